@@ -1,0 +1,58 @@
+#include "core/config.h"
+
+#include <charconv>
+
+#include "core/error.h"
+
+namespace gemm_tune {
+
+std::optional<int> Config::get(std::string_view name) const {
+  for (const auto& [key, value] : params) {
+    if (key == name) return value;
+  }
+  return std::nullopt;
+}
+
+std::string to_string(const Config& config) {
+  std::string text = config.family;
+  char separator = '/';
+  for (const auto& [name, value] : config.params) {
+    text += separator;
+    text += name;
+    text += '=';
+    text += std::to_string(value);
+    separator = ',';
+  }
+  return text;
+}
+
+Config parse_config(std::string_view text) {
+  const auto malformed = [&](std::string_view part) {
+    return UsageError(
+        "'" + std::string(part) + "' in config '" + std::string(text) +
+        "' is malformed: write family/NAME=VALUE,NAME=VALUE with whole numbers, as in "
+        "naive/BM=16,BN=16,COALESCED=1,PRED=1");
+  };
+  const std::size_t slash = text.find('/');
+  if (slash == std::string_view::npos || slash == 0) throw malformed(text);
+  Config config;
+  config.family = std::string(text.substr(0, slash));
+  std::string_view rest = text.substr(slash + 1);
+  while (true) {
+    const std::size_t comma = rest.find(',');
+    const std::string_view pair = rest.substr(0, comma);
+    const std::size_t equals = pair.find('=');
+    if (equals == std::string_view::npos || equals == 0) throw malformed(pair);
+    int value = 0;
+    const char* const end = pair.data() + pair.size();
+    const auto [stop, error] = std::from_chars(pair.data() + equals + 1, end, value);
+    if (error != std::errc() || stop != end) throw malformed(pair);
+    const std::string name(pair.substr(0, equals));
+    if (config.get(name)) throw malformed(pair);
+    config.params.emplace_back(name, value);
+    if (comma == std::string_view::npos) return config;
+    rest.remove_prefix(comma + 1);
+  }
+}
+
+}  // namespace gemm_tune

@@ -1,0 +1,50 @@
+// What a GPU can hold and how fast it is: the figures that filter, model and key results.
+//
+// The built-in table answers for targets that are not at hand, with a typical card's SM count,
+// clock and bandwidth; gpu/device.h fills the same struct from a real device. Units are in the
+// names.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace gemm_tune {
+
+struct DeviceSpec {
+  std::string arch;  // "sm_86"
+  std::string name;  // as the driver reports it, or the typical card of the built-in table
+  int cc_major = 0, cc_minor = 0;
+  int sm_count = 0;
+
+  // Limits: CUDA C++ Programming Guide, "Compute Capabilities".
+  int max_threads_per_cta = 1024;
+  int max_threads_per_sm = 0;
+  int max_ctas_per_sm = 0;
+  int max_registers_per_thread = 255;
+  int registers_per_sm = 65536;
+  int registers_per_cta = 65536;
+  int register_allocation_unit = 256;  // registers, per warp
+  int smem_per_sm_bytes = 0;
+  int max_smem_per_cta_bytes = 0;  // after opting in
+  int smem_reserved_per_cta_bytes = 0;
+  int smem_allocation_unit_bytes = 128;
+
+  // Rates for the static model.
+  int fp32_lanes_per_sm = 0;  // FFMA per clock per SM
+  int clock_mhz = 0;          // boost
+  double dram_gb_per_s = 0;
+  std::int64_t l2_bytes = 0;
+
+  friend bool operator==(const DeviceSpec&, const DeviceSpec&) = default;
+};
+
+// sm_75 to sm_121, one typical card each, in ascending order.
+std::span<const DeviceSpec> device_table();
+
+// The table's entry, or nothing for an architecture it does not hold.
+std::optional<DeviceSpec> find_device_spec(std::string_view arch);
+
+}  // namespace gemm_tune

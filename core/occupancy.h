@@ -1,0 +1,34 @@
+// How many CTAs of a kernel fit one SM, and what stops one more.
+//
+// The rules of the CUDA Programming Guide ("Multiprocessor Level") and of the toolkit's
+// cuda_occupancy.h, against which tests/core/occupancy_test.cpp holds this file. Pure.
+#pragma once
+
+#include <string_view>
+
+#include "core/device_spec.h"
+
+namespace gemm_tune {
+
+enum class OccupancyLimiter { warps, ctas, registers, smem, impossible };
+
+std::string_view to_string(OccupancyLimiter limiter);
+
+struct Occupancy {
+  int ctas_per_sm = 0;
+  OccupancyLimiter limiter = OccupancyLimiter::impossible;
+  double fraction = 0;  // resident warps over the SM's maximum
+};
+
+// threads and registers (per thread) >= 1; smem_bytes is dynamic + static per CTA, without what the
+// runtime reserves (added here). ctas_per_sm is 0 where not even one CTA fits.
+Occupancy occupancy(const DeviceSpec& device, int threads, int registers, int smem_bytes);
+
+// Waves of a grid and the CTAs of its last, partial wave (0 where the last wave is full).
+struct Waves {
+  double waves = 0;
+  std::int64_t tail_ctas = 0;
+};
+Waves waves(const DeviceSpec& device, std::int64_t grid_ctas, int ctas_per_sm);
+
+}  // namespace gemm_tune

@@ -1,0 +1,47 @@
+#include "core/outcome.h"
+
+#include <array>
+#include <utility>
+
+#include "core/error.h"
+
+namespace gemm_tune {
+namespace {
+
+constexpr std::array kDispositions = {
+    std::pair{Disposition::ok, std::string_view("ok")},
+    std::pair{Disposition::rejected, std::string_view("rejected")},
+    std::pair{Disposition::compile_failed, std::string_view("compile_failed")},
+    std::pair{Disposition::launch_failed, std::string_view("launch_failed")},
+    std::pair{Disposition::wrong_result, std::string_view("wrong_result")},
+    std::pair{Disposition::timed_out, std::string_view("timed_out")},
+    std::pair{Disposition::crashed, std::string_view("crashed")},
+};
+
+}  // namespace
+
+std::string_view to_string(Disposition disposition) {
+  for (const auto& [value, word] : kDispositions) {
+    if (value == disposition) return word;
+  }
+  throw Error("a disposition outside the closed list");
+}
+
+Disposition parse_disposition(std::string_view word) {
+  for (const auto& [value, known] : kDispositions) {
+    if (known == word) return value;
+  }
+  throw Error("'" + std::string(word) + "' is not a disposition");
+}
+
+std::string_view to_string(Source source) {
+  return source == Source::measured ? "measured" : "predicted";
+}
+
+Source parse_source(std::string_view word) {
+  if (word == "measured") return Source::measured;
+  if (word == "predicted") return Source::predicted;
+  throw Error("'" + std::string(word) + "' is not a source: measured or predicted");
+}
+
+}  // namespace gemm_tune

@@ -1,0 +1,61 @@
+// What became of a candidate: a plain value that crosses process boundaries and is stored as it is.
+//
+// A candidate that fails is data, never an exception. "Not measured" is an empty optional.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gemm_tune {
+
+enum class Disposition {
+  ok,              // verified and timed, or predicted
+  rejected,        // by a rule before compiling, or by its resources after
+  compile_failed,  // the compiler refused it
+  launch_failed,   // the driver refused it or it faulted
+  wrong_result,    // verification found a wrong or unwritten element
+  timed_out,
+  crashed,  // its worker died
+};
+
+std::string_view to_string(Disposition disposition);
+// Throws Error on an unknown word.
+Disposition parse_disposition(std::string_view word);
+
+enum class Source { measured, predicted };
+
+std::string_view to_string(Source source);
+Source parse_source(std::string_view word);
+
+// What the compiler and the occupancy rules say of a compiled kernel, per thread and per CTA.
+struct Resources {
+  int registers = 0;    // per thread
+  int spill_bytes = 0;  // spill stores + loads, per thread
+  int stack_bytes = 0;  // per thread
+  int smem_bytes = 0;   // dynamic + static, per CTA, without what the runtime reserves
+  int ctas_per_sm = 0;
+
+  friend bool operator==(const Resources&, const Resources&) = default;
+};
+
+struct Timing {
+  double median_us = 0;
+  std::vector<double> samples_us;  // each the mean launch time of one batch between two events
+  int launches_per_sample = 0;
+
+  friend bool operator==(const Timing&, const Timing&) = default;
+};
+
+struct Outcome {
+  Disposition disposition = Disposition::ok;
+  std::string detail;  // the reason, empty for ok
+  std::optional<Resources> resources;
+  std::optional<Timing> timing;        // present iff timed on a GPU
+  std::optional<double> predicted_us;  // the static model's time, where one was asked for
+
+  friend bool operator==(const Outcome&, const Outcome&) = default;
+};
+
+}  // namespace gemm_tune

@@ -1,0 +1,38 @@
+// NVRTC: one config's text in, a cubin and its resources out. Needs neither GPU nor driver.
+//
+// Calls contend inside one process (measured: threads do not scale); run several processes instead.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/outcome.h"
+
+namespace gemm_tune {
+
+struct NvrtcSource {
+  std::string path;
+  std::string text;
+  std::vector<std::pair<std::string, std::string>> headers;  // include path -> text
+};
+
+struct CompileResult {
+  bool ok = false;
+  std::string log;      // the compiler's, whole
+  std::string cubin;    // empty unless ok
+  Resources resources;  // registers, spills, stack and static shared memory of the entry; rest 0
+};
+
+// arch: "sm_86". definitions: "NAME=VALUE". entry: whose resources the log is read for.
+// Throws DeviceError where NVRTC itself is unusable or does not support arch.
+CompileResult nvrtc_compile(const NvrtcSource& source, const std::vector<std::string>& definitions,
+                            const std::string& arch, const std::string& entry = "gemm");
+
+// "13.0".
+std::string nvrtc_version();
+
+// "sm_75", ... as this NVRTC lists them.
+std::vector<std::string> nvrtc_supported_archs();
+
+}  // namespace gemm_tune

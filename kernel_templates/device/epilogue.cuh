@@ -1,0 +1,41 @@
+// What every kernel does with its sums: C = alpha * sum + beta * C, with BLAS's two exceptions.
+//
+// beta == 0 never reads C, so a NaN there cannot leak; alpha == 0 never reads A or B.
+#pragma once
+
+#include "kernel_templates/device/gemm_args.cuh"
+#include "kernel_templates/device/vec.cuh"
+
+namespace gemm_tune {
+
+// The K that the main loop must cover: none where alpha is 0.
+__device__ inline int reduction_length(const GemmArgs& args) {
+  return args.alpha == 0.0f ? 0 : args.K;
+}
+
+// Stores VEC neighbouring outputs of one row. cols_left counts the columns from c to the matrix
+// edge; it is read only if PREDICATED.
+template <int VEC, bool PREDICATED>
+__device__ inline void store_c(float* c, const Vec<VEC>& sum, const GemmArgs& args, int cols_left) {
+  if (PREDICATED && !in_bounds(VEC - 1, cols_left)) {
+#pragma unroll
+    for (int i = 0; i < VEC; ++i) {
+      if (!in_bounds(i, cols_left)) break;
+      const float old = args.beta == 0.0f ? 0.0f : args.beta * c[i];
+      c[i] = args.alpha * sum.x[i] + old;
+    }
+    return;
+  }
+  Vec<VEC> out;
+  if (args.beta == 0.0f) {
+#pragma unroll
+    for (int i = 0; i < VEC; ++i) out.x[i] = args.alpha * sum.x[i];
+  } else {
+    const Vec<VEC> old = load_vec<VEC>(c);
+#pragma unroll
+    for (int i = 0; i < VEC; ++i) out.x[i] = args.alpha * sum.x[i] + args.beta * old.x[i];
+  }
+  store_vec<VEC>(c, out);
+}
+
+}  // namespace gemm_tune

@@ -1,0 +1,25 @@
+// Dynamic shared memory, carved into arrays in order.
+//
+// Every array a kernel keeps in shared memory is taken from here, so that the emulator can put
+// poisoned red zones between them (it supplies its own SharedMemory).
+#pragma once
+
+#ifndef GT_EMULATOR
+namespace gemm_tune {
+
+class SharedMemory {
+ public:
+  // The next n floats, aligned to 16 bytes.
+  __device__ float* take(int n) {
+    extern __shared__ float4 dynamic_smem[];
+    float* array = reinterpret_cast<float*>(dynamic_smem) + taken_;
+    taken_ += (n + 3) / 4 * 4;
+    return array;
+  }
+
+ private:
+  int taken_ = 0;
+};
+
+}  // namespace gemm_tune
+#endif

@@ -1,0 +1,36 @@
+#include "kernel_templates/family.h"
+
+namespace gemm_tune {
+
+std::optional<std::size_t> KernelFamily::find_param(std::string_view wanted) const {
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    if (params[i].name == wanted) return i;
+  }
+  return std::nullopt;
+}
+
+Config KernelFamily::config(Values values) const {
+  Config config;
+  config.family = name;
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    config.params.emplace_back(params[i].name, values[i]);
+  }
+  return config;
+}
+
+LaunchRecipe launch_recipe(const Traits& traits) {
+  LaunchRecipe recipe;
+  recipe.block_threads = traits.threads;
+  recipe.tile_m = traits.tile_m;
+  recipe.tile_n = traits.tile_n;
+  recipe.smem_bytes = traits.smem_bytes;
+  recipe.alignment = traits.vec;
+  if (!traits.predicated) {
+    recipe.multiple_m = traits.tile_m;
+    recipe.multiple_n = traits.tile_n;
+    recipe.multiple_k = traits.tile_k;
+  }
+  return recipe;
+}
+
+}  // namespace gemm_tune

@@ -1,0 +1,106 @@
+// A kernel family as the host sees it: a parameterised source, its parameters, rules, cost, recipe.
+//
+// The type-erased twin of what each .cuh declares over its own Params struct; make_family() is the
+// only way to build one, so that host filter and kernel rest on the same constexpr functions.
+// Immutable after construction; safe to share between threads.
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/config.h"
+#include "core/launch_recipe.h"
+#include "kernel_templates/rules.h"
+#include "kernel_templates/traits.h"
+
+namespace gemm_tune {
+
+// A config's parameter values in the order of KernelFamily::params.
+using Values = std::span<const int>;
+
+struct ParamSpec {
+  std::string name;
+  std::vector<int> values;  // what a search tries, ascending; --config takes any that rules allow
+  std::string meaning;
+};
+
+// A structural rule, by the positions of the parameters it reads.
+struct FamilyRule {
+  std::string reason;
+  std::vector<std::size_t> reads;      // positions in params, ascending
+  std::function<bool(Values)> broken;  // positions outside `reads` may hold anything positive
+};
+
+struct KernelFamily {
+  std::string name;
+  std::string summary;  // one line, for help and reports
+  std::vector<ParamSpec> params;
+  std::vector<FamilyRule> rules;
+  // The first reason why the values cannot be compiled, or nothing; the .cuh's reject().
+  std::function<std::optional<std::string>(Values)> reject;
+  std::function<Traits(Values)> traits;  // precondition: not rejected
+
+  // The .cuh's path as an include: "kernel_templates/<name>.cuh".
+  std::string source_path() const { return "kernel_templates/" + name + ".cuh"; }
+
+  // The position of a parameter, or nothing.
+  std::optional<std::size_t> find_param(std::string_view name) const;
+
+  Config config(Values values) const;
+};
+
+// How to launch a config of these traits, and for which problems it is legal: any shape if
+// predicated, else multiples of the tile; alignment class vec either way.
+LaunchRecipe launch_recipe(const Traits& traits);
+
+template <class Params>
+struct ParamDecl {
+  const char* name;
+  int Params::*member;
+  std::vector<int> values;
+  const char* meaning;
+};
+
+// Builds the host's view from what the .cuh declares: its parameters in canonical order, its rules
+// (each must name parameters that exist), its reject() and its traits().
+template <class Params, int N>
+KernelFamily make_family(const char* name, const char* summary,
+                         std::initializer_list<ParamDecl<Params>> params,
+                         const Rule<Params> (&rules)[N], const char* (*reject)(const Params&),
+                         Traits (*traits)(const Params&)) {
+  KernelFamily family;
+  family.name = name;
+  family.summary = summary;
+  std::vector<int Params::*> members;
+  for (const ParamDecl<Params>& param : params) {
+    family.params.push_back({param.name, param.values, param.meaning});
+    members.push_back(param.member);
+  }
+  const auto to_params = [members](Values values) {
+    Params p{};
+    for (std::size_t i = 0; i < members.size(); ++i) p.*members[i] = values[i];
+    return p;
+  };
+  for (const Rule<Params>& rule : rules) {
+    FamilyRule erased;
+    erased.reason = rule.reason;
+    std::istringstream names(rule.reads);
+    for (std::string read; names >> read;) erased.reads.push_back(family.find_param(read).value());
+    erased.broken = [to_params, broken = rule.broken](Values v) { return broken(to_params(v)); };
+    family.rules.push_back(std::move(erased));
+  }
+  family.reject = [to_params, reject](Values values) -> std::optional<std::string> {
+    const char* reason = reject(to_params(values));
+    return reason == nullptr ? std::nullopt : std::optional<std::string>(reason);
+  };
+  family.traits = [to_params, traits](Values values) { return traits(to_params(values)); };
+  return family;
+}
+
+}  // namespace gemm_tune

@@ -1,0 +1,50 @@
+// The explicit list of kernel families, and configs checked against it.
+//
+// Adding a family = one .cuh + one line in registry.cpp. Immutable; any thread.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/config.h"
+#include "core/launch_recipe.h"
+#include "core/problem.h"
+#include "kernel_templates/family.h"
+
+namespace gemm_tune {
+
+// All families, from the plainest rung to the fastest.
+std::span<const KernelFamily> families();
+
+// nullptr for an unknown name.
+const KernelFamily* find_family(std::string_view name);
+
+// A config that names a known family, every one of its parameters once, and breaks no rule.
+struct KnownConfig {
+  const KernelFamily* family = nullptr;
+  std::vector<int> values;  // in the order of family->params
+  Traits traits;
+  LaunchRecipe recipe;
+
+  Config config() const { return family->config(values); }
+};
+
+// Throws UsageError naming the unknown family, the misspelt, missing or surplus parameter, or the
+// rule that the values break.
+KnownConfig check_config(const Config& config);
+
+// The config for calls that this one may not serve: the same tile with predicated edges and
+// accesses no wider than the alignment class. Equal to the argument's config where that already is
+// so.
+KnownConfig predicated_twin(const KnownConfig& config, int alignment);
+
+// The config, its twin, or nothing: whichever is legal for the problem, in that order.
+struct LegalConfig {
+  KnownConfig config;
+  bool is_twin = false;
+};
+std::optional<LegalConfig> legal_for(const KnownConfig& config, const Problem& problem);
+
+}  // namespace gemm_tune

@@ -1,0 +1,37 @@
+// The structural rules of a kernel family, written once and read by host, NVRTC and emulator alike.
+//
+// Names the parameters each rule reads, so that enumeration can prune before the others are chosen.
+// Includes nothing: NVRTC compiles this file too.
+#pragma once
+
+namespace gemm_tune {
+
+template <class Params>
+struct Rule {
+  const char* reason;  // what is wrong with a config that breaks the rule
+  const char* reads;   // names of the parameters it reads, separated by blanks
+  bool (*broken)(const Params&);
+};
+
+// The reason of the first rule that params breaks, or nullptr.
+template <class Params, int N>
+constexpr const char* first_broken(const Rule<Params> (&rules)[N], const Params& params) {
+  for (const Rule<Params>& rule : rules) {
+    if (rule.broken(params)) return rule.reason;
+  }
+  return nullptr;
+}
+
+constexpr int ceil_div(int a, int b) { return (a + b - 1) / b; }
+
+constexpr int min_of(int a, int b) { return a < b ? a : b; }
+
+constexpr int max_of(int a, int b) { return a > b ? a : b; }
+
+// The widest vector access of 4, 2 or 1 elements that divides every given extent.
+constexpr int vector_width(int a, int b = 4, int c = 4) {
+  const int bits = a | b | c;
+  return bits % 4 == 0 ? 4 : bits % 2 == 0 ? 2 : 1;
+}
+
+}  // namespace gemm_tune

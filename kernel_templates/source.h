@@ -1,0 +1,33 @@
+// The text of a family: its .cuh and every device header that it includes, embedded at build time.
+//
+// A kernel needs no file beside the program; a directory given by the user (--kernel-dir) replaces
+// the embedded texts. The hash over these texts is the only truth on whether a stored result still
+// belongs to today's kernel.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernel_templates/family.h"
+
+namespace gemm_tune {
+
+struct KernelSource {
+  std::string path;  // as an include: "kernel_templates/naive.cuh"
+  std::string text;
+  std::vector<std::pair<std::string, std::string>> headers;  // include path -> text, sorted by path
+  std::string hash;  // 16 hex digits over path, text and headers
+};
+
+// kernel_dir is the directory that holds kernel_templates/. Throws UsageError where a file that the
+// family needs is missing there.
+KernelSource kernel_source(const KernelFamily& family,
+                           const std::optional<std::filesystem::path>& kernel_dir = std::nullopt);
+
+// The definition to compile the family with, as in "{.BM=128,.BN=128}": the value of TUNED_PARAMS.
+std::string tuned_params(const Config& config);
+
+}  // namespace gemm_tune

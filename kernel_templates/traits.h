@@ -1,0 +1,32 @@
+// What a family tells about a config without compiling it: launch shape and cost, per CTA and per
+// warp.
+//
+// Plain constexpr data, so that each family derives it beside its kernel from the same functions
+// the kernel uses. search/static_model.h turns it into a time. Includes nothing.
+#pragma once
+
+namespace gemm_tune {
+
+struct Traits {
+  int threads = 0;                 // per CTA
+  int tile_m = 0, tile_n = 0;      // C elements per CTA
+  int tile_k = 1;                  // K elements between two barriers; 1 where there is no barrier
+  int thread_m = 1, thread_n = 1;  // C elements per thread
+  int smem_bytes = 0;              // dynamic shared memory per CTA
+  int vec = 1;                     // elements per global access; the alignment class it needs
+  bool predicated = false;         // legal for any shape; otherwise for multiples of the tile only
+  int registers_estimate = 0;      // per thread, before compiling
+
+  // Cost of the main loop. A wavefront is one pass of one warp through the L1/shared-memory pipe:
+  // 128 bytes without bank conflicts. One k step is one column of A times one row of B.
+  double feed_instructions_per_k = 0;  // loads per warp that feed the FFMAs of one k step
+  double feed_wavefronts_per_k = 0;    // their wavefronts, bank conflicts counted
+  double fill_instructions_per_tile_k =
+      0;                                  // per warp: global loads and shared stores of one K slice
+  double fill_wavefronts_per_tile_k = 0;  // per warp: wavefronts of those, conflicts counted
+  double other_instructions_per_k = 0;    // per warp: loop and address arithmetic, predicates
+  int barriers_per_tile_k = 0;
+  bool reads_global_in_inner_loop = false;  // no shared memory: feeds come from L1, L2 or DRAM
+};
+
+}  // namespace gemm_tune

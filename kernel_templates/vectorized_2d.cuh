@@ -1,0 +1,205 @@
+// vectorized_2d: C = alpha * A * B + beta * C on CUDA cores, a 2D thread tile fed by vector
+// accesses.
+//
+// A [M,K], B [K,N], C [M,N] row-major. A CTA computes BM x BN, a thread TM x TN, in slices of BK. A
+// is transposed on its way into shared memory, so that both fragments of a k step are contiguous
+// there. PAD floats between rows spread the transposed stores over the banks; INTERLEAVE deals a
+// thread's rows and columns out in groups of four across the CTA tile, so that a warp's loads touch
+// neighbouring banks. PRED picks the edge handling: 1 for any shape, 0 for multiples of the tile.
+#pragma once
+
+#include "kernel_templates/rules.h"
+#include "kernel_templates/traits.h"
+
+namespace gemm_tune::vectorized_2d {
+
+struct Params {
+  int BM, BN, BK, TM, TN, VEC, PAD, INTERLEAVE, PRED;
+};
+
+constexpr int threads_m(const Params& p) { return p.BM / p.TM; }
+constexpr int threads_n(const Params& p) { return p.BN / p.TN; }
+constexpr int threads(const Params& p) { return threads_m(p) * threads_n(p); }
+constexpr int a_ld(const Params& p) { return p.BM + p.PAD; }
+constexpr int b_ld(const Params& p) { return p.BN + p.PAD; }
+constexpr int smem_floats(int bk, int ld) { return (bk * ld + 3) / 4 * 4; }
+constexpr int smem_bytes(const Params& p) {
+  return (smem_floats(p.BK, a_ld(p)) + smem_floats(p.BK, b_ld(p))) * int(sizeof(float));
+}
+// A thread's rows come in groups of this many neighbours; without INTERLEAVE the groups touch.
+constexpr int group(int t) { return vector_width(t); }
+// Elements per shared-memory access of a fragment.
+constexpr int fragment_vec(int t, int ld) { return vector_width(group(t), ld); }
+// Elements per store of C.
+constexpr int store_vec_width(const Params& p) { return min_of(p.VEC, group(p.TN)); }
+
+constexpr Rule<Params> kRules[] = {
+    {"thread tile does not divide CTA tile", "BM TM",
+     [](const Params& p) { return p.BM % p.TM != 0; }},
+    {"thread tile does not divide CTA tile", "BN TN",
+     [](const Params& p) { return p.BN % p.TN != 0; }},
+    {"thread tile holds more than 128 accumulators", "TM TN",
+     [](const Params& p) { return p.TM * p.TN > 128; }},
+    {"threads per CTA are not whole warps", "BM BN TM TN",
+     [](const Params& p) { return threads(p) % 32 != 0; }},
+    {"more than 1024 threads per CTA", "BM BN TM TN",
+     [](const Params& p) { return threads(p) > 1024; }},
+    {"slice of A is not a whole number of vector loads per thread", "BM BN BK TM TN VEC",
+     [](const Params& p) { return p.BM * p.BK % (threads(p) * p.VEC) != 0; }},
+    {"slice of B is not a whole number of vector loads per thread", "BM BN BK TM TN VEC",
+     [](const Params& p) { return p.BN * p.BK % (threads(p) * p.VEC) != 0; }},
+    {"interleaving needs more than one group per thread", "TM TN INTERLEAVE",
+     [](const Params& p) {
+       return p.INTERLEAVE != 0 && p.TM == group(p.TM) && p.TN == group(p.TN);
+     }},
+};
+
+constexpr const char* reject(const Params& p) {
+  if (p.BM < 1 || p.BN < 1 || p.BK < 1 || p.TM < 1 || p.TN < 1)
+    return "tile sizes must be positive";
+  if (p.VEC != 1 && p.VEC != 2 && p.VEC != 4) return "VEC must be 1, 2 or 4";
+  if (p.PAD < 0) return "PAD must not be negative";
+  return first_broken(kRules, p);
+}
+
+}  // namespace gemm_tune::vectorized_2d
+
+#ifdef TUNED_PARAMS
+
+#include "kernel_templates/device/epilogue.cuh"
+#include "kernel_templates/device/gemm_args.cuh"
+#include "kernel_templates/device/raster.cuh"
+#include "kernel_templates/device/smem.cuh"
+#include "kernel_templates/device/tile_load.cuh"
+
+namespace gemm_tune::vectorized_2d {
+
+constexpr Params kP = TUNED_PARAMS;
+static_assert(reject(kP) == nullptr);
+constexpr bool kPredicated = kP.PRED != 0;
+
+// Offset in the CTA tile of a thread's group g; COUNT threads share the edge.
+template <int GROUP, int T, int COUNT>
+__device__ inline int group_offset(int thread, int g) {
+  return kP.INTERLEAVE != 0 ? (g * COUNT + thread) * GROUP : thread * T + g * GROUP;
+}
+
+// Loads a thread's T elements of one k step from a row of a shared-memory slice.
+template <int T, int COUNT, int LD>
+__device__ inline void load_fragment(float (&fragment)[T], const float* row, int thread) {
+  constexpr int kGroup = group(T);
+  constexpr int kVec = fragment_vec(T, LD);
+#pragma unroll
+  for (int g = 0; g < T / kGroup; ++g) {
+    const float* p = row + group_offset<kGroup, T, COUNT>(thread, g);
+#pragma unroll
+    for (int i = 0; i < kGroup; i += kVec) {
+      const Vec<kVec> v = load_vec<kVec>(p + i);
+#pragma unroll
+      for (int j = 0; j < kVec; ++j) fragment[g * kGroup + i + j] = v.x[j];
+    }
+  }
+}
+
+__device__ inline void multiply_slice(float (&sum)[kP.TM][kP.TN], const float* a_tile,
+                                      const float* b_tile, int thread_m, int thread_n) {
+  // Bounded, so that the largest thread tiles still fit the instruction cache.
+  constexpr int kUnroll = min_of(kP.BK, max_of(1, 1024 / (kP.TM * kP.TN)));
+#pragma unroll kUnroll
+  for (int k = 0; k < kP.BK; ++k) {
+    float a[kP.TM], b[kP.TN];
+    load_fragment<kP.TM, threads_m(kP), a_ld(kP)>(a, a_tile + k * a_ld(kP), thread_m);
+    load_fragment<kP.TN, threads_n(kP), b_ld(kP)>(b, b_tile + k * b_ld(kP), thread_n);
+#pragma unroll
+    for (int i = 0; i < kP.TM; ++i) {
+#pragma unroll
+      for (int j = 0; j < kP.TN; ++j) sum[i][j] += a[i] * b[j];
+    }
+  }
+}
+
+__device__ inline void store_tile(const float (&sum)[kP.TM][kP.TN], const GemmArgs& args,
+                                  TileOrigin origin, int thread_m, int thread_n) {
+  constexpr int kGroupM = group(kP.TM), kGroupN = group(kP.TN), kVec = store_vec_width(kP);
+#pragma unroll
+  for (int i = 0; i < kP.TM; ++i) {
+    const int row = origin.row + i % kGroupM +
+                    group_offset<kGroupM, kP.TM, threads_m(kP)>(thread_m, i / kGroupM);
+    if (kPredicated && !in_bounds(row, args.M)) continue;
+#pragma unroll
+    for (int j = 0; j < kP.TN; j += kVec) {
+      const int col = origin.col + j % kGroupN +
+                      group_offset<kGroupN, kP.TN, threads_n(kP)>(thread_n, j / kGroupN);
+      Vec<kVec> v;
+#pragma unroll
+      for (int c = 0; c < kVec; ++c) v.x[c] = sum[i][j + c];
+      store_c<kVec, kPredicated>(args.C + row * args.ldc + col, v, args, args.N - col);
+    }
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(threads(kP)) gemm(const GemmArgs args) {
+  SharedMemory smem;
+  float* const a_tile = smem.take(kP.BK * a_ld(kP));  // [BK][BM + PAD]
+  float* const b_tile = smem.take(kP.BK * b_ld(kP));  // [BK][BN + PAD]
+  const TileOrigin origin = tile_origin<kP.BM, kP.BN>(args.N);
+  const int thread_m = static_cast<int>(threadIdx.x) / threads_n(kP);
+  const int thread_n = static_cast<int>(threadIdx.x) % threads_n(kP);
+  const float* a = args.A + origin.row * args.lda;
+  const float* b = args.B + origin.col;
+  const int K = reduction_length(args);
+
+  float sum[kP.TM][kP.TN] = {};
+  for (int k0 = 0; k0 < K; k0 += kP.BK) {
+    load_tile<kP.BM, kP.BK, threads(kP), kP.VEC, kPredicated, TileOrder::transposed, a_ld(kP)>(
+        a_tile, a + k0, args.lda, args.M - origin.row, K - k0);
+    load_tile<kP.BK, kP.BN, threads(kP), kP.VEC, kPredicated, TileOrder::row_major, b_ld(kP)>(
+        b_tile, b + k0 * args.ldb, args.ldb, K - k0, args.N - origin.col);
+    __syncthreads();
+    multiply_slice(sum, a_tile, b_tile, thread_m, thread_n);
+    __syncthreads();
+  }
+  store_tile(sum, args, origin, thread_m, thread_n);
+}
+
+}  // namespace gemm_tune::vectorized_2d
+
+#else  // the host: cost and search space
+
+#include "kernel_templates/family.h"
+
+namespace gemm_tune::vectorized_2d {
+
+inline Traits traits(const Params& p) {
+  Traits t;
+  t.threads = threads(p);
+  t.tile_m = p.BM;
+  t.tile_n = p.BN;
+  t.tile_k = p.BK;
+  t.thread_m = p.TM;
+  t.thread_n = p.TN;
+  t.smem_bytes = smem_bytes(p);
+  t.vec = p.VEC;
+  t.predicated = p.PRED != 0;
+  // TODO(helper): registers_estimate and the cost fields
+  return t;
+}
+
+inline KernelFamily family() {
+  return make_family<Params>(
+      "vectorized_2d", "2D thread tile, vector accesses, A transposed in shared memory",
+      {{"BM", &Params::BM, {32, 64, 128, 256}, "CTA tile rows"},
+       {"BN", &Params::BN, {32, 64, 128, 256}, "CTA tile columns"},
+       {"BK", &Params::BK, {8, 16, 32}, "K elements per slice in shared memory"},
+       {"TM", &Params::TM, {4, 8, 16}, "thread tile rows"},
+       {"TN", &Params::TN, {4, 8, 16}, "thread tile columns"},
+       {"VEC", &Params::VEC, {1, 2, 4}, "elements per global access"},
+       {"PAD", &Params::PAD, {0, 1, 4}, "floats between two rows in shared memory"},
+       {"INTERLEAVE", &Params::INTERLEAVE, {0, 1}, "1: deal a thread's tile out in groups"},
+       {"PRED", &Params::PRED, {0, 1}, "1: predicated edges, any shape; 0: whole tiles only"}},
+      kRules, &reject, &traits);
+}
+
+}  // namespace gemm_tune::vectorized_2d
+
+#endif

@@ -1,0 +1,28 @@
+// The valid points of one or more families, enumerated with pruning, and the funnel of what was
+// not.
+//
+// A rule is applied as soon as the parameters it reads are chosen, so that a raw product far larger
+// than the valid set enumerates in time proportional to the latter. Pure; any thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernel_templates/registry.h"
+
+namespace gemm_tune {
+
+struct Space {
+  std::vector<KnownConfig> points;  // valid, in enumeration order
+  std::uint64_t enumerated = 0;     // the raw product over all families
+  std::map<std::string, std::uint64_t>
+      rejected;  // raw points by the reason of the first rule broken
+};
+
+// enumerated == points.size() + the sum over rejected.
+Space enumerate(std::span<const KernelFamily> families);
+
+}  // namespace gemm_tune
