@@ -2,7 +2,8 @@
 //
 // A kernel needs no file beside the program; a directory given by the user (--kernel-dir) replaces
 // the embedded texts. The hash over these texts is the only truth on whether a stored result still
-// belongs to today's kernel.
+// belongs to today's kernel. Device texts are the .cuh files and rules.h; what a family includes
+// beside them is for the host and no part of its kernel. Any thread.
 #pragma once
 
 #include <filesystem>
@@ -19,15 +20,18 @@ struct KernelSource {
   std::string path;  // as an include: "kernel_templates/naive.cuh"
   std::string text;
   std::vector<std::pair<std::string, std::string>> headers;  // include path -> text, sorted by path
-  std::string hash;  // 16 hex digits over path, text and headers
+  // 16 hex digits: 64-bit FNV-1a over path, text and the headers' paths and texts, each string
+  // followed by a zero byte.
+  std::string hash;
 };
 
 // kernel_dir is the directory that holds kernel_templates/. Throws UsageError where a file that the
-// family needs is missing there.
+// family needs is missing there or cannot be read.
 KernelSource kernel_source(const KernelFamily& family,
                            const std::optional<std::filesystem::path>& kernel_dir = std::nullopt);
 
 // The definition to compile the family with, as in "{.BM=128,.BN=128}": the value of TUNED_PARAMS.
+// The parameters must stand in the family's order, as KnownConfig::config() gives them.
 std::string tuned_params(const Config& config);
 
 }  // namespace gemm_tune

@@ -9,7 +9,6 @@
 #pragma once
 
 #include "kernel_templates/rules.h"
-#include "kernel_templates/traits.h"
 
 namespace gemm_tune::vectorized_2d {
 

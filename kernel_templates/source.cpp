@@ -1,0 +1,109 @@
+#include "kernel_templates/source.h"
+
+#include <cstdint>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string_view>
+
+#include "core/error.h"
+#include "kernel_templates/embedded_texts.h"
+
+namespace gemm_tune {
+namespace {
+
+bool is_device_text(std::string_view path) {
+  return path.starts_with("kernel_templates/") &&
+         (path.ends_with(".cuh") || path == "kernel_templates/rules.h");
+}
+
+// The paths of the device texts that a text includes.
+std::vector<std::string> device_includes(std::string_view text) {
+  constexpr std::string_view kInclude = "#include \"";
+  std::vector<std::string> paths;
+  for (std::size_t at = text.find(kInclude); at != std::string_view::npos;
+       at = text.find(kInclude, at)) {
+    at += kInclude.size();
+    const std::string_view path = text.substr(at, text.find_first_of("\"\n", at) - at);
+    if (is_device_text(path)) paths.emplace_back(path);
+  }
+  return paths;
+}
+
+std::string read_text(const std::string& path,
+                      const std::optional<std::filesystem::path>& kernel_dir) {
+  if (!kernel_dir) {
+    const auto found = embedded_texts().find(path);
+    if (found == embedded_texts().end()) throw Error("'" + path + "' is not an embedded text");
+    return found->second;
+  }
+  const std::filesystem::path file = *kernel_dir / path;
+  std::ifstream in(file, std::ios::binary);
+  std::ostringstream text;
+  if (in) text << in.rdbuf();
+  // A directory opens but does not read; an empty file sets failbit on `text` only.
+  if (!in || in.bad() || text.str().empty()) {
+    throw UsageError("'" + file.string() + "' cannot be read: the kernel directory must hold " +
+                     path);
+  }
+  return text.str();
+}
+
+class Fnv1a {
+ public:
+  void add(std::string_view text) {
+    for (const char c : text) add_byte(static_cast<unsigned char>(c));
+    add_byte(0);
+  }
+
+  std::string hex() const {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    std::string text;
+    for (int shift = 60; shift >= 0; shift -= 4) text += kDigits[(state_ >> shift) & 15];
+    return text;
+  }
+
+ private:
+  void add_byte(unsigned char byte) { state_ = (state_ ^ byte) * 0x100000001b3u; }
+
+  std::uint64_t state_ = 0xcbf29ce484222325u;
+};
+
+}  // namespace
+
+KernelSource kernel_source(const KernelFamily& family,
+                           const std::optional<std::filesystem::path>& kernel_dir) {
+  KernelSource source;
+  source.path = family.source_path();
+  source.text = read_text(source.path, kernel_dir);
+  std::map<std::string, std::string> headers;
+  std::vector<std::string> wanted = device_includes(source.text);
+  while (!wanted.empty()) {
+    const std::string path = wanted.back();
+    wanted.pop_back();
+    if (path == source.path || headers.contains(path)) continue;
+    const std::string& text = headers[path] = read_text(path, kernel_dir);
+    for (std::string& include : device_includes(text)) wanted.push_back(std::move(include));
+  }
+  source.headers.assign(headers.begin(), headers.end());
+
+  Fnv1a hash;
+  hash.add(source.path);
+  hash.add(source.text);
+  for (const auto& [path, text] : source.headers) {
+    hash.add(path);
+    hash.add(text);
+  }
+  source.hash = hash.hex();
+  return source;
+}
+
+std::string tuned_params(const Config& config) {
+  std::string text;
+  for (const auto& [name, value] : config.params) {
+    text += (text.empty() ? "{." : ",.") + name + "=" + std::to_string(value);
+  }
+  return text + "}";
+}
+
+}  // namespace gemm_tune
