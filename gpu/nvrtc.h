@@ -3,8 +3,8 @@
 // Calls contend inside one process (measured: threads do not scale); run several processes instead.
 #pragma once
 
-#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/outcome.h"

@@ -1,0 +1,38 @@
+// A compiled kernel, loaded from its cubin and ready to launch.
+//
+// Goes through the runtime's library interface (cudaLibrary*), so that nothing links libcuda. The
+// kernel belongs to the device that was current when it was loaded. Launching and asking are const
+// and may be done from several threads.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "gpu/error.h"
+
+namespace gemm_tune {
+
+class LoadedKernel {
+ public:
+  // Loads the entry function and lets it use all dynamic shared memory that the device grants one
+  // CTA. Throws CudaError where the cubin does not fit the device or has no such entry.
+  explicit LoadedKernel(const std::string& cubin, const std::string& entry = "gemm");
+  ~LoadedKernel();
+  LoadedKernel(LoadedKernel&& other) noexcept;
+  LoadedKernel& operator=(LoadedKernel&& other) noexcept;
+
+  // One-dimensional grid and block; returns before the kernel runs. args: a pointer to each
+  // parameter. Throws CudaError where the launch is refused; a fault shows at the next
+  // synchronisation.
+  void launch(std::int64_t grid_ctas, int block_threads, int smem_bytes, cudaStream_t stream,
+              void** args) const;
+
+  // Resident CTAs per SM by the runtime's account; 0 where not even one fits.
+  int max_active_ctas(int block_threads, int smem_bytes) const;
+
+ private:
+  cudaLibrary_t library_ = nullptr;
+  cudaKernel_t kernel_ = nullptr;
+};
+
+}  // namespace gemm_tune
