@@ -1,20 +1,58 @@
-# Finds what the project uses of CUDA: headers, libcudart and libnvrtc. No nvcc; cuBLAS is opened at
-# run time, only its headers are needed here. Understands a toolkit and the layout of NVIDIA's wheels.
-set(GT_CUDA_ROOT "" CACHE PATH "CUDA toolkit or the nvidia/cu13 folder of NVIDIA's wheels")
-set(_gt_roots ${GT_CUDA_ROOT} $ENV{CUDA_HOME} /usr/local/cuda)
-find_path(GT_CUDA_INCLUDE nvrtc.h PATHS ${_gt_roots} PATH_SUFFIXES include NO_DEFAULT_PATH)
-find_library(GT_CUDA_NVRTC NAMES nvrtc libnvrtc.so.13 PATHS ${_gt_roots} PATH_SUFFIXES lib64 lib NO_DEFAULT_PATH)
-find_library(GT_CUDA_CUDART NAMES cudart libcudart.so.13 PATHS ${_gt_roots} PATH_SUFFIXES lib64 lib NO_DEFAULT_PATH)
-if(GT_CUDA_INCLUDE AND GT_CUDA_NVRTC AND GT_CUDA_CUDART)
-  set(GT_CUDA_FOUND TRUE)
-  foreach(_gt_part nvrtc cudart)
-    string(TOUPPER ${_gt_part} _gt_upper)
-    add_library(gt::${_gt_part} SHARED IMPORTED)
-    set_target_properties(gt::${_gt_part} PROPERTIES
-      IMPORTED_LOCATION "${GT_CUDA_${_gt_upper}}"
-      INTERFACE_INCLUDE_DIRECTORIES "${GT_CUDA_INCLUDE}")
-  endforeach()
+# Finds what the project uses of CUDA 13: cuda_runtime_api.h, nvrtc.h, libcudart and libnvrtc. No nvcc, and
+# nothing of cuBLAS (its library is opened at run time). FindCUDAToolkit is not used: it wants nvcc, and does
+# not understand NVIDIA's wheels, which hold only versioned lib*.so.13.
+#
+# Sets GT_CUDA_FOUND and defines gt::cudart and gt::nvrtc. Not finding CUDA is no error (core,
+# kernel_templates, search and db build without it); finding another version is.
+set(GT_CUDA_ROOT "" CACHE PATH "CUDA 13 toolkit, or the folder nvidia/cu13 of NVIDIA's wheels; 'none' builds without")
+
+# The first that is set decides; with neither set, the usual places and what ./run has fetched.
+if(GT_CUDA_ROOT)
+  set(_gt_roots "${GT_CUDA_ROOT}")
+elseif(DEFINED ENV{CUDA_HOME})
+  set(_gt_roots "$ENV{CUDA_HOME}")
 else()
-  set(GT_CUDA_FOUND FALSE)
-  message(STATUS "CUDA not found: building core, kernel_templates, search and db only")
+  set(_gt_roots /usr/local/cuda "${PROJECT_SOURCE_DIR}/build/cuda/nvidia/cu13")
+endif()
+
+set(GT_CUDA_FOUND FALSE)
+foreach(_gt_candidate IN LISTS _gt_roots)
+  if(EXISTS "${_gt_candidate}/include/nvrtc.h" AND EXISTS "${_gt_candidate}/include/cuda_runtime_api.h")
+    set(GT_CUDA_FOUND TRUE)
+    set(_gt_root "${_gt_candidate}")
+    break()
+  endif()
+endforeach()
+
+if(GT_CUDA_FOUND)
+  file(STRINGS "${_gt_root}/include/cuda_runtime_api.h" _gt_version REGEX "^#define CUDART_VERSION")
+  string(REGEX MATCH "[0-9]+" _gt_version "${_gt_version}")
+  if(NOT _gt_version GREATER_EQUAL 13000 OR NOT _gt_version LESS 14000)
+    math(EXPR _gt_major "${_gt_version} / 1000")
+    math(EXPR _gt_minor "${_gt_version} % 1000 / 10")
+    message(FATAL_ERROR "CUDA ${_gt_major}.${_gt_minor} in ${_gt_root} is not CUDA 13; set GT_CUDA_ROOT to one "
+                        "that is, to 'none' to build without, or use ./run, which fetches it.")
+  endif()
+  foreach(_gt_part cudart nvrtc)
+    find_library(_gt_library NAMES ${_gt_part} lib${_gt_part}.so.13 PATHS "${_gt_root}" PATH_SUFFIXES lib64 lib
+                 NO_DEFAULT_PATH NO_CACHE REQUIRED)
+    add_library(gt::${_gt_part} SHARED IMPORTED)
+    # DT_RPATH, not DT_RUNPATH: libnvrtc opens libnvrtc-builtins by name and has no path of its own;
+    # only DT_RPATH of whoever loaded libnvrtc counts for that.
+    set_target_properties(gt::${_gt_part} PROPERTIES
+      IMPORTED_LOCATION "${_gt_library}"
+      INTERFACE_INCLUDE_DIRECTORIES "${_gt_root}/include"
+      INTERFACE_LINK_OPTIONS "LINKER:--disable-new-dtags")
+    unset(_gt_library)
+  endforeach()
+  # Where this machine has CUDA, then where another one is likely to have it.
+  get_target_property(_gt_library gt::nvrtc IMPORTED_LOCATION)
+  get_filename_component(_gt_libdir "${_gt_library}" DIRECTORY)
+  set(CMAKE_BUILD_RPATH "${_gt_libdir};/usr/local/cuda/lib64")
+  set(CMAKE_INSTALL_RPATH "$ORIGIN/../lib;${_gt_libdir};/usr/local/cuda/lib64")
+  list(REMOVE_DUPLICATES CMAKE_BUILD_RPATH)
+  list(REMOVE_DUPLICATES CMAKE_INSTALL_RPATH)
+  message(STATUS "CUDA: ${_gt_root}")
+else()
+  message(STATUS "CUDA 13 not found in ${_gt_roots}: building core, kernel_templates, search and db only")
 endif()

@@ -1,4 +1,4 @@
-# One set of flags for every target of the project.
+# One folder, one target, one set of flags.
 add_library(gt_flags INTERFACE)
 target_include_directories(gt_flags INTERFACE "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>")
 target_compile_options(gt_flags INTERFACE -Wall -Wextra -Wconversion $<$<BOOL:${GT_WERROR}>:-Werror>)
@@ -16,10 +16,32 @@ function(gt_library folder)
   target_include_directories(gt_${folder} PUBLIC "${PROJECT_SOURCE_DIR}")
 endfunction()
 
-# gt_test(name LABEL label SOURCES... DEPENDS targets...): one GoogleTest program, each test a ctest.
+# gt_executable(name SOURCES... [DEPENDS targets...]): a program in bin/ that runs on another machine of the
+# same or a later distribution which has CUDA: of the C++ side, nothing is shared.
+function(gt_executable name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE gt_flags ${ARG_DEPENDS})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+  if(NOT GT_SANITIZE)
+    target_link_options(${name} PRIVATE -static-libstdc++ -static-libgcc)
+  endif()
+endfunction()
+
+# gt_test(name LABEL label SOURCES... [DEPENDS targets...] [TIMEOUT seconds] [ENV NAME=VALUE...]): one GoogleTest
+# program; each of its tests is a ctest named <name>.<Suite>.<Test>, because suites of two programs may share names.
+# TIMEOUT is for one test, 120 seconds unless told.
 function(gt_test name)
-  cmake_parse_arguments(ARG "" "LABEL" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;DEPENDS;ENV" ${ARGN})
+  if(ARG_UNPARSED_ARGUMENTS OR NOT ARG_LABEL MATCHES "^(unit|emulator|gpu|package)$")
+    message(FATAL_ERROR "gt_test(${name}): LABEL is unit, emulator, gpu or package, not '${ARG_LABEL}'; "
+                        "unknown arguments: '${ARG_UNPARSED_ARGUMENTS}'")
+  endif()
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE gt_flags ${ARG_DEPENDS} GTest::gmock GTest::gtest_main)
-  gtest_discover_tests(${name} PROPERTIES LABELS "${ARG_LABEL}" DISCOVERY_TIMEOUT 60)
+  gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60
+    PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT "${ARG_TIMEOUT}" ENVIRONMENT "${ARG_ENV}")
 endfunction()
