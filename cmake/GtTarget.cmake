@@ -28,11 +28,11 @@ function(gt_executable name)
   endif()
 endfunction()
 
-# gt_test(name LABEL label SOURCES... [DEPENDS targets...] [TIMEOUT seconds] [ENV NAME=VALUE...]): one GoogleTest
+# gt_test(name LABEL label SOURCES... [DEPENDS targets...] [TIMEOUT seconds] [ENV NAME=VALUE]): one GoogleTest
 # program; each of its tests is a ctest named <name>.<Suite>.<Test>, because suites of two programs may share names.
 # TIMEOUT is for one test, 120 seconds unless told.
 function(gt_test name)
-  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;DEPENDS;ENV" ${ARGN})
+  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT;ENV" "SOURCES;DEPENDS" ${ARGN})
   if(ARG_UNPARSED_ARGUMENTS OR NOT ARG_LABEL MATCHES "^(unit|emulator|gpu|package)$")
     message(FATAL_ERROR "gt_test(${name}): LABEL is unit, emulator, gpu or package, not '${ARG_LABEL}'; "
                         "unknown arguments: '${ARG_UNPARSED_ARGUMENTS}'")
