@@ -8,10 +8,11 @@ namespace gemm_tune {
 namespace {
 
 UsageError malformed(std::string_view text) {
+  static_assert(kMaxEdge == 2'000'000'000, "the message names it");
   return UsageError(
       "'" + std::string(text) +
-      "' is not a problem: write MxNxK, as in 1024x512x256, or with an alignment class "
-      "of 1, 2 or 4, as in 1024x512x256:align=1");
+      "' is not a problem: write MxNxK with M and N from 1 and K from 0, each to 2000000000, as in "
+      "1024x512x256, or with an alignment class of 1, 2 or 4, as in 1024x512x256:align=1");
 }
 
 }  // namespace

@@ -1,0 +1,89 @@
+#include "core/launch_recipe.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gemm_tune {
+namespace {
+
+using testing::HasSubstr;
+
+LaunchRecipe predicated() {
+  LaunchRecipe recipe;
+  recipe.block_threads = 256;
+  recipe.tile_m = 128;
+  recipe.tile_n = 64;
+  return recipe;
+}
+
+LaunchRecipe whole_tiles() {
+  LaunchRecipe recipe = predicated();
+  recipe.alignment = 4;
+  recipe.multiple_m = 128;
+  recipe.multiple_n = 64;
+  recipe.multiple_k = 8;
+  return recipe;
+}
+
+TEST(LaunchRecipeTest, GridCoversRaggedEdges) {
+  EXPECT_EQ(grid_ctas(predicated(), packed_problem(128, 64, 1)), 1);
+  EXPECT_EQ(grid_ctas(predicated(), packed_problem(129, 65, 1)), 4);
+  EXPECT_EQ(grid_ctas(predicated(), packed_problem(1, 1, 1)), 1);
+  EXPECT_EQ(grid_ctas(predicated(), packed_problem(4096, 4096, 1)), 32 * 64);
+}
+
+TEST(LaunchRecipeTest, GridCountsEveryBatch) {
+  Problem problem = packed_problem(129, 65, 1);
+  problem.batch = 3;
+  EXPECT_EQ(grid_ctas(predicated(), problem), 12);
+}
+
+TEST(LaunchRecipeTest, GridOfTheLargestMatrixDoesNotOverflow) {
+  LaunchRecipe recipe = predicated();
+  recipe.tile_m = recipe.tile_n = 1;
+  EXPECT_EQ(grid_ctas(recipe, packed_problem(2'000'000'000, 2'000'000'000, 1)),
+            4'000'000'000'000'000'000);
+}
+
+TEST(LaunchRecipeTest, PredicatedRecipeIsLegalForAnyShape) {
+  EXPECT_EQ(why_illegal(predicated(), packed_problem(1, 1, 0)), std::nullopt);
+  EXPECT_EQ(why_illegal(predicated(), packed_problem(1023, 1025, 1021)), std::nullopt);
+}
+
+TEST(LaunchRecipeTest, WholeTilesAreLegalForTheirMultiples) {
+  EXPECT_EQ(why_illegal(whole_tiles(), packed_problem(256, 64, 8)), std::nullopt);
+  EXPECT_EQ(why_illegal(whole_tiles(), packed_problem(256, 64, 0)), std::nullopt);
+}
+
+TEST(LaunchRecipeTest, NamesTheEdgeThatIsNoMultiple) {
+  EXPECT_THAT(why_illegal(whole_tiles(), packed_problem(192, 64, 8)).value(),
+              HasSubstr("M = 192 is not a multiple of 128"));
+  EXPECT_THAT(why_illegal(whole_tiles(), packed_problem(128, 96, 8)).value(),
+              HasSubstr("N = 96 is not a multiple of 64"));
+  EXPECT_THAT(why_illegal(whole_tiles(), packed_problem(128, 64, 12)).value(),
+              HasSubstr("K = 12 is not a multiple of 8"));
+}
+
+TEST(LaunchRecipeTest, VectorAccessNeedsItsAlignmentClass) {
+  Problem problem = packed_problem(128, 64, 8);
+  problem.alignment = 2;
+  EXPECT_THAT(why_illegal(whole_tiles(), problem).value(),
+              HasSubstr("need alignment class 4; the problem has 2"));
+}
+
+TEST(LaunchRecipeTest, RefusesBatches) {
+  Problem problem = packed_problem(128, 64, 8);
+  problem.batch = 2;
+  EXPECT_THAT(why_illegal(whole_tiles(), problem).value(), HasSubstr("batches"));
+}
+
+TEST(LaunchRecipeTest, RefusesAGridBeyondTheLaunchLimit) {
+  LaunchRecipe recipe = predicated();
+  recipe.tile_m = recipe.tile_n = 16;
+  EXPECT_EQ(why_illegal(recipe, packed_problem(524'288, 1'048'560, 1)), std::nullopt);
+  EXPECT_THAT(why_illegal(recipe, packed_problem(524'288, 1'048'576, 1)).value(),
+              HasSubstr("2^31 - 1 CTAs"));
+}
+
+}  // namespace
+}  // namespace gemm_tune
