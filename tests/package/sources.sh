@@ -1,0 +1,10 @@
+# shellcheck shell=bash
+# Sourced: sources PATTERN... lists this project's own files of these patterns, from the repository root.
+sources() {
+  local names=() folders=() pattern folder
+  for pattern in "$@"; do names+=(-o -name "$pattern"); done
+  for folder in core gpu kernel_templates search db dispatch tuner tests bench; do
+    [ ! -d "$folder" ] || folders+=("$folder")
+  done
+  find "${folders[@]}" -type f \( "${names[@]:1}" \) | sort
+}
