@@ -28,7 +28,9 @@ class DeviceBuffer {
     if (count > 0) GT_CUDA(cudaMalloc(&memory, count * sizeof(T)));
     data_ = static_cast<T*>(memory);
   }
-  ~DeviceBuffer() { cudaFree(data_); }
+  ~DeviceBuffer() {
+    if (data_ != nullptr) cudaFree(data_);
+  }
   DeviceBuffer(DeviceBuffer&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
   DeviceBuffer& operator=(DeviceBuffer&& other) noexcept {

@@ -1,0 +1,147 @@
+#include "gpu/nvrtc.h"
+
+#include <nvrtc.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "gpu/ptxas_log.h"
+
+namespace gemm_tune {
+namespace {
+
+void check_nvrtc(nvrtcResult code, const char* call) {
+  if (code == NVRTC_SUCCESS) return;
+  throw DeviceError(std::string(call) + " failed with " + nvrtcGetErrorString(code));
+}
+
+#define GT_NVRTC(call) check_nvrtc((call), #call)
+
+// One program from source to cubin.
+class Program {
+ public:
+  explicit Program(const NvrtcSource& source) {
+    std::vector<const char*> names, texts;
+    for (const auto& header : source.headers) {
+      names.push_back(header.first.c_str());
+      texts.push_back(header.second.c_str());
+    }
+    GT_NVRTC(nvrtcCreateProgram(&program_, source.text.c_str(), source.path.c_str(),
+                                static_cast<int>(names.size()), texts.data(), names.data()));
+  }
+  ~Program() { nvrtcDestroyProgram(&program_); }
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  nvrtcResult compile(const std::vector<std::string>& options) {
+    std::vector<const char*> pointers;
+    for (const std::string& option : options) pointers.push_back(option.c_str());
+    return nvrtcCompileProgram(program_, static_cast<int>(pointers.size()), pointers.data());
+  }
+
+  std::string log() const {
+    std::size_t size = 0;  // with the closing zero byte
+    GT_NVRTC(nvrtcGetProgramLogSize(program_, &size));
+    std::string text(size, '\0');
+    GT_NVRTC(nvrtcGetProgramLog(program_, text.data()));
+    text.resize(std::min(text.size(), text.find('\0')));
+    return text;
+  }
+
+  std::string cubin() const {
+    std::size_t size = 0;
+    GT_NVRTC(nvrtcGetCUBINSize(program_, &size));
+    std::string bytes(size, '\0');
+    GT_NVRTC(nvrtcGetCUBIN(program_, bytes.data()));
+    return bytes;
+  }
+
+ private:
+  nvrtcProgram program_ = nullptr;
+};
+
+std::pair<int, int> checked_version() {
+  int major = 0, minor = 0;
+  GT_NVRTC(nvrtcVersion(&major, &minor));
+  if (major < 13) {
+    throw DeviceError("NVRTC " + std::to_string(major) + "." + std::to_string(minor) +
+                      " is too old: install CUDA 13.0 or newer");
+  }
+  return {major, minor};
+}
+
+// "sm_90a" counts as sm_90: NVRTC lists base architectures only.
+void check_arch(const std::string& arch) {
+  const std::vector<std::string> supported = nvrtc_supported_archs();
+  std::string base = arch;
+  if (!base.empty() && (base.back() == 'a' || base.back() == 'f')) base.pop_back();
+  if (std::find(supported.begin(), supported.end(), base) != supported.end()) return;
+  std::string list;
+  for (const std::string& name : supported) list += (list.empty() ? "" : ", ") + name;
+  throw DeviceError("'" + arch + "' is not an architecture that NVRTC " + nvrtc_version() +
+                    " compiles for: use one of " + list);
+}
+
+// Some failures leave no error line in the log; static shared memory over 48 KB is the known one.
+std::string explain_silent_failure(const std::string& log, const std::string& entry) {
+  constexpr int kStaticSmemLimitBytes = 48 * 1024;
+  const auto resources = parse_ptxas_log(log, entry);
+  if (resources && resources->smem_bytes > kStaticSmemLimitBytes) {
+    return "error: " + std::to_string(resources->smem_bytes) +
+           " bytes of static shared memory exceed 49152: take it as dynamic shared memory\n";
+  }
+  return "error: the compiler failed without giving a reason\n";
+}
+
+}  // namespace
+
+CompileResult nvrtc_compile(const NvrtcSource& source, const std::vector<std::string>& definitions,
+                            const std::string& arch, const std::string& entry) {
+  checked_version();
+  check_arch(arch);
+  std::vector<std::string> options = {"--gpu-architecture=" + arch, "--std=c++20",
+                                      "-default-device", "--ptxas-options=-v"};
+  for (const std::string& definition : definitions) options.push_back("-D" + definition);
+
+  Program program(source);
+  const nvrtcResult code = program.compile(options);
+  // A text that cannot be compiled is the candidate's fault, also where it breaks the compiler;
+  // what is left (memory, missing builtins library, options) is the environment's.
+  if (code != NVRTC_ERROR_COMPILATION && code != NVRTC_ERROR_INTERNAL_ERROR) {
+    check_nvrtc(code, "nvrtcCompileProgram");
+  }
+  CompileResult result;
+  result.log = program.log();
+  if (code != NVRTC_SUCCESS) {
+    if (result.log.find("error") == std::string::npos) {
+      result.log += explain_silent_failure(result.log, entry);
+    }
+    return result;
+  }
+  const auto resources = parse_ptxas_log(result.log, entry);
+  if (!resources) {
+    result.log += "error: the text has no entry function '" + entry + "'\n";
+    return result;
+  }
+  result.ok = true;
+  result.resources = *resources;
+  result.cubin = program.cubin();
+  return result;
+}
+
+std::string nvrtc_version() {
+  const auto version = checked_version();
+  return std::to_string(version.first) + "." + std::to_string(version.second);
+}
+
+std::vector<std::string> nvrtc_supported_archs() {
+  int count = 0;
+  GT_NVRTC(nvrtcGetNumSupportedArchs(&count));
+  std::vector<int> numbers(static_cast<std::size_t>(count));
+  GT_NVRTC(nvrtcGetSupportedArchs(numbers.data()));
+  std::vector<std::string> names;
+  for (const int number : numbers) names.push_back("sm_" + std::to_string(number));
+  return names;
+}
+
+}  // namespace gemm_tune

@@ -1,0 +1,61 @@
+#include "gpu/ptxas_log.h"
+
+#include <charconv>
+#include <string>
+
+namespace gemm_tune {
+namespace {
+
+// The whole number that stands before `unit` in the line, as in "12 bytes spill stores".
+std::optional<int> number_before(std::string_view line, std::string_view unit) {
+  const std::size_t at = line.find(unit);
+  if (at == std::string_view::npos) return std::nullopt;
+  std::size_t begin = at;
+  while (begin > 0 && line[begin - 1] >= '0' && line[begin - 1] <= '9') --begin;
+  int number = 0;
+  const auto result = std::from_chars(line.data() + begin, line.data() + at, number);
+  if (begin == at || result.ec != std::errc()) return std::nullopt;
+  return number;
+}
+
+// What stands after `prefix` up to the next quote, blank or line end; nothing without the prefix.
+std::optional<std::string_view> word_after(std::string_view line, std::string_view prefix) {
+  const std::size_t at = line.find(prefix);
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::string_view rest = line.substr(at + prefix.size());
+  return rest.substr(0, rest.find_first_of("' \r"));
+}
+
+}  // namespace
+
+std::optional<Resources> parse_ptxas_log(std::string_view log, std::string_view entry) {
+  // "Compiling entry function 'f'" opens an entry's lines, "Function properties for g" the stack
+  // and spill line of g (the entry or a function it calls), "Used N registers" belongs to the
+  // entry.
+  Resources resources;
+  bool in_entry = false, in_properties = false, found = false;
+  while (!log.empty()) {
+    const std::size_t end = log.find('\n');
+    const std::string_view line = log.substr(0, end);
+    log.remove_prefix(end == std::string_view::npos ? log.size() : end + 1);
+    if (const auto name = word_after(line, "Compiling entry function '")) {
+      in_entry = *name == entry;
+      in_properties = false;
+    } else if (const auto function = word_after(line, "Function properties for ")) {
+      in_properties = in_entry && *function == entry;
+    } else if (const auto stack = number_before(line, " bytes stack frame")) {
+      if (!in_properties) continue;
+      resources.stack_bytes = *stack;
+      resources.spill_bytes = number_before(line, " bytes spill stores").value_or(0) +
+                              number_before(line, " bytes spill loads").value_or(0);
+    } else if (const auto registers = number_before(line, " registers")) {
+      if (!in_entry || line.find("Used ") == std::string_view::npos) continue;
+      resources.registers = *registers;
+      resources.smem_bytes = number_before(line, " bytes smem").value_or(0);
+      found = true;
+    }
+  }
+  return found ? std::optional<Resources>(resources) : std::nullopt;
+}
+
+}  // namespace gemm_tune
