@@ -22,7 +22,8 @@ struct Space {
       rejected;  // raw points by the reason of the first rule broken
 };
 
-// enumerated == points.size() + the sum over rejected.
+// enumerated == points.size() + the sum over rejected. Points hold pointers into families. Within a
+// family the last parameter varies fastest.
 Space enumerate(std::span<const KernelFamily> families);
 
 }  // namespace gemm_tune

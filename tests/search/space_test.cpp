@@ -1,0 +1,145 @@
+#include "search/space.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <string>
+#include <vector>
+
+namespace gemm_tune {
+namespace {
+
+// A family over plain integers; reject() is the first rule broken.
+KernelFamily make_test_family(std::vector<ParamSpec> params, std::vector<FamilyRule> rules) {
+  KernelFamily family;
+  family.name = "synthetic";
+  family.params = std::move(params);
+  family.rules = std::move(rules);
+  family.reject = [rules = family.rules](Values values) -> std::optional<std::string> {
+    for (const FamilyRule& rule : rules) {
+      if (rule.broken(values)) return rule.reason;
+    }
+    return std::nullopt;
+  };
+  family.traits = [](Values values) {
+    Traits traits;
+    traits.threads = 32 * values[0];
+    traits.tile_m = traits.tile_n = 16;
+    return traits;
+  };
+  return family;
+}
+
+std::uint64_t rejected_sum(const Space& space) {
+  std::uint64_t sum = 0;
+  for (const auto& [reason, count] : space.rejected) sum += count;
+  return sum;
+}
+
+KernelFamily small_family() {
+  return make_test_family(
+      {{"A", {1, 2, 3}, ""}, {"B", {2, 4}, ""}, {"C", {0, 1}, ""}},
+      {{"A is 3", {0}, [](Values v) { return v[0] == 3; }},
+       {"A does not divide B", {0, 1}, [](Values v) { return v[1] % v[0] != 0; }},
+       {"B + C is 5", {1, 2}, [](Values v) { return v[1] + v[2] == 5; }}});
+}
+
+TEST(SpaceTest, PointsComeWithTheLastParameterFastest) {
+  const KernelFamily family = small_family();
+  const Space space = enumerate({&family, 1});
+  std::vector<std::vector<int>> points;
+  for (const KnownConfig& point : space.points) points.push_back(point.values);
+  EXPECT_EQ(points, (std::vector<std::vector<int>>{
+                        {1, 2, 0}, {1, 2, 1}, {1, 4, 0}, {2, 2, 0}, {2, 2, 1}, {2, 4, 0}}));
+}
+
+TEST(SpaceTest, RejectsUnderTheFirstRuleThatCouldBeJudged) {
+  const KernelFamily family = small_family();
+  const Space space = enumerate({&family, 1});
+  EXPECT_EQ(space.enumerated, 12u);
+  EXPECT_EQ(space.rejected,
+            (std::map<std::string, std::uint64_t>{{"A is 3", 4}, {"B + C is 5", 2}}));
+}
+
+TEST(SpaceTest, PointsCarryTraitsAndRecipe) {
+  const KernelFamily family = small_family();
+  const Space space = enumerate({&family, 1});
+  EXPECT_EQ(space.points[3].family, &family);
+  EXPECT_EQ(space.points[3].traits.threads, 64);
+  EXPECT_EQ(space.points[3].recipe.block_threads, 64);
+  EXPECT_EQ(space.points[3].recipe.multiple_m, 16);
+  EXPECT_EQ(to_string(space.points[3].config()), "synthetic/A=2,B=2,C=0");
+}
+
+TEST(SpaceTest, ReasonOutsideTheRulesIsCountedToo) {
+  KernelFamily family = small_family();
+  family.reject = [](Values v) -> std::optional<std::string> {
+    if (v[2] == 0) return "C must be positive";
+    return std::nullopt;
+  };
+  const Space space = enumerate({&family, 1});
+  EXPECT_EQ(space.points.size(), 2u);
+  EXPECT_EQ(space.rejected.at("C must be positive"), 4u);
+  EXPECT_EQ(space.enumerated, space.points.size() + rejected_sum(space));
+}
+
+TEST(SpaceTest, RuleSeesPositiveValuesWhereNothingIsChosenYet) {
+  int least = 1;
+  const KernelFamily family =
+      make_test_family({{"A", {1, 2}, ""}, {"Z", {0, 1}, ""}}, {{"", {0}, [&least](Values v) {
+                                                                   least = std::min(least, v[1]);
+                                                                   return false;
+                                                                 }}});
+  KernelFamily without_verdict = family;
+  without_verdict.reject = [](Values) { return std::nullopt; };
+  EXPECT_EQ(enumerate({&without_verdict, 1}).points.size(), 4u);
+  EXPECT_EQ(least, 1);
+}
+
+TEST(SpaceTest, FamiliesAddUp) {
+  const std::vector<KernelFamily> two = {small_family(), small_family()};
+  const Space space = enumerate(two);
+  EXPECT_EQ(space.enumerated, 24u);
+  ASSERT_EQ(space.points.size(), 12u);
+  EXPECT_EQ(space.points[5].family, &two[0]);
+  EXPECT_EQ(space.points[6].family, &two[1]);
+}
+
+TEST(SpaceTest, NoFamilyIsAnEmptySpace) {
+  EXPECT_EQ(enumerate({}).enumerated, 0u);
+  EXPECT_TRUE(enumerate({}).points.empty());
+}
+
+// A billion raw points, 491,520 valid ones: each rule ties two neighbouring parameters together.
+TEST(SpaceTest, WorkForABillionRawPointsGrowsWithTheValidOnes) {
+  std::vector<int> ten(10);
+  std::iota(ten.begin(), ten.end(), 1);
+  std::vector<ParamSpec> params;
+  std::vector<FamilyRule> rules;
+  std::uint64_t judged = 0;
+  for (std::size_t i = 0; i < 9; ++i) params.push_back({std::string(1, char('A' + i)), ten, ""});
+  for (std::size_t i = 1; i < 9; ++i) {
+    rules.push_back({"not close above its neighbour", {i - 1, i}, [i, &judged](Values v) {
+                       ++judged;
+                       return (v[i] - v[i - 1] + 10) % 10 >= (i < 8 ? 4 : 3);
+                     }});
+  }
+  KernelFamily family = make_test_family(params, rules);
+  family.reject = [](Values) { return std::nullopt; };
+  const Space space = enumerate({&family, 1});
+  EXPECT_EQ(space.enumerated, 1'000'000'000u);
+  EXPECT_EQ(space.points.size(), 491'520u);
+  EXPECT_EQ(space.enumerated, space.points.size() + rejected_sum(space));
+  EXPECT_LT(judged, 5 * space.points.size());
+}
+
+TEST(SpaceTest, RealFamiliesAccountForEveryRawPoint) {
+  const Space space = enumerate(families());
+  EXPECT_EQ(space.enumerated, space.points.size() + rejected_sum(space));
+  for (const KnownConfig& point : space.points) {
+    ASSERT_EQ(point.family->reject(point.values), std::nullopt) << to_string(point.config());
+  }
+}
+
+}  // namespace
+}  // namespace gemm_tune
