@@ -4,6 +4,10 @@
 #include <string>
 
 #include "core/error.h"
+#include "kernel_templates/coarsened_1d.cuh"
+#include "kernel_templates/naive.cuh"
+#include "kernel_templates/smem_tiled.cuh"
+#include "kernel_templates/tiled_2d.cuh"
 #include "kernel_templates/vectorized_2d.cuh"
 
 namespace gemm_tune {
@@ -34,7 +38,8 @@ KnownConfig known(const KernelFamily& family, std::vector<int> values) {
 
 std::span<const KernelFamily> families() {
   static const std::vector<KernelFamily> all = {
-      vectorized_2d::family(),
+      naive::family(),    smem_tiled::family(),    coarsened_1d::family(),
+      tiled_2d::family(), vectorized_2d::family(),
   };
   return all;
 }

@@ -22,7 +22,14 @@ constexpr const char* first_broken(const Rule<Params> (&rules)[N], const Params&
   return nullptr;
 }
 
-constexpr int ceil_div(int a, int b) { return (a + b - 1) / b; }
+// Bounds that keep every product of tile sizes inside an int, whatever a user types.
+constexpr bool is_tile_size(int value) { return value >= 1 && value <= 1024; }
+constexpr const char* kBadTileSize = "tile sizes must lie between 1 and 1024";
+
+constexpr bool is_flag(int value) { return value == 0 || value == 1; }
+
+// Floats that SharedMemory::take(n) uses up: arrays begin at 16-byte boundaries.
+constexpr int smem_floats(int n) { return (n + 3) / 4 * 4; }
 
 constexpr int min_of(int a, int b) { return a < b ? a : b; }
 
@@ -32,6 +39,12 @@ constexpr int max_of(int a, int b) { return a > b ? a : b; }
 constexpr int vector_width(int a, int b = 4, int c = 4) {
   const int bits = a | b | c;
   return bits % 4 == 0 ? 4 : bits % 2 == 0 ? 2 : 1;
+}
+
+// How many k steps of a main loop to unroll: bounded, so that the largest thread tiles still fit
+// the instruction cache.
+constexpr int unroll_factor(int bk, int sums_per_thread) {
+  return min_of(bk, max_of(1, 1024 / sums_per_thread));
 }
 
 }  // namespace gemm_tune

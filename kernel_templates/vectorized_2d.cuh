@@ -21,14 +21,18 @@ constexpr int threads_n(const Params& p) { return p.BN / p.TN; }
 constexpr int threads(const Params& p) { return threads_m(p) * threads_n(p); }
 constexpr int a_ld(const Params& p) { return p.BM + p.PAD; }
 constexpr int b_ld(const Params& p) { return p.BN + p.PAD; }
-constexpr int smem_floats(int bk, int ld) { return (bk * ld + 3) / 4 * 4; }
 constexpr int smem_bytes(const Params& p) {
-  return (smem_floats(p.BK, a_ld(p)) + smem_floats(p.BK, b_ld(p))) * int(sizeof(float));
+  return (smem_floats(p.BK * a_ld(p)) + smem_floats(p.BK * b_ld(p))) * int(sizeof(float));
 }
 // A thread's rows come in groups of this many neighbours; without INTERLEAVE the groups touch.
 constexpr int group(int t) { return vector_width(t); }
 // Elements per shared-memory access of a fragment.
 constexpr int fragment_vec(int t, int ld) { return vector_width(group(t), ld); }
+// Offset in the CTA tile of group g of the t rows (or columns) of a thread, one of count along that
+// edge.
+constexpr int group_offset(const Params& p, int t, int count, int thread, int g) {
+  return p.INTERLEAVE != 0 ? (g * count + thread) * group(t) : thread * t + g * group(t);
+}
 // Elements per store of C.
 constexpr int store_vec_width(const Params& p) { return min_of(p.VEC, group(p.TN)); }
 
@@ -43,6 +47,8 @@ constexpr Rule<Params> kRules[] = {
      [](const Params& p) { return threads(p) % 32 != 0; }},
     {"more than 1024 threads per CTA", "BM BN TM TN",
      [](const Params& p) { return threads(p) > 1024; }},
+    {"vector access does not divide a row of a slice", "BN BK VEC",
+     [](const Params& p) { return p.BK % p.VEC != 0 || p.BN % p.VEC != 0; }},
     {"slice of A is not a whole number of vector loads per thread", "BM BN BK TM TN VEC",
      [](const Params& p) { return p.BM * p.BK % (threads(p) * p.VEC) != 0; }},
     {"slice of B is not a whole number of vector loads per thread", "BM BN BK TM TN VEC",
@@ -54,10 +60,12 @@ constexpr Rule<Params> kRules[] = {
 };
 
 constexpr const char* reject(const Params& p) {
-  if (p.BM < 1 || p.BN < 1 || p.BK < 1 || p.TM < 1 || p.TN < 1)
-    return "tile sizes must be positive";
+  if (!is_tile_size(p.BM) || !is_tile_size(p.BN) || !is_tile_size(p.BK) || !is_tile_size(p.TM) ||
+      !is_tile_size(p.TN))
+    return kBadTileSize;
   if (p.VEC != 1 && p.VEC != 2 && p.VEC != 4) return "VEC must be 1, 2 or 4";
-  if (p.PAD < 0) return "PAD must not be negative";
+  if (p.PAD < 0 || p.PAD > 32) return "PAD must lie between 0 and 32";
+  if (!is_flag(p.INTERLEAVE) || !is_flag(p.PRED)) return "INTERLEAVE and PRED must be 0 or 1";
   return first_broken(kRules, p);
 }
 
@@ -70,18 +78,13 @@ constexpr const char* reject(const Params& p) {
 #include "kernel_templates/device/raster.cuh"
 #include "kernel_templates/device/smem.cuh"
 #include "kernel_templates/device/tile_load.cuh"
+#include "kernel_templates/device/tile_store.cuh"
 
 namespace gemm_tune::vectorized_2d {
 
 constexpr Params kP = TUNED_PARAMS;
 static_assert(reject(kP) == nullptr);
 constexpr bool kPredicated = kP.PRED != 0;
-
-// Offset in the CTA tile of a thread's group g; COUNT threads share the edge.
-template <int GROUP, int T, int COUNT>
-__device__ inline int group_offset(int thread, int g) {
-  return kP.INTERLEAVE != 0 ? (g * COUNT + thread) * GROUP : thread * T + g * GROUP;
-}
 
 // Loads a thread's T elements of one k step from a row of a shared-memory slice.
 template <int T, int COUNT, int LD>
@@ -90,7 +93,7 @@ __device__ inline void load_fragment(float (&fragment)[T], const float* row, int
   constexpr int kVec = fragment_vec(T, LD);
 #pragma unroll
   for (int g = 0; g < T / kGroup; ++g) {
-    const float* p = row + group_offset<kGroup, T, COUNT>(thread, g);
+    const float* p = row + group_offset(kP, T, COUNT, thread, g);
 #pragma unroll
     for (int i = 0; i < kGroup; i += kVec) {
       const Vec<kVec> v = load_vec<kVec>(p + i);
@@ -102,8 +105,7 @@ __device__ inline void load_fragment(float (&fragment)[T], const float* row, int
 
 __device__ inline void multiply_slice(float (&sum)[kP.TM][kP.TN], const float* a_tile,
                                       const float* b_tile, int thread_m, int thread_n) {
-  // Bounded, so that the largest thread tiles still fit the instruction cache.
-  constexpr int kUnroll = min_of(kP.BK, max_of(1, 1024 / (kP.TM * kP.TN)));
+  constexpr int kUnroll = unroll_factor(kP.BK, kP.TM * kP.TN);
 #pragma unroll kUnroll
   for (int k = 0; k < kP.BK; ++k) {
     float a[kP.TM], b[kP.TN];
@@ -117,24 +119,9 @@ __device__ inline void multiply_slice(float (&sum)[kP.TM][kP.TN], const float* a
   }
 }
 
-__device__ inline void store_tile(const float (&sum)[kP.TM][kP.TN], const GemmArgs& args,
-                                  TileOrigin origin, int thread_m, int thread_n) {
-  constexpr int kGroupM = group(kP.TM), kGroupN = group(kP.TN), kVec = store_vec_width(kP);
-#pragma unroll
-  for (int i = 0; i < kP.TM; ++i) {
-    const int row = origin.row + i % kGroupM +
-                    group_offset<kGroupM, kP.TM, threads_m(kP)>(thread_m, i / kGroupM);
-    if (kPredicated && !in_bounds(row, args.M)) continue;
-#pragma unroll
-    for (int j = 0; j < kP.TN; j += kVec) {
-      const int col = origin.col + j % kGroupN +
-                      group_offset<kGroupN, kP.TN, threads_n(kP)>(thread_n, j / kGroupN);
-      Vec<kVec> v;
-#pragma unroll
-      for (int c = 0; c < kVec; ++c) v.x[c] = sum[i][j + c];
-      store_c<kVec, kPredicated>(args.C + row * args.ldc + col, v, args, args.N - col);
-    }
-  }
+// The place in the CTA tile of element i of a thread's t rows (or columns).
+__device__ inline int tile_index(int t, int count, int thread, int i) {
+  return group_offset(kP, t, count, thread, i / group(t)) + i % group(t);
 }
 
 extern "C" __global__ void __launch_bounds__(threads(kP)) gemm(const GemmArgs args) {
@@ -158,13 +145,16 @@ extern "C" __global__ void __launch_bounds__(threads(kP)) gemm(const GemmArgs ar
     multiply_slice(sum, a_tile, b_tile, thread_m, thread_n);
     __syncthreads();
   }
-  store_tile(sum, args, origin, thread_m, thread_n);
+  store_thread_tile<store_vec_width(kP), kPredicated>(
+      sum, args, [&](int i) { return origin.row + tile_index(kP.TM, threads_m(kP), thread_m, i); },
+      [&](int j) { return origin.col + tile_index(kP.TN, threads_n(kP), thread_n, j); });
 }
 
 }  // namespace gemm_tune::vectorized_2d
 
 #else  // the host: cost and search space
 
+#include "kernel_templates/cost.h"
 #include "kernel_templates/family.h"
 
 namespace gemm_tune::vectorized_2d {

@@ -1,0 +1,131 @@
+// coarsened_1d: C = alpha * A * B + beta * C on CUDA cores, a thread computes TM rows of one
+// column.
+//
+// A [M,K], B [K,N], C [M,N] row-major. A CTA computes BM x BN in slices of BK in shared memory.
+// Each value of B is loaded once into a register and serves TM multiplications. PRED picks the edge
+// handling: 1 for any shape, 0 for multiples of the tile.
+#pragma once
+
+#include "kernel_templates/rules.h"
+
+namespace gemm_tune::coarsened_1d {
+
+struct Params {
+  int BM, BN, BK, TM, PRED;
+};
+
+constexpr int threads(const Params& p) { return p.BM / p.TM * p.BN; }
+constexpr int smem_bytes(const Params& p) {
+  return (smem_floats(p.BM * p.BK) + smem_floats(p.BK * p.BN)) * int(sizeof(float));
+}
+
+constexpr Rule<Params> kRules[] = {
+    {"thread tile does not divide CTA tile", "BM TM",
+     [](const Params& p) { return p.BM % p.TM != 0; }},
+    {"thread tile holds more than 128 accumulators", "TM",
+     [](const Params& p) { return p.TM > 128; }},
+    {"threads per CTA are not whole warps", "BM BN TM",
+     [](const Params& p) { return threads(p) % 32 != 0; }},
+    {"more than 1024 threads per CTA", "BM BN TM",
+     [](const Params& p) { return threads(p) > 1024; }},
+};
+
+constexpr const char* reject(const Params& p) {
+  if (!is_tile_size(p.BM) || !is_tile_size(p.BN) || !is_tile_size(p.BK) || !is_tile_size(p.TM))
+    return kBadTileSize;
+  if (!is_flag(p.PRED)) return "PRED must be 0 or 1";
+  return first_broken(kRules, p);
+}
+
+}  // namespace gemm_tune::coarsened_1d
+
+#ifdef TUNED_PARAMS
+
+#include "kernel_templates/device/epilogue.cuh"
+#include "kernel_templates/device/gemm_args.cuh"
+#include "kernel_templates/device/raster.cuh"
+#include "kernel_templates/device/smem.cuh"
+#include "kernel_templates/device/tile_load.cuh"
+#include "kernel_templates/device/tile_store.cuh"
+
+namespace gemm_tune::coarsened_1d {
+
+constexpr Params kP = TUNED_PARAMS;
+static_assert(reject(kP) == nullptr);
+constexpr bool kPredicated = kP.PRED != 0;
+
+// row and col: of the thread's first element in the CTA tile.
+__device__ inline void multiply_slice(float (&sum)[kP.TM][1], const float* a_tile,
+                                      const float* b_tile, int row, int col) {
+  constexpr int kUnroll = unroll_factor(kP.BK, kP.TM);
+#pragma unroll kUnroll
+  for (int k = 0; k < kP.BK; ++k) {
+    const float b = b_tile[k * kP.BN + col];
+#pragma unroll
+    for (int i = 0; i < kP.TM; ++i) sum[i][0] += a_tile[(row + i) * kP.BK + k] * b;
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(threads(kP)) gemm(const GemmArgs args) {
+  SharedMemory smem;
+  float* const a_tile = smem.take(kP.BM * kP.BK);  // [BM][BK]
+  float* const b_tile = smem.take(kP.BK * kP.BN);  // [BK][BN]
+  const TileOrigin origin = tile_origin<kP.BM, kP.BN>(args.N);
+  const int row = static_cast<int>(threadIdx.x) / kP.BN * kP.TM;
+  const int col = static_cast<int>(threadIdx.x) % kP.BN;
+  const float* a = args.A + origin.row * args.lda;
+  const float* b = args.B + origin.col;
+  const int K = reduction_length(args);
+
+  float sum[kP.TM][1] = {};
+  for (int k0 = 0; k0 < K; k0 += kP.BK) {
+    load_tile<kP.BM, kP.BK, threads(kP), 1, kPredicated, TileOrder::row_major, kP.BK>(
+        a_tile, a + k0, args.lda, args.M - origin.row, K - k0);
+    load_tile<kP.BK, kP.BN, threads(kP), 1, kPredicated, TileOrder::row_major, kP.BN>(
+        b_tile, b + k0 * args.ldb, args.ldb, K - k0, args.N - origin.col);
+    __syncthreads();
+    multiply_slice(sum, a_tile, b_tile, row, col);
+    __syncthreads();
+  }
+  store_thread_tile<1, kPredicated>(
+      sum, args, [&](int i) { return origin.row + row + i; },
+      [&](int) { return origin.col + col; });
+}
+
+}  // namespace gemm_tune::coarsened_1d
+
+#else  // the host: cost and search space
+
+#include "kernel_templates/cost.h"
+#include "kernel_templates/family.h"
+
+namespace gemm_tune::coarsened_1d {
+
+inline Traits traits(const Params& p) {
+  // TODO
+  Traits t;
+  t.threads = threads(p);
+  t.tile_m = p.BM;
+  t.tile_n = p.BN;
+  t.tile_k = p.BK;
+  t.thread_m = p.TM;
+  t.smem_bytes = smem_bytes(p);
+  t.predicated = p.PRED != 0;
+  t.barriers_per_tile_k = 2;
+  return t;
+}
+
+inline KernelFamily family() {
+  return make_family<Params>(
+      "coarsened_1d", "TM rows of one column per thread, slices of A and B in shared memory",
+      {{"BM", &Params::BM, {32, 64, 128}, "CTA tile rows"},
+       {"BN", &Params::BN, {32, 64, 128}, "CTA tile columns"},
+       {"BK", &Params::BK, {8, 16, 32}, "K elements per slice in shared memory"},
+       {"TM", &Params::TM, {4, 8, 16}, "thread tile rows"},
+       {"PRED", &Params::PRED, {0, 1}, "1: predicated edges, any shape; 0: whole tiles only"}},
+      kRules, &reject, &traits);
+}
+
+}  // namespace gemm_tune::coarsened_1d
+
+#endif

@@ -1,0 +1,122 @@
+#include "kernel_templates/cost.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace gemm_tune {
+namespace {
+
+constexpr int kLanes = 32;
+constexpr int kBanks = 32;
+
+// The most words that the lanes [begin, end) want from one bank.
+int bank_passes(const WarpWords& words, int vec, int begin, int end) {
+  std::array<std::array<long long, kLanes>, kBanks> wanted;  // words of a bank, each once
+  std::array<int, kBanks> count{};
+  for (int lane = begin; lane < end; ++lane) {
+    const std::optional<long long> first = words[static_cast<std::size_t>(lane)];
+    if (!first) continue;
+    for (int i = 0; i < vec; ++i) {
+      const long long word = *first + i;
+      const auto bank = static_cast<std::size_t>(word % kBanks);
+      const auto known = wanted[bank].begin();
+      if (std::find(known, known + count[bank], word) != known + count[bank]) continue;
+      wanted[bank][static_cast<std::size_t>(count[bank]++)] = word;
+    }
+  }
+  return *std::max_element(count.begin(), count.end());
+}
+
+int passes_by_groups(const WarpWords& words, int vec, int lanes_per_group) {
+  int passes = 0;
+  for (int begin = 0; begin < kLanes; begin += lanes_per_group) {
+    passes += bank_passes(words, vec, begin, begin + lanes_per_group);
+  }
+  return passes;
+}
+
+// Whether every two active lanes whose numbers differ in this bit only have the same address.
+bool pairs_agree(const WarpWords& words, std::size_t bit) {
+  for (std::size_t lane = 0; lane < words.size(); ++lane) {
+    const std::optional<long long>& other = words[lane ^ bit];
+    if (words[lane] && other && *words[lane] != *other) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+int shared_load_wavefronts(const WarpWords& words, int vec) {
+  const bool merged = vec > 1 && (pairs_agree(words, 1) || pairs_agree(words, 2));
+  return passes_by_groups(words, vec, kLanes / vec * (merged ? 2 : 1));
+}
+
+int shared_store_wavefronts(const WarpWords& words, int vec) {
+  return passes_by_groups(words, vec, kLanes / vec);
+}
+
+int global_wavefronts(const WarpWords& words, int vec) {
+  std::array<long long, kLanes> sorted;
+  auto end = sorted.begin();
+  for (const std::optional<long long>& word : words) {
+    if (word) *end++ = *word;
+  }
+  std::sort(sorted.begin(), end);
+  int lines = 0, vectors = 0;
+  for (auto at = sorted.begin(); at != end; ++at) {
+    const bool first = at == sorted.begin();
+    if (first || at[0] != at[-1]) ++vectors;
+    if (first || at[0] / 32 != at[-1] / 32) ++lines;
+  }
+  return std::max(lines, (vectors * vec + 31) / 32);
+}
+
+double mean_over_warps(int threads, int period,
+                       const std::function<std::optional<long long>(int)>& word,
+                       const std::function<int(const WarpWords&)>& count) {
+  const int warps = (threads + kLanes - 1) / kLanes;
+  const int distinct = std::min(warps, period / std::gcd(period, kLanes));
+  int sum = 0;
+  for (int warp = 0; warp < distinct; ++warp) {
+    WarpWords words;
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const int thread = warp * kLanes + lane;
+      if (thread < threads) words[static_cast<std::size_t>(lane)] = word(thread);
+    }
+    sum += count(words);
+  }
+  return static_cast<double>(sum) / distinct;
+}
+
+AccessCost operator+(AccessCost a, AccessCost b) {
+  return {a.instructions + b.instructions, a.wavefronts + b.wavefronts};
+}
+
+AccessCost load_tile_cost(int rows, int cols, int threads, int vec, TileOrder order, int smem_ld) {
+  constexpr long long kFarApart = 1 << 20;  // words between rows of the matrix
+  const int vecs_per_row = cols / vec;
+  const int vecs = rows * vecs_per_row;
+  const int store_vec = smem_store_vec(order, vec, smem_ld);
+  const int stores = vec / store_vec;
+  // Every vector is copied by one thread, whatever the pass: count over all of them as if each had
+  // a thread of its own, then share out among the CTA's warps.
+  const double load = mean_over_warps(
+      vecs, vecs_per_row,
+      [&](int index) {
+        const TilePosition at = tile_position(index, cols, vec);
+        return std::optional(at.row * kFarApart + at.col);
+      },
+      [&](const WarpWords& words) { return global_wavefronts(words, vec); });
+  const double store = mean_over_warps(
+      vecs, vecs_per_row,
+      [&](int index) {
+        const TilePosition at = tile_position(index, cols, vec);
+        return std::optional<long long>(smem_index(order, at.row, at.col, smem_ld));
+      },
+      [&](const WarpWords& words) { return shared_store_wavefronts(words, store_vec); });
+  const double warp_accesses = static_cast<double>((vecs + kLanes - 1) / kLanes);
+  const double per_warp = warp_accesses / ((threads + kLanes - 1) / kLanes);
+  return {per_warp * (1 + stores), per_warp * (load + stores * store)};
+}
+
+}  // namespace gemm_tune

@@ -1,0 +1,49 @@
+// What memory accesses cost a warp: wavefronts counted from the lanes' addresses.
+//
+// The families' traits() feed it the address mapping of their kernels. A wavefront is one pass
+// through the L1 / shared-memory pipe, which moves at most 128 bytes. Host only; pure.
+//
+// Shared memory (CUDA C++ Programming Guide, "Shared Memory": 32 banks of 4 bytes, lanes that read
+// the same word share it): a wavefront serves one word of each bank. Accesses of 8 and 16 bytes are
+// served by half and by quarter warps; a load takes half as many passes where lanes 2i and 2i+1, or
+// lanes that differ by 2 only, read the same address (an answer on NVIDIA's developer
+// forum, topic 77228, "Unexpected shared memory bank conflict").
+#pragma once
+
+#include <array>
+#include <functional>
+#include <optional>
+
+#include "kernel_templates/device/tile_map.cuh"
+
+namespace gemm_tune {
+
+// For each lane the 4-byte word that its access begins with; nothing for an inactive lane.
+using WarpWords = std::array<std::optional<long long>, 32>;
+
+// vec: words per lane (1, 2 or 4), to which every address is aligned.
+int shared_load_wavefronts(const WarpWords& words, int vec);
+int shared_store_wavefronts(const WarpWords& words, int vec);
+
+// One per 128-byte line touched, and no fewer than the bytes need.
+int global_wavefronts(const WarpWords& words, int vec);
+
+// Mean over the warps of a CTA of a count for the WarpWords that word(thread) describes. Threads
+// form rows of `period` (thread / period, thread % period) whose addresses differ by a constant, so
+// that only the warps up to the first common multiple are looked at.
+double mean_over_warps(int threads, int period,
+                       const std::function<std::optional<long long>(int)>& word,
+                       const std::function<int(const WarpWords&)>& count);
+
+struct AccessCost {
+  double instructions = 0;
+  double wavefronts = 0;
+};
+
+AccessCost operator+(AccessCost a, AccessCost b);
+
+// Per warp, of load_tile() (device/tile_load.cuh) with these template arguments: its global loads
+// and shared stores. Rows of the matrix are taken to begin at 128-byte lines.
+AccessCost load_tile_cost(int rows, int cols, int threads, int vec, TileOrder order, int smem_ld);
+
+}  // namespace gemm_tune

@@ -1,0 +1,28 @@
+// Writes a thread's TM x TN sums to C.
+#pragma once
+
+#include "kernel_templates/device/epilogue.cuh"
+
+namespace gemm_tune {
+
+// row_of(i) and col_of(j) tell the row and column of C of sum[i][j]; VEC columns that start at a
+// multiple of VEC must be neighbours in C. With PREDICATED, what lies outside C is left out.
+template <int VEC, bool PREDICATED, int TM, int TN, class RowOf, class ColOf>
+__device__ inline void store_thread_tile(const float (&sum)[TM][TN], const GemmArgs& args,
+                                         RowOf row_of, ColOf col_of) {
+#pragma unroll
+  for (int i = 0; i < TM; ++i) {
+    const int row = row_of(i);
+    if (PREDICATED && !in_bounds(row, args.M)) continue;
+#pragma unroll
+    for (int j = 0; j < TN; j += VEC) {
+      const int col = col_of(j);
+      Vec<VEC> v;
+#pragma unroll
+      for (int c = 0; c < VEC; ++c) v.x[c] = sum[i][j + c];
+      store_c<VEC, PREDICATED>(args.C + row * args.ldc + col, v, args, args.N - col);
+    }
+  }
+}
+
+}  // namespace gemm_tune
