@@ -1,7 +1,8 @@
 // Which config to try next: ask/tell over an enumerated list of valid points.
 //
 // A strategy sees points by index, prior scores and told results; no GPU, clock, disk or global
-// state; the same seed and the same tells give the same asks. Not thread-safe.
+// state; the same seed and the same tells give the same asks. It knows no budget of its own: the
+// caller stops asking. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -19,19 +20,28 @@ class Strategy {
  public:
   virtual ~Strategy() = default;
 
-  // Up to `count` points (indices into the list given at construction) never asked before; empty
-  // when the space is exhausted.
+  // Up to `count` points (indices into the list given at construction), none of them asked or told
+  // before; empty when the space is exhausted.
   virtual std::vector<std::size_t> ask(std::size_t count) = 0;
 
-  // The time of an asked point in microseconds; nothing for one that failed.
+  // The time of a point in microseconds; nothing for one that failed. A point that was never asked
+  // may be told too (a result from an earlier run): it counts as tried. Throws std::out_of_range
+  // for an index outside the list.
   virtual void tell(std::size_t point, std::optional<double> time_us) = 0;
 };
 
-// Walks the points by ascending prior score (predicted microseconds, one per point; ties by index),
-// then spends every second ask on untried neighbours (one parameter changed to the next value) of
-// the best points told. budget: how many points will be asked in all; it fixes when the walk ends.
+// Walks the points by ascending prior score (predicted microseconds, one per point; ties in an
+// order drawn from the seed) for the first half of the budget, then spends every second ask on
+// untried neighbours of the best points told. A neighbour belongs to the same family and differs in
+// one parameter, changed to the nearest searched value, up or down, that gives a point of the list.
+// Of the neighbours it asks the one with the least prior, scaled by how far the prior was off at
+// the point it neighbours. points must outlive the strategy. budget: how many points will be asked
+// in all. Throws std::invalid_argument where prior_us is not one score per point.
 std::unique_ptr<Strategy> make_guided(std::span<const KnownConfig> points,
                                       std::vector<double> prior_us, std::size_t budget,
                                       std::uint64_t seed);
+
+// All points in list order.
+std::unique_ptr<Strategy> make_exhaustive(std::size_t points);
 
 }  // namespace gemm_tune
