@@ -1,6 +1,5 @@
 #include "gpu/cublas.h"
 
-#include <cublas_v2.h>
 #include <dlfcn.h>
 
 #include <filesystem>
@@ -10,6 +9,30 @@
 
 namespace gemm_tune {
 namespace {
+
+// What is used of cuBLAS 13's binary interface, as cublas_v2.h and library_types.h declare it.
+// Written down here because that header comes with 400 MB of libraries, which a build does without.
+namespace abi {
+
+using Handle = struct Context*;
+using Status = int;  // of the enumerations' type in C
+constexpr Status kSuccess = 0;
+constexpr int kOpN = 0;
+constexpr int kDefaultMath = 0, kPedanticMath = 2;
+constexpr int kMajorVersion = 0, kMinorVersion = 1, kPatchLevel = 2;
+
+using Create = Status(Handle*);
+using Destroy = Status(Handle);
+using GetProperty = Status(int, int*);
+using SetStream = Status(Handle, cudaStream_t);
+using SetMathMode = Status(Handle, int);
+using GetStatusName = const char*(Status);
+// Column-major: handle, transa, transb, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc.
+template <class T>
+using Gemm = Status(Handle, int, int, int, int, int, const T*, const T*, int, const T*, int,
+                    const T*, T*, int);
+
+}  // namespace abi
 
 // The library by its name, where the loader looks; else beside the CUDA runtime in use, which is
 // where a toolkit and NVIDIA's wheels both keep it. Never closed: cuBLAS holds state per process.
@@ -45,21 +68,15 @@ int narrow(std::int64_t value) {
 
 struct Cublas::Impl {
   void* library = open_library();
-  decltype(::cublasCreate_v2)* create =
-      find<decltype(::cublasCreate_v2)>(library, "cublasCreate_v2");
-  decltype(::cublasDestroy_v2)* destroy =
-      find<decltype(::cublasDestroy_v2)>(library, "cublasDestroy_v2");
-  decltype(::cublasGetProperty)* get_property =
-      find<decltype(::cublasGetProperty)>(library, "cublasGetProperty");
-  decltype(::cublasSetStream_v2)* set_stream =
-      find<decltype(::cublasSetStream_v2)>(library, "cublasSetStream_v2");
-  decltype(::cublasSetMathMode)* set_math_mode =
-      find<decltype(::cublasSetMathMode)>(library, "cublasSetMathMode");
-  decltype(::cublasSgemm_v2)* sgemm = find<decltype(::cublasSgemm_v2)>(library, "cublasSgemm_v2");
-  decltype(::cublasDgemm_v2)* dgemm = find<decltype(::cublasDgemm_v2)>(library, "cublasDgemm_v2");
-  decltype(::cublasGetStatusName)* status_name =
-      find<decltype(::cublasGetStatusName)>(library, "cublasGetStatusName");
-  cublasHandle_t handle = nullptr;
+  abi::Create* create = find<abi::Create>(library, "cublasCreate_v2");
+  abi::Destroy* destroy = find<abi::Destroy>(library, "cublasDestroy_v2");
+  abi::GetProperty* get_property = find<abi::GetProperty>(library, "cublasGetProperty");
+  abi::SetStream* set_stream = find<abi::SetStream>(library, "cublasSetStream_v2");
+  abi::SetMathMode* set_math_mode = find<abi::SetMathMode>(library, "cublasSetMathMode");
+  abi::Gemm<float>* sgemm = find<abi::Gemm<float>>(library, "cublasSgemm_v2");
+  abi::Gemm<double>* dgemm = find<abi::Gemm<double>>(library, "cublasDgemm_v2");
+  abi::GetStatusName* status_name = find<abi::GetStatusName>(library, "cublasGetStatusName");
+  abi::Handle handle = nullptr;
 
   Impl() { check(create(&handle), "cublasCreate"); }
   ~Impl() {
@@ -68,8 +85,8 @@ struct Cublas::Impl {
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
-  void check(cublasStatus_t status, const char* call) const {
-    if (status == CUBLAS_STATUS_SUCCESS) return;
+  void check(abi::Status status, const char* call) const {
+    if (status == abi::kSuccess) return;
     throw DeviceError(std::string(call) + " failed with " + status_name(status));
   }
 };
@@ -81,7 +98,7 @@ Cublas& Cublas::operator=(Cublas&&) noexcept = default;
 
 std::string Cublas::version() const {
   std::string text;
-  for (const libraryPropertyType part : {MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL}) {
+  for (const int part : {abi::kMajorVersion, abi::kMinorVersion, abi::kPatchLevel}) {
     int number = 0;
     impl_->check(impl_->get_property(part, &number), "cublasGetProperty");
     text += (text.empty() ? "" : ".") + std::to_string(number);
@@ -98,21 +115,19 @@ void Cublas::set_stream(cudaStream_t stream) {
 void Cublas::sgemm(std::int64_t M, std::int64_t N, std::int64_t K, float alpha, const float* A,
                    std::int64_t lda, const float* B, std::int64_t ldb, float beta, float* C,
                    std::int64_t ldc, Math math) {
-  const cublasMath_t mode = math == Math::pedantic ? CUBLAS_PEDANTIC_MATH : CUBLAS_DEFAULT_MATH;
+  const int mode = math == Math::pedantic ? abi::kPedanticMath : abi::kDefaultMath;
   impl_->check(impl_->set_math_mode(impl_->handle, mode), "cublasSetMathMode");
-  impl_->check(
-      impl_->sgemm(impl_->handle, CUBLAS_OP_N, CUBLAS_OP_N, narrow(N), narrow(M), narrow(K), &alpha,
-                   B, narrow(ldb), A, narrow(lda), &beta, C, narrow(ldc)),
-      "cublasSgemm");
+  impl_->check(impl_->sgemm(impl_->handle, abi::kOpN, abi::kOpN, narrow(N), narrow(M), narrow(K),
+                            &alpha, B, narrow(ldb), A, narrow(lda), &beta, C, narrow(ldc)),
+               "cublasSgemm");
 }
 
 void Cublas::dgemm(std::int64_t M, std::int64_t N, std::int64_t K, double alpha, const double* A,
                    std::int64_t lda, const double* B, std::int64_t ldb, double beta, double* C,
                    std::int64_t ldc) {
-  impl_->check(
-      impl_->dgemm(impl_->handle, CUBLAS_OP_N, CUBLAS_OP_N, narrow(N), narrow(M), narrow(K), &alpha,
-                   B, narrow(ldb), A, narrow(lda), &beta, C, narrow(ldc)),
-      "cublasDgemm");
+  impl_->check(impl_->dgemm(impl_->handle, abi::kOpN, abi::kOpN, narrow(N), narrow(M), narrow(K),
+                            &alpha, B, narrow(ldb), A, narrow(lda), &beta, C, narrow(ldc)),
+               "cublasDgemm");
 }
 
 }  // namespace gemm_tune
