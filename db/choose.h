@@ -1,11 +1,16 @@
 // The one function that chooses among winners for a (device, problem).
 //
 // `gemm-tune best`, the runtime library and the exported header all rest on it, so that they agree.
-// What it returns is legal for that very problem, and says how it was found.
+// What it returns is legal for that very problem, and says how it was found. Who asks often loads
+// the winners once: choosing among them touches no disk. Pure but for the database; any thread.
 #pragma once
 
+#include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "db/database.h"
 #include "kernel_templates/registry.h"
@@ -14,12 +19,30 @@ namespace gemm_tune {
 
 enum class Match {
   exact,    // a winner tuned for this device and problem
-  nearest,  // a winner of the nearest tuned size
+  nearest,  // a winner of the nearest tuned size, or of this size on another device
   builtin,  // nothing tuned fits: the conservative default config ("default" to users)
   none,     // no kernel can serve the problem
 };
 
 std::string_view to_string(Match match);
+
+// A family's name -> the hash of its kernel text that counts as today's.
+using KernelHashes = std::map<std::string, std::string>;
+
+// Of the texts embedded in the program.
+KernelHashes current_kernel_hashes();
+
+// The best usable row of one (device, problem).
+struct Winner {
+  KnownConfig config;
+  Record record;
+};
+
+// One winner for each (device, problem) of the architecture. Stale rows (a config that is no longer
+// known, another kernel hash) are passed over. In choose()'s order of preference among equally
+// near ones: by problem text, then measured before predicted, then time, device and config.
+std::vector<Winner> load_winners(const Database& database, const std::string& arch,
+                                 const KernelHashes& hashes = current_kernel_hashes());
 
 struct Choice {
   Match match = Match::none;
@@ -33,12 +56,16 @@ struct Choice {
 // (K counts as at least 1). Cheap enough to be constexpr in the exported header.
 double shape_distance(const Problem& a, const Problem& b);
 
-// Candidates are rows of the same device, else of the same architecture (which the explanation then
-// says); stale rows (config no longer known, or another kernel hash) are passed over. Ties in
-// distance go to the smaller problem text.
+// The nearest winner that is legal, itself or as its twin, among those of the same device; else, or
+// where that is only predicted and a measured one is as near, among those of the architecture's
+// other devices (the explanation says so). A device without a name stands for any of its
+// architecture. winners: as load_winners() gives them for the device's architecture.
+Choice choose(std::span<const Winner> winners, const DeviceKey& device, const Problem& problem);
+
+// The same with the winners loaded for this one call.
 Choice choose(const Database& database, const DeviceKey& device, const Problem& problem);
 
-// The config that serves any problem where nothing was tuned.
+// The config that serves where nothing was tuned: any shape, any alignment class.
 KnownConfig builtin_default(const Problem& problem);
 
 }  // namespace gemm_tune

@@ -3,11 +3,14 @@
 // Opening is where a bad file is refused: a directory, a text file, a foreign or newer database, a
 // folder that cannot be written each raise DatabaseError with one sentence that names the path; the
 // file is left untouched. One connection per object; use an object from one thread at a time, and
-// as many objects and processes as you like.
+// as many objects and processes as you like: SQLite's write-ahead log is used, or its rollback
+// journal on network file systems; while a writer is open, its log lies beside the file.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -48,7 +51,7 @@ struct Baseline {
   friend bool operator==(const Baseline&, const Baseline&) = default;
 };
 
-// One candidate's row. source is measured iff outcome.timing is present.
+// One candidate's row. An ok row is measured iff outcome.timing is present.
 struct Record {
   DeviceKey device;
   Problem problem;
@@ -63,9 +66,12 @@ struct Record {
 
 class Database {
  public:
+  // create_or_open: for writing; makes the file if it is missing or empty, but not its folder.
   enum class Mode { create_or_open, read_only };
 
-  Database(const std::filesystem::path& path, Mode mode);
+  // lock_timeout: how long a call waits for another process's write to end.
+  Database(const std::filesystem::path& path, Mode mode,
+           std::chrono::milliseconds lock_timeout = std::chrono::seconds(10));
   ~Database();
   Database(Database&&) noexcept;
   Database& operator=(Database&&) noexcept;
@@ -73,11 +79,14 @@ class Database {
   // Begins a run; rows stored afterwards belong to it.
   void begin_run(const RunInfo& run);
 
-  // Stores the baseline of (device, problem) for the current run.
+  // Stores the baseline of (device, problem) for the current run; the run's rows of (device,
+  // problem), stored before or after, refer to it. Of several, to the fastest.
   void store_baseline(const DeviceKey& device, const Problem& problem, const Baseline& baseline);
 
   // Commits one candidate's outcome. Replaces an earlier row of the same (device, problem, config,
-  // kernel hash, source). Throws DatabaseError where it cannot be written, a full disk included.
+  // kernel hash, source). An ok outcome has a timing if measured, a prediction if predicted; any
+  // other has a detail. Throws DatabaseError where that is not so or where the row cannot be
+  // written, a full disk included; earlier rows are then as they were.
   void store(const DeviceKey& device, const Problem& problem, const std::string& config,
              const std::string& kernel_hash, const Outcome& outcome, Source source);
 
@@ -86,8 +95,10 @@ class Database {
 
   // The ok rows of an architecture (all devices of it), each problem's best first: measured before
   // predicted, then by time, then by config text. At most `per_problem` rows for each
-  // (device, problem).
-  std::vector<Record> best_records(const std::string& arch, int per_problem) const;
+  // (device, problem), counting only those that `usable` accepts, where it is given.
+  using RowFilter = std::function<bool(const std::string& config, const std::string& kernel_hash)>;
+  std::vector<Record> best_records(const std::string& arch, int per_problem,
+                                   const RowFilter& usable = nullptr) const;
 
   // Every device that has rows.
   std::vector<DeviceKey> devices() const;
@@ -99,9 +110,14 @@ class Database {
   std::unique_ptr<Impl> impl_;
 };
 
-// --db if given, else GEMM_TUNE_DB, else $XDG_DATA_HOME/gemm-tune/gemm-tune.db (XDG's default where
-// unset). Pure: the environment's values are arguments, empty or nullptr where unset.
+// Where the database lies unless --db says otherwise: GEMM_TUNE_DB, else
+// $XDG_DATA_HOME/gemm-tune/gemm-tune.db, else the same in ~/.local/share. Pure: the environment's
+// values are arguments, empty or nullptr where unset. Throws DatabaseError where all are.
 std::filesystem::path default_database_path(const char* gemm_tune_db, const char* xdg_data_home,
                                             const char* home);
+
+// Creates the folder of a database. For the default path only: a mistyped --db should be refused,
+// not leave folders behind. Throws DatabaseError.
+void create_database_folder(const std::filesystem::path& database_path);
 
 }  // namespace gemm_tune

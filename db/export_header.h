@@ -1,15 +1,21 @@
 // Writes the winners of one architecture as a dependency-free C++17 header.
 //
-// Identical database rows give identical bytes: no clock, no host names, rows in a fixed order.
+// The header's constexpr lookup() answers as choose() does for a device without a name: the same
+// distance, the same legality, the same twins (tests/db/export_header_test.cpp holds them
+// together). Identical database rows give identical bytes: no clock, no host names, rows in a fixed
+// order.
 #pragma once
 
 #include <string>
 
+#include "db/choose.h"
 #include "db/database.h"
 
 namespace gemm_tune {
 
-// The header's text. Throws UsageError where the database has no usable winner for arch.
-std::string export_header(const Database& database, const std::string& arch);
+// The header's text, namespace gemm_tune_<arch>. Throws UsageError where the database has no usable
+// winner for arch.
+std::string export_header(const Database& database, const std::string& arch,
+                          const KernelHashes& hashes = current_kernel_hashes());
 
 }  // namespace gemm_tune

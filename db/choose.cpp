@@ -1,0 +1,167 @@
+#include "db/choose.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "core/error.h"
+#include "kernel_templates/source.h"
+
+namespace gemm_tune {
+namespace {
+
+// Nothing for a config of another version of the program.
+std::optional<KnownConfig> known_config(const std::string& text) {
+  try {
+    return check_config(parse_config(text));
+  } catch (const UsageError&) {
+    return std::nullopt;
+  }
+}
+
+auto preference(const Record& record) {
+  const Outcome& outcome = record.outcome;
+  const double time_us = outcome.timing ? outcome.timing->median_us : outcome.predicted_us.value();
+  return std::make_tuple(to_string(record.problem), record.source == Source::predicted, time_us,
+                         record.device.name, record.device.sm_count, record.config);
+}
+
+struct Candidate {
+  const Winner* winner = nullptr;
+  LegalConfig legal;
+  double distance = 0;
+};
+
+// The nearest legal winner among those that `eligible` accepts; the very problem's before another
+// of the same shape, then in the winners' order.
+template <class F>
+std::optional<Candidate> nearest(std::span<const Winner> winners, const Problem& problem,
+                                 const F& eligible) {
+  std::optional<Candidate> best;
+  const auto key = [&](const Winner& winner) {
+    return std::make_pair(shape_distance(winner.record.problem, problem),
+                          winner.record.problem != problem);
+  };
+  for (const Winner& winner : winners) {
+    if (!eligible(winner) || (best && key(winner) >= key(*best->winner))) continue;
+    std::optional<LegalConfig> legal = legal_for(winner.config, problem);
+    if (legal) best = Candidate{&winner, *std::move(legal), key(winner).first};
+  }
+  return best;
+}
+
+std::string describe(const Candidate& candidate, const DeviceKey& device, const Problem& problem) {
+  const Record& record = candidate.winner->record;
+  const bool same_problem = record.problem == problem;
+  std::string text = same_problem ? "the winner for this problem on " : "the nearest tuned size, ";
+  if (!same_problem) text += to_string(record.problem) + " on ";
+  text += record.device.name + " with " + std::to_string(record.device.sm_count) + " SMs";
+  if (!device.name.empty() && record.device != device) text += ", another device of " + device.arch;
+  text += record.source == Source::measured ? " (measured)" : " (predicted, not timed)";
+  if (candidate.legal.is_twin) {
+    text += "; its predicated twin serves, since " +
+            why_illegal(candidate.winner->config.recipe, problem).value();
+  }
+  return text;
+}
+
+Choice builtin_or_none(const DeviceKey& device, const Problem& problem) {
+  Choice choice;
+  KnownConfig config = builtin_default(problem);
+  if (const auto reason = why_illegal(config.recipe, problem)) {
+    choice.explanation = "no kernel serves " + to_string(problem) + ": " + *reason;
+    return choice;
+  }
+  choice.match = Match::builtin;
+  choice.config = std::move(config);
+  choice.explanation = "nothing tuned for " + device.arch +
+                       " fits: the built-in default, predicated for any shape and not tuned";
+  return choice;
+}
+
+}  // namespace
+
+std::string_view to_string(Match match) {
+  switch (match) {
+    case Match::exact:
+      return "exact";
+    case Match::nearest:
+      return "nearest";
+    case Match::builtin:
+      return "default";
+    case Match::none:
+      return "none";
+  }
+  throw Error("a match outside the closed list");
+}
+
+KernelHashes current_kernel_hashes() {
+  KernelHashes hashes;
+  for (const KernelFamily& family : families()) hashes[family.name] = kernel_source(family).hash;
+  return hashes;
+}
+
+std::vector<Winner> load_winners(const Database& database, const std::string& arch,
+                                 const KernelHashes& hashes) {
+  const auto usable = [&](const std::string& text, const std::string& hash) {
+    const auto current = hashes.find(text.substr(0, text.find('/')));
+    return current != hashes.end() && current->second == hash && known_config(text).has_value();
+  };
+  std::vector<Winner> winners;
+  for (Record& record : database.best_records(arch, 1, usable)) {
+    winners.push_back({known_config(record.config).value(), std::move(record)});
+  }
+  std::sort(winners.begin(), winners.end(), [](const Winner& a, const Winner& b) {
+    return preference(a.record) < preference(b.record);
+  });
+  return winners;
+}
+
+double shape_distance(const Problem& a, const Problem& b) {
+  const auto ratio = [](std::int64_t x, std::int64_t y) {
+    const double p = static_cast<double>(std::max<std::int64_t>(x, 1));
+    const double q = static_cast<double>(std::max<std::int64_t>(y, 1));
+    return p > q ? p / q : q / p;
+  };
+  return ratio(a.M, b.M) * ratio(a.N, b.N) * ratio(a.K, b.K);
+}
+
+Choice choose(std::span<const Winner> winners, const DeviceKey& device, const Problem& problem) {
+  const bool any_device = device.name.empty();
+  const auto is_same = [&](const Winner& winner) {
+    return any_device || winner.record.device == device;
+  };
+  const auto is_other = [&](const Winner& winner) { return !is_same(winner); };
+  std::optional<Candidate> best = nearest(winners, problem, is_same);
+  const bool measured = best && best->winner->record.source == Source::measured;
+  if (!measured) {
+    const std::optional<Candidate> other = nearest(winners, problem, is_other);
+    // A measurement beats a prediction, but not from farther away.
+    if (other && (!best || (other->winner->record.source == Source::measured &&
+                            other->distance <= best->distance))) {
+      best = other;
+    }
+  }
+  if (!best) return builtin_or_none(device, problem);
+  Choice choice;
+  const Record& record = best->winner->record;
+  const bool exact = record.problem == problem && is_same(*best->winner);
+  choice.match = exact ? Match::exact : Match::nearest;
+  choice.config = best->legal.config;
+  choice.is_twin = best->legal.is_twin;
+  choice.winner = record;
+  choice.explanation = describe(*best, device, problem);
+  return choice;
+}
+
+Choice choose(const Database& database, const DeviceKey& device, const Problem& problem) {
+  return choose(load_winners(database, device.arch), device, problem);
+}
+
+KnownConfig builtin_default(const Problem& problem) {
+  // Its slices are whole vector loads for every VEC, and 64 x 64 tiles waste little on small edges.
+  return check_config(parse_config(
+      "vectorized_2d/BM=64,BN=64,BK=16,TM=4,TN=4,VEC=" + std::to_string(problem.alignment) +
+      ",PAD=0,INTERLEAVE=0,PRED=1"));
+}
+
+}  // namespace gemm_tune

@@ -1,0 +1,238 @@
+#include "db/database_file.h"
+
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <fstream>
+#include <string_view>
+#include <system_error>
+
+#include "db/schema.h"
+
+namespace gemm_tune {
+namespace {
+
+namespace fs = std::filesystem;
+using Mode = Database::Mode;
+using std::chrono::milliseconds;
+
+enum class FileState { missing, empty, ours };
+
+// https://www.sqlite.org/fileformat2.html, section 1.3: the first 100 bytes of a database.
+constexpr std::size_t kHeaderBytes = 100;
+constexpr std::string_view kMagic("SQLite format 3\0", 16);
+constexpr std::size_t kUserVersionOffset = 60;
+constexpr std::size_t kApplicationIdOffset = 68;
+
+using Header = std::array<char, kHeaderBytes>;
+
+std::uint32_t big_endian(const Header& header, std::size_t offset) {
+  std::uint32_t value = 0;
+  for (std::size_t i = 0; i < 4; ++i) {
+    value = value << 8 | static_cast<unsigned char>(header[offset + i]);
+  }
+  return value;
+}
+
+std::string reason(int error) { return std::generic_category().message(error); }
+
+// By the effective user, as open() would judge.
+bool accessible(const fs::path& path, int mode) {
+  return faccessat(AT_FDCWD, path.c_str(), mode, AT_EACCESS) == 0;
+}
+
+// Reads only, before SQLite sees the file: SQLite would make side files beside a foreign one.
+FileState inspect(const fs::path& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (status.type() == fs::file_type::not_found) return FileState::missing;
+  if (error) throw database_error(path, "cannot be read: " + error.message());
+  if (fs::is_directory(status)) {
+    throw database_error(path, "is a directory: name a file in it");
+  }
+  if (!fs::is_regular_file(status)) {
+    throw database_error(path, "is not a regular file: name another one");
+  }
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw database_error(path, "cannot be read: " + reason(errno));
+  Header header{};
+  file.read(header.data(), header.size());
+  if (file.gcount() == 0) return FileState::empty;
+  if (static_cast<std::size_t>(file.gcount()) < header.size() ||
+      !std::equal(kMagic.begin(), kMagic.end(), header.begin())) {
+    throw database_error(path, "is not a database: name a gemm-tune database or a new file");
+  }
+  const std::uint32_t version = big_endian(header, kUserVersionOffset);
+  if (big_endian(header, kApplicationIdOffset) != kApplicationId || version == 0) {
+    throw database_error(path,
+                         "belongs to another program: name a gemm-tune database or a new file");
+  }
+  if (version > kSchemaVersion) {
+    throw database_error(path, "was written by a newer gemm-tune (its schema is " +
+                                   std::to_string(version) + ", this program knows " +
+                                   std::to_string(kSchemaVersion) + "): update gemm-tune");
+  }
+  return FileState::ours;
+}
+
+// The folder takes the side files. SQLite itself would fall back to reading only without a word.
+void require_writable(const fs::path& path) {
+  const fs::path folder = path.parent_path();
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) {
+    throw database_error(path, "cannot be created: folder '" + folder.string() +
+                                   "' does not exist; create it or name another one");
+  }
+  if (!accessible(folder, W_OK | X_OK)) {
+    throw database_error(path, "cannot be written: folder '" + folder.string() +
+                                   "' is not writable (" + reason(errno) + ")");
+  }
+  if (fs::exists(path, error) && !accessible(path, W_OK)) {
+    throw database_error(path, "cannot be written: the file is read-only (" + reason(errno) + ")");
+  }
+}
+
+// Write-ahead logging shares memory between processes, which network file systems do not.
+bool on_network_file_system(const fs::path& path) {
+  // Magic numbers of statfs(2): NFS, SMB, CIFS, SMB2, Lustre, GPFS, BeeGFS, Ceph, AFS, 9P, FUSE.
+  constexpr std::array<std::uint32_t, 11> kNetwork = {
+      0x6969,     0x517B,     0xFF534D42, 0xFE534D42, 0x0BD00BD0, 0x47504653,
+      0x19830326, 0x00C36400, 0x5346414F, 0x01021997, 0x65735546};
+  struct statfs info;
+  if (statfs(path.c_str(), &info) != 0) return true;  // unknown: the safer of the two
+  return std::find(kNetwork.begin(), kNetwork.end(), static_cast<std::uint32_t>(info.f_type)) !=
+         kNetwork.end();
+}
+
+void require_known_version(const fs::path& path, SQLite::Database& db) {
+  // A newer program's version may still be in the write-ahead log, where no inspection sees it.
+  if (db.execAndGet("PRAGMA user_version").getInt64() > kSchemaVersion) {
+    throw database_error(path, "was written by a newer gemm-tune: update gemm-tune");
+  }
+}
+
+// Percent-encodes what an SQLite URI treats specially.
+std::string immutable_uri(const fs::path& path) {
+  std::string uri = "file:";
+  for (const char c : path.string()) {
+    if (c == '%' || c == '?' || c == '#') {
+      constexpr char kHex[] = "0123456789abcdef";
+      uri += {'%', kHex[c / 16], kHex[c % 16]};
+    } else {
+      uri += c;
+    }
+  }
+  return uri + "?immutable=1";
+}
+
+SQLite::Database open_for_reading(const fs::path& path, milliseconds lock_timeout) {
+  const int timeout_ms = static_cast<int>(lock_timeout.count());
+  try {
+    // Opened for writing where the file allows it, but never written through: only then does SQLite
+    // clear away the write-ahead log's side files when it closes.
+    SQLite::Database db(path.string(), SQLite::OPEN_READWRITE, timeout_ms);
+    db.exec("PRAGMA query_only = ON");
+    require_known_version(path, db);
+    return db;
+  } catch (const SQLite::Exception& error) {
+    if (error.getErrorCode() != SQLITE_CANTOPEN && error.getErrorCode() != SQLITE_READONLY) throw;
+  }
+  // In a folder that cannot be written there can be no side files, hence no writer either.
+  const fs::path log = path.string() + "-wal";
+  if (std::error_code error; fs::file_size(log, error) > 0 && !error) {
+    throw database_error(path, "cannot be read: '" + log.string() +
+                                   "' holds changes, and its folder is not writable");
+  }
+  SQLite::Database db(immutable_uri(path), SQLite::OPEN_READONLY | SQLite::OPEN_URI, timeout_ms);
+  require_known_version(path, db);
+  return db;
+}
+
+void create_schema(SQLite::Database& db) {
+  SQLite::Transaction transaction(db, SQLite::TransactionBehavior::IMMEDIATE);
+  // Another process may have been first.
+  if (db.execAndGet("PRAGMA application_id").getInt64() == kApplicationId) return;
+  db.exec(kSchema);
+  transaction.commit();
+}
+
+SQLite::Database open_for_writing(const fs::path& path, bool create, milliseconds lock_timeout) {
+  SQLite::Database db(path.string(), SQLite::OPEN_READWRITE | (create ? SQLite::OPEN_CREATE : 0),
+                      static_cast<int>(lock_timeout.count()));
+  try {
+    if (create) create_schema(db);
+    require_known_version(path, db);
+    db.exec("PRAGMA foreign_keys = ON");
+    if (on_network_file_system(path.parent_path())) {
+      db.exec("PRAGMA journal_mode = DELETE");
+    } else {
+      db.exec("PRAGMA journal_mode = WAL");
+      db.exec("PRAGMA synchronous = NORMAL");  // with the log: safe but for a power cut's last rows
+    }
+  } catch (const SQLite::Exception& error) {
+    throw translated(path, error, sqlite3_system_errno(db.getHandle()));
+  }
+  return db;
+}
+
+}  // namespace
+
+DatabaseError database_error(const fs::path& path, const std::string& what) {
+  return DatabaseError("database '" + path.string() + "' " + what);
+}
+
+DatabaseError translated(const fs::path& path, const SQLite::Exception& error, int system_error) {
+  switch (error.getErrorCode()) {
+    case SQLITE_FULL:
+      return database_error(path, "cannot be written: the disk is full");
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return database_error(path, "is locked by another process: try again when that has ended");
+    case SQLITE_READONLY:
+      return database_error(path, "cannot be written: it is open for reading only");
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return database_error(path, "is damaged (" + std::string(error.what()) +
+                                      "): restore it from a copy or name a new file");
+    case SQLITE_CONSTRAINT:
+      return database_error(path, "refuses a row: " + std::string(error.what()));
+    default:
+      break;
+  }
+  if (system_error == ENOSPC || system_error == EDQUOT) {
+    return database_error(path, "cannot be written: the disk is full");
+  }
+  if (system_error == EFBIG) {
+    return database_error(path, "cannot be written: it would exceed the limit on file sizes");
+  }
+  return database_error(path, "failed: " + std::string(error.what()));
+}
+
+SQLite::Database open_database(const fs::path& path, Mode mode, milliseconds lock_timeout) {
+  const FileState state = inspect(path);
+  if (mode == Mode::create_or_open) require_writable(path);
+  try {
+    if (mode == Mode::create_or_open) {
+      return open_for_writing(path, state != FileState::ours, lock_timeout);
+    }
+    if (state == FileState::missing) throw database_error(path, "does not exist: tune first");
+    if (state == FileState::empty) throw database_error(path, "is empty: tune first");
+    return open_for_reading(path, lock_timeout);
+  } catch (const SQLite::Exception& error) {
+    throw translated(path, error, 0);
+  } catch (const DatabaseError&) {
+    // Where there was no file, leave no empty one behind.
+    std::error_code ignored;
+    if (state == FileState::missing && fs::file_size(path, ignored) == 0) fs::remove(path, ignored);
+    throw;
+  }
+}
+
+}  // namespace gemm_tune

@@ -1,0 +1,340 @@
+#include "db/export_header.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <string_view>
+#include <vector>
+
+#include "core/error.h"
+#include "kernel_templates/source.h"
+
+namespace gemm_tune {
+namespace {
+
+// A winner's own kernel, then its distinct predicated twins by falling alignment class: the first
+// legal one is what legal_for() gives.
+constexpr std::size_t kMaxVariants = 4;
+
+constexpr std::string_view kHead =
+    R"header(// The best known fp32 GEMM kernels for @ARCH@, and their look-up by size. Made by gemm-tune
+// (`gemm-tune export --format header`): make it anew instead of editing it.
+//
+// C[M,N] = alpha * A[M,K] * B[K,N] + beta * C, one problem per launch, fp32, matrices row-major.
+// Units: sizes, tiles and alignments in elements; _bytes in bytes; _us in microseconds of a launch.
+// Alignment is the largest of 1, 2 and 4 elements that divides every leading dimension and every
+// base address of A, B and C: alignment_class() below.
+//
+//   constexpr auto found = gemm_tune_@ARCH@::lookup(1024, 1024, 1024, 4);
+//   const int tile_rows = found.kernel->value("BM");
+//   const long long grid = found.kernel->grid_ctas(1024, 1024);
+//
+// To run a kernel: compile the text of its `source` (gemm-tune's, with the hash `kernel_hash`) for
+// @ARCH@ with the macro TUNED_PARAMS defined as `tuned_params`, and launch its function "gemm" with
+// grid_ctas(M, N) blocks of block_threads threads and smem_bytes of dynamic shared memory.
+//
+// Includes nothing and allocates nothing; C++17; constants and pure functions, for any thread.
+#pragma once
+
+namespace gemm_tune_@ARCH@ {
+
+// How a kernel was found.
+enum class Match {
+  exact,    // tuned for this size and alignment
+  nearest,  // the nearest tuned size
+  builtin,  // no tuned kernel may serve: a conservative one that is not tuned
+  none      // no kernel may serve: winner and kernel are null
+};
+
+struct Param {
+  const char* name;
+  int value;
+};
+
+struct Kernel {
+  const char* config;        // the kernel's name: family/NAME=VALUE,...
+  const char* family;        // the kernel template
+  const char* source;        // its file, as an include path
+  const char* kernel_hash;   // of that file and its includes
+  const char* tuned_params;  // the values, as the source wants them
+  Param params[@MAX_PARAMS@];
+  int param_count;
+  int block_threads;   // threads of a block, one-dimensional
+  int tile_m, tile_n;  // elements of C of one block
+  int smem_bytes;      // dynamic shared memory of a block
+  int alignment;       // the least alignment that the kernel may serve
+  int multiple_m, multiple_n, multiple_k;  // M, N and K must be multiples of these
+
+  // The value of a parameter of the config; -1 for a name that the kernel's family does not have.
+  constexpr int value(const char* name) const {
+    for (int i = 0; i < param_count; ++i) {
+      const char* a = params[i].name;
+      const char* b = name;
+      while (*a != '\0' && *a == *b) {
+        ++a;
+        ++b;
+      }
+      if (*a == *b) return params[i].value;
+    }
+    return -1;
+  }
+
+  // Blocks of the one-dimensional grid.
+  constexpr long long grid_ctas(long long M, long long N) const {
+    return ((M + tile_m - 1) / tile_m) * ((N + tile_n - 1) / tile_n);
+  }
+
+  // Whether the kernel may be launched for a problem.
+  constexpr bool is_legal(long long M, long long N, long long K, int problem_alignment) const {
+    return M % multiple_m == 0 && N % multiple_n == 0 && K % multiple_k == 0 &&
+           problem_alignment >= alignment && grid_ctas(M, N) <= 2147483647;
+  }
+};
+
+// A tuned problem and what was found best for it.
+struct Winner {
+  long long M, N, K;
+  int alignment;
+  const char* device;    // the GPU it was tuned for
+  int sm_count;          // streaming multiprocessors of that GPU
+  bool measured;         // false: predicted by a model, not timed
+  double time_us;        // the measured median, or the prediction
+  const char* baseline;  // what was timed in the same run, or null
+  double baseline_us;    // meaningful with a baseline only
+  int variants[@MAX_VARIANTS@];      // into kKernels: the winner, then its twins for other problems
+  int variant_count;
+};
+
+struct Lookup {
+  Match match;
+  const Kernel* kernel;  // legal for the problem that was asked for
+  const Winner* winner;  // what it rests on, for exact and nearest
+  bool is_twin;          // not the winner itself: its predicated twin, because that is legal
+};
+
+)header";
+
+constexpr std::string_view kFunctions = R"header(
+// The alignment of leading dimensions, where the base addresses are multiples of 16 bytes.
+constexpr int alignment_class(long long lda, long long ldb, long long ldc) {
+  const long long bits = lda | ldb | ldc;
+  return bits % 4 == 0 ? 4 : bits % 2 == 0 ? 2 : 1;
+}
+
+// The larger over the smaller; sizes count as at least 1.
+constexpr double ratio(long long a, long long b) {
+  const double x = static_cast<double>(a > 1 ? a : 1);
+  const double y = static_cast<double>(b > 1 ? b : 1);
+  return x > y ? x / y : y / x;
+}
+
+// The first of the kernels that is legal for the problem: its position in `variants`, or -1.
+constexpr int first_legal(const int* variants, int count, long long M, long long N, long long K,
+                          int alignment) {
+  for (int i = 0; i < count; ++i) {
+    if (kKernels[variants[i]].is_legal(M, N, K, alignment)) return i;
+  }
+  return -1;
+}
+
+// The kernel for a problem. Nearest is the least product of ratio() over M, N and K among the
+// winners with a legal kernel; of equally near ones the first in the table, the exact one before.
+constexpr Lookup lookup(long long M, long long N, long long K, int alignment) {
+  Lookup found{Match::none, nullptr, nullptr, false};
+  if (M < 1 || N < 1 || K < 0 || M > kMaxEdge || N > kMaxEdge || K > kMaxEdge) return found;
+  if (alignment != 1 && alignment != 2 && alignment != 4) return found;
+  double least = 0;
+  for (const Winner& winner : kWinners) {
+    const double distance = ratio(winner.M, M) * ratio(winner.N, N) * ratio(winner.K, K);
+    const bool exact =
+        winner.M == M && winner.N == N && winner.K == K && winner.alignment == alignment;
+    const bool better = found.winner == nullptr || distance < least ||
+                        (exact && distance <= least && found.match != Match::exact);
+    if (!better) continue;
+    const int variant =
+        first_legal(winner.variants, winner.variant_count, M, N, K, alignment);
+    if (variant < 0) continue;
+    least = distance;
+    found = Lookup{exact ? Match::exact : Match::nearest, &kKernels[winner.variants[variant]],
+                   &winner, variant > 0};
+  }
+  if (found.winner != nullptr) return found;
+  const int variant = first_legal(kBuiltin, kBuiltinCount, M, N, K, alignment);
+  if (variant >= 0) found = Lookup{Match::builtin, &kKernels[kBuiltin[variant]], nullptr, false};
+  return found;
+}
+
+)header";
+
+std::string with_replaced(std::string text, std::string_view from, const std::string& to) {
+  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at)) {
+    text.replace(at, from.size(), to);
+    at += to.size();
+  }
+  return text;
+}
+
+// A C++ string literal; device names come from outside.
+std::string cpp_string(std::string_view text) {
+  std::string literal = "\"";
+  for (const char c : text) {
+    const unsigned byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      literal += {'\\', c};
+    } else if (byte < 0x20 || byte >= 0x7f) {  // always three octal digits: no digit can follow
+      literal += {'\\', static_cast<char>('0' + byte / 64), static_cast<char>('0' + byte / 8 % 8),
+                  static_cast<char>('0' + byte % 8)};
+    } else {
+      literal += c;
+    }
+  }
+  return literal + "\"";
+}
+
+// To the nanosecond, whatever the locale.
+std::string microseconds(double time_us) {
+  char text[400];
+  const auto end = std::to_chars(text, text + sizeof text, time_us, std::chars_format::fixed, 3);
+  return std::string(text, end.ptr);
+}
+
+std::string config_text(const KnownConfig& config) { return to_string(config.config()); }
+
+// Distinct, in lookup order.
+std::vector<KnownConfig> variants(const KnownConfig& winner) {
+  std::vector<KnownConfig> distinct = {winner};
+  for (const int alignment : {4, 2, 1}) {
+    KnownConfig twin = predicated_twin(winner, alignment);
+    const bool known = std::any_of(distinct.begin(), distinct.end(), [&](const KnownConfig& other) {
+      return other.values == twin.values;
+    });
+    if (!known) distinct.push_back(std::move(twin));
+  }
+  return distinct;
+}
+
+std::vector<KnownConfig> builtin_variants() {
+  std::vector<KnownConfig> configs;
+  for (const int alignment : {4, 2, 1}) {
+    Problem problem = packed_problem(1, 1, 1);
+    problem.alignment = alignment;
+    configs.push_back(builtin_default(problem));
+  }
+  return configs;
+}
+
+// Every kernel once, in the order of their texts.
+class KernelTable {
+ public:
+  void add(const std::vector<KnownConfig>& configs) {
+    for (const KnownConfig& config : configs) kernels_.emplace(config_text(config), config);
+  }
+
+  std::string indices(const std::vector<KnownConfig>& configs) const {
+    std::string text;
+    for (const KnownConfig& config : configs) {
+      const auto at = kernels_.find(config_text(config));
+      text += (text.empty() ? "" : ", ") + std::to_string(std::distance(kernels_.begin(), at));
+    }
+    return "{" + text + "}";
+  }
+
+  std::size_t max_params() const {
+    std::size_t most = 1;
+    for (const auto& [text, config] : kernels_) most = std::max(most, config.values.size());
+    return most;
+  }
+
+  std::string cpp(const KernelHashes& hashes) const {
+    std::string text =
+        "// Every kernel that lookup() may give.\ninline constexpr Kernel kKernels[] = {\n";
+    std::size_t index = 0;
+    for (const auto& [name, config] : kernels_) {
+      text += "    // " + std::to_string(index++) + "\n" + row(config, hashes);
+    }
+    return text + "};\n";
+  }
+
+ private:
+  static std::string row(const KnownConfig& config, const KernelHashes& hashes) {
+    const Config named = config.config();
+    const LaunchRecipe& recipe = config.recipe;
+    std::string params;
+    for (const auto& [name, value] : named.params) {
+      params += (params.empty() ? "" : ", ") + ("{" + cpp_string(name) + ", ") +
+                std::to_string(value) + "}";
+    }
+    const auto hash = hashes.find(named.family);
+    const auto number = [](const char* name, int value) {
+      return std::string("/*") + name + "=*/" + std::to_string(value);
+    };
+    return "    {" + cpp_string(to_string(named)) + ",\n     " + cpp_string(named.family) + ", " +
+           cpp_string(config.family->source_path()) + ", " +
+           cpp_string(hash == hashes.end() ? "" : hash->second) + ",\n     " +
+           cpp_string(tuned_params(named)) + ",\n     {" + params + "},\n     " +
+           number("param_count", static_cast<int>(named.params.size())) + ", " +
+           number("block_threads", recipe.block_threads) + ", " + number("tile_m", recipe.tile_m) +
+           ", " + number("tile_n", recipe.tile_n) + ", " + number("smem_bytes", recipe.smem_bytes) +
+           ",\n     " + number("alignment", recipe.alignment) + ", " +
+           number("multiple_m", recipe.multiple_m) + ", " +
+           number("multiple_n", recipe.multiple_n) + ", " +
+           number("multiple_k", recipe.multiple_k) + "},\n";
+  }
+
+  std::map<std::string, KnownConfig> kernels_;
+};
+
+std::string winner_row(const Winner& winner, const KernelTable& kernels) {
+  const Record& record = winner.record;
+  const Problem& problem = record.problem;
+  const bool measured = record.source == Source::measured;
+  const double time_us =
+      measured ? record.outcome.timing->median_us : record.outcome.predicted_us.value();
+  const std::vector<KnownConfig> all = variants(winner.config);
+  return "    // " + to_string(problem) + ": " + record.config + "\n    {" +
+         std::to_string(problem.M) + ", " + std::to_string(problem.N) + ", " +
+         std::to_string(problem.K) + ", /*alignment=*/" + std::to_string(problem.alignment) + ", " +
+         cpp_string(record.device.name) + ", /*sm_count=*/" +
+         std::to_string(record.device.sm_count) + ",\n     " +
+         (measured ? "/*measured=*/true, " : "/*predicted, not timed*/false, ") +
+         microseconds(time_us) + ", " +
+         (record.baseline ? cpp_string(record.baseline->name) + ", " +
+                                microseconds(record.baseline->timing.median_us)
+                          : "/*baseline=*/nullptr, 0") +
+         ", /*variants=*/" + kernels.indices(all) + ", " + std::to_string(all.size()) + "},\n";
+}
+
+}  // namespace
+
+std::string export_header(const Database& database, const std::string& arch,
+                          const KernelHashes& hashes) {
+  std::vector<Winner> winners = load_winners(database, arch, hashes);
+  std::erase_if(winners, [](const Winner& winner) { return winner.record.problem.batch != 1; });
+  if (winners.empty()) {
+    throw UsageError("the database '" + database.path().string() + "' has no usable winner for " +
+                     arch + ": tune for it first");
+  }
+  const std::vector<KnownConfig> builtin = builtin_variants();
+  KernelTable kernels;
+  kernels.add(builtin);
+  std::string rows;
+  for (const Winner& winner : winners) kernels.add(variants(winner.config));
+  for (const Winner& winner : winners) rows += winner_row(winner, kernels);
+
+  std::string text(kHead);
+  text = with_replaced(std::move(text), "@ARCH@", arch);
+  text = with_replaced(std::move(text), "@MAX_PARAMS@", std::to_string(kernels.max_params()));
+  text = with_replaced(std::move(text), "@MAX_VARIANTS@", std::to_string(kMaxVariants));
+  text += kernels.cpp(hashes);
+  text += "\n// The tuned problems.\ninline constexpr Winner kWinners[] = {\n" + rows + "};\n";
+  text += "\n// Into kKernels: what serves where no winner may, by falling alignment.\n";
+  text += "inline constexpr int kBuiltin[] = " + kernels.indices(builtin) + ";\n";
+  text += "inline constexpr int kBuiltinCount = " + std::to_string(builtin.size()) + ";\n";
+  text += "\n// The largest M, N or K that the kernels can count.\n";
+  text += "inline constexpr long long kMaxEdge = " + std::to_string(kMaxEdge) + ";\n";
+  text += kFunctions;
+  text += "}  // namespace gemm_tune_" + arch + "\n";
+  return text;
+}
+
+}  // namespace gemm_tune
