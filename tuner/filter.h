@@ -1,0 +1,34 @@
+// The two-step filter: why a candidate is not worth compiling, and why a compiled one is not run.
+//
+// Structural rules live in the family; device limits and the problem's demands live here. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/device_spec.h"
+#include "core/outcome.h"
+#include "core/problem.h"
+#include "kernel_templates/registry.h"
+
+namespace gemm_tune {
+
+// Before compiling: threads and shared memory against the target's limits, alignment and tile
+// multiples against the problem. Reasons are few and fixed, so that the funnel can count them.
+std::optional<std::string> reject_before_compile(const KnownConfig& config, const Problem& problem,
+                                                 const DeviceSpec& device);
+
+// A predicated config where its unpredicated twin is legal costs checks for nothing: the search
+// leaves it out, --config does not.
+std::optional<std::string> reject_needless_predication(const KnownConfig& config,
+                                                       const Problem& problem);
+
+// After compiling: spills, stack, and whether a CTA fits an SM at all. resources.ctas_per_sm is
+// filled in by complete_resources().
+std::optional<std::string> reject_after_compile(const Resources& resources);
+
+// The compiler's figures plus dynamic shared memory and CTAs per SM.
+Resources complete_resources(Resources compiled, const KnownConfig& config,
+                             const DeviceSpec& device);
+
+}  // namespace gemm_tune

@@ -1,0 +1,23 @@
+#include "tuner/interrupt.h"
+
+#include <signal.h>
+
+namespace gemm_tune {
+namespace {
+
+volatile sig_atomic_t flag = 0;
+
+void on_signal(int) { flag = 1; }
+
+}  // namespace
+
+void watch_for_interrupts() {
+  struct sigaction action {};
+  action.sa_handler = on_signal;  // no SA_RESTART: poll() must return
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+bool interrupted() { return flag != 0; }
+
+}  // namespace gemm_tune

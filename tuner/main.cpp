@@ -1,0 +1,63 @@
+// Entry point: parse, run the command, turn failures into one sentence and an exit code.
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <cstdio>
+
+#include "core/error.h"
+#include "tuner/commands.h"
+#include "tuner/exit_code.h"
+#include "tuner/worker.h"
+
+namespace {
+
+using namespace gemm_tune;
+
+int run(const Options& options) {
+  switch (options.command) {
+    case Command::tune:
+      return run_tune(options);
+    case Command::best:
+      return run_best(options);
+    case Command::explain:
+      return run_explain(options);
+    case Command::ladder:
+      return run_ladder(options);
+    case Command::export_winners:
+      return run_export(options);
+    case Command::worker:
+      return run_worker();
+  }
+  return kExitInternal;
+}
+
+int fail(const std::exception& error, int code) {
+  std::fprintf(stderr, "gemm-tune: %s\n", error.what());
+  return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const ParsedOptions parsed = parse_options(argc, argv);
+  if (parsed.exit_code) {
+    const bool good = *parsed.exit_code == kExitOk;
+    std::fprintf(good ? stdout : stderr, "%s%s%s",
+                 good ? "" : "gemm-tune: ", parsed.message.c_str(), good ? "" : "\n");
+    return *parsed.exit_code;
+  }
+  spdlog::set_default_logger(spdlog::stderr_color_st("gemm-tune"));
+  spdlog::set_pattern("%n: %v");
+  spdlog::set_level(parsed.options.verbose ? spdlog::level::debug : spdlog::level::warn);
+  try {
+    return run(parsed.options);
+  } catch (const UsageError& error) {
+    return fail(error, kExitUsage);
+  } catch (const DeviceError& error) {
+    return fail(error, kExitNoDevice);
+  } catch (const DatabaseError& error) {
+    return fail(error, kExitDatabase);
+  } catch (const std::exception& error) {
+    return fail(error, kExitInternal);
+  }
+}

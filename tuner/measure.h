@@ -1,0 +1,30 @@
+// What the measuring worker does on its GPU: verify, then time. The worker's side of the protocol.
+//
+// One object per process and device; it keeps operands and references between requests. A
+// candidate's fault poisons the process's CUDA context: is_poisoned() then tells the worker to
+// leave.
+#pragma once
+
+#include <memory>
+
+#include "tuner/protocol.h"
+
+namespace gemm_tune {
+
+class Measurer {
+ public:
+  // Throws DeviceError where the device cannot be used.
+  explicit Measurer(int ordinal);
+  ~Measurer();
+
+  MeasureReply measure(const MeasureRequest& request);
+  FinalsReply finals(const FinalsRequest& request);
+
+  bool is_poisoned() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace gemm_tune

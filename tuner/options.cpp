@@ -1,0 +1,111 @@
+#include "tuner/options.h"
+
+#include <CLI/CLI.hpp>
+
+#include "tuner/exit_code.h"
+#include "tuner/version.h"
+#include "tuner/worker.h"
+
+namespace gemm_tune {
+namespace {
+
+constexpr const char* kFooter = R"(
+Sizes: 1024 (square), 4096x512x1024 (MxNxK), 512:4096:512 (range), @file, and lists of these.
+Exit codes: 0 done; 1 defect of the program; 2 usage; 3 no usable GPU or CUDA library where one was
+demanded; 4 no candidate survived, or the query found nothing; 5 every candidate that ran was wrong
+or failed; 6 database; 130 interrupted (what was finished is stored).
+Database: --db, else GEMM_TUNE_DB, else $XDG_DATA_HOME/gemm-tune/gemm-tune.db.)";
+
+void add_common(CLI::App& app, Options& o) {
+  app.add_option("--arch", o.arch, "Target, as in sm_86; default: the GPU of --device");
+  app.add_option("--device", o.device, "GPU to use, by CUDA's number")
+      ->check(CLI::Range(0, 1023))
+      ->capture_default_str();
+  app.add_option("--db", o.db, "Database file");
+  app.add_option("--sm-count", o.sm_count, "SMs of the target, where not the typical card's")
+      ->check(CLI::Range(1, 4096));
+  app.add_flag("--json", o.json, "Results as JSON");
+  app.add_flag("-v,--verbose", o.verbose, "Say what happens to each candidate");
+  app.add_flag("-q,--quiet", o.quiet, "No progress, errors only");
+}
+
+CLI::Option* add_sizes(CLI::App& app, Options& o) {
+  return app.add_option("--sizes", o.sizes, "Problems, as in 1024,4096x512x1024");
+}
+
+void add_search(CLI::App& app, Options& o) {
+  app.add_option("--jobs", o.jobs, "Compile processes; default: one per core")
+      ->check(CLI::Range(1, 1024));
+  app.add_option("--seed", o.seed, "Of search order and operands; default: fresh");
+  app.add_option("--kernel-dir", o.kernel_dir,
+                 "Folder that holds a kernel_templates/ to use instead of the built-in one");
+  app.add_flag("--require-gpu", o.require_gpu, "Fail rather than predict");
+}
+
+void add_tune(CLI::App& app, Options& o) {
+  add_common(app, o);
+  add_sizes(app, o);
+  add_search(app, o);
+  app.add_option("--budget", o.budget, "Distinct candidates tried per problem, or 'all'");
+  app.add_option("--time", o.time, "Wall clock for the whole run, as in 15:00");
+  app.add_option("--config", o.config, "Try only this config");
+  app.add_flag("--dry-run", o.dry_run, "Count and estimate; compile nothing");
+}
+
+}  // namespace
+
+ParsedOptions parse_options(int argc, const char* const* argv) {
+  ParsedOptions parsed;
+  Options& o = parsed.options;
+  CLI::App app("Finds the fastest GEMM kernel for a GPU and matrix sizes, verified and timed.",
+               "gemm-tune");
+  app.footer(kFooter);
+  app.set_version_flag("--version", std::string("gemm-tune ") + kVersion);
+  app.require_subcommand(0, 1);
+  add_tune(app, o);
+
+  CLI::App* tune = app.add_subcommand("tune", "Search, verify, time, store (the default command)");
+  add_tune(*tune, o);
+  CLI::App* best = app.add_subcommand("best", "What the database holds for sizes");
+  add_common(*best, o);
+  add_sizes(*best, o)->required();
+  CLI::App* explain = app.add_subcommand("explain", "One config: limits, resources, model, rows");
+  add_common(*explain, o);
+  add_sizes(*explain, o)->required();
+  explain->add_option("config", o.config, "Config text; default: the winner");
+  explain->add_option("--kernel-dir", o.kernel_dir, "As for tune");
+  CLI::App* ladder =
+      app.add_subcommand("ladder", "The rungs from naive to vectorised, each tried and shown");
+  add_common(*ladder, o);
+  add_sizes(*ladder, o)->required();
+  add_search(*ladder, o);
+  CLI::App* exporter = app.add_subcommand("export", "Winners for another build");
+  add_common(*exporter, o);
+  exporter->add_option("--format", o.format, "header: a C++17 header")
+      ->check(CLI::IsMember({"header"}))
+      ->capture_default_str();
+  exporter->add_option("-o,--output", o.output, "File to write; default: standard output");
+  CLI::App* worker = app.add_subcommand(kWorkerCommand, "")->group("");  // hidden: not for people
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {  // --help, --version
+    std::ostringstream text;
+    app.exit(success, text, text);
+    parsed.exit_code = kExitOk;
+    parsed.message = text.str();
+    return parsed;
+  } catch (const CLI::ParseError& error) {
+    parsed.exit_code = kExitUsage;
+    parsed.message = std::string(error.what()) + "; see gemm-tune --help";
+    return parsed;
+  }
+  if (*best) o.command = Command::best;
+  if (*explain) o.command = Command::explain;
+  if (*ladder) o.command = Command::ladder;
+  if (*exporter) o.command = Command::export_winners;
+  if (*worker) o.command = Command::worker;
+  return parsed;
+}
+
+}  // namespace gemm_tune

@@ -1,0 +1,43 @@
+// The command line as data: CLI11 in, one struct out.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace gemm_tune {
+
+enum class Command { tune, best, explain, ladder, export_winners, worker };
+
+struct Options {
+  Command command = Command::tune;
+  std::string arch;
+  std::string sizes;
+  int device = 0;
+  int sm_count = 0;  // 0: the device's, or the typical card's
+  std::string budget;
+  std::string time;
+  std::string db;
+  int jobs = 0;  // 0: one per core
+  std::optional<std::uint64_t> seed;
+  std::string config;
+  std::string kernel_dir;
+  std::string format = "header";
+  std::string output;
+  bool dry_run = false;
+  bool require_gpu = false;
+  bool json = false;
+  bool quiet = false;
+  bool verbose = false;
+};
+
+// What parsing decided: options to act on, or a text to print and an exit code.
+struct ParsedOptions {
+  Options options;
+  std::optional<int> exit_code;
+  std::string message;  // help and version go to stdout, errors to stderr
+};
+
+ParsedOptions parse_options(int argc, const char* const* argv);
+
+}  // namespace gemm_tune

@@ -1,0 +1,140 @@
+#include "tuner/report.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "tuner/protocol.h"
+
+namespace gemm_tune {
+namespace {
+
+void add_count(std::string& text, const std::string& name, std::uint64_t count,
+               const std::string& note = "") {
+  text +=
+      fmt::format("  {:<24}{:>12}{}{}\n", name, grouped(count), note.empty() ? "" : "   ", note);
+}
+
+void add_reasons(std::string& text, const std::string& name, const Reasons& reasons) {
+  if (reasons.empty()) return;
+  add_count(text, name, total(reasons));
+  std::vector<std::pair<std::string, std::uint64_t>> ordered(reasons.begin(), reasons.end());
+  std::stable_sort(ordered.begin(), ordered.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  for (const auto& [reason, count] : ordered) {
+    text += fmt::format("    {:>12}  {}\n", grouped(count), reason);
+  }
+}
+
+double time_of(const Outcome& outcome) {
+  return outcome.timing ? outcome.timing->median_us : outcome.predicted_us.value_or(0);
+}
+
+}  // namespace
+
+std::uint64_t total(const Reasons& reasons) {
+  std::uint64_t sum = 0;
+  for (const auto& [reason, count] : reasons) sum += count;
+  return sum;
+}
+
+std::string grouped(std::uint64_t value) {
+  std::string digits = std::to_string(value);
+  for (std::size_t at = digits.size(); at > 3;) {
+    at -= 3;
+    digits.insert(at, ",");
+  }
+  return digits;
+}
+
+std::string tflops_text(const Problem& problem, double time_us) {
+  if (flops(problem) == 0 || time_us <= 0) return "-";
+  return fmt::format("{:.3g} TFLOP/s", flops(problem) / time_us * 1e-6);
+}
+
+std::string funnel_text(const Funnel& funnel, bool measured) {
+  std::string text;
+  add_count(text, "enumerated", funnel.enumerated);
+  add_reasons(text, "rejected by rule", funnel.rejected_by_rule);
+  add_count(text, "left", funnel.left);
+  const double share =
+      funnel.left == 0 ? 0
+                       : 100 * static_cast<double>(funnel.tried) / static_cast<double>(funnel.left);
+  add_count(text, "tried (compiled)", funnel.tried, fmt::format("{:.3g} % of those left", share));
+  add_reasons(text, "compile failed", funnel.compile_failed);
+  add_reasons(text, "rejected by resources", funnel.rejected_by_resources);
+  add_reasons(text, "failed on the GPU", funnel.failed_on_gpu);
+  if (funnel.unfinished > 0) add_count(text, "given up unfinished", funnel.unfinished);
+  add_count(text, measured ? "verified and timed" : "predicted", funnel.survived);
+  return text;
+}
+
+std::string problem_text(const ProblemReport& report, const Target& target) {
+  std::string text =
+      fmt::format("{} on {} ({}, {} SMs), {:.1f} s\n", to_string(report.problem), target.spec.name,
+                  target.spec.arch, target.spec.sm_count, report.seconds);
+  text += funnel_text(report.funnel, target.measurable);
+  if (report.occupancy_disagreements > 0) {
+    text += fmt::format("  CTAs per SM differ from the driver's for {} candidates\n",
+                        report.occupancy_disagreements);
+  }
+  if (!report.winner) return text + "  no candidate survived\n";
+  const TuneWinner& winner = *report.winner;
+  const double time_us = time_of(winner.outcome);
+  text += "  winner   " + to_string(winner.config.config()) + "\n";
+  text += fmt::format("           {:.5g} us, {}", time_us, tflops_text(report.problem, time_us));
+  if (!target.measurable) return text + fmt::format(" ({})\n", kPredictedLabel);
+  if (winner.baseline) {
+    text += fmt::format("; {} {:.5g} us, {}: {:.3f} of its speed", winner.baseline->name,
+                        winner.baseline->timing.median_us,
+                        tflops_text(report.problem, winner.baseline->timing.median_us),
+                        winner.baseline->timing.median_us / time_us);
+  }
+  text += "\n           verified at small, ragged and tuned shapes";
+  text += report.twins_verified ? ", its predicated twins too\n" : "\n";
+  return text;
+}
+
+nlohmann::json problem_json(const ProblemReport& report, const Target& target) {
+  const Funnel& f = report.funnel;
+  nlohmann::json json = {
+      {"problem", report.problem},
+      {"arch", target.spec.arch},
+      {"device", target.spec.name},
+      {"sm_count", target.spec.sm_count},
+      {"source", to_string(target.measurable ? Source::measured : Source::predicted)},
+      {"seconds", report.seconds},
+      {"funnel",
+       {{"enumerated", f.enumerated},
+        {"rejected_by_rule", f.rejected_by_rule},
+        {"left", f.left},
+        {"tried", f.tried},
+        {"compile_failed", f.compile_failed},
+        {"rejected_by_resources", f.rejected_by_resources},
+        {"failed_on_gpu", f.failed_on_gpu},
+        {"survived", f.survived},
+        {"unfinished", f.unfinished}}},
+      {"occupancy_disagreements", report.occupancy_disagreements},
+      {"winner", nullptr}};
+  if (report.winner) {
+    json["winner"] = {{"config", to_string(report.winner->config.config())},
+                      {"time_us", time_of(report.winner->outcome)},
+                      {"resources", report.winner->outcome.resources},
+                      {"twins_verified", report.twins_verified}};
+    if (report.winner->baseline) {
+      json["winner"]["baseline"] = {{"name", report.winner->baseline->name},
+                                    {"time_us", report.winner->baseline->timing.median_us}};
+    }
+  }
+  if (!target.measurable) json["note"] = kPredictedLabel;
+  return json;
+}
+
+std::string how_to_time(const Target& target, const std::string& sizes) {
+  return fmt::format("{}: {}. To time them, run on a machine with an {} GPU: gemm-tune --sizes {}",
+                     kPredictedLabel, target.why_not, target.spec.arch, sizes);
+}
+
+}  // namespace gemm_tune

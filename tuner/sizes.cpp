@@ -1,0 +1,152 @@
+#include "tuner/sizes.h"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <string>
+
+#include "core/error.h"
+
+namespace gemm_tune {
+namespace {
+
+constexpr std::string_view kForms =
+    "write 1024 (square), 4096x512x1024 (MxNxK), 512:4096:512 (range) or @file";
+
+UsageError bad_size(std::string_view item, const std::string& what) {
+  return UsageError("size '" + std::string(item) + "' " + what + ": " + std::string(kForms));
+}
+
+std::optional<std::int64_t> whole_number(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || stop != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const std::size_t at = text.find(separator);
+    parts.push_back(text.substr(0, at));
+    if (at == std::string_view::npos) return parts;
+    text.remove_prefix(at + 1);
+  }
+}
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\r\n";
+  const std::size_t first = text.find_first_not_of(kBlank);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
+}
+
+std::int64_t edge(std::string_view item, std::string_view part, std::int64_t least) {
+  const std::optional<std::int64_t> value = whole_number(part);
+  if (!value) {
+    const bool digits = !part.empty() && part.find_first_not_of("-0123456789") == part.npos;
+    throw bad_size(item, digits ? "is too large" : "is not a size");
+  }
+  if (*value < least) throw bad_size(item, "has an edge below " + std::to_string(least));
+  if (*value > kMaxEdge) {
+    throw bad_size(item, "has an edge above " + std::to_string(kMaxEdge));
+  }
+  return *value;
+}
+
+class SizeList {
+ public:
+  void add(const Problem& problem) {
+    if (std::find(problems_.begin(), problems_.end(), problem) != problems_.end()) return;
+    if (problems_.size() == kMaxSizes) {
+      throw UsageError("--sizes names more than " + std::to_string(kMaxSizes) +
+                       " problems: tune them in several runs");
+    }
+    problems_.push_back(problem);
+  }
+
+  std::vector<Problem> take() { return std::move(problems_); }
+
+ private:
+  std::vector<Problem> problems_;
+};
+
+void add_range(std::string_view item, SizeList& list) {
+  const std::vector<std::string_view> parts = split(item, ':');
+  if (parts.size() != 3) throw bad_size(item, "is not a range");
+  const std::int64_t first = edge(item, parts[0], 1);
+  const std::int64_t last = edge(item, parts[1], 1);
+  const std::int64_t step = edge(item, parts[2], 1);
+  if (last < first) throw bad_size(item, "is an empty range");
+  for (std::int64_t n = first; n <= last; n += step) list.add(packed_problem(n, n, n));
+}
+
+void add_list(std::string_view text, bool in_file, SizeList& list);
+
+void add_file(std::string_view item, SizeList& list) {
+  const std::string path(item.substr(1));
+  std::ifstream file(path);
+  if (!file) throw UsageError("size file '" + path + "' cannot be read: name a text file");
+  std::string line;
+  bool found = false;
+  while (std::getline(file, line)) {
+    const std::string_view content = trimmed(std::string_view(line).substr(0, line.find('#')));
+    if (content.empty()) continue;
+    found = true;
+    add_list(content, true, list);
+  }
+  if (!found) throw UsageError("size file '" + path + "' holds no size: " + std::string(kForms));
+}
+
+void add_item(std::string_view item, bool in_file, SizeList& list) {
+  if (item.empty()) throw bad_size(item, "is empty");
+  if (item.front() == '@') {
+    if (in_file) throw bad_size(item, "names a file inside a file");
+    return add_file(item, list);
+  }
+  if (item.find('x') == std::string_view::npos) {
+    if (item.find(':') != std::string_view::npos) return add_range(item, list);
+    const std::int64_t n = edge(item, item, 1);
+    return list.add(packed_problem(n, n, n));
+  }
+  const std::string_view shape = item.substr(0, item.find(':'));
+  const std::vector<std::string_view> edges = split(shape, 'x');
+  if (edges.size() != 3) throw bad_size(item, "does not have three edges");
+  edge(item, edges[0], 1);
+  edge(item, edges[1], 1);
+  edge(item, edges[2], 0);
+  list.add(parse_problem(item));
+}
+
+void add_list(std::string_view text, bool in_file, SizeList& list) {
+  for (const std::string_view item : split(text, ',')) add_item(trimmed(item), in_file, list);
+}
+
+}  // namespace
+
+std::vector<Problem> parse_sizes(std::string_view text) {
+  SizeList list;
+  add_list(text, false, list);
+  return list.take();
+}
+
+std::chrono::seconds parse_duration(std::string_view text) {
+  const std::vector<std::string_view> parts = split(text, ':');
+  std::int64_t seconds = 0;
+  bool good = parts.size() <= 3;
+  for (std::size_t i = 0; good && i < parts.size(); ++i) {
+    const std::optional<std::int64_t> part = whole_number(parts[i]);
+    good = part && *part >= 0 && *part <= 1'000'000 && (i == 0 || *part < 60);
+    if (good) seconds = seconds * 60 + *part;
+  }
+  if (!good || seconds == 0) {
+    throw UsageError("time '" + std::string(text) +
+                     "' is not a duration: write seconds, minutes:seconds or "
+                     "hours:minutes:seconds, as in 15:00");
+  }
+  return std::chrono::seconds(seconds);
+}
+
+}  // namespace gemm_tune

@@ -1,0 +1,24 @@
+// The argument of --sizes: which problems to tune. Pure but for @file.
+#pragma once
+
+#include <chrono>
+#include <string_view>
+#include <vector>
+
+#include "core/problem.h"
+
+namespace gemm_tune {
+
+// At most this many problems in one list; a range that gives more is refused.
+inline constexpr std::size_t kMaxSizes = 10'000;
+
+// Parses a comma-separated list of "1024" (a square), "4096x512x1024" (MxNxK), a problem's text
+// ("1000x1000x1000:align=1"), "512:4096:512" (first:last:step, squares) and "@file" (one or more
+// items per line, '#' starts a comment). Duplicates are dropped, order is kept. Throws UsageError
+// naming the item.
+std::vector<Problem> parse_sizes(std::string_view text);
+
+// Parses "90" (seconds), "15:00" (minutes:seconds) or "1:30:00". Throws UsageError.
+std::chrono::seconds parse_duration(std::string_view text);
+
+}  // namespace gemm_tune

@@ -1,0 +1,83 @@
+// The main job: from problems and a device to winners in the database.
+//
+// enumerate -> reject by rule -> compile -> reject by resources -> rank -> verify -> time -> store
+// -> best. Candidates are compiled and run in worker processes; this side never touches a GPU. With
+// `measure` off it ranks by the static model instead of the clock, and every row says so.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/device_spec.h"
+#include "core/problem.h"
+#include "db/database.h"
+#include "kernel_templates/registry.h"
+#include "tuner/funnel.h"
+
+namespace gemm_tune {
+
+struct TuneRequest {
+  std::vector<Problem> problems;
+  DeviceSpec device;
+  bool measure = false;  // on the GPU of `ordinal`, which is `device`
+  int ordinal = 0;
+  std::vector<KnownConfig> only;      // try these alone (--config, ladder); empty: search the space
+  std::optional<std::size_t> budget;  // distinct candidates tried per problem; nothing: default
+  std::optional<std::chrono::seconds> time_limit;  // for the whole request
+  std::size_t jobs = 1;                            // compile processes
+  std::uint64_t seed = 0;                          // of strategy and operands
+  std::optional<std::filesystem::path> kernel_dir;
+};
+
+// Default budgets, per problem (docs/search.md says how they were chosen).
+inline constexpr std::size_t kMeasuredBudget = 600;
+inline constexpr std::size_t kPredictedBudget = 128;
+
+struct TuneWinner {
+  KnownConfig config;
+  Outcome outcome;
+  std::optional<Baseline> baseline;
+};
+
+struct ProblemReport {
+  Problem problem;
+  Funnel funnel;
+  std::optional<TuneWinner> winner;
+  bool twins_verified = false;  // the winner's predicated twins, on the GPU
+  // Timed candidates for which the driver's CTAs per SM differ from ours.
+  std::uint64_t occupancy_disagreements = 0;
+  double seconds = 0;
+};
+
+struct TuneReport {
+  std::vector<ProblemReport> problems;  // those begun
+  bool interrupted = false;             // by a signal
+  bool out_of_time = false;
+};
+
+// What a run tells while it goes on.
+struct Progress {
+  const Problem* problem = nullptr;
+  std::size_t done = 0, budget = 0;  // candidates of this problem
+  std::optional<double> best_us;
+  std::string stage;  // "searching", "finals", "twins"
+};
+using OnProgress = std::function<void(const Progress&)>;
+
+// Throws DeviceError where a worker's environment fails and DatabaseError where a row cannot be
+// stored; what was stored before remains.
+TuneReport tune(const TuneRequest& request, Database& database, const OnProgress& on_progress);
+
+// The points of the space that pass every rule before compiling, and why the others do not.
+struct Candidates {
+  std::vector<KnownConfig> points;
+  Funnel funnel;  // enumerated, rejected_by_rule and left
+};
+Candidates candidates_for(const TuneRequest& request, const Problem& problem);
+
+}  // namespace gemm_tune

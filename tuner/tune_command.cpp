@@ -1,0 +1,162 @@
+// gemm-tune [tune]: from the command line to a finished run and its report.
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <random>
+#include <thread>
+
+#include "core/error.h"
+#include "gpu/nvrtc.h"
+#include "search/static_model.h"
+#include "tuner/commands.h"
+#include "tuner/exit_code.h"
+#include "tuner/interrupt.h"
+#include "tuner/progress.h"
+#include "tuner/report.h"
+#include "tuner/sizes.h"
+#include "tuner/tune_request.h"
+#include "tuner/version.h"
+
+namespace gemm_tune {
+namespace {
+
+// "all" as well as a number.
+std::size_t parse_budget(const std::string& text) {
+  if (text == "all") return std::numeric_limits<std::size_t>::max();
+  std::size_t budget = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, budget);
+  if (error != std::errc() || stop != end || budget == 0) {
+    throw UsageError("budget '" + text + "' is not a number of candidates: write one, or 'all'");
+  }
+  return budget;
+}
+
+// A rough guide only: seconds on the compile pool or on the GPU, whichever is slower.
+double estimated_seconds(const TuneRequest& request, const Problem& problem,
+                         std::vector<KnownConfig> points, std::size_t tried) {
+  constexpr double kCompileSeconds = 0.25;    // one candidate on one process
+  constexpr double kOverheadSeconds = 0.015;  // loading and verifying at small shapes
+  constexpr double kLaunches = 15;  // warm-up, verification and samples at the tuned shape
+  const double compile =
+      static_cast<double>(tried) * kCompileSeconds / static_cast<double>(request.jobs);
+  if (!request.measure || points.empty()) return compile;
+  std::vector<double> times;
+  for (const KnownConfig& point : points) {
+    times.push_back(predict(point.traits, problem, request.device).time_us);
+  }
+  std::sort(times.begin(), times.end());
+  const double launch_us = std::max(times[std::min(tried, times.size() - 1) / 2], 20.0);
+  return std::max(compile,
+                  static_cast<double>(tried) * (kOverheadSeconds + kLaunches * launch_us * 1e-6));
+}
+
+int dry_run(const TuneRequest& request, const Target& target) {
+  double seconds = 0;
+  for (const Problem& problem : request.problems) {
+    Candidates candidates = candidates_for(request, problem);
+    const std::size_t tried =
+        std::min(candidates.points.size(),
+                 request.budget.value_or(request.measure ? kMeasuredBudget : kPredictedBudget));
+    const Funnel& funnel = candidates.funnel;
+    fmt::print("{} on {} ({}): {} enumerated, {} rejected by rule, {} left, {} would be tried\n",
+               to_string(problem), target.spec.name, target.spec.arch, grouped(funnel.enumerated),
+               grouped(total(funnel.rejected_by_rule)), grouped(funnel.left), grouped(tried));
+    seconds += estimated_seconds(request, problem, std::move(candidates.points), tried);
+  }
+  fmt::print("about {:.0f} s with {} compile processes, {}; nothing was compiled\n", seconds,
+             request.jobs, request.measure ? "timed on the GPU" : kPredictedLabel);
+  return kExitOk;
+}
+
+int exit_code(const TuneReport& report) {
+  if (report.interrupted) return kExitInterrupted;
+  bool ran_and_failed = false, all_won = true;
+  for (const ProblemReport& problem : report.problems) {
+    all_won = all_won && problem.winner;
+    ran_and_failed = ran_and_failed || (!problem.winner && total(problem.funnel.failed_on_gpu) > 0);
+  }
+  if (ran_and_failed) return kExitVerification;
+  return all_won ? kExitOk : kExitNothingSurvived;
+}
+
+void print_report(const TuneReport& report, const Target& target, const Options& options,
+                  const std::filesystem::path& database) {
+  if (options.json) {
+    nlohmann::json problems = nlohmann::json::array();
+    for (const ProblemReport& problem : report.problems) {
+      problems.push_back(problem_json(problem, target));
+    }
+    const nlohmann::json all = {{"problems", problems},
+                                {"database", database.string()},
+                                {"interrupted", report.interrupted}};
+    fmt::print("{}\n", all.dump(2));
+  } else {
+    for (const ProblemReport& problem : report.problems) {
+      fmt::print("{}\n", problem_text(problem, target));
+    }
+    fmt::print("stored in {}\n", database.string());
+    if (!target.measurable) fmt::print("{}\n", how_to_time(target, options.sizes));
+  }
+  if (report.out_of_time) fmt::print(stderr, "gemm-tune: the time given by --time is used up\n");
+  if (report.interrupted) {
+    fmt::print(stderr, "gemm-tune: interrupted; what was finished is stored in {}\n",
+               database.string());
+  }
+}
+
+}  // namespace
+
+TuneRequest tune_request(const Options& options, const Target& target) {
+  if (options.sizes.empty()) {
+    throw UsageError(
+        "name the problems with --sizes, as in --sizes 1024,4096; see gemm-tune --help");
+  }
+  TuneRequest request;
+  request.problems = parse_sizes(options.sizes);
+  request.device = target.spec;
+  request.measure = target.measurable;
+  request.ordinal = options.device;
+  if (!options.config.empty()) request.only = {check_config(parse_config(options.config))};
+  if (!options.budget.empty()) request.budget = parse_budget(options.budget);
+  if (!options.time.empty()) request.time_limit = parse_duration(options.time);
+  request.jobs = options.jobs > 0 ? static_cast<std::size_t>(options.jobs)
+                                  : std::max(1u, std::thread::hardware_concurrency());
+  request.seed = options.seed ? *options.seed : std::random_device()();
+  if (!options.kernel_dir.empty()) request.kernel_dir = options.kernel_dir;
+  return request;
+}
+
+Database open_for_writing(const Options& options) {
+  const std::filesystem::path path = database_path(options);
+  // The default place is ours to make; a folder that the user names must exist.
+  std::error_code shown_by_opening;
+  if (options.db.empty()) std::filesystem::create_directories(path.parent_path(), shown_by_opening);
+  return Database(path, Database::Mode::create_or_open);
+}
+
+RunInfo run_info(const Target& target, std::uint64_t seed, const std::string& command) {
+  return {kVersion, nvrtc_version(), target.driver_version, command, seed};
+}
+
+int run_tune(const Options& options) {
+  // Malformed sizes and configs must not wait for a driver to wake up.
+  if (!options.sizes.empty()) parse_sizes(options.sizes);
+  const Target target = resolve_target(options);
+  const TuneRequest request = tune_request(options, target);
+  if (options.dry_run) return dry_run(request, target);
+  Database database = open_for_writing(options);
+  database.begin_run(run_info(target, request.seed, "tune --sizes " + options.sizes));
+  watch_for_interrupts();
+  TuneReport report;
+  {
+    ProgressPrinter printer(options.quiet);
+    report = tune(request, database, [&](const Progress& progress) { printer.show(progress); });
+  }
+  print_report(report, target, options, database.path());
+  return exit_code(report);
+}
+
+}  // namespace gemm_tune

@@ -1,0 +1,20 @@
+// From the command line to what tune() takes; shared by the commands that try configs.
+#pragma once
+
+#include <string>
+
+#include "tuner/options.h"
+#include "tuner/target.h"
+#include "tuner/tune.h"
+
+namespace gemm_tune {
+
+// Throws UsageError naming the option that is missing or malformed.
+TuneRequest tune_request(const Options& options, const Target& target);
+
+// The database to store into; the default place's folder is made.
+Database open_for_writing(const Options& options);
+
+RunInfo run_info(const Target& target, std::uint64_t seed, const std::string& command);
+
+}  // namespace gemm_tune

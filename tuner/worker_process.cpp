@@ -1,0 +1,145 @@
+#include "tuner/worker_process.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "core/error.h"
+#include "tuner/worker.h"
+
+extern char** environ;
+
+namespace gemm_tune {
+namespace {
+
+// A pipe end that the child sees under a number it knows, and under no other.
+class SpawnActions {
+ public:
+  explicit SpawnActions(int child_fd) {
+    posix_spawn_file_actions_init(&actions_);
+    posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions_, STDERR_FILENO, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions_, child_fd, kWorkerFd);
+  }
+  ~SpawnActions() { posix_spawn_file_actions_destroy(&actions_); }
+  SpawnActions(const SpawnActions&) = delete;
+  SpawnActions& operator=(const SpawnActions&) = delete;
+
+  const posix_spawn_file_actions_t* get() const { return &actions_; }
+
+ private:
+  posix_spawn_file_actions_t actions_;
+};
+
+}  // namespace
+
+WorkerProcess::WorkerProcess(std::vector<std::string> argv) {
+  if (argv.empty()) argv = {"/proc/self/exe", kWorkerCommand};
+  std::array<int, 2> ends{};
+  // Close-on-exec: a child must not hold its siblings' pipes open, or they would outlive the
+  // parent.
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    throw Error(std::string("cannot make a pipe to a worker: ") + std::strerror(errno));
+  }
+  // Moved above kWorkerFd, so that dup2 onto it always makes a fresh, inherited descriptor.
+  const int child_fd = fcntl(ends[1], F_DUPFD_CLOEXEC, kWorkerFd + 1);
+  close(ends[1]);
+  fd_ = ends[0];
+  fcntl(fd_, F_SETFL, O_NONBLOCK);
+
+  std::vector<char*> pointers;
+  for (std::string& argument : argv) pointers.push_back(argument.data());
+  pointers.push_back(nullptr);
+  const SpawnActions actions(child_fd);
+  const int error =
+      posix_spawn(&pid_, pointers[0], actions.get(), nullptr, pointers.data(), environ);
+  close(child_fd);
+  if (error != 0) {
+    close(fd_);
+    throw Error("cannot start a worker process: " + std::string(std::strerror(error)));
+  }
+}
+
+WorkerProcess::~WorkerProcess() { end(); }
+
+WorkerProcess::WorkerProcess(WorkerProcess&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1)),
+      fd_(std::exchange(other.fd_, -1)),
+      started_(other.started_),
+      buffer_(std::move(other.buffer_)),
+      reply_(std::move(other.reply_)) {}
+
+WorkerProcess& WorkerProcess::operator=(WorkerProcess&& other) noexcept {
+  if (this == &other) return *this;
+  end();
+  pid_ = std::exchange(other.pid_, -1);
+  fd_ = std::exchange(other.fd_, -1);
+  started_ = other.started_;
+  buffer_ = std::move(other.buffer_);
+  reply_ = std::move(other.reply_);
+  return *this;
+}
+
+void WorkerProcess::send(const std::string& verb, const nlohmann::json& request) {
+  started_ = std::chrono::steady_clock::now();
+  const std::string line = nlohmann::json{{verb, request}}.dump() + "\n";
+  std::size_t sent = 0;
+  while (sent < line.size()) {
+    // MSG_NOSIGNAL: a dead child is reported by receive(), not by a signal to the parent. Requests
+    // are far smaller than the socket's buffer, and one is outstanding at a time.
+    const ssize_t n = ::send(fd_, line.data() + sent, line.size() - sent, MSG_NOSIGNAL);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return;
+    sent += static_cast<std::size_t>(n);
+  }
+}
+
+WorkerProcess::Status WorkerProcess::receive() {
+  std::array<char, 65536> chunk{};
+  while (true) {
+    const ssize_t n = read(fd_, chunk.data(), chunk.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return Status::partial;
+    if (n <= 0) return Status::died;
+    buffer_.append(chunk.data(), static_cast<std::size_t>(n));
+    const std::size_t end = buffer_.find('\n');
+    if (end == std::string::npos) continue;
+    reply_ = nlohmann::json::parse(buffer_.substr(0, end), nullptr, false);
+    buffer_.erase(0, end + 1);
+    started_.reset();
+    return reply_.is_discarded() ? Status::died : Status::reply;
+  }
+}
+
+std::string WorkerProcess::epitaph() {
+  close(std::exchange(fd_, -1));
+  kill(pid_, SIGKILL);  // no effect on one that is already dead; reaping below tells the difference
+  int status = 0;
+  while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  pid_ = -1;
+  if (WIFSIGNALED(status)) {
+    const int signal = WTERMSIG(status);
+    return "was killed by signal " + std::to_string(signal) + " (" + strsignal(signal) + ")";
+  }
+  return "exited with code " + std::to_string(WEXITSTATUS(status));
+}
+
+void WorkerProcess::end() noexcept {
+  if (fd_ >= 0) close(std::exchange(fd_, -1));
+  if (pid_ < 0) return;
+  kill(pid_, SIGKILL);
+  while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  pid_ = -1;
+}
+
+}  // namespace gemm_tune
