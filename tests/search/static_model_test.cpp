@@ -1,0 +1,249 @@
+#include "search/static_model.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <vector>
+
+namespace gemm_tune {
+namespace {
+
+DeviceSpec spec(const char* arch) { return find_device_spec(arch).value(); }
+
+Problem cube(std::int64_t edge) { return packed_problem(edge, edge, edge); }
+
+// The rungs of a public ladder of SGEMM kernels, one thread or thread tile per rung; costs counted
+// by hand from their access patterns.
+Traits naive(bool coalesced) {
+  Traits t;
+  t.threads = 1024;
+  t.tile_m = t.tile_n = 32;
+  t.registers_estimate = 32;
+  t.feed_instructions_per_k = 2;
+  t.feed_wavefronts_per_k = coalesced ? 2 : 33;
+  t.other_instructions_per_k = 3;
+  t.reads_global_in_inner_loop = true;
+  return t;
+}
+
+Traits smem_32x32() {
+  Traits t;
+  t.threads = 1024;
+  t.tile_m = t.tile_n = t.tile_k = 32;
+  t.smem_bytes = 8192;
+  t.registers_estimate = 32;
+  t.feed_instructions_per_k = 1.25;
+  t.feed_wavefronts_per_k = 1.25;
+  t.fill_instructions_per_tile_k = 4;
+  t.fill_wavefronts_per_tile_k = 4;
+  t.other_instructions_per_k = 0.5;
+  t.barriers_per_tile_k = 2;
+  return t;
+}
+
+Traits coarsened_1d() {
+  Traits t;
+  t.threads = 512;
+  t.tile_m = t.tile_n = 64;
+  t.tile_k = t.thread_m = 8;
+  t.smem_bytes = 4096;
+  t.registers_estimate = 40;
+  t.feed_instructions_per_k = 3;
+  t.feed_wavefronts_per_k = 3;
+  t.fill_instructions_per_tile_k = 4;
+  t.fill_wavefronts_per_tile_k = 8;
+  t.other_instructions_per_k = 1;
+  t.barriers_per_tile_k = 2;
+  return t;
+}
+
+Traits tiled_2d() {
+  Traits t;
+  t.threads = 256;
+  t.tile_m = t.tile_n = 128;
+  t.tile_k = t.thread_m = t.thread_n = 8;
+  t.smem_bytes = 8192;
+  t.registers_estimate = 128;
+  t.feed_instructions_per_k = 10;
+  t.feed_wavefronts_per_k = 24;
+  t.fill_instructions_per_tile_k = 16;
+  t.fill_wavefronts_per_tile_k = 28;
+  t.other_instructions_per_k = 1;
+  t.barriers_per_tile_k = 2;
+  return t;
+}
+
+Traits vectorized_2d() {
+  Traits t = tiled_2d();
+  t.vec = 4;
+  t.registers_estimate = 116;
+  t.feed_instructions_per_k = 4;
+  t.feed_wavefronts_per_k = 10;
+  t.fill_instructions_per_tile_k = 7;
+  t.fill_wavefronts_per_tile_k = 32;
+  return t;
+}
+
+double time_us(const Traits& traits, const Problem& problem, const char* arch = "sm_90") {
+  return predict(traits, problem, spec(arch)).time_us;
+}
+
+TEST(StaticModelTest, LadderClimbsInTheMeasuredOrderOnTheH100) {
+  // Measured shares of cuBLAS at 4096: 0.010, 0.123, 0.187, 0.384, 0.499, 0.610.
+  const Problem problem = cube(4096);
+  const std::vector<Traits> rungs = {naive(false),   naive(true), smem_32x32(),
+                                     coarsened_1d(), tiled_2d(),  vectorized_2d()};
+  for (std::size_t i = 1; i < rungs.size(); ++i) {
+    EXPECT_LT(time_us(rungs[i], problem), 0.9 * time_us(rungs[i - 1], problem)) << "rung " << i;
+  }
+  // The two ends by order of magnitude.
+  EXPECT_GT(time_us(rungs.front(), problem), 30 * time_us(rungs.back(), problem));
+  EXPECT_LT(time_us(rungs.front(), problem), 100 * time_us(rungs.back(), problem));
+}
+
+TEST(StaticModelTest, UncoalescedAccessCostsAboutTheWidthOfAWarpInWavefronts) {
+  EXPECT_GT(time_us(naive(false), cube(2048), "sm_120"),
+            4 * time_us(naive(true), cube(2048), "sm_120"));
+}
+
+TEST(StaticModelTest, OneSizeDoesNotFitAll) {
+  // 128x128 tiles fill the GPU at 4096 and leave 128 of its 132 SMs idle at 256.
+  EXPECT_LT(time_us(vectorized_2d(), cube(4096)), time_us(coarsened_1d(), cube(4096)));
+  EXPECT_GT(time_us(vectorized_2d(), cube(256)), time_us(coarsened_1d(), cube(256)));
+  EXPECT_GT(time_us(coarsened_1d(), cube(256)), time_us(smem_32x32(), cube(256)));
+}
+
+TEST(StaticModelTest, NoPipeAloneTakesLongerThanTheWhole) {
+  for (const DeviceSpec& device : device_table()) {
+    for (const Traits& traits :
+         {naive(false), naive(true), smem_32x32(), coarsened_1d(), tiled_2d(), vectorized_2d()}) {
+      for (const std::int64_t edge : {1, 100, 256, 1000, 4096}) {
+        const Prediction p = predict(traits, cube(edge), device);
+        ASSERT_TRUE(std::isfinite(p.time_us)) << device.arch;
+        for (const double pipe_us :
+             {p.ffma_us, p.issue_us, p.l1_us, p.l2_us, p.dram_us, p.latency_us}) {
+          EXPECT_GE(pipe_us, 0) << device.arch << " at " << edge;
+          EXPECT_LT(pipe_us, p.time_us) << device.arch << " at " << edge;
+        }
+        EXPECT_GT(p.tail_efficiency, 0);
+        EXPECT_LE(p.tail_efficiency, 1);
+      }
+    }
+  }
+}
+
+TEST(StaticModelTest, ExplainsTheA6000ExampleByItsTerms) {
+  const Prediction p = predict(vectorized_2d(), cube(4096), spec("sm_86"));
+  EXPECT_EQ(p.ctas_per_sm, 2);
+  EXPECT_NEAR(p.occupancy, 1.0 / 3, 1e-12);
+  EXPECT_NEAR(p.waves, 6.095, 0.001);
+  EXPECT_NEAR(p.tail_efficiency, 6.095 / 7, 0.001);
+  // 2 * 4096^3 operations at 84 SMs * 128 lanes * 2 * 1800 MHz.
+  EXPECT_NEAR(p.ffma_us, 3550.7, 0.1);
+}
+
+TEST(StaticModelTest, HalfTheLanesTakeTwiceTheFfmaTime) {
+  DeviceSpec half = spec("sm_90");
+  half.fp32_lanes_per_sm = 64;
+  const Prediction whole = predict(vectorized_2d(), cube(4096), spec("sm_90"));
+  const Prediction halved = predict(vectorized_2d(), cube(4096), half);
+  EXPECT_DOUBLE_EQ(halved.ffma_us, 2 * whole.ffma_us);
+  EXPECT_GT(halved.time_us, 1.3 * whole.time_us);
+}
+
+TEST(StaticModelTest, OneCtaBeyondAFullWaveCostsAnotherRound) {
+  // 132 SMs with two CTAs each: 264 tiles of 128 rows.
+  const Problem full = packed_problem(264 * 128, 128, 4096);
+  const Problem over = packed_problem(265 * 128, 128, 4096);
+  EXPECT_GT(time_us(vectorized_2d(), over), 1.3 * time_us(vectorized_2d(), full));
+  EXPECT_LT(predict(vectorized_2d(), over, spec("sm_90")).tail_efficiency, 0.51);
+}
+
+TEST(StaticModelTest, RaggedEdgePaysForWholeTiles) {
+  // 33 x 33 tiles instead of 32 x 32, as in a problem that fills them.
+  EXPECT_NEAR(time_us(vectorized_2d(), cube(4097)),
+              time_us(vectorized_2d(), packed_problem(4224, 4224, 4097)), 1.0);
+  EXPECT_GT(time_us(vectorized_2d(), cube(4097)), 1.1 * time_us(vectorized_2d(), cube(4096)));
+}
+
+TEST(StaticModelTest, ResourcesOfTheCompiledKernelReplaceTheEstimate) {
+  Resources lean;
+  lean.registers = 80;
+  lean.smem_bytes = 8192;
+  Resources fat = lean;
+  fat.registers = 168;
+  const auto with = [](const Resources& resources) {
+    return predict(vectorized_2d(), cube(4096), spec("sm_90"), resources);
+  };
+  EXPECT_EQ(with(lean).ctas_per_sm, 3);
+  EXPECT_EQ(with(fat).ctas_per_sm, 1);
+  EXPECT_LT(with(lean).latency_us, with(fat).latency_us);
+  EXPECT_LT(with(lean).time_us, with(fat).time_us);
+}
+
+TEST(StaticModelTest, SpillingAccumulatorsIsRuinous) {
+  Resources resources;
+  resources.registers = 255;
+  const double clean = predict(vectorized_2d(), cube(4096), spec("sm_90"), resources).time_us;
+  resources.spill_bytes = 16;
+  const double slight = predict(vectorized_2d(), cube(4096), spec("sm_90"), resources).time_us;
+  resources.spill_bytes = 1024;
+  const double heavy = predict(vectorized_2d(), cube(4096), spec("sm_90"), resources).time_us;
+  EXPECT_GT(slight, clean);
+  EXPECT_LT(slight, 1.5 * clean);
+  EXPECT_GT(heavy, 10 * clean);
+  EXPECT_LT(heavy, 30 * clean);
+}
+
+TEST(StaticModelTest, EstimateBeyondTheRegisterFileCountsAsSpills) {
+  Traits fits = vectorized_2d(), spills = vectorized_2d();
+  fits.registers_estimate = 255;
+  spills.registers_estimate = 300;
+  EXPECT_EQ(predict(fits, cube(4096), spec("sm_90")).ctas_per_sm, 1);
+  EXPECT_EQ(predict(spills, cube(4096), spec("sm_90")).ctas_per_sm, 1);
+  EXPECT_GT(time_us(spills, cube(4096)), 3 * time_us(fits, cube(4096)));
+}
+
+TEST(StaticModelTest, WhatDoesNotFitTakesForever) {
+  Traits traits = vectorized_2d();
+  traits.smem_bytes = 100 * 1024;
+  const Prediction p = predict(traits, cube(1024), spec("sm_86"));
+  EXPECT_EQ(p.ctas_per_sm, 0);
+  EXPECT_EQ(p.time_us, std::numeric_limits<double>::infinity());
+}
+
+TEST(StaticModelTest, EmptyReductionStillWritesC) {
+  const Prediction p = predict(vectorized_2d(), packed_problem(4096, 4096, 0), spec("sm_90"));
+  EXPECT_EQ(p.ffma_us, 0);
+  EXPECT_EQ(p.flops_per_dram_byte, 0);
+  // 67 MB at 2.98 TB/s.
+  EXPECT_NEAR(p.dram_us, 22.5, 0.1);
+  EXPECT_GT(p.time_us, p.dram_us);
+}
+
+TEST(StaticModelTest, OperandsThatFitTheL2ComeFromDramOnce) {
+  // A, B and C of 1024 x 1024: 12 MiB; 2 * 1024^3 / 12 MiB is 170.7 operations a byte.
+  EXPECT_NEAR(predict(vectorized_2d(), cube(1024), spec("sm_90")).flops_per_dram_byte, 170.7, 0.1);
+  // The same on 4 MiB of L2 reads B once more for every wave.
+  EXPECT_LT(predict(naive(true), cube(1024), spec("sm_75")).flops_per_dram_byte, 150);
+}
+
+TEST(StaticModelTest, ThinSlicesWasteSectors) {
+  Traits thin = vectorized_2d();
+  thin.tile_k = 4;
+  EXPECT_GT(predict(thin, cube(4096), spec("sm_90")).l2_us,
+            1.4 * predict(vectorized_2d(), cube(4096), spec("sm_90")).l2_us);
+}
+
+TEST(StaticModelTest, ConstantsCanBeReplaced) {
+  ModelConstants constants;
+  constants.launch_us = 102.5;
+  EXPECT_DOUBLE_EQ(
+      predict(vectorized_2d(), cube(1024), spec("sm_90"), std::nullopt, constants).time_us,
+      time_us(vectorized_2d(), cube(1024)) + 100);
+}
+
+}  // namespace
+}  // namespace gemm_tune
