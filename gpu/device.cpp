@@ -127,7 +127,9 @@ DeviceSpec query_device(int ordinal) {
 
 int current_device() {
   int ordinal = 0;
-  GT_CUDA(cudaGetDevice(&ordinal));
+  const cudaError_t code = cudaGetDevice(&ordinal);
+  if (code != cudaSuccess) check_driver();  // says more than the code
+  check_cuda(code, "cudaGetDevice(&ordinal)");
   return ordinal;
 }
 

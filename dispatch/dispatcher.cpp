@@ -1,0 +1,118 @@
+#include "dispatch/dispatcher.h"
+
+#include <utility>
+
+#include "gpu/device.h"
+#include "gpu/nvrtc.h"
+#include "kernel_templates/device/gemm_args.cuh"
+#include "kernel_templates/source.h"
+
+namespace gemm_tune {
+namespace {
+
+// An application with endless different shapes must not fill the memory; making a plan anew for a
+// kernel that is loaded takes microseconds.
+constexpr std::size_t kMaxPlans = 16384;
+
+std::map<std::string, std::vector<Winner>> read_winners(const std::filesystem::path& path) {
+  const Database database(path, Database::Mode::read_only);
+  std::map<std::string, std::vector<Winner>> winners;
+  for (const DeviceKey& device : database.devices()) {
+    if (winners.count(device.arch) == 0) {
+      winners[device.arch] = load_winners(database, device.arch);
+    }
+  }
+  return winners;
+}
+
+}  // namespace
+
+DeviceKey current_device_key() { return device_key(query_device(current_device())); }
+
+Dispatcher::Dispatcher(const std::filesystem::path& database,
+                       const std::optional<std::filesystem::path>& kernel_cache)
+    : winners_(read_winners(database)) {
+  if (kernel_cache) kernel_cache_.emplace(*kernel_cache);
+}
+
+Choice Dispatcher::lookup(const DeviceKey& device, const Problem& problem) const {
+  static const std::vector<Winner> kNoWinners;
+  const auto found = winners_.find(device.arch);
+  return choose(found == winners_.end() ? kNoWinners : found->second, device, problem);
+}
+
+void Dispatcher::sgemm(const SgemmCall& call, cudaStream_t stream) {
+  if (changes_nothing(call)) return;
+  const Problem problem = problem_of(call);
+  const Plan plan = this->plan(current_device(), problem);
+  GemmArgs args{};
+  args.M = static_cast<int>(call.M);
+  args.N = static_cast<int>(call.N);
+  args.K = static_cast<int>(call.K);
+  args.alpha = call.alpha;
+  args.beta = call.beta;
+  args.A = call.A;
+  args.B = call.B;
+  args.C = call.C;
+  args.lda = call.lda;
+  args.ldb = call.ldb;
+  args.ldc = call.ldc;
+  void* parameters[] = {&args};
+  plan.kernel->launch(grid_ctas(plan.recipe, problem), plan.recipe.block_threads,
+                      plan.recipe.smem_bytes, stream, parameters);
+}
+
+Dispatcher::Plan Dispatcher::plan(int ordinal, const Problem& problem) {
+  const PlanKey key(ordinal, problem.M, problem.N, problem.K, problem.alignment);
+  if (const auto known = remembered_plan(key)) return *known;
+  const std::lock_guard making(making_mutex_);
+  if (const auto known = remembered_plan(key)) return *known;  // made while this thread waited
+  const Plan made = make_plan(ordinal, problem);
+  const std::unique_lock writing(plans_mutex_);
+  if (plans_.size() >= kMaxPlans) plans_.clear();
+  plans_.emplace(key, made);
+  return made;
+}
+
+std::optional<Dispatcher::Plan> Dispatcher::remembered_plan(const PlanKey& key) const {
+  const std::shared_lock reading(plans_mutex_);
+  const auto found = plans_.find(key);
+  return found == plans_.end() ? std::nullopt : std::optional<Plan>(found->second);
+}
+
+Dispatcher::Plan Dispatcher::make_plan(int ordinal, const Problem& problem) {
+  if (devices_.count(ordinal) == 0) devices_[ordinal] = device_key(query_device(ordinal));
+  const DeviceKey& device = devices_[ordinal];
+  const Choice choice = lookup(device, problem);
+  if (!choice.config) {
+    throw NoKernelError("no kernel can serve " + to_string(problem) + ": " + choice.explanation);
+  }
+  return {&kernel(ordinal, device.arch, *choice.config), choice.config->recipe};
+}
+
+const LoadedKernel& Dispatcher::kernel(int ordinal, const std::string& arch,
+                                       const KnownConfig& config) {
+  const std::pair key(ordinal, to_string(config.config()));
+  const auto found = kernels_.find(key);
+  if (found != kernels_.end()) return found->second;
+  return kernels_.emplace(key, LoadedKernel(cubin(arch, config))).first->second;
+}
+
+std::string Dispatcher::cubin(const std::string& arch, const KnownConfig& config) const {
+  const KernelSource source = kernel_source(*config.family);
+  const std::string name = to_string(config.config());
+  const std::string key = source.hash + " " + name + " " + arch + " nvrtc " + nvrtc_version();
+  if (kernel_cache_) {
+    if (auto cached = kernel_cache_->load(key)) return std::move(*cached);
+  }
+  const CompileResult result =
+      nvrtc_compile({source.path, source.text, source.headers},
+                    {"TUNED_PARAMS=" + tuned_params(config.config())}, arch);
+  if (!result.ok) {
+    throw DeviceError("the kernel " + name + " does not compile for " + arch + ": " + result.log);
+  }
+  if (kernel_cache_) kernel_cache_->store(key, result.cubin);
+  return result.cubin;
+}
+
+}  // namespace gemm_tune

@@ -1,0 +1,76 @@
+// What a gt_handle is: the winners of a database, and the kernels loaded so far.
+//
+// Everything of the database is read at construction, so that a look-up touches no disk and needs
+// no lock. sgemm() remembers which kernel serves a problem; a remembered problem costs a shared
+// lock and a launch, and never waits for another thread's compilation. Any number of threads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/error.h"
+#include "db/choose.h"
+#include "dispatch/sgemm_call.h"
+#include "gpu/cubin_cache.h"
+#include "gpu/kernel.h"
+
+namespace gemm_tune {
+
+// No kernel can serve a problem.
+class NoKernelError : public Error {
+ public:
+  using Error::Error;
+};
+
+class Dispatcher {
+ public:
+  // Throws DatabaseError for the database, Error for the cache directory.
+  Dispatcher(const std::filesystem::path& database,
+             const std::optional<std::filesystem::path>& kernel_cache);
+
+  // Pure: needs no GPU.
+  Choice lookup(const DeviceKey& device, const Problem& problem) const;
+
+  // Launches the call on the current device; it must have been checked. Throws NoKernelError and
+  // DeviceError.
+  void sgemm(const SgemmCall& call, cudaStream_t stream);
+
+ private:
+  struct Plan {
+    const LoadedKernel* kernel = nullptr;  // owned by kernels_
+    LaunchRecipe recipe;
+  };
+  // Device ordinal, M, N, K, alignment class.
+  using PlanKey = std::tuple<int, std::int64_t, std::int64_t, std::int64_t, int>;
+
+  Plan plan(int ordinal, const Problem& problem);
+  std::optional<Plan> remembered_plan(const PlanKey& key) const;
+  Plan make_plan(int ordinal, const Problem& problem);
+  const LoadedKernel& kernel(int ordinal, const std::string& arch, const KnownConfig& config);
+  std::string cubin(const std::string& arch, const KnownConfig& config) const;
+
+  std::map<std::string, std::vector<Winner>> winners_;  // by architecture; fixed once constructed
+  std::optional<CubinCache> kernel_cache_;
+
+  mutable std::shared_mutex plans_mutex_;
+  std::map<PlanKey, Plan> plans_;  // guarded by plans_mutex_
+
+  std::mutex making_mutex_;           // held while a plan is made; taken before plans_mutex_
+  std::map<int, DeviceKey> devices_;  // by ordinal; this and kernels_ guarded by making_mutex_
+  // By ordinal and config text. Never shrinks: a kernel may still be running.
+  std::map<std::pair<int, std::string>, LoadedKernel> kernels_;
+};
+
+// The calling thread's current device as the database's key. Throws DeviceError without one.
+DeviceKey current_device_key();
+
+}  // namespace gemm_tune

@@ -1,0 +1,227 @@
+// The C interface: arguments in, exceptions to statuses. What is done is in dispatcher.cpp.
+#include "dispatch/include/gemm_tune/gemm_tune.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/error.h"
+#include "dispatch/dispatcher.h"
+
+struct gt_handle {
+  gemm_tune::Dispatcher dispatcher;
+};
+
+namespace gemm_tune {
+namespace {
+
+// The layout is the binary interface.
+static_assert(sizeof(gt_device) == 32 && sizeof(gt_problem) == 56 && sizeof(gt_recipe) == 872);
+
+// Of the thread; a fixed array, since reporting an error must not fail.
+thread_local char last_error[1024] = "";
+
+// Copies what fits, always terminated.
+void copy_text(char* target, std::size_t capacity, const char* text) {
+  const std::size_t size = std::min(capacity - 1, std::strlen(text));
+  std::memcpy(target, text, size);
+  target[size] = '\0';
+}
+
+gt_status failed(gt_status status, const char* message) {
+  copy_text(last_error, sizeof last_error, message);
+  return status;
+}
+
+// Runs the body; the one place where an exception becomes a status.
+template <class Body>
+gt_status guarded(const Body& body) noexcept {
+  try {
+    body();
+    return GT_OK;
+  } catch (const UsageError& error) {
+    return failed(GT_INVALID_ARGUMENT, error.what());
+  } catch (const DatabaseError& error) {
+    return failed(GT_DATABASE_ERROR, error.what());
+  } catch (const DeviceError& error) {
+    return failed(GT_DEVICE_ERROR, error.what());
+  } catch (const NoKernelError& error) {
+    return failed(GT_NO_KERNEL, error.what());
+  } catch (const std::exception& error) {
+    return failed(GT_INTERNAL_ERROR, error.what());
+  } catch (...) {
+    return failed(GT_INTERNAL_ERROR, "unknown failure");
+  }
+}
+
+template <class T>
+const T& required(const T* pointer, const char* name) {
+  if (pointer == nullptr) throw UsageError(std::string(name) + " is NULL");
+  return *pointer;
+}
+
+template <class T, std::size_t N>
+void check_reserved(const T (&reserved)[N], const char* owner) {
+  if (std::any_of(reserved, reserved + N, [](T value) { return value != 0; })) {
+    throw UsageError(std::string(owner) +
+                     ".reserved is not 0: zero the struct before setting fields");
+  }
+}
+
+DeviceKey device_key_of(const gt_device* device) {
+  if (device == nullptr) return current_device_key();
+  check_reserved(device->reserved, "device");
+  const std::string arch = &required(device->arch, "device.arch");
+  const bool is_arch = arch.size() > 3 && arch.compare(0, 3, "sm_") == 0 &&
+                       std::isdigit(static_cast<unsigned char>(arch[3])) != 0;
+  if (!is_arch) throw UsageError("device.arch is '" + arch + "': write it as in sm_90");
+  if (device->sm_count < 0) throw UsageError("device.sm_count is negative");
+  return {arch, device->name == nullptr ? "" : device->name, device->sm_count};
+}
+
+void check_edge(const char* name, std::int64_t size, std::int64_t least) {
+  if (size < least || size > kMaxEdge) {
+    throw UsageError(std::string("problem.") + name + " is " + std::to_string(size) +
+                     ": it must be " + std::to_string(least) + " to " + std::to_string(kMaxEdge));
+  }
+}
+
+Problem problem_of(const gt_problem& asked) {
+  check_reserved(asked.reserved, "problem");
+  check_edge("M", asked.M, 1);
+  check_edge("N", asked.N, 1);
+  check_edge("K", asked.K, 0);
+  Problem problem = packed_problem(asked.M, asked.N, asked.K);
+  if (asked.alignment == 0) return problem;
+  if (asked.alignment != 1 && asked.alignment != 2 && asked.alignment != 4) {
+    throw UsageError("problem.alignment is " + std::to_string(asked.alignment) +
+                     ": it must be 1, 2 or 4, or 0 for packed matrices");
+  }
+  problem.alignment = asked.alignment;
+  return problem;
+}
+
+gt_match match_of(Match match) {
+  switch (match) {
+    case Match::exact:
+      return GT_MATCH_EXACT;
+    case Match::nearest:
+      return GT_MATCH_NEAREST;
+    case Match::builtin:
+      return GT_MATCH_DEFAULT;
+    case Match::none:
+      return GT_MATCH_NONE;
+  }
+  throw Error("a match outside the closed list");
+}
+
+gt_recipe recipe_of(const Choice& choice, const Problem& problem) {
+  gt_recipe recipe{};
+  recipe.match = match_of(choice.match);
+  copy_text(recipe.explanation, sizeof recipe.explanation, choice.explanation.c_str());
+  if (choice.winner) {
+    recipe.source =
+        choice.winner->source == Source::measured ? GT_SOURCE_MEASURED : GT_SOURCE_PREDICTED;
+  }
+  if (!choice.config) return recipe;
+  const std::string config = to_string(choice.config->config());
+  if (config.size() >= sizeof recipe.config) throw Error("config '" + config + "' is too long");
+  copy_text(recipe.config, sizeof recipe.config, config.c_str());
+  const LaunchRecipe& launch = choice.config->recipe;
+  recipe.is_twin = choice.is_twin ? 1 : 0;
+  recipe.alignment = launch.alignment;
+  recipe.block_threads = launch.block_threads;
+  recipe.smem_bytes = launch.smem_bytes;
+  recipe.grid_ctas = grid_ctas(launch, problem);
+  recipe.workspace_bytes = launch.workspace_bytes;
+  return recipe;
+}
+
+}  // namespace
+}  // namespace gemm_tune
+
+using namespace gemm_tune;  // of this file's entry points, which C requires to be global
+
+gt_status gt_open(const char* database_path, const char* kernel_cache, gt_handle** handle) {
+  return guarded([&] {
+    required(handle, "handle");
+    std::optional<std::filesystem::path> cache;
+    if (kernel_cache != nullptr) cache = kernel_cache;
+    *handle = new gt_handle{Dispatcher(&required(database_path, "database_path"), cache)};
+  });
+}
+
+void gt_close(gt_handle* handle) { delete handle; }
+
+gt_status gt_lookup(const gt_handle* handle, const gt_device* device, const gt_problem* problem,
+                    gt_recipe* recipe) {
+  return guarded([&] {
+    const Dispatcher& dispatcher = required(handle, "handle").dispatcher;
+    const Problem asked = problem_of(required(problem, "problem"));
+    required(recipe, "recipe");
+    *recipe = recipe_of(dispatcher.lookup(device_key_of(device), asked), asked);
+  });
+}
+
+gt_status gt_sgemm(gt_handle* handle, CUstream_st* stream, int64_t M, int64_t N, int64_t K,
+                   float alpha, const float* A, int64_t lda, const float* B, int64_t ldb,
+                   float beta, float* C, int64_t ldc) {
+  return guarded([&] {
+    required(handle, "handle");
+    const SgemmCall call{M, N, K, alpha, A, lda, B, ldb, beta, C, ldc};
+    check(call);
+    handle->dispatcher.sgemm(call, stream);
+  });
+}
+
+const char* gt_last_error() { return last_error; }
+
+const char* gt_version() { return GT_VERSION; }
+
+const char* gt_status_string(gt_status status) {
+  switch (status) {
+    case GT_OK:
+      return "ok";
+    case GT_INVALID_ARGUMENT:
+      return "invalid argument";
+    case GT_DATABASE_ERROR:
+      return "database error";
+    case GT_DEVICE_ERROR:
+      return "device error";
+    case GT_NO_KERNEL:
+      return "no kernel";
+    case GT_INTERNAL_ERROR:
+      return "internal error";
+  }
+  return "unknown";
+}
+
+const char* gt_match_string(gt_match match) {
+  switch (match) {
+    case GT_MATCH_NONE:
+      return "none";
+    case GT_MATCH_EXACT:
+      return "exact";
+    case GT_MATCH_NEAREST:
+      return "nearest";
+    case GT_MATCH_DEFAULT:
+      return "default";
+  }
+  return "unknown";
+}
+
+const char* gt_source_string(gt_source source) {
+  switch (source) {
+    case GT_SOURCE_NONE:
+      return "none";
+    case GT_SOURCE_MEASURED:
+      return "measured";
+    case GT_SOURCE_PREDICTED:
+      return "predicted";
+  }
+  return "unknown";
+}
