@@ -1,0 +1,44 @@
+// The calls that an emulated kernel must get right: chosen to be hostile to its tile.
+//
+// Every list is a pure function of the config's traits, so that a failure can be run again.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernel_templates/registry.h"
+#include "tests/emulator/emulator.h"
+
+namespace gemm_tune::emulator {
+
+// What A, B and C hold. Integers make every sum exact in fp32.
+enum class Values { integers, reals };
+
+struct Case {
+  int M = 1, N = 1, K = 1;
+  long long lda = 1, ldb = 1, ldc = 1;
+  float alpha = 1, beta = 0;
+  Values values = Values::integers;
+  Order order = Order::forward;
+  unsigned seed = 1;
+};
+
+std::string to_string(const Case& c);
+
+// Ones, primes, and one below, at and above each tile edge (for unpredicated kernels: multiples of
+// it), with K = 0, padded rows, and every order of threads.
+std::vector<Case> edge_cases(const KnownConfig& config);
+
+// Several slices of K under every order of threads: where a missing barrier shows.
+std::vector<Case> barrier_cases(const KnownConfig& config);
+
+// alpha and beta zero and nonzero in every combination, on a shape with edges.
+std::vector<Case> scale_cases(const KnownConfig& config);
+
+// A few shapes with operands that round.
+std::vector<Case> rounding_cases(const KnownConfig& config);
+
+// Leading dimensions that put elements past 2^31, within one tile and from tile to tile.
+std::vector<Case> far_cases(const KnownConfig& config);
+
+}  // namespace gemm_tune::emulator

@@ -1,0 +1,36 @@
+// What a kernel compiled for the CPU sees of its CTA: the built-in indices, the barrier, shared
+// memory.
+//
+// The one interface between a kernel's shared object and the emulator that runs it; the kernel's
+// side rests on it in cuda_on_cpu.h, the emulator's in emulator.h. One thread at a time: the
+// threads of a CTA are fibers.
+#pragma once
+
+#include "kernel_templates/device/gemm_args.cuh"
+
+namespace gemm_tune::emulator {
+
+struct Index3 {
+  unsigned x = 0, y = 0, z = 0;
+};
+
+class Cta {
+ public:
+  Index3 thread, block, block_dim, grid_dim;  // of the thread that is running
+
+  // Returns once every thread of the CTA has come to the barrier at this line.
+  virtual void barrier(const char* file, int line) = 0;
+
+  // The CTA's index-th shared array of n floats, aligned to 16 bytes; every thread takes the same.
+  virtual float* take(int index, int n) = 0;
+
+ protected:
+  ~Cta() = default;
+};
+
+// The one function that a kernel's shared object exports: runs one thread from its first
+// instruction to its last.
+using ThreadFunction = void(Cta& cta, const GemmArgs& args);
+inline constexpr const char* kThreadFunctionName = "gt_emulated_thread";
+
+}  // namespace gemm_tune::emulator

@@ -1,0 +1,42 @@
+// A kernel's shared object, run on a case and held against fp64.
+//
+// Knows the config by its canonical text: what it launches is the recipe that every other user of
+// the config gets. Reports the first wrong thing as text; memory errors end the process, with
+// AddressSanitizer's report. Use from one thread.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "kernel_templates/registry.h"
+#include "tests/emulator/cases.h"
+#include "tests/emulator/emulator.h"
+
+namespace gemm_tune::emulator {
+
+class EmulatedKernel {
+ public:
+  // Throws Error where the object cannot be loaded, UsageError where the config is not known.
+  EmulatedKernel(const std::filesystem::path& object, const std::string& config);
+
+  const KnownConfig& config() const { return config_; }
+
+  // What went wrong, or nothing. C must be exact for integers, else within gamma_(K+3) *
+  // (|alpha| |A| |B| + |beta C|) of the true result (Higham, Accuracy and Stability, section 3.5).
+  // A and B are NaN where alpha is 0, C is where beta is 0.
+  std::optional<std::string> check(const Case& c);
+
+ private:
+  struct CloseObject {
+    void operator()(void* object) const;
+  };
+
+  KnownConfig config_;
+  std::unique_ptr<void, CloseObject> object_;
+  ThreadFunction* thread_ = nullptr;
+  Emulator emulator_;
+};
+
+}  // namespace gemm_tune::emulator

@@ -1,0 +1,94 @@
+// Every config of configs.txt against every hostile case: one shared object and one set of tests
+// each.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/emulator/emulated_kernel.h"
+
+namespace gemm_tune::emulator {
+namespace {
+
+std::vector<std::string> listed_configs() {
+  std::ifstream file(GT_EMULATOR_CONFIGS);
+  std::vector<std::string> configs;
+  for (std::string line; std::getline(file, line);) {
+    if (!line.empty() && line[0] != '#') configs.push_back(line);
+  }
+  return configs;
+}
+
+// The config as an identifier; CMakeLists.txt names the shared objects by the same rule.
+std::string identifier(const std::string& config) {
+  std::string name;
+  for (const char c : config) {
+    if (c == '/' || c == ',') {
+      name += '_';
+    } else if (c != '=') {
+      name += c;
+    }
+  }
+  return name;
+}
+
+TEST(EmulatedFamilies, CoverEveryFamilyWithEightConfigsAndEveryParameterValue) {
+  for (const KernelFamily& family : families()) {
+    std::set<std::pair<std::string, int>> seen;
+    int configs = 0;
+    for (const std::string& text : listed_configs()) {
+      const Config config = parse_config(text);
+      if (config.family != family.name) continue;
+      ++configs;
+      seen.insert(config.params.begin(), config.params.end());
+    }
+    EXPECT_GE(configs, 8) << family.name;
+    for (const ParamSpec& param : family.params) {
+      for (const int value : param.values) {
+        EXPECT_TRUE(seen.contains({param.name, value}))
+            << "no config of " << family.name << " has " << param.name << "=" << value;
+      }
+    }
+  }
+}
+
+class EmulatedFamily : public testing::TestWithParam<std::string> {
+ protected:
+  EmulatedFamily()
+      : kernel_(std::string(GT_EMULATOR_OBJECTS) + "/" + identifier(GetParam()) + ".so",
+                GetParam()) {}
+
+  void check(const std::vector<Case>& cases) {
+    ASSERT_FALSE(cases.empty());
+    for (const Case& c : cases) {
+      const auto wrong = kernel_.check(c);
+      ASSERT_FALSE(wrong) << to_string(c) << ": " << *wrong;
+    }
+  }
+
+  const KnownConfig& config() const { return kernel_.config(); }
+
+ private:
+  EmulatedKernel kernel_;
+};
+
+TEST_P(EmulatedFamily, IsExactOnIntegersAtEveryTileEdge) { check(edge_cases(config())); }
+
+TEST_P(EmulatedFamily, IsExactUnderEveryOrderOfThreads) { check(barrier_cases(config())); }
+
+TEST_P(EmulatedFamily, ReadsNeitherAAndBWhereAlphaIsZeroNorCWhereBetaIsZero) {
+  check(scale_cases(config()));
+}
+
+TEST_P(EmulatedFamily, StaysWithinTheErrorBoundOnReals) { check(rounding_cases(config())); }
+
+TEST_P(EmulatedFamily, ReachesElementsPastTwoToThe31) { check(far_cases(config())); }
+
+INSTANTIATE_TEST_SUITE_P(Configs, EmulatedFamily, testing::ValuesIn(listed_configs()),
+                         [](const auto& instance) { return identifier(instance.param); });
+
+}  // namespace
+}  // namespace gemm_tune::emulator

@@ -1,0 +1,10 @@
+// One config of one family as a shared object: GT_KERNEL_TEXT names the family's .cuh.
+#include GT_KERNEL_TEXT
+
+extern "C" void gemm(gemm_tune::GemmArgs args);  // the kernel, whichever namespace it lives in
+
+extern "C" __attribute__((visibility("default"))) void gt_emulated_thread(
+    gemm_tune::emulator::Cta& cta, const gemm_tune::GemmArgs& args) {
+  gemm_tune::emulator::current = &cta;
+  gemm(args);
+}

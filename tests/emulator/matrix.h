@@ -1,0 +1,61 @@
+// Row-major matrices whose surroundings are out of reach: where an emulated kernel's operands live.
+//
+// A kernel that touches an element outside a matrix dies there. Not for use outside these tests:
+// both classes spend address space freely. Use from one thread.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+namespace gemm_tune::emulator {
+
+// rows * cols elements, row r starting at data + r * ld.
+struct MatrixView {
+  float* data = nullptr;
+  int rows = 0, cols = 0;
+  long long ld = 0;
+
+  float& at(int row, int col) const { return data[row * ld + col]; }
+};
+
+// Ends exactly with its last row's last element; ahead of it, after it and between its rows lies
+// memory that AddressSanitizer reports. The first element is aligned to `alignment` floats and no
+// more. Elements that AddressSanitizer cannot mark (it counts in 8 bytes) hold a given pattern.
+class ExactMatrix {
+ public:
+  ExactMatrix(int rows, int cols, long long ld, int alignment, unsigned padding_bits);
+  ~ExactMatrix();
+  ExactMatrix(const ExactMatrix&) = delete;
+  ExactMatrix& operator=(const ExactMatrix&) = delete;
+
+  const MatrixView& view() const { return view_; }
+
+  // Where the padding was overwritten, as a phrase; nothing if it was not. Once, as the last call:
+  // it takes the marks away.
+  std::optional<std::string> find_overwritten_padding();
+
+ private:
+  char* memory_ = nullptr;
+  std::size_t bytes_ = 0;
+  unsigned padding_bits_;
+  MatrixView view_;
+};
+
+// For leading dimensions that no memory could hold: only the pages that rows lie on are accessible.
+class SparseMatrix {
+ public:
+  SparseMatrix(int rows, int cols, long long ld);
+  ~SparseMatrix();
+  SparseMatrix(const SparseMatrix&) = delete;
+  SparseMatrix& operator=(const SparseMatrix&) = delete;
+
+  const MatrixView& view() const { return view_; }
+
+ private:
+  void* memory_ = nullptr;
+  std::size_t bytes_ = 0;
+  MatrixView view_;
+};
+
+}  // namespace gemm_tune::emulator

@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+"""Shows that the emulator's tests would notice: breaks each kernel in small ways and runs them.
+
+usage: mutants.py --root DIR --run EMULATOR_RUN [--family NAME] -- COMPILER FLAGS...
+
+A mutant is a family's kernel with one place of it, or of a device header that it includes, changed
+as MUTATIONS says. It is killed where a case fails on it, and no mutant at all where the compiler
+makes the very same code of it (the place is not in that kernel, or cannot be reached). Exits
+nonzero where a mutant survives that ALLOWED does not list, where a listed one dies or is gone, and
+where a mutant does not compile.
+"""
+import argparse
+import collections
+import concurrent.futures
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+# What is changed where: a name, a pattern, what takes its place.
+CALL = r"\((?:[^()]|\([^()]*\))*\)"  # arguments, with one level of parentheses inside
+MUTATIONS = [
+    ("barrier removed", r"__syncthreads\(\);", ";"),
+    ("edge predicate always true", r"(?<!bool )\bin_bounds" + CALL, "true"),
+    ("edge fill is not zero", r": 0\.0f", ': __builtin_nanf("")'),
+    ("sum does not start at zero", r" = \{(\{0\.0f\})?\};", ";"),
+    ("beta = 0 is not special", r"args\.beta == 0\.0f", "false"),
+    ("alpha = 0 is not special", r"args\.alpha == 0\.0f", "false"),
+    ("surplus threads load too", r"index >= kVecs", "false"),
+    ("offsets in 32 bits", r"\blong long ld\b", "int ld"),
+]
+
+# Predicated and small; for each place that a family reaches, one of its configs does.
+FAMILIES = {
+    "naive": ["BM=8,BN=32,COALESCED=1,PRED=1"],
+    "smem_tiled": ["BM=8,BN=32,BK=16,UNROLL=0,PRED=1"],
+    "coarsened_1d": ["BM=32,BN=32,BK=8,TM=4,PRED=1", "BM=64,BN=32,BK=8,TM=4,PRED=1"],
+    "tiled_2d": ["BM=32,BN=32,BK=8,TM=4,TN=4,PRED=1", "BM=32,BN=64,BK=8,TM=2,TN=2,PRED=1"],
+    "vectorized_2d": ["BM=32,BN=32,BK=8,TM=4,TN=4,VEC=4,PAD=1,INTERLEAVE=0,PRED=1",
+                      "BM=32,BN=32,BK=8,TM=4,TN=4,VEC=1,PAD=0,INTERLEAVE=0,PRED=1"],
+}
+
+# Survivors that are right to survive: (family, file, mutation, line) -> why.
+ALLOWED = {}
+
+Mutant = collections.namedtuple("Mutant", "family file line mutation text source")
+
+
+def device_part(text):
+    """A family's text up to what only the host reads."""
+    return text.split("\n#else", 1)[0]
+
+
+def texts_of(root, family):
+    """Include path -> text of the family and of every header that its kernel includes."""
+    texts, wanted = {}, [f"kernel_templates/{family}.cuh"]
+    while wanted:
+        path = wanted.pop()
+        if path not in texts:
+            texts[path] = (root / path).read_text()
+            wanted += re.findall(r'^#include "([^"]+)"', device_part(texts[path]), re.M)
+    return texts
+
+
+def mutants_of(root, family):
+    for path, text in sorted(texts_of(root, family).items()):
+        for mutation, pattern, substitute in MUTATIONS:
+            for match in re.finditer(pattern, device_part(text)):
+                line_start = text.rfind("\n", 0, match.start()) + 1
+                line = text[line_start:].split("\n", 1)[0]
+                if "//" in text[line_start:match.start()]:
+                    continue
+                changed = text[:match.start()] + substitute + text[match.end():]
+                number = text.count("\n", 0, match.start()) + 1
+                yield Mutant(family, path, number, mutation, line.strip(), changed)
+
+
+class Workshop:
+    """Compiles and runs kernels, each in a folder of its own."""
+
+    def __init__(self, root, run, compiler):
+        self.root, self.run_program, self.compiler = root, run, compiler
+
+    def prepare(self, folder, mutant=None):
+        shutil.copytree(self.root / "kernel_templates", folder / "kernel_templates")
+        shutil.copytree(self.root / "tests/emulator", folder / "tests/emulator")
+        if mutant:
+            (folder / mutant.file).write_text(mutant.source)
+
+    def compile(self, folder, family, params, flags, output):
+        """The compiler's complaints, or None. Paths are relative, so that code can be compared."""
+        fields = ",".join("." + param for param in params.split(","))
+        command = flags + ["-w", "-I.", f'-DGT_KERNEL_TEXT="kernel_templates/{family}.cuh"',
+                           f"-DTUNED_PARAMS={{{fields}}}", "tests/emulator/kernel_object.cpp",
+                           "-o", output]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+        return done.stderr if done.returncode else None
+
+    def code(self, folder, family, params):
+        """The kernel as assembly, without sanitizers: they would record columns of the text."""
+        flags = [flag for flag in self.compiler
+                 if not re.match(r"-f(no-)?sanitize|-g|-shared", flag)] + ["-O2", "-S"]
+        complaint = self.compile(folder, family, params, flags, "kernel.s")
+        return complaint, None if complaint else (folder / "kernel.s").read_text()
+
+    def failure(self, folder, family, params):
+        """What the emulator's cases say of the kernel, in a line; None if they all pass."""
+        complaint = self.compile(folder, family, params, self.compiler, "kernel.so")
+        if complaint:
+            raise RuntimeError(complaint)
+        environment = dict(os.environ, ASAN_OPTIONS="detect_leaks=0:symbolize=0")
+        try:
+            done = subprocess.run([self.run_program, folder / "kernel.so", f"{family}/{params}"],
+                                  capture_output=True, text=True, timeout=120, env=environment)
+        except subprocess.TimeoutExpired:
+            return "does not end"
+        if done.returncode == 0:
+            return None
+        told = re.search(r"(AddressSanitizer: \S+|runtime error: .*)", done.stderr)
+        return told.group(1) if told else done.stdout.strip() or f"exit {done.returncode}"
+
+    def judge(self, mutant, originals):
+        """(verdict, evidence): killed, survived, same code or invalid."""
+        verdict = ("same code", "no config of the family can reach this place")
+        with tempfile.TemporaryDirectory(prefix="gt_mutant_") as name:
+            folder = pathlib.Path(name)
+            self.prepare(folder, mutant)
+            for params in FAMILIES[mutant.family]:
+                complaint, code = self.code(folder, mutant.family, params)
+                if complaint:
+                    return "invalid", complaint.strip().split("\n")[0]
+                if code == originals[mutant.family, params]:
+                    continue
+                failure = self.failure(folder, mutant.family, params)
+                if failure:
+                    return "killed", failure
+                verdict = ("survived", params)
+        return verdict
+
+    def original(self, family, params):
+        """The unchanged kernel's code; it must pass every case."""
+        with tempfile.TemporaryDirectory(prefix="gt_mutant_") as name:
+            folder = pathlib.Path(name)
+            self.prepare(folder)
+            complaint, code = self.code(folder, family, params)
+            complaint = complaint or self.failure(folder, family, params)
+            if complaint:
+                sys.exit(f"{family}/{params} fails before it is changed: {complaint}")
+            return code
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--root", type=lambda path: pathlib.Path(path).resolve(), required=True)
+    parser.add_argument("--run", required=True, help="the program emulator_run")
+    parser.add_argument("--family", choices=sorted(FAMILIES), help="only this one")
+    parser.add_argument("compiler", nargs="+")
+    return parser.parse_args()
+
+
+def main():
+    arguments = parse_arguments()
+    present = {path.stem for path in (arguments.root / "kernel_templates").glob("*.cuh")}
+    if present != set(FAMILIES):
+        sys.exit(f"FAMILIES and kernel_templates/ differ in: {sorted(present ^ set(FAMILIES))}")
+    families = [arguments.family] if arguments.family else list(FAMILIES)
+    workshop = Workshop(arguments.root, arguments.run, arguments.compiler)
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        configs = [(family, params) for family in families for params in FAMILIES[family]]
+        originals = dict(zip(configs, pool.map(lambda c: workshop.original(*c), configs)))
+        mutants = [mutant for family in families for mutant in mutants_of(arguments.root, family)]
+        verdicts = list(pool.map(lambda m: workshop.judge(m, originals), mutants))
+
+    counts, wrong, listed = collections.Counter(), [], set()
+    for mutant, (verdict, evidence) in zip(mutants, verdicts):
+        key = (mutant.family, mutant.file, mutant.mutation, mutant.text)
+        if key in ALLOWED and verdict == "survived":
+            verdict, evidence = "survived as listed", ALLOWED[key]
+            listed.add(key)
+        where = f"{mutant.file.removeprefix('kernel_templates/')}:{mutant.line}"
+        print(f"{mutant.family:14} {where:24} {mutant.mutation:28} {verdict:10} {evidence[:110]}")
+        counts[verdict] += 1
+        if verdict in ("survived", "invalid"):
+            wrong.append(f"{verdict}: {mutant.family}, {where}: {mutant.text}")
+    wrong += [f"listed as a survivor, but is none: {key}" for key in ALLOWED
+              if key not in listed and key[0] in families]
+    print(f"{len(mutants)} places: " + ", ".join(f"{n} {v}" for v, n in sorted(counts.items())))
+    print("\n".join(wrong), end="\n" if wrong else "")
+    return 1 if wrong or counts["killed"] == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
