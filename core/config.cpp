@@ -28,10 +28,12 @@ std::string to_string(const Config& config) {
 
 Config parse_config(std::string_view text) {
   const auto malformed = [&](std::string_view part) {
-    return UsageError(
-        "'" + std::string(part) + "' in config '" + std::string(text) +
+    std::string message = "'";
+    message.append(part).append("' in config '").append(text);
+    message +=
         "' is malformed: write family/NAME=VALUE,NAME=VALUE with whole numbers, as in "
-        "naive/BM=16,BN=16,COALESCED=1,PRED=1");
+        "naive/BM=16,BN=16,COALESCED=1,PRED=1";
+    return UsageError(message);
   };
   const std::size_t slash = text.find('/');
   if (slash == std::string_view::npos || slash == 0) throw malformed(text);
