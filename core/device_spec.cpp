@@ -6,7 +6,7 @@ namespace gemm_tune {
 namespace {
 
 constexpr int kKiB = 1024;
-constexpr std::int64_t kMiB = 1024 * 1024;
+constexpr std::int64_t kMiB = 1'048'576;
 
 // What differs between architectures. CUDA C++ Programming Guide 13.0, "Technical Specifications
 // per Compute Capability"; the allocation units are those of the toolkit's cuda_occupancy.h.

@@ -183,17 +183,16 @@ Prediction predict(const Traits& traits, const Problem& problem, const DeviceSpe
            c_bytes / constants.l2_bytes_per_cycle_per_sm + constants.cta_overhead_cycles;
   };
   const std::int64_t sm_ctas = (grid + device.sm_count - 1) / device.sm_count;
-  const double sets = static_cast<double>(sm_ctas / resident.ctas_per_sm);
-  const double rest = static_cast<double>(sm_ctas % resident.ctas_per_sm);
+  const std::int64_t sets = sm_ctas / resident.ctas_per_sm, rest = sm_ctas % resident.ctas_per_sm;
   double sm_cycles = 0, latency_cycles = 0;
-  if (sets > 0) {
-    sm_cycles += sets * set_cycles(resident.ctas_per_sm);
-    latency_cycles += sets * slices * loop.exposed_cycles(resident.ctas_per_sm);
-  }
-  if (rest > 0) {
-    sm_cycles += set_cycles(rest);
-    latency_cycles += slices * loop.exposed_cycles(rest);
-  }
+  const auto add_sets = [&](std::int64_t count, std::int64_t residents) {
+    if (count == 0 || residents == 0) return;
+    const double n = static_cast<double>(count), r = static_cast<double>(residents);
+    sm_cycles += n * set_cycles(r);
+    latency_cycles += n * slices * loop.exposed_cycles(r);
+  };
+  add_sets(sets, resident.ctas_per_sm);
+  add_sets(1, rest);
 
   const double cycles_per_us = device.clock_mhz;
   const double pipe_us = ctas * slices / sms / cycles_per_us;  // for one cycle of each slice

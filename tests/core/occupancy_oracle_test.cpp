@@ -1,4 +1,5 @@
 // core/occupancy.cpp against the occupancy calculator of the CUDA toolkit, which needs no GPU.
+#include <cuda_occupancy.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -9,7 +10,6 @@
 #include <string>
 
 #include "core/occupancy.h"
-#include "cuda_occupancy.h"
 
 namespace gemm_tune {
 namespace {
@@ -28,7 +28,7 @@ std::optional<int> oracle_ctas(const DeviceSpec& device, const Kernel& kernel) {
   properties.regsPerBlock = device.registers_per_cta;
   properties.regsPerMultiprocessor = device.registers_per_sm;
   properties.warpSize = 32;
-  properties.sharedMemPerBlock = 48 * 1024;
+  properties.sharedMemPerBlock = 49152;
   properties.sharedMemPerMultiprocessor = static_cast<std::size_t>(device.smem_per_sm_bytes);
   properties.numSms = device.sm_count;
   properties.sharedMemPerBlockOptin = static_cast<std::size_t>(device.max_smem_per_cta_bytes);

@@ -79,7 +79,7 @@ TEST(OccupancyTest, LimitersHaveNames) {
 }
 
 TEST(WavesTest, Grid32By32OnTheA6000EndsInATailOf16) {
-  const Waves result = waves(spec("sm_86"), 32 * 32, 2);
+  const Waves result = waves(spec("sm_86"), 1024, 2);
   EXPECT_NEAR(result.waves, 6.10, 0.005);
   EXPECT_EQ(result.tail_ctas, 16);
 }

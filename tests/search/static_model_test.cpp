@@ -155,8 +155,8 @@ TEST(StaticModelTest, HalfTheLanesTakeTwiceTheFfmaTime) {
 
 TEST(StaticModelTest, OneCtaBeyondAFullWaveCostsAnotherRound) {
   // 132 SMs with two CTAs each: 264 tiles of 128 rows.
-  const Problem full = packed_problem(264 * 128, 128, 4096);
-  const Problem over = packed_problem(265 * 128, 128, 4096);
+  const Problem full = packed_problem(33792, 128, 4096);
+  const Problem over = packed_problem(33920, 128, 4096);
   EXPECT_GT(time_us(vectorized_2d(), over), 1.3 * time_us(vectorized_2d(), full));
   EXPECT_LT(predict(vectorized_2d(), over, spec("sm_90")).tail_efficiency, 0.51);
 }
