@@ -124,7 +124,7 @@ class Workshop:
 
     def judge(self, mutant, originals):
         """(verdict, evidence): killed, survived, same code or invalid."""
-        verdict = ("same code", "no config of the family can reach this place")
+        verdict = ("same code", "not part of the kernel in any config of FAMILIES")
         with tempfile.TemporaryDirectory(prefix="gt_mutant_") as name:
             folder = pathlib.Path(name)
             self.prepare(folder, mutant)
