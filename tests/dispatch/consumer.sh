@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# consumer.sh BUILD_DIR PROJECT_DIR CXX GENERATOR MAKE_DATABASE cmake|pkg-config: installs the library into an empty
+# prefix, builds the outside project against nothing but that prefix, and runs it. CXX and GENERATOR are CMake's.
+set -euo pipefail
+build=$1 project=$2 cxx=$3 generator=$4 make_database=$5 way=$6
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cmake --install "$build" --component library --prefix "$scratch/prefix" >/dev/null
+
+libraries=$(find "$scratch/prefix" -name '*.so*' -type f -o -name '*.a' | wc -l)
+[ "$libraries" -eq 1 ] || { echo "installed $libraries libraries instead of one" && exit 1; }
+
+if [ "$way" = cmake ]; then
+  cmake -G "$generator" -S "$project" -B "$scratch/build" -DCMAKE_PREFIX_PATH="$scratch/prefix" -DCMAKE_CXX_COMPILER="$cxx"
+  cmake --build "$scratch/build"
+else
+  command -v pkg-config >/dev/null || { echo "no pkg-config here" && exit 77; }
+  PKG_CONFIG_PATH=$(dirname "$(find "$scratch/prefix" -name gemm_tune.pc)")
+  export PKG_CONFIG_PATH
+  mkdir "$scratch/build"
+  libdir=$(pkg-config --variable=libdir gemm_tune)
+  # shellcheck disable=SC2046  # flags are words
+  "$cxx" -std=c++17 "$project/lookup.cpp" -o "$scratch/build/lookup_cpp" $(pkg-config --cflags --libs gemm_tune) \
+    "-Wl,-rpath,$libdir"
+fi
+"$make_database" "$scratch/winners.db"
+for program in "$scratch"/build/lookup_*; do
+  [ -x "$program" ] || continue
+  "$program" "$scratch/winners.db" | tee "$scratch/output"
+  grep -q '^vectorized_2d/BM=128,.*PRED=1$' "$scratch/output"  # 1000x1004x1020 is ragged
+  ! "$program" "$scratch/missing.db" 2>/dev/null || { echo "opened a missing database" && exit 1; }
+done

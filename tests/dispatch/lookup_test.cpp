@@ -1,0 +1,245 @@
+// The C interface without a GPU: opening, looking up, refusing.
+#include <gemm_tune/gemm_tune.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <gemm_tune/gemm_tune.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gpu/device.h"
+#include "tests/dispatch/sample_database.h"
+
+namespace gemm_tune {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr gt_device kDevice = {"sm_86", "NVIDIA GeForce RTX 3090", 82, {}};
+
+class LookupTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = ::testing::TempDir() + "gemm_tune_XXXXXX";
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    directory_ = pattern;
+    database_ = directory_ / "winners.db";
+    write_sample_database(database_);
+    ASSERT_EQ(gt_open(database_.c_str(), nullptr, &handle_), GT_OK) << gt_last_error();
+  }
+  void TearDown() override {
+    gt_close(handle_);
+    std::filesystem::remove_all(directory_);
+  }
+
+  gt_recipe lookup(const gt_problem& problem, const gt_device& device = kDevice) {
+    gt_recipe recipe;
+    EXPECT_EQ(gt_lookup(handle_, &device, &problem, &recipe), GT_OK) << gt_last_error();
+    return recipe;
+  }
+  void expect_refused(const gt_device& device, const gt_problem& problem, const char* text) {
+    gt_recipe recipe;
+    EXPECT_EQ(gt_lookup(handle_, &device, &problem, &recipe), GT_INVALID_ARGUMENT);
+    EXPECT_THAT(gt_last_error(), HasSubstr(text));
+  }
+
+  std::filesystem::path directory_, database_;
+  gt_handle* handle_ = nullptr;
+};
+
+TEST_F(LookupTest, ATunedProblemIsAnExactMatchWithItsWholeRecipe) {
+  const gt_recipe recipe = lookup(make_problem(1024, 1024, 1024));
+  EXPECT_EQ(recipe.match, GT_MATCH_EXACT);
+  EXPECT_EQ(recipe.source, GT_SOURCE_MEASURED);
+  EXPECT_STREQ(recipe.config, kSampleConfig);
+  EXPECT_EQ(recipe.is_twin, 0);
+  EXPECT_EQ(recipe.alignment, 4);
+  EXPECT_EQ(recipe.block_threads, 256);
+  EXPECT_EQ(recipe.grid_ctas, 64);
+  EXPECT_EQ(recipe.smem_bytes, 2 * 8 * (128 + 4) * 4);
+  EXPECT_EQ(recipe.workspace_bytes, 0);
+  EXPECT_STRNE(recipe.explanation, "");
+}
+
+TEST_F(LookupTest, APredictedWinnerSaysSo) {
+  const gt_recipe recipe = lookup(make_problem(256, 256, 256));
+  EXPECT_EQ(recipe.match, GT_MATCH_EXACT);
+  EXPECT_EQ(recipe.source, GT_SOURCE_PREDICTED);
+  EXPECT_STREQ(recipe.config, kSmallConfig);
+}
+
+TEST_F(LookupTest, ASizeNotTunedGetsTheNearest) {
+  const gt_recipe recipe = lookup(make_problem(2048, 1024, 1024));
+  EXPECT_EQ(recipe.match, GT_MATCH_NEAREST);
+  EXPECT_STREQ(recipe.config, kSampleConfig);
+  EXPECT_EQ(recipe.grid_ctas, 128);
+}
+
+TEST_F(LookupTest, ARaggedProblemGetsThePredicatedTwin) {
+  const gt_recipe recipe = lookup(make_problem(1000, 1004, 1020));
+  EXPECT_EQ(recipe.match, GT_MATCH_NEAREST);
+  EXPECT_EQ(recipe.is_twin, 1);
+  EXPECT_STREQ(recipe.config,
+               "vectorized_2d/BM=128,BN=128,BK=8,TM=8,TN=8,VEC=4,PAD=4,INTERLEAVE=1,PRED=1");
+  EXPECT_EQ(recipe.grid_ctas, 64);
+}
+
+TEST_F(LookupTest, AMisalignedProblemGetsATwinWithNarrowAccesses) {
+  gt_problem problem = make_problem(1024, 1024, 1024);
+  problem.alignment = 1;
+  const gt_recipe recipe = lookup(problem);
+  EXPECT_EQ(recipe.is_twin, 1);
+  EXPECT_EQ(recipe.alignment, 1);
+  EXPECT_THAT(recipe.config, HasSubstr("VEC=1"));
+  EXPECT_THAT(recipe.config, StartsWith("vectorized_2d/BM=128,BN=128"));
+}
+
+TEST_F(LookupTest, AnUntunedArchitectureGetsTheDefaultThatServesAnything) {
+  gt_problem problem = make_problem(1023, 1025, 0);
+  problem.alignment = 1;
+  const gt_recipe recipe = lookup(problem, {"sm_120", nullptr, 0, {}});
+  EXPECT_EQ(recipe.match, GT_MATCH_DEFAULT);
+  EXPECT_EQ(recipe.source, GT_SOURCE_NONE);
+  EXPECT_EQ(recipe.alignment, 1);
+  EXPECT_GT(recipe.block_threads, 0);
+}
+
+TEST_F(LookupTest, ADeviceWithoutANameStandsForItsArchitecture) {
+  const gt_recipe recipe = lookup(make_problem(1024, 1024, 1024), {"sm_86", nullptr, 0, {}});
+  EXPECT_STREQ(recipe.config, kSampleConfig);
+}
+
+TEST_F(LookupTest, ThreadsShareAHandle) {
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([this] {
+      for (int i = 0; i < 200; ++i) {
+        gt_recipe recipe;
+        const gt_problem problem = make_problem(1024, 1024, 1024);
+        ASSERT_EQ(gt_lookup(handle_, &kDevice, &problem, &recipe), GT_OK);
+        ASSERT_STREQ(recipe.config, kSampleConfig);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST_F(LookupTest, RefusesNullArguments) {
+  const gt_problem problem = make_problem(64, 64, 64);
+  gt_recipe recipe;
+  EXPECT_EQ(gt_lookup(nullptr, &kDevice, &problem, &recipe), GT_INVALID_ARGUMENT);
+  EXPECT_STREQ(gt_last_error(), "handle is NULL");
+  EXPECT_EQ(gt_lookup(handle_, &kDevice, nullptr, &recipe), GT_INVALID_ARGUMENT);
+  EXPECT_STREQ(gt_last_error(), "problem is NULL");
+  EXPECT_EQ(gt_lookup(handle_, &kDevice, &problem, nullptr), GT_INVALID_ARGUMENT);
+  EXPECT_STREQ(gt_last_error(), "recipe is NULL");
+  expect_refused({nullptr, nullptr, 0, {}}, problem, "device.arch is NULL");
+  gt_handle* handle = nullptr;
+  EXPECT_EQ(gt_open(nullptr, nullptr, &handle), GT_INVALID_ARGUMENT);
+  EXPECT_EQ(gt_open(database_.c_str(), nullptr, nullptr), GT_INVALID_ARGUMENT);
+  gt_close(nullptr);
+}
+
+TEST_F(LookupTest, RefusesProblemsOutOfRange) {
+  expect_refused(kDevice, make_problem(0, 1, 1), "problem.M is 0: it must be 1 to 2000000000");
+  expect_refused(kDevice, make_problem(1, -5, 1), "problem.N is -5");
+  expect_refused(kDevice, make_problem(1, 1, 2'000'000'001), "problem.K is 2000000001");
+  gt_problem problem = make_problem(64, 64, 64);
+  problem.alignment = 3;
+  expect_refused(kDevice, problem, "problem.alignment is 3");
+  problem = make_problem(64, 64, 64);
+  problem.reserved[6] = 1;
+  expect_refused(kDevice, problem, "problem.reserved");
+}
+
+TEST_F(LookupTest, RefusesDevicesThatAreNone) {
+  const gt_problem problem = make_problem(64, 64, 64);
+  expect_refused({"ampere", nullptr, 0, {}}, problem, "'ampere'");
+  expect_refused({"", nullptr, 0, {}}, problem, "sm_90");
+  expect_refused({"sm_86", nullptr, -1, {}}, problem, "device.sm_count");
+  expect_refused({"sm_86", nullptr, 0, {0, 1, 0}}, problem, "device.reserved");
+}
+
+TEST_F(LookupTest, AFailureLeavesTheRecipeAlone) {
+  gt_recipe recipe{};
+  recipe.block_threads = 7;
+  const gt_problem problem = make_problem(0, 0, 0);
+  EXPECT_EQ(gt_lookup(handle_, &kDevice, &problem, &recipe), GT_INVALID_ARGUMENT);
+  EXPECT_EQ(recipe.block_threads, 7);
+}
+
+TEST_F(LookupTest, LastErrorIsTheThreadsOwn) {
+  gt_handle* handle = nullptr;
+  ASSERT_EQ(gt_open(nullptr, nullptr, &handle), GT_INVALID_ARGUMENT);
+  std::string elsewhere = "not run";
+  std::thread([&] { elsewhere = gt_last_error(); }).join();
+  EXPECT_EQ(elsewhere, "");
+  EXPECT_STREQ(gt_last_error(), "database_path is NULL");
+}
+
+TEST_F(LookupTest, RefusesDatabasesThatAreNone) {
+  gt_handle* handle = nullptr;
+  const auto missing = directory_ / "missing.db";
+  EXPECT_EQ(gt_open(missing.c_str(), nullptr, &handle), GT_DATABASE_ERROR);
+  EXPECT_THAT(gt_last_error(), HasSubstr(missing.string()));
+  EXPECT_FALSE(std::filesystem::exists(missing));
+  EXPECT_EQ(gt_open(directory_.c_str(), nullptr, &handle), GT_DATABASE_ERROR);
+  const auto text = directory_ / "text.db";
+  std::ofstream(text) << "no database, but long enough to be looked at as one, line by line\n";
+  EXPECT_EQ(gt_open(text.c_str(), nullptr, &handle), GT_DATABASE_ERROR);
+  EXPECT_EQ(handle, nullptr);
+}
+
+TEST_F(LookupTest, RefusesACacheDirectoryThatIsAFile) {
+  gt_handle* handle = nullptr;
+  EXPECT_NE(gt_open(database_.c_str(), database_.c_str(), &handle), GT_OK);
+  EXPECT_THAT(gt_last_error(), HasSubstr(database_.string()));
+}
+
+TEST_F(LookupTest, SgemmChecksArgumentsBeforeItLooksForAGpu) {
+  float c = 0;
+  EXPECT_EQ(gt_sgemm(handle_, nullptr, 1, 1, 1, 1, nullptr, 1, &c, 1, 0, &c, 1),
+            GT_INVALID_ARGUMENT);
+  EXPECT_STREQ(gt_last_error(), "A is NULL");
+  EXPECT_EQ(gt_sgemm(nullptr, nullptr, 1, 1, 1, 1, &c, 1, &c, 1, 0, &c, 1), GT_INVALID_ARGUMENT);
+}
+
+TEST_F(LookupTest, SgemmThatChangesNothingNeedsNoGpu) {
+  EXPECT_EQ(gt_sgemm(handle_, nullptr, 0, 5, 5, 1, nullptr, 5, nullptr, 5, 0, nullptr, 5), GT_OK);
+  EXPECT_EQ(gt_sgemm(handle_, nullptr, 5, 0, 5, 1, nullptr, 5, nullptr, 1, 0, nullptr, 1), GT_OK);
+}
+
+TEST_F(LookupTest, WithoutAGpuTheCurrentDeviceIsADeviceError) {
+  if (device_count() > 0) GTEST_SKIP() << "this machine has a GPU";
+  float x = 0;
+  EXPECT_EQ(gt_sgemm(handle_, nullptr, 1, 1, 1, 1, &x, 1, &x, 1, 0, &x, 1), GT_DEVICE_ERROR);
+  EXPECT_STRNE(gt_last_error(), "");
+  gt_recipe recipe;
+  const gt_problem problem = make_problem(64, 64, 64);
+  EXPECT_EQ(gt_lookup(handle_, nullptr, &problem, &recipe), GT_DEVICE_ERROR);
+}
+
+TEST_F(LookupTest, TheCppWrapperThrowsTheStatusWithItsSentence) {
+  const Handle handle(database_.string());
+  EXPECT_STREQ(handle.lookup(kDevice, make_problem(1024, 1024, 1024)).config, kSampleConfig);
+  try {
+    Handle missing((directory_ / "missing.db").string());
+    FAIL() << "opened a missing database";
+  } catch (const StatusError& error) {
+    EXPECT_EQ(error.status(), GT_DATABASE_ERROR);
+    EXPECT_THAT(error.what(), HasSubstr("missing.db"));
+  }
+}
+
+TEST(Strings, NameEveryValueAndSurviveOthers) {
+  EXPECT_STREQ(gt_status_string(GT_DATABASE_ERROR), "database error");
+  EXPECT_STREQ(gt_match_string(GT_MATCH_DEFAULT), "default");
+  EXPECT_STREQ(gt_source_string(GT_SOURCE_PREDICTED), "predicted");
+  EXPECT_STREQ(gt_status_string(static_cast<gt_status>(7)), "unknown");
+}
+
+}  // namespace
+}  // namespace gemm_tune

@@ -1,0 +1,15 @@
+// make_sample_database PATH: what the outside project looks things up in.
+#include <cstdio>
+#include <exception>
+
+#include "tests/dispatch/sample_database.h"
+
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  try {
+    gemm_tune::write_sample_database(argv[1]);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+}
