@@ -102,7 +102,6 @@ extern "C" __global__ void __launch_bounds__(threads(kP)) gemm(const GemmArgs ar
 namespace gemm_tune::coarsened_1d {
 
 inline Traits traits(const Params& p) {
-  // TODO
   Traits t;
   t.threads = threads(p);
   t.tile_m = p.BM;
@@ -112,6 +111,26 @@ inline Traits traits(const Params& p) {
   t.smem_bytes = smem_bytes(p);
   t.predicated = p.PRED != 0;
   t.barriers_per_tile_k = 2;
+
+  // Unrolled, the compiler merges neighbouring loads: along k for A.
+  const int unroll = unroll_factor(p.BK, p.TM);
+  const int a_vec = vector_width(p.BK, unroll);
+
+  const AccessCost feed =
+      shared_load_cost(threads(p), p.BN, 1.0 * p.TM / a_vec, a_vec,
+                       [&](int thread) -> long long { return thread / p.BN * p.TM * p.BK; }) +
+      shared_load_cost(threads(p), p.BN, 1, 1,
+                       [&](int thread) -> long long { return thread % p.BN; });
+  t.feed_instructions_per_k = feed.instructions;
+  t.feed_wavefronts_per_k = feed.wavefronts;
+  const AccessCost fill = load_tile_cost(p.BM, p.BK, threads(p), 1, TileOrder::row_major, p.BK) +
+                          load_tile_cost(p.BK, p.BN, threads(p), 1, TileOrder::row_major, p.BN);
+  t.fill_instructions_per_tile_k = fill.instructions;
+  t.fill_wavefronts_per_tile_k = fill.wavefronts;
+  const double loads = tile_loads(p.BM + p.BN, p.BK, threads(p), 1);
+  t.other_instructions_per_k = overhead_per_k(p.BK, unroll, loads, t.predicated);
+  // Least squares over 28 configs on sm_90 (CUDA 13.0): 9 registers off in the mean square.
+  t.registers_estimate = static_cast<int>(20 + 2.8 * p.TM + 5 * loads);
   return t;
 }
 

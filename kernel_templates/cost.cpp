@@ -119,4 +119,22 @@ AccessCost load_tile_cost(int rows, int cols, int threads, int vec, TileOrder or
   return {per_warp * (1 + stores), per_warp * (load + stores * store)};
 }
 
+AccessCost shared_load_cost(int threads, int period, double instructions, int vec,
+                            const std::function<long long(int)>& word) {
+  const double passes = mean_over_warps(
+      threads, period, [&](int thread) { return std::optional<long long>(word(thread)); },
+      [&](const WarpWords& words) { return shared_load_wavefronts(words, vec); });
+  return {instructions, instructions * passes};
+}
+
+double tile_loads(int rows, int cols, int threads, int vec) {
+  return static_cast<double>(rows) * cols / vec / threads;
+}
+
+double overhead_per_k(int bk, int unroll, double global_loads, bool predicated) {
+  const double per_slice = predicated ? 12 + 8 * global_loads : 10 + 2.5 * global_loads;
+  const double inner_loop = unroll < bk ? 3.0 / unroll : 0.0;
+  return per_slice / bk + inner_loop;
+}
+
 }  // namespace gemm_tune

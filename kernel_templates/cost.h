@@ -46,4 +46,18 @@ AccessCost operator+(AccessCost a, AccessCost b);
 // and shared stores. Rows of the matrix are taken to begin at 128-byte lines.
 AccessCost load_tile_cost(int rows, int cols, int threads, int vec, TileOrder order, int smem_ld);
 
+// Per warp, of loads from shared memory that move vec words each, `instructions` of them (a mean
+// per k step), whose addresses differ from word(thread) by constants only. period: see
+// mean_over_warps().
+AccessCost shared_load_cost(int threads, int period, double instructions, int vec,
+                            const std::function<long long(int)>& word);
+
+// Global loads per thread with which load_tile() copies a tile.
+double tile_loads(int rows, int cols, int threads, int vec);
+
+// Instructions per warp and k step beside multiplications and the data's movement: address
+// arithmetic and predicates of a slice's global loads, and the loop over the slice where it is not
+// unrolled whole. Fitted to the SASS of 130 configs (CUDA 13.0, sm_90).
+double overhead_per_k(int bk, int unroll, double global_loads, bool predicated);
+
 }  // namespace gemm_tune

@@ -88,7 +88,6 @@ extern "C" __global__ void __launch_bounds__(threads(kP)) gemm(const GemmArgs ar
 namespace gemm_tune::smem_tiled {
 
 inline Traits traits(const Params& p) {
-  // TODO
   Traits t;
   t.threads = threads(p);
   t.tile_m = p.BM;
@@ -97,6 +96,26 @@ inline Traits traits(const Params& p) {
   t.smem_bytes = smem_bytes(p);
   t.predicated = p.PRED != 0;
   t.barriers_per_tile_k = 2;
+
+  // Unrolled, the compiler merges neighbouring loads: along k for A.
+  const int unroll = p.UNROLL != 0 ? p.BK : 1;
+  const int a_vec = vector_width(p.BK, unroll);
+
+  const AccessCost feed =
+      shared_load_cost(threads(p), p.BN, 1.0 / a_vec, a_vec,
+                       [&](int thread) -> long long { return thread / p.BN * p.BK; }) +
+      shared_load_cost(threads(p), p.BN, 1, 1,
+                       [&](int thread) -> long long { return thread % p.BN; });
+  t.feed_instructions_per_k = feed.instructions;
+  t.feed_wavefronts_per_k = feed.wavefronts;
+  const AccessCost fill = load_tile_cost(p.BM, p.BK, threads(p), 1, TileOrder::row_major, p.BK) +
+                          load_tile_cost(p.BK, p.BN, threads(p), 1, TileOrder::row_major, p.BN);
+  t.fill_instructions_per_tile_k = fill.instructions;
+  t.fill_wavefronts_per_tile_k = fill.wavefronts;
+  const double loads = tile_loads(p.BM + p.BN, p.BK, threads(p), 1);
+  t.other_instructions_per_k = overhead_per_k(p.BK, unroll, loads, t.predicated);
+  // Least squares over 20 configs on sm_90 (CUDA 13.0): 3 registers off in the mean square.
+  t.registers_estimate = static_cast<int>(26 + 2 * loads);
   return t;
 }
 

@@ -19,6 +19,9 @@ constexpr int threads(const Params& p) { return p.BM / p.TM * threads_n(p); }
 constexpr int smem_bytes(const Params& p) {
   return (smem_floats(p.BM * p.BK) + smem_floats(p.BK * p.BN)) * int(sizeof(float));
 }
+// k steps to unroll. Further, and the compiler fetches A four k steps at a time: 185 registers for
+// an 8 x 8 tile instead of 127.
+constexpr int unroll(const Params& p) { return min_of(p.BK, max_of(1, 128 / (p.TM * p.TN))); }
 
 constexpr Rule<Params> kRules[] = {
     {"thread tile does not divide CTA tile", "BM TM",
@@ -61,9 +64,7 @@ constexpr bool kPredicated = kP.PRED != 0;
 // row and col: of the thread's first element in the CTA tile.
 __device__ inline void multiply_slice(float (&sum)[kP.TM][kP.TN], const float* a_tile,
                                       const float* b_tile, int row, int col) {
-  // Unrolled further, the compiler fetches A four k steps at a time: 185 registers for an 8 x 8
-  // tile instead of 127.
-  constexpr int kUnroll = min_of(kP.BK, max_of(1, 128 / (kP.TM * kP.TN)));
+  constexpr int kUnroll = unroll(kP);
 #pragma unroll kUnroll
   for (int k = 0; k < kP.BK; ++k) {
     float a[kP.TM], b[kP.TN];
@@ -115,7 +116,6 @@ extern "C" __global__ void __launch_bounds__(threads(kP)) gemm(const GemmArgs ar
 namespace gemm_tune::tiled_2d {
 
 inline Traits traits(const Params& p) {
-  // TODO
   Traits t;
   t.threads = threads(p);
   t.tile_m = p.BM;
@@ -126,6 +126,26 @@ inline Traits traits(const Params& p) {
   t.smem_bytes = smem_bytes(p);
   t.predicated = p.PRED != 0;
   t.barriers_per_tile_k = 2;
+
+  // Unrolled, the compiler merges neighbouring loads: along k for A, along a row for B.
+  const int a_vec = vector_width(p.BK, unroll(p));
+  const int b_vec = vector_width(p.TN);
+  const AccessCost feed =
+      shared_load_cost(
+          threads(p), threads_n(p), 1.0 * p.TM / a_vec, a_vec,
+          [&](int thread) -> long long { return thread / threads_n(p) * p.TM * p.BK; }) +
+      shared_load_cost(threads(p), threads_n(p), 1.0 * p.TN / b_vec, b_vec,
+                       [&](int thread) -> long long { return thread % threads_n(p) * p.TN; });
+  t.feed_instructions_per_k = feed.instructions;
+  t.feed_wavefronts_per_k = feed.wavefronts;
+  const AccessCost fill = load_tile_cost(p.BM, p.BK, threads(p), 1, TileOrder::row_major, p.BK) +
+                          load_tile_cost(p.BK, p.BN, threads(p), 1, TileOrder::row_major, p.BN);
+  t.fill_instructions_per_tile_k = fill.instructions;
+  t.fill_wavefronts_per_tile_k = fill.wavefronts;
+  const double loads = tile_loads(p.BM + p.BN, p.BK, threads(p), 1);
+  t.other_instructions_per_k = overhead_per_k(p.BK, unroll(p), loads, t.predicated);
+  // Least squares over 36 configs on sm_90 (CUDA 13.0): 15 registers off in the mean square.
+  t.registers_estimate = static_cast<int>(38 + 1.5 * p.TM * p.TN + 3.6 * loads);
   return t;
 }
 

@@ -15,16 +15,23 @@ struct Traits {
   int smem_bytes = 0;              // dynamic shared memory per CTA
   int vec = 1;                     // elements per global access; the alignment class it needs
   bool predicated = false;         // legal for any shape; otherwise for multiples of the tile only
-  int registers_estimate = 0;      // per thread, before compiling
+  // Per thread, before compiling, and before __launch_bounds__ caps it; what lies above the cap
+  // spills.
+  int registers_estimate = 0;
 
-  // Cost of the main loop. A wavefront is one pass of one warp through the L1/shared-memory pipe:
-  // 128 bytes without bank conflicts. One k step is one column of A times one row of B.
-  double feed_instructions_per_k = 0;  // loads per warp that feed the FFMAs of one k step
-  double feed_wavefronts_per_k = 0;    // their wavefronts, bank conflicts counted
-  double fill_instructions_per_tile_k =
-      0;                                  // per warp: global loads and shared stores of one K slice
-  double fill_wavefronts_per_tile_k = 0;  // per warp: wavefronts of those, conflicts counted
-  double other_instructions_per_k = 0;    // per warp: loop and address arithmetic, predicates
+  // Cost of the main loop, bank conflicts counted from the kernel's own addresses (cost.h). A
+  // wavefront is one pass of one warp through the L1/shared-memory pipe: at most 128 bytes. One k
+  // step is one column of A times one row of B.
+  //
+  // Loads per warp that feed the FFMAs of one k step, after the compiler merged neighbours; from
+  // shared memory, or from global memory where reads_global_in_inner_loop.
+  double feed_instructions_per_k = 0;
+  double feed_wavefronts_per_k = 0;
+  // Per warp: global loads and shared stores that bring one slice of tile_k into shared memory. A
+  // global load counts one wavefront per 128-byte line that it touches.
+  double fill_instructions_per_tile_k = 0;
+  double fill_wavefronts_per_tile_k = 0;
+  double other_instructions_per_k = 0;  // per warp: loop and address arithmetic, predicates
   int barriers_per_tile_k = 0;
   bool reads_global_in_inner_loop = false;  // no shared memory: feeds come from L1, L2 or DRAM
 };

@@ -159,6 +159,29 @@ extern "C" __global__ void __launch_bounds__(threads(kP)) gemm(const GemmArgs ar
 
 namespace gemm_tune::vectorized_2d {
 
+// Per warp and k step: loading the t rows (or columns) of a thread from a row of a slice. Which of
+// them one access may fetch depends on how the k-th row is aligned, which the compiler knows after
+// unrolling: the mean over the rows until the alignment repeats.
+inline AccessCost fragment_cost(const Params& p, int t, int count, int ld,
+                                const std::function<int(int)>& place) {
+  const int run = p.INTERLEAVE != 0 ? group(t) : t;  // neighbours in shared memory
+  const int rows = 4 / vector_width(ld);
+  AccessCost cost;
+  for (int k = 0; k < rows; ++k) {
+    for (int i = 0; i < run;) {
+      int vec = group(t);
+      while (vec > 1 && ((k * ld + i) % vec != 0 || vec > run - i)) vec /= 2;
+      cost =
+          cost + shared_load_cost(threads(p), threads_n(p), 1.0 * t / run / rows, vec,
+                                  [&](int thread) -> long long {
+                                    return k * ld + i + group_offset(p, t, count, place(thread), 0);
+                                  });
+      i += vec;
+    }
+  }
+  return cost;
+}
+
 inline Traits traits(const Params& p) {
   Traits t;
   t.threads = threads(p);
@@ -170,7 +193,23 @@ inline Traits traits(const Params& p) {
   t.smem_bytes = smem_bytes(p);
   t.vec = p.VEC;
   t.predicated = p.PRED != 0;
-  // TODO(helper): registers_estimate and the cost fields
+  t.barriers_per_tile_k = 2;
+
+  const AccessCost feed =
+      fragment_cost(p, p.TM, threads_m(p), a_ld(p), [&](int t) { return t / threads_n(p); }) +
+      fragment_cost(p, p.TN, threads_n(p), b_ld(p), [&](int t) { return t % threads_n(p); });
+  t.feed_instructions_per_k = feed.instructions;
+  t.feed_wavefronts_per_k = feed.wavefronts;
+  const AccessCost fill =
+      load_tile_cost(p.BM, p.BK, threads(p), p.VEC, TileOrder::transposed, a_ld(p)) +
+      load_tile_cost(p.BK, p.BN, threads(p), p.VEC, TileOrder::row_major, b_ld(p));
+  t.fill_instructions_per_tile_k = fill.instructions;
+  t.fill_wavefronts_per_tile_k = fill.wavefronts;
+  const double loads = tile_loads(p.BM + p.BN, p.BK, threads(p), p.VEC);
+  t.other_instructions_per_k =
+      overhead_per_k(p.BK, unroll_factor(p.BK, p.TM * p.TN), loads, t.predicated);
+  // Least squares over 92 configs on sm_90 (CUDA 13.0): 16 registers off in the mean square.
+  t.registers_estimate = static_cast<int>(23 + 1.2 * p.TM * p.TN + 4 * loads);
   return t;
 }
 
