@@ -1,7 +1,6 @@
 #include "db/database.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
-#include <sqlite3.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -36,11 +35,11 @@ std::string samples_json(const Timing& timing) { return nlohmann::json(timing.sa
 
 // Runs f and turns what it throws into DatabaseError.
 template <class F>
-auto guarded(const fs::path& path, SQLite::Database& db, const F& f) {
+auto guarded(const fs::path& path, const F& f) {
   try {
     return f();
   } catch (const SQLite::Exception& error) {
-    throw translated(path, error, sqlite3_system_errno(db.getHandle()));
+    throw translated(path, error);
   } catch (const nlohmann::json::exception& error) {
     throw database_error(path, "is damaged: samples are not a JSON array of numbers (" +
                                    std::string(error.what()) + ")");
@@ -174,7 +173,7 @@ Database& Database::operator=(Database&&) noexcept = default;
 const fs::path& Database::path() const { return impl_->path; }
 
 void Database::begin_run(const RunInfo& run) {
-  guarded(impl_->path, impl_->db, [&] {
+  guarded(impl_->path, [&] {
     SQLite::Statement insert(impl_->db, R"sql(
       INSERT INTO runs (tool_version, cuda_version, driver_version, command, seed, started_at)
       VALUES (:tool, :cuda, nullif(:driver, ''), :command, :seed,
@@ -192,7 +191,7 @@ void Database::begin_run(const RunInfo& run) {
 void Database::store_baseline(const DeviceKey& device, const Problem& problem,
                               const Baseline& baseline) {
   const std::int64_t run = impl_->current_run();
-  guarded(impl_->path, impl_->db, [&] {
+  guarded(impl_->path, [&] {
     SQLite::Database& db = impl_->db;
     SQLite::Transaction transaction(db, SQLite::TransactionBehavior::IMMEDIATE);
     const std::int64_t device_row = device_id(db, device), problem_row = problem_id(db, problem);
@@ -225,7 +224,7 @@ void Database::store_baseline(const DeviceKey& device, const Problem& problem,
 void Database::store(const DeviceKey& device, const Problem& problem, const std::string& config,
                      const std::string& kernel_hash, const Outcome& outcome, Source source) {
   const std::int64_t run = impl_->current_run();
-  guarded(impl_->path, impl_->db, [&] {
+  guarded(impl_->path, [&] {
     SQLite::Database& db = impl_->db;
     SQLite::Transaction transaction(db, SQLite::TransactionBehavior::IMMEDIATE);
     SQLite::Statement row(db, R"sql(
@@ -269,7 +268,7 @@ void Database::store(const DeviceKey& device, const Problem& problem, const std:
 }
 
 std::vector<Record> Database::records(const DeviceKey& device, const Problem& problem) const {
-  return guarded(impl_->path, impl_->db, [&] {
+  return guarded(impl_->path, [&] {
     SQLite::Statement query(impl_->db, std::string(kSelectRecord) + R"sql(
       WHERE d.arch = :arch AND d.name = :name AND d.sm_count = :sms AND p.text = :problem
       ORDER BY c.config, c.source, c.id)sql");
@@ -285,7 +284,7 @@ std::vector<Record> Database::records(const DeviceKey& device, const Problem& pr
 
 std::vector<Record> Database::best_records(const std::string& arch, int per_problem,
                                            const RowFilter& usable) const {
-  return guarded(impl_->path, impl_->db, [&] {
+  return guarded(impl_->path, [&] {
     // Only what orders and filters first: most rows are passed over, and samples are long.
     SQLite::Statement keys(impl_->db, R"sql(
       SELECT c.id, c.device_id, c.problem_id, c.config, c.kernel_hash
@@ -319,7 +318,7 @@ std::vector<Record> Database::best_records(const std::string& arch, int per_prob
 }
 
 std::vector<DeviceKey> Database::devices() const {
-  return guarded(impl_->path, impl_->db, [&] {
+  return guarded(impl_->path, [&] {
     SQLite::Statement query(impl_->db,
                             "SELECT arch, name, sm_count FROM devices ORDER BY arch, name, "
                             "sm_count");

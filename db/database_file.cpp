@@ -163,22 +163,25 @@ void create_schema(SQLite::Database& db) {
   transaction.commit();
 }
 
+void choose_journal(SQLite::Database& db, bool on_network) {
+  SQLite::Statement change(
+      db, on_network ? "PRAGMA journal_mode = DELETE" : "PRAGMA journal_mode = WAL");
+  // The mode lives in the file. While others use the file it cannot change, which SQLite does not
+  // wait for; either mode is right, and the next to open the file tries again.
+  const int result = change.tryExecuteStep();
+  if (result == SQLITE_BUSY) return;
+  if (result != SQLITE_ROW) throw SQLite::Exception(db.getHandle(), result);
+  // With the log, no more than a power cut's last rows are at stake.
+  if (change.getColumn(0).getString() == "wal") db.exec("PRAGMA synchronous = NORMAL");
+}
+
 SQLite::Database open_for_writing(const fs::path& path, bool create, milliseconds lock_timeout) {
   SQLite::Database db(path.string(), SQLite::OPEN_READWRITE | (create ? SQLite::OPEN_CREATE : 0),
                       static_cast<int>(lock_timeout.count()));
-  try {
-    if (create) create_schema(db);
-    require_known_version(path, db);
-    db.exec("PRAGMA foreign_keys = ON");
-    if (on_network_file_system(path.parent_path())) {
-      db.exec("PRAGMA journal_mode = DELETE");
-    } else {
-      db.exec("PRAGMA journal_mode = WAL");
-      db.exec("PRAGMA synchronous = NORMAL");  // with the log: safe but for a power cut's last rows
-    }
-  } catch (const SQLite::Exception& error) {
-    throw translated(path, error, sqlite3_system_errno(db.getHandle()));
-  }
+  if (create) create_schema(db);
+  require_known_version(path, db);
+  db.exec("PRAGMA foreign_keys = ON");
+  choose_journal(db, on_network_file_system(path.parent_path()));
   return db;
 }
 
@@ -188,7 +191,7 @@ DatabaseError database_error(const fs::path& path, const std::string& what) {
   return DatabaseError("database '" + path.string() + "' " + what);
 }
 
-DatabaseError translated(const fs::path& path, const SQLite::Exception& error, int system_error) {
+DatabaseError translated(const fs::path& path, const SQLite::Exception& error) {
   switch (error.getErrorCode()) {
     case SQLITE_FULL:
       return database_error(path, "cannot be written: the disk is full");
@@ -203,14 +206,17 @@ DatabaseError translated(const fs::path& path, const SQLite::Exception& error, i
                                       "): restore it from a copy or name a new file");
     case SQLITE_CONSTRAINT:
       return database_error(path, "refuses a row: " + std::string(error.what()));
+    case SQLITE_IOERR:
+      // What SQLite makes of a limit on file sizes, and of a disk too full for the log's index.
+      if (error.getExtendedErrorCode() == SQLITE_IOERR_WRITE ||
+          error.getExtendedErrorCode() == SQLITE_IOERR_SHMSIZE) {
+        return database_error(path,
+                              "cannot be written: the disk is full, a limit on file sizes is "
+                              "reached, or the disk fails");
+      }
+      break;
     default:
       break;
-  }
-  if (system_error == ENOSPC || system_error == EDQUOT) {
-    return database_error(path, "cannot be written: the disk is full");
-  }
-  if (system_error == EFBIG) {
-    return database_error(path, "cannot be written: it would exceed the limit on file sizes");
   }
   return database_error(path, "failed: " + std::string(error.what()));
 }
@@ -226,12 +232,10 @@ SQLite::Database open_database(const fs::path& path, Mode mode, milliseconds loc
     if (state == FileState::empty) throw database_error(path, "is empty: tune first");
     return open_for_reading(path, lock_timeout);
   } catch (const SQLite::Exception& error) {
-    throw translated(path, error, 0);
-  } catch (const DatabaseError&) {
     // Where there was no file, leave no empty one behind.
     std::error_code ignored;
     if (state == FileState::missing && fs::file_size(path, ignored) == 0) fs::remove(path, ignored);
-    throw;
+    throw translated(path, error);
   }
 }
 

@@ -20,9 +20,8 @@ namespace gemm_tune {
 SQLite::Database open_database(const std::filesystem::path& path, Database::Mode mode,
                                std::chrono::milliseconds lock_timeout);
 
-// What SQLite reports, as a sentence for the user. system_error: the errno behind it, or 0.
-DatabaseError translated(const std::filesystem::path& path, const SQLite::Exception& error,
-                         int system_error);
+// What SQLite reports, as a sentence for the user.
+DatabaseError translated(const std::filesystem::path& path, const SQLite::Exception& error);
 
 // "database '/path' what": the start of every sentence about a database.
 DatabaseError database_error(const std::filesystem::path& path, const std::string& what);

@@ -86,7 +86,7 @@ CREATE TABLE candidates (
   smem_bytes   INTEGER CHECK (smem_bytes >= 0),    -- shared memory per CTA, dynamic + static
   ctas_per_sm  INTEGER CHECK (ctas_per_sm >= 0),   -- CTAs that fit one SM
   median_us    REAL CHECK (median_us > 0),         -- measured: median of the samples
-  samples      TEXT CHECK (json_valid(samples)),   -- JSON array, microseconds
+  samples      TEXT CHECK (samples IS NULL OR json_valid(samples)),   -- JSON array, microseconds
   launches_per_sample INTEGER CHECK (launches_per_sample >= 1),  -- launches in one sample
   predicted_us REAL CHECK (predicted_us > 0),      -- the static model's time, where it was asked
   baseline_id  INTEGER REFERENCES baselines (id),  -- the fastest baseline of the same run

@@ -1,0 +1,362 @@
+// Which files are refused, with which sentence, and that a refused file stays as it was.
+#include "db/database_file.h"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <functional>
+#include <set>
+
+#include "core/error.h"
+#include "db/database.h"
+#include "tests/db/fixture.h"
+
+namespace gemm_tune {
+namespace {
+
+namespace fs = std::filesystem;
+using Mode = Database::Mode;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+const Problem k1024 = parse_problem("1024x1024x1024");
+
+// The sentence with which opening is refused; empty where it is not.
+std::string refusal(const fs::path& path, Mode mode = Mode::create_or_open) {
+  try {
+    const Database database(path, mode, std::chrono::milliseconds(50));
+    return "";
+  } catch (const DatabaseError& error) {
+    return error.what();
+  }
+}
+
+class DatabaseFileTest : public DbTest {
+ protected:
+  void write_file(const std::string& bytes) { std::ofstream(file_, std::ios::binary) << bytes; }
+
+  // An SQLite database with these PRAGMAs and one table.
+  void write_sqlite(const std::string& pragmas) {
+    SQLite::Database db(file_.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+    db.exec(pragmas + "CREATE TABLE t (x); INSERT INTO t VALUES (1)");
+  }
+
+  std::set<std::string> names_in_folder() const {
+    std::set<std::string> names;
+    for (const auto& entry : fs::directory_iterator(folder_)) {
+      names.insert(entry.path().filename().string());
+    }
+    return names;
+  }
+
+  // Refused in both modes with a sentence that says `what`, the file and its folder unchanged.
+  void expect_refused_untouched(const std::string& what) {
+    const std::string before = bytes_of(file_);
+    const std::set<std::string> names = names_in_folder();
+    for (const Mode mode : {Mode::create_or_open, Mode::read_only}) {
+      EXPECT_THAT(refusal(file_, mode),
+                  AllOf(StartsWith("database '" + file_.string() + "' "), HasSubstr(what)));
+      EXPECT_EQ(bytes_of(file_), before);
+      EXPECT_EQ(names_in_folder(), names);
+    }
+  }
+};
+
+// Runs `act` in a process of its own and returns what it wrote, so that limits and identities can
+// be changed there. Threads of this process do not exist in it.
+std::string in_child(const std::function<std::string()>& act) {
+  int ends[2];
+  if (pipe(ends) != 0) throw std::runtime_error("pipe failed");
+  const pid_t child = fork();
+  if (child == 0) {
+    std::string text;
+    try {
+      text = act();
+    } catch (const std::exception& error) {
+      text = std::string("threw: ") + error.what();
+    }
+    const bool written = write(ends[1], text.data(), text.size()) >= 0;
+    _exit(written ? 0 : 1);
+  }
+  close(ends[1]);
+  std::string text;
+  char buffer[4096];
+  for (ssize_t n; (n = read(ends[0], buffer, sizeof buffer)) > 0;) {
+    text.append(buffer, static_cast<std::size_t>(n));
+  }
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) text += " (child died)";
+  return text;
+}
+
+// Permissions bind everybody but root.
+void become_nobody() {
+  if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0)) {
+    throw std::runtime_error("setuid failed");
+  }
+}
+
+void limit_file_size(rlim_t bytes) {
+  signal(SIGXFSZ, SIG_IGN);
+  const rlimit limit{bytes, bytes};
+  if (setrlimit(RLIMIT_FSIZE, &limit) != 0) throw std::runtime_error("setrlimit failed");
+}
+
+TEST_F(DatabaseFileTest, RefusesADirectory) {
+  EXPECT_THAT(refusal(folder_), AllOf(HasSubstr(folder_.string()), HasSubstr("is a directory")));
+  EXPECT_THAT(refusal(folder_, Mode::read_only), HasSubstr("is a directory"));
+  EXPECT_TRUE(names_in_folder().empty());
+}
+
+TEST_F(DatabaseFileTest, RefusesADevice) {
+  EXPECT_THAT(refusal("/dev/null"), HasSubstr("is not a regular file"));
+}
+
+TEST_F(DatabaseFileTest, RefusesAnEmptyPath) {
+  EXPECT_THAT(refusal(""), HasSubstr("path is empty"));
+}
+
+TEST_F(DatabaseFileTest, RefusesATextFile) {
+  write_file("dear diary\n");
+  expect_refused_untouched("is not a database");
+}
+
+TEST_F(DatabaseFileTest, RefusesALongTextFile) {
+  write_file(std::string(20000, 'x'));
+  expect_refused_untouched("is not a database");
+}
+
+TEST_F(DatabaseFileTest, RefusesADatabaseOfAnotherProgram) {
+  write_sqlite("PRAGMA user_version = 1; PRAGMA application_id = 42;");
+  expect_refused_untouched("belongs to another program");
+}
+
+TEST_F(DatabaseFileTest, RefusesADatabaseWithoutApplicationIdEvenWithAWriteAheadLog) {
+  write_sqlite("PRAGMA journal_mode = WAL;");
+  expect_refused_untouched("belongs to another program");
+}
+
+TEST_F(DatabaseFileTest, RefusesADatabaseOfANewerVersion) {
+  write_sqlite("PRAGMA application_id = 1734700397; PRAGMA user_version = 99;");
+  expect_refused_untouched("newer gemm-tune (its schema is 99");
+}
+
+TEST_F(DatabaseFileTest, RefusesAMissingFileForReadingAndMakesNone) {
+  EXPECT_THAT(refusal(file_, Mode::read_only), HasSubstr("does not exist"));
+  EXPECT_TRUE(names_in_folder().empty());
+}
+
+TEST_F(DatabaseFileTest, RefusesAnEmptyFileForReading) {
+  write_file("");
+  EXPECT_THAT(refusal(file_, Mode::read_only), HasSubstr("is empty"));
+  EXPECT_EQ(bytes_of(file_), "");
+}
+
+TEST_F(DatabaseFileTest, FillsAnEmptyFile) {
+  write_file("");
+  EXPECT_EQ(refusal(file_), "");
+  EXPECT_THAT(bytes_of(file_), StartsWith("SQLite format 3"));
+}
+
+TEST_F(DatabaseFileTest, MakesNoFolders) {
+  EXPECT_THAT(refusal(folder_ / "a" / "b.db"),
+              AllOf(HasSubstr("'" + (folder_ / "a").string() + "' does not exist")));
+  EXPECT_TRUE(names_in_folder().empty());
+  create_database_folder(folder_ / "a" / "b" / "c.db");
+  EXPECT_EQ(refusal(folder_ / "a" / "b" / "c.db"), "");
+}
+
+TEST_F(DatabaseFileTest, SaysWhereAFolderCannotBeCreated) {
+  write_file("");
+  EXPECT_THROW(create_database_folder(file_ / "a" / "b.db"), DatabaseError);
+}
+
+TEST_F(DatabaseFileTest, OddNamesAreJustNames) {
+  for (const std::string name : {"file:x?mode=memory", ":memory:", "a b'c%20#.db"}) {
+    writable(folder_ / name);
+    EXPECT_TRUE(fs::exists(folder_ / name)) << name;
+    EXPECT_EQ(refusal(folder_ / name, Mode::read_only), "");
+  }
+}
+
+TEST_F(DatabaseFileTest, RefusesAFolderThatCannotBeWritten) {
+  ASSERT_EQ(chmod(folder_.c_str(), 0555), 0);
+  EXPECT_THAT(in_child([&] {
+                become_nobody();
+                return refusal(file_);
+              }),
+              AllOf(HasSubstr(file_.string()), HasSubstr("is not writable")));
+  ASSERT_EQ(chmod(folder_.c_str(), 0755), 0);
+  EXPECT_TRUE(names_in_folder().empty());
+}
+
+TEST_F(DatabaseFileTest, RefusesToWriteAReadOnlyFile) {
+  writable(file_);
+  ASSERT_EQ(chmod(folder_.c_str(), 0777), 0);
+  ASSERT_EQ(chmod(file_.c_str(), 0444), 0);
+  const std::string before = bytes_of(file_);
+  EXPECT_THAT(in_child([&] {
+                become_nobody();
+                return refusal(file_);
+              }),
+              HasSubstr("the file is read-only"));
+  EXPECT_EQ(bytes_of(file_), before);
+}
+
+TEST_F(DatabaseFileTest, RefusesAFileThatCannotBeRead) {
+  writable(file_);
+  ASSERT_EQ(chmod(folder_.c_str(), 0755), 0);
+  ASSERT_EQ(chmod(file_.c_str(), 0000), 0);
+  EXPECT_THAT(in_child([&] {
+                become_nobody();
+                return refusal(file_, Mode::read_only);
+              }),
+              HasSubstr("cannot be read: Permission denied"));
+}
+
+TEST_F(DatabaseFileTest, ReadsInAFolderThatCannotBeWritten) {
+  {
+    Database database = writable(file_);
+    store_measured(database, kA6000, "1024x1024x1024", kWholeTiles, 60);
+  }
+  ASSERT_EQ(chmod(folder_.c_str(), 0555), 0);
+  EXPECT_EQ(in_child([&] {
+              become_nobody();
+              const Database database(file_, Mode::read_only);
+              return database.records(kA6000, k1024).at(0).config;
+            }),
+            kWholeTiles);
+  ASSERT_EQ(chmod(folder_.c_str(), 0755), 0);
+}
+
+TEST_F(DatabaseFileTest, LeavesNoSideFilesBehind) {
+  {
+    Database database = writable(file_);
+    store_measured(database, kA6000, "1024x1024x1024", kWholeTiles, 60);
+    EXPECT_GT(names_in_folder().size(), 1u);  // the log, while it is open
+  }
+  EXPECT_THAT(names_in_folder(), ElementsAre("tune.db"));
+  const std::string before = bytes_of(file_);
+  {
+    const Database database(file_, Mode::read_only);
+    EXPECT_EQ(database.records(kA6000, k1024).size(), 1u);
+  }
+  EXPECT_THAT(names_in_folder(), ElementsAre("tune.db"));
+  EXPECT_EQ(bytes_of(file_), before);
+}
+
+TEST_F(DatabaseFileTest, DoesNotWriteWhenOpenForReading) {
+  writable(file_);
+  Database database(file_, Mode::read_only);
+  try {
+    database.begin_run(kRun);
+    FAIL() << "wrote";
+  } catch (const DatabaseError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("open for reading only"));
+  }
+}
+
+TEST_F(DatabaseFileTest, EveryStoredRowSurvivesAKilledProcess) {
+  EXPECT_THAT(in_child([&]() -> std::string {
+                Database database = writable(file_);
+                store_measured(database, kA6000, "1024x1024x1024", kWholeTiles, 60);
+                raise(SIGKILL);
+                return "";
+              }),
+              EndsWith("(child died)"));
+  const Database database(file_, Mode::read_only);
+  EXPECT_EQ(database.records(kA6000, k1024).size(), 1u);
+}
+
+TEST_F(DatabaseFileTest, SaysThatTheDatabaseIsLocked) {
+  Database database(file_, Mode::create_or_open, std::chrono::milliseconds(20));
+  SQLite::Database other(file_.string(), SQLite::OPEN_READWRITE);
+  other.exec("BEGIN IMMEDIATE");
+  try {
+    database.begin_run(kRun);
+    FAIL() << "wrote through a lock";
+  } catch (const DatabaseError& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr(file_.string()), HasSubstr("is locked")));
+  }
+  other.exec("ROLLBACK");
+  database.begin_run(kRun);
+  store_measured(database, kA6000, "1024x1024x1024", kWholeTiles, 60);
+}
+
+TEST_F(DatabaseFileTest, SaysThatAFileLimitIsReachedAndKeepsWhatWasStored) {
+  writable(file_);
+  const std::string said = in_child([&]() -> std::string {
+    Database database = writable(file_);
+    limit_file_size(fs::file_size(file_) + 40000);
+    for (int i = 1; i <= 1000; ++i) {
+      try {
+        store_measured(database, kA6000, std::to_string(i) + "x1024x1024", kWholeTiles, 60);
+      } catch (const DatabaseError& error) {
+        return std::to_string(i - 1) + " " + error.what();
+      }
+    }
+    return "no limit reached";
+  });
+  EXPECT_THAT(said,
+              HasSubstr("cannot be written: the disk is full, a limit on file sizes is reached"));
+  const Database database(file_, Mode::read_only);
+  EXPECT_EQ(database.best_records("sm_86", 1).size(), std::stoul(said));
+}
+
+TEST_F(DatabaseFileTest, AFileThatCannotBeCreatedWholeIsNotCreated) {
+  EXPECT_THAT(in_child([&] {
+                limit_file_size(8192);
+                return refusal(file_);
+              }),
+              HasSubstr("cannot be written"));
+  EXPECT_TRUE(names_in_folder().empty());
+}
+
+TEST_F(DatabaseFileTest, CallsAFullDiskAFullDisk) {
+  const DatabaseError full = translated("/x.db", SQLite::Exception("", 13));  // SQLITE_FULL
+  EXPECT_STREQ(full.what(), "database '/x.db' cannot be written: the disk is full");
+}
+
+TEST_F(DatabaseFileTest, ManyProcessesCreateAndWriteOneFile) {
+  constexpr int kProcesses = 8, kRows = 20;
+  std::vector<pid_t> children;
+  for (int process = 0; process < kProcesses; ++process) {
+    const pid_t child = fork();
+    if (child == 0) {
+      int failures = 0;
+      try {
+        Database database = writable(file_);
+        for (int row = 0; row < kRows; ++row) {
+          store_measured(database, kA6000, std::to_string(process * kRows + row + 1) + "x8x8",
+                         kPredicated, 60);
+        }
+      } catch (const std::exception& error) {
+        fprintf(stderr, "%s\n", error.what());
+        failures = 1;
+      }
+      _exit(failures);
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  const Database database(file_, Mode::read_only);
+  EXPECT_EQ(database.best_records("sm_86", 1).size(), 160u);
+}
+
+}  // namespace
+}  // namespace gemm_tune

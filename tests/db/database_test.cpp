@@ -1,0 +1,289 @@
+#include "db/database.h"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <gmock/gmock.h>
+
+#include <limits>
+
+#include "core/error.h"
+#include "tests/db/fixture.h"
+
+namespace gemm_tune {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::MatchesRegex;
+
+class DatabaseTest : public DbTest {
+ protected:
+  // A query's rows through a connection of a person's own, columns joined by '|'.
+  std::vector<std::string> shell(const std::string& sql) {
+    SQLite::Database db(file_.string());
+    SQLite::Statement query(db, sql);
+    std::vector<std::string> rows;
+    while (query.executeStep()) {
+      std::string row;
+      for (int i = 0; i < query.getColumnCount(); ++i) {
+        row +=
+            (i == 0 ? "" : "|") + (query.isColumnNull(i) ? "NULL" : query.getColumn(i).getString());
+      }
+      rows.push_back(row);
+    }
+    return rows;
+  }
+};
+
+const Problem k1024 = parse_problem("1024x1024x1024");
+
+TEST_F(DatabaseTest, ReturnsARecordAsItWasStored) {
+  Database database = writable(file_);
+  database.store_baseline(kA6000, k1024, {"cublasSgemm", timing(50)});
+  database.store(kA6000, k1024, kWholeTiles, kHash, measured(60.1), Source::measured);
+  const std::vector<Record> records = database.records(kA6000, k1024);
+  ASSERT_EQ(records.size(), 1u);
+  const Record& record = records[0];
+  EXPECT_EQ(record.device, kA6000);
+  EXPECT_EQ(record.problem, k1024);
+  EXPECT_EQ(record.config, kWholeTiles);
+  EXPECT_EQ(record.kernel_hash, kHash);
+  EXPECT_EQ(record.outcome, measured(60.1));
+  EXPECT_EQ(record.source, Source::measured);
+  ASSERT_TRUE(record.baseline.has_value());
+  EXPECT_EQ(*record.baseline, (Baseline{"cublasSgemm", timing(50)}));
+  EXPECT_THAT(record.recorded_at, MatchesRegex("20..-..-..T..:..:..Z"));
+  EXPECT_EQ(record.run.tool_version, "0.1.0");
+  EXPECT_EQ(record.run.cuda_version, "13.0");
+  EXPECT_EQ(record.run.driver_version, "580.159.04");
+  EXPECT_EQ(record.run.command, "gemm-tune --sizes 1024");
+  EXPECT_EQ(record.run.seed, 7u);
+}
+
+TEST_F(DatabaseTest, KeepsEveryDispositionWithItsReason) {
+  Database database = writable(file_);
+  const Disposition all[] = {Disposition::rejected,      Disposition::compile_failed,
+                             Disposition::launch_failed, Disposition::wrong_result,
+                             Disposition::timed_out,     Disposition::crashed};
+  for (const Disposition disposition : all) {
+    database.store(kA6000, k1024, kWholeTiles, kHash,
+                   failed(disposition, "because of " + std::string(to_string(disposition))),
+                   Source::measured);
+    const std::vector<Record> records = database.records(kA6000, k1024);
+    ASSERT_EQ(records.size(), 1u);  // the same key: replaced
+    EXPECT_EQ(records[0].outcome.disposition, disposition);
+    EXPECT_EQ(records[0].outcome.detail, "because of " + std::string(to_string(disposition)));
+    EXPECT_FALSE(records[0].outcome.resources.has_value());
+    EXPECT_FALSE(records[0].outcome.timing.has_value());
+    EXPECT_FALSE(records[0].outcome.predicted_us.has_value());
+  }
+}
+
+TEST_F(DatabaseTest, RefusesAFailureWithoutAReason) {
+  Database database = writable(file_);
+  EXPECT_THROW(database.store(kA6000, k1024, kWholeTiles, kHash, failed(Disposition::crashed, ""),
+                              Source::measured),
+               DatabaseError);
+  EXPECT_TRUE(database.records(kA6000, k1024).empty());
+}
+
+TEST_F(DatabaseTest, RefusesAMeasuredWinnerWithoutATimeAndAZeroTime) {
+  Database database = writable(file_);
+  EXPECT_THROW(database.store(kA6000, k1024, kWholeTiles, kHash, predicted(10), Source::measured),
+               DatabaseError);
+  EXPECT_THROW(database.store(kA6000, k1024, kWholeTiles, kHash, measured(0), Source::measured),
+               DatabaseError);
+  EXPECT_TRUE(database.records(kA6000, k1024).empty());
+}
+
+TEST_F(DatabaseTest, StoresTheModelsInfinityAsNoTime) {
+  Database database = writable(file_);
+  Outcome outcome = failed(Disposition::rejected, "no CTA fits an SM");
+  outcome.predicted_us = std::numeric_limits<double>::infinity();
+  database.store(kA6000, k1024, kWholeTiles, kHash, outcome, Source::predicted);
+  EXPECT_FALSE(database.records(kA6000, k1024).at(0).outcome.predicted_us.has_value());
+}
+
+TEST_F(DatabaseTest, KeepsRowsOfAnotherHashOrSourceApart) {
+  Database database = writable(file_);
+  store_measured(database, kA6000, "1024x1024x1024", kWholeTiles, 60);
+  store_measured(database, kA6000, "1024x1024x1024", kWholeTiles, 70, "another hash");
+  store_predicted(database, kA6000, "1024x1024x1024", kWholeTiles, 80);
+  store_measured(database, kA6000, "1024x1024x1024", kWholeTiles, 61);
+  const std::vector<Record> records = database.records(kA6000, k1024);
+  ASSERT_EQ(records.size(), 3u);
+  EXPECT_EQ(records[0].outcome.timing->median_us, 61);
+}
+
+TEST_F(DatabaseTest, KeepsSeedsAboveTheSignedRange) {
+  Database database(file_, Database::Mode::create_or_open);
+  RunInfo run = kRun;
+  run.seed = 18446744073709551615u;
+  run.driver_version = "";
+  database.begin_run(run);
+  store_measured(database, kA6000, "1024x1024x1024", kWholeTiles, 60);
+  EXPECT_EQ(database.records(kA6000, k1024).at(0).run.seed, 18446744073709551615u);
+  EXPECT_EQ(database.records(kA6000, k1024).at(0).run.driver_version, "");
+  EXPECT_THAT(shell("SELECT driver_version FROM runs"), ElementsAre("NULL"));
+}
+
+TEST_F(DatabaseTest, ComparesWithTheFastestBaselineOfTheSameRunWhateverTheOrder) {
+  Database database = writable(file_);
+  database.store_baseline(kA6000, k1024, {"cublasSgemm", timing(50)});
+  store_measured(database, kA6000, "1024x1024x1024", kWholeTiles, 60);
+  database.store_baseline(kA6000, k1024, {"cublasLtMatmul", timing(48)});
+  EXPECT_EQ(database.records(kA6000, k1024).at(0).baseline->name, "cublasLtMatmul");
+  database.begin_run(kRun);
+  store_measured(database, kA6000, "1024x1024x1024", kPredicated, 65);
+  const std::vector<Record> records = database.records(kA6000, k1024);
+  EXPECT_EQ(records.at(0).baseline->name, "cublasLtMatmul");
+  EXPECT_EQ(records.at(0).config, kWholeTiles);
+  EXPECT_FALSE(records.at(1).baseline.has_value());  // its run timed none
+}
+
+TEST_F(DatabaseTest, StoringWithoutARunSaysSo) {
+  Database database(file_, Database::Mode::create_or_open);
+  try {
+    store_measured(database, kA6000, "1024x1024x1024", kWholeTiles, 60);
+    FAIL() << "stored without a run";
+  } catch (const DatabaseError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("no run"));
+  }
+}
+
+TEST_F(DatabaseTest, BestRecordsPutMeasuredBeforePredictedThenTimeThenText) {
+  Database database = writable(file_);
+  store_predicted(database, kA6000, "1024x1024x1024", kWholeTiles, 1);
+  store_measured(database, kA6000, "1024x1024x1024", kWholeTiles, 61);
+  store_measured(database, kA6000, "1024x1024x1024", kPredicated, 60);
+  store_measured(database, kA6000, "512x512x512", kWholeTiles, 9);
+  store_measured(database, kA6000, "512x512x512", kPredicated, 9);
+  store_measured(database, {"sm_90", "NVIDIA H100", 132}, "512x512x512", kPredicated, 1);
+  database.store(kA6000, k1024, kWholeTiles, "other", failed(Disposition::rejected, "spills"),
+                 Source::predicted);
+  const auto texts = [&](int per_problem) {
+    std::vector<std::string> found;
+    for (const Record& record : database.best_records("sm_86", per_problem)) {
+      found.push_back(to_string(record.problem) + " " + record.config.substr(14, 6) + " " +
+                      std::string(to_string(record.source)));
+    }
+    return found;
+  };
+  EXPECT_THAT(texts(1),
+              ElementsAre("512x512x512 BM=128 measured", "1024x1024x1024 BM=32, measured"));
+  EXPECT_THAT(texts(9),
+              ElementsAre("512x512x512 BM=128 measured", "512x512x512 BM=32, measured",
+                          "1024x1024x1024 BM=32, measured", "1024x1024x1024 BM=128 measured",
+                          "1024x1024x1024 BM=128 predicted"));
+}
+
+TEST_F(DatabaseTest, BestRecordsCountOnlyUsableRows) {
+  Database database = writable(file_);
+  store_measured(database, kA6000, "1024x1024x1024", kPredicated, 60, "stale");
+  store_measured(database, kA6000, "1024x1024x1024", kWholeTiles, 61);
+  const auto fresh = [](const std::string&, const std::string& hash) { return hash == kHash; };
+  const std::vector<Record> records = database.best_records("sm_86", 1, fresh);
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_EQ(records[0].config, kWholeTiles);
+}
+
+TEST_F(DatabaseTest, ListsDevices) {
+  Database database = writable(file_);
+  EXPECT_TRUE(database.devices().empty());
+  store_measured(database, kA6000, "512x512x512", kPredicated, 60);
+  store_measured(database, kA10, "512x512x512", kPredicated, 60);
+  EXPECT_THAT(database.devices(), ElementsAre(kA10, kA6000));
+}
+
+TEST_F(DatabaseTest, WinnersViewShowsTheBestRowAndItsSpeed) {
+  {
+    Database database = writable(file_);
+    database.store_baseline(kA6000, k1024, {"cublasSgemm", timing(50)});
+    store_predicted(database, kA6000, "1024x1024x1024", kWholeTiles, 1);
+    store_measured(database, kA6000, "1024x1024x1024", kPredicated, 100);
+    store_measured(database, kA6000, "1024x1024x1024", kWholeTiles, 200);
+    store_predicted(database, kA10, "2048x1024x512", kWholeTiles, 40);
+  }
+  EXPECT_THAT(shell("SELECT arch, device, sm_count, problem, M, N, K, config, source, median_us, "
+                    "round(tflops, 3), baseline, baseline_us, speedup FROM winners"),
+              ElementsAre("sm_86|NVIDIA A10|72|2048x1024x512|2048|1024|512|" + kWholeTiles +
+                              "|predicted|NULL|53.687|NULL|NULL|NULL",
+                          "sm_86|NVIDIA RTX A6000|84|1024x1024x1024|1024|1024|1024|" + kPredicated +
+                              "|measured|100.0|21.475|cublasSgemm|50.0|0.5"));
+  EXPECT_THAT(shell("SELECT predicted_us FROM winners"), ElementsAre("40.0", "110.0"));
+}
+
+TEST_F(DatabaseTest, OutcomesViewHasExactlyItsPublicColumns) {
+  {
+    Database database = writable(file_);
+    database.store_baseline(kA6000, k1024, {"cublasSgemm", timing(50)});
+    database.store(kA6000, k1024, kWholeTiles, kHash, failed(Disposition::rejected, "spills"),
+                   Source::predicted);
+    store_measured(database, kA6000, "1024x1024x1024", kPredicated, 100);
+  }
+  EXPECT_THAT(shell("SELECT name FROM pragma_table_info('outcomes')"),
+              ElementsAre("arch", "device", "problem", "config", "disposition", "reason", "source",
+                          "median_us", "baseline_us"));
+  EXPECT_THAT(shell("SELECT * FROM outcomes"),
+              ElementsAre("sm_86|NVIDIA RTX A6000|1024x1024x1024|" + kWholeTiles +
+                              "|rejected|spills|predicted|NULL|50.0",
+                          "sm_86|NVIDIA RTX A6000|1024x1024x1024|" + kPredicated +
+                              "|ok|NULL|measured|100.0|50.0"));
+}
+
+// A column's lines in its table's definition: up to the next line that is indented as little.
+std::string definition_of(const std::string& column, const std::string& sql) {
+  const std::size_t begin = sql.find("\n  " + column + " ");
+  if (begin == std::string::npos) return "";
+  std::size_t end = begin;
+  do {
+    end = sql.find("\n  ", end + 1);
+  } while (end != std::string::npos && sql[end + 3] == ' ');
+  return sql.substr(begin, end - begin);
+}
+
+TEST_F(DatabaseTest, EveryColumnOfTheSchemaIsExplained) {
+  writable(file_);
+  for (const std::string table : {"devices", "problems", "runs", "baselines", "candidates"}) {
+    const std::string sql = shell("SELECT sql FROM sqlite_master WHERE name = '" + table + "'")[0];
+    for (const std::string& column :
+         shell("SELECT name FROM pragma_table_info('" + table + "') WHERE name <> 'id'")) {
+      EXPECT_THAT(definition_of(column, sql), HasSubstr("-- ")) << table << "." << column;
+    }
+  }
+}
+
+TEST_F(DatabaseTest, TheFileIsKnownByItsApplicationIdAndVersion) {
+  writable(file_);
+  EXPECT_THAT(shell("PRAGMA application_id"), ElementsAre("1734700397"));
+  EXPECT_THAT(shell("PRAGMA user_version"), ElementsAre("1"));
+  EXPECT_THAT(shell("PRAGMA integrity_check"), ElementsAre("ok"));
+}
+
+TEST_F(DatabaseTest, PassesOverProblemsOfTypesThatThisProgramDoesNotKnow) {
+  {
+    Database database = writable(file_);
+    store_measured(database, kA6000, "1024x1024x1024", kWholeTiles, 60);
+    store_measured(database, kA6000, "512x512x512", kWholeTiles, 6);
+  }
+  {
+    SQLite::Database db(file_.string(), SQLite::OPEN_READWRITE);
+    db.exec("UPDATE problems SET text = '512x512x512:f16', type_a = 'f16' WHERE M = 512");
+  }
+  const Database database(file_, Database::Mode::read_only);
+  const std::vector<Record> records = database.best_records("sm_86", 1);
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_EQ(records[0].problem, k1024);
+}
+
+TEST(DefaultDatabasePathTest, TakesTheFirstThatIsSet) {
+  EXPECT_EQ(default_database_path("/a/b.db", "/xdg", "/home/u"), "/a/b.db");
+  EXPECT_EQ(default_database_path("", "/xdg", "/home/u"), "/xdg/gemm-tune/gemm-tune.db");
+  EXPECT_EQ(default_database_path(nullptr, "", "/home/u"),
+            "/home/u/.local/share/gemm-tune/gemm-tune.db");
+  EXPECT_EQ(default_database_path(nullptr, "relative", "/home/u"),
+            "/home/u/.local/share/gemm-tune/gemm-tune.db");
+  EXPECT_THROW(default_database_path(nullptr, nullptr, nullptr), DatabaseError);
+}
+
+}  // namespace
+}  // namespace gemm_tune

@@ -1,0 +1,105 @@
+// What the tests of db/ share: a folder that vanishes, records to store, kernel hashes to control.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string>
+
+#include "db/choose.h"
+#include "db/database.h"
+
+namespace gemm_tune {
+
+// A folder of its own for each test, removed with everything in it.
+class DbTest : public testing::Test {
+ protected:
+  DbTest() = default;
+  ~DbTest() override {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+
+  static std::filesystem::path made_folder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "gemm-tune-XXXXXX").string();
+    if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
+    return pattern;
+  }
+
+  const std::filesystem::path folder_ = made_folder();
+  const std::filesystem::path file_ = folder_ / "tune.db";
+
+ public:
+  DbTest(const DbTest&) = delete;
+  DbTest& operator=(const DbTest&) = delete;
+};
+
+inline std::string bytes_of(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+inline const DeviceKey kA6000{"sm_86", "NVIDIA RTX A6000", 84};
+inline const DeviceKey kA10{"sm_86", "NVIDIA A10", 72};
+
+// Tile 128 x 128 x 8, alignment 4; serves whole tiles only.
+inline const std::string kWholeTiles =
+    "vectorized_2d/BM=128,BN=128,BK=8,TM=8,TN=8,VEC=4,PAD=4,INTERLEAVE=1,PRED=0";
+inline const std::string kPredicated =
+    "vectorized_2d/BM=32,BN=64,BK=16,TM=4,TN=4,VEC=1,PAD=0,INTERLEAVE=0,PRED=1";
+inline const std::string kHash = "00112233aabbccdd";
+inline const KernelHashes kHashes = {{"vectorized_2d", kHash}};
+
+inline Timing timing(double median_us) {
+  return {median_us, {median_us, median_us + 0.5, median_us - 0.25}, 20};
+}
+
+inline Outcome measured(double median_us) {
+  Outcome outcome;
+  outcome.resources = Resources{116, 0, 0, 8448, 2};
+  outcome.timing = timing(median_us);
+  outcome.predicted_us = median_us * 1.1;
+  return outcome;
+}
+
+inline Outcome predicted(double time_us) {
+  Outcome outcome;
+  outcome.resources = Resources{116, 0, 0, 8448, 2};
+  outcome.predicted_us = time_us;
+  return outcome;
+}
+
+inline Outcome failed(Disposition disposition, const std::string& reason) {
+  Outcome outcome;
+  outcome.disposition = disposition;
+  outcome.detail = reason;
+  return outcome;
+}
+
+inline const RunInfo kRun{"0.1.0", "13.0", "580.159.04", "gemm-tune --sizes 1024", 7};
+
+// An open database with a run begun.
+inline Database writable(const std::filesystem::path& path) {
+  Database database(path, Database::Mode::create_or_open);
+  database.begin_run(kRun);
+  return database;
+}
+
+inline void store_measured(Database& database, const DeviceKey& device, const std::string& problem,
+                           const std::string& config, double median_us,
+                           const std::string& hash = kHash) {
+  database.store(device, parse_problem(problem), config, hash, measured(median_us),
+                 Source::measured);
+}
+
+inline void store_predicted(Database& database, const DeviceKey& device, const std::string& problem,
+                            const std::string& config, double time_us,
+                            const std::string& hash = kHash) {
+  database.store(device, parse_problem(problem), config, hash, predicted(time_us),
+                 Source::predicted);
+}
+
+}  // namespace gemm_tune
