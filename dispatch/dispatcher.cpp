@@ -2,10 +2,9 @@
 
 #include <utility>
 
+#include "dispatch/jit.h"
 #include "gpu/device.h"
-#include "gpu/nvrtc.h"
 #include "kernel_templates/device/gemm_args.cuh"
-#include "kernel_templates/source.h"
 
 namespace gemm_tune {
 namespace {
@@ -95,24 +94,8 @@ const LoadedKernel& Dispatcher::kernel(int ordinal, const std::string& arch,
   const std::pair key(ordinal, to_string(config.config()));
   const auto found = kernels_.find(key);
   if (found != kernels_.end()) return found->second;
-  return kernels_.emplace(key, LoadedKernel(cubin(arch, config))).first->second;
-}
-
-std::string Dispatcher::cubin(const std::string& arch, const KnownConfig& config) const {
-  const KernelSource source = kernel_source(*config.family);
-  const std::string name = to_string(config.config());
-  const std::string key = source.hash + " " + name + " " + arch + " nvrtc " + nvrtc_version();
-  if (kernel_cache_) {
-    if (auto cached = kernel_cache_->load(key)) return std::move(*cached);
-  }
-  const CompileResult result =
-      nvrtc_compile({source.path, source.text, source.headers},
-                    {"TUNED_PARAMS=" + tuned_params(config.config())}, arch);
-  if (!result.ok) {
-    throw DeviceError("the kernel " + name + " does not compile for " + arch + ": " + result.log);
-  }
-  if (kernel_cache_) kernel_cache_->store(key, result.cubin);
-  return result.cubin;
+  const CubinCache* const cache = kernel_cache_ ? &*kernel_cache_ : nullptr;
+  return kernels_.emplace(key, LoadedKernel(jit_cubin(config, arch, cache))).first->second;
 }
 
 }  // namespace gemm_tune

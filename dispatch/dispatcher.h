@@ -56,7 +56,6 @@ class Dispatcher {
   std::optional<Plan> remembered_plan(const PlanKey& key) const;
   Plan make_plan(int ordinal, const Problem& problem);
   const LoadedKernel& kernel(int ordinal, const std::string& arch, const KnownConfig& config);
-  std::string cubin(const std::string& arch, const KnownConfig& config) const;
 
   std::map<std::string, std::vector<Winner>> winners_;  // by architecture; fixed once constructed
   std::optional<CubinCache> kernel_cache_;

@@ -31,10 +31,7 @@ class CubinCacheTest : public ::testing::Test {
   }
 
   std::filesystem::path directory_;
-  const std::string cubin_ = std::string(
-      "\x7f"
-      "ELF\0\n binary",
-      13);
+  const std::string cubin_ = std::string("\177ELF\0\n binary", 13);
 };
 
 TEST_F(CubinCacheTest, ReturnsWhatWasStoredAlsoToAnotherObject) {

@@ -29,8 +29,7 @@ TEST_P(NvrtcArch, CompilesToAnElfImageAndReportsRegisters) {
        {{"kernel_templates/device/factor.cuh", "constexpr float factor() { return FACTOR; }\n"}}},
       {"FACTOR=2.5f"}, GetParam());
   ASSERT_TRUE(result.ok) << result.log;
-  EXPECT_THAT(result.cubin, StartsWith("\x7f"
-                                       "ELF"));
+  EXPECT_THAT(result.cubin, StartsWith("\177ELF"));
   EXPECT_GE(result.resources.registers, 4);
   EXPECT_LE(result.resources.registers, 32);
   EXPECT_EQ(result.resources.spill_bytes, 0);

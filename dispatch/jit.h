@@ -1,0 +1,17 @@
+// A config as a cubin: from the cache of compiled kernels, else from NVRTC. Needs no GPU.
+//
+// Any thread.
+#pragma once
+
+#include <string>
+
+#include "gpu/cubin_cache.h"
+#include "kernel_templates/registry.h"
+
+namespace gemm_tune {
+
+// cache may be nullptr; what is compiled is stored there. Throws DeviceError where NVRTC is
+// unusable, does not support arch, or refuses the config.
+std::string jit_cubin(const KnownConfig& config, const std::string& arch, const CubinCache* cache);
+
+}  // namespace gemm_tune

@@ -1,0 +1,76 @@
+#include "dispatch/jit.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "core/error.h"
+#include "db/choose.h"
+#include "tests/dispatch/sample_database.h"
+
+namespace gemm_tune {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+using ::testing::ThrowsMessage;
+
+constexpr const char* kElf = "\177ELF";
+
+class JitTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = ::testing::TempDir() + "gemm_tune_XXXXXX";
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    directory_ = pattern;
+  }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
+
+  std::filesystem::path only_file() const {
+    return std::filesystem::directory_iterator(directory_)->path();
+  }
+
+  std::filesystem::path directory_;
+  const KnownConfig config_ = check_config(parse_config(kSampleConfig));
+};
+
+TEST_F(JitTest, CompilesAWinnerAndItsTwinToElfImages) {
+  EXPECT_THAT(jit_cubin(config_, "sm_86", nullptr), StartsWith(kElf));
+  EXPECT_THAT(jit_cubin(predicated_twin(config_, 1), "sm_86", nullptr), StartsWith(kElf));
+}
+
+TEST_F(JitTest, CompilesTheDefaultForTheOldestArchitecture) {
+  EXPECT_THAT(jit_cubin(builtin_default(packed_problem(7, 5, 3)), "sm_75", nullptr),
+              StartsWith(kElf));
+}
+
+TEST_F(JitTest, TakesFromTheCacheWhatItStoredThere) {
+  const CubinCache cache(directory_);
+  const std::string compiled = jit_cubin(config_, "sm_86", &cache);
+  const auto written = std::filesystem::last_write_time(only_file());
+  EXPECT_EQ(jit_cubin(config_, "sm_86", &cache), compiled);
+  EXPECT_EQ(std::filesystem::last_write_time(only_file()), written);
+}
+
+TEST_F(JitTest, CompilesAgainWhereTheCachedFileIsDamaged) {
+  const CubinCache cache(directory_);
+  const std::string compiled = jit_cubin(config_, "sm_86", &cache);
+  std::filesystem::resize_file(only_file(), 100);
+  EXPECT_EQ(jit_cubin(config_, "sm_86", &cache).size(), compiled.size());
+  EXPECT_GT(std::filesystem::file_size(only_file()), compiled.size());
+}
+
+TEST_F(JitTest, KeepsArchitecturesApartInTheCache) {
+  const CubinCache cache(directory_);
+  EXPECT_NE(jit_cubin(config_, "sm_86", &cache), jit_cubin(config_, "sm_90", &cache));
+}
+
+TEST_F(JitTest, AnUnsupportedArchitectureIsADeviceError) {
+  EXPECT_THAT([this] { jit_cubin(config_, "sm_999", nullptr); },
+              ThrowsMessage<DeviceError>(HasSubstr("sm_999")));
+}
+
+}  // namespace
+}  // namespace gemm_tune
