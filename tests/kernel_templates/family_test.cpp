@@ -1,0 +1,158 @@
+#include "kernel_templates/family.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "tests/kernel_templates/spaces.h"
+
+namespace gemm_tune {
+namespace {
+
+using testing::ElementsAre;
+
+std::vector<std::string> names_of(const KernelFamily& family) {
+  std::vector<std::string> names;
+  for (const ParamSpec& param : family.params) names.push_back(param.name);
+  return names;
+}
+
+// A canonical config is written as designated initialisers, which must follow the Params struct.
+TEST(Family, ParametersStandInTheOrderOfTheirStruct) {
+  EXPECT_THAT(names_of(*find_family("naive")), ElementsAre("BM", "BN", "COALESCED", "PRED"));
+  EXPECT_THAT(names_of(*find_family("smem_tiled")),
+              ElementsAre("BM", "BN", "BK", "UNROLL", "PRED"));
+  EXPECT_THAT(names_of(*find_family("coarsened_1d")), ElementsAre("BM", "BN", "BK", "TM", "PRED"));
+  EXPECT_THAT(names_of(*find_family("tiled_2d")),
+              ElementsAre("BM", "BN", "BK", "TM", "TN", "PRED"));
+  EXPECT_THAT(names_of(*find_family("vectorized_2d")),
+              ElementsAre("BM", "BN", "BK", "TM", "TN", "VEC", "PAD", "INTERLEAVE", "PRED"));
+}
+
+TEST(Family, SpacesHaveTheSizesThatTheSearchCountsOn) {
+  std::map<std::string, std::size_t> sizes;
+  for (const KernelFamily& family : families()) {
+    sizes[family.name] = valid_points(family).size();
+  }
+  EXPECT_EQ(sizes["naive"], 36u);
+  EXPECT_EQ(sizes["smem_tiled"], 108u);
+  EXPECT_EQ(sizes["coarsened_1d"], 138u);
+  EXPECT_EQ(sizes["tiled_2d"], 300u);
+  EXPECT_EQ(sizes["vectorized_2d"], 10554u);
+}
+
+class EachFamily : public testing::TestWithParam<const char*> {
+ protected:
+  const KernelFamily& family() const { return *find_family(GetParam()); }
+};
+
+TEST_P(EachFamily, ValuesAscendAndEveryParameterIsExplained) {
+  for (const ParamSpec& param : family().params) {
+    EXPECT_FALSE(param.meaning.empty()) << param.name;
+    EXPECT_TRUE(std::is_sorted(param.values.begin(), param.values.end())) << param.name;
+    EXPECT_EQ(std::adjacent_find(param.values.begin(), param.values.end()), param.values.end())
+        << param.name;
+  }
+}
+
+TEST_P(EachFamily, EveryValidPointSurvivesItsText) {
+  for (const std::vector<int>& point : valid_points(family())) {
+    const std::string text = to_string(family().config(point));
+    EXPECT_EQ(check_config(parse_config(text)).values, point) << text;
+  }
+}
+
+TEST_P(EachFamily, RejectsExactlyThePointsThatBreakARule) {
+  for (const std::vector<int>& point : raw_points(family())) {
+    std::optional<std::string> first;
+    for (const FamilyRule& rule : family().rules) {
+      if (!first && rule.broken(point)) first = rule.reason;
+    }
+    EXPECT_EQ(family().reject(point), first) << to_string(family().config(point));
+  }
+}
+
+// A rule's verdict may depend on nothing but the parameters that it says it reads.
+TEST_P(EachFamily, RulesNameEveryParameterThatTheyRead) {
+  for (const FamilyRule& rule : family().rules) {
+    std::map<std::vector<int>, bool> verdicts;
+    for (const std::vector<int>& point : raw_points(family())) {
+      std::vector<int> read;
+      for (const std::size_t position : rule.reads) read.push_back(point[position]);
+      const bool broken = rule.broken(point);
+      const auto [at, is_new] = verdicts.emplace(read, broken);
+      EXPECT_EQ(at->second, broken)
+          << rule.reason << ": " << to_string(family().config(point)) << (is_new ? "" : " again");
+    }
+  }
+}
+
+TEST_P(EachFamily, TraitsAreSane) {
+  for (const std::vector<int>& point : valid_points(family())) {
+    const Traits t = family().traits(point);
+    const std::string text = to_string(family().config(point));
+    EXPECT_EQ(t.threads % 32, 0) << text;
+    EXPECT_EQ(t.threads * t.thread_m * t.thread_n, t.tile_m * t.tile_n) << text;
+    EXPECT_GE(t.registers_estimate, t.thread_m * t.thread_n) << text;
+    EXPECT_GE(t.feed_wavefronts_per_k, t.feed_instructions_per_k) << text;
+    EXPECT_GE(t.fill_wavefronts_per_tile_k, t.fill_instructions_per_tile_k) << text;
+    EXPECT_EQ(t.reads_global_in_inner_loop, t.smem_bytes == 0) << text;
+    EXPECT_EQ(t.barriers_per_tile_k > 0, t.smem_bytes > 0) << text;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, EachFamily,
+                         testing::Values("naive", "smem_tiled", "coarsened_1d", "tiled_2d",
+                                         "vectorized_2d"),
+                         [](const auto& family) { return std::string(family.param); });
+
+TEST(Family, AllOfThemAreTested) { EXPECT_EQ(families().size(), 5u); }
+
+struct Rejection {
+  const char* config;
+  const char* reason;
+};
+
+TEST(Family, RejectsForTheReasonAtFault) {
+  const Rejection rejections[] = {
+      {"naive/BM=64,BN=32,COALESCED=1,PRED=1", "more than 1024 threads per CTA"},
+      {"naive/BM=3,BN=8,COALESCED=1,PRED=1", "threads per CTA are not whole warps"},
+      {"naive/BM=16,BN=16,COALESCED=2,PRED=1", "COALESCED and PRED must be 0 or 1"},
+      {"smem_tiled/BM=16,BN=16,BK=0,UNROLL=1,PRED=1", "tile sizes must lie between 1 and 1024"},
+      {"smem_tiled/BM=16,BN=16,BK=8,UNROLL=4,PRED=1", "UNROLL and PRED must be 0 or 1"},
+      {"coarsened_1d/BM=64,BN=64,BK=8,TM=7,PRED=1", "thread tile does not divide CTA tile"},
+      {"coarsened_1d/BM=256,BN=32,BK=8,TM=256,PRED=1",
+       "thread tile holds more than 128 accumulators"},
+      {"tiled_2d/BM=128,BN=128,BK=8,TM=2,TN=2,PRED=0", "more than 1024 threads per CTA"},
+      {"tiled_2d/BM=2000000000,BN=2000000000,BK=8,TM=1,TN=1,PRED=0",
+       "tile sizes must lie between 1 and 1024"},
+      {"vectorized_2d/BM=4,BN=128,BK=8,TM=8,TN=8,VEC=4,PAD=0,INTERLEAVE=0,PRED=0",
+       "thread tile does not divide CTA tile"},
+      {"vectorized_2d/BM=128,BN=128,BK=8,TM=8,TN=8,VEC=3,PAD=0,INTERLEAVE=0,PRED=0",
+       "VEC must be 1, 2 or 4"},
+      {"vectorized_2d/BM=128,BN=128,BK=8,TM=8,TN=8,VEC=4,PAD=-1,INTERLEAVE=0,PRED=0",
+       "PAD must lie between 0 and 32"},
+      {"vectorized_2d/BM=128,BN=128,BK=6,TM=8,TN=8,VEC=4,PAD=0,INTERLEAVE=0,PRED=0",
+       "vector access does not divide a row of a slice"},
+      {"vectorized_2d/BM=32,BN=128,BK=8,TM=4,TN=4,VEC=4,PAD=0,INTERLEAVE=0,PRED=0",
+       "slice of A is not a whole number of vector loads per thread"},
+      {"vectorized_2d/BM=128,BN=32,BK=8,TM=4,TN=4,VEC=4,PAD=0,INTERLEAVE=0,PRED=0",
+       "slice of B is not a whole number of vector loads per thread"},
+      {"vectorized_2d/BM=64,BN=64,BK=8,TM=4,TN=4,VEC=1,PAD=0,INTERLEAVE=1,PRED=0",
+       "interleaving needs more than one group per thread"},
+      {"vectorized_2d/BM=256,BN=256,BK=8,TM=16,TN=16,VEC=4,PAD=0,INTERLEAVE=0,PRED=0",
+       "thread tile holds more than 128 accumulators"},
+  };
+  for (const Rejection& rejection : rejections) {
+    const Config config = parse_config(rejection.config);
+    const KernelFamily& family = *find_family(config.family);
+    std::vector<int> values;
+    for (const ParamSpec& param : family.params) values.push_back(config.get(param.name).value());
+    EXPECT_EQ(family.reject(values), rejection.reason) << rejection.config;
+  }
+}
+
+}  // namespace
+}  // namespace gemm_tune

@@ -1,0 +1,166 @@
+#include "kernel_templates/registry.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "tests/kernel_templates/spaces.h"
+
+namespace gemm_tune {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+constexpr const char* kVectorized =
+    "vectorized_2d/BM=128,BN=64,BK=16,TM=8,TN=4,VEC=4,PAD=4,INTERLEAVE=1,PRED=0";
+
+Problem problem(std::int64_t M, std::int64_t N, std::int64_t K, int alignment) {
+  Problem p = packed_problem(M, N, K);
+  p.alignment = alignment;
+  return p;
+}
+
+TEST(CheckConfig, GivesTheRecipeOfAnUnpredicatedKernel) {
+  const LaunchRecipe recipe = known(kVectorized).recipe;
+  EXPECT_EQ(recipe.block_threads, 256);
+  EXPECT_EQ(recipe.tile_m, 128);
+  EXPECT_EQ(recipe.tile_n, 64);
+  EXPECT_EQ(recipe.smem_bytes, (16 * 132 + 16 * 68) * 4);
+  EXPECT_EQ(recipe.workspace_bytes, 0);
+  EXPECT_EQ(recipe.alignment, 4);
+  EXPECT_EQ(recipe.multiple_m, 128);
+  EXPECT_EQ(recipe.multiple_n, 64);
+  EXPECT_EQ(recipe.multiple_k, 16);
+}
+
+TEST(CheckConfig, GivesTheRecipeOfAPredicatedKernel) {
+  const LaunchRecipe recipe = known("naive/BM=8,BN=32,COALESCED=1,PRED=1").recipe;
+  EXPECT_EQ(recipe.block_threads, 256);
+  EXPECT_EQ(recipe.smem_bytes, 0);
+  EXPECT_EQ(recipe.alignment, 1);
+  EXPECT_EQ(recipe.multiple_m, 1);
+  EXPECT_EQ(recipe.multiple_n, 1);
+  EXPECT_EQ(recipe.multiple_k, 1);
+}
+
+TEST(CheckConfig, NaiveWithoutPredicatesTakesAnyK) {
+  const LaunchRecipe recipe = known("naive/BM=8,BN=32,COALESCED=1,PRED=0").recipe;
+  EXPECT_EQ(recipe.multiple_m, 8);
+  EXPECT_EQ(recipe.multiple_n, 32);
+  EXPECT_EQ(recipe.multiple_k, 1);
+}
+
+TEST(CheckConfig, PutsParametersIntoCanonicalOrder) {
+  EXPECT_EQ(to_string(known("naive/PRED=1,COALESCED=0,BN=32,BM=8").config()),
+            "naive/BM=8,BN=32,COALESCED=0,PRED=1");
+}
+
+TEST(CheckConfig, NamesTheUnknownFamily) {
+  EXPECT_THAT([] { known("naïve/BM=8"); },
+              ThrowsMessage<UsageError>(AllOf(HasSubstr("'naïve' is not a kernel family"),
+                                              HasSubstr("naive, smem_tiled, coarsened_1d"))));
+}
+
+TEST(CheckConfig, NamesTheMisspeltParameter) {
+  EXPECT_THAT([] { known("naive/BM=8,BN=32,COALESCE=1,PRED=1"); },
+              ThrowsMessage<UsageError>(AllOf(HasSubstr("'COALESCE' is not a parameter of naive"),
+                                              HasSubstr("BM, BN, COALESCED, PRED"))));
+}
+
+TEST(CheckConfig, NamesTheSurplusParameter) {
+  EXPECT_THAT([] { known("naive/BM=8,BN=32,COALESCED=1,PRED=1,VEC=4"); },
+              ThrowsMessage<UsageError>(HasSubstr("'VEC' is not a parameter of naive")));
+}
+
+TEST(CheckConfig, NamesTheMissingParameter) {
+  EXPECT_THAT([] { known("naive/BM=8,BN=32,PRED=1"); },
+              ThrowsMessage<UsageError>(HasSubstr("lacks COALESCED")));
+}
+
+TEST(CheckConfig, NamesTheBrokenRule) {
+  EXPECT_THAT([] { known("naive/BM=64,BN=64,COALESCED=1,PRED=1"); },
+              ThrowsMessage<UsageError>(
+                  AllOf(HasSubstr("'naive/BM=64,BN=64,COALESCED=1,PRED=1' is illegal"),
+                        HasSubstr("more than 1024 threads per CTA"))));
+}
+
+TEST(Twin, IsPredicatedAndNoWiderThanTheAlignment) {
+  EXPECT_EQ(to_string(predicated_twin(known(kVectorized), 2).config()),
+            "vectorized_2d/BM=128,BN=64,BK=16,TM=8,TN=4,VEC=2,PAD=4,INTERLEAVE=1,PRED=1");
+  EXPECT_EQ(to_string(predicated_twin(known(kVectorized), 4).config()),
+            "vectorized_2d/BM=128,BN=64,BK=16,TM=8,TN=4,VEC=4,PAD=4,INTERLEAVE=1,PRED=1");
+}
+
+TEST(Twin, OfANarrowConfigIsNotWidened) {
+  const KnownConfig narrow =
+      known("vectorized_2d/BM=128,BN=64,BK=16,TM=8,TN=4,VEC=1,PAD=0,INTERLEAVE=0,PRED=1");
+  EXPECT_EQ(predicated_twin(narrow, 4).config(), narrow.config());
+}
+
+TEST(Twin, OfEveryValidPointIsValidAndServesARaggedProblem) {
+  for (const KernelFamily& family : families()) {
+    for (const std::vector<int>& point : valid_points(family)) {
+      const KnownConfig config = check_config(family.config(point));
+      for (const int alignment : {1, 2, 4}) {
+        const KnownConfig twin = predicated_twin(config, alignment);
+        EXPECT_EQ(family.reject(twin.values), std::nullopt) << to_string(twin.config());
+        EXPECT_EQ(why_illegal(twin.recipe, problem(13, 17, 19, alignment)), std::nullopt)
+            << to_string(twin.config());
+      }
+    }
+  }
+}
+
+TEST(LegalFor, KeepsAConfigThatMayServeTheProblem) {
+  const auto legal = legal_for(known(kVectorized), problem(256, 192, 48, 4));
+  ASSERT_TRUE(legal.has_value());
+  EXPECT_FALSE(legal->is_twin);
+  EXPECT_EQ(to_string(legal->config.config()), kVectorized);
+}
+
+TEST(LegalFor, KeepsAnUnpredicatedConfigWhereKIsZero) {
+  const auto legal = legal_for(known(kVectorized), problem(256, 192, 0, 4));
+  ASSERT_TRUE(legal.has_value());
+  EXPECT_FALSE(legal->is_twin);
+}
+
+TEST(LegalFor, GivesTheTwinForARaggedProblem) {
+  const auto legal = legal_for(known(kVectorized), problem(257, 192, 48, 4));
+  ASSERT_TRUE(legal.has_value());
+  EXPECT_TRUE(legal->is_twin);
+  EXPECT_EQ(to_string(legal->config.config()),
+            "vectorized_2d/BM=128,BN=64,BK=16,TM=8,TN=4,VEC=4,PAD=4,INTERLEAVE=1,PRED=1");
+}
+
+TEST(LegalFor, GivesANarrowTwinForAMisalignedProblem) {
+  const auto legal = legal_for(known(kVectorized), problem(256, 192, 48, 1));
+  ASSERT_TRUE(legal.has_value());
+  EXPECT_TRUE(legal->is_twin);
+  EXPECT_EQ(legal->config.recipe.alignment, 1);
+}
+
+TEST(LegalFor, GivesNothingForABatch) {
+  Problem batched = problem(256, 192, 48, 4);
+  batched.batch = 2;
+  EXPECT_FALSE(legal_for(known(kVectorized), batched).has_value());
+}
+
+TEST(WhyIllegal, NamesTheEdgeThatIsNoMultiple) {
+  const LaunchRecipe recipe = known(kVectorized).recipe;
+  EXPECT_EQ(why_illegal(recipe, problem(129, 64, 16, 4)),
+            "M = 129 is not a multiple of 128 and the kernel is not predicated");
+  EXPECT_EQ(why_illegal(recipe, problem(128, 65, 16, 4)),
+            "N = 65 is not a multiple of 64 and the kernel is not predicated");
+  EXPECT_EQ(why_illegal(recipe, problem(128, 64, 17, 4)),
+            "K = 17 is not a multiple of 16 and the kernel is not predicated");
+}
+
+TEST(WhyIllegal, NamesTheAlignment) {
+  EXPECT_EQ(why_illegal(known(kVectorized).recipe, problem(128, 64, 16, 2)),
+            "vector accesses of 4 elements need alignment class 4; the problem has 2");
+}
+
+}  // namespace
+}  // namespace gemm_tune

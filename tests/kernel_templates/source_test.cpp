@@ -1,0 +1,126 @@
+#include "kernel_templates/source.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "core/error.h"
+#include "tests/kernel_templates/spaces.h"
+
+namespace gemm_tune {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::MatchesRegex;
+using testing::ThrowsMessage;
+
+std::vector<std::string> header_paths(const KernelSource& source) {
+  std::vector<std::string> paths;
+  for (const auto& [path, text] : source.headers) paths.push_back(path);
+  return paths;
+}
+
+// A folder of this test's own that holds the embedded texts as files.
+class KernelDir : public testing::Test {
+ protected:
+  void SetUp() override {
+    dir_ = fs::path(testing::TempDir()) /
+           (std::string("gt_") + testing::UnitTest::GetInstance()->current_test_info()->name());
+    fs::remove_all(dir_);
+    for (const KernelFamily& family : families()) {
+      const KernelSource source = kernel_source(family);
+      write(source.path, source.text);
+      for (const auto& [path, text] : source.headers) write(path, text);
+    }
+  }
+
+  void TearDown() override { fs::remove_all(dir_); }
+
+  void write(const std::string& path, const std::string& text) const {
+    fs::create_directories((dir_ / path).parent_path());
+    std::ofstream(dir_ / path, std::ios::binary) << text;
+  }
+
+  fs::path dir_;
+};
+
+TEST(KernelSourceTest, HoldsTheFamilyAndTheDeviceHeadersItReaches) {
+  const KernelSource source = kernel_source(*find_family("naive"));
+  EXPECT_EQ(source.path, "kernel_templates/naive.cuh");
+  EXPECT_THAT(source.text, HasSubstr("namespace gemm_tune::naive"));
+  EXPECT_THAT(
+      header_paths(source),
+      ElementsAre("kernel_templates/device/epilogue.cuh", "kernel_templates/device/gemm_args.cuh",
+                  "kernel_templates/device/raster.cuh", "kernel_templates/device/vec.cuh",
+                  "kernel_templates/rules.h"));
+}
+
+TEST(KernelSourceTest, FollowsIncludesOfIncludes) {
+  EXPECT_THAT(header_paths(kernel_source(*find_family("vectorized_2d"))),
+              testing::Contains("kernel_templates/device/tile_map.cuh"));
+}
+
+TEST(KernelSourceTest, HashIsSixteenHexDigitsAndTellsFamiliesApart) {
+  const std::string naive = kernel_source(*find_family("naive")).hash;
+  EXPECT_THAT(naive, MatchesRegex("[0-9a-f]{16}"));
+  EXPECT_EQ(naive, kernel_source(*find_family("naive")).hash);
+  EXPECT_NE(naive, kernel_source(*find_family("tiled_2d")).hash);
+}
+
+TEST_F(KernelDir, WithTheSameTextsGivesTheSameSource) {
+  for (const KernelFamily& family : families()) {
+    const KernelSource embedded = kernel_source(family);
+    const KernelSource read = kernel_source(family, dir_);
+    EXPECT_EQ(read.text, embedded.text) << family.name;
+    EXPECT_EQ(read.headers, embedded.headers) << family.name;
+    EXPECT_EQ(read.hash, embedded.hash) << family.name;
+  }
+}
+
+TEST_F(KernelDir, AChangedHeaderChangesTheHashOfThoseWhoReachIt) {
+  const std::string path = "kernel_templates/device/tile_map.cuh";
+  write(path, "// changed\n");
+  EXPECT_NE(kernel_source(*find_family("tiled_2d"), dir_).hash,
+            kernel_source(*find_family("tiled_2d")).hash);
+  EXPECT_EQ(kernel_source(*find_family("naive"), dir_).hash,
+            kernel_source(*find_family("naive")).hash);
+}
+
+TEST_F(KernelDir, AChangedFamilyChangesItsHash) {
+  const KernelFamily& naive = *find_family("naive");
+  write("kernel_templates/naive.cuh", kernel_source(naive).text + "\n");
+  EXPECT_NE(kernel_source(naive, dir_).hash, kernel_source(naive).hash);
+}
+
+TEST_F(KernelDir, MayBringHeadersOfItsOwn) {
+  const KernelFamily& naive = *find_family("naive");
+  write("kernel_templates/naive.cuh",
+        "#include \"kernel_templates/device/mine.cuh\"\n" + kernel_source(naive).text);
+  write("kernel_templates/device/mine.cuh", "// mine\n");
+  EXPECT_THAT(header_paths(kernel_source(naive, dir_)),
+              testing::Contains("kernel_templates/device/mine.cuh"));
+}
+
+TEST_F(KernelDir, LackingAFileIsAnErrorThatNamesIt) {
+  fs::remove(dir_ / "kernel_templates/device/vec.cuh");
+  EXPECT_THAT([&] { kernel_source(*find_family("naive"), dir_); },
+              ThrowsMessage<UsageError>(HasSubstr("must hold kernel_templates/device/vec.cuh")));
+}
+
+TEST(KernelDirTest, ThatDoesNotExistIsAnErrorThatNamesTheFile) {
+  EXPECT_THAT([] { kernel_source(*find_family("naive"), "/no/such/dir"); },
+              ThrowsMessage<UsageError>(
+                  HasSubstr("'/no/such/dir/kernel_templates/naive.cuh' cannot be read")));
+}
+
+TEST(TunedParams, AreDesignatedInitialisers) {
+  EXPECT_EQ(tuned_params(known("naive/BM=8,BN=32,COALESCED=1,PRED=0").config()),
+            "{.BM=8,.BN=32,.COALESCED=1,.PRED=0}");
+}
+
+}  // namespace
+}  // namespace gemm_tune
