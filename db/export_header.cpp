@@ -12,10 +12,6 @@
 namespace gemm_tune {
 namespace {
 
-// A winner's own kernel, then its distinct predicated twins by falling alignment class: the first
-// legal one is what legal_for() gives.
-constexpr std::size_t kMaxVariants = 4;
-
 constexpr std::string_view kHead =
     R"header(// The best known fp32 GEMM kernels for @ARCH@, and their look-up by size. Made by gemm-tune
 // (`gemm-tune export --format header`): make it anew instead of editing it.
@@ -101,7 +97,7 @@ struct Winner {
   double time_us;        // the measured median, or the prediction
   const char* baseline;  // what was timed in the same run, or null
   double baseline_us;    // meaningful with a baseline only
-  int variants[@MAX_VARIANTS@];      // into kKernels: the winner, then its twins for other problems
+  int variants[4];       // into kKernels: the winner, then its twins for other problems
   int variant_count;
 };
 
@@ -179,7 +175,7 @@ std::string cpp_string(std::string_view text) {
   std::string literal = "\"";
   for (const char c : text) {
     const unsigned byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
+    if (c == '"' || c == '\\' || c == '?') {  // two question marks may begin a trigraph
       literal += {'\\', c};
     } else if (byte < 0x20 || byte >= 0x7f) {  // always three octal digits: no digit can follow
       literal += {'\\', static_cast<char>('0' + byte / 64), static_cast<char>('0' + byte / 8 % 8),
@@ -200,7 +196,8 @@ std::string microseconds(double time_us) {
 
 std::string config_text(const KnownConfig& config) { return to_string(config.config()); }
 
-// Distinct, in lookup order.
+// A winner's own kernel, then its distinct predicated twins by falling alignment class, four at
+// most: the first legal one is what legal_for() gives.
 std::vector<KnownConfig> variants(const KnownConfig& winner) {
   std::vector<KnownConfig> distinct = {winner};
   for (const int alignment : {4, 2, 1}) {
@@ -324,7 +321,6 @@ std::string export_header(const Database& database, const std::string& arch,
   std::string text(kHead);
   text = with_replaced(std::move(text), "@ARCH@", arch);
   text = with_replaced(std::move(text), "@MAX_PARAMS@", std::to_string(kernels.max_params()));
-  text = with_replaced(std::move(text), "@MAX_VARIANTS@", std::to_string(kMaxVariants));
   text += kernels.cpp(hashes);
   text += "\n// The tuned problems.\ninline constexpr Winner kWinners[] = {\n" + rows + "};\n";
   text += "\n// Into kKernels: what serves where no winner may, by falling alignment.\n";

@@ -1,0 +1,35 @@
+// A database of two architectures with every kind of winner, for the tests of the exported header.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "tests/db/fixture.h"
+
+namespace gemm_tune {
+
+inline Database sample_database(const std::filesystem::path& path) {
+  const auto config = [](const char* tile, int vec, int pred) {
+    return "vectorized_2d/" + std::string(tile) + ",VEC=" + std::to_string(vec) +
+           ",PAD=0,INTERLEAVE=0,PRED=" + std::to_string(pred);
+  };
+  Database database = writable(path);
+  database.store_baseline(kA6000, parse_problem("1024x1024x1024"), {"cublasSgemm", timing(130)});
+  store_measured(database, kA6000, "1024x1024x1024", kWholeTiles, 151.25);
+  store_measured(database, kA6000, "1024x1024x1024", kPredicated, 270);
+  store_predicted(database, kA6000, "4096x4096x4096", kWholeTiles, 6543.2109);
+  store_measured(database, kA10, "4096x4096x4096", config("BM=64,BN=128,BK=8,TM=8,TN=8", 2, 0),
+                 9000);
+  store_measured(database, kA10, "1024x1024x1024:align=1", kPredicated, 300);
+  store_measured(database, kA6000, "16x4096x4096", config("BM=32,BN=32,BK=32,TM=4,TN=4", 4, 1),
+                 100);
+  store_measured(database, kA6000, "256x256x8192", config("BM=64,BN=64,BK=16,TM=4,TN=4", 2, 0), 80);
+  store_measured(database, kA6000, "1999999999x32x32", kPredicated, 70000);
+  store_measured(database, kA6000, "7x8x0", kPredicated, 3);
+  store_measured(database, kA6000, "64x64x64", kWholeTiles, 1, "a stale hash");
+  store_measured(database, {"sm_90", "NVIDIA \"H100\" \\ 80GB\n\xc2\xb2?\?/", 132},
+                 "2048x2048x2048", kWholeTiles, 400);
+  return database;
+}
+
+}  // namespace gemm_tune
