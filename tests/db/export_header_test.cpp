@@ -55,7 +55,7 @@ std::string said_by_choose(std::span<const Winner> winners, const Problem& probl
     text << ' ' << to_string(config) << ' ' << k.block_threads << ' ' << k.tile_m << " x "
          << k.tile_n << " in " << grid_ctas(k, problem) << " smem " << k.smem_bytes << " align "
          << k.alignment << " multiples " << k.multiple_m << ' ' << k.multiple_n << ' '
-         << k.multiple_k << " VEC " << config.get("VEC").value();
+         << k.multiple_k << " VEC " << config.get("VEC").value_or(-1);
   }
   if (choice.winner) {
     const Record& w = *choice.winner;
