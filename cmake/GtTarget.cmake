@@ -37,8 +37,8 @@ endfunction()
 # TIMEOUT is for one test, 120 seconds unless told.
 function(gt_test name)
   cmake_parse_arguments(ARG "" "LABEL;TIMEOUT;ENV" "SOURCES;DEPENDS" ${ARGN})
-  if(ARG_UNPARSED_ARGUMENTS OR NOT ARG_LABEL MATCHES "^(unit|emulator|gpu|package)$")
-    message(FATAL_ERROR "gt_test(${name}): LABEL is unit, emulator, gpu or package, not '${ARG_LABEL}'; "
+  if(ARG_UNPARSED_ARGUMENTS OR NOT ARG_LABEL MATCHES "^(unit|emulator|mutants|package|gpu)$")
+    message(FATAL_ERROR "gt_test(${name}): LABEL is unit, emulator, mutants, package or gpu, not '${ARG_LABEL}'; "
                         "unknown arguments: '${ARG_UNPARSED_ARGUMENTS}'")
   endif()
   if(NOT ARG_TIMEOUT)
