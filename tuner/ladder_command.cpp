@@ -1,4 +1,143 @@
+// gemm-tune ladder: the tutorials' rungs at a size, from the database; missing ones are tried
+// first.
+#include <spdlog/fmt/fmt.h>
+
+#include <map>
+
+#include "core/error.h"
+#include "kernel_templates/ladder.h"
+#include "kernel_templates/source.h"
 #include "tuner/commands.h"
+#include "tuner/exit_code.h"
+#include "tuner/interrupt.h"
+#include "tuner/progress.h"
+#include "tuner/protocol.h"
+#include "tuner/report.h"
+#include "tuner/tune_request.h"
+
 namespace gemm_tune {
-int run_ladder(const Options&) { return 0; }
+namespace {
+
+// A rung as it can run at one problem: the config itself, or its predicated twin.
+struct Step {
+  Rung rung;
+  KnownConfig config;
+  std::optional<Record> row;
+};
+
+std::vector<Step> steps_at(const Problem& problem) {
+  std::vector<Step> steps;
+  for (const Rung& rung : ladder()) {
+    const KnownConfig config = check_config(parse_config(rung.config));
+    if (auto legal = legal_for(config, problem)) steps.push_back({rung, legal->config, {}});
+  }
+  return steps;
+}
+
+// Fills in the rows that the database has for today's kernel texts, of the source asked for.
+void find_rows(std::vector<Step>& steps, const Database& database, const TuneRequest& request,
+               const Problem& problem) {
+  std::map<std::pair<std::string, std::string>, Record> rows;  // by config and kernel hash
+  const Source source = request.measure ? Source::measured : Source::predicted;
+  for (Record& row : database.records(device_key(request.device), problem)) {
+    if (row.source == source) rows.emplace(std::pair(row.config, row.kernel_hash), std::move(row));
+  }
+  for (Step& step : steps) {
+    const std::string hash = kernel_source(*step.config.family, request.kernel_dir).hash;
+    const auto found = rows.find({to_string(step.config.config()), hash});
+    if (found != rows.end()) step.row = found->second;
+  }
+}
+
+void try_missing(const std::vector<Step>& steps, TuneRequest request, const Problem& problem,
+                 Database& database, bool quiet) {
+  request.problems = {problem};
+  request.only.clear();
+  for (const Step& step : steps) {
+    if (!step.row) request.only.push_back(step.config);
+  }
+  if (request.only.empty()) return;
+  ProgressPrinter printer(quiet);
+  tune(request, database, [&](const Progress& progress) { printer.show(progress); });
+}
+
+std::optional<double> time_of(const Step& step) {
+  if (!step.row || step.row->outcome.disposition != Disposition::ok) return std::nullopt;
+  const Outcome& outcome = step.row->outcome;
+  return outcome.timing ? outcome.timing->median_us : outcome.predicted_us;
+}
+
+std::optional<double> baseline_of(const std::vector<Step>& steps) {
+  for (const Step& step : steps) {
+    if (step.row && step.row->baseline) return step.row->baseline->timing.median_us;
+  }
+  return std::nullopt;
+}
+
+void print_text(const std::vector<Step>& steps, const Problem& problem, const Target& target) {
+  fmt::print("{} on {} ({}){}\n", to_string(problem), target.spec.name, target.spec.arch,
+             target.measurable ? "" : fmt::format(", {}", kPredictedLabel));
+  const std::optional<double> baseline_us = baseline_of(steps);
+  std::optional<double> previous_us;
+  for (const Step& step : steps) {
+    const std::optional<double> time_us = time_of(step);
+    fmt::print("  {:<34}", step.rung.name);
+    if (!time_us) {
+      fmt::print("  {}\n", step.row ? step.row->outcome.detail : "not tried");
+      continue;
+    }
+    fmt::print("{:>14}", tflops_text(problem, *time_us));
+    fmt::print("  {:>7}", previous_us ? fmt::format("x{:.2f}", *previous_us / *time_us) : "");
+    if (baseline_us) fmt::print("  {:>6.3f} of cuBLAS", *baseline_us / *time_us);
+    fmt::print("   {}\n", to_string(step.config.config()));
+    previous_us = time_us;
+  }
+  if (baseline_us) {
+    fmt::print("  {:<34}{:>14}\n", "cublasSgemm", tflops_text(problem, *baseline_us));
+  }
+}
+
+nlohmann::json json_of(const std::vector<Step>& steps, const Problem& problem,
+                       const Target& target) {
+  nlohmann::json rungs = nlohmann::json::array();
+  for (const Step& step : steps) {
+    rungs.push_back({{"rung", step.rung.name},
+                     {"teaches", step.rung.teaches},
+                     {"config", to_string(step.config.config())},
+                     {"time_us", time_of(step)}});
+  }
+  return {{"problem", problem},
+          {"arch", target.spec.arch},
+          {"device", target.spec.name},
+          {"source", to_string(target.measurable ? Source::measured : Source::predicted)},
+          {"baseline_us", baseline_of(steps)},
+          {"rungs", rungs}};
+}
+
+}  // namespace
+
+int run_ladder(const Options& options) {
+  const Target target = resolve_target(options);
+  const TuneRequest request = tune_request(options, target);
+  Database database = open_for_writing(options);
+  database.begin_run(run_info(target, request.seed, "ladder --sizes " + options.sizes));
+  watch_for_interrupts();
+  nlohmann::json all = nlohmann::json::array();
+  for (const Problem& problem : request.problems) {
+    std::vector<Step> steps = steps_at(problem);
+    find_rows(steps, database, request, problem);
+    try_missing(steps, request, problem, database, options.quiet);
+    if (interrupted()) return kExitInterrupted;
+    find_rows(steps, database, request, problem);
+    if (options.json) {
+      all.push_back(json_of(steps, problem, target));
+    } else {
+      print_text(steps, problem, target);
+    }
+  }
+  if (options.json) fmt::print("{}\n", all.dump(2));
+  if (!options.json && !target.measurable) fmt::print("{}\n", how_to_time(target, options.sizes));
+  return kExitOk;
+}
+
 }  // namespace gemm_tune

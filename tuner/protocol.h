@@ -90,6 +90,8 @@ struct FinalsReply {
 
 // The text of a reply that reports a failure of the worker's environment.
 inline constexpr const char* kErrorKey = "error";
+// True in the last reply of a worker that leaves because a kernel's fault has spoilt its process.
+inline constexpr const char* kLeavingKey = "leaving";
 
 // --- JSON, by the names above -------------------------------------------------------------------
 

@@ -93,6 +93,7 @@ class ProblemSearch {
   struct Finisher {
     std::size_t point;
     double time_us;
+    bool in_finals = false;
   };
 
   void search() {
@@ -260,10 +261,8 @@ class ProblemSearch {
   }
 
   void choose_winner() {
-    std::sort(finishers_.begin(), finishers_.end(), [](const Finisher& a, const Finisher& b) {
-      return std::pair(a.time_us, a.point) < std::pair(b.time_us, b.point);
-    });
     if (finishers_.empty()) return;
+    rank();
     if (session_.request.measure && !interrupted()) {
       run_finals();
       while (!finishers_.empty() && !twins_are_right(finishers_.front().point)) {
@@ -276,32 +275,53 @@ class ProblemSearch {
     report_.winner = TuneWinner{points_[point], outcomes_.at(point), baseline_};
   }
 
-  // The best few and cuBLAS once more, interleaved: what decides, and what is stored.
+  // Best first; equal times in the database's order, which is that of the config texts.
+  void rank() {
+    std::sort(finishers_.begin(), finishers_.end(), [this](const Finisher& a, const Finisher& b) {
+      if (a.time_us != b.time_us) return a.time_us < b.time_us;
+      return to_string(points_[a.point].config()) < to_string(points_[b.point].config());
+    });
+  }
+
+  // The best few and cuBLAS once more, interleaved: what decides, and what is stored. Again with
+  // the next few where those turn out slower than a candidate that was not among them.
   void run_finals() {
+    constexpr int kMaxRounds = 5;
+    for (int round = 0; round < kMaxRounds; ++round) {
+      std::vector<Finisher*> finalists;
+      for (Finisher& finisher : finishers_) {
+        if (!finisher.in_finals && finalists.size() < kFinalists) finalists.push_back(&finisher);
+      }
+      if (finalists.empty()) return;
+      time_finalists(finalists);
+      rank();
+      if (finishers_.front().in_finals) return;
+    }
+  }
+
+  void time_finalists(const std::vector<Finisher*>& finalists) {
     tell_progress("finals");
     FinalsRequest request;
     request.ordinal = session_.request.ordinal;
     request.problem = problem_;
     request.cache_dir = session_.cubins.path().string();
     request.seed = session_.request.seed;
-    const std::size_t count = std::min(kFinalists, finishers_.size());
-    for (std::size_t i = 0; i < count; ++i) {
-      const CompileReply& reply = compile_reply(finishers_[i].point);
+    for (const Finisher* finalist : finalists) {
+      const CompileReply& reply = compile_reply(finalist->point);
       request.finalists.push_back({reply.config, reply.cubin_key});
     }
     const auto reply =
         session_.measurer.call("finals", request, measure_limit(problem_)).get<FinalsReply>();
     baseline_ = Baseline{reply.baseline_name, reply.baseline};
     session_.database.store_baseline(key_, problem_, *baseline_);
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::size_t point = finishers_[i].point;
-      Outcome& outcome = outcomes_.at(point);
+    for (std::size_t i = 0; i < finalists.size(); ++i) {
+      Finisher& finalist = *finalists[i];
+      Outcome& outcome = outcomes_.at(finalist.point);
       outcome.timing = reply.finalists[i];
-      finishers_[i].time_us = outcome.timing->median_us;
-      store(points_[point], outcome);
+      finalist.time_us = outcome.timing->median_us;
+      finalist.in_finals = true;
+      store(points_[finalist.point], outcome);
     }
-    std::stable_sort(finishers_.begin(), finishers_.begin() + static_cast<std::ptrdiff_t>(count),
-                     [](const Finisher& a, const Finisher& b) { return a.time_us < b.time_us; });
   }
 
   const CompileReply& compile_reply(std::size_t point) const {

@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "gpu/nvrtc.h"
+#include "kernel_templates/source.h"
 #include "search/static_model.h"
 #include "tuner/commands.h"
 #include "tuner/exit_code.h"
@@ -125,7 +126,10 @@ TuneRequest tune_request(const Options& options, const Target& target) {
   request.jobs = options.jobs > 0 ? static_cast<std::size_t>(options.jobs)
                                   : std::max(1u, std::thread::hardware_concurrency());
   request.seed = options.seed ? *options.seed : std::random_device()();
-  if (!options.kernel_dir.empty()) request.kernel_dir = options.kernel_dir;
+  if (!options.kernel_dir.empty()) {
+    request.kernel_dir = options.kernel_dir;
+    for (const KernelFamily& family : families()) kernel_source(family, request.kernel_dir);
+  }
   return request;
 }
 

@@ -116,6 +116,7 @@ int run_worker() {
     } catch (const std::exception& error) {  // the worker's edge
       reply = {{kErrorKey, error.what()}};
     }
+    if (worker.must_leave()) reply[kLeavingKey] = true;
     const std::string text = reply.dump() + "\n";
     if (write(kWorkerFd, text.data(), text.size()) != static_cast<ssize_t>(text.size())) break;
     if (worker.must_leave()) break;

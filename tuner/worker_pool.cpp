@@ -30,7 +30,7 @@ void WorkerPool::start_tasks() {
   for (Slot& slot : workers_) {
     if (queue_.empty()) return;
     if (slot.task) continue;
-    // A worker may leave of its own accord between tasks, after a kernel's fault.
+    // One that was killed from outside since its last reply is not the next task's fault.
     if (slot.process && slot.process->receive() == WorkerProcess::Status::died) {
       slot.process.reset();
     }
@@ -50,7 +50,8 @@ void WorkerPool::finish(Slot& slot, TaskResult result) {
 void WorkerPool::collect(Slot& slot) {
   switch (slot.process->receive()) {
     case WorkerProcess::Status::reply: {
-      const nlohmann::json& reply = slot.process->reply();
+      const nlohmann::json reply = slot.process->reply();
+      if (reply.contains(kLeavingKey)) slot.process.reset();
       if (reply.contains(kErrorKey)) {
         return finish(slot, {TaskResult::Status::refused, {}, reply.at(kErrorKey)});
       }

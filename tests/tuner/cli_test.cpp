@@ -1,0 +1,202 @@
+// Runs the program itself, as a person would: exit codes, one-sentence errors, nothing
+// half-written.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kNaive = "naive/BM=16,BN=16,COALESCED=1,PRED=0";
+
+struct ProgramRun {
+  int exit_code = -1;
+  std::string output, errors;
+};
+
+class CliTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = testing::TempDir() + "gemm-tune-cli-XXXXXX";
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+
+  // Without a GPU, whatever the machine has: what is tested here must hold everywhere.
+  ProgramRun run(const std::string& arguments) const {
+    const std::string command = "CUDA_VISIBLE_DEVICES= GEMM_TUNE_DB= XDG_DATA_HOME=" + path("xdg") +
+                                " " + std::getenv("GT_PROGRAM") + " " + arguments + " 2>" +
+                                path("stderr");
+    ProgramRun result;
+    FILE* pipe = popen(command.c_str(), "r");
+    if (pipe == nullptr) return result;
+    std::array<char, 4096> chunk{};
+    for (std::size_t n = 0; (n = fread(chunk.data(), 1, chunk.size(), pipe)) > 0;) {
+      result.output.append(chunk.data(), n);
+    }
+    result.exit_code = WEXITSTATUS(pclose(pipe));
+    std::ifstream errors(path("stderr"));
+    result.errors.assign(std::istreambuf_iterator<char>(errors), {});
+    return result;
+  }
+
+  // Expects a refusal: the exit code, one sentence that holds the text, nothing on stdout.
+  void expect_refusal(const std::string& arguments, int exit_code, const std::string& text) const {
+    const ProgramRun refused = run(arguments);
+    EXPECT_EQ(refused.exit_code, exit_code) << arguments << "\n" << refused.errors;
+    EXPECT_THAT(refused.errors, HasSubstr(text)) << arguments;
+    EXPECT_THAT(refused.errors, testing::StartsWith("gemm-tune: ")) << arguments;
+    EXPECT_EQ(std::count(refused.errors.begin(), refused.errors.end(), '\n'), 1)
+        << arguments << "\n"
+        << refused.errors;
+    EXPECT_EQ(refused.output, "") << arguments;
+  }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(CliTest, RefusesBadSizesByName) {
+  const std::string arch = "--arch sm_86 --sizes ";
+  expect_refusal(arch + "0", 2, "size '0' has an edge below 1");
+  expect_refusal(arch + "-5", 2, "size '-5' has an edge below 1");
+  expect_refusal(arch + "1024x", 2, "size '1024x' does not have three edges");
+  expect_refusal(arch + "99999999999", 2, "size '99999999999' has an edge above 2000000000");
+  expect_refusal(arch + "abc", 2, "size 'abc' is not a size");
+  std::ofstream(path("empty")).close();
+  expect_refusal(arch + "@" + path("empty"), 2, "holds no size");
+}
+
+TEST_F(CliTest, RefusesBadOptionsByName) {
+  expect_refusal("--arch sm_86", 2, "--sizes");
+  expect_refusal("--arch sm_86 --sizes", 2, "--sizes");
+  expect_refusal("--arch sm_999 --sizes 64", 2, "'sm_999' is not a target");
+  expect_refusal("--sizes 64 --arch sm_86 --frobnicate", 2, "--frobnicate");
+  expect_refusal("--sizes 64 --arch sm_86 --budget none", 2, "budget 'none'");
+  expect_refusal("--sizes 64 --arch sm_86 --budget 0", 2, "budget '0'");
+  expect_refusal("--sizes 64 --arch sm_86 --time soon", 2, "time 'soon'");
+  expect_refusal("--sizes 64 --arch sm_86 --jobs 0", 2, "--jobs");
+  expect_refusal("export --arch sm_86 --format yaml", 2, "--format");
+}
+
+TEST_F(CliTest, RefusesBadConfigsByTheOffendingPart) {
+  const std::string start = "--arch sm_86 --sizes 64 --db " + path("t.db") + " --config ";
+  expect_refusal(start + "naive/BM=16,BN=16,COALESED=1,PRED=0", 2, "'COALESED' is not a parameter");
+  expect_refusal(start + "naive/BM=16,BN=16,PRED=0", 2, "lacks COALESCED");
+  expect_refusal(start + "fancy/BM=16", 2, "'fancy' is not a kernel family");
+  expect_refusal(start + "naive/BM=sixteen", 2, "'BM=sixteen'");
+  expect_refusal(start + "coarsened_1d/BM=64,BN=64,BK=8,TM=7,PRED=0", 2, "is illegal");
+  EXPECT_FALSE(std::filesystem::exists(path("t.db")));
+}
+
+TEST_F(CliTest, RefusesBadDatabasesAndLeavesThemAlone) {
+  const std::string start = std::string("--arch sm_86 --sizes 64 --config ") + kNaive + " --db ";
+  expect_refusal(start + folder_.string(), 6, folder_.string());
+  std::ofstream(path("text.db")) << "this is my shopping list, not a database at all, really\n";
+  expect_refusal(start + path("text.db"), 6, "text.db");
+  std::ifstream text(path("text.db"));
+  std::string line;
+  std::getline(text, line);
+  EXPECT_EQ(line, "this is my shopping list, not a database at all, really");
+  expect_refusal(start + path("no/such/folder/t.db"), 6, "no/such/folder");
+  expect_refusal("best --arch sm_86 --sizes 64 --db " + path("missing.db"), 6, "missing.db");
+}
+
+TEST_F(CliTest, RefusesToPredictWhereAGpuIsDemanded) {
+  expect_refusal("--arch sm_86 --sizes 64 --require-gpu", 3, "--require-gpu cannot be met");
+  expect_refusal("--sizes 64", 2, "--arch");
+}
+
+TEST_F(CliTest, HelpAndVersionGoToStandardOutput) {
+  const ProgramRun help = run("--help");
+  EXPECT_EQ(help.exit_code, 0);
+  EXPECT_THAT(help.output, HasSubstr("--sizes"));
+  EXPECT_THAT(help.output, HasSubstr("Exit codes"));
+  const ProgramRun version = run("--version");
+  EXPECT_EQ(version.exit_code, 0);
+  EXPECT_THAT(version.output, testing::StartsWith("gemm-tune 0."));
+}
+
+TEST_F(CliTest, DryRunCompilesAndWritesNothing) {
+  const ProgramRun dry = run("--arch sm_86 --sizes 1024 --dry-run --db " + path("t.db"));
+  EXPECT_EQ(dry.exit_code, 0) << dry.errors;
+  EXPECT_THAT(dry.output, HasSubstr("128 would be tried"));
+  EXPECT_THAT(dry.output, HasSubstr("nothing was compiled"));
+  EXPECT_FALSE(std::filesystem::exists(path("t.db")));
+}
+
+TEST_F(CliTest, PredictsStoresAndAnswersFromTheDatabase) {
+  const std::string db = " --db " + path("t.db");
+  const ProgramRun tune = run("--arch sm_86 --sizes 256,100x52x33 --budget 6 --seed 1" + db);
+  ASSERT_EQ(tune.exit_code, 0) << tune.errors;
+  EXPECT_THAT(tune.output, HasSubstr("256x256x256 on NVIDIA RTX A6000 (sm_86, 84 SMs)"));
+  EXPECT_THAT(tune.output, HasSubstr("predicted, not timed"));
+  EXPECT_THAT(tune.output, HasSubstr("run on a machine with an sm_86 GPU"));
+
+  const ProgramRun best = run("best --json --arch sm_86 --sizes 256,255,100x52x33" + db);
+  ASSERT_EQ(best.exit_code, 0) << best.errors;
+  const auto rows = nlohmann::json::parse(best.output);
+  EXPECT_EQ(rows[0].at("match"), "exact");
+  EXPECT_EQ(rows[0].at("source"), "predicted");
+  EXPECT_EQ(rows[1].at("match"), "nearest");
+  EXPECT_TRUE(rows[1].at("predicated_twin").get<bool>());
+  EXPECT_THAT(rows[1].at("config").get<std::string>(), HasSubstr("PRED=1"));
+  EXPECT_EQ(rows[2].at("match"), "exact");
+  // The run's report and the database name the same winner.
+  EXPECT_THAT(tune.output, HasSubstr("winner   " + rows[0].at("config").get<std::string>()));
+
+  const ProgramRun header = run("export --arch sm_86" + db);
+  EXPECT_EQ(header.exit_code, 0) << header.errors;
+  EXPECT_THAT(header.output, HasSubstr("#pragma once"));
+  EXPECT_EQ(run("export --arch sm_86" + db).output, header.output);
+
+  const ProgramRun other = run("best --arch sm_90 --sizes 256" + db);
+  EXPECT_EQ(other.exit_code, 4);
+  EXPECT_THAT(other.output, HasSubstr("default"));
+}
+
+TEST_F(CliTest, NothingLeftByTheFilterHasItsOwnExitCode) {
+  // Sixteen rows do not divide 100 and the config is not predicated.
+  const ProgramRun none =
+      run(std::string("--arch sm_86 --sizes 100 --config ") + kNaive + " --db " + path("t.db"));
+  EXPECT_EQ(none.exit_code, 4) << none.errors;
+  EXPECT_THAT(none.output, HasSubstr("no candidate survived"));
+}
+
+TEST_F(CliTest, ExplainTellsLimitsResourcesAndModel) {
+  const ProgramRun explain =
+      run(std::string("explain --arch sm_86 --sizes 1024 ") + kNaive + " --db " + path("t.db"));
+  ASSERT_EQ(explain.exit_code, 0) << explain.errors;
+  EXPECT_THAT(explain.output, HasSubstr("256 threads of 1 x 1"));
+  EXPECT_THAT(explain.output, HasSubstr("registers"));
+  EXPECT_THAT(explain.output, HasSubstr("CTAs per SM"));
+  EXPECT_THAT(explain.output, HasSubstr("predicted, not timed"));
+}
+
+TEST_F(CliTest, TheDefaultDatabaseLiesInTheDataFolder) {
+  const ProgramRun tune = run(std::string("--arch sm_86 --sizes 64 --config ") + kNaive);
+  EXPECT_EQ(tune.exit_code, 0) << tune.errors;
+  EXPECT_TRUE(std::filesystem::exists(path("xdg/gemm-tune/gemm-tune.db")));
+}
+
+TEST_F(CliTest, AKernelFolderReplacesTheBuiltInTexts) {
+  std::filesystem::create_directories(path("mine/kernel_templates"));
+  expect_refusal(std::string("--arch sm_86 --sizes 64 --config ") + kNaive + " --db " +
+                     path("t.db") + " --kernel-dir " + path("mine"),
+                 2, "naive.cuh");
+}
+
+}  // namespace

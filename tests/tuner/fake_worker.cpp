@@ -1,0 +1,35 @@
+// Stands behind the pipe in place of a real worker and does what the request's verb says.
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+
+int main() {
+  constexpr int kPipe = 3;
+  FILE* in = fdopen(kPipe, "r");
+  if (in == nullptr) return 9;
+  char* line = nullptr;
+  std::size_t capacity = 0;
+  while (getline(&line, &capacity, in) > 0) {
+    const auto request = nlohmann::json::parse(line);
+    const std::string verb = request.items().begin().key();
+    nlohmann::json reply = {{"echo", request.items().begin().value()}, {"pid", getpid()}};
+    if (verb == "refuse") reply = {{"error", "no such device"}};
+    if (verb == "crash") raise(SIGSEGV);
+    if (verb == "exit") return 3;
+    if (verb == "hang") pause();
+    if (verb == "large") reply["text"] = std::string(1 << 20, 'x');
+    if (verb == "reply_and_leave") reply["leaving"] = true;
+    const std::string text = reply.dump() + "\n";
+    std::size_t sent = 0;
+    while (sent < text.size()) {
+      const ssize_t n = write(kPipe, text.data() + sent, text.size() - sent);
+      if (n <= 0) return 8;
+      sent += static_cast<std::size_t>(n);
+    }
+    if (verb == "reply_and_leave") return 0;
+  }
+  return 0;
+}

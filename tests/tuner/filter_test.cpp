@@ -1,0 +1,80 @@
+#include "tuner/filter.h"
+
+#include <gtest/gtest.h>
+
+namespace gemm_tune {
+namespace {
+
+KnownConfig config(const char* text) { return check_config(parse_config(text)); }
+
+KnownConfig tile_128(const char* tail = "VEC=4,PAD=0,INTERLEAVE=0,PRED=0") {
+  return config((std::string("vectorized_2d/BM=128,BN=128,BK=8,TM=8,TN=8,") + tail).c_str());
+}
+
+DeviceSpec a6000() { return find_device_spec("sm_86").value(); }
+
+TEST(FilterTest, AcceptsAWholeTileProblem) {
+  EXPECT_EQ(reject_before_compile(tile_128(), packed_problem(1024, 1024, 1024), a6000()),
+            std::nullopt);
+}
+
+TEST(FilterTest, RejectsAnUnpredicatedKernelForARaggedProblem) {
+  EXPECT_EQ(reject_before_compile(tile_128(), packed_problem(1000, 1024, 1024), a6000()),
+            "not predicated and the problem is not a multiple of the tile");
+  EXPECT_EQ(reject_before_compile(tile_128(), packed_problem(1024, 1024, 1020), a6000()),
+            "not predicated and the problem is not a multiple of the tile");
+}
+
+TEST(FilterTest, RejectsVectorAccessesThatTheAlignmentDoesNotAllow) {
+  Problem misaligned = packed_problem(1024, 1024, 1024);
+  misaligned.alignment = 2;
+  EXPECT_EQ(reject_before_compile(tile_128(), misaligned, a6000()),
+            "vector accesses wider than the problem's alignment");
+}
+
+TEST(FilterTest, RejectsMoreSharedMemoryThanTheTargetHas) {
+  DeviceSpec small = a6000();
+  small.max_smem_per_cta_bytes = 8191;
+  EXPECT_EQ(reject_before_compile(tile_128(), packed_problem(1024, 1024, 1024), small),
+            "more shared memory per CTA than the device has");
+}
+
+TEST(FilterTest, RejectsMoreThreadsThanTheTargetAllows) {
+  DeviceSpec small = a6000();
+  small.max_threads_per_cta = 128;
+  EXPECT_EQ(reject_before_compile(tile_128(), packed_problem(1024, 1024, 1024), small),
+            "more threads per CTA than the device allows");
+}
+
+TEST(FilterTest, LeavesOutPredicationWhereTheTileFits) {
+  const KnownConfig predicated = tile_128("VEC=4,PAD=0,INTERLEAVE=0,PRED=1");
+  EXPECT_EQ(reject_needless_predication(predicated, packed_problem(1024, 1024, 1024)),
+            "predicated where the problem has no ragged edge");
+  EXPECT_EQ(reject_needless_predication(predicated, packed_problem(1000, 1000, 1000)),
+            std::nullopt);
+  EXPECT_EQ(reject_needless_predication(tile_128(), packed_problem(1024, 1024, 1024)),
+            std::nullopt);
+}
+
+TEST(FilterTest, RejectsSpillsStackAndKernelsThatDoNotFit) {
+  Resources good{116, 0, 0, 8192, 2};
+  EXPECT_EQ(reject_after_compile(good), std::nullopt);
+  Resources spilling = good;
+  spilling.spill_bytes = 4;
+  EXPECT_EQ(reject_after_compile(spilling), "registers spill to local memory");
+  Resources stack = good;
+  stack.stack_bytes = 16;
+  EXPECT_EQ(reject_after_compile(stack), "arrays in local memory (stack frame)");
+  Resources large = good;
+  large.ctas_per_sm = 0;
+  EXPECT_EQ(reject_after_compile(large), "no CTA fits an SM");
+}
+
+TEST(FilterTest, CompletesResourcesWithSharedMemoryAndOccupancy) {
+  const Resources complete = complete_resources({116, 0, 0, 0, 0}, tile_128(), a6000());
+  EXPECT_EQ(complete.smem_bytes, 8192);  // 8 * (128 + 128) floats
+  EXPECT_EQ(complete.ctas_per_sm, 2);    // by registers
+}
+
+}  // namespace
+}  // namespace gemm_tune

@@ -1,0 +1,53 @@
+#include "tuner/protocol.h"
+
+#include <gtest/gtest.h>
+
+namespace gemm_tune {
+namespace {
+
+template <class T>
+T round_trip(const T& value) {
+  return nlohmann::json::parse(nlohmann::json(value).dump()).template get<T>();
+}
+
+TEST(ProtocolTest, OutcomesSurviveThePipe) {
+  Outcome outcome;
+  outcome.disposition = Disposition::wrong_result;
+  outcome.detail = "3 of 64 elements are wrong";
+  outcome.resources = Resources{116, 4, 8, 8192, 2};
+  outcome.timing = Timing{12.5, {12.25, 12.5, 12.75}, 17};
+  outcome.predicted_us = 11.0;
+  EXPECT_EQ(round_trip(outcome), outcome);
+}
+
+TEST(ProtocolTest, WhatWasNotMeasuredStaysEmpty) {
+  const Outcome outcome = round_trip(Outcome{});
+  EXPECT_FALSE(outcome.resources);
+  EXPECT_FALSE(outcome.timing);
+  EXPECT_FALSE(outcome.predicted_us);
+}
+
+TEST(ProtocolTest, RequestsSurviveThePipe) {
+  MeasureRequest request;
+  request.ordinal = 1;
+  request.problem = parse_problem("1000x1024x1000:align=1");
+  request.candidate = {"naive/BM=16,BN=16,COALESCED=1,PRED=1", "a key"};
+  request.seed = 0xffffffffffffffff;
+  request.cutoff_us = 12.5;
+  request.small_shapes_only = true;
+  const MeasureRequest same = round_trip(request);
+  EXPECT_EQ(same.problem, request.problem);
+  EXPECT_EQ(same.candidate.config, request.candidate.config);
+  EXPECT_EQ(same.candidate.cubin_key, request.candidate.cubin_key);
+  EXPECT_EQ(same.seed, request.seed);
+  EXPECT_EQ(same.cutoff_us, request.cutoff_us);
+  EXPECT_TRUE(same.small_shapes_only);
+}
+
+TEST(ProtocolTest, DeviceSpecsSurviveThePipe) {
+  const DeviceSpec spec = find_device_spec("sm_90").value();
+  EXPECT_EQ(round_trip(DeviceReply{spec, "580.1"}).spec, spec);
+}
+
+}  // namespace
+}  // namespace gemm_tune

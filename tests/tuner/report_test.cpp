@@ -1,0 +1,69 @@
+#include "tuner/report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gemm_tune {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+ProblemReport report() {
+  ProblemReport report;
+  report.problem = packed_problem(1024, 1024, 1024);
+  report.funnel.enumerated = 1'234'567;
+  report.funnel.rejected_by_rule = {{"few", 3}, {"many", 1'234'464}};
+  report.funnel.left = 100;
+  report.funnel.tried = 50;
+  report.funnel.rejected_by_resources = {{"registers spill to local memory", 8}};
+  report.funnel.survived = 42;
+  TuneWinner winner{check_config(parse_config("naive/BM=16,BN=16,COALESCED=1,PRED=0")), {}, {}};
+  winner.outcome.predicted_us = 100;
+  report.winner = winner;
+  return report;
+}
+
+Target target(bool measurable) {
+  return {find_device_spec("sm_86").value(), measurable, "", "no GPU was found"};
+}
+
+TEST(ReportTest, GroupsThousands) {
+  EXPECT_EQ(grouped(0), "0");
+  EXPECT_EQ(grouped(999), "999");
+  EXPECT_EQ(grouped(1000), "1,000");
+  EXPECT_EQ(grouped(1234567), "1,234,567");
+}
+
+TEST(ReportTest, FunnelShowsEveryStepWithTheCommonestReasonFirst) {
+  const std::string text = problem_text(report(), target(false));
+  EXPECT_THAT(text, HasSubstr("enumerated                 1,234,567"));
+  EXPECT_LT(text.find("1,234,464  many"), text.find("3  few"));
+  EXPECT_THAT(text, HasSubstr("50   50 % of those left"));
+  EXPECT_THAT(text, HasSubstr("8  registers spill to local memory"));
+}
+
+TEST(ReportTest, APredictionIsLabelledEverywhere) {
+  EXPECT_THAT(problem_text(report(), target(false)),
+              HasSubstr("100 us, 21.5 TFLOP/s (predicted, not timed)"));
+  EXPECT_EQ(problem_json(report(), target(false)).at("note"), "predicted, not timed");
+  EXPECT_THAT(how_to_time(target(false), "1024"),
+              HasSubstr("run on a machine with an sm_86 GPU: gemm-tune --sizes 1024"));
+}
+
+TEST(ReportTest, AMeasuredWinnerStandsBesideItsBaseline) {
+  ProblemReport measured = report();
+  measured.winner->outcome.timing = Timing{50, {50}, 4};
+  measured.winner->baseline = Baseline{"cublasSgemm 13.1.0", {40, {40}, 5}};
+  const std::string text = problem_text(measured, target(true));
+  EXPECT_THAT(text, HasSubstr("50 us, 42.9 TFLOP/s; cublasSgemm 13.1.0 40 us"));
+  EXPECT_THAT(text, HasSubstr("0.800 of its speed"));
+  EXPECT_THAT(text, Not(HasSubstr("predicted, not timed")));
+}
+
+TEST(ReportTest, AnEmptyProductHasNoThroughput) {
+  EXPECT_EQ(tflops_text(packed_problem(8, 8, 0), 3), "-");
+}
+
+}  // namespace
+}  // namespace gemm_tune

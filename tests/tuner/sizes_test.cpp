@@ -1,0 +1,94 @@
+#include "tuner/sizes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+
+#include "core/error.h"
+
+namespace gemm_tune {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::string message_of(std::string_view sizes) {
+  try {
+    parse_sizes(sizes);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+std::string write_file(const std::string& text) {
+  const std::string path = testing::TempDir() + "sizes.txt";
+  std::ofstream(path) << text;
+  return path;
+}
+
+TEST(SizesTest, ReadsSquaresShapesAndRangesInOrder) {
+  EXPECT_THAT(parse_sizes("1024,4096x512x1024,512:1536:512"),
+              ElementsAre(packed_problem(1024, 1024, 1024), packed_problem(4096, 512, 1024),
+                          packed_problem(512, 512, 512), packed_problem(1536, 1536, 1536)));
+}
+
+TEST(SizesTest, AllowsAnEmptyReductionAndAnAlignmentClass) {
+  Problem misaligned = packed_problem(8, 8, 8);
+  misaligned.alignment = 1;
+  EXPECT_THAT(parse_sizes("7x5x0, 8x8x8:align=1"),
+              ElementsAre(packed_problem(7, 5, 0), misaligned));
+}
+
+TEST(SizesTest, DropsDuplicates) {
+  EXPECT_THAT(parse_sizes("64,64x64x64,64:64:8"), ElementsAre(packed_problem(64, 64, 64)));
+}
+
+TEST(SizesTest, ReadsAFileWithComments) {
+  const std::string path = write_file("# mine\n128\n\n 256 , 1x2x3  # two\n");
+  EXPECT_THAT(parse_sizes("@" + path),
+              ElementsAre(packed_problem(128, 128, 128), packed_problem(256, 256, 256),
+                          packed_problem(1, 2, 3)));
+  std::remove(path.c_str());
+}
+
+TEST(SizesTest, NamesTheOffendingItem) {
+  EXPECT_THAT(message_of("0"), HasSubstr("size '0' has an edge below 1"));
+  EXPECT_THAT(message_of("-5"), HasSubstr("size '-5' has an edge below 1"));
+  EXPECT_THAT(message_of("1024x"), HasSubstr("size '1024x' does not have three edges"));
+  EXPECT_THAT(message_of("1024x1024x"), HasSubstr("size '1024x1024x' is not a size"));
+  EXPECT_THAT(message_of("99999999999"),
+              HasSubstr("size '99999999999' has an edge above 2000000000"));
+  EXPECT_THAT(message_of("99999999999999999999"), HasSubstr("is too large"));
+  EXPECT_THAT(message_of("abc"), HasSubstr("size 'abc' is not a size"));
+  EXPECT_THAT(message_of("64,,64"), HasSubstr("size '' is empty"));
+  EXPECT_THAT(message_of("1:2"), HasSubstr("size '1:2' is not a range"));
+  EXPECT_THAT(message_of("64:32:8"), HasSubstr("is an empty range"));
+  EXPECT_THAT(message_of("1:2000000000:1"), HasSubstr("more than 10000 problems"));
+  EXPECT_THAT(message_of("@/no/such/file"), HasSubstr("'/no/such/file' cannot be read"));
+}
+
+TEST(SizesTest, RefusesAFileWithoutSizesAndFilesInFiles) {
+  const std::string empty = write_file("# nothing\n");
+  EXPECT_THAT(message_of("@" + empty), HasSubstr("holds no size"));
+  const std::string nested = write_file("@other\n");
+  EXPECT_THAT(message_of("@" + nested), HasSubstr("names a file inside a file"));
+  std::remove(nested.c_str());
+}
+
+TEST(DurationTest, ReadsSecondsMinutesAndHours) {
+  EXPECT_EQ(parse_duration("90").count(), 90);
+  EXPECT_EQ(parse_duration("15:00").count(), 900);
+  EXPECT_EQ(parse_duration("1:30:05").count(), 5405);
+}
+
+TEST(DurationTest, RefusesWhatIsNone) {
+  for (const char* text : {"", "0", "15:", "15:61", "1:2:3:4", "-3", "soon"}) {
+    EXPECT_THROW(parse_duration(text), UsageError) << text;
+  }
+}
+
+}  // namespace
+}  // namespace gemm_tune
