@@ -92,7 +92,7 @@ AccessCost operator+(AccessCost a, AccessCost b) {
   return {a.instructions + b.instructions, a.wavefronts + b.wavefronts};
 }
 
-AccessCost load_tile_cost(int rows, int cols, int threads, int vec, TileOrder order, int smem_ld) {
+AccessCost tile_copy_cost(int rows, int cols, int threads, int vec, TileOrder order, int smem_ld) {
   constexpr long long kFarApart = 1 << 20;  // words between rows of the matrix
   const int vecs_per_row = cols / vec;
   const int vecs = rows * vecs_per_row;

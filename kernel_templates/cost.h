@@ -42,9 +42,9 @@ struct AccessCost {
 
 AccessCost operator+(AccessCost a, AccessCost b);
 
-// Per warp, of load_tile() (device/tile_load.cuh) with these template arguments: its global loads
+// Per warp, of TileCopy (device/tile_load.cuh) with these template arguments: its global loads
 // and shared stores. Rows of the matrix are taken to begin at 128-byte lines.
-AccessCost load_tile_cost(int rows, int cols, int threads, int vec, TileOrder order, int smem_ld);
+AccessCost tile_copy_cost(int rows, int cols, int threads, int vec, TileOrder order, int smem_ld);
 
 // Per warp, of loads from shared memory that move vec words each, `instructions` of them (a mean
 // per k step), whose addresses differ from word(thread) by constants only. period: see
@@ -52,7 +52,7 @@ AccessCost load_tile_cost(int rows, int cols, int threads, int vec, TileOrder or
 AccessCost shared_load_cost(int threads, int period, double instructions, int vec,
                             const std::function<long long(int)>& word);
 
-// Global loads per thread with which load_tile() copies a tile.
+// Global loads per thread with which TileCopy copies a tile.
 double tile_loads(int rows, int cols, int threads, int vec);
 
 // Instructions per warp and k step beside multiplications and the data's movement: address

@@ -62,10 +62,12 @@ extern "C" __global__ void __launch_bounds__(threads(kP)) gemm(const GemmArgs ar
 
   float sum[1][1] = {};
   for (int k0 = 0; k0 < K; k0 += kP.BK) {
-    load_tile<kP.BM, kP.BK, threads(kP), 1, kPredicated, TileOrder::row_major, kP.BK>(
-        a_tile, a + k0, args.lda, args.M - origin.row, K - k0);
-    load_tile<kP.BK, kP.BN, threads(kP), 1, kPredicated, TileOrder::row_major, kP.BN>(
-        b_tile, b + k0 * args.ldb, args.ldb, K - k0, args.N - origin.col);
+    TileCopy<kP.BM, kP.BK, threads(kP), 1, kPredicated, TileOrder::row_major, kP.BK> a_copy;
+    TileCopy<kP.BK, kP.BN, threads(kP), 1, kPredicated, TileOrder::row_major, kP.BN> b_copy;
+    a_copy.load(a + k0, args.lda, args.M - origin.row, K - k0);
+    b_copy.load(b + k0 * args.ldb, args.ldb, K - k0, args.N - origin.col);
+    a_copy.store(a_tile);
+    b_copy.store(b_tile);
     __syncthreads();
     constexpr int kUnroll = kP.UNROLL != 0 ? kP.BK : 1;
 #pragma unroll kUnroll
@@ -108,8 +110,8 @@ inline Traits traits(const Params& p) {
                        [&](int thread) -> long long { return thread % p.BN; });
   t.feed_instructions_per_k = feed.instructions;
   t.feed_wavefronts_per_k = feed.wavefronts;
-  const AccessCost fill = load_tile_cost(p.BM, p.BK, threads(p), 1, TileOrder::row_major, p.BK) +
-                          load_tile_cost(p.BK, p.BN, threads(p), 1, TileOrder::row_major, p.BN);
+  const AccessCost fill = tile_copy_cost(p.BM, p.BK, threads(p), 1, TileOrder::row_major, p.BK) +
+                          tile_copy_cost(p.BK, p.BN, threads(p), 1, TileOrder::row_major, p.BN);
   t.fill_instructions_per_tile_k = fill.instructions;
   t.fill_wavefronts_per_tile_k = fill.wavefronts;
   const double loads = tile_loads(p.BM + p.BN, p.BK, threads(p), 1);

@@ -137,13 +137,16 @@ extern "C" __global__ void __launch_bounds__(threads(kP)) gemm(const GemmArgs ar
 
   float sum[kP.TM][kP.TN] = {};
   for (int k0 = 0; k0 < K; k0 += kP.BK) {
-    load_tile<kP.BM, kP.BK, threads(kP), kP.VEC, kPredicated, TileOrder::transposed, a_ld(kP)>(
-        a_tile, a + k0, args.lda, args.M - origin.row, K - k0);
-    load_tile<kP.BK, kP.BN, threads(kP), kP.VEC, kPredicated, TileOrder::row_major, b_ld(kP)>(
-        b_tile, b + k0 * args.ldb, args.ldb, K - k0, args.N - origin.col);
+    TileCopy<kP.BM, kP.BK, threads(kP), kP.VEC, kPredicated, TileOrder::transposed, a_ld(kP)>
+        a_copy;
+    TileCopy<kP.BK, kP.BN, threads(kP), kP.VEC, kPredicated, TileOrder::row_major, b_ld(kP)> b_copy;
+    a_copy.load(a + k0, args.lda, args.M - origin.row, K - k0);
+    b_copy.load(b + k0 * args.ldb, args.ldb, K - k0, args.N - origin.col);
+    __syncthreads();  // only now may the last slice be overwritten; the loads did not wait for it
+    a_copy.store(a_tile);
+    b_copy.store(b_tile);
     __syncthreads();
     multiply_slice(sum, a_tile, b_tile, thread_m, thread_n);
-    __syncthreads();
   }
   store_thread_tile<store_vec_width(kP), kPredicated>(
       sum, args, [&](int i) { return origin.row + tile_index(kP.TM, threads_m(kP), thread_m, i); },
@@ -201,8 +204,8 @@ inline Traits traits(const Params& p) {
   t.feed_instructions_per_k = feed.instructions;
   t.feed_wavefronts_per_k = feed.wavefronts;
   const AccessCost fill =
-      load_tile_cost(p.BM, p.BK, threads(p), p.VEC, TileOrder::transposed, a_ld(p)) +
-      load_tile_cost(p.BK, p.BN, threads(p), p.VEC, TileOrder::row_major, b_ld(p));
+      tile_copy_cost(p.BM, p.BK, threads(p), p.VEC, TileOrder::transposed, a_ld(p)) +
+      tile_copy_cost(p.BK, p.BN, threads(p), p.VEC, TileOrder::row_major, b_ld(p));
   t.fill_instructions_per_tile_k = fill.instructions;
   t.fill_wavefronts_per_tile_k = fill.wavefronts;
   const double loads = tile_loads(p.BM + p.BN, p.BK, threads(p), p.VEC);

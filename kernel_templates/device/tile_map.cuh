@@ -1,4 +1,4 @@
-// Where load_tile() puts things: which element a thread copies and where it lands.
+// Where TileCopy puts things: which element a thread copies and where it lands.
 //
 // Plain constexpr functions without any CUDA, so that the host counts bank conflicts (cost.h) with
 // the very mapping that the kernel uses.

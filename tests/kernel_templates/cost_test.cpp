@@ -73,31 +73,31 @@ TEST(GlobalWavefronts, OfWideAccessesAreNoFewerThanTheirBytesNeed) {
 
 // 128 rows of 8 floats, 256 threads, 128-bit loads: a warp covers 16 rows, its two columns of
 // vectors lie four rows of 128 words apart in shared memory.
-TEST(LoadTileCost, TransposedStoresConflictWithoutPadding) {
-  const AccessCost cost = load_tile_cost(128, 8, 256, 4, TileOrder::transposed, 128);
+TEST(TileCopyCost, TransposedStoresConflictWithoutPadding) {
+  const AccessCost cost = tile_copy_cost(128, 8, 256, 4, TileOrder::transposed, 128);
   EXPECT_EQ(cost.instructions, 1 + 4);
   EXPECT_EQ(cost.wavefronts, 16 + 4 * 2);
 }
 
-TEST(LoadTileCost, PaddingByFourFreesTransposedStores) {
-  const AccessCost cost = load_tile_cost(128, 8, 256, 4, TileOrder::transposed, 132);
+TEST(TileCopyCost, PaddingByFourFreesTransposedStores) {
+  const AccessCost cost = tile_copy_cost(128, 8, 256, 4, TileOrder::transposed, 132);
   EXPECT_EQ(cost.wavefronts, 16 + 4 * 1);
 }
 
-TEST(LoadTileCost, RowsArePassedOnAsWholeVectors) {
-  const AccessCost cost = load_tile_cost(8, 128, 256, 4, TileOrder::row_major, 128);
+TEST(TileCopyCost, RowsArePassedOnAsWholeVectors) {
+  const AccessCost cost = tile_copy_cost(8, 128, 256, 4, TileOrder::row_major, 128);
   EXPECT_EQ(cost.instructions, 1 + 1);
   EXPECT_EQ(cost.wavefronts, 4 + 4);
 }
 
-TEST(LoadTileCost, OddPaddingSplitsTheStores) {
-  const AccessCost cost = load_tile_cost(8, 128, 256, 4, TileOrder::row_major, 129);
+TEST(TileCopyCost, OddPaddingSplitsTheStores) {
+  const AccessCost cost = tile_copy_cost(8, 128, 256, 4, TileOrder::row_major, 129);
   EXPECT_EQ(cost.instructions, 1 + 4);
   EXPECT_EQ(cost.wavefronts, 4 + 4 * 4);  // lanes are four words apart
 }
 
-TEST(LoadTileCost, HalfTheWarpsDoHalfTheWorkEach) {
-  const AccessCost cost = load_tile_cost(8, 16, 256, 1, TileOrder::row_major, 16);
+TEST(TileCopyCost, HalfTheWarpsDoHalfTheWorkEach) {
+  const AccessCost cost = tile_copy_cost(8, 16, 256, 1, TileOrder::row_major, 16);
   EXPECT_EQ(cost.instructions, 0.5 * 2);
 }
 
