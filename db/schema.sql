@@ -66,8 +66,8 @@ CREATE TABLE candidates (
   problem_id   INTEGER NOT NULL REFERENCES problems (id),  -- for this problem
   run_id       INTEGER NOT NULL REFERENCES runs (id),      -- in this run
   config       TEXT NOT NULL CHECK (config LIKE '_%/_%=_%'),  -- canonical: 'family/NAME=VALUE,...'
-  kernel_hash  TEXT NOT NULL CHECK (kernel_hash <> ''),  -- of the kernel text that was compiled: a
-                                                         -- row with another hash than today's is stale
+  kernel_hash  TEXT NOT NULL CHECK (kernel_hash <> ''),  -- of the kernel text that was compiled:
+                                                         -- with another than today's, a stale row
   disposition  TEXT NOT NULL CHECK (disposition IN (
                  'ok',              -- verified and timed, or predicted
                  'rejected',        -- by a rule before compiling, or by its resources after
