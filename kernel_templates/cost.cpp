@@ -44,6 +44,8 @@ bool pairs_agree(const WarpWords& words, std::size_t bit) {
   return true;
 }
 
+int warps_of(int threads) { return (threads + kLanes - 1) / kLanes; }
+
 }  // namespace
 
 int shared_load_wavefronts(const WarpWords& words, int vec) {
@@ -74,8 +76,7 @@ int global_wavefronts(const WarpWords& words, int vec) {
 double mean_over_warps(int threads, int period,
                        const std::function<std::optional<long long>(int)>& word,
                        const std::function<int(const WarpWords&)>& count) {
-  const int warps = (threads + kLanes - 1) / kLanes;
-  const int distinct = std::min(warps, period / std::gcd(period, kLanes));
+  const int distinct = std::min(warps_of(threads), period / std::gcd(period, kLanes));
   int sum = 0;
   for (int warp = 0; warp < distinct; ++warp) {
     WarpWords words;
@@ -114,8 +115,7 @@ AccessCost tile_copy_cost(int rows, int cols, int threads, int vec, TileOrder or
         return std::optional<long long>(smem_index(order, at.row, at.col, smem_ld));
       },
       [&](const WarpWords& words) { return shared_store_wavefronts(words, store_vec); });
-  const double warp_accesses = static_cast<double>((vecs + kLanes - 1) / kLanes);
-  const double per_warp = warp_accesses / ((threads + kLanes - 1) / kLanes);
+  const double per_warp = static_cast<double>(warps_of(vecs)) / warps_of(threads);
   return {per_warp * (1 + stores), per_warp * (load + stores * store)};
 }
 
