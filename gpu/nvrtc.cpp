@@ -99,8 +99,9 @@ CompileResult nvrtc_compile(const NvrtcSource& source, const std::vector<std::st
                             const std::string& arch, const std::string& entry) {
   checked_version();
   check_arch(arch);
+  // Where there is a driver, NVRTC answers from a cache; its answers lack the log that we read.
   std::vector<std::string> options = {"--gpu-architecture=" + arch, "--std=c++20",
-                                      "-default-device", "--ptxas-options=-v"};
+                                      "-default-device", "--ptxas-options=-v", "--no-cache"};
   for (const std::string& definition : definitions) options.push_back("-D" + definition);
 
   Program program(source);

@@ -37,8 +37,8 @@ std::optional<std::string> reject_needless_predication(const KnownConfig& config
 }
 
 std::optional<std::string> reject_after_compile(const Resources& resources) {
-  if (resources.spill_bytes > 0) return "registers spill to local memory";
-  if (resources.stack_bytes > 0) return "arrays in local memory (stack frame)";
+  if (resources.spill_bytes > kTolerableSpillBytes) return "registers spill to local memory";
+  if (resources.stack_bytes > kTolerableSpillBytes) return "arrays in local memory (stack frame)";
   if (resources.ctas_per_sm < 1) return "no CTA fits an SM";
   return std::nullopt;
 }

@@ -23,6 +23,10 @@ std::optional<std::string> reject_before_compile(const KnownConfig& config, cons
 std::optional<std::string> reject_needless_predication(const KnownConfig& config,
                                                        const Problem& problem);
 
+// A spill of a few registers outside the main loop costs nothing that a clock would show; whether
+// it is there is for the timing to say. More than this is not worth the GPU's time.
+inline constexpr int kTolerableSpillBytes = 32;  // stores + loads, or stack frame, per thread
+
 // After compiling: spills, stack, and whether a CTA fits an SM at all. resources.ctas_per_sm is
 // filled in by complete_resources().
 std::optional<std::string> reject_after_compile(const Resources& resources);

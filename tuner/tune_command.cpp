@@ -136,8 +136,7 @@ TuneRequest tune_request(const Options& options, const Target& target) {
 Database open_for_writing(const Options& options) {
   const std::filesystem::path path = database_path(options);
   // The default place is ours to make; a folder that the user names must exist.
-  std::error_code shown_by_opening;
-  if (options.db.empty()) std::filesystem::create_directories(path.parent_path(), shown_by_opening);
+  if (options.db.empty()) create_database_folder(path);
   return Database(path, Database::Mode::create_or_open);
 }
 

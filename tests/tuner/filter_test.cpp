@@ -60,10 +60,12 @@ TEST(FilterTest, RejectsSpillsStackAndKernelsThatDoNotFit) {
   Resources good{116, 0, 0, 8192, 2};
   EXPECT_EQ(reject_after_compile(good), std::nullopt);
   Resources spilling = good;
-  spilling.spill_bytes = 4;
+  spilling.spill_bytes = 32;
+  EXPECT_EQ(reject_after_compile(spilling), std::nullopt);
+  spilling.spill_bytes = 36;
   EXPECT_EQ(reject_after_compile(spilling), "registers spill to local memory");
   Resources stack = good;
-  stack.stack_bytes = 16;
+  stack.stack_bytes = 48;
   EXPECT_EQ(reject_after_compile(stack), "arrays in local memory (stack frame)");
   Resources large = good;
   large.ctas_per_sm = 0;

@@ -33,10 +33,15 @@ class VerifyGpuTest : public testing::Test {
     const KnownConfig config = check_config(parse_config(config_text));
     KernelSource source = kernel_source(*config.family);
     if (!right.empty()) {
+      int replaced = 0;
       for (auto& [path, text] : source.headers) {
-        if (const auto at = text.find(right); at != text.npos)
+        for (auto at = text.find(right); at != text.npos;
+             at = text.find(right, at + wrong.size())) {
           text.replace(at, right.size(), wrong);
+          ++replaced;
+        }
       }
+      EXPECT_GT(replaced, 0) << right;
     }
     const CompileResult compiled =
         nvrtc_compile({source.path, source.text, source.headers},
