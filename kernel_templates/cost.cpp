@@ -132,7 +132,7 @@ double tile_loads(int rows, int cols, int threads, int vec) {
 }
 
 double overhead_per_k(int bk, int unroll, double global_loads, bool predicated) {
-  const double per_slice = predicated ? 12 + 8 * global_loads : 10 + 2.5 * global_loads;
+  const double per_slice = predicated ? 14 + 11 * global_loads : 20 + 2 * global_loads;
   const double inner_loop = unroll < bk ? 3.0 / unroll : 0.0;
   return per_slice / bk + inner_loop;
 }
