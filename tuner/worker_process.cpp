@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 #include "core/error.h"
@@ -19,6 +20,8 @@ extern char** environ;
 
 namespace gemm_tune {
 namespace {
+
+constexpr std::chrono::seconds kGrace{5};  // for an idle worker to leave
 
 // A pipe end that the child sees under a number it knows, and under no other.
 class SpawnActions {
@@ -136,8 +139,17 @@ std::string WorkerProcess::epitaph() {
 void WorkerProcess::end() noexcept {
   if (fd_ >= 0) close(std::exchange(fd_, -1));
   if (pid_ < 0) return;
-  kill(pid_, SIGKILL);
-  while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  // An idle worker leaves by itself when its pipe closes, so that tools around it can finish.
+  const auto deadline = std::chrono::steady_clock::now() + kGrace;
+  bool gone = false;
+  while (!gone && !busy() && std::chrono::steady_clock::now() < deadline) {
+    gone = waitpid(pid_, nullptr, WNOHANG) != 0;
+    if (!gone) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  if (!gone) {
+    kill(pid_, SIGKILL);
+    while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+    }
   }
   pid_ = -1;
 }

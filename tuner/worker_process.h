@@ -19,7 +19,7 @@ class WorkerProcess {
  public:
   // argv of the child; empty: this binary as `gemm-tune worker`. Throws Error if it cannot start.
   explicit WorkerProcess(std::vector<std::string> argv = {});
-  ~WorkerProcess();  // kills the child if it is still alive, and reaps it
+  ~WorkerProcess();  // an idle child leaves by itself, a busy one is killed; either is reaped
   WorkerProcess(WorkerProcess&& other) noexcept;
   WorkerProcess& operator=(WorkerProcess&& other) noexcept;
 
