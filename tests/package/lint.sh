@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # lint.sh BUILD_DIR: clang-tidy, by the short list in .clang-tidy, over every source that BUILD_DIR compiles outside
-# tests/. As its front end is clang's, this also shows that clang 14 accepts the sources.
+# tests/. As its front end is clang's, this also shows that the clang of this distribution accepts the sources.
 set -euo pipefail
 build=$(cd "$1" && pwd)
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . tests/package/sources.sh
 sources '*.cpp' | grep -v -E '^(tests|bench)/' |
-  xargs -r -n 4 -P "$(nproc)" clang-tidy-14 -p "$build" --quiet --warnings-as-errors='*' 2> >(grep -v -E 'warnings (generated|treated)' >&2)
+  xargs -r -n 4 -P "$(nproc)" clang-tidy -p "$build" --quiet --warnings-as-errors='*' 2> >(grep -v -E 'warnings (generated|treated)' >&2)
