@@ -6,4 +6,4 @@ build=$(cd "$1" && pwd)
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . tests/package/sources.sh
 sources '*.cpp' | grep -v -E '^(tests|bench)/' |
-  xargs -r -n 4 -P "$(nproc)" clang-tidy -p "$build" --quiet --warnings-as-errors='*' 2> >(grep -v -E 'warnings (generated|treated)' >&2)
+  xargs -r -n 4 -P "$(nproc)" clang-tidy -p "$build" --quiet --warnings-as-errors='*' 2> >(grep -v -E 'warnings? .*(generated|treated)|Processing file' >&2)
