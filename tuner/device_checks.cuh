@@ -74,8 +74,8 @@ extern "C" __global__ void reference_gemm(const float* A, long long lda, const f
 }
 
 struct CheckResult {
-  unsigned long long wrong;        // elements outside the bound, NaN included
-  unsigned long long touched;      // guard and gap cells that changed
+  unsigned long long wrong;                 // elements outside the bound, NaN included
+  unsigned long long touched;               // guard and gap cells that changed
   unsigned long long first_wrong_inverted;  // ~(row * N + col) of the first; begins as zero
 };
 

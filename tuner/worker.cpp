@@ -34,7 +34,9 @@ std::string first_error_line(const std::string& log) {
 class Worker {
  public:
   nlohmann::json answer(const nlohmann::json& request) {
-    const auto& [verb, body] = *request.items().begin();
+    const auto entry = request.items().begin();
+    const std::string& verb = entry.key();
+    const auto& body = entry.value();
     if (verb == "compile") return compile(body.get<CompileRequest>());
     if (verb == "device") return device(body.get<DeviceRequest>());
     if (verb == "measure") {

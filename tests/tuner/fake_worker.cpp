@@ -17,8 +17,11 @@ int main() {
     const std::string verb = request.items().begin().key();
     nlohmann::json reply = {{"echo", request.items().begin().value()}, {"pid", getpid()}};
     if (verb == "refuse") reply = {{"error", "no such device"}};
-    if (verb == "crash") raise(SIGSEGV);
-    if (verb == "exit") return 3;
+    if (verb == "crash") {
+      signal(SIGSEGV, SIG_DFL);  // a sanitizer would turn it into an exit
+      raise(SIGSEGV);
+    }
+    if (verb == "exit") _exit(3);
     if (verb == "hang") pause();
     if (verb == "large") reply["text"] = std::string(1 << 20, 'x');
     if (verb == "reply_and_leave") reply["leaving"] = true;
