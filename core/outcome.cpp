@@ -18,6 +18,12 @@ constexpr std::array kDispositions = {
     std::pair{Disposition::crashed, std::string_view("crashed")},
 };
 
+constexpr std::array kStandings = {
+    std::pair{Standing::search, std::string_view("search")},
+    std::pair{Standing::finals, std::string_view("finals")},
+    std::pair{Standing::tied, std::string_view("tied")},
+};
+
 }  // namespace
 
 std::string_view to_string(Disposition disposition) {
@@ -42,6 +48,20 @@ Source parse_source(std::string_view word) {
   if (word == "measured") return Source::measured;
   if (word == "predicted") return Source::predicted;
   throw Error("'" + std::string(word) + "' is not a source: measured or predicted");
+}
+
+std::string_view to_string(Standing standing) {
+  for (const auto& [value, word] : kStandings) {
+    if (value == standing) return word;
+  }
+  throw Error("a standing outside the closed list");
+}
+
+Standing parse_standing(std::string_view word) {
+  for (const auto& [value, known] : kStandings) {
+    if (known == word) return value;
+  }
+  throw Error("'" + std::string(word) + "' is not a standing: search, finals or tied");
 }
 
 }  // namespace gemm_tune

@@ -16,8 +16,8 @@ enum class Disposition {
   compile_failed,  // the compiler refused it
   launch_failed,   // the driver refused it or it faulted
   wrong_result,    // verification found a wrong or unwritten element
-  timed_out,
-  crashed,  // its worker died
+  timed_out,       // its compiler or its kernel had not ended at the limit
+  crashed,         // its worker died
 };
 
 std::string_view to_string(Disposition disposition);
@@ -40,13 +40,38 @@ struct Resources {
   friend bool operator==(const Resources&, const Resources&) = default;
 };
 
+// The GPU at work on the samples, as NVML tells it.
+struct GpuConditions {
+  int sm_mhz = 0;
+  double power_w = 0;
+  int temperature_c = 0;
+
+  friend bool operator==(const GpuConditions&, const GpuConditions&) = default;
+};
+
 struct Timing {
-  double median_us = 0;
+  double median_us = 0;            // hot: the same operands launch after launch
   std::vector<double> samples_us;  // each the mean launch time of one batch between two events
   int launches_per_sample = 0;
+  std::optional<double> cold_us =
+      {};  // median with the operands rotated through more than L2 holds
+  std::optional<GpuConditions> conditions = {};
+  std::string disturbance =
+      {};  // why the samples may be off though re-taken; empty where nothing was
 
   friend bool operator==(const Timing&, const Timing&) = default;
 };
+
+// How a measured candidate stands to the best of its problem.
+enum class Standing {
+  search,  // timed alone, during the search
+  finals,  // timed again, in turn with the baseline, and shown to be slower than the best
+  tied,    // timed again, and the best or not shown to be slower
+};
+
+std::string_view to_string(Standing standing);
+// Throws Error on an unknown word.
+Standing parse_standing(std::string_view word);
 
 struct Outcome {
   Disposition disposition = Disposition::ok;
@@ -54,6 +79,7 @@ struct Outcome {
   std::optional<Resources> resources;
   std::optional<Timing> timing;        // present iff timed on a GPU
   std::optional<double> predicted_us;  // the static model's time, where one was asked for
+  Standing standing = Standing::search;
 
   friend bool operator==(const Outcome&, const Outcome&) = default;
 };

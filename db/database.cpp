@@ -88,6 +88,13 @@ void bind_timing(SQLite::Statement& row, const Timing& timing) {
   row.bind(":median_us", timing.median_us);
   row.bind(":samples", samples_json(timing));
   row.bind(":launches_per_sample", timing.launches_per_sample);
+  if (timing.cold_us) row.bind(":cold_us", *timing.cold_us);
+  if (timing.conditions) {
+    row.bind(":sm_mhz", timing.conditions->sm_mhz);
+    row.bind(":power_w", timing.conditions->power_w);
+    row.bind(":temperature_c", timing.conditions->temperature_c);
+  }
+  if (!timing.disturbance.empty()) row.bind(":disturbance", timing.disturbance);
 }
 
 // The columns that read_record() reads, in its order. Rows of types and layouts that this program
@@ -95,8 +102,10 @@ void bind_timing(SQLite::Statement& row, const Timing& timing) {
 constexpr const char* kSelectRecord = R"sql(
   SELECT d.arch, d.name, d.sm_count, p.text, c.config, c.kernel_hash, c.disposition,
          coalesce(c.reason, ''), c.source, c.registers, c.spill_bytes, c.stack_bytes, c.smem_bytes,
-         c.ctas_per_sm, c.median_us, c.samples, c.launches_per_sample, c.predicted_us, b.name,
-         b.median_us, b.samples, b.launches_per_sample, c.recorded_at, r.tool_version,
+         c.ctas_per_sm, c.median_us, c.samples, c.launches_per_sample, c.cold_us, c.sm_mhz,
+         c.power_w, c.temperature_c, coalesce(c.disturbance, ''), c.standing, c.predicted_us, b.name,
+         b.median_us, b.samples, b.launches_per_sample, b.cold_us, b.sm_mhz, b.power_w,
+         b.temperature_c, coalesce(b.disturbance, ''), c.recorded_at, r.tool_version,
          r.cuda_version, coalesce(r.driver_version, ''), r.command, r.seed
   FROM candidates c
   JOIN devices d ON d.id = c.device_id
@@ -108,7 +117,7 @@ constexpr const char* kKnownProblem =
     "p.type_a = 'f32' AND p.type_b = 'f32' AND p.type_c = 'f32' AND p.type_compute = 'f32' AND "
     "p.layout = 'nn'";
 
-// Three columns from `first` on; nothing where the first is NULL.
+// Eight columns from `first` on; nothing where the first is NULL.
 std::optional<Timing> read_timing(SQLite::Statement& row, int first) {
   if (row.isColumnNull(first)) return std::nullopt;
   Timing timing;
@@ -116,6 +125,12 @@ std::optional<Timing> read_timing(SQLite::Statement& row, int first) {
   timing.samples_us =
       nlohmann::json::parse(row.getColumn(first + 1).getString()).get<std::vector<double>>();
   timing.launches_per_sample = row.getColumn(first + 2).getInt();
+  if (!row.isColumnNull(first + 3)) timing.cold_us = row.getColumn(first + 3).getDouble();
+  if (!row.isColumnNull(first + 4)) {
+    timing.conditions = {row.getColumn(first + 4).getInt(), row.getColumn(first + 5).getDouble(),
+                         row.getColumn(first + 6).getInt()};
+  }
+  timing.disturbance = row.getColumn(first + 7).getString();
   return timing;
 }
 
@@ -138,10 +153,11 @@ Record read_record(SQLite::Statement& row) {
   record.source = parse_source(text(8));
   record.outcome.resources = read_resources(row, 9);
   record.outcome.timing = read_timing(row, 14);
-  if (!row.isColumnNull(17)) record.outcome.predicted_us = row.getColumn(17).getDouble();
-  if (!row.isColumnNull(18)) record.baseline = Baseline{text(18), *read_timing(row, 19)};
-  record.recorded_at = text(22);
-  record.run = {text(23), text(24), text(25), text(26), std::stoull(text(27))};
+  if (!row.isColumnNull(22)) record.outcome.standing = parse_standing(text(22));
+  if (!row.isColumnNull(23)) record.outcome.predicted_us = row.getColumn(23).getDouble();
+  if (!row.isColumnNull(24)) record.baseline = Baseline{text(24), *read_timing(row, 25)};
+  record.recorded_at = text(33);
+  record.run = {text(34), text(35), text(36), text(37), std::stoull(text(38))};
   return record;
 }
 
@@ -197,10 +213,15 @@ void Database::store_baseline(const DeviceKey& device, const Problem& problem,
     const std::int64_t device_row = device_id(db, device), problem_row = problem_id(db, problem);
     SQLite::Statement insert(db, R"sql(
       INSERT INTO baselines (device_id, problem_id, run_id, name, median_us, samples,
-                             launches_per_sample)
-      VALUES (:device, :problem, :run, :name, :median_us, :samples, :launches_per_sample)
+                             launches_per_sample, cold_us, sm_mhz, power_w, temperature_c,
+                             disturbance)
+      VALUES (:device, :problem, :run, :name, :median_us, :samples, :launches_per_sample, :cold_us,
+              :sm_mhz, :power_w, :temperature_c, :disturbance)
       ON CONFLICT DO UPDATE SET median_us = excluded.median_us, samples = excluded.samples,
-                                launches_per_sample = excluded.launches_per_sample)sql");
+                                launches_per_sample = excluded.launches_per_sample,
+                                cold_us = excluded.cold_us, sm_mhz = excluded.sm_mhz,
+                                power_w = excluded.power_w, temperature_c = excluded.temperature_c,
+                                disturbance = excluded.disturbance)sql");
     insert.bind(":device", device_row);
     insert.bind(":problem", problem_row);
     insert.bind(":run", run);
@@ -231,11 +252,12 @@ void Database::store(const DeviceKey& device, const Problem& problem, const std:
       INSERT INTO candidates (
         device_id, problem_id, run_id, config, kernel_hash, disposition, reason, source, registers,
         spill_bytes, stack_bytes, smem_bytes, ctas_per_sm, median_us, samples, launches_per_sample,
-        predicted_us, baseline_id, recorded_at)
+        standing, cold_us, sm_mhz, power_w, temperature_c, disturbance, predicted_us, baseline_id, recorded_at)
       VALUES (
         :device, :problem, :run, :config, :hash, :disposition, nullif(:reason, ''), :source,
         :registers, :spill_bytes, :stack_bytes, :smem_bytes, :ctas_per_sm, :median_us, :samples,
-        :launches_per_sample, :predicted_us,
+        :launches_per_sample, :standing, :cold_us, :sm_mhz, :power_w, :temperature_c, :disturbance,
+        :predicted_us,
         (SELECT id FROM baselines
          WHERE device_id = :device AND problem_id = :problem AND run_id = :run
          ORDER BY median_us, name LIMIT 1),
@@ -246,7 +268,9 @@ void Database::store(const DeviceKey& device, const Problem& problem, const std:
         stack_bytes = excluded.stack_bytes, smem_bytes = excluded.smem_bytes,
         ctas_per_sm = excluded.ctas_per_sm, median_us = excluded.median_us,
         samples = excluded.samples, launches_per_sample = excluded.launches_per_sample,
-        predicted_us = excluded.predicted_us, baseline_id = excluded.baseline_id,
+        standing = excluded.standing, cold_us = excluded.cold_us, sm_mhz = excluded.sm_mhz,
+        power_w = excluded.power_w, temperature_c = excluded.temperature_c,
+        disturbance = excluded.disturbance, predicted_us = excluded.predicted_us, baseline_id = excluded.baseline_id,
         recorded_at = excluded.recorded_at)sql");
     row.bind(":device", device_id(db, device));
     row.bind(":problem", problem_id(db, problem));
@@ -257,7 +281,10 @@ void Database::store(const DeviceKey& device, const Problem& problem, const std:
     row.bind(":reason", outcome.detail);
     row.bind(":source", std::string(to_string(source)));
     bind_resources(row, outcome.resources);
-    if (outcome.timing) bind_timing(row, *outcome.timing);
+    if (outcome.timing) {
+      bind_timing(row, *outcome.timing);
+      row.bind(":standing", std::string(to_string(outcome.standing)));
+    }
     // The model's infinity says that the kernel cannot run: no time.
     if (outcome.predicted_us && std::isfinite(*outcome.predicted_us)) {
       row.bind(":predicted_us", *outcome.predicted_us);

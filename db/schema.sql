@@ -56,6 +56,11 @@ CREATE TABLE baselines (
   median_us           REAL NOT NULL CHECK (median_us > 0),   -- median of the samples
   samples             TEXT NOT NULL CHECK (json_valid(samples)),  -- JSON array, microseconds
   launches_per_sample INTEGER NOT NULL CHECK (launches_per_sample >= 1),  -- launches in one sample
+  cold_us             REAL CHECK (cold_us > 0),  -- median with operands rotated beyond L2
+  sm_mhz              INTEGER,  -- clock of the SMs under load, where NVML tells it, as the next two
+  power_w             REAL,     -- watts
+  temperature_c       INTEGER,  -- degrees Celsius
+  disturbance         TEXT,     -- why the samples may be off though re-taken
   UNIQUE (device_id, problem_id, run_id, name)
 );
 
@@ -74,7 +79,7 @@ CREATE TABLE candidates (
                  'compile_failed',  -- the compiler refused it
                  'launch_failed',   -- the driver refused it, or it faulted
                  'wrong_result',    -- verification found a wrong or unwritten element
-                 'timed_out',
+                 'timed_out',       -- its compiler or its kernel had not ended at the limit
                  'crashed')),       -- its process died
   reason       TEXT,  -- why, in words; demanded of every row that is not ok
   source       TEXT NOT NULL CHECK (source IN (
@@ -88,6 +93,15 @@ CREATE TABLE candidates (
   median_us    REAL CHECK (median_us > 0),         -- measured: median of the samples
   samples      TEXT CHECK (samples IS NULL OR json_valid(samples)),   -- JSON array, microseconds
   launches_per_sample INTEGER CHECK (launches_per_sample >= 1),  -- launches in one sample
+  standing     TEXT CHECK (standing IN (
+                 'search',   -- timed alone, during the search
+                 'finals',   -- timed again, in turn with the baseline: slower than the best
+                 'tied')),   -- timed again, and the best or not shown to be slower
+  cold_us      REAL CHECK (cold_us > 0),  -- median with the operands rotated through more than L2
+  sm_mhz       INTEGER,  -- clock of the SMs under load, where NVML tells it, as the next two
+  power_w      REAL,     -- watts
+  temperature_c INTEGER, -- degrees Celsius
+  disturbance  TEXT,     -- why the samples may be off though re-taken
   predicted_us REAL CHECK (predicted_us > 0),      -- the static model's time, where it was asked
   baseline_id  INTEGER REFERENCES baselines (id),  -- the fastest baseline of the same run
   recorded_at  TEXT NOT NULL,                      -- UTC, ISO 8601
@@ -96,6 +110,7 @@ CREATE TABLE candidates (
   CHECK ((registers IS NULL) = (ctas_per_sm IS NULL)),
   CHECK ((median_us IS NULL) = (samples IS NULL)),
   CHECK ((median_us IS NULL) = (launches_per_sample IS NULL)),
+  CHECK ((median_us IS NULL) = (standing IS NULL)),
   CHECK (source = 'measured' OR median_us IS NULL),
   CHECK (disposition <> 'ok' OR coalesce(median_us, predicted_us) IS NOT NULL),
   CHECK (disposition <> 'ok' OR source = 'predicted' OR median_us IS NOT NULL)

@@ -13,7 +13,8 @@ void to_json(nlohmann::json& json, const Outcome& value) {
           {"detail", value.detail},
           {"resources", value.resources},
           {"timing", value.timing},
-          {"predicted_us", value.predicted_us}};
+          {"predicted_us", value.predicted_us},
+          {"standing", to_string(value.standing)}};
 }
 
 void from_json(const nlohmann::json& json, Outcome& value) {
@@ -22,6 +23,7 @@ void from_json(const nlohmann::json& json, Outcome& value) {
   json.at("resources").get_to(value.resources);
   json.at("timing").get_to(value.timing);
   json.at("predicted_us").get_to(value.predicted_us);
+  value.standing = parse_standing(json.at("standing").get<std::string>());
 }
 
 }  // namespace gemm_tune

@@ -102,7 +102,9 @@ void from_json(const nlohmann::json& json, Outcome& value);
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Resources, registers, spill_bytes, stack_bytes, smem_bytes,
                                    ctas_per_sm)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Timing, median_us, samples_us, launches_per_sample)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GpuConditions, sm_mhz, power_w, temperature_c)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Timing, median_us, samples_us, launches_per_sample, cold_us,
+                                   conditions, disturbance)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DeviceSpec, arch, name, cc_major, cc_minor, sm_count,
                                    max_threads_per_cta, max_threads_per_sm, max_ctas_per_sm,
                                    max_registers_per_thread, registers_per_sm, registers_per_cta,

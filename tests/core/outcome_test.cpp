@@ -38,6 +38,15 @@ TEST(OutcomeTest, SourcesAreWordsThatParseBack) {
   EXPECT_EQ(parse_source("predicted"), Source::predicted);
 }
 
+TEST(OutcomeTest, StandingsAreWordsThatParseBack) {
+  EXPECT_EQ(to_string(Standing::search), "search");
+  EXPECT_EQ(to_string(Standing::finals), "finals");
+  EXPECT_EQ(to_string(Standing::tied), "tied");
+  for (const Standing standing : {Standing::search, Standing::finals, Standing::tied}) {
+    EXPECT_EQ(parse_standing(to_string(standing)), standing);
+  }
+}
+
 TEST(OutcomeTest, RejectsUnknownWordsByName) {
   for (const std::string word : {"", "OK", "okay", "ok "}) {
     try {
@@ -47,6 +56,7 @@ TEST(OutcomeTest, RejectsUnknownWordsByName) {
       EXPECT_THAT(error.what(), HasSubstr("'" + word + "'"));
     }
     EXPECT_THROW(parse_source(word), Error);
+    EXPECT_THROW(parse_standing(word), Error);
   }
 }
 

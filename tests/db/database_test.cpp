@@ -59,6 +59,22 @@ TEST_F(DatabaseTest, ReturnsARecordAsItWasStored) {
   EXPECT_EQ(record.run.seed, 7u);
 }
 
+TEST_F(DatabaseTest, KeepsHowATimingWasTaken) {
+  Database database = writable(file_);
+  Timing whole = timing(61);
+  whole.cold_us = 75.5;
+  whole.conditions = GpuConditions{1980, 612.5, 61};
+  whole.disturbance = "the clock was throttled";
+  Outcome outcome = measured(61);
+  outcome.timing = whole;
+  outcome.standing = Standing::tied;
+  database.store_baseline(kA6000, k1024, {"cublasSgemm", whole});
+  database.store(kA6000, k1024, kWholeTiles, kHash, outcome, Source::measured);
+  const Record record = database.records(kA6000, k1024).at(0);
+  EXPECT_EQ(record.outcome, outcome);
+  EXPECT_EQ(record.baseline->timing, whole);
+}
+
 TEST_F(DatabaseTest, KeepsEveryDispositionWithItsReason) {
   Database database = writable(file_);
   const Disposition all[] = {Disposition::rejected,      Disposition::compile_failed,

@@ -15,7 +15,9 @@ TEST(ProtocolTest, OutcomesSurviveThePipe) {
   outcome.disposition = Disposition::wrong_result;
   outcome.detail = "3 of 64 elements are wrong";
   outcome.resources = Resources{116, 4, 8, 8192, 2};
-  outcome.timing = Timing{12.5, {12.25, 12.5, 12.75}, 17};
+  outcome.timing =
+      Timing{12.5, {12.25, 12.5, 12.75}, 17, 14.25, GpuConditions{1980, 612.5, 61}, "throttled"};
+  outcome.standing = Standing::tied;
   outcome.predicted_us = 11.0;
   EXPECT_EQ(round_trip(outcome), outcome);
 }
