@@ -3,10 +3,17 @@
 #include <gemm_tune/gemm_tune.hpp>
 #include <iostream>
 
+// C = A * B, all three in GPU memory.
+static void multiply(gemm_tune::Handle& handle, CUstream_st* stream, std::int64_t M, std::int64_t N,
+                     std::int64_t K, const float* A, std::int64_t lda, const float* B,
+                     std::int64_t ldb, float* C, std::int64_t ldc) {
+  handle.sgemm(stream, M, N, K, 1.0f, A, lda, B, ldb, 0.0f, C, ldc);
+}
+
 int main(int argc, char** argv) {
   if (argc != 2) return 2;
   try {
-    const gemm_tune::Handle handle(argv[1]);
+    gemm_tune::Handle handle(argv[1]);
     const gt_device device = {"sm_86", "NVIDIA GeForce RTX 3090", 82, {}};
     const gt_recipe recipe = handle.lookup(device, gemm_tune::make_problem(1000, 1004, 1020));
     std::cout << recipe.config << '\n'
@@ -14,6 +21,8 @@ int main(int argc, char** argv) {
               << ": " << recipe.explanation << '\n'
               << recipe.grid_ctas << " CTAs of " << recipe.block_threads << " threads, "
               << recipe.smem_bytes << " bytes of shared memory\n";
+    // Without a row there is nothing to do, and so no need for a GPU.
+    multiply(handle, nullptr, 0, 1004, 1020, nullptr, 1020, nullptr, 1004, nullptr, 1004);
   } catch (const gemm_tune::StatusError& error) {
     std::cerr << gt_status_string(error.status()) << ": " << error.what() << '\n';
     return 1;

@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+"""Holds README.md against what is there.
+
+usage: readme.py commands PROGRAM   every `./run gemm-tune ...` of the README does what EXPECTED says
+       readme.py links              what README.md, CONTRIBUTING.md and docs/*.md link to exists
+       readme.py snippets           the C++ of the README stands in the programs that it names
+
+commands runs PROGRAM in place of ./run, in a folder of its own with a database of its own, in the
+README's order: later commands use what earlier ones stored. It leaves `./run tests` out, which is
+the run that this test is part of. A command that EXPECTED lacks, or has and the README lacks, fails.
+"""
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text()
+
+# A command of the README, without its comment -> patterns that its output has to show, runs of
+# spaces counting as one. The numbers in braces are those that the README claims.
+EXPECTED = {
+    "./run gemm-tune --arch sm_86 --sizes 1024,4096": [
+        r"1024x1024x1024 on NVIDIA RTX A6000 \(sm_86, 84 SMs\)",
+        r"4096x4096x4096 on NVIDIA RTX A6000 \(sm_86, 84 SMs\)",
+        r"enumerated {enumerated} rejected by rule .* left {legal} ",
+        r"winner \w+/BM=\d+.* us, .* TFLOP/s \(predicted, not timed\)",
+        r"stored in {scratch}/gemm-tune\.db predicted, not timed: .* run on a machine with an sm_86 GPU",
+    ],
+    "./run gemm-tune --arch sm_86 --sizes 256,1000x1000x1000 --budget 16": [
+        r"256x256x256 on .* 1000x1000x1000 on ",
+        r"tried \(compiled\) 16 .*tried \(compiled\) 16 ",
+        r"winner .*\(predicted, not timed\).*winner .*PRED=1 .*\(predicted, not timed\)",
+    ],
+    "./run gemm-tune --arch sm_86 --sizes 4096 --dry-run": [
+        r"4096x4096x4096 on .*{enumerated} enumerated, .* {legal} left, \d+ would be tried",
+        r"nothing was compiled",
+    ],
+    "./run gemm-tune best --arch sm_86 --sizes 256,300x200x100": [
+        r"256x256x256 exact \w+/BM=.* the winner for this problem on NVIDIA RTX A6000",
+        r"300x200x100 nearest \w+/BM=.*PRED=1 .* the nearest tuned size, 256x256x256 on ",
+    ],
+    "./run gemm-tune explain --arch sm_86 --sizes 256 naive/BM=16,BN=16,COALESCED=1,PRED=0": [
+        r"naive/BM=16,BN=16,COALESCED=1,PRED=0 at 256x256x256 on NVIDIA RTX A6000",
+        r"compiled \d+ registers, 0 bytes spilled",
+        r"model's time .* us \(predicted, not timed\)",
+    ],
+    "./run gemm-tune ladder --arch sm_86 --sizes 256": [
+        r"256x256x256 on .* predicted, not timed",
+        r"naive, uncoalesced .* TFLOP/s .* naive/BM=",
+        r"vectorised, padded, interleaved .* TFLOP/s .* vectorized_2d/BM=",
+    ],
+    "./run gemm-tune export --arch sm_86 --format header -o build/gemm_tune_sm_86.h": [
+        r"^$",
+    ],
+}
+# At its default budget this one compiles for two minutes on 2 cores. What is under test, that the
+# command is accepted, tunes both sizes and stores a winner for each, takes 8 candidates.
+LONG = "./run gemm-tune --arch sm_86 --sizes 1024,4096"
+
+
+def code_blocks(text):
+    """Pairs of a block's language ('' for an indented one) and its lines."""
+    language, fenced, indented = None, [], []
+    for line in text.splitlines():
+        if line.startswith("```"):
+            if language is None:
+                language, fenced = line[3:].strip(), []
+            else:
+                yield language, fenced
+                language = None
+        elif language is not None:
+            fenced.append(line)
+        elif line.startswith("    "):
+            indented.append(line.strip())
+        elif indented:
+            yield "", indented
+            indented = []
+    if indented:
+        yield "", indented
+
+
+def commands():
+    """The README's commands in order, each once."""
+    found = {}
+    for language, lines in code_blocks(README):
+        for line in lines:
+            if language in ("", "sh") and line.startswith("./run gemm-tune"):
+                found[line.split("  #")[0].rstrip()] = None
+    return list(found)
+
+
+def claimed(pattern):
+    match = re.search(pattern, README)
+    if not match:
+        sys.exit(f"README.md no longer says '{pattern}'")
+    return match.group(1)
+
+
+def check_commands(program):
+    found = commands()
+    if set(found) != set(EXPECTED):
+        sys.exit("The README's commands and EXPECTED differ by: "
+                 + "; ".join(sorted(set(found) ^ set(EXPECTED))))
+    with tempfile.TemporaryDirectory() as folder:
+        scratch = pathlib.Path(folder).resolve()
+        claims = {"enumerated": claimed(r"enumerates ([\d,]+) tile configurations"),
+                  "legal": claimed(r"tried of ([\d,]+) legal"),
+                  "scratch": re.escape(str(scratch))}
+        (scratch / "build").mkdir()  # as ./run makes it
+        # No GPU, whatever the machine has: what the README shows has to hold everywhere.
+        environment = dict(os.environ, GEMM_TUNE_DB=str(scratch / "gemm-tune.db"),
+                           CUDA_VISIBLE_DEVICES="")
+        for command in found:
+            print(command, flush=True)
+            arguments = shlex.split(command)[2:] + (["--budget", "8"] if command == LONG else [])
+            run = subprocess.run([program, *arguments], cwd=scratch, env=environment,
+                                 stdin=subprocess.DEVNULL, capture_output=True, text=True)
+            if run.returncode != 0:
+                sys.exit(f"exit code {run.returncode}\n{run.stdout}{run.stderr}")
+            output = " ".join(run.stdout.split())
+            for pattern in EXPECTED[command]:
+                for name, value in claims.items():
+                    pattern = pattern.replace("{" + name + "}", value)
+                if not re.search(pattern, output):
+                    sys.exit(f"does not print '{pattern}' but\n{run.stdout}{run.stderr}")
+        header = (scratch / "build/gemm_tune_sm_86.h").read_text()
+        for text in ("namespace gemm_tune_sm_86 {", "{1024, 1024, 1024, ", "{1000, 1000, 1000, "):
+            if text not in header:
+                sys.exit(f"the exported header has no '{text}'")
+
+
+def links(text):
+    return re.findall(r"\]\(([^)#\s]+)", text)
+
+
+def check_links():
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+    targets = [(page, target) for page in pages for target in links(page.read_text())
+               if "://" not in target]
+    if not targets:
+        sys.exit("no relative link was found")
+    dead = [f"{page.relative_to(ROOT)} links to {target}, which does not exist"
+            for page, target in targets if not (page.parent / target).exists()]
+    if dead:
+        sys.exit("\n".join(dead))
+    print(f"{len(targets)} links")
+
+
+def squashed(code):
+    """Without comments and white space: clang-format may break the program's lines elsewhere."""
+    return re.sub(r"\s+", "", re.sub(r"//[^\n]*", "", code))
+
+
+def check_snippets():
+    parts = re.split(r"^```cpp$", README, flags=re.MULTILINE)
+    if len(parts) < 3:
+        sys.exit("the README has fewer than two C++ snippets")
+    for before, after in zip(parts, parts[1:]):
+        programs = [link for link in links(before) if link.startswith("tests/consumer/")]
+        if not programs:
+            sys.exit("a C++ snippet of the README has no program of tests/consumer linked before it")
+        program = squashed((ROOT / programs[-1]).read_text())
+        lines = [line for line in after.split("```")[0].splitlines() if squashed(line)]
+        for line in lines:
+            if squashed(line) not in program:
+                sys.exit(f"{programs[-1]} does not hold the README's line\n{line}")
+        print(f"{programs[-1]}: {len(lines)} lines")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 3 and sys.argv[1] == "commands":
+        check_commands(sys.argv[2])
+    elif sys.argv[1:] == ["links"]:
+        check_links()
+    elif sys.argv[1:] == ["snippets"]:
+        check_snippets()
+    else:
+        sys.exit(__doc__)
