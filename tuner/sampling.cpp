@@ -36,6 +36,37 @@ double relative_spread(std::span<const double> samples) {
   return (quantile(ordered, 0.75) - quantile(ordered, 0.25)) / quantile(ordered, 0.5);
 }
 
+Interval median_interval(std::span<const double> samples) {
+  constexpr double kOutsideEachSide = 0.025;
+  const std::vector<double> ordered = sorted(samples);
+  const std::size_t n = ordered.size();
+  // The median lies below the k-th smallest with P(Binomial(n, 1/2) < k).
+  double term = std::pow(0.5, static_cast<double>(n)), below = term;
+  std::size_t k = 1;
+  while (2 * (k + 1) <= n + 1) {
+    term *= static_cast<double>(n - k + 1) / static_cast<double>(k);
+    below += term;
+    if (below > kOutsideEachSide) break;
+    ++k;
+  }
+  return {ordered[k - 1], ordered[n - k]};
+}
+
+std::vector<bool> ties(const std::vector<std::vector<double>>& samples) {
+  std::vector<double> medians;
+  for (const std::vector<double>& one : samples) medians.push_back(median(one));
+  const auto fastest = std::min_element(medians.begin(), medians.end()) - medians.begin();
+  std::vector<bool> tied;
+  for (const std::vector<double>& one : samples) {
+    std::vector<double> ratios;
+    for (std::size_t round = 0; round < one.size(); ++round) {
+      ratios.push_back(one[round] / samples[static_cast<std::size_t>(fastest)][round]);
+    }
+    tied.push_back(median_interval(ratios).low <= 1 + kTieMargin);
+  }
+  return tied;
+}
+
 bool SampleRule::enough(std::span<const double> samples_us) const {
   const int count = static_cast<int>(samples_us.size());
   if (count >= max_samples) return true;

@@ -27,6 +27,69 @@ TEST(SamplingTest, SpreadIsTheInterquartileRangeOverTheMedian) {
   EXPECT_DOUBLE_EQ(relative_spread(std::vector{5.0, 5.0, 5.0}), 0.0);
 }
 
+std::vector<double> one_to(int n) {
+  std::vector<double> samples;
+  for (int i = n; i >= 1; --i) samples.push_back(i);
+  return samples;
+}
+
+// The ranks are those of the tables for the sign test, e.g. Conover, Practical Nonparametric
+// Statistics, 3rd ed., 1999, table A3.
+TEST(MedianIntervalTest, OrderStatisticsBoundTheMedianAt95Percent) {
+  EXPECT_EQ(median_interval(one_to(6)), (Interval{1, 6}));
+  EXPECT_EQ(median_interval(one_to(8)), (Interval{1, 8}));
+  EXPECT_EQ(median_interval(one_to(9)), (Interval{2, 8}));
+  EXPECT_EQ(median_interval(one_to(15)), (Interval{4, 12}));
+  EXPECT_EQ(median_interval(one_to(25)), (Interval{8, 18}));
+  EXPECT_EQ(median_interval(one_to(31)), (Interval{10, 22}));
+  EXPECT_EQ(median_interval(one_to(50)), (Interval{18, 33}));
+}
+
+TEST(MedianIntervalTest, FewSamplesGiveTheirWholeRange) {
+  EXPECT_EQ(median_interval(std::vector{7.0}), (Interval{7, 7}));
+  EXPECT_EQ(median_interval(std::vector{3.0, 1.0, 2.0}), (Interval{1, 3}));
+  EXPECT_EQ(median_interval(one_to(5)), (Interval{1, 5}));
+}
+
+// 10 us with every fifth sample off by `noise`, `factor` times as slow.
+std::vector<double> steady(double factor, double noise = 0) {
+  std::vector<double> samples;
+  for (int i = 0; i < 15; ++i) samples.push_back(10 * factor * (i % 5 == 0 ? 1 + noise : 1));
+  return samples;
+}
+
+TEST(TiesTest, TheFastestAndThoseWithinOnePercentAreTied) {
+  EXPECT_EQ(ties({steady(1.02), steady(1.0), steady(1.009)}),
+            (std::vector<bool>{false, true, true}));
+  EXPECT_EQ(ties({steady(1.0)}), (std::vector<bool>{true}));
+  EXPECT_EQ(ties({}), (std::vector<bool>{}));
+}
+
+TEST(TiesTest, ADriftOfTheClocksDoesNotHideASlowerOne) {
+  std::vector<double> fast, slow;
+  for (int round = 0; round < 15; ++round) {
+    const double drift = 1 + 0.02 * round;  // the medians' own intervals overlap widely
+    fast.push_back(10 * drift);
+    slow.push_back(10.2 * drift);
+  }
+  EXPECT_EQ(ties({fast, slow}), (std::vector<bool>{true, false}));
+}
+
+TEST(TiesTest, OutliersDoNotMakeASlowerOneTied) {
+  EXPECT_EQ(ties({steady(1.0, 0.5), steady(1.02)}), (std::vector<bool>{true, false}));
+}
+
+TEST(TiesTest, OneThatWasNotShownToBeSlowerIsTied) {
+  std::vector<double> unsure;
+  for (int round = 0; round < 15; ++round) unsure.push_back(round < 5 ? 10.0 : 10.5);
+  EXPECT_EQ(ties({steady(1.0), unsure}), (std::vector<bool>{true, true}));
+}
+
+TEST(TiesTest, ThreeRoundsTieWhatTheirRangeLeavesOpen) {
+  EXPECT_EQ(ties({{10, 10, 10}, {10.05, 10.5, 10.5}, {10.2, 10.5, 10.5}}),
+            (std::vector<bool>{true, true, false}));
+}
+
 TEST(SampleRuleTest, SteadySamplesAreEnoughAtTheMinimum) {
   const SampleRule rule;
   EXPECT_FALSE(rule.enough(std::vector<double>{}));
