@@ -4,19 +4,9 @@
 #include <tuple>
 
 #include "core/error.h"
-#include "kernel_templates/source.h"
 
 namespace gemm_tune {
 namespace {
-
-// Nothing for a config of another version of the program.
-std::optional<KnownConfig> known_config(const std::string& text) {
-  try {
-    return check_config(parse_config(text));
-  } catch (const UsageError&) {
-    return std::nullopt;
-  }
-}
 
 auto preference(const Record& record) {
   const Outcome& outcome = record.outcome;
@@ -94,21 +84,14 @@ std::string_view to_string(Match match) {
   throw Error("a match outside the closed list");
 }
 
-KernelHashes current_kernel_hashes() {
-  KernelHashes hashes;
-  for (const KernelFamily& family : families()) hashes[family.name] = kernel_source(family).hash;
-  return hashes;
-}
-
 std::vector<Winner> load_winners(const Database& database, const std::string& arch,
                                  const KernelHashes& hashes) {
-  const auto usable = [&](const std::string& text, const std::string& hash) {
-    const auto current = hashes.find(text.substr(0, text.find('/')));
-    return current != hashes.end() && current->second == hash && known_config(text).has_value();
+  const auto holds = [&](const std::string& config, const std::string& hash) {
+    return !why_stale(config, hash, hashes);
   };
   std::vector<Winner> winners;
-  for (Record& record : database.best_records(arch, 1, usable)) {
-    winners.push_back({known_config(record.config).value(), std::move(record)});
+  for (Record& record : database.best_records(arch, 1, holds)) {
+    winners.push_back({check_config(parse_config(record.config)), std::move(record)});
   }
   std::sort(winners.begin(), winners.end(), [](const Winner& a, const Winner& b) {
     return preference(a.record) < preference(b.record);

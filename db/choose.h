@@ -5,7 +5,6 @@
 // the winners once: choosing among them touches no disk. Pure but for the database; any thread.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "db/database.h"
+#include "db/validity.h"
 #include "kernel_templates/registry.h"
 
 namespace gemm_tune {
@@ -26,20 +26,14 @@ enum class Match {
 
 std::string_view to_string(Match match);
 
-// A family's name -> the hash of its kernel text that counts as today's.
-using KernelHashes = std::map<std::string, std::string>;
-
-// Of the texts embedded in the program.
-KernelHashes current_kernel_hashes();
-
 // The best usable row of one (device, problem).
 struct Winner {
   KnownConfig config;
   Record record;
 };
 
-// One winner for each (device, problem) of the architecture. Stale rows (a config that is no longer
-// known, another kernel hash) are passed over. In choose()'s order of preference among equally
+// One winner for each (device, problem) of the architecture. Stale rows (db/validity.h) are passed
+// over. In choose()'s order of preference among equally
 // near ones: by problem text, then measured before predicted, then time, device and config.
 std::vector<Winner> load_winners(const Database& database, const std::string& arch,
                                  const KernelHashes& hashes = current_kernel_hashes());

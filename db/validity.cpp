@@ -1,0 +1,73 @@
+#include "db/validity.h"
+
+#include "core/error.h"
+#include "kernel_templates/registry.h"
+#include "kernel_templates/source.h"
+
+namespace gemm_tune {
+namespace {
+
+void add(std::string& reasons, const std::string& reason) {
+  reasons += (reasons.empty() ? "" : "; ") + reason;
+}
+
+// Not for "not known", which an empty text stands for.
+bool differ(const std::string& then, const std::string& now) {
+  return !then.empty() && !now.empty() && then != now;
+}
+
+}  // namespace
+
+KernelHashes current_kernel_hashes() {
+  KernelHashes hashes;
+  for (const KernelFamily& family : families()) hashes[family.name] = kernel_source(family).hash;
+  return hashes;
+}
+
+std::string_view to_string(Validity validity) {
+  switch (validity) {
+    case Validity::exact:
+      return "exact";
+    case Validity::usable:
+      return "usable";
+    case Validity::stale:
+      return "stale";
+  }
+  throw Error("a validity outside the closed list");
+}
+
+std::optional<std::string> why_stale(const std::string& config, const std::string& kernel_hash,
+                                     const KernelHashes& hashes) {
+  const std::string family = config.substr(0, config.find('/'));
+  const auto current = hashes.find(family);
+  if (current == hashes.end()) return "'" + family + "' is no kernel family of this program";
+  std::string reasons;
+  try {
+    check_config(parse_config(config));
+  } catch (const UsageError&) {
+    add(reasons, "'" + family + "' has no such config in this program");
+  }
+  if (current->second != kernel_hash) add(reasons, "the kernel text has changed since");
+  if (reasons.empty()) return std::nullopt;
+  return reasons;
+}
+
+Grade grade(const Record& record, const Environment& now) {
+  Grade grade;
+  if (const auto stale = why_stale(record.config, record.kernel_hash, now.hashes)) {
+    grade = {Validity::stale, *stale};
+  }
+  std::string moved;
+  if (differ(record.run.cuda_version, now.cuda_version)) {
+    add(moved, "compiled by CUDA " + record.run.cuda_version + ", now " + now.cuda_version);
+  }
+  if (record.source == Source::measured && differ(record.run.driver_version, now.driver_version)) {
+    add(moved, "run by driver " + record.run.driver_version + ", now " + now.driver_version);
+  }
+  if (moved.empty()) return grade;
+  if (grade.validity == Validity::exact) grade.validity = Validity::usable;
+  add(grade.reason, moved);
+  return grade;
+}
+
+}  // namespace gemm_tune
