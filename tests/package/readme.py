@@ -2,7 +2,8 @@
 """Holds README.md against what is there.
 
 usage: readme.py commands PROGRAM   every `./run gemm-tune ...` of the README does what EXPECTED says
-       readme.py links              what README.md, CONTRIBUTING.md and docs/*.md link to exists
+       readme.py links              what README.md, CONTRIBUTING.md and docs/*.md link to, or name as
+                                    `folder/file`, exists
        readme.py snippets           the C++ of the README stands in the programs that it names
 
 commands runs PROGRAM in place of ./run, in a folder of its own with a database of its own, in the
@@ -137,17 +138,25 @@ def links(text):
     return re.findall(r"\]\(([^)#\s]+)", text)
 
 
+def named_paths(text):
+    """What stands in backticks and begins with one of the folders: `search/`, `tuner/verify.cpp`."""
+    folders = {path.name for path in ROOT.iterdir() if path.is_dir()} - {"build"}
+    return [name for name in re.findall(r"`([\w.-]+/[\w./-]*)`", text) if name.split("/")[0] in folders]
+
+
 def check_links():
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-    targets = [(page, target) for page in pages for target in links(page.read_text())
-               if "://" not in target]
-    if not targets:
-        sys.exit("no relative link was found")
-    dead = [f"{page.relative_to(ROOT)} links to {target}, which does not exist"
-            for page, target in targets if not (page.parent / target).exists()]
-    if dead:
-        sys.exit("\n".join(dead))
-    print(f"{len(targets)} links")
+    checked, dead = 0, []
+    for page in pages:
+        text = page.read_text()
+        targets = [page.parent / link for link in links(text) if "://" not in link]
+        targets += [ROOT / name for name in named_paths(text)]
+        checked += len(targets)
+        dead += [f"{page.relative_to(ROOT)}: {target} does not exist"
+                 for target in targets if not target.exists()]
+    if not checked or dead:
+        sys.exit("\n".join(dead) or "no relative link was found")
+    print(f"{checked} links and paths")
 
 
 def squashed(code):
