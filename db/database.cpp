@@ -3,12 +3,11 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
-#include <string_view>
 #include <utility>
 
 #include "core/error.h"
 #include "db/database_file.h"
+#include "db/rows.h"
 
 namespace gemm_tune {
 namespace {
@@ -31,7 +30,31 @@ const char* word(Layout layout) {
   throw Error("a layout outside the closed list");
 }
 
-std::string samples_json(const Timing& timing) { return nlohmann::json(timing.samples_us).dump(); }
+constexpr const char* kInsertCandidate = R"sql(
+  INSERT INTO candidates (
+    device_id, problem_id, run_id, config, kernel_hash, disposition, reason, source, registers,
+    spill_bytes, stack_bytes, smem_bytes, ctas_per_sm, median_us, samples, launches_per_sample,
+    standing, cold_us, sm_mhz, power_w, temperature_c, disturbance, predicted_us,
+    baseline_id, recorded_at)
+  VALUES (
+    :device, :problem, :run, :config, :hash, :disposition, nullif(:reason, ''), :source,
+    :registers, :spill_bytes, :stack_bytes, :smem_bytes, :ctas_per_sm, :median_us, :samples,
+    :launches_per_sample, :standing, :cold_us, :sm_mhz, :power_w, :temperature_c, :disturbance,
+    :predicted_us,
+    (SELECT id FROM baselines
+     WHERE device_id = :device AND problem_id = :problem AND run_id = :run
+     ORDER BY median_us, name LIMIT 1),
+    strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))
+  ON CONFLICT (device_id, problem_id, config, kernel_hash, source) DO UPDATE SET
+    run_id = excluded.run_id, disposition = excluded.disposition, reason = excluded.reason,
+    registers = excluded.registers, spill_bytes = excluded.spill_bytes,
+    stack_bytes = excluded.stack_bytes, smem_bytes = excluded.smem_bytes,
+    ctas_per_sm = excluded.ctas_per_sm, median_us = excluded.median_us,
+    samples = excluded.samples, launches_per_sample = excluded.launches_per_sample,
+    standing = excluded.standing, cold_us = excluded.cold_us, sm_mhz = excluded.sm_mhz,
+    power_w = excluded.power_w, temperature_c = excluded.temperature_c,
+    disturbance = excluded.disturbance, predicted_us = excluded.predicted_us,
+    baseline_id = excluded.baseline_id, recorded_at = excluded.recorded_at)sql";
 
 // Runs f and turns what it throws into DatabaseError.
 template <class F>
@@ -40,146 +63,120 @@ auto guarded(const fs::path& path, const F& f) {
     return f();
   } catch (const SQLite::Exception& error) {
     throw translated(path, error);
-  } catch (const nlohmann::json::exception& error) {
-    throw database_error(path, "is damaged: samples are not a JSON array of numbers (" +
-                                   std::string(error.what()) + ")");
   }
 }
 
-std::int64_t device_id(SQLite::Database& db, const DeviceKey& device) {
-  SQLite::Statement insert(db,
-                           "INSERT INTO devices (arch, name, sm_count) VALUES (:arch, :name, :sms) "
-                           "ON CONFLICT DO UPDATE SET arch = arch RETURNING id");
-  insert.bind(":arch", device.arch);
-  insert.bind(":name", device.name);
-  insert.bind(":sms", device.sm_count);
-  insert.executeStep();
-  return insert.getColumn(0).getInt64();
-}
-
-std::int64_t problem_id(SQLite::Database& db, const Problem& problem) {
-  SQLite::Statement insert(db, R"sql(
-    INSERT INTO problems (text, M, N, K, type_a, type_b, type_c, type_compute, layout, alignment,
-                          batch)
-    VALUES (:text, :M, :N, :K, :type, :type, :type, :type, :layout, :alignment, :batch)
-    ON CONFLICT DO UPDATE SET text = text RETURNING id)sql");
-  insert.bind(":text", to_string(problem));
-  insert.bind(":M", problem.M);
-  insert.bind(":N", problem.N);
-  insert.bind(":K", problem.K);
-  insert.bind(":type", word(problem.type));
-  insert.bind(":layout", word(problem.layout));
-  insert.bind(":alignment", problem.alignment);
-  insert.bind(":batch", problem.batch);
-  insert.executeStep();
-  return insert.getColumn(0).getInt64();
-}
-
-void bind_resources(SQLite::Statement& row, const std::optional<Resources>& resources) {
-  if (!resources) return;  // unbound parameters are NULL
-  row.bind(":registers", resources->registers);
-  row.bind(":spill_bytes", resources->spill_bytes);
-  row.bind(":stack_bytes", resources->stack_bytes);
-  row.bind(":smem_bytes", resources->smem_bytes);
-  row.bind(":ctas_per_sm", resources->ctas_per_sm);
-}
-
-void bind_timing(SQLite::Statement& row, const Timing& timing) {
-  row.bind(":median_us", timing.median_us);
-  row.bind(":samples", samples_json(timing));
-  row.bind(":launches_per_sample", timing.launches_per_sample);
-  if (timing.cold_us) row.bind(":cold_us", *timing.cold_us);
-  if (timing.conditions) {
-    row.bind(":sm_mhz", timing.conditions->sm_mhz);
-    row.bind(":power_w", timing.conditions->power_w);
-    row.bind(":temperature_c", timing.conditions->temperature_c);
+Record checked_record(const fs::path& path, SQLite::Statement& row) {
+  try {
+    return read_record(row);
+  } catch (const Error& error) {
+    throw damaged(path, std::string("a row cannot be read: ") + error.what());
   }
-  if (!timing.disturbance.empty()) row.bind(":disturbance", timing.disturbance);
 }
 
-// The columns that read_record() reads, in its order. Rows of types and layouts that this program
-// does not know yet are not its business.
-constexpr const char* kSelectRecord = R"sql(
-  SELECT d.arch, d.name, d.sm_count, p.text, c.config, c.kernel_hash, c.disposition,
-         coalesce(c.reason, ''), c.source, c.registers, c.spill_bytes, c.stack_bytes, c.smem_bytes,
-         c.ctas_per_sm, c.median_us, c.samples, c.launches_per_sample, c.cold_us, c.sm_mhz,
-         c.power_w, c.temperature_c, coalesce(c.disturbance, ''), c.standing, c.predicted_us, b.name,
-         b.median_us, b.samples, b.launches_per_sample, b.cold_us, b.sm_mhz, b.power_w,
-         b.temperature_c, coalesce(b.disturbance, ''), c.recorded_at, r.tool_version,
-         r.cuda_version, coalesce(r.driver_version, ''), r.command, r.seed
-  FROM candidates c
-  JOIN devices d ON d.id = c.device_id
-  JOIN problems p ON p.id = c.problem_id
-  JOIN runs r ON r.id = c.run_id
-  LEFT JOIN baselines b ON b.id = c.baseline_id
-)sql";
-constexpr const char* kKnownProblem =
-    "p.type_a = 'f32' AND p.type_b = 'f32' AND p.type_c = 'f32' AND p.type_compute = 'f32' AND "
-    "p.layout = 'nn'";
+// What storing needs, compiled once: a run stores thousands of rows.
+struct Statements {
+  explicit Statements(SQLite::Database& db)
+      : find_device(db,
+                    "SELECT id FROM devices WHERE arch = :arch AND name = :name AND "
+                    "sm_count = :sms"),
+        insert_device(db,
+                      "INSERT INTO devices (arch, name, sm_count) VALUES (:arch, :name, :sms) "
+                      "RETURNING id"),
+        find_problem(db, "SELECT id FROM problems WHERE text = :text"),
+        insert_problem(db, R"sql(
+          INSERT INTO problems (text, M, N, K, type_a, type_b, type_c, type_compute, layout,
+                                alignment, batch)
+          VALUES (:text, :M, :N, :K, :type, :type, :type, :type, :layout, :alignment, :batch)
+          RETURNING id)sql"),
+        insert_candidate(db, kInsertCandidate) {}
 
-// Eight columns from `first` on; nothing where the first is NULL.
-std::optional<Timing> read_timing(SQLite::Statement& row, int first) {
-  if (row.isColumnNull(first)) return std::nullopt;
-  Timing timing;
-  timing.median_us = row.getColumn(first).getDouble();
-  timing.samples_us =
-      nlohmann::json::parse(row.getColumn(first + 1).getString()).get<std::vector<double>>();
-  timing.launches_per_sample = row.getColumn(first + 2).getInt();
-  if (!row.isColumnNull(first + 3)) timing.cold_us = row.getColumn(first + 3).getDouble();
-  if (!row.isColumnNull(first + 4)) {
-    timing.conditions = {row.getColumn(first + 4).getInt(), row.getColumn(first + 5).getDouble(),
-                         row.getColumn(first + 6).getInt()};
+  SQLite::Statement find_device, insert_device, find_problem, insert_problem, insert_candidate;
+};
+
+// A compiled statement while it is used: without values before, without locks after.
+class InUse {
+ public:
+  explicit InUse(SQLite::Statement& statement) : statement_(statement) {
+    statement_.clearBindings();
   }
-  timing.disturbance = row.getColumn(first + 7).getString();
-  return timing;
+  ~InUse() { statement_.tryReset(); }
+  InUse(const InUse&) = delete;
+  InUse& operator=(const InUse&) = delete;
+  SQLite::Statement* operator->() { return &statement_; }
+  SQLite::Statement& operator*() { return statement_; }
+
+ private:
+  SQLite::Statement& statement_;
+};
+
+// The id that the statement gives, or nothing where it gives no row.
+std::optional<std::int64_t> id_from(SQLite::Statement& statement) {
+  if (!statement.executeStep()) return std::nullopt;
+  return statement.getColumn(0).getInt64();
 }
 
-std::optional<Resources> read_resources(SQLite::Statement& row, int first) {
-  if (row.isColumnNull(first)) return std::nullopt;
-  return Resources{row.getColumn(first).getInt(), row.getColumn(first + 1).getInt(),
-                   row.getColumn(first + 2).getInt(), row.getColumn(first + 3).getInt(),
-                   row.getColumn(first + 4).getInt()};
+// Inside a transaction: no other process comes between the two statements.
+std::int64_t device_id(Statements& statements, const DeviceKey& device) {
+  const auto run = [&](SQLite::Statement& statement) {
+    InUse use(statement);
+    use->bind(":arch", device.arch);
+    use->bind(":name", device.name);
+    use->bind(":sms", device.sm_count);
+    return id_from(*use);
+  };
+  const auto id = run(statements.find_device);
+  return id ? *id : run(statements.insert_device).value();
 }
 
-Record read_record(SQLite::Statement& row) {
-  const auto text = [&](int column) { return row.getColumn(column).getString(); };
-  Record record;
-  record.device = {text(0), text(1), row.getColumn(2).getInt()};
-  record.problem = parse_problem(text(3));
-  record.config = text(4);
-  record.kernel_hash = text(5);
-  record.outcome.disposition = parse_disposition(text(6));
-  record.outcome.detail = text(7);
-  record.source = parse_source(text(8));
-  record.outcome.resources = read_resources(row, 9);
-  record.outcome.timing = read_timing(row, 14);
-  if (!row.isColumnNull(22)) record.outcome.standing = parse_standing(text(22));
-  if (!row.isColumnNull(23)) record.outcome.predicted_us = row.getColumn(23).getDouble();
-  if (!row.isColumnNull(24)) record.baseline = Baseline{text(24), *read_timing(row, 25)};
-  record.recorded_at = text(33);
-  record.run = {text(34), text(35), text(36), text(37), std::stoull(text(38))};
-  return record;
+std::int64_t problem_id(Statements& statements, const Problem& problem) {
+  const std::string text = to_string(problem);
+  {
+    InUse find(statements.find_problem);
+    find->bind(":text", text);
+    if (const auto id = id_from(*find)) return *id;
+  }
+  InUse insert(statements.insert_problem);
+  insert->bind(":text", text);
+  insert->bind(":M", problem.M);
+  insert->bind(":N", problem.N);
+  insert->bind(":K", problem.K);
+  insert->bind(":type", word(problem.type));
+  insert->bind(":layout", word(problem.layout));
+  insert->bind(":alignment", problem.alignment);
+  insert->bind(":batch", problem.batch);
+  return id_from(*insert).value();
 }
 
 }  // namespace
 
 struct Database::Impl {
-  Impl(const fs::path& file, Mode mode, std::chrono::milliseconds lock_timeout)
-      : path(file), db(open_database(path, mode, lock_timeout)) {}
+  Impl(const fs::path& file, Mode mode, std::chrono::milliseconds lock_timeout,
+       Journaling journaling)
+      : path(file), db(open_database(path, mode, lock_timeout, journaling)) {}
 
   std::int64_t current_run() const {
     if (!run_id) throw database_error(path, "has no run to store rows for: begin one first");
     return *run_id;
   }
 
+  Statements& statements() {
+    if (!statements_) statements_.emplace(db);
+    return *statements_;
+  }
+
   fs::path path;  // absolute, so that SQLite takes none for a URI or a special name
   SQLite::Database db;
   std::optional<std::int64_t> run_id;
+
+ private:
+  std::optional<Statements> statements_;  // after db, which they must not outlive
 };
 
-Database::Database(const fs::path& path, Mode mode, std::chrono::milliseconds lock_timeout) {
+Database::Database(const fs::path& path, Mode mode, std::chrono::milliseconds lock_timeout,
+                   Journaling journaling) {
   if (path.empty()) throw DatabaseError("the database's path is empty: name a file");
-  impl_ = std::make_unique<Impl>(fs::absolute(path), mode, lock_timeout);
+  impl_ = std::make_unique<Impl>(fs::absolute(path), mode, lock_timeout, journaling);
 }
 
 Database::~Database() = default;
@@ -187,6 +184,19 @@ Database::Database(Database&&) noexcept = default;
 Database& Database::operator=(Database&&) noexcept = default;
 
 const fs::path& Database::path() const { return impl_->path; }
+
+Database::Journal Database::journal() const {
+  return guarded(impl_->path, [&] {
+    Journal journal;
+    journal.mode = impl_->db.execAndGet("PRAGMA journal_mode").getString();
+    if (journal.mode == "wal") return journal;
+    const auto network = network_file_system(impl_->path.parent_path());
+    journal.why = network ? "its folder is on a network file system (" + *network +
+                                "), where a write-ahead log is not safe"
+                          : "another process was using it when it was last opened for writing";
+    return journal;
+  });
+}
 
 void Database::begin_run(const RunInfo& run) {
   guarded(impl_->path, [&] {
@@ -210,7 +220,8 @@ void Database::store_baseline(const DeviceKey& device, const Problem& problem,
   guarded(impl_->path, [&] {
     SQLite::Database& db = impl_->db;
     SQLite::Transaction transaction(db, SQLite::TransactionBehavior::IMMEDIATE);
-    const std::int64_t device_row = device_id(db, device), problem_row = problem_id(db, problem);
+    const std::int64_t device_row = device_id(impl_->statements(), device),
+                       problem_row = problem_id(impl_->statements(), problem);
     SQLite::Statement insert(db, R"sql(
       INSERT INTO baselines (device_id, problem_id, run_id, name, median_us, samples,
                              launches_per_sample, cold_us, sm_mhz, power_w, temperature_c,
@@ -246,50 +257,27 @@ void Database::store(const DeviceKey& device, const Problem& problem, const std:
                      const std::string& kernel_hash, const Outcome& outcome, Source source) {
   const std::int64_t run = impl_->current_run();
   guarded(impl_->path, [&] {
-    SQLite::Database& db = impl_->db;
-    SQLite::Transaction transaction(db, SQLite::TransactionBehavior::IMMEDIATE);
-    SQLite::Statement row(db, R"sql(
-      INSERT INTO candidates (
-        device_id, problem_id, run_id, config, kernel_hash, disposition, reason, source, registers,
-        spill_bytes, stack_bytes, smem_bytes, ctas_per_sm, median_us, samples, launches_per_sample,
-        standing, cold_us, sm_mhz, power_w, temperature_c, disturbance, predicted_us, baseline_id, recorded_at)
-      VALUES (
-        :device, :problem, :run, :config, :hash, :disposition, nullif(:reason, ''), :source,
-        :registers, :spill_bytes, :stack_bytes, :smem_bytes, :ctas_per_sm, :median_us, :samples,
-        :launches_per_sample, :standing, :cold_us, :sm_mhz, :power_w, :temperature_c, :disturbance,
-        :predicted_us,
-        (SELECT id FROM baselines
-         WHERE device_id = :device AND problem_id = :problem AND run_id = :run
-         ORDER BY median_us, name LIMIT 1),
-        strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))
-      ON CONFLICT (device_id, problem_id, config, kernel_hash, source) DO UPDATE SET
-        run_id = excluded.run_id, disposition = excluded.disposition, reason = excluded.reason,
-        registers = excluded.registers, spill_bytes = excluded.spill_bytes,
-        stack_bytes = excluded.stack_bytes, smem_bytes = excluded.smem_bytes,
-        ctas_per_sm = excluded.ctas_per_sm, median_us = excluded.median_us,
-        samples = excluded.samples, launches_per_sample = excluded.launches_per_sample,
-        standing = excluded.standing, cold_us = excluded.cold_us, sm_mhz = excluded.sm_mhz,
-        power_w = excluded.power_w, temperature_c = excluded.temperature_c,
-        disturbance = excluded.disturbance, predicted_us = excluded.predicted_us, baseline_id = excluded.baseline_id,
-        recorded_at = excluded.recorded_at)sql");
-    row.bind(":device", device_id(db, device));
-    row.bind(":problem", problem_id(db, problem));
-    row.bind(":run", run);
-    row.bind(":config", config);
-    row.bind(":hash", kernel_hash);
-    row.bind(":disposition", std::string(to_string(outcome.disposition)));
-    row.bind(":reason", outcome.detail);
-    row.bind(":source", std::string(to_string(source)));
-    bind_resources(row, outcome.resources);
+    Statements& statements = impl_->statements();
+    SQLite::Transaction transaction(impl_->db, SQLite::TransactionBehavior::IMMEDIATE);
+    InUse row(statements.insert_candidate);
+    row->bind(":device", device_id(statements, device));
+    row->bind(":problem", problem_id(statements, problem));
+    row->bind(":run", run);
+    row->bind(":config", config);
+    row->bind(":hash", kernel_hash);
+    row->bind(":disposition", std::string(to_string(outcome.disposition)));
+    row->bind(":reason", outcome.detail);
+    row->bind(":source", std::string(to_string(source)));
+    bind_resources(*row, outcome.resources);
     if (outcome.timing) {
-      bind_timing(row, *outcome.timing);
-      row.bind(":standing", std::string(to_string(outcome.standing)));
+      bind_timing(*row, *outcome.timing);
+      row->bind(":standing", std::string(to_string(outcome.standing)));
     }
     // The model's infinity says that the kernel cannot run: no time.
     if (outcome.predicted_us && std::isfinite(*outcome.predicted_us)) {
-      row.bind(":predicted_us", *outcome.predicted_us);
+      row->bind(":predicted_us", *outcome.predicted_us);
     }
-    row.exec();
+    row->exec();
     transaction.commit();
   });
 }
@@ -304,8 +292,17 @@ std::vector<Record> Database::records(const DeviceKey& device, const Problem& pr
     query.bind(":sms", device.sm_count);
     query.bind(":problem", to_string(problem));
     std::vector<Record> found;
-    while (query.executeStep()) found.push_back(read_record(query));
+    while (query.executeStep()) found.push_back(checked_record(impl_->path, query));
     return found;
+  });
+}
+
+void Database::for_each_record(const std::function<void(const Record&)>& visit) const {
+  guarded(impl_->path, [&] {
+    SQLite::Statement query(impl_->db, std::string(kSelectRecord) + " WHERE " + kKnownProblem +
+                                           " ORDER BY d.arch, d.name, d.sm_count, p.M, p.N, p.K, "
+                                           "p.text, c.config, c.source, c.id");
+    while (query.executeStep()) visit(checked_record(impl_->path, query));
   });
 }
 
@@ -337,7 +334,7 @@ std::vector<Record> Database::best_records(const std::string& arch, int per_prob
       ++taken;
       whole.bind(":id", keys.getColumn(0).getInt64());
       whole.executeStep();
-      found.push_back(read_record(whole));
+      found.push_back(checked_record(impl_->path, whole));
       whole.reset();
     }
     return found;

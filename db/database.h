@@ -1,10 +1,13 @@
 // Results on disk: one SQLite file, one committed row per candidate. db/schema.sql documents it.
 //
 // Opening is where a bad file is refused: a directory, a text file, a foreign or newer database, a
-// folder that cannot be written each raise DatabaseError with one sentence that names the path; the
-// file is left untouched. One connection per object; use an object from one thread at a time, and
-// as many objects and processes as you like: SQLite's write-ahead log is used, or its rollback
-// journal on network file systems; while a writer is open, its log lies beside the file.
+// truncated one, one whose header or tables are damaged, a folder that cannot be written each raise
+// DatabaseError with one sentence that names the path and what to do; the file is left untouched.
+// Damage deeper inside is met when a row there is read or written, with the same sentence;
+// db/check.h looks for it everywhere, db/salvage.h keeps what can be read.
+// One connection per object; use an object from one thread at a time, and as many objects and
+// processes as you like: SQLite's write-ahead log is used, or its rollback journal on network file
+// systems; while a writer is open, its log lies beside the file.
 #pragma once
 
 #include <chrono>
@@ -69,9 +72,14 @@ class Database {
   // create_or_open: for writing; makes the file if it is missing or empty, but not its folder.
   enum class Mode { create_or_open, read_only };
 
-  // lock_timeout: how long a call waits for another process's write to end.
+  // by_file_system: a write-ahead log, but a rollback journal on network file systems. rollback:
+  // that journal wherever the file lies.
+  enum class Journaling { by_file_system, rollback };
+
+  // lock_timeout: how long a call waits for other processes' writes to end.
   Database(const std::filesystem::path& path, Mode mode,
-           std::chrono::milliseconds lock_timeout = std::chrono::seconds(10));
+           std::chrono::milliseconds lock_timeout = std::chrono::seconds(30),
+           Journaling journaling = Journaling::by_file_system);
   ~Database();
   Database(Database&&) noexcept;
   Database& operator=(Database&&) noexcept;
@@ -93,6 +101,9 @@ class Database {
   // All rows of one (device, problem), in config order.
   std::vector<Record> records(const DeviceKey& device, const Problem& problem) const;
 
+  // Every row, by device, problem and config.
+  void for_each_record(const std::function<void(const Record&)>& visit) const;
+
   // The ok rows of an architecture (all devices of it), each problem's best first: measured before
   // predicted, then by time, then by config text. At most `per_problem` rows for each
   // (device, problem), counting only those that `usable` accepts, where it is given.
@@ -104,6 +115,13 @@ class Database {
   std::vector<DeviceKey> devices() const;
 
   const std::filesystem::path& path() const;
+
+  // How the file is journalled: SQLite's word ("wal", "delete") and, where that is not the
+  // write-ahead log, why, in words.
+  struct Journal {
+    std::string mode, why;
+  };
+  Journal journal() const;
 
  private:
   struct Impl;

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "db/rows.h"
 #include "db/schema.h"
 
 namespace gemm_tune {
@@ -65,12 +66,18 @@ FileState inspect(const fs::path& path) {
   Header header{};
   file.read(header.data(), header.size());
   if (file.gcount() == 0) return FileState::empty;
-  if (static_cast<std::size_t>(file.gcount()) < header.size() ||
-      !std::equal(kMagic.begin(), kMagic.end(), header.begin())) {
+  const auto size = static_cast<std::size_t>(file.gcount());
+  const bool magic = std::equal(kMagic.begin(), kMagic.end(), header.begin());
+  const bool our_id = big_endian(header, kApplicationIdOffset) == kApplicationId;
+  if (size < header.size() ? magic : !magic && our_id) {
+    throw damaged(path, size < header.size() ? "it ends after " + std::to_string(size) + " bytes"
+                                             : "its first bytes are not a database's");
+  }
+  if (!magic) {
     throw database_error(path, "is not a database: name a gemm-tune database or a new file");
   }
   const std::uint32_t version = big_endian(header, kUserVersionOffset);
-  if (big_endian(header, kApplicationIdOffset) != kApplicationId || version == 0) {
+  if (!our_id || version == 0) {
     throw database_error(path,
                          "belongs to another program: name a gemm-tune database or a new file");
   }
@@ -99,23 +106,29 @@ void require_writable(const fs::path& path) {
   }
 }
 
-// Write-ahead logging shares memory between processes, which network file systems do not.
-bool on_network_file_system(const fs::path& path) {
-  // Magic numbers of statfs(2): NFS, SMB, CIFS, SMB2, Lustre, GPFS, BeeGFS, Ceph, AFS, 9P, FUSE.
-  constexpr std::array<std::uint32_t, 11> kNetwork = {
-      0x6969,     0x517B,     0xFF534D42, 0xFE534D42, 0x0BD00BD0, 0x47504653,
-      0x19830326, 0x00C36400, 0x5346414F, 0x01021997, 0x65735546};
-  struct statfs info;
-  if (statfs(path.c_str(), &info) != 0) return true;  // unknown: the safer of the two
-  return std::find(kNetwork.begin(), kNetwork.end(), static_cast<std::uint32_t>(info.f_type)) !=
-         kNetwork.end();
-}
-
-void require_known_version(const fs::path& path, SQLite::Database& db) {
-  // A newer program's version may still be in the write-ahead log, where no inspection sees it.
+// What an inspection of the header cannot see: a newer program's version may still be in the
+// write-ahead log, the file may be shorter than its header says, the tables may be unreadable. A
+// look at every page is db/check.h's business: it takes seconds where this takes a millisecond.
+void require_readable(const fs::path& path, SQLite::Database& db) {
   if (db.execAndGet("PRAGMA user_version").getInt64() > kSchemaVersion) {
     throw database_error(path, "was written by a newer gemm-tune: update gemm-tune");
   }
+  try {
+    const SQLite::Statement select(db, kSelectRecord);
+  } catch (const SQLite::Exception& error) {
+    if (error.getErrorCode() != SQLITE_ERROR) throw;
+    throw damaged(path, std::string("its tables are not those of gemm-tune: ") + error.what());
+  }
+}
+
+bool has_log(const fs::path& path) {
+  std::error_code error;
+  return fs::file_size(path.string() + "-wal", error) > 0 && !error;
+}
+
+// Closing the last connection would write a log that was left beside the file into the file.
+void keep_log(SQLite::Database& db, bool keep) {
+  sqlite3_db_config(db.getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keep ? 1 : 0, nullptr);
 }
 
 // Percent-encodes what an SQLite URI treats specially.
@@ -132,26 +145,31 @@ std::string immutable_uri(const fs::path& path) {
   return uri + "?immutable=1";
 }
 
-SQLite::Database open_for_reading(const fs::path& path, milliseconds lock_timeout) {
+SQLite::Database connect_for_reading(const fs::path& path, milliseconds lock_timeout) {
   const int timeout_ms = static_cast<int>(lock_timeout.count());
   try {
     // Opened for writing where the file allows it, but never written through: only then does SQLite
     // clear away the write-ahead log's side files when it closes.
     SQLite::Database db(path.string(), SQLite::OPEN_READWRITE, timeout_ms);
+    if (has_log(path)) keep_log(db, true);
     db.exec("PRAGMA query_only = ON");
-    require_known_version(path, db);
+    db.execAndGet("PRAGMA user_version");  // the first look into the file
     return db;
   } catch (const SQLite::Exception& error) {
     if (error.getErrorCode() != SQLITE_CANTOPEN && error.getErrorCode() != SQLITE_READONLY) throw;
   }
   // In a folder that cannot be written there can be no side files, hence no writer either.
-  const fs::path log = path.string() + "-wal";
-  if (std::error_code error; fs::file_size(log, error) > 0 && !error) {
-    throw database_error(path, "cannot be read: '" + log.string() +
-                                   "' holds changes, and its folder is not writable");
+  if (has_log(path)) {
+    throw database_error(path, "cannot be read: '" + path.string() +
+                                   "-wal' holds changes, and its folder is not writable");
   }
-  SQLite::Database db(immutable_uri(path), SQLite::OPEN_READONLY | SQLite::OPEN_URI, timeout_ms);
-  require_known_version(path, db);
+  return {immutable_uri(path), SQLite::OPEN_READONLY | SQLite::OPEN_URI, timeout_ms};
+}
+
+SQLite::Database open_for_reading(const fs::path& path, milliseconds lock_timeout) {
+  SQLite::Database db = connect_for_reading(path, lock_timeout);
+  require_readable(path, db);
+  keep_log(db, false);
   return db;
 }
 
@@ -163,9 +181,9 @@ void create_schema(SQLite::Database& db) {
   transaction.commit();
 }
 
-void choose_journal(SQLite::Database& db, bool on_network) {
-  SQLite::Statement change(
-      db, on_network ? "PRAGMA journal_mode = DELETE" : "PRAGMA journal_mode = WAL");
+void choose_journal(SQLite::Database& db, bool rollback) {
+  SQLite::Statement change(db,
+                           rollback ? "PRAGMA journal_mode = DELETE" : "PRAGMA journal_mode = WAL");
   // The mode lives in the file. While others use the file it cannot change, which SQLite does not
   // wait for; either mode is right, and the next to open the file tries again.
   const int result = change.tryExecuteStep();
@@ -175,13 +193,17 @@ void choose_journal(SQLite::Database& db, bool on_network) {
   if (change.getColumn(0).getString() == "wal") db.exec("PRAGMA synchronous = NORMAL");
 }
 
-SQLite::Database open_for_writing(const fs::path& path, bool create, milliseconds lock_timeout) {
+SQLite::Database open_for_writing(const fs::path& path, bool create, milliseconds lock_timeout,
+                                  Database::Journaling journaling) {
   SQLite::Database db(path.string(), SQLite::OPEN_READWRITE | (create ? SQLite::OPEN_CREATE : 0),
                       static_cast<int>(lock_timeout.count()));
+  if (has_log(path)) keep_log(db, true);
   if (create) create_schema(db);
-  require_known_version(path, db);
+  require_readable(path, db);
+  keep_log(db, false);
   db.exec("PRAGMA foreign_keys = ON");
-  choose_journal(db, on_network_file_system(path.parent_path()));
+  choose_journal(
+      db, journaling == Database::Journaling::rollback || network_file_system(path.parent_path()));
   return db;
 }
 
@@ -189,6 +211,12 @@ SQLite::Database open_for_writing(const fs::path& path, bool create, millisecond
 
 DatabaseError database_error(const fs::path& path, const std::string& what) {
   return DatabaseError("database '" + path.string() + "' " + what);
+}
+
+DatabaseError damaged(const fs::path& path, const std::string& what) {
+  return database_error(path, "is damaged (" + what +
+                                  "): `gemm-tune db check` lists what is wrong, `gemm-tune db "
+                                  "salvage --output NEW` keeps every row that can be read");
 }
 
 DatabaseError translated(const fs::path& path, const SQLite::Exception& error) {
@@ -202,8 +230,7 @@ DatabaseError translated(const fs::path& path, const SQLite::Exception& error) {
       return database_error(path, "cannot be written: it is open for reading only");
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-      return database_error(path, "is damaged (" + std::string(error.what()) +
-                                      "): restore it from a copy or name a new file");
+      return damaged(path, error.what());
     case SQLITE_CONSTRAINT:
       return database_error(path, "refuses a row: " + std::string(error.what()));
     case SQLITE_IOERR:
@@ -221,12 +248,13 @@ DatabaseError translated(const fs::path& path, const SQLite::Exception& error) {
   return database_error(path, "failed: " + std::string(error.what()));
 }
 
-SQLite::Database open_database(const fs::path& path, Mode mode, milliseconds lock_timeout) {
+SQLite::Database open_database(const fs::path& path, Mode mode, milliseconds lock_timeout,
+                               Database::Journaling journaling) {
   const FileState state = inspect(path);
   if (mode == Mode::create_or_open) require_writable(path);
   try {
     if (mode == Mode::create_or_open) {
-      return open_for_writing(path, state != FileState::ours, lock_timeout);
+      return open_for_writing(path, state != FileState::ours, lock_timeout, journaling);
     }
     if (state == FileState::missing) throw database_error(path, "does not exist: tune first");
     if (state == FileState::empty) throw database_error(path, "is empty: tune first");
@@ -237,6 +265,42 @@ SQLite::Database open_database(const fs::path& path, Mode mode, milliseconds loc
     if (state == FileState::missing && fs::file_size(path, ignored) == 0) fs::remove(path, ignored);
     throw translated(path, error);
   }
+}
+
+SQLite::Database open_unchecked(const fs::path& path, milliseconds lock_timeout) {
+  const FileState state = inspect(path);
+  if (state == FileState::missing) throw database_error(path, "does not exist");
+  if (state == FileState::empty) throw database_error(path, "is empty");
+  try {
+    return connect_for_reading(path, lock_timeout);
+  } catch (const SQLite::Exception& error) {
+    throw translated(path, error);
+  }
+}
+
+// Write-ahead logging shares memory between processes, which network file systems do not.
+std::optional<std::string> network_file_system(const fs::path& folder) {
+  struct Kind {
+    std::uint32_t magic;  // of statfs(2)
+    const char* name;
+  };
+  constexpr std::array<Kind, 11> kKinds = {{{0x6969, "NFS"},
+                                            {0x517B, "SMB"},
+                                            {0xFF534D42, "CIFS"},
+                                            {0xFE534D42, "SMB2"},
+                                            {0x0BD00BD0, "Lustre"},
+                                            {0x47504653, "GPFS"},
+                                            {0x19830326, "BeeGFS"},
+                                            {0x00C36400, "Ceph"},
+                                            {0x5346414F, "AFS"},
+                                            {0x01021997, "9P"},
+                                            {0x65735546, "FUSE"}}};
+  struct statfs info;
+  if (statfs(folder.c_str(), &info) != 0) return "unknown";  // the safer of the two
+  for (const Kind& kind : kKinds) {
+    if (kind.magic == static_cast<std::uint32_t>(info.f_type)) return kind.name;
+  }
+  return std::nullopt;
 }
 
 }  // namespace gemm_tune

@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "core/error.h"
@@ -18,10 +19,22 @@ namespace gemm_tune {
 
 // path: absolute, so that SQLite takes none for a URI or a special name. Throws DatabaseError.
 SQLite::Database open_database(const std::filesystem::path& path, Database::Mode mode,
-                               std::chrono::milliseconds lock_timeout);
+                               std::chrono::milliseconds lock_timeout,
+                               Database::Journaling journaling);
+
+// For reading a file that may be damaged: all that is asked of it is a header that names it a
+// gemm-tune database. Leaves the file's bytes alone, a log beside it included.
+SQLite::Database open_unchecked(const std::filesystem::path& path,
+                                std::chrono::milliseconds lock_timeout);
+
+// The network file system that a folder lies on, where it does.
+std::optional<std::string> network_file_system(const std::filesystem::path& folder);
 
 // What SQLite reports, as a sentence for the user.
 DatabaseError translated(const std::filesystem::path& path, const SQLite::Exception& error);
+
+// "database '/path' is damaged (what): ...", and what to do about it.
+DatabaseError damaged(const std::filesystem::path& path, const std::string& what);
 
 // "database '/path' what": the start of every sentence about a database.
 DatabaseError database_error(const std::filesystem::path& path, const std::string& what);
