@@ -25,15 +25,6 @@ std::vector<std::string> param_names(const KernelFamily& family) {
   return names;
 }
 
-KnownConfig known(const KernelFamily& family, std::vector<int> values) {
-  KnownConfig config;
-  config.family = &family;
-  config.values = std::move(values);
-  config.traits = family.traits(config.values);
-  config.recipe = launch_recipe(config.traits);
-  return config;
-}
-
 }  // namespace
 
 std::span<const KernelFamily> families() {
@@ -49,6 +40,15 @@ const KernelFamily* find_family(std::string_view name) {
     if (family.name == name) return &family;
   }
   return nullptr;
+}
+
+KnownConfig known_config(const KernelFamily& family, std::vector<int> values) {
+  KnownConfig config;
+  config.family = &family;
+  config.values = std::move(values);
+  config.traits = family.traits(config.values);
+  config.recipe = launch_recipe(config.traits);
+  return config;
 }
 
 KnownConfig check_config(const Config& config) {
@@ -76,7 +76,7 @@ KnownConfig check_config(const Config& config) {
   if (const auto reason = family->reject(values)) {
     throw UsageError("config '" + to_string(config) + "' is illegal: " + *reason);
   }
-  return known(*family, std::move(values));
+  return known_config(*family, std::move(values));
 }
 
 KnownConfig predicated_twin(const KnownConfig& config, int alignment) {
@@ -85,7 +85,7 @@ KnownConfig predicated_twin(const KnownConfig& config, int alignment) {
   if (const auto vec = config.family->find_param("VEC")) {
     values[*vec] = std::min(values[*vec], alignment);
   }
-  return known(*config.family, std::move(values));
+  return known_config(*config.family, std::move(values));
 }
 
 std::optional<LegalConfig> legal_for(const KnownConfig& config, const Problem& problem) {

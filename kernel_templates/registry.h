@@ -31,6 +31,9 @@ struct KnownConfig {
   Config config() const { return family->config(values); }
 };
 
+// The config of these values, which break no rule of the family; it points to the family.
+KnownConfig known_config(const KernelFamily& family, std::vector<int> values);
+
 // Throws UsageError naming the unknown family, the misspelt, missing or surplus parameter, or the
 // rule that the values break.
 KnownConfig check_config(const Config& config);

@@ -59,11 +59,7 @@ class Enumeration {
       ++space_.rejected[*reason];
       return;
     }
-    KnownConfig& point = space_.points.emplace_back();
-    point.family = &family_;
-    point.values = values_;
-    point.traits = family_.traits(values_);
-    point.recipe = launch_recipe(point.traits);
+    space_.points.push_back(known_config(family_, values_));
   }
 
   const KernelFamily& family_;
