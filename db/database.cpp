@@ -151,9 +151,10 @@ std::int64_t problem_id(Statements& statements, const Problem& problem) {
 }  // namespace
 
 struct Database::Impl {
-  Impl(const fs::path& file, Mode mode, std::chrono::milliseconds lock_timeout,
-       Journaling journaling)
-      : path(file), db(open_database(path, mode, lock_timeout, journaling)) {}
+  Impl(const fs::path& file, Mode mode, std::chrono::milliseconds timeout, Journaling journaling)
+      : path(file),
+        lock_timeout(timeout),
+        db(open_database(path, mode, lock_timeout, journaling)) {}
 
   std::int64_t current_run() const {
     if (!run_id) throw database_error(path, "has no run to store rows for: begin one first");
@@ -166,6 +167,7 @@ struct Database::Impl {
   }
 
   fs::path path;  // absolute, so that SQLite takes none for a URI or a special name
+  std::chrono::milliseconds lock_timeout;  // db refers to it
   SQLite::Database db;
   std::optional<std::int64_t> run_id;
 

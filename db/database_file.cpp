@@ -12,6 +12,7 @@
 #include <fstream>
 #include <string_view>
 #include <system_error>
+#include <thread>
 
 #include "db/rows.h"
 #include "db/schema.h"
@@ -106,6 +107,21 @@ void require_writable(const fs::path& path) {
   }
 }
 
+// SQLite's own busy handler waits longer and longer, up to 100 ms, between looks at the lock: among
+// many writers, whose locks last less than one, some wait for seconds. This one keeps looking.
+int wait_for_lock(void* lock_timeout, int looks) {
+  constexpr milliseconds kPause{2};
+  if (looks * kPause >= *static_cast<const milliseconds*>(lock_timeout)) return 0;
+  std::this_thread::sleep_for(kPause);
+  return 1;
+}
+
+SQLite::Database connect(const std::string& name, int flags, const milliseconds& lock_timeout) {
+  SQLite::Database db(name, flags);
+  sqlite3_busy_handler(db.getHandle(), wait_for_lock, const_cast<milliseconds*>(&lock_timeout));
+  return db;
+}
+
 // What an inspection of the header cannot see: a newer program's version may still be in the
 // write-ahead log, the file may be shorter than its header says, the tables may be unreadable. A
 // look at every page is db/check.h's business: it takes seconds where this takes a millisecond.
@@ -145,12 +161,11 @@ std::string immutable_uri(const fs::path& path) {
   return uri + "?immutable=1";
 }
 
-SQLite::Database connect_for_reading(const fs::path& path, milliseconds lock_timeout) {
-  const int timeout_ms = static_cast<int>(lock_timeout.count());
+SQLite::Database connect_for_reading(const fs::path& path, const milliseconds& lock_timeout) {
   try {
     // Opened for writing where the file allows it, but never written through: only then does SQLite
     // clear away the write-ahead log's side files when it closes.
-    SQLite::Database db(path.string(), SQLite::OPEN_READWRITE, timeout_ms);
+    SQLite::Database db = connect(path.string(), SQLite::OPEN_READWRITE, lock_timeout);
     if (has_log(path)) keep_log(db, true);
     db.exec("PRAGMA query_only = ON");
     db.execAndGet("PRAGMA user_version");  // the first look into the file
@@ -163,10 +178,10 @@ SQLite::Database connect_for_reading(const fs::path& path, milliseconds lock_tim
     throw database_error(path, "cannot be read: '" + path.string() +
                                    "-wal' holds changes, and its folder is not writable");
   }
-  return {immutable_uri(path), SQLite::OPEN_READONLY | SQLite::OPEN_URI, timeout_ms};
+  return connect(immutable_uri(path), SQLite::OPEN_READONLY | SQLite::OPEN_URI, lock_timeout);
 }
 
-SQLite::Database open_for_reading(const fs::path& path, milliseconds lock_timeout) {
+SQLite::Database open_for_reading(const fs::path& path, const milliseconds& lock_timeout) {
   SQLite::Database db = connect_for_reading(path, lock_timeout);
   require_readable(path, db);
   keep_log(db, false);
@@ -193,10 +208,11 @@ void choose_journal(SQLite::Database& db, bool rollback) {
   if (change.getColumn(0).getString() == "wal") db.exec("PRAGMA synchronous = NORMAL");
 }
 
-SQLite::Database open_for_writing(const fs::path& path, bool create, milliseconds lock_timeout,
+SQLite::Database open_for_writing(const fs::path& path, bool create,
+                                  const milliseconds& lock_timeout,
                                   Database::Journaling journaling) {
-  SQLite::Database db(path.string(), SQLite::OPEN_READWRITE | (create ? SQLite::OPEN_CREATE : 0),
-                      static_cast<int>(lock_timeout.count()));
+  SQLite::Database db = connect(
+      path.string(), SQLite::OPEN_READWRITE | (create ? SQLite::OPEN_CREATE : 0), lock_timeout);
   if (has_log(path)) keep_log(db, true);
   if (create) create_schema(db);
   require_readable(path, db);
@@ -248,7 +264,7 @@ DatabaseError translated(const fs::path& path, const SQLite::Exception& error) {
   return database_error(path, "failed: " + std::string(error.what()));
 }
 
-SQLite::Database open_database(const fs::path& path, Mode mode, milliseconds lock_timeout,
+SQLite::Database open_database(const fs::path& path, Mode mode, const milliseconds& lock_timeout,
                                Database::Journaling journaling) {
   const FileState state = inspect(path);
   if (mode == Mode::create_or_open) require_writable(path);
@@ -267,7 +283,7 @@ SQLite::Database open_database(const fs::path& path, Mode mode, milliseconds loc
   }
 }
 
-SQLite::Database open_unchecked(const fs::path& path, milliseconds lock_timeout) {
+SQLite::Database open_unchecked(const fs::path& path, const milliseconds& lock_timeout) {
   const FileState state = inspect(path);
   if (state == FileState::missing) throw database_error(path, "does not exist");
   if (state == FileState::empty) throw database_error(path, "is empty");

@@ -17,15 +17,16 @@
 
 namespace gemm_tune {
 
-// path: absolute, so that SQLite takes none for a URI or a special name. Throws DatabaseError.
+// path: absolute, so that SQLite takes none for a URI or a special name. lock_timeout: must outlive
+// the connection. Throws DatabaseError.
 SQLite::Database open_database(const std::filesystem::path& path, Database::Mode mode,
-                               std::chrono::milliseconds lock_timeout,
+                               const std::chrono::milliseconds& lock_timeout,
                                Database::Journaling journaling);
 
 // For reading a file that may be damaged: all that is asked of it is a header that names it a
 // gemm-tune database. Leaves the file's bytes alone, a log beside it included.
 SQLite::Database open_unchecked(const std::filesystem::path& path,
-                                std::chrono::milliseconds lock_timeout);
+                                const std::chrono::milliseconds& lock_timeout);
 
 // The network file system that a folder lies on, where it does.
 std::optional<std::string> network_file_system(const std::filesystem::path& folder);
