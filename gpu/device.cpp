@@ -125,6 +125,12 @@ DeviceSpec query_device(int ordinal) {
   return spec;
 }
 
+std::int64_t device_memory_bytes(int ordinal) {
+  cudaDeviceProp properties{};
+  GT_CUDA(cudaGetDeviceProperties(&properties, ordinal));
+  return static_cast<std::int64_t>(properties.totalGlobalMem);
+}
+
 int current_device() {
   int ordinal = 0;
   const cudaError_t code = cudaGetDevice(&ordinal);

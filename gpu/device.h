@@ -5,6 +5,7 @@
 // check_driver(). Any thread.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,6 +29,9 @@ void check_driver();
 // from the built-in table. Throws DeviceError for an ordinal that does not exist, and for an
 // architecture older than the table.
 DeviceSpec query_device(int ordinal);
+
+// The device's memory in all, used or not. Throws CudaError.
+std::int64_t device_memory_bytes(int ordinal);
 
 // The ordinal that launches of the calling thread go to. Throws DeviceError without a device.
 int current_device();

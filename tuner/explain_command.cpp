@@ -13,6 +13,7 @@
 #include "tuner/scratch_dir.h"
 #include "tuner/sizes.h"
 #include "tuner/target.h"
+#include "tuner/worker.h"
 #include "tuner/worker_pool.h"
 
 namespace gemm_tune {
@@ -36,7 +37,7 @@ KnownConfig config_to_explain(const Options& options, const Target& target,
 
 CompileReply compile(const Options& options, const Target& target, const KnownConfig& config) {
   const ScratchDir cubins("gemm-tune-explain");
-  WorkerPool compiler(1);
+  WorkerPool compiler({compile_worker()});
   const CompileRequest request{to_string(config.config()), target.spec.arch, options.kernel_dir,
                                cubins.path().string()};
   return compiler.call("compile", request, kCompileLimit).get<CompileReply>();

@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include <cstdio>
+#include <cstring>
 
 #include "core/error.h"
 #include "tuner/commands.h"
@@ -25,8 +26,6 @@ int run(const Options& options) {
       return run_ladder(options);
     case Command::export_winners:
       return run_export(options);
-    case Command::worker:
-      return run_worker();
   }
   return kExitInternal;
 }
@@ -39,6 +38,13 @@ int fail(const std::exception& error, int code) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1 && std::strcmp(argv[1], kWorkerArgument) == 0) {
+    try {
+      return run_worker({argv + 2, argv + argc});
+    } catch (const std::exception& error) {
+      return fail(error, kExitUsage);
+    }
+  }
   const ParsedOptions parsed = parse_options(argc, argv);
   if (parsed.exit_code) {
     const bool good = *parsed.exit_code == kExitOk;

@@ -4,7 +4,6 @@
 
 #include "tuner/exit_code.h"
 #include "tuner/version.h"
-#include "tuner/worker.h"
 
 namespace gemm_tune {
 namespace {
@@ -39,6 +38,8 @@ void add_search(CLI::App& app, Options& o) {
   app.add_option("--seed", o.seed, "Of search order and operands; default: fresh");
   app.add_option("--kernel-dir", o.kernel_dir,
                  "Folder that holds a kernel_templates/ to use instead of the built-in one");
+  app.add_option("--devices", o.devices, "GPUs of one model to share the work, as in 0,1, or 'all'")
+      ->excludes("--device");
   app.add_flag("--require-gpu", o.require_gpu, "Fail rather than predict");
 }
 
@@ -85,7 +86,6 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
       ->check(CLI::IsMember({"header"}))
       ->capture_default_str();
   exporter->add_option("-o,--output", o.output, "File to write; default: standard output");
-  CLI::App* worker = app.add_subcommand(kWorkerCommand, "")->group("");  // hidden: not for people
 
   try {
     app.parse(argc, argv);
@@ -104,7 +104,6 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   if (*explain) o.command = Command::explain;
   if (*ladder) o.command = Command::ladder;
   if (*exporter) o.command = Command::export_winners;
-  if (*worker) o.command = Command::worker;
   return parsed;
 }
 

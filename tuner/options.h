@@ -7,14 +7,15 @@
 
 namespace gemm_tune {
 
-enum class Command { tune, best, explain, ladder, export_winners, worker };
+enum class Command { tune, best, explain, ladder, export_winners };
 
 struct Options {
   Command command = Command::tune;
   std::string arch;
   std::string sizes;
   int device = 0;
-  int sm_count = 0;  // 0: the device's, or the typical card's
+  std::string devices;  // a list or 'all'; empty: the one of `device`
+  int sm_count = 0;     // 0: the device's, or the typical card's
   std::string budget;
   std::string time;
   std::string db;

@@ -1,8 +1,8 @@
 // What crosses the pipe between the program and its workers: one JSON object per line, both ways.
 //
-// Requests are plain values, so that tests can put a fake behind the same pipe. A reply is the
-// answer's value, or a failure of the worker's environment as text (an Error's message); a
-// candidate's own failure is an Outcome and thus a normal answer.
+// A worker greets once, when it is set up. Requests are plain values, so that tests can put a fake
+// behind the same pipe. A reply is the answer's value, or a failure of the worker's environment as
+// text (an Error's message); a candidate's own failure is an Outcome and thus a normal answer.
 #pragma once
 
 #include <cstdint>
@@ -50,6 +50,8 @@ struct DeviceRequest {
 struct DeviceReply {
   DeviceSpec spec;
   std::string driver_version;
+  int device_count = 0;           // GPUs that CUDA sees
+  std::int64_t memory_bytes = 0;  // of this one, in all
 };
 
 // A compiled config that the measuring worker finds in the cubin cache.
@@ -60,7 +62,6 @@ struct CompiledConfig {
 
 // Verify the candidate at small shapes and at the problem, then time it there.
 struct MeasureRequest {
-  int ordinal = 0;
   Problem problem;
   CompiledConfig candidate;
   std::string cache_dir;
@@ -75,7 +76,6 @@ struct MeasureReply {
 
 // Re-time the finalists and cuBLAS, one sample of each in turn. No finalists: cuBLAS alone.
 struct FinalsRequest {
-  int ordinal = 0;
   Problem problem;
   std::vector<CompiledConfig> finalists;
   std::string cache_dir;
@@ -90,7 +90,9 @@ struct FinalsReply {
 
 // The text of a reply that reports a failure of the worker's environment.
 inline constexpr const char* kErrorKey = "error";
-// True in the last reply of a worker that leaves because a kernel's fault has spoilt its process.
+// The greeting of a worker that is set up.
+inline constexpr const char* kReadyKey = "ready";
+// True in the last reply of a worker that leaves because a candidate may have spoilt its process.
 inline constexpr const char* kLeavingKey = "leaving";
 
 // --- JSON, by the names above -------------------------------------------------------------------
@@ -115,12 +117,12 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DeviceSpec, arch, name, cc_major, cc_minor, s
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CompileRequest, config, arch, kernel_dir, cache_dir)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CompileReply, config, ok, log, cubin_key, resources)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DeviceRequest, ordinal)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DeviceReply, spec, driver_version)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DeviceReply, spec, driver_version, device_count, memory_bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CompiledConfig, config, cubin_key)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeasureRequest, ordinal, problem, candidate, cache_dir, seed,
-                                   cutoff_us, small_shapes_only)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeasureRequest, problem, candidate, cache_dir, seed, cutoff_us,
+                                   small_shapes_only)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeasureReply, outcome)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FinalsRequest, ordinal, problem, finalists, cache_dir, seed)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FinalsRequest, problem, finalists, cache_dir, seed)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FinalsReply, finalists, baseline_name, baseline)
 
 }  // namespace gemm_tune

@@ -63,6 +63,10 @@ std::string funnel_text(const Funnel& funnel, bool measured) {
       funnel.left == 0 ? 0
                        : 100 * static_cast<double>(funnel.tried) / static_cast<double>(funnel.left);
   add_count(text, "tried (compiled)", funnel.tried, fmt::format("{:.3g} % of those left", share));
+  if (funnel.recalled > 0) {
+    text +=
+        fmt::format("    {:>12}  by earlier runs, from the database\n", grouped(funnel.recalled));
+  }
   add_reasons(text, "compile failed", funnel.compile_failed);
   add_reasons(text, "rejected by resources", funnel.rejected_by_resources);
   add_reasons(text, "failed on the GPU", funnel.failed_on_gpu);
@@ -79,6 +83,16 @@ std::string problem_text(const ProblemReport& report, const Target& target) {
   if (report.occupancy_disagreements > 0) {
     text += fmt::format("  CTAs per SM differ from the driver's for {} candidates\n",
                         report.occupancy_disagreements);
+  }
+  if (report.stale > 0) {
+    text += fmt::format("  {} rows of earlier runs are stale: see gemm-tune db info\n",
+                        grouped(report.stale));
+  }
+  if (!report.failure.empty()) return text + "  " + report.failure + "\n";
+  if (report.funnel.tried > report.funnel.recalled) {
+    text += fmt::format("  busy     compile processes {:.0f} %", 100 * report.compilers_busy);
+    if (target.measurable) text += fmt::format(", GPU {:.0f} %", 100 * report.measurers_busy);
+    text += "\n";
   }
   if (!report.winner) return text + "  no candidate survived\n";
   const TuneWinner& winner = *report.winner;
@@ -111,11 +125,14 @@ nlohmann::json problem_json(const ProblemReport& report, const Target& target) {
         {"rejected_by_rule", f.rejected_by_rule},
         {"left", f.left},
         {"tried", f.tried},
+        {"recalled", f.recalled},
         {"compile_failed", f.compile_failed},
         {"rejected_by_resources", f.rejected_by_resources},
         {"failed_on_gpu", f.failed_on_gpu},
         {"survived", f.survived},
         {"unfinished", f.unfinished}}},
+      {"stale", report.stale},
+      {"busy", {{"compile", report.compilers_busy}, {"gpu", report.measurers_busy}}},
       {"occupancy_disagreements", report.occupancy_disagreements},
       {"winner", nullptr}};
   if (report.winner) {
@@ -128,6 +145,7 @@ nlohmann::json problem_json(const ProblemReport& report, const Target& target) {
                                     {"time_us", report.winner->baseline->timing.median_us}};
     }
   }
+  if (!report.failure.empty()) json["failure"] = report.failure;
   if (!target.measurable) json["note"] = kPredictedLabel;
   return json;
 }

@@ -1,26 +1,60 @@
 #include "tuner/scratch_dir.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 
 #include "core/error.h"
 
 namespace gemm_tune {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kLockName = "lock";
+
+// A folder whose owner lives is locked; one without a lock file is just being made.
+void remove_abandoned(const std::string& prefix) {
+  std::error_code ignored;
+  for (const fs::directory_entry& entry :
+       fs::directory_iterator(fs::temp_directory_path(), ignored)) {
+    if (!entry.path().filename().string().starts_with(prefix + "-")) continue;
+    const int lock = open((entry.path() / kLockName).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (lock < 0) continue;
+    if (flock(lock, LOCK_EX | LOCK_NB) == 0) fs::remove_all(entry.path(), ignored);
+    close(lock);
+  }
+}
+
+}  // namespace
 
 ScratchDir::ScratchDir(const std::string& prefix) {
-  std::string name = (std::filesystem::temp_directory_path() / (prefix + "-XXXXXX")).string();
+  remove_abandoned(prefix);
+  std::string name = (fs::temp_directory_path() / (prefix + "-XXXXXX")).string();
   if (mkdtemp(name.data()) == nullptr) {
     throw Error("a scratch folder cannot be made as '" + name + "': " + std::strerror(errno) +
                 "; set TMPDIR to a folder with room");
   }
   path_ = name;
+  // Locked before it has its name, so that nobody sees it unlocked.
+  const fs::path unnamed = path_ / "unlocked";
+  lock_ = open(unnamed.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (lock_ >= 0) {
+    flock(lock_, LOCK_EX | LOCK_NB);
+    std::error_code ignored;  // without its lock the folder is merely left behind after a kill
+    fs::rename(unnamed, path_ / kLockName, ignored);
+  }
 }
 
 ScratchDir::~ScratchDir() {
   std::error_code ignored;  // a leftover in the temporary folder harms nobody
-  std::filesystem::remove_all(path_, ignored);
+  fs::remove_all(path_, ignored);
+  if (lock_ >= 0) close(lock_);
 }
 
 }  // namespace gemm_tune

@@ -1,4 +1,7 @@
 // A folder of its own under TMPDIR, removed with its owner.
+//
+// An owner that was killed cannot remove its folder: the next one of the same prefix does. The
+// owner holds a lock on a file in it for as long as it lives; what is not locked is abandoned.
 #pragma once
 
 #include <filesystem>
@@ -18,6 +21,7 @@ class ScratchDir {
 
  private:
   std::filesystem::path path_;
+  int lock_ = -1;
 };
 
 }  // namespace gemm_tune

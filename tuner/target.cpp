@@ -1,11 +1,13 @@
 #include "tuner/target.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 
 #include "core/error.h"
 #include "gpu/nvrtc.h"
 #include "tuner/protocol.h"
+#include "tuner/worker.h"
 #include "tuner/worker_pool.h"
 
 namespace gemm_tune {
@@ -18,10 +20,9 @@ struct Probe {
   std::string failure;
 };
 
-Probe probe_gpu(int ordinal) {
-  WorkerPool worker(1);
+Probe probe_gpu(WorkerPool& prober, int ordinal) {
   try {
-    return {worker.call("device", DeviceRequest{ordinal}, kDeviceLimit).get<DeviceReply>(), ""};
+    return {prober.call("device", DeviceRequest{ordinal}, kDeviceLimit).get<DeviceReply>(), ""};
   } catch (const DeviceError& error) {
     return {std::nullopt, error.what()};
   }
@@ -46,15 +47,65 @@ DeviceSpec table_spec(const std::string& arch) {
                    nvrtc_version() + "): use one of " + joined(known));
 }
 
+// The numbers in a list like "0,2". Throws UsageError.
+std::vector<int> parse_ordinals(const std::string& text) {
+  std::vector<int> ordinals;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    int ordinal = -1;
+    const auto [end, error] = std::from_chars(text.data() + at, text.data() + comma, ordinal);
+    const bool repeated = std::find(ordinals.begin(), ordinals.end(), ordinal) != ordinals.end();
+    if (error != std::errc() || end != text.data() + comma || ordinal < 0 || repeated) {
+      throw UsageError("devices '" + text +
+                       "' are not CUDA device numbers, each once: write 'all' or a list as in 0,1");
+    }
+    ordinals.push_back(ordinal);
+    at = comma + 1;
+  }
+  return ordinals;
+}
+
+// Those beside the first have to be there and to be of its model: a row is kept by model.
+std::vector<int> other_ordinals(WorkerPool& prober, const Options& options,
+                                const DeviceReply& first) {
+  std::vector<int> ordinals;
+  if (options.devices == "all") {
+    for (int i = 1; i < first.device_count; ++i) ordinals.push_back(i);
+  } else if (!options.devices.empty()) {
+    ordinals = parse_ordinals(options.devices);
+    ordinals.erase(ordinals.begin());
+  }
+  for (const int ordinal : ordinals) {
+    const Probe probe = probe_gpu(prober, ordinal);
+    if (!probe.device) throw DeviceError(probe.failure);
+    if (device_key(probe.device->spec) == device_key(first.spec)) continue;
+    throw UsageError("GPU " + std::to_string(ordinal) + " is " + probe.device->spec.name + " (" +
+                     std::to_string(probe.device->spec.sm_count) + " SMs), another model than " +
+                     first.spec.name + " (" + std::to_string(first.spec.sm_count) +
+                     " SMs): name GPUs of one model in --devices");
+  }
+  return ordinals;
+}
+
+int first_ordinal(const Options& options) {
+  if (options.devices.empty()) return options.device;
+  return options.devices == "all" ? 0 : parse_ordinals(options.devices).front();
+}
+
 }  // namespace
 
 Target resolve_target(const Options& options) {
   Target target;
   if (!options.arch.empty()) target.spec = table_spec(options.arch);
-  Probe probe = probe_gpu(options.device);
+  WorkerPool prober({probing_worker()});
+  const int first = first_ordinal(options);
+  Probe probe = probe_gpu(prober, first);
   if (probe.device && (options.arch.empty() || probe.device->spec.arch == options.arch)) {
     target.spec = probe.device->spec;
     target.driver_version = probe.device->driver_version;
+    target.memory_bytes = probe.device->memory_bytes;
+    target.ordinals = other_ordinals(prober, options, *probe.device);
+    target.ordinals.insert(target.ordinals.begin(), first);
     target.measurable = true;
   } else if (options.arch.empty()) {
     throw UsageError("without a GPU to ask, name a target with --arch, as in --arch sm_86 (" +
@@ -70,8 +121,9 @@ Target resolve_target(const Options& options) {
     if (target.measurable) target.why_not = "--sm-count is not the GPU's";
     target.measurable = false;
   }
-  if (options.require_gpu && !target.measurable) {
-    throw DeviceError("--require-gpu cannot be met: " + target.why_not);
+  if (!target.measurable && (options.require_gpu || !options.devices.empty())) {
+    throw DeviceError((options.require_gpu ? "--require-gpu" : "--devices") +
+                      std::string(" cannot be met: ") + target.why_not);
   }
   return target;
 }

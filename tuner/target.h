@@ -1,8 +1,10 @@
 // Which device a command is about, and whether it can be measured here.
 #pragma once
 
-#include <optional>
+#include <cstdint>
+#include <filesystem>
 #include <string>
+#include <vector>
 
 #include "core/device_spec.h"
 #include "db/database.h"
@@ -12,14 +14,16 @@ namespace gemm_tune {
 
 struct Target {
   DeviceSpec spec;
-  bool measurable = false;     // the GPU of --device is the target
-  std::string driver_version;  // where measurable
-  std::string why_not;         // where not: a sentence
+  bool measurable = false;        // the GPUs of --device or --devices are the target
+  std::vector<int> ordinals;      // of those, by CUDA's numbers, where measurable
+  std::int64_t memory_bytes = 0;  // of each, where measurable
+  std::string driver_version;     // where measurable
+  std::string why_not;            // where not: a sentence
 };
 
-// Asks a worker about the GPU; without --arch the GPU is the target. Throws UsageError for an
-// architecture that NVRTC or the device table does not know or that is missing altogether, and
-// DeviceError where --require-gpu cannot be met.
+// Asks a worker about the GPUs; without --arch they are the target. Throws UsageError for an
+// architecture that NVRTC or the device table does not know or that is missing altogether and for
+// GPUs of different models, and DeviceError where --require-gpu or --devices cannot be met.
 Target resolve_target(const Options& options);
 
 // The database at --db or its default place.

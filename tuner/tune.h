@@ -2,7 +2,8 @@
 //
 // enumerate -> reject by rule -> compile -> reject by resources -> rank -> verify -> time -> store
 // -> best. Candidates are compiled and run in worker processes; this side never touches a GPU. With
-// `measure` off it ranks by the static model instead of the clock, and every row says so.
+// `measure` off it ranks by the static model instead of the clock, and every row says so. What
+// earlier runs stored and still holds is not tried again.
 #pragma once
 
 #include <chrono>
@@ -18,20 +19,27 @@
 #include "db/database.h"
 #include "kernel_templates/registry.h"
 #include "tuner/funnel.h"
+#include "tuner/worker_process.h"
 
 namespace gemm_tune {
 
 struct TuneRequest {
   std::vector<Problem> problems;
   DeviceSpec device;
-  bool measure = false;  // on the GPU of `ordinal`, which is `device`
-  int ordinal = 0;
+  bool measure = false;             // on GPUs that are `device`
+  std::vector<int> ordinals = {0};  // of those GPUs
+  std::int64_t memory_bytes = 0;    // of each
+  // What rows of earlier runs are graded against.
+  std::string cuda_version, driver_version;
   std::vector<KnownConfig> only;      // try these alone (--config, ladder); empty: search the space
-  std::optional<std::size_t> budget;  // distinct candidates tried per problem; nothing: default
+  std::optional<std::size_t> budget;  // distinct candidates per problem, those that earlier runs
+                                      // tried included; nothing: default
   std::optional<std::chrono::seconds> time_limit;  // for the whole request
   std::size_t jobs = 1;                            // compile processes
   std::uint64_t seed = 0;                          // of strategy and operands
   std::optional<std::filesystem::path> kernel_dir;
+  // Where not this binary's own.
+  std::optional<WorkerCommand> compile_worker, measuring_worker;
 };
 
 // Default budgets, per problem (docs/search.md says how they were chosen).
@@ -48,10 +56,16 @@ struct ProblemReport {
   Problem problem;
   Funnel funnel;
   std::optional<TuneWinner> winner;
-  bool twins_verified = false;  // the winner's predicated twins, on the GPU
+  std::vector<TuneWinner> tied;  // the others of the winner's tie set, fastest first
+  bool twins_verified = false;   // the winner's predicated twins, on the GPU
+  std::string failure;           // why nothing could be tried, as a sentence; usually empty
+  // Rows of earlier runs that no longer hold, so that their configs count as not tried.
+  std::size_t stale = 0;
   // Timed candidates for which the driver's CTAs per SM differ from ours.
   std::uint64_t occupancy_disagreements = 0;
   double seconds = 0;
+  // Shares of that time, over all processes of a kind, spent on tasks.
+  double compilers_busy = 0, measurers_busy = 0;
 };
 
 struct TuneReport {

@@ -35,6 +35,14 @@ std::size_t parse_budget(const std::string& text) {
   return budget;
 }
 
+// All cores compile, but for one beside each GPU: a measuring worker that waits for a core times
+// the wait.
+std::size_t default_jobs(const Target& target) {
+  const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  const std::size_t kept = target.measurable ? target.ordinals.size() : 0;
+  return cores > kept ? cores - kept : 1;
+}
+
 // A rough guide only: seconds on the compile pool or on the GPU, whichever is slower.
 double estimated_seconds(const TuneRequest& request, const Problem& problem,
                          std::vector<KnownConfig> points, std::size_t tried) {
@@ -103,8 +111,11 @@ void print_report(const TuneReport& report, const Target& target, const Options&
   }
   if (report.out_of_time) fmt::print(stderr, "gemm-tune: the time given by --time is used up\n");
   if (report.interrupted) {
-    fmt::print(stderr, "gemm-tune: interrupted; what was finished is stored in {}\n",
-               database.string());
+    fmt::print(
+        stderr,
+        "gemm-tune: interrupted; what was finished is stored in {}, and the same command goes "
+        "on from there\n",
+        database.string());
   }
 }
 
@@ -119,12 +130,14 @@ TuneRequest tune_request(const Options& options, const Target& target) {
   request.problems = parse_sizes(options.sizes);
   request.device = target.spec;
   request.measure = target.measurable;
-  request.ordinal = options.device;
+  if (target.measurable) request.ordinals = target.ordinals;
+  request.memory_bytes = target.memory_bytes;
+  request.cuda_version = nvrtc_version();
+  request.driver_version = target.driver_version;
   if (!options.config.empty()) request.only = {check_config(parse_config(options.config))};
   if (!options.budget.empty()) request.budget = parse_budget(options.budget);
   if (!options.time.empty()) request.time_limit = parse_duration(options.time);
-  request.jobs = options.jobs > 0 ? static_cast<std::size_t>(options.jobs)
-                                  : std::max(1u, std::thread::hardware_concurrency());
+  request.jobs = options.jobs > 0 ? static_cast<std::size_t>(options.jobs) : default_jobs(target);
   request.seed = options.seed ? *options.seed : std::random_device()();
   if (!options.kernel_dir.empty()) {
     request.kernel_dir = options.kernel_dir;

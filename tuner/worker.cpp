@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -31,27 +32,33 @@ std::string first_error_line(const std::string& log) {
   return log.substr(begin, log.find('\n', begin) - begin);
 }
 
+constexpr const char* kCompileRole = "compile";
+constexpr const char* kMeasureRole = "measure";
+constexpr const char* kProbeRole = "probe";
+
+// Of address space; NVRTC and the largest candidate seen need 1 GiB. Only for workers without a
+// GPU: CUDA reserves address space by the terabyte.
+constexpr rlim_t kCompileMemoryBytes = rlim_t{6} << 30;
+
 class Worker {
  public:
+  // A GPU that cannot be used throws DeviceError.
+  void open_gpu(int ordinal) { measurer_ = std::make_unique<Measurer>(ordinal); }
+
   nlohmann::json answer(const nlohmann::json& request) {
     const auto entry = request.items().begin();
     const std::string& verb = entry.key();
     const auto& body = entry.value();
     if (verb == "compile") return compile(body.get<CompileRequest>());
     if (verb == "device") return device(body.get<DeviceRequest>());
-    if (verb == "measure") {
-      const auto measure = body.get<MeasureRequest>();
-      return measurer(measure.ordinal).measure(measure);
-    }
-    if (verb == "finals") {
-      const auto finals = body.get<FinalsRequest>();
-      return measurer(finals.ordinal).finals(finals);
-    }
+    if (verb == "measure") return measure(body.get<MeasureRequest>());
+    if (verb == "finals") return measurer().finals(body.get<FinalsRequest>());
     throw Error("worker got the unknown request '" + verb + "'");
   }
 
-  // After a kernel's fault nothing can run in this process any more.
-  bool must_leave() const { return measurer_ && measurer_->is_poisoned(); }
+  // After a kernel's fault nothing can run in this process any more, and one that wrote where it
+  // should not may have spoilt what later candidates read.
+  bool must_leave() const { return must_leave_; }
 
  private:
   const KernelSource& source(const KernelFamily& family, const std::string& kernel_dir) {
@@ -86,29 +93,72 @@ class Worker {
 
   DeviceReply device(const DeviceRequest& request) {
     check_driver();
-    return {query_device(request.ordinal), driver_version().value_or("")};
+    return {query_device(request.ordinal), driver_version().value_or(""), device_count(),
+            device_memory_bytes(request.ordinal)};
   }
 
-  Measurer& measurer(int ordinal) {
-    if (!measurer_) measurer_ = std::make_unique<Measurer>(ordinal);
+  MeasureReply measure(const MeasureRequest& request) {
+    const MeasureReply reply = measurer().measure(request);
+    must_leave_ = reply.outcome.disposition != Disposition::ok;
+    return reply;
+  }
+
+  Measurer& measurer() {
+    if (!measurer_) throw Error("a measure request reached a worker that has no GPU open");
     return *measurer_;
   }
 
   std::map<std::string, KernelSource> sources_;
   std::unique_ptr<Measurer> measurer_;
+  bool must_leave_ = false;
 };
+
+// Nobody outlives the program, and what a Ctrl-C means is decided there.
+void follow_parent(pid_t parent) {
+  signal(SIGINT, SIG_IGN);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(1);  // it died before that took effect
+}
+
+void set_up(Worker& worker, const std::string& role, int ordinal) {
+  if (role == kCompileRole) {
+    const rlimit limit{kCompileMemoryBytes, kCompileMemoryBytes};
+    setrlimit(RLIMIT_AS, &limit);
+  } else if (role == kMeasureRole) {
+    worker.open_gpu(ordinal);
+  }
+}
+
+bool say(const nlohmann::json& words) {
+  const std::string text = words.dump() + "\n";
+  return write(kWorkerFd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+}
+
+WorkerCommand command(const std::string& role, int ordinal) {
+  return {"/proc/self/exe", kWorkerArgument, role, std::to_string(ordinal),
+          std::to_string(getpid())};
+}
 
 }  // namespace
 
-int run_worker() {
-  // The parent decides what a Ctrl-C means, and nobody outlives it.
-  signal(SIGINT, SIG_IGN);
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
+WorkerCommand compile_worker() { return command(kCompileRole, 0); }
+WorkerCommand measuring_worker(int ordinal) { return command(kMeasureRole, ordinal); }
+WorkerCommand probing_worker() { return command(kProbeRole, 0); }
+
+int run_worker(std::span<char* const> arguments) {
   FILE* in = fdopen(kWorkerFd, "r");
-  if (in == nullptr) {
+  if (in == nullptr || arguments.size() != 3) {
     throw UsageError("'gemm-tune worker' serves the program itself: it is not for people");
   }
+  follow_parent(std::stoi(arguments[2]));
   Worker worker;
+  try {
+    set_up(worker, arguments[0], std::stoi(arguments[1]));
+    say({{kReadyKey, true}});
+  } catch (const std::exception& error) {  // the worker's edge
+    say({{kErrorKey, error.what()}});
+    return 0;
+  }
   char* line = nullptr;
   std::size_t capacity = 0;
   while (getline(&line, &capacity, in) > 0) {
@@ -119,9 +169,7 @@ int run_worker() {
       reply = {{kErrorKey, error.what()}};
     }
     if (worker.must_leave()) reply[kLeavingKey] = true;
-    const std::string text = reply.dump() + "\n";
-    if (write(kWorkerFd, text.data(), text.size()) != static_cast<ssize_t>(text.size())) break;
-    if (worker.must_leave()) break;
+    if (!say(reply) || worker.must_leave()) break;
   }
   return 0;
 }

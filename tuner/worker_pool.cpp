@@ -9,11 +9,28 @@
 #include "tuner/protocol.h"
 
 namespace gemm_tune {
+namespace {
 
 using Clock = std::chrono::steady_clock;
 
-WorkerPool::WorkerPool(std::size_t workers, std::vector<std::string> argv)
-    : argv_(std::move(argv)), workers_(std::max<std::size_t>(workers, 1)) {}
+constexpr std::chrono::seconds kStartLimit{120};  // a driver may take long to wake its GPUs
+constexpr int kMaxFailedStarts = 3;
+constexpr std::chrono::milliseconds kLeavingInterval{5};
+
+}  // namespace
+
+WorkerPool::WorkerPool(std::vector<WorkerCommand> commands, bool warm_spares)
+    : slots_(commands.size()), warm_spares_(warm_spares) {
+  for (std::size_t i = 0; i < commands.size(); ++i) slots_[i].command = std::move(commands[i]);
+}
+
+// All are told before any is waited for.
+WorkerPool::~WorkerPool() {
+  for (Slot& slot : slots_) {
+    if (slot.process) slot.process->let_go();
+    if (slot.spare) slot.spare->let_go();
+  }
+}
 
 void WorkerPool::submit(Task task) {
   queue_.push_back(std::move(task));
@@ -22,19 +39,43 @@ void WorkerPool::submit(Task task) {
 
 std::size_t WorkerPool::pending() const {
   const auto running =
-      std::count_if(workers_.begin(), workers_.end(), [](const Slot& s) { return !!s.task; });
+      std::count_if(slots_.begin(), slots_.end(), [](const Slot& slot) { return !!slot.task; });
   return queue_.size() + static_cast<std::size_t>(running);
 }
 
+std::chrono::duration<double> WorkerPool::busy() const {
+  std::chrono::duration<double> total = spent_;
+  for (const Slot& slot : slots_) {
+    if (slot.task) total += Clock::now() - slot.process->busy_since();
+  }
+  return total;
+}
+
+// A worker at hand or on its way, and its spare once it needs the start's resources no more.
+void WorkerPool::prepare(Slot& slot) {
+  if (!slot.process && slot.spare) slot.process = std::exchange(slot.spare, std::nullopt);
+  if (!slot.process) slot.process.emplace(slot.command);
+  if (warm_spares_ && !slot.spare && !slot.spare_failed && slot.process->ready()) {
+    slot.spare.emplace(slot.command);
+  }
+}
+
+void WorkerPool::discard(Slot& slot) {
+  slot.process->let_go();
+  slot.leaving.push_back(*std::exchange(slot.process, std::nullopt));
+}
+
 void WorkerPool::start_tasks() {
-  for (Slot& slot : workers_) {
+  for (Slot& slot : slots_) {
     if (queue_.empty()) return;
-    if (slot.task) continue;
-    // One that was killed from outside since its last reply is not the next task's fault.
-    if (slot.process && slot.process->receive() == WorkerProcess::Status::died) {
-      slot.process.reset();
+    if (slot.task || !slot.leaving.empty()) continue;
+    if (slot.process && slot.process->idle()) {
+      // One that was killed from outside since its last reply is not the next task's fault.
+      const bool gone = slot.process->receive() == WorkerProcess::Status::died;
+      if (gone || (queue_.front().fresh && slot.process->served() > 0)) discard(slot);
     }
-    if (!slot.process) slot.process.emplace(argv_);
+    prepare(slot);
+    if (!slot.leaving.empty() || !slot.process->idle()) continue;  // its greeting comes back here
     slot.task = std::move(queue_.front());
     queue_.pop_front();
     slot.process->send(slot.task->verb, slot.task->request);
@@ -47,56 +88,122 @@ void WorkerPool::finish(Slot& slot, TaskResult result) {
   task.done(std::move(result));
 }
 
+// No worker of this pool can start: whoever waits next learns why.
+void WorkerPool::refuse_next(const std::string& detail) {
+  if (queue_.empty()) return;
+  const Task task = std::move(queue_.front());
+  queue_.pop_front();
+  task.done({TaskResult::Status::refused, {}, detail});
+}
+
+void WorkerPool::greet(Slot& slot) {
+  const WorkerProcess::Status status = slot.process->receive();
+  const bool greeted = status == WorkerProcess::Status::greeting;
+  const bool refused = greeted && slot.process->reply().contains(kErrorKey);
+  if (greeted && !refused) {
+    failed_starts_ = 0;
+    return start_tasks();
+  }
+  std::string why = "a worker process cannot start: ";
+  if (refused) {
+    why = slot.process->reply().at(kErrorKey).get<std::string>();
+  } else if (status == WorkerProcess::Status::died) {
+    why += "it " + slot.process->epitaph();
+  } else {
+    if (Clock::now() - slot.process->busy_since() < kStartLimit) return;
+    why += "not ready after " + std::to_string(kStartLimit.count()) + " s";
+  }
+  discard(slot);
+  // What a worker says of its environment will not change by itself.
+  if (!refused && ++failed_starts_ < kMaxFailedStarts) return start_tasks();
+  failed_starts_ = 0;
+  refuse_next(why);
+}
+
+void WorkerPool::tend_spare(Slot& slot) {
+  if (!slot.spare || slot.spare->ready()) return;
+  const WorkerProcess::Status status = slot.spare->receive();
+  const bool refused =
+      status == WorkerProcess::Status::greeting && slot.spare->reply().contains(kErrorKey);
+  if (status != WorkerProcess::Status::died && !refused) return;
+  slot.spare.reset();
+  slot.spare_failed = true;
+}
+
 void WorkerPool::collect(Slot& slot) {
+  const bool fresh = slot.process->served() == 0;
+  const Clock::duration spent = Clock::now() - slot.process->busy_since();
   switch (slot.process->receive()) {
+    case WorkerProcess::Status::greeting:
     case WorkerProcess::Status::reply: {
       const nlohmann::json reply = slot.process->reply();
-      if (reply.contains(kLeavingKey)) slot.process.reset();
+      spent_ += spent;
+      if (reply.contains(kLeavingKey)) discard(slot);
       if (reply.contains(kErrorKey)) {
-        return finish(slot, {TaskResult::Status::refused, {}, reply.at(kErrorKey)});
+        return finish(slot, {TaskResult::Status::refused, {}, reply.at(kErrorKey), fresh});
       }
-      return finish(slot, {TaskResult::Status::reply, reply, {}});
+      return finish(slot, {TaskResult::Status::reply, reply, {}, fresh});
     }
     case WorkerProcess::Status::died: {
+      spent_ += spent;
       const std::string epitaph = slot.process->epitaph();
       slot.process.reset();
-      return finish(slot, {TaskResult::Status::died, {}, "its worker " + epitaph});
+      return finish(slot, {TaskResult::Status::died, {}, "its worker " + epitaph, fresh});
     }
     case WorkerProcess::Status::partial:
       break;
   }
-  if (Clock::now() - slot.process->busy_since() >= slot.task->limit) {
+  if (spent >= slot.task->limit) {
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(slot.task->limit);
-    slot.process.reset();
+    spent_ += spent;
+    discard(slot);
     finish(slot, {TaskResult::Status::timed_out,
                   {},
-                  "not done after " + std::to_string(seconds.count()) + " s"});
+                  "not done after " + std::to_string(seconds.count()) + " s",
+                  fresh});
   }
+}
+
+// One look at everything that the slot waits for.
+void WorkerPool::tend(Slot& slot) {
+  tend_spare(slot);
+  if (!slot.leaving.empty()) {
+    std::erase_if(slot.leaving, [](WorkerProcess& process) { return process.is_gone(); });
+    if (slot.leaving.empty()) start_tasks();
+  }
+  if (slot.task) return collect(slot);
+  if (slot.process && !slot.process->ready()) greet(slot);
 }
 
 void WorkerPool::wait(std::initializer_list<WorkerPool*> pools, std::chrono::milliseconds timeout) {
   std::vector<pollfd> descriptors;
   Clock::time_point wake = Clock::now() + timeout;
   for (WorkerPool* pool : pools) {
-    for (const Slot& slot : pool->workers_) {
-      if (!slot.task) continue;
-      descriptors.push_back({slot.process->fd(), POLLIN, 0});
-      wake = std::min(wake, slot.process->busy_since() + slot.task->limit);
+    for (const Slot& slot : pool->slots_) {
+      const auto watch = [&](const WorkerProcess& process, std::chrono::milliseconds limit) {
+        descriptors.push_back({process.fd(), POLLIN, 0});
+        wake = std::min(wake, process.busy_since() + limit);
+      };
+      if (slot.task) {
+        watch(*slot.process, slot.task->limit);
+      } else if (slot.process && !slot.process->ready()) {
+        watch(*slot.process, kStartLimit);
+      }
+      if (slot.spare && !slot.spare->ready()) watch(*slot.spare, kStartLimit);
+      if (!slot.leaving.empty()) wake = std::min(wake, Clock::now() + kLeavingInterval);
     }
   }
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(wake - Clock::now()).count();
   poll(descriptors.data(), descriptors.size(), static_cast<int>(std::max<long>(left, 0)));
   for (WorkerPool* pool : pools) {
-    for (Slot& slot : pool->workers_) {
-      if (slot.task) pool->collect(slot);
-    }
+    for (Slot& slot : pool->slots_) pool->tend(slot);
   }
 }
 
 nlohmann::json WorkerPool::call(const std::string& verb, nlohmann::json request,
                                 std::chrono::milliseconds limit) {
   std::optional<TaskResult> result;
-  submit({verb, std::move(request), limit, [&](TaskResult r) { result = std::move(r); }});
+  submit({verb, std::move(request), limit, false, [&](TaskResult r) { result = std::move(r); }});
   while (!result) wait({this}, limit);
   if (result->status == TaskResult::Status::reply) return std::move(result->reply);
   throw DeviceError(result->status == TaskResult::Status::refused
@@ -106,7 +213,10 @@ nlohmann::json WorkerPool::call(const std::string& verb, nlohmann::json request,
 
 void WorkerPool::abandon() {
   queue_.clear();
-  for (Slot& slot : workers_) slot = Slot{};
+  for (Slot& slot : slots_) {
+    slot.task.reset();
+    if (slot.process && !slot.process->idle()) discard(slot);
+  }
 }
 
 }  // namespace gemm_tune

@@ -1,7 +1,8 @@
 // A few worker processes of one role, a queue of tasks for them, and what became of each task.
 //
 // A worker that dies or overstays a task's time limit is replaced; the task's own result says so
-// and no later task is blamed. Workers are started when first needed. Use from one thread.
+// and no later task is blamed: a worker gets a task only after it has greeted, and only when its
+// predecessor has left the GPU. Workers are started when first needed. Use from one thread.
 #pragma once
 
 #include <chrono>
@@ -27,25 +28,33 @@ struct TaskResult {
   Status status = Status::reply;
   nlohmann::json reply;
   std::string detail;
+  bool fresh = false;  // the worker had served nothing before
 };
 
 struct Task {
   std::string verb;
   nlohmann::json request;
   std::chrono::milliseconds limit{};
+  bool fresh = false;  // wants a worker that has served nothing
   std::function<void(TaskResult)> done;
 };
 
 class WorkerPool {
  public:
-  // argv: of each worker; empty for this binary's own.
-  explicit WorkerPool(std::size_t workers, std::vector<std::string> argv = {});
+  // One worker for each command. With warm spares, each has a set-up successor waiting: for
+  // workers that take long to start and may be lost often.
+  explicit WorkerPool(std::vector<WorkerCommand> commands, bool warm_spares = false);
+  ~WorkerPool();
+  WorkerPool(const WorkerPool&) = delete;
+  WorkerPool& operator=(const WorkerPool&) = delete;
 
   void submit(Task task);
 
   // Tasks queued or under way.
   std::size_t pending() const;
-  std::size_t size() const { return workers_.size(); }
+  std::size_t size() const { return slots_.size(); }
+  // What the workers have spent on tasks so far, all of them together.
+  std::chrono::duration<double> busy() const;
 
   // Waits until some task of some pool is done, or the timeout, or a signal; calls `done` for each.
   static void wait(std::initializer_list<WorkerPool*> pools, std::chrono::milliseconds timeout);
@@ -54,22 +63,34 @@ class WorkerPool {
   nlohmann::json call(const std::string& verb, nlohmann::json request,
                       std::chrono::milliseconds limit);
 
-  // Kills all workers and forgets all tasks; their `done` is not called.
+  // Kills the workers that are at work and forgets all tasks; their `done` is not called.
   void abandon();
 
  private:
   struct Slot {
+    WorkerCommand command;
     std::optional<WorkerProcess> process;
+    std::optional<WorkerProcess> spare;
+    bool spare_failed = false;           // there may be too little memory for two
+    std::vector<WorkerProcess> leaving;  // let go, but not gone
     std::optional<Task> task;
   };
 
   void start_tasks();
+  void prepare(Slot& slot);
+  void discard(Slot& slot);
+  void tend(Slot& slot);
+  void tend_spare(Slot& slot);
+  void greet(Slot& slot);
   void collect(Slot& slot);
   void finish(Slot& slot, TaskResult result);
+  void refuse_next(const std::string& detail);
 
-  std::vector<std::string> argv_;
-  std::vector<Slot> workers_;
+  std::vector<Slot> slots_;
+  bool warm_spares_;
   std::deque<Task> queue_;
+  int failed_starts_ = 0;  // in a row
+  std::chrono::duration<double> spent_{};
 };
 
 }  // namespace gemm_tune

@@ -44,8 +44,8 @@ class SpawnActions {
 
 }  // namespace
 
-WorkerProcess::WorkerProcess(std::vector<std::string> argv) {
-  if (argv.empty()) argv = {"/proc/self/exe", kWorkerCommand};
+WorkerProcess::WorkerProcess(WorkerCommand command)
+    : busy_since_(std::chrono::steady_clock::now()) {
   std::array<int, 2> ends{};
   // Close-on-exec: a child must not hold its siblings' pipes open, or they would outlive the
   // parent.
@@ -59,7 +59,7 @@ WorkerProcess::WorkerProcess(std::vector<std::string> argv) {
   fcntl(fd_, F_SETFL, O_NONBLOCK);
 
   std::vector<char*> pointers;
-  for (std::string& argument : argv) pointers.push_back(argument.data());
+  for (std::string& argument : command) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
   const SpawnActions actions(child_fd);
   const int error =
@@ -76,7 +76,9 @@ WorkerProcess::~WorkerProcess() { end(); }
 WorkerProcess::WorkerProcess(WorkerProcess&& other) noexcept
     : pid_(std::exchange(other.pid_, -1)),
       fd_(std::exchange(other.fd_, -1)),
-      started_(other.started_),
+      state_(other.state_),
+      busy_since_(other.busy_since_),
+      served_(other.served_),
       buffer_(std::move(other.buffer_)),
       reply_(std::move(other.reply_)) {}
 
@@ -85,14 +87,17 @@ WorkerProcess& WorkerProcess::operator=(WorkerProcess&& other) noexcept {
   end();
   pid_ = std::exchange(other.pid_, -1);
   fd_ = std::exchange(other.fd_, -1);
-  started_ = other.started_;
+  state_ = other.state_;
+  busy_since_ = other.busy_since_;
+  served_ = other.served_;
   buffer_ = std::move(other.buffer_);
   reply_ = std::move(other.reply_);
   return *this;
 }
 
 void WorkerProcess::send(const std::string& verb, const nlohmann::json& request) {
-  started_ = std::chrono::steady_clock::now();
+  state_ = State::busy;
+  busy_since_ = std::chrono::steady_clock::now();
   const std::string line = nlohmann::json{{verb, request}}.dump() + "\n";
   std::size_t sent = 0;
   while (sent < line.size()) {
@@ -117,8 +122,11 @@ WorkerProcess::Status WorkerProcess::receive() {
     if (end == std::string::npos) continue;
     reply_ = nlohmann::json::parse(buffer_.substr(0, end), nullptr, false);
     buffer_.erase(0, end + 1);
-    started_.reset();
-    return reply_.is_discarded() ? Status::died : Status::reply;
+    if (!reply_.is_object() || state_ == State::idle) return Status::died;  // not our protocol
+    const bool greeting = state_ == State::starting;
+    state_ = State::idle;
+    if (!greeting) ++served_;
+    return greeting ? Status::greeting : Status::reply;
   }
 }
 
@@ -136,20 +144,26 @@ std::string WorkerProcess::epitaph() {
   return "exited with code " + std::to_string(WEXITSTATUS(status));
 }
 
-void WorkerProcess::end() noexcept {
+void WorkerProcess::let_go() noexcept {
   if (fd_ >= 0) close(std::exchange(fd_, -1));
-  if (pid_ < 0) return;
+  if (pid_ >= 0 && state_ != State::idle) kill(pid_, SIGKILL);
+}
+
+bool WorkerProcess::is_gone() noexcept {
+  if (pid_ >= 0 && waitpid(pid_, nullptr, WNOHANG) != 0) pid_ = -1;
+  return pid_ < 0;
+}
+
+void WorkerProcess::end() noexcept {
+  let_go();
   // An idle worker leaves by itself when its pipe closes, so that tools around it can finish.
   const auto deadline = std::chrono::steady_clock::now() + kGrace;
-  bool gone = false;
-  while (!gone && !busy() && std::chrono::steady_clock::now() < deadline) {
-    gone = waitpid(pid_, nullptr, WNOHANG) != 0;
-    if (!gone) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  while (idle() && !is_gone() && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  if (!gone) {
-    kill(pid_, SIGKILL);
-    while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-    }
+  if (is_gone()) return;
+  kill(pid_, SIGKILL);
+  while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }
   pid_ = -1;
 }

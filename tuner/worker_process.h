@@ -1,8 +1,9 @@
-// One child process of this binary and the pipe to it; the parent's side.
+// One child process and the pipe to it; the parent's side.
 //
 // Candidates are compiled and run in such children, never in the program itself: a sticky CUDA
 // error cannot be cleared in-process, and NVRTC scales over processes, not threads. Spawned and
-// exec'd. A child ends when its pipe closes or its parent dies. Use from one thread.
+// exec'd. A child greets when it is set up, then answers one request at a time; it ends when its
+// pipe closes or its parent dies. Use from one thread.
 #pragma once
 
 #include <sys/types.h>
@@ -15,39 +16,57 @@
 
 namespace gemm_tune {
 
+// A worker's command line, its program first.
+using WorkerCommand = std::vector<std::string>;
+
 class WorkerProcess {
  public:
-  // argv of the child; empty: this binary as `gemm-tune worker`. Throws Error if it cannot start.
-  explicit WorkerProcess(std::vector<std::string> argv = {});
+  // Throws Error if it cannot start.
+  explicit WorkerProcess(WorkerCommand command);
   ~WorkerProcess();  // an idle child leaves by itself, a busy one is killed; either is reaped
   WorkerProcess(WorkerProcess&& other) noexcept;
   WorkerProcess& operator=(WorkerProcess&& other) noexcept;
 
   // The descriptor to poll for replies.
   int fd() const { return fd_; }
+  pid_t pid() const { return pid_; }
 
-  bool busy() const { return started_.has_value(); }
-  std::chrono::steady_clock::time_point busy_since() const { return started_.value(); }
+  // Since its start, or since the request that it is at work on.
+  std::chrono::steady_clock::time_point busy_since() const { return busy_since_; }
+  bool ready() const { return state_ != State::starting; }
+  bool idle() const { return state_ == State::idle; }
+  // Requests answered.
+  int served() const { return served_; }
 
-  // Sends {verb: request}. Precondition: not busy. A child that is already gone shows at receive().
+  // Sends {verb: request}. Precondition: idle. A child that is already gone shows at receive().
   void send(const std::string& verb, const nlohmann::json& request);
 
-  enum class Status { partial, reply, died };
+  enum class Status { partial, greeting, reply, died };
 
-  // Reads what is there without blocking. After `reply` the worker is no longer busy and reply()
-  // holds the answer; after `died` epitaph() says how it ended.
+  // Reads what is there without blocking. After `greeting` and `reply` the worker is idle and
+  // reply() holds what it said; after `died` epitaph() says how it ended.
   Status receive();
   const nlohmann::json& reply() const { return reply_; }
 
   // "was killed by signal 11 (Segmentation fault)" or "exited with code 3". Reaps the child.
   std::string epitaph();
 
+  // Closes the pipe, and kills the child unless it is idle. Does not wait for its end.
+  void let_go() noexcept;
+  // Whether a child that was let go has ended, and is reaped. A GPU takes its time over the end of
+  // a process.
+  bool is_gone() noexcept;
+
  private:
+  enum class State { starting, idle, busy };
+
   void end() noexcept;
 
   pid_t pid_ = -1;
   int fd_ = -1;
-  std::optional<std::chrono::steady_clock::time_point> started_;
+  State state_ = State::starting;
+  std::chrono::steady_clock::time_point busy_since_;
+  int served_ = 0;
   std::string buffer_;
   nlohmann::json reply_;
 };

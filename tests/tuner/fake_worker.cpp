@@ -1,4 +1,5 @@
-// Stands behind the pipe in place of a real worker and does what the request's verb says.
+// Stands behind the pipe in place of a real worker: sets up as its argument says and does what a
+// request's verb says.
 #include <signal.h>
 #include <unistd.h>
 
@@ -6,10 +7,16 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-int main() {
+int main(int, char** argv) {
   constexpr int kPipe = 3;
   FILE* in = fdopen(kPipe, "r");
   if (in == nullptr) return 9;
+  const std::string start = argv[1];
+  if (start == "die") return 4;
+  if (start == "greet_slowly") usleep(400'000);
+  const bool failed = start == "greet_with_error";
+  if (dprintf(kPipe, failed ? "{\"error\": \"no GPU today\"}\n" : "{\"ready\": true}\n") < 0)
+    return 8;
   char* line = nullptr;
   std::size_t capacity = 0;
   while (getline(&line, &capacity, in) > 0) {

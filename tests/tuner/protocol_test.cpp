@@ -31,7 +31,6 @@ TEST(ProtocolTest, WhatWasNotMeasuredStaysEmpty) {
 
 TEST(ProtocolTest, RequestsSurviveThePipe) {
   MeasureRequest request;
-  request.ordinal = 1;
   request.problem = parse_problem("1000x1024x1000:align=1");
   request.candidate = {"naive/BM=16,BN=16,COALESCED=1,PRED=1", "a key"};
   request.seed = 0xffffffffffffffff;
@@ -48,7 +47,7 @@ TEST(ProtocolTest, RequestsSurviveThePipe) {
 
 TEST(ProtocolTest, DeviceSpecsSurviveThePipe) {
   const DeviceSpec spec = find_device_spec("sm_90").value();
-  EXPECT_EQ(round_trip(DeviceReply{spec, "580.1"}).spec, spec);
+  EXPECT_EQ(round_trip(DeviceReply{spec, "580.1", 2, 1024}).spec, spec);
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ ProblemReport report() {
 }
 
 Target target(bool measurable) {
-  return {find_device_spec("sm_86").value(), measurable, "", "no GPU was found"};
+  return {find_device_spec("sm_86").value(), measurable, {}, 0, "", "no GPU was found"};
 }
 
 TEST(ReportTest, GroupsThousands) {

@@ -2,9 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <cstdlib>
 #include <set>
+#include <thread>
 
 #include "core/error.h"
 
@@ -16,8 +18,12 @@ using testing::HasSubstr;
 
 class WorkerPoolTest : public testing::Test {
  protected:
+  static WorkerCommand fake(const std::string& start = "greet") {
+    return {std::getenv("GT_FAKE_WORKER"), start};
+  }
+
   static WorkerPool fakes(std::size_t count) {
-    return WorkerPool(count, {std::getenv("GT_FAKE_WORKER")});
+    return WorkerPool(std::vector<WorkerCommand>(count, fake()));
   }
 
   // Runs the tasks, in order of submission, and returns their results in that order.
@@ -25,7 +31,8 @@ class WorkerPoolTest : public testing::Test {
                                          std::chrono::milliseconds limit) {
     std::vector<TaskResult> results(verbs.size());
     for (std::size_t i = 0; i < verbs.size(); ++i) {
-      pool.submit({verbs[i], i, limit, [&results, i](TaskResult r) { results[i] = std::move(r); }});
+      pool.submit(
+          {verbs[i], i, limit, false, [&results, i](TaskResult r) { results[i] = std::move(r); }});
     }
     while (pool.pending() > 0) WorkerPool::wait({&pool}, 1000ms);
     return results;
@@ -90,11 +97,67 @@ TEST_F(WorkerPoolTest, CallThrowsWhatTheWorkerRefused) {
 TEST_F(WorkerPoolTest, AbandonForgetsTasksAndGoesOnAfterwards) {
   WorkerPool pool = fakes(1);
   bool called = false;
-  pool.submit({"hang", 1, 10s, [&](TaskResult) { called = true; }});
+  pool.submit({"hang", 1, 10s, false, [&](TaskResult) { called = true; }});
   pool.abandon();
   EXPECT_EQ(pool.pending(), 0u);
   EXPECT_EQ(run_all(pool, {"echo"}, 10s)[0].status, TaskResult::Status::reply);
   EXPECT_FALSE(called);
+}
+
+TEST_F(WorkerPoolTest, ATaskThatWantsAFreshWorkerGetsOneThatHasServedNothing) {
+  for (const bool spares : {false, true}) {
+    WorkerPool pool({fake()}, spares);
+    EXPECT_TRUE(run_all(pool, {"echo"}, 10s)[0].fresh);
+    EXPECT_FALSE(run_all(pool, {"echo"}, 10s)[0].fresh);
+    std::optional<TaskResult> result;
+    pool.submit({"echo", 1, 10s, true, [&](TaskResult r) { result = std::move(r); }});
+    while (!result) WorkerPool::wait({&pool}, 1000ms);
+    EXPECT_EQ(result->status, TaskResult::Status::reply);
+    EXPECT_TRUE(result->fresh);
+  }
+}
+
+TEST_F(WorkerPoolTest, AWarmSpareTakesOverFromAWorkerThatWasLost) {
+  WorkerPool pool({fake("greet_slowly")}, /*warm_spares=*/true);
+  run_all(pool, {"echo"}, 10s);
+  std::this_thread::sleep_for(600ms);  // the spare's start
+  const auto start = std::chrono::steady_clock::now();
+  const auto results = run_all(pool, {"crash", "echo"}, 10s);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 300ms);
+  EXPECT_EQ(results[0].status, TaskResult::Status::died);
+  EXPECT_EQ(results[1].status, TaskResult::Status::reply);
+}
+
+TEST_F(WorkerPoolTest, AWorkerKilledFromOutsideBetweenTasksIsNobodysFault) {
+  WorkerPool pool = fakes(1);
+  const auto first = run_all(pool, {"echo"}, 10s);
+  kill(first[0].reply.at("pid").get<pid_t>(), SIGKILL);
+  std::this_thread::sleep_for(50ms);
+  EXPECT_EQ(run_all(pool, {"echo"}, 10s)[0].status, TaskResult::Status::reply);
+}
+
+TEST_F(WorkerPoolTest, AWorkerThatCannotSetUpRefusesItsTasksWithItsOwnWords) {
+  WorkerPool pool({fake("greet_with_error")}, /*warm_spares=*/true);
+  const auto results = run_all(pool, {"echo", "echo"}, 10s);
+  for (const TaskResult& result : results) {
+    EXPECT_EQ(result.status, TaskResult::Status::refused);
+    EXPECT_EQ(result.detail, "no GPU today");
+  }
+}
+
+TEST_F(WorkerPoolTest, WorkersThatDieBeforeTheyGreetAreNotTheTasksFault) {
+  WorkerPool pool({fake("die")});
+  const auto results = run_all(pool, {"echo"}, 10s);
+  EXPECT_EQ(results[0].status, TaskResult::Status::refused);
+  EXPECT_EQ(results[0].detail, "a worker process cannot start: it exited with code 4");
+}
+
+TEST_F(WorkerPoolTest, CountsTheTimeSpentOnTasksAndNotOnStarting) {
+  WorkerPool pool({fake("greet_slowly")});
+  EXPECT_EQ(pool.busy().count(), 0);
+  run_all(pool, {"hang", "echo"}, 300ms);
+  EXPECT_GT(pool.busy().count(), 0.29);
+  EXPECT_LT(pool.busy().count(), 0.49);
 }
 
 }  // namespace

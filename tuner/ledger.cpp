@@ -1,0 +1,41 @@
+#include "tuner/ledger.h"
+
+#include <utility>
+
+#include "kernel_templates/source.h"
+
+namespace gemm_tune {
+
+Environment environment_of(const TuneRequest& request) {
+  Environment environment;
+  for (const KernelFamily& family : families()) {
+    environment.hashes[family.name] = kernel_source(family, request.kernel_dir).hash;
+  }
+  environment.cuda_version = request.cuda_version;
+  environment.driver_version = request.driver_version;
+  return environment;
+}
+
+std::vector<Record> Ledger::valid_rows(std::size_t& stale) const {
+  std::vector<Record> valid;
+  for (Record& record : database_.records(key_, problem_)) {
+    if (record.source != source_) continue;
+    if (grade(record, environment_).validity == Validity::stale) {
+      ++stale;
+    } else {
+      valid.push_back(std::move(record));
+    }
+  }
+  return valid;
+}
+
+void Ledger::store(const KnownConfig& config, const Outcome& outcome) {
+  database_.store(key_, problem_, to_string(config.config()),
+                  environment_.hashes.at(config.family->name), outcome, source_);
+}
+
+void Ledger::store_baseline(const Baseline& baseline) {
+  database_.store_baseline(key_, problem_, baseline);
+}
+
+}  // namespace gemm_tune

@@ -1,0 +1,42 @@
+// One problem's rows in the database: what earlier runs found that still holds, and where this
+// run's outcomes go. Use from one thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "db/database.h"
+#include "db/validity.h"
+#include "kernel_templates/registry.h"
+#include "tuner/tune.h"
+
+namespace gemm_tune {
+
+// What rows are graded against in this request: its kernel texts, compiler and driver.
+Environment environment_of(const TuneRequest& request);
+
+class Ledger {
+ public:
+  Ledger(Database& database, const TuneRequest& request, const Environment& environment,
+         const Problem& problem)
+      : database_(database),
+        environment_(environment),
+        key_(device_key(request.device)),
+        source_(request.measure ? Source::measured : Source::predicted),
+        problem_(problem) {}
+
+  // Those of the request's source that need not be tried again; `stale` counts the others.
+  std::vector<Record> valid_rows(std::size_t& stale) const;
+
+  void store(const KnownConfig& config, const Outcome& outcome);
+  void store_baseline(const Baseline& baseline);
+
+ private:
+  Database& database_;
+  const Environment& environment_;
+  DeviceKey key_;
+  Source source_;
+  Problem problem_;
+};
+
+}  // namespace gemm_tune

@@ -1,0 +1,199 @@
+#include "tuner/trials.h"
+
+#include <utility>
+
+#include "core/error.h"
+#include "search/static_model.h"
+#include "tuner/filter.h"
+#include "tuner/interrupt.h"
+#include "tuner/worker.h"
+
+namespace gemm_tune {
+namespace {
+
+constexpr std::chrono::seconds kCompileLimit{60};
+constexpr std::chrono::milliseconds kHeartbeat{1000};
+constexpr int kFinalsAttempts = 3;
+
+// Generous: verification needs a few launches, timing at most some tens; the slowest rung runs at
+// about 0.1 TFLOP/s on the smallest card of the table.
+std::chrono::seconds measure_limit(const Problem& problem) {
+  constexpr double kSlowestFlopsPerSecond = 1e11;
+  return std::chrono::seconds(20 + static_cast<long>(20 * flops(problem) / kSlowestFlopsPerSecond));
+}
+
+std::vector<WorkerCommand> compile_workers(const TuneRequest& request) {
+  return {request.jobs, request.compile_worker.value_or(compile_worker())};
+}
+
+std::vector<WorkerCommand> measuring_workers(const TuneRequest& request) {
+  std::vector<WorkerCommand> commands;
+  for (const int ordinal : request.ordinals) {
+    commands.push_back(request.measuring_worker.value_or(measuring_worker(ordinal)));
+  }
+  return commands;
+}
+
+Outcome failure_of(const TaskResult& result, const std::string& step) {
+  if (result.status == TaskResult::Status::refused) throw DeviceError(result.detail);
+  Outcome outcome;
+  outcome.disposition = result.status == TaskResult::Status::timed_out ? Disposition::timed_out
+                                                                       : Disposition::crashed;
+  outcome.detail = step + ": " + result.detail;
+  return outcome;
+}
+
+}  // namespace
+
+Trials::Trials(const TuneRequest& request)
+    : request_(request),
+      cubins_("gemm-tune-cubins"),
+      compilers_(compile_workers(request)),
+      measurers_(measuring_workers(request), /*warm_spares=*/true) {}
+
+void Trials::wait() { WorkerPool::wait({&compilers_, &measurers_}, kHeartbeat); }
+
+void Trials::abandon() {
+  compilers_.abandon();
+  measurers_.abandon();
+}
+
+// Calls `then` with the reply, or `failed` where the compiler itself died or hung.
+void Trials::compile(const KnownConfig& config, OnCompiled then, Done failed) {
+  const std::string text = to_string(config.config());
+  if (const auto known = compiled_.find(text); known != compiled_.end()) return then(known->second);
+  const CompileRequest request{text, request_.device.arch,
+                               request_.kernel_dir ? request_.kernel_dir->string() : "",
+                               cubins_.path().string()};
+  compilers_.submit(
+      {"compile", request, kCompileLimit, false,
+       [this, text, then = std::move(then), failed = std::move(failed)](TaskResult result) {
+         if (result.status != TaskResult::Status::reply) {
+           return failed(failure_of(result, "compiler"));
+         }
+         then(compiled_.emplace(text, result.reply.get<CompileReply>()).first->second);
+       }});
+}
+
+// What the compiler's answer alone decides: a failure, a rejection, or a prediction.
+Outcome Trials::after_compile(const KnownConfig& config, const Problem& problem,
+                              const CompileReply& compiled) const {
+  Outcome outcome;
+  if (!compiled.ok) {
+    outcome.disposition = Disposition::compile_failed;
+    outcome.detail = compiled.log;
+    return outcome;
+  }
+  outcome.resources = complete_resources(compiled.resources, config, request_.device);
+  outcome.predicted_us =
+      predict(config.traits, problem, request_.device, outcome.resources).time_us;
+  if (auto reason = reject_after_compile(*outcome.resources)) {
+    outcome.disposition = Disposition::rejected;
+    outcome.detail = *reason;
+  }
+  return outcome;
+}
+
+MeasureRequest Trials::measure_request(const Problem& problem, const CompileReply& compiled) const {
+  MeasureRequest request;
+  request.problem = problem;
+  request.candidate = {compiled.config, compiled.cubin_key};
+  request.cache_dir = cubins_.path().string();
+  request.seed = request_.seed;
+  return request;
+}
+
+void Trials::measure(MeasureRequest request, bool fresh, Done done) {
+  const nlohmann::json body = request;
+  const std::chrono::seconds limit = measure_limit(request.problem);
+  measurers_.submit({"measure", body, limit, fresh,
+                     [this, request = std::move(request),
+                      done = std::move(done)](const TaskResult& result) mutable {
+                       if (result.status != TaskResult::Status::reply) {
+                         return done(failure_of(result, "GPU"));
+                       }
+                       Outcome outcome = result.reply.get<MeasureReply>().outcome;
+                       if (outcome.disposition == Disposition::ok || result.fresh) {
+                         return done(std::move(outcome));
+                       }
+                       measure(std::move(request), /*fresh=*/true, std::move(done));
+                     }});
+}
+
+void Trials::start(const KnownConfig& config, const Problem& problem,
+                   std::optional<double> cutoff_us, Done done) {
+  const auto then = [this, config, problem, cutoff_us, done](const CompileReply& reply) {
+    Outcome compiled = after_compile(config, problem, reply);
+    if (compiled.disposition != Disposition::ok || !request_.measure) {
+      return done(std::move(compiled));
+    }
+    MeasureRequest request = measure_request(problem, reply);
+    request.cutoff_us = cutoff_us;
+    measure(std::move(request), /*fresh=*/false,
+            [compiled = std::move(compiled), done](Outcome outcome) {
+              // The driver's occupancy is the truth where it was asked.
+              std::optional<Resources> resources = compiled.resources;
+              if (outcome.resources) resources->ctas_per_sm = outcome.resources->ctas_per_sm;
+              outcome.resources = resources;
+              outcome.predicted_us = compiled.predicted_us;
+              done(std::move(outcome));
+            });
+  };
+  compile(config, then, done);
+}
+
+void Trials::verify(const KnownConfig& config, const Problem& problem, Done done) {
+  const auto then = [this, config, problem, done](const CompileReply& reply) {
+    Outcome compiled = after_compile(config, problem, reply);
+    if (compiled.disposition == Disposition::compile_failed) return done(std::move(compiled));
+    MeasureRequest request = measure_request(problem, reply);
+    request.small_shapes_only = true;
+    measure(std::move(request), /*fresh=*/false, done);
+  };
+  compile(config, then, done);
+}
+
+// Those of an earlier run are not in this run's folder yet. False where interrupted.
+bool Trials::compile_all(const std::vector<KnownConfig>& configs) {
+  std::size_t left = configs.size();
+  for (const KnownConfig& config : configs) {
+    compile(
+        config, [&left](const CompileReply&) { --left; },
+        [](const Outcome& outcome) {
+          throw DeviceError("a finalist compiled before and now does not: " + outcome.detail);
+        });
+  }
+  while (left > 0 && !interrupted()) wait();
+  if (left > 0) abandon();
+  return left == 0;
+}
+
+std::optional<FinalsReply> Trials::finals(const std::vector<KnownConfig>& configs,
+                                          const Problem& problem) {
+  if (!compile_all(configs)) return std::nullopt;
+  FinalsRequest request;
+  request.problem = problem;
+  request.cache_dir = cubins_.path().string();
+  request.seed = request_.seed;
+  for (const KnownConfig& config : configs) {
+    const CompileReply& reply = compiled_.at(to_string(config.config()));
+    if (!reply.ok) throw DeviceError("a finalist compiled before and now does not: " + reply.log);
+    request.finalists.push_back({reply.config, reply.cubin_key});
+  }
+  // A worker may be killed from outside; that the finalists run was seen before.
+  for (int attempt = 1;; ++attempt) {
+    std::optional<TaskResult> result;
+    measurers_.submit({"finals", request, measure_limit(problem), false,
+                       [&](TaskResult r) { result = std::move(r); }});
+    while (!result && !interrupted()) wait();
+    if (!result) {
+      abandon();
+      return std::nullopt;
+    }
+    if (result->status == TaskResult::Status::reply) return result->reply.get<FinalsReply>();
+    const std::string detail = failure_of(*result, "finals").detail;
+    if (attempt == kFinalsAttempts) throw DeviceError(detail);
+  }
+}
+
+}  // namespace gemm_tune

@@ -1,0 +1,74 @@
+// From a config to its outcome, by way of worker processes: compile, reject by resources, verify
+// and time - or predict, where there is no GPU of the target.
+//
+// What a candidate does to its worker is its own outcome and nobody else's: a verdict of wrong or
+// unlaunchable is believed only from a worker that has served nothing before, since an earlier
+// candidate may have written where it should not. Use from one thread.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tuner/protocol.h"
+#include "tuner/scratch_dir.h"
+#include "tuner/tune.h"
+#include "tuner/worker_pool.h"
+
+namespace gemm_tune {
+
+class Trials {
+ public:
+  using Done = std::function<void(Outcome)>;
+
+  explicit Trials(const TuneRequest& request);
+
+  // Tries the candidate; `done` is called from some later wait(), or at once where its compilation
+  // is known and its resources decide. Above cutoff_us it gets the fewest samples. Throws
+  // DeviceError, here and from wait(), where a worker's environment fails.
+  void start(const KnownConfig& config, const Problem& problem, std::optional<double> cutoff_us,
+             Done done);
+
+  // Verifies the config on the GPU at small and ragged shapes only, and times nothing.
+  void verify(const KnownConfig& config, const Problem& problem, Done done);
+
+  // The configs and cuBLAS timed in turn on one GPU. Nothing where the run was interrupted.
+  std::optional<FinalsReply> finals(const std::vector<KnownConfig>& configs,
+                                    const Problem& problem);
+
+  // As many under way keep compilers and GPUs busy.
+  std::size_t enough() const { return 2 * compilers_.size() + 2 * measurers_.size(); }
+
+  // Until something is done, a second has passed, or a signal has come.
+  void wait();
+
+  // Kills what is under way; its `done` is not called.
+  void abandon();
+
+  // Seconds spent on tasks so far, summed over the processes of a kind.
+  struct Busy {
+    double compilers_s = 0, measurers_s = 0;
+  };
+  Busy busy() const { return {compilers_.busy().count(), measurers_.busy().count()}; }
+  std::size_t compilers() const { return compilers_.size(); }
+  std::size_t measurers() const { return measurers_.size(); }
+
+ private:
+  using OnCompiled = std::function<void(const CompileReply&)>;
+
+  void compile(const KnownConfig& config, OnCompiled then, Done failed);
+  void measure(MeasureRequest request, bool fresh, Done done);
+  MeasureRequest measure_request(const Problem& problem, const CompileReply& compiled) const;
+  Outcome after_compile(const KnownConfig& config, const Problem& problem,
+                        const CompileReply& compiled) const;
+  bool compile_all(const std::vector<KnownConfig>& configs);
+
+  const TuneRequest& request_;
+  ScratchDir cubins_;
+  WorkerPool compilers_, measurers_;
+  std::map<std::string, CompileReply> compiled_;  // by config text
+};
+
+}  // namespace gemm_tune
