@@ -126,7 +126,7 @@ int run_ladder(const Options& options) {
   for (const Problem& problem : request.problems) {
     std::vector<Step> steps = steps_at(problem);
     find_rows(steps, database, request, problem);
-    try_missing(steps, request, problem, database, options.quiet);
+    try_missing(steps, request, problem, database, options.quiet || options.verbose);
     if (interrupted()) return kExitInterrupted;
     find_rows(steps, database, request, problem);
     if (options.json) {

@@ -168,7 +168,8 @@ int run_tune(const Options& options) {
   watch_for_interrupts();
   TuneReport report;
   {
-    ProgressPrinter printer(options.quiet);
+    // Lines on candidates would break into its line.
+    ProgressPrinter printer(options.quiet || options.verbose);
     report = tune(request, database, [&](const Progress& progress) { printer.show(progress); });
   }
   print_report(report, target, options, database.path());

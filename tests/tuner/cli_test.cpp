@@ -11,12 +11,16 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 
 namespace {
 
+using testing::AllOf;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 
 constexpr const char* kNaive = "naive/BM=16,BN=16,COALESCED=1,PRED=0";
 
@@ -59,7 +63,7 @@ class CliTest : public testing::Test {
     const ProgramRun refused = run(arguments);
     EXPECT_EQ(refused.exit_code, exit_code) << arguments << "\n" << refused.errors;
     EXPECT_THAT(refused.errors, HasSubstr(text)) << arguments;
-    EXPECT_THAT(refused.errors, testing::StartsWith("gemm-tune: ")) << arguments;
+    EXPECT_THAT(refused.errors, StartsWith("gemm-tune: ")) << arguments;
     EXPECT_EQ(std::count(refused.errors.begin(), refused.errors.end(), '\n'), 1)
         << arguments << "\n"
         << refused.errors;
@@ -127,7 +131,7 @@ TEST_F(CliTest, HelpAndVersionGoToStandardOutput) {
   EXPECT_THAT(help.output, HasSubstr("Exit codes"));
   const ProgramRun version = run("--version");
   EXPECT_EQ(version.exit_code, 0);
-  EXPECT_THAT(version.output, testing::StartsWith("gemm-tune 0."));
+  EXPECT_THAT(version.output, StartsWith("gemm-tune 0."));
 }
 
 TEST_F(CliTest, DryRunCompilesAndWritesNothing) {
@@ -166,6 +170,28 @@ TEST_F(CliTest, PredictsStoresAndAnswersFromTheDatabase) {
   const ProgramRun other = run("best --arch sm_90 --sizes 256" + db);
   EXPECT_EQ(other.exit_code, 4);
   EXPECT_THAT(other.output, HasSubstr("default"));
+}
+
+TEST_F(CliTest, VerboseSaysWhatHappensToEachCandidate) {
+  const std::string spills =
+      "vectorized_2d/BM=256,BN=128,BK=16,TM=16,TN=4,VEC=1,PAD=0,INTERLEAVE=0,PRED=0";
+  const std::string start = "--arch sm_86 --sizes 256 --db ";
+  EXPECT_THAT(run("-v " + start + path("1.db") + " --config " + kNaive).errors,
+              ContainsRegex(std::string("(^|\n)gemm-tune: 256x256x256: ") + kNaive +
+                            " ok, [0-9.]+ us predicted\n"));
+  EXPECT_THAT(run("-v " + start + path("2.db") + " --config " + spills).errors,
+              HasSubstr("gemm-tune: 256x256x256: " + spills +
+                        " rejected: registers spill to local memory\n"));
+
+  // One line for each of five, in place of those on progress.
+  std::istringstream errors(run("-v --seed 1 --budget 5 " + start + path("3.db")).errors);
+  int lines = 0;
+  for (std::string line; std::getline(errors, line); ++lines) {
+    EXPECT_THAT(line, StartsWith("gemm-tune: 256x256x256: "));
+  }
+  EXPECT_EQ(lines, 5);
+  const std::string plain = run("--seed 1 --budget 5 " + start + path("4.db")).errors;
+  EXPECT_THAT(plain, AllOf(HasSubstr("256x256x256: searching"), Not(HasSubstr(" ok, "))));
 }
 
 TEST_F(CliTest, NothingLeftByTheFilterHasItsOwnExitCode) {
