@@ -14,22 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const char* word(DataType type) {
-  switch (type) {
-    case DataType::f32:
-      return "f32";
-  }
-  throw Error("a data type outside the closed list");
-}
-
-const char* word(Layout layout) {
-  switch (layout) {
-    case Layout::nn:
-      return "nn";
-  }
-  throw Error("a layout outside the closed list");
-}
-
 constexpr const char* kInsertCandidate = R"sql(
   INSERT INTO candidates (
     device_id, problem_id, run_id, config, kernel_hash, disposition, reason, source, registers,
@@ -130,21 +114,13 @@ std::int64_t device_id(Statements& statements, const DeviceKey& device) {
 }
 
 std::int64_t problem_id(Statements& statements, const Problem& problem) {
-  const std::string text = to_string(problem);
   {
     InUse find(statements.find_problem);
-    find->bind(":text", text);
+    find->bind(":text", to_string(problem));
     if (const auto id = id_from(*find)) return *id;
   }
   InUse insert(statements.insert_problem);
-  insert->bind(":text", text);
-  insert->bind(":M", problem.M);
-  insert->bind(":N", problem.N);
-  insert->bind(":K", problem.K);
-  insert->bind(":type", word(problem.type));
-  insert->bind(":layout", word(problem.layout));
-  insert->bind(":alignment", problem.alignment);
-  insert->bind(":batch", problem.batch);
+  bind_problem(*insert, problem);
   return id_from(*insert).value();
 }
 

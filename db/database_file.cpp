@@ -129,6 +129,10 @@ void require_readable(const fs::path& path, SQLite::Database& db) {
   if (db.execAndGet("PRAGMA user_version").getInt64() > kSchemaVersion) {
     throw database_error(path, "was written by a newer gemm-tune: update gemm-tune");
   }
+  const std::int64_t page_size = db.execAndGet("PRAGMA page_size").getInt64();
+  if (fs::file_size(path) % static_cast<std::uintmax_t>(page_size) != 0) {
+    throw damaged(path, "it ends within a page");
+  }
   try {
     const SQLite::Statement select(db, kSelectRecord);
   } catch (const SQLite::Exception& error) {
@@ -168,8 +172,8 @@ SQLite::Database connect_for_reading(const fs::path& path, const milliseconds& l
     SQLite::Database db = connect(path.string(), SQLite::OPEN_READWRITE, lock_timeout);
     if (has_log(path)) keep_log(db, true);
     db.exec("PRAGMA query_only = ON");
-    db.execAndGet("PRAGMA user_version");  // the first look into the file
-    return db;
+    const int look = db.tryExec("PRAGMA user_version");
+    if (look != SQLITE_CANTOPEN && look != SQLITE_READONLY) return db;
   } catch (const SQLite::Exception& error) {
     if (error.getErrorCode() != SQLITE_CANTOPEN && error.getErrorCode() != SQLITE_READONLY) throw;
   }
@@ -288,7 +292,9 @@ SQLite::Database open_unchecked(const fs::path& path, const milliseconds& lock_t
   if (state == FileState::missing) throw database_error(path, "does not exist");
   if (state == FileState::empty) throw database_error(path, "is empty");
   try {
-    return connect_for_reading(path, lock_timeout);
+    SQLite::Database db = connect_for_reading(path, lock_timeout);
+    db.exec("PRAGMA writable_schema = ON");  // only so does SQLite read a truncated file
+    return db;
   } catch (const SQLite::Exception& error) {
     throw translated(path, error);
   }

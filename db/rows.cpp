@@ -10,6 +10,22 @@
 namespace gemm_tune {
 namespace {
 
+const char* word(DataType type) {
+  switch (type) {
+    case DataType::f32:
+      return "f32";
+  }
+  throw Error("a data type outside the closed list");
+}
+
+const char* word(Layout layout) {
+  switch (layout) {
+    case Layout::nn:
+      return "nn";
+  }
+  throw Error("a layout outside the closed list");
+}
+
 // Eight columns from `first` on; nothing where the first is NULL.
 std::optional<Timing> read_timing(SQLite::Statement& row, int first) {
   if (row.isColumnNull(first)) return std::nullopt;
@@ -67,7 +83,8 @@ const char* const kSelectRecord = R"sql(
          c.power_w, c.temperature_c, coalesce(c.disturbance, ''), c.standing, c.predicted_us, b.name,
          b.median_us, b.samples, b.launches_per_sample, b.cold_us, b.sm_mhz, b.power_w,
          b.temperature_c, coalesce(b.disturbance, ''), c.recorded_at, r.tool_version,
-         r.cuda_version, coalesce(r.driver_version, ''), r.command, r.seed
+         r.cuda_version, coalesce(r.driver_version, ''), r.command, r.seed,
+         c.id
   FROM candidates c
   JOIN devices d ON d.id = c.device_id
   JOIN problems p ON p.id = c.problem_id
@@ -78,6 +95,25 @@ const char* const kKnownProblem =
     "p.type_a = 'f32' AND p.type_b = 'f32' AND p.type_c = 'f32' AND p.type_compute = 'f32' AND "
     "p.layout = 'nn'";
 
+const char* const kSelectProblem =
+    "SELECT p.id, p.text, p.M, p.N, p.K, p.alignment, p.batch, "
+    "p.type_a = 'f32' AND p.type_b = 'f32' AND p.type_c = 'f32' AND p.type_compute = 'f32' AND "
+    "p.layout = 'nn' FROM problems p";
+
+bool is_sound_problem(SQLite::Statement& row) {
+  const bool known = row.getColumn(7).getInt() != 0;
+  try {
+    const std::string text = row.getColumn(1).getString();
+    const Problem problem = parse_problem(text);
+    return known && to_string(problem) == text && problem.M == row.getColumn(2).getInt64() &&
+           problem.N == row.getColumn(3).getInt64() && problem.K == row.getColumn(4).getInt64() &&
+           problem.alignment == row.getColumn(5).getInt64() &&
+           problem.batch == row.getColumn(6).getInt64();
+  } catch (const UsageError&) {
+    return !known;
+  }
+}
+
 Record read_record(SQLite::Statement& row) {
   try {
     return record_of(row);
@@ -86,6 +122,17 @@ Record read_record(SQLite::Statement& row) {
   } catch (const std::logic_error& error) {  // std::stoull
     throw Error("its seed is not a number");
   }
+}
+
+void bind_problem(SQLite::Statement& row, const Problem& problem) {
+  row.bind(":text", to_string(problem));
+  row.bind(":M", problem.M);
+  row.bind(":N", problem.N);
+  row.bind(":K", problem.K);
+  row.bind(":type", word(problem.type));
+  row.bind(":layout", word(problem.layout));
+  row.bind(":alignment", problem.alignment);
+  row.bind(":batch", problem.batch);
 }
 
 void bind_resources(SQLite::Statement& row, const std::optional<Resources>& resources) {

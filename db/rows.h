@@ -15,9 +15,20 @@ namespace gemm_tune {
 // program does not know yet are not its business.
 extern const char* const kSelectRecord;
 extern const char* const kKnownProblem;
+inline constexpr int kRecordIdColumn = 39;  // of the candidate
 
 // The current row of such a statement. Throws Error saying what is wrong with it.
 Record read_record(SQLite::Statement& row);
+
+// Selects what is_sound_problem() judges, after the id; a WHERE may follow.
+extern const char* const kSelectProblem;
+
+// Whether the text and the columns of such a row say the same. A row that this program does not
+// know is sound where its text is as unknown as its columns.
+bool is_sound_problem(SQLite::Statement& row);
+
+// Binds :text and so on.
+void bind_problem(SQLite::Statement& row, const Problem& problem);
 
 // Binds :registers and so on, or leaves them NULL.
 void bind_resources(SQLite::Statement& row, const std::optional<Resources>& resources);

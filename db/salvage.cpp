@@ -1,0 +1,372 @@
+#include "db/salvage.h"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <optional>
+
+#include "core/error.h"
+#include "db/database_file.h"
+#include "db/rows.h"
+
+namespace gemm_tune {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::milliseconds kLockTimeout{30000};
+// Parents before those that refer to them.
+constexpr const char* kTables[] = {"devices", "problems", "runs", "baselines", "candidates"};
+// https://www.sqlite.org/fileformat2.html, sections 1.3 and 1.6.
+constexpr std::size_t kHeaderBytes = 100;
+constexpr std::size_t kChangeCounterOffset = 24;
+constexpr std::size_t kPageCountOffset = 28;
+constexpr char kTableLeaf = 0x0d;
+constexpr int kMostColumns = 26;  // of a table of the schema
+
+// A database as bytes, whole pages.
+struct Image {
+  std::string bytes;
+  std::size_t page_size = 0;
+
+  std::size_t pages() const { return bytes.size() / page_size; }
+  char* page(std::size_t number) { return bytes.data() + (number - 1) * page_size; }  // from 1
+};
+
+// The image must outlive the connection, which reads it in place and never moves or frees it.
+SQLite::Database open_image(Image& image) {
+  SQLite::Database db(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+  const auto size = static_cast<sqlite3_int64>(image.bytes.size());
+  const int result = sqlite3_deserialize(
+      db.getHandle(), "main", reinterpret_cast<unsigned char*>(image.bytes.data()), size, size, 0);
+  if (result != SQLITE_OK) throw SQLite::Exception(db.getHandle(), result);
+  db.exec("PRAGMA writable_schema = ON");  // bear with what is wrong in the schema
+  sqlite3_limit(db.getHandle(), SQLITE_LIMIT_LENGTH,
+                100'000'000);  // not what a damaged length says
+  return db;
+}
+
+std::string serialized(SQLite::Database& db) {
+  sqlite3_int64 size = 0;
+  unsigned char* const bytes = sqlite3_serialize(db.getHandle(), "main", &size, 0);
+  if (bytes == nullptr) throw SQLite::Exception("the database cannot be copied");
+  std::string copy(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size));
+  sqlite3_free(bytes);
+  return copy;
+}
+
+// The first page of a database whose one table has these columns and its root at `root`.
+std::string first_page(const std::string& table, const std::string& columns, std::size_t page_size,
+                       std::size_t root) {
+  SQLite::Database db(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+  db.exec("PRAGMA page_size = " + std::to_string(page_size));
+  db.exec("CREATE TABLE " + table + " (" + columns + ")");
+  db.exec("PRAGMA writable_schema = ON");
+  db.exec("UPDATE sqlite_schema SET rootpage = " + std::to_string(root));
+  return serialized(db).substr(0, page_size);
+}
+
+std::string file_bytes(const fs::path& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (!fs::exists(status)) throw database_error(path, "does not exist");
+  if (!fs::is_regular_file(status)) throw database_error(path, "is not a regular file");
+  std::ifstream file(path, std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  if (!file) throw database_error(path, "cannot be read");
+  return bytes;
+}
+
+// With what is still in the write-ahead log beside it, where SQLite can read that.
+std::string current_bytes(const fs::path& path) {
+  std::string bytes = file_bytes(path);
+  std::error_code error;
+  if (fs::file_size(path.string() + "-wal", error) == 0 || error) return bytes;
+  try {
+    SQLite::Database db = open_unchecked(path, kLockTimeout);
+    return serialized(db);
+  } catch (const DatabaseError&) {
+  } catch (const SQLite::Exception&) {
+  }
+  return bytes;  // the next best
+}
+
+// The damaged file's pages under a sound header, without a log, as long as the file is.
+Image read_image(const fs::path& path) {
+  Image image;
+  image.bytes = current_bytes(path);
+  if (image.bytes.empty()) throw database_error(path, "is empty: there is nothing to salvage");
+  image.bytes.resize(std::max(image.bytes.size(), kHeaderBytes));
+  const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(image.bytes[at]); };
+  image.page_size = static_cast<std::size_t>(byte(16)) << 8 | byte(17);
+  const bool is_power_of_2 = (image.page_size & (image.page_size - 1)) == 0;
+  if (image.page_size < 512 || !is_power_of_2) image.page_size = 4096;  // SQLite's default
+  image.bytes.resize((image.bytes.size() + image.page_size - 1) / image.page_size *
+                     image.page_size);
+  const std::string sound = first_page("t", "x", image.page_size, 2);
+  std::copy_n(sound.begin(), kHeaderBytes, image.bytes.begin());
+  std::memset(image.bytes.data() + kPageCountOffset, 0, 4);  // as many as there are
+  return image;
+}
+
+void copy_value(const SQLite::Column& value, SQLite::Statement& to, int index) {
+  if (value.isInteger()) {
+    to.bind(index, value.getInt64());
+  } else if (value.isFloat()) {
+    to.bind(index, value.getDouble());
+  } else if (value.isText()) {
+    to.bind(index, value.getString());
+  } else {
+    to.bind(index);  // NULL; the schema has no blobs
+  }
+}
+
+class Salvage {
+ public:
+  Salvage(Image& image, SQLite::Database& output) : image_(image), output_(output) {}
+
+  std::vector<SalvagedTable> run() {
+    for (const char* table : kTables) copy_along_tree(table);
+    for (const char* table : kTables) copy_leaves(table);
+    drop_contradictory_problems();
+    copy_from_indexes();
+    std::vector<SalvagedTable> tables;
+    for (const char* table : kTables) tables.push_back({table, 0, rows_known_of(table)});
+    mend_references();
+    drop_unreadable_candidates();
+    for (SalvagedTable& table : tables) {
+      table.kept = number("SELECT count(*) FROM " + table.name);
+      table.lost = std::max<std::int64_t>(0, table.lost - table.kept);
+    }
+    return tables;
+  }
+
+ private:
+  // Inserts what the statement, which selects whole rows with ids above :after, can read. A row
+  // with a value more than the table has columns is another table's. Past a row that it cannot
+  // read, it goes on as often as `skips`.
+  void copy_rows(SQLite::Statement& select, SQLite::Statement& insert, int skips) {
+    for (std::int64_t after = 0; skips >= 0; --skips, ++after) {
+      select.bind(":after", after);
+      int result = SQLITE_OK;
+      while ((result = select.tryExecuteStep()) == SQLITE_ROW) {
+        after = select.getColumn(0).getInt64();
+        const int columns = insert.getBindParameterCount();
+        if (has_surplus(select, columns)) continue;
+        for (int i = 0; i < columns; ++i) {
+          copy_value(select.getColumn(i), insert, i + 1);
+        }
+        insert_row(insert);
+      }
+      select.tryReset();
+      if (result == SQLITE_DONE) return;
+    }
+  }
+
+  static bool has_surplus(SQLite::Statement& row, int columns) {
+    for (int i = columns; i < row.getColumnCount(); ++i) {
+      if (!row.isColumnNull(i)) return true;
+    }
+    return false;
+  }
+
+  // "id INTEGER PRIMARY KEY, arch, name", or "?, ?, ?" with `each` given.
+  std::string columns_of(const std::string& table, const std::optional<std::string>& each) {
+    SQLite::Statement info(output_, "SELECT name FROM pragma_table_info(?)");
+    info.bind(1, table);
+    std::string columns;
+    while (info.executeStep()) {
+      const std::string name = info.getColumn(0).getString();
+      columns += (columns.empty() ? "" : ", ") + each.value_or(name);
+      if (!each && name == "id") columns += " INTEGER PRIMARY KEY";
+    }
+    return columns;
+  }
+
+  SQLite::Statement insert_into(const std::string& table) {
+    return {output_, "INSERT OR IGNORE INTO " + table + " VALUES (" + columns_of(table, "?") + ")"};
+  }
+
+  static std::string select_from(const std::string& table) {
+    return "SELECT * FROM " + table + " WHERE id > :after ORDER BY id";
+  }
+
+  void copy_along_tree(const std::string& table) {
+    SQLite::Database source = open_image(image_);
+    try {
+      SQLite::Statement select(source, select_from(table));
+      SQLite::Statement insert = insert_into(table);
+      if (select.getColumnCount() == insert.getBindParameterCount()) copy_rows(select, insert, 0);
+    } catch (const SQLite::Exception& error) {
+      only_damage(error);
+    }
+  }
+
+  void copy_leaves(const std::string& table) {
+    const std::size_t root = image_.pages() + 1;
+    Image scratch = image_;
+    scratch.bytes.resize(root * image_.page_size);
+    std::string columns = columns_of(table, {});
+    for (int i = 0; i < kMostColumns; ++i) columns += ", surplus" + std::to_string(i);
+    const std::string first = first_page(table, columns, image_.page_size, root);
+    std::copy(first.begin(), first.end(), scratch.bytes.begin());
+    std::memset(scratch.bytes.data() + kPageCountOffset, 0, 4);
+    SQLite::Database source = open_image(scratch);
+    scratch.page(root)[0] = kTableLeaf;  // an empty table, for the statement to compile
+    SQLite::Statement select(source, select_from(table));
+    SQLite::Statement insert = insert_into(table);
+    for (std::size_t page = 2; page < root; ++page) {
+      if (*image_.page(page) != kTableLeaf) continue;
+      std::copy_n(image_.page(page), image_.page_size, scratch.page(root));
+      ++scratch.bytes[kChangeCounterOffset + 3];  // or SQLite would trust its cache
+      constexpr int kMostRowsOfAPage = 1000;
+      copy_rows(select, insert, kMostRowsOfAPage);
+    }
+  }
+
+  void drop_contradictory_problems() {
+    SQLite::Statement problems(output_, kSelectProblem);
+    std::vector<std::int64_t> wrong;
+    while (problems.executeStep()) {
+      if (!is_sound_problem(problems)) wrong.push_back(problems.getColumn(0).getInt64());
+    }
+    remove("problems", wrong);
+  }
+
+  // Few rows carry all others: where theirs are lost, their unique indexes may still hold them.
+  void copy_from_indexes() {
+    SQLite::Database source = open_image(image_);
+    try {
+      SQLite::Statement devices(source,
+                                "SELECT id, arch, name, sm_count FROM devices INDEXED BY "
+                                "sqlite_autoindex_devices_1 WHERE arch > '' AND id > :after");
+      SQLite::Statement insert = insert_into("devices");
+      copy_rows(devices, insert, 0);
+    } catch (const SQLite::Exception& error) {
+      only_damage(error);
+    }
+    try {
+      SQLite::Statement problems(source,
+                                 "SELECT id, text FROM problems INDEXED BY "
+                                 "sqlite_autoindex_problems_1 WHERE text > ''");
+      SQLite::Statement insert(output_, R"sql(
+        INSERT OR IGNORE INTO problems VALUES (:id, :text, :M, :N, :K, :type, :type, :type, :type,
+                                               :layout, :alignment, :batch))sql");
+      while (problems.tryExecuteStep() == SQLITE_ROW) {
+        const std::optional<Problem> problem = problem_of(problems.getColumn(1).getString());
+        if (!problem) continue;
+        bind_problem(insert, *problem);
+        insert.bind(":id", problems.getColumn(0).getInt64());
+        insert_row(insert);
+      }
+    } catch (const SQLite::Exception& error) {
+      only_damage(error);
+    }
+  }
+
+  static std::optional<Problem> problem_of(const std::string& text) {
+    try {
+      return parse_problem(text);
+    } catch (const UsageError&) {
+      return std::nullopt;
+    }
+  }
+
+  // A row that breaks the schema's rules is damaged, or is none of this table at all.
+  void insert_row(SQLite::Statement& insert) {
+    const int result = insert.tryExecuteStep();
+    insert.tryReset();
+    if (result != SQLITE_DONE && result != SQLITE_CONSTRAINT && result != SQLITE_MISMATCH) {
+      throw SQLite::Exception(output_.getHandle(), result);
+    }
+  }
+
+  std::int64_t number(const std::string& query) { return output_.execAndGet(query).getInt64(); }
+
+  void remove(const std::string& table, const std::vector<std::int64_t>& ids) {
+    for (const std::int64_t id : ids) {
+      output_.exec("DELETE FROM " + table + " WHERE id = " + std::to_string(id));
+    }
+  }
+
+  // Ids are given out without gaps, so the highest tells how many rows there were; but one that
+  // could not fit the file is damaged itself.
+  std::int64_t rows_known_of(const std::string& table) {
+    constexpr std::size_t kSmallestRow = 16;
+    return number("SELECT coalesce(max(id), 0) FROM " + table +
+                  " WHERE id <= " + std::to_string(image_.bytes.size() / kSmallestRow));
+  }
+
+  // A row holds without its run or its baseline, but not without its device or its problem.
+  void mend_references() {
+    output_.exec(R"sql(
+      DELETE FROM baselines WHERE typeof(run_id) <> 'integer'
+                               OR device_id NOT IN (SELECT id FROM devices)
+                               OR problem_id NOT IN (SELECT id FROM problems);
+      DELETE FROM candidates WHERE typeof(run_id) <> 'integer'
+                                OR device_id NOT IN (SELECT id FROM devices)
+                                OR problem_id NOT IN (SELECT id FROM problems);
+      UPDATE candidates SET baseline_id = NULL WHERE baseline_id NOT IN (SELECT id FROM baselines);
+      INSERT INTO runs
+        SELECT DISTINCT run_id, '', '', NULL, 'lost with a damaged database', '0', ''
+        FROM (SELECT run_id FROM candidates UNION SELECT run_id FROM baselines)
+        WHERE run_id NOT IN (SELECT id FROM runs))sql");
+  }
+
+  void drop_unreadable_candidates() {
+    SQLite::Statement rows(output_, std::string(kSelectRecord) + " WHERE " + kKnownProblem);
+    std::vector<std::int64_t> unreadable;
+    while (rows.executeStep()) {
+      try {
+        parse_config(read_record(rows).config);
+      } catch (const Error&) {
+        unreadable.push_back(rows.getColumn(kRecordIdColumn).getInt64());
+      }
+    }
+    remove("candidates", unreadable);
+  }
+
+  // A full disk is no matter of the damaged file.
+  static void only_damage(const SQLite::Exception& error) {
+    const int code = error.getErrorCode();
+    if (code == SQLITE_FULL || code == SQLITE_IOERR || code == SQLITE_NOMEM) throw error;
+  }
+
+  Image& image_;
+  SQLite::Database& output_;
+};
+
+}  // namespace
+
+std::vector<SalvagedTable> salvage_database(const fs::path& damaged_file, const fs::path& output) {
+  const fs::path from = fs::absolute(damaged_file), to = fs::absolute(output);
+  std::error_code error;
+  if (fs::exists(fs::symlink_status(to, error))) {
+    throw database_error(to, "exists already: name a new file for what is salvaged");
+  }
+  Image image = read_image(from);
+  try {
+    std::vector<SalvagedTable> tables;
+    {
+      SQLite::Database db = open_database(to, Database::Mode::create_or_open, kLockTimeout,
+                                          Database::Journaling::by_file_system);
+      db.exec("PRAGMA foreign_keys = OFF");  // until all is there
+      SQLite::Transaction transaction(db, SQLite::TransactionBehavior::IMMEDIATE);
+      tables = Salvage(image, db).run();
+      transaction.commit();
+    }
+    if (tables.back().kept > 0) return tables;
+  } catch (const SQLite::Exception& failure) {
+    fs::remove(to, error);
+    throw translated(to, failure);
+  }
+  fs::remove(to, error);
+  throw database_error(from, "holds no candidate's row that can be read: nothing was written");
+}
+
+}  // namespace gemm_tune

@@ -1,0 +1,279 @@
+// Damaged databases: truncated, bit-flipped, cut to pieces. Never a crash or a hang; a sentence
+// that names the file and what to do; refused files untouched; what can be read is kept.
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <gmock/gmock.h>
+
+#include <random>
+
+#include "core/error.h"
+#include "db/check.h"
+#include "db/database_file.h"
+#include "db/salvage.h"
+#include "tests/db/fixture.h"
+
+namespace gemm_tune {
+namespace {
+
+namespace fs = std::filesystem;
+using Mode = Database::Mode;
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+constexpr int kRows = 300;
+constexpr std::size_t kPage = 4096;
+
+std::string config_of(int row) {
+  return "naive/BM=" + std::to_string(row + 1) + ",BN=16,COALESCED=1,PRED=0";
+}
+
+class DamageTest : public DbTest {
+ protected:
+  DamageTest() {
+    {
+      Database database = writable(file_);
+      for (int row = 0; row < kRows; ++row) {
+        store_measured(database, row % 2 == 0 ? kA6000 : kA10,
+                       row % 3 == 0 ? "1024x1024x1024" : "64x512x4096", config_of(row), 60 + row);
+      }
+      database.store_baseline(kA6000, parse_problem("1024x1024x1024"), {"cublasSgemm", timing(50)});
+    }
+    sound_ = bytes_of(file_);
+  }
+
+  void write_damaged(const std::string& bytes) const {
+    std::ofstream(file_, std::ios::binary | std::ios::trunc) << bytes;
+  }
+
+  std::string sound_with(std::size_t at, const std::string& bytes) const {
+    std::string damaged = sound_;
+    return damaged.replace(at, bytes.size(), bytes);
+  }
+
+  std::string without_root_of(const std::string& table) const {
+    SQLite::Database db(file_.string());
+    SQLite::Statement query(db, "SELECT rootpage FROM sqlite_schema WHERE name = ?");
+    query.bind(1, table);
+    query.executeStep();
+    const auto page = static_cast<std::size_t>(query.getColumn(0).getInt64());
+    return sound_with((page - 1) * kPage, std::string(kPage, '\0'));
+  }
+
+  // Opens, reads and writes as the program does. The sentence, where one of it fails.
+  std::string use(Mode mode) const {
+    try {
+      Database database(file_, mode, std::chrono::milliseconds(50));
+      database.for_each_record([](const Record&) {});
+      database.best_records("sm_86", 1);
+      if (mode == Mode::create_or_open) {
+        database.begin_run(kRun);
+        store_measured(database, kA6000, "8x8x8", kPredicated, 1);
+      }
+      return "";
+    } catch (const DatabaseError& error) {
+      return error.what();
+    }
+  }
+
+  bool opens(Mode mode) const {
+    try {
+      const Database database(file_, mode, std::chrono::milliseconds(50));
+      return true;
+    } catch (const DatabaseError&) {
+      return false;
+    }
+  }
+
+  // The damaged file is not changed by salvaging, and what comes out is sound. Kept candidates.
+  int salvaged_rows() const {
+    const fs::path output = folder_ / "salvaged.db";
+    fs::remove(output);
+    const std::string before = bytes_of(file_);
+    int kept = 0;
+    try {
+      kept = static_cast<int>(salvage_database(file_, output).back().kept);
+    } catch (const DatabaseError& error) {
+      EXPECT_THAT(error.what(), StartsWith("database '"));
+
+      EXPECT_FALSE(fs::exists(output));
+    }
+    EXPECT_EQ(bytes_of(file_), before);
+    if (kept > 0) {
+      EXPECT_THAT(check_database(output), IsEmpty());
+      int rows = 0;
+      Database(output, Mode::read_only).for_each_record([&](const Record&) { ++rows; });
+      EXPECT_EQ(rows, kept);
+    }
+    return kept;
+  }
+
+  std::string sound_;
+};
+
+TEST_F(DamageTest, ASoundDatabaseHasNoFindingsAndIsSalvagedWhole) {
+  EXPECT_THAT(check_database(file_), IsEmpty());
+  std::vector<Record> before, after;
+  Database(file_, Mode::read_only).for_each_record([&](const Record& r) { before.push_back(r); });
+  const auto tables = salvage_database(file_, folder_ / "new.db");
+  Database(folder_ / "new.db", Mode::read_only).for_each_record([&](const Record& r) {
+    after.push_back(r);
+  });
+  std::vector<std::int64_t> kept, lost;
+  for (const SalvagedTable& table : tables) {
+    kept.push_back(table.kept);
+    lost.push_back(table.lost);
+  }
+  EXPECT_THAT(kept, ElementsAre(2, 2, 1, 1, kRows));
+  EXPECT_THAT(lost, ElementsAre(0, 0, 0, 0, 0));
+  ASSERT_EQ(before.size(), after.size());
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    EXPECT_EQ(before[i].config, after[i].config);
+    EXPECT_EQ(before[i].outcome, after[i].outcome);
+    EXPECT_EQ(before[i].baseline, after[i].baseline);
+    EXPECT_EQ(before[i].recorded_at, after[i].recorded_at);
+  }
+  EXPECT_EQ(bytes_of(file_), sound_);
+}
+
+TEST_F(DamageTest, ATruncatedFileIsRefusedUntouchedAndLosesOnlyWhatIsCutOff) {
+  int kept_before = 0;
+  for (std::size_t size = 512; size < sound_.size(); size += 512) {
+    SCOPED_TRACE(size);
+    const std::string damaged = sound_.substr(0, size);
+    write_damaged(damaged);
+    for (const Mode mode : {Mode::read_only, Mode::create_or_open}) {
+      EXPECT_FALSE(opens(mode));
+      EXPECT_THAT(use(mode), AllOf(StartsWith("database '" + file_.string() + "' is damaged"),
+                                   HasSubstr("gemm-tune db check"), HasSubstr("db salvage")));
+      EXPECT_EQ(bytes_of(file_), damaged);
+    }
+    EXPECT_THAT(check_database(file_), Contains(HasSubstr("the file ends after")));
+    if (size % 1536 != 0) continue;
+    const int kept = salvaged_rows();
+    EXPECT_GE(kept, kept_before);
+    kept_before = kept;
+  }
+  EXPECT_GE(kept_before, kRows - 20);
+}
+
+TEST_F(DamageTest, AFileShorterThanAHeaderIsRefusedUntouched) {
+  for (const std::size_t size : {1, 16, 60, 99}) {
+    write_damaged(sound_.substr(0, size));
+    EXPECT_THAT(use(Mode::create_or_open),
+                HasSubstr(size < 16 ? "is not a database" : "it ends after"));
+    EXPECT_EQ(bytes_of(file_), sound_.substr(0, size));
+    EXPECT_THROW(salvage_database(file_, folder_ / "new.db"), DatabaseError);
+  }
+}
+
+TEST_F(DamageTest, FlippedBitsNeverCrashAndAreNeverWrittenOverWhereRefused) {
+  std::mt19937 random(1);
+  int told = 0;
+  for (int flips = 1; flips <= 200; ++flips) {
+    SCOPED_TRACE(flips);
+    std::string damaged = sound_;
+    for (int i = 0; i < 1 + flips / 10; ++i) {
+      damaged[random() % damaged.size()] ^= static_cast<char>(1u << random() % 8);
+    }
+    write_damaged(damaged);
+    for (const Mode mode : {Mode::read_only, Mode::create_or_open}) {
+      const bool opened = opens(mode);
+      if (mode == Mode::read_only || !opened) {
+        EXPECT_EQ(bytes_of(file_), damaged);
+      }
+      const std::string sentence = use(mode);
+      if (!sentence.empty()) {
+        EXPECT_THAT(sentence, StartsWith("database '" + file_.string() + "' "));
+        ++told;
+      }
+      write_damaged(damaged);
+    }
+    try {
+      if (!use(Mode::read_only).empty()) {
+        EXPECT_FALSE(check_database(file_).empty());
+      }
+    } catch (const DatabaseError& error) {
+      EXPECT_THAT(error.what(), StartsWith("database '" + file_.string() + "' "));
+    }
+    EXPECT_EQ(bytes_of(file_), damaged);
+    EXPECT_GE(salvaged_rows(), kRows / 2);
+  }
+  EXPECT_GT(told, 100);
+}
+
+TEST_F(DamageTest, ALostTreeRootTakesNoLeafWithIt) {
+  write_damaged(without_root_of("candidates"));
+  EXPECT_THAT(use(Mode::read_only), HasSubstr("is damaged"));
+  EXPECT_EQ(salvaged_rows(), kRows);
+}
+
+TEST_F(DamageTest, ALostSchemaAndHeaderTakeNoRowWithThem) {
+  write_damaged(sound_with(0, std::string(kPage, '\0')));
+  EXPECT_THAT(use(Mode::read_only), HasSubstr("is not a database"));
+  EXPECT_EQ(salvaged_rows(), kRows);
+}
+
+TEST_F(DamageTest, LostDevicesAndProblemsComeBackFromTheirIndexes) {
+  for (const char* table : {"devices", "problems"}) {
+    write_damaged(without_root_of(table));
+    EXPECT_EQ(salvaged_rows(), kRows) << table;
+    const Database salvaged(folder_ / "salvaged.db", Mode::read_only);
+    EXPECT_EQ(salvaged.records(kA10, parse_problem("64x512x4096")).size(), 100u);
+  }
+}
+
+TEST_F(DamageTest, RowsOutliveTheirRunAndTheirBaseline) {
+  for (const char* table : {"runs", "baselines"}) {
+    write_damaged(without_root_of(table));
+    EXPECT_EQ(salvaged_rows(), kRows) << table;
+  }
+}
+
+TEST_F(DamageTest, WhatIsLostIsCounted) {
+  std::string damaged = sound_;
+  const std::size_t leaf = sound_.find(config_of(150) + kHash + "ok") / kPage * kPage;
+  damaged.replace(leaf, kPage, kPage, '\0');
+  write_damaged(damaged);
+  const SalvagedTable candidates = salvage_database(file_, folder_ / "new.db").back();
+  EXPECT_GT(candidates.lost, 5);
+  EXPECT_EQ(candidates.kept + candidates.lost, kRows);
+}
+
+TEST_F(DamageTest, SalvagingOverwritesNothing) {
+  std::ofstream(folder_ / "new.db") << "mine";
+  try {
+    salvage_database(file_, folder_ / "new.db");
+    FAIL() << "overwrote";
+  } catch (const DatabaseError& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("new.db' exists already"), HasSubstr("name a new")));
+  }
+  EXPECT_EQ(bytes_of(folder_ / "new.db"), "mine");
+}
+
+TEST_F(DamageTest, SalvagesWhatIsStillInTheLogOfAKilledWriter) {
+  Database database = writable(file_);
+  store_measured(database, kA6000, "8x8x8", kPredicated, 1);
+  const fs::path copy = folder_ / "copy.db";  // as a killed writer would have left both
+  fs::copy(file_, copy);
+  fs::copy(file_.string() + "-wal", copy.string() + "-wal");
+  EXPECT_EQ(salvage_database(copy, folder_ / "new.db").back().kept, kRows + 1);
+}
+
+TEST_F(DamageTest, TheCheckNamesRowsThatMakeNoSense) {
+  SQLite::Database(file_.string(), SQLite::OPEN_READWRITE)
+      .exec(
+          "UPDATE candidates SET config = 'naive/BM=x' WHERE id = 7;"
+          "UPDATE candidates SET samples = '{}' WHERE id = 8;"
+          "UPDATE candidates SET baseline_id = 99 WHERE id = 9;"
+          "UPDATE problems SET K = 5 WHERE id = 1");
+  EXPECT_THAT(check_database(file_),
+              ElementsAre("candidates row 9 refers to a row of baselines that does not exist",
+                          "problems row 1: its text and its numbers differ",
+                          HasSubstr("candidates row 7: "), HasSubstr("candidates row 8: ")));
+}
+
+}  // namespace
+}  // namespace gemm_tune
