@@ -1,6 +1,7 @@
 #include "tuner/measure.h"
 
 #include <iterator>
+#include <set>
 #include <utility>
 
 #include "core/error.h"
@@ -8,15 +9,15 @@
 #include "gpu/cublas.h"
 #include "gpu/device.h"
 #include "gpu/kernel.h"
+#include "gpu/nvml.h"
 #include "gpu/stream.h"
 #include "kernel_templates/registry.h"
+#include "tuner/rotated_operands.h"
 #include "tuner/timing.h"
 #include "tuner/verify.h"
 
 namespace gemm_tune {
 namespace {
-
-constexpr int kFinalRounds = 15;
 
 std::string cached_cubin(const std::string& cache_dir, const std::string& key) {
   std::optional<std::string> cubin = CubinCache(cache_dir).load(key);
@@ -54,9 +55,12 @@ struct Measurer::Impl {
   explicit Impl(int device) : ordinal(device) {
     check_driver();
     set_device(ordinal);
-    arch = query_device(ordinal).arch;
+    const DeviceSpec spec = query_device(ordinal);
+    arch = spec.arch;
+    l2_bytes = spec.l2_bytes;
     stream.emplace();
-    timer.emplace(*stream);
+    nvml.emplace(ordinal);
+    timer.emplace(*stream, *nvml);
   }
 
   // Fresh operands for every run: the verifier belongs to one seed.
@@ -84,6 +88,11 @@ struct Measurer::Impl {
     };
   }
 
+  std::set<std::string> others() const {
+    const std::vector<std::string> names = nvml->other_processes();
+    return {names.begin(), names.end()};
+  }
+
   Outcome verify_and_time(const MeasureRequest& request) {
     const LoadedConfig loaded(request.candidate, request.cache_dir);
     Outcome outcome;
@@ -103,13 +112,15 @@ struct Measurer::Impl {
     const GemmArgs args = verify.timing_args(shape_of(request.problem));
     SampleRule rule;
     rule.cutoff_us = request.cutoff_us;
-    outcome.timing = timer->time([&] { loaded.launch(args, stream->get()); }, rule);
+    outcome.timing = timer->time([&](int) { loaded.launch(args, stream->get()); }, rule);
     return outcome;
   }
 
   int ordinal;
   std::string arch;
+  std::int64_t l2_bytes = 0;
   std::optional<Stream> stream;
+  std::optional<Nvml> nvml;
   std::optional<LaunchTimer> timer;
   std::optional<Verifier> verifier;
   std::uint64_t verifier_seed = 0;
@@ -150,12 +161,24 @@ FinalsReply Measurer::finals(const FinalsRequest& request) {
   for (const CompiledConfig& finalist : request.finalists) {
     loaded.emplace_back(finalist, request.cache_dir);
   }
-  const GemmArgs args = verify.timing_args(shape);
-  std::vector<Launch> launches = {[&] { baseline(args); }};
+  std::vector<GemmArgs> operands = {verify.timing_args(shape)};
+  std::vector<Launch> launches = {
+      [&](int copy) { baseline(operands[static_cast<std::size_t>(copy)]); }};
   for (const LoadedConfig& config : loaded) {
-    launches.push_back([&config, &args, this] { config.launch(args, impl_->stream->get()); });
+    launches.push_back([&config, &operands, this](int copy) {
+      config.launch(operands[static_cast<std::size_t>(copy)], impl_->stream->get());
+    });
   }
-  std::vector<Timing> timings = impl_->timer->time_interleaved(launches, kFinalRounds);
+  std::set<std::string> others = impl_->others();
+  std::vector<Timing> timings = impl_->timer->time_interleaved(launches, FinalsRule());
+  if (auto rotated = rotate_operands(operands.front(), impl_->l2_bytes, *impl_->stream)) {
+    operands = std::move(rotated->copies);
+    const std::vector<double> cold_us =
+        impl_->timer->time_cold(launches, static_cast<int>(operands.size()));
+    for (std::size_t i = 0; i < timings.size(); ++i) timings[i].cold_us = cold_us[i];
+  }
+  others.merge(impl_->others());
+  reply.others.assign(others.begin(), others.end());
   reply.baseline = timings.front();
   reply.finalists.assign(std::make_move_iterator(timings.begin() + 1),
                          std::make_move_iterator(timings.end()));

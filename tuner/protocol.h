@@ -86,6 +86,7 @@ struct FinalsReply {
   std::vector<Timing> finalists;  // in the request's order
   std::string baseline_name;      // "cublasSgemm", with its version
   Timing baseline;
+  std::vector<std::string> others;  // processes of others that computed on the GPU meanwhile
 };
 
 // The text of a reply that reports a failure of the worker's environment.
@@ -123,6 +124,6 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeasureRequest, problem, candidate, cache_dir
                                    small_shapes_only)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeasureReply, outcome)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FinalsRequest, problem, finalists, cache_dir, seed)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FinalsReply, finalists, baseline_name, baseline)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FinalsReply, finalists, baseline_name, baseline, others)
 
 }  // namespace gemm_tune

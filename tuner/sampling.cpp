@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 namespace gemm_tune {
@@ -20,6 +21,21 @@ std::vector<double> sorted(std::span<const double> samples) {
   std::sort(copy.begin(), copy.end());
   return copy;
 }
+
+std::size_t fastest_by_median(const std::vector<std::vector<double>>& samples) {
+  std::vector<double> medians;
+  for (const std::vector<double>& one : samples) medians.push_back(median(one));
+  const auto fastest = std::min_element(medians.begin(), medians.end());
+  return static_cast<std::size_t>(fastest - medians.begin());
+}
+
+std::vector<double> ratios(std::span<const double> samples, std::span<const double> to) {
+  std::vector<double> result;
+  for (std::size_t i = 0; i < samples.size(); ++i) result.push_back(samples[i] / to[i]);
+  return result;
+}
+
+double width(const Interval& interval) { return interval.high - interval.low; }
 
 }  // namespace
 
@@ -53,28 +69,108 @@ Interval median_interval(std::span<const double> samples) {
 }
 
 std::vector<bool> ties(const std::vector<std::vector<double>>& samples) {
-  std::vector<double> medians;
-  for (const std::vector<double>& one : samples) medians.push_back(median(one));
-  const auto fastest = std::min_element(medians.begin(), medians.end()) - medians.begin();
+  const std::size_t fastest = fastest_by_median(samples);
   std::vector<bool> tied;
   for (const std::vector<double>& one : samples) {
-    std::vector<double> ratios;
-    for (std::size_t round = 0; round < one.size(); ++round) {
-      ratios.push_back(one[round] / samples[static_cast<std::size_t>(fastest)][round]);
-    }
-    tied.push_back(median_interval(ratios).low <= 1 + kTieMargin);
+    tied.push_back(median_interval(ratios(one, samples[fastest])).low <= 1 + kTieMargin);
   }
   return tied;
+}
+
+bool settled(std::span<const double> batch_means_us) {
+  constexpr std::size_t kBatches = 3;
+  constexpr double kWithin = 0.005;
+  if (batch_means_us.size() < kBatches) return false;
+  const auto last = batch_means_us.last(kBatches);
+  const auto [low, high] = std::minmax_element(last.begin(), last.end());
+  return *high <= *low * (1 + kWithin);
+}
+
+std::vector<bool> outliers(std::span<const double> samples) {
+  constexpr std::size_t kFewest = 5;
+  std::vector<bool> is_outlier(samples.size(), false);
+  if (samples.size() < kFewest) return is_outlier;
+  const double middle = median(samples);
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    is_outlier[i] = std::abs(samples[i] - middle) > kOutlier * middle;
+  }
+  return is_outlier;
+}
+
+std::vector<bool> disturbed(std::span<const double> samples,
+                            const std::vector<std::string>& slowdowns) {
+  std::vector<bool> result = outliers(samples);
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    if (!slowdowns[i].empty()) result[i] = true;
+  }
+  return result;
+}
+
+std::string disturbance_text(std::span<const double> samples,
+                             const std::vector<std::string>& slowdowns) {
+  const std::string of_all = " of " + std::to_string(samples.size()) + " samples ";
+  std::string text;
+  const auto slowed = std::find_if(slowdowns.begin(), slowdowns.end(),
+                                   [](const std::string& one) { return !one.empty(); });
+  if (slowed != slowdowns.end()) {
+    const auto count =
+        std::count_if(slowed, slowdowns.end(), [](const std::string& one) { return !one.empty(); });
+    text = std::to_string(count) + of_all + "under " + *slowed;
+  }
+  const std::vector<bool> odd = outliers(samples);
+  if (const auto count = std::count(odd.begin(), odd.end(), true); count > 0) {
+    if (!text.empty()) text += "; ";
+    text += std::to_string(count) + of_all + "more than 5 % off the median";
+  }
+  return text;
 }
 
 bool SampleRule::enough(std::span<const double> samples_us) const {
   const int count = static_cast<int>(samples_us.size());
   if (count >= max_samples) return true;
-  if (count < std::min(min_samples, min_when_slow)) return false;
+  if (samples_us.empty()) return false;
   if (cutoff_us && *std::min_element(samples_us.begin(), samples_us.end()) > *cutoff_us) {
     return count >= min_when_slow;
   }
+  // A batch of more than one launch is shorter than patience anyway.
+  const double spent_us = std::accumulate(samples_us.begin(), samples_us.end(), 0.0);
+  if (count >= min_when_slow && spent_us >= patience_us) return true;
   return count >= min_samples && relative_spread(samples_us) <= spread;
+}
+
+bool FinalsRule::enough(const std::vector<std::vector<double>>& samples_us, double spent_us) const {
+  const int rounds = static_cast<int>(samples_us.front().size());
+  if (rounds >= max_rounds) return true;
+  if (rounds >= min_when_long && spent_us >= patience_us) return true;
+  if (rounds < min_rounds) return false;
+  const auto is_tight = [this](std::span<const double> one) {
+    return width(median_interval(one)) <= tightness * median(one);
+  };
+  const std::vector<std::vector<double>> finalists(samples_us.begin() + 1, samples_us.end());
+  if (!is_tight(samples_us.front())) return false;
+  if (finalists.empty()) return true;
+  const std::size_t fastest = fastest_by_median(finalists);
+  if (!is_tight(finalists[fastest])) return false;
+  const std::vector<bool> tied = ties(finalists);
+  for (std::size_t i = 0; i < finalists.size(); ++i) {
+    if (tied[i] && !is_tight(ratios(finalists[i], finalists[fastest]))) return false;
+  }
+  return true;
+}
+
+std::optional<int> cold_copies(std::int64_t operand_bytes, std::int64_t l2_bytes,
+                               std::int64_t free_bytes) {
+  if (operand_bytes <= 0) return std::nullopt;
+  const std::int64_t copies =
+      1 + std::max<std::int64_t>(1, (2 * l2_bytes + operand_bytes - 1) / operand_bytes);
+  if (copies > kMaxColdCopies) return std::nullopt;
+  if (copies * operand_bytes > free_bytes - kColdReserveBytes) return std::nullopt;
+  return static_cast<int>(copies);
+}
+
+int cold_launches_per_sample(double launch_us, int copies) {
+  const int needed = launches_per_sample(launch_us);
+  return (needed + copies - 1) / copies * copies;
 }
 
 }  // namespace gemm_tune

@@ -1,17 +1,19 @@
 // When enough has been timed: pure rules over numbers, tested with literal ones.
 //
 // docs/measurement.md explains them. One sample is the mean launch time of a batch between two
-// events; a batch lasts at least kMinSampleUs, so that the events' resolution (0.5 us) and the cost
-// of recording them vanish.
+// events; a batch lasts at least kMinSampleUs, so that the events' resolution (0.5 us) and what
+// starting a batch takes the GPU (2 to 3 us) are at most half a percent of it.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace gemm_tune {
 
-inline constexpr double kMinSampleUs = 200;
+inline constexpr double kMinSampleUs = 500;
 inline constexpr int kMaxLaunchesPerSample = 1000;
 
 // Launches that make a batch of at least kMinSampleUs, given one launch's time in microseconds.
@@ -45,6 +47,28 @@ inline constexpr double kTieMargin = 0.01;
 // whoever was lucky. Precondition: the same number of samples of each, at least one.
 std::vector<bool> ties(const std::vector<std::vector<double>>& samples);
 
+// Whether the clocks have settled, judged by a warm-up's successive batches: the last three means
+// lie within 0.5 % of one another.
+bool settled(std::span<const double> batch_means_us);
+
+// Which samples look disturbed: those more than kOutlier off the median, on either side (leaving
+// out slow ones alone would flatter everybody). None below 5 samples, where the median itself is
+// not yet to be trusted.
+inline constexpr double kOutlier = 0.05;
+std::vector<bool> outliers(std::span<const double> samples);
+
+// Which samples are to be taken again: outliers, and those during which the GPU held its clocks
+// down (slowdowns: one text for each sample, empty where it did not).
+std::vector<bool> disturbed(std::span<const double> samples,
+                            const std::vector<std::string>& slowdowns);
+
+// So many samples of a candidate, or rounds of finals, are taken again at most.
+inline constexpr int kMaxRetakes = 10;
+
+// What is still wrong with samples that are kept, as a sentence fragment; empty where nothing is.
+std::string disturbance_text(std::span<const double> samples,
+                             const std::vector<std::string>& slowdowns);
+
 // Whether a candidate with these samples is timed well enough.
 struct SampleRule {
   int min_samples = 5;
@@ -52,11 +76,43 @@ struct SampleRule {
   // Enough once the interquartile range is within this share of the median.
   double spread = 0.01;
   // A candidate whose fastest sample is above this is out of the race: `min_when_slow` will do.
-  std::optional<double> cutoff_us;
+  std::optional<double> cutoff_us = {};
   int min_when_slow = 3;
+  // So they will once launches have taken this long together: the spread of slow kernels is small.
+  double patience_us = 2e6;
 
   bool enough(std::span<const double> samples_us) const;
 };
+
+// Whether the finals have been timed well enough: the baseline and the finalists, one sample of
+// each in every round.
+struct FinalsRule {
+  int min_rounds = 15;
+  int max_rounds = 31;
+  // Enough once the interval of the baseline, of the fastest and, by its ratio to the fastest, of
+  // each that is tied is no wider than this share.
+  double tightness = kTieMargin;
+  // All samples together; then `min_when_long` rounds will do, the fewest whose interval is not the
+  // whole range.
+  double patience_us = 1.5e6;
+  int min_when_long = 9;
+
+  // samples_us: the baseline's first. spent_us: what all of them took.
+  bool enough(const std::vector<std::vector<double>>& samples_us, double spent_us) const;
+};
+
+// How many copies of a problem's operands cold launches must rotate through: so many that at least
+// twice what L2 holds is touched between two uses of a copy, and two at least. Nothing where that
+// is more than kMaxColdCopies (the problem is tiny: below 25 KB on a card with 50 MB of L2) or
+// leaves less than kColdReserveBytes of the free memory, which the kernels of others need.
+inline constexpr int kMaxColdCopies = 4096;
+inline constexpr std::int64_t kColdReserveBytes = std::int64_t{1} << 29;
+std::optional<int> cold_copies(std::int64_t operand_bytes, std::int64_t l2_bytes,
+                               std::int64_t free_bytes);
+
+// Launches of a cold batch: as launches_per_sample(), but whole rotations through the copies, so
+// that the next replay's first launch does not meet a copy that was just used.
+int cold_launches_per_sample(double launch_us, int copies);
 
 // Interquartile range over median. Precondition: not empty.
 double relative_spread(std::span<const double> samples);

@@ -7,11 +7,11 @@
 namespace gemm_tune {
 namespace {
 
-TEST(SamplingTest, ABatchLastsAtLeast200Microseconds) {
+TEST(SamplingTest, ABatchLastsAtLeast500Microseconds) {
   EXPECT_EQ(launches_per_sample(4000), 1);
-  EXPECT_EQ(launches_per_sample(200), 1);
-  EXPECT_EQ(launches_per_sample(199), 2);
-  EXPECT_EQ(launches_per_sample(10), 20);
+  EXPECT_EQ(launches_per_sample(500), 1);
+  EXPECT_EQ(launches_per_sample(499), 2);
+  EXPECT_EQ(launches_per_sample(10), 50);
   EXPECT_EQ(launches_per_sample(0.01), 1000);
   EXPECT_EQ(launches_per_sample(0), 1000);
 }
@@ -114,6 +114,119 @@ TEST(SampleRuleTest, ASlowCandidateStopsAtThreeSamples) {
   EXPECT_FALSE(rule.enough(std::vector{20.0, 20.0}));
   EXPECT_TRUE(rule.enough(std::vector{20.0, 20.0, 20.0}));
   EXPECT_FALSE(rule.enough(std::vector{20.0, 12.0, 20.0}));
+}
+
+TEST(SampleRuleTest, SlowLaunchesStopAtThreeSamplesOnceTheyTookTwoSeconds) {
+  const SampleRule rule;
+  EXPECT_FALSE(rule.enough(std::vector{0.9e6, 0.8e6}));
+  EXPECT_TRUE(rule.enough(std::vector{0.9e6, 0.8e6, 0.7e6}));
+  EXPECT_FALSE(rule.enough(std::vector{3e6, 2e6}));
+  EXPECT_FALSE(rule.enough(std::vector{0.4e6, 0.4e6, 0.4e6}));
+}
+
+TEST(SettledTest, TheLastThreeBatchesAgreeWithinHalfAPercent) {
+  EXPECT_FALSE(settled(std::vector<double>{}));
+  EXPECT_FALSE(settled(std::vector{10.0, 10.0}));
+  EXPECT_TRUE(settled(std::vector{10.0, 10.04, 10.02}));
+  EXPECT_FALSE(settled(std::vector{10.0, 10.06, 10.02}));
+  EXPECT_TRUE(settled(std::vector{15.0, 12.0, 10.0, 10.0, 10.0}));
+  EXPECT_FALSE(settled(std::vector{10.0, 10.0, 10.0, 11.0}));
+}
+
+TEST(OutliersTest, AreMoreThanFivePercentOffTheMedianOnEitherSide) {
+  EXPECT_EQ(outliers(std::vector{10.0, 10.4, 10.6, 9.6, 9.4, 10.0, 10.0}),
+            (std::vector<bool>{false, false, true, false, true, false, false}));
+}
+
+TEST(OutliersTest, FewerThanFiveSamplesHaveNone) {
+  EXPECT_EQ(outliers(std::vector{10.0, 10.0, 10.0, 99.0}), (std::vector<bool>(4, false)));
+  EXPECT_EQ(outliers(std::vector{10.0, 10.0, 10.0, 99.0, 10.0}),
+            (std::vector<bool>{false, false, false, true, false}));
+}
+
+TEST(DisturbanceTest, SlowdownsAndOutliersAreTakenAgain) {
+  EXPECT_EQ(disturbed(std::vector{10.0, 10.0, 10.0, 99.0, 10.0}, {"", "power brake", "", "", ""}),
+            (std::vector<bool>{false, true, false, true, false}));
+  EXPECT_EQ(disturbed(std::vector{10.0, 99.0}, {"", "power brake"}),
+            (std::vector<bool>{false, true}));
+}
+
+TEST(DisturbanceTest, WhatIsKeptSaysWhatIsWrongWithIt) {
+  EXPECT_EQ(disturbance_text(std::vector{10.0, 10.1}, {"", ""}), "");
+  EXPECT_EQ(disturbance_text(std::vector{10.0, 10.0, 10.0, 99.0, 10.0}, {"", "", "", "", ""}),
+            "1 of 5 samples more than 5 % off the median");
+  EXPECT_EQ(disturbance_text(std::vector{10.0, 10.0, 10.0, 99.0, 10.0},
+                             {"", "power brake", "", "power brake", ""}),
+            "2 of 5 samples under power brake; 1 of 5 samples more than 5 % off the median");
+}
+
+std::vector<double> rounds(int count, double even, double odd) {
+  std::vector<double> samples;
+  for (int i = 0; i < count; ++i) samples.push_back(i % 2 == 0 ? even : odd);
+  return samples;
+}
+
+TEST(FinalsRuleTest, SteadyLeadersAreEnoughAfterFifteenRounds) {
+  const FinalsRule rule;
+  const auto all = [](int count) {
+    return std::vector{rounds(count, 11, 11), rounds(count, 10, 10), rounds(count, 10.05, 10.05)};
+  };
+  EXPECT_FALSE(rule.enough(all(14), 1e4));
+  EXPECT_TRUE(rule.enough(all(15), 1e4));
+}
+
+TEST(FinalsRuleTest, AnUnsureTieOrBaselineGoesOnTo31Rounds) {
+  const FinalsRule rule;
+  const auto unsure_tie = [](int count) {
+    return std::vector{rounds(count, 11, 11), rounds(count, 10, 10), rounds(count, 10, 10.2)};
+  };
+  const auto unsure_baseline = [](int count) {
+    return std::vector{rounds(count, 11, 11.3), rounds(count, 10, 10)};
+  };
+  EXPECT_FALSE(rule.enough(unsure_tie(30), 1e4));
+  EXPECT_TRUE(rule.enough(unsure_tie(31), 1e4));
+  EXPECT_FALSE(rule.enough(unsure_baseline(30), 1e4));
+  EXPECT_TRUE(rule.enough(unsure_baseline(31), 1e4));
+}
+
+TEST(FinalsRuleTest, ANoisyLoserKeepsNobodyWaiting) {
+  EXPECT_TRUE(
+      FinalsRule().enough({rounds(15, 11, 11), rounds(15, 10, 10), rounds(15, 12, 15)}, 1e4));
+}
+
+TEST(FinalsRuleTest, LongFinalsStopAtNineRounds) {
+  const FinalsRule rule;
+  EXPECT_FALSE(rule.enough({rounds(8, 5e5, 6e5)}, 4e6));
+  EXPECT_TRUE(rule.enough({rounds(9, 5e5, 6e5)}, 5e6));
+  EXPECT_FALSE(rule.enough({rounds(9, 11, 11)}, 1.4e6));
+}
+
+TEST(FinalsRuleTest, TheBaselineAloneCanBeTimed) {
+  EXPECT_TRUE(FinalsRule().enough({rounds(15, 11, 11)}, 1e4));
+  EXPECT_FALSE(FinalsRule().enough({rounds(15, 11, 11.3)}, 1e4));
+}
+
+constexpr std::int64_t kMiB = 1 << 20;
+
+TEST(ColdCopiesTest, TwiceTheL2IsTouchedBetweenTwoUsesOfACopy) {
+  EXPECT_EQ(cold_copies(3 * kMiB, 50 * kMiB, 80'000 * kMiB), 35);   // 512^3: 34 x 3 > 100
+  EXPECT_EQ(cold_copies(100 * kMiB, 50 * kMiB, 80'000 * kMiB), 2);  // one other suffices
+  EXPECT_EQ(cold_copies(99 * kMiB, 50 * kMiB, 80'000 * kMiB), 3);   // one other does not
+  EXPECT_EQ(cold_copies(192 * kMiB, 50 * kMiB, 80'000 * kMiB), 2);  // 4096^3
+}
+
+TEST(ColdCopiesTest, NoneForTinyProblemsOrTooLittleMemory) {
+  EXPECT_EQ(cold_copies(26'000, 50 * kMiB, 80'000 * kMiB), 4034);
+  EXPECT_EQ(cold_copies(25'000, 50 * kMiB, 80'000 * kMiB), std::nullopt);
+  EXPECT_EQ(cold_copies(0, 50 * kMiB, 80'000 * kMiB), std::nullopt);
+  EXPECT_EQ(cold_copies(192 * kMiB, 50 * kMiB, (2 * 192 + 512) * kMiB), 2);
+  EXPECT_EQ(cold_copies(192 * kMiB, 50 * kMiB, (2 * 192 + 511) * kMiB), std::nullopt);
+}
+
+TEST(ColdCopiesTest, ABatchRotatesAsOftenAsItTakes) {
+  EXPECT_EQ(cold_launches_per_sample(2900, 2), 2);
+  EXPECT_EQ(cold_launches_per_sample(100, 3), 6);  // 5 are needed
+  EXPECT_EQ(cold_launches_per_sample(10, 129), 129);
 }
 
 }  // namespace
