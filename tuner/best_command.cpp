@@ -1,6 +1,9 @@
 // gemm-tune best: what a program would get for these sizes, and why.
 #include <spdlog/fmt/fmt.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "core/error.h"
 #include "db/choose.h"
 #include "tuner/commands.h"
@@ -13,32 +16,53 @@
 namespace gemm_tune {
 namespace {
 
-std::optional<double> time_of(const Choice& choice) {
-  if (!choice.winner || choice.match != Match::exact) return std::nullopt;
-  const Outcome& outcome = choice.winner->outcome;
-  return outcome.timing ? outcome.timing->median_us : outcome.predicted_us;
+// Whether the answer has been timed, or predicted, as it stands.
+bool has_time(const Choice& choice) {
+  return choice.winner && choice.match == Match::exact && !choice.is_twin;
 }
 
-std::string line_for(const Problem& problem, const Choice& choice) {
+// The others of the winner's tie set, fastest first.
+std::vector<std::string> tied_with(const Choice& choice, const Database& database) {
+  if (!has_time(choice) || choice.winner->outcome.standing != Standing::tied) return {};
+  const KernelHashes hashes = current_kernel_hashes();
+  std::vector<std::pair<double, std::string>> tied;
+  for (const Record& row : database.records(choice.winner->device, choice.winner->problem)) {
+    if (row.outcome.standing == Standing::tied && row.outcome.timing &&
+        row.config != choice.winner->config && !why_stale(row.config, row.kernel_hash, hashes)) {
+      tied.emplace_back(row.outcome.timing->median_us, row.config);
+    }
+  }
+  std::sort(tied.begin(), tied.end());
+  std::vector<std::string> names;
+  for (auto& [time_us, config] : tied) names.push_back(std::move(config));
+  return names;
+}
+
+std::string lines_for(const Problem& problem, const Choice& choice, const Database& database) {
   std::string text = fmt::format("{}  {}  ", to_string(problem), to_string(choice.match));
   text += choice.config ? to_string(choice.config->config()) : "-";
-  if (const auto time_us = time_of(choice); time_us && !choice.is_twin) {
-    text += fmt::format("  {:.5g} us, {}", *time_us, tflops_text(problem, *time_us));
-  }
+  if (has_time(choice)) text += "  " + time_text(problem, choice.winner->outcome);
   if (choice.winner && choice.winner->source == Source::predicted) {
     text += fmt::format(" ({})", kPredictedLabel);
   }
-  return text + "\n    " + choice.explanation + "\n";
+  const std::string indent(4, ' ');
+  text += "\n" + indent + choice.explanation + "\n";
+  if (has_time(choice)) {
+    text += measured_details(problem, choice.winner->outcome, choice.winner->baseline,
+                             tied_with(choice, database), indent);
+  }
+  return text;
 }
 
-nlohmann::json json_for(const Problem& problem, const Choice& choice) {
-  nlohmann::json json = {{"problem", problem},
-                         {"match", to_string(choice.match)},
-                         {"config", nullptr},
-                         {"source", nullptr},
-                         {"time_us", time_of(choice)},
-                         {"predicated_twin", choice.is_twin},
-                         {"explanation", choice.explanation}};
+nlohmann::json json_for(const Problem& problem, const Choice& choice, const Database& database) {
+  nlohmann::json json =
+      time_json(has_time(choice) ? choice.winner->outcome : Outcome{}, tied_with(choice, database));
+  json["problem"] = problem;
+  json["match"] = to_string(choice.match);
+  json["config"] = nullptr;
+  json["source"] = nullptr;
+  json["predicated_twin"] = choice.is_twin;
+  json["explanation"] = choice.explanation;
   if (choice.config) json["config"] = to_string(choice.config->config());
   if (choice.winner) json["source"] = to_string(choice.winner->source);
   return json;
@@ -56,9 +80,9 @@ int run_best(const Options& options) {
     const Choice choice = choose(database, device_key(target.spec), problem);
     found = found && choice.winner.has_value();
     if (options.json) {
-      all.push_back(json_for(problem, choice));
+      all.push_back(json_for(problem, choice, database));
     } else {
-      fmt::print("{}", line_for(problem, choice));
+      fmt::print("{}", lines_for(problem, choice, database));
     }
   }
   if (options.json) fmt::print("{}\n", all.dump(2));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tuner/protocol.h"
+#include "tuner/sampling.h"
 
 namespace gemm_tune {
 namespace {
@@ -30,6 +31,18 @@ void add_reasons(std::string& text, const std::string& name, const Reasons& reas
 
 double time_of(const Outcome& outcome) {
   return outcome.timing ? outcome.timing->median_us : outcome.predicted_us.value_or(0);
+}
+
+std::optional<Interval> interval_of(const Outcome& outcome) {
+  constexpr std::size_t kFewest = 6;
+  if (!outcome.timing || outcome.timing->samples_us.size() < kFewest) return std::nullopt;
+  return median_interval(outcome.timing->samples_us);
+}
+
+std::vector<std::string> names_of(const std::vector<TuneWinner>& tied) {
+  std::vector<std::string> names;
+  for (const TuneWinner& one : tied) names.push_back(to_string(one.config.config()));
+  return names;
 }
 
 }  // namespace
@@ -97,8 +110,9 @@ std::string problem_text(const ProblemReport& report, const Target& target) {
   if (!report.winner) return text + "  no candidate survived\n";
   const TuneWinner& winner = *report.winner;
   const double time_us = time_of(winner.outcome);
+  const std::string indent(11, ' ');
   text += "  winner   " + to_string(winner.config.config()) + "\n";
-  text += fmt::format("           {:.5g} us, {}", time_us, tflops_text(report.problem, time_us));
+  text += indent + time_text(report.problem, winner.outcome);
   if (!target.measurable) return text + fmt::format(" ({})\n", kPredictedLabel);
   if (winner.baseline) {
     text += fmt::format("; {} {:.5g} us, {}: {:.3f} of its speed", winner.baseline->name,
@@ -106,9 +120,62 @@ std::string problem_text(const ProblemReport& report, const Target& target) {
                         tflops_text(report.problem, winner.baseline->timing.median_us),
                         winner.baseline->timing.median_us / time_us);
   }
-  text += "\n           verified at small, ragged and tuned shapes";
+  text += "\n" + measured_details(report.problem, winner.outcome, winner.baseline,
+                                  names_of(report.tied), indent);
+  text += indent + "verified at small, ragged and tuned shapes";
   text += report.twins_verified ? ", its predicated twins too\n" : "\n";
   return text;
+}
+
+std::string time_text(const Problem& problem, const Outcome& outcome) {
+  const double time_us = time_of(outcome);
+  std::string text = fmt::format("{:.5g} us", time_us);
+  if (const auto interval = interval_of(outcome)) {
+    text += fmt::format(" (95 %: {:.5g} to {:.5g})", interval->low, interval->high);
+  }
+  return text + ", " + tflops_text(problem, time_us);
+}
+
+std::string measured_details(const Problem& problem, const Outcome& outcome,
+                             const std::optional<Baseline>& baseline,
+                             const std::vector<std::string>& tied, const std::string& indent) {
+  constexpr std::size_t kNamed = 5;
+  std::string text;
+  if (!outcome.timing) return text;
+  if (const auto cold_us = outcome.timing->cold_us) {
+    text += fmt::format("{}cold {:.5g} us, {}", indent, *cold_us, tflops_text(problem, *cold_us));
+    if (baseline && baseline->timing.cold_us) {
+      const double baseline_us = *baseline->timing.cold_us;
+      text += fmt::format("; {} {:.5g} us, {}: {:.3f} of its speed", baseline->name, baseline_us,
+                          tflops_text(problem, baseline_us), baseline_us / *cold_us);
+    }
+    text += "\n";
+  }
+  for (std::size_t i = 0; i < std::min(kNamed, tied.size()); ++i) {
+    text += indent + (i == 0 ? "tied with: " : "           ") + tied[i] + "\n";
+  }
+  if (tied.size() > kNamed) {
+    text += fmt::format("{}           and {} more\n", indent, tied.size() - kNamed);
+  }
+  if (!outcome.timing->disturbance.empty()) {
+    text += indent + "disturbed: " + outcome.timing->disturbance + "\n";
+  }
+  return text;
+}
+
+nlohmann::json time_json(const Outcome& outcome, const std::vector<std::string>& tied) {
+  nlohmann::json json = {{"time_us", nullptr},    {"interval_us", nullptr}, {"cold_us", nullptr},
+                         {"conditions", nullptr}, {"disturbance", ""},      {"tied", tied}};
+  if (outcome.timing || outcome.predicted_us) json["time_us"] = time_of(outcome);
+  if (const auto interval = interval_of(outcome)) {
+    json["interval_us"] = {interval->low, interval->high};
+  }
+  if (outcome.timing) {
+    json["cold_us"] = outcome.timing->cold_us;
+    json["conditions"] = outcome.timing->conditions;
+    json["disturbance"] = outcome.timing->disturbance;
+  }
+  return json;
 }
 
 nlohmann::json problem_json(const ProblemReport& report, const Target& target) {
@@ -136,13 +203,15 @@ nlohmann::json problem_json(const ProblemReport& report, const Target& target) {
       {"occupancy_disagreements", report.occupancy_disagreements},
       {"winner", nullptr}};
   if (report.winner) {
-    json["winner"] = {{"config", to_string(report.winner->config.config())},
-                      {"time_us", time_of(report.winner->outcome)},
-                      {"resources", report.winner->outcome.resources},
-                      {"twins_verified", report.twins_verified}};
-    if (report.winner->baseline) {
-      json["winner"]["baseline"] = {{"name", report.winner->baseline->name},
-                                    {"time_us", report.winner->baseline->timing.median_us}};
+    nlohmann::json& winner = json["winner"];
+    winner = time_json(report.winner->outcome, names_of(report.tied));
+    winner["config"] = to_string(report.winner->config.config());
+    winner["resources"] = report.winner->outcome.resources;
+    winner["twins_verified"] = report.twins_verified;
+    if (const auto& baseline = report.winner->baseline) {
+      winner["baseline"] = {{"name", baseline->name},
+                            {"time_us", baseline->timing.median_us},
+                            {"cold_us", baseline->timing.cold_us}};
     }
   }
   if (!report.failure.empty()) json["failure"] = report.failure;

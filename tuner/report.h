@@ -3,7 +3,9 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "tuner/target.h"
 #include "tuner/tune.h"
@@ -22,6 +24,19 @@ std::string grouped(std::uint64_t value);
 std::string funnel_text(const Funnel& funnel, bool measured);
 std::string problem_text(const ProblemReport& report, const Target& target);
 nlohmann::json problem_json(const ProblemReport& report, const Target& target);
+
+// A candidate's time and how sure it is: "50 us (95 %: 49.8 to 50.3), 42.9 TFLOP/s". The interval
+// is that of median_interval(), left out below the 6 samples that it needs.
+std::string time_text(const Problem& problem, const Outcome& outcome);
+
+// What else is known of a measured candidate, a line each: its cold time, whom it is tied with,
+// what disturbed it. tied: config texts; five are named, the rest counted.
+std::string measured_details(const Problem& problem, const Outcome& outcome,
+                             const std::optional<Baseline>& baseline,
+                             const std::vector<std::string>& tied, const std::string& indent);
+
+// The same for programs: time_us, interval_us, cold_us, conditions, disturbance, tied.
+nlohmann::json time_json(const Outcome& outcome, const std::vector<std::string>& tied);
 
 // How to turn predictions into timings.
 std::string how_to_time(const Target& target, const std::string& sizes);

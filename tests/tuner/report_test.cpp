@@ -61,6 +61,61 @@ TEST(ReportTest, AMeasuredWinnerStandsBesideItsBaseline) {
   EXPECT_THAT(text, Not(HasSubstr("predicted, not timed")));
 }
 
+Outcome timed(std::vector<double> samples_us) {
+  Outcome outcome;
+  outcome.timing = Timing{50, std::move(samples_us), 4};
+  return outcome;
+}
+
+TEST(ReportTest, ATimeHasItsIntervalFromSixSamplesOn) {
+  const Problem problem = packed_problem(1024, 1024, 1024);
+  EXPECT_EQ(time_text(problem, timed({49, 49.5, 50, 50, 50.5})), "50 us, 42.9 TFLOP/s");
+  EXPECT_EQ(time_text(problem, timed({49, 49.5, 50, 50, 50.5, 51.25})),
+            "50 us (95 %: 49 to 51.25), 42.9 TFLOP/s");
+}
+
+TEST(ReportTest, ColdTimeTieSetAndDisturbanceFollow) {
+  const Problem problem = packed_problem(1024, 1024, 1024);
+  Outcome outcome = timed({50});
+  EXPECT_EQ(measured_details(problem, outcome, std::nullopt, {}, "  "), "");
+  outcome.timing->cold_us = 100;
+  outcome.timing->disturbance = "2 of 15 samples under power brake";
+  Baseline baseline{"cublasSgemm 13.1.0", {40, {40}, 5}};
+  baseline.timing.cold_us = 80;
+  EXPECT_EQ(measured_details(problem, outcome, baseline, {"a", "b"}, "  "),
+            "  cold 100 us, 21.5 TFLOP/s; cublasSgemm 13.1.0 80 us, 26.8 TFLOP/s: 0.800 of its "
+            "speed\n"
+            "  tied with: a\n"
+            "             b\n"
+            "  disturbed: 2 of 15 samples under power brake\n");
+}
+
+TEST(ReportTest, FiveOfATieSetAreNamedAndTheRestCounted) {
+  const std::string text = measured_details(packed_problem(8, 8, 8), timed({50}), std::nullopt,
+                                            {"a", "b", "c", "d", "e", "f", "g"}, "");
+  EXPECT_THAT(text, HasSubstr("tied with: a\n"));
+  EXPECT_THAT(text, HasSubstr("           e\n           and 2 more\n"));
+  EXPECT_THAT(text, Not(HasSubstr("f")));
+}
+
+TEST(ReportTest, ProgramsGetTheSame) {
+  ProblemReport measured = report();
+  measured.winner->outcome = timed({49, 49.5, 50, 50, 50.5, 51.25});
+  measured.winner->outcome.timing->cold_us = 100;
+  measured.winner->outcome.timing->conditions = GpuConditions{1980, 650.5, 61};
+  measured.winner->baseline = Baseline{"cublasSgemm 13.1.0", {40, {40}, 5}};
+  measured.tied = {*measured.winner};
+  const nlohmann::json winner = problem_json(measured, target(true)).at("winner");
+  EXPECT_EQ(winner.at("time_us"), 50);
+  EXPECT_EQ(winner.at("interval_us"), (nlohmann::json{49, 51.25}));
+  EXPECT_EQ(winner.at("cold_us"), 100);
+  EXPECT_EQ(winner.at("conditions").at("sm_mhz"), 1980);
+  EXPECT_EQ(winner.at("disturbance"), "");
+  EXPECT_EQ(winner.at("tied"), nlohmann::json{"naive/BM=16,BN=16,COALESCED=1,PRED=0"});
+  EXPECT_EQ(winner.at("baseline").at("time_us"), 40);
+  EXPECT_EQ(winner.at("baseline").at("cold_us"), nullptr);
+}
+
 TEST(ReportTest, AnEmptyProductHasNoThroughput) {
   EXPECT_EQ(tflops_text(packed_problem(8, 8, 0), 3), "-");
 }
