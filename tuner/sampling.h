@@ -2,7 +2,7 @@
 //
 // docs/measurement.md explains them. One sample is the mean launch time of a batch between two
 // events; a batch lasts at least kMinSampleUs, so that the events' resolution (0.5 us) and what
-// starting a batch takes the GPU (2 to 3 us) are at most half a percent of it.
+// starting a batch takes the GPU (some 2 us) are at most half a percent of it.
 #pragma once
 
 #include <cstdint>
