@@ -6,7 +6,8 @@
 namespace gemm_tune {
 namespace {
 
-// The whole number that stands before `unit` in the line, as in "12 bytes spill stores".
+// The whole number that stands before `unit` in the line, as in "12 bytes spill stores". No more
+// than a billion: two of them fit an int.
 std::optional<int> number_before(std::string_view line, std::string_view unit) {
   const std::size_t at = line.find(unit);
   if (at == std::string_view::npos) return std::nullopt;
@@ -14,7 +15,7 @@ std::optional<int> number_before(std::string_view line, std::string_view unit) {
   while (begin > 0 && line[begin - 1] >= '0' && line[begin - 1] <= '9') --begin;
   int number = 0;
   const auto result = std::from_chars(line.data() + begin, line.data() + at, number);
-  if (begin == at || result.ec != std::errc()) return std::nullopt;
+  if (begin == at || result.ec != std::errc() || number > 1'000'000'000) return std::nullopt;
   return number;
 }
 

@@ -1,11 +1,11 @@
 #include "tuner/sizes.h"
 
-#include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <optional>
 #include <sstream>
 #include <string>
+#include <unordered_set>
 
 #include "core/error.h"
 
@@ -59,7 +59,7 @@ std::int64_t edge(std::string_view item, std::string_view part, std::int64_t lea
 class SizeList {
  public:
   void add(const Problem& problem) {
-    if (std::find(problems_.begin(), problems_.end(), problem) != problems_.end()) return;
+    if (!known_.insert(to_string(problem)).second) return;
     if (problems_.size() == kMaxSizes) {
       throw UsageError("--sizes names more than " + std::to_string(kMaxSizes) +
                        " problems: tune them in several runs");
@@ -71,6 +71,7 @@ class SizeList {
 
  private:
   std::vector<Problem> problems_;
+  std::unordered_set<std::string> known_;  // their texts
 };
 
 void add_range(std::string_view item, SizeList& list) {

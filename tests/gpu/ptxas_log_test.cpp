@@ -73,6 +73,16 @@ TEST(PtxasLog, IsEmptyWhereTheLogBreaksOffBeforeTheRegisters) {
             std::nullopt);
 }
 
+TEST(PtxasLog, SpillsTooLargeToAddAreNone) {
+  EXPECT_EQ(parse_ptxas_log("ptxas info : Compiling entry function 'gemm' for 'sm_86'\n"
+                            "ptxas info : Function properties for gemm\n"
+                            "8 bytes stack frame, 2000000000 bytes spill stores, 2000000000 bytes "
+                            "spill loads\n"
+                            "ptxas info : Used 16 registers\n",
+                            "gemm"),
+            resources(16, 0, 8, 0));
+}
+
 TEST(PtxasLog, IgnoresANumberTooLargeToBeOne) {
   EXPECT_EQ(parse_ptxas_log("ptxas info : Compiling entry function 'gemm' for 'sm_86'\n"
                             "ptxas info : Used 99999999999999999999 registers\n",

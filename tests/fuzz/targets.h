@@ -1,0 +1,39 @@
+// The fuzz targets: each takes any bytes, hands them to one reader of untrusted text or files, and
+// checks what may never happen.
+//
+// A reader may refuse its input only by the exception that its header names. Anything else that
+// escapes a check, one of require()'s included, is a finding: a crash to libFuzzer
+// (libfuzzer_entry.cpp) and a failed test to corpus_test.cpp, which holds the checks against the
+// corpus with every compiler. Checks write below the folder for temporary files only.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace gemm_tune::fuzz {
+
+void check_config(std::string_view input);     // a config's text, and the kernel it names
+void check_database(std::string_view input);   // a database file, whole or as edits of a sound one
+void check_duration(std::string_view input);   // the argument of --time
+void check_problem(std::string_view input);    // a problem's text
+void check_ptxas_log(std::string_view input);  // what the compiler says of a kernel
+void check_reply(std::string_view input);      // a line from a worker
+void check_sizes(std::string_view input);      // the argument of --sizes, or a file of sizes
+
+struct Target {
+  const char* name;
+  void (*check)(std::string_view input);
+};
+
+inline constexpr Target kTargets[] = {
+    {"config", check_config},   {"database", check_database},   {"duration", check_duration},
+    {"problem", check_problem}, {"ptxas_log", check_ptxas_log}, {"reply", check_reply},
+    {"sizes", check_sizes},
+};
+
+inline void require(bool holds, const char* property) {
+  if (!holds) throw std::logic_error(std::string("not so: ") + property);
+}
+
+}  // namespace gemm_tune::fuzz
