@@ -64,13 +64,18 @@ Record record_of(SQLite::Statement& row) {
   record.outcome.timing = read_timing(row, 14);
   if (!row.isColumnNull(22)) record.outcome.standing = parse_standing(text(22));
   if (!row.isColumnNull(23)) record.outcome.predicted_us = row.getColumn(23).getDouble();
-  if (!row.isColumnNull(24)) record.baseline = Baseline{text(24), *read_timing(row, 25)};
+  if (const auto timing = read_timing(row, 25)) record.baseline = Baseline{text(24), *timing};
   record.recorded_at = text(33);
   record.run = {text(34), text(35), text(36), text(37), std::stoull(text(38))};
   // Throws for text that is not UTF-8, which could not be reported as JSON.
   nlohmann::json({record.device.name, record.config, record.kernel_hash, record.outcome.detail,
                   record.recorded_at, record.run.command})
       .dump();
+  const bool has_time = record.source == Source::measured ? record.outcome.timing.has_value()
+                                                          : record.outcome.predicted_us.has_value();
+  if (record.outcome.disposition == Disposition::ok && !has_time) {
+    throw Error("it is ok but lacks its time");
+  }
   return record;
 }
 

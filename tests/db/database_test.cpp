@@ -291,6 +291,64 @@ TEST_F(DatabaseTest, PassesOverProblemsOfTypesThatThisProgramDoesNotKnow) {
   EXPECT_EQ(records[0].problem, k1024);
 }
 
+TEST_F(DatabaseTest, RefusesRowsThatNoVersionStored) {
+  {
+    Database database = writable(file_);
+    database.store_baseline(kA6000, k1024, {"cublasSgemm", timing(130)});
+    store_measured(database, kA6000, "1024x1024x1024", kWholeTiles, 60);
+    store_predicted(database, kA6000, "1024x1024x1024", kPredicated, 70);
+  }
+  const std::string sound = bytes_of(file_);
+  for (const char* damage : {
+           "UPDATE candidates SET source = 'measure'",
+           "UPDATE candidates SET standing = 'won'",
+           "UPDATE candidates SET samples = '{}' WHERE samples IS NOT NULL",
+           "UPDATE candidates SET samples = '[1e999]' WHERE samples IS NOT NULL",
+           "UPDATE candidates SET config = CAST(x'61ff2f' AS TEXT)",
+           "UPDATE candidates SET predicted_us = NULL WHERE source = 'predicted'",
+           "UPDATE candidates SET median_us = NULL",
+           "UPDATE runs SET seed = 'seven'",
+           "UPDATE runs SET seed = '99999999999999999999999'",
+           "UPDATE problems SET text = '1024'",
+       }) {
+    SCOPED_TRACE(damage);
+    {
+      SQLite::Database db(file_.string(), SQLite::OPEN_READWRITE);
+      db.exec("PRAGMA ignore_check_constraints = ON");
+      db.exec(damage);
+    }
+    const Database database(file_, Database::Mode::read_only);
+    try {
+      database.best_records("sm_86", 2);
+      ADD_FAILURE() << "accepted";
+    } catch (const DatabaseError& error) {
+      EXPECT_THAT(error.what(), HasSubstr(file_.string() + "' is damaged"));
+    }
+    std::ofstream(file_, std::ios::binary | std::ios::trunc) << sound;
+  }
+}
+
+TEST_F(DatabaseTest, ABaselineWithoutATimeIsNone) {
+  {
+    Database database = writable(file_);
+    database.store_baseline(kA6000, k1024, {"cublasSgemm", timing(130)});
+    store_measured(database, kA6000, "1024x1024x1024", kWholeTiles, 60);
+  }
+  {
+    SQLite::Database db(file_.string(), SQLite::OPEN_READWRITE);
+    db.exec("PRAGMA writable_schema = ON");
+    db.exec(
+        "UPDATE sqlite_schema SET sql = replace(sql, 'REAL NOT NULL', 'REAL') "
+        "WHERE name = 'baselines'");
+  }
+  {
+    SQLite::Database db(file_.string(), SQLite::OPEN_READWRITE);
+    db.exec("UPDATE baselines SET median_us = NULL");
+  }
+  const Database database(file_, Database::Mode::read_only);
+  EXPECT_EQ(database.best_records("sm_86", 1).at(0).baseline, std::nullopt);
+}
+
 TEST(DefaultDatabasePathTest, TakesTheFirstThatIsSet) {
   EXPECT_EQ(default_database_path("/a/b.db", "/xdg", "/home/u"), "/a/b.db");
   EXPECT_EQ(default_database_path("", "/xdg", "/home/u"), "/xdg/gemm-tune/gemm-tune.db");
