@@ -1,0 +1,123 @@
+// A compiling or measuring worker without compiler and GPU: answers by
+// tests/tuner/fake_candidates.h and, for faulty configs, does in its own process what such a
+// candidate does to a real one.
+//
+// usage: fake_candidate_worker LOG. Appends its pid when it starts, and each config that it is
+// asked to measure.
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+#include <thread>
+
+#include "tests/tuner/fake_candidates.h"
+#include "tuner/protocol.h"
+
+namespace {
+
+using namespace gemm_tune;
+using fake::Fault;
+
+constexpr int kPipe = 3;
+constexpr std::chrono::microseconds kWork{500};  // long enough for a kill to fall into it
+
+void die_by(int signal_number) {
+  signal(signal_number, SIG_DFL);  // a sanitizer would turn it into an exit
+  raise(signal_number);
+}
+
+class FakeWorker {
+ public:
+  explicit FakeWorker(const char* log) : log_(open(log, O_WRONLY | O_CREAT | O_APPEND, 0600)) {
+    note("pid " + std::to_string(getpid()));
+  }
+
+  nlohmann::json answer(const nlohmann::json& request) {
+    const std::string verb = request.begin().key();
+    const nlohmann::json& body = request.begin().value();
+    std::this_thread::sleep_for(kWork);
+    if (verb == "compile") return compile(body.get<CompileRequest>());
+    if (verb == "measure") return measure(body.get<MeasureRequest>());
+    if (verb == "finals") return finals(body.get<FinalsRequest>());
+    return {{kErrorKey, "unknown verb " + verb}};
+  }
+
+ private:
+  static CompileReply compile(const CompileRequest& request) {
+    const Fault fault = fake::fault_of(request.config);
+    if (fault == Fault::compiler_crash) die_by(SIGSEGV);
+    if (fault == Fault::endless_compile) pause();
+    CompileReply reply;
+    reply.config = reply.cubin_key = request.config;
+    reply.ok = fault != Fault::compile_failed;
+    reply.log = reply.ok ? "" : "error: no such instruction";
+    reply.resources.registers = 64;
+    return reply;
+  }
+
+  nlohmann::json measure(const MeasureRequest& request) {
+    const std::string& config = request.candidate.config;
+    note("measure " + config);
+    MeasureReply reply;
+    Outcome& outcome = reply.outcome;
+    // A twin is checked and not timed; its own faults are for its own trial.
+    const Fault fault = request.small_shapes_only ? Fault::none : fake::fault_of(config);
+    if (fault == Fault::crash) die_by(SIGSEGV);
+    if (fault == Fault::killed) die_by(SIGKILL);
+    if (fault == Fault::hang) pause();
+    if (fault == Fault::garbage) return "nonsense";
+    if (fault == Fault::launch_failed) outcome.disposition = Disposition::launch_failed;
+    if (fault == Fault::wrong_result || spoilt_) outcome.disposition = Disposition::wrong_result;
+    spoilt_ = spoilt_ || fault == Fault::spoils;
+    nlohmann::json json;
+    if (outcome.disposition == Disposition::ok) {
+      outcome.timing = timing(fake::time_us_of(config));
+      json = reply;
+    } else {
+      outcome.detail = "as the fake has it";
+      json = reply;
+      json[kLeavingKey] = true;
+    }
+    return json;
+  }
+
+  static FinalsReply finals(const FinalsRequest& request) {
+    FinalsReply reply;
+    for (const CompiledConfig& finalist : request.finalists) {
+      reply.finalists.push_back(timing(fake::time_us_of(finalist.config)));
+    }
+    reply.baseline_name = "cublasSgemm 0.0";
+    reply.baseline = timing(120);
+    return reply;
+  }
+
+  static Timing timing(double us) { return {us, {us, us, us, us, us, us}, 10}; }
+
+  void note(const std::string& line) const {
+    const std::string text = line + "\n";
+    if (write(log_, text.data(), text.size()) < 0) _exit(7);
+  }
+
+  int log_;
+  bool spoilt_ = false;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  FILE* in = fdopen(kPipe, "r");
+  if (in == nullptr || argc != 2) return 9;
+  FakeWorker worker(argv[1]);
+  nlohmann::json words = {{kReadyKey, true}};
+  char* line = nullptr;
+  std::size_t capacity = 0;
+  do {
+    const std::string text = words.dump() + "\n";
+    if (write(kPipe, text.data(), text.size()) != static_cast<ssize_t>(text.size())) return 8;
+    if (words.is_object() && words.contains(kLeavingKey)) return 0;
+    if (getline(&line, &capacity, in) <= 0) return 0;
+    words = worker.answer(nlohmann::json::parse(line));
+  } while (true);
+}

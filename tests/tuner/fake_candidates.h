@@ -1,0 +1,70 @@
+// What the fake workers make of a config, and what therefore has to become of it: decided by its
+// text alone, so that worker and test agree, and every run finds the same.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gemm_tune::fake {
+
+enum class Fault {
+  none,
+  compile_failed,
+  compiler_crash,
+  endless_compile,
+  launch_failed,
+  wrong_result,
+  crash,
+  hang,
+  killed,   // from outside, while at work
+  garbage,  // a reply that is not the protocol's
+  spoils,   // passes, but later candidates in the same process come out wrong
+};
+
+inline std::uint64_t hash(std::string_view text) {
+  std::uint64_t state = 0xcbf29ce484222325u;  // FNV-1a
+  for (const char c : text) state = (state ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return state ^ state >> 29;
+}
+
+// One config in four is faulty.
+inline Fault fault_of(std::string_view config) {
+  const std::uint64_t h = hash(config);
+  if (h % 4 != 0) return Fault::none;
+  return static_cast<Fault>(1 + h / 4 % 10);
+}
+
+// As stored: the word of the disposition.
+inline const char* disposition_of(Fault fault) {
+  switch (fault) {
+    case Fault::none:
+    case Fault::spoils:
+      return "ok";
+    case Fault::compile_failed:
+      return "compile_failed";
+    case Fault::endless_compile:
+    case Fault::hang:
+      return "timed_out";
+    case Fault::launch_failed:
+      return "launch_failed";
+    case Fault::wrong_result:
+      return "wrong_result";
+    case Fault::compiler_crash:
+    case Fault::crash:
+    case Fault::killed:
+    case Fault::garbage:
+      return "crashed";
+  }
+  return "";
+}
+
+// Faulty ones would win if they were believed.
+inline double time_us_of(std::string_view config) {
+  const double spread = static_cast<double>(hash(config) / 8 % 100000) / 1000;
+  const Fault fault = fault_of(config);
+  return fault == Fault::none ? 100 + spread : fault == Fault::spoils ? 300 + spread : 10 + spread;
+}
+
+}  // namespace gemm_tune::fake

@@ -1,0 +1,52 @@
+// tune() over a list of configs with fake workers: what the robustness tests run, in their own
+// process or in one that they kill.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "db/database.h"
+#include "kernel_templates/registry.h"
+#include "search/space.h"
+#include "tests/tuner/fake_candidates.h"
+#include "tuner/tune.h"
+
+namespace gemm_tune::fake {
+
+inline const Problem kProblem = packed_problem(1024, 1024, 1024);
+
+// `count` configs from all over the space that are legal for kProblem; only healthy ones if asked.
+inline std::vector<KnownConfig> some_configs(std::size_t count, bool with_faulty) {
+  TuneRequest request;
+  request.device = find_device_spec("sm_90").value();
+  const std::vector<KnownConfig> all = candidates_for(request, kProblem).points;
+  std::vector<KnownConfig> some;
+  for (std::size_t i = 0; i < count; ++i) {
+    const KnownConfig& config = all[i * all.size() / count];
+    if (with_faulty || fault_of(to_string(config.config())) == Fault::none) some.push_back(config);
+  }
+  return some;
+}
+
+inline TuneRequest request_of(std::vector<KnownConfig> configs, const std::string& log) {
+  TuneRequest request;
+  request.problems = {kProblem};
+  request.device = find_device_spec("sm_90").value();
+  request.measure = true;
+  request.memory_bytes = std::int64_t{80} << 30;
+  request.only = std::move(configs);
+  request.jobs = 2;
+  request.seed = 1;
+  request.compile_worker = request.measuring_worker = WorkerCommand{GT_FAKE_CANDIDATE_WORKER, log};
+  request.compile_limit = request.measure_limit = std::chrono::seconds(1);
+  return request;
+}
+
+inline TuneReport tune_with_fakes(std::vector<KnownConfig> configs, const std::string& path,
+                                  const std::string& log) {
+  Database database(path, Database::Mode::create_or_open);
+  database.begin_run({"test", "13.0", "", "with fakes", 1});
+  return tune(request_of(std::move(configs), log), database, [](const Progress&) {});
+}
+
+}  // namespace gemm_tune::fake

@@ -1,0 +1,223 @@
+// A run with candidates that do their worst, and runs that are killed: on fake workers, so that no
+// GPU is needed. tests/faults does the same with kernels on a GPU.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sqlite3.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <random>
+#include <set>
+#include <thread>
+
+#include "tests/tuner/fake_tuning.h"
+#include "tuner/scratch_dir.h"
+
+extern char** environ;
+
+namespace gemm_tune {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+namespace fs = std::filesystem;
+
+class RobustnessTest : public testing::Test {
+ protected:
+  std::string file(const std::string& name) const { return (dir_.path() / name).string(); }
+
+  // Config -> disposition of all rows; checks the file's integrity on the way.
+  static std::map<std::string, std::string> rows(const std::string& path) {
+    std::map<std::string, std::string> found;
+    if (!fs::exists(path)) return found;  // killed before it was made
+    sqlite3* db = nullptr;
+    EXPECT_EQ(sqlite3_open_v2(path.c_str(), &db, SQLITE_OPEN_READWRITE, nullptr), SQLITE_OK);
+    const auto each = [](void* out, int, char** values, char**) {
+      static_cast<std::map<std::string, std::string>*>(out)->emplace(values[0], values[1]);
+      return 0;
+    };
+    std::map<std::string, std::string> integrity;
+    sqlite3_exec(db, "SELECT integrity_check, '' FROM pragma_integrity_check", each, &integrity,
+                 nullptr);
+    EXPECT_EQ(integrity.count("ok"), 1u) << path;
+    // A kill may come before the schema is there.
+    sqlite3_exec(db, "SELECT config, disposition FROM outcomes", each, &found, nullptr);
+    sqlite3_close(db);
+    return found;
+  }
+
+  static std::vector<std::string> lines(const std::string& path) {
+    std::ifstream in(path);
+    std::vector<std::string> found;
+    for (std::string line; std::getline(in, line);) found.push_back(line);
+    return found;
+  }
+
+  // In a process group of its own, with its output in a file.
+  static pid_t spawn(std::vector<std::string> command, const std::string& output) {
+    std::vector<char*> pointers;
+    for (std::string& word : command) pointers.push_back(word.data());
+    pointers.push_back(nullptr);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output.c_str(),
+                                     O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+    pid_t pid = -1;
+    EXPECT_EQ(posix_spawn(&pid, pointers[0], &actions, &attributes, pointers.data(), environ), 0);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    return pid;
+  }
+
+  // Whether it ended by itself within the time; otherwise it is killed, alone or with its group.
+  static bool ends_within(pid_t pid, std::chrono::microseconds time, bool whole_group) {
+    const auto deadline = Clock::now() + time;
+    int status = 0;
+    while (waitpid(pid, &status, WNOHANG) == 0) {
+      if (Clock::now() >= deadline) {
+        kill(whole_group ? -pid : pid, SIGKILL);
+        waitpid(pid, &status, 0);
+        return false;
+      }
+      std::this_thread::sleep_for(200us);
+    }
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    return true;
+  }
+
+  ScratchDir dir_{"gemm-tune-test"};
+};
+
+TEST_F(RobustnessTest, EveryHealthyCandidateIsTimedAndEveryFaultyOneHasItsReason) {
+  constexpr std::size_t kCount = 160;
+  const auto everything = fake::some_configs(kCount, /*with_faulty=*/true);
+  const TuneReport clean =
+      fake::tune_with_fakes(fake::some_configs(kCount, false), file("clean.db"), file("clean.log"));
+  const TuneReport mixed = fake::tune_with_fakes(everything, file("mixed.db"), file("mixed.log"));
+
+  std::set<fake::Fault> met;
+  const auto stored = rows(file("mixed.db"));
+  ASSERT_EQ(stored.size(), everything.size());
+  for (const auto& [config, disposition] : stored) {
+    const fake::Fault fault = fake::fault_of(config);
+    met.insert(fault);
+    EXPECT_EQ(disposition, fake::disposition_of(fault)) << config;
+  }
+  EXPECT_EQ(met.size(), 11u) << "the list does not hold every fault";
+  EXPECT_EQ(mixed.problems.at(0).winner.value().config.values,
+            clean.problems.at(0).winner.value().config.values);
+  RecordProperty("clean_seconds", std::to_string(clean.problems[0].seconds));
+  RecordProperty("mixed_seconds", std::to_string(mixed.problems[0].seconds));
+}
+
+TEST_F(RobustnessTest, TheSameCommandAgainTriesNothingAndFindsTheSame) {
+  const auto configs = fake::some_configs(40, true);
+  const TuneReport first = fake::tune_with_fakes(configs, file("a.db"), file("a.log"));
+  const auto noted = lines(file("a.log")).size();
+  const TuneReport second = fake::tune_with_fakes(configs, file("a.db"), file("a.log"));
+  EXPECT_EQ(lines(file("a.log")).size(), noted) << "a worker was started for nothing";
+  EXPECT_EQ(second.problems[0].funnel.recalled, configs.size());
+  EXPECT_EQ(second.problems[0].winner->config.values, first.problems[0].winner->config.values);
+  EXPECT_EQ(second.problems[0].winner->baseline, first.problems[0].winner->baseline);
+}
+
+TEST_F(RobustnessTest, MoreConfigsAndSizesRetryNothingThatIsStored) {
+  fake::tune_with_fakes(fake::some_configs(20, true), file("a.db"), file("a.log"));
+  const auto before = rows(file("a.db"));
+  fs::remove(file("a.log"));
+  fake::tune_with_fakes(fake::some_configs(40, true), file("a.db"), file("a.log"));
+  EXPECT_GT(rows(file("a.db")).size(), before.size());
+  for (const std::string& line : lines(file("a.log"))) {
+    if (!line.starts_with("measure ")) continue;
+    EXPECT_FALSE(before.contains(line.substr(8))) << line;
+  }
+}
+
+TEST_F(RobustnessTest, NothingIsLostOrRepeatedWhenTheWholeGroupIsKilledAtRandomMoments) {
+  const std::string count = "150";
+  const int kills_wanted = std::getenv("GT_KILLS") ? std::atoi(std::getenv("GT_KILLS")) : 200;
+  const auto start = Clock::now();
+  const pid_t clean =
+      spawn({GT_TUNE_WITH_FAKES, file("clean.db"), file("clean.log"), count}, file("clean"));
+  ASSERT_TRUE(ends_within(clean, 60s, true));
+  const auto whole =
+      static_cast<std::uint64_t>(std::chrono::microseconds((Clock::now() - start) / 1us).count());
+
+  std::mt19937_64 random(20261121);
+  int kills = 0, runs = 0;
+  for (; kills < kills_wanted; ++runs) {
+    const std::string db = file("run" + std::to_string(runs)), log = db + ".log";
+    std::map<std::string, std::string> committed;
+    bool ended = false;
+    while (!ended) {
+      fs::remove(log);
+      const pid_t pid = spawn({GT_TUNE_WITH_FAKES, db, log, count}, db + ".out");
+      ended = ends_within(pid, std::chrono::microseconds(random() % whole), true);
+      kills += ended ? 0 : 1;
+      for (const std::string& line : lines(log)) {
+        if (!line.starts_with("measure ")) continue;
+        EXPECT_FALSE(committed.contains(line.substr(8))) << "again: " << line;
+      }
+      const auto now = rows(db);
+      for (const auto& [config, disposition] : committed) {
+        const auto row = now.find(config);
+        ASSERT_NE(row, now.end()) << "lost: " << config;
+        EXPECT_EQ(row->second, disposition);
+      }
+      committed = now;
+    }
+    EXPECT_EQ(lines(db + ".out"), lines(file("clean")));
+  }
+  RecordProperty("kills", kills);
+  RecordProperty("runs", runs);
+}
+
+TEST_F(RobustnessTest, AParentKilledAloneLeavesNoWorkerBehind) {
+  std::mt19937_64 random(7);
+  std::size_t workers_seen = 0;
+  for (int i = 0; i < 50; ++i) {
+    const pid_t parent = spawn({GT_PROGRAM, "--arch", "sm_86", "--sizes", "1024", "--jobs", "2",
+                                "-q", "--budget", "500", "--db", file("p.db")},
+                               file("out"));
+    // A worker's command line ends with its parent's pid.
+    const auto workers = [&] {
+      std::size_t count = 0;
+      for (const auto& entry : fs::directory_iterator("/proc")) {
+        std::ifstream in(entry.path() / "cmdline");
+        std::string line;
+        std::getline(in, line);
+        const std::string ending = std::string(
+                                       "\0compile\0"
+                                       "0\0",
+                                       11) +
+                                   std::to_string(parent);
+        if (line.find(ending) != std::string::npos) ++count;
+      }
+      return count;
+    };
+    std::this_thread::sleep_for(std::chrono::milliseconds(100 + random() % 400));
+    workers_seen += workers();
+    kill(parent, SIGKILL);
+    waitpid(parent, nullptr, 0);
+    const auto deadline = Clock::now() + 2s;
+    while (workers() > 0 && Clock::now() < deadline) std::this_thread::sleep_for(5ms);
+    EXPECT_EQ(workers(), 0u);
+    kill(-parent, SIGKILL);  // whatever is left must not outlive the test
+  }
+  EXPECT_GT(workers_seen, 20u);
+  rows(file("p.db"));
+}
+
+}  // namespace
+}  // namespace gemm_tune
