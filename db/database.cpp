@@ -163,6 +163,15 @@ Database& Database::operator=(Database&&) noexcept = default;
 
 const fs::path& Database::path() const { return impl_->path; }
 
+std::int64_t Database::run_count() const {
+  return guarded(impl_->path,
+                 [&] { return impl_->db.execAndGet("SELECT count(*) FROM runs").getInt64(); });
+}
+
+int Database::schema_version() const {
+  return guarded(impl_->path, [&] { return impl_->db.execAndGet("PRAGMA user_version").getInt(); });
+}
+
 Database::Journal Database::journal() const {
   return guarded(impl_->path, [&] {
     Journal journal;

@@ -114,6 +114,11 @@ class Database {
   // Every device that has rows.
   std::vector<DeviceKey> devices() const;
 
+  // How many runs have begun.
+  std::int64_t run_count() const;
+
+  int schema_version() const;
+
   const std::filesystem::path& path() const;
 
   // How the file is journalled: SQLite's word ("wal", "delete") and, where that is not the

@@ -13,5 +13,8 @@ int run_best(const Options& options);
 int run_explain(const Options& options);
 int run_ladder(const Options& options);
 int run_export(const Options& options);
+int run_db_info(const Options& options);
+int run_db_check(const Options& options);
+int run_db_salvage(const Options& options);
 
 }  // namespace gemm_tune

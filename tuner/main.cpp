@@ -26,6 +26,12 @@ int run(const Options& options) {
       return run_ladder(options);
     case Command::export_winners:
       return run_export(options);
+    case Command::db_info:
+      return run_db_info(options);
+    case Command::db_check:
+      return run_db_check(options);
+    case Command::db_salvage:
+      return run_db_salvage(options);
   }
   return kExitInternal;
 }

@@ -53,6 +53,23 @@ void add_tune(CLI::App& app, Options& o) {
   app.add_flag("--dry-run", o.dry_run, "Count and estimate; compile nothing");
 }
 
+void add_db(CLI::App& app, Options& o) {
+  CLI::App* db = app.add_subcommand("db", "The database itself: info, check, salvage");
+  db->require_subcommand(1);
+  const auto add = [&](const char* name, const char* what, Command command) {
+    CLI::App* sub = db->add_subcommand(name, what);
+    sub->add_option("--db", o.db, "Database file");
+    sub->callback([&o, command] { o.command = command; });
+    return sub;
+  };
+  add("info", "What it holds and what of that still holds", Command::db_info)
+      ->add_flag("--json", o.json, "Results as JSON");
+  add("check", "Look for damage everywhere; writes nothing", Command::db_check);
+  add("salvage", "A new database of what can be read of a damaged one", Command::db_salvage)
+      ->add_option("-o,--output", o.output, "New file to write")
+      ->required();
+}
+
 }  // namespace
 
 ParsedOptions parse_options(int argc, const char* const* argv) {
@@ -86,6 +103,7 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
       ->check(CLI::IsMember({"header"}))
       ->capture_default_str();
   exporter->add_option("-o,--output", o.output, "File to write; default: standard output");
+  add_db(app, o);
 
   try {
     app.parse(argc, argv);

@@ -7,7 +7,7 @@
 
 namespace gemm_tune {
 
-enum class Command { tune, best, explain, ladder, export_winners };
+enum class Command { tune, best, explain, ladder, export_winners, db_info, db_check, db_salvage };
 
 struct Options {
   Command command = Command::tune;

@@ -160,7 +160,7 @@ TEST_F(DamageTest, ATruncatedFileIsRefusedUntouchedAndLosesOnlyWhatIsCutOff) {
 }
 
 TEST_F(DamageTest, AFileShorterThanAHeaderIsRefusedUntouched) {
-  for (const std::size_t size : {1, 16, 60, 99}) {
+  for (const std::size_t size : {1u, 16u, 60u, 99u}) {
     write_damaged(sound_.substr(0, size));
     EXPECT_THAT(use(Mode::create_or_open),
                 HasSubstr(size < 16 ? "is not a database" : "it ends after"));

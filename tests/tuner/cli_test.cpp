@@ -119,6 +119,41 @@ TEST_F(CliTest, RefusesBadDatabasesAndLeavesThemAlone) {
   expect_refusal("best --arch sm_86 --sizes 64 --db " + path("missing.db"), 6, "missing.db");
 }
 
+TEST_F(CliTest, TellsWhatADatabaseHoldsAndWhetherItStillHolds) {
+  const std::string db = " --db " + path("t.db");
+  ASSERT_EQ(run("--arch sm_86 --sizes 64 --config " + std::string(kNaive) + db).exit_code, 0);
+  const ProgramRun text = run("db info" + db);
+  EXPECT_EQ(text.exit_code, 0) << text.errors;
+  EXPECT_THAT(text.output, HasSubstr("schema 1, journal mode wal\nruns: 1, rows: 1\n"));
+  EXPECT_THAT(text.output, HasSubstr("  64x64x64  1 ok\n1 exact\n"));
+  const auto json = nlohmann::json::parse(run("db info --json" + db).output);
+  EXPECT_EQ(json.at("rows"), 1);
+  EXPECT_EQ(json.at("devices").at(0).at("problems").at(0).at("rows").at("ok"), 1);
+  EXPECT_EQ(json.at("validity").at(0).at("validity"), "exact");
+}
+
+TEST_F(CliTest, ChecksAndSalvagesADamagedDatabase) {
+  const std::string db = " --db " + path("t.db");
+  ASSERT_EQ(run("--arch sm_86 --sizes 64 --config " + std::string(kNaive) + db).exit_code, 0);
+  EXPECT_EQ(run("db check" + db).exit_code, 0);
+  EXPECT_EQ(run("db check" + db).output, path("t.db") + " is sound\n");
+  const auto size = std::filesystem::file_size(path("t.db"));
+  std::filesystem::resize_file(path("t.db"),
+                               size - 100);  // the last page holds the candidate's key
+  expect_refusal("best --arch sm_86 --sizes 64" + db, 6,
+                 "t.db' is damaged (it ends within a page)");
+  const ProgramRun check = run("db check" + db);
+  EXPECT_EQ(check.exit_code, 6);
+  EXPECT_THAT(check.output, HasSubstr("the file ends after"));
+  expect_refusal("db salvage" + db, 2, "--output is required");
+  expect_refusal("db salvage" + db + " --output " + path("t.db"), 6, "exists already");
+  const ProgramRun salvage = run("db salvage" + db + " --output " + path("new.db"));
+  EXPECT_EQ(salvage.exit_code, 0) << salvage.errors;
+  EXPECT_THAT(salvage.output, HasSubstr("candidates: 1 rows kept\n"));
+  EXPECT_EQ(run("best --arch sm_86 --sizes 64 --db " + path("new.db")).exit_code, 0);
+  EXPECT_EQ(std::filesystem::file_size(path("t.db")), size - 100);
+}
+
 TEST_F(CliTest, RefusesToPredictWhereAGpuIsDemanded) {
   expect_refusal("--arch sm_86 --sizes 64 --require-gpu", 3, "--require-gpu cannot be met");
   expect_refusal("--sizes 64", 2, "--arch");

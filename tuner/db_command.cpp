@@ -1,0 +1,156 @@
+// gemm-tune db: what the database holds, whether it is sound, and what can be saved of one that is
+// not.
+#include <spdlog/fmt/fmt.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "core/error.h"
+#include "db/check.h"
+#include "db/salvage.h"
+#include "db/validity.h"
+#include "gpu/device.h"
+#include "gpu/nvrtc.h"
+#include "tuner/commands.h"
+#include "tuner/exit_code.h"
+#include "tuner/report.h"
+#include "tuner/target.h"
+
+namespace gemm_tune {
+namespace {
+
+using Counts = std::map<Disposition, std::uint64_t>;
+
+struct ProblemRows {
+  Problem problem;
+  Counts rows;
+};
+
+struct DeviceRows {
+  DeviceKey device;
+  std::vector<ProblemRows> problems;
+};
+
+struct Contents {
+  std::vector<DeviceRows> devices;
+  std::map<std::pair<Validity, std::string>, std::uint64_t> validity;  // with its reason
+  std::uint64_t rows = 0;
+};
+
+Contents contents_of(const Database& database, const Environment& now) {
+  Contents contents;
+  database.for_each_record([&](const Record& record) {  // by device, then problem
+    std::vector<DeviceRows>& devices = contents.devices;
+    if (devices.empty() || devices.back().device != record.device) {
+      devices.push_back({record.device, {}});
+    }
+    std::vector<ProblemRows>& problems = devices.back().problems;
+    if (problems.empty() || problems.back().problem != record.problem) {
+      problems.push_back({record.problem, {}});
+    }
+    ++problems.back().rows[record.outcome.disposition];
+    const Grade grade = gemm_tune::grade(record, now);
+    ++contents.validity[{grade.validity, grade.reason}];
+    ++contents.rows;
+  });
+  return contents;
+}
+
+std::string counts_text(const Counts& counts) {
+  std::string text;
+  for (const auto& [disposition, count] : counts) {
+    text +=
+        fmt::format("{}{} {}", text.empty() ? "" : ", ", grouped(count), to_string(disposition));
+  }
+  return text;
+}
+
+std::string info_text(const Database& database, const Contents& contents) {
+  const Database::Journal journal = database.journal();
+  std::string text =
+      fmt::format("{}: {} bytes, schema {}, journal mode {}{}\n", database.path().string(),
+                  grouped(std::filesystem::file_size(database.path())), database.schema_version(),
+                  journal.mode, journal.why.empty() ? "" : ": " + journal.why);
+  text +=
+      fmt::format("runs: {}, rows: {}\n", grouped(static_cast<std::uint64_t>(database.run_count())),
+                  grouped(contents.rows));
+  for (const DeviceRows& device : contents.devices) {
+    text += fmt::format("{} ({}, {} SMs)\n", device.device.name, device.device.arch,
+                        device.device.sm_count);
+    for (const ProblemRows& problem : device.problems) {
+      text += fmt::format("  {}  {}\n", to_string(problem.problem), counts_text(problem.rows));
+    }
+  }
+  for (const auto& [grade, count] : contents.validity) {
+    text += fmt::format("{} {}{}{}\n", grouped(count), to_string(grade.first),
+                        grade.second.empty() ? "" : ": ", grade.second);
+  }
+  return text;
+}
+
+nlohmann::json info_json(const Database& database, const Contents& contents) {
+  const Database::Journal journal = database.journal();
+  nlohmann::json devices = nlohmann::json::array(), validity = nlohmann::json::array();
+  for (const DeviceRows& device : contents.devices) {
+    nlohmann::json problems = nlohmann::json::array();
+    for (const ProblemRows& problem : device.problems) {
+      nlohmann::json rows = nlohmann::json::object();
+      for (const auto& [disposition, count] : problem.rows) rows[to_string(disposition)] = count;
+      problems.push_back({{"problem", to_string(problem.problem)}, {"rows", rows}});
+    }
+    devices.push_back({{"arch", device.device.arch},
+                       {"name", device.device.name},
+                       {"sm_count", device.device.sm_count},
+                       {"problems", problems}});
+  }
+  for (const auto& [grade, count] : contents.validity) {
+    validity.push_back(
+        {{"validity", to_string(grade.first)}, {"reason", grade.second}, {"rows", count}});
+  }
+  return {{"database", database.path().string()},
+          {"size_bytes", std::filesystem::file_size(database.path())},
+          {"schema_version", database.schema_version()},
+          {"journal", {{"mode", journal.mode}, {"why", journal.why}}},
+          {"runs", database.run_count()},
+          {"rows", contents.rows},
+          {"devices", devices},
+          {"validity", validity}};
+}
+
+}  // namespace
+
+int run_db_info(const Options& options) {
+  const Database database(database_path(options), Database::Mode::read_only);
+  const Contents contents = contents_of(
+      database, {current_kernel_hashes(), nvrtc_version(), driver_version().value_or("")});
+  if (options.json) {
+    fmt::print("{}\n", info_json(database, contents).dump(2));
+  } else {
+    fmt::print("{}", info_text(database, contents));
+  }
+  return kExitOk;
+}
+
+int run_db_check(const Options& options) {
+  const std::filesystem::path path = database_path(options);
+  const std::vector<std::string> findings = check_database(path);
+  if (findings.empty()) fmt::print("{} is sound\n", path.string());
+  for (const std::string& finding : findings) fmt::print("{}\n", finding);
+  return findings.empty() ? kExitOk : kExitDatabase;
+}
+
+int run_db_salvage(const Options& options) {
+  const std::vector<SalvagedTable> tables =
+      salvage_database(database_path(options), options.output);
+  for (const SalvagedTable& table : tables) {
+    fmt::print("{}: {} rows kept{}\n", table.name, grouped(static_cast<std::uint64_t>(table.kept)),
+               table.lost > 0 ? fmt::format(", at least {} lost",
+                                            grouped(static_cast<std::uint64_t>(table.lost)))
+                              : "");
+  }
+  fmt::print("salvaged into {}; the damaged file is as it was\n", options.output);
+  return kExitOk;
+}
+
+}  // namespace gemm_tune
