@@ -294,6 +294,28 @@ TEST_F(DatabaseFileTest, SaysThatTheDatabaseIsLocked) {
   store_measured(database, kA6000, "1024x1024x1024", kWholeTiles, 60);
 }
 
+TEST_F(DatabaseFileTest, SaysAtOpeningThatTheDatabaseIsLocked) {
+  Database(file_, Mode::create_or_open, std::chrono::milliseconds(20),
+           Database::Journaling::rollback);
+  const std::string before = bytes_of(file_);
+  SQLite::Database other(file_.string(), SQLite::OPEN_READWRITE);
+  other.exec("BEGIN EXCLUSIVE");
+  for (const Mode mode : {Mode::create_or_open, Mode::read_only}) {
+    EXPECT_THAT(refusal(file_, mode),
+                AllOf(HasSubstr(file_.string()), HasSubstr("is locked by another process: try")));
+  }
+  other.exec("ROLLBACK");
+  EXPECT_EQ(bytes_of(file_), before);
+  EXPECT_EQ(refusal(file_), "");
+}
+
+TEST_F(DatabaseFileTest, SaysHowItIsJournalled) {
+  EXPECT_EQ(writable(file_).journal().mode, "wal");
+  EXPECT_EQ(writable(file_).journal().why, "");
+  EXPECT_EQ(network_file_system("/proc"), std::nullopt);
+  EXPECT_EQ(network_file_system("/no/such/folder"), "unknown");
+}
+
 TEST_F(DatabaseFileTest, SaysThatAFileLimitIsReachedAndKeepsWhatWasStored) {
   writable(file_);
   const std::string said = in_child([&]() -> std::string {
