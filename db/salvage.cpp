@@ -104,6 +104,7 @@ Image read_image(const fs::path& path) {
   image.bytes.resize(std::max(image.bytes.size(), kHeaderBytes));
   const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(image.bytes[at]); };
   image.page_size = static_cast<std::size_t>(byte(16)) << 8 | byte(17);
+  if (image.page_size == 1) image.page_size = 65536;
   const bool is_power_of_2 = (image.page_size & (image.page_size - 1)) == 0;
   if (image.page_size < 512 || !is_power_of_2) image.page_size = 4096;  // SQLite's default
   image.bytes.resize((image.bytes.size() + image.page_size - 1) / image.page_size *
@@ -175,21 +176,14 @@ class Salvage {
     return false;
   }
 
-  // "id INTEGER PRIMARY KEY, arch, name", or "?, ?, ?" with `each` given.
-  std::string columns_of(const std::string& table, const std::optional<std::string>& each) {
-    SQLite::Statement info(output_, "SELECT name FROM pragma_table_info(?)");
-    info.bind(1, table);
-    std::string columns;
-    while (info.executeStep()) {
-      const std::string name = info.getColumn(0).getString();
-      columns += (columns.empty() ? "" : ", ") + each.value_or(name);
-      if (!each && name == "id") columns += " INTEGER PRIMARY KEY";
-    }
-    return columns;
+  SQLite::Statement insert_into(const std::string& table) {
+    std::string values = "?";
+    for (std::int64_t i = 1; i < columns_of(table); ++i) values += ", ?";
+    return {output_, "INSERT OR IGNORE INTO " + table + " VALUES (" + values + ")"};
   }
 
-  SQLite::Statement insert_into(const std::string& table) {
-    return {output_, "INSERT OR IGNORE INTO " + table + " VALUES (" + columns_of(table, "?") + ")"};
+  std::int64_t columns_of(const std::string& table) {
+    return number("SELECT count(*) FROM pragma_table_info('" + table + "')");
   }
 
   static std::string select_from(const std::string& table) {
@@ -211,8 +205,11 @@ class Salvage {
     const std::size_t root = image_.pages() + 1;
     Image scratch = image_;
     scratch.bytes.resize(root * image_.page_size);
-    std::string columns = columns_of(table, {});
-    for (int i = 0; i < kMostColumns; ++i) columns += ", surplus" + std::to_string(i);
+    // By short names: the smallest page must hold them, and the statement selects them all.
+    std::string columns = "id INTEGER PRIMARY KEY";
+    for (std::int64_t i = 1; i < columns_of(table) + kMostColumns; ++i) {
+      columns += ", c" + std::to_string(i);
+    }
     const std::string first = first_page(table, columns, image_.page_size, root);
     std::copy(first.begin(), first.end(), scratch.bytes.begin());
     std::memset(scratch.bytes.data() + kPageCountOffset, 0, 4);

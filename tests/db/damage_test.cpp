@@ -138,6 +138,21 @@ TEST_F(DamageTest, ASoundDatabaseHasNoFindingsAndIsSalvagedWhole) {
   EXPECT_EQ(bytes_of(file_), sound_);
 }
 
+TEST_F(DamageTest, PagesOfEverySizeAreSalvagedByTheirLeaves) {
+  for (const char* page_size : {"512", "1024", "65536"}) {
+    SCOPED_TRACE(page_size);
+    write_damaged(sound_);
+    {
+      SQLite::Database db(file_.string(), SQLite::OPEN_READWRITE);
+      db.exec("PRAGMA journal_mode = DELETE");
+      db.exec(std::string("PRAGMA page_size = ") + page_size);
+      db.exec("VACUUM");
+      db.exec("PRAGMA writable_schema = ON; DELETE FROM sqlite_schema");  // no trees, only leaves
+    }
+    EXPECT_EQ(salvaged_rows(), kRows);
+  }
+}
+
 TEST_F(DamageTest, ATruncatedFileIsRefusedUntouchedAndLosesOnlyWhatIsCutOff) {
   int kept_before = 0;
   for (std::size_t size = 512; size < sound_.size(); size += 512) {

@@ -1,4 +1,4 @@
-// A database file of anybody's making.
+// A database file of anybody's making: opened, read and written; checked and salvaged.
 //
 // The input's first byte says what is done with the rest: 'f' takes it for a whole file; anything
 // else for edits of a sound one, each two bytes of offset, one of length and as many bytes to put
@@ -7,14 +7,16 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
-#include <iterator>
 #include <string>
 
 #include "core/error.h"
+#include "db/check.h"
 #include "db/choose.h"
 #include "db/database.h"
 #include "db/export_header.h"
+#include "db/salvage.h"
 #include "tests/fuzz/scratch.h"
 #include "tests/fuzz/targets.h"
 
@@ -103,9 +105,8 @@ bool answers(const fs::path& path, const F& f) {
 }
 
 void read(const Database& database) {
-  for (const DeviceKey& device : database.devices()) {
-    database.records(device, parse_problem("64x32x7:align=1"));
-  }
+  database.devices();
+  database.for_each_record([](const Record&) {});
   database.best_records("sm_86", 2);
 }
 
@@ -119,36 +120,67 @@ void use_winners(const Database& database) {
   }
 }
 
-std::size_t files_in(const fs::path& folder) {
-  return static_cast<std::size_t>(
-      std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
-}
+// A folder with the file that an input stands for, and nothing else.
+struct DamagedFile {
+  explicit DamagedFile(std::string_view input) : folder(scratch().folder() / "file") {
+    static const std::string sound = sound_database();
+    if (!input.empty()) first = input.front();
+    const std::string_view rest = input.substr(input.empty() ? 0 : 1);
+    bytes = first == 'f' ? std::string(rest) : edited(sound, rest);
+    fs::remove_all(folder);
+    fs::create_directory(folder);
+    write_file(path, bytes);
+  }
+
+  void require_untouched() const {
+    require(read_file(path) == bytes, "the file is as it was");
+    for (const auto& entry : fs::directory_iterator(folder)) {
+      require(entry.path() == path, "no side files are left behind");
+    }
+  }
+
+  const fs::path folder;
+  const fs::path path = folder / "tune.db";
+  char first = '\0';
+  std::string bytes;
+};
 
 }  // namespace
 
 void check_database(std::string_view input) {
-  static const std::string sound = sound_database();
-  static const fs::path folder = scratch().folder() / "file";
-  const char first = input.empty() ? '\0' : input.front();
-  if (!input.empty()) input.remove_prefix(1);
-  const std::string bytes = first == 'f' ? std::string(input) : edited(sound, input);
-
-  fs::remove_all(folder);
-  fs::create_directory(folder);
-  const fs::path path = folder / "tune.db";
-  write_file(path, bytes);
-  answers(path, [&] {
-    const Database database(path, Database::Mode::read_only);
+  const DamagedFile file(input);
+  answers(file.path, [&] {
+    const Database database(file.path, Database::Mode::read_only);
     read(database);
-    if (first == 'x') use_winners(database);
+    if (file.first == 'x') use_winners(database);
   });
-  require(read_file(path) == bytes, "reading leaves the file as it was");
-  require(files_in(folder) == 1, "reading leaves no side files behind");
-  if (first != 'w') return;
-  answers(path, [&] {
-    Database database(path, Database::Mode::create_or_open);
+  file.require_untouched();
+  if (file.first != 'w') return;
+  answers(file.path, [&] {
+    Database database(file.path, Database::Mode::create_or_open);
     store_rows(database);
   });
+}
+
+void check_salvage(std::string_view input) {
+  const DamagedFile file(input);
+  const bool reads =
+      answers(file.path, [&] { read(Database(file.path, Database::Mode::read_only)); });
+  answers(file.path, [&] {
+    const bool sound = gemm_tune::check_database(file.path).empty();
+    require(reads || !sound, "what cannot be read has a finding");
+  });
+  file.require_untouched();
+  const fs::path output = scratch().folder() / "salvaged.db";
+  std::int64_t kept = 0, found = 0;
+  answers(file.path, [&] { kept = salvage_database(file.path, output).back().kept; });
+  file.require_untouched();
+  require(fs::exists(output) == (kept > 0), "there is an output where there are rows");
+  if (kept == 0) return;
+  require(gemm_tune::check_database(output).empty(), "what is salvaged is sound");
+  Database(output, Database::Mode::read_only).for_each_record([&](const Record&) { ++found; });
+  require(found == kept, "the kept rows are there");
+  fs::remove(output);
 }
 
 }  // namespace gemm_tune::fuzz

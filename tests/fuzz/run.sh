@@ -19,6 +19,8 @@ TMPDIR=$(mktemp -d -p "$([ -w /dev/shm ] && echo /dev/shm || echo "${TMPDIR:-/tm
 export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
 mkdir -p $build/findings
+# Freed memory is watched over within an input, not for 256 MB of them: a quarter faster.
+export ASAN_OPTIONS=malloc_context_size=2:quarantine_size_mb=4${ASAN_OPTIONS:+:$ASAN_OPTIONS}
 
 # fuzz TARGET AMOUNT OPTION...: one target's line of the table; libFuzzer's own output goes to a file.
 fuzz() {

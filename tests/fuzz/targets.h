@@ -19,6 +19,7 @@ void check_duration(std::string_view input);   // the argument of --time
 void check_problem(std::string_view input);    // a problem's text
 void check_ptxas_log(std::string_view input);  // what the compiler says of a kernel
 void check_reply(std::string_view input);      // a line from a worker
+void check_salvage(std::string_view input);    // the same, checked for damage and salvaged
 void check_sizes(std::string_view input);      // the argument of --sizes, or a file of sizes
 
 struct Target {
@@ -29,7 +30,7 @@ struct Target {
 inline constexpr Target kTargets[] = {
     {"config", check_config},   {"database", check_database},   {"duration", check_duration},
     {"problem", check_problem}, {"ptxas_log", check_ptxas_log}, {"reply", check_reply},
-    {"sizes", check_sizes},
+    {"salvage", check_salvage}, {"sizes", check_sizes},
 };
 
 inline void require(bool holds, const char* property) {
