@@ -24,6 +24,7 @@ LaunchRecipe launch_recipe(const Traits& traits) {
   recipe.tile_m = traits.tile_m;
   recipe.tile_n = traits.tile_n;
   recipe.smem_bytes = traits.smem_bytes;
+  recipe.workspace_bytes = traits.workspace_bytes;
   recipe.alignment = traits.vec;
   if (!traits.predicated) {
     recipe.multiple_m = traits.tile_m;

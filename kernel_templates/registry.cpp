@@ -4,11 +4,6 @@
 #include <string>
 
 #include "core/error.h"
-#include "kernel_templates/coarsened_1d.cuh"
-#include "kernel_templates/naive.cuh"
-#include "kernel_templates/smem_tiled.cuh"
-#include "kernel_templates/tiled_2d.cuh"
-#include "kernel_templates/vectorized_2d.cuh"
 
 namespace gemm_tune {
 namespace {
@@ -26,14 +21,6 @@ std::vector<std::string> param_names(const KernelFamily& family) {
 }
 
 }  // namespace
-
-std::span<const KernelFamily> families() {
-  static const std::vector<KernelFamily> all = {
-      naive::family(),    smem_tiled::family(),    coarsened_1d::family(),
-      tiled_2d::family(), vectorized_2d::family(),
-  };
-  return all;
-}
 
 const KernelFamily* find_family(std::string_view name) {
   for (const KernelFamily& family : families()) {

@@ -1,6 +1,6 @@
 // The explicit list of kernel families, and configs checked against it.
 //
-// Adding a family = one .cuh + one line in registry.cpp. Immutable; any thread.
+// Adding a family = one .cuh + one line in families.cpp. Immutable; any thread.
 #pragma once
 
 #include <optional>

@@ -13,6 +13,7 @@ struct Traits {
   int tile_k = 1;                  // K elements between two barriers; 1 where there is no barrier
   int thread_m = 1, thread_n = 1;  // C elements per thread
   int smem_bytes = 0;              // dynamic shared memory per CTA
+  long long workspace_bytes = 0;   // global scratch memory of one launch
   int vec = 1;                     // elements per global access; the alignment class it needs
   bool predicated = false;         // legal for any shape; otherwise for multiples of the tile only
   // Per thread, before compiling, and before __launch_bounds__ caps it; what lies above the cap

@@ -40,6 +40,7 @@ bool Finals::time_once(std::vector<Finisher>& finishers) {
   std::optional<FinalsReply> reply = trials_.finals(configs, problem_);
   if (!reply) return false;
   baseline_ = Baseline{reply->baseline_name, reply->baseline};
+  others_ = std::move(reply->others);
   for (std::size_t i = 0; i < finishers.size(); ++i) {
     finishers[i].in_finals = i < count;
     if (i < count) finishers[i].outcome.timing = std::move(reply->finalists[i]);

@@ -45,6 +45,8 @@ class Finals {
 
   bool complete() const { return complete_; }
   const std::optional<Baseline>& baseline() const { return baseline_; }
+  // Other processes seen on the GPU.
+  const std::vector<std::string>& others() const { return others_; }
   // Configs whose twin was wrong, with what was stored of them.
   const std::vector<Finisher>& disqualified() const { return disqualified_; }
 
@@ -60,6 +62,7 @@ class Finals {
   const bool judge_ties_;
   bool complete_ = false;
   std::optional<Baseline> baseline_;
+  std::vector<std::string> others_;
   std::vector<Finisher> disqualified_;
 };
 

@@ -30,7 +30,8 @@ class LoadedConfig {
  public:
   LoadedConfig(const CompiledConfig& compiled, const std::string& cache_dir)
       : config_(check_config(parse_config(compiled.config))),
-        kernel_(cached_cubin(cache_dir, compiled.cubin_key)) {}
+        kernel_(cached_cubin(cache_dir, compiled.cubin_key)),
+        workspace_(static_cast<std::size_t>(config_.recipe.workspace_bytes)) {}
 
   const KnownConfig& config() const { return config_; }
 
@@ -47,7 +48,15 @@ class LoadedConfig {
  private:
   KnownConfig config_;
   LoadedKernel kernel_;
+  DeviceBuffer<char> workspace_;
 };
+
+Outcome launch_failure(const CudaError& error) {
+  Outcome outcome;
+  outcome.disposition = Disposition::launch_failed;
+  outcome.detail = error.what();
+  return outcome;
+}
 
 }  // namespace
 
@@ -93,8 +102,7 @@ struct Measurer::Impl {
     return {names.begin(), names.end()};
   }
 
-  Outcome verify_and_time(const MeasureRequest& request) {
-    const LoadedConfig loaded(request.candidate, request.cache_dir);
+  Outcome verify_and_time(const MeasureRequest& request, const LoadedConfig& loaded) {
     Outcome outcome;
     outcome.resources.emplace().ctas_per_sm = loaded.max_active_ctas();
     Verifier& verify = verifier_for(request.seed);
@@ -125,25 +133,24 @@ struct Measurer::Impl {
   std::optional<Verifier> verifier;
   std::uint64_t verifier_seed = 0;
   std::optional<Cublas> cublas;
-  bool poisoned = false;
 };
 
 Measurer::Measurer(int ordinal) : impl_(std::make_unique<Impl>(ordinal)) {}
 Measurer::~Measurer() = default;
 
-bool Measurer::is_poisoned() const { return impl_->poisoned; }
-
 MeasureReply Measurer::measure(const MeasureRequest& request) {
+  std::optional<LoadedConfig> loaded;
   try {
-    return {impl_->verify_and_time(request)};
+    loaded.emplace(request.candidate, request.cache_dir);
+  } catch (const CudaError& error) {
+    return {launch_failure(error)};
+  }
+  try {
+    return {impl_->verify_and_time(request, *loaded)};
   } catch (const CudaError& error) {
     // Too little memory for the operands is not the candidate's fault.
     if (error.code() == cudaErrorMemoryAllocation) throw;
-    impl_->poisoned = error.is_sticky();
-    Outcome outcome;
-    outcome.disposition = Disposition::launch_failed;
-    outcome.detail = error.what();
-    return {outcome};
+    return {launch_failure(error)};
   }
 }
 

@@ -1,8 +1,8 @@
 // What the measuring worker does on its GPU: verify, then time. The worker's side of the protocol.
 //
-// One object per process and device; it keeps operands and references between requests. A
-// candidate's fault poisons the process's CUDA context: is_poisoned() then tells the worker to
-// leave.
+// One object per process and device; it keeps operands and references between requests. A candidate
+// whose outcome is not ok may have spoilt the process's CUDA context or what its memory holds: the
+// process should end then.
 #pragma once
 
 #include <memory>
@@ -19,8 +19,6 @@ class Measurer {
 
   MeasureReply measure(const MeasureRequest& request);
   FinalsReply finals(const FinalsRequest& request);
-
-  bool is_poisoned() const;
 
  private:
   struct Impl;

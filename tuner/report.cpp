@@ -107,6 +107,9 @@ std::string problem_text(const ProblemReport& report, const Target& target) {
     if (target.measurable) text += fmt::format(", GPU {:.0f} %", 100 * report.measurers_busy);
     text += "\n";
   }
+  for (const std::string& other : report.others) {
+    text += "  also on the GPU: " + other + ", which may have disturbed the times\n";
+  }
   if (!report.winner) return text + "  no candidate survived\n";
   const TuneWinner& winner = *report.winner;
   const double time_us = time_of(winner.outcome);
@@ -199,6 +202,7 @@ nlohmann::json problem_json(const ProblemReport& report, const Target& target) {
         {"survived", f.survived},
         {"unfinished", f.unfinished}}},
       {"stale", report.stale},
+      {"others", report.others},
       {"busy", {{"compile", report.compilers_busy}, {"gpu", report.measurers_busy}}},
       {"occupancy_disagreements", report.occupancy_disagreements},
       {"winner", nullptr}};

@@ -11,15 +11,15 @@
 namespace gemm_tune {
 namespace {
 
-constexpr std::chrono::seconds kCompileLimit{60};
 constexpr std::chrono::milliseconds kHeartbeat{1000};
 constexpr int kFinalsAttempts = 3;
 
 // Generous: verification needs a few launches, timing at most some tens; the slowest rung runs at
 // about 0.1 TFLOP/s on the smallest card of the table.
-std::chrono::seconds measure_limit(const Problem& problem) {
-  constexpr double kSlowestFlopsPerSecond = 1e11;
-  return std::chrono::seconds(20 + static_cast<long>(20 * flops(problem) / kSlowestFlopsPerSecond));
+std::chrono::milliseconds measure_limit(const TuneRequest& request, const Problem& problem) {
+  constexpr double kSlowestFlopsPerMs = 1e8;
+  return request.measure_limit +
+         std::chrono::milliseconds(static_cast<long>(20 * flops(problem) / kSlowestFlopsPerMs));
 }
 
 std::vector<WorkerCommand> compile_workers(const TuneRequest& request) {
@@ -66,7 +66,7 @@ void Trials::compile(const KnownConfig& config, OnCompiled then, Done failed) {
                                request_.kernel_dir ? request_.kernel_dir->string() : "",
                                cubins_.path().string()};
   compilers_.submit(
-      {"compile", request, kCompileLimit, false,
+      {"compile", request, request_.compile_limit, false,
        [this, text, then = std::move(then), failed = std::move(failed)](TaskResult result) {
          if (result.status != TaskResult::Status::reply) {
            return failed(failure_of(result, "compiler"));
@@ -105,7 +105,7 @@ MeasureRequest Trials::measure_request(const Problem& problem, const CompileRepl
 
 void Trials::measure(MeasureRequest request, bool fresh, Done done) {
   const nlohmann::json body = request;
-  const std::chrono::seconds limit = measure_limit(request.problem);
+  const std::chrono::milliseconds limit = measure_limit(request_, request.problem);
   measurers_.submit({"measure", body, limit, fresh,
                      [this, request = std::move(request),
                       done = std::move(done)](const TaskResult& result) mutable {
@@ -183,7 +183,7 @@ std::optional<FinalsReply> Trials::finals(const std::vector<KnownConfig>& config
   // A worker may be killed from outside; that the finalists run was seen before.
   for (int attempt = 1;; ++attempt) {
     std::optional<TaskResult> result;
-    measurers_.submit({"finals", request, measure_limit(problem), false,
+    measurers_.submit({"finals", request, measure_limit(request_, problem), false,
                        [&](TaskResult r) { result = std::move(r); }});
     while (!result && !interrupted()) wait();
     if (!result) {

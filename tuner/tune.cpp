@@ -226,6 +226,7 @@ class ProblemSearch {
       count(loser.outcome);
     }
     report_.twins_verified = finals.complete();
+    report_.others = finals.others();
     if (finals.baseline()) baseline_ = finals.baseline();
   }
 

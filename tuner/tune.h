@@ -40,6 +40,10 @@ struct TuneRequest {
   std::optional<std::filesystem::path> kernel_dir;
   // Where not this binary's own.
   std::optional<WorkerCommand> compile_worker, measuring_worker;
+  // After these a candidate has hung. An ordinary compilation takes up to some seconds; measuring
+  // gets more for large problems.
+  std::chrono::milliseconds compile_limit = std::chrono::seconds(60);
+  std::chrono::milliseconds measure_limit = std::chrono::seconds(20);
 };
 
 // Default budgets, per problem (docs/search.md says how they were chosen).
@@ -63,6 +67,7 @@ struct ProblemReport {
   std::size_t stale = 0;
   // Timed candidates for which the driver's CTAs per SM differ from ours.
   std::uint64_t occupancy_disagreements = 0;
+  std::vector<std::string> others;  // processes that shared the GPU with the finals
   double seconds = 0;
   // Shares of that time, over all processes of a kind, spent on tasks.
   double compilers_busy = 0, measurers_busy = 0;

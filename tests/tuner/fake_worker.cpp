@@ -29,6 +29,7 @@ int main(int, char** argv) {
       raise(SIGSEGV);
     }
     if (verb == "exit") _exit(3);
+    if (verb == "think") usleep(50'000);  // so that nobody answers everything
     if (verb == "hang") pause();
     if (verb == "large") reply["text"] = std::string(1 << 20, 'x');
     if (verb == "reply_and_leave") reply["leaving"] = true;
