@@ -4,7 +4,6 @@
 #include <sqlite3.h>
 
 #include <chrono>
-#include <fstream>
 
 #include "core/config.h"
 #include "core/error.h"
@@ -37,24 +36,6 @@ void part(const fs::path& path, Findings& findings, const F& look) {
       throw translated(path, error);
     }
     if (findings.empty()) add(findings, error.what());
-  }
-}
-
-// https://www.sqlite.org/fileformat2.html, section 1.3.
-std::uintmax_t pages_in_header(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  file.seekg(28);
-  std::uintmax_t pages = 0;
-  for (int i = 0; i < 4; ++i) pages = pages << 8 | static_cast<unsigned char>(file.get());
-  return pages;
-}
-
-void check_length(const fs::path& path, SQLite::Database& db, Findings& findings) {
-  const auto page_size = static_cast<std::uintmax_t>(db.execAndGet("PRAGMA page_size").getInt64());
-  const std::uintmax_t size = fs::file_size(path), meant = pages_in_header(path) * page_size;
-  if (size < meant) {
-    add(findings,
-        "the file ends after " + std::to_string(size) + " of " + std::to_string(meant) + " bytes");
   }
 }
 
@@ -106,7 +87,9 @@ std::vector<std::string> check_database(const fs::path& file) {
   const fs::path path = fs::absolute(file);
   SQLite::Database db = open_unchecked(path, kLockTimeout);
   Findings findings;
-  part(path, findings, [&] { check_length(path, db, findings); });
+  part(path, findings, [&] {
+    if (const auto shortfall = why_truncated(path, db)) add(findings, *shortfall);
+  });
   part(path, findings, [&] { check_pages(db, findings); });
   part(path, findings, [&] { check_references(db, findings); });
   part(path, findings, [&] { check_problems(db, findings); });

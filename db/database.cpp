@@ -317,12 +317,16 @@ std::vector<Record> Database::best_records(const std::string& arch, int per_prob
       if (key != group) taken = 0;
       group = key;
       if (taken == per_problem) continue;
-      if (usable && !usable(keys.getColumn(3).getString(), keys.getColumn(4).getString())) continue;
+      const std::string config = keys.getColumn(3).getString();
+      if (usable && !usable(config, keys.getColumn(4).getString())) continue;
       ++taken;
       whole.bind(":id", keys.getColumn(0).getInt64());
-      whole.executeStep();
-      found.push_back(checked_record(impl_->path, whole));
+      if (whole.executeStep()) found.push_back(checked_record(impl_->path, whole));
       whole.reset();
+      // In a damaged file a row can be another one by its number than in passing.
+      if (found.empty() || found.back().config != config) {
+        throw damaged(impl_->path, "a row is not where its number says");
+      }
     }
     return found;
   });

@@ -29,6 +29,7 @@ enum class FileState { missing, empty, ours };
 // https://www.sqlite.org/fileformat2.html, section 1.3: the first 100 bytes of a database.
 constexpr std::size_t kHeaderBytes = 100;
 constexpr std::string_view kMagic("SQLite format 3\0", 16);
+constexpr std::size_t kPageCountOffset = 28;
 constexpr std::size_t kUserVersionOffset = 60;
 constexpr std::size_t kApplicationIdOffset = 68;
 
@@ -122,6 +123,11 @@ SQLite::Database connect(const std::string& name, int flags, const milliseconds&
   return db;
 }
 
+bool has_log(const fs::path& path) {
+  std::error_code error;
+  return fs::file_size(path.string() + "-wal", error) > 0 && !error;
+}
+
 // What an inspection of the header cannot see: a newer program's version may still be in the
 // write-ahead log, the file may be shorter than its header says, the tables may be unreadable. A
 // look at every page is db/check.h's business: it takes seconds where this takes a millisecond.
@@ -129,21 +135,13 @@ void require_readable(const fs::path& path, SQLite::Database& db) {
   if (db.execAndGet("PRAGMA user_version").getInt64() > kSchemaVersion) {
     throw database_error(path, "was written by a newer gemm-tune: update gemm-tune");
   }
-  const std::int64_t page_size = db.execAndGet("PRAGMA page_size").getInt64();
-  if (fs::file_size(path) % static_cast<std::uintmax_t>(page_size) != 0) {
-    throw damaged(path, "it ends within a page");
-  }
+  if (const auto shortfall = why_truncated(path, db)) throw damaged(path, *shortfall);
   try {
     const SQLite::Statement select(db, kSelectRecord);
   } catch (const SQLite::Exception& error) {
     if (error.getErrorCode() != SQLITE_ERROR) throw;
     throw damaged(path, std::string("its tables are not those of gemm-tune: ") + error.what());
   }
-}
-
-bool has_log(const fs::path& path) {
-  std::error_code error;
-  return fs::file_size(path.string() + "-wal", error) > 0 && !error;
 }
 
 // Closing the last connection would write a log that was left beside the file into the file.
@@ -228,6 +226,20 @@ SQLite::Database open_for_writing(const fs::path& path, bool create,
 }
 
 }  // namespace
+
+std::optional<std::string> why_truncated(const fs::path& path, SQLite::Database& db) {
+  // While this reads, no writer is between a header and the pages that it counts.
+  const SQLite::Transaction reading(db);
+  db.execAndGet("PRAGMA page_count");
+  if (has_log(path)) return std::nullopt;
+  Header header{};
+  std::ifstream(path, std::ios::binary).read(header.data(), header.size());
+  const auto page_size = static_cast<std::uintmax_t>(db.execAndGet("PRAGMA page_size").getInt64());
+  const std::uintmax_t size = fs::file_size(path),
+                       meant = big_endian(header, kPageCountOffset) * page_size;
+  if (size >= meant) return std::nullopt;
+  return "it ends after " + std::to_string(size) + " of " + std::to_string(meant) + " bytes";
+}
 
 DatabaseError database_error(const fs::path& path, const std::string& what) {
   return DatabaseError("database '" + path.string() + "' " + what);

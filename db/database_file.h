@@ -28,6 +28,11 @@ SQLite::Database open_database(const std::filesystem::path& path, Database::Mode
 SQLite::Database open_unchecked(const std::filesystem::path& path,
                                 const std::chrono::milliseconds& lock_timeout);
 
+// "it ends after N of M bytes" where the file is shorter than its header says, which SQLite does
+// not notice within the last page. nullopt while there is a log: pages are copied from it in their
+// order.
+std::optional<std::string> why_truncated(const std::filesystem::path& path, SQLite::Database& db);
+
 // The network file system that a folder lies on, where it does.
 std::optional<std::string> network_file_system(const std::filesystem::path& folder);
 

@@ -17,9 +17,6 @@ class CudaError : public DeviceError {
 
   cudaError_t code() const { return code_; }
 
-  // Whether the error has made the process's CUDA context unusable: only a new process can go on.
-  bool is_sticky() const;
-
  private:
   cudaError_t code_;
 };

@@ -1,5 +1,6 @@
 // gemm-tune [tune]: from the command line to a finished run and its report.
 #include <spdlog/fmt/fmt.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <charconv>
@@ -164,6 +165,10 @@ int run_tune(const Options& options) {
   const TuneRequest request = tune_request(options, target);
   if (options.dry_run) return dry_run(request, target);
   Database database = open_for_writing(options);
+  if (const std::string why = database.journal().why; !why.empty() && !options.quiet) {
+    spdlog::warn("{} keeps a rollback journal: {}; processes that share it wait longer",
+                 database.path().string(), why);
+  }
   database.begin_run(run_info(target, request.seed, "tune --sizes " + options.sizes));
   watch_for_interrupts();
   TuneReport report;

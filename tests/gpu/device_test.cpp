@@ -46,16 +46,8 @@ TEST(CudaErrorTest, CarriesTheCallTheNameAndTheCode) {
     FAIL() << "no exception";
   } catch (const CudaError& error) {
     EXPECT_EQ(error.code(), cudaErrorInvalidValue);
-    EXPECT_FALSE(error.is_sticky());
     EXPECT_STREQ(error.what(), "cudaThing(x) failed with cudaErrorInvalidValue: invalid argument");
   }
-}
-
-TEST(CudaErrorTest, KnowsWhichErrorsEndTheProcess) {
-  EXPECT_TRUE(CudaError(cudaErrorIllegalAddress, "x").is_sticky());
-  EXPECT_TRUE(CudaError(cudaErrorLaunchFailure, "x").is_sticky());
-  EXPECT_FALSE(CudaError(cudaErrorLaunchOutOfResources, "x").is_sticky());
-  EXPECT_FALSE(CudaError(cudaErrorMemoryAllocation, "x").is_sticky());
 }
 
 }  // namespace

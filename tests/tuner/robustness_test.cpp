@@ -15,6 +15,7 @@
 #include <map>
 #include <random>
 #include <set>
+#include <sstream>
 #include <thread>
 
 #include "tests/tuner/fake_tuning.h"
@@ -190,19 +191,22 @@ TEST_F(RobustnessTest, AParentKilledAloneLeavesNoWorkerBehind) {
     const pid_t parent = spawn({GT_PROGRAM, "--arch", "sm_86", "--sizes", "1024", "--jobs", "2",
                                 "-q", "--budget", "500", "--db", file("p.db")},
                                file("out"));
-    // A worker's command line ends with its parent's pid.
+    // Those alive in its process group, which no worker leaves; a zombie may wait for its reaper.
     const auto workers = [&] {
       std::size_t count = 0;
       for (const auto& entry : fs::directory_iterator("/proc")) {
-        std::ifstream in(entry.path() / "cmdline");
-        std::string line;
-        std::getline(in, line);
-        const std::string ending = std::string(
-                                       "\0compile\0"
-                                       "0\0",
-                                       11) +
-                                   std::to_string(parent);
-        if (line.find(ending) != std::string::npos) ++count;
+        std::ifstream in(entry.path() / "stat");
+        std::string stat;
+        std::getline(in, stat);
+        const std::size_t name_end = stat.rfind(')');
+        if (name_end == std::string::npos) continue;
+        std::istringstream rest(stat.substr(name_end + 1));
+        char state = 'Z';
+        pid_t parent_pid = 0, group = 0;
+        rest >> state >> parent_pid >> group;
+        if (state != 'Z' && group == parent && entry.path().filename() != std::to_string(parent)) {
+          ++count;
+        }
       }
       return count;
     };
