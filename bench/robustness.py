@@ -58,14 +58,14 @@ def stage_kills():
     """The whole process group killed at random moments of a run, until it ends by itself."""
     choice = random.Random(1)
     db = path("kills.db")
-    command = [PROGRAM, "--require-gpu", "-q", "--sizes", "1024", "--budget", "400", "--seed", "1"]
-    clean = tune(path("clean.db"), "--sizes", "1024", "--budget", "400", "--seed", "1")
+    command = [PROGRAM, "--require-gpu", "-q", "--sizes", "1024", "--budget", "1200", "--seed", "1"]
+    clean = tune(path("clean.db"), "--sizes", "1024", "--budget", "1200", "--seed", "1")
     whole = clean["problems"][0]["seconds"]
     committed, kills, lost, repeated = {}, 0, 0, 0
     while True:
         process = subprocess.Popen([*command, "--db", db], start_new_session=True,
                                    stdout=subprocess.DEVNULL)
-        limit = None if kills == KILLS else choice.uniform(0.02, 0.25) * whole + 0.5
+        limit = None if kills == KILLS else choice.uniform(0, 2 * whole / KILLS) + 0.5
         try:
             process.wait(limit)
             break

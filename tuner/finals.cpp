@@ -14,6 +14,20 @@ constexpr std::size_t kMaxFinalists = 24;
 // Beyond what a timing of its own can be off from one in turn with the others.
 constexpr double kReach = 1.03;
 constexpr int kMaxRounds = 5;
+// Of the finalists, in order, that are ready to win when the finals end.
+constexpr std::size_t kTwinsAhead = 4;
+
+// The config's predicated twins, without itself.
+std::vector<KnownConfig> twins_of(const KnownConfig& config) {
+  std::vector<KnownConfig> twins;
+  for (const int alignment : {4, 1}) {
+    const KnownConfig twin = predicated_twin(config, alignment);
+    const auto is_it = [&](const KnownConfig& other) { return other.values == twin.values; };
+    if (is_it(config) || std::any_of(twins.begin(), twins.end(), is_it)) continue;
+    twins.push_back(twin);
+  }
+  return twins;
+}
 
 }  // namespace
 
@@ -37,6 +51,9 @@ bool Finals::time_once(std::vector<Finisher>& finishers) {
   const std::size_t count = finalists_among(finishers);
   std::vector<KnownConfig> configs;
   for (std::size_t i = 0; i < count; ++i) configs.push_back(finishers[i].config);
+  for (std::size_t i = 0; i < std::min(count, kTwinsAhead); ++i) {
+    trials_.compile_ahead(twins_of(configs[i]));
+  }
   std::optional<FinalsReply> reply = trials_.finals(configs, problem_);
   if (!reply) return false;
   baseline_ = Baseline{reply->baseline_name, reply->baseline};
@@ -75,9 +92,7 @@ bool Finals::time(std::vector<Finisher>& finishers) {
 
 // What is wrong with the config's predicated twins, if anything.
 std::optional<Outcome> Finals::twins_failure(const KnownConfig& config) {
-  for (const int alignment : {4, 1}) {
-    const KnownConfig twin = predicated_twin(config, alignment);
-    if (twin.values == config.values) continue;
+  for (const KnownConfig& twin : twins_of(config)) {
     std::optional<Outcome> outcome;
     trials_.verify(twin, problem_, [&](Outcome result) { outcome = std::move(result); });
     while (!outcome && !interrupted()) trials_.wait();

@@ -13,6 +13,9 @@ namespace {
 
 constexpr std::chrono::milliseconds kHeartbeat{1000};
 constexpr int kFinalsAttempts = 3;
+// Tasks in front of a GPU, and of a compiler, that bridge what a slow one takes.
+constexpr std::size_t kMeasuringAhead = 32;
+constexpr std::size_t kCompilingAhead = 2;
 
 // Generous: verification needs a few launches, timing at most some tens; the slowest rung runs at
 // about 0.1 TFLOP/s on the smallest card of the table.
@@ -56,23 +59,44 @@ void Trials::wait() { WorkerPool::wait({&compilers_, &measurers_}, kHeartbeat); 
 void Trials::abandon() {
   compilers_.abandon();
   measurers_.abandon();
+  compiling_.clear();
+}
+
+bool Trials::wants_more() const {
+  return compilers_.pending() < kCompilingAhead * compilers_.size() &&
+         (measurers_.size() == 0 || measurers_.pending() < kMeasuringAhead * measurers_.size());
+}
+
+void Trials::compile_ahead(const std::vector<KnownConfig>& configs) {
+  for (const KnownConfig& config : configs) {
+    compile(
+        config, [](const CompileReply&) {}, [](const Outcome&) {});
+  }
 }
 
 // Calls `then` with the reply, or `failed` where the compiler itself died or hung.
 void Trials::compile(const KnownConfig& config, OnCompiled then, Done failed) {
   const std::string text = to_string(config.config());
   if (const auto known = compiled_.find(text); known != compiled_.end()) return then(known->second);
+  std::vector<Waiting>& waiting = compiling_[text];
+  waiting.push_back({std::move(then), std::move(failed)});
+  if (waiting.size() > 1) return;
   const CompileRequest request{text, request_.device.arch,
                                request_.kernel_dir ? request_.kernel_dir->string() : "",
                                cubins_.path().string()};
-  compilers_.submit(
-      {"compile", request, request_.compile_limit, false,
-       [this, text, then = std::move(then), failed = std::move(failed)](TaskResult result) {
-         if (result.status != TaskResult::Status::reply) {
-           return failed(failure_of(result, "compiler"));
-         }
-         then(compiled_.emplace(text, result.reply.get<CompileReply>()).first->second);
-       }});
+  compilers_.submit({"compile", request, request_.compile_limit, false,
+                     [this, text](const TaskResult& result) { compiled(text, result); }});
+}
+
+void Trials::compiled(const std::string& text, const TaskResult& result) {
+  const auto entry = compiling_.extract(text);
+  if (result.status != TaskResult::Status::reply) {
+    for (const Waiting& one : entry.mapped()) one.failed(failure_of(result, "compiler"));
+    return;
+  }
+  const CompileReply& reply =
+      compiled_.emplace(text, result.reply.get<CompileReply>()).first->second;
+  for (const Waiting& one : entry.mapped()) one.then(reply);
 }
 
 // What the compiler's answer alone decides: a failure, a rejection, or a prediction.

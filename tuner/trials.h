@@ -38,8 +38,11 @@ class Trials {
   std::optional<FinalsReply> finals(const std::vector<KnownConfig>& configs,
                                     const Problem& problem);
 
-  // As many under way keep compilers and GPUs busy.
-  std::size_t enough() const { return 2 * compilers_.size() + 2 * measurers_.size(); }
+  // Whether one more under way would keep compilers and GPUs busier.
+  bool wants_more() const;
+
+  // Compiles what is likely to be tried next; nobody is told.
+  void compile_ahead(const std::vector<KnownConfig>& configs);
 
   // Until something is done, a second has passed, or a signal has come.
   void wait();
@@ -57,8 +60,13 @@ class Trials {
 
  private:
   using OnCompiled = std::function<void(const CompileReply&)>;
+  struct Waiting {
+    OnCompiled then;
+    Done failed;
+  };
 
   void compile(const KnownConfig& config, OnCompiled then, Done failed);
+  void compiled(const std::string& text, const TaskResult& result);
   void measure(MeasureRequest request, bool fresh, Done done);
   MeasureRequest measure_request(const Problem& problem, const CompileReply& compiled) const;
   Outcome after_compile(const KnownConfig& config, const Problem& problem,
@@ -68,7 +76,9 @@ class Trials {
   const TuneRequest& request_;
   ScratchDir cubins_;
   WorkerPool compilers_, measurers_;
-  std::map<std::string, CompileReply> compiled_;  // by config text
+  // By config text.
+  std::map<std::string, CompileReply> compiled_;
+  std::map<std::string, std::vector<Waiting>> compiling_;
 };
 
 }  // namespace gemm_tune

@@ -53,29 +53,33 @@ std::optional<std::string> too_large(const Problem& problem, std::int64_t memory
 class ProblemSearch {
  public:
   ProblemSearch(const TuneRequest& request, const Environment& environment, Trials& trials,
-                Database& database, const OnProgress& on_progress, const Problem& problem,
-                std::optional<Clock::time_point> deadline)
+                Database& database, const OnProgress& on_progress, const Problem& problem)
       : request_(request),
         trials_(trials),
         ledger_(database, request, environment, problem),
         on_progress_(on_progress),
-        problem_(problem),
-        deadline_(deadline) {
+        problem_(problem) {
     report_.problem = problem;
   }
 
-  ProblemReport run() {
+  // Has the first candidates compiled: for while the search before this one needs no compilers.
+  void prepare() {
+    plan();
+    std::vector<KnownConfig> first;
+    for (const std::size_t point : first_) first.push_back(points_[point]);
+    trials_.compile_ahead(first);
+  }
+
+  // on_finals: called when the compilers have nothing more to do.
+  ProblemReport run(std::optional<Clock::time_point> deadline,
+                    const std::function<void()>& on_finals) {
     const Clock::time_point start = Clock::now();
     const Trials::Busy before = trials_.busy();
-    Candidates candidates = candidates_for(request_, problem_);
-    points_ = std::move(candidates.points);
-    report_.funnel = std::move(candidates.funnel);
-    const auto unfit = request_.measure ? too_large(problem_, request_.memory_bytes) : std::nullopt;
-    report_.failure = unfit.value_or("");
-    if (!unfit && !points_.empty()) {
-      recall();
+    deadline_ = deadline;
+    if (!planned_) plan();
+    if (strategy_) {
       search();
-      choose_winner();
+      choose_winner(on_finals);
     }
     report_.seconds = std::chrono::duration<double>(Clock::now() - start).count();
     const Trials::Busy after = trials_.busy();
@@ -104,7 +108,16 @@ class ProblemSearch {
     }
   }
 
-  void search() {
+  // From the problem to the candidates that will be asked for first.
+  void plan() {
+    planned_ = true;
+    Candidates candidates = candidates_for(request_, problem_);
+    points_ = std::move(candidates.points);
+    report_.funnel = std::move(candidates.funnel);
+    const auto unfit = request_.measure ? too_large(problem_, request_.memory_bytes) : std::nullopt;
+    report_.failure = unfit.value_or("");
+    if (unfit || points_.empty()) return;
+    recall();
     const std::size_t default_budget = request_.measure ? kMeasuredBudget : kPredictedBudget;
     const std::size_t budget =
         explicit_list() ? points_.size() : request_.budget.value_or(default_budget);
@@ -113,13 +126,18 @@ class ProblemSearch {
                             budget_ - recalled_.size(), request_.seed);
     for (auto& [point, outcome] : recalled_) take(point, std::move(outcome));
     done_ = asked_ = recalled_.size();
-    bool exhausted = false;
+    first_ = strategy_->ask(std::min(budget_ - asked_, trials_.compilers()));
+  }
+
+  void search() {
+    std::vector<std::size_t> next = std::exchange(first_, {});
+    bool exhausted = next.empty();
     tell_progress("searching");
     while (!must_stop()) {
-      while (!exhausted && asked_ < budget_ && under_way_ < trials_.enough()) {
-        const std::vector<std::size_t> next = strategy_->ask(1);
-        exhausted = next.empty();
+      while (!exhausted && trials_.wants_more()) {
         for (const std::size_t point : next) begin(point);
+        if (asked_ < budget_) next = strategy_->ask(1);
+        exhausted = asked_ == budget_ || next.empty();
       }
       if (under_way_ == 0) break;
       trials_.wait();
@@ -195,10 +213,13 @@ class ProblemSearch {
     }
   }
 
-  void choose_winner() {
+  void choose_winner(const std::function<void()>& on_finals) {
     if (finishers_.empty()) return;
     rank(finishers_);
-    if (request_.measure && !finals_hold()) hold_finals();
+    if (request_.measure && !finals_hold()) {
+      on_finals();
+      hold_finals();
+    }
     if (finishers_.empty()) return;
     const auto as_winner = [this](const Finisher& finisher) {
       return TuneWinner{finisher.config, finisher.outcome, baseline_};
@@ -239,10 +260,12 @@ class ProblemSearch {
   Ledger ledger_;
   const OnProgress& on_progress_;
   const Problem problem_;
-  const std::optional<Clock::time_point> deadline_;
+  std::optional<Clock::time_point> deadline_;
+  bool planned_ = false;
   std::vector<KnownConfig> points_;
   std::map<std::size_t, Outcome> recalled_;  // by point
-  std::unique_ptr<Strategy> strategy_;
+  std::unique_ptr<Strategy> strategy_;       // none where there is nothing to try
+  std::vector<std::size_t> first_;           // asked for, not begun
   std::size_t budget_ = 0, asked_ = 0, under_way_ = 0, done_ = 0;
   std::optional<double> best_us_;
   std::vector<Finisher> finishers_;
@@ -282,6 +305,11 @@ TuneReport tune(const TuneRequest& request, Database& database, const OnProgress
   Trials trials(request);
   const Clock::time_point start = Clock::now();
   TuneReport report;
+  const auto search_for = [&](const Problem& problem) {
+    return std::make_unique<ProblemSearch>(request, environment, trials, database, on_progress,
+                                           problem);
+  };
+  std::unique_ptr<ProblemSearch> next;
   for (std::size_t i = 0; i < request.problems.size() && !interrupted(); ++i) {
     std::optional<Clock::time_point> deadline;
     if (request.time_limit) {
@@ -290,9 +318,14 @@ TuneReport tune(const TuneRequest& request, Database& database, const OnProgress
                                                   Clock::duration::zero());
       deadline = Clock::now() + left / (request.problems.size() - i);
     }
-    report.problems.push_back(ProblemSearch(request, environment, trials, database, on_progress,
-                                            request.problems[i], deadline)
-                                  .run());
+    const std::unique_ptr<ProblemSearch> search =
+        next ? std::move(next) : search_for(request.problems[i]);
+    const auto prepare_next = [&] {
+      if (next || i + 1 == request.problems.size()) return;
+      next = search_for(request.problems[i + 1]);
+      next->prepare();
+    };
+    report.problems.push_back(search->run(deadline, prepare_next));
     report.out_of_time |= report.problems.back().funnel.unfinished > 0 && !interrupted();
   }
   report.interrupted = interrupted();

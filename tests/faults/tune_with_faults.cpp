@@ -23,19 +23,21 @@ namespace {
 
 const Problem kProblem = packed_problem(1024, 1024, 1024);
 
-std::string expected_disposition(int fault) {
+bool is_right(int fault, const std::string& disposition) {
   switch (fault) {
     case faulty::kIllegalAddress:
     case faulty::kMisaligned:
     case faulty::kTrap:
-    case faulty::kSharedMemory:
     case faulty::kAllocation:
-      return "launch_failed";
+      return disposition == "launch_failed";
+    case faulty::kSharedMemory:  // known once it is compiled
+      return disposition == "rejected";
     case faulty::kEndlessLoop:
-    case faulty::kEndlessCompile:
-      return "timed_out";
+      return disposition == "timed_out";
+    case faulty::kEndlessCompile:  // whichever limit it meets first, of time or of memory
+      return disposition == "timed_out" || disposition == "compile_failed";
     default:
-      return "wrong_result";
+      return disposition == "wrong_result";
   }
 }
 
@@ -60,13 +62,11 @@ int judge(const Database& database, const TuneRequest& request) {
   for (const Record& row : database.records(device_key(request.device), kProblem)) {
     const KnownConfig config = check_config(parse_config(row.config));
     const std::string disposition(to_string(row.outcome.disposition));
-    std::string kind = "healthy", wanted = "ok";
-    if (config.family->name == "faulty") {
-      kind = "fault " + std::to_string(config.values[0]);
-      wanted = expected_disposition(config.values[0]);
-    }
+    const bool is_faulty = config.family->name == "faulty";
+    const std::string kind = is_faulty ? "fault " + std::to_string(config.values[0]) : "healthy";
     // A healthy one may still be rejected for its registers.
-    const bool right = disposition == wanted || (kind == "healthy" && disposition == "rejected");
+    const bool right = is_faulty ? is_right(config.values[0], disposition)
+                                 : disposition == "ok" || disposition == "rejected";
     ++(right ? good : bad)[kind + ": " + disposition];
     if (!right) std::printf("WRONG %s %s\n", row.config.c_str(), row.outcome.detail.c_str());
   }
