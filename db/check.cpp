@@ -81,6 +81,13 @@ void check_candidates(SQLite::Database& db, Findings& findings) {
   }
 }
 
+// As an ordinary connection parses it: stricter than one that is to read damaged files. Last, since
+// the connection is one from here on.
+void check_schema(SQLite::Database& db) {
+  db.exec("PRAGMA writable_schema = RESET");
+  const SQLite::Statement select(db, kSelectRecord);
+}
+
 }  // namespace
 
 std::vector<std::string> check_database(const fs::path& file) {
@@ -94,6 +101,7 @@ std::vector<std::string> check_database(const fs::path& file) {
   part(path, findings, [&] { check_references(db, findings); });
   part(path, findings, [&] { check_problems(db, findings); });
   part(path, findings, [&] { check_candidates(db, findings); });
+  part(path, findings, [&] { check_schema(db); });
   return findings;
 }
 
