@@ -228,9 +228,10 @@ SQLite::Database open_for_writing(const fs::path& path, bool create,
 }  // namespace
 
 std::optional<std::string> why_truncated(const fs::path& path, SQLite::Database& db) {
-  // While this reads, no writer is between a header and the pages that it counts.
+  // While this reads, no writer is between a header and the pages that it counts. It reads what
+  // needs no table, since those may be what is damaged.
   const SQLite::Transaction reading(db);
-  db.execAndGet("PRAGMA page_count");
+  db.execAndGet("PRAGMA schema_version");
   if (has_log(path)) return std::nullopt;
   Header header{};
   std::ifstream(path, std::ios::binary).read(header.data(), header.size());

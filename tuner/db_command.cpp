@@ -20,7 +20,7 @@
 namespace gemm_tune {
 namespace {
 
-using Counts = std::map<Disposition, std::uint64_t>;
+using Counts = std::map<std::pair<Source, Disposition>, std::uint64_t>;
 
 struct ProblemRows {
   Problem problem;
@@ -49,7 +49,7 @@ Contents contents_of(const Database& database, const Environment& now) {
     if (problems.empty() || problems.back().problem != record.problem) {
       problems.push_back({record.problem, {}});
     }
-    ++problems.back().rows[record.outcome.disposition];
+    ++problems.back().rows[{record.source, record.outcome.disposition}];
     const Grade grade = gemm_tune::grade(record, now);
     ++contents.validity[{grade.validity, grade.reason}];
     ++contents.rows;
@@ -59,9 +59,13 @@ Contents contents_of(const Database& database, const Environment& now) {
 
 std::string counts_text(const Counts& counts) {
   std::string text;
-  for (const auto& [disposition, count] : counts) {
+  for (const auto& [kind, count] : counts) {
+    const auto& [source, disposition] = kind;
     text +=
         fmt::format("{}{} {}", text.empty() ? "" : ", ", grouped(count), to_string(disposition));
+    if (source == Source::predicted && disposition == Disposition::ok) {
+      text += " (predicted, not timed)";
+    }
   }
   return text;
 }
@@ -95,8 +99,10 @@ nlohmann::json info_json(const Database& database, const Contents& contents) {
   for (const DeviceRows& device : contents.devices) {
     nlohmann::json problems = nlohmann::json::array();
     for (const ProblemRows& problem : device.problems) {
-      nlohmann::json rows = nlohmann::json::object();
-      for (const auto& [disposition, count] : problem.rows) rows[to_string(disposition)] = count;
+      nlohmann::json rows = nlohmann::json::object();  // by source, then disposition
+      for (const auto& [kind, count] : problem.rows) {
+        rows[to_string(kind.first)][to_string(kind.second)] = count;
+      }
       problems.push_back({{"problem", to_string(problem.problem)}, {"rows", rows}});
     }
     devices.push_back({{"arch", device.device.arch},

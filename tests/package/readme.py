@@ -57,6 +57,14 @@ EXPECTED = {
     "./run gemm-tune export --arch sm_86 --format header -o build/gemm_tune_sm_86.h": [
         r"^$",
     ],
+    "./run gemm-tune db info": [
+        r"{scratch}/gemm-tune\.db: .* bytes, schema 1, journal mode wal",
+        r"NVIDIA RTX A6000 \(sm_86, 84 SMs\) 256x256x256 \d+ ok \(predicted, not timed\)",
+        r"\d+ exact",
+    ],
+    "./run gemm-tune db check": [
+        r"{scratch}/gemm-tune\.db is sound",
+    ],
 }
 # At its default budget this one compiles for two minutes on 2 cores. What is under test, that the
 # command is accepted, tunes both sizes and stores a winner for each, takes 8 candidates.
