@@ -9,6 +9,7 @@ endif()
 if(GT_SANITIZE)
   target_compile_options(gt_flags INTERFACE -fsanitize=${GT_SANITIZE} -fno-omit-frame-pointer
                                             -fno-sanitize-recover=all)
+  target_compile_definitions(gt_flags INTERFACE GT_SANITIZED)
   target_link_options(gt_flags INTERFACE -fsanitize=${GT_SANITIZE})
 endif()
 

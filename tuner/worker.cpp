@@ -37,8 +37,12 @@ constexpr const char* kMeasureRole = "measure";
 constexpr const char* kProbeRole = "probe";
 
 // Of address space; NVRTC and the largest candidate seen need 1 GiB. Only for workers without a
-// GPU: CUDA reserves address space by the terabyte.
+// GPU: CUDA reserves address space by the terabyte, and so do sanitizers.
+#ifdef GT_SANITIZED
+constexpr rlim_t kCompileMemoryBytes = RLIM_INFINITY;
+#else
 constexpr rlim_t kCompileMemoryBytes = rlim_t{6} << 30;
+#endif
 
 class Worker {
  public:

@@ -210,7 +210,10 @@ TEST_F(RobustnessTest, AParentKilledAloneLeavesNoWorkerBehind) {
       }
       return count;
     };
-    std::this_thread::sleep_for(std::chrono::milliseconds(100 + random() % 400));
+    // Every other one dies while it starts.
+    const auto started = Clock::now() + 10s;
+    while (i % 2 == 0 && workers() == 0 && Clock::now() < started) std::this_thread::sleep_for(5ms);
+    std::this_thread::sleep_for(std::chrono::milliseconds(random() % 300));
     workers_seen += workers();
     kill(parent, SIGKILL);
     waitpid(parent, nullptr, 0);
@@ -219,7 +222,7 @@ TEST_F(RobustnessTest, AParentKilledAloneLeavesNoWorkerBehind) {
     EXPECT_EQ(workers(), 0u);
     kill(-parent, SIGKILL);  // whatever is left must not outlive the test
   }
-  EXPECT_GT(workers_seen, 20u);
+  EXPECT_GE(workers_seen, 25u);
   rows(file("p.db"));
 }
 
