@@ -58,7 +58,8 @@ TEST_F(WorkerPoolTest, ACrashIsTheTasksOwnAndTheNextTaskGetsAFreshWorker) {
   EXPECT_THAT(results[1].detail, HasSubstr("was killed by signal 11"));
   EXPECT_EQ(results[3].status, TaskResult::Status::died);
   EXPECT_THAT(results[3].detail, HasSubstr("exited with code 3"));
-  for (const std::size_t i : {0u, 2u, 4u}) EXPECT_EQ(results[i].status, TaskResult::Status::reply) << i;
+  for (const std::size_t i : {0u, 2u, 4u})
+    EXPECT_EQ(results[i].status, TaskResult::Status::reply) << i;
 }
 
 TEST_F(WorkerPoolTest, AHangEndsAtItsLimit) {
