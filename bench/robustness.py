@@ -52,6 +52,8 @@ def stage_faults():
                                os.path.join(BIN, "faulty_kernels"), "120", str(faulty)],
                               stdout=subprocess.PIPE, text=True, check=False)
         say(f"{name} (exit code {done.returncode}):\n{done.stdout}")
+        if done.returncode != 0:
+            sys.exit(f"faults: {name} is not as it has to be")
 
 
 def stage_kills():
@@ -87,6 +89,8 @@ def stage_kills():
     tied = [clean["problems"][0]["winner"]["config"], *clean["problems"][0]["winner"]["tied"]]
     say(f"kills {kills}, integrity ok each time, rows at the end {total}, rows lost {lost}, "
         f"timed again {repeated}, winner in the clean run's tie set of {len(tied)}: {winner in tied}")
+    if lost or repeated or winner not in tied:
+        sys.exit("kills: not as it has to be")
 
 
 def stage_throughput():

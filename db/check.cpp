@@ -21,8 +21,8 @@ constexpr std::size_t kMostFindings = 100;
 using Findings = std::vector<std::string>;
 
 void add(Findings& findings, const std::string& finding) {
-  if (findings.size() < kMostFindings) findings.push_back(finding);
-  if (findings.size() == kMostFindings) findings.push_back("and more");
+  if (findings.size() > kMostFindings) return;
+  findings.push_back(findings.size() < kMostFindings ? finding : "and more");
 }
 
 // Whatever damage ends a part of the check is itself a finding; a lock or a failing disk is not.

@@ -47,6 +47,9 @@ std::string describe(const Candidate& candidate, const DeviceKey& device, const 
   text += record.device.name + " with " + std::to_string(record.device.sm_count) + " SMs";
   if (!device.name.empty() && record.device != device) text += ", another device of " + device.arch;
   text += record.source == Source::measured ? " (measured)" : " (predicted, not timed)";
+  if (record.source == Source::measured && record.outcome.standing == Standing::search) {
+    text += ", from a search that was stopped before its finals";
+  }
   if (candidate.legal.is_twin) {
     text += "; its predicated twin serves, since " +
             why_illegal(candidate.winner->config.recipe, problem).value();

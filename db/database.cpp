@@ -1,8 +1,10 @@
 #include "db/database.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
+#include <sqlite3.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/error.h"
@@ -92,6 +94,28 @@ class InUse {
 
  private:
   SQLite::Statement& statement_;
+};
+
+// A command line may be any bytes; what is stored has to be text for everyone who reads it.
+std::string valid_utf8(const std::string& bytes) {
+  using nlohmann::json;
+  return json::parse(json(bytes).dump(-1, ' ', false, json::error_handler_t::replace));
+}
+
+// A transaction for writing, or a part of the one around it.
+class Write {
+ public:
+  explicit Write(SQLite::Database& db) {
+    if (sqlite3_get_autocommit(db.getHandle()) != 0) {
+      transaction_.emplace(db, SQLite::TransactionBehavior::IMMEDIATE);
+    }
+  }
+  void commit() {
+    if (transaction_) transaction_->commit();
+  }
+
+ private:
+  std::optional<SQLite::Transaction> transaction_;
 };
 
 // The id that the statement gives, or nothing where it gives no row.
@@ -194,7 +218,7 @@ void Database::begin_run(const RunInfo& run) {
     insert.bind(":tool", run.tool_version);
     insert.bind(":cuda", run.cuda_version);
     insert.bind(":driver", run.driver_version);
-    insert.bind(":command", run.command);
+    insert.bind(":command", valid_utf8(run.command));
     insert.bind(":seed", std::to_string(run.seed));
     insert.exec();
     impl_->run_id = impl_->db.getLastInsertRowid();
@@ -206,7 +230,7 @@ void Database::store_baseline(const DeviceKey& device, const Problem& problem,
   const std::int64_t run = impl_->current_run();
   guarded(impl_->path, [&] {
     SQLite::Database& db = impl_->db;
-    SQLite::Transaction transaction(db, SQLite::TransactionBehavior::IMMEDIATE);
+    Write transaction(db);
     const std::int64_t device_row = device_id(impl_->statements(), device),
                        problem_row = problem_id(impl_->statements(), problem);
     SQLite::Statement insert(db, R"sql(
@@ -245,7 +269,7 @@ void Database::store(const DeviceKey& device, const Problem& problem, const std:
   const std::int64_t run = impl_->current_run();
   guarded(impl_->path, [&] {
     Statements& statements = impl_->statements();
-    SQLite::Transaction transaction(impl_->db, SQLite::TransactionBehavior::IMMEDIATE);
+    Write transaction(impl_->db);
     InUse row(statements.insert_candidate);
     row->bind(":device", device_id(statements, device));
     row->bind(":problem", problem_id(statements, problem));
@@ -265,6 +289,35 @@ void Database::store(const DeviceKey& device, const Problem& problem, const std:
       row->bind(":predicted_us", *outcome.predicted_us);
     }
     row->exec();
+    transaction.commit();
+  });
+}
+
+void Database::set_standing(const DeviceKey& device, const Problem& problem,
+                            const std::string& config, const std::string& kernel_hash,
+                            Standing standing) {
+  guarded(impl_->path, [&] {
+    SQLite::Statement update(impl_->db, R"sql(
+      UPDATE candidates SET standing = :standing
+      WHERE source = 'measured' AND config = :config AND kernel_hash = :hash AND
+            device_id = (SELECT id FROM devices
+                         WHERE arch = :arch AND name = :name AND sm_count = :sms) AND
+            problem_id = (SELECT id FROM problems WHERE text = :problem))sql");
+    update.bind(":standing", std::string(to_string(standing)));
+    update.bind(":config", config);
+    update.bind(":hash", kernel_hash);
+    update.bind(":arch", device.arch);
+    update.bind(":name", device.name);
+    update.bind(":sms", device.sm_count);
+    update.bind(":problem", to_string(problem));
+    update.exec();
+  });
+}
+
+void Database::together(const std::function<void()>& writes) {
+  guarded(impl_->path, [&] {
+    Write transaction(impl_->db);
+    writes();
     transaction.commit();
   });
 }

@@ -98,6 +98,14 @@ class Database {
   void store(const DeviceKey& device, const Problem& problem, const std::string& config,
              const std::string& kernel_hash, const Outcome& outcome, Source source);
 
+  // Moves a timed candidate among the finals' standings; its row is otherwise as it was, the run
+  // that timed it included.
+  void set_standing(const DeviceKey& device, const Problem& problem, const std::string& config,
+                    const std::string& kernel_hash, Standing standing);
+
+  // All that `writes` stores is committed at once, or nothing of it where it throws.
+  void together(const std::function<void()>& writes);
+
   // All rows of one (device, problem), in config order.
   std::vector<Record> records(const DeviceKey& device, const Problem& problem) const;
 

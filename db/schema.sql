@@ -75,7 +75,7 @@ CREATE TABLE candidates (
                                                          -- with another than today's, a stale row
   disposition  TEXT NOT NULL CHECK (disposition IN (
                  'ok',              -- verified and timed, or predicted
-                 'rejected',        -- by a rule before compiling, or by its resources after
+                 'rejected',        -- by its resources, once it was compiled
                  'compile_failed',  -- the compiler refused it
                  'launch_failed',   -- the driver refused it, or it faulted
                  'wrong_result',    -- verification found a wrong or unwritten element

@@ -60,7 +60,10 @@ bool Finals::time_once(std::vector<Finisher>& finishers) {
   others_ = std::move(reply->others);
   for (std::size_t i = 0; i < finishers.size(); ++i) {
     finishers[i].in_finals = i < count;
-    if (i < count) finishers[i].outcome.timing = std::move(reply->finalists[i]);
+    if (i < count) {
+      finishers[i].outcome.timing = std::move(reply->finalists[i]);
+      finishers[i].retimed = true;
+    }
     // Of earlier finals, if not of these: no longer among the best.
     const bool before = finishers[i].outcome.standing != Standing::search;
     finishers[i].outcome.standing = i < count || before ? Standing::finals : Standing::search;
@@ -121,12 +124,17 @@ void Finals::run(std::vector<Finisher>& finishers, const std::function<void(cons
     disqualified_.push_back(std::move(loser));
   }
   if (finishers.empty() || interrupted()) return;
-  ledger_.store_baseline(*baseline_);
-  for (const Finisher& finisher : finishers) {
-    if (finisher.outcome.standing != Standing::search) {
-      ledger_.store(finisher.config, finisher.outcome);
+  // At once: half of the standings would pass for a decision.
+  ledger_.together([&] {
+    ledger_.store_baseline(*baseline_);
+    for (const Finisher& finisher : finishers) {
+      if (finisher.retimed) {
+        ledger_.store(finisher.config, finisher.outcome);
+      } else if (finisher.outcome.standing != Standing::search) {
+        ledger_.set_standing(finisher.config, finisher.outcome.standing);
+      }
     }
-  }
+  });
   complete_ = true;
 }
 

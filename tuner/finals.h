@@ -19,7 +19,8 @@ namespace gemm_tune {
 struct Finisher {
   KnownConfig config;
   Outcome outcome;
-  bool in_finals = false;  // its timing is of these finals
+  bool in_finals = false;  // of the latest round
+  bool retimed = false;    // its timing is of these finals
 
   double time_us() const {
     return outcome.timing ? outcome.timing->median_us : outcome.predicted_us.value();

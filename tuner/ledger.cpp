@@ -34,6 +34,11 @@ void Ledger::store(const KnownConfig& config, const Outcome& outcome) {
                   environment_.hashes.at(config.family->name), outcome, source_);
 }
 
+void Ledger::set_standing(const KnownConfig& config, Standing standing) {
+  database_.set_standing(key_, problem_, to_string(config.config()),
+                         environment_.hashes.at(config.family->name), standing);
+}
+
 void Ledger::store_baseline(const Baseline& baseline) {
   database_.store_baseline(key_, problem_, baseline);
 }

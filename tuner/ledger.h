@@ -2,6 +2,7 @@
 // run's outcomes go. Use from one thread.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,11 @@ class Ledger {
   std::vector<Record> valid_rows(std::size_t& stale) const;
 
   void store(const KnownConfig& config, const Outcome& outcome);
+  void set_standing(const KnownConfig& config, Standing standing);
   void store_baseline(const Baseline& baseline);
+
+  // All that `writes` stores is committed at once.
+  void together(const std::function<void()>& writes) { database_.together(writes); }
 
  private:
   Database& database_;

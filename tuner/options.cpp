@@ -33,7 +33,8 @@ CLI::Option* add_sizes(CLI::App& app, Options& o) {
 }
 
 void add_search(CLI::App& app, Options& o) {
-  app.add_option("--jobs", o.jobs, "Compile processes; default: one per core")
+  app.add_option("--jobs", o.jobs,
+                 "Compile processes; default: one per core, less one per GPU in use")
       ->check(CLI::Range(1, 1024));
   app.add_option("--seed", o.seed, "Of search order and operands; default: fresh");
   app.add_option("--kernel-dir", o.kernel_dir,
@@ -48,7 +49,8 @@ void add_tune(CLI::App& app, Options& o) {
   add_sizes(app, o);
   add_search(app, o);
   app.add_option("--budget", o.budget, "Distinct candidates tried per problem, or 'all'");
-  app.add_option("--time", o.time, "Wall clock for the whole run, as in 15:00");
+  app.add_option("--time", o.time,
+                 "Wall clock for the search, as in 15:00; the finals of what it found come on top");
   app.add_option("--config", o.config, "Try only this config");
   app.add_flag("--dry-run", o.dry_run, "Count and estimate; compile nothing");
 }

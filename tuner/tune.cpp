@@ -103,7 +103,7 @@ class ProblemSearch {
     for (Record& record : ledger_.valid_rows(report_.stale)) {
       const auto point = index.find(record.config);
       if (point == index.end()) continue;
-      if (record.baseline) baseline_ = record.baseline;
+      if (record.baseline) recalled_baselines_.emplace(record.config, *record.baseline);
       recalled_.emplace(point->second, std::move(record.outcome));
     }
   }
@@ -139,13 +139,15 @@ class ProblemSearch {
         if (asked_ < budget_) next = strategy_->ask(1);
         exhausted = asked_ == budget_ || next.empty();
       }
-      if (under_way_ == 0) break;
+      // Else what was compiled ahead still fills the compilers' queue.
+      if (exhausted && under_way_ == 0) break;
       trials_.wait();
       tell_progress("searching");
     }
     report_.funnel.tried = asked_;
     report_.funnel.recalled = recalled_.size();
     report_.funnel.unfinished = under_way_;
+    report_.cut_short = !exhausted || under_way_ > 0;
     if (under_way_ > 0) trials_.abandon();
   }
 
@@ -233,10 +235,16 @@ class ProblemSearch {
 
   // Whether earlier finals decided among the very same candidates.
   bool finals_hold() {
-    if (!baseline_ || asked_ > recalled_.size()) return false;
-    const Standing standing = finishers_.front().outcome.standing;
-    report_.twins_verified = standing == Standing::tied;
-    return report_.twins_verified || (explicit_list() && standing != Standing::search);
+    if (asked_ > recalled_.size()) return false;
+    const Finisher& first = finishers_.front();
+    const auto baseline = recalled_baselines_.find(to_string(first.config.config()));
+    if (baseline == recalled_baselines_.end()) return false;
+    const Standing standing = first.outcome.standing;
+    const bool tied = standing == Standing::tied;
+    if (!tied && !(explicit_list() && standing != Standing::search)) return false;
+    report_.twins_verified = tied;
+    baseline_ = baseline->second;
+    return true;
   }
 
   void hold_finals() {
@@ -263,9 +271,10 @@ class ProblemSearch {
   std::optional<Clock::time_point> deadline_;
   bool planned_ = false;
   std::vector<KnownConfig> points_;
-  std::map<std::size_t, Outcome> recalled_;  // by point
-  std::unique_ptr<Strategy> strategy_;       // none where there is nothing to try
-  std::vector<std::size_t> first_;           // asked for, not begun
+  std::map<std::size_t, Outcome> recalled_;             // by point
+  std::map<std::string, Baseline> recalled_baselines_;  // by config text, of the run that timed it
+  std::unique_ptr<Strategy> strategy_;                  // none where there is nothing to try
+  std::vector<std::size_t> first_;                      // asked for, not begun
   std::size_t budget_ = 0, asked_ = 0, under_way_ = 0, done_ = 0;
   std::optional<double> best_us_;
   std::vector<Finisher> finishers_;
@@ -326,7 +335,7 @@ TuneReport tune(const TuneRequest& request, Database& database, const OnProgress
       next->prepare();
     };
     report.problems.push_back(search->run(deadline, prepare_next));
-    report.out_of_time |= report.problems.back().funnel.unfinished > 0 && !interrupted();
+    report.out_of_time |= report.problems.back().cut_short && !interrupted();
   }
   report.interrupted = interrupted();
   return report;

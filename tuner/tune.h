@@ -62,6 +62,7 @@ struct ProblemReport {
   std::optional<TuneWinner> winner;
   std::vector<TuneWinner> tied;  // the others of the winner's tie set, fastest first
   bool twins_verified = false;   // the winner's predicated twins, on the GPU
+  bool cut_short = false;        // before the budget was spent
   std::string failure;           // why nothing could be tried, as a sentence; usually empty
   // Rows of earlier runs that no longer hold, so that their configs count as not tried.
   std::size_t stale = 0;

@@ -117,9 +117,10 @@ class Worker {
   bool must_leave_ = false;
 };
 
-// Nobody outlives the program, and what a Ctrl-C means is decided there.
+// Nobody outlives the program, and what a Ctrl-C or a SIGTERM means is decided there.
 void follow_parent(pid_t parent) {
   signal(SIGINT, SIG_IGN);
+  signal(SIGTERM, SIG_IGN);  // sent to whole groups by timeout and batch systems
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);  // it died before that took effect
 }
@@ -134,7 +135,9 @@ void set_up(Worker& worker, const std::string& role, int ordinal) {
 }
 
 bool say(const nlohmann::json& words) {
-  const std::string text = words.dump() + "\n";
+  // A compiler's log may quote any bytes.
+  const std::string text =
+      words.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   return write(kWorkerFd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
 

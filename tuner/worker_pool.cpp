@@ -53,6 +53,10 @@ std::chrono::duration<double> WorkerPool::busy() const {
 
 // A worker at hand or on its way, and its spare once it needs the start's resources no more.
 void WorkerPool::prepare(Slot& slot) {
+  // One that was killed from outside while it waited is not the next task's fault.
+  if (slot.spare && slot.spare->ready() && slot.spare->receive() == WorkerProcess::Status::died) {
+    slot.spare.reset();
+  }
   if (!slot.process && slot.spare) slot.process = std::exchange(slot.spare, std::nullopt);
   if (!slot.process) slot.process.emplace(slot.command);
   if (warm_spares_ && !slot.spare && !slot.spare_failed && slot.process->ready()) {
@@ -125,7 +129,8 @@ void WorkerPool::tend_spare(Slot& slot) {
   const WorkerProcess::Status status = slot.spare->receive();
   const bool refused =
       status == WorkerProcess::Status::greeting && slot.spare->reply().contains(kErrorKey);
-  if (status != WorkerProcess::Status::died && !refused) return;
+  const bool late = Clock::now() - slot.spare->busy_since() >= kStartLimit;
+  if (status != WorkerProcess::Status::died && !refused && !late) return;
   slot.spare.reset();
   slot.spare_failed = true;
 }

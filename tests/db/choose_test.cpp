@@ -54,6 +54,16 @@ TEST_F(ChooseTest, TheTunedProblemIsExact) {
             "the winner for this problem on NVIDIA RTX A6000 with 84 SMs (measured)");
 }
 
+TEST_F(ChooseTest, SaysWhereTheSearchWasStoppedBeforeItsFinals) {
+  Outcome outcome = measured(60);
+  outcome.standing = Standing::search;
+  database_.store(kA6000, parse_problem("1024x1024x1024"), kWholeTiles, kHash, outcome,
+                  Source::measured);
+  EXPECT_EQ(choice("1024x1024x1024").explanation,
+            "the winner for this problem on NVIDIA RTX A6000 with 84 SMs (measured), from a search "
+            "that was stopped before its finals");
+}
+
 TEST_F(ChooseTest, AMeasuredRowBeatsAFasterPrediction) {
   store_predicted(database_, kA6000, "1024x1024x1024", kPredicated, 1);
   store_measured(database_, kA6000, "1024x1024x1024", kWholeTiles, 60);

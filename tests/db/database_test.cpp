@@ -142,6 +142,48 @@ TEST_F(DatabaseTest, KeepsSeedsAboveTheSignedRange) {
   EXPECT_THAT(shell("SELECT driver_version FROM runs"), ElementsAre("NULL"));
 }
 
+TEST_F(DatabaseTest, AStandingChangesWithoutTheRunThatTimedIt) {
+  Database database = writable(file_);
+  store_measured(database, kA6000, "1024x1024x1024", kWholeTiles, 60);
+  const Record before = database.records(kA6000, k1024).at(0);
+  RunInfo later = kRun;
+  later.driver_version = "999.1";
+  database.begin_run(later);
+  database.set_standing(kA6000, k1024, kWholeTiles, kHash, Standing::finals);
+  Record after = database.records(kA6000, k1024).at(0);
+  EXPECT_EQ(after.outcome.standing, Standing::finals);
+  EXPECT_EQ(after.run.driver_version, before.run.driver_version);
+  after.outcome.standing = before.outcome.standing;
+  EXPECT_EQ(after.outcome, before.outcome);
+}
+
+TEST_F(DatabaseTest, WhatIsStoredTogetherIsCommittedAtOnceOrNotAtAll) {
+  Database database = writable(file_);
+  EXPECT_THROW(database.together([&] {
+    store_measured(database, kA6000, "1024x1024x1024", kWholeTiles, 60);
+    database.store_baseline(kA6000, k1024, {"cublasSgemm", timing(50)});
+    throw std::runtime_error("interrupted");
+  }),
+               std::runtime_error);
+  EXPECT_TRUE(database.records(kA6000, k1024).empty());
+  database.together([&] {
+    store_measured(database, kA6000, "1024x1024x1024", kWholeTiles, 60);
+    store_measured(database, kA6000, "1024x1024x1024", kPredicated, 70);
+    const Database other(file_, Database::Mode::read_only);
+    EXPECT_TRUE(other.records(kA6000, k1024).empty());
+  });
+  EXPECT_EQ(database.records(kA6000, k1024).size(), 2u);
+}
+
+TEST_F(DatabaseTest, ACommandOfAnyBytesIsStoredAsText) {
+  Database database = writable(file_);
+  RunInfo run = kRun;
+  run.command = "tune --sizes @\xff.txt";
+  database.begin_run(run);
+  store_measured(database, kA6000, "1024x1024x1024", kWholeTiles, 60);
+  EXPECT_EQ(database.records(kA6000, k1024).at(0).run.command, "tune --sizes @\xEF\xBF\xBD.txt");
+}
+
 TEST_F(DatabaseTest, ComparesWithTheFastestBaselineOfTheSameRunWhateverTheOrder) {
   Database database = writable(file_);
   database.store_baseline(kA6000, k1024, {"cublasSgemm", timing(50)});

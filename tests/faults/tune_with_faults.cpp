@@ -3,7 +3,7 @@
 // usage: tune_with_faults DB KERNEL_DIR HEALTHY FAULTY
 //   KERNEL_DIR holds a kernel_templates/ with faulty.cuh in it; HEALTHY and FAULTY are numbers of
 //   configs, FAULTY 0 for the clean run to compare with.
-// Prints what became of the candidates, the winner and its tie set; exit code 1 where a healthy one
+// Prints what became of the candidates and the winner; exit code 1 where a healthy one
 // was not timed or a faulty one's row is not what it has to be.
 #include <cstdio>
 #include <cstdlib>
@@ -69,6 +69,12 @@ int judge(const Database& database, const TuneRequest& request) {
                                  : disposition == "ok" || disposition == "rejected";
     ++(right ? good : bad)[kind + ": " + disposition];
     if (!right) std::printf("WRONG %s %s\n", row.config.c_str(), row.outcome.detail.c_str());
+  }
+  const std::size_t tried = request.only.size();
+  const std::size_t rows = database.records(device_key(request.device), kProblem).size();
+  if (rows != tried) {
+    std::printf("WRONG %zu rows of %zu candidates\n", rows, tried);
+    ++bad["rows"];
   }
   for (const auto& [what, count] : good) std::printf("right %4d  %s\n", count, what.c_str());
   for (const auto& [what, count] : bad) std::printf("WRONG %4d  %s\n", count, what.c_str());

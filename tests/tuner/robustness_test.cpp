@@ -18,6 +18,7 @@
 #include <sstream>
 #include <thread>
 
+#include "core/error.h"
 #include "tests/tuner/fake_tuning.h"
 #include "tuner/scratch_dir.h"
 
@@ -145,12 +146,56 @@ TEST_F(RobustnessTest, MoreConfigsAndSizesRetryNothingThatIsStored) {
   }
 }
 
+TEST_F(RobustnessTest, ALaterProblemIsSearchedThoughWhatWasCompiledAheadFillsTheQueue) {
+  TuneRequest request = fake::request_of({}, file("log"));
+  request.problems.push_back(packed_problem(1000, 1000, 1000));  // of other configs
+  request.jobs = 1;
+  request.budget = 12;
+  Database database(file("a.db"), Database::Mode::create_or_open);
+  database.begin_run({"test", "13.0", "", "with fakes", 1});
+  const TuneReport report = tune(request, database, [](const Progress&) {});
+  for (const ProblemReport& problem : report.problems) EXPECT_EQ(problem.funnel.tried, 12u);
+}
+
+TEST_F(RobustnessTest, ASignalToTheWholeGroupBlamesNoCandidate) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    const std::string db = file("signal" + std::to_string(signal));
+    const pid_t pid = spawn({GT_PROGRAM, "--arch", "sm_86", "--sizes", "1024", "--jobs", "2", "-q",
+                             "--budget", "500", "--db", db},
+                            file("out"));
+    const auto deadline = Clock::now() + 30s;
+    const auto stored = [&] {
+      try {
+        std::size_t count = 0;
+        Database(db, Database::Mode::read_only).for_each_record([&](const Record&) { ++count; });
+        return count;
+      } catch (const DatabaseError&) {  // not there yet
+        return std::size_t{0};
+      }
+    };
+    while (stored() < 3 && Clock::now() < deadline) std::this_thread::sleep_for(10ms);
+    kill(-pid, signal);
+    int status = 0;
+    waitpid(pid, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 130) << status;
+    for (const auto& [config, disposition] : rows(db)) {
+      EXPECT_TRUE(disposition == "ok" || disposition == "rejected") << config << disposition;
+    }
+  }
+}
+
 TEST_F(RobustnessTest, NothingIsLostOrRepeatedWhenTheWholeGroupIsKilledAtRandomMoments) {
-  const std::string count = "150";
+  const std::string configs = file("configs");
+  {
+    std::ofstream out(configs);
+    for (const KnownConfig& config : fake::some_configs(150, /*with_faulty=*/false)) {
+      out << to_string(config.config()) << "\n";
+    }
+  }
   const int kills_wanted = std::getenv("GT_KILLS") ? std::atoi(std::getenv("GT_KILLS")) : 200;
   const auto start = Clock::now();
   const pid_t clean =
-      spawn({GT_TUNE_WITH_FAKES, file("clean.db"), file("clean.log"), count}, file("clean"));
+      spawn({GT_TUNE_WITH_FAKES, file("clean.db"), file("clean.log"), configs}, file("clean"));
   ASSERT_TRUE(ends_within(clean, 60s, true));
   const auto whole =
       static_cast<std::uint64_t>(std::chrono::microseconds((Clock::now() - start) / 1us).count());
@@ -163,7 +208,7 @@ TEST_F(RobustnessTest, NothingIsLostOrRepeatedWhenTheWholeGroupIsKilledAtRandomM
     bool ended = false;
     while (!ended) {
       fs::remove(log);
-      const pid_t pid = spawn({GT_TUNE_WITH_FAKES, db, log, count}, db + ".out");
+      const pid_t pid = spawn({GT_TUNE_WITH_FAKES, db, log, configs}, db + ".out");
       ended = ends_within(pid, std::chrono::microseconds(random() % whole), true);
       kills += ended ? 0 : 1;
       for (const std::string& line : lines(log)) {
