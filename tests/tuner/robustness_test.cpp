@@ -255,9 +255,9 @@ TEST_F(RobustnessTest, AParentKilledAloneLeavesNoWorkerBehind) {
       }
       return count;
     };
-    // Every other one dies while it starts.
-    const auto started = Clock::now() + 10s;
-    while (i % 2 == 0 && workers() == 0 && Clock::now() < started) std::this_thread::sleep_for(5ms);
+    // Half of them die while they start, half with both compilers at work.
+    const auto patience = Clock::now() + 10s;
+    while (i % 2 == 0 && workers() < 2 && Clock::now() < patience) std::this_thread::sleep_for(5ms);
     std::this_thread::sleep_for(std::chrono::milliseconds(random() % 300));
     workers_seen += workers();
     kill(parent, SIGKILL);
@@ -267,7 +267,7 @@ TEST_F(RobustnessTest, AParentKilledAloneLeavesNoWorkerBehind) {
     EXPECT_EQ(workers(), 0u);
     kill(-parent, SIGKILL);  // whatever is left must not outlive the test
   }
-  EXPECT_GE(workers_seen, 25u);
+  EXPECT_GE(workers_seen, 40u);
   rows(file("p.db"));
 }
 
