@@ -81,6 +81,11 @@ struct Outcome {
   std::optional<double> predicted_us;  // the static model's time, where one was asked for
   Standing standing = Standing::search;
 
+  // The measured time of one launch, else the predicted one.
+  std::optional<double> time_us() const {
+    return timing ? std::optional(timing->median_us) : predicted_us;
+  }
+
   friend bool operator==(const Outcome&, const Outcome&) = default;
 };
 

@@ -9,10 +9,9 @@ namespace gemm_tune {
 namespace {
 
 auto preference(const Record& record) {
-  const Outcome& outcome = record.outcome;
-  const double time_us = outcome.timing ? outcome.timing->median_us : outcome.predicted_us.value();
-  return std::make_tuple(to_string(record.problem), record.source == Source::predicted, time_us,
-                         record.device.name, record.device.sm_count, record.config);
+  return std::make_tuple(to_string(record.problem), record.source == Source::predicted,
+                         record.outcome.time_us().value(), record.device.name,
+                         record.device.sm_count, record.config);
 }
 
 struct Candidate {

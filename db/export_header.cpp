@@ -285,8 +285,6 @@ std::string winner_row(const Winner& winner, const KernelTable& kernels) {
   const Record& record = winner.record;
   const Problem& problem = record.problem;
   const bool measured = record.source == Source::measured;
-  const double time_us =
-      measured ? record.outcome.timing->median_us : record.outcome.predicted_us.value();
   const std::vector<KnownConfig> all = variants(winner.config);
   return "    // " + to_string(problem) + ": " + record.config + "\n    {" +
          std::to_string(problem.M) + ", " + std::to_string(problem.N) + ", " +
@@ -294,7 +292,7 @@ std::string winner_row(const Winner& winner, const KernelTable& kernels) {
          cpp_string(record.device.name) + ", /*sm_count=*/" +
          std::to_string(record.device.sm_count) + ",\n     " +
          (measured ? "/*measured=*/true, " : "/*predicted, not timed*/false, ") +
-         microseconds(time_us) + ", " +
+         microseconds(record.outcome.time_us().value()) + ", " +
          (record.baseline ? cpp_string(record.baseline->name) + ", " +
                                 microseconds(record.baseline->timing.median_us)
                           : "/*baseline=*/nullptr, 0") +

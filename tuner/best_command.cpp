@@ -22,9 +22,9 @@ bool has_time(const Choice& choice) {
 }
 
 // The others of the winner's tie set, fastest first.
-std::vector<std::string> tied_with(const Choice& choice, const Database& database) {
+std::vector<std::string> tied_with(const Choice& choice, const Database& database,
+                                   const KernelHashes& hashes) {
   if (!has_time(choice) || choice.winner->outcome.standing != Standing::tied) return {};
-  const KernelHashes hashes = current_kernel_hashes();
   std::vector<std::pair<double, std::string>> tied;
   for (const Record& row : database.records(choice.winner->device, choice.winner->problem)) {
     if (row.outcome.standing == Standing::tied && row.outcome.timing &&
@@ -38,7 +38,8 @@ std::vector<std::string> tied_with(const Choice& choice, const Database& databas
   return names;
 }
 
-std::string lines_for(const Problem& problem, const Choice& choice, const Database& database) {
+std::string lines_for(const Problem& problem, const Choice& choice,
+                      const std::vector<std::string>& tied) {
   std::string text = fmt::format("{}  {}  ", to_string(problem), to_string(choice.match));
   text += choice.config ? to_string(choice.config->config()) : "-";
   if (has_time(choice)) text += "  " + time_text(problem, choice.winner->outcome);
@@ -48,15 +49,15 @@ std::string lines_for(const Problem& problem, const Choice& choice, const Databa
   const std::string indent(4, ' ');
   text += "\n" + indent + choice.explanation + "\n";
   if (has_time(choice)) {
-    text += measured_details(problem, choice.winner->outcome, choice.winner->baseline,
-                             tied_with(choice, database), indent);
+    text +=
+        measured_details(problem, choice.winner->outcome, choice.winner->baseline, tied, indent);
   }
   return text;
 }
 
-nlohmann::json json_for(const Problem& problem, const Choice& choice, const Database& database) {
-  nlohmann::json json =
-      time_json(has_time(choice) ? choice.winner->outcome : Outcome{}, tied_with(choice, database));
+nlohmann::json json_for(const Problem& problem, const Choice& choice,
+                        const std::vector<std::string>& tied) {
+  nlohmann::json json = time_json(has_time(choice) ? choice.winner->outcome : Outcome{}, tied);
   json["problem"] = problem;
   json["match"] = to_string(choice.match);
   json["config"] = nullptr;
@@ -74,15 +75,18 @@ int run_best(const Options& options) {
   const std::vector<Problem> problems = parse_sizes(options.sizes);
   const Target target = resolve_target(options);
   const Database database(database_path(options), Database::Mode::read_only);
+  const KernelHashes hashes = current_kernel_hashes();
+  const std::vector<Winner> winners = load_winners(database, target.spec.arch, hashes);
   nlohmann::json all = nlohmann::json::array();
   bool found = true;
   for (const Problem& problem : problems) {
-    const Choice choice = choose(database, device_key(target.spec), problem);
+    const Choice choice = choose(winners, device_key(target.spec), problem);
+    const std::vector<std::string> tied = tied_with(choice, database, hashes);
     found = found && choice.winner.has_value();
     if (options.json) {
-      all.push_back(json_for(problem, choice, database));
+      all.push_back(json_for(problem, choice, tied));
     } else {
-      fmt::print("{}", lines_for(problem, choice, database));
+      fmt::print("{}", lines_for(problem, choice, tied));
     }
   }
   if (options.json) fmt::print("{}\n", all.dump(2));

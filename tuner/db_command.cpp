@@ -64,7 +64,7 @@ std::string counts_text(const Counts& counts) {
     text +=
         fmt::format("{}{} {}", text.empty() ? "" : ", ", grouped(count), to_string(disposition));
     if (source == Source::predicted && disposition == Disposition::ok) {
-      text += " (predicted, not timed)";
+      text += fmt::format(" ({})", kPredictedLabel);
     }
   }
   return text;

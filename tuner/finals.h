@@ -22,9 +22,7 @@ struct Finisher {
   bool in_finals = false;  // of the latest round
   bool retimed = false;    // its timing is of these finals
 
-  double time_us() const {
-    return outcome.timing ? outcome.timing->median_us : outcome.predicted_us.value();
-  }
+  double time_us() const { return outcome.time_us().value(); }
 };
 
 // Best first; equal times in the database's order, which is that of the config texts.

@@ -63,8 +63,7 @@ void try_missing(const std::vector<Step>& steps, TuneRequest request, const Prob
 
 std::optional<double> time_of(const Step& step) {
   if (!step.row || step.row->outcome.disposition != Disposition::ok) return std::nullopt;
-  const Outcome& outcome = step.row->outcome;
-  return outcome.timing ? outcome.timing->median_us : outcome.predicted_us;
+  return step.row->outcome.time_us();
 }
 
 std::optional<double> baseline_of(const std::vector<Step>& steps) {

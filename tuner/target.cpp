@@ -1,5 +1,8 @@
 #include "tuner/target.h"
 
+#include <spdlog/fmt/fmt.h>
+#include <spdlog/fmt/ranges.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
@@ -28,12 +31,6 @@ Probe probe_gpu(WorkerPool& prober, int ordinal) {
   }
 }
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
-
 DeviceSpec table_spec(const std::string& arch) {
   const std::vector<std::string> supported = nvrtc_supported_archs();
   const std::optional<DeviceSpec> spec = find_device_spec(arch);
@@ -44,7 +41,7 @@ DeviceSpec table_spec(const std::string& arch) {
     if (find_device_spec(candidate)) known.push_back(candidate);
   }
   throw UsageError("'" + arch + "' is not a target that can be tuned here (NVRTC " +
-                   nvrtc_version() + "): use one of " + joined(known));
+                   nvrtc_version() + "): use one of " + fmt::format("{}", fmt::join(known, ", ")));
 }
 
 // The numbers in a list like "0,2". Throws UsageError.

@@ -60,11 +60,11 @@ class ProblemSearch {
         on_progress_(on_progress),
         problem_(problem) {
     report_.problem = problem;
+    plan();
   }
 
   // Has the first candidates compiled: for while the search before this one needs no compilers.
-  void prepare() {
-    plan();
+  void compile_ahead() {
     std::vector<KnownConfig> first;
     for (const std::size_t point : first_) first.push_back(points_[point]);
     trials_.compile_ahead(first);
@@ -76,7 +76,6 @@ class ProblemSearch {
     const Clock::time_point start = Clock::now();
     const Trials::Busy before = trials_.busy();
     deadline_ = deadline;
-    if (!planned_) plan();
     if (strategy_) {
       search();
       choose_winner(on_finals);
@@ -110,7 +109,6 @@ class ProblemSearch {
 
   // From the problem to the candidates that will be asked for first.
   void plan() {
-    planned_ = true;
     Candidates candidates = candidates_for(request_, problem_);
     points_ = std::move(candidates.points);
     report_.funnel = std::move(candidates.funnel);
@@ -192,8 +190,7 @@ class ProblemSearch {
       spdlog::debug("{}: {} {}: {}", to_string(problem_), name, to_string(outcome.disposition),
                     outcome.detail);
     } else {
-      const double time_us = outcome.timing ? outcome.timing->median_us : *outcome.predicted_us;
-      spdlog::debug("{}: {} ok, {:.5g} us{}", to_string(problem_), name, time_us,
+      spdlog::debug("{}: {} ok, {:.5g} us{}", to_string(problem_), name, outcome.time_us().value(),
                     outcome.timing ? "" : " predicted");
     }
   }
@@ -269,7 +266,6 @@ class ProblemSearch {
   const OnProgress& on_progress_;
   const Problem problem_;
   std::optional<Clock::time_point> deadline_;
-  bool planned_ = false;
   std::vector<KnownConfig> points_;
   std::map<std::size_t, Outcome> recalled_;             // by point
   std::map<std::string, Baseline> recalled_baselines_;  // by config text, of the run that timed it
@@ -332,7 +328,7 @@ TuneReport tune(const TuneRequest& request, Database& database, const OnProgress
     const auto prepare_next = [&] {
       if (next || i + 1 == request.problems.size()) return;
       next = search_for(request.problems[i + 1]);
-      next->prepare();
+      next->compile_ahead();
     };
     report.problems.push_back(search->run(deadline, prepare_next));
     report.out_of_time |= report.problems.back().cut_short && !interrupted();

@@ -41,7 +41,7 @@ class DamageTest : public DbTest {
       }
       database.store_baseline(kA6000, parse_problem("1024x1024x1024"), {"cublasSgemm", timing(50)});
     }
-    sound_ = bytes_of(file_);
+    sound_ = read_file(file_);
   }
 
   void write_damaged(const std::string& bytes) const {
@@ -91,7 +91,7 @@ class DamageTest : public DbTest {
   int salvaged_rows() const {
     const fs::path output = folder_ / "salvaged.db";
     fs::remove(output);
-    const std::string before = bytes_of(file_);
+    const std::string before = read_file(file_);
     int kept = 0;
     try {
       kept = static_cast<int>(salvage_database(file_, output).back().kept);
@@ -100,7 +100,7 @@ class DamageTest : public DbTest {
 
       EXPECT_FALSE(fs::exists(output));
     }
-    EXPECT_EQ(bytes_of(file_), before);
+    EXPECT_EQ(read_file(file_), before);
     if (kept > 0) {
       EXPECT_THAT(check_database(output), IsEmpty());
       int rows = 0;
@@ -135,7 +135,7 @@ TEST_F(DamageTest, ASoundDatabaseHasNoFindingsAndIsSalvagedWhole) {
     EXPECT_EQ(before[i].baseline, after[i].baseline);
     EXPECT_EQ(before[i].recorded_at, after[i].recorded_at);
   }
-  EXPECT_EQ(bytes_of(file_), sound_);
+  EXPECT_EQ(read_file(file_), sound_);
 }
 
 TEST_F(DamageTest, PagesOfEverySizeAreSalvagedByTheirLeaves) {
@@ -163,7 +163,7 @@ TEST_F(DamageTest, ATruncatedFileIsRefusedUntouchedAndLosesOnlyWhatIsCutOff) {
       EXPECT_FALSE(opens(mode));
       EXPECT_THAT(use(mode), AllOf(StartsWith("database '" + file_.string() + "' is damaged"),
                                    HasSubstr("gemm-tune db check"), HasSubstr("db salvage")));
-      EXPECT_EQ(bytes_of(file_), damaged);
+      EXPECT_EQ(read_file(file_), damaged);
     }
     EXPECT_THAT(check_database(file_), Contains(HasSubstr("it ends after")));
     if (size % 1536 != 0) continue;
@@ -179,7 +179,7 @@ TEST_F(DamageTest, AFileShorterThanAHeaderIsRefusedUntouched) {
     write_damaged(sound_.substr(0, size));
     EXPECT_THAT(use(Mode::create_or_open),
                 HasSubstr(size < 16 ? "is not a database" : "it ends after"));
-    EXPECT_EQ(bytes_of(file_), sound_.substr(0, size));
+    EXPECT_EQ(read_file(file_), sound_.substr(0, size));
     EXPECT_THROW(salvage_database(file_, folder_ / "new.db"), DatabaseError);
   }
 }
@@ -197,7 +197,7 @@ TEST_F(DamageTest, FlippedBitsNeverCrashAndAreNeverWrittenOverWhereRefused) {
     for (const Mode mode : {Mode::read_only, Mode::create_or_open}) {
       const bool opened = opens(mode);
       if (mode == Mode::read_only || !opened) {
-        EXPECT_EQ(bytes_of(file_), damaged);
+        EXPECT_EQ(read_file(file_), damaged);
       }
       const std::string sentence = use(mode);
       if (!sentence.empty()) {
@@ -213,7 +213,7 @@ TEST_F(DamageTest, FlippedBitsNeverCrashAndAreNeverWrittenOverWhereRefused) {
     } catch (const DatabaseError& error) {
       EXPECT_THAT(error.what(), StartsWith("database '" + file_.string() + "' "));
     }
-    EXPECT_EQ(bytes_of(file_), damaged);
+    EXPECT_EQ(read_file(file_), damaged);
     EXPECT_GE(salvaged_rows(), kRows / 2);
   }
   EXPECT_GT(told, 100);
@@ -265,7 +265,7 @@ TEST_F(DamageTest, SalvagingOverwritesNothing) {
   } catch (const DatabaseError& error) {
     EXPECT_THAT(error.what(), AllOf(HasSubstr("new.db' exists already"), HasSubstr("name a new")));
   }
-  EXPECT_EQ(bytes_of(folder_ / "new.db"), "mine");
+  EXPECT_EQ(read_file(folder_ / "new.db"), "mine");
 }
 
 TEST_F(DamageTest, SalvagesWhatIsStillInTheLogOfAKilledWriter) {

@@ -42,8 +42,6 @@ std::string refusal(const fs::path& path, Mode mode = Mode::create_or_open) {
 
 class DatabaseFileTest : public DbTest {
  protected:
-  void write_file(const std::string& bytes) { std::ofstream(file_, std::ios::binary) << bytes; }
-
   // An SQLite database with these PRAGMAs and one table.
   void write_sqlite(const std::string& pragmas) {
     SQLite::Database db(file_.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
@@ -60,12 +58,12 @@ class DatabaseFileTest : public DbTest {
 
   // Refused in both modes with a sentence that says `what`, the file and its folder unchanged.
   void expect_refused_untouched(const std::string& what) {
-    const std::string before = bytes_of(file_);
+    const std::string before = read_file(file_);
     const std::set<std::string> names = names_in_folder();
     for (const Mode mode : {Mode::create_or_open, Mode::read_only}) {
       EXPECT_THAT(refusal(file_, mode),
                   AllOf(StartsWith("database '" + file_.string() + "' "), HasSubstr(what)));
-      EXPECT_EQ(bytes_of(file_), before);
+      EXPECT_EQ(read_file(file_), before);
       EXPECT_EQ(names_in_folder(), names);
     }
   }
@@ -128,12 +126,12 @@ TEST_F(DatabaseFileTest, RefusesAnEmptyPath) {
 }
 
 TEST_F(DatabaseFileTest, RefusesATextFile) {
-  write_file("dear diary\n");
+  write_file(file_, "dear diary\n");
   expect_refused_untouched("is not a database");
 }
 
 TEST_F(DatabaseFileTest, RefusesALongTextFile) {
-  write_file(std::string(20000, 'x'));
+  write_file(file_, std::string(20000, 'x'));
   expect_refused_untouched("is not a database");
 }
 
@@ -158,15 +156,15 @@ TEST_F(DatabaseFileTest, RefusesAMissingFileForReadingAndMakesNone) {
 }
 
 TEST_F(DatabaseFileTest, RefusesAnEmptyFileForReading) {
-  write_file("");
+  write_file(file_, "");
   EXPECT_THAT(refusal(file_, Mode::read_only), HasSubstr("is empty"));
-  EXPECT_EQ(bytes_of(file_), "");
+  EXPECT_EQ(read_file(file_), "");
 }
 
 TEST_F(DatabaseFileTest, FillsAnEmptyFile) {
-  write_file("");
+  write_file(file_, "");
   EXPECT_EQ(refusal(file_), "");
-  EXPECT_THAT(bytes_of(file_), StartsWith("SQLite format 3"));
+  EXPECT_THAT(read_file(file_), StartsWith("SQLite format 3"));
 }
 
 TEST_F(DatabaseFileTest, MakesNoFolders) {
@@ -178,7 +176,7 @@ TEST_F(DatabaseFileTest, MakesNoFolders) {
 }
 
 TEST_F(DatabaseFileTest, SaysWhereAFolderCannotBeCreated) {
-  write_file("");
+  write_file(file_, "");
   EXPECT_THROW(create_database_folder(file_ / "a" / "b.db"), DatabaseError);
 }
 
@@ -205,13 +203,13 @@ TEST_F(DatabaseFileTest, RefusesToWriteAReadOnlyFile) {
   writable(file_);
   ASSERT_EQ(chmod(folder_.c_str(), 0777), 0);
   ASSERT_EQ(chmod(file_.c_str(), 0444), 0);
-  const std::string before = bytes_of(file_);
+  const std::string before = read_file(file_);
   EXPECT_THAT(in_child([&] {
                 become_nobody();
                 return refusal(file_);
               }),
               HasSubstr("the file is read-only"));
-  EXPECT_EQ(bytes_of(file_), before);
+  EXPECT_EQ(read_file(file_), before);
 }
 
 TEST_F(DatabaseFileTest, RefusesAFileThatCannotBeRead) {
@@ -247,13 +245,13 @@ TEST_F(DatabaseFileTest, LeavesNoSideFilesBehind) {
     EXPECT_GT(names_in_folder().size(), 1u);  // the log, while it is open
   }
   EXPECT_THAT(names_in_folder(), ElementsAre("tune.db"));
-  const std::string before = bytes_of(file_);
+  const std::string before = read_file(file_);
   {
     const Database database(file_, Mode::read_only);
     EXPECT_EQ(database.records(kA6000, k1024).size(), 1u);
   }
   EXPECT_THAT(names_in_folder(), ElementsAre("tune.db"));
-  EXPECT_EQ(bytes_of(file_), before);
+  EXPECT_EQ(read_file(file_), before);
 }
 
 TEST_F(DatabaseFileTest, DoesNotWriteWhenOpenForReading) {
@@ -297,7 +295,7 @@ TEST_F(DatabaseFileTest, SaysThatTheDatabaseIsLocked) {
 TEST_F(DatabaseFileTest, SaysAtOpeningThatTheDatabaseIsLocked) {
   Database(file_, Mode::create_or_open, std::chrono::milliseconds(20),
            Database::Journaling::rollback);
-  const std::string before = bytes_of(file_);
+  const std::string before = read_file(file_);
   SQLite::Database other(file_.string(), SQLite::OPEN_READWRITE);
   other.exec("BEGIN EXCLUSIVE");
   for (const Mode mode : {Mode::create_or_open, Mode::read_only}) {
@@ -305,7 +303,7 @@ TEST_F(DatabaseFileTest, SaysAtOpeningThatTheDatabaseIsLocked) {
                 AllOf(HasSubstr(file_.string()), HasSubstr("is locked by another process: try")));
   }
   other.exec("ROLLBACK");
-  EXPECT_EQ(bytes_of(file_), before);
+  EXPECT_EQ(read_file(file_), before);
   EXPECT_EQ(refusal(file_), "");
 }
 

@@ -340,7 +340,7 @@ TEST_F(DatabaseTest, RefusesRowsThatNoVersionStored) {
     store_measured(database, kA6000, "1024x1024x1024", kWholeTiles, 60);
     store_predicted(database, kA6000, "1024x1024x1024", kPredicated, 70);
   }
-  const std::string sound = bytes_of(file_);
+  const std::string sound = read_file(file_);
   for (const char* damage : {
            "UPDATE candidates SET source = 'measure'",
            "UPDATE candidates SET standing = 'won'",

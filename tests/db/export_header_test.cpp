@@ -92,7 +92,7 @@ class ExportHeaderTest : public DbTest {
                                 (folder_ / "main.cpp").string() + "' 2> '" +
                                 (folder_ / "log").string() + "'";
     const int status = std::system(command.c_str());
-    return status == 0 ? "" : compiler + ": " + bytes_of(folder_ / "log");
+    return status == 0 ? "" : compiler + ": " + read_file(folder_ / "log");
   }
 
   void write(const std::string& name, const std::string& text) {
@@ -125,7 +125,7 @@ TEST_F(ExportHeaderTest, LookupAnswersAsChooseDoes) {
   write("in", input.str());
   const std::string base = folder_.string();
   ASSERT_EQ(std::system((base + "/main < " + base + "/in > " + base + "/out").c_str()), 0);
-  std::istringstream output(bytes_of(folder_ / "out"));
+  std::istringstream output(read_file(folder_ / "out"));
   const std::vector<Winner> winners = load_winners(database, "sm_86", kHashes);
   std::map<std::string, int> matches;
   for (const Problem& problem : problems) {

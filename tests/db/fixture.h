@@ -4,43 +4,23 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <string>
 
 #include "db/choose.h"
 #include "db/database.h"
+#include "tests/temp_folder.h"
 
 namespace gemm_tune {
 
-// A folder of its own for each test, removed with everything in it.
 class DbTest : public testing::Test {
+ private:
+  const TempFolder temp_;
+
  protected:
-  DbTest() = default;
-  ~DbTest() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-
-  static std::filesystem::path made_folder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "gemm-tune-XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
-    return pattern;
-  }
-
-  const std::filesystem::path folder_ = made_folder();
+  const std::filesystem::path folder_ = temp_.path();
   const std::filesystem::path file_ = folder_ / "tune.db";
-
- public:
-  DbTest(const DbTest&) = delete;
-  DbTest& operator=(const DbTest&) = delete;
 };
-
-inline std::string bytes_of(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
 
 inline const DeviceKey kA6000{"sm_86", "NVIDIA RTX A6000", 84};
 inline const DeviceKey kA10{"sm_86", "NVIDIA A10", 72};

@@ -123,17 +123,15 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: many_writers SECONDS wal|delete\n");
     return 2;
   }
-  std::string folder = (std::filesystem::temp_directory_path() / "gemm-tune-XXXXXX").string();
-  if (mkdtemp(folder.data()) == nullptr) return 1;
   bool good = false;
   try {
-    good = run({std::filesystem::path(folder) / "tune.db",
+    const TempFolder folder;
+    good = run({folder.path() / "tune.db",
                 std::string(argv[2]) == "delete" ? Database::Journaling::rollback
                                                  : Database::Journaling::by_file_system,
                 Seconds(std::atof(argv[1]))});
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
   }
-  std::filesystem::remove_all(folder);
   return good ? 0 : 1;
 }

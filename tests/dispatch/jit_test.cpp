@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "db/choose.h"
 #include "tests/dispatch/sample_database.h"
+#include "tests/temp_folder.h"
 
 namespace gemm_tune {
 namespace {
@@ -21,18 +22,12 @@ constexpr const char* kElf = "\177ELF";
 
 class JitTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = ::testing::TempDir() + "gemm_tune_XXXXXX";
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    directory_ = pattern;
-  }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
-
   std::filesystem::path only_file() const {
     return std::filesystem::directory_iterator(directory_)->path();
   }
 
-  std::filesystem::path directory_;
+  const TempFolder temp_;
+  const std::filesystem::path directory_ = temp_.path();
   const KnownConfig config_ = check_config(parse_config(kSampleConfig));
 };
 

@@ -11,6 +11,7 @@
 
 #include "gpu/device.h"
 #include "tests/dispatch/sample_database.h"
+#include "tests/temp_folder.h"
 
 namespace gemm_tune {
 namespace {
@@ -23,17 +24,10 @@ constexpr gt_device kDevice = {"sm_86", "NVIDIA GeForce RTX 3090", 82, {}};
 class LookupTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = ::testing::TempDir() + "gemm_tune_XXXXXX";
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    directory_ = pattern;
-    database_ = directory_ / "winners.db";
     write_sample_database(database_);
     ASSERT_EQ(gt_open(database_.c_str(), nullptr, &handle_), GT_OK) << gt_last_error();
   }
-  void TearDown() override {
-    gt_close(handle_);
-    std::filesystem::remove_all(directory_);
-  }
+  void TearDown() override { gt_close(handle_); }
 
   gt_recipe lookup(const gt_problem& problem, const gt_device& device = kDevice) {
     gt_recipe recipe;
@@ -46,7 +40,8 @@ class LookupTest : public ::testing::Test {
     EXPECT_THAT(gt_last_error(), HasSubstr(text));
   }
 
-  std::filesystem::path directory_, database_;
+  const TempFolder temp_;
+  const std::filesystem::path directory_ = temp_.path(), database_ = directory_ / "winners.db";
   gt_handle* handle_ = nullptr;
 };
 

@@ -12,6 +12,7 @@
 #include "gpu/stream.h"
 #include "tests/dispatch/sample_database.h"
 #include "tests/gpu/gpu_test.h"
+#include "tests/temp_folder.h"
 
 namespace gemm_tune {
 namespace {
@@ -27,16 +28,10 @@ class SgemmGpuTest : public GpuTest {
   void SetUp() override {
     GpuTest::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
-    std::string pattern = ::testing::TempDir() + "gemm_tune_XXXXXX";
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    directory_ = pattern;
     write_sample_database(directory_ / "winners.db", query_device(0).arch);
     open();
   }
-  void TearDown() override {
-    gt_close(handle_);
-    if (!directory_.empty()) std::filesystem::remove_all(directory_);
-  }
+  void TearDown() override { gt_close(handle_); }
   void open() {
     ASSERT_EQ(
         gt_open((directory_ / "winners.db").c_str(), (directory_ / "kernels").c_str(), &handle_),
@@ -113,7 +108,8 @@ class SgemmGpuTest : public GpuTest {
     }
   }
 
-  std::filesystem::path directory_;
+  const TempFolder temp_;
+  const std::filesystem::path directory_ = temp_.path();
   gt_handle* handle_ = nullptr;
 };
 

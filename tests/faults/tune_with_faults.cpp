@@ -59,7 +59,8 @@ std::vector<KnownConfig> mixture(const TuneRequest& request, std::size_t healthy
 
 int judge(const Database& database, const TuneRequest& request) {
   std::map<std::string, int> good, bad;
-  for (const Record& row : database.records(device_key(request.device), kProblem)) {
+  const std::vector<Record> rows = database.records(device_key(request.device), kProblem);
+  for (const Record& row : rows) {
     const KnownConfig config = check_config(parse_config(row.config));
     const std::string disposition(to_string(row.outcome.disposition));
     const bool is_faulty = config.family->name == "faulty";
@@ -70,10 +71,8 @@ int judge(const Database& database, const TuneRequest& request) {
     ++(right ? good : bad)[kind + ": " + disposition];
     if (!right) std::printf("WRONG %s %s\n", row.config.c_str(), row.outcome.detail.c_str());
   }
-  const std::size_t tried = request.only.size();
-  const std::size_t rows = database.records(device_key(request.device), kProblem).size();
-  if (rows != tried) {
-    std::printf("WRONG %zu rows of %zu candidates\n", rows, tried);
+  if (rows.size() != request.only.size()) {
+    std::printf("WRONG %zu rows of %zu candidates\n", rows.size(), request.only.size());
     ++bad["rows"];
   }
   for (const auto& [what, count] : good) std::printf("right %4d  %s\n", count, what.c_str());

@@ -6,8 +6,8 @@
 #include <ostream>
 #include <string>
 
-#include "tests/fuzz/scratch.h"
 #include "tests/fuzz/targets.h"
+#include "tests/temp_folder.h"
 
 namespace gemm_tune::fuzz {
 

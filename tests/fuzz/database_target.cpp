@@ -17,8 +17,8 @@
 #include "db/database.h"
 #include "db/export_header.h"
 #include "db/salvage.h"
-#include "tests/fuzz/scratch.h"
 #include "tests/fuzz/targets.h"
+#include "tests/temp_folder.h"
 
 namespace gemm_tune::fuzz {
 namespace {
@@ -30,9 +30,9 @@ const KernelHashes kHashes = {{"naive", "00112233aabbccdd"}};
 constexpr const char* kConfig = "naive/BM=16,BN=16,COALESCED=1,PRED=1";
 constexpr const char* kOtherConfig = "naive/BM=8,BN=32,COALESCED=1,PRED=0";
 
-const Scratch& scratch() {
-  static const Scratch folder;
-  return folder;
+const fs::path& scratch() {
+  static const TempFolder folder;
+  return folder.path();
 }
 
 void store_rows(Database& database) {
@@ -62,7 +62,7 @@ void store_rows(Database& database) {
 
 // Of the smallest pages that there are, so that an edit seldom falls on unused bytes.
 std::string sound_database() {
-  const fs::path path = scratch().folder() / "sound.db";
+  const fs::path path = scratch() / "sound.db";
   {
     Database database(path, Database::Mode::create_or_open);
     store_rows(database);
@@ -122,7 +122,7 @@ void use_winners(const Database& database) {
 
 // A folder with the file that an input stands for, and nothing else.
 struct DamagedFile {
-  explicit DamagedFile(std::string_view input) : folder(scratch().folder() / "file") {
+  explicit DamagedFile(std::string_view input) : folder(scratch() / "file") {
     static const std::string sound = sound_database();
     if (!input.empty()) first = input.front();
     const std::string_view rest = input.substr(input.empty() ? 0 : 1);
@@ -171,7 +171,7 @@ void check_salvage(std::string_view input) {
     require(reads || !sound, "what cannot be read has a finding");
   });
   file.require_untouched();
-  const fs::path output = scratch().folder() / "salvaged.db";
+  const fs::path output = scratch() / "salvaged.db";
   std::int64_t kept = 0, found = 0;
   answers(file.path, [&] { kept = salvage_database(file.path, output).back().kept; });
   file.require_untouched();

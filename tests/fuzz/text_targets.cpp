@@ -9,8 +9,8 @@
 #include "core/problem.h"
 #include "gpu/ptxas_log.h"
 #include "kernel_templates/registry.h"
-#include "tests/fuzz/scratch.h"
 #include "tests/fuzz/targets.h"
+#include "tests/temp_folder.h"
 #include "tuner/sizes.h"
 
 namespace gemm_tune::fuzz {
@@ -92,8 +92,8 @@ void check_sizes(std::string_view input) {
   // A leading '@' makes the rest a file; any other could name one of this machine's.
   std::string text(input);
   if (input.starts_with('@')) {
-    static const Scratch scratch;
-    const std::filesystem::path file = scratch.folder() / "sizes.txt";
+    static const TempFolder scratch;
+    const std::filesystem::path file = scratch.path() / "sizes.txt";
     write_file(file, input.substr(1));
     text = "@" + file.string();
   } else if (input.find('@') != std::string_view::npos) {

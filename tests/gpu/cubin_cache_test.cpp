@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "tests/temp_folder.h"
 
 namespace gemm_tune {
 namespace {
@@ -18,19 +19,13 @@ using ::testing::ThrowsMessage;
 
 class CubinCacheTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = ::testing::TempDir() + "cubin_cache_XXXXXX";
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    directory_ = pattern;
-  }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
-
   std::size_t files() const {
     return static_cast<std::size_t>(
         std::distance(std::filesystem::directory_iterator(directory_), {}));
   }
 
-  std::filesystem::path directory_;
+  const TempFolder temp_;
+  const std::filesystem::path directory_ = temp_.path();
   const std::string cubin_ = std::string("\177ELF\0\n binary", 13);
 };
 

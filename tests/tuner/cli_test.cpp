@@ -14,6 +14,8 @@
 #include <sstream>
 #include <string>
 
+#include "tests/temp_folder.h"
+
 namespace {
 
 using testing::AllOf;
@@ -31,13 +33,6 @@ struct ProgramRun {
 
 class CliTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = testing::TempDir() + "gemm-tune-cli-XXXXXX";
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   std::string path(const std::string& name) const { return (folder_ / name).string(); }
 
   // Without a GPU, whatever the machine has: what is tested here must hold everywhere.
@@ -70,7 +65,8 @@ class CliTest : public testing::Test {
     EXPECT_EQ(refused.output, "") << arguments;
   }
 
-  std::filesystem::path folder_;
+  const gemm_tune::TempFolder temp_;
+  const std::filesystem::path folder_ = temp_.path();
 };
 
 TEST_F(CliTest, RefusesBadSizesByName) {

@@ -1,4 +1,4 @@
-// A folder of this process's own below the folder for temporary files, removed when it exits.
+// A folder of a test's own, and whole files in it.
 #pragma once
 
 #include <cstdlib>
@@ -9,26 +9,27 @@
 #include <string>
 #include <string_view>
 
-namespace gemm_tune::fuzz {
+namespace gemm_tune {
 
-class Scratch {
+// Below the folder for temporary files; removed with everything in it.
+class TempFolder {
  public:
-  Scratch() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "gemm-tune-XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
-    folder_ = pattern;
+  TempFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "gemm-tune-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp failed for " + name);
+    path_ = name;
   }
-  ~Scratch() {
+  ~TempFolder() {
     std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
+    std::filesystem::remove_all(path_, ignored);
   }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
+  TempFolder(const TempFolder&) = delete;
+  TempFolder& operator=(const TempFolder&) = delete;
 
-  const std::filesystem::path& folder() const { return folder_; }
+  const std::filesystem::path& path() const { return path_; }
 
  private:
-  std::filesystem::path folder_;
+  std::filesystem::path path_;
 };
 
 inline void write_file(const std::filesystem::path& path, std::string_view bytes) {
@@ -42,4 +43,4 @@ inline std::string read_file(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-}  // namespace gemm_tune::fuzz
+}  // namespace gemm_tune
