@@ -10,7 +10,6 @@
 #include <gemm_tune/gemm_tune.hpp>
 #endif
 
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -21,6 +20,7 @@
 #include "db/choose.h"
 #include "search/space.h"
 #include "search/static_model.h"
+#include "tests/temp_folder.h"
 
 namespace gemm_tune {
 namespace {
@@ -43,9 +43,6 @@ Problem tuned_problem(int index) {
 class SampleDatabase {
  public:
   explicit SampleDatabase(int winners) {
-    std::string pattern = (std::filesystem::temp_directory_path() / "host-bench-XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
-    folder_ = pattern;
     Database database(path(), Database::Mode::create_or_open);
     database.begin_run({"0.1.0", "13.0", "", "host_bench", 1});
     const std::string hash = current_kernel_hashes().at("vectorized_2d");
@@ -55,17 +52,11 @@ class SampleDatabase {
       database.store(kDevice, tuned_problem(i), kConfig, hash, outcome, Source::predicted);
     }
   }
-  ~SampleDatabase() {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-  SampleDatabase(const SampleDatabase&) = delete;
-  SampleDatabase& operator=(const SampleDatabase&) = delete;
 
-  std::filesystem::path path() const { return folder_ / "tune.db"; }
+  std::filesystem::path path() const { return folder_.path() / "tune.db"; }
 
  private:
-  std::filesystem::path folder_;
+  const TempFolder folder_;
 };
 
 // Written at first use, once for all benchmarks that ask for so many winners.
