@@ -129,7 +129,7 @@ def stage_repeat():
     for i, problem in enumerate(p["problem"] for p in runs[0]["problems"]):
         found = [run["problems"][i] for run in runs]
         times = [p["winner"]["time_us"] for p in found]
-        shares = [p["winner"]["baseline"]["time_us"] / p["winner"]["time_us"] for p in found]
+        shares = [p["winner"]["baselines"][0]["time_us"] / p["winner"]["time_us"] for p in found]
         sets = [{p["winner"]["config"], *p["winner"]["tied"]} for p in found]
         inside = [sum(p["winner"]["config"] in one for one in sets) for p in found]
         middle = statistics.median(times)

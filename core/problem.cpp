@@ -1,6 +1,7 @@
 #include "core/problem.h"
 
 #include <charconv>
+#include <optional>
 
 #include "core/error.h"
 
@@ -9,13 +10,43 @@ namespace {
 
 UsageError malformed(std::string_view text) {
   static_assert(kMaxEdge == 2'000'000'000, "the message names it");
-  return UsageError(
-      "'" + std::string(text) +
-      "' is not a problem: write MxNxK with M and N from 1 and K from 0, each to 2000000000, as in "
-      "1024x512x256, or with an alignment class of 1, 2 or 4, as in 1024x512x256:align=1");
+  return UsageError("'" + std::string(text) +
+                    "' is not a problem: write MxNxK with M and N from 1 and K from 0, each to "
+                    "2000000000, as in 1024x512x256, where it differs followed by the layout (nn, "
+                    "nt, tn, tt), the alignment class (1, 2, 4) and the batch, as in "
+                    "1024x512x256:layout=nt:align=1:batch=8");
+}
+
+constexpr Layout kLayouts[] = {Layout::nn, Layout::nt, Layout::tn, Layout::tt};
+
+std::optional<Layout> find_layout(std::string_view text) {
+  for (const Layout layout : kLayouts) {
+    if (to_string(layout) == text) return layout;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
+
+std::string_view to_string(Layout layout) {
+  switch (layout) {
+    case Layout::nn:
+      return "nn";
+    case Layout::nt:
+      return "nt";
+    case Layout::tn:
+      return "tn";
+    case Layout::tt:
+      return "tt";
+  }
+  return "?";
+}
+
+Layout parse_layout(std::string_view text) {
+  if (const auto layout = find_layout(text)) return *layout;
+  throw UsageError("'" + std::string(text) +
+                   "' is not a layout: use nn, nt, tn or tt (A's letter first, t for transposed)");
+}
 
 int alignment_class(std::int64_t lda, std::int64_t ldb, std::int64_t ldc) {
   const std::int64_t bits = lda | ldb | ldc;
@@ -23,13 +54,24 @@ int alignment_class(std::int64_t lda, std::int64_t ldb, std::int64_t ldc) {
   return bits % 2 == 0 ? 2 : 1;
 }
 
-Problem packed_problem(std::int64_t M, std::int64_t N, std::int64_t K) {
+Problem packed_problem(std::int64_t M, std::int64_t N, std::int64_t K, Layout layout,
+                       std::int64_t batch) {
   Problem problem;
   problem.M = M;
   problem.N = N;
   problem.K = K;
-  problem.alignment = alignment_class(K, N, N);
+  problem.layout = layout;
+  problem.batch = batch;
+  problem.alignment = alignment_class(row_length_a(problem), row_length_b(problem), N);
   return problem;
+}
+
+std::int64_t row_length_a(const Problem& problem) {
+  return transposes_a(problem.layout) ? problem.M : problem.K;
+}
+
+std::int64_t row_length_b(const Problem& problem) {
+  return transposes_b(problem.layout) ? problem.K : problem.N;
 }
 
 double flops(const Problem& problem) {
@@ -40,7 +82,9 @@ double flops(const Problem& problem) {
 std::string to_string(const Problem& problem) {
   std::string text =
       std::to_string(problem.M) + "x" + std::to_string(problem.N) + "x" + std::to_string(problem.K);
-  if (problem.alignment != packed_problem(problem.M, problem.N, problem.K).alignment) {
+  const Problem packed = packed_problem(problem.M, problem.N, problem.K, problem.layout);
+  if (problem.layout != Layout::nn) text += ":layout=" + std::string(to_string(problem.layout));
+  if (problem.alignment != packed.alignment) {
     text += ":align=" + std::to_string(problem.alignment);
   }
   if (problem.batch != 1) text += ":batch=" + std::to_string(problem.batch);
@@ -67,7 +111,15 @@ Problem parse_problem(std::string_view text) {
   const std::int64_t N = number(1);
   if (!accept("x")) throw malformed(text);
   const std::int64_t K = number(0);
-  Problem problem = packed_problem(M, N, K);
+  Layout layout = Layout::nn;
+  if (accept(":layout=")) {
+    const auto found =
+        find_layout(std::string_view(at, static_cast<std::size_t>(end - at)).substr(0, 2));
+    if (!found) throw malformed(text);
+    layout = *found;
+    at += 2;
+  }
+  Problem problem = packed_problem(M, N, K, layout);
   if (accept(":align=")) {
     const std::int64_t alignment = number(1);
     if (alignment != 1 && alignment != 2 && alignment != 4) throw malformed(text);

@@ -13,8 +13,22 @@ namespace gemm_tune {
 
 enum class DataType { f32 };
 
-// Which operands are transposed, in BLAS order: N = as stored, T = transposed.
-enum class Layout { nn };
+// Which operands are transposed, A's letter first: N as op(X) = X, T as op(X) = X^T. A transposed
+// A is stored [K,M], a transposed B [N,K].
+enum class Layout { nn, nt, tn, tt };
+
+constexpr bool transposes_a(Layout layout) { return layout == Layout::tn || layout == Layout::tt; }
+constexpr bool transposes_b(Layout layout) { return layout == Layout::nt || layout == Layout::tt; }
+constexpr Layout layout_of(bool transposed_a, bool transposed_b) {
+  if (transposed_a) return transposed_b ? Layout::tt : Layout::tn;
+  return transposed_b ? Layout::nt : Layout::nn;
+}
+
+// "nn", "nt", "tn", "tt".
+std::string_view to_string(Layout layout);
+
+// The inverse of to_string. Throws UsageError naming the text.
+Layout parse_layout(std::string_view text);
 
 // The largest matrix edge: kernels count rows and columns in 32-bit integers, rounded up to a tile.
 inline constexpr std::int64_t kMaxEdge = 2'000'000'000;
@@ -23,9 +37,9 @@ struct Problem {
   std::int64_t M = 0, N = 0, K = 0;  // M, N >= 1, K >= 0, each at most kMaxEdge
   DataType type = DataType::f32;
   Layout layout = Layout::nn;
-  // Elements (1, 2 or 4) that divide every leading dimension and base address of A, B and C.
+  // Elements (1, 2 or 4) that divide every leading dimension, base address and batch stride.
   int alignment = 1;
-  std::int64_t batch = 1;
+  std::int64_t batch = 1;  // independent products of one call, their matrices equally far apart
 
   friend bool operator==(const Problem&, const Problem&) = default;
 };
@@ -34,13 +48,20 @@ struct Problem {
 // aligned.
 int alignment_class(std::int64_t lda, std::int64_t ldb, std::int64_t ldc);
 
-// An fp32 NN problem whose matrices are packed: lda = K, ldb = N, ldc = N.
-Problem packed_problem(std::int64_t M, std::int64_t N, std::int64_t K);
+// An fp32 problem whose matrices are packed: each leading dimension is the length of a stored row,
+// each batch stride the size of a matrix.
+Problem packed_problem(std::int64_t M, std::int64_t N, std::int64_t K, Layout layout = Layout::nn,
+                       std::int64_t batch = 1);
+
+// The lengths of a stored row of A and of B, the least that lda and ldb may be.
+std::int64_t row_length_a(const Problem& problem);
+std::int64_t row_length_b(const Problem& problem);
 
 // Floating-point operations of one call: 2 M N K batch.
 double flops(const Problem& problem);
 
-// "1024x512x256"; what differs from packed_problem(M, N, K) follows, as in "1024x512x256:align=1".
+// "1024x512x256"; what differs from packed_problem(M, N, K) follows, as in
+// "1024x512x256:layout=nt:align=1:batch=8".
 std::string to_string(const Problem& problem);
 
 // The inverse of to_string. Throws UsageError naming the text.

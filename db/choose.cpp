@@ -107,7 +107,7 @@ double shape_distance(const Problem& a, const Problem& b) {
     const double q = static_cast<double>(std::max<std::int64_t>(y, 1));
     return p > q ? p / q : q / p;
   };
-  return ratio(a.M, b.M) * ratio(a.N, b.N) * ratio(a.K, b.K);
+  return ratio(a.M, b.M) * ratio(a.N, b.N) * ratio(a.K, b.K) * ratio(a.batch, b.batch);
 }
 
 Choice choose(std::span<const Winner> winners, const DeviceKey& device, const Problem& problem) {
@@ -144,9 +144,14 @@ Choice choose(const Database& database, const DeviceKey& device, const Problem& 
 
 KnownConfig builtin_default(const Problem& problem) {
   // Its slices are whole vector loads for every VEC, and 64 x 64 tiles waste little on small edges.
-  return check_config(parse_config(
-      "vectorized_2d/BM=64,BN=64,BK=16,TM=4,TN=4,VEC=" + std::to_string(problem.alignment) +
-      ",PAD=0,INTERLEAVE=0,PRED=1"));
+  Config config =
+      parse_config("vectorized_2d/BM=64,BN=64,BK=16,TM=4,TN=4,VEC=4,PAD=0,INTERLEAVE=0,PRED=1");
+  for (auto& [name, value] : config.params) {
+    if (name == "VEC") value = problem.alignment;
+    if (name == "TA") value = transposes_a(problem.layout);
+    if (name == "TB") value = transposes_b(problem.layout);
+  }
+  return check_config(config);
 }
 
 }  // namespace gemm_tune

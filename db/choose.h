@@ -46,8 +46,9 @@ struct Choice {
   std::string explanation;       // one sentence: what was chosen and why
 };
 
-// How unlike two shapes are: the product over M, N and K of larger over smaller, 1 for equal ones
-// (K counts as at least 1). Cheap enough to be constexpr in the exported header.
+// How unlike two shapes are: the product over M, N, K and batch of larger over smaller, 1 for equal
+// ones (K counts as at least 1): twice the batch is as far as twice the rows. Layouts are no matter
+// of distance, since a kernel serves one only. Cheap enough to be constexpr in the exported header.
 double shape_distance(const Problem& a, const Problem& b);
 
 // The nearest winner that is legal, itself or as its twin, among those of the same device; else, or
@@ -59,7 +60,8 @@ Choice choose(std::span<const Winner> winners, const DeviceKey& device, const Pr
 // The same with the winners loaded for this one call.
 Choice choose(const Database& database, const DeviceKey& device, const Problem& problem);
 
-// The config that serves where nothing was tuned: any shape, any alignment class.
+// The config that serves where nothing was tuned: any shape, any alignment class, any batch; not
+// legal for layouts that its family does not have.
 KnownConfig builtin_default(const Problem& problem);
 
 }  // namespace gemm_tune

@@ -337,6 +337,36 @@ std::vector<Record> Database::records(const DeviceKey& device, const Problem& pr
   });
 }
 
+std::vector<Baseline> Database::baselines(const Record& record) const {
+  return guarded(impl_->path, [&] {
+    SQLite::Statement select(impl_->db, std::string(kSelectBaseline) + R"sql(
+      JOIN candidates c ON c.device_id = b.device_id AND c.problem_id = b.problem_id
+                       AND c.run_id = b.run_id
+      JOIN devices d ON d.id = c.device_id
+      JOIN problems p ON p.id = c.problem_id
+      WHERE d.arch = :arch AND d.name = :name AND d.sm_count = :sms AND p.text = :problem
+        AND c.config = :config AND c.kernel_hash = :hash AND c.source = :source
+        AND b.median_us IS NOT NULL
+      ORDER BY b.id)sql");
+    select.bind(":arch", record.device.arch);
+    select.bind(":name", record.device.name);
+    select.bind(":sms", record.device.sm_count);
+    select.bind(":problem", to_string(record.problem));
+    select.bind(":config", record.config);
+    select.bind(":hash", record.kernel_hash);
+    select.bind(":source", std::string(to_string(record.source)));
+    std::vector<Baseline> found;
+    while (select.executeStep()) {
+      try {
+        found.push_back(read_baseline(select));
+      } catch (const Error& error) {
+        throw damaged(impl_->path, std::string("a row cannot be read: ") + error.what());
+      }
+    }
+    return found;
+  });
+}
+
 void Database::for_each_record(const std::function<void(const Record&)>& visit) const {
   guarded(impl_->path, [&] {
     SQLite::Statement query(impl_->db, std::string(kSelectRecord) + " WHERE " + kKnownProblem +

@@ -109,6 +109,10 @@ class Database {
   // All rows of one (device, problem), in config order.
   std::vector<Record> records(const DeviceKey& device, const Problem& problem) const;
 
+  // All that was timed beside the candidate's row, in the run that it belongs to and in the order
+  // stored; record.baseline is the fastest of these.
+  std::vector<Baseline> baselines(const Record& record) const;
+
   // Every row, by device, problem and config.
   void for_each_record(const std::function<void(const Record&)>& visit) const;
 

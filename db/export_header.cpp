@@ -16,27 +16,53 @@ constexpr std::string_view kHead =
     R"header(// The best known fp32 GEMM kernels for @ARCH@, and their look-up by size. Made by gemm-tune
 // (`gemm-tune export --format header`): make it anew instead of editing it.
 //
-// C[M,N] = alpha * A[M,K] * B[K,N] + beta * C, one problem per launch, fp32, matrices row-major.
-// Units: sizes, tiles and alignments in elements; _bytes in bytes; _us in microseconds of a launch.
-// Alignment is the largest of 1, 2 and 4 elements that divides every leading dimension and every
-// base address of A, B and C: alignment_class() below.
+// C[M,N] = alpha * op(A)[M,K] * op(B)[K,N] + beta * C, or a batch of these with the matrices of each
+// operand equally far apart; fp32, matrices row-major. Units: sizes, tiles and alignments in
+// elements; _bytes in bytes; _us in microseconds of a launch. Alignment is the largest of 1, 2 and 4
+// elements that divides every leading dimension, every base address and, in a batch, every stride of
+// A, B and C: alignment_class() below.
 //
-//   constexpr auto found = gemm_tune_@ARCH@::lookup(1024, 1024, 1024, 4);
+//   using namespace gemm_tune_@ARCH@;
+//   constexpr Problem problem{1024, 1024, 1024, /*alignment=*/4};
+//   constexpr Lookup found = lookup(problem);
 //   const int tile_rows = found.kernel->value("BM");
-//   const long long grid = found.kernel->grid_ctas(1024, 1024);
+//   const Grid grid = found.kernel->grid(problem, sm_count);
 //
 // To run a kernel: compile the text of its `source` (gemm-tune's, with the hash `kernel_hash`) for
 // @ARCH@ with the macro TUNED_PARAMS defined as `tuned_params`, and launch its function "gemm" with
-// grid_ctas(M, N) blocks of block_threads threads and smem_bytes of dynamic shared memory.
+// grid() blocks of block_threads threads and smem_bytes of dynamic shared memory; its one argument is
+// GemmArgs of kernel_templates/device/gemm_args.cuh. Where workspace_bytes() is not 0 it wants that
+// much global memory: `counters` at the beginning, kWorkspaceCounterBytes that are zero before the
+// first launch and that every launch leaves zero, then `partials`. Launches that may overlap need one
+// each.
 //
 // Includes nothing and allocates nothing; C++17; constants and pure functions, for any thread.
 #pragma once
 
 namespace gemm_tune_@ARCH@ {
 
+// Which operands are stored transposed, A's letter first: a transposed A is stored [K,M], a
+// transposed B [N,K].
+enum class Layout { nn, nt, tn, tt };
+
+struct Problem {
+  long long M, N, K;
+  int alignment;
+  Layout layout = Layout::nn;
+  long long batch = 1;  // products of one launch
+};
+
+// Of a launch, as CUDA counts it.
+struct Grid {
+  long long x, y, z;
+};
+
+// The size of a workspace's counters.
+inline constexpr long long kWorkspaceCounterBytes = @COUNTER_BYTES@;
+
 // How a kernel was found.
 enum class Match {
-  exact,    // tuned for this size and alignment
+  exact,    // tuned for this problem
   nearest,  // the nearest tuned size
   builtin,  // no tuned kernel may serve: a conservative one that is not tuned
   none      // no kernel may serve: winner and kernel are null
@@ -55,10 +81,13 @@ struct Kernel {
   const char* tuned_params;  // the values, as the source wants them
   Param params[@MAX_PARAMS@];
   int param_count;
-  int block_threads;   // threads of a block, one-dimensional
-  int tile_m, tile_n;  // elements of C of one block
-  int smem_bytes;      // dynamic shared memory of a block
-  int alignment;       // the least alignment that the kernel may serve
+  int block_threads;         // threads of a block, one-dimensional
+  int tile_m, tile_n;        // elements of C of one block
+  int smem_bytes;            // dynamic shared memory of a block
+  int split_k;               // blocks that share one tile along K
+  int stream_k_ctas_per_sm;  // above 0: so many blocks for each SM share all tiles evenly
+  Layout layout;             // the only one that the kernel serves
+  int alignment;             // the least alignment that the kernel may serve
   int multiple_m, multiple_n, multiple_k;  // M, N and K must be multiples of these
 
   // The value of a parameter of the config; -1 for a name that the kernel's family does not have.
@@ -75,22 +104,36 @@ struct Kernel {
     return -1;
   }
 
-  // Blocks of the one-dimensional grid.
-  constexpr long long grid_ctas(long long M, long long N) const {
-    return ((M + tile_m - 1) / tile_m) * ((N + tile_n - 1) / tile_n);
+  constexpr long long tiles(const Problem& p) const {
+    return ((p.M + tile_m - 1) / tile_m) * ((p.N + tile_n - 1) / tile_n);
+  }
+
+  // sm_count: of the device that launches.
+  constexpr Grid grid(const Problem& p, int sm_count) const {
+    const long long sharing = static_cast<long long>(stream_k_ctas_per_sm) * sm_count;
+    return Grid{sharing > 0 ? sharing : tiles(p), split_k, p.batch};
+  }
+
+  // Global scratch memory of one launch; 0 where the kernel needs none.
+  constexpr long long workspace_bytes(const Problem& p, int sm_count) const {
+    const Grid g = grid(p, sm_count);
+    const long long sums = g.x * g.y * g.z * tile_m * tile_n * 4;
+    if (split_k > 1) return kWorkspaceCounterBytes + sums;
+    return stream_k_ctas_per_sm > 0 ? kWorkspaceCounterBytes + 2 * sums : 0;
   }
 
   // Whether the kernel may be launched for a problem.
-  constexpr bool is_legal(long long M, long long N, long long K, int problem_alignment) const {
-    return M % multiple_m == 0 && N % multiple_n == 0 && K % multiple_k == 0 &&
-           problem_alignment >= alignment && grid_ctas(M, N) <= 2147483647;
+  constexpr bool is_legal(const Problem& p) const {
+    return p.layout == layout && p.M % multiple_m == 0 && p.N % multiple_n == 0 &&
+           p.K % multiple_k == 0 && p.alignment >= alignment && p.batch <= @MAX_BATCH@ &&
+           tiles(p) <= 2147483647 &&
+           (split_k == 1 || tiles(p) * p.batch * (split_k + 1) <= kWorkspaceCounterBytes / 4);
   }
 };
 
 // A tuned problem and what was found best for it.
 struct Winner {
-  long long M, N, K;
-  int alignment;
+  Problem problem;
   const char* device;    // the GPU it was tuned for
   int sm_count;          // streaming multiprocessors of that GPU
   bool measured;         // false: predicted by a model, not timed
@@ -125,37 +168,46 @@ constexpr double ratio(long long a, long long b) {
 }
 
 // The first of the kernels that is legal for the problem: its position in `variants`, or -1.
-constexpr int first_legal(const int* variants, int count, long long M, long long N, long long K,
-                          int alignment) {
+constexpr int first_legal(const int* variants, int count, const Problem& problem) {
   for (int i = 0; i < count; ++i) {
-    if (kKernels[variants[i]].is_legal(M, N, K, alignment)) return i;
+    if (kKernels[variants[i]].is_legal(problem)) return i;
   }
   return -1;
 }
 
-// The kernel for a problem. Nearest is the least product of ratio() over M, N and K among the
+constexpr bool is_problem(const Problem& p) {
+  return p.M >= 1 && p.N >= 1 && p.K >= 0 && p.M <= kMaxEdge && p.N <= kMaxEdge &&
+         p.K <= kMaxEdge && p.batch >= 1 && p.batch <= kMaxEdge &&
+         (p.alignment == 1 || p.alignment == 2 || p.alignment == 4);
+}
+
+constexpr bool is_same(const Problem& a, const Problem& b) {
+  return a.M == b.M && a.N == b.N && a.K == b.K && a.alignment == b.alignment &&
+         a.layout == b.layout && a.batch == b.batch;
+}
+
+// The kernel for a problem. Nearest is the least product of ratio() over M, N, K and batch among the
 // winners with a legal kernel; of equally near ones the first in the table, the exact one before.
-constexpr Lookup lookup(long long M, long long N, long long K, int alignment) {
+constexpr Lookup lookup(const Problem& problem) {
   Lookup found{Match::none, nullptr, nullptr, false};
-  if (M < 1 || N < 1 || K < 0 || M > kMaxEdge || N > kMaxEdge || K > kMaxEdge) return found;
-  if (alignment != 1 && alignment != 2 && alignment != 4) return found;
+  if (!is_problem(problem)) return found;
   double least = 0;
   for (const Winner& winner : kWinners) {
-    const double distance = ratio(winner.M, M) * ratio(winner.N, N) * ratio(winner.K, K);
-    const bool exact =
-        winner.M == M && winner.N == N && winner.K == K && winner.alignment == alignment;
+    const Problem& tuned = winner.problem;
+    const double distance = ratio(tuned.M, problem.M) * ratio(tuned.N, problem.N) *
+                            ratio(tuned.K, problem.K) * ratio(tuned.batch, problem.batch);
+    const bool exact = is_same(tuned, problem);
     const bool better = found.winner == nullptr || distance < least ||
                         (exact && distance <= least && found.match != Match::exact);
     if (!better) continue;
-    const int variant =
-        first_legal(winner.variants, winner.variant_count, M, N, K, alignment);
+    const int variant = first_legal(winner.variants, winner.variant_count, problem);
     if (variant < 0) continue;
     least = distance;
     found = Lookup{exact ? Match::exact : Match::nearest, &kKernels[winner.variants[variant]],
                    &winner, variant > 0};
   }
   if (found.winner != nullptr) return found;
-  const int variant = first_legal(kBuiltin, kBuiltinCount, M, N, K, alignment);
+  const int variant = first_legal(kBuiltin, kBuiltinCount, problem);
   if (variant >= 0) found = Lookup{Match::builtin, &kKernels[kBuiltin[variant]], nullptr, false};
   return found;
 }
@@ -210,15 +262,21 @@ std::vector<KnownConfig> variants(const KnownConfig& winner) {
   return distinct;
 }
 
+// For the layouts that have one.
 std::vector<KnownConfig> builtin_variants() {
   std::vector<KnownConfig> configs;
-  for (const int alignment : {4, 2, 1}) {
-    Problem problem = packed_problem(1, 1, 1);
-    problem.alignment = alignment;
-    configs.push_back(builtin_default(problem));
+  for (const Layout layout : {Layout::nn, Layout::nt, Layout::tn, Layout::tt}) {
+    for (const int alignment : {4, 2, 1}) {
+      Problem problem = packed_problem(1, 1, 1, layout);
+      problem.alignment = alignment;
+      KnownConfig config = builtin_default(problem);
+      if (config.recipe.layout == layout) configs.push_back(std::move(config));
+    }
   }
   return configs;
 }
+
+std::string layout_literal(Layout layout) { return "Layout::" + std::string(to_string(layout)); }
 
 // Every kernel once, in the order of their texts.
 class KernelTable {
@@ -272,7 +330,9 @@ class KernelTable {
            number("param_count", static_cast<int>(named.params.size())) + ", " +
            number("block_threads", recipe.block_threads) + ", " + number("tile_m", recipe.tile_m) +
            ", " + number("tile_n", recipe.tile_n) + ", " + number("smem_bytes", recipe.smem_bytes) +
-           ",\n     " + number("alignment", recipe.alignment) + ", " +
+           ",\n     " + number("split_k", recipe.split_k) + ", " +
+           number("stream_k_ctas_per_sm", recipe.stream_k_ctas_per_sm) + ", " +
+           layout_literal(recipe.layout) + ", " + number("alignment", recipe.alignment) + ", " +
            number("multiple_m", recipe.multiple_m) + ", " +
            number("multiple_n", recipe.multiple_n) + ", " +
            number("multiple_k", recipe.multiple_k) + "},\n";
@@ -286,10 +346,11 @@ std::string winner_row(const Winner& winner, const KernelTable& kernels) {
   const Problem& problem = record.problem;
   const bool measured = record.source == Source::measured;
   const std::vector<KnownConfig> all = variants(winner.config);
-  return "    // " + to_string(problem) + ": " + record.config + "\n    {" +
+  return "    // " + to_string(problem) + ": " + record.config + "\n    {{" +
          std::to_string(problem.M) + ", " + std::to_string(problem.N) + ", " +
          std::to_string(problem.K) + ", /*alignment=*/" + std::to_string(problem.alignment) + ", " +
-         cpp_string(record.device.name) + ", /*sm_count=*/" +
+         layout_literal(problem.layout) + ", /*batch=*/" + std::to_string(problem.batch) +
+         "},\n     " + cpp_string(record.device.name) + ", /*sm_count=*/" +
          std::to_string(record.device.sm_count) + ",\n     " +
          (measured ? "/*measured=*/true, " : "/*predicted, not timed*/false, ") +
          microseconds(record.outcome.time_us().value()) + ", " +
@@ -303,8 +364,7 @@ std::string winner_row(const Winner& winner, const KernelTable& kernels) {
 
 std::string export_header(const Database& database, const std::string& arch,
                           const KernelHashes& hashes) {
-  std::vector<Winner> winners = load_winners(database, arch, hashes);
-  std::erase_if(winners, [](const Winner& winner) { return winner.record.problem.batch != 1; });
+  const std::vector<Winner> winners = load_winners(database, arch, hashes);
   if (winners.empty()) {
     throw UsageError("the database '" + database.path().string() + "' has no usable winner for " +
                      arch + ": tune for it first");
@@ -318,10 +378,12 @@ std::string export_header(const Database& database, const std::string& arch,
 
   std::string text(kHead);
   text = with_replaced(std::move(text), "@ARCH@", arch);
+  text = with_replaced(std::move(text), "@COUNTER_BYTES@", std::to_string(kWorkspaceCounterBytes));
+  text = with_replaced(std::move(text), "@MAX_BATCH@", std::to_string(kMaxBatch));
   text = with_replaced(std::move(text), "@MAX_PARAMS@", std::to_string(kernels.max_params()));
   text += kernels.cpp(hashes);
   text += "\n// The tuned problems.\ninline constexpr Winner kWinners[] = {\n" + rows + "};\n";
-  text += "\n// Into kKernels: what serves where no winner may, by falling alignment.\n";
+  text += "\n// Into kKernels: what serves where no winner may, by layout and falling alignment.\n";
   text += "inline constexpr int kBuiltin[] = " + kernels.indices(builtin) + ";\n";
   text += "inline constexpr int kBuiltinCount = " + std::to_string(builtin.size()) + ";\n";
   text += "\n// The largest M, N or K that the kernels can count.\n";

@@ -18,14 +18,6 @@ const char* word(DataType type) {
   throw Error("a data type outside the closed list");
 }
 
-const char* word(Layout layout) {
-  switch (layout) {
-    case Layout::nn:
-      return "nn";
-  }
-  throw Error("a layout outside the closed list");
-}
-
 // Eight columns from `first` on; nothing where the first is NULL.
 std::optional<Timing> read_timing(SQLite::Statement& row, int first) {
   if (row.isColumnNull(first)) return std::nullopt;
@@ -96,14 +88,19 @@ const char* const kSelectRecord = R"sql(
   JOIN runs r ON r.id = c.run_id
   LEFT JOIN baselines b ON b.id = c.baseline_id
 )sql";
+const char* const kSelectBaseline = R"sql(
+  SELECT b.name, b.median_us, b.samples, b.launches_per_sample, b.cold_us, b.sm_mhz, b.power_w,
+         b.temperature_c, coalesce(b.disturbance, '')
+  FROM baselines b
+)sql";
 const char* const kKnownProblem =
     "p.type_a = 'f32' AND p.type_b = 'f32' AND p.type_c = 'f32' AND p.type_compute = 'f32' AND "
-    "p.layout = 'nn'";
+    "p.layout IN ('nn', 'nt', 'tn', 'tt')";
 
 const char* const kSelectProblem =
     "SELECT p.id, p.text, p.M, p.N, p.K, p.alignment, p.batch, "
     "p.type_a = 'f32' AND p.type_b = 'f32' AND p.type_c = 'f32' AND p.type_compute = 'f32' AND "
-    "p.layout = 'nn' FROM problems p";
+    "p.layout IN ('nn', 'nt', 'tn', 'tt'), p.layout FROM problems p";
 
 bool is_sound_problem(SQLite::Statement& row) {
   const bool known = row.getColumn(7).getInt() != 0;
@@ -113,7 +110,8 @@ bool is_sound_problem(SQLite::Statement& row) {
     return known && to_string(problem) == text && problem.M == row.getColumn(2).getInt64() &&
            problem.N == row.getColumn(3).getInt64() && problem.K == row.getColumn(4).getInt64() &&
            problem.alignment == row.getColumn(5).getInt64() &&
-           problem.batch == row.getColumn(6).getInt64();
+           problem.batch == row.getColumn(6).getInt64() &&
+           to_string(problem.layout) == row.getColumn(8).getString();
   } catch (const UsageError&) {
     return !known;
   }
@@ -129,13 +127,23 @@ Record read_record(SQLite::Statement& row) {
   }
 }
 
+Baseline read_baseline(SQLite::Statement& row) {
+  try {
+    const std::optional<Timing> timing = read_timing(row, 1);
+    if (!timing) throw Error("a baseline lacks its time");
+    return {row.getColumn(0).getString(), *timing};
+  } catch (const nlohmann::json::exception& error) {
+    throw Error("its samples are malformed: " + std::string(error.what()));
+  }
+}
+
 void bind_problem(SQLite::Statement& row, const Problem& problem) {
   row.bind(":text", to_string(problem));
   row.bind(":M", problem.M);
   row.bind(":N", problem.N);
   row.bind(":K", problem.K);
   row.bind(":type", word(problem.type));
-  row.bind(":layout", word(problem.layout));
+  row.bind(":layout", std::string(to_string(problem.layout)));
   row.bind(":alignment", problem.alignment);
   row.bind(":batch", problem.batch);
 }

@@ -20,6 +20,12 @@ inline constexpr int kRecordIdColumn = 39;  // of the candidate
 // The current row of such a statement. Throws Error saying what is wrong with it.
 Record read_record(SQLite::Statement& row);
 
+// Selects what read_baseline() reads, from `baselines b`; more joins and a WHERE may follow.
+extern const char* const kSelectBaseline;
+
+// The current row of such a statement. Throws Error saying what is wrong with it.
+Baseline read_baseline(SQLite::Statement& row);
+
 // Selects what is_sound_problem() judges, after the id; a WHERE may follow.
 extern const char* const kSelectProblem;
 

@@ -21,7 +21,7 @@ CREATE TABLE devices (
 -- A GEMM problem, C[M,N] = alpha * op(A)[M,K] * op(B)[K,N] + beta * C: the other half of the key.
 CREATE TABLE problems (
   id           INTEGER PRIMARY KEY,
-  text         TEXT NOT NULL UNIQUE,  -- canonical: '1024x512x256', '1024x512x256:align=1'
+  text         TEXT NOT NULL UNIQUE,  -- canonical: '1024x512x256', '1024x512x256:layout=nt:batch=8'
   M            INTEGER NOT NULL CHECK (M >= 1),  -- rows of C
   N            INTEGER NOT NULL CHECK (N >= 1),  -- columns of C
   K            INTEGER NOT NULL CHECK (K >= 0),  -- length of the sums
@@ -29,10 +29,12 @@ CREATE TABLE problems (
   type_b       TEXT NOT NULL CHECK (type_b <> ''),        -- element type of B
   type_c       TEXT NOT NULL CHECK (type_c <> ''),        -- element type of C
   type_compute TEXT NOT NULL CHECK (type_compute <> ''),  -- type of products and sums
-  layout       TEXT NOT NULL CHECK (layout <> ''),  -- operands as in BLAS: 'nn', none transposed
+  layout       TEXT NOT NULL CHECK (layout <> ''),  -- which operands are stored transposed, A's
+                                                    -- letter first: 'nn', 'nt', 'tn', 'tt'
   alignment    INTEGER NOT NULL CHECK (alignment >= 1),  -- elements that divide every leading
-                                                         -- dimension and base address
-  batch        INTEGER NOT NULL CHECK (batch >= 1)  -- independent GEMMs in one launch
+                                                         -- dimension, base address and batch stride
+  batch        INTEGER NOT NULL CHECK (batch >= 1)  -- independent GEMMs in one launch, the matrices
+                                                    -- of each operand equally far apart
 );
 
 -- One run of the program: what rows need to be reproduced.
@@ -52,7 +54,8 @@ CREATE TABLE baselines (
   device_id           INTEGER NOT NULL REFERENCES devices (id),   -- timed on this device
   problem_id          INTEGER NOT NULL REFERENCES problems (id),  -- for this problem
   run_id              INTEGER NOT NULL REFERENCES runs (id),      -- in this run
-  name                TEXT NOT NULL CHECK (name <> ''),      -- the function: 'cublasSgemm'
+  name                TEXT NOT NULL CHECK (name <> ''),      -- the function: 'cublasSgemm', or
+                                                             -- 'cublasSgemmStridedBatched'
   median_us           REAL NOT NULL CHECK (median_us > 0),   -- median of the samples
   samples             TEXT NOT NULL CHECK (json_valid(samples)),  -- JSON array, microseconds
   launches_per_sample INTEGER NOT NULL CHECK (launches_per_sample >= 1),  -- launches in one sample

@@ -1,10 +1,10 @@
 #include "dispatch/dispatcher.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "dispatch/jit.h"
 #include "gpu/device.h"
-#include "kernel_templates/device/gemm_args.cuh"
 
 namespace gemm_tune {
 namespace {
@@ -22,6 +22,16 @@ std::map<std::string, std::vector<Winner>> read_winners(const std::filesystem::p
     }
   }
   return winners;
+}
+
+// An allocation in the midst of a capture would become part of the graph or break it.
+void check_not_capturing(cudaStream_t stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  GT_CUDA(cudaStreamIsCapturing(stream, &status));
+  if (status == cudaStreamCaptureStatusNone) return;
+  throw DeviceError(
+      "this call needs scratch memory that is not allocated yet, which cannot be done while the "
+      "stream is being captured: make the call once before");
 }
 
 }  // namespace
@@ -42,27 +52,49 @@ Choice Dispatcher::lookup(const DeviceKey& device, const Problem& problem) const
 
 void Dispatcher::sgemm(const SgemmCall& call, cudaStream_t stream) {
   if (changes_nothing(call)) return;
+  for (std::int64_t first = 0; first < call.batch; first += kMaxBatch) {
+    launch(part_of(call, first, std::min(kMaxBatch, call.batch - first)), stream);
+  }
+}
+
+void Dispatcher::launch(const SgemmCall& call, cudaStream_t stream) {
+  const int ordinal = current_device();
   const Problem problem = problem_of(call);
-  const Plan plan = this->plan(current_device(), problem);
-  GemmArgs args{};
-  args.M = static_cast<int>(call.M);
-  args.N = static_cast<int>(call.N);
-  args.K = static_cast<int>(call.K);
-  args.alpha = call.alpha;
-  args.beta = call.beta;
-  args.A = call.A;
-  args.B = call.B;
-  args.C = call.C;
-  args.lda = call.lda;
-  args.ldb = call.ldb;
-  args.ldc = call.ldc;
-  void* parameters[] = {&args};
-  plan.kernel->launch(grid_ctas(plan.recipe, problem), plan.recipe.block_threads,
+  const Plan plan = this->plan(ordinal, problem);
+  GemmArgs args = args_of(call);
+  const std::int64_t bytes = workspace_bytes(plan.recipe, problem, plan.sm_count);
+  if (bytes == 0) return launch(plan, args, problem, stream);
+  StreamWorkspaces& own = workspaces(ordinal, stream);
+  const std::lock_guard enqueuing(own.mutex);
+  if (own.grown.empty() || own.grown.back().bytes() < bytes) {
+    check_not_capturing(stream);
+    // At least twice the last, so that all of them together stay below twice the largest.
+    const std::int64_t last = own.grown.empty() ? 0 : own.grown.back().bytes();
+    own.grown.emplace_back(std::max(bytes, 2 * last), stream);
+  }
+  args.counters = own.grown.back().counters();
+  args.partials = own.grown.back().partials();
+  launch(plan, args, problem, stream);
+}
+
+void Dispatcher::launch(const Plan& plan, const GemmArgs& args, const Problem& problem,
+                        cudaStream_t stream) const {
+  GemmArgs copy = args;
+  void* parameters[] = {&copy};
+  plan.kernel->launch(grid_of(plan.recipe, problem, plan.sm_count), plan.recipe.block_threads,
                       plan.recipe.smem_bytes, stream, parameters);
 }
 
+Dispatcher::StreamWorkspaces& Dispatcher::workspaces(int ordinal, cudaStream_t stream) {
+  unsigned long long id = 0;
+  GT_CUDA(cudaStreamGetId(stream, &id));
+  const std::lock_guard guard(workspaces_mutex_);
+  return workspaces_[{ordinal, id}];
+}
+
 Dispatcher::Plan Dispatcher::plan(int ordinal, const Problem& problem) {
-  const PlanKey key(ordinal, problem.M, problem.N, problem.K, problem.alignment);
+  const PlanKey key(ordinal, problem.M, problem.N, problem.K, problem.layout, problem.alignment,
+                    problem.batch);
   if (const auto known = remembered_plan(key)) return *known;
   const std::lock_guard making(making_mutex_);
   if (const auto known = remembered_plan(key)) return *known;  // made while this thread waited
@@ -86,7 +118,7 @@ Dispatcher::Plan Dispatcher::make_plan(int ordinal, const Problem& problem) {
   if (!choice.config) {
     throw NoKernelError("no kernel can serve " + to_string(problem) + ": " + choice.explanation);
   }
-  return {&kernel(ordinal, device.arch, *choice.config), choice.config->recipe};
+  return {&kernel(ordinal, device.arch, *choice.config), choice.config->recipe, device.sm_count};
 }
 
 const LoadedKernel& Dispatcher::kernel(int ordinal, const std::string& arch,

@@ -2,7 +2,8 @@
 //
 // Everything of the database is read at construction, so that a look-up touches no disk and needs
 // no lock. sgemm() remembers which kernel serves a problem; a remembered problem costs a shared
-// lock and a launch, and never waits for another thread's compilation. Any number of threads.
+// lock and a launch, and never waits for another thread's compilation. Kernels that need a
+// workspace get the one of their device and stream. Any number of threads.
 #pragma once
 
 #include <cstddef>
@@ -22,6 +23,7 @@
 #include "dispatch/sgemm_call.h"
 #include "gpu/cubin_cache.h"
 #include "gpu/kernel.h"
+#include "gpu/workspace.h"
 
 namespace gemm_tune {
 
@@ -40,17 +42,31 @@ class Dispatcher {
   // Pure: needs no GPU.
   Choice lookup(const DeviceKey& device, const Problem& problem) const;
 
-  // Launches the call on the current device; it must have been checked. Throws NoKernelError and
-  // DeviceError.
+  // Launches the call on the current device; it must have been checked and be row-major. Throws
+  // NoKernelError and DeviceError.
   void sgemm(const SgemmCall& call, cudaStream_t stream);
 
  private:
   struct Plan {
     const LoadedKernel* kernel = nullptr;  // owned by kernels_
     LaunchRecipe recipe;
+    int sm_count = 0;
   };
-  // Device ordinal, M, N, K, alignment class.
-  using PlanKey = std::tuple<int, std::int64_t, std::int64_t, std::int64_t, int>;
+  // Device ordinal, M, N, K, layout, alignment class, batch.
+  using PlanKey =
+      std::tuple<int, std::int64_t, std::int64_t, std::int64_t, Layout, int, std::int64_t>;
+  // The workspaces of one device and stream: launches use the last, and only that. A captured graph
+  // may still hold an earlier, smaller one.
+  struct StreamWorkspaces {
+    std::mutex mutex;  // held while a launch is enqueued
+    std::vector<Workspace> grown;
+  };
+
+  // At most kMaxBatch entries.
+  void launch(const SgemmCall& call, cudaStream_t stream);
+  void launch(const Plan& plan, const GemmArgs& args, const Problem& problem,
+              cudaStream_t stream) const;
+  StreamWorkspaces& workspaces(int ordinal, cudaStream_t stream);
 
   Plan plan(int ordinal, const Problem& problem);
   std::optional<Plan> remembered_plan(const PlanKey& key) const;
@@ -67,6 +83,11 @@ class Dispatcher {
   std::map<int, DeviceKey> devices_;  // by ordinal; this and kernels_ guarded by making_mutex_
   // By ordinal and config text. Never shrinks: a kernel may still be running.
   std::map<std::pair<int, std::string>, LoadedKernel> kernels_;
+
+  std::mutex workspaces_mutex_;
+  // By ordinal and the stream's id, which unlike its handle is never used again. Guarded by
+  // workspaces_mutex_; entries stay where they are.
+  std::map<std::pair<int, unsigned long long>, StreamWorkspaces> workspaces_;
 };
 
 // The calling thread's current device as the database's key. Throws DeviceError without one.

@@ -20,7 +20,7 @@ namespace gemm_tune {
 namespace {
 
 // The layout is the binary interface.
-static_assert(sizeof(gt_device) == 32 && sizeof(gt_problem) == 56 && sizeof(gt_recipe) == 872);
+static_assert(sizeof(gt_device) == 32 && sizeof(gt_problem) == 72 && sizeof(gt_recipe) == 872);
 
 // Of the thread; a fixed array, since reporting an error must not fail.
 thread_local char last_error[1024] = "";
@@ -90,12 +90,42 @@ void check_edge(const char* name, std::int64_t size, std::int64_t least) {
   }
 }
 
+bool transposes(const char* name, gt_transpose value) {
+  if (value != GT_NO_TRANSPOSE && value != GT_TRANSPOSE) {
+    throw UsageError(std::string(name) + " is " + std::to_string(static_cast<int>(value)) +
+                     ": it must be GT_NO_TRANSPOSE or GT_TRANSPOSE");
+  }
+  return value == GT_TRANSPOSE;
+}
+
+Order order_of(const char* name, gt_order value) {
+  if (value != GT_ROW_MAJOR && value != GT_COLUMN_MAJOR) {
+    throw UsageError(std::string(name) + " is " + std::to_string(static_cast<int>(value)) +
+                     ": it must be GT_ROW_MAJOR or GT_COLUMN_MAJOR");
+  }
+  return value == GT_ROW_MAJOR ? Order::row_major : Order::column_major;
+}
+
 Problem problem_of(const gt_problem& asked) {
   check_reserved(asked.reserved, "problem");
   check_edge("M", asked.M, 1);
   check_edge("N", asked.N, 1);
   check_edge("K", asked.K, 0);
-  Problem problem = packed_problem(asked.M, asked.N, asked.K);
+  if (asked.batch < 0 || asked.batch > kMaxBatch) {
+    throw UsageError("problem.batch is " + std::to_string(asked.batch) + ": it must be 1 to " +
+                     std::to_string(kMaxBatch) +
+                     ", or 0 for 1; gt_sgemm_strided_batched splits larger ones");
+  }
+  SgemmCall call;
+  call.order = order_of("problem.order", asked.order);
+  call.transposed_a = transposes("problem.trans_a", asked.trans_a);
+  call.transposed_b = transposes("problem.trans_b", asked.trans_b);
+  call.M = asked.M;
+  call.N = asked.N;
+  call = in_row_major(call);
+  Problem problem =
+      packed_problem(call.M, call.N, asked.K, layout_of(call.transposed_a, call.transposed_b),
+                     std::max<std::int64_t>(asked.batch, 1));
   if (asked.alignment == 0) return problem;
   if (asked.alignment != 1 && asked.alignment != 2 && asked.alignment != 4) {
     throw UsageError("problem.alignment is " + std::to_string(asked.alignment) +
@@ -119,7 +149,16 @@ gt_match match_of(Match match) {
   throw Error("a match outside the closed list");
 }
 
-gt_recipe recipe_of(const Choice& choice, const Problem& problem) {
+// Of the device; of one without a name, that of the winner's, else of the architecture's typical
+// card.
+int sm_count_of(const DeviceKey& device, const Choice& choice) {
+  if (device.sm_count > 0) return device.sm_count;
+  if (choice.winner) return choice.winner->device.sm_count;
+  const std::optional<DeviceSpec> typical = find_device_spec(device.arch);
+  return typical ? typical->sm_count : 1;
+}
+
+gt_recipe recipe_of(const Choice& choice, const Problem& problem, int sm_count) {
   gt_recipe recipe{};
   recipe.match = match_of(choice.match);
   copy_text(recipe.explanation, sizeof recipe.explanation, choice.explanation.c_str());
@@ -136,8 +175,11 @@ gt_recipe recipe_of(const Choice& choice, const Problem& problem) {
   recipe.alignment = launch.alignment;
   recipe.block_threads = launch.block_threads;
   recipe.smem_bytes = launch.smem_bytes;
-  recipe.grid_ctas = grid_ctas(launch, problem);
-  recipe.workspace_bytes = launch.workspace_bytes;
+  const Grid grid = grid_of(launch, problem, sm_count);
+  recipe.grid[0] = grid.x;
+  recipe.grid[1] = grid.y;
+  recipe.grid[2] = grid.z;
+  recipe.workspace_bytes = workspace_bytes(launch, problem, sm_count);
   return recipe;
 }
 
@@ -163,18 +205,48 @@ gt_status gt_lookup(const gt_handle* handle, const gt_device* device, const gt_p
     const Dispatcher& dispatcher = required(handle, "handle").dispatcher;
     const Problem asked = problem_of(required(problem, "problem"));
     required(recipe, "recipe");
-    *recipe = recipe_of(dispatcher.lookup(device_key_of(device), asked), asked);
+    const DeviceKey key = device_key_of(device);
+    const Choice choice = dispatcher.lookup(key, asked);
+    *recipe = recipe_of(choice, asked, sm_count_of(key, choice));
   });
 }
 
-gt_status gt_sgemm(gt_handle* handle, CUstream_st* stream, int64_t M, int64_t N, int64_t K,
-                   float alpha, const float* A, int64_t lda, const float* B, int64_t ldb,
-                   float beta, float* C, int64_t ldc) {
+gt_status gt_sgemm(gt_handle* handle, CUstream_st* stream, gt_order order, gt_transpose trans_a,
+                   gt_transpose trans_b, int64_t M, int64_t N, int64_t K, float alpha,
+                   const float* A, int64_t lda, const float* B, int64_t ldb, float beta, float* C,
+                   int64_t ldc) {
+  return gt_sgemm_strided_batched(handle, stream, order, trans_a, trans_b, M, N, K, alpha, A, lda,
+                                  0, B, ldb, 0, beta, C, ldc, 0, 1);
+}
+
+gt_status gt_sgemm_strided_batched(gt_handle* handle, CUstream_st* stream, gt_order order,
+                                   gt_transpose trans_a, gt_transpose trans_b, int64_t M, int64_t N,
+                                   int64_t K, float alpha, const float* A, int64_t lda,
+                                   int64_t stride_a, const float* B, int64_t ldb, int64_t stride_b,
+                                   float beta, float* C, int64_t ldc, int64_t stride_c,
+                                   int64_t batch) {
   return guarded([&] {
     required(handle, "handle");
-    const SgemmCall call{M, N, K, alpha, A, lda, B, ldb, beta, C, ldc};
+    const SgemmCall call{order_of("order", order),
+                         transposes("trans_a", trans_a),
+                         transposes("trans_b", trans_b),
+                         M,
+                         N,
+                         K,
+                         alpha,
+                         A,
+                         lda,
+                         stride_a,
+                         B,
+                         ldb,
+                         stride_b,
+                         beta,
+                         C,
+                         ldc,
+                         stride_c,
+                         batch};
     check(call);
-    handle->dispatcher.sgemm(call, stream);
+    handle->dispatcher.sgemm(in_row_major(call), stream);
   });
 }
 

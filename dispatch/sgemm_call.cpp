@@ -35,33 +35,132 @@ std::int64_t address_in_elements(const float* pointer) {
   return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(pointer) / kFloatBytes);
 }
 
+void check_stride(const char* name, std::int64_t stride) {
+  if (stride < 0) {
+    throw UsageError(std::string(name) + " is " + std::to_string(stride) +
+                     ": it must not be negative");
+  }
+}
+
+// Rows of a row-major C, columns of a column-major one, each `length` long.
+struct StoredC {
+  std::int64_t rows, length;
+};
+
+StoredC stored_c(const SgemmCall& call) {
+  if (call.order == Order::row_major) return {call.M, call.N};
+  return {call.N, call.M};
+}
+
+// The matrices of C lie one after another, or beside one another within the same rows. Divisions,
+// since the products could overflow.
+bool c_overlaps(const SgemmCall& call) {
+  const auto [rows, length] = stored_c(call);
+  if (call.stride_c < length) return true;
+  const bool behind = rows == 1 || call.ldc <= (call.stride_c - length) / (rows - 1);
+  const bool beside = (call.ldc - length) / call.stride_c >= call.batch - 1;
+  return !behind && !beside;
+}
+
 }  // namespace
 
 void check(const SgemmCall& call) {
   check_size("M", call.M);
   check_size("N", call.N);
   check_size("K", call.K);
-  check_ld("lda", call.lda, "K", call.K);
-  check_ld("ldb", call.ldb, "N", call.N);
-  check_ld("ldc", call.ldc, "N", call.N);
-  const bool writes_c = call.M > 0 && call.N > 0;
+  check_size("batch", call.batch);
+  // A stored row is a row of op(X) where neither order nor transposition turns it round.
+  const bool by_columns = call.order == Order::column_major;
+  if (call.transposed_a == by_columns) {
+    check_ld("lda", call.lda, "K", call.K);
+  } else {
+    check_ld("lda", call.lda, "M", call.M);
+  }
+  if (call.transposed_b == by_columns) {
+    check_ld("ldb", call.ldb, "N", call.N);
+  } else {
+    check_ld("ldb", call.ldb, "K", call.K);
+  }
+  check_ld("ldc", call.ldc, by_columns ? "M" : "N", stored_c(call).length);
+  const bool writes_c = call.M > 0 && call.N > 0 && call.batch > 0;
   const bool reads_ab = writes_c && call.K > 0 && call.alpha != 0.0F;
   check_pointer("A", call.A, reads_ab);
   check_pointer("B", call.B, reads_ab);
   check_pointer("C", call.C, writes_c);
+  if (call.batch <= 1) return;
+  check_stride("stride_a", call.stride_a);
+  check_stride("stride_b", call.stride_b);
+  check_stride("stride_c", call.stride_c);
+  if (writes_c && c_overlaps(call)) {
+    throw UsageError("stride_c is " + std::to_string(call.stride_c) +
+                     ": the matrices of C overlap");
+  }
 }
 
 bool changes_nothing(const SgemmCall& call) {
-  return call.M == 0 || call.N == 0 || (call.beta == 1.0F && (call.K == 0 || call.alpha == 0.0F));
+  return call.M == 0 || call.N == 0 || call.batch == 0 ||
+         (call.beta == 1.0F && (call.K == 0 || call.alpha == 0.0F));
+}
+
+SgemmCall in_row_major(const SgemmCall& call) {
+  if (call.order == Order::row_major) return call;
+  SgemmCall turned = call;
+  turned.order = Order::row_major;
+  turned.M = call.N;
+  turned.N = call.M;
+  turned.transposed_a = call.transposed_b;
+  turned.transposed_b = call.transposed_a;
+  turned.A = call.B;
+  turned.lda = call.ldb;
+  turned.stride_a = call.stride_b;
+  turned.B = call.A;
+  turned.ldb = call.lda;
+  turned.stride_b = call.stride_a;
+  return turned;
 }
 
 Problem problem_of(const SgemmCall& call) {
-  Problem problem = packed_problem(call.M, call.N, call.K);
+  Problem problem = packed_problem(call.M, call.N, call.K,
+                                   layout_of(call.transposed_a, call.transposed_b), call.batch);
   problem.alignment =
       std::min(alignment_class(call.lda, call.ldb, call.ldc),
                alignment_class(address_in_elements(call.A), address_in_elements(call.B),
                                address_in_elements(call.C)));
+  if (call.batch > 1) {
+    problem.alignment =
+        std::min(problem.alignment, alignment_class(call.stride_a, call.stride_b, call.stride_c));
+  }
   return problem;
+}
+
+GemmArgs args_of(const SgemmCall& call) {
+  GemmArgs args{};
+  args.M = static_cast<int>(call.M);
+  args.N = static_cast<int>(call.N);
+  args.K = static_cast<int>(call.K);
+  args.alpha = call.alpha;
+  args.beta = call.beta;
+  args.A = call.A;
+  args.B = call.B;
+  args.C = call.C;
+  args.lda = call.lda;
+  args.ldb = call.ldb;
+  args.ldc = call.ldc;
+  args.stride_a = call.stride_a;
+  args.stride_b = call.stride_b;
+  args.stride_c = call.stride_c;
+  return args;
+}
+
+SgemmCall part_of(const SgemmCall& call, std::int64_t first, std::int64_t count) {
+  SgemmCall part = call;
+  if (first > 0) {
+    if (part.A != nullptr) part.A += first * call.stride_a;
+    if (part.B != nullptr) part.B += first * call.stride_b;
+    part.C += first * call.stride_c;
+  }
+  part.batch = count;
+  return part;
 }
 
 }  // namespace gemm_tune

@@ -1,11 +1,9 @@
 #include "gpu/cublas.h"
 
-#include <dlfcn.h>
-
-#include <filesystem>
 #include <limits>
 
 #include "core/error.h"
+#include "gpu/cuda_library.h"
 
 namespace gemm_tune {
 namespace {
@@ -17,7 +15,7 @@ namespace abi {
 using Handle = struct Context*;
 using Status = int;  // of the enumerations' type in C
 constexpr Status kSuccess = 0;
-constexpr int kOpN = 0;
+constexpr int kOpN = 0, kOpT = 1;
 constexpr int kDefaultMath = 0, kPedanticMath = 2;
 constexpr int kMajorVersion = 0, kMinorVersion = 1, kPatchLevel = 2;
 
@@ -31,31 +29,13 @@ using GetStatusName = const char*(Status);
 template <class T>
 using Gemm = Status(Handle, int, int, int, int, int, const T*, const T*, int, const T*, int,
                     const T*, T*, int);
+// The same with the elements between two matrices after each leading dimension, and their number.
+template <class T>
+using GemmStridedBatched = Status(Handle, int, int, int, int, int, const T*, const T*, int,
+                                  long long, const T*, int, long long, const T*, T*, int, long long,
+                                  int);
 
 }  // namespace abi
-
-// The library by its name, where the loader looks; else beside the CUDA runtime in use, which is
-// where a toolkit and NVIDIA's wheels both keep it. Never closed: cuBLAS holds state per process.
-void* open_library() {
-  constexpr const char* kName = "libcublas.so.13";
-  if (void* library = ::dlopen(kName, RTLD_NOW | RTLD_LOCAL)) return library;
-  const std::string reason = ::dlerror();
-  Dl_info runtime{};
-  void* const symbol = ::dlsym(RTLD_DEFAULT, "cudaGetDeviceCount");
-  if (symbol != nullptr && ::dladdr(symbol, &runtime) != 0 && runtime.dli_fname != nullptr) {
-    const auto beside = std::filesystem::path(runtime.dli_fname).parent_path() / kName;
-    if (void* library = ::dlopen(beside.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
-  }
-  throw DeviceError("cuBLAS 13 cannot be opened (" + reason +
-                    "): install CUDA 13's cuBLAS or put it on the loader's path");
-}
-
-template <class Function>
-Function* find(void* library, const char* name) {
-  void* const symbol = ::dlsym(library, name);
-  if (symbol == nullptr) throw DeviceError(std::string("libcublas.so.13 has no ") + name);
-  return reinterpret_cast<Function*>(symbol);
-}
 
 int narrow(std::int64_t value) {
   if (value < 0 || value > std::numeric_limits<int>::max()) {
@@ -64,18 +44,47 @@ int narrow(std::int64_t value) {
   return static_cast<int>(value);
 }
 
+int op(bool transposed) { return transposed ? abi::kOpT : abi::kOpN; }
+
+// One type's functions.
+template <class T>
+struct Functions {
+  abi::Gemm<T>* gemm;
+  abi::GemmStridedBatched<T>* strided_batched;
+};
+
+// cuBLAS is column-major, where a row-major matrix reads as its transpose: C^T = op(B)^T * op(A)^T
+// is the same call with the operands and M, N swapped.
+template <class T>
+abi::Status enqueue(const Functions<T>& functions, abi::Handle handle, const BlasGemm<T>& c) {
+  const int op_a = op(transposes_a(c.layout)), op_b = op(transposes_b(c.layout));
+  const int m = narrow(c.N), n = narrow(c.M), k = narrow(c.K);
+  const int lda = narrow(c.lda), ldb = narrow(c.ldb), ldc = narrow(c.ldc);
+  if (c.batch == 1) {
+    return functions.gemm(handle, op_b, op_a, m, n, k, &c.alpha, c.B, ldb, c.A, lda, &c.beta, c.C,
+                          ldc);
+  }
+  return functions.strided_batched(handle, op_b, op_a, m, n, k, &c.alpha, c.B, ldb, c.stride_b, c.A,
+                                   lda, c.stride_a, &c.beta, c.C, ldc, c.stride_c, narrow(c.batch));
+}
+
 }  // namespace
 
 struct Cublas::Impl {
-  void* library = open_library();
-  abi::Create* create = find<abi::Create>(library, "cublasCreate_v2");
-  abi::Destroy* destroy = find<abi::Destroy>(library, "cublasDestroy_v2");
-  abi::GetProperty* get_property = find<abi::GetProperty>(library, "cublasGetProperty");
-  abi::SetStream* set_stream = find<abi::SetStream>(library, "cublasSetStream_v2");
-  abi::SetMathMode* set_math_mode = find<abi::SetMathMode>(library, "cublasSetMathMode");
-  abi::Gemm<float>* sgemm = find<abi::Gemm<float>>(library, "cublasSgemm_v2");
-  abi::Gemm<double>* dgemm = find<abi::Gemm<double>>(library, "cublasDgemm_v2");
-  abi::GetStatusName* status_name = find<abi::GetStatusName>(library, "cublasGetStatusName");
+  void* library = open_cuda_library("libcublas.so.13");
+  abi::Create* create = find_function<abi::Create>(library, "cublasCreate_v2");
+  abi::Destroy* destroy = find_function<abi::Destroy>(library, "cublasDestroy_v2");
+  abi::GetProperty* get_property = find_function<abi::GetProperty>(library, "cublasGetProperty");
+  abi::SetStream* set_stream = find_function<abi::SetStream>(library, "cublasSetStream_v2");
+  abi::SetMathMode* set_math_mode = find_function<abi::SetMathMode>(library, "cublasSetMathMode");
+  Functions<float> sgemm = {
+      find_function<abi::Gemm<float>>(library, "cublasSgemm_v2"),
+      find_function<abi::GemmStridedBatched<float>>(library, "cublasSgemmStridedBatched")};
+  Functions<double> dgemm = {
+      find_function<abi::Gemm<double>>(library, "cublasDgemm_v2"),
+      find_function<abi::GemmStridedBatched<double>>(library, "cublasDgemmStridedBatched")};
+  abi::GetStatusName* status_name =
+      find_function<abi::GetStatusName>(library, "cublasGetStatusName");
   abi::Handle handle = nullptr;
 
   Impl() { check(create(&handle), "cublasCreate"); }
@@ -110,24 +119,18 @@ void Cublas::set_stream(cudaStream_t stream) {
   impl_->check(impl_->set_stream(impl_->handle, stream), "cublasSetStream");
 }
 
-// cuBLAS is column-major, where a row-major matrix reads as its transpose: C^T = B^T * A^T is the
-// same call with the operands and M, N swapped.
-void Cublas::sgemm(std::int64_t M, std::int64_t N, std::int64_t K, float alpha, const float* A,
-                   std::int64_t lda, const float* B, std::int64_t ldb, float beta, float* C,
-                   std::int64_t ldc, Math math) {
+void Cublas::gemm(const BlasGemm<float>& call, Math math) {
   const int mode = math == Math::pedantic ? abi::kPedanticMath : abi::kDefaultMath;
   impl_->check(impl_->set_math_mode(impl_->handle, mode), "cublasSetMathMode");
-  impl_->check(impl_->sgemm(impl_->handle, abi::kOpN, abi::kOpN, narrow(N), narrow(M), narrow(K),
-                            &alpha, B, narrow(ldb), A, narrow(lda), &beta, C, narrow(ldc)),
-               "cublasSgemm");
+  impl_->check(enqueue(impl_->sgemm, impl_->handle, call), sgemm_name(call.batch));
 }
 
-void Cublas::dgemm(std::int64_t M, std::int64_t N, std::int64_t K, double alpha, const double* A,
-                   std::int64_t lda, const double* B, std::int64_t ldb, double beta, double* C,
-                   std::int64_t ldc) {
-  impl_->check(impl_->dgemm(impl_->handle, abi::kOpN, abi::kOpN, narrow(N), narrow(M), narrow(K),
-                            &alpha, B, narrow(ldb), A, narrow(lda), &beta, C, narrow(ldc)),
-               "cublasDgemm");
+void Cublas::gemm(const BlasGemm<double>& call) {
+  impl_->check(enqueue(impl_->dgemm, impl_->handle, call), "cublasDgemm");
+}
+
+const char* Cublas::sgemm_name(std::int64_t batch) {
+  return batch == 1 ? "cublasSgemm" : "cublasSgemmStridedBatched";
 }
 
 }  // namespace gemm_tune

@@ -11,7 +11,27 @@
 #include <memory>
 #include <string>
 
+#include "core/problem.h"
+
 namespace gemm_tune {
+
+// C = alpha * op(A) * op(B) + beta * C for each entry of a batch, row-major on the device; alpha
+// and beta on the host. Leading dimensions and strides in elements; strides count for a batch
+// above 1.
+template <class T>
+struct BlasGemm {
+  Layout layout = Layout::nn;
+  std::int64_t M = 0, N = 0, K = 0;
+  T alpha = 1;
+  const T* A = nullptr;
+  std::int64_t lda = 0, stride_a = 0;
+  const T* B = nullptr;
+  std::int64_t ldb = 0, stride_b = 0;
+  T beta = 0;
+  T* C = nullptr;
+  std::int64_t ldc = 0, stride_c = 0;
+  std::int64_t batch = 1;
+};
 
 class Cublas {
  public:
@@ -30,15 +50,13 @@ class Cublas {
 
   void set_stream(cudaStream_t stream);
 
-  // C = alpha * A * B + beta * C; A [M,K], B [K,N], C [M,N] row-major on the device, ld in
-  // elements, alpha and beta on the host. Asynchronous. Sizes must fit a 32-bit integer. Throws
-  // DeviceError.
-  void sgemm(std::int64_t M, std::int64_t N, std::int64_t K, float alpha, const float* A,
-             std::int64_t lda, const float* B, std::int64_t ldb, float beta, float* C,
-             std::int64_t ldc, Math math = Math::standard);
-  void dgemm(std::int64_t M, std::int64_t N, std::int64_t K, double alpha, const double* A,
-             std::int64_t lda, const double* B, std::int64_t ldb, double beta, double* C,
-             std::int64_t ldc);
+  // Asynchronous. A batch goes through the strided-batched function. Sizes must fit a 32-bit
+  // integer. Throws DeviceError.
+  void gemm(const BlasGemm<float>& call, Math math = Math::standard);
+  void gemm(const BlasGemm<double>& call);
+
+  // The function that an fp32 call goes through: "cublasSgemm", "cublasSgemmStridedBatched".
+  static const char* sgemm_name(std::int64_t batch);
 
  private:
   struct Impl;

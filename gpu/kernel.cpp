@@ -47,11 +47,12 @@ LoadedKernel& LoadedKernel::operator=(LoadedKernel&& other) noexcept {
   return *this;
 }
 
-void LoadedKernel::launch(std::int64_t grid_ctas, int block_threads, int smem_bytes,
-                          cudaStream_t stream, void** args) const {
-  GT_CUDA(cudaLaunchKernel(as_function(kernel_), dim3(static_cast<unsigned>(grid_ctas)),
-                           dim3(static_cast<unsigned>(block_threads)), args,
-                           static_cast<std::size_t>(smem_bytes), stream));
+void LoadedKernel::launch(const Grid& grid, int block_threads, int smem_bytes, cudaStream_t stream,
+                          void** args) const {
+  const dim3 ctas(static_cast<unsigned>(grid.x), static_cast<unsigned>(grid.y),
+                  static_cast<unsigned>(grid.z));
+  GT_CUDA(cudaLaunchKernel(as_function(kernel_), ctas, dim3(static_cast<unsigned>(block_threads)),
+                           args, static_cast<std::size_t>(smem_bytes), stream));
 }
 
 int LoadedKernel::max_active_ctas(int block_threads, int smem_bytes) const {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 
+#include "core/launch_recipe.h"
 #include "gpu/error.h"
 
 namespace gemm_tune {
@@ -21,10 +22,9 @@ class LoadedKernel {
   LoadedKernel(LoadedKernel&& other) noexcept;
   LoadedKernel& operator=(LoadedKernel&& other) noexcept;
 
-  // One-dimensional grid and block; returns before the kernel runs. args: a pointer to each
-  // parameter. Throws CudaError where the launch is refused; a fault shows at the next
-  // synchronisation.
-  void launch(std::int64_t grid_ctas, int block_threads, int smem_bytes, cudaStream_t stream,
+  // One-dimensional block; returns before the kernel runs. args: a pointer to each parameter.
+  // Throws CudaError where the launch is refused; a fault shows at the next synchronisation.
+  void launch(const Grid& grid, int block_threads, int smem_bytes, cudaStream_t stream,
               void** args) const;
 
   // Resident CTAs per SM by the runtime's account; 0 where not even one fits.

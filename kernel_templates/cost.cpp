@@ -119,6 +119,15 @@ AccessCost tile_copy_cost(int rows, int cols, int threads, int vec, TileOrder or
   return {per_warp * (1 + stores), per_warp * (load + stores * store)};
 }
 
+AccessCost slice_copy_cost(int edge, int bk, int threads, int vec, bool along_k, bool async) {
+  const int passes = copy_passes(edge, bk, threads, vec);
+  // A patch has 4 vec rows of 32 bytes; along the edge a warp's 128 vec bytes lie in one row or
+  // more.
+  const int lines = along_k ? 4 * vec : std::max(vec, (32 * vec + edge - 1) / edge);
+  const int stores = along_k ? vec : 1;
+  return {passes * (async ? 1.0 : 1.0 + stores), 1.0 * passes * (lines + vec)};
+}
+
 AccessCost shared_load_cost(int threads, int period, double instructions, int vec,
                             const std::function<long long(int)>& word) {
   const double passes = mean_over_warps(

@@ -14,6 +14,7 @@
 #include <functional>
 #include <optional>
 
+#include "kernel_templates/device/slice_map.cuh"
 #include "kernel_templates/device/tile_map.cuh"
 
 namespace gemm_tune {
@@ -51,6 +52,10 @@ AccessCost tile_copy_cost(int rows, int cols, int threads, int vec, TileOrder or
 // mean_over_warps().
 AccessCost shared_load_cost(int threads, int period, double instructions, int vec,
                             const std::function<long long(int)>& word);
+
+// Per warp, of SliceCopy (device/slice_copy.cuh) with these template arguments: its global loads
+// and shared stores; cp.async is one instruction for both.
+AccessCost slice_copy_cost(int edge, int bk, int threads, int vec, bool along_k, bool async);
 
 // Global loads per thread with which TileCopy copies a tile.
 double tile_loads(int rows, int cols, int threads, int vec);

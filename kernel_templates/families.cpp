@@ -4,16 +4,18 @@
 #include "kernel_templates/coarsened_1d.cuh"
 #include "kernel_templates/naive.cuh"
 #include "kernel_templates/registry.h"
+#include "kernel_templates/skinny.cuh"
 #include "kernel_templates/smem_tiled.cuh"
 #include "kernel_templates/tiled_2d.cuh"
 #include "kernel_templates/vectorized_2d.cuh"
+#include "kernel_templates/warp_tiled.cuh"
 
 namespace gemm_tune {
 
 std::span<const KernelFamily> families() {
   static const std::vector<KernelFamily> all = {
-      naive::family(),    smem_tiled::family(),    coarsened_1d::family(),
-      tiled_2d::family(), vectorized_2d::family(),
+      naive::family(),         smem_tiled::family(), coarsened_1d::family(), tiled_2d::family(),
+      vectorized_2d::family(), warp_tiled::family(), skinny::family(),
   };
   return all;
 }

@@ -24,8 +24,14 @@ LaunchRecipe launch_recipe(const Traits& traits) {
   recipe.tile_m = traits.tile_m;
   recipe.tile_n = traits.tile_n;
   recipe.smem_bytes = traits.smem_bytes;
-  recipe.workspace_bytes = traits.workspace_bytes;
+  recipe.tile_k = traits.tile_k;
+  recipe.split_k = traits.split_k;
+  recipe.stream_k_ctas_per_sm = traits.stream_k_ctas_per_sm;
+  recipe.layout = layout_of(traits.transposed_a, traits.transposed_b);
   recipe.alignment = traits.vec;
+  recipe.multiple_m = traits.vector_multiple_m;
+  recipe.multiple_n = traits.vector_multiple_n;
+  recipe.multiple_k = traits.vector_multiple_k;
   if (!traits.predicated) {
     recipe.multiple_m = traits.tile_m;
     recipe.multiple_n = traits.tile_n;

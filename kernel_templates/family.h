@@ -42,6 +42,7 @@ struct KernelFamily {
   std::string summary;  // one line, for help and reports
   std::vector<ParamSpec> params;
   std::vector<FamilyRule> rules;
+  bool is_fastest_at_widest_vec = false;  // a smaller VEC than the alignment allows is never better
   // The first reason why the values cannot be compiled, or nothing; the .cuh's reject().
   std::function<std::optional<std::string>(Values)> reject;
   std::function<Traits(Values)> traits;  // precondition: not rejected

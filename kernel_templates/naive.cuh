@@ -49,7 +49,8 @@ namespace gemm_tune::naive {
 constexpr Params kP = TUNED_PARAMS;
 static_assert(reject(kP) == nullptr);
 
-extern "C" __global__ void __launch_bounds__(threads(kP)) gemm(const GemmArgs args) {
+extern "C" __global__ void __launch_bounds__(threads(kP)) gemm(const GemmArgs all) {
+  const GemmArgs args = batch_entry(all);
   const TileOrigin origin = tile_origin<kP.BM, kP.BN>(args.N);
   const int row = origin.row + thread_row(kP, static_cast<int>(threadIdx.x));
   const int col = origin.col + thread_col(kP, static_cast<int>(threadIdx.x));

@@ -77,8 +77,11 @@ KnownConfig predicated_twin(const KnownConfig& config, int alignment) {
 
 std::optional<LegalConfig> legal_for(const KnownConfig& config, const Problem& problem) {
   if (!why_illegal(config.recipe, problem)) return LegalConfig{config, false};
-  KnownConfig twin = predicated_twin(config, problem.alignment);
-  if (!why_illegal(twin.recipe, problem)) return LegalConfig{std::move(twin), true};
+  // Narrower accesses fit where a matrix edge would cut wider ones in two.
+  for (int alignment = problem.alignment; alignment >= 1; alignment /= 2) {
+    KnownConfig twin = predicated_twin(config, alignment);
+    if (!why_illegal(twin.recipe, problem)) return LegalConfig{std::move(twin), true};
+  }
   return std::nullopt;
 }
 

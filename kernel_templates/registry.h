@@ -38,9 +38,9 @@ KnownConfig known_config(const KernelFamily& family, std::vector<int> values);
 // rule that the values break.
 KnownConfig check_config(const Config& config);
 
-// The config for calls that this one may not serve: the same tile with predicated edges and
-// accesses no wider than the alignment class. Equal to the argument's config where that already is
-// so.
+// The config for calls that this one may not serve: the same tile and layout with predicated edges
+// and accesses no wider than the alignment class. Equal to the argument's config where that already
+// is so.
 KnownConfig predicated_twin(const KnownConfig& config, int alignment);
 
 // The config, its twin, or nothing: whichever is legal for the problem, in that order.

@@ -49,7 +49,8 @@ constexpr Params kP = TUNED_PARAMS;
 static_assert(reject(kP) == nullptr);
 constexpr bool kPredicated = kP.PRED != 0;
 
-extern "C" __global__ void __launch_bounds__(threads(kP)) gemm(const GemmArgs args) {
+extern "C" __global__ void __launch_bounds__(threads(kP)) gemm(const GemmArgs all) {
+  const GemmArgs args = batch_entry(all);
   SharedMemory smem;
   float* const a_tile = smem.take(kP.BM * kP.BK);  // [BM][BK]
   float* const b_tile = smem.take(kP.BK * kP.BN);  // [BK][BN]

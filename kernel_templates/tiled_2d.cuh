@@ -80,7 +80,8 @@ __device__ inline void multiply_slice(float (&sum)[kP.TM][kP.TN], const float* a
   }
 }
 
-extern "C" __global__ void __launch_bounds__(threads(kP)) gemm(const GemmArgs args) {
+extern "C" __global__ void __launch_bounds__(threads(kP)) gemm(const GemmArgs all) {
+  const GemmArgs args = batch_entry(all);
   SharedMemory smem;
   float* const a_tile = smem.take(kP.BM * kP.BK);  // [BM][BK]
   float* const b_tile = smem.take(kP.BK * kP.BN);  // [BK][BN]

@@ -12,10 +12,18 @@ struct Traits {
   int tile_m = 0, tile_n = 0;      // C elements per CTA
   int tile_k = 1;                  // K elements between two barriers; 1 where there is no barrier
   int thread_m = 1, thread_n = 1;  // C elements per thread
+  int threads_along_k = 1;         // threads of a CTA that share these elements along K
   int smem_bytes = 0;              // dynamic shared memory per CTA
-  long long workspace_bytes = 0;   // global scratch memory of one launch
+  int stages = 1;                  // slices in shared memory, all but one of them on their way
+  int split_k = 1;                 // CTAs that share one tile along K
+  int stream_k_ctas_per_sm = 0;    // above 0: this many CTAs per SM share all tiles evenly
+  bool transposed_a = false;       // A is stored [K,M]
+  bool transposed_b = false;       // B is stored [N,K]
+  bool async_copy = false;         // needs cp.async, that is sm_80
   int vec = 1;                     // elements per global access; the alignment class it needs
   bool predicated = false;         // legal for any shape; otherwise for multiples of the tile only
+  // Where predicated all the same: so that no vector access is cut in two by a matrix edge.
+  int vector_multiple_m = 1, vector_multiple_n = 1, vector_multiple_k = 1;
   // Per thread, before compiling, and before __launch_bounds__ caps it; what lies above the cap
   // spills.
   int registers_estimate = 0;

@@ -124,7 +124,8 @@ __device__ inline int tile_index(int t, int count, int thread, int i) {
   return group_offset(kP, t, count, thread, i / group(t)) + i % group(t);
 }
 
-extern "C" __global__ void __launch_bounds__(threads(kP)) gemm(const GemmArgs args) {
+extern "C" __global__ void __launch_bounds__(threads(kP)) gemm(const GemmArgs all) {
+  const GemmArgs args = batch_entry(all);
   SharedMemory smem;
   float* const a_tile = smem.take(kP.BK * a_ld(kP));  // [BK][BM + PAD]
   float* const b_tile = smem.take(kP.BK * b_ld(kP));  // [BK][BN + PAD]

@@ -10,12 +10,17 @@ namespace {
 // Enumerates one family depth first, a parameter per level.
 class Enumeration {
  public:
-  Enumeration(const KernelFamily& family, Space& space)
+  Enumeration(const KernelFamily& family, std::span<const FixedParam> fixed, Space& space)
       : family_(family), space_(space), rules_(family.params.size()), below_(family.params.size()) {
+    for (const ParamSpec& param : family.params) choices_.push_back(param.values);
+    for (const FixedParam& one : fixed) {
+      const auto param = family.find_param(one.name);
+      if (param) std::erase_if(choices_[*param], [&](int value) { return value != one.value; });
+    }
     std::uint64_t product = 1;
     for (std::size_t depth = family.params.size(); depth-- > 0;) {
       below_[depth] = product;
-      product *= family.params[depth].values.size();
+      product *= choices_[depth].size();
     }
     space_.enumerated += product;
     // A rule can be judged as soon as the last parameter it reads has a value.
@@ -35,7 +40,7 @@ class Enumeration {
       accept();
       return;
     }
-    for (const int value : family_.params[depth].values) {
+    for (const int value : choices_[depth]) {
       values_[depth] = value;
       if (const FamilyRule* rule = broken_at(depth)) {
         space_.rejected[rule->reason] += below_[depth];
@@ -64,6 +69,7 @@ class Enumeration {
 
   const KernelFamily& family_;
   Space& space_;
+  std::vector<std::vector<int>> choices_;              // of each parameter
   std::vector<std::vector<const FamilyRule*>> rules_;  // by the depth at which they can be judged
   std::vector<std::uint64_t> below_;                   // raw points that share a prefix, by depth
   std::vector<int> values_;
@@ -71,9 +77,9 @@ class Enumeration {
 
 }  // namespace
 
-Space enumerate(std::span<const KernelFamily> families) {
+Space enumerate(std::span<const KernelFamily> families, std::span<const FixedParam> fixed) {
   Space space;
-  for (const KernelFamily& family : families) Enumeration(family, space).run();
+  for (const KernelFamily& family : families) Enumeration(family, fixed, space).run();
   return space;
 }
 

@@ -22,8 +22,15 @@ struct Space {
       rejected;  // raw points by the reason of the first rule broken
 };
 
+// A parameter that is not the search's to choose.
+struct FixedParam {
+  std::string name;
+  int value = 0;
+};
+
 // enumerated == points.size() + the sum over rejected. Points hold pointers into families. Within a
-// family the last parameter varies fastest.
-Space enumerate(std::span<const KernelFamily> families);
+// family the last parameter varies fastest. A family that has one of the fixed parameters is
+// enumerated with that value of it only; others of its values are no part of the space.
+Space enumerate(std::span<const KernelFamily> families, std::span<const FixedParam> fixed = {});
 
 }  // namespace gemm_tune

@@ -56,7 +56,7 @@ struct Traffic {
 };
 
 Traffic traffic(const Traits& traits, const Problem& problem, const DeviceSpec& device, double grid,
-                double slots, const ModelConstants& constants) {
+                double cta_k, double slots, const ModelConstants& constants) {
   const double M = static_cast<double>(problem.M), N = static_cast<double>(problem.N);
   const double K = static_cast<double>(problem.K), batch = static_cast<double>(problem.batch);
   // Rows of A are read tile_k at a time; straight from global memory, L1 keeps the sectors of A for
@@ -70,7 +70,7 @@ Traffic traffic(const Traits& traits, const Problem& problem, const DeviceSpec& 
   Traffic bytes;
   const double per_k = traits.tile_m * a_row + traits.tile_n * b_col;
   bytes.slice = per_k * traits.tile_k;
-  bytes.l2 = grid * per_k * K + c_bytes;
+  bytes.l2 = grid * per_k * cta_k + c_bytes;
 
   // Every operand comes from DRAM once. What does not fit the L2 comes again with each wave, which
   // covers whole rows of tiles: the rows' part of A, and B as far as the wave reaches.
@@ -78,7 +78,7 @@ Traffic traffic(const Traits& traits, const Problem& problem, const DeviceSpec& 
   const double tiles_n = std::ceil(N / traits.tile_n);
   const double wave_n = std::min(tiles_n, slots);
   const double wave_m = std::max(1.0, slots / tiles_n);
-  const double wave = (wave_m * traits.tile_m + wave_n * traits.tile_n) * K * kElementBytes;
+  const double wave = (wave_m * traits.tile_m + wave_n * traits.tile_n) * cta_k * kElementBytes;
   const double streamed = std::max(once, std::max(1.0, grid / slots) * wave);
   const double fits =
       once > 0
@@ -95,7 +95,8 @@ class MainLoop {
            const ModelConstants& constants)
       : traits_(traits), constants_(constants), warps_(std::ceil(traits.threads / kWarpSize)) {
     const double k = traits.tile_k;
-    const double ffmas = static_cast<double>(traits.thread_m) * traits.thread_n;
+    const double ffmas =
+        static_cast<double>(traits.thread_m) * traits.thread_n / traits.threads_along_k;
     // Local memory is laid out so that a warp's access to one word is one wavefront.
     const double spills = spill_bytes / kElementBytes * constants.spill_passes_per_slice;
     warp_instructions_ =
@@ -135,8 +136,11 @@ class MainLoop {
   // The part of a slice's load latency that the other residents' work does not hide.
   double exposed_cycles(double residents) const {
     if (slice_latency_ == 0) return 0;
+    const double ahead = (traits_.stages - 1) * busy_cycles(residents);
+    if (ahead >= slice_latency_) return 0;
     const double others = busy_cycles(residents) * (residents - 1) / residents;
-    return slice_latency_ * (1 - constants_.latency_hiding * others / (others + slice_latency_));
+    const double left = slice_latency_ - ahead;
+    return left * (1 - constants_.latency_hiding * others / (others + left));
   }
 
  private:
@@ -162,19 +166,36 @@ Prediction predict(const Traits& traits, const Problem& problem, const DeviceSpe
     return prediction;
   }
 
-  const std::int64_t grid = grid_ctas(launch_recipe(traits), problem);
+  const std::int64_t grid = grid_of(launch_recipe(traits), problem, device.sm_count).ctas();
   const double ctas = static_cast<double>(grid);
   const double sms = device.sm_count;
   const double slots = sms * resident.ctas_per_sm;
   prediction.waves = waves(device, grid, resident.ctas_per_sm).waves;
   prediction.tail_efficiency = prediction.waves / std::ceil(prediction.waves);
 
-  const double slices = std::ceil(static_cast<double>(problem.K) / traits.tile_k);
-  Traffic bytes = traffic(traits, problem, device, ctas, slots, constants);
+  const double tile_slices = std::ceil(static_cast<double>(problem.K) / traits.tile_k);
+  const double tiles = std::ceil(static_cast<double>(problem.M) / traits.tile_m) *
+                       std::ceil(static_cast<double>(problem.N) / traits.tile_n) *
+                       static_cast<double>(problem.batch);
+  // With STREAM_K a CTA has an equal part of all tiles' slices.
+  const double slices = traits.stream_k_ctas_per_sm > 0 ? std::ceil(tile_slices * tiles / ctas)
+                                                        : std::ceil(tile_slices / traits.split_k);
+  Traffic bytes = traffic(traits, problem, device, ctas, slices * traits.tile_k, slots, constants);
   const MainLoop loop(traits, device, kernel.spill_bytes, bytes, constants);
   // Spill stores write through to the L2; the loads find their lines in L1.
   bytes.l2 +=
       ctas * slices * traits.threads * kernel.spill_bytes / 2 * constants.spill_passes_per_slice;
+
+  // Shares of a tile go through the L2; the last CTA of a tile reads them while nobody else works.
+  const double tile_bytes = kElementBytes * traits.tile_m * traits.tile_n;
+  const double shares = traits.stream_k_ctas_per_sm > 0 ? 2 : traits.split_k;
+  double share_cycles = 0;
+  if (shares > 1) {
+    bytes.l2 += 2 * ctas * tile_bytes;
+    const double read = shares <= 8 ? shares : 2 * std::sqrt(shares);
+    share_cycles =
+        2 * constants.l2_latency_cycles + read * tile_bytes / constants.l2_port_bytes_per_cycle;
+  }
 
   // The busiest SM works through its CTAs in full sets of residents, then the rest.
   const auto set_cycles = [&](double residents) {
@@ -194,6 +215,7 @@ Prediction predict(const Traits& traits, const Problem& problem, const DeviceSpe
   add_sets(sets, resident.ctas_per_sm);
   add_sets(1, rest);
 
+  sm_cycles += share_cycles;
   const double cycles_per_us = device.clock_mhz;
   const double pipe_us = ctas * slices / sms / cycles_per_us;  // for one cycle of each slice
   prediction.ffma_us = loop.ffma_cycles() * pipe_us;

@@ -10,8 +10,8 @@
 #include "tuner/exit_code.h"
 #include "tuner/protocol.h"
 #include "tuner/report.h"
-#include "tuner/sizes.h"
 #include "tuner/target.h"
+#include "tuner/tune_request.h"
 
 namespace gemm_tune {
 namespace {
@@ -39,25 +39,31 @@ std::vector<std::string> tied_with(const Choice& choice, const Database& databas
 }
 
 std::string lines_for(const Problem& problem, const Choice& choice,
+                      const std::vector<Baseline>& baselines,
                       const std::vector<std::string>& tied) {
+  const std::string indent(4, ' ');
   std::string text = fmt::format("{}  {}  ", to_string(problem), to_string(choice.match));
   text += choice.config ? to_string(choice.config->config()) : "-";
-  if (has_time(choice)) text += "  " + time_text(problem, choice.winner->outcome);
+  if (has_time(choice)) {
+    const Outcome& outcome = choice.winner->outcome;
+    text +=
+        "  " + time_text(problem, outcome) + baselines_text(problem, outcome, baselines, indent);
+  }
   if (choice.winner && choice.winner->source == Source::predicted) {
     text += fmt::format(" ({})", kPredictedLabel);
   }
-  const std::string indent(4, ' ');
   text += "\n" + indent + choice.explanation + "\n";
   if (has_time(choice)) {
-    text +=
-        measured_details(problem, choice.winner->outcome, choice.winner->baseline, tied, indent);
+    text += measured_details(problem, choice.winner->outcome, baselines, tied, indent);
   }
   return text;
 }
 
 nlohmann::json json_for(const Problem& problem, const Choice& choice,
+                        const std::vector<Baseline>& baselines,
                         const std::vector<std::string>& tied) {
-  nlohmann::json json = time_json(has_time(choice) ? choice.winner->outcome : Outcome{}, tied);
+  nlohmann::json json =
+      time_json(has_time(choice) ? choice.winner->outcome : Outcome{}, baselines, tied);
   json["problem"] = problem;
   json["match"] = to_string(choice.match);
   json["config"] = nullptr;
@@ -72,7 +78,7 @@ nlohmann::json json_for(const Problem& problem, const Choice& choice,
 }  // namespace
 
 int run_best(const Options& options) {
-  const std::vector<Problem> problems = parse_sizes(options.sizes);
+  const std::vector<Problem> problems = asked_problems(options);
   const Target target = resolve_target(options);
   const Database database(database_path(options), Database::Mode::read_only);
   const KernelHashes hashes = current_kernel_hashes();
@@ -82,11 +88,13 @@ int run_best(const Options& options) {
   for (const Problem& problem : problems) {
     const Choice choice = choose(winners, device_key(target.spec), problem);
     const std::vector<std::string> tied = tied_with(choice, database, hashes);
+    const std::vector<Baseline> baselines =
+        has_time(choice) ? database.baselines(*choice.winner) : std::vector<Baseline>{};
     found = found && choice.winner.has_value();
     if (options.json) {
-      all.push_back(json_for(problem, choice, tied));
+      all.push_back(json_for(problem, choice, baselines, tied));
     } else {
-      fmt::print("{}", lines_for(problem, choice, tied));
+      fmt::print("{}", lines_for(problem, choice, baselines, tied));
     }
   }
   if (options.json) fmt::print("{}\n", all.dump(2));

@@ -1,9 +1,12 @@
 // gemm-tune explain: everything known of one config at one problem, without running it.
 #include <spdlog/fmt/fmt.h>
 
+#include <fstream>
+
 #include "core/error.h"
 #include "core/occupancy.h"
 #include "db/choose.h"
+#include "gpu/cubin_cache.h"
 #include "search/static_model.h"
 #include "tuner/commands.h"
 #include "tuner/exit_code.h"
@@ -11,8 +14,8 @@
 #include "tuner/protocol.h"
 #include "tuner/report.h"
 #include "tuner/scratch_dir.h"
-#include "tuner/sizes.h"
 #include "tuner/target.h"
+#include "tuner/tune_request.h"
 #include "tuner/worker.h"
 #include "tuner/worker_pool.h"
 
@@ -35,12 +38,25 @@ KnownConfig config_to_explain(const Options& options, const Target& target,
   return *choice.config;
 }
 
+void write_cubin(const std::string& path, const std::string& cubin) {
+  std::ofstream out(path, std::ios::binary);
+  out << cubin;
+  out.close();
+  if (!out) throw UsageError("'" + path + "' cannot be written: name a file in a folder that can");
+}
+
 CompileReply compile(const Options& options, const Target& target, const KnownConfig& config) {
   const ScratchDir cubins("gemm-tune-explain");
   WorkerPool compiler({compile_worker()});
   const CompileRequest request{to_string(config.config()), target.spec.arch, options.kernel_dir,
                                cubins.path().string()};
-  return compiler.call("compile", request, kCompileLimit).get<CompileReply>();
+  const auto reply = compiler.call("compile", request, kCompileLimit).get<CompileReply>();
+  if (reply.ok && !options.cubin.empty()) {
+    const std::optional<std::string> cubin = CubinCache(cubins.path()).load(reply.cubin_key);
+    if (!cubin) throw Error("the compiled kernel is gone from '" + cubins.path().string() + "'");
+    write_cubin(options.cubin, *cubin);
+  }
+  return reply;
 }
 
 void explain_model(const Prediction& p) {
@@ -75,7 +91,8 @@ void explain_rows(const Options& options, const Target& target, const Problem& p
   if (!found) line("database", "no row for this config, device and problem");
 }
 
-void explain_one(const Options& options, const Target& target, const Problem& problem) {
+// False where there is no kernel to speak of.
+bool explain_one(const Options& options, const Target& target, const Problem& problem) {
   const KnownConfig config = config_to_explain(options, target, problem);
   const std::string name = to_string(config.config());
   fmt::print("{}\n  at {} on {} ({}, {} SMs)\n", name, to_string(problem), target.spec.name,
@@ -89,11 +106,14 @@ void explain_one(const Options& options, const Target& target, const Problem& pr
     if (auto legal = legal_for(config, problem); legal && legal->is_twin) {
       line("legal twin", to_string(legal->config.config()));
     }
-    return;
+    return false;
   }
-  if (auto reason = reject_needless_predication(config, problem)) line("left out", *reason);
+  if (auto reason = reject_needless(config, problem, target.spec)) line("left out", *reason);
   const CompileReply compiled = compile(options, target, config);
-  if (!compiled.ok) return line("compile failed", compiled.log);
+  if (!compiled.ok) {
+    line("compile failed", compiled.log);
+    return false;
+  }
   const Resources resources = complete_resources(compiled.resources, config, target.spec);
   line("compiled", fmt::format("{} registers, {} bytes spilled, {} bytes of stack",
                                resources.registers, resources.spill_bytes, resources.stack_bytes));
@@ -103,16 +123,21 @@ void explain_one(const Options& options, const Target& target, const Problem& pr
   if (auto reason = reject_after_compile(resources)) line("rejected by resources", *reason);
   explain_model(predict(t, problem, target.spec, resources));
   explain_rows(options, target, problem, name);
+  return true;
 }
 
 }  // namespace
 
 int run_explain(const Options& options) {
-  const std::vector<Problem> problems = parse_sizes(options.sizes);
+  const std::vector<Problem> problems = asked_problems(options);
   if (!options.config.empty()) check_config(parse_config(options.config));
+  if (!options.cubin.empty() && problems.size() != 1) {
+    throw UsageError("--cubin takes one kernel: give one size");
+  }
   const Target target = resolve_target(options);
-  for (const Problem& problem : problems) explain_one(options, target, problem);
-  return kExitOk;
+  bool all = true;
+  for (const Problem& problem : problems) all = explain_one(options, target, problem) && all;
+  return all || options.cubin.empty() ? kExitOk : kExitNothingSurvived;
 }
 
 }  // namespace gemm_tune

@@ -1,12 +1,27 @@
 #include "tuner/filter.h"
 
+#include <algorithm>
+#include <cstdint>
+
 #include "core/occupancy.h"
 
 namespace gemm_tune {
+namespace {
+
+// Tiles for each SM from which on sharing them along K has never won.
+constexpr std::int64_t kMostSharedWaves = 4;
+// What an estimate of registers may be off before it counts.
+constexpr int kSpillMargin = 16;
+
+}  // namespace
 
 std::optional<std::string> reject_before_compile(const KnownConfig& config, const Problem& problem,
                                                  const DeviceSpec& device) {
   const LaunchRecipe& recipe = config.recipe;
+  if (problem.layout != recipe.layout) return "the kernel is for another layout";
+  if (config.traits.async_copy && device.cc_major < 8) {
+    return "needs cp.async, which the target lacks";
+  }
   if (recipe.block_threads > device.max_threads_per_cta) {
     return "more threads per CTA than the device allows";
   }
@@ -25,8 +40,21 @@ std::optional<std::string> reject_before_compile(const KnownConfig& config, cons
   return std::nullopt;
 }
 
-std::optional<std::string> reject_needless_predication(const KnownConfig& config,
-                                                       const Problem& problem) {
+std::optional<std::string> reject_needless(const KnownConfig& config, const Problem& problem,
+                                           const DeviceSpec& device) {
+  const Traits& traits = config.traits;
+  const int widest = std::min(problem.alignment, 4);
+  if (config.family->is_fastest_at_widest_vec && traits.vec < widest) {
+    return "vector accesses narrower than the problem's alignment allows";
+  }
+  if (traits.split_k > 1 && grid_of(config.recipe, problem, device.sm_count).ctas() >
+                                kMostSharedWaves * traits.split_k * device.sm_count) {
+    return "shares tiles along K where there are enough of them";
+  }
+  const int fit = device.registers_per_cta / traits.threads;
+  if (traits.registers_estimate > kSpillMargin + std::min(device.max_registers_per_thread, fit)) {
+    return "would spill, by the estimate of its registers";
+  }
   const auto pred = config.family->find_param("PRED");
   if (!pred || config.values[*pred] == 0) return std::nullopt;
   std::vector<int> unpredicated = config.values;

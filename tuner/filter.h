@@ -13,15 +13,16 @@
 
 namespace gemm_tune {
 
-// Before compiling: threads and shared memory against the target's limits, alignment and tile
-// multiples against the problem. Reasons are few and fixed, so that the funnel can count them.
+// Before compiling: threads, shared memory and cp.async against the target, layout, alignment and
+// tile multiples against the problem. Reasons are few and fixed, so that the funnel can count them.
 std::optional<std::string> reject_before_compile(const KnownConfig& config, const Problem& problem,
                                                  const DeviceSpec& device);
 
-// A predicated config where its unpredicated twin is legal costs checks for nothing: the search
-// leaves it out, --config does not.
-std::optional<std::string> reject_needless_predication(const KnownConfig& config,
-                                                       const Problem& problem);
+// What is legal and yet not worth trying: a predicated config where its unpredicated twin is legal
+// costs checks for nothing, narrow accesses where wide ones fit, shares of tiles that are many
+// enough, registers that would spill. The search leaves it out, --config does not.
+std::optional<std::string> reject_needless(const KnownConfig& config, const Problem& problem,
+                                           const DeviceSpec& device);
 
 // A spill of a few registers outside the main loop costs nothing that a clock would show; whether
 // it is there is for the timing to say. More than this is not worth the GPU's time.

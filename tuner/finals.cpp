@@ -46,7 +46,7 @@ std::size_t finalists_among(const std::vector<Finisher>& ranked) {
   return std::min(std::clamp(within, kMinFinalists, kMaxFinalists), ranked.size());
 }
 
-// One round: the best as they stand, and cuBLAS. False where interrupted.
+// One round: the best as they stand, and the baselines. False where interrupted.
 bool Finals::time_once(std::vector<Finisher>& finishers) {
   const std::size_t count = finalists_among(finishers);
   std::vector<KnownConfig> configs;
@@ -56,7 +56,7 @@ bool Finals::time_once(std::vector<Finisher>& finishers) {
   }
   std::optional<FinalsReply> reply = trials_.finals(configs, problem_);
   if (!reply) return false;
-  baseline_ = Baseline{reply->baseline_name, reply->baseline};
+  baselines_ = std::move(reply->baselines);
   others_ = std::move(reply->others);
   for (std::size_t i = 0; i < finishers.size(); ++i) {
     finishers[i].in_finals = i < count;
@@ -126,7 +126,7 @@ void Finals::run(std::vector<Finisher>& finishers, const std::function<void(cons
   if (finishers.empty() || interrupted()) return;
   // At once: half of the standings would pass for a decision.
   ledger_.together([&] {
-    ledger_.store_baseline(*baseline_);
+    for (const Baseline& baseline : baselines_) ledger_.store_baseline(baseline);
     for (const Finisher& finisher : finishers) {
       if (finisher.retimed) {
         ledger_.store(finisher.config, finisher.outcome);

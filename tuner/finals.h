@@ -1,8 +1,8 @@
 // From the candidates that have a time to the winner.
 //
-// With a GPU: the best few and cuBLAS are timed again in turn, and the winner's predicated twins
-// are verified, so that it is usable at every size. The standings are stored only when all that is
-// done: rows that have one need no finals again. Use from one thread.
+// With a GPU: the best few and the baselines are timed again in turn, and the winner's predicated
+// twins are verified, so that it is usable at every size. The standings are stored only when all
+// that is done: rows that have one need no finals again. Use from one thread.
 #pragma once
 
 #include <functional>
@@ -43,7 +43,7 @@ class Finals {
   void run(std::vector<Finisher>& finishers, const std::function<void(const char*)>& tell);
 
   bool complete() const { return complete_; }
-  const std::optional<Baseline>& baseline() const { return baseline_; }
+  const std::vector<Baseline>& baselines() const { return baselines_; }
   // Other processes seen on the GPU.
   const std::vector<std::string>& others() const { return others_; }
   // Configs whose twin was wrong, with what was stored of them.
@@ -60,7 +60,7 @@ class Finals {
   const Problem problem_;
   const bool judge_ties_;
   bool complete_ = false;
-  std::optional<Baseline> baseline_;
+  std::vector<Baseline> baselines_;
   std::vector<std::string> others_;
   std::vector<Finisher> disqualified_;
 };

@@ -1,5 +1,5 @@
 // gemm-tune ladder: the tutorials' rungs at a size, from the database; missing ones are tried
-// first.
+// first. Its rungs are about one product of operands that are not transposed.
 #include <spdlog/fmt/fmt.h>
 
 #include <map>
@@ -66,17 +66,23 @@ std::optional<double> time_of(const Step& step) {
   return step.row->outcome.time_us();
 }
 
-std::optional<double> baseline_of(const std::vector<Step>& steps) {
+// The first that a rung was timed beside.
+std::optional<Baseline> baseline_of(const std::vector<Step>& steps) {
   for (const Step& step : steps) {
-    if (step.row && step.row->baseline) return step.row->baseline->timing.median_us;
+    if (step.row && step.row->baseline) return step.row->baseline;
   }
   return std::nullopt;
+}
+
+std::optional<double> baseline_us_of(const std::vector<Step>& steps) {
+  const std::optional<Baseline> baseline = baseline_of(steps);
+  return baseline ? std::optional(baseline->timing.median_us) : std::nullopt;
 }
 
 void print_text(const std::vector<Step>& steps, const Problem& problem, const Target& target) {
   fmt::print("{} on {} ({}){}\n", to_string(problem), target.spec.name, target.spec.arch,
              target.measurable ? "" : fmt::format(", {}", kPredictedLabel));
-  const std::optional<double> baseline_us = baseline_of(steps);
+  const std::optional<double> baseline_us = baseline_us_of(steps);
   std::optional<double> previous_us;
   for (const Step& step : steps) {
     const std::optional<double> time_us = time_of(step);
@@ -92,7 +98,10 @@ void print_text(const std::vector<Step>& steps, const Problem& problem, const Ta
     previous_us = time_us;
   }
   if (baseline_us) {
-    fmt::print("  {:<34}{:>14}\n", "cublasSgemm", tflops_text(problem, *baseline_us));
+    // Without its version: rungs have none either.
+    const std::string name = baseline_of(steps)->name;
+    fmt::print("  {:<34}{:>14}\n", name.substr(0, name.find(' ')),
+               tflops_text(problem, *baseline_us));
   }
 }
 
@@ -109,13 +118,18 @@ nlohmann::json json_of(const std::vector<Step>& steps, const Problem& problem,
           {"arch", target.spec.arch},
           {"device", target.spec.name},
           {"source", to_string(target.measurable ? Source::measured : Source::predicted)},
-          {"baseline_us", baseline_of(steps)},
+          {"baseline_us", baseline_us_of(steps)},
           {"rungs", rungs}};
 }
 
 }  // namespace
 
 int run_ladder(const Options& options) {
+  for (const Problem& problem : asked_problems(options)) {
+    if (problem.layout == Layout::nn && problem.batch == 1) continue;
+    throw UsageError("the ladder has no rungs for " + to_string(problem) +
+                     ": leave out layout and batch");
+  }
   const Target target = resolve_target(options);
   const TuneRequest request = tune_request(options, target);
   Database database = open_for_writing(options);

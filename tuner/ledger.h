@@ -33,6 +33,9 @@ class Ledger {
   void set_standing(const KnownConfig& config, Standing standing);
   void store_baseline(const Baseline& baseline);
 
+  // What a valid row was timed beside.
+  std::vector<Baseline> baselines(const Record& row) const { return database_.baselines(row); }
+
   // All that `writes` stores is committed at once.
   void together(const std::function<void()>& writes) { database_.together(writes); }
 

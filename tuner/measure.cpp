@@ -1,16 +1,21 @@
 #include "tuner/measure.h"
 
+#include <algorithm>
 #include <iterator>
+#include <memory>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "core/error.h"
 #include "gpu/cubin_cache.h"
 #include "gpu/cublas.h"
+#include "gpu/cublas_lt.h"
 #include "gpu/device.h"
 #include "gpu/kernel.h"
 #include "gpu/nvml.h"
 #include "gpu/stream.h"
+#include "gpu/workspace.h"
 #include "kernel_templates/registry.h"
 #include "tuner/rotated_operands.h"
 #include "tuner/timing.h"
@@ -28,10 +33,10 @@ std::string cached_cubin(const std::string& cache_dir, const std::string& key) {
 // A loaded candidate and how to launch it.
 class LoadedConfig {
  public:
-  LoadedConfig(const CompiledConfig& compiled, const std::string& cache_dir)
+  LoadedConfig(const CompiledConfig& compiled, const std::string& cache_dir, int sm_count)
       : config_(check_config(parse_config(compiled.config))),
         kernel_(cached_cubin(cache_dir, compiled.cubin_key)),
-        workspace_(static_cast<std::size_t>(config_.recipe.workspace_bytes)) {}
+        sm_count_(sm_count) {}
 
   const KnownConfig& config() const { return config_; }
 
@@ -39,22 +44,71 @@ class LoadedConfig {
     return kernel_.max_active_ctas(config_.recipe.block_threads, config_.recipe.smem_bytes);
   }
 
-  void launch(GemmArgs args, cudaStream_t stream) const {
-    const std::int64_t ctas = grid_ctas(config_.recipe, packed_problem(args.M, args.N, args.K));
+  bool shares_tiles() const {
+    return config_.recipe.split_k > 1 || config_.recipe.stream_k_ctas_per_sm > 0;
+  }
+
+  std::int64_t workspace_bytes(const Problem& problem) const {
+    return gemm_tune::workspace_bytes(config_.recipe, problem, sm_count_);
+  }
+
+  // The workspace must have the bytes that the problem needs.
+  void launch(GemmArgs args, const Problem& problem, const Workspace& workspace,
+              cudaStream_t stream) const {
+    args.counters = workspace.counters();
+    args.partials = workspace.partials();
     void* pointers[] = {&args};
-    kernel_.launch(ctas, config_.recipe.block_threads, config_.recipe.smem_bytes, stream, pointers);
+    kernel_.launch(grid_of(config_.recipe, problem, sm_count_), config_.recipe.block_threads,
+                   config_.recipe.smem_bytes, stream, pointers);
   }
 
  private:
   KnownConfig config_;
   LoadedKernel kernel_;
-  DeviceBuffer<char> workspace_;
+  int sm_count_;
 };
 
-Outcome launch_failure(const CudaError& error) {
+// A way to do what a baseline does; of several of one name, the fastest counts.
+struct Contender {
+  std::string name;
+  Gemm gemm;
+};
+
+// Of cublasLt's algorithms, so many are timed in turn with the finalists.
+constexpr std::size_t kLtContenders = 3;
+// One this much slower than the fastest so far is timed with the fewest samples.
+constexpr double kLtSlow = 1.3;
+
+BlasGemm<float> blas_call(const GemmArgs& a, const Problem& problem) {
+  return {problem.layout, a.M,          a.N,   a.K,        a.alpha, a.A, a.lda,
+          a.stride_a,     a.B,          a.ldb, a.stride_b, a.beta,  a.C, a.ldc,
+          a.stride_c,     problem.batch};
+}
+
+// The fastest timing of each name, in the contenders' order.
+std::vector<Baseline> best_of_each(const std::vector<Contender>& contenders,
+                                   std::span<const Timing> timings) {
+  std::vector<Baseline> best;
+  for (std::size_t i = 0; i < contenders.size(); ++i) {
+    if (best.empty() || best.back().name != contenders[i].name) {
+      best.push_back({contenders[i].name, timings[i]});
+    } else if (timings[i].median_us < best.back().timing.median_us) {
+      best.back().timing = timings[i];
+    }
+  }
+  return best;
+}
+
+Outcome launch_failure(const std::string& detail) {
   Outcome outcome;
   outcome.disposition = Disposition::launch_failed;
-  outcome.detail = error.what();
+  outcome.detail = detail;
+  return outcome;
+}
+
+Outcome wrong_result(Outcome outcome, const std::string& detail) {
+  outcome.disposition = Disposition::wrong_result;
+  outcome.detail = detail;
   return outcome;
 }
 
@@ -67,6 +121,7 @@ struct Measurer::Impl {
     const DeviceSpec spec = query_device(ordinal);
     arch = spec.arch;
     l2_bytes = spec.l2_bytes;
+    sm_count = spec.sm_count;
     stream.emplace();
     nvml.emplace(ordinal);
     timer.emplace(*stream, *nvml);
@@ -90,11 +145,97 @@ struct Measurer::Impl {
     return *cublas;
   }
 
-  Gemm cublas_gemm() {
+  Contender cublas_contender(const Problem& problem, Verifier& verify) {
     Cublas& library = cublas_library();
-    return [&library](const GemmArgs& a) {
-      library.sgemm(a.M, a.N, a.K, a.alpha, a.A, a.lda, a.B, a.ldb, a.beta, a.C, a.ldc);
-    };
+    Contender cublas_itself{
+        std::string(Cublas::sgemm_name(problem.batch)) + " " + library.version(),
+        [&library](const GemmArgs& args, const Problem& of) { library.gemm(blas_call(args, of)); }};
+    // The baseline must have done the same work.
+    if (auto wrong = verify.check(cublas_itself.gemm, shape_of(problem))) {
+      throw DeviceError(cublas_itself.name + " fails verification: " + *wrong);
+    }
+    return cublas_itself;
+  }
+
+  // The best few of what cublasLt proposes, right and timed quickly.
+  std::vector<Contender> cublas_lt_contenders(const Problem& problem, Verifier& verify) {
+    if (!cublas_lt) cublas_lt.emplace();
+    const Shape shape = shape_of(problem);
+    const GemmArgs args = verify.timing_args(shape);
+    const auto plan =
+        std::make_shared<const CublasLt::Plan>(cublas_lt->plan(blas_call(args, problem)));
+    const std::string name = "cublasLt " + cublas_lt->version() + " (best of " +
+                             std::to_string(plan->size()) + " heuristics)";
+    std::vector<Contender> best;
+    // Finals may be held again soon.
+    if (!lt_order || lt_order->first != problem) {
+      lt_order.emplace(problem, fastest_first(*plan, blas_call(args, problem)));
+    }
+    for (const std::size_t i : lt_order->second) {
+      const Gemm gemm = [plan, i, this](const GemmArgs& a, const Problem& of) {
+        run(*plan, i, blas_call(a, of));
+      };
+      if (verify.check(gemm, shape)) continue;
+      best.push_back({name, gemm});
+      if (best.size() == kLtContenders) break;
+    }
+    if (best.empty()) throw DeviceError(name + " has none that is right");
+    return best;
+  }
+
+  void run(const CublasLt::Plan& plan, std::size_t i, const BlasGemm<float>& call) {
+    if (plan.run(i, call, stream->get())) return;
+    throw DeviceError("cublasLt refuses what it ran before");
+  }
+
+  // The plan's algorithms that run, by a few samples of each; fewer of those that are clearly slow.
+  std::vector<std::size_t> fastest_first(const CublasLt::Plan& plan, const BlasGemm<float>& call) {
+    SampleRule rule;
+    rule.min_samples = rule.max_samples = 3;
+    rule.min_when_slow = 1;
+    std::vector<std::pair<double, std::size_t>> timed;
+    for (std::size_t i = 0; i < plan.size(); ++i) {
+      // Once outside of any capture: the first call may load code.
+      if (!plan.run(i, call, stream->get())) continue;
+      stream->synchronize();
+      const auto launch = [&](int) { run(plan, i, call); };
+      timed.emplace_back(timer->time(launch, rule).median_us, i);
+      const double slow_us = kLtSlow * timed.back().first;
+      rule.cutoff_us = std::min(rule.cutoff_us.value_or(slow_us), slow_us);
+    }
+    std::sort(timed.begin(), timed.end());
+    std::vector<std::size_t> order;
+    for (const auto& [time_us, i] : timed) order.push_back(i);
+    return order;
+  }
+
+  std::vector<Contender> contenders(const FinalsRequest& request, Verifier& verify) {
+    std::vector<Contender> all;
+    for (const BaselineKind kind : request.baselines) {
+      if (kind == BaselineKind::cublas) {
+        all.push_back(cublas_contender(request.problem, verify));
+      } else {
+        for (Contender& one : cublas_lt_contenders(request.problem, verify)) {
+          all.push_back(std::move(one));
+        }
+      }
+    }
+    return all;
+  }
+
+  // Makes the workspace serve launches that need so many bytes; false where memory does not
+  // suffice.
+  bool reserve_workspace(std::int64_t bytes) {
+    if (workspace.bytes() >= bytes) return true;
+    stream->synchronize();
+    workspace = Workspace();
+    try {
+      workspace = Workspace(bytes, stream->get());
+    } catch (const CudaError& error) {
+      if (error.code() != cudaErrorMemoryAllocation) throw;
+      return false;
+    }
+    return true;
   }
 
   std::set<std::string> others() const {
@@ -102,37 +243,60 @@ struct Measurer::Impl {
     return {names.begin(), names.end()};
   }
 
+  // What is wrong with the config at these shapes, if anything.
+  std::optional<std::string> find_wrong(Verifier& verify, const LoadedConfig& loaded,
+                                        const std::vector<Shape>& shapes) {
+    const Gemm gemm = [&](const GemmArgs& args, const Problem& problem) {
+      workspace.poison_partials(loaded.workspace_bytes(problem), stream->get());
+      loaded.launch(args, problem, workspace, stream->get());
+    };
+    for (const Shape& shape : shapes) {
+      if (auto wrong = verify.check(gemm, shape)) return wrong;
+      if (loaded.shares_tiles() && !workspace.is_clean()) {
+        return "counters of the workspace were left behind at " + to_string(problem_of(shape));
+      }
+    }
+    if (loaded.shares_tiles()) return verify.check_repeats(gemm, shapes.front());
+    return std::nullopt;
+  }
+
   Outcome verify_and_time(const MeasureRequest& request, const LoadedConfig& loaded) {
     Outcome outcome;
     outcome.resources.emplace().ctas_per_sm = loaded.max_active_ctas();
-    Verifier& verify = verifier_for(request.seed);
-    const Gemm gemm = [&](const GemmArgs& args) { loaded.launch(args, stream->get()); };
-    std::vector<Shape> shapes = small_verification_shapes(loaded.config());
+    std::vector<Shape> shapes = small_verification_shapes(loaded.config(), sm_count);
     if (!request.small_shapes_only) shapes.push_back(shape_of(request.problem));
+    std::int64_t bytes = 0;
     for (const Shape& shape : shapes) {
-      if (auto wrong = verify.check(gemm, shape)) {
-        outcome.disposition = Disposition::wrong_result;
-        outcome.detail = *wrong;
-        return outcome;
-      }
+      bytes = std::max(bytes, loaded.workspace_bytes(problem_of(shape)));
     }
+    if (!reserve_workspace(bytes)) {
+      return launch_failure("no memory for its workspace of " + std::to_string(bytes) + " bytes");
+    }
+    Verifier& verify = verifier_for(request.seed);
+    if (auto wrong = find_wrong(verify, loaded, shapes)) return wrong_result(outcome, *wrong);
     if (request.small_shapes_only) return outcome;
-    const GemmArgs args = verify.timing_args(shape_of(request.problem));
+    const GemmArgs args = verify.timing_args(shapes.back());
     SampleRule rule;
     rule.cutoff_us = request.cutoff_us;
-    outcome.timing = timer->time([&](int) { loaded.launch(args, stream->get()); }, rule);
+    outcome.timing = timer->time(
+        [&](int) { loaded.launch(args, request.problem, workspace, stream->get()); }, rule);
     return outcome;
   }
 
   int ordinal;
   std::string arch;
   std::int64_t l2_bytes = 0;
+  int sm_count = 0;
   std::optional<Stream> stream;
   std::optional<Nvml> nvml;
   std::optional<LaunchTimer> timer;
   std::optional<Verifier> verifier;
   std::uint64_t verifier_seed = 0;
   std::optional<Cublas> cublas;
+  std::optional<CublasLt> cublas_lt;
+  // The latest problem, and cublasLt's algorithms for it: fastest_first().
+  std::optional<std::pair<Problem, std::vector<std::size_t>>> lt_order;
+  Workspace workspace;  // of whatever is launched: one after another, in one stream
 };
 
 Measurer::Measurer(int ordinal) : impl_(std::make_unique<Impl>(ordinal)) {}
@@ -141,44 +305,49 @@ Measurer::~Measurer() = default;
 MeasureReply Measurer::measure(const MeasureRequest& request) {
   std::optional<LoadedConfig> loaded;
   try {
-    loaded.emplace(request.candidate, request.cache_dir);
+    loaded.emplace(request.candidate, request.cache_dir, impl_->sm_count);
   } catch (const CudaError& error) {
-    return {launch_failure(error)};
+    return {launch_failure(error.what())};
   }
   try {
     return {impl_->verify_and_time(request, *loaded)};
   } catch (const CudaError& error) {
     // Too little memory for the operands is not the candidate's fault.
     if (error.code() == cudaErrorMemoryAllocation) throw;
-    return {launch_failure(error)};
+    return {launch_failure(error.what())};
   }
 }
 
 FinalsReply Measurer::finals(const FinalsRequest& request) {
   Verifier& verify = impl_->verifier_for(request.seed);
   const Shape shape = shape_of(request.problem);
-  const Gemm baseline = impl_->cublas_gemm();
-  FinalsReply reply;
-  reply.baseline_name = "cublasSgemm " + impl_->cublas_library().version();
-  // The baseline must have done the same work.
-  if (auto wrong = verify.check(baseline, shape)) {
-    throw DeviceError(reply.baseline_name + " fails verification: " + *wrong);
-  }
+  const std::vector<Contender> contenders = impl_->contenders(request, verify);
   std::vector<LoadedConfig> loaded;
   for (const CompiledConfig& finalist : request.finalists) {
-    loaded.emplace_back(finalist, request.cache_dir);
+    loaded.emplace_back(finalist, request.cache_dir, impl_->sm_count);
+    const std::int64_t bytes = loaded.back().workspace_bytes(request.problem);
+    if (!impl_->reserve_workspace(bytes)) {
+      throw DeviceError("no memory for a finalist's workspace of " + std::to_string(bytes) +
+                        " bytes");
+    }
   }
   std::vector<GemmArgs> operands = {verify.timing_args(shape)};
-  std::vector<Launch> launches = {
-      [&](int copy) { baseline(operands[static_cast<std::size_t>(copy)]); }};
-  for (const LoadedConfig& config : loaded) {
-    launches.push_back([&config, &operands, this](int copy) {
-      config.launch(operands[static_cast<std::size_t>(copy)], impl_->stream->get());
+  std::vector<Launch> launches;
+  for (const Contender& contender : contenders) {
+    launches.push_back([&](int copy) {
+      contender.gemm(operands[static_cast<std::size_t>(copy)], request.problem);
     });
   }
+  for (const LoadedConfig& config : loaded) {
+    launches.push_back([&, this](int copy) {
+      config.launch(operands[static_cast<std::size_t>(copy)], request.problem, impl_->workspace,
+                    impl_->stream->get());
+    });
+  }
+  FinalsReply reply;
   std::set<std::string> others = impl_->others();
   std::vector<Timing> timings = impl_->timer->time_interleaved(launches, FinalsRule());
-  if (auto rotated = rotate_operands(operands.front(), impl_->l2_bytes, *impl_->stream)) {
+  if (auto rotated = rotate_operands(operands.front(), shape, impl_->l2_bytes, *impl_->stream)) {
     operands = std::move(rotated->copies);
     const std::vector<double> cold_us =
         impl_->timer->time_cold(launches, static_cast<int>(operands.size()));
@@ -186,9 +355,9 @@ FinalsReply Measurer::finals(const FinalsRequest& request) {
   }
   others.merge(impl_->others());
   reply.others.assign(others.begin(), others.end());
-  reply.baseline = timings.front();
-  reply.finalists.assign(std::make_move_iterator(timings.begin() + 1),
-                         std::make_move_iterator(timings.end()));
+  reply.baselines = best_of_each(contenders, timings);
+  const auto own = timings.begin() + static_cast<std::ptrdiff_t>(contenders.size());
+  reply.finalists.assign(std::make_move_iterator(own), std::make_move_iterator(timings.end()));
   return reply;
 }
 

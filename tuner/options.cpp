@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "core/launch_recipe.h"
 #include "tuner/exit_code.h"
 #include "tuner/version.h"
 
@@ -29,6 +30,12 @@ void add_common(CLI::App& app, Options& o) {
 }
 
 CLI::Option* add_sizes(CLI::App& app, Options& o) {
+  app.add_option("--layout", o.layout,
+                 "Operands stored transposed, A's letter first: nn, nt, tn or tt")
+      ->capture_default_str();
+  app.add_option("--batch", o.batch, "Products of one launch, their matrices equally far apart")
+      ->check(CLI::Range(std::int64_t{1}, kMaxBatch))
+      ->capture_default_str();
   return app.add_option("--sizes", o.sizes, "Problems, as in 1024,4096x512x1024");
 }
 
@@ -51,7 +58,15 @@ void add_tune(CLI::App& app, Options& o) {
   app.add_option("--budget", o.budget, "Distinct candidates tried per problem, or 'all'");
   app.add_option("--time", o.time,
                  "Wall clock for the search, as in 15:00; the finals of what it found come on top");
-  app.add_option("--config", o.config, "Try only this config");
+  app.add_option("--config", o.configs,
+                 "Try only this config; repeatable; @FILE has one on each line");
+  app.add_option("--baselines", o.baselines,
+                 "What to time the finalists beside: cublas, cublaslt (the best of what it "
+                 "proposes), or both")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"cublas", "cublaslt"}))
+      ->capture_default_str();
+  app.add_flag("--finals", o.finals, "Time finalists and baselines again even where that is known");
   app.add_flag("--dry-run", o.dry_run, "Count and estimate; compile nothing");
 }
 
@@ -94,6 +109,7 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   add_sizes(*explain, o)->required();
   explain->add_option("config", o.config, "Config text; default: the winner");
   explain->add_option("--kernel-dir", o.kernel_dir, "As for tune");
+  explain->add_option("--cubin", o.cubin, "File to write the compiled kernel to");
   CLI::App* ladder =
       app.add_subcommand("ladder", "The rungs from naive to vectorised, each tried and shown");
   add_common(*ladder, o);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace gemm_tune {
 
@@ -13,6 +14,8 @@ struct Options {
   Command command = Command::tune;
   std::string arch;
   std::string sizes;
+  std::string layout = "nn";
+  std::int64_t batch = 1;
   int device = 0;
   std::string devices;  // a list or 'all'; empty: the one of `device`
   int sm_count = 0;     // 0: the device's, or the typical card's
@@ -21,10 +24,14 @@ struct Options {
   std::string db;
   int jobs = 0;  // 0: one per core
   std::optional<std::uint64_t> seed;
-  std::string config;
+  std::string config;                // of explain
+  std::vector<std::string> configs;  // each a config, or @ and a file with one on each line
   std::string kernel_dir;
   std::string format = "header";
   std::string output;
+  std::string cubin;
+  std::vector<std::string> baselines = {"cublas"};
+  bool finals = false;
   bool dry_run = false;
   bool require_gpu = false;
   bool json = false;

@@ -14,6 +14,8 @@
 #include "core/device_spec.h"
 #include "core/outcome.h"
 #include "core/problem.h"
+#include "db/database.h"
+#include "tuner/baseline_kind.h"
 
 // Empty optionals travel as null.
 template <class T>
@@ -74,18 +76,19 @@ struct MeasureReply {
   Outcome outcome;  // its resources hold the driver's ctas_per_sm alone
 };
 
-// Re-time the finalists and cuBLAS, one sample of each in turn. No finalists: cuBLAS alone.
+// Re-time the finalists and the baselines, one sample of each in turn. No finalists: baselines
+// alone.
 struct FinalsRequest {
   Problem problem;
   std::vector<CompiledConfig> finalists;
   std::string cache_dir;
   std::uint64_t seed = 0;
+  std::vector<BaselineKind> baselines = {BaselineKind::cublas};
 };
 
 struct FinalsReply {
-  std::vector<Timing> finalists;  // in the request's order
-  std::string baseline_name;      // "cublasSgemm", with its version
-  Timing baseline;
+  std::vector<Timing> finalists;    // in the request's order
+  std::vector<Baseline> baselines;  // likewise
   std::vector<std::string> others;  // processes of others that computed on the GPU meanwhile
 };
 
@@ -123,7 +126,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CompiledConfig, config, cubin_key)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeasureRequest, problem, candidate, cache_dir, seed, cutoff_us,
                                    small_shapes_only)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeasureReply, outcome)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FinalsRequest, problem, finalists, cache_dir, seed)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FinalsReply, finalists, baseline_name, baseline, others)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FinalsRequest, problem, finalists, cache_dir, seed, baselines)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Baseline, name, timing)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FinalsReply, finalists, baselines, others)
 
 }  // namespace gemm_tune

@@ -35,11 +35,42 @@ std::optional<Interval> interval_of(const Outcome& outcome) {
   return median_interval(outcome.timing->samples_us);
 }
 
-// "; cublasSgemm 55.7 us, 38.5 TFLOP/s: 0.884 of its speed", for a kernel that takes time_us.
-std::string baseline_text(const Problem& problem, const std::string& name, double baseline_us,
-                          double time_us) {
-  return fmt::format("; {} {:.5g} us, {}: {:.3f} of its speed", name, baseline_us,
-                     tflops_text(problem, baseline_us), baseline_us / time_us);
+// "; cublasSgemm 55.7 us, 38.5 TFLOP/s: 0.884 of its speed", for a kernel that takes time_us; each
+// further baseline on a line of its own. baseline_us: of the baseline, where it is known.
+template <class TimeOf>
+std::string beside_text(const Problem& problem, const std::vector<Baseline>& baselines,
+                        const TimeOf& baseline_us, double time_us, const std::string& indent) {
+  std::string text, separator = "; ";
+  for (const Baseline& baseline : baselines) {
+    const std::optional<double> us = baseline_us(baseline.timing);
+    if (!us) continue;
+    text += fmt::format("{}{} {:.5g} us, {}: {:.3f} of its speed", separator, baseline.name, *us,
+                        tflops_text(problem, *us), *us / time_us);
+    separator = ";\n" + indent + "  ";
+  }
+  return text;
+}
+
+std::optional<double> hot_us(const Timing& timing) { return timing.median_us; }
+std::optional<double> cold_us(const Timing& timing) { return timing.cold_us; }
+
+nlohmann::json baselines_json(const Outcome& outcome, const std::vector<Baseline>& baselines) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const Baseline& baseline : baselines) {
+    nlohmann::json one = {{"name", baseline.name},
+                          {"time_us", baseline.timing.median_us},
+                          {"cold_us", baseline.timing.cold_us},
+                          {"speedup", nullptr},
+                          {"cold_speedup", nullptr}};
+    if (outcome.timing) {
+      one["speedup"] = baseline.timing.median_us / outcome.timing->median_us;
+      if (baseline.timing.cold_us && outcome.timing->cold_us) {
+        one["cold_speedup"] = *baseline.timing.cold_us / *outcome.timing->cold_us;
+      }
+    }
+    all.push_back(std::move(one));
+  }
+  return all;
 }
 
 std::vector<std::string> names_of(const std::vector<TuneWinner>& tied) {
@@ -119,12 +150,9 @@ std::string problem_text(const ProblemReport& report, const Target& target) {
   text += "  winner   " + to_string(winner.config.config()) + "\n";
   text += indent + time_text(report.problem, winner.outcome);
   if (!target.measurable) return text + fmt::format(" ({})\n", kPredictedLabel);
-  if (winner.baseline) {
-    text += baseline_text(report.problem, winner.baseline->name, winner.baseline->timing.median_us,
-                          winner.outcome.time_us().value_or(0));
-  }
-  text += "\n" + measured_details(report.problem, winner.outcome, winner.baseline,
-                                  names_of(report.tied), indent);
+  text += baselines_text(report.problem, winner.outcome, winner.baselines, indent) + "\n";
+  text += measured_details(report.problem, winner.outcome, winner.baselines, names_of(report.tied),
+                           indent);
   text += indent + "verified at small, ragged and tuned shapes";
   text += report.twins_verified ? ", its predicated twins too\n" : "\n";
   return text;
@@ -139,18 +167,21 @@ std::string time_text(const Problem& problem, const Outcome& outcome) {
   return text + ", " + tflops_text(problem, time_us);
 }
 
+std::string baselines_text(const Problem& problem, const Outcome& outcome,
+                           const std::vector<Baseline>& baselines, const std::string& indent) {
+  if (!outcome.timing) return "";
+  return beside_text(problem, baselines, hot_us, outcome.timing->median_us, indent);
+}
+
 std::string measured_details(const Problem& problem, const Outcome& outcome,
-                             const std::optional<Baseline>& baseline,
+                             const std::vector<Baseline>& baselines,
                              const std::vector<std::string>& tied, const std::string& indent) {
   constexpr std::size_t kNamed = 5;
   std::string text;
   if (!outcome.timing) return text;
-  if (const auto cold_us = outcome.timing->cold_us) {
-    text += fmt::format("{}cold {:.5g} us, {}", indent, *cold_us, tflops_text(problem, *cold_us));
-    if (baseline && baseline->timing.cold_us) {
-      text += baseline_text(problem, baseline->name, *baseline->timing.cold_us, *cold_us);
-    }
-    text += "\n";
+  if (const auto cold = outcome.timing->cold_us) {
+    text += fmt::format("{}cold {:.5g} us, {}", indent, *cold, tflops_text(problem, *cold));
+    text += beside_text(problem, baselines, cold_us, *cold, indent) + "\n";
   }
   for (std::size_t i = 0; i < std::min(kNamed, tied.size()); ++i) {
     text += indent + (i == 0 ? "tied with: " : "           ") + tied[i] + "\n";
@@ -164,9 +195,11 @@ std::string measured_details(const Problem& problem, const Outcome& outcome,
   return text;
 }
 
-nlohmann::json time_json(const Outcome& outcome, const std::vector<std::string>& tied) {
+nlohmann::json time_json(const Outcome& outcome, const std::vector<Baseline>& baselines,
+                         const std::vector<std::string>& tied) {
   nlohmann::json json = {{"time_us", nullptr},    {"interval_us", nullptr}, {"cold_us", nullptr},
                          {"conditions", nullptr}, {"disturbance", ""},      {"tied", tied}};
+  json["baselines"] = baselines_json(outcome, baselines);
   if (const auto time_us = outcome.time_us()) json["time_us"] = *time_us;
   if (const auto interval = interval_of(outcome)) {
     json["interval_us"] = {interval->low, interval->high};
@@ -206,24 +239,19 @@ nlohmann::json problem_json(const ProblemReport& report, const Target& target) {
       {"winner", nullptr}};
   if (report.winner) {
     nlohmann::json& winner = json["winner"];
-    winner = time_json(report.winner->outcome, names_of(report.tied));
+    winner = time_json(report.winner->outcome, report.winner->baselines, names_of(report.tied));
     winner["config"] = to_string(report.winner->config.config());
     winner["resources"] = report.winner->outcome.resources;
     winner["twins_verified"] = report.twins_verified;
-    if (const auto& baseline = report.winner->baseline) {
-      winner["baseline"] = {{"name", baseline->name},
-                            {"time_us", baseline->timing.median_us},
-                            {"cold_us", baseline->timing.cold_us}};
-    }
   }
   if (!report.failure.empty()) json["failure"] = report.failure;
   if (!target.measurable) json["note"] = kPredictedLabel;
   return json;
 }
 
-std::string how_to_time(const Target& target, const std::string& sizes) {
+std::string how_to_time(const Target& target, const std::string& problems) {
   return fmt::format("{}: {}. To time them, run on a machine with an {} GPU: gemm-tune --sizes {}",
-                     kPredictedLabel, target.why_not, target.spec.arch, sizes);
+                     kPredictedLabel, target.why_not, target.spec.arch, problems);
 }
 
 }  // namespace gemm_tune

@@ -29,16 +29,22 @@ nlohmann::json problem_json(const ProblemReport& report, const Target& target);
 // is that of median_interval(), left out below the 6 samples that it needs.
 std::string time_text(const Problem& problem, const Outcome& outcome);
 
-// What else is known of a measured candidate, a line each: its cold time, whom it is tied with,
-// what disturbed it. tied: config texts; five are named, the rest counted.
+// What a measured candidate's time_text() is followed by: "; cublasSgemm 13.1.0 40 us, 53.7
+// TFLOP/s: 0.800 of its speed", each further baseline on a line of its own.
+std::string baselines_text(const Problem& problem, const Outcome& outcome,
+                           const std::vector<Baseline>& baselines, const std::string& indent);
+
+// What else is known of a measured candidate, a line each: its cold time beside the baselines',
+// whom it is tied with, what disturbed it. tied: config texts; five are named, the rest counted.
 std::string measured_details(const Problem& problem, const Outcome& outcome,
-                             const std::optional<Baseline>& baseline,
+                             const std::vector<Baseline>& baselines,
                              const std::vector<std::string>& tied, const std::string& indent);
 
-// The same for programs: time_us, interval_us, cold_us, conditions, disturbance, tied.
-nlohmann::json time_json(const Outcome& outcome, const std::vector<std::string>& tied);
+// The same for programs: time_us, interval_us, cold_us, conditions, disturbance, tied, baselines.
+nlohmann::json time_json(const Outcome& outcome, const std::vector<Baseline>& baselines,
+                         const std::vector<std::string>& tied);
 
-// How to turn predictions into timings.
-std::string how_to_time(const Target& target, const std::string& sizes);
+// How to turn predictions into timings. problems: what --sizes was given and the options after it.
+std::string how_to_time(const Target& target, const std::string& problems);
 
 }  // namespace gemm_tune

@@ -7,25 +7,25 @@
 namespace gemm_tune {
 namespace {
 
-// Floats of a matrix, up to the alignment of cudaMalloc, which the original has as well.
-std::size_t padded_size(std::int64_t rows, std::int64_t ld) {
+// Floats of an operand, up to the alignment of cudaMalloc, which the original has as well.
+std::size_t padded_size(const Matrices& matrices) {
   constexpr std::size_t kFloats = 64;
-  return (static_cast<std::size_t>(rows * ld) + kFloats - 1) / kFloats * kFloats;
+  return (matrices.size() + kFloats - 1) / kFloats * kFloats;
 }
 
-void copy_matrix(float* to, const float* from, std::int64_t rows, std::int64_t ld,
-                 const Stream& stream) {
-  const std::size_t bytes = static_cast<std::size_t>(rows * ld) * sizeof(float);
-  GT_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream.get()));
+void copy_operand(float* to, const float* from, const Matrices& matrices, const Stream& stream) {
+  GT_CUDA(cudaMemcpyAsync(to, from, matrices.size() * sizeof(float), cudaMemcpyDeviceToDevice,
+                          stream.get()));
 }
 
 }  // namespace
 
-std::optional<RotatedOperands> rotate_operands(const GemmArgs& original, std::int64_t l2_bytes,
-                                               const Stream& stream) {
-  const std::size_t a = padded_size(original.M, original.lda);
-  const std::size_t b = padded_size(original.K, original.ldb);
-  const std::size_t c = padded_size(original.M, original.ldc);
+std::optional<RotatedOperands> rotate_operands(const GemmArgs& original, const Shape& shape,
+                                               std::int64_t l2_bytes, const Stream& stream) {
+  const Matrices stored_a = matrices_a(shape), stored_b = matrices_b(shape);
+  Matrices stored_c = matrices_c(shape);
+  stored_c.guard = 0;
+  const std::size_t a = padded_size(stored_a), b = padded_size(stored_b), c = padded_size(stored_c);
   std::size_t free_bytes = 0, total_bytes = 0;
   GT_CUDA(cudaMemGetInfo(&free_bytes, &total_bytes));
   const auto copies = cold_copies(static_cast<std::int64_t>((a + b + c) * sizeof(float)), l2_bytes,
@@ -44,9 +44,9 @@ std::optional<RotatedOperands> rotate_operands(const GemmArgs& original, std::in
   float* next = rotated.memory.data();
   for (std::size_t i = 1; i < rotated.copies.size(); ++i) {
     GemmArgs& copy = rotated.copies[i];
-    copy_matrix(next, original.A, original.M, original.lda, stream);
+    copy_operand(next, original.A, stored_a, stream);
     copy.A = std::exchange(next, next + a);
-    copy_matrix(next, original.B, original.K, original.ldb, stream);
+    copy_operand(next, original.B, stored_b, stream);
     copy.B = std::exchange(next, next + b);
     copy.C = std::exchange(next, next + c);
   }

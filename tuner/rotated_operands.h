@@ -12,6 +12,7 @@
 #include "gpu/memory.h"
 #include "gpu/stream.h"
 #include "kernel_templates/device/gemm_args.cuh"
+#include "tuner/verify.h"
 
 namespace gemm_tune {
 
@@ -20,9 +21,9 @@ struct RotatedOperands {
   std::vector<GemmArgs> copies;  // the original first; C is not copied, for beta = 0
 };
 
-// Copies the operands in the stream. Nothing where memory does not suffice or the problem is too
-// small (cold_copies()). The original must outlive the copies. Precondition: beta is 0.
-std::optional<RotatedOperands> rotate_operands(const GemmArgs& original, std::int64_t l2_bytes,
-                                               const Stream& stream);
+// Copies the shape's operands in the stream. Nothing where memory does not suffice or the problem
+// is too small (cold_copies()). The original must outlive the copies. Precondition: beta is 0.
+std::optional<RotatedOperands> rotate_operands(const GemmArgs& original, const Shape& shape,
+                                               std::int64_t l2_bytes, const Stream& stream);
 
 }  // namespace gemm_tune

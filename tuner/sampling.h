@@ -97,7 +97,8 @@ struct FinalsRule {
   double patience_us = 1.5e6;
   int min_when_long = 9;
 
-  // samples_us: the baseline's first. spent_us: what all of them took.
+  // samples_us: the baseline's first; further baselines count as finalists. spent_us: what all of
+  // them took.
   bool enough(const std::vector<std::vector<double>>& samples_us, double spent_us) const;
 };
 

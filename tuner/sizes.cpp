@@ -58,6 +58,11 @@ std::int64_t edge(std::string_view item, std::string_view part, std::int64_t lea
 
 class SizeList {
  public:
+  SizeList(Layout layout, std::int64_t batch) : layout_(layout), batch_(batch) {}
+
+  Layout layout() const { return layout_; }
+  std::int64_t batch() const { return batch_; }
+
   void add(const Problem& problem) {
     if (!known_.insert(to_string(problem)).second) return;
     if (problems_.size() == kMaxSizes) {
@@ -67,9 +72,13 @@ class SizeList {
     problems_.push_back(problem);
   }
 
+  void add_square(std::int64_t n) { add(packed_problem(n, n, n, layout_, batch_)); }
+
   std::vector<Problem> take() { return std::move(problems_); }
 
  private:
+  Layout layout_;
+  std::int64_t batch_;
   std::vector<Problem> problems_;
   std::unordered_set<std::string> known_;  // their texts
 };
@@ -81,7 +90,7 @@ void add_range(std::string_view item, SizeList& list) {
   const std::int64_t last = edge(item, parts[1], 1);
   const std::int64_t step = edge(item, parts[2], 1);
   if (last < first) throw bad_size(item, "is an empty range");
-  for (std::int64_t n = first; n <= last; n += step) list.add(packed_problem(n, n, n));
+  for (std::int64_t n = first; n <= last; n += step) list.add_square(n);
 }
 
 void add_list(std::string_view text, bool in_file, SizeList& list);
@@ -110,7 +119,7 @@ void add_item(std::string_view item, bool in_file, SizeList& list) {
   if (item.find('x') == std::string_view::npos) {
     if (item.find(':') != std::string_view::npos) return add_range(item, list);
     const std::int64_t n = edge(item, item, 1);
-    return list.add(packed_problem(n, n, n));
+    return list.add_square(n);
   }
   const std::string_view shape = item.substr(0, item.find(':'));
   const std::vector<std::string_view> edges = split(shape, 'x');
@@ -118,7 +127,13 @@ void add_item(std::string_view item, bool in_file, SizeList& list) {
   edge(item, edges[0], 1);
   edge(item, edges[1], 1);
   edge(item, edges[2], 0);
-  list.add(parse_problem(item));
+  const Problem read = parse_problem(item);
+  const auto says = [&](std::string_view what) { return item.find(what) != item.npos; };
+  Problem problem =
+      packed_problem(read.M, read.N, read.K, says(":layout=") ? read.layout : list.layout(),
+                     says(":batch=") ? read.batch : list.batch());
+  if (says(":align=")) problem.alignment = read.alignment;
+  list.add(problem);
 }
 
 void add_list(std::string_view text, bool in_file, SizeList& list) {
@@ -127,8 +142,8 @@ void add_list(std::string_view text, bool in_file, SizeList& list) {
 
 }  // namespace
 
-std::vector<Problem> parse_sizes(std::string_view text) {
-  SizeList list;
+std::vector<Problem> parse_sizes(std::string_view text, Layout layout, std::int64_t batch) {
+  SizeList list(layout, batch);
   add_list(text, false, list);
   return list.take();
 }

@@ -199,6 +199,7 @@ std::optional<FinalsReply> Trials::finals(const std::vector<KnownConfig>& config
   request.problem = problem;
   request.cache_dir = cubins_.path().string();
   request.seed = request_.seed;
+  request.baselines = request_.baselines;
   for (const KnownConfig& config : configs) {
     const CompileReply& reply = compiled_.at(to_string(config.config()));
     if (!reply.ok) throw DeviceError("a finalist compiled before and now does not: " + reply.log);
@@ -207,8 +208,10 @@ std::optional<FinalsReply> Trials::finals(const std::vector<KnownConfig>& config
   // A worker may be killed from outside; that the finalists run was seen before.
   for (int attempt = 1;; ++attempt) {
     std::optional<TaskResult> result;
-    measurers_.submit({"finals", request, measure_limit(request_, problem), false,
-                       [&](TaskResult r) { result = std::move(r); }});
+    // A baseline of many algorithms takes its time as well.
+    const auto limit = measure_limit(request_, problem) * request.baselines.size();
+    measurers_.submit(
+        {"finals", request, limit, false, [&](TaskResult r) { result = std::move(r); }});
     while (!result && !interrupted()) wait();
     if (!result) {
       abandon();

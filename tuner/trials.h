@@ -34,7 +34,7 @@ class Trials {
   // Verifies the config on the GPU at small and ragged shapes only, and times nothing.
   void verify(const KnownConfig& config, const Problem& problem, Done done);
 
-  // The configs and cuBLAS timed in turn on one GPU. Nothing where the run was interrupted.
+  // The configs and the baselines timed in turn on one GPU. Nothing where the run was interrupted.
   std::optional<FinalsReply> finals(const std::vector<KnownConfig>& configs,
                                     const Problem& problem);
 

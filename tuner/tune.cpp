@@ -38,8 +38,8 @@ std::vector<double> prior_times(const std::vector<KnownConfig>& points, const Pr
 std::optional<std::string> too_large(const Problem& problem, std::int64_t memory_bytes) {
   // A, B and C, twice for two sets of operands, and two fp64 matrices of C's size to check against.
   const double m = static_cast<double>(problem.M), n = static_cast<double>(problem.N),
-               k = static_cast<double>(problem.K);
-  const double needed = 2 * (4 * (m * k + k * n) + 16 * m * n) + 4 * m * n;
+               k = static_cast<double>(problem.K), batch = static_cast<double>(problem.batch);
+  const double needed = batch * (2 * (4 * (m * k + k * n) + 16 * m * n) + 4 * m * n);
   if (needed <= static_cast<double>(memory_bytes)) return std::nullopt;
   constexpr double kGiB = 1024.0 * 1024 * 1024;
   return fmt::format(
@@ -102,7 +102,9 @@ class ProblemSearch {
     for (Record& record : ledger_.valid_rows(report_.stale)) {
       const auto point = index.find(record.config);
       if (point == index.end()) continue;
-      if (record.baseline) recalled_baselines_.emplace(record.config, *record.baseline);
+      if (record.outcome.standing != Standing::search) {
+        recalled_baselines_.emplace(record.config, ledger_.baselines(record));
+      }
       recalled_.emplace(point->second, std::move(record.outcome));
     }
   }
@@ -221,7 +223,7 @@ class ProblemSearch {
     }
     if (finishers_.empty()) return;
     const auto as_winner = [this](const Finisher& finisher) {
-      return TuneWinner{finisher.config, finisher.outcome, baseline_};
+      return TuneWinner{finisher.config, finisher.outcome, baselines_};
     };
     report_.winner = as_winner(finishers_.front());
     for (std::size_t i = 1; i < finishers_.size(); ++i) {
@@ -230,17 +232,26 @@ class ProblemSearch {
     }
   }
 
-  // Whether earlier finals decided among the very same candidates.
+  bool has_all_baselines(const std::vector<Baseline>& timed) const {
+    return std::all_of(request_.baselines.begin(), request_.baselines.end(), [&](auto kind) {
+      return std::any_of(timed.begin(), timed.end(),
+                         [&](const Baseline& one) { return kind_of(one.name) == kind; });
+    });
+  }
+
+  // Whether earlier finals decided among the very same candidates, beside the same baselines.
   bool finals_hold() {
-    if (asked_ > recalled_.size()) return false;
+    if (asked_ > recalled_.size() || request_.finals_again) return false;
     const Finisher& first = finishers_.front();
-    const auto baseline = recalled_baselines_.find(to_string(first.config.config()));
-    if (baseline == recalled_baselines_.end()) return false;
+    const auto baselines = recalled_baselines_.find(to_string(first.config.config()));
+    if (baselines == recalled_baselines_.end() || !has_all_baselines(baselines->second)) {
+      return false;
+    }
     const Standing standing = first.outcome.standing;
     const bool tied = standing == Standing::tied;
     if (!tied && !(explicit_list() && standing != Standing::search)) return false;
     report_.twins_verified = tied;
-    baseline_ = baseline->second;
+    baselines_ = baselines->second;
     return true;
   }
 
@@ -253,7 +264,7 @@ class ProblemSearch {
     }
     report_.twins_verified = finals.complete();
     report_.others = finals.others();
-    if (finals.baseline()) baseline_ = finals.baseline();
+    baselines_ = finals.baselines();
   }
 
   void tell_progress(const std::string& stage) const {
@@ -267,14 +278,15 @@ class ProblemSearch {
   const Problem problem_;
   std::optional<Clock::time_point> deadline_;
   std::vector<KnownConfig> points_;
-  std::map<std::size_t, Outcome> recalled_;             // by point
-  std::map<std::string, Baseline> recalled_baselines_;  // by config text, of the run that timed it
-  std::unique_ptr<Strategy> strategy_;                  // none where there is nothing to try
-  std::vector<std::size_t> first_;                      // asked for, not begun
+  std::map<std::size_t, Outcome> recalled_;  // by point
+  // By config text, of the finals that timed it.
+  std::map<std::string, std::vector<Baseline>> recalled_baselines_;
+  std::unique_ptr<Strategy> strategy_;  // none where there is nothing to try
+  std::vector<std::size_t> first_;      // asked for, not begun
   std::size_t budget_ = 0, asked_ = 0, under_way_ = 0, done_ = 0;
   std::optional<double> best_us_;
   std::vector<Finisher> finishers_;
-  std::optional<Baseline> baseline_;
+  std::vector<Baseline> baselines_;
   ProblemReport report_;
 };
 
@@ -284,7 +296,9 @@ Candidates candidates_for(const TuneRequest& request, const Problem& problem) {
   Candidates result;
   Space space;
   if (request.only.empty()) {
-    space = enumerate(families());
+    const FixedParam layout[] = {{"TA", transposes_a(problem.layout)},
+                                 {"TB", transposes_b(problem.layout)}};
+    space = enumerate(families(), layout);
   } else {
     space.points = request.only;
     space.enumerated = request.only.size();
@@ -294,7 +308,7 @@ Candidates candidates_for(const TuneRequest& request, const Problem& problem) {
   for (KnownConfig& point : space.points) {
     std::optional<std::string> reason = reject_before_compile(point, problem, request.device);
     // A config that was asked for by name is tried even where its checks are needless.
-    if (!reason && request.only.empty()) reason = reject_needless_predication(point, problem);
+    if (!reason && request.only.empty()) reason = reject_needless(point, problem, request.device);
     if (reason) {
       ++result.funnel.rejected_by_rule[*reason];
     } else {

@@ -18,6 +18,7 @@
 #include "core/problem.h"
 #include "db/database.h"
 #include "kernel_templates/registry.h"
+#include "tuner/baseline_kind.h"
 #include "tuner/funnel.h"
 #include "tuner/worker_process.h"
 
@@ -36,7 +37,9 @@ struct TuneRequest {
                                       // tried included; nothing: default
   std::optional<std::chrono::seconds> time_limit;  // for the whole request
   std::size_t jobs = 1;                            // compile processes
-  std::uint64_t seed = 0;                          // of strategy and operands
+  std::vector<BaselineKind> baselines = {BaselineKind::cublas};
+  bool finals_again = false;  // also where earlier ones still hold
+  std::uint64_t seed = 0;     // of strategy and operands
   std::optional<std::filesystem::path> kernel_dir;
   // Where not this binary's own.
   std::optional<WorkerCommand> compile_worker, measuring_worker;
@@ -53,7 +56,7 @@ inline constexpr std::size_t kPredictedBudget = 128;
 struct TuneWinner {
   KnownConfig config;
   Outcome outcome;
-  std::optional<Baseline> baseline;
+  std::vector<Baseline> baselines;  // timed in turn with it, in the request's order
 };
 
 struct ProblemReport {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <fstream>
 #include <random>
 #include <thread>
 
@@ -108,7 +109,7 @@ void print_report(const TuneReport& report, const Target& target, const Options&
       fmt::print("{}\n", problem_text(problem, target));
     }
     fmt::print("stored in {}\n", database.string());
-    if (!target.measurable) fmt::print("{}\n", how_to_time(target, options.sizes));
+    if (!target.measurable) fmt::print("{}\n", how_to_time(target, problem_arguments(options)));
   }
   if (report.out_of_time) fmt::print(stderr, "gemm-tune: the time given by --time is used up\n");
   if (report.interrupted) {
@@ -120,7 +121,36 @@ void print_report(const TuneReport& report, const Target& target, const Options&
   }
 }
 
+// The configs that --config names; lines of a file may be blank or comments (#).
+std::vector<KnownConfig> named_configs(const std::vector<std::string>& words) {
+  std::vector<KnownConfig> configs;
+  for (const std::string& word : words) {
+    if (!word.starts_with('@')) {
+      configs.push_back(check_config(parse_config(word)));
+      continue;
+    }
+    std::ifstream file(word.substr(1));
+    if (!file) throw UsageError("'" + word.substr(1) + "' cannot be read: it must list configs");
+    for (std::string line; std::getline(file, line);) {
+      if (line.empty() || line.starts_with('#')) continue;
+      configs.push_back(check_config(parse_config(line)));
+    }
+  }
+  return configs;
+}
+
 }  // namespace
+
+std::vector<Problem> asked_problems(const Options& options) {
+  return parse_sizes(options.sizes, parse_layout(options.layout), options.batch);
+}
+
+std::string problem_arguments(const Options& options) {
+  std::string text = options.sizes;
+  if (options.layout != "nn") text += " --layout " + options.layout;
+  if (options.batch != 1) text += " --batch " + std::to_string(options.batch);
+  return text;
+}
 
 TuneRequest tune_request(const Options& options, const Target& target) {
   if (options.sizes.empty()) {
@@ -128,17 +158,26 @@ TuneRequest tune_request(const Options& options, const Target& target) {
         "name the problems with --sizes, as in --sizes 1024,4096; see gemm-tune --help");
   }
   TuneRequest request;
-  request.problems = parse_sizes(options.sizes);
+  request.problems = asked_problems(options);
   request.device = target.spec;
   request.measure = target.measurable;
   if (target.measurable) request.ordinals = target.ordinals;
   request.memory_bytes = target.memory_bytes;
   request.cuda_version = nvrtc_version();
   request.driver_version = target.driver_version;
-  if (!options.config.empty()) request.only = {check_config(parse_config(options.config))};
+  request.only = named_configs(options.configs);
   if (!options.budget.empty()) request.budget = parse_budget(options.budget);
   if (!options.time.empty()) request.time_limit = parse_duration(options.time);
   request.jobs = options.jobs > 0 ? static_cast<std::size_t>(options.jobs) : default_jobs(target);
+  request.baselines.clear();
+  for (const std::string& word : options.baselines) {
+    const BaselineKind kind = parse_baseline_kind(word);
+    const auto& asked = request.baselines;
+    if (std::find(asked.begin(), asked.end(), kind) == asked.end()) {
+      request.baselines.push_back(kind);
+    }
+  }
+  request.finals_again = options.finals;
   request.seed = options.seed ? *options.seed : std::random_device()();
   if (!options.kernel_dir.empty()) {
     request.kernel_dir = options.kernel_dir;
@@ -160,7 +199,7 @@ RunInfo run_info(const Target& target, std::uint64_t seed, const std::string& co
 
 int run_tune(const Options& options) {
   // Malformed sizes and configs must not wait for a driver to wake up.
-  if (!options.sizes.empty()) parse_sizes(options.sizes);
+  if (!options.sizes.empty()) asked_problems(options);
   const Target target = resolve_target(options);
   const TuneRequest request = tune_request(options, target);
   if (options.dry_run) return dry_run(request, target);
@@ -169,7 +208,7 @@ int run_tune(const Options& options) {
     spdlog::warn("{} keeps a rollback journal: {}; processes that share it wait longer",
                  database.path().string(), why);
   }
-  database.begin_run(run_info(target, request.seed, "tune --sizes " + options.sizes));
+  database.begin_run(run_info(target, request.seed, "tune --sizes " + problem_arguments(options)));
   watch_for_interrupts();
   TuneReport report;
   {

@@ -2,12 +2,19 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "tuner/options.h"
 #include "tuner/target.h"
 #include "tuner/tune.h"
 
 namespace gemm_tune {
+
+// The problems of --sizes, --layout and --batch. Throws UsageError.
+std::vector<Problem> asked_problems(const Options& options);
+
+// What a user types to ask for them again: "1024 --layout nt".
+std::string problem_arguments(const Options& options);
 
 // Throws UsageError naming the option that is missing or malformed.
 TuneRequest tune_request(const Options& options, const Target& target);

@@ -1,12 +1,13 @@
 // Whether a kernel computes what it should, on a GPU: the check before every timing.
 //
-// Each shape is run twice into a C full of NaN or known values, between guard bands: on whole
-// numbers whose result is exact in fp32, which must match an fp64 reference bitwise with beta = 0
-// over the NaN; and on uniform random data with alpha and beta, within Higham's bound for any order
-// of summation: |c - want| <= gamma(K + 3) (|alpha| |A| |B| + |beta| |C|), gamma(n) = n u / (1 - n
-// u), u = 2^-24 (Accuracy and Stability of Numerical Algorithms, 2nd ed., 2002, section 3.1; the
-// three beyond K are the two scalings and the last addition). The reference is a kernel of its own
-// and does not rest on cuBLAS. One object per device, one thread.
+// Each shape is run twice into a C full of NaN or known values, with guard bands around it and
+// poison in the gaps between its rows and between the matrices of a batch: on whole numbers whose
+// result is exact in fp32, which must match an fp64 reference bitwise with beta = 0 over the NaN;
+// and on uniform random data with alpha and beta, within Higham's bound for any order of summation:
+// |c - want| <= gamma(K + 3) (|alpha| |A| |B| + |beta| |C|), gamma(n) = n u / (1 - n u), u = 2^-24
+// (Accuracy and Stability of Numerical Algorithms, 2nd ed., 2002, section 3.1; the three beyond K
+// are the two scalings and the last addition). The reference is a kernel of its own and does not
+// rest on cuBLAS. One object per device, one thread.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -16,7 +17,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "gpu/kernel.h"
@@ -26,22 +26,48 @@
 
 namespace gemm_tune {
 
+// A problem's sizes and where its matrices lie, in elements. A transposed operand is stored so.
 struct Shape {
   std::int64_t M = 0, N = 0, K = 0, lda = 0, ldb = 0, ldc = 0;
+  Layout layout = Layout::nn;
+  std::int64_t batch = 1;
+  std::int64_t stride_a = 0, stride_b = 0, stride_c = 0;  // count for a batch above 1
 
   auto operator<=>(const Shape&) const = default;
 };
 
 // Packed where that has the problem's alignment class; otherwise each leading dimension is the
-// smallest that gives the class.
+// smallest that gives the class. The matrices of a batch follow one another without gaps.
 Shape shape_of(const Problem& problem);
 
-// Small shapes at which a config of this kind is checked before the tuned one: several tiles with
-// gaps between rows; for a predicated kernel also a tiny one and one that is ragged on every edge.
-std::vector<Shape> small_verification_shapes(const KnownConfig& config);
+// With the alignment class of the shape's leading dimensions and strides.
+Problem problem_of(const Shape& shape);
 
-// Enqueues one GEMM.
-using Gemm = std::function<void(const GemmArgs&)>;
+// Equally far apart matrices inside an allocation, each of rows stored one after another. In
+// elements; what the kernels of device_checks.cuh take.
+struct Matrices {
+  long long rows = 0, cols = 0, ld = 0;
+  long long stride = 1, count = 1;
+  long long guard = 0;  // cells before the first matrix and after the last
+
+  std::size_t size() const {
+    return static_cast<std::size_t>(2 * guard + (count - 1) * stride + rows * ld);
+  }
+};
+
+// A, B and C of a shape as they are stored.
+Matrices matrices_a(const Shape& shape);
+Matrices matrices_b(const Shape& shape);
+Matrices matrices_c(const Shape& shape);
+
+// Small shapes at which a config of this kind is checked before the tuned one, in its layout:
+// several tiles with gaps between rows, deep enough for every CTA that shares tiles to get its part
+// of K; a batch with gaps between its matrices; for a predicated kernel also a tiny one and one
+// that is ragged on every edge. sm_count: of the device that launches.
+std::vector<Shape> small_verification_shapes(const KnownConfig& config, int sm_count);
+
+// Enqueues one GEMM. The problem is that of the arguments.
+using Gemm = std::function<void(const GemmArgs& args, const Problem& problem)>;
 
 class Verifier {
  public:
@@ -52,6 +78,10 @@ class Verifier {
   // the kernel faults and where memory does not suffice.
   std::optional<std::string> check(const Gemm& gemm, const Shape& shape);
 
+  // What differs between two runs on the same operands, as a sentence fragment; nothing if C is the
+  // same bit for bit. For small shapes: it is compared on the host.
+  std::optional<std::string> check_repeats(const Gemm& gemm, const Shape& shape);
+
   // Arguments for timing at the shape: random operands, alpha = 1, beta = 0. Valid until the next
   // call with another shape.
   GemmArgs timing_args(const Shape& shape);
@@ -59,7 +89,7 @@ class Verifier {
  private:
   struct Operands {
     DeviceBuffer<float> A, B;
-    DeviceBuffer<double> sum, magnitude;  // of A * B and |A| * |B|, packed
+    DeviceBuffer<double> sum, magnitude;  // of op(A) * op(B) and |op(A)| * |op(B)|, packed
   };
   struct Kernels {
     LoadedKernel fill, reference, check;
@@ -70,21 +100,24 @@ class Verifier {
     double gamma;  // 0: bitwise
   };
 
+  static Case random_case(const Shape& shape);
   static Kernels load_kernels(const std::string& arch);
   std::optional<std::string> check_case(const Gemm& gemm, const Shape& shape, const Case& kind);
   const Operands& operands(const Shape& shape, int integer_range);
   // Operands of the tuned shape can be gigabytes: those of one large shape are kept at a time, and
   // small ones until they are too many.
   void make_room(const Shape& shape);
-  float* fresh_c(const Shape& shape, const Case& kind);
-  void fill(DeviceBuffer<float>& buffer, std::int64_t guard, std::int64_t rows, std::int64_t cols,
-            std::int64_t ld, std::uint64_t seed, int integer_range, bool poisoned);
+  // C between its guards, with what the case wants in it.
+  void fill_c(const Shape& shape, const Case& kind);
+  GemmArgs args_for(const Shape& shape, const Case& kind);
+  void fill(DeviceBuffer<float>& buffer, Matrices matrices, std::uint64_t seed, int integer_range,
+            bool poisoned);
 
   cudaStream_t stream_;
   std::uint64_t seed_;
   Kernels kernels_;
   std::map<std::pair<Shape, int>, Operands> operands_;  // by shape and integer range
-  DeviceBuffer<float> c_;
+  DeviceBuffer<float> c_;                               // with its guards
 };
 
 }  // namespace gemm_tune

@@ -1,4 +1,5 @@
-// The one argument of every GEMM kernel: C = alpha * A * B + beta * C, row-major, ld in elements.
+// The one argument of every GEMM kernel: C = alpha * op(A) * op(B) + beta * C, row-major, ld in
+// elements.
 //
 // Read by NVRTC, the emulator and the host that launches; the layout is the same for all three.
 #pragma once
@@ -8,10 +9,15 @@ namespace gemm_tune {
 struct GemmArgs {
   int M, N, K;
   float alpha, beta;
-  const float* A;  // [M, K], lda >= K
-  const float* B;  // [K, N], ldb >= N
+  const float* A;  // [M, K], lda >= K; stored [K, M], lda >= M, in a kernel for transposed A
+  const float* B;  // [K, N], ldb >= N; stored [N, K], ldb >= K, in a kernel for transposed B
   float* C;        // [M, N], ldc >= N; not read where beta is 0
   long long lda, ldb, ldc;
+  // From one matrix of a batch to the next; the grid's z counts the batch.
+  long long stride_a, stride_b, stride_c;
+  // Null where the recipe needs none, else counters (core/launch_recipe.h), then partial sums.
+  int* counters;
+  float* partials;
 };
 
 }  // namespace gemm_tune

@@ -18,9 +18,8 @@ class TileCopy {
   __device__ void load(const float* src, long long ld, int rows_left, int cols_left) {
 #pragma unroll
     for (int pass = 0; pass < kPasses; ++pass) {
-      const int index = pass * THREADS + static_cast<int>(threadIdx.x);
-      if (is_surplus(index)) break;
-      const auto [row, col] = tile_position(index, COLS, VEC);
+      if (is_surplus(pass)) break;
+      const auto [row, col] = position(pass);
       if constexpr (PREDICATED) {
         const int left = in_bounds(row, rows_left) ? cols_left - col : 0;
         share_[pass] = load_vec_edge<VEC>(src + row * ld + col, left);
@@ -34,9 +33,8 @@ class TileCopy {
     constexpr int kStoreVec = smem_store_vec(ORDER, VEC, SMEM_LD);
 #pragma unroll
     for (int pass = 0; pass < kPasses; ++pass) {
-      const int index = pass * THREADS + static_cast<int>(threadIdx.x);
-      if (is_surplus(index)) break;
-      const auto [row, col] = tile_position(index, COLS, VEC);
+      if (is_surplus(pass)) break;
+      const auto [row, col] = position(pass);
       if constexpr (kStoreVec == VEC) {
         store_vec<VEC>(smem + smem_index(ORDER, row, col, SMEM_LD), share_[pass]);
       } else {
@@ -54,7 +52,26 @@ class TileCopy {
   static constexpr int kPasses = (kVecs + THREADS - 1) / THREADS;
 
   // Not a matrix edge: the last pass may have fewer vectors than threads.
-  static __device__ bool is_surplus(int index) { return kVecs % THREADS != 0 && index >= kVecs; }
+  static __device__ bool is_surplus(int pass) {
+    const int index = pass * THREADS + static_cast<int>(threadIdx.x);
+    return kVecs % THREADS != 0 && index >= kVecs;
+  }
+
+  // tile_position() of the thread's vector, in a form that shows the compiler what the passes have
+  // in common.
+  static __device__ TilePosition position(int pass) {
+    constexpr int kVecsPerRow = COLS / VEC;
+    const int thread = static_cast<int>(threadIdx.x);
+    if constexpr (THREADS % kVecsPerRow == 0) {
+      const TilePosition first = tile_position(thread, COLS, VEC);
+      return {first.row + pass * (THREADS / kVecsPerRow), first.col};
+    }
+    if constexpr (kVecsPerRow % THREADS == 0) {
+      const TilePosition first = tile_position(pass * THREADS, COLS, VEC);
+      return {first.row, first.col + thread * VEC};
+    }
+    return tile_position(pass * THREADS + thread, COLS, VEC);
+  }
 
   Vec<VEC> share_[kPasses];
 };

@@ -14,6 +14,20 @@ __device__ inline Vec<VEC> load_vec(const float* p) {
   return *reinterpret_cast<const Vec<VEC>*>(p);
 }
 
+// The same for data that is read once: it should displace nothing that is read again.
+template <int VEC>
+__device__ inline Vec<VEC> stream_vec(const float* p) {
+  if constexpr (VEC == 4) {
+    const float4 v = __ldcs(reinterpret_cast<const float4*>(p));
+    return {{v.x, v.y, v.z, v.w}};
+  } else if constexpr (VEC == 2) {
+    const float2 v = __ldcs(reinterpret_cast<const float2*>(p));
+    return {{v.x, v.y}};
+  } else {
+    return {{__ldcs(p)}};
+  }
+}
+
 template <int VEC>
 __device__ inline void store_vec(float* p, const Vec<VEC>& v) {
   *reinterpret_cast<Vec<VEC>*>(p) = v;
@@ -31,6 +45,11 @@ __device__ inline Vec<VEC> load_vec_edge(const float* p, int left) {
 #pragma unroll
   for (int i = 0; i < VEC; ++i) v.x[i] = in_bounds(i, left) ? p[i] : 0.0f;
   return v;
+}
+
+template <int VEC>
+__device__ inline Vec<VEC> stream_vec_edge(const float* p, int left) {
+  return in_bounds(VEC - 1, left) ? stream_vec<VEC>(p) : load_vec_edge<VEC>(p, left);
 }
 
 }  // namespace gemm_tune

@@ -39,6 +39,8 @@ TEST(ShapeDistanceTest, IsTheProductOfRatios) {
   EXPECT_DOUBLE_EQ(distance("1024x1024x1024", "512x2048x1024"), 4);
   EXPECT_DOUBLE_EQ(distance("512x2048x1024", "1024x1024x1024"), 4);
   EXPECT_DOUBLE_EQ(distance("8x8x0", "8x8x1"), 1);
+  EXPECT_DOUBLE_EQ(distance("8x8x8:batch=6", "8x16x8:batch=2"), 6);
+  EXPECT_DOUBLE_EQ(distance("8x8x8:layout=nt", "8x8x8"), 1);
   EXPECT_DOUBLE_EQ(distance("2000000000x1x1", "1x2000000000x2000000000"), 8e27);
 }
 
@@ -223,13 +225,70 @@ TEST_F(ChooseTest, AnEmptySumIsServed) {
   EXPECT_EQ(text(found), kWholeTiles);
 }
 
-TEST_F(ChooseTest, ABatchIsNotServed) {
+TEST_F(ChooseTest, ABatchIsServedByTheWinnerForOneOfItsProducts) {
   store_measured(database_, kA6000, "1024x1024x1024", kWholeTiles, 60);
   const Choice found = choice("1024x1024x1024:batch=8");
+  EXPECT_EQ(found.match, Match::nearest);
+  EXPECT_EQ(text(found), kWholeTiles);
+  EXPECT_FALSE(found.is_twin);
+}
+
+TEST_F(ChooseTest, ATunedBatchIsExactAndCountsInTheDistance) {
+  store_measured(database_, kA6000, "128x128x128", kPredicated, 5);
+  store_measured(database_, kA6000, "128x128x128:batch=64", kWholeTiles, 60);
+  EXPECT_EQ(choice("128x128x128:batch=64").match, Match::exact);
+  EXPECT_EQ(nearest("128x128x128:batch=7"), "128x128x128");
+  EXPECT_EQ(nearest("128x128x128:batch=9"), "128x128x128:batch=64");
+  EXPECT_EQ(nearest("256x256x128:batch=2"), "128x128x128");
+}
+
+TEST_F(ChooseTest, ABatchThatExceedsTheGridIsNotServed) {
+  store_measured(database_, kA6000, "128x128x128", kPredicated, 5);
+  const Choice found = choice("128x128x128:batch=65536");
   EXPECT_EQ(found.match, Match::none);
   EXPECT_FALSE(found.config.has_value());
-  EXPECT_THAT(found.explanation,
-              AllOf(HasSubstr("1024x1024x1024:batch=8"), HasSubstr("does not take batches")));
+  EXPECT_THAT(found.explanation, AllOf(HasSubstr("128x128x128:batch=65536"),
+                                       HasSubstr("a batch of 65536 exceeds the grid's 65535")));
+}
+
+TEST_F(ChooseTest, AWinnerForAnotherLayoutIsNeverChosen) {
+  KernelFamily family;
+  family.name = "synthetic";
+  for (const char* name : {"TA", "TB", "PRED"}) family.params.push_back({name, {0, 1}, ""});
+  family.traits = [](Values v) {
+    Traits traits;
+    traits.tile_m = traits.tile_n = 16;
+    traits.transposed_a = v[0] != 0;
+    traits.transposed_b = v[1] != 0;
+    traits.predicated = v[2] != 0;
+    return traits;
+  };
+  Winner winner{known_config(family, {0, 1, 0}), {}};
+  winner.record.device = kA6000;
+  winner.record.problem = parse_problem("64x64x64:layout=nt");
+  winner.record.outcome = measured(5);
+  const auto chosen = [&](const char* problem) {
+    return choose(std::span(&winner, 1), kA6000, parse_problem(problem));
+  };
+  EXPECT_EQ(chosen("64x64x64:layout=nt").match, Match::exact);
+  EXPECT_EQ(text(chosen("65x65x65:layout=nt")), "synthetic/TA=0,TB=1,PRED=1");
+  EXPECT_EQ(chosen("64x64x64").match, Match::builtin);
+  EXPECT_FALSE(chosen("64x64x64:layout=tn").winner.has_value());
+  EXPECT_FALSE(chosen("64x64x64:layout=tt").winner.has_value());
+}
+
+TEST_F(ChooseTest, TheBuiltinDefaultServesALayoutOrSaysThatItDoesNot) {
+  for (const Layout layout : {Layout::nn, Layout::nt, Layout::tn, Layout::tt}) {
+    const Problem problem = packed_problem(100, 101, 102, layout, 3);
+    const Choice found = choose(std::span<const Winner>(), kA6000, problem);
+    if (builtin_default(problem).recipe.layout == layout) {
+      EXPECT_EQ(found.match, Match::builtin);
+      EXPECT_EQ(found.config->recipe.layout, layout);
+    } else {
+      EXPECT_EQ(found.match, Match::none);
+      EXPECT_THAT(found.explanation, HasSubstr("the kernel is for layout nn"));
+    }
+  }
 }
 
 TEST_F(ChooseTest, AGridTooLargeForOneWinnerIsServedByAFartherOne) {

@@ -59,6 +59,43 @@ TEST_F(DatabaseTest, ReturnsARecordAsItWasStored) {
   EXPECT_EQ(record.run.seed, 7u);
 }
 
+TEST_F(DatabaseTest, KeepsLayoutsAndBatchesApart) {
+  Database database = writable(file_);
+  double us = 10;
+  const std::string problems[] = {"64x64x64",           "64x64x64:layout=nt",
+                                  "64x64x64:layout=tn", "64x64x64:layout=tt",
+                                  "64x64x64:batch=8",   "64x64x64:layout=tt:align=1:batch=65535"};
+  for (const std::string& problem : problems) {
+    store_measured(database, kA6000, problem, kPredicated, us++);
+  }
+  us = 10;
+  for (const std::string& problem : problems) {
+    const std::vector<Record> rows = database.records(kA6000, parse_problem(problem));
+    ASSERT_EQ(rows.size(), 1u) << problem;
+    EXPECT_EQ(to_string(rows[0].problem), problem);
+    EXPECT_EQ(rows[0].outcome.timing->median_us, us++);
+  }
+  const Problem last = parse_problem(problems[5]);
+  EXPECT_EQ(last.layout, Layout::tt);
+  EXPECT_EQ(last.batch, 65535);
+  SQLite::Database raw(file_);
+  SQLite::Statement row(raw, "SELECT layout, alignment, batch FROM problems WHERE text = ?");
+  row.bind(1, problems[5]);
+  ASSERT_TRUE(row.executeStep());
+  EXPECT_EQ(row.getColumn(0).getString(), "tt");
+  EXPECT_EQ(row.getColumn(1).getInt(), 1);
+  EXPECT_EQ(row.getColumn(2).getInt(), 65535);
+}
+
+TEST_F(DatabaseTest, TheSpeedOfABatchIsThatOfAllItsProducts) {
+  Database database = writable(file_);
+  store_measured(database, kA6000, "100x100x100:batch=50", kPredicated, 10);
+  SQLite::Database raw(file_);
+  SQLite::Statement row(raw, "SELECT tflops FROM winners");
+  ASSERT_TRUE(row.executeStep());
+  EXPECT_DOUBLE_EQ(row.getColumn(0).getDouble(), 10);  // 2 * 100^3 * 50 / 10 us
+}
+
 TEST_F(DatabaseTest, KeepsHowATimingWasTaken) {
   Database database = writable(file_);
   Timing whole = timing(61);
@@ -368,6 +405,25 @@ TEST_F(DatabaseTest, RefusesRowsThatNoVersionStored) {
     }
     std::ofstream(file_, std::ios::binary | std::ios::trunc) << sound;
   }
+}
+
+TEST_F(DatabaseTest, ListsAllBaselinesOfTheRowsOwnRun) {
+  Database database = writable(file_);
+  database.store_baseline(kA6000, k1024, {"cublasSgemm", timing(50)});
+  database.store_baseline(kA6000, k1024, {"cublasLt", timing(48)});
+  database.store_baseline(kA6000, parse_problem("64x64x64"), {"cublasSgemm", timing(2)});
+  database.store(kA6000, k1024, kWholeTiles, kHash, measured(60), Source::measured);
+  const Record row = database.records(kA6000, k1024).at(0);
+  EXPECT_EQ(database.baselines(row),
+            (std::vector<Baseline>{{"cublasSgemm", timing(50)}, {"cublasLt", timing(48)}}));
+  EXPECT_EQ(row.baseline->name, "cublasLt");
+
+  // Another run's are not the row's; those of the run that times it again are.
+  database.begin_run(kRun);
+  database.store_baseline(kA6000, k1024, {"cublasSgemm", timing(51)});
+  EXPECT_EQ(database.baselines(row).size(), 2u);
+  database.store(kA6000, k1024, kWholeTiles, kHash, measured(61), Source::measured);
+  EXPECT_EQ(database.baselines(row), (std::vector<Baseline>{{"cublasSgemm", timing(51)}}));
 }
 
 TEST_F(DatabaseTest, ABaselineWithoutATimeIsNone) {

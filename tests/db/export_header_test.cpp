@@ -15,29 +15,33 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-// Reads "M N K alignment" lines, prints what the header's lookup() says to each.
+// Reads "M N K alignment layout batch" lines, prints what the header's lookup() says to each.
 constexpr const char* kLookupProgram = R"cpp(
 #include "gemm_tune_sm_86.h"
 #include <cstdio>
   using namespace gemm_tune_sm_86;
   int main() {
     const char* const words[] = {"exact", "nearest", "default", "none"};
-    long long M, N, K;
-    int alignment;
-    while (std::scanf("%lld %lld %lld %d", &M, &N, &K, &alignment) == 4) {
-      const Lookup found = lookup(M, N, K, alignment);
+    Problem p{1, 1, 1, 1};
+    int layout;
+    while (std::scanf("%lld %lld %lld %d %d %lld", &p.M, &p.N, &p.K, &p.alignment, &layout,
+                      &p.batch) == 6) {
+      p.layout = static_cast<Layout>(layout);
+      const Lookup found = lookup(p);
       std::printf("%s", words[static_cast<int>(found.match)]);
       if (found.kernel != nullptr) {
         const Kernel& k = *found.kernel;
-        std::printf(" %s %d %d x %d in %lld", k.config, k.block_threads, k.tile_m, k.tile_n,
-                    k.grid_ctas(M, N));
+        const Grid grid = k.grid(p, 84);
+        std::printf(" %s %d %d x %d in %lld x %lld x %lld, %lld bytes", k.config, k.block_threads,
+                    k.tile_m, k.tile_n, grid.x, grid.y, grid.z, k.workspace_bytes(p, 84));
         std::printf(" smem %d align %d multiples %d %d %d VEC %d", k.smem_bytes, k.alignment,
                     k.multiple_m, k.multiple_n, k.multiple_k, k.value("VEC"));
       }
       if (found.winner != nullptr) {
         const Winner& w = *found.winner;
-        std::printf(" from %lldx%lldx%lld on %s %s%s", w.M, w.N, w.K, w.device,
-                    w.measured ? "measured" : "predicted", found.is_twin ? " twin" : "");
+        std::printf(" from %lldx%lldx%lld of %lld on %s %s%s", w.problem.M, w.problem.N,
+                    w.problem.K, w.problem.batch, w.device, w.measured ? "measured" : "predicted",
+                    found.is_twin ? " twin" : "");
       }
       std::printf("\n");
     }
@@ -52,15 +56,18 @@ std::string said_by_choose(std::span<const Winner> winners, const Problem& probl
   if (choice.config) {
     const LaunchRecipe& k = choice.config->recipe;
     const Config config = choice.config->config();
+    const Grid grid = grid_of(k, problem, 84);
     text << ' ' << to_string(config) << ' ' << k.block_threads << ' ' << k.tile_m << " x "
-         << k.tile_n << " in " << grid_ctas(k, problem) << " smem " << k.smem_bytes << " align "
+         << k.tile_n << " in " << grid.x << " x " << grid.y << " x " << grid.z << ", "
+         << workspace_bytes(k, problem, 84) << " bytes smem " << k.smem_bytes << " align "
          << k.alignment << " multiples " << k.multiple_m << ' ' << k.multiple_n << ' '
          << k.multiple_k << " VEC " << config.get("VEC").value_or(-1);
   }
   if (choice.winner) {
     const Record& w = *choice.winner;
-    text << " from " << w.problem.M << 'x' << w.problem.N << 'x' << w.problem.K << " on "
-         << w.device.name << ' ' << to_string(w.source) << (choice.is_twin ? " twin" : "");
+    text << " from " << w.problem.M << 'x' << w.problem.N << 'x' << w.problem.K << " of "
+         << w.problem.batch << " on " << w.device.name << ' ' << to_string(w.source)
+         << (choice.is_twin ? " twin" : "");
   }
   return text.str();
 }
@@ -76,6 +83,11 @@ std::vector<Problem> many_problems() {
           Problem problem = packed_problem(M, N, K);
           problem.alignment = alignment;
           problems.push_back(problem);
+        }
+        for (const Layout layout : {Layout::nn, Layout::nt, Layout::tn, Layout::tt}) {
+          for (const std::int64_t batch : {2, 64, 65535, 65536}) {
+            problems.push_back(packed_problem(M, N, K, layout, batch));
+          }
         }
       }
     }
@@ -120,7 +132,8 @@ TEST_F(ExportHeaderTest, LookupAnswersAsChooseDoes) {
   const std::vector<Problem> problems = many_problems();
   std::ostringstream input;
   for (const Problem& p : problems) {
-    input << p.M << ' ' << p.N << ' ' << p.K << ' ' << p.alignment << '\n';
+    input << p.M << ' ' << p.N << ' ' << p.K << ' ' << p.alignment << ' '
+          << static_cast<int>(p.layout) << ' ' << p.batch << '\n';
   }
   write("in", input.str());
   const std::string base = folder_.string();
@@ -150,9 +163,9 @@ TEST_F(ExportHeaderTest, LookupFallsBackToTheBuiltinDefaultAsChooseDoes) {
   write("main.cpp", R"cpp(
 #include "gemm_tune_sm_86.h"
     using namespace gemm_tune_sm_86;
-    static_assert(lookup(1000000000, 8000, 8, 4).match == Match::builtin, "");
-    static_assert(lookup(1000000000, 8000, 8, 2).kernel->value("VEC") == 2, "");
-    static_assert(lookup(1000000000, 8000, 8, 2).winner == nullptr, "");
+    static_assert(lookup({1000000000, 8000, 8, 4}).match == Match::builtin, "");
+    static_assert(lookup({1000000000, 8000, 8, 2}).kernel->value("VEC") == 2, "");
+    static_assert(lookup({1000000000, 8000, 8, 2}).winner == nullptr, "");
     int main() {})cpp");
   EXPECT_EQ(compile(compilers().at(0)), "");
   Problem problem = packed_problem(1000000000, 8000, 8);
@@ -165,19 +178,26 @@ TEST_F(ExportHeaderTest, IsConstexprAndRefusesNonsense) {
   write("main.cpp", R"cpp(
 #include "gemm_tune_sm_86.h"
     namespace g = gemm_tune_sm_86;
-    constexpr g::Lookup k1024 = g::lookup(1024, 1024, 1024, 4);
+    constexpr g::Lookup k1024 = g::lookup({1024, 1024, 1024, 4});
     static_assert(k1024.match == g::Match::exact && !k1024.is_twin, "");
     static_assert(k1024.kernel->value("BM") == 128 && k1024.kernel->value("BMX") == -1, "");
     static_assert(k1024.kernel->value("B") == -1 && k1024.kernel->value("") == -1, "");
     static_assert(k1024.kernel->block_threads == 256, "");
     static_assert(k1024.winner->measured && k1024.winner->time_us == 151.25, "");
     static_assert(k1024.winner->baseline_us == 130, "");
-    static_assert(g::lookup(1000, 1000, 1000, 4).is_twin, "");
-    static_assert(g::lookup(0, 1, 1, 1).match == g::Match::none, "");
-    static_assert(g::lookup(1, -5, 1, 1).match == g::Match::none, "");
-    static_assert(g::lookup(1, 1, -1, 1).kernel == nullptr, "");
-    static_assert(g::lookup(1, 1, 9223372036854775807, 1).match == g::Match::none, "");
-    static_assert(g::lookup(64, 64, 64, 3).match == g::Match::none, "");
+    static_assert(g::lookup({1000, 1000, 1000, 4}).is_twin, "");
+    static_assert(g::lookup({0, 1, 1, 1}).match == g::Match::none, "");
+    static_assert(g::lookup({1, -5, 1, 1}).match == g::Match::none, "");
+    static_assert(g::lookup({1, 1, -1, 1}).kernel == nullptr, "");
+    static_assert(g::lookup({1, 1, 9223372036854775807, 1}).match == g::Match::none, "");
+    static_assert(g::lookup({64, 64, 64, 3}).match == g::Match::none, "");
+    static_assert(k1024.kernel->grid({1024, 1024, 1024, 4}, 84).x == 64, "");
+    static_assert(k1024.kernel->grid({1024, 1024, 1024, 4, g::Layout::nn, 3}, 84).z == 3, "");
+    static_assert(k1024.kernel->workspace_bytes({1024, 1024, 1024, 4}, 84) == 0, "");
+    static_assert(k1024.kernel->layout == g::Layout::nn && k1024.kernel->split_k == 1, "");
+    static_assert(g::lookup({64, 64, 64, 4, g::Layout::nn, 0}).match == g::Match::none, "");
+    static_assert(g::lookup({128, 128, 64, 4, g::Layout::nn, 64}).match == g::Match::exact, "");
+    static_assert(g::lookup({128, 128, 64, 4, g::Layout::nn, 63}).winner->problem.batch == 64, "");
     static_assert(g::alignment_class(1024, 6, 8) == 2 && g::alignment_class(8, 12, 4) == 4, "");
     int main() {})cpp");
   for (const std::string& compiler : compilers()) EXPECT_EQ(compile(compiler), "");
@@ -191,8 +211,8 @@ TEST_F(ExportHeaderTest, TwoArchitecturesMeetInOneProgram) {
 #include "gemm_tune_sm_86.h"
 #include "gemm_tune_sm_90.h"
 #include "gemm_tune_sm_86.h"
-    static_assert(gemm_tune_sm_90::lookup(2048, 2048, 2048, 4).winner->sm_count == 132, "");
-    static_assert(gemm_tune_sm_86::lookup(4096, 4096, 4096, 4).winner->sm_count == 72, "");
+    static_assert(gemm_tune_sm_90::lookup({2048, 2048, 2048, 4}).winner->sm_count == 132, "");
+    static_assert(gemm_tune_sm_86::lookup({4096, 4096, 4096, 4}).winner->sm_count == 72, "");
     int main() {})cpp");
   for (const std::string& compiler : compilers()) EXPECT_EQ(compile(compiler), "");
 }

@@ -53,7 +53,7 @@ TEST_F(LookupTest, ATunedProblemIsAnExactMatchWithItsWholeRecipe) {
   EXPECT_EQ(recipe.is_twin, 0);
   EXPECT_EQ(recipe.alignment, 4);
   EXPECT_EQ(recipe.block_threads, 256);
-  EXPECT_EQ(recipe.grid_ctas, 64);
+  EXPECT_EQ(recipe.grid[0], 64);
   EXPECT_EQ(recipe.smem_bytes, 2 * 8 * (128 + 4) * 4);
   EXPECT_EQ(recipe.workspace_bytes, 0);
   EXPECT_STRNE(recipe.explanation, "");
@@ -70,7 +70,7 @@ TEST_F(LookupTest, ASizeNotTunedGetsTheNearest) {
   const gt_recipe recipe = lookup(make_problem(2048, 1024, 1024));
   EXPECT_EQ(recipe.match, GT_MATCH_NEAREST);
   EXPECT_STREQ(recipe.config, kSampleConfig);
-  EXPECT_EQ(recipe.grid_ctas, 128);
+  EXPECT_EQ(recipe.grid[0], 128);
 }
 
 TEST_F(LookupTest, ARaggedProblemGetsThePredicatedTwin) {
@@ -79,7 +79,7 @@ TEST_F(LookupTest, ARaggedProblemGetsThePredicatedTwin) {
   EXPECT_EQ(recipe.is_twin, 1);
   EXPECT_STREQ(recipe.config,
                "vectorized_2d/BM=128,BN=128,BK=8,TM=8,TN=8,VEC=4,PAD=4,INTERLEAVE=1,PRED=1");
-  EXPECT_EQ(recipe.grid_ctas, 64);
+  EXPECT_EQ(recipe.grid[0], 64);
 }
 
 TEST_F(LookupTest, AMisalignedProblemGetsATwinWithNarrowAccesses) {
@@ -90,6 +90,55 @@ TEST_F(LookupTest, AMisalignedProblemGetsATwinWithNarrowAccesses) {
   EXPECT_EQ(recipe.alignment, 1);
   EXPECT_THAT(recipe.config, HasSubstr("VEC=1"));
   EXPECT_THAT(recipe.config, StartsWith("vectorized_2d/BM=128,BN=128"));
+}
+
+TEST_F(LookupTest, ABatchIsServedByTheWinnerForOneProduct) {
+  gt_problem problem = make_problem(1024, 1024, 1024);
+  problem.batch = 16;
+  const gt_recipe recipe = lookup(problem);
+  EXPECT_EQ(recipe.match, GT_MATCH_NEAREST);
+  EXPECT_STREQ(recipe.config, kSampleConfig);
+  EXPECT_EQ(recipe.grid[0], 64);
+  EXPECT_EQ(recipe.grid[1], 1);
+  EXPECT_EQ(recipe.grid[2], 16);
+}
+
+TEST_F(LookupTest, AColumnMajorProblemIsTheRowMajorOneWithTheOperandsSwapped) {
+  gt_problem problem = make_problem(128, 1024, 1024);
+  problem.order = GT_COLUMN_MAJOR;
+  EXPECT_EQ(lookup(problem).grid[0], 8);
+  gt_problem ragged = make_problem(1024, 130, 1024);
+  ragged.order = GT_COLUMN_MAJOR;  // rows of 1024 elements, so that 130 rows are no matter
+  EXPECT_EQ(lookup(ragged).alignment, 4);
+  ragged.order = GT_ROW_MAJOR;
+  EXPECT_EQ(lookup(ragged).alignment, 2);
+}
+
+TEST_F(LookupTest, ALayoutIsServedByItsOwnKernelsOnly) {
+  for (const gt_order order : {GT_ROW_MAJOR, GT_COLUMN_MAJOR}) {
+    gt_problem problem = make_problem(1024, 1024, 1024);
+    problem.order = order;
+    problem.trans_a = GT_TRANSPOSE;
+    const gt_recipe recipe = lookup(problem);
+    EXPECT_NE(recipe.match, GT_MATCH_EXACT);
+    EXPECT_STRNE(recipe.config, kSampleConfig);
+    problem.trans_a = GT_NO_TRANSPOSE;
+    EXPECT_STREQ(lookup(problem).config, kSampleConfig);
+  }
+}
+
+TEST_F(LookupTest, RefusesOrdersTranspositionsAndBatchesOutOfRange) {
+  gt_problem problem = make_problem(64, 64, 64);
+  problem.order = static_cast<gt_order>(2);
+  expect_refused(kDevice, problem, "problem.order is 2");
+  problem = make_problem(64, 64, 64);
+  problem.trans_a = static_cast<gt_transpose>(3);
+  expect_refused(kDevice, problem, "problem.trans_a is 3");
+  problem = make_problem(64, 64, 64);
+  problem.batch = 65536;
+  expect_refused(kDevice, problem, "problem.batch is 65536: it must be 1 to 65535");
+  problem.batch = -1;
+  expect_refused(kDevice, problem, "problem.batch is -1");
 }
 
 TEST_F(LookupTest, AnUntunedArchitectureGetsTheDefaultThatServesAnything) {
@@ -146,7 +195,7 @@ TEST_F(LookupTest, RefusesProblemsOutOfRange) {
   problem.alignment = 3;
   expect_refused(kDevice, problem, "problem.alignment is 3");
   problem = make_problem(64, 64, 64);
-  problem.reserved[6] = 1;
+  problem.reserved[5] = 1;
   expect_refused(kDevice, problem, "problem.reserved");
 }
 
@@ -194,23 +243,46 @@ TEST_F(LookupTest, RefusesACacheDirectoryThatIsAFile) {
   EXPECT_THAT(gt_last_error(), HasSubstr(database_.string()));
 }
 
+// A row-major call without transposition.
+gt_status sgemm(gt_handle* handle, std::int64_t M, std::int64_t N, std::int64_t K, const float* A,
+                std::int64_t lda, const float* B, std::int64_t ldb, float* C, std::int64_t ldc) {
+  return gt_sgemm(handle, nullptr, GT_ROW_MAJOR, GT_NO_TRANSPOSE, GT_NO_TRANSPOSE, M, N, K, 1, A,
+                  lda, B, ldb, 0, C, ldc);
+}
+
 TEST_F(LookupTest, SgemmChecksArgumentsBeforeItLooksForAGpu) {
   float c = 0;
-  EXPECT_EQ(gt_sgemm(handle_, nullptr, 1, 1, 1, 1, nullptr, 1, &c, 1, 0, &c, 1),
-            GT_INVALID_ARGUMENT);
+  EXPECT_EQ(sgemm(handle_, 1, 1, 1, nullptr, 1, &c, 1, &c, 1), GT_INVALID_ARGUMENT);
   EXPECT_STREQ(gt_last_error(), "A is NULL");
-  EXPECT_EQ(gt_sgemm(nullptr, nullptr, 1, 1, 1, 1, &c, 1, &c, 1, 0, &c, 1), GT_INVALID_ARGUMENT);
+  EXPECT_EQ(sgemm(nullptr, 1, 1, 1, &c, 1, &c, 1, &c, 1), GT_INVALID_ARGUMENT);
+  EXPECT_EQ(gt_sgemm(handle_, nullptr, static_cast<gt_order>(2), GT_NO_TRANSPOSE, GT_NO_TRANSPOSE,
+                     1, 1, 1, 1, &c, 1, &c, 1, 0, &c, 1),
+            GT_INVALID_ARGUMENT);
+  EXPECT_STREQ(gt_last_error(), "order is 2: it must be GT_ROW_MAJOR or GT_COLUMN_MAJOR");
+  EXPECT_EQ(gt_sgemm(handle_, nullptr, GT_ROW_MAJOR, GT_NO_TRANSPOSE,
+                     static_cast<gt_transpose>(112), 1, 1, 1, 1, &c, 1, &c, 1, 0, &c, 1),
+            GT_INVALID_ARGUMENT);
+  EXPECT_STREQ(gt_last_error(), "trans_b is 112: it must be GT_NO_TRANSPOSE or GT_TRANSPOSE");
+  EXPECT_EQ(
+      gt_sgemm_strided_batched(handle_, nullptr, GT_ROW_MAJOR, GT_NO_TRANSPOSE, GT_NO_TRANSPOSE, 1,
+                               1, 1, 1, &c, 1, 1, &c, 1, 1, 0, &c, 1, 1, -1),
+      GT_INVALID_ARGUMENT);
+  EXPECT_STREQ(gt_last_error(), "batch is -1: it must be 0 to 2000000000");
 }
 
 TEST_F(LookupTest, SgemmThatChangesNothingNeedsNoGpu) {
-  EXPECT_EQ(gt_sgemm(handle_, nullptr, 0, 5, 5, 1, nullptr, 5, nullptr, 5, 0, nullptr, 5), GT_OK);
-  EXPECT_EQ(gt_sgemm(handle_, nullptr, 5, 0, 5, 1, nullptr, 5, nullptr, 1, 0, nullptr, 1), GT_OK);
+  EXPECT_EQ(sgemm(handle_, 0, 5, 5, nullptr, 5, nullptr, 5, nullptr, 5), GT_OK);
+  EXPECT_EQ(sgemm(handle_, 5, 0, 5, nullptr, 5, nullptr, 1, nullptr, 1), GT_OK);
+  EXPECT_EQ(
+      gt_sgemm_strided_batched(handle_, nullptr, GT_COLUMN_MAJOR, GT_TRANSPOSE, GT_TRANSPOSE, 5, 6,
+                               7, 1, nullptr, 7, 35, nullptr, 6, 42, 0, nullptr, 5, 30, 0),
+      GT_OK);
 }
 
 TEST_F(LookupTest, WithoutAGpuTheCurrentDeviceIsADeviceError) {
   if (device_count() > 0) GTEST_SKIP() << "this machine has a GPU";
   float x = 0;
-  EXPECT_EQ(gt_sgemm(handle_, nullptr, 1, 1, 1, 1, &x, 1, &x, 1, 0, &x, 1), GT_DEVICE_ERROR);
+  EXPECT_EQ(sgemm(handle_, 1, 1, 1, &x, 1, &x, 1, &x, 1), GT_DEVICE_ERROR);
   EXPECT_STRNE(gt_last_error(), "");
   gt_recipe recipe;
   const gt_problem problem = make_problem(64, 64, 64);

@@ -1,6 +1,7 @@
 // gt_sgemm on a GPU, against sums of small integers, which are exact in any order.
 #include <gemm_tune/gemm_tune.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -17,10 +18,37 @@
 namespace gemm_tune {
 namespace {
 
-struct Shape {
+struct Case {
   std::int64_t M, N, K;
   std::int64_t extra_ld = 0;  // of each matrix
   std::size_t offset = 0;     // of each base address, in elements
+  gt_order order = GT_ROW_MAJOR;
+  gt_transpose trans_a = GT_NO_TRANSPOSE, trans_b = GT_NO_TRANSPOSE;
+  std::int64_t batch = 1;
+  std::int64_t gap = 0;  // between the matrices of a batch
+};
+
+// A matrix, or a batch of them, of rows x cols as BLAS's op() leaves it.
+struct Operand {
+  std::int64_t rows, cols, ld, stride;
+  bool by_rows;  // stored row after row, else column after column
+  std::size_t offset;
+
+  Operand(const Case& c, std::int64_t rows, std::int64_t cols, gt_transpose trans)
+      : rows(rows),
+        cols(cols),
+        by_rows((c.order == GT_ROW_MAJOR) == (trans == GT_NO_TRANSPOSE)),
+        offset(c.offset) {
+    ld = std::max<std::int64_t>(by_rows ? cols : rows, 1) + c.extra_ld;
+    stride = (by_rows ? rows : cols) * ld + c.gap;
+  }
+  std::size_t size(std::int64_t batch) const {
+    return static_cast<std::size_t>(batch * stride) + offset;
+  }
+  std::size_t at(std::int64_t entry, std::int64_t row, std::int64_t col) const {
+    const std::int64_t inside = by_rows ? row * ld + col : col * ld + row;
+    return static_cast<std::size_t>(entry * stride + inside) + offset;
+  }
 };
 
 class SgemmGpuTest : public GpuTest {
@@ -52,60 +80,51 @@ class SgemmGpuTest : public GpuTest {
     return values;
   }
 
-  // Runs the shape with NaN between C's rows and, where beta is 0, in C; compares every element.
-  void expect_exact(const Shape& shape, float alpha, float beta) const {
-    const auto size = [&](std::int64_t rows, std::int64_t ld) {
-      return static_cast<std::size_t>(rows * ld) + shape.offset;
-    };
-    const std::int64_t lda = shape.K + shape.extra_ld, ldb = shape.N + shape.extra_ld, ldc = ldb;
-    const std::vector<float> a = integers(size(shape.M, lda), 1),
-                             b = integers(size(shape.K, ldb), 2);
-    std::vector<float> c = integers(size(shape.M, ldc), 3);
-    for (std::size_t i = 0; i < c.size(); ++i) {
-      const bool inside =
-          i >= shape.offset && static_cast<std::int64_t>(i - shape.offset) % ldc < shape.N;
-      if (!inside || beta == 0.0F) c[i] = std::numeric_limits<float>::quiet_NaN();
+  // Runs the case with NaN around and between C's elements and, where beta is 0, in them; compares
+  // every cell.
+  void expect_exact(const Case& x, float alpha, float beta) const {
+    const Operand A(x, x.M, x.K, x.trans_a), B(x, x.K, x.N, x.trans_b),
+        C(x, x.M, x.N, GT_NO_TRANSPOSE);
+    const std::vector<float> a = integers(A.size(x.batch), 1), b = integers(B.size(x.batch), 2);
+    const std::vector<float> values = integers(C.size(x.batch), 3);
+    constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+    std::vector<float> c(values.size(), kNaN), want(values.size(), kNaN);
+    for (std::int64_t entry = 0; entry < x.batch; ++entry) {
+      for (std::int64_t m = 0; m < x.M; ++m) {
+        for (std::int64_t n = 0; n < x.N; ++n) {
+          const std::size_t at = C.at(entry, m, n);
+          float sum = 0;
+          for (std::int64_t k = 0; k < x.K; ++k) sum += a[A.at(entry, m, k)] * b[B.at(entry, k, n)];
+          if (beta != 0.0F) c[at] = values[at];
+          want[at] = alpha * sum + (beta == 0.0F ? 0.0F : beta * values[at]);
+        }
+      }
     }
     DeviceBuffer<float> device_a(a.size()), device_b(b.size()), device_c(c.size());
     device_a.copy_from_host(a);
     device_b.copy_from_host(b);
     device_c.copy_from_host(c);
     const Stream stream;
-    ASSERT_EQ(gt_sgemm(handle_, stream.get(), shape.M, shape.N, shape.K, alpha,
-                       device_a.data() + shape.offset, lda, device_b.data() + shape.offset, ldb,
-                       beta, device_c.data() + shape.offset, ldc),
-              GT_OK)
-        << gt_last_error();
+    const gt_status status = gt_sgemm_strided_batched(
+        handle_, stream.get(), x.order, x.trans_a, x.trans_b, x.M, x.N, x.K, alpha,
+        device_a.data() + x.offset, A.ld, A.stride, device_b.data() + x.offset, B.ld, B.stride,
+        beta, device_c.data() + x.offset, C.ld, C.stride, x.batch);
+    ASSERT_EQ(status, GT_OK) << gt_last_error();
     stream.synchronize();
     std::vector<float> result(c.size());
     device_c.copy_to_host(result);
-    compare(shape, alpha, beta, a, b, c, result);
-  }
-
-  static void compare(const Shape& shape, float alpha, float beta, const std::vector<float>& a,
-                      const std::vector<float>& b, const std::vector<float>& c,
-                      const std::vector<float>& result) {
-    const std::int64_t lda = shape.K + shape.extra_ld, ldb = shape.N + shape.extra_ld, ldc = ldb;
-    const auto at = [&](const std::vector<float>& x, std::int64_t i) {
-      return x[static_cast<std::size_t>(i) + shape.offset];
-    };
-    for (std::int64_t m = 0; m < shape.M; ++m) {
-      std::vector<float> row(static_cast<std::size_t>(shape.N));
-      for (std::int64_t k = 0; k < shape.K; ++k) {
-        for (std::int64_t n = 0; n < shape.N; ++n) {
-          row[static_cast<std::size_t>(n)] += at(a, m * lda + k) * at(b, k * ldb + n);
-        }
-      }
-      for (std::int64_t n = 0; n < ldc; ++n) {
-        const float got = at(result, m * ldc + n);
-        if (n >= shape.N) {
-          ASSERT_TRUE(std::isnan(got)) << "wrote beyond C at " << m << ", " << n;
-          continue;
-        }
-        const float old = beta == 0.0F ? 0.0F : beta * at(c, m * ldc + n);
-        ASSERT_EQ(got, alpha * row[static_cast<std::size_t>(n)] + old) << "at " << m << ", " << n;
+    for (std::size_t i = 0; i < want.size(); ++i) {
+      if (std::isnan(want[i])) {
+        ASSERT_TRUE(std::isnan(result[i])) << "wrote outside C, at cell " << i;
+      } else {
+        ASSERT_EQ(result[i], want[i]) << "at cell " << i;
       }
     }
+  }
+
+  // Whether some kernel serves row-major problems of the layout.
+  static bool is_served(Layout layout) {
+    return builtin_default(packed_problem(1, 1, 1, layout)).recipe.layout == layout;
   }
 
   const TempFolder temp_;
@@ -131,6 +150,52 @@ TEST_F(SgemmGpuTest, EmptySumsScaleC) {
   expect_exact({130, 70, 0, 4}, 1, 0);
   expect_exact({130, 70, 0, 4}, 1, 2);
   expect_exact({130, 70, 40}, 0, 0);
+}
+
+TEST_F(SgemmGpuTest, MultipliesInEveryOrderAndLayout) {
+  for (const gt_order order : {GT_ROW_MAJOR, GT_COLUMN_MAJOR}) {
+    for (const gt_transpose a : {GT_NO_TRANSPOSE, GT_TRANSPOSE}) {
+      for (const gt_transpose b : {GT_NO_TRANSPOSE, GT_TRANSPOSE}) {
+        const bool swapped = order == GT_COLUMN_MAJOR;
+        const Layout layout =
+            layout_of((swapped ? b : a) == GT_TRANSPOSE, (swapped ? a : b) == GT_TRANSPOSE);
+        if (!is_served(layout)) continue;
+        SCOPED_TRACE(std::string(swapped ? "column-major " : "row-major ") +
+                     std::string(to_string(layout)));
+        expect_exact({128, 64, 32, 0, 0, order, a, b}, 1, 0);
+        expect_exact({67, 129, 35, 3, 1, order, a, b}, 2, 1);
+        expect_exact({1, 5, 1000, 0, 0, order, a, b}, 1, 0);
+        expect_exact({65, 33, 17, 2, 0, order, a, b, 3, 7}, -1, 2);
+      }
+    }
+  }
+}
+
+TEST_F(SgemmGpuTest, MultipliesBatches) {
+  expect_exact({64, 64, 64, 0, 0, GT_ROW_MAJOR, GT_NO_TRANSPOSE, GT_NO_TRANSPOSE, 8}, 1, 0);
+  expect_exact({33, 65, 16, 3, 1, GT_ROW_MAJOR, GT_NO_TRANSPOSE, GT_NO_TRANSPOSE, 5, 11}, 2, 1);
+  expect_exact({33, 65, 0, 3, 1, GT_ROW_MAJOR, GT_NO_TRANSPOSE, GT_NO_TRANSPOSE, 5, 11}, 2, 2);
+}
+
+TEST_F(SgemmGpuTest, SplitsABatchThatExceedsTheGrid) {
+  expect_exact({2, 3, 1, 0, 0, GT_ROW_MAJOR, GT_NO_TRANSPOSE, GT_NO_TRANSPOSE, 65535 + 4}, 1, 0);
+}
+
+TEST_F(SgemmGpuTest, AStrideOfZeroUsesOneOperandForAll) {
+  DeviceBuffer<float> a(2), b(3), c(6);
+  a.copy_from_host(std::vector<float>{2, 3});
+  b.copy_from_host(std::vector<float>{5, 7, 11});
+  const Stream stream;
+  // C_i [2,1] = A [2,1] * B_i [1,1]
+  ASSERT_EQ(gt_sgemm_strided_batched(handle_, stream.get(), GT_ROW_MAJOR, GT_NO_TRANSPOSE,
+                                     GT_NO_TRANSPOSE, 2, 1, 1, 1, a.data(), 1, 0, b.data(), 1, 1, 0,
+                                     c.data(), 1, 2, 3),
+            GT_OK)
+      << gt_last_error();
+  stream.synchronize();
+  std::vector<float> result(6);
+  c.copy_to_host(result);
+  EXPECT_EQ(result, (std::vector<float>{10, 15, 14, 21, 22, 33}));
 }
 
 TEST_F(SgemmGpuTest, ASecondHandleTakesKernelsFromTheCache) {

@@ -25,22 +25,38 @@ long long padded(long long width, int alignment, std::size_t units) {
          static_cast<long long>(units) * alignment;
 }
 
-// The index-th case of a list: scales, orders and row padding take turns.
+int rounded_up(int size, int multiple) { return (size + multiple - 1) / multiple * multiple; }
+
+// The index-th case of a list: scales, orders and row padding take turns. Sizes are rounded up to
+// the multiples that the config's recipe demands.
 Case make_case(const KnownConfig& config, int M, int N, int K, std::size_t index) {
   const int alignment = config.recipe.alignment;
   const Scale scale = nth(kScales, index);
   Case c;
-  c.M = M;
-  c.N = N;
-  c.K = K;
-  c.lda = padded(K, alignment, index % 2 * 3);
-  c.ldb = padded(N, alignment, (index + 1) % 2);
-  c.ldc = padded(N, alignment, index / 2 % 2);
+  c.M = rounded_up(M, config.recipe.multiple_m);
+  c.N = rounded_up(N, config.recipe.multiple_n);
+  c.K = rounded_up(K, config.recipe.multiple_k);
+  c.layout = config.recipe.layout;
+  const Problem problem = problem_of(c, config);
+  c.lda = padded(row_length_a(problem), alignment, index % 2 * 3);
+  c.ldb = padded(row_length_b(problem), alignment, (index + 1) % 2);
+  c.ldc = padded(c.N, alignment, index / 2 % 2);
   c.alpha = scale.alpha;
   c.beta = scale.beta;
   c.order = nth(kOrders, index);
   c.seed = static_cast<unsigned>(index) + 1;
   return c;
+}
+
+// Makes a batch of the case: each matrix begins so many alignment units after the last row of the
+// one before.
+void set_batch(Case& c, const KnownConfig& config, int batch, int gap_units) {
+  if (config.recipe.stream_k_ctas_per_sm > 0) return;  // takes no batches
+  const long long gap = static_cast<long long>(gap_units) * config.recipe.alignment;
+  c.batch = batch;
+  c.stride_a = (transposes_a(c.layout) ? c.K : c.M) * c.lda + gap;
+  c.stride_b = (transposes_b(c.layout) ? c.N : c.K) * c.ldb + 2 * gap;
+  c.stride_c = c.M * c.ldc + 3 * gap;
 }
 
 bool is_predicated(const KnownConfig& config) { return config.traits.predicated; }
@@ -75,10 +91,26 @@ std::string to_string(const Case& c) {
   const auto part = [](const char* name, auto value) {
     return std::string(" ") + name + "=" + std::to_string(value);
   };
-  return std::to_string(c.M) + "x" + std::to_string(c.N) + "x" + std::to_string(c.K) +
-         part("lda", c.lda) + part("ldb", c.ldb) + part("ldc", c.ldc) + part("alpha", c.alpha) +
-         part("beta", c.beta) + (c.values == Values::integers ? ", integers" : ", reals") +
-         ", threads " + to_string(c.order);
+  std::string batch;
+  if (c.batch > 1) {
+    batch = part("batch", c.batch) + part("strides", c.stride_a) + "," +
+            std::to_string(c.stride_b) + "," + std::to_string(c.stride_c);
+  }
+  return std::to_string(c.M) + "x" + std::to_string(c.N) + "x" + std::to_string(c.K) + " " +
+         std::string(to_string(c.layout)) + part("lda", c.lda) + part("ldb", c.ldb) +
+         part("ldc", c.ldc) + batch + part("alpha", c.alpha) + part("beta", c.beta) +
+         (c.values == Values::integers ? ", integers" : ", reals") + ", threads " +
+         to_string(c.order);
+}
+
+Problem problem_of(const Case& c, const KnownConfig& config) {
+  Problem problem = packed_problem(c.M, c.N, c.K, c.layout, c.batch);
+  problem.alignment = config.recipe.alignment;
+  return problem;
+}
+
+bool shares_tiles(const KnownConfig& config) {
+  return config.recipe.split_k > 1 || config.recipe.stream_k_ctas_per_sm > 0;
 }
 
 std::vector<Case> edge_cases(const KnownConfig& config) {
@@ -142,6 +174,59 @@ std::vector<Case> rounding_cases(const KnownConfig& config) {
   return cases;
 }
 
+std::vector<Case> batch_cases(const KnownConfig& config) {
+  const Traits& t = config.traits;
+  const int M = beyond(config, t.tile_m, 1, 1), N = beyond(config, t.tile_n, 1, 3);
+  const int K = beyond(config, t.tile_k, 2, 1);
+  std::vector<Case> cases;
+  const auto add = [&](int depth, int batch, int gap_units) -> Case& {
+    cases.push_back(make_case(config, M, N, depth, cases.size()));
+    set_batch(cases.back(), config, batch, gap_units);
+    return cases.back();
+  };
+  add(K, 2, 0);
+  add(K, 3, 5);
+  add(0, 2, 1);
+  add(K, 3, 1).stride_a = 0;
+  add(K, 3, 1).stride_b = 0;
+  Case& wide = add(K, 3, 0);
+  wide.stride_a = wide.lda;
+  wide.stride_b = wide.ldb;
+  wide.stride_c = wide.ldc;
+  for (long long* ld : {&wide.lda, &wide.ldb, &wide.ldc}) *ld *= wide.batch;
+  return cases;
+}
+
+std::vector<Case> share_cases(const KnownConfig& config) {
+  if (!shares_tiles(config)) return {};
+  const Traits& t = config.traits;
+  const int bit = is_predicated(config) ? 1 : 0;
+  const bool is_tall = t.tile_m < t.tile_n;  // tiles along the edge where they are smaller
+  std::vector<Case> cases;
+  const auto add = [&](int tiles, int K) -> Case& {
+    const int M = is_tall ? tiles * t.tile_m - bit : t.tile_m;
+    const int N = is_tall ? t.tile_n : tiles * t.tile_n - bit;
+    cases.push_back(make_case(config, M, N, K, cases.size()));
+    // Whole numbers add up alike in any order; only what is rounded tells one from another.
+    if (cases.size() % 2 == 0) cases.back().values = Values::reals;
+    return cases.back();
+  };
+  const int shares =
+      config.recipe.split_k > 1 ? t.split_k : config.recipe.stream_k_ctas_per_sm * kSmCount;
+  for (const int slices : {0, 1, shares - 1, shares, shares + 1, 2 * shares + 1}) {
+    add(1, slices * t.tile_k);
+    if (slices > 0 && bit > 0) add(2, slices * t.tile_k - 1);
+  }
+  if (bit > 0) add(1, 1);
+  for (const int K : {2 * t.tile_k, (shares + 1) * t.tile_k}) set_batch(add(2, K), config, 2, 3);
+  if (config.recipe.stream_k_ctas_per_sm > 0) {
+    for (const int tiles : {shares - 1, shares, shares + 1, 2 * shares + 1}) {
+      for (const int slices : {0, 1, 3}) add(tiles, slices * t.tile_k);
+    }
+  }
+  return cases;
+}
+
 std::vector<Case> far_cases(const KnownConfig& config) {
   const Traits& t = config.traits;
   constexpr long long kPast = (1LL << 31) + 8;
@@ -155,11 +240,18 @@ std::vector<Case> far_cases(const KnownConfig& config) {
 
   const int M = beyond(config, t.tile_m, is_predicated(config) ? 1 : 2, 1);
   const int K = beyond(config, t.tile_k, is_predicated(config) ? 1 : 2, 1);
-  const auto just_past = [](int tile) { return padded((1LL << 31) / tile, 4, 1); };
-  cases.push_back(make_case(config, M, N, K, 2));
-  cases.back().beta = 1;
-  cases.back().lda = cases.back().ldc = std::min(kPast, just_past(t.tile_m) + 4LL * K + 4LL * N);
-  cases.back().ldb = std::min(kPast, just_past(t.tile_k) + 4LL * N);
+  const auto past_at = [&](int row) {
+    return std::min(kPast, padded((1LL << 31) / row, 4, 1) + 4LL * M + 4LL * N + 4LL * K);
+  };
+  Case& second_tile = cases.emplace_back(make_case(config, M, N, K, 2));
+  second_tile.beta = 1;
+  second_tile.lda = past_at(transposes_a(second_tile.layout) ? t.tile_k : t.tile_m);
+  second_tile.ldb = past_at(transposes_b(second_tile.layout) ? t.tile_n : t.tile_k);
+  second_tile.ldc = past_at(t.tile_m);
+
+  Case& second_matrix = cases.emplace_back(make_case(config, rows, N, depth, 3));
+  second_matrix.batch = 2;
+  second_matrix.stride_a = second_matrix.stride_b = second_matrix.stride_c = kPast;
   return cases;
 }
 

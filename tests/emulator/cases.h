@@ -14,9 +14,15 @@ namespace gemm_tune::emulator {
 // What A, B and C hold. Integers make every sum exact in fp32.
 enum class Values { integers, reals };
 
+// SMs of the GPU that is emulated.
+inline constexpr int kSmCount = 3;
+
 struct Case {
   int M = 1, N = 1, K = 1;
+  Layout layout = Layout::nn;
   long long lda = 1, ldb = 1, ldc = 1;
+  int batch = 1;
+  long long stride_a = 0, stride_b = 0, stride_c = 0;  // A and B may serve a whole batch with 0
   float alpha = 1, beta = 0;
   Values values = Values::integers;
   Order order = Order::forward;
@@ -24,6 +30,12 @@ struct Case {
 };
 
 std::string to_string(const Case& c);
+
+// What the case asks for, of the alignment class that the config needs.
+Problem problem_of(const Case& c, const KnownConfig& config);
+
+// Whether several CTAs work on one tile.
+bool shares_tiles(const KnownConfig& config);
 
 // Ones, primes, and one below, at and above each tile edge (for unpredicated kernels: multiples of
 // it), with K = 0, padded rows, and every order of threads.
@@ -38,7 +50,16 @@ std::vector<Case> scale_cases(const KnownConfig& config);
 // A few shapes with operands that round.
 std::vector<Case> rounding_cases(const KnownConfig& config);
 
-// Leading dimensions that put elements past 2^31, within one tile and from tile to tile.
+// Batches: packed, with gaps between matrices, of one A or one B for all, dealt out over the
+// columns of wide rows.
+std::vector<Case> batch_cases(const KnownConfig& config);
+
+// For kernels whose CTAs share tiles: as few slices and tiles as none, fewer than there are shares
+// or CTAs, as many, and more. Nothing for other kernels.
+std::vector<Case> share_cases(const KnownConfig& config);
+
+// Leading dimensions and strides that put elements past 2^31, within one tile, from tile to tile
+// and from matrix to matrix.
 std::vector<Case> far_cases(const KnownConfig& config);
 
 }  // namespace gemm_tune::emulator

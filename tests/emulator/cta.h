@@ -1,5 +1,5 @@
-// What a kernel compiled for the CPU sees of its CTA: the built-in indices, the barrier, shared
-// memory.
+// What a kernel compiled for the CPU sees of its CTA: the built-in indices, barriers and shuffles,
+// shared memory, asynchronous copies.
 //
 // The one interface between a kernel's shared object and the emulator that runs it; the kernel's
 // side rests on it in cuda_on_cpu.h, the emulator's in emulator.h. One thread at a time: the
@@ -18,11 +18,23 @@ class Cta {
  public:
   Index3 thread, block, block_dim, grid_dim;  // of the thread that is running
 
-  // Returns once every thread of the CTA has come to the barrier at this line.
-  virtual void barrier(const char* file, int line) = 0;
+  // Returns once every thread of the CTA has come to the barrier at this line: whether any of them
+  // came with true.
+  virtual bool barrier(bool vote, const char* file, int line) = 0;
+
+  // Returns once every lane of the thread's warp has come to this line: what the lane whose number
+  // differs in the bits of lane_mask came with.
+  virtual float shuffle_xor(unsigned members, float value, int lane_mask, const char* file,
+                            int line) = 0;
 
   // The CTA's index-th shared array of n floats, aligned to 16 bytes; every thread takes the same.
   virtual float* take(int index, int n) = 0;
+
+  // kernel_templates/device/async_copy.cuh: `inside` of n floats are copied, the others become
+  // zero.
+  virtual void copy_async(float* smem, const float* global, int n, int inside) = 0;
+  virtual void commit_copies() = 0;
+  virtual void wait_copies(int groups_left) = 0;
 
  protected:
   ~Cta() = default;

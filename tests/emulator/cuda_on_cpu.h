@@ -2,7 +2,8 @@
 //
 // Included ahead of the kernel text by the compiler's command line, with GT_EMULATOR and
 // TUNED_PARAMS defined. Gives qualifiers no meaning, and built-ins the meaning that the emulator's
-// Cta has. It does not check launch bounds: the emulator launches what the recipe says.
+// Cta has. It does not check launch bounds: the emulator launches what the recipe says. Built-ins
+// that order memory without meeting anybody mean nothing here.
 #pragma once
 
 #include "tests/emulator/cta.h"
@@ -25,7 +26,40 @@ static Cta* current = nullptr;
 #define blockIdx (::gemm_tune::emulator::current->block)
 #define blockDim (::gemm_tune::emulator::current->block_dim)
 #define gridDim (::gemm_tune::emulator::current->grid_dim)
-#define __syncthreads() ::gemm_tune::emulator::current->barrier(__FILE__, __LINE__)
+#define __syncthreads() \
+  static_cast<void>(::gemm_tune::emulator::current->barrier(false, __FILE__, __LINE__))
+#define __syncthreads_or(predicate) \
+  static_cast<int>(::gemm_tune::emulator::current->barrier((predicate) != 0, __FILE__, __LINE__))
+#define __shfl_xor_sync(members, value, lane_mask) \
+  ::gemm_tune::emulator::current->shuffle_xor((members), (value), (lane_mask), __FILE__, __LINE__)
+#define __syncwarp() static_cast<void>(__shfl_xor_sync(0xffffffffu, 0.0f, 0))
+
+struct alignas(8) float2 {
+  float x, y;
+};
+
+struct alignas(16) float4 {
+  float x, y, z, w;
+};
+
+inline void __threadfence() {}
+
+// CTAs share one host thread.
+inline int atomicAdd(int* address, int value) {
+  const int old = *address;
+  *address = old + value;
+  return old;
+}
+
+template <class T>
+inline T __ldcg(const T* address) {
+  return *address;
+}
+
+template <class T>
+inline T __ldcs(const T* address) {
+  return *address;
+}
 
 namespace gemm_tune {
 
@@ -37,5 +71,36 @@ class SharedMemory {
  private:
   int taken_ = 0;
 };
+
+// The interface of kernel_templates/device/async_copy.cuh.
+template <int BYTES>
+void copy_async_edge(float* smem, const float* global, int left) {
+  static_assert(BYTES == 4 || BYTES == 8 || BYTES == 16);
+  constexpr int kFloats = BYTES / 4;
+  const int inside = left < 0 ? 0 : left < kFloats ? left : kFloats;
+  emulator::current->copy_async(smem, global, kFloats, inside);
+}
+
+template <int BYTES>
+void copy_async(float* smem, const float* global) {
+  copy_async_edge<BYTES>(smem, global, BYTES / 4);
+}
+
+template <int BYTES, int OFFSET = 0>
+void copy_async_if(float* smem, const float* global, bool is_wanted) {
+  if (is_wanted) copy_async<BYTES>(smem + OFFSET / 4, global);
+}
+
+template <int BYTES, int OFFSET = 0>
+void copy_async_or_zero(float* smem, const float* global, bool inside) {
+  copy_async_edge<BYTES>(smem + OFFSET / 4, global, inside ? BYTES / 4 : 0);
+}
+
+inline void commit_copies() { emulator::current->commit_copies(); }
+
+template <int N>
+void wait_copies() {
+  emulator::current->wait_copies(N);
+}
 
 }  // namespace gemm_tune

@@ -2,10 +2,13 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <random>
+#include <vector>
 
 #include "core/error.h"
 #include "tests/emulator/matrix.h"
@@ -15,34 +18,79 @@ namespace {
 
 constexpr unsigned kQuietNanBits = 0x7fc00000;
 constexpr unsigned kSentinelBits = 0xdeadbeef;
+constexpr int kResidentCtas = 3;          // where they share tiles
 constexpr int kLargestExactLd = 1 << 20;  // beyond, matrices are sparse
 
-struct Operands {
-  MatrixView A, B, C;
-};
-
-void fill(const MatrixView& m, bool with_nan, Values values, std::mt19937& random) {
-  for (int row = 0; row < m.rows; ++row) {
-    for (int col = 0; col < m.cols; ++col) {
-      const auto bits = static_cast<std::int32_t>(random());
-      float value = static_cast<float>(bits) * 0x1p-31f;
-      if (values == Values::integers) value = static_cast<float>(bits % 9);
-      m.at(row, col) = with_nan ? std::numeric_limits<float>::quiet_NaN() : value;
+// Calls visit(element) for each element of each matrix, in order.
+template <class Visit>
+void for_each_element(const MatrixView& m, Visit visit) {
+  for (int b = 0; b < m.batch; ++b) {
+    for (int row = 0; row < m.rows; ++row) {
+      for (int col = 0; col < m.cols; ++col) visit(m.entry(b).at(row, col));
     }
   }
 }
+
+void fill(const MatrixView& m, bool with_nan, Values values, std::mt19937& random) {
+  for_each_element(m, [&](float& element) {
+    const auto bits = static_cast<std::int32_t>(random());
+    float value = static_cast<float>(bits) * 0x1p-31f;
+    if (values == Values::integers) value = static_cast<float>(bits % 9);
+    element = with_nan ? std::numeric_limits<float>::quiet_NaN() : value;
+  });
+}
+
+std::vector<float> elements(const MatrixView& m) {
+  std::vector<float> all;
+  for_each_element(m, [&](const float& element) { all.push_back(element); });
+  return all;
+}
+
+// The operands as the case stores them.
+MatrixView shape_a(const Case& c) {
+  const bool transposed = transposes_a(c.layout);
+  return {nullptr, transposed ? c.K : c.M, transposed ? c.M : c.K, c.lda, c.batch, c.stride_a};
+}
+
+MatrixView shape_b(const Case& c) {
+  const bool transposed = transposes_b(c.layout);
+  return {nullptr, transposed ? c.N : c.K, transposed ? c.K : c.N, c.ldb, c.batch, c.stride_b};
+}
+
+MatrixView shape_c(const Case& c) { return {nullptr, c.M, c.N, c.ldc, c.batch, c.stride_c}; }
+
+}  // namespace
+
+struct EmulatedKernel::Operands {
+  MatrixView A, B, C;
+};
+
+// Exactly what the recipe asks for, counters and partial sums apart, so that neither can be taken
+// for the other.
+struct EmulatedKernel::Workspace {
+  explicit Workspace(std::int64_t partial_bytes)
+      : counters({nullptr, 1, static_cast<int>(kWorkspaceCounters), kWorkspaceCounters}, 4, 0),
+        partials({nullptr, 1, static_cast<int>(partial_bytes / 4), partial_bytes / 4}, 4,
+                 kQuietNanBits) {}
+
+  ExactMatrix counters, partials;
+};
+
+namespace {
 
 struct Reference {
   double value, bound;
 };
 
-Reference reference(const Case& c, const Operands& in, float old, int row, int col) {
+Reference reference(const Case& c, const MatrixView& A, const MatrixView& B, float old, int row,
+                    int col) {
   double sum = 0, magnitude = 0;
   if (c.alpha != 0) {
     for (int k = 0; k < c.K; ++k) {
-      const double product = double{in.A.at(row, k)} * double{in.B.at(k, col)};
-      sum += product;
-      magnitude += std::abs(product);
+      const double a = transposes_a(c.layout) ? A.at(k, row) : A.at(row, k);
+      const double b = transposes_b(c.layout) ? B.at(col, k) : B.at(k, col);
+      sum += a * b;
+      magnitude += std::abs(a * b);
     }
   }
   const double kept = c.beta == 0 ? 0 : double{c.beta} * double{old};
@@ -51,43 +99,53 @@ Reference reference(const Case& c, const Operands& in, float old, int row, int c
   return {c.alpha * sum + kept, gamma * (std::abs(c.alpha) * magnitude + std::abs(kept))};
 }
 
-std::optional<std::string> find_wrong_element(const Case& c, const Operands& operands,
-                                              const std::vector<float>& before) {
+// before, after: all elements of C.
+std::optional<std::string> find_wrong_element(const Case& c, const MatrixView& A,
+                                              const MatrixView& B, const std::vector<float>& before,
+                                              const std::vector<float>& after) {
   std::size_t i = 0;
-  for (int row = 0; row < c.M; ++row) {
-    for (int col = 0; col < c.N; ++col) {
-      const Reference want = reference(c, operands, before[i++], row, col);
-      const float got = operands.C.at(row, col);
-      if (!(std::abs(got - want.value) <= want.bound)) {
-        return "C[" + std::to_string(row) + "][" + std::to_string(col) + "] is " +
-               std::to_string(got) + " where " + std::to_string(want.value) + " is right (within " +
-               std::to_string(want.bound) + ")";
+  for (int entry = 0; entry < c.batch; ++entry) {
+    for (int row = 0; row < c.M; ++row) {
+      for (int col = 0; col < c.N; ++col, ++i) {
+        const Reference want = reference(c, A.entry(entry), B.entry(entry), before[i], row, col);
+        if (std::abs(after[i] - want.value) <= want.bound) continue;
+        return "C[" + std::to_string(row) + "][" + std::to_string(col) + "] of matrix " +
+               std::to_string(entry) + " is " + std::to_string(after[i]) + " where " +
+               std::to_string(want.value) + " is right (within " + std::to_string(want.bound) + ")";
       }
     }
   }
   return std::nullopt;
 }
 
-// Launches the case on the operands given and compares.
-std::optional<std::string> run(const Case& c, const Operands& operands, const KnownConfig& config,
-                               Emulator& emulator, ThreadFunction* thread) {
-  std::mt19937 random(c.seed);
-  fill(operands.A, c.alpha == 0, c.values, random);
-  fill(operands.B, c.alpha == 0, c.values, random);
-  fill(operands.C, c.beta == 0, c.values, random);
-  std::vector<float> before;
-  for (int row = 0; row < c.M; ++row) {
-    before.insert(before.end(), &operands.C.at(row, 0), &operands.C.at(row, 0) + c.N);
-  }
+bool all_zero(const MatrixView& counters) {
+  bool zero = true;
+  for_each_element(counters, [&](const float& counter) {
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, &counter, sizeof(bits));
+    zero = zero && bits == 0;
+  });
+  return zero;
+}
 
-  Problem problem = packed_problem(c.M, c.N, c.K);
-  problem.alignment = config.recipe.alignment;
-  if (const auto reason = why_illegal(config.recipe, problem)) return *reason;
-  Launch launch;
-  launch.grid_ctas = static_cast<int>(grid_ctas(config.recipe, problem));
-  launch.order = c.order;
-  launch.seed = c.seed;
-  GemmArgs args;
+}  // namespace
+
+void EmulatedKernel::CloseObject::operator()(void* object) const { dlclose(object); }
+
+EmulatedKernel::EmulatedKernel(const std::filesystem::path& object, const std::string& config)
+    : config_(check_config(parse_config(config))),
+      object_(dlopen(object.c_str(), RTLD_NOW | RTLD_LOCAL)),
+      emulator_(config_.recipe.block_threads, config_.recipe.smem_bytes,
+                shares_tiles(config_) ? kResidentCtas : 1) {
+  if (object_ != nullptr) {
+    thread_ = reinterpret_cast<ThreadFunction*>(dlsym(object_.get(), kThreadFunctionName));
+  }
+  if (thread_ == nullptr) throw Error(std::string("cannot load the kernel object: ") + dlerror());
+}
+
+void EmulatedKernel::launch(const Case& c, const Operands& operands, Order order,
+                            Workspace* workspace) {
+  GemmArgs args{};
   args.M = c.M;
   args.N = c.N;
   args.K = c.K;
@@ -99,36 +157,69 @@ std::optional<std::string> run(const Case& c, const Operands& operands, const Kn
   args.lda = c.lda;
   args.ldb = c.ldb;
   args.ldc = c.ldc;
-  emulator.run(launch, thread, args);
-  return find_wrong_element(c, operands, before);
+  args.stride_a = c.stride_a;
+  args.stride_b = c.stride_b;
+  args.stride_c = c.stride_c;
+  if (workspace != nullptr) {
+    args.counters = reinterpret_cast<int*>(workspace->counters.view().data);
+    args.partials = workspace->partials.view().data;
+  }
+  const Launch launch{grid_of(config_.recipe, problem_of(c, config_), kSmCount), order, c.seed};
+  emulator_.run(launch, thread_, args);
 }
 
-}  // namespace
-
-void EmulatedKernel::CloseObject::operator()(void* object) const { dlclose(object); }
-
-EmulatedKernel::EmulatedKernel(const std::filesystem::path& object, const std::string& config)
-    : config_(check_config(parse_config(config))),
-      object_(dlopen(object.c_str(), RTLD_NOW | RTLD_LOCAL)),
-      emulator_(config_.recipe.block_threads, config_.recipe.smem_bytes) {
-  if (object_ != nullptr) {
-    thread_ = reinterpret_cast<ThreadFunction*>(dlsym(object_.get(), kThreadFunctionName));
+std::optional<std::string> EmulatedKernel::check_once(const Case& c, const Operands& operands,
+                                                      Order order, std::vector<float>& result) {
+  std::mt19937 random(c.seed);
+  fill(operands.A, c.alpha == 0, c.values, random);
+  fill(operands.B, c.alpha == 0, c.values, random);
+  fill(operands.C, c.beta == 0, c.values, random);
+  const std::vector<float> before = elements(operands.C);
+  const std::int64_t bytes = workspace_bytes(config_.recipe, problem_of(c, config_), kSmCount);
+  std::optional<Workspace> workspace;
+  if (bytes > 0) workspace.emplace(bytes - kWorkspaceCounterBytes);
+  launch(c, operands, order, workspace ? &*workspace : nullptr);
+  result = elements(operands.C);
+  if (auto wrong = find_wrong_element(c, operands.A, operands.B, before, result)) return wrong;
+  if (!workspace) return std::nullopt;
+  if (!all_zero(workspace->counters.view())) return "the kernel left a counter that is not zero";
+  for (ExactMatrix* part : {&workspace->counters, &workspace->partials}) {
+    if (const auto where = part->find_overwritten_padding()) {
+      return "the kernel overwrote the workspace's " + *where;
+    }
   }
-  if (thread_ == nullptr) throw Error(std::string("cannot load the kernel object: ") + dlerror());
+  return std::nullopt;
+}
+
+std::optional<std::string> EmulatedKernel::check_on(const Case& c, const Operands& operands) {
+  if (const auto reason = why_illegal(config_.recipe, problem_of(c, config_))) return reason;
+  std::vector<float> result;
+  if (!shares_tiles(config_)) return check_once(c, operands, c.order, result);
+  std::vector<float> first;
+  for (const Order order : {Order::forward, Order::reversed, Order::shuffled}) {
+    if (auto wrong = check_once(c, operands, order, result)) {
+      return *wrong + ", CTAs " + to_string(order);
+    }
+    if (first.empty()) first = result;
+    if (!first.empty() &&
+        std::memcmp(first.data(), result.data(), first.size() * sizeof(float)) != 0) {
+      return std::string("C is not bitwise the same with CTAs ") + to_string(order) +
+             " as with CTAs forward";
+    }
+  }
+  return std::nullopt;
 }
 
 std::optional<std::string> EmulatedKernel::check(const Case& c) {
-  if (std::max({c.lda, c.ldb, c.ldc}) > kLargestExactLd) {
-    const SparseMatrix A(c.M, c.K, c.lda), B(c.K, c.N, c.ldb), C(c.M, c.N, c.ldc);
-    return run(c, {A.view(), B.view(), C.view()}, config_, emulator_, thread_);
+  if (std::max({c.lda, c.ldb, c.ldc, c.stride_a, c.stride_b, c.stride_c}) > kLargestExactLd) {
+    const SparseMatrix A(shape_a(c)), B(shape_b(c)), C(shape_c(c));
+    return check_on(c, {A.view(), B.view(), C.view()});
   }
   const int alignment = config_.recipe.alignment;
-  ExactMatrix A(c.M, c.K, c.lda, alignment, kQuietNanBits);
-  ExactMatrix B(c.K, c.N, c.ldb, alignment, kQuietNanBits);
-  ExactMatrix C(c.M, c.N, c.ldc, alignment, kSentinelBits);
-  if (const auto wrong = run(c, {A.view(), B.view(), C.view()}, config_, emulator_, thread_)) {
-    return wrong;
-  }
+  ExactMatrix A(shape_a(c), alignment, kQuietNanBits);
+  ExactMatrix B(shape_b(c), alignment, kQuietNanBits);
+  ExactMatrix C(shape_c(c), alignment, kSentinelBits);
+  if (const auto wrong = check_on(c, {A.view(), B.view(), C.view()})) return wrong;
   if (const auto where = C.find_overwritten_padding()) return "the kernel overwrote " + *where;
   return std::nullopt;
 }

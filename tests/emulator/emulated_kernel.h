@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "kernel_templates/registry.h"
 #include "tests/emulator/cases.h"
@@ -23,15 +24,25 @@ class EmulatedKernel {
 
   const KnownConfig& config() const { return config_; }
 
-  // What went wrong, or nothing. C must be exact for integers, else within gamma_(K+3) *
-  // (|alpha| |A| |B| + |beta C|) of the true result (Higham, Accuracy and Stability, section 3.5).
-  // A and B are NaN where alpha is 0, C is where beta is 0.
+  // What went wrong, or nothing. C must be exact for integers, else within gamma(K+3)
+  // (|alpha| |A| |B| + |beta C|) of the true result (docs/verification.md).
+  // A and B are NaN where alpha is 0, C is where beta is 0. Where CTAs share tiles, in every order
+  // of CTAs instead of the case's own: C must be bitwise the same in all, the partial sums are NaN
+  // at first, and the counters must be zero in the end.
   std::optional<std::string> check(const Case& c);
 
  private:
   struct CloseObject {
     void operator()(void* object) const;
   };
+
+  struct Operands;
+  struct Workspace;
+
+  std::optional<std::string> check_on(const Case& c, const Operands& operands);
+  std::optional<std::string> check_once(const Case& c, const Operands& operands, Order order,
+                                        std::vector<float>& result);
+  void launch(const Case& c, const Operands& operands, Order order, Workspace* workspace);
 
   KnownConfig config_;
   std::unique_ptr<void, CloseObject> object_;

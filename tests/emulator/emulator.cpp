@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernel_templates/rules.h"
+#include "tests/emulator/copy_queue.h"
 #include "tests/emulator/fibers.h"
 
 namespace gemm_tune::emulator {
@@ -23,7 +24,11 @@ constexpr std::size_t kRedZoneBytes = 16 * 1024;
 constexpr int kMaxArrays = 8;
 
 std::string name(const Index3& thread, const Index3& block) {
-  return "thread " + std::to_string(thread.x) + " of CTA " + std::to_string(block.x);
+  std::string text = "thread " + std::to_string(thread.x) + " of CTA " + std::to_string(block.x);
+  if (block.y + block.z > 0) {
+    text += "," + std::to_string(block.y) + "," + std::to_string(block.z);
+  }
+  return text;
 }
 
 // The shared memory of the CTA that is running: everything poisoned but the arrays taken.
@@ -93,17 +98,19 @@ class SharedPool {
   int taken_bytes_ = 0;
 };
 
-// Where a thread stands: nowhere while it has instructions to run, at a barrier, or at its end.
+// Where a thread stands while it is not running: at a barrier, at a shuffle, or at its end.
 struct Stop {
-  bool finished = false;
-  std::string_view file;
+  enum class Kind { barrier, shuffle, end };
+  Kind kind = Kind::end;
+  std::string_view file = {};
   int line = 0;
 
   friend bool operator==(const Stop&, const Stop&) = default;
 
   std::string text() const {
-    if (finished) return "has left the kernel";
-    return "waits at the barrier in " + std::string(file) + ":" + std::to_string(line);
+    if (kind == Kind::end) return "has left the kernel";
+    return std::string("waits at the ") + (kind == Kind::barrier ? "barrier" : "shuffle") + " in " +
+           std::string(file) + ":" + std::to_string(line);
   }
 };
 
@@ -111,11 +118,14 @@ struct Stop {
 
 class Emulator::Grid final : private Cta {
  public:
-  Grid(int block_threads, int smem_bytes)
-      : pool_(smem_bytes),
-        stops_(static_cast<std::size_t>(block_threads)),
-        fibers_(block_threads, [this](int i) { run_thread(i); }) {
+  Grid(int block_threads, int smem_bytes, int resident_ctas)
+      : threads_(block_threads),
+        lanes_(static_cast<std::size_t>(resident_ctas) * static_cast<std::size_t>(block_threads)),
+        fibers_(resident_ctas * block_threads, [this](int) { run_thread(); }) {
     block_dim = {static_cast<unsigned>(block_threads), 1, 1};
+    for (int i = 0; i < resident_ctas; ++i) {
+      slots_.push_back(std::make_unique<Slot>(smem_bytes, i * block_threads));
+    }
   }
 
   void run(const Launch& launch, const std::function<ThreadFunction>& function,
@@ -124,52 +134,192 @@ class Emulator::Grid final : private Cta {
     args_ = &args;
     order_ = launch.order;
     random_.seed(launch.seed);
-    grid_dim = {static_cast<unsigned>(launch.grid_ctas), 1, 1};
-    for (const int cta : sequence(launch.grid_ctas)) {
-      block.x = static_cast<unsigned>(cta);
-      pool_.start_cta();
-      while (!run_to_next_stop().finished) continue;
+    grid_dim = {static_cast<unsigned>(launch.grid.x), static_cast<unsigned>(launch.grid.y),
+                static_cast<unsigned>(launch.grid.z)};
+    const std::vector<int> ctas = sequence(static_cast<int>(launch.grid.ctas()));
+    auto next = ctas.begin();
+    std::vector<Slot*> resident;
+    const std::size_t places = order_ == Order::shuffled ? slots_.size() : 1;
+    for (std::size_t i = 0; i < places && next != ctas.end(); ++i) {
+      start_cta(*slots_[i], *next++);
+      resident.push_back(slots_[i].get());
+    }
+    while (!resident.empty()) {
+      const std::size_t turn = resident.size() == 1 ? 0 : random_() % resident.size();
+      if (!run_some(*resident[turn], resident.size() > 1)) continue;
+      if (next != ctas.end()) {
+        start_cta(*resident[turn], *next++);
+      } else {
+        resident.erase(resident.begin() + static_cast<std::ptrdiff_t>(turn));
+      }
     }
   }
 
  private:
-  // Runs every thread up to its next barrier or its end, which must be the same for all.
-  Stop run_to_next_stop() {
-    for (const int i : sequence(static_cast<int>(stops_.size()))) {
+  static constexpr int kWarp = 32;
+
+  // A thread of a resident CTA.
+  struct Lane {
+    bool ready = false;  // has instructions to run; else it stands at `stop`
+    Stop stop;
+    float offer = 0;     // what it brought there: at a barrier, its vote
+    int lane_mask = 0;   // at a shuffle: who has what it wants
+    float received = 0;  // what it takes away from there
+    CopyQueue copies;
+  };
+
+  // A resident CTA.
+  struct Slot {
+    Slot(int smem_bytes, int first) : pool(smem_bytes), first_lane(first) {}
+    Index3 block;
+    SharedPool pool;
+    int first_lane;
+  };
+
+  Lane& lane(const Slot& slot, int i) {
+    return lanes_[static_cast<std::size_t>(slot.first_lane + i)];
+  }
+
+  Lane& running() { return lane(*slot_, static_cast<int>(thread.x)); }
+
+  void start_cta(Slot& slot, int cta) {
+    const auto index = static_cast<unsigned>(cta);
+    slot.block = {index % grid_dim.x, index / grid_dim.x % grid_dim.y,
+                  index / grid_dim.x / grid_dim.y};
+    slot.pool.start_cta();
+    for (int i = 0; i < threads_; ++i) lane(slot, i).ready = true;
+  }
+
+  // Runs threads of the CTA up to their next stop, each that is ready or some of them, and lets
+  // those go on that have met whom they wait for. True if the CTA is done.
+  bool run_some(Slot& slot, bool not_all) {
+    slot_ = &slot;
+    block = slot.block;
+    std::vector<int> order = sequence(threads_);
+    std::erase_if(order, [&](int i) { return !lane(slot, i).ready; });
+    if (not_all) order.resize(1 + random_() % order.size());
+    for (const int i : order) {
       thread.x = static_cast<unsigned>(i);
-      fibers_.resume(i);
+      lane(slot, i).ready = false;
+      fibers_.resume(slot.first_lane + i);
       if (error_) throw ExecutionError(name(thread, block) + " " + *error_);
     }
-    const auto odd = std::adjacent_find(stops_.begin(), stops_.end(), std::not_equal_to<>());
-    if (odd != stops_.end()) {
-      const auto i = static_cast<unsigned>(odd - stops_.begin());
-      throw ExecutionError(name({i, 0, 0}, block) + " " + odd->text() + ", but " +
-                           name({i + 1, 0, 0}, block) + " " + (odd + 1)->text());
+    bool all_stand = true;
+    for (int i = 0; i < threads_; i += kWarp) {
+      if (!stand(slot, i, std::min(i + kWarp, threads_))) {
+        all_stand = false;
+      } else if (lane(slot, i).stop.kind == Stop::Kind::shuffle) {
+        release_shuffle(slot, i);
+        all_stand = false;
+      }
     }
-    return stops_.front();
+    return all_stand && release_barrier(slot);
   }
 
-  void run_thread(int i) {
+  // Whether none of the lanes [first, last) has instructions to run; they must all stand at the
+  // same stop then, unless it is one of the CTA's.
+  bool stand(const Slot& slot, int first, int last) {
+    bool shuffle = false;
+    for (int i = first; i < last; ++i) {
+      if (lane(slot, i).ready) return false;
+      shuffle = shuffle || lane(slot, i).stop.kind == Stop::Kind::shuffle;
+    }
+    if (shuffle) check_together(slot, first, last);
+    return true;
+  }
+
+  void check_together(const Slot& slot, int first, int last) {
+    for (int i = first; i + 1 < last; ++i) {
+      const Stop &one = lane(slot, i).stop, &next = lane(slot, i + 1).stop;
+      if (one == next) continue;
+      throw ExecutionError(name({static_cast<unsigned>(i), 0, 0}, slot.block) + " " + one.text() +
+                           ", but " + name({static_cast<unsigned>(i) + 1, 0, 0}, slot.block) + " " +
+                           next.text());
+    }
+  }
+
+  void release_shuffle(const Slot& slot, int first) {
+    if (first + kWarp > threads_) {
+      throw ExecutionError(name({static_cast<unsigned>(first), 0, 0}, slot.block) +
+                           " shuffles in a warp of fewer than 32 lanes");
+    }
+    float offers[kWarp];
+    for (int i = 0; i < kWarp; ++i) offers[i] = lane(slot, first + i).offer;
+    for (int i = 0; i < kWarp; ++i) {
+      Lane& to = lane(slot, first + i);
+      to.received = offers[i ^ to.lane_mask];
+      to.ready = true;
+    }
+  }
+
+  // All threads stand: lets them go on, or tells that they have ended.
+  bool release_barrier(const Slot& slot) {
+    check_together(slot, 0, threads_);
+    if (lane(slot, 0).stop.kind == Stop::Kind::end) return true;
+    float any = 0;
+    for (int i = 0; i < threads_; ++i) any = std::max(any, lane(slot, i).offer);
+    for (int i = 0; i < threads_; ++i) {
+      lane(slot, i).received = any;
+      lane(slot, i).ready = true;
+    }
+    return false;
+  }
+
+  void run_thread() {
     (*function_)(*this, *args_);
-    stop(i, {true, {}, 0});
+    guarded([this] { running().copies.end(); });
+    stop({Stop::Kind::end}, 0);
   }
 
-  void barrier(const char* file, int line) override {
-    stop(static_cast<int>(thread.x), {false, file, line});
+  bool barrier(bool vote, const char* file, int line) override {
+    return stop({Stop::Kind::barrier, file, line}, vote ? 1.0f : 0.0f) != 0;
+  }
+
+  float shuffle_xor(unsigned members, float value, int lane_mask, const char* file,
+                    int line) override {
+    if (members != 0xffffffffu) fail("shuffles among some lanes of its warp only");
+    if (lane_mask < 0 || lane_mask >= kWarp) fail("shuffles with a lane outside its warp");
+    running().lane_mask = lane_mask;
+    return stop({Stop::Kind::shuffle, file, line}, value);
   }
 
   float* take(int index, int n) override {
-    try {
-      return pool_.take(index, n);
-    } catch (const ExecutionError& error) {  // must not unwind through a kernel's frames
-      error_ = error.what();
-    }
-    for (;;) fibers_.suspend();  // never resumed
+    float* array = nullptr;
+    guarded([&] { array = slot_->pool.take(index, n); });
+    return array;
   }
 
-  void stop(int i, const Stop& stop) {
-    stops_[static_cast<std::size_t>(i)] = stop;
+  void copy_async(float* smem, const float* global, int n, int inside) override {
+    guarded([&] { running().copies.issue(smem, global, n, inside); });
+  }
+
+  void commit_copies() override { running().copies.commit(); }
+
+  void wait_copies(int groups_left) override {
+    guarded([&] { running().copies.wait(groups_left); });
+  }
+
+  // Suspends the running thread until those it waits for have come.
+  float stop(const Stop& stop, float offer) {
+    running().stop = stop;
+    running().offer = offer;
     fibers_.suspend();
+    return running().received;
+  }
+
+  template <class Work>
+  void guarded(Work work) {
+    try {
+      return work();
+    } catch (const ExecutionError& error) {
+      error_ = error.what();
+    }
+    for (;;) fibers_.suspend();  // never resumed; the kernel's frames are not unwound
+  }
+
+  // Takes no string: nothing would free it.
+  void fail(const char* what) {
+    guarded([what] { throw ExecutionError(what); });
   }
 
   std::vector<int> sequence(int count) {
@@ -180,18 +330,20 @@ class Emulator::Grid final : private Cta {
     return all;
   }
 
+  const int threads_;  // of a CTA
   const std::function<ThreadFunction>* function_ = nullptr;
   const GemmArgs* args_ = nullptr;
   Order order_ = Order::forward;
-  SharedPool pool_;
   std::mt19937 random_;
-  std::vector<Stop> stops_;
+  std::vector<std::unique_ptr<Slot>> slots_;
+  Slot* slot_ = nullptr;  // of the thread that is running
+  std::vector<Lane> lanes_;
   std::optional<std::string> error_;
   Fibers fibers_;
 };
 
-Emulator::Emulator(int block_threads, int smem_bytes)
-    : grid_(std::make_unique<Grid>(block_threads, smem_bytes)) {}
+Emulator::Emulator(int block_threads, int smem_bytes, int resident_ctas)
+    : grid_(std::make_unique<Grid>(block_threads, smem_bytes, resident_ctas)) {}
 
 Emulator::~Emulator() = default;
 

@@ -1,9 +1,11 @@
-// Runs a kernel's CTAs one after the other, their threads as fibers that meet at barriers.
+// Runs a kernel's CTAs, their threads as fibers that meet at barriers and shuffles.
 //
 // Strict where a GPU is forgiving: shared memory is signalling NaNs before each CTA, with poisoned
 // red zones between the arrays; threads run in the given order up to each barrier, so that a
-// missing one shows; a barrier that not every thread reaches is an error. It knows nothing of
-// warps: instructions that rely on lockstep are not emulated. Use from one thread.
+// missing one shows; a barrier that not every thread reaches is an error, and so is a shuffle that
+// not every lane of the warp reaches; asynchronous copies end as late as they may (copy_queue.h).
+// Lanes do not run in lockstep otherwise. Memory is never seen out of order: what a missing
+// __threadfence does is not emulated. Use from one thread.
 #pragma once
 
 #include <functional>
@@ -11,11 +13,13 @@
 #include <stdexcept>
 #include <string>
 
+#include "core/launch_recipe.h"
 #include "tests/emulator/cta.h"
 
 namespace gemm_tune::emulator {
 
-// The order in which threads run between two barriers, and in which CTAs run.
+// The order in which threads run between two barriers, and in which CTAs run: one after the other,
+// or, shuffled, all that are resident in turns of a few threads each.
 enum class Order { forward, reversed, shuffled };
 
 const char* to_string(Order order);
@@ -27,7 +31,7 @@ class ExecutionError : public std::runtime_error {
 };
 
 struct Launch {
-  int grid_ctas = 1;
+  Grid grid;
   Order order = Order::forward;
   unsigned seed = 1;  // of Order::shuffled
 };
@@ -35,13 +39,15 @@ struct Launch {
 // A place where CTAs of one size run; its fibers are kept between launches.
 class Emulator {
  public:
-  // What the launch recipe grants to every CTA.
-  Emulator(int block_threads, int smem_bytes);
+  // What the launch recipe grants to every CTA, and how many CTAs may be resident at once: more
+  // than one where CTAs of a launch depend on each other.
+  Emulator(int block_threads, int smem_bytes, int resident_ctas = 1);
   ~Emulator();
 
   // Runs `thread` for every thread of the grid. Throws ExecutionError if threads of a CTA meet at
-  // different barriers or leave while others wait, or if they take more shared memory than granted
-  // or disagree on its arrays; the emulator is of no use after that.
+  // different barriers or leave while others wait, likewise lanes of a warp at shuffles; if they
+  // take more shared memory than granted or disagree on its arrays; if they misuse asynchronous
+  // copies. The emulator is of no use after that.
   void run(const Launch& launch, const std::function<ThreadFunction>& thread, const GemmArgs& args);
 
  private:

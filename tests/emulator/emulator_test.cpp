@@ -36,7 +36,7 @@ std::string error_of(int block_threads, int smem_bytes, const Thread& thread) {
 
 std::vector<unsigned> thread_order(Order order) {
   std::vector<unsigned> seen;
-  run(4, 0, [&](Cta& cta) { seen.push_back(cta.thread.x); }, {1, order, 1});
+  run(4, 0, [&](Cta& cta) { seen.push_back(cta.thread.x); }, {{1}, order, 1});
   return seen;
 }
 
@@ -53,7 +53,7 @@ TEST(Emulator, RunsEveryThreadOfEveryCtaWithItsIndices) {
         seen.push_back(std::to_string(cta.block.x) + "/" + std::to_string(cta.grid_dim.x) + " " +
                        std::to_string(cta.thread.x) + "/" + std::to_string(cta.block_dim.x));
       },
-      {2, Order::forward, 1});
+      {{2}, Order::forward, 1});
   EXPECT_THAT(seen, ElementsAre("0/2 0/2", "0/2 1/2", "1/2 0/2", "1/2 1/2"));
 }
 
@@ -62,7 +62,7 @@ TEST(Emulator, LetsNoThreadPassABarrierBeforeAllHaveComeToIt) {
   run(2, 0, [&](Cta& cta) {
     const std::string self = std::to_string(cta.thread.x);
     seen.push_back(self + " before");
-    cta.barrier("kernel", 1);
+    cta.barrier(false, "kernel", 1);
     seen.push_back(self + " after");
   });
   EXPECT_THAT(seen, ElementsAre("0 before", "1 before", "0 after", "1 after"));
@@ -70,7 +70,7 @@ TEST(Emulator, LetsNoThreadPassABarrierBeforeAllHaveComeToIt) {
 
 TEST(Emulator, ReportsThreadThatLeavesWhileOthersWait) {
   const std::string error = error_of(4, 0, [](Cta& cta) {
-    if (cta.thread.x != 2) cta.barrier("kernel.cuh", 7);
+    if (cta.thread.x != 2) cta.barrier(false, "kernel.cuh", 7);
   });
   EXPECT_EQ(error,
             "thread 1 of CTA 0 waits at the barrier in kernel.cuh:7, but thread 2 of CTA 0 has "
@@ -79,7 +79,7 @@ TEST(Emulator, ReportsThreadThatLeavesWhileOthersWait) {
 
 TEST(Emulator, ReportsThreadsThatWaitAtDifferentBarriers) {
   const std::string error =
-      error_of(2, 0, [](Cta& cta) { cta.barrier("kernel.cuh", cta.thread.x == 0 ? 7 : 8); });
+      error_of(2, 0, [](Cta& cta) { cta.barrier(false, "kernel.cuh", cta.thread.x == 0 ? 7 : 8); });
   EXPECT_THAT(error, HasSubstr("kernel.cuh:7, but thread 1 of CTA 0 waits at the barrier in "
                                "kernel.cuh:8"));
 }
@@ -87,7 +87,7 @@ TEST(Emulator, ReportsThreadsThatWaitAtDifferentBarriers) {
 TEST(Emulator, GivesEveryThreadTheSameArrays) {
   run(8, 64, [](Cta& cta) {
     cta.take(0, 8)[cta.thread.x] = static_cast<float>(cta.thread.x);
-    cta.barrier("kernel", 1);
+    cta.barrier(false, "kernel", 1);
     EXPECT_EQ(cta.take(0, 8)[7 - cta.thread.x], static_cast<float>(7 - cta.thread.x));
   });
 }
@@ -100,7 +100,7 @@ TEST(Emulator, FillsSharedMemoryWithNanBeforeEachCta) {
         EXPECT_TRUE(std::isnan(array[3]));
         array[0] = array[3] = 1;
       },
-      {2, Order::forward, 1});
+      {{2}, Order::forward, 1});
 }
 
 TEST(Emulator, PoisonsWhatLiesAroundSharedArrays) {

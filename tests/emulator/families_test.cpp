@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/emulator/emulated_kernel.h"
+#include "tests/emulator/objects.h"
 
 namespace gemm_tune::emulator {
 namespace {
@@ -20,19 +21,6 @@ std::vector<std::string> listed_configs() {
     if (!line.empty() && line[0] != '#') configs.push_back(line);
   }
   return configs;
-}
-
-// The config as an identifier; CMakeLists.txt names the shared objects by the same rule.
-std::string identifier(const std::string& config) {
-  std::string name;
-  for (const char c : config) {
-    if (c == '/' || c == ',') {
-      name += '_';
-    } else if (c != '=') {
-      name += c;
-    }
-  }
-  return name;
 }
 
 TEST(EmulatedFamilies, CoverEveryFamilyWithEightConfigsAndEveryParameterValue) {
@@ -57,9 +45,7 @@ TEST(EmulatedFamilies, CoverEveryFamilyWithEightConfigsAndEveryParameterValue) {
 
 class EmulatedFamily : public testing::TestWithParam<std::string> {
  protected:
-  EmulatedFamily()
-      : kernel_(std::string(GT_EMULATOR_OBJECTS) + "/" + identifier(GetParam()) + ".so",
-                GetParam()) {}
+  EmulatedFamily() : kernel_(object_of(GetParam()), GetParam()) {}
 
   void check(const std::vector<Case>& cases) {
     ASSERT_FALSE(cases.empty());
@@ -83,9 +69,27 @@ TEST_P(EmulatedFamily, ReadsNeitherAAndBWhereAlphaIsZeroNorCWhereBetaIsZero) {
   check(scale_cases(config()));
 }
 
+TEST_P(EmulatedFamily, ServesABatchWithAnyStrides) { check(batch_cases(config())); }
+
 TEST_P(EmulatedFamily, StaysWithinTheErrorBoundOnReals) { check(rounding_cases(config())); }
 
 TEST_P(EmulatedFamily, ReachesElementsPastTwoToThe31) { check(far_cases(config())); }
+
+class SharingFamily : public EmulatedFamily {};
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(SharingFamily);
+
+TEST_P(SharingFamily, AddsUpSharesAlikeWhoeverComesLast) { check(share_cases(config())); }
+
+std::vector<std::string> sharing_configs() {
+  std::vector<std::string> configs = listed_configs();
+  std::erase_if(configs, [](const std::string& text) {
+    return !shares_tiles(check_config(parse_config(text)));
+  });
+  return configs;
+}
+
+INSTANTIATE_TEST_SUITE_P(Configs, SharingFamily, testing::ValuesIn(sharing_configs()),
+                         [](const auto& instance) { return identifier(instance.param); });
 
 INSTANTIATE_TEST_SUITE_P(Configs, EmulatedFamily, testing::ValuesIn(listed_configs()),
                          [](const auto& instance) { return identifier(instance.param); });

@@ -3,6 +3,7 @@
 #include <sanitizer/asan_interface.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -17,16 +18,25 @@ constexpr std::size_t kRedZoneBytes = std::size_t{1} << 20;
 constexpr std::size_t kPageBytes = 4096;
 constexpr std::align_val_t kAlignment{32};
 
-// Elements from the first to the last, padding between rows included.
+// Elements from the first to the last, padding between rows and matrices included.
 std::size_t extent(const MatrixView& m) {
   if (m.rows == 0 || m.cols == 0) return 0;
-  return static_cast<std::size_t>((m.rows - 1) * m.ld + m.cols);
+  return static_cast<std::size_t>((m.batch - 1) * m.stride + (m.rows - 1) * m.ld + m.cols);
+}
+
+// Calls visit(first element of a row) for each row of each matrix.
+template <class Visit>
+void for_each_row(const MatrixView& m, Visit visit) {
+  if (m.cols == 0) return;
+  for (int b = 0; b < m.batch; ++b) {
+    for (int row = 0; row < m.rows; ++row) visit(&m.entry(b).at(row, 0));
+  }
 }
 
 }  // namespace
 
-ExactMatrix::ExactMatrix(int rows, int cols, long long ld, int alignment, unsigned padding_bits)
-    : padding_bits_(padding_bits), view_{nullptr, rows, cols, ld} {
+ExactMatrix::ExactMatrix(const MatrixView& shape, int alignment, unsigned padding_bits)
+    : padding_bits_(padding_bits), view_(shape), is_element_(extent(shape)) {
   bytes_ = extent(view_) * sizeof(float) + 2 * kRedZoneBytes;
   memory_ = new (kAlignment) char[bytes_];
   // A red zone is a multiple of 32 bytes, so this is aligned to nothing wider than it should be.
@@ -37,9 +47,10 @@ ExactMatrix::ExactMatrix(int rows, int cols, long long ld, int alignment, unsign
     std::memcpy(memory_ + i, &padding_bits_, sizeof(float));
   }
   ASAN_POISON_MEMORY_REGION(memory_, bytes_);
-  for (int row = 0; row < rows && cols > 0; ++row) {
-    ASAN_UNPOISON_MEMORY_REGION(&view_.at(row, 0), static_cast<std::size_t>(cols) * sizeof(float));
-  }
+  for_each_row(view_, [this](const float* first) {
+    ASAN_UNPOISON_MEMORY_REGION(first, static_cast<std::size_t>(view_.cols) * sizeof(float));
+    std::fill_n(is_element_.begin() + (first - view_.data), view_.cols, true);
+  });
 }
 
 ExactMatrix::~ExactMatrix() {
@@ -56,31 +67,28 @@ std::optional<std::string> ExactMatrix::find_overwritten_padding() {
     if (overwritten(view_.data - i)) return "an element ahead of the first";
     if (overwritten(view_.data + extent(view_) + i - 1)) return "an element after the last";
   }
-  for (int row = 0; row + 1 < view_.rows; ++row) {
-    for (long long col = view_.cols; col < view_.ld; ++col) {
-      if (overwritten(view_.data + row * view_.ld + col)) {
-        return "padding at row " + std::to_string(row) + ", column " + std::to_string(col);
-      }
-    }
+  for (std::size_t i = 0; i < is_element_.size(); ++i) {
+    if (is_element_[i] || !overwritten(view_.data + i)) continue;
+    return "padding " + std::to_string(i) + " elements after the first";
   }
   return std::nullopt;
 }
 
-SparseMatrix::SparseMatrix(int rows, int cols, long long ld) : view_{nullptr, rows, cols, ld} {
+SparseMatrix::SparseMatrix(const MatrixView& shape) : view_(shape) {
   bytes_ = extent(view_) * sizeof(float) + kPageBytes;
   memory_ = mmap(nullptr, bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory_ == MAP_FAILED) {
     throw std::system_error(errno, std::generic_category(), "mmap of a sparse matrix");
   }
   view_.data = static_cast<float*>(memory_);
-  for (int row = 0; row < rows; ++row) {
-    const auto first = reinterpret_cast<std::uintptr_t>(&view_.at(row, 0)) / kPageBytes;
-    const auto last = reinterpret_cast<std::uintptr_t>(&view_.at(row, cols - 1)) / kPageBytes;
+  for_each_row(view_, [this](const float* row) {
+    const auto first = reinterpret_cast<std::uintptr_t>(row) / kPageBytes;
+    const auto last = reinterpret_cast<std::uintptr_t>(row + view_.cols - 1) / kPageBytes;
     if (mprotect(reinterpret_cast<void*>(first * kPageBytes), (last - first + 1) * kPageBytes,
                  PROT_READ | PROT_WRITE) != 0) {
       throw std::system_error(errno, std::generic_category(), "mprotect of a sparse matrix");
     }
-  }
+  });
 }
 
 SparseMatrix::~SparseMatrix() { munmap(memory_, bytes_); }

@@ -7,24 +7,32 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace gemm_tune::emulator {
 
-// rows * cols elements, row r starting at data + r * ld.
+// A batch of matrices of rows * cols elements: row r of the b-th starts at data + b * stride +
+// r * ld.
 struct MatrixView {
   float* data = nullptr;
   int rows = 0, cols = 0;
   long long ld = 0;
+  int batch = 1;
+  long long stride = 0;
 
   float& at(int row, int col) const { return data[row * ld + col]; }
+
+  MatrixView entry(int b) const { return {data + b * stride, rows, cols, ld, 1, 0}; }
 };
 
-// Ends exactly with its last row's last element; ahead of it, after it and between its rows lies
-// memory that AddressSanitizer reports. The first element is aligned to `alignment` floats and no
-// more. Elements that AddressSanitizer cannot mark (it counts in 8 bytes) hold a given pattern.
+// Ends exactly with its last matrix's last element; ahead of it, after it, between rows and between
+// matrices lies memory that AddressSanitizer reports. The first element is aligned to `alignment`
+// floats and no more. Elements that AddressSanitizer cannot mark (it counts in 8 bytes) hold a
+// given pattern, and so do all elements at first.
 class ExactMatrix {
  public:
-  ExactMatrix(int rows, int cols, long long ld, int alignment, unsigned padding_bits);
+  // shape.data is not read.
+  ExactMatrix(const MatrixView& shape, int alignment, unsigned padding_bits);
   ~ExactMatrix();
   ExactMatrix(const ExactMatrix&) = delete;
   ExactMatrix& operator=(const ExactMatrix&) = delete;
@@ -40,12 +48,15 @@ class ExactMatrix {
   std::size_t bytes_ = 0;
   unsigned padding_bits_;
   MatrixView view_;
+  std::vector<bool> is_element_;  // from the first element to the last
 };
 
-// For leading dimensions that no memory could hold: only the pages that rows lie on are accessible.
+// For leading dimensions and strides that no memory could hold: only the pages that rows lie on are
+// accessible.
 class SparseMatrix {
  public:
-  SparseMatrix(int rows, int cols, long long ld);
+  // shape.data is not read.
+  explicit SparseMatrix(const MatrixView& shape);
   ~SparseMatrix();
   SparseMatrix(const SparseMatrix&) = delete;
   SparseMatrix& operator=(const SparseMatrix&) = delete;

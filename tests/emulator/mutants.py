@@ -3,11 +3,14 @@
 
 usage: mutants.py --root DIR --run EMULATOR_RUN [--family NAME] -- COMPILER FLAGS...
 
-A mutant is a family's kernel with one place of it, or of a device header that it includes, changed
-as MUTATIONS says. It is killed where a case fails on it, and no mutant at all where the compiler
-makes the very same code of it (the place is not in that kernel, or cannot be reached). Exits
-nonzero where a mutant survives that ALLOWED does not list, where a listed one dies or is gone, and
-where a mutant does not compile.
+A mutant is one place of a family's kernel, or of a device header that it includes, changed as
+MUTATIONS says. It is killed where a case fails on some config of a family that has it, and no mutant
+at all where the compiler makes the very same code of it in all of them (the place is not in those
+kernels, or cannot be reached). Exits nonzero where a mutant survives that ALLOWED does not list,
+where a listed one dies or is gone, and where a mutant does not compile.
+
+To extend: a family gets a line in FAMILIES, of few and small configs, the fastest first, that
+together reach every place of its text; what is new in it gets a line in MUTATIONS.
 """
 import argparse
 import collections
@@ -20,10 +23,17 @@ import subprocess
 import sys
 import tempfile
 
-# What is changed where: a name, a pattern, what takes its place.
 CALL = r"\((?:[^()]|\([^()]*\))*\)"  # arguments, with one level of parentheses inside
+# What is changed where: a name, a pattern, what takes its place.
 MUTATIONS = [
     ("barrier removed", r"__syncthreads\(\);", ";"),
+    ("barrier with vote removed", r"__syncthreads_or\(", "("),
+    ("warp barrier removed", r"__syncwarp\(\);", ";"),
+    ("shuffle left out", r"__shfl_xor_sync\([^,]*, ([^,]*), [^,()]*\)", r"(\1)"),
+    ("wait for copies removed", r"wait_copies<[^>]*>\(\);", ";"),
+    ("wait for copies weakened", r"wait_copies<([^>]*)>\(\)", r"wait_copies<(\1) + 1>()"),
+    ("copies not committed", r"commit_copies\(\);", ";"),
+    ("copy not cut off at the edge", r"(copy_async_edge<[^>]*>\(.*), [^,()]*\);", r"\1, 4);"),
     ("edge predicate always true", r"(?<!bool )\bin_bounds" + CALL, "true"),
     ("edge fill is not zero", r": 0\.0f", ': __builtin_nanf("")'),
     ("sum does not start at zero", r" = \{(\{0\.0f\})?\};", ";"),
@@ -31,6 +41,20 @@ MUTATIONS = [
     ("alpha = 0 is not special", r"args\.alpha == 0\.0f", "false"),
     ("surplus threads load too", r"index >= kVecs", "false"),
     ("offsets in 32 bits", r"\blong long ld\b", "int ld"),
+    ("another operand's ld", r"\bargs\.ld([ab])\b(?! =)", r"(args.ld\1 ^ args.lda ^ args.ldb)"),
+    ("another operand's ld", r"\bargs\.ldc\b", "args.ldb"),
+    ("another operand's stride", r"\bargs\.stride_a\b", "args.stride_b"),
+    ("another operand's stride", r"\bargs\.stride_b\b", "args.stride_c"),
+    ("another operand's stride", r"\bargs\.stride_c\b", "args.stride_a"),
+    ("other layout of A", r"\bkP\.TA\b", "(1 - kP.TA)"),
+    ("other layout of B", r"\bkP\.TB\b", "(1 - kP.TB)"),
+    ("row in shared memory too long", r"\b([ab]_ld)\(kP\)", r"(\1(kP) + 1)"),
+    ("counter left as it is", r"\*counter = 0;", ";"),
+    ("shares from one's own on", r"slot_of\(first \+ i\)",
+     "slot_of(first + (share + i) % in_group)"),
+    ("groups from one's own on", r"slot_of\(i \* group\)",
+     "slot_of((share / group + i) % groups * group)"),
+    ("one group short of a last share", r"first \+ group <= shares", "true"),
 ]
 
 # Predicated and small; for each place that a family reaches, one of its configs does.
@@ -41,12 +65,14 @@ FAMILIES = {
     "tiled_2d": ["BM=32,BN=32,BK=8,TM=4,TN=4,PRED=1", "BM=32,BN=64,BK=8,TM=2,TN=2,PRED=1"],
     "vectorized_2d": ["BM=32,BN=32,BK=8,TM=4,TN=4,VEC=4,PAD=1,INTERLEAVE=0,PRED=1",
                       "BM=32,BN=32,BK=8,TM=4,TN=4,VEC=1,PAD=0,INTERLEAVE=0,PRED=1"],
+    "skinny": ["BS=4,TL=4,WARPS=4,LANES_K=1,UNROLL=4,VEC=4,SPLIT_K=11,SKINNY_N=0,TA=0,TB=0,PRED=1",
+               "BS=2,TL=2,WARPS=4,LANES_K=8,UNROLL=2,VEC=2,SPLIT_K=1,SKINNY_N=1,TA=0,TB=0,PRED=1"],
 }
 
-# Survivors that are right to survive: (family, file, mutation, line) -> why.
+# Survivors that are right to survive: (file, mutation, line) -> why.
 ALLOWED = {}
 
-Mutant = collections.namedtuple("Mutant", "family file line mutation text source")
+Mutant = collections.namedtuple("Mutant", "families file line mutation text source")
 
 
 def device_part(text):
@@ -65,17 +91,27 @@ def texts_of(root, family):
     return texts
 
 
-def mutants_of(root, family):
-    for path, text in sorted(texts_of(root, family).items()):
+def mutants_of(root, families):
+    """A header's mutants once, for all families that include it."""
+    texts, readers = {}, collections.defaultdict(list)
+    for family in families:
+        for path, text in texts_of(root, family).items():
+            texts[path] = text
+            readers[path].append(family)
+    for path, text in sorted(texts.items()):
         for mutation, pattern, substitute in MUTATIONS:
             for match in re.finditer(pattern, device_part(text)):
                 line_start = text.rfind("\n", 0, match.start()) + 1
                 line = text[line_start:].split("\n", 1)[0]
                 if "//" in text[line_start:match.start()]:
                     continue
-                changed = text[:match.start()] + substitute + text[match.end():]
+                changed = text[:match.start()] + match.expand(substitute) + text[match.end():]
                 number = text.count("\n", 0, match.start()) + 1
-                yield Mutant(family, path, number, mutation, line.strip(), changed)
+                yield Mutant(readers[path], path, number, mutation, line.strip(), changed)
+
+
+def configs_of(families):
+    return [(family, params) for family in families for params in FAMILIES[family]]
 
 
 class Workshop:
@@ -128,16 +164,16 @@ class Workshop:
         with tempfile.TemporaryDirectory(prefix="gt_mutant_") as name:
             folder = pathlib.Path(name)
             self.prepare(folder, mutant)
-            for params in FAMILIES[mutant.family]:
-                complaint, code = self.code(folder, mutant.family, params)
+            for family, params in configs_of(mutant.families):
+                complaint, code = self.code(folder, family, params)
                 if complaint:
                     return "invalid", complaint.strip().split("\n")[0]
-                if code == originals[mutant.family, params]:
+                if code == originals[family, params]:
                     continue
-                failure = self.failure(folder, mutant.family, params)
+                failure = self.failure(folder, family, params)
                 if failure:
                     return "killed", failure
-                verdict = ("survived", params)
+                verdict = ("survived", f"{family}/{params}")
         return verdict
 
     def original(self, family, params):
@@ -169,24 +205,27 @@ def main():
     families = [arguments.family] if arguments.family else list(FAMILIES)
     workshop = Workshop(arguments.root, arguments.run, arguments.compiler)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        configs = [(family, params) for family in families for params in FAMILIES[family]]
+        configs = configs_of(families)
         originals = dict(zip(configs, pool.map(lambda c: workshop.original(*c), configs)))
-        mutants = [mutant for family in families for mutant in mutants_of(arguments.root, family)]
+        mutants = list(mutants_of(arguments.root, families))
         verdicts = list(pool.map(lambda m: workshop.judge(m, originals), mutants))
 
     counts, wrong, listed = collections.Counter(), [], set()
     for mutant, (verdict, evidence) in zip(mutants, verdicts):
-        key = (mutant.family, mutant.file, mutant.mutation, mutant.text)
+        key = (mutant.file, mutant.mutation, mutant.text)
         if key in ALLOWED and verdict == "survived":
             verdict, evidence = "survived as listed", ALLOWED[key]
             listed.add(key)
         where = f"{mutant.file.removeprefix('kernel_templates/')}:{mutant.line}"
-        print(f"{mutant.family:14} {where:24} {mutant.mutation:28} {verdict:10} {evidence[:110]}")
+        print(f"{where:26} {mutant.mutation:29} {verdict:10} {evidence[:110]}")
         counts[verdict] += 1
         if verdict in ("survived", "invalid"):
-            wrong.append(f"{verdict}: {mutant.family}, {where}: {mutant.text}")
-    wrong += [f"listed as a survivor, but is none: {key}" for key in ALLOWED
-              if key not in listed and key[0] in families]
+            wrong.append(f"{verdict}: {where}, {mutant.mutation}: {mutant.text}")
+    if not arguments.family:
+        wrong += [f"listed as a survivor, but is none: {key}" for key in ALLOWED
+                  if key not in listed]
+        unused = {name for name, _, _ in MUTATIONS} - {mutant.mutation for mutant in mutants}
+        print("mutations without a place: " + (", ".join(sorted(unused)) or "none"))
     print(f"{len(mutants)} places: " + ", ".join(f"{n} {v}" for v, n in sorted(counts.items())))
     print("\n".join(wrong), end="\n" if wrong else "")
     return 1 if wrong or counts["killed"] == 0 else 0

@@ -13,7 +13,8 @@ int main(int argc, char** argv) try {
     return 2;
   }
   EmulatedKernel kernel(argv[1], argv[2]);
-  for (const auto list : {barrier_cases, scale_cases, edge_cases, far_cases}) {
+  for (const auto list :
+       {barrier_cases, share_cases, batch_cases, scale_cases, edge_cases, far_cases}) {
     for (const Case& c : list(kernel.config())) {
       if (const auto wrong = kernel.check(c)) {
         std::printf("%s: %s\n", to_string(c).c_str(), wrong->c_str());

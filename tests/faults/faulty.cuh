@@ -131,7 +131,7 @@ inline Traits traits(const Params& p) {
   t.registers_estimate = 32;
   t.reads_global_in_inner_loop = true;
   if (p.FAULT == kSharedMemory) t.smem_bytes = 200 * 1024;
-  if (p.FAULT == kAllocation) t.workspace_bytes = std::int64_t{1} << 44;
+  if (p.FAULT == kAllocation) t.split_k = 1 << 30;
   return t;
 }
 

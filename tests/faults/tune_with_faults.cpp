@@ -106,7 +106,7 @@ int run(char** argv) {
               problem.measurers_busy, problem.compilers_busy);
   const TuneWinner& winner = problem.winner.value();
   std::printf("winner %s %.3f us, cublasSgemm %.3f us\n", to_string(winner.config.config()).c_str(),
-              winner.outcome.timing.value().median_us, winner.baseline.value().timing.median_us);
+              winner.outcome.timing.value().median_us, winner.baselines.at(0).timing.median_us);
   return judge(database, request);
 }
 

@@ -34,7 +34,7 @@ void require_sound(const KnownConfig& known) {
   const LaunchRecipe& recipe = known.recipe;
   require(recipe.block_threads >= 1 && recipe.block_threads <= 1024, "a block can be launched");
   require(recipe.tile_m >= 1 && recipe.tile_n >= 1, "a tile is not empty");
-  require(recipe.smem_bytes >= 0 && recipe.workspace_bytes >= 0, "sizes are not negative");
+  require(recipe.smem_bytes >= 0 && recipe.split_k >= 1, "sizes are not negative");
   for (const int alignment : {1, 2, 4}) {
     const KnownConfig twin = predicated_twin(known, alignment);
     require(gemm_tune::check_config(twin.config()).values == twin.values, "the twin is legal");

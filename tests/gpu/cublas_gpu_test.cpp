@@ -21,6 +21,18 @@ struct Operands {
     b.copy_from_host(std::vector<T>{7, 8, -1, 9, 10, -1, 11, 12, -1});
     c.copy_from_host(std::vector<T>{1, 1, -5, 1, 1, -5});
   }
+  BlasGemm<T> call() const {
+    BlasGemm<T> call;
+    call.M = call.N = 2;
+    call.K = 3;
+    call.A = a.data();
+    call.lda = 4;
+    call.B = b.data();
+    call.ldb = 3;
+    call.C = c.data();
+    call.ldc = 3;
+    return call;
+  }
   std::vector<T> result() const {
     std::vector<T> host(6);
     c.copy_to_host(host);
@@ -34,7 +46,10 @@ TEST_F(CublasGpuTest, MultipliesRowMajorMatricesWithLeadingDimensions) {
     const Stream stream;
     Cublas cublas;
     cublas.set_stream(stream.get());
-    cublas.sgemm(2, 2, 3, 2.0F, x.a.data(), 4, x.b.data(), 3, 10.0F, x.c.data(), 3, math);
+    BlasGemm<float> call = x.call();
+    call.alpha = 2;
+    call.beta = 10;
+    cublas.gemm(call, math);
     stream.synchronize();
     EXPECT_EQ(x.result(), (std::vector<float>{126, 138, -5, 288, 318, -5}));
   }
@@ -45,7 +60,7 @@ TEST_F(CublasGpuTest, MultipliesInDoublePrecision) {
   const Stream stream;
   Cublas cublas;
   cublas.set_stream(stream.get());
-  cublas.dgemm(2, 2, 3, 1.0, x.a.data(), 4, x.b.data(), 3, 0.0, x.c.data(), 3);
+  cublas.gemm(x.call());
   stream.synchronize();
   EXPECT_EQ(x.result(), (std::vector<double>{58, 64, -5, 139, 154, -5}));
 }
@@ -53,9 +68,61 @@ TEST_F(CublasGpuTest, MultipliesInDoublePrecision) {
 TEST_F(CublasGpuTest, RefusesSizesBeyond32Bits) {
   Operands<float> x;
   Cublas cublas;
-  EXPECT_THROW(
-      cublas.sgemm(2, 2, 3, 1, x.a.data(), std::int64_t{1} << 32, x.b.data(), 3, 0, x.c.data(), 3),
-      DeviceError);
+  BlasGemm<float> call = x.call();
+  call.lda = std::int64_t{1} << 32;
+  EXPECT_THROW(cublas.gemm(call), DeviceError);
+}
+
+// The same product, with A stored [3,2] or B stored [2,3] where the layout says so.
+TEST_F(CublasGpuTest, TransposesWhatTheLayoutSays) {
+  Operands<float> x;
+  DeviceBuffer<float> a_t(6), b_t(8);
+  a_t.copy_from_host(std::vector<float>{1, 4, 2, 5, 3, 6});
+  b_t.copy_from_host(std::vector<float>{7, 9, 11, -1, 8, 10, 12, -1});
+  const Stream stream;
+  Cublas cublas;
+  cublas.set_stream(stream.get());
+  for (const Layout layout : {Layout::nn, Layout::nt, Layout::tn, Layout::tt}) {
+    BlasGemm<float> call = x.call();
+    call.layout = layout;
+    if (transposes_a(layout)) call.A = a_t.data(), call.lda = 2;
+    if (transposes_b(layout)) call.B = b_t.data(), call.ldb = 4;
+    x.c.fill_bytes(0xFF);
+    cublas.gemm(call);
+    stream.synchronize();
+    const std::vector<float> c = x.result();
+    EXPECT_EQ(std::vector<float>({c[0], c[1], c[3], c[4]}), std::vector<float>({58, 64, 139, 154}))
+        << to_string(layout);
+  }
+}
+
+TEST_F(CublasGpuTest, MultipliesABatchWithStrides) {
+  DeviceBuffer<float> a(4), b(5), c(7);
+  a.copy_from_host(std::vector<float>{2, -1, 3, 5});       // 2, 3; two apart
+  b.copy_from_host(std::vector<float>{7, -1, -1, 11, 0});  // 7, 11; three apart
+  c.copy_from_host(std::vector<float>(7, -5));
+  const Stream stream;
+  Cublas cublas;
+  cublas.set_stream(stream.get());
+  BlasGemm<float> call;
+  call.M = call.N = call.K = call.lda = call.ldb = call.ldc = 1;
+  call.A = a.data();
+  call.B = b.data();
+  call.C = c.data();
+  call.stride_a = 2;
+  call.stride_b = 3;
+  call.stride_c = 5;
+  call.batch = 2;
+  cublas.gemm(call);
+  stream.synchronize();
+  std::vector<float> result(7);
+  c.copy_to_host(result);
+  EXPECT_EQ(result, (std::vector<float>{14, -5, -5, -5, -5, 33, -5}));
+}
+
+TEST_F(CublasGpuTest, NamesTheFunctionThatACallGoesThrough) {
+  EXPECT_STREQ(Cublas::sgemm_name(1), "cublasSgemm");
+  EXPECT_STREQ(Cublas::sgemm_name(2), "cublasSgemmStridedBatched");
 }
 
 TEST_F(CublasGpuTest, IsVersion13) {

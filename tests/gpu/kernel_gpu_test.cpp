@@ -40,7 +40,7 @@ TEST_F(KernelGpuTest, LaunchesWithSharedMemoryBeyond48Kilobytes) {
   float* out_data = out.data();
   int n = 60 * 1024 / 4;
   void* args[] = {&in_data, &out_data, &n};
-  kernel.launch(1, 64, 60 * 1024, stream.get(), args);
+  kernel.launch({1}, 64, 60 * 1024, stream.get(), args);
   stream.synchronize();
   out.copy_to_host(host);
   EXPECT_EQ(host[0], 1.0F);
@@ -62,8 +62,8 @@ TEST_F(KernelGpuTest, ARefusedLaunchIsACudaErrorAndTheNextOneWorks) {
   float* out_data = out.data();
   int n = 64;
   void* args[] = {&in_data, &out_data, &n};
-  EXPECT_THROW(kernel.launch(1, 2048, 256, stream.get(), args), CudaError);
-  EXPECT_NO_THROW(kernel.launch(1, 64, 256, stream.get(), args));
+  EXPECT_THROW(kernel.launch({1}, 2048, 256, stream.get(), args), CudaError);
+  EXPECT_NO_THROW(kernel.launch({1}, 64, 256, stream.get(), args));
   EXPECT_NO_THROW(stream.synchronize());
 }
 

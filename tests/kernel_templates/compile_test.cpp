@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "gpu/nvrtc.h"
+#include "kernel_templates/embedded_texts.h"
 #include "kernel_templates/ladder.h"
 #include "kernel_templates/source.h"
 #include "tests/kernel_templates/spaces.h"
@@ -41,6 +42,23 @@ TEST(Compile, EveryFamilyOnTheOldestArchitecture) {
   }
 }
 
+// Both forms of the main loop, both roles of the operands, on every generation.
+TEST(Compile, SkinnyWithoutSpillsOnEveryArchitecture) {
+  for (const char* arch : {"sm_75", "sm_80", "sm_86", "sm_90", "sm_120"}) {
+    for (const char* text :
+         {"skinny/BS=16,TL=2,WARPS=16,LANES_K=1,UNROLL=8,VEC=2,SPLIT_K=2,SKINNY_N=0,TA=0,TB=0,"
+          "PRED=0",
+          "skinny/BS=8,TL=4,WARPS=4,LANES_K=1,UNROLL=8,VEC=2,SPLIT_K=1,SKINNY_N=1,TA=1,TB=1,"
+          "PRED=1",
+          "skinny/BS=16,TL=2,WARPS=8,LANES_K=8,UNROLL=4,VEC=4,SPLIT_K=8,SKINNY_N=1,TA=0,TB=0,"
+          "PRED=0",
+          "skinny/BS=1,TL=4,WARPS=8,LANES_K=32,UNROLL=4,VEC=4,SPLIT_K=1,SKINNY_N=0,TA=0,TB=1,"
+          "PRED=1"}) {
+      expect_clean(text, arch);
+    }
+  }
+}
+
 TEST(Compile, PredicatedKernelsWithEveryAccessWidth) {
   for (const char* text :
        {"naive/BM=8,BN=8,COALESCED=0,PRED=1", "smem_tiled/BM=8,BN=32,BK=16,UNROLL=0,PRED=1",
@@ -59,6 +77,36 @@ TEST(Compile, TheVectorisedRungStaysUnder128RegistersOnSm86) {
       "vectorized_2d/BM=128,BN=128,BK=8,TM=8,TN=8,VEC=4,PAD=0,INTERLEAVE=0,PRED=0", "sm_86");
   ASSERT_TRUE(result.ok) << result.log;
   EXPECT_LE(result.resources.registers, 128);
+}
+
+TEST(Compile, AsynchronousCopiesOfEveryWidthFromSm80On) {
+  constexpr const char* kHeader = "kernel_templates/device/async_copy.cuh";
+  constexpr const char* kText = R"(
+#include "kernel_templates/device/async_copy.cuh"
+template <int BYTES>
+__device__ void copy_all(float* to, const float* from, int left) {
+  gemm_tune::copy_async<BYTES>(to, from);
+  gemm_tune::copy_async_or_zero<BYTES>(to + 16, from, left > 0);
+  gemm_tune::copy_async_edge<BYTES>(to + 32, from, left);
+  gemm_tune::commit_copies();
+}
+extern "C" __global__ void gemm(const float* from, float* sums, int left) {
+  extern __shared__ float4 smem[];
+  float* to = reinterpret_cast<float*>(smem);
+  copy_all<4>(to, from, left);
+  copy_all<8>(to + 64, from, left);
+  copy_all<16>(to + 128, from, left);
+  gemm_tune::wait_copies<1>();
+  sums[0] = to[0];
+  gemm_tune::wait_copies<0>();
+  sums[1] = to[128];
+}
+)";
+  for (const char* arch : {"sm_80", "sm_86", "sm_89", "sm_90", "sm_120"}) {
+    const CompileResult result = nvrtc_compile(
+        {"copies.cu", kText, {{kHeader, embedded_texts().find(kHeader)->second}}}, {}, arch);
+    EXPECT_TRUE(result.ok) << arch << ": " << result.log;
+  }
 }
 
 TEST(Compile, ARejectedConfigStopsAtTheAssertion) {

@@ -29,6 +29,9 @@ TEST(Family, ParametersStandInTheOrderOfTheirStruct) {
               ElementsAre("BM", "BN", "BK", "TM", "TN", "PRED"));
   EXPECT_THAT(names_of(*find_family("vectorized_2d")),
               ElementsAre("BM", "BN", "BK", "TM", "TN", "VEC", "PAD", "INTERLEAVE", "PRED"));
+  EXPECT_THAT(names_of(*find_family("skinny")),
+              ElementsAre("BS", "TL", "WARPS", "LANES_K", "UNROLL", "VEC", "SPLIT_K", "SKINNY_N",
+                          "TA", "TB", "PRED"));
 }
 
 TEST(Family, SpacesHaveTheSizesThatTheSearchCountsOn) {
@@ -41,6 +44,7 @@ TEST(Family, SpacesHaveTheSizesThatTheSearchCountsOn) {
   EXPECT_EQ(sizes["coarsened_1d"], 138u);
   EXPECT_EQ(sizes["tiled_2d"], 300u);
   EXPECT_EQ(sizes["vectorized_2d"], 10554u);
+  EXPECT_EQ(sizes["skinny"], 43120u);
 }
 
 class EachFamily : public testing::TestWithParam<const char*> {
@@ -94,7 +98,7 @@ TEST_P(EachFamily, TraitsAreSane) {
     const Traits t = family().traits(point);
     const std::string text = to_string(family().config(point));
     EXPECT_EQ(t.threads % 32, 0) << text;
-    EXPECT_EQ(t.threads * t.thread_m * t.thread_n, t.tile_m * t.tile_n) << text;
+    EXPECT_EQ(t.threads * t.thread_m * t.thread_n, t.tile_m * t.tile_n * t.threads_along_k) << text;
     EXPECT_GE(t.registers_estimate, t.thread_m * t.thread_n) << text;
     EXPECT_GE(t.feed_wavefronts_per_k, t.feed_instructions_per_k) << text;
     EXPECT_GE(t.fill_wavefronts_per_tile_k, t.fill_instructions_per_tile_k) << text;
@@ -105,10 +109,10 @@ TEST_P(EachFamily, TraitsAreSane) {
 
 INSTANTIATE_TEST_SUITE_P(Families, EachFamily,
                          testing::Values("naive", "smem_tiled", "coarsened_1d", "tiled_2d",
-                                         "vectorized_2d"),
+                                         "vectorized_2d", "skinny"),
                          [](const auto& family) { return std::string(family.param); });
 
-TEST(Family, AllOfThemAreTested) { EXPECT_EQ(families().size(), 5u); }
+TEST(Family, AllOfThemAreTested) { EXPECT_EQ(families().size(), 6u); }
 
 struct Rejection {
   const char* config;

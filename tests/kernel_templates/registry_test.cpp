@@ -28,7 +28,7 @@ TEST(CheckConfig, GivesTheRecipeOfAnUnpredicatedKernel) {
   EXPECT_EQ(recipe.tile_m, 128);
   EXPECT_EQ(recipe.tile_n, 64);
   EXPECT_EQ(recipe.smem_bytes, (16 * 132 + 16 * 68) * 4);
-  EXPECT_EQ(recipe.workspace_bytes, 0);
+  EXPECT_EQ(recipe.split_k, 1);
   EXPECT_EQ(recipe.alignment, 4);
   EXPECT_EQ(recipe.multiple_m, 128);
   EXPECT_EQ(recipe.multiple_n, 64);
@@ -93,6 +93,29 @@ TEST(Twin, IsPredicatedAndNoWiderThanTheAlignment) {
             "vectorized_2d/BM=128,BN=64,BK=16,TM=8,TN=4,VEC=4,PAD=4,INTERLEAVE=1,PRED=1");
 }
 
+TEST(Twin, KeepsTheLayoutAndHowTilesAreShared) {
+  KernelFamily family;
+  family.name = "synthetic";
+  for (const char* name : {"VEC", "SPLIT_K", "TA", "TB", "PRED"}) {
+    family.params.push_back({name, {}, ""});
+  }
+  family.traits = [](Values v) {
+    Traits traits;
+    traits.tile_m = traits.tile_n = 16;
+    traits.vec = v[0];
+    traits.split_k = v[1];
+    traits.transposed_a = v[2] != 0;
+    traits.transposed_b = v[3] != 0;
+    traits.predicated = v[4] != 0;
+    return traits;
+  };
+  const KnownConfig twin = predicated_twin(known_config(family, {4, 3, 1, 0, 0}), 2);
+  EXPECT_EQ(to_string(twin.config()), "synthetic/VEC=2,SPLIT_K=3,TA=1,TB=0,PRED=1");
+  EXPECT_EQ(twin.recipe.layout, Layout::tn);
+  EXPECT_EQ(twin.recipe.split_k, 3);
+  EXPECT_EQ(twin.recipe.multiple_m, 1);
+}
+
 TEST(Twin, OfANarrowConfigIsNotWidened) {
   const KnownConfig narrow =
       known("vectorized_2d/BM=128,BN=64,BK=16,TM=8,TN=4,VEC=1,PAD=0,INTERLEAVE=0,PRED=1");
@@ -106,8 +129,9 @@ TEST(Twin, OfEveryValidPointIsValidAndServesARaggedProblem) {
       for (const int alignment : {1, 2, 4}) {
         const KnownConfig twin = predicated_twin(config, alignment);
         EXPECT_EQ(family.reject(twin.values), std::nullopt) << to_string(twin.config());
-        EXPECT_EQ(why_illegal(twin.recipe, problem(13, 17, 19, alignment)), std::nullopt)
-            << to_string(twin.config());
+        Problem ragged = problem(13, 17, 19, alignment);
+        ragged.layout = config.recipe.layout;
+        EXPECT_EQ(why_illegal(twin.recipe, ragged), std::nullopt) << to_string(twin.config());
       }
     }
   }
@@ -143,7 +167,7 @@ TEST(LegalFor, GivesANarrowTwinForAMisalignedProblem) {
 
 TEST(LegalFor, GivesNothingForABatch) {
   Problem batched = problem(256, 192, 48, 4);
-  batched.batch = 2;
+  batched.batch = 70000;
   EXPECT_FALSE(legal_for(known(kVectorized), batched).has_value());
 }
 

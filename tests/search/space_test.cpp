@@ -96,6 +96,27 @@ TEST(SpaceTest, RuleSeesPositiveValuesWhereNothingIsChosenYet) {
   EXPECT_EQ(least, 1);
 }
 
+TEST(SpaceTest, AFixedParameterIsHeldToItsValue) {
+  const KernelFamily family = small_family();
+  const FixedParam fixed[] = {{"C", 1}, {"ABSENT", 7}};
+  const Space space = enumerate({&family, 1}, fixed);
+  std::vector<std::vector<int>> points;
+  for (const KnownConfig& point : space.points) points.push_back(point.values);
+  EXPECT_EQ(points, (std::vector<std::vector<int>>{{1, 2, 1}, {2, 2, 1}}));
+  EXPECT_EQ(space.enumerated, 6u);
+  EXPECT_EQ(space.rejected,
+            (std::map<std::string, std::uint64_t>{{"A is 3", 2}, {"B + C is 5", 2}}));
+}
+
+TEST(SpaceTest, AFixedValueThatTheFamilyDoesNotListLeavesNoPoints) {
+  const KernelFamily family = small_family();
+  const FixedParam fixed[] = {{"B", 3}};
+  const Space space = enumerate({&family, 1}, fixed);
+  EXPECT_TRUE(space.points.empty());
+  EXPECT_EQ(space.enumerated, 0u);
+  EXPECT_EQ(rejected_sum(space), 0u);
+}
+
 TEST(SpaceTest, FamiliesAddUp) {
   const std::vector<KernelFamily> two = {small_family(), small_family()};
   const Space space = enumerate(two);

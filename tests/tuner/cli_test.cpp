@@ -226,12 +226,53 @@ TEST_F(CliTest, VerboseSaysWhatHappensToEachCandidate) {
   EXPECT_THAT(plain, AllOf(HasSubstr("256x256x256: searching"), Not(HasSubstr(" ok, "))));
 }
 
+TEST_F(CliTest, LayoutAndBatchAreThoseOfEverySize) {
+  const std::string db = " --db " + path("t.db");
+  const ProgramRun tune =
+      run("--arch sm_86 --sizes 128,100x52x33 --batch 8 --budget 2 --seed 1 --json" + db);
+  ASSERT_EQ(tune.exit_code, 0) << tune.errors;
+  const auto problems = nlohmann::json::parse(tune.output).at("problems");
+  EXPECT_EQ(problems[0].at("problem"), "128x128x128:batch=8");
+  EXPECT_EQ(problems[1].at("problem"), "100x52x33:batch=8");
+  const ProgramRun best = run("best --json --arch sm_86 --sizes 128 --batch 8" + db);
+  ASSERT_EQ(best.exit_code, 0) << best.errors;
+  EXPECT_EQ(nlohmann::json::parse(best.output)[0].at("match"), "exact");
+  EXPECT_EQ(
+      nlohmann::json::parse(run("best --json --arch sm_86 --sizes 128" + db).output)[0].at("match"),
+      "nearest");
+  const ProgramRun dry = run("--arch sm_86 --sizes 1024 --layout tn --batch 2 --dry-run" + db);
+  EXPECT_EQ(dry.exit_code, 0) << dry.errors;
+  EXPECT_THAT(dry.output, HasSubstr("1024x1024x1024:layout=tn:batch=2 on"));
+  const ProgramRun explain =
+      run("explain --arch sm_86 --sizes 64 --layout nt " + std::string(kNaive) + db);
+  EXPECT_EQ(explain.exit_code, 0) << explain.errors;
+  EXPECT_THAT(explain.output, AllOf(HasSubstr("at 64x64x64:layout=nt on"),
+                                    HasSubstr("the kernel is for another layout")));
+}
+
+TEST_F(CliTest, RefusesLayoutsAndBatchesThatAreNone) {
+  expect_refusal("--arch sm_86 --sizes 64 --layout tnt", 2,
+                 "'tnt' is not a layout: use nn, nt, tn or tt");
+  expect_refusal("best --arch sm_86 --sizes 64 --layout NT", 2, "'NT' is not a layout");
+  expect_refusal("--arch sm_86 --sizes 64 --batch 0", 2, "--batch");
+  expect_refusal("--arch sm_86 --sizes 64 --batch 65536", 2, "1 to 65535");
+  expect_refusal("--arch sm_86 --sizes 64 --batch many", 2, "--batch");
+  expect_refusal("ladder --arch sm_86 --sizes 64 --layout nt", 2,
+                 "the ladder has no rungs for 64x64x64:layout=nt");
+  expect_refusal("ladder --arch sm_86 --sizes 64x64x64:batch=2", 2, "leave out layout and batch");
+}
+
 TEST_F(CliTest, NothingLeftByTheFilterHasItsOwnExitCode) {
   // Sixteen rows do not divide 100 and the config is not predicated.
   const ProgramRun none =
       run(std::string("--arch sm_86 --sizes 100 --config ") + kNaive + " --db " + path("t.db"));
   EXPECT_EQ(none.exit_code, 4) << none.errors;
   EXPECT_THAT(none.output, HasSubstr("no candidate survived"));
+}
+
+TEST_F(CliTest, OnlyKnownBaselinesAreTaken) {
+  expect_refusal("--arch sm_86 --sizes 64 --baselines cublas,rocblas --db " + path("t.db"), 2,
+                 "rocblas");
 }
 
 TEST_F(CliTest, ExplainTellsLimitsResourcesAndModel) {
@@ -242,6 +283,26 @@ TEST_F(CliTest, ExplainTellsLimitsResourcesAndModel) {
   EXPECT_THAT(explain.output, HasSubstr("registers"));
   EXPECT_THAT(explain.output, HasSubstr("CTAs per SM"));
   EXPECT_THAT(explain.output, HasSubstr("predicted, not timed"));
+}
+
+TEST_F(CliTest, ExplainWritesTheCubinThatItWasAskedFor) {
+  const std::string explain = std::string("explain --arch sm_86 --db ") + path("t.db") + " ";
+  ASSERT_EQ(run(explain + "--sizes 1024 --cubin " + path("k.cubin") + " " + kNaive).exit_code, 0);
+  std::ifstream in(path("k.cubin"), std::ios::binary);
+  const std::string cubin{std::istreambuf_iterator<char>(in), {}};
+  EXPECT_THAT(cubin, StartsWith("\x7f"
+                                "ELF"));
+  EXPECT_THAT(cubin, HasSubstr("gemm"));
+
+  // Of a kernel that may not be used there, none is written.
+  EXPECT_EQ(run(explain + "--sizes 1023 --cubin " + path("none") + " " + kNaive).exit_code, 4);
+  EXPECT_FALSE(std::filesystem::exists(path("none")));
+  expect_refusal(explain + "--sizes 1024,2048 --cubin " + path("none") + " " + kNaive, 2,
+                 "one size");
+  const ProgramRun unwritable =
+      run(explain + "--sizes 1024 --cubin " + path("no/folder") + " " + kNaive);
+  EXPECT_EQ(unwritable.exit_code, 2);
+  EXPECT_THAT(unwritable.errors, HasSubstr("cannot be written"));
 }
 
 TEST_F(CliTest, TheDefaultDatabaseLiesInTheDataFolder) {

@@ -88,8 +88,11 @@ class FakeWorker {
     for (const CompiledConfig& finalist : request.finalists) {
       reply.finalists.push_back(timing(fake::time_us_of(finalist.config)));
     }
-    reply.baseline_name = "cublasSgemm 0.0";
-    reply.baseline = timing(120);
+    for (const BaselineKind kind : request.baselines) {
+      const bool lt = kind == BaselineKind::cublas_lt;
+      reply.baselines.push_back(
+          {lt ? "cublasLt 0.0 (best of 7 heuristics)" : "cublasSgemm 0.0", timing(lt ? 110 : 120)});
+    }
     return reply;
   }
 

@@ -32,6 +32,38 @@ TEST(FilterTest, RejectsVectorAccessesThatTheAlignmentDoesNotAllow) {
             "vector accesses wider than the problem's alignment");
 }
 
+TEST(FilterTest, RejectsAKernelForAnotherLayout) {
+  EXPECT_EQ(
+      reject_before_compile(tile_128(), packed_problem(1024, 1024, 1024, Layout::nt), a6000()),
+      "the kernel is for another layout");
+  KnownConfig transposed = tile_128();
+  transposed.recipe.layout = Layout::nt;
+  EXPECT_EQ(
+      reject_before_compile(transposed, packed_problem(1024, 1024, 1024, Layout::nt), a6000()),
+      std::nullopt);
+}
+
+TEST(FilterTest, RejectsAsynchronousCopiesBeforeAmpere) {
+  KnownConfig asynchronous = tile_128();
+  asynchronous.traits.async_copy = true;
+  const Problem problem = packed_problem(1024, 1024, 1024);
+  EXPECT_EQ(reject_before_compile(asynchronous, problem, find_device_spec("sm_75").value()),
+            "needs cp.async, which the target lacks");
+  EXPECT_EQ(reject_before_compile(asynchronous, problem, find_device_spec("sm_80").value()),
+            std::nullopt);
+  EXPECT_EQ(reject_before_compile(tile_128(), problem, find_device_spec("sm_75").value()),
+            std::nullopt);
+}
+
+TEST(FilterTest, ABatchBeyondTheGridIsNotLegal) {
+  EXPECT_EQ(
+      reject_before_compile(tile_128(), packed_problem(128, 128, 128, Layout::nn, 65535), a6000()),
+      std::nullopt);
+  EXPECT_EQ(
+      reject_before_compile(tile_128(), packed_problem(128, 128, 128, Layout::nn, 65536), a6000()),
+      "not legal for the problem");
+}
+
 TEST(FilterTest, RejectsMoreSharedMemoryThanTheTargetHas) {
   DeviceSpec small = a6000();
   small.max_smem_per_cta_bytes = 8191;
@@ -48,12 +80,10 @@ TEST(FilterTest, RejectsMoreThreadsThanTheTargetAllows) {
 
 TEST(FilterTest, LeavesOutPredicationWhereTheTileFits) {
   const KnownConfig predicated = tile_128("VEC=4,PAD=0,INTERLEAVE=0,PRED=1");
-  EXPECT_EQ(reject_needless_predication(predicated, packed_problem(1024, 1024, 1024)),
+  EXPECT_EQ(reject_needless(predicated, packed_problem(1024, 1024, 1024), a6000()),
             "predicated where the problem has no ragged edge");
-  EXPECT_EQ(reject_needless_predication(predicated, packed_problem(1000, 1000, 1000)),
-            std::nullopt);
-  EXPECT_EQ(reject_needless_predication(tile_128(), packed_problem(1024, 1024, 1024)),
-            std::nullopt);
+  EXPECT_EQ(reject_needless(predicated, packed_problem(1000, 1000, 1000), a6000()), std::nullopt);
+  EXPECT_EQ(reject_needless(tile_128(), packed_problem(1024, 1024, 1024), a6000()), std::nullopt);
 }
 
 TEST(FilterTest, RejectsSpillsStackAndKernelsThatDoNotFit) {

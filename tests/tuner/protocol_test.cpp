@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/error.h"
+
 namespace gemm_tune {
 namespace {
 
@@ -43,6 +45,28 @@ TEST(ProtocolTest, RequestsSurviveThePipe) {
   EXPECT_EQ(same.seed, request.seed);
   EXPECT_EQ(same.cutoff_us, request.cutoff_us);
   EXPECT_TRUE(same.small_shapes_only);
+}
+
+TEST(ProtocolTest, FinalsSurviveThePipe) {
+  FinalsRequest request;
+  request.problem = parse_problem("64x64x64");
+  request.baselines = {BaselineKind::cublas_lt, BaselineKind::cublas};
+  EXPECT_EQ(round_trip(request).baselines, request.baselines);
+  FinalsReply reply;
+  reply.finalists = {Timing{1, {1}, 1}};
+  reply.baselines = {{"cublasSgemm 13.1.0", Timing{2, {2}, 3, 4.0}},
+                     {"cublasLt 13.1.0 (best of 3 heuristics)", Timing{5, {5}, 6}}};
+  EXPECT_EQ(round_trip(reply).finalists, reply.finalists);
+  EXPECT_EQ(round_trip(reply).baselines, reply.baselines);
+}
+
+TEST(ProtocolTest, ABaselinesNameTellsItsKind) {
+  EXPECT_EQ(kind_of("cublasSgemm 13.1.0"), BaselineKind::cublas);
+  EXPECT_EQ(kind_of("cublasSgemmStridedBatched 13.1.0"), BaselineKind::cublas);
+  EXPECT_EQ(kind_of("cublasLt 13.1.0 (best of 3 heuristics)"), BaselineKind::cublas_lt);
+  EXPECT_EQ(parse_baseline_kind("cublas"), BaselineKind::cublas);
+  EXPECT_EQ(parse_baseline_kind("cublaslt"), BaselineKind::cublas_lt);
+  EXPECT_THROW(parse_baseline_kind("rocblas"), UsageError);
 }
 
 TEST(ProtocolTest, DeviceSpecsSurviveThePipe) {

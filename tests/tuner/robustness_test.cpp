@@ -131,7 +131,42 @@ TEST_F(RobustnessTest, TheSameCommandAgainTriesNothingAndFindsTheSame) {
   EXPECT_EQ(lines(file("a.log")).size(), noted) << "a worker was started for nothing";
   EXPECT_EQ(second.problems[0].funnel.recalled, configs.size());
   EXPECT_EQ(second.problems[0].winner->config.values, first.problems[0].winner->config.values);
-  EXPECT_EQ(second.problems[0].winner->baseline, first.problems[0].winner->baseline);
+  EXPECT_EQ(second.problems[0].winner->baselines.size(), 1u);
+  EXPECT_EQ(second.problems[0].winner->baselines, first.problems[0].winner->baselines);
+}
+
+TEST_F(RobustnessTest, FinalsAreHeldAgainBesideABaselineThatTheyLacked) {
+  const auto configs = fake::some_configs(20, false);
+  Database database(file("a.db"), Database::Mode::create_or_open);
+  const auto tune_again = [&](const std::string& command, const auto& change) {
+    database.begin_run({"test", "13.0", "", command, 1});
+    TuneRequest request = fake::request_of(configs, file("a.log"));
+    change(request);
+    return tune(request, database, [](const Progress&) {}).problems.at(0).winner.value();
+  };
+  const auto run_of = [&](const TuneWinner& winner) {
+    for (const Record& row :
+         database.records(device_key(find_device_spec("sm_90").value()), fake::kProblem)) {
+      if (row.config == to_string(winner.config.config())) return row.run.command;
+    }
+    return std::string("none");
+  };
+  const auto nothing = [](TuneRequest&) {};
+  const auto both = [](TuneRequest& request) {
+    request.baselines = {BaselineKind::cublas, BaselineKind::cublas_lt};
+  };
+  const TuneWinner first = tune_again("first", nothing);
+  EXPECT_EQ(first.baselines.size(), 1u);
+  const TuneWinner second = tune_again("second", both);
+  ASSERT_EQ(second.baselines.size(), 2u);
+  EXPECT_EQ(second.baselines[1].name, "cublasLt 0.0 (best of 7 heuristics)");
+  EXPECT_EQ(run_of(second), "second");
+  // Both are known now, and one of them is enough.
+  EXPECT_EQ(tune_again("third", both).baselines, second.baselines);
+  EXPECT_EQ(run_of(tune_again("fourth", nothing)), "second");
+  const TuneWinner asked = tune_again("fifth", [](TuneRequest& r) { r.finals_again = true; });
+  EXPECT_EQ(run_of(asked), "fifth");
+  EXPECT_EQ(asked.config.values, first.config.values);
 }
 
 TEST_F(RobustnessTest, MoreConfigsAndSizesRetryNothingThatIsStored) {

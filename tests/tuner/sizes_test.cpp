@@ -42,6 +42,25 @@ TEST(SizesTest, AllowsAnEmptyReductionAndAnAlignmentClass) {
               ElementsAre(packed_problem(7, 5, 0), misaligned));
 }
 
+TEST(SizesTest, LayoutAndBatchAreThoseOfEverySize) {
+  const std::string path = write_file("1000x1001x1002\n");
+  EXPECT_THAT(
+      parse_sizes("64,8:16:8,7x5x0,@" + path, Layout::tn, 3),
+      ElementsAre(packed_problem(64, 64, 64, Layout::tn, 3), packed_problem(8, 8, 8, Layout::tn, 3),
+                  packed_problem(16, 16, 16, Layout::tn, 3), packed_problem(7, 5, 0, Layout::tn, 3),
+                  packed_problem(1000, 1001, 1002, Layout::tn, 3)));
+  std::remove(path.c_str());
+}
+
+TEST(SizesTest, WhatASizeSaysItselfStands) {
+  Problem misaligned = packed_problem(8, 8, 8, Layout::nt, 4);
+  misaligned.alignment = 2;
+  EXPECT_THAT(
+      parse_sizes("8x8x8:layout=nn,8x8x8:align=2,8x8x8:layout=tt:batch=1,8", Layout::nt, 4),
+      ElementsAre(packed_problem(8, 8, 8, Layout::nn, 4), misaligned,
+                  packed_problem(8, 8, 8, Layout::tt, 1), packed_problem(8, 8, 8, Layout::nt, 4)));
+}
+
 TEST(SizesTest, DropsDuplicates) {
   EXPECT_THAT(parse_sizes("64,64x64x64,64:64:8"), ElementsAre(packed_problem(64, 64, 64)));
 }

@@ -1,6 +1,9 @@
 // Timing against kernels whose time is known: they wait on the GPU's own clock.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <numeric>
+
 #include "gpu/kernel.h"
 #include "gpu/nvrtc.h"
 #include "tests/gpu/gpu_test.h"
@@ -45,7 +48,7 @@ class TimingGpuTest : public GpuTest {
     return [this, us](int) {
       unsigned long long ns = 1000 * us;
       void* args[] = {&ns};
-      wait_->launch(1, 1, 0, stream_->get(), args);
+      wait_->launch({1}, 1, 0, stream_->get(), args);
     };
   }
 
@@ -106,8 +109,18 @@ TEST_F(TimingGpuTest, RotatedOperandsHoldTheOriginalsValues) {
   DeviceBuffer<float> a(6), b(12), c(8);
   a.copy_from_host(std::vector<float>{1, 2, 3, 4, 5, 6});
   b.copy_from_host(std::vector<float>(12, 7.5F));
-  const GemmArgs original{2, 4, 3, 1, 0, a.data(), b.data(), c.data(), 3, 4, 4};
-  const auto rotated = rotate_operands(original, 1024, *stream_);  // 3 x 256 bytes each
+  GemmArgs original{};
+  original.M = 2;
+  original.N = 4;
+  original.K = 3;
+  original.lda = 3;
+  original.ldb = original.ldc = 4;
+  original.alpha = 1;
+  original.A = a.data();
+  original.B = b.data();
+  original.C = c.data();
+  const auto rotated =
+      rotate_operands(original, {2, 4, 3, 3, 4, 4}, 1024, *stream_);  // 3 x 256 bytes each
   ASSERT_TRUE(rotated.has_value());
   ASSERT_THAT(rotated->copies, SizeIs(4));
   EXPECT_EQ(rotated->copies[0].A, a.data());
@@ -119,6 +132,26 @@ TEST_F(TimingGpuTest, RotatedOperandsHoldTheOriginalsValues) {
   EXPECT_EQ(copied_b, std::vector<float>(12, 7.5F));
   EXPECT_NE(last.C, c.data());
   EXPECT_NE(last.C, rotated->copies[2].C);
+}
+
+TEST_F(TimingGpuTest, RotatedOperandsHoldWholeBatchesInTheirLayout) {
+  const Shape shape = shape_of(packed_problem(2, 4, 3, Layout::tt, 5));
+  std::vector<float> values(60);
+  std::iota(values.begin(), values.end(), 1.0F);
+  DeviceBuffer<float> a(30), b(60), c(40);
+  a.copy_from_host(std::span(values).first(30));
+  b.copy_from_host(values);
+  GemmArgs original{};
+  original.A = a.data();
+  original.B = b.data();
+  original.C = c.data();
+  const auto rotated = rotate_operands(original, shape, 1024, *stream_);
+  ASSERT_TRUE(rotated.has_value());
+  std::vector<float> copied(60);
+  GT_CUDA(cudaMemcpy(copied.data(), rotated->copies[1].A, 120, cudaMemcpyDeviceToHost));
+  EXPECT_TRUE(std::equal(values.begin(), values.begin() + 30, copied.begin()));
+  GT_CUDA(cudaMemcpy(copied.data(), rotated->copies[1].B, 240, cudaMemcpyDeviceToHost));
+  EXPECT_EQ(copied, values);
 }
 
 }  // namespace

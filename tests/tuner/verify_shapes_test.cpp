@@ -23,22 +23,48 @@ TEST(VerifyShapesTest, AMisalignedClassGetsLeadingDimensionsOfThatClass) {
   EXPECT_GE(two.lda, 64);
 }
 
+TEST(VerifyShapesTest, TransposedOperandsAreTimedAsTheyAreStored) {
+  const Shape shape = shape_of(packed_problem(1000, 1004, 1008, Layout::tn));
+  EXPECT_EQ(shape.lda, 1000);
+  EXPECT_EQ(shape.ldb, 1004);
+  EXPECT_EQ(matrices_a(shape).rows, 1008);
+  EXPECT_EQ(matrices_a(shape).cols, 1000);
+  EXPECT_EQ(matrices_b(shape).rows, 1008);
+  const Shape other = shape_of(packed_problem(1000, 1004, 1008, Layout::nt));
+  EXPECT_EQ(other.lda, 1008);
+  EXPECT_EQ(other.ldb, 1008);
+  EXPECT_EQ(matrices_b(other).rows, 1004);
+  EXPECT_EQ(matrices_b(other).cols, 1008);
+}
+
+TEST(VerifyShapesTest, TheMatricesOfABatchFollowOneAnother) {
+  const Shape shape = shape_of(packed_problem(4, 8, 12, Layout::nn, 3));
+  EXPECT_EQ(shape.stride_a, 48);
+  EXPECT_EQ(shape.stride_b, 96);
+  EXPECT_EQ(shape.stride_c, 32);
+  EXPECT_EQ(matrices_b(shape).size(), 288u);
+  EXPECT_EQ(matrices_c(shape).size(), 96u + 2 * 1024);
+  EXPECT_EQ(to_string(problem_of(shape)), "4x8x12:batch=3");
+}
+
+TEST(VerifyShapesTest, AStrideLowersTheAlignmentClass) {
+  Shape shape = shape_of(packed_problem(4, 8, 12, Layout::nt, 3));
+  EXPECT_EQ(problem_of(shape).alignment, 4);
+  shape.stride_b += 2;
+  EXPECT_EQ(problem_of(shape).alignment, 2);
+}
+
 TEST(VerifyShapesTest, EveryShapeIsLegalForItsConfig) {
-  for (const KernelFamily& family : families()) {
-    for (const char* text :
-         {"naive/BM=16,BN=16,COALESCED=1,PRED=0", "naive/BM=16,BN=16,COALESCED=1,PRED=1",
-          "vectorized_2d/BM=64,BN=32,BK=16,TM=4,TN=4,VEC=4,PAD=0,INTERLEAVE=0,PRED=0",
-          "vectorized_2d/BM=64,BN=32,BK=16,TM=4,TN=4,VEC=2,PAD=0,INTERLEAVE=0,PRED=1"}) {
-      const KnownConfig known = config(text);
-      if (known.family != &family) continue;
-      for (const Shape& shape : small_verification_shapes(known)) {
-        Problem problem = packed_problem(shape.M, shape.N, shape.K);
-        problem.alignment = alignment_class(shape.lda, shape.ldb, shape.ldc);
-        EXPECT_EQ(why_illegal(known.recipe, problem), std::nullopt) << text;
-        EXPECT_GT(shape.lda, shape.K);  // gaps between rows
-        EXPECT_GT(shape.ldb, shape.N);
-        EXPECT_GT(shape.ldc, shape.N);
-      }
+  for (const char* text :
+       {"naive/BM=16,BN=16,COALESCED=1,PRED=0", "naive/BM=16,BN=16,COALESCED=1,PRED=1",
+        "vectorized_2d/BM=64,BN=32,BK=16,TM=4,TN=4,VEC=4,PAD=0,INTERLEAVE=0,PRED=0",
+        "vectorized_2d/BM=64,BN=32,BK=16,TM=4,TN=4,VEC=2,PAD=0,INTERLEAVE=0,PRED=1"}) {
+    const KnownConfig known = config(text);
+    for (const Shape& shape : small_verification_shapes(known, 132)) {
+      EXPECT_EQ(why_illegal(known.recipe, problem_of(shape)), std::nullopt) << text;
+      EXPECT_GT(shape.lda, shape.K);  // gaps between rows
+      EXPECT_GT(shape.ldb, shape.N);
+      EXPECT_GT(shape.ldc, shape.N);
     }
   }
 }
@@ -46,11 +72,57 @@ TEST(VerifyShapesTest, EveryShapeIsLegalForItsConfig) {
 TEST(VerifyShapesTest, APredicatedConfigIsCheckedWhereNoEdgeFits) {
   const KnownConfig known =
       config("vectorized_2d/BM=64,BN=32,BK=16,TM=4,TN=4,VEC=4,PAD=0,INTERLEAVE=0,PRED=1");
-  const std::vector<Shape> shapes = small_verification_shapes(known);
-  ASSERT_EQ(shapes.size(), 3u);
+  const std::vector<Shape> shapes = small_verification_shapes(known, 132);
+  ASSERT_EQ(shapes.size(), 4u);
   EXPECT_EQ(shapes[2].M, 67);
   EXPECT_EQ(shapes[2].N, 63);
   EXPECT_EQ(shapes[2].K, 49);
+  EXPECT_EQ(to_string(problem_of(shapes[3])), "63x63x47:align=4:batch=3");
+}
+
+// A config of the given traits, which need no kernel here.
+KnownConfig config_of(const Traits& traits) {
+  KnownConfig known;
+  known.traits = traits;
+  known.recipe = launch_recipe(traits);
+  return known;
+}
+
+TEST(VerifyShapesTest, ABatchHasGapsBetweenItsMatrices) {
+  Traits traits;
+  traits.tile_m = 64;
+  traits.tile_n = 32;
+  traits.tile_k = 16;
+  traits.vec = 2;
+  traits.transposed_a = traits.transposed_b = true;
+  const Shape batch = small_verification_shapes(config_of(traits), 132).back();
+  EXPECT_EQ(batch.layout, Layout::tt);
+  EXPECT_EQ(batch.batch, 3);
+  EXPECT_EQ(batch.M, 64);
+  EXPECT_EQ(batch.N, 64);
+  EXPECT_EQ(batch.K, 48);
+  EXPECT_EQ(batch.lda, 66);  // A is stored [48,64], B [64,48]
+  EXPECT_EQ(batch.ldb, 54);
+  EXPECT_EQ(batch.ldc, 66);
+  EXPECT_EQ(batch.stride_a, 48 * 66 + 2);
+  EXPECT_EQ(batch.stride_b, 64 * 54 + 6);
+  EXPECT_EQ(batch.stride_c, 64 * 66 + 10);
+  EXPECT_EQ(problem_of(batch).alignment, 2);
+}
+
+TEST(VerifyShapesTest, SharesOfATileAllGetSlicesAndNotEquallyMany) {
+  Traits traits;
+  traits.tile_m = traits.tile_n = 64;
+  traits.tile_k = 8;
+  traits.split_k = 16;
+  EXPECT_EQ(small_verification_shapes(config_of(traits), 132)[0].K, 33 * 8);
+  EXPECT_EQ(small_verification_shapes(config_of(traits), 132)[1].K, 33 * 8);  // the batch
+  traits.split_k = 1;
+  traits.stream_k_ctas_per_sm = 2;
+  // 4 tiles of 165 slices for 264 CTAs.
+  EXPECT_EQ(small_verification_shapes(config_of(traits), 132)[0].K, 165 * 8);
+  traits.predicated = true;
+  EXPECT_EQ(small_verification_shapes(config_of(traits), 132)[2].K, 165 * 8 + 1);
 }
 
 }  // namespace

@@ -1,10 +1,18 @@
 /* gemm_tune: tuned single-precision matrix multiplication from a gemm-tune database.
  *
- * C = alpha * A * B + beta * C with A [M,K], B [K,N], C [M,N] row-major on the device, leading
- * dimensions in elements. gt_lookup says which kernel serves a problem, and needs no GPU; gt_sgemm
- * compiles it at first use and launches it.
+ * C = alpha * op(A) * op(B) + beta * C with op(A) [M,K], op(B) [K,N], C [M,N] on the device, row-
+ * or column-major, one product or a batch; leading dimensions and strides in elements. gt_lookup
+ * says which kernel serves a problem, and needs no GPU; gt_sgemm compiles it at first use and
+ * launches it.
  *
  * A handle is immutable to its users: any number of threads may use one at once, except gt_close.
+ *
+ * Some kernels need scratch memory. The handle keeps it for each device and stream that such a
+ * kernel was launched in, allocates it at the first launch that needs it or needs more, and frees
+ * it in gt_close. Work of one stream runs in order and so shares it. A CUDA graph that was captured
+ * from a stream uses that stream's: do not run it while the stream, or another graph captured from
+ * it, is at work.
+ *
  * No function prints, exits, throws or reads the environment. Every failure is a status;
  * gt_last_error has its sentence. Plain C (C99 or later); gemm_tune.hpp wraps it for C++17.
  */
@@ -48,6 +56,20 @@ typedef enum gt_source {
   GT_SOURCE_PREDICTED = 2 /* a model; never timed */
 } gt_source;
 
+/* How all matrices of a call are stored. The last value of this and the next only makes room, so
+ * that a wrong value can be told and refused. */
+typedef enum gt_order {
+  GT_ROW_MAJOR = 0,    /* row after row; a leading dimension is the distance between rows */
+  GT_COLUMN_MAJOR = 1, /* column after column, as in BLAS; the distance between columns */
+  GT_ORDER_MAX = 0x7fffffff
+} gt_order;
+
+typedef enum gt_transpose {
+  GT_NO_TRANSPOSE = 0, /* op(X) = X: A is stored M x K, B is stored K x N */
+  GT_TRANSPOSE = 1,    /* op(X) = X^T: A is stored K x M, B is stored N x K */
+  GT_TRANSPOSE_MAX = 0x7fffffff
+} gt_transpose;
+
 /* Strings are the caller's and are read during the call only. */
 typedef struct gt_device {
   const char* arch;    /* "sm_90" */
@@ -58,25 +80,32 @@ typedef struct gt_device {
 
 /* Zero it before setting fields: gt_problem problem = {0}. */
 typedef struct gt_problem {
-  int64_t M, N, K;   /* M, N from 1, K from 0, each up to 2,000,000,000 */
+  int64_t M, N, K; /* M, N from 1, K from 0, each up to 2,000,000,000 */
+  int64_t batch;   /* products of one launch, up to 65,535; 0 for one */
+  gt_order order;
+  gt_transpose trans_a, trans_b;
   int32_t alignment; /* elements (1, 2 or 4) that divide every leading dimension and base address of
-                        A, B and C; 0: as packed matrices at 16-byte addresses have it */
-  int32_t reserved[7]; /* 0 */
+                        A, B and C and, in a batch, every stride; 0: as packed matrices at 16-byte
+                        addresses have it */
+  int32_t reserved[6]; /* 0 */
 } gt_problem;
 
-/* Self-contained: nothing in it points anywhere. */
+/* Self-contained: nothing in it points anywhere. Kernels are row-major: what is said of a
+ * column-major problem is said of the row-major one that it is, with A and B, M and N swapped. */
 typedef struct gt_recipe {
   gt_match match;
   gt_source source;
-  char config[256];        /* canonical text of the kernel, "family/NAME=VALUE,..." */
-  char explanation[512];   /* one sentence: what was chosen and why */
-  int32_t is_twin;         /* 1: the winner is not legal here; this is its predicated twin */
-  int32_t alignment;       /* alignment class the kernel needs, in elements */
-  int32_t block_threads;   /* one-dimensional block */
-  int32_t smem_bytes;      /* dynamic shared memory of one CTA */
-  int64_t grid_ctas;       /* one-dimensional grid for the problem asked about */
-  int64_t workspace_bytes; /* global scratch memory of one launch */
-  int64_t reserved[8];
+  char config[256];      /* canonical text of the kernel, "family/NAME=VALUE,..." */
+  char explanation[512]; /* one sentence: what was chosen and why */
+  int32_t is_twin;       /* 1: the winner is not legal here; this is its predicated twin */
+  int32_t alignment;     /* alignment class the kernel needs, in elements */
+  int32_t block_threads; /* one-dimensional block */
+  int32_t smem_bytes;    /* dynamic shared memory of one CTA */
+  int64_t grid[3];       /* x, y and z for the problem and device asked about; for a device without
+                            a name, as for the one that the kernel was tuned on */
+  int64_t workspace_bytes; /* global scratch memory of one launch, for that device; gt_sgemm brings
+                              its own */
+  int64_t reserved[6];
 } gt_recipe;
 
 typedef struct gt_handle gt_handle;
@@ -96,18 +125,33 @@ GT_API void gt_close(gt_handle* handle);
 GT_API gt_status gt_lookup(const gt_handle* handle, const gt_device* device,
                            const gt_problem* problem, gt_recipe* recipe);
 
-/* Launches C = alpha * A * B + beta * C on the calling thread's current device and returns before
- * it has run. stream is a cudaStream_t, NULL for the default stream. The first call for a kernel
- * compiles or loads it, which takes about a second, and must not happen while the stream is being
- * captured.
+/* Launches C = alpha * op(A) * op(B) + beta * C on the calling thread's current device and returns
+ * before it has run. stream is a cudaStream_t, NULL for the default stream. The first call for a
+ * kernel compiles or loads it, which takes about a second; that, and allocating scratch memory,
+ * must not happen while the stream is being captured: make the call once before.
  *
- * lda >= K, ldb >= N, ldc >= N, each at least 1. As in BLAS, nothing is done where M or N is 0, or
- * where beta is 1 and K or alpha is 0; beta 0 does not read C; A and B may be NULL where K or alpha
- * is 0. Any lds and any addresses that floats may have are served; those divisible by 4 elements
- * best. */
-GT_API gt_status gt_sgemm(gt_handle* handle, struct CUstream_st* stream, int64_t M, int64_t N,
+ * Each leading dimension is at least 1 and the length of a stored row (column-major: column): lda
+ * of a row-major A that is not transposed at least K, of a column-major one at least M. As in BLAS,
+ * nothing is done where M or N is 0, or where beta is 1 and K or alpha is 0; beta 0 does not read
+ * C; A and B may be NULL where K or alpha is 0. Any leading dimensions and any addresses that
+ * floats may have are served; those divisible by 4 elements best. */
+GT_API gt_status gt_sgemm(gt_handle* handle, struct CUstream_st* stream, gt_order order,
+                          gt_transpose trans_a, gt_transpose trans_b, int64_t M, int64_t N,
                           int64_t K, float alpha, const float* A, int64_t lda, const float* B,
                           int64_t ldb, float beta, float* C, int64_t ldc);
+
+/* The same for `batch` products: entry i works on A + i * stride_a, B + i * stride_b and
+ * C + i * stride_c. Strides are not negative; 0 uses the same A or B for all. The matrices of C
+ * must not overlap: either each lies behind the one before, or all lie side by side in the same
+ * rows (column-major: columns). Nothing is done where batch is 0; where it is 1 the strides do not
+ * count. A batch above 65,535 takes several launches. */
+GT_API gt_status gt_sgemm_strided_batched(gt_handle* handle, struct CUstream_st* stream,
+                                          gt_order order, gt_transpose trans_a,
+                                          gt_transpose trans_b, int64_t M, int64_t N, int64_t K,
+                                          float alpha, const float* A, int64_t lda,
+                                          int64_t stride_a, const float* B, int64_t ldb,
+                                          int64_t stride_b, float beta, float* C, int64_t ldc,
+                                          int64_t stride_c, int64_t batch);
 
 /* The sentence of the calling thread's last failed call, empty if none has failed; valid until its
  * next call. */

@@ -24,7 +24,7 @@ class StatusError : public std::runtime_error {
   gt_status status_;
 };
 
-// A packed problem; set alignment for other leading dimensions or addresses.
+// One product of packed row-major matrices; set order, transposition, batch or alignment for others.
 inline gt_problem make_problem(std::int64_t M, std::int64_t N, std::int64_t K) {
   gt_problem problem{};
   problem.M = M;
@@ -51,10 +51,23 @@ class Handle {
   // For the calling thread's current device.
   gt_recipe lookup(const gt_problem& problem) const { return lookup(nullptr, problem); }
 
-  void sgemm(CUstream_st* stream, std::int64_t M, std::int64_t N, std::int64_t K, float alpha,
-             const float* A, std::int64_t lda, const float* B, std::int64_t ldb, float beta,
-             float* C, std::int64_t ldc) {
-    check(gt_sgemm(handle_.get(), stream, M, N, K, alpha, A, lda, B, ldb, beta, C, ldc));
+  void sgemm(CUstream_st* stream, gt_order order, gt_transpose trans_a, gt_transpose trans_b,
+             std::int64_t M, std::int64_t N, std::int64_t K, float alpha, const float* A,
+             std::int64_t lda, const float* B, std::int64_t ldb, float beta, float* C,
+             std::int64_t ldc) {
+    check(gt_sgemm(handle_.get(), stream, order, trans_a, trans_b, M, N, K, alpha, A, lda, B, ldb,
+                   beta, C, ldc));
+  }
+
+  void sgemm_strided_batched(CUstream_st* stream, gt_order order, gt_transpose trans_a,
+                             gt_transpose trans_b, std::int64_t M, std::int64_t N, std::int64_t K,
+                             float alpha, const float* A, std::int64_t lda, std::int64_t stride_a,
+                             const float* B, std::int64_t ldb, std::int64_t stride_b, float beta,
+                             float* C, std::int64_t ldc, std::int64_t stride_c,
+                             std::int64_t batch) {
+    check(gt_sgemm_strided_batched(handle_.get(), stream, order, trans_a, trans_b, M, N, K, alpha,
+                                   A, lda, stride_a, B, ldb, stride_b, beta, C, ldc, stride_c,
+                                   batch));
   }
 
   gt_handle* get() const noexcept { return handle_.get(); }

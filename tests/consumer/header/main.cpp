@@ -9,20 +9,21 @@
 namespace tuned = gemm_tune_sm_86;
 
 // The look-up also works while compiling: a program of fixed sizes pays nothing for it.
-constexpr tuned::Lookup kFixed = tuned::lookup(1024, 1024, 1024, 4);
+constexpr tuned::Lookup kFixed = tuned::lookup({1024, 1024, 1024, /*alignment=*/4});
 static_assert(kFixed.match == tuned::Match::exact, "tuned for 1024");
 static_assert(kFixed.kernel->value("BM") == kFixed.kernel->tile_m, "parameters by name");
 
 int main(int argc, char** argv) {
   if (argc != 4) return 2;
   const long long M = std::atoll(argv[1]), N = std::atoll(argv[2]), K = std::atoll(argv[3]);
-  const tuned::Lookup found = tuned::lookup(M, N, K, tuned::alignment_class(K, N, N));
+  const tuned::Problem problem{M, N, K, tuned::alignment_class(K, N, N)};
+  const tuned::Lookup found = tuned::lookup(problem);
   if (found.match == tuned::Match::none) return 1;
   const char* const how[] = {"exact", "nearest", "default"};
   std::printf("%s%s: %s, %lld blocks of %d threads with %d bytes of shared memory",
               how[static_cast<int>(found.match)], found.is_twin ? " (twin)" : "",
-              found.kernel->config, found.kernel->grid_ctas(M, N), found.kernel->block_threads,
-              found.kernel->smem_bytes);
+              found.kernel->config, found.kernel->grid(problem, /*sm_count=*/84).x,
+              found.kernel->block_threads, found.kernel->smem_bytes);
   if (found.winner != nullptr) {
     std::printf("; %s %.1f us on %s", found.winner->measured ? "measured" : "predicted",
                 found.winner->time_us, found.winner->device);

@@ -27,7 +27,7 @@ int main(int argc, char** argv) {
   if (status != GT_OK) return fail(status);
   printf("%s\n%s match, %s: %s\n", recipe.config, gt_match_string(recipe.match), gt_source_string(recipe.source),
          recipe.explanation);
-  printf("%lld CTAs of %d threads, %d bytes of shared memory\n", (long long)recipe.grid_ctas,
+  printf("%lld CTAs of %d threads, %d bytes of shared memory\n", (long long)recipe.grid[0],
          (int)recipe.block_threads, (int)recipe.smem_bytes);
   return 0;
 }

@@ -1,0 +1,257 @@
+#include "gpu/cublas_lt.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "core/error.h"
+#include "gpu/cuda_library.h"
+#include "gpu/memory.h"
+
+namespace gemm_tune {
+namespace {
+
+// What is used of cublasLt 13's binary interface, as cublasLt.h, cublas_api.h and library_types.h
+// declare it: see gpu/cublas.cpp.
+namespace abi {
+
+using Handle = struct LtContext*;
+using MatmulDesc = struct MatmulDescription*;
+using MatrixLayout = struct LayoutDescription*;
+using Preference = struct PreferenceDescription*;
+using Status = int;  // of the enumerations' type in C, as all that follow
+constexpr Status kSuccess = 0;
+constexpr Status kNotSupported = 15;
+constexpr int kOpN = 0, kOpT = 1;
+constexpr int kTypeF32 = 0;
+constexpr int kComputeF32 = 68;
+constexpr int kDescTransposeA = 3, kDescTransposeB = 4;
+constexpr int kLayoutBatchCount = 5, kLayoutBatchStride = 6;
+constexpr int kPreferenceMaxWorkspaceBytes = 1;
+constexpr int kPreferenceMinAlignment[] = {5, 6, 7, 8};  // of A, B, C, D; bytes
+constexpr int kMajorVersion = 0, kMinorVersion = 1, kPatchLevel = 2;
+
+struct Algorithm {
+  std::uint64_t data[8];
+};
+struct Heuristic {
+  Algorithm algorithm;
+  std::size_t workspace_bytes;
+  Status state;
+  float waves;
+  int reserved[4];
+};
+static_assert(sizeof(Heuristic) == 96);
+
+using Create = Status(Handle*);
+using Destroy = Status(Handle);
+using GetProperty = Status(int, int*);
+using GetStatusName = const char*(Status);
+using MatmulDescCreate = Status(MatmulDesc*, int compute, int scale);
+using MatrixLayoutCreate = Status(MatrixLayout*, int type, std::uint64_t rows, std::uint64_t cols,
+                                  std::int64_t ld);
+using PreferenceCreate = Status(Preference*);
+template <class Object>
+using SetAttribute = Status(Object, int attribute, const void* value, std::size_t bytes);
+template <class Object>
+using DestroyObject = Status(Object);
+using GetHeuristic = Status(Handle, MatmulDesc, MatrixLayout a, MatrixLayout b, MatrixLayout c,
+                            MatrixLayout d, Preference, int most, Heuristic* found, int* count);
+// Column-major, D = alpha * op(A) * op(B) + beta * C.
+using Matmul = Status(Handle, MatmulDesc, const void* alpha, const void* a, MatrixLayout,
+                      const void* b, MatrixLayout, const void* beta, const void* c, MatrixLayout,
+                      void* d, MatrixLayout, const Algorithm*, void* workspace,
+                      std::size_t workspace_bytes, cudaStream_t);
+
+}  // namespace abi
+
+struct Library {
+  void* const handle = open_cuda_library("libcublasLt.so.13");
+  abi::Create* create = find_function<abi::Create>(handle, "cublasLtCreate");
+  abi::Destroy* destroy = find_function<abi::Destroy>(handle, "cublasLtDestroy");
+  abi::GetProperty* get_property = find_function<abi::GetProperty>(handle, "cublasLtGetProperty");
+  abi::GetStatusName* status_name =
+      find_function<abi::GetStatusName>(handle, "cublasLtGetStatusName");
+  abi::MatmulDescCreate* create_desc =
+      find_function<abi::MatmulDescCreate>(handle, "cublasLtMatmulDescCreate");
+  abi::SetAttribute<abi::MatmulDesc>* set_desc =
+      find_function<abi::SetAttribute<abi::MatmulDesc>>(handle, "cublasLtMatmulDescSetAttribute");
+  abi::DestroyObject<abi::MatmulDesc>* destroy_desc =
+      find_function<abi::DestroyObject<abi::MatmulDesc>>(handle, "cublasLtMatmulDescDestroy");
+  abi::MatrixLayoutCreate* create_layout =
+      find_function<abi::MatrixLayoutCreate>(handle, "cublasLtMatrixLayoutCreate");
+  abi::SetAttribute<abi::MatrixLayout>* set_layout =
+      find_function<abi::SetAttribute<abi::MatrixLayout>>(handle,
+                                                          "cublasLtMatrixLayoutSetAttribute");
+  abi::DestroyObject<abi::MatrixLayout>* destroy_layout =
+      find_function<abi::DestroyObject<abi::MatrixLayout>>(handle, "cublasLtMatrixLayoutDestroy");
+  abi::PreferenceCreate* create_preference =
+      find_function<abi::PreferenceCreate>(handle, "cublasLtMatmulPreferenceCreate");
+  abi::SetAttribute<abi::Preference>* set_preference =
+      find_function<abi::SetAttribute<abi::Preference>>(handle,
+                                                        "cublasLtMatmulPreferenceSetAttribute");
+  abi::DestroyObject<abi::Preference>* destroy_preference =
+      find_function<abi::DestroyObject<abi::Preference>>(handle, "cublasLtMatmulPreferenceDestroy");
+  abi::GetHeuristic* get_heuristic =
+      find_function<abi::GetHeuristic>(handle, "cublasLtMatmulAlgoGetHeuristic");
+  abi::Matmul* matmul = find_function<abi::Matmul>(handle, "cublasLtMatmul");
+
+  void check(abi::Status status, const char* call) const {
+    if (status == abi::kSuccess) return;
+    throw DeviceError(std::string(call) + " failed with " + status_name(status));
+  }
+};
+
+// One of cublasLt's objects, destroyed with its owner.
+template <class Object>
+class Owned {
+ public:
+  Owned() = default;
+  Owned(Object object, abi::DestroyObject<Object>* destroy) : object_(object), destroy_(destroy) {}
+  ~Owned() {
+    if (object_ != nullptr) destroy_(object_);
+  }
+  Owned(Owned&& other) noexcept
+      : object_(std::exchange(other.object_, nullptr)), destroy_(other.destroy_) {}
+  Owned& operator=(Owned&& other) noexcept {
+    std::swap(object_, other.object_);
+    std::swap(destroy_, other.destroy_);
+    return *this;
+  }
+  Object get() const { return object_; }
+
+ private:
+  Object object_ = nullptr;
+  abi::DestroyObject<Object>* destroy_ = nullptr;
+};
+
+// A matrix as it is stored, rows x cols with ld between rows: column-major it is its transpose.
+Owned<abi::MatrixLayout> stored_matrix(const Library& lt, std::int64_t rows, std::int64_t cols,
+                                       std::int64_t ld, std::int64_t stride, std::int64_t batch) {
+  abi::MatrixLayout raw = nullptr;
+  lt.check(lt.create_layout(&raw, abi::kTypeF32, static_cast<std::uint64_t>(cols),
+                            static_cast<std::uint64_t>(rows), ld),
+           "cublasLtMatrixLayoutCreate");
+  Owned<abi::MatrixLayout> layout(raw, lt.destroy_layout);
+  if (batch > 1) {
+    const auto count = static_cast<std::int32_t>(batch);
+    lt.check(lt.set_layout(raw, abi::kLayoutBatchCount, &count, sizeof count),
+             "cublasLtMatrixLayoutSetAttribute");
+    lt.check(lt.set_layout(raw, abi::kLayoutBatchStride, &stride, sizeof stride),
+             "cublasLtMatrixLayoutSetAttribute");
+  }
+  return layout;
+}
+
+// Up to what cublasLt may assume: more than 256 bytes make no difference to it.
+std::uint32_t alignment_bytes(const void* address) {
+  std::uint32_t alignment = 256;
+  while (reinterpret_cast<std::uintptr_t>(address) % alignment != 0) alignment /= 2;
+  return alignment;
+}
+
+}  // namespace
+
+struct CublasLt::Impl {
+  Library lt;
+  abi::Handle handle = nullptr;
+  DeviceBuffer<char> workspace{kWorkspaceBytes};
+
+  Impl() { lt.check(lt.create(&handle), "cublasLtCreate"); }
+  ~Impl() {
+    if (handle != nullptr) lt.destroy(handle);
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+};
+
+// In cublasLt's column-major terms: its A is our B, its rows are our columns.
+struct CublasLt::Plan::Impl {
+  const CublasLt::Impl* owner = nullptr;
+  Owned<abi::MatmulDesc> matmul;
+  Owned<abi::MatrixLayout> a, b, c;
+  std::vector<abi::Algorithm> algorithms;
+};
+
+CublasLt::CublasLt() : impl_(std::make_unique<Impl>()) {}
+CublasLt::~CublasLt() = default;
+CublasLt::CublasLt(CublasLt&&) noexcept = default;
+CublasLt& CublasLt::operator=(CublasLt&&) noexcept = default;
+
+std::string CublasLt::version() const {
+  std::string text;
+  for (const int part : {abi::kMajorVersion, abi::kMinorVersion, abi::kPatchLevel}) {
+    int number = 0;
+    impl_->lt.check(impl_->lt.get_property(part, &number), "cublasLtGetProperty");
+    text += (text.empty() ? "" : ".") + std::to_string(number);
+  }
+  return text;
+}
+
+CublasLt::Plan CublasLt::plan(const BlasGemm<float>& call, int most) const {
+  const Library& lt = impl_->lt;
+  auto plan = std::make_unique<Plan::Impl>();
+  plan->owner = impl_.get();
+  abi::MatmulDesc desc = nullptr;
+  lt.check(lt.create_desc(&desc, abi::kComputeF32, abi::kTypeF32), "cublasLtMatmulDescCreate");
+  plan->matmul = Owned<abi::MatmulDesc>(desc, lt.destroy_desc);
+  const bool ta = transposes_a(call.layout), tb = transposes_b(call.layout);
+  const std::int32_t op_a = tb ? abi::kOpT : abi::kOpN, op_b = ta ? abi::kOpT : abi::kOpN;
+  lt.check(lt.set_desc(desc, abi::kDescTransposeA, &op_a, sizeof op_a),
+           "cublasLtMatmulDescSetAttribute");
+  lt.check(lt.set_desc(desc, abi::kDescTransposeB, &op_b, sizeof op_b),
+           "cublasLtMatmulDescSetAttribute");
+  const auto matrix = [&](bool transposed, std::int64_t rows, std::int64_t cols, std::int64_t ld,
+                          std::int64_t stride) {
+    if (transposed) std::swap(rows, cols);
+    return stored_matrix(lt, rows, cols, ld, stride, call.batch);
+  };
+  plan->a = matrix(tb, call.K, call.N, call.ldb, call.stride_b);
+  plan->b = matrix(ta, call.M, call.K, call.lda, call.stride_a);
+  plan->c = matrix(false, call.M, call.N, call.ldc, call.stride_c);
+
+  abi::Preference raw = nullptr;
+  lt.check(lt.create_preference(&raw), "cublasLtMatmulPreferenceCreate");
+  const Owned<abi::Preference> preference(raw, lt.destroy_preference);
+  const std::uint64_t workspace = kWorkspaceBytes;
+  lt.check(lt.set_preference(raw, abi::kPreferenceMaxWorkspaceBytes, &workspace, sizeof workspace),
+           "cublasLtMatmulPreferenceSetAttribute");
+  const void* const addresses[] = {call.B, call.A, call.C, call.C};
+  for (std::size_t i = 0; i < std::size(addresses); ++i) {
+    const std::uint32_t alignment = alignment_bytes(addresses[i]);
+    lt.check(lt.set_preference(raw, abi::kPreferenceMinAlignment[i], &alignment, sizeof alignment),
+             "cublasLtMatmulPreferenceSetAttribute");
+  }
+
+  std::vector<abi::Heuristic> found(static_cast<std::size_t>(most));
+  int count = 0;
+  const abi::Status status =
+      lt.get_heuristic(impl_->handle, desc, plan->a.get(), plan->b.get(), plan->c.get(),
+                       plan->c.get(), raw, most, found.data(), &count);
+  if (status == abi::kNotSupported) count = 0;
+  if (status != abi::kNotSupported) lt.check(status, "cublasLtMatmulAlgoGetHeuristic");
+  found.resize(static_cast<std::size_t>(count));
+  for (const abi::Heuristic& one : found) {
+    if (one.state == abi::kSuccess && one.workspace_bytes <= kWorkspaceBytes) {
+      plan->algorithms.push_back(one.algorithm);
+    }
+  }
+  return Plan(std::move(plan));
+}
+
+CublasLt::Plan::Plan(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+CublasLt::Plan::~Plan() = default;
+CublasLt::Plan::Plan(Plan&&) noexcept = default;
+CublasLt::Plan& CublasLt::Plan::operator=(Plan&&) noexcept = default;
+
+std::size_t CublasLt::Plan::size() const { return impl_->algorithms.size(); }
+
+bool CublasLt::Plan::run(std::size_t i, const BlasGemm<float>& call, cudaStream_t stream) const {
+  const CublasLt::Impl& owner = *impl_->owner;
+  return owner.lt.matmul(owner.handle, impl_->matmul.get(), &call.alpha, call.B, impl_->a.get(),
+                         call.A, impl_->b.get(), &call.beta, call.C, impl_->c.get(), call.C,
+                         impl_->c.get(), &impl_->algorithms[i], owner.workspace.data(),
+                         kWorkspaceBytes, stream) == abi::kSuccess;
+}
+
+}  // namespace gemm_tune

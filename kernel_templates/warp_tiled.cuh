@@ -1,0 +1,539 @@
+// warp_tiled: C = alpha * op(A) * op(B) + beta * C on CUDA cores, tiled for CTAs, warps and
+// threads.
+//
+// A CTA computes BM x BN in slices of BK that lie in STAGES buffers of shared memory, both operands
+// there with k running from row to row; a warp WM x WN, a thread TM x TN in groups of four that are
+// dealt out across the warp tile. WARPS_K groups of warps share the k steps of a slice. ASYNC says
+// which operands cp.async brings: none, all, or those that need no transposing on the way; the
+// others pass through registers. FRAGMENTS = 2 loads a k step's operands while the one before is
+// multiplied. RASTER tile rows are walked side by side, CTAS is the resident CTAs per SM that the
+// compiler must allow. SPLIT_K CTAs share a tile along K; STREAM_K CTAs per SM share all of the
+// last, ragged waves' work evenly. TA and TB pick the layout, PRED the edge handling: 1 for any
+// shape, 0 for multiples of the tile.
+#pragma once
+
+#include "kernel_templates/device/slice_map.cuh"
+#include "kernel_templates/rules.h"
+
+namespace gemm_tune::warp_tiled {
+
+struct Params {
+  int BM, BN, BK, WM, WN, TM, TN, WARPS_K, STAGES, ASYNC, FRAGMENTS, VEC, RASTER, CTAS, SPLIT_K,
+      STREAM_K, TA, TB, PRED;
+};
+
+constexpr int kGroup = 4;  // a thread's rows and columns come in groups of neighbours
+
+constexpr int lanes_m(const Params& p) { return p.WM / p.TM; }
+constexpr int lanes_n(const Params& p) { return p.WN / p.TN; }
+constexpr int warps_n(const Params& p) { return p.BN / p.WN; }
+constexpr int warps_mn(const Params& p) { return p.BM / p.WM * warps_n(p); }
+constexpr int threads_mn(const Params& p) { return 32 * warps_mn(p); }
+constexpr int threads(const Params& p) { return threads_mn(p) * p.WARPS_K; }
+// k steps of a slice that one warp multiplies.
+constexpr int steps(const Params& p) { return p.BK / p.WARPS_K; }
+
+// Whether k runs along a stored row, so that a slice is transposed on its way to shared memory.
+constexpr bool a_along_k(const Params& p) { return p.TA == 0; }
+constexpr bool b_along_k(const Params& p) { return p.TB != 0; }
+constexpr bool is_async(const Params& p, bool along_k) {
+  return p.ASYNC == 1 || (p.ASYNC == 2 && !along_k);
+}
+// Elements per global access; cp.async cannot transpose more than one.
+constexpr int copy_vec(const Params& p, bool along_k) {
+  return along_k && is_async(p, along_k) ? 1 : p.VEC;
+}
+// Floats from one k to the next in shared memory.
+constexpr int slice_ld(int edge, bool along_k) { return edge + (along_k ? kTransposePad : 0); }
+constexpr int a_ld(const Params& p) { return slice_ld(p.BM, a_along_k(p)); }
+constexpr int b_ld(const Params& p) { return slice_ld(p.BN, b_along_k(p)); }
+constexpr int smem_bytes(const Params& p) {
+  const int sums = p.WARPS_K > 1 ? smem_floats(p.BM * p.BN) : 0;  // of one group of warps
+  return (smem_floats(p.STAGES * p.BK * a_ld(p)) + smem_floats(p.STAGES * p.BK * b_ld(p)) + sums) *
+         int(sizeof(float));
+}
+
+// Where a lane stands in its warp tile. Neighbouring lanes share their rows, lanes that differ by 2
+// their columns: then a load of either fragment takes half the passes (kernel_templates/cost.h).
+constexpr int lane_row(const Params& p, int lane) { return lane / 2 % lanes_m(p); }
+constexpr int lane_col(const Params& p, int lane) { return lane % 2 + lane / (2 * lanes_m(p)) * 2; }
+// Offset in the warp tile of element i of a thread's t rows (or columns), of which there are
+// `lanes` along that edge.
+constexpr int element_offset(int lanes, int lane, int i) {
+  return (i / kGroup * lanes + lane) * kGroup + i % kGroup;
+}
+
+// Whether slices are dealt out evenly, also in the twins with narrower accesses.
+constexpr bool deals_evenly(const Params& p, int edge, bool along_k) {
+  for (int vec = copy_vec(p, along_k); vec > 0; vec /= 2) {
+    if (!is_dealt_evenly(edge, p.BK, threads(p), vec, along_k)) return false;
+  }
+  return true;
+}
+constexpr int most_passes(const Params& p, int edge) {
+  return copy_passes(edge, p.BK, threads(p), 1);
+}
+
+// Accumulators, fragments, and what addresses and counts were never seen to take less than.
+constexpr int least_registers(const Params& p) {
+  return p.TM * p.TN + p.FRAGMENTS * (p.TM + p.TN) + (p.STREAM_K != 0 ? 28 : 16);
+}
+
+constexpr Rule<Params> kRules[] = {
+    {"thread tile is not in groups of four", "TM TN",
+     [](const Params& p) { return p.TM % kGroup != 0 || p.TN % kGroup != 0; }},
+    {"registers hold no fragments beside the accumulators", "TM TN FRAGMENTS STREAM_K",
+     [](const Params& p) { return least_registers(p) > 255; }},
+    {"thread tile does not divide warp tile", "WM TM",
+     [](const Params& p) { return p.WM % p.TM != 0; }},
+    {"thread tile does not divide warp tile", "WN TN",
+     [](const Params& p) { return p.WN % p.TN != 0; }},
+    {"warp tile is not that of 4 x 8 or 8 x 4 lanes", "WM WN TM TN",
+     [](const Params& p) {
+       return lanes_m(p) * lanes_n(p) != 32 || (lanes_m(p) != 4 && lanes_m(p) != 8);
+     }},
+    {"warp tile does not divide CTA tile", "BM WM",
+     [](const Params& p) { return p.BM % p.WM != 0; }},
+    {"warp tile does not divide CTA tile", "BN WN",
+     [](const Params& p) { return p.BN % p.WN != 0; }},
+    {"more than 512 threads per CTA", "BM BN WM WN WARPS_K",
+     [](const Params& p) { return threads(p) > 512; }},
+    {"an SM's registers do not hold the accumulators of CTAS CTAs",
+     "BM BN WM WN TM TN WARPS_K FRAGMENTS CTAS STREAM_K",
+     [](const Params& p) { return least_registers(p) * threads(p) * p.CTAS > 65536; }},
+    {"warps along K do not divide a slice's pairs of k steps", "BK WARPS_K",
+     [](const Params& p) { return p.BK % (2 * p.WARPS_K) != 0; }},
+    {"main loop beyond 2048 unrolled multiplications", "BK TM TN WARPS_K",
+     [](const Params& p) { return steps(p) * p.TM * p.TN > 2048; }},
+    {"one stage needs copies through registers", "STAGES ASYNC",
+     [](const Params& p) { return p.STAGES == 1 && p.ASYNC != 0; }},
+    {"more than two stages need cp.async", "STAGES ASYNC",
+     [](const Params& p) { return p.STAGES > 2 && p.ASYNC == 0; }},
+    {"one stage needs single fragments", "STAGES FRAGMENTS",
+     [](const Params& p) { return p.STAGES == 1 && p.FRAGMENTS != 1; }},
+    {"nothing to transpose: ASYNC = 2 is ASYNC = 1", "ASYNC TA TB",
+     [](const Params& p) { return p.ASYNC == 2 && p.TA != 0 && p.TB == 0; }},
+    {"a tile is shared by SPLIT_K or by STREAM_K, not by both", "SPLIT_K STREAM_K",
+     [](const Params& p) { return p.SPLIT_K > 1 && p.STREAM_K != 0; }},
+    {"slice of A is not dealt out evenly to the threads", "BM BN BK WM WN WARPS_K ASYNC VEC TA",
+     [](const Params& p) { return !deals_evenly(p, p.BM, a_along_k(p)); }},
+    {"slice of B is not dealt out evenly to the threads", "BM BN BK WM WN WARPS_K ASYNC VEC TB",
+     [](const Params& p) { return !deals_evenly(p, p.BN, b_along_k(p)); }},
+    {"more than 32 accesses per thread for a slice", "BM BN BK WM WN WARPS_K",
+     [](const Params& p) { return most_passes(p, max_of(p.BM, p.BN)) > 32; }},
+};
+
+constexpr const char* reject(const Params& p) {
+  if (!is_tile_size(p.BM) || !is_tile_size(p.BN) || !is_tile_size(p.BK) || !is_tile_size(p.WM) ||
+      !is_tile_size(p.WN) || !is_tile_size(p.TM) || !is_tile_size(p.TN))
+    return kBadTileSize;
+  if (p.VEC != 1 && p.VEC != 2 && p.VEC != 4) return "VEC must be 1, 2 or 4";
+  if (p.WARPS_K < 1 || p.WARPS_K > 16) return "WARPS_K must lie between 1 and 16";
+  if (p.STAGES < 1 || p.STAGES > 8) return "STAGES must lie between 1 and 8";
+  if (p.ASYNC < 0 || p.ASYNC > 2) return "ASYNC must be 0, 1 or 2";
+  if (p.FRAGMENTS != 1 && p.FRAGMENTS != 2) return "FRAGMENTS must be 1 or 2";
+  if (p.RASTER < 1 || p.RASTER > 64) return "RASTER must lie between 1 and 64";
+  if (p.CTAS < 1 || p.CTAS > 16) return "CTAS must lie between 1 and 16";
+  if (p.SPLIT_K < 1 || p.SPLIT_K > 1024) return "SPLIT_K must lie between 1 and 1024";
+  if (p.STREAM_K < 0 || p.STREAM_K > 16) return "STREAM_K must lie between 0 and 16";
+  if (!is_flag(p.TA) || !is_flag(p.TB) || !is_flag(p.PRED)) return "TA, TB and PRED must be 0 or 1";
+  return first_broken(kRules, p);
+}
+
+}  // namespace gemm_tune::warp_tiled
+
+#ifdef TUNED_PARAMS
+
+#include "kernel_templates/device/epilogue.cuh"
+#include "kernel_templates/device/gemm_args.cuh"
+#include "kernel_templates/device/raster.cuh"
+#include "kernel_templates/device/share_sum.cuh"
+#include "kernel_templates/device/slice_copy.cuh"
+#include "kernel_templates/device/smem.cuh"
+#include "kernel_templates/device/stream_k.cuh"
+#include "kernel_templates/device/tile_store.cuh"
+
+namespace gemm_tune::warp_tiled {
+
+constexpr Params kP = TUNED_PARAMS;
+static_assert(reject(kP) == nullptr);
+constexpr bool kPredicated = kP.PRED != 0;
+constexpr int kStageA = kP.BK * a_ld(kP), kStageB = kP.BK * b_ld(kP);  // floats
+constexpr bool kAnyAsync = is_async(kP, a_along_k(kP)) || is_async(kP, b_along_k(kP));
+
+using CopyA = SliceCopy<kP.BM, kP.BK, threads(kP), copy_vec(kP, a_along_k(kP)), a_along_k(kP),
+                        is_async(kP, a_along_k(kP)), kPredicated, a_ld(kP)>;
+using CopyB = SliceCopy<kP.BN, kP.BK, threads(kP), copy_vec(kP, b_along_k(kP)), b_along_k(kP),
+                        is_async(kP, b_along_k(kP)), kPredicated, b_ld(kP)>;
+
+// A thread's place in the CTA: which warp tile, which part of it, and which k steps of a slice.
+struct Place {
+  int row, col;  // of the warp tile in the CTA tile
+  int lane_m, lane_n;
+  int k;  // the first of its steps
+
+  __device__ Place() {
+    const int thread = static_cast<int>(threadIdx.x);
+    const int warp = thread / 32 % warps_mn(kP);
+    row = warp / warps_n(kP) * kP.WM;
+    col = warp % warps_n(kP) * kP.WN;
+    lane_m = lane_row(kP, thread % 32);
+    lane_n = lane_col(kP, thread % 32);
+    k = kP.WARPS_K > 1 ? thread / threads_mn(kP) * steps(kP) : 0;
+  }
+};
+
+// A thread's operands of one k step.
+struct Fragments {
+  float a[kP.TM], b[kP.TN];
+
+  __device__ void load(const float* a_row, const float* b_row) {
+    load_groups<kP.TM, lanes_m(kP)>(a, a_row);
+    load_groups<kP.TN, lanes_n(kP)>(b, b_row);
+  }
+
+  template <int T, int LANES>
+  static __device__ void load_groups(float (&fragment)[T], const float* row) {
+#pragma unroll
+    for (int i = 0; i < T; i += kGroup) {
+      const Vec<kGroup> v = load_vec<kGroup>(row + i * LANES);
+#pragma unroll
+      for (int j = 0; j < kGroup; ++j) fragment[i + j] = v.x[j];
+    }
+  }
+};
+
+struct Sums {
+  float x[kP.TM][kP.TN];
+
+  // Back and forth along the rows: the column that a row ends with is still at hand for the next.
+  __device__ void multiply(const Fragments& f) {
+#pragma unroll
+    for (int i = 0; i < kP.TM; ++i) {
+#pragma unroll
+      for (int n = 0; n < kP.TN; ++n) {
+        const int j = i % 2 == 0 ? n : kP.TN - 1 - n;
+        x[i][j] += f.a[i] * f.b[j];
+      }
+    }
+  }
+};
+
+// A range of k of one tile: brings its slices in and multiplies them.
+class Segment {
+ public:
+  __device__ Segment(const GemmArgs& args, TileOrigin origin, KRange k, float* a_smem,
+                     float* b_smem, const Place& place)
+      : a_copy_(a_along_k(kP) ? args.A + origin.row * args.lda + k.begin
+                              : args.A + k.begin * args.lda + origin.row,
+                args.lda, args.M - origin.row),
+        b_copy_(b_along_k(kP) ? args.B + origin.col * args.ldb + k.begin
+                              : args.B + k.begin * args.ldb + origin.col,
+                args.ldb, args.N - origin.col),
+        a_smem_(a_smem),
+        b_smem_(b_smem),
+        a_read_(place.k * a_ld(kP) + place.row + place.lane_m * kGroup),
+        b_read_(place.k * b_ld(kP) + place.col + place.lane_n * kGroup),
+        k_left_(k.end - k.begin),
+        slices_((k.end - k.begin + kP.BK - 1) / kP.BK) {}
+
+  __device__ void multiply(Sums& sums) {
+    if constexpr (kP.STAGES == 1) {
+      multiply_one_stage(sums);
+    } else {
+      start();
+      if constexpr (kP.FRAGMENTS == 1) {
+        multiply_single_fragments(sums);
+      } else {
+        multiply_double_fragments(sums);
+      }
+      if constexpr (kAnyAsync) wait_copies<0>();
+    }
+    if constexpr (kP.STREAM_K != 0) __syncthreads();  // the next segment writes where this one read
+  }
+
+ private:
+  // The next slice's way into a stage: what cp.async does not bring waits in registers.
+  __device__ void begin_copy() {
+    a_copy_.begin(a_smem_ + write_ * kStageA, k_left_);
+    b_copy_.begin(b_smem_ + write_ * kStageB, k_left_);
+    k_left_ -= kP.BK;
+  }
+  __device__ void finish_copy() {
+    a_copy_.finish(a_smem_ + write_ * kStageA);
+    b_copy_.finish(b_smem_ + write_ * kStageB);
+  }
+  __device__ void next_write() { write_ = write_ + 1 == kP.STAGES ? 0 : write_ + 1; }
+  __device__ void next_read() { read_ = read_ + 1 == kP.STAGES ? 0 : read_ + 1; }
+
+  static __device__ void commit() {
+    if constexpr (kAnyAsync) commit_copies();
+  }
+  // The next stage to read is whole, for all threads, and the last one read is free.
+  static __device__ void synchronise() {
+    if constexpr (kAnyAsync) wait_copies<kP.STAGES - 2>();
+    __syncthreads();
+  }
+
+  // Where a thread's operands of the stage to read begin. Kept while a slice is multiplied, so that
+  // every step is a constant away.
+  struct Stage {
+    const float *a, *b;
+
+    __device__ void load(Fragments& f, int step) const {
+      f.load(a + step * a_ld(kP), b + step * b_ld(kP));
+    }
+  };
+  __device__ Stage stage() const {
+    return {a_smem_ + (read_ * kStageA + a_read_), b_smem_ + (read_ * kStageB + b_read_)};
+  }
+
+  // All stages but one on their way, the first of them there.
+  __device__ void start() {
+#pragma unroll
+    for (int stage = 0; stage < kP.STAGES - 1; ++stage) {
+      begin_copy();
+      finish_copy();
+      next_write();
+      commit();
+    }
+    write_ = kP.STAGES - 1;
+    synchronise();
+  }
+
+  __device__ void multiply_slice(Sums& sums) const {
+    const Stage from = stage();
+    Fragments f;
+#pragma unroll
+    for (int step = 0; step < steps(kP); ++step) {
+      from.load(f, step);
+      sums.multiply(f);
+    }
+  }
+
+  __device__ void multiply_one_stage(Sums& sums) {
+    begin_copy();
+    for (int slice = 0; slice < slices_; ++slice) {
+      __syncthreads();  // the stage is free
+      finish_copy();
+      __syncthreads();
+      begin_copy();
+      multiply_slice(sums);
+    }
+  }
+
+  __device__ void multiply_single_fragments(Sums& sums) {
+    for (int slice = 0; slice < slices_; ++slice) {
+      begin_copy();
+      commit();
+      multiply_slice(sums);
+      finish_copy();
+      next_write();
+      next_read();
+      synchronise();
+    }
+  }
+
+  __device__ void multiply_double_fragments(Sums& sums) {
+    Fragments f[2];
+    Stage from = stage();
+    from.load(f[0], 0);
+    for (int slice = 0; slice < slices_; ++slice) {
+#pragma unroll
+      for (int step = 0; step < steps(kP); ++step) {
+        Fragments& next = f[(step + 1) % 2];
+        if (step + 1 < steps(kP)) {
+          from.load(next, step + 1);
+        } else {
+          // Everything of this slice is in registers: its last multiplications hide the barrier.
+          finish_copy();
+          next_write();
+          next_read();
+          synchronise();
+          from = stage();
+          from.load(next, 0);
+        }
+        if (step == 0) {
+          begin_copy();
+          commit();
+        }
+        sums.multiply(f[step % 2]);
+      }
+    }
+  }
+
+  CopyA a_copy_;
+  CopyB b_copy_;
+  float* const a_smem_;
+  float* const b_smem_;
+  const int a_read_, b_read_;  // a thread's first element in a slice
+  int k_left_;
+  const int slices_;
+  int read_ = 0, write_ = 0;
+};
+
+// Adds the sums of the other groups of warps to those of the first, group by group.
+__device__ inline void add_warps_k(Sums& sums, float* buffer) {
+  const int thread = static_cast<int>(threadIdx.x) % threads_mn(kP);
+  const int group = static_cast<int>(threadIdx.x) / threads_mn(kP);
+#pragma unroll 1
+  for (int other = 1; other < kP.WARPS_K; ++other) {
+    if (group == other) {
+#pragma unroll
+      for (int i = 0; i < kP.TM * kP.TN; ++i) {
+        buffer[i * threads_mn(kP) + thread] = sums.x[i / kP.TN][i % kP.TN];
+      }
+    }
+    __syncthreads();
+    if (group == 0) {
+#pragma unroll
+      for (int i = 0; i < kP.TM * kP.TN; ++i) {
+        sums.x[i / kP.TN][i % kP.TN] += buffer[i * threads_mn(kP) + thread];
+      }
+    }
+    __syncthreads();
+  }
+}
+
+using Shares = ShareSum<threads_mn(kP), kP.TM * kP.TN>;
+
+__device__ inline void store(const Sums& sums, const GemmArgs& args, TileOrigin origin,
+                             const Place& place) {
+  if (kP.WARPS_K > 1 && threadIdx.x >= threads_mn(kP)) return;
+  store_thread_tile<kP.VEC, kPredicated>(
+      sums.x, args,
+      [&](int i) { return origin.row + place.row + element_offset(lanes_m(kP), place.lane_m, i); },
+      [&](int j) { return origin.col + place.col + element_offset(lanes_n(kP), place.lane_n, j); });
+}
+
+extern "C" __global__ void __launch_bounds__(threads(kP), kP.CTAS) gemm(const GemmArgs all) {
+  const GemmArgs args = batch_entry(all);
+  SharedMemory smem;
+  float* const a_smem = smem.take(kP.STAGES * kStageA);  // [STAGES][BK][a_ld]
+  float* const b_smem = smem.take(kP.STAGES * kStageB);  // [STAGES][BK][b_ld]
+  float* const sums_smem = kP.WARPS_K > 1 ? smem.take(kP.BM * kP.BN) : nullptr;
+  const Place place;
+  const int K = reduction_length(args);
+
+  const auto sums_of = [&](TileOrigin origin, KRange range) {
+    Sums sums = {};
+    Segment(args, origin, range, a_smem, b_smem, place).multiply(sums);
+    if constexpr (kP.WARPS_K > 1) add_warps_k(sums, sums_smem);
+    return sums;
+  };
+
+  if constexpr (kP.STREAM_K == 0) {
+    const int tile = static_cast<int>(blockIdx.x);
+    const TileOrigin origin = raster_origin<kP.BM, kP.BN, kP.RASTER>(tile, args);
+    const int share = static_cast<int>(blockIdx.y);
+    Sums sums = sums_of(origin, share_of_k<kP.BK, kP.SPLIT_K>(K, share));
+    if constexpr (kP.SPLIT_K > 1) {
+      const int entry = static_cast<int>(gridDim.x * blockIdx.z) + tile;
+      const bool is_last =
+          Shares::add(&sums.x[0][0], args.partials, args.counters + entry * (kP.SPLIT_K + 1), share,
+                      kP.SPLIT_K, [&](int other) { return entry * kP.SPLIT_K + other; });
+      if (!is_last) return;
+    }
+    store(sums, args, origin, place);
+  } else {
+    StreamK<kP.BM, kP.BN, kP.BK> work(args, K);
+    while (work.next()) {
+      const TileOrigin origin = raster_origin<kP.BM, kP.BN, kP.RASTER>(work.tile(), args);
+      Sums sums = sums_of(origin, work.k_range());
+      if (work.shares() > 1) {
+        const bool is_last =
+            Shares::add(&sums.x[0][0], args.partials, args.counters + work.first_counter(),
+                        work.share(), work.shares(), [&](int other) { return work.slot(other); });
+        if (!is_last) continue;
+      }
+      store(sums, args, origin, place);
+    }
+  }
+}
+
+}  // namespace gemm_tune::warp_tiled
+
+#else  // the host: cost and search space
+
+#include "kernel_templates/cost.h"
+#include "kernel_templates/family.h"
+
+namespace gemm_tune::warp_tiled {
+
+inline Traits traits(const Params& p) {
+  Traits t;
+  t.threads = threads(p);
+  t.tile_m = p.BM;
+  t.tile_n = p.BN;
+  t.tile_k = p.BK;
+  t.thread_m = p.TM;
+  t.thread_n = p.TN;
+  t.threads_along_k = p.WARPS_K;
+  t.stages = p.STAGES;
+  t.smem_bytes = smem_bytes(p);
+  t.vec = p.VEC;
+  t.predicated = p.PRED != 0;
+  t.vector_multiple_m = !a_along_k(p) ? p.VEC : 1;
+  t.vector_multiple_n = !b_along_k(p) ? p.VEC : 1;
+  t.vector_multiple_k = a_along_k(p) || b_along_k(p) ? copy_vec(p, true) : 1;
+  t.split_k = p.SPLIT_K;
+  t.stream_k_ctas_per_sm = p.STREAM_K;
+  t.transposed_a = p.TA != 0;
+  t.transposed_b = p.TB != 0;
+  t.async_copy = p.ASYNC != 0;
+  t.barriers_per_tile_k = p.STAGES == 1 ? 2 : 1;
+
+  // A group of warps does its share of a slice's k steps; per k step of the slice a warp does less.
+  // lane_row() and lane_col() make two wavefronts of each load of 16 bytes per lane.
+  t.feed_instructions_per_k = 1.0 * (p.TM + p.TN) / kGroup / p.WARPS_K;
+  t.feed_wavefronts_per_k = 2 * t.feed_instructions_per_k;
+  const auto fill = [&](int edge, bool along_k) {
+    const AccessCost cost = slice_copy_cost(edge, p.BK, threads(p), copy_vec(p, along_k), along_k,
+                                            is_async(p, along_k));
+    t.fill_instructions_per_tile_k += cost.instructions;
+    t.fill_wavefronts_per_tile_k += cost.wavefronts;
+  };
+  fill(p.BM, a_along_k(p));
+  fill(p.BN, b_along_k(p));
+  const double loads = copy_passes(p.BM, p.BK, threads(p), copy_vec(p, a_along_k(p))) +
+                       copy_passes(p.BN, p.BK, threads(p), copy_vec(p, b_along_k(p)));
+  t.other_instructions_per_k = overhead_per_k(p.BK, p.BK, loads, t.predicated);
+  const double staged = (is_async(p, a_along_k(p)) ? 0.0 : p.BM * p.BK / threads(p)) +
+                        (is_async(p, b_along_k(p)) ? 0.0 : p.BN * p.BK / threads(p));
+  t.registers_estimate = static_cast<int>(30 + p.TM * p.TN + p.FRAGMENTS * (p.TM + p.TN) + staged);
+  return t;
+}
+
+inline KernelFamily family() {
+  KernelFamily family = make_family<Params>(
+      "warp_tiled", "CTA, warp and thread tiles, multi-stage copies, work shared along K",
+      {{"BM", &Params::BM, {32, 64, 96, 128, 192, 256}, "CTA tile rows"},
+       {"BN", &Params::BN, {32, 64, 96, 128, 192, 256}, "CTA tile columns"},
+       {"BK", &Params::BK, {8, 16, 32}, "K elements per slice in shared memory"},
+       {"WM", &Params::WM, {16, 32, 64, 128}, "warp tile rows"},
+       {"WN", &Params::WN, {16, 32, 64, 128}, "warp tile columns"},
+       {"TM", &Params::TM, {4, 8, 16}, "thread tile rows"},
+       {"TN", &Params::TN, {4, 8, 16}, "thread tile columns"},
+       {"WARPS_K", &Params::WARPS_K, {1, 2, 4}, "groups of warps that share a slice's k steps"},
+       {"STAGES", &Params::STAGES, {1, 2, 3, 4, 5}, "slices in shared memory"},
+       {"ASYNC",
+        &Params::ASYNC,
+        {0, 1, 2},
+        "cp.async: 0 for none, 1 for both operands, 2 for those not transposed"},
+       {"FRAGMENTS", &Params::FRAGMENTS, {1, 2}, "2: operands are loaded one k step ahead"},
+       {"VEC", &Params::VEC, {1, 2, 4}, "elements per global access"},
+       {"RASTER", &Params::RASTER, {8}, "tile rows walked side by side"},
+       {"CTAS", &Params::CTAS, {1, 2}, "resident CTAs per SM the compiler must allow"},
+       {"SPLIT_K", &Params::SPLIT_K, {1, 2, 3, 4, 6, 8, 16, 32, 128}, "CTAs that share a tile"},
+       {"STREAM_K", &Params::STREAM_K, {0, 1, 2}, "CTAs per SM that share ragged waves; 0: none"},
+       {"TA", &Params::TA, {0, 1}, "1: A is stored [K,M]"},
+       {"TB", &Params::TB, {0, 1}, "1: B is stored [N,K]"},
+       {"PRED", &Params::PRED, {0, 1}, "1: predicated edges, any shape; 0: whole tiles only"}},
+      kRules, &reject, &traits);
+  family.is_fastest_at_widest_vec = true;
+  return family;
+}
+
+}  // namespace gemm_tune::warp_tiled
+
+#endif

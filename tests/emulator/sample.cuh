@@ -1,0 +1,210 @@
+// sample: a plain GEMM with every feature that the emulator's cases look for, and a fault if asked.
+//
+// One thread computes 4 neighbours of a row of C. SPLIT_K CTAs share a tile or, with STREAM_K, that
+// many CTAs per SM share all tiles; TA and TB as in any family. FAULT is what is wrong with it.
+#pragma once
+
+#include "kernel_templates/rules.h"
+
+namespace gemm_tune::sample {
+
+struct Params {
+  int SPLIT_K, STREAM_K, TA, TB, FAULT;
+};
+
+enum Fault {
+  kNone,
+  kBatchStride,      // C's matrices as far apart as A's
+  kLayoutA,          // A read as if it were not transposed
+  kLayoutB,          // B likewise
+  kCounterLeft,      // the first counter ends at one
+  kOrderOfArrival,   // the last CTA's share goes through the sum twice
+  kSharedPartials,   // all shares lie in the slot of the first
+  kPartialsTooLong,  // each share lies one slot further
+  kEmptyShare,       // a share without slices is left out
+};
+
+constexpr int kTile = 16, kSlice = 4;
+constexpr int kThreads = kTile * kTile / 4;
+
+constexpr Rule<Params> kRules[] = {
+    {"tiles are shared in one way or the other", "SPLIT_K STREAM_K",
+     [](const Params& p) { return p.SPLIT_K > 1 && p.STREAM_K > 0; }},
+};
+
+constexpr const char* reject(const Params& p) {
+  if (p.SPLIT_K < 1 || p.STREAM_K < 0) return "SPLIT_K must be positive, STREAM_K not negative";
+  if (!is_flag(p.TA) || !is_flag(p.TB)) return "TA and TB must be 0 or 1";
+  return first_broken(kRules, p);
+}
+
+}  // namespace gemm_tune::sample
+
+#ifdef TUNED_PARAMS
+
+#include "kernel_templates/device/epilogue.cuh"
+#include "kernel_templates/device/gemm_args.cuh"
+#include "kernel_templates/device/raster.cuh"
+#include "kernel_templates/device/share_sum.cuh"
+
+namespace gemm_tune::sample {
+
+constexpr Params kP = TUNED_PARAMS;
+static_assert(reject(kP) == nullptr);
+
+__device__ inline float a_at(const GemmArgs& args, int row, int k) {
+  if (!in_bounds(row, args.M)) return 0;
+  return kP.TA != 0 && kP.FAULT != kLayoutA ? args.A[k * args.lda + row]
+                                            : args.A[row * args.lda + k];
+}
+
+__device__ inline float b_at(const GemmArgs& args, int k, int col) {
+  if (!in_bounds(col, args.N)) return 0;
+  return kP.TB != 0 && kP.FAULT != kLayoutB ? args.B[col * args.ldb + k]
+                                            : args.B[k * args.ldb + col];
+}
+
+__device__ inline int slices(const GemmArgs& args) {
+  return (reduction_length(args) + kSlice - 1) / kSlice;
+}
+
+struct Place {
+  int row, col;
+};
+
+// Of the thread's first element in the tile-th tile.
+__device__ inline Place place_of(const GemmArgs& args, int tile) {
+  const int tiles_n = (args.N - 1) / kTile + 1, thread = static_cast<int>(threadIdx.x);
+  return {tile / tiles_n * kTile + thread / 4, tile % tiles_n * kTile + thread % 4 * 4};
+}
+
+__device__ inline void multiply(float* sums, const GemmArgs& args, int tile, int first, int last) {
+  const Place place = place_of(args, tile);
+  for (int i = 0; i < 4; ++i) sums[i] = 0;
+  for (int k = first * kSlice; k < last * kSlice && in_bounds(k, reduction_length(args)); ++k) {
+    for (int i = 0; i < 4; ++i) sums[i] += a_at(args, place.row, k) * b_at(args, k, place.col + i);
+  }
+}
+
+__device__ inline void store_tile(const float* sums, const GemmArgs& args, int tile) {
+  const Place place = place_of(args, tile);
+  if (!in_bounds(place.row, args.M)) return;
+  for (int i = 0; i < 4 && in_bounds(place.col + i, args.N); ++i) {
+    float* const c = args.C + place.row * args.ldc + place.col + i;
+    store_c<1, false>(c, {{sums[i]}}, args, 1);
+  }
+}
+
+// The sums of one share of a tile; whoever comes last stores the tile.
+template <class SlotOf>
+__device__ inline void add_share(float* sums, const GemmArgs& args, int tile, int* counters,
+                                 int share, int shares, SlotOf slot_of) {
+  const auto slot = [&](int s) {
+    if (kP.FAULT == kSharedPartials) return slot_of(0);
+    return slot_of(s) + (kP.FAULT == kPartialsTooLong ? 1 : 0);
+  };
+  const float own[4] = {sums[0], sums[1], sums[2], sums[3]};
+  if (!ShareSum<kThreads, 4>::add(sums, args.partials, counters, share, shares, slot)) return;
+  if (kP.FAULT == kCounterLeft) counters[0] = 1;
+  if (kP.FAULT == kOrderOfArrival) {
+    for (int i = 0; i < 4; ++i) sums[i] = (sums[i] - own[i]) + own[i];
+  }
+  store_tile(sums, args, tile);
+}
+
+// A CTA's share of one tile.
+__device__ inline void split(const GemmArgs& args) {
+  const int tile = static_cast<int>(blockIdx.x), share = static_cast<int>(blockIdx.y);
+  const int first = slices(args) * share / kP.SPLIT_K;
+  const int last = slices(args) * (share + 1) / kP.SPLIT_K;
+  if (kP.FAULT == kEmptyShare && first == last) return;
+  float sums[4];
+  multiply(sums, args, tile, first, last);
+  const int number = static_cast<int>(blockIdx.z * gridDim.x + blockIdx.x);  // of all tiles
+  add_share(sums, args, tile, args.counters + number * (kP.SPLIT_K + 1), share, kP.SPLIT_K,
+            [&](int s) { return number * kP.SPLIT_K + s; });
+}
+
+// A CTA's share of all tiles: as many slices as the others, in as many tiles as that touches.
+__device__ inline void stream(const GemmArgs& args) {
+  const int tiles = ((args.M - 1) / kTile + 1) * ((args.N - 1) / kTile + 1);
+  const int depth = slices(args) > 0 ? slices(args) : 1;  // a tile without slices is stored too
+  const int ctas = min_of(static_cast<int>(gridDim.x), tiles * depth);  // that have any share
+  const int first_of_entry = static_cast<int>(blockIdx.z * gridDim.x);
+  const auto begin_of = [&](int cta) { return tiles * depth * cta / ctas; };
+  const auto cta_of = [&](int slice) {
+    int cta = slice * ctas / (tiles * depth);
+    while (begin_of(cta + 1) <= slice) ++cta;
+    return cta;
+  };
+  const int cta = static_cast<int>(blockIdx.x);
+  if (cta >= ctas) return;
+  const int end = begin_of(cta + 1);
+  for (int slice = begin_of(cta); slice < end;) {
+    const int tile = slice / depth, tile_begin = tile * depth, tile_end = tile_begin + depth;
+    const int stop = end < tile_end ? end : tile_end;
+    float sums[4];
+    multiply(sums, args, tile, slice - tile_begin, stop - tile_begin);
+    const int first_cta = cta_of(tile_begin), shares = cta_of(tile_end - 1) - first_cta + 1;
+    if (shares == 1) {
+      store_tile(sums, args, tile);
+    } else {
+      // No other shared tile begins in the same CTA.
+      int* const counters = args.counters + (first_of_entry + first_cta) * (ctas + 1);
+      add_share(sums, args, tile, counters, cta - first_cta, shares, [&](int s) {
+        const int other = first_cta + s;
+        return 2 * (first_of_entry + other) + (begin_of(other) < tile_begin ? 1 : 0);
+      });
+    }
+    slice = stop;
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(kThreads) gemm(const GemmArgs all) {
+  GemmArgs args = batch_entry(all);
+  if (kP.FAULT == kBatchStride) args.C = all.C + blockIdx.z * all.stride_a;
+  if constexpr (kP.STREAM_K > 0) {
+    stream(args);
+  } else if constexpr (kP.SPLIT_K > 1) {
+    split(args);
+  } else {
+    float sums[4];
+    multiply(sums, args, static_cast<int>(blockIdx.x), 0, slices(args));
+    store_tile(sums, args, static_cast<int>(blockIdx.x));
+  }
+}
+
+}  // namespace gemm_tune::sample
+
+#else
+
+#include "kernel_templates/family.h"
+
+namespace gemm_tune::sample {
+
+inline Traits traits(const Params& p) {
+  Traits t;
+  t.threads = kThreads;
+  t.tile_m = t.tile_n = kTile;
+  t.tile_k = kSlice;
+  t.split_k = p.SPLIT_K;
+  t.stream_k_ctas_per_sm = p.STREAM_K;
+  t.transposed_a = p.TA != 0;
+  t.transposed_b = p.TB != 0;
+  t.predicated = true;
+  return t;
+}
+
+inline KernelFamily family() {
+  return make_family<Params>("sample", "for tests of the emulator",
+                             {{"SPLIT_K", &Params::SPLIT_K, {1, 4}, "CTAs that share a tile"},
+                              {"STREAM_K", &Params::STREAM_K, {0, 1}, "CTAs per SM"},
+                              {"TA", &Params::TA, {0, 1}, "1: A is stored [K,M]"},
+                              {"TB", &Params::TB, {0, 1}, "1: B is stored [N,K]"},
+                              {"FAULT", &Params::FAULT, {0}, "what is wrong"}},
+                             kRules, &reject, &traits);
+}
+
+}  // namespace gemm_tune::sample
+
+#endif

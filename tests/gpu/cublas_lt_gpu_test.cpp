@@ -1,0 +1,116 @@
+#include <vector>
+
+#include "gpu/cublas_lt.h"
+#include "gpu/memory.h"
+#include "gpu/stream.h"
+#include "tests/gpu/gpu_test.h"
+
+namespace gemm_tune {
+namespace {
+
+using CublasLtGpuTest = GpuTest;
+
+constexpr std::int64_t kM = 24, kN = 40, kK = 56, kBatch = 3, kGap = 8;
+
+float a_at(std::int64_t batch, std::int64_t i, std::int64_t k) {
+  return static_cast<float>((3 * i + 5 * k + batch) % 7 - 3);
+}
+float b_at(std::int64_t batch, std::int64_t k, std::int64_t j) {
+  return static_cast<float>((2 * k + 7 * j + 2 * batch) % 5 - 2);
+}
+
+// Batches of small integers, where every algorithm must agree exactly. Rows and matrices have gaps.
+struct Operands {
+  explicit Operands(Layout layout, std::int64_t shift = 0) {
+    const bool ta = transposes_a(layout), tb = transposes_b(layout);
+    call.layout = layout;
+    call.M = kM, call.N = kN, call.K = kK, call.batch = kBatch;
+    call.lda = (ta ? kM : kK) + kGap, call.ldb = (tb ? kK : kN) + kGap, call.ldc = kN + kGap;
+    call.stride_a = call.lda * (ta ? kK : kM) + kGap;
+    call.stride_b = call.ldb * (tb ? kN : kK) + kGap;
+    call.stride_c = call.ldc * kM + kGap;
+    const auto floats = [&](std::int64_t stride) {
+      return std::vector<float>(static_cast<std::size_t>(shift + kBatch * stride), -9.0F);
+    };
+    std::vector<float> host_a = floats(call.stride_a), host_b = floats(call.stride_b);
+    for (std::int64_t batch = 0; batch < kBatch; ++batch) {
+      for (std::int64_t k = 0; k < kK; ++k) {
+        for (std::int64_t i = 0; i < kM; ++i) {
+          const std::int64_t at = ta ? k * call.lda + i : i * call.lda + k;
+          host_a[static_cast<std::size_t>(shift + batch * call.stride_a + at)] = a_at(batch, i, k);
+        }
+        for (std::int64_t j = 0; j < kN; ++j) {
+          const std::int64_t at = tb ? j * call.ldb + k : k * call.ldb + j;
+          host_b[static_cast<std::size_t>(shift + batch * call.stride_b + at)] = b_at(batch, k, j);
+        }
+      }
+    }
+    a = DeviceBuffer<float>(host_a.size());
+    a.copy_from_host(host_a);
+    b = DeviceBuffer<float>(host_b.size());
+    b.copy_from_host(host_b);
+    host_c = floats(call.stride_c);
+    c = DeviceBuffer<float>(host_c.size());
+    clear();
+    call.A = a.data() + shift, call.B = b.data() + shift, call.C = c.data() + shift;
+    call.alpha = 2;
+    for (std::int64_t batch = 0; batch < kBatch; ++batch) {
+      for (std::int64_t i = 0; i < kM; ++i) {
+        for (std::int64_t j = 0; j < kN; ++j) {
+          float sum = 0;
+          for (std::int64_t k = 0; k < kK; ++k) sum += a_at(batch, i, k) * b_at(batch, k, j);
+          host_c[static_cast<std::size_t>(shift + batch * call.stride_c + i * call.ldc + j)] =
+              2 * sum;
+        }
+      }
+    }
+  }
+
+  void clear() { c.copy_from_host(std::vector<float>(c.size(), -9.0F)); }
+
+  std::vector<float> result() const {
+    std::vector<float> host(c.size());
+    c.copy_to_host(host);
+    return host;
+  }
+
+  BlasGemm<float> call;
+  DeviceBuffer<float> a, b, c;
+  std::vector<float> host_c;  // what is right, the gaps as they were
+};
+
+TEST_F(CublasLtGpuTest, EveryAlgorithmMultipliesBatchesInEveryLayout) {
+  const Stream stream;
+  const CublasLt lt;
+  for (const Layout layout : {Layout::nn, Layout::nt, Layout::tn, Layout::tt}) {
+    Operands x(layout);
+    const CublasLt::Plan plan = lt.plan(x.call);
+    ASSERT_GT(plan.size(), 0u) << to_string(layout);
+    EXPECT_LE(plan.size(), 100u);
+    for (std::size_t i = 0; i < plan.size(); ++i) {
+      x.clear();
+      if (!plan.run(i, x.call, stream.get())) continue;
+      stream.synchronize();
+      EXPECT_EQ(x.result(), x.host_c) << to_string(layout) << " by algorithm " << i;
+    }
+    EXPECT_TRUE(plan.run(0, x.call, stream.get()));
+    stream.synchronize();
+  }
+}
+
+TEST_F(CublasLtGpuTest, AddressesThatAreMerelyFloatsWillDo) {
+  const Stream stream;
+  const CublasLt lt;
+  Operands x(Layout::nn, 1);
+  const CublasLt::Plan plan = lt.plan(x.call, 5);
+  ASSERT_GT(plan.size(), 0u);
+  EXPECT_LE(plan.size(), 5u);
+  ASSERT_TRUE(plan.run(0, x.call, stream.get()));
+  stream.synchronize();
+  EXPECT_EQ(x.result(), x.host_c);
+}
+
+TEST_F(CublasLtGpuTest, IsVersion13) { EXPECT_EQ(CublasLt().version().substr(0, 3), "13."); }
+
+}  // namespace
+}  // namespace gemm_tune

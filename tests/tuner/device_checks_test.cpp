@@ -1,0 +1,22 @@
+// The verification kernels without a GPU: NVRTC takes them.
+#include <gtest/gtest.h>
+
+#include "gpu/nvrtc.h"
+#include "tuner/device_checks_text.h"
+
+namespace gemm_tune {
+namespace {
+
+TEST(DeviceChecksTest, CompileForTheOldestAndTheNewestTarget) {
+  for (const char* arch : {"sm_75", "sm_120"}) {
+    for (const char* entry : {"fill_matrices", "reference_gemm", "check_matrices"}) {
+      const CompileResult result =
+          nvrtc_compile({"tuner/device_checks.cuh", kDeviceChecksText, {}}, {}, arch, entry);
+      ASSERT_TRUE(result.ok) << arch << ": " << result.log;
+      EXPECT_EQ(result.resources.spill_bytes, 0) << arch << ": " << entry;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gemm_tune

@@ -1,0 +1,29 @@
+// What a run's kernels can be compared with: what a user would call instead.
+//
+// A baseline's name tells the kind and what it was exactly: "cublasSgemm 13.1.0", "cublasLt 13.1.0
+// (best of 37 heuristics)". Pure; any thread.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+namespace gemm_tune {
+
+enum class BaselineKind {
+  cublas,     // cublasSgemm, or its strided-batched sister for a batch
+  cublas_lt,  // of all that cublasLt proposes, what is fastest here: gpu/cublas_lt.h
+};
+
+// "cublas", "cublaslt".
+std::string_view to_string(BaselineKind kind);
+
+// Throws UsageError on an unknown word.
+BaselineKind parse_baseline_kind(std::string_view word);
+
+// Of which kind a baseline of this name is.
+BaselineKind kind_of(std::string_view baseline_name);
+
+NLOHMANN_JSON_SERIALIZE_ENUM(BaselineKind, {{BaselineKind::cublas, "cublas"},
+                                            {BaselineKind::cublas_lt, "cublaslt"}})
+
+}  // namespace gemm_tune
