@@ -14,12 +14,13 @@
 namespace gemm_tune {
 
 struct LaunchRecipe {
-  int block_threads = 0;         // one-dimensional block
-  int tile_m = 0, tile_n = 0;    // C elements of one CTA
-  int tile_k = 1;                // K elements of a slice: what SPLIT_K and STREAM_K count in
-  int smem_bytes = 0;            // dynamic shared memory of one CTA
-  int split_k = 1;               // CTAs that share one tile along K
-  int stream_k_ctas_per_sm = 0;  // above 0: this many CTAs for each SM share all tiles evenly
+  int block_threads = 0;       // one-dimensional block
+  int tile_m = 0, tile_n = 0;  // C elements of one CTA
+  int tile_k = 1;              // K elements of a slice: what SPLIT_K and TAIL count in
+  int smem_bytes = 0;          // dynamic shared memory of one CTA
+  int split_k = 1;             // CTAs that share one tile along K
+  int tail_ctas_per_sm = 0;    // above 0: for so many CTAs at once on each SM, the tiles of a
+                               // ragged last wave are cut along K
   Layout layout = Layout::nn;
   int alignment = 1;  // alignment class the kernel needs, in elements
   // M, N and K must be multiples of these; all 1 for a predicated kernel.
@@ -28,9 +29,10 @@ struct LaunchRecipe {
   friend bool operator==(const LaunchRecipe&, const LaunchRecipe&) = default;
 };
 
-// CUDA's grid: tiles, or the CTAs that share them all; shares of a tile along K; batch.
+// CUDA's grid: tiles, or pieces of them; shares of a tile along K; batch.
 struct Grid {
   std::int64_t x = 1, y = 1, z = 1;
+  std::int64_t piece_k = 0;  // GemmArgs::piece_k: K elements of a piece of a tile that is cut
 
   std::int64_t ctas() const { return x * y * z; }
 
@@ -47,6 +49,11 @@ Grid grid_of(const LaunchRecipe& recipe, const Problem& problem, int sm_count);
 // them, every launch leaves them so. Partial sums follow.
 inline constexpr std::int64_t kWorkspaceCounters = 16384;
 inline constexpr std::int64_t kWorkspaceCounterBytes = kWorkspaceCounters * 4;
+
+// What a piece of a tile that is cut along K costs beside its multiplications, in K elements: loads
+// before the first one, partial sums written and read again. About 5 us on an H100, where a tile of
+// 128 x 256 takes 0.16 us for each K element.
+inline constexpr std::int64_t kPieceOverheadK = 32;
 
 // Global scratch memory of one launch; 0 where the kernel needs none. Launches that may overlap
 // need one each.

@@ -55,6 +55,7 @@ struct Problem {
 // Of a launch, as CUDA counts it.
 struct Grid {
   long long x, y, z;
+  long long piece_k;  // GemmArgs::piece_k
 };
 
 // The size of a workspace's counters.
@@ -83,9 +84,10 @@ struct Kernel {
   int param_count;
   int block_threads;         // threads of a block, one-dimensional
   int tile_m, tile_n;        // elements of C of one block
+  int tile_k;                // elements of K of one slice
   int smem_bytes;            // dynamic shared memory of a block
   int split_k;               // blocks that share one tile along K
-  int stream_k_ctas_per_sm;  // above 0: so many blocks for each SM share all tiles evenly
+  int tail_ctas_per_sm;      // above 0: so many blocks at once on each SM share a ragged last wave
   Layout layout;             // the only one that the kernel serves
   int alignment;             // the least alignment that the kernel may serve
   int multiple_m, multiple_n, multiple_k;  // M, N and K must be multiples of these
@@ -108,18 +110,39 @@ struct Kernel {
     return ((p.M + tile_m - 1) / tile_m) * ((p.N + tile_n - 1) / tile_n);
   }
 
+  // The last tiles, which are cut into pieces along K where a last wave would be ragged.
+  struct Tail {
+    long long tiles, pieces, piece_k;
+  };
+
+  constexpr Tail tail(const Problem& p, int sm_count) const {
+    const long long all = tiles(p), slots = static_cast<long long>(tail_ctas_per_sm) * sm_count;
+    const long long slices = (p.K + tile_k - 1) / tile_k;
+    if (slots == 0 || slices < 2 || all % slots == 0) return Tail{0, 1, 0};
+    const long long rest = all % slots, free = slots - rest;
+    long long cut = rest, piece = 0;
+    if (2 * rest <= slots) {
+      piece = (slices + slots / rest - 1) / (slots / rest);
+    } else {
+      cut = all < slots ? all : slots + rest;
+      const long long rests = (cut + free - 1) / free;
+      piece = (rests * (slices + (@PIECE_OVERHEAD_K@ + tile_k - 1) / tile_k) + rests) / (rests + 1);
+    }
+    if (piece >= slices) return Tail{0, 1, 0};
+    return Tail{cut, (slices + piece - 1) / piece, piece * tile_k};
+  }
+
   // sm_count: of the device that launches.
   constexpr Grid grid(const Problem& p, int sm_count) const {
-    const long long sharing = static_cast<long long>(stream_k_ctas_per_sm) * sm_count;
-    return Grid{sharing > 0 ? sharing : tiles(p), split_k, p.batch};
+    const Tail t = tail(p, sm_count);
+    return Grid{tiles(p) + t.tiles * (t.pieces - 1), split_k, p.batch, t.piece_k};
   }
 
   // Global scratch memory of one launch; 0 where the kernel needs none.
   constexpr long long workspace_bytes(const Problem& p, int sm_count) const {
-    const Grid g = grid(p, sm_count);
-    const long long sums = g.x * g.y * g.z * tile_m * tile_n * 4;
-    if (split_k > 1) return kWorkspaceCounterBytes + sums;
-    return stream_k_ctas_per_sm > 0 ? kWorkspaceCounterBytes + 2 * sums : 0;
+    const Tail t = tail(p, sm_count);
+    const long long shares = split_k > 1 ? tiles(p) * split_k * p.batch : t.tiles * t.pieces;
+    return shares > 0 ? kWorkspaceCounterBytes + shares * tile_m * tile_n * 4 : 0;
   }
 
   // Whether the kernel may be launched for a problem.
@@ -329,9 +352,10 @@ class KernelTable {
            cpp_string(tuned_params(named)) + ",\n     {" + params + "},\n     " +
            number("param_count", static_cast<int>(named.params.size())) + ", " +
            number("block_threads", recipe.block_threads) + ", " + number("tile_m", recipe.tile_m) +
-           ", " + number("tile_n", recipe.tile_n) + ", " + number("smem_bytes", recipe.smem_bytes) +
-           ",\n     " + number("split_k", recipe.split_k) + ", " +
-           number("stream_k_ctas_per_sm", recipe.stream_k_ctas_per_sm) + ", " +
+           ", " + number("tile_n", recipe.tile_n) + ", " + number("tile_k", recipe.tile_k) + ", " +
+           number("smem_bytes", recipe.smem_bytes) + ",\n     " +
+           number("split_k", recipe.split_k) + ", " +
+           number("tail_ctas_per_sm", recipe.tail_ctas_per_sm) + ", " +
            layout_literal(recipe.layout) + ", " + number("alignment", recipe.alignment) + ", " +
            number("multiple_m", recipe.multiple_m) + ", " +
            number("multiple_n", recipe.multiple_n) + ", " +
@@ -379,6 +403,7 @@ std::string export_header(const Database& database, const std::string& arch,
   std::string text(kHead);
   text = with_replaced(std::move(text), "@ARCH@", arch);
   text = with_replaced(std::move(text), "@COUNTER_BYTES@", std::to_string(kWorkspaceCounterBytes));
+  text = with_replaced(std::move(text), "@PIECE_OVERHEAD_K@", std::to_string(kPieceOverheadK));
   text = with_replaced(std::move(text), "@MAX_BATCH@", std::to_string(kMaxBatch));
   text = with_replaced(std::move(text), "@MAX_PARAMS@", std::to_string(kernels.max_params()));
   text += kernels.cpp(hashes);

@@ -79,9 +79,11 @@ void Dispatcher::launch(const SgemmCall& call, cudaStream_t stream) {
 
 void Dispatcher::launch(const Plan& plan, const GemmArgs& args, const Problem& problem,
                         cudaStream_t stream) const {
+  const Grid grid = grid_of(plan.recipe, problem, plan.sm_count);
   GemmArgs copy = args;
+  copy.piece_k = static_cast<int>(grid.piece_k);
   void* parameters[] = {&copy};
-  plan.kernel->launch(grid_of(plan.recipe, problem, plan.sm_count), plan.recipe.block_threads,
+  plan.kernel->launch(grid, plan.recipe.block_threads,
                       plan.recipe.smem_bytes, stream, parameters);
 }
 

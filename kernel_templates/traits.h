@@ -16,7 +16,7 @@ struct Traits {
   int smem_bytes = 0;              // dynamic shared memory per CTA
   int stages = 1;                  // slices in shared memory, all but one of them on their way
   int split_k = 1;                 // CTAs that share one tile along K
-  int stream_k_ctas_per_sm = 0;    // above 0: this many CTAs per SM share all tiles evenly
+  int tail_ctas_per_sm = 0;        // above 0: so many CTAs per SM share a ragged last wave
   bool transposed_a = false;       // A is stored [K,M]
   bool transposed_b = false;       // B is stored [N,K]
   bool async_copy = false;         // needs cp.async, that is sm_80

@@ -7,9 +7,9 @@
 // which operands cp.async brings: none, all, or those that need no transposing on the way; the
 // others pass through registers. FRAGMENTS = 2 loads a k step's operands while the one before is
 // multiplied. RASTER tile rows are walked side by side, CTAS is the resident CTAs per SM that the
-// compiler must allow. SPLIT_K CTAs share a tile along K; STREAM_K CTAs per SM share all of the
-// last, ragged waves' work evenly. TA and TB pick the layout, PRED the edge handling: 1 for any
-// shape, 0 for multiples of the tile.
+// compiler must allow. SPLIT_K CTAs share a tile along K; TAIL, for so many CTAs at once on
+// each SM, cuts the tiles of a ragged last wave. TA and TB pick the layout, PRED the edge handling:
+// 1 for any shape, 0 for multiples of the tile.
 #pragma once
 
 #include "kernel_templates/device/slice_map.cuh"
@@ -19,7 +19,7 @@ namespace gemm_tune::warp_tiled {
 
 struct Params {
   int BM, BN, BK, WM, WN, TM, TN, WARPS_K, STAGES, ASYNC, FRAGMENTS, VEC, RASTER, CTAS, SPLIT_K,
-      STREAM_K, TA, TB, PRED;
+      TAIL, TA, TB, PRED;
 };
 
 constexpr int kGroup = 4;  // a thread's rows and columns come in groups of neighbours
@@ -76,13 +76,13 @@ constexpr int most_passes(const Params& p, int edge) {
 
 // Accumulators, fragments, and what addresses and counts were never seen to take less than.
 constexpr int least_registers(const Params& p) {
-  return p.TM * p.TN + p.FRAGMENTS * (p.TM + p.TN) + (p.STREAM_K != 0 ? 28 : 16);
+  return p.TM * p.TN + p.FRAGMENTS * (p.TM + p.TN) + 16;
 }
 
 constexpr Rule<Params> kRules[] = {
     {"thread tile is not in groups of four", "TM TN",
      [](const Params& p) { return p.TM % kGroup != 0 || p.TN % kGroup != 0; }},
-    {"registers hold no fragments beside the accumulators", "TM TN FRAGMENTS STREAM_K",
+    {"registers hold no fragments beside the accumulators", "TM TN FRAGMENTS",
      [](const Params& p) { return least_registers(p) > 255; }},
     {"thread tile does not divide warp tile", "WM TM",
      [](const Params& p) { return p.WM % p.TM != 0; }},
@@ -99,7 +99,7 @@ constexpr Rule<Params> kRules[] = {
     {"more than 512 threads per CTA", "BM BN WM WN WARPS_K",
      [](const Params& p) { return threads(p) > 512; }},
     {"an SM's registers do not hold the accumulators of CTAS CTAs",
-     "BM BN WM WN TM TN WARPS_K FRAGMENTS CTAS STREAM_K",
+     "BM BN WM WN TM TN WARPS_K FRAGMENTS CTAS",
      [](const Params& p) { return least_registers(p) * threads(p) * p.CTAS > 65536; }},
     {"warps along K do not divide a slice's pairs of k steps", "BK WARPS_K",
      [](const Params& p) { return p.BK % (2 * p.WARPS_K) != 0; }},
@@ -113,8 +113,8 @@ constexpr Rule<Params> kRules[] = {
      [](const Params& p) { return p.STAGES == 1 && p.FRAGMENTS != 1; }},
     {"nothing to transpose: ASYNC = 2 is ASYNC = 1", "ASYNC TA TB",
      [](const Params& p) { return p.ASYNC == 2 && p.TA != 0 && p.TB == 0; }},
-    {"a tile is shared by SPLIT_K or by STREAM_K, not by both", "SPLIT_K STREAM_K",
-     [](const Params& p) { return p.SPLIT_K > 1 && p.STREAM_K != 0; }},
+    {"a tile is shared by SPLIT_K or by TAIL, not by both", "SPLIT_K TAIL",
+     [](const Params& p) { return p.SPLIT_K > 1 && p.TAIL != 0; }},
     {"slice of A is not dealt out evenly to the threads", "BM BN BK WM WN WARPS_K ASYNC VEC TA",
      [](const Params& p) { return !deals_evenly(p, p.BM, a_along_k(p)); }},
     {"slice of B is not dealt out evenly to the threads", "BM BN BK WM WN WARPS_K ASYNC VEC TB",
@@ -135,7 +135,7 @@ constexpr const char* reject(const Params& p) {
   if (p.RASTER < 1 || p.RASTER > 64) return "RASTER must lie between 1 and 64";
   if (p.CTAS < 1 || p.CTAS > 16) return "CTAS must lie between 1 and 16";
   if (p.SPLIT_K < 1 || p.SPLIT_K > 1024) return "SPLIT_K must lie between 1 and 1024";
-  if (p.STREAM_K < 0 || p.STREAM_K > 16) return "STREAM_K must lie between 0 and 16";
+  if (p.TAIL < 0 || p.TAIL > 16) return "TAIL must lie between 0 and 16";
   if (!is_flag(p.TA) || !is_flag(p.TB) || !is_flag(p.PRED)) return "TA, TB and PRED must be 0 or 1";
   return first_broken(kRules, p);
 }
@@ -150,7 +150,7 @@ constexpr const char* reject(const Params& p) {
 #include "kernel_templates/device/share_sum.cuh"
 #include "kernel_templates/device/slice_copy.cuh"
 #include "kernel_templates/device/smem.cuh"
-#include "kernel_templates/device/stream_k.cuh"
+#include "kernel_templates/device/tail.cuh"
 #include "kernel_templates/device/tile_store.cuh"
 
 namespace gemm_tune::warp_tiled {
@@ -234,14 +234,15 @@ class Segment {
         b_smem_(b_smem),
         a_read_(place.k * a_ld(kP) + place.row + place.lane_m * kGroup),
         b_read_(place.k * b_ld(kP) + place.col + place.lane_n * kGroup),
-        k_left_(k.end - k.begin),
-        slices_((k.end - k.begin + kP.BK - 1) / kP.BK) {}
+        slices_((k.end - k.begin + kP.BK - 1) / kP.BK),
+        to_copy_(slices_) {}
 
-  __device__ void multiply(Sums& sums) {
+  // K: of the segment.
+  __device__ void multiply(Sums& sums, int K) {
     if constexpr (kP.STAGES == 1) {
-      multiply_one_stage(sums);
+      multiply_one_stage(sums, K);
     } else {
-      start();
+      start(K);
       if constexpr (kP.FRAGMENTS == 1) {
         multiply_single_fragments(sums);
       } else {
@@ -249,15 +250,21 @@ class Segment {
       }
       if constexpr (kAnyAsync) wait_copies<0>();
     }
-    if constexpr (kP.STREAM_K != 0) __syncthreads();  // the next segment writes where this one read
   }
 
  private:
+  // The first slice's way into a stage: a short one if K is ragged.
+  __device__ void begin_first_copy(int K) {
+    const int k_count = kPredicated && K > 0 ? (K - 1) % kP.BK + 1 : K;
+    a_copy_.begin_first(a_smem_, k_count);
+    b_copy_.begin_first(b_smem_, k_count);
+    --to_copy_;
+  }
   // The next slice's way into a stage: what cp.async does not bring waits in registers.
   __device__ void begin_copy() {
-    a_copy_.begin(a_smem_ + write_ * kStageA, k_left_);
-    b_copy_.begin(b_smem_ + write_ * kStageB, k_left_);
-    k_left_ -= kP.BK;
+    a_copy_.begin(a_smem_ + write_ * kStageA, to_copy_ > 0);
+    b_copy_.begin(b_smem_ + write_ * kStageB, to_copy_ > 0);
+    --to_copy_;
   }
   __device__ void finish_copy() {
     a_copy_.finish(a_smem_ + write_ * kStageA);
@@ -289,10 +296,14 @@ class Segment {
   }
 
   // All stages but one on their way, the first of them there.
-  __device__ void start() {
+  __device__ void start(int K) {
 #pragma unroll
     for (int stage = 0; stage < kP.STAGES - 1; ++stage) {
-      begin_copy();
+      if (stage == 0) {
+        begin_first_copy(K);
+      } else {
+        begin_copy();
+      }
       finish_copy();
       next_write();
       commit();
@@ -311,8 +322,8 @@ class Segment {
     }
   }
 
-  __device__ void multiply_one_stage(Sums& sums) {
-    begin_copy();
+  __device__ void multiply_one_stage(Sums& sums, int K) {
+    begin_first_copy(K);
     for (int slice = 0; slice < slices_; ++slice) {
       __syncthreads();  // the stage is free
       finish_copy();
@@ -367,8 +378,8 @@ class Segment {
   float* const a_smem_;
   float* const b_smem_;
   const int a_read_, b_read_;  // a thread's first element in a slice
-  int k_left_;
   const int slices_;
+  int to_copy_;  // slices that have not set out yet
   int read_ = 0, write_ = 0;
 };
 
@@ -406,6 +417,13 @@ __device__ inline void store(const Sums& sums, const GemmArgs& args, TileOrigin 
       [&](int j) { return origin.col + place.col + element_offset(lanes_n(kP), place.lane_n, j); });
 }
 
+__device__ inline TilePiece piece_of(const GemmArgs& args, int K) {
+  if constexpr (kP.TAIL != 0) return tile_piece<kP.BM, kP.BN>(args, K);
+  const int tile = static_cast<int>(blockIdx.x), share = static_cast<int>(blockIdx.y);
+  const int number = static_cast<int>(gridDim.x * blockIdx.z) + tile;  // of all the batch's tiles
+  return {tile, share_of_k<kP.BK, kP.SPLIT_K>(K, share), share, kP.SPLIT_K, number};
+}
+
 extern "C" __global__ void __launch_bounds__(threads(kP), kP.CTAS) gemm(const GemmArgs all) {
   const GemmArgs args = batch_entry(all);
   SharedMemory smem;
@@ -415,40 +433,19 @@ extern "C" __global__ void __launch_bounds__(threads(kP), kP.CTAS) gemm(const Ge
   const Place place;
   const int K = reduction_length(args);
 
-  const auto sums_of = [&](TileOrigin origin, KRange range) {
-    Sums sums = {};
-    Segment(args, origin, range, a_smem, b_smem, place).multiply(sums);
-    if constexpr (kP.WARPS_K > 1) add_warps_k(sums, sums_smem);
-    return sums;
-  };
-
-  if constexpr (kP.STREAM_K == 0) {
-    const int tile = static_cast<int>(blockIdx.x);
-    const TileOrigin origin = raster_origin<kP.BM, kP.BN, kP.RASTER>(tile, args);
-    const int share = static_cast<int>(blockIdx.y);
-    Sums sums = sums_of(origin, share_of_k<kP.BK, kP.SPLIT_K>(K, share));
-    if constexpr (kP.SPLIT_K > 1) {
-      const int entry = static_cast<int>(gridDim.x * blockIdx.z) + tile;
-      const bool is_last =
-          Shares::add(&sums.x[0][0], args.partials, args.counters + entry * (kP.SPLIT_K + 1), share,
-                      kP.SPLIT_K, [&](int other) { return entry * kP.SPLIT_K + other; });
-      if (!is_last) return;
-    }
-    store(sums, args, origin, place);
-  } else {
-    StreamK<kP.BM, kP.BN, kP.BK> work(args, K);
-    while (work.next()) {
-      const TileOrigin origin = raster_origin<kP.BM, kP.BN, kP.RASTER>(work.tile(), args);
-      Sums sums = sums_of(origin, work.k_range());
-      if (work.shares() > 1) {
-        const bool is_last =
-            Shares::add(&sums.x[0][0], args.partials, args.counters + work.first_counter(),
-                        work.share(), work.shares(), [&](int other) { return work.slot(other); });
-        if (!is_last) continue;
-      }
-      store(sums, args, origin, place);
-    }
+  const TilePiece piece = piece_of(args, K);
+  const TileOrigin origin = raster_origin<kP.BM, kP.BN, kP.RASTER>(piece.tile, args);
+  Sums sums = {};
+  Segment(args, origin, piece.k, a_smem, b_smem, place).multiply(sums, piece.k.end - piece.k.begin);
+  if constexpr (kP.WARPS_K > 1) add_warps_k(sums, sums_smem);
+  if constexpr (kP.SPLIT_K > 1 || kP.TAIL != 0) {
+    if (piece.shares > 1 &&
+        !Shares::add(&sums.x[0][0], args.partials, args.counters + piece.cut * (piece.shares + 1),
+                     piece.share, piece.shares,
+                     [&](int share) { return piece.cut * piece.shares + share; }))
+      return;
   }
+  store(sums, args, origin, place);
 }
 
 }  // namespace gemm_tune::warp_tiled
@@ -477,7 +474,7 @@ inline Traits traits(const Params& p) {
   t.vector_multiple_n = !b_along_k(p) ? p.VEC : 1;
   t.vector_multiple_k = a_along_k(p) || b_along_k(p) ? copy_vec(p, true) : 1;
   t.split_k = p.SPLIT_K;
-  t.stream_k_ctas_per_sm = p.STREAM_K;
+  t.tail_ctas_per_sm = p.TAIL;
   t.transposed_a = p.TA != 0;
   t.transposed_b = p.TB != 0;
   t.async_copy = p.ASYNC != 0;
@@ -525,7 +522,7 @@ inline KernelFamily family() {
        {"RASTER", &Params::RASTER, {8}, "tile rows walked side by side"},
        {"CTAS", &Params::CTAS, {1, 2}, "resident CTAs per SM the compiler must allow"},
        {"SPLIT_K", &Params::SPLIT_K, {1, 2, 3, 4, 6, 8, 16, 32, 128}, "CTAs that share a tile"},
-       {"STREAM_K", &Params::STREAM_K, {0, 1, 2}, "CTAs per SM that share ragged waves; 0: none"},
+       {"TAIL", &Params::TAIL, {0, 1, 2}, "CTAs per SM that share a ragged last wave; 0: none"},
        {"TA", &Params::TA, {0, 1}, "1: A is stored [K,M]"},
        {"TB", &Params::TB, {0, 1}, "1: B is stored [N,K]"},
        {"PRED", &Params::PRED, {0, 1}, "1: predicated edges, any shape; 0: whole tiles only"}},

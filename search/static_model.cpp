@@ -177,9 +177,9 @@ Prediction predict(const Traits& traits, const Problem& problem, const DeviceSpe
   const double tiles = std::ceil(static_cast<double>(problem.M) / traits.tile_m) *
                        std::ceil(static_cast<double>(problem.N) / traits.tile_n) *
                        static_cast<double>(problem.batch);
-  // With STREAM_K a CTA has an equal part of all tiles' slices.
-  const double slices = traits.stream_k_ctas_per_sm > 0 ? std::ceil(tile_slices * tiles / ctas)
-                                                        : std::ceil(tile_slices / traits.split_k);
+  // With TAIL the CTAs of a ragged last wave have an equal part of what it has to do.
+  const double slices = traits.tail_ctas_per_sm > 0 ? std::ceil(tile_slices * tiles / ctas)
+                                                    : std::ceil(tile_slices / traits.split_k);
   Traffic bytes = traffic(traits, problem, device, ctas, slices * traits.tile_k, slots, constants);
   const MainLoop loop(traits, device, kernel.spill_bytes, bytes, constants);
   // Spill stores write through to the L2; the loads find their lines in L1.
@@ -188,7 +188,7 @@ Prediction predict(const Traits& traits, const Problem& problem, const DeviceSpe
 
   // Shares of a tile go through the L2; the last CTA of a tile reads them while nobody else works.
   const double tile_bytes = kElementBytes * traits.tile_m * traits.tile_n;
-  const double shares = traits.stream_k_ctas_per_sm > 0 ? 2 : traits.split_k;
+  const double shares = traits.tail_ctas_per_sm > 0 ? 2 : traits.split_k;
   double share_cycles = 0;
   if (shares > 1) {
     bytes.l2 += 2 * ctas * tile_bytes;

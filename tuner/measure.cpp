@@ -45,7 +45,7 @@ class LoadedConfig {
   }
 
   bool shares_tiles() const {
-    return config_.recipe.split_k > 1 || config_.recipe.stream_k_ctas_per_sm > 0;
+    return config_.recipe.split_k > 1 || config_.recipe.tail_ctas_per_sm > 0;
   }
 
   std::int64_t workspace_bytes(const Problem& problem) const {
@@ -57,9 +57,10 @@ class LoadedConfig {
               cudaStream_t stream) const {
     args.counters = workspace.counters();
     args.partials = workspace.partials();
+    const Grid grid = grid_of(config_.recipe, problem, sm_count_);
+    args.piece_k = static_cast<int>(grid.piece_k);
     void* pointers[] = {&args};
-    kernel_.launch(grid_of(config_.recipe, problem, sm_count_), config_.recipe.block_threads,
-                   config_.recipe.smem_bytes, stream, pointers);
+    kernel_.launch(grid, config_.recipe.block_threads, config_.recipe.smem_bytes, stream, pointers);
   }
 
  private:

@@ -157,7 +157,7 @@ std::vector<Shape> small_verification_shapes(const KnownConfig& config, int sm_c
   };
   // Shares of K that are not all equally long; of 2 x 2 tiles, each CTA that shares them gets two
   // slices and a half.
-  const std::int64_t sharing = std::int64_t{t.stream_k_ctas_per_sm} * sm_count;
+  const std::int64_t sharing = std::int64_t{t.tail_ctas_per_sm} * sm_count;
   const std::int64_t slices = std::max<std::int64_t>(
       {3, (32 + t.tile_k - 1) / t.tile_k, t.split_k > 1 ? 2 * t.split_k + 1 : 0, sharing * 5 / 8});
   std::vector<Shape> shapes = {with_gaps(2 * t.tile_m, 2 * t.tile_n, slices * t.tile_k)};
@@ -166,9 +166,9 @@ std::vector<Shape> small_verification_shapes(const KnownConfig& config, int sm_c
     shapes.push_back(with_gaps(t.tile_m + 3, 2 * t.tile_n - 1, slices * t.tile_k + 1));
   }
   const int ragged = t.predicated ? 1 : 0;
-  // STREAM_K takes no batches.
+  // TAIL takes no batches.
   shapes.push_back(with_gaps(t.tile_m - ragged, 2 * t.tile_n - ragged, slices * t.tile_k - ragged,
-                             t.stream_k_ctas_per_sm > 0 ? 1 : 3));
+                             t.tail_ctas_per_sm > 0 ? 1 : 3));
   return shapes;
 }
 

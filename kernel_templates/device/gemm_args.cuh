@@ -8,6 +8,7 @@ namespace gemm_tune {
 
 struct GemmArgs {
   int M, N, K;
+  int piece_k;  // K elements of a piece where tiles are cut along K (device/tail.cuh)
   float alpha, beta;
   const float* A;  // [M, K], lda >= K; stored [K, M], lda >= M, in a kernel for transposed A
   const float* B;  // [K, N], ldb >= N; stored [N, K], ldb >= K, in a kernel for transposed B

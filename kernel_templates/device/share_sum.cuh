@@ -7,7 +7,6 @@
 #pragma once
 
 #include "kernel_templates/device/gemm_args.cuh"
-#include "kernel_templates/device/vec.cuh"
 
 namespace gemm_tune {
 
@@ -23,8 +22,6 @@ __device__ inline int share_group(int shares) {
 // way. Threads past these take part in the barriers only.
 template <int THREADS, int SUMS>
 class ShareSum {
-  static_assert(SUMS % 4 == 0);
-
  public:
   // Called by all threads of each CTA that has one of `shares` shares of a tile, 0 <= share <
   // shares. True in one of these CTAs only, whose sums then are those of all shares. counters:
@@ -48,20 +45,20 @@ class ShareSum {
   }
 
  private:
-  static __device__ float* place(float* partials, int slot, int i) {
-    return partials + (static_cast<long long>(slot) * SUMS + i) * THREADS +
-           4 * static_cast<int>(threadIdx.x);
+  static __device__ float* place(float* partials, int slot) {
+    return partials + static_cast<long long>(slot) * SUMS * THREADS + static_cast<int>(threadIdx.x);
   }
 
   static __device__ bool holds() { return static_cast<int>(threadIdx.x) < THREADS; }
 
+  // Element by element: neighbouring threads still fill whole lines, and vectors would force the
+  // sums into neighbouring registers, which slows the main loop down (64 of 1,024 multiplications
+  // with all operands in one bank at 16 x 8 sums).
   static __device__ void store(const float* sums, float* partials, int slot) {
     if (!holds()) return;
+    float* const to = place(partials, slot);
 #pragma unroll
-    for (int i = 0; i < SUMS; i += 4) {
-      const Vec<4> v = {{sums[i], sums[i + 1], sums[i + 2], sums[i + 3]}};
-      store_vec<4>(place(partials, slot, i), v);
-    }
+    for (int i = 0; i < SUMS; ++i) to[i * THREADS] = sums[i];
   }
 
   // Whether this CTA draws the last of `count` tickets; the counter is zero again then. What the
@@ -85,19 +82,11 @@ class ShareSum {
 #pragma unroll
     for (int i = 0; i < SUMS; ++i) sums[i] = 0.0f;
     for (int share = 0; share < count; ++share) {
+      const float* const from = place(const_cast<float*>(partials), slot_of(share));
+      // Past L1, which does not see other SMs' stores.
 #pragma unroll
-      for (int i = 0; i < SUMS; i += 4) {
-        const Vec<4> v = load_from_others(place(const_cast<float*>(partials), slot_of(share), i));
-#pragma unroll
-        for (int j = 0; j < 4; ++j) sums[i + j] += v.x[j];
-      }
+      for (int i = 0; i < SUMS; ++i) sums[i] += __ldcg(from + i * THREADS);
     }
-  }
-
-  // Past L1, which does not see other SMs' stores.
-  static __device__ Vec<4> load_from_others(const float* p) {
-    const float4 v = __ldcg(reinterpret_cast<const float4*>(p));
-    return {{v.x, v.y, v.z, v.w}};
   }
 };
 

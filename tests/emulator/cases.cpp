@@ -51,7 +51,7 @@ Case make_case(const KnownConfig& config, int M, int N, int K, std::size_t index
 // Makes a batch of the case: each matrix begins so many alignment units after the last row of the
 // one before.
 void set_batch(Case& c, const KnownConfig& config, int batch, int gap_units) {
-  if (config.recipe.stream_k_ctas_per_sm > 0) return;  // takes no batches
+  if (config.recipe.tail_ctas_per_sm > 0) return;  // takes no batches
   const long long gap = static_cast<long long>(gap_units) * config.recipe.alignment;
   c.batch = batch;
   c.stride_a = (transposes_a(c.layout) ? c.K : c.M) * c.lda + gap;
@@ -110,7 +110,7 @@ Problem problem_of(const Case& c, const KnownConfig& config) {
 }
 
 bool shares_tiles(const KnownConfig& config) {
-  return config.recipe.split_k > 1 || config.recipe.stream_k_ctas_per_sm > 0;
+  return config.recipe.split_k > 1 || config.recipe.tail_ctas_per_sm > 0;
 }
 
 std::vector<Case> edge_cases(const KnownConfig& config) {
@@ -212,16 +212,16 @@ std::vector<Case> share_cases(const KnownConfig& config) {
     return cases.back();
   };
   const int shares =
-      config.recipe.split_k > 1 ? t.split_k : config.recipe.stream_k_ctas_per_sm * kSmCount;
+      config.recipe.split_k > 1 ? t.split_k : config.recipe.tail_ctas_per_sm * kSmCount;
   for (const int slices : {0, 1, shares - 1, shares, shares + 1, 2 * shares + 1}) {
     add(1, slices * t.tile_k);
     if (slices > 0 && bit > 0) add(2, slices * t.tile_k - 1);
   }
   if (bit > 0) add(1, 1);
   for (const int K : {2 * t.tile_k, (shares + 1) * t.tile_k}) set_batch(add(2, K), config, 2, 3);
-  if (config.recipe.stream_k_ctas_per_sm > 0) {
+  if (config.recipe.tail_ctas_per_sm > 0) {
     for (const int tiles : {shares - 1, shares, shares + 1, 2 * shares + 1}) {
-      for (const int slices : {0, 1, 3}) add(tiles, slices * t.tile_k);
+      for (const int slices : {0, 1, 3, 24}) add(tiles, slices * t.tile_k);
     }
   }
   return cases;
@@ -249,6 +249,7 @@ std::vector<Case> far_cases(const KnownConfig& config) {
   second_tile.ldb = past_at(transposes_b(second_tile.layout) ? t.tile_n : t.tile_k);
   second_tile.ldc = past_at(t.tile_m);
 
+  if (config.recipe.tail_ctas_per_sm > 0) return cases;  // takes no batches
   Case& second_matrix = cases.emplace_back(make_case(config, rows, N, depth, 3));
   second_matrix.batch = 2;
   second_matrix.stride_a = second_matrix.stride_b = second_matrix.stride_c = kPast;

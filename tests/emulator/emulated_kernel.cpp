@@ -165,6 +165,7 @@ void EmulatedKernel::launch(const Case& c, const Operands& operands, Order order
     args.partials = workspace->partials.view().data;
   }
   const Launch launch{grid_of(config_.recipe, problem_of(c, config_), kSmCount), order, c.seed};
+  args.piece_k = static_cast<int>(launch.grid.piece_k);
   emulator_.run(launch, thread_, args);
 }
 

@@ -1,7 +1,8 @@
 // sample: a plain GEMM with every feature that the emulator's cases look for, and a fault if asked.
 //
-// One thread computes 4 neighbours of a row of C. SPLIT_K CTAs share a tile or, with STREAM_K, that
-// many CTAs per SM share all tiles; TA and TB as in any family. FAULT is what is wrong with it.
+// One thread computes 4 neighbours of a row of C. SPLIT_K CTAs share a tile or, with TAIL, the
+// tiles of a ragged last wave of that many CTAs per SM are cut; TA and TB as in any family. FAULT
+// is what is wrong with it.
 #pragma once
 
 #include "kernel_templates/rules.h"
@@ -9,7 +10,7 @@
 namespace gemm_tune::sample {
 
 struct Params {
-  int SPLIT_K, STREAM_K, TA, TB, FAULT;
+  int SPLIT_K, TAIL, TA, TB, FAULT;
 };
 
 enum Fault {
@@ -28,12 +29,12 @@ constexpr int kTile = 16, kSlice = 4;
 constexpr int kThreads = kTile * kTile / 4;
 
 constexpr Rule<Params> kRules[] = {
-    {"tiles are shared in one way or the other", "SPLIT_K STREAM_K",
-     [](const Params& p) { return p.SPLIT_K > 1 && p.STREAM_K > 0; }},
+    {"tiles are shared in one way or the other", "SPLIT_K TAIL",
+     [](const Params& p) { return p.SPLIT_K > 1 && p.TAIL > 0; }},
 };
 
 constexpr const char* reject(const Params& p) {
-  if (p.SPLIT_K < 1 || p.STREAM_K < 0) return "SPLIT_K must be positive, STREAM_K not negative";
+  if (p.SPLIT_K < 1 || p.TAIL < 0) return "SPLIT_K must be positive, TAIL not negative";
   if (!is_flag(p.TA) || !is_flag(p.TB)) return "TA and TB must be 0 or 1";
   return first_broken(kRules, p);
 }
@@ -46,6 +47,7 @@ constexpr const char* reject(const Params& p) {
 #include "kernel_templates/device/gemm_args.cuh"
 #include "kernel_templates/device/raster.cuh"
 #include "kernel_templates/device/share_sum.cuh"
+#include "kernel_templates/device/tail.cuh"
 
 namespace gemm_tune::sample {
 
@@ -125,46 +127,21 @@ __device__ inline void split(const GemmArgs& args) {
             [&](int s) { return number * kP.SPLIT_K + s; });
 }
 
-// A CTA's share of all tiles: as many slices as the others, in as many tiles as that touches.
-__device__ inline void stream(const GemmArgs& args) {
-  const int tiles = ((args.M - 1) / kTile + 1) * ((args.N - 1) / kTile + 1);
-  const int depth = slices(args) > 0 ? slices(args) : 1;  // a tile without slices is stored too
-  const int ctas = min_of(static_cast<int>(gridDim.x), tiles * depth);  // that have any share
-  const int first_of_entry = static_cast<int>(blockIdx.z * gridDim.x);
-  const auto begin_of = [&](int cta) { return tiles * depth * cta / ctas; };
-  const auto cta_of = [&](int slice) {
-    int cta = slice * ctas / (tiles * depth);
-    while (begin_of(cta + 1) <= slice) ++cta;
-    return cta;
-  };
-  const int cta = static_cast<int>(blockIdx.x);
-  if (cta >= ctas) return;
-  const int end = begin_of(cta + 1);
-  for (int slice = begin_of(cta); slice < end;) {
-    const int tile = slice / depth, tile_begin = tile * depth, tile_end = tile_begin + depth;
-    const int stop = end < tile_end ? end : tile_end;
-    float sums[4];
-    multiply(sums, args, tile, slice - tile_begin, stop - tile_begin);
-    const int first_cta = cta_of(tile_begin), shares = cta_of(tile_end - 1) - first_cta + 1;
-    if (shares == 1) {
-      store_tile(sums, args, tile);
-    } else {
-      // No other shared tile begins in the same CTA.
-      int* const counters = args.counters + (first_of_entry + first_cta) * (ctas + 1);
-      add_share(sums, args, tile, counters, cta - first_cta, shares, [&](int s) {
-        const int other = first_cta + s;
-        return 2 * (first_of_entry + other) + (begin_of(other) < tile_begin ? 1 : 0);
-      });
-    }
-    slice = stop;
-  }
+// A whole tile, or a piece of one that is cut along K.
+__device__ inline void tail(const GemmArgs& args) {
+  const TilePiece piece = tile_piece<kTile, kTile>(args, reduction_length(args));
+  float sums[4];
+  multiply(sums, args, piece.tile, piece.k.begin / kSlice, (piece.k.end + kSlice - 1) / kSlice);
+  if (piece.shares == 1) return store_tile(sums, args, piece.tile);
+  add_share(sums, args, piece.tile, args.counters + piece.cut * (piece.shares + 1), piece.share,
+            piece.shares, [&](int s) { return piece.cut * piece.shares + s; });
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads) gemm(const GemmArgs all) {
   GemmArgs args = batch_entry(all);
   if (kP.FAULT == kBatchStride) args.C = all.C + blockIdx.z * all.stride_a;
-  if constexpr (kP.STREAM_K > 0) {
-    stream(args);
+  if constexpr (kP.TAIL > 0) {
+    tail(args);
   } else if constexpr (kP.SPLIT_K > 1) {
     split(args);
   } else {
@@ -188,7 +165,7 @@ inline Traits traits(const Params& p) {
   t.tile_m = t.tile_n = kTile;
   t.tile_k = kSlice;
   t.split_k = p.SPLIT_K;
-  t.stream_k_ctas_per_sm = p.STREAM_K;
+  t.tail_ctas_per_sm = p.TAIL;
   t.transposed_a = p.TA != 0;
   t.transposed_b = p.TB != 0;
   t.predicated = true;
@@ -198,7 +175,7 @@ inline Traits traits(const Params& p) {
 inline KernelFamily family() {
   return make_family<Params>("sample", "for tests of the emulator",
                              {{"SPLIT_K", &Params::SPLIT_K, {1, 4}, "CTAs that share a tile"},
-                              {"STREAM_K", &Params::STREAM_K, {0, 1}, "CTAs per SM"},
+                              {"TAIL", &Params::TAIL, {0, 1}, "CTAs per SM"},
                               {"TA", &Params::TA, {0, 1}, "1: A is stored [K,M]"},
                               {"TB", &Params::TB, {0, 1}, "1: B is stored [N,K]"},
                               {"FAULT", &Params::FAULT, {0}, "what is wrong"}},

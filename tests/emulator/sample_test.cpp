@@ -23,8 +23,8 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string config_of(int split_k, int stream_k, int ta, int tb, int fault) {
-  return "sample/SPLIT_K=" + std::to_string(split_k) + ",STREAM_K=" + std::to_string(stream_k) +
+std::string config_of(int split_k, int tail, int ta, int tb, int fault) {
+  return "sample/SPLIT_K=" + std::to_string(split_k) + ",TAIL=" + std::to_string(tail) +
          ",TA=" + std::to_string(ta) + ",TB=" + std::to_string(tb) +
          ",FAULT=" + std::to_string(fault);
 }

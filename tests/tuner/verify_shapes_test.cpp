@@ -118,7 +118,7 @@ TEST(VerifyShapesTest, SharesOfATileAllGetSlicesAndNotEquallyMany) {
   EXPECT_EQ(small_verification_shapes(config_of(traits), 132)[0].K, 33 * 8);
   EXPECT_EQ(small_verification_shapes(config_of(traits), 132)[1].K, 33 * 8);  // the batch
   traits.split_k = 1;
-  traits.stream_k_ctas_per_sm = 2;
+  traits.tail_ctas_per_sm = 2;
   // 4 tiles of 165 slices for 264 CTAs.
   EXPECT_EQ(small_verification_shapes(config_of(traits), 132)[0].K, 165 * 8);
   traits.predicated = true;
