@@ -47,10 +47,13 @@ constexpr int copy_vec(const Params& p, bool along_k) {
 constexpr int slice_ld(int edge, bool along_k) { return edge + (along_k ? kTransposePad : 0); }
 constexpr int a_ld(const Params& p) { return slice_ld(p.BM, a_along_k(p)); }
 constexpr int b_ld(const Params& p) { return slice_ld(p.BN, b_along_k(p)); }
+constexpr int stage_floats(const Params& p) {
+  return smem_floats(p.STAGES * p.BK * a_ld(p)) + smem_floats(p.STAGES * p.BK * b_ld(p));
+}
+// The same memory then takes what groups of warps add to each other's sums.
+constexpr int exchange_floats(const Params& p) { return (p.WARPS_K - 1) * p.BM * p.BN; }
 constexpr int smem_bytes(const Params& p) {
-  const int sums = p.WARPS_K > 1 ? smem_floats(p.BM * p.BN) : 0;  // of one group of warps
-  return (smem_floats(p.STAGES * p.BK * a_ld(p)) + smem_floats(p.STAGES * p.BK * b_ld(p)) + sums) *
-         int(sizeof(float));
+  return max_of(stage_floats(p), smem_floats(exchange_floats(p))) * int(sizeof(float));
 }
 
 // Where a lane stands in its warp tile. Neighbouring lanes share their rows, lanes that differ by 2
@@ -101,6 +104,8 @@ constexpr Rule<Params> kRules[] = {
     {"an SM's registers do not hold the accumulators of CTAS CTAs",
      "BM BN WM WN TM TN WARPS_K FRAGMENTS CTAS",
      [](const Params& p) { return least_registers(p) * threads(p) * p.CTAS > 65536; }},
+    {"groups of warps do not divide the thread tile's rows", "TM WARPS_K",
+     [](const Params& p) { return p.TM % p.WARPS_K != 0; }},
     {"warps along K do not divide a slice's pairs of k steps", "BK WARPS_K",
      [](const Params& p) { return p.BK % (2 * p.WARPS_K) != 0; }},
     {"main loop beyond 2048 unrolled multiplications", "BK TM TN WARPS_K",
@@ -383,37 +388,63 @@ class Segment {
   int read_ = 0, write_ = 0;
 };
 
-// Adds the sums of the other groups of warps to those of the first, group by group.
-__device__ inline void add_warps_k(Sums& sums, float* buffer) {
+// What a thread has of C once the groups of warps have added up: the rows of its thread tile that
+// are its group's, all of them if there is one group only.
+constexpr int kOwnRows = kP.TM / kP.WARPS_K;
+struct OwnSums {
+  float x[kOwnRows][kP.TN];
+};
+
+// Adds up over the groups of warps, in order from one's own on. buffer: exchange_floats() of them.
+// Element by element, as in ShareSum.
+__device__ inline OwnSums add_warps_k(const Sums& sums, float* buffer) {
+  constexpr int kOthers = kP.WARPS_K - 1;
   const int thread = static_cast<int>(threadIdx.x) % threads_mn(kP);
   const int group = static_cast<int>(threadIdx.x) / threads_mn(kP);
-#pragma unroll 1
-  for (int other = 1; other < kP.WARPS_K; ++other) {
-    if (group == other) {
+  // Where the rows of one group lie that another brings, the `turn`-th after it.
+  const auto place = [&](int owner, int turn) {
+    return buffer + (owner * kOthers + turn - 1) * (kOwnRows * kP.TN * threads_mn(kP)) + thread;
+  };
+  OwnSums own;
 #pragma unroll
-      for (int i = 0; i < kP.TM * kP.TN; ++i) {
-        buffer[i * threads_mn(kP) + thread] = sums.x[i / kP.TN][i % kP.TN];
+  for (int g = 0; g < kP.WARPS_K; ++g) {
+    if (group != g) continue;
+#pragma unroll
+    for (int turn = 1; turn <= kOthers; ++turn) {
+      const int owner = (g + kP.WARPS_K - turn) % kP.WARPS_K;
+      float* const to = place(owner, turn);
+#pragma unroll
+      for (int i = 0; i < kOwnRows * kP.TN; ++i) {
+        to[i * threads_mn(kP)] = sums.x[owner * kOwnRows + i / kP.TN][i % kP.TN];
       }
     }
-    __syncthreads();
-    if (group == 0) {
 #pragma unroll
-      for (int i = 0; i < kP.TM * kP.TN; ++i) {
-        sums.x[i / kP.TN][i % kP.TN] += buffer[i * threads_mn(kP) + thread];
-      }
+    for (int i = 0; i < kOwnRows * kP.TN; ++i) {
+      own.x[i / kP.TN][i % kP.TN] = sums.x[g * kOwnRows + i / kP.TN][i % kP.TN];
     }
-    __syncthreads();
   }
+  if constexpr (kOthers > 0) __syncthreads();
+#pragma unroll
+  for (int turn = 1; turn <= kOthers; ++turn) {
+    const float* const from = place(group, turn);
+#pragma unroll
+    for (int i = 0; i < kOwnRows * kP.TN; ++i) {
+      own.x[i / kP.TN][i % kP.TN] += from[i * threads_mn(kP)];
+    }
+  }
+  return own;
 }
 
-using Shares = ShareSum<threads_mn(kP), kP.TM * kP.TN>;
+using Shares = ShareSum<threads(kP), kOwnRows * kP.TN>;
 
-__device__ inline void store(const Sums& sums, const GemmArgs& args, TileOrigin origin,
+__device__ inline void store(const OwnSums& sums, const GemmArgs& args, TileOrigin origin,
                              const Place& place) {
-  if (kP.WARPS_K > 1 && threadIdx.x >= threads_mn(kP)) return;
+  const int first = static_cast<int>(threadIdx.x) / threads_mn(kP) * kOwnRows;
   store_thread_tile<kP.VEC, kPredicated>(
       sums.x, args,
-      [&](int i) { return origin.row + place.row + element_offset(lanes_m(kP), place.lane_m, i); },
+      [&](int i) {
+        return origin.row + place.row + element_offset(lanes_m(kP), place.lane_m, first + i);
+      },
       [&](int j) { return origin.col + place.col + element_offset(lanes_n(kP), place.lane_n, j); });
 }
 
@@ -427,9 +458,9 @@ __device__ inline TilePiece piece_of(const GemmArgs& args, int K) {
 extern "C" __global__ void __launch_bounds__(threads(kP), kP.CTAS) gemm(const GemmArgs all) {
   const GemmArgs args = batch_entry(all);
   SharedMemory smem;
-  float* const a_smem = smem.take(kP.STAGES * kStageA);  // [STAGES][BK][a_ld]
-  float* const b_smem = smem.take(kP.STAGES * kStageB);  // [STAGES][BK][b_ld]
-  float* const sums_smem = kP.WARPS_K > 1 ? smem.take(kP.BM * kP.BN) : nullptr;
+  float* const buffer = smem.take(smem_bytes(kP) / static_cast<int>(sizeof(float)));
+  float* const a_smem = buffer;                                     // [STAGES][BK][a_ld]
+  float* const b_smem = buffer + smem_floats(kP.STAGES * kStageA);  // [STAGES][BK][b_ld]
   const Place place;
   const int K = reduction_length(args);
 
@@ -437,15 +468,16 @@ extern "C" __global__ void __launch_bounds__(threads(kP), kP.CTAS) gemm(const Ge
   const TileOrigin origin = raster_origin<kP.BM, kP.BN, kP.RASTER>(piece.tile, args);
   Sums sums = {};
   Segment(args, origin, piece.k, a_smem, b_smem, place).multiply(sums, piece.k.end - piece.k.begin);
-  if constexpr (kP.WARPS_K > 1) add_warps_k(sums, sums_smem);
+  if constexpr (kP.WARPS_K > 1) __syncthreads();  // nobody reads the stages any more
+  OwnSums own = add_warps_k(sums, buffer);
   if constexpr (kP.SPLIT_K > 1 || kP.TAIL != 0) {
     if (piece.shares > 1 &&
-        !Shares::add(&sums.x[0][0], args.partials, args.counters + piece.cut * (piece.shares + 1),
+        !Shares::add(&own.x[0][0], args.partials, args.counters + piece.cut * (piece.shares + 1),
                      piece.share, piece.shares,
                      [&](int share) { return piece.cut * piece.shares + share; }))
       return;
   }
-  store(sums, args, origin, place);
+  store(own, args, origin, place);
 }
 
 }  // namespace gemm_tune::warp_tiled

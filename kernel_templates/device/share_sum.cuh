@@ -7,6 +7,7 @@
 #pragma once
 
 #include "kernel_templates/device/gemm_args.cuh"
+#include "kernel_templates/rules.h"
 
 namespace gemm_tune {
 
@@ -76,16 +77,38 @@ class ShareSum {
     return last;
   }
 
+  // Loads under way per thread, as many as hide their latency: of several shares, since a share at
+  // a time would wait for the L2 as often as there are shares.
+  static constexpr int kLoads = 64;
+  static constexpr int kSharesAtOnce = SUMS <= 32 ? 8 : 4;
+  static constexpr int kSumsAtOnce = min_of(SUMS, kLoads / kSharesAtOnce);
+  static_assert(SUMS % kSumsAtOnce == 0);
+
   template <class SlotOf>
   static __device__ void sum_up(float* sums, const float* partials, int count, SlotOf slot_of) {
     if (!holds()) return;
 #pragma unroll
-    for (int i = 0; i < SUMS; ++i) sums[i] = 0.0f;
-    for (int share = 0; share < count; ++share) {
-      const float* const from = place(const_cast<float*>(partials), slot_of(share));
-      // Past L1, which does not see other SMs' stores.
+    for (int first = 0; first < SUMS; first += kSumsAtOnce) {
+      float total[kSumsAtOnce] = {};
+#pragma unroll 1
+      for (int share = 0; share < count; share += kSharesAtOnce) {
+        float loaded[kSharesAtOnce][kSumsAtOnce] = {};
 #pragma unroll
-      for (int i = 0; i < SUMS; ++i) sums[i] += __ldcg(from + i * THREADS);
+        for (int s = 0; s < kSharesAtOnce; ++s) {
+          if (share + s >= count) break;
+          const float* const from = place(const_cast<float*>(partials), slot_of(share + s));
+          // Past L1, which does not see other SMs' stores.
+#pragma unroll
+          for (int i = 0; i < kSumsAtOnce; ++i) loaded[s][i] = __ldcg(from + (first + i) * THREADS);
+        }
+#pragma unroll
+        for (int s = 0; s < kSharesAtOnce; ++s) {
+#pragma unroll
+          for (int i = 0; i < kSumsAtOnce; ++i) total[i] += loaded[s][i];
+        }
+      }
+#pragma unroll
+      for (int i = 0; i < kSumsAtOnce; ++i) sums[first + i] = total[i];
     }
   }
 };

@@ -37,9 +37,16 @@ class SliceCopy {
   // Sets out for the first slice, of k_count <= BK elements of K.
   __device__ void begin_first(float* smem, int k_count) {
     if constexpr (PREDICATED) {
-      begin_from<0, true>(smem, src_[0],
-                          [&](int pass) { return in_bounds(k_ + offset(pass).k, k_count); });
-      advance(k_count);
+      const Sources from = sources();
+      if constexpr (ASYNC) {
+        copy_first<0>(smem + smem_offset_, from, k_count);
+      } else {
+#pragma unroll
+        for (int pass = 0; pass < kPasses; ++pass) {
+          share_[pass] = is_inside(pass, k_count) ? load_vec<VEC>(from.x[pass]) : Vec<VEC>{};
+        }
+      }
+      at_ = k_count * step();
     } else {
       begin(smem, k_count > 0);
     }
@@ -47,8 +54,14 @@ class SliceCopy {
 
   // Sets out for the next slice, a whole one, if there is one.
   __device__ void begin(float* smem, bool is_wanted) {
-    begin_from<0, false>(smem, src_[0], [&](int) { return is_wanted; });
-    advance(BK);
+    const Sources from = sources();
+    if constexpr (ASYNC) {
+      copy<0>(smem + smem_offset_, from, is_wanted);
+    } else if (is_wanted) {
+#pragma unroll
+      for (int pass = 0; pass < kPasses; ++pass) share_[pass] = load_vec<VEC>(from.x[pass]);
+    }
+    at_ += BK * step();
   }
 
   // What waits in registers arrives; nothing where ASYNC.
@@ -76,59 +89,59 @@ class SliceCopy {
   static __device__ constexpr SlicePlace offset(int pass) {
     return pass_offset(EDGE, THREADS, VEC, ALONG_K, pass);
   }
-  // The stored row of a pass, counted from the first pass's.
-  static __device__ constexpr int row_of(int pass) {
-    return ALONG_K ? offset(pass).edge : offset(pass).k;
-  }
   // Places along the edge that passes differ in; where edges matter, each has an address of its
   // own.
   static constexpr int kEdgeStep = kPasses > 1 ? offset(1).edge : 0;
   static constexpr int kEdges = kEdgeStep == 0 ? 1 : min_of(kPasses, EDGE / kEdgeStep);
   static constexpr int kSources = PREDICATED ? kEdges : 1;
-  // The passes from PASS on; row: where PASS's stored row begins. What is not inside becomes zeros
-  // or, where nobody reads it, anything. By recursion, since cp.async wants its offsets as
-  // constants.
-  template <int PASS, bool ZERO, class IsInside>
-  __device__ void begin_from(float* smem, const float* row, IsInside is_inside) {
+  // Where the passes of the next slice begin.
+  struct Sources {
+    const float* x[kPasses];
+  };
+  __device__ Sources sources() const {
+    const float* at[kSources];
+#pragma unroll
+    for (int i = 0; i < kSources; ++i) at[i] = src_[i] + at_;
+    Sources from;
+#pragma unroll
+    for (int pass = 0; pass < kPasses; ++pass) {
+      const SlicePlace by = offset(pass);
+      const int source = kSources == 1 ? 0 : by.edge / max_of(kEdgeStep, 1);
+      const int edge = kSources == 1 ? by.edge : 0;
+      from.x[pass] = at[source] + (ALONG_K ? edge * ld_ + by.k : by.k * ld_ + edge);
+    }
+    return from;
+  }
+
+  __device__ bool is_inside(int pass, int k_count) const {
+    return in_bounds(k_ + offset(pass).k, k_count);
+  }
+
+  // The passes from PASS on, by recursion, since cp.async wants its offsets as constants.
+  template <int PASS>
+  static constexpr int kTo = (offset(PASS).k * LD + offset(PASS).edge) * 4;  // bytes
+
+  template <int PASS>
+  __device__ void copy_first(float* smem, const Sources& from, int k_count) {
     if constexpr (PASS < kPasses) {
-      constexpr SlicePlace by = offset(PASS);
-      constexpr int kTo = by.k * LD + by.edge;
-      const float* from = source<PASS>(row);
-      const bool inside = is_inside(PASS);
-      if constexpr (!ASYNC) {
-        if (ZERO && !inside) share_[PASS] = Vec<VEC>{};
-        if (inside) share_[PASS] = load_vec<VEC>(from);
-      } else if constexpr (ZERO) {
-        copy_async_or_zero<kBytes, 4 * kTo>(smem + smem_offset_, from, inside);
-      } else {
-        copy_async_if<kBytes, 4 * kTo>(smem + smem_offset_, from, inside);
-      }
-      constexpr int kNextRow = PASS + 1 < kPasses ? row_of(PASS + 1) : 0;
-      if constexpr (kNextRow == row_of(PASS)) {
-        begin_from<PASS + 1, ZERO>(smem, row, is_inside);
-      } else if constexpr (kNextRow == 0) {
-        begin_from<PASS + 1, ZERO>(smem, src_[0], is_inside);
-      } else {
-        begin_from<PASS + 1, ZERO>(smem, row + (kNextRow - row_of(PASS)) * ld_, is_inside);
-      }
+      copy_async_or_zero<kBytes, kTo<PASS>>(smem, from.x[PASS], is_inside(PASS, k_count));
+      copy_first<PASS + 1>(smem, from, k_count);
+    }
+  }
+  template <int PASS>
+  __device__ void copy(float* smem, const Sources& from, bool is_wanted) {
+    if constexpr (PASS < kPasses) {
+      copy_async_if<kBytes, kTo<PASS>>(smem, from.x[PASS], is_wanted);
+      copy<PASS + 1>(smem, from, is_wanted);
     }
   }
 
-  template <int PASS>
-  __device__ const float* source(const float* row) const {
-    constexpr SlicePlace by = offset(PASS);
-    if constexpr (kSources == 1) return row + (ALONG_K ? by.k : by.edge);
-    const float* from = src_[by.edge / max_of(kEdgeStep, 1)];
-    return ALONG_K ? from + by.k : from + by.k * ld_;
-  }
+  // Elements from one k to the next.
+  __device__ long long step() const { return ALONG_K ? 1 : ld_; }
 
-  __device__ void advance(int k) {
-#pragma unroll
-    for (int i = 0; i < kSources; ++i) src_[i] += ALONG_K ? k : k * ld_;
-  }
-
-  const float* src_[kSources];  // in the next slice
+  const float* src_[kSources];
   const long long ld_;
+  long long at_ = 0;  // of the next slice, from src_
   int smem_offset_, k_;
   Vec<VEC> share_[ASYNC ? 1 : kPasses];
 };
