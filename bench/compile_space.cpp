@@ -94,7 +94,7 @@ Tally compile_all(const std::vector<const KnownConfig*>& configs, const DeviceSp
   for (const KnownConfig* config : configs) {
     ++tally.drawn[layout_of(*config)];
     if (const auto reason = reject_before_compile(*config, fitting_problem(*config), device)) {
-      ++tally.rejected_early[*reason][layout_of(*config)];
+      ++tally.rejected_early[std::string(*reason)][layout_of(*config)];
       continue;
     }
     const CompileRequest request{to_string(config->config()), device.arch, "",

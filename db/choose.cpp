@@ -143,15 +143,17 @@ Choice choose(const Database& database, const DeviceKey& device, const Problem& 
 }
 
 KnownConfig builtin_default(const Problem& problem) {
-  // Its slices are whole vector loads for every VEC, and 64 x 64 tiles waste little on small edges.
-  Config config =
-      parse_config("vectorized_2d/BM=64,BN=64,BK=16,TM=4,TN=4,VEC=4,PAD=0,INTERLEAVE=0,PRED=1");
+  // 64 x 64 tiles waste little on small edges; cp.async would leave out sm_75.
+  Config config = parse_config(
+      "warp_tiled/BM=64,BN=64,BK=16,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=2,ASYNC=0,FRAGMENTS=2,"
+      "VEC=4,RASTER=8,CTAS=1,SPLIT_K=1,TAIL=0,TA=0,TB=0,PRED=1");
   for (auto& [name, value] : config.params) {
-    if (name == "VEC") value = problem.alignment;
     if (name == "TA") value = transposes_a(problem.layout);
     if (name == "TB") value = transposes_b(problem.layout);
   }
-  return check_config(config);
+  const KnownConfig widest = check_config(config);
+  const std::optional<LegalConfig> legal = legal_for(widest, problem);
+  return legal ? legal->config : predicated_twin(widest, 1);
 }
 
 }  // namespace gemm_tune

@@ -60,8 +60,8 @@ Choice choose(std::span<const Winner> winners, const DeviceKey& device, const Pr
 // The same with the winners loaded for this one call.
 Choice choose(const Database& database, const DeviceKey& device, const Problem& problem);
 
-// The config that serves where nothing was tuned: any shape, any alignment class, any batch; not
-// legal for layouts that its family does not have.
+// The config that serves where nothing was tuned: any layout, shape, alignment class and batch that
+// a grid can hold, on every architecture. As wide accesses as the problem allows.
 KnownConfig builtin_default(const Problem& problem);
 
 }  // namespace gemm_tune

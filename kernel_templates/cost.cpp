@@ -1,6 +1,8 @@
 #include "kernel_templates/cost.h"
 
 #include <algorithm>
+#include <array>
+#include <map>
 #include <numeric>
 
 namespace gemm_tune {
@@ -93,7 +95,9 @@ AccessCost operator+(AccessCost a, AccessCost b) {
   return {a.instructions + b.instructions, a.wavefronts + b.wavefronts};
 }
 
-AccessCost tile_copy_cost(int rows, int cols, int threads, int vec, TileOrder order, int smem_ld) {
+namespace {
+
+AccessCost count_tile_copy(int rows, int cols, int threads, int vec, TileOrder order, int smem_ld) {
   constexpr long long kFarApart = 1 << 20;  // words between rows of the matrix
   const int vecs_per_row = cols / vec;
   const int vecs = rows * vecs_per_row;
@@ -117,6 +121,18 @@ AccessCost tile_copy_cost(int rows, int cols, int threads, int vec, TileOrder or
       [&](const WarpWords& words) { return shared_store_wavefronts(words, store_vec); });
   const double per_warp = static_cast<double>(warps_of(vecs)) / warps_of(threads);
   return {per_warp * (1 + stores), per_warp * (load + stores * store)};
+}
+
+}  // namespace
+
+AccessCost tile_copy_cost(int rows, int cols, int threads, int vec, TileOrder order, int smem_ld) {
+  // The points of a space ask for few different copies, again and again.
+  thread_local std::map<std::array<int, 6>, AccessCost> known;
+  const std::array<int, 6> copy = {rows, cols, threads, vec, static_cast<int>(order), smem_ld};
+  const auto at = known.find(copy);
+  if (at != known.end()) return at->second;
+  return known.emplace(copy, count_tile_copy(rows, cols, threads, vec, order, smem_ld))
+      .first->second;
 }
 
 AccessCost slice_copy_cost(int edge, int bk, int threads, int vec, bool along_k, bool async) {

@@ -5,12 +5,15 @@
 // Immutable after construction; safe to share between threads.
 #pragma once
 
+#include <cstring>
 #include <functional>
 #include <initializer_list>
 #include <optional>
 #include <span>
 #include <sstream>
+#include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -68,6 +71,23 @@ struct ParamDecl {
   const char* meaning;
 };
 
+// That a Params is its parameters' values in order, so that values become one by copying bytes:
+// enumeration does it for every rule of every point. Throws std::logic_error otherwise.
+template <class Params>
+void check_order(const std::vector<int Params::*>& members) {
+  static_assert(std::is_trivially_copyable_v<Params>);
+  if (sizeof(Params) != members.size() * sizeof(int)) {
+    throw std::logic_error("a family must declare every member of its Params once");
+  }
+  Params p{};
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    p.*members[i] = 1;
+    int value = 0;
+    std::memcpy(&value, reinterpret_cast<const char*>(&p) + i * sizeof(int), sizeof(int));
+    if (value != 1) throw std::logic_error("a family must declare its Params in their order");
+  }
+}
+
 // Builds the host's view from what the .cuh declares: its parameters in canonical order, its rules
 // (each must name parameters that exist), its reject() and its traits().
 template <class Params, int N>
@@ -83,9 +103,10 @@ KernelFamily make_family(const char* name, const char* summary,
     family.params.push_back({param.name, param.values, param.meaning});
     members.push_back(param.member);
   }
-  const auto to_params = [members](Values values) {
-    Params p{};
-    for (std::size_t i = 0; i < members.size(); ++i) p.*members[i] = values[i];
+  check_order<Params>(members);
+  const auto to_params = [](Values values) {
+    Params p;
+    std::memcpy(&p, values.data(), sizeof p);
     return p;
   };
   for (const Rule<Params>& rule : rules) {

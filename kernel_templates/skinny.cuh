@@ -456,6 +456,8 @@ inline Traits traits(const Params& p) {
   t.vec = p.VEC;
   t.predicated = p.PRED != 0;
   t.barriers_per_tile_k = 2;
+  t.end_barriers = 2 * p.BS / sum_rows(p);
+  t.end_wavefronts = 2 * warps_k(p) * p.BS * tile_l(p) / 32;  // stored and loaded
 
   // One step of a warp: from shared memory the small operand's vectors, from global memory the
   // large one's, each lane's own.

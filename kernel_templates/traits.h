@@ -24,9 +24,9 @@ struct Traits {
   bool predicated = false;         // legal for any shape; otherwise for multiples of the tile only
   // Where predicated all the same: so that no vector access is cut in two by a matrix edge.
   int vector_multiple_m = 1, vector_multiple_n = 1, vector_multiple_k = 1;
-  // Per thread, before compiling, and before __launch_bounds__ caps it; what lies above the cap
-  // spills.
+  // Per thread, before compiling, where nothing presses the compiler; __launch_bounds__ caps it.
   int registers_estimate = 0;
+  int least_ctas_per_sm = 1;  // for which __launch_bounds__ makes it keep registers
 
   // Cost of the main loop, bank conflicts counted from the kernel's own addresses (cost.h). A
   // wavefront is one pass of one warp through the L1/shared-memory pipe: at most 128 bytes. One k
@@ -40,8 +40,13 @@ struct Traits {
   // global load counts one wavefront per 128-byte line that it touches.
   double fill_instructions_per_tile_k = 0;
   double fill_wavefronts_per_tile_k = 0;
+  bool feeds_ahead = false;  // a k step's feeds are loaded while the one before is multiplied
   double other_instructions_per_k = 0;  // per warp: loop and address arithmetic, predicates
   int barriers_per_tile_k = 0;
+  // Per CTA, after the main loop: what adding up the sums of threads_along_k threads takes.
+  double end_wavefronts = 0;
+  int end_barriers = 0;
+  int unrolled_k = 1;  // k steps in the code of the main loop, one after the other
   bool reads_global_in_inner_loop = false;  // no shared memory: feeds come from L1, L2 or DRAM
 };
 

@@ -81,7 +81,7 @@ void cover_family(std::span<const KnownConfig> points, const std::vector<std::si
     if (best_gain < kWorthDrawing) break;
     take(best);
   }
-  for (const std::size_t least : {3, 2, 1}) {
+  for (const std::size_t least : {3U, 2U, 1U}) {
     for (const std::size_t member : members) {
       if (pairs.gain(points[member]) >= least) take(member);
     }

@@ -2,13 +2,17 @@
 // not.
 //
 // A rule is applied as soon as the parameters it reads are chosen, so that a raw product far larger
-// than the valid set enumerates in time proportional to the latter. Pure; any thread.
+// than the valid set enumerates in time proportional to the latter. What a caller has no use for is
+// never stored. Pure; any thread.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernel_templates/registry.h"
@@ -26,11 +30,17 @@ struct Space {
 struct FixedParam {
   std::string name;
   int value = 0;
+  const KernelFamily* only_of = nullptr;  // nullptr: of every family that has it
 };
+
+// Why the caller has no use for a valid point, as a text that lives for ever, or nothing.
+using Veto = std::function<std::optional<std::string_view>(const KnownConfig&)>;
 
 // enumerated == points.size() + the sum over rejected. Points hold pointers into families. Within a
 // family the last parameter varies fastest. A family that has one of the fixed parameters is
 // enumerated with that value of it only; others of its values are no part of the space.
-Space enumerate(std::span<const KernelFamily> families, std::span<const FixedParam> fixed = {});
+// veto: judges what no rule rejects, where given; what it turns down counts as rejected.
+Space enumerate(std::span<const KernelFamily> families, std::span<const FixedParam> fixed = {},
+                const Veto& veto = nullptr);
 
 }  // namespace gemm_tune

@@ -14,6 +14,7 @@ namespace {
 constexpr double kWarpSize = 32;
 constexpr double kSchedulers = 4;  // of an SM; each issues one warp instruction a cycle
 constexpr double kElementBytes = 4;
+constexpr double kInstructionBytes = 16;
 constexpr double kSectorBytes = 32;  // the unit of traffic between L1, L2 and DRAM
 
 // Registers and spills of a config, compiled or estimated.
@@ -24,19 +25,19 @@ struct Footprint {
 };
 
 Footprint footprint(const Traits& traits, const DeviceSpec& device,
-                    const std::optional<Resources>& resources) {
+                    const std::optional<Resources>& resources, const ModelConstants& constants) {
   if (resources) {
     return {std::max(resources->registers, 1), std::max(resources->smem_bytes, traits.smem_bytes),
             static_cast<double>(resources->spill_bytes)};
   }
-  // Launch bounds make the compiler fit one CTA's registers into the SM, in steps of 8; what does
-  // not fit is stored and loaded again.
+  // Launch bounds make the compiler fit the CTAs' registers into the SM, in steps of 8; what it
+  // cannot do without is stored and loaded again.
   const int warps = (traits.threads + 31) / 32;
-  const int fit = device.registers_per_cta / (warps * 32) / 8 * 8;
+  const int fit = device.registers_per_cta / (warps * 32 * traits.least_ctas_per_sm) / 8 * 8;
   const int most = std::min(device.max_registers_per_thread, fit);
   const int wanted = std::max(traits.registers_estimate, 1);
   return {std::min(wanted, most), traits.smem_bytes,
-          std::max(0, wanted - most) * 2 * kElementBytes};
+          std::max(0.0, wanted - most - constants.squeezable_registers) * 2 * kElementBytes};
 }
 
 double overlapped(double a, double b, double exponent) {
@@ -97,22 +98,31 @@ class MainLoop {
     const double k = traits.tile_k;
     const double ffmas =
         static_cast<double>(traits.thread_m) * traits.thread_n / traits.threads_along_k;
+    steps_ = k / traits.threads_along_k;
     // Local memory is laid out so that a warp's access to one word is one wavefront.
     const double spills = spill_bytes / kElementBytes * constants.spill_passes_per_slice;
-    warp_instructions_ =
+    const double instructions =
         k * (ffmas + traits.feed_instructions_per_k + traits.other_instructions_per_k) +
         traits.fill_instructions_per_tile_k + traits.barriers_per_tile_k + spills;
+    // An FFMA of a warp occupies the lanes of its scheduler for a cycle or more.
+    const double cycles_per_ffma = kWarpSize * kSchedulers / device.fp32_lanes_per_sm;
+    warp_cycles_ = std::max(instructions, k * ffmas * cycles_per_ffma) / constants.issue_efficiency;
     ffma_cycles_ = warps_ * k * ffmas * kWarpSize / device.fp32_lanes_per_sm;
-    issue_cycles_ = warps_ * warp_instructions_ / kSchedulers;
+    issue_cycles_ = warps_ * instructions / kSchedulers;
     l1_cycles_ =
         warps_ * (k * traits.feed_wavefronts_per_k + traits.fill_wavefronts_per_tile_k + spills);
+    const double code_bytes = traits.unrolled_k * kInstructionBytes *
+                              (static_cast<double>(traits.thread_m) * traits.thread_n +
+                               traits.feed_instructions_per_k * traits.threads_along_k);
+    if (code_bytes > constants.icache_bytes) {
+      fetch_cycles_ = instructions * constants.fetch_cycles;
+    }
     const double l2_hits = bytes.l2 > 0 ? std::max(0.0, 1 - bytes.dram / bytes.l2) : 1;
     memory_latency_ = constants.l2_latency_cycles +
                       (1 - l2_hits) * (constants.dram_latency_cycles - constants.l2_latency_cycles);
     slice_latency_ = traits.reads_global_in_inner_loop
                          ? 0
-                         : memory_latency_ + bytes.slice / constants.l2_port_bytes_per_cycle +
-                               traits.barriers_per_tile_k * constants.barrier_cycles;
+                         : memory_latency_ + bytes.slice / constants.l2_bytes_per_cycle_per_sm;
   }
 
   // Pipe cycles of one CTA for one K slice.
@@ -122,32 +132,38 @@ class MainLoop {
 
   // Cycles in which `residents` CTAs each do one K slice, without exposed latency.
   double busy_cycles(double residents) const {
-    const double issue =
-        std::max(ffma_cycles_, issue_cycles_) * residents / constants_.issue_efficiency;
-    const double pipes = overlapped(issue, l1_cycles_ * residents, constants_.pipe_exponent);
-    // One warp by itself: its own instructions, and its waits for the operands of a k step.
-    const double feed_latency =
-        traits_.reads_global_in_inner_loop ? memory_latency_ : constants_.l1_latency_cycles;
-    const double alone = warp_instructions_ / constants_.issue_efficiency +
-                         traits_.tile_k * feed_latency / constants_.k_steps_in_flight;
-    return std::max(pipes, alone);
+    const double warps_of_one_scheduler = std::ceil(residents * warps_ / kSchedulers);
+    const double pipes = overlapped(warps_of_one_scheduler * warp_cycles_, l1_cycles_ * residents,
+                                    constants_.pipe_exponent);
+    // One warp by itself: its own instructions, and its waits for the operands of a k step that the
+    // step before does not cover.
+    const double waits = traits_.reads_global_in_inner_loop
+                             ? memory_latency_ / constants_.k_steps_in_flight
+                             : std::max(0.0, constants_.l1_latency_cycles - warp_cycles_ / steps_);
+    const double first = traits_.feeds_ahead ? 0 : constants_.l1_latency_cycles;
+    const double alone = warp_cycles_ + fetch_cycles_ + first + steps_ * waits;
+    return overlapped(pipes, alone, constants_.pipe_exponent);
   }
 
-  // The part of a slice's load latency that the other residents' work does not hide.
+  // The part of a slice's load latency that the slices on their way before it do not hide.
   double exposed_cycles(double residents) const {
-    if (slice_latency_ == 0) return 0;
-    const double ahead = (traits_.stages - 1) * busy_cycles(residents);
-    if (ahead >= slice_latency_) return 0;
-    const double others = busy_cycles(residents) * (residents - 1) / residents;
-    const double left = slice_latency_ - ahead;
-    return left * (1 - constants_.latency_hiding * others / (others + left));
+    return std::max(0.0, slice_latency_ - (traits_.stages - 1) * busy_cycles(residents));
+  }
+
+  // Until `residents` CTAs that begin together have their first slices, and for C at their end.
+  double start_cycles(double residents) const {
+    return constants_.start_round_trips * memory_latency_ +
+           residents * (1 + constants_.stage_start_share * (traits_.stages - 1)) *
+               (slice_latency_ - memory_latency_);
   }
 
  private:
   const Traits& traits_;
   const ModelConstants& constants_;
   double warps_;
-  double warp_instructions_ = 0;  // of one warp for one slice
+  double steps_ = 1;         // k steps of a slice that a warp multiplies
+  double warp_cycles_ = 0;   // in which a warp issues what it has to do for one slice
+  double fetch_cycles_ = 0;  // in which it waits for the code of that
   double ffma_cycles_ = 0, issue_cycles_ = 0, l1_cycles_ = 0;
   double memory_latency_ = 0, slice_latency_ = 0;
 };
@@ -157,7 +173,7 @@ class MainLoop {
 Prediction predict(const Traits& traits, const Problem& problem, const DeviceSpec& device,
                    const std::optional<Resources>& resources, const ModelConstants& constants) {
   Prediction prediction;
-  const Footprint kernel = footprint(traits, device, resources);
+  const Footprint kernel = footprint(traits, device, resources, constants);
   const Occupancy resident = occupancy(device, traits.threads, kernel.registers, kernel.smem_bytes);
   prediction.ctas_per_sm = resident.ctas_per_sm;
   prediction.occupancy = resident.fraction;
@@ -192,16 +208,22 @@ Prediction predict(const Traits& traits, const Problem& problem, const DeviceSpe
   double share_cycles = 0;
   if (shares > 1) {
     bytes.l2 += 2 * ctas * tile_bytes;
+    const double rounds = shares <= 8 ? 1 : 2;
     const double read = shares <= 8 ? shares : 2 * std::sqrt(shares);
-    share_cycles =
-        2 * constants.l2_latency_cycles + read * tile_bytes / constants.l2_port_bytes_per_cycle;
+    share_cycles = rounds * constants.share_latency_cycles +
+                   (read + rounds) * tile_bytes / constants.share_bytes_per_cycle;
   }
 
-  // The busiest SM works through its CTAs in full sets of residents, then the rest.
-  const auto set_cycles = [&](double residents) {
+  // The busiest SM works through its CTAs in full sets of residents, then the rest. Their main
+  // loops and what lies around these:
+  const auto work_cycles = [&](double residents) {
+    return slices * (loop.busy_cycles(residents) + loop.exposed_cycles(residents));
+  };
+  const auto edge_cycles = [&](double residents) {
     const double c_bytes = residents * traits.tile_m * traits.tile_n * kElementBytes;
-    return slices * (loop.busy_cycles(residents) + loop.exposed_cycles(residents)) +
-           c_bytes / constants.l2_bytes_per_cycle_per_sm + constants.cta_overhead_cycles;
+    return c_bytes / constants.l2_bytes_per_cycle_per_sm + constants.cta_overhead_cycles +
+           residents * traits.end_wavefronts + traits.end_barriers * constants.sum_step_cycles +
+           loop.start_cycles(residents);
   };
   const std::int64_t sm_ctas = (grid + device.sm_count - 1) / device.sm_count;
   const std::int64_t sets = sm_ctas / resident.ctas_per_sm, rest = sm_ctas % resident.ctas_per_sm;
@@ -209,7 +231,10 @@ Prediction predict(const Traits& traits, const Problem& problem, const DeviceSpe
   const auto add_sets = [&](std::int64_t count, std::int64_t residents) {
     if (count == 0 || residents == 0) return;
     const double n = static_cast<double>(count), r = static_cast<double>(residents);
-    sm_cycles += n * set_cycles(r);
+    // The first CTAs begin together; later the others' main loops hide a part of each edge.
+    const double shown = 1 - constants.edge_hiding * (r - 1) / r;
+    const double edges = sm_cycles == 0 ? 1 + (n - 1) * shown : n * shown;
+    sm_cycles += n * work_cycles(r) + edges * edge_cycles(r);
     latency_cycles += n * slices * loop.exposed_cycles(r);
   };
   add_sets(sets, resident.ctas_per_sm);

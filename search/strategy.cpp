@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <numeric>
 #include <random>
 #include <set>
 #include <stdexcept>
 #include <utility>
+
+#include "search/point_index.h"
 
 namespace gemm_tune {
 namespace {
@@ -16,11 +17,7 @@ namespace {
 // Finds a point's neighbours in a list of points.
 class Neighbourhood {
  public:
-  explicit Neighbourhood(std::span<const KnownConfig> points) : points_(points) {
-    for (std::size_t i = 0; i < points.size(); ++i) {
-      index_.emplace(Key{points[i].family, points[i].values}, i);
-    }
-  }
+  explicit Neighbourhood(std::span<const KnownConfig> points) : points_(points), index_(points) {}
 
   std::vector<std::size_t> of(std::size_t point) const {
     const KnownConfig& centre = points_[point];
@@ -40,27 +37,25 @@ class Neighbourhood {
   }
 
  private:
-  using Key = std::pair<const KernelFamily*, std::vector<int>>;
-
   bool add(const KnownConfig& centre, std::size_t param, int value,
            std::vector<std::size_t>& found) const {
-    Key key{centre.family, centre.values};
-    key.second[param] = value;
-    const auto at = index_.find(key);
-    if (at == index_.end()) return false;
-    found.push_back(at->second);
-    return true;
+    std::vector<int> values = centre.values;
+    values[param] = value;
+    const std::optional<std::size_t> point = index_.find(*centre.family, values);
+    if (point) found.push_back(*point);
+    return point.has_value();
   }
 
   std::span<const KnownConfig> points_;
-  std::map<Key, std::size_t> index_;
+  PointIndex index_;
 };
 
 class Guided : public Strategy {
  public:
   Guided(std::span<const KnownConfig> points, std::vector<double> prior_us, std::size_t budget,
          std::uint64_t seed)
-      : neighbourhood_(points),
+      : points_(points),
+        neighbourhood_(points),
         prior_us_(std::move(prior_us)),
         walk_only_(budget - budget / 2),
         tried_(points.size(), false) {
@@ -71,29 +66,26 @@ class Guided : public Strategy {
     for (double& prior : prior_us_) {
       if (std::isnan(prior)) prior = std::numeric_limits<double>::infinity();
     }
-    walk_.resize(points.size());
-    std::iota(walk_.begin(), walk_.end(), std::size_t{0});
+    lot_.resize(points.size());
+    std::iota(lot_.begin(), lot_.end(), std::size_t{0});
     // Shuffled by hand: std::shuffle differs between standard libraries.
     std::mt19937_64 random(seed);
-    for (std::size_t i = walk_.size(); i > 1; --i) std::swap(walk_[i - 1], walk_[random() % i]);
-    std::stable_sort(walk_.begin(), walk_.end(), [this](std::size_t left, std::size_t right) {
-      return prior_us_[left] < prior_us_[right];
-    });
-    rank_.resize(walk_.size());
-    for (std::size_t i = 0; i < walk_.size(); ++i) rank_[walk_[i]] = i;
+    for (std::size_t i = lot_.size(); i > 1; --i) std::swap(lot_[i - 1], lot_[random() % i]);
+    for (std::size_t i = 0; i < points.size(); ++i) walk_.push_back({prior_us_[i], lot_[i], i});
+    std::make_heap(walk_.begin(), walk_.end());
   }
 
   std::vector<std::size_t> ask(std::size_t count) override {
     std::vector<std::size_t> asked;
     while (asked.size() < count) {
-      const bool look_around = asked_ >= walk_only_ && (asked_ - walk_only_) % 2 == 0;
+      const bool look_around = asked_.size() >= walk_only_ && (asked_.size() - walk_only_) % 2 == 0;
       std::optional<std::size_t> point;
       if (look_around) point = best_neighbour();
       if (!point) point = next_of_walk();
       if (!point) break;
       tried_[*point] = true;
       asked.push_back(*point);
-      ++asked_;
+      asked_.push_back(*point);
     }
     return asked;
   }
@@ -109,11 +101,53 @@ class Guided : public Strategy {
  private:
   // Few enough to stay near the best, several so that one lucky basin does not end the search.
   static constexpr std::size_t kElite = 8;
+  // A point that differs from one asked before in so few parameters, and in its prior by no more
+  // than this, teaches little: the walk takes it for that much slower than its prior.
+  static constexpr int kTwinParams = 2;
+  static constexpr double kTwinPrior = 1.01;
+  static constexpr double kTwinDelay = 1.05;
+
+  // A point waiting for its turn in the walk. The greatest is the next.
+  struct Waiting {
+    double score;
+    std::size_t lot, point;
+    bool delayed = false;
+
+    bool operator<(const Waiting& other) const {
+      return score != other.score ? score > other.score : lot > other.lot;
+    }
+  };
 
   std::optional<std::size_t> next_of_walk() {
-    while (next_ < walk_.size() && tried_[walk_[next_]]) ++next_;
-    if (next_ == walk_.size()) return std::nullopt;
-    return walk_[next_];
+    while (!walk_.empty()) {
+      std::pop_heap(walk_.begin(), walk_.end());
+      Waiting& next = walk_.back();
+      if (!tried_[next.point] && !next.delayed && is_twin(next.point)) {
+        next.delayed = true;
+        next.score *= kTwinDelay;
+        std::push_heap(walk_.begin(), walk_.end());
+        continue;
+      }
+      const std::size_t point = next.point;
+      walk_.pop_back();
+      if (!tried_[point]) return point;
+    }
+    return std::nullopt;
+  }
+
+  // Whether something much like the point was asked before.
+  bool is_twin(std::size_t point) const {
+    return std::any_of(asked_.begin(), asked_.end(), [&](std::size_t other) {
+      const auto [low, high] = std::minmax(prior_us_[point], prior_us_[other]);
+      if (!(high <= kTwinPrior * low) || points_[point].family != points_[other].family) {
+        return false;
+      }
+      int differences = 0;
+      for (std::size_t i = 0; i < points_[point].values.size(); ++i) {
+        differences += points_[point].values[i] != points_[other].values[i] ? 1 : 0;
+      }
+      return differences <= kTwinParams;
+    });
   }
 
   std::optional<std::size_t> best_neighbour() const {
@@ -127,7 +161,7 @@ class Guided : public Strategy {
         const double expected_us = prior_us_[point] * correction;
         if (!std::isfinite(expected_us)) continue;  // no hope: left to the end of the walk
         if (!best || expected_us < best_us ||
-            (expected_us == best_us && rank_[point] < rank_[*best])) {
+            (expected_us == best_us && lot_[point] < lot_[*best])) {
           best = point;
           best_us = expected_us;
         }
@@ -136,13 +170,13 @@ class Guided : public Strategy {
     return best;
   }
 
+  std::span<const KnownConfig> points_;
   Neighbourhood neighbourhood_;
   std::vector<double> prior_us_;
-  std::size_t walk_only_;          // asks before the first look at neighbours
-  std::vector<std::size_t> walk_;  // by ascending prior
-  std::vector<std::size_t> rank_;  // a point's place in walk_
-  std::size_t next_ = 0;           // in walk_
-  std::size_t asked_ = 0;
+  std::size_t walk_only_;         // asks before the first look at neighbours
+  std::vector<std::size_t> lot_;  // decides between equal scores
+  std::vector<Waiting> walk_;     // a heap
+  std::vector<std::size_t> asked_;
   std::vector<bool> tried_;
   std::set<std::pair<double, std::size_t>> elite_;  // the best told, best first
 };

@@ -109,12 +109,12 @@ struct CheckResult {
 };
 
 // Judges C against alpha * sum + beta * C0, where C0 is what fill_matrices wrote with c_seed.
-// Without gamma (0) the result must be bitwise the fp32 value of the reference; otherwise
-// |c - want| <= gamma * (|alpha| magnitude + |beta C0|).
+// Without a tolerance (0) the result must be bitwise the fp32 value of the reference; otherwise
+// |c - want| <= tolerance * (|alpha| magnitude + |beta C0|).
 extern "C" __global__ void check_matrices(const float* allocation, Matrices matrices,
                                           const double* sum, const double* magnitude, double alpha,
                                           double beta, unsigned long long c_seed, int integer_range,
-                                          double gamma, CheckResult* result) {
+                                          double tolerance, CheckResult* result) {
   const long long total = allocation_size(matrices);
   for (long long i = first_index(); i < total; i += index_step()) {
     const long long index = element_at(matrices, i);
@@ -127,8 +127,8 @@ extern "C" __global__ void check_matrices(const float* allocation, Matrices matr
         beta == 0 ? 0.0 : beta * static_cast<double>(value_at(c_seed, index, integer_range));
     const double want = alpha * sum[index] + old;
     const double error = fabs(static_cast<double>(got) - want);
-    const double bound = gamma * (fabs(alpha) * magnitude[index] + fabs(old));
-    const bool good = gamma == 0 ? got == static_cast<float>(want) : error <= bound;
+    const double bound = tolerance * (fabs(alpha) * magnitude[index] + fabs(old));
+    const bool good = tolerance == 0 ? got == static_cast<float>(want) : error <= bound;
     if (!good) {
       atomicAdd(&result->wrong, 1ull);
       atomicMax(&result->first_wrong_inverted, ~static_cast<unsigned long long>(index));

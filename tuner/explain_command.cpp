@@ -102,13 +102,14 @@ bool explain_one(const Options& options, const Target& target, const Problem& pr
                           t.tile_n, t.tile_k, t.threads, t.thread_m, t.thread_n));
   line("shared memory", fmt::format("{} bytes per CTA", t.smem_bytes));
   if (auto reason = reject_before_compile(config, problem, target.spec)) {
-    line("rejected by rule", *reason);
+    line("rejected by rule", std::string(*reason));
     if (auto legal = legal_for(config, problem); legal && legal->is_twin) {
       line("legal twin", to_string(legal->config.config()));
     }
     return false;
   }
-  if (auto reason = reject_needless(config, problem, target.spec)) line("left out", *reason);
+  if (auto reason = reject_needless(config, problem, target.spec))
+    line("left out", std::string(*reason));
   const CompileReply compiled = compile(options, target, config);
   if (!compiled.ok) {
     line("compile failed", compiled.log);

@@ -5,24 +5,34 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "core/device_spec.h"
 #include "core/outcome.h"
 #include "core/problem.h"
 #include "kernel_templates/registry.h"
+#include "search/space.h"
 
 namespace gemm_tune {
 
+// The parameters whose values the problem settles: its layout, and how wide accesses are in
+// families where wider ones are never worse.
+std::vector<FixedParam> settled_params(const Problem& problem);
+
 // Before compiling: threads, shared memory and cp.async against the target, layout, alignment and
-// tile multiples against the problem. Reasons are few and fixed, so that the funnel can count them.
-std::optional<std::string> reject_before_compile(const KnownConfig& config, const Problem& problem,
-                                                 const DeviceSpec& device);
+// tile multiples against the problem. Reasons are few and fixed texts, so that the funnel can count
+// them.
+std::optional<std::string_view> reject_before_compile(const KnownConfig& config,
+                                                      const Problem& problem,
+                                                      const DeviceSpec& device);
 
 // What is legal and yet not worth trying: a predicated config where its unpredicated twin is legal
-// costs checks for nothing, narrow accesses where wide ones fit, shares of tiles that are many
-// enough, registers that would spill. The search leaves it out, --config does not.
-std::optional<std::string> reject_needless(const KnownConfig& config, const Problem& problem,
-                                           const DeviceSpec& device);
+// costs checks for nothing, shares of tiles that are many enough, registers that would spill, what
+// recordings have shown to lose everywhere. The
+// search leaves it out, --config does not.
+std::optional<std::string_view> reject_needless(const KnownConfig& config, const Problem& problem,
+                                                const DeviceSpec& device);
 
 // A spill of a few registers outside the main loop costs nothing that a clock would show; whether
 // it is there is for the timing to say. More than this is not worth the GPU's time.

@@ -7,6 +7,8 @@
 #include <memory>
 #include <utility>
 
+#include "core/error.h"
+#include "search/point_index.h"
 #include "search/space.h"
 #include "search/static_model.h"
 #include "search/strategy.h"
@@ -32,6 +34,25 @@ std::vector<double> prior_times(const std::vector<KnownConfig>& points, const Pr
     times.push_back(predict(point.traits, problem, device).time_us);
   }
   return times;
+}
+
+// The point that a stored text names; nothing for one that is no point any more.
+std::optional<std::size_t> find_point(const PointIndex& index, const std::string& text) {
+  Config config;
+  try {
+    config = parse_config(text);
+  } catch (const UsageError&) {
+    return std::nullopt;  // a row that another program wrote
+  }
+  const KernelFamily* const family = find_family(config.family);
+  if (family == nullptr || config.params.size() != family->params.size()) return std::nullopt;
+  std::vector<int> values;
+  for (const ParamSpec& param : family->params) {
+    const std::optional<int> value = config.get(param.name);
+    if (!value) return std::nullopt;
+    values.push_back(*value);
+  }
+  return index.find(*family, values);
 }
 
 // Why the problem cannot be measured on a GPU of that memory, or nothing.
@@ -95,17 +116,16 @@ class ProblemSearch {
 
   // What earlier runs found and still holds.
   void recall() {
-    std::map<std::string, std::size_t> index;
-    for (std::size_t i = 0; i < points_.size(); ++i) {
-      index.emplace(to_string(points_[i].config()), i);
-    }
-    for (Record& record : ledger_.valid_rows(report_.stale)) {
-      const auto point = index.find(record.config);
-      if (point == index.end()) continue;
+    std::vector<Record> rows = ledger_.valid_rows(report_.stale);
+    if (rows.empty()) return;
+    const PointIndex index(points_);
+    for (Record& record : rows) {
+      const std::optional<std::size_t> point = find_point(index, record.config);
+      if (!point) continue;
       if (record.outcome.standing != Standing::search) {
         recalled_baselines_.emplace(record.config, ledger_.baselines(record));
       }
-      recalled_.emplace(point->second, std::move(record.outcome));
+      recalled_.emplace(*point, std::move(record.outcome));
     }
   }
 
@@ -293,29 +313,30 @@ class ProblemSearch {
 }  // namespace
 
 Candidates candidates_for(const TuneRequest& request, const Problem& problem) {
-  Candidates result;
-  Space space;
-  if (request.only.empty()) {
-    const FixedParam layout[] = {{"TA", transposes_a(problem.layout)},
-                                 {"TB", transposes_b(problem.layout)}};
-    space = enumerate(families(), layout);
-  } else {
-    space.points = request.only;
-    space.enumerated = request.only.size();
-  }
-  result.funnel.enumerated = space.enumerated;
-  result.funnel.rejected_by_rule = space.rejected;
-  for (KnownConfig& point : space.points) {
-    std::optional<std::string> reason = reject_before_compile(point, problem, request.device);
+  const bool search = request.only.empty();
+  const auto veto = [&](const KnownConfig& point) {
+    const auto reason = reject_before_compile(point, problem, request.device);
     // A config that was asked for by name is tried even where its checks are needless.
-    if (!reason && request.only.empty()) reason = reject_needless(point, problem, request.device);
-    if (reason) {
-      ++result.funnel.rejected_by_rule[*reason];
-    } else {
-      result.points.push_back(std::move(point));
+    return reason || !search ? reason : reject_needless(point, problem, request.device);
+  };
+  Candidates result;
+  Funnel& funnel = result.funnel;
+  if (search) {
+    Space space = enumerate(families(), settled_params(problem), veto);
+    funnel.enumerated = space.enumerated;
+    funnel.rejected_by_rule = std::move(space.rejected);
+    result.points = std::move(space.points);
+  } else {
+    funnel.enumerated = request.only.size();
+    for (const KnownConfig& point : request.only) {
+      if (const auto reason = veto(point)) {
+        ++funnel.rejected_by_rule[std::string(*reason)];
+      } else {
+        result.points.push_back(point);
+      }
     }
   }
-  result.funnel.left = result.points.size();
+  funnel.left = result.points.size();
   return result;
 }
 

@@ -22,18 +22,6 @@ constexpr std::size_t kLargeBytes = std::size_t{1} << 25;     // from here opera
 constexpr double kUnitRoundoff = 0x1p-24;                     // fp32, round to nearest
 constexpr double kExactLimit = 0x1p24;  // whole numbers up to here are exact in fp32
 
-// The largest magnitude of whole numbers such that no partial sum can leave fp32's exact range; 0
-// where K is too long even for ones.
-int exact_range(std::int64_t K) {
-  const double per_term = kExactLimit / static_cast<double>(std::max<std::int64_t>(K, 1));
-  return static_cast<int>(std::min(4.0, std::floor(std::sqrt(per_term))));
-}
-
-double higham_gamma(std::int64_t K) {
-  const double nu = static_cast<double>(K + 3) * kUnitRoundoff;
-  return nu / (1 - nu);
-}
-
 std::int64_t padded(std::int64_t width, int alignment) {
   // The smallest multiple of the class that is a multiple of nothing wider.
   std::int64_t ld = (width + alignment - 1) / alignment * alignment;
@@ -130,6 +118,15 @@ Matrices matrices_c(const Shape& shape) {
   return c;
 }
 
+int exact_range(std::int64_t K) {
+  const double per_term = kExactLimit / static_cast<double>(std::max<std::int64_t>(K, 1));
+  return static_cast<int>(std::clamp(std::floor(std::sqrt(per_term)), 1.0, 4.0));
+}
+
+double error_bound(std::int64_t K) {
+  return std::expm1(static_cast<double>(K + 3) * std::log1p(kUnitRoundoff));
+}
+
 std::vector<Shape> small_verification_shapes(const KnownConfig& config, int sm_count) {
   const Traits& t = config.traits;
   const int vec = t.vec;
@@ -174,7 +171,7 @@ std::vector<Shape> small_verification_shapes(const KnownConfig& config, int sm_c
 
 // Uniform data with both scalings.
 Verifier::Case Verifier::random_case(const Shape& shape) {
-  return {0, 0.75f, -0.5f, higham_gamma(shape.K)};
+  return {0, 0.75f, -0.5f, error_bound(shape.K)};
 }
 
 Verifier::Kernels Verifier::load_kernels(const std::string& arch) {
@@ -275,19 +272,19 @@ std::optional<std::string> Verifier::check_case(const Gemm& gemm, const Shape& s
   const float* allocation = c_.data();
   const double *sum = in.sum.data(), *magnitude = in.magnitude.data();
   Matrices c = matrices_c(shape);
-  double alpha = kind.alpha, beta = kind.beta, gamma = kind.gamma;
+  double alpha = kind.alpha, beta = kind.beta, tolerance = kind.tolerance;
   unsigned long long c_seed = seed_ * 3;
   int range = kind.integer_range;
   CheckResult* out = result.data();
   void* check_args[] = {&allocation, &c,      &sum,   &magnitude, &alpha,
-                        &beta,       &c_seed, &range, &gamma,     &out};
+                        &beta,       &c_seed, &range, &tolerance, &out};
   kernels_.check.launch({kFillCtas}, kFillThreads, 0, stream_, check_args);
   GT_CUDA(cudaStreamSynchronize(stream_));
 
   CheckResult found;
   result.copy_to_host(std::span(&found, 1));
   const std::string where =
-      " at " + text_of(shape) + (kind.gamma == 0 ? " on whole numbers" : " on random data");
+      " at " + text_of(shape) + (kind.tolerance == 0 ? " on whole numbers" : " on random data");
   if (found.touched > 0) {
     return std::to_string(found.touched) + " cells outside C were written" + where;
   }
@@ -298,9 +295,7 @@ std::optional<std::string> Verifier::check_case(const Gemm& gemm, const Shape& s
 }
 
 std::optional<std::string> Verifier::check(const Gemm& gemm, const Shape& shape) {
-  if (const int range = exact_range(shape.K); range > 0) {
-    if (auto wrong = check_case(gemm, shape, {range, 1.0f, 0.0f, 0.0})) return wrong;
-  }
+  if (auto wrong = check_case(gemm, shape, {exact_range(shape.K), 1.0f, 0.0f, 0.0})) return wrong;
   return check_case(gemm, shape, random_case(shape));
 }
 

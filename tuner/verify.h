@@ -3,11 +3,10 @@
 // Each shape is run twice into a C full of NaN or known values, with guard bands around it and
 // poison in the gaps between its rows and between the matrices of a batch: on whole numbers whose
 // result is exact in fp32, which must match an fp64 reference bitwise with beta = 0 over the NaN;
-// and on uniform random data with alpha and beta, within Higham's bound for any order of summation:
-// |c - want| <= gamma(K + 3) (|alpha| |A| |B| + |beta| |C|), gamma(n) = n u / (1 - n u), u = 2^-24
-// (Accuracy and Stability of Numerical Algorithms, 2nd ed., 2002, section 3.1; the three beyond K
-// are the two scalings and the last addition). The reference is a kernel of its own and does not
-// rest on cuBLAS. One object per device, one thread.
+// and on uniform random data with alpha and beta, within a bound that holds for any order of
+// summation and any K: |c - want| <= error_bound(K) (|alpha| |A| |B| + |beta| |C|)
+// (docs/verification.md). The reference is a kernel of its own and does not rest on cuBLAS. One
+// object per device, one thread.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -66,6 +65,15 @@ Matrices matrices_c(const Shape& shape);
 // that is ragged on every edge. sm_count: of the device that launches.
 std::vector<Shape> small_verification_shapes(const KnownConfig& config, int sm_count);
 
+// The largest magnitude, from 1 to 4, of the whole numbers that make up operands of this K: no
+// partial sum may leave fp32's exact range, of 2^24. Beyond K = 2^24 ones could, but random signs
+// see to it that they never do.
+int exact_range(std::int64_t K);
+
+// (1 + u)^(K + 3) - 1 with u = 2^-24: what rounding may do to a sum of K products, scaled and added
+// to beta C.
+double error_bound(std::int64_t K);
+
 // Enqueues one GEMM. The problem is that of the arguments.
 using Gemm = std::function<void(const GemmArgs& args, const Problem& problem)>;
 
@@ -97,7 +105,7 @@ class Verifier {
   struct Case {
     int integer_range;  // 0: uniform in [-1, 1)
     float alpha, beta;
-    double gamma;  // 0: bitwise
+    double tolerance;  // relative to |alpha| |A| |B| + |beta| |C|; 0: bitwise
   };
 
   static Case random_case(const Shape& shape);

@@ -205,19 +205,6 @@ TEST_F(ChooseTest, AnotherArchitectureDoesNotServe) {
   EXPECT_THAT(found.explanation, HasSubstr("nothing tuned for sm_86 fits"));
 }
 
-TEST_F(ChooseTest, TheBuiltinDefaultIsLegalForAnyShapeAndAlignment) {
-  for (const int alignment : {1, 2, 4}) {
-    for (const std::int64_t size : {1, 7, 64, 65, 4096, 100000}) {
-      Problem problem = packed_problem(size, size, size);
-      problem.alignment = alignment;
-      const Choice found = choose(std::span<const Winner>(), kA6000, problem);
-      ASSERT_EQ(found.match, Match::builtin);
-      EXPECT_FALSE(why_illegal(found.config->recipe, problem).has_value());
-      EXPECT_EQ(found.config->config().get("VEC"), alignment);
-    }
-  }
-}
-
 TEST_F(ChooseTest, AnEmptySumIsServed) {
   store_measured(database_, kA6000, "1024x1024x1024", kWholeTiles, 60);
   const Choice found = choice("1024x1024x0");
@@ -277,18 +264,34 @@ TEST_F(ChooseTest, AWinnerForAnotherLayoutIsNeverChosen) {
   EXPECT_FALSE(chosen("64x64x64:layout=tt").winner.has_value());
 }
 
-TEST_F(ChooseTest, TheBuiltinDefaultServesALayoutOrSaysThatItDoesNot) {
+TEST_F(ChooseTest, TheBuiltinDefaultServesEveryLayoutShapeAlignmentAndBatch) {
   for (const Layout layout : {Layout::nn, Layout::nt, Layout::tn, Layout::tt}) {
-    const Problem problem = packed_problem(100, 101, 102, layout, 3);
-    const Choice found = choose(std::span<const Winner>(), kA6000, problem);
-    if (builtin_default(problem).recipe.layout == layout) {
-      EXPECT_EQ(found.match, Match::builtin);
-      EXPECT_EQ(found.config->recipe.layout, layout);
-    } else {
-      EXPECT_EQ(found.match, Match::none);
-      EXPECT_THAT(found.explanation, HasSubstr("the kernel is for layout nn"));
+    for (const int alignment : {1, 2, 4}) {
+      for (const std::int64_t edge : {1, 64, 101, 4096, 100000}) {
+        Problem problem = packed_problem(edge, edge + 1, edge + 2, layout, 3);
+        problem.alignment = alignment;
+        const Choice found = choose(std::span<const Winner>(), kA6000, problem);
+        ASSERT_EQ(found.match, Match::builtin) << to_string(problem);
+        EXPECT_EQ(found.config->recipe.layout, layout);
+        EXPECT_EQ(why_illegal(found.config->recipe, problem), std::nullopt) << to_string(problem);
+      }
     }
   }
+}
+
+TEST_F(ChooseTest, TheBuiltinDefaultsAccessesAreAsWideAsTheProblemAllows) {
+  const auto vec = [](const char* problem) {
+    return builtin_default(parse_problem(problem)).recipe.alignment;
+  };
+  EXPECT_EQ(vec("100x104x108"), 4);
+  EXPECT_EQ(vec("102x104x106"), 2);
+  EXPECT_EQ(vec("101x103x105"), 1);
+  // A is stored [K,M]: M has to be whole vectors, K has not.
+  EXPECT_EQ(vec("100x104x107:layout=tn"), 4);
+}
+
+TEST_F(ChooseTest, TheBuiltinDefaultNeedsNoCpAsync) {
+  EXPECT_FALSE(builtin_default(packed_problem(64, 64, 64)).traits.async_copy);
 }
 
 TEST_F(ChooseTest, AGridTooLargeForOneWinnerIsServedByAFartherOne) {

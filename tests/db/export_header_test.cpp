@@ -147,11 +147,16 @@ TEST_F(ExportHeaderTest, LookupAnswersAsChooseDoes) {
     ASSERT_EQ(line, said_by_choose(winners, problem)) << to_string(problem);
     ++matches[line.substr(0, line.find(' '))];
     if (line.ends_with("twin")) ++matches["twin"];
+    if (!line.starts_with("none") && line.find(", 0 bytes") == std::string::npos) {
+      ++matches["workspace"];
+    }
   }
   // The problems reach every kind of answer.
   EXPECT_GT(matches["exact"], 2);
   EXPECT_GT(matches["nearest"], 1000);
   EXPECT_GT(matches["twin"], 500);
+  EXPECT_GT(matches["default"], 1000);
+  EXPECT_GT(matches["workspace"], 100);
   EXPECT_GT(matches["none"], 10);
 }
 

@@ -94,9 +94,9 @@ Reference reference(const Case& c, const MatrixView& A, const MatrixView& B, flo
     }
   }
   const double kept = c.beta == 0 ? 0 : double{c.beta} * double{old};
-  const double roundoffs = (c.K + 3) * 0x1p-24;
-  const double gamma = c.values == Values::integers ? 0 : roundoffs / (1 - roundoffs);
-  return {c.alpha * sum + kept, gamma * (std::abs(c.alpha) * magnitude + std::abs(kept))};
+  const double tolerance =
+      c.values == Values::integers ? 0 : std::expm1((c.K + 3) * std::log1p(0x1p-24));
+  return {c.alpha * sum + kept, tolerance * (std::abs(c.alpha) * magnitude + std::abs(kept))};
 }
 
 // before, after: all elements of C.

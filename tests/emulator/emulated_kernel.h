@@ -24,8 +24,8 @@ class EmulatedKernel {
 
   const KnownConfig& config() const { return config_; }
 
-  // What went wrong, or nothing. C must be exact for integers, else within gamma(K+3)
-  // (|alpha| |A| |B| + |beta C|) of the true result (docs/verification.md).
+  // What went wrong, or nothing. C must be exact for integers, else within
+  // ((1 + u)^(K+3) - 1) (|alpha| |A| |B| + |beta C|) of the true result (docs/verification.md).
   // A and B are NaN where alpha is 0, C is where beta is 0. Where CTAs share tiles, in every order
   // of CTAs instead of the case's own: C must be bitwise the same in all, the partial sums are NaN
   // at first, and the counters must be zero in the end.

@@ -122,19 +122,36 @@ TEST(Twin, OfANarrowConfigIsNotWidened) {
   EXPECT_EQ(predicated_twin(narrow, 4).config(), narrow.config());
 }
 
-TEST(Twin, OfEveryValidPointIsValidAndServesARaggedProblem) {
+// Where a family's vector accesses want whole vectors along an edge, only narrower ones serve it.
+TEST(Twin, OfAnyValidPointIsValidAndOneServesARaggedProblem) {
   for (const KernelFamily& family : families()) {
-    for (const std::vector<int>& point : valid_points(family)) {
+    for (const std::vector<int>& point : some_valid_points(family)) {
       const KnownConfig config = check_config(family.config(point));
       for (const int alignment : {1, 2, 4}) {
         const KnownConfig twin = predicated_twin(config, alignment);
         EXPECT_EQ(family.reject(twin.values), std::nullopt) << to_string(twin.config());
         Problem ragged = problem(13, 17, 19, alignment);
         ragged.layout = config.recipe.layout;
-        EXPECT_EQ(why_illegal(twin.recipe, ragged), std::nullopt) << to_string(twin.config());
+        const auto legal = legal_for(config, ragged);
+        ASSERT_TRUE(legal.has_value()) << to_string(config.config());
+        EXPECT_EQ(why_illegal(legal->config.recipe, ragged), std::nullopt)
+            << to_string(legal->config.config());
       }
     }
   }
+}
+
+TEST(LegalFor, NarrowsAccessesThatAnEdgeWouldCutInTwo) {
+  const KnownConfig config = known(
+      "warp_tiled/BM=64,BN=64,BK=16,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=2,ASYNC=0,FRAGMENTS=2,"
+      "VEC=4,RASTER=8,CTAS=1,SPLIT_K=1,TAIL=0,TA=0,TB=0,PRED=1");
+  const auto vec_for = [&](std::int64_t K) {
+    const auto legal = legal_for(config, problem(33, 20, K, 4));
+    return legal ? legal->config.recipe.alignment : 0;
+  };
+  EXPECT_EQ(vec_for(40), 4);
+  EXPECT_EQ(vec_for(42), 2);
+  EXPECT_EQ(vec_for(43), 1);
 }
 
 TEST(LegalFor, KeepsAConfigThatMayServeTheProblem) {

@@ -117,6 +117,42 @@ TEST(SpaceTest, AFixedValueThatTheFamilyDoesNotListLeavesNoPoints) {
   EXPECT_EQ(rejected_sum(space), 0u);
 }
 
+TEST(SpaceTest, AParameterMayBeFixedForOneFamilyOnly) {
+  const std::vector<KernelFamily> two = {small_family(), small_family()};
+  const FixedParam fixed[] = {{"C", 1, &two[1]}};
+  const Space space = enumerate(two, fixed);
+  EXPECT_EQ(space.enumerated, 12u + 6u);
+  EXPECT_EQ(space.points.size(), 6u + 2u);
+}
+
+TEST(SpaceTest, ARuleWaitsOnlyForParametersThatHaveAChoice) {
+  std::vector<int> seen;  // C, whenever the rule is judged
+  const KernelFamily family =
+      make_test_family({{"A", {1, 2}, ""}, {"B", {1, 2, 3}, ""}, {"C", {4, 5}, ""}},
+                       {{"A is 1", {0, 2}, [&seen](Values v) {
+                           seen.push_back(v[2]);
+                           return v[0] == 1;
+                         }}});
+  KernelFamily without_verdict = family;
+  without_verdict.reject = [](Values) { return std::nullopt; };
+  const FixedParam fixed[] = {{"C", 5}};
+  EXPECT_EQ(enumerate({&without_verdict, 1}, fixed).points.size(), 3u);
+  EXPECT_EQ(seen, (std::vector<int>{5, 5}));  // once for each A
+}
+
+TEST(SpaceTest, WhatTheCallerTurnsDownIsCountedAndNotStored) {
+  const KernelFamily family = small_family();
+  const Space space =
+      enumerate({&family, 1}, {}, [](const KnownConfig& point) -> std::optional<std::string_view> {
+        if (point.traits.threads > 32) return "too wide";
+        return std::nullopt;
+      });
+  EXPECT_EQ(space.enumerated, 12u);
+  EXPECT_EQ(space.points.size(), 3u);
+  EXPECT_EQ(space.rejected, (std::map<std::string, std::uint64_t>{
+                                {"A is 3", 4}, {"B + C is 5", 2}, {"too wide", 3}}));
+}
+
 TEST(SpaceTest, FamiliesAddUp) {
   const std::vector<KernelFamily> two = {small_family(), small_family()};
   const Space space = enumerate(two);

@@ -200,10 +200,85 @@ TEST(StaticModelTest, SpillingAccumulatorsIsRuinous) {
 TEST(StaticModelTest, EstimateBeyondTheRegisterFileCountsAsSpills) {
   Traits fits = vectorized_2d(), spills = vectorized_2d();
   fits.registers_estimate = 255;
-  spills.registers_estimate = 300;
+  spills.registers_estimate = 320;
   EXPECT_EQ(predict(fits, cube(4096), spec("sm_90")).ctas_per_sm, 1);
   EXPECT_EQ(predict(spills, cube(4096), spec("sm_90")).ctas_per_sm, 1);
   EXPECT_GT(time_us(spills, cube(4096)), 3 * time_us(fits, cube(4096)));
+}
+
+// A CTA of warp_tiled as recorded at 1024: 64x128 by 8x16, WARPS_K groups of two warps.
+Traits warp_tile(int bk, int warps_k) {
+  Traits t;
+  t.threads = 64 * warps_k;
+  t.tile_m = 64;
+  t.tile_n = 128;
+  t.tile_k = bk;
+  t.thread_m = 8;
+  t.thread_n = 16;
+  t.threads_along_k = warps_k;
+  t.stages = 2;
+  t.smem_bytes = 4 * 2 * bk * (64 + 128);
+  t.registers_estimate = 230;
+  t.feed_instructions_per_k = 6.0 / warps_k;
+  t.feed_wavefronts_per_k = 12.0 / warps_k;
+  t.fill_instructions_per_tile_k = bk / 2.0;
+  t.fill_wavefronts_per_tile_k = bk;
+  t.barriers_per_tile_k = 1;
+  t.unrolled_k = bk / warps_k;
+  t.feeds_ahead = true;
+  t.end_barriers = 2 * (warps_k - 1);
+  t.end_wavefronts = (warps_k - 1) * 512;
+  return t;
+}
+
+TEST(StaticModelTest, AMainLoopBeyondTheInstructionCacheIsSlowForALoneWarp) {
+  // Measured at 1024: 52.6 and 78.7 us with 8 and 16 k steps of 128 FFMAs unrolled.
+  EXPECT_GT(time_us(warp_tile(32, 2), cube(1024)), 1.3 * time_us(warp_tile(16, 2), cube(1024)));
+  // Measured at 1024 with 8 steps either way: 48.3 and 50.5 us.
+  EXPECT_NEAR(time_us(warp_tile(32, 4), cube(1024)) / time_us(warp_tile(16, 4), cube(1024)), 1.0,
+              0.05);
+}
+
+TEST(StaticModelTest, TwoWarpsPerSchedulerHideWhatOneWaitsFor) {
+  // Measured at 1024: 52.6 and 48.3 us.
+  const double one = time_us(warp_tile(16, 2), cube(1024));
+  const double two = time_us(warp_tile(16, 4), cube(1024));
+  EXPECT_GT(one, 1.04 * two);
+  EXPECT_LT(one, 1.15 * two);
+}
+
+TEST(StaticModelTest, FeedsOfTheNextStepAreBetterThanFeedsOfThisOne) {
+  Traits late = warp_tile(16, 2);
+  late.feeds_ahead = false;
+  EXPECT_GT(time_us(late, cube(1024)), time_us(warp_tile(16, 2), cube(1024)));
+}
+
+TEST(StaticModelTest, StagesBeyondTheLatencyCostALittle) {
+  Traits deep = warp_tile(16, 4);
+  deep.stages = 4;
+  const double shallow_us = time_us(warp_tile(16, 4), cube(1024));
+  EXPECT_GT(time_us(deep, cube(1024)), shallow_us);
+  EXPECT_LT(time_us(deep, cube(1024)), 1.02 * shallow_us);
+}
+
+TEST(StaticModelTest, AddingUpAlongKCostsAShortProductMore) {
+  const auto loss = [](std::int64_t k) {
+    Traits plain = warp_tile(16, 4);
+    plain.end_barriers = 0;
+    plain.end_wavefronts = 0;
+    const Problem problem = packed_problem(1024, 1024, k);
+    return time_us(warp_tile(16, 4), problem) / time_us(plain, problem);
+  };
+  EXPECT_GT(loss(128), 1.08);
+  EXPECT_LT(loss(8192), 1.02);
+}
+
+TEST(StaticModelTest, LaunchBoundsLeaveRoomForTheCtasTheyName) {
+  Traits two = vectorized_2d();
+  two.registers_estimate = 140;
+  EXPECT_EQ(predict(two, cube(4096), spec("sm_90")).ctas_per_sm, 1);
+  two.least_ctas_per_sm = 2;
+  EXPECT_EQ(predict(two, cube(4096), spec("sm_90")).ctas_per_sm, 2);
 }
 
 TEST(StaticModelTest, WhatDoesNotFitTakesForever) {
@@ -239,7 +314,7 @@ TEST(StaticModelTest, ThinSlicesWasteSectors) {
 
 TEST(StaticModelTest, ConstantsCanBeReplaced) {
   ModelConstants constants;
-  constants.launch_us = 102.5;
+  constants.launch_us = 101;
   EXPECT_DOUBLE_EQ(
       predict(vectorized_2d(), cube(1024), spec("sm_90"), std::nullopt, constants).time_us,
       time_us(vectorized_2d(), cube(1024)) + 100);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 namespace gemm_tune {
 namespace {
 
@@ -84,6 +86,36 @@ TEST(FilterTest, LeavesOutPredicationWhereTheTileFits) {
             "predicated where the problem has no ragged edge");
   EXPECT_EQ(reject_needless(predicated, packed_problem(1000, 1000, 1000), a6000()), std::nullopt);
   EXPECT_EQ(reject_needless(tile_128(), packed_problem(1024, 1024, 1024), a6000()), std::nullopt);
+}
+
+TEST(FilterTest, LeavesOutLaunchBoundsThatBindNothing) {
+  const auto reason = [](const std::string& tile, const char* ctas) {
+    const std::string text = "warp_tiled/" + tile +
+                             ",WARPS_K=1,STAGES=2,ASYNC=0,FRAGMENTS=2,VEC=4,RASTER=8,CTAS=" + ctas +
+                             ",SPLIT_K=1,TAIL=0,TA=0,TB=0,PRED=0";
+    return reject_needless(config(text.c_str()), packed_problem(1024, 1024, 1024), a6000());
+  };
+  // 256 threads of about 140 registers: two CTAs must do with 128.
+  EXPECT_EQ(reason("BM=128,BN=128,BK=8,WM=64,WN=32,TM=8,TN=8", "1"), std::nullopt);
+  EXPECT_EQ(reason("BM=128,BN=128,BK=8,WM=64,WN=32,TM=8,TN=8", "2"), std::nullopt);
+  // 128 threads of about 90: two CTAs have 256.
+  EXPECT_EQ(reason("BM=64,BN=32,BK=8,WM=16,WN=32,TM=4,TN=4", "1"), std::nullopt);
+  EXPECT_EQ(reason("BM=64,BN=32,BK=8,WM=16,WN=32,TM=4,TN=4", "2"),
+            "asks the compiler for CTAs per SM that fit unasked");
+}
+
+TEST(FilterTest, TheProblemSettlesLayoutAndTheWidthOfAccesses) {
+  Problem problem = packed_problem(1022, 1022, 1022, Layout::nt);
+  problem.alignment = 2;
+  std::map<std::string, int> of_warp_tiled, of_skinny;
+  for (const FixedParam& one : settled_params(problem)) {
+    if (one.only_of == nullptr || one.only_of->name == "warp_tiled") {
+      of_warp_tiled[one.name] = one.value;
+    }
+    if (one.only_of == nullptr || one.only_of->name == "skinny") of_skinny[one.name] = one.value;
+  }
+  EXPECT_EQ(of_warp_tiled, (std::map<std::string, int>{{"TA", 0}, {"TB", 1}, {"VEC", 2}}));
+  EXPECT_EQ(of_skinny, (std::map<std::string, int>{{"TA", 0}, {"TB", 1}}));
 }
 
 TEST(FilterTest, RejectsSpillsStackAndKernelsThatDoNotFit) {

@@ -267,7 +267,7 @@ TEST_F(RobustnessTest, NothingIsLostOrRepeatedWhenTheWholeGroupIsKilledAtRandomM
 TEST_F(RobustnessTest, AParentKilledAloneLeavesNoWorkerBehind) {
   std::mt19937_64 random(7);
   std::size_t workers_seen = 0;
-  for (int i = 0; i < 50; ++i) {
+  for (int i = 0; i < 20; ++i) {
     const pid_t parent = spawn({GT_PROGRAM, "--arch", "sm_86", "--sizes", "1024", "--jobs", "2",
                                 "-q", "--budget", "500", "--db", file("p.db")},
                                file("out"));
@@ -302,7 +302,7 @@ TEST_F(RobustnessTest, AParentKilledAloneLeavesNoWorkerBehind) {
     EXPECT_EQ(workers(), 0u);
     kill(-parent, SIGKILL);  // whatever is left must not outlive the test
   }
-  EXPECT_GE(workers_seen, 40u);
+  EXPECT_GE(workers_seen, 16u);
   rows(file("p.db"));
 }
 

@@ -1,5 +1,6 @@
 // A run with fake workers as a program of its own, to be killed. usage: tune_with_fakes DB LOG
-// CONFIGS, the last a file with a config on each line. Prints the winner.
+// CONFIGS, the last a file with a config on each line, all of them healthy. Prints the winner.
+#include <chrono>
 #include <cstdio>
 #include <fstream>
 
@@ -13,7 +14,8 @@ int main(int argc, char** argv) {
   for (std::string line; std::getline(in, line);) {
     configs.push_back(check_config(parse_config(line)));
   }
-  const TuneReport report = fake::tune_with_fakes(configs, argv[1], argv[2]);
+  const TuneReport report =
+      fake::tune_with_fakes(configs, argv[1], argv[2], std::chrono::seconds(60));
   std::printf("%s\n", to_string(report.problems.at(0).winner.value().config.config()).c_str());
   return 0;
 }

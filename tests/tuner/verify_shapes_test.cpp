@@ -7,6 +7,26 @@ namespace {
 
 KnownConfig config(const char* text) { return check_config(parse_config(text)); }
 
+TEST(VerifyBoundTest, GrowsByOneRoundingPerProduct) {
+  EXPECT_DOUBLE_EQ(error_bound(0), 3 * 0x1p-24 + 3 * 0x1p-48 + 0x1p-72);
+  EXPECT_NEAR(error_bound(4096), 4099 * 0x1p-24, 4e-8);
+  EXPECT_GT(error_bound(4096), 4099 * 0x1p-24);
+}
+
+TEST(VerifyBoundTest, StaysABoundWhereKTimesTheRoundoffPassesOne) {
+  EXPECT_NEAR(error_bound((1 << 24) - 3), 1.71828, 1e-5);
+  EXPECT_NEAR(error_bound((1 << 25) - 3), 6.38906, 1e-5);
+  EXPECT_NEAR(error_bound(2147483647) / 3.887694e55, 1, 1e-6);
+}
+
+TEST(VerifyBoundTest, WholeNumbersShrinkAsKGrowsButNeverToZero) {
+  EXPECT_EQ(exact_range(0), 4);
+  EXPECT_EQ(exact_range(1 << 20), 4);
+  EXPECT_EQ(exact_range((1 << 20) + 1), 3);
+  EXPECT_EQ(exact_range(1 << 24), 1);
+  EXPECT_EQ(exact_range(2147483647), 1);
+}
+
 TEST(VerifyShapesTest, APackedProblemIsTimedPacked) {
   EXPECT_EQ(shape_of(packed_problem(1000, 1004, 1008)),
             (Shape{1000, 1004, 1008, 1008, 1004, 1004}));
@@ -58,12 +78,16 @@ TEST(VerifyShapesTest, EveryShapeIsLegalForItsConfig) {
   for (const char* text :
        {"naive/BM=16,BN=16,COALESCED=1,PRED=0", "naive/BM=16,BN=16,COALESCED=1,PRED=1",
         "vectorized_2d/BM=64,BN=32,BK=16,TM=4,TN=4,VEC=4,PAD=0,INTERLEAVE=0,PRED=0",
-        "vectorized_2d/BM=64,BN=32,BK=16,TM=4,TN=4,VEC=2,PAD=0,INTERLEAVE=0,PRED=1"}) {
+        "vectorized_2d/BM=64,BN=32,BK=16,TM=4,TN=4,VEC=2,PAD=0,INTERLEAVE=0,PRED=1",
+        "skinny/BS=4,TL=4,WARPS=4,LANES_K=1,UNROLL=4,VEC=4,SPLIT_K=2,SKINNY_N=0,TA=0,TB=0,PRED=1",
+        "skinny/BS=8,TL=4,WARPS=4,LANES_K=1,UNROLL=8,VEC=2,SPLIT_K=1,SKINNY_N=1,TA=1,TB=1,PRED=1",
+        "skinny/BS=4,TL=2,WARPS=4,LANES_K=8,UNROLL=2,VEC=4,SPLIT_K=8,SKINNY_N=1,TA=0,TB=1,"
+        "PRED=0"}) {
     const KnownConfig known = config(text);
     for (const Shape& shape : small_verification_shapes(known, 132)) {
       EXPECT_EQ(why_illegal(known.recipe, problem_of(shape)), std::nullopt) << text;
-      EXPECT_GT(shape.lda, shape.K);  // gaps between rows
-      EXPECT_GT(shape.ldb, shape.N);
+      EXPECT_GT(shape.lda, matrices_a(shape).cols);  // gaps between rows
+      EXPECT_GT(shape.ldb, matrices_b(shape).cols);
       EXPECT_GT(shape.ldc, shape.N);
     }
   }

@@ -1,0 +1,38 @@
+#include "search/point_index.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <functional>
+
+namespace gemm_tune {
+
+PointIndex::PointIndex(std::span<const KnownConfig> points)
+    : points_(points), slots_(std::bit_ceil(2 * points.size() + 1), points.size()) {
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const KnownConfig& point = points[i];
+    std::size_t slot = first_slot(*point.family, point.values);
+    while (slots_[slot] != points.size()) slot = (slot + 1) % slots_.size();
+    slots_[slot] = i;
+  }
+}
+
+std::optional<std::size_t> PointIndex::find(const KernelFamily& family, Values values) const {
+  for (std::size_t slot = first_slot(family, values); slots_[slot] != points_.size();
+       slot = (slot + 1) % slots_.size()) {
+    const KnownConfig& point = points_[slots_[slot]];
+    if (point.family == &family && std::ranges::equal(point.values, values)) return slots_[slot];
+  }
+  return std::nullopt;
+}
+
+std::size_t PointIndex::first_slot(const KernelFamily& family, Values values) const {
+  std::uint64_t hash = std::hash<const KernelFamily*>{}(&family);
+  for (const int value : values) {
+    hash = (hash ^ static_cast<std::uint64_t>(value)) * 0x9E3779B97F4A7C15u;
+    hash ^= hash >> 32;
+  }
+  return hash & (slots_.size() - 1);
+}
+
+}  // namespace gemm_tune

@@ -1,0 +1,32 @@
+// Finds the point with given values in a list of points.
+//
+// A hash table of positions: it copies no values, so that a list of a million costs tens of
+// milliseconds. The list must outlive it and stay as it is. Immutable; any thread.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "kernel_templates/registry.h"
+
+namespace gemm_tune {
+
+class PointIndex {
+ public:
+  explicit PointIndex(std::span<const KnownConfig> points);
+
+  // The position of the point of that family and these values; nothing where the list lacks it. Of
+  // equal points it is the first.
+  std::optional<std::size_t> find(const KernelFamily& family, Values values) const;
+
+ private:
+  // Where the search for these values begins; slots_ is a power of two long.
+  std::size_t first_slot(const KernelFamily& family, Values values) const;
+
+  std::span<const KnownConfig> points_;
+  std::vector<std::size_t> slots_;  // positions in points_, or points_.size() for a free slot
+};
+
+}  // namespace gemm_tune
