@@ -43,7 +43,8 @@ class SliceCopy {
       } else {
 #pragma unroll
         for (int pass = 0; pass < kPasses; ++pass) {
-          share_[pass] = is_inside(pass, k_count) ? load_vec<VEC>(from.x[pass]) : Vec<VEC>{};
+          const bool inside = has_part(pass) && is_inside(pass, k_count);
+          share_[pass] = inside ? load_vec<VEC>(from.x[pass]) : Vec<VEC>{};
         }
       }
       at_ = k_count * step();
@@ -59,7 +60,9 @@ class SliceCopy {
       copy<0>(smem + smem_offset_, from, is_wanted);
     } else if (is_wanted) {
 #pragma unroll
-      for (int pass = 0; pass < kPasses; ++pass) share_[pass] = load_vec<VEC>(from.x[pass]);
+      for (int pass = 0; pass < kPasses; ++pass) {
+        if (has_part(pass)) share_[pass] = load_vec<VEC>(from.x[pass]);
+      }
     }
     at_ += BK * step();
   }
@@ -69,6 +72,7 @@ class SliceCopy {
     if constexpr (!ASYNC) {
 #pragma unroll
       for (int pass = 0; pass < kPasses; ++pass) {
+        if (!has_part(pass)) break;
         float* to = smem + smem_offset_ + offset(pass).k * LD + offset(pass).edge;
         if constexpr (ALONG_K) {
 #pragma unroll
@@ -94,6 +98,13 @@ class SliceCopy {
   static constexpr int kEdgeStep = kPasses > 1 ? offset(1).edge : 0;
   static constexpr int kEdges = kEdgeStep == 0 ? 1 : min_of(kPasses, EDGE / kEdgeStep);
   static constexpr int kSources = PREDICATED ? kEdges : 1;
+
+  // Whether the thread takes part in a pass: in all but the last one, every thread does.
+  __device__ bool has_part(int pass) const {
+    if (is_last_pass_full(EDGE, BK, THREADS, VEC) || pass + 1 < kPasses) return true;
+    return k_ + offset(pass).k < BK;
+  }
+
   // Where the passes of the next slice begin.
   struct Sources {
     const float* x[kPasses];
@@ -124,14 +135,16 @@ class SliceCopy {
   template <int PASS>
   __device__ void copy_first(float* smem, const Sources& from, int k_count) {
     if constexpr (PASS < kPasses) {
-      copy_async_or_zero<kBytes, kTo<PASS>>(smem, from.x[PASS], is_inside(PASS, k_count));
+      if (has_part(PASS)) {
+        copy_async_or_zero<kBytes, kTo<PASS>>(smem, from.x[PASS], is_inside(PASS, k_count));
+      }
       copy_first<PASS + 1>(smem, from, k_count);
     }
   }
   template <int PASS>
   __device__ void copy(float* smem, const Sources& from, bool is_wanted) {
     if constexpr (PASS < kPasses) {
-      copy_async_if<kBytes, kTo<PASS>>(smem, from.x[PASS], is_wanted);
+      copy_async_if<kBytes, kTo<PASS>>(smem, from.x[PASS], is_wanted && has_part(PASS));
       copy<PASS + 1>(smem, from, is_wanted);
     }
   }

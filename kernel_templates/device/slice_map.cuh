@@ -27,17 +27,22 @@ constexpr int units_per_line(int edge, int vec, bool along_k) {
 constexpr int units_per_pass(int threads, bool along_k) { return along_k ? threads / 32 : threads; }
 constexpr int lines(int bk, bool along_k) { return along_k ? bk / kPatchK : bk; }
 
-// Whether each pass of all threads is full, and is the first one moved by a constant.
+// Whether each pass of all threads is the first one moved by a constant. Of the last one, threads
+// whose k lies past the slice have no part.
 constexpr bool is_dealt_evenly(int edge, int bk, int threads, int vec, bool along_k) {
   const int unit = along_k ? 4 * vec : vec;
   if (edge % unit != 0 || (along_k && bk % kPatchK != 0)) return false;
   const int line = units_per_line(edge, vec, along_k), pass = units_per_pass(threads, along_k);
-  if (line % pass == 0) return true;
-  return pass % line == 0 && lines(bk, along_k) % (pass / line) == 0;
+  return line % pass == 0 || pass % line == 0;
 }
 
 constexpr int copy_passes(int edge, int bk, int threads, int vec) {
-  return edge * bk / (threads * vec);
+  return (edge * bk - 1) / (threads * vec) + 1;
+}
+
+// Whether the last pass has a part for every thread.
+constexpr bool is_last_pass_full(int edge, int bk, int threads, int vec) {
+  return edge * bk % (threads * vec) == 0;
 }
 
 // The place of a thread's vector in the first pass.
