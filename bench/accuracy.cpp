@@ -1,0 +1,241 @@
+// How exact configs are beside cublasSgemm, and whether their results are the same each time.
+//
+// usage: accuracy FILE [RUNS] [--bare]; a line of FILE: PROBLEM CONFIG, as in
+//   1000x1000x1000 warp_tiled/BM=64,...
+// A config is launched RUNS times (100 unless told) on the same operands; C starts as NaN each
+// time. The reference is cublasDgemm's; errors are relative, in the Frobenius norm, for operands
+// that are uniform in [-1, 1) and for such times powers of two from 2^-10 to 2^10 (`spread`).
+// --bare leaves C and the partial sums as they were allocated, for compute-sanitizer's initcheck.
+// Needs a GPU. Exits 1 where an error is more than 1.5 times cublasSgemm's or a result changes
+// from run to run.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <random>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "gpu/cublas.h"
+#include "gpu/device.h"
+#include "gpu/kernel.h"
+#include "gpu/memory.h"
+#include "gpu/nvrtc.h"
+#include "gpu/workspace.h"
+#include "kernel_templates/device/gemm_args.cuh"
+#include "kernel_templates/registry.h"
+#include "kernel_templates/source.h"
+
+namespace gemm_tune {
+namespace {
+
+constexpr double kMostOverCublas = 1.5;
+
+struct Options {
+  int runs = 100;
+  bool bare = false;
+};
+
+std::vector<float> random_values(std::size_t count, bool spread, unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<float> uniform(-1.0f, 1.0f);
+  std::uniform_int_distribution<int> exponent(-10, 10);
+  std::vector<float> values(count);
+  for (float& value : values) {
+    value = spread ? std::ldexp(uniform(random), exponent(random)) : uniform(random);
+  }
+  return values;
+}
+
+template <class T>
+DeviceBuffer<T> on_device(const std::vector<float>& values) {
+  DeviceBuffer<T> buffer(values.size());
+  const std::vector<T> converted(values.begin(), values.end());
+  buffer.copy_from_host(converted);
+  return buffer;
+}
+
+template <class T>
+std::vector<T> on_host(const DeviceBuffer<T>& buffer) {
+  std::vector<T> values(buffer.size());
+  buffer.copy_to_host(values);
+  return values;
+}
+
+// Packed operands of a problem, each matrix of a batch right after the one before.
+template <class T>
+BlasGemm<T> blas_call(const Problem& p, const T* A, const T* B, T* C) {
+  BlasGemm<T> call;
+  call.layout = p.layout;
+  call.M = p.M;
+  call.N = p.N;
+  call.K = p.K;
+  call.A = A;
+  call.lda = row_length_a(p);
+  call.stride_a = p.M * p.K;
+  call.B = B;
+  call.ldb = row_length_b(p);
+  call.stride_b = p.K * p.N;
+  call.beta = 0;
+  call.C = C;
+  call.ldc = p.N;
+  call.stride_c = p.M * p.N;
+  call.batch = p.batch;
+  return call;
+}
+
+double relative_error(const std::vector<float>& C, const std::vector<double>& reference) {
+  double error = 0, norm = 0;
+  for (std::size_t i = 0; i < C.size(); ++i) {
+    const double difference = static_cast<double>(C[i]) - reference[i];
+    error += difference * difference;
+    norm += reference[i] * reference[i];
+  }
+  return std::sqrt(error / norm);
+}
+
+// A config on its way to be launched for one problem.
+class Candidate {
+ public:
+  Candidate(const KnownConfig& config, const Problem& problem, const DeviceSpec& device, bool bare)
+      : config_(config),
+        kernel_(compiled(config, device.arch)),
+        grid_(grid_of(config.recipe, problem, device.sm_count)),
+        workspace_bytes_(workspace_bytes(config.recipe, problem, device.sm_count)),
+        workspace_(workspace_bytes_ > 0 ? Workspace(workspace_bytes_, nullptr) : Workspace()),
+        bare_(bare) {}
+
+  void launch(const BlasGemm<float>& call) const {
+    if (!bare_) workspace_.poison_partials(workspace_bytes_, nullptr);
+    GemmArgs args{};
+    args.M = static_cast<int>(call.M);
+    args.N = static_cast<int>(call.N);
+    args.K = static_cast<int>(call.K);
+    args.piece_k = static_cast<int>(grid_.piece_k);
+    args.alpha = call.alpha;
+    args.beta = call.beta;
+    args.A = call.A;
+    args.B = call.B;
+    args.C = call.C;
+    args.lda = call.lda;
+    args.ldb = call.ldb;
+    args.ldc = call.ldc;
+    args.stride_a = call.stride_a;
+    args.stride_b = call.stride_b;
+    args.stride_c = call.stride_c;
+    args.counters = workspace_.counters();
+    args.partials = workspace_.partials();
+    void* pointers[] = {&args};
+    kernel_.launch(grid_, config_.recipe.block_threads, config_.recipe.smem_bytes, nullptr,
+                   pointers);
+    GT_CUDA(cudaDeviceSynchronize());
+  }
+
+ private:
+  static std::string compiled(const KnownConfig& config, const std::string& arch) {
+    const KernelSource source = kernel_source(*config.family);
+    CompileResult result = nvrtc_compile({source.path, source.text, source.headers},
+                                         {"TUNED_PARAMS=" + tuned_params(config.config())}, arch);
+    if (!result.ok) throw Error(to_string(config.config()) + ": " + result.log);
+    return std::move(result.cubin);
+  }
+
+  KnownConfig config_;
+  LoadedKernel kernel_;
+  Grid grid_;
+  std::int64_t workspace_bytes_;
+  Workspace workspace_;
+  bool bare_;
+};
+
+// Prints a line for each kind of operands; whether all is as it should be.
+bool judge(const Problem& problem, const KnownConfig& config, const DeviceSpec& device,
+           Cublas& cublas, const Options& options) {
+  if (const auto why = why_illegal(config.recipe, problem)) {
+    throw UsageError(to_string(config.config()) + " and " + to_string(problem) + ": " + *why);
+  }
+  const Candidate candidate(config, problem, device, options.bare);
+  const auto elements = [&](std::int64_t rows, std::int64_t cols) {
+    return static_cast<std::size_t>(rows * cols * problem.batch);
+  };
+  bool good = true;
+  for (const bool spread : {false, true}) {
+    const auto a = random_values(elements(problem.M, problem.K), spread, 1);
+    const auto b = random_values(elements(problem.K, problem.N), spread, 2);
+    const auto A = on_device<float>(a), B = on_device<float>(b);
+    const auto A64 = on_device<double>(a), B64 = on_device<double>(b);
+    DeviceBuffer<float> C(elements(problem.M, problem.N)), theirs(C.size());
+    DeviceBuffer<double> C64(C.size());
+    cublas.gemm(blas_call(problem, A64.data(), B64.data(), C64.data()));
+    cublas.gemm(blas_call(problem, A.data(), B.data(), theirs.data()));
+    std::vector<float> first;
+    int different = 0;
+    for (int run = 0; run < options.runs; ++run) {
+      if (!options.bare) C.fill_bytes(0xff);
+      candidate.launch(blas_call(problem, A.data(), B.data(), C.data()));
+      std::vector<float> result = on_host(C);
+      if (run == 0) {
+        first = std::move(result);
+      } else if (std::memcmp(first.data(), result.data(), result.size() * sizeof(float)) != 0) {
+        ++different;
+      }
+    }
+    const std::vector<double> reference = on_host(C64);
+    const double ours = relative_error(first, reference);
+    const double cublas_error = relative_error(on_host(theirs), reference);
+    const bool fine = ours <= kMostOverCublas * cublas_error && different == 0;
+    std::printf(
+        "%-8s %-28s %-8s ours %.3e  cublasSgemm %.3e  ratio %.3f  %d of %d runs differ  %s\n",
+        fine ? "good" : "BAD", to_string(problem).c_str(), spread ? "spread" : "uniform", ours,
+        cublas_error, ours / cublas_error, different, options.runs,
+        to_string(config.config()).c_str());
+    std::fflush(stdout);
+    good = good && fine;
+  }
+  return good;
+}
+
+int run(const char* path, const Options& options) {
+  std::ifstream file(path);
+  if (!file) throw UsageError(std::string("'") + path + "' cannot be read");
+  check_driver();
+  const DeviceSpec device = query_device(current_device());
+  Cublas cublas;
+  bool good = true;
+  std::string problem, config;
+  while (file >> problem >> config) {
+    good = judge(parse_problem(problem), check_config(parse_config(config)), device, cublas,
+                 options) &&
+           good;
+  }
+  return good ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace gemm_tune
+
+int main(int argc, char** argv) {
+  gemm_tune::Options options;
+  if (argc > 1 && std::strcmp(argv[argc - 1], "--bare") == 0) {
+    options.bare = true;
+    --argc;
+  }
+  if (argc < 2 || argc > 3) {
+    std::fprintf(stderr, "usage: accuracy FILE [RUNS] [--bare]\n");
+    return 2;
+  }
+  if (argc == 3) options.runs = std::max(1, std::atoi(argv[2]));
+  try {
+    return gemm_tune::run(argv[1], options);
+  } catch (const gemm_tune::UsageError& error) {
+    std::fprintf(stderr, "accuracy: %s\n", error.what());
+    return 2;
+  } catch (const gemm_tune::Error& error) {
+    std::fprintf(stderr, "accuracy: %s\n", error.what());
+    return 3;
+  }
+}
