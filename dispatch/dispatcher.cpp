@@ -83,8 +83,7 @@ void Dispatcher::launch(const Plan& plan, const GemmArgs& args, const Problem& p
   GemmArgs copy = args;
   copy.piece_k = static_cast<int>(grid.piece_k);
   void* parameters[] = {&copy};
-  plan.kernel->launch(grid, plan.recipe.block_threads,
-                      plan.recipe.smem_bytes, stream, parameters);
+  plan.kernel->launch(grid, plan.recipe.block_threads, plan.recipe.smem_bytes, stream, parameters);
 }
 
 Dispatcher::StreamWorkspaces& Dispatcher::workspaces(int ordinal, cudaStream_t stream) {

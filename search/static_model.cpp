@@ -40,8 +40,10 @@ Footprint footprint(const Traits& traits, const DeviceSpec& device,
           std::max(0.0, wanted - most - constants.squeezable_registers) * 2 * kElementBytes};
 }
 
-double overlapped(double a, double b, double exponent) {
-  return std::pow(std::pow(a, exponent) + std::pow(b, exponent), 1 / exponent);
+// (a^p + b^p)^(1/p)
+double overlapped(double a, double b, double p) {
+  const auto [low, high] = std::minmax(a, b);
+  return low > 0 ? high * std::pow(1 + std::pow(low / high, p), 1 / p) : high;
 }
 
 // How much longer an access gets because whole sectors move.
@@ -93,7 +95,7 @@ Traffic traffic(const Traits& traits, const Problem& problem, const DeviceSpec& 
 class MainLoop {
  public:
   MainLoop(const Traits& traits, const DeviceSpec& device, double spill_bytes, const Traffic& bytes,
-           const ModelConstants& constants)
+           double l2_rate, const ModelConstants& constants)
       : traits_(traits), constants_(constants), warps_(std::ceil(traits.threads / kWarpSize)) {
     const double k = traits.tile_k;
     const double ffmas =
@@ -120,9 +122,8 @@ class MainLoop {
     const double l2_hits = bytes.l2 > 0 ? std::max(0.0, 1 - bytes.dram / bytes.l2) : 1;
     memory_latency_ = constants.l2_latency_cycles +
                       (1 - l2_hits) * (constants.dram_latency_cycles - constants.l2_latency_cycles);
-    slice_latency_ = traits.reads_global_in_inner_loop
-                         ? 0
-                         : memory_latency_ + bytes.slice / constants.l2_bytes_per_cycle_per_sm;
+    slice_latency_ =
+        traits.reads_global_in_inner_loop ? 0 : memory_latency_ + bytes.slice / l2_rate;
   }
 
   // Pipe cycles of one CTA for one K slice.
@@ -182,67 +183,88 @@ Prediction predict(const Traits& traits, const Problem& problem, const DeviceSpe
     return prediction;
   }
 
-  const std::int64_t grid = grid_of(launch_recipe(traits), problem, device.sm_count).ctas();
-  const double ctas = static_cast<double>(grid);
+  const Grid grid = grid_of(launch_recipe(traits), problem, device.sm_count);
+  const double ctas = static_cast<double>(grid.ctas());
   const double sms = device.sm_count;
   const double slots = sms * resident.ctas_per_sm;
-  prediction.waves = waves(device, grid, resident.ctas_per_sm).waves;
+  prediction.waves = waves(device, grid.ctas(), resident.ctas_per_sm).waves;
   prediction.tail_efficiency = prediction.waves / std::ceil(prediction.waves);
 
   const double tile_slices = std::ceil(static_cast<double>(problem.K) / traits.tile_k);
   const double tiles = std::ceil(static_cast<double>(problem.M) / traits.tile_m) *
                        std::ceil(static_cast<double>(problem.N) / traits.tile_n) *
                        static_cast<double>(problem.batch);
-  // With TAIL the CTAs of a ragged last wave have an equal part of what it has to do.
-  const double slices = traits.tail_ctas_per_sm > 0 ? std::ceil(tile_slices * tiles / ctas)
-                                                    : std::ceil(tile_slices / traits.split_k);
-  Traffic bytes = traffic(traits, problem, device, ctas, slices * traits.tile_k, slots, constants);
-  const MainLoop loop(traits, device, kernel.spill_bytes, bytes, constants);
+  // Of a whole tile's CTA; how many CTAs there would be if TAIL cut no tiles.
+  const double slices = std::ceil(tile_slices / traits.split_k);
+  const double uncut = tiles * traits.split_k;
+  const double all_slices = uncut * slices;
+  Traffic bytes = traffic(traits, problem, device, uncut, slices * traits.tile_k, slots, constants);
+  // Bytes a cycle for one SM: those that are at work share what the L2 gives.
+  const double l2_rate = std::min(constants.l2_port_bytes_per_cycle,
+                                  constants.l2_bytes_per_cycle_per_sm * sms / std::min(ctas, sms));
+  const MainLoop loop(traits, device, kernel.spill_bytes, bytes, l2_rate, constants);
   // Spill stores write through to the L2; the loads find their lines in L1.
   bytes.l2 +=
-      ctas * slices * traits.threads * kernel.spill_bytes / 2 * constants.spill_passes_per_slice;
+      all_slices * traits.threads * kernel.spill_bytes / 2 * constants.spill_passes_per_slice;
 
   // Shares of a tile go through the L2; the last CTA of a tile reads them while nobody else works.
   const double tile_bytes = kElementBytes * traits.tile_m * traits.tile_n;
-  const double shares = traits.tail_ctas_per_sm > 0 ? 2 : traits.split_k;
+  const bool cuts = grid.piece_k > 0;
+  const double shares =
+      cuts ? std::ceil(static_cast<double>(problem.K) / static_cast<double>(grid.piece_k))
+           : traits.split_k;
+  const double cut_tiles = cuts ? (ctas - tiles) / (shares - 1) : 0;
   double share_cycles = 0;
   if (shares > 1) {
-    bytes.l2 += 2 * ctas * tile_bytes;
+    bytes.l2 += 2 * (cuts ? cut_tiles * shares : ctas) * tile_bytes;
     const double rounds = shares <= 8 ? 1 : 2;
     const double read = shares <= 8 ? shares : 2 * std::sqrt(shares);
     share_cycles = rounds * constants.share_latency_cycles +
                    (read + rounds) * tile_bytes / constants.share_bytes_per_cycle;
   }
 
-  // The busiest SM works through its CTAs in full sets of residents, then the rest. Their main
-  // loops and what lies around these:
-  const auto work_cycles = [&](double residents) {
-    return slices * (loop.busy_cycles(residents) + loop.exposed_cycles(residents));
+  // Main loops of `residents` CTAs at once, and what lies around these.
+  const auto slice_cycles = [&](double residents) {
+    return loop.busy_cycles(residents) + loop.exposed_cycles(residents);
   };
   const auto edge_cycles = [&](double residents) {
     const double c_bytes = residents * traits.tile_m * traits.tile_n * kElementBytes;
-    return c_bytes / constants.l2_bytes_per_cycle_per_sm + constants.cta_overhead_cycles +
-           residents * traits.end_wavefronts + traits.end_barriers * constants.sum_step_cycles +
-           loop.start_cycles(residents);
+    return c_bytes / l2_rate + constants.cta_overhead_cycles + residents * traits.end_wavefronts +
+           traits.end_barriers * constants.sum_step_cycles + loop.start_cycles(residents);
   };
-  const std::int64_t sm_ctas = (grid + device.sm_count - 1) / device.sm_count;
-  const std::int64_t sets = sm_ctas / resident.ctas_per_sm, rest = sm_ctas % resident.ctas_per_sm;
   double sm_cycles = 0, latency_cycles = 0;
-  const auto add_sets = [&](std::int64_t count, std::int64_t residents) {
-    if (count == 0 || residents == 0) return;
-    const double n = static_cast<double>(count), r = static_cast<double>(residents);
-    // The first CTAs begin together; later the others' main loops hide a part of each edge.
-    const double shown = 1 - constants.edge_hiding * (r - 1) / r;
-    const double edges = sm_cycles == 0 ? 1 + (n - 1) * shown : n * shown;
-    sm_cycles += n * work_cycles(r) + edges * edge_cycles(r);
-    latency_cycles += n * slices * loop.exposed_cycles(r);
+  // `count` sets of residents, each of which multiplies so many slices.
+  const auto add_sets = [&](double count, double residents, double set_slices) {
+    if (count <= 0 || residents <= 0) return;
+    // The first CTAs begin together; later an edge of one falls into the others' main loops.
+    const double edges = sm_cycles == 0 ? 1 + (count - 1) / residents : count / residents;
+    sm_cycles += count * set_slices * slice_cycles(residents) + edges * edge_cycles(residents);
+    latency_cycles += count * set_slices * loop.exposed_cycles(residents);
   };
-  add_sets(sets, resident.ctas_per_sm);
-  add_sets(1, rest);
+  if (!cuts) {
+    // The busiest SM works through its CTAs in full sets of residents, then the rest.
+    const std::int64_t sm_ctas = (grid.ctas() + device.sm_count - 1) / device.sm_count;
+    add_sets(static_cast<double>(sm_ctas / resident.ctas_per_sm), resident.ctas_per_sm, slices);
+    add_sets(1, static_cast<double>(sm_ctas % resident.ctas_per_sm), slices);
+  } else {
+    // As many at once as the cut reckons with, or in turn where fewer fit. Either the last wave
+    // alone is cut, or it and the one before so that all SMs end together.
+    const double at_once = std::min(traits.tail_ctas_per_sm, resident.ctas_per_sm);
+    const double turns = traits.tail_ctas_per_sm / at_once;
+    const double cut_slots = sms * traits.tail_ctas_per_sm;
+    const double piece = std::ceil(static_cast<double>(grid.piece_k) / traits.tile_k);
+    if (2 * cut_tiles <= cut_slots) {
+      add_sets((tiles - cut_tiles) / cut_slots * turns, at_once, slices);
+      add_sets(turns, at_once, piece);
+    } else {
+      const double sets = std::ceil(ctas / cut_slots) * turns;
+      add_sets(sets, at_once, all_slices / cut_slots * turns / sets);
+    }
+  }
 
   sm_cycles += share_cycles;
   const double cycles_per_us = device.clock_mhz;
-  const double pipe_us = ctas * slices / sms / cycles_per_us;  // for one cycle of each slice
+  const double pipe_us = all_slices / sms / cycles_per_us;  // for one cycle of each slice
   prediction.ffma_us = loop.ffma_cycles() * pipe_us;
   prediction.issue_us = loop.issue_cycles() * pipe_us;
   prediction.l1_us = loop.l1_cycles() * pipe_us;

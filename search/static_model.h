@@ -49,6 +49,8 @@ struct ModelConstants {
   // Sustained by all SMs reading at once. H100: about 7 TB/s over 132 SMs at 1980 MHz; T4: 1270
   // GB/s over 40 SMs at 1590 MHz is 20 (Jia et al.).
   double l2_bytes_per_cycle_per_sm = 28;
+  // What one SM can take in while others do not: the width of its port.
+  double l2_port_bytes_per_cycle = 64;
   // Share of the L2 that holds operands between waves; C streams through the rest.
   double l2_usable_share = 0.8;
   // H100 device copy: 2.99 of 3.35 TB/s.
@@ -60,9 +62,6 @@ struct ModelConstants {
   // What each further stage adds to the start, of the time in which a slice arrives: chosen so that
   // equal configs rank by their stages. 4 stages took 2 % longer than 3 at 256 to 1024.
   double stage_start_share = 0.1;
-  // Of a CTA's start and end, the share that other residents hide once they are out of step.
-  // Fitted.
-  double edge_hiding = 0.6;
   // One step of adding up a CTA's sums along K: half the sums stored or loaded, and a barrier.
   // Fitted.
   double sum_step_cycles = 320;
@@ -71,7 +70,7 @@ struct ModelConstants {
   double share_latency_cycles = 3500;
   double share_bytes_per_cycle = 28;
   // From one kernel's end to the next one's start in a stream. Chosen between fits.
-  double launch_us = 1.0;
+  double launch_us = 0.5;
   // How often the spills that the compiler reports run for each K slice: spilled accumulators are
   // touched in every unrolled part of the main loop. Spilling configs were seen to fall 10 to 30
   // times.

@@ -10,6 +10,8 @@ namespace {
 
 // Tiles for each SM from which on sharing them along K has never won.
 constexpr std::int64_t kMostSharedWaves = 4;
+// Slices that a share along K must have, below which it is all start and end.
+constexpr std::int64_t kLeastSlices = 2;
 // Multiplications in the code of a main loop from which on it leaves the instruction cache: of 17
 // problems recorded on an H100 none was won by more of them.
 constexpr int kMostUnrolled = 1024;
@@ -58,9 +60,18 @@ std::optional<std::string_view> reject_before_compile(const KnownConfig& config,
 std::optional<std::string_view> reject_needless(const KnownConfig& config, const Problem& problem,
                                                 const DeviceSpec& device) {
   const Traits& traits = config.traits;
+  // What one CTA has to do, in slices.
+  const std::int64_t slices =
+      (problem.K + traits.tile_k - 1) / traits.tile_k / std::max(traits.split_k, 1);
+  if (traits.split_k > 1 && slices < kLeastSlices) return "shares along K of hardly a slice";
+  if (traits.stages - 1 > std::max<std::int64_t>(slices, 1)) return "more stages than slices";
   if (traits.split_k > 1 && grid_of(config.recipe, problem, device.sm_count).ctas() >
                                 kMostSharedWaves * traits.split_k * device.sm_count) {
     return "shares tiles along K where there are enough of them";
+  }
+  if (traits.tail_ctas_per_sm > 0 &&
+      grid_of(config.recipe, problem, device.sm_count).piece_k == 0) {
+    return "cuts no tile of a ragged last wave";
   }
   const int fit = device.registers_per_cta / (traits.threads * traits.least_ctas_per_sm);
   if (traits.registers_estimate >

@@ -2,6 +2,7 @@
 // architecture. No GPU is needed. bench/compile_space does the same with thousands.
 #include <gtest/gtest.h>
 
+#include <ostream>
 #include <random>
 #include <string>
 #include <tuple>
@@ -19,6 +20,8 @@ struct Arch {
   unsigned number;
   int configs;
 };
+void PrintTo(const Arch& arch, std::ostream* out) { *out << arch.name; }
+
 constexpr Arch kArchs[] = {
     {"sm_80", 80, 3}, {"sm_86", 86, 1}, {"sm_89", 89, 1}, {"sm_90", 90, 3}, {"sm_120", 120, 1}};
 

@@ -63,20 +63,20 @@ TEST(Compile, SkinnyWithoutSpillsOnEveryArchitecture) {
 // The same of warp_tiled: copies through registers and by cp.async, a slice's steps shared by
 // warps.
 TEST(Compile, WarpTiledWithoutSpillsOnEveryArchitecture) {
-  const std::string tile = "warp_tiled/BM=128,BN=128,BK=16,WM=32,WN=64,TM=8,TN=8,";
+  const std::string tile = "warp_tiled/BM=64,BN=64,BK=16,WM=32,WN=32,TM=8,TN=4,";
   const std::string rest = ",RASTER=8,CTAS=1,SPLIT_K=";
-  expect_clean(tile + "WARPS_K=1,STAGES=3,ASYNC=1,FRAGMENTS=2,VEC=4" + rest +
-                   "1,TAIL=0,TA=1,TB=0,PRED=0",
-               "sm_80");
-  expect_clean(tile + "WARPS_K=1,STAGES=2,ASYNC=0,FRAGMENTS=2,VEC=4" + rest +
-                   "1,TAIL=0,TA=0,TB=0,PRED=0",
-               "sm_86");
-  expect_clean(tile + "WARPS_K=2,STAGES=2,ASYNC=2,FRAGMENTS=1,VEC=4" + rest +
-                   "4,TAIL=0,TA=0,TB=1,PRED=1",
-               "sm_90");
-  expect_clean(tile + "WARPS_K=1,STAGES=1,ASYNC=0,FRAGMENTS=1,VEC=2" + rest +
-                   "16,TAIL=0,TA=1,TB=1,PRED=1",
-               "sm_120");
+  expect_clean(
+      tile + "WARPS_K=1,STAGES=3,ASYNC=1,FRAGMENTS=2,VEC=4" + rest + "1,TAIL=0,TA=1,TB=0,PRED=0",
+      "sm_80");
+  expect_clean(
+      tile + "WARPS_K=1,STAGES=2,ASYNC=0,FRAGMENTS=2,VEC=4" + rest + "1,TAIL=0,TA=0,TB=0,PRED=0",
+      "sm_86");
+  expect_clean(
+      tile + "WARPS_K=2,STAGES=2,ASYNC=2,FRAGMENTS=1,VEC=4" + rest + "4,TAIL=0,TA=0,TB=1,PRED=1",
+      "sm_90");
+  expect_clean(
+      tile + "WARPS_K=1,STAGES=1,ASYNC=0,FRAGMENTS=1,VEC=2" + rest + "16,TAIL=0,TA=1,TB=1,PRED=1",
+      "sm_120");
 }
 
 TEST(Compile, PredicatedKernelsWithEveryAccessWidth) {

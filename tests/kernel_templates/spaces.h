@@ -44,7 +44,7 @@ inline bool is_small(const KernelFamily& family) {
   return points <= 100'000;
 }
 
-constexpr int kSample = 2000;
+constexpr int kSample = 1000;
 
 // One value after another at random, where possible one that breaks no rule yet; empty where that
 // led nowhere.

@@ -161,6 +161,20 @@ TEST(StaticModelTest, OneCtaBeyondAFullWaveCostsAnotherRound) {
   EXPECT_LT(predict(vectorized_2d(), over, spec("sm_90")).tail_efficiency, 0.51);
 }
 
+TEST(StaticModelTest, CuttingARaggedLastWaveFillsItsSms) {
+  Traits whole = vectorized_2d(), cut = vectorized_2d();
+  whole.registers_estimate = cut.registers_estimate = 200;  // one CTA for each of 132 SMs
+  cut.tail_ctas_per_sm = 1;
+  const auto share = [&](std::int64_t tiles) {
+    const Problem problem = packed_problem(128 * tiles, 128, 4096);
+    return time_us(cut, problem) / time_us(whole, problem);
+  };
+  EXPECT_DOUBLE_EQ(share(132), 1.0);
+  EXPECT_LT(share(133), 0.60);          // a wave and a 132nd of one, for two
+  EXPECT_NEAR(share(198), 0.79, 0.06);  // three half waves for two whole ones
+  EXPECT_GT(share(132 * 9 + 131), 0.97);
+}
+
 TEST(StaticModelTest, RaggedEdgePaysForWholeTiles) {
   // 33 x 33 tiles instead of 32 x 32, as in a problem that fills them.
   EXPECT_NEAR(time_us(vectorized_2d(), cube(4097)),
@@ -314,7 +328,7 @@ TEST(StaticModelTest, ThinSlicesWasteSectors) {
 
 TEST(StaticModelTest, ConstantsCanBeReplaced) {
   ModelConstants constants;
-  constants.launch_us = 101;
+  constants.launch_us = 100.5;
   EXPECT_DOUBLE_EQ(
       predict(vectorized_2d(), cube(1024), spec("sm_90"), std::nullopt, constants).time_us,
       time_us(vectorized_2d(), cube(1024)) + 100);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <numeric>
 #include <random>
 #include <set>
 #include <stdexcept>
@@ -99,6 +100,43 @@ TEST(GuidedStrategyTest, ThenAlternatesNeighboursOfTheBestWithTheWalk) {
   strategy->tell(7, 10.0);
   EXPECT_EQ(strategy->ask(1), (Points{6}));  // beside the best
   EXPECT_EQ(strategy->ask(1), (Points{2}));  // the walk again
+}
+
+TEST(GuidedStrategyTest, LooksAroundAfter64AsksHoweverLargeTheBudget) {
+  std::vector<int> values(1000);
+  std::iota(values.begin(), values.end(), 1);
+  const KernelFamily family = line_family(values);
+  std::vector<std::vector<int>> all;
+  std::vector<double> prior_us;
+  for (const int value : values) {
+    all.push_back({value});
+    prior_us.push_back(value);
+  }
+  const auto points = points_of(family, all);
+  const auto strategy = make_guided(points, prior_us, 1000, 1);
+  strategy->tell(900, 1.0);
+  for (std::size_t i = 0; i < 64; ++i) EXPECT_EQ(strategy->ask(1), Points{i});
+  EXPECT_EQ(strategy->ask(1), Points{899});
+}
+
+TEST(GuidedStrategyTest, WalkPutsNearTwinsOff) {
+  KernelFamily family;
+  family.name = "three";
+  family.params = {{"A", {1, 2}, ""}, {"B", {1, 2}, ""}, {"C", {1, 2}, ""}, {"D", {1, 2}, ""}};
+  // The second and third differ from the first in one and in two parameters, the fourth in three.
+  const auto points =
+      points_of(family, {{1, 1, 1, 1}, {1, 1, 1, 2}, {1, 1, 2, 2}, {1, 2, 2, 2}, {2, 2, 2, 2}});
+  const auto strategy = make_guided(points, {100, 100.1, 100.2, 100.3, 105.15}, 10, 1);
+  // A twin counts as 5 % slower; what is 5 % slower itself comes between 105.1 and 105.2.
+  EXPECT_EQ(strategy->ask(5), (Points{0, 3, 1, 4, 2}));
+}
+
+TEST(GuidedStrategyTest, WalkTakesAPointThatThePriorTellsApartForNoTwin) {
+  const KernelFamily family = line_family({1, 2, 3});
+  const auto points = points_of(family, {{1}, {2}, {3}});
+  EXPECT_EQ(make_guided(points, {100, 102, 104}, 6, 1)->ask(3), (Points{0, 1, 2}));
+  // 100.5 is within 1 % of 100.
+  EXPECT_EQ(make_guided(points, {100, 100.5, 104}, 6, 1)->ask(3), (Points{0, 2, 1}));
 }
 
 TEST(GuidedStrategyTest, NeighbourhoodSkipsValuesThatGiveNoPoint) {

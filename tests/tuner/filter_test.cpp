@@ -98,10 +98,42 @@ TEST(FilterTest, LeavesOutLaunchBoundsThatBindNothing) {
   // 256 threads of about 140 registers: two CTAs must do with 128.
   EXPECT_EQ(reason("BM=128,BN=128,BK=8,WM=64,WN=32,TM=8,TN=8", "1"), std::nullopt);
   EXPECT_EQ(reason("BM=128,BN=128,BK=8,WM=64,WN=32,TM=8,TN=8", "2"), std::nullopt);
-  // 128 threads of about 90: two CTAs have 256.
-  EXPECT_EQ(reason("BM=64,BN=32,BK=8,WM=16,WN=32,TM=4,TN=4", "1"), std::nullopt);
-  EXPECT_EQ(reason("BM=64,BN=32,BK=8,WM=16,WN=32,TM=4,TN=4", "2"),
+  // 64 threads of about 90: two CTAs have 255.
+  EXPECT_EQ(reason("BM=32,BN=32,BK=16,WM=16,WN=32,TM=4,TN=4", "1"), std::nullopt);
+  EXPECT_EQ(reason("BM=32,BN=32,BK=16,WM=16,WN=32,TM=4,TN=4", "2"),
             "asks the compiler for CTAs per SM that fit unasked");
+}
+
+TEST(FilterTest, LeavesOutWhatRecordingsHaveShownToLose) {
+  const auto reason = [](const std::string& steps, const std::string& rest) {
+    const std::string text =
+        "warp_tiled/BM=64,BN=128,BK=" + steps +
+        ",WM=64,WN=64,TM=8,TN=16,WARPS_K=2,STAGES=2,ASYNC=0,FRAGMENTS=" + rest +
+        ",VEC=4,RASTER=8,CTAS=1,SPLIT_K=1,TAIL=0,TA=0,TB=0,PRED=0";
+    return reject_needless(config(text.c_str()), packed_problem(1024, 1024, 1024), a6000());
+  };
+  EXPECT_EQ(reason("16", "2"), std::nullopt);  // 8 k steps of 128 multiplications
+  EXPECT_EQ(reason("32", "2"), "main loop longer than the instruction cache holds");
+  EXPECT_EQ(reason("16", "1"), "loads operands late where registers let it load them early");
+}
+
+TEST(FilterTest, LeavesOutWhatHasTooLittleToDoOrChangesNothing) {
+  const auto reason = [](const char* shape, const std::string& stages, const std::string& split) {
+    const std::string text =
+        "warp_tiled/BM=64,BN=128,BK=16,WM=32,WN=64,TM=8,TN=8,WARPS_K=1,STAGES=" + stages +
+        ",ASYNC=1,FRAGMENTS=2,VEC=4,RASTER=8,CTAS=1,SPLIT_K=" + split + ",TA=0,TB=0,PRED=0";
+    return reject_needless(config(text.c_str()), parse_problem(shape),
+                           find_device_spec("sm_90").value());
+  };
+  // 16 slices of 16.
+  EXPECT_EQ(reason("256x256x256", "3", "8,TAIL=0"), std::nullopt);
+  EXPECT_EQ(reason("256x256x256", "4", "12,TAIL=0"), "shares along K of hardly a slice");
+  EXPECT_EQ(reason("256x256x256", "4", "4,TAIL=0"), std::nullopt);
+  EXPECT_EQ(reason("256x256x32", "3", "1,TAIL=0"), std::nullopt);
+  EXPECT_EQ(reason("256x256x32", "4", "1,TAIL=0"), "more stages than slices");
+  // 132 tiles are a whole wave on 132 SMs, 136 are not.
+  EXPECT_EQ(reason("768x1408x4096", "4", "1,TAIL=1"), "cuts no tile of a ragged last wave");
+  EXPECT_EQ(reason("512x2176x4096", "4", "1,TAIL=1"), std::nullopt);
 }
 
 TEST(FilterTest, TheProblemSettlesLayoutAndTheWidthOfAccesses) {

@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
     configs.push_back(check_config(parse_config(line)));
   }
   const TuneReport report =
-      fake::tune_with_fakes(configs, argv[1], argv[2], std::chrono::seconds(60));
+      fake::tune_with_fakes(configs, argv[1], argv[2], std::chrono::seconds(20));
   std::printf("%s\n", to_string(report.problems.at(0).winner.value().config.config()).c_str());
   return 0;
 }
