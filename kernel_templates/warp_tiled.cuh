@@ -253,7 +253,6 @@ class Segment {
       } else {
         multiply_double_fragments(sums);
       }
-      if constexpr (kAnyAsync) wait_copies<0>();
     }
   }
 

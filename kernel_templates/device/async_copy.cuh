@@ -11,40 +11,6 @@
 #ifndef GT_EMULATOR
 namespace gemm_tune {
 
-// The first `left` of BYTES / 4 floats, zeros after them; what lies past the edge is not read. left
-// may be zero or negative; global must be a valid address all the same.
-template <int BYTES>
-__device__ inline void copy_async_edge(float* smem, const float* global, int left) {
-  static_assert(BYTES == 4 || BYTES == 8 || BYTES == 16);
-  const int inside_bytes = left < 0 ? 0 : left < BYTES / 4 ? 4 * left : BYTES;
-  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(smem));
-  if constexpr (BYTES == 16) {  // past L1; the instruction has no other form of this width there
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to),
-                 "l"(__cvta_generic_to_global(global)), "r"(inside_bytes)
-                 : "memory");
-  } else {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to),
-                 "l"(__cvta_generic_to_global(global)), "n"(BYTES), "r"(inside_bytes)
-                 : "memory");
-  }
-}
-
-// BYTES / 4 floats.
-template <int BYTES>
-__device__ inline void copy_async(float* smem, const float* global) {
-  static_assert(BYTES == 4 || BYTES == 8 || BYTES == 16);
-  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(smem));
-  if constexpr (BYTES == 16) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to),
-                 "l"(__cvta_generic_to_global(global))
-                 : "memory");
-  } else {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to),
-                 "l"(__cvta_generic_to_global(global)), "n"(BYTES)
-                 : "memory");
-  }
-}
-
 // BYTES / 4 floats to OFFSET bytes past smem, or nothing at all; without a branch, so that it can
 // be mixed with other work.
 template <int BYTES, int OFFSET = 0>

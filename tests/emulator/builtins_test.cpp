@@ -166,10 +166,10 @@ TEST(CopyAsync, LandsWhenItsGroupIsWaitedForAndNotBefore) {
   run(1, [&] {
     float* const to = SharedMemory().take(8);
     to[0] = 9;
-    copy_async<16>(to, from.x);
+    copy_async_if<16>(to, from.x, true);
     EXPECT_TRUE(std::isnan(to[0]));
     commit_copies();
-    copy_async<8>(to + 4, from.x + 4);
+    copy_async_if<8>(to + 4, from.x + 4, true);
     commit_copies();
     wait_copies<2>();
     EXPECT_TRUE(std::isnan(to[0]));
@@ -184,7 +184,7 @@ TEST(CopyAsync, LandsWhenItsGroupIsWaitedForAndNotBefore) {
 
 TEST(CopyAsync, IsNoticedWhereNobodyWaits) {
   const Source from;
-  const auto start = [&] { copy_async<4>(SharedMemory().take(4), from.x); };
+  const auto start = [&] { copy_async_if<4>(SharedMemory().take(4), from.x, true); };
   EXPECT_EQ(error_of(1, start),
             "thread 0 of CTA 0 ends with asynchronous copies that it did not commit");
   EXPECT_EQ(error_of(1,
@@ -206,7 +206,7 @@ std::vector<float> copied_by_neighbours(Order order, const std::function<void()>
   run(8,
       [&] {
         float* const to = SharedMemory().take(8);
-        copy_async<4>(to + threadIdx.x, from.x + threadIdx.x);
+        copy_async_if<4>(to + threadIdx.x, from.x + threadIdx.x, true);
         commit_copies();
         meet();
         got[threadIdx.x] = to[threadIdx.x ^ 1];
@@ -256,7 +256,7 @@ TEST(CopyAsync, IsNoticedWhereItOverwritesWhatOthersStillRead) {
           array[threadIdx.x] = 5;
           __syncthreads();
           got.push_back(array[threadIdx.x ^ 1]);
-          copy_async<4>(array + threadIdx.x, from.x);  // a barrier is missing ahead of it
+          copy_async_if<4>(array + threadIdx.x, from.x, true);  // a barrier is missing ahead of it
           commit_copies();
           wait_copies<0>();
         },
@@ -270,7 +270,7 @@ TEST(CopyAsync, ReportsADestinationThatWasWrittenMeanwhile) {
   EXPECT_EQ(error_of(1,
                      [&] {
                        float* const to = SharedMemory().take(4);
-                       copy_async<4>(to, from.x);
+                       copy_async_if<4>(to, from.x, true);
                        commit_copies();
                        to[0] = 1;
                        wait_copies<0>();
@@ -280,29 +280,29 @@ TEST(CopyAsync, ReportsADestinationThatWasWrittenMeanwhile) {
 
 TEST(CopyAsync, ReportsAddressesThatAreNotAligned) {
   const Source from;
-  EXPECT_EQ(error_of(1, [&] { copy_async<8>(SharedMemory().take(4) + 1, from.x); }),
+  EXPECT_EQ(error_of(1, [&] { copy_async_if<8>(SharedMemory().take(4) + 1, from.x, true); }),
             "thread 0 of CTA 0 copies 8 bytes asynchronously to an address that is not aligned to "
             "them");
-  EXPECT_EQ(error_of(1, [&] { copy_async_edge<16>(SharedMemory().take(4), from.x + 2, 0); }),
+  EXPECT_EQ(error_of(1, [&] { copy_async_or_zero<16>(SharedMemory().take(4), from.x + 2, false); }),
             "thread 0 of CTA 0 copies 16 bytes asynchronously from an address that is not aligned "
             "to them");
 }
 
-TEST(CopyAsync, FillsWithZerosAndReadsNothingPastTheEdge) {
+TEST(CopyAsync, FillsWithZerosOrNothingAndReadsNothingThen) {
   const auto from = std::make_unique<float[]>(2);  // reading the third ends the process
   from[0] = 1;
   from[1] = 2;
   run(1, [&] {
     float* const to = SharedMemory().take(16);
     copy_async_or_zero<16>(to, from.get(), false);
-    copy_async_edge<16>(to + 4, from.get(), 2);
-    copy_async_edge<8>(to + 8, from.get(), 1);
-    copy_async_edge<8>(to + 10, from.get(), 2'000'000'000);
-    copy_async_edge<4>(to + 12, from.get(), -5);
-    copy_async_or_zero<4>(to + 13, from.get(), true);
+    to[4] = 7;
+    copy_async_if<16>(to + 4, from.get(), false);
+    copy_async_or_zero<8>(to + 6, from.get(), true);
+    copy_async_if<4, 8>(to + 6, from.get(), true);
     commit_copies();
     wait_copies<0>();
-    EXPECT_THAT(std::vector(to, to + 14), ElementsAre(0, 0, 0, 0, 1, 2, 0, 0, 1, 0, 1, 2, 0, 1));
+    EXPECT_THAT(std::vector(to, to + 5), ElementsAre(0, 0, 0, 0, 7));
+    EXPECT_THAT(std::vector(to + 6, to + 9), ElementsAre(1, 2, 1));
   });
 }
 

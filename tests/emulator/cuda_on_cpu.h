@@ -73,27 +73,15 @@ class SharedMemory {
 };
 
 // The interface of kernel_templates/device/async_copy.cuh.
-template <int BYTES>
-void copy_async_edge(float* smem, const float* global, int left) {
+template <int BYTES, int OFFSET = 0>
+void copy_async_or_zero(float* smem, const float* global, bool inside) {
   static_assert(BYTES == 4 || BYTES == 8 || BYTES == 16);
-  constexpr int kFloats = BYTES / 4;
-  const int inside = left < 0 ? 0 : left < kFloats ? left : kFloats;
-  emulator::current->copy_async(smem, global, kFloats, inside);
-}
-
-template <int BYTES>
-void copy_async(float* smem, const float* global) {
-  copy_async_edge<BYTES>(smem, global, BYTES / 4);
+  emulator::current->copy_async(smem + OFFSET / 4, global, BYTES / 4, inside ? BYTES / 4 : 0);
 }
 
 template <int BYTES, int OFFSET = 0>
 void copy_async_if(float* smem, const float* global, bool is_wanted) {
-  if (is_wanted) copy_async<BYTES>(smem + OFFSET / 4, global);
-}
-
-template <int BYTES, int OFFSET = 0>
-void copy_async_or_zero(float* smem, const float* global, bool inside) {
-  copy_async_edge<BYTES>(smem + OFFSET / 4, global, inside ? BYTES / 4 : 0);
+  if (is_wanted) copy_async_or_zero<BYTES, OFFSET>(smem, global, true);
 }
 
 inline void commit_copies() { emulator::current->commit_copies(); }

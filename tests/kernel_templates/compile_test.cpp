@@ -105,9 +105,8 @@ TEST(Compile, AsynchronousCopiesOfEveryWidthFromSm80On) {
 #include "kernel_templates/device/async_copy.cuh"
 template <int BYTES>
 __device__ void copy_all(float* to, const float* from, int left) {
-  gemm_tune::copy_async<BYTES>(to, from);
+  gemm_tune::copy_async_if<BYTES, 64>(to, from, left > 1);
   gemm_tune::copy_async_or_zero<BYTES>(to + 16, from, left > 0);
-  gemm_tune::copy_async_edge<BYTES>(to + 32, from, left);
   gemm_tune::commit_copies();
 }
 extern "C" __global__ void gemm(const float* from, float* sums, int left) {
