@@ -1,7 +1,7 @@
 // How exact configs are beside cublasSgemm, and whether their results are the same each time.
 //
 // usage: accuracy FILE [RUNS] [--bare]; a line of FILE: PROBLEM CONFIG, as in
-//   1000x1000x1000 warp_tiled/BM=64,...
+//   1000x1000x1000 warp_tiled/CLUSTER=0,...
 // A config is launched RUNS times (100 unless told) on the same operands; C starts as NaN each
 // time. The reference is cublasDgemm's; errors are relative, in the Frobenius norm, for operands
 // that are uniform in [-1, 1) and for such times powers of two from 2^-10 to 2^10 (`spread`).

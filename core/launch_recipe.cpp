@@ -58,6 +58,7 @@ Grid grid_of(const LaunchRecipe& recipe, const Problem& problem, int sm_count) {
 
 std::int64_t workspace_bytes(const LaunchRecipe& recipe, const Problem& problem, int sm_count) {
   const TailCut cut = tail_cut(recipe, problem, sm_count);
+  if (recipe.cluster) return 0;
   const std::int64_t shares =
       recipe.split_k > 1 ? grid_of(recipe, problem, sm_count).ctas() : cut.tiles * cut.pieces;
   const std::int64_t tile_bytes = std::int64_t{recipe.tile_m} * recipe.tile_n * 4;
@@ -91,7 +92,8 @@ std::optional<std::string> why_illegal(const LaunchRecipe& recipe, const Problem
   const std::int64_t tiles = tiles_of(recipe, problem);
   if (tiles > kMaxGridX) return std::string("the grid would exceed 2^31 - 1 CTAs");
   // A tile's counters: one for each share at most, and one for the tile.
-  if (recipe.split_k > 1 && tiles * problem.batch * (recipe.split_k + 1) > kWorkspaceCounters) {
+  const std::int64_t counters = tiles * problem.batch * (recipe.split_k + 1);
+  if (recipe.split_k > 1 && !recipe.cluster && counters > kWorkspaceCounters) {
     return std::string("more shared tiles than a workspace has counters for");
   }
   return std::nullopt;

@@ -19,6 +19,7 @@ struct LaunchRecipe {
   int tile_k = 1;              // K elements of a slice: what SPLIT_K and TAIL count in
   int smem_bytes = 0;          // dynamic shared memory of one CTA
   int split_k = 1;             // CTAs that share one tile along K
+  bool cluster = false;        // these form a cluster and need no workspace
   int tail_ctas_per_sm = 0;    // above 0: for so many CTAs at once on each SM, the tiles of a
                                // ragged last wave are cut along K
   Layout layout = Layout::nn;

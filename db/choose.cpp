@@ -145,8 +145,8 @@ Choice choose(const Database& database, const DeviceKey& device, const Problem& 
 KnownConfig builtin_default(const Problem& problem) {
   // 64 x 64 tiles waste little on small edges; cp.async would leave out sm_75.
   Config config = parse_config(
-      "warp_tiled/BM=64,BN=64,BK=16,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=2,ASYNC=0,FRAGMENTS=2,"
-      "VEC=4,RASTER=8,CTAS=1,SPLIT_K=1,TAIL=0,TA=0,TB=0,PRED=1");
+      "warp_tiled/CLUSTER=0,BM=64,BN=64,BK=16,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=2,ASYNC=0,"
+      "FRAGMENTS=2,VEC=4,RASTER=8,CTAS=1,SPLIT_K=1,TAIL=0,TA=0,TB=0,PRED=1");
   for (auto& [name, value] : config.params) {
     if (name == "TA") value = transposes_a(problem.layout);
     if (name == "TB") value = transposes_b(problem.layout);

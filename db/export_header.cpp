@@ -87,6 +87,7 @@ struct Kernel {
   int tile_k;                // elements of K of one slice
   int smem_bytes;            // dynamic shared memory of a block
   int split_k;               // blocks that share one tile along K
+  bool cluster;              // these form a thread block cluster
   int tail_ctas_per_sm;      // above 0: so many blocks at once on each SM share a ragged last wave
   Layout layout;             // the only one that the kernel serves
   int alignment;             // the least alignment that the kernel may serve
@@ -140,6 +141,7 @@ struct Kernel {
 
   // Global scratch memory of one launch; 0 where the kernel needs none.
   constexpr long long workspace_bytes(const Problem& p, int sm_count) const {
+    if (cluster) return 0;
     const Tail t = tail(p, sm_count);
     const long long shares = split_k > 1 ? tiles(p) * split_k * p.batch : t.tiles * t.pieces;
     return shares > 0 ? kWorkspaceCounterBytes + shares * tile_m * tile_n * 4 : 0;
@@ -150,7 +152,8 @@ struct Kernel {
     return p.layout == layout && p.M % multiple_m == 0 && p.N % multiple_n == 0 &&
            p.K % multiple_k == 0 && p.alignment >= alignment && p.batch <= @MAX_BATCH@ &&
            tiles(p) <= 2147483647 &&
-           (split_k == 1 || tiles(p) * p.batch * (split_k + 1) <= kWorkspaceCounterBytes / 4);
+           (split_k == 1 || cluster ||
+            tiles(p) * p.batch * (split_k + 1) <= kWorkspaceCounterBytes / 4);
   }
 };
 
@@ -354,6 +357,7 @@ class KernelTable {
            ", " + number("tile_n", recipe.tile_n) + ", " + number("tile_k", recipe.tile_k) + ", " +
            number("smem_bytes", recipe.smem_bytes) + ",\n     " +
            number("split_k", recipe.split_k) + ", " +
+           (recipe.cluster ? "/*cluster=*/true, " : "/*cluster=*/false, ") +
            number("tail_ctas_per_sm", recipe.tail_ctas_per_sm) + ", " +
            layout_literal(recipe.layout) + ", " + number("alignment", recipe.alignment) + ", " +
            number("multiple_m", recipe.multiple_m) + ", " +

@@ -26,6 +26,7 @@ LaunchRecipe launch_recipe(const Traits& traits) {
   recipe.smem_bytes = traits.smem_bytes;
   recipe.tile_k = traits.tile_k;
   recipe.split_k = traits.split_k;
+  recipe.cluster = traits.cluster;
   recipe.tail_ctas_per_sm = traits.tail_ctas_per_sm;
   recipe.layout = layout_of(traits.transposed_a, traits.transposed_b);
   recipe.alignment = traits.vec;

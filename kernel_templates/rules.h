@@ -28,6 +28,10 @@ constexpr const char* kBadTileSize = "tile sizes must lie between 1 and 1024";
 
 constexpr bool is_flag(int value) { return value == 0 || value == 1; }
 
+// CTAs that a cluster has on every architecture that knows clusters.
+constexpr int kMostClusterCtas = 8;
+constexpr const char* kBadCluster = "a cluster is the 2 to 8 CTAs of SPLIT_K";
+
 // Floats that SharedMemory::take(n) uses up: arrays begin at 16-byte boundaries.
 constexpr int smem_floats(int n) { return (n + 3) / 4 * 4; }
 

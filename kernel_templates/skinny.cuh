@@ -10,7 +10,8 @@
 // What lies side by side in the large operand decides what neighbours in a warp do. Where it is the
 // long edge of C, the lanes lie along that edge and the warps of a CTA take turns along K. Where it
 // is K, LANES_K lanes lie along K and the warps along the edge. Sums are added up over lanes, warps
-// and SPLIT_K CTAs in a fixed order. PRED: 1 for any shape, 0 for multiples of the tile.
+// and SPLIT_K CTAs, with CLUSTER those of a cluster, in a fixed order. PRED: 1 for any shape, 0 for
+// multiples of the tile.
 #pragma once
 
 #include "kernel_templates/rules.h"
@@ -18,7 +19,7 @@
 namespace gemm_tune::skinny {
 
 struct Params {
-  int BS, TL, WARPS, LANES_K, UNROLL, VEC, SPLIT_K, SKINNY_N, TA, TB, PRED;
+  int CLUSTER, BS, TL, WARPS, LANES_K, UNROLL, VEC, SPLIT_K, SKINNY_N, TA, TB, PRED;
 };
 
 // The large operand streams: B, or A where N is skinny. The other one is staged.
@@ -63,7 +64,10 @@ constexpr int sum_rows(const Params& p) {
   return rows;
 }
 constexpr int sum_floats(const Params& p) { return warps_k(p) * sum_rows(p) * sum_ld(p); }
-constexpr int buffer_floats(const Params& p) { return max_of(staged_floats(p), sum_floats(p)); }
+constexpr int buffer_floats(const Params& p) {
+  const int tile = p.CLUSTER != 0 ? p.BS * tile_l(p) : 0;  // for the others of a cluster to read
+  return max_of(max_of(staged_floats(p), sum_floats(p)), tile);
+}
 constexpr int smem_bytes(const Params& p) {
   return smem_floats(buffer_floats(p)) * int(sizeof(float));
 }
@@ -104,6 +108,10 @@ constexpr Rule<Params> kRules[] = {
      [](const Params& p) { return p.BS * slice_k(p) > 16 * threads(p); }},
     {"CTA tile holds fewer than four elements", "BS TL WARPS LANES_K SKINNY_N TA TB",
      [](const Params& p) { return p.BS * tile_l(p) < 4; }},
+    {kBadCluster, "CLUSTER SPLIT_K",
+     [](const Params& p) {
+       return p.CLUSTER != 0 && (p.SPLIT_K < 2 || p.SPLIT_K > kMostClusterCtas);
+     }},
 };
 
 constexpr bool is_power_of_two(int value, int most) {
@@ -116,8 +124,9 @@ constexpr const char* reject(const Params& p) {
     return "BS, TL, WARPS, LANES_K and UNROLL must be powers of two up to 32";
   if (p.VEC != 1 && p.VEC != 2 && p.VEC != 4) return "VEC must be 1, 2 or 4";
   if (p.SPLIT_K < 1 || p.SPLIT_K > 64) return "SPLIT_K must lie between 1 and 64";
-  if (!is_flag(p.SKINNY_N) || !is_flag(p.TA) || !is_flag(p.TB) || !is_flag(p.PRED))
-    return "SKINNY_N, TA, TB and PRED must be 0 or 1";
+  if (!is_flag(p.CLUSTER) || !is_flag(p.SKINNY_N) || !is_flag(p.TA) || !is_flag(p.TB) ||
+      !is_flag(p.PRED))
+    return "CLUSTER, SKINNY_N, TA, TB and PRED must be 0 or 1";
   return first_broken(kRules, p);
 }
 
@@ -125,6 +134,7 @@ constexpr const char* reject(const Params& p) {
 
 #ifdef TUNED_PARAMS
 
+#include "kernel_templates/device/cluster_sum.cuh"
 #include "kernel_templates/device/epilogue.cuh"
 #include "kernel_templates/device/gemm_args.cuh"
 #include "kernel_templates/device/raster.cuh"
@@ -325,9 +335,9 @@ struct TilePlace {
   int s, l;
 };
 
-// The first of kOutVec outputs that are neighbours in C, in chunk 0.
-__device__ inline TilePlace output_place(int pass, int i) {
-  const int index = (pass * kHolders + static_cast<int>(threadIdx.x)) * 4 + i;
+// The first of kOutVec outputs that are neighbours in C, of a thread and in chunk 0.
+__device__ inline TilePlace output_place(int thread, int pass, int i) {
+  const int index = (pass * kHolders + thread) * 4 + i;
   if constexpr (kP.SKINNY_N != 0) return {index % sum_rows(kP), index / sum_rows(kP)};
   return {index / tile_l(kP), index % tile_l(kP)};
 }
@@ -336,7 +346,7 @@ __device__ inline TilePlace output_place(int pass, int i) {
 __device__ inline void add_warps(float* out, const float* buffer) {
 #pragma unroll
   for (int i = 0; i < kPasses * 4; i += kOutVec) {
-    const TilePlace at = output_place(i / 4, i % 4);
+    const TilePlace at = output_place(static_cast<int>(threadIdx.x), i / 4, i % 4);
     const float* p = buffer + at.s * sum_ld(kP) + at.l;
 #pragma unroll
     for (int j = 0; j < kOutVec; ++j) out[i + j] = 0.0f;
@@ -348,23 +358,19 @@ __device__ inline void add_warps(float* out, const float* buffer) {
   }
 }
 
-__device__ inline void store_outputs(const float* out, const GemmArgs& args, int s0, int l0) {
-#pragma unroll
-  for (int i = 0; i < kOutputs; i += kOutVec) {
-    const TilePlace at = output_place(i / 4 % kPasses, i % 4);
-    const int s = s0 + i / (4 * kPasses) * sum_rows(kP) + at.s;
-    const int l = l0 + at.l;
-    const int row = kP.SKINNY_N != 0 ? l : s, col = kP.SKINNY_N != 0 ? s : l;
-    if (kPredicated && !in_bounds(row, args.M)) continue;
-    Vec<kOutVec> v;
-#pragma unroll
-    for (int j = 0; j < kOutVec; ++j) v.x[j] = out[i + j];
-    store_c<kOutVec, kPredicated>(args.C + row * args.ldc + col, v, args, args.N - col);
-  }
+// Outputs i to i + kOutVec - 1 of a thread.
+__device__ inline void store_outputs(int thread, int i, const Vec<kOutVec>& out,
+                                     const GemmArgs& args, int s0, int l0) {
+  const TilePlace at = output_place(thread, i / 4 % kPasses, i % 4);
+  const int s = s0 + i / (4 * kPasses) * sum_rows(kP) + at.s;
+  const int l = l0 + at.l;
+  const int row = kP.SKINNY_N != 0 ? l : s, col = kP.SKINNY_N != 0 ? s : l;
+  if (kPredicated && !in_bounds(row, args.M)) return;
+  store_c<kOutVec, kPredicated>(args.C + row * args.ldc + col, out, args, args.N - col);
 }
 
-extern "C" __global__ void __launch_bounds__(threads(kP), min_ctas_per_sm(kP))
-    gemm(const GemmArgs all) {
+extern "C" __global__ void GT_CLUSTER(kP.SPLIT_K)
+    __launch_bounds__(threads(kP), min_ctas_per_sm(kP)) gemm(const GemmArgs all) {
   const GemmArgs args = batch_entry(all);
   const Operands op = operands(args);
   SharedMemory smem;
@@ -421,6 +427,13 @@ extern "C" __global__ void __launch_bounds__(threads(kP), min_ctas_per_sm(kP))
     __syncthreads();
     if (holds) add_warps(out + chunk * kPasses * 4, buffer);
   }
+  if constexpr (kP.CLUSTER != 0) {
+    ClusterSum<kHolders, kOutputs, kOutVec, kP.SPLIT_K>::add(
+        out, buffer, share, [&](int thread, int i, const Vec<kOutVec>& v) {
+          store_outputs(thread, i, v, args, s0, l0);
+        });
+    return;
+  }
   if constexpr (kP.SPLIT_K > 1) {
     const int shared_tile = static_cast<int>(blockIdx.z * gridDim.x + blockIdx.x);
     const bool last = ShareSum<kHolders, kOutputs>::add(
@@ -428,7 +441,14 @@ extern "C" __global__ void __launch_bounds__(threads(kP), min_ctas_per_sm(kP))
         [&](int i) { return shared_tile * kP.SPLIT_K + i; });
     if (!last) return;
   }
-  if (holds) store_outputs(out, args, s0, l0);
+  if (!holds) return;
+#pragma unroll
+  for (int i = 0; i < kOutputs; i += kOutVec) {
+    Vec<kOutVec> v;
+#pragma unroll
+    for (int j = 0; j < kOutVec; ++j) v.x[j] = out[i + j];
+    store_outputs(static_cast<int>(threadIdx.x), i, v, args, s0, l0);
+  }
 }
 
 }  // namespace gemm_tune::skinny
@@ -451,6 +471,7 @@ inline Traits traits(const Params& p) {
   t.threads_along_k = warps_k(p) * p.LANES_K;
   t.smem_bytes = smem_bytes(p);
   t.split_k = p.SPLIT_K;
+  t.cluster = p.CLUSTER != 0;
   t.transposed_a = p.TA != 0;
   t.transposed_b = p.TB != 0;
   t.vec = p.VEC;
@@ -494,7 +515,8 @@ inline Traits traits(const Params& p) {
 inline KernelFamily family() {
   return make_family<Params>(
       "skinny", "M or N small: the large operand streams through registers, all layouts",
-      {{"BS", &Params::BS, {1, 2, 4, 8, 16, 32}, "CTA and thread tile along the skinny edge"},
+      {{"CLUSTER", &Params::CLUSTER, {0, 1}, "1: the SPLIT_K CTAs of a tile form a cluster"},
+       {"BS", &Params::BS, {1, 2, 4, 8, 16, 32}, "CTA and thread tile along the skinny edge"},
        {"TL", &Params::TL, {1, 2, 4}, "thread tile along the long edge"},
        {"WARPS", &Params::WARPS, {4, 8, 16}, "warps per CTA"},
        {"LANES_K", &Params::LANES_K, {1, 8, 32}, "lanes of a warp along K, where rows lie along K"},

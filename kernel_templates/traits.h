@@ -16,6 +16,7 @@ struct Traits {
   int smem_bytes = 0;              // dynamic shared memory per CTA
   int stages = 1;                  // slices in shared memory, all but one of them on their way
   int split_k = 1;                 // CTAs that share one tile along K
+  bool cluster = false;            // these form a thread-block cluster, which needs sm_90
   int tail_ctas_per_sm = 0;        // above 0: so many CTAs per SM share a ragged last wave
   bool transposed_a = false;       // A is stored [K,M]
   bool transposed_b = false;       // B is stored [N,K]

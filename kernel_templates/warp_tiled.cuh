@@ -7,9 +7,9 @@
 // which operands cp.async brings: none, all, or those that need no transposing on the way; the
 // others pass through registers. FRAGMENTS = 2 loads a k step's operands while the one before is
 // multiplied. RASTER tile rows are walked side by side, CTAS is the resident CTAs per SM that the
-// compiler must allow. SPLIT_K CTAs share a tile along K; TAIL, for so many CTAs at once on
-// each SM, cuts the tiles of a ragged last wave. TA and TB pick the layout, PRED the edge handling:
-// 1 for any shape, 0 for multiples of the tile.
+// compiler must allow. SPLIT_K CTAs share a tile along K, with CLUSTER as a cluster; TAIL, for so
+// many CTAs at once on each SM, cuts the tiles of a ragged last wave. TA and TB pick the layout,
+// PRED the edge handling: 1 for any shape, 0 for multiples of the tile.
 #pragma once
 
 #include "kernel_templates/device/slice_map.cuh"
@@ -18,8 +18,8 @@
 namespace gemm_tune::warp_tiled {
 
 struct Params {
-  int BM, BN, BK, WM, WN, TM, TN, WARPS_K, STAGES, ASYNC, FRAGMENTS, VEC, RASTER, CTAS, SPLIT_K,
-      TAIL, TA, TB, PRED;
+  int CLUSTER, BM, BN, BK, WM, WN, TM, TN, WARPS_K, STAGES, ASYNC, FRAGMENTS, VEC, RASTER, CTAS,
+      SPLIT_K, TAIL, TA, TB, PRED;
 };
 
 constexpr int kGroup = 4;  // a thread's rows and columns come in groups of neighbours
@@ -53,7 +53,8 @@ constexpr int stage_floats(const Params& p) {
 // The same memory then takes what groups of warps add to each other's sums.
 constexpr int exchange_floats(const Params& p) { return (p.WARPS_K - 1) * p.BM * p.BN; }
 constexpr int smem_bytes(const Params& p) {
-  return max_of(stage_floats(p), smem_floats(exchange_floats(p))) * int(sizeof(float));
+  const int tile = p.CLUSTER != 0 ? p.BM * p.BN : 0;  // for the others of a cluster to read
+  return max_of(stage_floats(p), max_of(exchange_floats(p), tile)) * int(sizeof(float));
 }
 
 // Where a lane stands in its warp tile. Neighbouring lanes share their rows, lanes that differ by 2
@@ -120,6 +121,10 @@ constexpr Rule<Params> kRules[] = {
      [](const Params& p) { return p.ASYNC == 2 && p.TA != 0 && p.TB == 0; }},
     {"a tile is shared by SPLIT_K or by TAIL, not by both", "SPLIT_K TAIL",
      [](const Params& p) { return p.SPLIT_K > 1 && p.TAIL != 0; }},
+    {kBadCluster, "CLUSTER SPLIT_K TAIL",
+     [](const Params& p) {
+       return p.CLUSTER != 0 && (p.SPLIT_K < 2 || p.SPLIT_K > kMostClusterCtas || p.TAIL != 0);
+     }},
     {"slice of A is not dealt out evenly to the threads", "BM BN BK WM WN WARPS_K ASYNC VEC TA",
      [](const Params& p) { return !deals_evenly(p, p.BM, a_along_k(p)); }},
     {"slice of B is not dealt out evenly to the threads", "BM BN BK WM WN WARPS_K ASYNC VEC TB",
@@ -141,7 +146,8 @@ constexpr const char* reject(const Params& p) {
   if (p.CTAS < 1 || p.CTAS > 16) return "CTAS must lie between 1 and 16";
   if (p.SPLIT_K < 1 || p.SPLIT_K > 1024) return "SPLIT_K must lie between 1 and 1024";
   if (p.TAIL < 0 || p.TAIL > 16) return "TAIL must lie between 0 and 16";
-  if (!is_flag(p.TA) || !is_flag(p.TB) || !is_flag(p.PRED)) return "TA, TB and PRED must be 0 or 1";
+  if (!is_flag(p.CLUSTER) || !is_flag(p.TA) || !is_flag(p.TB) || !is_flag(p.PRED))
+    return "CLUSTER, TA, TB and PRED must be 0 or 1";
   return first_broken(kRules, p);
 }
 
@@ -149,6 +155,7 @@ constexpr const char* reject(const Params& p) {
 
 #ifdef TUNED_PARAMS
 
+#include "kernel_templates/device/cluster_sum.cuh"
 #include "kernel_templates/device/epilogue.cuh"
 #include "kernel_templates/device/gemm_args.cuh"
 #include "kernel_templates/device/raster.cuh"
@@ -177,8 +184,7 @@ struct Place {
   int lane_m, lane_n;
   int k;  // the first of its steps
 
-  __device__ Place() {
-    const int thread = static_cast<int>(threadIdx.x);
+  explicit __device__ Place(int thread) {
     const int warp = thread / 32 % warps_mn(kP);
     row = warp / warps_n(kP) * kP.WM;
     col = warp % warps_n(kP) * kP.WN;
@@ -435,16 +441,30 @@ __device__ inline OwnSums add_warps_k(const Sums& sums, float* buffer) {
 }
 
 using Shares = ShareSum<threads(kP), kOwnRows * kP.TN>;
+using Cluster = ClusterSum<threads(kP), kOwnRows * kP.TN, kP.VEC, kP.SPLIT_K>;
+
+__device__ inline int first_own_row(int thread) { return thread / threads_mn(kP) * kOwnRows; }
 
 __device__ inline void store(const OwnSums& sums, const GemmArgs& args, TileOrigin origin,
                              const Place& place) {
-  const int first = static_cast<int>(threadIdx.x) / threads_mn(kP) * kOwnRows;
+  const int first = first_own_row(static_cast<int>(threadIdx.x));
   store_thread_tile<kP.VEC, kPredicated>(
       sums.x, args,
       [&](int i) {
         return origin.row + place.row + element_offset(lanes_m(kP), place.lane_m, first + i);
       },
       [&](int j) { return origin.col + place.col + element_offset(lanes_n(kP), place.lane_n, j); });
+}
+
+// Sums i to i + VEC - 1 of any thread's OwnSums.
+__device__ inline void store_part(int thread, int i, const Vec<kP.VEC>& sums, const GemmArgs& args,
+                                  TileOrigin origin) {
+  const Place place(thread);
+  const int in_m = element_offset(lanes_m(kP), place.lane_m, first_own_row(thread) + i / kP.TN);
+  const int in_n = element_offset(lanes_n(kP), place.lane_n, i % kP.TN);
+  const int row = origin.row + place.row + in_m, col = origin.col + place.col + in_n;
+  if (kPredicated && !in_bounds(row, args.M)) return;
+  store_c<kP.VEC, kPredicated>(args.C + row * args.ldc + col, sums, args, args.N - col);
 }
 
 __device__ inline TilePiece piece_of(const GemmArgs& args, int K) {
@@ -454,13 +474,14 @@ __device__ inline TilePiece piece_of(const GemmArgs& args, int K) {
   return {tile, share_of_k<kP.BK, kP.SPLIT_K>(K, share), share, kP.SPLIT_K, number};
 }
 
-extern "C" __global__ void __launch_bounds__(threads(kP), kP.CTAS) gemm(const GemmArgs all) {
+extern "C" __global__ void GT_CLUSTER(kP.SPLIT_K) __launch_bounds__(threads(kP), kP.CTAS)
+    gemm(const GemmArgs all) {
   const GemmArgs args = batch_entry(all);
   SharedMemory smem;
   float* const buffer = smem.take(smem_bytes(kP) / static_cast<int>(sizeof(float)));
   float* const a_smem = buffer;                                     // [STAGES][BK][a_ld]
   float* const b_smem = buffer + smem_floats(kP.STAGES * kStageA);  // [STAGES][BK][b_ld]
-  const Place place;
+  const Place place(static_cast<int>(threadIdx.x));
   const int K = reduction_length(args);
 
   const TilePiece piece = piece_of(args, K);
@@ -469,6 +490,12 @@ extern "C" __global__ void __launch_bounds__(threads(kP), kP.CTAS) gemm(const Ge
   Segment(args, origin, piece.k, a_smem, b_smem, place).multiply(sums, piece.k.end - piece.k.begin);
   if constexpr (kP.WARPS_K > 1) __syncthreads();  // nobody reads the stages any more
   OwnSums own = add_warps_k(sums, buffer);
+  if constexpr (kP.CLUSTER != 0) {
+    Cluster::add(&own.x[0][0], buffer, piece.share, [&](int thread, int i, const Vec<kP.VEC>& v) {
+      store_part(thread, i, v, args, origin);
+    });
+    return;
+  }
   if constexpr (kP.SPLIT_K > 1 || kP.TAIL != 0) {
     if (piece.shares > 1 &&
         !Shares::add(&own.x[0][0], args.partials, args.counters + piece.cut * (piece.shares + 1),
@@ -506,6 +533,7 @@ inline Traits traits(const Params& p) {
   t.vector_multiple_k = a_along_k(p) || b_along_k(p) ? copy_vec(p, true) : 1;
   t.split_k = p.SPLIT_K;
   t.tail_ctas_per_sm = p.TAIL;
+  t.cluster = p.CLUSTER != 0;
   t.transposed_a = p.TA != 0;
   t.transposed_b = p.TB != 0;
   t.async_copy = p.ASYNC != 0;
@@ -548,7 +576,8 @@ inline Traits traits(const Params& p) {
 inline KernelFamily family() {
   KernelFamily family = make_family<Params>(
       "warp_tiled", "CTA, warp and thread tiles, multi-stage copies, work shared along K",
-      {{"BM", &Params::BM, {16, 32, 64, 96, 128, 192, 256}, "CTA tile rows"},
+      {{"CLUSTER", &Params::CLUSTER, {0, 1}, "1: the SPLIT_K CTAs of a tile form a cluster"},
+       {"BM", &Params::BM, {16, 32, 64, 96, 128, 192, 256}, "CTA tile rows"},
        {"BN", &Params::BN, {32, 64, 96, 128, 192, 256}, "CTA tile columns"},
        {"BK", &Params::BK, {8, 16, 32}, "K elements per slice in shared memory"},
        {"WM", &Params::WM, {16, 32, 64, 128}, "warp tile rows"},

@@ -207,7 +207,8 @@ Prediction predict(const Traits& traits, const Problem& problem, const DeviceSpe
   bytes.l2 +=
       all_slices * traits.threads * kernel.spill_bytes / 2 * constants.spill_passes_per_slice;
 
-  // Shares of a tile go through the L2; the last CTA of a tile reads them while nobody else works.
+  // Shares of a tile go through the L2, except in a cluster; the last CTA of a tile reads them
+  // while nobody else works.
   const double tile_bytes = kElementBytes * traits.tile_m * traits.tile_n;
   const bool cuts = grid.piece_k > 0;
   const double shares =
@@ -215,7 +216,9 @@ Prediction predict(const Traits& traits, const Problem& problem, const DeviceSpe
            : traits.split_k;
   const double cut_tiles = cuts ? (ctas - tiles) / (shares - 1) : 0;
   double share_cycles = 0;
-  if (shares > 1) {
+  if (traits.cluster) {
+    share_cycles = constants.cluster_sum_cycles;
+  } else if (shares > 1) {
     bytes.l2 += 2 * (cuts ? cut_tiles * shares : ctas) * tile_bytes;
     const double rounds = shares <= 8 ? 1 : 2;
     const double read = shares <= 8 ? shares : 2 * std::sqrt(shares);

@@ -69,6 +69,9 @@ struct ModelConstants {
   // then all shares at the rate at which one CTA loads. Fitted.
   double share_latency_cycles = 3500;
   double share_bytes_per_cycle = 28;
+  // The same in a cluster, where shares stay in shared memory: two barriers of it and one round of
+  // loads between. An estimate.
+  double cluster_sum_cycles = 900;
   // From one kernel's end to the next one's start in a stream. Chosen between fits.
   double launch_us = 0.5;
   // How often the spills that the compiler reports run for each K slice: spilled accumulators are

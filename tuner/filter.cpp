@@ -39,6 +39,9 @@ std::optional<std::string_view> reject_before_compile(const KnownConfig& config,
   if (config.traits.async_copy && device.cc_major < 8) {
     return "needs cp.async, which the target lacks";
   }
+  if (config.traits.cluster && device.cc_major < 9) {
+    return "needs clusters, which the target lacks";
+  }
   if (recipe.block_threads > device.max_threads_per_cta) {
     return "more threads per CTA than the device allows";
   }

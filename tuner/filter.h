@@ -20,9 +20,9 @@ namespace gemm_tune {
 // families where wider ones are never worse.
 std::vector<FixedParam> settled_params(const Problem& problem);
 
-// Before compiling: threads, shared memory and cp.async against the target, layout, alignment and
-// tile multiples against the problem. Reasons are few and fixed texts, so that the funnel can count
-// them.
+// Before compiling: threads, shared memory, cp.async and clusters against the target, layout,
+// alignment and tile multiples against the problem. Reasons are few and fixed texts, so that the
+// funnel can count them.
 std::optional<std::string_view> reject_before_compile(const KnownConfig& config,
                                                       const Problem& problem,
                                                       const DeviceSpec& device);

@@ -32,6 +32,18 @@ TEST(LaunchRecipeTest, GridCoversRaggedEdges) {
   EXPECT_EQ(grid_of(predicated(), packed_problem(4096, 4096, 1), 1).ctas(), 32 * 64);
 }
 
+TEST(LaunchRecipeTest, AClusterSharesTilesWithoutAWorkspace) {
+  LaunchRecipe recipe = predicated();
+  recipe.split_k = 8;
+  const Problem problem = packed_problem(128 * 64, 64 * 64, 1024);
+  EXPECT_EQ(workspace_bytes(recipe, problem, 132), 65536LL + 64 * 64 * 8 * 128 * 64 * 4);
+  EXPECT_EQ(why_illegal(recipe, problem), "more shared tiles than a workspace has counters for");
+  recipe.cluster = true;
+  EXPECT_EQ(workspace_bytes(recipe, problem, 132), 0);
+  EXPECT_EQ(why_illegal(recipe, problem), std::nullopt);
+  EXPECT_EQ(grid_of(recipe, problem, 132), (Grid{4096, 8, 1, 0}));
+}
+
 TEST(LaunchRecipeTest, GridCountsEveryBatch) {
   Problem problem = packed_problem(129, 65, 1);
   problem.batch = 3;

@@ -25,7 +25,8 @@ inline Database sample_database(const std::filesystem::path& path) {
                  100);
   store_measured(
       database, kA6000, "8x4096x4096:layout=nt",
-      "skinny/BS=8,TL=2,WARPS=4,LANES_K=8,UNROLL=2,VEC=4,SPLIT_K=8,SKINNY_N=0,TA=0,TB=1,PRED=0",
+      "skinny/CLUSTER=0,BS=8,TL=2,WARPS=4,LANES_K=8,UNROLL=2,VEC=4,SPLIT_K=8,SKINNY_N=0,TA=0,TB=1,"
+      "PRED=0",
       50);
   store_measured(database, kA6000, "256x256x8192", config("BM=64,BN=64,BK=16,TM=4,TN=4", 2, 0), 80);
   store_measured(database, kA6000, "1999999999x32x32", kPredicated, 70000);

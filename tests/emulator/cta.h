@@ -1,5 +1,5 @@
 // What a kernel compiled for the CPU sees of its CTA: the built-in indices, barriers and shuffles,
-// shared memory, asynchronous copies.
+// shared memory, also that of other CTAs in its cluster, asynchronous copies.
 //
 // The one interface between a kernel's shared object and the emulator that runs it; the kernel's
 // side rests on it in cuda_on_cpu.h, the emulator's in emulator.h. One thread at a time: the
@@ -35,6 +35,15 @@ class Cta {
   virtual void copy_async(float* smem, const float* global, int n, int inside) = 0;
   virtual void commit_copies() = 0;
   virtual void wait_copies(int groups_left) = 0;
+
+  // kernel_templates/device/cluster.cuh: the thread arrives at its cluster's barrier; later it
+  // waits there, at this line, until all threads of the cluster's CTAs have arrived.
+  virtual void cluster_arrive() = 0;
+  virtual void cluster_wait(const char* file, int line) = 0;
+
+  // Where the cluster's index-th CTA has what this one has at `own`; poisoned before it has taken
+  // that array and after it has ended.
+  virtual const float* peer_smem(const float* own, int index) = 0;
 
  protected:
   ~Cta() = default;

@@ -14,6 +14,7 @@
 #define __forceinline__ inline
 #define __grid_constant__
 #define __launch_bounds__(...)
+#define GT_CLUSTER(...)
 
 namespace gemm_tune::emulator {
 
@@ -90,5 +91,19 @@ template <int N>
 void wait_copies() {
   emulator::current->wait_copies(N);
 }
+
+// The interface of kernel_templates/device/cluster.cuh.
+inline void cluster_arrive() { emulator::current->cluster_arrive(); }
+inline void cluster_arrive_stored() { emulator::current->cluster_arrive(); }
+#define cluster_wait() ::gemm_tune::emulator::current->cluster_wait(__FILE__, __LINE__)
+
+class PeerSmem {
+ public:
+  PeerSmem(const float* own, int cta) : at_(emulator::current->peer_smem(own, cta)) {}
+  float load(int i) const { return at_[i]; }
+
+ private:
+  const float* at_;
+};
 
 }  // namespace gemm_tune

@@ -18,8 +18,18 @@ namespace {
 
 constexpr unsigned kQuietNanBits = 0x7fc00000;
 constexpr unsigned kSentinelBits = 0xdeadbeef;
-constexpr int kResidentCtas = 3;          // where they share tiles
+constexpr int kResidentCtas = 3;  // where they share tiles
+constexpr int kResidentClusters = 2;
 constexpr int kLargestExactLd = 1 << 20;  // beyond, matrices are sparse
+
+int cluster_ctas(const KnownConfig& config) {
+  return config.recipe.cluster ? config.recipe.split_k : 1;
+}
+
+int resident_ctas(const KnownConfig& config) {
+  if (config.recipe.cluster) return kResidentClusters * cluster_ctas(config);
+  return shares_tiles(config) ? kResidentCtas : 1;
+}
 
 // Calls visit(element) for each element of each matrix, in order.
 template <class Visit>
@@ -135,8 +145,7 @@ void EmulatedKernel::CloseObject::operator()(void* object) const { dlclose(objec
 EmulatedKernel::EmulatedKernel(const std::filesystem::path& object, const std::string& config)
     : config_(check_config(parse_config(config))),
       object_(dlopen(object.c_str(), RTLD_NOW | RTLD_LOCAL)),
-      emulator_(config_.recipe.block_threads, config_.recipe.smem_bytes,
-                shares_tiles(config_) ? kResidentCtas : 1) {
+      emulator_(config_.recipe.block_threads, config_.recipe.smem_bytes, resident_ctas(config_)) {
   if (object_ != nullptr) {
     thread_ = reinterpret_cast<ThreadFunction*>(dlsym(object_.get(), kThreadFunctionName));
   }
@@ -164,7 +173,8 @@ void EmulatedKernel::launch(const Case& c, const Operands& operands, Order order
     args.counters = reinterpret_cast<int*>(workspace->counters.view().data);
     args.partials = workspace->partials.view().data;
   }
-  const Launch launch{grid_of(config_.recipe, problem_of(c, config_), kSmCount), order, c.seed};
+  const Launch launch{grid_of(config_.recipe, problem_of(c, config_), kSmCount), order, c.seed,
+                      cluster_ctas(config_)};
   args.piece_k = static_cast<int>(launch.grid.piece_k);
   emulator_.run(launch, thread_, args);
 }

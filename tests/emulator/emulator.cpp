@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <random>
@@ -31,7 +32,7 @@ std::string name(const Index3& thread, const Index3& block) {
   return text;
 }
 
-// The shared memory of the CTA that is running: everything poisoned but the arrays taken.
+// The shared memory of a resident CTA: everything poisoned but the arrays taken.
 class SharedPool {
  public:
   explicit SharedPool(int granted_bytes)
@@ -47,10 +48,19 @@ class SharedPool {
   SharedPool(const SharedPool&) = delete;
   SharedPool& operator=(const SharedPool&) = delete;
 
-  void start_cta() {
+  void end_cta() {
     if (!arrays_.empty()) ASAN_POISON_MEMORY_REGION(memory_, bytes_);
     arrays_.clear();
     taken_bytes_ = 0;
+  }
+
+  // Where this pool has what the other one has at `own`.
+  const float* same_place(const SharedPool& other, const float* own) const {
+    const std::ptrdiff_t offset = reinterpret_cast<const char*>(own) - other.memory_;
+    if (offset < 0 || offset >= static_cast<std::ptrdiff_t>(bytes_)) {
+      throw ExecutionError("looks for a peer of what is not in its shared memory");
+    }
+    return reinterpret_cast<const float*>(memory_ + offset);
   }
 
   // Throws ExecutionError, without the name of the thread.
@@ -100,7 +110,7 @@ class SharedPool {
 
 // Where a thread stands while it is not running: at a barrier, at a shuffle, or at its end.
 struct Stop {
-  enum class Kind { barrier, shuffle, end };
+  enum class Kind { barrier, shuffle, cluster, end };
   Kind kind = Kind::end;
   std::string_view file = {};
   int line = 0;
@@ -109,8 +119,11 @@ struct Stop {
 
   std::string text() const {
     if (kind == Kind::end) return "has left the kernel";
-    return std::string("waits at the ") + (kind == Kind::barrier ? "barrier" : "shuffle") + " in " +
-           std::string(file) + ":" + std::to_string(line);
+    const char* const what = kind == Kind::barrier   ? "barrier"
+                             : kind == Kind::shuffle ? "shuffle"
+                                                     : "cluster's barrier";
+    return std::string("waits at the ") + what + " in " + std::string(file) + ":" +
+           std::to_string(line);
   }
 };
 
@@ -136,19 +149,25 @@ class Emulator::Grid final : private Cta {
     random_.seed(launch.seed);
     grid_dim = {static_cast<unsigned>(launch.grid.x), static_cast<unsigned>(launch.grid.y),
                 static_cast<unsigned>(launch.grid.z)};
-    const std::vector<int> ctas = sequence(static_cast<int>(launch.grid.ctas()));
-    auto next = ctas.begin();
-    std::vector<Slot*> resident;
-    const std::size_t places = order_ == Order::shuffled ? slots_.size() : 1;
-    for (std::size_t i = 0; i < places && next != ctas.end(); ++i) {
-      start_cta(*slots_[i], *next++);
-      resident.push_back(slots_[i].get());
+    const auto size = static_cast<std::size_t>(launch.cluster);
+    if (launch.cluster < 1 || launch.grid.y % launch.cluster != 0 || size > slots_.size()) {
+      throw ExecutionError("a cluster does not divide the grid or is not resident as a whole");
+    }
+    const std::vector<int> clusters =
+        sequence(static_cast<int>(launch.grid.ctas()) / launch.cluster);
+    auto next = clusters.begin();
+    std::vector<Cluster> resident;
+    const std::size_t places = order_ == Order::shuffled ? slots_.size() / size : 1;
+    for (std::size_t i = 0; i < places && next != clusters.end(); ++i) {
+      Cluster& cluster = resident.emplace_back();
+      for (std::size_t j = 0; j < size; ++j) cluster.push_back(slots_[i * size + j].get());
+      start_cluster(cluster, *next++);
     }
     while (!resident.empty()) {
       const std::size_t turn = resident.size() == 1 ? 0 : random_() % resident.size();
-      if (!run_some(*resident[turn], resident.size() > 1)) continue;
-      if (next != ctas.end()) {
-        start_cta(*resident[turn], *next++);
+      if (!run_some(resident[turn], resident.size() > 1)) continue;
+      if (next != clusters.end()) {
+        start_cluster(resident[turn], *next++);
       } else {
         resident.erase(resident.begin() + static_cast<std::ptrdiff_t>(turn));
       }
@@ -162,11 +181,15 @@ class Emulator::Grid final : private Cta {
   struct Lane {
     bool ready = false;  // has instructions to run; else it stands at `stop`
     Stop stop;
-    float offer = 0;     // what it brought there: at a barrier, its vote
-    int lane_mask = 0;   // at a shuffle: who has what it wants
-    float received = 0;  // what it takes away from there
+    float offer = 0;              // what it brought there: at a barrier, its vote
+    int lane_mask = 0;            // at a shuffle: who has what it wants
+    float received = 0;           // what it takes away from there
+    int arrivals = 0, waits = 0;  // at the cluster's barrier
     CopyQueue copies;
   };
+
+  struct Slot;
+  using Cluster = std::vector<Slot*>;  // in the order of their blockIdx.y
 
   // A resident CTA.
   struct Slot {
@@ -174,6 +197,9 @@ class Emulator::Grid final : private Cta {
     Index3 block;
     SharedPool pool;
     int first_lane;
+    Cluster cluster;
+    bool stands = false;  // its threads have ended or wait at the cluster's barrier
+    bool ended = false;
   };
 
   Lane& lane(const Slot& slot, int i) {
@@ -182,17 +208,60 @@ class Emulator::Grid final : private Cta {
 
   Lane& running() { return lane(*slot_, static_cast<int>(thread.x)); }
 
-  void start_cta(Slot& slot, int cta) {
-    const auto index = static_cast<unsigned>(cta);
-    slot.block = {index % grid_dim.x, index / grid_dim.x % grid_dim.y,
-                  index / grid_dim.x / grid_dim.y};
-    slot.pool.start_cta();
-    for (int i = 0; i < threads_; ++i) lane(slot, i).ready = true;
+  void start_cluster(const Cluster& cluster, int number) {
+    const auto index = static_cast<unsigned>(number), size = static_cast<unsigned>(cluster.size());
+    const unsigned along_y = grid_dim.y / size;
+    for (unsigned i = 0; i < size; ++i) {
+      Slot& slot = *cluster[i];
+      slot.block = {index % grid_dim.x, index / grid_dim.x % along_y * size + i,
+                    index / grid_dim.x / along_y};
+      slot.cluster = cluster;
+      slot.stands = slot.ended = false;
+      for (int j = 0; j < threads_; ++j) {
+        lane(slot, j).ready = true;
+        lane(slot, j).arrivals = lane(slot, j).waits = 0;
+      }
+    }
+  }
+
+  // Runs threads of a CTA of the cluster, the first one that can go on; of some one where CTAs take
+  // turns. True if the cluster is done.
+  bool run_some(const Cluster& cluster, bool not_all) {
+    std::vector<int> order = sequence(static_cast<int>(cluster.size()));
+    std::erase_if(order, [&](int i) { return cluster[static_cast<std::size_t>(i)]->stands; });
+    Slot& slot = *cluster[static_cast<std::size_t>(order.front())];
+    run_some(slot, not_all || (order_ == Order::shuffled && cluster.size() > 1));
+    if (!slot.stands) return false;
+    if (slot.ended) slot.pool.end_cta();
+    release_cluster(cluster);
+    return std::all_of(cluster.begin(), cluster.end(), [](const Slot* s) { return s->ended; });
+  }
+
+  // Lets those CTAs go on that wait at the cluster's barrier once all threads have arrived there.
+  void release_cluster(const Cluster& cluster) {
+    int arrivals = std::numeric_limits<int>::max();
+    for (const Slot* slot : cluster) {
+      for (int i = 0; i < threads_; ++i) arrivals = std::min(arrivals, lane(*slot, i).arrivals);
+    }
+    for (Slot* slot : cluster) {
+      if (!slot->stands || slot->ended || lane(*slot, 0).waits > arrivals) continue;
+      slot->stands = false;
+      for (int i = 0; i < threads_; ++i) lane(*slot, i).ready = true;
+    }
+    const auto stands = [](const Slot* slot) { return slot->stands; };
+    if (!std::all_of(cluster.begin(), cluster.end(), stands)) return;
+    for (const Slot* left : cluster) {
+      for (const Slot* waits : cluster) {
+        if (!left->ended || waits->ended) continue;
+        throw ExecutionError(name({}, waits->block) + " " + lane(*waits, 0).stop.text() + ", but " +
+                             name({}, left->block) + " " + lane(*left, 0).stop.text());
+      }
+    }
   }
 
   // Runs threads of the CTA up to their next stop, each that is ready or some of them, and lets
-  // those go on that have met whom they wait for. True if the CTA is done.
-  bool run_some(Slot& slot, bool not_all) {
+  // those go on that have met whom they wait for.
+  void run_some(Slot& slot, bool not_all) {
     slot_ = &slot;
     block = slot.block;
     std::vector<int> order = sequence(threads_);
@@ -213,7 +282,7 @@ class Emulator::Grid final : private Cta {
         all_stand = false;
       }
     }
-    return all_stand && release_barrier(slot);
+    if (all_stand) release_barrier(slot);
   }
 
   // Whether none of the lanes [first, last) has instructions to run; they must all stand at the
@@ -252,17 +321,19 @@ class Emulator::Grid final : private Cta {
     }
   }
 
-  // All threads stand: lets them go on, or tells that they have ended.
-  bool release_barrier(const Slot& slot) {
+  // All threads stand: lets them go on unless they have ended or wait for other CTAs.
+  void release_barrier(Slot& slot) {
     check_together(slot, 0, threads_);
-    if (lane(slot, 0).stop.kind == Stop::Kind::end) return true;
+    const Stop::Kind kind = lane(slot, 0).stop.kind;
+    slot.ended = kind == Stop::Kind::end;
+    slot.stands = slot.ended || kind == Stop::Kind::cluster;
+    if (slot.stands) return;
     float any = 0;
     for (int i = 0; i < threads_; ++i) any = std::max(any, lane(slot, i).offer);
     for (int i = 0; i < threads_; ++i) {
       lane(slot, i).received = any;
       lane(slot, i).ready = true;
     }
-    return false;
   }
 
   void run_thread() {
@@ -297,6 +368,28 @@ class Emulator::Grid final : private Cta {
 
   void wait_copies(int groups_left) override {
     guarded([&] { running().copies.wait(groups_left); });
+  }
+
+  void cluster_arrive() override {
+    if (running().arrivals != running().waits) fail("arrives at a barrier twice without waiting");
+    ++running().arrivals;
+  }
+
+  void cluster_wait(const char* file, int line) override {
+    if (++running().waits != running().arrivals) fail("waits at a barrier without arriving there");
+    stop({Stop::Kind::cluster, file, line}, 0);
+  }
+
+  const float* peer_smem(const float* own, int index) override {
+    const float* peer = nullptr;
+    guarded([&] {
+      if (index < 0 || index >= static_cast<int>(slot_->cluster.size())) {
+        throw ExecutionError("looks for a CTA outside its cluster");
+      }
+      const Slot& other = *slot_->cluster[static_cast<std::size_t>(index)];
+      peer = other.pool.same_place(slot_->pool, own);
+    });
+    return peer;
   }
 
   // Suspends the running thread until those it waits for have come.

@@ -1,5 +1,8 @@
 // Runs a kernel's CTAs, their threads as fibers that meet at barriers and shuffles.
 //
+// The CTAs of a cluster run at the same time, one as far as it gets before the next one; the others
+// see a CTA's shared memory poisoned once it has ended.
+//
 // Strict where a GPU is forgiving: shared memory is signalling NaNs before each CTA, with poisoned
 // red zones between the arrays; threads run in the given order up to each barrier, so that a
 // missing one shows; a barrier that not every thread reaches is an error, and so is a shuffle that
@@ -19,7 +22,7 @@
 namespace gemm_tune::emulator {
 
 // The order in which threads run between two barriers, and in which CTAs run: one after the other,
-// or, shuffled, all that are resident in turns of a few threads each.
+// or, shuffled, all that are resident in turns of a few threads each; clusters likewise.
 enum class Order { forward, reversed, shuffled };
 
 const char* to_string(Order order);
@@ -34,20 +37,22 @@ struct Launch {
   Grid grid;
   Order order = Order::forward;
   unsigned seed = 1;  // of Order::shuffled
+  int cluster = 1;    // neighbours along the grid's y that form a cluster
 };
 
 // A place where CTAs of one size run; its fibers are kept between launches.
 class Emulator {
  public:
   // What the launch recipe grants to every CTA, and how many CTAs may be resident at once: more
-  // than one where CTAs of a launch depend on each other.
+  // than one where CTAs of a launch depend on each other, at least those of a cluster.
   Emulator(int block_threads, int smem_bytes, int resident_ctas = 1);
   ~Emulator();
 
   // Runs `thread` for every thread of the grid. Throws ExecutionError if threads of a CTA meet at
   // different barriers or leave while others wait, likewise lanes of a warp at shuffles; if they
   // take more shared memory than granted or disagree on its arrays; if they misuse asynchronous
-  // copies. The emulator is of no use after that.
+  // copies; if a CTA waits at its cluster's barrier for one that has left the kernel. The emulator
+  // is of no use after that.
   void run(const Launch& launch, const std::function<ThreadFunction>& thread, const GemmArgs& args);
 
  private:

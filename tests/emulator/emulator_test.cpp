@@ -130,5 +130,136 @@ TEST(Emulator, ReportsThreadsThatDisagreeOnASharedArray) {
             "thread 1 of CTA 0 takes 5 floats as shared array 0 where another thread took 4");
 }
 
+constexpr Order kOrders[] = {Order::forward, Order::reversed, Order::shuffled};
+
+// Two clusters of 3 CTAs each along the grid's y, for each of 2 along its x.
+void run_clusters(int block_threads, const Thread& thread, Order order) {
+  Emulator emulator(block_threads, 64, 6);
+  emulator.run(
+      {{2, 6, 1}, order, 1, 3}, [&](Cta& cta, const GemmArgs&) { thread(cta); }, GemmArgs{});
+}
+
+std::string error_of_cluster(const Thread& thread) {
+  try {
+    run_clusters(2, thread, Order::forward);
+  } catch (const ExecutionError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+int index_in_cluster(const Cta& cta) { return static_cast<int>(cta.block.y % 3); }
+
+float value_of(const Cta& cta, int index) {
+  return static_cast<float>(cta.block.x * 100 + cta.block.y / 3 * 10) + static_cast<float>(index);
+}
+
+// How often a thread reads its neighbour's number from the next CTA of its cluster; with an error
+// where `leave_out` is a step without which that goes wrong.
+int read_from_peers(Order order, int leave_out) {
+  int right = 0;
+  run_clusters(
+      2,
+      [&](Cta& cta) {
+        float* const own = cta.take(0, 2);
+        const int self = index_in_cluster(cta);
+        own[cta.thread.x] = value_of(cta, self);
+        const auto meet = [&](int step, int line) {
+          if (step == leave_out) return;
+          cta.cluster_arrive();
+          cta.cluster_wait("kernel", line);
+        };
+        meet(1, 1);
+        const int peer = (self + 1) % 3;
+        if (cta.peer_smem(own, peer)[1 - cta.thread.x] == value_of(cta, peer)) ++right;
+        meet(2, 2);
+      },
+      order);
+  return right;
+}
+
+TEST(EmulatedCluster, GivesEveryCtaTheSharedMemoryOfItsPeers) {
+  for (const Order order : kOrders) EXPECT_EQ(read_from_peers(order, 0), 24) << to_string(order);
+}
+
+TEST(EmulatedCluster, PoisonsWhatAPeerHasNotTakenYet) {
+  EXPECT_DEATH(read_from_peers(Order::forward, 1), "AddressSanitizer: .*-poison");
+  EXPECT_DEATH(read_from_peers(Order::reversed, 1), "AddressSanitizer: .*-poison");
+}
+
+TEST(EmulatedCluster, PoisonsTheSharedMemoryOfACtaThatHasEnded) {
+  EXPECT_DEATH(read_from_peers(Order::forward, 2), "AddressSanitizer: .*-poison");
+  EXPECT_DEATH(read_from_peers(Order::reversed, 2), "AddressSanitizer: .*-poison");
+}
+
+TEST(EmulatedCluster, LetsNoThreadPassItsBarrierBeforeAllHaveArrived) {
+  for (const Order order : kOrders) {
+    std::vector<int> arrived(4), missed(4);
+    run_clusters(
+        2,
+        [&](Cta& cta) {
+          const std::size_t cluster = cta.block.x + cta.block.y / 3 * 2;
+          ++arrived[cluster];
+          cta.cluster_arrive();
+          cta.cluster_wait("kernel", 1);
+          missed[cluster] += 6 - arrived[cluster];
+        },
+        order);
+    EXPECT_THAT(arrived, ElementsAre(6, 6, 6, 6)) << to_string(order);
+    EXPECT_THAT(missed, ElementsAre(0, 0, 0, 0)) << to_string(order);
+  }
+}
+
+TEST(EmulatedCluster, LetsAThreadWorkBetweenArrivingAndWaiting) {
+  std::vector<unsigned> seen;
+  run_clusters(
+      1,
+      [&](Cta& cta) {
+        cta.cluster_arrive();
+        if (cta.block.x == 0 && cta.block.y < 3) seen.push_back(cta.block.y);
+        cta.cluster_wait("kernel", 1);
+        if (cta.block.x == 0 && cta.block.y < 3) seen.push_back(10 + cta.block.y);
+      },
+      Order::forward);
+  // The last one to arrive need not wait for the others to go on.
+  EXPECT_THAT(seen, ElementsAre(0, 1, 2, 10, 11, 12));
+}
+
+TEST(EmulatedCluster, ReportsACtaThatLeavesWhileOthersWait) {
+  const std::string error = error_of_cluster([](Cta& cta) {
+    if (cta.block.y == 1) return;
+    cta.cluster_arrive();
+    cta.cluster_wait("kernel.cuh", 7);
+  });
+  EXPECT_EQ(error,
+            "thread 0 of CTA 0 waits at the cluster's barrier in kernel.cuh:7, but thread 0 of CTA "
+            "0,1,0 has left the kernel");
+}
+
+TEST(EmulatedCluster, ReportsThreadsThatDoNotArriveAndWaitInTurn) {
+  EXPECT_EQ(error_of_cluster([](Cta& cta) { cta.cluster_wait("kernel", 1); }),
+            "thread 0 of CTA 0 waits at a barrier without arriving there");
+  EXPECT_EQ(error_of_cluster([](Cta& cta) {
+              cta.cluster_arrive();
+              cta.cluster_arrive();
+            }),
+            "thread 0 of CTA 0 arrives at a barrier twice without waiting");
+}
+
+TEST(EmulatedCluster, ReportsAPeerThatIsNoneAndWhatIsNoSharedMemory) {
+  EXPECT_EQ(error_of_cluster([](Cta& cta) { cta.peer_smem(cta.take(0, 4), 3); }),
+            "thread 0 of CTA 0 looks for a CTA outside its cluster");
+  const float elsewhere = 0;
+  EXPECT_EQ(error_of_cluster([&](Cta& cta) { cta.peer_smem(&elsewhere, 0); }),
+            "thread 0 of CTA 0 looks for a peer of what is not in its shared memory");
+}
+
+TEST(EmulatedCluster, IsRefusedWhereItDoesNotDivideTheGrid) {
+  Emulator emulator(1, 0, 8);
+  const auto thread = [](Cta&, const GemmArgs&) {};
+  EXPECT_THROW(emulator.run({{1, 4, 1}, Order::forward, 1, 3}, thread, GemmArgs{}), ExecutionError);
+  EXPECT_THROW(emulator.run({{1, 9, 1}, Order::forward, 1, 9}, thread, GemmArgs{}), ExecutionError);
+}
+
 }  // namespace
 }  // namespace gemm_tune::emulator

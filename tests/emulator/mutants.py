@@ -48,6 +48,15 @@ MUTATIONS = [
     ("another operand's stride", r"\bargs\.stride_b\b", "args.stride_c"),
     ("another operand's stride", r"\bargs\.stride_c\b", "args.stride_a"),
     ("row in shared memory too long", r"\b([ab]_ld)\(kP\)", r"(\1(kP) + 1)"),
+    ("cluster: not arrived", r"cluster_arrive(_stored)?\(\);", ";"),
+    ("cluster: not waited", r"cluster_wait\(\);", ";"),
+    ("cluster: barrier removed", r"cluster_arrive_stored\(\);\s*cluster_wait\(\);", ";"),
+    ("cluster: last barrier removed", r"cluster_arrive\(\);([^#]*#pragma[^#]*)cluster_wait\(\);",
+     r";\1;"),
+    ("cluster: one's own sums only", r"\(share \+ turn\) % SHARES", "share"),
+    ("cluster: part of another one", r"\bshare \* kPart", "(SHARES - 1 - share) * kPart + 1"),
+    ("cluster: past its part", r"< kPart\b", "< 2 * kPart"),
+    ("cluster: past the last unit", r"unit_of\(share, pass\) < kUnits", "true"),
     ("counter left as it is", r"\*counter = 0;", ";"),
     ("shares from one's own on", r"slot_of\(first \+ i\)",
      "slot_of(first + (share + i) % in_group)"),
@@ -65,14 +74,17 @@ FAMILIES = {
     "vectorized_2d": ["BM=32,BN=32,BK=8,TM=4,TN=4,VEC=4,PAD=1,INTERLEAVE=0,PRED=1",
                       "BM=32,BN=32,BK=8,TM=4,TN=4,VEC=1,PAD=0,INTERLEAVE=0,PRED=1"],
     "warp_tiled": [
-        "BM=32,BN=32,BK=8,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=2,ASYNC=0,FRAGMENTS=2,VEC=4,RASTER=8,CTAS=1,SPLIT_K=1,"
+        "CLUSTER=0,BM=32,BN=32,BK=8,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=2,ASYNC=0,FRAGMENTS=2,VEC=4,RASTER=8,CTAS=1,SPLIT_K=1,"
         "TAIL=0,TA=1,TB=0,PRED=1",
-        "BM=32,BN=32,BK=8,WM=32,WN=32,TM=4,TN=8,WARPS_K=2,STAGES=1,ASYNC=0,FRAGMENTS=1,VEC=2,RASTER=8,CTAS=1,SPLIT_K=1,"
+        "CLUSTER=0,BM=32,BN=32,BK=8,WM=32,WN=32,TM=4,TN=8,WARPS_K=2,STAGES=1,ASYNC=0,FRAGMENTS=1,VEC=2,RASTER=8,CTAS=1,SPLIT_K=1,"
         "TAIL=0,TA=0,TB=1,PRED=1",
-        "BM=32,BN=32,BK=8,WM=32,WN=32,TM=4,TN=8,WARPS_K=1,STAGES=3,ASYNC=2,FRAGMENTS=1,VEC=2,RASTER=8,CTAS=1,SPLIT_K=11,"
-        "TAIL=0,TA=1,TB=1,PRED=1"],
-    "skinny": ["BS=4,TL=4,WARPS=4,LANES_K=1,UNROLL=4,VEC=4,SPLIT_K=11,SKINNY_N=0,TA=0,TB=0,PRED=1",
-               "BS=2,TL=2,WARPS=4,LANES_K=8,UNROLL=2,VEC=2,SPLIT_K=1,SKINNY_N=1,TA=0,TB=0,PRED=1"],
+        "CLUSTER=0,BM=32,BN=32,BK=8,WM=32,WN=32,TM=4,TN=8,WARPS_K=1,STAGES=3,ASYNC=2,FRAGMENTS=1,VEC=2,RASTER=8,CTAS=1,SPLIT_K=11,"
+        "TAIL=0,TA=1,TB=1,PRED=1",
+        "CLUSTER=1,BM=32,BN=32,BK=16,WM=32,WN=32,TM=4,TN=8,WARPS_K=4,STAGES=2,ASYNC=0,FRAGMENTS=1,VEC=4,RASTER=8,"
+        "CTAS=1,SPLIT_K=3,TAIL=0,TA=1,TB=0,PRED=1"],
+    "skinny": ["CLUSTER=0,BS=4,TL=4,WARPS=4,LANES_K=1,UNROLL=4,VEC=4,SPLIT_K=11,SKINNY_N=0,TA=0,TB=0,PRED=1",
+               "CLUSTER=0,BS=2,TL=2,WARPS=4,LANES_K=8,UNROLL=2,VEC=2,SPLIT_K=1,SKINNY_N=1,TA=0,TB=0,PRED=1",
+               "CLUSTER=1,BS=1,TL=4,WARPS=4,LANES_K=1,UNROLL=4,VEC=4,SPLIT_K=3,SKINNY_N=0,TA=0,TB=0,PRED=1"],
 }
 
 # Survivors that are right to survive: (file, mutation, line) -> why.

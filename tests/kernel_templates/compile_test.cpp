@@ -38,10 +38,10 @@ TEST(Compile, EveryFamilyOnTheOldestArchitecture) {
        {"naive/BM=32,BN=8,COALESCED=1,PRED=0", "smem_tiled/BM=16,BN=16,BK=16,UNROLL=1,PRED=0",
         "coarsened_1d/BM=64,BN=64,BK=8,TM=8,PRED=0", "tiled_2d/BM=32,BN=32,BK=16,TM=2,TN=2,PRED=0",
         "vectorized_2d/BM=128,BN=128,BK=8,TM=8,TN=8,VEC=4,PAD=4,INTERLEAVE=1,PRED=0",
-        "warp_tiled/BM=64,BN=64,BK=16,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=2,ASYNC=0,FRAGMENTS=2,"
-        "VEC=4,RASTER=8,CTAS=1,SPLIT_K=1,TAIL=0,TA=0,TB=0,PRED=1",
-        "skinny/BS=16,TL=2,WARPS=8,LANES_K=1,UNROLL=8,VEC=2,SPLIT_K=2,SKINNY_N=0,TA=0,TB=0,"
-        "PRED=0"}) {
+        "warp_tiled/CLUSTER=0,BM=64,BN=64,BK=16,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=2,ASYNC=0,"
+        "FRAGMENTS=2,VEC=4,RASTER=8,CTAS=1,SPLIT_K=1,TAIL=0,TA=0,TB=0,PRED=1",
+        "skinny/CLUSTER=0,BS=16,TL=2,WARPS=8,LANES_K=1,UNROLL=8,VEC=2,SPLIT_K=2,SKINNY_N=0,TA=0,"
+        "TB=0,PRED=0"}) {
     expect_clean(text, "sm_75");
   }
 }
@@ -49,10 +49,14 @@ TEST(Compile, EveryFamilyOnTheOldestArchitecture) {
 // Both forms of the main loop and both roles of the operands; of these, one on each generation.
 TEST(Compile, SkinnyWithoutSpillsOnEveryArchitecture) {
   const char* const configs[] = {
-      "skinny/BS=16,TL=2,WARPS=16,LANES_K=1,UNROLL=8,VEC=2,SPLIT_K=2,SKINNY_N=0,TA=0,TB=0,PRED=0",
-      "skinny/BS=8,TL=4,WARPS=4,LANES_K=1,UNROLL=8,VEC=2,SPLIT_K=1,SKINNY_N=1,TA=1,TB=1,PRED=1",
-      "skinny/BS=16,TL=2,WARPS=8,LANES_K=8,UNROLL=4,VEC=4,SPLIT_K=8,SKINNY_N=1,TA=0,TB=0,PRED=0",
-      "skinny/BS=1,TL=4,WARPS=8,LANES_K=32,UNROLL=4,VEC=4,SPLIT_K=1,SKINNY_N=0,TA=0,TB=1,PRED=1"};
+      "skinny/CLUSTER=0,BS=16,TL=2,WARPS=16,LANES_K=1,UNROLL=8,VEC=2,SPLIT_K=2,SKINNY_N=0,TA=0,"
+      "TB=0,PRED=0",
+      "skinny/CLUSTER=0,BS=8,TL=4,WARPS=4,LANES_K=1,UNROLL=8,VEC=2,SPLIT_K=1,SKINNY_N=1,TA=1,TB=1,"
+      "PRED=1",
+      "skinny/CLUSTER=0,BS=16,TL=2,WARPS=8,LANES_K=8,UNROLL=4,VEC=4,SPLIT_K=8,SKINNY_N=1,TA=0,TB=0,"
+      "PRED=0",
+      "skinny/CLUSTER=0,BS=1,TL=4,WARPS=8,LANES_K=32,UNROLL=4,VEC=4,SPLIT_K=1,SKINNY_N=0,TA=0,TB=1,"
+      "PRED=1"};
   for (const char* config : configs) expect_clean(config, "sm_90");
   expect_clean(configs[0], "sm_75");
   expect_clean(configs[1], "sm_80");
@@ -63,7 +67,7 @@ TEST(Compile, SkinnyWithoutSpillsOnEveryArchitecture) {
 // The same of warp_tiled: copies through registers and by cp.async, a slice's steps shared by
 // warps.
 TEST(Compile, WarpTiledWithoutSpillsOnEveryArchitecture) {
-  const std::string tile = "warp_tiled/BM=64,BN=64,BK=16,WM=32,WN=32,TM=8,TN=4,";
+  const std::string tile = "warp_tiled/CLUSTER=0,BM=64,BN=64,BK=16,WM=32,WN=32,TM=8,TN=4,";
   const std::string rest = ",RASTER=8,CTAS=1,SPLIT_K=";
   expect_clean(
       tile + "WARPS_K=1,STAGES=3,ASYNC=1,FRAGMENTS=2,VEC=4" + rest + "1,TAIL=0,TA=1,TB=0,PRED=0",
@@ -77,6 +81,23 @@ TEST(Compile, WarpTiledWithoutSpillsOnEveryArchitecture) {
   expect_clean(
       tile + "WARPS_K=1,STAGES=1,ASYNC=0,FRAGMENTS=1,VEC=2" + rest + "16,TAIL=0,TA=1,TB=1,PRED=1",
       "sm_120");
+}
+
+// Whole parts of a tile for each CTA, and parts that leave threads or a CTA with less to do.
+TEST(Compile, ClustersWithoutSpillsFromSm90On) {
+  const std::string tile = "warp_tiled/CLUSTER=1,BM=64,BN=64,BK=16,WM=32,WN=64,TM=8,TN=8,";
+  const std::string rest = ",VEC=4,RASTER=8,CTAS=1,SPLIT_K=";
+  const std::string configs[] = {
+      tile + "WARPS_K=1,STAGES=3,ASYNC=2,FRAGMENTS=2" + rest + "8,TAIL=0,TA=0,TB=0,PRED=0",
+      tile + "WARPS_K=8,STAGES=2,ASYNC=0,FRAGMENTS=1" + rest + "3,TAIL=0,TA=0,TB=1,PRED=1",
+      "skinny/CLUSTER=1,BS=16,TL=2,WARPS=16,LANES_K=1,UNROLL=8,VEC=2,SPLIT_K=8,SKINNY_N=0,TA=0,"
+      "TB=0,PRED=0",
+      "skinny/CLUSTER=1,BS=1,TL=4,WARPS=8,LANES_K=32,UNROLL=4,VEC=4,SPLIT_K=5,SKINNY_N=0,TA=0,TB=1,"
+      "PRED=1"};
+  for (const std::string& config : configs) {
+    expect_clean(config, "sm_90");
+    expect_clean(config, "sm_120");
+  }
 }
 
 TEST(Compile, PredicatedKernelsWithEveryAccessWidth) {

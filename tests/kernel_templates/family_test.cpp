@@ -35,11 +35,11 @@ TEST(Family, ParametersStandInTheOrderOfTheirStruct) {
               ElementsAre("BM", "BN", "BK", "TM", "TN", "VEC", "PAD", "INTERLEAVE", "PRED"));
   EXPECT_THAT(
       names_of(*find_family("warp_tiled")),
-      ElementsAre("BM", "BN", "BK", "WM", "WN", "TM", "TN", "WARPS_K", "STAGES", "ASYNC",
+      ElementsAre("CLUSTER", "BM", "BN", "BK", "WM", "WN", "TM", "TN", "WARPS_K", "STAGES", "ASYNC",
                   "FRAGMENTS", "VEC", "RASTER", "CTAS", "SPLIT_K", "TAIL", "TA", "TB", "PRED"));
   EXPECT_THAT(names_of(*find_family("skinny")),
-              ElementsAre("BS", "TL", "WARPS", "LANES_K", "UNROLL", "VEC", "SPLIT_K", "SKINNY_N",
-                          "TA", "TB", "PRED"));
+              ElementsAre("CLUSTER", "BS", "TL", "WARPS", "LANES_K", "UNROLL", "VEC", "SPLIT_K",
+                          "SKINNY_N", "TA", "TB", "PRED"));
 }
 
 TEST(Family, TheSmallSpacesHaveTheSizesThatTheirRulesLeave) {

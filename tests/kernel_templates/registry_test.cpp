@@ -143,8 +143,8 @@ TEST(Twin, OfAnyValidPointIsValidAndOneServesARaggedProblem) {
 
 TEST(LegalFor, NarrowsAccessesThatAnEdgeWouldCutInTwo) {
   const KnownConfig config = known(
-      "warp_tiled/BM=64,BN=64,BK=16,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=2,ASYNC=0,FRAGMENTS=2,"
-      "VEC=4,RASTER=8,CTAS=1,SPLIT_K=1,TAIL=0,TA=0,TB=0,PRED=1");
+      "warp_tiled/CLUSTER=0,BM=64,BN=64,BK=16,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=2,ASYNC=0,"
+      "FRAGMENTS=2,VEC=4,RASTER=8,CTAS=1,SPLIT_K=1,TAIL=0,TA=0,TB=0,PRED=1");
   const auto vec_for = [&](std::int64_t K) {
     const auto legal = legal_for(config, problem(33, 20, K, 4));
     return legal ? legal->config.recipe.alignment : 0;

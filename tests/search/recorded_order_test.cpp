@@ -65,8 +65,8 @@ const std::vector<Recording>& recordings() {
 double predicted_us(const Timed& timed, const char* problem) {
   const char* const names[] = {"BM", "BN",      "BK",     "WM",    "WN",     "TM",
                                "TN", "WARPS_K", "STAGES", "ASYNC", "SPLIT_K"};
-  Config config =
-      parse_config("warp_tiled/FRAGMENTS=2,VEC=4,RASTER=8,CTAS=1,TAIL=0,TA=0,TB=0,PRED=0");
+  Config config = parse_config(
+      "warp_tiled/CLUSTER=0,FRAGMENTS=2,VEC=4,RASTER=8,CTAS=1,TAIL=0,TA=0,TB=0,PRED=0");
   std::istringstream values(timed.values);
   for (const char* name : names) {
     int value = 0;

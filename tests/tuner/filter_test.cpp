@@ -45,6 +45,18 @@ TEST(FilterTest, RejectsAKernelForAnotherLayout) {
       std::nullopt);
 }
 
+TEST(FilterTest, RejectsClustersBeforeHopper) {
+  KnownConfig cluster = tile_128();
+  cluster.traits.cluster = true;
+  const Problem problem = packed_problem(1024, 1024, 1024);
+  EXPECT_EQ(reject_before_compile(cluster, problem, find_device_spec("sm_89").value()),
+            "needs clusters, which the target lacks");
+  EXPECT_EQ(reject_before_compile(cluster, problem, find_device_spec("sm_90").value()),
+            std::nullopt);
+  EXPECT_EQ(reject_before_compile(cluster, problem, find_device_spec("sm_120").value()),
+            std::nullopt);
+}
+
 TEST(FilterTest, RejectsAsynchronousCopiesBeforeAmpere) {
   KnownConfig asynchronous = tile_128();
   asynchronous.traits.async_copy = true;
@@ -90,7 +102,7 @@ TEST(FilterTest, LeavesOutPredicationWhereTheTileFits) {
 
 TEST(FilterTest, LeavesOutLaunchBoundsThatBindNothing) {
   const auto reason = [](const std::string& tile, const char* ctas) {
-    const std::string text = "warp_tiled/" + tile +
+    const std::string text = "warp_tiled/CLUSTER=0," + tile +
                              ",WARPS_K=1,STAGES=2,ASYNC=0,FRAGMENTS=2,VEC=4,RASTER=8,CTAS=" + ctas +
                              ",SPLIT_K=1,TAIL=0,TA=0,TB=0,PRED=0";
     return reject_needless(config(text.c_str()), packed_problem(1024, 1024, 1024), a6000());
@@ -107,7 +119,7 @@ TEST(FilterTest, LeavesOutLaunchBoundsThatBindNothing) {
 TEST(FilterTest, LeavesOutWhatRecordingsHaveShownToLose) {
   const auto reason = [](const std::string& steps, const std::string& rest) {
     const std::string text =
-        "warp_tiled/BM=64,BN=128,BK=" + steps +
+        "warp_tiled/CLUSTER=0,BM=64,BN=128,BK=" + steps +
         ",WM=64,WN=64,TM=8,TN=16,WARPS_K=2,STAGES=2,ASYNC=0,FRAGMENTS=" + rest +
         ",VEC=4,RASTER=8,CTAS=1,SPLIT_K=1,TAIL=0,TA=0,TB=0,PRED=0";
     return reject_needless(config(text.c_str()), packed_problem(1024, 1024, 1024), a6000());
@@ -120,7 +132,7 @@ TEST(FilterTest, LeavesOutWhatRecordingsHaveShownToLose) {
 TEST(FilterTest, LeavesOutWhatHasTooLittleToDoOrChangesNothing) {
   const auto reason = [](const char* shape, const std::string& stages, const std::string& split) {
     const std::string text =
-        "warp_tiled/BM=64,BN=128,BK=16,WM=32,WN=64,TM=8,TN=8,WARPS_K=1,STAGES=" + stages +
+        "warp_tiled/CLUSTER=0,BM=64,BN=128,BK=16,WM=32,WN=64,TM=8,TN=8,WARPS_K=1,STAGES=" + stages +
         ",ASYNC=1,FRAGMENTS=2,VEC=4,RASTER=8,CTAS=1,SPLIT_K=" + split + ",TA=0,TB=0,PRED=0";
     return reject_needless(config(text.c_str()), parse_problem(shape),
                            find_device_spec("sm_90").value());

@@ -75,14 +75,17 @@ TEST(VerifyShapesTest, AStrideLowersTheAlignmentClass) {
 }
 
 TEST(VerifyShapesTest, EveryShapeIsLegalForItsConfig) {
-  for (const char* text :
-       {"naive/BM=16,BN=16,COALESCED=1,PRED=0", "naive/BM=16,BN=16,COALESCED=1,PRED=1",
-        "vectorized_2d/BM=64,BN=32,BK=16,TM=4,TN=4,VEC=4,PAD=0,INTERLEAVE=0,PRED=0",
-        "vectorized_2d/BM=64,BN=32,BK=16,TM=4,TN=4,VEC=2,PAD=0,INTERLEAVE=0,PRED=1",
-        "skinny/BS=4,TL=4,WARPS=4,LANES_K=1,UNROLL=4,VEC=4,SPLIT_K=2,SKINNY_N=0,TA=0,TB=0,PRED=1",
-        "skinny/BS=8,TL=4,WARPS=4,LANES_K=1,UNROLL=8,VEC=2,SPLIT_K=1,SKINNY_N=1,TA=1,TB=1,PRED=1",
-        "skinny/BS=4,TL=2,WARPS=4,LANES_K=8,UNROLL=2,VEC=4,SPLIT_K=8,SKINNY_N=1,TA=0,TB=1,"
-        "PRED=0"}) {
+  for (
+      const char* text :
+      {"naive/BM=16,BN=16,COALESCED=1,PRED=0", "naive/BM=16,BN=16,COALESCED=1,PRED=1",
+       "vectorized_2d/BM=64,BN=32,BK=16,TM=4,TN=4,VEC=4,PAD=0,INTERLEAVE=0,PRED=0",
+       "vectorized_2d/BM=64,BN=32,BK=16,TM=4,TN=4,VEC=2,PAD=0,INTERLEAVE=0,PRED=1",
+       "skinny/CLUSTER=0,BS=4,TL=4,WARPS=4,LANES_K=1,UNROLL=4,VEC=4,SPLIT_K=2,SKINNY_N=0,TA=0,TB=0,"
+       "PRED=1",
+       "skinny/CLUSTER=0,BS=8,TL=4,WARPS=4,LANES_K=1,UNROLL=8,VEC=2,SPLIT_K=1,SKINNY_N=1,TA=1,TB=1,"
+       "PRED=1",
+       "skinny/CLUSTER=0,BS=4,TL=2,WARPS=4,LANES_K=8,UNROLL=2,VEC=4,SPLIT_K=8,SKINNY_N=1,TA=0,TB=1,"
+       "PRED=0"}) {
     const KnownConfig known = config(text);
     for (const Shape& shape : small_verification_shapes(known, 132)) {
       EXPECT_EQ(why_illegal(known.recipe, problem_of(shape)), std::nullopt) << text;

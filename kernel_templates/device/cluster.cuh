@@ -1,0 +1,66 @@
+// Thread-block clusters: CTAs that run at the same time and read each other's shared memory, from
+// sm_90 on.
+//
+// GT_CLUSTER(N): the attribute of a kernel whose N neighbours along the grid's y form a cluster, if
+// the config says CLUSTER=1, else nothing. The barrier is the cluster's: a thread arrives and later
+// waits for all threads of all its CTAs to have arrived. No CTA may end while another one may still
+// read its shared memory. The emulator supplies the same functions. PTX ISA 9.0, sections
+// "barrier.cluster", "membar / fence", "mapa".
+#pragma once
+
+#ifndef GT_EMULATOR
+
+// No older architecture's compiler takes the attribute, and what it counts cannot be 0. Whether it
+// is there is for the preprocessor to say, which has no other way into TUNED_PARAMS: {.CLUSTER=1,
+// .BM=... has "=1" as its second piece if CLUSTER is a comma.
+#define CLUSTER ,
+#define GT_IS_SECOND_SET(first, second, ...) 1 = ##second
+#define GT_IS_SET(...) GT_IS_SECOND_SET(__VA_ARGS__)
+#if GT_IS_SET(TUNED_PARAMS)
+#define GT_CLUSTER(N) __cluster_dims__(1, N, 1)
+#else
+#define GT_CLUSTER(N)
+#endif
+#undef CLUSTER
+
+namespace gemm_tune {
+
+// Arrives; what the thread did before is done for those that have waited, its loads included.
+__device__ inline void cluster_arrive() {
+  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+}
+
+// Arrives; what the thread stored in its own CTA's shared memory before is there for those that
+// have waited. Of nothing else: that spares a fence of global memory.
+__device__ inline void cluster_arrive_stored() {
+  asm volatile(
+      "fence.release.sync_restrict::shared::cta.cluster;\n"
+      "barrier.cluster.arrive.relaxed.aligned;" ::
+          : "memory");
+}
+
+__device__ inline void cluster_wait() {
+  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+
+// What a CTA of the cluster has where `own` points to in this CTA's shared memory.
+class PeerSmem {
+ public:
+  // cta: its blockIdx.y, of those in the cluster.
+  __device__ PeerSmem(const float* own, int cta) {
+    const unsigned at = static_cast<unsigned>(__cvta_generic_to_shared(own));
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(at_) : "r"(at), "r"(cta));
+  }
+
+  __device__ float load(int i) const {
+    float value;
+    asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(value) : "r"(at_ + i * 4));
+    return value;
+  }
+
+ private:
+  unsigned at_;
+};
+
+}  // namespace gemm_tune
+#endif
