@@ -164,8 +164,8 @@ std::vector<Shape> small_verification_shapes(const KnownConfig& config, int sm_c
   }
   const int ragged = t.predicated ? 1 : 0;
   // TAIL takes no batches.
-  shapes.push_back(with_gaps(t.tile_m - ragged, 2 * t.tile_n - ragged, slices * t.tile_k - ragged,
-                             t.tail_ctas_per_sm > 0 ? 1 : 3));
+  shapes.push_back(with_gaps(std::max(t.tile_m - ragged, 1), 2 * t.tile_n - ragged,
+                             slices * t.tile_k - ragged, t.tail_ctas_per_sm > 0 ? 1 : 3));
   return shapes;
 }
 

@@ -57,6 +57,13 @@ TEST(VerifyShapesTest, TransposedOperandsAreTimedAsTheyAreStored) {
   EXPECT_EQ(matrices_b(other).cols, 1008);
 }
 
+TEST(VerifyShapesTest, ATileOfOneRowLeavesOneRow) {
+  const KnownConfig twin = config(
+      "skinny/CLUSTER=0,BS=1,TL=4,WARPS=8,LANES_K=1,UNROLL=8,VEC=4,SPLIT_K=8,SKINNY_N=0,TA=0,TB=0,"
+      "PRED=1");
+  for (const Shape& shape : small_verification_shapes(twin, 132)) EXPECT_GE(shape.M, 1);
+}
+
 TEST(VerifyShapesTest, TheMatricesOfABatchFollowOneAnother) {
   const Shape shape = shape_of(packed_problem(4, 8, 12, Layout::nn, 3));
   EXPECT_EQ(shape.stride_a, 48);
