@@ -123,6 +123,10 @@ Tally compile_all(const std::vector<const KnownConfig*>& configs, const DeviceSp
       ++tally.rejected_early[std::string(*reason)][layout_of(*config)];
       continue;
     }
+    if (would_spill(*config, device)) {
+      ++tally.rejected_early["would spill, by the estimate of its registers"][layout_of(*config)];
+      continue;
+    }
     const CompileRequest request{to_string(config->config()), device.arch, "",
                                  cubins.path().string()};
     pool.submit({"compile", request, kCompileLimit, false,

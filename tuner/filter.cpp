@@ -18,6 +18,11 @@ constexpr int kMostUnrolled = 1024;
 // Registers by which an estimate may be off before it counts; see ModelConstants.
 constexpr int kRegisterMargin = 24;
 
+// Of a thread, where as many CTAs as the config asks for share an SM's.
+int shared_registers(const Traits& traits, const DeviceSpec& device) {
+  return device.registers_per_cta / (traits.threads * traits.least_ctas_per_sm);
+}
+
 }  // namespace
 
 std::vector<FixedParam> settled_params(const Problem& problem) {
@@ -60,6 +65,12 @@ std::optional<std::string_view> reject_before_compile(const KnownConfig& config,
   return std::nullopt;
 }
 
+bool would_spill(const KnownConfig& config, const DeviceSpec& device) {
+  const int most =
+      std::min(device.max_registers_per_thread, shared_registers(config.traits, device));
+  return config.traits.registers_estimate > kRegisterMargin + most;
+}
+
 std::optional<std::string_view> reject_needless(const KnownConfig& config, const Problem& problem,
                                                 const DeviceSpec& device) {
   const Traits& traits = config.traits;
@@ -76,11 +87,8 @@ std::optional<std::string_view> reject_needless(const KnownConfig& config, const
       grid_of(config.recipe, problem, device.sm_count).piece_k == 0) {
     return "cuts no tile of a ragged last wave";
   }
-  const int fit = device.registers_per_cta / (traits.threads * traits.least_ctas_per_sm);
-  if (traits.registers_estimate >
-      kRegisterMargin + std::min(device.max_registers_per_thread, fit)) {
-    return "would spill, by the estimate of its registers";
-  }
+  if (would_spill(config, device)) return "would spill, by the estimate of its registers";
+  const int fit = shared_registers(traits, device);
   if (traits.least_ctas_per_sm > 1 && traits.registers_estimate + kRegisterMargin <= fit) {
     return "asks the compiler for CTAs per SM that fit unasked";
   }

@@ -27,6 +27,9 @@ std::optional<std::string_view> reject_before_compile(const KnownConfig& config,
                                                       const Problem& problem,
                                                       const DeviceSpec& device);
 
+// Whether the compiler would spill, by the family's estimate of a thread's registers.
+bool would_spill(const KnownConfig& config, const DeviceSpec& device);
+
 // What is legal and yet not worth trying: a predicated config where its unpredicated twin is legal
 // costs checks for nothing, shares of tiles that are many enough, registers that would spill, what
 // recordings have shown to lose everywhere. The
