@@ -247,8 +247,10 @@ Prediction predict(const Traits& traits, const Problem& problem, const DeviceSpe
   if (!cuts) {
     // The busiest SM works through its CTAs in full sets of residents, then the rest.
     const std::int64_t sm_ctas = (grid.ctas() + device.sm_count - 1) / device.sm_count;
-    add_sets(static_cast<double>(sm_ctas / resident.ctas_per_sm), resident.ctas_per_sm, slices);
-    add_sets(1, static_cast<double>(sm_ctas % resident.ctas_per_sm), slices);
+    const std::int64_t sets = sm_ctas / resident.ctas_per_sm;
+    const std::int64_t rest = sm_ctas % resident.ctas_per_sm;
+    add_sets(static_cast<double>(sets), resident.ctas_per_sm, slices);
+    add_sets(1, static_cast<double>(rest), slices);
   } else {
     // As many at once as the cut reckons with, or in turn where fewer fit. Either the last wave
     // alone is cut, or it and the one before so that all SMs end together.

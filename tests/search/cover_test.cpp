@@ -14,7 +14,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::Ge;
-using testing::IsSupersetOf;
 using testing::Le;
 using testing::SizeIs;
 
