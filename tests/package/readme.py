@@ -28,7 +28,7 @@ EXPECTED = {
         r"1024x1024x1024 on NVIDIA RTX A6000 \(sm_86, 84 SMs\)",
         r"4096x4096x4096 on NVIDIA RTX A6000 \(sm_86, 84 SMs\)",
         r"enumerated [\d,]+ rejected by rule .* left [\d,]+ ",
-        r"winner \w+/BM=\d+.* us, .* TFLOP/s \(predicted, not timed\)",
+        r"winner \w+/\w+=\d+.* us, .* TFLOP/s \(predicted, not timed\)",
         r"stored in {scratch}/gemm-tune\.db predicted, not timed: .* run on a machine with an sm_86 GPU",
     ],
     "./run gemm-tune --arch sm_86 --sizes 256,1000x1000x1000 --budget 4": [
@@ -41,7 +41,7 @@ EXPECTED = {
         r"nothing was compiled",
     ],
     "./run gemm-tune best --arch sm_86 --sizes 256,300x200x100": [
-        r"256x256x256 exact \w+/BM=.* the winner for this problem on NVIDIA RTX A6000",
+        r"256x256x256 exact \w+/\w+=.* the winner for this problem on NVIDIA RTX A6000",
         r"300x200x100 nearest \w+/BM=.*PRED=1 .* the nearest tuned size, 256x256x256 on ",
     ],
     "./run gemm-tune explain --arch sm_86 --sizes 256 naive/BM=16,BN=16,COALESCED=1,PRED=0": [
