@@ -42,7 +42,7 @@ EXPECTED = {
     ],
     "./run gemm-tune best --arch sm_86 --sizes 256,300x200x100": [
         r"256x256x256 exact \w+/\w+=.* the winner for this problem on NVIDIA RTX A6000",
-        r"300x200x100 nearest \w+/BM=.*PRED=1 .* the nearest tuned size, 256x256x256 on ",
+        r"300x200x100 nearest \w+/\w+=.*PRED=1 .* the nearest tuned size, 256x256x256 on ",
     ],
     "./run gemm-tune explain --arch sm_86 --sizes 256 naive/BM=16,BN=16,COALESCED=1,PRED=0": [
         r"naive/BM=16,BN=16,COALESCED=1,PRED=0 at 256x256x256 on NVIDIA RTX A6000",
