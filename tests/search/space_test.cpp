@@ -192,16 +192,17 @@ TEST(SpaceTest, WorkForABillionRawPointsGrowsWithTheValidOnes) {
 
 // Nothing is stored: the families have millions of points.
 TEST(SpaceTest, RealFamiliesAccountForEveryRawPoint) {
+  const FixedParam of_one_layout[] = {{"TA", 0}, {"TB", 0}, {"VEC", 4}, {"CLUSTER", 0}};
   std::uint64_t valid = 0;
-  const Space space =
-      enumerate(families(), {}, [&](const KnownConfig& point) -> std::optional<std::string_view> {
+  const Space space = enumerate(
+      families(), of_one_layout, [&](const KnownConfig& point) -> std::optional<std::string_view> {
         ++valid;
         EXPECT_EQ(point.family->reject(point.values), std::nullopt) << to_string(point.config());
         return "seen";
       });
   EXPECT_EQ(space.enumerated, rejected_sum(space));
   EXPECT_EQ(space.rejected.at("seen"), valid);
-  EXPECT_GT(valid, 1'000'000u);
+  EXPECT_GT(valid, 100'000u);
 }
 
 }  // namespace

@@ -1,0 +1,17 @@
+// The families of the tutorials' rungs only, in place of kernel_templates/families.cpp: a test that
+// starts the program some hundred times need not enumerate the large spaces each time.
+#include "kernel_templates/naive.cuh"
+#include "kernel_templates/registry.h"
+#include "kernel_templates/smem_tiled.cuh"
+#include "kernel_templates/tiled_2d.cuh"
+#include "kernel_templates/vectorized_2d.cuh"
+
+namespace gemm_tune {
+
+std::span<const KernelFamily> families() {
+  static const std::vector<KernelFamily> all = {naive::family(), smem_tiled::family(),
+                                                tiled_2d::family(), vectorized_2d::family()};
+  return all;
+}
+
+}  // namespace gemm_tune
