@@ -26,7 +26,7 @@
 #include "gpu/memory.h"
 #include "gpu/nvrtc.h"
 #include "gpu/workspace.h"
-#include "kernel_templates/device/gemm_args.cuh"
+#include "kernel_templates/launch_args.h"
 #include "kernel_templates/registry.h"
 #include "kernel_templates/source.h"
 
@@ -115,7 +115,6 @@ class Candidate {
     args.M = static_cast<int>(call.M);
     args.N = static_cast<int>(call.N);
     args.K = static_cast<int>(call.K);
-    args.piece_k = static_cast<int>(grid_.piece_k);
     args.alpha = call.alpha;
     args.beta = call.beta;
     args.A = call.A;
@@ -127,8 +126,7 @@ class Candidate {
     args.stride_a = call.stride_a;
     args.stride_b = call.stride_b;
     args.stride_c = call.stride_c;
-    args.counters = workspace_.counters();
-    args.partials = workspace_.partials();
+    args = launch_args(args, grid_, workspace_.counters(), workspace_.partials());
     void* pointers[] = {&args};
     kernel_.launch(grid_, config_.recipe.block_threads, config_.recipe.smem_bytes, nullptr,
                    pointers);

@@ -7,6 +7,7 @@ namespace gemm_tune {
 namespace {
 
 constexpr std::int64_t kMaxGridX = std::numeric_limits<std::int32_t>::max();  // CUDA's
+
 std::int64_t tiles_of(const LaunchRecipe& recipe, const Problem& problem) {
   const std::int64_t tiles_m = (problem.M + recipe.tile_m - 1) / recipe.tile_m;
   const std::int64_t tiles_n = (problem.N + recipe.tile_n - 1) / recipe.tile_n;
@@ -57,10 +58,11 @@ Grid grid_of(const LaunchRecipe& recipe, const Problem& problem, int sm_count) {
 }
 
 std::int64_t workspace_bytes(const LaunchRecipe& recipe, const Problem& problem, int sm_count) {
-  const TailCut cut = tail_cut(recipe, problem, sm_count);
   if (recipe.cluster) return 0;
-  const std::int64_t shares =
-      recipe.split_k > 1 ? grid_of(recipe, problem, sm_count).ctas() : cut.tiles * cut.pieces;
+  const TailCut cut = tail_cut(recipe, problem, sm_count);
+  const std::int64_t shares = recipe.split_k > 1
+                                  ? tiles_of(recipe, problem) * recipe.split_k * problem.batch
+                                  : cut.tiles * cut.pieces;
   const std::int64_t tile_bytes = std::int64_t{recipe.tile_m} * recipe.tile_n * 4;
   return shares > 0 ? kWorkspaceCounterBytes + shares * tile_bytes : 0;
 }

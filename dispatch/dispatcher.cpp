@@ -5,6 +5,7 @@
 
 #include "dispatch/jit.h"
 #include "gpu/device.h"
+#include "kernel_templates/launch_args.h"
 
 namespace gemm_tune {
 namespace {
@@ -61,9 +62,9 @@ void Dispatcher::launch(const SgemmCall& call, cudaStream_t stream) {
   const int ordinal = current_device();
   const Problem problem = problem_of(call);
   const Plan plan = this->plan(ordinal, problem);
-  GemmArgs args = args_of(call);
+  const GemmArgs args = args_of(call);
   const std::int64_t bytes = workspace_bytes(plan.recipe, problem, plan.sm_count);
-  if (bytes == 0) return launch(plan, args, problem, stream);
+  if (bytes == 0) return launch(plan, args, problem, Workspace(), stream);
   StreamWorkspaces& own = workspaces(ordinal, stream);
   const std::lock_guard enqueuing(own.mutex);
   if (own.grown.empty() || own.grown.back().bytes() < bytes) {
@@ -72,17 +73,14 @@ void Dispatcher::launch(const SgemmCall& call, cudaStream_t stream) {
     const std::int64_t last = own.grown.empty() ? 0 : own.grown.back().bytes();
     own.grown.emplace_back(std::max(bytes, 2 * last), stream);
   }
-  args.counters = own.grown.back().counters();
-  args.partials = own.grown.back().partials();
-  launch(plan, args, problem, stream);
+  launch(plan, args, problem, own.grown.back(), stream);
 }
 
-void Dispatcher::launch(const Plan& plan, const GemmArgs& args, const Problem& problem,
-                        cudaStream_t stream) const {
+void Dispatcher::launch(const Plan& plan, const GemmArgs& call, const Problem& problem,
+                        const Workspace& workspace, cudaStream_t stream) const {
   const Grid grid = grid_of(plan.recipe, problem, plan.sm_count);
-  GemmArgs copy = args;
-  copy.piece_k = static_cast<int>(grid.piece_k);
-  void* parameters[] = {&copy};
+  GemmArgs args = launch_args(call, grid, workspace.counters(), workspace.partials());
+  void* parameters[] = {&args};
   plan.kernel->launch(grid, plan.recipe.block_threads, plan.recipe.smem_bytes, stream, parameters);
 }
 

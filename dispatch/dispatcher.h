@@ -64,8 +64,8 @@ class Dispatcher {
 
   // At most kMaxBatch entries.
   void launch(const SgemmCall& call, cudaStream_t stream);
-  void launch(const Plan& plan, const GemmArgs& args, const Problem& problem,
-              cudaStream_t stream) const;
+  void launch(const Plan& plan, const GemmArgs& call, const Problem& problem,
+              const Workspace& workspace, cudaStream_t stream) const;
   StreamWorkspaces& workspaces(int ordinal, cudaStream_t stream);
 
   Plan plan(int ordinal, const Problem& problem);

@@ -16,6 +16,7 @@
 #include "gpu/nvml.h"
 #include "gpu/stream.h"
 #include "gpu/workspace.h"
+#include "kernel_templates/launch_args.h"
 #include "kernel_templates/registry.h"
 #include "tuner/rotated_operands.h"
 #include "tuner/timing.h"
@@ -53,12 +54,10 @@ class LoadedConfig {
   }
 
   // The workspace must have the bytes that the problem needs.
-  void launch(GemmArgs args, const Problem& problem, const Workspace& workspace,
+  void launch(const GemmArgs& call, const Problem& problem, const Workspace& workspace,
               cudaStream_t stream) const {
-    args.counters = workspace.counters();
-    args.partials = workspace.partials();
     const Grid grid = grid_of(config_.recipe, problem, sm_count_);
-    args.piece_k = static_cast<int>(grid.piece_k);
+    GemmArgs args = launch_args(call, grid, workspace.counters(), workspace.partials());
     void* pointers[] = {&args};
     kernel_.launch(grid, config_.recipe.block_threads, config_.recipe.smem_bytes, stream, pointers);
   }

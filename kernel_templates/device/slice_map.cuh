@@ -25,7 +25,6 @@ constexpr int units_per_line(int edge, int vec, bool along_k) {
   return along_k ? edge / (4 * vec) : edge / vec;
 }
 constexpr int units_per_pass(int threads, bool along_k) { return along_k ? threads / 32 : threads; }
-constexpr int lines(int bk, bool along_k) { return along_k ? bk / kPatchK : bk; }
 
 // Whether each pass of all threads is the first one moved by a constant. Of the last one, threads
 // whose k lies past the slice have no part.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "kernel_templates/launch_args.h"
 #include "tests/emulator/matrix.h"
 
 namespace gemm_tune::emulator {
@@ -169,14 +170,15 @@ void EmulatedKernel::launch(const Case& c, const Operands& operands, Order order
   args.stride_a = c.stride_a;
   args.stride_b = c.stride_b;
   args.stride_c = c.stride_c;
-  if (workspace != nullptr) {
-    args.counters = reinterpret_cast<int*>(workspace->counters.view().data);
-    args.partials = workspace->partials.view().data;
-  }
   const Launch launch{grid_of(config_.recipe, problem_of(c, config_), kSmCount), order, c.seed,
                       cluster_ctas(config_)};
-  args.piece_k = static_cast<int>(launch.grid.piece_k);
-  emulator_.run(launch, thread_, args);
+  int* counters = nullptr;
+  float* partials = nullptr;
+  if (workspace != nullptr) {
+    counters = reinterpret_cast<int*>(workspace->counters.view().data);
+    partials = workspace->partials.view().data;
+  }
+  emulator_.run(launch, thread_, launch_args(args, launch.grid, counters, partials));
 }
 
 std::optional<std::string> EmulatedKernel::check_once(const Case& c, const Operands& operands,
