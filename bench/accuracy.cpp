@@ -1,6 +1,6 @@
 // How exact configs are beside cublasSgemm, and whether their results are the same each time.
 //
-// usage: accuracy FILE [RUNS] [--bare]; a line of FILE: PROBLEM CONFIG, as in
+// usage: accuracy FILE [RUNS] [--bare]; a line of FILE: PROBLEM CONFIG, or a comment (#), as in
 //   1000x1000x1000 warp_tiled/CLUSTER=0,...
 // A config is launched RUNS times (100 unless told) on the same operands; C starts as NaN each
 // time. The reference is cublasDgemm's; errors are relative, in the Frobenius norm, for operands
@@ -204,8 +204,11 @@ int run(const char* path, const Options& options) {
   const DeviceSpec device = query_device(current_device());
   Cublas cublas;
   bool good = true;
-  std::string problem, config;
-  while (file >> problem >> config) {
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty() || line.starts_with('#')) continue;
+    std::istringstream words(line);
+    std::string problem, config;
+    words >> problem >> config;
     good = judge(parse_problem(problem), check_config(parse_config(config)), device, cublas,
                  options) &&
            good;

@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # The whole road on a real GPU, into OUT: gpu tests, the default search from an empty database, the
-# exhaustive one over the same space, the ladder, and compute-sanitizer over one config of each family.
+# exhaustive one over the same space, the ladder, and compute-sanitizer over one config of each family
+# and each feature (bench/every_feature.txt).
 #
 # usage: bench/first_light.sh PROGRAM OUT [STAGE...]
 #   PROGRAM: the gemm-tune binary; OUT: an existing folder for databases and logs
 #   STAGE: default exhaustive ladder sanitizer; all of them unless named
 set -euo pipefail
+here=$(dirname "$(realpath "$0")")
 program=$(realpath "$1")
 out=$(realpath "$2")
 shift 2
@@ -31,26 +33,15 @@ stage_ladder() {
   "$program" ladder --sizes 1024,2048,4096 --require-gpu --db "$out/ladder.db" | tee "$out/ladder.txt"
 }
 
-# The measuring worker is a child process; the ragged shape makes every candidate predicated.
+# The program accuracy stands beside gemm-tune; it launches each config in its own process.
 stage_sanitizer() {
-  local tool config
-  for tool in memcheck racecheck; do
-    for config in \
-      naive/BM=16,BN=16,COALESCED=0,PRED=1 \
-      smem_tiled/BM=16,BN=32,BK=16,UNROLL=1,PRED=1 \
-      coarsened_1d/BM=64,BN=64,BK=8,TM=8,PRED=1 \
-      tiled_2d/BM=64,BN=64,BK=8,TM=4,TN=4,PRED=1 \
-      vectorized_2d/BM=64,BN=64,BK=16,TM=8,TN=4,VEC=4,PAD=4,INTERLEAVE=1,PRED=1 \
-      vectorized_2d/BM=64,BN=64,BK=16,TM=4,TN=4,VEC=4,PAD=0,INTERLEAVE=0,PRED=0; do
-      local size=133x196x92
-      [[ $config == *PRED=0 ]] && size=128x192x96
-      local log="$out/sanitizer-$tool-${config%%/*}-${config: -1}.txt"
-      local rc=0
-      compute-sanitizer --tool "$tool" --target-processes all "$program" --sizes "$size" \
-        --require-gpu --config "$config" --db "$out/sanitizer.db" >"$log" 2>&1 || rc=$?
-      # One summary for each process that used the GPU.
-      echo "$tool $config at $size: exit code $rc, $(grep -o ' SUMMARY: .*' "$log" | sort | uniq -c | tr '\n' ';')"
-    done
+  local tool
+  for tool in memcheck racecheck initcheck synccheck; do
+    local rc=0 log="$out/sanitizer-$tool.txt"
+    # --bare: else every C is written before, and no read of it would be found.
+    compute-sanitizer --tool "$tool" "$(dirname "$program")/accuracy" "$here/every_feature.txt" 1 \
+      $([[ $tool == initcheck ]] && echo --bare) >"$log" 2>&1 || rc=$?
+    echo "$tool: exit code $rc, $(grep -c ^good "$log") lines good, $(grep -o 'SUMMARY: .*' "$log")"
   done | tee "$out/sanitizer.txt"
 }
 

@@ -18,6 +18,11 @@ constexpr int kMostUnrolled = 1024;
 // Registers by which an estimate may be off before it counts; see ModelConstants.
 constexpr int kRegisterMargin = 24;
 
+// By how much an estimate may exceed what a thread gets: the compiler finds ways to do with fewer
+// registers where there are many. Of 45 kernels of sm_86 whose estimate exceeds it, 16 of 19 spilt
+// that get 64 registers and 8 of the 26 others; of 23 problems on an H100 none was won above this.
+int tolerated_excess(int registers) { return std::clamp((registers - 64) / 3, 0, kRegisterMargin); }
+
 // Of a thread, where as many CTAs as the config asks for share an SM's.
 int shared_registers(const Traits& traits, const DeviceSpec& device) {
   return device.registers_per_cta / (traits.threads * traits.least_ctas_per_sm);
@@ -68,7 +73,7 @@ std::optional<std::string_view> reject_before_compile(const KnownConfig& config,
 bool would_spill(const KnownConfig& config, const DeviceSpec& device) {
   const int most =
       std::min(device.max_registers_per_thread, shared_registers(config.traits, device));
-  return config.traits.registers_estimate > kRegisterMargin + most;
+  return config.traits.registers_estimate > most + tolerated_excess(most);
 }
 
 std::optional<std::string_view> reject_needless(const KnownConfig& config, const Problem& problem,
