@@ -12,8 +12,8 @@ namespace {
 constexpr std::int64_t kMostSharedWaves = 4;
 // Slices that a share along K must have, below which it is all start and end.
 constexpr std::int64_t kLeastSlices = 2;
-// Multiplications in the code of a main loop from which on it leaves the instruction cache: of 17
-// problems recorded on an H100 none was won by more of them.
+// Multiplications in the code of a main loop from which on it leaves the instruction cache: of 18
+// problems recorded on an H100 one was won by more of them, by 0.1 %.
 constexpr int kMostUnrolled = 1024;
 // Registers by which an estimate may be off before it counts; see ModelConstants.
 constexpr int kRegisterMargin = 24;
