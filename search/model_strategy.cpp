@@ -4,17 +4,129 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <stdexcept>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "search/untried.h"
 
 namespace gemm_tune {
 namespace {
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+// Jones, Schonlau and Welch 1998, for a minimum.
 double expected_improvement(double best, double mean, double variance) {
-  const double sigma = std::sqrt(variance), u = (best - mean) / sigma;
-  const double density = std::exp(-0.5 * u * u) * 0.3989422804014327;
-  return sigma * (u * 0.5 * std::erfc(-u * 0.7071067811865476) + density);
+  const double deviation = std::sqrt(variance), gap = (best - mean) / deviation;
+  const double density = 0.3989422804014327 * std::exp(-0.5 * gap * gap);
+  const double share = 0.5 * std::erfc(-0.7071067811865476 * gap);
+  return deviation * (gap * share + density);
 }
+
+// Logarithms; what is unknown is the mean of the others, what is hopeless the worst.
+std::vector<double> log_prior(std::vector<double> prior_us, std::size_t size) {
+  if (prior_us.empty()) return {};
+  if (prior_us.size() != size) {
+    throw std::invalid_argument("a model search needs one prior time per point, or none");
+  }
+  double worst = -kInfinity, sum = 0;
+  std::size_t known = 0;
+  for (double& prior : prior_us) {
+    if (std::isnan(prior)) continue;
+    prior = prior > 0 ? std::log(prior) : kInfinity;
+    if (!std::isfinite(prior)) continue;
+    worst = std::max(worst, prior);
+    sum += prior;
+    ++known;
+  }
+  for (double& prior : prior_us) {
+    if (std::isnan(prior)) prior = known > 0 ? sum / static_cast<double>(known) : 0;
+    if (!std::isfinite(prior)) prior = known > 0 ? worst : 0;
+  }
+  return prior_us;
+}
+
+// What was told, and what is under way.
+struct Results {
+  std::vector<std::size_t> points;  // in the order told
+  std::vector<double> values;       // log time; infinite for a failure
+  std::vector<std::size_t> pending;
+  double best = kInfinity, worst = -kInfinity;
+  std::size_t since_best = 0;
+
+  double value(std::size_t i) const { return std::isfinite(values[i]) ? values[i] : worst; }
+};
+
+// A surrogate that follows the results.
+class Belief {
+ public:
+  Belief(const SearchSpace& space, std::vector<double> prior, const ModelConstants& constants)
+      : constants_(constants), surrogate_(space, std::move(prior), constants.surrogate) {}
+
+  bool wants_refit(const Results& results) const {
+    return static_cast<double>(results.points.size()) >= constants_.refit_growth * fitted_at_;
+  }
+
+  void refit(const Results& results, std::vector<std::size_t> pool) {
+    std::vector<double> values;
+    for (std::size_t i = 0; i < results.points.size(); ++i) values.push_back(results.value(i));
+    surrogate_.fit(results.points, values, std::move(pool), constants_.refit_iterations);
+    place_.clear();
+    for (const std::size_t point : results.points) place_.emplace(point, place_.size());
+    fitted_at_ = static_cast<double>(results.points.size());
+    told_ = results.points.size();
+    add(results.pending);
+  }
+
+  // Takes in what has changed since.
+  void follow(const Results& results) {
+    const bool news = told_ != results.points.size();
+    told_ = results.points.size();
+    add(results.points);
+    add(results.pending);
+    if (!news) return;
+    std::vector<double> values(place_.size(), kNan);
+    for (std::size_t i = 0; i < results.points.size(); ++i) {
+      values[place_.at(results.points[i])] = results.value(i);
+    }
+    surrogate_.set_values(values);
+  }
+
+  // The untried point that promises most, of those scored.
+  std::optional<std::size_t> most_promising(double best, const Untried& untried) const {
+    double most = -1;
+    std::optional<std::size_t> found;
+    for (std::size_t i = 0; i < surrogate_.scored().size(); ++i) {
+      const std::size_t point = surrogate_.scored()[i];
+      if (!untried.contains(point)) continue;
+      const auto at = static_cast<Eigen::Index>(i);
+      const double gain =
+          expected_improvement(best, surrogate_.mean()[at], surrogate_.variance()[at]);
+      if (gain > most) {
+        most = gain;
+        found = point;
+      }
+    }
+    return found;
+  }
+
+ private:
+  void add(const std::vector<std::size_t>& points) {
+    for (const std::size_t point : points) {
+      if (place_.emplace(point, place_.size()).second) surrogate_.observe(point);
+    }
+  }
+
+  const ModelConstants constants_;
+  Surrogate surrogate_;
+  std::unordered_map<std::size_t, std::size_t> place_;  // of a point among the observations
+  std::size_t told_ = 0;
+  double fitted_at_ = 0;
+};
 
 class Model : public Strategy {
  public:
@@ -22,137 +134,110 @@ class Model : public Strategy {
         const ModelConstants& constants)
       : space_(space),
         constants_(constants),
-        has_prior_(!prior_us.empty()),
-        prior_(log_of(std::move(prior_us), space.size())),
-        surrogate_(space, prior_, constants.surrogate),
+        prior_(log_prior(std::move(prior_us), space.size())),
+        belief_(space, prior_, constants),
+        doubt_(space, {}, constants),
         random_(seed),
-        tried_(space.size(), false) {}
+        untried_(space.size()) {}
 
   std::vector<std::size_t> ask(std::size_t count) override {
     std::vector<std::size_t> asked;
-    while (asked.size() < count && left_ > 0) {
-      const std::size_t point = next();
-      mark(point);
-      asked.push_back(point);
-      pending_.push_back(point);
-      if (fitted_) {
-        surrogate_.observe(point);
-        order_.push_back(point);
-        believed_ = true;
-      }
+    while (asked.size() < count && untried_.size() > 0) {
+      asked.push_back(next());
+      untried_.remove(asked.back());
+      results_.pending.push_back(asked.back());
     }
     return asked;
   }
 
   void tell(std::size_t point, std::optional<double> time_us) override {
-    if (!tried_.at(point)) mark(point);
-    std::erase(pending_, point);
+    untried_.remove(point);
+    std::erase(results_.pending, point);
     const bool good = time_us && std::isfinite(*time_us) && *time_us > 0;
-    const auto known = std::find(told_.begin(), told_.end(), point);
-    const auto at = static_cast<std::size_t>(known - told_.begin());
-    if (known == told_.end()) {
-      told_.push_back(point);
-      value_.push_back(0);
-    }
-    value_[at] = good ? std::log(*time_us) : std::numeric_limits<double>::infinity();
-    if (good) worst_ = std::max(worst_, value_[at]);
-    if (good && value_[at] < best_) {
-      best_ = value_[at];
-      since_best_ = 0;
-    } else {
-      ++since_best_;
-    }
-    fresh_ = true;
+    const double value = good ? std::log(*time_us) : kInfinity;
+    const auto known = std::find(results_.points.begin(), results_.points.end(), point);
+    if (known != results_.points.end()) return;  // told before
+    results_.points.push_back(point);
+    results_.values.push_back(value);
+    if (good) results_.worst = std::max(results_.worst, value);
+    results_.since_best = value < results_.best ? 0 : results_.since_best + 1;
+    results_.best = std::min(results_.best, value);
   }
+
+  std::size_t fits() const override { return fits_; }
 
  private:
-  static std::vector<double> log_of(std::vector<double> prior_us, std::size_t size) {
-    if (prior_us.empty()) return {};
-    if (prior_us.size() != size) {
-      throw std::invalid_argument("a model search needs one prior time per point, or none");
-    }
-    double worst = -std::numeric_limits<double>::infinity();
-    for (double& prior : prior_us) {
-      prior = prior > 0 ? std::log(prior) : std::numeric_limits<double>::infinity();
-      if (std::isfinite(prior)) worst = std::max(worst, prior);
-    }
-    for (double& prior : prior_us) {
-      if (!std::isfinite(prior)) prior = std::isfinite(worst) ? worst : 0;
-    }
-    return prior_us;
-  }
-
-  void mark(std::size_t point) {
-    tried_[point] = true;
-    --left_;
-  }
-
   std::size_t next() {
-    const bool none_good = !std::isfinite(best_);
-    const std::size_t asked = space_.size() - left_;
-    const std::size_t start = static_cast<std::size_t>(has_prior_ ? 1 : constants_.start);
-    if (asked < start || none_good) return has_prior_ ? best_prior() : start_point();
-    update();
-    return most_promising();
+    const std::size_t asked = space_.size() - untried_.size();
+    const bool blind = !std::isfinite(results_.best);
+    if (!prior_.empty() && (asked == 0 || blind)) return best_of_prior();
+    if (blind || asked < constants_.start) return asked == 0 ? centre() : far_point();
+    const bool doubtful = results_.since_best >= constants_.stall && ++doubts_ % 2 == 0;
+    std::optional<std::size_t> point;
+    if (doubtful && prior_.empty()) point = elite_neighbour();
+    if (!point) point = promising(doubtful && !prior_.empty() ? doubt_ : belief_);
+    return point ? *point : untried_.draw(random_);
   }
 
-  std::size_t best_prior() const {
-    std::size_t best = space_.size();
-    for (std::size_t i = 0; i < space_.size(); ++i) {
-      if (!tried_[i] && (best == space_.size() || prior_[i] < prior_[best])) best = i;
+  std::optional<std::size_t> promising(Belief& belief) {
+    if (belief.wants_refit(results_)) {
+      belief.refit(results_, pool());
+      ++fits_;
+    } else {
+      belief.follow(results_);
     }
-    return best;
+    return belief.most_promising(results_.best, untried_);
   }
 
+  std::size_t best_of_prior() const {
+    std::optional<std::size_t> best;
+    for (std::size_t i = 0; i < space_.size(); ++i) {
+      if (untried_.contains(i) && (!best || prior_[i] < prior_[*best])) best = i;
+    }
+    return *best;
+  }
+
+  // Squared, each parameter's range counting 1.
   double distance(std::size_t a, std::size_t b) const {
     double sum = 0;
     for (std::size_t i = 0; i < space_.params().size(); ++i) {
-      const std::size_t values = space_.params()[i].values.size();
-      if (values < 2) continue;
-      const double d = (static_cast<double>(space_.at(a)[i]) - space_.at(b)[i]) /
-                       static_cast<double>(values - 1);
-      sum += d * d;
+      const double difference = static_cast<double>(space_.at(a)[i]) - space_.at(b)[i];
+      const double range = static_cast<double>(space_.params()[i].values.size()) - 1;
+      if (range > 0) sum += difference * difference / (range * range);
     }
     return sum;
   }
 
-  std::size_t any_untried() {
-    for (int i = 0; i < 64; ++i) {
-      const std::size_t point = random_() % space_.size();
-      if (!tried_[point]) return point;
+  // The point nearest to the middle of all value lists; of equal ones, any.
+  std::size_t centre() {
+    std::vector<std::size_t> nearest;
+    double least = kInfinity;
+    for (std::size_t point = 0; point < space_.size(); ++point) {
+      if (!untried_.contains(point)) continue;
+      double sum = 0;
+      for (std::size_t i = 0; i < space_.params().size(); ++i) {
+        const double range = static_cast<double>(space_.params()[i].values.size()) - 1;
+        if (range == 0) continue;
+        const double off = space_.at(point)[i] / range - 0.5;
+        sum += off * off;
+      }
+      if (sum < least) nearest.clear();
+      if (sum <= least) nearest.push_back(point);
+      least = std::min(least, sum);
     }
-    std::size_t skip = random_() % left_;
-    for (std::size_t i = 0;; ++i) {
-      if (!tried_[i] && skip-- == 0) return i;
-    }
+    return nearest[random_() % nearest.size()];
   }
 
   // Of some random points the one farthest from all tried.
-  std::size_t start_point() {
-    std::size_t best = any_untried();
-    if (constants_.start_kind == 1 && pending_.empty() && told_.empty()) {
-      // the most central of draws
-      double least = INFINITY;
-      for (int i = 0; i < 1000; ++i) {
-        const std::size_t point = any_untried();
-        double sum = 0;
-        for (std::size_t p = 0; p < space_.params().size(); ++p) {
-          const std::size_t values = space_.params()[p].values.size();
-          if (values < 2) continue;
-          const double d = static_cast<double>(space_.at(point)[p]) /
-                           static_cast<double>(values - 1) - 0.5;
-          sum += d * d;
-        }
-        if (sum < least) least = sum, best = point;
-      }
-      return best;
-    }
+  std::size_t far_point() {
+    std::size_t best = 0;
     double farthest = -1;
-    for (int i = 0; i < constants_.start_draws; ++i) {
-      const std::size_t point = any_untried();
-      double nearest = std::numeric_limits<double>::infinity();
-      for (const std::size_t other : told_) nearest = std::min(nearest, distance(point, other));
-      for (const std::size_t other : pending_) nearest = std::min(nearest, distance(point, other));
+    for (std::size_t i = 0; i < constants_.start_draws; ++i) {
+      const std::size_t point = untried_.draw(random_);
+      double nearest = kInfinity;
+      for (const auto& tried : {results_.points, results_.pending}) {
+        for (const std::size_t other : tried) nearest = std::min(nearest, distance(point, other));
+      }
       if (nearest > farthest) {
         farthest = nearest;
         best = point;
@@ -161,88 +246,65 @@ class Model : public Strategy {
     return best;
   }
 
-  double value_of(std::size_t told) const {
-    return std::isfinite(value_[told]) ? value_[told] : worst_;
+  // The best points told, best first.
+  std::vector<std::size_t> elite() const {
+    std::vector<std::size_t> order(results_.points.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::erase_if(order, [&](std::size_t i) { return !std::isfinite(results_.values[i]); });
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return results_.values[a] < results_.values[b];
+    });
+    order.resize(std::min(order.size(), constants_.elite));
+    for (std::size_t& i : order) i = results_.points[i];
+    return order;
   }
 
-  void update() {
-    if (!fresh_) return;
-    fresh_ = false;
-    if (!fitted_ || static_cast<double>(told_.size()) >= constants_.refit * fitted_at_) {
-      refit();
-      return;
-    }
-    for (const std::size_t point : told_) {
-      if (std::find(order_.begin(), order_.end(), point) != order_.end()) continue;
-      surrogate_.observe(point);
-      order_.push_back(point);
-    }
-    set_values();
-  }
-
-  void set_values() {
-    std::vector<double> values(order_.size(), std::numeric_limits<double>::quiet_NaN());
-    for (std::size_t i = 0; i < told_.size(); ++i) {
-      const auto at = std::find(order_.begin(), order_.end(), told_[i]);
-      values[static_cast<std::size_t>(at - order_.begin())] = value_of(i);
-    }
-    surrogate_.set_values(values);
-  }
-
-  void refit() {
-    std::vector<double> values;
-    for (std::size_t i = 0; i < told_.size(); ++i) values.push_back(value_of(i));
-    order_ = told_;
-    const int iterations =
-        static_cast<int>(told_.size()) < constants_.least_fit ? 0 : constants_.iterations;
-    surrogate_.fit(told_, values, pool(), iterations);
-    for (const std::size_t point : pending_) {
-      surrogate_.observe(point);
-      order_.push_back(point);
-    }
-    fitted_ = true;
-    fitted_at_ = static_cast<double>(told_.size());
-  }
-
-  std::vector<std::size_t> pool() {
-    std::vector<std::size_t> all(space_.size());
-    std::iota(all.begin(), all.end(), std::size_t{0});
-    return all;
-  }
-
-  std::size_t most_promising() {
-    const Eigen::VectorXf& mean = surrogate_.mean();
-    const Eigen::VectorXf& variance = surrogate_.variance();
-    double most = -1;
-    std::size_t best = space_.size();
-    for (std::size_t i = 0; i < surrogate_.scored().size(); ++i) {
-      const std::size_t point = surrogate_.scored()[i];
-      if (tried_[point]) continue;
-      const auto at = static_cast<Eigen::Index>(i);
-      const double gain = expected_improvement(best_, mean[at], variance[at]);
-      if (gain > most) {
-        most = gain;
-        best = point;
+  std::optional<std::size_t> elite_neighbour() {
+    std::vector<std::size_t> near;
+    for (const std::size_t point : elite()) {
+      for (const std::size_t other : space_.neighbours(point)) {
+        if (untried_.contains(other)) near.push_back(other);
       }
     }
-    return best < space_.size() ? best : any_untried();
+    if (near.empty()) return std::nullopt;
+    return near[random_() % near.size()];
+  }
+
+  // What a surrogate is to score until its next refit.
+  std::vector<std::size_t> pool() {
+    if (space_.size() <= constants_.pool) {
+      std::vector<std::size_t> all(space_.size());
+      std::iota(all.begin(), all.end(), std::size_t{0});
+      return all;
+    }
+    std::vector<std::size_t> points;
+    std::unordered_set<std::size_t> taken;
+    const auto take = [&](std::size_t point) {
+      if (untried_.contains(point) && taken.insert(point).second) points.push_back(point);
+    };
+    for (const std::size_t point : elite()) {
+      for (const std::size_t other : space_.neighbours(point)) {
+        take(other);
+        for (const std::size_t third : space_.neighbours(other)) take(third);
+      }
+    }
+    // As many draws as points are wanted, or a space that is nearly exhausted would never end it.
+    for (std::size_t i = points.size(); i < constants_.pool && untried_.size() > 0; ++i) {
+      take(untried_.draw(random_));
+    }
+    return points;
   }
 
   const SearchSpace& space_;
   const ModelConstants constants_;
-  const bool has_prior_;
-  std::vector<double> prior_;
-  Surrogate surrogate_;
+  const std::vector<double> prior_;  // log time, or empty
+  Belief belief_;
+  Belief doubt_;  // without the prior
   std::mt19937_64 random_;
-  std::vector<bool> tried_;
-  std::size_t left_ = tried_.size();
-  std::vector<std::size_t> pending_, told_, order_;
-  std::vector<double> value_;
-  double best_ = std::numeric_limits<double>::infinity();
-  double worst_ = -std::numeric_limits<double>::infinity();
-  int since_best_ = 0;
-  bool fitted_ = false, fresh_ = false, believed_ = false;
-  double fitted_at_ = 0;
+  Untried untried_;
+  Results results_;
+  std::size_t doubts_ = 0;  // asks since the search first stalled
+  std::size_t fits_ = 0;
 };
 
 }  // namespace

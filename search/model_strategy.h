@@ -1,8 +1,13 @@
 // The search by a surrogate: asks where a Gaussian process expects the most improvement.
 //
-// Pure like every strategy (search/strategy.h). Not thread-safe.
+// Starts at the centre of the space and far from what was asked, or, given a prior, at its best
+// point; then asks for the greatest expected improvement of log time. A point under way counts as
+// if it had come out as expected, so that any number may be under way at once. When nothing has
+// improved for a while, every second ask doubts the model: see ModelConstants. Failures count as
+// the worst time seen. Pure like every strategy (search/strategy.h). Not thread-safe.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -13,24 +18,28 @@
 
 namespace gemm_tune {
 
+// What the strategy assumes beyond Surrogate::Constants. docs/search.md says how each was chosen.
 struct ModelConstants {
   Surrogate::Constants surrogate;
-  int start = 5;
-  int start_draws = 16;
-  double refit = 1.15;
-  int iterations = 20;
-  int least_fit = 4;
-  int start_kind = 0;
-  int stall = 25;
-  int elite = 4;
-  double prior_slope = 1.0;
-  int pool = 131072;
+  // Points before the surrogate is asked, where there is no prior: the centre, and each further one
+  // the farthest of so many random ones from those before.
+  std::size_t start = 3;
+  std::size_t start_draws = 16;
+  // Hyperparameters are chosen anew when there are so many times as many results as the last time.
+  double refit_growth = 1.15;
+  int refit_iterations = 20;
+  // After so many results without an improvement every second ask doubts the surrogate: with a
+  // prior it comes from one without, and without a prior it is a neighbour of one of the best.
+  std::size_t stall = 10;
+  std::size_t elite = 8;
+  // Of a larger space so many points are scored: neighbours of the best, and random ones, drawn
+  // anew with each refit.
+  std::size_t pool = 131072;
 };
 
-struct ModelTimes {
-  double step_s = 0, worst_step_s = 0;
-};
-
+// prior_us: what each point is expected to take, in any unit, or empty for no expectation. NaN is
+// "unknown", infinity "hopeless". The space must outlive the strategy. Throws std::invalid_argument
+// where there is a prior and not one value per point.
 std::unique_ptr<Strategy> make_model(const SearchSpace& space, std::vector<double> prior_us,
                                      std::uint64_t seed, const ModelConstants& constants = {});
 

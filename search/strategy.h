@@ -28,6 +28,9 @@ class Strategy {
   // may be told too (a result from an earlier run): it counts as tried. Throws std::out_of_range
   // for an index outside the list.
   virtual void tell(std::size_t point, std::optional<double> time_us) = 0;
+
+  // How often it has fitted a model anew: the steps that do take longer than others.
+  virtual std::size_t fits() const { return 0; }
 };
 
 // Walks the points by ascending prior score (predicted microseconds, one per point; ties in an

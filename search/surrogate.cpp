@@ -22,7 +22,17 @@ double matern_slope(double squared) {
   return -5.0 / 6 * (1 + r) * std::exp(-r);
 }
 
-double logistic(double x) { return 1 / (1 + std::exp(-x)); }
+// Of terms of one, of two and of all parameters, from the first two's logarithms over the third.
+struct Shares {
+  double one, two, all;
+
+  explicit Shares(const Eigen::Vector2d& logs) {
+    const double a = std::exp(logs[0]), b = std::exp(logs[1]);
+    one = a / (1 + a + b);
+    two = b / (1 + a + b);
+    all = 1 / (1 + a + b);
+  }
+};
 
 }  // namespace
 
@@ -36,7 +46,7 @@ Surrogate::Surrogate(const SearchSpace& space, std::vector<double> prior_mean,
   hyper_.log_length =
       Eigen::VectorXd::Constant(static_cast<Eigen::Index>(active_.size()), constants_.length);
   hyper_.log_noise = constants_.noise;
-  hyper_.additive = constants_.additive;
+  hyper_.log_share.setConstant(constants_.share);
 }
 
 // Distances along one parameter, in units of its range.
@@ -46,15 +56,18 @@ static double distance(const SearchSpace& space, std::size_t param, std::size_t 
 }
 
 double Surrogate::correlation(std::size_t a, std::size_t b) const {
-  double squared = 0, sum = 0;
+  double squared = 0, sum = 0, squares = 0;
   for (std::size_t i = 0; i < active_.size(); ++i) {
     const double d = distance(space_, active_[i], a, b) /
                      std::exp(hyper_.log_length[static_cast<Eigen::Index>(i)]);
+    const double term = matern(d * d);
     squared += d * d;
-    sum += matern(d * d);
+    sum += term;
+    squares += term * term;
   }
-  const double share = logistic(hyper_.additive);
-  return (1 - share) * matern(squared) + share * sum / static_cast<double>(active_.size());
+  const Shares share(hyper_.log_share);
+  return share.one * sum / singles() + share.two * (sum * sum - squares) / 2 / pairs() +
+         share.all * matern(squared);
 }
 
 Eigen::MatrixXd Surrogate::correlations(const std::vector<std::size_t>& points) const {
@@ -74,6 +87,7 @@ Eigen::MatrixXd Surrogate::correlations(const std::vector<std::size_t>& points) 
 Eigen::VectorXf Surrogate::column(std::size_t point) const {
   const auto points = static_cast<Eigen::Index>(scored_.size());
   Eigen::ArrayXf squared = Eigen::ArrayXf::Zero(points), sum = Eigen::ArrayXf::Zero(points);
+  Eigen::ArrayXf squares = Eigen::ArrayXf::Zero(points);
   std::vector<float> square_of, term_of;
   for (std::size_t i = 0; i < active_.size(); ++i) {
     const std::size_t values = space_.params()[active_[i]].values.size();
@@ -88,24 +102,29 @@ Eigen::VectorXf Surrogate::column(std::size_t point) const {
     }
     const int* places = scored_places_.col(static_cast<Eigen::Index>(i)).data();
     for (Eigen::Index p = 0; p < points; ++p) {
-      squared[p] += square_of[static_cast<std::size_t>(places[p])];
-      sum[p] += term_of[static_cast<std::size_t>(places[p])];
+      const auto place = static_cast<std::size_t>(places[p]);
+      squared[p] += square_of[place];
+      sum[p] += term_of[place];
+      squares[p] += term_of[place] * term_of[place];
     }
   }
-  const auto share = static_cast<float>(logistic(hyper_.additive));
+  const Shares share(hyper_.log_share);
   const Eigen::ArrayXf r = (squared * 5).sqrt();
-  return (1 - share) * (1 + r + r.square() / 3) * (-r).exp() +
-         share / static_cast<float>(active_.size()) * sum;
+  return static_cast<float>(share.one / singles()) * sum +
+         static_cast<float>(share.two / 2 / pairs()) * (sum.square() - squares) +
+         static_cast<float>(share.all) * (1 + r + r.square() / 3) * (-r).exp();
 }
 
 // The negative logarithm of the posterior of hyperparameters, and its slope.
 double Surrogate::climb(Hyper& hyper, const Eigen::VectorXd& residuals, Hyper* slope) const {
   const auto n = static_cast<Eigen::Index>(observed_.size());
   const auto params = static_cast<Eigen::Index>(active_.size());
-  const double share = logistic(hyper.additive), noise = std::exp(hyper.log_noise);
-  Eigen::MatrixXd together(n, n), sum = Eigen::MatrixXd::Zero(n, n);
+  const Shares share(hyper.log_share);
+  const double noise = std::exp(hyper.log_noise);
+  Eigen::MatrixXd sum = Eigen::MatrixXd::Zero(n, n);
   Eigen::MatrixXd squared = Eigen::MatrixXd::Zero(n, n);
-  std::vector<Eigen::MatrixXd> squares;
+  Eigen::MatrixXd sum_of_squares = Eigen::MatrixXd::Zero(n, n);
+  std::vector<Eigen::MatrixXd> squares, terms;
   for (Eigen::Index i = 0; i < params; ++i) {
     const std::size_t param = active_[static_cast<std::size_t>(i)];
     const double range = static_cast<double>(space_.params()[param].values.size() - 1);
@@ -116,11 +135,14 @@ double Surrogate::climb(Hyper& hyper, const Eigen::VectorXd& residuals, Hyper* s
     x /= std::exp(hyper.log_length[i]);
     squares.push_back((x.replicate(1, n) - x.transpose().replicate(n, 1)).array().square());
     squared += squares.back();
-    sum += squares.back().unaryExpr([](double d) { return matern(d); });
+    terms.push_back(squares.back().unaryExpr([](double d) { return matern(d); }));
+    sum += terms.back();
+    sum_of_squares += terms.back().cwiseAbs2();
   }
-  sum /= static_cast<double>(params);
-  together = squared.unaryExpr([](double d) { return matern(d); });
-  Eigen::MatrixXd all = (1 - share) * together + share * sum;
+  const Eigen::MatrixXd one = sum / singles();
+  const Eigen::MatrixXd two = (sum.cwiseAbs2() - sum_of_squares) / 2 / pairs();
+  const Eigen::MatrixXd together = squared.unaryExpr([](double d) { return matern(d); });
+  Eigen::MatrixXd all = share.one * one + share.two * two + share.all * together;
   all.diagonal().array() += noise;
   const Eigen::LLT<Eigen::MatrixXd> llt(all);
   if (llt.info() != Eigen::Success) return INFINITY;
@@ -143,18 +165,24 @@ double Surrogate::climb(Hyper& hyper, const Eigen::VectorXd& residuals, Hyper* s
     const Eigen::MatrixXd w =
         llt.solve(Eigen::MatrixXd::Identity(n, n)) - alpha * alpha.transpose() / scale;
     const Eigen::MatrixXd bent =
-        squared.unaryExpr([](double d) { return matern_slope(d); }).cwiseProduct(w) * (1 - share);
+        squared.unaryExpr([](double d) { return matern_slope(d); }).cwiseProduct(w) * share.all;
     slope->log_length.resize(params);
     for (Eigen::Index i = 0; i < params; ++i) {
-      const Eigen::MatrixXd& d = squares[static_cast<std::size_t>(i)];
-      const double joint = bent.cwiseProduct(d).sum();
-      const double alone =
-          d.unaryExpr([](double x) { return matern_slope(x) * x; }).cwiseProduct(w).sum() * share /
-          static_cast<double>(params);
-      slope->log_length[i] = -(joint + alone);
+      const auto at = static_cast<std::size_t>(i);
+      // Of each pair of points, how much a term weighs.
+      const Eigen::MatrixXd weight =
+          ((sum - terms[at]) * (share.two / pairs())).array() + share.one / singles();
+      const double alone = squares[at]
+                               .unaryExpr([](double x) { return matern_slope(x) * x; })
+                               .cwiseProduct(weight)
+                               .cwiseProduct(w)
+                               .sum();
+      slope->log_length[i] = -(bent.cwiseProduct(squares[at]).sum() + alone);
     }
     slope->log_noise = 0.5 * noise * w.trace();
-    slope->additive = 0.5 * share * (1 - share) * w.cwiseProduct(sum - together).sum();
+    const Eigen::MatrixXd mixture = share.one * one + share.two * two + share.all * together;
+    slope->log_share[0] = 0.5 * share.one * w.cwiseProduct(one - mixture).sum();
+    slope->log_share[1] = 0.5 * share.two * w.cwiseProduct(two - mixture).sum();
   }
   for (Eigen::Index i = 0; i < params; ++i) {
     prior(hyper.log_length[i], constants_.length, constants_.length_spread,
@@ -162,8 +190,10 @@ double Surrogate::climb(Hyper& hyper, const Eigen::VectorXd& residuals, Hyper* s
   }
   prior(hyper.log_noise, constants_.noise, constants_.noise_spread,
         slope ? &slope->log_noise : nullptr);
-  prior(hyper.additive, constants_.additive, constants_.additive_spread,
-        slope ? &slope->additive : nullptr);
+  for (Eigen::Index i = 0; i < 2; ++i) {
+    prior(hyper.log_share[i], constants_.share, constants_.share_spread,
+          slope ? &slope->log_share[i] : nullptr);
+  }
   return value;
 }
 
@@ -171,15 +201,15 @@ double Surrogate::climb(Hyper& hyper, const Eigen::VectorXd& residuals, Hyper* s
 void Surrogate::optimise(const Eigen::VectorXd& residuals, int iterations) {
   const auto params = static_cast<Eigen::Index>(active_.size());
   const auto pack = [&](const Hyper& h) {
-    Eigen::VectorXd x(params + 2);
-    x << h.log_length, h.log_noise, h.additive;
+    Eigen::VectorXd x(params + 3);
+    x << h.log_length, h.log_noise, h.log_share;
     return x;
   };
   const auto unpack = [&](const Eigen::VectorXd& x) {
-    return Hyper{x.head(params), x[params], x[params + 1]};
+    return Hyper{x.head(params), x[params], x.tail(2)};
   };
-  Eigen::VectorXd x = pack(hyper_), step = Eigen::VectorXd::Constant(params + 2, 0.2);
-  Eigen::VectorXd last = Eigen::VectorXd::Zero(params + 2), best = x;
+  Eigen::VectorXd x = pack(hyper_), step = Eigen::VectorXd::Constant(params + 3, 0.2);
+  Eigen::VectorXd last = Eigen::VectorXd::Zero(params + 3), best = x;
   double least = INFINITY;
   for (int i = 0; i < iterations; ++i) {
     Hyper hyper = unpack(x), slope;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <algorithm>
 #include <cstddef>
 #include <vector>
 
@@ -21,9 +22,11 @@ class Surrogate {
   struct Constants {
     // Log-normal priors of the hyperparameters, as mean and deviation of the logarithm. A length
     // scale is in units of a parameter's whole range.
-    double length = 0.0, length_spread = 1.0;
+    double length = 0.0, length_spread = 0.5;
     double noise = -9.0, noise_spread = 2.0;  // its variance over the signal's
-    double additive = 0.0, additive_spread = 1.5;  // logit of the additive share
+    // Logarithms of the shares of one-parameter and of two-parameter terms over that of all
+    // parameters together.
+    double share = 0.0, share_spread = 1.0;
     double scale_weight = 1.0, scale = 0.25;  // signal variance: as if so many observations said so
   };
 
@@ -51,7 +54,8 @@ class Surrogate {
 
   struct Hyper {
     Eigen::VectorXd log_length;
-    double log_noise = 0, additive = 0;
+    double log_noise = 0;
+    Eigen::Vector2d log_share = Eigen::Vector2d::Zero();
   };
   const Hyper& hyper() const { return hyper_; }
   double scale() const { return scale_; }
@@ -59,6 +63,8 @@ class Surrogate {
  private:
   struct Kernel;
 
+  double singles() const { return static_cast<double>(active_.size()); }
+  double pairs() const { return std::max(1.0, singles() * (singles() - 1) / 2); }
   double correlation(std::size_t a, std::size_t b) const;
   Eigen::MatrixXd correlations(const std::vector<std::size_t>& points) const;
   Eigen::VectorXf column(std::size_t point) const;

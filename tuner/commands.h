@@ -12,6 +12,7 @@ int run_tune(const Options& options);
 int run_best(const Options& options);
 int run_explain(const Options& options);
 int run_ladder(const Options& options);
+int run_replay(const Options& options);
 int run_export(const Options& options);
 int run_db_info(const Options& options);
 int run_db_check(const Options& options);

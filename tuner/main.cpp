@@ -24,6 +24,8 @@ int run(const Options& options) {
       return run_explain(options);
     case Command::ladder:
       return run_ladder(options);
+    case Command::replay:
+      return run_replay(options);
     case Command::export_winners:
       return run_export(options);
     case Command::db_info:

@@ -1,8 +1,12 @@
 #include "tuner/options.h"
 
 #include <CLI/CLI.hpp>
+#include <charconv>
+#include <limits>
 
+#include "core/error.h"
 #include "core/launch_recipe.h"
+#include "search/strategy_by_name.h"
 #include "tuner/exit_code.h"
 #include "tuner/version.h"
 
@@ -70,6 +74,32 @@ void add_tune(CLI::App& app, Options& o) {
   app.add_flag("--dry-run", o.dry_run, "Count and estimate; compile nothing");
 }
 
+void add_replay(CLI::App& app, Options& o) {
+  CLI::App* replay = app.add_subcommand("replay", "A search strategy over recorded sweeps");
+  replay
+      ->add_option("sweeps", o.sweeps,
+                   "Kernel Tuner cache files or T4 results (.json, .json.gz), or databases (.db)")
+      ->required();
+  replay->add_option("--strategy", o.strategy, "How to search")
+      ->check(CLI::IsMember(std::vector<std::string>(kStrategyNames.begin(), kStrategyNames.end())))
+      ->capture_default_str();
+  replay
+      ->add_option("--prior", o.prior,
+                   "none, the static model's times in a database (model), or another sweep")
+      ->capture_default_str();
+  replay->add_option("--repeats", o.repeats, "Runs of each sweep, with seeds of their own")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  replay->add_option("--budget", o.budget, "Evaluations per run, or 'all'; default: 200");
+  replay->add_option("--in-flight", o.in_flight, "Evaluations under way at once")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  replay->add_option("--seed", o.seed, "Of the first run; default: 1");
+  replay->add_option("--trace", o.trace, "File to write: a line of JSON for each run");
+  replay->add_flag("--json", o.json, "Results as JSON");
+  replay->callback([&o] { o.command = Command::replay; });
+}
+
 void add_db(CLI::App& app, Options& o) {
   CLI::App* db = app.add_subcommand("db", "The database itself: info, check, salvage");
   db->require_subcommand(1);
@@ -121,6 +151,7 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
       ->check(CLI::IsMember({"header"}))
       ->capture_default_str();
   exporter->add_option("-o,--output", o.output, "File to write; default: standard output");
+  add_replay(app, o);
   add_db(app, o);
 
   try {
@@ -141,6 +172,17 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   if (*ladder) o.command = Command::ladder;
   if (*exporter) o.command = Command::export_winners;
   return parsed;
+}
+
+std::size_t parse_budget(const std::string& text) {
+  if (text == "all") return std::numeric_limits<std::size_t>::max();
+  std::size_t budget = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, budget);
+  if (error != std::errc() || stop != end || budget == 0) {
+    throw UsageError("budget '" + text + "' is not a number of candidates: write one, or 'all'");
+  }
+  return budget;
 }
 
 }  // namespace gemm_tune

@@ -8,7 +8,7 @@
 
 namespace gemm_tune {
 
-enum class Command { tune, best, explain, ladder, export_winners, db_info, db_check, db_salvage };
+enum class Command { tune, best, explain, ladder, replay, export_winners, db_info, db_check, db_salvage };
 
 struct Options {
   Command command = Command::tune;
@@ -31,6 +31,12 @@ struct Options {
   std::string output;
   std::string cubin;
   std::vector<std::string> baselines = {"cublas"};
+  std::vector<std::string> sweeps;  // of replay, as what follows
+  std::string strategy = "model";
+  std::string prior = "none";
+  int repeats = 1;
+  int in_flight = 1;
+  std::string trace;
   bool finals = false;
   bool dry_run = false;
   bool require_gpu = false;
@@ -45,6 +51,9 @@ struct ParsedOptions {
   std::optional<int> exit_code;
   std::string message;  // help and version go to stdout, errors to stderr
 };
+
+// What --budget was given: a count above 0, or 'all' as the greatest. Throws UsageError.
+std::size_t parse_budget(const std::string& text);
 
 ParsedOptions parse_options(int argc, const char* const* argv);
 

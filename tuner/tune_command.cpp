@@ -25,18 +25,6 @@
 namespace gemm_tune {
 namespace {
 
-// "all" as well as a number.
-std::size_t parse_budget(const std::string& text) {
-  if (text == "all") return std::numeric_limits<std::size_t>::max();
-  std::size_t budget = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, budget);
-  if (error != std::errc() || stop != end || budget == 0) {
-    throw UsageError("budget '" + text + "' is not a number of candidates: write one, or 'all'");
-  }
-  return budget;
-}
-
 // All cores compile, but for one beside each GPU: a measuring worker that waits for a core times
 // the wait.
 std::size_t default_jobs(const Target& target) {

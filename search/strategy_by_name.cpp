@@ -1,0 +1,24 @@
+#include "search/strategy_by_name.h"
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "search/classics.h"
+#include "search/model_strategy.h"
+
+namespace gemm_tune {
+
+std::unique_ptr<Strategy> make_strategy(std::string_view name, const SearchSpace& space,
+                                        std::vector<double> prior_us, std::size_t budget,
+                                        std::uint64_t seed) {
+  if (name == "model") return make_model(space, std::move(prior_us), seed);
+  if (name == "random") return make_random(space.size(), seed);
+  if (name == "exhaustive") return make_exhaustive(space.size());
+  if (name == "annealing") return make_annealing(space, budget, seed);
+  if (name == "genetic") return make_genetic(space, seed);
+  if (name == "diff_evo") return make_diff_evo(space, seed);
+  throw std::invalid_argument("no strategy is called '" + std::string(name) + "'");
+}
+
+}  // namespace gemm_tune

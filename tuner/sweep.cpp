@@ -1,0 +1,350 @@
+#include "tuner/sweep.h"
+
+#include <spdlog/fmt/fmt.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "core/config.h"
+#include "core/error.h"
+#include "core/problem.h"
+#include "db/database.h"
+
+namespace gemm_tune {
+namespace {
+
+using Json = nlohmann::json;
+
+// One entry of a sweep before its space is known.
+struct Entry {
+  std::string key;
+  std::map<std::string, std::string> values;  // by parameter
+  std::optional<double> time_us;
+  double predicted_us = std::numeric_limits<double>::infinity();
+};
+
+constexpr const char* kAbsent = "-";  // of a parameter that an entry lacks
+
+std::optional<double> number_of(const std::string& text) {
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  return !text.empty() && *end == '\0' ? std::optional(number) : std::nullopt;
+}
+
+// Numbers by size, after what is absent and before other texts, which keep their order.
+bool comes_before(const std::string& a, const std::string& b) {
+  const auto rank = [](const std::string& text) {
+    return text == kAbsent ? 0 : number_of(text) ? 1 : 2;
+  };
+  if (rank(a) != rank(b)) return rank(a) < rank(b);
+  return rank(a) == 1 && *number_of(a) < *number_of(b);
+}
+
+// names: the parameters in the sweep's order.
+Sweep sweep_of(std::string name, const std::vector<std::string>& names,
+               const std::vector<Entry>& entries) {
+  std::vector<SearchParam> params;
+  std::vector<std::map<std::string, SearchSpace::ValueIndex>> places(names.size());
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    SearchParam param = {names[i], {}};
+    for (const Entry& entry : entries) {
+      const std::string& value = entry.values.at(names[i]);
+      if (places[i].emplace(value, 0).second) param.values.push_back(value);
+    }
+    if (param.values.size() > std::numeric_limits<SearchSpace::ValueIndex>::max()) {
+      throw UsageError(fmt::format("sweep '{}' has {} values of {}, and 65535 are the most", name,
+                                   param.values.size(), names[i]));
+    }
+    std::stable_sort(param.values.begin(), param.values.end(), comes_before);
+    for (std::size_t place = 0; place < param.values.size(); ++place) {
+      places[i][param.values[place]] = static_cast<SearchSpace::ValueIndex>(place);
+    }
+    params.push_back(std::move(param));
+  }
+  std::vector<SearchSpace::ValueIndex> points;
+  points.reserve(entries.size() * names.size());
+  for (const Entry& entry : entries) {
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      points.push_back(places[i].at(entry.values.at(names[i])));
+    }
+  }
+  Sweep sweep = {std::move(name), SearchSpace(std::move(params), std::move(points)), {}, {}, {}};
+  bool predicted = false;
+  for (const Entry& entry : entries) {
+    sweep.keys.push_back(entry.key);
+    sweep.time_us.push_back(entry.time_us);
+    sweep.predicted_us.push_back(entry.predicted_us);
+    predicted = predicted || std::isfinite(entry.predicted_us);
+  }
+  if (!predicted) sweep.predicted_us.clear();
+  if (std::none_of(sweep.time_us.begin(), sweep.time_us.end(),
+                   [](const auto& time) { return time.has_value(); })) {
+    throw UsageError("sweep '" + sweep.name + "' has no entry with a time");
+  }
+  return sweep;
+}
+
+// 8, 8.0 and "8" are one value.
+std::string text_of(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_boolean()) return value.get<bool>() ? "1" : "0";
+  if (value.is_number_float() && value.get<double>() == std::floor(value.get<double>()) &&
+      std::abs(value.get<double>()) < 1e15) {
+    return std::to_string(static_cast<long long>(value.get<double>()));
+  }
+  return value.dump();
+}
+
+// A time above zero in units of `unit_us`.
+std::optional<double> time_of(const Json& value, double unit_us) {
+  if (!value.is_number()) return std::nullopt;
+  const double time = value.get<double>();
+  return std::isfinite(time) && time > 0 ? std::optional(time * unit_us) : std::nullopt;
+}
+
+// Times in milliseconds; a failure is a text that ends in Config, as in "RuntimeFailedConfig".
+Sweep kernel_tuner_cache(const Json& file, const std::string& name) {
+  const auto keys = file.find("tune_params_keys");
+  if (keys == file.end() || !keys->is_array() || keys->empty()) {
+    throw UsageError("sweep '" + name + "' has a cache but no list tune_params_keys");
+  }
+  std::vector<std::string> names;
+  for (const Json& key : *keys) {
+    if (!key.is_string()) {
+      throw UsageError("sweep '" + name + "' has a tune_params_keys entry that is no text: " +
+                       key.dump());
+    }
+    names.push_back(key.get<std::string>());
+  }
+  std::vector<Entry> entries;
+  for (const auto& [key, recorded] : file["cache"].items()) {
+    Entry entry = {key, {}, {}};
+    if (!recorded.is_object()) {
+      throw UsageError("sweep '" + name + "': entry '" + key + "' is no object");
+    }
+    for (const std::string& param : names) {
+      const auto value = recorded.find(param);
+      if (value == recorded.end()) {
+        throw UsageError("sweep '" + name + "': entry '" + key + "' lacks " + param);
+      }
+      entry.values[param] = text_of(*value);
+    }
+    bool failed = false;
+    for (const Json& value : recorded) {
+      failed = failed || (value.is_string() && value.get_ref<const std::string&>().ends_with("Config"));
+    }
+    if (!failed && recorded.contains("time")) entry.time_us = time_of(recorded["time"], 1000);
+    entries.push_back(std::move(entry));
+  }
+  if (entries.empty()) throw UsageError("sweep '" + name + "' has an empty cache");
+  return sweep_of(name, names, entries);
+}
+
+double unit_us(const std::string& unit, const std::string& name) {
+  if (unit == "s" || unit == "seconds") return 1e6;
+  if (unit == "ms" || unit == "milliseconds" || unit.empty()) return 1e3;
+  if (unit == "us" || unit == "microseconds") return 1;
+  if (unit == "ns" || unit == "nanoseconds") return 1e-3;
+  throw UsageError("sweep '" + name + "' has a time in '" + unit + "', which is none of s, ms, us, ns");
+}
+
+// The measurement called "time", else the mean of the run times.
+std::optional<double> t4_time(const Json& result, const std::string& name) {
+  for (const Json& measurement : result.value("measurements", Json::array())) {
+    if (measurement.is_object() && measurement.value("name", Json()) == "time") {
+      const Json unit = measurement.value("unit", Json("ms"));
+      return time_of(measurement.value("value", Json()),
+                     unit_us(unit.is_string() ? unit.get<std::string>() : "", name));
+    }
+  }
+  const Json times = result.value("times", Json::object());
+  const Json runs = times.is_object() ? times.value("runtimes", Json::array()) : Json::array();
+  double sum = 0;
+  for (const Json& run : runs) {
+    if (!run.is_number()) return std::nullopt;
+    sum += run.get<double>();
+  }
+  return time_of(runs.empty() ? Json() : Json(sum / static_cast<double>(runs.size())), 1000);
+}
+
+Sweep t4_results(const Json& file, const std::string& name) {
+  std::vector<std::string> names;
+  std::vector<Entry> entries;
+  std::map<std::string, std::size_t> seen;
+  for (const Json& result : file["results"]) {
+    const std::string which = fmt::format("sweep '{}': result {}", name, seen.size());
+    if (!result.is_object() || !result.contains("configuration") ||
+        !result["configuration"].is_object() || result["configuration"].empty()) {
+      throw UsageError(which + " has no configuration");
+    }
+    Entry entry;
+    const Json& configuration = result["configuration"];
+    if (names.empty()) {
+      for (const auto& [param, value] : configuration.items()) names.push_back(param);
+    }
+    for (const std::string& param : names) {
+      if (!configuration.contains(param)) throw UsageError(which + " lacks " + param);
+      entry.values[param] = text_of(configuration[param]);
+      entry.key += (entry.key.empty() ? "" : ",") + entry.values[param];
+    }
+    const Json invalidity = result.value("invalidity", Json("correct"));
+    const bool valid = invalidity.is_null() || invalidity == "" || invalidity == "correct";
+    if (valid) entry.time_us = t4_time(result, name);
+    if (seen.emplace(entry.key, entries.size()).second) entries.push_back(std::move(entry));
+  }
+  if (entries.empty()) throw UsageError("sweep '" + name + "' has no results");
+  return sweep_of(name, names, entries);
+}
+
+// What Python writes and JSON has no word for.
+std::string without_nan(std::string text) {
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\' && quoted) {
+      ++i;
+    } else if (text[i] == '"') {
+      quoted = !quoted;
+    } else if (!quoted) {
+      for (const char* word : {"NaN", "-Infinity", "Infinity"}) {
+        if (text.compare(i, std::strlen(word), word) == 0) {
+          text.replace(i, std::strlen(word), "null");
+          break;
+        }
+      }
+    }
+  }
+  return text;
+}
+
+// The whole file, unpacked where it is packed.
+std::string contents_of(const std::string& path) {
+  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
+  if (!file) throw DatabaseError("sweep '" + path + "' cannot be read: " + std::strerror(errno));
+  std::string text;
+  std::vector<char> chunk(1 << 20);
+  for (;;) {
+    const int read = gzread(file.get(), chunk.data(), static_cast<unsigned>(chunk.size()));
+    if (read < 0) throw DatabaseError("sweep '" + path + "' cannot be read or unpacked");
+    if (read == 0) break;
+    text.append(chunk.data(), static_cast<std::size_t>(read));
+  }
+  int error = Z_OK;
+  gzerror(file.get(), &error);
+  if (error != Z_OK && error != Z_STREAM_END) {
+    throw DatabaseError("sweep '" + path + "' is packed and cut off");
+  }
+  return text;
+}
+
+std::vector<Sweep> read_database(const std::string& path) {
+  const Database database(path, Database::Mode::read_only);
+  std::map<std::string, std::map<std::string, Entry>> found;  // by sweep and config
+  database.for_each_record([&](const Record& record) {
+    if (record.source != Source::measured) return;
+    const Config config = parse_config(record.config);
+    Entry entry = {record.config, {{"family", config.family}}, {}};
+    for (const auto& [param, value] : config.params) entry.values[param] = std::to_string(value);
+    if (record.outcome.disposition == Disposition::ok) entry.time_us = record.outcome.time_us();
+    if (record.outcome.predicted_us) entry.predicted_us = *record.outcome.predicted_us;
+    found[record.device.name + " " + to_string(record.problem)][record.config] = std::move(entry);
+  });
+  std::vector<Sweep> sweeps;
+  for (auto& [name, by_config] : found) {
+    std::vector<std::string> names = {"family"};
+    std::vector<Entry> entries;
+    for (auto& [config, entry] : by_config) {
+      for (const auto& [param, value] : entry.values) {
+        if (std::find(names.begin(), names.end(), param) == names.end()) names.push_back(param);
+      }
+      entries.push_back(std::move(entry));
+    }
+    for (Entry& entry : entries) {
+      for (const std::string& param : names) entry.values.emplace(param, kAbsent);
+    }
+    sweeps.push_back(sweep_of(name, names, entries));
+  }
+  if (sweeps.empty()) throw UsageError("database '" + path + "' holds nothing that was timed");
+  return sweeps;
+}
+
+}  // namespace
+
+Sweep parse_sweep(const std::string& text, const std::string& name) {
+  Json file;
+  try {
+    file = Json::parse(without_nan(text));
+  } catch (const Json::exception& error) {
+    throw UsageError("sweep '" + name + "' is not JSON: " + error.what());
+  }
+  if (file.is_object() && file.contains("cache") && file["cache"].is_object()) {
+    return kernel_tuner_cache(file, name);
+  }
+  if (file.is_object() && file.contains("results") && file["results"].is_array()) {
+    return t4_results(file, name);
+  }
+  throw UsageError("sweep '" + name +
+                   "' is neither a Kernel Tuner cache file nor T4 results: it has no object "
+                   "\"cache\" and no list \"results\"");
+}
+
+std::vector<Sweep> read_sweeps(const std::string& path) {
+  if (path.ends_with(".db")) return read_database(path);
+  std::filesystem::path name = std::filesystem::path(path).filename();
+  if (name.extension() == ".gz") name = name.stem();
+  if (name.extension() == ".json") name = name.stem();
+  std::vector<Sweep> sweeps;
+  sweeps.push_back(parse_sweep(contents_of(path), name.string()));
+  return sweeps;
+}
+
+std::vector<double> prior_from(const Sweep& other, const Sweep& sweep) {
+  std::vector<std::pair<std::size_t, std::size_t>> shared;  // places of a parameter in either
+  const auto& theirs = other.space.params();
+  const auto& ours = sweep.space.params();
+  for (std::size_t a = 0; a < ours.size(); ++a) {
+    for (std::size_t b = 0; b < theirs.size(); ++b) {
+      if (ours[a].name == theirs[b].name) shared.emplace_back(a, b);
+    }
+  }
+  std::map<std::vector<std::string>, std::pair<double, int>> sums;  // of logarithms
+  std::vector<std::string> values(shared.size());
+  for (std::size_t point = 0; point < other.space.size(); ++point) {
+    if (!other.time_us[point]) continue;
+    for (std::size_t i = 0; i < shared.size(); ++i) {
+      const std::size_t param = shared[i].second;
+      values[i] = theirs[param].values[other.space.at(point)[param]];
+    }
+    auto& [sum, count] = sums[values];
+    sum += std::log(*other.time_us[point]);
+    ++count;
+  }
+  std::vector<double> prior;
+  bool found = false;
+  for (std::size_t point = 0; point < sweep.space.size(); ++point) {
+    for (std::size_t i = 0; i < shared.size(); ++i) {
+      const std::size_t param = shared[i].first;
+      values[i] = ours[param].values[sweep.space.at(point)[param]];
+    }
+    const auto sum = sums.find(values);
+    const bool known = !shared.empty() && sum != sums.end();
+    prior.push_back(known ? std::exp(sum->second.first / sum->second.second)
+                          : std::numeric_limits<double>::quiet_NaN());
+    found = found || known;
+  }
+  if (!found) {
+    throw UsageError("the prior '" + other.name + "' has no config in common with '" + sweep.name +
+                     "'");
+  }
+  return prior;
+}
+
+}  // namespace gemm_tune
