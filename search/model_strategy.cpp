@@ -136,7 +136,7 @@ class Model : public Strategy {
         constants_(constants),
         prior_(log_prior(std::move(prior_us), space.size())),
         belief_(space, prior_, constants),
-        doubt_(space, {}, constants),
+        doubt_(space, {}, doubtful(constants, prior_.empty())),
         random_(seed),
         untried_(space.size()) {}
 
@@ -167,6 +167,7 @@ class Model : public Strategy {
   std::size_t fits() const override { return fits_; }
 
  private:
+  static ModelConstants doubtful(ModelConstants c, bool shorter) { if (shorter) {c.surrogate.length = c.doubt_length; c.surrogate.length_spread = .2;} return c; }
   std::size_t next() {
     const std::size_t asked = space_.size() - untried_.size();
     const bool blind = !std::isfinite(results_.best);
@@ -174,8 +175,8 @@ class Model : public Strategy {
     if (blind || asked < constants_.start) return asked == 0 ? centre() : far_point();
     const bool doubtful = results_.since_best >= constants_.stall && ++doubts_ % 2 == 0;
     std::optional<std::size_t> point;
-    if (doubtful && prior_.empty()) point = elite_neighbour();
-    if (!point) point = promising(doubtful && !prior_.empty() ? doubt_ : belief_);
+    if (doubtful && prior_.empty() && constants_.doubt_kind == 0) point = elite_neighbour();
+    if (!point) point = promising(doubtful && (!prior_.empty() || constants_.doubt_kind == 1) ? doubt_ : belief_);
     return point ? *point : untried_.draw(random_);
   }
 

@@ -32,6 +32,7 @@ struct ModelConstants {
   // prior it comes from one without, and without a prior it is a neighbour of one of the best.
   std::size_t stall = 10;
   std::size_t elite = 8;
+  double doubt_length = -1; int doubt_kind = 0;
   // Of a larger space so many points are scored: neighbours of the best, and random ones, drawn
   // anew with each refit.
   std::size_t pool = 131072;

@@ -3,261 +3,199 @@
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <utility>
 
 namespace gemm_tune {
 namespace {
 
-constexpr double kSqrt5 = 2.23606797749979;
-constexpr float kLeastVariance = 1e-6f;
-
-template <class Number>
-Number matern(Number squared) {
-  const Number r = Number(kSqrt5) * std::sqrt(squared);
+// By squared distance in units of the length scale.
+double matern(double squared) {
+  const double r = std::sqrt(5 * squared);
   return (1 + r + r * r / 3) * std::exp(-r);
 }
 
 // Its derivative by the squared distance.
 double matern_slope(double squared) {
-  const double r = kSqrt5 * std::sqrt(squared);
+  const double r = std::sqrt(5 * squared);
   return -5.0 / 6 * (1 + r) * std::exp(-r);
 }
 
-// Of terms of one, of two and of all parameters, from the first two's logarithms over the third.
-struct Shares {
-  double one, two, all;
+constexpr Eigen::Index kSpareColumns = 64;  // room for observations until the next fit
 
-  explicit Shares(const Eigen::Vector2d& logs) {
-    const double a = std::exp(logs[0]), b = std::exp(logs[1]);
-    one = a / (1 + a + b);
-    two = b / (1 + a + b);
-    all = 1 / (1 + a + b);
-  }
-};
+Eigen::Index index(std::size_t i) { return static_cast<Eigen::Index>(i); }
 
 }  // namespace
 
 Surrogate::Surrogate(const SearchSpace& space, std::vector<double> prior_mean,
                      const Constants& constants)
-    : space_(space), prior_mean_(std::move(prior_mean)), constants_(constants) {
+    : space_(space), constants_(constants), prior_mean_(std::move(prior_mean)) {
   if (prior_mean_.empty()) prior_mean_.assign(space.size(), 0.0);
   for (std::size_t i = 0; i < space.params().size(); ++i) {
     if (space.params()[i].values.size() > 1) active_.push_back(i);
   }
-  hyper_.log_length =
-      Eigen::VectorXd::Constant(static_cast<Eigen::Index>(active_.size()), constants_.length);
+  hyper_.log_length = Eigen::VectorXd::Constant(index(active_.size()), constants_.length);
   hyper_.log_noise = constants_.noise;
-  hyper_.log_share.setConstant(constants_.share);
 }
 
-// Distances along one parameter, in units of its range.
-static double distance(const SearchSpace& space, std::size_t param, std::size_t a, std::size_t b) {
-  return (static_cast<double>(space.at(a)[param]) - space.at(b)[param]) /
-         static_cast<double>(space.params()[param].values.size() - 1);
-}
+double Surrogate::noise() const { return std::exp(hyper_.log_noise); }
 
 double Surrogate::correlation(std::size_t a, std::size_t b) const {
-  double squared = 0, sum = 0, squares = 0;
+  double squared = 0;
   for (std::size_t i = 0; i < active_.size(); ++i) {
-    const double d = distance(space_, active_[i], a, b) /
-                     std::exp(hyper_.log_length[static_cast<Eigen::Index>(i)]);
-    const double term = matern(d * d);
-    squared += d * d;
-    sum += term;
-    squares += term * term;
+    const double range = static_cast<double>(space_.params()[active_[i]].values.size() - 1);
+    const double steps = static_cast<double>(space_.at(a)[active_[i]]) - space_.at(b)[active_[i]];
+    const double distance = steps / range / std::exp(hyper_.log_length[index(i)]);
+    squared += distance * distance;
   }
-  const Shares share(hyper_.log_share);
-  return share.one * sum / singles() + share.two * (sum * sum - squares) / 2 / pairs() +
-         share.all * matern(squared);
+  return matern(squared);
 }
 
-Eigen::MatrixXd Surrogate::correlations(const std::vector<std::size_t>& points) const {
-  const auto n = static_cast<Eigen::Index>(points.size());
-  Eigen::MatrixXd all(n, n);
-  for (Eigen::Index i = 0; i < n; ++i) {
-    all(i, i) = 1 + std::exp(hyper_.log_noise);
-    for (Eigen::Index j = 0; j < i; ++j) {
-      all(i, j) = all(j, i) = correlation(points[static_cast<std::size_t>(i)],
-                                          points[static_cast<std::size_t>(j)]);
+Eigen::VectorXf Surrogate::correlations_with_scored(std::size_t point) const {
+  const Eigen::Index points = index(scored_.size());
+  Eigen::ArrayXf squared = Eigen::ArrayXf::Zero(points);
+  std::vector<float> square_of;  // by value
+  for (std::size_t i = 0; i < active_.size(); ++i) {
+    square_of.resize(space_.params()[active_[i]].values.size());
+    const double range = static_cast<double>(square_of.size() - 1);
+    for (std::size_t value = 0; value < square_of.size(); ++value) {
+      const double steps = static_cast<double>(value) - space_.at(point)[active_[i]];
+      const double distance = steps / range / std::exp(hyper_.log_length[index(i)]);
+      square_of[value] = static_cast<float>(distance * distance);
     }
+    const SearchSpace::ValueIndex* place = scored_places_.col(index(i)).data();
+    for (Eigen::Index p = 0; p < points; ++p) squared[p] += square_of[place[p]];
+  }
+  const Eigen::ArrayXf r = (5 * squared).sqrt();
+  return (1 + r + r.square() / 3) * (-r).exp();
+}
+
+// Between observations, along each parameter.
+std::vector<Eigen::MatrixXd> Surrogate::squared_distances() const {
+  std::vector<Eigen::MatrixXd> all;
+  const Eigen::Index n = index(observed_.size());
+  for (const std::size_t param : active_) {
+    const double range = static_cast<double>(space_.params()[param].values.size() - 1);
+    Eigen::VectorXd x(n);
+    for (std::size_t i = 0; i < observed_.size(); ++i) {
+      x[index(i)] = space_.at(observed_[i])[param] / range;
+    }
+    all.push_back((x.replicate(1, n) - x.transpose().replicate(n, 1)).array().square());
   }
   return all;
 }
 
-// The correlations of a point with all scored ones.
-Eigen::VectorXf Surrogate::column(std::size_t point) const {
-  const auto points = static_cast<Eigen::Index>(scored_.size());
-  Eigen::ArrayXf squared = Eigen::ArrayXf::Zero(points), sum = Eigen::ArrayXf::Zero(points);
-  Eigen::ArrayXf squares = Eigen::ArrayXf::Zero(points);
-  std::vector<float> square_of, term_of;
-  for (std::size_t i = 0; i < active_.size(); ++i) {
-    const std::size_t values = space_.params()[active_[i]].values.size();
-    const double length = std::exp(hyper_.log_length[static_cast<Eigen::Index>(i)]);
-    square_of.resize(values);
-    term_of.resize(values);
-    for (std::size_t value = 0; value < values; ++value) {
-      const double d = (static_cast<double>(value) - space_.at(point)[active_[i]]) /
-                       static_cast<double>(values - 1) / length;
-      square_of[value] = static_cast<float>(d * d);
-      term_of[value] = static_cast<float>(matern(d * d));
-    }
-    const int* places = scored_places_.col(static_cast<Eigen::Index>(i)).data();
-    for (Eigen::Index p = 0; p < points; ++p) {
-      const auto place = static_cast<std::size_t>(places[p]);
-      squared[p] += square_of[place];
-      sum[p] += term_of[place];
-      squares[p] += term_of[place] * term_of[place];
-    }
-  }
-  const Shares share(hyper_.log_share);
-  const Eigen::ArrayXf r = (squared * 5).sqrt();
-  return static_cast<float>(share.one / singles()) * sum +
-         static_cast<float>(share.two / 2 / pairs()) * (sum.square() - squares) +
-         static_cast<float>(share.all) * (1 + r + r.square() / 3) * (-r).exp();
-}
-
-// The negative logarithm of the posterior of hyperparameters, and its slope.
-double Surrogate::climb(Hyper& hyper, const Eigen::VectorXd& residuals, Hyper* slope) const {
-  const auto n = static_cast<Eigen::Index>(observed_.size());
-  const auto params = static_cast<Eigen::Index>(active_.size());
-  const Shares share(hyper.log_share);
-  const double noise = std::exp(hyper.log_noise);
-  Eigen::MatrixXd sum = Eigen::MatrixXd::Zero(n, n);
+// The negative logarithm of the hyperparameters' posterior density, but for a constant, and its
+// slope. The offset is the most likely one, the scale's inverse-gamma prior is integrated into it.
+double Surrogate::cost(const Hyper& hyper, const std::vector<Eigen::MatrixXd>& distances,
+                       const Eigen::VectorXd& residuals, Hyper& slope) const {
+  const Eigen::Index n = residuals.size();
+  const Eigen::ArrayXd shrink = (-2 * hyper.log_length.array()).exp();
   Eigen::MatrixXd squared = Eigen::MatrixXd::Zero(n, n);
-  Eigen::MatrixXd sum_of_squares = Eigen::MatrixXd::Zero(n, n);
-  std::vector<Eigen::MatrixXd> squares, terms;
-  for (Eigen::Index i = 0; i < params; ++i) {
-    const std::size_t param = active_[static_cast<std::size_t>(i)];
-    const double range = static_cast<double>(space_.params()[param].values.size() - 1);
-    Eigen::VectorXd x(n);
-    for (Eigen::Index a = 0; a < n; ++a) {
-      x[a] = space_.at(observed_[static_cast<std::size_t>(a)])[param] / range;
-    }
-    x /= std::exp(hyper.log_length[i]);
-    squares.push_back((x.replicate(1, n) - x.transpose().replicate(n, 1)).array().square());
-    squared += squares.back();
-    terms.push_back(squares.back().unaryExpr([](double d) { return matern(d); }));
-    sum += terms.back();
-    sum_of_squares += terms.back().cwiseAbs2();
-  }
-  const Eigen::MatrixXd one = sum / singles();
-  const Eigen::MatrixXd two = (sum.cwiseAbs2() - sum_of_squares) / 2 / pairs();
-  const Eigen::MatrixXd together = squared.unaryExpr([](double d) { return matern(d); });
-  Eigen::MatrixXd all = share.one * one + share.two * two + share.all * together;
-  all.diagonal().array() += noise;
-  const Eigen::LLT<Eigen::MatrixXd> llt(all);
-  if (llt.info() != Eigen::Success) return INFINITY;
-  const Eigen::VectorXd ones = Eigen::VectorXd::Ones(n);
-  const Eigen::VectorXd inverse_ones = llt.solve(ones);
-  const double offset = residuals.dot(inverse_ones) / ones.dot(inverse_ones);
+  for (std::size_t i = 0; i < distances.size(); ++i) squared += shrink[index(i)] * distances[i];
+  Eigen::MatrixXd correlations = squared.unaryExpr(&matern);
+  correlations.diagonal().array() += std::exp(hyper.log_noise);
+  const Eigen::LLT<Eigen::MatrixXd> llt(correlations);
+  if (llt.info() != Eigen::Success) return std::numeric_limits<double>::infinity();
+
+  const Eigen::VectorXd row_sums = llt.solve(Eigen::VectorXd::Ones(n));
+  const double offset = residuals.dot(row_sums) / row_sums.sum();
   const Eigen::VectorXd centred = residuals.array() - offset;
-  const Eigen::VectorXd alpha = llt.solve(centred);
-  const double weight = static_cast<double>(n) + constants_.scale_weight;
+  const Eigen::VectorXd weights = llt.solve(centred);
+  const double count = static_cast<double>(n) + constants_.scale_weight;
   const double scale =
-      (centred.dot(alpha) + constants_.scale_weight * constants_.scale) / weight;
-  double value = 0.5 * weight * std::log(scale) +
-                 llt.matrixLLT().diagonal().array().log().sum();
-  const auto prior = [&](double x, double mean, double spread, double* d) {
-    value += 0.5 * (x - mean) * (x - mean) / (spread * spread);
-    if (d) *d += (x - mean) / (spread * spread);
+      (centred.dot(weights) + constants_.scale_weight * constants_.scale) / count;
+  double cost = 0.5 * count * std::log(scale) + llt.matrixLLT().diagonal().array().log().sum();
+
+  // The slope is half the trace of this matrix times the correlations' derivative.
+  const Eigen::MatrixXd pull =
+      llt.solve(Eigen::MatrixXd::Identity(n, n)) - weights * weights.transpose() / scale;
+  const Eigen::MatrixXd bend = squared.unaryExpr(&matern_slope).cwiseProduct(pull);
+  slope.log_length.resize(hyper.log_length.size());
+  for (std::size_t i = 0; i < distances.size(); ++i) {
+    slope.log_length[index(i)] = -shrink[index(i)] * bend.cwiseProduct(distances[i]).sum();
+  }
+  slope.log_noise = 0.5 * std::exp(hyper.log_noise) * pull.trace();
+
+  const auto believe = [&cost](double value, double mean, double spread, double& its_slope) {
+    const double off = (value - mean) / spread;
+    cost += 0.5 * off * off;
+    its_slope += off / spread;
   };
-  if (slope) {
-    // d value = 1/2 tr(W dR), W = R^-1 - alpha alpha' / scale.
-    const Eigen::MatrixXd w =
-        llt.solve(Eigen::MatrixXd::Identity(n, n)) - alpha * alpha.transpose() / scale;
-    const Eigen::MatrixXd bent =
-        squared.unaryExpr([](double d) { return matern_slope(d); }).cwiseProduct(w) * share.all;
-    slope->log_length.resize(params);
-    for (Eigen::Index i = 0; i < params; ++i) {
-      const auto at = static_cast<std::size_t>(i);
-      // Of each pair of points, how much a term weighs.
-      const Eigen::MatrixXd weight =
-          ((sum - terms[at]) * (share.two / pairs())).array() + share.one / singles();
-      const double alone = squares[at]
-                               .unaryExpr([](double x) { return matern_slope(x) * x; })
-                               .cwiseProduct(weight)
-                               .cwiseProduct(w)
-                               .sum();
-      slope->log_length[i] = -(bent.cwiseProduct(squares[at]).sum() + alone);
-    }
-    slope->log_noise = 0.5 * noise * w.trace();
-    const Eigen::MatrixXd mixture = share.one * one + share.two * two + share.all * together;
-    slope->log_share[0] = 0.5 * share.one * w.cwiseProduct(one - mixture).sum();
-    slope->log_share[1] = 0.5 * share.two * w.cwiseProduct(two - mixture).sum();
+  for (Eigen::Index i = 0; i < hyper.log_length.size(); ++i) {
+    believe(hyper.log_length[i], constants_.length, constants_.length_spread, slope.log_length[i]);
   }
-  for (Eigen::Index i = 0; i < params; ++i) {
-    prior(hyper.log_length[i], constants_.length, constants_.length_spread,
-          slope ? &slope->log_length[i] : nullptr);
-  }
-  prior(hyper.log_noise, constants_.noise, constants_.noise_spread,
-        slope ? &slope->log_noise : nullptr);
-  for (Eigen::Index i = 0; i < 2; ++i) {
-    prior(hyper.log_share[i], constants_.share, constants_.share_spread,
-          slope ? &slope->log_share[i] : nullptr);
-  }
-  return value;
+  believe(hyper.log_noise, constants_.noise, constants_.noise_spread, slope.log_noise);
+  return cost;
 }
 
-// Resilient backpropagation (Riedmiller and Braun 1993): robust, and few evaluations.
-void Surrogate::optimise(const Eigen::VectorXd& residuals, int iterations) {
-  const auto params = static_cast<Eigen::Index>(active_.size());
-  const auto pack = [&](const Hyper& h) {
-    Eigen::VectorXd x(params + 3);
-    x << h.log_length, h.log_noise, h.log_share;
-    return x;
+// Resilient backpropagation (Riedmiller and Braun 1993): it needs no line search, and a Gaussian
+// process's likelihood suits it (Blum and Riedmiller 2013).
+void Surrogate::choose_hyper(const Eigen::VectorXd& residuals, int steps) {
+  constexpr double kFirst = 0.2, kLeast = 1e-3, kMost = 1.0, kGrow = 1.2, kShrink = 0.5;
+  // Less noise than this and float arithmetic would add its own.
+  constexpr double kLowest = -12, kHighest = 5;
+  const std::vector<Eigen::MatrixXd> distances = squared_distances();
+  const Eigen::Index last = hyper_.log_length.size();
+  const auto pack = [&](const Hyper& hyper) {
+    Eigen::VectorXd all(last + 1);
+    all << hyper.log_length, hyper.log_noise;
+    return all;
   };
-  const auto unpack = [&](const Eigen::VectorXd& x) {
-    return Hyper{x.head(params), x[params], x.tail(2)};
-  };
-  Eigen::VectorXd x = pack(hyper_), step = Eigen::VectorXd::Constant(params + 3, 0.2);
-  Eigen::VectorXd last = Eigen::VectorXd::Zero(params + 3), best = x;
-  double least = INFINITY;
-  for (int i = 0; i < iterations; ++i) {
-    Hyper hyper = unpack(x), slope;
-    const double value = climb(hyper, residuals, &slope);
-    if (!std::isfinite(value)) break;
-    if (value < least) {
-      least = value;
-      best = x;
+  Eigen::VectorXd at = pack(hyper_), best = at;
+  Eigen::VectorXd step = Eigen::VectorXd::Constant(last + 1, kFirst);
+  Eigen::VectorXd slope_before = Eigen::VectorXd::Zero(last + 1);
+  double least = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < steps; ++i) {
+    Hyper slope_here;
+    const double here = cost({at.head(last), at[last]}, distances, residuals, slope_here);
+    if (!std::isfinite(here)) break;
+    if (here < least) {
+      least = here;
+      best = at;
     }
-    const Eigen::VectorXd now = pack(slope);
-    for (Eigen::Index j = 0; j < x.size(); ++j) {
-      const double turn = now[j] * last[j];
-      if (turn > 0) step[j] = std::min(1.2 * step[j], 1.0);
-      if (turn < 0) step[j] = std::max(0.5 * step[j], 1e-3);
-      last[j] = turn < 0 ? 0 : now[j];
-      if (last[j] != 0) x[j] = std::clamp(x[j] - std::copysign(step[j], now[j]), -14.0, 5.0);
+    const Eigen::VectorXd slope = pack(slope_here);
+    for (Eigen::Index j = 0; j <= last; ++j) {
+      const bool turned = slope[j] * slope_before[j] < 0;
+      if (turned) step[j] = std::max(kShrink * step[j], kLeast);
+      if (slope[j] * slope_before[j] > 0) step[j] = std::min(kGrow * step[j], kMost);
+      slope_before[j] = turned ? 0 : slope[j];
+      if (slope_before[j] == 0) continue;
+      at[j] = std::clamp(at[j] - std::copysign(step[j], slope[j]), kLowest, kHighest);
     }
   }
-  hyper_ = unpack(best);
+  hyper_ = {best.head(last), best[last]};
 }
 
 void Surrogate::fit(std::vector<std::size_t> observed, const std::vector<double>& values,
-                    std::vector<std::size_t> scored, int iterations) {
+                    std::vector<std::size_t> scored, int steps) {
   observed_ = std::move(observed);
-  const auto n = static_cast<Eigen::Index>(observed_.size());
+  const Eigen::Index n = index(observed_.size());
   Eigen::VectorXd residuals(n);
-  for (Eigen::Index i = 0; i < n; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    residuals[i] = values[at] - prior_mean_[observed_[at]];
+  for (std::size_t i = 0; i < observed_.size(); ++i) {
+    residuals[index(i)] = values[i] - prior_mean_[observed_[i]];
   }
-  if (iterations > 0 && n > 1) optimise(residuals, iterations);
+  if (n > 1) choose_hyper(residuals, steps);
 
   scored_ = std::move(scored);
-  const auto points = static_cast<Eigen::Index>(scored_.size());
-  scored_places_.resize(points, static_cast<Eigen::Index>(active_.size()));
-  for (Eigen::Index p = 0; p < points; ++p) {
+  scored_places_.resize(index(scored_.size()), index(active_.size()));
+  for (std::size_t p = 0; p < scored_.size(); ++p) {
     for (std::size_t i = 0; i < active_.size(); ++i) {
-      scored_places_(p, static_cast<Eigen::Index>(i)) =
-          space_.at(scored_[static_cast<std::size_t>(p)])[active_[i]];
+      scored_places_(index(p), index(i)) = space_.at(scored_[p])[active_[i]];
     }
   }
-  Eigen::MatrixXd all = correlations(observed_);
-  const Eigen::LLT<Eigen::MatrixXd> llt(all);
-  factor_ = llt.matrixL();
-  ones_ = llt.matrixL().solve(Eigen::VectorXd::Ones(n));
-  reach_.resize(points, n + 64);
-  for (Eigen::Index i = 0; i < n; ++i) {
-    reach_.col(i) = column(observed_[static_cast<std::size_t>(i)]);
+  factor_.resize(n, n);
+  for (std::size_t i = 0; i < observed_.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      factor_(index(i), index(j)) = correlation(observed_[i], observed_[j]);
+    }
+    factor_(index(i), index(i)) = 1 + noise();
+  }
+  factor_ = factor_.selfadjointView<Eigen::Lower>().llt().matrixL();
+  ones_ = factor_.triangularView<Eigen::Lower>().solve(Eigen::VectorXd::Ones(n));
+  reach_.resize(index(scored_.size()), n + kSpareColumns);
+  for (std::size_t i = 0; i < observed_.size(); ++i) {
+    reach_.col(index(i)) = correlations_with_scored(observed_[i]);
   }
   const Eigen::MatrixXf factor = factor_.cast<float>();
   factor.transpose().triangularView<Eigen::Upper>().solveInPlace<Eigen::OnTheRight>(
@@ -267,61 +205,66 @@ void Surrogate::fit(std::vector<std::size_t> observed, const std::vector<double>
 }
 
 void Surrogate::observe(std::size_t point) {
-  const auto n = static_cast<Eigen::Index>(observed_.size());
-  if (n == factor_.rows()) factor_.conservativeResize(n + 64, n + 64);
+  const Eigen::Index n = index(observed_.size());
   Eigen::VectorXd row(n);
-  for (Eigen::Index i = 0; i < n; ++i) {
-    row[i] = correlation(point, observed_[static_cast<std::size_t>(i)]);
-  }
+  for (std::size_t i = 0; i < observed_.size(); ++i) row[index(i)] = correlation(point, observed_[i]);
   factor_.topLeftCorner(n, n).triangularView<Eigen::Lower>().solveInPlace(row);
-  const double rest = std::max(1 + std::exp(hyper_.log_noise) - row.squaredNorm(),
-                               0.1 * std::exp(hyper_.log_noise));
+  // Rounding may not leave less than the noise.
+  const double diagonal = std::sqrt(std::max(1 + noise() - row.squaredNorm(), 0.5 * noise()));
+  if (n == factor_.rows()) factor_.conservativeResize(n + kSpareColumns, n + kSpareColumns);
   factor_.row(n).head(n) = row.transpose();
-  factor_(n, n) = std::sqrt(rest);
+  factor_(n, n) = diagonal;
   ones_.conservativeResize(n + 1);
-  ones_[n] = (1 - row.dot(ones_.head(n))) / factor_(n, n);
-  if (n == reach_.cols()) reach_.conservativeResize(reach_.rows(), n + 64);
-  const Eigen::VectorXf row_f = row.cast<float>();
-  reach_.col(n) = (column(point) - reach_.leftCols(n) * row_f) /
-                  static_cast<float>(factor_(n, n));
+  ones_[n] = (1 - row.dot(ones_.head(n))) / diagonal;
+
+  if (n == reach_.cols()) reach_.conservativeResize(Eigen::NoChange, n + kSpareColumns);
+  Eigen::VectorXf column = correlations_with_scored(point);
+  column.noalias() -= reach_.leftCols(n) * row.cast<float>().eval();
+  reach_.col(n) = column / static_cast<float>(diagonal);
   explained_ += reach_.col(n).cwiseAbs2();
-  variance_ = (static_cast<float>(scale_) * (1 - explained_.array()).max(kLeastVariance)).matrix();
   observed_.push_back(point);
+  update_variance();
 }
 
 void Surrogate::set_values(const std::vector<double>& values) {
-  const auto n = static_cast<Eigen::Index>(observed_.size());
-  // Twice, because a value taken for what is expected depends on the offset, and that on the others.
-  Eigen::VectorXd solved(n), innovation(n);
-  for (int pass = 0; pass < 2; ++pass) {
-    double up = 0, down = 0, squares = 0;
-    int known = 0;
-    for (Eigen::Index i = 0; i < n; ++i) {
-      const auto at = static_cast<std::size_t>(i);
-      if (std::isnan(values[at])) {
-        solved[i] = offset_ * ones_[i];
+  const Eigen::Index n = index(observed_.size());
+  // factor_^-1 (values - offset), 0 for what is unknown: that is what "as expected" means. Its
+  // offset is the one before, which the second round sets right.
+  Eigen::VectorXd whitened(n), surprise(n);
+  for (int round = 0; round < 2; ++round) {
+    double up = 0, down = 0, known = 0;
+    for (std::size_t i = 0; i < observed_.size(); ++i) {
+      const Eigen::Index at = index(i);
+      if (std::isnan(values[i])) {
+        whitened[at] = offset_ * ones_[at];
         continue;
       }
-      const double residual = values[at] - prior_mean_[observed_[at]];
-      solved[i] = (residual - factor_.row(i).head(i).dot(solved.head(i))) / factor_(i, i);
-      up += ones_[i] * solved[i];
-      down += ones_[i] * ones_[i];
+      const double residual = values[i] - prior_mean_[observed_[i]];
+      whitened[at] =
+          (residual - factor_.row(at).head(at).dot(whitened.head(at))) / factor_(at, at);
+      up += ones_[at] * whitened[at];
+      down += ones_[at] * ones_[at];
       ++known;
     }
     if (down > 0) offset_ = up / down;
-    for (Eigen::Index i = 0; i < n; ++i) {
-      innovation[i] =
-          std::isnan(values[static_cast<std::size_t>(i)]) ? 0 : solved[i] - offset_ * ones_[i];
-      squares += innovation[i] * innovation[i];
+    for (Eigen::Index at = 0; at < n; ++at) {
+      surprise[at] = std::isnan(values[static_cast<std::size_t>(at)])
+                         ? 0
+                         : whitened[at] - offset_ * ones_[at];
     }
-    scale_ = (squares + constants_.scale_weight * constants_.scale) /
+    scale_ = (surprise.squaredNorm() + constants_.scale_weight * constants_.scale) /
              (known + constants_.scale_weight);
   }
-  mean_ = reach_.leftCols(n) * innovation.cast<float>();
-  for (Eigen::Index p = 0; p < mean_.size(); ++p) {
-    mean_[p] += static_cast<float>(offset_ + prior_mean_[scored_[static_cast<std::size_t>(p)]]);
+  mean_ = reach_.leftCols(n) * surprise.cast<float>().eval();
+  for (std::size_t p = 0; p < scored_.size(); ++p) {
+    mean_[index(p)] += static_cast<float>(offset_ + prior_mean_[scored_[p]]);
   }
-  variance_ = (static_cast<float>(scale_) * (1 - explained_.array()).max(kLeastVariance)).matrix();
+  update_variance();
+}
+
+void Surrogate::update_variance() {
+  constexpr float kLeast = 1e-6f;  // of the signal's: what float arithmetic resolves
+  variance_ = static_cast<float>(scale_) * (1 - explained_.array()).max(kLeast);
 }
 
 }  // namespace gemm_tune
