@@ -97,9 +97,11 @@ Sweep sweep_of(std::string name, const std::vector<std::string>& names,
 std::string text_of(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_boolean()) return value.get<bool>() ? "1" : "0";
-  if (value.is_number_float() && value.get<double>() == std::floor(value.get<double>()) &&
-      std::abs(value.get<double>()) < 1e15) {
-    return std::to_string(static_cast<long long>(value.get<double>()));
+  if (value.is_number_float()) {
+    const double number = value.get<double>();
+    if (number == std::floor(number) && std::abs(number) < 1e15) {
+      return std::to_string(static_cast<long long>(number));
+    }
   }
   return value.dump();
 }
@@ -176,7 +178,8 @@ std::optional<double> t4_time(const Json& result, const std::string& name) {
   return time_of(runs.empty() ? Json() : Json(sum / static_cast<double>(runs.size())), 1000);
 }
 
-Sweep t4_results(const Json& file, const std::string& name) {
+// text: the file, for the order of its parameters, which `file` has lost.
+Sweep t4_results(const Json& file, const std::string& text, const std::string& name) {
   std::vector<std::string> names;
   std::vector<Entry> entries;
   std::map<std::string, std::size_t> seen;
@@ -189,7 +192,10 @@ Sweep t4_results(const Json& file, const std::string& name) {
     Entry entry;
     const Json& configuration = result["configuration"];
     if (names.empty()) {
-      for (const auto& [param, value] : configuration.items()) names.push_back(param);
+      const auto ordered = nlohmann::ordered_json::parse(text);
+      for (const auto& [param, value] : ordered["results"][0]["configuration"].items()) {
+        names.push_back(param);
+      }
     }
     for (const std::string& param : names) {
       if (!configuration.contains(param)) throw UsageError(which + " lacks " + param);
@@ -279,9 +285,10 @@ std::vector<Sweep> read_database(const std::string& path) {
 }  // namespace
 
 Sweep parse_sweep(const std::string& text, const std::string& name) {
+  const std::string json = without_nan(text);
   Json file;
   try {
-    file = Json::parse(without_nan(text));
+    file = Json::parse(json);
   } catch (const Json::exception& error) {
     throw UsageError("sweep '" + name + "' is not JSON: " + error.what());
   }
@@ -289,7 +296,7 @@ Sweep parse_sweep(const std::string& text, const std::string& name) {
     return kernel_tuner_cache(file, name);
   }
   if (file.is_object() && file.contains("results") && file["results"].is_array()) {
-    return t4_results(file, name);
+    return t4_results(file, json, name);
   }
   throw UsageError("sweep '" + name +
                    "' is neither a Kernel Tuner cache file nor T4 results: it has no object "

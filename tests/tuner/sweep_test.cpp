@@ -1,0 +1,151 @@
+#include "tuner/sweep.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include <cmath>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "db/database.h"
+#include "tests/temp_folder.h"
+
+namespace gemm_tune {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// Two parameters, one of them a text; a time, three ways to fail, and a number JSON does not have.
+constexpr const char* kCache = R"({
+  "device_name": "a GPU", "tune_params_keys": ["BM", "order"],
+  "tune_params": {"BM": [128, 16, 64], "order": ["row", "column"]},
+  "cache": {
+    "128,row": {"BM": 128, "order": "row", "time": 2.5, "times": [2.4, 2.6]},
+    "16,row": {"BM": 16, "order": "row", "time": "RuntimeFailedConfig"},
+    "64,row": {"BM": 64, "order": "row", "time": 0.125, "GFLOP/s": NaN},
+    "16,column": {"BM": 16, "order": "column", "__error__": "CompilationFailedConfig", "time": 1.0},
+    "64,column": {"BM": 64.0, "order": "column", "time": -Infinity}}})";
+
+constexpr const char* kT4 = R"({"schema_version": "1.0.0", "results": [
+  {"configuration": {"Z": 1, "BM": 64}, "times": {"runtimes": [1.0, 3.0]}, "invalidity": "correct",
+   "correctness": 1, "measurements": [{"name": "time", "value": 500, "unit": "us"}],
+   "objectives": ["time"]},
+  {"configuration": {"Z": 0, "BM": 64}, "times": {"runtimes": [1.0, 3.0]}, "invalidity": "correct",
+   "correctness": 1},
+  {"configuration": {"Z": 0, "BM": 8}, "times": {"runtimes": [1.0]}, "invalidity": "compile",
+   "correctness": 0}]})";
+
+std::string refusal(const std::function<void()>& act) {
+  try {
+    act();
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+std::size_t point_of(const Sweep& sweep, const std::string& key) {
+  for (std::size_t i = 0; i < sweep.keys.size(); ++i) {
+    if (sweep.keys[i] == key) return i;
+  }
+  ADD_FAILURE() << key << " is not in the sweep";
+  return 0;
+}
+
+TEST(SweepTest, ReadsAKernelTunerCache) {
+  const Sweep sweep = parse_sweep(kCache, "a");
+  ASSERT_EQ(sweep.space.size(), 5u);
+  ASSERT_EQ(sweep.space.params().size(), 2u);
+  EXPECT_EQ(sweep.space.params()[0].name, "BM");
+  EXPECT_THAT(sweep.space.params()[0].values, ElementsAre("16", "64", "128"));
+  EXPECT_EQ(sweep.space.params()[1].name, "order");
+  EXPECT_EQ(sweep.time_us[point_of(sweep, "128,row")], 2500);
+  EXPECT_EQ(sweep.time_us[point_of(sweep, "64,row")], 125);
+  EXPECT_EQ(sweep.time_us[point_of(sweep, "16,row")], std::nullopt);
+  EXPECT_EQ(sweep.time_us[point_of(sweep, "16,column")], std::nullopt);
+  EXPECT_EQ(sweep.time_us[point_of(sweep, "64,column")], std::nullopt);
+  EXPECT_EQ(sweep.space.at(point_of(sweep, "64,column"))[0], 1);  // 64.0 is 64
+  EXPECT_TRUE(sweep.predicted_us.empty());
+}
+
+TEST(SweepTest, ReadsT4Results) {
+  const Sweep sweep = parse_sweep(kT4, "a");
+  EXPECT_THAT(sweep.keys, ElementsAre("1,64", "0,64", "0,8"));  // in the file's order
+  EXPECT_THAT(sweep.time_us, ElementsAre(500, 2000, std::nullopt));
+  EXPECT_EQ(sweep.space.params()[0].name, "Z");
+  EXPECT_THAT(sweep.space.params()[1].values, ElementsAre("8", "64"));
+}
+
+TEST(SweepTest, RefusesWhatIsNoSweepByName) {
+  const auto of = [](const std::string& text) {
+    return refusal([&] { parse_sweep(text, "mine"); });
+  };
+  EXPECT_THAT(of("{"), HasSubstr("'mine' is not JSON"));
+  EXPECT_THAT(of("[1]"), HasSubstr("'mine' is neither a Kernel Tuner cache file nor T4 results"));
+  EXPECT_THAT(of(R"({"cache": {}})"), HasSubstr("no list tune_params_keys"));
+  EXPECT_THAT(of(R"({"tune_params_keys": [1], "cache": {}})"), HasSubstr("no text: 1"));
+  EXPECT_THAT(of(R"({"tune_params_keys": ["A"], "cache": {}})"), HasSubstr("an empty cache"));
+  EXPECT_THAT(of(R"({"tune_params_keys": ["A"], "cache": {"1": {"B": 1}}})"),
+              HasSubstr("entry '1' lacks A"));
+  EXPECT_THAT(of(R"({"tune_params_keys": ["A"], "cache": {"1": 5}})"),
+              HasSubstr("entry '1' is no object"));
+  EXPECT_THAT(of(R"({"tune_params_keys": ["A"], "cache": {"1": {"A": 1, "time": "XConfig"}}})"),
+              HasSubstr("'mine' has no entry with a time"));
+  EXPECT_THAT(of(R"({"results": []})"), HasSubstr("'mine' has no results"));
+  EXPECT_THAT(of(R"({"results": [{"configuration": {"A": 1}}, {"configuration": {"B": 1}}]})"),
+              HasSubstr("result 1 lacks A"));
+  EXPECT_THAT(of(R"({"results": [{"times": {}}]})"), HasSubstr("result 0 has no configuration"));
+  EXPECT_THAT(of(R"({"results": [{"configuration": {"A": 1},
+                     "measurements": [{"name": "time", "value": 1, "unit": "fortnights"}]}]})"),
+              HasSubstr("'fortnights'"));
+}
+
+TEST(SweepTest, ReadsFilesPackedOrNotAndNamesTheSweepAfterThem) {
+  const TempFolder folder;
+  const std::string plain = (folder.path() / "gpu.v2.json").string();
+  std::ofstream(plain) << kCache;
+  const std::vector<Sweep> sweeps = read_sweeps(plain);
+  ASSERT_EQ(sweeps.size(), 1u);
+  EXPECT_EQ(sweeps[0].name, "gpu.v2");
+
+  const std::string packed = (folder.path() / "gpu.json.gz").string();
+  gzFile file = gzopen(packed.c_str(), "wb");
+  gzputs(file, kCache);
+  gzclose(file);
+  EXPECT_EQ(read_sweeps(packed)[0].name, "gpu");
+  EXPECT_EQ(read_sweeps(packed)[0].space.size(), 5u);
+
+  std::ifstream whole(packed, std::ios::binary);
+  std::string bytes(std::istreambuf_iterator<char>(whole), {});
+  const std::string cut = (folder.path() / "cut.json.gz").string();
+  std::ofstream(cut, std::ios::binary) << bytes.substr(0, bytes.size() / 2);
+  EXPECT_THROW(read_sweeps(cut), DatabaseError);
+  EXPECT_THROW(read_sweeps((folder.path() / "missing.json").string()), DatabaseError);
+  EXPECT_THROW(read_sweeps(folder.path().string()), DatabaseError);
+}
+
+TEST(SweepTest, TakesAnotherSweepsTimesAsAPrior) {
+  const Sweep sweep = parse_sweep(kCache, "a");
+  // It lacks `order`, so that its BM=64 stands for both; of two entries the geometric mean counts.
+  const Sweep other = parse_sweep(R"({"tune_params_keys": ["BM", "C"], "cache": {
+      "64,1": {"BM": 64, "C": 1, "time": 2}, "64,2": {"BM": 64, "C": 2, "time": 8},
+      "16,1": {"BM": 16, "C": 1, "time": "RuntimeFailedConfig"}}})",
+                                  "b");
+  const std::vector<double> prior = prior_from(other, sweep);
+  EXPECT_NEAR(prior[point_of(sweep, "64,row")], 4000, 1e-6);
+  EXPECT_NEAR(prior[point_of(sweep, "64,column")], 4000, 1e-6);
+  EXPECT_TRUE(std::isnan(prior[point_of(sweep, "16,row")]));
+  EXPECT_TRUE(std::isnan(prior[point_of(sweep, "128,row")]));
+  const Sweep stranger = parse_sweep(
+      R"({"tune_params_keys": ["Q"], "cache": {"1": {"Q": 1, "time": 2}}})", "stranger");
+  EXPECT_THAT(refusal([&] { prior_from(stranger, sweep); }),
+              HasSubstr("'stranger' has no config in common with 'a'"));
+}
+
+}  // namespace
+}  // namespace gemm_tune
