@@ -97,9 +97,7 @@ class Annealing : public Classic {
       : Classic(space, seed), budget_(static_cast<double>(std::max<std::size_t>(budget, 1))) {}
 
  protected:
-  std::size_t propose() override {
-    return started_ ? neighbour(here_) : below(space_.size());
-  }
+  std::size_t propose() override { return started_ ? neighbour(here_) : below(space_.size()); }
 
   void learn(std::size_t point, double value) override {
     // From a loss of a factor e, likely at first, to one of 0.1 %, unlikely at the end.

@@ -50,6 +50,12 @@ std::vector<double> log_prior(std::vector<double> prior_us, std::size_t size) {
   return prior_us;
 }
 
+ModelConstants with_prior(ModelConstants constants) {
+  constants.surrogate.scale = constants.prior_scale;
+  constants.surrogate.scale_weight = constants.prior_scale_weight;
+  return constants;
+}
+
 // What was told, and what is under way.
 struct Results {
   std::vector<std::size_t> points;  // in the order told
@@ -135,8 +141,8 @@ class Model : public Strategy {
       : space_(space),
         constants_(constants),
         prior_(log_prior(std::move(prior_us), space.size())),
-        belief_(space, prior_, constants),
-        doubt_(space, {}, doubtful(constants, prior_.empty())),
+        belief_(space, prior_, prior_.empty() ? constants : with_prior(constants)),
+        doubt_(space, {}, constants),
         random_(seed),
         untried_(space.size()) {}
 
@@ -167,7 +173,6 @@ class Model : public Strategy {
   std::size_t fits() const override { return fits_; }
 
  private:
-  static ModelConstants doubtful(ModelConstants c, bool shorter) { if (shorter) {c.surrogate.length = c.doubt_length; c.surrogate.length_spread = .2;} return c; }
   std::size_t next() {
     const std::size_t asked = space_.size() - untried_.size();
     const bool blind = !std::isfinite(results_.best);
@@ -175,8 +180,8 @@ class Model : public Strategy {
     if (blind || asked < constants_.start) return asked == 0 ? centre() : far_point();
     const bool doubtful = results_.since_best >= constants_.stall && ++doubts_ % 2 == 0;
     std::optional<std::size_t> point;
-    if (doubtful && prior_.empty() && constants_.doubt_kind == 0) point = elite_neighbour();
-    if (!point) point = promising(doubtful && (!prior_.empty() || constants_.doubt_kind == 1) ? doubt_ : belief_);
+    if (doubtful && prior_.empty()) point = elite_neighbour();
+    if (!point) point = promising(doubtful && !prior_.empty() ? doubt_ : belief_);
     return point ? *point : untried_.draw(random_);
   }
 
@@ -236,8 +241,8 @@ class Model : public Strategy {
     for (std::size_t i = 0; i < constants_.start_draws; ++i) {
       const std::size_t point = untried_.draw(random_);
       double nearest = kInfinity;
-      for (const auto& tried : {results_.points, results_.pending}) {
-        for (const std::size_t other : tried) nearest = std::min(nearest, distance(point, other));
+      for (const auto* tried : {&results_.points, &results_.pending}) {
+        for (const std::size_t other : *tried) nearest = std::min(nearest, distance(point, other));
       }
       if (nearest > farthest) {
         farthest = nearest;

@@ -21,6 +21,8 @@ namespace gemm_tune {
 // What the strategy assumes beyond Surrogate::Constants. docs/search.md says how each was chosen.
 struct ModelConstants {
   Surrogate::Constants surrogate;
+  // In place of the surrogate's own where there is a prior: it is off by a fifth.
+  double prior_scale = 0.04, prior_scale_weight = 4;
   // Points before the surrogate is asked, where there is no prior: the centre, and each further one
   // the farthest of so many random ones from those before.
   std::size_t start = 3;
@@ -32,7 +34,6 @@ struct ModelConstants {
   // prior it comes from one without, and without a prior it is a neighbour of one of the best.
   std::size_t stall = 10;
   std::size_t elite = 8;
-  double doubt_length = -1; int doubt_kind = 0;
   // Of a larger space so many points are scored: neighbours of the best, and random ones, drawn
   // anew with each refit.
   std::size_t pool = 131072;

@@ -12,8 +12,8 @@
 
 namespace gemm_tune {
 
-inline constexpr std::array<const char*, 6> kStrategyNames = {
-    "model", "random", "exhaustive", "annealing", "genetic", "diff_evo"};
+inline constexpr std::array<const char*, 6> kStrategyNames = {"model",     "random",  "exhaustive",
+                                                              "annealing", "genetic", "diff_evo"};
 
 // prior_us: as for make_model(); the others have no use for it. budget: how many points will be
 // asked in all. Throws std::invalid_argument for a name that is not one of these. The space must

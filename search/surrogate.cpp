@@ -103,8 +103,7 @@ double Surrogate::cost(const Hyper& hyper, const std::vector<Eigen::MatrixXd>& d
   const Eigen::VectorXd centred = residuals.array() - offset;
   const Eigen::VectorXd weights = llt.solve(centred);
   const double count = static_cast<double>(n) + constants_.scale_weight;
-  const double scale =
-      (centred.dot(weights) + constants_.scale_weight * constants_.scale) / count;
+  const double scale = (centred.dot(weights) + constants_.scale_weight * constants_.scale) / count;
   double cost = 0.5 * count * std::log(scale) + llt.matrixLLT().diagonal().array().log().sum();
 
   // The slope is half the trace of this matrix times the correlations' derivative.
@@ -207,7 +206,8 @@ void Surrogate::fit(std::vector<std::size_t> observed, const std::vector<double>
 void Surrogate::observe(std::size_t point) {
   const Eigen::Index n = index(observed_.size());
   Eigen::VectorXd row(n);
-  for (std::size_t i = 0; i < observed_.size(); ++i) row[index(i)] = correlation(point, observed_[i]);
+  for (std::size_t i = 0; i < observed_.size(); ++i)
+    row[index(i)] = correlation(point, observed_[i]);
   factor_.topLeftCorner(n, n).triangularView<Eigen::Lower>().solveInPlace(row);
   // Rounding may not leave less than the noise.
   const double diagonal = std::sqrt(std::max(1 + noise() - row.squaredNorm(), 0.5 * noise()));
@@ -240,17 +240,15 @@ void Surrogate::set_values(const std::vector<double>& values) {
         continue;
       }
       const double residual = values[i] - prior_mean_[observed_[i]];
-      whitened[at] =
-          (residual - factor_.row(at).head(at).dot(whitened.head(at))) / factor_(at, at);
+      whitened[at] = (residual - factor_.row(at).head(at).dot(whitened.head(at))) / factor_(at, at);
       up += ones_[at] * whitened[at];
       down += ones_[at] * ones_[at];
       ++known;
     }
     if (down > 0) offset_ = up / down;
     for (Eigen::Index at = 0; at < n; ++at) {
-      surprise[at] = std::isnan(values[static_cast<std::size_t>(at)])
-                         ? 0
-                         : whitened[at] - offset_ * ones_[at];
+      surprise[at] =
+          std::isnan(values[static_cast<std::size_t>(at)]) ? 0 : whitened[at] - offset_ * ones_[at];
     }
     scale_ = (surprise.squaredNorm() + constants_.scale_weight * constants_.scale) /
              (known + constants_.scale_weight);

@@ -77,11 +77,11 @@ class Surrogate {
 
   std::vector<std::size_t> observed_, scored_;
   Eigen::Matrix<SearchSpace::ValueIndex, Eigen::Dynamic, Eigen::Dynamic>
-      scored_places_;         // a row per scored point, a column per active parameter
-  Eigen::MatrixXd factor_;    // Cholesky's, of the observations' correlations: its lower triangle
-  Eigen::VectorXd ones_;      // factor_^-1 1
-  Eigen::MatrixXf reach_;     // (factor_^-1 K*)': a row per scored point, a column per observation
-  Eigen::VectorXf explained_; // share of a scored point's variance: the row's sum of squares
+      scored_places_;          // a row per scored point, a column per active parameter
+  Eigen::MatrixXd factor_;     // Cholesky's, of the observations' correlations: its lower triangle
+  Eigen::VectorXd ones_;       // factor_^-1 1
+  Eigen::MatrixXf reach_;      // (factor_^-1 K*)': a row per scored point, a column per observation
+  Eigen::VectorXf explained_;  // share of a scored point's variance: the row's sum of squares
   Eigen::VectorXf mean_, variance_;
 };
 

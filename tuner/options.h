@@ -8,7 +8,17 @@
 
 namespace gemm_tune {
 
-enum class Command { tune, best, explain, ladder, replay, export_winners, db_info, db_check, db_salvage };
+enum class Command {
+  tune,
+  best,
+  explain,
+  ladder,
+  replay,
+  export_winners,
+  db_info,
+  db_check,
+  db_salvage
+};
 
 struct Options {
   Command command = Command::tune;

@@ -37,7 +37,6 @@ struct Thinking {
 struct Replay {
   std::vector<std::vector<std::size_t>> runs;  // the points in the order of their evaluation
   Thinking steps, refits;                      // a step is an ask and a tell
-  double worst_step_200 = 0;
 };
 
 using Clock = std::chrono::steady_clock;
@@ -98,8 +97,12 @@ struct Score {
 
 std::vector<Score> scores(const Sweep& sweep, const Replay& replay, std::size_t budget) {
   std::vector<Score> all;
+  std::vector<std::size_t> checkpoints;
   for (const std::size_t n : kCheckpoints) {
-    if (n > budget) break;
+    if (n < budget) checkpoints.push_back(n);
+  }
+  checkpoints.push_back(budget);
+  for (const std::size_t n : checkpoints) {
     std::vector<double> ratios;
     for (const auto& run : replay.runs) ratios.push_back(ratio_after(sweep, run, n));
     double sum = 0;
@@ -120,10 +123,10 @@ std::string text_of(const Sweep& sweep, const Replay& replay, std::size_t budget
   text += fmt::format("  a step {:.2f} ms, {:.1f} at most", replay.steps.mean_ms(),
                       1000 * replay.steps.longest);
   if (replay.refits.count > 0) {
-    text += fmt::format("; a refit {:.1f} ms, {:.1f} at most, {:.1f} a run",
-                        replay.refits.mean_ms(), 1000 * replay.refits.longest,
-                        static_cast<double>(replay.refits.count) /
-                            static_cast<double>(replay.runs.size()));
+    text += fmt::format(
+        "; a refit {:.1f} ms, {:.1f} at most, {:.1f} a run", replay.refits.mean_ms(),
+        1000 * replay.refits.longest,
+        static_cast<double>(replay.refits.count) / static_cast<double>(replay.runs.size()));
   }
   return text + "\n";
 }
@@ -160,7 +163,8 @@ std::vector<double> prior_for(const Sweep& sweep, const Options& options,
                               const std::vector<Sweep>& priors) {
   if (options.prior == "model") {
     if (!sweep.predicted_us.empty()) return sweep.predicted_us;
-    throw UsageError("sweep '" + sweep.name + "' holds no times of the static model: --prior "
+    throw UsageError("sweep '" + sweep.name +
+                     "' holds no times of the static model: --prior "
                      "model is for databases");
   }
   if (options.prior == "none") return {};
@@ -204,8 +208,8 @@ int run_replay(const Options& options) {
     for (int repeat = 0; repeat < options.repeats; ++repeat) {
       const auto strategy = make_strategy(options.strategy, sweep.space, prior, budget,
                                           seed + static_cast<std::uint64_t>(repeat));
-      replay.runs.push_back(run_once(*strategy, sweep, budget,
-                                     static_cast<std::size_t>(options.in_flight), replay));
+      replay.runs.push_back(
+          run_once(*strategy, sweep, budget, static_cast<std::size_t>(options.in_flight), replay));
     }
     if (trace.is_open()) write_trace(trace, sweep, replay, label, budget);
     if (options.json) {

@@ -122,8 +122,8 @@ Sweep kernel_tuner_cache(const Json& file, const std::string& name) {
   std::vector<std::string> names;
   for (const Json& key : *keys) {
     if (!key.is_string()) {
-      throw UsageError("sweep '" + name + "' has a tune_params_keys entry that is no text: " +
-                       key.dump());
+      throw UsageError("sweep '" + name +
+                       "' has a tune_params_keys entry that is no text: " + key.dump());
     }
     names.push_back(key.get<std::string>());
   }
@@ -142,7 +142,8 @@ Sweep kernel_tuner_cache(const Json& file, const std::string& name) {
     }
     bool failed = false;
     for (const Json& value : recorded) {
-      failed = failed || (value.is_string() && value.get_ref<const std::string&>().ends_with("Config"));
+      failed =
+          failed || (value.is_string() && value.get_ref<const std::string&>().ends_with("Config"));
     }
     if (!failed && recorded.contains("time")) entry.time_us = time_of(recorded["time"], 1000);
     entries.push_back(std::move(entry));
@@ -156,7 +157,8 @@ double unit_us(const std::string& unit, const std::string& name) {
   if (unit == "ms" || unit == "milliseconds" || unit.empty()) return 1e3;
   if (unit == "us" || unit == "microseconds") return 1;
   if (unit == "ns" || unit == "nanoseconds") return 1e-3;
-  throw UsageError("sweep '" + name + "' has a time in '" + unit + "', which is none of s, ms, us, ns");
+  throw UsageError("sweep '" + name + "' has a time in '" + unit +
+                   "', which is none of s, ms, us, ns");
 }
 
 // The measurement called "time", else the mean of the run times.

@@ -57,6 +57,11 @@ EXPECTED = {
     "./run gemm-tune export --arch sm_86 --format header -o build/gemm_tune_sm_86.h": [
         r"^$",
     ],
+    "./run gemm-tune replay tests/data/made_up_sweep.json --repeats 5": [
+        r"made_up_sweep: 96 configs, 2 failed; 5 runs of 96",
+        r"after 50 [01]\.\d+ of the optimum, 10th percentile [01]\.\d+",
+        r"after 96 1\.000 of the optimum, .* a step .* ms",
+    ],
     "./run gemm-tune db info": [
         r"{scratch}/gemm-tune\.db: .* bytes, schema 1, journal mode wal",
         r"NVIDIA RTX A6000 \(sm_86, 84 SMs\) 256x256x256 \d+ ok \(predicted, not timed\)",
@@ -111,6 +116,7 @@ def check_commands(program):
         scratch = pathlib.Path(folder).resolve()
         scratch_pattern = re.escape(str(scratch))
         (scratch / "build").mkdir()  # as ./run makes it
+        (scratch / "tests").symlink_to(ROOT / "tests")
         # No GPU, whatever the machine has: what the README shows has to hold everywhere.
         environment = dict(os.environ, GEMM_TUNE_DB=str(scratch / "gemm-tune.db"),
                            CUDA_VISIBLE_DEVICES="")

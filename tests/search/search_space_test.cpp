@@ -13,13 +13,12 @@ using Places = std::vector<SearchSpace::ValueIndex>;
 
 // A is 0 to 4, B is 0 or 1; not all of the ten are valid.
 SearchSpace small_space() {
-  return SearchSpace({{"A", {"1", "2", "4", "8", "16"}}, {"B", {"no", "yes"}}},
-                     {0, 0,  // 0
-                      1, 0,  // 1
-                      3, 0,  // 2
-                      4, 0,  // 3
-                      3, 1,  // 4
-                      0, 1});  // 5
+  return SearchSpace({{"A", {"1", "2", "4", "8", "16"}}, {"B", {"no", "yes"}}}, {0, 0,    // 0
+                                                                                 1, 0,    // 1
+                                                                                 3, 0,    // 2
+                                                                                 4, 0,    // 3
+                                                                                 3, 1,    // 4
+                                                                                 0, 1});  // 5
 }
 
 TEST(SearchSpaceTest, KnowsItsPointsByTheirPlaces) {

@@ -161,7 +161,8 @@ TEST(ModelStrategyTest, FindsTheOptimumInAQuarterOfTheSpace) {
   const Land land = make_land();
   for (const std::size_t batch : {1u, 4u}) {
     for (const std::uint64_t seed : {1u, 2u, 3u, 4u, 5u}) {
-      const Points asked = run(*make_model(land.space, {}, seed), land, land.space.size() / 4, batch);
+      const Points asked =
+          run(*make_model(land.space, {}, seed), land, land.space.size() / 4, batch);
       EXPECT_NE(std::find(asked.begin(), asked.end(), land.optimum), asked.end())
           << "seed " << seed << ", batch " << batch;
     }

@@ -101,7 +101,7 @@ TEST(SurrogateTest, FarFromObservationsThePriorMeanHolds) {
   constants.length = std::log(0.05);
   Surrogate surrogate(space, prior, constants);
   surrogate.fit({0}, {3.0}, all_of(space), 0);
-  EXPECT_NEAR(surrogate.mean()[50], 3.0, 1e-4);   // the prior is off by one everywhere
+  EXPECT_NEAR(surrogate.mean()[50], 3.0, 1e-4);  // the prior is off by one everywhere
   EXPECT_NEAR(surrogate.mean()[100], 8.0, 1e-4);
 }
 

@@ -319,4 +319,58 @@ TEST_F(CliTest, AKernelFolderReplacesTheBuiltInTexts) {
                  2, "naive.cuh");
 }
 
+TEST_F(CliTest, ReplaysASweepTheSameWayEachTime) {
+  const std::string start = std::string("replay ") + GT_MADE_UP_SWEEP + " --repeats 3 --trace ";
+  const auto trace = [&](const std::string& name) {
+    std::ifstream in(path(name));
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  const ProgramRun replay = run(start + path("a") + " --budget 30");
+  ASSERT_EQ(replay.exit_code, 0) << replay.errors;
+  EXPECT_THAT(replay.output, HasSubstr("made_up_sweep: 96 configs, 2 failed; 3 runs of 30"));
+  EXPECT_THAT(replay.output, ContainsRegex("after 25 +[01]\\.[0-9]+ of the optimum"));
+  ASSERT_EQ(run(start + path("b") + " --budget 30 --json").exit_code, 0);
+  EXPECT_EQ(trace("a"), trace("b"));
+  ASSERT_EQ(run(start + path("c") + " --budget 30 --seed 2").exit_code, 0);
+  EXPECT_NE(trace("a"), trace("c"));
+
+  std::istringstream lines(trace("a"));
+  int repeat = 0;
+  for (std::string line; std::getline(lines, line); ++repeat) {
+    const auto run_of = nlohmann::json::parse(line);
+    EXPECT_EQ(run_of.at("space"), "made_up_sweep");
+    EXPECT_EQ(run_of.at("strategy"), "model");
+    EXPECT_EQ(run_of.at("repeat"), repeat);
+    EXPECT_EQ(run_of.at("evals").size(), 30u);
+  }
+  EXPECT_EQ(repeat, 3);
+}
+
+TEST_F(CliTest, ReplaysEveryStrategyToTheOptimum) {
+  for (const char* strategy :
+       {"model", "random", "exhaustive", "annealing", "genetic", "diff_evo"}) {
+    const ProgramRun replay = run(std::string("replay ") + GT_MADE_UP_SWEEP +
+                                  " --budget all --in-flight 4 --json --strategy " + strategy);
+    ASSERT_EQ(replay.exit_code, 0) << replay.errors;
+    const auto ratios = nlohmann::json::parse(replay.output)[0]["ratios"];
+    EXPECT_EQ(ratios.back()["evaluations"], 96) << strategy;
+    EXPECT_EQ(ratios.back()["mean"], 1.0) << strategy;
+  }
+}
+
+TEST_F(CliTest, RefusesBadReplaysByName) {
+  const std::string sweep = std::string("replay ") + GT_MADE_UP_SWEEP;
+  expect_refusal("replay", 2, "sweeps");
+  expect_refusal("replay " + path("missing.json"), 6, "missing.json");
+  std::ofstream(path("text.json")) << "time is money";
+  expect_refusal("replay " + path("text.json"), 2, "'text' is not JSON");
+  expect_refusal(sweep + " --strategy oracle", 2, "oracle");
+  expect_refusal(sweep + " --budget 0", 2, "budget '0'");
+  expect_refusal(sweep + " --repeats 0", 2, "--repeats");
+  expect_refusal(sweep + " --prior model", 2, "no times of the static model");
+  expect_refusal(sweep + " --prior " + GT_MADE_UP_SWEEP, 2, "the sweep that it would foretell");
+  expect_refusal(sweep + " --prior " + path("missing.json"), 6, "missing.json");
+  expect_refusal(sweep + " --trace " + path("no/folder"), 2, "cannot be written");
+}
+
 }  // namespace

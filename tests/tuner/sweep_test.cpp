@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <functional>
@@ -12,6 +13,7 @@
 
 #include "core/error.h"
 #include "db/database.h"
+#include "tests/db/sample_database.h"
 #include "tests/temp_folder.h"
 
 namespace gemm_tune {
@@ -127,6 +129,25 @@ TEST(SweepTest, ReadsFilesPackedOrNotAndNamesTheSweepAfterThem) {
   EXPECT_THROW(read_sweeps(cut), DatabaseError);
   EXPECT_THROW(read_sweeps((folder.path() / "missing.json").string()), DatabaseError);
   EXPECT_THROW(read_sweeps(folder.path().string()), DatabaseError);
+}
+
+TEST(SweepTest, ADatabaseHoldsASweepOfEachDeviceAndProblem) {
+  const TempFolder folder;
+  const std::string path = (folder.path() / "tune.db").string();
+  sample_database(path);
+  const std::vector<Sweep> sweeps = read_sweeps(path);
+  const auto sweep = std::find_if(sweeps.begin(), sweeps.end(), [](const Sweep& one) {
+    return one.name == "NVIDIA RTX A6000 1024x1024x1024";
+  });
+  ASSERT_NE(sweep, sweeps.end());
+  ASSERT_EQ(sweep->space.size(), 2u);
+  EXPECT_EQ(sweep->time_us[point_of(*sweep, kWholeTiles)], 151.25);
+  EXPECT_EQ(sweep->predicted_us[point_of(*sweep, kPredicated)], 270 * 1.1);
+  EXPECT_EQ(sweep->space.params()[0].name, "family");
+  // What was predicted only is no recording.
+  EXPECT_TRUE(std::none_of(sweeps.begin(), sweeps.end(), [](const Sweep& one) {
+    return one.name == "NVIDIA RTX A6000 4096x4096x4096";
+  }));
 }
 
 TEST(SweepTest, TakesAnotherSweepsTimesAsAPrior) {
