@@ -25,7 +25,7 @@ struct ModelConstants {
   double prior_scale = 0.04, prior_scale_weight = 4;
   // Points before the surrogate is asked, where there is no prior: the centre, and each further one
   // the farthest of so many random ones from those before.
-  std::size_t start = 3;
+  std::size_t start = 2;
   std::size_t start_draws = 16;
   // Hyperparameters are chosen anew when there are so many times as many results as the last time.
   double refit_growth = 1.15;

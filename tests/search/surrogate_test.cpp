@@ -43,6 +43,7 @@ TEST(SurrogateTest, PredictsByTheFormulasOfTheTextbook) {
   // is r, at 1 is q; by symmetry the middle gets the offset, which is the mean.
   const SearchSpace space({{"A", numbers(3)}}, {0, 1, 2});
   Surrogate::Constants constants;
+  constants.length = 0;
   constants.noise = -12;
   Surrogate surrogate(space, {}, constants);
   surrogate.fit({0, 2}, {1.0, 3.0}, all_of(space), 0);
