@@ -21,7 +21,7 @@ class Surrogate {
   // docs/search.md says how each was chosen.
   struct Constants {
     double length = 0.25, length_spread = 0.5;  // of a length scale, 1 being a parameter's range
-    double noise = -9.0, noise_spread = 2.0;   // of the noise's variance over the signal's
+    double noise = -9.0, noise_spread = 2.0;    // of the noise's variance over the signal's
     // The signal's variance, without a logarithm, and how many observations this belief weighs.
     double scale = 0.25, scale_weight = 1.0;
   };
