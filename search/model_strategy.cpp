@@ -50,9 +50,18 @@ std::vector<double> log_prior(std::vector<double> prior_us, std::size_t size) {
   return prior_us;
 }
 
-ModelConstants with_prior(ModelConstants constants) {
+// Of the surrogate without the prior, which looks for what the prior misses.
+ModelConstants doubting(ModelConstants constants) {
+  constants.surrogate.length = constants.prior_length;
+  return constants;
+}
+
+// Of the surrogate that has a prior.
+ModelConstants believing(ModelConstants constants) {
   constants.surrogate.scale = constants.prior_scale;
   constants.surrogate.scale_weight = constants.prior_scale_weight;
+  constants.surrogate.length = constants.prior_length;
+  return constants;
   return constants;
 }
 
@@ -141,8 +150,8 @@ class Model : public Strategy {
       : space_(space),
         constants_(constants),
         prior_(log_prior(std::move(prior_us), space.size())),
-        belief_(space, prior_, prior_.empty() ? constants : with_prior(constants)),
-        doubt_(space, {}, constants),
+        belief_(space, prior_, prior_.empty() ? constants : believing(constants)),
+        doubt_(space, {}, doubting(constants)),
         random_(seed),
         untried_(space.size()) {}
 

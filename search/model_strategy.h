@@ -21,8 +21,10 @@ namespace gemm_tune {
 // What the strategy assumes beyond Surrogate::Constants. docs/search.md says how each was chosen.
 struct ModelConstants {
   Surrogate::Constants surrogate;
-  // In place of the surrogate's own where there is a prior: it is off by a fifth.
+  // In place of the surrogate's own where there is a prior: it is off by a fifth, and what it
+  // misses is rougher than what it knows. The length is the doubting surrogate's as well.
   double prior_scale = 0.04, prior_scale_weight = 4;
+  double prior_length = -0.5;
   // Points before the surrogate is asked, where there is no prior: the centre, and each further one
   // the farthest of so many random ones from those before.
   std::size_t start = 2;
