@@ -1,20 +1,69 @@
 #include "search/space.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
+#include <random>
 #include <utility>
 
 namespace gemm_tune {
 namespace {
 
+// The first points that are offered and then, by Vitter's algorithm R (1985), an even sample of
+// all.
+class Sample {
+ public:
+  explicit Sample(const Sampling& sampling) : most_(sampling.most), random_(sampling.seed) {}
+
+  void offer(const KnownConfig& point) {
+    const std::uint64_t turn = offered_++;
+    if (points_.size() < most_) {
+      points_.push_back(point);
+      turns_.push_back(turn);
+    } else if (const std::uint64_t place = random_() % offered_; place < most_) {
+      points_[place] = point;
+      turns_[place] = turn;
+    }
+  }
+
+  std::uint64_t offered() const { return offered_; }
+
+  // In the order offered. There may be too many for a second list of them.
+  std::vector<KnownConfig> take() {
+    std::vector<std::size_t> from(points_.size());  // where each place's point is now
+    std::iota(from.begin(), from.end(), std::size_t{0});
+    std::sort(from.begin(), from.end(),
+              [this](std::size_t a, std::size_t b) { return turns_[a] < turns_[b]; });
+    for (std::size_t start = 0; start < from.size(); ++start) {
+      if (from[start] == start) continue;
+      KnownConfig first = std::move(points_[start]);
+      std::size_t place = start;
+      for (std::size_t next = 0; (next = std::exchange(from[place], place)) != start;) {
+        points_[place] = std::move(points_[next]);
+        place = next;
+      }
+      points_[place] = std::move(first);
+    }
+    return std::move(points_);
+  }
+
+ private:
+  std::size_t most_;
+  std::mt19937_64 random_;
+  std::uint64_t offered_ = 0;
+  std::vector<KnownConfig> points_;
+  std::vector<std::uint64_t> turns_;  // of each point
+};
+
 // Enumerates one family depth first, a parameter per level.
 class Enumeration {
  public:
   Enumeration(const KernelFamily& family, std::span<const FixedParam> fixed, const Veto& veto,
-              Space& space)
+              Space& space, Sample& sample)
       : family_(family),
         veto_(veto),
         space_(space),
+        sample_(sample),
         rules_(family.params.size()),
         below_(family.params.size()),
         broken_(family.rules.size()) {
@@ -91,13 +140,14 @@ class Enumeration {
     if (const auto reason = veto_ ? veto_(point_) : std::nullopt) {
       ++vetoed_[*reason];
     } else {
-      space_.points.push_back(point_);
+      sample_.offer(point_);
     }
   }
 
   const KernelFamily& family_;
   const Veto& veto_;
   Space& space_;
+  Sample& sample_;
   std::vector<std::vector<int>> choices_;        // of each parameter
   std::vector<std::vector<std::size_t>> rules_;  // by the depth at which they can be judged
   std::vector<std::uint64_t> below_;             // raw points that share a prefix, by depth
@@ -109,9 +159,12 @@ class Enumeration {
 }  // namespace
 
 Space enumerate(std::span<const KernelFamily> families, std::span<const FixedParam> fixed,
-                const Veto& veto) {
+                const Veto& veto, const Sampling& sampling) {
   Space space;
-  for (const KernelFamily& family : families) Enumeration(family, fixed, veto, space).run();
+  Sample sample(sampling);
+  for (const KernelFamily& family : families) Enumeration(family, fixed, veto, space, sample).run();
+  space.valid = sample.offered();
+  space.points = sample.take();
   return space;
 }
 

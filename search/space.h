@@ -3,7 +3,7 @@
 //
 // A rule is applied as soon as the parameters it reads are chosen, so that a raw product far larger
 // than the valid set enumerates in time proportional to the latter. What a caller has no use for is
-// never stored. Pure; any thread.
+// never stored; of more valid points than can be kept an even sample is. Pure; any thread.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,8 @@
 namespace gemm_tune {
 
 struct Space {
-  std::vector<KnownConfig> points;  // valid, in enumeration order
+  std::vector<KnownConfig> points;  // valid, in enumeration order: all of them, or a sample
+  std::uint64_t valid = 0;          // how many there are
   std::uint64_t enumerated = 0;     // the raw product over all families
   std::map<std::string, std::uint64_t>
       rejected;  // raw points by the reason of the first rule broken
@@ -36,11 +37,18 @@ struct FixedParam {
 // Why the caller has no use for a valid point, as a text that lives for ever, or nothing.
 using Veto = std::function<std::optional<std::string_view>(const KnownConfig&)>;
 
-// enumerated == points.size() + the sum over rejected. Points hold pointers into families. Within a
+// Of more than `most` valid points so many are kept, each with the same probability, drawn by the
+// seed. Memory grows with what is kept.
+struct Sampling {
+  std::size_t most = 1'000'000;
+  std::uint64_t seed = 0;
+};
+
+// enumerated == valid + the sum over rejected. Points hold pointers into families. Within a
 // family the last parameter varies fastest. A family that has one of the fixed parameters is
 // enumerated with that value of it only; others of its values are no part of the space.
 // veto: judges what no rule rejects, where given; what it turns down counts as rejected.
 Space enumerate(std::span<const KernelFamily> families, std::span<const FixedParam> fixed = {},
-                const Veto& veto = nullptr);
+                const Veto& veto = nullptr, const Sampling& sampling = {});
 
 }  // namespace gemm_tune

@@ -11,13 +11,15 @@ using Reasons = std::map<std::string, std::uint64_t>;
 
 std::uint64_t total(const Reasons& reasons);
 
-// enumerated = rejected_by_rule + left; of those left, `tried` were compiled (the budget),
-// `recalled` of them in earlier runs, and tried = compile_failed + rejected_by_resources +
+// enumerated = rejected_by_rule + left; the search chose among `searched` of those left: all, or an
+// even sample where they are too many, and what earlier runs tried. `tried` were compiled (the
+// budget), `recalled` of them in earlier runs, and tried = compile_failed + rejected_by_resources +
 // failed_on_gpu + survived + unfinished.
 struct Funnel {
   std::uint64_t enumerated = 0;
   Reasons rejected_by_rule;  // structure, device limits, the problem's demands
   std::uint64_t left = 0;
+  std::uint64_t searched = 0;
   std::uint64_t tried = 0;
   std::uint64_t recalled = 0;
   Reasons compile_failed;

@@ -76,8 +76,6 @@ struct Contender {
 
 // Of cublasLt's algorithms, so many are timed in turn with the finalists.
 constexpr std::size_t kLtContenders = 3;
-// One this much slower than the fastest so far is timed with the fewest samples.
-constexpr double kLtSlow = 1.3;
 
 BlasGemm<float> blas_call(const GemmArgs& a, const Problem& problem) {
   return {problem.layout, a.M,          a.N,   a.K,        a.alpha, a.A, a.lda,
@@ -188,20 +186,19 @@ struct Measurer::Impl {
     throw DeviceError("cublasLt refuses what it ran before");
   }
 
-  // The plan's algorithms that run, by a few samples of each; fewer of those that are clearly slow.
+  // The plan's algorithms that run, by a few samples of each; fewer of those that are beaten.
   std::vector<std::size_t> fastest_first(const CublasLt::Plan& plan, const BlasGemm<float>& call) {
     SampleRule rule;
     rule.min_samples = rule.max_samples = 3;
-    rule.min_when_slow = 1;
     std::vector<std::pair<double, std::size_t>> timed;
     for (std::size_t i = 0; i < plan.size(); ++i) {
       // Once outside of any capture: the first call may load code.
       if (!plan.run(i, call, stream->get())) continue;
       stream->synchronize();
       const auto launch = [&](int) { run(plan, i, call); };
-      timed.emplace_back(timer->time(launch, rule).median_us, i);
-      const double slow_us = kLtSlow * timed.back().first;
-      rule.cutoff_us = std::min(rule.cutoff_us.value_or(slow_us), slow_us);
+      const double time_us = timer->time(launch, rule).median_us;
+      timed.emplace_back(time_us, i);
+      rule.best_us = std::min(rule.best_us.value_or(time_us), time_us);
     }
     std::sort(timed.begin(), timed.end());
     std::vector<std::size_t> order;
@@ -277,7 +274,7 @@ struct Measurer::Impl {
     if (request.small_shapes_only) return outcome;
     const GemmArgs args = verify.timing_args(shapes.back());
     SampleRule rule;
-    rule.cutoff_us = request.cutoff_us;
+    rule.best_us = request.best_us;
     outcome.timing = timer->time(
         [&](int) { loaded.launch(args, request.problem, workspace, stream->get()); }, rule);
     return outcome;

@@ -55,10 +55,15 @@ void add_search(CLI::App& app, Options& o) {
   app.add_flag("--require-gpu", o.require_gpu, "Fail rather than predict");
 }
 
+std::vector<std::string> strategy_names() { return {kStrategyNames.begin(), kStrategyNames.end()}; }
+
 void add_tune(CLI::App& app, Options& o) {
   add_common(app, o);
   add_sizes(app, o);
   add_search(app, o);
+  app.add_option("--strategy", o.strategy,
+                 "How to search; default: model, but list order where all are tried")
+      ->check(CLI::IsMember(strategy_names()));
   app.add_option("--budget", o.budget, "Distinct candidates tried per problem, or 'all'");
   app.add_option("--time", o.time,
                  "Wall clock for the search, as in 15:00; the finals of what it found come on top");
@@ -80,9 +85,8 @@ void add_replay(CLI::App& app, Options& o) {
       ->add_option("sweeps", o.sweeps,
                    "Kernel Tuner cache files or T4 results (.json, .json.gz), or databases (.db)")
       ->required();
-  replay->add_option("--strategy", o.strategy, "How to search")
-      ->check(CLI::IsMember(std::vector<std::string>(kStrategyNames.begin(), kStrategyNames.end())))
-      ->capture_default_str();
+  replay->add_option("--strategy", o.strategy, "How to search; default: model")
+      ->check(CLI::IsMember(strategy_names()));
   replay
       ->add_option("--prior", o.prior,
                    "none, the static model's times in a database (model), or another sweep")
@@ -97,7 +101,10 @@ void add_replay(CLI::App& app, Options& o) {
   replay->add_option("--seed", o.seed, "Of the first run; default: 1");
   replay->add_option("--trace", o.trace, "File to write: a line of JSON for each run");
   replay->add_flag("--json", o.json, "Results as JSON");
-  replay->callback([&o] { o.command = Command::replay; });
+  replay->callback([&o] {
+    o.command = Command::replay;
+    if (o.strategy.empty()) o.strategy = "model";
+  });
 }
 
 void add_db(CLI::App& app, Options& o) {

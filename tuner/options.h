@@ -42,7 +42,7 @@ struct Options {
   std::string cubin;
   std::vector<std::string> baselines = {"cublas"};
   std::vector<std::string> sweeps;  // of replay, as what follows
-  std::string strategy = "model";
+  std::string strategy;             // of tune too; empty: its default
   std::string prior = "none";
   int repeats = 1;
   int in_flight = 1;

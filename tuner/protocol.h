@@ -67,9 +67,9 @@ struct MeasureRequest {
   Problem problem;
   CompiledConfig candidate;
   std::string cache_dir;
-  std::uint64_t seed = 0;           // of the operands
-  std::optional<double> cutoff_us;  // above this a candidate gets the fewest samples
-  bool small_shapes_only = false;   // verify there and time nothing: for a winner's twins
+  std::uint64_t seed = 0;          // of the operands
+  std::optional<double> best_us;   // so far: it is timed only as long as it could be faster
+  bool small_shapes_only = false;  // verify there and time nothing: for a winner's twins
 };
 
 struct MeasureReply {
@@ -123,7 +123,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CompileReply, config, ok, log, cubin_key, res
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DeviceRequest, ordinal)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DeviceReply, spec, driver_version, device_count, memory_bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CompiledConfig, config, cubin_key)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeasureRequest, problem, candidate, cache_dir, seed, cutoff_us,
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeasureRequest, problem, candidate, cache_dir, seed, best_us,
                                    small_shapes_only)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeasureReply, outcome)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FinalsRequest, problem, finalists, cache_dir, seed, baselines)

@@ -106,6 +106,9 @@ std::string funnel_text(const Funnel& funnel, bool measured) {
   add_count(text, "enumerated", funnel.enumerated);
   add_reasons(text, "rejected by rule", funnel.rejected_by_rule);
   add_count(text, "left", funnel.left);
+  if (funnel.searched < funnel.left) {
+    add_count(text, "of these searched", funnel.searched, "an even sample: too many to keep");
+  }
   const double share =
       funnel.left == 0 ? 0
                        : 100 * static_cast<double>(funnel.tried) / static_cast<double>(funnel.left);
@@ -225,6 +228,7 @@ nlohmann::json problem_json(const ProblemReport& report, const Target& target) {
        {{"enumerated", f.enumerated},
         {"rejected_by_rule", f.rejected_by_rule},
         {"left", f.left},
+        {"searched", f.searched},
         {"tried", f.tried},
         {"recalled", f.recalled},
         {"compile_failed", f.compile_failed},

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 #include <vector>
 
@@ -125,17 +126,27 @@ std::string disturbance_text(std::span<const double> samples,
   return text;
 }
 
+bool SampleRule::is_beaten(std::span<const double> samples_us) const {
+  if (!best_us || samples_us.empty()) return false;
+  const double margin = kRaceMargins[std::min(samples_us.size(), std::size(kRaceMargins)) - 1];
+  const double fastest = *std::min_element(samples_us.begin(), samples_us.end());
+  return fastest > *best_us * (1 + margin);
+}
+
 bool SampleRule::enough(std::span<const double> samples_us) const {
   const int count = static_cast<int>(samples_us.size());
   if (count >= max_samples) return true;
   if (samples_us.empty()) return false;
-  if (cutoff_us && *std::min_element(samples_us.begin(), samples_us.end()) > *cutoff_us) {
-    return count >= min_when_slow;
-  }
+  if (is_beaten(samples_us)) return true;
   // A batch of more than one launch is shorter than patience anyway.
   const double spent_us = std::accumulate(samples_us.begin(), samples_us.end(), 0.0);
-  if (count >= min_when_slow && spent_us >= patience_us) return true;
+  if (count >= min_when_long && spent_us >= patience_us) return true;
   return count >= min_samples && relative_spread(samples_us) <= spread;
+}
+
+bool is_warm(std::span<const double> batch_means_us, double spent_us, double least_us,
+             const SampleRule& rule) {
+  return rule.is_beaten(batch_means_us) || (spent_us >= least_us && settled(batch_means_us));
 }
 
 bool FinalsRule::enough(const std::vector<std::vector<double>>& samples_us, double spent_us) const {

@@ -69,20 +69,33 @@ inline constexpr int kMaxRetakes = 10;
 std::string disturbance_text(std::span<const double> samples,
                              const std::vector<std::string>& slowdowns);
 
+// A candidate is timed only as long as it could still win: it is beaten once its one sample, the
+// faster of two, or the fastest of more is slower than the best by these shares. What disturbs
+// samples hardly makes one 30 % slower, nor each of three 5 %; nobody within reach of the finals is
+// beaten.
+inline constexpr double kRaceMargins[] = {0.30, 0.10, 0.05};
+
 // Whether a candidate with these samples is timed well enough.
 struct SampleRule {
   int min_samples = 5;
   int max_samples = 15;
   // Enough once the interquartile range is within this share of the median.
   double spread = 0.01;
-  // A candidate whose fastest sample is above this is out of the race: `min_when_slow` will do.
-  std::optional<double> cutoff_us = {};
-  int min_when_slow = 3;
-  // So they will once launches have taken this long together: the spread of slow kernels is small.
+  // The best of the others. Nothing: there is no race.
+  std::optional<double> best_us = {};
+  // So many will do once launches have taken this long together: the spread of slow kernels is
+  // small.
+  int min_when_long = 3;
   double patience_us = 2e6;
 
   bool enough(std::span<const double> samples_us) const;
+  bool is_beaten(std::span<const double> samples_us) const;
 };
+
+// Whether a warm-up may end: the clocks have settled and it has lasted least_us, or the candidate
+// is beaten and need not be exact. batch_means_us: of batches as long as a sample.
+bool is_warm(std::span<const double> batch_means_us, double spent_us, double least_us,
+             const SampleRule& rule);
 
 // Whether the finals have been timed well enough: the baseline and the finalists, one sample of
 // each in every round.

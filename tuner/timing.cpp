@@ -70,10 +70,9 @@ LaunchTimer::Sample LaunchTimer::sample(const Batch& batch, bool with_conditions
   }
 }
 
-LaunchTimer::Batch LaunchTimer::warm_up(const Launch& launch, std::optional<double> cutoff_us) {
+LaunchTimer::Batch LaunchTimer::warm_up(const Launch& launch, SampleRule rule) {
   const double least_us = is_warm_ ? kWarmUpUs : kFirstWarmUpUs;
-  // A slow candidate need not be exact; on idle clocks nobody is known to be slow.
-  if (!is_warm_) cutoff_us.reset();
+  if (!is_warm_) rule.best_us.reset();  // on idle clocks nobody is known to be slow
   is_warm_ = true;
   Batch batch = capture(launch, 1);
   double spent_us = sample(batch).us;
@@ -89,14 +88,13 @@ LaunchTimer::Batch LaunchTimer::warm_up(const Launch& launch, std::optional<doub
       continue;
     }
     means.push_back(launch_us);
-    const bool is_slow = cutoff_us && launch_us > *cutoff_us;
-    if (spent_us >= least_us && (is_slow || settled(means))) break;
+    if (is_warm(means, spent_us, least_us, rule)) break;
   }
   return batch;
 }
 
 Timing LaunchTimer::time(const Launch& launch, const SampleRule& rule) {
-  const Batch batch = warm_up(launch, rule.cutoff_us);
+  const Batch batch = warm_up(launch, rule);
   Timing timing;
   timing.launches_per_sample = batch.launches;
   std::vector<double>& samples_us = timing.samples_us;
@@ -132,7 +130,7 @@ std::vector<Timing> LaunchTimer::time_interleaved(const std::vector<Launch>& lau
   std::vector<Timing> timings(entries);
   std::vector<Batch> batches;
   for (std::size_t k = 0; k < entries; ++k) {
-    batches.push_back(warm_up(launches[k], std::nullopt));
+    batches.push_back(warm_up(launches[k], SampleRule()));
     timings[k].launches_per_sample = batches[k].launches;
   }
   std::vector<std::vector<double>> samples_us(entries);

@@ -56,7 +56,7 @@ class LaunchTimer {
   Batch capture(const Launch& launch, int launches, int copies = 1) const;
   LaunchGraph capture_head_start();
   Sample sample(const Batch& batch, bool with_conditions = false);
-  Batch warm_up(const Launch& launch, std::optional<double> cutoff_us);
+  Batch warm_up(const Launch& launch, SampleRule rule);
 
   const Stream& stream_;
   const Nvml& nvml_;

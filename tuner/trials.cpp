@@ -127,11 +127,11 @@ MeasureRequest Trials::measure_request(const Problem& problem, const CompileRepl
   return request;
 }
 
-void Trials::measure(MeasureRequest request, bool fresh, Done done) {
+void Trials::measure(MeasureRequest request, bool fresh, const BestSoFar& best_us, Done done) {
   const nlohmann::json body = request;
   const std::chrono::milliseconds limit = measure_limit(request_, request.problem);
   measurers_.submit({"measure", body, limit, fresh,
-                     [this, request = std::move(request),
+                     [this, request = std::move(request), best_us,
                       done = std::move(done)](const TaskResult& result) mutable {
                        if (result.status != TaskResult::Status::reply) {
                          return done(failure_of(result, "GPU"));
@@ -140,20 +140,21 @@ void Trials::measure(MeasureRequest request, bool fresh, Done done) {
                        if (outcome.disposition == Disposition::ok || result.fresh) {
                          return done(std::move(outcome));
                        }
-                       measure(std::move(request), /*fresh=*/true, std::move(done));
+                       measure(std::move(request), /*fresh=*/true, best_us, std::move(done));
+                     },
+                     [best_us](nlohmann::json& body_now) {
+                       if (best_us) body_now["best_us"] = best_us();
                      }});
 }
 
-void Trials::start(const KnownConfig& config, const Problem& problem,
-                   std::optional<double> cutoff_us, Done done) {
-  const auto then = [this, config, problem, cutoff_us, done](const CompileReply& reply) {
+void Trials::start(const KnownConfig& config, const Problem& problem, const BestSoFar& best_us,
+                   Done done) {
+  const auto then = [this, config, problem, best_us, done](const CompileReply& reply) {
     Outcome compiled = after_compile(config, problem, reply);
     if (compiled.disposition != Disposition::ok || !request_.measure) {
       return done(std::move(compiled));
     }
-    MeasureRequest request = measure_request(problem, reply);
-    request.cutoff_us = cutoff_us;
-    measure(std::move(request), /*fresh=*/false,
+    measure(measure_request(problem, reply), /*fresh=*/false, best_us,
             [compiled = std::move(compiled), done](Outcome outcome) {
               // The driver's occupancy is the truth where it was asked.
               std::optional<Resources> resources = compiled.resources;
@@ -172,7 +173,7 @@ void Trials::verify(const KnownConfig& config, const Problem& problem, Done done
     if (compiled.disposition == Disposition::compile_failed) return done(std::move(compiled));
     MeasureRequest request = measure_request(problem, reply);
     request.small_shapes_only = true;
-    measure(std::move(request), /*fresh=*/false, done);
+    measure(std::move(request), /*fresh=*/false, nullptr, done);
   };
   compile(config, then, done);
 }

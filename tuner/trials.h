@@ -22,13 +22,15 @@ namespace gemm_tune {
 class Trials {
  public:
   using Done = std::function<void(Outcome)>;
+  // The best time of the problem so far, if any; asked when a GPU is free for a candidate.
+  using BestSoFar = std::function<std::optional<double>()>;
 
   explicit Trials(const TuneRequest& request);
 
   // Tries the candidate; `done` is called from some later wait(), or at once where its compilation
-  // is known and its resources decide. Above cutoff_us it gets the fewest samples. Throws
-  // DeviceError, here and from wait(), where a worker's environment fails.
-  void start(const KnownConfig& config, const Problem& problem, std::optional<double> cutoff_us,
+  // is known and its resources decide. It is timed only as long as it could still beat the best.
+  // Throws DeviceError, here and from wait(), where a worker's environment fails.
+  void start(const KnownConfig& config, const Problem& problem, const BestSoFar& best_us,
              Done done);
 
   // Verifies the config on the GPU at small and ragged shapes only, and times nothing.
@@ -67,7 +69,7 @@ class Trials {
 
   void compile(const KnownConfig& config, OnCompiled then, Done failed);
   void compiled(const std::string& text, const TaskResult& result);
-  void measure(MeasureRequest request, bool fresh, Done done);
+  void measure(MeasureRequest request, bool fresh, const BestSoFar& best_us, Done done);
   MeasureRequest measure_request(const Problem& problem, const CompileReply& compiled) const;
   Outcome after_compile(const KnownConfig& config, const Problem& problem,
                         const CompileReply& compiled) const;

@@ -9,9 +9,10 @@
 
 #include "core/error.h"
 #include "search/point_index.h"
-#include "search/space.h"
+#include "search/search_space.h"
 #include "search/static_model.h"
-#include "search/strategy.h"
+#include "search/strategy_by_name.h"
+#include "tuner/budget.h"
 #include "tuner/filter.h"
 #include "tuner/finals.h"
 #include "tuner/interrupt.h"
@@ -23,9 +24,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A candidate this much slower than the best so far is timed with the fewest samples.
-constexpr double kSlow = 1.3;
-
 std::vector<double> prior_times(const std::vector<KnownConfig>& points, const Problem& problem,
                                 const DeviceSpec& device) {
   std::vector<double> times;
@@ -36,23 +34,13 @@ std::vector<double> prior_times(const std::vector<KnownConfig>& points, const Pr
   return times;
 }
 
-// The point that a stored text names; nothing for one that is no point any more.
-std::optional<std::size_t> find_point(const PointIndex& index, const std::string& text) {
-  Config config;
-  try {
-    config = parse_config(text);
-  } catch (const UsageError&) {
-    return std::nullopt;  // a row that another program wrote
-  }
-  const KernelFamily* const family = find_family(config.family);
-  if (family == nullptr || config.params.size() != family->params.size()) return std::nullopt;
-  std::vector<int> values;
-  for (const ParamSpec& param : family->params) {
-    const std::optional<int> value = config.get(param.name);
-    if (!value) return std::nullopt;
-    values.push_back(*value);
-  }
-  return index.find(*family, values);
+// Why a config is no candidate for the problem, if so.
+std::optional<std::string_view> reject(const TuneRequest& request, const Problem& problem,
+                                       const KnownConfig& config) {
+  const auto reason = reject_before_compile(config, problem, request.device);
+  // A config that was asked for by name is tried even where its checks are needless.
+  return reason || !request.only.empty() ? reason
+                                         : reject_needless(config, problem, request.device);
 }
 
 // Why the problem cannot be measured on a GPU of that memory, or nothing.
@@ -114,19 +102,36 @@ class ProblemSearch {
   bool explicit_list() const { return !request_.only.empty(); }
   bool must_stop() const { return interrupted() || (deadline_ && Clock::now() >= *deadline_); }
 
-  // What earlier runs found and still holds.
+  // What earlier runs found and still holds. It belongs to the search even where this run's sample
+  // of the space lacks it.
   void recall() {
-    std::vector<Record> rows = ledger_.valid_rows(report_.stale);
+    std::vector<std::pair<KnownConfig, Record>> rows;
+    for (Record& record : ledger_.valid_rows(report_.stale)) {
+      rows.emplace_back(check_config(parse_config(record.config)), std::move(record));
+    }
     if (rows.empty()) return;
+    if (report_.funnel.searched < report_.funnel.left) add_to_sample(rows);
     const PointIndex index(points_);
-    for (Record& record : rows) {
-      const std::optional<std::size_t> point = find_point(index, record.config);
+    for (auto& [config, record] : rows) {
+      const std::optional<std::size_t> point = index.find(*config.family, config.values);
       if (!point) continue;
       if (record.outcome.standing != Standing::search) {
         recalled_baselines_.emplace(record.config, ledger_.baselines(record));
       }
       recalled_.emplace(*point, std::move(record.outcome));
     }
+  }
+
+  void add_to_sample(const std::vector<std::pair<KnownConfig, Record>>& rows) {
+    const PointIndex index(points_);
+    std::vector<KnownConfig> missing;
+    for (const auto& [config, record] : rows) {
+      if (!index.find(*config.family, config.values) && !reject(request_, problem_, config)) {
+        missing.push_back(config);
+      }
+    }
+    points_.insert(points_.end(), missing.begin(), missing.end());
+    report_.funnel.searched = points_.size();
   }
 
   // From the problem to the candidates that will be asked for first.
@@ -138,15 +143,25 @@ class ProblemSearch {
     report_.failure = unfit.value_or("");
     if (unfit || points_.empty()) return;
     recall();
-    const std::size_t default_budget = request_.measure ? kMeasuredBudget : kPredictedBudget;
+    const std::size_t otherwise = default_budget(points_.size(), request_.measure);
     const std::size_t budget =
-        explicit_list() ? points_.size() : request_.budget.value_or(default_budget);
+        explicit_list() ? points_.size() : request_.budget.value_or(otherwise);
     budget_ = std::min(points_.size(), std::max(budget, recalled_.size()));
-    strategy_ = make_guided(points_, prior_times(points_, problem_, request_.device),
-                            budget_ - recalled_.size(), request_.seed);
+    make_search();
     for (auto& [point, outcome] : recalled_) take(point, std::move(outcome));
     done_ = asked_ = recalled_.size();
     first_ = strategy_->ask(std::min(budget_ - asked_, trials_.compilers()));
+  }
+
+  void make_search() {
+    const bool all = explicit_list() || request_.budget >= points_.size();
+    const std::string otherwise = all ? "exhaustive" : "model";
+    const std::string& name = request_.strategy.empty() ? otherwise : request_.strategy;
+    space_ = search_space(points_);
+    std::vector<double> prior_us;
+    if (name == "model") prior_us = prior_times(points_, problem_, request_.device);
+    strategy_ = make_strategy(name, *space_, std::move(prior_us), budget_ - recalled_.size(),
+                              request_.seed);
   }
 
   void search() {
@@ -174,10 +189,9 @@ class ProblemSearch {
   void begin(std::size_t point) {
     ++asked_;
     ++under_way_;
-    std::optional<double> cutoff_us;
-    if (best_us_) cutoff_us = kSlow * *best_us_;
-    trials_.start(points_[point], problem_, cutoff_us,
-                  [this, point](Outcome outcome) { finish(point, std::move(outcome)); });
+    trials_.start(
+        points_[point], problem_, [this] { return best_us_; },
+        [this, point](Outcome outcome) { finish(point, std::move(outcome)); });
   }
 
   // Stores the outcome before anything else is made of it.
@@ -301,7 +315,8 @@ class ProblemSearch {
   std::map<std::size_t, Outcome> recalled_;  // by point
   // By config text, of the finals that timed it.
   std::map<std::string, std::vector<Baseline>> recalled_baselines_;
-  std::unique_ptr<Strategy> strategy_;  // none where there is nothing to try
+  std::optional<SearchSpace> space_;
+  std::unique_ptr<Strategy> strategy_;  // over space_; none where there is nothing to try
   std::vector<std::size_t> first_;      // asked for, not begun
   std::size_t budget_ = 0, asked_ = 0, under_way_ = 0, done_ = 0;
   std::optional<double> best_us_;
@@ -313,18 +328,15 @@ class ProblemSearch {
 }  // namespace
 
 Candidates candidates_for(const TuneRequest& request, const Problem& problem) {
-  const bool search = request.only.empty();
-  const auto veto = [&](const KnownConfig& point) {
-    const auto reason = reject_before_compile(point, problem, request.device);
-    // A config that was asked for by name is tried even where its checks are needless.
-    return reason || !search ? reason : reject_needless(point, problem, request.device);
-  };
+  const auto veto = [&](const KnownConfig& point) { return reject(request, problem, point); };
   Candidates result;
   Funnel& funnel = result.funnel;
-  if (search) {
-    Space space = enumerate(families(), settled_params(problem), veto);
+  if (request.only.empty()) {
+    Space space =
+        enumerate(families(), settled_params(problem), veto, {request.most_points, request.seed});
     funnel.enumerated = space.enumerated;
     funnel.rejected_by_rule = std::move(space.rejected);
+    funnel.left = space.valid;
     result.points = std::move(space.points);
   } else {
     funnel.enumerated = request.only.size();
@@ -335,8 +347,9 @@ Candidates candidates_for(const TuneRequest& request, const Problem& problem) {
         result.points.push_back(point);
       }
     }
+    funnel.left = result.points.size();
   }
-  funnel.left = result.points.size();
+  funnel.searched = result.points.size();
   return result;
 }
 

@@ -18,6 +18,7 @@
 #include "core/problem.h"
 #include "db/database.h"
 #include "kernel_templates/registry.h"
+#include "search/space.h"
 #include "tuner/baseline_kind.h"
 #include "tuner/funnel.h"
 #include "tuner/worker_process.h"
@@ -32,14 +33,17 @@ struct TuneRequest {
   std::int64_t memory_bytes = 0;    // of each
   // What rows of earlier runs are graded against.
   std::string cuda_version, driver_version;
-  std::vector<KnownConfig> only;      // try these alone (--config, ladder); empty: search the space
+  std::vector<KnownConfig> only;  // try these alone (--config, ladder); empty: search the space
+  std::string strategy;  // of search/strategy_by_name.h; empty: model, but list order where all
+                         // points are to be tried
   std::optional<std::size_t> budget;  // distinct candidates per problem, those that earlier runs
                                       // tried included; nothing: default
   std::optional<std::chrono::seconds> time_limit;  // for the whole request
   std::size_t jobs = 1;                            // compile processes
   std::vector<BaselineKind> baselines = {BaselineKind::cublas};
   bool finals_again = false;  // also where earlier ones still hold
-  std::uint64_t seed = 0;     // of strategy and operands
+  std::uint64_t seed = 0;     // of strategy and operands, and of a sample of the space
+  std::size_t most_points = Sampling().most;  // of larger spaces a sample is searched
   std::optional<std::filesystem::path> kernel_dir;
   // Where not this binary's own.
   std::optional<WorkerCommand> compile_worker, measuring_worker;
@@ -48,10 +52,6 @@ struct TuneRequest {
   std::chrono::milliseconds compile_limit = std::chrono::seconds(60);
   std::chrono::milliseconds measure_limit = std::chrono::seconds(20);
 };
-
-// Default budgets, per problem (docs/search.md says how they were chosen).
-inline constexpr std::size_t kMeasuredBudget = 600;
-inline constexpr std::size_t kPredictedBudget = 128;
 
 struct TuneWinner {
   KnownConfig config;
@@ -96,10 +96,11 @@ using OnProgress = std::function<void(const Progress&)>;
 // stored; what was stored before remains.
 TuneReport tune(const TuneRequest& request, Database& database, const OnProgress& on_progress);
 
-// The points of the space that pass every rule before compiling, and why the others do not.
+// The points of the space that pass every rule before compiling, or a sample of them, and why the
+// others do not.
 struct Candidates {
   std::vector<KnownConfig> points;
-  Funnel funnel;  // enumerated, rejected_by_rule and left
+  Funnel funnel;  // enumerated, rejected_by_rule, left and searched
 };
 Candidates candidates_for(const TuneRequest& request, const Problem& problem);
 

@@ -13,6 +13,7 @@
 #include "gpu/nvrtc.h"
 #include "kernel_templates/source.h"
 #include "search/static_model.h"
+#include "tuner/budget.h"
 #include "tuner/commands.h"
 #include "tuner/exit_code.h"
 #include "tuner/interrupt.h"
@@ -56,13 +57,20 @@ int dry_run(const TuneRequest& request, const Target& target) {
   double seconds = 0;
   for (const Problem& problem : request.problems) {
     Candidates candidates = candidates_for(request, problem);
+    const std::size_t points = candidates.points.size();
     const std::size_t tried =
-        std::min(candidates.points.size(),
-                 request.budget.value_or(request.measure ? kMeasuredBudget : kPredictedBudget));
+        std::min(points, !request.only.empty()
+                             ? points
+                             : request.budget.value_or(default_budget(points, request.measure)));
     const Funnel& funnel = candidates.funnel;
-    fmt::print("{} on {} ({}): {} enumerated, {} rejected by rule, {} left, {} would be tried\n",
+    const std::string sample =
+        funnel.searched < funnel.left
+            ? fmt::format(", {} of these searched (an even sample)", grouped(funnel.searched))
+            : "";
+    fmt::print("{} on {} ({}): {} enumerated, {} rejected by rule, {} left{}, {} would be tried\n",
                to_string(problem), target.spec.name, target.spec.arch, grouped(funnel.enumerated),
-               grouped(total(funnel.rejected_by_rule)), grouped(funnel.left), grouped(tried));
+               grouped(total(funnel.rejected_by_rule)), grouped(funnel.left), sample,
+               grouped(tried));
     seconds += estimated_seconds(request, problem, std::move(candidates.points), tried);
   }
   fmt::print("about {:.0f} s with {} compile processes, {}; nothing was compiled\n", seconds,
@@ -154,6 +162,7 @@ TuneRequest tune_request(const Options& options, const Target& target) {
   request.cuda_version = nvrtc_version();
   request.driver_version = target.driver_version;
   request.only = named_configs(options.configs);
+  request.strategy = options.strategy;
   if (!options.budget.empty()) request.budget = parse_budget(options.budget);
   if (!options.time.empty()) request.time_limit = parse_duration(options.time);
   request.jobs = options.jobs > 0 ? static_cast<std::size_t>(options.jobs) : default_jobs(target);

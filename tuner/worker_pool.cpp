@@ -82,6 +82,7 @@ void WorkerPool::start_tasks() {
     if (!slot.leaving.empty() || !slot.process->idle()) continue;  // its greeting comes back here
     slot.task = std::move(queue_.front());
     queue_.pop_front();
+    if (slot.task->update) slot.task->update(slot.task->request);
     slot.process->send(slot.task->verb, slot.task->request);
   }
 }

@@ -37,6 +37,8 @@ struct Task {
   std::chrono::milliseconds limit{};
   bool fresh = false;  // wants a worker that has served nothing
   std::function<void(TaskResult)> done;
+  // Called before the request goes to a worker: for what is known better by then.
+  std::function<void(nlohmann::json& request)> update = nullptr;
 };
 
 class WorkerPool {

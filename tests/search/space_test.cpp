@@ -190,6 +190,46 @@ TEST(SpaceTest, WorkForABillionRawPointsGrowsWithTheValidOnes) {
   EXPECT_LT(judged, 5 * space.points.size());
 }
 
+TEST(SpaceTest, OfTooManyPointsAnEvenSampleIsKept) {
+  std::vector<int> ten(10);
+  std::iota(ten.begin(), ten.end(), 0);
+  KernelFamily family = make_test_family(
+      {{"A", ten, ""}, {"B", ten, ""}, {"C", ten, ""}, {"D", ten, ""}, {"E", ten, ""}}, {});
+  family.reject = [](Values) { return std::nullopt; };
+  const auto draw = [&](std::size_t most, std::uint64_t seed) {
+    return enumerate({&family, 1}, {}, nullptr, {most, seed});
+  };
+  const auto place = [](const KnownConfig& point) {
+    return std::accumulate(
+        point.values.begin(), point.values.end(), std::size_t{0},
+        [](std::size_t sum, int value) { return 10 * sum + std::size_t(value); });
+  };
+  const Space space = draw(1000, 1);
+  EXPECT_EQ(space.enumerated, 100'000u);
+  EXPECT_EQ(space.valid, 100'000u);
+  ASSERT_EQ(space.points.size(), 1000u);
+  std::vector<int> of_tenth(10, 0);
+  for (std::size_t i = 0; i < space.points.size(); ++i) {
+    const KnownConfig& point = space.points[i];
+    EXPECT_EQ(point.traits.threads, 32 * point.values[0]);
+    if (i > 0) {
+      EXPECT_LT(place(space.points[i - 1]), place(point));
+    }
+    ++of_tenth[place(point) / 10'000];
+  }
+  for (const int count : of_tenth) EXPECT_NEAR(count, 100, 40);
+
+  const auto places = [&](const Space& of) {
+    std::vector<std::size_t> all;
+    for (const KnownConfig& point : of.points) all.push_back(place(point));
+    return all;
+  };
+  EXPECT_EQ(places(draw(1000, 1)), places(space));
+  EXPECT_NE(places(draw(1000, 2)), places(space));
+  EXPECT_EQ(draw(100'000, 1).points.size(), 100'000u);
+  EXPECT_EQ(draw(99'999, 1).points.size(), 99'999u);
+}
+
 // Nothing is stored: the families have millions of points.
 TEST(SpaceTest, RealFamiliesAccountForEveryRawPoint) {
   const FixedParam of_one_layout[] = {{"TA", 0}, {"TB", 0}, {"VEC", 4}, {"CLUSTER", 0}};

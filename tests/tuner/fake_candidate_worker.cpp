@@ -2,8 +2,8 @@
 // tests/tuner/fake_candidates.h and, for faulty configs, does in its own process what such a
 // candidate does to a real one.
 //
-// usage: fake_candidate_worker LOG. Appends its pid when it starts, and each config that it is
-// asked to measure.
+// usage: fake_candidate_worker LOG. Appends its pid when it starts, each config that it is asked to
+// measure and, where there is one, the best time so far that it is told.
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
@@ -60,6 +60,7 @@ class FakeWorker {
   nlohmann::json measure(const MeasureRequest& request) {
     const std::string& config = request.candidate.config;
     note("measure " + config);
+    if (request.best_us) note("best " + std::to_string(*request.best_us));
     MeasureReply reply;
     Outcome& outcome = reply.outcome;
     // A twin is checked and not timed; its own faults are for its own trial.

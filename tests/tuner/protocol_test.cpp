@@ -36,14 +36,14 @@ TEST(ProtocolTest, RequestsSurviveThePipe) {
   request.problem = parse_problem("1000x1024x1000:align=1");
   request.candidate = {"naive/BM=16,BN=16,COALESCED=1,PRED=1", "a key"};
   request.seed = 0xffffffffffffffff;
-  request.cutoff_us = 12.5;
+  request.best_us = 12.5;
   request.small_shapes_only = true;
   const MeasureRequest same = round_trip(request);
   EXPECT_EQ(same.problem, request.problem);
   EXPECT_EQ(same.candidate.config, request.candidate.config);
   EXPECT_EQ(same.candidate.cubin_key, request.candidate.cubin_key);
   EXPECT_EQ(same.seed, request.seed);
-  EXPECT_EQ(same.cutoff_us, request.cutoff_us);
+  EXPECT_EQ(same.best_us, request.best_us);
   EXPECT_TRUE(same.small_shapes_only);
 }
 

@@ -14,7 +14,7 @@ ProblemReport report() {
   report.problem = packed_problem(1024, 1024, 1024);
   report.funnel.enumerated = 1'234'567;
   report.funnel.rejected_by_rule = {{"few", 3}, {"many", 1'234'464}};
-  report.funnel.left = 100;
+  report.funnel.left = report.funnel.searched = 100;
   report.funnel.tried = 50;
   report.funnel.rejected_by_resources = {{"registers spill to local memory", 8}};
   report.funnel.survived = 42;
@@ -41,6 +41,19 @@ TEST(ReportTest, FunnelShowsEveryStepWithTheCommonestReasonFirst) {
   EXPECT_LT(text.find("1,234,464  many"), text.find("3  few"));
   EXPECT_THAT(text, HasSubstr("50   50 % of those left"));
   EXPECT_THAT(text, HasSubstr("8  registers spill to local memory"));
+}
+
+TEST(ReportTest, ASampleOfTheSpaceIsCalledOne) {
+  ProblemReport sampled = report();
+  EXPECT_THAT(problem_text(sampled, target(true)), Not(HasSubstr("sample")));
+  sampled.funnel.left = 34'567'890;
+  sampled.funnel.searched = 1'000'000;
+  EXPECT_THAT(problem_text(sampled, target(true)),
+              HasSubstr("  left                      34,567,890\n"
+                        "  of these searched          1,000,000   an even sample: too many to "
+                        "keep\n"));
+  EXPECT_EQ(problem_json(sampled, target(true)).at("funnel").at("left"), 34'567'890);
+  EXPECT_EQ(problem_json(sampled, target(true)).at("funnel").at("searched"), 1'000'000);
 }
 
 TEST(ReportTest, APredictionIsLabelledEverywhere) {

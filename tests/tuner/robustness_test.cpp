@@ -19,6 +19,7 @@
 #include <thread>
 
 #include "core/error.h"
+#include "search/static_model.h"
 #include "tests/tuner/fake_tuning.h"
 #include "tuner/scratch_dir.h"
 
@@ -60,6 +61,21 @@ class RobustnessTest : public testing::Test {
     std::vector<std::string> found;
     for (std::string line; std::getline(in, line);) found.push_back(line);
     return found;
+  }
+
+  // The first configs that a GPU was asked to measure.
+  static std::vector<std::string> tried(const std::string& log, std::size_t count) {
+    std::vector<std::string> found;
+    for (const std::string& line : lines(log)) {
+      if (found.size() < count && line.starts_with("measure ")) found.push_back(line.substr(8));
+    }
+    return found;
+  }
+
+  static TuneReport tune_into(const std::string& path, const TuneRequest& request) {
+    Database database(path, Database::Mode::create_or_open);
+    database.begin_run({"test", "13.0", "", "with fakes", 1});
+    return tune(request, database, [](const Progress&) {});
   }
 
   // In a process group of its own, with its output in a file.
@@ -135,6 +151,98 @@ TEST_F(RobustnessTest, TheSameCommandAgainTriesNothingAndFindsTheSame) {
   EXPECT_EQ(second.problems[0].winner->baselines, first.problems[0].winner->baselines);
 }
 
+TEST_F(RobustnessTest, AListGoesInItsOrder) {
+  const auto configs = fake::some_configs(60, false);
+  TuneRequest request = fake::request_of({configs.rbegin(), configs.rend()}, file("log"));
+  request.jobs = 1;
+  tune_into(file("a.db"), request);
+  std::vector<std::string> expected;
+  for (const KnownConfig& config : request.only) expected.push_back(to_string(config.config()));
+  EXPECT_EQ(tried(file("log"), expected.size()), expected);
+}
+
+TEST_F(RobustnessTest, AllOfASpaceGoesInListOrder) {
+  TuneRequest request = fake::request_of({}, file("log"));
+  request.jobs = 1;
+  request.most_points = 12;
+  request.budget = std::numeric_limits<std::size_t>::max();
+  const TuneReport report = tune_into(file("a.db"), request);
+  EXPECT_EQ(report.problems[0].funnel.tried, 12u);
+  const std::vector<std::string> began = tried(file("log"), 1000);
+  std::size_t next = 0;
+  for (const KnownConfig& point : candidates_for(request, fake::kProblem).points) {
+    const std::string text = to_string(point.config());
+    if (fake::fault_of(text) != fake::Fault::none) continue;
+    while (next < began.size() && began[next] != text) ++next;
+    EXPECT_LT(next, began.size()) << text;
+  }
+}
+
+TEST_F(RobustnessTest, WhatEarlierRunsTriedBelongsToTheSampleOfALargeSpace) {
+  TuneRequest request = fake::request_of({}, file("log"));
+  request.most_points = 30;
+  request.budget = 10;
+  const TuneReport first = tune_into(file("a.db"), request);
+  EXPECT_EQ(first.problems[0].funnel.searched, 30u);
+  EXPECT_GT(first.problems[0].funnel.left, 1000u);
+  request.seed = 2;  // another sample
+  request.budget = 15;
+  const TuneReport second = tune_into(file("a.db"), request);
+  EXPECT_EQ(second.problems[0].funnel.recalled, 10u);
+  EXPECT_EQ(second.problems[0].funnel.tried, 15u);
+  EXPECT_GT(second.problems[0].funnel.searched, 35u);
+  EXPECT_LE(second.problems[0].funnel.searched, 40u);
+}
+
+TEST_F(RobustnessTest, ASearchBeginsWithTheStaticModelsFavouriteUnlessToldOtherwise) {
+  TuneRequest request = fake::request_of({}, file("model.log"));
+  request.jobs = 1;
+  request.budget = 6;
+  // Those that reach the GPU, best first.
+  std::map<double, std::string> ranked;
+  for (const KnownConfig& point : candidates_for(request, fake::kProblem).points) {
+    const std::string text = to_string(point.config());
+    const fake::Fault fault = fake::fault_of(text);
+    if (fault == fake::Fault::compile_failed || fault == fake::Fault::compiler_crash ||
+        fault == fake::Fault::endless_compile) {
+      continue;
+    }
+    ranked.emplace(predict(point.traits, fake::kProblem, request.device).time_us, text);
+  }
+  tune_into(file("model.db"), request);
+  EXPECT_EQ(tried(file("model.log"), 1), std::vector{ranked.begin()->second});
+
+  request = fake::request_of({}, file("random.log"));
+  request.jobs = 1;
+  request.budget = 6;
+  request.strategy = "random";
+  tune_into(file("random.db"), request);
+  EXPECT_NE(tried(file("random.log"), 1), std::vector{ranked.begin()->second});
+}
+
+TEST_F(RobustnessTest, EachCandidateRacesAgainstTheBestThatIsKnownWhenItsTurnComes) {
+  fake::tune_with_fakes(fake::some_configs(40, false), file("a.db"), file("a.log"));
+  double best_us = std::numeric_limits<double>::infinity(), told_us = best_us;
+  std::size_t measured = 0, told = 0;
+  std::string before;
+  for (const std::string& line : lines(file("a.log"))) {
+    if (line.starts_with("measure ")) {
+      // The one before may still be on its way back.
+      if (!before.empty()) best_us = std::min(best_us, fake::time_us_of(before));
+      before = line.substr(8);
+      if (++measured == 30) break;  // the winner's twins are not timed
+    } else if (line.starts_with("best ")) {
+      ++told;
+      EXPECT_LE(std::stod(line.substr(5)), told_us);
+      told_us = std::stod(line.substr(5));
+      EXPECT_GE(told_us, best_us - 1e-3);
+    }
+  }
+  EXPECT_EQ(measured, 30u);
+  EXPECT_GE(told, 27u);
+  EXPECT_LT(told_us, 120);
+}
+
 TEST_F(RobustnessTest, FinalsAreHeldAgainBesideABaselineThatTheyLacked) {
   const auto configs = fake::some_configs(20, false);
   Database database(file("a.db"), Database::Mode::create_or_open);
@@ -186,9 +294,7 @@ TEST_F(RobustnessTest, ALaterProblemIsSearchedThoughWhatWasCompiledAheadFillsThe
   request.problems.push_back(packed_problem(1000, 1000, 1000));  // of other configs
   request.jobs = 1;
   request.budget = 12;
-  Database database(file("a.db"), Database::Mode::create_or_open);
-  database.begin_run({"test", "13.0", "", "with fakes", 1});
-  const TuneReport report = tune(request, database, [](const Progress&) {});
+  const TuneReport report = tune_into(file("a.db"), request);
   for (const ProblemReport& problem : report.problems) EXPECT_EQ(problem.funnel.tried, 12u);
 }
 

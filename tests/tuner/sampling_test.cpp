@@ -108,12 +108,45 @@ TEST(SampleRuleTest, NoisySamplesGoOnToTheMaximum) {
   EXPECT_TRUE(rule.enough(noisy));
 }
 
-TEST(SampleRuleTest, ASlowCandidateStopsAtThreeSamples) {
+TEST(SampleRuleTest, ACandidateIsTimedOnlyAsLongAsItCouldWin) {
   SampleRule rule;
-  rule.cutoff_us = 13;
-  EXPECT_FALSE(rule.enough(std::vector{20.0, 20.0}));
-  EXPECT_TRUE(rule.enough(std::vector{20.0, 20.0, 20.0}));
-  EXPECT_FALSE(rule.enough(std::vector{20.0, 12.0, 20.0}));
+  rule.best_us = 100;
+  EXPECT_TRUE(rule.enough(std::vector{131.0}));
+  EXPECT_FALSE(rule.enough(std::vector{129.0}));
+  EXPECT_TRUE(rule.enough(std::vector{129.0, 111.0}));
+  EXPECT_FALSE(rule.enough(std::vector{129.0, 109.0}));
+  EXPECT_TRUE(rule.enough(std::vector{107.0, 107.0, 105.5}));
+  // Within reach of the finals: timed in full, however many there are already.
+  EXPECT_FALSE(rule.enough(std::vector{110.0, 130.0, 104.5, 120.0, 110.0, 125.0, 107.0}));
+}
+
+TEST(SampleRuleTest, TheFirstCandidateHasNobodyToLoseTo) {
+  EXPECT_FALSE(SampleRule().is_beaten(std::vector{1e6, 1e6, 1e6}));
+  SampleRule rule;
+  rule.best_us = 100;
+  EXPECT_FALSE(rule.is_beaten(std::vector<double>{}));
+}
+
+TEST(SampleRuleTest, ADisturbedSampleAmongOthersBeatsNobody) {
+  SampleRule rule;
+  rule.best_us = 100;
+  EXPECT_FALSE(rule.is_beaten(std::vector{120.0, 99.0}));
+  EXPECT_FALSE(rule.enough(std::vector{120.0, 99.0, 99.0}));
+}
+
+TEST(WarmUpTest, EndsWhenTheClocksHaveSettledAndItWasLongEnough) {
+  const SampleRule rule;
+  EXPECT_TRUE(is_warm(std::vector{10.0, 10.0, 10.0}, 1500, 1000, rule));
+  EXPECT_FALSE(is_warm(std::vector{10.0, 10.0, 10.0}, 900, 1000, rule));
+  EXPECT_FALSE(is_warm(std::vector{12.0, 11.0, 10.0}, 1500, 1000, rule));
+}
+
+TEST(WarmUpTest, EndsAtOnceForACandidateThatIsBeaten) {
+  SampleRule rule;
+  rule.best_us = 10;
+  EXPECT_TRUE(is_warm(std::vector{14.0}, 500, 1000, rule));
+  EXPECT_FALSE(is_warm(std::vector{12.0}, 500, 1000, rule));
+  EXPECT_TRUE(is_warm(std::vector{11.0, 10.8, 10.6}, 900, 1000, rule));
 }
 
 TEST(SampleRuleTest, SlowLaunchesStopAtThreeSamplesOnceTheyTookTwoSeconds) {

@@ -72,11 +72,13 @@ TEST_F(TimingGpuTest, ShortLaunchesAreBatched) {
   EXPECT_GE(timing.launches_per_sample, 20);
 }
 
-TEST_F(TimingGpuTest, ASlowCandidateGetsThreeSamples) {
+TEST_F(TimingGpuTest, ABeatenCandidateGetsOneSampleAndACloseOneThree) {
   timer_->time(wait(100), SampleRule());
   SampleRule rule;
-  rule.cutoff_us = 500;
-  EXPECT_THAT(timer_->time(wait(1000), rule).samples_us, SizeIs(3));
+  rule.best_us = 1000;
+  EXPECT_THAT(timer_->time(wait(1400), rule).samples_us, SizeIs(1));
+  EXPECT_THAT(timer_->time(wait(1065), rule).samples_us, SizeIs(3));
+  EXPECT_THAT(timer_->time(wait(1030), rule).samples_us, SizeIs(Ge(5U)));
 }
 
 TEST_F(TimingGpuTest, FinalistsAreSampledInTheSameRounds) {

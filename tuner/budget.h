@@ -1,0 +1,22 @@
+// How many candidates a search tries where nobody said: the one place for these numbers.
+//
+// docs/search.md says how they were chosen. Pure; any thread.
+#pragma once
+
+#include <cstddef>
+
+namespace gemm_tune {
+
+// On a GPU the square root of the space, within these bounds; what each try costs is some tens of
+// milliseconds.
+inline constexpr std::size_t kLeastBudget = 64;
+inline constexpr std::size_t kGreatestBudget = 512;
+// Of that so much where timings made elsewhere guide the search.
+inline constexpr std::size_t kGuidedShare = 4;
+// Without a GPU, whatever the space: the order is the static model's, and two cores compile so many
+// in two minutes.
+inline constexpr std::size_t kPredictedBudget = 128;
+
+std::size_t default_budget(std::size_t points, bool measured, bool guided = false);
+
+}  // namespace gemm_tune
