@@ -51,13 +51,13 @@ std::vector<double> log_prior(std::vector<double> prior_us, std::size_t size) {
 }
 
 // Of the surrogate without the prior, which looks for what the prior misses.
-ModelConstants doubting(ModelConstants constants) {
+ModelSearchConstants doubting(ModelSearchConstants constants) {
   constants.surrogate.length = constants.prior_length;
   return constants;
 }
 
 // Of the surrogate that has a prior.
-ModelConstants believing(ModelConstants constants) {
+ModelSearchConstants believing(ModelSearchConstants constants) {
   constants.surrogate.scale = constants.prior_scale;
   constants.surrogate.scale_weight = constants.prior_scale_weight;
   constants.surrogate.length = constants.prior_length;
@@ -79,7 +79,7 @@ struct Results {
 // A surrogate that follows the results.
 class Belief {
  public:
-  Belief(const SearchSpace& space, std::vector<double> prior, const ModelConstants& constants)
+  Belief(const SearchSpace& space, std::vector<double> prior, const ModelSearchConstants& constants)
       : constants_(constants), surrogate_(space, std::move(prior), constants.surrogate) {}
 
   bool wants_refit(const Results& results) const {
@@ -136,7 +136,7 @@ class Belief {
     }
   }
 
-  const ModelConstants constants_;
+  const ModelSearchConstants constants_;
   Surrogate surrogate_;
   std::unordered_map<std::size_t, std::size_t> place_;  // of a point among the observations
   std::size_t told_ = 0;
@@ -146,7 +146,7 @@ class Belief {
 class Model : public Strategy {
  public:
   Model(const SearchSpace& space, std::vector<double> prior_us, std::uint64_t seed,
-        const ModelConstants& constants)
+        const ModelSearchConstants& constants)
       : space_(space),
         constants_(constants),
         prior_(log_prior(std::move(prior_us), space.size())),
@@ -311,7 +311,7 @@ class Model : public Strategy {
   }
 
   const SearchSpace& space_;
-  const ModelConstants constants_;
+  const ModelSearchConstants constants_;
   const std::vector<double> prior_;  // log time, or empty
   Belief belief_;
   Belief doubt_;  // without the prior
@@ -325,7 +325,7 @@ class Model : public Strategy {
 }  // namespace
 
 std::unique_ptr<Strategy> make_model(const SearchSpace& space, std::vector<double> prior_us,
-                                     std::uint64_t seed, const ModelConstants& constants) {
+                                     std::uint64_t seed, const ModelSearchConstants& constants) {
   return std::make_unique<Model>(space, std::move(prior_us), seed, constants);
 }
 

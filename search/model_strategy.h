@@ -3,8 +3,8 @@
 // Starts at the centre of the space and far from what was asked, or, given a prior, at its best
 // point; then asks for the greatest expected improvement of log time. A point under way counts as
 // if it had come out as expected, so that any number may be under way at once. When nothing has
-// improved for a while, every second ask doubts the model: see ModelConstants. Failures count as
-// the worst time seen. Pure like every strategy (search/strategy.h). Not thread-safe.
+// improved for a while, every second ask doubts the model: see ModelSearchConstants. Failures count
+// as the worst time seen. Pure like every strategy (search/strategy.h). Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@
 namespace gemm_tune {
 
 // What the strategy assumes beyond Surrogate::Constants. docs/search.md says how each was chosen.
-struct ModelConstants {
+struct ModelSearchConstants {
   Surrogate::Constants surrogate;
   // In place of the surrogate's own where there is a prior: it is off by a fifth, and what it
   // misses is rougher than what it knows. The length is the doubting surrogate's as well.
@@ -45,6 +45,7 @@ struct ModelConstants {
 // "unknown", infinity "hopeless". The space must outlive the strategy. Throws std::invalid_argument
 // where there is a prior and not one value per point.
 std::unique_ptr<Strategy> make_model(const SearchSpace& space, std::vector<double> prior_us,
-                                     std::uint64_t seed, const ModelConstants& constants = {});
+                                     std::uint64_t seed,
+                                     const ModelSearchConstants& constants = {});
 
 }  // namespace gemm_tune

@@ -51,8 +51,19 @@ double Surrogate::correlation(std::size_t a, std::size_t b) const {
   return matern(squared);
 }
 
-Eigen::VectorXf Surrogate::correlations_with_scored(std::size_t point) const {
-  const Eigen::Index points = index(scored_.size());
+Surrogate::Places Surrogate::places_of(std::span<const std::size_t> points) const {
+  Places places(index(points.size()), index(active_.size()));
+  for (std::size_t p = 0; p < points.size(); ++p) {
+    for (std::size_t i = 0; i < active_.size(); ++i) {
+      places(index(p), index(i)) = space_.at(points[p])[active_[i]];
+    }
+  }
+  return places;
+}
+
+// Of the points at these places with one point.
+Eigen::VectorXf Surrogate::correlations(const Places& places, std::size_t point) const {
+  const Eigen::Index points = places.rows();
   Eigen::ArrayXf squared = Eigen::ArrayXf::Zero(points);
   std::vector<float> square_of;  // by value
   for (std::size_t i = 0; i < active_.size(); ++i) {
@@ -63,7 +74,7 @@ Eigen::VectorXf Surrogate::correlations_with_scored(std::size_t point) const {
       const double distance = steps / range / std::exp(hyper_.log_length[index(i)]);
       square_of[value] = static_cast<float>(distance * distance);
     }
-    const SearchSpace::ValueIndex* place = scored_places_.col(index(i)).data();
+    const SearchSpace::ValueIndex* place = places.col(index(i)).data();
     for (Eigen::Index p = 0; p < points; ++p) squared[p] += square_of[place[p]];
   }
   const Eigen::ArrayXf r = (5 * squared).sqrt();
@@ -177,12 +188,7 @@ void Surrogate::fit(std::vector<std::size_t> observed, const std::vector<double>
   if (n > 1) choose_hyper(residuals, steps);
 
   scored_ = std::move(scored);
-  scored_places_.resize(index(scored_.size()), index(active_.size()));
-  for (std::size_t p = 0; p < scored_.size(); ++p) {
-    for (std::size_t i = 0; i < active_.size(); ++i) {
-      scored_places_(index(p), index(i)) = space_.at(scored_[p])[active_[i]];
-    }
-  }
+  scored_places_ = places_of(scored_);
   factor_.resize(n, n);
   for (std::size_t i = 0; i < observed_.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
@@ -194,7 +200,7 @@ void Surrogate::fit(std::vector<std::size_t> observed, const std::vector<double>
   ones_ = factor_.triangularView<Eigen::Lower>().solve(Eigen::VectorXd::Ones(n));
   reach_.resize(index(scored_.size()), n + kSpareColumns);
   for (std::size_t i = 0; i < observed_.size(); ++i) {
-    reach_.col(index(i)) = correlations_with_scored(observed_[i]);
+    reach_.col(index(i)) = correlations(scored_places_, observed_[i]);
   }
   const Eigen::MatrixXf factor = factor_.cast<float>();
   factor.transpose().triangularView<Eigen::Upper>().solveInPlace<Eigen::OnTheRight>(
@@ -218,7 +224,7 @@ void Surrogate::observe(std::size_t point) {
   ones_[n] = (1 - row.dot(ones_.head(n))) / diagonal;
 
   if (n == reach_.cols()) reach_.conservativeResize(Eigen::NoChange, n + kSpareColumns);
-  Eigen::VectorXf column = correlations_with_scored(point);
+  Eigen::VectorXf column = correlations(scored_places_, point);
   column.noalias() -= reach_.leftCols(n) * row.cast<float>().eval();
   reach_.col(n) = column / static_cast<float>(diagonal);
   explained_ += reach_.col(n).cwiseAbs2();
@@ -230,7 +236,8 @@ void Surrogate::set_values(const std::vector<double>& values) {
   const Eigen::Index n = index(observed_.size());
   // factor_^-1 (values - offset), 0 for what is unknown: that is what "as expected" means. Its
   // offset is the one before, which the second round sets right.
-  Eigen::VectorXd whitened(n), surprise(n);
+  Eigen::VectorXd whitened(n);
+  surprise_.resize(n);
   for (int round = 0; round < 2; ++round) {
     double up = 0, down = 0, known = 0;
     for (std::size_t i = 0; i < observed_.size(); ++i) {
@@ -247,17 +254,32 @@ void Surrogate::set_values(const std::vector<double>& values) {
     }
     if (down > 0) offset_ = up / down;
     for (Eigen::Index at = 0; at < n; ++at) {
-      surprise[at] =
+      surprise_[at] =
           std::isnan(values[static_cast<std::size_t>(at)]) ? 0 : whitened[at] - offset_ * ones_[at];
     }
-    scale_ = (surprise.squaredNorm() + constants_.scale_weight * constants_.scale) /
+    scale_ = (surprise_.squaredNorm() + constants_.scale_weight * constants_.scale) /
              (known + constants_.scale_weight);
   }
-  mean_ = reach_.leftCols(n) * surprise.cast<float>().eval();
+  mean_ = reach_.leftCols(n) * surprise_.cast<float>().eval();
   for (std::size_t p = 0; p < scored_.size(); ++p) {
     mean_[index(p)] += static_cast<float>(offset_ + prior_mean_[scored_[p]]);
   }
   update_variance();
+}
+
+Eigen::VectorXf Surrogate::means(std::span<const std::size_t> points) const {
+  const Eigen::Index n = index(observed_.size());
+  const Eigen::VectorXd weights =
+      factor_.topLeftCorner(n, n).transpose().triangularView<Eigen::Upper>().solve(surprise_);
+  const Places places = places_of(points);
+  Eigen::VectorXf means = Eigen::VectorXf::Zero(places.rows());
+  for (std::size_t i = 0; i < observed_.size(); ++i) {
+    means += static_cast<float>(weights[index(i)]) * correlations(places, observed_[i]);
+  }
+  for (std::size_t p = 0; p < points.size(); ++p) {
+    means[index(p)] += static_cast<float>(offset_ + prior_mean_[points[p]]);
+  }
+  return means;
 }
 
 void Surrogate::update_variance() {

@@ -9,6 +9,7 @@
 
 #include <Eigen/Core>
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "search/search_space.h"
@@ -48,11 +49,17 @@ class Surrogate {
   const Eigen::VectorXf& mean() const { return mean_; }
   const Eigen::VectorXf& variance() const { return variance_; }
 
+  // The mean at any points, scored or not.
+  Eigen::VectorXf means(std::span<const std::size_t> points) const;
+
   // How far, as a share of a parameter's range, values are alike; of parameters with more than one
   // value.
   Eigen::VectorXd lengths() const { return hyper_.log_length.array().exp(); }
 
  private:
+  // A row per point, a column per active parameter.
+  using Places = Eigen::Matrix<SearchSpace::ValueIndex, Eigen::Dynamic, Eigen::Dynamic>;
+
   struct Hyper {
     Eigen::VectorXd log_length;
     double log_noise = 0;
@@ -60,7 +67,8 @@ class Surrogate {
 
   double noise() const;
   double correlation(std::size_t a, std::size_t b) const;
-  Eigen::VectorXf correlations_with_scored(std::size_t point) const;
+  Places places_of(std::span<const std::size_t> points) const;
+  Eigen::VectorXf correlations(const Places& places, std::size_t point) const;
   std::vector<Eigen::MatrixXd> squared_distances() const;
   double cost(const Hyper& hyper, const std::vector<Eigen::MatrixXd>& distances,
               const Eigen::VectorXd& residuals, Hyper& slope) const;
@@ -76,10 +84,10 @@ class Surrogate {
   double offset_ = 0;  // the mean's, from the prior's
 
   std::vector<std::size_t> observed_, scored_;
-  Eigen::Matrix<SearchSpace::ValueIndex, Eigen::Dynamic, Eigen::Dynamic>
-      scored_places_;          // a row per scored point, a column per active parameter
+  Places scored_places_;
   Eigen::MatrixXd factor_;     // Cholesky's, of the observations' correlations: its lower triangle
   Eigen::VectorXd ones_;       // factor_^-1 1
+  Eigen::VectorXd surprise_;   // factor_^-1 (values - what was expected)
   Eigen::MatrixXf reach_;      // (factor_^-1 K*)': a row per scored point, a column per observation
   Eigen::VectorXf explained_;  // share of a scored point's variance: the row's sum of squares
   Eigen::VectorXf mean_, variance_;

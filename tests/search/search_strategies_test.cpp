@@ -198,7 +198,7 @@ TEST(ModelStrategyTest, TakesAPriorThatKnowsNotAllAndRefusesOneOfAnotherLength) 
 
 TEST(ModelStrategyTest, ScoresAPoolWhereTheSpaceIsTooLarge) {
   const Land land = make_land();
-  ModelConstants constants;
+  ModelSearchConstants constants;
   constants.pool = 10;
   const auto strategy = make_model(land.space, {}, 1, constants);
   const Points asked = run(*strategy, land, land.space.size(), 3);
