@@ -52,9 +52,11 @@ auto guarded(const fs::path& path, const F& f) {
   }
 }
 
-Record checked_record(const fs::path& path, SQLite::Statement& row) {
+// The current row, by one of db/rows.h's functions.
+template <class Read>
+auto checked(const fs::path& path, SQLite::Statement& row, const Read& read) {
   try {
-    return read_record(row);
+    return read(row);
   } catch (const Error& error) {
     throw damaged(path, std::string("a row cannot be read: ") + error.what());
   }
@@ -332,7 +334,25 @@ std::vector<Record> Database::records(const DeviceKey& device, const Problem& pr
     query.bind(":sms", device.sm_count);
     query.bind(":problem", to_string(problem));
     std::vector<Record> found;
-    while (query.executeStep()) found.push_back(checked_record(impl_->path, query));
+    while (query.executeStep()) found.push_back(checked(impl_->path, query, read_record));
+    return found;
+  });
+}
+
+std::vector<TimedConfig> Database::timed_elsewhere(const DeviceKey& device,
+                                                   const Problem& problem) const {
+  return guarded(impl_->path, [&] {
+    SQLite::Statement query(impl_->db, std::string(kSelectTimedConfig) + R"sql(
+      WHERE c.disposition = 'ok' AND c.source = 'measured' AND c.median_us IS NOT NULL
+        AND (d.arch = :arch AND d.name = :name AND d.sm_count = :sms) <> (p.text = :problem)
+        AND )sql" + kKnownProblem + R"sql(
+      ORDER BY d.arch, d.name, d.sm_count, p.M, p.N, p.K, p.text, c.config, c.id)sql");
+    query.bind(":arch", device.arch);
+    query.bind(":name", device.name);
+    query.bind(":sms", device.sm_count);
+    query.bind(":problem", to_string(problem));
+    std::vector<TimedConfig> found;
+    while (query.executeStep()) found.push_back(checked(impl_->path, query, read_timed_config));
     return found;
   });
 }
@@ -372,7 +392,7 @@ void Database::for_each_record(const std::function<void(const Record&)>& visit) 
     SQLite::Statement query(impl_->db, std::string(kSelectRecord) + " WHERE " + kKnownProblem +
                                            " ORDER BY d.arch, d.name, d.sm_count, p.M, p.N, p.K, "
                                            "p.text, c.config, c.source, c.id");
-    while (query.executeStep()) visit(checked_record(impl_->path, query));
+    while (query.executeStep()) visit(checked(impl_->path, query, read_record));
   });
 }
 
@@ -404,7 +424,7 @@ std::vector<Record> Database::best_records(const std::string& arch, int per_prob
       if (usable && !usable(config, keys.getColumn(4).getString())) continue;
       ++taken;
       whole.bind(":id", keys.getColumn(0).getInt64());
-      if (whole.executeStep()) found.push_back(checked_record(impl_->path, whole));
+      if (whole.executeStep()) found.push_back(checked(impl_->path, whole, read_record));
       whole.reset();
       // In a damaged file a row can be another one by its number than in passing.
       if (found.empty() || found.back().config != config) {

@@ -67,6 +67,16 @@ struct Record {
   RunInfo run;
 };
 
+// One timed config, without what else a Record holds.
+struct TimedConfig {
+  DeviceKey device;
+  Problem problem;
+  std::string config, kernel_hash;
+  double median_us = 0;
+
+  friend bool operator==(const TimedConfig&, const TimedConfig&) = default;
+};
+
 class Database {
  public:
   // create_or_open: for writing; makes the file if it is missing or empty, but not its folder.
@@ -122,6 +132,10 @@ class Database {
   using RowFilter = std::function<bool(const std::string& config, const std::string& kernel_hash)>;
   std::vector<Record> best_records(const std::string& arch, int per_problem,
                                    const RowFilter& usable = nullptr) const;
+
+  // All that was timed and right on the device at other problems, and on other devices at this
+  // problem: by device, problem and config.
+  std::vector<TimedConfig> timed_elsewhere(const DeviceKey& device, const Problem& problem) const;
 
   // Every device that has rows.
   std::vector<DeviceKey> devices() const;

@@ -88,6 +88,12 @@ const char* const kSelectRecord = R"sql(
   JOIN runs r ON r.id = c.run_id
   LEFT JOIN baselines b ON b.id = c.baseline_id
 )sql";
+const char* const kSelectTimedConfig = R"sql(
+  SELECT d.arch, d.name, d.sm_count, p.text, c.config, c.kernel_hash, c.median_us
+  FROM candidates c
+  JOIN devices d ON d.id = c.device_id
+  JOIN problems p ON p.id = c.problem_id
+)sql";
 const char* const kSelectBaseline = R"sql(
   SELECT b.name, b.median_us, b.samples, b.launches_per_sample, b.cold_us, b.sm_mhz, b.power_w,
          b.temperature_c, coalesce(b.disturbance, '')
@@ -124,6 +130,22 @@ Record read_record(SQLite::Statement& row) {
     throw Error("its samples or texts are malformed: " + std::string(error.what()));
   } catch (const std::logic_error& error) {  // std::stoull
     throw Error("its seed is not a number");
+  }
+}
+
+TimedConfig read_timed_config(SQLite::Statement& row) {
+  try {
+    TimedConfig timed;
+    timed.device = {row.getColumn(0).getString(), row.getColumn(1).getString(),
+                    row.getColumn(2).getInt()};
+    timed.problem = parse_problem(row.getColumn(3).getString());
+    timed.config = row.getColumn(4).getString();
+    timed.kernel_hash = row.getColumn(5).getString();
+    timed.median_us = row.getColumn(6).getDouble();
+    nlohmann::json({timed.device.name, timed.config}).dump();  // as for a whole record
+    return timed;
+  } catch (const nlohmann::json::exception& error) {
+    throw Error("its texts are malformed: " + std::string(error.what()));
   }
 }
 

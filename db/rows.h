@@ -20,6 +20,13 @@ inline constexpr int kRecordIdColumn = 39;  // of the candidate
 // The current row of such a statement. Throws Error saying what is wrong with it.
 Record read_record(SQLite::Statement& row);
 
+// Selects what read_timed_config() reads, from `candidates c`, `devices d` and `problems p`; a
+// WHERE may follow, as for kSelectRecord.
+extern const char* const kSelectTimedConfig;
+
+// The current row of such a statement. Throws Error saying what is wrong with it.
+TimedConfig read_timed_config(SQLite::Statement& row);
+
 // Selects what read_baseline() reads, from `baselines b`; more joins and a WHERE may follow.
 extern const char* const kSelectBaseline;
 

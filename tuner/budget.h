@@ -11,8 +11,11 @@ namespace gemm_tune {
 // milliseconds.
 inline constexpr std::size_t kLeastBudget = 64;
 inline constexpr std::size_t kGreatestBudget = 512;
-// Of that so much where timings made elsewhere guide the search.
+// A quarter of that where a search is guided by so many timings of problems and GPUs that are at
+// least so much like its own (likeness() in search/transfer.h).
 inline constexpr std::size_t kGuidedShare = 4;
+inline constexpr std::size_t kEnoughTimings = 64;
+inline constexpr double kLikeEnough = 0.5;
 // Without a GPU, whatever the space: the order is the static model's, and two cores compile so many
 // in two minutes.
 inline constexpr std::size_t kPredictedBudget = 128;

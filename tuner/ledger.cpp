@@ -29,6 +29,14 @@ std::vector<Record> Ledger::valid_rows(std::size_t& stale) const {
   return valid;
 }
 
+std::vector<TimedConfig> Ledger::timed_elsewhere() const {
+  std::vector<TimedConfig> timed = database_.timed_elsewhere(key_, problem_);
+  std::erase_if(timed, [this](const TimedConfig& one) {
+    return why_stale(one.config, one.kernel_hash, environment_.hashes).has_value();
+  });
+  return timed;
+}
+
 void Ledger::store(const KnownConfig& config, const Outcome& outcome) {
   database_.store(key_, problem_, to_string(config.config()),
                   environment_.hashes.at(config.family->name), outcome, source_);

@@ -29,6 +29,9 @@ class Ledger {
   // Those of the request's source that need not be tried again; `stale` counts the others.
   std::vector<Record> valid_rows(std::size_t& stale) const;
 
+  // What was timed on this device at other problems and on others at this one, and still holds.
+  std::vector<TimedConfig> timed_elsewhere() const;
+
   void store(const KnownConfig& config, const Outcome& outcome);
   void set_standing(const KnownConfig& config, Standing standing);
   void store_baseline(const Baseline& baseline);

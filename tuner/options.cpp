@@ -64,7 +64,11 @@ void add_tune(CLI::App& app, Options& o) {
   app.add_option("--strategy", o.strategy,
                  "How to search; default: model, but list order where all are tried")
       ->check(CLI::IsMember(strategy_names()));
-  app.add_option("--budget", o.budget, "Distinct candidates tried per problem, or 'all'");
+  app.add_option("--budget", o.budget,
+                 "Distinct candidates tried per problem, or 'all'; default: by the space's size");
+  app.add_option("--target", o.target,
+                 "Stop where the rest of the budget would likely gain less, as in 0.98: 2 %")
+      ->check(CLI::Range(0.5, 0.9999));
   app.add_option("--time", o.time,
                  "Wall clock for the search, as in 15:00; the finals of what it found come on top");
   app.add_option("--config", o.configs,

@@ -30,6 +30,7 @@ struct Options {
   std::string devices;  // a list or 'all'; empty: the one of `device`
   int sm_count = 0;     // 0: the device's, or the typical card's
   std::string budget;
+  std::optional<double> target;
   std::string time;
   std::string db;
   int jobs = 0;  // 0: one per core

@@ -73,6 +73,32 @@ nlohmann::json baselines_json(const Outcome& outcome, const std::vector<Baseline
   return all;
 }
 
+// "static model, and 300 timings at 1024x1024x1024, 80 on NVIDIA A10 and 40 elsewhere".
+std::string prior_text(const std::vector<PriorTimings>& timings) {
+  constexpr std::size_t kNamed = 3;
+  std::string text = "static model";
+  for (std::size_t i = 0; i < std::min(kNamed, timings.size()); ++i) {
+    const PriorTimings& one = timings[i];
+    const std::string where = one.device ? "on " + *one.device : "at " + to_string(one.problem);
+    text += fmt::format("{} {}{} {}", i == 0 ? ", and" : ",", grouped(one.count),
+                        i == 0 ? " timings" : "", where);
+  }
+  std::uint64_t others = 0;
+  for (std::size_t i = kNamed; i < timings.size(); ++i) others += timings[i].count;
+  if (others > 0) text += " and " + grouped(others) + " elsewhere";
+  return text;
+}
+
+nlohmann::json prior_json(const std::optional<std::vector<PriorTimings>>& prior) {
+  if (!prior) return nullptr;
+  nlohmann::json timings = nlohmann::json::array();
+  for (const PriorTimings& one : *prior) {
+    timings.push_back({{"problem", one.problem}, {"device", nullptr}, {"count", one.count}});
+    if (one.device) timings.back()["device"] = *one.device;
+  }
+  return {{"static_model", true}, {"timings", timings}};
+}
+
 std::vector<std::string> names_of(const std::vector<TuneWinner>& tied) {
   std::vector<std::string> names;
   for (const TuneWinner& one : tied) names.push_back(to_string(one.config.config()));
@@ -139,10 +165,20 @@ std::string problem_text(const ProblemReport& report, const Target& target) {
                         grouped(report.stale));
   }
   if (!report.failure.empty()) return text + "  " + report.failure + "\n";
+  if (report.prior) text += "  prior    " + prior_text(*report.prior) + "\n";
   if (report.funnel.tried > report.funnel.recalled) {
     text += fmt::format("  busy     compile processes {:.0f} %", 100 * report.compilers_busy);
     if (target.measurable) text += fmt::format(", GPU {:.0f} %", 100 * report.measurers_busy);
     text += "\n";
+  }
+  if (report.funnel.tried > 0) {
+    text += fmt::format("  spent    {} of {} tries, {:.1f} s{}\n", grouped(report.funnel.tried),
+                        grouped(report.budget), report.seconds,
+                        report.target_met ? ": the target is met" : "");
+  }
+  if (report.outlook) {
+    text += fmt::format("  more     {} tries would likely gain {:.2g} %\n",
+                        grouped(report.outlook->tries), 100 * report.outlook->gain);
   }
   for (const std::string& other : report.others) {
     text += "  also on the GPU: " + other + ", which may have disturbed the times\n";
@@ -224,6 +260,9 @@ nlohmann::json problem_json(const ProblemReport& report, const Target& target) {
       {"sm_count", target.spec.sm_count},
       {"source", to_string(target.measurable ? Source::measured : Source::predicted)},
       {"seconds", report.seconds},
+      {"budget", report.budget},
+      {"target_met", report.target_met},
+      {"outlook", nullptr},
       {"funnel",
        {{"enumerated", f.enumerated},
         {"rejected_by_rule", f.rejected_by_rule},
@@ -236,11 +275,15 @@ nlohmann::json problem_json(const ProblemReport& report, const Target& target) {
         {"failed_on_gpu", f.failed_on_gpu},
         {"survived", f.survived},
         {"unfinished", f.unfinished}}},
+      {"prior", prior_json(report.prior)},
       {"stale", report.stale},
       {"others", report.others},
       {"busy", {{"compile", report.compilers_busy}, {"gpu", report.measurers_busy}}},
       {"occupancy_disagreements", report.occupancy_disagreements},
       {"winner", nullptr}};
+  if (report.outlook) {
+    json["outlook"] = {{"tries", report.outlook->tries}, {"gain", report.outlook->gain}};
+  }
   if (report.winner) {
     nlohmann::json& winner = json["winner"];
     winner = time_json(report.winner->outcome, report.winner->baselines, names_of(report.tied));

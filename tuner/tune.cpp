@@ -12,11 +12,13 @@
 #include "search/search_space.h"
 #include "search/static_model.h"
 #include "search/strategy_by_name.h"
+#include "search/transfer.h"
 #include "tuner/budget.h"
 #include "tuner/filter.h"
 #include "tuner/finals.h"
 #include "tuner/interrupt.h"
 #include "tuner/ledger.h"
+#include "tuner/precedents.h"
 #include "tuner/trials.h"
 
 namespace gemm_tune {
@@ -143,25 +145,46 @@ class ProblemSearch {
     report_.failure = unfit.value_or("");
     if (unfit || points_.empty()) return;
     recall();
-    const std::size_t otherwise = default_budget(points_.size(), request_.measure);
-    const std::size_t budget =
-        explicit_list() ? points_.size() : request_.budget.value_or(otherwise);
-    budget_ = std::min(points_.size(), std::max(budget, recalled_.size()));
-    make_search();
+    space_ = search_space(points_);
+    const std::string strategy = strategy_name();
+    std::vector<double> prior_us;
+    if (strategy == "model") prior_us = make_prior();
+    budget_ = std::min(points_.size(), std::max(asked_budget(), recalled_.size()));
+    report_.budget = budget_;
+    strategy_ = make_strategy(strategy, *space_, std::move(prior_us), budget_ - recalled_.size(),
+                              request_.seed);
     for (auto& [point, outcome] : recalled_) take(point, std::move(outcome));
     done_ = asked_ = recalled_.size();
     first_ = strategy_->ask(std::min(budget_ - asked_, trials_.compilers()));
   }
 
-  void make_search() {
-    const bool all = explicit_list() || request_.budget >= points_.size();
-    const std::string otherwise = all ? "exhaustive" : "model";
-    const std::string& name = request_.strategy.empty() ? otherwise : request_.strategy;
-    space_ = search_space(points_);
-    std::vector<double> prior_us;
-    if (name == "model") prior_us = prior_times(points_, problem_, request_.device);
-    strategy_ = make_strategy(name, *space_, std::move(prior_us), budget_ - recalled_.size(),
-                              request_.seed);
+  std::string strategy_name() const {
+    if (!request_.strategy.empty()) return request_.strategy;
+    const bool all = request_.budget >= points_.size() && !request_.target;
+    return all || explicit_list() ? "exhaustive" : "model";
+  }
+
+  std::size_t asked_budget() const {
+    if (explicit_list()) return points_.size();
+    return request_.budget.value_or(default_budget(points_.size(), request_.measure, is_guided_));
+  }
+
+  // The static model's times, corrected by what was timed elsewhere.
+  std::vector<double> make_prior() {
+    std::vector<double> prior_us = prior_times(points_, problem_, request_.device);
+    report_.prior.emplace();
+    if (!request_.measure) return prior_us;  // what is told are the model's own times
+    const std::vector<Precedent> known =
+        precedents(ledger_.timed_elsewhere(), request_.device, problem_, points_);
+    is_guided_ = guide_well(known);
+    std::vector<Evidence> evidence;
+    for (const Precedent& one : known) {
+      const bool is_own = one.device == device_key(request_.device);
+      report_.prior->push_back({is_own ? std::nullopt : std::optional(one.device.name), one.problem,
+                                one.evidence.log_ratios.size()});
+      evidence.push_back(one.evidence);
+    }
+    return transferred_prior(*space_, std::move(prior_us), evidence);
   }
 
   void search() {
@@ -169,6 +192,7 @@ class ProblemSearch {
     bool exhausted = next.empty();
     tell_progress("searching");
     while (!must_stop()) {
+      if (!exhausted && target_met()) exhausted = report_.target_met = true;
       while (!exhausted && trials_.wants_more()) {
         for (const std::size_t point : next) begin(point);
         if (asked_ < budget_) next = strategy_->ask(1);
@@ -184,6 +208,24 @@ class ProblemSearch {
     report_.funnel.unfinished = under_way_;
     report_.cut_short = !exhausted || under_way_ > 0;
     if (under_way_ > 0) trials_.abandon();
+    look_ahead();
+  }
+
+  // Whether the rest of the budget is not worth its while; judged after every few results.
+  bool target_met() {
+    constexpr std::size_t kResults = 8;
+    if (!request_.target || done_ < next_judgement_) return false;
+    next_judgement_ = done_ + kResults;
+    const std::optional<double> gain = strategy_->expected_gain(budget_ - asked_);
+    return gain && *gain < 1 - *request_.target;
+  }
+
+  // What the rest of the budget would likely buy, or as much again.
+  void look_ahead() {
+    const std::size_t more = asked_ < budget_ ? budget_ - asked_ : asked_;
+    const std::size_t tries = std::min(more, points_.size() - asked_);
+    if (tries == 0) return;
+    if (const auto gain = strategy_->expected_gain(tries)) report_.outlook = Outlook{tries, *gain};
   }
 
   void begin(std::size_t point) {
@@ -318,6 +360,8 @@ class ProblemSearch {
   std::optional<SearchSpace> space_;
   std::unique_ptr<Strategy> strategy_;  // over space_; none where there is nothing to try
   std::vector<std::size_t> first_;      // asked for, not begun
+  bool is_guided_ = false;              // by enough timings made elsewhere
+  std::size_t next_judgement_ = 0;      // of the target: so many results
   std::size_t budget_ = 0, asked_ = 0, under_way_ = 0, done_ = 0;
   std::optional<double> best_us_;
   std::vector<Finisher> finishers_;

@@ -38,6 +38,8 @@ struct TuneRequest {
                          // points are to be tried
   std::optional<std::size_t> budget;  // distinct candidates per problem, those that earlier runs
                                       // tried included; nothing: default
+  std::optional<double> target;  // stops where the rest of the budget would likely not make the
+                                 // best faster by 1 less this share
   std::optional<std::chrono::seconds> time_limit;  // for the whole request
   std::size_t jobs = 1;                            // compile processes
   std::vector<BaselineKind> baselines = {BaselineKind::cublas};
@@ -59,14 +61,35 @@ struct TuneWinner {
   std::vector<Baseline> baselines;  // timed in turn with it, in the request's order
 };
 
+// Timings made elsewhere that a search began with.
+struct PriorTimings {
+  std::optional<std::string> device;  // where it is not the target
+  Problem problem;
+  std::size_t count = 0;
+
+  friend bool operator==(const PriorTimings&, const PriorTimings&) = default;
+};
+
+// What so many more tries would likely gain: by what share the best time would fall.
+struct Outlook {
+  std::size_t tries = 0;
+  double gain = 0;
+};
+
 struct ProblemReport {
   Problem problem;
   Funnel funnel;
   std::optional<TuneWinner> winner;
   std::vector<TuneWinner> tied;  // the others of the winner's tie set, fastest first
   bool twins_verified = false;   // the winner's predicated twins, on the GPU
-  bool cut_short = false;        // before the budget was spent
-  std::string failure;           // why nothing could be tried, as a sentence; usually empty
+  std::size_t budget = 0;
+  bool cut_short = false;          // before the budget was spent
+  bool target_met = false;         // likewise
+  std::optional<Outlook> outlook;  // of the rest of the budget, or of as much again; if known
+  std::string failure;             // why nothing could be tried, as a sentence; usually empty
+  // What the search knew at first beside the static model, the likest first; nothing where the
+  // strategy makes no use of a prior.
+  std::optional<std::vector<PriorTimings>> prior;
   // Rows of earlier runs that no longer hold, so that their configs count as not tried.
   std::size_t stale = 0;
   // Timed candidates for which the driver's CTAs per SM differ from ours.

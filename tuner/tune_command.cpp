@@ -163,6 +163,14 @@ TuneRequest tune_request(const Options& options, const Target& target) {
   request.driver_version = target.driver_version;
   request.only = named_configs(options.configs);
   request.strategy = options.strategy;
+  request.target = options.target;
+  if (options.target && !request.only.empty()) {
+    throw UsageError("--target has no use where --config lists what to try: leave one of them out");
+  }
+  if (options.target && !options.strategy.empty() && options.strategy != "model") {
+    throw UsageError("--target needs to know what more tries would gain, which '" +
+                     options.strategy + "' does not tell: leave it out, or use --strategy model");
+  }
   if (!options.budget.empty()) request.budget = parse_budget(options.budget);
   if (!options.time.empty()) request.time_limit = parse_duration(options.time);
   request.jobs = options.jobs > 0 ? static_cast<std::size_t>(options.jobs) : default_jobs(target);

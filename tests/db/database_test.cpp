@@ -36,6 +36,24 @@ class DatabaseTest : public DbTest {
 
 const Problem k1024 = parse_problem("1024x1024x1024");
 
+TEST_F(DatabaseTest, TellsWhatWasTimedElsewhere) {
+  Database database = writable(file_);
+  store_measured(database, kA6000, "1024x1024x1024", kWholeTiles, 60);  // the very problem
+  store_measured(database, kA6000, "512x512x512", kWholeTiles, 20);
+  store_measured(database, kA6000, "512x512x512", kPredicated, 30);
+  store_measured(database, kA10, "1024x1024x1024", kWholeTiles, 80);
+  store_measured(database, kA10, "512x512x512", kWholeTiles, 25);  // both differ
+  store_predicted(database, kA6000, "2048x2048x2048", kWholeTiles, 400);
+  database.store(kA6000, parse_problem("256x256x256"), kWholeTiles, kHash,
+                 failed(Disposition::wrong_result, "wrong"), Source::measured);
+  const Problem k512 = parse_problem("512x512x512");
+  EXPECT_THAT(database.timed_elsewhere(kA6000, k1024),
+              ElementsAre(TimedConfig{kA10, k1024, kWholeTiles, kHash, 80},
+                          TimedConfig{kA6000, k512, kWholeTiles, kHash, 20},
+                          TimedConfig{kA6000, k512, kPredicated, kHash, 30}));
+  EXPECT_THAT(database.timed_elsewhere(kA10, parse_problem("64x64x64")).size(), 2u);
+}
+
 TEST_F(DatabaseTest, ReturnsARecordAsItWasStored) {
   Database database = writable(file_);
   database.store_baseline(kA6000, k1024, {"cublasSgemm", timing(50)});

@@ -89,6 +89,12 @@ TEST_F(CliTest, RefusesBadOptionsByName) {
   expect_refusal("--sizes 64 --arch sm_86 --budget 0", 2, "budget '0'");
   expect_refusal("--sizes 64 --arch sm_86 --time soon", 2, "time 'soon'");
   expect_refusal("--sizes 64 --arch sm_86 --jobs 0", 2, "--jobs");
+  expect_refusal("--sizes 64 --arch sm_86 --strategy oracle", 2, "oracle");
+  expect_refusal("--sizes 64 --arch sm_86 --target 98", 2, "--target");
+  expect_refusal("--sizes 64 --arch sm_86 --target 0.98 --strategy random", 2,
+                 "which 'random' does not tell");
+  expect_refusal(std::string("--sizes 64 --arch sm_86 --target 0.98 --config ") + kNaive, 2,
+                 "--config lists what to try");
   expect_refusal("export --arch sm_86 --format yaml", 2, "--format");
 }
 

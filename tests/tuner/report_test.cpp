@@ -6,6 +6,7 @@
 namespace gemm_tune {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -54,6 +55,49 @@ TEST(ReportTest, ASampleOfTheSpaceIsCalledOne) {
                         "keep\n"));
   EXPECT_EQ(problem_json(sampled, target(true)).at("funnel").at("left"), 34'567'890);
   EXPECT_EQ(problem_json(sampled, target(true)).at("funnel").at("searched"), 1'000'000);
+}
+
+TEST(ReportTest, SaysWhatWasSpentAndWhatMoreWouldLikelyBuy) {
+  ProblemReport spent = report();
+  spent.budget = 50;
+  spent.seconds = 12.34;
+  EXPECT_THAT(problem_text(spent, target(true)),
+              AllOf(HasSubstr("  spent    50 of 50 tries, 12.3 s\n"), Not(HasSubstr("more"))));
+  EXPECT_EQ(problem_json(spent, target(true)).at("outlook"), nullptr);
+  spent.budget = 447;
+  spent.target_met = true;
+  spent.outlook = Outlook{397, 0.0123};
+  EXPECT_THAT(problem_text(spent, target(true)),
+              HasSubstr("  spent    50 of 447 tries, 12.3 s: the target is met\n"
+                        "  more     397 tries would likely gain 1.2 %\n"));
+  const nlohmann::json json = problem_json(spent, target(true));
+  EXPECT_EQ(json.at("budget"), 447);
+  EXPECT_EQ(json.at("target_met"), true);
+  EXPECT_EQ(json.at("outlook"), (nlohmann::json{{"tries", 397}, {"gain", 0.0123}}));
+}
+
+TEST(ReportTest, SaysWhereThePriorCameFrom) {
+  ProblemReport guided = report();
+  EXPECT_THAT(problem_text(guided, target(true)), Not(HasSubstr("prior")));
+  EXPECT_EQ(problem_json(guided, target(true)).at("prior"), nullptr);
+  guided.prior.emplace();
+  EXPECT_THAT(problem_text(guided, target(true)), HasSubstr("  prior    static model\n"));
+  guided.prior = {{{}, packed_problem(512, 512, 512), 1300}};
+  EXPECT_THAT(problem_text(guided, target(true)),
+              HasSubstr("  prior    static model, and 1,300 timings at 512x512x512\n"));
+  guided.prior->push_back({"NVIDIA A10", packed_problem(1024, 1024, 1024), 80});
+  for (const int edge : {256, 128, 64}) {
+    guided.prior->push_back({{}, packed_problem(edge, edge, edge), 20});
+  }
+  EXPECT_THAT(problem_text(guided, target(true)),
+              HasSubstr("  prior    static model, and 1,300 timings at 512x512x512, 80 on NVIDIA "
+                        "A10, 20 at 256x256x256 and 40 elsewhere\n"));
+  const nlohmann::json prior = problem_json(guided, target(true)).at("prior");
+  EXPECT_EQ(prior.at("static_model"), true);
+  EXPECT_EQ(prior.at("timings").size(), 5u);
+  EXPECT_EQ(
+      prior.at("timings").at(1),
+      (nlohmann::json{{"problem", "1024x1024x1024"}, {"device", "NVIDIA A10"}, {"count", 80}}));
 }
 
 TEST(ReportTest, APredictionIsLabelledEverywhere) {

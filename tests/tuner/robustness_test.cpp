@@ -21,6 +21,7 @@
 #include "core/error.h"
 #include "search/static_model.h"
 #include "tests/tuner/fake_tuning.h"
+#include "tuner/budget.h"
 #include "tuner/scratch_dir.h"
 
 extern char** environ;
@@ -218,6 +219,31 @@ TEST_F(RobustnessTest, ASearchBeginsWithTheStaticModelsFavouriteUnlessToldOtherw
   request.strategy = "random";
   tune_into(file("random.db"), request);
   EXPECT_NE(tried(file("random.log"), 1), std::vector{ranked.begin()->second});
+}
+
+TEST_F(RobustnessTest, ASearchIsGuidedByWhatWasTimedElsewhereAndSaysSo) {
+  TuneRequest request = fake::request_of({}, file("log"));
+  request.compile_limit = request.measure_limit = 500ms;  // of those that hang
+  request.budget = 120;
+  const ProblemReport first = tune_into(file("a.db"), request).problems.at(0);
+  ASSERT_TRUE(first.prior.has_value());
+  EXPECT_TRUE(first.prior->empty());
+  EXPECT_EQ(first.budget, 120u);
+
+  request.problems = {packed_problem(2048, 1024, 1024)};
+  request.budget.reset();
+  const ProblemReport second = tune_into(file("a.db"), request).problems.at(0);
+  ASSERT_TRUE(second.prior.has_value());
+  ASSERT_EQ(second.prior->size(), 1u);
+  EXPECT_EQ(second.prior->at(0).problem, fake::kProblem);
+  EXPECT_EQ(second.prior->at(0).device, std::nullopt);
+  EXPECT_GE(second.prior->at(0).count, 64u);
+  EXPECT_LE(second.prior->at(0).count, first.funnel.survived);
+  EXPECT_EQ(second.budget, default_budget(second.funnel.left, true, /*guided=*/true));
+  EXPECT_EQ(second.funnel.tried, second.budget);
+
+  request.strategy = "random";
+  EXPECT_EQ(tune_into(file("a.db"), request).problems.at(0).prior, std::nullopt);
 }
 
 TEST_F(RobustnessTest, EachCandidateRacesAgainstTheBestThatIsKnownWhenItsTurnComes) {
