@@ -5,8 +5,8 @@ usage: recorded_sweep.py DB PROBLEM FAMILY OUT.json.gz [CONFIGS]
   PROBLEM: as in the database, "1024x1024x1024". CONFIGS: a file of config texts, one a line; only these.
 
 Times are medians in milliseconds, hot. A config that was rejected once compiled is an InvalidConfig, one that failed
-on the GPU a RuntimeFailedConfig. Parameters with one value only are left out. Of several rows of one config the
-newest counts. Exit code 1 where nothing is found.
+on the GPU a RuntimeFailedConfig. Parameters with one value only are named once, as fixed_params. Of several rows of
+one config the newest counts. Exit code 1 where nothing is found.
 """
 import argparse
 import gzip
@@ -50,13 +50,14 @@ def main():
         for name, value in params.items():
             values.setdefault(name, set()).add(value)
     tuned = {name: sorted(found) for name, found in values.items() if len(found) > 1}
+    fixed = {name: min(found) for name, found in values.items() if len(found) == 1}
     cache = {}
     for config, params in points.items():
         kept = {name: params[name] for name in tuned}
         cache[",".join(map(str, kept.values()))] = entry(kept, newest[config][1], newest[config][2])
     text = json.dumps({"device_name": rows[0][3], "kernel_name": args.family, "problem_size": args.problem,
                        "recorded_at": max(row[4] for row in rows), "tune_params_keys": list(tuned),
-                       "tune_params": tuned, "objective": "time", "cache": cache}, separators=(",", ":"))
+                       "tune_params": tuned, "fixed_params": fixed, "objective": "time", "cache": cache}, separators=(",", ":"))
     with gzip.GzipFile(args.out, "wb", 9, mtime=0) as out:
         out.write(text.encode())
     print(f"{args.problem}: {len(cache)} configs, {sum(isinstance(e['time'], str) for e in cache.values())} failed")

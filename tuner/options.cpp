@@ -93,7 +93,8 @@ void add_replay(CLI::App& app, Options& o) {
       ->check(CLI::IsMember(strategy_names()));
   replay
       ->add_option("--prior", o.prior,
-                   "none, the static model's times in a database (model), or another sweep")
+                   "none, the static model (model), the same corrected by the other sweeps given "
+                   "(others), or the times of a sweep that it names")
       ->capture_default_str();
   replay->add_option("--repeats", o.repeats, "Runs of each sweep, with seeds of their own")
       ->check(CLI::Range(1, 1000000))

@@ -160,12 +160,14 @@ void write_trace(std::ofstream& trace, const Sweep& sweep, const Replay& replay,
 }
 
 std::vector<double> prior_for(const Sweep& sweep, const Options& options,
-                              const std::vector<Sweep>& priors) {
-  if (options.prior == "model") {
-    if (!sweep.predicted_us.empty()) return sweep.predicted_us;
-    throw UsageError("sweep '" + sweep.name +
-                     "' holds no times of the static model: --prior "
-                     "model is for databases");
+                              const std::vector<Sweep>& sweeps, const std::vector<Sweep>& priors) {
+  if (options.prior == "model") return transferred_prior(sweep, {});
+  if (options.prior == "others") {
+    std::vector<const Sweep*> others;
+    for (const Sweep& other : sweeps) {
+      if (&other != &sweep) others.push_back(&other);
+    }
+    return transferred_prior(sweep, others);
   }
   if (options.prior == "none") return {};
   for (const Sweep& prior : priors) {
@@ -183,7 +185,9 @@ int run_replay(const Options& options) {
   for (const std::string& path : options.sweeps) {
     for (Sweep& sweep : read_sweeps(path)) sweeps.push_back(std::move(sweep));
   }
-  if (options.prior != "none" && options.prior != "model") {
+  const bool from_file =
+      options.prior != "none" && options.prior != "model" && options.prior != "others";
+  if (from_file) {
     priors = read_sweeps(options.prior);
     if (priors.size() > 1) {
       throw UsageError("the prior '" + options.prior + "' holds " + std::to_string(priors.size()) +
@@ -202,7 +206,7 @@ int run_replay(const Options& options) {
   }
   nlohmann::json all = nlohmann::json::array();
   for (const Sweep& sweep : sweeps) {
-    const std::vector<double> prior = prior_for(sweep, options, priors);
+    const std::vector<double> prior = prior_for(sweep, options, sweeps, priors);
     const std::size_t budget = std::min(asked, sweep.space.size());
     Replay replay;
     for (int repeat = 0; repeat < options.repeats; ++repeat) {

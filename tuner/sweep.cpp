@@ -13,11 +13,15 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "core/config.h"
 #include "core/error.h"
 #include "core/problem.h"
 #include "db/database.h"
+#include "kernel_templates/registry.h"
+#include "search/static_model.h"
+#include "search/transfer.h"
 
 namespace gemm_tune {
 namespace {
@@ -29,10 +33,10 @@ struct Entry {
   std::string key;
   std::map<std::string, std::string> values;  // by parameter
   std::optional<double> time_us;
-  double predicted_us = std::numeric_limits<double>::infinity();
 };
 
-constexpr const char* kAbsent = "-";  // of a parameter that an entry lacks
+constexpr const char* kAbsent = "-";       // of a parameter that an entry lacks
+constexpr const char* kFamily = "family";  // the parameter that names an entry's family
 
 std::optional<double> number_of(const std::string& text) {
   char* end = nullptr;
@@ -77,20 +81,58 @@ Sweep sweep_of(std::string name, const std::vector<std::string>& names,
       points.push_back(places[i].at(entry.values.at(names[i])));
     }
   }
-  Sweep sweep = {std::move(name), SearchSpace(std::move(params), std::move(points)), {}, {}, {}};
-  bool predicted = false;
+  Sweep sweep = {
+      std::move(name), SearchSpace(std::move(params), std::move(points)), {}, {}, {}, {}, {}};
   for (const Entry& entry : entries) {
     sweep.keys.push_back(entry.key);
     sweep.time_us.push_back(entry.time_us);
-    sweep.predicted_us.push_back(entry.predicted_us);
-    predicted = predicted || std::isfinite(entry.predicted_us);
   }
-  if (!predicted) sweep.predicted_us.clear();
   if (std::none_of(sweep.time_us.begin(), sweep.time_us.end(),
                    [](const auto& time) { return time.has_value(); })) {
     throw UsageError("sweep '" + sweep.name + "' has no entry with a time");
   }
   return sweep;
+}
+
+// The config of these values, where today's family has it. A parameter that came or went since is
+// 0 on the side that lacks it: what did not exist was not in use.
+std::optional<KnownConfig> todays_config(const KernelFamily& family,
+                                         const std::map<std::string, std::string>& values) {
+  Config config = {family.name, {}};
+  for (const auto& [name, value] : values) {
+    if (name == kFamily || family.find_param(name) || value == "0" || value == kAbsent) continue;
+    return std::nullopt;
+  }
+  for (const ParamSpec& param : family.params) {
+    const auto value = values.find(param.name);
+    const std::optional<double> number =
+        number_of(value == values.end() || value->second == kAbsent ? "0" : value->second);
+    if (!number || !(std::abs(*number) <= 1e6)) return std::nullopt;
+    config.params.emplace_back(param.name, static_cast<int>(*number));
+  }
+  try {
+    return check_config(config);
+  } catch (const UsageError&) {  // a rule has changed
+    return std::nullopt;
+  }
+}
+
+// fixed: the values that all entries share and none names.
+void foretell(Sweep& sweep, const std::vector<Entry>& entries,
+              const std::map<std::string, std::string>& fixed) {
+  const double unknown = std::numeric_limits<double>::quiet_NaN();
+  bool any = false;
+  for (const Entry& entry : entries) {
+    std::map<std::string, std::string> values = fixed;
+    for (const auto& [name, value] : entry.values) values[name] = value;
+    const auto family = values.find(kFamily);
+    const KernelFamily* found = family == values.end() ? nullptr : find_family(family->second);
+    const auto config = found ? todays_config(*found, values) : std::nullopt;
+    any = any || config;
+    sweep.predicted_us.push_back(
+        config ? predict(config->traits, *sweep.problem, *sweep.device).time_us : unknown);
+  }
+  if (!any) sweep.predicted_us.clear();
 }
 
 // 8, 8.0 and "8" are one value.
@@ -111,6 +153,22 @@ std::optional<double> time_of(const Json& value, double unit_us) {
   if (!value.is_number()) return std::nullopt;
   const double time = value.get<double>();
   return std::isfinite(time) && time > 0 ? std::optional(time * unit_us) : std::nullopt;
+}
+
+std::optional<Problem> problem_of(const Json& text) {
+  if (!text.is_string()) return std::nullopt;
+  try {
+    return parse_problem(text.get<std::string>());
+  } catch (const UsageError&) {  // another program's words
+    return std::nullopt;
+  }
+}
+
+std::optional<DeviceSpec> device_of(const Json& name) {
+  for (const DeviceSpec& spec : device_table()) {
+    if (name.is_string() && name == spec.name) return spec;
+  }
+  return std::nullopt;
 }
 
 // Times in milliseconds; a failure is a text that ends in Config, as in "RuntimeFailedConfig".
@@ -149,7 +207,18 @@ Sweep kernel_tuner_cache(const Json& file, const std::string& name) {
     entries.push_back(std::move(entry));
   }
   if (entries.empty()) throw UsageError("sweep '" + name + "' has an empty cache");
-  return sweep_of(name, names, entries);
+  Sweep sweep = sweep_of(name, names, entries);
+  sweep.problem = problem_of(file.value("problem_size", Json()));
+  sweep.device = device_of(file.value("device_name", Json()));
+  if (!sweep.problem || !sweep.device) return sweep;
+  std::map<std::string, std::string> fixed = {
+      {kFamily, text_of(file.value("kernel_name", Json()))}};
+  const Json others = file.value("fixed_params", Json::object());
+  if (others.is_object()) {
+    for (const auto& [param, value] : others.items()) fixed[param] = text_of(value);
+  }
+  foretell(sweep, entries, fixed);
+  return sweep;
 }
 
 double unit_us(const std::string& unit, const std::string& name) {
@@ -256,18 +325,20 @@ std::string contents_of(const std::string& path) {
 std::vector<Sweep> read_database(const std::string& path) {
   const Database database(path, Database::Mode::read_only);
   std::map<std::string, std::map<std::string, Entry>> found;  // by sweep and config
+  std::map<std::string, std::pair<DeviceKey, Problem>> sources;
   database.for_each_record([&](const Record& record) {
     if (record.source != Source::measured) return;
     const Config config = parse_config(record.config);
-    Entry entry = {record.config, {{"family", config.family}}, {}};
+    Entry entry = {record.config, {{kFamily, config.family}}, {}};
     for (const auto& [param, value] : config.params) entry.values[param] = std::to_string(value);
     if (record.outcome.disposition == Disposition::ok) entry.time_us = record.outcome.time_us();
-    if (record.outcome.predicted_us) entry.predicted_us = *record.outcome.predicted_us;
-    found[record.device.name + " " + to_string(record.problem)][record.config] = std::move(entry);
+    const std::string sweep = record.device.name + " " + to_string(record.problem);
+    found[sweep][record.config] = std::move(entry);
+    sources.emplace(sweep, std::pair(record.device, record.problem));
   });
   std::vector<Sweep> sweeps;
   for (auto& [name, by_config] : found) {
-    std::vector<std::string> names = {"family"};
+    std::vector<std::string> names = {kFamily};
     std::vector<Entry> entries;
     for (auto& [config, entry] : by_config) {
       for (const auto& [param, value] : entry.values) {
@@ -278,7 +349,16 @@ std::vector<Sweep> read_database(const std::string& path) {
     for (Entry& entry : entries) {
       for (const std::string& param : names) entry.values.emplace(param, kAbsent);
     }
-    sweeps.push_back(sweep_of(name, names, entries));
+    Sweep sweep = sweep_of(name, names, entries);
+    const auto& [device, problem] = sources.at(name);
+    sweep.problem = problem;
+    sweep.device = find_device_spec(device.arch);
+    if (sweep.device) {
+      sweep.device->name = device.name;
+      sweep.device->sm_count = device.sm_count;
+      foretell(sweep, entries, {});
+    }
+    sweeps.push_back(std::move(sweep));
   }
   if (sweeps.empty()) throw UsageError("database '" + path + "' holds nothing that was timed");
   return sweeps;
@@ -313,6 +393,35 @@ std::vector<Sweep> read_sweeps(const std::string& path) {
   std::vector<Sweep> sweeps;
   sweeps.push_back(parse_sweep(contents_of(path), name.string()));
   return sweeps;
+}
+
+std::vector<double> transferred_prior(const Sweep& sweep, std::span<const Sweep* const> others) {
+  const auto require_model = [](const Sweep& one) {
+    if (!one.predicted_us.empty()) return;
+    throw UsageError("sweep '" + one.name +
+                     "' has no times of the static model, which knows our families on GPUs of its "
+                     "table only");
+  };
+  require_model(sweep);
+  std::vector<Evidence> evidence;
+  for (const Sweep* other : others) {
+    require_model(*other);
+    Sweep errors = *other;  // its times are the ratios
+    for (std::size_t i = 0; i < errors.time_us.size(); ++i) {
+      auto& time = errors.time_us[i];
+      if (time) time = *time / errors.predicted_us[i];
+      if (time && !std::isfinite(*time)) time.reset();
+    }
+    Evidence source = {
+        likeness(*sweep.problem, *other->problem) * likeness(*sweep.device, *other->device), {}};
+    const std::vector<double> ratios = prior_from(errors, sweep);
+    for (std::size_t point = 0; point < ratios.size(); ++point) {
+      if (!std::isnan(ratios[point]))
+        source.log_ratios.emplace_back(point, std::log(ratios[point]));
+    }
+    evidence.push_back(std::move(source));
+  }
+  return transferred_prior(sweep.space, sweep.predicted_us, evidence);
 }
 
 std::vector<double> prior_from(const Sweep& other, const Sweep& sweep) {

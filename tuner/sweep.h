@@ -2,14 +2,18 @@
 //
 // Read: Kernel Tuner cache files, T4 results (github.com/odgaard/TuningSchema), both as .json or
 // .json.gz, and databases of this program (.db), which hold a sweep for each device and problem.
-// Nothing is written. Errors are UsageErrors that name the file and the entry; a file that cannot
-// be opened or read is a DatabaseError.
+// Where a sweep names a family of ours, a problem and a GPU that core/device_spec.h knows, the
+// static model's time of each config comes with it. Nothing is written. Errors are UsageErrors that
+// name the file and the entry; a file that cannot be opened or read is a DatabaseError.
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "core/device_spec.h"
+#include "core/problem.h"
 #include "search/search_space.h"
 
 namespace gemm_tune {
@@ -19,13 +23,21 @@ struct Sweep {
   SearchSpace space;
   std::vector<std::string> keys;               // what the file calls each point
   std::vector<std::optional<double>> time_us;  // nothing for a point that failed
-  std::vector<double> predicted_us;  // by the static model; infinite for unknown, empty for none
+  // By the static model from the config alone, where the next two are known: NaN for a config that
+  // is none of ours any more; empty where it knows none of them.
+  std::vector<double> predicted_us;
+  std::optional<Problem> problem;
+  std::optional<DeviceSpec> device;
 };
 
 std::vector<Sweep> read_sweeps(const std::string& path);
 
 // The sweeps that a text holds: JSON, called `name` in the result and in errors.
 Sweep parse_sweep(const std::string& text, const std::string& name);
+
+// The static model's times of a sweep as the measured times of others correct them
+// (search/transfer.h). Throws UsageError where the sweep or one of the others has no such times.
+std::vector<double> transferred_prior(const Sweep& sweep, std::span<const Sweep* const> others);
 
 // What another sweep says of this one's points, as a prior for a search: the time of the point with
 // the same values of all parameters that both have, the geometric mean where there are several, NaN

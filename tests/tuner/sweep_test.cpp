@@ -13,6 +13,8 @@
 
 #include "core/error.h"
 #include "db/database.h"
+#include "kernel_templates/registry.h"
+#include "search/static_model.h"
 #include "tests/db/sample_database.h"
 #include "tests/temp_folder.h"
 
@@ -142,12 +144,56 @@ TEST(SweepTest, ADatabaseHoldsASweepOfEachDeviceAndProblem) {
   ASSERT_NE(sweep, sweeps.end());
   ASSERT_EQ(sweep->space.size(), 2u);
   EXPECT_EQ(sweep->time_us[point_of(*sweep, kWholeTiles)], 151.25);
-  EXPECT_EQ(sweep->predicted_us[point_of(*sweep, kPredicated)], 270 * 1.1);
+  EXPECT_EQ(sweep->problem, parse_problem("1024x1024x1024"));
+  EXPECT_EQ(sweep->device->arch, "sm_86");
+  // From the config alone, whatever the row says of the compiled kernel.
+  EXPECT_EQ(sweep->predicted_us[point_of(*sweep, kPredicated)],
+            predict(check_config(parse_config(kPredicated)).traits, *sweep->problem, *sweep->device)
+                .time_us);
   EXPECT_EQ(sweep->space.params()[0].name, "family");
   // What was predicted only is no recording.
   EXPECT_TRUE(std::none_of(sweeps.begin(), sweeps.end(), [](const Sweep& one) {
     return one.name == "NVIDIA RTX A6000 4096x4096x4096";
   }));
+}
+
+// tiled_2d at a problem of ours on a GPU of the table; what no entry names is fixed or 0.
+std::string our_cache(const std::string& problem, const std::string& device, double slow) {
+  return R"({"device_name": ")" + device + R"(", "kernel_name": "tiled_2d", "problem_size": ")" +
+         problem + R"(", "tune_params_keys": ["BM", "GONE"], "fixed_params": {"BN": 64, "BK": 8,
+      "TM": 8, "TN": 8}, "cache": {
+      "64,0": {"BM": 64, "GONE": 0, "time": 1}, "128,0": {"BM": 128, "GONE": 0, "time": )" +
+         std::to_string(slow) + R"(},
+      "64,1": {"BM": 64, "GONE": 1, "time": 3}, "60,0": {"BM": 60, "GONE": 0, "time": 4}}})";
+}
+
+TEST(SweepTest, TheStaticModelForetellsWhatTodaysFamiliesStillHave) {
+  const Sweep sweep = parse_sweep(our_cache("1024x1024x1024", "NVIDIA RTX A6000", 2), "a");
+  ASSERT_EQ(sweep.predicted_us.size(), 4u);
+  EXPECT_EQ(sweep.predicted_us[point_of(sweep, "64,0")],
+            predict(check_config(parse_config("tiled_2d/BM=64,BN=64,BK=8,TM=8,TN=8,PRED=0")).traits,
+                    parse_problem("1024x1024x1024"), find_device_spec("sm_86").value())
+                .time_us);
+  EXPECT_TRUE(std::isfinite(sweep.predicted_us[point_of(sweep, "128,0")]));
+  EXPECT_TRUE(std::isnan(sweep.predicted_us[point_of(sweep, "64,1")]));  // what was GONE=1?
+  EXPECT_TRUE(std::isnan(sweep.predicted_us[point_of(sweep, "60,0")]));  // breaks a rule
+  EXPECT_TRUE(parse_sweep(our_cache("1024", "a GPU", 2), "a").predicted_us.empty());
+  EXPECT_TRUE(parse_sweep(our_cache("large", "NVIDIA RTX A6000", 2), "a").predicted_us.empty());
+}
+
+TEST(SweepTest, OtherSweepsCorrectTheStaticModel) {
+  const Sweep sweep = parse_sweep(our_cache("1024x1024x1024", "NVIDIA RTX A6000", 2), "a");
+  const Sweep other = parse_sweep(our_cache("512x512x512", "NVIDIA RTX A6000", 10), "b");
+  const std::size_t fast = point_of(sweep, "64,0"), slow = point_of(sweep, "128,0");
+  EXPECT_EQ(transferred_prior(sweep, {})[fast], sweep.predicted_us[fast]);
+  const std::vector<const Sweep*> others = {&other};
+  const std::vector<double> prior = transferred_prior(sweep, others);
+  const double before = sweep.predicted_us[slow] / sweep.predicted_us[fast];
+  EXPECT_GT(prior[slow] / prior[fast], 2 * before);  // the model had no idea of the 10
+  EXPECT_TRUE(std::isnan(prior[point_of(sweep, "64,1")]));
+  const Sweep stranger = parse_sweep(kCache, "stranger");
+  EXPECT_THAT(refusal([&] { transferred_prior(stranger, others); }),
+              HasSubstr("'stranger' has no times of the static model"));
 }
 
 TEST(SweepTest, TakesAnotherSweepsTimesAsAPrior) {
