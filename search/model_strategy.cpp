@@ -62,7 +62,6 @@ ModelSearchConstants believing(ModelSearchConstants constants) {
   constants.surrogate.scale_weight = constants.prior_scale_weight;
   constants.surrogate.length = constants.prior_length;
   return constants;
-  return constants;
 }
 
 // What was told, and what is under way.
@@ -73,7 +72,16 @@ struct Results {
   double best = kInfinity, worst = -kInfinity;
   std::size_t since_best = 0;
 
-  double value(std::size_t i) const { return std::isfinite(values[i]) ? values[i] : worst; }
+  bool none_valid() const { return !std::isfinite(best); }
+
+  // Of all of them: a failure is as bad as the worst, or unknown where there is no other.
+  std::vector<double> filled() const {
+    std::vector<double> all = values;
+    for (double& value : all) {
+      if (!std::isfinite(value)) value = none_valid() ? kNan : worst;
+    }
+    return all;
+  }
 };
 
 // A surrogate that follows the results.
@@ -83,15 +91,22 @@ class Belief {
       : constants_(constants), surrogate_(space, std::move(prior), constants.surrogate) {}
 
   bool wants_refit(const Results& results) const {
+    if (place_.empty()) return true;
     return static_cast<double>(results.points.size()) >= constants_.refit_growth * fitted_at_;
   }
 
   void refit(const Results& results, std::vector<std::size_t> pool) {
-    std::vector<double> values;
-    for (std::size_t i = 0; i < results.points.size(); ++i) values.push_back(results.value(i));
-    surrogate_.fit(results.points, values, std::move(pool), constants_.refit_iterations);
     place_.clear();
     for (const std::size_t point : results.points) place_.emplace(point, place_.size());
+    std::vector<std::size_t> points = results.points;
+    std::vector<double> values = results.filled();
+    if (points.empty()) {
+      points.push_back(results.pending.front());
+      values.push_back(kNan);
+      place_.emplace(points.front(), 0);
+    }
+    surrogate_.fit(std::move(points), values, std::move(pool),
+                   results.none_valid() ? 0 : constants_.refit_iterations);
     fitted_at_ = static_cast<double>(results.points.size());
     told_ = results.points.size();
     add(results.pending);
@@ -105,15 +120,18 @@ class Belief {
     add(results.pending);
     if (!news) return;
     std::vector<double> values(place_.size(), kNan);
-    for (std::size_t i = 0; i < results.points.size(); ++i) {
-      values[place_.at(results.points[i])] = results.value(i);
-    }
+    const std::vector<double> told = results.filled();
+    for (std::size_t i = 0; i < told.size(); ++i) values[place_.at(results.points[i])] = told[i];
     surrogate_.set_values(values);
   }
 
-  // The untried point that promises most, of those scored.
-  std::optional<std::size_t> most_promising(double best, const Untried& untried) const {
-    double most = -1;
+  // The untried point that promises most, of those scored, if what is under way comes out as
+  // expected.
+  std::optional<std::size_t> most_promising(const Results& results, const Untried& untried) const {
+    double best = results.best, most = -1;
+    if (!results.pending.empty()) {
+      best = std::min(best, double{surrogate_.means(results.pending).minCoeff()});
+    }
     std::optional<std::size_t> found;
     for (std::size_t i = 0; i < surrogate_.scored().size(); ++i) {
       const std::size_t point = surrogate_.scored()[i];
@@ -184,9 +202,10 @@ class Model : public Strategy {
  private:
   std::size_t next() {
     const std::size_t asked = space_.size() - untried_.size();
-    const bool blind = !std::isfinite(results_.best);
-    if (!prior_.empty() && (asked == 0 || blind)) return best_of_prior();
-    if (blind || asked < constants_.start) return asked == 0 ? centre() : far_point();
+    const bool started =
+        prior_.empty() ? asked >= constants_.start && !results_.none_valid() : asked > 0;
+    if (!started && !prior_.empty()) return best_of_prior();
+    if (!started) return asked == 0 ? centre() : far_point();
     const bool doubtful = results_.since_best >= constants_.stall && ++doubts_ % 2 == 0;
     std::optional<std::size_t> point;
     if (doubtful && prior_.empty()) point = elite_neighbour();
@@ -201,7 +220,7 @@ class Model : public Strategy {
     } else {
       belief.follow(results_);
     }
-    return belief.most_promising(results_.best, untried_);
+    return belief.most_promising(results_, untried_);
   }
 
   std::size_t best_of_prior() const {

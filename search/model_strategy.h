@@ -2,7 +2,7 @@
 //
 // Starts at the centre of the space and far from what was asked, or, given a prior, at its best
 // point; then asks for the greatest expected improvement of log time. A point under way counts as
-// if it had come out as expected, so that any number may be under way at once. When nothing has
+// if it had come out as expected, best included, so that any number may be under way at once. When nothing has
 // improved for a while, every second ask doubts the model: see ModelSearchConstants. Failures count
 // as the worst time seen. Pure like every strategy (search/strategy.h). Not thread-safe.
 #pragma once

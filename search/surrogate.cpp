@@ -228,6 +228,8 @@ void Surrogate::observe(std::size_t point) {
   column.noalias() -= reach_.leftCols(n) * row.cast<float>().eval();
   reach_.col(n) = column / static_cast<float>(diagonal);
   explained_ += reach_.col(n).cwiseAbs2();
+  surprise_.conservativeResize(n + 1);
+  surprise_[n] = 0;
   observed_.push_back(point);
   update_variance();
 }
