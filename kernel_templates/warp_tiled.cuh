@@ -563,12 +563,14 @@ inline Traits traits(const Params& p) {
   // Medians over 187 kernels of sm_90 (CUDA 13.0). Where groups of warps share the last sum, its
   // registers are few, and what else takes some is freed before it.
   const bool alone = p.WARPS_K == 1;
+  // Where every warp multiplies all k steps of a slice the compiler loads operands ahead by itself.
+  const int fragments = alone ? 2 : p.FRAGMENTS;
   const int others = 38 + (alone && p.ASYNC != 0 ? 8 : 0) + (p.SPLIT_K > 1 ? 4 : 0) +
                      (p.TAIL == 0 ? 0
                       : alone     ? 16
                                   : 5);
   t.registers_estimate =
-      static_cast<int>(others + p.TM * p.TN + p.FRAGMENTS * (p.TM + p.TN) + staged);
+      static_cast<int>(others + p.TM * p.TN + fragments * (p.TM + p.TN) + staged);
   t.least_ctas_per_sm = p.CTAS;
   return t;
 }
