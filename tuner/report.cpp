@@ -177,8 +177,9 @@ std::string problem_text(const ProblemReport& report, const Target& target) {
                         report.target_met ? ": the target is met" : "");
   }
   if (report.outlook) {
-    text += fmt::format("  more     {} tries would likely gain {:.2g} %\n",
-                        grouped(report.outlook->tries), 100 * report.outlook->gain);
+    text += fmt::format("  more     {} tries would likely gain {:.2g} %{}\n",
+                        grouped(report.outlook->tries), 100 * report.outlook->gain,
+                        target.measurable ? "" : fmt::format(" ({})", kPredictedLabel));
   }
   for (const std::string& other : report.others) {
     text += "  also on the GPU: " + other + ", which may have disturbed the times\n";

@@ -36,6 +36,11 @@ EXPECTED = {
         r"tried \(compiled\) 4 .*tried \(compiled\) 4 ",
         r"winner .*\(predicted, not timed\).*winner .*PRED=1 .*\(predicted, not timed\)",
     ],
+    "./run gemm-tune --arch sm_86 --sizes 256 --budget 32 --target 0.98": [
+        r"prior static model ",
+        r"spent \d+ of 32 tries, [\d.]+ s",
+        r"winner .*\(predicted, not timed\)",
+    ],
     "./run gemm-tune --arch sm_86 --sizes 4096 --dry-run": [
         r"4096x4096x4096 on .*[\d,]+ enumerated, .* [\d,]+ left, \d+ would be tried",
         r"nothing was compiled",

@@ -70,6 +70,8 @@ TEST(ReportTest, SaysWhatWasSpentAndWhatMoreWouldLikelyBuy) {
   EXPECT_THAT(problem_text(spent, target(true)),
               HasSubstr("  spent    50 of 447 tries, 12.3 s: the target is met\n"
                         "  more     397 tries would likely gain 1.2 %\n"));
+  EXPECT_THAT(problem_text(spent, target(false)),
+              HasSubstr("would likely gain 1.2 % (predicted, not timed)\n"));
   const nlohmann::json json = problem_json(spent, target(true));
   EXPECT_EQ(json.at("budget"), 447);
   EXPECT_EQ(json.at("target_met"), true);
