@@ -6,6 +6,7 @@
 #include <numeric>
 #include <optional>
 #include <random>
+#include <span>
 #include <stdexcept>
 #include <unordered_map>
 #include <unordered_set>
@@ -66,23 +67,44 @@ ModelSearchConstants believing(ModelSearchConstants constants) {
 
 // What was told, and what is under way.
 struct Results {
-  std::vector<std::size_t> points;  // in the order told
-  std::vector<double> values;       // log time; infinite for a failure
+  std::vector<std::size_t> points;                     // in the order told
+  std::vector<double> values;                          // log time; infinite for a failure
+  std::unordered_map<std::size_t, std::size_t> place;  // of a point among these
   std::vector<std::size_t> pending;
   double best = kInfinity, worst = -kInfinity;
   std::size_t since_best = 0;
 
   bool none_valid() const { return !std::isfinite(best); }
 
-  // Of all of them: a failure is as bad as the worst, or unknown where there is no other.
-  std::vector<double> filled() const {
-    std::vector<double> all = values;
-    for (double& value : all) {
-      if (!std::isfinite(value)) value = none_valid() ? kNan : worst;
-    }
-    return all;
+  // A failure is as bad as the worst; unknown where there is no other, as what was not told.
+  double value_of(std::size_t point) const {
+    const auto told = place.find(point);
+    if (told == place.end()) return kNan;
+    const double value = values[told->second];
+    if (std::isfinite(value)) return value;
+    return none_valid() ? kNan : worst;
+  }
+
+  // The told points, best first.
+  std::vector<std::size_t> best_first() const {
+    std::vector<std::size_t> order(points.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+    for (std::size_t& i : order) i = points[i];
+    return order;
   }
 };
+
+// Half of them the first, the others evenly from the rest; all where there are no more.
+std::vector<std::size_t> thinned(const std::vector<std::size_t>& points, std::size_t count) {
+  if (points.size() <= count) return points;
+  const std::size_t first = count / 2, rest = count - first, left = points.size() - first;
+  std::vector<std::size_t> kept(points.begin(),
+                                points.begin() + static_cast<std::ptrdiff_t>(first));
+  for (std::size_t i = 0; i < rest; ++i) kept.push_back(points[first + i * left / rest]);
+  return kept;
+}
 
 // A surrogate that follows the results.
 class Belief {
@@ -91,74 +113,78 @@ class Belief {
       : constants_(constants), surrogate_(space, std::move(prior), constants.surrogate) {}
 
   bool wants_refit(const Results& results) const {
-    if (place_.empty()) return true;
-    return static_cast<double>(results.points.size()) >= constants_.refit_growth * fitted_at_;
+    if (observed_.empty()) return true;
+    const auto told = static_cast<double>(results.points.size());
+    const auto fitted = static_cast<double>(fitted_at_);
+    return told > fitted &&
+           told >= std::min(constants_.refit_growth * fitted,
+                            fitted + static_cast<double>(constants_.most_observed / 4));
   }
 
   void refit(const Results& results, std::vector<std::size_t> pool) {
-    place_.clear();
-    for (const std::size_t point : results.points) place_.emplace(point, place_.size());
-    std::vector<std::size_t> points = results.points;
-    std::vector<double> values = results.filled();
-    if (points.empty()) {
-      points.push_back(results.pending.front());
-      values.push_back(kNan);
-      place_.emplace(points.front(), 0);
-    }
-    surrogate_.fit(std::move(points), values, std::move(pool),
+    observed_ = thinned(results.best_first(), constants_.most_observed);
+    if (observed_.empty()) observed_.push_back(results.pending.front());
+    known_ = {observed_.begin(), observed_.end()};
+    surrogate_.fit(observed_, values(results), std::move(pool),
                    results.none_valid() ? 0 : constants_.refit_iterations);
-    fitted_at_ = static_cast<double>(results.points.size());
-    told_ = results.points.size();
+    fitted_at_ = followed_ = results.points.size();
     add(results.pending);
   }
 
   // Takes in what has changed since.
   void follow(const Results& results) {
-    const bool news = told_ != results.points.size();
-    told_ = results.points.size();
-    add(results.points);
+    const bool news = followed_ != results.points.size();
+    add(std::span(results.points).subspan(followed_));
+    followed_ = results.points.size();
     add(results.pending);
-    if (!news) return;
-    std::vector<double> values(place_.size(), kNan);
-    const std::vector<double> told = results.filled();
-    for (std::size_t i = 0; i < told.size(); ++i) values[place_.at(results.points[i])] = told[i];
-    surrogate_.set_values(values);
+    if (news) surrogate_.set_values(values(results));
   }
 
-  // The untried point that promises most, of those scored, if what is under way comes out as
-  // expected.
-  std::optional<std::size_t> most_promising(const Results& results, const Untried& untried) const {
-    double best = results.best, most = -1;
+  // The untried points that promise most, of those scored, best first, if what is under way comes
+  // out as expected.
+  std::vector<std::size_t> most_promising(const Results& results, const Untried& untried,
+                                          std::size_t count) const {
+    double best = results.best;
     if (!results.pending.empty()) {
       best = std::min(best, double{surrogate_.means(results.pending).minCoeff()});
     }
-    std::optional<std::size_t> found;
+    std::vector<std::pair<double, std::size_t>> gains;  // the most, with the place in scored()
+    gains.reserve(surrogate_.scored().size());
     for (std::size_t i = 0; i < surrogate_.scored().size(); ++i) {
-      const std::size_t point = surrogate_.scored()[i];
-      if (!untried.contains(point)) continue;
+      if (!untried.contains(surrogate_.scored()[i])) continue;
       const auto at = static_cast<Eigen::Index>(i);
-      const double gain =
-          expected_improvement(best, surrogate_.mean()[at], surrogate_.variance()[at]);
-      if (gain > most) {
-        most = gain;
-        found = point;
-      }
+      gains.emplace_back(
+          -expected_improvement(best, surrogate_.mean()[at], surrogate_.variance()[at]), i);
     }
-    return found;
+    const auto end = gains.begin() + static_cast<std::ptrdiff_t>(std::min(count, gains.size()));
+    std::partial_sort(gains.begin(), end, gains.end());
+    std::vector<std::size_t> places;
+    for (auto gain = gains.begin(); gain != end; ++gain) places.push_back(gain->second);
+    return places;
   }
 
+  const Surrogate& surrogate() const { return surrogate_; }
+
  private:
-  void add(const std::vector<std::size_t>& points) {
+  void add(std::span<const std::size_t> points) {
     for (const std::size_t point : points) {
-      if (place_.emplace(point, place_.size()).second) surrogate_.observe(point);
+      if (!known_.insert(point).second) continue;
+      observed_.push_back(point);
+      surrogate_.observe(point);
     }
+  }
+
+  std::vector<double> values(const Results& results) const {
+    std::vector<double> all;
+    for (const std::size_t point : observed_) all.push_back(results.value_of(point));
+    return all;
   }
 
   const ModelSearchConstants constants_;
   Surrogate surrogate_;
-  std::unordered_map<std::size_t, std::size_t> place_;  // of a point among the observations
-  std::size_t told_ = 0;
-  double fitted_at_ = 0;
+  std::vector<std::size_t> observed_;  // in the surrogate's order
+  std::unordered_set<std::size_t> known_;
+  std::size_t fitted_at_ = 0, followed_ = 0;  // results then
 };
 
 class Model : public Strategy {
@@ -171,7 +197,18 @@ class Model : public Strategy {
         belief_(space, prior_, prior_.empty() ? constants : believing(constants)),
         doubt_(space, {}, doubting(constants)),
         random_(seed),
-        untried_(space.size()) {}
+        untried_(space.size()) {
+    if (prior_.empty()) return;
+    prior_order_.resize(space.size());
+    std::iota(prior_order_.begin(), prior_order_.end(), std::size_t{0});
+    const auto end = prior_order_.begin() +
+                     static_cast<std::ptrdiff_t>(std::min(constants.pool / 4, space.size()));
+    std::partial_sort(prior_order_.begin(), end, prior_order_.end(),
+                      [&](std::size_t a, std::size_t b) {
+                        return std::pair(prior_[a], a) < std::pair(prior_[b], b);
+                      });
+    prior_order_.erase(end, prior_order_.end());
+  }
 
   std::vector<std::size_t> ask(std::size_t count) override {
     std::vector<std::size_t> asked;
@@ -188,8 +225,7 @@ class Model : public Strategy {
     std::erase(results_.pending, point);
     const bool good = time_us && std::isfinite(*time_us) && *time_us > 0;
     const double value = good ? std::log(*time_us) : kInfinity;
-    const auto known = std::find(results_.points.begin(), results_.points.end(), point);
-    if (known != results_.points.end()) return;  // told before
+    if (!results_.place.emplace(point, results_.points.size()).second) return;  // told before
     results_.points.push_back(point);
     results_.values.push_back(value);
     if (good) results_.worst = std::max(results_.worst, value);
@@ -204,7 +240,7 @@ class Model : public Strategy {
     const std::size_t asked = space_.size() - untried_.size();
     const bool started =
         prior_.empty() ? asked >= constants_.start && !results_.none_valid() : asked > 0;
-    if (!started && !prior_.empty()) return best_of_prior();
+    if (!started && !prior_.empty()) return prior_order_.front();
     if (!started) return asked == 0 ? centre() : far_point();
     const bool doubtful = results_.since_best >= constants_.stall && ++doubts_ % 2 == 0;
     std::optional<std::size_t> point;
@@ -214,21 +250,19 @@ class Model : public Strategy {
   }
 
   std::optional<std::size_t> promising(Belief& belief) {
+    update(belief);
+    const std::vector<std::size_t> places = belief.most_promising(results_, untried_, 1);
+    if (places.empty()) return std::nullopt;
+    return belief.surrogate().scored()[places[0]];
+  }
+
+  void update(Belief& belief) {
     if (belief.wants_refit(results_)) {
-      belief.refit(results_, pool());
+      belief.refit(results_, pool(belief));
       ++fits_;
     } else {
       belief.follow(results_);
     }
-    return belief.most_promising(results_, untried_);
-  }
-
-  std::size_t best_of_prior() const {
-    std::optional<std::size_t> best;
-    for (std::size_t i = 0; i < space_.size(); ++i) {
-      if (untried_.contains(i) && (!best || prior_[i] < prior_[*best])) best = i;
-    }
-    return *best;
   }
 
   // Squared, each parameter's range counting 1.
@@ -282,15 +316,12 @@ class Model : public Strategy {
 
   // The best points told, best first.
   std::vector<std::size_t> elite() const {
-    std::vector<std::size_t> order(results_.points.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::erase_if(order, [&](std::size_t i) { return !std::isfinite(results_.values[i]); });
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-      return results_.values[a] < results_.values[b];
+    std::vector<std::size_t> points = results_.best_first();
+    std::erase_if(points, [&](std::size_t point) {
+      return !std::isfinite(results_.values[results_.place.at(point)]);
     });
-    order.resize(std::min(order.size(), constants_.elite));
-    for (std::size_t& i : order) i = results_.points[i];
-    return order;
+    points.resize(std::min(points.size(), constants_.elite));
+    return points;
   }
 
   std::optional<std::size_t> elite_neighbour() {
@@ -304,8 +335,10 @@ class Model : public Strategy {
     return near[random_() % near.size()];
   }
 
-  // What a surrogate is to score until its next refit.
-  std::vector<std::size_t> pool() {
+  // What a surrogate is to score until its next refit: everything, or two rings around the best,
+  // a quarter that it found most promising so far, a quarter that the prior does, the rest at
+  // random.
+  std::vector<std::size_t> pool(const Belief& belief) {
     if (space_.size() <= constants_.pool) {
       std::vector<std::size_t> all(space_.size());
       std::iota(all.begin(), all.end(), std::size_t{0});
@@ -314,7 +347,10 @@ class Model : public Strategy {
     std::vector<std::size_t> points;
     std::unordered_set<std::size_t> taken;
     const auto take = [&](std::size_t point) {
-      if (untried_.contains(point) && taken.insert(point).second) points.push_back(point);
+      if (points.size() < constants_.pool && untried_.contains(point) &&
+          taken.insert(point).second) {
+        points.push_back(point);
+      }
     };
     for (const std::size_t point : elite()) {
       for (const std::size_t other : space_.neighbours(point)) {
@@ -322,6 +358,11 @@ class Model : public Strategy {
         for (const std::size_t third : space_.neighbours(other)) take(third);
       }
     }
+    const std::size_t quarter = constants_.pool / 4;
+    for (const std::size_t place : belief.most_promising(results_, untried_, quarter)) {
+      take(belief.surrogate().scored()[place]);
+    }
+    for (std::size_t i = 0; i < std::min(quarter, prior_order_.size()); ++i) take(prior_order_[i]);
     // As many draws as points are wanted, or a space that is nearly exhausted would never end it.
     for (std::size_t i = points.size(); i < constants_.pool && untried_.size() > 0; ++i) {
       take(untried_.draw(random_));
@@ -331,7 +372,8 @@ class Model : public Strategy {
 
   const SearchSpace& space_;
   const ModelSearchConstants constants_;
-  const std::vector<double> prior_;  // log time, or empty
+  const std::vector<double> prior_;       // log time, or empty
+  std::vector<std::size_t> prior_order_;  // the best by it, best first
   Belief belief_;
   Belief doubt_;  // without the prior
   std::mt19937_64 random_;

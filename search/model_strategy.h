@@ -2,7 +2,7 @@
 //
 // Starts at the centre of the space and far from what was asked, or, given a prior, at its best
 // point; then asks for the greatest expected improvement of log time. A point under way counts as
-// if it had come out as expected, best included, so that any number may be under way at once. When nothing has
+// if it had come out as expected, so that any number may be under way at once. When nothing has
 // improved for a while, every second ask doubts the model: see ModelSearchConstants. Failures count
 // as the worst time seen. Pure like every strategy (search/strategy.h). Not thread-safe.
 #pragma once
@@ -36,9 +36,10 @@ struct ModelSearchConstants {
   // prior it comes from one without, and without a prior it is a neighbour of one of the best.
   std::size_t stall = 10;
   std::size_t elite = 8;
-  // Of a larger space so many points are scored: neighbours of the best, and random ones, drawn
-  // anew with each refit.
-  std::size_t pool = 131072;
+  // Of more results so many are observed: half of them the best, the rest evenly.
+  std::size_t most_observed = 300;
+  // Of a larger space so many points are scored; which ones is chosen anew with each refit.
+  std::size_t pool = 20480;
 };
 
 // prior_us: what each point is expected to take, in any unit, or empty for no expectation. NaN is

@@ -15,11 +15,9 @@ double matern(double squared) {
   return (1 + r + r * r / 3) * std::exp(-r);
 }
 
-// Its derivative by the squared distance.
-double matern_slope(double squared) {
-  const double r = std::sqrt(5 * squared);
-  return -5.0 / 6 * (1 + r) * std::exp(-r);
-}
+// Hyperparameters are chosen by so many observations at most, taken evenly: it takes time in
+// proportion to their cube.
+constexpr std::size_t kMostFitted = 128;
 
 constexpr Eigen::Index kSpareColumns = 64;  // room for observations until the next fit
 
@@ -81,15 +79,16 @@ Eigen::VectorXf Surrogate::correlations(const Places& places, std::size_t point)
   return (1 + r + r.square() / 3) * (-r).exp();
 }
 
-// Between observations, along each parameter.
-std::vector<Eigen::MatrixXd> Surrogate::squared_distances() const {
+// Between points, along each parameter.
+std::vector<Eigen::MatrixXd> Surrogate::squared_distances(
+    const std::vector<std::size_t>& points) const {
   std::vector<Eigen::MatrixXd> all;
-  const Eigen::Index n = index(observed_.size());
+  const Eigen::Index n = index(points.size());
   for (const std::size_t param : active_) {
     const double range = static_cast<double>(space_.params()[param].values.size() - 1);
     Eigen::VectorXd x(n);
-    for (std::size_t i = 0; i < observed_.size(); ++i) {
-      x[index(i)] = space_.at(observed_[i])[param] / range;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      x[index(i)] = space_.at(points[i])[param] / range;
     }
     all.push_back((x.replicate(1, n) - x.transpose().replicate(n, 1)).array().square());
   }
@@ -104,7 +103,8 @@ double Surrogate::cost(const Hyper& hyper, const std::vector<Eigen::MatrixXd>& d
   const Eigen::ArrayXd shrink = (-2 * hyper.log_length.array()).exp();
   Eigen::MatrixXd squared = Eigen::MatrixXd::Zero(n, n);
   for (std::size_t i = 0; i < distances.size(); ++i) squared += shrink[index(i)] * distances[i];
-  Eigen::MatrixXd correlations = squared.unaryExpr(&matern);
+  const Eigen::ArrayXXd r = (5 * squared.array()).sqrt(), decay = (-r).exp();
+  Eigen::MatrixXd correlations = (1 + r + r.square() / 3) * decay;
   correlations.diagonal().array() += std::exp(hyper.log_noise);
   const Eigen::LLT<Eigen::MatrixXd> llt(correlations);
   if (llt.info() != Eigen::Success) return std::numeric_limits<double>::infinity();
@@ -120,7 +120,7 @@ double Surrogate::cost(const Hyper& hyper, const std::vector<Eigen::MatrixXd>& d
   // The slope is half the trace of this matrix times the correlations' derivative.
   const Eigen::MatrixXd pull =
       llt.solve(Eigen::MatrixXd::Identity(n, n)) - weights * weights.transpose() / scale;
-  const Eigen::MatrixXd bend = squared.unaryExpr(&matern_slope).cwiseProduct(pull);
+  const Eigen::MatrixXd bend = -5.0 / 6 * (1 + r) * decay * pull.array();
   slope.log_length.resize(hyper.log_length.size());
   for (std::size_t i = 0; i < distances.size(); ++i) {
     slope.log_length[index(i)] = -shrink[index(i)] * bend.cwiseProduct(distances[i]).sum();
@@ -141,11 +141,19 @@ double Surrogate::cost(const Hyper& hyper, const std::vector<Eigen::MatrixXd>& d
 
 // Resilient backpropagation (Riedmiller and Braun 1993): it needs no line search, and a Gaussian
 // process's likelihood suits it (Blum and Riedmiller 2013).
-void Surrogate::choose_hyper(const Eigen::VectorXd& residuals, int steps) {
+void Surrogate::choose_hyper(const std::vector<double>& values, int steps) {
   constexpr double kFirst = 0.2, kLeast = 1e-3, kMost = 1.0, kGrow = 1.2, kShrink = 0.5;
   // Less noise than this and float arithmetic would add its own.
   constexpr double kLowest = -12, kHighest = 5;
-  const std::vector<Eigen::MatrixXd> distances = squared_distances();
+  const std::size_t count = std::min(observed_.size(), kMostFitted);
+  std::vector<std::size_t> points;
+  Eigen::VectorXd residuals(index(count));
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t at = i * observed_.size() / count;
+    points.push_back(observed_[at]);
+    residuals[index(i)] = values[at] - prior_mean_[points.back()];
+  }
+  const std::vector<Eigen::MatrixXd> distances = squared_distances(points);
   const Eigen::Index last = hyper_.log_length.size();
   const auto pack = [&](const Hyper& hyper) {
     Eigen::VectorXd all(last + 1);
@@ -181,11 +189,7 @@ void Surrogate::fit(std::vector<std::size_t> observed, const std::vector<double>
                     std::vector<std::size_t> scored, int steps) {
   observed_ = std::move(observed);
   const Eigen::Index n = index(observed_.size());
-  Eigen::VectorXd residuals(n);
-  for (std::size_t i = 0; i < observed_.size(); ++i) {
-    residuals[index(i)] = values[i] - prior_mean_[observed_[i]];
-  }
-  if (n > 1) choose_hyper(residuals, steps);
+  if (n > 1 && steps > 0) choose_hyper(values, steps);
 
   scored_ = std::move(scored);
   scored_places_ = places_of(scored_);

@@ -32,8 +32,8 @@ class Surrogate {
   Surrogate(const SearchSpace& space, std::vector<double> prior_mean, const Constants& constants);
 
   // Forgets all observations and takes these, one at least, after choosing the hyperparameters that
-  // they make most probable, from the present ones in so many steps at most. scored: the points
-  // whose posterior is kept.
+  // they make most probable, from the present ones in so many steps at most; all must be known
+  // where there are any steps. scored: the points whose posterior is kept.
   void fit(std::vector<std::size_t> observed, const std::vector<double>& values,
            std::vector<std::size_t> scored, int steps);
 
@@ -69,10 +69,10 @@ class Surrogate {
   double correlation(std::size_t a, std::size_t b) const;
   Places places_of(std::span<const std::size_t> points) const;
   Eigen::VectorXf correlations(const Places& places, std::size_t point) const;
-  std::vector<Eigen::MatrixXd> squared_distances() const;
+  std::vector<Eigen::MatrixXd> squared_distances(const std::vector<std::size_t>& points) const;
   double cost(const Hyper& hyper, const std::vector<Eigen::MatrixXd>& distances,
               const Eigen::VectorXd& residuals, Hyper& slope) const;
-  void choose_hyper(const Eigen::VectorXd& residuals, int steps);
+  void choose_hyper(const std::vector<double>& values, int steps);
   void update_variance();
 
   const SearchSpace& space_;

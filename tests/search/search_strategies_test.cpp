@@ -205,6 +205,39 @@ TEST(ModelStrategyTest, ScoresAPoolWhereTheSpaceIsTooLarge) {
   EXPECT_EQ(std::set(asked.begin(), asked.end()).size(), land.space.size());
 }
 
+TEST(ModelStrategyTest, ObservesSomeWhereThereAreTooManyResults) {
+  const Land land = make_land();
+  ModelSearchConstants constants;
+  constants.most_observed = 12;
+  for (const std::size_t batch : {1u, 9u}) {
+    const auto strategy = make_model(land.space, {}, 1, constants);
+    const Points asked = run(*strategy, land, land.space.size(), batch);
+    EXPECT_EQ(std::set(asked.begin(), asked.end()).size(), land.space.size());
+    const auto found = std::find(asked.begin(), asked.end(), land.optimum);
+    EXPECT_LT(found - asked.begin(), 50);
+    EXPECT_GE(strategy->fits(), land.space.size() / 12);  // what is observed since stays little
+  }
+}
+
+TEST(ModelStrategyTest, WithAPriorTheFirstAsksUnderWayAreNotTwins) {
+  // The prior knows A only: B is free. One that walked the prior would ask all values of B first.
+  std::vector<SearchSpace::ValueIndex> places;
+  std::vector<double> prior_us;
+  for (std::uint16_t a = 0; a < 10; ++a) {
+    for (std::uint16_t b = 0; b < 10; ++b) {
+      places.insert(places.end(), {a, b});
+      prior_us.push_back(100 * std::exp(0.01 * a));
+    }
+  }
+  const std::vector<std::string> ten = {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"};
+  const SearchSpace space({{"A", ten}, {"B", ten}}, places);
+  std::set<int> values_of_a;
+  for (const std::size_t point : make_model(space, prior_us, 1)->ask(8)) {
+    values_of_a.insert(space.at(point)[0]);
+  }
+  EXPECT_GE(values_of_a.size(), 3u);
+}
+
 TEST(ModelStrategyTest, FitsSeldomAndSaysHowOften) {
   const Land land = make_land();
   const auto strategy = make_model(land.space, {}, 1);
