@@ -165,8 +165,9 @@ class ProblemSearch {
   }
 
   std::size_t asked_budget() const {
-    if (explicit_list()) return points_.size();
-    return request_.budget.value_or(default_budget(points_.size(), request_.measure, is_guided_));
+    if (request_.budget) return *request_.budget;
+    return explicit_list() ? points_.size()
+                           : default_budget(points_.size(), request_.measure, is_guided_);
   }
 
   // The static model's times, corrected by what was timed elsewhere.
