@@ -54,7 +54,7 @@ Trials::Trials(const TuneRequest& request)
       compilers_(compile_workers(request)),
       measurers_(measuring_workers(request), /*warm_spares=*/true) {}
 
-void Trials::wait() { WorkerPool::wait({&compilers_, &measurers_}, kHeartbeat); }
+void Trials::wait(int also) { WorkerPool::wait({&compilers_, &measurers_}, kHeartbeat, also); }
 
 void Trials::abandon() {
   compilers_.abandon();

@@ -46,8 +46,8 @@ class Trials {
   // Compiles what is likely to be tried next; nobody is told.
   void compile_ahead(const std::vector<KnownConfig>& configs);
 
-  // Until something is done, a second has passed, or a signal has come.
-  void wait();
+  // Until something is done, a second has passed, a signal has come, or `also` can be read.
+  void wait(int also = -1);
 
   // Kills what is under way; its `done` is not called.
   void abandon();

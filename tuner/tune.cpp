@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <memory>
 #include <utility>
@@ -19,6 +20,7 @@
 #include "tuner/interrupt.h"
 #include "tuner/ledger.h"
 #include "tuner/precedents.h"
+#include "tuner/thinker.h"
 #include "tuner/trials.h"
 
 namespace gemm_tune {
@@ -77,7 +79,7 @@ class ProblemSearch {
   // Has the first candidates compiled: for while the search before this one needs no compilers.
   void compile_ahead() {
     std::vector<KnownConfig> first;
-    for (const std::size_t point : first_) first.push_back(points_[point]);
+    for (const std::size_t point : next_) first.push_back(points_[point]);
     trials_.compile_ahead(first);
   }
 
@@ -87,7 +89,7 @@ class ProblemSearch {
     const Clock::time_point start = Clock::now();
     const Trials::Busy before = trials_.busy();
     deadline_ = deadline;
-    if (strategy_) {
+    if (thinker_) {
       search();
       choose_winner(on_finals);
     }
@@ -151,11 +153,12 @@ class ProblemSearch {
     if (strategy == "model") prior_us = make_prior();
     budget_ = std::min(points_.size(), std::max(asked_budget(), recalled_.size()));
     report_.budget = budget_;
-    strategy_ = make_strategy(strategy, *space_, std::move(prior_us), budget_ - recalled_.size(),
-                              request_.seed);
+    thinker_.emplace(make_strategy(strategy, *space_, std::move(prior_us),
+                                   budget_ - recalled_.size(), request_.seed));
     for (auto& [point, outcome] : recalled_) take(point, std::move(outcome));
     done_ = asked_ = recalled_.size();
-    first_ = strategy_->ask(std::min(budget_ - asked_, trials_.compilers()));
+    const auto first = thinker_->ask(std::min(budget_ - asked_, trials_.compilers()));
+    next_.assign(first.begin(), first.end());
   }
 
   std::string strategy_name() const {
@@ -189,25 +192,29 @@ class ProblemSearch {
   }
 
   void search() {
-    std::vector<std::size_t> next = std::exchange(first_, {});
-    bool exhausted = next.empty();
+    bool exhausted = next_.empty();  // space or budget
     tell_progress("searching");
     while (!must_stop()) {
-      if (!exhausted && target_met()) exhausted = report_.target_met = true;
-      while (!exhausted && trials_.wants_more()) {
-        for (const std::size_t point : next) begin(point);
-        if (asked_ < budget_) next = strategy_->ask(1);
-        exhausted = asked_ == budget_ || next.empty();
+      if (const auto points = thinker_->answer(); points && !exhausted) {
+        next_.insert(next_.end(), points->begin(), points->end());
+        exhausted = points->empty();
       }
-      // Else what was compiled ahead still fills the compilers' queue.
-      if (exhausted && under_way_ == 0) break;
-      trials_.wait();
+      if (!exhausted && target_met()) {
+        exhausted = report_.target_met = true;
+        next_.clear();
+      }
+      for (; !next_.empty() && trials_.wants_more(); next_.pop_front()) begin(next_.front());
+      exhausted = exhausted || asked_ + next_.size() == budget_;
+      // One ahead of need. What was compiled ahead may still fill the compilers' queue.
+      if (!exhausted && next_.empty() && !thinker_->is_thinking()) thinker_->think(1);
+      if (exhausted && next_.empty() && under_way_ == 0) break;
+      trials_.wait(thinker_->fd());
       tell_progress("searching");
     }
     report_.funnel.tried = asked_;
     report_.funnel.recalled = recalled_.size();
     report_.funnel.unfinished = under_way_;
-    report_.cut_short = !exhausted || under_way_ > 0;
+    report_.cut_short = !exhausted || !next_.empty() || under_way_ > 0;
     if (under_way_ > 0) trials_.abandon();
     look_ahead();
   }
@@ -217,7 +224,7 @@ class ProblemSearch {
     constexpr std::size_t kResults = 8;
     if (!request_.target || done_ < next_judgement_) return false;
     next_judgement_ = done_ + kResults;
-    const std::optional<double> gain = strategy_->expected_gain(budget_ - asked_);
+    const std::optional<double> gain = thinker_->expected_gain(budget_ - asked_);
     return gain && *gain < 1 - *request_.target;
   }
 
@@ -226,7 +233,7 @@ class ProblemSearch {
     const std::size_t more = asked_ < budget_ ? budget_ - asked_ : asked_;
     const std::size_t tries = std::min(more, points_.size() - asked_);
     if (tries == 0) return;
-    if (const auto gain = strategy_->expected_gain(tries)) report_.outlook = Outlook{tries, *gain};
+    if (const auto gain = thinker_->expected_gain(tries)) report_.outlook = Outlook{tries, *gain};
   }
 
   void begin(std::size_t point) {
@@ -259,7 +266,7 @@ class ProblemSearch {
       finishers_.push_back({points_[point], std::move(outcome)});
       time_us = finishers_.back().time_us();
     }
-    strategy_->tell(point, time_us);
+    thinker_->tell(point, time_us);
     if (time_us && (!best_us_ || *time_us < *best_us_)) best_us_ = time_us;
   }
 
@@ -359,10 +366,10 @@ class ProblemSearch {
   // By config text, of the finals that timed it.
   std::map<std::string, std::vector<Baseline>> recalled_baselines_;
   std::optional<SearchSpace> space_;
-  std::unique_ptr<Strategy> strategy_;  // over space_; none where there is nothing to try
-  std::vector<std::size_t> first_;      // asked for, not begun
-  bool is_guided_ = false;              // by enough timings made elsewhere
-  std::size_t next_judgement_ = 0;      // of the target: so many results
+  std::optional<Thinker> thinker_;  // over space_; none where there is nothing to try
+  std::deque<std::size_t> next_;    // asked for, not begun
+  bool is_guided_ = false;          // by enough timings made elsewhere
+  std::size_t next_judgement_ = 0;  // of the target: so many results
   std::size_t budget_ = 0, asked_ = 0, under_way_ = 0, done_ = 0;
   std::optional<double> best_us_;
   std::vector<Finisher> finishers_;

@@ -181,8 +181,9 @@ void WorkerPool::tend(Slot& slot) {
   if (slot.process && !slot.process->ready()) greet(slot);
 }
 
-void WorkerPool::wait(std::initializer_list<WorkerPool*> pools, std::chrono::milliseconds timeout) {
-  std::vector<pollfd> descriptors;
+void WorkerPool::wait(std::initializer_list<WorkerPool*> pools, std::chrono::milliseconds timeout,
+                      int also) {
+  std::vector<pollfd> descriptors = {{also, POLLIN, 0}};  // poll() passes over a negative one
   Clock::time_point wake = Clock::now() + timeout;
   for (WorkerPool* pool : pools) {
     for (const Slot& slot : pool->slots_) {

@@ -58,8 +58,10 @@ class WorkerPool {
   // What the workers have spent on tasks so far, all of them together.
   std::chrono::duration<double> busy() const;
 
-  // Waits until some task of some pool is done, or the timeout, or a signal; calls `done` for each.
-  static void wait(std::initializer_list<WorkerPool*> pools, std::chrono::milliseconds timeout);
+  // Waits until some task of some pool is done, or the timeout, or a signal, or until the
+  // descriptor `also` can be read, where there is one; calls `done` for each task.
+  static void wait(std::initializer_list<WorkerPool*> pools, std::chrono::milliseconds timeout,
+                   int also = -1);
 
   // Submits and waits. Throws DeviceError where the worker refused, died or overstayed.
   nlohmann::json call(const std::string& verb, nlohmann::json request,
