@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <set>
@@ -49,6 +50,37 @@ TEST_F(WorkerPoolTest, AnswersEveryTaskWithItsOwnReply) {
     pids.insert(results[i].reply.at("pid").get<int>());
   }
   EXPECT_EQ(pids.size(), 3u);
+}
+
+TEST_F(WorkerPoolTest, ARequestIsBroughtUpToDateWhenAWorkerIsFreeForIt) {
+  WorkerPool pool = fakes(1);
+  int finished = 0;
+  std::vector<int> sent;
+  for (int i = 0; i < 3; ++i) {
+    pool.submit({"echo", -1, 10s, false,
+                 [&](const TaskResult& result) {
+                   sent.push_back(result.reply.at("echo").get<int>());
+                   ++finished;
+                 },
+                 [&](nlohmann::json& request) { request = finished; }});
+  }
+  while (pool.pending() > 0) WorkerPool::wait({&pool}, 1000ms);
+  // A worker gets its next task before the result is looked at: it must not wait for that.
+  EXPECT_EQ(sent, (std::vector{0, 0, 1}));
+}
+
+TEST_F(WorkerPoolTest, AWaitEndsWhenAnotherDescriptorCanBeRead) {
+  WorkerPool pool = fakes(1);
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const auto start = std::chrono::steady_clock::now();
+  WorkerPool::wait({&pool}, 20ms, ends[0]);
+  EXPECT_GE(std::chrono::steady_clock::now() - start, 15ms);
+  ASSERT_EQ(write(ends[1], "x", 1), 1);
+  WorkerPool::wait({&pool}, 60s, ends[0]);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 30s);
+  close(ends[0]);
+  close(ends[1]);
 }
 
 TEST_F(WorkerPoolTest, ACrashIsTheTasksOwnAndTheNextTaskGetsAFreshWorker) {
