@@ -1,5 +1,6 @@
 #include "search/model_strategy.h"
 
+#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -144,10 +145,7 @@ class Belief {
   // out as expected.
   std::vector<std::size_t> most_promising(const Results& results, const Untried& untried,
                                           std::size_t count) const {
-    double best = results.best;
-    if (!results.pending.empty()) {
-      best = std::min(best, double{surrogate_.means(results.pending).minCoeff()});
-    }
+    const double best = best_expected(results);
     std::vector<std::pair<double, std::size_t>> gains;  // the most, with the place in scored()
     gains.reserve(surrogate_.scored().size());
     for (std::size_t i = 0; i < surrogate_.scored().size(); ++i) {
@@ -163,9 +161,44 @@ class Belief {
     return places;
   }
 
+  // By how much the least of these points is expected to lie below the best result, if what is
+  // under way comes out as expected: the mean over draws from their joint posterior.
+  double expected_gain(const Results& results, std::span<const std::size_t> places) const {
+    constexpr int kDraws = 256;
+    const auto count = static_cast<Eigen::Index>(places.size());
+    Eigen::MatrixXd covariance = surrogate_.covariance(places);
+    covariance.diagonal().array() += 1e-4 * covariance.diagonal().maxCoeff();  // float's rounding
+    const Eigen::MatrixXd factor = covariance.llt().matrixL();
+    Eigen::VectorXd mean(count), drawn(count);
+    for (Eigen::Index i = 0; i < count; ++i) {
+      mean[i] = surrogate_.mean()[static_cast<Eigen::Index>(places[static_cast<std::size_t>(i)])];
+    }
+    const double best = best_expected(results);
+    std::mt19937_64 random(1);
+    std::normal_distribution<double> normal;
+    double sum = 0;
+    for (int i = 0; i < kDraws; ++i) {
+      for (double& one : drawn) one = normal(random);
+      sum += std::max(0.0, best - (mean + factor * drawn).minCoeff());
+    }
+    return sum / kDraws;
+  }
+
+  // The improvement to expect from one of the scored points.
+  double promise(const Results& results, std::size_t place) const {
+    const auto at = static_cast<Eigen::Index>(place);
+    return expected_improvement(best_expected(results), surrogate_.mean()[at],
+                                surrogate_.variance()[at]);
+  }
+
   const Surrogate& surrogate() const { return surrogate_; }
 
  private:
+  double best_expected(const Results& results) const {
+    if (results.pending.empty()) return results.best;
+    return std::min(results.best, double{surrogate_.means(results.pending).minCoeff()});
+  }
+
   void add(std::span<const std::size_t> points) {
     for (const std::size_t point : points) {
       if (!known_.insert(point).second) continue;
@@ -226,14 +259,40 @@ class Model : public Strategy {
     const bool good = time_us && std::isfinite(*time_us) && *time_us > 0;
     const double value = good ? std::log(*time_us) : kInfinity;
     if (!results_.place.emplace(point, results_.points.size()).second) return;  // told before
+    if (const auto promise = promised_.find(point); promise != promised_.end()) {
+      constexpr double kKeep = 0.98;  // the last fifty or so count
+      promised_sum_ = kKeep * promised_sum_ + promise->second;
+      kept_sum_ *= kKeep;
+      if (!results_.none_valid()) kept_sum_ += std::max(0.0, results_.best - value);
+      promised_.erase(promise);
+    }
     results_.points.push_back(point);
     results_.values.push_back(value);
     if (good) results_.worst = std::max(results_.worst, value);
     results_.since_best = value < results_.best ? 0 : results_.since_best + 1;
     results_.best = std::min(results_.best, value);
+    bests_.push_back(results_.best);
   }
 
   std::size_t fits() const override { return fits_; }
+
+  // The greater of what the surrogate expects, trusted as far as it kept its promises so far, and
+  // half of what as many results brought just now: a surrogate that is wrong is sure of itself.
+  std::optional<double> expected_gain(std::size_t tries) override {
+    const std::size_t told = results_.points.size(), window = constants_.gain_window;
+    if (told <= window || !std::isfinite(bests_[told - 1 - window])) return std::nullopt;
+    update(belief_);
+    const std::vector<std::size_t> places =
+        belief_.most_promising(results_, untried_, std::min(tries, constants_.gain_points));
+    if (places.empty()) return 0;
+    const double trust =
+        (kept_sum_ + constants_.gain_trust) / (promised_sum_ + constants_.gain_trust);
+    const double share = std::min(1.0, static_cast<double>(tries) / static_cast<double>(window));
+    const double lately = bests_[told - 1 - window] - bests_[told - 1];
+    const double gain =
+        std::max(trust * belief_.expected_gain(results_, places), 0.5 * share * lately);
+    return 1 - std::exp(-gain);
+  }
 
  private:
   std::size_t next() {
@@ -253,7 +312,9 @@ class Model : public Strategy {
     update(belief);
     const std::vector<std::size_t> places = belief.most_promising(results_, untried_, 1);
     if (places.empty()) return std::nullopt;
-    return belief.surrogate().scored()[places[0]];
+    const std::size_t point = belief.surrogate().scored()[places[0]];
+    if (&belief == &belief_) promised_[point] = belief.promise(results_, places[0]);
+    return point;
   }
 
   void update(Belief& belief) {
@@ -379,7 +440,10 @@ class Model : public Strategy {
   std::mt19937_64 random_;
   Untried untried_;
   Results results_;
-  std::size_t doubts_ = 0;  // asks since the search first stalled
+  std::vector<double> bests_;                         // after each result
+  std::unordered_map<std::size_t, double> promised_;  // improvements expected of what is under way
+  double promised_sum_ = 0, kept_sum_ = 0;            // of the last results: expected and had
+  std::size_t doubts_ = 0;                            // asks since the search first stalled
   std::size_t fits_ = 0;
 };
 

@@ -40,6 +40,10 @@ struct ModelSearchConstants {
   std::size_t most_observed = 300;
   // Of a larger space so many points are scored; which ones is chosen anew with each refit.
   std::size_t pool = 20480;
+  // expected_gain(): said once there are more results than the window, from the joint posterior of
+  // so many points at most; trusted like a surrogate that has promised this much and kept it.
+  std::size_t gain_window = 32, gain_points = 64;
+  double gain_trust = 0.1;
 };
 
 // prior_us: what each point is expected to take, in any unit, or empty for no expectation. NaN is

@@ -33,7 +33,8 @@ class Strategy {
   virtual std::size_t fits() const { return 0; }
 
   // By what share the best time told is likely to fall with so many more asks, in [0, 1]: 0.02 is
-  // "2 % faster". Nothing where there is no model, or too few results for one.
+  // "2 % faster". What is under way counts as if it came out as expected. Nothing where there is no
+  // model, or too few results for one. Takes as long as an ask.
   virtual std::optional<double> expected_gain(std::size_t /*tries*/) { return std::nullopt; }
 };
 

@@ -288,6 +288,21 @@ Eigen::VectorXf Surrogate::means(std::span<const std::size_t> points) const {
   return means;
 }
 
+Eigen::MatrixXd Surrogate::covariance(std::span<const std::size_t> places) const {
+  const Eigen::Index n = index(observed_.size()), count = index(places.size());
+  Eigen::MatrixXf rows(count, n);
+  for (Eigen::Index i = 0; i < count; ++i) {
+    rows.row(i) = reach_.row(index(places[static_cast<std::size_t>(i)])).head(n);
+  }
+  Eigen::MatrixXd shared = (-rows * rows.transpose()).cast<double>();
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    for (std::size_t j = 0; j < places.size(); ++j) {
+      shared(index(i), index(j)) += correlation(scored_[places[i]], scored_[places[j]]);
+    }
+  }
+  return scale_ * shared;
+}
+
 void Surrogate::update_variance() {
   constexpr float kLeast = 1e-6f;  // of the signal's: what float arithmetic resolves
   variance_ = static_cast<float>(scale_) * (1 - explained_.array()).max(kLeast);

@@ -49,6 +49,9 @@ class Surrogate {
   const Eigen::VectorXf& mean() const { return mean_; }
   const Eigen::VectorXf& variance() const { return variance_; }
 
+  // Between some of the scored points, which are named by their places in scored().
+  Eigen::MatrixXd covariance(std::span<const std::size_t> places) const;
+
   // The mean at any points, scored or not.
   Eigen::VectorXf means(std::span<const std::size_t> points) const;
 

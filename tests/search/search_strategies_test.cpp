@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <set>
 #include <stdexcept>
@@ -236,6 +237,34 @@ TEST(ModelStrategyTest, WithAPriorTheFirstAsksUnderWayAreNotTwins) {
     values_of_a.insert(space.at(point)[0]);
   }
   EXPECT_GE(values_of_a.size(), 3u);
+}
+
+TEST(ModelStrategyTest, ExpectsMuchOfASpaceWhoseWorstWasToldAndLittleOnceTheOptimumIsFound) {
+  const Land land = make_land();
+  Points slowest_first(land.space.size());
+  std::iota(slowest_first.begin(), slowest_first.end(), std::size_t{0});
+  std::erase_if(slowest_first, [&](std::size_t point) { return !land.time_us[point]; });
+  std::sort(slowest_first.begin(), slowest_first.end(),
+            [&](std::size_t a, std::size_t b) { return *land.time_us[a] > *land.time_us[b]; });
+  const auto strategy = make_model(land.space, {}, 1);
+  for (std::size_t i = 0; i < 40; ++i) {
+    EXPECT_EQ(i > 32, strategy->expected_gain(64).has_value()) << i << " results";
+    strategy->tell(slowest_first[i], land.time_us[slowest_first[i]]);
+  }
+  const double best = *land.time_us[slowest_first[39]], optimum = *land.time_us[land.optimum];
+  EXPECT_GT(strategy->expected_gain(64).value(), 0.5 * (1 - optimum / best));
+  EXPECT_LE(strategy->expected_gain(64).value(), 1);
+  run(*strategy, land, 50, 1);
+  EXPECT_LT(strategy->expected_gain(64).value(), 0.02);
+  run(*strategy, land, land.space.size(), 1);
+  EXPECT_EQ(strategy->expected_gain(64), 0);
+}
+
+TEST_P(EveryStrategyTest, SaysWhatMoreWouldGainOnlyWhereThereIsAModel) {
+  const auto strategy = make(1);
+  EXPECT_EQ(strategy->expected_gain(10), std::nullopt);
+  run(*strategy, land_, 60, 4);
+  EXPECT_EQ(strategy->expected_gain(10).has_value(), std::string(GetParam()) == "model");
 }
 
 TEST(ModelStrategyTest, FitsSeldomAndSaysHowOften) {
