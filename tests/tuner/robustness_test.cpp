@@ -241,6 +241,21 @@ TEST_F(RobustnessTest, ASearchIsGuidedByWhatWasTimedElsewhereAndSaysSo) {
   EXPECT_EQ(tune_into(file("a.db"), request).problems.at(0).prior, std::nullopt);
 }
 
+TEST_F(RobustnessTest, ATargetEndsASearchWhoseRestIsNotWorthItsWhile) {
+  TuneRequest request = fake::request_of({}, file("log"));
+  request.most_points = request.budget.emplace(300);
+  request.target = 0.5;  // the times lie between 100 and 200 us
+  const ProblemReport report = tune_into(file("a.db"), request).problems.at(0);
+  EXPECT_TRUE(report.target_met);
+  EXPECT_FALSE(report.cut_short);
+  EXPECT_TRUE(report.winner.has_value());
+  EXPECT_LT(report.funnel.tried, 150u);
+  EXPECT_EQ(report.funnel.unfinished, 0u);
+  ASSERT_TRUE(report.outlook.has_value());
+  EXPECT_EQ(report.outlook->tries, 300 - report.funnel.tried);
+  EXPECT_LT(report.outlook->gain, 0.5);
+}
+
 TEST_F(RobustnessTest, EachCandidateRacesAgainstTheBestThatIsKnownWhenItsTurnComes) {
   fake::tune_with_fakes(fake::some_configs(40, false), file("a.db"), file("a.log"));
   double best_us = std::numeric_limits<double>::infinity(), told_us = best_us;
