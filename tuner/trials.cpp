@@ -13,9 +13,10 @@ namespace {
 
 constexpr std::chrono::milliseconds kHeartbeat{1000};
 constexpr int kFinalsAttempts = 3;
-// Tasks in front of a GPU, and of a compiler, that bridge what a slow one takes.
-constexpr std::size_t kMeasuringAhead = 32;
-constexpr std::size_t kCompilingAhead = 2;
+// Tasks that wait for a GPU, and for every four compilers, so that these need not wait for tasks.
+// Few: what is asked for ahead of need is asked for without knowing how the others came out.
+constexpr std::size_t kMeasuringAhead = 8;
+constexpr std::size_t kCompilersPerTaskAhead = 4;
 
 // Generous: verification needs a few launches, timing at most some tens; the slowest rung runs at
 // about 0.1 TFLOP/s on the smallest card of the table.
@@ -63,7 +64,8 @@ void Trials::abandon() {
 }
 
 bool Trials::wants_more() const {
-  return compilers_.pending() < kCompilingAhead * compilers_.size() &&
+  const std::size_t compiling = compilers_.size() + compilers_.size() / kCompilersPerTaskAhead + 1;
+  return compilers_.pending() < compiling &&
          (measurers_.size() == 0 || measurers_.pending() < kMeasuringAhead * measurers_.size());
 }
 

@@ -58,10 +58,9 @@ int dry_run(const TuneRequest& request, const Target& target) {
   for (const Problem& problem : request.problems) {
     Candidates candidates = candidates_for(request, problem);
     const std::size_t points = candidates.points.size();
-    const std::size_t tried =
-        std::min(points, !request.only.empty()
-                             ? points
-                             : request.budget.value_or(default_budget(points, request.measure)));
+    const std::size_t otherwise =
+        request.only.empty() ? default_budget(points, request.measure) : points;
+    const std::size_t tried = std::min(points, request.budget.value_or(otherwise));
     const Funnel& funnel = candidates.funnel;
     const std::string sample =
         funnel.searched < funnel.left
