@@ -13,10 +13,10 @@ namespace {
 
 constexpr std::chrono::milliseconds kHeartbeat{1000};
 constexpr int kFinalsAttempts = 3;
-// Tasks that wait for a GPU, and for every four compilers, so that these need not wait for tasks.
-// Few: what is asked for ahead of need is asked for without knowing how the others came out.
-constexpr std::size_t kMeasuringAhead = 8;
-constexpr std::size_t kCompilersPerTaskAhead = 4;
+// Candidates under way beyond one for each compiler: enough that none waits for the next. More
+// would be chosen before what they could learn from is known.
+constexpr std::size_t kCompilingAhead = 2;
+constexpr std::size_t kMeasuringAhead = 4;  // for each GPU
 
 // Generous: verification needs a few launches, timing at most some tens; the slowest rung runs at
 // about 0.1 TFLOP/s on the smallest card of the table.
@@ -64,9 +64,9 @@ void Trials::abandon() {
 }
 
 bool Trials::wants_more() const {
-  const std::size_t compiling = compilers_.size() + compilers_.size() / kCompilersPerTaskAhead + 1;
-  return compilers_.pending() < compiling &&
-         (measurers_.size() == 0 || measurers_.pending() < kMeasuringAhead * measurers_.size());
+  const std::size_t gpus = request_.measure ? measurers_.size() : 0;
+  return compilers_.pending() + measurers_.pending() <
+         compilers_.size() + kCompilingAhead + kMeasuringAhead * gpus;
 }
 
 void Trials::compile_ahead(const std::vector<KnownConfig>& configs) {
