@@ -7,9 +7,9 @@ namespace gemm_tune {
 
 std::size_t default_budget(std::size_t points, bool measured, bool guided) {
   if (!measured) return kPredictedBudget;
+  if (guided) return kLeastBudget;
   const auto root = static_cast<std::size_t>(std::lround(std::sqrt(static_cast<double>(points))));
-  const std::size_t budget = std::clamp(root, kLeastBudget, kGreatestBudget);
-  return guided ? budget / kGuidedShare : budget;
+  return std::clamp(root, kLeastBudget, kGreatestBudget);
 }
 
 }  // namespace gemm_tune

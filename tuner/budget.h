@@ -8,12 +8,10 @@
 namespace gemm_tune {
 
 // On a GPU the square root of the space, within these bounds; what each try costs is some tens of
-// milliseconds.
+// milliseconds. The least is enough where a search is guided by so many timings of problems and
+// GPUs that are at least so much like its own (likeness() in search/transfer.h).
 inline constexpr std::size_t kLeastBudget = 64;
-inline constexpr std::size_t kGreatestBudget = 256;
-// A third of that where a search is guided by so many timings of problems and GPUs that are at
-// least so much like its own (likeness() in search/transfer.h).
-inline constexpr std::size_t kGuidedShare = 3;
+inline constexpr std::size_t kGreatestBudget = 160;
 inline constexpr std::size_t kEnoughTimings = 64;
 inline constexpr double kLikeEnough = 0.5;
 // Without a GPU, whatever the space: the order is the static model's, and two cores compile so many
