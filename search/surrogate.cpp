@@ -206,9 +206,11 @@ void Surrogate::fit(std::vector<std::size_t> observed, const std::vector<double>
   for (std::size_t i = 0; i < observed_.size(); ++i) {
     reach_.col(index(i)) = correlations(scored_places_, observed_[i]);
   }
-  const Eigen::MatrixXf factor = factor_.cast<float>();
-  factor.transpose().triangularView<Eigen::Upper>().solveInPlace<Eigen::OnTheRight>(
-      reach_.leftCols(n));
+  if (!scored_.empty()) {  // Eigen makes references into empty matrices
+    const Eigen::MatrixXf factor = factor_.cast<float>();
+    factor.transpose().triangularView<Eigen::Upper>().solveInPlace<Eigen::OnTheRight>(
+        reach_.leftCols(n));
+  }
   explained_ = reach_.leftCols(n).rowwise().squaredNorm();
   set_values(values);
 }

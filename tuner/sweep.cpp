@@ -107,7 +107,9 @@ std::optional<KnownConfig> todays_config(const KernelFamily& family,
     const auto value = values.find(param.name);
     const std::optional<double> number =
         number_of(value == values.end() || value->second == kAbsent ? "0" : value->second);
-    if (!number || !(std::abs(*number) <= 1e6)) return std::nullopt;
+    if (!number || !(std::abs(*number) <= 1e6) || *number != std::floor(*number)) {
+      return std::nullopt;
+    }
     config.params.emplace_back(param.name, static_cast<int>(*number));
   }
   try {
@@ -135,8 +137,9 @@ void foretell(Sweep& sweep, const std::vector<Entry>& entries,
   if (!any) sweep.predicted_us.clear();
 }
 
-// 8, 8.0 and "8" are one value.
-std::string text_of(const Json& value) {
+// 8, 8.0 and "8" are one value. what: whose, for the refusal of a value that is none.
+std::string text_of(const Json& value, const std::string& what) {
+  if (value.is_structured()) throw UsageError(what + " is neither a number nor a text");
   if (value.is_string()) return value.get<std::string>();
   if (value.is_boolean()) return value.get<bool>() ? "1" : "0";
   if (value.is_number_float()) {
@@ -180,8 +183,8 @@ Sweep kernel_tuner_cache(const Json& file, const std::string& name) {
   std::vector<std::string> names;
   for (const Json& key : *keys) {
     if (!key.is_string()) {
-      throw UsageError("sweep '" + name +
-                       "' has a tune_params_keys entry that is no text: " + key.dump());
+      throw UsageError("sweep '" + name + "' has a tune_params_keys entry that is no text but " +
+                       key.type_name());
     }
     names.push_back(key.get<std::string>());
   }
@@ -196,7 +199,8 @@ Sweep kernel_tuner_cache(const Json& file, const std::string& name) {
       if (value == recorded.end()) {
         throw UsageError("sweep '" + name + "': entry '" + key + "' lacks " + param);
       }
-      entry.values[param] = text_of(*value);
+      entry.values[param] =
+          text_of(*value, fmt::format("sweep '{}': entry '{}': {}", name, key, param));
     }
     bool failed = false;
     for (const Json& value : recorded) {
@@ -211,12 +215,15 @@ Sweep kernel_tuner_cache(const Json& file, const std::string& name) {
   sweep.problem = problem_of(file.value("problem_size", Json()));
   sweep.device = device_of(file.value("device_name", Json()));
   if (!sweep.problem || !sweep.device) return sweep;
-  std::map<std::string, std::string> fixed = {
-      {kFamily, text_of(file.value("kernel_name", Json()))}};
-  const Json others = file.value("fixed_params", Json::object());
+  std::map<std::string, std::string> fixed;
+  const Json others = file.value("fixed_params", Json());
   if (others.is_object()) {
-    for (const auto& [param, value] : others.items()) fixed[param] = text_of(value);
+    for (const auto& [param, value] : others.items()) {
+      fixed[param] = text_of(value, fmt::format("sweep '{}': fixed_params: {}", name, param));
+    }
   }
+  const Json family = file.value("kernel_name", Json());
+  if (family.is_string()) fixed[kFamily] = family.get<std::string>();
   foretell(sweep, entries, fixed);
   return sweep;
 }
@@ -253,9 +260,11 @@ std::optional<double> t4_time(const Json& result, const std::string& name) {
 Sweep t4_results(const Json& file, const std::string& text, const std::string& name) {
   std::vector<std::string> names;
   std::vector<Entry> entries;
-  std::map<std::string, std::size_t> seen;
-  for (const Json& result : file["results"]) {
-    const std::string which = fmt::format("sweep '{}': result {}", name, seen.size());
+  std::set<std::string> seen;
+  const Json& results = file["results"];
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const Json& result = results[i];
+    const std::string which = fmt::format("sweep '{}': result {}", name, i);
     if (!result.is_object() || !result.contains("configuration") ||
         !result["configuration"].is_object() || result["configuration"].empty()) {
       throw UsageError(which + " has no configuration");
@@ -270,13 +279,13 @@ Sweep t4_results(const Json& file, const std::string& text, const std::string& n
     }
     for (const std::string& param : names) {
       if (!configuration.contains(param)) throw UsageError(which + " lacks " + param);
-      entry.values[param] = text_of(configuration[param]);
+      entry.values[param] = text_of(configuration[param], which + ": " + param);
       entry.key += (entry.key.empty() ? "" : ",") + entry.values[param];
     }
     const Json invalidity = result.value("invalidity", Json("correct"));
     const bool valid = invalidity.is_null() || invalidity == "" || invalidity == "correct";
     if (valid) entry.time_us = t4_time(result, name);
-    if (seen.emplace(entry.key, entries.size()).second) entries.push_back(std::move(entry));
+    if (seen.insert(entry.key).second) entries.push_back(std::move(entry));
   }
   if (entries.empty()) throw UsageError("sweep '" + name + "' has no results");
   return sweep_of(name, names, entries);

@@ -21,6 +21,7 @@ void check_ptxas_log(std::string_view input);  // what the compiler says of a ke
 void check_reply(std::string_view input);      // a line from a worker
 void check_salvage(std::string_view input);    // the same, checked for damage and salvaged
 void check_sizes(std::string_view input);      // the argument of --sizes, or a file of sizes
+void check_sweep(std::string_view input);      // a recorded sweep, packed or not
 
 struct Target {
   const char* name;
@@ -30,7 +31,7 @@ struct Target {
 inline constexpr Target kTargets[] = {
     {"config", check_config},   {"database", check_database},   {"duration", check_duration},
     {"problem", check_problem}, {"ptxas_log", check_ptxas_log}, {"reply", check_reply},
-    {"salvage", check_salvage}, {"sizes", check_sizes},
+    {"salvage", check_salvage}, {"sizes", check_sizes},         {"sweep", check_sweep},
 };
 
 inline void require(bool holds, const char* property) {

@@ -92,7 +92,7 @@ TEST(SweepTest, RefusesWhatIsNoSweepByName) {
   EXPECT_THAT(of("{"), HasSubstr("'mine' is not JSON"));
   EXPECT_THAT(of("[1]"), HasSubstr("'mine' is neither a Kernel Tuner cache file nor T4 results"));
   EXPECT_THAT(of(R"({"cache": {}})"), HasSubstr("no list tune_params_keys"));
-  EXPECT_THAT(of(R"({"tune_params_keys": [1], "cache": {}})"), HasSubstr("no text: 1"));
+  EXPECT_THAT(of(R"({"tune_params_keys": [1], "cache": {}})"), HasSubstr("no text but number"));
   EXPECT_THAT(of(R"({"tune_params_keys": ["A"], "cache": {}})"), HasSubstr("an empty cache"));
   EXPECT_THAT(of(R"({"tune_params_keys": ["A"], "cache": {"1": {"B": 1}}})"),
               HasSubstr("entry '1' lacks A"));
@@ -100,6 +100,8 @@ TEST(SweepTest, RefusesWhatIsNoSweepByName) {
               HasSubstr("entry '1' is no object"));
   EXPECT_THAT(of(R"({"tune_params_keys": ["A"], "cache": {"1": {"A": 1, "time": "XConfig"}}})"),
               HasSubstr("'mine' has no entry with a time"));
+  EXPECT_THAT(of(R"({"tune_params_keys": ["A"], "cache": {"1": {"A": [1]}}})"),
+              HasSubstr("entry '1': A is neither a number nor a text"));
   EXPECT_THAT(of(R"({"results": []})"), HasSubstr("'mine' has no results"));
   EXPECT_THAT(of(R"({"results": [{"configuration": {"A": 1}}, {"configuration": {"B": 1}}]})"),
               HasSubstr("result 1 lacks A"));
