@@ -14,7 +14,8 @@ namespace {
 // The surrogate learns from so many points at most, half of them the best.
 constexpr std::size_t kMostObserved = 256;
 constexpr int kFitSteps = 20;
-constexpr std::size_t kChunk = 65536;  // points whose correction is computed at once: 20 MB
+constexpr std::size_t kChunk =
+    4096;  // points whose correction is computed at once: it stays in the cache
 
 double median(std::vector<std::pair<std::size_t, double>> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);

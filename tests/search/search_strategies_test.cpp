@@ -148,6 +148,15 @@ TEST_P(EveryStrategyTest, RefusesAPointOutsideTheSpace) {
 INSTANTIATE_TEST_SUITE_P(ByName, EveryStrategyTest, testing::ValuesIn(kStrategyNames),
                          [](const auto& name) { return std::string(name.param); });
 
+TEST(ExhaustiveStrategyTest, AsksAllPointsInOrderOnce) {
+  const auto strategy = make_exhaustive(5);
+  EXPECT_EQ(strategy->ask(2), (Points{0, 1}));
+  strategy->tell(0, 1.0);
+  strategy->tell(3, 1.0);  // known from elsewhere
+  EXPECT_EQ(strategy->ask(9), (Points{2, 4}));
+  EXPECT_TRUE(strategy->ask(1).empty());
+}
+
 TEST(StrategyByNameTest, RefusesAnUnknownName) {
   const Land land = make_land();
   EXPECT_THROW(make_strategy("oracle", land.space, {}, 1, 1), std::invalid_argument);
