@@ -261,7 +261,7 @@ class Bench {
       : spec_((set_device(device), query_device(device))), nvml_(device), timer_(stream_, nvml_) {
     rule_.min_samples = samples;
     rule_.max_samples = std::max(samples, 31);
-    rule_.min_when_slow = samples;
+    rule_.min_when_long = samples;
   }
 
   Row run(const Compiled& compiled, const std::string& cubin) {
