@@ -90,6 +90,37 @@ TEST(SurrogateTest, WhatIsUnderWayMovesNoMeanAndLeavesLessDoubt) {
   EXPECT_NEAR(surrogate.mean()[40], 5.0, 0.01);
 }
 
+TEST(SurrogateTest, MeansAndCovariancesAreThoseOfTheScoredPoints) {
+  const SearchSpace space = grid(7, 6);
+  std::vector<double> prior(space.size());
+  for (std::size_t i = 0; i < prior.size(); ++i) prior[i] = 0.01 * static_cast<double>(i);
+  Surrogate surrogate(space, prior, {});
+  const std::vector<std::size_t> all = all_of(space);
+  surrogate.fit({0, 9, 25, 41}, {1.0, 2.0, 1.5, 0.5}, all, 10);
+  surrogate.observe(30);
+  EXPECT_LT((surrogate.means(all) - surrogate.mean()).cwiseAbs().maxCoeff(), 1e-4);
+  const std::vector<std::size_t> some = {30, 31, 3, 9};
+  const Eigen::MatrixXd covariance = surrogate.covariance(some);
+  for (int i = 0; i < 4; ++i) {
+    const auto at = static_cast<Eigen::Index>(some[static_cast<std::size_t>(i)]);
+    EXPECT_NEAR(covariance(i, i), surrogate.variance()[at], 1e-4);
+    for (int j = 0; j < i; ++j) EXPECT_NEAR(covariance(i, j), covariance(j, i), 1e-6);
+  }
+  EXPECT_NEAR(covariance(0, 1), 0, 0.01);  // 30 is as good as known
+  EXPECT_GT(covariance(1, 1), 0.01);
+}
+
+TEST(SurrogateTest, OfOneUnknownObservationThePriorMeanIsExpected) {
+  const SearchSpace space = grid(4, 4);
+  std::vector<double> prior(space.size(), 3.0);
+  prior[5] = 2.0;
+  Surrogate surrogate(space, prior, {});
+  surrogate.fit({5}, {kNan}, all_of(space), 0);
+  EXPECT_FLOAT_EQ(surrogate.mean()[5], 2.0f);
+  EXPECT_FLOAT_EQ(surrogate.mean()[10], 3.0f);
+  EXPECT_LT(surrogate.variance()[5], 0.01f * surrogate.variance()[15]);
+}
+
 TEST(SurrogateTest, FarFromObservationsThePriorMeanHolds) {
   const SearchSpace space({{"A", numbers(101)}}, [] {
     std::vector<SearchSpace::ValueIndex> places(101);
