@@ -143,7 +143,7 @@ AccessCost slice_copy_cost(int edge, int bk, int threads, int vec, bool along_k,
   // Single floats that do not lie along K: recorded on an H100 at 1023x1025x1021 (VEC=1), cp.async
   // takes 1.2 times as long as copies through registers in the median of 16 pairs of configs.
   constexpr double kNarrowWavefronts = 32;
-  if (async && vec < 4 && !along_k) return {1.0 * passes, kNarrowWavefronts * passes};
+  if (async && vec == 1 && !along_k) return {1.0 * passes, kNarrowWavefronts * passes};
   const int stores = along_k ? vec : 1;
   return {passes * (async ? 1.0 : 1.0 + stores), 1.0 * passes * (lines + vec)};
 }

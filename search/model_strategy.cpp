@@ -168,7 +168,12 @@ class Belief {
     const auto count = static_cast<Eigen::Index>(places.size());
     Eigen::MatrixXd covariance = surrogate_.covariance(places);
     covariance.diagonal().array() += 1e-4 * covariance.diagonal().maxCoeff();  // float's rounding
-    const Eigen::MatrixXd factor = covariance.llt().matrixL();
+    Eigen::LLT<Eigen::MatrixXd> cholesky(covariance);
+    for (double more = 1e-3; cholesky.info() != Eigen::Success && more < 1; more *= 10) {
+      const double added = more * covariance.diagonal().maxCoeff();
+      cholesky.compute(covariance + added * Eigen::MatrixXd::Identity(count, count));
+    }
+    const Eigen::MatrixXd factor = cholesky.matrixL();
     Eigen::VectorXd mean(count), drawn(count);
     for (Eigen::Index i = 0; i < count; ++i) {
       mean[i] = surrogate_.mean()[static_cast<Eigen::Index>(places[static_cast<std::size_t>(i)])];
@@ -195,8 +200,12 @@ class Belief {
 
  private:
   double best_expected(const Results& results) const {
-    if (results.pending.empty()) return results.best;
-    return std::min(results.best, double{surrogate_.means(results.pending).minCoeff()});
+    double best = results.best;
+    if (!results.pending.empty()) {
+      best = std::min(best, double{surrogate_.means(results.pending).minCoeff()});
+    }
+    if (std::isfinite(best) || surrogate_.scored().empty()) return best;
+    return surrogate_.mean().minCoeff();  // nothing has come out yet: what is expected of the best
   }
 
   void add(std::span<const std::size_t> points) {
@@ -313,7 +322,9 @@ class Model : public Strategy {
     const std::vector<std::size_t> places = belief.most_promising(results_, untried_, 1);
     if (places.empty()) return std::nullopt;
     const std::size_t point = belief.surrogate().scored()[places[0]];
-    if (&belief == &belief_) promised_[point] = belief.promise(results_, places[0]);
+    if (&belief == &belief_ && !results_.none_valid()) {
+      promised_[point] = belief.promise(results_, places[0]);
+    }
     return point;
   }
 

@@ -1,7 +1,7 @@
 // Which config to try next: ask/tell over an enumerated list of valid points.
 //
 // A strategy sees points by index, what its maker gave it of the space, and told results; no GPU,
-// clock, disk or global state; the same seed and the same tells give the same asks. It knows no
+// clock, disk or global state; the same seed and the same calls give the same asks. It knows no
 // budget of its own: the caller stops asking. Not thread-safe.
 #pragma once
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <stdexcept>
 
+#include "search/model_strategy.h"
 #include "search/surrogate.h"
 
 namespace gemm_tune {
@@ -103,10 +104,11 @@ std::vector<double> transferred_prior(const SearchSpace& space, std::vector<doub
   std::erase_if(known, [&](const auto& one) { return !std::isfinite(log_prior.at(one.first)); });
   if (known.empty()) return prior_us;
 
+  const ModelSearchConstants search;  // which takes the static model for its prior
   Surrogate::Constants constants;
-  constants.scale = 0.04;  // the static model is off by a fifth, and roughly so
-  constants.scale_weight = 4;
-  constants.length = -0.5;
+  constants.scale = search.prior_scale;
+  constants.scale_weight = search.prior_scale_weight;
+  constants.length = search.prior_length;
   Surrogate surrogate(space, {}, constants);
   std::vector<double> values;
   const std::vector<std::size_t> observed = to_observe(known, log_prior);

@@ -14,9 +14,12 @@
 namespace gemm_tune {
 namespace {
 
+constexpr int kMostSms = 4096;
+
 // Of another GPU the driver's figures are not at hand: those of its architecture's typical card.
 std::optional<DeviceSpec> spec_of(const DeviceKey& key, const DeviceSpec& target) {
   if (key == device_key(target)) return target;
+  if (key.sm_count < 1 || key.sm_count > kMostSms) return std::nullopt;  // no GPU has so many
   std::optional<DeviceSpec> spec = find_device_spec(key.arch);
   if (spec) {
     spec->name = key.name;

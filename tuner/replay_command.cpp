@@ -199,18 +199,22 @@ int run_replay(const Options& options) {
   const std::string label =
       options.prior == "none" ? options.strategy : options.strategy + ", with a prior";
 
+  std::vector<std::vector<double>> prior_times;  // all of them before a file is touched
+  for (const Sweep& sweep : sweeps) {
+    prior_times.push_back(prior_for(sweep, options, sweeps, priors));
+  }
   std::ofstream trace;
   if (!options.trace.empty()) {
     trace.open(options.trace);
     if (!trace) throw UsageError("'" + options.trace + "' cannot be written");
   }
   nlohmann::json all = nlohmann::json::array();
-  for (const Sweep& sweep : sweeps) {
-    const std::vector<double> prior = prior_for(sweep, options, sweeps, priors);
+  for (std::size_t i = 0; i < sweeps.size(); ++i) {
+    const Sweep& sweep = sweeps[i];
     const std::size_t budget = std::min(asked, sweep.space.size());
     Replay replay;
     for (int repeat = 0; repeat < options.repeats; ++repeat) {
-      const auto strategy = make_strategy(options.strategy, sweep.space, prior, budget,
+      const auto strategy = make_strategy(options.strategy, sweep.space, prior_times[i], budget,
                                           seed + static_cast<std::uint64_t>(repeat));
       replay.runs.push_back(
           run_once(*strategy, sweep, budget, static_cast<std::size_t>(options.in_flight), replay));

@@ -41,7 +41,8 @@ constexpr const char* kFamily = "family";  // the parameter that names an entry'
 std::optional<double> number_of(const std::string& text) {
   char* end = nullptr;
   const double number = std::strtod(text.c_str(), &end);
-  return !text.empty() && *end == '\0' ? std::optional(number) : std::nullopt;
+  const bool is_number = !text.empty() && *end == '\0' && std::isfinite(number);
+  return is_number ? std::optional(number) : std::nullopt;
 }
 
 // Numbers by size, after what is absent and before other texts, which keep their order.
@@ -82,7 +83,7 @@ Sweep sweep_of(std::string name, const std::vector<std::string>& names,
     }
   }
   Sweep sweep = {
-      std::move(name), SearchSpace(std::move(params), std::move(points)), {}, {}, {}, {}, {}};
+      std::move(name), SearchSpace(std::move(params), std::move(points)), {}, {}, {}, {}, {}, {}};
   for (const Entry& entry : entries) {
     sweep.keys.push_back(entry.key);
     sweep.time_us.push_back(entry.time_us);
@@ -223,7 +224,10 @@ Sweep kernel_tuner_cache(const Json& file, const std::string& name) {
     }
   }
   const Json family = file.value("kernel_name", Json());
-  if (family.is_string()) fixed[kFamily] = family.get<std::string>();
+  if (family.is_string()) {
+    sweep.family = family.get<std::string>();
+    fixed[kFamily] = sweep.family;
+  }
   foretell(sweep, entries, fixed);
   return sweep;
 }
@@ -337,7 +341,12 @@ std::vector<Sweep> read_database(const std::string& path) {
   std::map<std::string, std::pair<DeviceKey, Problem>> sources;
   database.for_each_record([&](const Record& record) {
     if (record.source != Source::measured) return;
-    const Config config = parse_config(record.config);
+    Config config;
+    try {
+      config = parse_config(record.config);
+    } catch (const UsageError& error) {
+      throw UsageError("database '" + path + "': " + error.what());
+    }
     Entry entry = {record.config, {{kFamily, config.family}}, {}};
     for (const auto& [param, value] : config.params) entry.values[param] = std::to_string(value);
     if (record.outcome.disposition == Disposition::ok) entry.time_us = record.outcome.time_us();
@@ -357,6 +366,11 @@ std::vector<Sweep> read_database(const std::string& path) {
     }
     for (Entry& entry : entries) {
       for (const std::string& param : names) entry.values.emplace(param, kAbsent);
+    }
+    // Nothing to find where everything failed.
+    if (std::none_of(entries.begin(), entries.end(),
+                     [](const Entry& entry) { return entry.time_us.has_value(); })) {
+      continue;
     }
     Sweep sweep = sweep_of(name, names, entries);
     const auto& [device, problem] = sources.at(name);
@@ -415,11 +429,12 @@ std::vector<double> transferred_prior(const Sweep& sweep, std::span<const Sweep*
   std::vector<Evidence> evidence;
   for (const Sweep* other : others) {
     require_model(*other);
-    Sweep errors = *other;  // its times are the ratios
+    if (other->family != sweep.family) continue;  // they err in their own ways
+    Sweep errors = *other;                        // its times are the ratios
     for (std::size_t i = 0; i < errors.time_us.size(); ++i) {
       auto& time = errors.time_us[i];
       if (time) time = *time / errors.predicted_us[i];
-      if (time && !std::isfinite(*time)) time.reset();
+      if (time && !(std::isfinite(*time) && *time > 0)) time.reset();
     }
     Evidence source = {
         likeness(*sweep.problem, *other->problem) * likeness(*sweep.device, *other->device), {}};

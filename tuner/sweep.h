@@ -28,6 +28,7 @@ struct Sweep {
   std::vector<double> predicted_us;
   std::optional<Problem> problem;
   std::optional<DeviceSpec> device;
+  std::string family;  // of ours, where a file says that it is all of one; empty: a parameter says
 };
 
 std::vector<Sweep> read_sweeps(const std::string& path);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <string>
 
@@ -81,6 +82,7 @@ std::optional<std::vector<std::size_t>> Thinker::answer() {
 }
 
 std::vector<std::size_t> Thinker::ask(std::size_t count) {
+  if (is_thinking()) thought_.wait();
   take_in();
   return strategy_->ask(count);
 }

@@ -426,7 +426,7 @@ TuneReport tune(const TuneRequest& request, Database& database, const OnProgress
     const std::unique_ptr<ProblemSearch> search =
         next ? std::move(next) : search_for(request.problems[i]);
     const auto prepare_next = [&] {
-      if (next || i + 1 == request.problems.size()) return;
+      if (next || interrupted() || i + 1 == request.problems.size()) return;
       next = search_for(request.problems[i + 1]);
       next->compile_ahead();
     };

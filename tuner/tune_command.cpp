@@ -3,10 +3,10 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <fstream>
 #include <random>
+#include <set>
 #include <thread>
 
 #include "core/error.h"
@@ -116,19 +116,24 @@ void print_report(const TuneReport& report, const Target& target, const Options&
   }
 }
 
-// The configs that --config names; lines of a file may be blank or comments (#).
+// The configs that --config names, each once; lines of a file may be blank or comments (#).
 std::vector<KnownConfig> named_configs(const std::vector<std::string>& words) {
   std::vector<KnownConfig> configs;
+  std::set<std::string> seen;
+  const auto add = [&](const std::string& text) {
+    KnownConfig config = check_config(parse_config(text));
+    if (seen.insert(to_string(config.config())).second) configs.push_back(std::move(config));
+  };
   for (const std::string& word : words) {
     if (!word.starts_with('@')) {
-      configs.push_back(check_config(parse_config(word)));
+      add(word);
       continue;
     }
     std::ifstream file(word.substr(1));
     if (!file) throw UsageError("'" + word.substr(1) + "' cannot be read: it must list configs");
     for (std::string line; std::getline(file, line);) {
       if (line.empty() || line.starts_with('#')) continue;
-      configs.push_back(check_config(parse_config(line)));
+      add(line);
     }
   }
   return configs;

@@ -52,6 +52,11 @@ TEST_F(DatabaseTest, TellsWhatWasTimedElsewhere) {
                           TimedConfig{kA6000, k512, kWholeTiles, kHash, 20},
                           TimedConfig{kA6000, k512, kPredicated, kHash, 30}));
   EXPECT_THAT(database.timed_elsewhere(kA10, parse_problem("64x64x64")).size(), 2u);
+  // What a newer program says of a problem is no reason to do without the rest.
+  SQLite::Database(file_.string(), SQLite::OPEN_READWRITE)
+      .exec("UPDATE problems SET text = '512x512x512:swizzle=3' WHERE text = '512x512x512'");
+  EXPECT_THAT(database.timed_elsewhere(kA6000, k1024),
+              ElementsAre(TimedConfig{kA10, k1024, kWholeTiles, kHash, 80}));
 }
 
 TEST_F(DatabaseTest, ReturnsARecordAsItWasStored) {

@@ -194,6 +194,28 @@ TEST(ModelStrategyTest, AsksThePriorsBestFirstAndBelievesAGoodOne) {
   EXPECT_NE(std::find(asked.begin(), asked.end(), land.optimum), asked.end());
 }
 
+TEST(ModelStrategyTest, AsksWhatThePriorFavoursWhileEverythingFailsAndExpectsGainsAfterwards) {
+  SearchParam line = {"A", {}};
+  std::vector<SearchSpace::ValueIndex> places;
+  std::vector<double> prior_us;
+  for (int i = 0; i < 64; ++i) {
+    line.values.push_back(std::to_string(i));
+    places.push_back(static_cast<SearchSpace::ValueIndex>(i));
+    prior_us.push_back(i % 8 == 5 ? 100.0 : 1000.0);
+  }
+  const SearchSpace space({line}, places);
+  const auto strategy = make_model(space, prior_us, 1);
+  for (int i = 0; i < 3; ++i) {
+    const Points asked = strategy->ask(1);
+    EXPECT_EQ(asked[0] % 8, 5u) << "ask " << i;
+    strategy->tell(asked[0], std::nullopt);
+  }
+  for (std::size_t i = 0; i < 40; ++i) strategy->tell(i, 1000.0 - static_cast<double>(i));
+  const std::optional<double> gain = strategy->expected_gain(10);
+  ASSERT_TRUE(gain.has_value());
+  EXPECT_GT(*gain, 0.0);
+}
+
 TEST(ModelStrategyTest, TakesAPriorThatKnowsNotAllAndRefusesOneOfAnotherLength) {
   const SearchSpace space({{"A", {"1", "2", "3", "4"}}}, {0, 1, 2, 3});
   const double nan = std::numeric_limits<double>::quiet_NaN();

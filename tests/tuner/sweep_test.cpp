@@ -193,6 +193,12 @@ TEST(SweepTest, OtherSweepsCorrectTheStaticModel) {
   const double before = sweep.predicted_us[slow] / sweep.predicted_us[fast];
   EXPECT_GT(prior[slow] / prior[fast], 2 * before);  // the model had no idea of the 10
   EXPECT_TRUE(std::isnan(prior[point_of(sweep, "64,1")]));
+  std::string text = our_cache("512x512x512", "NVIDIA RTX A6000", 10);
+  text.replace(text.find("tiled_2d"), 8, "vectorized_2d");
+  text.replace(text.find("\"TM\""), 4, "\"VEC\": 4, \"TM\"");
+  const Sweep of_another_family = parse_sweep(text, "c");
+  const std::vector<const Sweep*> no_help = {&of_another_family};
+  EXPECT_EQ(transferred_prior(sweep, no_help)[slow], sweep.predicted_us[slow]);
   const Sweep stranger = parse_sweep(kCache, "stranger");
   EXPECT_THAT(refusal([&] { transferred_prior(stranger, others); }),
               HasSubstr("'stranger' has no times of the static model"));
