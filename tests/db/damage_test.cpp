@@ -187,7 +187,7 @@ TEST_F(DamageTest, AFileShorterThanAHeaderIsRefusedUntouched) {
 TEST_F(DamageTest, FlippedBitsNeverCrashAndAreNeverWrittenOverWhereRefused) {
   std::mt19937 random(1);
   int told = 0;
-  for (int flips = 1; flips <= 120; ++flips) {
+  for (int flips = 1; flips <= 80; ++flips) {
     SCOPED_TRACE(flips);
     std::string damaged = sound_;
     for (int i = 0; i < 1 + flips / 10; ++i) {

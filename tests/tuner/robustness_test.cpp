@@ -219,6 +219,7 @@ TEST_F(RobustnessTest, ASearchBeginsWithTheStaticModelsFavouriteUnlessToldOtherw
 TEST_F(RobustnessTest, ASearchIsGuidedByWhatWasTimedElsewhereAndSaysSo) {
   TuneRequest request = fake::request_of({}, file("log"));
   request.compile_limit = request.measure_limit = 500ms;  // of those that hang
+  request.most_points = 1000;
   request.budget = 120;
   const ProblemReport first = tune_into(file("a.db"), request).problems.at(0);
   ASSERT_TRUE(first.prior.has_value());
