@@ -115,11 +115,10 @@ class Belief {
 
   bool wants_refit(const Results& results) const {
     if (observed_.empty()) return true;
-    const auto told = static_cast<double>(results.points.size());
-    const auto fitted = static_cast<double>(fitted_at_);
-    return told > fitted &&
-           told >= std::min(constants_.refit_growth * fitted,
-                            fitted + static_cast<double>(constants_.most_observed / 4));
+    const std::size_t told = results.points.size();
+    const double grown = constants_.refit_growth * static_cast<double>(fitted_at_);
+    return told > fitted_at_ && (static_cast<double>(told) >= grown ||
+                                 told >= fitted_at_ + constants_.most_observed / 4);
   }
 
   void refit(const Results& results, std::vector<std::size_t> pool) {
