@@ -37,6 +37,15 @@ class RobustnessTest : public testing::Test {
  protected:
   std::string file(const std::string& name) const { return (dir_.path() / name).string(); }
 
+  // A file of so many configs that compile: for a start without enumerating whole spaces.
+  std::string list_configs(std::size_t count) const {
+    std::ofstream out(file("configs"));
+    for (const KnownConfig& config : fake::some_configs(count, /*with_faulty=*/false)) {
+      out << to_string(config.config()) << "\n";
+    }
+    return file("configs");
+  }
+
   // Config -> disposition of all rows; checks the file's integrity on the way.
   static std::map<std::string, std::string> rows(const std::string& path) {
     std::map<std::string, std::string> found;
@@ -339,7 +348,7 @@ TEST_F(RobustnessTest, ASignalToTheWholeGroupBlamesNoCandidate) {
   for (const int signal : {SIGINT, SIGTERM}) {
     const std::string db = file("signal" + std::to_string(signal));
     const pid_t pid = spawn({GT_PROGRAM, "--arch", "sm_86", "--sizes", "1024", "--jobs", "2", "-q",
-                             "--budget", "500", "--db", db},
+                             "--config", "@" + list_configs(500), "--db", db},
                             file("out"));
     const auto deadline = Clock::now() + 30s;
     const auto stored = [&] {
@@ -363,13 +372,7 @@ TEST_F(RobustnessTest, ASignalToTheWholeGroupBlamesNoCandidate) {
 }
 
 TEST_F(RobustnessTest, NothingIsLostOrRepeatedWhenTheWholeGroupIsKilledAtRandomMoments) {
-  const std::string configs = file("configs");
-  {
-    std::ofstream out(configs);
-    for (const KnownConfig& config : fake::some_configs(150, /*with_faulty=*/false)) {
-      out << to_string(config.config()) << "\n";
-    }
-  }
+  const std::string configs = list_configs(150);
   const int kills_wanted = std::getenv("GT_KILLS") ? std::atoi(std::getenv("GT_KILLS")) : 200;
   const auto start = Clock::now();
   const pid_t clean =
@@ -412,7 +415,7 @@ TEST_F(RobustnessTest, AParentKilledAloneLeavesNoWorkerBehind) {
   std::size_t workers_seen = 0;
   for (int i = 0; i < 20; ++i) {
     const pid_t parent = spawn({GT_PROGRAM, "--arch", "sm_86", "--sizes", "1024", "--jobs", "2",
-                                "-q", "--budget", "500", "--db", file("p.db")},
+                                "-q", "--config", "@" + list_configs(500), "--db", file("p.db")},
                                file("out"));
     // Those alive in its process group, which no worker leaves; a zombie may wait for its reaper.
     const auto workers = [&] {
