@@ -1,0 +1,84 @@
+#include "core/printable.h"
+
+namespace gemm_tune {
+namespace {
+
+bool continues(unsigned char byte) { return byte >> 6 == 0b10; }
+
+// The length of the character at the start of a text, 0 where that is not UTF-8 (RFC 3629: no
+// overlong forms, no surrogates, nothing above U+10FFFF).
+std::size_t character_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  const std::size_t length = first < 0x80   ? 1
+                             : first < 0xc2 ? 0
+                             : first < 0xe0 ? 2
+                             : first < 0xf0 ? 3
+                             : first < 0xf5 ? 4
+                                            : 0;
+  if (length < 2) return length;
+  if (text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if (!continues(byte(i))) return 0;
+  }
+  const bool overlong = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xf0 && byte(1) < 0x90);
+  const bool beyond = (first == 0xed && byte(1) > 0x9f) || (first == 0xf4 && byte(1) > 0x8f);
+  return overlong || beyond ? 0 : length;
+}
+
+// U+0000 to U+001F, U+007F and U+0080 to U+009F.
+bool is_control(std::string_view character) {
+  const auto first = static_cast<unsigned char>(character[0]);
+  return first < 0x20 || first == 0x7f ||
+         (first == 0xc2 && static_cast<unsigned char>(character[1]) < 0xa0);
+}
+
+void add_escaped(std::string& to, std::string_view bytes) {
+  constexpr char kHex[] = "0123456789abcdef";
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '\n') {
+      to += "\\n";
+    } else if (c == '\t') {
+      to += "\\t";
+    } else {
+      to += {'\\', 'x', kHex[byte / 16], kHex[byte % 16]};
+    }
+  }
+}
+
+std::string escaped(std::string_view text, bool keeps_lines) {
+  std::string printable;
+  printable.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t length = character_length(text);
+    const std::string_view character = text.substr(0, length == 0 ? 1 : length);
+    const bool kept = keeps_lines && (text[0] == '\n' || text[0] == '\t');
+    if (kept || (length > 0 && !is_control(character))) {
+      printable += character;
+    } else {
+      add_escaped(printable, character);
+    }
+    text.remove_prefix(character.size());
+  }
+  return printable;
+}
+
+}  // namespace
+
+std::string printable(std::string_view text, std::size_t limit) {
+  return escaped(excerpt(text, limit), false);
+}
+
+std::string printable_lines(std::string_view text) { return escaped(text, true); }
+
+std::string excerpt(std::string_view text, std::size_t limit) {
+  if (text.size() <= limit) return std::string(text);
+  std::size_t head = limit / 2, tail = text.size() - (limit - head);
+  while (head > 0 && continues(static_cast<unsigned char>(text[head]))) --head;
+  while (tail < text.size() && continues(static_cast<unsigned char>(text[tail]))) ++tail;
+  return std::string(text.substr(0, head)) + "[... " + std::to_string(tail - head) + " bytes ...]" +
+         std::string(text.substr(tail));
+}
+
+}  // namespace gemm_tune

@@ -1,0 +1,26 @@
+// Texts from outside (files, databases, drivers, command lines) as a terminal may show them.
+//
+// A control byte could rewrite the screen, and a line of 50 MB would bury the sentence around it.
+// Pure; any thread.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace gemm_tune {
+
+inline constexpr std::size_t kLongestMessage = 4000;  // bytes of one sentence to the user
+inline constexpr std::size_t kLongestQuote = 160;     // bytes of one word quoted in a sentence
+
+// The text on one line: control bytes and bytes that are not UTF-8 as \n, \t or \x1b. Of a text
+// above `limit` bytes its start and its end, with "[... 123 bytes ...]" between them.
+std::string printable(std::string_view text, std::size_t limit = kLongestMessage);
+
+// The same for a text of many lines: line ends and tabs stay, and nothing is cut.
+std::string printable_lines(std::string_view text);
+
+// The text where a sentence quotes it: cut as by printable(), its bytes as they are.
+std::string excerpt(std::string_view text, std::size_t limit = kLongestQuote);
+
+}  // namespace gemm_tune
