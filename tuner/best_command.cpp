@@ -10,6 +10,7 @@
 #include "tuner/exit_code.h"
 #include "tuner/protocol.h"
 #include "tuner/report.h"
+#include "tuner/standard_output.h"
 #include "tuner/target.h"
 #include "tuner/tune_request.h"
 
@@ -97,7 +98,7 @@ int run_best(const Options& options) {
       fmt::print("{}", lines_for(problem, choice, baselines, tied));
     }
   }
-  if (options.json) fmt::print("{}\n", all.dump(2));
+  if (options.json) print_json(all);
   return found ? kExitOk : kExitNothingSurvived;
 }
 

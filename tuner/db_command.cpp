@@ -15,6 +15,7 @@
 #include "tuner/commands.h"
 #include "tuner/exit_code.h"
 #include "tuner/report.h"
+#include "tuner/standard_output.h"
 #include "tuner/target.h"
 
 namespace gemm_tune {
@@ -131,7 +132,7 @@ int run_db_info(const Options& options) {
   const Contents contents = contents_of(
       database, {current_kernel_hashes(), nvrtc_version(), driver_version().value_or("")});
   if (options.json) {
-    fmt::print("{}\n", info_json(database, contents).dump(2));
+    print_json(info_json(database, contents));
   } else {
     fmt::print("{}", info_text(database, contents));
   }

@@ -1,7 +1,7 @@
 // gemm-tune explain: everything known of one config at one problem, without running it.
 #include <spdlog/fmt/fmt.h>
 
-#include <fstream>
+#include <algorithm>
 
 #include "core/error.h"
 #include "core/occupancy.h"
@@ -11,9 +11,11 @@
 #include "tuner/commands.h"
 #include "tuner/exit_code.h"
 #include "tuner/filter.h"
+#include "tuner/output_file.h"
 #include "tuner/protocol.h"
 #include "tuner/report.h"
 #include "tuner/scratch_dir.h"
+#include "tuner/standard_output.h"
 #include "tuner/target.h"
 #include "tuner/tune_request.h"
 #include "tuner/worker.h"
@@ -24,9 +26,24 @@ namespace {
 
 constexpr std::chrono::seconds kCompileLimit{120};
 
-void line(const std::string& name, const std::string& value) {
-  fmt::print("  {:<22}{}\n", name, value);
-}
+// What is known of one config at one problem, for people and for programs.
+struct Explanation {
+  std::string text;
+  nlohmann::json json = nlohmann::json::object();  // what is not known has no key
+  bool usable = false;                             // there is a kernel to speak of
+
+  void line(const std::string& name, const std::string& value) {
+    text += fmt::format("  {:<22}{}\n", name, value);
+  }
+
+  // A reason, under the same words in both.
+  void reason(const std::string& name, const std::string& why) {
+    line(name, why);
+    std::string key = name;
+    std::replace(key.begin(), key.end(), ' ', '_');
+    json[key] = why;
+  }
+};
 
 // The named config, or the database's choice for the problem.
 KnownConfig config_to_explain(const Options& options, const Target& target,
@@ -38,13 +55,6 @@ KnownConfig config_to_explain(const Options& options, const Target& target,
   return *choice.config;
 }
 
-void write_cubin(const std::string& path, const std::string& cubin) {
-  std::ofstream out(path, std::ios::binary);
-  out << cubin;
-  out.close();
-  if (!out) throw UsageError("'" + path + "' cannot be written: name a file in a folder that can");
-}
-
 CompileReply compile(const Options& options, const Target& target, const KnownConfig& config) {
   const ScratchDir cubins("gemm-tune-explain");
   WorkerPool compiler({compile_worker()});
@@ -54,77 +64,125 @@ CompileReply compile(const Options& options, const Target& target, const KnownCo
   if (reply.ok && !options.cubin.empty()) {
     const std::optional<std::string> cubin = CubinCache(cubins.path()).load(reply.cubin_key);
     if (!cubin) throw Error("the compiled kernel is gone from '" + cubins.path().string() + "'");
-    write_cubin(options.cubin, *cubin);
+    write_output(options.cubin, *cubin);
   }
   return reply;
 }
 
-void explain_model(const Prediction& p) {
-  line("CTAs per SM", fmt::format("{}, occupancy {:.1f} %", p.ctas_per_sm, 100 * p.occupancy));
-  line("waves",
-       fmt::format("{:.2f}, {:.1f} % of their CTA slots used", p.waves, 100 * p.tail_efficiency));
-  line("arithmetic intensity", fmt::format("{:.1f} FLOP per DRAM byte", p.flops_per_dram_byte));
-  line("model's terms, us",
-       fmt::format("FFMA {:.4g}, issue {:.4g}, L1 {:.4g}, L2 {:.4g}, DRAM {:.4g}, latency {:.4g}",
-                   p.ffma_us, p.issue_us, p.l1_us, p.l2_us, p.dram_us, p.latency_us));
-  line("model's time", fmt::format("{:.5g} us ({})", p.time_us, kPredictedLabel));
+void explain_start(Explanation& e, const KnownConfig& config, const Target& target,
+                   const Problem& problem) {
+  const std::string name = to_string(config.config());
+  e.text = fmt::format("{}\n  at {} on {} ({}, {} SMs)\n", name, to_string(problem),
+                       target.spec.name, target.spec.arch, target.spec.sm_count);
+  const Traits& t = config.traits;
+  e.line("CTA", fmt::format("{} x {} outputs in K slices of {}, {} threads of {} x {}", t.tile_m,
+                            t.tile_n, t.tile_k, t.threads, t.thread_m, t.thread_n));
+  e.line("shared memory", fmt::format("{} bytes per CTA", t.smem_bytes));
+  e.json = {{"config", name},
+            {"problem", problem},
+            {"device", target.spec.name},
+            {"arch", target.spec.arch},
+            {"sm_count", target.spec.sm_count},
+            {"cta",
+             {{"tile_m", t.tile_m},
+              {"tile_n", t.tile_n},
+              {"tile_k", t.tile_k},
+              {"threads", t.threads},
+              {"thread_m", t.thread_m},
+              {"thread_n", t.thread_n},
+              {"smem_bytes", t.smem_bytes}}}};
 }
 
-void explain_rows(const Options& options, const Target& target, const Problem& problem,
-                  const std::string& config) {
+void explain_resources(Explanation& e, const Resources& resources, std::string_view limiter) {
+  e.line("compiled",
+         fmt::format("{} registers, {} bytes spilled, {} bytes of stack", resources.registers,
+                     resources.spill_bytes, resources.stack_bytes));
+  e.json["resources"] = resources;
+  e.reason("limited by", std::string(limiter));
+  if (auto why = reject_after_compile(resources)) e.reason("rejected by resources", *why);
+}
+
+void explain_model(Explanation& e, const Prediction& p) {
+  e.line("CTAs per SM", fmt::format("{}, occupancy {:.1f} %", p.ctas_per_sm, 100 * p.occupancy));
+  e.line("waves",
+         fmt::format("{:.2f}, {:.1f} % of their CTA slots used", p.waves, 100 * p.tail_efficiency));
+  e.line("arithmetic intensity", fmt::format("{:.1f} FLOP per DRAM byte", p.flops_per_dram_byte));
+  e.line("model's terms, us",
+         fmt::format("FFMA {:.4g}, issue {:.4g}, L1 {:.4g}, L2 {:.4g}, DRAM {:.4g}, latency {:.4g}",
+                     p.ffma_us, p.issue_us, p.l1_us, p.l2_us, p.dram_us, p.latency_us));
+  e.line("model's time", fmt::format("{:.5g} us ({})", p.time_us, kPredictedLabel));
+  e.json["model"] = {{"time_us", p.time_us},
+                     {"ctas_per_sm", p.ctas_per_sm},
+                     {"occupancy", p.occupancy},
+                     {"waves", p.waves},
+                     {"tail_efficiency", p.tail_efficiency},
+                     {"flops_per_dram_byte", p.flops_per_dram_byte},
+                     {"ffma_us", p.ffma_us},
+                     {"issue_us", p.issue_us},
+                     {"l1_us", p.l1_us},
+                     {"l2_us", p.l2_us},
+                     {"dram_us", p.dram_us},
+                     {"latency_us", p.latency_us}};
+}
+
+void explain_row(Explanation& e, const Record& row) {
+  const Outcome& outcome = row.outcome;
+  std::string text = fmt::format("{}: {}", to_string(row.source), to_string(outcome.disposition));
+  nlohmann::json json = {{"source", to_string(row.source)},
+                         {"disposition", to_string(outcome.disposition)},
+                         {"detail", outcome.detail},
+                         {"recorded_at", row.recorded_at}};
+  if (outcome.timing) {
+    text += fmt::format(", {:.5g} us", outcome.timing->median_us);
+    json["median_us"] = outcome.timing->median_us;
+  }
+  if (!outcome.detail.empty()) text += ", " + outcome.detail;
+  e.line("database", text + " (" + row.recorded_at + ")");
+  e.json["rows"].push_back(std::move(json));
+}
+
+void explain_rows(Explanation& e, const Options& options, const Target& target,
+                  const Problem& problem, const std::string& config) {
   std::optional<Database> database;
   try {
     database.emplace(database_path(options), Database::Mode::read_only);
   } catch (const DatabaseError& error) {
-    return line("database", error.what());
+    return e.reason("database", error.what());
   }
-  bool found = false;
+  e.json["rows"] = nlohmann::json::array();
   for (const Record& row : database->records(device_key(target.spec), problem)) {
-    if (row.config != config) continue;
-    found = true;
-    std::string text =
-        fmt::format("{}: {}", to_string(row.source), to_string(row.outcome.disposition));
-    if (row.outcome.timing) text += fmt::format(", {:.5g} us", row.outcome.timing->median_us);
-    if (!row.outcome.detail.empty()) text += ", " + row.outcome.detail;
-    line("database", text + " (" + row.recorded_at + ")");
+    if (row.config == config) explain_row(e, row);
   }
-  if (!found) line("database", "no row for this config, device and problem");
+  if (e.json["rows"].empty()) e.line("database", "no row for this config, device and problem");
 }
 
-// False where there is no kernel to speak of.
-bool explain_one(const Options& options, const Target& target, const Problem& problem) {
+Explanation explain_one(const Options& options, const Target& target, const Problem& problem) {
   const KnownConfig config = config_to_explain(options, target, problem);
-  const std::string name = to_string(config.config());
-  fmt::print("{}\n  at {} on {} ({}, {} SMs)\n", name, to_string(problem), target.spec.name,
-             target.spec.arch, target.spec.sm_count);
-  const Traits& t = config.traits;
-  line("CTA", fmt::format("{} x {} outputs in K slices of {}, {} threads of {} x {}", t.tile_m,
-                          t.tile_n, t.tile_k, t.threads, t.thread_m, t.thread_n));
-  line("shared memory", fmt::format("{} bytes per CTA", t.smem_bytes));
-  if (auto reason = reject_before_compile(config, problem, target.spec)) {
-    line("rejected by rule", std::string(*reason));
+  Explanation e;
+  explain_start(e, config, target, problem);
+  if (auto why = reject_before_compile(config, problem, target.spec)) {
+    e.reason("rejected by rule", std::string(*why));
     if (auto legal = legal_for(config, problem); legal && legal->is_twin) {
-      line("legal twin", to_string(legal->config.config()));
+      e.reason("legal twin", to_string(legal->config.config()));
     }
-    return false;
+    return e;
   }
-  if (auto reason = reject_needless(config, problem, target.spec))
-    line("left out", std::string(*reason));
+  if (auto why = reject_needless(config, problem, target.spec)) {
+    e.reason("left out", std::string(*why));
+  }
   const CompileReply compiled = compile(options, target, config);
   if (!compiled.ok) {
-    line("compile failed", compiled.log);
-    return false;
+    e.reason("compile failed", compiled.log);
+    return e;
   }
   const Resources resources = complete_resources(compiled.resources, config, target.spec);
-  line("compiled", fmt::format("{} registers, {} bytes spilled, {} bytes of stack",
-                               resources.registers, resources.spill_bytes, resources.stack_bytes));
   const Occupancy fit = occupancy(target.spec, config.recipe.block_threads, resources.registers,
                                   resources.smem_bytes);
-  line("limited by", std::string(to_string(fit.limiter)));
-  if (auto reason = reject_after_compile(resources)) line("rejected by resources", *reason);
-  explain_model(predict(t, problem, target.spec, resources));
-  explain_rows(options, target, problem, name);
-  return true;
+  explain_resources(e, resources, to_string(fit.limiter));
+  explain_model(e, predict(config.traits, problem, target.spec, resources));
+  explain_rows(e, options, target, problem, to_string(config.config()));
+  e.usable = true;
+  return e;
 }
 
 }  // namespace
@@ -132,12 +190,23 @@ bool explain_one(const Options& options, const Target& target, const Problem& pr
 int run_explain(const Options& options) {
   const std::vector<Problem> problems = asked_problems(options);
   if (!options.config.empty()) check_config(parse_config(options.config));
-  if (!options.cubin.empty() && problems.size() != 1) {
-    throw UsageError("--cubin takes one kernel: give one size");
+  if (!options.cubin.empty()) {
+    if (problems.size() != 1) throw UsageError("--cubin takes one kernel: give one size");
+    require_writable(options.cubin);
   }
   const Target target = resolve_target(options);
+  nlohmann::json all_json = nlohmann::json::array();
   bool all = true;
-  for (const Problem& problem : problems) all = explain_one(options, target, problem) && all;
+  for (const Problem& problem : problems) {
+    Explanation e = explain_one(options, target, problem);
+    all = all && e.usable;
+    if (options.json) {
+      all_json.push_back(std::move(e.json));
+    } else {
+      fmt::print("{}", e.text);
+    }
+  }
+  if (options.json) print_json(all_json);
   return all || options.cubin.empty() ? kExitOk : kExitNothingSurvived;
 }
 

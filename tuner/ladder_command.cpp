@@ -13,6 +13,7 @@
 #include "tuner/progress.h"
 #include "tuner/protocol.h"
 #include "tuner/report.h"
+#include "tuner/standard_output.h"
 #include "tuner/tune_request.h"
 
 namespace gemm_tune {
@@ -148,7 +149,7 @@ int run_ladder(const Options& options) {
       print_text(steps, problem, target);
     }
   }
-  if (options.json) fmt::print("{}\n", all.dump(2));
+  if (options.json) print_json(all);
   if (!options.json && !target.measurable) fmt::print("{}\n", how_to_time(target, options.sizes));
   return kExitOk;
 }

@@ -1,20 +1,23 @@
 // Entry point: parse, run the command, turn failures into one sentence and an exit code.
+#include <signal.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
 #include <cstdio>
 #include <cstring>
+#include <system_error>
 
 #include "core/error.h"
 #include "tuner/commands.h"
 #include "tuner/exit_code.h"
+#include "tuner/standard_output.h"
 #include "tuner/worker.h"
 
 namespace {
 
 using namespace gemm_tune;
 
-int run(const Options& options) {
+int run_command(const Options& options) {
   switch (options.command) {
     case Command::tune:
       return run_tune(options);
@@ -38,6 +41,17 @@ int run(const Options& options) {
   return kExitInternal;
 }
 
+int run(const ParsedOptions& parsed) {
+  int code = kExitOk;
+  if (parsed.exit_code) {  // --help, --version
+    std::fputs(parsed.message.c_str(), stdout);
+  } else {
+    code = run_command(parsed.options);
+  }
+  close_standard_output();
+  return code;
+}
+
 int fail(const std::exception& error, int code) {
   std::fprintf(stderr, "gemm-tune: %s\n", error.what());
   return code;
@@ -46,6 +60,7 @@ int fail(const std::exception& error, int code) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  occupy_standard_streams();
   if (argc > 1 && std::strcmp(argv[1], kWorkerArgument) == 0) {
     try {
       return run_worker({argv + 2, argv + argc});
@@ -54,23 +69,27 @@ int main(int argc, char** argv) {
     }
   }
   const ParsedOptions parsed = parse_options(argc, argv);
-  if (parsed.exit_code) {
-    const bool good = *parsed.exit_code == kExitOk;
-    std::fprintf(good ? stdout : stderr, "%s%s%s",
-                 good ? "" : "gemm-tune: ", parsed.message.c_str(), good ? "" : "\n");
+  if (parsed.exit_code && *parsed.exit_code != kExitOk) {
+    std::fprintf(stderr, "gemm-tune: %s\n", parsed.message.c_str());
     return *parsed.exit_code;
   }
+  signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes is a failing write like any other
   spdlog::set_default_logger(spdlog::stderr_color_st("gemm-tune"));
   spdlog::set_pattern("%n: %v");
   spdlog::set_level(parsed.options.verbose ? spdlog::level::debug : spdlog::level::warn);
   try {
-    return run(parsed.options);
+    return run(parsed);
   } catch (const UsageError& error) {
     return fail(error, kExitUsage);
   } catch (const DeviceError& error) {
     return fail(error, kExitNoDevice);
   } catch (const DatabaseError& error) {
     return fail(error, kExitDatabase);
+  } catch (const OutputError& error) {
+    return fail(error, kExitOutput);
+  } catch (const std::system_error& error) {
+    if (std::ferror(stdout) == 0) return fail(error, kExitInternal);
+    return fail(standard_output_error(error.code()), kExitOutput);  // of fmt::print()
   } catch (const std::exception& error) {
     return fail(error, kExitInternal);
   }

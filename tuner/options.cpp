@@ -17,7 +17,8 @@ constexpr const char* kFooter = R"(
 Sizes: 1024 (square), 4096x512x1024 (MxNxK), 512:4096:512 (range), @file, and lists of these.
 Exit codes: 0 done; 1 defect of the program; 2 usage; 3 no usable GPU or CUDA library where one was
 demanded; 4 no candidate survived, or the query found nothing; 5 every candidate that ran was wrong
-or failed; 6 database; 130 interrupted (what was finished is stored).
+or failed; 6 database; 7 standard output or an output file took not all; 130 interrupted (what was
+finished is stored).
 Database: --db, else GEMM_TUNE_DB, else $XDG_DATA_HOME/gemm-tune/gemm-tune.db.)";
 
 void add_common(CLI::App& app, Options& o) {
@@ -162,7 +163,7 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   exporter->add_option("--format", o.format, "header: a C++17 header")
       ->check(CLI::IsMember({"header"}))
       ->capture_default_str();
-  exporter->add_option("-o,--output", o.output, "File to write; default: standard output");
+  exporter->add_option("-o,--output", o.output, "File to write; default, and '-': standard output");
   add_replay(app, o);
   add_db(app, o);
 

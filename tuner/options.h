@@ -39,7 +39,7 @@ struct Options {
   std::vector<std::string> configs;  // each a config, or @ and a file with one on each line
   std::string kernel_dir;
   std::string format = "header";
-  std::string output;
+  std::string output = "-";  // of export, the new file of db salvage; "-": standard output
   std::string cubin;
   std::vector<std::string> baselines = {"cublas"};
   std::vector<std::string> sweeps;  // of replay, as what follows

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -13,6 +12,8 @@
 #include "search/strategy_by_name.h"
 #include "tuner/commands.h"
 #include "tuner/exit_code.h"
+#include "tuner/output_file.h"
+#include "tuner/standard_output.h"
 #include "tuner/sweep.h"
 
 namespace gemm_tune {
@@ -145,18 +146,20 @@ nlohmann::json json_of(const Sweep& sweep, const Replay& replay, std::size_t bud
           {"refit_ms", replay.refits.mean_ms()}};
 }
 
-void write_trace(std::ofstream& trace, const Sweep& sweep, const Replay& replay,
-                 const std::string& strategy, std::size_t budget) {
+std::string trace_of(const Sweep& sweep, const Replay& replay, const std::string& strategy,
+                     std::size_t budget) {
+  std::string lines;
   for (std::size_t repeat = 0; repeat < replay.runs.size(); ++repeat) {
     nlohmann::json keys = nlohmann::json::array();
     for (const std::size_t point : replay.runs[repeat]) keys.push_back(sweep.keys[point]);
-    trace << nlohmann::json{{"space", sweep.name},
-                            {"repeat", repeat},
-                            {"strategy", strategy},
-                            {"budget", budget},
-                            {"evals", keys}}
-          << '\n';
+    const nlohmann::json line = {{"space", sweep.name},
+                                 {"repeat", repeat},
+                                 {"strategy", strategy},
+                                 {"budget", budget},
+                                 {"evals", keys}};
+    lines += line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   }
+  return lines;
 }
 
 std::vector<double> prior_for(const Sweep& sweep, const Options& options,
@@ -203,11 +206,8 @@ int run_replay(const Options& options) {
   for (const Sweep& sweep : sweeps) {
     prior_times.push_back(prior_for(sweep, options, sweeps, priors));
   }
-  std::ofstream trace;
-  if (!options.trace.empty()) {
-    trace.open(options.trace);
-    if (!trace) throw UsageError("'" + options.trace + "' cannot be written");
-  }
+  if (!options.trace.empty()) require_writable(options.trace);
+  std::string trace;
   nlohmann::json all = nlohmann::json::array();
   for (std::size_t i = 0; i < sweeps.size(); ++i) {
     const Sweep& sweep = sweeps[i];
@@ -219,18 +219,15 @@ int run_replay(const Options& options) {
       replay.runs.push_back(
           run_once(*strategy, sweep, budget, static_cast<std::size_t>(options.in_flight), replay));
     }
-    if (trace.is_open()) write_trace(trace, sweep, replay, label, budget);
+    if (!options.trace.empty()) trace += trace_of(sweep, replay, label, budget);
     if (options.json) {
       all.push_back(json_of(sweep, replay, budget));
     } else {
       fmt::print("{}", text_of(sweep, replay, budget));
     }
   }
-  if (options.json) fmt::print("{}\n", all.dump(2));
-  if (trace.is_open()) {
-    trace.close();
-    if (!trace) throw UsageError("'" + options.trace + "' could not be written whole");
-  }
+  if (options.json) print_json(all);
+  if (!options.trace.empty()) write_output(options.trace, trace);
   return kExitOk;
 }
 

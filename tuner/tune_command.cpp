@@ -20,6 +20,7 @@
 #include "tuner/progress.h"
 #include "tuner/report.h"
 #include "tuner/sizes.h"
+#include "tuner/standard_output.h"
 #include "tuner/tune_request.h"
 #include "tuner/version.h"
 
@@ -98,7 +99,7 @@ void print_report(const TuneReport& report, const Target& target, const Options&
     const nlohmann::json all = {{"problems", problems},
                                 {"database", database.string()},
                                 {"interrupted", report.interrupted}};
-    fmt::print("{}\n", all.dump(2));
+    print_json(all);
   } else {
     for (const ProblemReport& problem : report.problems) {
       fmt::print("{}\n", problem_text(problem, target));

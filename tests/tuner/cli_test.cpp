@@ -1,21 +1,12 @@
 // Runs the program itself, as a person would: exit codes, one-sentence errors, nothing
 // half-written.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <array>
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
-#include <string>
 
-#include "tests/temp_folder.h"
+#include "tests/tuner/cli_fixture.h"
 
+namespace gemm_tune {
 namespace {
 
 using testing::AllOf;
@@ -23,51 +14,6 @@ using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
-
-constexpr const char* kNaive = "naive/BM=16,BN=16,COALESCED=1,PRED=0";
-
-struct ProgramRun {
-  int exit_code = -1;
-  std::string output, errors;
-};
-
-class CliTest : public testing::Test {
- protected:
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
-
-  // Without a GPU, whatever the machine has: what is tested here must hold everywhere.
-  ProgramRun run(const std::string& arguments) const {
-    const std::string command = "CUDA_VISIBLE_DEVICES= GEMM_TUNE_DB= XDG_DATA_HOME=" + path("xdg") +
-                                " " + std::getenv("GT_PROGRAM") + " " + arguments + " 2>" +
-                                path("stderr");
-    ProgramRun result;
-    FILE* pipe = popen(command.c_str(), "r");
-    if (pipe == nullptr) return result;
-    std::array<char, 4096> chunk{};
-    for (std::size_t n = 0; (n = fread(chunk.data(), 1, chunk.size(), pipe)) > 0;) {
-      result.output.append(chunk.data(), n);
-    }
-    result.exit_code = WEXITSTATUS(pclose(pipe));
-    std::ifstream errors(path("stderr"));
-    result.errors.assign(std::istreambuf_iterator<char>(errors), {});
-    return result;
-  }
-
-  // Expects a refusal: the exit code, one sentence that holds the text, nothing on stdout.
-  void expect_refusal(const std::string& arguments, int exit_code, const std::string& text) const {
-    const ProgramRun refused = run(arguments);
-    EXPECT_EQ(refused.exit_code, exit_code) << arguments << "\n" << refused.errors;
-    EXPECT_THAT(refused.errors, HasSubstr(text)) << arguments;
-    EXPECT_THAT(refused.errors, StartsWith("gemm-tune: ")) << arguments;
-    EXPECT_EQ(std::count(refused.errors.begin(), refused.errors.end(), '\n'), 1)
-        << arguments << "\n"
-        << refused.errors;
-    EXPECT_EQ(refused.output, "") << arguments;
-  }
-
-  const gemm_tune::TempFolder temp_;
-  const std::filesystem::path folder_ = temp_.path();
-};
 
 TEST_F(CliTest, RefusesBadSizesByName) {
   const std::string arch = "--arch sm_86 --sizes ";
@@ -376,7 +322,9 @@ TEST_F(CliTest, RefusesBadReplaysByName) {
   expect_refusal(sweep + " --prior model", 2, "no times of the static model");
   expect_refusal(sweep + " --prior " + GT_MADE_UP_SWEEP, 2, "the sweep that it would foretell");
   expect_refusal(sweep + " --prior " + path("missing.json"), 6, "missing.json");
+  expect_refusal("replay " + path("missing.db"), 6, "missing.db");
   expect_refusal(sweep + " --trace " + path("no/folder"), 2, "cannot be written");
 }
 
 }  // namespace
+}  // namespace gemm_tune

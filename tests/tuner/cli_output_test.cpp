@@ -1,0 +1,110 @@
+// Where the program's results go: standard output that cannot be written, and files that a user
+// names.
+#include <nlohmann/json.hpp>
+
+#include "tests/tuner/cli_fixture.h"
+
+namespace gemm_tune {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class CliOutputTest : public CliTest {
+ protected:
+  std::string db() const { return " --db " + path("t.db"); }
+
+  void tune() const {
+    const ProgramRun tuned =
+        run("-q --arch sm_86 --sizes 64 --config " + std::string(kNaive) + db());
+    ASSERT_EQ(tuned.exit_code, 0) << tuned.errors;
+  }
+};
+
+TEST_F(CliOutputTest, ResultsThatCannotBeWrittenAreAFailureOfEveryCommand) {
+  tune();
+  const std::string problem = "--arch sm_86 --sizes 64" + db();
+  const std::string tuned = " -q " + problem + " --config " + kNaive;
+  for (const std::string& command :
+       {"tune" + tuned, "tune --json" + tuned, "tune --dry-run" + tuned, "best " + problem,
+        "best --json " + problem, "explain " + problem, "ladder -q " + problem,
+        "export --arch sm_86" + db(), "db info" + db(), "db info --json" + db(), "db check" + db(),
+        "db salvage --output " + path("saved.db") + db(), std::string("replay ") + GT_MADE_UP_SWEEP,
+        std::string("--help"), std::string("--version")}) {
+    expect_refusal(command + " >/dev/full", 7,
+                   "standard output cannot be written: No space left on device");
+    std::filesystem::remove(path("saved.db"));
+    expect_refusal(command + " >&-", 7, "standard output cannot be written: Bad file descriptor");
+    std::filesystem::remove(path("saved.db"));
+  }
+}
+
+TEST_F(CliOutputTest, NoFileBecomesAStandardStreamThatIsClosed) {
+  const std::string tune = "-q --arch sm_86 --sizes 64 --config " + std::string(kNaive) + db();
+  EXPECT_EQ(run(tune + " <&- >&-").exit_code, 7);
+  const ProgramRun check = run("db check" + db());
+  EXPECT_EQ(check.output, path("t.db") + " is sound\n");
+  EXPECT_EQ(nlohmann::json::parse(run("db info --json" + db()).output).at("rows"), 1);
+  EXPECT_EQ(run("export --arch sm_86 -o " + path("h") + db() + " <&- >&-").exit_code, 0)
+      << "nothing had to be printed";
+  EXPECT_THAT(read_file(path("h")), StartsWith("//"));
+}
+
+TEST_F(CliOutputTest, AReaderThatLeavesEndsTheProgramInSilence) {
+  // The reader has gone when the program starts. 141: ended by SIGPIPE, in the shell's words.
+  const std::string help = "--help 2>" + path("why") + "; echo $? >" + path("code") + "; } | true";
+  run(help, "{ sleep 0.5;");
+  EXPECT_EQ(read_file(path("code")), "141\n");
+  EXPECT_EQ(read_file(path("why")), "");
+  run(help, "{ sleep 0.5; trap '' PIPE;");
+  EXPECT_EQ(read_file(path("code")), "7\n");
+  EXPECT_EQ(read_file(path("why")), "gemm-tune: standard output cannot be written: Broken pipe\n");
+}
+
+TEST_F(CliOutputTest, ExportReplacesFilesAndWritesToAnythingElse) {
+  tune();
+  const std::string start = "export --arch sm_86" + db() + " -o ";
+  const std::string header = run("export --arch sm_86" + db()).output;
+  EXPECT_EQ(run(start + "-").output, header);
+  EXPECT_EQ(run(start + "/dev/stdout").output, header);
+  EXPECT_EQ(run(start + path("h") + " >>" + path("h")).exit_code, 0);
+  EXPECT_EQ(read_file(path("h")), header);
+  EXPECT_EQ(run(start + path("h")).exit_code, 0);
+  EXPECT_EQ(read_file(path("h")), header);
+
+  write_file(path("log"), "first\n");
+  EXPECT_EQ(run(start + "/dev/stdout >>" + path("log")).exit_code, 0);
+  EXPECT_EQ(read_file(path("log")), "first\n" + header);
+
+  std::filesystem::create_symlink("/dev/full", path("full"));
+  expect_refusal(start + path("full"), 7, "No space left on device");
+  expect_refusal(start + folder_.string(), 2, "it is a directory");
+  expect_refusal(start + path("no/folder"), 2, "No such file or directory");
+}
+
+TEST_F(CliOutputTest, EveryCommandWritesItsFileTheSameWay) {
+  std::filesystem::create_symlink("/dev/full", path("full"));
+  const std::string explain =
+      "explain --arch sm_86 --sizes 64 " + std::string(kNaive) + db() + " --cubin ";
+  const std::string replay = std::string("replay ") + GT_MADE_UP_SWEEP + " --trace ";
+  for (const std::string& command : {explain, replay}) {
+    const ProgramRun full = run(command + path("full"));
+    EXPECT_EQ(full.exit_code, 7) << command;
+    EXPECT_THAT(full.errors, HasSubstr("full' cannot be written: No space left on device"));
+    EXPECT_TRUE(std::filesystem::is_symlink(path("full")));
+    expect_refusal(command + folder_.string(), 2, "it is a directory");
+    expect_refusal(command + path("no/folder"), 2, "No such file or directory");
+  }
+}
+
+TEST_F(CliOutputTest, AFileThatIsTooLargeLeavesTheOldOne) {
+  write_file(path("out"), "old");
+  const ProgramRun cut =
+      run(std::string("replay ") + GT_MADE_UP_SWEEP + " --trace " + path("out"), "ulimit -f 1;");
+  EXPECT_EQ(cut.exit_code, 7) << cut.errors;
+  EXPECT_EQ(cut.errors, "gemm-tune: '" + path("out") + "' cannot be written: File too large\n");
+  EXPECT_EQ(read_file(path("out")), "old");
+}
+
+}  // namespace
+}  // namespace gemm_tune

@@ -1,0 +1,33 @@
+// Standard output as results need it: what could not be written is reported, once, at the end.
+//
+// A reader that has left (`| head`) ends the program by SIGPIPE, as it ends others; where a parent
+// has that signal ignored, the write fails and is reported like a full disk. One thread.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "core/error.h"
+
+namespace gemm_tune {
+
+// Standard output or an output file took fewer bytes than there were.
+class OutputError : public Error {
+ public:
+  using Error::Error;
+};
+
+// A standard stream that was closed when the program began gets a descriptor that cannot be used
+// the way the stream is, so that a file opened later does not become it. Before all else.
+void occupy_standard_streams();
+
+// Indented, with a line end. Bytes that are not UTF-8, as a path may hold, become U+FFFD.
+void print_json(const nlohmann::json& json);
+
+// Throws OutputError where something that was printed could not be written. After the last result:
+// nothing can be printed any more.
+void close_standard_output();
+
+OutputError standard_output_error(const std::error_code& why);
+
+}  // namespace gemm_tune
