@@ -91,7 +91,7 @@ void check_schema(SQLite::Database& db) {
 }  // namespace
 
 std::vector<std::string> check_database(const fs::path& file) {
-  const fs::path path = fs::absolute(file);
+  const fs::path path = absolute_path(file);
   SQLite::Database db = open_unchecked(path, kLockTimeout);
   Findings findings;
   part(path, findings, [&] {

@@ -180,7 +180,7 @@ struct Database::Impl {
 Database::Database(const fs::path& path, Mode mode, std::chrono::milliseconds lock_timeout,
                    Journaling journaling) {
   if (path.empty()) throw DatabaseError("the database's path is empty: name a file");
-  impl_ = std::make_unique<Impl>(fs::absolute(path), mode, lock_timeout, journaling);
+  impl_ = std::make_unique<Impl>(absolute_path(path), mode, lock_timeout, journaling);
 }
 
 Database::~Database() = default;
@@ -472,7 +472,7 @@ fs::path default_database_path(const char* gemm_tune_db, const char* xdg_data_ho
 
 void create_database_folder(const fs::path& database_path) {
   std::error_code error;
-  fs::create_directories(fs::absolute(database_path).parent_path(), error);
+  fs::create_directories(absolute_path(database_path).parent_path(), error);
   if (error) {
     throw database_error(database_path,
                          "cannot be created: its folder cannot (" + error.message() + ")");

@@ -236,10 +236,20 @@ std::optional<std::string> why_truncated(const fs::path& path, SQLite::Database&
   Header header{};
   std::ifstream(path, std::ios::binary).read(header.data(), header.size());
   const auto page_size = static_cast<std::uintmax_t>(db.execAndGet("PRAGMA page_size").getInt64());
-  const std::uintmax_t size = fs::file_size(path),
+  std::error_code error;
+  const std::uintmax_t size = fs::file_size(path, error),
                        meant = big_endian(header, kPageCountOffset) * page_size;
+  if (error) throw database_error(path, "cannot be read: " + error.message());
   if (size >= meant) return std::nullopt;
   return "it ends after " + std::to_string(size) + " of " + std::to_string(meant) + " bytes";
+}
+
+fs::path absolute_path(const fs::path& path) {
+  std::error_code error;
+  const fs::path absolute = fs::absolute(path, error);
+  if (!error) return absolute;
+  throw database_error(path, "cannot be found from the working directory (" + error.message() +
+                                 "): give its absolute path");
 }
 
 DatabaseError database_error(const fs::path& path, const std::string& what) {

@@ -36,6 +36,9 @@ std::optional<std::string> why_truncated(const std::filesystem::path& path, SQLi
 // The network file system that a folder lies on, where it does.
 std::optional<std::string> network_file_system(const std::filesystem::path& folder);
 
+// The absolute path of a database. Throws DatabaseError where the working directory is gone.
+std::filesystem::path absolute_path(const std::filesystem::path& path);
+
 // What SQLite reports, as a sentence for the user.
 DatabaseError translated(const std::filesystem::path& path, const SQLite::Exception& error);
 

@@ -387,14 +387,21 @@ std::string winner_row(const Winner& winner, const KernelTable& kernels) {
          ", /*variants=*/" + kernels.indices(all) + ", " + std::to_string(all.size()) + "},\n";
 }
 
+bool is_arch(std::string_view text) {
+  constexpr std::string_view kStart = "sm_";
+  return text.starts_with(kStart) && text.size() > kStart.size() &&
+         text.find_first_not_of("0123456789", kStart.size()) == text.npos;
+}
+
 }  // namespace
 
 std::string export_header(const Database& database, const std::string& arch,
                           const KernelHashes& hashes) {
+  if (!is_arch(arch)) throw UsageError("'" + arch + "' is no architecture: write one as in sm_86");
   const std::vector<Winner> winners = load_winners(database, arch, hashes);
   if (winners.empty()) {
-    throw UsageError("the database '" + database.path().string() + "' has no usable winner for " +
-                     arch + ": tune for it first");
+    throw NothingFound("the database '" + database.path().string() + "' has no usable winner for " +
+                       arch + ": tune for it first");
   }
   const std::vector<KnownConfig> builtin = builtin_variants();
   KernelTable kernels;

@@ -8,13 +8,21 @@
 
 #include <string>
 
+#include "core/error.h"
 #include "db/choose.h"
 #include "db/database.h"
 
 namespace gemm_tune {
 
-// The header's text, namespace gemm_tune_<arch>. Throws UsageError where the database has no usable
-// winner for arch.
+// The database was read and holds nothing that answers the query.
+class NothingFound : public Error {
+ public:
+  using Error::Error;
+};
+
+// The header's text, namespace gemm_tune_<arch>. Throws UsageError where arch is not of the form
+// sm_86, which has to become part of a name, and NothingFound where the database has no usable
+// winner for it.
 std::string export_header(const Database& database, const std::string& arch,
                           const KernelHashes& hashes = current_kernel_hashes());
 

@@ -341,7 +341,7 @@ class Salvage {
 }  // namespace
 
 std::vector<SalvagedTable> salvage_database(const fs::path& damaged_file, const fs::path& output) {
-  const fs::path from = fs::absolute(damaged_file), to = fs::absolute(output);
+  const fs::path from = absolute_path(damaged_file), to = absolute_path(output);
   std::error_code error;
   if (fs::exists(fs::symlink_status(to, error))) {
     throw database_error(to, "exists already: name a new file for what is salvaged");

@@ -71,12 +71,20 @@ std::string counts_text(const Counts& counts) {
   return text;
 }
 
+std::uintmax_t size_bytes(const Database& database) {
+  std::error_code error;
+  const std::uintmax_t size = std::filesystem::file_size(database.path(), error);
+  if (!error) return size;
+  throw DatabaseError("database '" + database.path().string() +
+                      "' cannot be read any more: " + error.message());
+}
+
 std::string info_text(const Database& database, const Contents& contents) {
   const Database::Journal journal = database.journal();
   std::string text =
       fmt::format("{}: {} bytes, schema {}, journal mode {}{}\n", database.path().string(),
-                  grouped(std::filesystem::file_size(database.path())), database.schema_version(),
-                  journal.mode, journal.why.empty() ? "" : ": " + journal.why);
+                  grouped(size_bytes(database)), database.schema_version(), journal.mode,
+                  journal.why.empty() ? "" : ": " + journal.why);
   text +=
       fmt::format("runs: {}, rows: {}\n", grouped(static_cast<std::uint64_t>(database.run_count())),
                   grouped(contents.rows));
@@ -116,7 +124,7 @@ nlohmann::json info_json(const Database& database, const Contents& contents) {
         {{"validity", to_string(grade.first)}, {"reason", grade.second}, {"rows", count}});
   }
   return {{"database", database.path().string()},
-          {"size_bytes", std::filesystem::file_size(database.path())},
+          {"size_bytes", size_bytes(database)},
           {"schema_version", database.schema_version()},
           {"journal", {{"mode", journal.mode}, {"why", journal.why}}},
           {"runs", database.run_count()},

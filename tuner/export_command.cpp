@@ -7,7 +7,7 @@
 
 namespace gemm_tune {
 int run_export(const Options& options) {
-  const std::string arch = options.arch.empty() ? resolve_target(options).spec.arch : options.arch;
+  const std::string arch = target_arch(options);
   const Database database(database_path(options), Database::Mode::read_only);
   write_output(options.output, export_header(database, arch));
   return kExitOk;

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "core/error.h"
+#include "db/export_header.h"
 #include "tuner/commands.h"
 #include "tuner/exit_code.h"
 #include "tuner/standard_output.h"
@@ -83,6 +84,8 @@ int main(int argc, char** argv) {
     return fail(error, kExitUsage);
   } catch (const DeviceError& error) {
     return fail(error, kExitNoDevice);
+  } catch (const NothingFound& error) {
+    return fail(error, kExitNothingSurvived);
   } catch (const DatabaseError& error) {
     return fail(error, kExitDatabase);
   } catch (const OutputError& error) {

@@ -1,13 +1,15 @@
 #include "tuner/options.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <limits>
 
 #include "core/error.h"
 #include "core/launch_recipe.h"
 #include "search/strategy_by_name.h"
 #include "tuner/exit_code.h"
+#include "tuner/numbers.h"
 #include "tuner/version.h"
 
 namespace gemm_tune {
@@ -21,14 +23,56 @@ or failed; 6 database; 7 standard output or an output file took not all; 130 int
 finished is stored).
 Database: --db, else GEMM_TUNE_DB, else $XDG_DATA_HOME/gemm-tune/gemm-tune.db.)";
 
+// CLI11 by itself takes 0x10, 010 for 8, " 5", and -1 for a number without a sign.
+template <class T>
+CLI::Validator whole_number(T least, T greatest) {
+  const std::string range = std::to_string(least) + " to " + std::to_string(greatest);
+  const auto refusal = [=](const std::string& text) {
+    const std::optional<T> value = parse_number<T>(text);
+    const bool good = value && text == std::to_string(*value);
+    if (good && *value >= least && *value <= greatest) return std::string();
+    return "'" + text + "' is not a whole number from " + range + ", written in decimal digits";
+  };
+  return {refusal, "from " + range};
+}
+
+CLI::Validator number(double least, double greatest) {
+  const std::string range = fmt::format("{} to {}", least, greatest);
+  const auto refusal = [=](const std::string& text) {
+    const std::optional<double> value = parse_number<double>(text);
+    if (value && *value >= least && *value <= greatest) return std::string();  // never NaN
+    return "'" + text + "' is not a number from " + range;
+  };
+  return {refusal, "from " + range};
+}
+
+CLI::Validator any_seed() {
+  return whole_number(std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max());
+}
+
+// An empty text is a script's empty variable rather than a wish for the default.
+void refuse_empty_texts(CLI::App& app) {
+  const auto refusal = [](const std::string& text) {
+    return text.empty() ? std::string("its value is empty: write one, or leave the option out")
+                        : std::string();
+  };
+  for (CLI::Option* option : app.get_options()) {
+    const bool is_flag = option->get_items_expected_max() == 0;
+    if (!is_flag) option->check(CLI::Validator(refusal, ""));
+  }
+  for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
+    refuse_empty_texts(*command);
+  }
+}
+
 void add_common(CLI::App& app, Options& o) {
   app.add_option("--arch", o.arch, "Target, as in sm_86; default: the GPU of --device");
   app.add_option("--device", o.device, "GPU to use, by CUDA's number")
-      ->check(CLI::Range(0, 1023))
+      ->check(whole_number(0, 1023))
       ->capture_default_str();
   app.add_option("--db", o.db, "Database file");
   app.add_option("--sm-count", o.sm_count, "SMs of the target, where not the typical card's")
-      ->check(CLI::Range(1, 4096));
+      ->check(whole_number(1, 4096));
   app.add_flag("--json", o.json, "Results as JSON");
   app.add_flag("-v,--verbose", o.verbose, "Say what happens to each candidate");
   app.add_flag("-q,--quiet", o.quiet, "No progress, errors only");
@@ -39,7 +83,7 @@ CLI::Option* add_sizes(CLI::App& app, Options& o) {
                  "Operands stored transposed, A's letter first: nn, nt, tn or tt")
       ->capture_default_str();
   app.add_option("--batch", o.batch, "Products of one launch, their matrices equally far apart")
-      ->check(CLI::Range(std::int64_t{1}, kMaxBatch))
+      ->check(whole_number(std::int64_t{1}, kMaxBatch))
       ->capture_default_str();
   return app.add_option("--sizes", o.sizes, "Problems, as in 1024,4096x512x1024");
 }
@@ -47,8 +91,9 @@ CLI::Option* add_sizes(CLI::App& app, Options& o) {
 void add_search(CLI::App& app, Options& o) {
   app.add_option("--jobs", o.jobs,
                  "Compile processes; default: one per core, less one per GPU in use")
-      ->check(CLI::Range(1, 1024));
-  app.add_option("--seed", o.seed, "Of search order and operands; default: fresh");
+      ->check(whole_number(1, 1024));
+  app.add_option("--seed", o.seed, "Of search order and operands; default: fresh")
+      ->check(any_seed());
   app.add_option("--kernel-dir", o.kernel_dir,
                  "Folder that holds a kernel_templates/ to use instead of the built-in one");
   app.add_option("--devices", o.devices, "GPUs of one model to share the work, as in 0,1, or 'all'")
@@ -69,7 +114,7 @@ void add_tune(CLI::App& app, Options& o) {
                  "Distinct candidates tried per problem, or 'all'; default: by the space's size");
   app.add_option("--target", o.target,
                  "Stop where the rest of the budget would likely gain less, as in 0.98: 2 %")
-      ->check(CLI::Range(0.5, 0.9999));
+      ->check(number(0.5, 0.9999));
   app.add_option("--time", o.time,
                  "Wall clock for the search, as in 15:00; the finals of what it found come on top");
   app.add_option("--config", o.configs,
@@ -98,13 +143,13 @@ void add_replay(CLI::App& app, Options& o) {
                    "(others), or the times of a sweep that it names")
       ->capture_default_str();
   replay->add_option("--repeats", o.repeats, "Runs of each sweep, with seeds of their own")
-      ->check(CLI::Range(1, 1000000))
+      ->check(whole_number(1, 1000000))
       ->capture_default_str();
   replay->add_option("--budget", o.budget, "Evaluations per run, or 'all'; default: 200");
   replay->add_option("--in-flight", o.in_flight, "Evaluations under way at once")
-      ->check(CLI::Range(1, 100000))
+      ->check(whole_number(1, 100000))
       ->capture_default_str();
-  replay->add_option("--seed", o.seed, "Of the first run; default: 1");
+  replay->add_option("--seed", o.seed, "Of the first run; default: 1")->check(any_seed());
   replay->add_option("--trace", o.trace, "File to write: a line of JSON for each run");
   replay->add_flag("--json", o.json, "Results as JSON");
   replay->callback([&o] {
@@ -166,6 +211,7 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   exporter->add_option("-o,--output", o.output, "File to write; default, and '-': standard output");
   add_replay(app, o);
   add_db(app, o);
+  refuse_empty_texts(app);
 
   try {
     app.parse(argc, argv);
@@ -184,18 +230,18 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   if (*explain) o.command = Command::explain;
   if (*ladder) o.command = Command::ladder;
   if (*exporter) o.command = Command::export_winners;
+  if (*exporter && o.json) {
+    parsed.exit_code = kExitUsage;
+    parsed.message = "export writes a C++ header and no JSON: leave out --json";
+  }
   return parsed;
 }
 
 std::size_t parse_budget(const std::string& text) {
   if (text == "all") return std::numeric_limits<std::size_t>::max();
-  std::size_t budget = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, budget);
-  if (error != std::errc() || stop != end || budget == 0) {
-    throw UsageError("budget '" + text + "' is not a number of candidates: write one, or 'all'");
-  }
-  return budget;
+  const std::size_t budget = parse_number<std::size_t>(text).value_or(0);
+  if (budget > 0) return budget;
+  throw UsageError("budget '" + text + "' is not a number of candidates: write one, or 'all'");
 }
 
 }  // namespace gemm_tune

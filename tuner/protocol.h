@@ -92,6 +92,9 @@ struct FinalsReply {
   std::vector<std::string> others;  // processes of others that computed on the GPU meanwhile
 };
 
+// Throws UsageError, starting with `what`, where the text cannot cross the pipe.
+void require_utf8(const std::string& what, const std::string& text);
+
 // The text of a reply that reports a failure of the worker's environment.
 inline constexpr const char* kErrorKey = "error";
 // The greeting of a worker that is set up.

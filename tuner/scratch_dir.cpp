@@ -6,10 +6,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <system_error>
 
 #include "core/error.h"
+#include "tuner/protocol.h"
 
 namespace gemm_tune {
 namespace {
@@ -18,15 +20,27 @@ namespace fs = std::filesystem;
 
 constexpr const char* kLockName = "lock";
 
+// As std::filesystem::temp_directory_path() finds it, whose error does not name the folder.
+fs::path temporary_folder() {
+  for (const char* variable : {"TMPDIR", "TMP", "TEMP", "TEMPDIR"}) {
+    const char* const folder = std::getenv(variable);
+    if (folder == nullptr || *folder == '\0') continue;
+    require_utf8(variable, folder);  // it goes to the workers as JSON
+    return folder;
+  }
+  return "/tmp";
+}
+
 // A folder whose owner lives is locked; one without a lock file is just being made.
-void remove_abandoned(const std::string& prefix) {
-  std::error_code ignored;
-  for (const fs::directory_entry& entry :
-       fs::directory_iterator(fs::temp_directory_path(), ignored)) {
-    if (!entry.path().filename().string().starts_with(prefix + "-")) continue;
-    const int lock = open((entry.path() / kLockName).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+void remove_abandoned(const fs::path& parent, const std::string& prefix) {
+  std::error_code error, ignored;
+  fs::directory_iterator entry(parent, error);
+  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    const fs::path& path = entry->path();
+    if (!path.filename().string().starts_with(prefix + "-")) continue;
+    const int lock = open((path / kLockName).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (lock < 0) continue;
-    if (flock(lock, LOCK_EX | LOCK_NB) == 0) fs::remove_all(entry.path(), ignored);
+    if (flock(lock, LOCK_EX | LOCK_NB) == 0) fs::remove_all(path, ignored);
     close(lock);
   }
 }
@@ -34,11 +48,12 @@ void remove_abandoned(const std::string& prefix) {
 }  // namespace
 
 ScratchDir::ScratchDir(const std::string& prefix) {
-  remove_abandoned(prefix);
-  std::string name = (fs::temp_directory_path() / (prefix + "-XXXXXX")).string();
+  const fs::path parent = temporary_folder();
+  remove_abandoned(parent, prefix);
+  std::string name = (parent / (prefix + "-XXXXXX")).string();
   if (mkdtemp(name.data()) == nullptr) {
-    throw Error("a scratch folder cannot be made as '" + name + "': " + std::strerror(errno) +
-                "; set TMPDIR to a folder with room");
+    throw UsageError("'" + parent.string() + "' cannot hold temporary files (" +
+                     std::strerror(errno) + "): set TMPDIR to a folder with room");
   }
   path_ = name;
   // Locked before it has its name, so that nobody sees it unlocked.

@@ -11,7 +11,7 @@ namespace gemm_tune {
 
 class ScratchDir {
  public:
-  // Throws Error where no folder can be made.
+  // Throws UsageError, which names TMPDIR, where no folder can be made.
   explicit ScratchDir(const std::string& prefix);
   ~ScratchDir();
   ScratchDir(const ScratchDir&) = delete;

@@ -1,13 +1,12 @@
 #include "tuner/sizes.h"
 
-#include <charconv>
-#include <fstream>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <unordered_set>
 
 #include "core/error.h"
+#include "tuner/list_file.h"
+#include "tuner/numbers.h"
 
 namespace gemm_tune {
 namespace {
@@ -17,13 +16,6 @@ constexpr std::string_view kForms =
 
 UsageError bad_size(std::string_view item, const std::string& what) {
   return UsageError("size '" + std::string(item) + "' " + what + ": " + std::string(kForms));
-}
-
-std::optional<std::int64_t> whole_number(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || stop != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
@@ -36,15 +28,8 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlank = " \t\r\n";
-  const std::size_t first = text.find_first_not_of(kBlank);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
-}
-
 std::int64_t edge(std::string_view item, std::string_view part, std::int64_t least) {
-  const std::optional<std::int64_t> value = whole_number(part);
+  const std::optional<std::int64_t> value = parse_number<std::int64_t>(part);
   if (!value) {
     const bool digits = !part.empty() && part.find_first_not_of("-0123456789") == part.npos;
     throw bad_size(item, digits ? "is too large" : "is not a size");
@@ -97,17 +82,9 @@ void add_list(std::string_view text, bool in_file, SizeList& list);
 
 void add_file(std::string_view item, SizeList& list) {
   const std::string path(item.substr(1));
-  std::ifstream file(path);
-  if (!file) throw UsageError("size file '" + path + "' cannot be read: name a text file");
-  std::string line;
-  bool found = false;
-  while (std::getline(file, line)) {
-    const std::string_view content = trimmed(std::string_view(line).substr(0, line.find('#')));
-    if (content.empty()) continue;
-    found = true;
-    add_list(content, true, list);
+  for (const std::string& line : read_list_file(path, "size", std::string(kForms))) {
+    add_list(line, true, list);
   }
-  if (!found) throw UsageError("size file '" + path + "' holds no size: " + std::string(kForms));
 }
 
 void add_item(std::string_view item, bool in_file, SizeList& list) {
@@ -153,7 +130,7 @@ std::chrono::seconds parse_duration(std::string_view text) {
   std::int64_t seconds = 0;
   bool good = parts.size() <= 3;
   for (std::size_t i = 0; good && i < parts.size(); ++i) {
-    const std::optional<std::int64_t> part = whole_number(parts[i]);
+    const std::optional<std::int64_t> part = parse_number<std::int64_t>(parts[i]);
     good = part && *part >= 0 && *part <= 1'000'000 && (i == 0 || *part < 60);
     if (good) seconds = seconds * 60 + *part;
   }

@@ -318,19 +318,19 @@ std::string without_nan(std::string text) {
 // The whole file, unpacked where it is packed.
 std::string contents_of(const std::string& path) {
   const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
-  if (!file) throw DatabaseError("sweep '" + path + "' cannot be read: " + std::strerror(errno));
+  if (!file) throw UsageError("sweep '" + path + "' cannot be read: " + std::strerror(errno));
   std::string text;
   std::vector<char> chunk(1 << 20);
   for (;;) {
     const int read = gzread(file.get(), chunk.data(), static_cast<unsigned>(chunk.size()));
-    if (read < 0) throw DatabaseError("sweep '" + path + "' cannot be read or unpacked");
+    if (read < 0) throw UsageError("sweep '" + path + "' cannot be read or unpacked");
     if (read == 0) break;
     text.append(chunk.data(), static_cast<std::size_t>(read));
   }
   int error = Z_OK;
   gzerror(file.get(), &error);
   if (error != Z_OK && error != Z_STREAM_END) {
-    throw DatabaseError("sweep '" + path + "' is packed and cut off");
+    throw UsageError("sweep '" + path + "' is packed and cut off");
   }
   return text;
 }
@@ -394,8 +394,11 @@ Sweep parse_sweep(const std::string& text, const std::string& name) {
   Json file;
   try {
     file = Json::parse(json);
-  } catch (const Json::exception& error) {
-    throw UsageError("sweep '" + name + "' is not JSON: " + error.what());
+  } catch (const Json::parse_error& error) {
+    throw UsageError("sweep '" + name + "' is not JSON from byte " + std::to_string(error.byte) +
+                     " on");
+  } catch (const Json::out_of_range&) {
+    throw UsageError("sweep '" + name + "' holds a number that is too large for a double");
   }
   if (file.is_object() && file.contains("cache") && file["cache"].is_object()) {
     return kernel_tuner_cache(file, name);

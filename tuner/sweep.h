@@ -4,7 +4,7 @@
 // .json.gz, and databases of this program (.db), which hold a sweep for each device and problem.
 // Where a sweep names a family of ours, a problem and a GPU that core/device_spec.h knows, the
 // static model's time of each config comes with it. Nothing is written. Errors are UsageErrors that
-// name the file and the entry; a file that cannot be opened or read is a DatabaseError.
+// name the file and the entry; a database that cannot be opened or read is a DatabaseError.
 #pragma once
 
 #include <optional>

@@ -4,11 +4,11 @@
 #include <spdlog/fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 
 #include "core/error.h"
 #include "gpu/nvrtc.h"
+#include "tuner/numbers.h"
 #include "tuner/protocol.h"
 #include "tuner/worker.h"
 #include "tuner/worker_pool.h"
@@ -49,10 +49,9 @@ std::vector<int> parse_ordinals(const std::string& text) {
   std::vector<int> ordinals;
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t comma = std::min(text.find(',', at), text.size());
-    int ordinal = -1;
-    const auto [end, error] = std::from_chars(text.data() + at, text.data() + comma, ordinal);
+    const int ordinal = parse_number<int>(text.substr(at, comma - at)).value_or(-1);
     const bool repeated = std::find(ordinals.begin(), ordinals.end(), ordinal) != ordinals.end();
-    if (error != std::errc() || end != text.data() + comma || ordinal < 0 || repeated) {
+    if (ordinal < 0 || repeated) {
       throw UsageError("devices '" + text +
                        "' are not CUDA device numbers, each once: write 'all' or a list as in 0,1");
     }
@@ -123,6 +122,10 @@ Target resolve_target(const Options& options) {
                       std::string(" cannot be met: ") + target.why_not);
   }
   return target;
+}
+
+std::string target_arch(const Options& options) {
+  return options.arch.empty() ? resolve_target(options).spec.arch : table_spec(options.arch).arch;
 }
 
 std::filesystem::path database_path(const Options& options) {

@@ -26,6 +26,10 @@ struct Target {
 // GPUs of different models, and DeviceError where --require-gpu or --devices cannot be met.
 Target resolve_target(const Options& options);
 
+// The architecture alone, which wakes no GPU where --arch names it. Throws as resolve_target()
+// does.
+std::string target_arch(const Options& options);
+
 // The database at --db or its default place.
 std::filesystem::path database_path(const Options& options);
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <random>
 #include <set>
 #include <thread>
@@ -17,7 +16,9 @@
 #include "tuner/commands.h"
 #include "tuner/exit_code.h"
 #include "tuner/interrupt.h"
+#include "tuner/list_file.h"
 #include "tuner/progress.h"
+#include "tuner/protocol.h"
 #include "tuner/report.h"
 #include "tuner/sizes.h"
 #include "tuner/standard_output.h"
@@ -26,6 +27,9 @@
 
 namespace gemm_tune {
 namespace {
+
+constexpr const char* kConfigForm =
+    "write one on each line, as in naive/BM=16,BN=16,COALESCED=1,PRED=0";
 
 // All cores compile, but for one beside each GPU: a measuring worker that waits for a core times
 // the wait.
@@ -54,8 +58,10 @@ double estimated_seconds(const TuneRequest& request, const Problem& problem,
                   static_cast<double>(tried) * (kOverheadSeconds + kLaunches * launch_us * 1e-6));
 }
 
-int dry_run(const TuneRequest& request, const Target& target) {
+int dry_run(const TuneRequest& request, const Target& target, bool as_json) {
   double seconds = 0;
+  std::string text;
+  nlohmann::json problems = nlohmann::json::array();
   for (const Problem& problem : request.problems) {
     Candidates candidates = candidates_for(request, problem);
     const std::size_t points = candidates.points.size();
@@ -67,14 +73,29 @@ int dry_run(const TuneRequest& request, const Target& target) {
         funnel.searched < funnel.left
             ? fmt::format(", {} of these searched (an even sample)", grouped(funnel.searched))
             : "";
-    fmt::print("{} on {} ({}): {} enumerated, {} rejected by rule, {} left{}, {} would be tried\n",
-               to_string(problem), target.spec.name, target.spec.arch, grouped(funnel.enumerated),
-               grouped(total(funnel.rejected_by_rule)), grouped(funnel.left), sample,
-               grouped(tried));
+    text += fmt::format(
+        "{} on {} ({}): {} enumerated, {} rejected by rule, {} left{}, {} would be tried\n",
+        to_string(problem), target.spec.name, target.spec.arch, grouped(funnel.enumerated),
+        grouped(total(funnel.rejected_by_rule)), grouped(funnel.left), sample, grouped(tried));
+    problems.push_back({{"problem", problem},
+                        {"enumerated", funnel.enumerated},
+                        {"rejected_by_rule", total(funnel.rejected_by_rule)},
+                        {"left", funnel.left},
+                        {"searched", funnel.searched},
+                        {"would_be_tried", tried}});
     seconds += estimated_seconds(request, problem, std::move(candidates.points), tried);
   }
-  fmt::print("about {:.0f} s with {} compile processes, {}; nothing was compiled\n", seconds,
-             request.jobs, request.measure ? "timed on the GPU" : kPredictedLabel);
+  if (as_json) {
+    print_json({{"problems", problems},
+                {"arch", target.spec.arch},
+                {"device", target.spec.name},
+                {"estimated_s", seconds},
+                {"jobs", request.jobs},
+                {"source", to_string(request.measure ? Source::measured : Source::predicted)}});
+  } else {
+    fmt::print("{}about {:.0f} s with {} compile processes, {}; nothing was compiled\n", text,
+               seconds, request.jobs, request.measure ? "timed on the GPU" : kPredictedLabel);
+  }
   return kExitOk;
 }
 
@@ -117,7 +138,7 @@ void print_report(const TuneReport& report, const Target& target, const Options&
   }
 }
 
-// The configs that --config names, each once; lines of a file may be blank or comments (#).
+// The configs that --config names, each once.
 std::vector<KnownConfig> named_configs(const std::vector<std::string>& words) {
   std::vector<KnownConfig> configs;
   std::set<std::string> seen;
@@ -130,12 +151,7 @@ std::vector<KnownConfig> named_configs(const std::vector<std::string>& words) {
       add(word);
       continue;
     }
-    std::ifstream file(word.substr(1));
-    if (!file) throw UsageError("'" + word.substr(1) + "' cannot be read: it must list configs");
-    for (std::string line; std::getline(file, line);) {
-      if (line.empty() || line.starts_with('#')) continue;
-      add(line);
-    }
+    for (const std::string& line : read_list_file(word.substr(1), "config", kConfigForm)) add(line);
   }
   return configs;
 }
@@ -190,6 +206,7 @@ TuneRequest tune_request(const Options& options, const Target& target) {
   request.finals_again = options.finals;
   request.seed = options.seed ? *options.seed : std::random_device()();
   if (!options.kernel_dir.empty()) {
+    require_utf8("the kernel folder", options.kernel_dir);
     request.kernel_dir = options.kernel_dir;
     for (const KernelFamily& family : families()) kernel_source(family, request.kernel_dir);
   }
@@ -212,7 +229,7 @@ int run_tune(const Options& options) {
   if (!options.sizes.empty()) asked_problems(options);
   const Target target = resolve_target(options);
   const TuneRequest request = tune_request(options, target);
-  if (options.dry_run) return dry_run(request, target);
+  if (options.dry_run) return dry_run(request, target, options.json);
   Database database = open_for_writing(options);
   if (const std::string why = database.journal().why; !why.empty() && !options.quiet) {
     spdlog::warn("{} keeps a rollback journal: {}; processes that share it wait longer",

@@ -256,9 +256,16 @@ TEST_F(ExportHeaderTest, SaysWhereThereIsNothingToExport) {
   try {
     export_header(database, "sm_120", kHashes);
     FAIL() << "exported nothing";
-  } catch (const UsageError& error) {
+  } catch (const NothingFound& error) {
     EXPECT_THAT(error.what(), AllOf(HasSubstr(file_.string()),
                                     HasSubstr("no usable winner for sm_120: tune for it first")));
+  }
+}
+
+TEST_F(ExportHeaderTest, NoTextButAnArchBecomesPartOfAName) {
+  const Database database = sample_database(file_);
+  for (const char* arch : {"", "sm_", "86", "SM_86", "sm_86 {}", "sm_86;\n", "sm_8x"}) {
+    EXPECT_THROW(export_header(database, arch, kHashes), UsageError) << arch;
   }
 }
 

@@ -116,7 +116,7 @@ void use_winners(const Database& database) {
   require(choice.match != Match::none, "the built-in default serves where no row does");
   try {
     export_header(database, "sm_86", kHashes);
-  } catch (const UsageError&) {  // no winner is left
+  } catch (const NothingFound&) {  // no winner is left
   }
 }
 

@@ -313,7 +313,7 @@ TEST_F(CliTest, ReplaysEveryStrategyToTheOptimum) {
 TEST_F(CliTest, RefusesBadReplaysByName) {
   const std::string sweep = std::string("replay ") + GT_MADE_UP_SWEEP;
   expect_refusal("replay", 2, "sweeps");
-  expect_refusal("replay " + path("missing.json"), 6, "missing.json");
+  expect_refusal("replay " + path("missing.json"), 2, "missing.json");
   std::ofstream(path("text.json")) << "time is money";
   expect_refusal("replay " + path("text.json"), 2, "'text' is not JSON");
   expect_refusal(sweep + " --strategy oracle", 2, "oracle");
@@ -321,7 +321,7 @@ TEST_F(CliTest, RefusesBadReplaysByName) {
   expect_refusal(sweep + " --repeats 0", 2, "--repeats");
   expect_refusal(sweep + " --prior model", 2, "no times of the static model");
   expect_refusal(sweep + " --prior " + GT_MADE_UP_SWEEP, 2, "the sweep that it would foretell");
-  expect_refusal(sweep + " --prior " + path("missing.json"), 6, "missing.json");
+  expect_refusal(sweep + " --prior " + path("missing.json"), 2, "missing.json");
   expect_refusal("replay " + path("missing.db"), 6, "missing.db");
   expect_refusal(sweep + " --trace " + path("no/folder"), 2, "cannot be written");
 }

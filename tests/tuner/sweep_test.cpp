@@ -89,7 +89,9 @@ TEST(SweepTest, RefusesWhatIsNoSweepByName) {
   const auto of = [](const std::string& text) {
     return refusal([&] { parse_sweep(text, "mine"); });
   };
-  EXPECT_THAT(of("{"), HasSubstr("'mine' is not JSON"));
+  EXPECT_EQ(of("{"), "sweep 'mine' is not JSON from byte 2 on");
+  EXPECT_EQ(of(R"({"cache": 1e999})"),
+            "sweep 'mine' holds a number that is too large for a double");
   EXPECT_THAT(of("[1]"), HasSubstr("'mine' is neither a Kernel Tuner cache file nor T4 results"));
   EXPECT_THAT(of(R"({"cache": {}})"), HasSubstr("no list tune_params_keys"));
   EXPECT_THAT(of(R"({"tune_params_keys": [1], "cache": {}})"), HasSubstr("no text but number"));
@@ -130,9 +132,9 @@ TEST(SweepTest, ReadsFilesPackedOrNotAndNamesTheSweepAfterThem) {
   std::string bytes(std::istreambuf_iterator<char>(whole), {});
   const std::string cut = (folder.path() / "cut.json.gz").string();
   std::ofstream(cut, std::ios::binary) << bytes.substr(0, bytes.size() / 2);
-  EXPECT_THROW(read_sweeps(cut), DatabaseError);
-  EXPECT_THROW(read_sweeps((folder.path() / "missing.json").string()), DatabaseError);
-  EXPECT_THROW(read_sweeps(folder.path().string()), DatabaseError);
+  EXPECT_THROW(read_sweeps(cut), UsageError);
+  EXPECT_THROW(read_sweeps((folder.path() / "missing.json").string()), UsageError);
+  EXPECT_THROW(read_sweeps(folder.path().string()), UsageError);
 }
 
 TEST(SweepTest, ADatabaseHoldsASweepOfEachDeviceAndProblem) {

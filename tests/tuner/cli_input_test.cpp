@@ -1,0 +1,186 @@
+// What the program refuses, or shows although it is no proper text: numbers, empty texts, paths.
+#include <nlohmann/json.hpp>
+
+#include "tests/tuner/cli_fixture.h"
+
+namespace gemm_tune {
+namespace {
+
+using testing::HasSubstr;
+
+class CliInputTest : public CliTest {
+ protected:
+  std::string db() const { return " --db " + path("t.db"); }
+};
+
+TEST_F(CliInputTest, NumbersAreDecimalDigitsInTheirRange) {
+  const std::string start = "--arch sm_86 --sizes 64 --dry-run" + db() + " ";
+  const std::string replay = std::string("replay ") + GT_MADE_UP_SWEEP + " ";
+  for (const char* text : {"-1", "+5", "' 5'", "'5 '", "0x10", "010", "1e3", "5.0", "true", "''",
+                           "18446744073709551616"}) {
+    for (const char* option : {"--device", "--sm-count", "--jobs", "--batch", "--seed"}) {
+      expect_refusal(start + option + " " + text, 2, std::string(option) + ": '");
+    }
+    for (const char* option : {"--repeats", "--in-flight", "--seed"}) {
+      expect_refusal(replay + option + " " + text, 2, std::string(option) + ": '");
+    }
+    expect_refusal(start + "--target " + text, 2, "--target: '");
+  }
+  for (const char* text : {"-1", "+5", "' 5'", "'5 '", "0x10", "1e3", "5.0", "''"}) {
+    expect_refusal(start + "--budget " + text, 2, "budget");
+    expect_refusal(start + "--time " + text, 2, "time");
+    expect_refusal(start + "--devices " + text, 2, "devices");
+    expect_refusal(replay + "--budget " + text, 2, "budget");
+  }
+  for (const char* text : {"nan", "-nan", "inf", "0x0.98p0", "0.98x", "' 0.98'", "+0.98"}) {
+    expect_refusal(start + "--target " + text, 2, "' is not a number from 0.5 to 0.9999");
+  }
+  expect_refusal(start + "--seed -1", 2,
+                 "--seed: '-1' is not a whole number from 0 to 18446744073709551615");
+}
+
+TEST_F(CliInputTest, TheLastNumbersOfARangeAreTaken) {
+  const std::string start = "--arch sm_86 --sizes 64 --dry-run" + db() + " ";
+  for (const char* option : {"--target 0.5", "--target .9999", "--budget 010", "--time 01:05"}) {
+    EXPECT_EQ(run(start + option).exit_code, 0) << option;
+  }
+  const std::string one_config = start + "--config " + kNaive;
+  for (const char* option : {" --seed 0", " --seed 18446744073709551615", " --sm-count 4096",
+                             " --jobs 1024", " --device 1023", " --batch 65535"}) {
+    EXPECT_EQ(run(one_config + option).exit_code, 0) << option;
+  }
+}
+
+TEST_F(CliInputTest, NoOptionTakesAnEmptyText) {
+  const std::string start = "--arch sm_86 --sizes 64 --dry-run" + db() + " ";
+  for (const char* option :
+       {"--arch", "--device", "--db", "--sm-count", "--layout", "--batch", "--sizes", "--jobs",
+        "--seed", "--kernel-dir", "--devices", "--strategy", "--budget", "--target", "--time",
+        "--config", "--baselines"}) {
+    for (const char* command : {"", "tune "}) {
+      expect_refusal(std::string(command) + "--dry-run " + option + " ''", 2, option);
+    }
+  }
+  const std::string replay = std::string("replay ") + GT_MADE_UP_SWEEP;
+  for (const std::string& command :
+       {std::string("best --arch sm_86 --sizes ''"),
+        std::string("explain --arch sm_86 --sizes 64 ''"),
+        std::string("explain --arch sm_86 --sizes 64 --cubin ''"),
+        std::string("ladder --arch sm_86 --sizes 64 --kernel-dir ''"),
+        std::string("export --arch ''"), std::string("export --arch sm_86 -o ''"),
+        replay + " --prior ''", replay + " --trace ''", replay + " ''",
+        std::string("db info --db ''"), std::string("db check --db ''"),
+        std::string("db salvage --output ''")}) {
+    expect_refusal(command, 2, "its value is empty: write one, or leave the option out");
+  }
+}
+
+TEST_F(CliInputTest, AListOfConfigsThatListsNoneIsRefusedByName) {
+  const std::string start = "--arch sm_86 --sizes 64" + db() + " --config @";
+  write_file(path("empty.txt"), "");
+  write_file(path("comments.txt"), "# nothing\n\n   \n\t# here\r\n");
+  for (const std::string name : {"empty.txt", "comments.txt"}) {
+    expect_refusal(start + path(name), 2,
+                   "config file '" + path(name) + "' holds no config: write one on each line");
+  }
+  expect_refusal(start + path("missing"), 2,
+                 "config file '" + path("missing") + "' cannot be read");
+  EXPECT_FALSE(std::filesystem::exists(path("t.db")));
+
+  write_file(path("one.txt"), std::string("# one\r\n  ") + kNaive + "  # the first\r\n\r\n");
+  const ProgramRun one = run("-q --json " + start + path("one.txt"));
+  ASSERT_EQ(one.exit_code, 0) << one.errors;
+  EXPECT_THAT(one.output, HasSubstr(kNaive));
+}
+
+TEST_F(CliInputTest, JsonIsJsonOrRefused) {
+  const ProgramRun dry = run("--arch sm_86 --sizes 64,96 --budget 3 --dry-run --json" + db());
+  ASSERT_EQ(dry.exit_code, 0) << dry.errors;
+  const auto plan = nlohmann::json::parse(dry.output);
+  EXPECT_EQ(plan.at("problems").at(1).at("problem"), "96x96x96");
+  EXPECT_EQ(plan.at("problems").at(0).at("would_be_tried"), 3);
+  EXPECT_EQ(plan.at("source"), "predicted");
+
+  const std::string tune = "-q --arch sm_86 --sizes 64 --config " + std::string(kNaive) + db();
+  ASSERT_EQ(run(tune).exit_code, 0);
+  const ProgramRun explain =
+      run("explain --json --arch sm_86 --sizes 64,65 " + std::string(kNaive) + db());
+  ASSERT_EQ(explain.exit_code, 0) << explain.errors;
+  const auto known = nlohmann::json::parse(explain.output);
+  EXPECT_EQ(known.at(0).at("config"), kNaive);
+  EXPECT_EQ(known.at(0).at("cta").at("threads"), 256);
+  EXPECT_GT(known.at(0).at("resources").at("registers"), 0);
+  EXPECT_GT(known.at(0).at("model").at("time_us"), 0.0);
+  EXPECT_EQ(known.at(0).at("rows").at(0).at("disposition"), "ok");
+  EXPECT_EQ(known.at(1).at("legal_twin"), "naive/BM=16,BN=16,COALESCED=1,PRED=1");
+  EXPECT_FALSE(known.at(1).contains("model"));
+
+  expect_refusal("export --json --arch sm_86" + db(), 2, "no JSON: leave out --json");
+  expect_refusal("--json export --arch sm_86" + db(), 2, "no JSON: leave out --json");
+  expect_refusal("db check --json" + db(), 2, "--json");
+}
+
+TEST_F(CliInputTest, APathThatIsNotUtf8IsShownWithReplacements) {
+  const std::string file = path("t\xff.db"), shown = path("t\xef\xbf\xbd.db");
+  const std::string problem = " --arch sm_86 --sizes 64 --db " + file;
+  const ProgramRun tune = run("-q --json --config " + std::string(kNaive) + problem);
+  ASSERT_EQ(tune.exit_code, 0) << tune.errors;
+  EXPECT_EQ(nlohmann::json::parse(tune.output).at("database"), shown);
+  EXPECT_EQ(nlohmann::json::parse(run("db info --json --db " + file).output).at("database"), shown);
+  EXPECT_EQ(run("best --json" + problem).exit_code, 0);
+
+  std::filesystem::copy_file(GT_MADE_UP_SWEEP, path("sweep\xff.json"));
+  const ProgramRun replay =
+      run("replay --json " + path("sweep\xff.json") + " --trace " + path("t"));
+  ASSERT_EQ(replay.exit_code, 0) << replay.errors;
+  EXPECT_EQ(nlohmann::json::parse(replay.output).at(0).at("space"), "sweep\xef\xbf\xbd");
+  EXPECT_EQ(nlohmann::json::parse(read_file(path("t"))).at("space"), "sweep\xef\xbf\xbd");
+
+  // These travel to the workers, who would look elsewhere.
+  std::filesystem::create_directory(path("d\xff"));
+  const std::string start =
+      "-q --arch sm_86 --sizes 64 --config " + std::string(kNaive) + " --db " + path("u.db");
+  expect_refusal(start + " --kernel-dir " + path("d\xff"), 2, "is not UTF-8");
+  expect_refusal(start, 2, "is not UTF-8", "TMPDIR=" + path("d\xff"));
+}
+
+TEST_F(CliInputTest, AFolderThatIsMissingIsNamed) {
+  const std::string tune = "-q --arch sm_86 --sizes 64 --config " + std::string(kNaive);
+  const std::string explain = "explain --arch sm_86 --sizes 64 " + std::string(kNaive) + db();
+  for (const std::string& command : {tune + db(), explain}) {
+    expect_refusal(command, 2,
+                   "'" + path("nowhere") +
+                       "' cannot hold temporary files (No such file or "
+                       "directory): set TMPDIR to a folder with room",
+                   "TMPDIR=" + path("nowhere"));
+    expect_refusal(command, 2, "'/proc' cannot hold temporary files", "TMPDIR=/proc");
+  }
+
+  const std::string gone =
+      "mkdir " + path("gone") + " && cd " + path("gone") + " && rmdir " + path("gone") + " &&";
+  const std::string sentence =
+      "cannot be found from the working directory (No such file or "
+      "directory): give its absolute path";
+  for (const char* command : {"-q --arch sm_86 --sizes 64", "best --arch sm_86 --sizes 64",
+                              "export --arch sm_86", "db info", "db check", "db salvage -o x"}) {
+    expect_refusal(std::string(command) + " --db t.db", 6, "database 't.db' " + sentence, gone);
+  }
+  const std::string naive = " --config " + std::string(kNaive);
+  EXPECT_EQ(run("-q --arch sm_86 --sizes 64" + naive + db(), gone).exit_code, 0);
+  expect_refusal("export --arch sm_86 -o h" + db(), 2, "'h' cannot be written", gone);
+}
+
+TEST_F(CliInputTest, NothingStoredForAnArchIsNotAUsageError) {
+  ASSERT_EQ(run("-q --arch sm_86 --sizes 64 --config " + std::string(kNaive) + db()).exit_code, 0);
+  EXPECT_EQ(run("best --arch sm_90 --sizes 64" + db()).exit_code, 4);
+  expect_refusal("export --arch sm_90" + db(), 4, "has no usable winner for sm_90");
+  for (const char* command : {"best --sizes 64", "export"}) {
+    for (const char* arch : {"sm_999", "'sm_86 {}; int evil'", "sm_", "86"}) {
+      expect_refusal(std::string(command) + " --arch " + arch + db(), 2,
+                     "is not a target that can be tuned here");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gemm_tune
