@@ -28,10 +28,11 @@ constexpr std::string_view kHead =
 //   const int tile_rows = found.kernel->value("BM");
 //   const Grid grid = found.kernel->grid(problem, sm_count);
 //
-// To run a kernel: compile the text of its `source` (gemm-tune's, with the hash `kernel_hash`) for
-// @ARCH@ with the macro TUNED_PARAMS defined as `tuned_params`, and launch its function "gemm" with
-// grid() blocks of block_threads threads and smem_bytes of dynamic shared memory; its one argument is
-// GemmArgs of kernel_templates/device/gemm_args.cuh. Where workspace_bytes() is not 0 it wants that
+// To run a kernel: compile its `source`, a file below share/gemm-tune where gemm-tune is installed
+// (with the hash `kernel_hash`) and an include path from there, for @ARCH@ with the macro
+// TUNED_PARAMS defined as `tuned_params`, and launch its function "gemm" with grid() blocks of
+// block_threads threads and smem_bytes of dynamic shared memory; its one argument is GemmArgs of
+// kernel_templates/device/gemm_args.cuh, from the same place. Where workspace_bytes() is not 0 it wants that
 // much global memory: `counters` at the beginning, kWorkspaceCounterBytes that are zero before the
 // first launch and that every launch leaves zero, then `partials`. Launches that may overlap need one
 // each.
@@ -151,7 +152,7 @@ struct Kernel {
   constexpr bool is_legal(const Problem& p) const {
     return p.layout == layout && p.M % multiple_m == 0 && p.N % multiple_n == 0 &&
            p.K % multiple_k == 0 && p.alignment >= alignment && p.batch <= @MAX_BATCH@ &&
-           tiles(p) <= 2147483647 &&
+           (tail_ctas_per_sm == 0 || p.batch == 1) && tiles(p) <= 2147483647 &&
            (split_k == 1 || cluster ||
             tiles(p) * p.batch * (split_k + 1) <= kWorkspaceCounterBytes / 4);
   }
@@ -274,20 +275,6 @@ std::string microseconds(double time_us) {
 
 std::string config_text(const KnownConfig& config) { return to_string(config.config()); }
 
-// A winner's own kernel, then its distinct predicated twins by falling alignment class, four at
-// most: the first legal one is what legal_for() gives.
-std::vector<KnownConfig> variants(const KnownConfig& winner) {
-  std::vector<KnownConfig> distinct = {winner};
-  for (const int alignment : {4, 2, 1}) {
-    KnownConfig twin = predicated_twin(winner, alignment);
-    const bool known = std::any_of(distinct.begin(), distinct.end(), [&](const KnownConfig& other) {
-      return other.values == twin.values;
-    });
-    if (!known) distinct.push_back(std::move(twin));
-  }
-  return distinct;
-}
-
 // For every layout, the widest accesses first.
 std::vector<KnownConfig> builtin_variants() {
   std::vector<KnownConfig> configs;
@@ -372,7 +359,7 @@ std::string winner_row(const Winner& winner, const KernelTable& kernels) {
   const Record& record = winner.record;
   const Problem& problem = record.problem;
   const bool measured = record.source == Source::measured;
-  const std::vector<KnownConfig> all = variants(winner.config);
+  const std::vector<KnownConfig> all = served_variants(winner.config);
   return "    // " + to_string(problem) + ": " + record.config + "\n    {{" +
          std::to_string(problem.M) + ", " + std::to_string(problem.N) + ", " +
          std::to_string(problem.K) + ", /*alignment=*/" + std::to_string(problem.alignment) + ", " +
@@ -407,7 +394,7 @@ std::string export_header(const Database& database, const std::string& arch,
   KernelTable kernels;
   kernels.add(builtin);
   std::string rows;
-  for (const Winner& winner : winners) kernels.add(variants(winner.config));
+  for (const Winner& winner : winners) kernels.add(served_variants(winner.config));
   for (const Winner& winner : winners) rows += winner_row(winner, kernels);
 
   std::string text(kHead);

@@ -75,11 +75,22 @@ KnownConfig predicated_twin(const KnownConfig& config, int alignment) {
   return known_config(*config.family, std::move(values));
 }
 
+std::vector<KnownConfig> served_variants(const KnownConfig& winner) {
+  std::vector<KnownConfig> variants = {winner};
+  // Narrower accesses also fit where a matrix edge would cut wider ones in two.
+  for (const int alignment : {4, 2, 1}) {
+    KnownConfig twin = predicated_twin(winner, alignment);
+    const bool known = std::any_of(variants.begin(), variants.end(), [&](const KnownConfig& other) {
+      return other.values == twin.values;
+    });
+    if (!known) variants.push_back(std::move(twin));
+  }
+  return variants;
+}
+
 std::optional<LegalConfig> legal_for(const KnownConfig& config, const Problem& problem) {
   if (!why_illegal(config.recipe, problem)) return LegalConfig{config, false};
-  // Narrower accesses fit where a matrix edge would cut wider ones in two.
-  for (int alignment = problem.alignment; alignment >= 1; alignment /= 2) {
-    KnownConfig twin = predicated_twin(config, alignment);
+  for (KnownConfig& twin : served_variants(config)) {
     if (!why_illegal(twin.recipe, problem)) return LegalConfig{std::move(twin), true};
   }
   return std::nullopt;

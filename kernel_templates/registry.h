@@ -43,7 +43,12 @@ KnownConfig check_config(const Config& config);
 // is so.
 KnownConfig predicated_twin(const KnownConfig& config, int alignment);
 
-// The config, its twin, or nothing: whichever is legal for the problem, in that order.
+// Every config that a winner may be handed out as: itself, then its other predicated twins by
+// falling alignment class, four at most. The finals verify exactly these, and the library and the
+// exported header hand out no others.
+std::vector<KnownConfig> served_variants(const KnownConfig& winner);
+
+// The first of served_variants() that is legal for the problem, or nothing.
 struct LegalConfig {
   KnownConfig config;
   bool is_twin = false;

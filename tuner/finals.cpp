@@ -17,15 +17,10 @@ constexpr int kMaxRounds = 5;
 // Of the finalists, in order, that are ready to win when the finals end.
 constexpr std::size_t kTwinsAhead = 4;
 
-// The config's predicated twins, without itself.
+// The config's predicated twins that are served, without itself.
 std::vector<KnownConfig> twins_of(const KnownConfig& config) {
-  std::vector<KnownConfig> twins;
-  for (const int alignment : {4, 1}) {
-    const KnownConfig twin = predicated_twin(config, alignment);
-    const auto is_it = [&](const KnownConfig& other) { return other.values == twin.values; };
-    if (is_it(config) || std::any_of(twins.begin(), twins.end(), is_it)) continue;
-    twins.push_back(twin);
-  }
+  std::vector<KnownConfig> twins = served_variants(config);
+  twins.erase(twins.begin());
   return twins;
 }
 

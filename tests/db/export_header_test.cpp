@@ -162,6 +162,32 @@ TEST_F(ExportHeaderTest, LookupAnswersAsChooseDoes) {
   EXPECT_GT(matches["none"], 10);
 }
 
+TEST_F(ExportHeaderTest, HandsOutEachWinnerAsTheConfigsThatTheFinalsVerify) {
+  const Database database = sample_database(file_);
+  write_header(database, "sm_86");
+  write("main.cpp", R"cpp(
+#include "gemm_tune_sm_86.h"
+#include <cstdio>
+    int main() {
+      for (const gemm_tune_sm_86::Winner& winner : gemm_tune_sm_86::kWinners) {
+        for (int i = 0; i < winner.variant_count; ++i) {
+          std::puts(gemm_tune_sm_86::kKernels[winner.variants[i]].config);
+        }
+      }
+    }
+  )cpp");
+  ASSERT_EQ(compile(compilers().at(0)), "");
+  const std::string base = folder_.string();
+  ASSERT_EQ(std::system((base + "/main > " + base + "/out").c_str()), 0);
+  std::string want;
+  for (const Winner& winner : load_winners(database, "sm_86", kHashes)) {
+    for (const KnownConfig& variant : served_variants(winner.config)) {
+      want += to_string(variant.config()) + "\n";
+    }
+  }
+  EXPECT_EQ(read_file(folder_ / "out"), want);
+}
+
 TEST_F(ExportHeaderTest, LookupFallsBackToTheBuiltinDefaultAsChooseDoes) {
   Database database = writable(file_);
   // 32 x 64 tiles: too many for a grid where 64 x 64 tiles are not.

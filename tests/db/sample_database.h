@@ -34,6 +34,11 @@ inline Database sample_database(const std::filesystem::path& path) {
   store_measured(database, kA6000, "128x1024x1024", "tiled_2d/BM=64,BN=64,BK=8,TM=4,TN=4,PRED=0",
                  60);
   store_predicted(database, kA6000, "8x8x1024", "naive/BM=8,BN=8,COALESCED=1,PRED=0", 40);
+  store_measured(
+      database, kA6000, "2048x1024x512",
+      "warp_tiled/CLUSTER=0,BM=128,BN=128,BK=16,WM=64,WN=32,TM=8,TN=8,WARPS_K=1,STAGES=2,ASYNC=0,"
+      "FRAGMENTS=2,VEC=4,RASTER=8,CTAS=1,SPLIT_K=1,TAIL=1,TA=0,TB=0,PRED=0",
+      110);
   store_measured(database, kA6000, "128x128x64:batch=64", kWholeTiles, 90);
   store_measured(database, kA6000, "64x64x64", kWholeTiles, 1, "a stale hash");
   store_measured(database, {"sm_90", "NVIDIA \"H100\" \\ 80GB\n\xc2\xb2?\?/", 132},

@@ -3,6 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
 #include "core/error.h"
 #include "tests/kernel_templates/spaces.h"
 
@@ -137,6 +142,49 @@ TEST(Twin, OfAnyValidPointIsValidAndOneServesARaggedProblem) {
         EXPECT_EQ(why_illegal(legal->config.recipe, ragged), std::nullopt)
             << to_string(legal->config.config());
       }
+    }
+  }
+}
+
+std::vector<std::string> served(const std::string& config) {
+  std::vector<std::string> texts;
+  for (const KnownConfig& variant : served_variants(known(config))) {
+    texts.push_back(to_string(variant.config()));
+  }
+  return texts;
+}
+
+TEST(ServedVariants, AreTheWinnerAndItsTwinsByFallingAlignment) {
+  const std::string tile = "vectorized_2d/BM=128,BN=64,BK=16,TM=8,TN=4,";
+  EXPECT_EQ(
+      served(tile + "VEC=4,PAD=4,INTERLEAVE=1,PRED=0"),
+      (std::vector<std::string>{
+          tile + "VEC=4,PAD=4,INTERLEAVE=1,PRED=0", tile + "VEC=4,PAD=4,INTERLEAVE=1,PRED=1",
+          tile + "VEC=2,PAD=4,INTERLEAVE=1,PRED=1", tile + "VEC=1,PAD=4,INTERLEAVE=1,PRED=1"}));
+  EXPECT_EQ(served(tile + "VEC=2,PAD=4,INTERLEAVE=1,PRED=1"),
+            (std::vector<std::string>{tile + "VEC=2,PAD=4,INTERLEAVE=1,PRED=1",
+                                      tile + "VEC=1,PAD=4,INTERLEAVE=1,PRED=1"}));
+  EXPECT_EQ(served("naive/BM=8,BN=32,COALESCED=1,PRED=1"),
+            (std::vector<std::string>{"naive/BM=8,BN=32,COALESCED=1,PRED=1"}));
+}
+
+// The finals verify the served variants and nothing else.
+TEST(ServedVariants, HoldWhateverIsHandedOutForAnyEdgeAndAlignment) {
+  for (const KernelFamily& family : families()) {
+    for (const std::vector<int>& point : some_valid_points(family)) {
+      const KnownConfig winner = check_config(family.config(point));
+      std::set<std::vector<int>> values, handed_out;
+      for (const KnownConfig& variant : served_variants(winner)) values.insert(variant.values);
+      for (const std::int64_t edge : {128, 130, 131}) {
+        for (const int alignment : {1, 2, 4}) {
+          Problem asked = problem(edge, edge, edge, alignment);
+          asked.layout = winner.recipe.layout;
+          const auto legal = legal_for(winner, asked);
+          if (legal) handed_out.insert(legal->config.values);
+        }
+      }
+      EXPECT_TRUE(std::includes(values.begin(), values.end(), handed_out.begin(), handed_out.end()))
+          << to_string(winner.config());
     }
   }
 }

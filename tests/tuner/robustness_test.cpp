@@ -289,6 +289,20 @@ TEST_F(RobustnessTest, EachCandidateRacesAgainstTheBestThatIsKnownWhenItsTurnCom
   EXPECT_LT(told_us, 120);
 }
 
+TEST_F(RobustnessTest, FinalsVerifyEveryConfigThatTheWinnerIsServedAs) {
+  const KnownConfig config = check_config(
+      parse_config("vectorized_2d/BM=128,BN=64,BK=16,TM=8,TN=4,VEC=4,PAD=4,INTERLEAVE=1,PRED=0"));
+  ASSERT_TRUE(fake::twins_compile(config));
+  const TuneReport report = fake::tune_with_fakes({config}, file("a.db"), file("a.log"));
+  EXPECT_TRUE(report.problems.at(0).twins_verified);
+  std::vector<std::string> served;
+  for (const KnownConfig& variant : served_variants(config)) {
+    served.push_back(to_string(variant.config()));
+  }
+  ASSERT_EQ(served.size(), 4u);
+  EXPECT_EQ(tried(file("a.log"), 100), served);
+}
+
 TEST_F(RobustnessTest, FinalsAreHeldAgainBesideABaselineThatTheyLacked) {
   const auto configs = fake::some_configs(20, false);
   Database database(file("a.db"), Database::Mode::create_or_open);
