@@ -1,9 +1,18 @@
 // Compiled kernels kept in files, so that a second process need not compile them again.
 //
 // One file per key in a directory that the caller names. Files are written aside and renamed into
-// place: readers see a whole file or none, whatever dies. A short, damaged or foreign file counts
-// as absent. Nothing is ever removed. Any thread, any number of processes.
+// place: readers see a whole file or none, whatever dies. Nothing is ever removed. Any thread, any
+// number of processes.
+//
+// Who can write there supplies GPU code. The directory is made for its owner alone, and is refused
+// where it belongs to another user than this process's or root, or where group or others may write
+// to it; a file of such an owner or mode, or a symbolic link, counts as absent. Owner and mode are
+// those of what is open, so that nothing can be exchanged after the check. The hash over key and
+// cubin is no signature: it guards against damage, and a short, damaged or foreign file counts as
+// absent, too.
 #pragma once
+
+#include <sys/types.h>
 
 #include <filesystem>
 #include <optional>
@@ -14,8 +23,12 @@ namespace gemm_tune {
 
 class CubinCache {
  public:
-  // Makes the directory where it does not exist. Throws Error naming it where that is impossible.
+  // Makes the directory where it does not exist. Throws UsageError naming it where that is
+  // impossible, or where others might write there.
   explicit CubinCache(std::filesystem::path directory);
+  ~CubinCache();
+  CubinCache(const CubinCache&) = delete;
+  CubinCache& operator=(const CubinCache&) = delete;
 
   // key: all that the cubin depends on (kernel hash, config, architecture, NVRTC version).
   std::optional<std::string> load(std::string_view key) const;
@@ -28,6 +41,11 @@ class CubinCache {
 
  private:
   std::filesystem::path directory_;
+  int descriptor_ = -1;  // of the directory, as it was checked
 };
+
+// Why GPU code may not come from a file or directory of this owner and mode, with what would be
+// right, as the end of a sentence; nothing where it may. user: whose process asks.
+std::optional<std::string> why_untrusted(uid_t owner, mode_t mode, uid_t user);
 
 }  // namespace gemm_tune

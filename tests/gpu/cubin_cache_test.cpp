@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <fstream>
 #include <string>
@@ -14,6 +15,8 @@
 namespace gemm_tune {
 namespace {
 
+using std::filesystem::perms;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
@@ -111,7 +114,98 @@ TEST_F(CubinCacheTest, WritersOfOneKeyLeaveAWholeFile) {
 TEST_F(CubinCacheTest, AFileInPlaceOfTheDirectoryIsRefusedByName) {
   std::ofstream(directory_ / "file") << "text";
   EXPECT_THAT([this] { CubinCache cache(directory_ / "file"); },
-              ThrowsMessage<Error>(HasSubstr((directory_ / "file").string())));
+              ThrowsMessage<UsageError>(AllOf(HasSubstr((directory_ / "file").string()),
+                                              HasSubstr("it is no directory"))));
+}
+
+TEST_F(CubinCacheTest, ADirectoryThatCannotBeMadeIsRefusedByNameAndReason) {
+  std::ofstream(directory_ / "file") << "text";
+  EXPECT_THAT([this] { CubinCache cache(directory_ / "file" / "cache"); },
+              ThrowsMessage<UsageError>(AllOf(HasSubstr((directory_ / "file" / "cache").string()),
+                                              HasSubstr("Not a directory"))));
+  EXPECT_THAT([] { CubinCache cache(""); },
+              ThrowsMessage<UsageError>(HasSubstr("'' cannot serve as kernel cache")));
+}
+
+TEST_F(CubinCacheTest, MakesTheDirectoryForItsOwnerAloneWhateverTheUmask) {
+  const mode_t before = ::umask(0);
+  const CubinCache cache(directory_ / "cache" / "");
+  ASSERT_TRUE(cache.store("key", cubin_));
+  ::umask(before);
+  EXPECT_EQ(std::filesystem::status(directory_ / "cache").permissions(), perms::owner_all);
+  EXPECT_EQ(std::filesystem::status(cache.file("key")).permissions(),
+            perms::owner_read | perms::owner_write);
+}
+
+TEST_F(CubinCacheTest, ADirectoryThatGroupOrOthersMayWriteToIsRefused) {
+  for (const perms extra : {perms::group_write, perms::others_write}) {
+    std::filesystem::permissions(directory_, perms::owner_all | extra);
+    EXPECT_THAT(
+        [this] { CubinCache cache(directory_); },
+        ThrowsMessage<UsageError>(AllOf(HasSubstr(directory_.string()), HasSubstr("chmod go-w"))));
+  }
+}
+
+TEST_F(CubinCacheTest, ADirectoryThatOthersMayReadServes) {
+  std::filesystem::permissions(directory_,
+                               perms::owner_all | perms::group_read | perms::others_read);
+  ASSERT_TRUE(CubinCache(directory_).store("key", cubin_));
+  EXPECT_EQ(CubinCache(directory_).load("key"), cubin_);
+}
+
+TEST_F(CubinCacheTest, AFileThatGroupOrOthersMayWriteToCountsAsAbsent) {
+  const CubinCache cache(directory_);
+  ASSERT_TRUE(cache.store("key", cubin_));
+  for (const perms extra : {perms::group_write, perms::others_write}) {
+    std::filesystem::permissions(cache.file("key"), perms::owner_read | extra);
+    EXPECT_EQ(cache.load("key"), std::nullopt);
+  }
+  std::filesystem::permissions(cache.file("key"), perms::owner_read);
+  EXPECT_EQ(cache.load("key"), cubin_);
+}
+
+TEST_F(CubinCacheTest, ASymbolicLinkInPlaceOfAFileCountsAsAbsentAndIsReplacedNotFollowed) {
+  const CubinCache cache(directory_);
+  ASSERT_TRUE(cache.store("key", cubin_));
+  std::filesystem::rename(cache.file("key"), directory_ / "elsewhere");
+  std::filesystem::create_symlink(directory_ / "elsewhere", cache.file("key"));
+  EXPECT_EQ(cache.load("key"), std::nullopt);
+  ASSERT_TRUE(cache.store("key", "another"));
+  EXPECT_EQ(cache.load("key"), "another");
+  EXPECT_FALSE(std::filesystem::is_symlink(cache.file("key")));
+}
+
+TEST_F(CubinCacheTest, APipeInPlaceOfAFileCountsAsAbsentAtOnce) {
+  const CubinCache cache(directory_);
+  ASSERT_EQ(::mkfifo(cache.file("key").c_str(), 0600), 0);
+  EXPECT_EQ(cache.load("key"), std::nullopt);
+}
+
+TEST_F(CubinCacheTest, ADirectoryPutInItsPlaceLaterIsNotReadFrom) {
+  const CubinCache cache(directory_ / "cache");
+  const auto file = cache.file("key");
+  std::filesystem::rename(directory_ / "cache", directory_ / "moved");
+  ASSERT_TRUE(CubinCache(directory_ / "cache").store("key", "planted"));
+  EXPECT_EQ(cache.load("key"), std::nullopt);
+}
+
+TEST(WhyUntrusted, TrustsTheUserAndRootWhereNobodyElseMayWrite) {
+  EXPECT_EQ(why_untrusted(1000, 0700, 1000), std::nullopt);
+  EXPECT_EQ(why_untrusted(1000, 0755, 1000), std::nullopt);
+  EXPECT_EQ(why_untrusted(0, 0755, 1000), std::nullopt);
+  EXPECT_EQ(why_untrusted(0, 0700, 0), std::nullopt);
+}
+
+TEST(WhyUntrusted, RefusesAnotherUsersAlsoToRoot) {
+  EXPECT_THAT(why_untrusted(1001, 0700, 1000).value_or(""),
+              HasSubstr("belongs to user 1001, and this process to user 1000"));
+  EXPECT_NE(why_untrusted(1001, 0700, 0), std::nullopt);
+}
+
+TEST(WhyUntrusted, RefusesWhatGroupOrOthersMayWriteToEvenOfRoot) {
+  EXPECT_THAT(why_untrusted(1000, 0770, 1000).value_or(""), HasSubstr("chmod go-w"));
+  EXPECT_NE(why_untrusted(1000, 0702, 1000), std::nullopt);
+  EXPECT_NE(why_untrusted(0, 01777, 1000), std::nullopt);
 }
 
 TEST_F(CubinCacheTest, ADirectoryThatVanishedMakesStoreFail) {
