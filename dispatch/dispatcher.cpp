@@ -5,6 +5,7 @@
 
 #include "dispatch/jit.h"
 #include "gpu/device.h"
+#include "gpu/stream.h"
 #include "kernel_templates/launch_args.h"
 
 namespace gemm_tune {
@@ -23,16 +24,6 @@ std::map<std::string, std::vector<Winner>> read_winners(const std::filesystem::p
     }
   }
   return winners;
-}
-
-// An allocation in the midst of a capture would become part of the graph or break it.
-void check_not_capturing(cudaStream_t stream) {
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  GT_CUDA(cudaStreamIsCapturing(stream, &status));
-  if (status == cudaStreamCaptureStatusNone) return;
-  throw DeviceError(
-      "this call needs scratch memory that is not allocated yet, which cannot be done while the "
-      "stream is being captured: make the call once before");
 }
 
 }  // namespace
@@ -64,22 +55,27 @@ void Dispatcher::launch(const SgemmCall& call, cudaStream_t stream) {
   const Plan plan = this->plan(ordinal, problem);
   const GemmArgs args = args_of(call);
   const std::int64_t bytes = workspace_bytes(plan.recipe, problem, plan.sm_count);
-  if (bytes == 0) return launch(plan, args, problem, Workspace(), stream);
+  if (bytes == 0) return launch(plan, args, problem, nullptr, nullptr, stream);
+  if (is_capturing(stream)) {
+    const CapturedWorkspace own(bytes, stream);
+    return launch(plan, args, problem, own.counters(), own.partials(), stream);
+  }
   StreamWorkspaces& own = workspaces(ordinal, stream);
   const std::lock_guard enqueuing(own.mutex);
   if (own.grown.empty() || own.grown.back().bytes() < bytes) {
-    check_not_capturing(stream);
+    const OutsideCapture other_streams;
     // At least twice the last, so that all of them together stay below twice the largest.
     const std::int64_t last = own.grown.empty() ? 0 : own.grown.back().bytes();
     own.grown.emplace_back(std::max(bytes, 2 * last), stream);
   }
-  launch(plan, args, problem, own.grown.back(), stream);
+  const Workspace& workspace = own.grown.back();
+  launch(plan, args, problem, workspace.counters(), workspace.partials(), stream);
 }
 
 void Dispatcher::launch(const Plan& plan, const GemmArgs& call, const Problem& problem,
-                        const Workspace& workspace, cudaStream_t stream) const {
+                        int* counters, float* partials, cudaStream_t stream) const {
   const Grid grid = grid_of(plan.recipe, problem, plan.sm_count);
-  GemmArgs args = launch_args(call, grid, workspace.counters(), workspace.partials());
+  GemmArgs args = launch_args(call, grid, counters, partials);
   void* parameters[] = {&args};
   plan.kernel->launch(grid, plan.recipe.block_threads, plan.recipe.smem_bytes, stream, parameters);
 }
@@ -97,6 +93,7 @@ Dispatcher::Plan Dispatcher::plan(int ordinal, const Problem& problem) {
   if (const auto known = remembered_plan(key)) return *known;
   const std::lock_guard making(making_mutex_);
   if (const auto known = remembered_plan(key)) return *known;  // made while this thread waited
+  const OutsideCapture loading;
   const Plan made = make_plan(ordinal, problem);
   const std::unique_lock writing(plans_mutex_);
   if (plans_.size() >= kMaxPlans) plans_.clear();

@@ -3,7 +3,8 @@
 // Everything of the database is read at construction, so that a look-up touches no disk and needs
 // no lock. sgemm() remembers which kernel serves a problem; a remembered problem costs a shared
 // lock and a launch, and never waits for another thread's compilation. Kernels that need a
-// workspace get the one of their device and stream. Any number of threads.
+// workspace get the one of their device and stream; in a capture, one that belongs to the graph.
+// Any number of threads.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +36,7 @@ class NoKernelError : public Error {
 
 class Dispatcher {
  public:
-  // Throws DatabaseError for the database, Error for the cache directory.
+  // Throws DatabaseError for the database, UsageError for the cache directory.
   Dispatcher(const std::filesystem::path& database,
              const std::optional<std::filesystem::path>& kernel_cache);
 
@@ -55,8 +56,8 @@ class Dispatcher {
   // Device ordinal, M, N, K, layout, alignment class, batch.
   using PlanKey =
       std::tuple<int, std::int64_t, std::int64_t, std::int64_t, Layout, int, std::int64_t>;
-  // The workspaces of one device and stream: launches use the last, and only that. A captured graph
-  // may still hold an earlier, smaller one.
+  // The workspaces of one device and stream: launches use the last, and only that. One that is
+  // under way may still use an earlier, smaller one.
   struct StreamWorkspaces {
     std::mutex mutex;  // held while a launch is enqueued
     std::vector<Workspace> grown;
@@ -64,8 +65,8 @@ class Dispatcher {
 
   // At most kMaxBatch entries.
   void launch(const SgemmCall& call, cudaStream_t stream);
-  void launch(const Plan& plan, const GemmArgs& call, const Problem& problem,
-              const Workspace& workspace, cudaStream_t stream) const;
+  void launch(const Plan& plan, const GemmArgs& call, const Problem& problem, int* counters,
+              float* partials, cudaStream_t stream) const;
   StreamWorkspaces& workspaces(int ordinal, cudaStream_t stream);
 
   Plan plan(int ordinal, const Problem& problem);

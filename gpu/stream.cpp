@@ -46,6 +46,16 @@ bool Event::is_done() const {
   return true;
 }
 
+bool is_capturing(cudaStream_t stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  GT_CUDA(cudaStreamIsCapturing(stream, &status));
+  return status != cudaStreamCaptureStatusNone;
+}
+
+OutsideCapture::OutsideCapture() { GT_CUDA(cudaThreadExchangeStreamCaptureMode(&before_)); }
+
+OutsideCapture::~OutsideCapture() { cudaThreadExchangeStreamCaptureMode(&before_); }
+
 double elapsed_us(const Event& start, const Event& stop) {
   float milliseconds = 0;
   GT_CUDA(cudaEventElapsedTime(&milliseconds, start.get(), stop.get()));

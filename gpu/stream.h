@@ -46,6 +46,24 @@ class Event {
   cudaEvent_t event_ = nullptr;
 };
 
+// Whether what is put into the stream becomes part of a graph. Throws CudaError for the default
+// stream while another stream that waits for it is being captured.
+bool is_capturing(cudaStream_t stream);
+
+// While it lives, this thread may allocate and load kernels although a stream is being captured, by
+// whichever thread: CUDA otherwise lets such calls fail, and the capture with them. For calls whose
+// work does not belong into the graph.
+class OutsideCapture {
+ public:
+  OutsideCapture();
+  ~OutsideCapture();
+  OutsideCapture(const OutsideCapture&) = delete;
+  OutsideCapture& operator=(const OutsideCapture&) = delete;
+
+ private:
+  cudaStreamCaptureMode before_ = cudaStreamCaptureModeRelaxed;
+};
+
 // Device time between two recorded points, both passed; resolution is about half a microsecond.
 double elapsed_us(const Event& start, const Event& stop);
 

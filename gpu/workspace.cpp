@@ -34,4 +34,21 @@ bool Workspace::is_clean() const {
   return std::all_of(counters.begin(), counters.end(), [](char byte) { return byte == 0; });
 }
 
+CapturedWorkspace::CapturedWorkspace(std::int64_t bytes, cudaStream_t stream) : stream_(stream) {
+  GT_CUDA(cudaMallocAsync(&memory_, static_cast<std::size_t>(bytes), stream));
+  const cudaError_t zeroed = cudaMemsetAsync(memory_, 0, kWorkspaceCounterBytes, stream);
+  if (zeroed == cudaSuccess) return;
+  cudaFreeAsync(memory_, stream);
+  check_cuda(zeroed, "cudaMemsetAsync");
+}
+
+// A failure here comes from a capture that has become invalid, which its owner learns at its end.
+CapturedWorkspace::~CapturedWorkspace() { cudaFreeAsync(memory_, stream_); }
+
+int* CapturedWorkspace::counters() const { return static_cast<int*>(memory_); }
+
+float* CapturedWorkspace::partials() const {
+  return reinterpret_cast<float*>(static_cast<char*>(memory_) + kWorkspaceCounterBytes);
+}
+
 }  // namespace gemm_tune

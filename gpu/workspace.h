@@ -1,9 +1,10 @@
 // Global scratch memory for launches that follow one another in a stream: counters, then partial
 // sums (core/launch_recipe.h).
 //
-// Zeroes the counters when it is made; the launches leave them so. Launches that may overlap need
-// one each. Belongs to the device that was current when it was made. Use one object from one thread
-// at a time.
+// A Workspace zeroes the counters when it is made; the launches leave them so. Launches that may
+// overlap need one each, which is why a launch that is captured into a graph has a
+// CapturedWorkspace: nobody knows when a graph runs, nor beside which work. Belongs to the device
+// that was current when it was made. Use one object from one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -36,6 +37,26 @@ class Workspace {
 
  private:
   DeviceBuffer<char> memory_;
+};
+
+// Memory that the graph itself allocates before the work that is captured during this object's
+// life, and frees after it: nodes of the graph, which every capture mode allows. Each run of the
+// graph has its own memory, with counters that are zero; CUDA refuses a second executable instance
+// of a graph with such nodes, which would share it.
+class CapturedWorkspace {
+ public:
+  // stream: being captured. Throws CudaError where the graph cannot have such nodes.
+  CapturedWorkspace(std::int64_t bytes, cudaStream_t stream);
+  ~CapturedWorkspace();
+  CapturedWorkspace(const CapturedWorkspace&) = delete;
+  CapturedWorkspace& operator=(const CapturedWorkspace&) = delete;
+
+  int* counters() const;
+  float* partials() const;
+
+ private:
+  void* memory_ = nullptr;
+  cudaStream_t stream_;
 };
 
 }  // namespace gemm_tune

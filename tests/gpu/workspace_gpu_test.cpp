@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "core/launch_recipe.h"
+#include "gpu/launch_graph.h"
 #include "gpu/stream.h"
 #include "gpu/workspace.h"
 #include "tests/gpu/gpu_test.h"
@@ -42,6 +44,34 @@ TEST_F(WorkspaceGpuTest, PoisonsThePartialSumsOfALaunchAlone) {
   EXPECT_TRUE(std::isnan(partials[4095]));
   EXPECT_EQ(partials[4096], 0.0F);
   EXPECT_TRUE(workspace.is_clean());
+}
+
+TEST_F(WorkspaceGpuTest, ACapturedOneBeginsEachRunOfItsGraphWithZeroedCounters) {
+  const Stream stream;
+  DeviceBuffer<char> seen(kWorkspaceCounterBytes);
+  const LaunchGraph graph(stream, [&] {
+    const CapturedWorkspace workspace(kTwoTiles, stream.get());
+    GT_CUDA(cudaMemcpyAsync(seen.data(), workspace.counters(), kWorkspaceCounterBytes,
+                            cudaMemcpyDeviceToDevice, stream.get()));
+    GT_CUDA(cudaMemsetAsync(workspace.counters(), 1, kTwoTiles, stream.get()));
+  });
+  for (int run = 0; run < 3; ++run) {
+    seen.fill_bytes(0xff, stream.get());
+    graph.launch(stream);
+    stream.synchronize();
+    std::vector<char> counters(kWorkspaceCounterBytes);
+    seen.copy_to_host(counters);
+    EXPECT_EQ(std::count(counters.begin(), counters.end(), '\0'), kWorkspaceCounterBytes);
+  }
+}
+
+TEST_F(WorkspaceGpuTest, AKernelsPartialSumsFollowTheCountersAlsoWhereCaptured) {
+  const Stream stream;
+  const LaunchGraph graph(stream, [&] {
+    const CapturedWorkspace workspace(kTwoTiles, stream.get());
+    EXPECT_EQ(reinterpret_cast<char*>(workspace.partials()),
+              reinterpret_cast<char*>(workspace.counters()) + 65536);
+  });
 }
 
 }  // namespace

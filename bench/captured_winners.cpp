@@ -1,0 +1,233 @@
+// Whether every winner of a database gives the same bits from a CUDA graph as from an eager call.
+//
+// usage: captured_winners DATABASE [REPLAYS [KERNEL_CACHE]]
+//
+// In each capture mode two graphs of one call each are captured from one stream. Each is replayed
+// REPLAYS times (100 unless told) in a stream of its own while the stream itself makes the same
+// call eagerly: three launches at once, which must not share scratch memory. Every result is
+// compared on the device, bit for bit, with that of a first eager call; C is NaN before each.
+// Prints a line for each winner: its scratch memory, the time of an eager call and of a replay
+// (means of 50 in a row, nothing beside them), results that differed. Needs a GPU. Exits 1 where a
+// result differed.
+#include <gemm_tune/gemm_tune.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/sgemm_checks.h"
+#include "core/error.h"
+#include "db/choose.h"
+#include "gpu/device.h"
+#include "gpu/stream.h"
+
+namespace gemm_tune {
+namespace {
+
+constexpr int kTimed = 50;
+constexpr std::pair<cudaStreamCaptureMode, const char*> kModes[] = {
+    {cudaStreamCaptureModeGlobal, "global"},
+    {cudaStreamCaptureModeThreadLocal, "thread-local"},
+    {cudaStreamCaptureModeRelaxed, "relaxed"}};
+
+void check_status(gt_status status) {
+  if (status != GT_OK) throw Error(gt_last_error());
+}
+
+// A graph of whatever `enqueue` puts into the stream.
+class Graph {
+ public:
+  template <class Enqueue>
+  Graph(cudaStream_t stream, cudaStreamCaptureMode mode, const Enqueue& enqueue) {
+    GT_CUDA(cudaStreamBeginCapture(stream, mode));
+    enqueue();
+    GT_CUDA(cudaStreamEndCapture(stream, &graph_));
+    GT_CUDA(cudaGraphInstantiate(&executable_, graph_, 0));
+  }
+  ~Graph() {
+    cudaGraphExecDestroy(executable_);
+    cudaGraphDestroy(graph_);
+  }
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+
+  void launch(cudaStream_t stream) const { GT_CUDA(cudaGraphLaunch(executable_, stream)); }
+
+ private:
+  cudaGraph_t graph_ = nullptr;
+  cudaGraphExec_t executable_ = nullptr;
+};
+
+// A leading dimension for rows of this length, of exactly this alignment class.
+std::int64_t padded(std::int64_t length, int alignment) {
+  std::int64_t ld = (length + alignment - 1) / alignment * alignment;
+  if (alignment < 4 && ld % (2 * alignment) == 0) ld += alignment;
+  return ld;
+}
+
+class WinnersCall {
+ public:
+  WinnersCall(gt_handle* handle, const SgemmChecks& checks, const Problem& problem)
+      : handle_(handle), problem_(problem) {
+    const bool packed =
+        packed_problem(problem.M, problem.N, problem.K, problem.layout, problem.batch) == problem;
+    const auto ld = [&](std::int64_t length) {
+      return packed ? length : padded(length, problem.alignment);
+    };
+    const std::int64_t rows_a = transposes_a(problem.layout) ? problem.K : problem.M;
+    const std::int64_t rows_b = transposes_b(problem.layout) ? problem.N : problem.K;
+    lda_ = ld(row_length_a(problem));
+    ldb_ = ld(row_length_b(problem));
+    ldc_ = ld(problem.N);
+    a_ = DeviceBuffer<float>(static_cast<std::size_t>(rows_a * lda_ * problem.batch));
+    b_ = DeviceBuffer<float>(static_cast<std::size_t>(rows_b * ldb_ * problem.batch));
+    checks.set_elements(all_of(a_), 1, Fill::uniform, nullptr);
+    checks.set_elements(all_of(b_), 2, Fill::uniform, nullptr);
+  }
+
+  DeviceBuffer<float> new_c() const {
+    return DeviceBuffer<float>(static_cast<std::size_t>(problem_.M * ldc_ * problem_.batch));
+  }
+
+  void enqueue(DeviceBuffer<float>& C, cudaStream_t stream) const {
+    const auto trans = [](bool yes) { return yes ? GT_TRANSPOSE : GT_NO_TRANSPOSE; };
+    const std::int64_t batch = problem_.batch;
+    const auto stride = [&](const DeviceBuffer<float>& buffer) {
+      return static_cast<std::int64_t>(buffer.size()) / batch;
+    };
+    check_status(gt_sgemm_strided_batched(
+        handle_, stream, GT_ROW_MAJOR, trans(transposes_a(problem_.layout)),
+        trans(transposes_b(problem_.layout)), problem_.M, problem_.N, problem_.K, 1.0F, a_.data(),
+        lda_, stride(a_), b_.data(), ldb_, stride(b_), 0.0F, C.data(), ldc_, stride(C), batch));
+  }
+
+ private:
+  static Matrix all_of(const DeviceBuffer<float>& buffer) {
+    return {buffer.data(), 1, static_cast<long long>(buffer.size()), 0, 1, 0, 1};
+  }
+
+  gt_handle* handle_;
+  Problem problem_;
+  std::int64_t lda_ = 0, ldb_ = 0, ldc_ = 0;
+  DeviceBuffer<float> a_, b_;
+};
+
+// Throws where the library would not answer with the winner itself.
+gt_recipe recipe_of(gt_handle* handle, const Winner& winner) {
+  const Problem& asked = winner.record.problem;
+  gt_problem problem{};
+  problem.M = asked.M;
+  problem.N = asked.N;
+  problem.K = asked.K;
+  problem.batch = asked.batch;
+  problem.trans_a = transposes_a(asked.layout) ? GT_TRANSPOSE : GT_NO_TRANSPOSE;
+  problem.trans_b = transposes_b(asked.layout) ? GT_TRANSPOSE : GT_NO_TRANSPOSE;
+  problem.alignment = asked.alignment;
+  gt_recipe recipe{};
+  check_status(gt_lookup(handle, nullptr, &problem, &recipe));
+  if (recipe.config != to_string(winner.config.config())) {
+    throw Error("for " + to_string(asked) + " the library launches " + recipe.config + ", not " +
+                to_string(winner.config.config()));
+  }
+  return recipe;
+}
+
+template <class Enqueue>
+double mean_us(cudaStream_t stream, const Enqueue& enqueue) {
+  Event start, stop;
+  enqueue();
+  start.record(stream);
+  for (int i = 0; i < kTimed; ++i) enqueue();
+  stop.record(stream);
+  stop.synchronize();
+  return elapsed_us(start, stop) / kTimed;
+}
+
+struct Finding {
+  unsigned long long different = 0;  // cells, of all results
+  double eager_us = 0, replay_us = 0;
+};
+
+Finding replay(const WinnersCall& call, const SgemmChecks& checks, cudaStreamCaptureMode mode,
+               int replays) {
+  DeviceBuffer<float> want = call.new_c();
+  DeviceBuffer<float> results[3] = {call.new_c(), call.new_c(), call.new_c()};
+  const Counter different = new_counter();
+  want.fill_bytes(0xff);
+  GT_CUDA(cudaDeviceSynchronize());
+  const Stream captured, others[2];
+  call.enqueue(want, captured.get());
+  captured.synchronize();
+  const Graph graphs[2] = {
+      {captured.get(), mode, [&] { call.enqueue(results[0], captured.get()); }},
+      {captured.get(), mode, [&] { call.enqueue(results[1], captured.get()); }}};
+  Finding finding;
+  finding.eager_us = mean_us(captured.get(), [&] { call.enqueue(results[2], captured.get()); });
+  finding.replay_us = mean_us(captured.get(), [&] { graphs[0].launch(captured.get()); });
+  GT_CUDA(cudaDeviceSynchronize());
+  const auto check = [&](int i, const Stream& stream, const auto& enqueue) {
+    results[i].fill_bytes(0xff, stream.get());
+    enqueue();
+    checks.count_different(results[i], want, different, stream.get());
+  };
+  for (int i = 0; i < replays; ++i) {
+    check(0, others[0], [&] { graphs[0].launch(others[0].get()); });
+    check(1, others[1], [&] { graphs[1].launch(others[1].get()); });
+    check(2, captured, [&] { call.enqueue(results[2], captured.get()); });
+  }
+  finding.different = value_of(different);
+  return finding;
+}
+
+int run(const char* database_path, int replays, const char* kernel_cache) {
+  check_driver();
+  const DeviceSpec device = query_device(current_device());
+  const Database database(database_path, Database::Mode::read_only);
+  gt_handle* handle = nullptr;
+  check_status(gt_open(database_path, kernel_cache, &handle));
+  const SgemmChecks checks;
+  int winners = 0, with_scratch = 0, bad = 0;
+  for (const Winner& winner : load_winners(database, device.arch)) {
+    if (winner.record.device != device_key(device)) continue;
+    const gt_recipe recipe = recipe_of(handle, winner);
+    const WinnersCall call(handle, checks, winner.record.problem);
+    ++winners;
+    if (recipe.workspace_bytes > 0) ++with_scratch;
+    for (const auto& [mode, name] : kModes) {
+      const Finding finding = replay(call, checks, mode, replays);
+      if (finding.different > 0) ++bad;
+      std::printf(
+          "%-4s %-26s %-12s scratch %10lld  eager %9.2f us  replay %9.2f us  %llu cells "
+          "differ\n",
+          finding.different == 0 ? "good" : "BAD", to_string(winner.record.problem).c_str(), name,
+          static_cast<long long>(recipe.workspace_bytes), finding.eager_us, finding.replay_us,
+          finding.different);
+      std::fflush(stdout);
+    }
+  }
+  gt_close(handle);
+  std::printf(
+      "%s: %d winners, %d of them with scratch memory, 3 capture modes, %d replays of each "
+      "of 2 graphs beside their stream: %d of %d differ\n",
+      winners > 0 && bad == 0 ? "good" : "BAD", winners, with_scratch, replays, bad, 3 * winners);
+  return winners > 0 && bad == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace gemm_tune
+
+int main(int argc, char** argv) {
+  const int replays = argc > 2 ? std::atoi(argv[2]) : 100;
+  if (argc < 2 || argc > 4 || replays < 1) {
+    std::fprintf(stderr, "usage: captured_winners DATABASE [REPLAYS [KERNEL_CACHE]]\n");
+    return 2;
+  }
+  try {
+    return gemm_tune::run(argv[1], replays, argc > 3 ? argv[3] : nullptr);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "captured_winners: %s\n", error.what());
+    return 3;
+  }
+}
