@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -467,7 +468,13 @@ fs::path default_database_path(const char* gemm_tune_db, const char* xdg_data_ho
   }
   if (given(home)) return fs::path(home) / ".local" / "share" / "gemm-tune" / "gemm-tune.db";
   throw DatabaseError(
-      "there is no place for the database: give --db, or set GEMM_TUNE_DB, XDG_DATA_HOME or HOME");
+      "there is no place for the database: name one (--db), or set GEMM_TUNE_DB, XDG_DATA_HOME or "
+      "HOME");
+}
+
+fs::path default_database_path() {
+  return default_database_path(std::getenv("GEMM_TUNE_DB"), std::getenv("XDG_DATA_HOME"),
+                               std::getenv("HOME"));
 }
 
 void create_database_folder(const fs::path& database_path) {

@@ -165,6 +165,9 @@ class Database {
 std::filesystem::path default_database_path(const char* gemm_tune_db, const char* xdg_data_home,
                                             const char* home);
 
+// The same of this process's environment: the one place where the libraries read it.
+std::filesystem::path default_database_path();
+
 // Creates the folder of a database. For the default path only: a mistyped --db should be refused,
 // not leave folders behind. Throws DatabaseError.
 void create_database_folder(const std::filesystem::path& database_path);

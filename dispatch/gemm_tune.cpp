@@ -193,7 +193,9 @@ gt_status gt_open(const char* database_path, const char* kernel_cache, gt_handle
     required(handle, "handle");
     std::optional<std::filesystem::path> cache;
     if (kernel_cache != nullptr) cache = kernel_cache;
-    *handle = new gt_handle{Dispatcher(&required(database_path, "database_path"), cache)};
+    const std::filesystem::path database =
+        database_path == nullptr ? default_database_path() : database_path;
+    *handle = new gt_handle{Dispatcher(database, cache)};
   });
 }
 

@@ -4,7 +4,6 @@
 #include <spdlog/fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "core/error.h"
 #include "gpu/nvrtc.h"
@@ -130,8 +129,7 @@ std::string target_arch(const Options& options) {
 
 std::filesystem::path database_path(const Options& options) {
   if (!options.db.empty()) return options.db;
-  return default_database_path(std::getenv("GEMM_TUNE_DB"), std::getenv("XDG_DATA_HOME"),
-                               std::getenv("HOME"));
+  return default_database_path();
 }
 
 }  // namespace gemm_tune

@@ -30,3 +30,6 @@ for program in "$scratch"/build/lookup_*; do
   grep -q '^vectorized_2d/BM=128,.*PRED=1$' "$scratch/output"  # 1000x1004x1020 is ragged
   ! "$program" "$scratch/missing.db" 2>/dev/null || { echo "opened a missing database" && exit 1; }
 done
+if [ -x "$scratch/build/lookup_c" ]; then  # without an argument: the default database
+  GEMM_TUNE_DB="$scratch/winners.db" "$scratch/build/lookup_c" | grep -q '^vectorized_2d/BM=128,.*PRED=1$'
+fi

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <gemm_tune/gemm_tune.hpp>
 #include <string>
@@ -181,8 +182,6 @@ TEST_F(LookupTest, RefusesNullArguments) {
   EXPECT_EQ(gt_lookup(handle_, &kDevice, &problem, nullptr), GT_INVALID_ARGUMENT);
   EXPECT_STREQ(gt_last_error(), "recipe is NULL");
   expect_refused({nullptr, nullptr, 0, {}}, problem, "device.arch is NULL");
-  gt_handle* handle = nullptr;
-  EXPECT_EQ(gt_open(nullptr, nullptr, &handle), GT_INVALID_ARGUMENT);
   EXPECT_EQ(gt_open(database_.c_str(), nullptr, nullptr), GT_INVALID_ARGUMENT);
   gt_close(nullptr);
 }
@@ -216,12 +215,11 @@ TEST_F(LookupTest, AFailureLeavesTheRecipeAlone) {
 }
 
 TEST_F(LookupTest, LastErrorIsTheThreadsOwn) {
-  gt_handle* handle = nullptr;
-  ASSERT_EQ(gt_open(nullptr, nullptr, &handle), GT_INVALID_ARGUMENT);
+  ASSERT_EQ(gt_open(database_.c_str(), nullptr, nullptr), GT_INVALID_ARGUMENT);
   std::string elsewhere = "not run";
   std::thread([&] { elsewhere = gt_last_error(); }).join();
   EXPECT_EQ(elsewhere, "");
-  EXPECT_STREQ(gt_last_error(), "database_path is NULL");
+  EXPECT_STREQ(gt_last_error(), "handle is NULL");
 }
 
 TEST_F(LookupTest, RefusesDatabasesThatAreNone) {
@@ -237,10 +235,33 @@ TEST_F(LookupTest, RefusesDatabasesThatAreNone) {
   EXPECT_EQ(handle, nullptr);
 }
 
-TEST_F(LookupTest, RefusesACacheDirectoryThatIsAFile) {
+TEST_F(LookupTest, OpensTheDefaultDatabaseWhereNoneIsNamed) {
+  ASSERT_EQ(setenv("GEMM_TUNE_DB", database_.c_str(), 1), 0);
+  EXPECT_STREQ(Handle().lookup(kDevice, make_problem(1024, 1024, 1024)).config, kSampleConfig);
+  ASSERT_EQ(unsetenv("GEMM_TUNE_DB"), 0);
+  ASSERT_EQ(setenv("XDG_DATA_HOME", directory_.c_str(), 1), 0);
   gt_handle* handle = nullptr;
-  EXPECT_NE(gt_open(database_.c_str(), database_.c_str(), &handle), GT_OK);
-  EXPECT_THAT(gt_last_error(), HasSubstr(database_.string()));
+  EXPECT_EQ(gt_open(nullptr, nullptr, &handle), GT_DATABASE_ERROR);
+  EXPECT_THAT(gt_last_error(), HasSubstr((directory_ / "gemm-tune" / "gemm-tune.db").string()));
+}
+
+TEST_F(LookupTest, RefusesACachePathThatCannotBeADirectory) {
+  gt_handle* handle = nullptr;
+  const std::string below = database_.string() + "/kernels";
+  for (const std::string& path : {database_.string(), below, std::string()}) {
+    EXPECT_EQ(gt_open(database_.c_str(), path.c_str(), &handle), GT_INVALID_ARGUMENT) << path;
+    EXPECT_THAT(gt_last_error(), HasSubstr("'" + path + "' cannot serve as kernel cache: "));
+  }
+  EXPECT_EQ(handle, nullptr);
+}
+
+TEST_F(LookupTest, RefusesACacheDirectoryThatOthersMayWriteTo) {
+  std::filesystem::create_directory(directory_ / "kernels");
+  std::filesystem::permissions(directory_ / "kernels", std::filesystem::perms::all);
+  gt_handle* handle = nullptr;
+  EXPECT_EQ(gt_open(database_.c_str(), (directory_ / "kernels").c_str(), &handle),
+            GT_INVALID_ARGUMENT);
+  EXPECT_THAT(gt_last_error(), HasSubstr("chmod go-w"));
 }
 
 // A row-major call without transposition.

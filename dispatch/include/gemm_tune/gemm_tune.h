@@ -9,12 +9,17 @@
  *
  * Some kernels need scratch memory. The handle keeps it for each device and stream that such a
  * kernel was launched in, allocates it at the first launch that needs it or needs more, and frees
- * it in gt_close. Work of one stream runs in order and so shares it. A CUDA graph that was captured
- * from a stream uses that stream's: do not run it while the stream, or another graph captured from
- * it, is at work.
+ * it in gt_close. Work of one stream runs in order and so shares it.
  *
- * No function prints, exits, throws or reads the environment. Every failure is a status;
- * gt_last_error has its sentence. Plain C (C99 or later); gemm_tune.hpp wraps it for C++17.
+ * Calls may be captured into CUDA graphs, in every capture mode. Scratch memory is then allocated
+ * and freed by the graph itself (about 2 us of a replay on an H100), so that a graph may run while
+ * its stream, or another graph of that stream, is at work. CUDA's rules for graphs with memory
+ * nodes hold for it: one executable instance at a time, no clone, no place in a conditional node.
+ * To run the work twice at once, capture it twice. A graph needs the handle that its calls were
+ * made with: run none after gt_close.
+ *
+ * No function prints, exits or throws; none but gt_open reads the environment. Every failure is a
+ * status; gt_last_error has its sentence. Plain C (C99 or later); gemm_tune.hpp wraps it for C++17.
  */
 #ifndef GEMM_TUNE_H
 #define GEMM_TUNE_H
@@ -30,6 +35,8 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+struct CUstream_st; /* CUDA's: a cudaStream_t points to one */
 
 /* New values may be added at the end of any enumeration below. */
 typedef enum gt_status {
@@ -111,9 +118,16 @@ typedef struct gt_recipe {
 typedef struct gt_handle gt_handle;
 
 /* Reads the database's winners, all at once: later changes to the file are seen by handles opened
- * later. The file is not modified. kernel_cache names a directory for compiled kernels, made if
- * missing, which processes may share; NULL keeps them in memory only. *handle is set on GT_OK only.
- */
+ * later. The file is not modified. NULL for database_path is where gemm-tune stores unless told
+ * otherwise: the environment's GEMM_TUNE_DB, else $XDG_DATA_HOME/gemm-tune/gemm-tune.db, else
+ * ~/.local/share/gemm-tune/gemm-tune.db. *handle is set on GT_OK only.
+ *
+ * kernel_cache names a directory for compiled kernels, made if missing and then for its owner
+ * alone; the processes of one user may share it. NULL keeps kernels in memory only. Who can write
+ * there supplies GPU code: GT_INVALID_ARGUMENT where the directory belongs to another user than
+ * this process's or root, or where group or others may write to it; files of such an owner or mode
+ * are not loaded. A hash tells damaged files, which are compiled anew; it guards against nothing
+ * else. */
 GT_API gt_status gt_open(const char* database_path, const char* kernel_cache, gt_handle** handle);
 
 /* Unloads the handle's kernels: no call may be running and no launched kernel unfinished. NULL is
@@ -127,8 +141,7 @@ GT_API gt_status gt_lookup(const gt_handle* handle, const gt_device* device,
 
 /* Launches C = alpha * op(A) * op(B) + beta * C on the calling thread's current device and returns
  * before it has run. stream is a cudaStream_t, NULL for the default stream. The first call for a
- * kernel compiles or loads it, which takes about a second; that, and allocating scratch memory,
- * must not happen while the stream is being captured: make the call once before.
+ * kernel compiles or loads it, which takes about a second.
  *
  * Each leading dimension is at least 1 and the length of a stored row (column-major: column): lda
  * of a row-major A that is not transposed at least K, of a column-major one at least M. As in BLAS,

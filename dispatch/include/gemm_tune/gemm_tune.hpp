@@ -24,7 +24,8 @@ class StatusError : public std::runtime_error {
   gt_status status_;
 };
 
-// One product of packed row-major matrices; set order, transposition, batch or alignment for others.
+// One product of packed row-major matrices; set order, transposition, batch or alignment for
+// others.
 inline gt_problem make_problem(std::int64_t M, std::int64_t N, std::int64_t K) {
   gt_problem problem{};
   problem.M = M;
@@ -35,12 +36,12 @@ inline gt_problem make_problem(std::int64_t M, std::int64_t N, std::int64_t K) {
 
 class Handle {
  public:
+  // On the default database, without a directory for compiled kernels.
+  Handle() { open(nullptr, nullptr); }
+
   // kernel_cache: a directory for compiled kernels, none if empty.
   explicit Handle(const std::string& database_path, const std::string& kernel_cache = "") {
-    gt_handle* handle = nullptr;
-    check(gt_open(database_path.c_str(), kernel_cache.empty() ? nullptr : kernel_cache.c_str(),
-                  &handle));
-    handle_.reset(handle);
+    open(database_path.c_str(), kernel_cache.empty() ? nullptr : kernel_cache.c_str());
   }
 
   // For the named device.
@@ -79,6 +80,12 @@ class Handle {
 
   static void check(gt_status status) {
     if (status != GT_OK) throw StatusError(status);
+  }
+
+  void open(const char* database_path, const char* kernel_cache) {
+    gt_handle* handle = nullptr;
+    check(gt_open(database_path, kernel_cache, &handle));
+    handle_.reset(handle);
   }
 
   gt_recipe lookup(const gt_device* device, const gt_problem& problem) const {
