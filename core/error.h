@@ -28,6 +28,12 @@ class DeviceError : public Error {
   using Error::Error;
 };
 
+// The system has no memory for the work at hand, which says nothing of that work.
+class MemoryError : public DeviceError {
+ public:
+  using DeviceError::DeviceError;
+};
+
 // The database cannot be opened, read or written.
 class DatabaseError : public Error {
  public:

@@ -80,6 +80,9 @@ struct Outcome {
   std::optional<Timing> timing;        // present iff timed on a GPU
   std::optional<double> predicted_us;  // the static model's time, where one was asked for
   Standing standing = Standing::search;
+  // A failure that the environment caused: its worker was killed or stopped by somebody, or had no
+  // memory. It says nothing of the candidate and is never stored.
+  bool by_environment = false;
 
   // The measured time of one launch, else the predicted one.
   std::optional<double> time_us() const {

@@ -12,6 +12,7 @@ namespace {
 
 void check_nvrtc(nvrtcResult code, const char* call) {
   if (code == NVRTC_SUCCESS) return;
+  if (code == NVRTC_ERROR_OUT_OF_MEMORY) throw MemoryError(std::string(call) + " had no memory");
   throw DeviceError(std::string(call) + " failed with " + nvrtcGetErrorString(code));
 }
 

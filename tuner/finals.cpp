@@ -115,6 +115,7 @@ void Finals::run(std::vector<Finisher>& finishers, const std::function<void(cons
     finishers.erase(finishers.begin());
     loser.outcome.disposition = failure->disposition;
     loser.outcome.detail = failure->detail;
+    loser.outcome.by_environment = failure->by_environment;
     ledger_.store(loser.config, loser.outcome);
     disqualified_.push_back(std::move(loser));
   }

@@ -14,7 +14,7 @@ std::uint64_t total(const Reasons& reasons);
 // enumerated = rejected_by_rule + left; the search chose among `searched` of those left: all, or an
 // even sample where they are too many, and what earlier runs tried. `tried` were compiled (the
 // budget), `recalled` of them in earlier runs, and tried = compile_failed + rejected_by_resources +
-// failed_on_gpu + survived + unfinished.
+// failed_on_gpu + failed_by_environment + survived + unfinished.
 struct Funnel {
   std::uint64_t enumerated = 0;
   Reasons rejected_by_rule;  // structure, device limits, the problem's demands
@@ -24,9 +24,11 @@ struct Funnel {
   std::uint64_t recalled = 0;
   Reasons compile_failed;
   Reasons rejected_by_resources;
-  Reasons failed_on_gpu;         // by disposition: wrong_result, launch_failed, timed_out, crashed
-  std::uint64_t survived = 0;    // verified and timed, or predicted where there is no GPU
-  std::uint64_t unfinished = 0;  // given up at an interrupt or at the end of the time
+  Reasons failed_on_gpu;          // by disposition: wrong_result, launch_failed, timed_out, crashed
+  Reasons failed_by_environment;  // by detail; not stored, so that the next run tries them again
+  std::uint64_t retried = 0;      // tasks done once more since the environment made them fail
+  std::uint64_t survived = 0;     // verified and timed, or predicted where there is no GPU
+  std::uint64_t unfinished = 0;   // given up at an interrupt or at the end of the time
 };
 
 }  // namespace gemm_tune

@@ -38,6 +38,7 @@ std::vector<TimedConfig> Ledger::timed_elsewhere() const {
 }
 
 void Ledger::store(const KnownConfig& config, const Outcome& outcome) {
+  if (outcome.by_environment) return;
   database_.store(key_, problem_, to_string(config.config()),
                   environment_.hashes.at(config.family->name), outcome, source_);
 }

@@ -32,6 +32,8 @@ class Ledger {
   // What was timed on this device at other problems and on others at this one, and still holds.
   std::vector<TimedConfig> timed_elsewhere() const;
 
+  // Nothing where the environment made it fail: whatever is known of the candidate from before
+  // stands, and the next run tries it again.
   void store(const KnownConfig& config, const Outcome& outcome);
   void set_standing(const KnownConfig& config, Standing standing);
   void store_baseline(const Baseline& baseline);

@@ -267,7 +267,10 @@ struct Measurer::Impl {
       bytes = std::max(bytes, loaded.workspace_bytes(problem_of(shape)));
     }
     if (!reserve_workspace(bytes)) {
-      return launch_failure("no memory for its workspace of " + std::to_string(bytes) + " bytes");
+      const std::string why = "no memory for its workspace of " + std::to_string(bytes) + " bytes";
+      // What the card could hold is held by others at the moment.
+      if (bytes <= device_memory_bytes(ordinal)) throw MemoryError(why);
+      return launch_failure(why);
     }
     Verifier& verify = verifier_for(request.seed);
     if (auto wrong = find_wrong(verify, loaded, shapes)) return wrong_result(outcome, *wrong);

@@ -116,7 +116,8 @@ void add_tune(CLI::App& app, Options& o) {
                  "Stop where the rest of the budget would likely gain less, as in 0.98: 2 %")
       ->check(number(0.5, 0.9999));
   app.add_option("--time", o.time,
-                 "Wall clock for the search, as in 15:00; the finals of what it found come on top");
+                 "For the search, as in 15:00, without the time in which the program is stopped; "
+                 "the finals of what it found come on top");
   app.add_option("--config", o.configs,
                  "Try only this config; repeatable; @FILE has one on each line");
   app.add_option("--baselines", o.baselines,
@@ -126,6 +127,8 @@ void add_tune(CLI::App& app, Options& o) {
       ->check(CLI::IsMember({"cublas", "cublaslt"}))
       ->capture_default_str();
   app.add_flag("--finals", o.finals, "Time finalists and baselines again even where that is known");
+  app.add_flag("--retry-failed", o.retry_failed,
+               "Try again what failed in earlier runs, before anything else");
   app.add_flag("--dry-run", o.dry_run, "Count and estimate; compile nothing");
 }
 

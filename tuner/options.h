@@ -49,6 +49,7 @@ struct Options {
   int in_flight = 1;
   std::string trace;
   bool finals = false;
+  bool retry_failed = false;
   bool dry_run = false;
   bool require_gpu = false;
   bool json = false;

@@ -97,6 +97,8 @@ void require_utf8(const std::string& what, const std::string& text);
 
 // The text of a reply that reports a failure of the worker's environment.
 inline constexpr const char* kErrorKey = "error";
+// The reply of a worker that had no memory for a request; it leaves.
+inline constexpr const char* kNoMemoryKey = "no_memory";
 // The greeting of a worker that is set up.
 inline constexpr const char* kReadyKey = "ready";
 // True in the last reply of a worker that leaves because a candidate may have spoilt its process.

@@ -146,6 +146,14 @@ std::string funnel_text(const Funnel& funnel, bool measured) {
   add_reasons(text, "compile failed", funnel.compile_failed);
   add_reasons(text, "rejected by resources", funnel.rejected_by_resources);
   add_reasons(text, "failed on the GPU", funnel.failed_on_gpu);
+  add_reasons(text, "failed by environment", funnel.failed_by_environment);
+  if (!funnel.failed_by_environment.empty()) {
+    text += "                  these are not stored: the next run tries them again\n";
+  }
+  if (funnel.retried > 0) {
+    add_count(text, "tried once more", funnel.retried,
+              "a worker was killed or stopped from outside, or had no memory");
+  }
   if (funnel.unfinished > 0) add_count(text, "given up unfinished", funnel.unfinished);
   add_count(text, measured ? "verified and timed" : "predicted", funnel.survived);
   return text;
@@ -274,6 +282,8 @@ nlohmann::json problem_json(const ProblemReport& report, const Target& target) {
         {"compile_failed", f.compile_failed},
         {"rejected_by_resources", f.rejected_by_resources},
         {"failed_on_gpu", f.failed_on_gpu},
+        {"failed_by_environment", f.failed_by_environment},
+        {"retried", f.retried},
         {"survived", f.survived},
         {"unfinished", f.unfinished}}},
       {"prior", prior_json(report.prior)},

@@ -44,6 +44,7 @@ Outcome failure_of(const TaskResult& result, const std::string& step) {
   outcome.disposition = result.status == TaskResult::Status::timed_out ? Disposition::timed_out
                                                                        : Disposition::crashed;
   outcome.detail = step + ": " + result.detail;
+  outcome.by_environment = result.by_environment;
   return outcome;
 }
 
@@ -76,6 +77,19 @@ void Trials::compile_ahead(const std::vector<KnownConfig>& configs) {
   }
 }
 
+// Once more where the environment made it fail: once in the run, so that a candidate that always
+// takes all memory costs no more than two tries.
+void Trials::submit(WorkerPool& pool, const Task& task) {
+  Task attempt = task;
+  attempt.done = [this, &pool, task](const TaskResult& result) {
+    if (result.by_environment && retried_.insert(task.verb + task.request.dump()).second) {
+      return submit(pool, task);
+    }
+    task.done(result);
+  };
+  pool.submit(std::move(attempt));
+}
+
 // Calls `then` with the reply, or `failed` where the compiler itself died or hung.
 void Trials::compile(const KnownConfig& config, OnCompiled then, Done failed) {
   const std::string text = to_string(config.config());
@@ -86,8 +100,8 @@ void Trials::compile(const KnownConfig& config, OnCompiled then, Done failed) {
   const CompileRequest request{text, request_.device.arch,
                                request_.kernel_dir ? request_.kernel_dir->string() : "",
                                cubins_.path().string()};
-  compilers_.submit({"compile", request, request_.compile_limit, false,
-                     [this, text](const TaskResult& result) { compiled(text, result); }});
+  submit(compilers_, {"compile", request, request_.compile_limit, false,
+                      [this, text](const TaskResult& result) { compiled(text, result); }});
 }
 
 void Trials::compiled(const std::string& text, const TaskResult& result) {
@@ -132,21 +146,16 @@ MeasureRequest Trials::measure_request(const Problem& problem, const CompileRepl
 void Trials::measure(MeasureRequest request, bool fresh, const BestSoFar& best_us, Done done) {
   const nlohmann::json body = request;
   const std::chrono::milliseconds limit = measure_limit(request_, request.problem);
-  measurers_.submit({"measure", body, limit, fresh,
-                     [this, request = std::move(request), best_us,
-                      done = std::move(done)](const TaskResult& result) mutable {
-                       if (result.status != TaskResult::Status::reply) {
-                         return done(failure_of(result, "GPU"));
-                       }
-                       Outcome outcome = result.reply.get<MeasureReply>().outcome;
-                       if (outcome.disposition == Disposition::ok || result.fresh) {
-                         return done(std::move(outcome));
-                       }
-                       measure(std::move(request), /*fresh=*/true, best_us, std::move(done));
-                     },
-                     [best_us](nlohmann::json& body_now) {
-                       if (best_us) body_now["best_us"] = best_us();
-                     }});
+  const auto measured = [this, request = std::move(request), best_us,
+                         done = std::move(done)](const TaskResult& result) {
+    if (result.status != TaskResult::Status::reply) return done(failure_of(result, "GPU"));
+    Outcome outcome = result.reply.get<MeasureReply>().outcome;
+    if (outcome.disposition == Disposition::ok || result.fresh) return done(std::move(outcome));
+    measure(request, /*fresh=*/true, best_us, done);
+  };
+  submit(measurers_, {"measure", body, limit, fresh, measured, [best_us](nlohmann::json& body_now) {
+                        if (best_us) body_now["best_us"] = best_us();
+                      }});
 }
 
 void Trials::start(const KnownConfig& config, const Problem& problem, const BestSoFar& best_us,

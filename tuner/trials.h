@@ -3,12 +3,14 @@
 //
 // What a candidate does to its worker is its own outcome and nobody else's: a verdict of wrong or
 // unlaunchable is believed only from a worker that has served nothing before, since an earlier
-// candidate may have written where it should not. Use from one thread.
+// candidate may have written where it should not. A failure that the environment caused is tried
+// once more in the same run. Use from one thread.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -57,6 +59,8 @@ class Trials {
     double compilers_s = 0, measurers_s = 0;
   };
   Busy busy() const { return {compilers_.busy().count(), measurers_.busy().count()}; }
+  // Tasks that were tried once more.
+  std::size_t retries() const { return retried_.size(); }
   std::size_t compilers() const { return compilers_.size(); }
   std::size_t measurers() const { return measurers_.size(); }
 
@@ -67,6 +71,7 @@ class Trials {
     Done failed;
   };
 
+  void submit(WorkerPool& pool, const Task& task);
   void compile(const KnownConfig& config, OnCompiled then, Done failed);
   void compiled(const std::string& text, const TaskResult& result);
   void measure(MeasureRequest request, bool fresh, const BestSoFar& best_us, Done done);
@@ -81,6 +86,7 @@ class Trials {
   // By config text.
   std::map<std::string, CompileReply> compiled_;
   std::map<std::string, std::vector<Waiting>> compiling_;
+  std::set<std::string> retried_;  // tasks, by verb and request
 };
 
 }  // namespace gemm_tune

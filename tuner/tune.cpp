@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <deque>
+#include <iterator>
 #include <map>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "core/error.h"
@@ -20,13 +22,14 @@
 #include "tuner/interrupt.h"
 #include "tuner/ledger.h"
 #include "tuner/precedents.h"
+#include "tuner/running_clock.h"
 #include "tuner/thinker.h"
 #include "tuner/trials.h"
 
 namespace gemm_tune {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using Clock = RunningClock;
 
 std::vector<double> prior_times(const std::vector<KnownConfig>& points, const Problem& problem,
                                 const DeviceSpec& device) {
@@ -45,6 +48,11 @@ std::optional<std::string_view> reject(const TuneRequest& request, const Problem
   // A config that was asked for by name is tried even where its checks are needless.
   return reason || !request.only.empty() ? reason
                                          : reject_needless(config, problem, request.device);
+}
+
+// A rule rejects the same config again.
+bool has_failed(const Outcome& outcome) {
+  return outcome.disposition != Disposition::ok && outcome.disposition != Disposition::rejected;
 }
 
 // Why the problem cannot be measured on a GPU of that memory, or nothing.
@@ -88,12 +96,14 @@ class ProblemSearch {
                     const std::function<void()>& on_finals) {
     const Clock::time_point start = Clock::now();
     const Trials::Busy before = trials_.busy();
+    const std::size_t retries_before = trials_.retries();
     deadline_ = deadline;
     if (thinker_) {
       search();
       choose_winner(on_finals);
     }
     report_.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    report_.funnel.retried = trials_.retries() - retries_before;
     const Trials::Busy after = trials_.busy();
     report_.compilers_busy = (after.compilers_s - before.compilers_s) / report_.seconds /
                              static_cast<double>(trials_.compilers());
@@ -119,6 +129,10 @@ class ProblemSearch {
     for (auto& [config, record] : rows) {
       const std::optional<std::size_t> point = index.find(*config.family, config.values);
       if (!point) continue;
+      if (request_.retry_failed && has_failed(record.outcome)) {
+        retries_.insert(*point);
+        continue;
+      }
       if (record.outcome.standing != Standing::search) {
         recalled_baselines_.emplace(record.config, ledger_.baselines(record));
       }
@@ -151,14 +165,21 @@ class ProblemSearch {
     const std::string strategy = strategy_name();
     std::vector<double> prior_us;
     if (strategy == "model") prior_us = make_prior();
-    budget_ = std::min(points_.size(), std::max(asked_budget(), recalled_.size()));
+    const std::size_t known = recalled_.size() + retries_.size();
+    budget_ = std::min(points_.size(), std::max(asked_budget(), known));
     report_.budget = budget_;
     thinker_.emplace(make_strategy(strategy, *space_, std::move(prior_us),
                                    budget_ - recalled_.size(), request_.seed));
     for (auto& [point, outcome] : recalled_) take(point, std::move(outcome));
     done_ = asked_ = recalled_.size();
-    const auto first = thinker_->ask(std::min(budget_ - asked_, trials_.compilers()));
-    next_.assign(first.begin(), first.end());
+    next_.assign(retries_.begin(), retries_.end());
+    if (known < budget_) take_up(thinker_->ask(std::min(budget_ - known, trials_.compilers())));
+  }
+
+  // The strategy does not know that some points are tried unasked.
+  void take_up(const std::vector<std::size_t>& points) {
+    std::copy_if(points.begin(), points.end(), std::back_inserter(next_),
+                 [this](std::size_t point) { return !retries_.contains(point); });
   }
 
   std::string strategy_name() const {
@@ -196,7 +217,7 @@ class ProblemSearch {
     tell_progress("searching");
     while (!must_stop()) {
       if (const auto points = thinker_->answer(); points && !exhausted) {
-        next_.insert(next_.end(), points->begin(), points->end());
+        take_up(*points);
         exhausted = points->empty();
       }
       if (!exhausted && target_met()) {
@@ -283,6 +304,10 @@ class ProblemSearch {
 
   void count(const Outcome& outcome) {
     Funnel& funnel = report_.funnel;
+    if (outcome.by_environment) {
+      ++funnel.failed_by_environment[outcome.detail];
+      return;
+    }
     switch (outcome.disposition) {
       case Disposition::ok:
         ++funnel.survived;
@@ -363,6 +388,7 @@ class ProblemSearch {
   std::optional<Clock::time_point> deadline_;
   std::vector<KnownConfig> points_;
   std::map<std::size_t, Outcome> recalled_;  // by point
+  std::set<std::size_t> retries_;            // failed in earlier runs
   // By config text, of the finals that timed it.
   std::map<std::string, std::vector<Baseline>> recalled_baselines_;
   std::optional<SearchSpace> space_;

@@ -40,10 +40,11 @@ struct TuneRequest {
                                       // tried included; nothing: default
   std::optional<double> target;  // stops where the rest of the budget would likely not make the
                                  // best faster by 1 less this share
-  std::optional<std::chrono::seconds> time_limit;  // for the whole request
+  std::optional<std::chrono::seconds> time_limit;  // for the whole request, of RunningClock's
   std::size_t jobs = 1;                            // compile processes
   std::vector<BaselineKind> baselines = {BaselineKind::cublas};
   bool finals_again = false;  // also where earlier ones still hold
+  bool retry_failed = false;  // first those that failed in earlier runs, unless by a rule
   std::uint64_t seed = 0;     // of strategy and operands, and of a sample of the space
   std::size_t most_points = Sampling().most;  // of larger spaces a sample is searched
   std::optional<std::filesystem::path> kernel_dir;
@@ -95,7 +96,7 @@ struct ProblemReport {
   // Timed candidates for which the driver's CTAs per SM differ from ours.
   std::uint64_t occupancy_disagreements = 0;
   std::vector<std::string> others;  // processes that shared the GPU with the finals
-  double seconds = 0;
+  double seconds = 0;               // of RunningClock's
   // Shares of that time, over all processes of a kind, spent on tasks.
   double compilers_busy = 0, measurers_busy = 0;
 };

@@ -104,7 +104,9 @@ int exit_code(const TuneReport& report) {
   bool ran_and_failed = false, all_won = true;
   for (const ProblemReport& problem : report.problems) {
     all_won = all_won && problem.winner;
-    ran_and_failed = ran_and_failed || (!problem.winner && total(problem.funnel.failed_on_gpu) > 0);
+    const Funnel& funnel = problem.funnel;
+    const auto failed = total(funnel.failed_on_gpu) + total(funnel.failed_by_environment);
+    ran_and_failed = ran_and_failed || (!problem.winner && failed > 0);
   }
   if (ran_and_failed) return kExitVerification;
   return all_won ? kExitOk : kExitNothingSurvived;
@@ -204,6 +206,7 @@ TuneRequest tune_request(const Options& options, const Target& target) {
     }
   }
   request.finals_again = options.finals;
+  request.retry_failed = options.retry_failed;
   request.seed = options.seed ? *options.seed : std::random_device()();
   if (!options.kernel_dir.empty()) {
     require_utf8("the kernel folder", options.kernel_dir);

@@ -1,14 +1,18 @@
 #include "tuner/worker.h"
 
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 
@@ -30,6 +34,39 @@ std::string first_error_line(const std::string& log) {
   if (at == std::string::npos) at = 0;
   const std::size_t begin = log.rfind('\n', at) == std::string::npos ? 0 : log.rfind('\n', at) + 1;
   return log.substr(begin, log.find('\n', begin) - begin);
+}
+
+// What a library prints on standard error while this lives, which the user would else see between
+// the program's own lines. Where the system refuses, nothing is kept.
+class KeptStderr {
+ public:
+  KeptStderr() : kept_(memfd_create("stderr", MFD_CLOEXEC)), own_(dup(STDERR_FILENO)) {
+    if (kept_ >= 0 && own_ >= 0) dup2(kept_, STDERR_FILENO);
+  }
+  ~KeptStderr() {
+    if (own_ >= 0) dup2(own_, STDERR_FILENO);
+    close(own_);
+    close(kept_);
+  }
+  KeptStderr(const KeptStderr&) = delete;
+  KeptStderr& operator=(const KeptStderr&) = delete;
+
+  std::string text() const {
+    constexpr std::size_t kMost = 4096;
+    std::string text(kMost, '\0');
+    const ssize_t size = pread(kept_, text.data(), text.size(), 0);
+    text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+    return text;
+  }
+
+ private:
+  int kept_, own_;
+};
+
+// The front end says the one, in its log, and ptxas the other, on standard error.
+bool tells_of_no_memory(const std::string& text) {
+  return text.find("error: out of memory") != std::string::npos ||
+         text.find("Memory allocation failure") != std::string::npos;
 }
 
 constexpr const char* kCompileRole = "compile";
@@ -76,9 +113,13 @@ class Worker {
   CompileReply compile(const CompileRequest& request) {
     const KnownConfig config = check_config(parse_config(request.config));
     const KernelSource& text = source(*config.family, request.kernel_dir);
+    const KeptStderr kept;
     const CompileResult result =
         nvrtc_compile({text.path, text.text, text.headers},
                       {"TUNED_PARAMS=" + tuned_params(config.config())}, request.arch);
+    if (!result.ok && tells_of_no_memory(result.log + kept.text())) {
+      throw MemoryError("the compiler had no memory");
+    }
     CompileReply reply;
     reply.config = request.config;
     reply.ok = result.ok;
@@ -127,7 +168,10 @@ void follow_parent(pid_t parent) {
 
 void set_up(Worker& worker, const std::string& role, int ordinal) {
   if (role == kCompileRole) {
-    const rlimit limit{kCompileMemoryBytes, kCompileMemoryBytes};
+    rlimit limit{};  // the user's may be lower
+    getrlimit(RLIMIT_AS, &limit);
+    limit.rlim_cur = limit.rlim_max =
+        std::min({limit.rlim_cur, limit.rlim_max, kCompileMemoryBytes});
     setrlimit(RLIMIT_AS, &limit);
   } else if (role == kMeasureRole) {
     worker.open_gpu(ordinal);
@@ -139,6 +183,12 @@ bool say(const nlohmann::json& words) {
   const std::string text =
       words.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   return write(kWorkerFd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+}
+
+// In one piece, since there is no memory to put it together.
+int leave_without_memory() {
+  constexpr const char* kReply = "{\"no_memory\": true, \"leaving\": true}\n";
+  return write(kWorkerFd, kReply, std::strlen(kReply)) > 0 ? 0 : 1;
 }
 
 WorkerCommand command(const std::string& role, int ordinal) {
@@ -172,6 +222,10 @@ int run_worker(std::span<char* const> arguments) {
     nlohmann::json reply;
     try {
       reply = worker.answer(nlohmann::json::parse(line));
+    } catch (const std::bad_alloc&) {
+      return leave_without_memory();
+    } catch (const MemoryError&) {
+      return leave_without_memory();
     } catch (const std::exception& error) {  // the worker's edge
       reply = {{kErrorKey, error.what()}};
     }

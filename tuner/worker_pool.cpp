@@ -11,10 +11,11 @@
 namespace gemm_tune {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using Clock = RunningClock;
 
 constexpr std::chrono::seconds kStartLimit{120};  // a driver may take long to wake its GPUs
 constexpr int kMaxFailedStarts = 3;
+constexpr std::chrono::milliseconds kStartInterval{500};  // where the system starts no process
 constexpr std::chrono::milliseconds kLeavingInterval{5};
 
 }  // namespace
@@ -51,6 +52,30 @@ std::chrono::duration<double> WorkerPool::busy() const {
   return total;
 }
 
+// False where the system has no room for one more process: others may end.
+bool WorkerPool::start(std::optional<WorkerProcess>& place, const WorkerCommand& command) {
+  try {
+    place.emplace(command);
+    why_no_process_.clear();
+  } catch (const Error& error) {
+    why_no_process_ = error.what();
+    next_start_ = Clock::now() + kStartInterval;
+  }
+  return place.has_value();
+}
+
+// Where no worker is left and none can be started, whoever waits next learns why.
+void WorkerPool::start_again() {
+  if (why_no_process_.empty() || queue_.empty() || Clock::now() < next_start_) return;
+  const bool alone = std::none_of(slots_.begin(), slots_.end(), [](const Slot& slot) {
+    return slot.process || !slot.leaving.empty();
+  });
+  next_start_ = Clock::now() + kStartInterval;
+  if (!alone || ++failed_starts_ < kMaxFailedStarts) return start_tasks();
+  failed_starts_ = 0;
+  refuse_next(std::string(why_no_process_));
+}
+
 // A worker at hand or on its way, and its spare once it needs the start's resources no more.
 void WorkerPool::prepare(Slot& slot) {
   // One that was killed from outside while it waited is not the next task's fault.
@@ -58,9 +83,9 @@ void WorkerPool::prepare(Slot& slot) {
     slot.spare.reset();
   }
   if (!slot.process && slot.spare) slot.process = std::exchange(slot.spare, std::nullopt);
-  if (!slot.process) slot.process.emplace(slot.command);
+  if (!slot.process && !start(slot.process, slot.command)) return;
   if (warm_spares_ && !slot.spare && !slot.spare_failed && slot.process->ready()) {
-    slot.spare.emplace(slot.command);
+    slot.spare_failed = !start(slot.spare, slot.command);
   }
 }
 
@@ -79,7 +104,8 @@ void WorkerPool::start_tasks() {
       if (gone || (queue_.front().fresh && slot.process->served() > 0)) discard(slot);
     }
     prepare(slot);
-    if (!slot.leaving.empty() || !slot.process->idle()) continue;  // its greeting comes back here
+    // The greeting of one that starts comes back here, and so does the next try to start one.
+    if (!slot.leaving.empty() || !slot.process || !slot.process->idle()) continue;
     slot.task = std::move(queue_.front());
     queue_.pop_front();
     if (slot.task->update) slot.task->update(slot.task->request);
@@ -113,7 +139,7 @@ void WorkerPool::greet(Slot& slot) {
   if (refused) {
     why = slot.process->reply().at(kErrorKey).get<std::string>();
   } else if (status == WorkerProcess::Status::died) {
-    why += "it " + slot.process->epitaph();
+    why += "it " + slot.process->ending().text;
   } else {
     if (Clock::now() - slot.process->busy_since() < kStartLimit) return;
     why += "not ready after " + std::to_string(kStartLimit.count()) + " s";
@@ -145,6 +171,10 @@ void WorkerPool::collect(Slot& slot) {
       const nlohmann::json reply = slot.process->reply();
       spent_ += spent;
       if (reply.contains(kLeavingKey)) discard(slot);
+      if (reply.contains(kNoMemoryKey)) {
+        return finish(slot,
+                      {TaskResult::Status::died, {}, "its worker had no memory", fresh, true});
+      }
       if (reply.contains(kErrorKey)) {
         return finish(slot, {TaskResult::Status::refused, {}, reply.at(kErrorKey), fresh});
       }
@@ -152,21 +182,26 @@ void WorkerPool::collect(Slot& slot) {
     }
     case WorkerProcess::Status::died: {
       spent_ += spent;
-      const std::string epitaph = slot.process->epitaph();
+      const WorkerProcess::Ending ending = slot.process->ending();
       slot.process.reset();
-      return finish(slot, {TaskResult::Status::died, {}, "its worker " + epitaph, fresh});
+      return finish(
+          slot,
+          {TaskResult::Status::died, {}, "its worker " + ending.text, fresh, ending.from_outside});
     }
     case WorkerProcess::Status::partial:
       break;
   }
   if (spent >= slot.task->limit) {
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(slot.task->limit);
+    const bool stopped = slot.process->was_stopped();
     spent_ += spent;
     discard(slot);
     finish(slot, {TaskResult::Status::timed_out,
                   {},
-                  "not done after " + std::to_string(seconds.count()) + " s",
-                  fresh});
+                  "not done after " + std::to_string(seconds.count()) + " s" +
+                      (stopped ? ", in which somebody stopped its worker" : ""),
+                  fresh,
+                  stopped});
   }
 }
 
@@ -186,6 +221,9 @@ void WorkerPool::wait(std::initializer_list<WorkerPool*> pools, std::chrono::mil
   std::vector<pollfd> descriptors = {{also, POLLIN, 0}};  // poll() passes over a negative one
   Clock::time_point wake = Clock::now() + timeout;
   for (WorkerPool* pool : pools) {
+    if (!pool->why_no_process_.empty() && !pool->queue_.empty()) {
+      wake = std::min(wake, pool->next_start_);
+    }
     for (const Slot& slot : pool->slots_) {
       const auto watch = [&](const WorkerProcess& process, std::chrono::milliseconds limit) {
         descriptors.push_back({process.fd(), POLLIN, 0});
@@ -200,10 +238,16 @@ void WorkerPool::wait(std::initializer_list<WorkerPool*> pools, std::chrono::mil
       if (!slot.leaving.empty()) wake = std::min(wake, Clock::now() + kLeavingInterval);
     }
   }
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(wake - Clock::now()).count();
-  poll(descriptors.data(), descriptors.size(), static_cast<int>(std::max<long>(left, 0)));
+  int ready = 0;
+  for (auto left = Clock::duration::max(); ready == 0 && left.count() > 0;) {
+    left = wake - Clock::now();
+    const auto pause = std::clamp(std::chrono::ceil<std::chrono::milliseconds>(left),
+                                  std::chrono::milliseconds(0), RunningClock::kTick);
+    ready = poll(descriptors.data(), descriptors.size(), static_cast<int>(pause.count()));
+  }
   for (WorkerPool* pool : pools) {
     for (Slot& slot : pool->slots_) pool->tend(slot);
+    pool->start_again();
   }
 }
 

@@ -2,7 +2,9 @@
 //
 // A worker that dies or overstays a task's time limit is replaced; the task's own result says so
 // and no later task is blamed: a worker gets a task only after it has greeted, and only when its
-// predecessor has left the GPU. Workers are started when first needed. Use from one thread.
+// predecessor has left the GPU. Where the system cannot start as many as asked, fewer serve. Time
+// limits count in the time that this process has been running. Workers are started when first
+// needed. Use from one thread.
 #pragma once
 
 #include <chrono>
@@ -29,6 +31,9 @@ struct TaskResult {
   nlohmann::json reply;
   std::string detail;
   bool fresh = false;  // the worker had served nothing before
+  // The environment's doing and not the task's, where it died or was timed out: killed or stopped
+  // by somebody, or without memory.
+  bool by_environment = false;
 };
 
 struct Task {
@@ -81,6 +86,8 @@ class WorkerPool {
   };
 
   void start_tasks();
+  bool start(std::optional<WorkerProcess>& place, const WorkerCommand& command);
+  void start_again();
   void prepare(Slot& slot);
   void discard(Slot& slot);
   void tend(Slot& slot);
@@ -93,7 +100,9 @@ class WorkerPool {
   std::vector<Slot> slots_;
   bool warm_spares_;
   std::deque<Task> queue_;
-  int failed_starts_ = 0;  // in a row
+  int failed_starts_ = 0;       // in a row
+  std::string why_no_process_;  // why the system did not start the latest; usually empty
+  RunningClock::time_point next_start_;
   std::chrono::duration<double> spent_{};
 };
 

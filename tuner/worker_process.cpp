@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -21,7 +22,11 @@ extern char** environ;
 namespace gemm_tune {
 namespace {
 
-constexpr std::chrono::seconds kGrace{5};  // for an idle worker to leave
+constexpr std::chrono::seconds kGrace{5};  // for a worker to leave by itself
+
+// What a user, a batch system or the kernel's out-of-memory killer sends; a fault of a process's
+// own raises other signals.
+constexpr std::array kSignalsOfOthers = {SIGKILL, SIGTERM, SIGHUP, SIGINT, SIGQUIT};
 
 // A pipe end that the child sees under a number it knows, and under no other.
 class SpawnActions {
@@ -44,8 +49,7 @@ class SpawnActions {
 
 }  // namespace
 
-WorkerProcess::WorkerProcess(WorkerCommand command)
-    : busy_since_(std::chrono::steady_clock::now()) {
+WorkerProcess::WorkerProcess(WorkerCommand command) : busy_since_(RunningClock::now()) {
   std::array<int, 2> ends{};
   // Close-on-exec: a child must not hold its siblings' pipes open, or they would outlive the
   // parent.
@@ -77,6 +81,7 @@ WorkerProcess::WorkerProcess(WorkerProcess&& other) noexcept
     : pid_(std::exchange(other.pid_, -1)),
       fd_(std::exchange(other.fd_, -1)),
       state_(other.state_),
+      is_garbled_(other.is_garbled_),
       busy_since_(other.busy_since_),
       served_(other.served_),
       buffer_(std::move(other.buffer_)),
@@ -88,6 +93,7 @@ WorkerProcess& WorkerProcess::operator=(WorkerProcess&& other) noexcept {
   pid_ = std::exchange(other.pid_, -1);
   fd_ = std::exchange(other.fd_, -1);
   state_ = other.state_;
+  is_garbled_ = other.is_garbled_;
   busy_since_ = other.busy_since_;
   served_ = other.served_;
   buffer_ = std::move(other.buffer_);
@@ -97,7 +103,8 @@ WorkerProcess& WorkerProcess::operator=(WorkerProcess&& other) noexcept {
 
 void WorkerProcess::send(const std::string& verb, const nlohmann::json& request) {
   state_ = State::busy;
-  busy_since_ = std::chrono::steady_clock::now();
+  busy_since_ = RunningClock::now();
+  take_stops(/*keep=*/false);  // of earlier requests
   const std::string line = nlohmann::json{{verb, request}}.dump() + "\n";
   std::size_t sent = 0;
   while (sent < line.size()) {
@@ -122,7 +129,8 @@ WorkerProcess::Status WorkerProcess::receive() {
     if (end == std::string::npos) continue;
     reply_ = nlohmann::json::parse(buffer_.substr(0, end), nullptr, false);
     buffer_.erase(0, end + 1);
-    if (!reply_.is_object() || state_ == State::idle) return Status::died;  // not our protocol
+    is_garbled_ = !reply_.is_object() || state_ == State::idle;
+    if (is_garbled_) return Status::died;
     const bool greeting = state_ == State::starting;
     state_ = State::idle;
     if (!greeting) ++served_;
@@ -130,18 +138,37 @@ WorkerProcess::Status WorkerProcess::receive() {
   }
 }
 
-std::string WorkerProcess::epitaph() {
+WorkerProcess::Ending WorkerProcess::ending() {
   close(std::exchange(fd_, -1));
-  kill(pid_, SIGKILL);  // no effect on one that is already dead; reaping below tells the difference
+  // Its pipe closes shortly before it can be reaped; only one that lives on is killed here.
+  const auto deadline = std::chrono::steady_clock::now() + kGrace;
   int status = 0;
-  while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  bool gone = false;
+  while (!is_garbled_ && !(gone = waitpid(pid_, &status, WNOHANG) == pid_) &&
+         std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  if (!gone) {
+    kill(pid_, SIGKILL);
+    while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    pid_ = -1;
+    return {is_garbled_ ? "sent something that is no reply" : "closed its pipe"};
   }
   pid_ = -1;
-  if (WIFSIGNALED(status)) {
-    const int signal = WTERMSIG(status);
-    return "was killed by signal " + std::to_string(signal) + " (" + strsignal(signal) + ")";
+  if (!WIFSIGNALED(status)) {
+    return {"exited with code " + std::to_string(WEXITSTATUS(status))};
   }
-  return "exited with code " + std::to_string(WEXITSTATUS(status));
+  const int signal = WTERMSIG(status);
+  return {"was killed by signal " + std::to_string(signal) + " (" + strsignal(signal) + ")",
+          std::find(kSignalsOfOthers.begin(), kSignalsOfOthers.end(), signal) !=
+              kSignalsOfOthers.end()};
+}
+
+bool WorkerProcess::take_stops(bool keep) const {
+  siginfo_t info{};
+  const int options = WSTOPPED | WCONTINUED | WNOHANG | (keep ? WNOWAIT : 0);
+  return waitid(P_PID, static_cast<id_t>(pid_), &info, options) == 0 && info.si_pid == pid_;
 }
 
 void WorkerProcess::let_go() noexcept {

@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "tuner/running_clock.h"
+
 namespace gemm_tune {
 
 // A worker's command line, its program first.
@@ -32,7 +34,7 @@ class WorkerProcess {
   pid_t pid() const { return pid_; }
 
   // Since its start, or since the request that it is at work on.
-  std::chrono::steady_clock::time_point busy_since() const { return busy_since_; }
+  RunningClock::time_point busy_since() const { return busy_since_; }
   bool ready() const { return state_ != State::starting; }
   bool idle() const { return state_ == State::idle; }
   // Requests answered.
@@ -44,12 +46,19 @@ class WorkerProcess {
   enum class Status { partial, greeting, reply, died };
 
   // Reads what is there without blocking. After `greeting` and `reply` the worker is idle and
-  // reply() holds what it said; after `died` epitaph() says how it ended.
+  // reply() holds what it said; after `died` ending() says how it ended.
   Status receive();
   const nlohmann::json& reply() const { return reply_; }
 
-  // "was killed by signal 11 (Segmentation fault)" or "exited with code 3". Reaps the child.
-  std::string epitaph();
+  // How the child ended, which is reaped.
+  struct Ending {
+    std::string text;           // "was killed by signal 11 (Segmentation fault)"
+    bool from_outside = false;  // by a signal of the kind that others send, and we did not
+  };
+  Ending ending();
+
+  // Whether somebody has stopped the child (SIGSTOP) since it was sent its request.
+  bool was_stopped() const { return take_stops(/*keep=*/true); }
 
   // Closes the pipe, and kills the child unless it is idle. Does not wait for its end.
   void let_go() noexcept;
@@ -61,11 +70,13 @@ class WorkerProcess {
   enum class State { starting, idle, busy };
 
   void end() noexcept;
+  bool take_stops(bool keep) const;
 
   pid_t pid_ = -1;
   int fd_ = -1;
   State state_ = State::starting;
-  std::chrono::steady_clock::time_point busy_since_;
+  bool is_garbled_ = false;  // it sent something that is no reply
+  RunningClock::time_point busy_since_;
   int served_ = 0;
   std::string buffer_;
   nlohmann::json reply_;

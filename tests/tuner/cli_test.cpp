@@ -44,6 +44,28 @@ TEST_F(CliTest, RefusesBadOptionsByName) {
   expect_refusal("export --arch sm_86 --format yaml", 2, "--format");
 }
 
+// Of address space, from too little for the program to enough: NVRTC reports a lack of memory in
+// several ways, as its front end or ptxas meet it, and now and then crashes.
+TEST_F(CliTest, ACompilerWithoutMemoryIsNoFailureOfItsCandidate) {
+  const std::string tune =
+      "--arch sm_86 --sizes 64 --jobs 1 -q --json --config " + std::string(kNaive) + " --db ";
+  int without_memory = 0, exit_code = -1;
+  for (int megabytes = 100; exit_code != 0 && megabytes < 1000; megabytes += 5) {
+    const std::string db = path(std::to_string(megabytes) + ".db");
+    const ProgramRun starved =
+        run(tune + db, "ulimit -v " + std::to_string(megabytes * 1024) + "; ");
+    exit_code = starved.exit_code;
+    if (exit_code != 5) continue;  // not even a worker could start, or all went well
+    const auto funnel = nlohmann::json::parse(starved.output).at("problems").at(0).at("funnel");
+    EXPECT_TRUE(funnel.at("compile_failed").empty()) << funnel;
+    const bool crashed = funnel.at("failed_by_environment").empty();
+    without_memory += crashed ? 0 : 1;
+    EXPECT_EQ(run((crashed ? "--retry-failed " : "") + tune + db).exit_code, 0) << funnel;
+  }
+  EXPECT_EQ(exit_code, 0);
+  EXPECT_GT(without_memory, 0);
+}
+
 TEST_F(CliTest, RefusesBadConfigsByTheOffendingPart) {
   const std::string start = "--arch sm_86 --sizes 64 --db " + path("t.db") + " --config ";
   expect_refusal(start + "naive/BM=16,BN=16,COALESED=1,PRED=0", 2, "'COALESED' is not a parameter");

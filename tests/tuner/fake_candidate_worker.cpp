@@ -2,8 +2,12 @@
 // tests/tuner/fake_candidates.h and, for faulty configs, does in its own process what such a
 // candidate does to a real one.
 //
-// usage: fake_candidate_worker LOG. Appends its pid when it starts, each config that it is asked to
-// measure and, where there is one, the best time so far that it is told.
+// usage: fake_candidate_worker LOG [MODE]. Appends its pid when it starts, each config that it is
+// asked to compile or to measure and, where there is one, the best time so far that it is told.
+// MODE: what the environment does to every compilation:
+//   killed_once  SIGKILL, the first time
+//   no_memory    has none, each time
+//   slow         takes some 300 ms of it, which a stop does not shorten
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
@@ -30,7 +34,8 @@ void die_by(int signal_number) {
 
 class FakeWorker {
  public:
-  explicit FakeWorker(const char* log) : log_(open(log, O_WRONLY | O_CREAT | O_APPEND, 0600)) {
+  FakeWorker(const char* log, std::string mode)
+      : path_(log), mode_(std::move(mode)), log_(open(log, O_WRONLY | O_CREAT | O_APPEND, 0600)) {
     note("pid " + std::to_string(getpid()));
   }
 
@@ -45,7 +50,13 @@ class FakeWorker {
   }
 
  private:
-  static CompileReply compile(const CompileRequest& request) {
+  nlohmann::json compile(const CompileRequest& request) const {
+    note("compile " + request.config);
+    if (mode_ == "killed_once" && is_first(request.config)) die_by(SIGKILL);
+    if (mode_ == "no_memory") return {{kNoMemoryKey, true}, {kLeavingKey, true}};
+    for (int i = 0; mode_ == "slow" && i < 30; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
     const Fault fault = fake::fault_of(request.config);
     if (fault == Fault::compiler_crash) die_by(SIGSEGV);
     if (fault == Fault::endless_compile) pause();
@@ -99,11 +110,20 @@ class FakeWorker {
 
   static Timing timing(double us) { return {us, {us, us, us, us, us, us}, 10}; }
 
+  // Of all workers with this log.
+  bool is_first(const std::string& config) const {
+    const std::string mark = path_ + "." + std::to_string(fake::hash(config));
+    const int file = open(mark.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0600);
+    if (file >= 0) close(file);
+    return file >= 0;
+  }
+
   void note(const std::string& line) const {
     const std::string text = line + "\n";
     if (write(log_, text.data(), text.size()) < 0) _exit(7);
   }
 
+  std::string path_, mode_;
   int log_;
   bool spoilt_ = false;
 };
@@ -112,8 +132,8 @@ class FakeWorker {
 
 int main(int argc, char** argv) {
   FILE* in = fdopen(kPipe, "r");
-  if (in == nullptr || argc != 2) return 9;
-  FakeWorker worker(argv[1]);
+  if (in == nullptr || argc < 2) return 9;
+  FakeWorker worker(argv[1], argc > 2 ? argv[2] : "");
   nlohmann::json words = {{kReadyKey, true}};
   char* line = nullptr;
   std::size_t capacity = 0;

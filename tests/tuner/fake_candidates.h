@@ -18,7 +18,7 @@ enum class Fault {
   wrong_result,
   crash,
   hang,
-  killed,   // from outside, while at work
+  killed,   // from outside, while at work: no outcome of the candidate's
   garbage,  // a reply that is not the protocol's
   spoils,   // passes, but later candidates in the same process come out wrong
 };
@@ -36,7 +36,7 @@ inline Fault fault_of(std::string_view config) {
   return static_cast<Fault>(1 + h / 4 % 10);
 }
 
-// As stored: the word of the disposition.
+// As stored: the word of the disposition; empty where there is to be no row.
 inline const char* disposition_of(Fault fault) {
   switch (fault) {
     case Fault::none:
@@ -53,9 +53,10 @@ inline const char* disposition_of(Fault fault) {
       return "wrong_result";
     case Fault::compiler_crash:
     case Fault::crash:
-    case Fault::killed:
     case Fault::garbage:
       return "crashed";
+    case Fault::killed:
+      return "";
   }
   return "";
 }

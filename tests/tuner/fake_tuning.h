@@ -44,8 +44,10 @@ inline std::vector<KnownConfig> some_configs(std::size_t count, bool with_faulty
 }
 
 // limit: what a candidate may take; some are made to hang, and a loaded machine is slow.
+// mode: of fake_candidate_worker.
 inline TuneRequest request_of(std::vector<KnownConfig> configs, const std::string& log,
-                              std::chrono::seconds limit = std::chrono::seconds(1)) {
+                              std::chrono::seconds limit = std::chrono::seconds(1),
+                              const std::string& mode = "") {
   TuneRequest request;
   request.problems = {kProblem};
   request.device = find_device_spec("sm_90").value();
@@ -54,17 +56,19 @@ inline TuneRequest request_of(std::vector<KnownConfig> configs, const std::strin
   request.only = std::move(configs);
   request.jobs = 2;
   request.seed = 1;
-  request.compile_worker = request.measuring_worker = WorkerCommand{GT_FAKE_CANDIDATE_WORKER, log};
+  request.compile_worker = request.measuring_worker =
+      WorkerCommand{GT_FAKE_CANDIDATE_WORKER, log, mode};
   request.compile_limit = request.measure_limit = limit;
   return request;
 }
 
 inline TuneReport tune_with_fakes(std::vector<KnownConfig> configs, const std::string& path,
                                   const std::string& log,
-                                  std::chrono::seconds limit = std::chrono::seconds(1)) {
+                                  std::chrono::seconds limit = std::chrono::seconds(1),
+                                  const std::string& mode = "") {
   Database database(path, Database::Mode::create_or_open);
   database.begin_run({"test", "13.0", "", "with fakes", 1});
-  return tune(request_of(std::move(configs), log, limit), database, [](const Progress&) {});
+  return tune(request_of(std::move(configs), log, limit, mode), database, [](const Progress&) {});
 }
 
 }  // namespace gemm_tune::fake

@@ -29,6 +29,11 @@ int main(int, char** argv) {
       raise(SIGSEGV);
     }
     if (verb == "exit") _exit(3);
+    if (verb == "nonsense") reply = "no reply";
+    if (verb == "no_memory") reply = {{"no_memory", true}, {"leaving", true}};
+    if (verb == "work") {  // some 300 ms that a stop does not shorten
+      for (int i = 0; i < 30; ++i) usleep(10'000);
+    }
     if (verb == "think") usleep(50'000);  // so that nobody answers everything
     if (verb == "hang") pause();
     if (verb == "large") reply["text"] = std::string(1 << 20, 'x');
@@ -40,7 +45,7 @@ int main(int, char** argv) {
       if (n <= 0) return 8;
       sent += static_cast<std::size_t>(n);
     }
-    if (verb == "reply_and_leave") return 0;
+    if (reply.contains("leaving")) return 0;
   }
   return 0;
 }

@@ -136,11 +136,12 @@ TEST_F(RobustnessTest, EveryHealthyCandidateIsTimedAndEveryFaultyOneHasItsReason
 
   std::set<fake::Fault> met;
   const auto stored = rows(file("mixed.db"));
-  ASSERT_EQ(stored.size(), everything.size());
-  for (const auto& [config, disposition] : stored) {
+  for (const KnownConfig& known : everything) {
+    const std::string config = to_string(known.config());
     const fake::Fault fault = fake::fault_of(config);
     met.insert(fault);
-    EXPECT_EQ(disposition, fake::disposition_of(fault)) << config;
+    const auto row = stored.find(config);
+    EXPECT_EQ(row == stored.end() ? "" : row->second, fake::disposition_of(fault)) << config;
   }
   EXPECT_EQ(met.size(), 11u) << "the list does not hold every fault";
   EXPECT_EQ(mixed.problems.at(0).winner.value().config.values,
@@ -149,8 +150,92 @@ TEST_F(RobustnessTest, EveryHealthyCandidateIsTimedAndEveryFaultyOneHasItsReason
   RecordProperty("mixed_seconds", std::to_string(mixed.problems[0].seconds));
 }
 
+TEST_F(RobustnessTest, AWorkerThatIsKilledOnceCostsNoCandidateItsOutcome) {
+  const auto configs = fake::some_configs(20, false);
+  const TuneReport report =
+      tune_into(file("a.db"), fake::request_of(configs, file("a.log"), 20s, "killed_once"));
+  const auto stored = rows(file("a.db"));
+  EXPECT_EQ(stored.size(), configs.size());
+  for (const auto& [config, disposition] : stored) EXPECT_EQ(disposition, "ok") << config;
+  const Funnel& funnel = report.problems.at(0).funnel;
+  EXPECT_GE(funnel.retried, configs.size());  // and twins
+  EXPECT_EQ(funnel.survived, configs.size());
+  EXPECT_TRUE(funnel.failed_by_environment.empty());
+}
+
+TEST_F(RobustnessTest, WhereThereIsNeverMemoryEachIsTriedTwiceInARunAndAgainInTheNext) {
+  const auto configs = fake::some_configs(20, false);
+  for (std::size_t run = 1; run <= 2; ++run) {
+    const TuneReport report =
+        tune_into(file("a.db"), fake::request_of(configs, file("a.log"), 20s, "no_memory"));
+    EXPECT_TRUE(rows(file("a.db")).empty());
+    const Funnel& funnel = report.problems.at(0).funnel;
+    EXPECT_EQ(funnel.tried, configs.size());
+    EXPECT_EQ(funnel.retried, configs.size());
+    EXPECT_EQ(total(funnel.failed_by_environment), configs.size());
+    EXPECT_EQ(total(funnel.failed_on_gpu), 0u);
+    std::map<std::string, std::size_t> compilations;
+    for (const std::string& line : lines(file("a.log"))) {
+      if (line.starts_with("compile ")) ++compilations[line.substr(8)];
+    }
+    EXPECT_EQ(compilations.size(), configs.size());
+    for (const auto& [config, count] : compilations) EXPECT_EQ(count, 2 * run) << config;
+  }
+  fake::tune_with_fakes(configs, file("a.db"), file("a.log"), 20s);
+  EXPECT_EQ(rows(file("a.db")).size(), configs.size());
+}
+
+TEST_F(RobustnessTest, ARunThatIsStoppedForLongerThanItsLimitsLosesNoCandidate) {
+  const std::size_t kConfigs = 6;
+  const pid_t pid =
+      spawn({GT_TUNE_WITH_FAKES, file("a.db"), file("a.log"), list_configs(kConfigs), "2", "slow"},
+            file("out"));
+  const auto deadline = Clock::now() + 60s;
+  while (lines(file("a.log")).size() < 3 && Clock::now() < deadline) {
+    std::this_thread::sleep_for(10ms);
+  }
+  kill(-pid, SIGSTOP);
+  std::this_thread::sleep_for(3s);
+  kill(-pid, SIGCONT);
+  ASSERT_TRUE(ends_within(pid, 60s, true));
+  const auto stored = rows(file("a.db"));
+  EXPECT_EQ(stored.size(), lines(file("configs")).size());
+  for (const auto& [config, disposition] : stored) EXPECT_EQ(disposition, "ok") << config;
+}
+
+TEST_F(RobustnessTest, OnRequestWhatFailedInEarlierRunsIsTriedAgainFirst) {
+  auto configs = fake::some_configs(60, true);
+  std::erase_if(configs, [](const KnownConfig& config) {
+    return fake::fault_of(to_string(config.config())) == fake::Fault::killed;
+  });
+  fake::tune_with_fakes(configs, file("a.db"), file("a.log"));
+  std::set<std::string> failed;
+  for (const auto& [config, disposition] : rows(file("a.db"))) {
+    if (disposition != "ok" && disposition != "rejected") failed.insert(config);
+  }
+  ASSERT_GE(failed.size(), 5u);
+  TuneRequest request = fake::request_of({}, file("b.log"));
+  request.jobs = 1;
+  request.budget = configs.size();  // no more than the earlier run tried
+  request.retry_failed = true;
+  const TuneReport report = tune_into(file("a.db"), request);
+  std::set<std::string> compiled;
+  for (const std::string& line : lines(file("b.log"))) {
+    if (line.starts_with("compile ") && compiled.size() < failed.size()) {
+      compiled.insert(line.substr(8));
+    }
+  }
+  EXPECT_EQ(compiled, failed);
+  EXPECT_EQ(report.problems.at(0).funnel.recalled, configs.size() - failed.size());
+  EXPECT_EQ(report.problems.at(0).funnel.tried, configs.size());
+  EXPECT_EQ(rows(file("a.db")).size(), configs.size());
+}
+
 TEST_F(RobustnessTest, TheSameCommandAgainTriesNothingAndFindsTheSame) {
-  const auto configs = fake::some_configs(40, true);
+  auto configs = fake::some_configs(40, true);
+  std::erase_if(configs, [](const KnownConfig& config) {
+    return fake::fault_of(to_string(config.config())) == fake::Fault::killed;
+  });
   const TuneReport first = fake::tune_with_fakes(configs, file("a.db"), file("a.log"));
   const auto noted = lines(file("a.log")).size();
   const TuneReport second = fake::tune_with_fakes(configs, file("a.db"), file("a.log"));

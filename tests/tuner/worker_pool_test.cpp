@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -37,6 +39,19 @@ class WorkerPoolTest : public testing::Test {
     }
     while (pool.pending() > 0) WorkerPool::wait({&pool}, 1000ms);
     return results;
+  }
+
+  // What becomes of one task while `meanwhile` happens to the worker that is at work on it.
+  static TaskResult disturbed(const std::string& verb, std::chrono::milliseconds limit,
+                              const std::function<void(pid_t)>& meanwhile) {
+    WorkerPool pool = fakes(1);
+    const auto pid = run_all(pool, {"echo"}, 10s)[0].reply.at("pid").get<pid_t>();
+    std::optional<TaskResult> result;
+    pool.submit({verb, 0, limit, false, [&](TaskResult r) { result = std::move(r); }});
+    WorkerPool::wait({&pool}, 100ms);
+    meanwhile(pid);
+    while (!result) WorkerPool::wait({&pool}, 1000ms);
+    return *std::move(result);
   }
 };
 
@@ -92,6 +107,86 @@ TEST_F(WorkerPoolTest, ACrashIsTheTasksOwnAndTheNextTaskGetsAFreshWorker) {
   EXPECT_THAT(results[3].detail, HasSubstr("exited with code 3"));
   for (const std::size_t i : {0u, 2u, 4u})
     EXPECT_EQ(results[i].status, TaskResult::Status::reply) << i;
+}
+
+TEST_F(WorkerPoolTest, TheEnvironmentIsToBlameForAKillAStopAndALackOfMemoryAndForNothingElse) {
+  const auto nothing = [](pid_t) {};
+  const auto send = [](int signal) { return [signal](pid_t pid) { kill(pid, signal); }; };
+  const TaskResult killed = disturbed("hang", 10s, send(SIGKILL));
+  EXPECT_EQ(killed.status, TaskResult::Status::died);
+  EXPECT_TRUE(killed.by_environment) << killed.detail;
+  EXPECT_TRUE(disturbed("hang", 10s, send(SIGTERM)).by_environment);
+  const TaskResult stopped = disturbed("work", 500ms, send(SIGSTOP));
+  EXPECT_EQ(stopped.status, TaskResult::Status::timed_out);
+  EXPECT_TRUE(stopped.by_environment) << stopped.detail;
+  const TaskResult starved = disturbed("no_memory", 10s, nothing);
+  EXPECT_EQ(starved.status, TaskResult::Status::died);
+  EXPECT_TRUE(starved.by_environment) << starved.detail;
+
+  EXPECT_FALSE(disturbed("hang", 500ms, nothing).by_environment);
+  EXPECT_FALSE(disturbed("crash", 10s, nothing).by_environment);
+  EXPECT_FALSE(disturbed("hang", 10s, send(SIGSEGV)).by_environment);
+  EXPECT_FALSE(disturbed("exit", 10s, nothing).by_environment);
+  const TaskResult garbled = disturbed("nonsense", 10s, nothing);
+  EXPECT_EQ(garbled.status, TaskResult::Status::died);
+  EXPECT_FALSE(garbled.by_environment);
+  EXPECT_THAT(garbled.detail, HasSubstr("no reply"));
+}
+
+TEST_F(WorkerPoolTest, AStopOfAnEarlierTaskExcusesNoLaterOne) {
+  WorkerPool pool = fakes(1);
+  const auto pid = run_all(pool, {"echo"}, 10s)[0].reply.at("pid").get<pid_t>();
+  kill(pid, SIGSTOP);
+  kill(pid, SIGCONT);
+  EXPECT_FALSE(run_all(pool, {"hang"}, 300ms)[0].by_environment);
+}
+
+// The whole group, as by Ctrl-Z: a child that waits for a task, and its worker.
+TEST_F(WorkerPoolTest, ALimitDoesNotCountTheTimeInWhichTheProgramIsStopped) {
+  const pid_t program = fork();
+  if (program == 0) {
+    setpgid(0, 0);
+    WorkerPool pool = fakes(1);
+    const auto results = run_all(pool, std::vector<std::string>(5, "work"), 1500ms);
+    int replies = 0;
+    for (const TaskResult& result : results) {
+      replies += result.status == TaskResult::Status::reply ? 1 : 0;
+    }
+    _exit(replies);
+  }
+  setpgid(program, program);
+  for (int i = 0; i < 2; ++i) {
+    std::this_thread::sleep_for(400ms);
+    kill(-program, SIGSTOP);
+    std::this_thread::sleep_for(2s);
+    kill(-program, SIGCONT);
+  }
+  int status = 0;
+  waitpid(program, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status)) << status;
+  EXPECT_EQ(WEXITSTATUS(status), 5);
+}
+
+TEST_F(WorkerPoolTest, WhereTheSystemStartsNoProcessATaskWaitsALittleAndThenLearnsWhy) {
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  const rlimit none_free{3, limit.rlim_max};
+  WorkerPool pool = fakes(1);
+  std::vector<TaskResult> results;
+  const auto keep = [&](TaskResult result) { results.push_back(std::move(result)); };
+  setrlimit(RLIMIT_NOFILE, &none_free);
+  pool.submit({"echo", 1, 10s, false, keep});
+  setrlimit(RLIMIT_NOFILE, &limit);
+  while (results.empty()) WorkerPool::wait({&pool}, 1000ms);
+  EXPECT_EQ(results[0].status, TaskResult::Status::reply);
+
+  WorkerPool none({{"/nowhere/worker"}});
+  for (int i = 0; i < 2; ++i) none.submit({"echo", 1, 10s, false, keep});
+  while (results.size() < 3) WorkerPool::wait({&none}, 1000ms);
+  for (const std::size_t i : {1u, 2u}) {
+    EXPECT_EQ(results[i].status, TaskResult::Status::refused);
+    EXPECT_THAT(results[i].detail, HasSubstr("cannot start a worker process"));
+  }
 }
 
 TEST_F(WorkerPoolTest, AHangEndsAtItsLimit) {
