@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "db/database_file.h"
+#include "db/file_watch.h"
 #include "db/rows.h"
 
 namespace gemm_tune {
@@ -154,10 +155,14 @@ std::int64_t problem_id(Statements& statements, const Problem& problem) {
 }  // namespace
 
 struct Database::Impl {
-  Impl(const fs::path& file, Mode mode, std::chrono::milliseconds timeout, Journaling journaling)
+  Impl(const fs::path& file, Mode mode, std::chrono::milliseconds timeout, Journaling how)
       : path(file),
         lock_timeout(timeout),
+        journaling(how),
         db(open_database(path, mode, lock_timeout, journaling)) {}
+
+  // Before rows are written: that they come to lie where others look for them.
+  void keep_in_place();
 
   std::int64_t current_run() const {
     if (!run_id) throw database_error(path, "has no run to store rows for: begin one first");
@@ -171,12 +176,94 @@ struct Database::Impl {
 
   fs::path path;  // absolute, so that SQLite takes none for a URI or a special name
   std::chrono::milliseconds lock_timeout;  // db refers to it
+  Journaling journaling;
   SQLite::Database db;
   std::optional<std::int64_t> run_id;
+  RunInfo run_info;
+  Record latest;                   // stored in this run; its key alone
+  std::optional<FileWatch> watch;  // since the run began
+  std::string mended;
 
  private:
+  void open_again();
+  void put_back();
+  void write_back_log();
+
   std::optional<Statements> statements_;  // after db, which they must not outlive
 };
+
+// The old connection goes first: it removes its log by name, and would remove the new one's.
+void Database::Impl::open_again() {
+  statements_.reset();
+  db = SQLite::Database(":memory:", SQLite::OPEN_READWRITE);
+  db = open_database(path, Mode::create_or_open, lock_timeout, journaling);
+  db.execAndGet("SELECT count(*) FROM runs");  // its log exists from here on
+  watch.emplace(path);
+}
+
+// The deleted file's rows are all there as long as it is open.
+void Database::Impl::put_back() {
+  const fs::path place = watch->real_path();
+  create_database_folder(place);
+  const fs::path copy = keep_copy(db, place, watch->permissions());
+  statements_.reset();
+  db = SQLite::Database(":memory:", SQLite::OPEN_READWRITE);
+  for (const char* side : {"-wal", "-shm"}) fs::remove(place.string() + side);  // of no file now
+  std::error_code error;
+  fs::create_hard_link(copy, place, error);  // never over another file
+  if (error) {
+    throw database_error(path, "was deleted during the run and cannot be put back (" +
+                                   error.message() + "): its rows are in '" + copy.string() + "'");
+  }
+  fs::remove(copy);
+  open_again();
+  mended =
+      database_error(path, "was deleted during the run: it was put back with all its rows").what();
+}
+
+// What lies in the deleted log comes into the file.
+void Database::Impl::write_back_log() {
+  if (db.execAndGet("PRAGMA wal_checkpoint(TRUNCATE)").getInt() != 0) {
+    throw database_error(path,
+                         "has lost its write-ahead log while other programs use it: all that "
+                         "this run stored is kept in '" +
+                             keep_copy(db, watch->real_path(), watch->permissions()).string() +
+                             "'");
+  }
+  open_again();
+  mended = database_error(path, "lost its write-ahead log during the run: no row was lost").what();
+}
+
+void Database::Impl::keep_in_place() {
+  if (!watch || sqlite3_get_autocommit(db.getHandle()) == 0) return;
+  const auto kept = [this] {
+    return "during the run: all that it held, this run's rows included, is kept in '" +
+           keep_copy(db, watch->real_path(), watch->permissions()).string() + "'";
+  };
+  const FileWatch::State state = watch->look();
+  if (state == FileWatch::State::replaced || state == FileWatch::State::log_replaced ||
+      state == FileWatch::State::moved) {
+    // Closing would remove the log by its name, which may be another database's by then.
+    sqlite3_db_config(db.getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  }
+  switch (state) {
+    case FileWatch::State::in_place:
+      return;
+    case FileWatch::State::deleted:
+      return put_back();
+    case FileWatch::State::log_deleted:
+      return write_back_log();
+    case FileWatch::State::log_replaced:
+      throw database_error(path, "got another write-ahead log " + kept());
+    case FileWatch::State::replaced:
+      throw database_error(path, "was replaced by another file " + kept());
+    case FileWatch::State::moved:
+      db.exec("PRAGMA wal_checkpoint(TRUNCATE)");  // its log has stayed behind
+      throw database_error(path, "was moved to '" + watch->now_at().string() +
+                                     "' during the run, whose rows are there: give that file to "
+                                     "--db, or move it back");
+  }
+}
 
 Database::Database(const fs::path& path, Mode mode, std::chrono::milliseconds lock_timeout,
                    Journaling journaling) {
@@ -225,6 +312,9 @@ void Database::begin_run(const RunInfo& run) {
     insert.bind(":seed", std::to_string(run.seed));
     insert.exec();
     impl_->run_id = impl_->db.getLastInsertRowid();
+    impl_->run_info = run;
+    impl_->latest = {};
+    impl_->watch.emplace(impl_->path);
   });
 }
 
@@ -232,6 +322,7 @@ void Database::store_baseline(const DeviceKey& device, const Problem& problem,
                               const Baseline& baseline) {
   const std::int64_t run = impl_->current_run();
   guarded(impl_->path, [&] {
+    impl_->keep_in_place();
     SQLite::Database& db = impl_->db;
     Write transaction(db);
     const std::int64_t device_row = device_id(impl_->statements(), device),
@@ -271,6 +362,7 @@ void Database::store(const DeviceKey& device, const Problem& problem, const std:
                      const std::string& kernel_hash, const Outcome& outcome, Source source) {
   const std::int64_t run = impl_->current_run();
   guarded(impl_->path, [&] {
+    impl_->keep_in_place();
     Statements& statements = impl_->statements();
     Write transaction(impl_->db);
     InUse row(statements.insert_candidate);
@@ -293,6 +385,10 @@ void Database::store(const DeviceKey& device, const Problem& problem, const std:
     }
     row->exec();
     transaction.commit();
+    impl_->latest.device = device;
+    impl_->latest.problem = problem;
+    impl_->latest.config = config;
+    impl_->latest.kernel_hash = kernel_hash;
   });
 }
 
@@ -300,6 +396,7 @@ void Database::set_standing(const DeviceKey& device, const Problem& problem,
                             const std::string& config, const std::string& kernel_hash,
                             Standing standing) {
   guarded(impl_->path, [&] {
+    impl_->keep_in_place();
     SQLite::Statement update(impl_->db, R"sql(
       UPDATE candidates SET standing = :standing
       WHERE source = 'measured' AND config = :config AND kernel_hash = :hash AND
@@ -319,11 +416,46 @@ void Database::set_standing(const DeviceKey& device, const Problem& problem,
 
 void Database::together(const std::function<void()>& writes) {
   guarded(impl_->path, [&] {
+    impl_->keep_in_place();
     Write transaction(impl_->db);
     writes();
     transaction.commit();
   });
 }
+
+// In a file that was overwritten in place this object's own connection may read either content, so
+// what is asked for is what it remembers.
+void Database::confirm_stored() {
+  const std::int64_t run = impl_->current_run();
+  guarded(impl_->path, [&] {
+    impl_->keep_in_place();
+    SQLite::Database by_path =
+        open_database(impl_->path, Mode::read_only, impl_->lock_timeout, impl_->journaling);
+    SQLite::Statement find(by_path, R"sql(
+      SELECT 1 FROM runs WHERE id = :run AND command = :command AND seed = :seed
+        AND (:config = '' OR EXISTS (
+          SELECT 1 FROM candidates c
+          JOIN devices d ON d.id = c.device_id
+          JOIN problems p ON p.id = c.problem_id
+          WHERE d.arch = :arch AND d.name = :name AND d.sm_count = :sms AND p.text = :problem
+            AND c.config = :config AND c.kernel_hash = :hash)))sql");
+    find.bind(":run", run);
+    find.bind(":command", valid_utf8(impl_->run_info.command));
+    find.bind(":seed", std::to_string(impl_->run_info.seed));
+    const Record& latest = impl_->latest;
+    find.bind(":arch", latest.device.arch);
+    find.bind(":name", latest.device.name);
+    find.bind(":sms", latest.device.sm_count);
+    find.bind(":problem", to_string(latest.problem));
+    find.bind(":config", latest.config);
+    find.bind(":hash", latest.kernel_hash);
+    if (find.executeStep()) return;
+    throw database_error(impl_->path,
+                         "was overwritten during the run: the rows of this run are not in it");
+  });
+}
+
+const std::string& Database::mended() const { return impl_->mended; }
 
 std::vector<Record> Database::records(const DeviceKey& device, const Problem& problem) const {
   return guarded(impl_->path, [&] {

@@ -5,6 +5,8 @@
 // DatabaseError with one sentence that names the path and what to do; the file is left untouched.
 // Damage deeper inside is met when a row there is read or written, with the same sentence;
 // db/check.h looks for it everywhere, db/salvage.h keeps what can be read.
+// A file that is deleted while rows are stored is put back with all its rows; one that is moved or
+// replaced meanwhile ends the storing with a sentence that says where the rows are.
 // One connection per object; use an object from one thread at a time, and as many objects and
 // processes as you like: SQLite's write-ahead log is used, or its rollback journal on network file
 // systems; while a writer is open, its log lies beside the file.
@@ -115,6 +117,13 @@ class Database {
 
   // All that `writes` stores is committed at once, or nothing of it where it throws.
   void together(const std::function<void()>& writes);
+
+  // Makes sure that what this object stored can be read at path() by others. Throws DatabaseError
+  // where it cannot.
+  void confirm_stored();
+
+  // What had to be mended since it was opened, as a sentence for the user; usually empty.
+  const std::string& mended() const;
 
   // All rows of one (device, problem), in config order.
   std::vector<Record> records(const DeviceKey& device, const Problem& problem) const;

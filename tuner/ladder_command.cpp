@@ -149,6 +149,7 @@ int run_ladder(const Options& options) {
       print_text(steps, problem, target);
     }
   }
+  database.confirm_stored();
   if (options.json) print_json(all);
   if (!options.json && !target.measurable) fmt::print("{}\n", how_to_time(target, options.sizes));
   return kExitOk;

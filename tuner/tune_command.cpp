@@ -113,21 +113,23 @@ int exit_code(const TuneReport& report) {
 }
 
 void print_report(const TuneReport& report, const Target& target, const Options& options,
-                  const std::filesystem::path& database) {
+                  Database& database) {
   if (options.json) {
+    database.confirm_stored();
     nlohmann::json problems = nlohmann::json::array();
     for (const ProblemReport& problem : report.problems) {
       problems.push_back(problem_json(problem, target));
     }
     const nlohmann::json all = {{"problems", problems},
-                                {"database", database.string()},
+                                {"database", database.path().string()},
                                 {"interrupted", report.interrupted}};
     print_json(all);
   } else {
     for (const ProblemReport& problem : report.problems) {
       fmt::print("{}\n", problem_text(problem, target));
     }
-    fmt::print("stored in {}\n", database.string());
+    database.confirm_stored();
+    fmt::print("stored in {}\n", database.path().string());
     if (!target.measurable) fmt::print("{}\n", how_to_time(target, problem_arguments(options)));
   }
   if (report.out_of_time) fmt::print(stderr, "gemm-tune: the time given by --time is used up\n");
@@ -136,7 +138,7 @@ void print_report(const TuneReport& report, const Target& target, const Options&
         stderr,
         "gemm-tune: interrupted; what was finished is stored in {}, and the same command goes "
         "on from there\n",
-        database.string());
+        database.path().string());
   }
 }
 
@@ -246,7 +248,8 @@ int run_tune(const Options& options) {
     ProgressPrinter printer(options.quiet || options.verbose);
     report = tune(request, database, [&](const Progress& progress) { printer.show(progress); });
   }
-  print_report(report, target, options, database.path());
+  print_report(report, target, options, database);
+  if (!database.mended().empty()) spdlog::warn("{}", database.mended());
   return exit_code(report);
 }
 
