@@ -72,6 +72,15 @@ std::string printable(std::string_view text, std::size_t limit) {
 
 std::string printable_lines(std::string_view text) { return escaped(text, true); }
 
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = character_length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
 std::string excerpt(std::string_view text, std::size_t limit) {
   if (text.size() <= limit) return std::string(text);
   std::size_t head = limit / 2, tail = text.size() - (limit - head);

@@ -20,6 +20,8 @@ std::string printable(std::string_view text, std::size_t limit = kLongestMessage
 // The same for a text of many lines: line ends and tabs stay, and nothing is cut.
 std::string printable_lines(std::string_view text);
 
+bool is_utf8(std::string_view text);
+
 // The text where a sentence quotes it: cut as by printable(), its bytes as they are.
 std::string excerpt(std::string_view text, std::size_t limit = kLongestQuote);
 

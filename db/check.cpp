@@ -3,19 +3,17 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <sqlite3.h>
 
-#include <chrono>
-
-#include "core/config.h"
 #include "core/error.h"
 #include "db/database_file.h"
 #include "db/rows.h"
+#include "db/schema.h"
+#include "db/schema_check.h"
 
 namespace gemm_tune {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::milliseconds kLockTimeout{30000};
 constexpr std::size_t kMostFindings = 100;
 
 using Findings = std::vector<std::string>;
@@ -39,11 +37,37 @@ void part(const fs::path& path, Findings& findings, const F& look) {
   }
 }
 
-void check_pages(SQLite::Database& db, Findings& findings) {
-  SQLite::Statement integrity(db, "PRAGMA integrity_check");
+// nullopt where the schema's version is none that this program knows.
+std::optional<SchemaComparison> compare_schema(SQLite::Database& db) {
+  const int version = db.execAndGet("PRAGMA user_version").getInt();
+  if (version < 1 || version > static_cast<int>(kSchemaVersion)) return std::nullopt;
+  return gemm_tune::compare_schema(db, version);
+}
+
+// Whether the tables are ours, so that reading them executes nothing but SQLite's own code.
+bool check_definitions(SQLite::Database& db, Findings& findings) {
+  const std::optional<SchemaComparison> schema = compare_schema(db);
+  if (!schema) add(findings, "its schema's version is none that this program knows");
+  if (!schema) return false;
+  for (const std::string& fault : schema->faults) add(findings, fault);
+  return schema->faults.empty();
+}
+
+void check_pages(SQLite::Database& db, const std::string& pragma, Findings& findings) {
+  SQLite::Statement integrity(db, pragma);
   while (integrity.executeStep()) {
     const std::string line = integrity.getColumn(0).getString();
     if (line != "ok") add(findings, line);
+  }
+}
+
+// Our tables only where there are others: their constraints may take for ever.
+void check_pages(SQLite::Database& db, Findings& findings) {
+  if (compare_schema(db)->foreign.empty()) {
+    return check_pages(db, "PRAGMA integrity_check", findings);
+  }
+  for (const char* table : {"devices", "problems", "runs", "baselines", "candidates"}) {
+    check_pages(db, "PRAGMA integrity_check(" + std::string(table) + ")", findings);
   }
 }
 
@@ -65,6 +89,20 @@ void check_problems(SQLite::Database& db, Findings& findings) {
   }
 }
 
+// Each row by the reader that would meet it; its id is in that column.
+template <class Read>
+void check_rows(SQLite::Database& db, const std::string& table, const char* select, int id_column,
+                const Read& read, Findings& findings) {
+  SQLite::Statement rows(db, select);
+  while (rows.executeStep()) {
+    try {
+      read(rows);
+    } catch (const Error& error) {
+      add(findings, table + " row " + rows.getColumn(id_column).getString() + ": " + error.what());
+    }
+  }
+}
+
 void check_candidates(SQLite::Database& db, Findings& findings) {
   SQLite::Statement ids(db, std::string("SELECT c.id FROM candidates c "
                                         "JOIN problems p ON p.id = c.problem_id WHERE ") +
@@ -73,7 +111,7 @@ void check_candidates(SQLite::Database& db, Findings& findings) {
   while (ids.executeStep()) {
     whole.bind(1, ids.getColumn(0).getInt64());
     try {
-      if (whole.executeStep()) parse_config(read_record(whole).config);
+      if (whole.executeStep()) read_record(whole);
     } catch (const Error& error) {
       add(findings, "candidates row " + ids.getColumn(0).getString() + ": " + error.what());
     }
@@ -90,19 +128,39 @@ void check_schema(SQLite::Database& db) {
 
 }  // namespace
 
-std::vector<std::string> check_database(const fs::path& file) {
+std::vector<std::string> check_database(const fs::path& file, const LockWait& lock) {
   const fs::path path = absolute_path(file);
-  SQLite::Database db = open_unchecked(path, kLockTimeout);
+  SQLite::Database db = open_unchecked(path, lock);
   Findings findings;
+  bool is_ours = false;
   part(path, findings, [&] {
     if (const auto shortfall = why_truncated(path, db)) add(findings, *shortfall);
   });
+  part(path, findings, [&] { is_ours = check_definitions(db, findings); });
+  if (!is_ours) return findings;
   part(path, findings, [&] { check_pages(db, findings); });
   part(path, findings, [&] { check_references(db, findings); });
   part(path, findings, [&] { check_problems(db, findings); });
+  part(path, findings, [&] {
+    check_rows(db, "devices", kSelectDevice, kDeviceIdColumn, read_device_key, findings);
+  });
+  part(path, findings, [&] {
+    check_rows(db, "baselines", kSelectBaseline, kBaselineIdColumn, read_baseline, findings);
+  });
   part(path, findings, [&] { check_candidates(db, findings); });
   part(path, findings, [&] { check_schema(db); });
   return findings;
+}
+
+std::vector<std::string> foreign_objects(const fs::path& file, const LockWait& lock) {
+  const fs::path path = absolute_path(file);
+  SQLite::Database db = open_unchecked(path, lock);
+  try {
+    const std::optional<SchemaComparison> schema = compare_schema(db);
+    return schema ? schema->foreign : Findings{};
+  } catch (const SQLite::Exception& error) {
+    throw translated(path, error);
+  }
 }
 
 }  // namespace gemm_tune

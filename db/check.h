@@ -9,10 +9,19 @@
 #include <string>
 #include <vector>
 
+#include "db/lock_wait.h"
+
 namespace gemm_tune {
 
-// One line for each finding, no more than about a hundred; none where the database is sound. Throws
+// One line for each finding, no more than about a hundred; none where the database is sound. Where
+// the schema is not ours, that is all that is said: looking further would execute it. Throws
 // DatabaseError where the file cannot be read or is no gemm-tune database.
-std::vector<std::string> check_database(const std::filesystem::path& path);
+std::vector<std::string> check_database(const std::filesystem::path& path,
+                                        const LockWait& lock = {});
+
+// What stands in a sound database beside our tables and views, which this program never reads:
+// "table 'mine'".
+std::vector<std::string> foreign_objects(const std::filesystem::path& path,
+                                         const LockWait& lock = {});
 
 }  // namespace gemm_tune

@@ -9,9 +9,11 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/printable.h"
 #include "db/database_file.h"
 #include "db/file_watch.h"
 #include "db/rows.h"
+#include "db/soundness.h"
 
 namespace gemm_tune {
 namespace {
@@ -100,10 +102,14 @@ class InUse {
   SQLite::Statement& statement_;
 };
 
-// A command line may be any bytes; what is stored has to be text for everyone who reads it.
-std::string valid_utf8(const std::string& bytes) {
+constexpr std::size_t kLongestStored = 100'000;  // bytes
+
+// A command line or a compiler's words may be any bytes; what is stored has to be a text of bounded
+// length for everyone who reads it.
+std::string storable(const std::string& bytes) {
   using nlohmann::json;
-  return json::parse(json(bytes).dump(-1, ' ', false, json::error_handler_t::replace));
+  const std::string text = excerpt(bytes, kLongestStored);
+  return json::parse(json(text).dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
 // A transaction for writing, or a part of the one around it.
@@ -121,6 +127,14 @@ class Write {
  private:
   std::optional<SQLite::Transaction> transaction_;
 };
+
+// Throws DatabaseError unless the value is one that can be read back.
+template <class T>
+void require_sound(const fs::path& path, const T& value) {
+  if (const auto fault = why_unsound(value)) {
+    throw database_error(path, "refuses a row: " + *fault);
+  }
+}
 
 // The id that the statement gives, or nothing where it gives no row.
 std::optional<std::int64_t> id_from(SQLite::Statement& statement) {
@@ -155,11 +169,12 @@ std::int64_t problem_id(Statements& statements, const Problem& problem) {
 }  // namespace
 
 struct Database::Impl {
-  Impl(const fs::path& file, Mode mode, std::chrono::milliseconds timeout, Journaling how)
+  Impl(const fs::path& file, Mode opened_for, LockWait lock_wait, Journaling how)
       : path(file),
-        lock_timeout(timeout),
+        mode(opened_for),
+        lock(std::move(lock_wait)),
         journaling(how),
-        db(open_database(path, mode, lock_timeout, journaling)) {}
+        db(open_database(path, mode, lock, journaling)) {}
 
   // Before rows are written: that they come to lie where others look for them.
   void keep_in_place();
@@ -175,7 +190,8 @@ struct Database::Impl {
   }
 
   fs::path path;  // absolute, so that SQLite takes none for a URI or a special name
-  std::chrono::milliseconds lock_timeout;  // db refers to it
+  Mode mode;
+  LockWait lock;  // db refers to it
   Journaling journaling;
   SQLite::Database db;
   std::optional<std::int64_t> run_id;
@@ -196,7 +212,7 @@ struct Database::Impl {
 void Database::Impl::open_again() {
   statements_.reset();
   db = SQLite::Database(":memory:", SQLite::OPEN_READWRITE);
-  db = open_database(path, Mode::create_or_open, lock_timeout, journaling);
+  db = open_database(path, Mode::create_or_open, lock, journaling);
   db.execAndGet("SELECT count(*) FROM runs");  // its log exists from here on
   watch.emplace(path);
 }
@@ -265,10 +281,9 @@ void Database::Impl::keep_in_place() {
   }
 }
 
-Database::Database(const fs::path& path, Mode mode, std::chrono::milliseconds lock_timeout,
-                   Journaling journaling) {
+Database::Database(const fs::path& path, Mode mode, LockWait lock, Journaling journaling) {
   if (path.empty()) throw DatabaseError("the database's path is empty: name a file");
-  impl_ = std::make_unique<Impl>(absolute_path(path), mode, lock_timeout, journaling);
+  impl_ = std::make_unique<Impl>(absolute_path(path), mode, std::move(lock), journaling);
 }
 
 Database::~Database() = default;
@@ -290,11 +305,18 @@ Database::Journal Database::journal() const {
   return guarded(impl_->path, [&] {
     Journal journal;
     journal.mode = impl_->db.execAndGet("PRAGMA journal_mode").getString();
+    // A file that is read without write access is read without its log, whatever its mode.
+    if (has_wal_format(impl_->path)) journal.mode = "wal";
     if (journal.mode == "wal") return journal;
     const auto network = network_file_system(impl_->path.parent_path());
-    journal.why = network ? "its folder is on a network file system (" + *network +
-                                "), where a write-ahead log is not safe"
-                          : "another process was using it when it was last opened for writing";
+    if (network) {
+      journal.why = "its folder is on a network file system (" + *network +
+                    "), where a write-ahead log is not safe";
+    } else if (impl_->mode == Mode::create_or_open) {
+      journal.why = "another process is using it, so that the mode cannot change";
+    } else {
+      journal.why = "the next run that stores rows changes that, if no other process uses the file";
+    }
     return journal;
   });
 }
@@ -308,7 +330,7 @@ void Database::begin_run(const RunInfo& run) {
     insert.bind(":tool", run.tool_version);
     insert.bind(":cuda", run.cuda_version);
     insert.bind(":driver", run.driver_version);
-    insert.bind(":command", valid_utf8(run.command));
+    insert.bind(":command", storable(run.command));
     insert.bind(":seed", std::to_string(run.seed));
     insert.exec();
     impl_->run_id = impl_->db.getLastInsertRowid();
@@ -321,6 +343,8 @@ void Database::begin_run(const RunInfo& run) {
 void Database::store_baseline(const DeviceKey& device, const Problem& problem,
                               const Baseline& baseline) {
   const std::int64_t run = impl_->current_run();
+  require_sound(impl_->path, device);
+  require_sound(impl_->path, baseline);
   guarded(impl_->path, [&] {
     impl_->keep_in_place();
     SQLite::Database& db = impl_->db;
@@ -359,8 +383,14 @@ void Database::store_baseline(const DeviceKey& device, const Problem& problem,
 }
 
 void Database::store(const DeviceKey& device, const Problem& problem, const std::string& config,
-                     const std::string& kernel_hash, const Outcome& outcome, Source source) {
+                     const std::string& kernel_hash, const Outcome& stored, Source source) {
   const std::int64_t run = impl_->current_run();
+  Outcome outcome = stored;
+  outcome.detail = storable(outcome.detail);
+  // The model's infinity says that the kernel cannot run: no time.
+  if (outcome.predicted_us && !std::isfinite(*outcome.predicted_us)) outcome.predicted_us.reset();
+  require_sound(impl_->path,
+                Record{device, problem, config, kernel_hash, outcome, source, {}, {}, {}});
   guarded(impl_->path, [&] {
     impl_->keep_in_place();
     Statements& statements = impl_->statements();
@@ -379,10 +409,7 @@ void Database::store(const DeviceKey& device, const Problem& problem, const std:
       bind_timing(*row, *outcome.timing);
       row->bind(":standing", std::string(to_string(outcome.standing)));
     }
-    // The model's infinity says that the kernel cannot run: no time.
-    if (outcome.predicted_us && std::isfinite(*outcome.predicted_us)) {
-      row->bind(":predicted_us", *outcome.predicted_us);
-    }
+    if (outcome.predicted_us) row->bind(":predicted_us", *outcome.predicted_us);
     row->exec();
     transaction.commit();
     impl_->latest.device = device;
@@ -430,7 +457,7 @@ void Database::confirm_stored() {
   guarded(impl_->path, [&] {
     impl_->keep_in_place();
     SQLite::Database by_path =
-        open_database(impl_->path, Mode::read_only, impl_->lock_timeout, impl_->journaling);
+        open_database(impl_->path, Mode::read_only, impl_->lock, impl_->journaling);
     SQLite::Statement find(by_path, R"sql(
       SELECT 1 FROM runs WHERE id = :run AND command = :command AND seed = :seed
         AND (:config = '' OR EXISTS (
@@ -440,7 +467,7 @@ void Database::confirm_stored() {
           WHERE d.arch = :arch AND d.name = :name AND d.sm_count = :sms AND p.text = :problem
             AND c.config = :config AND c.kernel_hash = :hash)))sql");
     find.bind(":run", run);
-    find.bind(":command", valid_utf8(impl_->run_info.command));
+    find.bind(":command", storable(impl_->run_info.command));
     find.bind(":seed", std::to_string(impl_->run_info.seed));
     const Record& latest = impl_->latest;
     find.bind(":arch", latest.device.arch);
@@ -535,6 +562,13 @@ void Database::for_each_record(const std::function<void(const Record&)>& visit) 
   });
 }
 
+void Database::for_each_summary(const std::function<void(const Record&)>& visit) const {
+  guarded(impl_->path, [&] {
+    SQLite::Statement query(impl_->db, std::string(kSelectSummary) + " WHERE " + kKnownProblem);
+    while (query.executeStep()) visit(checked(impl_->path, query, read_summary));
+  });
+}
+
 std::vector<Record> Database::best_records(const std::string& arch, int per_problem,
                                            const RowFilter& usable) const {
   return guarded(impl_->path, [&] {
@@ -577,12 +611,10 @@ std::vector<Record> Database::best_records(const std::string& arch, int per_prob
 std::vector<DeviceKey> Database::devices() const {
   return guarded(impl_->path, [&] {
     SQLite::Statement query(impl_->db,
-                            "SELECT arch, name, sm_count FROM devices ORDER BY arch, name, "
-                            "sm_count");
+                            std::string(kSelectDevice) + " ORDER BY d.arch, d.name, d.sm_count");
     std::vector<DeviceKey> found;
     while (query.executeStep()) {
-      found.push_back({query.getColumn(0).getString(), query.getColumn(1).getString(),
-                       query.getColumn(2).getInt()});
+      found.push_back(checked(impl_->path, query, read_device_key));
     }
     return found;
   });

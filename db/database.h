@@ -12,7 +12,6 @@
 // systems; while a writer is open, its log lies beside the file.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -25,6 +24,7 @@
 #include "core/device_spec.h"
 #include "core/outcome.h"
 #include "core/problem.h"
+#include "db/lock_wait.h"
 
 namespace gemm_tune {
 
@@ -88,9 +88,8 @@ class Database {
   // that journal wherever the file lies.
   enum class Journaling { by_file_system, rollback };
 
-  // lock_timeout: how long a call waits for other processes' writes to end.
-  Database(const std::filesystem::path& path, Mode mode,
-           std::chrono::milliseconds lock_timeout = std::chrono::seconds(30),
+  // lock: how long a call waits for other processes' writes to end.
+  Database(const std::filesystem::path& path, Mode mode, LockWait lock = {},
            Journaling journaling = Journaling::by_file_system);
   ~Database();
   Database(Database&&) noexcept;
@@ -134,6 +133,10 @@ class Database {
 
   // Every row, by device, problem and config.
   void for_each_record(const std::function<void(const Record&)>& visit) const;
+
+  // The same in no order and without figures, for counting: times, samples, resources, reasons and
+  // baselines are left out, and most of the time that these take to read.
+  void for_each_summary(const std::function<void(const Record&)>& visit) const;
 
   // The ok rows of an architecture (all devices of it), each problem's best first: measured before
   // predicted, then by time, then by config text. At most `per_problem` rows for each

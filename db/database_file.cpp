@@ -10,12 +10,15 @@
 #include <cerrno>
 #include <cstdint>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <string_view>
 #include <system_error>
 #include <thread>
 
+#include "core/shell_quote.h"
 #include "db/rows.h"
 #include "db/schema.h"
+#include "db/schema_check.h"
 
 namespace gemm_tune {
 namespace {
@@ -29,6 +32,7 @@ enum class FileState { missing, empty, ours };
 // https://www.sqlite.org/fileformat2.html, section 1.3: the first 100 bytes of a database.
 constexpr std::size_t kHeaderBytes = 100;
 constexpr std::string_view kMagic("SQLite format 3\0", 16);
+constexpr std::size_t kWriteVersionOffset = 18;
 constexpr std::size_t kPageCountOffset = 28;
 constexpr std::size_t kUserVersionOffset = 60;
 constexpr std::size_t kApplicationIdOffset = 68;
@@ -110,16 +114,19 @@ void require_writable(const fs::path& path) {
 
 // SQLite's own busy handler waits longer and longer, up to 100 ms, between looks at the lock: among
 // many writers, whose locks last less than one, some wait for seconds. This one keeps looking.
-int wait_for_lock(void* lock_timeout, int looks) {
-  constexpr milliseconds kPause{2};
-  if (looks * kPause >= *static_cast<const milliseconds*>(lock_timeout)) return 0;
+int wait_for_lock(void* lock_wait, int looks) {
+  constexpr milliseconds kPause{2}, kSilence{1000};
+  const auto& lock = *static_cast<const LockWait*>(lock_wait);
+  if (looks * kPause >= lock.timeout) return 0;
+  if (looks * kPause == kSilence && lock.on_wait) lock.on_wait();
   std::this_thread::sleep_for(kPause);
   return 1;
 }
 
-SQLite::Database connect(const std::string& name, int flags, const milliseconds& lock_timeout) {
+SQLite::Database connect(const std::string& name, int flags, const LockWait& lock) {
   SQLite::Database db(name, flags);
-  sqlite3_busy_handler(db.getHandle(), wait_for_lock, const_cast<milliseconds*>(&lock_timeout));
+  sqlite3_busy_handler(db.getHandle(), wait_for_lock, const_cast<LockWait*>(&lock));
+  disarm(db);
   return db;
 }
 
@@ -129,13 +136,20 @@ bool has_log(const fs::path& path) {
 }
 
 // What an inspection of the header cannot see: a newer program's version may still be in the
-// write-ahead log, the file may be shorter than its header says, the tables may be unreadable. A
-// look at every page is db/check.h's business: it takes seconds where this takes a millisecond.
+// write-ahead log, the file may be shorter than its header says, the tables may not be ours or may
+// be unreadable. A look at every page is db/check.h's business: it takes seconds where this takes a
+// millisecond.
 void require_readable(const fs::path& path, SQLite::Database& db) {
-  if (db.execAndGet("PRAGMA user_version").getInt64() > kSchemaVersion) {
+  const std::int64_t version = db.execAndGet("PRAGMA user_version").getInt64();
+  if (version > kSchemaVersion) {
     throw database_error(path, "was written by a newer gemm-tune: update gemm-tune");
   }
   if (const auto shortfall = why_truncated(path, db)) throw damaged(path, *shortfall);
+  if (version < 1) throw damaged(path, "its schema has no version");
+  const SchemaComparison schema = compare_schema(db, static_cast<int>(version));
+  if (!schema.faults.empty()) throw damaged(path, schema.faults.front());
+  // No statement of ours writes to the schema.
+  sqlite3_db_config(db.getHandle(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   try {
     const SQLite::Statement select(db, kSelectRecord);
   } catch (const SQLite::Exception& error) {
@@ -163,11 +177,11 @@ std::string immutable_uri(const fs::path& path) {
   return uri + "?immutable=1";
 }
 
-SQLite::Database connect_for_reading(const fs::path& path, const milliseconds& lock_timeout) {
+SQLite::Database connect_for_reading(const fs::path& path, const LockWait& lock) {
   try {
     // Opened for writing where the file allows it, but never written through: only then does SQLite
     // clear away the write-ahead log's side files when it closes.
-    SQLite::Database db = connect(path.string(), SQLite::OPEN_READWRITE, lock_timeout);
+    SQLite::Database db = connect(path.string(), SQLite::OPEN_READWRITE, lock);
     if (has_log(path)) keep_log(db, true);
     db.exec("PRAGMA query_only = ON");
     const int look = db.tryExec("PRAGMA user_version");
@@ -180,11 +194,11 @@ SQLite::Database connect_for_reading(const fs::path& path, const milliseconds& l
     throw database_error(path, "cannot be read: '" + path.string() +
                                    "-wal' holds changes, and its folder is not writable");
   }
-  return connect(immutable_uri(path), SQLite::OPEN_READONLY | SQLite::OPEN_URI, lock_timeout);
+  return connect(immutable_uri(path), SQLite::OPEN_READONLY | SQLite::OPEN_URI, lock);
 }
 
-SQLite::Database open_for_reading(const fs::path& path, const milliseconds& lock_timeout) {
-  SQLite::Database db = connect_for_reading(path, lock_timeout);
+SQLite::Database open_for_reading(const fs::path& path, const LockWait& lock) {
+  SQLite::Database db = connect_for_reading(path, lock);
   require_readable(path, db);
   keep_log(db, false);
   return db;
@@ -210,11 +224,10 @@ void choose_journal(SQLite::Database& db, bool rollback) {
   if (change.getColumn(0).getString() == "wal") db.exec("PRAGMA synchronous = NORMAL");
 }
 
-SQLite::Database open_for_writing(const fs::path& path, bool create,
-                                  const milliseconds& lock_timeout,
+SQLite::Database open_for_writing(const fs::path& path, bool create, const LockWait& lock,
                                   Database::Journaling journaling) {
-  SQLite::Database db = connect(
-      path.string(), SQLite::OPEN_READWRITE | (create ? SQLite::OPEN_CREATE : 0), lock_timeout);
+  SQLite::Database db =
+      connect(path.string(), SQLite::OPEN_READWRITE | (create ? SQLite::OPEN_CREATE : 0), lock);
   if (has_log(path)) keep_log(db, true);
   if (create) create_schema(db);
   require_readable(path, db);
@@ -225,7 +238,34 @@ SQLite::Database open_for_writing(const fs::path& path, bool create,
   return db;
 }
 
+void json_valid(sqlite3_context* context, int, sqlite3_value** arguments) {
+  const auto* const text = sqlite3_value_text(arguments[0]);
+  if (text == nullptr) return sqlite3_result_null(context);
+  const auto size = static_cast<std::size_t>(sqlite3_value_bytes(arguments[0]));
+  sqlite3_result_int(context, nlohmann::json::accept(text, text + size) ? 1 : 0);
+}
+
 }  // namespace
+
+void disarm(SQLite::Database& db) {
+  sqlite3* const handle = db.getHandle();
+  // Our tables' constraints call it, and not every release of SQLite vouches for its own.
+  sqlite3_create_function_v2(handle, "json_valid", 1,
+                             SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, nullptr,
+                             json_valid, nullptr, nullptr, nullptr);
+  for (const int feature : {SQLITE_DBCONFIG_TRUSTED_SCHEMA, SQLITE_DBCONFIG_ENABLE_TRIGGER,
+                            SQLITE_DBCONFIG_ENABLE_VIEW}) {
+    sqlite3_db_config(handle, feature, 0, nullptr);
+  }
+  constexpr int kLongestText = 16'000'000;  // or row, in bytes: not what a damaged length says
+  sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, kLongestText);
+}
+
+bool has_wal_format(const fs::path& path) {
+  Header header{};
+  std::ifstream(path, std::ios::binary).read(header.data(), header.size());
+  return header[kWriteVersionOffset] == 2;
+}
 
 std::optional<std::string> why_truncated(const fs::path& path, SQLite::Database& db) {
   // While this reads, no writer is between a header and the pages that it counts. It reads what
@@ -257,9 +297,10 @@ DatabaseError database_error(const fs::path& path, const std::string& what) {
 }
 
 DatabaseError damaged(const fs::path& path, const std::string& what) {
-  return database_error(path, "is damaged (" + what +
-                                  "): `gemm-tune db check` lists what is wrong, `gemm-tune db "
-                                  "salvage --output NEW` keeps every row that can be read");
+  const std::string option = " --db " + shell_quote(path.string());
+  return database_error(path, "is damaged (" + what + "): `gemm-tune db check" + option +
+                                  "` lists what is wrong, `gemm-tune db salvage" + option +
+                                  " --output NEW` keeps every row that can be read");
 }
 
 DatabaseError translated(const fs::path& path, const SQLite::Exception& error) {
@@ -273,6 +314,7 @@ DatabaseError translated(const fs::path& path, const SQLite::Exception& error) {
       return database_error(path, "cannot be written: it is open for reading only");
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
+    case SQLITE_TOOBIG:
       return damaged(path, error.what());
     case SQLITE_CONSTRAINT:
       return database_error(path, "refuses a row: " + std::string(error.what()));
@@ -291,17 +333,17 @@ DatabaseError translated(const fs::path& path, const SQLite::Exception& error) {
   return database_error(path, "failed: " + std::string(error.what()));
 }
 
-SQLite::Database open_database(const fs::path& path, Mode mode, const milliseconds& lock_timeout,
+SQLite::Database open_database(const fs::path& path, Mode mode, const LockWait& lock,
                                Database::Journaling journaling) {
   const FileState state = inspect(path);
   if (mode == Mode::create_or_open) require_writable(path);
   try {
     if (mode == Mode::create_or_open) {
-      return open_for_writing(path, state != FileState::ours, lock_timeout, journaling);
+      return open_for_writing(path, state != FileState::ours, lock, journaling);
     }
     if (state == FileState::missing) throw database_error(path, "does not exist: tune first");
     if (state == FileState::empty) throw database_error(path, "is empty: tune first");
-    return open_for_reading(path, lock_timeout);
+    return open_for_reading(path, lock);
   } catch (const SQLite::Exception& error) {
     // Where there was no file, leave no empty one behind.
     std::error_code ignored;
@@ -310,12 +352,12 @@ SQLite::Database open_database(const fs::path& path, Mode mode, const millisecon
   }
 }
 
-SQLite::Database open_unchecked(const fs::path& path, const milliseconds& lock_timeout) {
+SQLite::Database open_unchecked(const fs::path& path, const LockWait& lock) {
   const FileState state = inspect(path);
   if (state == FileState::missing) throw database_error(path, "does not exist");
   if (state == FileState::empty) throw database_error(path, "is empty");
   try {
-    SQLite::Database db = connect_for_reading(path, lock_timeout);
+    SQLite::Database db = connect_for_reading(path, lock);
     db.exec("PRAGMA writable_schema = ON");  // only so does SQLite read a truncated file
     return db;
   } catch (const SQLite::Exception& error) {

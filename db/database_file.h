@@ -7,26 +7,33 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
-#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <string>
 
 #include "core/error.h"
 #include "db/database.h"
+#include "db/lock_wait.h"
 
 namespace gemm_tune {
 
-// path: absolute, so that SQLite takes none for a URI or a special name. lock_timeout: must outlive
-// the connection. Throws DatabaseError.
+// path: absolute, so that SQLite takes none for a URI or a special name. lock: must outlive the
+// connection. Throws DatabaseError.
 SQLite::Database open_database(const std::filesystem::path& path, Database::Mode mode,
-                               const std::chrono::milliseconds& lock_timeout,
-                               Database::Journaling journaling);
+                               const LockWait& lock, Database::Journaling journaling);
 
 // For reading a file that may be damaged: all that is asked of it is a header that names it a
-// gemm-tune database. Leaves the file's bytes alone, a log beside it included.
-SQLite::Database open_unchecked(const std::filesystem::path& path,
-                                const std::chrono::milliseconds& lock_timeout);
+// gemm-tune database. Its schema may be anybody's: db/schema_check.h. Leaves the file's bytes
+// alone, a log beside it included.
+SQLite::Database open_unchecked(const std::filesystem::path& path, const LockWait& lock);
+
+// Lets nothing in a file act by itself: no view, no trigger, no function that SQLite does not vouch
+// for. For every connection to a file or its bytes.
+void disarm(SQLite::Database& db);
+
+// Whether the file says that it is journalled by a write-ahead log: a connection without write
+// access cannot tell by SQLite's means.
+bool has_wal_format(const std::filesystem::path& path);
 
 // "it ends after N of M bytes" where the file is shorter than its header says, which SQLite does
 // not notice within the last page. nullopt while there is a log: pages are copied from it in their

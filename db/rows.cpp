@@ -1,11 +1,12 @@
 #include "db/rows.h"
 
+#include <charconv>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 #include <string>
 #include <utility>
 
 #include "core/error.h"
+#include "db/soundness.h"
 
 namespace gemm_tune {
 namespace {
@@ -18,57 +19,74 @@ const char* word(DataType type) {
   throw Error("a data type outside the closed list");
 }
 
+// The columns' values as this program stores them: SQLite keeps any value in any column.
+std::string name_of(const SQLite::Column& column) { return std::string("its ") + column.getName(); }
+
+std::string text_at(SQLite::Statement& row, int at) {
+  const SQLite::Column column = row.getColumn(at);
+  if (column.isText() || column.isNull()) return column.getString();
+  throw Error(name_of(column) + " is not a text");
+}
+
+int int_at(SQLite::Statement& row, int at) {
+  const SQLite::Column column = row.getColumn(at);
+  const std::int64_t value = column.getInt64();
+  if (column.isInteger() && value == static_cast<int>(value)) return static_cast<int>(value);
+  throw Error(name_of(column) + " is not a whole number below 2147483648");
+}
+
+double real_at(SQLite::Statement& row, int at) {
+  const SQLite::Column column = row.getColumn(at);
+  if (column.isFloat() || column.isInteger()) return column.getDouble();
+  throw Error(name_of(column) + " is not a number");
+}
+
+template <class T>
+T sound(T value) {
+  if (const auto fault = why_unsound(value)) throw Error(*fault);
+  return value;
+}
+
+std::uint64_t parse_seed(const std::string& text) {
+  std::uint64_t seed = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    throw Error("its seed is not a number");
+  }
+  return seed;
+}
+
+std::vector<double> parse_samples(const std::string& text) {
+  try {
+    return nlohmann::json::parse(text).get<std::vector<double>>();
+  } catch (const nlohmann::json::exception& error) {
+    throw Error("its samples are malformed: " + std::string(error.what()));
+  }
+}
+
 // Eight columns from `first` on; nothing where the first is NULL.
 std::optional<Timing> read_timing(SQLite::Statement& row, int first) {
   if (row.isColumnNull(first)) return std::nullopt;
   Timing timing;
-  timing.median_us = row.getColumn(first).getDouble();
-  timing.samples_us =
-      nlohmann::json::parse(row.getColumn(first + 1).getString()).get<std::vector<double>>();
-  timing.launches_per_sample = row.getColumn(first + 2).getInt();
-  if (!row.isColumnNull(first + 3)) timing.cold_us = row.getColumn(first + 3).getDouble();
+  timing.median_us = real_at(row, first);
+  timing.samples_us = parse_samples(text_at(row, first + 1));
+  timing.launches_per_sample = int_at(row, first + 2);
+  if (!row.isColumnNull(first + 3)) timing.cold_us = real_at(row, first + 3);
   if (!row.isColumnNull(first + 4)) {
-    timing.conditions = {row.getColumn(first + 4).getInt(), row.getColumn(first + 5).getDouble(),
-                         row.getColumn(first + 6).getInt()};
+    timing.conditions = {int_at(row, first + 4), real_at(row, first + 5), int_at(row, first + 6)};
   }
-  timing.disturbance = row.getColumn(first + 7).getString();
+  timing.disturbance = text_at(row, first + 7);
   return timing;
 }
 
 std::optional<Resources> read_resources(SQLite::Statement& row, int first) {
   if (row.isColumnNull(first)) return std::nullopt;
-  return Resources{row.getColumn(first).getInt(), row.getColumn(first + 1).getInt(),
-                   row.getColumn(first + 2).getInt(), row.getColumn(first + 3).getInt(),
-                   row.getColumn(first + 4).getInt()};
+  return Resources{int_at(row, first), int_at(row, first + 1), int_at(row, first + 2),
+                   int_at(row, first + 3), int_at(row, first + 4)};
 }
 
-Record record_of(SQLite::Statement& row) {
-  const auto text = [&](int column) { return row.getColumn(column).getString(); };
-  Record record;
-  record.device = {text(0), text(1), row.getColumn(2).getInt()};
-  record.problem = parse_problem(text(3));
-  record.config = text(4);
-  record.kernel_hash = text(5);
-  record.outcome.disposition = parse_disposition(text(6));
-  record.outcome.detail = text(7);
-  record.source = parse_source(text(8));
-  record.outcome.resources = read_resources(row, 9);
-  record.outcome.timing = read_timing(row, 14);
-  if (!row.isColumnNull(22)) record.outcome.standing = parse_standing(text(22));
-  if (!row.isColumnNull(23)) record.outcome.predicted_us = row.getColumn(23).getDouble();
-  if (const auto timing = read_timing(row, 25)) record.baseline = Baseline{text(24), *timing};
-  record.recorded_at = text(33);
-  record.run = {text(34), text(35), text(36), text(37), std::stoull(text(38))};
-  // Throws for text that is not UTF-8, which could not be reported as JSON.
-  nlohmann::json({record.device.name, record.config, record.kernel_hash, record.outcome.detail,
-                  record.recorded_at, record.run.command})
-      .dump();
-  const bool has_time = record.source == Source::measured ? record.outcome.timing.has_value()
-                                                          : record.outcome.predicted_us.has_value();
-  if (record.outcome.disposition == Disposition::ok && !has_time) {
-    throw Error("it is ok but lacks its time");
-  }
-  return record;
+DeviceKey read_device(SQLite::Statement& row) {
+  return {text_at(row, 0), text_at(row, 1), int_at(row, 2)};
 }
 
 }  // namespace
@@ -88,6 +106,14 @@ const char* const kSelectRecord = R"sql(
   JOIN runs r ON r.id = c.run_id
   LEFT JOIN baselines b ON b.id = c.baseline_id
 )sql";
+const char* const kSelectSummary = R"sql(
+  SELECT d.arch, d.name, d.sm_count, p.text, c.config, c.kernel_hash, c.disposition, c.source,
+         r.cuda_version, coalesce(r.driver_version, '')
+  FROM candidates c
+  CROSS JOIN devices d ON d.id = c.device_id
+  CROSS JOIN problems p ON p.id = c.problem_id
+  CROSS JOIN runs r ON r.id = c.run_id
+)sql";
 const char* const kSelectTimedConfig = R"sql(
   SELECT d.arch, d.name, d.sm_count, p.text, c.config, c.kernel_hash, c.median_us
   FROM candidates c
@@ -96,9 +122,10 @@ const char* const kSelectTimedConfig = R"sql(
 )sql";
 const char* const kSelectBaseline = R"sql(
   SELECT b.name, b.median_us, b.samples, b.launches_per_sample, b.cold_us, b.sm_mhz, b.power_w,
-         b.temperature_c, coalesce(b.disturbance, '')
+         b.temperature_c, coalesce(b.disturbance, ''), b.id
   FROM baselines b
 )sql";
+const char* const kSelectDevice = "SELECT d.arch, d.name, d.sm_count, d.id FROM devices d";
 const char* const kKnownProblem =
     "p.type_a = 'f32' AND p.type_b = 'f32' AND p.type_c = 'f32' AND p.type_compute = 'f32' AND "
     "p.layout IN ('nn', 'nt', 'tn', 'tt')";
@@ -124,40 +151,50 @@ bool is_sound_problem(SQLite::Statement& row) {
 }
 
 Record read_record(SQLite::Statement& row) {
-  try {
-    return record_of(row);
-  } catch (const nlohmann::json::exception& error) {
-    throw Error("its samples or texts are malformed: " + std::string(error.what()));
-  } catch (const std::logic_error& error) {  // std::stoull
-    throw Error("its seed is not a number");
-  }
+  const auto text = [&](int column) { return text_at(row, column); };
+  Record record;
+  record.device = read_device(row);
+  record.problem = parse_problem(text(3));
+  record.config = text(4);
+  record.kernel_hash = text(5);
+  record.outcome.disposition = parse_disposition(text(6));
+  record.outcome.detail = text(7);
+  record.source = parse_source(text(8));
+  record.outcome.resources = read_resources(row, 9);
+  record.outcome.timing = read_timing(row, 14);
+  if (!row.isColumnNull(22)) record.outcome.standing = parse_standing(text(22));
+  if (!row.isColumnNull(23)) record.outcome.predicted_us = real_at(row, 23);
+  if (const auto timing = read_timing(row, 25)) record.baseline = Baseline{text(24), *timing};
+  record.recorded_at = text(33);
+  record.run = {text(34), text(35), text(36), text(37), parse_seed(text(38))};
+  return sound(std::move(record));
+}
+
+Record read_summary(SQLite::Statement& row) {
+  Record record;
+  record.device = sound(read_device(row));
+  record.problem = parse_problem(text_at(row, 3));
+  record.config = text_at(row, 4);
+  record.kernel_hash = text_at(row, 5);
+  record.outcome.disposition = parse_disposition(text_at(row, 6));
+  record.source = parse_source(text_at(row, 7));
+  record.run.cuda_version = text_at(row, 8);
+  record.run.driver_version = text_at(row, 9);
+  return record;
 }
 
 TimedConfig read_timed_config(SQLite::Statement& row) {
-  try {
-    TimedConfig timed;
-    timed.device = {row.getColumn(0).getString(), row.getColumn(1).getString(),
-                    row.getColumn(2).getInt()};
-    timed.problem = parse_problem(row.getColumn(3).getString());
-    timed.config = row.getColumn(4).getString();
-    timed.kernel_hash = row.getColumn(5).getString();
-    timed.median_us = row.getColumn(6).getDouble();
-    nlohmann::json({timed.device.name, timed.config}).dump();  // as for a whole record
-    return timed;
-  } catch (const nlohmann::json::exception& error) {
-    throw Error("its texts are malformed: " + std::string(error.what()));
-  }
+  return sound(TimedConfig{read_device(row), parse_problem(text_at(row, 3)), text_at(row, 4),
+                           text_at(row, 5), real_at(row, 6)});
 }
 
 Baseline read_baseline(SQLite::Statement& row) {
-  try {
-    const std::optional<Timing> timing = read_timing(row, 1);
-    if (!timing) throw Error("a baseline lacks its time");
-    return {row.getColumn(0).getString(), *timing};
-  } catch (const nlohmann::json::exception& error) {
-    throw Error("its samples are malformed: " + std::string(error.what()));
-  }
+  const std::optional<Timing> timing = read_timing(row, 1);
+  if (!timing) throw Error("a baseline lacks its time");
+  return sound(Baseline{text_at(row, 0), *timing});
 }
+
+DeviceKey read_device_key(SQLite::Statement& row) { return sound(read_device(row)); }
 
 void bind_problem(SQLite::Statement& row, const Problem& problem) {
   row.bind(":text", to_string(problem));

@@ -1,7 +1,7 @@
 // Records to and from rows of the database: the one place that knows the columns' order.
 //
-// Private to db/. Rows of a damaged file read as far as they make sense: what cannot have been
-// stored by this program is refused, never passed on. Stateless; any thread.
+// Private to db/. What cannot have been stored by this program (db/soundness.h) is refused, never
+// passed on. Stateless; any thread.
 #pragma once
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -20,6 +20,13 @@ inline constexpr int kRecordIdColumn = 39;  // of the candidate
 // The current row of such a statement. Throws Error saying what is wrong with it.
 Record read_record(SQLite::Statement& row);
 
+// Selects what read_summary() reads, from the same tables but baselines; a WHERE may follow, as for
+// kSelectRecord. In the order of the candidates' pages: an order by key is many times slower.
+extern const char* const kSelectSummary;
+
+// The current row of such a statement: a record without its outcome's figures. Throws Error.
+Record read_summary(SQLite::Statement& row);
+
 // Selects what read_timed_config() reads, from `candidates c`, `devices d` and `problems p`; a
 // WHERE may follow, as for kSelectRecord.
 extern const char* const kSelectTimedConfig;
@@ -27,11 +34,20 @@ extern const char* const kSelectTimedConfig;
 // The current row of such a statement. Throws Error saying what is wrong with it.
 TimedConfig read_timed_config(SQLite::Statement& row);
 
-// Selects what read_baseline() reads, from `baselines b`; more joins and a WHERE may follow.
+// Selects what read_baseline() reads, from `baselines b`, and its id; more joins and a WHERE may
+// follow.
 extern const char* const kSelectBaseline;
+inline constexpr int kBaselineIdColumn = 9;
 
 // The current row of such a statement. Throws Error saying what is wrong with it.
 Baseline read_baseline(SQLite::Statement& row);
+
+// Selects what read_device_key() reads, from `devices d`, and its id; a WHERE may follow.
+extern const char* const kSelectDevice;
+inline constexpr int kDeviceIdColumn = 3;
+
+// The current row of such a statement. Throws Error saying what is wrong with it.
+DeviceKey read_device_key(SQLite::Statement& row);
 
 // Selects what is_sound_problem() judges, after the id; a WHERE may follow.
 extern const char* const kSelectProblem;

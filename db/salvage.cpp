@@ -4,7 +4,6 @@
 #include <sqlite3.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -13,13 +12,13 @@
 #include "core/error.h"
 #include "db/database_file.h"
 #include "db/rows.h"
+#include "db/schema_check.h"
 
 namespace gemm_tune {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::milliseconds kLockTimeout{30000};
 // Parents before those that refer to them.
 constexpr const char* kTables[] = {"devices", "problems", "runs", "baselines", "candidates"};
 // https://www.sqlite.org/fileformat2.html, sections 1.3 and 1.6.
@@ -45,9 +44,8 @@ SQLite::Database open_image(Image& image) {
   const int result = sqlite3_deserialize(
       db.getHandle(), "main", reinterpret_cast<unsigned char*>(image.bytes.data()), size, size, 0);
   if (result != SQLITE_OK) throw SQLite::Exception(db.getHandle(), result);
+  disarm(db);
   db.exec("PRAGMA writable_schema = ON");  // bear with what is wrong in the schema
-  sqlite3_limit(db.getHandle(), SQLITE_LIMIT_LENGTH,
-                100'000'000);  // not what a damaged length says
   return db;
 }
 
@@ -83,12 +81,12 @@ std::string file_bytes(const fs::path& path) {
 }
 
 // With what is still in the write-ahead log beside it, where SQLite can read that.
-std::string current_bytes(const fs::path& path) {
+std::string current_bytes(const fs::path& path, const LockWait& lock) {
   std::string bytes = file_bytes(path);
   std::error_code error;
   if (fs::file_size(path.string() + "-wal", error) == 0 || error) return bytes;
   try {
-    SQLite::Database db = open_unchecked(path, kLockTimeout);
+    SQLite::Database db = open_unchecked(path, lock);
     return serialized(db);
   } catch (const DatabaseError&) {
   } catch (const SQLite::Exception&) {
@@ -97,9 +95,9 @@ std::string current_bytes(const fs::path& path) {
 }
 
 // The damaged file's pages under a sound header, without a log, as long as the file is.
-Image read_image(const fs::path& path) {
+Image read_image(const fs::path& path, const LockWait& lock) {
   Image image;
-  image.bytes = current_bytes(path);
+  image.bytes = current_bytes(path, lock);
   if (image.bytes.empty()) throw database_error(path, "is empty: there is nothing to salvage");
   image.bytes.resize(std::max(image.bytes.size(), kHeaderBytes));
   const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(image.bytes[at]); };
@@ -138,8 +136,11 @@ class Salvage {
     copy_from_indexes();
     std::vector<SalvagedTable> tables;
     for (const char* table : kTables) tables.push_back({table, 0, rows_known_of(table)});
+    drop_unreadable("devices", kSelectDevice, kDeviceIdColumn, read_device_key);
+    drop_unreadable("baselines", kSelectBaseline, kBaselineIdColumn, read_baseline);
     mend_references();
-    drop_unreadable_candidates();
+    drop_unreadable("candidates", std::string(kSelectRecord) + " WHERE " + kKnownProblem,
+                    kRecordIdColumn, read_record);
     for (SalvagedTable& table : tables) {
       table.kept = number("SELECT count(*) FROM " + table.name);
       table.lost = std::max<std::int64_t>(0, table.lost - table.kept);
@@ -193,6 +194,8 @@ class Salvage {
   void copy_along_tree(const std::string& table) {
     SQLite::Database source = open_image(image_);
     try {
+      // Anything else under its name could do anything; the leaves hold the rows all the same.
+      if (!is_known_table(source, table)) return;
       SQLite::Statement select(source, select_from(table));
       SQLite::Statement insert = insert_into(table);
       if (select.getColumnCount() == insert.getBindParameterCount()) copy_rows(select, insert, 0);
@@ -239,6 +242,7 @@ class Salvage {
   void copy_from_indexes() {
     SQLite::Database source = open_image(image_);
     try {
+      if (!is_known_table(source, "devices") || !is_known_table(source, "problems")) return;
       SQLite::Statement devices(source,
                                 "SELECT id, arch, name, sm_count FROM devices INDEXED BY "
                                 "sqlite_autoindex_devices_1 WHERE arch > '' AND id > :after");
@@ -315,17 +319,20 @@ class Salvage {
         WHERE run_id NOT IN (SELECT id FROM runs))sql");
   }
 
-  void drop_unreadable_candidates() {
-    SQLite::Statement rows(output_, std::string(kSelectRecord) + " WHERE " + kKnownProblem);
+  // What the program would refuse to read.
+  template <class Read>
+  void drop_unreadable(const std::string& table, const std::string& select, int id_column,
+                       const Read& read) {
+    SQLite::Statement rows(output_, select);
     std::vector<std::int64_t> unreadable;
     while (rows.executeStep()) {
       try {
-        parse_config(read_record(rows).config);
+        read(rows);
       } catch (const Error&) {
-        unreadable.push_back(rows.getColumn(kRecordIdColumn).getInt64());
+        unreadable.push_back(rows.getColumn(id_column).getInt64());
       }
     }
-    remove("candidates", unreadable);
+    remove(table, unreadable);
   }
 
   // A full disk is no matter of the damaged file.
@@ -340,17 +347,18 @@ class Salvage {
 
 }  // namespace
 
-std::vector<SalvagedTable> salvage_database(const fs::path& damaged_file, const fs::path& output) {
+std::vector<SalvagedTable> salvage_database(const fs::path& damaged_file, const fs::path& output,
+                                            const LockWait& lock) {
   const fs::path from = absolute_path(damaged_file), to = absolute_path(output);
   std::error_code error;
   if (fs::exists(fs::symlink_status(to, error))) {
     throw database_error(to, "exists already: name a new file for what is salvaged");
   }
-  Image image = read_image(from);
+  Image image = read_image(from, lock);
   try {
     std::vector<SalvagedTable> tables;
     {
-      SQLite::Database db = open_database(to, Database::Mode::create_or_open, kLockTimeout,
+      SQLite::Database db = open_database(to, Database::Mode::create_or_open, lock,
                                           Database::Journaling::by_file_system);
       db.exec("PRAGMA foreign_keys = OFF");  // until all is there
       SQLite::Transaction transaction(db, SQLite::TransactionBehavior::IMMEDIATE);

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "db/lock_wait.h"
+
 namespace gemm_tune {
 
 struct SalvagedTable {
@@ -22,6 +24,7 @@ struct SalvagedTable {
 // output: a file that does not exist yet. Throws DatabaseError where it does, where the damaged
 // file cannot be read, and, leaving no output, where no candidate's row can be.
 std::vector<SalvagedTable> salvage_database(const std::filesystem::path& damaged,
-                                            const std::filesystem::path& output);
+                                            const std::filesystem::path& output,
+                                            const LockWait& lock = {});
 
 }  // namespace gemm_tune

@@ -307,6 +307,32 @@ TEST_F(DatabaseFileTest, SaysAtOpeningThatTheDatabaseIsLocked) {
   EXPECT_EQ(refusal(file_), "");
 }
 
+TEST_F(DatabaseFileTest, TellsOnceThatItWaitsForALock) {
+  int told = 0;
+  Database database(file_, Mode::create_or_open,
+                    LockWait(std::chrono::milliseconds(1500), [&] { ++told; }));
+  SQLite::Database other(file_.string(), SQLite::OPEN_READWRITE);
+  other.exec("BEGIN IMMEDIATE");
+  EXPECT_THROW(database.begin_run(kRun), DatabaseError);
+  EXPECT_EQ(told, 1);
+  other.exec("ROLLBACK");
+  database.begin_run(kRun);
+  EXPECT_EQ(told, 1) << "no wait, no word";
+}
+
+TEST_F(DatabaseFileTest, AReaderWithoutWriteAccessBlamesNobodyForTheJournal) {
+  writable(file_);
+  fs::permissions(folder_, fs::perms::owner_read | fs::perms::owner_exec | fs::perms::others_read |
+                               fs::perms::others_exec);
+  EXPECT_EQ(in_child([&] {
+              become_nobody();
+              const Database::Journal journal = Database(file_, Mode::read_only).journal();
+              return journal.mode + ";" + journal.why;
+            }),
+            "wal;");
+  fs::permissions(folder_, fs::perms::owner_all);
+}
+
 TEST_F(DatabaseFileTest, SaysHowItIsJournalled) {
   EXPECT_EQ(writable(file_).journal().mode, "wal");
   EXPECT_EQ(writable(file_).journal().why, "");

@@ -11,9 +11,12 @@
 namespace gemm_tune {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::MatchesRegex;
+using testing::StartsWith;
 
 class DatabaseTest : public DbTest {
  protected:
@@ -412,6 +415,28 @@ TEST_F(DatabaseTest, RefusesRowsThatNoVersionStored) {
            "UPDATE runs SET seed = 'seven'",
            "UPDATE runs SET seed = '99999999999999999999999'",
            "UPDATE problems SET text = '1024'",
+           "UPDATE candidates SET predicted_us = -1",
+           "UPDATE candidates SET predicted_us = 9e999",
+           "UPDATE candidates SET predicted_us = 'soon'",
+           "UPDATE candidates SET registers = -1",
+           "UPDATE candidates SET registers = 2147483648",
+           "UPDATE candidates SET registers = 1.5",
+           "UPDATE candidates SET median_us = 61 WHERE median_us IS NOT NULL",
+           "UPDATE candidates SET cold_us = -1",
+           "UPDATE candidates SET launches_per_sample = 0",
+           "UPDATE candidates SET samples = '[\"60\"]' WHERE samples IS NOT NULL",
+           "UPDATE candidates SET samples = '[-60, 60, 61]' WHERE samples IS NOT NULL",
+           "UPDATE candidates SET sm_mhz = 1980, power_w = 9e999, temperature_c = 5",
+           "UPDATE candidates SET config = x'61'",
+           "UPDATE candidates SET config = 'naive/BM=' || hex(zeroblob(1000000))",
+           "UPDATE candidates SET reason = hex(zeroblob(2000000))",
+           "UPDATE candidates SET reason = hex(zeroblob(20000000))",
+           "UPDATE devices SET sm_count = 2147483648",
+           "UPDATE devices SET sm_count = -84",
+           "UPDATE devices SET name = ''",
+           "UPDATE baselines SET samples = '[1]'",
+           "UPDATE baselines SET median_us = -130",
+           "UPDATE runs SET seed = '-1'",
        }) {
     SCOPED_TRACE(damage);
     {
@@ -449,25 +474,44 @@ TEST_F(DatabaseTest, ListsAllBaselinesOfTheRowsOwnRun) {
   EXPECT_EQ(database.baselines(row), (std::vector<Baseline>{{"cublasSgemm", timing(51)}}));
 }
 
-TEST_F(DatabaseTest, ABaselineWithoutATimeIsNone) {
-  {
-    Database database = writable(file_);
-    database.store_baseline(kA6000, k1024, {"cublasSgemm", timing(130)});
-    store_measured(database, kA6000, "1024x1024x1024", kWholeTiles, 60);
-  }
-  {
-    SQLite::Database db(file_.string(), SQLite::OPEN_READWRITE);
-    db.exec("PRAGMA writable_schema = ON");
-    db.exec(
-        "UPDATE sqlite_schema SET sql = replace(sql, 'REAL NOT NULL', 'REAL') "
-        "WHERE name = 'baselines'");
-  }
-  {
-    SQLite::Database db(file_.string(), SQLite::OPEN_READWRITE);
-    db.exec("UPDATE baselines SET median_us = NULL");
-  }
-  const Database database(file_, Database::Mode::read_only);
-  EXPECT_EQ(database.best_records("sm_86", 1).at(0).baseline, std::nullopt);
+// One judgement for both: nothing is stored that would be damage to a reader.
+TEST_F(DatabaseTest, RefusesToStoreWhatItWouldNotRead) {
+  Database database = writable(file_);
+  const auto refusal = [&](const DeviceKey& device, const std::string& config,
+                           const Outcome& outcome) -> std::string {
+    try {
+      database.store(device, k1024, config, kHash, outcome, Source::measured);
+      return "";
+    } catch (const DatabaseError& error) {
+      return error.what();
+    }
+  };
+  Outcome wrong_median = measured(60), no_samples = measured(60), negative = measured(60),
+          infinite = measured(60), below = measured(60);
+  wrong_median.timing->median_us = 59;
+  no_samples.timing->samples_us.clear();
+  negative.resources->registers = -1;
+  infinite.timing->cold_us = std::numeric_limits<double>::infinity();
+  below.predicted_us = -1;
+  EXPECT_THAT(refusal(kA6000, kWholeTiles, wrong_median), HasSubstr("not the median"));
+  EXPECT_THAT(refusal(kA6000, kWholeTiles, no_samples), HasSubstr("its samples are none"));
+  EXPECT_THAT(refusal(kA6000, kWholeTiles, negative), HasSubstr("its registers is below 0"));
+  EXPECT_THAT(refusal(kA6000, kWholeTiles, infinite), HasSubstr("its cold_us is not a time"));
+  EXPECT_THAT(refusal(kA6000, kWholeTiles, below), HasSubstr("its predicted_us is not a time"));
+  EXPECT_THAT(refusal({"sm_86", "\xff", 84}, kWholeTiles, measured(60)), HasSubstr("not UTF-8"));
+  EXPECT_THAT(refusal({"sm_8 6", "A10", 84}, kWholeTiles, measured(60)), HasSubstr("its arch"));
+  EXPECT_THAT(refusal(kA6000, "naive/BM", measured(60)), HasSubstr("its config is malformed"));
+  EXPECT_TRUE(database.records(kA6000, k1024).empty());
+}
+
+TEST_F(DatabaseTest, AReasonOfAnyBytesAndAnyLengthIsStoredAsABoundedText) {
+  Database database = writable(file_);
+  const std::string log = "error: \xff" + std::string(5'000'000, 'x') + "\x1b[0m end";
+  database.store(kA6000, k1024, kWholeTiles, kHash, failed(Disposition::compile_failed, log),
+                 Source::measured);
+  const std::string reason = database.records(kA6000, k1024).at(0).outcome.detail;
+  EXPECT_LT(reason.size(), 110'000u);
+  EXPECT_THAT(reason, AllOf(StartsWith("error: \xef\xbf\xbd"), EndsWith("\x1b[0m end")));
 }
 
 TEST(DefaultDatabasePathTest, TakesTheFirstThatIsSet) {
