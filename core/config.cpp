@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "core/error.h"
+#include "core/printable.h"
 
 namespace gemm_tune {
 
@@ -29,12 +30,14 @@ std::string to_string(const Config& config) {
 Config parse_config(std::string_view text) {
   const auto malformed = [&](std::string_view part) {
     std::string message = "'";
-    message.append(part).append("' in config '").append(text);
+    message.append(excerpt(part)).append("' in config '").append(excerpt(text));
     message +=
         "' is malformed: write family/NAME=VALUE,NAME=VALUE with whole numbers, as in "
         "naive/BM=16,BN=16,COALESCED=1,PRED=1";
     return UsageError(message);
   };
+  constexpr std::size_t kLongest = 1000;
+  if (text.size() > kLongest) throw malformed(text);
   const std::size_t slash = text.find('/');
   if (slash == std::string_view::npos || slash == 0) throw malformed(text);
   Config config;

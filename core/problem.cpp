@@ -4,13 +4,14 @@
 #include <optional>
 
 #include "core/error.h"
+#include "core/printable.h"
 
 namespace gemm_tune {
 namespace {
 
 UsageError malformed(std::string_view text) {
   static_assert(kMaxEdge == 2'000'000'000, "the message names it");
-  return UsageError("'" + std::string(text) +
+  return UsageError("'" + excerpt(text) +
                     "' is not a problem: write MxNxK with M and N from 1 and K from 0, each to "
                     "2000000000, as in 1024x512x256, where it differs followed by the layout (nn, "
                     "nt, tn, tt), the alignment class (1, 2, 4) and the batch, as in "
@@ -44,7 +45,7 @@ std::string_view to_string(Layout layout) {
 
 Layout parse_layout(std::string_view text) {
   if (const auto layout = find_layout(text)) return *layout;
-  throw UsageError("'" + std::string(text) +
+  throw UsageError("'" + excerpt(text) +
                    "' is not a layout: use nn, nt, tn or tt (A's letter first, t for transposed)");
 }
 

@@ -81,7 +81,7 @@ nlohmann::json json_for(const Problem& problem, const Choice& choice,
 int run_best(const Options& options) {
   const std::vector<Problem> problems = asked_problems(options);
   const Target target = resolve_target(options);
-  const Database database(database_path(options), Database::Mode::read_only);
+  const Database database = open_for_reading(options);
   const KernelHashes hashes = current_kernel_hashes();
   const std::vector<Winner> winners = load_winners(database, target.spec.arch, hashes);
   nlohmann::json all = nlohmann::json::array();
@@ -95,7 +95,7 @@ int run_best(const Options& options) {
     if (options.json) {
       all.push_back(json_for(problem, choice, baselines, tied));
     } else {
-      fmt::print("{}", lines_for(problem, choice, baselines, tied));
+      print_text(lines_for(problem, choice, baselines, tied));
     }
   }
   if (options.json) print_json(all);

@@ -4,9 +4,11 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <tuple>
 #include <utility>
 
 #include "core/error.h"
+#include "core/printable.h"
 #include "db/check.h"
 #include "db/salvage.h"
 #include "db/validity.h"
@@ -15,6 +17,7 @@
 #include "tuner/commands.h"
 #include "tuner/exit_code.h"
 #include "tuner/report.h"
+#include "tuner/slow_work.h"
 #include "tuner/standard_output.h"
 #include "tuner/target.h"
 
@@ -30,29 +33,32 @@ struct ProblemRows {
 
 struct DeviceRows {
   DeviceKey device;
-  std::vector<ProblemRows> problems;
+  // By shape, then text: as a person looks for one.
+  std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t, std::string>, ProblemRows> problems;
 };
 
 struct Contents {
-  std::vector<DeviceRows> devices;
+  std::map<std::tuple<std::string, std::string, int>, DeviceRows> devices;
   std::map<std::pair<Validity, std::string>, std::uint64_t> validity;  // with its reason
   std::uint64_t rows = 0;
 };
 
 Contents contents_of(const Database& database, const Environment& now) {
   Contents contents;
-  database.for_each_record([&](const Record& record) {  // by device, then problem
-    std::vector<DeviceRows>& devices = contents.devices;
-    if (devices.empty() || devices.back().device != record.device) {
-      devices.push_back({record.device, {}});
-    }
-    std::vector<ProblemRows>& problems = devices.back().problems;
-    if (problems.empty() || problems.back().problem != record.problem) {
-      problems.push_back({record.problem, {}});
-    }
-    ++problems.back().rows[{record.source, record.outcome.disposition}];
-    const Grade grade = gemm_tune::grade(record, now);
-    ++contents.validity[{grade.validity, grade.reason}];
+  std::map<std::tuple<std::string, std::string, Source, std::string, std::string>, Grade> grades;
+  database.for_each_summary([&](const Record& record) {
+    const DeviceKey& key = record.device;
+    DeviceRows& device = contents.devices[{key.arch, key.name, key.sm_count}];
+    device.device = key;
+    const Problem& p = record.problem;
+    ProblemRows& problem = device.problems[{p.M, p.N, p.K, to_string(p)}];
+    problem.problem = p;
+    ++problem.rows[{record.source, record.outcome.disposition}];
+    const auto [known, is_new] =
+        grades.try_emplace({record.config, record.kernel_hash, record.source,
+                            record.run.cuda_version, record.run.driver_version});
+    if (is_new) known->second = grade(record, now);
+    ++contents.validity[{known->second.validity, known->second.reason}];
     ++contents.rows;
   });
   return contents;
@@ -88,10 +94,10 @@ std::string info_text(const Database& database, const Contents& contents) {
   text +=
       fmt::format("runs: {}, rows: {}\n", grouped(static_cast<std::uint64_t>(database.run_count())),
                   grouped(contents.rows));
-  for (const DeviceRows& device : contents.devices) {
+  for (const auto& [device_key, device] : contents.devices) {
     text += fmt::format("{} ({}, {} SMs)\n", device.device.name, device.device.arch,
                         device.device.sm_count);
-    for (const ProblemRows& problem : device.problems) {
+    for (const auto& [problem_key, problem] : device.problems) {
       text += fmt::format("  {}  {}\n", to_string(problem.problem), counts_text(problem.rows));
     }
   }
@@ -105,9 +111,9 @@ std::string info_text(const Database& database, const Contents& contents) {
 nlohmann::json info_json(const Database& database, const Contents& contents) {
   const Database::Journal journal = database.journal();
   nlohmann::json devices = nlohmann::json::array(), validity = nlohmann::json::array();
-  for (const DeviceRows& device : contents.devices) {
+  for (const auto& [device_key, device] : contents.devices) {
     nlohmann::json problems = nlohmann::json::array();
-    for (const ProblemRows& problem : device.problems) {
+    for (const auto& [problem_key, problem] : device.problems) {
       nlohmann::json rows = nlohmann::json::object();  // by source, then disposition
       for (const auto& [kind, count] : problem.rows) {
         rows[to_string(kind.first)][to_string(kind.second)] = count;
@@ -136,35 +142,51 @@ nlohmann::json info_json(const Database& database, const Contents& contents) {
 }  // namespace
 
 int run_db_info(const Options& options) {
-  const Database database(database_path(options), Database::Mode::read_only);
-  const Contents contents = contents_of(
-      database, {current_kernel_hashes(), nvrtc_version(), driver_version().value_or("")});
+  const Database database = open_for_reading(options);
+  const Contents contents = [&] {
+    const SlowWork progress(options.quiet, "reading '" + database.path().string() + "'");
+    return contents_of(database,
+                       {current_kernel_hashes(), nvrtc_version(), driver_version().value_or("")});
+  }();
   if (options.json) {
     print_json(info_json(database, contents));
   } else {
-    fmt::print("{}", info_text(database, contents));
+    print_text(info_text(database, contents));
   }
   return kExitOk;
 }
 
 int run_db_check(const Options& options) {
   const std::filesystem::path path = database_path(options);
-  const std::vector<std::string> findings = check_database(path);
-  if (findings.empty()) fmt::print("{} is sound\n", path.string());
-  for (const std::string& finding : findings) fmt::print("{}\n", finding);
+  const LockWait lock = lock_wait(options, path);
+  std::vector<std::string> findings, foreign;
+  {
+    const SlowWork progress(options.quiet, "checking '" + path.string() + "'");
+    findings = check_database(path, lock);
+    if (findings.empty()) foreign = foreign_objects(path, lock);
+  }
+  if (findings.empty()) print_text(fmt::format("{} is sound\n", path.string()));
+  for (const std::string& finding : findings) print_text(fmt::format("{}\n", printable(finding)));
+  for (const std::string& object : foreign) {
+    print_text(fmt::format("{} is not gemm-tune's; it is never read\n", object));
+  }
   return findings.empty() ? kExitOk : kExitDatabase;
 }
 
 int run_db_salvage(const Options& options) {
-  const std::vector<SalvagedTable> tables =
-      salvage_database(database_path(options), options.output);
+  const std::filesystem::path path = database_path(options);
+  const std::vector<SalvagedTable> tables = [&] {
+    const SlowWork progress(options.quiet, "salvaging '" + path.string() + "'");
+    return salvage_database(path, options.output, lock_wait(options, path));
+  }();
   for (const SalvagedTable& table : tables) {
-    fmt::print("{}: {} rows kept{}\n", table.name, grouped(static_cast<std::uint64_t>(table.kept)),
-               table.lost > 0 ? fmt::format(", at least {} lost",
-                                            grouped(static_cast<std::uint64_t>(table.lost)))
-                              : "");
+    print_text(fmt::format(
+        "{}: {} rows kept{}\n", table.name, grouped(static_cast<std::uint64_t>(table.kept)),
+        table.lost > 0
+            ? fmt::format(", at least {} lost", grouped(static_cast<std::uint64_t>(table.lost)))
+            : ""));
   }
-  fmt::print("salvaged into {}; the damaged file is as it was\n", options.output);
+  print_text(fmt::format("salvaged into {}; the damaged file is as it was\n", options.output));
   return kExitOk;
 }
 

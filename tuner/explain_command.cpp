@@ -49,7 +49,7 @@ struct Explanation {
 KnownConfig config_to_explain(const Options& options, const Target& target,
                               const Problem& problem) {
   if (!options.config.empty()) return check_config(parse_config(options.config));
-  const Database database(database_path(options), Database::Mode::read_only);
+  const Database database = open_for_reading(options);
   const Choice choice = choose(database, device_key(target.spec), problem);
   if (!choice.config) throw UsageError(choice.explanation);
   return *choice.config;
@@ -145,7 +145,7 @@ void explain_rows(Explanation& e, const Options& options, const Target& target,
                   const Problem& problem, const std::string& config) {
   std::optional<Database> database;
   try {
-    database.emplace(database_path(options), Database::Mode::read_only);
+    database.emplace(open_for_reading(options));
   } catch (const DatabaseError& error) {
     return e.reason("database", error.what());
   }
@@ -204,7 +204,7 @@ int run_explain(const Options& options) {
     if (options.json) {
       all_json.push_back(std::move(e.json));
     } else {
-      fmt::print("{}", e.text);
+      print_text(e.text);
     }
   }
   if (options.json) print_json(all_json);

@@ -8,7 +8,7 @@
 namespace gemm_tune {
 int run_export(const Options& options) {
   const std::string arch = target_arch(options);
-  const Database database(database_path(options), Database::Mode::read_only);
+  const Database database = open_for_reading(options);
   write_output(options.output, export_header(database, arch));
   return kExitOk;
 }

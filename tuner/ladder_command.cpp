@@ -80,29 +80,31 @@ std::optional<double> baseline_us_of(const std::vector<Step>& steps) {
   return baseline ? std::optional(baseline->timing.median_us) : std::nullopt;
 }
 
-void print_text(const std::vector<Step>& steps, const Problem& problem, const Target& target) {
-  fmt::print("{} on {} ({}){}\n", to_string(problem), target.spec.name, target.spec.arch,
-             target.measurable ? "" : fmt::format(", {}", kPredictedLabel));
+void print_table(const std::vector<Step>& steps, const Problem& problem, const Target& target) {
+  print_text(fmt::format("{} on {} ({}){}\n", to_string(problem), target.spec.name,
+                         target.spec.arch,
+                         target.measurable ? "" : fmt::format(", {}", kPredictedLabel)));
   const std::optional<double> baseline_us = baseline_us_of(steps);
   std::optional<double> previous_us;
   for (const Step& step : steps) {
     const std::optional<double> time_us = time_of(step);
-    fmt::print("  {:<34}", step.rung.name);
+    print_text(fmt::format("  {:<34}", step.rung.name));
     if (!time_us) {
-      fmt::print("  {}\n", step.row ? step.row->outcome.detail : "not tried");
+      print_text(fmt::format("  {}\n", step.row ? step.row->outcome.detail : "not tried"));
       continue;
     }
-    fmt::print("{:>14}", tflops_text(problem, *time_us));
-    fmt::print("  {:>7}", previous_us ? fmt::format("x{:.2f}", *previous_us / *time_us) : "");
-    if (baseline_us) fmt::print("  {:>6.3f} of cuBLAS", *baseline_us / *time_us);
-    fmt::print("   {}\n", to_string(step.config.config()));
+    print_text(fmt::format("{:>14}", tflops_text(problem, *time_us)));
+    print_text(
+        fmt::format("  {:>7}", previous_us ? fmt::format("x{:.2f}", *previous_us / *time_us) : ""));
+    if (baseline_us) print_text(fmt::format("  {:>6.3f} of cuBLAS", *baseline_us / *time_us));
+    print_text(fmt::format("   {}\n", to_string(step.config.config())));
     previous_us = time_us;
   }
   if (baseline_us) {
     // Without its version: rungs have none either.
     const std::string name = baseline_of(steps)->name;
-    fmt::print("  {:<34}{:>14}\n", name.substr(0, name.find(' ')),
-               tflops_text(problem, *baseline_us));
+    print_text(fmt::format("  {:<34}{:>14}\n", name.substr(0, name.find(' ')),
+                           tflops_text(problem, *baseline_us)));
   }
 }
 
@@ -146,12 +148,13 @@ int run_ladder(const Options& options) {
     if (options.json) {
       all.push_back(json_of(steps, problem, target));
     } else {
-      print_text(steps, problem, target);
+      print_table(steps, problem, target);
     }
   }
   database.confirm_stored();
   if (options.json) print_json(all);
-  if (!options.json && !target.measurable) fmt::print("{}\n", how_to_time(target, options.sizes));
+  if (!options.json && !target.measurable)
+    print_text(fmt::format("{}\n", how_to_time(target, options.sizes)));
   return kExitOk;
 }
 

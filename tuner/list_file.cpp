@@ -1,16 +1,16 @@
 #include "tuner/list_file.h"
 
-#include <fstream>
+#include <sstream>
 
 #include "core/error.h"
+#include "tuner/input_file.h"
 
 namespace gemm_tune {
 
 std::vector<std::string> read_list_file(const std::string& path, const std::string& kind,
                                         const std::string& forms) {
   const std::string name = kind + " file '" + path + "'";
-  std::ifstream file(path);
-  if (!file) throw UsageError(name + " cannot be read: name a text file");
+  std::istringstream file(read_input_file(path, kind + " file"));
   std::vector<std::string> lines;
   for (std::string line; std::getline(file, line);) {
     const std::string_view content = trimmed(std::string_view(line).substr(0, line.find('#')));

@@ -1,13 +1,18 @@
 // Entry point: parse, run the command, turn failures into one sentence and an exit code.
 #include <signal.h>
+#include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
 #include <cstdio>
 #include <cstring>
+#include <memory>
+#include <string>
 #include <system_error>
+#include <utility>
 
 #include "core/error.h"
+#include "core/printable.h"
 #include "db/export_header.h"
 #include "tuner/commands.h"
 #include "tuner/exit_code.h"
@@ -53,9 +58,33 @@ int run(const ParsedOptions& parsed) {
   return code;
 }
 
-int fail(const std::exception& error, int code) {
-  std::fprintf(stderr, "gemm-tune: %s\n", error.what());
+// The one place where a sentence about a failure meets the terminal.
+int fail(const std::string& sentence, int code) {
+  std::fprintf(stderr, "gemm-tune: %s\n", printable(sentence).c_str());
   return code;
+}
+
+int fail(const std::exception& error, int code) { return fail(std::string(error.what()), code); }
+
+// The text of a log line, which may hold a compiler's or a driver's words.
+class PrintableText : public spdlog::custom_flag_formatter {
+ public:
+  void format(const spdlog::details::log_msg& message, const std::tm&,
+              spdlog::memory_buf_t& line) override {
+    const std::string text = printable({message.payload.data(), message.payload.size()});
+    line.append(text.data(), text.data() + text.size());
+  }
+  std::unique_ptr<custom_flag_formatter> clone() const override {
+    return std::make_unique<PrintableText>();
+  }
+};
+
+void log_to_standard_error(bool verbose) {
+  spdlog::set_default_logger(spdlog::stderr_color_st("gemm-tune"));
+  auto formatter = std::make_unique<spdlog::pattern_formatter>();
+  formatter->add_flag<PrintableText>('*').set_pattern("%n: %*");
+  spdlog::set_formatter(std::move(formatter));
+  spdlog::set_level(verbose ? spdlog::level::debug : spdlog::level::warn);
 }
 
 }  // namespace
@@ -71,13 +100,10 @@ int main(int argc, char** argv) {
   }
   const ParsedOptions parsed = parse_options(argc, argv);
   if (parsed.exit_code && *parsed.exit_code != kExitOk) {
-    std::fprintf(stderr, "gemm-tune: %s\n", parsed.message.c_str());
-    return *parsed.exit_code;
+    return fail(parsed.message, *parsed.exit_code);
   }
   signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes is a failing write like any other
-  spdlog::set_default_logger(spdlog::stderr_color_st("gemm-tune"));
-  spdlog::set_pattern("%n: %v");
-  spdlog::set_level(parsed.options.verbose ? spdlog::level::debug : spdlog::level::warn);
+  log_to_standard_error(parsed.options.verbose);
   try {
     return run(parsed);
   } catch (const UsageError& error) {

@@ -136,7 +136,8 @@ void add_replay(CLI::App& app, Options& o) {
   CLI::App* replay = app.add_subcommand("replay", "A search strategy over recorded sweeps");
   replay
       ->add_option("sweeps", o.sweeps,
-                   "Kernel Tuner cache files or T4 results (.json, .json.gz), or databases (.db)")
+                   "Kernel Tuner cache files or T4 results (.json, .json.gz), or databases (.db); "
+                   "at most 256 MB of JSON, unpacked, and 500,000 configs each")
       ->required();
   replay->add_option("--strategy", o.strategy, "How to search; default: model")
       ->check(CLI::IsMember(strategy_names()));
@@ -155,6 +156,7 @@ void add_replay(CLI::App& app, Options& o) {
   replay->add_option("--seed", o.seed, "Of the first run; default: 1")->check(any_seed());
   replay->add_option("--trace", o.trace, "File to write: a line of JSON for each run");
   replay->add_flag("--json", o.json, "Results as JSON");
+  replay->add_flag("-q,--quiet", o.quiet, "No progress, errors only");
   replay->callback([&o] {
     o.command = Command::replay;
     if (o.strategy.empty()) o.strategy = "model";
@@ -167,6 +169,7 @@ void add_db(CLI::App& app, Options& o) {
   const auto add = [&](const char* name, const char* what, Command command) {
     CLI::App* sub = db->add_subcommand(name, what);
     sub->add_option("--db", o.db, "Database file");
+    sub->add_flag("-q,--quiet", o.quiet, "No progress, errors only");
     sub->callback([&o, command] { o.command = command; });
     return sub;
   };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
+#include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -13,8 +14,10 @@
 #include "tuner/commands.h"
 #include "tuner/exit_code.h"
 #include "tuner/output_file.h"
+#include "tuner/slow_work.h"
 #include "tuner/standard_output.h"
 #include "tuner/sweep.h"
+#include "tuner/target.h"
 
 namespace gemm_tune {
 namespace {
@@ -46,13 +49,16 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// One run; its evaluations end in the order in which they began, `in_flight` at once.
+// One run; its evaluations end in the order in which they began, `in_flight` at once. each: told of
+// every evaluation, by its number.
 std::vector<std::size_t> run_once(Strategy& strategy, const Sweep& sweep, std::size_t budget,
-                                  std::size_t in_flight, Replay& replay) {
+                                  std::size_t in_flight,
+                                  const std::function<void(std::size_t)>& each, Replay& replay) {
   std::vector<std::size_t> done;
   std::deque<std::size_t> running;
   bool exhausted = false;
   while (true) {
+    each(done.size() + 1);
     const std::size_t fits_before = strategy.fits();
     const Clock::time_point start = Clock::now();
     while (!exhausted && running.size() < in_flight && done.size() + running.size() < budget) {
@@ -185,13 +191,18 @@ std::vector<double> prior_for(const Sweep& sweep, const Options& options,
 
 int run_replay(const Options& options) {
   std::vector<Sweep> sweeps, priors;
+  SlowWork progress(options.quiet, "reading sweeps");
   for (const std::string& path : options.sweeps) {
-    for (Sweep& sweep : read_sweeps(path)) sweeps.push_back(std::move(sweep));
+    progress.now_at("reading '" + path + "'");
+    for (Sweep& sweep : read_sweeps(path, lock_wait(options, path))) {
+      sweeps.push_back(std::move(sweep));
+    }
   }
   const bool from_file =
       options.prior != "none" && options.prior != "model" && options.prior != "others";
   if (from_file) {
-    priors = read_sweeps(options.prior);
+    progress.now_at("reading '" + options.prior + "'");
+    priors = read_sweeps(options.prior, lock_wait(options, options.prior));
     if (priors.size() > 1) {
       throw UsageError("the prior '" + options.prior + "' holds " + std::to_string(priors.size()) +
                        " sweeps: name a file that holds one");
@@ -213,17 +224,24 @@ int run_replay(const Options& options) {
     const Sweep& sweep = sweeps[i];
     const std::size_t budget = std::min(asked, sweep.space.size());
     Replay replay;
+    const std::string where = fmt::format("{} (sweep {} of {})", sweep.name, i + 1, sweeps.size());
     for (int repeat = 0; repeat < options.repeats; ++repeat) {
+      progress.now_at(fmt::format("{}: run {} of {} begins", where, repeat + 1, options.repeats));
       const auto strategy = make_strategy(options.strategy, sweep.space, prior_times[i], budget,
                                           seed + static_cast<std::uint64_t>(repeat));
-      replay.runs.push_back(
-          run_once(*strategy, sweep, budget, static_cast<std::size_t>(options.in_flight), replay));
+      const auto each = [&](std::size_t done) {
+        progress.now_at(fmt::format("{}: run {} of {}, evaluation {} of {}", where, repeat + 1,
+                                    options.repeats, done, budget));
+      };
+      replay.runs.push_back(run_once(*strategy, sweep, budget,
+                                     static_cast<std::size_t>(options.in_flight), each, replay));
     }
     if (!options.trace.empty()) trace += trace_of(sweep, replay, label, budget);
     if (options.json) {
       all.push_back(json_of(sweep, replay, budget));
     } else {
-      fmt::print("{}", text_of(sweep, replay, budget));
+      progress.clear();
+      print_text(text_of(sweep, replay, budget));
     }
   }
   if (options.json) print_json(all);

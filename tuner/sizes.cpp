@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "core/error.h"
+#include "core/printable.h"
 #include "tuner/list_file.h"
 #include "tuner/numbers.h"
 
@@ -15,7 +16,7 @@ constexpr std::string_view kForms =
     "write 1024 (square), 4096x512x1024 (MxNxK), 512:4096:512 (range) or @file";
 
 UsageError bad_size(std::string_view item, const std::string& what) {
-  return UsageError("size '" + std::string(item) + "' " + what + ": " + std::string(kForms));
+  return UsageError("size '" + excerpt(item) + "' " + what + ": " + std::string(kForms));
 }
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
@@ -135,7 +136,7 @@ std::chrono::seconds parse_duration(std::string_view text) {
     if (good) seconds = seconds * 60 + *part;
   }
   if (!good || seconds == 0) {
-    throw UsageError("time '" + std::string(text) +
+    throw UsageError("time '" + excerpt(text) +
                      "' is not a duration: write seconds, minutes:seconds or "
                      "hours:minutes:seconds, as in 15:00");
   }

@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "core/printable.h"
+
 namespace gemm_tune {
 
 void occupy_standard_streams() {
@@ -17,6 +19,8 @@ void occupy_standard_streams() {
     if (open("/dev/null", wrong_way) < 0) return;
   }
 }
+
+void print_text(std::string_view text) { fmt::print("{}", printable_lines(text)); }
 
 void print_json(const nlohmann::json& json) {
   fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));

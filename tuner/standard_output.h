@@ -5,6 +5,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <system_error>
 
 #include "core/error.h"
@@ -20,6 +21,9 @@ class OutputError : public Error {
 // A standard stream that was closed when the program began gets a descriptor that cannot be used
 // the way the stream is, so that a file opened later does not become it. Before all else.
 void occupy_standard_streams();
+
+// As core/printable.h shows lines: names and reasons may come from anybody's files.
+void print_text(std::string_view text);
 
 // Indented, with a line end. Bytes that are not UTF-8, as a path may hold, become U+FFFD.
 void print_json(const nlohmann::json& json);

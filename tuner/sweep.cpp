@@ -4,7 +4,6 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -14,14 +13,17 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 #include "core/config.h"
 #include "core/error.h"
+#include "core/printable.h"
 #include "core/problem.h"
 #include "db/database.h"
 #include "kernel_templates/registry.h"
 #include "search/static_model.h"
 #include "search/transfer.h"
+#include "tuner/input_file.h"
 
 namespace gemm_tune {
 namespace {
@@ -57,6 +59,10 @@ bool comes_before(const std::string& a, const std::string& b) {
 // names: the parameters in the sweep's order.
 Sweep sweep_of(std::string name, const std::vector<std::string>& names,
                const std::vector<Entry>& entries) {
+  if (entries.size() > kMostSweepConfigs) {
+    throw UsageError(fmt::format("sweep '{}' has {} configs, and {} are the most", name,
+                                 entries.size(), kMostSweepConfigs));
+  }
   std::vector<SearchParam> params;
   std::vector<std::map<std::string, SearchSpace::ValueIndex>> places(names.size());
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -193,15 +199,16 @@ Sweep kernel_tuner_cache(const Json& file, const std::string& name) {
   for (const auto& [key, recorded] : file["cache"].items()) {
     Entry entry = {key, {}, {}};
     if (!recorded.is_object()) {
-      throw UsageError("sweep '" + name + "': entry '" + key + "' is no object");
+      throw UsageError("sweep '" + name + "': entry '" + excerpt(key) + "' is no object");
     }
     for (const std::string& param : names) {
       const auto value = recorded.find(param);
       if (value == recorded.end()) {
-        throw UsageError("sweep '" + name + "': entry '" + key + "' lacks " + param);
+        throw UsageError("sweep '" + name + "': entry '" + excerpt(key) + "' lacks " +
+                         excerpt(param));
       }
-      entry.values[param] =
-          text_of(*value, fmt::format("sweep '{}': entry '{}': {}", name, key, param));
+      entry.values[param] = text_of(
+          *value, fmt::format("sweep '{}': entry '{}': {}", name, excerpt(key), excerpt(param)));
     }
     bool failed = false;
     for (const Json& value : recorded) {
@@ -237,7 +244,7 @@ double unit_us(const std::string& unit, const std::string& name) {
   if (unit == "ms" || unit == "milliseconds" || unit.empty()) return 1e3;
   if (unit == "us" || unit == "microseconds") return 1;
   if (unit == "ns" || unit == "nanoseconds") return 1e-3;
-  throw UsageError("sweep '" + name + "' has a time in '" + unit +
+  throw UsageError("sweep '" + name + "' has a time in '" + excerpt(unit) +
                    "', which is none of s, ms, us, ns");
 }
 
@@ -260,6 +267,24 @@ std::optional<double> t4_time(const Json& result, const std::string& name) {
   return time_of(runs.empty() ? Json() : Json(sum / static_cast<double>(runs.size())), 1000);
 }
 
+// The parameters of the first result in the file's order. Keeps no other result in memory.
+std::vector<std::string> first_configuration(const std::string& text) {
+  using Ordered = nlohmann::ordered_json;
+  bool has_first = false;
+  const auto keep = [&](int depth, Ordered::parse_event_t event, Ordered& value) {
+    constexpr int kResult = 2;  // an object in the list in the file's object
+    if (depth != kResult || event != Ordered::parse_event_t::object_end) return true;
+    if (!value.contains("configuration")) return true;
+    return !std::exchange(has_first, true);
+  };
+  const Ordered file = Ordered::parse(text, keep);
+  std::vector<std::string> names;
+  for (const auto& [param, value] : file["results"][0]["configuration"].items()) {
+    names.push_back(param);
+  }
+  return names;
+}
+
 // text: the file, for the order of its parameters, which `file` has lost.
 Sweep t4_results(const Json& file, const std::string& text, const std::string& name) {
   std::vector<std::string> names;
@@ -276,10 +301,7 @@ Sweep t4_results(const Json& file, const std::string& text, const std::string& n
     Entry entry;
     const Json& configuration = result["configuration"];
     if (names.empty()) {
-      const auto ordered = nlohmann::ordered_json::parse(text);
-      for (const auto& [param, value] : ordered["results"][0]["configuration"].items()) {
-        names.push_back(param);
-      }
+      names = first_configuration(text);
     }
     for (const std::string& param : names) {
       if (!configuration.contains(param)) throw UsageError(which + " lacks " + param);
@@ -315,28 +337,41 @@ std::string without_nan(std::string text) {
   return text;
 }
 
-// The whole file, unpacked where it is packed.
-std::string contents_of(const std::string& path) {
-  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
-  if (!file) throw UsageError("sweep '" + path + "' cannot be read: " + std::strerror(errno));
+// The text that a gzip file packs, one member after another, or the bytes as they are.
+std::string unpacked(std::string bytes, const std::string& path) {
+  if (!bytes.starts_with("\x1f\x8b")) return bytes;
+  z_stream stream{};
+  constexpr int kGzip = 16 + MAX_WBITS;
+  if (inflateInit2(&stream, kGzip) != Z_OK) throw std::bad_alloc();
+  const std::unique_ptr<z_stream, int (*)(z_stream*)> end(&stream, inflateEnd);
+  stream.next_in = reinterpret_cast<Bytef*>(bytes.data());
+  stream.avail_in = static_cast<uInt>(bytes.size());
   std::string text;
   std::vector<char> chunk(1 << 20);
   for (;;) {
-    const int read = gzread(file.get(), chunk.data(), static_cast<unsigned>(chunk.size()));
-    if (read < 0) throw UsageError("sweep '" + path + "' cannot be read or unpacked");
-    if (read == 0) break;
-    text.append(chunk.data(), static_cast<std::size_t>(read));
+    stream.next_out = reinterpret_cast<Bytef*>(chunk.data());
+    stream.avail_out = static_cast<uInt>(chunk.size());
+    const int result = inflate(&stream, Z_NO_FLUSH);
+    text.append(chunk.data(), chunk.size() - stream.avail_out);
+    if (text.size() > kMostSweepBytes) {
+      throw UsageError(
+          fmt::format("sweep '{}' unpacks to more than {} MB", path, kMostSweepBytes / 1'000'000));
+    }
+    if (result == Z_STREAM_END) {
+      const bool another =
+          stream.avail_in > 1 && stream.next_in[0] == 0x1f && stream.next_in[1] == 0x8b;
+      if (!another) return text;
+      if (inflateReset(&stream) != Z_OK) throw std::bad_alloc();
+    } else if (result == Z_BUF_ERROR || (result == Z_OK && stream.avail_out > 0)) {
+      throw UsageError("sweep '" + path + "' is packed and cut off");
+    } else if (result != Z_OK) {
+      throw UsageError("sweep '" + path + "' cannot be unpacked: it is damaged");
+    }
   }
-  int error = Z_OK;
-  gzerror(file.get(), &error);
-  if (error != Z_OK && error != Z_STREAM_END) {
-    throw UsageError("sweep '" + path + "' is packed and cut off");
-  }
-  return text;
 }
 
-std::vector<Sweep> read_database(const std::string& path) {
-  const Database database(path, Database::Mode::read_only);
+std::vector<Sweep> read_database(const std::string& path, const LockWait& lock) {
+  const Database database(path, Database::Mode::read_only, lock);
   std::map<std::string, std::map<std::string, Entry>> found;  // by sweep and config
   std::map<std::string, std::pair<DeviceKey, Problem>> sources;
   database.for_each_record([&](const Record& record) {
@@ -387,19 +422,55 @@ std::vector<Sweep> read_database(const std::string& path) {
   return sweeps;
 }
 
-}  // namespace
+// Stops at the bound: a value of two bytes of text takes some hundred of memory. (A callback of
+// Json::parse() would take time by the square of an object's entries.)
+class ValueCounter : public nlohmann::json_sax<Json> {
+ public:
+  bool is_exceeded() const { return values_ > kMostSweepValues; }
 
-Sweep parse_sweep(const std::string& text, const std::string& name) {
-  const std::string json = without_nan(text);
-  Json file;
+  bool null() override { return count(); }
+  bool boolean(bool) override { return count(); }
+  bool number_integer(Json::number_integer_t) override { return count(); }
+  bool number_unsigned(Json::number_unsigned_t) override { return count(); }
+  bool number_float(Json::number_float_t, const std::string&) override { return count(); }
+  bool string(std::string&) override { return count(); }
+  bool binary(Json::binary_t&) override { return count(); }
+  bool start_object(std::size_t) override { return count(); }
+  bool key(std::string&) override { return true; }
+  bool end_object() override { return true; }
+  bool start_array(std::size_t) override { return count(); }
+  bool end_array() override { return true; }
+  bool parse_error(std::size_t, const std::string&, const Json::exception&) override {
+    return false;  // the parser proper says what is wrong
+  }
+
+ private:
+  bool count() { return ++values_ <= kMostSweepValues; }
+  std::size_t values_ = 0;
+};
+
+Json parse_json(const std::string& text, const std::string& name) {
+  ValueCounter counter;
+  Json::sax_parse(text, &counter);
+  if (counter.is_exceeded()) {
+    throw UsageError(fmt::format("sweep '{}' holds more than {} million values", name,
+                                 kMostSweepValues / 1'000'000));
+  }
   try {
-    file = Json::parse(json);
+    return Json::parse(text);
   } catch (const Json::parse_error& error) {
     throw UsageError("sweep '" + name + "' is not JSON from byte " + std::to_string(error.byte) +
                      " on");
   } catch (const Json::out_of_range&) {
     throw UsageError("sweep '" + name + "' holds a number that is too large for a double");
   }
+}
+
+}  // namespace
+
+Sweep parse_sweep(const std::string& text, const std::string& name) {
+  const std::string json = without_nan(text);
+  const Json file = parse_json(json, name);
   if (file.is_object() && file.contains("cache") && file["cache"].is_object()) {
     return kernel_tuner_cache(file, name);
   }
@@ -411,13 +482,14 @@ Sweep parse_sweep(const std::string& text, const std::string& name) {
                    "\"cache\" and no list \"results\"");
 }
 
-std::vector<Sweep> read_sweeps(const std::string& path) {
-  if (path.ends_with(".db")) return read_database(path);
+std::vector<Sweep> read_sweeps(const std::string& path, const LockWait& lock) {
+  if (path.ends_with(".db")) return read_database(path, lock);
   std::filesystem::path name = std::filesystem::path(path).filename();
   if (name.extension() == ".gz") name = name.stem();
   if (name.extension() == ".json") name = name.stem();
   std::vector<Sweep> sweeps;
-  sweeps.push_back(parse_sweep(contents_of(path), name.string()));
+  sweeps.push_back(
+      parse_sweep(unpacked(read_input_file(path, "sweep", kMostSweepBytes), path), name.string()));
   return sweeps;
 }
 

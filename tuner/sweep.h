@@ -4,7 +4,7 @@
 // .json.gz, and databases of this program (.db), which hold a sweep for each device and problem.
 // Where a sweep names a family of ours, a problem and a GPU that core/device_spec.h knows, the
 // static model's time of each config comes with it. Nothing is written. Errors are UsageErrors that
-// name the file and the entry; a database that cannot be opened or read is a DatabaseError.
+// name the file and the entry, those of a database DatabaseErrors.
 #pragma once
 
 #include <optional>
@@ -14,6 +14,7 @@
 
 #include "core/device_spec.h"
 #include "core/problem.h"
+#include "db/lock_wait.h"
 #include "search/search_space.h"
 
 namespace gemm_tune {
@@ -31,7 +32,13 @@ struct Sweep {
   std::string family;  // of ours, where a file says that it is all of one; empty: a parameter says
 };
 
-std::vector<Sweep> read_sweeps(const std::string& path);
+// What a sweep may hold: some gigabytes of memory at most. Larger files are refused.
+inline constexpr std::size_t kMostSweepBytes = 256'000'000;  // of JSON, unpacked
+inline constexpr std::size_t kMostSweepValues = 20'000'000;  // of JSON: numbers, texts, objects
+inline constexpr std::size_t kMostSweepConfigs = 500'000;
+
+// lock: where the file is a database.
+std::vector<Sweep> read_sweeps(const std::string& path, const LockWait& lock = {});
 
 // The sweeps that a text holds: JSON, called `name` in the result and in errors.
 Sweep parse_sweep(const std::string& text, const std::string& name);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/printable.h"
 #include "gpu/nvrtc.h"
 #include "tuner/numbers.h"
 #include "tuner/protocol.h"
@@ -130,6 +131,20 @@ std::string target_arch(const Options& options) {
 std::filesystem::path database_path(const Options& options) {
   if (!options.db.empty()) return options.db;
   return default_database_path();
+}
+
+LockWait lock_wait(const Options& options, const std::filesystem::path& path) {
+  constexpr std::chrono::seconds kLimit{30};
+  if (options.quiet) return LockWait(kLimit);
+  return LockWait(kLimit, [text = path.string(), kLimit] {
+    fmt::print(stderr, "gemm-tune: waiting up to {} s for another process that has locked '{}'\n",
+               kLimit.count(), printable(text));
+  });
+}
+
+Database open_for_reading(const Options& options) {
+  const std::filesystem::path path = database_path(options);
+  return Database(path, Database::Mode::read_only, lock_wait(options, path));
 }
 
 }  // namespace gemm_tune

@@ -33,4 +33,10 @@ std::string target_arch(const Options& options);
 // The database at --db or its default place.
 std::filesystem::path database_path(const Options& options);
 
+// How long the database of that path is waited for, and that stderr says so unless quiet.
+LockWait lock_wait(const Options& options, const std::filesystem::path& path);
+
+// The database of --db, for reading.
+Database open_for_reading(const Options& options);
+
 }  // namespace gemm_tune

@@ -93,8 +93,9 @@ int dry_run(const TuneRequest& request, const Target& target, bool as_json) {
                 {"jobs", request.jobs},
                 {"source", to_string(request.measure ? Source::measured : Source::predicted)}});
   } else {
-    fmt::print("{}about {:.0f} s with {} compile processes, {}; nothing was compiled\n", text,
-               seconds, request.jobs, request.measure ? "timed on the GPU" : kPredictedLabel);
+    print_text(fmt::format("{}about {:.0f} s with {} compile processes, {}; nothing was compiled\n",
+                           text, seconds, request.jobs,
+                           request.measure ? "timed on the GPU" : kPredictedLabel));
   }
   return kExitOk;
 }
@@ -126,11 +127,12 @@ void print_report(const TuneReport& report, const Target& target, const Options&
     print_json(all);
   } else {
     for (const ProblemReport& problem : report.problems) {
-      fmt::print("{}\n", problem_text(problem, target));
+      print_text(fmt::format("{}\n", problem_text(problem, target)));
     }
     database.confirm_stored();
-    fmt::print("stored in {}\n", database.path().string());
-    if (!target.measurable) fmt::print("{}\n", how_to_time(target, problem_arguments(options)));
+    print_text(fmt::format("stored in {}\n", database.path().string()));
+    if (!target.measurable)
+      print_text(fmt::format("{}\n", how_to_time(target, problem_arguments(options))));
   }
   if (report.out_of_time) fmt::print(stderr, "gemm-tune: the time given by --time is used up\n");
   if (report.interrupted) {
@@ -222,7 +224,7 @@ Database open_for_writing(const Options& options) {
   const std::filesystem::path path = database_path(options);
   // The default place is ours to make; a folder that the user names must exist.
   if (options.db.empty()) create_database_folder(path);
-  return Database(path, Database::Mode::create_or_open);
+  return Database(path, Database::Mode::create_or_open, lock_wait(options, path));
 }
 
 RunInfo run_info(const Target& target, std::uint64_t seed, const std::string& command) {

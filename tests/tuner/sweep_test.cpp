@@ -137,6 +137,44 @@ TEST(SweepTest, ReadsFilesPackedOrNotAndNamesTheSweepAfterThem) {
   EXPECT_THROW(read_sweeps(folder.path().string()), UsageError);
 }
 
+// Of each a little: 13 MB of gzip can unpack to gigabytes, which JSON turns into tens of them.
+TEST(SweepTest, RefusesWhatUnpacksToMoreThanItsBound) {
+  const TempFolder folder;
+  const std::string packed = (folder.path() / "bomb.json.gz").string();
+  const gzFile file = gzopen(packed.c_str(), "wb1");
+  const std::string blanks(1'000'000, ' ');
+  for (int i = 0; i < 257; ++i) gzwrite(file, blanks.data(), static_cast<unsigned>(blanks.size()));
+  gzclose(file);
+  EXPECT_THAT(refusal([&] { read_sweeps(packed); }), HasSubstr("unpacks to more than 256 MB"));
+}
+
+TEST(SweepTest, RefusesMoreConfigsThanItsBound) {
+  std::string text = R"({"tune_params_keys": ["A"], "cache": {)";
+  for (int i = 0; i <= 500'000; ++i) {
+    text += (i == 0 ? "\"" : ",\"") + std::to_string(i) + R"(":{"A":1,"time":1})";
+  }
+  EXPECT_THAT(refusal([&] { parse_sweep(text + "}}", "many"); }),
+              HasSubstr("sweep 'many' has 500001 configs, and 500000 are the most"));
+}
+
+TEST(SweepTest, RefusesMoreValuesThanItsBound) {
+  std::string text = "[";
+  for (int i = 0; i <= 20'000'000; ++i) text += "0,";
+  EXPECT_THAT(refusal([&] { parse_sweep(text + "0]", "deep"); }),
+              HasSubstr("sweep 'deep' holds more than 20 million values"));
+}
+
+TEST(SweepTest, ReadsAPackedSweepOfSeveralMembers) {
+  const TempFolder folder;
+  const std::string packed = (folder.path() / "two.json.gz").string(), text = kCache;
+  for (const char* mode : {"wb", "ab"}) {
+    const gzFile file = gzopen(packed.c_str(), mode);
+    gzputs(file, *mode == 'w' ? text.substr(0, 20).c_str() : text.substr(20).c_str());
+    gzclose(file);
+  }
+  EXPECT_EQ(read_sweeps(packed)[0].space.size(), 5u);
+}
+
 TEST(SweepTest, ADatabaseHoldsASweepOfEachDeviceAndProblem) {
   const TempFolder folder;
   const std::string path = (folder.path() / "tune.db").string();
