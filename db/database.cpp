@@ -488,7 +488,7 @@ std::vector<Record> Database::records(const DeviceKey& device, const Problem& pr
   return guarded(impl_->path, [&] {
     SQLite::Statement query(impl_->db, std::string(kSelectRecord) + R"sql(
       WHERE d.arch = :arch AND d.name = :name AND d.sm_count = :sms AND p.text = :problem
-      ORDER BY c.config, c.source, c.id)sql");
+      ORDER BY c.id)sql");
     query.bind(":arch", device.arch);
     query.bind(":name", device.name);
     query.bind(":sms", device.sm_count);

@@ -124,7 +124,8 @@ class Database {
   // What had to be mended since it was opened, as a sentence for the user; usually empty.
   const std::string& mended() const;
 
-  // All rows of one (device, problem), in config order.
+  // All rows of one (device, problem), in the order first stored; that a row was replaced, as by
+  // the finals, leaves its place as it was.
   std::vector<Record> records(const DeviceKey& device, const Problem& problem) const;
 
   // All that was timed beside the candidate's row, in the run that it belongs to and in the order

@@ -77,6 +77,20 @@ struct Results {
 
   bool none_valid() const { return !std::isfinite(best); }
 
+  // False where the point was told before.
+  bool add(std::size_t point, double value) {
+    if (!place.emplace(point, points.size()).second) return false;
+    points.push_back(point);
+    values.push_back(value);
+    if (std::isfinite(value)) worst = std::max(worst, value);
+    since_best = value < best ? 0 : since_best + 1;
+    best = std::min(best, value);
+    return true;
+  }
+
+  // By how much a further value improves on the best.
+  double gain_of(double value) const { return none_valid() ? 0 : std::max(0.0, best - value); }
+
   // A failure is as bad as the worst; unknown where there is no other, as what was not told.
   double value_of(std::size_t point) const {
     const auto told = place.find(point);
@@ -95,6 +109,22 @@ struct Results {
     for (std::size_t& i : order) i = points[i];
     return order;
   }
+};
+
+// What the surrogate expected of points and what these brought. Old ones fade.
+class Promises {
+ public:
+  void add(double promised, double gained) {
+    constexpr double kKeep = 0.98;  // the last fifty or so count
+    promised_ = kKeep * promised_ + promised;
+    gained_ = kKeep * gained_ + gained;
+  }
+
+  // The share of what was promised that came, as if `weight` had been promised and had come.
+  double kept(double weight) const { return (gained_ + weight) / (promised_ + weight); }
+
+ private:
+  double promised_ = 0, gained_ = 0;  // improvements, summed
 };
 
 // Half of them the first, the others evenly from the rest; all where there are no more.
@@ -235,7 +265,7 @@ class Model : public Strategy {
       : space_(space),
         constants_(constants),
         prior_(log_prior(std::move(prior_us), space.size())),
-        belief_(space, prior_, prior_.empty() ? constants : believing(constants)),
+        belief_(space, prior_, belief_constants()),
         doubt_(space, {}, doubting(constants)),
         random_(seed),
         untried_(space.size()) {
@@ -266,43 +296,36 @@ class Model : public Strategy {
     std::erase(results_.pending, point);
     const bool good = time_us && std::isfinite(*time_us) && *time_us > 0;
     const double value = good ? std::log(*time_us) : kInfinity;
-    if (!results_.place.emplace(point, results_.points.size()).second) return;  // told before
-    if (const auto promise = promised_.find(point); promise != promised_.end()) {
-      constexpr double kKeep = 0.98;  // the last fifty or so count
-      promised_sum_ = kKeep * promised_sum_ + promise->second;
-      kept_sum_ *= kKeep;
-      if (!results_.none_valid()) kept_sum_ += std::max(0.0, results_.best - value);
-      promised_.erase(promise);
-    }
-    results_.points.push_back(point);
-    results_.values.push_back(value);
-    if (good) results_.worst = std::max(results_.worst, value);
-    results_.since_best = value < results_.best ? 0 : results_.since_best + 1;
-    results_.best = std::min(results_.best, value);
-    bests_.push_back(results_.best);
+    if (results_.add(point, value)) bests_.push_back(results_.best);
   }
 
   std::size_t fits() const override { return fits_; }
 
-  // The greater of what the surrogate expects, trusted as far as it kept its promises so far, and
-  // half of what as many results brought just now: a surrogate that is wrong is sure of itself.
+  // The greater of what a surrogate expects, trusted as far as it kept its promises so far, and
+  // half of what as many results brought just now: a surrogate that is wrong is sure of itself. The
+  // surrogate is fitted to the results alone, so that those of an earlier run, told in its order,
+  // are judged as they were in that run.
   std::optional<double> expected_gain(std::size_t tries) override {
     const std::size_t told = results_.points.size(), window = constants_.gain_window;
     if (told <= window || !std::isfinite(bests_[told - 1 - window])) return std::nullopt;
-    update(belief_);
+    Belief belief(space_, prior_, belief_constants());
+    const double trust = promises(belief).kept(constants_.gain_trust);
+    belief.refit(results_, pool(belief));
     const std::vector<std::size_t> places =
-        belief_.most_promising(results_, untried_, std::min(tries, constants_.gain_points));
+        belief.most_promising(results_, untried_, std::min(tries, constants_.gain_points));
     if (places.empty()) return 0;
-    const double trust =
-        (kept_sum_ + constants_.gain_trust) / (promised_sum_ + constants_.gain_trust);
     const double share = std::min(1.0, static_cast<double>(tries) / static_cast<double>(window));
     const double lately = bests_[told - 1 - window] - bests_[told - 1];
     const double gain =
-        std::max(trust * belief_.expected_gain(results_, places), 0.5 * share * lately);
+        std::max(trust * belief.expected_gain(results_, places), 0.5 * share * lately);
     return 1 - std::exp(-gain);
   }
 
  private:
+  ModelSearchConstants belief_constants() const {
+    return prior_.empty() ? constants_ : believing(constants_);
+  }
+
   std::size_t next() {
     const std::size_t asked = space_.size() - untried_.size();
     const bool started =
@@ -320,11 +343,32 @@ class Model : public Strategy {
     update(belief);
     const std::vector<std::size_t> places = belief.most_promising(results_, untried_, 1);
     if (places.empty()) return std::nullopt;
-    const std::size_t point = belief.surrogate().scored()[places[0]];
-    if (&belief == &belief_ && !results_.none_valid()) {
-      promised_[point] = belief.promise(results_, places[0]);
+    return belief.surrogate().scored()[places[0]];
+  }
+
+  // What the surrogate promises of the last results, led through them in the order told, and what
+  // they brought.
+  Promises promises(Belief& belief) const {
+    constexpr std::size_t kJudged = 100;  // older ones have faded
+    const std::size_t told = results_.points.size(), first = told - std::min(told, kJudged);
+    Results past;
+    for (std::size_t i = 0; i < first; ++i) past.add(results_.points[i], results_.values[i]);
+    const std::vector<std::size_t> judged(
+        results_.points.begin() + static_cast<std::ptrdiff_t>(first), results_.points.end());
+    Promises promises;
+    for (std::size_t place = 0; place < judged.size(); ++place) {
+      const double value = results_.values[first + place];
+      if (!past.none_valid()) {
+        if (belief.wants_refit(past)) {
+          belief.refit(past, judged);
+        } else {
+          belief.follow(past);
+        }
+        promises.add(belief.promise(past, place), past.gain_of(value));
+      }
+      past.add(judged[place], value);
     }
-    return point;
+    return promises;
   }
 
   void update(Belief& belief) {
@@ -450,10 +494,8 @@ class Model : public Strategy {
   std::mt19937_64 random_;
   Untried untried_;
   Results results_;
-  std::vector<double> bests_;                         // after each result
-  std::unordered_map<std::size_t, double> promised_;  // improvements expected of what is under way
-  double promised_sum_ = 0, kept_sum_ = 0;            // of the last results: expected and had
-  std::size_t doubts_ = 0;                            // asks since the search first stalled
+  std::vector<double> bests_;  // after each result
+  std::size_t doubts_ = 0;     // asks since the search first stalled
   std::size_t fits_ = 0;
 };
 

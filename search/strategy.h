@@ -22,7 +22,8 @@ class Strategy {
   virtual std::vector<std::size_t> ask(std::size_t count) = 0;
 
   // The time of a point in microseconds; nothing for one that failed. A point that was never asked
-  // may be told too (a result from an earlier run): it counts as tried. Throws std::out_of_range
+  // may be told too (a result from an earlier run): it counts as tried. The order matters: results
+  // of earlier runs are told in the order in which these had them. Throws std::out_of_range
   // for an index outside the list.
   virtual void tell(std::size_t point, std::optional<double> time_us) = 0;
 
@@ -31,7 +32,7 @@ class Strategy {
 
   // By what share the best time told is likely to fall with so many more asks, in [0, 1]: 0.02 is
   // "2 % faster". What is under way counts as if it came out as expected. Nothing where there is no
-  // model, or too few results for one. Takes as long as an ask.
+  // model, or too few results for one. Takes as long as some refits.
   virtual std::optional<double> expected_gain(std::size_t /*tries*/) { return std::nullopt; }
 };
 

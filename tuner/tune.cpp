@@ -126,9 +126,10 @@ class ProblemSearch {
     if (rows.empty()) return;
     if (report_.funnel.searched < report_.funnel.left) add_to_sample(rows);
     const PointIndex index(points_);
+    std::set<std::size_t> seen;
     for (auto& [config, record] : rows) {
       const std::optional<std::size_t> point = index.find(*config.family, config.values);
-      if (!point) continue;
+      if (!point || !seen.insert(*point).second) continue;
       if (request_.retry_failed && has_failed(record.outcome)) {
         retries_.insert(*point);
         continue;
@@ -136,7 +137,7 @@ class ProblemSearch {
       if (record.outcome.standing != Standing::search) {
         recalled_baselines_.emplace(record.config, ledger_.baselines(record));
       }
-      recalled_.emplace(*point, std::move(record.outcome));
+      recalled_.emplace_back(*point, std::move(record.outcome));
     }
   }
 
@@ -387,8 +388,8 @@ class ProblemSearch {
   const Problem problem_;
   std::optional<Clock::time_point> deadline_;
   std::vector<KnownConfig> points_;
-  std::map<std::size_t, Outcome> recalled_;  // by point
-  std::set<std::size_t> retries_;            // failed in earlier runs
+  std::vector<std::pair<std::size_t, Outcome>> recalled_;  // by point, as first stored
+  std::set<std::size_t> retries_;                          // failed in earlier runs
   // By config text, of the finals that timed it.
   std::map<std::string, std::vector<Baseline>> recalled_baselines_;
   std::optional<SearchSpace> space_;

@@ -85,6 +85,27 @@ TEST_F(DatabaseTest, ReturnsARecordAsItWasStored) {
   EXPECT_EQ(record.run.seed, 7u);
 }
 
+TEST_F(DatabaseTest, RecordsComeInTheOrderFirstStored) {
+  Database database = writable(file_);
+  database.store(kA6000, k1024, kWholeTiles, kHash, measured(60), Source::measured);
+  database.store(kA6000, k1024, kPredicated, kHash, measured(70), Source::measured);
+  const auto configs = [&] {
+    std::vector<std::string> found;
+    for (const Record& row : database.records(kA6000, k1024)) found.push_back(row.config);
+    return found;
+  };
+  std::vector<std::string> order = {kWholeTiles, kPredicated};
+  EXPECT_EQ(configs(), order);
+  // As the finals do.
+  database.store(kA6000, k1024, kWholeTiles, kHash, measured(61), Source::measured);
+  EXPECT_EQ(configs(), order);
+  database.store(kA10, k1024, kPredicated, kHash, measured(70), Source::measured);
+  database.store(kA10, k1024, kWholeTiles, kHash, measured(60), Source::measured);
+  order.clear();
+  for (const Record& row : database.records(kA10, k1024)) order.push_back(row.config);
+  EXPECT_EQ(order, (std::vector<std::string>{kPredicated, kWholeTiles}));
+}
+
 TEST_F(DatabaseTest, KeepsLayoutsAndBatchesApart) {
   Database database = writable(file_);
   double us = 10;

@@ -291,6 +291,17 @@ TEST(ModelStrategyTest, ExpectsMuchOfASpaceWhoseWorstWasToldAndLittleOnceTheOpti
   EXPECT_EQ(strategy->expected_gain(64), 0);
 }
 
+// Told by an earlier run, a result comes without the promise that it was asked for.
+TEST(ModelStrategyTest, ExpectsOfResultsToldAgainWhatItExpectedWhenItAskedForThem) {
+  const Land land = make_land();
+  for (const std::size_t count : {40u, 60u, 90u}) {
+    const auto first = make_model(land.space, {}, 1), again = make_model(land.space, {}, 2);
+    const Points asked = run(*first, land, count, 1);
+    for (const std::size_t point : asked) again->tell(point, land.time_us[point]);
+    EXPECT_NEAR(again->expected_gain(64).value(), first->expected_gain(64).value(), 0.01) << count;
+  }
+}
+
 TEST_P(EveryStrategyTest, SaysWhatMoreWouldGainOnlyWhereThereIsAModel) {
   const auto strategy = make(1);
   EXPECT_EQ(strategy->expected_gain(10), std::nullopt);
