@@ -22,7 +22,7 @@ struct Funnel {
   std::uint64_t searched = 0;
   std::uint64_t tried = 0;
   std::uint64_t recalled = 0;
-  Reasons compile_failed;
+  Reasons compile_failed;  // the compiler refused, died, or had not ended at the limit
   Reasons rejected_by_resources;
   Reasons failed_on_gpu;          // by disposition: wrong_result, launch_failed, timed_out, crashed
   Reasons failed_by_environment;  // by detail; not stored, so that the next run tries them again

@@ -136,7 +136,7 @@ int run_ladder(const Options& options) {
   const Target target = resolve_target(options);
   const TuneRequest request = tune_request(options, target);
   Database database = open_for_writing(options);
-  database.begin_run(run_info(target, request.seed, "ladder --sizes " + options.sizes));
+  database.begin_run(run_info(target, request.seed, options.command_line));
   watch_for_interrupts();
   nlohmann::json all = nlohmann::json::array();
   for (const Problem& problem : request.problems) {
@@ -154,7 +154,7 @@ int run_ladder(const Options& options) {
   database.confirm_stored();
   if (options.json) print_json(all);
   if (!options.json && !target.measurable)
-    print_text(fmt::format("{}\n", how_to_time(target, options.sizes)));
+    print_text(fmt::format("{}\n", how_to_time(target, options.command_line)));
   return kExitOk;
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/launch_recipe.h"
+#include "core/shell_quote.h"
 #include "search/strategy_by_name.h"
 #include "tuner/exit_code.h"
 #include "tuner/numbers.h"
@@ -75,7 +76,7 @@ void add_common(CLI::App& app, Options& o) {
       ->check(whole_number(1, 4096));
   app.add_flag("--json", o.json, "Results as JSON");
   app.add_flag("-v,--verbose", o.verbose, "Say what happens to each candidate");
-  app.add_flag("-q,--quiet", o.quiet, "No progress, errors only");
+  app.add_flag("-q,--quiet", o.quiet, "No progress, errors only; of tune a line for each problem");
 }
 
 CLI::Option* add_sizes(CLI::App& app, Options& o) {
@@ -181,11 +182,19 @@ void add_db(CLI::App& app, Options& o) {
       ->required();
 }
 
+// By the program's name rather than the path that it was started by.
+std::string command_line(int argc, const char* const* argv) {
+  std::string line = "gemm-tune";
+  for (int i = 1; i < argc; ++i) line += " " + shell_quote(argv[i]);
+  return line;
+}
+
 }  // namespace
 
 ParsedOptions parse_options(int argc, const char* const* argv) {
   ParsedOptions parsed;
   Options& o = parsed.options;
+  o.command_line = command_line(argc, argv);
   CLI::App app("Finds the fastest GEMM kernel for a GPU and matrix sizes, verified and timed.",
                "gemm-tune");
   app.footer(kFooter);

@@ -22,6 +22,7 @@ enum class Command {
 
 struct Options {
   Command command = Command::tune;
+  std::string command_line;  // the whole, as a shell takes it back: UTF-8 without control bytes
   std::string arch;
   std::string sizes;
   std::string layout = "nn";

@@ -1,17 +1,45 @@
-// Shows how a run gets on, on stderr: one line rewritten on a terminal, a plain line now and then
-// elsewhere, nothing with --quiet.
+// Shows how a run gets on, on stderr: one line rewritten on a terminal, never longer than that is
+// wide; a plain line now and then elsewhere; nothing with --quiet.
 #pragma once
 
 #include <chrono>
+#include <cstddef>
+#include <optional>
 #include <string>
 
 #include "tuner/tune.h"
 
 namespace gemm_tune {
 
+// "1:05 left" from the share done and the time it took; "" before anything is done. Pure.
+std::string time_left(std::size_t done, std::size_t total, std::chrono::milliseconds elapsed);
+
+// "2/48 1024x1024x1024: searching 12/64, best 50 us (predicted), 1:05 left". left: of time_left().
+// Where the line would take more columns than that, the problem's text is cut first. Pure.
+std::string progress_line(const Progress& progress, const std::string& left, std::size_t columns);
+
+// What is left of a run, from what it has done. Candidates that earlier runs tried take no time and
+// count as nothing. Pure.
+class RunProgress {
+ public:
+  explicit RunProgress(std::optional<std::chrono::milliseconds> limit = std::nullopt)
+      : limit_(limit) {}
+
+  // The time left for all problems at once, as time_left(): those not begun are taken to be as much
+  // work as the others on average, and a limit of the run's time bounds the rest.
+  std::string left(const Progress& progress, std::chrono::milliseconds elapsed);
+
+ private:
+  std::optional<std::chrono::milliseconds> limit_;
+  std::size_t number_ = 0;                  // of the problem told last
+  std::size_t done_ = 0, done_before_ = 0;  // of that one, and of those before it
+};
+
 class ProgressPrinter {
  public:
-  explicit ProgressPrinter(bool quiet);
+  // limit: of the run's time, if any.
+  explicit ProgressPrinter(bool quiet,
+                           std::optional<std::chrono::milliseconds> limit = std::nullopt);
   ~ProgressPrinter();  // leaves the terminal's line clean
   ProgressPrinter(const ProgressPrinter&) = delete;
   ProgressPrinter& operator=(const ProgressPrinter&) = delete;
@@ -24,11 +52,10 @@ class ProgressPrinter {
   bool quiet_;
   bool terminal_;
   bool dirty_ = false;  // a line stands on the terminal
-  std::string last_stage_, last_problem_;
-  std::chrono::steady_clock::time_point problem_start_, last_shown_;
+  RunProgress run_;
+  std::string last_stage_;
+  std::size_t last_number_ = 0;
+  std::chrono::steady_clock::time_point start_, last_shown_;
 };
-
-// "1:05 left" from the share done and the time it took; "" before anything is done. Pure.
-std::string time_left(std::size_t done, std::size_t budget, std::chrono::milliseconds elapsed);
 
 }  // namespace gemm_tune

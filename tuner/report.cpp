@@ -307,9 +307,9 @@ nlohmann::json problem_json(const ProblemReport& report, const Target& target) {
   return json;
 }
 
-std::string how_to_time(const Target& target, const std::string& problems) {
-  return fmt::format("{}: {}. To time them, run on a machine with an {} GPU: gemm-tune --sizes {}",
-                     kPredictedLabel, target.why_not, target.spec.arch, problems);
+std::string how_to_time(const Target& target, const std::string& command_line) {
+  return fmt::format("{}: {}. To time them, run on a machine with an {} GPU: {}", kPredictedLabel,
+                     target.why_not, target.spec.arch, command_line);
 }
 
 }  // namespace gemm_tune

@@ -44,7 +44,7 @@ std::string measured_details(const Problem& problem, const Outcome& outcome,
 nlohmann::json time_json(const Outcome& outcome, const std::vector<Baseline>& baselines,
                          const std::vector<std::string>& tied);
 
-// How to turn predictions into timings. problems: what --sizes was given and the options after it.
-std::string how_to_time(const Target& target, const std::string& problems);
+// How to turn predictions into timings. command_line: the one that predicted.
+std::string how_to_time(const Target& target, const std::string& command_line);
 
 }  // namespace gemm_tune

@@ -74,12 +74,14 @@ std::optional<std::string> too_large(const Problem& problem, std::int64_t memory
 class ProblemSearch {
  public:
   ProblemSearch(const TuneRequest& request, const Environment& environment, Trials& trials,
-                Database& database, const OnProgress& on_progress, const Problem& problem)
+                Database& database, const OnProgress& on_progress, const Problem& problem,
+                std::size_t number)
       : request_(request),
         trials_(trials),
         ledger_(database, request, environment, problem),
         on_progress_(on_progress),
-        problem_(problem) {
+        problem_(problem),
+        number_(number) {
     report_.problem = problem;
     plan();
   }
@@ -89,6 +91,17 @@ class ProblemSearch {
     std::vector<KnownConfig> first;
     for (const std::size_t point : next_) first.push_back(points_[point]);
     trials_.compile_ahead(first);
+  }
+
+  // Instead of run(), by which it is used up.
+  PlannedSearch planned() {
+    PlannedSearch planned{problem_, std::move(report_.funnel), budget_, recalled_.size(), {}};
+    std::vector<bool> is_known(points_.size(), false);
+    for (const auto& [point, outcome] : recalled_) is_known[point] = true;
+    for (std::size_t i = 0; i < points_.size(); ++i) {
+      if (!is_known[i]) planned.untried.push_back(std::move(points_[i]));
+    }
+    return planned;
   }
 
   // on_finals: called when the compilers have nothing more to do.
@@ -320,6 +333,10 @@ class ProblemSearch {
         ++funnel.compile_failed[outcome.detail];
         return;
       default:
+        if (!outcome.resources) {  // the compiler died or hung: there was nothing to run
+          ++funnel.compile_failed[outcome.detail];
+          return;
+        }
         ++funnel.failed_on_gpu[std::string(to_string(outcome.disposition))];
     }
   }
@@ -378,7 +395,17 @@ class ProblemSearch {
   }
 
   void tell_progress(const std::string& stage) const {
-    on_progress_({&problem_, done_, budget_, best_us_, stage});
+    Progress progress;
+    progress.problem = &problem_;
+    progress.number = number_;
+    progress.problems = request_.problems.size();
+    progress.done = done_;
+    progress.budget = budget_;
+    progress.recalled = recalled_.size();
+    progress.best_us = best_us_;
+    progress.is_predicted = !request_.measure;
+    progress.stage = stage;
+    on_progress_(progress);
   }
 
   const TuneRequest& request_;
@@ -386,6 +413,7 @@ class ProblemSearch {
   Ledger ledger_;
   const OnProgress& on_progress_;
   const Problem problem_;
+  const std::size_t number_;  // among the request's, from 1
   std::optional<Clock::time_point> deadline_;
   std::vector<KnownConfig> points_;
   std::vector<std::pair<std::size_t, Outcome>> recalled_;  // by point, as first stored
@@ -432,14 +460,21 @@ Candidates candidates_for(const TuneRequest& request, const Problem& problem) {
   return result;
 }
 
+PlannedSearch plan_search(const TuneRequest& request, const Problem& problem, Database& database) {
+  const Environment environment = environment_of(request);
+  Trials trials(request);
+  const OnProgress nobody;
+  return ProblemSearch(request, environment, trials, database, nobody, problem, 1).planned();
+}
+
 TuneReport tune(const TuneRequest& request, Database& database, const OnProgress& on_progress) {
   const Environment environment = environment_of(request);
   Trials trials(request);
   const Clock::time_point start = Clock::now();
   TuneReport report;
-  const auto search_for = [&](const Problem& problem) {
+  const auto search_for = [&](std::size_t i) {
     return std::make_unique<ProblemSearch>(request, environment, trials, database, on_progress,
-                                           problem);
+                                           request.problems[i], i + 1);
   };
   std::unique_ptr<ProblemSearch> next;
   for (std::size_t i = 0; i < request.problems.size() && !interrupted(); ++i) {
@@ -450,11 +485,10 @@ TuneReport tune(const TuneRequest& request, Database& database, const OnProgress
                                                   Clock::duration::zero());
       deadline = Clock::now() + left / (request.problems.size() - i);
     }
-    const std::unique_ptr<ProblemSearch> search =
-        next ? std::move(next) : search_for(request.problems[i]);
+    const std::unique_ptr<ProblemSearch> search = next ? std::move(next) : search_for(i);
     const auto prepare_next = [&] {
       if (next || interrupted() || i + 1 == request.problems.size()) return;
-      next = search_for(request.problems[i + 1]);
+      next = search_for(i + 1);
       next->compile_ahead();
     };
     report.problems.push_back(search->run(deadline, prepare_next));

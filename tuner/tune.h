@@ -110,15 +110,32 @@ struct TuneReport {
 // What a run tells while it goes on.
 struct Progress {
   const Problem* problem = nullptr;
-  std::size_t done = 0, budget = 0;  // candidates of this problem
+  std::size_t number = 1, problems = 1;  // of this problem, from 1, and of all
+  std::size_t done = 0, budget = 0;      // candidates of this problem
+  std::size_t recalled = 0;              // of those done: by earlier runs
   std::optional<double> best_us;
-  std::string stage;  // "searching", "finals", "twins"
+  bool is_predicted = false;  // the best time
+  std::string stage;          // "searching", "finals", "twins"
 };
 using OnProgress = std::function<void(const Progress&)>;
 
 // Throws DeviceError where a worker's environment fails and DatabaseError where a row cannot be
 // stored; what was stored before remains.
 TuneReport tune(const TuneRequest& request, Database& database, const OnProgress& on_progress);
+
+// What a search would begin with.
+struct PlannedSearch {
+  Problem problem;
+  Funnel funnel;                     // enumerated, rejected_by_rule, left and searched
+  std::size_t budget = 0;            // the most that it would have tried
+  std::size_t recalled = 0;          // of these: by earlier runs
+  std::vector<KnownConfig> untried;  // candidates
+
+  std::size_t tries() const { return budget - recalled; }
+};
+
+// Reads the database only and starts no process.
+PlannedSearch plan_search(const TuneRequest& request, const Problem& problem, Database& database);
 
 // The points of the space that pass every rule before compiling, or a sample of them, and why the
 // others do not.

@@ -11,9 +11,8 @@
 #include "core/error.h"
 #include "gpu/nvrtc.h"
 #include "kernel_templates/source.h"
-#include "search/static_model.h"
-#include "tuner/budget.h"
 #include "tuner/commands.h"
+#include "tuner/dry_run.h"
 #include "tuner/exit_code.h"
 #include "tuner/interrupt.h"
 #include "tuner/list_file.h"
@@ -22,6 +21,7 @@
 #include "tuner/report.h"
 #include "tuner/sizes.h"
 #include "tuner/standard_output.h"
+#include "tuner/summary.h"
 #include "tuner/tune_request.h"
 #include "tuner/version.h"
 
@@ -37,67 +37,6 @@ std::size_t default_jobs(const Target& target) {
   const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
   const std::size_t kept = target.measurable ? target.ordinals.size() : 0;
   return cores > kept ? cores - kept : 1;
-}
-
-// A rough guide only: seconds on the compile pool or on the GPU, whichever is slower.
-double estimated_seconds(const TuneRequest& request, const Problem& problem,
-                         std::vector<KnownConfig> points, std::size_t tried) {
-  constexpr double kCompileSeconds = 0.25;    // one candidate on one process
-  constexpr double kOverheadSeconds = 0.015;  // loading and verifying at small shapes
-  constexpr double kLaunches = 15;  // warm-up, verification and samples at the tuned shape
-  const double compile =
-      static_cast<double>(tried) * kCompileSeconds / static_cast<double>(request.jobs);
-  if (!request.measure || points.empty()) return compile;
-  std::vector<double> times;
-  for (const KnownConfig& point : points) {
-    times.push_back(predict(point.traits, problem, request.device).time_us);
-  }
-  std::sort(times.begin(), times.end());
-  const double launch_us = std::max(times[std::min(tried, times.size() - 1) / 2], 20.0);
-  return std::max(compile,
-                  static_cast<double>(tried) * (kOverheadSeconds + kLaunches * launch_us * 1e-6));
-}
-
-int dry_run(const TuneRequest& request, const Target& target, bool as_json) {
-  double seconds = 0;
-  std::string text;
-  nlohmann::json problems = nlohmann::json::array();
-  for (const Problem& problem : request.problems) {
-    Candidates candidates = candidates_for(request, problem);
-    const std::size_t points = candidates.points.size();
-    const std::size_t otherwise =
-        request.only.empty() ? default_budget(points, request.measure) : points;
-    const std::size_t tried = std::min(points, request.budget.value_or(otherwise));
-    const Funnel& funnel = candidates.funnel;
-    const std::string sample =
-        funnel.searched < funnel.left
-            ? fmt::format(", {} of these searched (an even sample)", grouped(funnel.searched))
-            : "";
-    text += fmt::format(
-        "{} on {} ({}): {} enumerated, {} rejected by rule, {} left{}, {} would be tried\n",
-        to_string(problem), target.spec.name, target.spec.arch, grouped(funnel.enumerated),
-        grouped(total(funnel.rejected_by_rule)), grouped(funnel.left), sample, grouped(tried));
-    problems.push_back({{"problem", problem},
-                        {"enumerated", funnel.enumerated},
-                        {"rejected_by_rule", total(funnel.rejected_by_rule)},
-                        {"left", funnel.left},
-                        {"searched", funnel.searched},
-                        {"would_be_tried", tried}});
-    seconds += estimated_seconds(request, problem, std::move(candidates.points), tried);
-  }
-  if (as_json) {
-    print_json({{"problems", problems},
-                {"arch", target.spec.arch},
-                {"device", target.spec.name},
-                {"estimated_s", seconds},
-                {"jobs", request.jobs},
-                {"source", to_string(request.measure ? Source::measured : Source::predicted)}});
-  } else {
-    print_text(fmt::format("{}about {:.0f} s with {} compile processes, {}; nothing was compiled\n",
-                           text, seconds, request.jobs,
-                           request.measure ? "timed on the GPU" : kPredictedLabel));
-  }
-  return kExitOk;
 }
 
 int exit_code(const TuneReport& report) {
@@ -125,14 +64,22 @@ void print_report(const TuneReport& report, const Target& target, const Options&
                                 {"database", database.path().string()},
                                 {"interrupted", report.interrupted}};
     print_json(all);
+  } else if (options.quiet) {
+    for (const ProblemReport& problem : report.problems) {
+      print_text(result_line(problem, target) + "\n");
+    }
+    database.confirm_stored();
   } else {
     for (const ProblemReport& problem : report.problems) {
       print_text(fmt::format("{}\n", problem_text(problem, target)));
     }
+    if (report.problems.size() > 1) {
+      print_text(results_table(report.problems, target) + "\n");
+    }
     database.confirm_stored();
     print_text(fmt::format("stored in {}\n", database.path().string()));
     if (!target.measurable)
-      print_text(fmt::format("{}\n", how_to_time(target, problem_arguments(options))));
+      print_text(fmt::format("{}\n", how_to_time(target, options.command_line)));
   }
   if (report.out_of_time) fmt::print(stderr, "gemm-tune: the time given by --time is used up\n");
   if (report.interrupted) {
@@ -166,13 +113,6 @@ std::vector<KnownConfig> named_configs(const std::vector<std::string>& words) {
 
 std::vector<Problem> asked_problems(const Options& options) {
   return parse_sizes(options.sizes, parse_layout(options.layout), options.batch);
-}
-
-std::string problem_arguments(const Options& options) {
-  std::string text = options.sizes;
-  if (options.layout != "nn") text += " --layout " + options.layout;
-  if (options.batch != 1) text += " --batch " + std::to_string(options.batch);
-  return text;
 }
 
 TuneRequest tune_request(const Options& options, const Target& target) {
@@ -236,18 +176,18 @@ int run_tune(const Options& options) {
   if (!options.sizes.empty()) asked_problems(options);
   const Target target = resolve_target(options);
   const TuneRequest request = tune_request(options, target);
-  if (options.dry_run) return dry_run(request, target, options.json);
+  if (options.dry_run) return dry_run(request, target, options);
   Database database = open_for_writing(options);
   if (const std::string why = database.journal().why; !why.empty() && !options.quiet) {
     spdlog::warn("{} keeps a rollback journal: {}; processes that share it wait longer",
                  database.path().string(), why);
   }
-  database.begin_run(run_info(target, request.seed, "tune --sizes " + problem_arguments(options)));
+  database.begin_run(run_info(target, request.seed, options.command_line));
   watch_for_interrupts();
   TuneReport report;
   {
     // Lines on candidates would break into its line.
-    ProgressPrinter printer(options.quiet || options.verbose);
+    ProgressPrinter printer(options.quiet || options.verbose, request.time_limit);
     report = tune(request, database, [&](const Progress& progress) { printer.show(progress); });
   }
   print_report(report, target, options, database);

@@ -13,9 +13,6 @@ namespace gemm_tune {
 // The problems of --sizes, --layout and --batch. Throws UsageError.
 std::vector<Problem> asked_problems(const Options& options);
 
-// What a user types to ask for them again: "1024 --layout nt".
-std::string problem_arguments(const Options& options);
-
 // Throws UsageError naming the option that is missing or malformed.
 TuneRequest tune_request(const Options& options, const Target& target);
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tuner/terminal.h"
+
 namespace gemm_tune {
 namespace {
 
@@ -12,6 +14,97 @@ TEST(ProgressTest, TellsTheTimeLeftFromTheShareDone) {
   EXPECT_EQ(time_left(25, 100, 10s), "0:30 left");
   EXPECT_EQ(time_left(10, 100, 15s), "2:15 left");
   EXPECT_EQ(time_left(100, 100, 10s), "");
+}
+
+Progress progress(const Problem& problem) {
+  Progress progress;
+  progress.problem = &problem;
+  progress.done = 12;
+  progress.budget = 64;
+  progress.stage = "searching";
+  return progress;
+}
+
+TEST(ProgressTest, SaysWhichProblemOfHowManyAndWhetherTheBestIsPredicted) {
+  const Problem problem = packed_problem(1024, 1024, 1024);
+  Progress now = progress(problem);
+  EXPECT_EQ(progress_line(now, "", 200), "1024x1024x1024: searching 12/64");
+  now.best_us = 84.768;
+  EXPECT_EQ(progress_line(now, "1:05 left", 200),
+            "1024x1024x1024: searching 12/64, best 84.768 us, 1:05 left");
+  now.is_predicted = true;
+  now.number = 2;
+  now.problems = 48;
+  EXPECT_EQ(progress_line(now, "1:05 left", 200),
+            "2/48 1024x1024x1024: searching 12/64, best 84.768 us (predicted), 1:05 left");
+}
+
+TEST(ProgressTest, ALineNeverTakesMoreColumnsThanThereAre) {
+  const Problem problem = parse_problem("1000000x1000000x1000000:layout=nt:align=1:batch=65535");
+  Progress now = progress(problem);
+  now.best_us = 84.768;
+  EXPECT_EQ(progress_line(now, "1:05 left", 80),
+            "1000000x1000000x1000000:layout=nt...: searching 12/64, best 84.768 us, 1:05 left");
+  for (std::size_t columns = 0; columns < 120; ++columns) {
+    EXPECT_LE(progress_line(now, "1:05 left", columns).size(), columns);
+  }
+}
+
+TEST(ProgressTest, TheTimeLeftIsThatOfAllProblems) {
+  const Problem problem = packed_problem(64, 64, 64);
+  Progress now = progress(problem);
+  now.problems = 4;
+  now.done = 16;
+  RunProgress run;
+  EXPECT_EQ(run.left(now, 8s), "2:00 left");  // 16 of 4 x 64 done in 8 s
+  now.done = 64;
+  EXPECT_EQ(run.left(now, 32s), "1:36 left");
+  now.number = 2;
+  now.budget = 128;
+  now.done = 0;
+  EXPECT_EQ(run.left(now, 32s), "2:40 left");  // 192 begun, as many to come, 64 done
+  now.done = 96;                               // the search ends before its budget does
+  EXPECT_EQ(run.left(now, 80s), "1:52 left");
+  now.number = 3;
+  now.budget = now.done = 80;
+  EXPECT_EQ(run.left(now, 120s), "0:40 left");  // 240 done, 80 to come
+  now.number = 4;
+  EXPECT_EQ(run.left(now, 160s), "");
+}
+
+TEST(ProgressTest, WhatEarlierRunsTriedTakesNoTime) {
+  const Problem problem = packed_problem(64, 64, 64);
+  Progress now = progress(problem);
+  now.done = now.recalled = 60;
+  RunProgress run;
+  EXPECT_EQ(run.left(now, 1s), "");
+  now.done = 61;
+  EXPECT_EQ(run.left(now, 2s), "0:06 left");
+}
+
+TEST(ProgressTest, ALimitOfTheRunBoundsTheTimeLeft) {
+  const Problem problem = packed_problem(64, 64, 64);
+  Progress now = progress(problem);
+  now.done = 1;
+  RunProgress run(60s);
+  EXPECT_EQ(run.left(now, 10s), "0:50 left");
+  EXPECT_EQ(run.left(now, 61s), "0:00 left");
+}
+
+TEST(TerminalTest, ATextIsCutBetweenCharactersByTheirColumns) {
+  EXPECT_EQ(cut_to_columns("1024x1024", 4), "1024");
+  EXPECT_EQ(cut_to_columns("1024", 80), "1024");
+  EXPECT_EQ(cut_to_columns("1024", 0), "");
+  EXPECT_EQ(cut_to_columns("a\u00fcb", 2), "a\u00fc");
+  // Two columns each.
+  EXPECT_EQ(columns_of("\u6e2c\u5b9a"), 4u);
+  EXPECT_EQ(cut_to_columns("\u6e2c\u5b9a", 3), "\u6e2c");
+  // A combining accent belongs to the letter before it and takes none.
+  EXPECT_EQ(columns_of("e\u0301"), 1u);
+  EXPECT_EQ(cut_to_columns("e\u0301f", 1), "e\u0301");
+  // Bytes that are no character.
+  EXPECT_EQ(cut_to_columns("\xff\xfe\xfd", 2), "\xff\xfe");
+  EXPECT_EQ(cut_to_columns("a\xe6\xb8", 2), "a\xe6");
 }
 
 }  // namespace

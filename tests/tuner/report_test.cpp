@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
+
+#include "tuner/summary.h"
+
 namespace gemm_tune {
 namespace {
 
@@ -106,8 +110,9 @@ TEST(ReportTest, APredictionIsLabelledEverywhere) {
   EXPECT_THAT(problem_text(report(), target(false)),
               HasSubstr("100 us, 21.5 TFLOP/s (predicted, not timed)"));
   EXPECT_EQ(problem_json(report(), target(false)).at("note"), "predicted, not timed");
-  EXPECT_THAT(how_to_time(target(false), "1024"),
-              HasSubstr("run on a machine with an sm_86 GPU: gemm-tune --sizes 1024"));
+  EXPECT_EQ(how_to_time(target(false), "gemm-tune tune --arch sm_86 --sizes 1024 --db 'a b'"),
+            "predicted, not timed: no GPU was found. To time them, run on a machine with an sm_86 "
+            "GPU: gemm-tune tune --arch sm_86 --sizes 1024 --db 'a b'");
 }
 
 TEST(ReportTest, AMeasuredWinnerStandsBesideItsBaseline) {
@@ -198,6 +203,44 @@ TEST(ReportTest, ProgramsGetTheSame) {
   EXPECT_EQ(winner.at("tied"), nlohmann::json{"naive/BM=16,BN=16,COALESCED=1,PRED=0"});
   EXPECT_EQ(winner.at("baselines").at(0).at("time_us"), 40);
   EXPECT_EQ(winner.at("baselines").at(0).at("cold_us"), nullptr);
+}
+
+TEST(SummaryTest, AResultIsOneLine) {
+  ProblemReport one = report();
+  EXPECT_EQ(result_line(one, target(false)),
+            "1024x1024x1024  naive/BM=16,BN=16,COALESCED=1,PRED=0  100 us  21.5 TFLOP/s  "
+            "(predicted, not timed)");
+  one.winner->outcome.timing = Timing{50, {50}, 4};
+  EXPECT_EQ(result_line(one, target(true)),
+            "1024x1024x1024  naive/BM=16,BN=16,COALESCED=1,PRED=0  50 us  42.9 TFLOP/s");
+  one.winner->baselines = {{"cublasSgemm 13.1.0", {60, {60}, 5}},
+                           {"cublasLt 13.1.0 (best of 37 heuristics)", {40, {40}, 5}}};
+  EXPECT_EQ(result_line(one, target(true)),
+            "1024x1024x1024  naive/BM=16,BN=16,COALESCED=1,PRED=0  50 us  42.9 TFLOP/s  "
+            "0.800 of cublasLt");
+  one.winner.reset();
+  EXPECT_EQ(result_line(one, target(true)), "1024x1024x1024  no candidate survived");
+  one.failure = "it needs 90 GiB";
+  EXPECT_EQ(result_line(one, target(true)), "1024x1024x1024  it needs 90 GiB");
+}
+
+TEST(SummaryTest, SeveralProblemsAreATableOfEightyColumns) {
+  std::vector<ProblemReport> all = {report(), report(), report()};
+  all[1].problem = parse_problem("100000x64x64:layout=nt:batch=8");
+  all[0].winner->outcome.timing = all[1].winner->outcome.timing = Timing{5012.4, {5012.4}, 4};
+  all[0].winner->baselines = {{"cublasSgemm 13.1.0", {4009.92, {4009.92}, 5}}};
+  all[2].winner.reset();
+  const std::string text = results_table(all, target(true));
+  EXPECT_EQ(text,
+            "3 problems on NVIDIA RTX A6000 (sm_86)\n"
+            "problem                         family                 us  TFLOP/s  of cuBLAS\n"
+            "1024x1024x1024                  naive              5012.4    0.428      0.800\n"
+            "100000x64x64:layout=nt:batch=8  naive              5012.4     1.31\n"
+            "1024x1024x1024                  no candidate survived\n");
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
+  EXPECT_THAT(results_table(all, target(false)),
+              AllOf(HasSubstr("(sm_86), predicted, not timed\n"), Not(HasSubstr("of cuBLAS"))));
 }
 
 TEST(ReportTest, AnEmptyProductHasNoThroughput) {

@@ -1,0 +1,80 @@
+// What a run says of itself on the command line: reports, plans, and the commands that it names.
+#include <nlohmann/json.hpp>
+
+#include "db/database.h"
+#include "tests/tuner/cli_fixture.h"
+
+namespace gemm_tune {
+namespace {
+
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+class CliReportTest : public CliTest {
+ protected:
+  // Of the run of the last row.
+  std::string stored_command(const std::string& db) const {
+    std::string command;
+    Database(path(db), Database::Mode::read_only).for_each_record([&](const Record& row) {
+      command = row.run.command;
+    });
+    return command;
+  }
+};
+
+TEST_F(CliReportTest, DryRunKnowsWhatTheDatabaseHolds) {
+  const std::string start = "--arch sm_86 --sizes 100x52x33 --seed 1 --db " + path("t.db");
+  ASSERT_EQ(run(start + " --budget 3").exit_code, 0);
+  const std::string before = read_file(path("t.db"));
+  const ProgramRun dry = run(start + " --budget 5 --dry-run");
+  EXPECT_THAT(dry.output, HasSubstr("left, 3 known from earlier runs, 2 would be tried\n"));
+  const auto done = nlohmann::json::parse(run(start + " --budget 3 --dry-run --json").output);
+  EXPECT_EQ(done.at("problems").at(0).at("known"), 3);
+  EXPECT_EQ(done.at("problems").at(0).at("would_be_tried"), 0);
+  EXPECT_EQ(done.at("estimated_s"), 0);
+  EXPECT_THAT(done.at("estimated_from").get<std::string>(), StartsWith("a guess"));
+  EXPECT_EQ(read_file(path("t.db")), before);
+}
+
+TEST_F(CliReportTest, TheWholeCommandLineIsStoredAndNamedAsAShellTakesIt) {
+  const std::string line = "tune --arch sm_86 --sizes 64,96 --config " + std::string(kNaive) +
+                           " --seed '7' --db '" + path("it'\\''s a.db") + "'";
+  const ProgramRun tune = run(line);
+  ASSERT_EQ(tune.exit_code, 0) << tune.errors;
+  const std::string shown = "gemm-tune tune --arch sm_86 --sizes 64,96 --config " +
+                            std::string(kNaive) + " --seed 7 --db '" + path("it'\\''s a.db") + "'";
+  EXPECT_THAT(tune.output, HasSubstr("run on a machine with an sm_86 GPU: " + shown + "\n"));
+  EXPECT_EQ(stored_command("it's a.db"), shown);
+}
+
+TEST_F(CliReportTest, BytesThatAreNoTextAreStoredAsAShellTakesThem) {
+  write_file(path("configs \xff"), kNaive);
+  const std::string start = "-q --arch sm_86 --sizes 64 --config ", db = " --db " + path("t.db");
+  const ProgramRun tune = run(start + "'@" + path("configs \xff") + "'" + db);
+  ASSERT_EQ(tune.exit_code, 0) << tune.errors;
+  EXPECT_EQ(stored_command("t.db"),
+            "gemm-tune " + start + "$'@" + path("configs \\xff") + "'" + db);
+}
+
+TEST_F(CliReportTest, QuietIsALineForEachProblemAndSeveralEndInATable) {
+  const std::string start =
+      "--arch sm_86 --sizes 64,96 --config " + std::string(kNaive) + " --db " + path("t.db");
+  const ProgramRun quiet = run("-q " + start);
+  EXPECT_EQ(quiet.exit_code, 0);
+  EXPECT_EQ(quiet.errors, "");
+  const std::string number = "[0-9.]+";
+  EXPECT_THAT(quiet.output,
+              ContainsRegex(std::string("^64x64x64  ") + kNaive + "  " + number + " us  " + number +
+                            " TFLOP/s  \\(predicted, not timed\\)\n96x96x96  [^\n]*\n$"));
+  const std::string heading = "2 problems on NVIDIA RTX A6000 (sm_86), predicted, not timed\n";
+  EXPECT_THAT(run(start).output, HasSubstr(heading));
+  EXPECT_THAT(
+      run("--arch sm_86 --sizes 64 --config " + std::string(kNaive) + " --db " + path("t.db"))
+          .output,
+      Not(HasSubstr("problems on")));
+}
+
+}  // namespace
+}  // namespace gemm_tune

@@ -1,0 +1,92 @@
+// What a run makes of the rows of earlier ones: on fake workers, so that no GPU is needed.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <set>
+
+#include "tests/temp_folder.h"
+#include "tests/tuner/fake_tuning.h"
+
+namespace gemm_tune {
+namespace {
+
+using namespace std::chrono_literals;
+namespace fs = std::filesystem;
+
+class RecallTest : public testing::Test {
+ protected:
+  std::string file(const std::string& name) const { return (folder_.path() / name).string(); }
+
+  static TuneReport tune_into(const std::string& path, const TuneRequest& request) {
+    Database database(path, Database::Mode::create_or_open);
+    database.begin_run({"test", "13.0", "", "with fakes", 1});
+    return tune(request, database, [](const Progress&) {});
+  }
+
+ private:
+  const TempFolder folder_;
+};
+
+TEST_F(RecallTest, ARerunExpectsOfMoreTriesWhatTheFirstRunDid) {
+  TuneRequest request = fake::request_of({}, file("log"));
+  request.compile_limit = 500ms;
+  request.measure = false;  // fakes that die on the GPU would be tried again
+  request.most_points = 3000;
+  request.budget = 96;
+  const ProblemReport first = tune_into(file("a.db"), request).problems.at(0);
+  ASSERT_TRUE(first.outlook.has_value());
+  EXPECT_EQ(first.outlook->tries, 96u);
+  EXPECT_GT(first.outlook->gain, 0);
+  const ProblemReport again = tune_into(file("a.db"), request).problems.at(0);
+  EXPECT_EQ(again.funnel.recalled, 96u);
+  ASSERT_TRUE(again.outlook.has_value());
+  EXPECT_EQ(again.outlook->tries, 96u);
+  EXPECT_NEAR(again.outlook->gain, first.outlook->gain, 1e-6);
+}
+
+TEST_F(RecallTest, ACompilerThatHangsOrDiesIsNoFailureOnTheGpu) {
+  std::vector<KnownConfig> configs;
+  std::uint64_t broken = 0;
+  for (const KnownConfig& config : fake::some_configs(2000, true)) {
+    const fake::Fault fault = fake::fault_of(to_string(config.config()));
+    const bool ends = fault == fake::Fault::compiler_crash || fault == fake::Fault::endless_compile;
+    if (!ends && fault != fake::Fault::crash) continue;
+    if (configs.size() == 12) break;
+    configs.push_back(config);
+    broken += ends ? 1 : 0;
+  }
+  ASSERT_GT(broken, 0u);
+  ASSERT_LT(broken, configs.size());
+  for (int run = 0; run < 2; ++run) {  // tried, then recalled
+    const ProblemReport report =
+        fake::tune_with_fakes(configs, file("a.db"), file("a.log")).problems.at(0);
+    EXPECT_EQ(report.funnel.recalled, run == 0 ? 0u : configs.size());
+    EXPECT_EQ(total(report.funnel.compile_failed), broken);
+    EXPECT_EQ(total(report.funnel.failed_on_gpu), configs.size() - broken);
+  }
+}
+
+TEST_F(RecallTest, APlanKnowsWhatIsStoredAndStartsNoWorker) {
+  TuneRequest request = fake::request_of({}, file("log"));
+  request.compile_limit = 500ms;
+  request.measure = false;
+  request.most_points = 1000;
+  request.budget = 40;
+  tune_into(file("a.db"), request);
+  fs::remove(file("log"));
+  request.budget = 100;
+  Database database(file("a.db"), Database::Mode::read_only);
+  const PlannedSearch planned = plan_search(request, fake::kProblem, database);
+  EXPECT_EQ(planned.recalled, 40u);
+  EXPECT_EQ(planned.tries(), 60u);
+  EXPECT_EQ(planned.untried.size(), planned.funnel.searched - 40);
+  std::set<std::string> untried;
+  for (const KnownConfig& config : planned.untried) untried.insert(to_string(config.config()));
+  for (const Record& row : database.records(device_key(request.device), fake::kProblem)) {
+    EXPECT_FALSE(untried.contains(row.config));
+  }
+  EXPECT_FALSE(fs::exists(file("log")));
+}
+
+}  // namespace
+}  // namespace gemm_tune

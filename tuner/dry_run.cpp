@@ -1,0 +1,161 @@
+#include "tuner/dry_run.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "search/static_model.h"
+#include "tuner/exit_code.h"
+#include "tuner/protocol.h"
+#include "tuner/report.h"
+#include "tuner/scratch_dir.h"
+#include "tuner/standard_output.h"
+
+namespace gemm_tune {
+namespace {
+
+// How long one process compiles a candidate, and where that is known from.
+struct CompileTime {
+  double (*seconds)(const KernelFamily& family);
+  std::string basis;
+};
+
+// No row says how long its config took to compile, so these are averages of NVRTC 13.0 on one core
+// of a server, over configs that searches on an H100 tried: from 0.2 s (skinny) to 2.2 s
+// (warp_tiled).
+CompileTime compile_time() {
+  return {
+      [](const KernelFamily& family) {
+        if (std::string_view(family.name) == "warp_tiled") return 1.0;
+        return std::string_view(family.name) == "skinny" ? 0.3 : 0.6;
+      },
+      "a guess, not measured on this machine: 0.3 to 1 s to compile a candidate, by its family"};
+}
+
+// The candidates in the order in which a search would likely ask for them, and their times.
+struct Likely {
+  std::vector<std::size_t> first;  // of planned.untried
+  double median_us = 0;
+};
+
+Likely likely(const PlannedSearch& planned, const DeviceSpec& device) {
+  const auto count = static_cast<std::ptrdiff_t>(planned.tries());
+  std::vector<double> times;
+  for (const KnownConfig& config : planned.untried) {
+    times.push_back(predict(config.traits, planned.problem, device).time_us);
+  }
+  Likely result;
+  result.first.resize(times.size());
+  std::iota(result.first.begin(), result.first.end(), std::size_t{0});
+  std::partial_sort(result.first.begin(), result.first.begin() + count, result.first.end(),
+                    [&](std::size_t a, std::size_t b) { return times[a] < times[b]; });
+  result.first.resize(planned.tries());
+  if (!result.first.empty()) result.median_us = times[result.first[result.first.size() / 2]];
+  return result;
+}
+
+// Seconds on the compile processes or on the GPUs, whichever is slower.
+class Estimate {
+ public:
+  Estimate(const TuneRequest& request, const CompileTime& compile_time)
+      : request_(request), compile_time_(compile_time) {}
+
+  void add(const PlannedSearch& planned) {
+    const Likely tries = likely(planned, request_.device);
+    for (const std::size_t i : tries.first) {
+      const KnownConfig& config = planned.untried[i];
+      // A run compiles a config once for all problems.
+      if (!compiled_.insert(to_string(config.config())).second) continue;
+      compile_s_ += compile_time_.seconds(*config.family);
+    }
+    constexpr double kOverheadSeconds = 0.015;  // loading and verifying at small shapes
+    constexpr double kLaunches = 15;  // warm-up, verification and samples at the tuned shape
+    const double launch_us = std::max(tries.median_us, 20.0);
+    measure_s_ +=
+        static_cast<double>(planned.tries()) * (kOverheadSeconds + kLaunches * launch_us * 1e-6);
+  }
+
+  double seconds() const {
+    const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
+    const double compile = compile_s_ / static_cast<double>(std::min(request_.jobs, cores));
+    if (!request_.measure) return compile;
+    return std::max(compile, measure_s_ / static_cast<double>(request_.ordinals.size()));
+  }
+
+ private:
+  const TuneRequest& request_;
+  const CompileTime& compile_time_;
+  std::set<std::string> compiled_;
+  double compile_s_ = 0, measure_s_ = 0;  // summed over processes and over GPUs
+};
+
+// The database as it is; where there is none, an empty one in the folder stands for it.
+Database database_to_read(const std::filesystem::path& path, const ScratchDir& folder) {
+  std::error_code ignored;
+  const bool is_there = std::filesystem::exists(path, ignored);
+  if (is_there) return Database(path, Database::Mode::read_only);
+  return Database(folder.path() / "empty.db", Database::Mode::create_or_open);
+}
+
+std::string line_of(const PlannedSearch& planned, const Target& target) {
+  const Funnel& funnel = planned.funnel;
+  const std::string sample =
+      funnel.searched < funnel.left
+          ? fmt::format(", {} of these searched (an even sample)", grouped(funnel.searched))
+          : "";
+  const std::string stored =
+      planned.recalled > 0 ? fmt::format(", {} known from earlier runs", grouped(planned.recalled))
+                           : "";
+  return fmt::format(
+      "{} on {} ({}): {} enumerated, {} rejected by rule, {} left{}{}, {} would be tried\n",
+      to_string(planned.problem), target.spec.name, target.spec.arch, grouped(funnel.enumerated),
+      grouped(total(funnel.rejected_by_rule)), grouped(funnel.left), sample, stored,
+      grouped(planned.tries()));
+}
+
+}  // namespace
+
+int dry_run(const TuneRequest& request, const Target& target, const Options& options) {
+  const ScratchDir folder("gemm-tune-dry-run");
+  Database database = database_to_read(database_path(options), folder);
+  const CompileTime compiling = compile_time();
+  Estimate estimate(request, compiling);
+  std::string text;
+  nlohmann::json problems = nlohmann::json::array();
+  for (const Problem& problem : request.problems) {
+    const PlannedSearch planned = plan_search(request, problem, database);
+    const Funnel& funnel = planned.funnel;
+    text += line_of(planned, target);
+    problems.push_back({{"problem", problem},
+                        {"enumerated", funnel.enumerated},
+                        {"rejected_by_rule", total(funnel.rejected_by_rule)},
+                        {"left", funnel.left},
+                        {"searched", funnel.searched},
+                        {"known", planned.recalled},
+                        {"would_be_tried", planned.tries()}});
+    estimate.add(planned);
+  }
+  if (options.json) {
+    print_json({{"problems", problems},
+                {"arch", target.spec.arch},
+                {"device", target.spec.name},
+                {"estimated_s", estimate.seconds()},
+                {"estimated_from", compiling.basis},
+                {"jobs", request.jobs},
+                {"source", to_string(request.measure ? Source::measured : Source::predicted)}});
+    return kExitOk;
+  }
+  print_text(fmt::format(
+      "{}about {:.0f} s with {} compile processes, {}; nothing was compiled\nthe time is {}\n",
+      text, estimate.seconds(), request.jobs,
+      request.measure ? "timed on the GPU" : kPredictedLabel, compiling.basis));
+  return kExitOk;
+}
+
+}  // namespace gemm_tune
