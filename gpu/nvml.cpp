@@ -20,6 +20,8 @@ using Device = struct DeviceHandle*;
 using Status = int;  // of the enumeration's type in C
 constexpr Status kSuccess = 0;
 constexpr unsigned kSmClock = 1;
+constexpr unsigned kMemoryClock = 2;
+constexpr unsigned kMostNameBytes = 96;
 constexpr unsigned kGpuTemperature = 0;
 
 struct Process {  // nvmlProcessInfo_t of the _v3 functions
@@ -33,6 +35,7 @@ using Shutdown = Status();
 using HandleByPciBusId = Status(const char*, Device*);
 using ClockInfo = Status(Device, unsigned, unsigned*);
 using PowerUsage = Status(Device, unsigned*);  // in milliwatts
+using Name = Status(Device, char*, unsigned);
 using Temperature = Status(Device, unsigned, unsigned*);
 using ClocksEventReasons = Status(Device, unsigned long long*);
 using ComputeProcesses = Status(Device, unsigned*, Process*);
@@ -83,6 +86,9 @@ struct Nvml::Impl {
   void* library = ::dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
   abi::ClockInfo* clock_info = find<abi::ClockInfo>(library, "nvmlDeviceGetClockInfo");
   abi::PowerUsage* power_usage = find<abi::PowerUsage>(library, "nvmlDeviceGetPowerUsage");
+  abi::ClockInfo* most_clock = find<abi::ClockInfo>(library, "nvmlDeviceGetMaxClockInfo");
+  abi::PowerUsage* power_limit = find<abi::PowerUsage>(library, "nvmlDeviceGetEnforcedPowerLimit");
+  abi::Name* name = find<abi::Name>(library, "nvmlDeviceGetName");
   abi::Temperature* temperature = find<abi::Temperature>(library, "nvmlDeviceGetTemperature");
   abi::ClocksEventReasons* event_reasons =
       find<abi::ClocksEventReasons>(library, "nvmlDeviceGetCurrentClocksEventReasons");
@@ -105,6 +111,26 @@ std::optional<GpuConditions> Nvml::conditions() const {
     return std::nullopt;
   }
   return GpuConditions{static_cast<int>(mhz), milliwatts / 1000.0, static_cast<int>(celsius)};
+}
+
+GpuSettings Nvml::settings() const {
+  GpuSettings settings;
+  unsigned value = 0;
+  if (impl_->ask(impl_->power_limit, &value)) settings.power_limit_w = value / 1000.0;
+  if (impl_->ask(impl_->most_clock, abi::kMemoryClock, &value)) {
+    settings.memory_mhz = static_cast<int>(value);
+  }
+  std::array<char, abi::kMostNameBytes + 1> name{};
+  if (impl_->ask(impl_->name, name.data(), abi::kMostNameBytes)) {
+    settings.mig_slice = mig_slice_of(name.data());
+  }
+  return settings;
+}
+
+std::string mig_slice_of(std::string_view device_name) {
+  constexpr std::string_view kMark = " MIG ";
+  const std::size_t at = device_name.find(kMark);
+  return at == device_name.npos ? "" : std::string(device_name.substr(at + kMark.size()));
 }
 
 std::string Nvml::slowdown() const {

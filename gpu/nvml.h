@@ -28,6 +28,9 @@ class Nvml {
 
   std::optional<GpuConditions> conditions() const;
 
+  // The limit that holds for its power, the greatest clock of its memory, its MIG slice.
+  GpuSettings settings() const;
+
   // Why the clocks are below what the load would get otherwise, see slowdown_text(); empty where
   // they are not, or nothing is known.
   std::string slowdown() const;
@@ -41,6 +44,9 @@ class Nvml {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+// "1g.10gb" of "NVIDIA H100 80GB HBM3 MIG 1g.10gb", or "" of a name without a slice. Pure.
+std::string mig_slice_of(std::string_view device_name);
 
 // The events among NVML's clock event reasons that make a sample useless, in words, or "": hardware
 // slowdown (clocks at half or less), thermal slowdown of hardware or software, power brake. The

@@ -3,7 +3,9 @@
 #include <nvrtc.h>
 
 #include <algorithm>
+#include <iterator>
 
+#include "core/compile_options.h"
 #include "core/error.h"
 #include "gpu/ptxas_log.h"
 
@@ -101,8 +103,8 @@ CompileResult nvrtc_compile(const NvrtcSource& source, const std::vector<std::st
   checked_version();
   check_arch(arch);
   // Where there is a driver, NVRTC answers from a cache; its answers lack the log that we read.
-  std::vector<std::string> options = {"--gpu-architecture=" + arch, "--std=c++20",
-                                      "-default-device", "--ptxas-options=-v", "--no-cache"};
+  std::vector<std::string> options(std::begin(kCodeOptions), std::end(kCodeOptions));
+  options.insert(options.end(), {"--gpu-architecture=" + arch, "--ptxas-options=-v", "--no-cache"});
   for (const std::string& definition : definitions) options.push_back("-D" + definition);
 
   Program program(source);

@@ -1,13 +1,15 @@
 #include "kernel_templates/source.h"
 
-#include <cstdint>
 #include <fstream>
 #include <map>
 #include <sstream>
 #include <string_view>
 
+#include "core/compile_options.h"
 #include "core/error.h"
+#include "core/fnv1a.h"
 #include "kernel_templates/embedded_texts.h"
+#include "kernel_templates/token_text.h"
 
 namespace gemm_tune {
 namespace {
@@ -49,26 +51,6 @@ std::string read_text(const std::string& path,
   return text.str();
 }
 
-class Fnv1a {
- public:
-  void add(std::string_view text) {
-    for (const char c : text) add_byte(static_cast<unsigned char>(c));
-    add_byte(0);
-  }
-
-  std::string hex() const {
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    std::string text;
-    for (int shift = 60; shift >= 0; shift -= 4) text += kDigits[(state_ >> shift) & 15];
-    return text;
-  }
-
- private:
-  void add_byte(unsigned char byte) { state_ = (state_ ^ byte) * 0x100000001b3u; }
-
-  std::uint64_t state_ = 0xcbf29ce484222325u;
-};
-
 }  // namespace
 
 KernelSource kernel_source(const KernelFamily& family,
@@ -87,6 +69,18 @@ KernelSource kernel_source(const KernelFamily& family,
   }
   source.headers.assign(headers.begin(), headers.end());
 
+  source.tokens = token_text(source.text, [&](const std::string& path) -> const std::string* {
+    const auto header = headers.find(path);
+    return header == headers.end() ? nullptr : &header->second;
+  });
+  Fnv1a hash;
+  hash.add(source.tokens);
+  for (const char* option : kCodeOptions) hash.add(option);
+  source.hash = hash.hex();
+  return source;
+}
+
+std::string version_1_hash(const KernelSource& source) {
   Fnv1a hash;
   hash.add(source.path);
   hash.add(source.text);
@@ -94,8 +88,7 @@ KernelSource kernel_source(const KernelFamily& family,
     hash.add(path);
     hash.add(text);
   }
-  source.hash = hash.hex();
-  return source;
+  return hash.hex();
 }
 
 std::string tuned_params(const Config& config) {

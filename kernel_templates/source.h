@@ -1,14 +1,17 @@
 // The text of a family: its .cuh and every device header that it includes, embedded at build time.
 //
 // A kernel needs no file beside the program; a directory given by the user (--kernel-dir) replaces
-// the embedded texts. The hash over these texts is the only truth on whether a stored result still
-// belongs to today's kernel. Device texts are the .cuh files and rules.h; what a family includes
-// beside them is for the host and no part of its kernel. Any thread.
+// the embedded texts. The identity of a kernel is the hash over the tokens that reach the compiler
+// and over the compile options: it alone decides whether a stored result still belongs to today's
+// kernel. A config adds nothing but the value of TUNED_PARAMS, and every row names its config.
+// Device texts are the .cuh files and rules.h; a family's other includes are for the host and no
+// part of its kernel. Any thread.
 #pragma once
 
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,8 +23,9 @@ struct KernelSource {
   std::string path;  // as an include: "kernel_templates/naive.cuh"
   std::string text;
   std::vector<std::pair<std::string, std::string>> headers;  // include path -> text, sorted by path
-  // 16 hex digits: 64-bit FNV-1a over path, text and the headers' paths and texts, each string
-  // followed by a zero byte.
+  std::string tokens;  // of text and headers, see token_text.h: compiles by itself
+  // The identity, 16 hex digits: 64-bit FNV-1a over tokens and kCodeOptions, each string followed
+  // by a zero byte.
   std::string hash;
 };
 
@@ -29,6 +33,14 @@ struct KernelSource {
 // family needs is missing there or cannot be read.
 KernelSource kernel_source(const KernelFamily& family,
                            const std::optional<std::filesystem::path>& kernel_dir = std::nullopt);
+
+// What databases of version 1 hold in place of the identity: 64-bit FNV-1a over path, text and the
+// headers' paths and texts, each string followed by a zero byte.
+std::string version_1_hash(const KernelSource& source);
+
+// The identity of the kernel text that a database of version 1 names by its hash, where the text of
+// that release has been compared: one whose tokens are those of the identity.
+std::optional<std::string> identity_of_version_1(std::string_view family, std::string_view hash);
 
 // The definition to compile the family with, as in "{.BM=128,.BN=128}": the value of TUNED_PARAMS.
 // The parameters must stand in the family's order, as KnownConfig::config() gives them.

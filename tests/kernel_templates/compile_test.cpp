@@ -1,6 +1,9 @@
 // A handful of configs of each family through the real compiler; no GPU is needed.
 #include <gtest/gtest.h>
 
+#include <set>
+
+#include "gpu/machine_code.h"
 #include "gpu/nvrtc.h"
 #include "kernel_templates/embedded_texts.h"
 #include "kernel_templates/ladder.h"
@@ -31,6 +34,25 @@ void expect_clean(std::string_view text, const std::string& arch) {
 
 TEST(Compile, EveryRungOfTheLadderWithoutSpills) {
   for (const Rung& rung : ladder()) expect_clean(rung.config, "sm_90");
+}
+
+// What makes the hash over the tokens an identity.
+TEST(Compile, TheTokensOfAKernelGiveTheMachineCodeOfItsText) {
+  std::set<std::string> seen;
+  for (const Rung& rung : ladder()) {
+    const KnownConfig config = known(rung.config);
+    if (!seen.insert(config.family->name).second) continue;
+    const KernelSource source = kernel_source(*config.family);
+    const std::vector<std::string> definitions = {"TUNED_PARAMS=" + tuned_params(config.config())};
+    const CompileResult text =
+        nvrtc_compile({source.path, source.text, source.headers}, definitions, "sm_86");
+    const CompileResult tokens =
+        nvrtc_compile({"tokens.cu", source.tokens, {}}, definitions, "sm_86");
+    ASSERT_TRUE(text.ok && tokens.ok) << rung.config << tokens.log;
+    EXPECT_FALSE(machine_code(text.cubin).empty());
+    EXPECT_EQ(machine_code(text.cubin), machine_code(tokens.cubin)) << rung.config;
+  }
+  EXPECT_GE(seen.size(), 5u);
 }
 
 TEST(Compile, EveryFamilyOnTheOldestArchitecture) {

@@ -5,8 +5,10 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "core/error.h"
+#include "kernel_templates/embedded_texts.h"
 #include "tests/kernel_templates/spaces.h"
 
 namespace gemm_tune {
@@ -83,7 +85,7 @@ TEST_F(KernelDir, WithTheSameTextsGivesTheSameSource) {
 
 TEST_F(KernelDir, AChangedHeaderChangesTheHashOfThoseWhoReachIt) {
   const std::string path = "kernel_templates/device/tile_map.cuh";
-  write(path, "// changed\n");
+  write(path, "namespace gemm_tune { constexpr int kMine = 1; }\n");
   EXPECT_NE(kernel_source(*find_family("tiled_2d"), dir_).hash,
             kernel_source(*find_family("tiled_2d")).hash);
   EXPECT_EQ(kernel_source(*find_family("naive"), dir_).hash,
@@ -92,8 +94,64 @@ TEST_F(KernelDir, AChangedHeaderChangesTheHashOfThoseWhoReachIt) {
 
 TEST_F(KernelDir, AChangedFamilyChangesItsHash) {
   const KernelFamily& naive = *find_family("naive");
-  write("kernel_templates/naive.cuh", kernel_source(naive).text + "\n");
+  write("kernel_templates/naive.cuh", kernel_source(naive).text + "constexpr int kMine = 1;\n");
   EXPECT_NE(kernel_source(naive, dir_).hash, kernel_source(naive).hash);
+}
+
+// Every device text in turn, since a family's identity is made of many.
+TEST_F(KernelDir, ACommentALicenceLineOrAReflowInAnyFileChangesNoHash) {
+  std::set<std::string> paths;
+  for (const KernelFamily& family : families()) {
+    const KernelSource source = kernel_source(family);
+    paths.insert(source.path);
+    for (const auto& [path, text] : source.headers) paths.insert(path);
+  }
+  for (const std::string& path : paths) {
+    std::string text = embedded_texts().at(path);
+    for (std::size_t at = 0; (at = text.find(" {\n", at)) != std::string::npos; at += 4) {
+      text.replace(at, 3, "\n\t{\n");
+    }
+    write(path, "// SPDX-License-Identifier: Apache-2.0\n/* another\n comment */\n" + text +
+                    "\n// the end\n");
+  }
+  for (const KernelFamily& family : families()) {
+    EXPECT_EQ(kernel_source(family, dir_).hash, kernel_source(family).hash) << family.name;
+    EXPECT_NE(version_1_hash(kernel_source(family, dir_)), version_1_hash(kernel_source(family)));
+  }
+}
+
+TEST_F(KernelDir, AConstantChangesTheHashOfExactlyItsFamily) {
+  for (const KernelFamily& changed : families()) {
+    const std::string text = kernel_source(changed).text;
+    std::string other = text;
+    // In the part that the device compiles, where every family declares its entry.
+    other.insert(other.find("extern \"C\""), "constexpr int kMine = 1;\n");
+    write(changed.source_path(), other);
+    for (const KernelFamily& family : families()) {
+      EXPECT_EQ(kernel_source(family, dir_).hash != kernel_source(family).hash,
+                family.name == changed.name)
+          << changed.name << " and " << family.name;
+    }
+    write(changed.source_path(), text);
+  }
+}
+
+TEST_F(KernelDir, TheHostsPartOfAFamilyIsNoPartOfItsIdentity) {
+  const KernelFamily& naive = *find_family("naive");
+  std::string text = kernel_source(naive).text;
+  const std::size_t host = text.find("#else  // the host");
+  ASSERT_NE(host, std::string::npos);
+  text.insert(text.find('\n', host), "\nconstexpr int kMine = 1;");
+  write(naive.source_path(), text);
+  EXPECT_EQ(kernel_source(naive, dir_).hash, kernel_source(naive).hash);
+}
+
+TEST(Version1, NamesTheTextsOfItsLastReleaseByTodaysIdentityOrAnOlderOne) {
+  // From a database that the last program of version 1 wrote.
+  EXPECT_THAT(identity_of_version_1("warp_tiled", "a7b2e2aa0ce39372"),
+              testing::Optional(std::string("8f8aeb69529e0d0f")));
+  EXPECT_EQ(identity_of_version_1("skinny", "a7b2e2aa0ce39372"), std::nullopt);
+  EXPECT_EQ(identity_of_version_1("warp_tiled", ""), std::nullopt);
 }
 
 TEST_F(KernelDir, MayBringHeadersOfItsOwn) {

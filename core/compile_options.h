@@ -1,0 +1,11 @@
+// The compile options that decide about a kernel's machine code, whatever its config and target.
+//
+// Part of a kernel's identity (kernel_templates/source.h), so that a change here makes stored
+// results count as those of another kernel. Constants; any thread.
+#pragma once
+
+namespace gemm_tune {
+
+inline constexpr const char* kCodeOptions[] = {"--std=c++20", "-default-device"};
+
+}  // namespace gemm_tune

@@ -1,0 +1,35 @@
+// FNV-1a with 64 bits: http://www.isthe.com/chongo/tech/comp/fnv/. Guards against damage, not
+// malice.
+//
+// Use one object from one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace gemm_tune {
+
+class Fnv1a {
+ public:
+  // The text and a zero byte, so that two texts in turn differ from one.
+  void add(std::string_view text) {
+    for (const char c : text) add_byte(static_cast<unsigned char>(c));
+    add_byte(0);
+  }
+
+  // 16 digits.
+  std::string hex() const {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    std::string text;
+    for (int shift = 60; shift >= 0; shift -= 4) text += kDigits[(state_ >> shift) & 15];
+    return text;
+  }
+
+ private:
+  void add_byte(unsigned char byte) { state_ = (state_ ^ byte) * 0x100000001b3u; }
+
+  std::uint64_t state_ = 0xcbf29ce484222325u;
+};
+
+}  // namespace gemm_tune

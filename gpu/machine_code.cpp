@@ -1,0 +1,62 @@
+#include "gpu/machine_code.h"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <map>
+#include <optional>
+
+namespace gemm_tune {
+namespace {
+
+template <class T>
+std::optional<T> read(std::string_view bytes, std::uint64_t offset) {
+  if (offset > bytes.size() || bytes.size() - offset < sizeof(T)) return std::nullopt;
+  T value;
+  std::memcpy(&value, bytes.data() + offset, sizeof value);
+  return value;
+}
+
+// The bytes of a section; none where it lies outside the file.
+std::string_view contents(std::string_view bytes, const Elf64_Shdr& section) {
+  if (section.sh_type == SHT_NOBITS || section.sh_offset > bytes.size()) return {};
+  return bytes.substr(section.sh_offset, section.sh_size);
+}
+
+bool is_read_by_gpu(std::string_view name) {
+  constexpr std::array<std::string_view, 5> kKinds = {".text.", ".nv.constant", ".nv.global",
+                                                      ".nv.shared", ".nv.info"};
+  return std::any_of(kKinds.begin(), kKinds.end(),
+                     [&](std::string_view kind) { return name.starts_with(kind); });
+}
+
+}  // namespace
+
+std::string machine_code(std::string_view cubin) {
+  const auto header = read<Elf64_Ehdr>(cubin, 0);
+  if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
+      header->e_ident[EI_CLASS] != ELFCLASS64) {
+    return {};
+  }
+  const auto section = [&](std::uint64_t index) {
+    return read<Elf64_Shdr>(cubin, header->e_shoff + index * header->e_shentsize);
+  };
+  const auto names_section = section(header->e_shstrndx);
+  if (!names_section) return {};
+  const std::string_view names = contents(cubin, *names_section);
+  std::map<std::string_view, std::string_view> parts;  // by name: the file's order is no matter
+  for (std::uint64_t i = 0; i < header->e_shnum; ++i) {
+    const auto one = section(i);
+    if (!one || one->sh_name >= names.size()) return {};
+    const std::string_view rest = names.substr(one->sh_name);
+    const std::string_view name = rest.substr(0, rest.find('\0'));
+    if (is_read_by_gpu(name)) parts[name] = contents(cubin, *one);
+  }
+  std::string code;
+  for (const auto& [name, bytes] : parts) code.append(name).append(1, '\0').append(bytes);
+  return code;
+}
+
+}  // namespace gemm_tune
