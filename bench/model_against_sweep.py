@@ -22,15 +22,16 @@ PICKS = 16
 TIMED = """
 SELECT arch || ' ' || name || ', ' || sm_count || ' SMs', problem, config, median_us, predicted_us
 FROM (
-  SELECT d.arch, d.name, d.sm_count, p.M, p.N, p.K, p.text AS problem, c.config, c.median_us,
-         c.predicted_us,
+  SELECT d.arch, d.name, d.sm_count, p.M, p.N, p.K, p.text AS problem, c.text AS config,
+         m.median_us, m.predicted_us,
          row_number() OVER (
-           PARTITION BY c.device_id, c.problem_id, c.config ORDER BY c.recorded_at DESC, c.id DESC
+           PARTITION BY m.device_id, m.problem_id, m.config_id ORDER BY m.recorded_at DESC, m.id DESC
          ) AS age
-  FROM candidates c
-  JOIN devices d ON d.id = c.device_id
-  JOIN problems p ON p.id = c.problem_id
-  WHERE c.disposition = 'ok' AND c.median_us IS NOT NULL AND c.predicted_us IS NOT NULL
+  FROM measurements m
+  JOIN configs c ON c.id = m.config_id
+  JOIN devices d ON d.id = m.device_id
+  JOIN problems p ON p.id = m.problem_id
+  WHERE m.disposition = 'ok' AND m.median_us IS NOT NULL AND m.predicted_us IS NOT NULL
 )
 WHERE age = 1
 ORDER BY arch, name, sm_count, M, N, K, problem, predicted_us, config

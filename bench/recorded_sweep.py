@@ -16,9 +16,10 @@ import sqlite3
 import sys
 
 ROWS = """
-SELECT c.config, c.disposition, c.median_us, d.name, c.recorded_at
-FROM candidates c JOIN devices d ON d.id = c.device_id JOIN problems p ON p.id = c.problem_id
-WHERE p.text = ? AND c.config LIKE ? || '/%' ORDER BY c.recorded_at, c.id
+SELECT c.text, m.disposition, m.median_us, d.name, m.recorded_at
+FROM measurements m JOIN configs c ON c.id = m.config_id JOIN devices d ON d.id = m.device_id
+JOIN problems p ON p.id = m.problem_id
+WHERE p.text = ? AND c.text LIKE ? || '/%' ORDER BY m.recorded_at, m.id
 """
 
 

@@ -78,13 +78,14 @@ def stage_kills():
         if not os.path.exists(db):
             continue
         assert rows(db, "PRAGMA integrity_check") == [("ok",)]
-        now = dict(rows(db, "SELECT config, id FROM candidates"))
+        now = dict(rows(db, "SELECT c.text, min(m.id) FROM measurements m JOIN configs c ON c.id = m.config_id GROUP BY 1"))
         lost += len(committed.keys() - now.keys())
-        times = dict(rows(db, "SELECT config, recorded_at FROM candidates WHERE standing = 'search'"))
+        times = dict(rows(db, "SELECT c.text, min(m.recorded_at) FROM measurements m "
+                              "JOIN configs c ON c.id = m.config_id WHERE m.standing = 'search' GROUP BY 1"))
         repeated += sum(1 for config, at in committed.items()
                         if config in times and at is not None and times[config] != at)
         committed = {config: times.get(config) for config in now}
-    [(total,)] = rows(db, "SELECT count(*) FROM candidates")
+    [(total,)] = rows(db, "SELECT count(*) FROM measurements WHERE counts = 1")
     [(winner,)] = rows(db, "SELECT config FROM winners")
     tied = [clean["problems"][0]["winner"]["config"], *clean["problems"][0]["winner"]["tied"]]
     say(f"kills {kills}, integrity ok each time, rows at the end {total}, rows lost {lost}, "

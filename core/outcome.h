@@ -40,6 +40,15 @@ struct Resources {
   friend bool operator==(const Resources&, const Resources&) = default;
 };
 
+// How a GPU was set up, as far as NVML told.
+struct GpuSettings {
+  std::optional<double> power_limit_w = {};
+  std::optional<int> memory_mhz = {};  // greatest clock of its memory
+  std::string mig_slice = {};          // as in "1g.10gb"; empty for a whole GPU
+
+  friend bool operator==(const GpuSettings&, const GpuSettings&) = default;
+};
+
 // The GPU at work on the samples, as NVML tells it.
 struct GpuConditions {
   int sm_mhz = 0;
@@ -83,6 +92,8 @@ struct Outcome {
   // A failure that the environment caused: its worker was killed or stopped by somebody, or had no
   // memory. It says nothing of the candidate and is never stored.
   bool by_environment = false;
+  std::optional<double> compile_s = {};  // seconds in the compiler
+  std::optional<double> gpu_s = {};      // seconds that a worker held the GPU
 
   // The measured time of one launch, else the predicted one.
   std::optional<double> time_us() const {

@@ -8,6 +8,7 @@
 #include "db/rows.h"
 #include "db/schema.h"
 #include "db/schema_check.h"
+#include "db/upgrade.h"
 
 namespace gemm_tune {
 namespace {
@@ -30,7 +31,8 @@ void part(const fs::path& path, Findings& findings, const F& look) {
     look();
   } catch (const SQLite::Exception& error) {
     const int code = error.getErrorCode();
-    if (code != SQLITE_CORRUPT && code != SQLITE_NOTADB && code != SQLITE_ERROR) {
+    if (code != SQLITE_CORRUPT && code != SQLITE_NOTADB && code != SQLITE_ERROR &&
+        code != SQLITE_CONSTRAINT) {
       throw translated(path, error);
     }
     if (findings.empty()) add(findings, error.what());
@@ -66,8 +68,8 @@ void check_pages(SQLite::Database& db, Findings& findings) {
   if (compare_schema(db)->foreign.empty()) {
     return check_pages(db, "PRAGMA integrity_check", findings);
   }
-  for (const char* table : {"devices", "problems", "runs", "baselines", "candidates"}) {
-    check_pages(db, "PRAGMA integrity_check(" + std::string(table) + ")", findings);
+  for (const std::string& table : tables_of(db.execAndGet("PRAGMA user_version").getInt())) {
+    check_pages(db, "PRAGMA integrity_check(" + table + ")", findings);
   }
 }
 
@@ -103,27 +105,61 @@ void check_rows(SQLite::Database& db, const std::string& table, const char* sele
   }
 }
 
-void check_candidates(SQLite::Database& db, Findings& findings) {
-  SQLite::Statement ids(db, std::string("SELECT c.id FROM candidates c "
-                                        "JOIN problems p ON p.id = c.problem_id WHERE ") +
+void check_measurements(SQLite::Database& db, const std::string& table, Findings& findings) {
+  SQLite::Statement ids(db, std::string("SELECT m.id FROM measurements m "
+                                        "JOIN problems p ON p.id = m.problem_id WHERE ") +
                                 kKnownProblem);
-  SQLite::Statement whole(db, std::string(kSelectRecord) + " WHERE c.id = ?");
+  SQLite::Statement whole(db, std::string(kSelectRecord) + " WHERE m.id = ?");
   while (ids.executeStep()) {
     whole.bind(1, ids.getColumn(0).getInt64());
     try {
       if (whole.executeStep()) read_record(whole);
     } catch (const Error& error) {
-      add(findings, "candidates row " + ids.getColumn(0).getString() + ": " + error.what());
+      add(findings, table + " row " + ids.getColumn(0).getString() + ": " + error.what());
     }
     whole.reset();
   }
+}
+
+void check_counts(SQLite::Database& db, Findings& findings) {
+  SQLite::Statement rows(db, R"sql(
+    SELECT min(id), total(counts) FROM measurements
+    GROUP BY device_id, problem_id, config_id, kernel_id, source HAVING total(counts) <> 1)sql");
+  while (rows.executeStep()) {
+    add(findings, "measurements row " + rows.getColumn(0).getString() +
+                      ": of its candidate's rows " + std::to_string(rows.getColumn(1).getInt64()) +
+                      " count, not 1");
+  }
+}
+
+// table: of the measurements, in the file's own version.
+void check_values(const fs::path& path, SQLite::Database& db, const std::string& table,
+                  Findings& findings) {
+  part(path, findings, [&] { check_problems(db, findings); });
+  part(path, findings, [&] {
+    check_rows(db, "devices", kSelectDevice, kDeviceIdColumn, read_device_key, findings);
+  });
+  part(path, findings, [&] {
+    check_rows(db, "baselines", kSelectBaseline, kBaselineIdColumn, read_baseline, findings);
+  });
+  part(path, findings, [&] { check_measurements(db, table, findings); });
+}
+
+// Of a file of version 1, what an upgrade makes of it.
+void check_contents(const fs::path& path, SQLite::Database& db, Findings& findings) {
+  if (db.execAndGet("PRAGMA user_version").getInt() == 1) {
+    SQLite::Database copy = upgraded_copy(db);
+    return check_values(path, copy, "candidates", findings);
+  }
+  check_values(path, db, "measurements", findings);
+  part(path, findings, [&] { check_counts(db, findings); });
 }
 
 // As an ordinary connection parses it: stricter than one that is to read damaged files. Last, since
 // the connection is one from here on.
 void check_schema(SQLite::Database& db) {
   db.exec("PRAGMA writable_schema = RESET");
-  const SQLite::Statement select(db, kSelectRecord);
+  const SQLite::Statement select(db, kSelectProblem);
 }
 
 }  // namespace
@@ -140,14 +176,7 @@ std::vector<std::string> check_database(const fs::path& file, const LockWait& lo
   if (!is_ours) return findings;
   part(path, findings, [&] { check_pages(db, findings); });
   part(path, findings, [&] { check_references(db, findings); });
-  part(path, findings, [&] { check_problems(db, findings); });
-  part(path, findings, [&] {
-    check_rows(db, "devices", kSelectDevice, kDeviceIdColumn, read_device_key, findings);
-  });
-  part(path, findings, [&] {
-    check_rows(db, "baselines", kSelectBaseline, kBaselineIdColumn, read_baseline, findings);
-  });
-  part(path, findings, [&] { check_candidates(db, findings); });
+  part(path, findings, [&] { check_contents(path, db, findings); });
   part(path, findings, [&] { check_schema(db); });
   return findings;
 }

@@ -88,11 +88,16 @@ std::string_view to_string(Match match) {
 
 std::vector<Winner> load_winners(const Database& database, const std::string& arch,
                                  const KernelHashes& hashes) {
-  const auto holds = [&](const std::string& config, const std::string& hash) {
-    return !why_stale(config, hash, hashes);
+  const auto is_known = [](const std::string& config) {
+    try {
+      check_config(parse_config(config));
+      return true;
+    } catch (const UsageError&) {
+      return false;
+    }
   };
   std::vector<Winner> winners;
-  for (Record& record : database.best_records(arch, 1, holds)) {
+  for (Record& record : database.winners(arch, hashes, is_known)) {
     winners.push_back({check_config(parse_config(record.config)), std::move(record)});
   }
   std::sort(winners.begin(), winners.end(), [](const Winner& a, const Winner& b) {

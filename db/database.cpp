@@ -3,48 +3,40 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <random>
+#include <sstream>
 #include <utility>
 
 #include "core/error.h"
 #include "core/printable.h"
+#include "db/counting.h"
 #include "db/database_file.h"
 #include "db/file_watch.h"
 #include "db/rows.h"
 #include "db/soundness.h"
+#include "db/winners_view.h"
 
 namespace gemm_tune {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kInsertCandidate = R"sql(
-  INSERT INTO candidates (
-    device_id, problem_id, run_id, config, kernel_hash, disposition, reason, source, registers,
-    spill_bytes, stack_bytes, smem_bytes, ctas_per_sm, median_us, samples, launches_per_sample,
-    standing, cold_us, sm_mhz, power_w, temperature_c, disturbance, predicted_us,
-    baseline_id, recorded_at)
+constexpr const char* kInsertMeasurement = R"sql(
+  INSERT INTO measurements (
+    device_id, problem_id, config_id, kernel_id, run_id, counts, disposition, reason, source,
+    registers, spill_bytes, stack_bytes, smem_bytes, ctas_per_sm, median_us, samples,
+    launches_per_sample, standing, cold_us, sm_mhz, power_w, temperature_c, disturbance,
+    predicted_us, compile_s, gpu_s, recorded_at)
   VALUES (
-    :device, :problem, :run, :config, :hash, :disposition, nullif(:reason, ''), :source,
+    :device, :problem, :config, :kernel, :run, 0, :disposition, nullif(:reason, ''), :source,
     :registers, :spill_bytes, :stack_bytes, :smem_bytes, :ctas_per_sm, :median_us, :samples,
     :launches_per_sample, :standing, :cold_us, :sm_mhz, :power_w, :temperature_c, :disturbance,
-    :predicted_us,
-    (SELECT id FROM baselines
-     WHERE device_id = :device AND problem_id = :problem AND run_id = :run
-     ORDER BY median_us, name LIMIT 1),
-    strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))
-  ON CONFLICT (device_id, problem_id, config, kernel_hash, source) DO UPDATE SET
-    run_id = excluded.run_id, disposition = excluded.disposition, reason = excluded.reason,
-    registers = excluded.registers, spill_bytes = excluded.spill_bytes,
-    stack_bytes = excluded.stack_bytes, smem_bytes = excluded.smem_bytes,
-    ctas_per_sm = excluded.ctas_per_sm, median_us = excluded.median_us,
-    samples = excluded.samples, launches_per_sample = excluded.launches_per_sample,
-    standing = excluded.standing, cold_us = excluded.cold_us, sm_mhz = excluded.sm_mhz,
-    power_w = excluded.power_w, temperature_c = excluded.temperature_c,
-    disturbance = excluded.disturbance, predicted_us = excluded.predicted_us,
-    baseline_id = excluded.baseline_id, recorded_at = excluded.recorded_at)sql";
+    :predicted_us, :compile_s, :gpu_s, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')))sql";
 
 // Runs f and turns what it throws into DatabaseError.
 template <class F>
@@ -81,9 +73,17 @@ struct Statements {
                                 alignment, batch)
           VALUES (:text, :M, :N, :K, :type, :type, :type, :type, :layout, :alignment, :batch)
           RETURNING id)sql"),
-        insert_candidate(db, kInsertCandidate) {}
+        find_config(db, "SELECT id FROM configs WHERE text = :text"),
+        insert_config(db, "INSERT INTO configs (text) VALUES (:text) RETURNING id"),
+        find_kernel(db, "SELECT id FROM main.kernels WHERE family = :family AND hash = :hash"),
+        insert_kernel(db,
+                      "INSERT INTO main.kernels (family, hash, tokens, is_current) "
+                      "VALUES (:family, :hash, :tokens, :is_current) RETURNING id"),
+        insert_measurement(db, kInsertMeasurement),
+        recount(db, std::string(kRecount) + kOfCandidate) {}
 
-  SQLite::Statement find_device, insert_device, find_problem, insert_problem, insert_candidate;
+  SQLite::Statement find_device, insert_device, find_problem, insert_problem, find_config,
+      insert_config, find_kernel, insert_kernel, insert_measurement, recount;
 };
 
 // A compiled statement while it is used: without values before, without locks after.
@@ -102,14 +102,32 @@ class InUse {
   SQLite::Statement& statement_;
 };
 
-constexpr std::size_t kLongestStored = 100'000;  // bytes
+// A compiler may say much.
+constexpr std::size_t kLongestReason = 100'000;
 
-// A command line or a compiler's words may be any bytes; what is stored has to be a text of bounded
-// length for everyone who reads it.
-std::string storable(const std::string& bytes) {
+// A command line may be any bytes; what is stored has to be text for everyone who reads it.
+std::string valid_utf8(const std::string& bytes) {
   using nlohmann::json;
-  const std::string text = excerpt(bytes, kLongestStored);
-  return json::parse(json(text).dump(-1, ' ', false, json::error_handler_t::replace));
+  return json::parse(json(bytes).dump(-1, ' ', false, json::error_handler_t::replace));
+}
+
+// RFC 9562, section 5.4.
+std::string random_uuid() {
+  std::random_device entropy;
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string uuid = "xxxxxxxx-xxxx-4xxx-8xxx-xxxxxxxxxxxx";
+  for (char& digit : uuid) {
+    if (digit == 'x') digit = kDigits[entropy() % 16];
+  }
+  return uuid;
+}
+
+// "13.1.0" of "cublasSgemm 13.1.0"; empty where the name has no second word.
+std::string library_version(const std::string& baseline) {
+  std::istringstream words(baseline);
+  std::string function, version;
+  words >> function >> version;
+  return version;
 }
 
 // A transaction for writing, or a part of the one around it.
@@ -166,6 +184,76 @@ std::int64_t problem_id(Statements& statements, const Problem& problem) {
   return id_from(*insert).value();
 }
 
+std::int64_t config_id(Statements& statements, const std::string& config) {
+  const auto run = [&](SQLite::Statement& statement) {
+    InUse use(statement);
+    use->bind(":text", config);
+    return id_from(*use);
+  };
+  const auto id = run(statements.find_config);
+  return id ? *id : run(statements.insert_config).value();
+}
+
+// The kernels of the current run, by family and hash.
+struct RunKernels {
+  std::map<std::pair<std::string, std::string>, std::string> tokens;
+  bool built_in = false;
+};
+
+std::int64_t kernel_id(Statements& statements, const RunKernels& kernels, const std::string& config,
+                       const std::string& hash) {
+  const std::string family = config.substr(0, config.find('/'));
+  {
+    InUse find(statements.find_kernel);
+    find->bind(":family", family);
+    find->bind(":hash", hash);
+    if (const auto id = id_from(*find)) return *id;
+  }
+  const auto known = kernels.tokens.find({family, hash});
+  const bool is_known = known != kernels.tokens.end();
+  InUse insert(statements.insert_kernel);
+  insert->bind(":family", family);
+  insert->bind(":hash", hash);
+  if (is_known) insert->bind(":tokens", known->second);
+  insert->bind(":is_current", is_known && kernels.built_in ? 1 : 0);
+  return id_from(*insert).value();
+}
+
+// The view `winners` of the file takes these for the kernels of the program that wrote last.
+void mark_current(SQLite::Database& db, const RunKernels& kernels) {
+  db.exec("UPDATE main.kernels SET is_current = 0");
+  SQLite::Statement mark(
+      db, "UPDATE main.kernels SET is_current = 1 WHERE family = :family AND hash = :hash");
+  for (const auto& [key, tokens] : kernels.tokens) {
+    mark.bind(":family", key.first);
+    mark.bind(":hash", key.second);
+    mark.exec();
+    mark.reset();
+  }
+}
+
+// By temp.winners, as it judges now.
+std::vector<Record> winners_of(const fs::path& path, SQLite::Database& db,
+                               const std::string& arch) {
+  SQLite::Statement ids(db,
+                        "SELECT w.measurement_id FROM temp.winners w "
+                        "JOIN problems p ON p.text = w.problem "
+                        "WHERE w.arch = :arch AND w.holds = 1 AND " +
+                            std::string(kKnownProblem) +
+                            " ORDER BY w.device, w.sm_count, w.M, w.N, w.K, w.problem");
+  ids.bind(":arch", arch);
+  SQLite::Statement whole(db, std::string(kSelectRecord) + " WHERE m.id = :id");
+  std::vector<Record> found;
+  while (ids.executeStep()) {
+    whole.bind(":id", ids.getColumn(0).getInt64());
+    // In a damaged file a row can be another one by its number than in passing.
+    if (!whole.executeStep()) throw damaged(path, "a row is not where its number says");
+    found.push_back(checked(path, whole, read_record));
+    whole.reset();
+  }
+  return found;
+}
+
 }  // namespace
 
 struct Database::Impl {
@@ -174,7 +262,7 @@ struct Database::Impl {
         mode(opened_for),
         lock(std::move(lock_wait)),
         journaling(how),
-        db(open_database(path, mode, lock, journaling)) {}
+        opened(open_database(path, mode, lock, journaling)) {}
 
   // Before rows are written: that they come to lie where others look for them.
   void keep_in_place();
@@ -193,10 +281,12 @@ struct Database::Impl {
   Mode mode;
   LockWait lock;  // db refers to it
   Journaling journaling;
-  SQLite::Database db;
+  OpenDatabase opened;
+  SQLite::Database& db = opened.connection;
   std::optional<std::int64_t> run_id;
-  RunInfo run_info;
-  Record latest;                   // stored in this run; its key alone
+  RunKernels run_kernels;
+  std::string run_uuid;
+  std::int64_t latest = 0;         // measurement of this run; 0: none
   std::optional<FileWatch> watch;  // since the run began
   std::string mended;
 
@@ -212,7 +302,7 @@ struct Database::Impl {
 void Database::Impl::open_again() {
   statements_.reset();
   db = SQLite::Database(":memory:", SQLite::OPEN_READWRITE);
-  db = open_database(path, Mode::create_or_open, lock, journaling);
+  opened = open_database(path, Mode::create_or_open, lock, journaling);
   db.execAndGet("SELECT count(*) FROM runs");  // its log exists from here on
   watch.emplace(path);
 }
@@ -297,9 +387,13 @@ std::int64_t Database::run_count() const {
                  [&] { return impl_->db.execAndGet("SELECT count(*) FROM runs").getInt64(); });
 }
 
-int Database::schema_version() const {
-  return guarded(impl_->path, [&] { return impl_->db.execAndGet("PRAGMA user_version").getInt(); });
+std::int64_t Database::superseded_count() const {
+  return guarded(impl_->path, [&] {
+    return impl_->db.execAndGet("SELECT count(*) FROM measurements WHERE counts = 0").getInt64();
+  });
 }
+
+int Database::schema_version() const { return impl_->opened.file_version; }
 
 Database::Journal Database::journal() const {
   return guarded(impl_->path, [&] {
@@ -321,21 +415,39 @@ Database::Journal Database::journal() const {
   });
 }
 
-void Database::begin_run(const RunInfo& run) {
+void Database::begin_run(const RunInfo& run, std::span<const KernelText> kernels, bool built_in) {
   guarded(impl_->path, [&] {
+    Write transaction(impl_->db);
     SQLite::Statement insert(impl_->db, R"sql(
-      INSERT INTO runs (tool_version, cuda_version, driver_version, command, seed, started_at)
-      VALUES (:tool, :cuda, nullif(:driver, ''), :command, :seed,
+      INSERT INTO runs (uuid, host, tool_version, cuda_version, driver_version, cublas_version,
+                        power_limit_w, memory_mhz, mig_slice, command, seed, started_at)
+      VALUES (:uuid, nullif(:host, ''), :tool, :cuda, nullif(:driver, ''), nullif(:cublas, ''),
+              :power_limit_w, :memory_mhz, nullif(:mig_slice, ''), :command, :seed,
               strftime('%Y-%m-%dT%H:%M:%SZ', 'now')))sql");
+    const std::string uuid = run.uuid.empty() ? random_uuid() : run.uuid;
+    insert.bind(":uuid", uuid);
+    insert.bind(":host", run.host);
     insert.bind(":tool", run.tool_version);
     insert.bind(":cuda", run.cuda_version);
     insert.bind(":driver", run.driver_version);
-    insert.bind(":command", storable(run.command));
+    insert.bind(":cublas", run.cublas_version);
+    if (run.gpu.power_limit_w) insert.bind(":power_limit_w", *run.gpu.power_limit_w);
+    if (run.gpu.memory_mhz) insert.bind(":memory_mhz", *run.gpu.memory_mhz);
+    insert.bind(":mig_slice", run.gpu.mig_slice);
+    insert.bind(":command", valid_utf8(excerpt(run.command, kLongestReason)));
     insert.bind(":seed", std::to_string(run.seed));
     insert.exec();
-    impl_->run_id = impl_->db.getLastInsertRowid();
-    impl_->run_info = run;
-    impl_->latest = {};
+    const std::int64_t id = impl_->db.getLastInsertRowid();
+    impl_->run_kernels = {};
+    impl_->run_kernels.built_in = built_in;
+    for (const KernelText& kernel : kernels) {
+      impl_->run_kernels.tokens[{kernel.family, kernel.hash}] = kernel.tokens;
+    }
+    if (built_in && !kernels.empty()) mark_current(impl_->db, impl_->run_kernels);
+    transaction.commit();
+    impl_->run_id = id;
+    impl_->run_uuid = uuid;
+    impl_->latest = 0;
     impl_->watch.emplace(impl_->path);
   });
 }
@@ -352,32 +464,23 @@ void Database::store_baseline(const DeviceKey& device, const Problem& problem,
     const std::int64_t device_row = device_id(impl_->statements(), device),
                        problem_row = problem_id(impl_->statements(), problem);
     SQLite::Statement insert(db, R"sql(
-      INSERT INTO baselines (device_id, problem_id, run_id, name, median_us, samples,
-                             launches_per_sample, cold_us, sm_mhz, power_w, temperature_c,
-                             disturbance)
+      INSERT OR REPLACE INTO baselines (
+        device_id, problem_id, run_id, name, median_us, samples, launches_per_sample, cold_us,
+        sm_mhz, power_w, temperature_c, disturbance, recorded_at)
       VALUES (:device, :problem, :run, :name, :median_us, :samples, :launches_per_sample, :cold_us,
-              :sm_mhz, :power_w, :temperature_c, :disturbance)
-      ON CONFLICT DO UPDATE SET median_us = excluded.median_us, samples = excluded.samples,
-                                launches_per_sample = excluded.launches_per_sample,
-                                cold_us = excluded.cold_us, sm_mhz = excluded.sm_mhz,
-                                power_w = excluded.power_w, temperature_c = excluded.temperature_c,
-                                disturbance = excluded.disturbance)sql");
+              :sm_mhz, :power_w, :temperature_c, :disturbance,
+              strftime('%Y-%m-%dT%H:%M:%fZ', 'now')))sql");
     insert.bind(":device", device_row);
     insert.bind(":problem", problem_row);
     insert.bind(":run", run);
     insert.bind(":name", baseline.name);
     bind_timing(insert, baseline.timing);
     insert.exec();
-    SQLite::Statement update(db, R"sql(
-      UPDATE candidates
-      SET baseline_id = (SELECT id FROM baselines
-                         WHERE device_id = :device AND problem_id = :problem AND run_id = :run
-                         ORDER BY median_us, name LIMIT 1)
-      WHERE device_id = :device AND problem_id = :problem AND run_id = :run)sql");
-    update.bind(":device", device_row);
-    update.bind(":problem", problem_row);
-    update.bind(":run", run);
-    update.exec();
+    SQLite::Statement version(
+        db, "UPDATE runs SET cublas_version = nullif(:version, '') WHERE id = :run");
+    version.bind(":version", library_version(baseline.name));
+    version.bind(":run", run);
+    version.exec();
     transaction.commit();
   });
 }
@@ -386,7 +489,7 @@ void Database::store(const DeviceKey& device, const Problem& problem, const std:
                      const std::string& kernel_hash, const Outcome& stored, Source source) {
   const std::int64_t run = impl_->current_run();
   Outcome outcome = stored;
-  outcome.detail = storable(outcome.detail);
+  outcome.detail = valid_utf8(excerpt(outcome.detail, kLongestReason));
   // The model's infinity says that the kernel cannot run: no time.
   if (outcome.predicted_us && !std::isfinite(*outcome.predicted_us)) outcome.predicted_us.reset();
   require_sound(impl_->path,
@@ -395,27 +498,33 @@ void Database::store(const DeviceKey& device, const Problem& problem, const std:
     impl_->keep_in_place();
     Statements& statements = impl_->statements();
     Write transaction(impl_->db);
-    InUse row(statements.insert_candidate);
-    row->bind(":device", device_id(statements, device));
-    row->bind(":problem", problem_id(statements, problem));
+    InUse row(statements.insert_measurement), recount(statements.recount);
+    const auto bind = [&](const char* name, std::int64_t id) {
+      row->bind(name, id);
+      recount->bind(name, id);
+    };
+    bind(":device", device_id(statements, device));
+    bind(":problem", problem_id(statements, problem));
+    bind(":config", config_id(statements, config));
+    bind(":kernel", kernel_id(statements, impl_->run_kernels, config, kernel_hash));
     row->bind(":run", run);
-    row->bind(":config", config);
-    row->bind(":hash", kernel_hash);
     row->bind(":disposition", std::string(to_string(outcome.disposition)));
     row->bind(":reason", outcome.detail);
     row->bind(":source", std::string(to_string(source)));
+    recount->bind(":source", std::string(to_string(source)));
     bind_resources(*row, outcome.resources);
     if (outcome.timing) {
       bind_timing(*row, *outcome.timing);
       row->bind(":standing", std::string(to_string(outcome.standing)));
     }
     if (outcome.predicted_us) row->bind(":predicted_us", *outcome.predicted_us);
+    if (outcome.compile_s) row->bind(":compile_s", *outcome.compile_s);
+    if (outcome.gpu_s) row->bind(":gpu_s", *outcome.gpu_s);
     row->exec();
+    const std::int64_t id = impl_->db.getLastInsertRowid();
+    recount->exec();
     transaction.commit();
-    impl_->latest.device = device;
-    impl_->latest.problem = problem;
-    impl_->latest.config = config;
-    impl_->latest.kernel_hash = kernel_hash;
+    impl_->latest = id;
   });
 }
 
@@ -425,8 +534,10 @@ void Database::set_standing(const DeviceKey& device, const Problem& problem,
   guarded(impl_->path, [&] {
     impl_->keep_in_place();
     SQLite::Statement update(impl_->db, R"sql(
-      UPDATE candidates SET standing = :standing
-      WHERE source = 'measured' AND config = :config AND kernel_hash = :hash AND
+      UPDATE measurements SET standing = :standing
+      WHERE counts = 1 AND source = 'measured' AND
+            config_id = (SELECT id FROM configs WHERE text = :config) AND
+            kernel_id IN (SELECT id FROM main.kernels WHERE hash = :hash) AND
             device_id = (SELECT id FROM devices
                          WHERE arch = :arch AND name = :name AND sm_count = :sms) AND
             problem_id = (SELECT id FROM problems WHERE text = :problem))sql");
@@ -456,26 +567,15 @@ void Database::confirm_stored() {
   const std::int64_t run = impl_->current_run();
   guarded(impl_->path, [&] {
     impl_->keep_in_place();
-    SQLite::Database by_path =
+    OpenDatabase by_path =
         open_database(impl_->path, Mode::read_only, impl_->lock, impl_->journaling);
-    SQLite::Statement find(by_path, R"sql(
-      SELECT 1 FROM runs WHERE id = :run AND command = :command AND seed = :seed
-        AND (:config = '' OR EXISTS (
-          SELECT 1 FROM candidates c
-          JOIN devices d ON d.id = c.device_id
-          JOIN problems p ON p.id = c.problem_id
-          WHERE d.arch = :arch AND d.name = :name AND d.sm_count = :sms AND p.text = :problem
-            AND c.config = :config AND c.kernel_hash = :hash)))sql");
+    SQLite::Statement find(by_path.connection, R"sql(
+      SELECT 1 FROM runs WHERE id = :run AND uuid = :uuid
+        AND (:latest = 0 OR EXISTS (
+          SELECT 1 FROM measurements WHERE id = :latest AND run_id = runs.id)))sql");
     find.bind(":run", run);
-    find.bind(":command", storable(impl_->run_info.command));
-    find.bind(":seed", std::to_string(impl_->run_info.seed));
-    const Record& latest = impl_->latest;
-    find.bind(":arch", latest.device.arch);
-    find.bind(":name", latest.device.name);
-    find.bind(":sms", latest.device.sm_count);
-    find.bind(":problem", to_string(latest.problem));
-    find.bind(":config", latest.config);
-    find.bind(":hash", latest.kernel_hash);
+    find.bind(":uuid", impl_->run_uuid);
+    find.bind(":latest", impl_->latest);
     if (find.executeStep()) return;
     throw database_error(impl_->path,
                          "was overwritten during the run: the rows of this run are not in it");
@@ -487,8 +587,14 @@ const std::string& Database::mended() const { return impl_->mended; }
 std::vector<Record> Database::records(const DeviceKey& device, const Problem& problem) const {
   return guarded(impl_->path, [&] {
     SQLite::Statement query(impl_->db, std::string(kSelectRecord) + R"sql(
-      WHERE d.arch = :arch AND d.name = :name AND d.sm_count = :sms AND p.text = :problem
-      ORDER BY c.id)sql");
+      WHERE m.counts = 1 AND d.arch = :arch AND d.name = :name AND d.sm_count = :sms
+        AND p.text = :problem
+      ORDER BY (
+        SELECT min(f.id)
+        FROM measurements f
+        WHERE f.device_id = m.device_id AND f.problem_id = m.problem_id
+          AND f.config_id = m.config_id AND f.kernel_id = m.kernel_id AND f.source = m.source
+      ))sql");
     query.bind(":arch", device.arch);
     query.bind(":name", device.name);
     query.bind(":sms", device.sm_count);
@@ -503,10 +609,10 @@ std::vector<TimedConfig> Database::timed_elsewhere(const DeviceKey& device,
                                                    const Problem& problem) const {
   return guarded(impl_->path, [&] {
     SQLite::Statement query(impl_->db, std::string(kSelectTimedConfig) + R"sql(
-      WHERE c.disposition = 'ok' AND c.source = 'measured' AND c.median_us IS NOT NULL
-        AND (d.arch = :arch AND d.name = :name AND d.sm_count = :sms) <> (p.text = :problem)
+      WHERE m.counts = 1 AND m.disposition = 'ok' AND m.source = 'measured'
+        AND m.median_us IS NOT NULL AND (d.arch = :arch AND d.name = :name AND d.sm_count = :sms) <> (p.text = :problem)
         AND )sql" + kKnownProblem + R"sql(
-      ORDER BY d.arch, d.name, d.sm_count, p.M, p.N, p.K, p.text, c.config, c.id)sql");
+      ORDER BY d.arch, d.name, d.sm_count, p.M, p.N, p.K, p.text, c.text, m.id)sql");
     query.bind(":arch", device.arch);
     query.bind(":name", device.name);
     query.bind(":sms", device.sm_count);
@@ -526,12 +632,14 @@ std::vector<TimedConfig> Database::timed_elsewhere(const DeviceKey& device,
 std::vector<Baseline> Database::baselines(const Record& record) const {
   return guarded(impl_->path, [&] {
     SQLite::Statement select(impl_->db, std::string(kSelectBaseline) + R"sql(
-      JOIN candidates c ON c.device_id = b.device_id AND c.problem_id = b.problem_id
-                       AND c.run_id = b.run_id
-      JOIN devices d ON d.id = c.device_id
-      JOIN problems p ON p.id = c.problem_id
-      WHERE d.arch = :arch AND d.name = :name AND d.sm_count = :sms AND p.text = :problem
-        AND c.config = :config AND c.kernel_hash = :hash AND c.source = :source
+      JOIN measurements m ON m.device_id = b.device_id AND m.problem_id = b.problem_id
+                         AND m.run_id = b.run_id
+      JOIN devices d ON d.id = m.device_id
+      JOIN problems p ON p.id = m.problem_id
+      JOIN configs c ON c.id = m.config_id
+      JOIN main.kernels k ON k.id = m.kernel_id
+      WHERE m.counts = 1 AND d.arch = :arch AND d.name = :name AND d.sm_count = :sms AND p.text = :problem
+        AND c.text = :config AND k.hash = :hash AND m.source = :source
         AND b.median_us IS NOT NULL
       ORDER BY b.id)sql");
     select.bind(":arch", record.device.arch);
@@ -555,56 +663,52 @@ std::vector<Baseline> Database::baselines(const Record& record) const {
 
 void Database::for_each_record(const std::function<void(const Record&)>& visit) const {
   guarded(impl_->path, [&] {
-    SQLite::Statement query(impl_->db, std::string(kSelectRecord) + " WHERE " + kKnownProblem +
+    SQLite::Statement query(impl_->db, std::string(kSelectRecord) + " WHERE m.counts = 1 AND " +
+                                           kKnownProblem +
                                            " ORDER BY d.arch, d.name, d.sm_count, p.M, p.N, p.K, "
-                                           "p.text, c.config, c.source, c.id");
+                                           "p.text, c.text, m.source, m.id");
     while (query.executeStep()) visit(checked(impl_->path, query, read_record));
   });
 }
 
 void Database::for_each_summary(const std::function<void(const Record&)>& visit) const {
   guarded(impl_->path, [&] {
-    SQLite::Statement query(impl_->db, std::string(kSelectSummary) + " WHERE " + kKnownProblem);
+    SQLite::Statement query(
+        impl_->db, std::string(kSelectSummary) + " WHERE m.counts = 1 AND " + kKnownProblem);
     while (query.executeStep()) visit(checked(impl_->path, query, read_summary));
   });
 }
 
-std::vector<Record> Database::best_records(const std::string& arch, int per_problem,
-                                           const RowFilter& usable) const {
+std::vector<Record> Database::winners(const std::string& arch, const KernelHashes& hashes,
+                                      const ConfigFilter& usable) const {
   return guarded(impl_->path, [&] {
-    // Only what orders and filters first: most rows are passed over, and samples are long.
-    SQLite::Statement keys(impl_->db, R"sql(
-      SELECT c.id, c.device_id, c.problem_id, c.config, c.kernel_hash
-      FROM candidates c
-      JOIN devices d ON d.id = c.device_id
-      JOIN problems p ON p.id = c.problem_id
-      WHERE d.arch = :arch AND c.disposition = 'ok' AND )sql" +
-                                          std::string(kKnownProblem) + R"sql(
-      ORDER BY d.name, d.sm_count, p.M, p.N, p.K, p.text, c.source = 'predicted',
-               coalesce(c.median_us, c.predicted_us), c.config, c.id)sql");
-    keys.bind(":arch", arch);
-    SQLite::Statement whole(impl_->db, std::string(kSelectRecord) + " WHERE c.id = :id");
-    std::vector<Record> found;
-    std::pair<std::int64_t, std::int64_t> group{0, 0};
-    int taken = 0;
-    while (keys.executeStep()) {
-      const std::pair<std::int64_t, std::int64_t> key{keys.getColumn(1).getInt64(),
-                                                      keys.getColumn(2).getInt64()};
-      if (key != group) taken = 0;
-      group = key;
-      if (taken == per_problem) continue;
-      const std::string config = keys.getColumn(3).getString();
-      if (usable && !usable(config, keys.getColumn(4).getString())) continue;
-      ++taken;
-      whole.bind(":id", keys.getColumn(0).getInt64());
-      if (whole.executeStep()) found.push_back(checked(impl_->path, whole, read_record));
-      whole.reset();
-      // In a damaged file a row can be another one by its number than in passing.
-      if (found.empty() || found.back().config != config) {
-        throw damaged(impl_->path, "a row is not where its number says");
-      }
+    const JudgedWinners judged(impl_->db, hashes);
+    std::vector<Record> found = winners_of(impl_->path, impl_->db, arch);
+    const auto is_refused = [&](const Record& record) { return usable && !usable(record.config); };
+    if (std::none_of(found.begin(), found.end(), is_refused)) return found;
+    judged.leave_out(usable);
+    return winners_of(impl_->path, impl_->db, arch);
+  });
+}
+
+std::int64_t Database::rows_of_other_kernels(const std::string& arch,
+                                             const KernelHashes& hashes) const {
+  return guarded(impl_->path, [&] {
+    SQLite::Statement kernels(impl_->db, R"sql(
+      SELECT k.family, k.hash, count(*)
+      FROM measurements m
+      JOIN devices d ON d.id = m.device_id
+      JOIN main.kernels k ON k.id = m.kernel_id
+      WHERE d.arch = :arch AND m.counts = 1 AND m.disposition = 'ok'
+      GROUP BY k.id)sql");
+    kernels.bind(":arch", arch);
+    std::int64_t rows = 0;
+    while (kernels.executeStep()) {
+      const auto ours = hashes.find(kernels.getColumn(0).getString());
+      const bool is_ours = ours != hashes.end() && ours->second == kernels.getColumn(1).getString();
+      if (!is_ours) rows += kernels.getColumn(2).getInt64();
     }
-    return found;
+    return rows;
   });
 }
 

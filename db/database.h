@@ -17,67 +17,14 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "core/config.h"
-#include "core/device_spec.h"
-#include "core/outcome.h"
-#include "core/problem.h"
 #include "db/lock_wait.h"
+#include "db/record.h"
 
 namespace gemm_tune {
-
-// Part of the key: one GPU model with one SM count.
-struct DeviceKey {
-  std::string arch;  // "sm_90"
-  std::string name;  // "NVIDIA H100 80GB HBM3"
-  int sm_count = 0;
-
-  friend bool operator==(const DeviceKey&, const DeviceKey&) = default;
-};
-
-DeviceKey device_key(const DeviceSpec& spec);
-
-// What produced rows: stored once per run.
-struct RunInfo {
-  std::string tool_version;
-  std::string cuda_version;    // of NVRTC
-  std::string driver_version;  // empty without a GPU
-  std::string command;
-  std::uint64_t seed = 0;
-};
-
-// What a user would call instead, timed by the same rule in the same run.
-struct Baseline {
-  std::string name;  // "cublasSgemm"
-  Timing timing;
-
-  friend bool operator==(const Baseline&, const Baseline&) = default;
-};
-
-// One candidate's row. An ok row is measured iff outcome.timing is present.
-struct Record {
-  DeviceKey device;
-  Problem problem;
-  std::string config;       // canonical text
-  std::string kernel_hash;  // of the text it was compiled from
-  Outcome outcome;
-  Source source = Source::predicted;
-  std::optional<Baseline> baseline;
-  std::string recorded_at;  // UTC, ISO 8601; filled by the database
-  RunInfo run;
-};
-
-// One timed config, without what else a Record holds.
-struct TimedConfig {
-  DeviceKey device;
-  Problem problem;
-  std::string config, kernel_hash;
-  double median_us = 0;
-
-  friend bool operator==(const TimedConfig&, const TimedConfig&) = default;
-};
 
 class Database {
  public:
@@ -95,17 +42,21 @@ class Database {
   Database(Database&&) noexcept;
   Database& operator=(Database&&) noexcept;
 
-  // Begins a run; rows stored afterwards belong to it.
-  void begin_run(const RunInfo& run);
+  // Begins a run; rows stored afterwards belong to it. kernels: of the program, for the rows to
+  // name. built_in: whether they are the program's own, so that the view `winners` of the file
+  // takes them for today's.
+  void begin_run(const RunInfo& run, std::span<const KernelText> kernels = {},
+                 bool built_in = true);
 
   // Stores the baseline of (device, problem) for the current run; the run's rows of (device,
   // problem), stored before or after, refer to it. Of several, to the fastest.
   void store_baseline(const DeviceKey& device, const Problem& problem, const Baseline& baseline);
 
-  // Commits one candidate's outcome. Replaces an earlier row of the same (device, problem, config,
-  // kernel hash, source). An ok outcome has a timing if measured, a prediction if predicted; any
-  // other has a detail. Throws DatabaseError where that is not so or where the row cannot be
-  // written, a full disk included; earlier rows are then as they were.
+  // Commits one candidate's outcome, beside the earlier ones of the same (device, problem, config,
+  // kernel hash, source), and decides which of them counts (db/schema.sql). An ok outcome has a
+  // timing if measured, a prediction if predicted; any other has a detail. Throws DatabaseError
+  // where that is not so or where the row cannot be written, a full disk included; earlier rows are
+  // then as they were.
   void store(const DeviceKey& device, const Problem& problem, const std::string& config,
              const std::string& kernel_hash, const Outcome& outcome, Source source);
 
@@ -124,27 +75,29 @@ class Database {
   // What had to be mended since it was opened, as a sentence for the user; usually empty.
   const std::string& mended() const;
 
-  // All rows of one (device, problem), in the order first stored; that a row was replaced, as by
-  // the finals, leaves its place as it was.
+  // The rows of one (device, problem) that count, of all kernels and both sources, in the order in
+  // which their candidates were first stored.
   std::vector<Record> records(const DeviceKey& device, const Problem& problem) const;
 
   // All that was timed beside the candidate's row, in the run that it belongs to and in the order
   // stored; record.baseline is the fastest of these.
   std::vector<Baseline> baselines(const Record& record) const;
 
-  // Every row, by device, problem and config.
+  // Every row that counts, by device, problem and config.
   void for_each_record(const std::function<void(const Record&)>& visit) const;
 
   // The same in no order and without figures, for counting: times, samples, resources, reasons and
   // baselines are left out, and most of the time that these take to read.
   void for_each_summary(const std::function<void(const Record&)>& visit) const;
 
-  // The ok rows of an architecture (all devices of it), each problem's best first: measured before
-  // predicted, then by time, then by config text. At most `per_problem` rows for each
-  // (device, problem), counting only those that `usable` accepts, where it is given.
-  using RowFilter = std::function<bool(const std::string& config, const std::string& kernel_hash)>;
-  std::vector<Record> best_records(const std::string& arch, int per_problem,
-                                   const RowFilter& usable = nullptr) const;
+  // The best row of each (device, problem) of an architecture, by the view `winners`, among the
+  // rows of these kernels and of configs that `usable` accepts, where it is given.
+  using ConfigFilter = std::function<bool(const std::string& config)>;
+  std::vector<Record> winners(const std::string& arch, const KernelHashes& hashes,
+                              const ConfigFilter& usable = nullptr) const;
+
+  // Rows that count and are ok, for the architecture, of other kernels than these.
+  std::int64_t rows_of_other_kernels(const std::string& arch, const KernelHashes& hashes) const;
 
   // All that was timed and right on the device at other problems, and on other devices at this
   // problem: by device, problem and config.
@@ -156,6 +109,10 @@ class Database {
   // How many runs have begun.
   std::int64_t run_count() const;
 
+  // Rows that do not count any more, since a later one of the same candidate does.
+  std::int64_t superseded_count() const;
+
+  // Of the file. A version before the current one is read as it is.
   int schema_version() const;
 
   const std::filesystem::path& path() const;

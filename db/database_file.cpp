@@ -19,6 +19,7 @@
 #include "db/rows.h"
 #include "db/schema.h"
 #include "db/schema_check.h"
+#include "db/upgrade.h"
 
 namespace gemm_tune {
 namespace {
@@ -138,8 +139,8 @@ bool has_log(const fs::path& path) {
 // What an inspection of the header cannot see: a newer program's version may still be in the
 // write-ahead log, the file may be shorter than its header says, the tables may not be ours or may
 // be unreadable. A look at every page is db/check.h's business: it takes seconds where this takes a
-// millisecond.
-void require_readable(const fs::path& path, SQLite::Database& db) {
+// millisecond. Gives the schema's version.
+int require_readable(const fs::path& path, SQLite::Database& db) {
   const std::int64_t version = db.execAndGet("PRAGMA user_version").getInt64();
   if (version > kSchemaVersion) {
     throw database_error(path, "was written by a newer gemm-tune: update gemm-tune");
@@ -148,14 +149,23 @@ void require_readable(const fs::path& path, SQLite::Database& db) {
   if (version < 1) throw damaged(path, "its schema has no version");
   const SchemaComparison schema = compare_schema(db, static_cast<int>(version));
   if (!schema.faults.empty()) throw damaged(path, schema.faults.front());
-  // No statement of ours writes to the schema.
-  sqlite3_db_config(db.getHandle(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
-  try {
-    const SQLite::Statement select(db, kSelectRecord);
-  } catch (const SQLite::Exception& error) {
-    if (error.getErrorCode() != SQLITE_ERROR) throw;
-    throw damaged(path, std::string("its tables are not those of gemm-tune: ") + error.what());
+  return static_cast<int>(version);
+}
+
+// To the current version, or nothing where another process was first.
+void upgrade(const fs::path& path, SQLite::Database& db) {
+  SQLite::Transaction transaction(db, SQLite::TransactionBehavior::IMMEDIATE);
+  if (db.execAndGet("PRAGMA user_version").getInt() != 1) return;
+  if (const auto faults = compare_schema(db, 1).faults; !faults.empty()) {
+    throw damaged(path, faults.front());
   }
+  upgrade_from_version_1(db);
+  transaction.commit();
+}
+
+// No statement of ours writes to the schema.
+void defend(SQLite::Database& db) {
+  sqlite3_db_config(db.getHandle(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
 }
 
 // Closing the last connection would write a log that was left beside the file into the file.
@@ -197,11 +207,13 @@ SQLite::Database connect_for_reading(const fs::path& path, const LockWait& lock)
   return connect(immutable_uri(path), SQLite::OPEN_READONLY | SQLite::OPEN_URI, lock);
 }
 
-SQLite::Database open_for_reading(const fs::path& path, const LockWait& lock) {
+OpenDatabase open_for_reading(const fs::path& path, const LockWait& lock) {
   SQLite::Database db = connect_for_reading(path, lock);
-  require_readable(path, db);
+  const int version = require_readable(path, db);
   keep_log(db, false);
-  return db;
+  if (version < static_cast<int>(kSchemaVersion)) db = upgraded_copy(db);
+  defend(db);
+  return {std::move(db), version};
 }
 
 void create_schema(SQLite::Database& db) {
@@ -224,18 +236,19 @@ void choose_journal(SQLite::Database& db, bool rollback) {
   if (change.getColumn(0).getString() == "wal") db.exec("PRAGMA synchronous = NORMAL");
 }
 
-SQLite::Database open_for_writing(const fs::path& path, bool create, const LockWait& lock,
-                                  Database::Journaling journaling) {
+OpenDatabase open_for_writing(const fs::path& path, bool create, const LockWait& lock,
+                              Database::Journaling journaling) {
   SQLite::Database db =
       connect(path.string(), SQLite::OPEN_READWRITE | (create ? SQLite::OPEN_CREATE : 0), lock);
   if (has_log(path)) keep_log(db, true);
   if (create) create_schema(db);
-  require_readable(path, db);
+  if (require_readable(path, db) < static_cast<int>(kSchemaVersion)) upgrade(path, db);
+  defend(db);
   keep_log(db, false);
   db.exec("PRAGMA foreign_keys = ON");
   choose_journal(
       db, journaling == Database::Journaling::rollback || network_file_system(path.parent_path()));
-  return db;
+  return {std::move(db), static_cast<int>(kSchemaVersion)};
 }
 
 void json_valid(sqlite3_context* context, int, sqlite3_value** arguments) {
@@ -333,8 +346,8 @@ DatabaseError translated(const fs::path& path, const SQLite::Exception& error) {
   return database_error(path, "failed: " + std::string(error.what()));
 }
 
-SQLite::Database open_database(const fs::path& path, Mode mode, const LockWait& lock,
-                               Database::Journaling journaling) {
+OpenDatabase open_database(const fs::path& path, Mode mode, const LockWait& lock,
+                           Database::Journaling journaling) {
   const FileState state = inspect(path);
   if (mode == Mode::create_or_open) require_writable(path);
   try {
@@ -350,6 +363,23 @@ SQLite::Database open_database(const fs::path& path, Mode mode, const LockWait& 
     if (state == FileState::missing && fs::file_size(path, ignored) == 0) fs::remove(path, ignored);
     throw translated(path, error);
   }
+}
+
+void copy_pages(SQLite::Database& from, SQLite::Database& to) {
+  sqlite3_backup* const backup =
+      sqlite3_backup_init(to.getHandle(), "main", from.getHandle(), "main");
+  if (backup == nullptr) throw SQLite::Exception(to.getHandle());
+  sqlite3_backup_step(backup, -1);
+  const int result = sqlite3_backup_finish(backup);
+  if (result != SQLITE_OK) throw SQLite::Exception(to.getHandle(), result);
+}
+
+void write_database(SQLite::Database& database, const fs::path& path, const LockWait& lock) {
+  require_writable(path);
+  SQLite::Database file =
+      connect(path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, lock);
+  copy_pages(database, file);
+  choose_journal(file, network_file_system(path.parent_path()).has_value());
 }
 
 SQLite::Database open_unchecked(const fs::path& path, const LockWait& lock) {

@@ -17,10 +17,23 @@
 
 namespace gemm_tune {
 
+struct OpenDatabase {
+  SQLite::Database connection;  // to the current schema
+  int file_version = 0;         // of the file's schema
+};
+
 // path: absolute, so that SQLite takes none for a URI or a special name. lock: must outlive the
-// connection. Throws DatabaseError.
-SQLite::Database open_database(const std::filesystem::path& path, Database::Mode mode,
-                               const LockWait& lock, Database::Journaling journaling);
+// connection. For writing, a file of an earlier version is upgraded in one transaction; for reading
+// it is copied into memory and upgraded there. Throws DatabaseError.
+OpenDatabase open_database(const std::filesystem::path& path, Database::Mode mode,
+                           const LockWait& lock, Database::Journaling journaling);
+
+// A new file with the database's pages; nothing where it fails.
+void write_database(SQLite::Database& database, const std::filesystem::path& path,
+                    const LockWait& lock);
+
+// All of a database's main pages into another one, which may be new. Throws SQLite::Exception.
+void copy_pages(SQLite::Database& from, SQLite::Database& to);
 
 // For reading a file that may be damaged: all that is asked of it is a header that names it a
 // gemm-tune database. Its schema may be anybody's: db/schema_check.h. Leaves the file's bytes

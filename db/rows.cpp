@@ -92,33 +92,44 @@ DeviceKey read_device(SQLite::Statement& row) {
 }  // namespace
 
 const char* const kSelectRecord = R"sql(
-  SELECT d.arch, d.name, d.sm_count, p.text, c.config, c.kernel_hash, c.disposition,
-         coalesce(c.reason, ''), c.source, c.registers, c.spill_bytes, c.stack_bytes, c.smem_bytes,
-         c.ctas_per_sm, c.median_us, c.samples, c.launches_per_sample, c.cold_us, c.sm_mhz,
-         c.power_w, c.temperature_c, coalesce(c.disturbance, ''), c.standing, c.predicted_us, b.name,
+  SELECT d.arch, d.name, d.sm_count, p.text, c.text AS config, k.hash AS kernel_hash, m.disposition,
+         coalesce(m.reason, ''), m.source, m.registers, m.spill_bytes, m.stack_bytes, m.smem_bytes,
+         m.ctas_per_sm, m.median_us, m.samples, m.launches_per_sample, m.cold_us, m.sm_mhz,
+         m.power_w, m.temperature_c, coalesce(m.disturbance, ''), m.standing, m.predicted_us, b.name,
          b.median_us, b.samples, b.launches_per_sample, b.cold_us, b.sm_mhz, b.power_w,
-         b.temperature_c, coalesce(b.disturbance, ''), c.recorded_at, r.tool_version,
+         b.temperature_c, coalesce(b.disturbance, ''), m.recorded_at, r.tool_version,
          r.cuda_version, coalesce(r.driver_version, ''), r.command, r.seed,
-         c.id
-  FROM candidates c
-  JOIN devices d ON d.id = c.device_id
-  JOIN problems p ON p.id = c.problem_id
-  JOIN runs r ON r.id = c.run_id
-  LEFT JOIN baselines b ON b.id = c.baseline_id
+         m.id, m.compile_s, m.gpu_s, r.uuid, coalesce(r.host, '') AS host,
+         coalesce(r.cublas_version, '') AS cublas_version, r.power_limit_w, r.memory_mhz,
+         coalesce(r.mig_slice, '') AS mig_slice
+  FROM measurements m
+  JOIN devices d ON d.id = m.device_id
+  JOIN problems p ON p.id = m.problem_id
+  JOIN configs c ON c.id = m.config_id
+  JOIN main.kernels k ON k.id = m.kernel_id
+  JOIN runs r ON r.id = m.run_id
+  LEFT JOIN baselines b ON b.id = (
+    SELECT f.id FROM baselines f
+    WHERE f.run_id = m.run_id AND f.problem_id = m.problem_id AND f.device_id = m.device_id
+    ORDER BY f.median_us, f.name LIMIT 1)
 )sql";
 const char* const kSelectSummary = R"sql(
-  SELECT d.arch, d.name, d.sm_count, p.text, c.config, c.kernel_hash, c.disposition, c.source,
-         r.cuda_version, coalesce(r.driver_version, '')
-  FROM candidates c
-  CROSS JOIN devices d ON d.id = c.device_id
-  CROSS JOIN problems p ON p.id = c.problem_id
-  CROSS JOIN runs r ON r.id = c.run_id
+  SELECT d.arch, d.name, d.sm_count, p.text, c.text AS config, k.hash AS kernel_hash, m.disposition,
+         m.source, r.cuda_version, coalesce(r.driver_version, '')
+  FROM measurements m
+  CROSS JOIN devices d ON d.id = m.device_id
+  CROSS JOIN problems p ON p.id = m.problem_id
+  CROSS JOIN configs c ON c.id = m.config_id
+  CROSS JOIN main.kernels k ON k.id = m.kernel_id
+  CROSS JOIN runs r ON r.id = m.run_id
 )sql";
 const char* const kSelectTimedConfig = R"sql(
-  SELECT d.arch, d.name, d.sm_count, p.text, c.config, c.kernel_hash, c.median_us
-  FROM candidates c
-  JOIN devices d ON d.id = c.device_id
-  JOIN problems p ON p.id = c.problem_id
+  SELECT d.arch, d.name, d.sm_count, p.text, c.text AS config, k.hash AS kernel_hash, m.median_us
+  FROM measurements m
+  JOIN devices d ON d.id = m.device_id
+  JOIN problems p ON p.id = m.problem_id
+  JOIN configs c ON c.id = m.config_id
+  JOIN main.kernels k ON k.id = m.kernel_id
 )sql";
 const char* const kSelectBaseline = R"sql(
   SELECT b.name, b.median_us, b.samples, b.launches_per_sample, b.cold_us, b.sm_mhz, b.power_w,
@@ -166,7 +177,13 @@ Record read_record(SQLite::Statement& row) {
   if (!row.isColumnNull(23)) record.outcome.predicted_us = real_at(row, 23);
   if (const auto timing = read_timing(row, 25)) record.baseline = Baseline{text(24), *timing};
   record.recorded_at = text(33);
-  record.run = {text(34), text(35), text(36), text(37), parse_seed(text(38))};
+  if (!row.isColumnNull(40)) record.outcome.compile_s = real_at(row, 40);
+  if (!row.isColumnNull(41)) record.outcome.gpu_s = real_at(row, 41);
+  record.run = {text(34), text(35), text(36), text(37), parse_seed(text(38)),
+                text(42), text(43), text(44), {}};
+  if (!row.isColumnNull(45)) record.run.gpu.power_limit_w = real_at(row, 45);
+  if (!row.isColumnNull(46)) record.run.gpu.memory_mhz = int_at(row, 46);
+  record.run.gpu.mig_slice = text(47);
   return sound(std::move(record));
 }
 

@@ -10,25 +10,26 @@
 
 namespace gemm_tune {
 
-// Selects what read_record() reads, from `candidates c`, `devices d`, `problems p`, `runs r` and
-// `baselines b`; a WHERE may follow. Add kKnownProblem there: rows of types and layouts that this
-// program does not know yet are not its business.
+// Selects what read_record() reads, from `measurements m`, `devices d`, `problems p`, `configs c`,
+// `kernels k`, `runs r` and the fastest baseline of the run, `b`; a WHERE may follow. Add
+// kKnownProblem there: rows of types and layouts that this program does not know yet are not its
+// business.
 extern const char* const kSelectRecord;
 extern const char* const kKnownProblem;
-inline constexpr int kRecordIdColumn = 39;  // of the candidate
+inline constexpr int kRecordIdColumn = 39;  // of the measurement
 
 // The current row of such a statement. Throws Error saying what is wrong with it.
 Record read_record(SQLite::Statement& row);
 
 // Selects what read_summary() reads, from the same tables but baselines; a WHERE may follow, as for
-// kSelectRecord. In the order of the candidates' pages: an order by key is many times slower.
+// kSelectRecord. In the order of the measurements' pages: an order by key is many times slower.
 extern const char* const kSelectSummary;
 
 // The current row of such a statement: a record without its outcome's figures. Throws Error.
 Record read_summary(SQLite::Statement& row);
 
-// Selects what read_timed_config() reads, from `candidates c`, `devices d` and `problems p`; a
-// WHERE may follow, as for kSelectRecord.
+// Selects what read_timed_config() reads, from `measurements m`, `devices d`, `problems p`,
+// `configs c` and `kernels k`; a WHERE may follow, as for kSelectRecord.
 extern const char* const kSelectTimedConfig;
 
 // The current row of such a statement. Throws Error saying what is wrong with it.

@@ -10,28 +10,31 @@
 #include <optional>
 
 #include "core/error.h"
+#include "db/counting.h"
 #include "db/database_file.h"
 #include "db/rows.h"
+#include "db/schema.h"
 #include "db/schema_check.h"
+#include "db/upgrade.h"
 
 namespace gemm_tune {
 namespace {
 
 namespace fs = std::filesystem;
 
-// Parents before those that refer to them.
-constexpr const char* kTables[] = {"devices", "problems", "runs", "baselines", "candidates"};
 // https://www.sqlite.org/fileformat2.html, sections 1.3 and 1.6.
 constexpr std::size_t kHeaderBytes = 100;
 constexpr std::size_t kChangeCounterOffset = 24;
 constexpr std::size_t kPageCountOffset = 28;
+constexpr std::size_t kUserVersionOffset = 60;
 constexpr char kTableLeaf = 0x0d;
-constexpr int kMostColumns = 26;  // of a table of the schema
+constexpr int kMostColumns = 27;  // of a table of the schema
 
 // A database as bytes, whole pages.
 struct Image {
   std::string bytes;
   std::size_t page_size = 0;
+  int version = 0;  // of the schema; 0 where the header does not say
 
   std::size_t pages() const { return bytes.size() / page_size; }
   char* page(std::size_t number) { return bytes.data() + (number - 1) * page_size; }  // from 1
@@ -107,6 +110,8 @@ Image read_image(const fs::path& path, const LockWait& lock) {
   if (image.page_size < 512 || !is_power_of_2) image.page_size = 4096;  // SQLite's default
   image.bytes.resize((image.bytes.size() + image.page_size - 1) / image.page_size *
                      image.page_size);
+  image.version = byte(kUserVersionOffset + 3);
+  if (image.version > static_cast<int>(kSchemaVersion)) image.version = 0;
   const std::string sound = first_page("t", "x", image.page_size, 2);
   std::copy_n(sound.begin(), kHeaderBytes, image.bytes.begin());
   std::memset(image.bytes.data() + kPageCountOffset, 0, 4);  // as many as there are
@@ -125,22 +130,68 @@ void copy_value(const SQLite::Column& value, SQLite::Statement& to, int index) {
   }
 }
 
+// A row holds without its run and without its kernel's text, but not without its device, problem
+// or config.
+constexpr const char* kMendReferences = R"sql(
+  DELETE FROM baselines WHERE typeof(run_id) <> 'integer'
+                           OR device_id NOT IN (SELECT id FROM devices)
+                           OR problem_id NOT IN (SELECT id FROM problems);
+  DELETE FROM measurements WHERE typeof(run_id) <> 'integer' OR typeof(kernel_id) <> 'integer'
+                              OR device_id NOT IN (SELECT id FROM devices)
+                              OR problem_id NOT IN (SELECT id FROM problems)
+                              OR config_id NOT IN (SELECT id FROM configs);
+  INSERT OR IGNORE INTO kernels
+    SELECT DISTINCT m.kernel_id, substr(c.text, 1, instr(c.text, '/') - 1),
+                    'lost ' || m.kernel_id, NULL, 0
+    FROM measurements m JOIN configs c ON c.id = m.config_id
+    WHERE m.kernel_id NOT IN (SELECT id FROM kernels);
+  UPDATE measurements SET measured_kernel_id = NULL
+    WHERE measured_kernel_id NOT IN (SELECT id FROM kernels);
+  INSERT INTO runs (id, uuid, tool_version, cuda_version, command, seed, started_at)
+    SELECT run_id, 'lost ' || lower(hex(randomblob(16))), '', '', 'lost with a damaged database',
+           '0', ''
+    FROM (SELECT run_id FROM measurements UNION SELECT run_id FROM baselines)
+    WHERE run_id NOT IN (SELECT id FROM runs)
+)sql";
+
+// The same in version 1.
+constexpr const char* kMendReferences1 = R"sql(
+  DELETE FROM baselines WHERE typeof(run_id) <> 'integer'
+                           OR device_id NOT IN (SELECT id FROM devices)
+                           OR problem_id NOT IN (SELECT id FROM problems);
+  DELETE FROM candidates WHERE typeof(run_id) <> 'integer'
+                            OR device_id NOT IN (SELECT id FROM devices)
+                            OR problem_id NOT IN (SELECT id FROM problems);
+  INSERT INTO runs
+    SELECT run_id, '', '', NULL, 'lost with a damaged database', '0', ''
+    FROM (SELECT run_id FROM candidates UNION SELECT run_id FROM baselines)
+    WHERE run_id NOT IN (SELECT id FROM runs)
+)sql";
+
 class Salvage {
  public:
-  Salvage(Image& image, SQLite::Database& output) : image_(image), output_(output) {}
+  // output: an empty database of that version of the schema.
+  Salvage(Image& image, SQLite::Database& output, int version)
+      : image_(image), output_(output), version_(version) {}
 
+  // Leaves output upgraded.
   std::vector<SalvagedTable> run() {
-    for (const char* table : kTables) copy_along_tree(table);
-    for (const char* table : kTables) copy_leaves(table);
+    for (const std::string& table : tables_of(version_)) copy_along_tree(table);
+    for (const std::string& table : tables_of(version_)) copy_leaves(table);
     drop_contradictory_problems();
     copy_from_indexes();
     std::vector<SalvagedTable> tables;
-    for (const char* table : kTables) tables.push_back({table, 0, rows_known_of(table)});
+    for (const std::string& table : tables_of(version_)) {
+      tables.push_back({table, 0, rows_known_of(table)});
+    }
     drop_unreadable("devices", kSelectDevice, kDeviceIdColumn, read_device_key);
     drop_unreadable("baselines", kSelectBaseline, kBaselineIdColumn, read_baseline);
-    mend_references();
-    drop_unreadable("candidates", std::string(kSelectRecord) + " WHERE " + kKnownProblem,
+    output_.exec(version_ == 1 ? kMendReferences1 : kMendReferences);
+    if (version_ == 1) upgrade_from_version_1(output_);
+    tables.back().name = "measurements";
+    drop_unreadable("measurements", std::string(kSelectRecord) + " WHERE " + kKnownProblem,
                     kRecordIdColumn, read_record);
+    output_.exec(kRecount);
     for (SalvagedTable& table : tables) {
       table.kept = number("SELECT count(*) FROM " + table.name);
       table.lost = std::max<std::int64_t>(0, table.lost - table.kept);
@@ -243,11 +294,11 @@ class Salvage {
     SQLite::Database source = open_image(image_);
     try {
       if (!is_known_table(source, "devices") || !is_known_table(source, "problems")) return;
-      SQLite::Statement devices(source,
-                                "SELECT id, arch, name, sm_count FROM devices INDEXED BY "
-                                "sqlite_autoindex_devices_1 WHERE arch > '' AND id > :after");
-      SQLite::Statement insert = insert_into("devices");
-      copy_rows(devices, insert, 0);
+      copy_from_index(source, "devices", "id, arch, name, sm_count", "arch");
+      if (version_ != 1) {
+        copy_from_index(source, "configs", "id, text", "text");
+        copy_from_index(source, "kernels", "id, family, hash, NULL, 0", "family");
+      }
     } catch (const SQLite::Exception& error) {
       only_damage(error);
     }
@@ -268,6 +319,15 @@ class Salvage {
     } catch (const SQLite::Exception& error) {
       only_damage(error);
     }
+  }
+
+  void copy_from_index(SQLite::Database& source, const std::string& table,
+                       const std::string& columns, const std::string& first) {
+    SQLite::Statement rows(source, "SELECT " + columns + " FROM " + table +
+                                       " INDEXED BY sqlite_autoindex_" + table + "_1 WHERE " +
+                                       first + " > '' AND id > :after");
+    SQLite::Statement insert = insert_into(table);
+    copy_rows(rows, insert, 0);
   }
 
   static std::optional<Problem> problem_of(const std::string& text) {
@@ -303,22 +363,6 @@ class Salvage {
                   " WHERE id <= " + std::to_string(image_.bytes.size() / kSmallestRow));
   }
 
-  // A row holds without its run or its baseline, but not without its device or its problem.
-  void mend_references() {
-    output_.exec(R"sql(
-      DELETE FROM baselines WHERE typeof(run_id) <> 'integer'
-                               OR device_id NOT IN (SELECT id FROM devices)
-                               OR problem_id NOT IN (SELECT id FROM problems);
-      DELETE FROM candidates WHERE typeof(run_id) <> 'integer'
-                                OR device_id NOT IN (SELECT id FROM devices)
-                                OR problem_id NOT IN (SELECT id FROM problems);
-      UPDATE candidates SET baseline_id = NULL WHERE baseline_id NOT IN (SELECT id FROM baselines);
-      INSERT INTO runs
-        SELECT DISTINCT run_id, '', '', NULL, 'lost with a damaged database', '0', ''
-        FROM (SELECT run_id FROM candidates UNION SELECT run_id FROM baselines)
-        WHERE run_id NOT IN (SELECT id FROM runs))sql");
-  }
-
   // What the program would refuse to read.
   template <class Read>
   void drop_unreadable(const std::string& table, const std::string& select, int id_column,
@@ -343,7 +387,31 @@ class Salvage {
 
   Image& image_;
   SQLite::Database& output_;
+  const int version_;
 };
+
+// Into memory.
+struct Salvaged {
+  SQLite::Database database{":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE};
+  std::vector<SalvagedTable> tables;
+};
+
+Salvaged salvage_as(Image& image, int version) {
+  Salvaged salvaged;
+  SQLite::Database& db = salvaged.database;
+  db.exec(version == 1 ? kSchema1 : kSchema);
+  SQLite::Transaction transaction(db);
+  salvaged.tables = Salvage(image, db, version).run();
+  transaction.commit();
+  return salvaged;
+}
+
+Salvaged salvage(Image& image) {
+  if (image.version != 0) return salvage_as(image, image.version);
+  Salvaged current = salvage_as(image, static_cast<int>(kSchemaVersion));
+  if (current.tables.back().kept > 0) return current;
+  return salvage_as(image, 1);
+}
 
 }  // namespace
 
@@ -356,16 +424,11 @@ std::vector<SalvagedTable> salvage_database(const fs::path& damaged_file, const 
   }
   Image image = read_image(from, lock);
   try {
-    std::vector<SalvagedTable> tables;
-    {
-      SQLite::Database db = open_database(to, Database::Mode::create_or_open, lock,
-                                          Database::Journaling::by_file_system);
-      db.exec("PRAGMA foreign_keys = OFF");  // until all is there
-      SQLite::Transaction transaction(db, SQLite::TransactionBehavior::IMMEDIATE);
-      tables = Salvage(image, db).run();
-      transaction.commit();
+    Salvaged salvaged = salvage(image);
+    if (salvaged.tables.back().kept > 0) {
+      write_database(salvaged.database, to, lock);
+      return salvaged.tables;
     }
-    if (tables.back().kept > 0) return tables;
   } catch (const SQLite::Exception& failure) {
     fs::remove(to, error);
     throw translated(to, failure);

@@ -1,7 +1,7 @@
-// The text of db/schema.sql, embedded at build time.
+// The texts of db/schema.sql and of version 1 of it, embedded at build time.
 //
-// Private to db/: executed once, to make a new database. The numbers are the schema's own PRAGMAs,
-// by which a file is known before SQLite opens it. Constants; any thread.
+// Private to db/: the first is executed once, to make a new database. The numbers are the schema's
+// own PRAGMAs, by which a file is known before SQLite opens it. Constants; any thread.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,9 @@
 namespace gemm_tune {
 
 extern const char* const kSchema;
+extern const char* const kSchema1;  // db/schema_1.sql
 
 inline constexpr std::uint32_t kApplicationId = 1734700397;
-inline constexpr std::uint32_t kSchemaVersion = 1;
+inline constexpr std::uint32_t kSchemaVersion = 2;
 
 }  // namespace gemm_tune

@@ -72,10 +72,15 @@ Schema schema_made_by(const char* text) {
 
 // What a database of that version holds when it is new. A later version adds its own case.
 const Schema& expected_schema(int version) {
-  static const Schema current = schema_made_by(kSchema);
-  if (version != static_cast<int>(kSchemaVersion))
-    throw Error("a schema version that is not known");
-  return current;
+  static const Schema current = schema_made_by(kSchema), first = schema_made_by(kSchema1);
+  switch (version) {
+    case 1:
+      return first;
+    case static_cast<int>(kSchemaVersion):
+      return current;
+    default:
+      throw Error("a schema version that is not known");
+  }
 }
 
 std::string named(const SchemaObject& object) {
@@ -157,13 +162,25 @@ SchemaComparison compare_schema(SQLite::Database& db, int version) {
   return comparison;
 }
 
+const std::vector<std::string>& tables_of(int version) {
+  static const std::vector<std::string> first = {"devices", "problems", "runs", "baselines",
+                                                 "candidates"};
+  static const std::vector<std::string> current = {"devices", "problems",  "configs",     "kernels",
+                                                   "runs",    "baselines", "measurements"};
+  return version == 1 ? first : current;
+}
+
 bool is_known_table(SQLite::Database& db, const std::string& table) {
-  const Schema& ours = expected_schema(static_cast<int>(kSchemaVersion));
-  const auto expected = ours.find(table);
   const std::vector<SchemaObject> objects = schema_of(db);
-  return std::any_of(objects.begin(), objects.end(), [&](const SchemaObject& object) {
-    return object.name == table && fault_of(object, expected->second).empty();
-  });
+  const auto is_of = [&](int version) {
+    const Schema& ours = expected_schema(version);
+    const auto expected = ours.find(table);
+    return expected != ours.end() &&
+           std::any_of(objects.begin(), objects.end(), [&](const SchemaObject& object) {
+             return object.name == table && fault_of(object, expected->second).empty();
+           });
+  };
+  return is_of(1) || is_of(static_cast<int>(kSchemaVersion));
 }
 
 }  // namespace gemm_tune

@@ -13,7 +13,7 @@
 namespace gemm_tune {
 
 struct SchemaComparison {
-  // Each makes the file unusable: "its table 'candidates' is a view".
+  // Each makes the file unusable: "its table 'runs' is a view".
   std::vector<std::string> faults;
   // What stands beside our tables and is never read: "table 'mine'". No more than 100 of either.
   std::vector<std::string> foreign;
@@ -23,6 +23,10 @@ struct SchemaComparison {
 // and the statistics of ANALYZE are neither faults nor foreign. Missing views are no fault: the
 // program does not read them. Throws SQLite::Exception where SQLite cannot read the schema.
 SchemaComparison compare_schema(SQLite::Database& db, int version);
+
+// The tables of that version of the schema: parents before those that refer to them, and at last
+// the one that a database is for.
+const std::vector<std::string>& tables_of(int version);
 
 // Whether the file's table of that name is the one of any version that this program knows.
 bool is_known_table(SQLite::Database& db, const std::string& table);

@@ -1,5 +1,7 @@
 #include "db/validity.h"
 
+#include <utility>
+
 #include "core/error.h"
 #include "kernel_templates/registry.h"
 #include "kernel_templates/source.h"
@@ -18,11 +20,22 @@ bool differ(const std::string& then, const std::string& now) {
 
 }  // namespace
 
-KernelHashes current_kernel_hashes() {
+std::vector<KernelText> kernel_texts(const std::optional<std::filesystem::path>& kernel_dir) {
+  std::vector<KernelText> kernels;
+  for (const KernelFamily& family : families()) {
+    KernelSource source = kernel_source(family, kernel_dir);
+    kernels.push_back({family.name, std::move(source.hash), std::move(source.tokens)});
+  }
+  return kernels;
+}
+
+KernelHashes hashes_of(const std::vector<KernelText>& kernels) {
   KernelHashes hashes;
-  for (const KernelFamily& family : families()) hashes[family.name] = kernel_source(family).hash;
+  for (const KernelText& kernel : kernels) hashes[kernel.family] = kernel.hash;
   return hashes;
 }
+
+KernelHashes current_kernel_hashes() { return hashes_of(kernel_texts()); }
 
 std::string_view to_string(Validity validity) {
   switch (validity) {

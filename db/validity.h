@@ -7,17 +7,22 @@
 // Pure; any thread.
 #pragma once
 
-#include <map>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "db/database.h"
 
 namespace gemm_tune {
 
-// A family's name -> the hash of its kernel text that counts as today's.
-using KernelHashes = std::map<std::string, std::string>;
+// Of the texts embedded in the program, or of those in a folder that holds a kernel_templates/.
+// Throws UsageError where a text cannot be read.
+std::vector<KernelText> kernel_texts(
+    const std::optional<std::filesystem::path>& kernel_dir = std::nullopt);
+
+KernelHashes hashes_of(const std::vector<KernelText>& kernels);
 
 // Of the texts embedded in the program.
 KernelHashes current_kernel_hashes();

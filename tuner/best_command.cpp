@@ -76,13 +76,25 @@ nlohmann::json json_for(const Problem& problem, const Choice& choice,
   return json;
 }
 
+// What was tuned with other kernels answers nothing, which may surprise.
+void tell_of_other_kernels(const Database& database, const std::string& arch,
+                           const KernelHashes& hashes) {
+  const std::int64_t rows = database.rows_of_other_kernels(arch, hashes);
+  if (rows == 0) return;
+  fmt::print(stderr,
+             "gemm-tune: {} results for {} are of other kernel texts and answer nothing here: "
+             "--kernel-dir names the folder that they were tuned with, tuning again replaces those "
+             "of an earlier version\n",
+             grouped(static_cast<std::uint64_t>(rows)), arch);
+}
+
 }  // namespace
 
 int run_best(const Options& options) {
   const std::vector<Problem> problems = asked_problems(options);
   const Target target = resolve_target(options);
   const Database database = open_for_reading(options);
-  const KernelHashes hashes = current_kernel_hashes();
+  const KernelHashes hashes = hashes_of(asked_kernels(options));
   const std::vector<Winner> winners = load_winners(database, target.spec.arch, hashes);
   nlohmann::json all = nlohmann::json::array();
   bool found = true;
@@ -99,6 +111,7 @@ int run_best(const Options& options) {
     }
   }
   if (options.json) print_json(all);
+  if (!found && !options.quiet) tell_of_other_kernels(database, target.spec.arch, hashes);
   return found ? kExitOk : kExitNothingSurvived;
 }
 

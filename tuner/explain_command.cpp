@@ -50,7 +50,9 @@ KnownConfig config_to_explain(const Options& options, const Target& target,
                               const Problem& problem) {
   if (!options.config.empty()) return check_config(parse_config(options.config));
   const Database database = open_for_reading(options);
-  const Choice choice = choose(database, device_key(target.spec), problem);
+  const std::vector<Winner> winners =
+      load_winners(database, target.spec.arch, hashes_of(asked_kernels(options)));
+  const Choice choice = choose(winners, device_key(target.spec), problem);
   if (!choice.config) throw UsageError(choice.explanation);
   return *choice.config;
 }

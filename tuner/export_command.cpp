@@ -9,7 +9,7 @@ namespace gemm_tune {
 int run_export(const Options& options) {
   const std::string arch = target_arch(options);
   const Database database = open_for_reading(options);
-  write_output(options.output, export_header(database, arch));
+  write_output(options.output, export_header(database, arch, hashes_of(asked_kernels(options))));
   return kExitOk;
 }
 

@@ -136,7 +136,7 @@ int run_ladder(const Options& options) {
   const Target target = resolve_target(options);
   const TuneRequest request = tune_request(options, target);
   Database database = open_for_writing(options);
-  database.begin_run(run_info(target, request.seed, options.command_line));
+  begin_run(database, request, target, options.command_line);
   watch_for_interrupts();
   nlohmann::json all = nlohmann::json::array();
   for (const Problem& problem : request.problems) {

@@ -2,15 +2,11 @@
 
 #include <utility>
 
-#include "kernel_templates/source.h"
-
 namespace gemm_tune {
 
 Environment environment_of(const TuneRequest& request) {
   Environment environment;
-  for (const KernelFamily& family : families()) {
-    environment.hashes[family.name] = kernel_source(family, request.kernel_dir).hash;
-  }
+  environment.hashes = hashes_of(kernel_texts(request.kernel_dir));
   environment.cuda_version = request.cuda_version;
   environment.driver_version = request.driver_version;
   return environment;

@@ -89,14 +89,18 @@ CLI::Option* add_sizes(CLI::App& app, Options& o) {
   return app.add_option("--sizes", o.sizes, "Problems, as in 1024,4096x512x1024");
 }
 
+void add_kernel_dir(CLI::App& app, Options& o) {
+  app.add_option("--kernel-dir", o.kernel_dir,
+                 "Folder that holds a kernel_templates/ to use instead of the built-in one");
+}
+
 void add_search(CLI::App& app, Options& o) {
   app.add_option("--jobs", o.jobs,
                  "Compile processes; default: one per core, less one per GPU in use")
       ->check(whole_number(1, 1024));
   app.add_option("--seed", o.seed, "Of search order and operands; default: fresh")
       ->check(any_seed());
-  app.add_option("--kernel-dir", o.kernel_dir,
-                 "Folder that holds a kernel_templates/ to use instead of the built-in one");
+  add_kernel_dir(app, o);
   app.add_option("--devices", o.devices, "GPUs of one model to share the work, as in 0,1, or 'all'")
       ->excludes("--device");
   app.add_flag("--require-gpu", o.require_gpu, "Fail rather than predict");
@@ -211,7 +215,8 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   add_common(*explain, o);
   add_sizes(*explain, o)->required();
   explain->add_option("config", o.config, "Config text; default: the winner");
-  explain->add_option("--kernel-dir", o.kernel_dir, "As for tune");
+  add_kernel_dir(*best, o);
+  add_kernel_dir(*explain, o);
   explain->add_option("--cubin", o.cubin, "File to write the compiled kernel to");
   CLI::App* ladder =
       app.add_subcommand("ladder", "The rungs from naive to vectorised, each tried and shown");
@@ -223,6 +228,7 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   exporter->add_option("--format", o.format, "header: a C++17 header")
       ->check(CLI::IsMember({"header"}))
       ->capture_default_str();
+  add_kernel_dir(*exporter, o);
   exporter->add_option("-o,--output", o.output, "File to write; default, and '-': standard output");
   add_replay(app, o);
   add_db(app, o);

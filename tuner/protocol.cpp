@@ -24,6 +24,8 @@ void to_json(nlohmann::json& json, const Outcome& value) {
           {"resources", value.resources},
           {"timing", value.timing},
           {"predicted_us", value.predicted_us},
+          {"compile_s", value.compile_s},
+          {"gpu_s", value.gpu_s},
           {"standing", to_string(value.standing)}};
 }
 
@@ -33,6 +35,8 @@ void from_json(const nlohmann::json& json, Outcome& value) {
   json.at("resources").get_to(value.resources);
   json.at("timing").get_to(value.timing);
   json.at("predicted_us").get_to(value.predicted_us);
+  json.at("compile_s").get_to(value.compile_s);
+  json.at("gpu_s").get_to(value.gpu_s);
   value.standing = parse_standing(json.at("standing").get<std::string>());
 }
 

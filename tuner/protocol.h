@@ -40,9 +40,10 @@ struct CompileRequest {
 struct CompileReply {
   std::string config;
   bool ok = false;
-  std::string log;        // the compiler's first error line where not ok
-  std::string cubin_key;  // in the cubin cache, where ok
-  Resources resources;    // the compiler's part only
+  std::string log;                     // the compiler's first error line where not ok
+  std::string cubin_key;               // in the cubin cache, where ok
+  Resources resources;                 // the compiler's part only
+  std::optional<double> seconds = {};  // in the compiler
 };
 
 struct DeviceRequest {
@@ -54,6 +55,7 @@ struct DeviceReply {
   std::string driver_version;
   int device_count = 0;           // GPUs that CUDA sees
   std::int64_t memory_bytes = 0;  // of this one, in all
+  GpuSettings settings = {};
 };
 
 // A compiled config that the measuring worker finds in the cubin cache.
@@ -124,9 +126,11 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DeviceSpec, arch, name, cc_major, cc_minor, s
                                    smem_allocation_unit_bytes, fp32_lanes_per_sm, clock_mhz,
                                    dram_gb_per_s, l2_bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CompileRequest, config, arch, kernel_dir, cache_dir)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CompileReply, config, ok, log, cubin_key, resources)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CompileReply, config, ok, log, cubin_key, resources, seconds)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DeviceRequest, ordinal)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DeviceReply, spec, driver_version, device_count, memory_bytes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GpuSettings, power_limit_w, memory_mhz, mig_slice)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DeviceReply, spec, driver_version, device_count, memory_bytes,
+                                   settings)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CompiledConfig, config, cubin_key)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeasureRequest, problem, candidate, cache_dir, seed, best_us,
                                    small_shapes_only)

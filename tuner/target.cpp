@@ -100,6 +100,7 @@ Target resolve_target(const Options& options) {
     target.spec = probe.device->spec;
     target.driver_version = probe.device->driver_version;
     target.memory_bytes = probe.device->memory_bytes;
+    target.gpu = probe.device->settings;
     target.ordinals = other_ordinals(prober, options, *probe.device);
     target.ordinals.insert(target.ordinals.begin(), first);
     target.measurable = true;
@@ -126,6 +127,12 @@ Target resolve_target(const Options& options) {
 
 std::string target_arch(const Options& options) {
   return options.arch.empty() ? resolve_target(options).spec.arch : table_spec(options.arch).arch;
+}
+
+std::vector<KernelText> asked_kernels(const Options& options) {
+  if (options.kernel_dir.empty()) return kernel_texts();
+  require_utf8("the kernel folder", options.kernel_dir);
+  return kernel_texts(options.kernel_dir);
 }
 
 std::filesystem::path database_path(const Options& options) {

@@ -8,6 +8,7 @@
 
 #include "core/device_spec.h"
 #include "db/database.h"
+#include "db/validity.h"
 #include "tuner/options.h"
 
 namespace gemm_tune {
@@ -19,6 +20,7 @@ struct Target {
   std::int64_t memory_bytes = 0;  // of each, where measurable
   std::string driver_version;     // where measurable
   std::string why_not;            // where not: a sentence
+  GpuSettings gpu = {};           // of the first, where measurable
 };
 
 // Asks a worker about the GPUs; without --arch they are the target. Throws UsageError for an
@@ -32,6 +34,9 @@ std::string target_arch(const Options& options);
 
 // The database at --db or its default place.
 std::filesystem::path database_path(const Options& options);
+
+// The kernels of --kernel-dir, or the program's own. Throws UsageError.
+std::vector<KernelText> asked_kernels(const Options& options);
 
 // How long the database of that path is waited for, and that stderr says so unless quiet.
 LockWait lock_wait(const Options& options, const std::filesystem::path& path);

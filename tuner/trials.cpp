@@ -119,6 +119,7 @@ void Trials::compiled(const std::string& text, const TaskResult& result) {
 Outcome Trials::after_compile(const KnownConfig& config, const Problem& problem,
                               const CompileReply& compiled) const {
   Outcome outcome;
+  outcome.compile_s = compiled.seconds;
   if (!compiled.ok) {
     outcome.disposition = Disposition::compile_failed;
     outcome.detail = compiled.log;
@@ -172,6 +173,7 @@ void Trials::start(const KnownConfig& config, const Problem& problem, const Best
               if (outcome.resources) resources->ctas_per_sm = outcome.resources->ctas_per_sm;
               outcome.resources = resources;
               outcome.predicted_us = compiled.predicted_us;
+              outcome.compile_s = compiled.compile_s;
               done(std::move(outcome));
             });
   };

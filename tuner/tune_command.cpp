@@ -1,6 +1,7 @@
 // gemm-tune [tune]: from the command line to a finished run and its report.
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -91,6 +92,15 @@ void print_report(const TuneReport& report, const Target& target, const Options&
   }
 }
 
+// Empty where the system does not tell.
+std::string host_name() {
+  constexpr std::size_t kMost = 255;
+  std::string name(kMost + 1, '\0');
+  if (gethostname(name.data(), kMost) != 0) return "";
+  name.resize(name.find('\0'));
+  return name;
+}
+
 // The configs that --config names, each once.
 std::vector<KnownConfig> named_configs(const std::vector<std::string>& words) {
   std::vector<KnownConfig> configs;
@@ -152,11 +162,8 @@ TuneRequest tune_request(const Options& options, const Target& target) {
   request.finals_again = options.finals;
   request.retry_failed = options.retry_failed;
   request.seed = options.seed ? *options.seed : std::random_device()();
-  if (!options.kernel_dir.empty()) {
-    require_utf8("the kernel folder", options.kernel_dir);
-    request.kernel_dir = options.kernel_dir;
-    for (const KernelFamily& family : families()) kernel_source(family, request.kernel_dir);
-  }
+  asked_kernels(options);  // where the folder lacks a text, before anything begins
+  if (!options.kernel_dir.empty()) request.kernel_dir = options.kernel_dir;
   return request;
 }
 
@@ -167,8 +174,12 @@ Database open_for_writing(const Options& options) {
   return Database(path, Database::Mode::create_or_open, lock_wait(options, path));
 }
 
-RunInfo run_info(const Target& target, std::uint64_t seed, const std::string& command) {
-  return {kVersion, nvrtc_version(), target.driver_version, command, seed};
+void begin_run(Database& database, const TuneRequest& request, const Target& target,
+               const std::string& command) {
+  RunInfo run{kVersion, nvrtc_version(), target.driver_version, command, request.seed};
+  run.host = host_name();
+  run.gpu = target.gpu;
+  database.begin_run(run, kernel_texts(request.kernel_dir), !request.kernel_dir);
 }
 
 int run_tune(const Options& options) {
@@ -182,7 +193,7 @@ int run_tune(const Options& options) {
     spdlog::warn("{} keeps a rollback journal: {}; processes that share it wait longer",
                  database.path().string(), why);
   }
-  database.begin_run(run_info(target, request.seed, options.command_line));
+  begin_run(database, request, target, options.command_line);
   watch_for_interrupts();
   TuneReport report;
   {

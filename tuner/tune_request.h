@@ -19,6 +19,8 @@ TuneRequest tune_request(const Options& options, const Target& target);
 // The database to store into; the default place's folder is made.
 Database open_for_writing(const Options& options);
 
-RunInfo run_info(const Target& target, std::uint64_t seed, const std::string& command);
+// Begins the run that the request is about.
+void begin_run(Database& database, const TuneRequest& request, const Target& target,
+               const std::string& command);
 
 }  // namespace gemm_tune

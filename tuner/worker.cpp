@@ -19,6 +19,7 @@
 #include "core/error.h"
 #include "gpu/cubin_cache.h"
 #include "gpu/device.h"
+#include "gpu/nvml.h"
 #include "gpu/nvrtc.h"
 #include "kernel_templates/registry.h"
 #include "kernel_templates/source.h"
@@ -81,6 +82,17 @@ constexpr rlim_t kCompileMemoryBytes = RLIM_INFINITY;
 constexpr rlim_t kCompileMemoryBytes = rlim_t{6} << 30;
 #endif
 
+// Seconds since it was made.
+class Stopwatch {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
 class Worker {
  public:
   // A GPU that cannot be used throws DeviceError.
@@ -114,6 +126,7 @@ class Worker {
     const KnownConfig config = check_config(parse_config(request.config));
     const KernelSource& text = source(*config.family, request.kernel_dir);
     const KeptStderr kept;
+    const Stopwatch watch;
     const CompileResult result =
         nvrtc_compile({text.path, text.text, text.headers},
                       {"TUNED_PARAMS=" + tuned_params(config.config())}, request.arch);
@@ -123,6 +136,7 @@ class Worker {
     CompileReply reply;
     reply.config = request.config;
     reply.ok = result.ok;
+    reply.seconds = watch.seconds();
     if (!result.ok) {
       reply.log = first_error_line(result.log);
       return reply;
@@ -139,11 +153,13 @@ class Worker {
   DeviceReply device(const DeviceRequest& request) {
     check_driver();
     return {query_device(request.ordinal), driver_version().value_or(""), device_count(),
-            device_memory_bytes(request.ordinal)};
+            device_memory_bytes(request.ordinal), Nvml(request.ordinal).settings()};
   }
 
   MeasureReply measure(const MeasureRequest& request) {
-    const MeasureReply reply = measurer().measure(request);
+    const Stopwatch watch;
+    MeasureReply reply = measurer().measure(request);
+    reply.outcome.gpu_s = watch.seconds();
     must_leave_ = reply.outcome.disposition != Disposition::ok;
     return reply;
   }

@@ -21,22 +21,27 @@ class ModelAgainstSweepTest(unittest.TestCase):
         database = sqlite3.connect(self.path)
         database.executescript((ROOT / "db/schema.sql").read_text())
         database.execute("INSERT INTO devices (id, arch, name, sm_count) VALUES (1, 'sm_90', 'NVIDIA H100', 132)")
-        database.execute("INSERT INTO runs (id, tool_version, cuda_version, command, seed, started_at)"
-                         " VALUES (1, '0.1.0', '13.0', 'tune', '1', '2026-11-21')")
+        database.execute("INSERT INTO runs (id, uuid, tool_version, cuda_version, command, seed, started_at)"
+                         " VALUES (1, 'u', '0.1.0', '13.0', 'tune', '1', '2026-11-21')")
         for problem, config, measured, predicted, *others in rows:
             M, N, K = problem.split("x")
             database.execute(
                 "INSERT OR IGNORE INTO problems (text, M, N, K, type_a, type_b, type_c, type_compute, layout,"
                 " alignment, batch) VALUES (?, ?, ?, ?, 'f32', 'f32', 'f32', 'f32', 'nn', 4, 1)", (problem, M, N, K))
-            columns = {"device_id": 1, "run_id": 1, "config": config, "kernel_hash": "new", "disposition": "ok",
+            columns = {"device_id": 1, "run_id": 1, "disposition": "ok",
                        "source": "measured", "median_us": measured, "predicted_us": predicted,
                        "recorded_at": "2026-11-21T12:00:00Z"}
             if measured is not None:
                 columns |= {"samples": "[1]", "launches_per_sample": 1, "standing": "search"}
             columns |= others[0] if others else {}
+            kernel = columns.pop("kernel_hash", "new")
+            database.execute("INSERT OR IGNORE INTO configs (text) VALUES (?)", (config,))
+            database.execute("INSERT OR IGNORE INTO kernels (family, hash, is_current) VALUES ('f', ?, 1)", (kernel,))
             database.execute(
-                f"INSERT INTO candidates (problem_id, {', '.join(columns)}) VALUES"
-                f" ((SELECT id FROM problems WHERE text = ?){', ?' * len(columns)})", (problem, *columns.values()))
+                f"INSERT INTO measurements (problem_id, config_id, kernel_id, counts, {', '.join(columns)}) VALUES"
+                " ((SELECT id FROM problems WHERE text = ?), (SELECT id FROM configs WHERE text = ?),"
+                f" (SELECT id FROM kernels WHERE hash = ?), 1{', ?' * len(columns)})",
+                (problem, config, kernel, *columns.values()))
         database.commit()
         database.close()
 

@@ -18,6 +18,7 @@ namespace fs = std::filesystem;
 using Mode = Database::Mode;
 using testing::AllOf;
 using testing::Contains;
+using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -67,7 +68,7 @@ class DamageTest : public DbTest {
     try {
       Database database(file_, mode, std::chrono::milliseconds(50));
       database.for_each_record([](const Record&) {});
-      database.best_records("sm_86", 1);
+      database.winners("sm_86", kHashes);
       if (mode == Mode::create_or_open) {
         database.begin_run(kRun);
         store_measured(database, kA6000, "8x8x8", kPredicated, 1);
@@ -87,7 +88,7 @@ class DamageTest : public DbTest {
     }
   }
 
-  // The damaged file is not changed by salvaging, and what comes out is sound. Kept candidates.
+  // The damaged file is not changed by salvaging, and what comes out is sound. Kept measurements.
   int salvaged_rows() const {
     const fs::path output = folder_ / "salvaged.db";
     fs::remove(output);
@@ -126,8 +127,8 @@ TEST_F(DamageTest, ASoundDatabaseHasNoFindingsAndIsSalvagedWhole) {
     kept.push_back(table.kept);
     lost.push_back(table.lost);
   }
-  EXPECT_THAT(kept, ElementsAre(2, 2, 1, 1, kRows));
-  EXPECT_THAT(lost, ElementsAre(0, 0, 0, 0, 0));
+  EXPECT_THAT(kept, ElementsAre(2, 2, kRows, 1, 1, 1, kRows));
+  EXPECT_THAT(lost, Each(0));
   ASSERT_EQ(before.size(), after.size());
   for (std::size_t i = 0; i < before.size(); ++i) {
     EXPECT_EQ(before[i].config, after[i].config);
@@ -216,11 +217,11 @@ TEST_F(DamageTest, FlippedBitsNeverCrashAndAreNeverWrittenOverWhereRefused) {
     EXPECT_EQ(read_file(file_), damaged);
     EXPECT_GE(salvaged_rows(), kRows / 2);
   }
-  EXPECT_GT(told, 100);
+  EXPECT_GT(told, 75);  // of 160: many bits are free space, or of indexes that nothing reads
 }
 
 TEST_F(DamageTest, ALostTreeRootTakesNoLeafWithIt) {
-  write_damaged(without_root_of("candidates"));
+  write_damaged(without_root_of("measurements"));
   EXPECT_THAT(use(Mode::read_only), HasSubstr("is damaged"));
   EXPECT_EQ(salvaged_rows(), kRows);
 }
@@ -231,8 +232,8 @@ TEST_F(DamageTest, ALostSchemaAndHeaderTakeNoRowWithThem) {
   EXPECT_EQ(salvaged_rows(), kRows);
 }
 
-TEST_F(DamageTest, LostDevicesAndProblemsComeBackFromTheirIndexes) {
-  for (const char* table : {"devices", "problems"}) {
+TEST_F(DamageTest, WhatManyRowsShareComesBackFromItsIndex) {
+  for (const char* table : {"devices", "problems", "configs", "kernels"}) {
     write_damaged(without_root_of(table));
     EXPECT_EQ(salvaged_rows(), kRows) << table;
     const Database salvaged(folder_ / "salvaged.db", Mode::read_only);
@@ -249,12 +250,12 @@ TEST_F(DamageTest, RowsOutliveTheirRunAndTheirBaseline) {
 
 TEST_F(DamageTest, WhatIsLostIsCounted) {
   std::string damaged = sound_;
-  const std::size_t leaf = sound_.find(config_of(150) + kHash + "ok") / kPage * kPage;
+  const std::size_t leaf = sound_.find("[210.0,210.5,209.75]") / kPage * kPage;
   damaged.replace(leaf, kPage, kPage, '\0');
   write_damaged(damaged);
-  const SalvagedTable candidates = salvage_database(file_, folder_ / "new.db").back();
-  EXPECT_GT(candidates.lost, 5);
-  EXPECT_EQ(candidates.kept + candidates.lost, kRows);
+  const SalvagedTable measurements = salvage_database(file_, folder_ / "new.db").back();
+  EXPECT_GT(measurements.lost, 5);
+  EXPECT_EQ(measurements.kept + measurements.lost, kRows);
 }
 
 TEST_F(DamageTest, SalvagingOverwritesNothing) {
@@ -280,14 +281,15 @@ TEST_F(DamageTest, SalvagesWhatIsStillInTheLogOfAKilledWriter) {
 TEST_F(DamageTest, TheCheckNamesRowsThatMakeNoSense) {
   SQLite::Database(file_.string(), SQLite::OPEN_READWRITE)
       .exec(
-          "UPDATE candidates SET config = 'naive/BM=x' WHERE id = 7;"
-          "UPDATE candidates SET samples = '{}' WHERE id = 8;"
-          "UPDATE candidates SET baseline_id = 99 WHERE id = 9;"
+          "UPDATE configs SET text = 'naive/BM=x' WHERE id = (SELECT config_id FROM measurements "
+          "WHERE id = 7);"
+          "UPDATE measurements SET samples = '{}' WHERE id = 8;"
+          "UPDATE measurements SET run_id = 99 WHERE id = 9;"
           "UPDATE problems SET K = 5 WHERE id = 1");
   EXPECT_THAT(check_database(file_),
-              ElementsAre("candidates row 9 refers to a row of baselines that does not exist",
+              ElementsAre("measurements row 9 refers to a row of runs that does not exist",
                           "problems row 1: its text and its numbers differ",
-                          HasSubstr("candidates row 7: "), HasSubstr("candidates row 8: ")));
+                          HasSubstr("measurements row 7: "), HasSubstr("measurements row 8: ")));
 }
 
 }  // namespace

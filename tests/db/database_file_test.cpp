@@ -357,7 +357,7 @@ TEST_F(DatabaseFileTest, SaysThatAFileLimitIsReachedAndKeepsWhatWasStored) {
   EXPECT_THAT(said,
               HasSubstr("cannot be written: the disk is full, a limit on file sizes is reached"));
   const Database database(file_, Mode::read_only);
-  EXPECT_EQ(database.best_records("sm_86", 1).size(), std::stoul(said));
+  EXPECT_EQ(database.winners("sm_86", kHashes).size(), std::stoul(said));
 }
 
 TEST_F(DatabaseFileTest, AFileThatCannotBeCreatedWholeIsNotCreated) {
@@ -401,7 +401,7 @@ TEST_F(DatabaseFileTest, ManyProcessesCreateAndWriteOneFile) {
     EXPECT_EQ(status, 0);
   }
   const Database database(file_, Mode::read_only);
-  EXPECT_EQ(database.best_records("sm_86", 1).size(), 160u);
+  EXPECT_EQ(database.winners("sm_86", kHashes).size(), 160u);
 }
 
 }  // namespace

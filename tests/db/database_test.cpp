@@ -77,7 +77,7 @@ TEST_F(DatabaseTest, ReturnsARecordAsItWasStored) {
   EXPECT_EQ(record.source, Source::measured);
   ASSERT_TRUE(record.baseline.has_value());
   EXPECT_EQ(*record.baseline, (Baseline{"cublasSgemm", timing(50)}));
-  EXPECT_THAT(record.recorded_at, MatchesRegex("20..-..-..T..:..:..Z"));
+  EXPECT_THAT(record.recorded_at, MatchesRegex("20..-..-..T..:..:..[.]...Z"));
   EXPECT_EQ(record.run.tool_version, "0.1.0");
   EXPECT_EQ(record.run.cuda_version, "13.0");
   EXPECT_EQ(record.run.driver_version, "580.159.04");
@@ -169,7 +169,7 @@ TEST_F(DatabaseTest, KeepsEveryDispositionWithItsReason) {
                    failed(disposition, "because of " + std::string(to_string(disposition))),
                    Source::measured);
     const std::vector<Record> records = database.records(kA6000, k1024);
-    ASSERT_EQ(records.size(), 1u);  // the same key: replaced
+    ASSERT_EQ(records.size(), 1u);  // the same key: the latest
     EXPECT_EQ(records[0].outcome.disposition, disposition);
     EXPECT_EQ(records[0].outcome.detail, "because of " + std::string(to_string(disposition)));
     EXPECT_FALSE(records[0].outcome.resources.has_value());
@@ -292,40 +292,123 @@ TEST_F(DatabaseTest, StoringWithoutARunSaysSo) {
   }
 }
 
-TEST_F(DatabaseTest, BestRecordsPutMeasuredBeforePredictedThenTimeThenText) {
+TEST_F(DatabaseTest, WinnersPutMeasuredBeforePredictedThenTimeThenText) {
   Database database = writable(file_);
-  store_predicted(database, kA6000, "1024x1024x1024", kWholeTiles, 1);
-  store_measured(database, kA6000, "1024x1024x1024", kWholeTiles, 61);
-  store_measured(database, kA6000, "1024x1024x1024", kPredicated, 60);
-  store_measured(database, kA6000, "512x512x512", kWholeTiles, 9);
-  store_measured(database, kA6000, "512x512x512", kPredicated, 9);
-  store_measured(database, {"sm_90", "NVIDIA H100", 132}, "512x512x512", kPredicated, 1);
-  database.store(kA6000, k1024, kWholeTiles, "other", failed(Disposition::rejected, "spills"),
-                 Source::predicted);
-  const auto texts = [&](int per_problem) {
+  const auto texts = [&] {
     std::vector<std::string> found;
-    for (const Record& record : database.best_records("sm_86", per_problem)) {
+    for (const Record& record : database.winners("sm_86", kHashes)) {
       found.push_back(to_string(record.problem) + " " + record.config.substr(14, 6) + " " +
                       std::string(to_string(record.source)));
     }
     return found;
   };
-  EXPECT_THAT(texts(1),
+  store_predicted(database, kA6000, "1024x1024x1024", kWholeTiles, 1);
+  EXPECT_THAT(texts(), ElementsAre("1024x1024x1024 BM=128 predicted"));
+  store_measured(database, kA6000, "1024x1024x1024", kWholeTiles, 61);
+  EXPECT_THAT(texts(), ElementsAre("1024x1024x1024 BM=128 measured"));
+  store_measured(database, kA6000, "1024x1024x1024", kPredicated, 60);
+  EXPECT_THAT(texts(), ElementsAre("1024x1024x1024 BM=32, measured"));
+  store_measured(database, kA6000, "512x512x512", kPredicated, 9);
+  store_measured(database, kA6000, "512x512x512", kWholeTiles, 9);
+  store_measured(database, {"sm_90", "NVIDIA H100", 132}, "512x512x512", kPredicated, 1);
+  database.store(kA6000, k1024, kWholeTiles, "other", failed(Disposition::rejected, "spills"),
+                 Source::predicted);
+  EXPECT_THAT(texts(),
               ElementsAre("512x512x512 BM=128 measured", "1024x1024x1024 BM=32, measured"));
-  EXPECT_THAT(texts(9),
-              ElementsAre("512x512x512 BM=128 measured", "512x512x512 BM=32, measured",
-                          "1024x1024x1024 BM=32, measured", "1024x1024x1024 BM=128 measured",
-                          "1024x1024x1024 BM=128 predicted"));
 }
 
-TEST_F(DatabaseTest, BestRecordsCountOnlyUsableRows) {
+TEST_F(DatabaseTest, WinnersAreOfTheKernelsThatAreAskedFor) {
   Database database = writable(file_);
   store_measured(database, kA6000, "1024x1024x1024", kPredicated, 60, "stale");
   store_measured(database, kA6000, "1024x1024x1024", kWholeTiles, 61);
-  const auto fresh = [](const std::string&, const std::string& hash) { return hash == kHash; };
-  const std::vector<Record> records = database.best_records("sm_86", 1, fresh);
-  ASSERT_EQ(records.size(), 1u);
-  EXPECT_EQ(records[0].config, kWholeTiles);
+  const auto configs = [&](const KernelHashes& hashes) {
+    std::vector<std::string> found;
+    for (const Record& record : database.winners("sm_86", hashes)) found.push_back(record.config);
+    return found;
+  };
+  EXPECT_THAT(configs(kHashes), ElementsAre(kWholeTiles));
+  EXPECT_THAT(configs({{"vectorized_2d", "stale"}}), ElementsAre(kPredicated));
+  EXPECT_THAT(configs({{"naive", kHash}}), testing::IsEmpty());
+}
+
+TEST_F(DatabaseTest, AViewOfTheFileJudgesByTheProgramThatWroteLast) {
+  const KernelText mine{"vectorized_2d", kHash, "tokens"};
+  const KernelText edited{"vectorized_2d", "edited", "other tokens"};
+  const auto winner = [&] { return shell("SELECT config, holds FROM winners").at(0); };
+  {
+    Database database(file_, Database::Mode::create_or_open);
+    database.begin_run(kRun, std::vector{mine});
+    store_measured(database, kA6000, "1024x1024x1024", kWholeTiles, 61);
+    database.begin_run(kRun, std::vector{edited}, /*built_in=*/false);
+    store_measured(database, kA6000, "1024x1024x1024", kPredicated, 60, "edited");
+  }
+  EXPECT_EQ(winner(), kWholeTiles + "|1");
+  Database(file_, Database::Mode::create_or_open).begin_run(kRun, std::vector{edited});
+  EXPECT_EQ(winner(), kPredicated + "|1");
+  Database(file_, Database::Mode::create_or_open)
+      .begin_run(kRun, std::vector{KernelText{"vectorized_2d", "next", "tokens"}});
+  EXPECT_EQ(winner(), kPredicated + "|0");
+  EXPECT_THAT(shell("SELECT tokens FROM kernels ORDER BY id"),
+              ElementsAre("tokens", "other tokens"));
+}
+
+// One config, measured again and again: rows are kept, and one of them counts.
+TEST_F(DatabaseTest, EveryMeasurementIsKeptAndTheLatestFinalsCount) {
+  Database database = writable(file_);
+  const auto store = [&](double us, Standing standing) {
+    Outcome outcome = measured(us);
+    outcome.standing = standing;
+    database.store(kA6000, k1024, kWholeTiles, kHash, outcome, Source::measured);
+    return database.records(kA6000, k1024).at(0).outcome.timing->median_us;
+  };
+  EXPECT_EQ(store(60, Standing::search), 60);
+  EXPECT_EQ(store(62, Standing::search), 62);  // the latest, not the least
+  EXPECT_EQ(store(64, Standing::finals), 64);
+  EXPECT_EQ(store(50, Standing::search), 64);  // finals before a search
+  EXPECT_EQ(store(63, Standing::tied), 63);
+  EXPECT_EQ(database.records(kA6000, k1024).size(), 1u);
+  EXPECT_EQ(database.superseded_count(), 4);
+  EXPECT_THAT(shell("SELECT median_us FROM measurements ORDER BY id"),
+              ElementsAre("60.0", "62.0", "64.0", "50.0", "63.0"));
+  EXPECT_EQ(database.winners("sm_86", kHashes).at(0).outcome.timing->median_us, 63);
+}
+
+TEST_F(DatabaseTest, AFailureCountsUntilALaterMeasurementRefutesIt) {
+  Database database = writable(file_);
+  store_measured(database, kA6000, "1024x1024x1024", kWholeTiles, 60);
+  database.store(kA6000, k1024, kWholeTiles, kHash, failed(Disposition::wrong_result, "C[0,0]"),
+                 Source::measured);
+  EXPECT_EQ(database.records(kA6000, k1024).at(0).outcome.disposition, Disposition::wrong_result);
+  EXPECT_TRUE(database.winners("sm_86", kHashes).empty());
+  store_measured(database, kA6000, "1024x1024x1024", kWholeTiles, 61);
+  EXPECT_EQ(database.winners("sm_86", kHashes).at(0).outcome.timing->median_us, 61);
+}
+
+TEST_F(DatabaseTest, KeepsWhatARunRestsOn) {
+  Database database(file_, Database::Mode::create_or_open);
+  RunInfo run = kRun;
+  run.uuid = "00000000-0000-4000-8000-000000000001";
+  run.host = "node7";
+  run.cublas_version = "13.1.0";
+  run.gpu = {700, 2619, "1g.10gb"};
+  database.begin_run(run);
+  Outcome outcome = measured(60);
+  outcome.compile_s = 0.25;
+  outcome.gpu_s = 0.125;
+  database.store(kA6000, k1024, kWholeTiles, kHash, outcome, Source::measured);
+  const Record record = database.records(kA6000, k1024).at(0);
+  EXPECT_EQ(record.outcome, outcome);
+  EXPECT_EQ(record.run.uuid, run.uuid);
+  EXPECT_EQ(record.run.host, "node7");
+  EXPECT_EQ(record.run.cublas_version, "13.1.0");
+  EXPECT_EQ(record.run.gpu, run.gpu);
+  database.begin_run(kRun);
+  database.store_baseline(kA6000, parse_problem("64x64x64"), {"cublasSgemm 13.2.0", timing(5)});
+  store_measured(database, kA6000, "64x64x64", kWholeTiles, 6);
+  const Record other = database.records(kA6000, parse_problem("64x64x64")).at(0);
+  EXPECT_THAT(other.run.uuid, MatchesRegex("[0-9a-f-]{36}"));
+  EXPECT_EQ(other.run.cublas_version, "13.2.0");
+  EXPECT_EQ(other.run.gpu, GpuSettings{});
 }
 
 TEST_F(DatabaseTest, ListsDevices) {
@@ -385,7 +468,8 @@ std::string definition_of(const std::string& column, const std::string& sql) {
 
 TEST_F(DatabaseTest, EveryColumnOfTheSchemaIsExplained) {
   writable(file_);
-  for (const std::string table : {"devices", "problems", "runs", "baselines", "candidates"}) {
+  for (const std::string table :
+       {"devices", "problems", "configs", "kernels", "runs", "baselines", "measurements"}) {
     const std::string sql = shell("SELECT sql FROM sqlite_master WHERE name = '" + table + "'")[0];
     for (const std::string& column :
          shell("SELECT name FROM pragma_table_info('" + table + "') WHERE name <> 'id'")) {
@@ -397,7 +481,7 @@ TEST_F(DatabaseTest, EveryColumnOfTheSchemaIsExplained) {
 TEST_F(DatabaseTest, TheFileIsKnownByItsApplicationIdAndVersion) {
   writable(file_);
   EXPECT_THAT(shell("PRAGMA application_id"), ElementsAre("1734700397"));
-  EXPECT_THAT(shell("PRAGMA user_version"), ElementsAre("1"));
+  EXPECT_THAT(shell("PRAGMA user_version"), ElementsAre("2"));
   EXPECT_THAT(shell("PRAGMA integrity_check"), ElementsAre("ok"));
 }
 
@@ -412,7 +496,7 @@ TEST_F(DatabaseTest, PassesOverProblemsOfTypesThatThisProgramDoesNotKnow) {
     db.exec("UPDATE problems SET text = '512x512x512:f16', type_a = 'f16' WHERE M = 512");
   }
   const Database database(file_, Database::Mode::read_only);
-  const std::vector<Record> records = database.best_records("sm_86", 1);
+  const std::vector<Record> records = database.winners("sm_86", kHashes);
   ASSERT_EQ(records.size(), 1u);
   EXPECT_EQ(records[0].problem, k1024);
 }
@@ -426,32 +510,32 @@ TEST_F(DatabaseTest, RefusesRowsThatNoVersionStored) {
   }
   const std::string sound = read_file(file_);
   for (const char* damage : {
-           "UPDATE candidates SET source = 'measure'",
-           "UPDATE candidates SET standing = 'won'",
-           "UPDATE candidates SET samples = '{}' WHERE samples IS NOT NULL",
-           "UPDATE candidates SET samples = '[1e999]' WHERE samples IS NOT NULL",
-           "UPDATE candidates SET config = CAST(x'61ff2f' AS TEXT)",
-           "UPDATE candidates SET predicted_us = NULL WHERE source = 'predicted'",
-           "UPDATE candidates SET median_us = NULL",
+           "UPDATE measurements SET source = 'measure'",
+           "UPDATE measurements SET standing = 'won'",
+           "UPDATE measurements SET samples = '{}' WHERE samples IS NOT NULL",
+           "UPDATE measurements SET samples = '[1e999]' WHERE samples IS NOT NULL",
+           "UPDATE configs SET text = CAST(x'61ff2f' || id AS TEXT)",
+           "UPDATE measurements SET predicted_us = NULL WHERE source = 'predicted'",
+           "UPDATE measurements SET median_us = NULL",
            "UPDATE runs SET seed = 'seven'",
            "UPDATE runs SET seed = '99999999999999999999999'",
            "UPDATE problems SET text = '1024'",
-           "UPDATE candidates SET predicted_us = -1",
-           "UPDATE candidates SET predicted_us = 9e999",
-           "UPDATE candidates SET predicted_us = 'soon'",
-           "UPDATE candidates SET registers = -1",
-           "UPDATE candidates SET registers = 2147483648",
-           "UPDATE candidates SET registers = 1.5",
-           "UPDATE candidates SET median_us = 61 WHERE median_us IS NOT NULL",
-           "UPDATE candidates SET cold_us = -1",
-           "UPDATE candidates SET launches_per_sample = 0",
-           "UPDATE candidates SET samples = '[\"60\"]' WHERE samples IS NOT NULL",
-           "UPDATE candidates SET samples = '[-60, 60, 61]' WHERE samples IS NOT NULL",
-           "UPDATE candidates SET sm_mhz = 1980, power_w = 9e999, temperature_c = 5",
-           "UPDATE candidates SET config = x'61'",
-           "UPDATE candidates SET config = 'naive/BM=' || hex(zeroblob(1000000))",
-           "UPDATE candidates SET reason = hex(zeroblob(2000000))",
-           "UPDATE candidates SET reason = hex(zeroblob(20000000))",
+           "UPDATE measurements SET predicted_us = -1",
+           "UPDATE measurements SET predicted_us = 9e999",
+           "UPDATE measurements SET predicted_us = 'soon'",
+           "UPDATE measurements SET registers = -1",
+           "UPDATE measurements SET registers = 2147483648",
+           "UPDATE measurements SET registers = 1.5",
+           "UPDATE measurements SET median_us = 61 WHERE median_us IS NOT NULL",
+           "UPDATE measurements SET cold_us = -1",
+           "UPDATE measurements SET launches_per_sample = 0",
+           "UPDATE measurements SET samples = '[\"60\"]' WHERE samples IS NOT NULL",
+           "UPDATE measurements SET samples = '[-60, 60, 61]' WHERE samples IS NOT NULL",
+           "UPDATE measurements SET sm_mhz = 1980, power_w = 9e999, temperature_c = 5",
+           "UPDATE configs SET text = x'61' || id",
+           "UPDATE configs SET text = 'naive/BM=' || id || hex(zeroblob(1000000))",
+           "UPDATE measurements SET reason = hex(zeroblob(2000000))",
+           "UPDATE measurements SET reason = hex(zeroblob(20000000))",
            "UPDATE devices SET sm_count = 2147483648",
            "UPDATE devices SET sm_count = -84",
            "UPDATE devices SET name = ''",
@@ -467,7 +551,7 @@ TEST_F(DatabaseTest, RefusesRowsThatNoVersionStored) {
     }
     const Database database(file_, Database::Mode::read_only);
     try {
-      database.best_records("sm_86", 2);
+      database.for_each_record([](const Record&) {});
       ADD_FAILURE() << "accepted";
     } catch (const DatabaseError& error) {
       EXPECT_THAT(error.what(), HasSubstr(file_.string() + "' is damaged"));

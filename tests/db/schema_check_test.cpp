@@ -75,10 +75,10 @@ class SchemaCheckTest : public DbTest {
 TEST_F(SchemaCheckTest, AViewWithoutEndInPlaceOfATableIsNeverRead) {
   alter(
       "PRAGMA foreign_keys = OFF; DROP VIEW winners; DROP VIEW outcomes;"
-      "ALTER TABLE candidates RENAME TO old;"
-      "CREATE VIEW candidates AS " +
+      "ALTER TABLE baselines RENAME TO old;"
+      "CREATE VIEW baselines AS " +
       std::string(kEndless) + kColumns);
-  expect_refused("its table 'candidates' is a view");
+  expect_refused("its table 'baselines' is a view");
   EXPECT_EQ(salvaged_rows(), 2) << "the rows are still in the file's pages";
 }
 
@@ -127,11 +127,11 @@ TEST_F(SchemaCheckTest, AMissingTableIsNamed) {
 }
 
 TEST_F(SchemaCheckTest, AnIndexThatComputesIsRefusedAndAPlainOneIsNot) {
-  alter("CREATE INDEX by_time ON candidates (median_us DESC, config); ANALYZE");
+  alter("CREATE INDEX by_time ON measurements (median_us DESC, config_id); ANALYZE");
   EXPECT_EQ(refusal(Mode::read_only), "");
   EXPECT_THAT(check_database(file_), IsEmpty());
   EXPECT_THAT(foreign_objects(file_), IsEmpty());
-  alter("CREATE INDEX slow ON candidates (length(printf('%.*c', 1000000, 'x')))");
+  alter("CREATE INDEX slow ON measurements (length(printf('%.*c', 1000000, 'x')))");
   expect_refused("it has the index 'slow', which gemm-tune never makes");
 }
 

@@ -69,7 +69,7 @@ std::string sound_database() {
   }
   SQLite::Database db(path.string(), SQLite::OPEN_READWRITE);
   db.exec("UPDATE runs SET started_at = '2026-01-02T03:04:05Z'");
-  db.exec("UPDATE candidates SET recorded_at = '2026-01-02T03:04:05Z'");
+  db.exec("UPDATE measurements SET recorded_at = '2026-01-02T03:04:05Z'");
   db.exec("DROP VIEW winners; DROP VIEW outcomes");  // never read, but parsed at each opening
   db.exec(
       "PRAGMA journal_mode = DELETE; PRAGMA page_size = 512; VACUUM; PRAGMA journal_mode = WAL");
@@ -107,7 +107,7 @@ bool answers(const fs::path& path, const F& f) {
 void read(const Database& database) {
   database.devices();
   database.for_each_record([](const Record&) {});
-  database.best_records("sm_86", 2);
+  database.winners("sm_86", kHashes);
 }
 
 void use_winners(const Database& database) {

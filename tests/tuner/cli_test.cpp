@@ -120,7 +120,7 @@ TEST_F(CliTest, ChecksAndSalvagesADamagedDatabase) {
   expect_refusal("db salvage" + db + " --output " + path("t.db"), 6, "exists already");
   const ProgramRun salvage = run("db salvage" + db + " --output " + path("new.db"));
   EXPECT_EQ(salvage.exit_code, 0) << salvage.errors;
-  EXPECT_THAT(salvage.output, HasSubstr("candidates: 1 rows kept\n"));
+  EXPECT_THAT(salvage.output, HasSubstr("measurements: 1 rows kept\n"));
   EXPECT_EQ(run("best --arch sm_86 --sizes 64 --db " + path("new.db")).exit_code, 0);
   EXPECT_EQ(std::filesystem::file_size(path("t.db")), size - 100);
 }
@@ -292,6 +292,31 @@ TEST_F(CliTest, AKernelFolderReplacesTheBuiltInTexts) {
   expect_refusal(std::string("--arch sm_86 --sizes 64 --config ") + kNaive + " --db " +
                      path("t.db") + " --kernel-dir " + path("mine"),
                  2, "naive.cuh");
+}
+
+TEST_F(CliTest, ResultsOfAKernelFolderAreThereForWhoNamesIt) {
+  std::filesystem::create_directories(path("mine"));
+  std::filesystem::copy(GT_KERNEL_TEMPLATES, path("mine/kernel_templates"),
+                        std::filesystem::copy_options::recursive);
+  const std::string kernel = path("mine/kernel_templates/naive.cuh");
+  std::string text = read_file(kernel);
+  text.insert(text.find("extern \"C\""), "constexpr int kMine = 1;\n");
+  std::ofstream(kernel, std::ios::binary) << text;
+  const std::string db = " --db " + path("t.db"), mine = " --kernel-dir " + path("mine");
+  const std::string sizes = " --arch sm_86 --sizes 64";
+  const ProgramRun tune = run("tune" + sizes + db + mine + " --config " + kNaive);
+  ASSERT_EQ(tune.exit_code, 0) << tune.errors;
+
+  const ProgramRun best = run("best" + sizes + db);
+  EXPECT_EQ(best.exit_code, 4);
+  EXPECT_THAT(best.errors, HasSubstr("1 results for sm_86 are of other kernel texts"));
+  EXPECT_EQ(run("export --arch sm_86" + db).exit_code, 4);
+  const ProgramRun named = run("best" + sizes + db + mine);
+  EXPECT_EQ(named.exit_code, 0) << named.errors;
+  EXPECT_EQ(named.errors, "");
+  EXPECT_THAT(named.output, HasSubstr(std::string("64x64x64  exact  ") + kNaive));
+  EXPECT_THAT(run("export --arch sm_86" + db + mine).output, HasSubstr(kNaive));
+  EXPECT_THAT(run("explain" + sizes + db + mine).output, StartsWith(kNaive));
 }
 
 TEST_F(CliTest, ReplaysASweepTheSameWayEachTime) {

@@ -1,0 +1,81 @@
+// What rows of the database say, as values.
+//
+// Plain values; any thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "core/config.h"
+#include "core/device_spec.h"
+#include "core/outcome.h"
+#include "core/problem.h"
+
+namespace gemm_tune {
+
+// Part of the key: one GPU model with one SM count.
+struct DeviceKey {
+  std::string arch;  // "sm_90"
+  std::string name;  // "NVIDIA H100 80GB HBM3"
+  int sm_count = 0;
+
+  friend bool operator==(const DeviceKey&, const DeviceKey&) = default;
+};
+
+DeviceKey device_key(const DeviceSpec& spec);
+
+// A family's name -> the hash of its kernel (kernel_templates/source.h).
+using KernelHashes = std::map<std::string, std::string>;
+
+// A kernel family as it reaches the compiler.
+struct KernelText {
+  std::string family, hash, tokens;
+};
+
+// What produced rows: stored once per run.
+struct RunInfo {
+  std::string tool_version;
+  std::string cuda_version;    // of NVRTC
+  std::string driver_version;  // empty without a GPU
+  std::string command;
+  std::uint64_t seed = 0;
+  std::string uuid = {};            // the database fills it in where it is empty
+  std::string host = {};            // empty where it is not known
+  std::string cublas_version = {};  // empty until a baseline tells
+  GpuSettings gpu = {};
+};
+
+// What a user would call instead, timed by the same rule in the same run.
+struct Baseline {
+  std::string name;  // function and version of its library: "cublasSgemm 13.1.0"
+  Timing timing;
+
+  friend bool operator==(const Baseline&, const Baseline&) = default;
+};
+
+// One candidate's row. An ok row is measured iff outcome.timing is present.
+struct Record {
+  DeviceKey device;
+  Problem problem;
+  std::string config;       // canonical text
+  std::string kernel_hash;  // the identity of its kernel
+  Outcome outcome;
+  Source source = Source::predicted;
+  std::optional<Baseline> baseline;
+  std::string recorded_at;  // UTC, ISO 8601; filled by the database
+  RunInfo run;
+};
+
+// One timed config, without what else a Record holds.
+struct TimedConfig {
+  DeviceKey device;
+  Problem problem;
+  std::string config, kernel_hash;
+  double median_us = 0;
+
+  friend bool operator==(const TimedConfig&, const TimedConfig&) = default;
+};
+
+}  // namespace gemm_tune

@@ -1,0 +1,141 @@
+#include "db/upgrade.h"
+
+#include <sqlite3.h>
+
+#include <string>
+
+#include "core/fnv1a.h"
+#include "db/counting.h"
+#include "db/database_file.h"
+#include "db/schema.h"
+#include "db/schema_check.h"
+#include "kernel_templates/source.h"
+
+namespace gemm_tune {
+namespace {
+
+// As a UUID of version 8 (RFC 9562, section 5.8) over the whole row: the same in every copy of it.
+std::string uuid_of(SQLite::Statement& run) {
+  Fnv1a high, low;
+  low.add("gemm-tune run");
+  for (int i = 0; i < run.getColumnCount(); ++i) {
+    high.add(run.getColumn(i).getString());
+    low.add(run.getColumn(i).getString());
+  }
+  std::string hex = high.hex() + low.hex();
+  hex[12] = '8';
+  hex[16] = '8';
+  return hex.substr(0, 8) + "-" + hex.substr(8, 4) + "-" + hex.substr(12, 4) + "-" +
+         hex.substr(16, 4) + "-" + hex.substr(20);
+}
+
+void copy_runs(SQLite::Database& db) {
+  SQLite::Statement runs(db,
+                         "SELECT id, tool_version, cuda_version, driver_version, command, seed, "
+                         "started_at FROM version_1_runs");
+  SQLite::Statement insert(db, R"sql(
+    INSERT INTO runs (id, uuid, tool_version, cuda_version, driver_version, command, seed, started_at)
+    SELECT id, :uuid, tool_version, cuda_version, driver_version, command, seed, started_at
+    FROM version_1_runs WHERE id = :id)sql");
+  while (runs.executeStep()) {
+    insert.bind(":uuid", uuid_of(runs));
+    insert.bind(":id", runs.getColumn(0).getInt64());
+    insert.exec();
+    insert.reset();
+  }
+}
+
+// version_1_kernels maps (family, hash in version 1) to kernels.
+void copy_kernels(SQLite::Database& db) {
+  db.exec(R"sql(
+    CREATE TABLE version_1_kernels (family TEXT, hash TEXT, kernel_id INTEGER,
+                                    PRIMARY KEY (family, hash)))sql");
+  SQLite::Statement kernels(db, R"sql(
+    SELECT DISTINCT substr(config, 1, instr(config, '/') - 1), kernel_hash
+    FROM version_1_candidates ORDER BY 1, 2)sql");
+  SQLite::Statement insert(
+      db, "INSERT OR IGNORE INTO kernels (family, hash, is_current) VALUES (:family, :hash, 0)");
+  SQLite::Statement map(db, R"sql(
+    INSERT INTO version_1_kernels
+    SELECT :family, :old, id FROM kernels WHERE family = :family AND hash = :hash)sql");
+  while (kernels.executeStep()) {
+    const std::string family = kernels.getColumn(0).getString(),
+                      old = kernels.getColumn(1).getString();
+    const std::string hash = identity_of_version_1(family, old).value_or(old);
+    insert.bind(":family", family);
+    insert.bind(":hash", hash);
+    insert.exec();
+    insert.reset();
+    map.bind(":family", family);
+    map.bind(":old", old);
+    map.bind(":hash", hash);
+    map.exec();
+    map.reset();
+  }
+}
+
+constexpr const char* kCopyRows = R"sql(
+  INSERT INTO devices SELECT id, arch, name, sm_count FROM version_1_devices;
+  INSERT INTO problems
+    SELECT id, text, M, N, K, type_a, type_b, type_c, type_compute, layout, alignment, batch
+    FROM version_1_problems;
+  INSERT INTO configs (text) SELECT DISTINCT config FROM version_1_candidates ORDER BY config;
+  INSERT INTO baselines
+    SELECT b.id, b.device_id, b.problem_id, b.run_id, b.name, b.median_us, b.samples,
+           b.launches_per_sample, b.cold_us, b.sm_mhz, b.power_w, b.temperature_c, b.disturbance,
+           r.started_at
+    FROM version_1_baselines b
+    JOIN version_1_runs r ON r.id = b.run_id
+)sql";
+
+constexpr const char* kCopyMeasurements = R"sql(
+  INSERT INTO measurements (
+    id, device_id, problem_id, config_id, kernel_id, run_id, counts, disposition, reason, source,
+    registers, spill_bytes, stack_bytes, smem_bytes, ctas_per_sm, median_us, samples,
+    launches_per_sample, standing, cold_us, sm_mhz, power_w, temperature_c, disturbance,
+    predicted_us, recorded_at)
+  SELECT c.id, c.device_id, c.problem_id, f.id, k.kernel_id, c.run_id, 1, c.disposition, c.reason,
+         c.source, c.registers, c.spill_bytes, c.stack_bytes, c.smem_bytes, c.ctas_per_sm,
+         c.median_us, c.samples, c.launches_per_sample, c.standing, c.cold_us, c.sm_mhz, c.power_w,
+         c.temperature_c, c.disturbance, c.predicted_us, c.recorded_at
+  FROM version_1_candidates c
+  JOIN configs f ON f.text = c.config
+  JOIN version_1_kernels k ON k.hash = c.kernel_hash
+                          AND k.family = substr(c.config, 1, instr(c.config, '/') - 1)
+)sql";
+
+}  // namespace
+
+void upgrade_from_version_1(SQLite::Database& db) {
+  db.exec("DROP VIEW IF EXISTS winners; DROP VIEW IF EXISTS outcomes");
+  for (const std::string& table : tables_of(1)) {
+    db.exec("ALTER TABLE " + table + " RENAME TO version_1_" + table);
+  }
+  db.exec(kSchema);
+  db.exec(kCopyRows);
+  copy_runs(db);
+  copy_kernels(db);
+  db.exec(kCopyMeasurements);
+  const auto rows = [&](const std::string& table) {
+    return db.execAndGet("SELECT count(*) FROM " + table).getInt64();
+  };
+  if (rows("measurements") != rows("version_1_candidates") ||
+      rows("baselines") != rows("version_1_baselines")) {
+    throw SQLite::Exception("rows refer to others that do not exist", SQLITE_CORRUPT);
+  }
+  // Two texts that are one to the compiler may have been tried with the same config.
+  db.exec(kRecount);
+  db.exec("DROP TABLE version_1_kernels");
+  for (const std::string& table : tables_of(1)) db.exec("DROP TABLE version_1_" + table);
+}
+
+SQLite::Database upgraded_copy(SQLite::Database& db) {
+  SQLite::Database copy(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+  copy_pages(db, copy);
+  SQLite::Transaction transaction(copy);
+  upgrade_from_version_1(copy);
+  transaction.commit();
+  return copy;
+}
+
+}  // namespace gemm_tune

@@ -1,0 +1,64 @@
+#include "db/winners_view.h"
+
+#include <string>
+#include <string_view>
+
+#include "core/error.h"
+#include "db/schema.h"
+
+namespace gemm_tune {
+namespace {
+
+std::string temporary_view() {
+  constexpr std::string_view kBegin = "CREATE VIEW winners", kEnd = ";\n";
+  const std::string_view schema = kSchema;
+  const std::size_t begin = schema.find(kBegin), end = schema.find(kEnd, begin);
+  if (begin == schema.npos || end == schema.npos) throw Error("the schema lacks its view winners");
+  return "CREATE TEMP VIEW winners" +
+         std::string(schema.substr(begin + kBegin.size(), end - begin - kBegin.size()));
+}
+
+}  // namespace
+
+JudgedWinners::JudgedWinners(SQLite::Database& db, const KernelHashes& hashes)
+    : db_(db), query_only_(db.execAndGet("PRAGMA query_only").getInt() != 0) {
+  db_.exec(R"sql(
+    PRAGMA query_only = OFF;
+    PRAGMA temp_store = MEMORY;
+    CREATE TEMP TABLE kernels AS SELECT id, family, hash, 0 AS is_current FROM main.kernels)sql");
+  db_.exec(temporary_view());
+  SQLite::Statement mark(
+      db_, "UPDATE temp.kernels SET is_current = 1 WHERE family = :family AND hash = :hash");
+  for (const auto& [family, hash] : hashes) {
+    mark.bind(":family", family);
+    mark.bind(":hash", hash);
+    mark.exec();
+    mark.reset();
+  }
+}
+
+JudgedWinners::~JudgedWinners() {
+  for (const char* drop :
+       {"DROP VIEW IF EXISTS temp.measurements", "DROP VIEW IF EXISTS temp.winners",
+        "DROP TABLE IF EXISTS temp.refused", "DROP TABLE IF EXISTS temp.kernels"}) {
+    db_.tryExec(drop);
+  }
+  if (query_only_) db_.tryExec("PRAGMA query_only = ON");
+}
+
+void JudgedWinners::leave_out(const Database::ConfigFilter& usable) const {
+  db_.exec(R"sql(
+    CREATE TEMP TABLE refused (config_id INTEGER PRIMARY KEY);
+    CREATE TEMP VIEW measurements AS
+      SELECT * FROM main.measurements WHERE config_id NOT IN (SELECT config_id FROM refused))sql");
+  SQLite::Statement configs(db_, "SELECT id, text FROM configs");
+  SQLite::Statement refuse(db_, "INSERT INTO temp.refused VALUES (?)");
+  while (configs.executeStep()) {
+    if (usable(configs.getColumn(1).getString())) continue;
+    refuse.bind(1, configs.getColumn(0).getInt64());
+    refuse.exec();
+    refuse.reset();
+  }
+}
+
+}  // namespace gemm_tune
