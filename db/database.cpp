@@ -223,8 +223,11 @@ std::int64_t kernel_id(Statements& statements, const RunKernels& kernels, const 
 void mark_current(SQLite::Database& db, const RunKernels& kernels) {
   db.exec("UPDATE main.kernels SET is_current = 0");
   SQLite::Statement mark(
-      db, "UPDATE main.kernels SET is_current = 1 WHERE family = :family AND hash = :hash");
+      db,
+      "UPDATE main.kernels SET is_current = 1, tokens = coalesce(tokens, :tokens) "
+      "WHERE family = :family AND hash = :hash");
   for (const auto& [key, tokens] : kernels.tokens) {
+    mark.bind(":tokens", tokens);
     mark.bind(":family", key.first);
     mark.bind(":hash", key.second);
     mark.exec();
@@ -401,6 +404,7 @@ Database::Journal Database::journal() const {
     journal.mode = impl_->db.execAndGet("PRAGMA journal_mode").getString();
     // A file that is read without write access is read without its log, whatever its mode.
     if (has_wal_format(impl_->path)) journal.mode = "wal";
+    if (journal.mode == "memory") journal.mode = "delete";  // of a copy in memory, db/upgrade.h
     if (journal.mode == "wal") return journal;
     const auto network = network_file_system(impl_->path.parent_path());
     if (network) {

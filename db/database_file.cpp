@@ -141,11 +141,13 @@ bool has_log(const fs::path& path) {
 // be unreadable. A look at every page is db/check.h's business: it takes seconds where this takes a
 // millisecond. Gives the schema's version.
 int require_readable(const fs::path& path, SQLite::Database& db) {
+  if (const auto shortfall = why_truncated(path, db)) throw damaged(path, *shortfall);
+  // Another process may upgrade the file between two statements.
+  const SQLite::Transaction reading(db);
   const std::int64_t version = db.execAndGet("PRAGMA user_version").getInt64();
   if (version > kSchemaVersion) {
     throw database_error(path, "was written by a newer gemm-tune: update gemm-tune");
   }
-  if (const auto shortfall = why_truncated(path, db)) throw damaged(path, *shortfall);
   if (version < 1) throw damaged(path, "its schema has no version");
   const SchemaComparison schema = compare_schema(db, static_cast<int>(version));
   if (!schema.faults.empty()) throw damaged(path, schema.faults.front());
@@ -211,7 +213,10 @@ OpenDatabase open_for_reading(const fs::path& path, const LockWait& lock) {
   SQLite::Database db = connect_for_reading(path, lock);
   const int version = require_readable(path, db);
   keep_log(db, false);
-  if (version < static_cast<int>(kSchemaVersion)) db = upgraded_copy(db);
+  if (version < static_cast<int>(kSchemaVersion)) {
+    db = upgraded_copy(db);
+    db.exec("PRAGMA query_only = ON");
+  }
   defend(db);
   return {std::move(db), version};
 }

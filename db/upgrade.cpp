@@ -104,14 +104,17 @@ constexpr const char* kCopyMeasurements = R"sql(
                           AND k.family = substr(c.config, 1, instr(c.config, '/') - 1)
 )sql";
 
-}  // namespace
-
-void upgrade_from_version_1(SQLite::Database& db) {
+// Views of a person's own stay as they are, even one that names a table that is gone.
+void set_aside_tables(SQLite::Database& db) {
   db.exec("DROP VIEW IF EXISTS winners; DROP VIEW IF EXISTS outcomes");
+  db.exec("PRAGMA legacy_alter_table = ON");
   for (const std::string& table : tables_of(1)) {
     db.exec("ALTER TABLE " + table + " RENAME TO version_1_" + table);
   }
-  db.exec(kSchema);
+  db.exec("PRAGMA legacy_alter_table = OFF");
+}
+
+void copy_all(SQLite::Database& db) {
   db.exec(kCopyRows);
   copy_runs(db);
   copy_kernels(db);
@@ -123,6 +126,20 @@ void upgrade_from_version_1(SQLite::Database& db) {
       rows("baselines") != rows("version_1_baselines")) {
     throw SQLite::Exception("rows refer to others that do not exist", SQLITE_CORRUPT);
   }
+}
+
+}  // namespace
+
+void upgrade_from_version_1(SQLite::Database& db) {
+  set_aside_tables(db);
+  db.exec(kSchema);
+  try {
+    copy_all(db);
+  } catch (const SQLite::Exception& error) {
+    // No program of version 1 stored such a row.
+    if (error.getErrorCode() != SQLITE_CONSTRAINT) throw;
+    throw SQLite::Exception(error.what(), SQLITE_CORRUPT);
+  }
   // Two texts that are one to the compiler may have been tried with the same config.
   db.exec(kRecount);
   db.exec("DROP TABLE version_1_kernels");
@@ -131,7 +148,10 @@ void upgrade_from_version_1(SQLite::Database& db) {
 
 SQLite::Database upgraded_copy(SQLite::Database& db) {
   SQLite::Database copy(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+  disarm(copy);
   copy_pages(db, copy);
+  // Another process may have upgraded the file meanwhile.
+  if (copy.execAndGet("PRAGMA user_version").getInt() != 1) return copy;
   SQLite::Transaction transaction(copy);
   upgrade_from_version_1(copy);
   transaction.commit();

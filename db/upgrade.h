@@ -14,7 +14,8 @@ namespace gemm_tune {
 // Throws SQLite::Exception, also where a row breaks the schema's rules.
 void upgrade_from_version_1(SQLite::Database& db);
 
-// The database, of version 1, in memory and upgraded: the file stays as it is.
+// The database, of version 1 unless it was upgraded meanwhile, in memory and upgraded: the file
+// stays as it is.
 SQLite::Database upgraded_copy(SQLite::Database& db);
 
 }  // namespace gemm_tune

@@ -42,7 +42,7 @@ EXPECTED = {
         r"winner .*\(predicted, not timed\)",
     ],
     "./run gemm-tune --arch sm_86 --sizes 4096 --dry-run": [
-        r"4096x4096x4096 on .*[\d,]+ enumerated, .* [\d,]+ left, \d+ would be tried",
+        r"4096x4096x4096 on .*[\d,]+ enumerated, .* [\d,]+ left, (\d+ known from earlier runs, )?\d+ would be tried",
         r"nothing was compiled",
     ],
     "./run gemm-tune best --arch sm_86 --sizes 256,300x200x100": [
@@ -68,7 +68,7 @@ EXPECTED = {
         r"after 96 1\.000 of the optimum, .* a step .* ms",
     ],
     "./run gemm-tune db info": [
-        r"{scratch}/gemm-tune\.db: .* bytes, schema 1, journal mode wal",
+        r"{scratch}/gemm-tune\.db: .* bytes, schema 2, journal mode wal",
         r"NVIDIA RTX A6000 \(sm_86, 84 SMs\) 256x256x256 \d+ ok \(predicted, not timed\)",
         r"\d+ exact",
     ],

@@ -94,7 +94,7 @@ TEST_F(CliTest, TellsWhatADatabaseHoldsAndWhetherItStillHolds) {
   ASSERT_EQ(run("--arch sm_86 --sizes 64 --config " + std::string(kNaive) + db).exit_code, 0);
   const ProgramRun text = run("db info" + db);
   EXPECT_EQ(text.exit_code, 0) << text.errors;
-  EXPECT_THAT(text.output, HasSubstr("schema 1, journal mode wal\nruns: 1, rows: 1\n"));
+  EXPECT_THAT(text.output, HasSubstr("schema 2, journal mode wal\nruns: 1, rows: 1\n"));
   EXPECT_THAT(text.output, HasSubstr("  64x64x64  1 ok (predicted, not timed)\n1 exact\n"));
   const auto json = nlohmann::json::parse(run("db info --json" + db).output);
   EXPECT_EQ(json.at("rows"), 1);

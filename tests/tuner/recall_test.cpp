@@ -77,9 +77,13 @@ TEST_F(RecallTest, APlanKnowsWhatIsStoredAndStartsNoWorker) {
   request.budget = 100;
   Database database(file("a.db"), Database::Mode::read_only);
   const PlannedSearch planned = plan_search(request, fake::kProblem, database);
-  EXPECT_EQ(planned.recalled, 40u);
-  EXPECT_EQ(planned.tries(), 60u);
-  EXPECT_EQ(planned.untried.size(), planned.funnel.searched - 40);
+  // Of the 40 that were tried, a failure that the environment caused leaves no row.
+  const std::size_t stored = database.records(device_key(request.device), fake::kProblem).size();
+  EXPECT_GT(stored, 20u);
+  EXPECT_LE(stored, 40u);
+  EXPECT_EQ(planned.recalled, stored);
+  EXPECT_EQ(planned.tries(), 100 - stored);
+  EXPECT_EQ(planned.untried.size(), planned.funnel.searched - stored);
   std::set<std::string> untried;
   for (const KnownConfig& config : planned.untried) untried.insert(to_string(config.config()));
   for (const Record& row : database.records(device_key(request.device), fake::kProblem)) {

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <fstream>
@@ -24,7 +25,7 @@ std::string message_of(std::string_view sizes) {
 }
 
 std::string write_file(const std::string& text) {
-  const std::string path = testing::TempDir() + "sizes.txt";
+  const std::string path = testing::TempDir() + std::to_string(getpid()) + "sizes.txt";
   std::ofstream(path) << text;
   return path;
 }
