@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How exact configs are beside cublasSgemm, and whether their results are the same each time.
 //
 // usage: accuracy FILE [RUNS] [--bare]; a line of FILE: PROBLEM CONFIG, or a comment (#), as in

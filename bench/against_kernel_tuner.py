@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """gemm-tune beside Kernel Tuner: the same kernel text, the same space, as many evaluations.
 
 usage: against_kernel_tuner.py [--size N] [--evaluations N] [--seconds S] [--strategies A,B] [--seed N]

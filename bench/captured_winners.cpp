@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether every winner of a database gives the same bits from a CUDA graph as from an eager call.
 //
 // usage: captured_winners DATABASE [REPLAYS [KERNEL_CACHE]]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What the machine code of a kernel's main loop consists of, and whether that is as it should be.
 
 usage: check_sass.py [--no-local] [--min-ffma-share S] [--max-conflict-share S] [--need ACCESS]... [--json]

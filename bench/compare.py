@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Ours beside cublasSgemm and cublasLt's best of up to 100 heuristics, all timed by one rule in one run.
 
 usage: compare.py [--db FILE] [--budget N] [--time T] [--device N] BIN OUT [SHAPE...]

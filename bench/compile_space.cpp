@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What becomes of the search space at the compiler: for each architecture at least COUNT configs
 // drawn evenly over it, and as many more as have every pair of parameter values once (that is found
 // in a million points drawn at random, where a family has more).

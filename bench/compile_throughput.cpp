@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How many candidates a machine compiles a second: one thread, threads of one process, processes.
 // Always the same candidates, for sm_90. usage: compile_throughput [PROCESSES [COUNT]]
 #include <atomic>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How near the FFMA peak a thread tile's main loop comes, and what each of its ingredients costs:
 // bench/ffma_ceiling.cuh in all the ways that the command line asks for, as a table or as JSON.
 //

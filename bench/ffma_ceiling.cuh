@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The main loop of a SIMT GEMM, one ingredient at a time: how many FFMAs a second a thread tile of
 // TM x TN reaches with nothing else, with its fragments in registers, with these read from shared
 // memory, with the next slice stored there, and with that slice fetched through L2.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The whole road on a real GPU, into OUT: gpu tests, the default search from an empty database, the
 # exhaustive one over the same space, the ladder, and compute-sanitizer over one config of each family
 # and each feature (bench/every_feature.txt).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // host_bench [--benchmark_...]: what the work on the host costs, by Google Benchmark.
 //
 // Enumerating, predicting, parsing, loading winners and choosing among them: what a search pays per

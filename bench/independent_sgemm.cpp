@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How fast cublasSgemm is, measured without any code of gemm-tune's: a check on its baseline.
 //
 // One line: g++ -std=c++17 -O2 bench/independent_sgemm.cpp -o independent_sgemm

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prints what names each family's kernel: family, hash in databases of version 1, identity.
 //
 // usage: kernel_identities [DIR]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Holds the static model against what a sweep measured.
 
 Reads a database of gemm-tune, best of an exhaustive run (--budget all), and changes nothing in it:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random calls of gt_sgemm and gt_sgemm_strided_batched against fp64 on the GPU.
 //
 // usage: random_calls DATABASE CALLS [SEED [KERNEL_CACHE]]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes what a database holds of one problem and family as a Kernel Tuner cache file, for `gemm-tune replay`.
 
 usage: recorded_sweep.py DB PROBLEM FAMILY OUT.json.gz [CONFIGS]

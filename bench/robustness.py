@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What bench/first_light.sh does not show of a run on a GPU: faults, kills, throughput, repeatability.
 
 usage: bench/robustness.py BIN OUT [STAGE...]

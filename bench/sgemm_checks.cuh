@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels around calls of gt_sgemm: operands, and what became of every cell of C.
 //
 // A matrix is a buffer of floats with rows * cols elements for each entry of a batch, any distances

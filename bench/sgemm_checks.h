@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernels of sgemm_checks.cuh on the current device, for programs that hold gt_sgemm to its
 // promises.
 //

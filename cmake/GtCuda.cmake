@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Finds what the project uses of CUDA 13: cuda_runtime_api.h, nvrtc.h, libcudart and libnvrtc. No nvcc, and
 # nothing of cuBLAS (its library is opened at run time). FindCUDAToolkit is not used: it wants nvcc, and does
 # not understand NVIDIA's wheels, which hold only versioned lib*.so.13.

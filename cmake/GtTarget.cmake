@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # One folder, one target, one set of flags.
 add_library(gt_flags INTERFACE)
 target_include_directories(gt_flags INTERFACE "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>")

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The compile options that decide about a kernel's machine code, whatever its config and target.
 //
 // Part of a kernel's identity (kernel_templates/source.h), so that a change here makes stored

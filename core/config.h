@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One point of a family's space, by name: the text that identifies a kernel everywhere.
 //
 // "tiled_2d/BM=128,BN=128,BK=8,TM=8,TN=8,PRED=0" is the database key, the log line, the argument of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a GPU can hold and how fast it is: the figures that filter, model and key results.
 //
 // The built-in table answers for targets that are not at hand, with a typical card's SM count,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kinds of failure that are not a candidate's own.
 //
 // A candidate that fails is data (core/outcome.h). An exception of one of these kinds means that

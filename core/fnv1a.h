@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FNV-1a with 64 bits: http://www.isthe.com/chongo/tech/comp/fnv/. Guards against damage, not
 // malice.
 //

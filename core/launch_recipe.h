@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What it takes to launch a compiled config, and the problems for which that is legal.
 //
 // A winner is a recipe, not only a tile. Derived from a config by its family; judged here, once,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How many CTAs of a kernel fit one SM, and what stops one more.
 //
 // The rules of the CUDA Programming Guide ("Multiprocessor Level") and of the toolkit's

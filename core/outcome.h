@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What became of a candidate: a plain value that crosses process boundaries and is stored as it is.
 //
 // A candidate that fails is data, never an exception. "Not measured" is an empty optional.

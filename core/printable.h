@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Texts from outside (files, databases, drivers, command lines) as a terminal may show them.
 //
 // A control byte could rewrite the screen, and a line of 50 MB would bury the sentence around it.

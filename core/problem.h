@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A GEMM problem: shape, types, layout, alignment and batch; with the device it is the database
 // key.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/shell_quote.h"
 
 #include "core/printable.h"

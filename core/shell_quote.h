@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A word as a shell takes it back: for commands that messages and rows name. Pure; any thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Looks for damage everywhere in a database: what opening it does not take the time for.
 //
 // SQLite's own checks of every page, index, constraint and reference, then every row read as this

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The one function that chooses among winners for a (device, problem).
 //
 // `gemm-tune best`, the runtime library and the exported header all rest on it, so that they agree.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which of the measurements of one candidate counts.
 //
 // A candidate is a config of a kernel for a problem on a device, from one source. If its latest row

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Results on disk: one SQLite file, one committed row per candidate. db/schema.sql documents it.
 //
 // Opening is where a bad file is refused: a directory, a text file, a foreign or newer database, a

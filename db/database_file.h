@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From a path to an open SQLite connection, or one sentence on why there is none.
 //
 // SQLite would open a foreign database, create side files beside it or fall back to read-only

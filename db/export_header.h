@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes the winners of one architecture as a dependency-free C++17 header.
 //
 // The header's constexpr lookup() answers as choose() does for a device without a name: the same

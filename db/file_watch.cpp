@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "db/file_watch.h"
 
 #include <SQLiteCpp/Backup.h>

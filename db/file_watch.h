@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether a path still leads to the database file that is open, and what to do where it does not.
 //
 // SQLite writes on into a file that was deleted, moved or replaced, and into a log of which the

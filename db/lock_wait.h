@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How long a call waits while another process has the database locked, and who learns of it.
 //
 // The library itself is silent: a program that has somebody to tell passes a callback.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What rows of the database say, as values.
 //
 // Plain values; any thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Records to and from rows of the database: the one place that knows the columns' order.
 //
 // Private to db/. What cannot have been stored by this program (db/soundness.h) is refused, never

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes a new database of what can still be read of a damaged one.
 //
 // First along SQLite's own trees, then leaf by leaf: every page that looks like one of a table is

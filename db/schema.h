@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The texts of db/schema.sql and of version 1 of it, embedded at build time.
 //
 // Private to db/: the first is executed once, to make a new database. The numbers are the schema's

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- The database of gemm-tune: every candidate ever tried, with its outcome each time.
 --
 -- A person reads the two views at the end, `winners` and `outcomes`: their columns are stable. The

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether the tables, views and triggers of a database file are those that this program makes.
 //
 // SQLite executes the schema of the file that it opens: a view under a table's name may have no

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether values are ones that a run of this program can have stored.
 //
 // The one judgement, used where rows are written and where they are read: a file may be damaged, or

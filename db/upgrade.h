@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From version 1 of the schema to the current one.
 //
 // Every row is kept. A kernel that version 1 names by the hash of its text becomes the identity of

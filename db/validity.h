@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether a stored row still holds for the program, compiler and driver at hand, and why not.
 //
 // exact: nothing has changed. usable: the same kernel, so what became of it still holds and it is

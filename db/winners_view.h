@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The view `winners` of db/schema.sql with kernels of the caller's choice in place of is_current.
 //
 // The view's text is the schema's own: temporary objects of the same names stand in for the file's,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a gt_handle is: the winners of a database, and the kernels loaded so far.
 //
 // Everything of the database is read at construction, so that a look-up touches no disk and needs

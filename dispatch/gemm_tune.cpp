@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The C interface: arguments in, exceptions to statuses. What is done is in dispatcher.cpp.
 #include "dispatch/include/gemm_tune/gemm_tune.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A config as a cubin: from the cache of compiled kernels, else from NVRTC. Needs no GPU.
 //
 // Any thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The arguments of one gt_sgemm or gt_sgemm_strided_batched call: what is wrong with them, and
 // which problem they are.
 //

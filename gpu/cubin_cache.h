@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compiled kernels kept in files, so that a second process need not compile them again.
 //
 // One file per key in a directory that the caller names. Files are written aside and renamed into

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cuBLAS as baseline and reference, in row-major terms; opened when first needed.
 //
 // libcublas is no dependency of any binary: the constructor opens it, so that a machine without it

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cublasLt as a baseline, in row-major terms: what a program gets that asks it for all its
 // proposals and keeps the one that it timed as the fastest. Opened when first needed.
 //

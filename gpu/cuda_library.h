@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CUDA's larger libraries, opened at run time: cuBLAS and cublasLt come with 400 MB that a build,
 // and a machine without a GPU, do without.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The GPUs and the driver that are there, if any.
 //
 // The only place that asks the CUDA runtime about hardware. A machine with no driver or no GPU is

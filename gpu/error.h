@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Failures of the CUDA runtime as exceptions: GT_CUDA(call) is the one way its status is checked.
 //
 // NVRTC and cuBLAS have their own checks beside their only users (nvrtc.cpp, cublas.cpp). A

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A compiled kernel, loaded from its cubin and ready to launch.
 //
 // Goes through the runtime's library interface (cudaLibrary*), so that nothing links libcuda. The

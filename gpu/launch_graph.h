@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A sequence of launches recorded once and replayed as one: what the host spends on each launch is
 // then no part of the time.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a cubin executes: its instructions and constants, without names, paths and notes.
 //
 // Two cubins of one target and with equal machine code run alike, whatever their texts were called.

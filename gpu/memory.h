@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Device memory by plain cudaMalloc, freed with its owner. Never managed memory.
 //
 // Copies are synchronous and whole-range checked; they are for operands and results around a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What NVML tells of a GPU at work: clock, power, temperature, why its clocks are held down, and
 // who else computes on it.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NVRTC: one config's text in, a cubin and its resources out. Needs neither GPU nor driver.
 //
 // Calls contend inside one process (measured: threads do not scale); run several processes instead.

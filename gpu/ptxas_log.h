@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads what --ptxas-options=-v printed. Pure.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CUDA streams and the events that time what runs in them.
 //
 // Streams are non-blocking: they do not wait for the default stream. Use one object from one thread

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Global scratch memory for launches that follow one another in a stream: counters, then partial
 // sums (core/launch_recipe.h).
 //

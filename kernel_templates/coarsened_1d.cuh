@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // coarsened_1d: C = alpha * A * B + beta * C on CUDA cores, a thread computes TM rows of one
 // column.
 //

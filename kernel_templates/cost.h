@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What memory accesses cost a warp: wavefronts counted from the lanes' addresses.
 //
 // The families' traits() feed it the address mapping of their kernels. A wavefront is one pass

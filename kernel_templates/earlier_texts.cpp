@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernel texts of earlier releases that are the same to the compiler as a known identity.
 //
 // Databases of version 1 name a kernel by the hash of its raw texts. Each line below was found by

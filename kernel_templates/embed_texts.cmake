@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Writes OUTPUT: a C++ file that holds the texts of FILES (paths relative to ROOT, separated by
 # commas) as raw string literals. Run by the build whenever one of them changes.
 string(CONCAT body

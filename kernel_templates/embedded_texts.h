@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The device texts as they stood when the program was built, by include path.
 //
 // Defined in a file that the build writes (embed_texts.cmake); source.h is the way to them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The explicit list of kernel families: a new one adds its line here.
 //
 // A file of its own, so that a test program can link a list with families of its own in its place.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "kernel_templates/family.h"
 
 namespace gemm_tune {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A kernel family as the host sees it: a parameterised source, its parameters, rules, cost, recipe.
 //
 // The type-erased twin of what each .cuh declares over its own Params struct; make_family() is the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ladder of SGEMM kernels that tutorials climb, each rung a config of one of our families.
 //
 // Every rung changes one thing over an earlier one, so that the step between them tells what that

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a launch adds to the arguments of a call: how its grid cuts tiles, and scratch memory.
 //
 // One place for everybody who launches, so that nobody forgets a part. Pure; any thread.

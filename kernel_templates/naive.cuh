@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // naive: C = alpha * A * B + beta * C on CUDA cores, one thread per element, no shared memory.
 //
 // A [M,K], B [K,N], C [M,N] row-major. A CTA computes BM x BN; every thread reads its row of A and

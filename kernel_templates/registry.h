@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The explicit list of kernel families, and configs checked against it.
 //
 // Adding a family = one .cuh + one line in families.cpp. Immutable; any thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The structural rules of a kernel family, written once and read by host, NVRTC and emulator alike.
 //
 // Names the parameters each rule reads, so that enumeration can prune before the others are chosen.

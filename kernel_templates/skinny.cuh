@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // skinny: C = alpha * op(A) * op(B) + beta * C where M or N is small: a stream past registers.
 //
 // Such a product reads its large operand once and does little with each element, so it is as fast

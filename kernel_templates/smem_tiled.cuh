@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // smem_tiled: C = alpha * A * B + beta * C on CUDA cores, slices of A and B shared through shared
 // memory.
 //

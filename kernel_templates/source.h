@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The text of a family: its .cuh and every device header that it includes, embedded at build time.
 //
 // A kernel needs no file beside the program; a directory given by the user (--kernel-dir) replaces

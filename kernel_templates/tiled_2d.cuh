@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tiled_2d: C = alpha * A * B + beta * C on CUDA cores, a 2D thread tile fed by scalar accesses.
 //
 // A [M,K], B [K,N], C [M,N] row-major. A CTA computes BM x BN, a thread TM x TN, in slices of BK in

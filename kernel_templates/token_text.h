@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tokens of a kernel's text that reach the compiler, as a text of their own.
 //
 // Two texts with the same token text compile to the same machine code: comments, white space, line

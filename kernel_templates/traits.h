@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a family tells about a config without compiling it: launch shape and cost, per CTA and per
 // warp.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // vectorized_2d: C = alpha * A * B + beta * C on CUDA cores, a 2D thread tile fed by vector
 // accesses.
 //

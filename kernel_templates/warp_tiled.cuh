@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // warp_tiled: C = alpha * op(A) * op(B) + beta * C on CUDA cores, tiled for CTAs, warps and
 // threads.
 //

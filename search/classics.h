@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The textbook searches that need no model, for comparison: random, annealing, genetic,
 // differential evolution.
 //

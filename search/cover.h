@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A few points that stand for a whole space: drawn evenly, and every pair of parameter values once.
 //
 // For tests and measurements that cannot afford the space itself. Pure: the same seed gives the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The search by a surrogate: asks where a Gaussian process expects the most improvement.
 //
 // Starts at the centre of the space and far from what was asked, or, given a prior, at its best

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the point with given values in a list of points.
 //
 // A hash table of positions: it copies no values, so that a list of a million costs tens of

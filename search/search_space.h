@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A space as a searcher sees it: named parameters, their values in order, and the valid points.
 //
 // What the values mean is the caller's affair, so that our own configs and sweeps that others have

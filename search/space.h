@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The valid points of one or more families, enumerated with pruning, and the funnel of what was
 // not.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A time for a config from what is known without running it. A model, and always labelled as such.
 //
 // Roofline over the SM's pipes: issue slots, L1/shared-memory wavefronts, L2 and DRAM bytes;

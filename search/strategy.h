@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which config to try next: ask/tell over an enumerated list of valid points.
 //
 // A strategy sees points by index, what its maker gave it of the space, and told results; no GPU,

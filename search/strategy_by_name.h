@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every strategy that searches an abstract space, by the name that the command line gives it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Gaussian process over the points of a search space: what is likely where nothing was measured.
 //
 // Matern-5/2 on the places of values, one length scale per parameter (Rasmussen and Williams,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What was measured elsewhere, made into a prior: for the same GPU at another problem, or another
 // GPU at the same one.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The points of a list that were neither asked nor told yet: membership, removal and a fair draw,
 // each in constant time. Deterministic: a draw depends on the generator and the removals alone.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a run's kernels can be compared with: what a user would call instead.
 //
 // A baseline's name tells the kind and what it was exactly: "cublasSgemm 13.1.0", "cublasLt 13.1.0

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // gemm-tune best: what a program would get for these sizes, and why.
 #include <spdlog/fmt/fmt.h>
 

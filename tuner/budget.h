@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How many candidates a search tries where nobody said: the one place for these numbers.
 //
 // docs/search.md says how they were chosen. Pure; any thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The program's commands: each takes the parsed options and returns an exit code.
 //
 // Results go to stdout, progress and notes to stderr. Failures are exceptions, mapped to exit codes

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // gemm-tune db: what the database holds, whether it is sound, and what can be saved of one that is
 // not.
 #include <spdlog/fmt/fmt.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels that make operands, compute the reference and judge a candidate's C. JIT-compiled by the
 // measuring worker; independent of cuBLAS and of every family.
 //

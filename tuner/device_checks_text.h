@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The text of tuner/device_checks.cuh, embedded at build time.
 #pragma once
 

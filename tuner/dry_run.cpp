@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tuner/dry_run.h"
 
 #include <spdlog/fmt/fmt.h>

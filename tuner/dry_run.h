@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // gemm-tune --dry-run: what a run would try and how long that would take; nothing is compiled and
 // no database is made.
 #pragma once

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Writes OUTPUT: a C++ file that holds the text of INPUT as a raw string literal. Run by the build.
 file(READ "${INPUT}" text)
 file(WRITE "${OUTPUT}" "#include \"tuner/device_checks_text.h\"\n\nnamespace gemm_tune {\n\n"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The program's exit codes; README and `gemm-tune --help` list them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // gemm-tune explain: everything known of one config at one problem, without running it.
 #include <spdlog/fmt/fmt.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // gemm-tune export: the winners of one architecture for another build.
 #include "db/export_header.h"
 #include "tuner/commands.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The two-step filter: why a candidate is not worth compiling, and why a compiled one is not run.
 //
 // Structural rules live in the family; device limits and the problem's demands live here. Pure.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From the candidates that have a time to the winner.
 //
 // With a GPU: the best few and the baselines are timed again in turn, and the winner's predicated

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How many candidates each step of a run left, and why the others fell out. Plain counts.
 #pragma once
 

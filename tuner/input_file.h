@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files that a command line names, read whole up to a bound.
 //
 // A device has no end, a pipe without a writer no beginning: neither may hold the program for ever.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ctrl-C and SIGTERM as a flag that long work asks between steps; waiting in poll() ends early.
 #pragma once
 

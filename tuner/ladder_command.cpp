@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // gemm-tune ladder: the tutorials' rungs at a size, from the database; missing ones are tried
 // first. Its rungs are about one product of operands that are not transposed.
 #include <spdlog/fmt/fmt.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One problem's rows in the database: what earlier runs found that still holds, and where this
 // run's outcomes go. Use from one thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files that list what to try, one or more items per line: --sizes @FILE and --config @FILE.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Entry point: parse, run the command, turn failures into one sentence and an exit code.
 #include <signal.h>
 #include <spdlog/pattern_formatter.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the measuring worker does on its GPU: verify, then time. The worker's side of the protocol.
 //
 // One object per process and device; it keeps operands and references between requests. A candidate

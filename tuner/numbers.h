@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A number as the command line takes it: decimal digits over the whole text. No blanks, no plus
 // sign, no other base. Pure.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The command line as data: CLI11 in, one struct out.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The files that a user names for what a command writes: export -o, explain --cubin, replay
 // --trace.
 //

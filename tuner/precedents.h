@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What was timed elsewhere, as evidence for a search: this GPU at other problems, other GPUs at
 // this one.
 //

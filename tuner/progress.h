@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shows how a run gets on, on stderr: one line rewritten on a terminal, never longer than that is
 // wide; a plain line now and then elsewhere; nothing with --quiet.
 #pragma once

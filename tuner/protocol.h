@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What crosses the pipe between the program and its workers: one JSON object per line, both ways.
 //
 // A worker greets once, when it is set up. Requests are plain values, so that tests can put a fake

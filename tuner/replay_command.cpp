@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // gemm-tune replay: a search strategy over recorded sweeps, as if it ran on the GPU that they were
 // recorded on. A config that failed there costs an evaluation; nothing outlives a run.
 #include <spdlog/fmt/fmt.h>

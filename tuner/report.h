@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a run, a query or a ladder says: text for people, JSON for programs. Pure: values in, text
 // out.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copies of a GEMM's operands to rotate through, so that each launch finds its own outside L2.
 //
 // How many: cold_copies() in tuner/sampling.h. A cache is left cold by what the launches themselves

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The time that this process has been running: every time limit of a run counts in it.
 //
 // A process that is stopped (Ctrl-Z, SIGSTOP) or whose machine sleeps cannot serve its workers, and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // When enough has been timed: pure rules over numbers, tested with literal ones.
 //
 // docs/measurement.md explains them. One sample is the mean launch time of a batch between two

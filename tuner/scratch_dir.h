@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A folder of its own under TMPDIR, removed with its owner.
 //
 // An owner that was killed cannot remove its folder: the next one of the same prefix does. The

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The arguments of --sizes, --layout and --batch: which problems to tune. Pure but for @file.
 #pragma once
 

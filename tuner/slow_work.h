@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Says on stderr how far work has come that takes longer than a person waits without a word.
 //
 // Nothing where the work ends within two seconds; then one line rewritten on a terminal, a plain

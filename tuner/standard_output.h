@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Standard output as results need it: what could not be written is reported, once, at the end.
 //
 // A reader that has left (`| head`) ends the program by SIGPIPE, as it ends others; where a parent

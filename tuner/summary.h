@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A run's results in short: a line for each problem, or a table of several. Pure: values in, text
 // out; tuner/report.h has the long form.
 #pragma once

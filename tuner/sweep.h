@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recorded sweeps: what every config of a space took, from files that this program or others wrote.
 //
 // Read: Kernel Tuner cache files, T4 results (github.com/odgaard/TuningSchema), both as .json or

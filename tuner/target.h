@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which device a command is about, and whether it can be measured here.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a line on a terminal has room for. Stateless.
 #pragma once
 

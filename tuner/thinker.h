@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A strategy that thinks in a thread of its own, so that workers are served meanwhile.
 //
 // On a large space an ask takes milliseconds and a model's refit a good part of a second, in which

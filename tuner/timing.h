@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Times launches on a GPU by CUDA events, by the rules of tuner/sampling.h.
 //
 // A sample is a batch of launches replayed as one graph between two events, submitted while the GPU

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From a config to its outcome, by way of worker processes: compile, reject by resources, verify
 // and time - or predict, where there is no GPU of the target.
 //

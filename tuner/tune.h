@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The main job: from problems and a device to winners in the database.
 //
 // enumerate -> reject by rule -> compile -> reject by resources -> rank -> verify -> time -> store

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // gemm-tune [tune]: from the command line to a finished run and its report.
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/spdlog.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From the command line to what tune() takes; shared by the commands that try configs.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether a kernel computes what it should, on a GPU: the check before every timing.
 //
 // Each shape is run twice into a C full of NaN or known values, with guard bands around it and

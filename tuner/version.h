@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The program's version, as --version prints it and every row of a run names it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The child's side: answers requests until the pipe closes. `gemm-tune worker ...`, not for people.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A few worker processes of one role, a queue of tasks for them, and what became of each task.
 //
 // A worker that dies or overstays a task's time limit is replaced; the task's own result says so

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One child process and the pipe to it; the parent's side.
 //
 // Candidates are compiled and run in such children, never in the program itself: a sticky CUDA

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copies from global into shared memory that a thread starts and later waits for: cp.async, from
 // sm_80 on.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Thread-block clusters: CTAs that run at the same time and read each other's shared memory, from
 // sm_90 on.
 //

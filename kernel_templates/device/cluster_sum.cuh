@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Adds up what the CTAs of a cluster computed of one tile, through each other's shared memory.
 //
 // Does what ShareSum does, without its way through global memory. Every CTA leaves its sums in its

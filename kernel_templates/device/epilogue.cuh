@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every kernel does with its sums: C = alpha * sum + beta * C, with BLAS's two exceptions.
 //
 // beta == 0 never reads C, so a NaN there cannot leak; alpha == 0 never reads A or B.

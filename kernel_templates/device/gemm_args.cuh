@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The one argument of every GEMM kernel: C = alpha * op(A) * op(B) + beta * C, row-major, ld in
 // elements.
 //

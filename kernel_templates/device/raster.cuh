@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which product of the batch and which tile of C a CTA computes. The grid's x counts tiles: its y
 // and z cannot exceed 65,535.
 #pragma once

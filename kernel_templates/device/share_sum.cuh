@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Adds up what several CTAs computed of one tile, in an order that does not depend on which of them
 // came first: results are bitwise the same from run to run.
 //

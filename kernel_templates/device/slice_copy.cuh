@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copies slice after slice of an operand from global into shared memory, by all threads of a CTA.
 //
 // In two halves, so that loads can be under way while the slice before is multiplied. A ragged K is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the slices of an operand are dealt out to the threads that copy them into shared memory,
 // where k always runs from row to row.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dynamic shared memory, carved into arrays in order.
 //
 // Every array a kernel keeps in shared memory is taken from here, so that the emulator can put

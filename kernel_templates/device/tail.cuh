@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which piece of which tile a CTA computes where the last tiles are cut along K, so that no SM
 // stands idle while others finish a ragged last wave.
 //

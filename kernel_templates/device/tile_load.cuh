@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copies one tile of a row-major matrix from global into shared memory, by all threads of a CTA.
 //
 // In two halves, so that a kernel can have all its global loads under way before it waits for the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where TileCopy puts things: which element a thread copies and where it lands.
 //
 // Plain constexpr functions without any CUDA, so that the host counts bank conflicts (cost.h) with

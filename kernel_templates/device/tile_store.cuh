@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes a thread's TM x TN sums to C.
 #pragma once
 

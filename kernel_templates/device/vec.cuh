@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Global and shared memory accesses of 1, 2 or 4 floats, whole or cut off at a matrix edge.
 #pragma once
 

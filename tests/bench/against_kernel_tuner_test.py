@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What bench/against_kernel_tuner.py knows of the kernel and makes of results; neither Kernel Tuner nor a GPU."""
 import importlib.util
 import pathlib

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """bench/check_sass.py over listings written by hand, in the forms of nvdisasm -c and of cuobjdump -sass."""
 import json
 import pathlib

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """bench/compare.py with a program in gemm-tune's place that answers from a list."""
 import json
 import pathlib

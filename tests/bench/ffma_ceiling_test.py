@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """bench/ffma_ceiling without a GPU: its kernels are compiled, none is run. usage: PROGRAM"""
 import pathlib
 import subprocess

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """bench/model_against_sweep.py over databases written by hand."""
 import pathlib
 import sqlite3

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // core/occupancy.cpp against the occupancy calculator of the CUDA toolkit, which needs no GPU.
 #include <cuda_occupancy.h>
 #include <gtest/gtest.h>

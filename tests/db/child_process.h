@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Processes of a test's own: for limits, identities and deaths that the test must not share.
 #pragma once
 

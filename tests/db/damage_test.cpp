@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Damaged databases: truncated, bit-flipped, cut to pieces. Never a crash or a hang; a sentence
 // that names the file and what to do; refused files untouched; what can be read is kept.
 #include <SQLiteCpp/SQLiteCpp.h>

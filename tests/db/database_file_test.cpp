@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which files are refused, with which sentence, and that a refused file stays as it was.
 #include "db/database_file.h"
 

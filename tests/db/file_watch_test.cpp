@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A database whose file is deleted, moved or replaced while it is open for writing.
 #include "db/file_watch.h"
 

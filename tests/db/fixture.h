@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the tests of db/ share: a folder that vanishes, records to store, kernel hashes to control.
 #pragma once
 

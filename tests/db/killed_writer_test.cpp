@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A writer killed at any moment leaves a sound database that holds every row it had stored.
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // many_writers SECONDS wal|delete: eight processes create and write one database at once.
 //
 // Every process stores rows as fast as it can, reads between them, and closes and opens the file

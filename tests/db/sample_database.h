@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A database of two architectures with every kind of winner, for the tests of the exported header.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Databases whose schema somebody else wrote: nothing of it is executed, and one sentence says so.
 #include "db/schema_check.h"
 

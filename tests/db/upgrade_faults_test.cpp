@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An upgrade that is killed, crowded or out of space leaves version 1 or version 2, whole.
 #include <gmock/gmock.h>
 #include <signal.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A database of version 1 gives the same answers as it is and upgraded, those of its own program.
 #include "db/upgrade.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Database files of version 1, from tests/db/data/version_1.sql.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // write_sample_header FOLDER: writes the sample database's gemm_tune_sm_86.h there, as input for
 // the outside program tests/consumer/header.
 #include <cstdio>

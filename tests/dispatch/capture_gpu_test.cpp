@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls that need scratch memory, captured into CUDA graphs: right whatever runs beside them.
 #include <gemm_tune/gemm_tune.h>
 

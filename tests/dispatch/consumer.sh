@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # consumer.sh BUILD_DIR PROJECT_DIR CXX GENERATOR MAKE_DATABASE cmake|pkg-config: installs the library into an empty
 # prefix, builds the outside project against nothing but that prefix, and runs it. CXX and GENERATOR are CMake's.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # headers.sh INCLUDE CUDA_INCLUDE: whether the library's headers compile without a warning in an outside program, before
 # and after CUDA's own, in C and in C++, with every compiler at hand. CUDA's header is a system header, ours is not.
 set -euo pipefail

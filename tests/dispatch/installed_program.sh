@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # installed_program.sh BUILD_DIR SOURCE_DIR MAKE_DATABASE CXX: installs everything into an empty prefix and runs the
 # program there on the default database: its exported header names kernels that the prefix holds and that compile.
 set -euo pipefail

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The C interface without a GPU: opening, looking up, refusing.
 #include <gemm_tune/gemm_tune.h>
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // make_sample_database PATH: what the outside project looks things up in.
 #include <cstdio>
 #include <exception>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A small database with known winners, for tests of look-ups.
 #pragma once
 

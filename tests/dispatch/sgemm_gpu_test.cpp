@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // gt_sgemm on a GPU, against sums of small integers, which are exact in any order.
 #include <gemm_tune/gemm_tune.h>
 

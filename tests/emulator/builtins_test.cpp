@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CUDA's built-ins as an emulated kernel sees them, on kernels written here.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The calls that an emulated kernel must get right: chosen to be hostile to its tile.
 //
 // Every list is a pure function of the config's traits, so that a failure can be run again.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The asynchronous copies of one emulated thread, each at the last moment that its waits allow.
 //
 // Global memory is read when a copy is issued (a kernel's A and B do not change); shared memory is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a kernel compiled for the CPU sees of its CTA: the built-in indices, barriers and shuffles,
 // shared memory, also that of other CTAs in its cluster, asynchronous copies.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CUDA C++ for the host compiler: what a kernel text needs to be compiled and run unchanged.
 //
 // Included ahead of the kernel text by the compiler's command line, with GT_EMULATOR and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/emulator/emulated_kernel.h"
 
 #include <dlfcn.h>

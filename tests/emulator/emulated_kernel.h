@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A kernel's shared object, run on a case and held against fp64.
 //
 // Knows the config by its canonical text: what it launches is the recipe that every other user of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a kernel's CTAs, their threads as fibers that meet at barriers and shuffles.
 //
 // The CTAs of a cluster run at the same time, one as far as it gets before the next one; the others

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The emulator's own rules, on threads written here.
 #include "tests/emulator/emulator.h"
 

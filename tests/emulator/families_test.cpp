@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every config of configs.txt against every hostile case: one shared object and one set of tests
 // each.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A fixed set of fibers on ucontext, known to AddressSanitizer: the threads of an emulated CTA.
 //
 // A fiber runs when it is resumed and gives control back when it suspends itself. Its stack ends at

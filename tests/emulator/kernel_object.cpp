@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One config of one family as a shared object: GT_KERNEL_TEXT names the family's .cuh.
 #include GT_KERNEL_TEXT
 

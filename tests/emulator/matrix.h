@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Row-major matrices whose surroundings are out of reach: where an emulated kernel's operands live.
 //
 // A kernel that touches an element outside a matrix dies there. Not for use outside these tests:

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Shows that the emulator's tests would notice: breaks each kernel in small ways and runs them.
 
 usage: mutants.py --root DIR --run EMULATOR_RUN [--family NAME] -- COMPILER FLAGS...

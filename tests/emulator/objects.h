@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the build puts a config's shared object: for the tests that load them.
 #pragma once
 

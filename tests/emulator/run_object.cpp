@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // emulator_run OBJECT CONFIG: all cases of the family tests on one shared object, for mutants.py.
 //
 // Exits 0 where every case passes, 1 with one line on the first that does not.

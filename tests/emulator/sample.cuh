@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // sample: a plain GEMM with every feature that the emulator's cases look for, and a fault if asked.
 //
 // One thread computes 4 neighbours of a row of C. SPLIT_K CTAs share a tile or, with TAIL, the

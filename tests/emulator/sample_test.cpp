@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The cases themselves: a sound kernel with every feature passes them, one with a fault does not.
 #include "tests/emulator/sample.cuh"
 

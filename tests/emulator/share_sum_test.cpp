@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The deterministic sum of shares, on CTAs that come in any order.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The program's families and the faulty one, in place of kernel_templates/families.cpp.
 #include "kernel_templates/coarsened_1d.cuh"
 #include "kernel_templates/naive.cuh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // faulty: kernels and compilations that do their worst, for tests of what a run makes of them.
 //
 // A plain GEMM, one thread per element, 16 x 16 tiles, any shape - but for its FAULT. Every loop

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Each faulty kernel reaches the GPU to do its worst there; but for the one that ends no compiler.
 #include <gtest/gtest.h>
 

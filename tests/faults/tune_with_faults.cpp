@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A real run on a GPU in which one candidate in four does its worst (tests/faults/faulty.cuh).
 //
 // usage: tune_with_faults DB KERNEL_DIR HEALTHY FAULTY

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every input kept in the corpus, held against its target with whatever compiler builds the tests.
 // Among them is each input that ever was a finding.
 #include <gtest/gtest.h>

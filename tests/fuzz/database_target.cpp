@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A database file of anybody's making: opened, read and written; checked and salvaged.
 //
 // The input's first byte says what is done with the rest: 'f' takes it for a whole file; anything

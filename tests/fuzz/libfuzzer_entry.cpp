@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // libFuzzer's way into one target, GT_FUZZ_CHECK.
 #include <cstddef>
 #include <cstdint>

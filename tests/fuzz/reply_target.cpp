@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a worker may say: its kernels may have spoilt its memory, so anything.
 #include <nlohmann/json.hpp>
 #include <string>

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # run.sh TARGET|all [RUNS|SECONDSs] [LIBFUZZER-OPTION...], as in: run.sh sizes 1000000, run.sh all 60s -seed=1
 #
 # Builds the libFuzzer targets by the preset fuzz (clang; no CUDA) and runs one or each for so many inputs (1000000

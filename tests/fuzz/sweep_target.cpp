@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recorded sweeps, which other programs write.
 #include <cmath>
 #include <vector>

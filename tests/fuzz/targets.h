@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fuzz targets: each takes any bytes, hands them to one reader of untrusted text or files, and
 // checks what may never happen.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The readers of what people type and what compilers print.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What holds on any machine; device_gpu_test.cpp holds what needs a GPU.
 #include "gpu/device.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fixture of every test that runs on a GPU.
 //
 // Without a device such a test skips, and says so; with GT_REQUIRE_GPU=1 in the environment (the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A few configs of every family, drawn at random from its space, through the real compiler for each
 // architecture. No GPU is needed. bench/compile_space does the same with thousands.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A handful of configs of each family through the real compiler; no GPU is needed.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Points of a family's search space for tests to walk: all of a small space, a sample of a large
 // one.
 //

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # format.sh: fails, and says where, if a source is not as clang-format would write it. format.sh -i rewrites them.
 #
 # Version 14 by name (both Debian 12 and Ubuntu 24.04 have it): another version would disagree.

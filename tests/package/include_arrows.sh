@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # include_arrows.sh ROOT: checks who includes whom, and which CUDA headers are used at all.
 # include_arrows.sh --self-test: checks that it notices.
 #

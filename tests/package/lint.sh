@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # lint.sh BUILD_DIR: clang-tidy, by the short list in .clang-tidy, over every source that BUILD_DIR compiles outside
 # tests/. As its front end is clang's, this also shows that the clang of this distribution accepts the sources.
 set -euo pipefail

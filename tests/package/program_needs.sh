@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # program_needs.sh PROGRAM: fails where PROGRAM needs a shared library besides CUDA's two and the C library, that is,
 # where it would not run on a machine of the same distribution without development packages.
 set -euo pipefail

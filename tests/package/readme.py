@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Holds README.md against what is there.
 
 usage: readme.py commands PROGRAM   every `./run gemm-tune ...` of the README does what EXPECTED says

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # Sourced: sources PATTERN... lists this project's own files of these patterns, from the repository root.
 sources() {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The static model against times recorded on an H100 80GB HBM3 (CUDA 13.0, 2026-11-21): eight
 // configs of warp_tiled for each of four problems, taken evenly from the order of their times.
 #include <gtest/gtest.h>

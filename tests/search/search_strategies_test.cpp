@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every strategy over an abstract space owes its caller, and what sets each apart.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files that others wrote, or that have no end: what the program says of them, and how soon.
 #include <sqlite3.h>
 #include <sys/stat.h>

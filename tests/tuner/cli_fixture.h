@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs the program itself, as a person would, in a folder of the test's own.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the program refuses, or shows although it is no proper text: numbers, empty texts, paths.
 #include <nlohmann/json.hpp>
 

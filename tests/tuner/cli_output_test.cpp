@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the program's results go: standard output that cannot be written, and files that a user
 // names.
 #include <nlohmann/json.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a run says of itself on the command line: reports, plans, and the commands that it names.
 #include <nlohmann/json.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs the program itself, as a person would: exit codes, one-sentence errors, nothing
 // half-written.
 #include <fstream>

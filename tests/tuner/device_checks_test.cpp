@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The verification kernels without a GPU: NVRTC takes them.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A compiling or measuring worker without compiler and GPU: answers by
 // tests/tuner/fake_candidates.h and, for faulty configs, does in its own process what such a
 // candidate does to a real one.

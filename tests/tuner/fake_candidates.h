@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the fake workers make of a config, and what therefore has to become of it: decided by its
 // text alone, so that worker and test agree, and every run finds the same.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tune() over a list of configs with fake workers: what the robustness tests run, in their own
 // process or in one that they kill.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stands behind the pipe in place of a real worker: sets up as its argument says and does what a
 // request's verb says.
 #include <signal.h>

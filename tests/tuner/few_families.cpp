@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The families of the tutorials' rungs only, in place of kernel_templates/families.cpp: a test that
 // starts the program some hundred times need not enumerate the large spaces each time.
 #include "kernel_templates/naive.cuh"

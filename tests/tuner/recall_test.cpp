@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a run makes of the rows of earlier ones: on fake workers, so that no GPU is needed.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A run with candidates that do their worst, and runs that are killed: on fake workers, so that no
 // GPU is needed. tests/faults does the same with kernels on a GPU.
 #include <fcntl.h>

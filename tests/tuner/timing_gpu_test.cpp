@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Timing against kernels whose time is known: they wait on the GPU's own clock.
 #include <gmock/gmock.h>
 

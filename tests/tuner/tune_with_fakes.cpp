@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A run with fake workers as a program of its own, to be killed or stopped. usage: tune_with_fakes
 // DB LOG CONFIGS [LIMIT_S [MODE]]. CONFIGS: a file with a config on each line, all of them healthy;
 // LIMIT_S: what each may take; MODE: of fake_candidate_worker. Prints the winner.

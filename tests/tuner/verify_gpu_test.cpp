@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The verifier must accept what is right and find every kind of wrong.
 #include <gtest/gtest.h>
 

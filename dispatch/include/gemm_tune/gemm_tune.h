@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* gemm_tune: tuned single-precision matrix multiplication from a gemm-tune database.
  *
  * C = alpha * op(A) * op(B) + beta * C with op(A) [M,K], op(B) [K,N], C [M,N] on the device, row-

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The C interface of gemm_tune.h as a C++17 class: handles that close themselves, statuses as
 // exceptions.
 //

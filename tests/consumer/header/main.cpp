@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An outside program on an exported header: which kernel would it launch for a problem, and how?
 //
 //   c++ -std=c++17 -I FOLDER_OF_THE_HEADER main.cpp && ./a.out 1000 1000 1000

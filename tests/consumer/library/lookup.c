@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* lookup_c [DATABASE]: which kernel serves C[1000,1004] = A[1000,1020] * B[1020,1004] on an RTX 3090? */
 #include <gemm_tune/gemm_tune.h>
 #include <stdio.h>
