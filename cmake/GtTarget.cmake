@@ -34,11 +34,12 @@ function(gt_executable name)
   endif()
 endfunction()
 
-# gt_test(name LABEL label SOURCES... [DEPENDS targets...] [TIMEOUT seconds] [ENV NAME=VALUE]): one GoogleTest
-# program; each of its tests is a ctest named <name>.<Suite>.<Test>, because suites of two programs may share names.
-# TIMEOUT is for one test, 120 seconds unless told.
+# gt_test(name LABEL label SOURCES... [DEPENDS targets...] [TIMEOUT seconds] [ENV NAME=VALUE] [SLOW filter]): one
+# GoogleTest program; each of its tests is a ctest named <name>.<Suite>.<Test>, because suites of two programs may
+# share names. TIMEOUT is for one test, 120 seconds unless told. Tests that the GoogleTest filter SLOW names get the
+# label slow instead: `./run slow` runs them, `./run tests` does not.
 function(gt_test name)
-  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT;ENV" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT;ENV;SLOW" "SOURCES;DEPENDS" ${ARGN})
   if(ARG_UNPARSED_ARGUMENTS OR NOT ARG_LABEL MATCHES "^(unit|emulator|mutants|package|gpu)$")
     message(FATAL_ERROR "gt_test(${name}): LABEL is unit, emulator, mutants, package or gpu, not '${ARG_LABEL}'; "
                         "unknown arguments: '${ARG_UNPARSED_ARGUMENTS}'")
@@ -52,6 +53,14 @@ function(gt_test name)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE gt_flags ${ARG_DEPENDS} GTest::gmock GTest::gtest_main)
-  gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60
+  # GoogleMock's matchers take the compiler twice as long at -O3.
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  set(_gt_rest)
+  if(ARG_SLOW)
+    set(_gt_rest TEST_FILTER "-${ARG_SLOW}")
+    gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60 TEST_FILTER "${ARG_SLOW}"
+      TEST_LIST ${name}_SLOW_TESTS PROPERTIES LABELS slow TIMEOUT 600 ENVIRONMENT "${ARG_ENV}")
+  endif()
+  gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60 ${_gt_rest}
     PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT "${ARG_TIMEOUT}" ENVIRONMENT "${ARG_ENV}")
 endfunction()

@@ -59,7 +59,12 @@ WorkerProcess::WorkerProcess(WorkerCommand command) : busy_since_(RunningClock::
   }
   // Moved above kWorkerFd, so that dup2 onto it always makes a fresh, inherited descriptor.
   const int child_fd = fcntl(ends[1], F_DUPFD_CLOEXEC, kWorkerFd + 1);
+  const int error_of_copy = errno;
   close(ends[1]);
+  if (child_fd < 0) {
+    close(ends[0]);
+    throw Error(std::string("cannot make a pipe to a worker: ") + std::strerror(error_of_copy));
+  }
   fd_ = ends[0];
   fcntl(fd_, F_SETFL, O_NONBLOCK);
 
