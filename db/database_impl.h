@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an open Database holds, shared by the files that define its calls.
+//
+// database.cpp opens it, lost_file.cpp keeps the file in place, database_store.cpp writes rows,
+// database_read.cpp reads them. Private to db/. Use from one thread.
+#pragma once
+
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "core/error.h"
+#include "db/database.h"
+#include "db/database_file.h"
+#include "db/file_watch.h"
+
+namespace gemm_tune {
+
+// Runs f and turns what it throws into DatabaseError.
+template <class F>
+auto guarded(const std::filesystem::path& path, const F& f) {
+  try {
+    return f();
+  } catch (const SQLite::Exception& error) {
+    throw translated(path, error);
+  }
+}
+
+// The current row, by one of db/rows.h's functions.
+template <class Read>
+auto checked(const std::filesystem::path& path, SQLite::Statement& row, const Read& read) {
+  try {
+    return read(row);
+  } catch (const Error& error) {
+    throw damaged(path, std::string("a row cannot be read: ") + error.what());
+  }
+}
+
+// What storing needs, compiled once: a run stores thousands of rows.
+struct Statements {
+  explicit Statements(SQLite::Database& db);
+
+  SQLite::Statement find_device, insert_device, find_problem, insert_problem, find_config,
+      insert_config, find_kernel, insert_kernel, insert_measurement, recount;
+};
+
+// The kernels of the current run, by family and hash.
+struct RunKernels {
+  std::map<std::pair<std::string, std::string>, std::string> tokens;
+  bool built_in = false;
+};
+
+struct Database::Impl {
+  Impl(const std::filesystem::path& file, Mode opened_for, LockWait lock_wait, Journaling how)
+      : path(file),
+        mode(opened_for),
+        lock(std::move(lock_wait)),
+        journaling(how),
+        opened(open_database(path, mode, lock, journaling)) {}
+
+  // Before rows are written: that they come to lie where others look for them.
+  void keep_in_place();
+
+  std::int64_t current_run() const {
+    if (!run_id) throw database_error(path, "has no run to store rows for: begin one first");
+    return *run_id;
+  }
+
+  Statements& statements() {
+    if (!statements_) statements_.emplace(db);
+    return *statements_;
+  }
+
+  std::filesystem::path path;  // absolute, so that SQLite takes none for a URI or a special name
+  Mode mode;
+  LockWait lock;  // db refers to it
+  Journaling journaling;
+  OpenDatabase opened;
+  SQLite::Database& db = opened.connection;
+  std::optional<std::int64_t> run_id;
+  RunKernels run_kernels;
+  std::string run_uuid;
+  std::int64_t latest = 0;         // measurement of this run; 0: none
+  std::optional<FileWatch> watch;  // since the run began
+  std::string mended;
+
+ private:
+  void open_again();
+  void put_back();
+  void write_back_log();
+
+  std::optional<Statements> statements_;  // after db, which they must not outlive
+};
+
+}  // namespace gemm_tune

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows of the file as records.
+#include <algorithm>
+
+#include "db/database_impl.h"
+#include "db/rows.h"
+#include "db/winners_view.h"
+
+namespace gemm_tune {
+namespace {
+
+namespace fs = std::filesystem;
+
+// By temp.winners, as it judges now.
+std::vector<Record> winners_of(const fs::path& path, SQLite::Database& db,
+                               const std::string& arch) {
+  SQLite::Statement ids(db,
+                        "SELECT w.measurement_id FROM temp.winners w "
+                        "JOIN problems p ON p.text = w.problem "
+                        "WHERE w.arch = :arch AND w.holds = 1 AND " +
+                            std::string(kKnownProblem) +
+                            " ORDER BY w.device, w.sm_count, w.M, w.N, w.K, w.problem");
+  ids.bind(":arch", arch);
+  SQLite::Statement whole(db, std::string(kSelectRecord) + " WHERE m.id = :id");
+  std::vector<Record> found;
+  while (ids.executeStep()) {
+    whole.bind(":id", ids.getColumn(0).getInt64());
+    // In a damaged file a row can be another one by its number than in passing.
+    if (!whole.executeStep()) throw damaged(path, "a row is not where its number says");
+    found.push_back(checked(path, whole, read_record));
+    whole.reset();
+  }
+  return found;
+}
+
+}  // namespace
+
+std::vector<Record> Database::records(const DeviceKey& device, const Problem& problem) const {
+  return guarded(impl_->path, [&] {
+    SQLite::Statement query(impl_->db, std::string(kSelectRecord) + R"sql(
+      WHERE m.counts = 1 AND d.arch = :arch AND d.name = :name AND d.sm_count = :sms
+        AND p.text = :problem
+      ORDER BY (
+        SELECT min(f.id)
+        FROM measurements f
+        WHERE f.device_id = m.device_id AND f.problem_id = m.problem_id
+          AND f.config_id = m.config_id AND f.kernel_id = m.kernel_id AND f.source = m.source
+      ))sql");
+    query.bind(":arch", device.arch);
+    query.bind(":name", device.name);
+    query.bind(":sms", device.sm_count);
+    query.bind(":problem", to_string(problem));
+    std::vector<Record> found;
+    while (query.executeStep()) found.push_back(checked(impl_->path, query, read_record));
+    return found;
+  });
+}
+
+std::vector<TimedConfig> Database::timed_elsewhere(const DeviceKey& device,
+                                                   const Problem& problem) const {
+  return guarded(impl_->path, [&] {
+    SQLite::Statement query(impl_->db, std::string(kSelectTimedConfig) + R"sql(
+      WHERE m.counts = 1 AND m.disposition = 'ok' AND m.source = 'measured'
+        AND m.median_us IS NOT NULL AND (d.arch = :arch AND d.name = :name AND d.sm_count = :sms) <> (p.text = :problem)
+        AND )sql" + kKnownProblem + R"sql(
+      ORDER BY d.arch, d.name, d.sm_count, p.M, p.N, p.K, p.text, c.text, m.id)sql");
+    query.bind(":arch", device.arch);
+    query.bind(":name", device.name);
+    query.bind(":sms", device.sm_count);
+    query.bind(":problem", to_string(problem));
+    std::vector<TimedConfig> found;
+    while (query.executeStep()) {
+      try {
+        found.push_back(read_timed_config(query));
+      } catch (const Error&) {
+        continue;  // it would have been a hint only; check() names such a row
+      }
+    }
+    return found;
+  });
+}
+
+std::vector<Baseline> Database::baselines(const Record& record) const {
+  return guarded(impl_->path, [&] {
+    SQLite::Statement select(impl_->db, std::string(kSelectBaseline) + R"sql(
+      JOIN measurements m ON m.device_id = b.device_id AND m.problem_id = b.problem_id
+                         AND m.run_id = b.run_id
+      JOIN devices d ON d.id = m.device_id
+      JOIN problems p ON p.id = m.problem_id
+      JOIN configs c ON c.id = m.config_id
+      JOIN main.kernels k ON k.id = m.kernel_id
+      WHERE m.counts = 1 AND d.arch = :arch AND d.name = :name AND d.sm_count = :sms AND p.text = :problem
+        AND c.text = :config AND k.hash = :hash AND m.source = :source
+        AND b.median_us IS NOT NULL
+      ORDER BY b.id)sql");
+    select.bind(":arch", record.device.arch);
+    select.bind(":name", record.device.name);
+    select.bind(":sms", record.device.sm_count);
+    select.bind(":problem", to_string(record.problem));
+    select.bind(":config", record.config);
+    select.bind(":hash", record.kernel_hash);
+    select.bind(":source", std::string(to_string(record.source)));
+    std::vector<Baseline> found;
+    while (select.executeStep()) {
+      try {
+        found.push_back(read_baseline(select));
+      } catch (const Error& error) {
+        throw damaged(impl_->path, std::string("a row cannot be read: ") + error.what());
+      }
+    }
+    return found;
+  });
+}
+
+void Database::for_each_record(const std::function<void(const Record&)>& visit) const {
+  guarded(impl_->path, [&] {
+    SQLite::Statement query(impl_->db, std::string(kSelectRecord) + " WHERE m.counts = 1 AND " +
+                                           kKnownProblem +
+                                           " ORDER BY d.arch, d.name, d.sm_count, p.M, p.N, p.K, "
+                                           "p.text, c.text, m.source, m.id");
+    while (query.executeStep()) visit(checked(impl_->path, query, read_record));
+  });
+}
+
+void Database::for_each_summary(const std::function<void(const Record&)>& visit) const {
+  guarded(impl_->path, [&] {
+    SQLite::Statement query(
+        impl_->db, std::string(kSelectSummary) + " WHERE m.counts = 1 AND " + kKnownProblem);
+    while (query.executeStep()) visit(checked(impl_->path, query, read_summary));
+  });
+}
+
+std::vector<Record> Database::winners(const std::string& arch, const KernelHashes& hashes,
+                                      const ConfigFilter& usable) const {
+  return guarded(impl_->path, [&] {
+    const JudgedWinners judged(impl_->db, hashes);
+    std::vector<Record> found = winners_of(impl_->path, impl_->db, arch);
+    const auto is_refused = [&](const Record& record) { return usable && !usable(record.config); };
+    if (std::none_of(found.begin(), found.end(), is_refused)) return found;
+    judged.leave_out(usable);
+    return winners_of(impl_->path, impl_->db, arch);
+  });
+}
+
+std::int64_t Database::rows_of_other_kernels(const std::string& arch,
+                                             const KernelHashes& hashes) const {
+  return guarded(impl_->path, [&] {
+    SQLite::Statement kernels(impl_->db, R"sql(
+      SELECT k.family, k.hash, count(*)
+      FROM measurements m
+      JOIN devices d ON d.id = m.device_id
+      JOIN main.kernels k ON k.id = m.kernel_id
+      WHERE d.arch = :arch AND m.counts = 1 AND m.disposition = 'ok'
+      GROUP BY k.id)sql");
+    kernels.bind(":arch", arch);
+    std::int64_t rows = 0;
+    while (kernels.executeStep()) {
+      const auto ours = hashes.find(kernels.getColumn(0).getString());
+      const bool is_ours = ours != hashes.end() && ours->second == kernels.getColumn(1).getString();
+      if (!is_ours) rows += kernels.getColumn(2).getInt64();
+    }
+    return rows;
+  });
+}
+
+std::vector<DeviceKey> Database::devices() const {
+  return guarded(impl_->path, [&] {
+    SQLite::Statement query(impl_->db,
+                            std::string(kSelectDevice) + " ORDER BY d.arch, d.name, d.sm_count");
+    std::vector<DeviceKey> found;
+    while (query.executeStep()) {
+      found.push_back(checked(impl_->path, query, read_device_key));
+    }
+    return found;
+  });
+}
+
+}  // namespace gemm_tune
