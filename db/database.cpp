@@ -37,8 +37,7 @@ Database::Journal Database::journal() const {
   return guarded(impl_->path, [&] {
     Journal journal;
     journal.mode = impl_->db.execAndGet("PRAGMA journal_mode").getString();
-    // A file that is read without write access is read without its log, whatever its mode.
-    if (has_wal_format(impl_->path)) journal.mode = "wal";
+    if (impl_->opened.reads_wal_format) journal.mode = "wal";
     if (journal.mode == "memory") journal.mode = "delete";  // of a copy in memory, db/upgrade.h
     if (journal.mode == "wal") return journal;
     const auto network = network_file_system(impl_->path.parent_path());

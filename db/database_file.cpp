@@ -10,13 +10,12 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <system_error>
 #include <thread>
 
-#include "core/shell_quote.h"
+#include "db/file_header.h"
 #include "db/rows.h"
 #include "db/schema.h"
 #include "db/schema_check.h"
@@ -29,26 +28,6 @@ namespace fs = std::filesystem;
 using Mode = Database::Mode;
 using std::chrono::milliseconds;
 
-enum class FileState { missing, empty, ours };
-
-// https://www.sqlite.org/fileformat2.html, section 1.3: the first 100 bytes of a database.
-constexpr std::size_t kHeaderBytes = 100;
-constexpr std::string_view kMagic("SQLite format 3\0", 16);
-constexpr std::size_t kWriteVersionOffset = 18;
-constexpr std::size_t kPageCountOffset = 28;
-constexpr std::size_t kUserVersionOffset = 60;
-constexpr std::size_t kApplicationIdOffset = 68;
-
-using Header = std::array<char, kHeaderBytes>;
-
-std::uint32_t big_endian(const Header& header, std::size_t offset) {
-  std::uint32_t value = 0;
-  for (std::size_t i = 0; i < 4; ++i) {
-    value = value << 8 | static_cast<unsigned char>(header[offset + i]);
-  }
-  return value;
-}
-
 std::string reason(int error) { return std::generic_category().message(error); }
 
 // By the effective user, as open() would judge.
@@ -56,11 +35,12 @@ bool accessible(const fs::path& path, int mode) {
   return faccessat(AT_FDCWD, path.c_str(), mode, AT_EACCESS) == 0;
 }
 
-// Reads only, before SQLite sees the file: SQLite would make side files beside a foreign one.
-FileState inspect(const fs::path& path) {
+// Whether the file exists, by its name only: SQLite would wait at a pipe and take a folder for a
+// failing disk.
+bool is_file(const fs::path& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
-  if (status.type() == fs::file_type::not_found) return FileState::missing;
+  if (status.type() == fs::file_type::not_found) return false;
   if (error) throw database_error(path, "cannot be read: " + error.message());
   if (fs::is_directory(status)) {
     throw database_error(path, "is a directory: name a file in it");
@@ -68,33 +48,30 @@ FileState inspect(const fs::path& path) {
   if (!fs::is_regular_file(status)) {
     throw database_error(path, "is not a regular file: name another one");
   }
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw database_error(path, "cannot be read: " + reason(errno));
-  Header header{};
-  file.read(header.data(), header.size());
-  if (file.gcount() == 0) return FileState::empty;
-  const auto size = static_cast<std::size_t>(file.gcount());
-  const bool magic = std::equal(kMagic.begin(), kMagic.end(), header.begin());
-  const bool our_id = big_endian(header, kApplicationIdOffset) == kApplicationId;
-  if (size < header.size() ? magic : !magic && our_id) {
-    throw damaged(path, size < header.size() ? "it ends after " + std::to_string(size) + " bytes"
-                                             : "its first bytes are not a database's");
+  if (!accessible(path, R_OK)) throw database_error(path, "cannot be read: " + reason(errno));
+  return true;
+}
+
+// Before the first statement: SQLite would make side files beside a foreign file.
+void require_ours(const fs::path& path, const FileHeader& header) {
+  const bool is_short = header.file_bytes < kFileHeaderBytes,
+             our_id = header.application_id == kApplicationId;
+  if (is_short ? header.has_magic : !header.has_magic && our_id) {
+    throw damaged(path, is_short ? "it ends after " + std::to_string(header.file_bytes) + " bytes"
+                                 : "its first bytes are not a database's");
   }
-  if (!magic) {
+  if (!header.has_magic) {
     throw database_error(path, "is not a database: name a gemm-tune database or a new file");
   }
-  const std::uint32_t version = big_endian(header, kUserVersionOffset);
-  if (!our_id || version == 0) {
+  if (!our_id || header.user_version == 0) {
     throw database_error(path,
                          "belongs to another program: name a gemm-tune database or a new file");
   }
-  if (version > kSchemaVersion) {
+  if (header.user_version > kSchemaVersion) {
     throw database_error(path, "was written by a newer gemm-tune (its schema is " +
-                                   std::to_string(version) + ", this program knows " +
+                                   std::to_string(header.user_version) + ", this program knows " +
                                    std::to_string(kSchemaVersion) + "): update gemm-tune");
   }
-  return FileState::ours;
 }
 
 // The folder takes the side files. SQLite itself would fall back to reading only without a word.
@@ -190,15 +167,30 @@ std::string immutable_uri(const fs::path& path) {
   return uri + "?immutable=1";
 }
 
-SQLite::Database connect_for_reading(const fs::path& path, const LockWait& lock) {
+struct Connected {
+  SQLite::Database db;
+  FileHeader header;
+};
+
+// To a file with a header that names it a gemm-tune database.
+Connected connect_to_ours(const fs::path& path, const std::string& name, int flags,
+                          const LockWait& lock) {
+  SQLite::Database db = connect(name, flags, lock);
+  const FileHeader header = read_file_header(db);
+  if (header.file_bytes == 0) throw database_error(path, "is empty: tune first");
+  require_ours(path, header);
+  return {std::move(db), header};
+}
+
+Connected connect_for_reading(const fs::path& path, const LockWait& lock) {
   try {
     // Opened for writing where the file allows it, but never written through: only then does SQLite
     // clear away the write-ahead log's side files when it closes.
-    SQLite::Database db = connect(path.string(), SQLite::OPEN_READWRITE, lock);
-    if (has_log(path)) keep_log(db, true);
-    db.exec("PRAGMA query_only = ON");
-    const int look = db.tryExec("PRAGMA user_version");
-    if (look != SQLITE_CANTOPEN && look != SQLITE_READONLY) return db;
+    Connected connected = connect_to_ours(path, path.string(), SQLite::OPEN_READWRITE, lock);
+    if (has_log(path)) keep_log(connected.db, true);
+    connected.db.exec("PRAGMA query_only = ON");
+    const int look = connected.db.tryExec("PRAGMA user_version");
+    if (look != SQLITE_CANTOPEN && look != SQLITE_READONLY) return connected;
   } catch (const SQLite::Exception& error) {
     if (error.getErrorCode() != SQLITE_CANTOPEN && error.getErrorCode() != SQLITE_READONLY) throw;
   }
@@ -207,11 +199,12 @@ SQLite::Database connect_for_reading(const fs::path& path, const LockWait& lock)
     throw database_error(path, "cannot be read: '" + path.string() +
                                    "-wal' holds changes, and its folder is not writable");
   }
-  return connect(immutable_uri(path), SQLite::OPEN_READONLY | SQLite::OPEN_URI, lock);
+  return connect_to_ours(path, immutable_uri(path), SQLite::OPEN_READONLY | SQLite::OPEN_URI, lock);
 }
 
 OpenDatabase open_for_reading(const fs::path& path, const LockWait& lock) {
-  SQLite::Database db = connect_for_reading(path, lock);
+  Connected connected = connect_for_reading(path, lock);
+  SQLite::Database& db = connected.db;
   const int version = require_readable(path, db);
   keep_log(db, false);
   if (version < static_cast<int>(kSchemaVersion)) {
@@ -219,7 +212,7 @@ OpenDatabase open_for_reading(const fs::path& path, const LockWait& lock) {
     db.exec("PRAGMA query_only = ON");
   }
   defend(db);
-  return {std::move(db), version};
+  return {std::move(db), version, connected.header.has_wal_format};
 }
 
 void create_schema(SQLite::Database& db) {
@@ -242,19 +235,20 @@ void choose_journal(SQLite::Database& db, bool rollback) {
   if (change.getColumn(0).getString() == "wal") db.exec("PRAGMA synchronous = NORMAL");
 }
 
-OpenDatabase open_for_writing(const fs::path& path, bool create, const LockWait& lock,
+OpenDatabase open_for_writing(const fs::path& path, const LockWait& lock,
                               Database::Journaling journaling) {
-  SQLite::Database db =
-      connect(path.string(), SQLite::OPEN_READWRITE | (create ? SQLite::OPEN_CREATE : 0), lock);
+  SQLite::Database db = connect(path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, lock);
+  const FileHeader header = read_file_header(db);
+  if (header.file_bytes > 0) require_ours(path, header);
   if (has_log(path)) keep_log(db, true);
-  if (create) create_schema(db);
+  if (header.file_bytes == 0) create_schema(db);
   if (require_readable(path, db) < static_cast<int>(kSchemaVersion)) upgrade(path, db);
   defend(db);
   keep_log(db, false);
   db.exec("PRAGMA foreign_keys = ON");
   choose_journal(
       db, journaling == Database::Journaling::rollback || network_file_system(path.parent_path()));
-  return {std::move(db), static_cast<int>(kSchemaVersion)};
+  return {std::move(db), static_cast<int>(kSchemaVersion), false};
 }
 
 void json_valid(sqlite3_context* context, int, sqlite3_value** arguments) {
@@ -280,27 +274,18 @@ void disarm(SQLite::Database& db) {
   sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, kLongestText);
 }
 
-bool has_wal_format(const fs::path& path) {
-  Header header{};
-  std::ifstream(path, std::ios::binary).read(header.data(), header.size());
-  return header[kWriteVersionOffset] == 2;
-}
-
 std::optional<std::string> why_truncated(const fs::path& path, SQLite::Database& db) {
   // While this reads, no writer is between a header and the pages that it counts. It reads what
   // needs no table, since those may be what is damaged.
   const SQLite::Transaction reading(db);
   db.execAndGet("PRAGMA schema_version");
   if (has_log(path)) return std::nullopt;
-  Header header{};
-  std::ifstream(path, std::ios::binary).read(header.data(), header.size());
-  const auto page_size = static_cast<std::uintmax_t>(db.execAndGet("PRAGMA page_size").getInt64());
-  std::error_code error;
-  const std::uintmax_t size = fs::file_size(path, error),
-                       meant = big_endian(header, kPageCountOffset) * page_size;
-  if (error) throw database_error(path, "cannot be read: " + error.message());
-  if (size >= meant) return std::nullopt;
-  return "it ends after " + std::to_string(size) + " of " + std::to_string(meant) + " bytes";
+  const FileHeader header = read_file_header(db);
+  const auto page_size = static_cast<std::uint64_t>(db.execAndGet("PRAGMA page_size").getInt64());
+  const std::uint64_t meant = header.page_count * page_size;
+  if (header.file_bytes >= meant) return std::nullopt;
+  return "it ends after " + std::to_string(header.file_bytes) + " of " + std::to_string(meant) +
+         " bytes";
 }
 
 fs::path absolute_path(const fs::path& path) {
@@ -311,62 +296,18 @@ fs::path absolute_path(const fs::path& path) {
                                  "): give its absolute path");
 }
 
-DatabaseError database_error(const fs::path& path, const std::string& what) {
-  return DatabaseError("database '" + path.string() + "' " + what);
-}
-
-DatabaseError damaged(const fs::path& path, const std::string& what) {
-  const std::string option = " --db " + shell_quote(path.string());
-  return database_error(path, "is damaged (" + what + "): `gemm-tune db check" + option +
-                                  "` lists what is wrong, `gemm-tune db salvage" + option +
-                                  " --output NEW` keeps every row that can be read");
-}
-
-DatabaseError translated(const fs::path& path, const SQLite::Exception& error) {
-  switch (error.getErrorCode()) {
-    case SQLITE_FULL:
-      return database_error(path, "cannot be written: the disk is full");
-    case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-      return database_error(path, "is locked by another process: try again when that has ended");
-    case SQLITE_READONLY:
-      return database_error(path, "cannot be written: it is open for reading only");
-    case SQLITE_CORRUPT:
-    case SQLITE_NOTADB:
-    case SQLITE_TOOBIG:
-      return damaged(path, error.what());
-    case SQLITE_CONSTRAINT:
-      return database_error(path, "refuses a row: " + std::string(error.what()));
-    case SQLITE_IOERR:
-      // What SQLite makes of a limit on file sizes, and of a disk too full for the log's index.
-      if (error.getExtendedErrorCode() == SQLITE_IOERR_WRITE ||
-          error.getExtendedErrorCode() == SQLITE_IOERR_SHMSIZE) {
-        return database_error(path,
-                              "cannot be written: the disk is full, a limit on file sizes is "
-                              "reached, or the disk fails");
-      }
-      break;
-    default:
-      break;
-  }
-  return database_error(path, "failed: " + std::string(error.what()));
-}
-
 OpenDatabase open_database(const fs::path& path, Mode mode, const LockWait& lock,
                            Database::Journaling journaling) {
-  const FileState state = inspect(path);
+  const bool existed = is_file(path);
   if (mode == Mode::create_or_open) require_writable(path);
   try {
-    if (mode == Mode::create_or_open) {
-      return open_for_writing(path, state != FileState::ours, lock, journaling);
-    }
-    if (state == FileState::missing) throw database_error(path, "does not exist: tune first");
-    if (state == FileState::empty) throw database_error(path, "is empty: tune first");
+    if (mode == Mode::create_or_open) return open_for_writing(path, lock, journaling);
+    if (!existed) throw database_error(path, "does not exist: tune first");
     return open_for_reading(path, lock);
   } catch (const SQLite::Exception& error) {
     // Where there was no file, leave no empty one behind.
     std::error_code ignored;
-    if (state == FileState::missing && fs::file_size(path, ignored) == 0) fs::remove(path, ignored);
+    if (!existed && fs::file_size(path, ignored) == 0) fs::remove(path, ignored);
     throw translated(path, error);
   }
 }
@@ -389,11 +330,9 @@ void write_database(SQLite::Database& database, const fs::path& path, const Lock
 }
 
 SQLite::Database open_unchecked(const fs::path& path, const LockWait& lock) {
-  const FileState state = inspect(path);
-  if (state == FileState::missing) throw database_error(path, "does not exist");
-  if (state == FileState::empty) throw database_error(path, "is empty");
+  if (!is_file(path)) throw database_error(path, "does not exist");
   try {
-    SQLite::Database db = connect_for_reading(path, lock);
+    SQLite::Database db = connect_for_reading(path, lock).db;
     db.exec("PRAGMA writable_schema = ON");  // only so does SQLite read a truncated file
     return db;
   } catch (const SQLite::Exception& error) {

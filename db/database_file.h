@@ -12,8 +12,8 @@
 #include <optional>
 #include <string>
 
-#include "core/error.h"
 #include "db/database.h"
+#include "db/database_error.h"
 #include "db/lock_wait.h"
 
 namespace gemm_tune {
@@ -21,6 +21,9 @@ namespace gemm_tune {
 struct OpenDatabase {
   SQLite::Database connection;  // to the current schema
   int file_version = 0;         // of the file's schema
+  // The file is journalled by a write-ahead log, though the connection may not say so: one without
+  // write access reads without the log, a copy in memory has none.
+  bool reads_wal_format = false;
 };
 
 // path: absolute, so that SQLite takes none for a URI or a special name. lock: must outlive the
@@ -45,10 +48,6 @@ SQLite::Database open_unchecked(const std::filesystem::path& path, const LockWai
 // for. For every connection to a file or its bytes.
 void disarm(SQLite::Database& db);
 
-// Whether the file says that it is journalled by a write-ahead log: a connection without write
-// access cannot tell by SQLite's means.
-bool has_wal_format(const std::filesystem::path& path);
-
 // "it ends after N of M bytes" where the file is shorter than its header says, which SQLite does
 // not notice within the last page. nullopt while there is a log: pages are copied from it in their
 // order.
@@ -59,14 +58,5 @@ std::optional<std::string> network_file_system(const std::filesystem::path& fold
 
 // The absolute path of a database. Throws DatabaseError where the working directory is gone.
 std::filesystem::path absolute_path(const std::filesystem::path& path);
-
-// What SQLite reports, as a sentence for the user.
-DatabaseError translated(const std::filesystem::path& path, const SQLite::Exception& error);
-
-// "database '/path' is damaged (what): ...", and what to do about it.
-DatabaseError damaged(const std::filesystem::path& path, const std::string& what);
-
-// "database '/path' what": the start of every sentence about a database.
-DatabaseError database_error(const std::filesystem::path& path, const std::string& what);
 
 }  // namespace gemm_tune

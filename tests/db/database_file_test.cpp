@@ -3,6 +3,7 @@
 #include "db/database_file.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -13,6 +14,7 @@
 #include <set>
 
 #include "core/error.h"
+#include "db/check.h"
 #include "db/database.h"
 #include "tests/db/child_process.h"
 #include "tests/db/fixture.h"
@@ -276,6 +278,40 @@ TEST_F(DatabaseFileTest, TellsOnceThatItWaitsForALock) {
   other.exec("ROLLBACK");
   database.begin_run(kRun);
   EXPECT_EQ(told, 1) << "no wait, no word";
+}
+
+// Of this process, on the file itself, as another process sees them.
+bool is_locked(const fs::path& path) {
+  return in_child([&]() -> std::string {
+           const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
+           struct flock lock {};
+           lock.l_type = F_WRLCK;
+           lock.l_whence = SEEK_SET;  // the whole file and beyond
+           if (fd < 0 || fcntl(fd, F_GETLK, &lock) != 0) return "cannot be asked";
+           return lock.l_type == F_UNLCK ? "free" : "locked";
+         }) == "locked";
+}
+
+TEST_F(DatabaseFileTest, NoOtherConnectionOfTheProcessDropsTheLocksOfOne) {
+  for (const auto journaling :
+       {Database::Journaling::by_file_system, Database::Journaling::rollback}) {
+    Database database(file_, Mode::create_or_open, {}, journaling);
+    database.begin_run(kRun);
+    database.together([&] {
+      store_measured(database, kA6000, "1024x1024x1024", kWholeTiles, 60);
+      ASSERT_TRUE(is_locked(file_));
+      database.journal();
+      EXPECT_TRUE(is_locked(file_)) << "after a question";
+      Database(file_, Mode::read_only).journal();
+      EXPECT_TRUE(is_locked(file_)) << "after a reader that came and went";
+      EXPECT_EQ(check_database(file_, {}), std::vector<std::string>());
+      EXPECT_TRUE(is_locked(file_)) << "after a check";
+    });
+    database.confirm_stored();
+    if (journaling == Database::Journaling::by_file_system) {
+      EXPECT_TRUE(is_locked(file_)) << "as long as the write-ahead log is in use";
+    }
+  }
 }
 
 TEST_F(DatabaseFileTest, AReaderWithoutWriteAccessBlamesNobodyForTheJournal) {

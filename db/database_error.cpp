@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "db/database_error.h"
+
+#include <sqlite3.h>
+
+#include "core/shell_quote.h"
+
+namespace gemm_tune {
+
+namespace fs = std::filesystem;
+
+DatabaseError database_error(const fs::path& path, const std::string& what) {
+  return DatabaseError("database '" + path.string() + "' " + what);
+}
+
+DatabaseError damaged(const fs::path& path, const std::string& what) {
+  const std::string option = " --db " + shell_quote(path.string());
+  return database_error(path, "is damaged (" + what + "): `gemm-tune db check" + option +
+                                  "` lists what is wrong, `gemm-tune db salvage" + option +
+                                  " --output NEW` keeps every row that can be read");
+}
+
+DatabaseError translated(const fs::path& path, const SQLite::Exception& error) {
+  switch (error.getErrorCode()) {
+    case SQLITE_FULL:
+      return database_error(path, "cannot be written: the disk is full");
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return database_error(path, "is locked by another process: try again when that has ended");
+    case SQLITE_READONLY:
+      return database_error(path, "cannot be written: it is open for reading only");
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+    case SQLITE_TOOBIG:
+      return damaged(path, error.what());
+    case SQLITE_CONSTRAINT:
+      return database_error(path, "refuses a row: " + std::string(error.what()));
+    case SQLITE_IOERR:
+      // What SQLite makes of a limit on file sizes, and of a disk too full for the log's index.
+      if (error.getExtendedErrorCode() == SQLITE_IOERR_WRITE ||
+          error.getExtendedErrorCode() == SQLITE_IOERR_SHMSIZE) {
+        return database_error(path,
+                              "cannot be written: the disk is full, a limit on file sizes is "
+                              "reached, or the disk fails");
+      }
+      break;
+    default:
+      break;
+  }
+  return database_error(path, "failed: " + std::string(error.what()));
+}
+
+}  // namespace gemm_tune

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "db/file_header.h"
+
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+
+namespace gemm_tune {
+namespace {
+
+constexpr std::string_view kMagic("SQLite format 3\0", 16);
+constexpr std::size_t kWriteVersionOffset = 18;
+constexpr std::size_t kPageCountOffset = 28;
+constexpr std::size_t kUserVersionOffset = 60;
+constexpr std::size_t kApplicationIdOffset = 68;
+
+using Bytes = std::array<char, kFileHeaderBytes>;
+
+std::uint32_t big_endian(const Bytes& bytes, std::size_t offset) {
+  std::uint32_t value = 0;
+  for (std::size_t i = 0; i < 4; ++i) {
+    value = value << 8 | static_cast<unsigned char>(bytes[offset + i]);
+  }
+  return value;
+}
+
+}  // namespace
+
+FileHeader read_file_header(SQLite::Database& db) {
+  const auto require = [&](int result) {
+    if (result != SQLITE_OK) throw SQLite::Exception("its header cannot be read", result);
+  };
+  sqlite3_file* file = nullptr;
+  require(sqlite3_file_control(db.getHandle(), "main", SQLITE_FCNTL_FILE_POINTER, &file));
+  FileHeader header;
+  // By name: SQLite's handle calls a file of one byte empty.
+  std::error_code error;
+  header.file_bytes =
+      std::filesystem::file_size(sqlite3_db_filename(db.getHandle(), "main"), error);
+  if (error) require(SQLITE_CANTOPEN);
+  Bytes bytes{};
+  const int result = file->pMethods->xRead(file, bytes.data(), static_cast<int>(bytes.size()), 0);
+  if (result != SQLITE_IOERR_SHORT_READ) require(result);  // of a short file: the rest is zero
+  header.has_magic = std::equal(kMagic.begin(), kMagic.end(), bytes.begin());
+  header.has_wal_format = bytes[kWriteVersionOffset] == 2;
+  header.page_count = big_endian(bytes, kPageCountOffset);
+  header.user_version = big_endian(bytes, kUserVersionOffset);
+  header.application_id = big_endian(bytes, kApplicationIdOffset);
+  return header;
+}
+
+}  // namespace gemm_tune
