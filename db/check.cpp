@@ -110,7 +110,7 @@ void check_measurements(SQLite::Database& db, const std::string& table, Findings
   SQLite::Statement ids(db, std::string("SELECT m.id FROM measurements m "
                                         "JOIN problems p ON p.id = m.problem_id WHERE ") +
                                 kKnownProblem);
-  SQLite::Statement whole(db, std::string(kSelectRecord) + " WHERE m.id = ?");
+  SQLite::Statement whole(db, select_record() + " WHERE m.id = ?");
   while (ids.executeStep()) {
     whole.bind(1, ids.getColumn(0).getInt64());
     try {

@@ -14,14 +14,9 @@ namespace fs = std::filesystem;
 // By temp.winners, as it judges now.
 std::vector<Record> winners_of(const fs::path& path, SQLite::Database& db,
                                const std::string& arch) {
-  SQLite::Statement ids(db,
-                        "SELECT w.measurement_id FROM temp.winners w "
-                        "JOIN problems p ON p.text = w.problem "
-                        "WHERE w.arch = :arch AND w.holds = 1 AND " +
-                            std::string(kKnownProblem) +
-                            " ORDER BY w.device, w.sm_count, w.M, w.N, w.K, w.problem");
+  SQLite::Statement ids(db, select_winners());
   ids.bind(":arch", arch);
-  SQLite::Statement whole(db, std::string(kSelectRecord) + " WHERE m.id = :id");
+  SQLite::Statement whole(db, select_record() + " WHERE m.id = :id");
   std::vector<Record> found;
   while (ids.executeStep()) {
     whole.bind(":id", ids.getColumn(0).getInt64());
@@ -37,9 +32,10 @@ std::vector<Record> winners_of(const fs::path& path, SQLite::Database& db,
 
 std::vector<Record> Database::records(const DeviceKey& device, const Problem& problem) const {
   return guarded(impl_->path, [&] {
-    SQLite::Statement query(impl_->db, std::string(kSelectRecord) + R"sql(
-      WHERE m.counts = 1 AND d.arch = :arch AND d.name = :name AND d.sm_count = :sms
-        AND p.text = :problem
+    SQLite::Statement query(impl_->db, select_record() + R"sql(
+      WHERE m.counts = 1 AND m.problem_id = (SELECT id FROM problems WHERE text = :problem)
+        AND m.device_id = (SELECT id FROM devices
+                           WHERE arch = :arch AND name = :name AND sm_count = :sms)
       ORDER BY (
         SELECT min(f.id)
         FROM measurements f
@@ -59,7 +55,7 @@ std::vector<Record> Database::records(const DeviceKey& device, const Problem& pr
 std::vector<TimedConfig> Database::timed_elsewhere(const DeviceKey& device,
                                                    const Problem& problem) const {
   return guarded(impl_->path, [&] {
-    SQLite::Statement query(impl_->db, std::string(kSelectTimedConfig) + R"sql(
+    SQLite::Statement query(impl_->db, select_timed_config() + R"sql(
       WHERE m.counts = 1 AND m.disposition = 'ok' AND m.source = 'measured'
         AND m.median_us IS NOT NULL AND (d.arch = :arch AND d.name = :name AND d.sm_count = :sms) <> (p.text = :problem)
         AND )sql" + kKnownProblem + R"sql(
@@ -114,7 +110,7 @@ std::vector<Baseline> Database::baselines(const Record& record) const {
 
 void Database::for_each_record(const std::function<void(const Record&)>& visit) const {
   guarded(impl_->path, [&] {
-    SQLite::Statement query(impl_->db, std::string(kSelectRecord) + " WHERE m.counts = 1 AND " +
+    SQLite::Statement query(impl_->db, select_record() + " WHERE m.counts = 1 AND " +
                                            kKnownProblem +
                                            " ORDER BY d.arch, d.name, d.sm_count, p.M, p.N, p.K, "
                                            "p.text, c.text, m.source, m.id");
@@ -124,8 +120,8 @@ void Database::for_each_record(const std::function<void(const Record&)>& visit) 
 
 void Database::for_each_summary(const std::function<void(const Record&)>& visit) const {
   guarded(impl_->path, [&] {
-    SQLite::Statement query(
-        impl_->db, std::string(kSelectSummary) + " WHERE m.counts = 1 AND " + kKnownProblem);
+    SQLite::Statement query(impl_->db,
+                            select_summary() + " WHERE m.counts = 1 AND " + kKnownProblem);
     while (query.executeStep()) visit(checked(impl_->path, query, read_summary));
   });
 }

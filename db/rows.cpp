@@ -4,9 +4,11 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "core/error.h"
+#include "db/schema.h"
 #include "db/soundness.h"
 
 namespace gemm_tune {
@@ -90,9 +92,31 @@ DeviceKey read_device(SQLite::Statement& row) {
   return {text_at(row, 0), text_at(row, 1), int_at(row, 2)};
 }
 
+// The rows that each row of `measurements m` refers to. CROSS JOIN: each is found by its number, in
+// the order of m's rows; the planner might begin with a small table, and meet m's rows in its
+// order.
+const std::string kFromMeasurements = R"sql(
+  FROM measurements m
+  CROSS JOIN devices d ON d.id = m.device_id
+  CROSS JOIN problems p ON p.id = m.problem_id
+  CROSS JOIN configs c ON c.id = m.config_id
+  CROSS JOIN main.kernels k ON k.id = m.kernel_id
+)sql";
+const std::string kWithRuns = " CROSS JOIN runs r ON r.id = m.run_id ";
+
+// In the words of the schema's view `winners`: there is one definition.
+std::string with_fastest_baseline() {
+  constexpr std::string_view kBegin = "LEFT JOIN baselines b ON", kEnd = "LIMIT 1\n)";
+  const std::string_view schema = kSchema;
+  const std::size_t begin = schema.find(kBegin), end = schema.find(kEnd, begin);
+  if (begin == schema.npos || end == schema.npos) throw Error("the schema lacks its baselines");
+  return std::string(schema.substr(begin, end + kEnd.size() - begin));
+}
+
 }  // namespace
 
-const char* const kSelectRecord = R"sql(
+const std::string& select_record() {
+  static const std::string select = R"sql(
   SELECT d.arch, d.name, d.sm_count, p.text, c.text AS config, k.hash AS kernel_hash, m.disposition,
          coalesce(m.reason, ''), m.source, m.registers, m.spill_bytes, m.stack_bytes, m.smem_bytes,
          m.ctas_per_sm, m.median_us, m.samples, m.launches_per_sample, m.cold_us, m.sm_mhz,
@@ -103,49 +127,39 @@ const char* const kSelectRecord = R"sql(
          m.id, m.compile_s, m.gpu_s, r.uuid, coalesce(r.host, '') AS host,
          coalesce(r.cublas_version, '') AS cublas_version, r.power_limit_w, r.memory_mhz,
          coalesce(r.mig_slice, '') AS mig_slice
-  FROM measurements m
-  JOIN devices d ON d.id = m.device_id
-  JOIN problems p ON p.id = m.problem_id
-  JOIN configs c ON c.id = m.config_id
-  JOIN main.kernels k ON k.id = m.kernel_id
-  JOIN runs r ON r.id = m.run_id
-  LEFT JOIN baselines b ON b.id = (
-    SELECT f.id FROM baselines f
-    WHERE f.run_id = m.run_id AND f.problem_id = m.problem_id AND f.device_id = m.device_id
-    ORDER BY f.median_us, f.name LIMIT 1)
-)sql";
-const char* const kSelectSummary = R"sql(
+)sql" + kFromMeasurements + kWithRuns +
+                                    with_fastest_baseline();
+  return select;
+}
+
+const std::string& select_summary() {
+  static const std::string select = R"sql(
   SELECT d.arch, d.name, d.sm_count, p.text, c.text AS config, k.hash AS kernel_hash, m.disposition,
          m.source, r.cuda_version, coalesce(r.driver_version, '')
-  FROM measurements m
-  CROSS JOIN devices d ON d.id = m.device_id
-  CROSS JOIN problems p ON p.id = m.problem_id
-  CROSS JOIN configs c ON c.id = m.config_id
-  CROSS JOIN main.kernels k ON k.id = m.kernel_id
-  CROSS JOIN runs r ON r.id = m.run_id
-)sql";
-const char* const kSelectTimedConfig = R"sql(
+)sql" + kFromMeasurements + kWithRuns;
+  return select;
+}
+
+const std::string& select_timed_config() {
+  static const std::string select = R"sql(
   SELECT d.arch, d.name, d.sm_count, p.text, c.text AS config, k.hash AS kernel_hash, m.median_us
-  FROM measurements m
-  JOIN devices d ON d.id = m.device_id
-  JOIN problems p ON p.id = m.problem_id
-  JOIN configs c ON c.id = m.config_id
-  JOIN main.kernels k ON k.id = m.kernel_id
-)sql";
+)sql" + kFromMeasurements;
+  return select;
+}
+
 const char* const kSelectBaseline = R"sql(
   SELECT b.name, b.median_us, b.samples, b.launches_per_sample, b.cold_us, b.sm_mhz, b.power_w,
          b.temperature_c, coalesce(b.disturbance, ''), b.id
   FROM baselines b
 )sql";
 const char* const kSelectDevice = "SELECT d.arch, d.name, d.sm_count, d.id FROM devices d";
-const char* const kKnownProblem =
-    "p.type_a = 'f32' AND p.type_b = 'f32' AND p.type_c = 'f32' AND p.type_compute = 'f32' AND "
-    "p.layout IN ('nn', 'nt', 'tn', 'tt')";
-
+#define GT_KNOWN_PROBLEM                                                                       \
+  "p.type_a = 'f32' AND p.type_b = 'f32' AND p.type_c = 'f32' AND p.type_compute = 'f32' AND " \
+  "p.layout IN ('nn', 'nt', 'tn', 'tt')"
+const char* const kKnownProblem = GT_KNOWN_PROBLEM;
 const char* const kSelectProblem =
-    "SELECT p.id, p.text, p.M, p.N, p.K, p.alignment, p.batch, "
-    "p.type_a = 'f32' AND p.type_b = 'f32' AND p.type_c = 'f32' AND p.type_compute = 'f32' AND "
-    "p.layout IN ('nn', 'nt', 'tn', 'tt'), p.layout FROM problems p";
+    "SELECT p.id, p.text, p.M, p.N, p.K, p.alignment, p.batch, " GT_KNOWN_PROBLEM
+    ", p.layout FROM problems p";
 
 bool is_sound_problem(SQLite::Statement& row) {
   const bool known = row.getColumn(7).getInt() != 0;

@@ -7,6 +7,8 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
+#include <string>
+
 #include "db/database.h"
 
 namespace gemm_tune {
@@ -14,8 +16,9 @@ namespace gemm_tune {
 // Selects what read_record() reads, from `measurements m`, `devices d`, `problems p`, `configs c`,
 // `kernels k`, `runs r` and the fastest baseline of the run, `b`; a WHERE may follow. Add
 // kKnownProblem there: rows of types and layouts that this program does not know yet are not its
-// business.
-extern const char* const kSelectRecord;
+// business. The rows come in the order in which m's are found, so that the WHERE has to name rows
+// of m by its id or an index; an order by key is many times slower.
+const std::string& select_record();
 extern const char* const kKnownProblem;
 inline constexpr int kRecordIdColumn = 39;  // of the measurement
 
@@ -23,15 +26,15 @@ inline constexpr int kRecordIdColumn = 39;  // of the measurement
 Record read_record(SQLite::Statement& row);
 
 // Selects what read_summary() reads, from the same tables but baselines; a WHERE may follow, as for
-// kSelectRecord. In the order of the measurements' pages: an order by key is many times slower.
-extern const char* const kSelectSummary;
+// select_record().
+const std::string& select_summary();
 
 // The current row of such a statement: a record without its outcome's figures. Throws Error.
 Record read_summary(SQLite::Statement& row);
 
 // Selects what read_timed_config() reads, from `measurements m`, `devices d`, `problems p`,
-// `configs c` and `kernels k`; a WHERE may follow, as for kSelectRecord.
-extern const char* const kSelectTimedConfig;
+// `configs c` and `kernels k`; a WHERE may follow, as for select_record().
+const std::string& select_timed_config();
 
 // The current row of such a statement. Throws Error saying what is wrong with it.
 TimedConfig read_timed_config(SQLite::Statement& row);

@@ -190,8 +190,8 @@ class Salvage {
     output_.exec(version_ == 1 ? kMendReferences1 : kMendReferences);
     if (version_ == 1) upgrade_from_version_1(output_);
     tables.back().name = "measurements";
-    drop_unreadable("measurements", std::string(kSelectRecord) + " WHERE " + kKnownProblem,
-                    kRecordIdColumn, read_record);
+    drop_unreadable("measurements", select_record() + " WHERE " + kKnownProblem, kRecordIdColumn,
+                    read_record);
     output_.exec(kRecount);
     for (SalvagedTable& table : tables) {
       table.kept = number("SELECT count(*) FROM " + table.name);

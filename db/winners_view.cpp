@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/error.h"
+#include "db/rows.h"
 #include "db/schema.h"
 
 namespace gemm_tune {
@@ -60,6 +61,16 @@ void JudgedWinners::leave_out(const Database::ConfigFilter& usable) const {
     refuse.exec();
     refuse.reset();
   }
+}
+
+// CROSS JOIN and the unary plus leave the planner one way: the best of each problem first, and only
+// their rows. By an index on the devices' names it would visit every measurement.
+std::string select_winners() {
+  return std::string(R"sql(
+    SELECT w.measurement_id
+    FROM temp.winners w CROSS JOIN problems p ON p.text = w.problem
+    WHERE w.arch = :arch AND w.holds = 1 AND )sql") +
+         kKnownProblem + " ORDER BY +w.device, w.sm_count, w.M, w.N, w.K, w.problem";
 }
 
 }  // namespace gemm_tune

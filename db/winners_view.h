@@ -7,6 +7,8 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
+#include <string>
+
 #include "db/database.h"
 
 namespace gemm_tune {
@@ -27,5 +29,9 @@ class JudgedWinners {
   SQLite::Database& db_;
   const bool query_only_;  // of the connection, before
 };
+
+// Selects the ids of measurements that temp.winners finds for :arch, of problems that this program
+// knows.
+std::string select_winners();
 
 }  // namespace gemm_tune

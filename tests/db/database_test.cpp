@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "core/error.h"
+#include "db/winners_view.h"
 #include "tests/db/fixture.h"
 
 namespace gemm_tune {
@@ -17,6 +18,7 @@ using testing::ElementsAre;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::MatchesRegex;
+using testing::Not;
 using testing::StartsWith;
 
 class DatabaseTest : public DbTest {
@@ -316,6 +318,20 @@ TEST_F(DatabaseTest, WinnersPutMeasuredBeforePredictedThenTimeThenText) {
                  Source::predicted);
   EXPECT_THAT(texts(),
               ElementsAre("512x512x512 BM=128 measured", "1024x1024x1024 BM=32, measured"));
+}
+
+// The time of `best` over a million rows: bench/large_database.py.
+TEST_F(DatabaseTest, WinnersAreFoundWithoutVisitingEveryMeasurement) {
+  Database database = writable(file_);
+  store_measured(database, kA6000, "1024x1024x1024", kWholeTiles, 60);
+  SQLite::Database db(file_.string(), SQLite::OPEN_READWRITE);
+  const JudgedWinners judged(db, kHashes);
+  SQLite::Statement plan(db, "EXPLAIN QUERY PLAN " + select_winners());
+  std::string text;
+  while (plan.executeStep()) text += plan.getColumn(3).getString() + "\n";
+  EXPECT_THAT(text, HasSubstr("INDEX measurements_by_time (device_id=? AND problem_id=?"));
+  EXPECT_THAT(text, Not(HasSubstr("measurements_of_candidate"))) << text;
+  EXPECT_THAT(text, Not(HasSubstr("SCAN m"))) << text;
 }
 
 TEST_F(DatabaseTest, WinnersAreOfTheKernelsThatAreAskedFor) {
