@@ -15,8 +15,12 @@ class Fnv1a {
  public:
   // The text and a zero byte, so that two texts in turn differ from one.
   void add(std::string_view text) {
-    for (const char c : text) add_byte(static_cast<unsigned char>(c));
+    add_bytes(text);
     add_byte(0);
+  }
+
+  void add_bytes(std::string_view bytes) {
+    for (const char c : bytes) add_byte(static_cast<unsigned char>(c));
   }
 
   // 16 digits.

@@ -6,32 +6,27 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdint>
-#include <cstdio>
 #include <random>
 #include <system_error>
 #include <utility>
 
 #include "core/error.h"
+#include "core/fnv1a.h"
 
 namespace gemm_tune {
 namespace {
 
-// FNV-1a, 64 bit: http://www.isthe.com/chongo/tech/comp/fnv/. Guards against damage, not malice.
-std::string hash(std::string_view bytes) {
-  std::uint64_t value = 0xcbf29ce484222325;
-  for (const char byte : bytes) {
-    value = (value ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
-  }
-  char hex[17];
-  std::snprintf(hex, sizeof hex, "%016llx", static_cast<unsigned long long>(value));
-  return hex;
+std::string hash(std::string_view bytes, std::string_view more = "") {
+  Fnv1a hash;
+  hash.add_bytes(bytes);
+  hash.add_bytes(more);
+  return hash.hex();
 }
 
 // The file: this line, the key, the cubin.
 std::string header(std::string_view key, std::string_view cubin) {
   return "gemm-tune cubin 2 " + std::to_string(key.size()) + " " + std::to_string(cubin.size()) +
-         " " + hash(std::string(key) + std::string(cubin)) + "\n";
+         " " + hash(key, cubin) + "\n";
 }
 
 // -1 where that fails.

@@ -38,6 +38,15 @@ TEST_F(CubinCacheTest, ReturnsWhatWasStoredAlsoToAnotherObject) {
   EXPECT_EQ(CubinCache(directory_).load("key"), cubin_);
 }
 
+// Folders that earlier versions filled serve on.
+TEST_F(CubinCacheTest, NamesAndHashesAreThoseOfEarlierVersions) {
+  const CubinCache cache(directory_);
+  EXPECT_EQ(cache.file("key").filename(), "3dc94a19365b10ec.cubin");
+  std::ofstream(cache.file("key")) << "gemm-tune cubin 2 3 5 3d75ac1a23032511\nkeycubin";
+  std::filesystem::permissions(cache.file("key"), perms::owner_read);
+  EXPECT_EQ(cache.load("key"), "cubin");
+}
+
 TEST_F(CubinCacheTest, AKeyNeverStoredIsAbsent) {
   EXPECT_EQ(CubinCache(directory_).load("key"), std::nullopt);
 }
