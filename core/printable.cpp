@@ -65,6 +65,18 @@ std::string escaped(std::string_view text, bool keeps_lines) {
   return printable;
 }
 
+std::string without_zeros(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '\0') {
+      add_escaped(result, {&c, 1});
+    } else {
+      result += c;
+    }
+  }
+  return result;
+}
+
 }  // namespace
 
 std::string printable(std::string_view text, std::size_t limit) {
@@ -83,12 +95,12 @@ bool is_utf8(std::string_view text) {
 }
 
 std::string excerpt(std::string_view text, std::size_t limit) {
-  if (text.size() <= limit) return std::string(text);
+  if (text.size() <= limit) return without_zeros(text);
   std::size_t head = limit / 2, tail = text.size() - (limit - head);
   while (head > 0 && continues(static_cast<unsigned char>(text[head]))) --head;
   while (tail < text.size() && continues(static_cast<unsigned char>(text[tail]))) ++tail;
-  return std::string(text.substr(0, head)) + "[... " + std::to_string(tail - head) + " bytes ...]" +
-         std::string(text.substr(tail));
+  return without_zeros(text.substr(0, head)) + "[... " + std::to_string(tail - head) +
+         " bytes ...]" + without_zeros(text.substr(tail));
 }
 
 }  // namespace gemm_tune

@@ -23,7 +23,8 @@ std::string printable_lines(std::string_view text);
 
 bool is_utf8(std::string_view text);
 
-// The text where a sentence quotes it: cut as by printable(), its bytes as they are.
+// The text where a sentence quotes it: cut as by printable(), its bytes as they are but for zero
+// bytes, at which the sentence of an exception would end: \x00.
 std::string excerpt(std::string_view text, std::size_t limit = kLongestQuote);
 
 }  // namespace gemm_tune

@@ -43,5 +43,11 @@ TEST(PrintableTest, AnExcerptCutsNoCharacter) {
             "\xe2\x82\xac[... 6 bytes ...]\xe2\x82\xac");
 }
 
+TEST(PrintableTest, ASentenceDoesNotEndAtAZeroByteOfAQuote) {
+  EXPECT_EQ(excerpt(std::string_view("a\0b\033", 4)), "a\\x00b\033");
+  EXPECT_EQ(excerpt(std::string_view("\0bcde\0", 6), 4), "\\x00b[... 2 bytes ...]e\\x00");
+  EXPECT_EQ(printable(std::string_view("a\0b", 3)), "a\\x00b");
+}
+
 }  // namespace
 }  // namespace gemm_tune

@@ -59,6 +59,12 @@ TEST_F(CliFilesTest, AMessageOnALongOrBinaryLineIsShortAndPrintable) {
       EXPECT_LT(refused.errors.size(), 1000u) << option << name;
       EXPECT_THAT(refused.errors, AllOf(Not(HasSubstr("\x1b")), Not(HasSubstr("\xff"))));
       EXPECT_EQ(refused.errors.find('\0'), std::string::npos);
+      // The whole sentence: no zero byte ends it.
+      const std::string right = option == std::string("--sizes @") ? "or @file" : "as in naive";
+      EXPECT_THAT(refused.errors, HasSubstr(right)) << option << name;
+      if (name == std::string("binary")) {
+        EXPECT_THAT(refused.errors, HasSubstr("\\x1b[2J\\x00\\xff'")) << option;
+      }
     }
   }
 }
