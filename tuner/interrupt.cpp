@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/interrupt.h"
 
-#include <signal.h>
-
 namespace gemm_tune {
 namespace {
 
@@ -20,5 +18,13 @@ void watch_for_interrupts() {
 }
 
 bool interrupted() { return flag != 0; }
+
+SignalsBlocked::SignalsBlocked() {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before_);
+}
+
+SignalsBlocked::~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
 }  // namespace gemm_tune

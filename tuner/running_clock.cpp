@@ -1,38 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/running_clock.h"
 
-#include <time.h>
-
 #include <algorithm>
-#include <mutex>
+#include <utility>
+
+#include "tuner/interrupt.h"
 
 namespace gemm_tune {
-namespace {
-
-RunningClock::duration cpu_time() {
-  timespec used{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-  return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
-}
-
-}  // namespace
-
-RunningClock::duration running_part(RunningClock::duration between,
-                                    RunningClock::duration cpu_used) {
-  return std::min(between, std::max<RunningClock::duration>(RunningClock::kMostGap, cpu_used));
-}
 
 RunningClock::time_point RunningClock::now() {
   static std::mutex mutex;
-  static auto last_wall = std::chrono::steady_clock::now();
-  static duration last_cpu = cpu_time(), total{};
+  static auto last = std::chrono::steady_clock::now();
+  static duration total{};
   const std::lock_guard lock(mutex);
   const auto wall = std::chrono::steady_clock::now();
-  const duration cpu = cpu_time();
-  total += running_part(wall - last_wall, cpu - last_cpu);
-  last_wall = wall;
-  last_cpu = cpu;
+  total += std::min<duration>(wall - std::exchange(last, wall), kMostGap);
   return time_point(total);
+}
+
+RunningClock::Reader::Reader() {
+  const SignalsBlocked blocked;
+  thread_ = std::jthread([this](const std::stop_token& stop) { read_often(stop); });
+}
+
+void RunningClock::Reader::read_often(const std::stop_token& stop) {
+  constexpr std::chrono::milliseconds kInterval{100};
+  std::unique_lock lock(mutex_);
+  while (!stop.stop_requested()) {
+    now();
+    stopped_.wait_for(lock, stop, kInterval, [] { return false; });
+  }
 }
 
 }  // namespace gemm_tune

@@ -242,8 +242,8 @@ void WorkerPool::wait(std::initializer_list<WorkerPool*> pools, std::chrono::mil
   int ready = 0;
   for (auto left = Clock::duration::max(); ready == 0 && left.count() > 0;) {
     left = wake - Clock::now();
-    const auto pause = std::clamp(std::chrono::ceil<std::chrono::milliseconds>(left),
-                                  std::chrono::milliseconds(0), RunningClock::kTick);
+    const auto pause =
+        std::max(std::chrono::ceil<std::chrono::milliseconds>(left), std::chrono::milliseconds(0));
     ready = poll(descriptors.data(), descriptors.size(), static_cast<int>(pause.count()));
   }
   for (WorkerPool* pool : pools) {

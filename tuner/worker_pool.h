@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "tuner/running_clock.h"
 #include "tuner/worker_process.h"
 
 namespace gemm_tune {
@@ -98,6 +99,8 @@ class WorkerPool {
   void finish(Slot& slot, TaskResult result);
   void refuse_next(const std::string& detail);
 
+  // Time goes on for limits, a run's included, whatever the owner waits for outside of wait().
+  RunningClock::Reader clock_reader_;
   std::vector<Slot> slots_;
   bool warm_spares_;
   std::deque<Task> queue_;
