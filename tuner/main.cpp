@@ -118,8 +118,15 @@ int main(int argc, char** argv) {
   } catch (const OutputError& error) {
     return fail(error, kExitOutput);
   } catch (const std::system_error& error) {
-    if (std::ferror(stdout) == 0) return fail(error, kExitInternal);
-    return fail(standard_output_error(error.code()), kExitOutput);  // of fmt::print()
+    if (std::ferror(stdout) != 0) {  // of fmt::print()
+      return fail(standard_output_error(error.code()), kExitOutput);
+    }
+    if (error.code() != std::errc::resource_unavailable_try_again) {
+      return fail(error, kExitInternal);
+    }
+    return fail("the system starts no further thread (" + error.code().message() +
+                    "): raise the limits on processes and memory (ulimit -u, -v)",
+                kExitNoDevice);  // as where it starts no worker process
   } catch (const std::exception& error) {
     return fail(error, kExitInternal);
   }

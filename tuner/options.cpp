@@ -2,8 +2,10 @@
 #include "tuner/options.h"
 
 #include <spdlog/fmt/fmt.h>
+#include <spdlog/fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <limits>
 
 #include "core/error.h"
@@ -20,7 +22,7 @@ namespace {
 constexpr const char* kFooter = R"(
 Sizes: 1024 (square), 4096x512x1024 (MxNxK), 512:4096:512 (range), @file, and lists of these.
 Exit codes: 0 done; 1 defect of the program; 2 usage; 3 no usable GPU or CUDA library where one was
-demanded; 4 no candidate survived, or the query found nothing; 5 every candidate that ran was wrong
+demanded, or the system starts no process or thread; 4 no candidate survived, or the query found nothing; 5 every candidate that ran was wrong
 or failed; 6 database; 7 standard output or an output file took not all; 130 interrupted (what was
 finished is stored).
 Database: --db, else GEMM_TUNE_DB, else $XDG_DATA_HOME/gemm-tune/gemm-tune.db.)";
@@ -52,7 +54,17 @@ CLI::Validator any_seed() {
   return whole_number(std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max());
 }
 
-// An empty text is a script's empty variable rather than a wish for the default.
+// CLI11's own says "foo not in {model,random}".
+CLI::Validator one_of(const std::vector<std::string>& names) {
+  const auto refusal = [=](const std::string& text) {
+    if (std::find(names.begin(), names.end(), text) != names.end()) return std::string();
+    return fmt::format("'{}' is none of: {}", text, fmt::join(names, ", "));
+  };
+  return {refusal, fmt::format("one of {}", fmt::join(names, ", "))};
+}
+
+// An empty text is a script's empty variable rather than a wish for the default. A transformation,
+// since these come before the option's other checks.
 void refuse_empty_texts(CLI::App& app) {
   const auto refusal = [](const std::string& text) {
     return text.empty() ? std::string("its value is empty: write one, or leave the option out")
@@ -60,7 +72,7 @@ void refuse_empty_texts(CLI::App& app) {
   };
   for (CLI::Option* option : app.get_options()) {
     const bool is_flag = option->get_items_expected_max() == 0;
-    if (!is_flag) option->check(CLI::Validator(refusal, ""));
+    if (!is_flag) option->transform(CLI::Validator(refusal, ""));
   }
   for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
     refuse_empty_texts(*command);
@@ -115,7 +127,7 @@ void add_tune(CLI::App& app, Options& o) {
   add_search(app, o);
   app.add_option("--strategy", o.strategy,
                  "How to search; default: model, but list order where all are tried")
-      ->check(CLI::IsMember(strategy_names()));
+      ->check(one_of(strategy_names()));
   app.add_option("--budget", o.budget,
                  "Distinct candidates tried per problem, or 'all'; default: by the space's size");
   app.add_option("--target", o.target,
@@ -130,7 +142,7 @@ void add_tune(CLI::App& app, Options& o) {
                  "What to time the finalists beside: cublas, cublaslt (the best of what it "
                  "proposes), or both")
       ->delimiter(',')
-      ->check(CLI::IsMember({"cublas", "cublaslt"}))
+      ->check(one_of({"cublas", "cublaslt"}))
       ->capture_default_str();
   app.add_flag("--finals", o.finals, "Time finalists and baselines again even where that is known");
   app.add_flag("--retry-failed", o.retry_failed,
@@ -146,7 +158,7 @@ void add_replay(CLI::App& app, Options& o) {
                    "at most 256 MB of JSON, unpacked, and 500,000 configs each")
       ->required();
   replay->add_option("--strategy", o.strategy, "How to search; default: model")
-      ->check(CLI::IsMember(strategy_names()));
+      ->check(one_of(strategy_names()));
   replay
       ->add_option("--prior", o.prior,
                    "none, the static model (model), the same corrected by the other sweeps given "
@@ -185,6 +197,29 @@ void add_db(CLI::App& app, Options& o) {
   add("salvage", "A new database of what can be read of a damaged one", Command::db_salvage)
       ->add_option("-o,--output", o.output, "New file to write")
       ->required();
+}
+
+// An option of `tune` that stands before another command is that command's, as if it stood behind
+// it, or is refused where the command has none of its name.
+void hand_down_options(CLI::App& app) {
+  const auto hand_to = [&app](CLI::App* command) {
+    for (CLI::Option* option : app.get_options()) {
+      if (option->count() == 0 || option->check_lname("version")) continue;
+      CLI::Option* own = command->get_option_no_throw(option->get_name());
+      if (own == nullptr) {
+        throw CLI::ParseError(option->get_name() + " is no option of '" + command->get_name() +
+                                  "', before which it stands: leave it out",
+                              CLI::ExitCodes::ExtrasError);
+      }
+      own->add_result(option->results());
+      option->clear();
+    }
+  };
+  for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
+    const auto inner = command->get_subcommands([](CLI::App*) { return true; });
+    for (CLI::App* leaf : inner) leaf->preparse_callback([=](std::size_t) { hand_to(leaf); });
+    if (inner.empty()) command->preparse_callback([=](std::size_t) { hand_to(command); });
+  }
 }
 
 // By the program's name rather than the path that it was started by.
@@ -227,13 +262,14 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   CLI::App* exporter = app.add_subcommand("export", "Winners for another build");
   add_common(*exporter, o);
   exporter->add_option("--format", o.format, "header: a C++17 header")
-      ->check(CLI::IsMember({"header"}))
+      ->check(one_of({"header"}))
       ->capture_default_str();
   add_kernel_dir(*exporter, o);
   exporter->add_option("-o,--output", o.output, "File to write; default, and '-': standard output");
   add_replay(app, o);
   add_db(app, o);
   refuse_empty_texts(app);
+  hand_down_options(app);
 
   try {
     app.parse(argc, argv);

@@ -25,6 +25,7 @@
 #include "kernel_templates/registry.h"
 #include "kernel_templates/source.h"
 #include "tuner/measure.h"
+#include "tuner/numbers.h"
 #include "tuner/protocol.h"
 
 namespace gemm_tune {
@@ -221,13 +222,16 @@ WorkerCommand probing_worker() { return command(kProbeRole, 0); }
 
 int run_worker(std::span<char* const> arguments) {
   FILE* in = fdopen(kWorkerFd, "r");
-  if (in == nullptr || arguments.size() != 3) {
+  const bool is_whole = in != nullptr && arguments.size() == 3;
+  const auto ordinal = is_whole ? parse_number<int>(arguments[1]) : std::nullopt;
+  const auto parent = is_whole ? parse_number<pid_t>(arguments[2]) : std::nullopt;
+  if (!ordinal || !parent) {
     throw UsageError("'gemm-tune worker' serves the program itself: it is not for people");
   }
-  follow_parent(std::stoi(arguments[2]));
+  follow_parent(*parent);
   Worker worker;
   try {
-    set_up(worker, arguments[0], std::stoi(arguments[1]));
+    set_up(worker, arguments[0], *ordinal);
     say({{kReadyKey, true}});
   } catch (const std::exception& error) {  // the worker's edge
     say({{kErrorKey, error.what()}});

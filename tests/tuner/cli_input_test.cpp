@@ -17,8 +17,8 @@ class CliInputTest : public CliTest {
 TEST_F(CliInputTest, NumbersAreDecimalDigitsInTheirRange) {
   const std::string start = "--arch sm_86 --sizes 64 --dry-run" + db() + " ";
   const std::string replay = std::string("replay ") + GT_MADE_UP_SWEEP + " ";
-  for (const char* text : {"-1", "+5", "' 5'", "'5 '", "0x10", "010", "1e3", "5.0", "true", "''",
-                           "18446744073709551616"}) {
+  for (const char* text :
+       {"-1", "+5", "' 5'", "'5 '", "0x10", "010", "1e3", "5.0", "true", "18446744073709551616"}) {
     for (const char* option : {"--device", "--sm-count", "--jobs", "--batch", "--seed"}) {
       expect_refusal(start + option + " " + text, 2, std::string(option) + ": '");
     }
@@ -59,7 +59,8 @@ TEST_F(CliInputTest, NoOptionTakesAnEmptyText) {
         "--seed", "--kernel-dir", "--devices", "--strategy", "--budget", "--target", "--time",
         "--config", "--baselines"}) {
     for (const char* command : {"", "tune "}) {
-      expect_refusal(std::string(command) + "--dry-run " + option + " ''", 2, option);
+      expect_refusal(std::string(command) + "--dry-run " + option + " ''", 2,
+                     std::string(option) + ": its value is empty");
     }
   }
   const std::string replay = std::string("replay ") + GT_MADE_UP_SWEEP;
@@ -73,6 +74,59 @@ TEST_F(CliInputTest, NoOptionTakesAnEmptyText) {
         std::string("db info --db ''"), std::string("db check --db ''"),
         std::string("db salvage --output ''")}) {
     expect_refusal(command, 2, "its value is empty: write one, or leave the option out");
+  }
+}
+
+TEST_F(CliInputTest, ANameOutsideItsListIsRefusedWithTheList) {
+  const std::string start = "--arch sm_86 --sizes 64 --dry-run" + db() + " ";
+  expect_refusal(start + "--strategy best", 2, "--strategy: 'best' is none of: model, random, ");
+  expect_refusal(start + "--baselines cublas,mkl", 2,
+                 "--baselines: 'mkl' is none of: cublas, cublaslt");
+  expect_refusal("export --arch sm_86 --format c", 2, "--format: 'c' is none of: header");
+  for (const char* option : {"--strategy ''", "--baselines ''"}) {
+    expect_refusal(start + option, 2, "its value is empty: write one, or leave the option out");
+  }
+}
+
+TEST_F(CliInputTest, AnOptionBeforeACommandIsTheCommandsOrRefused) {
+  ASSERT_EQ(run("-q --arch sm_86 --sizes 64 --config " + std::string(kNaive) + db()).exit_code, 0);
+  const ProgramRun behind = run("best --json --arch sm_86 --sizes 64" + db());
+  ASSERT_EQ(behind.exit_code, 0) << behind.errors;
+  EXPECT_EQ(run("--json --arch sm_86 --sizes 64" + db() + " best").output, behind.output);
+  EXPECT_EQ(run("--json --arch sm_86 best --sizes 64" + db()).output, behind.output);
+  const ProgramRun info = run("-q" + db() + " --json db info");
+  ASSERT_EQ(info.exit_code, 0) << info.errors;
+  EXPECT_EQ(nlohmann::json::parse(info.output).at("rows"), 1);
+  EXPECT_EQ(run("--dry-run --arch sm_86 tune --sizes 64 --config " + std::string(kNaive) + db())
+                .exit_code,
+            0);
+  EXPECT_THAT(
+      run("--dry-run tune --arch sm_86 --sizes 64 --config " + std::string(kNaive) + db()).output,
+      HasSubstr("nothing was compiled"));
+
+  expect_refusal("--dry-run best --arch sm_86 --sizes 64" + db(), 2,
+                 "--dry-run is no option of 'best', before which it stands: leave it out");
+  expect_refusal("--retry-failed db info" + db(), 2, "--retry-failed is no option of 'info'");
+  expect_refusal("--arch sm_86 replay " + std::string(GT_MADE_UP_SWEEP), 2,
+                 "--arch is no option of 'replay'");
+  expect_refusal("--arch sm_86 best --arch sm_90 --sizes 64" + db(), 2, "--arch");
+  expect_refusal("--device 0 tune --devices 0 --sizes 64" + db(), 2, "--device excludes --devices");
+  EXPECT_EQ(run("--version best").output, run("--version").output);
+}
+
+TEST_F(CliInputTest, AThreadThatCannotBeStartedIsNoDefectOfTheProgram) {
+  // A stack larger than all memory allowed.
+  expect_refusal("--arch sm_86 --sizes 64 --dry-run" + db(), 3,
+                 "the system starts no further thread (Resource temporarily unavailable): raise",
+                 "ulimit -s 4000000 && ulimit -v 2000000 &&");
+}
+
+TEST_F(CliInputTest, TheWorkersOwnCommandIsRefusedToPeople) {
+  for (const char* arguments : {"", " x", " x y z", " compile 0 z", " compile '' 1"}) {
+    for (const char* descriptor : {"", " 3</dev/null"}) {
+      expect_refusal(std::string("worker") + arguments + descriptor, 2,
+                     "'gemm-tune worker' serves the program itself: it is not for people");
+    }
   }
 }
 
