@@ -6,17 +6,26 @@
 // short. For commands that print their results at the end.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 
 namespace gemm_tune {
 
 class SlowWork {
  public:
+  struct Pace {
+    std::chrono::milliseconds first = std::chrono::seconds(2);  // from the start to the first line
+    std::chrono::milliseconds on_terminal{500};                 // from each line to the next
+    std::chrono::milliseconds elsewhere = std::chrono::seconds(10);
+  };
+
   // stage: as in "checking /data/tune.db". Nothing is written where `quiet`.
-  SlowWork(bool quiet, std::string stage);
+  SlowWork(bool quiet, std::string stage) : SlowWork(quiet, std::move(stage), Pace()) {}
+  SlowWork(bool quiet, std::string stage, const Pace& pace);
   ~SlowWork();  // leaves the terminal's line clean
   SlowWork(const SlowWork&) = delete;
   SlowWork& operator=(const SlowWork&) = delete;
@@ -28,7 +37,7 @@ class SlowWork {
   void clear();
 
  private:
-  void write_stages();
+  void write_stages(const Pace& pace);
   void clear_line();  // with the mutex held
 
   std::mutex mutex_;
