@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -103,6 +104,14 @@ class Database {
   // All that was timed and right on the device at other problems, and on other devices at this
   // problem: by device, problem and config.
   std::vector<TimedConfig> timed_elsewhere(const DeviceKey& device, const Problem& problem) const;
+
+  // Mean seconds in the compiler, of this version, on the host: by kernel family, of those that
+  // have rows.
+  std::map<std::string, double> compile_seconds(const std::string& host,
+                                                const std::string& cuda_version) const;
+
+  // Mean seconds for which a candidate held the GPU, at the problem.
+  std::optional<double> gpu_seconds(const DeviceKey& device, const Problem& problem) const;
 
   // Every device that has rows.
   std::vector<DeviceKey> devices() const;

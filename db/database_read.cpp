@@ -76,6 +76,45 @@ std::vector<TimedConfig> Database::timed_elsewhere(const DeviceKey& device,
   });
 }
 
+// Rows of a file from elsewhere may say anything: an hour is more than any limit.
+std::map<std::string, double> Database::compile_seconds(const std::string& host,
+                                                        const std::string& cuda_version) const {
+  return guarded(impl_->path, [&] {
+    SQLite::Statement select(impl_->db, R"sql(
+      SELECT k.family, avg(m.compile_s)
+      FROM measurements m
+      JOIN main.kernels k ON k.id = m.kernel_id
+      JOIN runs r ON r.id = m.run_id
+      WHERE r.host = :host AND r.cuda_version = :cuda AND m.compile_s BETWEEN 0 AND 3600
+      GROUP BY k.family)sql");
+    select.bind(":host", host);
+    select.bind(":cuda", cuda_version);
+    std::map<std::string, double> seconds;
+    while (select.executeStep()) {
+      seconds[select.getColumn(0).getString()] = select.getColumn(1).getDouble();
+    }
+    return seconds;
+  });
+}
+
+std::optional<double> Database::gpu_seconds(const DeviceKey& device, const Problem& problem) const {
+  return guarded(impl_->path, [&]() -> std::optional<double> {
+    SQLite::Statement select(impl_->db, R"sql(
+      SELECT avg(m.gpu_s)
+      FROM measurements m
+      JOIN devices d ON d.id = m.device_id
+      JOIN problems p ON p.id = m.problem_id
+      WHERE d.arch = :arch AND d.name = :name AND d.sm_count = :sms AND p.text = :problem
+        AND m.gpu_s BETWEEN 0 AND 3600)sql");
+    select.bind(":arch", device.arch);
+    select.bind(":name", device.name);
+    select.bind(":sms", device.sm_count);
+    select.bind(":problem", to_string(problem));
+    if (!select.executeStep() || select.isColumnNull(0)) return std::nullopt;
+    return select.getColumn(0).getDouble();
+  });
+}
+
 std::vector<Baseline> Database::baselines(const Record& record) const {
   return guarded(impl_->path, [&] {
     SQLite::Statement select(impl_->db, std::string(kSelectBaseline) + R"sql(

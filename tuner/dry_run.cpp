@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -17,29 +18,19 @@
 #include "tuner/report.h"
 #include "tuner/scratch_dir.h"
 #include "tuner/standard_output.h"
+#include "tuner/tune_request.h"
 
 namespace gemm_tune {
 namespace {
 
-// How long one process compiles a candidate, and where that is known from.
-struct CompileTime {
-  double (*seconds)(const KernelFamily& family);
-  std::string basis;
-};
-
-// No row says how long its config took to compile, so these are averages of NVRTC 13.0 on one core
-// of a server, over configs that searches on an H100 tried: from 0.2 s (skinny) to 2.2 s
-// (warp_tiled).
-CompileTime compile_time() {
-  return {
-      [](const KernelFamily& family) {
-        if (std::string_view(family.name) == "warp_tiled") return 1.0;
-        return std::string_view(family.name) == "skinny" ? 0.3 : 0.6;
-      },
-      "a guess, not measured on this machine: 0.3 to 1 s to compile a candidate, by its family"};
+// Averages of NVRTC 13.0 on one core of a server, over configs that searches on an H100 tried: from
+// 0.2 s (skinny) to 2.2 s (warp_tiled).
+double guessed_compile_seconds(const std::string& family) {
+  if (family == "warp_tiled") return 1.0;
+  return family == "skinny" ? 0.3 : 0.6;
 }
 
-// The candidates in the order in which a search would likely ask for them, and their times.
+// The candidates in the order in which a search would likely try them, and their times.
 struct Likely {
   std::vector<std::size_t> first;  // of planned.untried
   double median_us = 0;
@@ -54,18 +45,22 @@ Likely likely(const PlannedSearch& planned, const DeviceSpec& device) {
   Likely result;
   result.first.resize(times.size());
   std::iota(result.first.begin(), result.first.end(), std::size_t{0});
-  std::partial_sort(result.first.begin(), result.first.begin() + count, result.first.end(),
+  std::partial_sort(result.first.begin() + static_cast<std::ptrdiff_t>(planned.retried),
+                    result.first.begin() + count, result.first.end(),
                     [&](std::size_t a, std::size_t b) { return times[a] < times[b]; });
   result.first.resize(planned.tries());
   if (!result.first.empty()) result.median_us = times[result.first[result.first.size() / 2]];
   return result;
 }
 
-// Seconds on the compile processes or on the GPUs, whichever is slower.
+// Seconds on the compile processes or on the GPUs, whichever is slower: from the seconds that the
+// database has stored, else guessed.
 class Estimate {
  public:
-  Estimate(const TuneRequest& request, const CompileTime& compile_time)
-      : request_(request), compile_time_(compile_time) {}
+  Estimate(const TuneRequest& request, const Database& database)
+      : request_(request),
+        database_(database),
+        stored_compile_s_(database.compile_seconds(host_name(), request.cuda_version)) {}
 
   void add(const PlannedSearch& planned) {
     const Likely tries = likely(planned, request_.device);
@@ -73,13 +68,26 @@ class Estimate {
       const KnownConfig& config = planned.untried[i];
       // A run compiles a config once for all problems.
       if (!compiled_.insert(to_string(config.config())).second) continue;
-      compile_s_ += compile_time_.seconds(*config.family);
+      const std::string family = config.family->name;
+      const auto stored = stored_compile_s_.find(family);
+      const bool is_stored = stored != stored_compile_s_.end();
+      compile_s_ += is_stored ? stored->second : guessed_compile_seconds(family);
+      if (!is_stored) ++guessed_;
     }
-    constexpr double kOverheadSeconds = 0.015;  // loading and verifying at small shapes
-    constexpr double kLaunches = 15;  // warm-up, verification and samples at the tuned shape
-    const double launch_us = std::max(tries.median_us, 20.0);
-    measure_s_ +=
-        static_cast<double>(planned.tries()) * (kOverheadSeconds + kLaunches * launch_us * 1e-6);
+    measure_s_ += static_cast<double>(planned.tries()) * gpu_seconds(planned, tries);
+  }
+
+  // Where seconds() is known from, as the end of a sentence.
+  std::string basis() const {
+    if (compiled_.empty()) return "none: there is nothing to compile";
+    const std::string guess =
+        "a guess, not measured on this machine: 0.3 to 1 s to compile a candidate, by its family";
+    if (guessed_ == compiled_.size()) return guess;
+    const std::string stored =
+        "that of compilations by this machine that the database has stored, by their family";
+    if (guessed_ == 0) return stored;
+    return fmt::format("{}; for {} of {} candidates {}", stored, grouped(guessed_),
+                       grouped(compiled_.size()), guess);
   }
 
   double seconds() const {
@@ -90,9 +98,21 @@ class Estimate {
   }
 
  private:
+  // Of one candidate.
+  double gpu_seconds(const PlannedSearch& planned, const Likely& tries) const {
+    const auto stored = database_.gpu_seconds(device_key(request_.device), planned.problem);
+    if (stored) return *stored;
+    constexpr double kOverheadSeconds = 0.015;  // loading and verifying at small shapes
+    constexpr double kLaunches = 15;  // warm-up, verification and samples at the tuned shape
+    const double launch_us = std::max(tries.median_us, 20.0);
+    return kOverheadSeconds + kLaunches * launch_us * 1e-6;
+  }
+
   const TuneRequest& request_;
-  const CompileTime& compile_time_;
+  const Database& database_;
+  const std::map<std::string, double> stored_compile_s_;  // by family
   std::set<std::string> compiled_;
+  std::size_t guessed_ = 0;               // of these: without stored seconds
   double compile_s_ = 0, measure_s_ = 0;  // summed over processes and over GPUs
 };
 
@@ -113,11 +133,13 @@ std::string line_of(const PlannedSearch& planned, const Target& target) {
   const std::string stored =
       planned.recalled > 0 ? fmt::format(", {} known from earlier runs", grouped(planned.recalled))
                            : "";
+  const std::string again =
+      planned.retried > 0 ? fmt::format(" ({} again that failed)", grouped(planned.retried)) : "";
   return fmt::format(
-      "{} on {} ({}): {} enumerated, {} rejected by rule, {} left{}{}, {} would be tried\n",
+      "{} on {} ({}): {} enumerated, {} rejected by rule, {} left{}{}, {} would be tried{}\n",
       to_string(planned.problem), target.spec.name, target.spec.arch, grouped(funnel.enumerated),
       grouped(total(funnel.rejected_by_rule)), grouped(funnel.left), sample, stored,
-      grouped(planned.tries()));
+      grouped(planned.tries()), again);
 }
 
 }  // namespace
@@ -125,8 +147,7 @@ std::string line_of(const PlannedSearch& planned, const Target& target) {
 int dry_run(const TuneRequest& request, const Target& target, const Options& options) {
   const ScratchDir folder("gemm-tune-dry-run");
   Database database = database_to_read(database_path(options), folder);
-  const CompileTime compiling = compile_time();
-  Estimate estimate(request, compiling);
+  Estimate estimate(request, database);
   std::string text;
   nlohmann::json problems = nlohmann::json::array();
   for (const Problem& problem : request.problems) {
@@ -139,7 +160,8 @@ int dry_run(const TuneRequest& request, const Target& target, const Options& opt
                         {"left", funnel.left},
                         {"searched", funnel.searched},
                         {"known", planned.recalled},
-                        {"would_be_tried", planned.tries()}});
+                        {"would_be_tried", planned.tries()},
+                        {"retried", planned.retried}});
     estimate.add(planned);
   }
   if (options.json) {
@@ -147,7 +169,7 @@ int dry_run(const TuneRequest& request, const Target& target, const Options& opt
                 {"arch", target.spec.arch},
                 {"device", target.spec.name},
                 {"estimated_s", estimate.seconds()},
-                {"estimated_from", compiling.basis},
+                {"estimated_from", estimate.basis()},
                 {"jobs", request.jobs},
                 {"source", to_string(request.measure ? Source::measured : Source::predicted)}});
     return kExitOk;
@@ -155,7 +177,7 @@ int dry_run(const TuneRequest& request, const Target& target, const Options& opt
   print_text(fmt::format(
       "{}about {:.0f} s with {} compile processes, {}; nothing was compiled\nthe time is {}\n",
       text, estimate.seconds(), request.jobs,
-      request.measure ? "timed on the GPU" : kPredictedLabel, compiling.basis));
+      request.measure ? "timed on the GPU" : kPredictedLabel, estimate.basis()));
   return kExitOk;
 }
 

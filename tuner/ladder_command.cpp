@@ -51,16 +51,21 @@ void find_rows(std::vector<Step>& steps, const Database& database, const TuneReq
   }
 }
 
-void try_missing(const std::vector<Step>& steps, TuneRequest request, const Problem& problem,
-                 Database& database, bool quiet) {
-  request.problems = {problem};
+void try_missing(const std::vector<Step>& steps, TuneRequest request, std::size_t number,
+                 Database& database, ProgressPrinter& printer) {
+  const std::size_t problems = request.problems.size();
+  request.problems = {request.problems[number - 1]};
   request.only.clear();
   for (const Step& step : steps) {
     if (!step.row) request.only.push_back(step.config);
   }
   if (request.only.empty()) return;
-  ProgressPrinter printer(quiet);
-  tune(request, database, [&](const Progress& progress) { printer.show(progress); });
+  tune(request, database, [&](Progress progress) {
+    progress.number = number;
+    progress.problems = problems;
+    printer.show(progress);
+  });
+  printer.clear();
 }
 
 std::optional<double> time_of(const Step& step) {
@@ -140,10 +145,12 @@ int run_ladder(const Options& options) {
   begin_run(database, request, target, options.command_line);
   watch_for_interrupts();
   nlohmann::json all = nlohmann::json::array();
-  for (const Problem& problem : request.problems) {
+  ProgressPrinter printer(options.quiet || options.verbose);
+  for (std::size_t i = 0; i < request.problems.size(); ++i) {
+    const Problem& problem = request.problems[i];
     std::vector<Step> steps = steps_at(problem);
     find_rows(steps, database, request, problem);
-    try_missing(steps, request, problem, database, options.quiet || options.verbose);
+    try_missing(steps, request, i + 1, database, printer);
     if (interrupted()) return kExitInterrupted;
     find_rows(steps, database, request, problem);
     if (options.json) {

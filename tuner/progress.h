@@ -47,9 +47,10 @@ class ProgressPrinter {
 
   void show(const Progress& progress);
 
- private:
+  // Takes the line off a terminal, for a result to be printed.
   void clear();
 
+ private:
   bool quiet_;
   bool terminal_;
   bool dirty_ = false;  // a line stands on the terminal

@@ -27,6 +27,10 @@ void print_json(const nlohmann::json& json) {
   fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
+void flush_standard_output() {
+  if (std::fflush(stdout) != 0) throw standard_output_error({errno, std::generic_category()});
+}
+
 void close_standard_output() {
   const bool failed_before = std::ferror(stdout) != 0;
   errno = 0;

@@ -29,6 +29,9 @@ void print_text(std::string_view text);
 // Indented, with a line end. Bytes that are not UTF-8, as a path may hold, become U+FFFD.
 void print_json(const nlohmann::json& json);
 
+// Hands what was printed to the reader now. Throws OutputError where that fails.
+void flush_standard_output();
+
 // Throws OutputError where something that was printed could not be written. After the last result:
 // nothing can be printed any more.
 void close_standard_output();

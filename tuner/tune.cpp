@@ -96,11 +96,16 @@ class ProblemSearch {
 
   // Instead of run(), by which it is used up.
   PlannedSearch planned() {
-    PlannedSearch planned{problem_, std::move(report_.funnel), budget_, recalled_.size(), {}};
-    std::vector<bool> is_known(points_.size(), false);
-    for (const auto& [point, outcome] : recalled_) is_known[point] = true;
+    PlannedSearch planned{problem_,         std::move(report_.funnel), budget_,
+                          recalled_.size(), retries_.size(),           {}};
+    std::vector<bool> is_taken(points_.size(), false);
+    for (const auto& [point, outcome] : recalled_) is_taken[point] = true;
+    for (const std::size_t point : retries_) {
+      is_taken[point] = true;
+      planned.untried.push_back(std::move(points_[point]));
+    }
     for (std::size_t i = 0; i < points_.size(); ++i) {
-      if (!is_known[i]) planned.untried.push_back(std::move(points_[i]));
+      if (!is_taken[i]) planned.untried.push_back(std::move(points_[i]));
     }
     return planned;
   }
@@ -468,7 +473,8 @@ PlannedSearch plan_search(const TuneRequest& request, const Problem& problem, Da
   return ProblemSearch(request, environment, trials, database, nobody, problem, 1).planned();
 }
 
-TuneReport tune(const TuneRequest& request, Database& database, const OnProgress& on_progress) {
+TuneReport tune(const TuneRequest& request, Database& database, const OnProgress& on_progress,
+                const OnFinished& on_finished) {
   const Environment environment = environment_of(request);
   Trials trials(request);
   const Clock::time_point start = Clock::now();
@@ -494,6 +500,7 @@ TuneReport tune(const TuneRequest& request, Database& database, const OnProgress
     };
     report.problems.push_back(search->run(deadline, prepare_next));
     report.out_of_time |= report.problems.back().cut_short && !interrupted();
+    if (on_finished) on_finished(report.problems.back());
   }
   report.interrupted = interrupted();
   return report;

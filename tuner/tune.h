@@ -120,9 +120,13 @@ struct Progress {
 };
 using OnProgress = std::function<void(const Progress&)>;
 
+// Told of each problem when it is finished.
+using OnFinished = std::function<void(const ProblemReport&)>;
+
 // Throws DeviceError where a worker's environment fails and DatabaseError where a row cannot be
 // stored; what was stored before remains.
-TuneReport tune(const TuneRequest& request, Database& database, const OnProgress& on_progress);
+TuneReport tune(const TuneRequest& request, Database& database, const OnProgress& on_progress,
+                const OnFinished& on_finished = nullptr);
 
 // What a search would begin with.
 struct PlannedSearch {
@@ -130,7 +134,8 @@ struct PlannedSearch {
   Funnel funnel;                     // enumerated, rejected_by_rule, left and searched
   std::size_t budget = 0;            // the most that it would have tried
   std::size_t recalled = 0;          // of these: by earlier runs
-  std::vector<KnownConfig> untried;  // candidates
+  std::size_t retried = 0;           // failed in earlier runs, tried again on request
+  std::vector<KnownConfig> untried;  // candidates, those that are tried again before the others
 
   std::size_t tries() const { return budget - recalled; }
 };

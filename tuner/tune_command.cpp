@@ -66,10 +66,7 @@ void print_report(const TuneReport& report, const Target& target, const Options&
                                 {"database", database.path().string()},
                                 {"interrupted", report.interrupted}};
     print_json(all);
-  } else if (options.quiet) {
-    for (const ProblemReport& problem : report.problems) {
-      print_text(result_line(problem, target) + "\n");
-    }
+  } else if (options.quiet) {  // its lines are printed
     database.confirm_stored();
   } else {
     for (const ProblemReport& problem : report.problems) {
@@ -91,15 +88,6 @@ void print_report(const TuneReport& report, const Target& target, const Options&
         "on from there\n",
         database.path().string());
   }
-}
-
-// Empty where the system does not tell.
-std::string host_name() {
-  constexpr std::size_t kMost = 255;
-  std::string name(kMost + 1, '\0');
-  if (gethostname(name.data(), kMost) != 0) return "";
-  name.resize(name.find('\0'));
-  return name;
 }
 
 // The configs that --config names, each once.
@@ -175,6 +163,14 @@ Database open_for_writing(const Options& options) {
   return Database(path, Database::Mode::create_or_open, lock_wait(options, path));
 }
 
+std::string host_name() {
+  constexpr std::size_t kMost = 255;
+  std::string name(kMost + 1, '\0');
+  if (gethostname(name.data(), kMost) != 0) return "";
+  name.resize(name.find('\0'));
+  return name;
+}
+
 void begin_run(Database& database, const TuneRequest& request, const Target& target,
                const std::string& command) {
   RunInfo run{kVersion, nvrtc_version(), target.driver_version, command, request.seed};
@@ -200,7 +196,14 @@ int run_tune(const Options& options) {
   {
     // Lines on candidates would break into its line.
     ProgressPrinter printer(options.quiet || options.verbose, request.time_limit);
-    report = tune(request, database, [&](const Progress& progress) { printer.show(progress); });
+    // At once, so that whoever ends the run early has them.
+    const auto print_line = [&](const ProblemReport& problem) {
+      print_text(result_line(problem, target) + "\n");
+      flush_standard_output();
+    };
+    report = tune(
+        request, database, [&](const Progress& progress) { printer.show(progress); },
+        options.quiet && !options.json ? OnFinished(print_line) : nullptr);
   }
   print_report(report, target, options, database);
   if (!database.mended().empty()) spdlog::warn("{}", database.mended());

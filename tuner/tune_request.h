@@ -20,6 +20,9 @@ TuneRequest tune_request(const Options& options, const Target& target);
 // The database to store into; the default place's folder is made.
 Database open_for_writing(const Options& options);
 
+// This machine's name; empty where the system does not tell.
+std::string host_name();
+
 // Begins the run that the request is about.
 void begin_run(Database& database, const TuneRequest& request, const Target& target,
                const std::string& command);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a run says of itself on the command line: reports, plans, and the commands that it names.
+#include <SQLiteCpp/SQLiteCpp.h>
+
 #include <nlohmann/json.hpp>
 
 #include "db/database.h"
@@ -35,8 +37,44 @@ TEST_F(CliReportTest, DryRunKnowsWhatTheDatabaseHolds) {
   EXPECT_EQ(done.at("problems").at(0).at("known"), 3);
   EXPECT_EQ(done.at("problems").at(0).at("would_be_tried"), 0);
   EXPECT_EQ(done.at("estimated_s"), 0);
-  EXPECT_THAT(done.at("estimated_from").get<std::string>(), StartsWith("a guess"));
+  EXPECT_EQ(done.at("estimated_from"), "none: there is nothing to compile");
   EXPECT_EQ(read_file(path("t.db")), before);
+}
+
+TEST_F(CliReportTest, DryRunEstimatesFromTheStoredSecondsOfThisMachine) {
+  const std::string start =
+      "--arch sm_86 --sizes 64 --jobs 1 --config " + std::string(kNaive) + " --db " + path("t.db");
+  const std::string dry_run = start + " --dry-run --json";
+  auto plan = nlohmann::json::parse(run(dry_run).output);
+  EXPECT_EQ(plan.at("estimated_s"), 0.6);
+  EXPECT_THAT(plan.at("estimated_from").get<std::string>(), StartsWith("a guess"));
+
+  ASSERT_EQ(run("-q " + start).exit_code, 0);
+  SQLite::Database(path("t.db"), SQLite::OPEN_READWRITE)
+      .exec(
+          "UPDATE measurements SET compile_s = 2.5, predicted_us = NULL, disposition = 'timed_out',"
+          " reason = 'compiler: not done after 60 s'");
+  plan = nlohmann::json::parse(run(dry_run).output);
+  EXPECT_EQ(plan.at("problems").at(0).at("would_be_tried"), 0);
+  EXPECT_EQ(plan.at("estimated_s"), 0);
+  plan = nlohmann::json::parse(run(dry_run + " --retry-failed").output);
+  EXPECT_EQ(plan.at("problems").at(0).at("would_be_tried"), 1);
+  EXPECT_EQ(plan.at("problems").at(0).at("retried"), 1);
+  EXPECT_EQ(plan.at("estimated_s"), 2.5);
+  EXPECT_THAT(plan.at("estimated_from").get<std::string>(),
+              StartsWith("that of compilations by this machine"));
+  EXPECT_THAT(run(start + " --dry-run --retry-failed").output,
+              HasSubstr("1 would be tried (1 again that failed)\n"));
+
+  const ProgramRun both = run(start +
+                              " --dry-run --retry-failed --config "
+                              "smem_tiled/BM=16,BN=16,BK=16,UNROLL=1,PRED=0");
+  EXPECT_THAT(both.output, HasSubstr("about 3 s"));
+  EXPECT_THAT(both.output, HasSubstr("for 1 of 2 candidates a guess"));
+
+  SQLite::Database(path("t.db"), SQLite::OPEN_READWRITE).exec("UPDATE runs SET host = 'another'");
+  plan = nlohmann::json::parse(run(dry_run + " --retry-failed").output);
+  EXPECT_EQ(plan.at("estimated_s"), 0.6);
 }
 
 TEST_F(CliReportTest, TheWholeCommandLineIsStoredAndNamedAsAShellTakesIt) {

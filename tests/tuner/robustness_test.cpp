@@ -471,6 +471,19 @@ TEST_F(RobustnessTest, ASignalToTheWholeGroupBlamesNoCandidate) {
   }
 }
 
+TEST_F(RobustnessTest, ARunThatIsKilledHasPrintedALineForEachProblemThatIsDone) {
+  // Only the first config is legal for the first problem.
+  const pid_t pid = spawn({GT_PROGRAM, "-q", "--arch", "sm_86", "--sizes", "33x35x37,1024",
+                           "--config", "naive/BM=16,BN=16,COALESCED=1,PRED=1", "--config",
+                           "@" + list_configs(500), "--db", file("q.db"), "--jobs", "2"},
+                          file("out"));
+  const auto deadline = Clock::now() + 60s;
+  while (lines(file("out")).empty() && Clock::now() < deadline) std::this_thread::sleep_for(10ms);
+  EXPECT_FALSE(ends_within(pid, 1us, true)) << "the other problem takes minutes";
+  ASSERT_EQ(lines(file("out")).size(), 1u);
+  EXPECT_THAT(lines(file("out"))[0], testing::StartsWith("33x35x37  naive/"));
+}
+
 TEST_F(RobustnessTest, NothingIsLostOrRepeatedWhenTheWholeGroupIsKilledAtRandomMoments) {
   const std::string configs = list_configs(150);
   const int kills_wanted = std::getenv("GT_KILLS") ? std::atoi(std::getenv("GT_KILLS")) : 200;
