@@ -50,12 +50,6 @@ Layout parse_layout(std::string_view text) {
                    "' is not a layout: use nn, nt, tn or tt (A's letter first, t for transposed)");
 }
 
-int alignment_class(std::int64_t lda, std::int64_t ldb, std::int64_t ldc) {
-  const std::int64_t bits = lda | ldb | ldc;
-  if (bits % 4 == 0) return 4;
-  return bits % 2 == 0 ? 2 : 1;
-}
-
 Problem packed_problem(std::int64_t M, std::int64_t N, std::int64_t K, Layout layout,
                        std::int64_t batch) {
   Problem problem;

@@ -10,13 +10,11 @@
 #include <string>
 #include <string_view>
 
+#include "core/launch_arithmetic.h"
+
 namespace gemm_tune {
 
 enum class DataType { f32 };
-
-// Which operands are transposed, A's letter first: N as op(X) = X, T as op(X) = X^T. A transposed
-// A is stored [K,M], a transposed B [N,K].
-enum class Layout { nn, nt, tn, tt };
 
 constexpr bool transposes_a(Layout layout) { return layout == Layout::tn || layout == Layout::tt; }
 constexpr bool transposes_b(Layout layout) { return layout == Layout::nt || layout == Layout::tt; }
@@ -31,9 +29,6 @@ std::string_view to_string(Layout layout);
 // The inverse of to_string. Throws UsageError naming the text.
 Layout parse_layout(std::string_view text);
 
-// The largest matrix edge: kernels count rows and columns in 32-bit integers, rounded up to a tile.
-inline constexpr std::int64_t kMaxEdge = 2'000'000'000;
-
 struct Problem {
   std::int64_t M = 0, N = 0, K = 0;  // M, N >= 1, K >= 0, each at most kMaxEdge
   DataType type = DataType::f32;
@@ -44,10 +39,6 @@ struct Problem {
 
   friend bool operator==(const Problem&, const Problem&) = default;
 };
-
-// The alignment class of leading dimensions in elements, when the base addresses are 16-byte
-// aligned.
-int alignment_class(std::int64_t lda, std::int64_t ldb, std::int64_t ldc);
 
 // An fp32 problem whose matrices are packed: each leading dimension is the length of a stored row,
 // each batch stride the size of a matrix.

@@ -28,8 +28,10 @@ std::optional<Candidate> nearest(std::span<const Winner> winners, const Problem&
                                  const F& eligible) {
   std::optional<Candidate> best;
   const auto key = [&](const Winner& winner) {
-    return std::make_pair(shape_distance(winner.record.problem, problem),
-                          winner.record.problem != problem);
+    const Problem& tuned = winner.record.problem;
+    // A kernel serves one layout, so layouts are no matter of distance.
+    return std::make_pair(shape_distance(launch_problem(tuned), launch_problem(problem)),
+                          tuned != problem);
   };
   for (const Winner& winner : winners) {
     if (!eligible(winner) || (best && key(winner) >= key(*best->winner))) continue;
@@ -105,15 +107,6 @@ std::vector<Winner> load_winners(const Database& database, const std::string& ar
     return preference(a.record) < preference(b.record);
   });
   return winners;
-}
-
-double shape_distance(const Problem& a, const Problem& b) {
-  const auto ratio = [](std::int64_t x, std::int64_t y) {
-    const double p = static_cast<double>(std::max<std::int64_t>(x, 1));
-    const double q = static_cast<double>(std::max<std::int64_t>(y, 1));
-    return p > q ? p / q : q / p;
-  };
-  return ratio(a.M, b.M) * ratio(a.N, b.N) * ratio(a.K, b.K) * ratio(a.batch, b.batch);
 }
 
 Choice choose(std::span<const Winner> winners, const DeviceKey& device, const Problem& problem) {

@@ -47,11 +47,6 @@ struct Choice {
   std::string explanation;       // one sentence: what was chosen and why
 };
 
-// How unlike two shapes are: the product over M, N, K and batch of larger over smaller, 1 for equal
-// ones (K counts as at least 1): twice the batch is as far as twice the rows. Layouts are no matter
-// of distance, since a kernel serves one only. Cheap enough to be constexpr in the exported header.
-double shape_distance(const Problem& a, const Problem& b);
-
 // The nearest winner that is legal, itself or as its twin, among those of the same device; else, or
 // where that is only predicted and a measured one is as near, among those of the architecture's
 // other devices (the explanation says so). A device without a name stands for any of its

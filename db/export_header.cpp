@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "db/launch_arithmetic_text.h"
 #include "kernel_templates/source.h"
 
 namespace gemm_tune {
@@ -42,26 +43,10 @@ constexpr std::string_view kHead =
 #pragma once
 
 namespace gemm_tune_@ARCH@ {
+)header";
 
-// Which operands are stored transposed, A's letter first: a transposed A is stored [K,M], a
-// transposed B [N,K].
-enum class Layout { nn, nt, tn, tt };
-
-struct Problem {
-  long long M, N, K;
-  int alignment;
-  Layout layout = Layout::nn;
-  long long batch = 1;  // products of one launch
-};
-
-// Of a launch, as CUDA counts it.
-struct Grid {
-  long long x, y, z;
-  long long piece_k;  // GemmArgs::piece_k
-};
-
-// The size of a workspace's counters.
-inline constexpr long long kWorkspaceCounterBytes = @COUNTER_BYTES@;
+constexpr std::string_view kTypes = R"header(
+using Problem = LaunchProblem;
 
 // How a kernel was found.
 enum class Match {
@@ -76,7 +61,7 @@ struct Param {
   int value;
 };
 
-struct Kernel {
+struct Kernel : LaunchRecipe {
   const char* config;        // the kernel's name: family/NAME=VALUE,...
   const char* family;        // the kernel template
   const char* source;        // its file, as an include path
@@ -84,16 +69,6 @@ struct Kernel {
   const char* tuned_params;  // the values, as the source wants them
   Param params[@MAX_PARAMS@];
   int param_count;
-  int block_threads;         // threads of a block, one-dimensional
-  int tile_m, tile_n;        // elements of C of one block
-  int tile_k;                // elements of K of one slice
-  int smem_bytes;            // dynamic shared memory of a block
-  int split_k;               // blocks that share one tile along K
-  bool cluster;              // these form a thread block cluster
-  int tail_ctas_per_sm;      // above 0: so many blocks at once on each SM share a ragged last wave
-  Layout layout;             // the only one that the kernel serves
-  int alignment;             // the least alignment that the kernel may serve
-  int multiple_m, multiple_n, multiple_k;  // M, N and K must be multiples of these
 
   // The value of a parameter of the config; -1 for a name that the kernel's family does not have.
   constexpr int value(const char* name) const {
@@ -109,54 +84,22 @@ struct Kernel {
     return -1;
   }
 
-  constexpr long long tiles(const Problem& p) const {
-    return ((p.M + tile_m - 1) / tile_m) * ((p.N + tile_n - 1) / tile_n);
-  }
+  constexpr long long tiles(const Problem& p) const { return tiles_of(*this, p); }
 
   // The last tiles, which are cut into pieces along K where a last wave would be ragged.
-  struct Tail {
-    long long tiles, pieces, piece_k;
-  };
-
-  constexpr Tail tail(const Problem& p, int sm_count) const {
-    const long long all = tiles(p), slots = static_cast<long long>(tail_ctas_per_sm) * sm_count;
-    const long long slices = (p.K + tile_k - 1) / tile_k;
-    if (slots == 0 || slices < 2 || all % slots == 0) return Tail{0, 1, 0};
-    const long long rest = all % slots, free = slots - rest;
-    long long cut = rest, piece = 0;
-    if (2 * rest <= slots) {
-      piece = (slices + slots / rest - 1) / (slots / rest);
-    } else {
-      cut = all < slots ? all : slots + rest;
-      const long long rests = (cut + free - 1) / free;
-      piece = (rests * (slices + (@PIECE_OVERHEAD_K@ + tile_k - 1) / tile_k) + rests) / (rests + 1);
-    }
-    if (piece >= slices) return Tail{0, 1, 0};
-    return Tail{cut, (slices + piece - 1) / piece, piece * tile_k};
-  }
+  using Tail = TailCut;
+  constexpr Tail tail(const Problem& p, int sm_count) const { return tail_cut(*this, p, sm_count); }
 
   // sm_count: of the device that launches.
-  constexpr Grid grid(const Problem& p, int sm_count) const {
-    const Tail t = tail(p, sm_count);
-    return Grid{tiles(p) + t.tiles * (t.pieces - 1), split_k, p.batch, t.piece_k};
-  }
+  constexpr Grid grid(const Problem& p, int sm_count) const { return grid_of(*this, p, sm_count); }
 
   // Global scratch memory of one launch; 0 where the kernel needs none.
   constexpr long long workspace_bytes(const Problem& p, int sm_count) const {
-    if (cluster) return 0;
-    const Tail t = tail(p, sm_count);
-    const long long shares = split_k > 1 ? tiles(p) * split_k * p.batch : t.tiles * t.pieces;
-    return shares > 0 ? kWorkspaceCounterBytes + shares * tile_m * tile_n * 4 : 0;
+    return gemm_tune_@ARCH@::workspace_bytes(*this, p, sm_count);
   }
 
   // Whether the kernel may be launched for a problem.
-  constexpr bool is_legal(const Problem& p) const {
-    return p.layout == layout && p.M % multiple_m == 0 && p.N % multiple_n == 0 &&
-           p.K % multiple_k == 0 && p.alignment >= alignment && p.batch <= @MAX_BATCH@ &&
-           (tail_ctas_per_sm == 0 || p.batch == 1) && tiles(p) <= 2147483647 &&
-           (split_k == 1 || cluster ||
-            tiles(p) * p.batch * (split_k + 1) <= kWorkspaceCounterBytes / 4);
-  }
+  constexpr bool is_legal(const Problem& p) const { return refusal(*this, p) == Refusal::none; }
 };
 
 // A tuned problem and what was found best for it.
@@ -182,19 +125,6 @@ struct Lookup {
 )header";
 
 constexpr std::string_view kFunctions = R"header(
-// The alignment of leading dimensions, where the base addresses are multiples of 16 bytes.
-constexpr int alignment_class(long long lda, long long ldb, long long ldc) {
-  const long long bits = lda | ldb | ldc;
-  return bits % 4 == 0 ? 4 : bits % 2 == 0 ? 2 : 1;
-}
-
-// The larger over the smaller; sizes count as at least 1.
-constexpr double ratio(long long a, long long b) {
-  const double x = static_cast<double>(a > 1 ? a : 1);
-  const double y = static_cast<double>(b > 1 ? b : 1);
-  return x > y ? x / y : y / x;
-}
-
 // The first of the kernels that is legal for the problem: its position in `variants`, or -1.
 constexpr int first_legal(const int* variants, int count, const Problem& problem) {
   for (int i = 0; i < count; ++i) {
@@ -214,16 +144,15 @@ constexpr bool is_same(const Problem& a, const Problem& b) {
          a.layout == b.layout && a.batch == b.batch;
 }
 
-// The kernel for a problem. Nearest is the least product of ratio() over M, N, K and batch among the
-// winners with a legal kernel; of equally near ones the first in the table, the exact one before.
+// The kernel for a problem. Nearest is the least shape_distance() among the winners with a legal
+// kernel; of equally near ones the first in the table, the exact one before.
 constexpr Lookup lookup(const Problem& problem) {
   Lookup found{Match::none, nullptr, nullptr, false};
   if (!is_problem(problem)) return found;
   double least = 0;
   for (const Winner& winner : kWinners) {
     const Problem& tuned = winner.problem;
-    const double distance = ratio(tuned.M, problem.M) * ratio(tuned.N, problem.N) *
-                            ratio(tuned.K, problem.K) * ratio(tuned.batch, problem.batch);
+    const double distance = shape_distance(tuned, problem);
     const bool exact = is_same(tuned, problem);
     const bool better = found.winner == nullptr || distance < least ||
                         (exact && distance <= least && found.match != Match::exact);
@@ -336,21 +265,20 @@ class KernelTable {
     const auto number = [](const char* name, int value) {
       return std::string("/*") + name + "=*/" + std::to_string(value);
     };
-    return "    {" + cpp_string(to_string(named)) + ",\n     " + cpp_string(named.family) + ", " +
-           cpp_string(config.family->source_path()) + ", " +
-           cpp_string(hash == hashes.end() ? "" : hash->second) + ",\n     " +
-           cpp_string(tuned_params(named)) + ",\n     {" + params + "},\n     " +
-           number("param_count", static_cast<int>(named.params.size())) + ", " +
-           number("block_threads", recipe.block_threads) + ", " + number("tile_m", recipe.tile_m) +
-           ", " + number("tile_n", recipe.tile_n) + ", " + number("tile_k", recipe.tile_k) + ", " +
-           number("smem_bytes", recipe.smem_bytes) + ",\n     " +
-           number("split_k", recipe.split_k) + ", " +
+    return "    {{" + number("block_threads", recipe.block_threads) + ", " +
+           number("tile_m", recipe.tile_m) + ", " + number("tile_n", recipe.tile_n) + ", " +
+           number("tile_k", recipe.tile_k) + ", " + number("smem_bytes", recipe.smem_bytes) +
+           ",\n      " + number("split_k", recipe.split_k) + ", " +
            (recipe.cluster ? "/*cluster=*/true, " : "/*cluster=*/false, ") +
            number("tail_ctas_per_sm", recipe.tail_ctas_per_sm) + ", " +
            layout_literal(recipe.layout) + ", " + number("alignment", recipe.alignment) + ", " +
            number("multiple_m", recipe.multiple_m) + ", " +
            number("multiple_n", recipe.multiple_n) + ", " +
-           number("multiple_k", recipe.multiple_k) + "},\n";
+           number("multiple_k", recipe.multiple_k) + "},\n     " + cpp_string(to_string(named)) +
+           ",\n     " + cpp_string(named.family) + ", " + cpp_string(config.family->source_path()) +
+           ", " + cpp_string(hash == hashes.end() ? "" : hash->second) + ",\n     " +
+           cpp_string(tuned_params(named)) + ",\n     {" + params + "},\n     " +
+           number("param_count", static_cast<int>(named.params.size())) + "},\n";
   }
 
   std::map<std::string, KnownConfig> kernels_;
@@ -398,19 +326,14 @@ std::string export_header(const Database& database, const std::string& arch,
   for (const Winner& winner : winners) kernels.add(served_variants(winner.config));
   for (const Winner& winner : winners) rows += winner_row(winner, kernels);
 
-  std::string text(kHead);
+  std::string text = std::string(kHead) + kLaunchArithmetic + std::string(kTypes);
   text = with_replaced(std::move(text), "@ARCH@", arch);
-  text = with_replaced(std::move(text), "@COUNTER_BYTES@", std::to_string(kWorkspaceCounterBytes));
-  text = with_replaced(std::move(text), "@PIECE_OVERHEAD_K@", std::to_string(kPieceOverheadK));
-  text = with_replaced(std::move(text), "@MAX_BATCH@", std::to_string(kMaxBatch));
   text = with_replaced(std::move(text), "@MAX_PARAMS@", std::to_string(kernels.max_params()));
   text += kernels.cpp(hashes);
   text += "\n// The tuned problems.\ninline constexpr Winner kWinners[] = {\n" + rows + "};\n";
   text += "\n// Into kKernels: what serves where no winner may, by layout and falling alignment.\n";
   text += "inline constexpr int kBuiltin[] = " + kernels.indices(builtin) + ";\n";
   text += "inline constexpr int kBuiltinCount = " + std::to_string(builtin.size()) + ";\n";
-  text += "\n// The largest M, N or K that the kernels can count.\n";
-  text += "inline constexpr long long kMaxEdge = " + std::to_string(kMaxEdge) + ";\n";
   text += kFunctions;
   text += "}  // namespace gemm_tune_" + arch + "\n";
   return text;

@@ -46,7 +46,7 @@ Choice Dispatcher::lookup(const DeviceKey& device, const Problem& problem) const
 void Dispatcher::sgemm(const SgemmCall& call, cudaStream_t stream) {
   if (changes_nothing(call)) return;
   for (std::int64_t first = 0; first < call.batch; first += kMaxBatch) {
-    launch(part_of(call, first, std::min(kMaxBatch, call.batch - first)), stream);
+    launch(part_of(call, first, std::min<std::int64_t>(kMaxBatch, call.batch - first)), stream);
   }
 }
 

@@ -97,7 +97,7 @@ CLI::Option* add_sizes(CLI::App& app, Options& o) {
                  "Operands stored transposed, A's letter first: nn, nt, tn or tt")
       ->capture_default_str();
   app.add_option("--batch", o.batch, "Products of one launch, their matrices equally far apart")
-      ->check(whole_number(std::int64_t{1}, kMaxBatch))
+      ->check(whole_number<std::int64_t>(1, kMaxBatch))
       ->capture_default_str();
   return app.add_option("--sizes", o.sizes, "Problems, as in 1024,4096x512x1024");
 }

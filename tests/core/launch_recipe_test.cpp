@@ -45,6 +45,39 @@ TEST(LaunchRecipeTest, AClusterSharesTilesWithoutAWorkspace) {
   EXPECT_EQ(grid_of(recipe, problem, 132), (Grid{4096, 8, 1, 0}));
 }
 
+// 128 x 128 tiles in slices of 16, cut for one CTA on each SM.
+LaunchRecipe cut_tail() {
+  LaunchRecipe recipe;
+  recipe.tile_m = recipe.tile_n = 128;
+  recipe.tile_k = 16;
+  recipe.tail_ctas_per_sm = 1;
+  return recipe;
+}
+
+TEST(LaunchRecipeTest, AShortLastWaveIsCutIntoEqualPieces) {
+  // 96 tiles on 84 SMs: the last 12 in 7 pieces of 5 of the 32 slices.
+  const Problem problem = packed_problem(1536, 1024, 512);
+  EXPECT_EQ(grid_of(cut_tail(), problem, 84), (Grid{168, 1, 1, 80}));
+  EXPECT_EQ(workspace_bytes(cut_tail(), problem, 84), 65536 + 12 * 7 * 65536);
+}
+
+TEST(LaunchRecipeTest, AFullerLastWaveIsCutTogetherWithTheOneBefore) {
+  // 128 tiles on 84 SMs: 28 slices of each, then 4 on the 40 SMs that are free.
+  const Problem problem = packed_problem(2048, 1024, 512);
+  EXPECT_EQ(grid_of(cut_tail(), problem, 84), (Grid{256, 1, 1, 448}));
+  EXPECT_EQ(workspace_bytes(cut_tail(), problem, 84), 65536 + 128 * 2 * 65536);
+}
+
+TEST(LaunchRecipeTest, AWholeLastWaveIsNotCut) {
+  EXPECT_EQ(grid_of(cut_tail(), packed_problem(1536, 896, 512), 84), (Grid{84, 1, 1, 0}));
+  EXPECT_EQ(workspace_bytes(cut_tail(), packed_problem(1536, 896, 512), 84), 0);
+}
+
+TEST(LaunchRecipeTest, ACutTailTakesNoBatch) {
+  EXPECT_EQ(why_illegal(cut_tail(), packed_problem(256, 256, 256, Layout::nn, 2)),
+            "TAIL takes no batches");
+}
+
 TEST(LaunchRecipeTest, GridCountsEveryBatch) {
   Problem problem = packed_problem(129, 65, 1);
   problem.batch = 3;

@@ -34,7 +34,7 @@ class ChooseTest : public DbTest {
 
 TEST(ShapeDistanceTest, IsTheProductOfRatios) {
   const auto distance = [](const char* a, const char* b) {
-    return shape_distance(parse_problem(a), parse_problem(b));
+    return shape_distance(launch_problem(parse_problem(a)), launch_problem(parse_problem(b)));
   };
   EXPECT_DOUBLE_EQ(distance("1024x1024x1024", "1024x1024x1024"), 1);
   EXPECT_DOUBLE_EQ(distance("1024x1024x1024", "512x2048x1024"), 4);

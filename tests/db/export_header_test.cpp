@@ -229,6 +229,20 @@ TEST_F(ExportHeaderTest, IsConstexprAndRefusesNonsense) {
     static_assert(k1024.kernel->grid({1024, 1024, 1024, 4, g::Layout::nn, 3}, 84).z == 3, "");
     static_assert(k1024.kernel->workspace_bytes({1024, 1024, 1024, 4}, 84) == 0, "");
     static_assert(k1024.kernel->layout == g::Layout::nn && k1024.kernel->split_k == 1, "");
+    // 128 tiles on 84 SMs: the last two waves are cut into 28 and 4 slices of 16.
+    constexpr g::Problem kTail{2048, 1024, 512, 4};
+    constexpr const g::Kernel& kCut = *g::lookup(kTail).kernel;
+    static_assert(kCut.tail_ctas_per_sm == 1 && kCut.tiles(kTail) == 128, "");
+    static_assert(kCut.grid(kTail, 84).x == 256 && kCut.grid(kTail, 84).piece_k == 448, "");
+    static_assert(kCut.tail(kTail, 84).tiles == 128 && kCut.tail(kTail, 84).pieces == 2, "");
+    static_assert(kCut.workspace_bytes(kTail, 84) == 65536 + 256 * 65536, "");
+    static_assert(!kCut.is_legal({2048, 1024, 512, 4, g::Layout::nn, 2}), "");
+    // 128 tiles of 8 x 32, each shared by 8 blocks.
+    constexpr g::Problem kSkinny{8, 4096, 4096, 4, g::Layout::nt};
+    static_assert(g::lookup(kSkinny).kernel->grid(kSkinny, 84).x == 128, "");
+    static_assert(g::lookup(kSkinny).kernel->grid(kSkinny, 84).y == 8, "");
+    static_assert(g::lookup(kSkinny).kernel->workspace_bytes(kSkinny, 84) == 65536 + 1024 * 1024, "");
+    static_assert(g::kWorkspaceCounterBytes == 65536 && g::kMaxEdge == 2000000000, "");
     static_assert(g::lookup({64, 64, 64, 4, g::Layout::nn, 0}).match == g::Match::none, "");
     static_assert(g::lookup({128, 128, 64, 4, g::Layout::nn, 64}).match == g::Match::exact, "");
     static_assert(g::lookup({128, 128, 64, 4, g::Layout::nn, 63}).winner->problem.batch == 64, "");

@@ -94,6 +94,34 @@ TEST_F(LookupTest, AMisalignedProblemGetsATwinWithNarrowAccesses) {
   EXPECT_THAT(recipe.config, StartsWith("vectorized_2d/BM=128,BN=128"));
 }
 
+TEST_F(LookupTest, ARecipeSaysHowManyPiecesATailIsCutIntoAndTheirScratchMemory) {
+  // 128 tiles of 128 x 128 on 82 SMs: 28 of the 32 slices of each, then 4 on the 36 SMs that are
+  // free. The other winner's 8 tiles are shared by 8 CTAs each.
+  const std::string tile =
+      "warp_tiled/CLUSTER=0,BM=128,BN=128,BK=16,WM=64,WN=32,TM=8,TN=8,WARPS_K=1,STAGES=2,ASYNC=0,"
+      "FRAGMENTS=2,VEC=4,RASTER=8,CTAS=1,";
+  {
+    Database database(database_, Database::Mode::create_or_open);
+    database.begin_run({"0.1.0", "13.0", "580.159.04", "gemm-tune --sizes 2048x1024x512", 1});
+    const std::string hash = current_kernel_hashes().at("warp_tiled");
+    Outcome measured;
+    measured.timing = Timing{100.0, {99.0, 100.0, 101.0}, 4};
+    database.store(kSampleDevice, packed_problem(2048, 1024, 512),
+                   tile + "SPLIT_K=1,TAIL=1,TA=0,TB=0,PRED=0", hash, measured, Source::measured);
+    database.store(kSampleDevice, packed_problem(128, 1024, 8192),
+                   tile + "SPLIT_K=8,TAIL=0,TA=0,TB=0,PRED=0", hash, measured, Source::measured);
+  }
+  gt_close(handle_);
+  ASSERT_EQ(gt_open(database_.c_str(), nullptr, &handle_), GT_OK) << gt_last_error();
+  const gt_recipe cut = lookup(make_problem(2048, 1024, 512));
+  EXPECT_EQ(cut.grid[0], 256);
+  EXPECT_EQ(cut.workspace_bytes, 65536 + 128 * 2 * 65536);
+  const gt_recipe shared = lookup(make_problem(128, 1024, 8192));
+  EXPECT_EQ(shared.grid[0], 8);
+  EXPECT_EQ(shared.grid[1], 8);
+  EXPECT_EQ(shared.workspace_bytes, 65536 + 8 * 8 * 65536);
+}
+
 TEST_F(LookupTest, ABatchIsServedByTheWinnerForOneProduct) {
   gt_problem problem = make_problem(1024, 1024, 1024);
   problem.batch = 16;

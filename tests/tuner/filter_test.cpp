@@ -147,6 +147,9 @@ TEST(FilterTest, LeavesOutWhatHasTooLittleToDoOrChangesNothing) {
   // 132 tiles are a whole wave on 132 SMs, 136 are not.
   EXPECT_EQ(reason("768x1408x4096", "4", "1,TAIL=1"), "cuts no tile of a ragged last wave");
   EXPECT_EQ(reason("512x2176x4096", "4", "1,TAIL=1"), std::nullopt);
+  // 100 tiles leave 32 SMs to work through 4 rests each: a cut pays from 13 slices on.
+  EXPECT_EQ(reason("640x1280x192", "4", "1,TAIL=1"), "cuts no tile of a ragged last wave");
+  EXPECT_EQ(reason("640x1280x208", "4", "1,TAIL=1"), std::nullopt);
 }
 
 TEST(FilterTest, TheProblemSettlesLayoutAndTheWidthOfAccesses) {

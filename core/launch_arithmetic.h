@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// The arithmetic of a launch: the problems that a kernel may serve, its grid, its scratch memory.
+//
+// One text for the tuner, the library, the tests and the exported header, which holds the lines
+// between the braces below as they are. It therefore includes nothing, names nothing from outside
+// and is C++17. core/launch_recipe.h is the host's way to it. Constexpr and pure; any thread.
+#pragma once
+
+namespace gemm_tune {
+
+// Which operands are stored transposed, A's letter first: N as op(X) = X, T as op(X) = X^T. A
+// transposed A is stored [K,M], a transposed B [N,K].
+enum class Layout { nn, nt, tn, tt };
+
+// A problem as far as a launch depends on it.
+struct LaunchProblem {
+  long long M, N, K;
+  int alignment;  // elements (1, 2 or 4) that divide leading dimensions, addresses and strides
+  Layout layout = Layout::nn;
+  long long batch = 1;  // products of one launch
+};
+
+// What a compiled kernel needs of its launch.
+struct LaunchRecipe {
+  int block_threads = 0;       // of a block, one-dimensional
+  int tile_m = 0, tile_n = 0;  // elements of C of one block
+  int tile_k = 1;              // elements of K of one slice: the unit of a split along K
+  int smem_bytes = 0;          // dynamic shared memory of a block
+  int split_k = 1;             // blocks that share one tile along K
+  bool cluster = false;        // these form a thread block cluster and need no workspace
+  int tail_ctas_per_sm = 0;    // above 0: so many blocks at once on each SM share a ragged last
+                               // wave, whose tiles are cut along K
+  Layout layout = Layout::nn;  // the only one that the kernel serves
+  int alignment = 1;           // the least alignment that the kernel may serve
+  int multiple_m = 1, multiple_n = 1, multiple_k = 1;  // M, N and K must be multiples of these
+};
+
+// Of a launch, as CUDA counts it: tiles, or pieces of them; shares of a tile along K; batch.
+struct Grid {
+  long long x = 1, y = 1, z = 1;
+  long long piece_k = 0;  // GemmArgs::piece_k: K elements of a piece of a tile that is cut
+
+  constexpr long long ctas() const { return x * y * z; }
+};
+
+// The largest matrix edge: kernels count rows and columns in 32-bit integers, rounded up to a tile.
+inline constexpr long long kMaxEdge = 2000000000;
+
+// CUDA's limits: a batch is the grid's z, whichever the kernel.
+inline constexpr long long kMaxBatch = 65535;
+inline constexpr long long kMaxGridX = 2147483647;
+
+// A workspace begins with counters, which are zero between launches: whoever allocates it zeroes
+// them, every launch leaves them so. Partial sums follow, each of 4 bytes.
+inline constexpr long long kWorkspaceCounters = 16384;
+inline constexpr long long kWorkspaceCounterBytes = kWorkspaceCounters * 4;
+inline constexpr long long kPartialSumBytes = 4;
+
+// What a piece of a tile that is cut along K costs beside its multiplications, in K elements: loads
+// before the first one, partial sums written and read again. About 5 us on an H100, where a tile of
+// 128 x 256 takes 0.16 us for each K element.
+inline constexpr long long kPieceOverheadK = 32;
+
+// The alignment of leading dimensions, where the base addresses are multiples of 16 bytes.
+constexpr int alignment_class(long long lda, long long ldb, long long ldc) {
+  const long long bits = lda | ldb | ldc;
+  return bits % 4 == 0 ? 4 : bits % 2 == 0 ? 2 : 1;
+}
+
+constexpr long long tiles_of(const LaunchRecipe& recipe, const LaunchProblem& problem) {
+  const long long tiles_m = (problem.M + recipe.tile_m - 1) / recipe.tile_m;
+  const long long tiles_n = (problem.N + recipe.tile_n - 1) / recipe.tile_n;
+  return tiles_m * tiles_n;
+}
+
+// How the tiles of a ragged last wave are cut along K.
+struct TailCut {
+  long long tiles = 0;    // the last so many are cut
+  long long pieces = 1;   // of each of them
+  long long piece_k = 0;  // K elements of a piece; the last one has what is left
+};
+
+// A last wave that fills half of the SMs or less is cut into as many equal pieces as there is room
+// for. A fuller one is cut together with the wave before: a long piece for every tile, then the
+// short rests, which the SMs without a second long piece work through meanwhile. sm_count: of the
+// device that launches.
+constexpr TailCut tail_cut(const LaunchRecipe& recipe, const LaunchProblem& problem, int sm_count) {
+  const long long tiles = tiles_of(recipe, problem);
+  const long long slots = static_cast<long long>(recipe.tail_ctas_per_sm) * sm_count;
+  const long long slices = (problem.K + recipe.tile_k - 1) / recipe.tile_k;
+  if (slots == 0 || slices < 2 || tiles % slots == 0) return TailCut{};
+  const long long rest = tiles % slots;
+  long long cut = rest, piece = 0;  // tiles, slices
+  if (2 * rest <= slots) {
+    const long long pieces = slots / rest;
+    piece = (slices + pieces - 1) / pieces;
+  } else {
+    const long long free = slots - rest;
+    cut = tiles < slots ? tiles : slots + rest;
+    const long long rests = (cut + free - 1) / free;  // that a free slot works through
+    const long long overhead = (kPieceOverheadK + recipe.tile_k - 1) / recipe.tile_k;
+    piece = (rests * (slices + overhead) + rests) / (rests + 1);
+  }
+  if (piece >= slices) return TailCut{};
+  return TailCut{cut, (slices + piece - 1) / piece, piece * recipe.tile_k};
+}
+
+constexpr Grid grid_of(const LaunchRecipe& recipe, const LaunchProblem& problem, int sm_count) {
+  const TailCut cut = tail_cut(recipe, problem, sm_count);
+  const long long ctas = tiles_of(recipe, problem) + cut.tiles * (cut.pieces - 1);
+  return Grid{ctas, recipe.split_k, problem.batch, cut.piece_k};
+}
+
+// Global scratch memory of one launch; 0 where the kernel needs none. Launches that may overlap
+// need one each.
+constexpr long long workspace_bytes(const LaunchRecipe& recipe, const LaunchProblem& problem,
+                                    int sm_count) {
+  if (recipe.cluster) return 0;
+  const TailCut cut = tail_cut(recipe, problem, sm_count);
+  const long long shares = recipe.split_k > 1
+                               ? tiles_of(recipe, problem) * recipe.split_k * problem.batch
+                               : cut.tiles * cut.pieces;
+  const long long tile_bytes = kPartialSumBytes * recipe.tile_m * recipe.tile_n;
+  return shares > 0 ? kWorkspaceCounterBytes + shares * tile_bytes : 0;
+}
+
+// Why a kernel may not be launched for a problem, or none.
+enum class Refusal {
+  none,
+  layout,
+  tail_of_batch,
+  multiple_m,
+  multiple_n,
+  multiple_k,
+  alignment,
+  batch,
+  grid,
+  counters
+};
+
+constexpr Refusal refusal(const LaunchRecipe& recipe, const LaunchProblem& problem) {
+  if (problem.layout != recipe.layout) return Refusal::layout;
+  if (recipe.tail_ctas_per_sm > 0 && problem.batch > 1) return Refusal::tail_of_batch;
+  if (problem.M % recipe.multiple_m != 0) return Refusal::multiple_m;
+  if (problem.N % recipe.multiple_n != 0) return Refusal::multiple_n;
+  if (problem.K % recipe.multiple_k != 0) return Refusal::multiple_k;
+  if (problem.alignment < recipe.alignment) return Refusal::alignment;
+  if (problem.batch > kMaxBatch) return Refusal::batch;
+  const long long tiles = tiles_of(recipe, problem);
+  if (tiles > kMaxGridX) return Refusal::grid;
+  // A tile's counters: one for each share at most, and one for the tile.
+  const long long counters = tiles * problem.batch * (recipe.split_k + 1);
+  const bool counts = recipe.split_k > 1 && !recipe.cluster;
+  return counts && counters > kWorkspaceCounters ? Refusal::counters : Refusal::none;
+}
+
+// The larger over the smaller; sizes count as at least 1.
+constexpr double ratio(long long a, long long b) {
+  const double x = static_cast<double>(a > 1 ? a : 1);
+  const double y = static_cast<double>(b > 1 ? b : 1);
+  return x > y ? x / y : y / x;
+}
+
+// How far a tuned problem is from another one: the product of ratio() over M, N, K and batch. 1 is
+// the same shape.
+constexpr double shape_distance(const LaunchProblem& a, const LaunchProblem& b) {
+  return ratio(a.M, b.M) * ratio(a.N, b.N) * ratio(a.K, b.K) * ratio(a.batch, b.batch);
+}
+
+}  // namespace gemm_tune
