@@ -167,4 +167,36 @@ double overhead_per_k(int bk, int unroll, double global_loads, bool predicated) 
   return per_slice / bk + inner_loop;
 }
 
+Traits thread_tile_traits(const ThreadTile& tile, int unroll, bool predicated) {
+  const auto [BM, BN, BK, TM, TN] = tile;
+  const int threads = gemm_tune::threads(tile), columns = threads_n(tile);
+  Traits t;
+  t.threads = threads;
+  t.tile_m = BM;
+  t.tile_n = BN;
+  t.tile_k = BK;
+  t.thread_m = TM;
+  t.thread_n = TN;
+  t.smem_bytes = smem_bytes(tile);
+  t.predicated = predicated;
+  t.barriers_per_tile_k = 2;
+
+  const int a_vec = vector_width(BK, unroll), b_vec = vector_width(TN);
+  const AccessCost feed =
+      shared_load_cost(
+          threads, columns, 1.0 * TM / a_vec, a_vec,
+          [&](int thread) -> long long { return thread / columns * tile.TM * tile.BK; }) +
+      shared_load_cost(threads, columns, 1.0 * TN / b_vec, b_vec,
+                       [&](int thread) -> long long { return thread % columns * tile.TN; });
+  t.feed_instructions_per_k = feed.instructions;
+  t.feed_wavefronts_per_k = feed.wavefronts;
+  const AccessCost fill = tile_copy_cost(BM, BK, threads, 1, TileOrder::row_major, BK) +
+                          tile_copy_cost(BK, BN, threads, 1, TileOrder::row_major, BN);
+  t.fill_instructions_per_tile_k = fill.instructions;
+  t.fill_wavefronts_per_tile_k = fill.wavefronts;
+  t.other_instructions_per_k =
+      overhead_per_k(BK, unroll, tile_loads(BM + BN, BK, threads, 1), predicated);
+  return t;
+}
+
 }  // namespace gemm_tune

@@ -16,7 +16,9 @@
 #include <optional>
 
 #include "kernel_templates/device/slice_map.cuh"
+#include "kernel_templates/device/thread_tile.cuh"
 #include "kernel_templates/device/tile_map.cuh"
+#include "kernel_templates/traits.h"
 
 namespace gemm_tune {
 
@@ -65,5 +67,10 @@ double tile_loads(int rows, int cols, int threads, int vec);
 // arithmetic and predicates of a slice's global loads, and the loop over the slice where it is not
 // unrolled whole. Rounded from counts in the SASS of 110 configs (CUDA 13.0, sm_90).
 double overhead_per_k(int bk, int unroll, double global_loads, bool predicated);
+
+// Of compute_tile() (device/tile_gemm.cuh), all but the registers, where `unroll` k steps of a
+// slice are unrolled: the compiler then merges neighbouring loads, along k for A, along a row for
+// B.
+Traits thread_tile_traits(const ThreadTile& tile, int unroll, bool predicated);
 
 }  // namespace gemm_tune

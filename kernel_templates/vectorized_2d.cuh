@@ -9,6 +9,7 @@
 // neighbouring banks. PRED picks the edge handling: 1 for any shape, 0 for multiples of the tile.
 #pragma once
 
+#include "kernel_templates/device/thread_tile.cuh"
 #include "kernel_templates/rules.h"
 
 namespace gemm_tune::vectorized_2d {
@@ -38,16 +39,11 @@ constexpr int group_offset(const Params& p, int t, int count, int thread, int g)
 constexpr int store_vec_width(const Params& p) { return min_of(p.VEC, group(p.TN)); }
 
 constexpr Rule<Params> kRules[] = {
-    {"thread tile does not divide CTA tile", "BM TM",
-     [](const Params& p) { return p.BM % p.TM != 0; }},
-    {"thread tile does not divide CTA tile", "BN TN",
-     [](const Params& p) { return p.BN % p.TN != 0; }},
-    {"thread tile holds more than 128 accumulators", "TM TN",
-     [](const Params& p) { return p.TM * p.TN > 128; }},
-    {"threads per CTA are not whole warps", "BM BN TM TN",
-     [](const Params& p) { return threads(p) % 32 != 0; }},
-    {"more than 1024 threads per CTA", "BM BN TM TN",
-     [](const Params& p) { return threads(p) > 1024; }},
+    {kUndividedTile, "BM TM", [](const Params& p) { return p.BM % p.TM != 0; }},
+    {kUndividedTile, "BN TN", [](const Params& p) { return p.BN % p.TN != 0; }},
+    {kTooManySums, "TM TN", [](const Params& p) { return p.TM * p.TN > 128; }},
+    whole_warps<Params>("BM BN TM TN"),
+    at_most_1024_threads<Params>("BM BN TM TN"),
     {"vector access does not divide a row of a slice", "BN BK VEC",
      [](const Params& p) { return p.BK % p.VEC != 0 || p.BN % p.VEC != 0; }},
     {"slice of A is not a whole number of vector loads per thread", "BM BN BK TM TN VEC",
@@ -61,9 +57,7 @@ constexpr Rule<Params> kRules[] = {
 };
 
 constexpr const char* reject(const Params& p) {
-  if (!is_tile_size(p.BM) || !is_tile_size(p.BN) || !is_tile_size(p.BK) || !is_tile_size(p.TM) ||
-      !is_tile_size(p.TN))
-    return kBadTileSize;
+  if (!are_tile_sizes({p.BM, p.BN, p.BK, p.TM, p.TN})) return kBadTileSize;
   if (p.VEC != 1 && p.VEC != 2 && p.VEC != 4) return "VEC must be 1, 2 or 4";
   if (p.PAD < 0 || p.PAD > 32) return "PAD must lie between 0 and 32";
   if (!is_flag(p.INTERLEAVE) || !is_flag(p.PRED)) return "INTERLEAVE and PRED must be 0 or 1";
