@@ -138,7 +138,7 @@ class Candidate {
   static std::string compiled(const KnownConfig& config, const std::string& arch) {
     const KernelSource source = kernel_source(*config.family);
     CompileResult result = nvrtc_compile({source.path, source.text, source.headers},
-                                         {"TUNED_PARAMS=" + tuned_params(config.config())}, arch);
+                                         compile_definitions(config), arch);
     if (!result.ok) throw Error(to_string(config.config()) + ": " + result.log);
     return std::move(result.cubin);
   }

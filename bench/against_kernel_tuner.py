@@ -229,7 +229,7 @@ def kernel_tuner_search(strategy, points, size, evaluations, seconds, seed, out)
             grid_div_x=[], grid_div_y=[], grid_div_z=[], lang="NVCUDA", quiet=True, verify=verify,
             answer=[None] * 8 + [c] + [None] * 8, restrictions=[FunctionConstraint(lambda *point: point in allowed)],
             compiler_options=[f"-I{ROOT}", "--std=c++20", "-default-device"], observers=[launch],
-            defines={"TUNED_PARAMS": lambda params: tuned_params([params[name] for name in SEARCHED])},
+            defines={"TUNED_PARAMS": lambda params: tuned_params([params[name] for name in SEARCHED]), "TUNED_CLUSTER": "1"},
             smem_args={"size": lambda params: smem_bytes([params[name] for name in SEARCHED])},
             metrics={"timed": note}, strategy=strategy, seed=seed,
             strategy_options={"max_fevals": evaluations, "time_limit": seconds})

@@ -35,8 +35,7 @@ std::vector<KnownConfig> some_configs(std::size_t count) {
 void compile(const KnownConfig& config) {
   const KernelSource text = kernel_source(*config.family);
   const CompileResult result =
-      nvrtc_compile({text.path, text.text, text.headers},
-                    {"TUNED_PARAMS=" + tuned_params(config.config())}, kArch);
+      nvrtc_compile({text.path, text.text, text.headers}, compile_definitions(config), kArch);
   if (!result.ok) std::abort();
 }
 

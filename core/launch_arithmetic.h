@@ -67,6 +67,11 @@ constexpr int alignment_class(long long lda, long long ldb, long long ldc) {
   return bits % 4 == 0 ? 4 : bits % 2 == 0 ? 2 : 1;
 }
 
+// Blocks of a cluster, along the grid's y; 1 where there is none.
+constexpr int cluster_ctas(const LaunchRecipe& recipe) {
+  return recipe.cluster ? recipe.split_k : 1;
+}
+
 constexpr long long tiles_of(const LaunchRecipe& recipe, const LaunchProblem& problem) {
   const long long tiles_m = (problem.M + recipe.tile_m - 1) / recipe.tile_m;
   const long long tiles_n = (problem.N + recipe.tile_n - 1) / recipe.tile_n;

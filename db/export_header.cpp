@@ -31,8 +31,10 @@ constexpr std::string_view kHead =
 //   const Grid grid = found.kernel->grid(problem, sm_count);
 //
 // To run a kernel: compile its `source`, a file below share/gemm-tune where gemm-tune is installed
-// (with the hash `kernel_hash`) and an include path from there, for @ARCH@ with the macro
-// TUNED_PARAMS defined as `tuned_params`, and launch its function "gemm" with grid() blocks of
+// (with the hash `kernel_hash`) and an include path from there, for @ARCH@ with the macros
+// TUNED_PARAMS defined as `tuned_params` and TUNED_CLUSTER as tuned_cluster() (without TUNED_CLUSTER
+// the results are the same; from sm_90 on, launches of many small blocks take some per cent longer),
+// and launch its function "gemm" with grid() blocks of
 // block_threads threads and smem_bytes of dynamic shared memory; its one argument is GemmArgs of
 // kernel_templates/device/gemm_args.cuh, from the same place. Where workspace_bytes() is not 0 it wants that
 // much global memory: `counters` at the beginning, kWorkspaceCounterBytes that are zero before the
@@ -83,6 +85,9 @@ struct Kernel : LaunchRecipe {
     }
     return -1;
   }
+
+  // Blocks of a thread block cluster, or 1.
+  constexpr int tuned_cluster() const { return cluster_ctas(*this); }
 
   constexpr long long tiles(const Problem& p) const { return tiles_of(*this, p); }
 

@@ -17,8 +17,7 @@ std::string jit_cubin(const KnownConfig& config, const std::string& arch, const 
     if (auto cached = cache->load(key)) return std::move(*cached);
   }
   const CompileResult result =
-      nvrtc_compile({source.path, source.text, source.headers},
-                    {"TUNED_PARAMS=" + tuned_params(config.config())}, arch);
+      nvrtc_compile({source.path, source.text, source.headers}, compile_definitions(config), arch);
   if (!result.ok) {
     throw DeviceError("the kernel " + name + " does not compile for " + arch + ": " + result.log);
   }

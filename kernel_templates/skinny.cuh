@@ -28,6 +28,7 @@ constexpr bool streams_along_k(const Params& p) { return p.SKINNY_N != 0 ? p.TA 
 constexpr bool stages_along_k(const Params& p) { return p.SKINNY_N != 0 ? p.TB != 0 : p.TA == 0; }
 
 constexpr int threads(const Params& p) { return p.WARPS * 32; }
+constexpr int cluster_ctas(const Params& p) { return p.CLUSTER != 0 ? p.SPLIT_K : 1; }
 constexpr int lanes_l(const Params& p) { return 32 / p.LANES_K; }
 constexpr int warps_l(const Params& p) { return streams_along_k(p) ? p.WARPS : 1; }
 constexpr int warps_k(const Params& p) { return streams_along_k(p) ? 1 : p.WARPS; }
@@ -147,6 +148,8 @@ namespace gemm_tune::skinny {
 
 constexpr Params kP = TUNED_PARAMS;
 static_assert(reject(kP) == nullptr);
+static_assert(has_its_cluster(cluster_ctas(kP)),
+              "clusters need sm_90, and TUNED_CLUSTER says of how many CTAs");
 constexpr bool kPredicated = kP.PRED != 0;
 constexpr bool kAlongK = streams_along_k(kP);
 constexpr int kSums = kP.BS * kP.TL;  // of a thread: [BS][TL]
@@ -370,7 +373,7 @@ __device__ inline void store_outputs(int thread, int i, const Vec<kOutVec>& out,
   store_c<kOutVec, kPredicated>(args.C + row * args.ldc + col, out, args, args.N - col);
 }
 
-extern "C" __global__ void GT_CLUSTER(kP.SPLIT_K)
+extern "C" __global__ void GT_CLUSTER(cluster_ctas(kP))
     __launch_bounds__(threads(kP), min_ctas_per_sm(kP)) gemm(const GemmArgs all) {
   const GemmArgs args = batch_entry(all);
   const Operands op = operands(args);

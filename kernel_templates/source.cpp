@@ -100,4 +100,9 @@ std::string tuned_params(const Config& config) {
   return text + "}";
 }
 
+std::vector<std::string> compile_definitions(const KnownConfig& config) {
+  return {"TUNED_PARAMS=" + tuned_params(config.config()),
+          "TUNED_CLUSTER=" + std::to_string(cluster_ctas(config.recipe))};
+}
+
 }  // namespace gemm_tune

@@ -4,9 +4,9 @@
 // A kernel needs no file beside the program; a directory given by the user (--kernel-dir) replaces
 // the embedded texts. The identity of a kernel is the hash over the tokens that reach the compiler
 // and over the compile options: it alone decides whether a stored result still belongs to today's
-// kernel. A config adds nothing but the value of TUNED_PARAMS, and every row names its config.
-// Device texts are the .cuh files and rules.h; a family's other includes are for the host and no
-// part of its kernel. Any thread.
+// kernel. A config adds nothing but the values of compile_definitions(), and every row names its
+// config. Device texts are the .cuh files and rules.h; a family's other includes are for the host
+// and no part of its kernel. Any thread.
 #pragma once
 
 #include <filesystem>
@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernel_templates/family.h"
+#include "kernel_templates/registry.h"
 
 namespace gemm_tune {
 
@@ -43,8 +43,12 @@ std::string version_1_hash(const KernelSource& source);
 // that release has been compared: one whose tokens are those of the identity.
 std::optional<std::string> identity_of_version_1(std::string_view family, std::string_view hash);
 
-// The definition to compile the family with, as in "{.BM=128,.BN=128}": the value of TUNED_PARAMS.
-// The parameters must stand in the family's order, as KnownConfig::config() gives them.
+// The value of TUNED_PARAMS, as in "{.BM=128,.BN=128}". The parameters must stand in the family's
+// order, as KnownConfig::config() gives them.
 std::string tuned_params(const Config& config);
+
+// The definitions to compile the config's family with: TUNED_PARAMS, and TUNED_CLUSTER
+// (device/cluster.cuh), as in "TUNED_CLUSTER=1".
+std::vector<std::string> compile_definitions(const KnownConfig& config);
 
 }  // namespace gemm_tune

@@ -31,6 +31,7 @@ constexpr int warps_n(const Params& p) { return p.BN / p.WN; }
 constexpr int warps_mn(const Params& p) { return p.BM / p.WM * warps_n(p); }
 constexpr int threads_mn(const Params& p) { return 32 * warps_mn(p); }
 constexpr int threads(const Params& p) { return threads_mn(p) * p.WARPS_K; }
+constexpr int cluster_ctas(const Params& p) { return p.CLUSTER != 0 ? p.SPLIT_K : 1; }
 // k steps of a slice that one warp multiplies.
 constexpr int steps(const Params& p) { return p.BK / p.WARPS_K; }
 
@@ -170,6 +171,8 @@ namespace gemm_tune::warp_tiled {
 
 constexpr Params kP = TUNED_PARAMS;
 static_assert(reject(kP) == nullptr);
+static_assert(has_its_cluster(cluster_ctas(kP)),
+              "clusters need sm_90, and TUNED_CLUSTER says of how many CTAs");
 constexpr bool kPredicated = kP.PRED != 0;
 constexpr int kStageA = kP.BK * a_ld(kP), kStageB = kP.BK * b_ld(kP);  // floats
 constexpr bool kAnyAsync = is_async(kP, a_along_k(kP)) || is_async(kP, b_along_k(kP));
@@ -475,7 +478,7 @@ __device__ inline TilePiece piece_of(const GemmArgs& args, int K) {
   return {tile, share_of_k<kP.BK, kP.SPLIT_K>(K, share), share, kP.SPLIT_K, number};
 }
 
-extern "C" __global__ void GT_CLUSTER(kP.SPLIT_K) __launch_bounds__(threads(kP), kP.CTAS)
+extern "C" __global__ void GT_CLUSTER(cluster_ctas(kP)) __launch_bounds__(threads(kP), kP.CTAS)
     gemm(const GemmArgs all) {
   const GemmArgs args = batch_entry(all);
   SharedMemory smem;

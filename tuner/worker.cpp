@@ -129,9 +129,8 @@ class Worker {
     const KernelSource& text = source(*config.family, request.kernel_dir);
     const KeptStderr kept;
     const Stopwatch watch;
-    const CompileResult result =
-        nvrtc_compile({text.path, text.text, text.headers},
-                      {"TUNED_PARAMS=" + tuned_params(config.config())}, request.arch);
+    const CompileResult result = nvrtc_compile({text.path, text.text, text.headers},
+                                               compile_definitions(config), request.arch);
     if (!result.ok && tells_of_no_memory(result.log + kept.text())) {
       throw MemoryError("the compiler had no memory");
     }

@@ -44,8 +44,9 @@ TEST_P(CompileSample, CompilesEveryConfigThatTheRulesAllow) {
     if (point.empty()) continue;
     if (family.traits(point).cluster && arch.number < 90) continue;  // the tuner leaves it out
     const Config config = family.config(point);
-    const CompileResult result = nvrtc_compile({source.path, source.text, source.headers},
-                                               {"TUNED_PARAMS=" + tuned_params(config)}, arch.name);
+    const CompileResult result =
+        nvrtc_compile({source.path, source.text, source.headers},
+                      compile_definitions(known_config(family, point)), arch.name);
     EXPECT_TRUE(result.ok) << to_string(config) << ": " << result.log;
     ++compiled;
   }

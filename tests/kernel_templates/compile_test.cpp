@@ -14,16 +14,14 @@
 namespace gemm_tune {
 namespace {
 
-CompileResult compile(const KernelFamily& family, const std::string& params,
+CompileResult compile(const KernelSource& source, const std::vector<std::string>& definitions,
                       const std::string& arch) {
-  const KernelSource source = kernel_source(family);
-  return nvrtc_compile({source.path, source.text, source.headers}, {"TUNED_PARAMS=" + params},
-                       arch);
+  return nvrtc_compile({source.path, source.text, source.headers}, definitions, arch);
 }
 
 CompileResult compile(std::string_view text, const std::string& arch) {
   const KnownConfig config = known(text);
-  return compile(*config.family, tuned_params(config.config()), arch);
+  return compile(kernel_source(*config.family), compile_definitions(config), arch);
 }
 
 void expect_clean(std::string_view text, const std::string& arch) {
@@ -44,7 +42,7 @@ TEST(Compile, TheTokensOfAKernelGiveTheMachineCodeOfItsText) {
     const KnownConfig config = known(rung.config);
     if (!seen.insert(config.family->name).second) continue;
     const KernelSource source = kernel_source(*config.family);
-    const std::vector<std::string> definitions = {"TUNED_PARAMS=" + tuned_params(config.config())};
+    const std::vector<std::string> definitions = compile_definitions(config);
     const CompileResult text =
         nvrtc_compile({source.path, source.text, source.headers}, definitions, "sm_86");
     const CompileResult tokens =
@@ -174,9 +172,64 @@ extern "C" __global__ void gemm(const float* from, float* sums, int left) {
 
 TEST(Compile, ARejectedConfigStopsAtTheAssertion) {
   const CompileResult result =
-      compile(*find_family("naive"), "{.BM=64,.BN=64,.COALESCED=1,.PRED=1}", "sm_90");
+      compile(kernel_source(*find_family("naive")),
+              {"TUNED_PARAMS={.BM=64,.BN=64,.COALESCED=1,.PRED=1}"}, "sm_90");
   EXPECT_FALSE(result.ok);
   EXPECT_NE(result.log.find("static assertion failed"), std::string::npos) << result.log;
+}
+
+// Of a family each, whose tiles three CTAs share.
+constexpr const char* kClusters[] = {
+    "warp_tiled/CLUSTER=1,BM=32,BN=32,BK=16,WM=32,WN=32,TM=4,TN=8,WARPS_K=4,STAGES=2,ASYNC=0,"
+    "FRAGMENTS=1,VEC=4,RASTER=8,CTAS=1,SPLIT_K=3,TAIL=0,TA=1,TB=0,PRED=1",
+    "skinny/CLUSTER=1,BS=8,TL=2,WARPS=4,LANES_K=8,UNROLL=2,VEC=2,SPLIT_K=3,SKINNY_N=1,TA=0,TB=1,"
+    "PRED=1"};
+
+// What a kernel's machine code says of its clusters is part of machine_code().
+TEST(Compile, WithoutTunedClusterAKernelHasItsClusterAllTheSame) {
+  for (const char* text : kClusters) {
+    const KnownConfig config = known(text);
+    const KernelSource source = kernel_source(*config.family);
+    const std::string params = "TUNED_PARAMS=" + tuned_params(config.config());
+    const CompileResult with = compile(source, {params, "TUNED_CLUSTER=3"}, "sm_90");
+    const CompileResult without = compile(source, {params}, "sm_90");
+    ASSERT_TRUE(with.ok && without.ok) << with.log << without.log;
+    EXPECT_EQ(machine_code(with.cubin), machine_code(without.cubin)) << text;
+  }
+}
+
+TEST(Compile, AClusterThatIsNotThatOfTheParamsStopsAtTheAssertion) {
+  for (const char* text : kClusters) {
+    const KnownConfig config = known(text);
+    const KernelSource source = kernel_source(*config.family);
+    const std::string params = "TUNED_PARAMS=" + tuned_params(config.config());
+    for (const char* cluster : {"TUNED_CLUSTER=1", "TUNED_CLUSTER=2"}) {
+      const CompileResult result = compile(source, {params, cluster}, "sm_90");
+      EXPECT_FALSE(result.ok) << text << " with " << cluster;
+      EXPECT_NE(result.log.find("clusters need sm_90"), std::string::npos) << result.log;
+    }
+    EXPECT_FALSE(compile(source, {params, "TUNED_CLUSTER=3"}, "sm_86").ok) << text;
+  }
+}
+
+// The first of a family's Params is a parameter like the others.
+TEST(Compile, AKernelHasItsClusterWhereverTheParameterStands) {
+  const KnownConfig config = known(kClusters[0]);
+  KernelSource source = kernel_source(*config.family);
+  std::string params = tuned_params(config.config());
+  const std::string first = "CLUSTER, ", last = "TB, PRED";
+  const std::size_t begin = source.text.find(first);
+  ASSERT_NE(begin, std::string::npos);
+  source.text.erase(begin, first.size());
+  const std::size_t end = source.text.find(last, begin);
+  ASSERT_NE(end, std::string::npos);
+  source.text.insert(end + last.size(), ", CLUSTER");
+  params.erase(1, std::string(".CLUSTER=1,").size());
+  params.insert(params.size() - 1, ",.CLUSTER=1");
+  const CompileResult moved = compile(source, {"TUNED_PARAMS=" + params}, "sm_90");
+  const CompileResult in_place = compile(kClusters[0], "sm_90");
+  ASSERT_TRUE(moved.ok && in_place.ok) << moved.log << in_place.log;
+  EXPECT_EQ(machine_code(moved.cubin), machine_code(in_place.cubin));
 }
 
 }  // namespace

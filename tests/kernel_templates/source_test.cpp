@@ -181,5 +181,15 @@ TEST(TunedParams, AreDesignatedInitialisers) {
             "{.BM=8,.BN=32,.COALESCED=1,.PRED=0}");
 }
 
+TEST(CompileDefinitions, SayOfHowManyCtasAClusterIs) {
+  EXPECT_THAT(compile_definitions(known("naive/BM=8,BN=32,COALESCED=1,PRED=0")),
+              ElementsAre("TUNED_PARAMS={.BM=8,.BN=32,.COALESCED=1,.PRED=0}", "TUNED_CLUSTER=1"));
+  const std::string skinny = "BS=1,TL=4,WARPS=4,LANES_K=1,UNROLL=4,VEC=4,SPLIT_K=3,SKINNY_N=0,";
+  EXPECT_EQ(compile_definitions(known("skinny/CLUSTER=1," + skinny + "TA=0,TB=0,PRED=1")).at(1),
+            "TUNED_CLUSTER=3");
+  EXPECT_EQ(compile_definitions(known("skinny/CLUSTER=0," + skinny + "TA=0,TB=0,PRED=1")).at(1),
+            "TUNED_CLUSTER=1");
+}
+
 }  // namespace
 }  // namespace gemm_tune

@@ -44,9 +44,8 @@ class VerifyGpuTest : public testing::Test {
       }
       EXPECT_GT(replaced, 0) << right;
     }
-    const CompileResult compiled =
-        nvrtc_compile({source.path, source.text, source.headers},
-                      {"TUNED_PARAMS=" + tuned_params(config.config())}, arch_);
+    const CompileResult compiled = nvrtc_compile({source.path, source.text, source.headers},
+                                                 compile_definitions(config), arch_);
     EXPECT_TRUE(compiled.ok) << compiled.log;
     auto loaded = std::make_shared<LoadedKernel>(compiled.cubin);
     return [this, loaded, config](GemmArgs args, const Problem& problem) {
