@@ -194,7 +194,7 @@ TEST(Compile, WithoutTunedClusterAKernelHasItsClusterAllTheSame) {
     const CompileResult with = compile(source, {params, "TUNED_CLUSTER=3"}, "sm_90");
     const CompileResult without = compile(source, {params}, "sm_90");
     ASSERT_TRUE(with.ok && without.ok) << with.log << without.log;
-    EXPECT_EQ(machine_code(with.cubin), machine_code(without.cubin)) << text;
+    EXPECT_TRUE(machine_code(with.cubin) == machine_code(without.cubin)) << text;
   }
 }
 
@@ -229,7 +229,12 @@ TEST(Compile, AKernelHasItsClusterWhereverTheParameterStands) {
   const CompileResult moved = compile(source, {"TUNED_PARAMS=" + params}, "sm_90");
   const CompileResult in_place = compile(kClusters[0], "sm_90");
   ASSERT_TRUE(moved.ok && in_place.ok) << moved.log << in_place.log;
-  EXPECT_EQ(machine_code(moved.cubin), machine_code(in_place.cubin));
+  // But for kP itself, which lies before .nv.info.
+  const auto code_and_attributes = [](const CompileResult& result) {
+    const std::string all = machine_code(result.cubin);
+    return all.substr(all.find(".nv.info"));
+  };
+  EXPECT_TRUE(code_and_attributes(moved) == code_and_attributes(in_place));
 }
 
 }  // namespace
