@@ -75,7 +75,7 @@ class WinnersCall {
     const bool packed =
         packed_problem(problem.M, problem.N, problem.K, problem.layout, problem.batch) == problem;
     const auto ld = [&](std::int64_t length) {
-      return packed ? length : padded(length, problem.alignment);
+      return packed ? length : padded(length, alignment_class(problem));
     };
     const std::int64_t rows_a = transposes_a(problem.layout) ? problem.K : problem.M;
     const std::int64_t rows_b = transposes_b(problem.layout) ? problem.N : problem.K;
@@ -125,7 +125,7 @@ gt_recipe recipe_of(gt_handle* handle, const Winner& winner) {
   problem.batch = asked.batch;
   problem.trans_a = transposes_a(asked.layout) ? GT_TRANSPOSE : GT_NO_TRANSPOSE;
   problem.trans_b = transposes_b(asked.layout) ? GT_TRANSPOSE : GT_NO_TRANSPOSE;
-  problem.alignment = asked.alignment;
+  problem.alignment = alignment_class(asked);
   gt_recipe recipe{};
   check_status(gt_lookup(handle, nullptr, &problem, &recipe));
   if (recipe.config != to_string(winner.config.config())) {

@@ -33,7 +33,7 @@ std::optional<std::string> why_illegal(const LaunchRecipe& recipe, const Problem
     case Refusal::alignment:
       return "vector accesses of " + std::to_string(recipe.alignment) +
              " elements need alignment class " + std::to_string(recipe.alignment) +
-             "; the problem has " + std::to_string(problem.alignment);
+             "; the problem has " + std::to_string(alignment_class(problem));
     case Refusal::batch:
       return "a batch of " + std::to_string(problem.batch) + " exceeds the grid's " +
              std::to_string(kMaxBatch);

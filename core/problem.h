@@ -2,19 +2,20 @@
 // A GEMM problem: shape, types, layout, alignment and batch; with the device it is the database
 // key.
 //
-// C = alpha * op(A) * op(B) + beta * C with op(A) [M,K], op(B) [K,N], C [M,N], stored row-major.
-// alpha and beta are arguments of a call, not part of the problem. Values; no thread rule.
+// D = alpha * op(A) * op(B) + beta * C with op(A) [M,K], op(B) [K,N], C and D [M,N], stored
+// row-major. alpha, beta and where the matrices lie belong to a call (core/gemm_call.h), not to the
+// problem. Values; no thread rule.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "core/launch_arithmetic.h"
+#include "core/signature.h"
 
 namespace gemm_tune {
-
-enum class DataType { f32 };
 
 constexpr bool transposes_a(Layout layout) { return layout == Layout::tn || layout == Layout::tt; }
 constexpr bool transposes_b(Layout layout) { return layout == Layout::nt || layout == Layout::tt; }
@@ -29,34 +30,69 @@ std::string_view to_string(Layout layout);
 // The inverse of to_string. Throws UsageError naming the text.
 Layout parse_layout(std::string_view text);
 
+// Bytes that divide an operand's leading dimension, base address and batch stride: a power of two
+// from an element's size to kWidestAccessBytes.
+struct Alignment {
+  int a = bytes_of(ElementType::f32), b = a, c = a, d = a;
+
+  friend auto operator<=>(const Alignment&, const Alignment&) = default;
+};
+
 struct Problem {
+  Signature signature;
   std::int64_t M = 0, N = 0, K = 0;  // M, N >= 1, K >= 0, each at most kMaxEdge
-  DataType type = DataType::f32;
   Layout layout = Layout::nn;
-  // Elements (1, 2 or 4) that divide every leading dimension, base address and batch stride.
-  int alignment = 1;
+  Alignment alignment;
   std::int64_t batch = 1;  // independent products of one call, their matrices equally far apart
 
-  friend bool operator==(const Problem&, const Problem&) = default;
+  friend auto operator<=>(const Problem&, const Problem&) = default;
 };
+
+// Every operand aligned to so many of its elements, as far as accesses are as wide.
+Alignment uniform_alignment(const Signature& signature, int elements);
+
+// The alignment class: the elements that every operand is aligned to, at least.
+constexpr int alignment_class(const Problem& problem) {
+  const Alignment& bytes = problem.alignment;
+  const Signature& types = problem.signature;
+  const int elements[] = {bytes.a / bytes_of(types.a), bytes.b / bytes_of(types.b),
+                          bytes.c / bytes_of(types.c), bytes.d / bytes_of(types.d)};
+  int least = elements[0];
+  for (const int one : elements) least = one < least ? one : least;
+  return least;
+}
+
+// The problem in this alignment class: packed where that has the class, else every operand aligned
+// alike.
+Problem in_class(Problem problem, int elements);
+
+// The problem that the database knows it as: of problems that differ in their operands' alignment
+// but not in its class, one. So a call finds what was tuned for its class, whichever operand
+// decides about it.
+Problem key_of(const Problem& problem);
 
 // An fp32 problem whose matrices are packed: each leading dimension is the length of a stored row,
 // each batch stride the size of a matrix.
 Problem packed_problem(std::int64_t M, std::int64_t N, std::int64_t K, Layout layout = Layout::nn,
                        std::int64_t batch = 1);
 
-// The lengths of a stored row of A and of B, the least that lda and ldb may be.
+// The lengths of a stored row of A and of B, the least that lda and ldb may be; and their numbers.
 std::int64_t row_length_a(const Problem& problem);
 std::int64_t row_length_b(const Problem& problem);
+std::int64_t rows_a(const Problem& problem);
+std::int64_t rows_b(const Problem& problem);
 
 // Floating-point operations of one call: 2 M N K batch.
 double flops(const Problem& problem);
 
 // "1024x512x256"; what differs from packed_problem(M, N, K) follows, as in
-// "1024x512x256:layout=nt:align=1:batch=8".
+// "1024x512x256:layout=nt:align=1:batch=8". align is the class where in_class() gives the problem,
+// else each operand's alignment in elements: that of A, B and C as in align=4/4/1, and that of D
+// where it differs from C's. The signature leads where it is not fp32's: "1x1x1:type=f16".
 std::string to_string(const Problem& problem);
 
-// The inverse of to_string. Throws UsageError naming the text.
-Problem parse_problem(std::string_view text);
+// The inverse of to_string for fp32. Where the text names no layout or batch, these. Throws
+// UsageError naming the text.
+Problem parse_problem(std::string_view text, Layout layout = Layout::nn, std::int64_t batch = 1);
 
 }  // namespace gemm_tune

@@ -27,23 +27,24 @@ template <class F>
 std::optional<Candidate> nearest(std::span<const Winner> winners, const Problem& problem,
                                  const F& eligible) {
   std::optional<Candidate> best;
-  const auto key = [&](const Winner& winner) {
+  const Problem key = key_of(problem);
+  const auto rank = [&](const Winner& winner) {
     const Problem& tuned = winner.record.problem;
     // A kernel serves one layout, so layouts are no matter of distance.
     return std::make_pair(shape_distance(launch_problem(tuned), launch_problem(problem)),
-                          tuned != problem);
+                          tuned != key);
   };
   for (const Winner& winner : winners) {
-    if (!eligible(winner) || (best && key(winner) >= key(*best->winner))) continue;
+    if (!eligible(winner) || (best && rank(winner) >= rank(*best->winner))) continue;
     std::optional<LegalConfig> legal = legal_for(winner.config, problem);
-    if (legal) best = Candidate{&winner, *std::move(legal), key(winner).first};
+    if (legal) best = Candidate{&winner, *std::move(legal), rank(winner).first};
   }
   return best;
 }
 
 std::string describe(const Candidate& candidate, const DeviceKey& device, const Problem& problem) {
   const Record& record = candidate.winner->record;
-  const bool same_problem = record.problem == problem;
+  const bool same_problem = record.problem == key_of(problem);
   std::string text = same_problem ? "the winner for this problem on " : "the nearest tuned size, ";
   if (!same_problem) text += to_string(record.problem) + " on ";
   text += record.device.name + " with " + std::to_string(record.device.sm_count) + " SMs";
@@ -128,7 +129,7 @@ Choice choose(std::span<const Winner> winners, const DeviceKey& device, const Pr
   if (!best) return builtin_or_none(device, problem);
   Choice choice;
   const Record& record = best->winner->record;
-  const bool exact = record.problem == problem && is_same(*best->winner);
+  const bool exact = record.problem == key_of(problem) && is_same(*best->winner);
   choice.match = exact ? Match::exact : Match::nearest;
   choice.config = best->legal.config;
   choice.is_twin = best->legal.is_twin;

@@ -45,7 +45,7 @@ std::vector<Record> Database::records(const DeviceKey& device, const Problem& pr
     query.bind(":arch", device.arch);
     query.bind(":name", device.name);
     query.bind(":sms", device.sm_count);
-    query.bind(":problem", to_string(problem));
+    query.bind(":problem", to_string(key_of(problem)));
     std::vector<Record> found;
     while (query.executeStep()) found.push_back(checked(impl_->path, query, read_record));
     return found;
@@ -63,7 +63,7 @@ std::vector<TimedConfig> Database::timed_elsewhere(const DeviceKey& device,
     query.bind(":arch", device.arch);
     query.bind(":name", device.name);
     query.bind(":sms", device.sm_count);
-    query.bind(":problem", to_string(problem));
+    query.bind(":problem", to_string(key_of(problem)));
     std::vector<TimedConfig> found;
     while (query.executeStep()) {
       try {
@@ -131,7 +131,7 @@ std::vector<Baseline> Database::baselines(const Record& record) const {
     select.bind(":arch", record.device.arch);
     select.bind(":name", record.device.name);
     select.bind(":sms", record.device.sm_count);
-    select.bind(":problem", to_string(record.problem));
+    select.bind(":problem", to_string(key_of(record.problem)));
     select.bind(":config", record.config);
     select.bind(":hash", record.kernel_hash);
     select.bind(":source", std::string(to_string(record.source)));

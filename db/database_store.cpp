@@ -120,7 +120,7 @@ std::int64_t device_id(Statements& statements, const DeviceKey& device) {
 std::int64_t problem_id(Statements& statements, const Problem& problem) {
   {
     InUse find(statements.find_problem);
-    find->bind(":text", to_string(problem));
+    find->bind(":text", to_string(key_of(problem)));
     if (const auto id = id_from(*find)) return *id;
   }
   InUse insert(statements.insert_problem);
@@ -329,7 +329,7 @@ void Database::set_standing(const DeviceKey& device, const Problem& problem,
     update.bind(":arch", device.arch);
     update.bind(":name", device.name);
     update.bind(":sms", device.sm_count);
-    update.bind(":problem", to_string(problem));
+    update.bind(":problem", to_string(key_of(problem)));
     update.exec();
   });
 }

@@ -215,9 +215,7 @@ std::vector<KnownConfig> builtin_variants() {
   std::vector<KnownConfig> configs;
   for (const Layout layout : {Layout::nn, Layout::nt, Layout::tn, Layout::tt}) {
     for (const int alignment : {4, 2, 1}) {
-      Problem problem = packed_problem(4, 4, 4, layout);
-      problem.alignment = alignment;
-      configs.push_back(builtin_default(problem));
+      configs.push_back(builtin_default(in_class(packed_problem(4, 4, 4, layout), alignment)));
     }
   }
   return configs;
@@ -296,8 +294,8 @@ std::string winner_row(const Winner& winner, const KernelTable& kernels) {
   const std::vector<KnownConfig> all = served_variants(winner.config);
   return "    // " + to_string(problem) + ": " + record.config + "\n    {{" +
          std::to_string(problem.M) + ", " + std::to_string(problem.N) + ", " +
-         std::to_string(problem.K) + ", /*alignment=*/" + std::to_string(problem.alignment) + ", " +
-         layout_literal(problem.layout) + ", /*batch=*/" + std::to_string(problem.batch) +
+         std::to_string(problem.K) + ", /*alignment=*/" + std::to_string(alignment_class(problem)) +
+         ", " + layout_literal(problem.layout) + ", /*batch=*/" + std::to_string(problem.batch) +
          "},\n     " + cpp_string(record.device.name) + ", /*sm_count=*/" +
          std::to_string(record.device.sm_count) + ",\n     " +
          (measured ? "/*measured=*/true, " : "/*predicted, not timed*/false, ") +

@@ -14,12 +14,10 @@
 namespace gemm_tune {
 namespace {
 
-const char* word(DataType type) {
-  switch (type) {
-    case DataType::f32:
-      return "f32";
-  }
-  throw Error("a data type outside the closed list");
+// Of every matrix and of the sums.
+std::string type_of(const Signature& signature) {
+  if (signature == Signature()) return "f32";
+  throw Error("the database stores fp32 products only");
 }
 
 // The columns' values as this program stores them: SQLite keeps any value in any column.
@@ -166,9 +164,10 @@ bool is_sound_problem(SQLite::Statement& row) {
   try {
     const std::string text = row.getColumn(1).getString();
     const Problem problem = parse_problem(text);
-    return known && to_string(problem) == text && problem.M == row.getColumn(2).getInt64() &&
-           problem.N == row.getColumn(3).getInt64() && problem.K == row.getColumn(4).getInt64() &&
-           problem.alignment == row.getColumn(5).getInt64() &&
+    return known && to_string(key_of(problem)) == text &&
+           problem.M == row.getColumn(2).getInt64() && problem.N == row.getColumn(3).getInt64() &&
+           problem.K == row.getColumn(4).getInt64() &&
+           alignment_class(problem) == row.getColumn(5).getInt64() &&
            problem.batch == row.getColumn(6).getInt64() &&
            to_string(problem.layout) == row.getColumn(8).getString();
   } catch (const UsageError&) {
@@ -229,13 +228,13 @@ Baseline read_baseline(SQLite::Statement& row) {
 DeviceKey read_device_key(SQLite::Statement& row) { return sound(read_device(row)); }
 
 void bind_problem(SQLite::Statement& row, const Problem& problem) {
-  row.bind(":text", to_string(problem));
+  row.bind(":text", to_string(key_of(problem)));
   row.bind(":M", problem.M);
   row.bind(":N", problem.N);
   row.bind(":K", problem.K);
-  row.bind(":type", word(problem.type));
+  row.bind(":type", type_of(problem.signature));
   row.bind(":layout", std::string(to_string(problem.layout)));
-  row.bind(":alignment", problem.alignment);
+  row.bind(":alignment", alignment_class(problem));
   row.bind(":batch", problem.batch);
 }
 

@@ -89,8 +89,7 @@ Dispatcher::StreamWorkspaces& Dispatcher::workspaces(int ordinal, cudaStream_t s
 }
 
 Dispatcher::Plan Dispatcher::plan(int ordinal, const Problem& problem) {
-  const PlanKey key(ordinal, problem.M, problem.N, problem.K, problem.layout, problem.alignment,
-                    problem.batch);
+  const PlanKey key(ordinal, problem);
   if (const auto known = remembered_plan(key)) return *known;
   const std::lock_guard making(making_mutex_);
   if (const auto known = remembered_plan(key)) return *known;  // made while this thread waited

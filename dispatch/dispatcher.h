@@ -16,7 +16,6 @@
 #include <optional>
 #include <shared_mutex>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -54,9 +53,7 @@ class Dispatcher {
     LaunchRecipe recipe;
     int sm_count = 0;
   };
-  // Device ordinal, M, N, K, layout, alignment class, batch.
-  using PlanKey =
-      std::tuple<int, std::int64_t, std::int64_t, std::int64_t, Layout, int, std::int64_t>;
+  using PlanKey = std::pair<int, Problem>;  // device ordinal first
   // The workspaces of one device and stream: launches use the last, and only that. One that is
   // under way may still use an earlier, smaller one.
   struct StreamWorkspaces {

@@ -132,7 +132,7 @@ Problem problem_of(const gt_problem& asked) {
     throw UsageError("problem.alignment is " + std::to_string(asked.alignment) +
                      ": it must be 1, 2 or 4, or 0 for packed matrices");
   }
-  problem.alignment = asked.alignment;
+  problem.alignment = uniform_alignment(problem.signature, asked.alignment);
   return problem;
 }
 

@@ -32,10 +32,6 @@ void check_pointer(const char* name, const float* pointer, bool is_used) {
   }
 }
 
-std::int64_t address_in_elements(const float* pointer) {
-  return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(pointer) / kFloatBytes);
-}
-
 void check_stride(const char* name, std::int64_t stride) {
   if (stride < 0) {
     throw UsageError(std::string(name) + " is " + std::to_string(stride) +
@@ -123,14 +119,14 @@ SgemmCall in_row_major(const SgemmCall& call) {
 Problem problem_of(const SgemmCall& call) {
   Problem problem = packed_problem(call.M, call.N, call.K,
                                    layout_of(call.transposed_a, call.transposed_b), call.batch);
-  problem.alignment =
-      std::min(alignment_class(call.lda, call.ldb, call.ldc),
-               alignment_class(address_in_elements(call.A), address_in_elements(call.B),
-                               address_in_elements(call.C)));
-  if (call.batch > 1) {
-    problem.alignment =
-        std::min(problem.alignment, alignment_class(call.stride_a, call.stride_b, call.stride_c));
-  }
+  const auto alignment = [&](const float* address, std::int64_t ld, std::int64_t stride) {
+    const std::int64_t elements = call.batch > 1 ? ld | stride : ld;
+    return alignment_of(static_cast<std::uint64_t>(elements) * kFloatBytes |
+                        reinterpret_cast<std::uintptr_t>(address));
+  };
+  problem.alignment.a = alignment(call.A, call.lda, call.stride_a);
+  problem.alignment.b = alignment(call.B, call.ldb, call.stride_b);
+  problem.alignment.c = problem.alignment.d = alignment(call.C, call.ldc, call.stride_c);
   return problem;
 }
 

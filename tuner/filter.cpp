@@ -36,7 +36,7 @@ std::vector<FixedParam> settled_params(const Problem& problem) {
                                      {"TB", transposes_b(problem.layout)}};
   for (const KernelFamily& family : families()) {
     if (family.is_fastest_at_widest_vec) {
-      settled.push_back({"VEC", std::min(problem.alignment, 4), &family});
+      settled.push_back({"VEC", alignment_class(problem), &family});
     }
   }
   return settled;
@@ -60,7 +60,7 @@ std::optional<std::string_view> reject_before_compile(const KnownConfig& config,
       recipe.smem_bytes > device.max_smem_per_cta_bytes) {
     return "more shared memory per CTA than the device has";
   }
-  if (problem.alignment < recipe.alignment) {
+  if (alignment_class(problem) < recipe.alignment) {
     return "vector accesses wider than the problem's alignment";
   }
   if (problem.M % recipe.multiple_m != 0 || problem.N % recipe.multiple_n != 0 ||

@@ -29,13 +29,11 @@ std::optional<DeviceSpec> spec_of(const DeviceKey& key, const DeviceSpec& target
   return spec;
 }
 
-int widest_vec(const Problem& problem) { return std::min(problem.alignment, 4); }
-
 // Finds the points that stand for configs of other problems.
 class Counterparts {
  public:
   Counterparts(std::span<const KnownConfig> points, const Problem& problem)
-      : index_(points), settled_(settled_params(problem)), widest_(widest_vec(problem)) {}
+      : index_(points), settled_(settled_params(problem)), widest_(alignment_class(problem)) {}
 
   struct Found {
     std::size_t point;
@@ -47,7 +45,7 @@ class Counterparts {
     std::vector<int> values = config.values;
     if (const auto param = family.find_param("VEC")) {
       int& vec = values[*param];
-      vec = vec == widest_vec(source) ? widest_ : std::min(vec, widest_);
+      vec = vec == alignment_class(source) ? widest_ : std::min(vec, widest_);
     }
     for (const FixedParam& one : settled_) {
       if (one.only_of != nullptr && one.only_of != &family) continue;

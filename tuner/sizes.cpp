@@ -51,7 +51,7 @@ class SizeList {
   std::int64_t batch() const { return batch_; }
 
   void add(const Problem& problem) {
-    if (!known_.insert(to_string(problem)).second) return;
+    if (!known_.insert(to_string(key_of(problem))).second) return;
     if (problems_.size() == kMaxSizes) {
       throw UsageError("--sizes names more than " + std::to_string(kMaxSizes) +
                        " problems: tune them in several runs");
@@ -67,7 +67,7 @@ class SizeList {
   Layout layout_;
   std::int64_t batch_;
   std::vector<Problem> problems_;
-  std::unordered_set<std::string> known_;  // their texts
+  std::unordered_set<std::string> known_;  // their keys
 };
 
 void add_range(std::string_view item, SizeList& list) {
@@ -106,13 +106,7 @@ void add_item(std::string_view item, bool in_file, SizeList& list) {
   edge(item, edges[0], 1);
   edge(item, edges[1], 1);
   edge(item, edges[2], 0);
-  const Problem read = parse_problem(item);
-  const auto says = [&](std::string_view what) { return item.find(what) != item.npos; };
-  Problem problem =
-      packed_problem(read.M, read.N, read.K, says(":layout=") ? read.layout : list.layout(),
-                     says(":batch=") ? read.batch : list.batch());
-  if (says(":align=")) problem.alignment = read.alignment;
-  list.add(problem);
+  list.add(parse_problem(item, list.layout(), list.batch()));
 }
 
 void add_list(std::string_view text, bool in_file, SizeList& list) {

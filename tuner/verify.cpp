@@ -23,10 +23,12 @@ constexpr std::size_t kLargeBytes = std::size_t{1} << 25;     // from here opera
 constexpr double kUnitRoundoff = 0x1p-24;                     // fp32, round to nearest
 constexpr double kExactLimit = 0x1p24;  // whole numbers up to here are exact in fp32
 
-std::int64_t padded(std::int64_t width, int alignment) {
+constexpr std::int64_t kWidestElements = kWidestAccessBytes / bytes_of(ElementType::f32);
+
+std::int64_t padded(std::int64_t width, std::int64_t alignment) {
   // The smallest multiple of the class that is a multiple of nothing wider.
   std::int64_t ld = (width + alignment - 1) / alignment * alignment;
-  if (alignment < 4 && ld % (2 * alignment) == 0) ld += alignment;
+  if (alignment < kWidestElements && ld % (2 * alignment) == 0) ld += alignment;
   return std::max<std::int64_t>(ld, alignment);
 }
 
@@ -76,12 +78,12 @@ Shape shape_of(const Problem& problem) {
   shape.lda = row_length_a(problem);
   shape.ldb = row_length_b(problem);
   shape.ldc = problem.N;
-  const bool packed =
-      alignment_class(shape.lda, shape.ldb, shape.ldc) == problem.alignment && problem.K > 0;
-  if (!packed) {
-    for (std::int64_t* ld : {&shape.lda, &shape.ldb, &shape.ldc}) {
-      *ld = padded(*ld, problem.alignment);
-    }
+  if (problem_of(shape).alignment != problem.alignment || problem.K == 0) {
+    const auto elements = [](int bytes, ElementType type) { return bytes / bytes_of(type); };
+    const Signature& types = problem.signature;
+    shape.lda = padded(shape.lda, elements(problem.alignment.a, types.a));
+    shape.ldb = padded(shape.ldb, elements(problem.alignment.b, types.b));
+    shape.ldc = padded(shape.ldc, elements(problem.alignment.c, types.c));
   }
   if (shape.batch > 1) {
     shape.stride_a = matrices_a(shape).rows * shape.lda;
@@ -93,11 +95,14 @@ Shape shape_of(const Problem& problem) {
 
 Problem problem_of(const Shape& shape) {
   Problem problem = packed_problem(shape.M, shape.N, shape.K, shape.layout, shape.batch);
-  problem.alignment = alignment_class(shape.lda, shape.ldb, shape.ldc);
-  if (shape.batch > 1) {
-    problem.alignment = std::min(problem.alignment,
-                                 alignment_class(shape.stride_a, shape.stride_b, shape.stride_c));
-  }
+  const auto alignment = [&](std::int64_t ld, std::int64_t stride, ElementType type) {
+    const std::int64_t elements = shape.batch > 1 ? ld | stride : ld;
+    return alignment_of(static_cast<std::uint64_t>(elements * bytes_of(type)));
+  };
+  const Signature& types = problem.signature;
+  problem.alignment.a = alignment(shape.lda, shape.stride_a, types.a);
+  problem.alignment.b = alignment(shape.ldb, shape.stride_b, types.b);
+  problem.alignment.c = problem.alignment.d = alignment(shape.ldc, shape.stride_c, types.c);
   return problem;
 }
 

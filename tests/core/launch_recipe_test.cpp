@@ -112,7 +112,7 @@ TEST(LaunchRecipeTest, NamesTheEdgeThatIsNoMultiple) {
 
 TEST(LaunchRecipeTest, VectorAccessNeedsItsAlignmentClass) {
   Problem problem = packed_problem(128, 64, 8);
-  problem.alignment = 2;
+  problem = in_class(problem, 2);
   EXPECT_THAT(why_illegal(whole_tiles(), problem).value(),
               HasSubstr("need alignment class 4; the problem has 2"));
 }

@@ -14,17 +14,47 @@ namespace {
 using testing::HasSubstr;
 
 TEST(ProblemTest, PackedProblemTakesItsAlignmentFromKAndN) {
-  EXPECT_EQ(packed_problem(7, 1024, 512).alignment, 4);
-  EXPECT_EQ(packed_problem(1024, 1026, 512).alignment, 2);
-  EXPECT_EQ(packed_problem(1024, 1024, 6).alignment, 2);
-  EXPECT_EQ(packed_problem(1024, 1025, 1024).alignment, 1);
-  EXPECT_EQ(packed_problem(1024, 1024, 67).alignment, 1);
+  EXPECT_EQ(alignment_class(packed_problem(7, 1024, 512)), 4);
+  EXPECT_EQ(alignment_class(packed_problem(1024, 1026, 512)), 2);
+  EXPECT_EQ(alignment_class(packed_problem(1024, 1024, 6)), 2);
+  EXPECT_EQ(alignment_class(packed_problem(1024, 1025, 1024)), 1);
+  EXPECT_EQ(alignment_class(packed_problem(1024, 1024, 67)), 1);
 }
 
-TEST(ProblemTest, AlignmentClassDividesEveryLeadingDimension) {
-  EXPECT_EQ(alignment_class(4, 8, 12), 4);
-  EXPECT_EQ(alignment_class(4, 8, 6), 2);
-  EXPECT_EQ(alignment_class(4, 8, 7), 1);
+TEST(ProblemTest, PackedProblemKnowsTheAlignmentOfEachOperandInBytes) {
+  EXPECT_EQ(packed_problem(1024, 1025, 1026).alignment, (Alignment{8, 4, 4, 4}));
+  EXPECT_EQ(packed_problem(1024, 1025, 1026, Layout::tt).alignment, (Alignment{16, 8, 4, 4}));
+  EXPECT_EQ(packed_problem(1024, 1024, 1024, Layout::nn, 3).alignment, (Alignment{16, 16, 16, 16}));
+}
+
+TEST(ProblemTest, AlignmentClassIsTheLeastOfTheOperandsInElements) {
+  Problem problem = packed_problem(8, 8, 8);
+  problem.alignment = {16, 16, 16, 8};
+  EXPECT_EQ(alignment_class(problem), 2);
+  problem.signature = signature_of(ElementType::f16);
+  EXPECT_EQ(alignment_class(problem), 4);
+}
+
+TEST(ProblemTest, AClassIsPackedWherePackedHasItElseOfEveryOperand) {
+  const Problem packed = packed_problem(1024, 1025, 1024);
+  EXPECT_EQ(in_class(packed, 1), packed);
+  EXPECT_EQ(in_class(packed, 2).alignment, (Alignment{8, 8, 8, 8}));
+  EXPECT_EQ(uniform_alignment({}, 1), (Alignment{4, 4, 4, 4}));
+}
+
+TEST(ProblemTest, TheKeyIsTheSameWhicheverOperandDecidesTheClass) {
+  const Problem packed = packed_problem(1024, 1024, 1024);
+  Problem one = packed, other = packed;
+  one.alignment.a = 8;
+  other.alignment.c = 8;
+  EXPECT_NE(one, other);
+  EXPECT_EQ(key_of(one), key_of(other));
+  EXPECT_EQ(to_string(key_of(one)), "1024x1024x1024:align=2");
+  EXPECT_EQ(key_of(packed), packed);
+  // What a call with one more misaligned operand finds is what was tuned for the packed problem.
+  Problem misaligned = packed_problem(1024, 1025, 1024);
+  misaligned.alignment.a = 4;
+  EXPECT_EQ(to_string(key_of(misaligned)), "1024x1025x1024");
 }
 
 TEST(ProblemTest, CountsTwoOperationsPerMultiplyAdd) {
@@ -39,7 +69,7 @@ TEST(ProblemTest, TextIsTheShapeWherePacked) {
 
 TEST(ProblemTest, TextNamesWhatDiffersFromPacked) {
   Problem problem = packed_problem(1024, 512, 256);
-  problem.alignment = 1;
+  problem = in_class(problem, 1);
   EXPECT_EQ(to_string(problem), "1024x512x256:align=1");
   problem.batch = 8;
   EXPECT_EQ(to_string(problem), "1024x512x256:align=1:batch=8");
@@ -51,6 +81,36 @@ TEST(ProblemTest, ParsingInvertsToString) {
         "16x16x16:batch=3", "16x16x16:align=2:batch=3", "2000000000x1x2000000000"}) {
     EXPECT_EQ(to_string(parse_problem(text)), text);
   }
+}
+
+TEST(ProblemTest, TextNamesTheAlignmentOfEachOperandWhereTheyDiffer) {
+  Problem problem = packed_problem(1024, 512, 256);
+  problem.alignment = {16, 16, 4, 4};
+  EXPECT_EQ(to_string(problem), "1024x512x256:align=4/4/1");
+  EXPECT_EQ(parse_problem("1024x512x256:align=4/4/1"), problem);
+  problem.alignment.d = 8;
+  EXPECT_EQ(to_string(problem), "1024x512x256:align=4/4/1/2");
+  EXPECT_EQ(parse_problem("1024x512x256:align=4/4/1/2"), problem);
+  EXPECT_EQ(to_string(parse_problem("1024x1025x1024:align=1/1/1")), "1024x1025x1024:align=1/1/1");
+}
+
+TEST(ProblemTest, TheClassThatPackedHasIsPackedAsItWas) {
+  EXPECT_EQ(parse_problem("1024x1025x1024:align=1"), packed_problem(1024, 1025, 1024));
+}
+
+TEST(ProblemTest, TextOfAnotherSignatureSaysSo) {
+  Problem problem = packed_problem(8, 8, 8);
+  problem.signature = signature_of(ElementType::bf16);
+  EXPECT_EQ(to_string(problem), "8x8x8:type=bf16");
+  problem.signature.c = problem.signature.d = ElementType::f32;
+  problem.alignment = {16, 16, 16, 16};
+  EXPECT_EQ(to_string(problem), "8x8x8:type=bf16/bf16/f32/f32");
+}
+
+TEST(ProblemTest, LayoutAndBatchThatATextLeavesOutAreTheCallers) {
+  EXPECT_EQ(parse_problem("8x9x10", Layout::nt, 3), packed_problem(8, 9, 10, Layout::nt, 3));
+  EXPECT_EQ(parse_problem("8x9x10:layout=tn:batch=1", Layout::nt, 3),
+            packed_problem(8, 9, 10, Layout::tn));
 }
 
 TEST(ProblemTest, ParsingDropsAnAlignmentThatPackedHasAnyway) {
@@ -76,6 +136,11 @@ TEST(ProblemTest, RejectsMalformedTextByName) {
                                  "1X1X1",
                                  "1x1x1:align=3",
                                  "1x1x1:align=",
+                                 "1x1x1:align=8",
+                                 "1x1x1:align=4/4",
+                                 "1x1x1:align=4/4/3",
+                                 "1x1x1:align=4/4/4/",
+                                 "1x1x1:type=f16",
                                  "1x1x1:batch=0",
                                  "1x1x1:batch=2:align=1",
                                  "1.5x1x1"}) {

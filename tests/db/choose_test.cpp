@@ -270,7 +270,7 @@ TEST_F(ChooseTest, TheBuiltinDefaultServesEveryLayoutShapeAlignmentAndBatch) {
     for (const int alignment : {1, 2, 4}) {
       for (const std::int64_t edge : {1, 64, 101, 4096, 100000}) {
         Problem problem = packed_problem(edge, edge + 1, edge + 2, layout, 3);
-        problem.alignment = alignment;
+        problem = in_class(problem, alignment);
         const Choice found = choose(std::span<const Winner>(), kA6000, problem);
         ASSERT_EQ(found.match, Match::builtin) << to_string(problem);
         EXPECT_EQ(found.config->recipe.layout, layout);

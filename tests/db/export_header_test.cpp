@@ -82,7 +82,7 @@ std::vector<Problem> many_problems() {
       for (const std::int64_t K : {0, 1, 8, 100, 1024, 4096, 8192}) {
         for (const int alignment : {1, 2, 4}) {
           Problem problem = packed_problem(M, N, K);
-          problem.alignment = alignment;
+          problem = in_class(problem, alignment);
           problems.push_back(problem);
         }
         for (const Layout layout : {Layout::nn, Layout::nt, Layout::tn, Layout::tt}) {
@@ -135,7 +135,7 @@ TEST_F(ExportHeaderTest, LookupAnswersAsChooseDoes) {
   const std::vector<Problem> problems = many_problems();
   std::ostringstream input;
   for (const Problem& p : problems) {
-    input << p.M << ' ' << p.N << ' ' << p.K << ' ' << p.alignment << ' '
+    input << p.M << ' ' << p.N << ' ' << p.K << ' ' << alignment_class(p) << ' '
           << static_cast<int>(p.layout) << ' ' << p.batch << '\n';
   }
   write("in", input.str());

@@ -42,23 +42,23 @@ void expect_refused(const SgemmCall& call, const char* text) {
 TEST(SgemmCall, ThePackedCallIsValidAndOfItsOwnClass) {
   EXPECT_NO_THROW(check(valid()));
   EXPECT_EQ(problem_of(valid()), packed_problem(64, 48, 32));
-  EXPECT_EQ(problem_of(valid()).alignment, 4);
+  EXPECT_EQ(alignment_class(problem_of(valid())), 4);
 }
 
 TEST(SgemmCall, ALeadingDimensionLowersTheAlignmentClass) {
   SgemmCall call = valid();
   call.ldb = 50;
-  EXPECT_EQ(problem_of(call).alignment, 2);
+  EXPECT_EQ(alignment_class(problem_of(call)), 2);
   call.ldc = 49;
-  EXPECT_EQ(problem_of(call).alignment, 1);
+  EXPECT_EQ(alignment_class(problem_of(call)), 1);
 }
 
 TEST(SgemmCall, AnAddressLowersTheAlignmentClass) {
   SgemmCall call = valid();
   call.A = address(0x1008);
-  EXPECT_EQ(problem_of(call).alignment, 2);
+  EXPECT_EQ(alignment_class(problem_of(call)), 2);
   call.C = address<float*>(0x3004);
-  EXPECT_EQ(problem_of(call).alignment, 1);
+  EXPECT_EQ(alignment_class(problem_of(call)), 1);
 }
 
 TEST(SgemmCall, RefusesSizesOutOfRange) {
@@ -174,11 +174,11 @@ TEST(SgemmCall, AStrideLowersTheAlignmentClassOfABatchOnly) {
   EXPECT_EQ(problem_of(valid_batch()), packed_problem(64, 48, 32, Layout::nn, 3));
   SgemmCall call = valid_batch();
   call.stride_b += 2;
-  EXPECT_EQ(problem_of(call).alignment, 2);
+  EXPECT_EQ(alignment_class(problem_of(call)), 2);
   call.stride_a += 1;
-  EXPECT_EQ(problem_of(call).alignment, 1);
+  EXPECT_EQ(alignment_class(problem_of(call)), 1);
   call.batch = 1;
-  EXPECT_EQ(problem_of(call).alignment, 4);
+  EXPECT_EQ(alignment_class(problem_of(call)), 4);
 }
 
 TEST(SgemmCall, OperandsOfABatchMayCoincideOrOverlap) {

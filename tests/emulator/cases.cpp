@@ -105,9 +105,7 @@ std::string to_string(const Case& c) {
 }
 
 Problem problem_of(const Case& c, const KnownConfig& config) {
-  Problem problem = packed_problem(c.M, c.N, c.K, c.layout, c.batch);
-  problem.alignment = config.recipe.alignment;
-  return problem;
+  return in_class(packed_problem(c.M, c.N, c.K, c.layout, c.batch), config.recipe.alignment);
 }
 
 bool shares_tiles(const KnownConfig& config) {

@@ -20,7 +20,8 @@ namespace {
 void require_sound(const Problem& problem) {
   require(problem.M >= 1 && problem.N >= 1 && problem.K >= 0, "edges are in range");
   require(std::max({problem.M, problem.N, problem.K}) <= kMaxEdge, "edges are in range");
-  require(problem.alignment == 1 || problem.alignment == 2 || problem.alignment == 4,
+  require(alignment_class(problem) == 1 || alignment_class(problem) == 2 ||
+              alignment_class(problem) == 4,
           "the alignment class is 1, 2 or 4");
   require(problem.batch >= 1, "there is a batch");
   require(std::isfinite(flops(problem)), "the operations can be counted");

@@ -24,7 +24,7 @@ constexpr const char* kVectorized =
 
 Problem problem(std::int64_t M, std::int64_t N, std::int64_t K, int alignment) {
   Problem p = packed_problem(M, N, K);
-  p.alignment = alignment;
+  p = in_class(p, alignment);
   return p;
 }
 

@@ -30,7 +30,7 @@ TEST(FilterTest, RejectsAnUnpredicatedKernelForARaggedProblem) {
 
 TEST(FilterTest, RejectsVectorAccessesThatTheAlignmentDoesNotAllow) {
   Problem misaligned = packed_problem(1024, 1024, 1024);
-  misaligned.alignment = 2;
+  misaligned = in_class(misaligned, 2);
   EXPECT_EQ(reject_before_compile(tile_128(), misaligned, a6000()),
             "vector accesses wider than the problem's alignment");
 }
@@ -154,7 +154,7 @@ TEST(FilterTest, LeavesOutWhatHasTooLittleToDoOrChangesNothing) {
 
 TEST(FilterTest, TheProblemSettlesLayoutAndTheWidthOfAccesses) {
   Problem problem = packed_problem(1022, 1022, 1022, Layout::nt);
-  problem.alignment = 2;
+  problem = in_class(problem, 2);
   std::map<std::string, int> of_warp_tiled, of_skinny;
   for (const FixedParam& one : settled_params(problem)) {
     if (one.only_of == nullptr || one.only_of->name == "warp_tiled") {

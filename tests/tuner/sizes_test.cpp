@@ -39,7 +39,7 @@ TEST(SizesTest, ReadsSquaresShapesAndRangesInOrder) {
 
 TEST(SizesTest, AllowsAnEmptyReductionAndAnAlignmentClass) {
   Problem misaligned = packed_problem(8, 8, 8);
-  misaligned.alignment = 1;
+  misaligned = in_class(misaligned, 1);
   EXPECT_THAT(parse_sizes("7x5x0, 8x8x8:align=1"),
               ElementsAre(packed_problem(7, 5, 0), misaligned));
 }
@@ -56,7 +56,7 @@ TEST(SizesTest, LayoutAndBatchAreThoseOfEverySize) {
 
 TEST(SizesTest, WhatASizeSaysItselfStands) {
   Problem misaligned = packed_problem(8, 8, 8, Layout::nt, 4);
-  misaligned.alignment = 2;
+  misaligned = in_class(misaligned, 2);
   EXPECT_THAT(
       parse_sizes("8x8x8:layout=nn,8x8x8:align=2,8x8x8:layout=tt:batch=1,8", Layout::nt, 4),
       ElementsAre(packed_problem(8, 8, 8, Layout::nn, 4), misaligned,

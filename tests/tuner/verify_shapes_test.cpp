@@ -35,12 +35,12 @@ TEST(VerifyShapesTest, APackedProblemIsTimedPacked) {
 
 TEST(VerifyShapesTest, AMisalignedClassGetsLeadingDimensionsOfThatClass) {
   Problem problem = packed_problem(64, 64, 64);
-  problem.alignment = 1;
+  problem = in_class(problem, 1);
   const Shape one = shape_of(problem);
-  EXPECT_EQ(alignment_class(one.lda, one.ldb, one.ldc), 1);
-  problem.alignment = 2;
+  EXPECT_EQ(alignment_class(problem_of(one)), 1);
+  problem = in_class(problem, 2);
   const Shape two = shape_of(problem);
-  EXPECT_EQ(alignment_class(two.lda, two.ldb, two.ldc), 2);
+  EXPECT_EQ(alignment_class(problem_of(two)), 2);
   EXPECT_GE(two.lda, 64);
 }
 
@@ -77,9 +77,9 @@ TEST(VerifyShapesTest, TheMatricesOfABatchFollowOneAnother) {
 
 TEST(VerifyShapesTest, AStrideLowersTheAlignmentClass) {
   Shape shape = shape_of(packed_problem(4, 8, 12, Layout::nt, 3));
-  EXPECT_EQ(problem_of(shape).alignment, 4);
+  EXPECT_EQ(alignment_class(problem_of(shape)), 4);
   shape.stride_b += 2;
-  EXPECT_EQ(problem_of(shape).alignment, 2);
+  EXPECT_EQ(alignment_class(problem_of(shape)), 2);
 }
 
 TEST(VerifyShapesTest, EveryShapeIsLegalForItsConfig) {
@@ -142,7 +142,7 @@ TEST(VerifyShapesTest, ABatchHasGapsBetweenItsMatrices) {
   EXPECT_EQ(batch.stride_a, 48 * 66 + 2);
   EXPECT_EQ(batch.stride_b, 64 * 54 + 6);
   EXPECT_EQ(batch.stride_c, 64 * 66 + 10);
-  EXPECT_EQ(problem_of(batch).alignment, 2);
+  EXPECT_EQ(alignment_class(problem_of(batch)), 2);
 }
 
 TEST(VerifyShapesTest, SharesOfATileAllGetSlicesAndNotEquallyMany) {

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/signature.h"
+
+#include <gtest/gtest.h>
+
+namespace gemm_tune {
+namespace {
+
+TEST(SignatureTest, TypesKnowTheirBytes) {
+  EXPECT_EQ(bytes_of(ElementType::f16), 2);
+  EXPECT_EQ(bytes_of(ElementType::bf16), 2);
+  EXPECT_EQ(bytes_of(ElementType::f32), 4);
+  EXPECT_EQ(bytes_of(ElementType::f64), 8);
+}
+
+TEST(SignatureTest, IsFp32UnlessToldOtherwise) {
+  EXPECT_EQ(Signature(), signature_of(ElementType::f32));
+  EXPECT_EQ(Signature().accuracy, Accuracy::fp32);
+}
+
+TEST(SignatureTest, TextIsOneTypeWhereAllAreOne) {
+  EXPECT_EQ(to_string(Signature()), "f32");
+  EXPECT_EQ(to_string(signature_of(ElementType::f64)), "f64");
+  EXPECT_EQ(
+      to_string(Signature{ElementType::f16, ElementType::f16, ElementType::f32, ElementType::f16}),
+      "f16/f16/f32/f16");
+}
+
+TEST(SignatureTest, AlignmentIsAPowerOfTwoUpToTheWidestAccess) {
+  EXPECT_EQ(alignment_of(0), 16);
+  EXPECT_EQ(alignment_of(16 | 32 | 48), 16);
+  EXPECT_EQ(alignment_of(16 | 32 | 24), 8);
+  EXPECT_EQ(alignment_of(16 | 32 | 28), 4);
+  EXPECT_EQ(alignment_of(6), 2);
+}
+
+}  // namespace
+}  // namespace gemm_tune
