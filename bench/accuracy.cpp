@@ -19,6 +19,7 @@
 #include <random>
 #include <sstream>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "gpu/cublas.h"
@@ -69,24 +70,10 @@ std::vector<T> on_host(const DeviceBuffer<T>& buffer) {
 
 // Packed operands of a problem, each matrix of a batch right after the one before.
 template <class T>
-BlasGemm<T> blas_call(const Problem& p, const T* A, const T* B, T* C) {
-  BlasGemm<T> call;
-  call.layout = p.layout;
-  call.M = p.M;
-  call.N = p.N;
-  call.K = p.K;
-  call.A = A;
-  call.lda = row_length_a(p);
-  call.stride_a = p.M * p.K;
-  call.B = B;
-  call.ldb = row_length_b(p);
-  call.stride_b = p.K * p.N;
-  call.beta = 0;
-  call.C = C;
-  call.ldc = p.N;
-  call.stride_c = p.M * p.N;
-  call.batch = p.batch;
-  return call;
+GemmCall packed_call(Problem problem, const DeviceBuffer<T>& A, const DeviceBuffer<T>& B,
+                     const DeviceBuffer<T>& C) {
+  if (std::is_same_v<T, double>) problem.signature = signature_of(ElementType::f64);
+  return in_place(gemm_tune::packed_call(problem), A.data(), B.data(), C.data());
 }
 
 double relative_error(const std::vector<float>& C, const std::vector<double>& reference) {
@@ -110,24 +97,9 @@ class Candidate {
         workspace_(workspace_bytes_ > 0 ? Workspace(workspace_bytes_, nullptr) : Workspace()),
         bare_(bare) {}
 
-  void launch(const BlasGemm<float>& call) const {
+  void launch(const GemmCall& call) const {
     if (!bare_) workspace_.poison_partials(workspace_bytes_, nullptr);
-    GemmArgs args{};
-    args.M = static_cast<int>(call.M);
-    args.N = static_cast<int>(call.N);
-    args.K = static_cast<int>(call.K);
-    args.alpha = call.alpha;
-    args.beta = call.beta;
-    args.A = call.A;
-    args.B = call.B;
-    args.C = call.C;
-    args.lda = call.lda;
-    args.ldb = call.ldb;
-    args.ldc = call.ldc;
-    args.stride_a = call.stride_a;
-    args.stride_b = call.stride_b;
-    args.stride_c = call.stride_c;
-    args = launch_args(args, grid_, workspace_.counters(), workspace_.partials());
+    GemmArgs args = launch_args(call, grid_, workspace_.counters(), workspace_.partials());
     void* pointers[] = {&args};
     kernel_.launch(grid_, config_.recipe.block_threads, config_.recipe.smem_bytes, nullptr,
                    pointers);
@@ -169,13 +141,13 @@ bool judge(const Problem& problem, const KnownConfig& config, const DeviceSpec& 
     const auto A64 = on_device<double>(a), B64 = on_device<double>(b);
     DeviceBuffer<float> C(elements(problem.M, problem.N)), theirs(C.size());
     DeviceBuffer<double> C64(C.size());
-    cublas.gemm(blas_call(problem, A64.data(), B64.data(), C64.data()));
-    cublas.gemm(blas_call(problem, A.data(), B.data(), theirs.data()));
+    cublas.gemm(packed_call(problem, A64, B64, C64));
+    cublas.gemm(packed_call(problem, A, B, theirs));
     std::vector<float> first;
     int different = 0;
     for (int run = 0; run < options.runs; ++run) {
       if (!options.bare) C.fill_bytes(0xff);
-      candidate.launch(blas_call(problem, A.data(), B.data(), C.data()));
+      candidate.launch(packed_call(problem, A, B, C));
       std::vector<float> result = on_host(C);
       if (run == 0) {
         first = std::move(result);

@@ -77,13 +77,11 @@ class WinnersCall {
     const auto ld = [&](std::int64_t length) {
       return packed ? length : padded(length, alignment_class(problem));
     };
-    const std::int64_t rows_a = transposes_a(problem.layout) ? problem.K : problem.M;
-    const std::int64_t rows_b = transposes_b(problem.layout) ? problem.N : problem.K;
     lda_ = ld(row_length_a(problem));
     ldb_ = ld(row_length_b(problem));
     ldc_ = ld(problem.N);
-    a_ = DeviceBuffer<float>(static_cast<std::size_t>(rows_a * lda_ * problem.batch));
-    b_ = DeviceBuffer<float>(static_cast<std::size_t>(rows_b * ldb_ * problem.batch));
+    a_ = DeviceBuffer<float>(static_cast<std::size_t>(rows_a(problem) * lda_ * problem.batch));
+    b_ = DeviceBuffer<float>(static_cast<std::size_t>(rows_b(problem) * ldb_ * problem.batch));
     checks.set_elements(all_of(a_), 1, Fill::uniform, nullptr);
     checks.set_elements(all_of(b_), 2, Fill::uniform, nullptr);
   }

@@ -43,23 +43,23 @@ Choice Dispatcher::lookup(const DeviceKey& device, const Problem& problem) const
   return choose(found == winners_.end() ? kNoWinners : found->second, device, problem);
 }
 
-void Dispatcher::sgemm(const SgemmCall& call, cudaStream_t stream) {
+void Dispatcher::sgemm(const GemmCall& call, cudaStream_t stream) {
   if (changes_nothing(call)) return;
-  for (std::int64_t first = 0; first < call.batch; first += kMaxBatch) {
-    launch(part_of(call, first, std::min<std::int64_t>(kMaxBatch, call.batch - first)), stream);
+  const std::int64_t batch = call.problem.batch;
+  for (std::int64_t first = 0; first < batch; first += kMaxBatch) {
+    launch(part_of(call, first, std::min<std::int64_t>(kMaxBatch, batch - first)), stream);
   }
 }
 
-void Dispatcher::launch(const SgemmCall& call, cudaStream_t stream) {
+void Dispatcher::launch(GemmCall call, cudaStream_t stream) {
   const int ordinal = current_device();
-  const Problem problem = problem_of(call);
-  const Plan plan = this->plan(ordinal, problem);
-  const GemmArgs args = args_of(call);
-  const std::int64_t bytes = workspace_bytes(plan.recipe, problem, plan.sm_count);
-  if (bytes == 0) return launch(plan, args, problem, nullptr, nullptr, stream);
+  call.problem = problem_of(call);
+  const Plan plan = this->plan(ordinal, call.problem);
+  const std::int64_t bytes = workspace_bytes(plan.recipe, call.problem, plan.sm_count);
+  if (bytes == 0) return launch(plan, call, nullptr, nullptr, stream);
   if (is_capturing(stream)) {
     const CapturedWorkspace own(bytes, stream);
-    return launch(plan, args, problem, own.counters(), own.partials(), stream);
+    return launch(plan, call, own.counters(), own.partials(), stream);
   }
   StreamWorkspaces& own = workspaces(ordinal, stream);
   const std::lock_guard enqueuing(own.mutex);
@@ -70,12 +70,12 @@ void Dispatcher::launch(const SgemmCall& call, cudaStream_t stream) {
     own.grown.emplace_back(std::max(bytes, 2 * last), stream);
   }
   const Workspace& workspace = own.grown.back();
-  launch(plan, args, problem, workspace.counters(), workspace.partials(), stream);
+  launch(plan, call, workspace.counters(), workspace.partials(), stream);
 }
 
-void Dispatcher::launch(const Plan& plan, const GemmArgs& call, const Problem& problem,
-                        int* counters, float* partials, cudaStream_t stream) const {
-  const Grid grid = grid_of(plan.recipe, problem, plan.sm_count);
+void Dispatcher::launch(const Plan& plan, const GemmCall& call, int* counters, float* partials,
+                        cudaStream_t stream) const {
+  const Grid grid = grid_of(plan.recipe, call.problem, plan.sm_count);
   GemmArgs args = launch_args(call, grid, counters, partials);
   void* parameters[] = {&args};
   plan.kernel->launch(grid, plan.recipe.block_threads, plan.recipe.smem_bytes, stream, parameters);

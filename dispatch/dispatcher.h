@@ -45,7 +45,7 @@ class Dispatcher {
 
   // Launches the call on the current device; it must have been checked and be row-major. Throws
   // NoKernelError and DeviceError.
-  void sgemm(const SgemmCall& call, cudaStream_t stream);
+  void sgemm(const GemmCall& call, cudaStream_t stream);
 
  private:
   struct Plan {
@@ -62,9 +62,9 @@ class Dispatcher {
   };
 
   // At most kMaxBatch entries.
-  void launch(const SgemmCall& call, cudaStream_t stream);
-  void launch(const Plan& plan, const GemmArgs& call, const Problem& problem, int* counters,
-              float* partials, cudaStream_t stream) const;
+  void launch(GemmCall call, cudaStream_t stream);
+  void launch(const Plan& plan, const GemmCall& call, int* counters, float* partials,
+              cudaStream_t stream) const;
   StreamWorkspaces& workspaces(int ordinal, cudaStream_t stream);
 
   Plan plan(int ordinal, const Problem& problem);

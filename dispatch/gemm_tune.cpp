@@ -117,16 +117,14 @@ Problem problem_of(const gt_problem& asked) {
                      std::to_string(kMaxBatch) +
                      ", or 0 for 1; gt_sgemm_strided_batched splits larger ones");
   }
-  SgemmCall call;
-  call.order = order_of("problem.order", asked.order);
-  call.transposed_a = transposes("problem.trans_a", asked.trans_a);
-  call.transposed_b = transposes("problem.trans_b", asked.trans_b);
-  call.M = asked.M;
-  call.N = asked.N;
-  call = in_row_major(call);
-  Problem problem =
-      packed_problem(call.M, call.N, asked.K, layout_of(call.transposed_a, call.transposed_b),
-                     std::max<std::int64_t>(asked.batch, 1));
+  const Order order = order_of("problem.order", asked.order);
+  const bool transposed_a = transposes("problem.trans_a", asked.trans_a);
+  const bool transposed_b = transposes("problem.trans_b", asked.trans_b);
+  GemmCall call;
+  call.problem = packed_problem(asked.M, asked.N, asked.K, layout_of(transposed_a, transposed_b),
+                                std::max<std::int64_t>(asked.batch, 1));
+  const Problem turned = in_row_major(call, order).problem;
+  Problem problem = packed_problem(turned.M, turned.N, turned.K, turned.layout, turned.batch);
   if (asked.alignment == 0) return problem;
   if (asked.alignment != 1 && asked.alignment != 2 && asked.alignment != 4) {
     throw UsageError("problem.alignment is " + std::to_string(asked.alignment) +
@@ -230,26 +228,26 @@ gt_status gt_sgemm_strided_batched(gt_handle* handle, CUstream_st* stream, gt_or
                                    int64_t batch) {
   return guarded([&] {
     required(handle, "handle");
-    const SgemmCall call{order_of("order", order),
-                         transposes("trans_a", trans_a),
-                         transposes("trans_b", trans_b),
-                         M,
-                         N,
-                         K,
-                         alpha,
-                         A,
-                         lda,
-                         stride_a,
-                         B,
-                         ldb,
-                         stride_b,
-                         beta,
-                         C,
-                         ldc,
-                         stride_c,
-                         batch};
-    check(call);
-    handle->dispatcher.sgemm(in_row_major(call), stream);
+    const Order stored = order_of("order", order);
+    const bool transposed_a = transposes("trans_a", trans_a);
+    const bool transposed_b = transposes("trans_b", trans_b);
+    GemmCall call;
+    call.problem.M = M;
+    call.problem.N = N;
+    call.problem.K = K;
+    call.problem.layout = layout_of(transposed_a, transposed_b);
+    call.problem.batch = batch;
+    call.alpha = alpha;
+    call.beta = beta;
+    call.lda = lda;
+    call.stride_a = stride_a;
+    call.ldb = ldb;
+    call.stride_b = stride_b;
+    call.ldc = ldc;
+    call.stride_c = stride_c;
+    call = in_place(call, A, B, C);
+    check(call, stored);
+    handle->dispatcher.sgemm(in_row_major(call, stored), stream);
   });
 }
 

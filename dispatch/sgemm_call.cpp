@@ -3,13 +3,12 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "core/error.h"
 
 namespace gemm_tune {
 namespace {
-
-constexpr std::uintptr_t kFloatBytes = sizeof(float);
 
 void check_size(const char* name, std::int64_t size) {
   if (size < 0 || size > kMaxEdge) {
@@ -25,10 +24,11 @@ void check_ld(const char* name, std::int64_t ld, const char* width_name, std::in
   }
 }
 
-void check_pointer(const char* name, const float* pointer, bool is_used) {
+void check_pointer(const char* name, const void* pointer, ElementType type, bool is_used) {
   if (pointer == nullptr && is_used) throw UsageError(std::string(name) + " is NULL");
-  if (reinterpret_cast<std::uintptr_t>(pointer) % kFloatBytes != 0) {
-    throw UsageError(std::string(name) + " is not aligned to 4 bytes");
+  if (reinterpret_cast<std::uintptr_t>(pointer) % static_cast<unsigned>(bytes_of(type)) != 0) {
+    throw UsageError(std::string(name) + " is not aligned to " + std::to_string(bytes_of(type)) +
+                     " bytes");
   }
 }
 
@@ -44,119 +44,91 @@ struct StoredC {
   std::int64_t rows, length;
 };
 
-StoredC stored_c(const SgemmCall& call) {
-  if (call.order == Order::row_major) return {call.M, call.N};
-  return {call.N, call.M};
+StoredC stored_c(const Problem& problem, Order order) {
+  if (order == Order::row_major) return {problem.M, problem.N};
+  return {problem.N, problem.M};
 }
 
 // The matrices of C lie one after another, or beside one another within the same rows. Divisions,
 // since the products could overflow.
-bool c_overlaps(const SgemmCall& call) {
-  const auto [rows, length] = stored_c(call);
-  if (call.stride_c < length) return true;
-  const bool behind = rows == 1 || call.ldc <= (call.stride_c - length) / (rows - 1);
-  const bool beside = (call.ldc - length) / call.stride_c >= call.batch - 1;
+bool c_overlaps(const GemmCall& call, const StoredC& c) {
+  if (call.stride_c < c.length) return true;
+  const bool behind = c.rows == 1 || call.ldc <= (call.stride_c - c.length) / (c.rows - 1);
+  const bool beside = (call.ldc - c.length) / call.stride_c >= call.problem.batch - 1;
   return !behind && !beside;
 }
 
 }  // namespace
 
-void check(const SgemmCall& call) {
-  check_size("M", call.M);
-  check_size("N", call.N);
-  check_size("K", call.K);
-  check_size("batch", call.batch);
+void check(const GemmCall& call, Order order) {
+  const Problem& p = call.problem;
+  check_size("M", p.M);
+  check_size("N", p.N);
+  check_size("K", p.K);
+  check_size("batch", p.batch);
   // A stored row is a row of op(X) where neither order nor transposition turns it round.
-  const bool by_columns = call.order == Order::column_major;
-  if (call.transposed_a == by_columns) {
-    check_ld("lda", call.lda, "K", call.K);
+  const bool by_columns = order == Order::column_major;
+  if (transposes_a(p.layout) == by_columns) {
+    check_ld("lda", call.lda, "K", p.K);
   } else {
-    check_ld("lda", call.lda, "M", call.M);
+    check_ld("lda", call.lda, "M", p.M);
   }
-  if (call.transposed_b == by_columns) {
-    check_ld("ldb", call.ldb, "N", call.N);
+  if (transposes_b(p.layout) == by_columns) {
+    check_ld("ldb", call.ldb, "N", p.N);
   } else {
-    check_ld("ldb", call.ldb, "K", call.K);
+    check_ld("ldb", call.ldb, "K", p.K);
   }
-  check_ld("ldc", call.ldc, by_columns ? "M" : "N", stored_c(call).length);
-  const bool writes_c = call.M > 0 && call.N > 0 && call.batch > 0;
-  const bool reads_ab = writes_c && call.K > 0 && call.alpha != 0.0F;
-  check_pointer("A", call.A, reads_ab);
-  check_pointer("B", call.B, reads_ab);
-  check_pointer("C", call.C, writes_c);
-  if (call.batch <= 1) return;
+  const StoredC c = stored_c(p, order);
+  check_ld("ldc", call.ldc, by_columns ? "M" : "N", c.length);
+  const bool writes_c = p.M > 0 && p.N > 0 && p.batch > 0;
+  const bool reads_ab = writes_c && p.K > 0 && call.alpha != 0;
+  check_pointer("A", call.A, p.signature.a, reads_ab);
+  check_pointer("B", call.B, p.signature.b, reads_ab);
+  check_pointer("C", call.C, p.signature.c, writes_c);
+  if (p.batch <= 1) return;
   check_stride("stride_a", call.stride_a);
   check_stride("stride_b", call.stride_b);
   check_stride("stride_c", call.stride_c);
-  if (writes_c && c_overlaps(call)) {
+  if (writes_c && c_overlaps(call, c)) {
     throw UsageError("stride_c is " + std::to_string(call.stride_c) +
                      ": the matrices of C overlap");
   }
 }
 
-bool changes_nothing(const SgemmCall& call) {
-  return call.M == 0 || call.N == 0 || call.batch == 0 ||
-         (call.beta == 1.0F && (call.K == 0 || call.alpha == 0.0F));
+bool changes_nothing(const GemmCall& call) {
+  const Problem& p = call.problem;
+  return p.M == 0 || p.N == 0 || p.batch == 0 || (call.beta == 1 && (p.K == 0 || call.alpha == 0));
 }
 
-SgemmCall in_row_major(const SgemmCall& call) {
-  if (call.order == Order::row_major) return call;
-  SgemmCall turned = call;
-  turned.order = Order::row_major;
-  turned.M = call.N;
-  turned.N = call.M;
-  turned.transposed_a = call.transposed_b;
-  turned.transposed_b = call.transposed_a;
-  turned.A = call.B;
-  turned.lda = call.ldb;
-  turned.stride_a = call.stride_b;
-  turned.B = call.A;
-  turned.ldb = call.lda;
-  turned.stride_b = call.stride_a;
+GemmCall in_row_major(const GemmCall& call, Order order) {
+  if (order == Order::row_major) return call;
+  GemmCall turned = call;
+  Problem& p = turned.problem;
+  p.layout = layout_of(transposes_b(p.layout), transposes_a(p.layout));
+  std::swap(p.M, p.N);
+  std::swap(p.signature.a, p.signature.b);
+  std::swap(p.alignment.a, p.alignment.b);
+  std::swap(turned.A, turned.B);
+  std::swap(turned.lda, turned.ldb);
+  std::swap(turned.stride_a, turned.stride_b);
   return turned;
 }
 
-Problem problem_of(const SgemmCall& call) {
-  Problem problem = packed_problem(call.M, call.N, call.K,
-                                   layout_of(call.transposed_a, call.transposed_b), call.batch);
-  const auto alignment = [&](const float* address, std::int64_t ld, std::int64_t stride) {
-    const std::int64_t elements = call.batch > 1 ? ld | stride : ld;
-    return alignment_of(static_cast<std::uint64_t>(elements) * kFloatBytes |
-                        reinterpret_cast<std::uintptr_t>(address));
+GemmCall part_of(const GemmCall& call, std::int64_t first, std::int64_t count) {
+  GemmCall part = call;
+  part.problem.batch = count;
+  if (first == 0) return part;
+  const auto bytes = [&](std::int64_t stride, ElementType type) {
+    return first * stride * bytes_of(type);
   };
-  problem.alignment.a = alignment(call.A, call.lda, call.stride_a);
-  problem.alignment.b = alignment(call.B, call.ldb, call.stride_b);
-  problem.alignment.c = problem.alignment.d = alignment(call.C, call.ldc, call.stride_c);
-  return problem;
-}
-
-GemmArgs args_of(const SgemmCall& call) {
-  GemmArgs args{};
-  args.M = static_cast<int>(call.M);
-  args.N = static_cast<int>(call.N);
-  args.K = static_cast<int>(call.K);
-  args.alpha = call.alpha;
-  args.beta = call.beta;
-  args.A = call.A;
-  args.B = call.B;
-  args.C = call.C;
-  args.lda = call.lda;
-  args.ldb = call.ldb;
-  args.ldc = call.ldc;
-  args.stride_a = call.stride_a;
-  args.stride_b = call.stride_b;
-  args.stride_c = call.stride_c;
-  return args;
-}
-
-SgemmCall part_of(const SgemmCall& call, std::int64_t first, std::int64_t count) {
-  SgemmCall part = call;
-  if (first > 0) {
-    if (part.A != nullptr) part.A += first * call.stride_a;
-    if (part.B != nullptr) part.B += first * call.stride_b;
-    part.C += first * call.stride_c;
-  }
-  part.batch = count;
+  const auto behind = [](const void* at, std::int64_t bytes) -> const void* {
+    return at == nullptr ? nullptr : static_cast<const char*>(at) + bytes;
+  };
+  const Signature& types = call.problem.signature;
+  part.A = behind(call.A, bytes(call.stride_a, types.a));
+  part.B = behind(call.B, bytes(call.stride_b, types.b));
+  part.C = behind(call.C, bytes(call.stride_c, types.c));
+  part.D = static_cast<char*>(call.D) + bytes(call.stride_c, types.d);
   return part;
 }
 

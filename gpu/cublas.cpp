@@ -57,16 +57,19 @@ struct Functions {
 // cuBLAS is column-major, where a row-major matrix reads as its transpose: C^T = op(B)^T * op(A)^T
 // is the same call with the operands and M, N swapped.
 template <class T>
-abi::Status enqueue(const Functions<T>& functions, abi::Handle handle, const BlasGemm<T>& c) {
-  const int op_a = op(transposes_a(c.layout)), op_b = op(transposes_b(c.layout));
-  const int m = narrow(c.N), n = narrow(c.M), k = narrow(c.K);
+abi::Status enqueue(const Functions<T>& functions, abi::Handle handle, const GemmCall& c) {
+  const Problem& p = c.problem;
+  const int op_a = op(transposes_a(p.layout)), op_b = op(transposes_b(p.layout));
+  const int m = narrow(p.N), n = narrow(p.M), k = narrow(p.K);
   const int lda = narrow(c.lda), ldb = narrow(c.ldb), ldc = narrow(c.ldc);
-  if (c.batch == 1) {
-    return functions.gemm(handle, op_b, op_a, m, n, k, &c.alpha, c.B, ldb, c.A, lda, &c.beta, c.C,
-                          ldc);
+  const T alpha = static_cast<T>(c.alpha), beta = static_cast<T>(c.beta);
+  const auto *A = static_cast<const T*>(c.A), *B = static_cast<const T*>(c.B);
+  auto* const D = static_cast<T*>(c.D);
+  if (p.batch == 1) {
+    return functions.gemm(handle, op_b, op_a, m, n, k, &alpha, B, ldb, A, lda, &beta, D, ldc);
   }
-  return functions.strided_batched(handle, op_b, op_a, m, n, k, &c.alpha, c.B, ldb, c.stride_b, c.A,
-                                   lda, c.stride_a, &c.beta, c.C, ldc, c.stride_c, narrow(c.batch));
+  return functions.strided_batched(handle, op_b, op_a, m, n, k, &alpha, B, ldb, c.stride_b, A, lda,
+                                   c.stride_a, &beta, D, ldc, c.stride_c, narrow(p.batch));
 }
 
 }  // namespace
@@ -120,14 +123,17 @@ void Cublas::set_stream(cudaStream_t stream) {
   impl_->check(impl_->set_stream(impl_->handle, stream), "cublasSetStream");
 }
 
-void Cublas::gemm(const BlasGemm<float>& call, Math math) {
+void Cublas::gemm(const GemmCall& call, Math math) {
+  if (call.D != call.C) throw DeviceError("cuBLAS takes calls only whose C is D");
+  const Signature& types = call.problem.signature;
+  if (types == signature_of(ElementType::f64)) {
+    impl_->check(enqueue(impl_->dgemm, impl_->handle, call), "cublasDgemm");
+    return;
+  }
+  if (types != Signature()) throw DeviceError("no cuBLAS function for " + to_string(types));
   const int mode = math == Math::pedantic ? abi::kPedanticMath : abi::kDefaultMath;
   impl_->check(impl_->set_math_mode(impl_->handle, mode), "cublasSetMathMode");
-  impl_->check(enqueue(impl_->sgemm, impl_->handle, call), sgemm_name(call.batch));
-}
-
-void Cublas::gemm(const BlasGemm<double>& call) {
-  impl_->check(enqueue(impl_->dgemm, impl_->handle, call), "cublasDgemm");
+  impl_->check(enqueue(impl_->sgemm, impl_->handle, call), sgemm_name(call.problem.batch));
 }
 
 const char* Cublas::sgemm_name(std::int64_t batch) {

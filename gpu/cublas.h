@@ -12,27 +12,9 @@
 #include <memory>
 #include <string>
 
-#include "core/problem.h"
+#include "core/gemm_call.h"
 
 namespace gemm_tune {
-
-// C = alpha * op(A) * op(B) + beta * C for each entry of a batch, row-major on the device; alpha
-// and beta on the host. Leading dimensions and strides in elements; strides count for a batch
-// above 1.
-template <class T>
-struct BlasGemm {
-  Layout layout = Layout::nn;
-  std::int64_t M = 0, N = 0, K = 0;
-  T alpha = 1;
-  const T* A = nullptr;
-  std::int64_t lda = 0, stride_a = 0;
-  const T* B = nullptr;
-  std::int64_t ldb = 0, stride_b = 0;
-  T beta = 0;
-  T* C = nullptr;
-  std::int64_t ldc = 0, stride_c = 0;
-  std::int64_t batch = 1;
-};
 
 class Cublas {
  public:
@@ -51,10 +33,10 @@ class Cublas {
 
   void set_stream(cudaStream_t stream);
 
-  // Asynchronous. A batch goes through the strided-batched function. Sizes must fit a 32-bit
-  // integer. Throws DeviceError.
-  void gemm(const BlasGemm<float>& call, Math math = Math::standard);
-  void gemm(const BlasGemm<double>& call);
+  // Asynchronous, for calls whose C is D and whose matrices are all f32 or, for reference results,
+  // all f64. A batch goes through the strided-batched function. Sizes must fit a 32-bit integer.
+  // Throws DeviceError. math counts for f32.
+  void gemm(const GemmCall& call, Math math = Math::standard);
 
   // The function that an fp32 call goes through: "cublasSgemm", "cublasSgemmStridedBatched".
   static const char* sgemm_name(std::int64_t batch);

@@ -24,7 +24,7 @@ using Status = int;  // of the enumerations' type in C, as all that follow
 constexpr Status kSuccess = 0;
 constexpr Status kNotSupported = 15;
 constexpr int kOpN = 0, kOpT = 1;
-constexpr int kTypeF32 = 0;
+constexpr int kTypeF32 = 0, kTypeF64 = 1, kTypeF16 = 2, kTypeBf16 = 14;
 constexpr int kComputeF32 = 68;
 constexpr int kDescTransposeA = 3, kDescTransposeB = 4;
 constexpr int kLayoutBatchCount = 5, kLayoutBatchStride = 6;
@@ -103,6 +103,20 @@ struct Library {
   }
 };
 
+int data_type(ElementType type) {
+  switch (type) {
+    case ElementType::f32:
+      return abi::kTypeF32;
+    case ElementType::f16:
+      return abi::kTypeF16;
+    case ElementType::bf16:
+      return abi::kTypeBf16;
+    case ElementType::f64:
+      return abi::kTypeF64;
+  }
+  throw DeviceError("an element type outside the closed list");
+}
+
 // One of cublasLt's objects, destroyed with its owner.
 template <class Object>
 class Owned {
@@ -127,10 +141,11 @@ class Owned {
 };
 
 // A matrix as it is stored, rows x cols with ld between rows: column-major it is its transpose.
-Owned<abi::MatrixLayout> stored_matrix(const Library& lt, std::int64_t rows, std::int64_t cols,
-                                       std::int64_t ld, std::int64_t stride, std::int64_t batch) {
+Owned<abi::MatrixLayout> stored_matrix(const Library& lt, ElementType type, std::int64_t rows,
+                                       std::int64_t cols, std::int64_t ld, std::int64_t stride,
+                                       std::int64_t batch) {
   abi::MatrixLayout raw = nullptr;
-  lt.check(lt.create_layout(&raw, abi::kTypeF32, static_cast<std::uint64_t>(cols),
+  lt.check(lt.create_layout(&raw, data_type(type), static_cast<std::uint64_t>(cols),
                             static_cast<std::uint64_t>(rows), ld),
            "cublasLtMatrixLayoutCreate");
   Owned<abi::MatrixLayout> layout(raw, lt.destroy_layout);
@@ -170,7 +185,7 @@ struct CublasLt::Impl {
 struct CublasLt::Plan::Impl {
   const CublasLt::Impl* owner = nullptr;
   Owned<abi::MatmulDesc> matmul;
-  Owned<abi::MatrixLayout> a, b, c;
+  Owned<abi::MatrixLayout> a, b, c, d;
   std::vector<abi::Algorithm> algorithms;
 };
 
@@ -189,27 +204,29 @@ std::string CublasLt::version() const {
   return text;
 }
 
-CublasLt::Plan CublasLt::plan(const BlasGemm<float>& call, int most) const {
+CublasLt::Plan CublasLt::plan(const GemmCall& call, int most) const {
   const Library& lt = impl_->lt;
   auto plan = std::make_unique<Plan::Impl>();
   plan->owner = impl_.get();
   abi::MatmulDesc desc = nullptr;
   lt.check(lt.create_desc(&desc, abi::kComputeF32, abi::kTypeF32), "cublasLtMatmulDescCreate");
   plan->matmul = Owned<abi::MatmulDesc>(desc, lt.destroy_desc);
-  const bool ta = transposes_a(call.layout), tb = transposes_b(call.layout);
+  const Problem& p = call.problem;
+  const bool ta = transposes_a(p.layout), tb = transposes_b(p.layout);
   const std::int32_t op_a = tb ? abi::kOpT : abi::kOpN, op_b = ta ? abi::kOpT : abi::kOpN;
   lt.check(lt.set_desc(desc, abi::kDescTransposeA, &op_a, sizeof op_a),
            "cublasLtMatmulDescSetAttribute");
   lt.check(lt.set_desc(desc, abi::kDescTransposeB, &op_b, sizeof op_b),
            "cublasLtMatmulDescSetAttribute");
-  const auto matrix = [&](bool transposed, std::int64_t rows, std::int64_t cols, std::int64_t ld,
-                          std::int64_t stride) {
-    if (transposed) std::swap(rows, cols);
-    return stored_matrix(lt, rows, cols, ld, stride, call.batch);
+  const auto matrix = [&](ElementType type, std::int64_t rows, std::int64_t row_length,
+                          std::int64_t ld, std::int64_t stride) {
+    return stored_matrix(lt, type, rows, row_length, ld, stride, p.batch);
   };
-  plan->a = matrix(tb, call.K, call.N, call.ldb, call.stride_b);
-  plan->b = matrix(ta, call.M, call.K, call.lda, call.stride_a);
-  plan->c = matrix(false, call.M, call.N, call.ldc, call.stride_c);
+  const Signature& types = p.signature;
+  plan->a = matrix(types.b, rows_b(p), row_length_b(p), call.ldb, call.stride_b);
+  plan->b = matrix(types.a, rows_a(p), row_length_a(p), call.lda, call.stride_a);
+  plan->c = matrix(types.c, p.M, p.N, call.ldc, call.stride_c);
+  plan->d = matrix(types.d, p.M, p.N, call.ldc, call.stride_c);
 
   abi::Preference raw = nullptr;
   lt.check(lt.create_preference(&raw), "cublasLtMatmulPreferenceCreate");
@@ -217,7 +234,7 @@ CublasLt::Plan CublasLt::plan(const BlasGemm<float>& call, int most) const {
   const std::uint64_t workspace = kWorkspaceBytes;
   lt.check(lt.set_preference(raw, abi::kPreferenceMaxWorkspaceBytes, &workspace, sizeof workspace),
            "cublasLtMatmulPreferenceSetAttribute");
-  const void* const addresses[] = {call.B, call.A, call.C, call.C};
+  const void* const addresses[] = {call.B, call.A, call.C, call.D};
   for (std::size_t i = 0; i < std::size(addresses); ++i) {
     const std::uint32_t alignment = alignment_bytes(addresses[i]);
     lt.check(lt.set_preference(raw, abi::kPreferenceMinAlignment[i], &alignment, sizeof alignment),
@@ -228,7 +245,7 @@ CublasLt::Plan CublasLt::plan(const BlasGemm<float>& call, int most) const {
   int count = 0;
   const abi::Status status =
       lt.get_heuristic(impl_->handle, desc, plan->a.get(), plan->b.get(), plan->c.get(),
-                       plan->c.get(), raw, most, found.data(), &count);
+                       plan->d.get(), raw, most, found.data(), &count);
   if (status == abi::kNotSupported) count = 0;
   if (status != abi::kNotSupported) lt.check(status, "cublasLtMatmulAlgoGetHeuristic");
   found.resize(static_cast<std::size_t>(count));
@@ -247,12 +264,13 @@ CublasLt::Plan& CublasLt::Plan::operator=(Plan&&) noexcept = default;
 
 std::size_t CublasLt::Plan::size() const { return impl_->algorithms.size(); }
 
-bool CublasLt::Plan::run(std::size_t i, const BlasGemm<float>& call, cudaStream_t stream) const {
+bool CublasLt::Plan::run(std::size_t i, const GemmCall& call, cudaStream_t stream) const {
   const CublasLt::Impl& owner = *impl_->owner;
-  return owner.lt.matmul(owner.handle, impl_->matmul.get(), &call.alpha, call.B, impl_->a.get(),
-                         call.A, impl_->b.get(), &call.beta, call.C, impl_->c.get(), call.C,
-                         impl_->c.get(), &impl_->algorithms[i], owner.workspace.data(),
-                         kWorkspaceBytes, stream) == abi::kSuccess;
+  const auto alpha = static_cast<float>(call.alpha), beta = static_cast<float>(call.beta);
+  return owner.lt.matmul(owner.handle, impl_->matmul.get(), &alpha, call.B, impl_->a.get(), call.A,
+                         impl_->b.get(), &beta, call.C, impl_->c.get(), call.D, impl_->d.get(),
+                         &impl_->algorithms[i], owner.workspace.data(), kWorkspaceBytes,
+                         stream) == abi::kSuccess;
 }
 
 }  // namespace gemm_tune

@@ -12,7 +12,7 @@
 #include <memory>
 #include <string>
 
-#include "gpu/cublas.h"
+#include "core/gemm_call.h"
 
 namespace gemm_tune {
 
@@ -34,7 +34,7 @@ class CublasLt {
     // Enqueues the call by algorithm i < size(). The call differs from the plan's in addresses,
     // alpha and beta only, and its addresses are aligned as well as those. False where the library
     // refuses it. Calls that may overlap must not use the same CublasLt: they share its workspace.
-    bool run(std::size_t i, const BlasGemm<float>& call, cudaStream_t stream) const;
+    bool run(std::size_t i, const GemmCall& call, cudaStream_t stream) const;
 
    private:
     friend class CublasLt;
@@ -55,7 +55,7 @@ class CublasLt {
 
   // At most `most` algorithms; none where cublasLt knows no way. Throws DeviceError. The CublasLt
   // must outlive the plan.
-  Plan plan(const BlasGemm<float>& call, int most = 100) const;
+  Plan plan(const GemmCall& call, int most = 100) const;
 
  private:
   struct Impl;

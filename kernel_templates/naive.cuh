@@ -63,7 +63,7 @@ extern "C" __global__ void __launch_bounds__(threads(kP)) gemm(const GemmArgs al
 
   Vec<1> sum = {{0.0f}};
   for (int k = 0; k < K; ++k) sum.x[0] += a[k] * b[k * args.ldb];
-  store_c<1, false>(args.C + row * args.ldc + col, sum, args, 1);
+  store_d<1, false>(args, row, col, sum);
 }
 
 }  // namespace gemm_tune::naive

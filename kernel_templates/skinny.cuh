@@ -370,7 +370,7 @@ __device__ inline void store_outputs(int thread, int i, const Vec<kOutVec>& out,
   const int l = l0 + at.l;
   const int row = kP.SKINNY_N != 0 ? l : s, col = kP.SKINNY_N != 0 ? s : l;
   if (kPredicated && !in_bounds(row, args.M)) return;
-  store_c<kOutVec, kPredicated>(args.C + row * args.ldc + col, out, args, args.N - col);
+  store_d<kOutVec, kPredicated>(args, row, col, out);
 }
 
 extern "C" __global__ void GT_CLUSTER(cluster_ctas(kP))

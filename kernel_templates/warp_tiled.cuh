@@ -468,7 +468,7 @@ __device__ inline void store_part(int thread, int i, const Vec<kP.VEC>& sums, co
   const int in_n = element_offset(lanes_n(kP), place.lane_n, i % kP.TN);
   const int row = origin.row + place.row + in_m, col = origin.col + place.col + in_n;
   if (kPredicated && !in_bounds(row, args.M)) return;
-  store_c<kP.VEC, kPredicated>(args.C + row * args.ldc + col, sums, args, args.N - col);
+  store_d<kP.VEC, kPredicated>(args, row, col, sums);
 }
 
 __device__ inline TilePiece piece_of(const GemmArgs& args, int K) {

@@ -54,10 +54,9 @@ class LoadedConfig {
     return gemm_tune::workspace_bytes(config_.recipe, problem, sm_count_);
   }
 
-  // The workspace must have the bytes that the problem needs.
-  void launch(const GemmArgs& call, const Problem& problem, const Workspace& workspace,
-              cudaStream_t stream) const {
-    const Grid grid = grid_of(config_.recipe, problem, sm_count_);
+  // The workspace must have the bytes that the call's problem needs.
+  void launch(const GemmCall& call, const Workspace& workspace, cudaStream_t stream) const {
+    const Grid grid = grid_of(config_.recipe, call.problem, sm_count_);
     GemmArgs args = launch_args(call, grid, workspace.counters(), workspace.partials());
     void* pointers[] = {&args};
     kernel_.launch(grid, config_.recipe.block_threads, config_.recipe.smem_bytes, stream, pointers);
@@ -77,12 +76,6 @@ struct Contender {
 
 // Of cublasLt's algorithms, so many are timed in turn with the finalists.
 constexpr std::size_t kLtContenders = 3;
-
-BlasGemm<float> blas_call(const GemmArgs& a, const Problem& problem) {
-  return {problem.layout, a.M,          a.N,   a.K,        a.alpha, a.A, a.lda,
-          a.stride_a,     a.B,          a.ldb, a.stride_b, a.beta,  a.C, a.ldc,
-          a.stride_c,     problem.batch};
-}
 
 // The fastest timing of each name, in the contenders' order.
 std::vector<Baseline> best_of_each(const std::vector<Contender>& contenders,
@@ -148,7 +141,7 @@ struct Measurer::Impl {
     Cublas& library = cublas_library();
     Contender cublas_itself{
         std::string(Cublas::sgemm_name(problem.batch)) + " " + library.version(),
-        [&library](const GemmArgs& args, const Problem& of) { library.gemm(blas_call(args, of)); }};
+        [&library](const GemmCall& call) { library.gemm(call); }};
     // The baseline must have done the same work.
     if (auto wrong = verify.check(cublas_itself.gemm, shape_of(problem))) {
       throw DeviceError(cublas_itself.name + " fails verification: " + *wrong);
@@ -159,22 +152,18 @@ struct Measurer::Impl {
   // The best few of what cublasLt proposes, right and timed quickly.
   std::vector<Contender> cublas_lt_contenders(const Problem& problem, Verifier& verify) {
     if (!cublas_lt) cublas_lt.emplace();
-    const Shape shape = shape_of(problem);
-    const GemmArgs args = verify.timing_args(shape);
-    const auto plan =
-        std::make_shared<const CublasLt::Plan>(cublas_lt->plan(blas_call(args, problem)));
+    const GemmCall call = verify.timing_call(shape_of(problem));
+    const auto plan = std::make_shared<const CublasLt::Plan>(cublas_lt->plan(call));
     const std::string name = "cublasLt " + cublas_lt->version() + " (best of " +
                              std::to_string(plan->size()) + " heuristics)";
     std::vector<Contender> best;
     // Finals may be held again soon.
     if (!lt_order || lt_order->first != problem) {
-      lt_order.emplace(problem, fastest_first(*plan, blas_call(args, problem)));
+      lt_order.emplace(problem, fastest_first(*plan, call));
     }
     for (const std::size_t i : lt_order->second) {
-      const Gemm gemm = [plan, i, this](const GemmArgs& a, const Problem& of) {
-        run(*plan, i, blas_call(a, of));
-      };
-      if (verify.check(gemm, shape)) continue;
+      const Gemm gemm = [plan, i, this](const GemmCall& one) { run(*plan, i, one); };
+      if (verify.check(gemm, shape_of(problem))) continue;
       best.push_back({name, gemm});
       if (best.size() == kLtContenders) break;
     }
@@ -182,13 +171,13 @@ struct Measurer::Impl {
     return best;
   }
 
-  void run(const CublasLt::Plan& plan, std::size_t i, const BlasGemm<float>& call) {
+  void run(const CublasLt::Plan& plan, std::size_t i, const GemmCall& call) {
     if (plan.run(i, call, stream->get())) return;
     throw DeviceError("cublasLt refuses what it ran before");
   }
 
   // The plan's algorithms that run, by a few samples of each; fewer of those that are beaten.
-  std::vector<std::size_t> fastest_first(const CublasLt::Plan& plan, const BlasGemm<float>& call) {
+  std::vector<std::size_t> fastest_first(const CublasLt::Plan& plan, const GemmCall& call) {
     SampleRule rule;
     rule.min_samples = rule.max_samples = 3;
     std::vector<std::pair<double, std::size_t>> timed;
@@ -243,12 +232,12 @@ struct Measurer::Impl {
 
   // What is wrong with the config at these shapes, if anything.
   std::optional<std::string> find_wrong(Verifier& verify, const LoadedConfig& loaded,
-                                        const std::vector<Shape>& shapes) {
-    const Gemm gemm = [&](const GemmArgs& args, const Problem& problem) {
-      workspace.poison_partials(loaded.workspace_bytes(problem), stream->get());
-      loaded.launch(args, problem, workspace, stream->get());
+                                        const std::vector<GemmCall>& shapes) {
+    const Gemm gemm = [&](const GemmCall& call) {
+      workspace.poison_partials(loaded.workspace_bytes(call.problem), stream->get());
+      loaded.launch(call, workspace, stream->get());
     };
-    for (const Shape& shape : shapes) {
+    for (const GemmCall& shape : shapes) {
       if (auto wrong = verify.check(gemm, shape)) return wrong;
       if (loaded.shares_tiles() && !workspace.is_clean()) {
         return "counters of the workspace were left behind at " + to_string(problem_of(shape));
@@ -261,10 +250,10 @@ struct Measurer::Impl {
   Outcome verify_and_time(const MeasureRequest& request, const LoadedConfig& loaded) {
     Outcome outcome;
     outcome.resources.emplace().ctas_per_sm = loaded.max_active_ctas();
-    std::vector<Shape> shapes = small_verification_shapes(loaded.config(), sm_count);
+    std::vector<GemmCall> shapes = small_verification_shapes(loaded.config(), sm_count);
     if (!request.small_shapes_only) shapes.push_back(shape_of(request.problem));
     std::int64_t bytes = 0;
-    for (const Shape& shape : shapes) {
+    for (const GemmCall& shape : shapes) {
       bytes = std::max(bytes, loaded.workspace_bytes(problem_of(shape)));
     }
     if (!reserve_workspace(bytes)) {
@@ -276,11 +265,10 @@ struct Measurer::Impl {
     Verifier& verify = verifier_for(request.seed);
     if (auto wrong = find_wrong(verify, loaded, shapes)) return wrong_result(outcome, *wrong);
     if (request.small_shapes_only) return outcome;
-    const GemmArgs args = verify.timing_args(shapes.back());
+    const GemmCall call = verify.timing_call(shapes.back());
     SampleRule rule;
     rule.best_us = request.best_us;
-    outcome.timing = timer->time(
-        [&](int) { loaded.launch(args, request.problem, workspace, stream->get()); }, rule);
+    outcome.timing = timer->time([&](int) { loaded.launch(call, workspace, stream->get()); }, rule);
     return outcome;
   }
 
@@ -321,7 +309,6 @@ MeasureReply Measurer::measure(const MeasureRequest& request) {
 
 FinalsReply Measurer::finals(const FinalsRequest& request) {
   Verifier& verify = impl_->verifier_for(request.seed);
-  const Shape shape = shape_of(request.problem);
   const std::vector<Contender> contenders = impl_->contenders(request, verify);
   std::vector<LoadedConfig> loaded;
   for (const CompiledConfig& finalist : request.finalists) {
@@ -332,26 +319,23 @@ FinalsReply Measurer::finals(const FinalsRequest& request) {
                         " bytes");
     }
   }
-  std::vector<GemmArgs> operands = {verify.timing_args(shape)};
+  std::vector<GemmCall> calls = {verify.timing_call(shape_of(request.problem))};
   std::vector<Launch> launches;
   for (const Contender& contender : contenders) {
-    launches.push_back([&](int copy) {
-      contender.gemm(operands[static_cast<std::size_t>(copy)], request.problem);
-    });
+    launches.push_back([&](int copy) { contender.gemm(calls[static_cast<std::size_t>(copy)]); });
   }
   for (const LoadedConfig& config : loaded) {
     launches.push_back([&, this](int copy) {
-      config.launch(operands[static_cast<std::size_t>(copy)], request.problem, impl_->workspace,
-                    impl_->stream->get());
+      config.launch(calls[static_cast<std::size_t>(copy)], impl_->workspace, impl_->stream->get());
     });
   }
   FinalsReply reply;
   std::set<std::string> others = impl_->others();
   std::vector<Timing> timings = impl_->timer->time_interleaved(launches, FinalsRule());
-  if (auto rotated = rotate_operands(operands.front(), shape, impl_->l2_bytes, *impl_->stream)) {
-    operands = std::move(rotated->copies);
+  if (auto rotated = rotate_operands(calls.front(), impl_->l2_bytes, *impl_->stream)) {
+    calls = std::move(rotated->copies);
     const std::vector<double> cold_us =
-        impl_->timer->time_cold(launches, static_cast<int>(operands.size()));
+        impl_->timer->time_cold(launches, static_cast<int>(calls.size()));
     for (std::size_t i = 0; i < timings.size(); ++i) timings[i].cold_us = cold_us[i];
   }
   others.merge(impl_->others());

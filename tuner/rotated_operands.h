@@ -12,19 +12,19 @@
 
 #include "gpu/memory.h"
 #include "gpu/stream.h"
-#include "kernel_templates/device/gemm_args.cuh"
 #include "tuner/verify.h"
 
 namespace gemm_tune {
 
 struct RotatedOperands {
-  DeviceBuffer<float> memory;    // of all copies but the original
-  std::vector<GemmArgs> copies;  // the original first; C is not copied, for beta = 0
+  DeviceBuffer<char> memory;     // of all copies but the original
+  std::vector<GemmCall> copies;  // the original first; C is not copied, for beta = 0
 };
 
-// Copies the shape's operands in the stream. Nothing where memory does not suffice or the problem
-// is too small (cold_copies()). The original must outlive the copies. Precondition: beta is 0.
-std::optional<RotatedOperands> rotate_operands(const GemmArgs& original, const Shape& shape,
-                                               std::int64_t l2_bytes, const Stream& stream);
+// Copies the call's operands in the stream. Nothing where memory does not suffice or the problem
+// is too small (cold_copies()). The original must outlive the copies. Precondition: beta is 0, C is
+// D.
+std::optional<RotatedOperands> rotate_operands(const GemmCall& original, std::int64_t l2_bytes,
+                                               const Stream& stream);
 
 }  // namespace gemm_tune

@@ -61,7 +61,11 @@ std::optional<std::string> too_large(const Problem& problem, std::int64_t memory
   // A, B and C, twice for two sets of operands, and two fp64 matrices of C's size to check against.
   const double m = static_cast<double>(problem.M), n = static_cast<double>(problem.N),
                k = static_cast<double>(problem.K), batch = static_cast<double>(problem.batch);
-  const double needed = batch * (2 * (4 * (m * k + k * n) + 16 * m * n) + 4 * m * n);
+  const auto bytes = [](ElementType type, double elements) { return bytes_of(type) * elements; };
+  const Signature& types = problem.signature;
+  const double operands = bytes(types.a, m * k) + bytes(types.b, k * n);
+  const double reference = 2 * bytes(ElementType::f64, m * n);
+  const double needed = batch * (2 * (operands + reference) + bytes(types.d, m * n));
   if (needed <= static_cast<double>(memory_bytes)) return std::nullopt;
   constexpr double kGiB = 1024.0 * 1024 * 1024;
   return fmt::format(

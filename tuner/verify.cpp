@@ -22,26 +22,38 @@ constexpr std::size_t kMaxSmallBytes = std::size_t{1} << 29;  // of all small op
 constexpr std::size_t kLargeBytes = std::size_t{1} << 25;     // from here operands are large
 constexpr double kUnitRoundoff = 0x1p-24;                     // fp32, round to nearest
 constexpr double kExactLimit = 0x1p24;  // whole numbers up to here are exact in fp32
+constexpr int kElementBytes = bytes_of(ElementType::f32);  // of what the families multiply
 
-constexpr std::int64_t kWidestElements = kWidestAccessBytes / bytes_of(ElementType::f32);
-
-std::int64_t padded(std::int64_t width, std::int64_t alignment) {
-  // The smallest multiple of the class that is a multiple of nothing wider.
+// The smallest leading dimension for rows of this width whose alignment is exactly so many bytes.
+std::int64_t padded(std::int64_t width, int alignment_bytes, int element_bytes) {
+  const std::int64_t alignment = alignment_bytes / element_bytes;
   std::int64_t ld = (width + alignment - 1) / alignment * alignment;
-  if (alignment < kWidestElements && ld % (2 * alignment) == 0) ld += alignment;
+  if (alignment_bytes < kWidestAccessBytes && ld % (2 * alignment) == 0) ld += alignment;
   return std::max<std::int64_t>(ld, alignment);
 }
 
-// Of operands and reference together.
-std::size_t operand_bytes(const Shape& shape) {
-  return 4 * (matrices_a(shape).size() + matrices_b(shape).size()) +
-         static_cast<std::size_t>(16 * shape.batch * shape.M * shape.N);
+// The shape with the matrices of a batch one after another.
+GemmCall without_gaps(GemmCall shape) {
+  shape.stride_a = rows_a(shape.problem) * shape.lda;
+  shape.stride_b = rows_b(shape.problem) * shape.ldb;
+  shape.stride_c = shape.problem.M * shape.ldc;
+  return shape;
 }
 
-std::string text_of(const Shape& shape) {
+// Of operands and reference together.
+std::size_t operand_bytes(const GemmCall& shape) {
+  const Problem& p = shape.problem;
+  const auto bytes = [](const Matrices& matrices, ElementType type) {
+    return matrices.size() * static_cast<std::size_t>(bytes_of(type));
+  };
+  return bytes(matrices_a(shape), p.signature.a) + bytes(matrices_b(shape), p.signature.b) +
+         static_cast<std::size_t>(2 * bytes_of(ElementType::f64) * p.batch * p.M * p.N);
+}
+
+std::string text_of(const GemmCall& shape) {
   std::string text = to_string(problem_of(shape)) + " with ld " + std::to_string(shape.lda) + ", " +
                      std::to_string(shape.ldb) + ", " + std::to_string(shape.ldc);
-  if (shape.batch > 1) {
+  if (shape.problem.batch > 1) {
     text += " and strides " + std::to_string(shape.stride_a) + ", " +
             std::to_string(shape.stride_b) + ", " + std::to_string(shape.stride_c);
   }
@@ -56,12 +68,11 @@ Matrices matrices(std::int64_t rows, std::int64_t cols, std::int64_t ld, std::in
 }
 
 // Where the element of this packed position lies.
-std::string place_of(const Shape& shape, std::int64_t position) {
-  const std::int64_t entry = position / (shape.M * shape.N), rest = position % (shape.M * shape.N);
+std::string place_of(const Problem& p, std::int64_t position) {
+  const std::int64_t entry = position / (p.M * p.N), rest = position % (p.M * p.N);
   const std::string of_batch =
-      shape.batch > 1 ? "entry " + std::to_string(entry) + " of the batch, " : "";
-  return of_batch + "row " + std::to_string(rest / shape.N) + ", column " +
-         std::to_string(rest % shape.N);
+      p.batch > 1 ? "entry " + std::to_string(entry) + " of the batch, " : "";
+  return of_batch + "row " + std::to_string(rest / p.N) + ", column " + std::to_string(rest % p.N);
 }
 
 // Mirrors the struct in device_checks.cuh.
@@ -71,55 +82,32 @@ struct CheckResult {
 
 }  // namespace
 
-Shape shape_of(const Problem& problem) {
-  Shape shape{problem.M, problem.N, problem.K};
-  shape.layout = problem.layout;
-  shape.batch = problem.batch;
-  shape.lda = row_length_a(problem);
-  shape.ldb = row_length_b(problem);
-  shape.ldc = problem.N;
-  if (problem_of(shape).alignment != problem.alignment || problem.K == 0) {
-    const auto elements = [](int bytes, ElementType type) { return bytes / bytes_of(type); };
-    const Signature& types = problem.signature;
-    shape.lda = padded(shape.lda, elements(problem.alignment.a, types.a));
-    shape.ldb = padded(shape.ldb, elements(problem.alignment.b, types.b));
-    shape.ldc = padded(shape.ldc, elements(problem.alignment.c, types.c));
-  }
-  if (shape.batch > 1) {
-    shape.stride_a = matrices_a(shape).rows * shape.lda;
-    shape.stride_b = matrices_b(shape).rows * shape.ldb;
-    shape.stride_c = shape.M * shape.ldc;
-  }
-  return shape;
-}
-
-Problem problem_of(const Shape& shape) {
-  Problem problem = packed_problem(shape.M, shape.N, shape.K, shape.layout, shape.batch);
-  const auto alignment = [&](std::int64_t ld, std::int64_t stride, ElementType type) {
-    const std::int64_t elements = shape.batch > 1 ? ld | stride : ld;
-    return alignment_of(static_cast<std::uint64_t>(elements * bytes_of(type)));
+GemmCall shape_of(const Problem& problem) {
+  GemmCall shape = packed_call(problem);
+  if (alignment_of(shape) == problem.alignment && problem.K > 0) return shape;
+  const auto aligned = [](std::int64_t width, int bytes, ElementType type) {
+    return padded(width, bytes, bytes_of(type));
   };
   const Signature& types = problem.signature;
-  problem.alignment.a = alignment(shape.lda, shape.stride_a, types.a);
-  problem.alignment.b = alignment(shape.ldb, shape.stride_b, types.b);
-  problem.alignment.c = problem.alignment.d = alignment(shape.ldc, shape.stride_c, types.c);
-  return problem;
+  shape.lda = aligned(shape.lda, problem.alignment.a, types.a);
+  shape.ldb = aligned(shape.ldb, problem.alignment.b, types.b);
+  shape.ldc = aligned(shape.ldc, problem.alignment.d, types.d);
+  return without_gaps(shape);
 }
 
-Matrices matrices_a(const Shape& shape) {
-  const bool transposed = transposes_a(shape.layout);
-  return matrices(transposed ? shape.K : shape.M, transposed ? shape.M : shape.K, shape.lda,
-                  shape.stride_a, shape.batch);
+Matrices matrices_a(const GemmCall& shape) {
+  const Problem& p = shape.problem;
+  return matrices(rows_a(p), row_length_a(p), shape.lda, shape.stride_a, p.batch);
 }
 
-Matrices matrices_b(const Shape& shape) {
-  const bool transposed = transposes_b(shape.layout);
-  return matrices(transposed ? shape.N : shape.K, transposed ? shape.K : shape.N, shape.ldb,
-                  shape.stride_b, shape.batch);
+Matrices matrices_b(const GemmCall& shape) {
+  const Problem& p = shape.problem;
+  return matrices(rows_b(p), row_length_b(p), shape.ldb, shape.stride_b, p.batch);
 }
 
-Matrices matrices_c(const Shape& shape) {
-  Matrices c = matrices(shape.M, shape.N, shape.ldc, shape.stride_c, shape.batch);
+Matrices matrices_c(const GemmCall& shape) {
+  const Problem& p = shape.problem;
+  Matrices c = matrices(p.M, p.N, shape.ldc, shape.stride_c, p.batch);
   c.guard = kGuardFloats;
   return c;
 }
@@ -133,7 +121,7 @@ double error_bound(std::int64_t K) {
   return std::expm1(static_cast<double>(K + 3) * std::log1p(kUnitRoundoff));
 }
 
-std::vector<Shape> small_verification_shapes(const KnownConfig& config, int sm_count) {
+std::vector<GemmCall> small_verification_shapes(const KnownConfig& config, int sm_count) {
   const Traits& t = config.traits;
   const int vec = t.vec;
   const auto rounded_up = [](std::int64_t size, std::int64_t multiple) {
@@ -144,18 +132,16 @@ std::vector<Shape> small_verification_shapes(const KnownConfig& config, int sm_c
     M = rounded_up(M, config.recipe.multiple_m);
     N = rounded_up(N, config.recipe.multiple_n);
     K = rounded_up(K, config.recipe.multiple_k);
-    const Problem problem = packed_problem(M, N, K, config.recipe.layout, batch);
-    Shape shape{M, N, K};
-    shape.layout = problem.layout;
-    shape.batch = batch;
-    shape.lda = padded(row_length_a(problem) + vec, vec);
-    shape.ldb = padded(row_length_b(problem) + 2 * vec, vec);
-    shape.ldc = padded(N + vec, vec);
-    if (batch > 1) {
-      shape.stride_a = matrices_a(shape).rows * shape.lda + vec;
-      shape.stride_b = matrices_b(shape).rows * shape.ldb + 3 * vec;
-      shape.stride_c = M * shape.ldc + 5 * vec;
-    }
+    GemmCall shape;
+    shape.problem = packed_problem(M, N, K, config.recipe.layout, batch);
+    shape.lda = padded(row_length_a(shape.problem) + vec, vec * kElementBytes, kElementBytes);
+    shape.ldb = padded(row_length_b(shape.problem) + 2 * vec, vec * kElementBytes, kElementBytes);
+    shape.ldc = padded(N + vec, vec * kElementBytes, kElementBytes);
+    shape = without_gaps(shape);
+    shape.stride_a += vec;
+    shape.stride_b += 3 * vec;
+    shape.stride_c += 5 * vec;
+    shape.problem = problem_of(shape);
     return shape;
   };
   // Shares of K that are not all equally long; of 2 x 2 tiles, each CTA that shares them gets two
@@ -163,7 +149,7 @@ std::vector<Shape> small_verification_shapes(const KnownConfig& config, int sm_c
   const std::int64_t sharing = std::int64_t{t.tail_ctas_per_sm} * sm_count;
   const std::int64_t slices = std::max<std::int64_t>(
       {3, (32 + t.tile_k - 1) / t.tile_k, t.split_k > 1 ? 2 * t.split_k + 1 : 0, sharing * 5 / 8});
-  std::vector<Shape> shapes = {with_gaps(2 * t.tile_m, 2 * t.tile_n, slices * t.tile_k)};
+  std::vector<GemmCall> shapes = {with_gaps(2 * t.tile_m, 2 * t.tile_n, slices * t.tile_k)};
   if (t.predicated) {
     shapes.push_back(with_gaps(7, 5, 3));
     shapes.push_back(with_gaps(t.tile_m + 3, 2 * t.tile_n - 1, slices * t.tile_k + 1));
@@ -176,8 +162,8 @@ std::vector<Shape> small_verification_shapes(const KnownConfig& config, int sm_c
 }
 
 // Uniform data with both scalings.
-Verifier::Case Verifier::random_case(const Shape& shape) {
-  return {0, 0.75f, -0.5f, error_bound(shape.K)};
+Verifier::Case Verifier::random_case(const GemmCall& shape) {
+  return {0, 0.75, -0.5, error_bound(shape.problem.K)};
 }
 
 Verifier::Kernels Verifier::load_kernels(const std::string& arch) {
@@ -200,7 +186,7 @@ void Verifier::fill(DeviceBuffer<float>& buffer, Matrices matrices, std::uint64_
   kernels_.fill.launch({kFillCtas}, kFillThreads, 0, stream_, args);
 }
 
-void Verifier::make_room(const Shape& shape) {
+void Verifier::make_room(const GemmCall& shape) {
   const bool large = operand_bytes(shape) >= kLargeBytes;
   std::size_t small_bytes = large ? 0 : operand_bytes(shape);
   for (const auto& [key, cached] : operands_) {
@@ -208,18 +194,19 @@ void Verifier::make_room(const Shape& shape) {
     if (bytes < kLargeBytes) small_bytes += bytes;
   }
   std::erase_if(operands_, [&](const auto& entry) {
-    const Shape& other = entry.first.first;
+    const GemmCall& other = entry.first.first;
     const bool other_large = operand_bytes(other) >= kLargeBytes;
     return other_large ? large && other != shape : small_bytes > kMaxSmallBytes;
   });
 }
 
-const Verifier::Operands& Verifier::operands(const Shape& shape, int integer_range) {
+const Verifier::Operands& Verifier::operands(const GemmCall& shape, int integer_range) {
   const auto key = std::pair(shape, integer_range);
   if (const auto found = operands_.find(key); found != operands_.end()) return found->second;
   make_room(shape);
   Matrices a = matrices_a(shape), b = matrices_b(shape);
-  const auto products = static_cast<std::size_t>(shape.batch * shape.M * shape.N);
+  const Problem& p = shape.problem;
+  const auto products = static_cast<std::size_t>(p.batch * p.M * p.N);
   Operands fresh{DeviceBuffer<float>(std::max<std::size_t>(a.size(), 1)),
                  DeviceBuffer<float>(std::max<std::size_t>(b.size(), 1)),
                  DeviceBuffer<double>(products), DeviceBuffer<double>(products)};
@@ -228,49 +215,39 @@ const Verifier::Operands& Verifier::operands(const Shape& shape, int integer_ran
 
   const float *A = fresh.A.data(), *B = fresh.B.data();
   double *sum = fresh.sum.data(), *magnitude = fresh.magnitude.data();
-  int transposed_a = transposes_a(shape.layout), transposed_b = transposes_b(shape.layout);
-  int M = static_cast<int>(shape.M), N = static_cast<int>(shape.N), K = static_cast<int>(shape.K);
+  int transposed_a = transposes_a(p.layout), transposed_b = transposes_b(p.layout);
+  int M = static_cast<int>(p.M), N = static_cast<int>(p.N), K = static_cast<int>(p.K);
   void* args[] = {&A, &a, &transposed_a, &B, &b, &transposed_b, &M, &N, &K, &sum, &magnitude};
-  const std::int64_t tiles = ((shape.M + kReferenceTile - 1) / kReferenceTile) *
-                             ((shape.N + kReferenceTile - 1) / kReferenceTile);
-  kernels_.reference.launch({tiles, std::min(shape.batch, kMaxReferenceGridY)},
+  const std::int64_t tiles =
+      ((p.M + kReferenceTile - 1) / kReferenceTile) * ((p.N + kReferenceTile - 1) / kReferenceTile);
+  kernels_.reference.launch({tiles, std::min(p.batch, kMaxReferenceGridY)},
                             kReferenceTile * kReferenceTile, 0, stream_, args);
   return operands_.emplace(key, std::move(fresh)).first->second;
 }
 
-void Verifier::fill_c(const Shape& shape, const Case& kind) {
+void Verifier::fill_c(const GemmCall& shape, const Case& kind) {
   const Matrices c = matrices_c(shape);
   if (c_.size() < c.size()) {
     c_ = DeviceBuffer<float>();
     c_ = DeviceBuffer<float>(c.size());
   }
-  fill(c_, c, seed_ * 3, kind.integer_range, kind.beta == 0.0f);
+  fill(c_, c, seed_ * 3, kind.integer_range, kind.beta == 0);
 }
 
-GemmArgs Verifier::args_for(const Shape& shape, const Case& kind) {
+GemmCall Verifier::call_at(const GemmCall& shape, const Case& kind) {
   const Operands& in = operands(shape, kind.integer_range);
   fill_c(shape, kind);
-  GemmArgs args{};
-  args.M = static_cast<int>(shape.M);
-  args.N = static_cast<int>(shape.N);
-  args.K = static_cast<int>(shape.K);
-  args.alpha = kind.alpha;
-  args.beta = kind.beta;
-  args.A = in.A.data();
-  args.B = in.B.data();
-  args.C = c_.data() + kGuardFloats;
-  args.lda = shape.lda;
-  args.ldb = shape.ldb;
-  args.ldc = shape.ldc;
-  args.stride_a = shape.stride_a;
-  args.stride_b = shape.stride_b;
-  args.stride_c = shape.stride_c;
-  return args;
+  GemmCall call = shape;
+  call.alpha = kind.alpha;
+  call.beta = kind.beta;
+  call = in_place(call, in.A.data(), in.B.data(), c_.data() + kGuardFloats);
+  call.problem = problem_of(call);
+  return call;
 }
 
-std::optional<std::string> Verifier::check_case(const Gemm& gemm, const Shape& shape,
+std::optional<std::string> Verifier::check_case(const Gemm& gemm, const GemmCall& shape,
                                                 const Case& kind) {
-  gemm(args_for(shape, kind), problem_of(shape));
+  gemm(call_at(shape, kind));
 
   const Operands& in = operands(shape, kind.integer_range);
   DeviceBuffer<CheckResult> result(1);
@@ -295,21 +272,22 @@ std::optional<std::string> Verifier::check_case(const Gemm& gemm, const Shape& s
     return std::to_string(found.touched) + " cells outside C were written" + where;
   }
   if (found.wrong == 0) return std::nullopt;
-  return std::to_string(found.wrong) + " of " + std::to_string(shape.batch * shape.M * shape.N) +
+  const Problem& p = shape.problem;
+  return std::to_string(found.wrong) + " of " + std::to_string(p.batch * p.M * p.N) +
          " elements are wrong" + where + ", the first at " +
-         place_of(shape, static_cast<std::int64_t>(~found.first_wrong_inverted));
+         place_of(p, static_cast<std::int64_t>(~found.first_wrong_inverted));
 }
 
-std::optional<std::string> Verifier::check(const Gemm& gemm, const Shape& shape) {
-  if (auto wrong = check_case(gemm, shape, {exact_range(shape.K), 1.0f, 0.0f, 0.0})) return wrong;
+std::optional<std::string> Verifier::check(const Gemm& gemm, const GemmCall& shape) {
+  if (auto wrong = check_case(gemm, shape, {exact_range(shape.problem.K), 1, 0, 0})) return wrong;
   return check_case(gemm, shape, random_case(shape));
 }
 
-std::optional<std::string> Verifier::check_repeats(const Gemm& gemm, const Shape& shape) {
+std::optional<std::string> Verifier::check_repeats(const Gemm& gemm, const GemmCall& shape) {
   const std::size_t size = matrices_c(shape).size();
   std::vector<float> first(size), again(size);
   for (std::vector<float>* result : {&first, &again}) {
-    gemm(args_for(shape, random_case(shape)), problem_of(shape));
+    gemm(call_at(shape, random_case(shape)));
     GT_CUDA(cudaStreamSynchronize(stream_));
     c_.copy_to_host(*result);
   }
@@ -317,6 +295,6 @@ std::optional<std::string> Verifier::check_repeats(const Gemm& gemm, const Shape
   return "two runs on the same operands differ at " + text_of(shape);
 }
 
-GemmArgs Verifier::timing_args(const Shape& shape) { return args_for(shape, {0, 1.0f, 0.0f, 0.0}); }
+GemmCall Verifier::timing_call(const GemmCall& shape) { return call_at(shape, {0, 1, 0, 0}); }
 
 }  // namespace gemm_tune

@@ -19,29 +19,17 @@
 #include <string>
 #include <vector>
 
+#include "core/gemm_call.h"
 #include "gpu/kernel.h"
 #include "gpu/memory.h"
-#include "kernel_templates/device/gemm_args.cuh"
 #include "kernel_templates/registry.h"
 
 namespace gemm_tune {
 
-// A problem's sizes and where its matrices lie, in elements. A transposed operand is stored so.
-struct Shape {
-  std::int64_t M = 0, N = 0, K = 0, lda = 0, ldb = 0, ldc = 0;
-  Layout layout = Layout::nn;
-  std::int64_t batch = 1;
-  std::int64_t stride_a = 0, stride_b = 0, stride_c = 0;  // count for a batch above 1
-
-  auto operator<=>(const Shape&) const = default;
-};
-
-// Packed where that has the problem's alignment class; otherwise each leading dimension is the
-// smallest that gives the class. The matrices of a batch follow one another without gaps.
-Shape shape_of(const Problem& problem);
-
-// With the alignment class of the shape's leading dimensions and strides.
-Problem problem_of(const Shape& shape);
+// A call of the problem without addresses, C in D: the shape that is checked and timed. Packed
+// where that has the problem's alignment; otherwise each leading dimension is the smallest that has
+// its operand's. The matrices of a batch follow one another without gaps.
+GemmCall shape_of(const Problem& problem);
 
 // Equally far apart matrices inside an allocation, each of rows stored one after another. In
 // elements; what the kernels of device_checks.cuh take.
@@ -55,16 +43,16 @@ struct Matrices {
   }
 };
 
-// A, B and C of a shape as they are stored.
-Matrices matrices_a(const Shape& shape);
-Matrices matrices_b(const Shape& shape);
-Matrices matrices_c(const Shape& shape);
+// A, B and C, which is D, of a shape as they are stored.
+Matrices matrices_a(const GemmCall& shape);
+Matrices matrices_b(const GemmCall& shape);
+Matrices matrices_c(const GemmCall& shape);
 
 // Small shapes at which a config of this kind is checked before the tuned one, in its layout:
 // several tiles with gaps between rows, deep enough for every CTA that shares tiles to get its part
 // of K; a batch with gaps between its matrices; for a predicated kernel also a tiny one and one
 // that is ragged on every edge. sm_count: of the device that launches.
-std::vector<Shape> small_verification_shapes(const KnownConfig& config, int sm_count);
+std::vector<GemmCall> small_verification_shapes(const KnownConfig& config, int sm_count);
 
 // The largest magnitude, from 1 to 4, of the whole numbers that make up operands of this K: no
 // partial sum may leave fp32's exact range, of 2^24. Beyond K = 2^24 ones could, but random signs
@@ -75,8 +63,8 @@ int exact_range(std::int64_t K);
 // to beta C.
 double error_bound(std::int64_t K);
 
-// Enqueues one GEMM. The problem is that of the arguments.
-using Gemm = std::function<void(const GemmArgs& args, const Problem& problem)>;
+// Enqueues one GEMM.
+using Gemm = std::function<void(const GemmCall& call)>;
 
 class Verifier {
  public:
@@ -85,15 +73,15 @@ class Verifier {
 
   // What is wrong, as a sentence fragment; nothing if the result is right. Throws CudaError where
   // the kernel faults and where memory does not suffice.
-  std::optional<std::string> check(const Gemm& gemm, const Shape& shape);
+  std::optional<std::string> check(const Gemm& gemm, const GemmCall& shape);
 
   // What differs between two runs on the same operands, as a sentence fragment; nothing if C is the
   // same bit for bit. For small shapes: it is compared on the host.
-  std::optional<std::string> check_repeats(const Gemm& gemm, const Shape& shape);
+  std::optional<std::string> check_repeats(const Gemm& gemm, const GemmCall& shape);
 
-  // Arguments for timing at the shape: random operands, alpha = 1, beta = 0. Valid until the next
-  // call with another shape.
-  GemmArgs timing_args(const Shape& shape);
+  // The call to time at the shape: random operands, alpha = 1, beta = 0. Valid until the next call
+  // with another shape.
+  GemmCall timing_call(const GemmCall& shape);
 
  private:
   struct Operands {
@@ -105,28 +93,28 @@ class Verifier {
   };
   struct Case {
     int integer_range;  // 0: uniform in [-1, 1)
-    float alpha, beta;
+    double alpha, beta;
     double tolerance;  // relative to |alpha| |A| |B| + |beta| |C|; 0: bitwise
   };
 
-  static Case random_case(const Shape& shape);
+  static Case random_case(const GemmCall& shape);
   static Kernels load_kernels(const std::string& arch);
-  std::optional<std::string> check_case(const Gemm& gemm, const Shape& shape, const Case& kind);
-  const Operands& operands(const Shape& shape, int integer_range);
+  std::optional<std::string> check_case(const Gemm& gemm, const GemmCall& shape, const Case& kind);
+  const Operands& operands(const GemmCall& shape, int integer_range);
   // Operands of the tuned shape can be gigabytes: those of one large shape are kept at a time, and
   // small ones until they are too many.
-  void make_room(const Shape& shape);
+  void make_room(const GemmCall& shape);
   // C between its guards, with what the case wants in it.
-  void fill_c(const Shape& shape, const Case& kind);
-  GemmArgs args_for(const Shape& shape, const Case& kind);
+  void fill_c(const GemmCall& shape, const Case& kind);
+  GemmCall call_at(const GemmCall& shape, const Case& kind);
   void fill(DeviceBuffer<float>& buffer, Matrices matrices, std::uint64_t seed, int integer_range,
             bool poisoned);
 
   cudaStream_t stream_;
   std::uint64_t seed_;
   Kernels kernels_;
-  std::map<std::pair<Shape, int>, Operands> operands_;  // by shape and integer range
-  DeviceBuffer<float> c_;                               // with its guards
+  std::map<std::pair<GemmCall, int>, Operands> operands_;  // by shape and integer range
+  DeviceBuffer<float> c_;                                  // with its guards
 };
 
 }  // namespace gemm_tune

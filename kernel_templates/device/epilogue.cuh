@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every kernel does with its sums: C = alpha * sum + beta * C, with BLAS's two exceptions.
+// What every kernel does with its sums: D = alpha * sum + beta * C, with BLAS's two exceptions.
 //
 // beta == 0 never reads C, so a NaN there cannot leak; alpha == 0 never reads A or B.
 #pragma once
@@ -14,16 +14,18 @@ __device__ inline int reduction_length(const GemmArgs& args) {
   return args.alpha == 0.0f ? 0 : args.K;
 }
 
-// Stores VEC neighbouring outputs of one row. cols_left counts the columns from c to the matrix
-// edge; it is read only if PREDICATED.
+// Stores VEC neighbouring outputs of one row of D. Where PREDICATED, those past the matrix edge are
+// left out.
 template <int VEC, bool PREDICATED>
-__device__ inline void store_c(float* c, const Vec<VEC>& sum, const GemmArgs& args, int cols_left) {
+__device__ inline void store_d(const GemmArgs& args, int row, int col, const Vec<VEC>& sum) {
+  float* const d = args.D + row * args.ldc + col;
+  const int cols_left = args.N - col;
   if (PREDICATED && !in_bounds(VEC - 1, cols_left)) {
 #pragma unroll
     for (int i = 0; i < VEC; ++i) {
       if (!in_bounds(i, cols_left)) break;
-      const float old = args.beta == 0.0f ? 0.0f : args.beta * c[i];
-      c[i] = args.alpha * sum.x[i] + old;
+      const float old = args.beta == 0.0f ? 0.0f : args.beta * args.C[row * args.ldc + col + i];
+      d[i] = args.alpha * sum.x[i] + old;
     }
     return;
   }
@@ -32,11 +34,11 @@ __device__ inline void store_c(float* c, const Vec<VEC>& sum, const GemmArgs& ar
 #pragma unroll
     for (int i = 0; i < VEC; ++i) out.x[i] = args.alpha * sum.x[i];
   } else {
-    const Vec<VEC> old = load_vec<VEC>(c);
+    const Vec<VEC> old = load_vec<VEC>(args.C + row * args.ldc + col);
 #pragma unroll
     for (int i = 0; i < VEC; ++i) out.x[i] = args.alpha * sum.x[i] + args.beta * old.x[i];
   }
-  store_vec<VEC>(c, out);
+  store_vec<VEC>(d, out);
 }
 
 }  // namespace gemm_tune

@@ -12,6 +12,7 @@ __device__ inline GemmArgs batch_entry(GemmArgs args) {
   args.A += blockIdx.z * args.stride_a;
   args.B += blockIdx.z * args.stride_b;
   args.C += blockIdx.z * args.stride_c;
+  args.D += blockIdx.z * args.stride_c;
   return args;
 }
 

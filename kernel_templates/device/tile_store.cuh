@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes a thread's TM x TN sums to C.
+// Writes a thread's TM x TN sums to D.
 #pragma once
 
 #include "kernel_templates/device/epilogue.cuh"
 
 namespace gemm_tune {
 
-// row_of(i) and col_of(j) tell the row and column of C of sum[i][j]; VEC columns that start at a
-// multiple of VEC must be neighbours in C. With PREDICATED, what lies outside C is left out.
+// row_of(i) and col_of(j) tell the row and column of D of sum[i][j]; VEC columns that start at a
+// multiple of VEC must be neighbours in D. With PREDICATED, what lies outside D is left out.
 template <int VEC, bool PREDICATED, int TM, int TN, class RowOf, class ColOf>
 __device__ inline void store_thread_tile(const float (&sum)[TM][TN], const GemmArgs& args,
                                          RowOf row_of, ColOf col_of) {
@@ -21,7 +21,7 @@ __device__ inline void store_thread_tile(const float (&sum)[TM][TN], const GemmA
       Vec<VEC> v;
 #pragma unroll
       for (int c = 0; c < VEC; ++c) v.x[c] = sum[i][j + c];
-      store_c<VEC, PREDICATED>(args.C + row * args.ldc + col, v, args, args.N - col);
+      store_d<VEC, PREDICATED>(args, row, col, v);
     }
   }
 }

@@ -27,6 +27,9 @@ using testing::StartsWith;
 
 const Problem k256 = parse_problem("256x256x256");
 
+// The kernels of the program that wrote the file.
+const KernelHashes kItsKernels = {{"warp_tiled", "8f8aeb69529e0d0f"}};
+
 // The fastest of sm_90 at 256x256x256, and the next.
 const std::string kBest =
     "warp_tiled/CLUSTER=0,BM=16,BN=32,BK=16,WM=16,WN=32,TM=4,TN=4,WARPS_K=4,STAGES=5,ASYNC=1,"
@@ -62,7 +65,7 @@ struct Answers {
       }
     }
     for (const char* arch : {"sm_86", "sm_90"}) {
-      winners.push_back(facts(database.winners(arch, current_kernel_hashes())));
+      winners.push_back(facts(database.winners(arch, kItsKernels)));
     }
     superseded = database.superseded_count();
     runs = database.run_count();
@@ -76,7 +79,7 @@ struct Answers {
 };
 
 Record best_of_256(const Database& database) {
-  for (const Record& record : database.winners("sm_90", current_kernel_hashes())) {
+  for (const Record& record : database.winners("sm_90", kItsKernels)) {
     if (record.problem == k256) return record;
   }
   throw std::runtime_error("there is no winner for 256x256x256");
@@ -90,7 +93,7 @@ class UpgradeTest : public Version1Test {
   std::map<std::string, std::string> best(const std::string& arch, Mode mode) const {
     std::map<std::string, std::string> configs;
     const Database database(file_, mode);
-    for (const Record& record : database.winners(arch, current_kernel_hashes())) {
+    for (const Record& record : database.winners(arch, kItsKernels)) {
       configs[to_string(record.problem)] = record.config;
     }
     return configs;
@@ -190,12 +193,27 @@ TEST_F(UpgradeTest, ARowOfAnUnknownTextIsKeptAndStale) {
     const Database database(file_, mode);
     std::vector<std::string> stale;
     for (const Record& record : database.records(kH100, k256)) {
-      const auto reason = why_stale(record.config, record.kernel_hash, current_kernel_hashes());
+      const auto reason = why_stale(record.config, record.kernel_hash, kItsKernels);
       if (reason) stale.push_back(record.config + " " + record.kernel_hash + " " + *reason);
     }
     EXPECT_THAT(stale, ElementsAre(kBest + " 0123456789abcdef the kernel text has changed since"));
     EXPECT_EQ(database.records(kH100, k256).size(), 25u);
     EXPECT_EQ(best_of_256(database).config, kSecond);
+  }
+}
+
+TEST_F(UpgradeTest, RowsOfKernelsThatHaveChangedAreKeptAndSayWhyTheyAreStale) {
+  const KernelHashes now = current_kernel_hashes();
+  for (const Mode mode : {Mode::read_only, Mode::create_or_open}) {
+    const Database database(file_, mode);
+    int stale = 0;
+    database.for_each_record([&](const Record& record) {
+      const auto reason = why_stale(record.config, record.kernel_hash, now);
+      EXPECT_EQ(reason, "the kernel text has changed since");
+      ++stale;
+    });
+    EXPECT_EQ(stale, 74);
+    EXPECT_TRUE(database.winners("sm_90", now).empty());
   }
 }
 

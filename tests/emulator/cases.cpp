@@ -20,30 +20,31 @@ const T& nth(const T (&list)[N], std::size_t i) {
 }
 
 // The width of a row, padded by a number of alignment units.
-long long padded(long long width, int alignment, std::size_t units) {
-  const long long least = std::max(width, 1LL);
+std::int64_t padded(std::int64_t width, int alignment, std::size_t units) {
+  const std::int64_t least = std::max<std::int64_t>(width, 1);
   return (least + alignment - 1) / alignment * alignment +
-         static_cast<long long>(units) * alignment;
+         static_cast<std::int64_t>(units) * alignment;
 }
 
 int rounded_up(int size, int multiple) { return (size + multiple - 1) / multiple * multiple; }
 
-// The index-th case of a list: scales, orders and row padding take turns. Sizes are rounded up to
+// The index-th case of a list: scales, orders, row padding and
+// whether D is C take turns. Sizes are rounded up to
 // the multiples that the config's recipe demands.
 Case make_case(const KnownConfig& config, int M, int N, int K, std::size_t index) {
   const int alignment = config.recipe.alignment;
   const Scale scale = nth(kScales, index);
   Case c;
-  c.M = rounded_up(M, config.recipe.multiple_m);
-  c.N = rounded_up(N, config.recipe.multiple_n);
-  c.K = rounded_up(K, config.recipe.multiple_k);
-  c.layout = config.recipe.layout;
-  const Problem problem = problem_of(c, config);
-  c.lda = padded(row_length_a(problem), alignment, index % 2 * 3);
-  c.ldb = padded(row_length_b(problem), alignment, (index + 1) % 2);
-  c.ldc = padded(c.N, alignment, index / 2 % 2);
-  c.alpha = scale.alpha;
-  c.beta = scale.beta;
+  GemmCall& call = c.call;
+  call.problem = packed_problem(rounded_up(M, config.recipe.multiple_m),
+                                rounded_up(N, config.recipe.multiple_n),
+                                rounded_up(K, config.recipe.multiple_k), config.recipe.layout);
+  call.lda = padded(row_length_a(call.problem), alignment, index % 2 * 3);
+  call.ldb = padded(row_length_b(call.problem), alignment, (index + 1) % 2);
+  call.ldc = padded(call.problem.N, alignment, index / 2 % 2);
+  c.in_place = index % 2 == 0;
+  call.alpha = scale.alpha;
+  call.beta = scale.beta;
   c.order = nth(kOrders, index);
   c.seed = static_cast<unsigned>(index) + 1;
   return c;
@@ -53,11 +54,12 @@ Case make_case(const KnownConfig& config, int M, int N, int K, std::size_t index
 // one before.
 void set_batch(Case& c, const KnownConfig& config, int batch, int gap_units) {
   if (config.recipe.tail_ctas_per_sm > 0) return;  // takes no batches
-  const long long gap = static_cast<long long>(gap_units) * config.recipe.alignment;
-  c.batch = batch;
-  c.stride_a = (transposes_a(c.layout) ? c.K : c.M) * c.lda + gap;
-  c.stride_b = (transposes_b(c.layout) ? c.N : c.K) * c.ldb + 2 * gap;
-  c.stride_c = c.M * c.ldc + 3 * gap;
+  const std::int64_t gap = std::int64_t{gap_units} * config.recipe.alignment;
+  GemmCall& call = c.call;
+  call.problem.batch = batch;
+  call.stride_a = rows_a(call.problem) * call.lda + gap;
+  call.stride_b = rows_b(call.problem) * call.ldb + 2 * gap;
+  call.stride_c = call.problem.M * call.ldc + 3 * gap;
 }
 
 bool is_predicated(const KnownConfig& config) { return config.traits.predicated; }
@@ -92,20 +94,19 @@ std::string to_string(const Case& c) {
   const auto part = [](const char* name, auto value) {
     return std::string(" ") + name + "=" + std::to_string(value);
   };
+  const GemmCall& call = c.call;
+  const Problem& p = call.problem;
   std::string batch;
-  if (c.batch > 1) {
-    batch = part("batch", c.batch) + part("strides", c.stride_a) + "," +
-            std::to_string(c.stride_b) + "," + std::to_string(c.stride_c);
+  if (p.batch > 1) {
+    batch = part("batch", p.batch) + part("strides", call.stride_a) + "," +
+            std::to_string(call.stride_b) + "," + std::to_string(call.stride_c);
   }
-  return std::to_string(c.M) + "x" + std::to_string(c.N) + "x" + std::to_string(c.K) + " " +
-         std::string(to_string(c.layout)) + part("lda", c.lda) + part("ldb", c.ldb) +
-         part("ldc", c.ldc) + batch + part("alpha", c.alpha) + part("beta", c.beta) +
+  return std::to_string(p.M) + "x" + std::to_string(p.N) + "x" + std::to_string(p.K) + " " +
+         std::string(to_string(p.layout)) + part("lda", call.lda) + part("ldb", call.ldb) +
+         part("ldc", call.ldc) + batch + part("alpha", call.alpha) + part("beta", call.beta) +
+         (c.in_place ? ", in place" : "") +
          (c.values == Values::integers ? ", integers" : ", reals") + ", threads " +
          to_string(c.order);
-}
-
-Problem problem_of(const Case& c, const KnownConfig& config) {
-  return in_class(packed_problem(c.M, c.N, c.K, c.layout, c.batch), config.recipe.alignment);
 }
 
 bool shares_tiles(const KnownConfig& config) {
@@ -150,8 +151,8 @@ std::vector<Case> scale_cases(const KnownConfig& config) {
       cases.push_back(make_case(config, beyond(config, t.tile_m, 1, 1),
                                 beyond(config, t.tile_n, 1, 3), beyond(config, t.tile_k, 1, 1),
                                 cases.size()));
-      cases.back().alpha = alpha;
-      cases.back().beta = beta;
+      cases.back().call.alpha = alpha;
+      cases.back().call.beta = beta;
     }
   }
   return cases;
@@ -165,8 +166,8 @@ std::vector<Case> rounding_cases(const KnownConfig& config) {
       cases.push_back(make_case(config, beyond(config, t.tile_m, 1, 2),
                                 beyond(config, t.tile_n, 1, 5), beyond(config, t.tile_k, slices, 3),
                                 cases.size()));
-      cases.back().alpha = scale.alpha;
-      cases.back().beta = scale.beta;
+      cases.back().call.alpha = scale.alpha;
+      cases.back().call.beta = scale.beta;
       cases.back().values = Values::reals;
     }
   }
@@ -186,13 +187,13 @@ std::vector<Case> batch_cases(const KnownConfig& config) {
   add(K, 2, 0);
   add(K, 3, 5);
   add(0, 2, 1);
-  add(K, 3, 1).stride_a = 0;
-  add(K, 3, 1).stride_b = 0;
-  Case& wide = add(K, 3, 0);
+  add(K, 3, 1).call.stride_a = 0;
+  add(K, 3, 1).call.stride_b = 0;
+  GemmCall& wide = add(K, 3, 0).call;
   wide.stride_a = wide.lda;
   wide.stride_b = wide.ldb;
   wide.stride_c = wide.ldc;
-  for (long long* ld : {&wide.lda, &wide.ldb, &wide.ldc}) *ld *= wide.batch;
+  for (std::int64_t* ld : {&wide.lda, &wide.ldb, &wide.ldc}) *ld *= wide.problem.batch;
   return cases;
 }
 
@@ -228,29 +229,31 @@ std::vector<Case> share_cases(const KnownConfig& config) {
 
 std::vector<Case> far_cases(const KnownConfig& config) {
   const Traits& t = config.traits;
-  constexpr long long kPast = (1LL << 31) + 8;
+  constexpr std::int64_t kPast = (1LL << 31) + 8;
   std::vector<Case> cases;
   // Row 1 of every operand lies past 2^31 elements; then the second tile and slice do.
   const int rows = is_predicated(config) ? 2 : t.tile_m;
   const int depth = is_predicated(config) ? std::max(2, t.tile_k) : t.tile_k;
   const int N = beyond(config, t.tile_n, 1, 1);
   cases.push_back(make_case(config, rows, N, depth, 1));
-  cases.back().lda = cases.back().ldb = cases.back().ldc = kPast;
+  GemmCall& second_row = cases.back().call;
+  second_row.lda = second_row.ldb = second_row.ldc = kPast;
 
   const int M = beyond(config, t.tile_m, is_predicated(config) ? 1 : 2, 1);
   const int K = beyond(config, t.tile_k, is_predicated(config) ? 1 : 2, 1);
   const auto past_at = [&](int row) {
-    return std::min(kPast, padded((1LL << 31) / row, 4, 1) + 4LL * M + 4LL * N + 4LL * K);
+    const std::int64_t least = padded((1LL << 31) / row, 4, 1);
+    return std::min(kPast, least + std::int64_t{4} * (M + N + K));
   };
-  Case& second_tile = cases.emplace_back(make_case(config, M, N, K, 2));
+  GemmCall& second_tile = cases.emplace_back(make_case(config, M, N, K, 2)).call;
   second_tile.beta = 1;
-  second_tile.lda = past_at(transposes_a(second_tile.layout) ? t.tile_k : t.tile_m);
-  second_tile.ldb = past_at(transposes_b(second_tile.layout) ? t.tile_n : t.tile_k);
+  second_tile.lda = past_at(transposes_a(config.recipe.layout) ? t.tile_k : t.tile_m);
+  second_tile.ldb = past_at(transposes_b(config.recipe.layout) ? t.tile_n : t.tile_k);
   second_tile.ldc = past_at(t.tile_m);
 
   if (config.recipe.tail_ctas_per_sm > 0) return cases;  // takes no batches
-  Case& second_matrix = cases.emplace_back(make_case(config, rows, N, depth, 3));
-  second_matrix.batch = 2;
+  GemmCall& second_matrix = cases.emplace_back(make_case(config, rows, N, depth, 3)).call;
+  second_matrix.problem.batch = 2;
   second_matrix.stride_a = second_matrix.stride_b = second_matrix.stride_c = kPast;
   return cases;
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/gemm_call.h"
 #include "kernel_templates/registry.h"
 #include "tests/emulator/emulator.h"
 
@@ -19,21 +20,14 @@ enum class Values { integers, reals };
 inline constexpr int kSmCount = 3;
 
 struct Case {
-  int M = 1, N = 1, K = 1;
-  Layout layout = Layout::nn;
-  long long lda = 1, ldb = 1, ldc = 1;
-  int batch = 1;
-  long long stride_a = 0, stride_b = 0, stride_c = 0;  // A and B may serve a whole batch with 0
-  float alpha = 1, beta = 0;
+  GemmCall call;         // without addresses; A and B may serve a whole batch with a stride of 0
+  bool in_place = true;  // D is C
   Values values = Values::integers;
   Order order = Order::forward;
   unsigned seed = 1;
 };
 
 std::string to_string(const Case& c);
-
-// What the case asks for, of the alignment class that the config needs.
-Problem problem_of(const Case& c, const KnownConfig& config);
 
 // Whether several CTAs work on one tile.
 bool shares_tiles(const KnownConfig& config);

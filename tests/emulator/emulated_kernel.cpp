@@ -9,6 +9,7 @@
 #include <cstring>
 #include <limits>
 #include <random>
+#include <tuple>
 #include <vector>
 
 #include "core/error.h"
@@ -52,29 +53,42 @@ void fill(const MatrixView& m, bool with_nan, Values values, std::mt19937& rando
   });
 }
 
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
 std::vector<float> elements(const MatrixView& m) {
   std::vector<float> all;
   for_each_element(m, [&](const float& element) { all.push_back(element); });
   return all;
 }
 
-// The operands as the case stores them.
-MatrixView shape_a(const Case& c) {
-  const bool transposed = transposes_a(c.layout);
-  return {nullptr, transposed ? c.K : c.M, transposed ? c.M : c.K, c.lda, c.batch, c.stride_a};
+// A matrix as a call stores it.
+MatrixView stored(std::int64_t rows, std::int64_t row_length, std::int64_t ld, std::int64_t batch,
+                  std::int64_t stride) {
+  return {nullptr, static_cast<int>(rows),  static_cast<int>(row_length),
+          ld,      static_cast<int>(batch), stride};
 }
 
-MatrixView shape_b(const Case& c) {
-  const bool transposed = transposes_b(c.layout);
-  return {nullptr, transposed ? c.N : c.K, transposed ? c.K : c.N, c.ldb, c.batch, c.stride_b};
+MatrixView shape_a(const GemmCall& call) {
+  const Problem& p = call.problem;
+  return stored(rows_a(p), row_length_a(p), call.lda, p.batch, call.stride_a);
 }
 
-MatrixView shape_c(const Case& c) { return {nullptr, c.M, c.N, c.ldc, c.batch, c.stride_c}; }
+MatrixView shape_b(const GemmCall& call) {
+  const Problem& p = call.problem;
+  return stored(rows_b(p), row_length_b(p), call.ldb, p.batch, call.stride_b);
+}
+
+MatrixView shape_c(const GemmCall& call) {
+  const Problem& p = call.problem;
+  return stored(p.M, p.N, call.ldc, p.batch, call.stride_c);
+}
 
 }  // namespace
 
 struct EmulatedKernel::Operands {
-  MatrixView A, B, C;
+  MatrixView A, B, C, D;
 };
 
 // Exactly what the recipe asks for, counters and partial sums apart, so that neither can be taken
@@ -96,32 +110,35 @@ struct Reference {
 
 Reference reference(const Case& c, const MatrixView& A, const MatrixView& B, float old, int row,
                     int col) {
+  const auto [problem, alpha, beta] = std::tie(c.call.problem, c.call.alpha, c.call.beta);
+  const int K = static_cast<int>(problem.K);
   double sum = 0, magnitude = 0;
-  if (c.alpha != 0) {
-    for (int k = 0; k < c.K; ++k) {
-      const double a = transposes_a(c.layout) ? A.at(k, row) : A.at(row, k);
-      const double b = transposes_b(c.layout) ? B.at(col, k) : B.at(k, col);
+  if (alpha != 0) {
+    for (int k = 0; k < K; ++k) {
+      const double a = transposes_a(problem.layout) ? A.at(k, row) : A.at(row, k);
+      const double b = transposes_b(problem.layout) ? B.at(col, k) : B.at(k, col);
       sum += a * b;
       magnitude += std::abs(a * b);
     }
   }
-  const double kept = c.beta == 0 ? 0 : double{c.beta} * double{old};
+  const double kept = beta == 0 ? 0 : beta * double{old};
   const double tolerance =
-      c.values == Values::integers ? 0 : std::expm1((c.K + 3) * std::log1p(0x1p-24));
-  return {c.alpha * sum + kept, tolerance * (std::abs(c.alpha) * magnitude + std::abs(kept))};
+      c.values == Values::integers ? 0 : std::expm1((K + 3) * std::log1p(0x1p-24));
+  return {alpha * sum + kept, tolerance * (std::abs(alpha) * magnitude + std::abs(kept))};
 }
 
-// before, after: all elements of C.
+// before: all elements of C; after: of D.
 std::optional<std::string> find_wrong_element(const Case& c, const MatrixView& A,
                                               const MatrixView& B, const std::vector<float>& before,
                                               const std::vector<float>& after) {
+  const Problem& p = c.call.problem;
   std::size_t i = 0;
-  for (int entry = 0; entry < c.batch; ++entry) {
-    for (int row = 0; row < c.M; ++row) {
-      for (int col = 0; col < c.N; ++col, ++i) {
+  for (int entry = 0; entry < p.batch; ++entry) {
+    for (int row = 0; row < p.M; ++row) {
+      for (int col = 0; col < p.N; ++col, ++i) {
         const Reference want = reference(c, A.entry(entry), B.entry(entry), before[i], row, col);
         if (std::abs(after[i] - want.value) <= want.bound) continue;
-        return "C[" + std::to_string(row) + "][" + std::to_string(col) + "] of matrix " +
+        return "D[" + std::to_string(row) + "][" + std::to_string(col) + "] of matrix " +
                std::to_string(entry) + " is " + std::to_string(after[i]) + " where " +
                std::to_string(want.value) + " is right (within " + std::to_string(want.bound) + ")";
       }
@@ -156,22 +173,12 @@ EmulatedKernel::EmulatedKernel(const std::filesystem::path& object, const std::s
 
 void EmulatedKernel::launch(const Case& c, const Operands& operands, Order order,
                             Workspace* workspace) {
-  GemmArgs args{};
-  args.M = c.M;
-  args.N = c.N;
-  args.K = c.K;
-  args.alpha = c.alpha;
-  args.beta = c.beta;
-  args.A = operands.A.data;
-  args.B = operands.B.data;
-  args.C = operands.C.data;
-  args.lda = c.lda;
-  args.ldb = c.ldb;
-  args.ldc = c.ldc;
-  args.stride_a = c.stride_a;
-  args.stride_b = c.stride_b;
-  args.stride_c = c.stride_c;
-  const Launch launch{grid_of(config_.recipe, problem_of(c, config_), kSmCount), order, c.seed,
+  GemmCall call = c.call;
+  call.A = operands.A.data;
+  call.B = operands.B.data;
+  call.C = operands.C.data;
+  call.D = operands.D.data;
+  const Launch launch{grid_of(config_.recipe, call.problem, kSmCount), order, c.seed,
                       cluster_ctas(config_)};
   int* counters = nullptr;
   float* partials = nullptr;
@@ -179,22 +186,25 @@ void EmulatedKernel::launch(const Case& c, const Operands& operands, Order order
     counters = reinterpret_cast<int*>(workspace->counters.view().data);
     partials = workspace->partials.view().data;
   }
-  emulator_.run(launch, thread_, launch_args(args, launch.grid, counters, partials));
+  emulator_.run(launch, thread_, launch_args(call, launch.grid, counters, partials));
 }
 
 std::optional<std::string> EmulatedKernel::check_once(const Case& c, const Operands& operands,
                                                       Order order, std::vector<float>& result) {
+  const bool reads_ab = c.call.alpha != 0, reads_c = c.call.beta != 0;
   std::mt19937 random(c.seed);
-  fill(operands.A, c.alpha == 0, c.values, random);
-  fill(operands.B, c.alpha == 0, c.values, random);
-  fill(operands.C, c.beta == 0, c.values, random);
+  fill(operands.A, !reads_ab, c.values, random);
+  fill(operands.B, !reads_ab, c.values, random);
+  if (!c.in_place) fill(operands.D, true, c.values, random);
+  fill(operands.C, !reads_c, c.values, random);
   const std::vector<float> before = elements(operands.C);
-  const std::int64_t bytes = workspace_bytes(config_.recipe, problem_of(c, config_), kSmCount);
+  const std::int64_t bytes = workspace_bytes(config_.recipe, c.call.problem, kSmCount);
   std::optional<Workspace> workspace;
   if (bytes > 0) workspace.emplace(bytes - kWorkspaceCounterBytes);
   launch(c, operands, order, workspace ? &*workspace : nullptr);
-  result = elements(operands.C);
+  result = elements(operands.D);
   if (auto wrong = find_wrong_element(c, operands.A, operands.B, before, result)) return wrong;
+  if (!c.in_place && !same_bits(elements(operands.C), before)) return "the kernel overwrote C";
   if (!workspace) return std::nullopt;
   if (!all_zero(workspace->counters.view())) return "the kernel left a counter that is not zero";
   for (ExactMatrix* part : {&workspace->counters, &workspace->partials}) {
@@ -206,7 +216,7 @@ std::optional<std::string> EmulatedKernel::check_once(const Case& c, const Opera
 }
 
 std::optional<std::string> EmulatedKernel::check_on(const Case& c, const Operands& operands) {
-  if (const auto reason = why_illegal(config_.recipe, problem_of(c, config_))) return reason;
+  if (const auto reason = why_illegal(config_.recipe, problem_of(c.call))) return reason;
   std::vector<float> result;
   if (!shares_tiles(config_)) return check_once(c, operands, c.order, result);
   std::vector<float> first;
@@ -215,9 +225,8 @@ std::optional<std::string> EmulatedKernel::check_on(const Case& c, const Operand
       return *wrong + ", CTAs " + to_string(order);
     }
     if (first.empty()) first = result;
-    if (!first.empty() &&
-        std::memcmp(first.data(), result.data(), first.size() * sizeof(float)) != 0) {
-      return std::string("C is not bitwise the same with CTAs ") + to_string(order) +
+    if (!first.empty() && !same_bits(first, result)) {
+      return std::string("D is not bitwise the same with CTAs ") + to_string(order) +
              " as with CTAs forward";
     }
   }
@@ -225,16 +234,21 @@ std::optional<std::string> EmulatedKernel::check_on(const Case& c, const Operand
 }
 
 std::optional<std::string> EmulatedKernel::check(const Case& c) {
-  if (std::max({c.lda, c.ldb, c.ldc, c.stride_a, c.stride_b, c.stride_c}) > kLargestExactLd) {
-    const SparseMatrix A(shape_a(c)), B(shape_b(c)), C(shape_c(c));
-    return check_on(c, {A.view(), B.view(), C.view()});
+  const GemmCall& call = c.call;
+  if (std::max({call.lda, call.ldb, call.ldc, call.stride_a, call.stride_b, call.stride_c}) >
+      kLargestExactLd) {
+    const SparseMatrix A(shape_a(call)), B(shape_b(call)), C(shape_c(call)), D(shape_c(call));
+    return check_on(c, {A.view(), B.view(), C.view(), c.in_place ? C.view() : D.view()});
   }
   const int alignment = config_.recipe.alignment;
-  ExactMatrix A(shape_a(c), alignment, kQuietNanBits);
-  ExactMatrix B(shape_b(c), alignment, kQuietNanBits);
-  ExactMatrix C(shape_c(c), alignment, kSentinelBits);
-  if (const auto wrong = check_on(c, {A.view(), B.view(), C.view()})) return wrong;
-  if (const auto where = C.find_overwritten_padding()) return "the kernel overwrote " + *where;
+  ExactMatrix A(shape_a(call), alignment, kQuietNanBits);
+  ExactMatrix B(shape_b(call), alignment, kQuietNanBits);
+  ExactMatrix C(shape_c(call), alignment, kSentinelBits);
+  ExactMatrix D(shape_c(call), alignment, kSentinelBits);
+  const MatrixView& result = c.in_place ? C.view() : D.view();
+  if (const auto wrong = check_on(c, {A.view(), B.view(), C.view(), result})) return wrong;
+  if (const auto where = C.find_overwritten_padding()) return "the kernel overwrote C: " + *where;
+  if (const auto where = D.find_overwritten_padding()) return "the kernel overwrote D: " + *where;
   return std::nullopt;
 }
 

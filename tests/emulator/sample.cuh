@@ -93,8 +93,7 @@ __device__ inline void store_tile(const float* sums, const GemmArgs& args, int t
   const Place place = place_of(args, tile);
   if (!in_bounds(place.row, args.M)) return;
   for (int i = 0; i < 4 && in_bounds(place.col + i, args.N); ++i) {
-    float* const c = args.C + place.row * args.ldc + place.col + i;
-    store_c<1, false>(c, {{sums[i]}}, args, 1);
+    store_d<1, false>(args, place.row, place.col + i, {{sums[i]}});
   }
 }
 
@@ -140,7 +139,7 @@ __device__ inline void tail(const GemmArgs& args) {
 
 extern "C" __global__ void __launch_bounds__(kThreads) gemm(const GemmArgs all) {
   GemmArgs args = batch_entry(all);
-  if (kP.FAULT == kBatchStride) args.C = all.C + blockIdx.z * all.stride_a;
+  if (kP.FAULT == kBatchStride) args.D = all.D + blockIdx.z * all.stride_a;
   if constexpr (kP.TAIL > 0) {
     tail(args);
   } else if constexpr (kP.SPLIT_K > 1) {

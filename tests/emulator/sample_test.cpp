@@ -76,7 +76,7 @@ TEST(FaultySample, IsNoticedWhereItLeavesACounter) {
 
 TEST(FaultySample, IsNoticedWhereSumsDependOnTheOrderOfCtas) {
   EXPECT_THAT(first_failure(config_of(4, 0, 0, 0, sample::kOrderOfArrival), {share_cases}),
-              HasSubstr("C is not bitwise the same with CTAs "));
+              HasSubstr("D is not bitwise the same with CTAs "));
 }
 
 TEST(FaultySample, IsNoticedWhereSharesLieInOnePlace) {

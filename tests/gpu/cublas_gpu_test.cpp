@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <type_traits>
 #include <vector>
 
 #include "gpu/cublas.h"
@@ -22,17 +23,15 @@ struct Operands {
     b.copy_from_host(std::vector<T>{7, 8, -1, 9, 10, -1, 11, 12, -1});
     c.copy_from_host(std::vector<T>{1, 1, -5, 1, 1, -5});
   }
-  BlasGemm<T> call() const {
-    BlasGemm<T> call;
-    call.M = call.N = 2;
-    call.K = 3;
-    call.A = a.data();
+  GemmCall call() const {
+    GemmCall call;
+    call.problem = packed_problem(2, 2, 3);
+    call.problem.signature =
+        signature_of(std::is_same_v<T, double> ? ElementType::f64 : ElementType::f32);
     call.lda = 4;
-    call.B = b.data();
     call.ldb = 3;
-    call.C = c.data();
     call.ldc = 3;
-    return call;
+    return in_place(call, a.data(), b.data(), c.data());
   }
   std::vector<T> result() const {
     std::vector<T> host(6);
@@ -47,7 +46,7 @@ TEST_F(CublasGpuTest, MultipliesRowMajorMatricesWithLeadingDimensions) {
     const Stream stream;
     Cublas cublas;
     cublas.set_stream(stream.get());
-    BlasGemm<float> call = x.call();
+    GemmCall call = x.call();
     call.alpha = 2;
     call.beta = 10;
     cublas.gemm(call, math);
@@ -69,7 +68,7 @@ TEST_F(CublasGpuTest, MultipliesInDoublePrecision) {
 TEST_F(CublasGpuTest, RefusesSizesBeyond32Bits) {
   Operands<float> x;
   Cublas cublas;
-  BlasGemm<float> call = x.call();
+  GemmCall call = x.call();
   call.lda = std::int64_t{1} << 32;
   EXPECT_THROW(cublas.gemm(call), DeviceError);
 }
@@ -84,8 +83,8 @@ TEST_F(CublasGpuTest, TransposesWhatTheLayoutSays) {
   Cublas cublas;
   cublas.set_stream(stream.get());
   for (const Layout layout : {Layout::nn, Layout::nt, Layout::tn, Layout::tt}) {
-    BlasGemm<float> call = x.call();
-    call.layout = layout;
+    GemmCall call = x.call();
+    call.problem.layout = layout;
     if (transposes_a(layout)) call.A = a_t.data(), call.lda = 2;
     if (transposes_b(layout)) call.B = b_t.data(), call.ldb = 4;
     x.c.fill_bytes(0xFF);
@@ -105,20 +104,23 @@ TEST_F(CublasGpuTest, MultipliesABatchWithStrides) {
   const Stream stream;
   Cublas cublas;
   cublas.set_stream(stream.get());
-  BlasGemm<float> call;
-  call.M = call.N = call.K = call.lda = call.ldb = call.ldc = 1;
-  call.A = a.data();
-  call.B = b.data();
-  call.C = c.data();
+  GemmCall call = packed_call(packed_problem(1, 1, 1, Layout::nn, 2));
   call.stride_a = 2;
   call.stride_b = 3;
   call.stride_c = 5;
-  call.batch = 2;
-  cublas.gemm(call);
+  cublas.gemm(in_place(call, a.data(), b.data(), c.data()));
   stream.synchronize();
   std::vector<float> result(7);
   c.copy_to_host(result);
   EXPECT_EQ(result, (std::vector<float>{14, -5, -5, -5, -5, 33, -5}));
+}
+
+TEST_F(CublasGpuTest, RefusesACallWhoseCIsNotD) {
+  Operands<float> x, other;
+  Cublas cublas;
+  GemmCall call = x.call();
+  call.C = other.c.data();
+  EXPECT_THROW(cublas.gemm(call), DeviceError);
 }
 
 TEST_F(CublasGpuTest, NamesTheFunctionThatACallGoesThrough) {

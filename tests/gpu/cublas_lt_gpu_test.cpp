@@ -24,8 +24,7 @@ float b_at(std::int64_t batch, std::int64_t k, std::int64_t j) {
 struct Operands {
   explicit Operands(Layout layout, std::int64_t shift = 0) {
     const bool ta = transposes_a(layout), tb = transposes_b(layout);
-    call.layout = layout;
-    call.M = kM, call.N = kN, call.K = kK, call.batch = kBatch;
+    call.problem = packed_problem(kM, kN, kK, layout, kBatch);
     call.lda = (ta ? kM : kK) + kGap, call.ldb = (tb ? kK : kN) + kGap, call.ldc = kN + kGap;
     call.stride_a = call.lda * (ta ? kK : kM) + kGap;
     call.stride_b = call.ldb * (tb ? kN : kK) + kGap;
@@ -53,7 +52,7 @@ struct Operands {
     host_c = floats(call.stride_c);
     c = DeviceBuffer<float>(host_c.size());
     clear();
-    call.A = a.data() + shift, call.B = b.data() + shift, call.C = c.data() + shift;
+    call = in_place(call, a.data() + shift, b.data() + shift, c.data() + shift);
     call.alpha = 2;
     for (std::int64_t batch = 0; batch < kBatch; ++batch) {
       for (std::int64_t i = 0; i < kM; ++i) {
@@ -75,7 +74,7 @@ struct Operands {
     return host;
   }
 
-  BlasGemm<float> call;
+  GemmCall call;
   DeviceBuffer<float> a, b, c;
   std::vector<float> host_c;  // what is right, the gaps as they were
 };

@@ -112,43 +112,32 @@ TEST_F(TimingGpuTest, RotatedOperandsHoldTheOriginalsValues) {
   DeviceBuffer<float> a(6), b(12), c(8);
   a.copy_from_host(std::vector<float>{1, 2, 3, 4, 5, 6});
   b.copy_from_host(std::vector<float>(12, 7.5F));
-  GemmArgs original{};
-  original.M = 2;
-  original.N = 4;
-  original.K = 3;
-  original.lda = 3;
-  original.ldb = original.ldc = 4;
-  original.alpha = 1;
-  original.A = a.data();
-  original.B = b.data();
-  original.C = c.data();
-  const auto rotated =
-      rotate_operands(original, {2, 4, 3, 3, 4, 4}, 1024, *stream_);  // 3 x 256 bytes each
+  const GemmCall original =
+      in_place(packed_call(packed_problem(2, 4, 3)), a.data(), b.data(), c.data());
+  const auto rotated = rotate_operands(original, 1024, *stream_);  // 3 x 256 bytes each
   ASSERT_TRUE(rotated.has_value());
   ASSERT_THAT(rotated->copies, SizeIs(4));
   EXPECT_EQ(rotated->copies[0].A, a.data());
   std::vector<float> copied_a(6), copied_b(12);
-  const GemmArgs& last = rotated->copies[3];
+  const GemmCall& last = rotated->copies[3];
   GT_CUDA(cudaMemcpy(copied_a.data(), last.A, 24, cudaMemcpyDeviceToHost));
   GT_CUDA(cudaMemcpy(copied_b.data(), last.B, 48, cudaMemcpyDeviceToHost));
   EXPECT_EQ(copied_a, (std::vector<float>{1, 2, 3, 4, 5, 6}));
   EXPECT_EQ(copied_b, std::vector<float>(12, 7.5F));
-  EXPECT_NE(last.C, c.data());
-  EXPECT_NE(last.C, rotated->copies[2].C);
+  EXPECT_EQ(last.C, last.D);
+  EXPECT_NE(last.D, c.data());
+  EXPECT_NE(last.D, rotated->copies[2].D);
 }
 
 TEST_F(TimingGpuTest, RotatedOperandsHoldWholeBatchesInTheirLayout) {
-  const Shape shape = shape_of(packed_problem(2, 4, 3, Layout::tt, 5));
   std::vector<float> values(60);
   std::iota(values.begin(), values.end(), 1.0F);
   DeviceBuffer<float> a(30), b(60), c(40);
   a.copy_from_host(std::span(values).first(30));
   b.copy_from_host(values);
-  GemmArgs original{};
-  original.A = a.data();
-  original.B = b.data();
-  original.C = c.data();
-  const auto rotated = rotate_operands(original, shape, 1024, *stream_);
+  const GemmCall original =
+      in_place(packed_call(packed_problem(2, 4, 3, Layout::tt, 5)), a.data(), b.data(), c.data());
+  const auto rotated = rotate_operands(original, 1024, *stream_);
   ASSERT_TRUE(rotated.has_value());
   std::vector<float> copied(60);
   GT_CUDA(cudaMemcpy(copied.data(), rotated->copies[1].A, 120, cudaMemcpyDeviceToHost));

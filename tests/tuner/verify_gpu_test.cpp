@@ -9,6 +9,7 @@
 #include "gpu/device.h"
 #include "gpu/nvrtc.h"
 #include "gpu/stream.h"
+#include "kernel_templates/launch_args.h"
 #include "kernel_templates/source.h"
 #include "tuner/verify.h"
 
@@ -48,31 +49,30 @@ class VerifyGpuTest : public testing::Test {
                                                  compile_definitions(config), arch_);
     EXPECT_TRUE(compiled.ok) << compiled.log;
     auto loaded = std::make_shared<LoadedKernel>(compiled.cubin);
-    return [this, loaded, config](GemmArgs args, const Problem& problem) {
+    return [this, loaded, config](const GemmCall& call) {
+      const Grid grid = grid_of(config.recipe, call.problem, 1);
+      GemmArgs args = launch_args(call, grid, nullptr, nullptr);
       void* pointers[] = {&args};
-      loaded->launch(grid_of(config.recipe, problem, 1), config.recipe.block_threads,
-                     config.recipe.smem_bytes, stream_->get(), pointers);
+      loaded->launch(grid, config.recipe.block_threads, config.recipe.smem_bytes, stream_->get(),
+                     pointers);
     };
   }
 
   Gemm cublas() {
     if (!cublas_) cublas_.emplace();
     cublas_->set_stream(stream_->get());
-    return [this](const GemmArgs& a, const Problem& problem) {
-      cublas_->gemm({problem.layout, a.M, a.N, a.K, a.alpha, a.A, a.lda, a.stride_a, a.B, a.ldb,
-                     a.stride_b, a.beta, a.C, a.ldc, a.stride_c, problem.batch});
-    };
+    return [this](const GemmCall& call) { cublas_->gemm(call); };
   }
 
   // The problem's shape with gaps between rows and between matrices.
-  static Shape with_gaps(const char* text) {
-    Shape shape = shape_of(parse_problem(text));
+  static GemmCall with_gaps(const char* text) {
+    GemmCall shape = shape_of(parse_problem(text));
     shape.lda += 5;
     shape.ldb += 9;
     shape.ldc += 3;
     shape.stride_a = matrices_a(shape).rows * shape.lda + 7;
     shape.stride_b = matrices_b(shape).rows * shape.ldb + 1;
-    shape.stride_c = shape.M * shape.ldc + 11;
+    shape.stride_c = shape.problem.M * shape.ldc + 11;
     return shape;
   }
 
@@ -83,11 +83,22 @@ class VerifyGpuTest : public testing::Test {
 };
 
 constexpr const char* kTiled = "tiled_2d/BM=64,BN=64,BK=8,TM=4,TN=4,PRED=1";
-constexpr Shape kRagged{67, 129, 35, 41, 133, 140};
+
+GemmCall shape(std::int64_t M, std::int64_t N, std::int64_t K, std::int64_t lda, std::int64_t ldb,
+               std::int64_t ldc) {
+  GemmCall call;
+  call.problem = packed_problem(M, N, K);
+  call.lda = lda;
+  call.ldb = ldb;
+  call.ldc = ldc;
+  return call;
+}
+
+const GemmCall kRagged = shape(67, 129, 35, 41, 133, 140);
 
 TEST_F(VerifyGpuTest, AcceptsCublas) {
   EXPECT_EQ(verifier_->check(cublas(), kRagged), std::nullopt);
-  EXPECT_EQ(verifier_->check(cublas(), {512, 256, 1024, 1024, 256, 256}), std::nullopt);
+  EXPECT_EQ(verifier_->check(cublas(), shape(512, 256, 1024, 1024, 256, 256)), std::nullopt);
 }
 
 TEST_F(VerifyGpuTest, AcceptsCublasInEveryLayoutAndForBatches) {
@@ -101,9 +112,9 @@ TEST_F(VerifyGpuTest, AcceptsCublasInEveryLayoutAndForBatches) {
 
 TEST_F(VerifyGpuTest, TellsTheLayoutsApart) {
   const Gemm library = cublas();
-  const Gemm never_transposes = [&](const GemmArgs& args, Problem problem) {
-    problem.layout = Layout::nn;
-    library(args, problem);
+  const Gemm never_transposes = [&](GemmCall call) {
+    call.problem.layout = Layout::nn;
+    library(call);
   };
   // A square, so that no leading dimension gives the layout away.
   for (const char* text : {"64x64x64:layout=nt", "64x64x64:layout=tn", "64x64x64:layout=tt"}) {
@@ -113,9 +124,9 @@ TEST_F(VerifyGpuTest, TellsTheLayoutsApart) {
 
 TEST_F(VerifyGpuTest, ChecksEveryEntryOfABatch) {
   const Gemm library = cublas();
-  const Gemm all_but_the_last = [&](const GemmArgs& args, Problem problem) {
-    problem.batch = 2;
-    library(args, problem);
+  const Gemm all_but_the_last = [&](GemmCall call) {
+    call.problem.batch = 2;
+    library(call);
   };
   const auto wrong = verifier_->check(all_but_the_last, with_gaps("8x16x4:batch=3"));
   ASSERT_TRUE(wrong);
@@ -126,9 +137,10 @@ TEST_F(VerifyGpuTest, ChecksEveryEntryOfABatch) {
 
 TEST_F(VerifyGpuTest, FindsWritesBetweenTheMatricesOfABatch) {
   const Gemm right = kernel(kTiled);
-  const Gemm stray = [&](const GemmArgs& args, const Problem& problem) {
-    right(args, problem);
-    GT_CUDA(cudaMemsetAsync(args.C + args.stride_c - 1, 0, sizeof(float), stream_->get()));
+  const Gemm stray = [&](const GemmCall& call) {
+    right(call);
+    auto* const after = static_cast<float*>(call.D) + call.stride_c;
+    GT_CUDA(cudaMemsetAsync(after - 1, 0, sizeof(float), stream_->get()));
   };
   const auto wrong = verifier_->check(stray, with_gaps("67x129x35:batch=2"));
   ASSERT_TRUE(wrong);
@@ -143,9 +155,9 @@ TEST_F(VerifyGpuTest, FindsResultsThatDoNotRepeat) {
   const Gemm right = kernel(kTiled);
   EXPECT_EQ(verifier_->check_repeats(right, kRagged), std::nullopt);
   int run = 0;
-  const Gemm unsteady = [&](GemmArgs args, const Problem& problem) {
-    if (run++ % 2 == 1) args.alpha += 1e-6f;
-    right(args, problem);
+  const Gemm unsteady = [&](GemmCall call) {
+    if (run++ % 2 == 1) call.alpha += 1e-6;
+    right(call);
   };
   const auto wrong = verifier_->check_repeats(unsteady, kRagged);
   ASSERT_TRUE(wrong);
@@ -154,7 +166,7 @@ TEST_F(VerifyGpuTest, FindsResultsThatDoNotRepeat) {
 
 TEST_F(VerifyGpuTest, AcceptsARightKernelAndAnEmptyReduction) {
   EXPECT_EQ(verifier_->check(kernel(kTiled), kRagged), std::nullopt);
-  EXPECT_EQ(verifier_->check(kernel(kTiled), {67, 129, 0, 1, 129, 129}), std::nullopt);
+  EXPECT_EQ(verifier_->check(kernel(kTiled), shape(67, 129, 0, 1, 129, 129)), std::nullopt);
 }
 
 TEST_F(VerifyGpuTest, FindsAWrongFactor) {
@@ -164,7 +176,7 @@ TEST_F(VerifyGpuTest, FindsAWrongFactor) {
 }
 
 TEST_F(VerifyGpuTest, FindsUnwrittenElements) {
-  const Gemm nothing = [](const GemmArgs&, const Problem&) {};
+  const Gemm nothing = [](const GemmCall&) {};
   const auto wrong = verifier_->check(nothing, kRagged);
   ASSERT_TRUE(wrong);
   EXPECT_NE(wrong->find("8643 of 8643 elements are wrong"), std::string::npos) << *wrong;
@@ -172,10 +184,11 @@ TEST_F(VerifyGpuTest, FindsUnwrittenElements) {
 
 TEST_F(VerifyGpuTest, FindsWritesPastTheRow) {
   const Gemm right = kernel(kTiled);
-  const Gemm stray = [&](const GemmArgs& args, const Problem& problem) {
-    right(args, problem);
+  const Gemm stray = [&](const GemmCall& call) {
+    right(call);
     // One cell in the gap after the first row.
-    GT_CUDA(cudaMemsetAsync(args.C + args.N, 0, sizeof(float), stream_->get()));
+    auto* const gap = static_cast<float*>(call.D) + call.problem.N;
+    GT_CUDA(cudaMemsetAsync(gap, 0, sizeof(float), stream_->get()));
   };
   const auto wrong = verifier_->check(stray, kRagged);
   ASSERT_TRUE(wrong);
@@ -184,9 +197,9 @@ TEST_F(VerifyGpuTest, FindsWritesPastTheRow) {
 
 TEST_F(VerifyGpuTest, FindsAKernelThatReadsCWhenBetaIsZero) {
   const Gemm right = kernel(kTiled);
-  const Gemm reader = [&](GemmArgs args, const Problem& problem) {
-    if (args.beta == 0.0f) args.beta = 1e-30f;  // reads the poison
-    right(args, problem);
+  const Gemm reader = [&](GemmCall call) {
+    if (call.beta == 0) call.beta = 1e-30;  // reads the poison
+    right(call);
   };
   EXPECT_TRUE(verifier_->check(reader, kRagged));
 }

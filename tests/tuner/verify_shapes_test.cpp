@@ -29,29 +29,32 @@ TEST(VerifyBoundTest, WholeNumbersShrinkAsKGrowsButNeverToZero) {
 }
 
 TEST(VerifyShapesTest, APackedProblemIsTimedPacked) {
-  EXPECT_EQ(shape_of(packed_problem(1000, 1004, 1008)),
-            (Shape{1000, 1004, 1008, 1008, 1004, 1004}));
+  const GemmCall shape = shape_of(packed_problem(1000, 1004, 1008));
+  EXPECT_EQ(shape, packed_call(packed_problem(1000, 1004, 1008)));
+  EXPECT_EQ(shape.lda, 1008);
+  EXPECT_EQ(shape.ldb, 1004);
+  EXPECT_EQ(shape.ldc, 1004);
 }
 
 TEST(VerifyShapesTest, AMisalignedClassGetsLeadingDimensionsOfThatClass) {
   Problem problem = packed_problem(64, 64, 64);
   problem = in_class(problem, 1);
-  const Shape one = shape_of(problem);
+  const GemmCall one = shape_of(problem);
   EXPECT_EQ(alignment_class(problem_of(one)), 1);
   problem = in_class(problem, 2);
-  const Shape two = shape_of(problem);
+  const GemmCall two = shape_of(problem);
   EXPECT_EQ(alignment_class(problem_of(two)), 2);
   EXPECT_GE(two.lda, 64);
 }
 
 TEST(VerifyShapesTest, TransposedOperandsAreTimedAsTheyAreStored) {
-  const Shape shape = shape_of(packed_problem(1000, 1004, 1008, Layout::tn));
+  const GemmCall shape = shape_of(packed_problem(1000, 1004, 1008, Layout::tn));
   EXPECT_EQ(shape.lda, 1000);
   EXPECT_EQ(shape.ldb, 1004);
   EXPECT_EQ(matrices_a(shape).rows, 1008);
   EXPECT_EQ(matrices_a(shape).cols, 1000);
   EXPECT_EQ(matrices_b(shape).rows, 1008);
-  const Shape other = shape_of(packed_problem(1000, 1004, 1008, Layout::nt));
+  const GemmCall other = shape_of(packed_problem(1000, 1004, 1008, Layout::nt));
   EXPECT_EQ(other.lda, 1008);
   EXPECT_EQ(other.ldb, 1008);
   EXPECT_EQ(matrices_b(other).rows, 1004);
@@ -62,11 +65,11 @@ TEST(VerifyShapesTest, ATileOfOneRowLeavesOneRow) {
   const KnownConfig twin = config(
       "skinny/CLUSTER=0,BS=1,TL=4,WARPS=8,LANES_K=1,UNROLL=8,VEC=4,SPLIT_K=8,SKINNY_N=0,TA=0,TB=0,"
       "PRED=1");
-  for (const Shape& shape : small_verification_shapes(twin, 132)) EXPECT_GE(shape.M, 1);
+  for (const GemmCall& shape : small_verification_shapes(twin, 132)) EXPECT_GE(shape.problem.M, 1);
 }
 
 TEST(VerifyShapesTest, TheMatricesOfABatchFollowOneAnother) {
-  const Shape shape = shape_of(packed_problem(4, 8, 12, Layout::nn, 3));
+  const GemmCall shape = shape_of(packed_problem(4, 8, 12, Layout::nn, 3));
   EXPECT_EQ(shape.stride_a, 48);
   EXPECT_EQ(shape.stride_b, 96);
   EXPECT_EQ(shape.stride_c, 32);
@@ -76,7 +79,7 @@ TEST(VerifyShapesTest, TheMatricesOfABatchFollowOneAnother) {
 }
 
 TEST(VerifyShapesTest, AStrideLowersTheAlignmentClass) {
-  Shape shape = shape_of(packed_problem(4, 8, 12, Layout::nt, 3));
+  GemmCall shape = shape_of(packed_problem(4, 8, 12, Layout::nt, 3));
   EXPECT_EQ(alignment_class(problem_of(shape)), 4);
   shape.stride_b += 2;
   EXPECT_EQ(alignment_class(problem_of(shape)), 2);
@@ -95,11 +98,11 @@ TEST(VerifyShapesTest, EveryShapeIsLegalForItsConfig) {
        "skinny/CLUSTER=0,BS=4,TL=2,WARPS=4,LANES_K=8,UNROLL=2,VEC=4,SPLIT_K=8,SKINNY_N=1,TA=0,TB=1,"
        "PRED=0"}) {
     const KnownConfig known = config(text);
-    for (const Shape& shape : small_verification_shapes(known, 132)) {
+    for (const GemmCall& shape : small_verification_shapes(known, 132)) {
       EXPECT_EQ(why_illegal(known.recipe, problem_of(shape)), std::nullopt) << text;
       EXPECT_GT(shape.lda, matrices_a(shape).cols);  // gaps between rows
       EXPECT_GT(shape.ldb, matrices_b(shape).cols);
-      EXPECT_GT(shape.ldc, shape.N);
+      EXPECT_GT(shape.ldc, shape.problem.N);
     }
   }
 }
@@ -107,11 +110,11 @@ TEST(VerifyShapesTest, EveryShapeIsLegalForItsConfig) {
 TEST(VerifyShapesTest, APredicatedConfigIsCheckedWhereNoEdgeFits) {
   const KnownConfig known =
       config("vectorized_2d/BM=64,BN=32,BK=16,TM=4,TN=4,VEC=4,PAD=0,INTERLEAVE=0,PRED=1");
-  const std::vector<Shape> shapes = small_verification_shapes(known, 132);
+  const std::vector<GemmCall> shapes = small_verification_shapes(known, 132);
   ASSERT_EQ(shapes.size(), 4u);
-  EXPECT_EQ(shapes[2].M, 67);
-  EXPECT_EQ(shapes[2].N, 63);
-  EXPECT_EQ(shapes[2].K, 49);
+  EXPECT_EQ(shapes[2].problem.M, 67);
+  EXPECT_EQ(shapes[2].problem.N, 63);
+  EXPECT_EQ(shapes[2].problem.K, 49);
   EXPECT_EQ(to_string(problem_of(shapes[3])), "63x63x47:align=4:batch=3");
 }
 
@@ -130,12 +133,12 @@ TEST(VerifyShapesTest, ABatchHasGapsBetweenItsMatrices) {
   traits.tile_k = 16;
   traits.vec = 2;
   traits.transposed_a = traits.transposed_b = true;
-  const Shape batch = small_verification_shapes(config_of(traits), 132).back();
-  EXPECT_EQ(batch.layout, Layout::tt);
-  EXPECT_EQ(batch.batch, 3);
-  EXPECT_EQ(batch.M, 64);
-  EXPECT_EQ(batch.N, 64);
-  EXPECT_EQ(batch.K, 48);
+  const GemmCall batch = small_verification_shapes(config_of(traits), 132).back();
+  EXPECT_EQ(batch.problem.layout, Layout::tt);
+  EXPECT_EQ(batch.problem.batch, 3);
+  EXPECT_EQ(batch.problem.M, 64);
+  EXPECT_EQ(batch.problem.N, 64);
+  EXPECT_EQ(batch.problem.K, 48);
   EXPECT_EQ(batch.lda, 66);  // A is stored [48,64], B [64,48]
   EXPECT_EQ(batch.ldb, 54);
   EXPECT_EQ(batch.ldc, 66);
@@ -150,14 +153,14 @@ TEST(VerifyShapesTest, SharesOfATileAllGetSlicesAndNotEquallyMany) {
   traits.tile_m = traits.tile_n = 64;
   traits.tile_k = 8;
   traits.split_k = 16;
-  EXPECT_EQ(small_verification_shapes(config_of(traits), 132)[0].K, 33 * 8);
-  EXPECT_EQ(small_verification_shapes(config_of(traits), 132)[1].K, 33 * 8);  // the batch
+  EXPECT_EQ(small_verification_shapes(config_of(traits), 132)[0].problem.K, 33 * 8);
+  EXPECT_EQ(small_verification_shapes(config_of(traits), 132)[1].problem.K, 33 * 8);  // the batch
   traits.split_k = 1;
   traits.tail_ctas_per_sm = 2;
   // 4 tiles of 165 slices for 264 CTAs.
-  EXPECT_EQ(small_verification_shapes(config_of(traits), 132)[0].K, 165 * 8);
+  EXPECT_EQ(small_verification_shapes(config_of(traits), 132)[0].problem.K, 165 * 8);
   traits.predicated = true;
-  EXPECT_EQ(small_verification_shapes(config_of(traits), 132)[2].K, 165 * 8 + 1);
+  EXPECT_EQ(small_verification_shapes(config_of(traits), 132)[2].problem.K, 165 * 8 + 1);
 }
 
 }  // namespace

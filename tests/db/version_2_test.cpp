@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// A database of version 2 from before operands had an alignment each: each of its problems is found
+// by its text, by the class that its calls have, and not stored twice.
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <gmock/gmock.h>
+
+#include <stdexcept>
+
+#include "core/gemm_call.h"
+#include "db/check.h"
+#include "db/choose.h"
+#include "tests/db/fixture.h"
+
+namespace gemm_tune {
+namespace {
+
+using testing::IsEmpty;
+
+const DeviceKey kTypicalA6000{"sm_86", "NVIDIA RTX A6000", 84};
+
+// The kernels of the program that wrote the file.
+const KernelHashes kItsKernels = {{"naive", "902186727d0ee206"},
+                                  {"tiled_2d", "f79fbe24b22df43a"},
+                                  {"vectorized_2d", "e4c52a77427472ba"}};
+
+struct Stored {
+  const char* problem;
+  std::size_t configs;
+  const char* best;
+};
+constexpr Stored kStored[] = {
+    {"64x64x64", 5, "vectorized_2d/BM=32,BN=32,BK=8,TM=4,TN=4,VEC=4,PAD=0,INTERLEAVE=0,PRED=0"},
+    {"65x67x66", 3, "tiled_2d/BM=32,BN=32,BK=8,TM=4,TN=4,PRED=1"},
+    {"64x65x64", 3, "tiled_2d/BM=32,BN=32,BK=8,TM=4,TN=4,PRED=1"},
+    {"64x64x64:align=1", 3, "tiled_2d/BM=32,BN=32,BK=8,TM=4,TN=4,PRED=1"},
+    {"64x64x64:align=2:batch=3", 4, "naive/BM=1,BN=32,COALESCED=1,PRED=1"},
+};
+
+class Version2Test : public DbTest {
+ protected:
+  Version2Test() {
+    const std::string dump = read_file(GT_TEST_VERSION_2_SQL);
+    if (dump.empty()) throw std::runtime_error("tests/db/data/version_2.sql cannot be read");
+    SQLite::Database(file_.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE).exec(dump);
+  }
+
+  std::string ask(const std::string& sql) const {
+    return SQLite::Database(file_.string(), SQLite::OPEN_READONLY).execAndGet(sql).getString();
+  }
+
+  Choice chosen(const Problem& problem) const {
+    const Database database(file_, Database::Mode::read_only);
+    return choose(load_winners(database, "sm_86", kItsKernels), kTypicalA6000, problem);
+  }
+};
+
+TEST_F(Version2Test, EachProblemIsFoundByItsText) {
+  const Database database(file_, Database::Mode::read_only);
+  EXPECT_EQ(database.schema_version(), 2);
+  for (const Stored& stored : kStored) {
+    const Problem problem = parse_problem(stored.problem);
+    EXPECT_EQ(database.records(kTypicalA6000, problem).size(), stored.configs) << stored.problem;
+    const Choice choice = chosen(problem);
+    EXPECT_EQ(choice.match, Match::exact) << stored.problem;
+    EXPECT_EQ(to_string(choice.config.value().config()), stored.best) << stored.problem;
+  }
+  EXPECT_THAT(check_database(file_), IsEmpty());
+}
+
+TEST_F(Version2Test, ACallFindsWhatWasTunedForItsClassWhicheverOperandDecides) {
+  GemmCall call = packed_call(packed_problem(64, 64, 64));
+  EXPECT_EQ(chosen(problem_of(call)).match, Match::exact);
+  call.ldb = 65;
+  EXPECT_EQ(to_string(key_of(problem_of(call))), "64x64x64:align=1");
+  EXPECT_EQ(chosen(problem_of(call)).match, Match::exact);
+  EXPECT_EQ(chosen(problem_of(call)).winner->problem, parse_problem("64x64x64:align=1"));
+
+  GemmCall batch = packed_call(packed_problem(64, 64, 64, Layout::nn, 3));
+  batch.stride_c += 2;
+  EXPECT_EQ(chosen(problem_of(batch)).match, Match::exact);
+
+  // B and C alone make this class 1; one operand more does not change it.
+  GemmCall odd = packed_call(packed_problem(64, 65, 64));
+  EXPECT_EQ(chosen(problem_of(odd)).match, Match::exact);
+  odd.lda = 67;
+  EXPECT_EQ(chosen(problem_of(odd)).match, Match::exact);
+}
+
+TEST_F(Version2Test, NoProblemIsStoredTwice) {
+  const std::string before = ask("SELECT group_concat(text) FROM problems");
+  Database database = writable(file_);
+  for (const Stored& stored : kStored) {
+    Problem problem = parse_problem(stored.problem);
+    store_predicted(database, kTypicalA6000, stored.problem, stored.best, 1);
+    problem.alignment = uniform_alignment(problem.signature, alignment_class(problem));
+    database.store(kTypicalA6000, problem, stored.best, kHash, predicted(1), Source::predicted);
+  }
+  EXPECT_EQ(ask("SELECT group_concat(text) FROM problems"), before);
+}
+
+}  // namespace
+}  // namespace gemm_tune
