@@ -41,4 +41,16 @@ class DatabaseError : public Error {
   using Error::Error;
 };
 
+// The database was read and holds nothing that answers the query.
+class NothingFound : public Error {
+ public:
+  using Error::Error;
+};
+
+// Standard output or an output file took fewer bytes than there were.
+class OutputError : public Error {
+ public:
+  using Error::Error;
+};
+
 }  // namespace gemm_tune

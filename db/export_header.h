@@ -9,17 +9,10 @@
 
 #include <string>
 
-#include "core/error.h"
 #include "db/choose.h"
 #include "db/database.h"
 
 namespace gemm_tune {
-
-// The database was read and holds nothing that answers the query.
-class NothingFound : public Error {
- public:
-  using Error::Error;
-};
 
 // The header's text, namespace gemm_tune_<arch>. Throws UsageError where arch is not of the form
 // sm_86, which has to become part of a name, and NothingFound where the database has no usable

@@ -13,12 +13,6 @@
 
 namespace gemm_tune {
 
-// Standard output or an output file took fewer bytes than there were.
-class OutputError : public Error {
- public:
-  using Error::Error;
-};
-
 // A standard stream that was closed when the program began gets a descriptor that cannot be used
 // the way the stream is, so that a file opened later does not become it. Before all else.
 void occupy_standard_streams();
