@@ -149,6 +149,7 @@ void check_values(const fs::path& path, SQLite::Database& db, const std::string&
 // Of a file of version 1, what an upgrade makes of it.
 void check_contents(const fs::path& path, SQLite::Database& db, Findings& findings) {
   if (db.execAndGet("PRAGMA user_version").getInt() == 1) {
+    if (const auto why = why_not_upgradable(db)) return add(findings, "it " + *why);
     SQLite::Database copy = upgraded_copy(db);
     return check_values(path, copy, "candidates", findings);
   }

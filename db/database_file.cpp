@@ -129,6 +129,9 @@ int require_readable(const fs::path& path, SQLite::Database& db) {
   if (version < 1) throw damaged(path, "its schema has no version");
   const SchemaComparison schema = compare_schema(db, static_cast<int>(version));
   if (!schema.faults.empty()) throw damaged(path, schema.faults.front());
+  if (version == 1) {
+    if (const auto why = why_not_upgradable(db)) throw database_error(path, *why);
+  }
   return static_cast<int>(version);
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/fnv1a.h"
+#include "core/printable.h"
 #include "db/counting.h"
 #include "db/database_file.h"
 #include "db/schema.h"
@@ -130,6 +131,23 @@ void copy_all(SQLite::Database& db) {
 }
 
 }  // namespace
+
+std::optional<std::string> why_not_upgradable(SQLite::Database& db) {
+  SQLite::Statement taken(db, R"sql(
+    SELECT type, name FROM sqlite_schema
+    WHERE lower(name) IN ('configs', 'kernels', 'measurements', 'measurements_of_candidate',
+                          'measurements_by_time')
+       OR lower(name) GLOB 'version_1_*'
+    LIMIT 1)sql");
+  if (!taken.executeStep()) return std::nullopt;
+  const std::string type = printable(taken.getColumn(0).getString(), kLongestQuote),
+                    name = printable(taken.getColumn(1).getString(), kLongestQuote);
+  return "is of version 1 and cannot be upgraded: its " + type + " '" + name +
+         "' is not gemm-tune's and has a name that version 2 takes: rename it, as in sqlite3 "
+         "FILE " +
+         (type == "table" ? "'ALTER TABLE " + name + " RENAME TO my_" + name + "'"
+                          : "'DROP " + type + " " + name + "'");
+}
 
 void upgrade_from_version_1(SQLite::Database& db) {
   set_aside_tables(db);

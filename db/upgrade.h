@@ -9,7 +9,14 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
+#include <optional>
+#include <string>
+
 namespace gemm_tune {
+
+// Why a database of version 1 cannot be upgraded: a person's own table, view or index has a name
+// that version 2 takes. Said with what to do about it.
+std::optional<std::string> why_not_upgradable(SQLite::Database& db);
 
 // Inside the caller's transaction, without foreign keys enforced. The schema is that of version 1.
 // Throws SQLite::Exception, also where a row breaks the schema's rules.

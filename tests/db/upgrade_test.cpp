@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "core/error.h"
+#include "db/check.h"
 #include "db/validity.h"
 #include "tests/db/child_process.h"
 #include "tests/db/version_1_file.h"
@@ -318,6 +319,20 @@ TEST_F(UpgradeTest, APersonsOwnViewsStay) {
   EXPECT_EQ(best("sm_90", Mode::create_or_open)["256x256x256"], kBest);
   EXPECT_EQ(ask("SELECT sql FROM sqlite_schema WHERE name = 'mine'"),
             "CREATE VIEW mine AS SELECT config FROM candidates");
+}
+
+TEST_F(UpgradeTest, APersonsOwnTableWithANewTablesNameIsNamed) {
+  change("CREATE TABLE Configs (x); INSERT INTO Configs VALUES (7)");
+  const std::string why =
+      "is of version 1 and cannot be upgraded: its table 'Configs' is not gemm-tune's and has a "
+      "name "
+      "that version 2 takes: rename it, as in sqlite3 FILE 'ALTER TABLE Configs RENAME TO "
+      "my_Configs'";
+  expect_refused_untouched(why);
+  EXPECT_THAT(check_database(file_, {}), ElementsAre("it " + why));
+  change("ALTER TABLE Configs RENAME TO my_Configs");
+  EXPECT_EQ(best("sm_90", Mode::create_or_open)["256x256x256"], kBest);
+  EXPECT_EQ(ask("SELECT x FROM my_Configs"), "7");
 }
 
 }  // namespace
