@@ -2,8 +2,8 @@
 // Writes a database of a million made-up rows: 2 devices x 1000 problems x 500 configs of today's
 // warp_tiled kernel, each timed once, with finals and a baseline for each problem.
 //
-// usage: large_database FILE [VERSION]
-//   FILE: a new one. VERSION: of the schema, 1 or 2 (default).
+// usage: large_database FILE 1|2|upgrade
+//   1, 2: writes a new file of that version of the schema. upgrade: opens a file for writing.
 // The same rows each time. bench/large_database.py measures what the program needs for such a file.
 #include <SQLiteCpp/SQLiteCpp.h>
 
@@ -126,13 +126,17 @@ void write_version_1(const std::filesystem::path& from, const std::filesystem::p
 
 int main(int argc, char** argv) {
   using namespace gemm_tune;
-  const std::string version = argc == 3 ? argv[2] : "2";
-  if (argc < 2 || argc > 3 || (version != "1" && version != "2")) {
-    std::fputs("usage: large_database FILE [1|2]\n", stderr);
+  const std::string version = argc == 3 ? argv[2] : "";
+  if (version != "1" && version != "2" && version != "upgrade") {
+    std::fputs("usage: large_database FILE 1|2|upgrade\n", stderr);
     return 2;
   }
   try {
     const std::filesystem::path path = argv[1], current = path.string() + ".version-2";
+    if (version == "upgrade") {
+      const Database database(path, Database::Mode::create_or_open);
+      return 0;
+    }
     if (std::filesystem::exists(path)) throw UsageError(path.string() + " exists already");
     if (version == "2") {
       write_rows(path);

@@ -101,6 +101,19 @@ class Database {
   // Rows that count and are ok, for the architecture, of other kernels than these.
   std::int64_t rows_of_other_kernels(const std::string& arch, const KernelHashes& hashes) const;
 
+  // Whether the text of such a row's kernel is stored, of any architecture: rekey() may help.
+  bool has_other_kernel_texts(const KernelHashes& hashes) const;
+
+  // The kernels of such rows. The best of a problem is meant as if all kernels with a text were
+  // among these.
+  std::vector<OtherKernel> other_kernels(const KernelHashes& hashes) const;
+
+  // The caller has proved that both kernels are one machine code for this use: its rows, those that
+  // do not count included, become rows of `to` and remember the kernel that was tried. built_in: as
+  // for begin_run().
+  void rekey(const OtherKernel& from, const OtherKernel::Use& use, const KernelText& to,
+             bool built_in = true);
+
   // All that was timed and right on the device at other problems, and on other devices at this
   // problem: by device, problem and config.
   std::vector<TimedConfig> timed_elsewhere(const DeviceKey& device, const Problem& problem) const;

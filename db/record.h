@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/config.h"
 #include "core/device_spec.h"
@@ -33,6 +34,19 @@ using KernelHashes = std::map<std::string, std::string>;
 // A kernel family as it reaches the compiler.
 struct KernelText {
   std::string family, hash, tokens;
+};
+
+// A kernel that rows are of, though it is not the program's.
+struct OtherKernel {
+  // Its rows that count and are ok, of one config on devices of one architecture.
+  struct Use {
+    std::string config, arch;
+    std::int64_t rows = 0;
+    bool is_rival = false;  // one is the best of its problem or was in its finals
+  };
+  std::string family, hash;
+  std::optional<std::string> tokens;  // its text, where it is stored
+  std::vector<Use> uses;
 };
 
 // What produced rows: stored once per run.

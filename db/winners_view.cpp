@@ -48,6 +48,12 @@ JudgedWinners::~JudgedWinners() {
   if (query_only_) db_.tryExec("PRAGMA query_only = ON");
 }
 
+void JudgedWinners::take_kernels_with_text() const {
+  db_.exec(R"sql(
+    UPDATE temp.kernels SET is_current = 1
+    WHERE id IN (SELECT id FROM main.kernels WHERE tokens IS NOT NULL))sql");
+}
+
 void JudgedWinners::leave_out(const Database::ConfigFilter& usable) const {
   db_.exec(R"sql(
     CREATE TEMP TABLE refused (config_id INTEGER PRIMARY KEY);

@@ -22,6 +22,9 @@ class JudgedWinners {
   JudgedWinners(const JudgedWinners&) = delete;
   JudgedWinners& operator=(const JudgedWinners&) = delete;
 
+  // From now on the kernels whose text is stored are taken for the caller's, too.
+  void take_kernels_with_text() const;
+
   // From now on without the rows of configs that are not usable.
   void leave_out(const Database::ConfigFilter& usable) const;
 

@@ -85,8 +85,11 @@ void tell_of_other_kernels(const Database& database, const std::string& arch,
   fmt::print(stderr,
              "gemm-tune: {} results for {} are of other kernel texts and answer nothing here: "
              "--kernel-dir names the folder that they were tuned with, tuning again replaces those "
-             "of an earlier version\n",
-             grouped(static_cast<std::uint64_t>(rows)), arch);
+             "of an earlier version{}\n",
+             grouped(static_cast<std::uint64_t>(rows)), arch,
+             database.has_other_kernel_texts(hashes)
+                 ? ", `gemm-tune db rekey` lets those count whose machine code is the same"
+                 : "");
 }
 
 }  // namespace

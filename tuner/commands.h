@@ -18,5 +18,6 @@ int run_export(const Options& options);
 int run_db_info(const Options& options);
 int run_db_check(const Options& options);
 int run_db_salvage(const Options& options);
+int run_db_rekey(const Options& options);
 
 }  // namespace gemm_tune

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// gemm-tune db: what the database holds, whether it is sound, and what can be saved of one that is
-// not.
+// gemm-tune db info, check and salvage: what the database holds, whether it is sound, and what can
+// be saved of one that is not.
 #include <spdlog/fmt/fmt.h>
 
 #include <map>
@@ -153,6 +153,11 @@ int run_db_info(const Options& options) {
     print_json(info_json(database, contents));
   } else {
     print_text(info_text(database, contents));
+    if (database.has_other_kernel_texts(current_kernel_hashes())) {
+      print_text(
+          "`gemm-tune db rekey` lets stale rows count whose kernel is the same machine code as "
+          "today's\n");
+    }
   }
   return kExitOk;
 }

@@ -14,7 +14,6 @@
 
 #include "core/error.h"
 #include "core/printable.h"
-#include "db/export_header.h"
 #include "tuner/commands.h"
 #include "tuner/exit_code.h"
 #include "tuner/standard_output.h"
@@ -44,6 +43,8 @@ int run_command(const Options& options) {
       return run_db_check(options);
     case Command::db_salvage:
       return run_db_salvage(options);
+    case Command::db_rekey:
+      return run_db_rekey(options);
   }
   return kExitInternal;
 }

@@ -182,7 +182,7 @@ void add_replay(CLI::App& app, Options& o) {
 }
 
 void add_db(CLI::App& app, Options& o) {
-  CLI::App* db = app.add_subcommand("db", "The database itself: info, check, salvage");
+  CLI::App* db = app.add_subcommand("db", "The database itself: info, check, salvage, rekey");
   db->require_subcommand(1);
   const auto add = [&](const char* name, const char* what, Command command) {
     CLI::App* sub = db->add_subcommand(name, what);
@@ -197,6 +197,12 @@ void add_db(CLI::App& app, Options& o) {
   add("salvage", "A new database of what can be read of a damaged one", Command::db_salvage)
       ->add_option("-o,--output", o.output, "New file to write")
       ->required();
+  CLI::App* rekey = add("rekey",
+                        "Let rows of another kernel text count again where the machine code of "
+                        "the best and of the finals is the same",
+                        Command::db_rekey);
+  rekey->add_flag("--all", o.all, "Look at every row, not only at the best and at finals");
+  add_kernel_dir(*rekey, o);
 }
 
 // An option of `tune` that stands before another command is that command's, as if it stood behind

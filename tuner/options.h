@@ -18,7 +18,8 @@ enum class Command {
   export_winners,
   db_info,
   db_check,
-  db_salvage
+  db_salvage,
+  db_rekey
 };
 
 struct Options {
@@ -50,6 +51,7 @@ struct Options {
   int repeats = 1;
   int in_flight = 1;
   std::string trace;
+  bool all = false;  // of db rekey
   bool finals = false;
   bool retry_failed = false;
   bool dry_run = false;

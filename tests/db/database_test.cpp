@@ -334,6 +334,62 @@ TEST_F(DatabaseTest, WinnersAreFoundWithoutVisitingEveryMeasurement) {
   EXPECT_THAT(text, Not(HasSubstr("SCAN m"))) << text;
 }
 
+TEST_F(DatabaseTest, ARekeyedRowCountsForTodaysKernelAndRemembersWhatWasTried) {
+  Database database(file_, Database::Mode::create_or_open);
+  database.begin_run(kRun, std::vector<KernelText>{{"vectorized_2d", "old", "old tokens"}});
+  const DeviceKey kOtherArch{"sm_90", "NVIDIA H100", 132};
+  store_measured(database, kA6000, "1024x1024x1024", kWholeTiles, 60, "old");
+  store_measured(database, kA6000, "1024x1024x1024", kWholeTiles, 61, "old");  // the later counts
+  store_measured(database, kA6000, "1024x1024x1024", kPredicated, 70, "old");
+  store_measured(database, kOtherArch, "1024x1024x1024", kWholeTiles, 62, "old");
+  store_measured(database, kA10, "512x512x512", kWholeTiles, 63, "unknown");
+
+  EXPECT_TRUE(database.has_other_kernel_texts(kHashes));
+  std::vector<OtherKernel> others = database.other_kernels(kHashes);
+  ASSERT_EQ(others.size(), 2u);
+  EXPECT_EQ(others[0].hash, "old");
+  EXPECT_EQ(others[0].tokens, "old tokens");
+  EXPECT_EQ(others[1].hash, "unknown");
+  EXPECT_EQ(others[1].tokens, std::nullopt);
+  ASSERT_EQ(others[0].uses.size(), 3u);
+  EXPECT_EQ(others[0].uses[0].config, kWholeTiles);
+  EXPECT_EQ(others[0].uses[0].arch, "sm_86");
+  EXPECT_EQ(others[0].uses[0].rows, 1);
+
+  database.rekey(others[0], others[0].uses[0], {"vectorized_2d", kHash, "new tokens"});
+  const std::vector<Record> winners = database.winners("sm_86", kHashes);
+  ASSERT_EQ(winners.size(), 1u);
+  EXPECT_EQ(winners[0].outcome.timing->median_us, 61);
+  EXPECT_TRUE(database.winners("sm_90", kHashes).empty()) << "another architecture was not proved";
+  const std::string rows =
+      "SELECT k.hash, was.hash, m.counts, k.is_current FROM measurements m "
+      "JOIN kernels k ON k.id = m.kernel_id LEFT JOIN kernels was ON was.id = m.measured_kernel_id "
+      "ORDER BY m.id";
+  EXPECT_THAT(shell(rows), ElementsAre(kHash + "|old|0|1", kHash + "|old|1|1", "old|NULL|1|0",
+                                       "old|NULL|1|0", "unknown|NULL|1|0"));
+  // And back.
+  others = database.other_kernels({{"vectorized_2d", "old"}});
+  ASSERT_EQ(others.size(), 2u);
+  EXPECT_EQ(others[1].hash, kHash);
+  database.rekey(others[1], others[1].uses.at(0), {"vectorized_2d", "old", "old tokens"});
+  EXPECT_THAT(shell(rows), ElementsAre("old|NULL|0|1", "old|NULL|1|1", "old|NULL|1|1",
+                                       "old|NULL|1|1", "unknown|NULL|1|0"));
+}
+
+TEST_F(DatabaseTest, OnlyTheBestAndFinalsAreRivals) {
+  Database database(file_, Database::Mode::create_or_open);
+  database.begin_run(kRun, std::vector<KernelText>{{"vectorized_2d", "old", "old tokens"}});
+  Outcome search = measured(60);
+  search.standing = Standing::search;
+  database.store(kA6000, k1024, kWholeTiles, "old", search, Source::measured);
+  search.timing = timing(70);
+  database.store(kA6000, k1024, kPredicated, "old", search, Source::measured);
+  const std::vector<OtherKernel> others = database.other_kernels(kHashes);
+  ASSERT_EQ(others.at(0).uses.size(), 2u);
+  EXPECT_TRUE(others[0].uses[0].is_rival) << "the best: " << others[0].uses[0].config;
+  EXPECT_FALSE(others[0].uses[1].is_rival);
+}
+
 TEST_F(DatabaseTest, WinnersAreOfTheKernelsThatAreAskedFor) {
   Database database = writable(file_);
   store_measured(database, kA6000, "1024x1024x1024", kPredicated, 60, "stale");

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows of another kernel text count again where the machine code is the same, and only there.
+#include <fstream>
+
+#include "tests/tuner/cli_fixture.h"
+
+namespace gemm_tune {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class CliRekeyTest : public CliTest {
+ protected:
+  // A folder of kernels with one change of naive.cuh, and one row of its kernel.
+  void tune_with(const std::string& from, const std::string& to) const {
+    std::filesystem::copy(GT_KERNEL_TEMPLATES, path("mine/kernel_templates"),
+                          std::filesystem::copy_options::recursive);
+    const std::string kernel = path("mine/kernel_templates/naive.cuh");
+    std::string text = read_file(kernel);
+    ASSERT_NE(text.find(from), std::string::npos);
+    for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
+      text.replace(at, from.size(), to);
+    }
+    std::ofstream(kernel, std::ios::binary) << text;
+    const ProgramRun tune = run("tune" + sizes_ + db_ + mine_ + " --config " + kNaive);
+    ASSERT_EQ(tune.exit_code, 0) << tune.errors;
+  }
+
+  void SetUp() override { std::filesystem::create_directories(path("mine")); }
+
+  const std::string db_ = " --db " + path("t.db"), mine_ = " --kernel-dir " + path("mine"),
+                    sizes_ = " --arch sm_86 --sizes 64";
+};
+
+TEST_F(CliRekeyTest, ARenamedVariableLosesNothing) {
+  tune_with("thread_row", "thread_line");
+  const ProgramRun before = run("best" + sizes_ + db_);
+  EXPECT_EQ(before.exit_code, 4);
+  EXPECT_THAT(before.errors, HasSubstr("`gemm-tune db rekey` lets those count"));
+  EXPECT_THAT(run("db info" + db_).output, HasSubstr("`gemm-tune db rekey` lets stale rows"));
+
+  const ProgramRun rekey = run("db rekey" + db_);
+  EXPECT_EQ(rekey.exit_code, 0) << rekey.errors;
+  EXPECT_EQ(rekey.output, "re-keyed: 1 row of 1 config\n");
+  const ProgramRun after = run("best" + sizes_ + db_);
+  EXPECT_EQ(after.exit_code, 0) << after.errors;
+  EXPECT_THAT(after.output, HasSubstr(std::string("64x64x64  exact  ") + kNaive));
+  EXPECT_THAT(run("db info" + db_).output, Not(HasSubstr("stale")));
+  EXPECT_EQ(run("db check" + db_).exit_code, 0);
+
+  EXPECT_THAT(run("db rekey" + db_).output, HasSubstr("nothing to re-key"));
+  EXPECT_THAT(run("db rekey" + db_ + mine_).output, HasSubstr("re-keyed: 1 row of 1 config"));
+  EXPECT_EQ(run("best" + sizes_ + db_ + mine_).exit_code, 0);
+}
+
+TEST_F(CliRekeyTest, AChangedConstantStaysStale) {
+  tune_with("sum = {{0.0f}}", "sum = {{1.0f}}");
+  const ProgramRun rekey = run("db rekey" + db_);
+  EXPECT_EQ(rekey.exit_code, 0) << rekey.errors;
+  EXPECT_EQ(rekey.output,
+            "re-keyed: 0 rows of 0 configs\n"
+            "of other kernels: 1 row: the machine code differs\n");
+  EXPECT_EQ(run("best" + sizes_ + db_).exit_code, 4);
+}
+
+TEST_F(CliRekeyTest, NamesADatabaseThatIsNotThere) {
+  expect_refusal("db rekey" + db_, 6, "does not exist");
+}
+
+}  // namespace
+}  // namespace gemm_tune

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// gemm-tune db rekey: rows of an earlier kernel text count again where today's text compiles to the
+// same machine code. Needs no GPU.
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "core/error.h"
+#include "gpu/machine_code.h"
+#include "gpu/nvrtc.h"
+#include "kernel_templates/registry.h"
+#include "kernel_templates/source.h"
+#include "tuner/commands.h"
+#include "tuner/exit_code.h"
+#include "tuner/interrupt.h"
+#include "tuner/report.h"
+#include "tuner/slow_work.h"
+#include "tuner/standard_output.h"
+#include "tuner/target.h"
+
+namespace gemm_tune {
+namespace {
+
+struct Rekeying {
+  std::int64_t rows = 0, configs = 0;               // that count for today's kernels now
+  std::map<std::string, std::int64_t> left;         // rows, by the reason
+  std::int64_t not_looked_at = 0, not_reached = 0;  // rows
+};
+
+std::string config_definition(const std::string& config) {
+  return "TUNED_PARAMS=" + tuned_params(check_config(parse_config(config)).config());
+}
+
+// Empty where the text does not compile.
+std::string machine_code_of(const std::string& tokens, const OtherKernel::Use& use) {
+  const CompileResult result =
+      nvrtc_compile({"kernel.cu", tokens, {}}, {config_definition(use.config)}, use.arch);
+  return result.ok ? machine_code(result.cubin) : std::string();
+}
+
+// Why the rows stay those of the other kernel, or nothing where both texts are the same code.
+std::optional<std::string> why_different(const OtherKernel& from, const OtherKernel::Use& use,
+                                         const std::vector<KernelText>& kernels,
+                                         const std::set<std::string>& archs) {
+  const auto today = std::find_if(kernels.begin(), kernels.end(), [&](const KernelText& kernel) {
+    return kernel.family == from.family;
+  });
+  if (today == kernels.end()) return "the program has no such kernel family";
+  if (!from.tokens) return "the text of their kernel is not stored";
+  if (!archs.contains(use.arch)) return "the compiler at hand does not compile for " + use.arch;
+  try {
+    config_definition(use.config);
+  } catch (const UsageError&) {
+    return "the program has no such config";
+  }
+  const std::string then = machine_code_of(*from.tokens, use);
+  if (then.empty()) return "the text of their kernel does not compile any more";
+  const std::string now = machine_code_of(today->tokens, use);
+  if (now.empty()) return "today's kernel does not compile for their config";
+  if (then != now) return "the machine code differs";
+  return std::nullopt;
+}
+
+// Each config in a transaction of its own: what was proved stays where the work is stopped.
+Rekeying rekey(Database& database, const std::vector<OtherKernel>& others,
+               const std::vector<KernelText>& kernels, const Options& options, SlowWork& progress) {
+  const std::vector<std::string> supported = nvrtc_supported_archs();
+  const std::set<std::string> archs(supported.begin(), supported.end());
+  Rekeying done;
+  for (const OtherKernel& from : others) {
+    for (const OtherKernel::Use& use : from.uses) {
+      if (!use.is_rival && !options.all) {
+        done.not_looked_at += use.rows;
+      } else if (interrupted()) {
+        done.not_reached += use.rows;
+      } else if (const auto why = why_different(from, use, kernels, archs)) {
+        done.left[*why] += use.rows;
+      } else {
+        const auto today =
+            std::find_if(kernels.begin(), kernels.end(),
+                         [&](const KernelText& kernel) { return kernel.family == from.family; });
+        database.rekey(from, use, *today, options.kernel_dir.empty());
+        done.rows += use.rows;
+        ++done.configs;
+      }
+      progress.now_at(fmt::format("comparing machine code: {} configs re-keyed", done.configs));
+    }
+  }
+  return done;
+}
+
+std::string rows_text(std::int64_t rows) {
+  return grouped(static_cast<std::uint64_t>(rows)) + (rows == 1 ? " row" : " rows");
+}
+
+std::string text_of(const Rekeying& done) {
+  std::string text = fmt::format("re-keyed: {} of {} {}\n", rows_text(done.rows), done.configs,
+                                 done.configs == 1 ? "config" : "configs");
+  for (const auto& [why, rows] : done.left) {
+    text += fmt::format("of other kernels: {}: {}\n", rows_text(rows), why);
+  }
+  if (done.not_looked_at > 0) {
+    text += fmt::format(
+        "not looked at: {} that are neither the best of a problem nor of its finals: --all looks "
+        "at them too\n",
+        rows_text(done.not_looked_at));
+  }
+  if (done.not_reached > 0) {
+    text += fmt::format("interrupted before {}: the same command goes on\n",
+                        rows_text(done.not_reached));
+  }
+  return text;
+}
+
+}  // namespace
+
+int run_db_rekey(const Options& options) {
+  const std::vector<KernelText> kernels = asked_kernels(options);
+  // A file of an earlier version is upgraded only where there is something to change in it.
+  const std::vector<OtherKernel> others =
+      open_for_reading(options).other_kernels(hashes_of(kernels));
+  if (others.empty()) {
+    print_text("no row is of another kernel than the program's: nothing to re-key\n");
+    return kExitOk;
+  }
+  const std::filesystem::path path = database_path(options);
+  Database database(path, Database::Mode::create_or_open, lock_wait(options, path));
+  watch_for_interrupts();
+  Rekeying done;
+  {
+    SlowWork progress(options.quiet, "comparing machine code");
+    done = rekey(database, others, kernels, options, progress);
+  }
+  print_text(text_of(done));
+  return done.not_reached > 0 ? kExitInterrupted : kExitOk;
+}
+
+}  // namespace gemm_tune
