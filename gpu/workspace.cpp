@@ -9,7 +9,8 @@
 namespace gemm_tune {
 
 Workspace::Workspace(std::int64_t bytes, cudaStream_t stream)
-    : memory_(static_cast<std::size_t>(bytes == 0 ? 0 : std::max<std::int64_t>(bytes, kWorkspaceCounterBytes))) {
+    : memory_(static_cast<std::size_t>(
+          bytes == 0 ? 0 : std::max<std::int64_t>(bytes, kWorkspaceCounterBytes))) {
   if (memory_.size() == 0) return;
   GT_CUDA(cudaMemsetAsync(memory_.data(), 0, kWorkspaceCounterBytes, stream));
 }

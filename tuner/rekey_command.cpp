@@ -29,14 +29,14 @@ struct Rekeying {
   std::int64_t not_looked_at = 0, not_reached = 0;  // rows
 };
 
-std::string config_definition(const std::string& config) {
-  return "TUNED_PARAMS=" + tuned_params(check_config(parse_config(config)).config());
+std::vector<std::string> definitions_of(const std::string& config) {
+  return compile_definitions(check_config(parse_config(config)));
 }
 
 // Empty where the text does not compile.
 std::string machine_code_of(const std::string& tokens, const OtherKernel::Use& use) {
   const CompileResult result =
-      nvrtc_compile({"kernel.cu", tokens, {}}, {config_definition(use.config)}, use.arch);
+      nvrtc_compile({"kernel.cu", tokens, {}}, definitions_of(use.config), use.arch);
   return result.ok ? machine_code(result.cubin) : std::string();
 }
 
@@ -51,7 +51,7 @@ std::optional<std::string> why_different(const OtherKernel& from, const OtherKer
   if (!from.tokens) return "the text of their kernel is not stored";
   if (!archs.contains(use.arch)) return "the compiler at hand does not compile for " + use.arch;
   try {
-    config_definition(use.config);
+    definitions_of(use.config);
   } catch (const UsageError&) {
     return "the program has no such config";
   }
