@@ -42,10 +42,7 @@ std::vector<Record> Database::records(const DeviceKey& device, const Problem& pr
         WHERE f.device_id = m.device_id AND f.problem_id = m.problem_id
           AND f.config_id = m.config_id AND f.kernel_id = m.kernel_id AND f.source = m.source
       ))sql");
-    query.bind(":arch", device.arch);
-    query.bind(":name", device.name);
-    query.bind(":sms", device.sm_count);
-    query.bind(":problem", to_string(key_of(problem)));
+    bind_place(query, device, problem);
     std::vector<Record> found;
     while (query.executeStep()) found.push_back(checked(impl_->path, query, read_record));
     return found;
@@ -60,10 +57,7 @@ std::vector<TimedConfig> Database::timed_elsewhere(const DeviceKey& device,
         AND m.median_us IS NOT NULL AND (d.arch = :arch AND d.name = :name AND d.sm_count = :sms) <> (p.text = :problem)
         AND )sql" + kKnownProblem + R"sql(
       ORDER BY d.arch, d.name, d.sm_count, p.M, p.N, p.K, p.text, c.text, m.id)sql");
-    query.bind(":arch", device.arch);
-    query.bind(":name", device.name);
-    query.bind(":sms", device.sm_count);
-    query.bind(":problem", to_string(key_of(problem)));
+    bind_place(query, device, problem);
     std::vector<TimedConfig> found;
     while (query.executeStep()) {
       try {
@@ -106,10 +100,7 @@ std::optional<double> Database::gpu_seconds(const DeviceKey& device, const Probl
       JOIN problems p ON p.id = m.problem_id
       WHERE d.arch = :arch AND d.name = :name AND d.sm_count = :sms AND p.text = :problem
         AND m.gpu_s BETWEEN 0 AND 3600)sql");
-    select.bind(":arch", device.arch);
-    select.bind(":name", device.name);
-    select.bind(":sms", device.sm_count);
-    select.bind(":problem", to_string(problem));
+    bind_place(select, device, problem);
     if (!select.executeStep() || select.isColumnNull(0)) return std::nullopt;
     return select.getColumn(0).getDouble();
   });
@@ -128,10 +119,7 @@ std::vector<Baseline> Database::baselines(const Record& record) const {
         AND c.text = :config AND k.hash = :hash AND m.source = :source
         AND b.median_us IS NOT NULL
       ORDER BY b.id)sql");
-    select.bind(":arch", record.device.arch);
-    select.bind(":name", record.device.name);
-    select.bind(":sms", record.device.sm_count);
-    select.bind(":problem", to_string(key_of(record.problem)));
+    bind_place(select, record.device, record.problem);
     select.bind(":config", record.config);
     select.bind(":hash", record.kernel_hash);
     select.bind(":source", std::string(to_string(record.source)));
@@ -174,27 +162,6 @@ std::vector<Record> Database::winners(const std::string& arch, const KernelHashe
     if (std::none_of(found.begin(), found.end(), is_refused)) return found;
     judged.leave_out(usable);
     return winners_of(impl_->path, impl_->db, arch);
-  });
-}
-
-std::int64_t Database::rows_of_other_kernels(const std::string& arch,
-                                             const KernelHashes& hashes) const {
-  return guarded(impl_->path, [&] {
-    SQLite::Statement kernels(impl_->db, R"sql(
-      SELECT k.family, k.hash, count(*)
-      FROM measurements m
-      JOIN devices d ON d.id = m.device_id
-      JOIN main.kernels k ON k.id = m.kernel_id
-      WHERE d.arch = :arch AND m.counts = 1 AND m.disposition = 'ok'
-      GROUP BY k.id)sql");
-    kernels.bind(":arch", arch);
-    std::int64_t rows = 0;
-    while (kernels.executeStep()) {
-      const auto ours = hashes.find(kernels.getColumn(0).getString());
-      const bool is_ours = ours != hashes.end() && ours->second == kernels.getColumn(1).getString();
-      if (!is_ours) rows += kernels.getColumn(2).getInt64();
-    }
-    return rows;
   });
 }
 

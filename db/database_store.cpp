@@ -108,9 +108,7 @@ std::optional<std::int64_t> id_from(SQLite::Statement& statement) {
 std::int64_t device_id(Statements& statements, const DeviceKey& device) {
   const auto run = [&](SQLite::Statement& statement) {
     InUse use(statement);
-    use->bind(":arch", device.arch);
-    use->bind(":name", device.name);
-    use->bind(":sms", device.sm_count);
+    bind_device(*use, device);
     return id_from(*use);
   };
   const auto id = run(statements.find_device);
@@ -326,10 +324,7 @@ void Database::set_standing(const DeviceKey& device, const Problem& problem,
     update.bind(":standing", std::string(to_string(standing)));
     update.bind(":config", config);
     update.bind(":hash", kernel_hash);
-    update.bind(":arch", device.arch);
-    update.bind(":name", device.name);
-    update.bind(":sms", device.sm_count);
-    update.bind(":problem", to_string(key_of(problem)));
+    bind_place(update, device, problem);
     update.exec();
   });
 }

@@ -33,6 +33,28 @@ void bind_use(SQLite::Statement& statement, const std::string& config, const std
 
 }  // namespace
 
+std::int64_t Database::rows_of_other_kernels(const std::string& arch,
+                                             const KernelHashes& hashes) const {
+  return guarded(impl_->path, [&] {
+    SQLite::Statement kernels(impl_->db, R"sql(
+      SELECT k.family, k.hash, count(*)
+      FROM measurements m
+      JOIN devices d ON d.id = m.device_id
+      JOIN main.kernels k ON k.id = m.kernel_id
+      WHERE d.arch = :arch AND m.counts = 1 AND m.disposition = 'ok'
+      GROUP BY k.id)sql");
+    kernels.bind(":arch", arch);
+    std::int64_t rows = 0;
+    while (kernels.executeStep()) {
+      if (is_among(hashes, kernels.getColumn(0).getString(), kernels.getColumn(1).getString())) {
+        continue;
+      }
+      rows += kernels.getColumn(2).getInt64();
+    }
+    return rows;
+  });
+}
+
 bool Database::has_other_kernel_texts(const KernelHashes& hashes) const {
   return guarded(impl_->path, [&] {
     SQLite::Statement kernels(impl_->db, R"sql(

@@ -227,6 +227,17 @@ Baseline read_baseline(SQLite::Statement& row) {
 
 DeviceKey read_device_key(SQLite::Statement& row) { return sound(read_device(row)); }
 
+void bind_device(SQLite::Statement& statement, const DeviceKey& device) {
+  statement.bind(":arch", device.arch);
+  statement.bind(":name", device.name);
+  statement.bind(":sms", device.sm_count);
+}
+
+void bind_place(SQLite::Statement& statement, const DeviceKey& device, const Problem& problem) {
+  bind_device(statement, device);
+  statement.bind(":problem", to_string(key_of(problem)));
+}
+
 void bind_problem(SQLite::Statement& row, const Problem& problem) {
   row.bind(":text", to_string(key_of(problem)));
   row.bind(":M", problem.M);

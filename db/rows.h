@@ -54,6 +54,12 @@ inline constexpr int kDeviceIdColumn = 3;
 // The current row of such a statement. Throws Error saying what is wrong with it.
 DeviceKey read_device_key(SQLite::Statement& row);
 
+// Binds :arch, :name and :sms.
+void bind_device(SQLite::Statement& statement, const DeviceKey& device);
+
+// As bind_device(), and :problem to the text that the database knows the problem by.
+void bind_place(SQLite::Statement& statement, const DeviceKey& device, const Problem& problem);
+
 // Selects what is_sound_problem() judges, after the id; a WHERE may follow.
 extern const char* const kSelectProblem;
 

@@ -40,14 +40,20 @@ std::string machine_code_of(const std::string& tokens, const OtherKernel::Use& u
   return result.ok ? machine_code(result.cubin) : std::string();
 }
 
-// Why the rows stay those of the other kernel, or nothing where both texts are the same code.
-std::optional<std::string> why_different(const OtherKernel& from, const OtherKernel::Use& use,
-                                         const std::vector<KernelText>& kernels,
-                                         const std::set<std::string>& archs) {
-  const auto today = std::find_if(kernels.begin(), kernels.end(), [&](const KernelText& kernel) {
-    return kernel.family == from.family;
+// nullptr where there is none.
+const KernelText* find_kernel(const std::vector<KernelText>& kernels, const std::string& family) {
+  const auto found = std::find_if(kernels.begin(), kernels.end(), [&](const KernelText& kernel) {
+    return kernel.family == family;
   });
-  if (today == kernels.end()) return "the program has no such kernel family";
+  return found == kernels.end() ? nullptr : &*found;
+}
+
+// Why the rows stay those of the other kernel, or nothing where both texts are the same code.
+// today: the program's kernel of their family, or nullptr.
+std::optional<std::string> why_different(const OtherKernel& from, const OtherKernel::Use& use,
+                                         const KernelText* today,
+                                         const std::set<std::string>& archs) {
+  if (today == nullptr) return "the program has no such kernel family";
   if (!from.tokens) return "the text of their kernel is not stored";
   if (!archs.contains(use.arch)) return "the compiler at hand does not compile for " + use.arch;
   try {
@@ -70,17 +76,15 @@ Rekeying rekey(Database& database, const std::vector<OtherKernel>& others,
   const std::set<std::string> archs(supported.begin(), supported.end());
   Rekeying done;
   for (const OtherKernel& from : others) {
+    const KernelText* const today = find_kernel(kernels, from.family);
     for (const OtherKernel::Use& use : from.uses) {
       if (!use.is_rival && !options.all) {
         done.not_looked_at += use.rows;
       } else if (interrupted()) {
         done.not_reached += use.rows;
-      } else if (const auto why = why_different(from, use, kernels, archs)) {
+      } else if (const auto why = why_different(from, use, today, archs)) {
         done.left[*why] += use.rows;
       } else {
-        const auto today =
-            std::find_if(kernels.begin(), kernels.end(),
-                         [&](const KernelText& kernel) { return kernel.family == from.family; });
         database.rekey(from, use, *today, options.kernel_dir.empty());
         done.rows += use.rows;
         ++done.configs;
