@@ -15,6 +15,10 @@ GemmCall packed_call(const Problem& problem) {
   return call;
 }
 
+COperand c_operand(const GemmCall& call) {
+  return call.C == call.D || call.beta == 0 ? COperand::in_place : COperand::separate;
+}
+
 GemmCall in_place(GemmCall call, const void* A, const void* B, void* D) {
   call.A = A;
   call.B = B;

@@ -34,6 +34,12 @@ struct GemmCall {
 // Without addresses: packed matrices, those of a batch one after another.
 GemmCall packed_call(const Problem& problem);
 
+// Where a kernel finds C: in D, or in a matrix of its own. A kernel is compiled for one of both.
+enum class COperand { in_place, separate };
+
+// in_place also where C is not read.
+COperand c_operand(const GemmCall& call);
+
 // The call of these addresses whose C is D: D = alpha * op(A) * op(B) + beta * D.
 GemmCall in_place(GemmCall call, const void* A, const void* B, void* D);
 

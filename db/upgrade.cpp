@@ -55,8 +55,9 @@ void copy_kernels(SQLite::Database& db) {
   SQLite::Statement kernels(db, R"sql(
     SELECT DISTINCT substr(config, 1, instr(config, '/') - 1), kernel_hash
     FROM version_1_candidates ORDER BY 1, 2)sql");
-  SQLite::Statement insert(
-      db, "INSERT OR IGNORE INTO kernels (family, hash, is_current) VALUES (:family, :hash, 0)");
+  SQLite::Statement insert(db,
+                           "INSERT OR IGNORE INTO kernels (family, hash, tokens, is_current) "
+                           "VALUES (:family, :hash, :tokens, 0)");
   SQLite::Statement map(db, R"sql(
     INSERT INTO version_1_kernels
     SELECT :family, :old, id FROM kernels WHERE family = :family AND hash = :hash)sql");
@@ -66,6 +67,8 @@ void copy_kernels(SQLite::Database& db) {
     const std::string hash = identity_of_version_1(family, old).value_or(old);
     insert.bind(":family", family);
     insert.bind(":hash", hash);
+    insert.bind(":tokens");
+    if (const auto tokens = earlier_tokens(family, hash)) insert.bind(":tokens", *tokens);
     insert.exec();
     insert.reset();
     map.bind(":family", family);

@@ -2,7 +2,8 @@
 // From version 1 of the schema to the current one.
 //
 // Every row is kept. A kernel that version 1 names by the hash of its text becomes the identity of
-// that text where it is known (kernel_templates/source.h); other hashes stay as they are, and their
+// that text where it is known (kernel_templates/source.h), with its tokens, so that `db rekey` can
+// compare it with today's; other hashes stay as they are, and their
 // rows count as those of another kernel. The same file always gives the same rows, the runs' UUIDs
 // included. Private to db/. Use the connection from one thread.
 #pragma once

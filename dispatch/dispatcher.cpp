@@ -54,7 +54,7 @@ void Dispatcher::sgemm(const GemmCall& call, cudaStream_t stream) {
 void Dispatcher::launch(GemmCall call, cudaStream_t stream) {
   const int ordinal = current_device();
   call.problem = problem_of(call);
-  const Plan plan = this->plan(ordinal, call.problem);
+  const Plan plan = this->plan({ordinal, call.problem, c_operand(call)});
   const std::int64_t bytes = workspace_bytes(plan.recipe, call.problem, plan.sm_count);
   if (bytes == 0) return launch(plan, call, nullptr, nullptr, stream);
   if (is_capturing(stream)) {
@@ -88,13 +88,12 @@ Dispatcher::StreamWorkspaces& Dispatcher::workspaces(int ordinal, cudaStream_t s
   return workspaces_[{ordinal, id}];
 }
 
-Dispatcher::Plan Dispatcher::plan(int ordinal, const Problem& problem) {
-  const PlanKey key(ordinal, problem);
+Dispatcher::Plan Dispatcher::plan(const PlanKey& key) {
   if (const auto known = remembered_plan(key)) return *known;
   const std::lock_guard making(making_mutex_);
   if (const auto known = remembered_plan(key)) return *known;  // made while this thread waited
   const OutsideCapture loading;
-  const Plan made = make_plan(ordinal, problem);
+  const Plan made = make_plan(key);
   const std::unique_lock writing(plans_mutex_);
   if (plans_.size() >= kMaxPlans) plans_.clear();
   plans_.emplace(key, made);
@@ -107,23 +106,26 @@ std::optional<Dispatcher::Plan> Dispatcher::remembered_plan(const PlanKey& key) 
   return found == plans_.end() ? std::nullopt : std::optional<Plan>(found->second);
 }
 
-Dispatcher::Plan Dispatcher::make_plan(int ordinal, const Problem& problem) {
+Dispatcher::Plan Dispatcher::make_plan(const PlanKey& key) {
+  const int ordinal = key.ordinal;
   if (devices_.count(ordinal) == 0) devices_[ordinal] = device_key(query_device(ordinal));
   const DeviceKey& device = devices_[ordinal];
-  const Choice choice = lookup(device, problem);
+  const Choice choice = lookup(device, key.problem);
   if (!choice.config) {
-    throw NoKernelError("no kernel can serve " + to_string(problem) + ": " + choice.explanation);
+    throw NoKernelError("no kernel can serve " + to_string(key.problem) + ": " +
+                        choice.explanation);
   }
-  return {&kernel(ordinal, device.arch, *choice.config), choice.config->recipe, device.sm_count};
+  return {&kernel(ordinal, device.arch, *choice.config, key.c), choice.config->recipe,
+          device.sm_count};
 }
 
 const LoadedKernel& Dispatcher::kernel(int ordinal, const std::string& arch,
-                                       const KnownConfig& config) {
-  const std::pair key(ordinal, to_string(config.config()));
+                                       const KnownConfig& config, COperand c) {
+  const std::tuple key(ordinal, to_string(config.config()), c);
   const auto found = kernels_.find(key);
   if (found != kernels_.end()) return found->second;
   const CubinCache* const cache = kernel_cache_ ? &*kernel_cache_ : nullptr;
-  return kernels_.emplace(key, LoadedKernel(jit_cubin(config, arch, cache))).first->second;
+  return kernels_.emplace(key, LoadedKernel(jit_cubin(config, c, arch, cache))).first->second;
 }
 
 }  // namespace gemm_tune

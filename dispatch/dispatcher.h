@@ -16,6 +16,7 @@
 #include <optional>
 #include <shared_mutex>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -53,7 +54,12 @@ class Dispatcher {
     LaunchRecipe recipe;
     int sm_count = 0;
   };
-  using PlanKey = std::pair<int, Problem>;  // device ordinal first
+  struct PlanKey {
+    int ordinal;
+    Problem problem;
+    COperand c;
+    friend auto operator<=>(const PlanKey&, const PlanKey&) = default;
+  };
   // The workspaces of one device and stream: launches use the last, and only that. One that is
   // under way may still use an earlier, smaller one.
   struct StreamWorkspaces {
@@ -67,10 +73,11 @@ class Dispatcher {
               cudaStream_t stream) const;
   StreamWorkspaces& workspaces(int ordinal, cudaStream_t stream);
 
-  Plan plan(int ordinal, const Problem& problem);
+  Plan plan(const PlanKey& key);
   std::optional<Plan> remembered_plan(const PlanKey& key) const;
-  Plan make_plan(int ordinal, const Problem& problem);
-  const LoadedKernel& kernel(int ordinal, const std::string& arch, const KnownConfig& config);
+  Plan make_plan(const PlanKey& key);
+  const LoadedKernel& kernel(int ordinal, const std::string& arch, const KnownConfig& config,
+                             COperand c);
 
   std::map<std::string, std::vector<Winner>> winners_;  // by architecture; fixed once constructed
   std::optional<CubinCache> kernel_cache_;
@@ -80,8 +87,8 @@ class Dispatcher {
 
   std::mutex making_mutex_;           // held while a plan is made; taken before plans_mutex_
   std::map<int, DeviceKey> devices_;  // by ordinal; this and kernels_ guarded by making_mutex_
-  // By ordinal and config text. Never shrinks: a kernel may still be running.
-  std::map<std::pair<int, std::string>, LoadedKernel> kernels_;
+  // By ordinal, config text and place of C. Never shrinks: a kernel may still be running.
+  std::map<std::tuple<int, std::string, COperand>, LoadedKernel> kernels_;
 
   std::mutex workspaces_mutex_;
   // By ordinal and the stream's id, which unlike its handle is never used again. Guarded by

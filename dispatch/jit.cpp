@@ -9,15 +9,17 @@
 
 namespace gemm_tune {
 
-std::string jit_cubin(const KnownConfig& config, const std::string& arch, const CubinCache* cache) {
+std::string jit_cubin(const KnownConfig& config, COperand c, const std::string& arch,
+                      const CubinCache* cache) {
   const KernelSource source = kernel_source(*config.family);
-  const std::string name = to_string(config.config());
+  const std::string name =
+      to_string(config.config()) + (c == COperand::separate ? " with a separate C" : "");
   const std::string key = source.hash + " " + name + " " + arch + " nvrtc " + nvrtc_version();
   if (cache != nullptr) {
     if (auto cached = cache->load(key)) return std::move(*cached);
   }
-  const CompileResult result =
-      nvrtc_compile({source.path, source.text, source.headers}, compile_definitions(config), arch);
+  const CompileResult result = nvrtc_compile({source.path, source.text, source.headers},
+                                             compile_definitions(config, c), arch);
   if (!result.ok) {
     throw DeviceError("the kernel " + name + " does not compile for " + arch + ": " + result.log);
   }

@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "core/gemm_call.h"
 #include "gpu/cubin_cache.h"
 #include "kernel_templates/registry.h"
 
@@ -13,6 +14,7 @@ namespace gemm_tune {
 
 // cache may be nullptr; what is compiled is stored there. Throws DeviceError where NVRTC is
 // unusable, does not support arch, or refuses the config.
-std::string jit_cubin(const KnownConfig& config, const std::string& arch, const CubinCache* cache);
+std::string jit_cubin(const KnownConfig& config, COperand c, const std::string& arch,
+                      const CubinCache* cache);
 
 }  // namespace gemm_tune

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel texts of earlier releases that are the same to the compiler as a known identity.
+// The kernel texts of earlier releases.
 //
 // Databases of version 1 name a kernel by the hash of its raw texts. Each line below was found by
-// computing both values from the texts of a commit: `kernel_identities DIR` prints them.
+// computing both values from the texts of a commit: `kernel_identities DIR` prints them. They also
+// store no tokens: earlier/FAMILY-IDENTITY.tokens holds those of each identity below, so that
+// `db rekey` can compile the kernel that a row was measured with.
+#include "kernel_templates/embedded_texts.h"
 #include "kernel_templates/source.h"
 
 namespace gemm_tune {
@@ -30,6 +33,14 @@ std::optional<std::string> identity_of_version_1(std::string_view family, std::s
     if (text.family == family && text.hash == hash) return std::string(text.identity);
   }
   return std::nullopt;
+}
+
+std::optional<std::string> earlier_tokens(std::string_view family, std::string_view identity) {
+  const std::string path =
+      "kernel_templates/earlier/" + std::string(family) + "-" + std::string(identity) + ".tokens";
+  const auto found = embedded_texts().find(path);
+  if (found == embedded_texts().end()) return std::nullopt;
+  return found->second;
 }
 
 }  // namespace gemm_tune

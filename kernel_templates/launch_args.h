@@ -23,7 +23,6 @@ inline GemmArgs launch_args(const GemmCall& call, const Grid& grid, int* counter
   args.beta = static_cast<float>(call.beta);
   args.A = static_cast<const float*>(call.A);
   args.B = static_cast<const float*>(call.B);
-  args.C = static_cast<const float*>(call.C);
   args.D = static_cast<float*>(call.D);
   args.lda = call.lda;
   args.ldb = call.ldb;
@@ -33,6 +32,7 @@ inline GemmArgs launch_args(const GemmCall& call, const Grid& grid, int* counter
   args.stride_c = call.stride_c;
   args.counters = counters;
   args.partials = partials;
+  args.C = static_cast<const float*>(call.C);
   return args;
 }
 

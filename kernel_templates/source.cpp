@@ -74,11 +74,15 @@ KernelSource kernel_source(const KernelFamily& family,
     const auto header = headers.find(path);
     return header == headers.end() ? nullptr : &header->second;
   });
-  Fnv1a hash;
-  hash.add(source.tokens);
-  for (const char* option : kCodeOptions) hash.add(option);
-  source.hash = hash.hex();
+  source.hash = identity_of(source.tokens);
   return source;
+}
+
+std::string identity_of(std::string_view tokens) {
+  Fnv1a hash;
+  hash.add(tokens);
+  for (const char* option : kCodeOptions) hash.add(option);
+  return hash.hex();
 }
 
 std::string version_1_hash(const KernelSource& source) {
@@ -100,9 +104,12 @@ std::string tuned_params(const Config& config) {
   return text + "}";
 }
 
-std::vector<std::string> compile_definitions(const KnownConfig& config) {
-  return {"TUNED_PARAMS=" + tuned_params(config.config()),
-          "TUNED_CLUSTER=" + std::to_string(cluster_ctas(config.recipe))};
+std::vector<std::string> compile_definitions(const KnownConfig& config, COperand c) {
+  std::vector<std::string> definitions = {
+      "TUNED_PARAMS=" + tuned_params(config.config()),
+      "TUNED_CLUSTER=" + std::to_string(cluster_ctas(config.recipe))};
+  if (c == COperand::in_place) definitions.emplace_back("TUNED_IN_PLACE");
+  return definitions;
 }
 
 }  // namespace gemm_tune

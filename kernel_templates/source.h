@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/gemm_call.h"
 #include "kernel_templates/registry.h"
 
 namespace gemm_tune {
@@ -25,10 +26,11 @@ struct KernelSource {
   std::string text;
   std::vector<std::pair<std::string, std::string>> headers;  // include path -> text, sorted by path
   std::string tokens;  // of text and headers, see token_text.h: compiles by itself
-  // The identity, 16 hex digits: 64-bit FNV-1a over tokens and kCodeOptions, each string followed
-  // by a zero byte.
-  std::string hash;
+  std::string hash;    // identity_of(tokens)
 };
+
+// 16 hex digits: 64-bit FNV-1a over tokens and kCodeOptions, each string followed by a zero byte.
+std::string identity_of(std::string_view tokens);
 
 // kernel_dir is the directory that holds kernel_templates/. Throws UsageError where a file that the
 // family needs is missing there or cannot be read.
@@ -43,12 +45,17 @@ std::string version_1_hash(const KernelSource& source);
 // that release has been compared: one whose tokens are those of the identity.
 std::optional<std::string> identity_of_version_1(std::string_view family, std::string_view hash);
 
+// KernelSource::tokens of an earlier release's kernel, where the program knows them.
+std::optional<std::string> earlier_tokens(std::string_view family, std::string_view identity);
+
 // The value of TUNED_PARAMS, as in "{.BM=128,.BN=128}". The parameters must stand in the family's
 // order, as KnownConfig::config() gives them.
 std::string tuned_params(const Config& config);
 
-// The definitions to compile the config's family with: TUNED_PARAMS, and TUNED_CLUSTER
-// (device/cluster.cuh), as in "TUNED_CLUSTER=1".
-std::vector<std::string> compile_definitions(const KnownConfig& config);
+// The definitions to compile the config's family with: TUNED_PARAMS, TUNED_CLUSTER
+// (device/cluster.cuh), as in "TUNED_CLUSTER=1", and for an in-place product TUNED_IN_PLACE
+// (device/gemm_args.cuh).
+std::vector<std::string> compile_definitions(const KnownConfig& config,
+                                             COperand c = COperand::in_place);
 
 }  // namespace gemm_tune

@@ -19,12 +19,16 @@ __device__ inline int reduction_length(const GemmArgs& args) {
 template <int VEC, bool PREDICATED>
 __device__ inline void store_d(const GemmArgs& args, int row, int col, const Vec<VEC>& sum) {
   float* const d = args.D + row * args.ldc + col;
+  const float* c = d;
+#ifndef TUNED_IN_PLACE
+  c = args.C + row * args.ldc + col;
+#endif
   const int cols_left = args.N - col;
   if (PREDICATED && !in_bounds(VEC - 1, cols_left)) {
 #pragma unroll
     for (int i = 0; i < VEC; ++i) {
       if (!in_bounds(i, cols_left)) break;
-      const float old = args.beta == 0.0f ? 0.0f : args.beta * args.C[row * args.ldc + col + i];
+      const float old = args.beta == 0.0f ? 0.0f : args.beta * c[i];
       d[i] = args.alpha * sum.x[i] + old;
     }
     return;
@@ -34,7 +38,7 @@ __device__ inline void store_d(const GemmArgs& args, int row, int col, const Vec
 #pragma unroll
     for (int i = 0; i < VEC; ++i) out.x[i] = args.alpha * sum.x[i];
   } else {
-    const Vec<VEC> old = load_vec<VEC>(args.C + row * args.ldc + col);
+    const Vec<VEC> old = load_vec<VEC>(c);
 #pragma unroll
     for (int i = 0; i < VEC; ++i) out.x[i] = args.alpha * sum.x[i] + args.beta * old.x[i];
   }

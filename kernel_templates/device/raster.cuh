@@ -11,8 +11,10 @@ namespace gemm_tune {
 __device__ inline GemmArgs batch_entry(GemmArgs args) {
   args.A += blockIdx.z * args.stride_a;
   args.B += blockIdx.z * args.stride_b;
-  args.C += blockIdx.z * args.stride_c;
   args.D += blockIdx.z * args.stride_c;
+#ifndef TUNED_IN_PLACE
+  args.C += blockIdx.z * args.stride_c;
+#endif
   return args;
 }
 

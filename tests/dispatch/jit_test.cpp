@@ -33,38 +33,47 @@ class JitTest : public ::testing::Test {
 };
 
 TEST_F(JitTest, CompilesAWinnerAndItsTwinToElfImages) {
-  EXPECT_THAT(jit_cubin(config_, "sm_86", nullptr), StartsWith(kElf));
-  EXPECT_THAT(jit_cubin(predicated_twin(config_, 1), "sm_86", nullptr), StartsWith(kElf));
+  EXPECT_THAT(jit_cubin(config_, COperand::in_place, "sm_86", nullptr), StartsWith(kElf));
+  EXPECT_THAT(jit_cubin(predicated_twin(config_, 1), COperand::in_place, "sm_86", nullptr),
+              StartsWith(kElf));
 }
 
 TEST_F(JitTest, CompilesTheDefaultForTheOldestArchitecture) {
-  EXPECT_THAT(jit_cubin(builtin_default(packed_problem(7, 5, 3)), "sm_75", nullptr),
-              StartsWith(kElf));
+  EXPECT_THAT(
+      jit_cubin(builtin_default(packed_problem(7, 5, 3)), COperand::in_place, "sm_75", nullptr),
+      StartsWith(kElf));
 }
 
 TEST_F(JitTest, TakesFromTheCacheWhatItStoredThere) {
   const CubinCache cache(directory_);
-  const std::string compiled = jit_cubin(config_, "sm_86", &cache);
+  const std::string compiled = jit_cubin(config_, COperand::in_place, "sm_86", &cache);
   const auto written = std::filesystem::last_write_time(only_file());
-  EXPECT_EQ(jit_cubin(config_, "sm_86", &cache), compiled);
+  EXPECT_EQ(jit_cubin(config_, COperand::in_place, "sm_86", &cache), compiled);
   EXPECT_EQ(std::filesystem::last_write_time(only_file()), written);
 }
 
 TEST_F(JitTest, CompilesAgainWhereTheCachedFileIsDamaged) {
   const CubinCache cache(directory_);
-  const std::string compiled = jit_cubin(config_, "sm_86", &cache);
+  const std::string compiled = jit_cubin(config_, COperand::in_place, "sm_86", &cache);
   std::filesystem::resize_file(only_file(), 100);
-  EXPECT_EQ(jit_cubin(config_, "sm_86", &cache).size(), compiled.size());
+  EXPECT_EQ(jit_cubin(config_, COperand::in_place, "sm_86", &cache).size(), compiled.size());
   EXPECT_GT(std::filesystem::file_size(only_file()), compiled.size());
 }
 
 TEST_F(JitTest, KeepsArchitecturesApartInTheCache) {
   const CubinCache cache(directory_);
-  EXPECT_NE(jit_cubin(config_, "sm_86", &cache), jit_cubin(config_, "sm_90", &cache));
+  EXPECT_NE(jit_cubin(config_, COperand::in_place, "sm_86", &cache),
+            jit_cubin(config_, COperand::in_place, "sm_90", &cache));
+}
+
+TEST_F(JitTest, KeepsKernelsForASeparateCApartInTheCache) {
+  const CubinCache cache(directory_);
+  EXPECT_NE(jit_cubin(config_, COperand::separate, "sm_86", &cache),
+            jit_cubin(config_, COperand::in_place, "sm_86", &cache));
 }
 
 TEST_F(JitTest, AnUnsupportedArchitectureIsADeviceError) {
-  EXPECT_THAT([this] { jit_cubin(config_, "sm_999", nullptr); },
+  EXPECT_THAT([this] { jit_cubin(config_, COperand::in_place, "sm_999", nullptr); },
               ThrowsMessage<DeviceError>(HasSubstr("sm_999")));
 }
 

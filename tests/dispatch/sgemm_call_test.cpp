@@ -286,6 +286,19 @@ TEST(SgemmCall, TheKernelGetsLeadingDimensionsAndStrides) {
   EXPECT_EQ(args.counters, nullptr);
 }
 
+TEST(SgemmCall, CIsReadInPlaceOrFromAMatrixOfItsOwn) {
+  GemmCall call = valid();
+  call.C = address(0x9000);
+  call.beta = 0.5;
+  EXPECT_EQ(c_operand(call), COperand::separate);
+  EXPECT_EQ(launch_args(call, Grid{}, nullptr, nullptr).C, call.C);
+  call.beta = 0;  // not read
+  EXPECT_EQ(c_operand(call), COperand::in_place);
+  call.beta = 0.5;
+  call.C = call.D;
+  EXPECT_EQ(c_operand(call), COperand::in_place);
+}
+
 TEST(SgemmCall, RefusesNullAndPointersBetweenFloats) {
   GemmCall call = valid();
   call.B = nullptr;

@@ -54,5 +54,7 @@ class Cta {
 // instruction to its last.
 using ThreadFunction = void(Cta& cta, const GemmArgs& args);
 inline constexpr const char* kThreadFunctionName = "gt_emulated_thread";
+// Is there where the kernel is compiled with TUNED_IN_PLACE.
+inline constexpr const char* kInPlaceOnlyName = "gt_emulated_in_place";
 
 }  // namespace gemm_tune::emulator

@@ -170,6 +170,7 @@ EmulatedKernel::EmulatedKernel(const std::filesystem::path& object, const std::s
     thread_ = reinterpret_cast<ThreadFunction*>(dlsym(object_.get(), kThreadFunctionName));
   }
   if (thread_ == nullptr) throw Error(std::string("cannot load the kernel object: ") + dlerror());
+  in_place_only_ = dlsym(object_.get(), kInPlaceOnlyName) != nullptr;
 }
 
 void EmulatedKernel::launch(const Case& c, const Operands& operands, Order order,
@@ -234,7 +235,9 @@ std::optional<std::string> EmulatedKernel::check_on(const Case& c, const Operand
   return std::nullopt;
 }
 
-std::optional<std::string> EmulatedKernel::check(const Case& c) {
+std::optional<std::string> EmulatedKernel::check(const Case& any_case) {
+  Case c = any_case;
+  c.in_place = c.in_place || in_place_only_;
   const GemmCall& call = c.call;
   if (std::max({call.lda, call.ldb, call.ldc, call.stride_a, call.stride_b, call.stride_c}) >
       kLargestExactLd) {

@@ -25,12 +25,13 @@ class EmulatedKernel {
 
   const KnownConfig& config() const { return config_; }
 
-  // What went wrong, or nothing. C must be exact for integers, else within
+  // What went wrong, or nothing. A kernel for in-place products has C in D in every case. C must be
+  // exact for integers, else within
   // ((1 + u)^(K+3) - 1) (|alpha| |A| |B| + |beta C|) of the true result (docs/verification.md).
   // A and B are NaN where alpha is 0, C is where beta is 0. Where CTAs share tiles, in every order
   // of CTAs instead of the case's own: C must be bitwise the same in all, the partial sums are NaN
   // at first, and the counters must be zero in the end.
-  std::optional<std::string> check(const Case& c);
+  std::optional<std::string> check(const Case& any_case);
 
  private:
   struct CloseObject {
@@ -48,6 +49,7 @@ class EmulatedKernel {
   KnownConfig config_;
   std::unique_ptr<void, CloseObject> object_;
   ThreadFunction* thread_ = nullptr;
+  bool in_place_only_ = false;  // compiled with TUNED_IN_PLACE
   Emulator emulator_;
 };
 

@@ -2,6 +2,10 @@
 // One config of one family as a shared object: GT_KERNEL_TEXT names the family's .cuh.
 #include GT_KERNEL_TEXT
 
+#ifdef TUNED_IN_PLACE
+extern "C" __attribute__((visibility("default"))) const bool gt_emulated_in_place = true;
+#endif
+
 extern "C" void gemm(gemm_tune::GemmArgs args);  // the kernel, whichever namespace it lives in
 
 extern "C" __attribute__((visibility("default"))) void gt_emulated_thread(

@@ -45,7 +45,7 @@ MUTATIONS = [
     ("offsets in 32 bits", r"\blong long ld\b", "int ld"),
     ("another operand's ld", r"\bargs\.ld([ab])\b(?! =)", r"(args.ld\1 ^ args.lda ^ args.ldb)"),
     ("another operand's ld", r"\bargs\.ldc\b", "args.ldb"),
-    ("C read where D is", r"\bargs\.C(?= \+ row|\[row)", "args.D"),
+    ("C read where D is", r"\bc = args\.C\b", "c = args.D"),
     ("D written where C is", r"\bargs\.D(?= \+ row)", "const_cast<float*>(args.C)"),
     ("another operand's stride", r"\bargs\.stride_a\b", "args.stride_b"),
     ("another operand's stride", r"\bargs\.stride_b\b", "args.stride_c"),

@@ -155,6 +155,20 @@ TEST(Version1, NamesTheTextsOfItsLastReleaseByTodaysIdentityOrAnOlderOne) {
   EXPECT_EQ(identity_of_version_1("warp_tiled", ""), std::nullopt);
 }
 
+TEST(Version1, TheTokensOfItsKernelsAreThoseOfTheirIdentities) {
+  const std::map<std::string, std::string> identities = {
+      {"coarsened_1d", "c4556223ea29b074"}, {"naive", "902186727d0ee206"},
+      {"skinny", "e0113361a921641d"},       {"smem_tiled", "18157738c734e28f"},
+      {"tiled_2d", "f79fbe24b22df43a"},     {"vectorized_2d", "e4c52a77427472ba"},
+      {"warp_tiled", "8f8aeb69529e0d0f"}};
+  for (const auto& [family, identity] : identities) {
+    const auto tokens = earlier_tokens(family, identity);
+    ASSERT_TRUE(tokens) << family;
+    EXPECT_EQ(identity_of(*tokens), identity) << family;
+  }
+  EXPECT_EQ(earlier_tokens("naive", "e0113361a921641d"), std::nullopt);
+}
+
 TEST_F(KernelDir, MayBringHeadersOfItsOwn) {
   const KernelFamily& naive = *find_family("naive");
   write("kernel_templates/naive.cuh",
@@ -183,7 +197,11 @@ TEST(TunedParams, AreDesignatedInitialisers) {
 
 TEST(CompileDefinitions, SayOfHowManyCtasAClusterIs) {
   EXPECT_THAT(compile_definitions(known("naive/BM=8,BN=32,COALESCED=1,PRED=0")),
-              ElementsAre("TUNED_PARAMS={.BM=8,.BN=32,.COALESCED=1,.PRED=0}", "TUNED_CLUSTER=1"));
+              ElementsAre("TUNED_PARAMS={.BM=8,.BN=32,.COALESCED=1,.PRED=0}", "TUNED_CLUSTER=1",
+                          "TUNED_IN_PLACE"));
+  EXPECT_EQ(
+      compile_definitions(known("naive/BM=8,BN=32,COALESCED=1,PRED=0"), COperand::separate).size(),
+      2U);
   const std::string skinny = "BS=1,TL=4,WARPS=4,LANES_K=1,UNROLL=4,VEC=4,SPLIT_K=3,SKINNY_N=0,";
   EXPECT_EQ(compile_definitions(known("skinny/CLUSTER=1," + skinny + "TA=0,TB=0,PRED=1")).at(1),
             "TUNED_CLUSTER=3");

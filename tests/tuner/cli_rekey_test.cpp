@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of another kernel text count again where the machine code is the same, and only there.
+#include <SQLiteCpp/SQLiteCpp.h>
+
 #include <fstream>
 
 #include "tests/tuner/cli_fixture.h"
@@ -62,6 +64,22 @@ TEST_F(CliRekeyTest, AChangedConstantStaysStale) {
             "re-keyed: 0 rows of 0 configs\n"
             "of other kernels: 1 row: the machine code differs\n");
   EXPECT_EQ(run("best" + sizes_ + db_).exit_code, 4);
+}
+
+TEST_F(CliRekeyTest, ARowOfVersion1CountsAgainThoughItsTextIsNotInTheDatabase) {
+  {
+    SQLite::Database old(path("t.db"), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+    old.exec(read_file(GT_TEST_VERSION_1_SQL));
+    old.exec("DELETE FROM candidates WHERE id <> 2091");  // the best of 300x200x100 on sm_86
+  }
+  const std::string best = "best --arch sm_86 --sizes 300x200x100" + db_;
+  const ProgramRun before = run(best);
+  EXPECT_EQ(before.exit_code, 4);
+  EXPECT_THAT(before.errors, HasSubstr("`gemm-tune db rekey` lets those count"));
+  EXPECT_EQ(run("db rekey" + db_).output, "re-keyed: 1 row of 1 config\n");
+  const ProgramRun after = run(best);
+  EXPECT_EQ(after.exit_code, 0) << after.errors;
+  EXPECT_THAT(after.output, HasSubstr("300x200x100  exact  warp_tiled/"));
 }
 
 TEST_F(CliRekeyTest, NamesADatabaseThatIsNotThere) {
