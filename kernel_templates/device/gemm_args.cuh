@@ -2,8 +2,8 @@
 // The one argument of every GEMM kernel: D = alpha * op(A) * op(B) + beta * C, row-major, ld in
 // elements. C is D, or a matrix of its own that does not overlap D.
 //
-// A kernel that is compiled with TUNED_IN_PLACE takes D for C and knows no other: a second address in
-// the epilogue makes kernels up to 3.4 % slower (an H100, 4096x4096x4096:layout=nt).
+// A kernel that is compiled with TUNED_IN_PLACE takes D for C and knows no other: a second address
+// in the epilogue makes kernels up to 3.4 % slower (an H100, 4096x4096x4096:layout=nt).
 //
 // Read by NVRTC, the emulator and the host that launches; the layout is the same for all three.
 #pragma once
