@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "dispatch/dispatcher.h"
 #include "gpu/memory.h"
 #include "gpu/stream.h"
 #include "tests/dispatch/sample_database.h"
@@ -188,6 +189,46 @@ TEST_F(SgemmGpuTest, AStrideOfZeroUsesOneOperandForAll) {
   std::vector<float> result(6);
   c.copy_to_host(result);
   EXPECT_EQ(result, (std::vector<float>{10, 15, 14, 21, 22, 33}));
+}
+
+TEST_F(SgemmGpuTest, ACOfItsOwnIsReadAndLeftAsItIs) {
+  constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+  Dispatcher dispatcher(directory_ / "winners.db", std::nullopt);
+  for (const char* text : {"67x129x35:batch=3", "128x128x128", "1024x1024x64"}) {
+    SCOPED_TRACE(text);
+    GemmCall call = packed_call(parse_problem(text));
+    const Problem& p = call.problem;
+    const auto size = [&](std::int64_t stride) {
+      return static_cast<std::size_t>(p.batch * stride);
+    };
+    const std::vector<float> a = integers(size(call.stride_a), 1),
+                             b = integers(size(call.stride_b), 2),
+                             c = integers(size(call.stride_c), 3);
+    DeviceBuffer<float> device_a(a.size()), device_b(b.size()), device_c(c.size()),
+        device_d(c.size()), in_place_d(c.size());
+    device_a.copy_from_host(a);
+    device_b.copy_from_host(b);
+    device_c.copy_from_host(c);
+    device_d.copy_from_host(std::vector<float>(c.size(), kNaN));
+    in_place_d.copy_from_host(c);
+    call.alpha = 2;
+    call.beta = -1;
+    const Stream stream;
+    dispatcher.sgemm(in_place(call, device_a.data(), device_b.data(), in_place_d.data()),
+                     stream.get());
+    call.A = device_a.data();
+    call.B = device_b.data();
+    call.C = device_c.data();
+    call.D = device_d.data();
+    dispatcher.sgemm(call, stream.get());
+    stream.synchronize();
+    std::vector<float> result(c.size()), want(c.size()), c_after(c.size());
+    device_d.copy_to_host(result);
+    in_place_d.copy_to_host(want);
+    device_c.copy_to_host(c_after);
+    EXPECT_EQ(result, want);
+    EXPECT_EQ(c_after, c);
+  }
 }
 
 TEST_F(SgemmGpuTest, ASecondHandleTakesKernelsFromTheCache) {
