@@ -4,8 +4,11 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
+#include <deque>
+#include <future>
 #include <map>
 #include <set>
+#include <thread>
 
 #include "core/error.h"
 #include "gpu/machine_code.h"
@@ -69,27 +72,64 @@ std::optional<std::string> why_different(const OtherKernel& from, const OtherKer
   return std::nullopt;
 }
 
-// Each config in a transaction of its own: what was proved stays where the work is stopped.
-Rekeying rekey(Database& database, const std::vector<OtherKernel>& others,
-               const std::vector<KernelText>& kernels, const Options& options, SlowWork& progress) {
+// today: the program's kernel of the family, or nullptr.
+struct Comparison {
+  const OtherKernel* from;
+  const OtherKernel::Use* use;
+  const KernelText* today;
+};
+
+std::vector<Comparison> comparisons_of(const std::vector<OtherKernel>& others,
+                                       const std::vector<KernelText>& kernels, bool all) {
+  std::vector<Comparison> comparisons;
+  for (const OtherKernel& from : others) {
+    for (const OtherKernel::Use& use : from.uses) {
+      if (use.is_rival || all)
+        comparisons.push_back({&from, &use, find_kernel(kernels, from.family)});
+    }
+  }
+  return comparisons;
+}
+
+std::int64_t rows_of(const std::vector<OtherKernel>& others) {
+  std::int64_t rows = 0;
+  for (const OtherKernel& from : others) {
+    for (const OtherKernel::Use& use : from.uses) rows += use.rows;
+  }
+  return rows;
+}
+
+// As many at a time as there are cores. Each config in a transaction of its own: what was proved
+// stays where the work is stopped.
+Rekeying rekey(Database& database, const std::vector<Comparison>& comparisons, bool built_in,
+               SlowWork& progress) {
   const std::vector<std::string> supported = nvrtc_supported_archs();
   const std::set<std::string> archs(supported.begin(), supported.end());
+  const std::size_t at_a_time = std::max(1U, std::thread::hardware_concurrency());
   Rekeying done;
-  for (const OtherKernel& from : others) {
-    const KernelText* const today = find_kernel(kernels, from.family);
-    for (const OtherKernel::Use& use : from.uses) {
-      if (!use.is_rival && !options.all) {
-        done.not_looked_at += use.rows;
-      } else if (interrupted()) {
-        done.not_reached += use.rows;
-      } else if (const auto why = why_different(from, use, today, archs)) {
-        done.left[*why] += use.rows;
-      } else {
-        database.rekey(from, use, *today, options.kernel_dir.empty());
-        done.rows += use.rows;
-        ++done.configs;
-      }
-      progress.now_at(fmt::format("comparing machine code: {} configs re-keyed", done.configs));
+  std::deque<std::future<std::optional<std::string>>> under_way;
+  std::size_t started = 0;
+  for (std::size_t i = 0; i < comparisons.size(); ++i) {
+    progress.now_at(fmt::format("comparing machine code: {} of {} configs", i, comparisons.size()));
+    while (started < comparisons.size() && under_way.size() < at_a_time && !interrupted()) {
+      const Comparison& next = comparisons[started++];
+      under_way.push_back(std::async(std::launch::async, [&next, &archs] {
+        return why_different(*next.from, *next.use, next.today, archs);
+      }));
+    }
+    const auto& [from, use, today] = comparisons[i];
+    if (under_way.empty()) {
+      done.not_reached += use->rows;
+      continue;
+    }
+    const std::optional<std::string> why = under_way.front().get();
+    under_way.pop_front();
+    if (why) {
+      done.left[*why] += use->rows;
+    } else {
+      database.rekey(*from, *use, *today, built_in);
+      done.rows += use->rows;
+      ++done.configs;
     }
   }
   return done;
@@ -132,11 +172,14 @@ int run_db_rekey(const Options& options) {
   const std::filesystem::path path = database_path(options);
   Database database(path, Database::Mode::create_or_open, lock_wait(options, path));
   watch_for_interrupts();
+  const std::vector<Comparison> comparisons = comparisons_of(others, kernels, options.all);
   Rekeying done;
   {
     SlowWork progress(options.quiet, "comparing machine code");
-    done = rekey(database, others, kernels, options, progress);
+    done = rekey(database, comparisons, options.kernel_dir.empty(), progress);
   }
+  done.not_looked_at = rows_of(others);
+  for (const Comparison& one : comparisons) done.not_looked_at -= one.use->rows;
   print_text(text_of(done));
   return done.not_reached > 0 ? kExitInterrupted : kExitOk;
 }
