@@ -92,6 +92,7 @@ struct Database::Impl {
  private:
   void open_again();
   void put_back();
+  bool empties_log();
   void write_back_log();
 
   std::optional<Statements> statements_;  // after db, which they must not outlive

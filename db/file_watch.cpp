@@ -35,9 +35,11 @@ std::optional<FileWatch::Identity> FileWatch::identity(const fs::path& path) {
 FileWatch::State FileWatch::look() const {
   struct stat open_file {};
   fstat(fd_, &open_file);
+  const Identity ours{open_file.st_dev, open_file.st_ino};
   const std::optional<Identity> there = identity(path_);
-  if (there != Identity{open_file.st_dev, open_file.st_ino}) {
-    const bool has_name = identity(now_at()) == Identity{open_file.st_dev, open_file.st_ino};
+  // A link at the path may lead to where the file was moved; its log would lie there too.
+  if (there != ours || now_at() != real_path_) {
+    const bool has_name = identity(now_at()) == ours;
     if (has_name) return State::moved;
     return there ? State::replaced : State::deleted;
   }
@@ -47,6 +49,15 @@ FileWatch::State FileWatch::look() const {
     if (side != side_files_[i]) return side ? State::log_replaced : State::log_deleted;
   }
   return State::in_place;
+}
+
+void FileWatch::remove_own_log() const {
+  for (std::size_t i = 0; i < side_paths_.size(); ++i) {
+    std::error_code ignored;
+    if (side_files_[i] && identity(side_paths_[i]) == side_files_[i]) {
+      fs::remove(side_paths_[i], ignored);
+    }
+  }
 }
 
 fs::path FileWatch::now_at() const {

@@ -26,12 +26,16 @@ class FileWatch {
   enum class State {
     in_place,
     deleted,       // nothing is at the path, and the open file is nowhere
-    moved,         // the open file is at now_at()
+    moved,         // the open file is at now_at(), where a link at the path may lead
     replaced,      // the open file is nowhere, and another one is at the path
     log_deleted,   // the file is in place, its write-ahead log or the log's index is not
     log_replaced,  // the same, and another program has begun a new one
   };
   State look() const;
+
+  // Removes the log and its index where they still lie beside the path: another database there
+  // would take the log for its own. What the log holds must be elsewhere.
+  void remove_own_log() const;
 
   std::filesystem::path now_at() const;
   // The path without links.

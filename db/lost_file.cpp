@@ -39,9 +39,13 @@ void Database::Impl::put_back() {
       database_error(path, "was deleted during the run: it was put back with all its rows").what();
 }
 
-// What lies in the deleted log comes into the file.
+// What lies in the log comes into the file, unless other programs use it.
+bool Database::Impl::empties_log() {
+  return db.execAndGet("PRAGMA wal_checkpoint(TRUNCATE)").getInt() == 0;
+}
+
 void Database::Impl::write_back_log() {
-  if (db.execAndGet("PRAGMA wal_checkpoint(TRUNCATE)").getInt() != 0) {
+  if (!empties_log()) {
     throw database_error(path,
                          "has lost its write-ahead log while other programs use it: all that "
                          "this run stored is kept in '" +
@@ -55,7 +59,7 @@ void Database::Impl::write_back_log() {
 void Database::Impl::keep_in_place() {
   if (!watch || sqlite3_get_autocommit(db.getHandle()) == 0) return;
   const auto kept = [this] {
-    return "during the run: all that it held, this run's rows included, is kept in '" +
+    return "all that it held, this run's rows included, is kept in '" +
            keep_copy(db, watch->real_path(), watch->permissions()).string() + "'";
   };
   const FileWatch::State state = watch->look();
@@ -72,14 +76,21 @@ void Database::Impl::keep_in_place() {
     case FileWatch::State::log_deleted:
       return write_back_log();
     case FileWatch::State::log_replaced:
-      throw database_error(path, "got another write-ahead log " + kept());
-    case FileWatch::State::replaced:
-      throw database_error(path, "was replaced by another file " + kept());
-    case FileWatch::State::moved:
-      db.exec("PRAGMA wal_checkpoint(TRUNCATE)");  // its log has stayed behind
-      throw database_error(path, "was moved to '" + watch->now_at().string() +
-                                     "' during the run, whose rows are there: give that file to "
-                                     "--db, or move it back");
+      throw database_error(path, "got another write-ahead log during the run: " + kept());
+    case FileWatch::State::replaced: {
+      const std::string where = kept();
+      watch->remove_own_log();
+      throw database_error(path, "was replaced by another file during the run: " + where);
+    }
+    case FileWatch::State::moved: {
+      // Its log has stayed behind.
+      const bool is_whole = empties_log();
+      const std::string where =
+          is_whole ? "its rows are there: give that file to --db, or move it back" : kept();
+      watch->remove_own_log();
+      throw database_error(
+          path, "was moved to '" + watch->now_at().string() + "' during the run: " + where);
+    }
   }
 }
 

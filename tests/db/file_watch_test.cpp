@@ -136,6 +136,36 @@ TEST_F(FileWatchTest, AnotherFileInItsPlaceStaysAndTheRowsAreKeptBesideIt) {
   }
 }
 
+TEST_F(FileWatchTest, AFilePutOverItIsNotMixedWithTheLogOfTheRun) {
+  const fs::path other = folder_ / "other.db";
+  {
+    Database theirs = writable(other);
+    store(theirs, 1);
+  }
+  Database database = writable(file_);
+  store(database, 0);
+  fs::rename(other, file_);  // as of a copy that is restored; the run's log stays
+  EXPECT_THAT(failure([&] { database.confirm_stored(); }), HasSubstr("was replaced"));
+  EXPECT_FALSE(fs::exists(file_.string() + "-wal"));
+  EXPECT_FALSE(fs::exists(file_.string() + "-shm"));
+  Database(file_, Database::Mode::read_only).for_each_record([&](const Record& record) {
+    EXPECT_EQ(record.config, kConfigs[1]);
+  });
+}
+
+TEST_F(FileWatchTest, AMovedFileBehindALinkAtItsOldPlaceCountsAsMoved) {
+  const fs::path moved = folder_ / "moved.db";
+  Database database = writable(file_);
+  store(database, 0);
+  fs::rename(file_, moved);
+  fs::create_symlink(moved, file_);
+  EXPECT_THAT(failure([&] { store(database, 1); }),
+              HasSubstr("was moved to '" + moved.string() + "'"));
+  EXPECT_THAT(others(), testing::ElementsAre(moved));
+  EXPECT_FALSE(fs::exists(file_.string() + "-wal"));
+  EXPECT_EQ(rows_at(moved), 1u);
+}
+
 TEST_F(FileWatchTest, AMovedFileHasTheRowsAndTheSentenceNamesIt) {
   const fs::path moved = folder_ / "moved.db";
   {
