@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel_templates/source.h"
 
-#include <fstream>
 #include <map>
-#include <sstream>
 #include <string_view>
 
 #include "core/compile_options.h"
 #include "core/error.h"
 #include "core/fnv1a.h"
+#include "core/input_file.h"
 #include "kernel_templates/embedded_texts.h"
 #include "kernel_templates/token_text.h"
 
@@ -40,16 +39,15 @@ std::string read_text(const std::string& path,
     if (found == embedded_texts().end()) throw Error("'" + path + "' is not an embedded text");
     return found->second;
   }
-  const std::filesystem::path file = *kernel_dir / path;
-  std::ifstream in(file, std::ios::binary);
-  std::ostringstream text;
-  if (in) text << in.rdbuf();
-  // A directory opens but does not read; an empty file sets failbit on `text` only.
-  if (!in || in.bad() || text.str().empty()) {
-    throw UsageError("'" + file.string() + "' cannot be read: the kernel directory must hold " +
-                     path);
+  const std::string file = (*kernel_dir / path).string();
+  const std::string needed = "; the kernel directory must hold " + path;
+  try {
+    std::string text = read_input_file(file, "kernel text");
+    if (text.empty()) throw UsageError("kernel text '" + file + "' is empty");
+    return text;
+  } catch (const UsageError& error) {
+    throw UsageError(error.what() + needed);
   }
-  return text.str();
 }
 
 }  // namespace

@@ -193,7 +193,7 @@ Explanation explain_one(const Options& options, const Target& target, const Prob
 int run_explain(const Options& options) {
   const std::vector<Problem> problems = asked_problems(options);
   if (!options.config.empty()) check_config(parse_config(options.config));
-  if (!options.kernel_dir.empty()) require_utf8("the kernel folder", options.kernel_dir);
+  asked_kernels(options);  // a folder that lacks a text is refused before a worker meets it
   if (!options.cubin.empty()) {
     if (problems.size() != 1) throw UsageError("--cubin takes one kernel: give one size");
     require_writable(options.cubin);

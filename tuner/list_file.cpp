@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "core/error.h"
-#include "tuner/input_file.h"
+#include "core/input_file.h"
 
 namespace gemm_tune {
 

@@ -18,13 +18,13 @@
 
 #include "core/config.h"
 #include "core/error.h"
+#include "core/input_file.h"
 #include "core/printable.h"
 #include "core/problem.h"
 #include "db/database.h"
 #include "kernel_templates/registry.h"
 #include "search/static_model.h"
 #include "search/transfer.h"
-#include "tuner/input_file.h"
 
 namespace gemm_tune {
 namespace {

@@ -184,6 +184,27 @@ TEST_F(KernelDir, LackingAFileIsAnErrorThatNamesIt) {
               ThrowsMessage<UsageError>(HasSubstr("must hold kernel_templates/device/vec.cuh")));
 }
 
+TEST_F(KernelDir, WithAFileWithoutEndOrWithoutContentIsRefusedByName) {
+  const fs::path text = dir_ / "kernel_templates/naive.cuh";
+  const auto refusal = [&] {
+    try {
+      kernel_source(*find_family("naive"), dir_);
+      return std::string();
+    } catch (const UsageError& error) {
+      return std::string(error.what());
+    }
+  };
+  fs::remove(text);
+  fs::create_symlink("/dev/zero", text);
+  EXPECT_THAT(refusal(), HasSubstr("naive.cuh' is neither a regular file nor a pipe"));
+  fs::remove(text);
+  write("kernel_templates/naive.cuh", "//");
+  fs::resize_file(text, 1'000'000'000);  // of which the disk holds nothing
+  EXPECT_THAT(refusal(), HasSubstr("naive.cuh' is longer than 16 MB"));
+  fs::resize_file(text, 0);
+  EXPECT_THAT(refusal(), HasSubstr("naive.cuh' is empty; the kernel directory must hold"));
+}
+
 TEST(KernelDirTest, ThatDoesNotExistIsAnErrorThatNamesTheFile) {
   EXPECT_THAT([] { kernel_source(*find_family("naive"), "/no/such/dir"); },
               ThrowsMessage<UsageError>(

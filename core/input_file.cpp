@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tuner/input_file.h"
+#include "core/input_file.h"
 
 #include <fcntl.h>
 #include <poll.h>

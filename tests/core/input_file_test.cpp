@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tuner/input_file.h"
+#include "core/input_file.h"
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>
@@ -15,7 +15,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string refusal(const std::string& path, std::size_t most_bytes = kMostListBytes) {
+std::string refusal(const std::string& path, std::size_t most_bytes = kMostTextBytes) {
   try {
     read_input_file(path, "size file", most_bytes);
     return "";
