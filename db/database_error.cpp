@@ -29,6 +29,12 @@ DatabaseError translated(const fs::path& path, const SQLite::Exception& error) {
       return database_error(path, "is locked by another process: try again when that has ended");
     case SQLITE_READONLY:
       return database_error(path, "cannot be written: it is open for reading only");
+    case SQLITE_CANTOPEN:
+      return database_error(path,
+                            "cannot be opened or created: name a file in a folder that exists and "
+                            "is writable, and see that the limit on open files is not reached");
+    case SQLITE_NOMEM:
+      return database_error(path, "needs more memory than the system gives");
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
     case SQLITE_TOOBIG:

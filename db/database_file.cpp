@@ -185,14 +185,27 @@ Connected connect_to_ours(const fs::path& path, const std::string& name, int fla
   return {std::move(db), header};
 }
 
+// Opened for writing where the file allows it, but never written through: only then does SQLite
+// clear away the write-ahead log's side files when it closes.
+Connected connect_without_writing(const fs::path& path, const LockWait& lock) {
+  Connected connected = connect_to_ours(path, path.string(), SQLite::OPEN_READWRITE, lock);
+  if (has_log(path)) keep_log(connected.db, true);
+  connected.db.exec("PRAGMA query_only = ON");
+  return connected;
+}
+
+int first_look(SQLite::Database& db) { return db.tryExec("PRAGMA user_version"); }
+
 Connected connect_for_reading(const fs::path& path, const LockWait& lock) {
   try {
-    // Opened for writing where the file allows it, but never written through: only then does SQLite
-    // clear away the write-ahead log's side files when it closes.
-    Connected connected = connect_to_ours(path, path.string(), SQLite::OPEN_READWRITE, lock);
-    if (has_log(path)) keep_log(connected.db, true);
-    connected.db.exec("PRAGMA query_only = ON");
-    const int look = connected.db.tryExec("PRAGMA user_version");
+    Connected connected = connect_without_writing(path, lock);
+    int look = first_look(connected.db);
+    if (look == SQLITE_IOERR || look == SQLITE_FULL) {
+      // The disk may lack room for the log's index. Who has the file to himself needs none.
+      connected = connect_without_writing(path, lock);
+      connected.db.exec("PRAGMA locking_mode = EXCLUSIVE");
+      look = first_look(connected.db);
+    }
     if (look != SQLITE_CANTOPEN && look != SQLITE_READONLY) return connected;
   } catch (const SQLite::Exception& error) {
     if (error.getErrorCode() != SQLITE_CANTOPEN && error.getErrorCode() != SQLITE_READONLY) throw;

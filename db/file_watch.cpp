@@ -17,9 +17,19 @@ namespace gemm_tune {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+int descriptor_of(const fs::path& path) {
+  const int fd = open(path.c_str(), O_PATH | O_CLOEXEC);
+  if (fd >= 0) return fd;
+  if (errno == ENOENT) throw database_error(path, "was deleted as soon as it was opened");
+  throw database_error(path, "cannot be watched: " + std::generic_category().message(errno));
+}
+
+}  // namespace
+
 FileWatch::FileWatch(const fs::path& path)
-    : path_(path), fd_(open(path.c_str(), O_PATH | O_CLOEXEC)), real_path_(now_at()) {
-  if (fd_ < 0) throw database_error(path, "was deleted as soon as it was opened");
+    : path_(path), fd_(descriptor_of(path)), real_path_(now_at()) {
   side_paths_ = {real_path_.string() + "-wal", real_path_.string() + "-shm"};
   for (std::size_t i = 0; i < side_paths_.size(); ++i) side_files_[i] = identity(side_paths_[i]);
 }

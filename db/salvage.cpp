@@ -6,11 +6,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
-#include <iterator>
+#include <limits>
 #include <optional>
 
 #include "core/error.h"
+#include "core/input_file.h"
 #include "db/counting.h"
 #include "db/database_file.h"
 #include "db/rows.h"
@@ -78,10 +78,11 @@ std::string file_bytes(const fs::path& path) {
   const fs::file_status status = fs::status(path, error);
   if (!fs::exists(status)) throw database_error(path, "does not exist");
   if (!fs::is_regular_file(status)) throw database_error(path, "is not a regular file");
-  std::ifstream file(path, std::ios::binary);
-  std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  if (!file) throw database_error(path, "cannot be read");
-  return bytes;
+  try {
+    return read_input_file(path.string(), "database", std::numeric_limits<std::size_t>::max());
+  } catch (const UsageError& failure) {
+    throw DatabaseError(failure.what());
+  }
 }
 
 // With what is still in the write-ahead log beside it, where SQLite can read that.

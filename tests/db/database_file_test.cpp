@@ -237,6 +237,26 @@ TEST_F(DatabaseFileTest, EveryStoredRowSurvivesAKilledProcess) {
   EXPECT_EQ(database.records(kA6000, k1024).size(), 1u);
 }
 
+TEST_F(DatabaseFileTest, SaysThatNoMoreFilesCanBeOpened) {
+  { const Database database = writable(file_); }
+  const std::string said = in_child([&] {
+    std::string sentences;
+    for (rlim_t files = 3; files < 12; ++files) {
+      const rlimit limit{files, 64};
+      setrlimit(RLIMIT_NOFILE, &limit);
+      try {
+        const Database database = writable(file_);
+      } catch (const DatabaseError& error) {
+        sentences += error.what() + std::string("\n");
+      }
+    }
+    return sentences;
+  });
+  EXPECT_THAT(said, HasSubstr("cannot be opened or created"));
+  EXPECT_THAT(said, testing::Not(HasSubstr("was deleted")));
+  EXPECT_THAT(said, testing::Not(HasSubstr("failed: ")));
+}
+
 TEST_F(DatabaseFileTest, SaysThatTheDatabaseIsLocked) {
   Database database(file_, Mode::create_or_open, std::chrono::milliseconds(20));
   SQLite::Database other(file_.string(), SQLite::OPEN_READWRITE);
@@ -352,6 +372,22 @@ TEST_F(DatabaseFileTest, SaysThatAFileLimitIsReachedAndKeepsWhatWasStored) {
               HasSubstr("cannot be written: the disk is full, a limit on file sizes is reached"));
   const Database database(file_, Mode::read_only);
   EXPECT_EQ(database.winners("sm_86", kHashes).size(), std::stoul(said));
+}
+
+TEST_F(DatabaseFileTest, IsReadWhereTheDiskHasNoRoomForTheLogsIndex) {
+  {
+    Database database = writable(file_);
+    store_measured(database, kA6000, "1024x1024x1024", kWholeTiles, 100);
+  }
+  EXPECT_EQ(in_child([&] {
+              limit_file_size(4096);
+              std::size_t rows = 0;
+              Database(file_, Mode::read_only).for_each_record([&](const Record&) { ++rows; });
+              return std::to_string(rows) + " rows, " +
+                     (check_database(file_).empty() ? "sound" : "unsound");
+            }),
+            "1 rows, sound");
+  EXPECT_EQ(refusal(file_), "");
 }
 
 TEST_F(DatabaseFileTest, AFileThatCannotBeCreatedWholeIsNotCreated) {
