@@ -180,6 +180,9 @@ int run_db_check(const Options& options) {
 }
 
 int run_db_salvage(const Options& options) {
+  if (options.output == "-") {
+    throw UsageError("a database is no text for standard output: name a new file in --output");
+  }
   const std::filesystem::path path = database_path(options);
   const std::vector<SalvagedTable> tables = [&] {
     const SlowWork progress(options.quiet, "salvaging '" + path.string() + "'");

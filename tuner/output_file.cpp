@@ -7,11 +7,14 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <optional>
+#include <string_view>
 #include <system_error>
 
 #include "core/error.h"
@@ -66,6 +69,14 @@ fs::path behind_links(fs::path path) {
   return path;
 }
 
+// Results of many hours, which a slip of the command line must not replace by a header.
+bool is_database(const std::string& path) {
+  constexpr std::string_view kMagic{"SQLite format 3", 16};
+  std::array<char, kMagic.size()> start{};
+  std::ifstream(path, std::ios::binary).read(start.data(), start.size());
+  return std::string_view(start.data(), start.size()) == kMagic;
+}
+
 bool is_standard_output(const struct stat& file) {
   struct stat output {};
   return fstat(STDOUT_FILENO, &output) == 0 && output.st_dev == file.st_dev &&
@@ -82,6 +93,9 @@ Destination destination_of(const std::string& path) {
   }
   if (exists && !S_ISREG(file.st_mode)) return {Way::write_through, path, file};
   if (exists && is_standard_output(file)) return {Way::standard_output, path, file};
+  if (exists && is_database(path)) {
+    throw UsageError("'" + path + "' is a database, which is not replaced: name another file");
+  }
   const fs::path target = behind_links(path);
   if (is_link(target)) return {Way::write_through, path, file};
   if (access(folder_of(target).c_str(), W_OK | X_OK) != 0) throw unusable(path, errno);

@@ -5,7 +5,8 @@
 // A regular file is replaced whole or stays as it was: the bytes go to a file with a fresh name in
 // the same folder, which is then renamed. A symbolic link stays a link, and its target is replaced.
 // A device, a FIFO or another open file of the process (/dev/fd/3) is written to; "-" and the file
-// that standard output goes to are standard output. Stateless; one thread.
+// that standard output goes to are standard output. A database is never replaced. Stateless; one
+// thread.
 #pragma once
 
 #include <string>

@@ -153,6 +153,16 @@ nlohmann::json json_of(const Sweep& sweep, const Replay& replay, std::size_t bud
           {"refit_ms", replay.refits.mean_ms()}};
 }
 
+void require_trace(const Options& options) {
+  require_writable(options.trace);
+  for (const std::string& sweep : options.sweeps) {
+    std::error_code error;
+    if (!std::filesystem::equivalent(options.trace, sweep, error)) continue;
+    throw UsageError("--trace names the sweep '" + sweep +
+                     "', which is not replaced: name another file");
+  }
+}
+
 std::string trace_of(const Sweep& sweep, const Replay& replay, const std::string& strategy,
                      std::size_t budget) {
   std::string lines;
@@ -218,7 +228,7 @@ int run_replay(const Options& options) {
   for (const Sweep& sweep : sweeps) {
     prior_times.push_back(prior_for(sweep, options, sweeps, priors));
   }
-  if (!options.trace.empty()) require_writable(options.trace);
+  if (!options.trace.empty()) require_trace(options);
   std::string trace;
   nlohmann::json all = nlohmann::json::array();
   for (std::size_t i = 0; i < sweeps.size(); ++i) {

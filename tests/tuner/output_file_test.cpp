@@ -65,6 +65,18 @@ TEST_F(OutputFileTest, ANewFileGetsTheModeOfAnyNewFile) {
   EXPECT_EQ(mode(path("out")) & 0777, 0640u);
 }
 
+TEST_F(OutputFileTest, ADatabaseIsNotReplaced) {
+  const std::string database("SQLite format 3\0rows", 20);
+  write_file(path("t.db"), database);
+  fs::create_symlink(path("t.db"), path("link"));
+  for (const char* name : {"t.db", "link"}) {
+    EXPECT_THAT([&] { require_writable(path(name)); },
+                ThrowsMessage<UsageError>(HasSubstr("is a database, which is not replaced")));
+    EXPECT_THROW(write_output(path(name), "text"), UsageError);
+  }
+  EXPECT_EQ(read_file(path("t.db")), database);
+}
+
 TEST_F(OutputFileTest, ARelativeNameIsOneInTheWorkingFolder) {
   const fs::path before = fs::current_path();
   fs::current_path(temp_.path());
