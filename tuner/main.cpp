@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -128,6 +129,9 @@ int main(int argc, char** argv) {
     return fail("the system starts no further thread (" + error.code().message() +
                     "): raise the limits on processes and memory (ulimit -u, -v)",
                 kExitNoDevice);  // as where it starts no worker process
+  } catch (const std::bad_alloc&) {
+    return fail("the system gives no more memory: free some, or raise the limit on it (ulimit -v)",
+                kExitNoDevice);
   } catch (const std::exception& error) {
     return fail(error, kExitInternal);
   }

@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "core/launch_recipe.h"
+#include "core/printable.h"
 #include "core/shell_quote.h"
 #include "search/strategy_by_name.h"
 #include "tuner/exit_code.h"
@@ -35,7 +36,8 @@ CLI::Validator whole_number(T least, T greatest) {
     const std::optional<T> value = parse_number<T>(text);
     const bool good = value && text == std::to_string(*value);
     if (good && *value >= least && *value <= greatest) return std::string();
-    return "'" + text + "' is not a whole number from " + range + ", written in decimal digits";
+    return "'" + excerpt(text) + "' is not a whole number from " + range +
+           ", written in decimal digits";
   };
   return {refusal, "from " + range};
 }
@@ -45,7 +47,7 @@ CLI::Validator number(double least, double greatest) {
   const auto refusal = [=](const std::string& text) {
     const std::optional<double> value = parse_number<double>(text);
     if (value && *value >= least && *value <= greatest) return std::string();  // never NaN
-    return "'" + text + "' is not a number from " + range;
+    return "'" + excerpt(text) + "' is not a number from " + range;
   };
   return {refusal, "from " + range};
 }
@@ -58,7 +60,7 @@ CLI::Validator any_seed() {
 CLI::Validator one_of(const std::vector<std::string>& names) {
   const auto refusal = [=](const std::string& text) {
     if (std::find(names.begin(), names.end(), text) != names.end()) return std::string();
-    return fmt::format("'{}' is none of: {}", text, fmt::join(names, ", "));
+    return fmt::format("'{}' is none of: {}", excerpt(text), fmt::join(names, ", "));
   };
   return {refusal, fmt::format("one of {}", fmt::join(names, ", "))};
 }
@@ -228,6 +230,17 @@ void hand_down_options(CLI::App& app) {
   }
 }
 
+// CLI11's own say "--arch: At Most 1 required but received 2" and "1 required TEXT missing".
+std::string sentence_of(const CLI::ParseError& error) {
+  const std::string text = error.what();
+  if (text == "A subcommand is required") return "db needs one of info, check, salvage and rekey";
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) == nullptr) return text;
+  const std::string option = text.substr(0, text.find(':'));
+  const bool is_missing = text.find("missing") != std::string::npos;
+  return option + (is_missing ? " needs a value: write one behind it"
+                              : " is given more than once: give it once");
+}
+
 // By the program's name rather than the path that it was started by.
 std::string command_line(int argc, const char* const* argv) {
   std::string line = "gemm-tune";
@@ -287,7 +300,7 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
     return parsed;
   } catch (const CLI::ParseError& error) {
     parsed.exit_code = kExitUsage;
-    parsed.message = std::string(error.what()) + "; see gemm-tune --help";
+    parsed.message = sentence_of(error) + "; see gemm-tune --help";
     return parsed;
   }
   if (*best) o.command = Command::best;
@@ -305,7 +318,8 @@ std::size_t parse_budget(const std::string& text) {
   if (text == "all") return std::numeric_limits<std::size_t>::max();
   const std::size_t budget = parse_number<std::size_t>(text).value_or(0);
   if (budget > 0) return budget;
-  throw UsageError("budget '" + text + "' is not a number of candidates: write one, or 'all'");
+  throw UsageError("budget '" + excerpt(text) +
+                   "' is not a number of candidates: write one, or 'all'");
 }
 
 }  // namespace gemm_tune

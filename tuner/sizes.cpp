@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "core/error.h"
+#include "core/launch_recipe.h"
 #include "core/printable.h"
 #include "tuner/list_file.h"
 #include "tuner/numbers.h"
@@ -106,7 +107,11 @@ void add_item(std::string_view item, bool in_file, SizeList& list) {
   edge(item, edges[0], 1);
   edge(item, edges[1], 1);
   edge(item, edges[2], 0);
-  list.add(parse_problem(item, list.layout(), list.batch()));
+  const Problem problem = parse_problem(item, list.layout(), list.batch());
+  if (problem.batch > kMaxBatch) {
+    throw bad_size(item, "has a batch above " + std::to_string(kMaxBatch));
+  }
+  list.add(problem);
 }
 
 void add_list(std::string_view text, bool in_file, SizeList& list) {

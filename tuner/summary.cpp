@@ -4,8 +4,12 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
+#include <string_view>
+#include <utility>
 
+#include "core/printable.h"
 #include "tuner/report.h"
 
 namespace gemm_tune {
@@ -31,11 +35,37 @@ std::string why_no_winner(const ProblemReport& report) {
   return report.failure.empty() ? "no candidate survived" : report.failure;
 }
 
+// Why most of the candidates fell out that the rules left, or of all where they left none; empty
+// where none did.
+std::string commonest_reason(const Funnel& funnel) {
+  const std::array<const Reasons*, 4> later = {&funnel.compile_failed,
+                                               &funnel.rejected_by_resources, &funnel.failed_on_gpu,
+                                               &funnel.failed_by_environment};
+  const std::pair<const std::string, std::uint64_t>* most = nullptr;
+  const auto look = [&](const Reasons& reasons) {
+    for (const auto& reason : reasons) {
+      if (most == nullptr || reason.second > most->second) most = &reason;
+    }
+  };
+  for (const Reasons* reasons : later) look(*reasons);
+  if (funnel.left == 0) look(funnel.rejected_by_rule);
+  if (most == nullptr) return "";
+  const std::string_view reason = most->first;
+  const bool by_rule = funnel.left == 0;
+  return fmt::format(": {} ({} of {} {})",
+                     printable(reason.substr(0, reason.find('\n')), kLongestQuote),
+                     grouped(most->second), grouped(by_rule ? funnel.enumerated : funnel.tried),
+                     by_rule ? "enumerated" : "tried");
+}
+
 }  // namespace
 
 std::string result_line(const ProblemReport& report, const Target& target) {
   std::string text = to_string(report.problem) + "  ";
-  if (!report.winner) return text + why_no_winner(report);
+  if (!report.winner) {
+    return text + why_no_winner(report) +
+           (report.failure.empty() ? commonest_reason(report.funnel) : "");
+  }
   const double time_us = report.winner->outcome.time_us().value_or(0);
   text += fmt::format("{}  {:.5g} us  {}", to_string(report.winner->config.config()), time_us,
                       tflops_text(report.problem, time_us));

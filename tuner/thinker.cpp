@@ -31,7 +31,9 @@ class Announcement {
 
 Thinker::Thinker(std::unique_ptr<Strategy> strategy)
     : strategy_(std::move(strategy)), fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  if (fd_ < 0) throw Error(std::string("no event descriptor can be had: ") + std::strerror(errno));
+  if (fd_ >= 0) return;
+  throw DeviceError(std::string("the system gives no event descriptor (") + std::strerror(errno) +
+                    "): raise the limit on open files (ulimit -n)");
 }
 
 Thinker::~Thinker() {

@@ -29,6 +29,12 @@ constexpr std::chrono::seconds kGrace{5};  // for a worker to leave by itself
 // own raises other signals.
 constexpr std::array kSignalsOfOthers = {SIGKILL, SIGTERM, SIGHUP, SIGINT, SIGQUIT};
 
+Error no_pipe(int error) {
+  const bool is_limit = error == EMFILE || error == ENFILE;
+  return Error(std::string("cannot make a pipe to a worker: ") + std::strerror(error) +
+               (is_limit ? ": raise the limit on open files (ulimit -n)" : ""));
+}
+
 // A pipe end that the child sees under a number it knows, and under no other.
 class SpawnActions {
  public:
@@ -55,7 +61,7 @@ WorkerProcess::WorkerProcess(WorkerCommand command) : busy_since_(RunningClock::
   // Close-on-exec: a child must not hold its siblings' pipes open, or they would outlive the
   // parent.
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-    throw Error(std::string("cannot make a pipe to a worker: ") + std::strerror(errno));
+    throw no_pipe(errno);
   }
   // Moved above kWorkerFd, so that dup2 onto it always makes a fresh, inherited descriptor.
   const int child_fd = fcntl(ends[1], F_DUPFD_CLOEXEC, kWorkerFd + 1);
@@ -63,7 +69,7 @@ WorkerProcess::WorkerProcess(WorkerCommand command) : busy_since_(RunningClock::
   close(ends[1]);
   if (child_fd < 0) {
     close(ends[0]);
-    throw Error(std::string("cannot make a pipe to a worker: ") + std::strerror(error_of_copy));
+    throw no_pipe(error_of_copy);
   }
   fd_ = ends[0];
   fcntl(fd_, F_SETFL, O_NONBLOCK);

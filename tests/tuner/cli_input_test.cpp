@@ -52,6 +52,49 @@ TEST_F(CliInputTest, TheLastNumbersOfARangeAreTaken) {
   }
 }
 
+TEST_F(CliInputTest, AnOptionGivenTwiceOrWithoutItsValueIsNamed) {
+  expect_refusal("best --arch sm_86 --arch sm_90 --sizes 64", 2,
+                 "--arch is given more than once: give it once");
+  expect_refusal("--db a.db best --db b.db --arch sm_86 --sizes 64", 2,
+                 "--db is given more than once");
+  expect_refusal("--arch sm_86 --sizes", 2, "--sizes needs a value: write one behind it");
+  expect_refusal("--arch sm_86 --budget=", 2, "--budget needs a value");
+  expect_refusal("db", 2, "db needs one of info, check, salvage and rekey");
+}
+
+TEST_F(CliInputTest, ALongValueIsQuotedInPart) {
+  const std::string digits(50'000, '9');
+  for (const char* option : {"--seed", "--target", "--strategy", "--budget"}) {
+    const ProgramRun refused =
+        run("--arch sm_86 --sizes 64 --dry-run" + db() + " " + option + " " + digits);
+    EXPECT_EQ(refused.exit_code, 2) << option;
+    EXPECT_LT(refused.errors.size(), 500u) << option;
+  }
+}
+
+TEST_F(CliInputTest, AKernelFolderThatLacksATextIsAUsageErrorOfEveryCommand) {
+  for (const std::string command : {"", "explain ", "ladder "}) {
+    expect_refusal(command + "--arch sm_86 --sizes 64 --kernel-dir /nowhere" + db(), 2,
+                   "kernel text '/nowhere/kernel_templates/naive.cuh' cannot be read");
+  }
+}
+
+TEST_F(CliInputTest, ALimitOfTheSystemIsNoDefectOfTheProgram) {
+  const std::string start = "--arch sm_86 --sizes 64 --config " + std::string(kNaive) + db();
+  for (int files = 4; files < 16; ++files) {
+    const ProgramRun run_there = run(start, "ulimit -n " + std::to_string(files) + ";");
+    EXPECT_NE(run_there.exit_code, 1) << files << ": " << run_there.errors;
+    EXPECT_THAT(run_there.errors, Not(HasSubstr("was deleted"))) << files;
+  }
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // these reserve terabytes
+  for (int megabytes = 90; megabytes < 150; megabytes += 3) {
+    const ProgramRun run_there =
+        run("db info" + db(), "ulimit -v " + std::to_string(1024 * megabytes) + ";");
+    EXPECT_NE(run_there.exit_code, 1) << megabytes << ": " << run_there.errors;
+  }
+#endif
+}
+
 TEST_F(CliInputTest, NoOptionTakesAnEmptyText) {
   const std::string start = "--arch sm_86 --sizes 64 --dry-run" + db() + " ";
   for (const char* option :

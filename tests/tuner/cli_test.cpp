@@ -119,11 +119,16 @@ TEST_F(CliTest, ChecksAndSalvagesADamagedDatabase) {
   EXPECT_THAT(check.output, HasSubstr("it ends after"));
   expect_refusal("db salvage" + db, 2, "--output is required");
   expect_refusal("db salvage" + db + " --output " + path("t.db"), 6, "exists already");
+  expect_refusal("db salvage" + db + " --output -", 2, "name a new file in --output");
+  expect_refusal("db salvage --db /proc/self/mem --output " + path("new.db"), 6,
+                 "'/proc/self/mem' cannot be read");
   const ProgramRun salvage = run("db salvage" + db + " --output " + path("new.db"));
   EXPECT_EQ(salvage.exit_code, 0) << salvage.errors;
   EXPECT_THAT(salvage.output, HasSubstr("measurements: 1 rows kept\n"));
   EXPECT_EQ(run("best --arch sm_86 --sizes 64 --db " + path("new.db")).exit_code, 0);
   EXPECT_EQ(std::filesystem::file_size(path("t.db")), size - 100);
+  const std::string over_itself = path("new.db") + " -o " + path("new.db");
+  expect_refusal("export --arch sm_86 --db " + over_itself, 2, "is a database");
 }
 
 TEST_F(CliTest, RefusesToPredictWhereAGpuIsDemanded) {

@@ -220,7 +220,19 @@ TEST(SummaryTest, AResultIsOneLine) {
             "1024x1024x1024  naive/BM=16,BN=16,COALESCED=1,PRED=0  50 us  42.9 TFLOP/s  "
             "0.800 of cublasLt");
   one.winner.reset();
+  EXPECT_EQ(
+      result_line(one, target(true)),
+      "1024x1024x1024  no candidate survived: registers spill to local memory (8 of 50 tried)");
+  one.funnel.compile_failed = {{"kernel.cu(3): error: \x1b[31m\nand more", 42}};
+  EXPECT_EQ(
+      result_line(one, target(true)),
+      "1024x1024x1024  no candidate survived: kernel.cu(3): error: \\x1b[31m (42 of 50 tried)");
+  one.funnel = Funnel();
   EXPECT_EQ(result_line(one, target(true)), "1024x1024x1024  no candidate survived");
+  one.funnel.enumerated = 1200;
+  one.funnel.rejected_by_rule = {{"few", 200}, {"many", 1000}};
+  EXPECT_EQ(result_line(one, target(true)),
+            "1024x1024x1024  no candidate survived: many (1,000 of 1,200 enumerated)");
   one.failure = "it needs 90 GiB";
   EXPECT_EQ(result_line(one, target(true)), "1024x1024x1024  it needs 90 GiB");
 }

@@ -37,6 +37,12 @@ TEST(SizesTest, ReadsSquaresShapesAndRangesInOrder) {
                           packed_problem(512, 512, 512), packed_problem(1536, 1536, 1536)));
 }
 
+TEST(SizesTest, RefusesABatchThatNoLaunchHolds) {
+  EXPECT_EQ(parse_sizes("64x64x64:batch=65535").at(0).batch, 65535);
+  EXPECT_THAT(message_of("64x64x64:batch=65536"),
+              HasSubstr("size '64x64x64:batch=65536' has a batch above 65535"));
+}
+
 TEST(SizesTest, AllowsAnEmptyReductionAndAnAlignmentClass) {
   Problem misaligned = packed_problem(8, 8, 8);
   misaligned = in_class(misaligned, 1);
