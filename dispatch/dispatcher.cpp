@@ -90,8 +90,6 @@ Dispatcher::StreamWorkspaces& Dispatcher::workspaces(int ordinal, cudaStream_t s
 
 Dispatcher::Plan Dispatcher::plan(const PlanKey& key) {
   if (const auto known = remembered_plan(key)) return *known;
-  const std::lock_guard making(making_mutex_);
-  if (const auto known = remembered_plan(key)) return *known;  // made while this thread waited
   const OutsideCapture loading;
   const Plan made = make_plan(key);
   const std::unique_lock writing(plans_mutex_);
@@ -108,8 +106,8 @@ std::optional<Dispatcher::Plan> Dispatcher::remembered_plan(const PlanKey& key) 
 
 Dispatcher::Plan Dispatcher::make_plan(const PlanKey& key) {
   const int ordinal = key.ordinal;
-  if (devices_.count(ordinal) == 0) devices_[ordinal] = device_key(query_device(ordinal));
-  const DeviceKey& device = devices_[ordinal];
+  const DeviceKey& device =
+      devices_.get(ordinal, [&] { return device_key(query_device(ordinal)); });
   const Choice choice = lookup(device, key.problem);
   if (!choice.config) {
     throw NoKernelError("no kernel can serve " + to_string(key.problem) + ": " +
@@ -121,11 +119,10 @@ Dispatcher::Plan Dispatcher::make_plan(const PlanKey& key) {
 
 const LoadedKernel& Dispatcher::kernel(int ordinal, const std::string& arch,
                                        const KnownConfig& config, COperand c) {
-  const std::tuple key(ordinal, to_string(config.config()), c);
-  const auto found = kernels_.find(key);
-  if (found != kernels_.end()) return found->second;
-  const CubinCache* const cache = kernel_cache_ ? &*kernel_cache_ : nullptr;
-  return kernels_.emplace(key, LoadedKernel(jit_cubin(config, c, arch, cache))).first->second;
+  return kernels_.get({ordinal, to_string(config.config()), c}, [&] {
+    const CubinCache* const cache = kernel_cache_ ? &*kernel_cache_ : nullptr;
+    return LoadedKernel(jit_cubin(config, c, arch, cache));
+  });
 }
 
 }  // namespace gemm_tune

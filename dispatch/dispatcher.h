@@ -3,9 +3,9 @@
 //
 // Everything of the database is read at construction, so that a look-up touches no disk and needs
 // no lock. sgemm() remembers which kernel serves a problem; a remembered problem costs a shared
-// lock and a launch, and never waits for another thread's compilation. Kernels that need a
-// workspace get the one of their device and stream; in a capture, one that belongs to the graph.
-// Any number of threads.
+// lock and a launch. A thread waits only for a compilation of the kernel that it needs. Kernels
+// that need a workspace get the one of their device and stream; in a capture, one that belongs to
+// the graph. Any number of threads.
 #pragma once
 
 #include <cstddef>
@@ -22,6 +22,7 @@
 
 #include "core/error.h"
 #include "db/choose.h"
+#include "dispatch/once_per_key.h"
 #include "dispatch/sgemm_call.h"
 #include "gpu/cubin_cache.h"
 #include "gpu/kernel.h"
@@ -85,10 +86,9 @@ class Dispatcher {
   mutable std::shared_mutex plans_mutex_;
   std::map<PlanKey, Plan> plans_;  // guarded by plans_mutex_
 
-  std::mutex making_mutex_;           // held while a plan is made; taken before plans_mutex_
-  std::map<int, DeviceKey> devices_;  // by ordinal; this and kernels_ guarded by making_mutex_
+  OncePerKey<int, DeviceKey> devices_;  // by ordinal
   // By ordinal, config text and place of C. Never shrinks: a kernel may still be running.
-  std::map<std::tuple<int, std::string, COperand>, LoadedKernel> kernels_;
+  OncePerKey<std::tuple<int, std::string, COperand>, LoadedKernel> kernels_;
 
   std::mutex workspaces_mutex_;
   // By ordinal and the stream's id, which unlike its handle is never used again. Guarded by
