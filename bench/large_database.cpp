@@ -2,8 +2,9 @@
 // Writes a database of a million made-up rows: 2 devices x 1000 problems x 500 configs of today's
 // warp_tiled kernel, each timed once, with finals and a baseline for each problem.
 //
-// usage: large_database FILE 1|2|upgrade
+// usage: large_database FILE 1|2|upgrade [PROBLEMS]
 //   1, 2: writes a new file of that version of the schema. upgrade: opens a file for writing.
+//   PROBLEMS: on each device, instead of 1000.
 // The same rows each time. bench/large_database.py measures what the program needs for such a file.
 #include <SQLiteCpp/SQLiteCpp.h>
 
@@ -27,9 +28,7 @@ namespace gemm_tune {
 namespace {
 
 constexpr const char* kFamily = "warp_tiled";
-// A text of version 1 with the tokens of kernel_templates/earlier_texts.cpp.
-constexpr const char* kHashInVersion1 = "a7b2e2aa0ce39372";
-constexpr int kProblems = 1000, kConfigs = 500, kFinalists = 4;
+constexpr int kConfigs = 500, kFinalists = 4;
 const DeviceKey kDevices[] = {{"sm_86", "NVIDIA RTX A6000", 84}, {"sm_86", "NVIDIA A10", 72}};
 
 std::vector<std::string> configs() {
@@ -61,7 +60,7 @@ Timing timing(double median_us) {
   return timing;
 }
 
-void write_rows(const std::filesystem::path& path) {
+void write_rows(const std::filesystem::path& path, int problems) {
   const std::vector<std::string> texts = configs();
   const std::vector<KernelText> kernels = kernel_texts();
   const std::string hash = hashes_of(kernels).at(kFamily);
@@ -70,7 +69,7 @@ void write_rows(const std::filesystem::path& path) {
   std::mt19937_64 random(1);
   const auto time_us = [&] { return 50.0 + static_cast<double>(random() % 1'000'000) / 1e4; };
   for (const DeviceKey& device : kDevices) {
-    for (int p = 0; p < kProblems; ++p) {
+    for (int p = 0; p < problems; ++p) {
       database.together([&] {
         database.store_baseline(device, problem(p), {"cublasSgemm 13.1.0", timing(time_us())});
         for (int c = 0; c < kConfigs; ++c) {
@@ -87,7 +86,8 @@ void write_rows(const std::filesystem::path& path) {
   }
 }
 
-// The rows of a file of version 2 as version 1 would have stored them.
+// The rows of a file of version 2 as version 1 would have stored them, but for the kernel: today's
+// identity, which the upgrade keeps, so that the rows count before and after.
 void write_version_1(const std::filesystem::path& from, const std::filesystem::path& path) {
   SQLite::Database db(path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
   db.exec(kSchema1);
@@ -116,7 +116,7 @@ void write_version_1(const std::filesystem::path& from, const std::filesystem::p
                           WHERE b.run_id = m.run_id AND b.problem_id = m.problem_id
                             AND b.device_id = m.device_id), recorded_at
     FROM v2.measurements m CROSS JOIN v2.configs c ON c.id = m.config_id)sql");
-  rows.bind(":hash", kHashInVersion1);
+  rows.bind(":hash", current_kernel_hashes().at(kFamily));
   rows.exec();
   transaction.commit();
 }
@@ -126,9 +126,9 @@ void write_version_1(const std::filesystem::path& from, const std::filesystem::p
 
 int main(int argc, char** argv) {
   using namespace gemm_tune;
-  const std::string version = argc == 3 ? argv[2] : "";
+  const std::string version = argc == 3 || argc == 4 ? argv[2] : "";
   if (version != "1" && version != "2" && version != "upgrade") {
-    std::fputs("usage: large_database FILE 1|2|upgrade\n", stderr);
+    std::fputs("usage: large_database FILE 1|2|upgrade [PROBLEMS]\n", stderr);
     return 2;
   }
   try {
@@ -137,11 +137,12 @@ int main(int argc, char** argv) {
       const Database database(path, Database::Mode::create_or_open);
       return 0;
     }
+    const int problems = argc == 4 ? std::stoi(argv[3]) : 1000;
     if (std::filesystem::exists(path)) throw UsageError(path.string() + " exists already");
     if (version == "2") {
-      write_rows(path);
+      write_rows(path, problems);
     } else {
-      write_rows(current);
+      write_rows(current, problems);
       write_version_1(current, path);
       std::filesystem::remove(current);
     }

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a database of a million rows asks of the program, in seconds and bytes. Needs no GPU.
 
-usage: bench/large_database.py BUILD FOLDER
+usage: bench/large_database.py BUILD FOLDER [PROBLEMS]
   BUILD:  as in build/release, with the targets gemm-tune, gemm_tune and large_database
   FOLDER: for the databases, 2 GB; files that are there already are used again
+  PROBLEMS: on each device, each with 500 rows (default: 1000)
 
 Times are wall clock, the least of five runs with the file in the page cache, and one run for what
 changes the file.
@@ -57,8 +58,9 @@ def damage(source, target):
 
 
 def main():
-    if len(sys.argv) != 3:
+    if len(sys.argv) not in (3, 4):
         raise SystemExit(__doc__)
+    problems = sys.argv[3:]
     build, folder = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
     folder.mkdir(parents=True, exist_ok=True)
     program, generator = build / "bin" / "gemm-tune", build / "bin" / "large_database"
@@ -67,7 +69,7 @@ def main():
     current, first = folder / "version_2.db", folder / "version_1.db"
     for path, version in ((current, "2"), (first, "1")):
         if not path.exists():
-            report(f"writing version {version}", seconds(command(generator, path, version)))
+            report(f"writing version {version}", seconds(command(generator, path, version, *problems)))
         report(f"size, version {version}", path.stat().st_size, "bytes")
 
     best = (program, "best", "--arch", "sm_86", "--sizes", "256", "--db")
