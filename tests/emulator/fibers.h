@@ -29,18 +29,24 @@ class Fibers {
   void suspend();
 
  private:
+  using Place = void* [5];  // of __builtin_setjmp()
+
   struct Fiber {
-    ucontext_t context{};
+    ucontext_t context{};  // where it begins
+    bool started = false;
+    Place place{};               // while suspended
     void* fake_stack = nullptr;  // AddressSanitizer's, while suspended
   };
 
+  void switch_to(Fiber& fiber);
+  void switch_to_caller(Fiber& self);
   static void enter(unsigned self_high, unsigned self_low);
   char* stack(int i) const;
 
   std::function<void(int)> body_;
   std::vector<Fiber> fibers_;
   char* stacks_ = nullptr;
-  ucontext_t caller_{};
+  Place caller_{};
   const void* caller_stack_ = nullptr;
   std::size_t caller_stack_bytes_ = 0;
   int running_ = 0;
