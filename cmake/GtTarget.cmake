@@ -3,6 +3,15 @@
 add_library(gt_flags INTERFACE)
 target_include_directories(gt_flags INTERFACE "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>")
 target_compile_options(gt_flags INTERFACE -Wall -Wextra -Wconversion $<$<BOOL:${GT_WERROR}>:-Werror>)
+# Precompiled headers: for tuner/ and the tests, whose headers are heavy. ccache's default settings do not cache
+# compilations that use them.
+if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
+  set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
+endif()
+# What most sources of these include in any case.
+set(GT_STANDARD_HEADERS <algorithm> <chrono> <filesystem> <fstream> <functional> <map> <memory> <optional> <random> <set>
+                        <sstream> <string> <string_view> <thread> <vector>)
+
 # g++ 12 sees an overlap in every optimised "text" + std::string (GCC bug 105329, fixed in 13).
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(gt_flags INTERFACE -Wno-restrict)
@@ -34,6 +43,19 @@ function(gt_executable name)
   endif()
 endfunction()
 
+# GoogleMock's matchers take the compiler twice as long at -O3.
+set(GT_TEST_OPTIMISATION $<$<CONFIG:Release>:-O1>)
+
+# gt_test_headers: the precompiled headers of every gt_test. An executable, because those of a library are compiled with
+# -fPIC and suit no executable.
+function(gt_add_test_headers)
+  file(CONFIGURE OUTPUT test_headers.cpp CONTENT "int main() {}\n")
+  add_executable(gt_test_headers EXCLUDE_FROM_ALL "${CMAKE_CURRENT_BINARY_DIR}/test_headers.cpp")
+  target_link_libraries(gt_test_headers PRIVATE gt_flags GTest::gmock)
+  target_compile_options(gt_test_headers PRIVATE ${GT_TEST_OPTIMISATION})
+  target_precompile_headers(gt_test_headers PRIVATE ${GT_STANDARD_HEADERS} <gmock/gmock.h> <gtest/gtest.h>)
+endfunction()
+
 # gt_test(name LABEL label SOURCES... [DEPENDS targets...] [TIMEOUT seconds] [ENV NAME=VALUE] [SLOW filter]): one
 # GoogleTest program; each of its tests is a ctest named <name>.<Suite>.<Test>, because suites of two programs may
 # share names. TIMEOUT is for one test, 120 seconds unless told. Tests that the GoogleTest filter SLOW names get the
@@ -53,8 +75,8 @@ function(gt_test name)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE gt_flags ${ARG_DEPENDS} GTest::gmock GTest::gtest_main)
-  # GoogleMock's matchers take the compiler twice as long at -O3.
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  target_compile_options(${name} PRIVATE ${GT_TEST_OPTIMISATION})
+  target_precompile_headers(${name} REUSE_FROM gt_test_headers)
   set(_gt_rest)
   if(ARG_SLOW)
     set(_gt_rest TEST_FILTER "-${ARG_SLOW}")

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Entry point: parse, run the command, turn failures into one sentence and an exit code.
 #include <signal.h>
-#include <spdlog/pattern_formatter.h>
-#include <spdlog/sinks/stdout_color_sinks.h>
-#include <spdlog/spdlog.h>
 
 #include <cstdio>
 #include <cstring>
@@ -17,6 +14,7 @@
 #include "core/printable.h"
 #include "tuner/commands.h"
 #include "tuner/exit_code.h"
+#include "tuner/log.h"
 #include "tuner/standard_output.h"
 #include "tuner/worker.h"
 
@@ -68,27 +66,6 @@ int fail(const std::string& sentence, int code) {
 }
 
 int fail(const std::exception& error, int code) { return fail(std::string(error.what()), code); }
-
-// The text of a log line, which may hold a compiler's or a driver's words.
-class PrintableText : public spdlog::custom_flag_formatter {
- public:
-  void format(const spdlog::details::log_msg& message, const std::tm&,
-              spdlog::memory_buf_t& line) override {
-    const std::string text = printable({message.payload.data(), message.payload.size()});
-    line.append(text.data(), text.data() + text.size());
-  }
-  std::unique_ptr<custom_flag_formatter> clone() const override {
-    return std::make_unique<PrintableText>();
-  }
-};
-
-void log_to_standard_error(bool verbose) {
-  spdlog::set_default_logger(spdlog::stderr_color_st("gemm-tune"));
-  auto formatter = std::make_unique<spdlog::pattern_formatter>();
-  formatter->add_flag<PrintableText>('*').set_pattern("%n: %*");
-  spdlog::set_formatter(std::move(formatter));
-  spdlog::set_level(verbose ? spdlog::level::debug : spdlog::level::warn);
-}
 
 }  // namespace
 

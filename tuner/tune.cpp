@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/tune.h"
 
-#include <spdlog/spdlog.h>
+#include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
 #include <deque>
@@ -22,6 +22,7 @@
 #include "tuner/finals.h"
 #include "tuner/interrupt.h"
 #include "tuner/ledger.h"
+#include "tuner/log.h"
 #include "tuner/precedents.h"
 #include "tuner/running_clock.h"
 #include "tuner/thinker.h"
@@ -318,11 +319,11 @@ class ProblemSearch {
   void log(const KnownConfig& config, const Outcome& outcome) const {
     const std::string name = to_string(config.config());
     if (outcome.disposition != Disposition::ok) {
-      spdlog::debug("{}: {} {}: {}", to_string(problem_), name, to_string(outcome.disposition),
-                    outcome.detail);
+      log_debug(fmt::format("{}: {} {}: {}", to_string(problem_), name,
+                            to_string(outcome.disposition), outcome.detail));
     } else {
-      spdlog::debug("{}: {} ok, {:.5g} us{}", to_string(problem_), name, outcome.time_us().value(),
-                    outcome.timing ? "" : " predicted");
+      log_debug(fmt::format("{}: {} ok, {:.5g} us{}", to_string(problem_), name,
+                            outcome.time_us().value(), outcome.timing ? "" : " predicted"));
     }
   }
 

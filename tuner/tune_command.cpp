@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // gemm-tune [tune]: from the command line to a finished run and its report.
 #include <spdlog/fmt/fmt.h>
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +17,7 @@
 #include "tuner/exit_code.h"
 #include "tuner/interrupt.h"
 #include "tuner/list_file.h"
+#include "tuner/log.h"
 #include "tuner/progress.h"
 #include "tuner/protocol.h"
 #include "tuner/report.h"
@@ -187,8 +187,8 @@ int run_tune(const Options& options) {
   if (options.dry_run) return dry_run(request, target, options);
   Database database = open_for_writing(options);
   if (const std::string why = database.journal().why; !why.empty() && !options.quiet) {
-    spdlog::warn("{} keeps a rollback journal: {}; processes that share it wait longer",
-                 database.path().string(), why);
+    log_warning(fmt::format("{} keeps a rollback journal: {}; processes that share it wait longer",
+                            database.path().string(), why));
   }
   begin_run(database, request, target, options.command_line);
   watch_for_interrupts();
@@ -206,7 +206,7 @@ int run_tune(const Options& options) {
         options.quiet && !options.json ? OnFinished(print_line) : nullptr);
   }
   print_report(report, target, options, database);
-  if (!database.mended().empty()) spdlog::warn("{}", database.mended());
+  if (!database.mended().empty()) log_warning(database.mended());
   return exit_code(report);
 }
 
