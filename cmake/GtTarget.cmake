@@ -43,16 +43,12 @@ function(gt_executable name)
   endif()
 endfunction()
 
-# GoogleMock's matchers take the compiler twice as long at -O3.
-set(GT_TEST_OPTIMISATION $<$<CONFIG:Release>:-O1>)
-
 # gt_test_headers: the precompiled headers of every gt_test. An executable, because those of a library are compiled with
 # -fPIC and suit no executable.
 function(gt_add_test_headers)
   file(CONFIGURE OUTPUT test_headers.cpp CONTENT "int main() {}\n")
   add_executable(gt_test_headers EXCLUDE_FROM_ALL "${CMAKE_CURRENT_BINARY_DIR}/test_headers.cpp")
   target_link_libraries(gt_test_headers PRIVATE gt_flags GTest::gmock)
-  target_compile_options(gt_test_headers PRIVATE ${GT_TEST_OPTIMISATION})
   target_precompile_headers(gt_test_headers PRIVATE ${GT_STANDARD_HEADERS} <gmock/gmock.h> <gtest/gtest.h>)
 endfunction()
 
@@ -75,7 +71,6 @@ function(gt_test name)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE gt_flags ${ARG_DEPENDS} GTest::gmock GTest::gtest_main)
-  target_compile_options(${name} PRIVATE ${GT_TEST_OPTIMISATION})
   target_precompile_headers(${name} REUSE_FROM gt_test_headers)
   set(_gt_rest)
   if(ARG_SLOW)
