@@ -9,7 +9,7 @@ enum ExitCode : int {
   kExitInternal = 1,         // a defect of the program itself
   kExitUsage = 2,            // malformed options, sizes, configs, files; whatever CLI11 raises
   kExitNoDevice = 3,         // no usable GPU or CUDA library where one was demanded, or the system
-                             // starts no process or thread
+                             // gives no process, thread, memory or file descriptor
   kExitNothingSurvived = 4,  // no candidate survived the filter, or the query found nothing
   kExitVerification = 5,     // candidates ran, but every one of them was wrong or failed
   kExitDatabase = 6,         // the database cannot be opened, read or written
