@@ -75,9 +75,8 @@ std::vector<Winner> winners_of(int count) {
   return winners;
 }
 
-// As for a problem of layout nn whose alignment class is 4.
 void enumerate_one_layout(benchmark::State& state) {
-  const FixedParam fixed[] = {{"TA", 0}, {"TB", 0}, {"VEC", 4}};
+  const std::vector<FixedParam> fixed = settled_params(packed_problem(1024, 1024, 1024));
   for (auto _ : state) benchmark::DoNotOptimize(enumerate(families(), fixed));
   const Space space = enumerate(families(), fixed);
   require(!space.points.empty(), "the space is empty");

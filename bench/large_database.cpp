@@ -12,8 +12,10 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <optional>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/error.h"
@@ -31,23 +33,22 @@ constexpr const char* kFamily = "warp_tiled";
 constexpr int kConfigs = 500, kFinalists = 4;
 const DeviceKey kDevices[] = {{"sm_86", "NVIDIA RTX A6000", 84}, {"sm_86", "NVIDIA A10", 72}};
 
-std::vector<std::string> configs() {
-  std::vector<KernelFamily> family;
-  for (const KernelFamily& one : families()) {
-    if (one.name == kFamily) family.push_back(one);
-  }
-  const FixedParam fixed[] = {{"TA", 0}, {"TB", 0}, {"VEC", 4}, {"PRED", 0}};
-  std::vector<std::string> texts;
-  for (const KnownConfig& point : enumerate(family, fixed, nullptr, {kConfigs, 1}).points) {
-    texts.push_back(to_string(point.config()));
-  }
-  if (texts.size() != kConfigs) throw Error("the space has too few configs");
-  return texts;
-}
-
 Problem problem(int index) {
   return packed_problem(128 * (1 + index % 10), 128 * (1 + index / 10 % 10),
                         128 * (1 + index / 100));
+}
+
+std::vector<std::string> configs() {
+  const auto veto = [](const KnownConfig& point) -> std::optional<std::string_view> {
+    if (point.traits.predicated) return "no problem() has a ragged edge";
+    return std::nullopt;
+  };
+  const Space space =
+      enumerate({find_family(kFamily), 1}, settled_params(problem(0)), veto, {kConfigs, 1});
+  std::vector<std::string> texts;
+  for (const KnownConfig& point : space.points) texts.push_back(to_string(point.config()));
+  if (texts.size() != kConfigs) throw Error("the space has too few configs");
+  return texts;
 }
 
 Timing timing(double median_us) {

@@ -142,18 +142,20 @@ Choice choose(const Database& database, const DeviceKey& device, const Problem& 
   return choose(load_winners(database, device.arch), device, problem);
 }
 
-KnownConfig builtin_default(const Problem& problem) {
+KnownConfig builtin_config(Layout layout) {
   // 64 x 64 tiles waste little on small edges; cp.async would leave out sm_75.
-  Config config = parse_config(
+  const KnownConfig config = check_config(parse_config(
       "warp_tiled/CLUSTER=0,BM=64,BN=64,BK=16,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=2,ASYNC=0,"
-      "FRAGMENTS=2,VEC=4,RASTER=8,CTAS=1,SPLIT_K=1,TAIL=0,TA=0,TB=0,PRED=1");
-  for (auto& [name, value] : config.params) {
-    if (name == "TA") value = transposes_a(problem.layout);
-    if (name == "TB") value = transposes_b(problem.layout);
-  }
-  const KnownConfig widest = check_config(config);
-  const std::optional<LegalConfig> legal = legal_for(widest, problem);
-  return legal ? legal->config : predicated_twin(widest, 1);
+      "FRAGMENTS=2,VEC=4,RASTER=8,CTAS=1,SPLIT_K=1,TAIL=0,TA=0,TB=0,PRED=1"));
+  Specialisation specialisation = config.specialisation();
+  specialisation.layout = layout;
+  return specialised(config, specialisation);
+}
+
+KnownConfig builtin_default(const Problem& problem) {
+  const KnownConfig config = builtin_config(problem.layout);
+  const std::optional<LegalConfig> legal = legal_for(config, problem);
+  return legal ? legal->config : served_variants(config).back();
 }
 
 }  // namespace gemm_tune

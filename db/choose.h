@@ -56,8 +56,11 @@ Choice choose(std::span<const Winner> winners, const DeviceKey& device, const Pr
 // The same with the winners loaded for this one call.
 Choice choose(const Database& database, const DeviceKey& device, const Problem& problem);
 
-// The config that serves where nothing was tuned: any layout, shape, alignment class and batch that
-// a grid can hold, on every architecture. As wide accesses as the problem allows.
+// The config that serves where nothing was tuned: as one of its served_variants(), any shape,
+// alignment class and batch that a grid can hold, on every architecture.
+KnownConfig builtin_config(Layout layout);
+
+// The variant of it with accesses as wide as the problem allows.
 KnownConfig builtin_default(const Problem& problem);
 
 }  // namespace gemm_tune

@@ -215,8 +215,8 @@ std::string config_text(const KnownConfig& config) { return to_string(config.con
 std::vector<KnownConfig> builtin_variants() {
   std::vector<KnownConfig> configs;
   for (const Layout layout : {Layout::nn, Layout::nt, Layout::tn, Layout::tt}) {
-    for (const int alignment : {4, 2, 1}) {
-      configs.push_back(builtin_default(in_class(packed_problem(4, 4, 4, layout), alignment)));
+    for (KnownConfig& variant : served_variants(builtin_config(layout))) {
+      configs.push_back(std::move(variant));
     }
   }
   return configs;

@@ -87,7 +87,7 @@ inline KernelFamily family() {
        {"BN", &Params::BN, {32, 64, 128}, "CTA tile columns"},
        {"BK", &Params::BK, {8, 16, 32}, "K elements per slice in shared memory"},
        {"TM", &Params::TM, {4, 8, 16}, "thread tile rows"},
-       {"PRED", &Params::PRED, {0, 1}, "1: predicated edges, any shape; 0: whole tiles only"}},
+       predicated_param("PRED", &Params::PRED)},
       kRules, &reject, &traits);
 }
 

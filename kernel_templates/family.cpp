@@ -19,6 +19,15 @@ Config KernelFamily::config(Values values) const {
   return config;
 }
 
+std::vector<int> KernelFamily::specialised(Values values,
+                                           const Specialisation& specialisation) const {
+  std::vector<int> others(values.begin(), values.end());
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    others[i] = value_of(specialisation, params[i].role).value_or(others[i]);
+  }
+  return others;
+}
+
 LaunchRecipe launch_recipe(const Traits& traits) {
   LaunchRecipe recipe;
   recipe.block_threads = traits.threads;

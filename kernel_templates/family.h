@@ -21,6 +21,7 @@
 #include "core/config.h"
 #include "core/launch_recipe.h"
 #include "kernel_templates/rules.h"
+#include "kernel_templates/specialisation.h"
 #include "kernel_templates/traits.h"
 
 namespace gemm_tune {
@@ -32,6 +33,7 @@ struct ParamSpec {
   std::string name;
   std::vector<int> values;  // what a search tries, ascending; --config takes any that rules allow
   std::string meaning;
+  Role role = Role::tunable;
 };
 
 // A structural rule, by the positions of the parameters it reads.
@@ -46,7 +48,8 @@ struct KernelFamily {
   std::string summary;  // one line, for help and reports
   std::vector<ParamSpec> params;
   std::vector<FamilyRule> rules;
-  bool is_fastest_at_widest_vec = false;  // a smaller VEC than the alignment allows is never better
+  // Accesses narrower than the alignment allows are never better.
+  bool is_fastest_at_widest_vec = false;
   // The first reason why the values cannot be compiled, or nothing; the .cuh's reject().
   std::function<std::optional<std::string>(Values)> reject;
   std::function<Traits(Values)> traits;  // precondition: not rejected
@@ -58,6 +61,10 @@ struct KernelFamily {
   std::optional<std::size_t> find_param(std::string_view name) const;
 
   Config config(Values values) const;
+
+  // The same tunables under another specialisation; rules may forbid them. A part of the
+  // specialisation for which the family has no parameter stays as it is.
+  std::vector<int> specialised(Values values, const Specialisation& specialisation) const;
 };
 
 // How to launch a config of these traits, and for which problems it is legal: any shape if
@@ -70,7 +77,30 @@ struct ParamDecl {
   int Params::*member;
   std::vector<int> values;
   const char* meaning;
+  Role role = Role::tunable;
 };
+
+// The parameters of the specialisation, which are alike in every family that has them.
+template <class Params>
+ParamDecl<Params> transposed_a_param(const char* name, int Params::*member) {
+  return {name, member, {0, 1}, "1: A is stored [K,M]", Role::transposed_a};
+}
+template <class Params>
+ParamDecl<Params> transposed_b_param(const char* name, int Params::*member) {
+  return {name, member, {0, 1}, "1: B is stored [N,K]", Role::transposed_b};
+}
+template <class Params>
+ParamDecl<Params> vector_width_param(const char* name, int Params::*member) {
+  return {name, member, {1, 2, 4}, "elements per global access", Role::vector_width};
+}
+template <class Params>
+ParamDecl<Params> predicated_param(const char* name, int Params::*member) {
+  return {name,
+          member,
+          {0, 1},
+          "1: predicated edges, any shape; 0: whole tiles only",
+          Role::predicated};
+}
 
 // That a Params is its parameters' values in order, so that values become one by copying bytes:
 // enumeration does it for every rule of every point. Throws std::logic_error otherwise.
@@ -101,7 +131,7 @@ KernelFamily make_family(const char* name, const char* summary,
   family.summary = summary;
   std::vector<int Params::*> members;
   for (const ParamDecl<Params>& param : params) {
-    family.params.push_back({param.name, param.values, param.meaning});
+    family.params.push_back({param.name, param.values, param.meaning, param.role});
     members.push_back(param.member);
   }
   check_order<Params>(members);

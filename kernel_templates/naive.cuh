@@ -106,7 +106,7 @@ inline KernelFamily family() {
       {{"BM", &Params::BM, {8, 16, 32}, "CTA tile rows"},
        {"BN", &Params::BN, {8, 16, 32}, "CTA tile columns"},
        {"COALESCED", &Params::COALESCED, {0, 1}, "1: neighbouring threads along a row of C"},
-       {"PRED", &Params::PRED, {0, 1}, "1: predicated edges, any shape; 0: whole tiles only"}},
+       predicated_param("PRED", &Params::PRED)},
       kRules, &reject, &traits);
 }
 

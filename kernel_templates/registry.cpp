@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel_templates/registry.h"
 
-#include <algorithm>
 #include <string>
 
 #include "core/error.h"
@@ -21,7 +20,23 @@ std::vector<std::string> param_names(const KernelFamily& family) {
   return names;
 }
 
+// What serves problems that the config may not: predicated, then with accesses half as wide. The
+// step from each of served_variants() to the next; nothing after the last.
+std::optional<KnownConfig> next_variant(const KnownConfig& config) {
+  Specialisation next = config.specialisation();
+  if (next.predicated) next.vec /= 2;
+  next.predicated = true;
+  if (next.vec == 0) return std::nullopt;
+  KnownConfig variant = specialised(config, next);
+  if (variant.values == config.values) return std::nullopt;  // the family has no such kernel
+  return variant;
+}
+
 }  // namespace
+
+Specialisation KnownConfig::specialisation() const {
+  return {layout_of(traits.transposed_a, traits.transposed_b), traits.vec, traits.predicated};
+}
 
 const KernelFamily* find_family(std::string_view name) {
   for (const KernelFamily& family : families()) {
@@ -67,32 +82,23 @@ KnownConfig check_config(const Config& config) {
   return known_config(*family, std::move(values));
 }
 
-KnownConfig predicated_twin(const KnownConfig& config, int alignment) {
-  std::vector<int> values = config.values;
-  if (const auto pred = config.family->find_param("PRED")) values[*pred] = 1;
-  if (const auto vec = config.family->find_param("VEC")) {
-    values[*vec] = std::min(values[*vec], alignment);
-  }
-  return known_config(*config.family, std::move(values));
+KnownConfig specialised(const KnownConfig& config, const Specialisation& specialisation) {
+  return known_config(*config.family, config.family->specialised(config.values, specialisation));
 }
 
 std::vector<KnownConfig> served_variants(const KnownConfig& winner) {
   std::vector<KnownConfig> variants = {winner};
-  // Narrower accesses also fit where a matrix edge would cut wider ones in two.
-  for (const int alignment : {4, 2, 1}) {
-    KnownConfig twin = predicated_twin(winner, alignment);
-    const bool known = std::any_of(variants.begin(), variants.end(), [&](const KnownConfig& other) {
-      return other.values == twin.values;
-    });
-    if (!known) variants.push_back(std::move(twin));
+  while (std::optional<KnownConfig> next = next_variant(variants.back())) {
+    variants.push_back(*std::move(next));
   }
   return variants;
 }
 
 std::optional<LegalConfig> legal_for(const KnownConfig& config, const Problem& problem) {
-  if (!why_illegal(config.recipe, problem)) return LegalConfig{config, false};
-  for (KnownConfig& twin : served_variants(config)) {
-    if (!why_illegal(twin.recipe, problem)) return LegalConfig{std::move(twin), true};
+  bool is_twin = false;
+  for (std::optional<KnownConfig> one = config; one; one = next_variant(*one)) {
+    if (!why_illegal(one->recipe, problem)) return LegalConfig{*std::move(one), is_twin};
+    is_twin = true;
   }
   return std::nullopt;
 }

@@ -30,6 +30,7 @@ struct KnownConfig {
   LaunchRecipe recipe;
 
   Config config() const { return family->config(values); }
+  Specialisation specialisation() const;
 };
 
 // The config of these values, which break no rule of the family; it points to the family.
@@ -39,13 +40,13 @@ KnownConfig known_config(const KernelFamily& family, std::vector<int> values);
 // rule that the values break.
 KnownConfig check_config(const Config& config);
 
-// The config for calls that this one may not serve: the same tile and layout with predicated edges
-// and accesses no wider than the alignment class. Equal to the argument's config where that already
-// is so.
-KnownConfig predicated_twin(const KnownConfig& config, int alignment);
+// The same tunables under another specialisation, as KernelFamily::specialised(). Precondition: no
+// rule forbids it.
+KnownConfig specialised(const KnownConfig& config, const Specialisation& specialisation);
 
-// Every config that a winner may be handed out as: itself, then its other predicated twins by
-// falling alignment class, four at most. The finals verify exactly these, and the library and the
+// Every config that a winner may be handed out as: the same tunables under each specialisation that
+// it must have. These are its own, then those of its predicated twins: its accesses or narrower
+// ones, the widest first; four at most. The finals verify exactly these, and the chooser and the
 // exported header hand out no others.
 std::vector<KnownConfig> served_variants(const KnownConfig& winner);
 

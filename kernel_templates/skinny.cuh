@@ -525,12 +525,12 @@ inline KernelFamily family() {
        {"WARPS", &Params::WARPS, {4, 8, 16}, "warps per CTA"},
        {"LANES_K", &Params::LANES_K, {1, 8, 32}, "lanes of a warp along K, where rows lie along K"},
        {"UNROLL", &Params::UNROLL, {2, 4, 8, 16}, "steps along K under way at once"},
-       {"VEC", &Params::VEC, {1, 2, 4}, "elements per global access"},
+       vector_width_param("VEC", &Params::VEC),
        {"SPLIT_K", &Params::SPLIT_K, {1, 2, 4, 8, 16}, "CTAs that share one tile along K"},
        {"SKINNY_N", &Params::SKINNY_N, {0, 1}, "1: N is the small edge; 0: M is"},
-       {"TA", &Params::TA, {0, 1}, "1: A is stored [K,M]"},
-       {"TB", &Params::TB, {0, 1}, "1: B is stored [N,K]"},
-       {"PRED", &Params::PRED, {0, 1}, "1: predicated edges, any shape; 0: whole tiles only"}},
+       transposed_a_param("TA", &Params::TA),
+       transposed_b_param("TB", &Params::TB),
+       predicated_param("PRED", &Params::PRED)},
       kRules, &reject, &traits);
 }
 

@@ -83,7 +83,7 @@ inline KernelFamily family() {
        {"BN", &Params::BN, {8, 16, 32}, "CTA tile columns"},
        {"BK", &Params::BK, {8, 16, 32}, "K elements per slice in shared memory"},
        {"UNROLL", &Params::UNROLL, {0, 1}, "1: unroll the loop over a slice"},
-       {"PRED", &Params::PRED, {0, 1}, "1: predicated edges, any shape; 0: whole tiles only"}},
+       predicated_param("PRED", &Params::PRED)},
       kRules, &reject, &traits);
 }
 

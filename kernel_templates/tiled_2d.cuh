@@ -90,15 +90,15 @@ inline Traits traits(const Params& p) {
 }
 
 inline KernelFamily family() {
-  return make_family<Params>(
-      "tiled_2d", "2D thread tile, scalar accesses, slices of A and B in shared memory",
-      {{"BM", &Params::BM, {32, 64, 128}, "CTA tile rows"},
-       {"BN", &Params::BN, {32, 64, 128}, "CTA tile columns"},
-       {"BK", &Params::BK, {8, 16}, "K elements per slice in shared memory"},
-       {"TM", &Params::TM, {2, 4, 8}, "thread tile rows"},
-       {"TN", &Params::TN, {2, 4, 8}, "thread tile columns"},
-       {"PRED", &Params::PRED, {0, 1}, "1: predicated edges, any shape; 0: whole tiles only"}},
-      kRules, &reject, &traits);
+  return make_family<Params>("tiled_2d",
+                             "2D thread tile, scalar accesses, slices of A and B in shared memory",
+                             {{"BM", &Params::BM, {32, 64, 128}, "CTA tile rows"},
+                              {"BN", &Params::BN, {32, 64, 128}, "CTA tile columns"},
+                              {"BK", &Params::BK, {8, 16}, "K elements per slice in shared memory"},
+                              {"TM", &Params::TM, {2, 4, 8}, "thread tile rows"},
+                              {"TN", &Params::TN, {2, 4, 8}, "thread tile columns"},
+                              predicated_param("PRED", &Params::PRED)},
+                             kRules, &reject, &traits);
 }
 
 }  // namespace gemm_tune::tiled_2d

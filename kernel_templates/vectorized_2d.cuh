@@ -220,10 +220,10 @@ inline KernelFamily family() {
        {"BK", &Params::BK, {8, 16, 32}, "K elements per slice in shared memory"},
        {"TM", &Params::TM, {4, 8, 16}, "thread tile rows"},
        {"TN", &Params::TN, {4, 8, 16}, "thread tile columns"},
-       {"VEC", &Params::VEC, {1, 2, 4}, "elements per global access"},
+       vector_width_param("VEC", &Params::VEC),
        {"PAD", &Params::PAD, {0, 1, 4}, "floats between two rows in shared memory"},
        {"INTERLEAVE", &Params::INTERLEAVE, {0, 1}, "1: deal a thread's tile out in groups"},
-       {"PRED", &Params::PRED, {0, 1}, "1: predicated edges, any shape; 0: whole tiles only"}},
+       predicated_param("PRED", &Params::PRED)},
       kRules, &reject, &traits);
 }
 

@@ -597,7 +597,7 @@ inline KernelFamily family() {
         {0, 1, 2},
         "cp.async: 0 for none, 1 for both operands, 2 for those not transposed"},
        {"FRAGMENTS", &Params::FRAGMENTS, {1, 2}, "2: operands are loaded one k step ahead"},
-       {"VEC", &Params::VEC, {1, 2, 4}, "elements per global access"},
+       vector_width_param("VEC", &Params::VEC),
        {"RASTER", &Params::RASTER, {8}, "tile rows walked side by side"},
        {"CTAS", &Params::CTAS, {1, 2}, "resident CTAs per SM the compiler must allow"},
        {"SPLIT_K",
@@ -605,9 +605,9 @@ inline KernelFamily family() {
         {1, 2, 3, 4, 6, 8, 12, 16, 32, 66, 132},
         "CTAs that share a tile; 66 and 132 fill an H100"},
        {"TAIL", &Params::TAIL, {0, 1, 2}, "CTAs per SM that share a ragged last wave; 0: none"},
-       {"TA", &Params::TA, {0, 1}, "1: A is stored [K,M]"},
-       {"TB", &Params::TB, {0, 1}, "1: B is stored [N,K]"},
-       {"PRED", &Params::PRED, {0, 1}, "1: predicated edges, any shape; 0: whole tiles only"}},
+       transposed_a_param("TA", &Params::TA),
+       transposed_b_param("TB", &Params::TB),
+       predicated_param("PRED", &Params::PRED)},
       kRules, &reject, &traits);
   family.is_fastest_at_widest_vec = true;
   return family;

@@ -28,12 +28,16 @@ struct Space {
       rejected;  // raw points by the reason of the first rule broken
 };
 
-// A parameter that is not the search's to choose.
+// A parameter that the search does not choose.
 struct FixedParam {
   std::string name;
   int value = 0;
   const KernelFamily* only_of = nullptr;  // nullptr: of every family that has it
 };
+
+// The parameters of families() whose values the problem settles: its layout, and how wide accesses
+// are in families where wider ones are never worse.
+std::vector<FixedParam> settled_params(const Problem& problem);
 
 // Why the caller has no use for a valid point, as a text that lives for ever, or nothing.
 using Veto = std::function<std::optional<std::string_view>(const KnownConfig&)>;

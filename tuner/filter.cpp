@@ -31,17 +31,6 @@ int shared_registers(const Traits& traits, const DeviceSpec& device) {
 
 }  // namespace
 
-std::vector<FixedParam> settled_params(const Problem& problem) {
-  std::vector<FixedParam> settled = {{"TA", transposes_a(problem.layout)},
-                                     {"TB", transposes_b(problem.layout)}};
-  for (const KernelFamily& family : families()) {
-    if (family.is_fastest_at_widest_vec) {
-      settled.push_back({"VEC", alignment_class(problem), &family});
-    }
-  }
-  return settled;
-}
-
 std::optional<std::string_view> reject_before_compile(const KnownConfig& config,
                                                       const Problem& problem,
                                                       const DeviceSpec& device) {
@@ -110,16 +99,16 @@ std::optional<std::string_view> reject_needless(const KnownConfig& config, const
       early <= kRegisterMargin + std::min(device.max_registers_per_thread, fit)) {
     return "loads operands late where registers let it load them early";
   }
-  const auto pred = config.family->find_param("PRED");
-  if (!pred || config.values[*pred] == 0) return std::nullopt;
-  // Whole tiles are all that the twin demands beyond what this config does.
+  if (!traits.predicated) return std::nullopt;
+  // Whole tiles are all that the unpredicated twin demands beyond what this config does.
   if (problem.M % traits.tile_m != 0 || problem.N % traits.tile_n != 0 ||
       problem.K % traits.tile_k != 0) {
     return std::nullopt;
   }
-  std::vector<int> unpredicated = config.values;
-  unpredicated[*pred] = 0;
-  if (config.family->reject(unpredicated)) return std::nullopt;
+  Specialisation of_twin = config.specialisation();
+  of_twin.predicated = false;
+  const std::vector<int> twin = config.family->specialised(config.values, of_twin);
+  if (twin == config.values || config.family->reject(twin)) return std::nullopt;  // there is none
   return "predicated where the problem has no ragged edge";
 }
 

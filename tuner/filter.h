@@ -7,19 +7,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "core/device_spec.h"
 #include "core/outcome.h"
 #include "core/problem.h"
 #include "kernel_templates/registry.h"
-#include "search/space.h"
 
 namespace gemm_tune {
-
-// The parameters whose values the problem settles: its layout, and how wide accesses are in
-// families where wider ones are never worse.
-std::vector<FixedParam> settled_params(const Problem& problem);
 
 // Before compiling: threads, shared memory, cp.async and clusters against the target, layout,
 // alignment and tile multiples against the problem. Reasons are few and fixed texts, so that the

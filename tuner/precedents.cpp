@@ -10,7 +10,6 @@
 #include "search/point_index.h"
 #include "search/static_model.h"
 #include "tuner/budget.h"
-#include "tuner/filter.h"
 
 namespace gemm_tune {
 namespace {
@@ -33,7 +32,7 @@ std::optional<DeviceSpec> spec_of(const DeviceKey& key, const DeviceSpec& target
 class Counterparts {
  public:
   Counterparts(std::span<const KnownConfig> points, const Problem& problem)
-      : index_(points), settled_(settled_params(problem)), widest_(alignment_class(problem)) {}
+      : index_(points), layout_(problem.layout), widest_(alignment_class(problem)) {}
 
   struct Found {
     std::size_t point;
@@ -42,28 +41,24 @@ class Counterparts {
 
   std::optional<Found> find(const KnownConfig& config, const Problem& source) const {
     const KernelFamily& family = *config.family;
-    std::vector<int> values = config.values;
-    if (const auto param = family.find_param("VEC")) {
-      int& vec = values[*param];
-      vec = vec == alignment_class(source) ? widest_ : std::min(vec, widest_);
+    Specialisation here = config.specialisation();
+    here.layout = layout_;
+    const bool was_widest = here.vec == alignment_class(source);
+    const bool is_widest = was_widest || family.is_fastest_at_widest_vec;
+    here.vec = is_widest ? widest_ : std::min(here.vec, widest_);
+    for (const bool predicated : {here.predicated, !here.predicated}) {
+      here.predicated = predicated;
+      const std::vector<int> values = family.specialised(config.values, here);
+      if (const auto point = index_.find(family, values)) {
+        return Found{*point, values == config.values};
+      }
     }
-    for (const FixedParam& one : settled_) {
-      if (one.only_of != nullptr && one.only_of != &family) continue;
-      if (const auto param = family.find_param(one.name)) values[*param] = one.value;
-    }
-    if (const auto point = index_.find(family, values)) {
-      return Found{*point, values == config.values};
-    }
-    const auto pred = family.find_param("PRED");
-    if (!pred) return std::nullopt;
-    values[*pred] = 1 - values[*pred];
-    const auto point = index_.find(family, values);
-    return point ? std::optional(Found{*point, false}) : std::nullopt;
+    return std::nullopt;
   }
 
  private:
   PointIndex index_;
-  std::vector<FixedParam> settled_;
+  Layout layout_;
   int widest_;
 };
 

@@ -30,9 +30,10 @@ inline constexpr std::size_t kFewestTimings = 8;
 inline constexpr std::size_t kMostPrecedents = 16;
 
 // The likest first. rows: by device and problem, of configs that are still known. points: the
-// candidates for the problem on the device. A config stands for the one of them that differs only
-// in what the problem settles: layout, width of accesses (the widest there for the widest here),
-// predicated edges; where that one was timed itself it needs no stand-in.
+// candidates for the problem on the device. A config stands for the one of them with the same
+// tunables under a specialisation of the problem: its layout, its width of accesses (the widest
+// there for the widest here), predicated or not; where that one was timed itself it needs no
+// stand-in.
 std::vector<Precedent> precedents(std::span<const TimedConfig> rows, const DeviceSpec& device,
                                   const Problem& problem, std::span<const KnownConfig> points);
 

@@ -14,6 +14,7 @@
 #include "core/error.h"
 #include "search/point_index.h"
 #include "search/search_space.h"
+#include "search/space.h"
 #include "search/static_model.h"
 #include "search/strategy_by_name.h"
 #include "search/transfer.h"

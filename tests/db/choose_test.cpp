@@ -3,6 +3,9 @@
 
 #include <gmock/gmock.h>
 
+#include <set>
+#include <string>
+
 #include "core/error.h"
 #include "kernel_templates/source.h"
 #include "tests/db/fixture.h"
@@ -239,10 +242,55 @@ TEST_F(ChooseTest, ABatchThatExceedsTheGridIsNotServed) {
                                        HasSubstr("a batch of 65536 exceeds the grid's 65535")));
 }
 
+// The configs that choose() gives for whole and ragged tiles in every alignment class.
+std::set<std::string> handed_out(std::span<const Winner> winners, Layout layout) {
+  std::set<std::string> configs;
+  for (const std::int64_t edge : {256, 260, 258, 257}) {
+    for (const int alignment : {4, 2, 1}) {
+      const Problem problem = in_class(packed_problem(edge, edge, edge, layout), alignment);
+      const Choice found = choose(winners, kA6000, problem);
+      EXPECT_EQ(found.match == Match::builtin, winners.empty()) << to_string(problem);
+      configs.insert(to_string(found.config.value().config()));
+    }
+  }
+  return configs;
+}
+
+std::set<std::string> served(const KnownConfig& config) {
+  std::set<std::string> configs;
+  for (const KnownConfig& variant : served_variants(config)) {
+    configs.insert(to_string(variant.config()));
+  }
+  return configs;
+}
+
+// The finals verify the served variants, and the exported header holds them.
+TEST_F(ChooseTest, HandsOutEachWinnerAsTheConfigsThatTheFinalsVerify) {
+  for (const std::string& config :
+       {kWholeTiles, std::string("tiled_2d/BM=64,BN=64,BK=8,TM=4,TN=4,PRED=0"),
+        std::string("skinny/CLUSTER=0,BS=8,TL=2,WARPS=4,LANES_K=8,UNROLL=2,VEC=4,SPLIT_K=8,"
+                    "SKINNY_N=0,TA=0,TB=1,PRED=0")}) {
+    Winner winner{check_config(parse_config(config)), {}};
+    winner.record.device = kA6000;
+    winner.record.problem = packed_problem(8, 8, 8, winner.config.recipe.layout);
+    winner.record.outcome = measured(5);
+    EXPECT_EQ(handed_out(std::span(&winner, 1), winner.config.recipe.layout),
+              served(winner.config));
+  }
+}
+
+TEST_F(ChooseTest, HandsOutTheBuiltinConfigAsItsServedVariants) {
+  for (const Layout layout : {Layout::nn, Layout::nt, Layout::tn, Layout::tt}) {
+    EXPECT_EQ(handed_out({}, layout), served(builtin_config(layout)));
+  }
+}
+
 TEST_F(ChooseTest, AWinnerForAnotherLayoutIsNeverChosen) {
   KernelFamily family;
   family.name = "synthetic";
-  for (const char* name : {"TA", "TB", "PRED"}) family.params.push_back({name, {0, 1}, ""});
+  family.params = {{"TA", {0, 1}, "", Role::transposed_a},
+                   {"TB", {0, 1}, "", Role::transposed_b},
+                   {"PRED", {0, 1}, "", Role::predicated}};
   family.traits = [](Values v) {
     Traits traits;
     traits.tile_m = traits.tile_n = 16;

@@ -176,8 +176,8 @@ inline KernelFamily family() {
   return make_family<Params>("sample", "for tests of the emulator",
                              {{"SPLIT_K", &Params::SPLIT_K, {1, 4}, "CTAs that share a tile"},
                               {"TAIL", &Params::TAIL, {0, 1}, "CTAs per SM"},
-                              {"TA", &Params::TA, {0, 1}, "1: A is stored [K,M]"},
-                              {"TB", &Params::TB, {0, 1}, "1: B is stored [N,K]"},
+                              transposed_a_param("TA", &Params::TA),
+                              transposed_b_param("TB", &Params::TB),
                               {"FAULT", &Params::FAULT, {0}, "what is wrong"}},
                              kRules, &reject, &traits);
 }

@@ -112,6 +112,50 @@ TEST_P(EachFamily, RulesNameEveryParameterThatTheyRead) {
   }
 }
 
+std::vector<std::size_t> positions_of_tunables(const KernelFamily& family) {
+  std::vector<std::size_t> positions;
+  for (std::size_t i = 0; i < family.params.size(); ++i) {
+    if (family.params[i].role == Role::tunable) positions.push_back(i);
+  }
+  return positions;
+}
+
+// A specialisation is written by roles and read from the traits. If a role were missing or another
+// one's, the finals would verify one kernel and the library would hand out another.
+TEST_P(EachFamily, TheSpecialisationIsThatOfTheParametersWithItsRoles) {
+  const std::vector<std::vector<int>> points = some_valid_points(family());
+  for (std::size_t n = 0; n < points.size(); n += 10) {
+    const std::vector<int>& point = points[n];
+    const Specialisation own = known_config(family(), point).specialisation();
+    EXPECT_EQ(family().specialised(point, own), point) << to_string(family().config(point));
+    for (const std::size_t tunable : positions_of_tunables(family())) {
+      std::vector<int> other = point;
+      for (const int value : family().params[tunable].values) {
+        other[tunable] = value;
+        if (family().reject(other)) continue;
+        EXPECT_EQ(known_config(family(), other).specialisation(), own)
+            << family().params[tunable].name << ": " << to_string(family().config(point));
+      }
+    }
+  }
+}
+
+TEST_P(EachFamily, AnotherSpecialisationIsReachedWhereTheFamilyHasItsParameters) {
+  std::set<Role> roles;
+  for (const ParamSpec& param : family().params) roles.insert(param.role);
+  const std::vector<std::vector<int>> points = some_valid_points(family());
+  for (std::size_t n = 0; n < points.size(); n += 10) {
+    const KnownConfig config = known_config(family(), points[n]);
+    const Specialisation wanted = {Layout::tt, 1, true};
+    const std::vector<int> values = family().specialised(config.values, wanted);
+    if (family().reject(values)) continue;  // a rule on the layout
+    const Specialisation reached = known_config(family(), values).specialisation();
+    EXPECT_EQ(reached.layout, roles.contains(Role::transposed_a) ? Layout::tt : Layout::nn);
+    EXPECT_EQ(reached.vec, 1);
+    EXPECT_TRUE(reached.predicated);
+  }
+}
+
 // What a search tries is worth nothing where a rule forbids all of it.
 TEST_P(EachFamily, EveryValueOfEveryParameterIsValidInSomePoint) {
   const std::vector<std::vector<int>> points = some_valid_points(family());

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
@@ -26,6 +27,24 @@ Problem problem(std::int64_t M, std::int64_t N, std::int64_t K, int alignment) {
   Problem p = packed_problem(M, N, K);
   p = in_class(p, alignment);
   return p;
+}
+
+// Parameters of five values: accesses' width, a number of shares, A's and B's layout, predication.
+KernelFamily synthetic_family(std::vector<ParamSpec> params) {
+  KernelFamily family;
+  family.name = "synthetic";
+  family.params = std::move(params);
+  family.traits = [](Values v) {
+    Traits traits;
+    traits.tile_m = traits.tile_n = 16;
+    traits.vec = v[0];
+    traits.split_k = v[1];
+    traits.transposed_a = v[2] != 0;
+    traits.transposed_b = v[3] != 0;
+    traits.predicated = v[4] != 0;
+    return traits;
+  };
+  return family;
 }
 
 TEST(CheckConfig, GivesTheRecipeOfAnUnpredicatedKernel) {
@@ -63,6 +82,19 @@ TEST(CheckConfig, PutsParametersIntoCanonicalOrder) {
             "naive/BM=8,BN=32,COALESCED=0,PRED=1");
 }
 
+TEST(CheckConfig, TextsNameLayoutWidthAndPredicationAsParameters) {
+  const std::string tile =
+      "warp_tiled/CLUSTER=0,BM=64,BN=64,BK=16,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=2,ASYNC=0,"
+      "FRAGMENTS=2,VEC=2,RASTER=8,CTAS=1,SPLIT_K=1,TAIL=0,";
+  const KnownConfig config = known(tile + "TA=0,TB=1,PRED=0");
+  EXPECT_EQ(config.specialisation(), (Specialisation{Layout::nt, 2, false}));
+  EXPECT_EQ(to_string(config.config()), tile + "TA=0,TB=1,PRED=0");
+  EXPECT_EQ(known(tile + "TA=1,TB=0,PRED=1").specialisation(),
+            (Specialisation{Layout::tn, 2, true}));
+  EXPECT_EQ(known(tile + "PRED=1,TB=1,TA=1").specialisation(),
+            (Specialisation{Layout::tt, 2, true}));
+}
+
 TEST(CheckConfig, NamesTheUnknownFamily) {
   EXPECT_THAT([] { known("naïve/BM=8"); },
               ThrowsMessage<UsageError>(AllOf(HasSubstr("'naïve' is not a kernel family"),
@@ -92,40 +124,56 @@ TEST(CheckConfig, NamesTheBrokenRule) {
                         HasSubstr("more than 1024 threads per CTA"))));
 }
 
-TEST(Twin, IsPredicatedAndNoWiderThanTheAlignment) {
-  EXPECT_EQ(to_string(predicated_twin(known(kVectorized), 2).config()),
+TEST(Specialised, IsTheSameTileUnderAnotherSpecialisation) {
+  EXPECT_EQ(to_string(specialised(known(kVectorized), {Layout::nn, 2, true}).config()),
             "vectorized_2d/BM=128,BN=64,BK=16,TM=8,TN=4,VEC=2,PAD=4,INTERLEAVE=1,PRED=1");
-  EXPECT_EQ(to_string(predicated_twin(known(kVectorized), 4).config()),
+  EXPECT_EQ(to_string(specialised(known(kVectorized), {Layout::nn, 4, true}).config()),
             "vectorized_2d/BM=128,BN=64,BK=16,TM=8,TN=4,VEC=4,PAD=4,INTERLEAVE=1,PRED=1");
 }
 
 TEST(Twin, KeepsTheLayoutAndHowTilesAreShared) {
-  KernelFamily family;
-  family.name = "synthetic";
-  for (const char* name : {"VEC", "SPLIT_K", "TA", "TB", "PRED"}) {
-    family.params.push_back({name, {}, ""});
-  }
-  family.traits = [](Values v) {
-    Traits traits;
-    traits.tile_m = traits.tile_n = 16;
-    traits.vec = v[0];
-    traits.split_k = v[1];
-    traits.transposed_a = v[2] != 0;
-    traits.transposed_b = v[3] != 0;
-    traits.predicated = v[4] != 0;
-    return traits;
-  };
-  const KnownConfig twin = predicated_twin(known_config(family, {4, 3, 1, 0, 0}), 2);
+  const KernelFamily family = synthetic_family({{"VEC", {}, "", Role::vector_width},
+                                                {"SPLIT_K", {}, ""},
+                                                {"TA", {}, "", Role::transposed_a},
+                                                {"TB", {}, "", Role::transposed_b},
+                                                {"PRED", {}, "", Role::predicated}});
+  const KnownConfig winner = known_config(family, {4, 3, 1, 0, 0});
+  EXPECT_EQ(winner.specialisation(), (Specialisation{Layout::tn, 4, false}));
+  const KnownConfig twin = served_variants(winner).at(2);
   EXPECT_EQ(to_string(twin.config()), "synthetic/VEC=2,SPLIT_K=3,TA=1,TB=0,PRED=1");
   EXPECT_EQ(twin.recipe.layout, Layout::tn);
   EXPECT_EQ(twin.recipe.split_k, 3);
   EXPECT_EQ(twin.recipe.multiple_m, 1);
 }
 
+// The parameters' names say nothing: a tunable may be called VEC.
+TEST(Specialised, GoesByTheRolesOfTheParameters) {
+  const KernelFamily family = synthetic_family({{"WIDTH", {}, "", Role::vector_width},
+                                                {"VEC", {}, ""},
+                                                {"A_T", {}, "", Role::transposed_a},
+                                                {"B_T", {}, "", Role::transposed_b},
+                                                {"EDGES", {}, "", Role::predicated}});
+  const KnownConfig winner = known_config(family, {4, 7, 0, 0, 0});
+  EXPECT_EQ(to_string(specialised(winner, {Layout::nt, 2, true}).config()),
+            "synthetic/WIDTH=2,VEC=7,A_T=0,B_T=1,EDGES=1");
+  EXPECT_EQ(to_string(specialised(winner, {Layout::tn, 1, false}).config()),
+            "synthetic/WIDTH=1,VEC=7,A_T=1,B_T=0,EDGES=0");
+  EXPECT_EQ(served_variants(winner).size(), 4u);
+}
+
+TEST(Specialised, KeepsWhatTheFamilyHasNoParameterFor) {
+  const KnownConfig config = known("naive/BM=8,BN=32,COALESCED=1,PRED=0");
+  EXPECT_EQ(config.specialisation(), (Specialisation{Layout::nn, 1, false}));
+  const KnownConfig other = specialised(config, {Layout::tt, 4, true});
+  EXPECT_EQ(to_string(other.config()), "naive/BM=8,BN=32,COALESCED=1,PRED=1");
+  EXPECT_EQ(other.specialisation(), (Specialisation{Layout::nn, 1, true}));
+}
+
 TEST(Twin, OfANarrowConfigIsNotWidened) {
   const KnownConfig narrow =
       known("vectorized_2d/BM=128,BN=64,BK=16,TM=8,TN=4,VEC=1,PAD=0,INTERLEAVE=0,PRED=1");
-  EXPECT_EQ(predicated_twin(narrow, 4).config(), narrow.config());
+  ASSERT_EQ(served_variants(narrow).size(), 1u);
+  EXPECT_EQ(served_variants(narrow)[0].config(), narrow.config());
 }
 
 // Where a family's vector accesses want whole vectors along an edge, only narrower ones serve it.
@@ -133,9 +181,10 @@ TEST(Twin, OfAnyValidPointIsValidAndOneServesARaggedProblem) {
   for (const KernelFamily& family : families()) {
     for (const std::vector<int>& point : some_valid_points(family)) {
       const KnownConfig config = check_config(family.config(point));
-      for (const int alignment : {1, 2, 4}) {
-        const KnownConfig twin = predicated_twin(config, alignment);
+      for (const KnownConfig& twin : served_variants(config)) {
         EXPECT_EQ(family.reject(twin.values), std::nullopt) << to_string(twin.config());
+      }
+      for (const int alignment : {1, 2, 4}) {
         Problem ragged = problem(13, 17, 19, alignment);
         ragged.layout = config.recipe.layout;
         const auto legal = legal_for(config, ragged);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -244,6 +245,20 @@ TEST(SpaceTest, RealFamiliesAccountForEveryRawPoint) {
   EXPECT_EQ(space.enumerated, rejected_sum(space));
   EXPECT_EQ(space.rejected.at("seen"), valid);
   EXPECT_GT(valid, 100'000u);
+}
+
+TEST(SettledParams, AreTheLayoutAndTheWidthOfAccesses) {
+  Problem problem = packed_problem(1022, 1022, 1022, Layout::nt);
+  problem = in_class(problem, 2);
+  std::map<std::string, int> of_warp_tiled, of_skinny;
+  for (const FixedParam& one : settled_params(problem)) {
+    if (one.only_of == nullptr || one.only_of->name == "warp_tiled") {
+      of_warp_tiled[one.name] = one.value;
+    }
+    if (one.only_of == nullptr || one.only_of->name == "skinny") of_skinny[one.name] = one.value;
+  }
+  EXPECT_EQ(of_warp_tiled, (std::map<std::string, int>{{"TA", 0}, {"TB", 1}, {"VEC", 2}}));
+  EXPECT_EQ(of_skinny, (std::map<std::string, int>{{"TA", 0}, {"TB", 1}}));
 }
 
 }  // namespace

@@ -17,10 +17,11 @@ namespace gemm_tune::fake {
 
 inline const Problem kProblem = packed_problem(1024, 1024, 1024);
 
-// Whether no twin of the config fails to compile: one that does costs a winner its place.
+// Whether the config compiles as everything that it is served as: one failure costs a winner its
+// place.
 inline bool twins_compile(const KnownConfig& config) {
-  for (const int alignment : {4, 2, 1}) {
-    const Fault fault = fault_of(to_string(predicated_twin(config, alignment).config()));
+  for (const KnownConfig& variant : served_variants(config)) {
+    const Fault fault = fault_of(to_string(variant.config()));
     if (fault == Fault::compile_failed || fault == Fault::compiler_crash ||
         fault == Fault::endless_compile) {
       return false;

@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
-
 namespace gemm_tune {
 namespace {
 
@@ -150,20 +148,6 @@ TEST(FilterTest, LeavesOutWhatHasTooLittleToDoOrChangesNothing) {
   // 100 tiles leave 32 SMs to work through 4 rests each: a cut pays from 13 slices on.
   EXPECT_EQ(reason("640x1280x192", "4", "1,TAIL=1"), "cuts no tile of a ragged last wave");
   EXPECT_EQ(reason("640x1280x208", "4", "1,TAIL=1"), std::nullopt);
-}
-
-TEST(FilterTest, TheProblemSettlesLayoutAndTheWidthOfAccesses) {
-  Problem problem = packed_problem(1022, 1022, 1022, Layout::nt);
-  problem = in_class(problem, 2);
-  std::map<std::string, int> of_warp_tiled, of_skinny;
-  for (const FixedParam& one : settled_params(problem)) {
-    if (one.only_of == nullptr || one.only_of->name == "warp_tiled") {
-      of_warp_tiled[one.name] = one.value;
-    }
-    if (one.only_of == nullptr || one.only_of->name == "skinny") of_skinny[one.name] = one.value;
-  }
-  EXPECT_EQ(of_warp_tiled, (std::map<std::string, int>{{"TA", 0}, {"TB", 1}, {"VEC", 2}}));
-  EXPECT_EQ(of_skinny, (std::map<std::string, int>{{"TA", 0}, {"TB", 1}}));
 }
 
 TEST(FilterTest, RejectsSpillsStackAndKernelsThatDoNotFit) {

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of a config that follows from the problem, and the role of each parameter in it.
+//
+// A config is a family, its tunables and a specialisation. The search chooses the tunables; the
+// specialisation says which problems the kernel serves. The same tunables under another
+// specialisation serve other problems. Values; any thread.
+#pragma once
+
+#include <optional>
+
+#include "core/problem.h"
+
+namespace gemm_tune {
+
+struct Specialisation {
+  Layout layout = Layout::nn;  // the only one that the kernel serves
+  int vec = 1;                 // elements per global access; the alignment class that they need
+  bool predicated = false;     // checks edges, so that matrices need not be whole tiles
+
+  friend bool operator==(const Specialisation&, const Specialisation&) = default;
+};
+
+// What a parameter's value decides. Each family declares it for each of its parameters.
+enum class Role { tunable, transposed_a, transposed_b, vector_width, predicated };
+
+// The value of a parameter of this role under the specialisation; nothing for a tunable.
+constexpr std::optional<int> value_of(const Specialisation& specialisation, Role role) {
+  switch (role) {
+    case Role::tunable:
+      return std::nullopt;
+    case Role::transposed_a:
+      return transposes_a(specialisation.layout);
+    case Role::transposed_b:
+      return transposes_b(specialisation.layout);
+    case Role::vector_width:
+      return specialisation.vec;
+    case Role::predicated:
+      return specialisation.predicated;
+  }
+  return std::nullopt;
+}
+
+}  // namespace gemm_tune
