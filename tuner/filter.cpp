@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "core/error.h"
 #include "core/occupancy.h"
 
 namespace gemm_tune {
@@ -29,13 +30,36 @@ int shared_registers(const Traits& traits, const DeviceSpec& device) {
   return device.registers_per_cta / (traits.threads * traits.least_ctas_per_sm);
 }
 
+// A text for each refusal, fewer than there are.
+std::optional<std::string_view> reason_of(Refusal refused) {
+  switch (refused) {
+    case Refusal::none:
+      return std::nullopt;
+    case Refusal::layout:
+      return "the kernel is for another layout";
+    case Refusal::alignment:
+      return "vector accesses wider than the problem's alignment";
+    case Refusal::multiple_m:
+    case Refusal::multiple_n:
+    case Refusal::multiple_k:
+      return "not predicated and the problem is not a multiple of the tile";
+    case Refusal::tail_of_batch:
+    case Refusal::batch:
+    case Refusal::grid:
+    case Refusal::counters:
+      return "not legal for the problem";
+  }
+  throw Error("a refusal outside the closed list");
+}
+
 }  // namespace
 
 std::optional<std::string_view> reject_before_compile(const KnownConfig& config,
                                                       const Problem& problem,
                                                       const DeviceSpec& device) {
   const LaunchRecipe& recipe = config.recipe;
-  if (problem.layout != recipe.layout) return "the kernel is for another layout";
+  const Refusal refused = refusal(recipe, launch_problem(problem));
+  if (refused == Refusal::layout) return reason_of(refused);
   if (config.traits.async_copy && device.cc_major < 8) {
     return "needs cp.async, which the target lacks";
   }
@@ -49,15 +73,7 @@ std::optional<std::string_view> reject_before_compile(const KnownConfig& config,
       recipe.smem_bytes > device.max_smem_per_cta_bytes) {
     return "more shared memory per CTA than the device has";
   }
-  if (alignment_class(problem) < recipe.alignment) {
-    return "vector accesses wider than the problem's alignment";
-  }
-  if (problem.M % recipe.multiple_m != 0 || problem.N % recipe.multiple_n != 0 ||
-      problem.K % recipe.multiple_k != 0) {
-    return "not predicated and the problem is not a multiple of the tile";
-  }
-  if (why_illegal(recipe, problem)) return "not legal for the problem";
-  return std::nullopt;
+  return reason_of(refused);
 }
 
 bool would_spill(const KnownConfig& config, const DeviceSpec& device) {

@@ -33,6 +33,14 @@ TEST(FilterTest, RejectsVectorAccessesThatTheAlignmentDoesNotAllow) {
             "vector accesses wider than the problem's alignment");
 }
 
+// In the order of refusal(), which the library and the exported header share.
+TEST(FilterTest, OfTwoRefusalsTheLaunchsFirstIsTheReason) {
+  const Problem odd = packed_problem(1023, 1023, 1023);
+  ASSERT_EQ(refusal(tile_128().recipe, launch_problem(odd)), Refusal::multiple_m);
+  EXPECT_EQ(reject_before_compile(tile_128(), odd, a6000()),
+            "not predicated and the problem is not a multiple of the tile");
+}
+
 TEST(FilterTest, RejectsAKernelForAnotherLayout) {
   EXPECT_EQ(
       reject_before_compile(tile_128(), packed_problem(1024, 1024, 1024, Layout::nt), a6000()),
