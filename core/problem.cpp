@@ -38,25 +38,75 @@ Alignment packed_alignment(const Problem& problem) {
           of(problem.N, types.c), of(problem.N, types.d)};
 }
 
-// The operands' alignments in elements.
-struct Elements {
-  int a, b, c, d;
-};
-
-Elements elements_of(const Problem& problem) {
-  const Alignment& bytes = problem.alignment;
-  const Signature& types = problem.signature;
-  return {bytes.a / bytes_of(types.a), bytes.b / bytes_of(types.b), bytes.c / bytes_of(types.c),
-          bytes.d / bytes_of(types.d)};
-}
-
 std::string alignment_text(const Problem& problem) {
   const int least = alignment_class(problem);
   if (in_class(problem, least) == problem) return std::to_string(least);
-  const Elements of = elements_of(problem);
-  std::string text = std::to_string(of.a) + "/" + std::to_string(of.b) + "/" + std::to_string(of.c);
-  if (of.d != of.c) text += "/" + std::to_string(of.d);
+  const auto [a, b, c, d] = alignment_in_elements(problem);
+  std::string text = std::to_string(a) + "/" + std::to_string(b) + "/" + std::to_string(c);
+  if (d != c) text += "/" + std::to_string(d);
   return text;
+}
+
+// Reads a problem's text from left to right; throws malformed() of the whole text.
+class ProblemReader {
+ public:
+  explicit ProblemReader(std::string_view text) : text_(text), rest_(text) {}
+
+  bool at_end() const { return rest_.empty(); }
+
+  bool accept(std::string_view token) {
+    if (!rest_.starts_with(token)) return false;
+    rest_.remove_prefix(token.size());
+    return true;
+  }
+
+  void expect(std::string_view token) {
+    if (!accept(token)) throw malformed(text_);
+  }
+
+  std::int64_t number(std::int64_t least) {
+    std::int64_t value = 0;
+    const char* const end = rest_.data() + rest_.size();
+    const auto [stop, error] = std::from_chars(rest_.data(), end, value);
+    if (error != std::errc() || value < least || value > kMaxEdge) throw malformed(text_);
+    rest_.remove_prefix(static_cast<std::size_t>(stop - rest_.data()));
+    return value;
+  }
+
+  Layout layout() {
+    const auto found = find_layout(rest_.substr(0, 2));
+    if (!found) throw malformed(text_);
+    rest_.remove_prefix(2);
+    return *found;
+  }
+
+  // In elements.
+  int alignment(ElementType type) {
+    const std::int64_t elements = number(1);
+    const std::int64_t bytes = elements * bytes_of(type);
+    if (bytes > kWidestAccessBytes || alignment_of(static_cast<std::uint64_t>(bytes)) != bytes) {
+      throw malformed(text_);
+    }
+    return static_cast<int>(elements);
+  }
+
+ private:
+  const std::string_view text_;
+  std::string_view rest_;
+};
+
+// The problem with the alignment that follows ":align=": the class, or that of each operand.
+Problem with_alignment(Problem problem, ProblemReader& reader) {
+  const Signature& types = problem.signature;
+  const int a = reader.alignment(types.a);
+  if (!reader.accept("/")) return in_class(problem, a);
+  const int b = reader.alignment(types.b);
+  reader.expect("/");
+  const int c = reader.alignment(types.c);
+  const int d = reader.accept("/") ? reader.alignment(types.d) : c;
+  problem.alignment = {a * bytes_of(types.a), b * bytes_of(types.b), c * bytes_of(types.c),
+                       d * bytes_of(types.d)};
+  return problem;
 }
 
 }  // namespace
@@ -142,59 +192,17 @@ std::string to_string(const Problem& problem) {
 }
 
 Problem parse_problem(std::string_view text, Layout layout, std::int64_t batch) {
-  const char* at = text.data();
-  const char* const end = text.data() + text.size();
-  const auto number = [&](std::int64_t least) {
-    std::int64_t value = 0;
-    const auto [stop, error] = std::from_chars(at, end, value);
-    if (error != std::errc() || value < least || value > kMaxEdge) throw malformed(text);
-    at = stop;
-    return value;
-  };
-  const auto accept = [&](std::string_view token) {
-    if (!std::string_view(at, static_cast<std::size_t>(end - at)).starts_with(token)) return false;
-    at += token.size();
-    return true;
-  };
-  // In elements, in and out.
-  const auto alignment = [&](ElementType type) {
-    const std::int64_t elements = number(1);
-    const std::int64_t bytes = elements * bytes_of(type);
-    if (bytes > kWidestAccessBytes || alignment_of(static_cast<std::uint64_t>(bytes)) != bytes) {
-      throw malformed(text);
-    }
-    return static_cast<int>(elements);
-  };
-  const std::int64_t M = number(1);
-  if (!accept("x")) throw malformed(text);
-  const std::int64_t N = number(1);
-  if (!accept("x")) throw malformed(text);
-  const std::int64_t K = number(0);
-  if (accept(":layout=")) {
-    const auto found =
-        find_layout(std::string_view(at, static_cast<std::size_t>(end - at)).substr(0, 2));
-    if (!found) throw malformed(text);
-    layout = *found;
-    at += 2;
-  }
+  ProblemReader reader(text);
+  const std::int64_t M = reader.number(1);
+  reader.expect("x");
+  const std::int64_t N = reader.number(1);
+  reader.expect("x");
+  const std::int64_t K = reader.number(0);
+  if (reader.accept(":layout=")) layout = reader.layout();
   Problem problem = packed_problem(M, N, K, layout, batch);
-  if (accept(":align=")) {
-    const Signature& types = problem.signature;
-    Elements of{};
-    of.a = alignment(types.a);
-    if (accept("/")) {
-      of.b = alignment(types.b);
-      if (!accept("/")) throw malformed(text);
-      of.c = alignment(types.c);
-      of.d = accept("/") ? alignment(types.d) : of.c;
-      problem.alignment = {of.a * bytes_of(types.a), of.b * bytes_of(types.b),
-                           of.c * bytes_of(types.c), of.d * bytes_of(types.d)};
-    } else {
-      problem = in_class(problem, of.a);
-    }
-  }
-  if (accept(":batch=")) problem.batch = number(1);
-  if (at != end) throw malformed(text);
+  if (reader.accept(":align=")) problem = with_alignment(problem, reader);
+  if (reader.accept(":batch=")) problem.batch = reader.number(1);
+  if (!reader.at_end()) throw malformed(text);
   return problem;
 }
 

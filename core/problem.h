@@ -7,6 +7,8 @@
 // problem. Values; no thread rule.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <compare>
 #include <cstdint>
 #include <string>
@@ -51,15 +53,18 @@ struct Problem {
 // Every operand aligned to so many of its elements, as far as accesses are as wide.
 Alignment uniform_alignment(const Signature& signature, int elements);
 
-// The alignment class: the elements that every operand is aligned to, at least.
-constexpr int alignment_class(const Problem& problem) {
+// The alignments of A, B, C and D in elements.
+constexpr std::array<int, 4> alignment_in_elements(const Problem& problem) {
   const Alignment& bytes = problem.alignment;
   const Signature& types = problem.signature;
-  const int elements[] = {bytes.a / bytes_of(types.a), bytes.b / bytes_of(types.b),
-                          bytes.c / bytes_of(types.c), bytes.d / bytes_of(types.d)};
-  int least = elements[0];
-  for (const int one : elements) least = one < least ? one : least;
-  return least;
+  return {bytes.a / bytes_of(types.a), bytes.b / bytes_of(types.b), bytes.c / bytes_of(types.c),
+          bytes.d / bytes_of(types.d)};
+}
+
+// The alignment class: the elements that every operand is aligned to, at least.
+constexpr int alignment_class(const Problem& problem) {
+  const std::array<int, 4> elements = alignment_in_elements(problem);
+  return *std::min_element(elements.begin(), elements.end());
 }
 
 // The problem in this alignment class: packed where that has the class, else every operand aligned
