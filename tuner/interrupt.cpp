@@ -15,6 +15,9 @@ void watch_for_interrupts() {
   action.sa_handler = on_signal;  // no SA_RESTART: poll() must return
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  struct sigaction on_hangup {};
+  sigaction(SIGHUP, nullptr, &on_hangup);
+  if (on_hangup.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);  // nohup's wish
 }
 
 bool interrupted() { return flag != 0; }

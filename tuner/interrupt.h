@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ctrl-C and SIGTERM as a flag that long work asks between steps; waiting in poll() ends early.
+// Ctrl-C, SIGTERM and the end of the terminal as a flag that long work asks between steps; waiting in poll() ends early.
 #pragma once
 
 #include <signal.h>
 
 namespace gemm_tune {
 
-// From here on the two signals set the flag instead of ending the process.
+// From here on the three signals set the flag instead of ending the process; SIGHUP stays ignored
+// where it is, as under nohup.
 void watch_for_interrupts();
 
 bool interrupted();

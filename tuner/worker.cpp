@@ -178,6 +178,7 @@ class Worker {
 // Nobody outlives the program, and what a Ctrl-C or a SIGTERM means is decided there.
 void follow_parent(pid_t parent) {
   signal(SIGINT, SIG_IGN);
+  signal(SIGHUP, SIG_IGN);
   signal(SIGTERM, SIG_IGN);  // sent to whole groups by timeout and batch systems
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);  // it died before that took effect

@@ -445,7 +445,7 @@ TEST_F(RobustnessTest, ALaterProblemIsSearchedThoughWhatWasCompiledAheadFillsThe
 }
 
 TEST_F(RobustnessTest, ASignalToTheWholeGroupBlamesNoCandidate) {
-  for (const int signal : {SIGINT, SIGTERM}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     const std::string db = file("signal" + std::to_string(signal));
     const pid_t pid = spawn({GT_PROGRAM, "--arch", "sm_86", "--sizes", "1024", "--jobs", "2", "-q",
                              "--config", "@" + list_configs(500), "--db", db},
