@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ctrl-C, SIGTERM and the end of the terminal as a flag that long work asks between steps; waiting in poll() ends early.
+// Ctrl-C, SIGTERM and the end of the terminal as a flag that long work asks between steps; waiting
+// in poll() ends early.
 #pragma once
 
 #include <signal.h>

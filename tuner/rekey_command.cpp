@@ -99,12 +99,20 @@ std::int64_t rows_of(const std::vector<OtherKernel>& others) {
   return rows;
 }
 
+// NVRTC 13.0 replaces the handlers of SIGINT and SIGTERM while it compiles for the first time, by
+// ones that end the process with exit code 4. So its first text is compiled with signals blocked.
+void compile_nothing(const std::string& arch) {
+  const SignalsBlocked blocked;
+  nvrtc_compile({"nothing.cu", "extern \"C\" __global__ void gemm() {}", {}}, {}, arch);
+}
+
 // As many at a time as there are cores. Each config in a transaction of its own: what was proved
 // stays where the work is stopped.
 Rekeying rekey(Database& database, const std::vector<Comparison>& comparisons, bool built_in,
                SlowWork& progress) {
   const std::vector<std::string> supported = nvrtc_supported_archs();
   const std::set<std::string> archs(supported.begin(), supported.end());
+  compile_nothing(supported.front());
   const std::size_t at_a_time = std::max(1U, std::thread::hardware_concurrency());
   Rekeying done;
   std::deque<std::future<std::optional<std::string>>> under_way;

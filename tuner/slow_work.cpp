@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/printable.h"
+#include "tuner/interrupt.h"
 #include "tuner/terminal.h"
 
 namespace gemm_tune {
@@ -29,7 +30,9 @@ std::string line_of(const std::string& stage, std::size_t columns) {
 
 SlowWork::SlowWork(bool quiet, std::string stage, const Pace& pace)
     : stage_(std::move(stage)), terminal_(isatty(STDERR_FILENO) != 0) {
-  if (!quiet) writer_ = std::thread([this, pace] { write_stages(pace); });
+  if (quiet) return;
+  const SignalsBlocked blocked;
+  writer_ = std::thread([this, pace] { write_stages(pace); });
 }
 
 SlowWork::~SlowWork() {

@@ -175,11 +175,14 @@ class Worker {
   bool must_leave_ = false;
 };
 
-// Nobody outlives the program, and what a Ctrl-C or a SIGTERM means is decided there.
+// Nobody outlives the program, and what a Ctrl-C, a SIGTERM or the end of the terminal means is
+// decided there. Batch systems send SIGTERM to whole groups. Blocked, not ignored: NVRTC sets
+// handlers that end the process while it compiles for the first time.
 void follow_parent(pid_t parent) {
-  signal(SIGINT, SIG_IGN);
-  signal(SIGHUP, SIG_IGN);
-  signal(SIGTERM, SIG_IGN);  // sent to whole groups by timeout and batch systems
+  sigset_t decided_there;
+  sigemptyset(&decided_there);
+  for (const int signal : {SIGINT, SIGHUP, SIGTERM}) sigaddset(&decided_there, signal);
+  pthread_sigmask(SIG_BLOCK, &decided_there, nullptr);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);  // it died before that took effect
 }

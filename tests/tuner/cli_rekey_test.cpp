@@ -82,6 +82,25 @@ TEST_F(CliRekeyTest, ARowOfVersion1CountsAgainThoughItsTextIsNotInTheDatabase) {
   EXPECT_THAT(after.output, HasSubstr("300x200x100  exact  warp_tiled/"));
 }
 
+// NVRTC has handlers of its own while it compiles for the first time.
+TEST_F(CliRekeyTest, ASignalAtAnyMomentInterruptsIt) {
+  {
+    SQLite::Database old(path("old.db"), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+    old.exec(read_file(GT_TEST_VERSION_1_SQL));
+  }
+  for (int i = 1; i <= 12; ++i) {
+    const std::string db = path("copy" + std::to_string(i) + ".db");
+    std::filesystem::copy_file(path("old.db"), db);
+    const char* const signal = i % 2 == 0 ? "INT" : "TERM";
+    const ProgramRun rekey =
+        run("db rekey --all --db " + db, std::string("timeout --preserve-status -s ") + signal +
+                                             " " + std::to_string(0.15 + 0.05 * i) + " env");
+    // 143: before the program watches for it.
+    EXPECT_THAT(rekey.exit_code, testing::AnyOf(130, 143)) << signal << ' ' << i;
+    EXPECT_EQ(run("db check -q --db " + db).exit_code, 0);
+  }
+}
+
 TEST_F(CliRekeyTest, NamesADatabaseThatIsNotThere) {
   expect_refusal("db rekey" + db_, 6, "does not exist");
 }
