@@ -226,15 +226,17 @@ TEST(Compile, AKernelHasItsClusterWhereverTheParameterStands) {
   source.text.insert(end + last.size(), ", CLUSTER");
   params.erase(1, std::string(".CLUSTER=1,").size());
   params.insert(params.size() - 1, ",.CLUSTER=1");
-  const CompileResult moved = compile(source, {"TUNED_PARAMS=" + params}, "sm_90");
-  const CompileResult in_place = compile(kClusters[0], "sm_90");
-  ASSERT_TRUE(moved.ok && in_place.ok) << moved.log << in_place.log;
+  std::vector<std::string> definitions = compile_definitions(config);
+  definitions.front() = "TUNED_PARAMS=" + params;
+  const CompileResult moved = compile(source, definitions, "sm_90");
+  const CompileResult unmoved = compile(kClusters[0], "sm_90");
+  ASSERT_TRUE(moved.ok && unmoved.ok) << moved.log << unmoved.log;
   // But for kP itself, which lies before .nv.info.
   const auto code_and_attributes = [](const CompileResult& result) {
     const std::string all = machine_code(result.cubin);
     return all.substr(all.find(".nv.info"));
   };
-  EXPECT_TRUE(code_and_attributes(moved) == code_and_attributes(in_place));
+  EXPECT_TRUE(code_and_attributes(moved) == code_and_attributes(unmoved));
 }
 
 }  // namespace
