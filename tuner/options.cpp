@@ -23,9 +23,9 @@ namespace {
 constexpr const char* kFooter = R"(
 Sizes: 1024 (square), 4096x512x1024 (MxNxK), 512:4096:512 (range), @file, and lists of these.
 Exit codes: 0 done; 1 defect of the program; 2 usage; 3 no usable GPU or CUDA library where one was
-demanded, or the system gives no process, thread, memory or file descriptor; 4 no candidate survived, or the query found nothing; 5 every candidate that ran was wrong
-or failed; 6 database; 7 standard output or an output file took not all; 130 interrupted (what was
-finished is stored).
+demanded, or the system gives no process, thread, memory or file descriptor; 4 no candidate
+survived, or the query found nothing; 5 every candidate that ran was wrong or failed; 6 database;
+7 standard output or an output file took not all; 130 interrupted (what was finished is stored).
 Database: --db, else GEMM_TUNE_DB, else $XDG_DATA_HOME/gemm-tune/gemm-tune.db.)";
 
 // CLI11 by itself takes 0x10, 010 for 8, " 5", and -1 for a number without a sign.
