@@ -237,6 +237,8 @@ TEST_F(DatabaseFileTest, EveryStoredRowSurvivesAKilledProcess) {
   EXPECT_EQ(database.records(kA6000, k1024).size(), 1u);
 }
 
+#ifndef GT_SANITIZED  // UBSan looks at an exception's type through a pipe, for which no descriptor
+                      // is left
 TEST_F(DatabaseFileTest, SaysThatNoMoreFilesCanBeOpened) {
   { const Database database = writable(file_); }
   const std::string said = in_child([&] {
@@ -256,6 +258,7 @@ TEST_F(DatabaseFileTest, SaysThatNoMoreFilesCanBeOpened) {
   EXPECT_THAT(said, testing::Not(HasSubstr("was deleted")));
   EXPECT_THAT(said, testing::Not(HasSubstr("failed: ")));
 }
+#endif
 
 TEST_F(DatabaseFileTest, SaysThatTheDatabaseIsLocked) {
   Database database(file_, Mode::create_or_open, std::chrono::milliseconds(20));
