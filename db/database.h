@@ -21,12 +21,16 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "db/lock_wait.h"
 #include "db/record.h"
 
 namespace gemm_tune {
+
+// What every database file begins with: https://www.sqlite.org/fileformat2.html, section 1.3.
+inline constexpr std::string_view kDatabaseMagic("SQLite format 3\0", 16);
 
 class Database {
  public:

@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <string_view>
 #include <system_error>
+
+#include "db/database.h"
 
 namespace gemm_tune {
 namespace {
 
-constexpr std::string_view kMagic("SQLite format 3\0", 16);
 constexpr std::size_t kWriteVersionOffset = 18;
 constexpr std::size_t kPageCountOffset = 28;
 constexpr std::size_t kUserVersionOffset = 60;
@@ -45,7 +45,7 @@ FileHeader read_file_header(SQLite::Database& db) {
   Bytes bytes{};
   const int result = file->pMethods->xRead(file, bytes.data(), static_cast<int>(bytes.size()), 0);
   if (result != SQLITE_IOERR_SHORT_READ) require(result);  // of a short file: the rest is zero
-  header.has_magic = std::equal(kMagic.begin(), kMagic.end(), bytes.begin());
+  header.has_magic = std::equal(kDatabaseMagic.begin(), kDatabaseMagic.end(), bytes.begin());
   header.has_wal_format = bytes[kWriteVersionOffset] == 2;
   header.page_count = big_endian(bytes, kPageCountOffset);
   header.user_version = big_endian(bytes, kUserVersionOffset);

@@ -3,9 +3,9 @@
 //
 // Every row is kept. A kernel that version 1 names by the hash of its text becomes the identity of
 // that text where it is known (kernel_templates/source.h), with its tokens, so that `db rekey` can
-// compare it with today's; other hashes stay as they are, and their
-// rows count as those of another kernel. The same file always gives the same rows, the runs' UUIDs
-// included. Private to db/. Use the connection from one thread.
+// compare it with today's; other hashes stay as they are, and their rows count as those of another
+// kernel. The same file always gives the same rows, the runs' UUIDs included. Private to db/. Use
+// the connection from one thread.
 #pragma once
 
 #include <SQLiteCpp/SQLiteCpp.h>

@@ -18,6 +18,7 @@
 #include <system_error>
 
 #include "core/error.h"
+#include "db/database.h"
 
 namespace gemm_tune {
 namespace {
@@ -71,10 +72,9 @@ fs::path behind_links(fs::path path) {
 
 // Results of many hours, which a slip of the command line must not replace by a header.
 bool is_database(const std::string& path) {
-  constexpr std::string_view kMagic{"SQLite format 3", 16};
-  std::array<char, kMagic.size()> start{};
+  std::array<char, kDatabaseMagic.size()> start{};
   std::ifstream(path, std::ios::binary).read(start.data(), start.size());
-  return std::string_view(start.data(), start.size()) == kMagic;
+  return std::string_view(start.data(), start.size()) == kDatabaseMagic;
 }
 
 bool is_standard_output(const struct stat& file) {

@@ -52,7 +52,6 @@ const KernelText* find_kernel(const std::vector<KernelText>& kernels, const std:
 }
 
 // Why the rows stay those of the other kernel, or nothing where both texts are the same code.
-// today: the program's kernel of their family, or nullptr.
 std::optional<std::string> why_different(const OtherKernel& from, const OtherKernel::Use& use,
                                          const KernelText* today,
                                          const std::set<std::string>& archs) {
@@ -79,24 +78,21 @@ struct Comparison {
   const KernelText* today;
 };
 
+// Of the rows that are looked at; the others are counted.
 std::vector<Comparison> comparisons_of(const std::vector<OtherKernel>& others,
-                                       const std::vector<KernelText>& kernels, bool all) {
+                                       const std::vector<KernelText>& kernels, bool all,
+                                       std::int64_t& not_looked_at) {
   std::vector<Comparison> comparisons;
   for (const OtherKernel& from : others) {
     for (const OtherKernel::Use& use : from.uses) {
-      if (use.is_rival || all)
+      if (use.is_rival || all) {
         comparisons.push_back({&from, &use, find_kernel(kernels, from.family)});
+      } else {
+        not_looked_at += use.rows;
+      }
     }
   }
   return comparisons;
-}
-
-std::int64_t rows_of(const std::vector<OtherKernel>& others) {
-  std::int64_t rows = 0;
-  for (const OtherKernel& from : others) {
-    for (const OtherKernel::Use& use : from.uses) rows += use.rows;
-  }
-  return rows;
 }
 
 // NVRTC 13.0 replaces the handlers of SIGINT and SIGTERM while it compiles for the first time, by
@@ -108,13 +104,12 @@ void compile_nothing(const std::string& arch) {
 
 // As many at a time as there are cores. Each config in a transaction of its own: what was proved
 // stays where the work is stopped.
-Rekeying rekey(Database& database, const std::vector<Comparison>& comparisons, bool built_in,
-               SlowWork& progress) {
+void rekey(Database& database, const std::vector<Comparison>& comparisons, bool built_in,
+           SlowWork& progress, Rekeying& done) {
   const std::vector<std::string> supported = nvrtc_supported_archs();
   const std::set<std::string> archs(supported.begin(), supported.end());
   compile_nothing(supported.front());
   const std::size_t at_a_time = std::max(1U, std::thread::hardware_concurrency());
-  Rekeying done;
   std::deque<std::future<std::optional<std::string>>> under_way;
   std::size_t started = 0;
   for (std::size_t i = 0; i < comparisons.size(); ++i) {
@@ -140,7 +135,6 @@ Rekeying rekey(Database& database, const std::vector<Comparison>& comparisons, b
       ++done.configs;
     }
   }
-  return done;
 }
 
 std::string rows_text(std::int64_t rows) {
@@ -180,14 +174,13 @@ int run_db_rekey(const Options& options) {
   const std::filesystem::path path = database_path(options);
   Database database(path, Database::Mode::create_or_open, lock_wait(options, path));
   watch_for_interrupts();
-  const std::vector<Comparison> comparisons = comparisons_of(others, kernels, options.all);
   Rekeying done;
+  const std::vector<Comparison> comparisons =
+      comparisons_of(others, kernels, options.all, done.not_looked_at);
   {
     SlowWork progress(options.quiet, "comparing machine code");
-    done = rekey(database, comparisons, options.kernel_dir.empty(), progress);
+    rekey(database, comparisons, options.kernel_dir.empty(), progress, done);
   }
-  done.not_looked_at = rows_of(others);
-  for (const Comparison& one : comparisons) done.not_looked_at -= one.use->rows;
   print_text(text_of(done));
   return done.not_reached > 0 ? kExitInterrupted : kExitOk;
 }
