@@ -28,6 +28,32 @@ constexpr int bytes_of(ElementType type) {
   return 0;
 }
 
+// Bits of a number's significand, the leading one included.
+constexpr int significand_bits(ElementType type) {
+  switch (type) {
+    case ElementType::f16:
+      return 11;
+    case ElementType::bf16:
+      return 8;
+    case ElementType::f32:
+      return 24;
+    case ElementType::f64:
+      return 53;
+  }
+  return 0;
+}
+
+// The largest relative error of rounding a number to the type, to nearest, where it is not
+// subnormal: 2^-significand_bits.
+constexpr double unit_roundoff(ElementType type) {
+  return 1.0 / static_cast<double>(std::int64_t{1} << significand_bits(type));
+}
+
+// Every whole number up to this one is held exactly, the next one is not.
+constexpr std::int64_t largest_exact_integer(ElementType type) {
+  return std::int64_t{1} << significand_bits(type);
+}
+
 // "f32", "f16", "bf16", "f64".
 std::string_view to_string(ElementType type);
 

@@ -13,6 +13,16 @@ TEST(SignatureTest, TypesKnowTheirBytes) {
   EXPECT_EQ(bytes_of(ElementType::f64), 8);
 }
 
+TEST(SignatureTest, TypesKnowTheirPrecision) {
+  EXPECT_EQ(unit_roundoff(ElementType::f16), 0x1p-11);
+  EXPECT_EQ(unit_roundoff(ElementType::bf16), 0x1p-8);
+  EXPECT_EQ(unit_roundoff(ElementType::f32), 0x1p-24);
+  EXPECT_EQ(unit_roundoff(ElementType::f64), 0x1p-53);
+  EXPECT_EQ(largest_exact_integer(ElementType::f16), 2048);
+  EXPECT_EQ(largest_exact_integer(ElementType::bf16), 256);
+  EXPECT_EQ(largest_exact_integer(ElementType::f32), 16777216);
+}
+
 TEST(SignatureTest, IsFp32UnlessToldOtherwise) {
   EXPECT_EQ(Signature(), signature_of(ElementType::f32));
   EXPECT_EQ(Signature().accuracy, Accuracy::fp32);
