@@ -12,11 +12,12 @@ namespace gemm_tune::emulator {
 namespace {
 
 // Unlike what fills shared memory at first, so that a copy under way is told from what was there.
-constexpr std::uint32_t kUnderWay = 0x7fa0c0de;
+// A NaN, and two of them in either 16-bit type.
+constexpr std::uint32_t kUnderWay = 0x7fa07fde;
+constexpr int kWord = sizeof(kUnderWay);
 
-void check_alignment(const void* address, int n, const char* what) {
-  const std::uintptr_t bytes = static_cast<std::uintptr_t>(n) * sizeof(float);
-  if (reinterpret_cast<std::uintptr_t>(address) % bytes != 0) {
+void check_alignment(const void* address, int bytes, const char* what) {
+  if (reinterpret_cast<std::uintptr_t>(address) % static_cast<std::uintptr_t>(bytes) != 0) {
     throw ExecutionError("copies " + std::to_string(bytes) + " bytes asynchronously " + what +
                          " an address that is not aligned to them");
   }
@@ -24,12 +25,12 @@ void check_alignment(const void* address, int n, const char* what) {
 
 }  // namespace
 
-void CopyQueue::issue(float* smem, const float* global, int n, int inside) {
-  check_alignment(smem, n, "to");
-  check_alignment(global, n, "from");
-  Copy copy{smem, n, {}};
-  std::copy_n(global, inside, copy.values);
-  for (int i = 0; i < n; ++i) std::memcpy(smem + i, &kUnderWay, sizeof(float));
+void CopyQueue::issue(void* smem, const void* global, int bytes, int inside) {
+  check_alignment(smem, bytes, "to");
+  check_alignment(global, bytes, "from");
+  Copy copy{static_cast<char*>(smem), bytes, {}};
+  std::copy_n(static_cast<const char*>(global), inside, copy.values);
+  for (int i = 0; i < bytes; i += kWord) std::memcpy(copy.smem + i, &kUnderWay, kWord);
   open_.push_back(copy);
 }
 
@@ -41,12 +42,12 @@ void CopyQueue::commit() {
 void CopyQueue::wait(int groups_left) {
   while (groups_.size() > static_cast<std::size_t>(groups_left)) {
     for (const Copy& copy : groups_.front()) {
-      for (int i = 0; i < copy.n; ++i) {
-        if (std::memcmp(copy.smem + i, &kUnderWay, sizeof(float)) != 0) {
+      for (int i = 0; i < copy.bytes; i += kWord) {
+        if (std::memcmp(copy.smem + i, &kUnderWay, kWord) != 0) {
           throw ExecutionError("waits for an asynchronous copy whose destination was written");
         }
       }
-      std::copy_n(copy.values, copy.n, copy.smem);
+      std::copy_n(copy.values, copy.bytes, copy.smem);
     }
     groups_.pop_front();
   }

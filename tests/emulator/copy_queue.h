@@ -15,9 +15,9 @@ namespace gemm_tune::emulator {
 
 class CopyQueue {
  public:
-  // Throws ExecutionError, without the name of the thread, where an address is not aligned to n
-  // floats.
-  void issue(float* smem, const float* global, int n, int inside);
+  // Throws ExecutionError, without the name of the thread, where an address is not aligned to
+  // so many bytes: 4, 8 or 16. The first `inside` of them are copied, the others become zero.
+  void issue(void* smem, const void* global, int bytes, int inside);
 
   void commit();
 
@@ -30,9 +30,9 @@ class CopyQueue {
 
  private:
   struct Copy {
-    float* smem;
-    int n;
-    float values[4];
+    char* smem;
+    int bytes;
+    char values[16];
   };
 
   std::vector<Copy> open_;

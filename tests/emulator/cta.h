@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kernel compiled for the CPU sees of its CTA: the built-in indices, barriers and shuffles,
-// shared memory, also that of other CTAs in its cluster, asynchronous copies.
+// What a kernel compiled for the CPU sees of its CTA: the built-in indices, barriers, what a warp
+// does together, shared memory, also that of other CTAs in its cluster, asynchronous copies.
 //
 // The one interface between a kernel's shared object and the emulator that runs it; the kernel's
 // side rests on it in cuda_on_cpu.h, the emulator's in emulator.h. One thread at a time: the
@@ -8,6 +8,7 @@
 #pragma once
 
 #include "kernel_templates/device/gemm_args.cuh"
+#include "tests/emulator/tensor_core.h"
 
 namespace gemm_tune::emulator {
 
@@ -28,12 +29,21 @@ class Cta {
   virtual float shuffle_xor(unsigned members, float value, int lane_mask, const char* file,
                             int line) = 0;
 
+  // kernel_templates/device/tensor_core.cuh: returns once every lane of the warp has come to this
+  // line. load_matrices: of the 8 * matrices rows of 16 bytes whose addresses the first lanes
+  // bring, a fragment of each matrix. multiply_add: sums are the lane's four elements of A * B +
+  // sums.
+  virtual void load_matrices(const void* row, int matrices, bool transposed, unsigned* fragments,
+                             const char* file, int line) = 0;
+  virtual void multiply_add(const MmaOperands& operands, float* sums, const char* file,
+                            int line) = 0;
+
   // The CTA's index-th shared array of n floats, aligned to 16 bytes; every thread takes the same.
   virtual float* take(int index, int n) = 0;
 
-  // kernel_templates/device/async_copy.cuh: `inside` of n floats are copied, the others become
+  // kernel_templates/device/async_copy.cuh: `inside` of so many bytes are copied, the others become
   // zero.
-  virtual void copy_async(float* smem, const float* global, int n, int inside) = 0;
+  virtual void copy_async(void* smem, const void* global, int bytes, int inside) = 0;
   virtual void commit_copies() = 0;
   virtual void wait_copies(int groups_left) = 0;
 

@@ -78,7 +78,7 @@ class SharedMemory {
 template <int BYTES, int OFFSET = 0>
 void copy_async_or_zero(float* smem, const float* global, bool inside) {
   static_assert(BYTES == 4 || BYTES == 8 || BYTES == 16);
-  emulator::current->copy_async(smem + OFFSET / 4, global, BYTES / 4, inside ? BYTES / 4 : 0);
+  emulator::current->copy_async(smem + OFFSET / 4, global, BYTES, inside ? BYTES : 0);
 }
 
 template <int BYTES, int OFFSET = 0>

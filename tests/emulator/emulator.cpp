@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/emulator/emulator.h"
 
-#include <sanitizer/asan_interface.h>
-
 #include <algorithm>
-#include <cstdint>
-#include <cstring>
+#include <array>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -13,17 +10,13 @@
 #include <string_view>
 #include <vector>
 
-#include "kernel_templates/rules.h"
 #include "tests/emulator/copy_queue.h"
 #include "tests/emulator/fibers.h"
+#include "tests/emulator/shared_pool.h"
+#include "tests/emulator/warp.h"
 
 namespace gemm_tune::emulator {
 namespace {
-
-constexpr std::uint32_t kSignallingNan = 0x7fa00000;
-// Wide, so that an index that is off by rows and not by elements does not land in the next array.
-constexpr std::size_t kRedZoneBytes = 16 * 1024;
-constexpr int kMaxArrays = 8;
 
 std::string name(const Index3& thread, const Index3& block) {
   std::string text = "thread " + std::to_string(thread.x) + " of CTA " + std::to_string(block.x);
@@ -33,86 +26,11 @@ std::string name(const Index3& thread, const Index3& block) {
   return text;
 }
 
-// The shared memory of a resident CTA: everything poisoned but the arrays taken.
-class SharedPool {
- public:
-  explicit SharedPool(int granted_bytes)
-      : granted_bytes_(granted_bytes),
-        bytes_(static_cast<std::size_t>(granted_bytes) + (kMaxArrays + 1) * kRedZoneBytes),
-        memory_(new (std::align_val_t{16}) char[bytes_]) {
-    ASAN_POISON_MEMORY_REGION(memory_, bytes_);
-  }
-  ~SharedPool() {
-    ASAN_UNPOISON_MEMORY_REGION(memory_, bytes_);
-    operator delete[](memory_, std::align_val_t{16});
-  }
-  SharedPool(const SharedPool&) = delete;
-  SharedPool& operator=(const SharedPool&) = delete;
-
-  void end_cta() {
-    if (!arrays_.empty()) ASAN_POISON_MEMORY_REGION(memory_, bytes_);
-    arrays_.clear();
-    taken_bytes_ = 0;
-  }
-
-  // Where this pool has what the other one has at `own`.
-  const float* same_place(const SharedPool& other, const float* own) const {
-    const std::ptrdiff_t offset = reinterpret_cast<const char*>(own) - other.memory_;
-    if (offset < 0 || offset >= static_cast<std::ptrdiff_t>(bytes_)) {
-      throw ExecutionError("looks for a peer of what is not in its shared memory");
-    }
-    return reinterpret_cast<const float*>(memory_ + offset);
-  }
-
-  // Throws ExecutionError, without the name of the thread.
-  float* take(int index, int n) {
-    if (n < 1) throw ExecutionError("takes an array of " + std::to_string(n) + " floats");
-    if (index >= kMaxArrays) throw ExecutionError("takes more shared arrays than the emulator has");
-    const auto i = static_cast<std::size_t>(index);
-    if (i == arrays_.size()) add(n);
-    if (arrays_[i].floats != n) {
-      throw ExecutionError("takes " + std::to_string(n) + " floats as shared array " +
-                           std::to_string(index) + " where another thread took " +
-                           std::to_string(arrays_[i].floats));
-    }
-    return arrays_[i].data;
-  }
-
- private:
-  struct Array {
-    float* data;
-    int floats;
-  };
-
-  void add(int n) {
-    const int start_bytes = taken_bytes_;
-    taken_bytes_ += smem_floats(n) * static_cast<int>(sizeof(float));
-    if (taken_bytes_ > granted_bytes_) {
-      throw ExecutionError("takes " + std::to_string(taken_bytes_) +
-                           " bytes of shared memory where the recipe grants " +
-                           std::to_string(granted_bytes_));
-    }
-    char* const array =
-        memory_ + static_cast<std::size_t>(start_bytes) + (arrays_.size() + 1) * kRedZoneBytes;
-    const auto floats = static_cast<std::size_t>(n);
-    ASAN_UNPOISON_MEMORY_REGION(array, floats * sizeof(float));
-    for (std::size_t i = 0; i < floats; ++i) {
-      std::memcpy(array + i * sizeof(float), &kSignallingNan, sizeof(float));
-    }
-    arrays_.push_back({reinterpret_cast<float*>(array), n});
-  }
-
-  const int granted_bytes_;
-  const std::size_t bytes_;
-  char* const memory_;
-  std::vector<Array> arrays_;
-  int taken_bytes_ = 0;
-};
-
-// Where a thread stands while it is not running: at a barrier, at a shuffle, or at its end.
+// Where a thread stands while it is not running: at a barrier, where its warp meets, or at its end.
 struct Stop {
-  enum class Kind { barrier, shuffle, cluster, end };
+  enum class Kind { barrier, warp, cluster, end };
   Kind kind = Kind::end;
+  std::string_view what = {};  // as in "waits at the barrier"
   std::string_view file = {};
   int line = 0;
 
@@ -120,10 +38,7 @@ struct Stop {
 
   std::string text() const {
     if (kind == Kind::end) return "has left the kernel";
-    const char* const what = kind == Kind::barrier   ? "barrier"
-                             : kind == Kind::shuffle ? "shuffle"
-                                                     : "cluster's barrier";
-    return std::string("waits at the ") + what + " in " + std::string(file) + ":" +
+    return "waits at the " + std::string(what) + " in " + std::string(file) + ":" +
            std::to_string(line);
   }
 };
@@ -147,6 +62,7 @@ class Emulator::Grid final : private Cta {
     function_ = &function;
     args_ = &args;
     order_ = launch.order;
+    tensor_core_ = tensor_core_of(launch.sm);
     random_.seed(launch.seed);
     grid_dim = {static_cast<unsigned>(launch.grid.x), static_cast<unsigned>(launch.grid.y),
                 static_cast<unsigned>(launch.grid.z)};
@@ -176,15 +92,12 @@ class Emulator::Grid final : private Cta {
   }
 
  private:
-  static constexpr int kWarp = 32;
-
   // A thread of a resident CTA.
   struct Lane {
     bool ready = false;  // has instructions to run; else it stands at `stop`
     Stop stop;
-    float offer = 0;              // what it brought there: at a barrier, its vote
-    int lane_mask = 0;            // at a shuffle: who has what it wants
-    float received = 0;           // what it takes away from there
+    bool vote = false;            // what it brought to a barrier, then what it takes from there
+    WarpWork work;                // where its warp meets
     int arrivals = 0, waits = 0;  // at the cluster's barrier
     CopyQueue copies;
   };
@@ -278,8 +191,8 @@ class Emulator::Grid final : private Cta {
     for (int i = 0; i < threads_; i += kWarp) {
       if (!stand(slot, i, std::min(i + kWarp, threads_))) {
         all_stand = false;
-      } else if (lane(slot, i).stop.kind == Stop::Kind::shuffle) {
-        release_shuffle(slot, i);
+      } else if (lane(slot, i).stop.kind == Stop::Kind::warp) {
+        release_warp(slot, i);
         all_stand = false;
       }
     }
@@ -289,12 +202,12 @@ class Emulator::Grid final : private Cta {
   // Whether none of the lanes [first, last) has instructions to run; they must all stand at the
   // same stop then, unless it is one of the CTA's.
   bool stand(const Slot& slot, int first, int last) {
-    bool shuffle = false;
+    bool of_warp = false;
     for (int i = first; i < last; ++i) {
       if (lane(slot, i).ready) return false;
-      shuffle = shuffle || lane(slot, i).stop.kind == Stop::Kind::shuffle;
+      of_warp = of_warp || lane(slot, i).stop.kind == Stop::Kind::warp;
     }
-    if (shuffle) check_together(slot, first, last);
+    if (of_warp) check_together(slot, first, last);
     return true;
   }
 
@@ -308,17 +221,21 @@ class Emulator::Grid final : private Cta {
     }
   }
 
-  void release_shuffle(const Slot& slot, int first) {
+  void release_warp(const Slot& slot, int first) {
+    const std::string who = name({static_cast<unsigned>(first), 0, 0}, slot.block);
     if (first + kWarp > threads_) {
-      throw ExecutionError(name({static_cast<unsigned>(first), 0, 0}, slot.block) +
-                           " shuffles in a warp of fewer than 32 lanes");
+      throw ExecutionError(who + " " + lane(slot, first).stop.text() +
+                           " in a warp of fewer than 32 lanes");
     }
-    float offers[kWarp];
-    for (int i = 0; i < kWarp; ++i) offers[i] = lane(slot, first + i).offer;
+    std::array<WarpWork*, kWarp> works{};
     for (int i = 0; i < kWarp; ++i) {
-      Lane& to = lane(slot, first + i);
-      to.received = offers[i ^ to.lane_mask];
-      to.ready = true;
+      works[static_cast<std::size_t>(i)] = &lane(slot, first + i).work;
+      lane(slot, first + i).ready = true;
+    }
+    try {
+      work_together(tensor_core_, works);
+    } catch (const ExecutionError& error) {
+      throw ExecutionError("the warp of " + who + " " + error.what());
     }
   }
 
@@ -329,10 +246,10 @@ class Emulator::Grid final : private Cta {
     slot.ended = kind == Stop::Kind::end;
     slot.stands = slot.ended || kind == Stop::Kind::cluster;
     if (slot.stands) return;
-    float any = 0;
-    for (int i = 0; i < threads_; ++i) any = std::max(any, lane(slot, i).offer);
+    bool any = false;
+    for (int i = 0; i < threads_; ++i) any = any || lane(slot, i).vote;
     for (int i = 0; i < threads_; ++i) {
-      lane(slot, i).received = any;
+      lane(slot, i).vote = any;
       lane(slot, i).ready = true;
     }
   }
@@ -340,19 +257,45 @@ class Emulator::Grid final : private Cta {
   void run_thread() {
     (*function_)(*this, *args_);
     guarded([this] { running().copies.end(); });
-    stop({Stop::Kind::end}, 0);
+    stop({Stop::Kind::end});
   }
 
   bool barrier(bool vote, const char* file, int line) override {
-    return stop({Stop::Kind::barrier, file, line}, vote ? 1.0f : 0.0f) != 0;
+    running().vote = vote;
+    stop({Stop::Kind::barrier, "barrier", file, line});
+    return running().vote;
   }
 
   float shuffle_xor(unsigned members, float value, int lane_mask, const char* file,
                     int line) override {
     if (members != 0xffffffffu) fail("shuffles among some lanes of its warp only");
     if (lane_mask < 0 || lane_mask >= kWarp) fail("shuffles with a lane outside its warp");
-    running().lane_mask = lane_mask;
-    return stop({Stop::Kind::shuffle, file, line}, value);
+    WarpWork& work = running().work;
+    work.kind = WarpWork::Kind::shuffle;
+    work.offer = value;
+    work.lane_mask = lane_mask;
+    stop({Stop::Kind::warp, "shuffle", file, line});
+    return running().work.received;
+  }
+
+  void load_matrices(const void* row, int matrices, bool transposed, unsigned* fragments,
+                     const char* file, int line) override {
+    WarpWork& work = running().work;
+    work.kind = WarpWork::Kind::load_matrices;
+    work.matrices = matrices;
+    work.transposed = transposed;
+    const bool has_row = static_cast<int>(thread.x) % kWarp < 8 * matrices;
+    if (has_row) guarded([&] { work.row = load_matrix_row(row); });
+    stop({Stop::Kind::warp, "ldmatrix", file, line});
+    std::copy_n(running().work.fragments.begin(), matrices, fragments);
+  }
+
+  void multiply_add(const MmaOperands& operands, float* sums, const char* file, int line) override {
+    WarpWork& work = running().work;
+    work.kind = WarpWork::Kind::multiply_add;
+    work.operands = operands;
+    work.sums = sums;
+    stop({Stop::Kind::warp, "mma", file, line});
   }
 
   float* take(int index, int n) override {
@@ -361,8 +304,8 @@ class Emulator::Grid final : private Cta {
     return array;
   }
 
-  void copy_async(float* smem, const float* global, int n, int inside) override {
-    guarded([&] { running().copies.issue(smem, global, n, inside); });
+  void copy_async(void* smem, const void* global, int bytes, int inside) override {
+    guarded([&] { running().copies.issue(smem, global, bytes, inside); });
   }
 
   void commit_copies() override { running().copies.commit(); }
@@ -378,7 +321,7 @@ class Emulator::Grid final : private Cta {
 
   void cluster_wait(const char* file, int line) override {
     if (++running().waits != running().arrivals) fail("waits at a barrier without arriving there");
-    stop({Stop::Kind::cluster, file, line}, 0);
+    stop({Stop::Kind::cluster, "cluster's barrier", file, line});
   }
 
   const float* peer_smem(const float* own, int index) override {
@@ -394,11 +337,9 @@ class Emulator::Grid final : private Cta {
   }
 
   // Suspends the running thread until those it waits for have come.
-  float stop(const Stop& stop, float offer) {
+  void stop(const Stop& stop) {
     running().stop = stop;
-    running().offer = offer;
     fibers_.suspend();
-    return running().received;
   }
 
   template <class Work>
@@ -428,6 +369,7 @@ class Emulator::Grid final : private Cta {
   const std::function<ThreadFunction>* function_ = nullptr;
   const GemmArgs* args_ = nullptr;
   Order order_ = Order::forward;
+  TensorCore tensor_core_;
   std::mt19937 random_;
   std::vector<std::unique_ptr<Slot>> slots_;
   Slot* slot_ = nullptr;  // of the thread that is running

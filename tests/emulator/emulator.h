@@ -6,9 +6,10 @@
 //
 // Strict where a GPU is forgiving: shared memory is signalling NaNs before each CTA, with poisoned
 // red zones between the arrays; threads run in the given order up to each barrier, so that a
-// missing one shows; a barrier that not every thread reaches is an error, and so is a shuffle that
-// not every lane of the warp reaches; asynchronous copies end as late as they may (copy_queue.h).
-// Lanes do not run in lockstep otherwise. Memory is never seen out of order: what a missing
+// missing one shows; a barrier that not every thread reaches is an error, and so is a shuffle, a
+// matrix load or a matrix product that not every lane of the warp reaches; asynchronous copies end
+// as late as they may (copy_queue.h). Lanes do not run in lockstep otherwise. Memory is never seen
+// out of order: what a missing
 // __threadfence does is not emulated. Use from one thread.
 #pragma once
 
@@ -39,6 +40,7 @@ struct Launch {
   Order order = Order::forward;
   unsigned seed = 1;  // of Order::shuffled
   int cluster = 1;    // neighbours along the grid's y that form a cluster
+  int sm = 90;        // the architecture whose tensor cores round: 75 is sm_75
 };
 
 // A place where CTAs of one size run; its fibers are kept between launches.
@@ -50,7 +52,8 @@ class Emulator {
   ~Emulator();
 
   // Runs `thread` for every thread of the grid. Throws ExecutionError if threads of a CTA meet at
-  // different barriers or leave while others wait, likewise lanes of a warp at shuffles; if they
+  // different barriers or leave while others wait, likewise lanes of a warp at what they do
+  // together (warp.h), or if these do not agree on it; if they
   // take more shared memory than granted or disagree on its arrays; if they misuse asynchronous
   // copies; if a CTA waits at its cluster's barrier for one that has left the kernel. The emulator
   // is of no use after that.
