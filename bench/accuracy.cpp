@@ -27,10 +27,10 @@
 #include "gpu/kernel.h"
 #include "gpu/memory.h"
 #include "gpu/nvrtc.h"
-#include "gpu/workspace.h"
 #include "kernel_templates/launch_args.h"
 #include "kernel_templates/registry.h"
 #include "kernel_templates/source.h"
+#include "runtime/workspace.h"
 
 namespace gemm_tune {
 namespace {

@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "bench/sgemm_checks.h"
+#include "choose/choose.h"
 #include "core/error.h"
-#include "db/choose.h"
 #include "gpu/device.h"
 #include "gpu/stream.h"
 

@@ -22,11 +22,11 @@
 
 #include "search/cover.h"
 #include "search/space.h"
-#include "tuner/filter.h"
-#include "tuner/protocol.h"
-#include "tuner/scratch_dir.h"
-#include "tuner/worker.h"
-#include "tuner/worker_pool.h"
+#include "tuner/job/filter.h"
+#include "tuner/work/protocol.h"
+#include "tuner/work/scratch_dir.h"
+#include "tuner/work/worker.h"
+#include "tuner/work/worker_pool.h"
 
 namespace gemm_tune {
 namespace {

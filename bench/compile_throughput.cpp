@@ -11,11 +11,11 @@
 #include "core/device_spec.h"
 #include "gpu/nvrtc.h"
 #include "kernel_templates/source.h"
-#include "tuner/protocol.h"
-#include "tuner/scratch_dir.h"
-#include "tuner/tune.h"
-#include "tuner/worker.h"
-#include "tuner/worker_pool.h"
+#include "tuner/job/tune.h"
+#include "tuner/work/protocol.h"
+#include "tuner/work/scratch_dir.h"
+#include "tuner/work/worker.h"
+#include "tuner/work/worker_pool.h"
 
 namespace gemm_tune {
 namespace {

@@ -30,9 +30,9 @@
 #include "gpu/memory.h"
 #include "gpu/nvml.h"
 #include "gpu/nvrtc.h"
-#include "tuner/protocol.h"
-#include "tuner/scratch_dir.h"
-#include "tuner/timing.h"
+#include "tuner/measure/timing.h"
+#include "tuner/work/protocol.h"
+#include "tuner/work/scratch_dir.h"
 
 namespace gemm_tune {
 namespace {

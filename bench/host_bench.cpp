@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "db/choose.h"
+#include "choose/choose.h"
 #include "search/space.h"
 #include "search/static_model.h"
 #include "tests/temp_folder.h"

@@ -4,7 +4,7 @@
 # not understand NVIDIA's wheels, which hold only versioned lib*.so.13.
 #
 # Sets GT_CUDA_FOUND and defines gt::cudart and gt::nvrtc. Not finding CUDA is no error (core,
-# kernel_templates, search and db build without it); finding another version is.
+# kernel_templates, search, db and choose build without it); finding another version is.
 set(GT_CUDA_ROOT "" CACHE PATH "CUDA 13 toolkit, or the folder nvidia/cu13 of NVIDIA's wheels; 'none' builds without")
 
 # The first that is set decides; with neither set, the usual places and what ./run has fetched.
@@ -55,5 +55,5 @@ if(GT_CUDA_FOUND)
   list(REMOVE_DUPLICATES CMAKE_INSTALL_RPATH)
   message(STATUS "CUDA: ${_gt_root}")
 else()
-  message(STATUS "CUDA 13 not found in ${_gt_roots}: building core, kernel_templates, search and db only")
+  message(STATUS "CUDA 13 not found in ${_gt_roots}: building core, kernel_templates, search, db and choose only")
 endif()

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "dispatch/jit.h"
 #include "gpu/device.h"
 #include "gpu/stream.h"
 #include "kernel_templates/launch_args.h"
+#include "runtime/jit.h"
 
 namespace gemm_tune {
 namespace {

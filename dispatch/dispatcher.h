@@ -20,13 +20,13 @@
 #include <utility>
 #include <vector>
 
+#include "choose/choose.h"
 #include "core/error.h"
-#include "db/choose.h"
-#include "dispatch/once_per_key.h"
 #include "dispatch/sgemm_call.h"
-#include "gpu/cubin_cache.h"
 #include "gpu/kernel.h"
-#include "gpu/workspace.h"
+#include "runtime/cubin_cache.h"
+#include "runtime/once_per_key.h"
+#include "runtime/workspace.h"
 
 namespace gemm_tune {
 

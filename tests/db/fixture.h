@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "db/choose.h"
+#include "choose/choose.h"
 #include "db/database.h"
 #include "tests/temp_folder.h"
 

@@ -6,9 +6,9 @@
 
 #include <stdexcept>
 
+#include "choose/choose.h"
 #include "core/gemm_call.h"
 #include "db/check.h"
-#include "db/choose.h"
 #include "tests/db/fixture.h"
 
 namespace gemm_tune {

@@ -4,8 +4,8 @@
 
 #include <filesystem>
 
+#include "choose/choose.h"
 #include "core/config.h"
-#include "db/choose.h"
 #include "db/database.h"
 
 namespace gemm_tune {

@@ -16,9 +16,9 @@
 #include "db/database.h"
 #include "gpu/nvrtc.h"
 #include "tests/faults/faulty.cuh"
-#include "tuner/target.h"
-#include "tuner/tune.h"
-#include "tuner/worker.h"
+#include "tuner/app/target.h"
+#include "tuner/job/tune.h"
+#include "tuner/work/worker.h"
 
 namespace gemm_tune {
 namespace {

@@ -12,11 +12,11 @@
 #include <filesystem>
 #include <string>
 
+#include "choose/choose.h"
+#include "choose/export_header.h"
 #include "core/error.h"
 #include "db/check.h"
-#include "db/choose.h"
 #include "db/database.h"
-#include "db/export_header.h"
 #include "db/salvage.h"
 #include "tests/fuzz/targets.h"
 #include "tests/temp_folder.h"

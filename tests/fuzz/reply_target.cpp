@@ -5,7 +5,7 @@
 
 #include "core/error.h"
 #include "tests/fuzz/targets.h"
-#include "tuner/protocol.h"
+#include "tuner/work/protocol.h"
 
 namespace gemm_tune::fuzz {
 namespace {

@@ -6,7 +6,7 @@
 #include "core/error.h"
 #include "tests/fuzz/targets.h"
 #include "tests/temp_folder.h"
-#include "tuner/sweep.h"
+#include "tuner/app/sweep.h"
 
 namespace gemm_tune::fuzz {
 namespace {

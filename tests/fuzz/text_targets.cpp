@@ -12,7 +12,7 @@
 #include "kernel_templates/registry.h"
 #include "tests/fuzz/targets.h"
 #include "tests/temp_folder.h"
-#include "tuner/sizes.h"
+#include "tuner/app/sizes.h"
 
 namespace gemm_tune::fuzz {
 namespace {

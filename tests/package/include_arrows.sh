@@ -7,7 +7,7 @@
 # an #include behind an #if counts.
 set -euo pipefail
 
-folders=(core gpu kernel_templates search db dispatch tuner)
+folders=(core gpu kernel_templates search db choose runtime dispatch tuner)
 # What a folder may include besides itself and the standard library. Nothing forms a circle; tuner and
 # dispatch do not know each other.
 declare -A may_include=(
@@ -16,11 +16,13 @@ declare -A may_include=(
   [kernel_templates]="core"
   [search]="core kernel_templates"
   [db]="core kernel_templates"
-  [dispatch]="core gpu kernel_templates db"
-  [tuner]="core gpu kernel_templates search db"
+  [choose]="core kernel_templates search db"
+  [runtime]="core gpu kernel_templates"
+  [dispatch]="core gpu kernel_templates search db choose runtime"
+  [tuner]="core gpu kernel_templates search db choose runtime"
 )
 # These build where there is no CUDA.
-no_cuda=" core kernel_templates search db "
+no_cuda=" core kernel_templates search db choose "
 # The whole of CUDA that may be included: what NVIDIA's three small wheels hold. A cuBLAS header would
 # cost a download of 400 MB, and cuda_fp16.h another wheel.
 cuda_headers=" cuda_runtime_api.h nvrtc.h cuda_occupancy.h "

@@ -149,7 +149,7 @@ def links(text):
 
 
 def named_paths(text):
-    """What stands in backticks and begins with one of the folders: `search/`, `tuner/verify.cpp`."""
+    """What stands in backticks and begins with one of the folders: `search/`, `tuner/measure/verify.cpp`."""
     folders = {path.name for path in ROOT.iterdir() if path.is_dir()} - {"build"}
     return [name for name in re.findall(r"`([\w.-]+/[\w./-]*)`", text) if name.split("/")[0] in folders]
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tuner/budget.h"
+#include "tuner/job/budget.h"
 
 #include <gtest/gtest.h>
 

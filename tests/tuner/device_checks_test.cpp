@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "gpu/nvrtc.h"
-#include "tuner/device_checks_text.h"
+#include "tuner/measure/device_checks_text.h"
 
 namespace gemm_tune {
 namespace {
@@ -11,8 +11,8 @@ namespace {
 TEST(DeviceChecksTest, CompileForTheOldestAndTheNewestTarget) {
   for (const char* arch : {"sm_75", "sm_120"}) {
     for (const char* entry : {"fill_matrices", "reference_gemm", "check_matrices"}) {
-      const CompileResult result =
-          nvrtc_compile({"tuner/device_checks.cuh", kDeviceChecksText, {}}, {}, arch, entry);
+      const CompileResult result = nvrtc_compile(
+          {"tuner/measure/device_checks.cuh", kDeviceChecksText, {}}, {}, arch, entry);
       ASSERT_TRUE(result.ok) << arch << ": " << result.log;
       EXPECT_EQ(result.resources.spill_bytes, 0) << arch << ": " << entry;
     }

@@ -18,7 +18,7 @@
 #include <thread>
 
 #include "tests/tuner/fake_candidates.h"
-#include "tuner/protocol.h"
+#include "tuner/work/protocol.h"
 
 namespace {
 

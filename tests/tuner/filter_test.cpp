@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tuner/filter.h"
+#include "tuner/job/filter.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tuner/output_file.h"
+#include "tuner/app/output_file.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tuner/progress.h"
+#include "tuner/report/progress.h"
 
 #include <gtest/gtest.h>
 
-#include "tuner/terminal.h"
+#include "tuner/report/terminal.h"
 
 namespace gemm_tune {
 namespace {

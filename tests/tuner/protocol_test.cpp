@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tuner/protocol.h"
+#include "tuner/work/protocol.h"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tuner/report.h"
+#include "tuner/report/report.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <sstream>
 
-#include "tuner/summary.h"
+#include "tuner/report/summary.h"
 
 namespace gemm_tune {
 namespace {

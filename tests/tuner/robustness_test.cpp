@@ -22,8 +22,8 @@
 #include "core/error.h"
 #include "search/static_model.h"
 #include "tests/tuner/fake_tuning.h"
-#include "tuner/budget.h"
-#include "tuner/scratch_dir.h"
+#include "tuner/job/budget.h"
+#include "tuner/work/scratch_dir.h"
 
 extern char** environ;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tuner/running_clock.h"
+#include "tuner/work/running_clock.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

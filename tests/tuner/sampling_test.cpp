@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tuner/sampling.h"
+#include "tuner/measure/sampling.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tuner/sizes.h"
+#include "tuner/app/sizes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

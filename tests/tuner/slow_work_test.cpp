@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tuner/slow_work.h"
+#include "tuner/report/slow_work.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -8,8 +8,8 @@
 #include "gpu/kernel.h"
 #include "gpu/nvrtc.h"
 #include "tests/gpu/gpu_test.h"
-#include "tuner/rotated_operands.h"
-#include "tuner/timing.h"
+#include "tuner/measure/rotated_operands.h"
+#include "tuner/measure/timing.h"
 
 namespace gemm_tune {
 namespace {

@@ -11,7 +11,7 @@
 #include "gpu/stream.h"
 #include "kernel_templates/launch_args.h"
 #include "kernel_templates/source.h"
-#include "tuner/verify.h"
+#include "tuner/measure/verify.h"
 
 namespace gemm_tune {
 namespace {

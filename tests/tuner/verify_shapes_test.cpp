@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "tuner/verify.h"
+#include "tuner/measure/verify.h"
 
 namespace gemm_tune {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tuner/worker_pool.h"
+#include "tuner/work/worker_pool.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

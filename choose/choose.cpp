@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "choose/choose.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "core/error.h"
+
+namespace gemm_tune {
+namespace {
+
+auto preference(const Record& record) {
+  return std::make_tuple(to_string(record.problem), record.source == Source::predicted,
+                         record.outcome.time_us().value(), record.device.name,
+                         record.device.sm_count, record.config);
+}
+
+struct Candidate {
+  const Winner* winner = nullptr;
+  LegalConfig legal;
+  double distance = 0;
+};
+
+// The nearest legal winner among those that `eligible` accepts; the very problem's before another
+// of the same shape, then in the winners' order.
+template <class F>
+std::optional<Candidate> nearest(std::span<const Winner> winners, const Problem& problem,
+                                 const F& eligible) {
+  std::optional<Candidate> best;
+  const Problem key = key_of(problem);
+  const auto rank = [&](const Winner& winner) {
+    const Problem& tuned = winner.record.problem;
+    // A kernel serves one layout, so layouts are no matter of distance.
+    return std::make_pair(shape_distance(launch_problem(tuned), launch_problem(problem)),
+                          tuned != key);
+  };
+  for (const Winner& winner : winners) {
+    if (!eligible(winner) || (best && rank(winner) >= rank(*best->winner))) continue;
+    std::optional<LegalConfig> legal = legal_for(winner.config, problem);
+    if (legal) best = Candidate{&winner, *std::move(legal), rank(winner).first};
+  }
+  return best;
+}
+
+std::string describe(const Candidate& candidate, const DeviceKey& device, const Problem& problem) {
+  const Record& record = candidate.winner->record;
+  const bool same_problem = record.problem == key_of(problem);
+  std::string text = same_problem ? "the winner for this problem on " : "the nearest tuned size, ";
+  if (!same_problem) text += to_string(record.problem) + " on ";
+  text += record.device.name + " with " + std::to_string(record.device.sm_count) + " SMs";
+  if (!device.name.empty() && record.device != device) text += ", another device of " + device.arch;
+  text += record.source == Source::measured ? " (measured)" : " (predicted, not timed)";
+  if (record.source == Source::measured && record.outcome.standing == Standing::search) {
+    text += ", from a search that was stopped before its finals";
+  }
+  if (candidate.legal.is_twin) {
+    text += "; its predicated twin serves, since " +
+            why_illegal(candidate.winner->config.recipe, problem).value();
+  }
+  return text;
+}
+
+Choice builtin_or_none(const DeviceKey& device, const Problem& problem) {
+  Choice choice;
+  KnownConfig config = builtin_default(problem);
+  if (const auto reason = why_illegal(config.recipe, problem)) {
+    choice.explanation = "no kernel serves " + to_string(problem) + ": " + *reason;
+    return choice;
+  }
+  choice.match = Match::builtin;
+  choice.config = std::move(config);
+  choice.explanation = "nothing tuned for " + device.arch +
+                       " fits: the built-in default, predicated for any shape and not tuned";
+  return choice;
+}
+
+}  // namespace
+
+std::string_view to_string(Match match) {
+  switch (match) {
+    case Match::exact:
+      return "exact";
+    case Match::nearest:
+      return "nearest";
+    case Match::builtin:
+      return "default";
+    case Match::none:
+      return "none";
+  }
+  throw Error("a match outside the closed list");
+}
+
+std::vector<Winner> load_winners(const Database& database, const std::string& arch,
+                                 const KernelHashes& hashes) {
+  const auto is_known = [](const std::string& config) {
+    try {
+      check_config(parse_config(config));
+      return true;
+    } catch (const UsageError&) {
+      return false;
+    }
+  };
+  std::vector<Winner> winners;
+  for (Record& record : database.winners(arch, hashes, is_known)) {
+    winners.push_back({check_config(parse_config(record.config)), std::move(record)});
+  }
+  std::sort(winners.begin(), winners.end(), [](const Winner& a, const Winner& b) {
+    return preference(a.record) < preference(b.record);
+  });
+  return winners;
+}
+
+Choice choose(std::span<const Winner> winners, const DeviceKey& device, const Problem& problem) {
+  const bool any_device = device.name.empty();
+  const auto is_same = [&](const Winner& winner) {
+    return any_device || winner.record.device == device;
+  };
+  const auto is_other = [&](const Winner& winner) { return !is_same(winner); };
+  std::optional<Candidate> best = nearest(winners, problem, is_same);
+  const bool measured = best && best->winner->record.source == Source::measured;
+  if (!measured) {
+    const std::optional<Candidate> other = nearest(winners, problem, is_other);
+    // A measurement beats a prediction, but not from farther away.
+    if (other && (!best || (other->winner->record.source == Source::measured &&
+                            other->distance <= best->distance))) {
+      best = other;
+    }
+  }
+  if (!best) return builtin_or_none(device, problem);
+  Choice choice;
+  const Record& record = best->winner->record;
+  const bool exact = record.problem == key_of(problem) && is_same(*best->winner);
+  choice.match = exact ? Match::exact : Match::nearest;
+  choice.config = best->legal.config;
+  choice.is_twin = best->legal.is_twin;
+  choice.winner = record;
+  choice.explanation = describe(*best, device, problem);
+  return choice;
+}
+
+Choice choose(const Database& database, const DeviceKey& device, const Problem& problem) {
+  return choose(load_winners(database, device.arch), device, problem);
+}
+
+KnownConfig builtin_config(Layout layout) {
+  // 64 x 64 tiles waste little on small edges; cp.async would leave out sm_75.
+  const KnownConfig config = check_config(parse_config(
+      "warp_tiled/CLUSTER=0,BM=64,BN=64,BK=16,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=2,ASYNC=0,"
+      "FRAGMENTS=2,VEC=4,RASTER=8,CTAS=1,SPLIT_K=1,TAIL=0,TA=0,TB=0,PRED=1"));
+  Specialisation specialisation = config.specialisation();
+  specialisation.layout = layout;
+  return specialised(config, specialisation);
+}
+
+KnownConfig builtin_default(const Problem& problem) {
+  const KnownConfig config = builtin_config(problem.layout);
+  const std::optional<LegalConfig> legal = legal_for(config, problem);
+  return legal ? legal->config : served_variants(config).back();
+}
+
+}  // namespace gemm_tune

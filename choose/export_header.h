@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes the winners of one architecture as a dependency-free C++17 header.
+//
+// The header's constexpr lookup() answers as choose() does for a device without a name: the same
+// distance, the same legality, the same twins (tests/choose/export_header_test.cpp holds them
+// together). Identical database rows give identical bytes: no clock, no host names, rows in a fixed
+// order.
+#pragma once
+
+#include <string>
+
+#include "choose/choose.h"
+#include "db/database.h"
+
+namespace gemm_tune {
+
+// The header's text, namespace gemm_tune_<arch>. Throws UsageError where arch is not of the form
+// sm_86, which has to become part of a name, and NothingFound where the database has no usable
+// winner for it.
+std::string export_header(const Database& database, const std::string& arch,
+                          const KernelHashes& hashes = current_kernel_hashes());
+
+}  // namespace gemm_tune

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/cubin_cache.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <random>
+#include <system_error>
+#include <utility>
+
+#include "core/error.h"
+#include "core/fnv1a.h"
+
+namespace gemm_tune {
+namespace {
+
+std::string hash(std::string_view bytes, std::string_view more = "") {
+  Fnv1a hash;
+  hash.add_bytes(bytes);
+  hash.add_bytes(more);
+  return hash.hex();
+}
+
+// The file: this line, the key, the cubin.
+std::string header(std::string_view key, std::string_view cubin) {
+  return "gemm-tune cubin 2 " + std::to_string(key.size()) + " " + std::to_string(cubin.size()) +
+         " " + hash(key, cubin) + "\n";
+}
+
+// -1 where that fails.
+int open_in(int directory, const std::string& name, int flags) {
+  return ::openat(directory, name.c_str(), flags | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
+// The whole content of a file that can be trusted.
+std::optional<std::string> read_trusted(int file) {
+  struct stat info {};
+  if (::fstat(file, &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
+  if (why_untrusted(info.st_uid, info.st_mode, ::geteuid())) return std::nullopt;
+  std::string text(static_cast<std::size_t>(info.st_size), '\0');
+  std::size_t size = 0;
+  while (size < text.size()) {
+    const ssize_t count = ::read(file, text.data() + size, text.size() - size);
+    if (count <= 0) return std::nullopt;
+    size += static_cast<std::size_t>(count);
+  }
+  return text;
+}
+
+// Not to be guessed, so that nobody is there first.
+std::string name_aside() {
+  std::random_device random;
+  std::string name = "writing";
+  for (int i = 0; i < 4; ++i) name += "-" + std::to_string(random());
+  return name;
+}
+
+bool write_all(int file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(file, bytes.data(), bytes.size());
+    if (written <= 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<std::string> why_untrusted(uid_t owner, mode_t mode, uid_t user) {
+  if (owner != user && owner != 0) {
+    return "it belongs to user " + std::to_string(owner) + ", and this process to user " +
+           std::to_string(user) + ": who can write there supplies GPU code, so name one of its own";
+  }
+  if ((mode & (S_IWGRP | S_IWOTH)) != 0) {
+    return std::string("its group or others may write to it, and so supply GPU code: ") +
+           "take that from them (chmod go-w), or name another";
+  }
+  return std::nullopt;
+}
+
+CubinCache::CubinCache(std::filesystem::path directory) : directory_(std::move(directory)) {
+  const auto refuse = [&](const std::string& why) {
+    throw UsageError("'" + directory_.string() + "' cannot serve as kernel cache: " + why);
+  };
+  const auto because_of = [](int code) { return std::generic_category().message(code); };
+  if (!directory_.has_filename()) directory_ = directory_.parent_path();  // "cache/"
+  std::error_code error;
+  std::filesystem::create_directories(directory_.parent_path(), error);
+  if (::mkdir(directory_.c_str(), 0700) != 0 && errno != EEXIST) refuse(because_of(errno));
+  descriptor_ = ::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor_ < 0) refuse(errno == ENOTDIR ? "it is no directory" : because_of(errno));
+  struct stat info {};
+  const bool known = ::fstat(descriptor_, &info) == 0;
+  const int code = errno;
+  const auto reason = why_untrusted(info.st_uid, info.st_mode, ::geteuid());
+  if (known && !reason) return;
+  ::close(descriptor_);
+  refuse(known ? *reason : because_of(code));
+}
+
+CubinCache::~CubinCache() { ::close(descriptor_); }
+
+std::filesystem::path CubinCache::file(std::string_view key) const {
+  return directory_ / (hash(key) + ".cubin");
+}
+
+std::optional<std::string> CubinCache::load(std::string_view key) const {
+  // Without waiting for the other end of a pipe.
+  const int descriptor = open_in(descriptor_, file(key).filename(), O_RDONLY | O_NONBLOCK);
+  if (descriptor < 0) return std::nullopt;
+  const std::optional<std::string> text = read_trusted(descriptor);
+  ::close(descriptor);
+  if (!text) return std::nullopt;
+  const std::size_t line_end = text->find('\n');
+  if (line_end == std::string::npos) return std::nullopt;
+  const std::size_t key_begin = line_end + 1;
+  // The key stands in the file, so that two keys of one hash cannot be taken for each other.
+  if (text->compare(key_begin, key.size(), key) != 0) return std::nullopt;
+  if (text->size() < key_begin + key.size()) return std::nullopt;
+  std::string cubin = text->substr(key_begin + key.size());
+  if (text->substr(0, key_begin) != header(key, cubin)) return std::nullopt;
+  return cubin;
+}
+
+bool CubinCache::store(std::string_view key, std::string_view cubin) const {
+  const std::string aside = name_aside(), name = file(key).filename();
+  const int descriptor = open_in(descriptor_, aside, O_WRONLY | O_CREAT | O_EXCL);
+  if (descriptor < 0) return false;
+  const bool written = write_all(descriptor, header(key, cubin)) && write_all(descriptor, key) &&
+                       write_all(descriptor, cubin);
+  const bool closed = ::close(descriptor) == 0;
+  if (written && closed && ::renameat(descriptor_, aside.c_str(), descriptor_, name.c_str()) == 0) {
+    return true;
+  }
+  ::unlinkat(descriptor_, aside.c_str(), 0);
+  return false;
+}
+
+}  // namespace gemm_tune

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/workspace.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "core/launch_recipe.h"
+
+namespace gemm_tune {
+
+Workspace::Workspace(std::int64_t bytes, cudaStream_t stream)
+    : memory_(static_cast<std::size_t>(
+          bytes == 0 ? 0 : std::max<std::int64_t>(bytes, kWorkspaceCounterBytes))) {
+  if (memory_.size() == 0) return;
+  GT_CUDA(cudaMemsetAsync(memory_.data(), 0, kWorkspaceCounterBytes, stream));
+}
+
+int* Workspace::counters() const { return reinterpret_cast<int*>(memory_.data()); }
+
+float* Workspace::partials() const {
+  if (memory_.size() == 0) return nullptr;
+  return reinterpret_cast<float*>(memory_.data() + kWorkspaceCounterBytes);
+}
+
+void Workspace::poison_partials(std::int64_t bytes, cudaStream_t stream) const {
+  const std::int64_t partial_bytes = std::min(bytes, this->bytes()) - kWorkspaceCounterBytes;
+  if (partial_bytes <= 0) return;
+  GT_CUDA(cudaMemsetAsync(partials(), 0xFF, static_cast<std::size_t>(partial_bytes), stream));
+}
+
+bool Workspace::is_clean() const {
+  if (memory_.size() == 0) return true;
+  std::vector<char> counters(kWorkspaceCounterBytes);
+  GT_CUDA(cudaDeviceSynchronize());
+  memory_.copy_to_host(counters);
+  return std::all_of(counters.begin(), counters.end(), [](char byte) { return byte == 0; });
+}
+
+CapturedWorkspace::CapturedWorkspace(std::int64_t bytes, cudaStream_t stream) : stream_(stream) {
+  GT_CUDA(cudaMallocAsync(&memory_, static_cast<std::size_t>(bytes), stream));
+  const cudaError_t zeroed = cudaMemsetAsync(memory_, 0, kWorkspaceCounterBytes, stream);
+  if (zeroed == cudaSuccess) return;
+  cudaFreeAsync(memory_, stream);
+  check_cuda(zeroed, "cudaMemsetAsync");
+}
+
+// A failure here comes from a capture that has become invalid, which its owner learns at its end.
+CapturedWorkspace::~CapturedWorkspace() { cudaFreeAsync(memory_, stream_); }
+
+int* CapturedWorkspace::counters() const { return static_cast<int*>(memory_); }
+
+float* CapturedWorkspace::partials() const {
+  return reinterpret_cast<float*>(static_cast<char*>(memory_) + kWorkspaceCounterBytes);
+}
+
+}  // namespace gemm_tune

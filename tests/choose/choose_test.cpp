@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "choose/choose.h"
+
+#include <gmock/gmock.h>
+
+#include <set>
+#include <string>
+
+#include "core/error.h"
+#include "kernel_templates/source.h"
+#include "tests/db/fixture.h"
+
+namespace gemm_tune {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class ChooseTest : public DbTest {
+ protected:
+  Choice choice(const std::string& problem, const DeviceKey& device = kA6000) {
+    return choose(load_winners(database_, device.arch, kHashes), device, parse_problem(problem));
+  }
+
+  // The tuned problem that the choice for `problem` rests on.
+  std::string nearest(const std::string& problem) {
+    return to_string(choice(problem).winner.value().problem);
+  }
+
+  static std::string text(const Choice& choice) {
+    return to_string(choice.config.value().config());
+  }
+
+  Database database_ = writable(file_);
+};
+
+TEST(ShapeDistanceTest, IsTheProductOfRatios) {
+  const auto distance = [](const char* a, const char* b) {
+    return shape_distance(launch_problem(parse_problem(a)), launch_problem(parse_problem(b)));
+  };
+  EXPECT_DOUBLE_EQ(distance("1024x1024x1024", "1024x1024x1024"), 1);
+  EXPECT_DOUBLE_EQ(distance("1024x1024x1024", "512x2048x1024"), 4);
+  EXPECT_DOUBLE_EQ(distance("512x2048x1024", "1024x1024x1024"), 4);
+  EXPECT_DOUBLE_EQ(distance("8x8x0", "8x8x1"), 1);
+  EXPECT_DOUBLE_EQ(distance("8x8x8:batch=6", "8x16x8:batch=2"), 6);
+  EXPECT_DOUBLE_EQ(distance("8x8x8:layout=nt", "8x8x8"), 1);
+  EXPECT_DOUBLE_EQ(distance("2000000000x1x1", "1x2000000000x2000000000"), 8e27);
+}
+
+TEST_F(ChooseTest, TheTunedProblemIsExact) {
+  store_measured(database_, kA6000, "1024x1024x1024", kWholeTiles, 60);
+  store_measured(database_, kA6000, "1024x1024x1024", kPredicated, 70);
+  const Choice found = choice("1024x1024x1024");
+  EXPECT_EQ(found.match, Match::exact);
+  EXPECT_EQ(text(found), kWholeTiles);
+  EXPECT_FALSE(found.is_twin);
+  EXPECT_EQ(found.winner->outcome.timing->median_us, 60);
+  EXPECT_EQ(found.explanation,
+            "the winner for this problem on NVIDIA RTX A6000 with 84 SMs (measured)");
+}
+
+TEST_F(ChooseTest, SaysWhereTheSearchWasStoppedBeforeItsFinals) {
+  Outcome outcome = measured(60);
+  outcome.standing = Standing::search;
+  database_.store(kA6000, parse_problem("1024x1024x1024"), kWholeTiles, kHash, outcome,
+                  Source::measured);
+  EXPECT_EQ(choice("1024x1024x1024").explanation,
+            "the winner for this problem on NVIDIA RTX A6000 with 84 SMs (measured), from a search "
+            "that was stopped before its finals");
+}
+
+TEST_F(ChooseTest, AMeasuredRowBeatsAFasterPrediction) {
+  store_predicted(database_, kA6000, "1024x1024x1024", kPredicated, 1);
+  store_measured(database_, kA6000, "1024x1024x1024", kWholeTiles, 60);
+  EXPECT_EQ(text(choice("1024x1024x1024")), kWholeTiles);
+}
+
+TEST_F(ChooseTest, APredictionSaysThatItIsOne) {
+  store_predicted(database_, kA6000, "1024x1024x1024", kWholeTiles, 60);
+  EXPECT_THAT(choice("1024x1024x1024").explanation, HasSubstr("predicted, not timed"));
+}
+
+TEST_F(ChooseTest, FailedRowsAreNoWinners) {
+  database_.store(kA6000, parse_problem("1024x1024x1024"), kWholeTiles, kHash,
+                  failed(Disposition::wrong_result, "C[3][5] is off"), Source::measured);
+  EXPECT_EQ(choice("1024x1024x1024").match, Match::builtin);
+}
+
+TEST_F(ChooseTest, NearestIsByRatioAndNotByDifference) {
+  store_measured(database_, kA6000, "1x4096x4096", kPredicated, 10);
+  store_measured(database_, kA6000, "16x4096x4096", kPredicated, 20);
+  store_measured(database_, kA6000, "4096x4096x4096", kPredicated, 4000);
+  EXPECT_EQ(nearest("2x4096x4096"), "1x4096x4096");
+  EXPECT_EQ(nearest("5x4096x4096"), "16x4096x4096");      // 11 rows apart, not 4, but less unlike
+  EXPECT_EQ(nearest("300x4096x4096"), "4096x4096x4096");  // 3796 rows apart, not 284
+  EXPECT_EQ(nearest("200x4096x4096"), "16x4096x4096");
+}
+
+TEST_F(ChooseTest, NearestIsByShapeAndNotByVolumeOrName) {
+  store_measured(database_, kA6000, "16x4096x4096", kPredicated, 20);
+  store_measured(database_, kA6000, "1024x1024x512", kPredicated, 20);
+  EXPECT_EQ(nearest("8x4096x8192"), "16x4096x4096");
+  EXPECT_EQ(nearest("512x512x1024"), "1024x1024x512");  // the other one's volume exactly
+  EXPECT_EQ(nearest("160x1024x256"), "1024x1024x512");  // "16..." is the likelier name
+  EXPECT_EQ(choice("160x1024x256").match, Match::nearest);
+}
+
+TEST_F(ChooseTest, TiesGoToTheSmallerText) {
+  store_measured(database_, kA6000, "2048x1024x1024", kPredicated, 20);
+  store_measured(database_, kA6000, "1024x2048x1024", kPredicated, 20);
+  EXPECT_EQ(nearest("1024x1024x1024"), "1024x2048x1024");
+}
+
+TEST_F(ChooseTest, ARaggedProblemGetsThePredicatedTwin) {
+  store_measured(database_, kA6000, "1024x1024x1024", kWholeTiles, 60);
+  const Choice found = choice("1000x1000x1000");
+  EXPECT_EQ(found.match, Match::nearest);
+  EXPECT_TRUE(found.is_twin);
+  EXPECT_EQ(text(found),
+            "vectorized_2d/BM=128,BN=128,BK=8,TM=8,TN=8,VEC=4,PAD=4,INTERLEAVE=1,PRED=1");
+  EXPECT_THAT(found.explanation,
+              AllOf(HasSubstr("nearest tuned size, 1024x1024x1024 on NVIDIA RTX A6000"),
+                    HasSubstr("predicated twin serves, since M = 1000 is not a multiple of 128")));
+}
+
+TEST_F(ChooseTest, AMisalignedProblemGetsATwinWithNarrowerAccesses) {
+  store_measured(database_, kA6000, "1024x1024x1024", kWholeTiles, 60);
+  const Choice two = choice("1024x1024x1024:align=2");
+  EXPECT_EQ(two.match, Match::nearest);
+  EXPECT_EQ(text(two),
+            "vectorized_2d/BM=128,BN=128,BK=8,TM=8,TN=8,VEC=2,PAD=4,INTERLEAVE=1,PRED=1");
+  EXPECT_THAT(two.explanation, HasSubstr("vector accesses of 4 elements need alignment class 4"));
+  EXPECT_EQ(text(choice("1024x1024x1024:align=1")),
+            "vectorized_2d/BM=128,BN=128,BK=8,TM=8,TN=8,VEC=1,PAD=4,INTERLEAVE=1,PRED=1");
+}
+
+TEST_F(ChooseTest, TheTunedAlignmentIsExactThoughAnotherHasTheSameShape) {
+  store_measured(database_, kA6000, "1024x1024x1024", kWholeTiles, 60);
+  store_measured(database_, kA6000, "1024x1024x1024:align=1", kPredicated, 80);
+  EXPECT_EQ(choice("1024x1024x1024:align=1").match, Match::exact);
+  EXPECT_EQ(text(choice("1024x1024x1024:align=1")), kPredicated);
+  EXPECT_EQ(text(choice("1024x1024x1024")), kWholeTiles);
+}
+
+TEST_F(ChooseTest, EveryTwinIsAKnownConfig) {
+  store_measured(database_, kA6000, "1024x1024x1024", kWholeTiles, 60);
+  for (const int size : {1, 2, 4, 7, 127, 128, 129, 1000, 4096}) {
+    const Choice found = choice(to_string(packed_problem(size, size + 1, size)));
+    EXPECT_NO_THROW(check_config(found.config.value().config())) << text(found);
+  }
+}
+
+TEST_F(ChooseTest, StaleRowsArePassedOver) {
+  store_measured(database_, kA6000, "1024x1024x1024", kWholeTiles, 10, "yesterday's hash");
+  store_measured(database_, kA6000, "1024x1024x1024", kPredicated, 60);
+  store_measured(database_, kA6000, "900x900x900", kWholeTiles, 10, "yesterday's hash");
+  EXPECT_EQ(text(choice("1024x1024x1024")), kPredicated);
+  EXPECT_EQ(nearest("900x900x900"), "1024x1024x1024");
+}
+
+TEST_F(ChooseTest, RowsOfUnknownConfigsArePassedOver) {
+  store_measured(database_, kA6000, "1024x1024x1024", "retired/BM=1", 1);
+  store_measured(database_, kA6000, "1024x1024x1024", "vectorized_2d/BM=64,GONE=1", 2);
+  store_measured(database_, kA6000, "1024x1024x1024",
+                 "vectorized_2d/BM=100,BN=128,BK=8,TM=8,TN=8,VEC=4,PAD=4,INTERLEAVE=1,PRED=0", 3);
+  store_measured(database_, kA6000, "1024x1024x1024", kPredicated, 60);
+  EXPECT_EQ(text(choice("1024x1024x1024")), kPredicated);
+}
+
+TEST_F(ChooseTest, AnotherDeviceOfTheArchitectureServesAndTheAnswerSaysSo) {
+  store_measured(database_, kA10, "1024x1024x1024", kWholeTiles, 60);
+  const Choice found = choice("1024x1024x1024");
+  EXPECT_EQ(found.match, Match::nearest);
+  EXPECT_EQ(found.explanation,
+            "the winner for this problem on NVIDIA A10 with 72 SMs, another device of sm_86 "
+            "(measured)");
+}
+
+TEST_F(ChooseTest, AnotherSmCountIsAnotherDevice) {
+  const DeviceKey slice{"sm_86", "NVIDIA RTX A6000", 42};
+  store_measured(database_, slice, "1024x1024x1024", kWholeTiles, 60);
+  EXPECT_THAT(choice("1024x1024x1024").explanation, HasSubstr("with 42 SMs, another device"));
+  store_measured(database_, kA6000, "4096x4096x4096", kPredicated, 60);
+  EXPECT_EQ(nearest("1024x1024x1024"), "4096x4096x4096");  // measured here
+}
+
+TEST_F(ChooseTest, AMeasurementElsewhereBeatsAPredictionHereUnlessFarther) {
+  store_predicted(database_, kA6000, "1024x1024x1024", kPredicated, 60);
+  store_measured(database_, kA10, "4096x4096x4096", kWholeTiles, 60);
+  EXPECT_EQ(text(choice("1024x1024x1024")), kPredicated);
+  store_measured(database_, kA10, "1024x1024x1024", kWholeTiles, 60);
+  EXPECT_EQ(choice("1024x1024x1024").winner->device, kA10);
+}
+
+TEST_F(ChooseTest, ADeviceWithoutANameIsAnyOfItsArchitecture) {
+  store_predicted(database_, kA6000, "1024x1024x1024", kPredicated, 6);
+  store_measured(database_, kA10, "1024x1024x1024", kWholeTiles, 60);
+  const Choice found = choice("1024x1024x1024", {"sm_86", "", 0});
+  EXPECT_EQ(found.match, Match::exact);
+  EXPECT_EQ(found.explanation, "the winner for this problem on NVIDIA A10 with 72 SMs (measured)");
+}
+
+TEST_F(ChooseTest, AnotherArchitectureDoesNotServe) {
+  store_measured(database_, {"sm_90", "NVIDIA H100", 132}, "1024x1024x1024", kWholeTiles, 60);
+  const Choice found = choice("1024x1024x1024");
+  EXPECT_EQ(found.match, Match::builtin);
+  EXPECT_FALSE(found.winner.has_value());
+  EXPECT_THAT(found.explanation, HasSubstr("nothing tuned for sm_86 fits"));
+}
+
+TEST_F(ChooseTest, AnEmptySumIsServed) {
+  store_measured(database_, kA6000, "1024x1024x1024", kWholeTiles, 60);
+  const Choice found = choice("1024x1024x0");
+  EXPECT_EQ(found.match, Match::nearest);
+  EXPECT_EQ(text(found), kWholeTiles);
+}
+
+TEST_F(ChooseTest, ABatchIsServedByTheWinnerForOneOfItsProducts) {
+  store_measured(database_, kA6000, "1024x1024x1024", kWholeTiles, 60);
+  const Choice found = choice("1024x1024x1024:batch=8");
+  EXPECT_EQ(found.match, Match::nearest);
+  EXPECT_EQ(text(found), kWholeTiles);
+  EXPECT_FALSE(found.is_twin);
+}
+
+TEST_F(ChooseTest, ATunedBatchIsExactAndCountsInTheDistance) {
+  store_measured(database_, kA6000, "128x128x128", kPredicated, 5);
+  store_measured(database_, kA6000, "128x128x128:batch=64", kWholeTiles, 60);
+  EXPECT_EQ(choice("128x128x128:batch=64").match, Match::exact);
+  EXPECT_EQ(nearest("128x128x128:batch=7"), "128x128x128");
+  EXPECT_EQ(nearest("128x128x128:batch=9"), "128x128x128:batch=64");
+  EXPECT_EQ(nearest("256x256x128:batch=2"), "128x128x128");
+}
+
+TEST_F(ChooseTest, ABatchThatExceedsTheGridIsNotServed) {
+  store_measured(database_, kA6000, "128x128x128", kPredicated, 5);
+  const Choice found = choice("128x128x128:batch=65536");
+  EXPECT_EQ(found.match, Match::none);
+  EXPECT_FALSE(found.config.has_value());
+  EXPECT_THAT(found.explanation, AllOf(HasSubstr("128x128x128:batch=65536"),
+                                       HasSubstr("a batch of 65536 exceeds the grid's 65535")));
+}
+
+// The configs that choose() gives for whole and ragged tiles in every alignment class.
+std::set<std::string> handed_out(std::span<const Winner> winners, Layout layout) {
+  std::set<std::string> configs;
+  for (const std::int64_t edge : {256, 260, 258, 257}) {
+    for (const int alignment : {4, 2, 1}) {
+      const Problem problem = in_class(packed_problem(edge, edge, edge, layout), alignment);
+      const Choice found = choose(winners, kA6000, problem);
+      EXPECT_EQ(found.match == Match::builtin, winners.empty()) << to_string(problem);
+      configs.insert(to_string(found.config.value().config()));
+    }
+  }
+  return configs;
+}
+
+std::set<std::string> served(const KnownConfig& config) {
+  std::set<std::string> configs;
+  for (const KnownConfig& variant : served_variants(config)) {
+    configs.insert(to_string(variant.config()));
+  }
+  return configs;
+}
+
+// The finals verify the served variants, and the exported header holds them.
+TEST_F(ChooseTest, HandsOutEachWinnerAsTheConfigsThatTheFinalsVerify) {
+  for (const std::string& config :
+       {kWholeTiles, std::string("tiled_2d/BM=64,BN=64,BK=8,TM=4,TN=4,PRED=0"),
+        std::string("skinny/CLUSTER=0,BS=8,TL=2,WARPS=4,LANES_K=8,UNROLL=2,VEC=4,SPLIT_K=8,"
+                    "SKINNY_N=0,TA=0,TB=1,PRED=0")}) {
+    Winner winner{check_config(parse_config(config)), {}};
+    winner.record.device = kA6000;
+    winner.record.problem = packed_problem(8, 8, 8, winner.config.recipe.layout);
+    winner.record.outcome = measured(5);
+    EXPECT_EQ(handed_out(std::span(&winner, 1), winner.config.recipe.layout),
+              served(winner.config));
+  }
+}
+
+TEST_F(ChooseTest, HandsOutTheBuiltinConfigAsItsServedVariants) {
+  for (const Layout layout : {Layout::nn, Layout::nt, Layout::tn, Layout::tt}) {
+    EXPECT_EQ(handed_out({}, layout), served(builtin_config(layout)));
+  }
+}
+
+TEST_F(ChooseTest, AWinnerForAnotherLayoutIsNeverChosen) {
+  KernelFamily family;
+  family.name = "synthetic";
+  family.params = {{"TA", {0, 1}, "", Role::transposed_a},
+                   {"TB", {0, 1}, "", Role::transposed_b},
+                   {"PRED", {0, 1}, "", Role::predicated}};
+  family.traits = [](Values v) {
+    Traits traits;
+    traits.tile_m = traits.tile_n = 16;
+    traits.transposed_a = v[0] != 0;
+    traits.transposed_b = v[1] != 0;
+    traits.predicated = v[2] != 0;
+    return traits;
+  };
+  Winner winner{known_config(family, {0, 1, 0}), {}};
+  winner.record.device = kA6000;
+  winner.record.problem = parse_problem("64x64x64:layout=nt");
+  winner.record.outcome = measured(5);
+  const auto chosen = [&](const char* problem) {
+    return choose(std::span(&winner, 1), kA6000, parse_problem(problem));
+  };
+  EXPECT_EQ(chosen("64x64x64:layout=nt").match, Match::exact);
+  EXPECT_EQ(text(chosen("65x65x65:layout=nt")), "synthetic/TA=0,TB=1,PRED=1");
+  EXPECT_EQ(chosen("64x64x64").match, Match::builtin);
+  EXPECT_FALSE(chosen("64x64x64:layout=tn").winner.has_value());
+  EXPECT_FALSE(chosen("64x64x64:layout=tt").winner.has_value());
+}
+
+TEST_F(ChooseTest, TheBuiltinDefaultServesEveryLayoutShapeAlignmentAndBatch) {
+  for (const Layout layout : {Layout::nn, Layout::nt, Layout::tn, Layout::tt}) {
+    for (const int alignment : {1, 2, 4}) {
+      for (const std::int64_t edge : {1, 64, 101, 4096, 100000}) {
+        Problem problem = packed_problem(edge, edge + 1, edge + 2, layout, 3);
+        problem = in_class(problem, alignment);
+        const Choice found = choose(std::span<const Winner>(), kA6000, problem);
+        ASSERT_EQ(found.match, Match::builtin) << to_string(problem);
+        EXPECT_EQ(found.config->recipe.layout, layout);
+        EXPECT_EQ(why_illegal(found.config->recipe, problem), std::nullopt) << to_string(problem);
+      }
+    }
+  }
+}
+
+TEST_F(ChooseTest, TheBuiltinDefaultsAccessesAreAsWideAsTheProblemAllows) {
+  const auto vec = [](const char* problem) {
+    return builtin_default(parse_problem(problem)).recipe.alignment;
+  };
+  EXPECT_EQ(vec("100x104x108"), 4);
+  EXPECT_EQ(vec("102x104x106"), 2);
+  EXPECT_EQ(vec("101x103x105"), 1);
+  // A is stored [K,M]: M has to be whole vectors, K has not.
+  EXPECT_EQ(vec("100x104x107:layout=tn"), 4);
+}
+
+TEST_F(ChooseTest, TheBuiltinDefaultNeedsNoCpAsync) {
+  EXPECT_FALSE(builtin_default(packed_problem(64, 64, 64)).traits.async_copy);
+}
+
+TEST_F(ChooseTest, AGridTooLargeForOneWinnerIsServedByAFartherOne) {
+  store_measured(database_, kA6000, "2000000000x64x8", kPredicated, 60);   // tile 32 x 64
+  store_measured(database_, kA6000, "4096x4096x4096", kWholeTiles, 4000);  // tile 128 x 128
+  EXPECT_EQ(nearest("2000000000x4096x8"), "4096x4096x4096");
+  const Choice neither = choice("2000000000x2000000000x8");
+  EXPECT_EQ(neither.match, Match::none);
+  EXPECT_THAT(neither.explanation, HasSubstr("2^31 - 1 CTAs"));
+}
+
+TEST_F(ChooseTest, ThroughTheDatabaseTodaysKernelTextsCount) {
+  const std::string hash = kernel_source(*find_family("vectorized_2d")).hash;
+  store_measured(database_, kA6000, "1024x1024x1024", kPredicated, 10);
+  store_measured(database_, kA6000, "1024x1024x1024", kWholeTiles, 60, hash);
+  const Choice found = choose(database_, kA6000, parse_problem("1024x1024x1024"));
+  EXPECT_EQ(text(found), kWholeTiles);
+  EXPECT_EQ(found.match, Match::exact);
+}
+
+TEST_F(ChooseTest, ThereIsOneWinnerForEachDeviceAndProblemInOrderOfPreference) {
+  store_measured(database_, kA6000, "512x512x512", kPredicated, 8);
+  store_predicted(database_, kA10, "1024x1024x1024", kWholeTiles, 1);
+  store_measured(database_, kA6000, "1024x1024x1024", kWholeTiles, 60);
+  store_measured(database_, kA6000, "1024x1024x1024", kPredicated, 70);
+  std::vector<std::string> order;
+  for (const Winner& winner : load_winners(database_, "sm_86", kHashes)) {
+    order.push_back(to_string(winner.record.problem) + " on " + winner.record.device.name);
+  }
+  EXPECT_THAT(order,
+              ElementsAre("1024x1024x1024 on NVIDIA RTX A6000", "1024x1024x1024 on NVIDIA A10",
+                          "512x512x512 on NVIDIA RTX A6000"));
+}
+
+}  // namespace
+}  // namespace gemm_tune

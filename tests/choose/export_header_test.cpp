@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "choose/export_header.h"
+
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <sstream>
+
+#include "core/error.h"
+#include "tests/db/sample_database.h"
+
+namespace gemm_tune {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+// Reads "M N K alignment layout batch" lines, prints what the header's lookup() says to each.
+constexpr const char* kLookupProgram = R"cpp(
+#include "gemm_tune_sm_86.h"
+#include <cstdio>
+  using namespace gemm_tune_sm_86;
+  int main() {
+    const char* const words[] = {"exact", "nearest", "default", "none"};
+    Problem p{1, 1, 1, 1};
+    int layout;
+    while (std::scanf("%lld %lld %lld %d %d %lld", &p.M, &p.N, &p.K, &p.alignment, &layout,
+                      &p.batch) == 6) {
+      p.layout = static_cast<Layout>(layout);
+      const Lookup found = lookup(p);
+      std::printf("%s", words[static_cast<int>(found.match)]);
+      if (found.kernel != nullptr) {
+        const Kernel& k = *found.kernel;
+        const Grid grid = k.grid(p, 84);
+        std::printf(" %s %d %d x %d in %lld x %lld x %lld, %lld bytes", k.config, k.block_threads,
+                    k.tile_m, k.tile_n, grid.x, grid.y, grid.z, k.workspace_bytes(p, 84));
+        std::printf(" smem %d align %d multiples %d %d %d VEC %d", k.smem_bytes, k.alignment,
+                    k.multiple_m, k.multiple_n, k.multiple_k, k.value("VEC"));
+      }
+      if (found.winner != nullptr) {
+        const Winner& w = *found.winner;
+        std::printf(" from %lldx%lldx%lld of %lld on %s %s%s", w.problem.M, w.problem.N,
+                    w.problem.K, w.problem.batch, w.device, w.measured ? "measured" : "predicted",
+                    found.is_twin ? " twin" : "");
+      }
+      std::printf("\n");
+    }
+  }
+)cpp";
+
+// The same sentence from choose().
+std::string said_by_choose(std::span<const Winner> winners, const Problem& problem) {
+  const Choice choice = choose(winners, {"sm_86", "", 0}, problem);
+  std::ostringstream text;
+  text << to_string(choice.match);
+  if (choice.config) {
+    const LaunchRecipe& k = choice.config->recipe;
+    const Config config = choice.config->config();
+    const Grid grid = grid_of(k, problem, 84);
+    text << ' ' << to_string(config) << ' ' << k.block_threads << ' ' << k.tile_m << " x "
+         << k.tile_n << " in " << grid.x << " x " << grid.y << " x " << grid.z << ", "
+         << workspace_bytes(k, problem, 84) << " bytes smem " << k.smem_bytes << " align "
+         << k.alignment << " multiples " << k.multiple_m << ' ' << k.multiple_n << ' '
+         << k.multiple_k << " VEC " << config.get("VEC").value_or(-1);
+  }
+  if (choice.winner) {
+    const Record& w = *choice.winner;
+    text << " from " << w.problem.M << 'x' << w.problem.N << 'x' << w.problem.K << " of "
+         << w.problem.batch << " on " << w.device.name << ' ' << to_string(w.source)
+         << (choice.is_twin ? " twin" : "");
+  }
+  return text.str();
+}
+
+std::vector<Problem> many_problems() {
+  const std::int64_t edges[] = {1,   2,    7,    16,   64,   100,       127,
+                                128, 1000, 1024, 4095, 4096, 100000000, 2000000000};
+  std::vector<Problem> problems;
+  for (const std::int64_t M : edges) {
+    for (const std::int64_t N : edges) {
+      for (const std::int64_t K : {0, 1, 8, 100, 1024, 4096, 8192}) {
+        for (const int alignment : {1, 2, 4}) {
+          Problem problem = packed_problem(M, N, K);
+          problem = in_class(problem, alignment);
+          problems.push_back(problem);
+        }
+        for (const Layout layout : {Layout::nn, Layout::nt, Layout::tn, Layout::tt}) {
+          // A fifth of the sizes, in every layout and in batches.
+          if ((M + N + K) % 5 != 0) continue;
+          for (const std::int64_t batch : {2, 64, 65535, 65536}) {
+            problems.push_back(packed_problem(M, N, K, layout, batch));
+          }
+        }
+      }
+    }
+  }
+  return problems;
+}
+
+class ExportHeaderTest : public DbTest {
+ protected:
+  // Compiles main.cpp of the test's folder as C++17 with every warning an error; empty where clean.
+  std::string compile(const std::string& compiler) {
+    const std::string command = compiler + " -std=c++17 -Wall -Wextra -Wconversion -Wpedantic" +
+                                " -Wshadow -Werror -o '" + (folder_ / "main").string() + "' '" +
+                                (folder_ / "main.cpp").string() + "' 2> '" +
+                                (folder_ / "log").string() + "'";
+    const int status = std::system(command.c_str());
+    return status == 0 ? "" : compiler + ": " + read_file(folder_ / "log");
+  }
+
+  void write(const std::string& name, const std::string& text) {
+    std::ofstream(folder_ / name, std::ios::binary) << text;
+  }
+
+  void write_header(const Database& database, const std::string& arch) {
+    write("gemm_tune_" + arch + ".h", export_header(database, arch, kHashes));
+  }
+
+  // The compilers that were found when the tests were configured, the project's own among them.
+  static std::vector<std::string> compilers() {
+    std::istringstream paths(GT_TEST_COMPILERS);
+    std::vector<std::string> found;
+    for (std::string path; std::getline(paths, path, ':');) found.push_back(path);
+    return found;
+  }
+};
+
+TEST_F(ExportHeaderTest, LookupAnswersAsChooseDoes) {
+  const Database database = sample_database(file_);
+  write_header(database, "sm_86");
+  write("main.cpp", kLookupProgram);
+  ASSERT_EQ(compile(compilers().at(0)), "");
+  const std::vector<Problem> problems = many_problems();
+  std::ostringstream input;
+  for (const Problem& p : problems) {
+    input << p.M << ' ' << p.N << ' ' << p.K << ' ' << alignment_class(p) << ' '
+          << static_cast<int>(p.layout) << ' ' << p.batch << '\n';
+  }
+  write("in", input.str());
+  const std::string base = folder_.string();
+  ASSERT_EQ(std::system((base + "/main < " + base + "/in > " + base + "/out").c_str()), 0);
+  std::istringstream output(read_file(folder_ / "out"));
+  const std::vector<Winner> winners = load_winners(database, "sm_86", kHashes);
+  std::map<std::string, int> matches;
+  for (const Problem& problem : problems) {
+    std::string line;
+    ASSERT_TRUE(std::getline(output, line));
+    ASSERT_EQ(line, said_by_choose(winners, problem)) << to_string(problem);
+    ++matches[line.substr(0, line.find(' '))];
+    if (line.ends_with("twin")) ++matches["twin"];
+    if (!line.starts_with("none") && line.find(", 0 bytes") == std::string::npos) {
+      ++matches["workspace"];
+    }
+  }
+  // The problems reach every kind of answer.
+  EXPECT_GT(matches["exact"], 2);
+  EXPECT_GT(matches["nearest"], 1000);
+  EXPECT_GT(matches["twin"], 500);
+  EXPECT_GT(matches["default"], 1000);
+  EXPECT_GT(matches["workspace"], 100);
+  EXPECT_GT(matches["none"], 10);
+}
+
+TEST_F(ExportHeaderTest, HandsOutEachWinnerAsTheConfigsThatTheFinalsVerify) {
+  const Database database = sample_database(file_);
+  write_header(database, "sm_86");
+  write("main.cpp", R"cpp(
+#include "gemm_tune_sm_86.h"
+#include <cstdio>
+    int main() {
+      for (const gemm_tune_sm_86::Winner& winner : gemm_tune_sm_86::kWinners) {
+        for (int i = 0; i < winner.variant_count; ++i) {
+          std::puts(gemm_tune_sm_86::kKernels[winner.variants[i]].config);
+        }
+      }
+    }
+  )cpp");
+  ASSERT_EQ(compile(compilers().at(0)), "");
+  const std::string base = folder_.string();
+  ASSERT_EQ(std::system((base + "/main > " + base + "/out").c_str()), 0);
+  std::string want;
+  for (const Winner& winner : load_winners(database, "sm_86", kHashes)) {
+    for (const KnownConfig& variant : served_variants(winner.config)) {
+      want += to_string(variant.config()) + "\n";
+    }
+  }
+  EXPECT_EQ(read_file(folder_ / "out"), want);
+}
+
+TEST_F(ExportHeaderTest, LookupFallsBackToTheBuiltinDefaultAsChooseDoes) {
+  Database database = writable(file_);
+  // 32 x 64 tiles: too many for a grid where 64 x 64 tiles are not.
+  store_measured(database, kA6000, "1024x1024x1024", kPredicated, 60);
+  write_header(database, "sm_86");
+  write("main.cpp", R"cpp(
+#include "gemm_tune_sm_86.h"
+    using namespace gemm_tune_sm_86;
+    static_assert(lookup({1000000000, 8000, 8, 4}).match == Match::builtin, "");
+    static_assert(lookup({1000000000, 8000, 8, 2}).kernel->value("VEC") == 2, "");
+    static_assert(lookup({1000000000, 8000, 8, 2}).winner == nullptr, "");
+    int main() {})cpp");
+  EXPECT_EQ(compile(compilers().at(0)), "");
+  Problem problem = packed_problem(1000000000, 8000, 8);
+  const auto winners = load_winners(database, "sm_86", kHashes);
+  EXPECT_EQ(choose(winners, {"sm_86", "", 0}, problem).match, Match::builtin);
+}
+
+TEST_F(ExportHeaderTest, IsConstexprAndRefusesNonsense) {
+  write_header(sample_database(file_), "sm_86");
+  write("main.cpp", R"cpp(
+#include "gemm_tune_sm_86.h"
+    namespace g = gemm_tune_sm_86;
+    constexpr g::Lookup k1024 = g::lookup({1024, 1024, 1024, 4});
+    static_assert(k1024.match == g::Match::exact && !k1024.is_twin, "");
+    static_assert(k1024.kernel->value("BM") == 128 && k1024.kernel->value("BMX") == -1, "");
+    static_assert(k1024.kernel->value("B") == -1 && k1024.kernel->value("") == -1, "");
+    static_assert(k1024.kernel->block_threads == 256, "");
+    static_assert(k1024.winner->measured && k1024.winner->time_us == 151.25, "");
+    static_assert(k1024.winner->baseline_us == 130, "");
+    static_assert(g::lookup({1000, 1000, 1000, 4}).is_twin, "");
+    static_assert(g::lookup({0, 1, 1, 1}).match == g::Match::none, "");
+    static_assert(g::lookup({1, -5, 1, 1}).match == g::Match::none, "");
+    static_assert(g::lookup({1, 1, -1, 1}).kernel == nullptr, "");
+    static_assert(g::lookup({1, 1, 9223372036854775807, 1}).match == g::Match::none, "");
+    static_assert(g::lookup({64, 64, 64, 3}).match == g::Match::none, "");
+    static_assert(k1024.kernel->grid({1024, 1024, 1024, 4}, 84).x == 64, "");
+    static_assert(k1024.kernel->grid({1024, 1024, 1024, 4, g::Layout::nn, 3}, 84).z == 3, "");
+    static_assert(k1024.kernel->workspace_bytes({1024, 1024, 1024, 4}, 84) == 0, "");
+    static_assert(k1024.kernel->layout == g::Layout::nn && k1024.kernel->split_k == 1, "");
+    // 128 tiles on 84 SMs: the last two waves are cut into 28 and 4 slices of 16.
+    constexpr g::Problem kTail{2048, 1024, 512, 4};
+    constexpr const g::Kernel& kCut = *g::lookup(kTail).kernel;
+    static_assert(kCut.tail_ctas_per_sm == 1 && kCut.tiles(kTail) == 128, "");
+    static_assert(kCut.grid(kTail, 84).x == 256 && kCut.grid(kTail, 84).piece_k == 448, "");
+    static_assert(kCut.tail(kTail, 84).tiles == 128 && kCut.tail(kTail, 84).pieces == 2, "");
+    static_assert(kCut.workspace_bytes(kTail, 84) == 65536 + 256 * 65536, "");
+    static_assert(!kCut.is_legal({2048, 1024, 512, 4, g::Layout::nn, 2}), "");
+    // 128 tiles of 8 x 32, each shared by 8 blocks.
+    constexpr g::Problem kSkinny{8, 4096, 4096, 4, g::Layout::nt};
+    static_assert(g::lookup(kSkinny).kernel->grid(kSkinny, 84).x == 128, "");
+    static_assert(g::lookup(kSkinny).kernel->grid(kSkinny, 84).y == 8, "");
+    static_assert(g::lookup(kSkinny).kernel->workspace_bytes(kSkinny, 84) == 65536 + 1024 * 1024, "");
+    static_assert(g::kWorkspaceCounterBytes == 65536 && g::kMaxEdge == 2000000000, "");
+    static_assert(g::lookup({64, 64, 64, 4, g::Layout::nn, 0}).match == g::Match::none, "");
+    static_assert(g::lookup({128, 128, 64, 4, g::Layout::nn, 64}).match == g::Match::exact, "");
+    static_assert(g::lookup({128, 128, 64, 4, g::Layout::nn, 63}).winner->problem.batch == 64, "");
+    static_assert(g::alignment_class(1024, 6, 8) == 2 && g::alignment_class(8, 12, 4) == 4, "");
+    int main() {})cpp");
+  for (const std::string& compiler : compilers()) EXPECT_EQ(compile(compiler), "");
+}
+
+TEST_F(ExportHeaderTest, TwoArchitecturesMeetInOneProgram) {
+  const Database database = sample_database(file_);
+  write_header(database, "sm_86");
+  write_header(database, "sm_90");
+  write("main.cpp", R"cpp(
+#include "gemm_tune_sm_86.h"
+#include "gemm_tune_sm_90.h"
+#include "gemm_tune_sm_86.h"
+    static_assert(gemm_tune_sm_90::lookup({2048, 2048, 2048, 4}).winner->sm_count == 132, "");
+    static_assert(gemm_tune_sm_86::lookup({4096, 4096, 4096, 4}).winner->sm_count == 72, "");
+    int main() {})cpp");
+  for (const std::string& compiler : compilers()) EXPECT_EQ(compile(compiler), "");
+}
+
+TEST_F(ExportHeaderTest, SaysWhereEachRowComesFrom) {
+  const std::string header = export_header(sample_database(file_), "sm_86", kHashes);
+  EXPECT_THAT(header,
+              AllOf(HasSubstr("// 1024x1024x1024: " + kWholeTiles),
+                    HasSubstr("\"NVIDIA RTX A6000\", /*sm_count=*/84,\n"
+                              "     /*measured=*/true, 151.250, \"cublasSgemm\", 130.000"),
+                    HasSubstr("/*predicted, not timed*/false, 6543.211, /*baseline=*/nullptr, 0"),
+                    HasSubstr("\"kernel_templates/vectorized_2d.cuh\", \"" + kHash + "\""),
+                    HasSubstr("{.BM=128,.BN=128,"), Not(HasSubstr("#include")),
+                    Not(HasSubstr("a stale hash"))));
+}
+
+TEST_F(ExportHeaderTest, SameRowsGiveSameBytesWhateverTheirOrderAndRun) {
+  const auto header = [&](const char* name, bool reversed) {
+    Database database(folder_ / name, Database::Mode::create_or_open);
+    RunInfo run = kRun;
+    if (reversed) run.command = "another command";
+    database.begin_run(run);
+    for (int i = 0; i < 2; ++i) {
+      if ((i == 0) != reversed) store_measured(database, kA10, "64x64x64", kPredicated, 5);
+      if ((i == 1) != reversed) store_measured(database, kA6000, "64x64x64", kPredicated, 5);
+    }
+    return export_header(database, "sm_86", kHashes);
+  };
+  EXPECT_EQ(header("a.db", false), header("b.db", true));
+}
+
+TEST_F(ExportHeaderTest, SaysWhereThereIsNothingToExport) {
+  const Database database = sample_database(file_);
+  try {
+    export_header(database, "sm_120", kHashes);
+    FAIL() << "exported nothing";
+  } catch (const NothingFound& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr(file_.string()),
+                                    HasSubstr("no usable winner for sm_120: tune for it first")));
+  }
+}
+
+TEST_F(ExportHeaderTest, NoTextButAnArchBecomesPartOfAName) {
+  const Database database = sample_database(file_);
+  for (const char* arch : {"", "sm_", "86", "SM_86", "sm_86 {}", "sm_86;\n", "sm_8x"}) {
+    EXPECT_THROW(export_header(database, arch, kHashes), UsageError) << arch;
+  }
+}
+
+}  // namespace
+}  // namespace gemm_tune

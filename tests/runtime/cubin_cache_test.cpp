@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/cubin_cache.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/error.h"
+#include "tests/temp_folder.h"
+
+namespace gemm_tune {
+namespace {
+
+using std::filesystem::perms;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+class CubinCacheTest : public ::testing::Test {
+ protected:
+  std::size_t files() const {
+    return static_cast<std::size_t>(
+        std::distance(std::filesystem::directory_iterator(directory_), {}));
+  }
+
+  const TempFolder temp_;
+  const std::filesystem::path directory_ = temp_.path();
+  const std::string cubin_ = std::string("\177ELF\0\n binary", 13);
+};
+
+TEST_F(CubinCacheTest, ReturnsWhatWasStoredAlsoToAnotherObject) {
+  ASSERT_TRUE(CubinCache(directory_).store("key", cubin_));
+  EXPECT_EQ(CubinCache(directory_).load("key"), cubin_);
+}
+
+// Folders that earlier versions filled serve on.
+TEST_F(CubinCacheTest, NamesAndHashesAreThoseOfEarlierVersions) {
+  const CubinCache cache(directory_);
+  EXPECT_EQ(cache.file("key").filename(), "3dc94a19365b10ec.cubin");
+  std::ofstream(cache.file("key")) << "gemm-tune cubin 2 3 5 3d75ac1a23032511\nkeycubin";
+  std::filesystem::permissions(cache.file("key"), perms::owner_read);
+  EXPECT_EQ(cache.load("key"), "cubin");
+}
+
+TEST_F(CubinCacheTest, AKeyNeverStoredIsAbsent) {
+  EXPECT_EQ(CubinCache(directory_).load("key"), std::nullopt);
+}
+
+TEST_F(CubinCacheTest, ALaterStoreReplacesAnEarlierOneAndLeavesOneFile) {
+  const CubinCache cache(directory_);
+  ASSERT_TRUE(cache.store("key", "first"));
+  ASSERT_TRUE(cache.store("key", "second, longer"));
+  EXPECT_EQ(cache.load("key"), "second, longer");
+  EXPECT_EQ(files(), 1U);
+}
+
+TEST_F(CubinCacheTest, MakesMissingDirectories) {
+  const CubinCache cache(directory_ / "a" / "b");
+  ASSERT_TRUE(cache.store("key", cubin_));
+  EXPECT_EQ(cache.load("key"), cubin_);
+}
+
+TEST_F(CubinCacheTest, AFileCutShortAnywhereCountsAsAbsent) {
+  const CubinCache cache(directory_);
+  ASSERT_TRUE(cache.store("key", cubin_));
+  for (auto size = std::filesystem::file_size(cache.file("key")); size-- > 0;) {
+    std::filesystem::resize_file(cache.file("key"), size);
+    ASSERT_EQ(cache.load("key"), std::nullopt) << size << " bytes left";
+  }
+}
+
+TEST_F(CubinCacheTest, AFileWithOneByteChangedCountsAsAbsent) {
+  const CubinCache cache(directory_);
+  ASSERT_TRUE(cache.store("key", cubin_));
+  const auto size = std::filesystem::file_size(cache.file("key"));
+  for (std::uintmax_t at = 0; at < size; ++at) {
+    ASSERT_TRUE(cache.store("key", cubin_));
+    std::fstream file(cache.file("key"), std::ios::in | std::ios::out | std::ios::binary);
+    file.seekg(static_cast<std::streamoff>(at));
+    const int byte = file.get();
+    file.seekp(static_cast<std::streamoff>(at));
+    file.put(static_cast<char>(byte ^ 1));
+    file.close();
+    ASSERT_EQ(cache.load("key"), std::nullopt) << "byte " << at;
+  }
+}
+
+TEST_F(CubinCacheTest, TrailingBytesCountAsDamage) {
+  const CubinCache cache(directory_);
+  ASSERT_TRUE(cache.store("key", cubin_));
+  std::ofstream(cache.file("key"), std::ios::app) << "more";
+  EXPECT_EQ(cache.load("key"), std::nullopt);
+}
+
+TEST_F(CubinCacheTest, AFileOfAnotherKeyUnderThisNameCountsAsAbsent) {
+  const CubinCache cache(directory_);
+  ASSERT_TRUE(cache.store("one key", cubin_));
+  std::filesystem::rename(cache.file("one key"), cache.file("two key"));
+  EXPECT_EQ(cache.load("two key"), std::nullopt);
+}
+
+TEST_F(CubinCacheTest, WritersOfOneKeyLeaveAWholeFile) {
+  std::vector<std::thread> writers;
+  for (const char letter : {'a', 'b', 'c', 'd'}) {
+    writers.emplace_back([this, letter] {
+      const CubinCache cache(directory_);
+      for (int i = 0; i < 50; ++i) {
+        EXPECT_TRUE(cache.store("key", std::string(10000, letter)));
+        const auto loaded = cache.load("key");
+        ASSERT_TRUE(loaded.has_value());
+        EXPECT_EQ(*loaded, std::string(10000, loaded->front()));
+      }
+    });
+  }
+  for (std::thread& writer : writers) writer.join();
+  EXPECT_EQ(files(), 1U);
+}
+
+TEST_F(CubinCacheTest, AFileInPlaceOfTheDirectoryIsRefusedByName) {
+  std::ofstream(directory_ / "file") << "text";
+  EXPECT_THAT([this] { CubinCache cache(directory_ / "file"); },
+              ThrowsMessage<UsageError>(AllOf(HasSubstr((directory_ / "file").string()),
+                                              HasSubstr("it is no directory"))));
+}
+
+TEST_F(CubinCacheTest, ADirectoryThatCannotBeMadeIsRefusedByNameAndReason) {
+  std::ofstream(directory_ / "file") << "text";
+  EXPECT_THAT([this] { CubinCache cache(directory_ / "file" / "cache"); },
+              ThrowsMessage<UsageError>(AllOf(HasSubstr((directory_ / "file" / "cache").string()),
+                                              HasSubstr("Not a directory"))));
+  EXPECT_THAT([] { CubinCache cache(""); },
+              ThrowsMessage<UsageError>(HasSubstr("'' cannot serve as kernel cache")));
+}
+
+TEST_F(CubinCacheTest, MakesTheDirectoryForItsOwnerAloneWhateverTheUmask) {
+  const mode_t before = ::umask(0);
+  const CubinCache cache(directory_ / "cache" / "");
+  ASSERT_TRUE(cache.store("key", cubin_));
+  ::umask(before);
+  EXPECT_EQ(std::filesystem::status(directory_ / "cache").permissions(), perms::owner_all);
+  EXPECT_EQ(std::filesystem::status(cache.file("key")).permissions(),
+            perms::owner_read | perms::owner_write);
+}
+
+TEST_F(CubinCacheTest, ADirectoryThatGroupOrOthersMayWriteToIsRefused) {
+  for (const perms extra : {perms::group_write, perms::others_write}) {
+    std::filesystem::permissions(directory_, perms::owner_all | extra);
+    EXPECT_THAT(
+        [this] { CubinCache cache(directory_); },
+        ThrowsMessage<UsageError>(AllOf(HasSubstr(directory_.string()), HasSubstr("chmod go-w"))));
+  }
+}
+
+TEST_F(CubinCacheTest, ADirectoryThatOthersMayReadServes) {
+  std::filesystem::permissions(directory_,
+                               perms::owner_all | perms::group_read | perms::others_read);
+  ASSERT_TRUE(CubinCache(directory_).store("key", cubin_));
+  EXPECT_EQ(CubinCache(directory_).load("key"), cubin_);
+}
+
+TEST_F(CubinCacheTest, AFileThatGroupOrOthersMayWriteToCountsAsAbsent) {
+  const CubinCache cache(directory_);
+  ASSERT_TRUE(cache.store("key", cubin_));
+  for (const perms extra : {perms::group_write, perms::others_write}) {
+    std::filesystem::permissions(cache.file("key"), perms::owner_read | extra);
+    EXPECT_EQ(cache.load("key"), std::nullopt);
+  }
+  std::filesystem::permissions(cache.file("key"), perms::owner_read);
+  EXPECT_EQ(cache.load("key"), cubin_);
+}
+
+TEST_F(CubinCacheTest, ASymbolicLinkInPlaceOfAFileCountsAsAbsentAndIsReplacedNotFollowed) {
+  const CubinCache cache(directory_);
+  ASSERT_TRUE(cache.store("key", cubin_));
+  std::filesystem::rename(cache.file("key"), directory_ / "elsewhere");
+  std::filesystem::create_symlink(directory_ / "elsewhere", cache.file("key"));
+  EXPECT_EQ(cache.load("key"), std::nullopt);
+  ASSERT_TRUE(cache.store("key", "another"));
+  EXPECT_EQ(cache.load("key"), "another");
+  EXPECT_FALSE(std::filesystem::is_symlink(cache.file("key")));
+}
+
+TEST_F(CubinCacheTest, APipeInPlaceOfAFileCountsAsAbsentAtOnce) {
+  const CubinCache cache(directory_);
+  ASSERT_EQ(::mkfifo(cache.file("key").c_str(), 0600), 0);
+  EXPECT_EQ(cache.load("key"), std::nullopt);
+}
+
+TEST_F(CubinCacheTest, ADirectoryPutInItsPlaceLaterIsNotReadFrom) {
+  const CubinCache cache(directory_ / "cache");
+  const auto file = cache.file("key");
+  std::filesystem::rename(directory_ / "cache", directory_ / "moved");
+  ASSERT_TRUE(CubinCache(directory_ / "cache").store("key", "planted"));
+  EXPECT_EQ(cache.load("key"), std::nullopt);
+}
+
+TEST(WhyUntrusted, TrustsTheUserAndRootWhereNobodyElseMayWrite) {
+  EXPECT_EQ(why_untrusted(1000, 0700, 1000), std::nullopt);
+  EXPECT_EQ(why_untrusted(1000, 0755, 1000), std::nullopt);
+  EXPECT_EQ(why_untrusted(0, 0755, 1000), std::nullopt);
+  EXPECT_EQ(why_untrusted(0, 0700, 0), std::nullopt);
+}
+
+TEST(WhyUntrusted, RefusesAnotherUsersAlsoToRoot) {
+  EXPECT_THAT(why_untrusted(1001, 0700, 1000).value_or(""),
+              HasSubstr("belongs to user 1001, and this process to user 1000"));
+  EXPECT_NE(why_untrusted(1001, 0700, 0), std::nullopt);
+}
+
+TEST(WhyUntrusted, RefusesWhatGroupOrOthersMayWriteToEvenOfRoot) {
+  EXPECT_THAT(why_untrusted(1000, 0770, 1000).value_or(""), HasSubstr("chmod go-w"));
+  EXPECT_NE(why_untrusted(1000, 0702, 1000), std::nullopt);
+  EXPECT_NE(why_untrusted(0, 01777, 1000), std::nullopt);
+}
+
+TEST_F(CubinCacheTest, ADirectoryThatVanishedMakesStoreFail) {
+  const CubinCache cache(directory_);
+  std::filesystem::remove_all(directory_);
+  EXPECT_FALSE(cache.store("key", cubin_));
+}
+
+}  // namespace
+}  // namespace gemm_tune

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/jit.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "choose/choose.h"
+#include "core/error.h"
+#include "tests/dispatch/sample_database.h"
+#include "tests/temp_folder.h"
+
+namespace gemm_tune {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+using ::testing::ThrowsMessage;
+
+constexpr const char* kElf = "\177ELF";
+
+class JitTest : public ::testing::Test {
+ protected:
+  std::filesystem::path only_file() const {
+    return std::filesystem::directory_iterator(directory_)->path();
+  }
+
+  const TempFolder temp_;
+  const std::filesystem::path directory_ = temp_.path();
+  const KnownConfig config_ = check_config(parse_config(kSampleConfig));
+};
+
+TEST_F(JitTest, CompilesAWinnerAndItsTwinToElfImages) {
+  EXPECT_THAT(jit_cubin(config_, COperand::in_place, "sm_86", nullptr), StartsWith(kElf));
+  EXPECT_THAT(jit_cubin(served_variants(config_).back(), COperand::in_place, "sm_86", nullptr),
+              StartsWith(kElf));
+}
+
+TEST_F(JitTest, CompilesTheDefaultForTheOldestArchitecture) {
+  EXPECT_THAT(
+      jit_cubin(builtin_default(packed_problem(7, 5, 3)), COperand::in_place, "sm_75", nullptr),
+      StartsWith(kElf));
+}
+
+TEST_F(JitTest, TakesFromTheCacheWhatItStoredThere) {
+  const CubinCache cache(directory_);
+  const std::string compiled = jit_cubin(config_, COperand::in_place, "sm_86", &cache);
+  const auto written = std::filesystem::last_write_time(only_file());
+  EXPECT_EQ(jit_cubin(config_, COperand::in_place, "sm_86", &cache), compiled);
+  EXPECT_EQ(std::filesystem::last_write_time(only_file()), written);
+}
+
+TEST_F(JitTest, CompilesAgainWhereTheCachedFileIsDamaged) {
+  const CubinCache cache(directory_);
+  const std::string compiled = jit_cubin(config_, COperand::in_place, "sm_86", &cache);
+  std::filesystem::resize_file(only_file(), 100);
+  EXPECT_EQ(jit_cubin(config_, COperand::in_place, "sm_86", &cache).size(), compiled.size());
+  EXPECT_GT(std::filesystem::file_size(only_file()), compiled.size());
+}
+
+TEST_F(JitTest, KeepsArchitecturesApartInTheCache) {
+  const CubinCache cache(directory_);
+  EXPECT_NE(jit_cubin(config_, COperand::in_place, "sm_86", &cache),
+            jit_cubin(config_, COperand::in_place, "sm_90", &cache));
+}
+
+TEST_F(JitTest, KeepsKernelsForASeparateCApartInTheCache) {
+  const CubinCache cache(directory_);
+  EXPECT_NE(jit_cubin(config_, COperand::separate, "sm_86", &cache),
+            jit_cubin(config_, COperand::in_place, "sm_86", &cache));
+}
+
+TEST_F(JitTest, AnUnsupportedArchitectureIsADeviceError) {
+  EXPECT_THAT([this] { jit_cubin(config_, COperand::in_place, "sm_999", nullptr); },
+              ThrowsMessage<DeviceError>(HasSubstr("sm_999")));
+}
+
+}  // namespace
+}  // namespace gemm_tune

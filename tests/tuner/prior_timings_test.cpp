@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/job/prior_timings.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "search/static_model.h"
+#include "tuner/job/tune.h"
+
+namespace gemm_tune {
+namespace {
+
+const DeviceSpec kA6000 = find_device_spec("sm_86").value();
+const Problem k1024 = packed_problem(1024, 1024, 1024);
+
+KnownConfig config(const std::string& text) { return check_config(parse_config(text)); }
+
+std::string tile(int bm, int bn, int vec, int pred) {
+  return "vectorized_2d/BM=" + std::to_string(bm) + ",BN=" + std::to_string(bn) +
+         ",BK=8,TM=8,TN=8,VEC=" + std::to_string(vec) +
+         ",PAD=0,INTERLEAVE=1,PRED=" + std::to_string(pred);
+}
+
+// Eight tiles that divide 1024.
+std::vector<KnownConfig> some_points(int vec, int pred) {
+  std::vector<KnownConfig> points;
+  for (const int bm : {64, 128}) {
+    for (const int bn : {64, 128}) {
+      for (const int bk : {8, 16}) {
+        KnownConfig point = config(tile(bm, bn, vec, pred));
+        point.values[*point.family->find_param("BK")] = bk;
+        points.push_back(known_config(*point.family, point.values));
+      }
+    }
+  }
+  return points;
+}
+
+// Each timed at 1.5 times its prediction.
+std::vector<TimedConfig> timed(const std::vector<KnownConfig>& configs, const DeviceSpec& device,
+                               const Problem& problem) {
+  std::vector<TimedConfig> rows;
+  for (const KnownConfig& one : configs) {
+    rows.push_back({device_key(device), problem, to_string(one.config()), "hash",
+                    1.5 * predict(one.traits, problem, device).time_us});
+  }
+  return rows;
+}
+
+TEST(PrecedentsTest, SayHowFarOffTheStaticModelWasForEachPoint) {
+  const auto points = some_points(4, 0);
+  const Problem other = packed_problem(2048, 2048, 2048);
+  const auto found = precedents(timed(points, kA6000, other), kA6000, k1024, points);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].device, device_key(kA6000));
+  EXPECT_EQ(found[0].problem, other);
+  EXPECT_EQ(found[0].evidence.likeness, likeness(other, k1024));
+  ASSERT_EQ(found[0].evidence.log_ratios.size(), 8u);
+  for (std::size_t i = 0; i < 8; ++i) {
+    EXPECT_EQ(found[0].evidence.log_ratios[i].first, i);
+    EXPECT_NEAR(found[0].evidence.log_ratios[i].second, std::log(1.5), 1e-12);
+  }
+}
+
+TEST(PrecedentsTest, AConfigStandsForTheOneThatDiffersInWhatTheProblemSettles) {
+  // Ragged and of odd rows there, whole tiles and wide accesses here; and the other way round.
+  const auto wide = some_points(4, 0), ragged = some_points(1, 1);
+  const Problem odd = packed_problem(1023, 1023, 1023);
+  const auto to_wide = precedents(timed(ragged, kA6000, odd), kA6000, k1024, wide);
+  ASSERT_EQ(to_wide.size(), 1u);
+  EXPECT_EQ(to_wide[0].evidence.log_ratios.size(), 8u);
+  EXPECT_EQ(to_wide[0].evidence.log_ratios[3].first, 3u);
+  const auto to_ragged = precedents(timed(wide, kA6000, k1024), kA6000, odd, ragged);
+  ASSERT_EQ(to_ragged.size(), 1u);
+  EXPECT_EQ(to_ragged[0].evidence.log_ratios.size(), 8u);
+  EXPECT_NEAR(to_ragged[0].evidence.log_ratios[3].second, std::log(1.5), 1e-12);
+}
+
+TEST(PrecedentsTest, WherePointsWereTimedThemselvesNoOtherStandsForThem) {
+  const auto points = some_points(4, 0);
+  auto rows = timed(points, kA6000, packed_problem(512, 512, 512));
+  const auto twins = timed(some_points(4, 1), kA6000, packed_problem(512, 512, 512));
+  rows.insert(rows.end(), twins.begin(), twins.end());
+  const auto found = precedents(rows, kA6000, k1024, points);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].evidence.log_ratios.size(), 8u);
+}
+
+TEST(PrecedentsTest, TheLikestComeFirstAndAHandfulOfTimingsDoesNotCount) {
+  const auto points = some_points(4, 0);
+  DeviceSpec h100 = find_device_spec("sm_90").value();
+  std::vector<TimedConfig> rows;
+  const auto add = [&](const std::vector<TimedConfig>& more) {
+    rows.insert(rows.end(), more.begin(), more.end());
+  };
+  add(timed(points, kA6000, packed_problem(64, 64, 64)));
+  add(timed(points, kA6000, packed_problem(2048, 1024, 1024)));
+  add(timed({points.begin(), points.begin() + 7}, kA6000, packed_problem(1024, 1024, 2048)));
+  add(timed(points, h100, k1024));
+  h100.arch = "sm_999";  // of which nothing is known
+  add(timed(points, h100, k1024));
+  const auto found = precedents(rows, kA6000, k1024, points);
+  ASSERT_EQ(found.size(), 3u);
+  EXPECT_EQ(found[0].problem, packed_problem(2048, 1024, 1024));
+  EXPECT_GT(found[0].evidence.likeness, found[1].evidence.likeness);
+  EXPECT_GE(found[1].evidence.likeness, found[2].evidence.likeness);
+}
+
+TEST(PrecedentsTest, OnlyEnoughTimingsOfWhatIsAlikeGuideWell) {
+  const auto of = [](double likeness, std::size_t count) {
+    Precedent one;
+    one.evidence.likeness = likeness;
+    one.evidence.log_ratios.resize(count);
+    return one;
+  };
+  EXPECT_FALSE(guide_well({}));
+  EXPECT_FALSE(guide_well(std::vector{of(0.9, 63)}));
+  EXPECT_TRUE(guide_well(std::vector{of(0.9, 64)}));
+  EXPECT_TRUE(guide_well(std::vector{of(0.9, 40), of(0.6, 24)}));
+  EXPECT_FALSE(guide_well(std::vector{of(0.4, 1000)}));
+}
+
+}  // namespace
+}  // namespace gemm_tune

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/job/strategy_thread.h"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+
+#include <atomic>
+#include <stdexcept>
+#include <thread>
+
+namespace gemm_tune {
+namespace {
+
+using namespace std::chrono_literals;
+using Points = std::vector<std::size_t>;
+
+// Asks for point after point once it may; remembers what it was told and by whom.
+struct Slow : Strategy {
+  Points ask(std::size_t count) override {
+    while (!may_answer) std::this_thread::sleep_for(1ms);
+    asking_thread = std::this_thread::get_id();
+    sigset_t mask;
+    pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+    interrupts_blocked = sigismember(&mask, SIGINT) == 1;
+    if (broken) throw std::runtime_error("out of ideas");
+    Points points;
+    while (points.size() < count && next < 3) points.push_back(next++);
+    return points;
+  }
+  void tell(std::size_t point, std::optional<double>) override { told.push_back(point); }
+  std::optional<double> expected_gain(std::size_t tries) override {
+    return static_cast<double>(told.size()) + static_cast<double>(tries) / 100;
+  }
+
+  std::atomic<bool> may_answer = true;
+  bool broken = false, interrupts_blocked = false;
+  std::thread::id asking_thread;
+  std::size_t next = 0;
+  Points told;
+};
+
+bool readable(int fd, std::chrono::milliseconds timeout) {
+  pollfd one = {fd, POLLIN, 0};
+  return poll(&one, 1, static_cast<int>(timeout.count())) == 1;
+}
+
+class ThinkerTest : public testing::Test {
+ protected:
+  Slow* const strategy_ = new Slow;
+  Thinker thinker_{std::unique_ptr<Strategy>(strategy_)};
+};
+
+TEST_F(ThinkerTest, AnswersThroughItsDescriptorWhenItIsDone) {
+  strategy_->may_answer = false;
+  thinker_.think(1);
+  EXPECT_TRUE(thinker_.is_thinking());
+  EXPECT_FALSE(readable(thinker_.fd(), 20ms));
+  EXPECT_EQ(thinker_.answer(), std::nullopt);
+  strategy_->may_answer = true;
+  ASSERT_TRUE(readable(thinker_.fd(), 10s));
+  std::optional<Points> points;
+  while (!points) points = thinker_.answer();
+  EXPECT_EQ(*points, Points{0});
+  EXPECT_NE(strategy_->asking_thread, std::this_thread::get_id());
+  EXPECT_TRUE(strategy_->interrupts_blocked);
+  EXPECT_FALSE(thinker_.is_thinking());
+  EXPECT_FALSE(readable(thinker_.fd(), 0ms));
+  EXPECT_EQ(thinker_.answer(), std::nullopt);
+}
+
+TEST_F(ThinkerTest, WhatIsToldMeanwhileCountsFromTheNextThoughtOn) {
+  strategy_->may_answer = false;
+  thinker_.tell(7, 1.0);
+  thinker_.think(1);
+  thinker_.tell(8, std::nullopt);
+  EXPECT_EQ(strategy_->told, Points{7});
+  strategy_->may_answer = true;
+  EXPECT_EQ(thinker_.expected_gain(50), 2.5);  // after the thought
+  EXPECT_EQ(strategy_->told, (Points{7, 8}));
+  EXPECT_EQ(thinker_.answer(), Points{0});
+}
+
+TEST_F(ThinkerTest, SaysWhenTheSpaceIsExhausted) {
+  EXPECT_EQ(thinker_.ask(2), (Points{0, 1}));
+  thinker_.think(5);
+  ASSERT_TRUE(readable(thinker_.fd(), 10s));
+  std::optional<Points> points;
+  while (!points) points = thinker_.answer();
+  EXPECT_EQ(*points, Points{2});
+  thinker_.think(5);
+  ASSERT_TRUE(readable(thinker_.fd(), 10s));
+  for (points.reset(); !points;) points = thinker_.answer();
+  EXPECT_TRUE(points->empty());
+}
+
+TEST_F(ThinkerTest, PassesOnWhatTheStrategyThrows) {
+  strategy_->broken = true;
+  thinker_.think(1);
+  ASSERT_TRUE(readable(thinker_.fd(), 10s));
+  EXPECT_THROW(while (thinker_.is_thinking()) thinker_.answer(), std::runtime_error);
+}
+
+}  // namespace
+}  // namespace gemm_tune

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// gemm-tune best: what a program would get for these sizes, and why.
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "choose/choose.h"
+#include "core/error.h"
+#include "tuner/app/commands.h"
+#include "tuner/app/exit_code.h"
+#include "tuner/app/standard_output.h"
+#include "tuner/app/target.h"
+#include "tuner/app/tune_request.h"
+#include "tuner/report/report.h"
+#include "tuner/work/protocol.h"
+
+namespace gemm_tune {
+namespace {
+
+// Whether the answer has been timed, or predicted, as it stands.
+bool has_time(const Choice& choice) {
+  return choice.winner && choice.match == Match::exact && !choice.is_twin;
+}
+
+// The others of the winner's tie set, fastest first.
+std::vector<std::string> tied_with(const Choice& choice, const Database& database,
+                                   const KernelHashes& hashes) {
+  if (!has_time(choice) || choice.winner->outcome.standing != Standing::tied) return {};
+  std::vector<std::pair<double, std::string>> tied;
+  for (const Record& row : database.records(choice.winner->device, choice.winner->problem)) {
+    if (row.outcome.standing == Standing::tied && row.outcome.timing &&
+        row.config != choice.winner->config && !why_stale(row.config, row.kernel_hash, hashes)) {
+      tied.emplace_back(row.outcome.timing->median_us, row.config);
+    }
+  }
+  std::sort(tied.begin(), tied.end());
+  std::vector<std::string> names;
+  for (auto& [time_us, config] : tied) names.push_back(std::move(config));
+  return names;
+}
+
+std::string lines_for(const Problem& problem, const Choice& choice,
+                      const std::vector<Baseline>& baselines,
+                      const std::vector<std::string>& tied) {
+  const std::string indent(4, ' ');
+  std::string text = fmt::format("{}  {}  ", to_string(problem), to_string(choice.match));
+  text += choice.config ? to_string(choice.config->config()) : "-";
+  if (has_time(choice)) {
+    const Outcome& outcome = choice.winner->outcome;
+    text +=
+        "  " + time_text(problem, outcome) + baselines_text(problem, outcome, baselines, indent);
+  }
+  if (choice.winner && choice.winner->source == Source::predicted) {
+    text += fmt::format(" ({})", kPredictedLabel);
+  }
+  text += "\n" + indent + choice.explanation + "\n";
+  if (has_time(choice)) {
+    text += measured_details(problem, choice.winner->outcome, baselines, tied, indent);
+  }
+  return text;
+}
+
+nlohmann::json json_for(const Problem& problem, const Choice& choice,
+                        const std::vector<Baseline>& baselines,
+                        const std::vector<std::string>& tied) {
+  nlohmann::json json =
+      time_json(has_time(choice) ? choice.winner->outcome : Outcome{}, baselines, tied);
+  json["problem"] = problem;
+  json["match"] = to_string(choice.match);
+  json["config"] = nullptr;
+  json["source"] = nullptr;
+  json["predicated_twin"] = choice.is_twin;
+  json["explanation"] = choice.explanation;
+  if (choice.config) json["config"] = to_string(choice.config->config());
+  if (choice.winner) json["source"] = to_string(choice.winner->source);
+  return json;
+}
+
+// What was tuned with other kernels answers nothing, which may surprise.
+void tell_of_other_kernels(const Database& database, const std::string& arch,
+                           const KernelHashes& hashes) {
+  const std::int64_t rows = database.rows_of_other_kernels(arch, hashes);
+  if (rows == 0) return;
+  fmt::print(stderr,
+             "gemm-tune: {} results for {} are of other kernel texts and answer nothing here: "
+             "--kernel-dir names the folder that they were tuned with, tuning again replaces those "
+             "of an earlier version{}\n",
+             grouped(static_cast<std::uint64_t>(rows)), arch,
+             database.has_other_kernel_texts(hashes)
+                 ? ", `gemm-tune db rekey` lets those count whose machine code is the same"
+                 : "");
+}
+
+}  // namespace
+
+int run_best(const Options& options) {
+  const std::vector<Problem> problems = asked_problems(options);
+  const Target target = resolve_target(options);
+  const Database database = open_for_reading(options);
+  const KernelHashes hashes = hashes_of(asked_kernels(options));
+  const std::vector<Winner> winners = load_winners(database, target.spec.arch, hashes);
+  nlohmann::json all = nlohmann::json::array();
+  bool found = true;
+  for (const Problem& problem : problems) {
+    const Choice choice = choose(winners, device_key(target.spec), problem);
+    const std::vector<std::string> tied = tied_with(choice, database, hashes);
+    const std::vector<Baseline> baselines =
+        has_time(choice) ? database.baselines(*choice.winner) : std::vector<Baseline>{};
+    found = found && choice.winner.has_value();
+    if (options.json) {
+      all.push_back(json_for(problem, choice, baselines, tied));
+    } else {
+      print_text(lines_for(problem, choice, baselines, tied));
+    }
+  }
+  if (options.json) print_json(all);
+  if (!found && !options.quiet) tell_of_other_kernels(database, target.spec.arch, hashes);
+  return found ? kExitOk : kExitNothingSurvived;
+}
+
+}  // namespace gemm_tune

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// gemm-tune ladder: the tutorials' rungs at a size, from the database; missing ones are tried
+// first. Its rungs are about one product of operands that are not transposed.
+#include <spdlog/fmt/fmt.h>
+
+#include <map>
+
+#include "core/error.h"
+#include "kernel_templates/ladder.h"
+#include "kernel_templates/source.h"
+#include "tuner/app/commands.h"
+#include "tuner/app/exit_code.h"
+#include "tuner/app/standard_output.h"
+#include "tuner/app/tune_request.h"
+#include "tuner/report/progress.h"
+#include "tuner/report/report.h"
+#include "tuner/work/interrupt.h"
+#include "tuner/work/protocol.h"
+
+namespace gemm_tune {
+namespace {
+
+// A rung as it can run at one problem: the config itself, or its predicated twin.
+struct Step {
+  Rung rung;
+  KnownConfig config;
+  std::optional<Record> row;
+};
+
+std::vector<Step> steps_at(const Problem& problem) {
+  std::vector<Step> steps;
+  for (const Rung& rung : ladder()) {
+    const KnownConfig config = check_config(parse_config(rung.config));
+    if (auto legal = legal_for(config, problem)) steps.push_back({rung, legal->config, {}});
+  }
+  return steps;
+}
+
+// Fills in the rows that the database has for today's kernel texts, of the source asked for.
+void find_rows(std::vector<Step>& steps, const Database& database, const TuneRequest& request,
+               const Problem& problem) {
+  std::map<std::pair<std::string, std::string>, Record> rows;  // by config and kernel hash
+  const Source source = request.measure ? Source::measured : Source::predicted;
+  for (Record& row : database.records(device_key(request.device), problem)) {
+    if (row.source == source) rows.emplace(std::pair(row.config, row.kernel_hash), std::move(row));
+  }
+  for (Step& step : steps) {
+    const std::string hash = kernel_source(*step.config.family, request.kernel_dir).hash;
+    const auto found = rows.find({to_string(step.config.config()), hash});
+    if (found != rows.end()) step.row = found->second;
+  }
+}
+
+void try_missing(const std::vector<Step>& steps, TuneRequest request, std::size_t number,
+                 Database& database, ProgressPrinter& printer) {
+  const std::size_t problems = request.problems.size();
+  request.problems = {request.problems[number - 1]};
+  request.only.clear();
+  for (const Step& step : steps) {
+    if (!step.row) request.only.push_back(step.config);
+  }
+  if (request.only.empty()) return;
+  tune(request, database, [&](Progress progress) {
+    progress.number = number;
+    progress.problems = problems;
+    printer.show(progress);
+  });
+  printer.clear();
+}
+
+std::optional<double> time_of(const Step& step) {
+  if (!step.row || step.row->outcome.disposition != Disposition::ok) return std::nullopt;
+  return step.row->outcome.time_us();
+}
+
+// The first that a rung was timed beside.
+std::optional<Baseline> baseline_of(const std::vector<Step>& steps) {
+  for (const Step& step : steps) {
+    if (step.row && step.row->baseline) return step.row->baseline;
+  }
+  return std::nullopt;
+}
+
+std::optional<double> baseline_us_of(const std::vector<Step>& steps) {
+  const std::optional<Baseline> baseline = baseline_of(steps);
+  return baseline ? std::optional(baseline->timing.median_us) : std::nullopt;
+}
+
+void print_table(const std::vector<Step>& steps, const Problem& problem, const Target& target) {
+  print_text(fmt::format("{} on {} ({}){}\n", to_string(problem), target.spec.name,
+                         target.spec.arch,
+                         target.measurable ? "" : fmt::format(", {}", kPredictedLabel)));
+  const std::optional<double> baseline_us = baseline_us_of(steps);
+  std::optional<double> previous_us;
+  for (const Step& step : steps) {
+    const std::optional<double> time_us = time_of(step);
+    print_text(fmt::format("  {:<34}", step.rung.name));
+    if (!time_us) {
+      print_text(fmt::format("  {}\n", step.row ? step.row->outcome.detail : "not tried"));
+      continue;
+    }
+    print_text(fmt::format("{:>14}", tflops_text(problem, *time_us)));
+    print_text(
+        fmt::format("  {:>7}", previous_us ? fmt::format("x{:.2f}", *previous_us / *time_us) : ""));
+    if (baseline_us) print_text(fmt::format("  {:>6.3f} of cuBLAS", *baseline_us / *time_us));
+    print_text(fmt::format("   {}\n", to_string(step.config.config())));
+    previous_us = time_us;
+  }
+  if (baseline_us) {
+    // Without its version: rungs have none either.
+    const std::string name = baseline_of(steps)->name;
+    print_text(fmt::format("  {:<34}{:>14}\n", name.substr(0, name.find(' ')),
+                           tflops_text(problem, *baseline_us)));
+  }
+}
+
+nlohmann::json json_of(const std::vector<Step>& steps, const Problem& problem,
+                       const Target& target) {
+  nlohmann::json rungs = nlohmann::json::array();
+  for (const Step& step : steps) {
+    rungs.push_back({{"rung", step.rung.name},
+                     {"teaches", step.rung.teaches},
+                     {"config", to_string(step.config.config())},
+                     {"time_us", time_of(step)}});
+  }
+  return {{"problem", problem},
+          {"arch", target.spec.arch},
+          {"device", target.spec.name},
+          {"source", to_string(target.measurable ? Source::measured : Source::predicted)},
+          {"baseline_us", baseline_us_of(steps)},
+          {"rungs", rungs}};
+}
+
+}  // namespace
+
+int run_ladder(const Options& options) {
+  for (const Problem& problem : asked_problems(options)) {
+    if (problem.layout == Layout::nn && problem.batch == 1) continue;
+    throw UsageError("the ladder has no rungs for " + to_string(problem) +
+                     ": leave out layout and batch");
+  }
+  const Target target = resolve_target(options);
+  const TuneRequest request = tune_request(options, target);
+  Database database = open_for_writing(options);
+  begin_run(database, request, target, options.command_line);
+  watch_for_interrupts();
+  nlohmann::json all = nlohmann::json::array();
+  ProgressPrinter printer(options.quiet || options.verbose);
+  for (std::size_t i = 0; i < request.problems.size(); ++i) {
+    const Problem& problem = request.problems[i];
+    std::vector<Step> steps = steps_at(problem);
+    find_rows(steps, database, request, problem);
+    try_missing(steps, request, i + 1, database, printer);
+    if (interrupted()) return kExitInterrupted;
+    find_rows(steps, database, request, problem);
+    if (options.json) {
+      all.push_back(json_of(steps, problem, target));
+    } else {
+      print_table(steps, problem, target);
+    }
+  }
+  database.confirm_stored();
+  if (options.json) print_json(all);
+  if (!options.json && !target.measurable)
+    print_text(fmt::format("{}\n", how_to_time(target, options.command_line)));
+  return kExitOk;
+}
+
+}  // namespace gemm_tune

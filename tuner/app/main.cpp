@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Entry point: parse, run the command, turn failures into one sentence and an exit code.
+#include <signal.h>
+
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "core/error.h"
+#include "core/printable.h"
+#include "tuner/app/commands.h"
+#include "tuner/app/exit_code.h"
+#include "tuner/app/standard_output.h"
+#include "tuner/job/log.h"
+#include "tuner/work/worker.h"
+
+namespace {
+
+using namespace gemm_tune;
+
+int run_command(const Options& options) {
+  switch (options.command) {
+    case Command::tune:
+      return run_tune(options);
+    case Command::best:
+      return run_best(options);
+    case Command::explain:
+      return run_explain(options);
+    case Command::ladder:
+      return run_ladder(options);
+    case Command::replay:
+      return run_replay(options);
+    case Command::export_winners:
+      return run_export(options);
+    case Command::db_info:
+      return run_db_info(options);
+    case Command::db_check:
+      return run_db_check(options);
+    case Command::db_salvage:
+      return run_db_salvage(options);
+    case Command::db_rekey:
+      return run_db_rekey(options);
+  }
+  return kExitInternal;
+}
+
+int run(const ParsedOptions& parsed) {
+  int code = kExitOk;
+  if (parsed.exit_code) {  // --help, --version
+    std::fputs(parsed.message.c_str(), stdout);
+  } else {
+    code = run_command(parsed.options);
+  }
+  close_standard_output();
+  return code;
+}
+
+// The one place where a sentence about a failure meets the terminal.
+int fail(const std::string& sentence, int code) {
+  std::fprintf(stderr, "gemm-tune: %s\n", printable(sentence).c_str());
+  return code;
+}
+
+int fail(const std::exception& error, int code) { return fail(std::string(error.what()), code); }
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  occupy_standard_streams();
+  if (argc > 1 && std::strcmp(argv[1], kWorkerArgument) == 0) {
+    try {
+      return run_worker({argv + 2, argv + argc});
+    } catch (const std::exception& error) {
+      return fail(error, kExitUsage);
+    }
+  }
+  const ParsedOptions parsed = parse_options(argc, argv);
+  if (parsed.exit_code && *parsed.exit_code != kExitOk) {
+    return fail(parsed.message, *parsed.exit_code);
+  }
+  signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes is a failing write like any other
+  log_to_standard_error(parsed.options.verbose);
+  try {
+    return run(parsed);
+  } catch (const UsageError& error) {
+    return fail(error, kExitUsage);
+  } catch (const DeviceError& error) {
+    return fail(error, kExitNoDevice);
+  } catch (const NothingFound& error) {
+    return fail(error, kExitNothingSurvived);
+  } catch (const DatabaseError& error) {
+    return fail(error, kExitDatabase);
+  } catch (const OutputError& error) {
+    return fail(error, kExitOutput);
+  } catch (const std::system_error& error) {
+    if (std::ferror(stdout) != 0) {  // of fmt::print()
+      return fail(standard_output_error(error.code()), kExitOutput);
+    }
+    if (error.code() != std::errc::resource_unavailable_try_again) {
+      return fail(error, kExitInternal);
+    }
+    return fail("the system starts no further thread (" + error.code().message() +
+                    "): raise the limits on processes and memory (ulimit -u, -v)",
+                kExitNoDevice);  // as where it starts no worker process
+  } catch (const std::bad_alloc&) {
+    return fail("the system gives no more memory: free some, or raise the limit on it (ulimit -v)",
+                kExitNoDevice);
+  } catch (const std::exception& error) {
+    return fail(error, kExitInternal);
+  }
+}

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/app/options.h"
+
+#include <spdlog/fmt/fmt.h>
+#include <spdlog/fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <limits>
+
+#include "core/error.h"
+#include "core/launch_recipe.h"
+#include "core/parse_number.h"
+#include "core/printable.h"
+#include "core/shell_quote.h"
+#include "search/strategy_by_name.h"
+#include "tuner/app/exit_code.h"
+#include "tuner/app/version.h"
+
+namespace gemm_tune {
+namespace {
+
+constexpr const char* kFooter = R"(
+Sizes: 1024 (square), 4096x512x1024 (MxNxK), 512:4096:512 (range), @file, and lists of these.
+Exit codes: 0 done; 1 defect of the program; 2 usage; 3 no usable GPU or CUDA library where one was
+demanded, or the system gives no process, thread, memory or file descriptor; 4 no candidate
+survived, or the query found nothing; 5 every candidate that ran was wrong or failed; 6 database;
+7 standard output or an output file took not all; 130 interrupted (what was finished is stored).
+Database: --db, else GEMM_TUNE_DB, else $XDG_DATA_HOME/gemm-tune/gemm-tune.db.)";
+
+// CLI11 by itself takes 0x10, 010 for 8, " 5", and -1 for a number without a sign.
+template <class T>
+CLI::Validator whole_number(T least, T greatest) {
+  const std::string range = std::to_string(least) + " to " + std::to_string(greatest);
+  const auto refusal = [=](const std::string& text) {
+    const std::optional<T> value = parse_number<T>(text);
+    const bool good = value && text == std::to_string(*value);
+    if (good && *value >= least && *value <= greatest) return std::string();
+    return "'" + excerpt(text) + "' is not a whole number from " + range +
+           ", written in decimal digits";
+  };
+  return {refusal, "from " + range};
+}
+
+CLI::Validator number(double least, double greatest) {
+  const std::string range = fmt::format("{} to {}", least, greatest);
+  const auto refusal = [=](const std::string& text) {
+    const std::optional<double> value = parse_number<double>(text);
+    if (value && *value >= least && *value <= greatest) return std::string();  // never NaN
+    return "'" + excerpt(text) + "' is not a number from " + range;
+  };
+  return {refusal, "from " + range};
+}
+
+CLI::Validator any_seed() {
+  return whole_number(std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max());
+}
+
+// CLI11's own says "foo not in {model,random}".
+CLI::Validator one_of(const std::vector<std::string>& names) {
+  const auto refusal = [=](const std::string& text) {
+    if (std::find(names.begin(), names.end(), text) != names.end()) return std::string();
+    return fmt::format("'{}' is none of: {}", excerpt(text), fmt::join(names, ", "));
+  };
+  return {refusal, fmt::format("one of {}", fmt::join(names, ", "))};
+}
+
+// An empty text is a script's empty variable rather than a wish for the default. A transformation,
+// since these come before the option's other checks.
+void refuse_empty_texts(CLI::App& app) {
+  const auto refusal = [](const std::string& text) {
+    return text.empty() ? std::string("its value is empty: write one, or leave the option out")
+                        : std::string();
+  };
+  for (CLI::Option* option : app.get_options()) {
+    const bool is_flag = option->get_items_expected_max() == 0;
+    if (!is_flag) option->transform(CLI::Validator(refusal, ""));
+  }
+  for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
+    refuse_empty_texts(*command);
+  }
+}
+
+void add_common(CLI::App& app, Options& o) {
+  app.add_option("--arch", o.arch, "Target, as in sm_86; default: the GPU of --device");
+  app.add_option("--device", o.device, "GPU to use, by CUDA's number")
+      ->check(whole_number(0, 1023))
+      ->capture_default_str();
+  app.add_option("--db", o.db, "Database file");
+  app.add_option("--sm-count", o.sm_count, "SMs of the target, where not the typical card's")
+      ->check(whole_number(1, 4096));
+  app.add_flag("--json", o.json, "Results as JSON");
+  app.add_flag("-v,--verbose", o.verbose, "Say what happens to each candidate");
+  app.add_flag("-q,--quiet", o.quiet, "No progress, errors only; of tune a line for each problem");
+}
+
+CLI::Option* add_sizes(CLI::App& app, Options& o) {
+  app.add_option("--layout", o.layout,
+                 "Operands stored transposed, A's letter first: nn, nt, tn or tt")
+      ->capture_default_str();
+  app.add_option("--batch", o.batch, "Products of one launch, their matrices equally far apart")
+      ->check(whole_number<std::int64_t>(1, kMaxBatch))
+      ->capture_default_str();
+  return app.add_option("--sizes", o.sizes, "Problems, as in 1024,4096x512x1024");
+}
+
+void add_kernel_dir(CLI::App& app, Options& o) {
+  app.add_option("--kernel-dir", o.kernel_dir,
+                 "Folder that holds a kernel_templates/ to use instead of the built-in one");
+}
+
+void add_search(CLI::App& app, Options& o) {
+  app.add_option("--jobs", o.jobs,
+                 "Compile processes; default: one per core, less one per GPU in use")
+      ->check(whole_number(1, 1024));
+  app.add_option("--seed", o.seed, "Of search order and operands; default: fresh")
+      ->check(any_seed());
+  add_kernel_dir(app, o);
+  app.add_option("--devices", o.devices, "GPUs of one model to share the work, as in 0,1, or 'all'")
+      ->excludes("--device");
+  app.add_flag("--require-gpu", o.require_gpu, "Fail rather than predict");
+}
+
+std::vector<std::string> strategy_names() { return {kStrategyNames.begin(), kStrategyNames.end()}; }
+
+void add_tune(CLI::App& app, Options& o) {
+  add_common(app, o);
+  add_sizes(app, o);
+  add_search(app, o);
+  app.add_option("--strategy", o.strategy,
+                 "How to search; default: model, but list order where all are tried")
+      ->check(one_of(strategy_names()));
+  app.add_option("--budget", o.budget,
+                 "Distinct candidates tried per problem, or 'all'; default: by the space's size");
+  app.add_option("--target", o.target,
+                 "Stop where the rest of the budget would likely gain less, as in 0.98: 2 %")
+      ->check(number(0.5, 0.9999));
+  app.add_option("--time", o.time,
+                 "For the search, as in 15:00, without the time in which the program is stopped; "
+                 "the finals of what it found come on top");
+  app.add_option("--config", o.configs,
+                 "Try only this config; repeatable; @FILE has one on each line");
+  app.add_option("--baselines", o.baselines,
+                 "What to time the finalists beside: cublas, cublaslt (the best of what it "
+                 "proposes), or both")
+      ->delimiter(',')
+      ->check(one_of({"cublas", "cublaslt"}))
+      ->capture_default_str();
+  app.add_flag("--finals", o.finals, "Time finalists and baselines again even where that is known");
+  app.add_flag("--retry-failed", o.retry_failed,
+               "Try again what failed in earlier runs, before anything else");
+  app.add_flag("--dry-run", o.dry_run, "Count and estimate; compile nothing");
+}
+
+void add_replay(CLI::App& app, Options& o) {
+  CLI::App* replay = app.add_subcommand("replay", "A search strategy over recorded sweeps");
+  replay
+      ->add_option("sweeps", o.sweeps,
+                   "Kernel Tuner cache files or T4 results (.json, .json.gz), or databases (.db); "
+                   "at most 256 MB of JSON, unpacked, and 500,000 configs each")
+      ->required();
+  replay->add_option("--strategy", o.strategy, "How to search; default: model")
+      ->check(one_of(strategy_names()));
+  replay
+      ->add_option("--prior", o.prior,
+                   "none, the static model (model), the same corrected by the other sweeps given "
+                   "(others), or the times of a sweep that it names")
+      ->capture_default_str();
+  replay->add_option("--repeats", o.repeats, "Runs of each sweep, with seeds of their own")
+      ->check(whole_number(1, 1000000))
+      ->capture_default_str();
+  replay->add_option("--budget", o.budget, "Evaluations per run, or 'all'; default: 200");
+  replay->add_option("--in-flight", o.in_flight, "Evaluations under way at once")
+      ->check(whole_number(1, 100000))
+      ->capture_default_str();
+  replay->add_option("--seed", o.seed, "Of the first run; default: 1")->check(any_seed());
+  replay->add_option("--trace", o.trace, "File to write: a line of JSON for each run");
+  replay->add_flag("--json", o.json, "Results as JSON");
+  replay->add_flag("-q,--quiet", o.quiet, "No progress, errors only");
+  replay->callback([&o] {
+    o.command = Command::replay;
+    if (o.strategy.empty()) o.strategy = "model";
+  });
+}
+
+void add_db(CLI::App& app, Options& o) {
+  CLI::App* db = app.add_subcommand("db", "The database itself: info, check, salvage, rekey");
+  db->require_subcommand(1);
+  const auto add = [&](const char* name, const char* what, Command command) {
+    CLI::App* sub = db->add_subcommand(name, what);
+    sub->add_option("--db", o.db, "Database file");
+    sub->add_flag("-q,--quiet", o.quiet, "No progress, errors only");
+    sub->callback([&o, command] { o.command = command; });
+    return sub;
+  };
+  add("info", "What it holds and what of that still holds", Command::db_info)
+      ->add_flag("--json", o.json, "Results as JSON");
+  add("check", "Look for damage everywhere; writes nothing", Command::db_check);
+  add("salvage", "A new database of what can be read of a damaged one", Command::db_salvage)
+      ->add_option("-o,--output", o.output, "New file to write")
+      ->required();
+  CLI::App* rekey = add("rekey",
+                        "Let rows of another kernel text count again where the machine code of "
+                        "the best and of the finals is the same",
+                        Command::db_rekey);
+  rekey->add_flag("--all", o.all, "Look at every row, not only at the best and at finals");
+  add_kernel_dir(*rekey, o);
+}
+
+// An option of `tune` that stands before another command is that command's, as if it stood behind
+// it, or is refused where the command has none of its name.
+void hand_down_options(CLI::App& app) {
+  const auto hand_to = [&app](CLI::App* command) {
+    for (CLI::Option* option : app.get_options()) {
+      if (option->count() == 0 || option->check_lname("version")) continue;
+      CLI::Option* own = command->get_option_no_throw(option->get_name());
+      if (own == nullptr) {
+        throw CLI::ParseError(option->get_name() + " is no option of '" + command->get_name() +
+                                  "', before which it stands: leave it out",
+                              CLI::ExitCodes::ExtrasError);
+      }
+      own->add_result(option->results());
+      option->clear();
+    }
+  };
+  for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
+    const auto inner = command->get_subcommands([](CLI::App*) { return true; });
+    for (CLI::App* leaf : inner) leaf->preparse_callback([=](std::size_t) { hand_to(leaf); });
+    if (inner.empty()) command->preparse_callback([=](std::size_t) { hand_to(command); });
+  }
+}
+
+// CLI11's own say "--arch: At Most 1 required but received 2" and "1 required TEXT missing".
+std::string sentence_of(const CLI::ParseError& error) {
+  const std::string text = error.what();
+  if (text == "A subcommand is required") return "db needs one of info, check, salvage and rekey";
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) == nullptr) return text;
+  const std::string option = text.substr(0, text.find(':'));
+  const bool is_missing = text.find("missing") != std::string::npos;
+  return option + (is_missing ? " needs a value: write one behind it"
+                              : " is given more than once: give it once");
+}
+
+// By the program's name rather than the path that it was started by.
+std::string command_line(int argc, const char* const* argv) {
+  std::string line = "gemm-tune";
+  for (int i = 1; i < argc; ++i) line += " " + shell_quote(argv[i]);
+  return line;
+}
+
+}  // namespace
+
+ParsedOptions parse_options(int argc, const char* const* argv) {
+  ParsedOptions parsed;
+  Options& o = parsed.options;
+  o.command_line = command_line(argc, argv);
+  CLI::App app("Finds the fastest GEMM kernel for a GPU and matrix sizes, verified and timed.",
+               "gemm-tune");
+  app.footer(kFooter);
+  app.set_version_flag("--version", std::string("gemm-tune ") + kVersion);
+  app.require_subcommand(0, 1);
+  add_tune(app, o);
+
+  CLI::App* tune = app.add_subcommand("tune", "Search, verify, time, store (the default command)");
+  add_tune(*tune, o);
+  CLI::App* best = app.add_subcommand("best", "What the database holds for sizes");
+  add_common(*best, o);
+  add_sizes(*best, o)->required();
+  CLI::App* explain = app.add_subcommand("explain", "One config: limits, resources, model, rows");
+  add_common(*explain, o);
+  add_sizes(*explain, o)->required();
+  explain->add_option("config", o.config, "Config text; default: the winner");
+  add_kernel_dir(*best, o);
+  add_kernel_dir(*explain, o);
+  explain->add_option("--cubin", o.cubin, "File to write the compiled kernel to");
+  CLI::App* ladder =
+      app.add_subcommand("ladder", "The rungs from naive to vectorised, each tried and shown");
+  add_common(*ladder, o);
+  add_sizes(*ladder, o)->required();
+  add_search(*ladder, o);
+  CLI::App* exporter = app.add_subcommand("export", "Winners for another build");
+  add_common(*exporter, o);
+  exporter->add_option("--format", o.format, "header: a C++17 header")
+      ->check(one_of({"header"}))
+      ->capture_default_str();
+  add_kernel_dir(*exporter, o);
+  exporter->add_option("-o,--output", o.output, "File to write; default, and '-': standard output");
+  add_replay(app, o);
+  add_db(app, o);
+  refuse_empty_texts(app);
+  hand_down_options(app);
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {  // --help, --version
+    std::ostringstream text;
+    app.exit(success, text, text);
+    parsed.exit_code = kExitOk;
+    parsed.message = text.str();
+    return parsed;
+  } catch (const CLI::ParseError& error) {
+    parsed.exit_code = kExitUsage;
+    parsed.message = sentence_of(error) + "; see gemm-tune --help";
+    return parsed;
+  }
+  if (*best) o.command = Command::best;
+  if (*explain) o.command = Command::explain;
+  if (*ladder) o.command = Command::ladder;
+  if (*exporter) o.command = Command::export_winners;
+  if (*exporter && o.json) {
+    parsed.exit_code = kExitUsage;
+    parsed.message = "export writes a C++ header and no JSON: leave out --json";
+  }
+  return parsed;
+}
+
+std::size_t parse_budget(const std::string& text) {
+  if (text == "all") return std::numeric_limits<std::size_t>::max();
+  const std::size_t budget = parse_number<std::size_t>(text).value_or(0);
+  if (budget > 0) return budget;
+  throw UsageError("budget '" + excerpt(text) +
+                   "' is not a number of candidates: write one, or 'all'");
+}
+
+}  // namespace gemm_tune

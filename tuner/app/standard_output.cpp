@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/app/standard_output.h"
+
+#include <fcntl.h>
+#include <spdlog/fmt/fmt.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include "core/printable.h"
+
+namespace gemm_tune {
+
+void occupy_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) >= 0) continue;
+    // The lowest free descriptor is this one.
+    const int wrong_way = stream == STDIN_FILENO ? O_WRONLY : O_RDONLY;
+    if (open("/dev/null", wrong_way) < 0) return;
+  }
+}
+
+void print_text(std::string_view text) { fmt::print("{}", printable_lines(text)); }
+
+void print_json(const nlohmann::json& json) {
+  fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+void flush_standard_output() {
+  if (std::fflush(stdout) != 0) throw standard_output_error({errno, std::generic_category()});
+}
+
+void close_standard_output() {
+  const bool failed_before = std::ferror(stdout) != 0;
+  errno = 0;
+  const bool closed = std::fclose(stdout) == 0;
+  if (closed && !failed_before) return;
+  throw standard_output_error({errno != 0 ? errno : EIO, std::generic_category()});
+}
+
+OutputError standard_output_error(const std::error_code& why) {
+  return OutputError("standard output cannot be written: " + why.message());
+}
+
+}  // namespace gemm_tune

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/app/target.h"
+
+#include <spdlog/fmt/fmt.h>
+#include <spdlog/fmt/ranges.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/parse_number.h"
+#include "core/printable.h"
+#include "gpu/nvrtc.h"
+#include "tuner/work/protocol.h"
+#include "tuner/work/worker.h"
+#include "tuner/work/worker_pool.h"
+
+namespace gemm_tune {
+namespace {
+
+constexpr std::chrono::seconds kDeviceLimit{60};  // a driver may take seconds to wake its GPUs
+
+struct Probe {
+  std::optional<DeviceReply> device;
+  std::string failure;
+};
+
+Probe probe_gpu(WorkerPool& prober, int ordinal) {
+  try {
+    return {prober.call("device", DeviceRequest{ordinal}, kDeviceLimit).get<DeviceReply>(), ""};
+  } catch (const DeviceError& error) {
+    return {std::nullopt, error.what()};
+  }
+}
+
+DeviceSpec table_spec(const std::string& arch) {
+  const std::vector<std::string> supported = nvrtc_supported_archs();
+  const std::optional<DeviceSpec> spec = find_device_spec(arch);
+  const bool compiles = std::find(supported.begin(), supported.end(), arch) != supported.end();
+  if (spec && compiles) return *spec;
+  std::vector<std::string> known;
+  for (const std::string& candidate : supported) {
+    if (find_device_spec(candidate)) known.push_back(candidate);
+  }
+  throw UsageError("'" + arch + "' is not a target that can be tuned here (NVRTC " +
+                   nvrtc_version() + "): use one of " + fmt::format("{}", fmt::join(known, ", ")));
+}
+
+// The numbers in a list like "0,2". Throws UsageError.
+std::vector<int> parse_ordinals(const std::string& text) {
+  std::vector<int> ordinals;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    const int ordinal = parse_number<int>(text.substr(at, comma - at)).value_or(-1);
+    const bool repeated = std::find(ordinals.begin(), ordinals.end(), ordinal) != ordinals.end();
+    if (ordinal < 0 || repeated) {
+      throw UsageError("devices '" + text +
+                       "' are not CUDA device numbers, each once: write 'all' or a list as in 0,1");
+    }
+    ordinals.push_back(ordinal);
+    at = comma + 1;
+  }
+  return ordinals;
+}
+
+// Those beside the first have to be there and to be of its model: a row is kept by model.
+std::vector<int> other_ordinals(WorkerPool& prober, const Options& options,
+                                const DeviceReply& first) {
+  std::vector<int> ordinals;
+  if (options.devices == "all") {
+    for (int i = 1; i < first.device_count; ++i) ordinals.push_back(i);
+  } else if (!options.devices.empty()) {
+    ordinals = parse_ordinals(options.devices);
+    ordinals.erase(ordinals.begin());
+  }
+  for (const int ordinal : ordinals) {
+    const Probe probe = probe_gpu(prober, ordinal);
+    if (!probe.device) throw DeviceError(probe.failure);
+    if (device_key(probe.device->spec) == device_key(first.spec)) continue;
+    throw UsageError("GPU " + std::to_string(ordinal) + " is " + probe.device->spec.name + " (" +
+                     std::to_string(probe.device->spec.sm_count) + " SMs), another model than " +
+                     first.spec.name + " (" + std::to_string(first.spec.sm_count) +
+                     " SMs): name GPUs of one model in --devices");
+  }
+  return ordinals;
+}
+
+int first_ordinal(const Options& options) {
+  if (options.devices.empty()) return options.device;
+  return options.devices == "all" ? 0 : parse_ordinals(options.devices).front();
+}
+
+}  // namespace
+
+Target resolve_target(const Options& options) {
+  Target target;
+  if (!options.arch.empty()) target.spec = table_spec(options.arch);
+  WorkerPool prober({probing_worker()});
+  const int first = first_ordinal(options);
+  Probe probe = probe_gpu(prober, first);
+  if (probe.device && (options.arch.empty() || probe.device->spec.arch == options.arch)) {
+    target.spec = probe.device->spec;
+    target.driver_version = probe.device->driver_version;
+    target.memory_bytes = probe.device->memory_bytes;
+    target.gpu = probe.device->settings;
+    target.ordinals = other_ordinals(prober, options, *probe.device);
+    target.ordinals.insert(target.ordinals.begin(), first);
+    target.measurable = true;
+  } else if (options.arch.empty()) {
+    throw UsageError("without a GPU to ask, name a target with --arch, as in --arch sm_86 (" +
+                     probe.failure + ")");
+  } else if (probe.device) {
+    target.why_not = "the GPU here is " + probe.device->spec.name + " (" + probe.device->spec.arch +
+                     "), not " + options.arch;
+  } else {
+    target.why_not = probe.failure;
+  }
+  if (options.sm_count != 0 && options.sm_count != target.spec.sm_count) {
+    target.spec.sm_count = options.sm_count;
+    if (target.measurable) target.why_not = "--sm-count is not the GPU's";
+    target.measurable = false;
+  }
+  if (!target.measurable && (options.require_gpu || !options.devices.empty())) {
+    throw DeviceError((options.require_gpu ? "--require-gpu" : "--devices") +
+                      std::string(" cannot be met: ") + target.why_not);
+  }
+  return target;
+}
+
+std::string target_arch(const Options& options) {
+  return options.arch.empty() ? resolve_target(options).spec.arch : table_spec(options.arch).arch;
+}
+
+std::vector<KernelText> asked_kernels(const Options& options) {
+  if (options.kernel_dir.empty()) return kernel_texts();
+  require_utf8("the kernel folder", options.kernel_dir);
+  return kernel_texts(options.kernel_dir);
+}
+
+std::filesystem::path database_path(const Options& options) {
+  if (!options.db.empty()) return options.db;
+  return default_database_path();
+}
+
+LockWait lock_wait(const Options& options, const std::filesystem::path& path) {
+  constexpr std::chrono::seconds kLimit{30};
+  if (options.quiet) return LockWait(kLimit);
+  return LockWait(kLimit, [text = path.string(), kLimit] {
+    fmt::print(stderr, "gemm-tune: waiting up to {} s for another process that has locked '{}'\n",
+               kLimit.count(), printable(text));
+  });
+}
+
+Database open_for_reading(const Options& options) {
+  const std::filesystem::path path = database_path(options);
+  return Database(path, Database::Mode::read_only, lock_wait(options, path));
+}
+
+}  // namespace gemm_tune

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// gemm-tune [tune]: from the command line to a finished run and its report.
+#include <spdlog/fmt/fmt.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <random>
+#include <set>
+#include <thread>
+
+#include "core/error.h"
+#include "gpu/nvrtc.h"
+#include "kernel_templates/source.h"
+#include "tuner/app/commands.h"
+#include "tuner/app/dry_run.h"
+#include "tuner/app/exit_code.h"
+#include "tuner/app/list_file.h"
+#include "tuner/app/sizes.h"
+#include "tuner/app/standard_output.h"
+#include "tuner/app/tune_request.h"
+#include "tuner/app/version.h"
+#include "tuner/job/log.h"
+#include "tuner/report/progress.h"
+#include "tuner/report/report.h"
+#include "tuner/report/summary.h"
+#include "tuner/work/interrupt.h"
+#include "tuner/work/protocol.h"
+
+namespace gemm_tune {
+namespace {
+
+constexpr const char* kConfigForm =
+    "write one on each line, as in naive/BM=16,BN=16,COALESCED=1,PRED=0";
+
+// All cores compile, but for one beside each GPU: a measuring worker that waits for a core times
+// the wait.
+std::size_t default_jobs(const Target& target) {
+  const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  const std::size_t kept = target.measurable ? target.ordinals.size() : 0;
+  return cores > kept ? cores - kept : 1;
+}
+
+int exit_code(const TuneReport& report) {
+  if (report.interrupted) return kExitInterrupted;
+  bool ran_and_failed = false, all_won = true;
+  for (const ProblemReport& problem : report.problems) {
+    all_won = all_won && problem.winner;
+    const Funnel& funnel = problem.funnel;
+    const auto failed = total(funnel.failed_on_gpu) + total(funnel.failed_by_environment);
+    ran_and_failed = ran_and_failed || (!problem.winner && failed > 0);
+  }
+  if (ran_and_failed) return kExitVerification;
+  return all_won ? kExitOk : kExitNothingSurvived;
+}
+
+void print_report(const TuneReport& report, const Target& target, const Options& options,
+                  Database& database) {
+  if (options.json) {
+    database.confirm_stored();
+    nlohmann::json problems = nlohmann::json::array();
+    for (const ProblemReport& problem : report.problems) {
+      problems.push_back(problem_json(problem, target));
+    }
+    const nlohmann::json all = {{"problems", problems},
+                                {"database", database.path().string()},
+                                {"interrupted", report.interrupted}};
+    print_json(all);
+  } else if (options.quiet) {  // its lines are printed
+    database.confirm_stored();
+  } else {
+    for (const ProblemReport& problem : report.problems) {
+      print_text(fmt::format("{}\n", problem_text(problem, target)));
+    }
+    if (report.problems.size() > 1) {
+      print_text(results_table(report.problems, target) + "\n");
+    }
+    database.confirm_stored();
+    print_text(fmt::format("stored in {}\n", database.path().string()));
+    if (!target.measurable)
+      print_text(fmt::format("{}\n", how_to_time(target, options.command_line)));
+  }
+  if (report.out_of_time) fmt::print(stderr, "gemm-tune: the time given by --time is used up\n");
+  if (report.interrupted) {
+    fmt::print(
+        stderr,
+        "gemm-tune: interrupted; what was finished is stored in {}, and the same command goes "
+        "on from there\n",
+        database.path().string());
+  }
+}
+
+// The configs that --config names, each once.
+std::vector<KnownConfig> named_configs(const std::vector<std::string>& words) {
+  std::vector<KnownConfig> configs;
+  std::set<std::string> seen;
+  const auto add = [&](const std::string& text) {
+    KnownConfig config = check_config(parse_config(text));
+    if (seen.insert(to_string(config.config())).second) configs.push_back(std::move(config));
+  };
+  for (const std::string& word : words) {
+    if (!word.starts_with('@')) {
+      add(word);
+      continue;
+    }
+    for (const std::string& line : read_list_file(word.substr(1), "config", kConfigForm)) add(line);
+  }
+  return configs;
+}
+
+}  // namespace
+
+std::vector<Problem> asked_problems(const Options& options) {
+  return parse_sizes(options.sizes, parse_layout(options.layout), options.batch);
+}
+
+TuneRequest tune_request(const Options& options, const Target& target) {
+  if (options.sizes.empty()) {
+    throw UsageError(
+        "name the problems with --sizes, as in --sizes 1024,4096; see gemm-tune --help");
+  }
+  TuneRequest request;
+  request.problems = asked_problems(options);
+  request.device = target.spec;
+  request.measure = target.measurable;
+  if (target.measurable) request.ordinals = target.ordinals;
+  request.memory_bytes = target.memory_bytes;
+  request.cuda_version = nvrtc_version();
+  request.driver_version = target.driver_version;
+  request.only = named_configs(options.configs);
+  request.strategy = options.strategy;
+  request.target = options.target;
+  if (options.target && !request.only.empty()) {
+    throw UsageError("--target has no use where --config lists what to try: leave one of them out");
+  }
+  if (options.target && !options.strategy.empty() && options.strategy != "model") {
+    throw UsageError("--target needs to know what more tries would gain, which '" +
+                     options.strategy + "' does not tell: leave it out, or use --strategy model");
+  }
+  if (!options.budget.empty()) request.budget = parse_budget(options.budget);
+  if (!options.time.empty()) request.time_limit = parse_duration(options.time);
+  request.jobs = options.jobs > 0 ? static_cast<std::size_t>(options.jobs) : default_jobs(target);
+  request.baselines.clear();
+  for (const std::string& word : options.baselines) {
+    const BaselineKind kind = parse_baseline_kind(word);
+    const auto& asked = request.baselines;
+    if (std::find(asked.begin(), asked.end(), kind) == asked.end()) {
+      request.baselines.push_back(kind);
+    }
+  }
+  request.finals_again = options.finals;
+  request.retry_failed = options.retry_failed;
+  request.seed = options.seed ? *options.seed : std::random_device()();
+  asked_kernels(options);  // where the folder lacks a text, before anything begins
+  if (!options.kernel_dir.empty()) request.kernel_dir = options.kernel_dir;
+  return request;
+}
+
+Database open_for_writing(const Options& options) {
+  const std::filesystem::path path = database_path(options);
+  // The default place is ours to make; a folder that the user names must exist.
+  if (options.db.empty()) create_database_folder(path);
+  return Database(path, Database::Mode::create_or_open, lock_wait(options, path));
+}
+
+std::string host_name() {
+  constexpr std::size_t kMost = 255;
+  std::string name(kMost + 1, '\0');
+  if (gethostname(name.data(), kMost) != 0) return "";
+  name.resize(name.find('\0'));
+  return name;
+}
+
+void begin_run(Database& database, const TuneRequest& request, const Target& target,
+               const std::string& command) {
+  RunInfo run{kVersion, nvrtc_version(), target.driver_version, command, request.seed};
+  run.host = host_name();
+  run.gpu = target.gpu;
+  database.begin_run(run, kernel_texts(request.kernel_dir), !request.kernel_dir);
+}
+
+int run_tune(const Options& options) {
+  // Malformed sizes and configs must not wait for a driver to wake up.
+  if (!options.sizes.empty()) asked_problems(options);
+  const Target target = resolve_target(options);
+  const TuneRequest request = tune_request(options, target);
+  if (options.dry_run) return dry_run(request, target, options);
+  Database database = open_for_writing(options);
+  if (const std::string why = database.journal().why; !why.empty() && !options.quiet) {
+    log_warning(fmt::format("{} keeps a rollback journal: {}; processes that share it wait longer",
+                            database.path().string(), why));
+  }
+  begin_run(database, request, target, options.command_line);
+  watch_for_interrupts();
+  TuneReport report;
+  {
+    // Lines on candidates would break into its line.
+    ProgressPrinter printer(options.quiet || options.verbose, request.time_limit);
+    // At once, so that whoever ends the run early has them.
+    const auto print_line = [&](const ProblemReport& problem) {
+      print_text(result_line(problem, target) + "\n");
+      flush_standard_output();
+    };
+    report = tune(
+        request, database, [&](const Progress& progress) { printer.show(progress); },
+        options.quiet && !options.json ? OnFinished(print_line) : nullptr);
+  }
+  print_report(report, target, options, database);
+  if (!database.mended().empty()) log_warning(database.mended());
+  return exit_code(report);
+}
+
+}  // namespace gemm_tune

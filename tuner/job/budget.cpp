@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/job/budget.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gemm_tune {
+
+std::size_t default_budget(std::size_t points, bool measured, bool guided) {
+  if (!measured) return kPredictedBudget;
+  if (guided) return kLeastBudget;
+  const auto root = static_cast<std::size_t>(std::lround(std::sqrt(static_cast<double>(points))));
+  return std::clamp(root, kLeastBudget, kGreatestBudget);
+}
+
+}  // namespace gemm_tune

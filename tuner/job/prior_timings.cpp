@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/job/prior_timings.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <unordered_set>
+#include <utility>
+
+#include "search/point_index.h"
+#include "search/static_model.h"
+#include "tuner/job/budget.h"
+
+namespace gemm_tune {
+namespace {
+
+constexpr int kMostSms = 4096;
+
+// Of another GPU the driver's figures are not at hand: those of its architecture's typical card.
+std::optional<DeviceSpec> spec_of(const DeviceKey& key, const DeviceSpec& target) {
+  if (key == device_key(target)) return target;
+  if (key.sm_count < 1 || key.sm_count > kMostSms) return std::nullopt;  // no GPU has so many
+  std::optional<DeviceSpec> spec = find_device_spec(key.arch);
+  if (spec) {
+    spec->name = key.name;
+    spec->sm_count = key.sm_count;
+  }
+  return spec;
+}
+
+// Finds the points that stand for configs of other problems.
+class Counterparts {
+ public:
+  Counterparts(std::span<const KnownConfig> points, const Problem& problem)
+      : index_(points), layout_(problem.layout), widest_(alignment_class(problem)) {}
+
+  struct Found {
+    std::size_t point;
+    bool is_itself;
+  };
+
+  std::optional<Found> find(const KnownConfig& config, const Problem& source) const {
+    const KernelFamily& family = *config.family;
+    Specialisation here = config.specialisation();
+    here.layout = layout_;
+    const bool was_widest = here.vec == alignment_class(source);
+    const bool is_widest = was_widest || family.is_fastest_at_widest_vec;
+    here.vec = is_widest ? widest_ : std::min(here.vec, widest_);
+    for (const bool predicated : {here.predicated, !here.predicated}) {
+      here.predicated = predicated;
+      const std::vector<int> values = family.specialised(config.values, here);
+      if (const auto point = index_.find(family, values)) {
+        return Found{*point, values == config.values};
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  PointIndex index_;
+  Layout layout_;
+  int widest_;
+};
+
+// rows: of one device and problem.
+std::vector<std::pair<std::size_t, double>> log_ratios(std::span<const TimedConfig> rows,
+                                                       const DeviceSpec& source,
+                                                       const Counterparts& counterparts) {
+  std::vector<std::pair<std::size_t, double>> ratios, others;
+  std::unordered_set<std::size_t> timed_themselves;
+  for (const TimedConfig& row : rows) {
+    const KnownConfig config = check_config(parse_config(row.config));
+    const auto found = counterparts.find(config, row.problem);
+    const double ratio =
+        std::log(row.median_us / predict(config.traits, row.problem, source).time_us);
+    if (!found || !std::isfinite(ratio)) continue;
+    if (found->is_itself) timed_themselves.insert(found->point);
+    (found->is_itself ? ratios : others).emplace_back(found->point, ratio);
+  }
+  for (const auto& one : others) {
+    if (!timed_themselves.contains(one.first)) ratios.push_back(one);
+  }
+  return ratios;
+}
+
+}  // namespace
+
+std::vector<Precedent> precedents(std::span<const TimedConfig> rows, const DeviceSpec& device,
+                                  const Problem& problem, std::span<const KnownConfig> points) {
+  std::vector<Precedent> found;
+  if (rows.empty()) return found;
+  const Counterparts counterparts(points, problem);
+  for (std::size_t begin = 0, end = 0; begin < rows.size(); begin = end) {
+    const TimedConfig& first = rows[begin];
+    while (end < rows.size() && rows[end].device == first.device &&
+           rows[end].problem == first.problem) {
+      ++end;
+    }
+    const std::optional<DeviceSpec> source = spec_of(first.device, device);
+    if (!source) continue;
+    Precedent one{first.device, first.problem, {}};
+    one.evidence.likeness = likeness(first.problem, problem) * likeness(*source, device);
+    one.evidence.log_ratios = log_ratios(rows.subspan(begin, end - begin), *source, counterparts);
+    if (one.evidence.log_ratios.size() >= kFewestTimings) found.push_back(std::move(one));
+  }
+  std::stable_sort(found.begin(), found.end(), [](const Precedent& a, const Precedent& b) {
+    return a.evidence.likeness > b.evidence.likeness;
+  });
+  if (found.size() > kMostPrecedents) found.erase(found.begin() + kMostPrecedents, found.end());
+  return found;
+}
+
+bool guide_well(std::span<const Precedent> precedents) {
+  std::size_t timings = 0;
+  for (const Precedent& one : precedents) {
+    if (one.evidence.likeness >= kLikeEnough) timings += one.evidence.log_ratios.size();
+  }
+  return timings >= kEnoughTimings;
+}
+
+}  // namespace gemm_tune

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/job/problem_results.h"
+
+#include <utility>
+
+namespace gemm_tune {
+
+Environment environment_of(const TuneRequest& request) {
+  Environment environment;
+  environment.hashes = hashes_of(kernel_texts(request.kernel_dir));
+  environment.cuda_version = request.cuda_version;
+  environment.driver_version = request.driver_version;
+  return environment;
+}
+
+std::vector<Record> Ledger::valid_rows(std::size_t& stale) const {
+  std::vector<Record> valid;
+  for (Record& record : database_.records(key_, problem_)) {
+    if (record.source != source_) continue;
+    if (grade(record, environment_).validity == Validity::stale) {
+      ++stale;
+    } else {
+      valid.push_back(std::move(record));
+    }
+  }
+  return valid;
+}
+
+std::vector<TimedConfig> Ledger::timed_elsewhere() const {
+  std::vector<TimedConfig> timed = database_.timed_elsewhere(key_, problem_);
+  std::erase_if(timed, [this](const TimedConfig& one) {
+    return why_stale(one.config, one.kernel_hash, environment_.hashes).has_value();
+  });
+  return timed;
+}
+
+void Ledger::store(const KnownConfig& config, const Outcome& outcome) {
+  if (outcome.by_environment) return;
+  database_.store(key_, problem_, to_string(config.config()),
+                  environment_.hashes.at(config.family->name), outcome, source_);
+}
+
+void Ledger::set_standing(const KnownConfig& config, Standing standing) {
+  database_.set_standing(key_, problem_, to_string(config.config()),
+                         environment_.hashes.at(config.family->name), standing);
+}
+
+void Ledger::store_baseline(const Baseline& baseline) {
+  database_.store_baseline(key_, problem_, baseline);
+}
+
+}  // namespace gemm_tune

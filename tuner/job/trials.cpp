@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/job/trials.h"
+
+#include <utility>
+
+#include "core/error.h"
+#include "search/static_model.h"
+#include "tuner/job/filter.h"
+#include "tuner/work/interrupt.h"
+#include "tuner/work/worker.h"
+
+namespace gemm_tune {
+namespace {
+
+constexpr std::chrono::milliseconds kHeartbeat{1000};
+constexpr int kFinalsAttempts = 3;
+// Candidates under way beyond one for each compiler: enough that none waits for the next. More
+// would be chosen before what they could learn from is known.
+constexpr std::size_t kCompilingAhead = 2;
+constexpr std::size_t kMeasuringAhead = 4;  // for each GPU
+
+// Generous: verification needs a few launches, timing at most some tens; the slowest rung runs at
+// about 0.1 TFLOP/s on the smallest card of the table.
+std::chrono::milliseconds measure_limit(const TuneRequest& request, const Problem& problem) {
+  constexpr double kSlowestFlopsPerMs = 1e8;
+  return request.measure_limit +
+         std::chrono::milliseconds(static_cast<long>(20 * flops(problem) / kSlowestFlopsPerMs));
+}
+
+std::vector<WorkerCommand> compile_workers(const TuneRequest& request) {
+  return {request.jobs, request.compile_worker.value_or(compile_worker())};
+}
+
+std::vector<WorkerCommand> measuring_workers(const TuneRequest& request) {
+  std::vector<WorkerCommand> commands;
+  for (const int ordinal : request.ordinals) {
+    commands.push_back(request.measuring_worker.value_or(measuring_worker(ordinal)));
+  }
+  return commands;
+}
+
+Outcome failure_of(const TaskResult& result, const std::string& step) {
+  if (result.status == TaskResult::Status::refused) throw DeviceError(result.detail);
+  Outcome outcome;
+  outcome.disposition = result.status == TaskResult::Status::timed_out ? Disposition::timed_out
+                                                                       : Disposition::crashed;
+  outcome.detail = step + ": " + result.detail;
+  outcome.by_environment = result.by_environment;
+  return outcome;
+}
+
+}  // namespace
+
+Trials::Trials(const TuneRequest& request)
+    : request_(request),
+      cubins_("gemm-tune-cubins"),
+      compilers_(compile_workers(request)),
+      measurers_(measuring_workers(request), /*warm_spares=*/true) {}
+
+void Trials::wait(int also) { WorkerPool::wait({&compilers_, &measurers_}, kHeartbeat, also); }
+
+void Trials::abandon() {
+  compilers_.abandon();
+  measurers_.abandon();
+  compiling_.clear();
+}
+
+bool Trials::wants_more() const {
+  const std::size_t gpus = request_.measure ? measurers_.size() : 0;
+  return compilers_.pending() + measurers_.pending() <
+         compilers_.size() + kCompilingAhead + kMeasuringAhead * gpus;
+}
+
+void Trials::compile_ahead(const std::vector<KnownConfig>& configs) {
+  for (const KnownConfig& config : configs) {
+    compile(
+        config, [](const CompileReply&) {}, [](const Outcome&) {});
+  }
+}
+
+// Once more where the environment made it fail: once in the run, so that a candidate that always
+// takes all memory costs no more than two tries.
+void Trials::submit(WorkerPool& pool, const Task& task) {
+  Task attempt = task;
+  attempt.done = [this, &pool, task](const TaskResult& result) {
+    if (result.by_environment && retried_.insert(task.verb + task.request.dump()).second) {
+      return submit(pool, task);
+    }
+    task.done(result);
+  };
+  pool.submit(std::move(attempt));
+}
+
+// Calls `then` with the reply, or `failed` where the compiler itself died or hung.
+void Trials::compile(const KnownConfig& config, OnCompiled then, Done failed) {
+  const std::string text = to_string(config.config());
+  if (const auto known = compiled_.find(text); known != compiled_.end()) return then(known->second);
+  std::vector<Waiting>& waiting = compiling_[text];
+  waiting.push_back({std::move(then), std::move(failed)});
+  if (waiting.size() > 1) return;
+  const CompileRequest request{text, request_.device.arch,
+                               request_.kernel_dir ? request_.kernel_dir->string() : "",
+                               cubins_.path().string()};
+  submit(compilers_, {"compile", request, request_.compile_limit, false,
+                      [this, text](const TaskResult& result) { compiled(text, result); }});
+}
+
+void Trials::compiled(const std::string& text, const TaskResult& result) {
+  const auto entry = compiling_.extract(text);
+  if (result.status != TaskResult::Status::reply) {
+    for (const Waiting& one : entry.mapped()) one.failed(failure_of(result, "compiler"));
+    return;
+  }
+  const CompileReply& reply =
+      compiled_.emplace(text, result.reply.get<CompileReply>()).first->second;
+  for (const Waiting& one : entry.mapped()) one.then(reply);
+}
+
+// What the compiler's answer alone decides: a failure, a rejection, or a prediction.
+Outcome Trials::after_compile(const KnownConfig& config, const Problem& problem,
+                              const CompileReply& compiled) const {
+  Outcome outcome;
+  outcome.compile_s = compiled.seconds;
+  if (!compiled.ok) {
+    outcome.disposition = Disposition::compile_failed;
+    outcome.detail = compiled.log;
+    return outcome;
+  }
+  outcome.resources = complete_resources(compiled.resources, config, request_.device);
+  outcome.predicted_us =
+      predict(config.traits, problem, request_.device, outcome.resources).time_us;
+  if (auto reason = reject_after_compile(*outcome.resources)) {
+    outcome.disposition = Disposition::rejected;
+    outcome.detail = *reason;
+  }
+  return outcome;
+}
+
+MeasureRequest Trials::measure_request(const Problem& problem, const CompileReply& compiled) const {
+  MeasureRequest request;
+  request.problem = problem;
+  request.candidate = {compiled.config, compiled.cubin_key};
+  request.cache_dir = cubins_.path().string();
+  request.seed = request_.seed;
+  return request;
+}
+
+void Trials::measure(MeasureRequest request, bool fresh, const BestSoFar& best_us, Done done) {
+  const nlohmann::json body = request;
+  const std::chrono::milliseconds limit = measure_limit(request_, request.problem);
+  const auto measured = [this, request = std::move(request), best_us,
+                         done = std::move(done)](const TaskResult& result) {
+    if (result.status != TaskResult::Status::reply) return done(failure_of(result, "GPU"));
+    Outcome outcome = result.reply.get<MeasureReply>().outcome;
+    if (outcome.disposition == Disposition::ok || result.fresh) return done(std::move(outcome));
+    measure(request, /*fresh=*/true, best_us, done);
+  };
+  submit(measurers_, {"measure", body, limit, fresh, measured, [best_us](nlohmann::json& body_now) {
+                        if (best_us) body_now["best_us"] = best_us();
+                      }});
+}
+
+void Trials::start(const KnownConfig& config, const Problem& problem, const BestSoFar& best_us,
+                   Done done) {
+  const auto then = [this, config, problem, best_us, done](const CompileReply& reply) {
+    Outcome compiled = after_compile(config, problem, reply);
+    if (compiled.disposition != Disposition::ok || !request_.measure) {
+      return done(std::move(compiled));
+    }
+    measure(measure_request(problem, reply), /*fresh=*/false, best_us,
+            [compiled = std::move(compiled), done](Outcome outcome) {
+              // The driver's occupancy is the truth where it was asked.
+              std::optional<Resources> resources = compiled.resources;
+              if (outcome.resources) resources->ctas_per_sm = outcome.resources->ctas_per_sm;
+              outcome.resources = resources;
+              outcome.predicted_us = compiled.predicted_us;
+              outcome.compile_s = compiled.compile_s;
+              done(std::move(outcome));
+            });
+  };
+  compile(config, then, done);
+}
+
+void Trials::verify(const KnownConfig& config, const Problem& problem, Done done) {
+  const auto then = [this, config, problem, done](const CompileReply& reply) {
+    Outcome compiled = after_compile(config, problem, reply);
+    if (compiled.disposition == Disposition::compile_failed) return done(std::move(compiled));
+    MeasureRequest request = measure_request(problem, reply);
+    request.small_shapes_only = true;
+    measure(std::move(request), /*fresh=*/false, nullptr, done);
+  };
+  compile(config, then, done);
+}
+
+// Those of an earlier run are not in this run's folder yet. False where interrupted.
+bool Trials::compile_all(const std::vector<KnownConfig>& configs) {
+  std::size_t left = configs.size();
+  for (const KnownConfig& config : configs) {
+    compile(
+        config, [&left](const CompileReply&) { --left; },
+        [](const Outcome& outcome) {
+          throw DeviceError("a finalist compiled before and now does not: " + outcome.detail);
+        });
+  }
+  while (left > 0 && !interrupted()) wait();
+  if (left > 0) abandon();
+  return left == 0;
+}
+
+std::optional<FinalsReply> Trials::finals(const std::vector<KnownConfig>& configs,
+                                          const Problem& problem) {
+  if (!compile_all(configs)) return std::nullopt;
+  FinalsRequest request;
+  request.problem = problem;
+  request.cache_dir = cubins_.path().string();
+  request.seed = request_.seed;
+  request.baselines = request_.baselines;
+  for (const KnownConfig& config : configs) {
+    const CompileReply& reply = compiled_.at(to_string(config.config()));
+    if (!reply.ok) throw DeviceError("a finalist compiled before and now does not: " + reply.log);
+    request.finalists.push_back({reply.config, reply.cubin_key});
+  }
+  // A worker may be killed from outside; that the finalists run was seen before.
+  for (int attempt = 1;; ++attempt) {
+    std::optional<TaskResult> result;
+    // A baseline of many algorithms takes its time as well.
+    const auto limit = measure_limit(request_, problem) * request.baselines.size();
+    measurers_.submit(
+        {"finals", request, limit, false, [&](TaskResult r) { result = std::move(r); }});
+    while (!result && !interrupted()) wait();
+    if (!result) {
+      abandon();
+      return std::nullopt;
+    }
+    if (result->status == TaskResult::Status::reply) return result->reply.get<FinalsReply>();
+    const std::string detail = failure_of(*result, "finals").detail;
+    if (attempt == kFinalsAttempts) throw DeviceError(detail);
+  }
+}
+
+}  // namespace gemm_tune

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/measure/measure.h"
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <set>
+#include <span>
+#include <utility>
+
+#include "core/error.h"
+#include "gpu/cublas.h"
+#include "gpu/cublas_lt.h"
+#include "gpu/device.h"
+#include "gpu/kernel.h"
+#include "gpu/nvml.h"
+#include "gpu/stream.h"
+#include "kernel_templates/launch_args.h"
+#include "kernel_templates/registry.h"
+#include "runtime/cubin_cache.h"
+#include "runtime/workspace.h"
+#include "tuner/measure/rotated_operands.h"
+#include "tuner/measure/timing.h"
+#include "tuner/measure/verify.h"
+
+namespace gemm_tune {
+namespace {
+
+std::string cached_cubin(const std::string& cache_dir, const std::string& key) {
+  std::optional<std::string> cubin = CubinCache(cache_dir).load(key);
+  if (!cubin) throw Error("compiled kernel '" + key + "' is missing from '" + cache_dir + "'");
+  return *std::move(cubin);
+}
+
+// A loaded candidate and how to launch it.
+class LoadedConfig {
+ public:
+  LoadedConfig(const CompiledConfig& compiled, const std::string& cache_dir, int sm_count)
+      : config_(check_config(parse_config(compiled.config))),
+        kernel_(cached_cubin(cache_dir, compiled.cubin_key)),
+        sm_count_(sm_count) {}
+
+  const KnownConfig& config() const { return config_; }
+
+  int max_active_ctas() const {
+    return kernel_.max_active_ctas(config_.recipe.block_threads, config_.recipe.smem_bytes);
+  }
+
+  bool shares_tiles() const {
+    return config_.recipe.split_k > 1 || config_.recipe.tail_ctas_per_sm > 0;
+  }
+
+  std::int64_t workspace_bytes(const Problem& problem) const {
+    return gemm_tune::workspace_bytes(config_.recipe, problem, sm_count_);
+  }
+
+  // The workspace must have the bytes that the call's problem needs.
+  void launch(const GemmCall& call, const Workspace& workspace, cudaStream_t stream) const {
+    const Grid grid = grid_of(config_.recipe, call.problem, sm_count_);
+    GemmArgs args = launch_args(call, grid, workspace.counters(), workspace.partials());
+    void* pointers[] = {&args};
+    kernel_.launch(grid, config_.recipe.block_threads, config_.recipe.smem_bytes, stream, pointers);
+  }
+
+ private:
+  KnownConfig config_;
+  LoadedKernel kernel_;
+  int sm_count_;
+};
+
+// A way to do what a baseline does; of several of one name, the fastest counts.
+struct Contender {
+  std::string name;
+  Gemm gemm;
+};
+
+// Of cublasLt's algorithms, so many are timed in turn with the finalists.
+constexpr std::size_t kLtContenders = 3;
+
+// The fastest timing of each name, in the contenders' order.
+std::vector<Baseline> best_of_each(const std::vector<Contender>& contenders,
+                                   std::span<const Timing> timings) {
+  std::vector<Baseline> best;
+  for (std::size_t i = 0; i < contenders.size(); ++i) {
+    if (best.empty() || best.back().name != contenders[i].name) {
+      best.push_back({contenders[i].name, timings[i]});
+    } else if (timings[i].median_us < best.back().timing.median_us) {
+      best.back().timing = timings[i];
+    }
+  }
+  return best;
+}
+
+Outcome launch_failure(const std::string& detail) {
+  Outcome outcome;
+  outcome.disposition = Disposition::launch_failed;
+  outcome.detail = detail;
+  return outcome;
+}
+
+Outcome wrong_result(Outcome outcome, const std::string& detail) {
+  outcome.disposition = Disposition::wrong_result;
+  outcome.detail = detail;
+  return outcome;
+}
+
+}  // namespace
+
+struct Measurer::Impl {
+  explicit Impl(int device) : ordinal(device) {
+    check_driver();
+    set_device(ordinal);
+    const DeviceSpec spec = query_device(ordinal);
+    arch = spec.arch;
+    l2_bytes = spec.l2_bytes;
+    sm_count = spec.sm_count;
+    stream.emplace();
+    nvml.emplace(ordinal);
+    timer.emplace(*stream, *nvml);
+  }
+
+  // Fresh operands for every run: the verifier belongs to one seed.
+  Verifier& verifier_for(std::uint64_t seed) {
+    if (!verifier || verifier_seed != seed) {
+      verifier.reset();
+      verifier.emplace(arch, stream->get(), seed);
+      verifier_seed = seed;
+    }
+    return *verifier;
+  }
+
+  Cublas& cublas_library() {
+    if (!cublas) {
+      cublas.emplace();
+      cublas->set_stream(stream->get());
+    }
+    return *cublas;
+  }
+
+  Contender cublas_contender(const Problem& problem, Verifier& verify) {
+    Cublas& library = cublas_library();
+    Contender cublas_itself{
+        std::string(Cublas::sgemm_name(problem.batch)) + " " + library.version(),
+        [&library](const GemmCall& call) { library.gemm(call); }};
+    // The baseline must have done the same work.
+    if (auto wrong = verify.check(cublas_itself.gemm, shape_of(problem))) {
+      throw DeviceError(cublas_itself.name + " fails verification: " + *wrong);
+    }
+    return cublas_itself;
+  }
+
+  // The best few of what cublasLt proposes, right and timed quickly.
+  std::vector<Contender> cublas_lt_contenders(const Problem& problem, Verifier& verify) {
+    if (!cublas_lt) cublas_lt.emplace();
+    const GemmCall call = verify.timing_call(shape_of(problem));
+    const auto plan = std::make_shared<const CublasLt::Plan>(cublas_lt->plan(call));
+    const std::string name = "cublasLt " + cublas_lt->version() + " (best of " +
+                             std::to_string(plan->size()) + " heuristics)";
+    std::vector<Contender> best;
+    // Finals may be held again soon.
+    if (!lt_order || lt_order->first != problem) {
+      lt_order.emplace(problem, fastest_first(*plan, call));
+    }
+    for (const std::size_t i : lt_order->second) {
+      const Gemm gemm = [plan, i, this](const GemmCall& one) { run(*plan, i, one); };
+      if (verify.check(gemm, shape_of(problem))) continue;
+      best.push_back({name, gemm});
+      if (best.size() == kLtContenders) break;
+    }
+    if (best.empty()) throw DeviceError(name + " has none that is right");
+    return best;
+  }
+
+  void run(const CublasLt::Plan& plan, std::size_t i, const GemmCall& call) {
+    if (plan.run(i, call, stream->get())) return;
+    throw DeviceError("cublasLt refuses what it ran before");
+  }
+
+  // The plan's algorithms that run, by a few samples of each; fewer of those that are beaten.
+  std::vector<std::size_t> fastest_first(const CublasLt::Plan& plan, const GemmCall& call) {
+    SampleRule rule;
+    rule.min_samples = rule.max_samples = 3;
+    std::vector<std::pair<double, std::size_t>> timed;
+    for (std::size_t i = 0; i < plan.size(); ++i) {
+      // Once outside of any capture: the first call may load code.
+      if (!plan.run(i, call, stream->get())) continue;
+      stream->synchronize();
+      const auto launch = [&](int) { run(plan, i, call); };
+      const double time_us = timer->time(launch, rule).median_us;
+      timed.emplace_back(time_us, i);
+      rule.best_us = std::min(rule.best_us.value_or(time_us), time_us);
+    }
+    std::sort(timed.begin(), timed.end());
+    std::vector<std::size_t> order;
+    for (const auto& [time_us, i] : timed) order.push_back(i);
+    return order;
+  }
+
+  std::vector<Contender> contenders(const FinalsRequest& request, Verifier& verify) {
+    std::vector<Contender> all;
+    for (const BaselineKind kind : request.baselines) {
+      if (kind == BaselineKind::cublas) {
+        all.push_back(cublas_contender(request.problem, verify));
+      } else {
+        for (Contender& one : cublas_lt_contenders(request.problem, verify)) {
+          all.push_back(std::move(one));
+        }
+      }
+    }
+    return all;
+  }
+
+  // Makes the workspace serve launches that need so many bytes; false where memory does not
+  // suffice.
+  bool reserve_workspace(std::int64_t bytes) {
+    if (workspace.bytes() >= bytes) return true;
+    stream->synchronize();
+    workspace = Workspace();
+    try {
+      workspace = Workspace(bytes, stream->get());
+    } catch (const CudaError& error) {
+      if (error.code() != cudaErrorMemoryAllocation) throw;
+      return false;
+    }
+    return true;
+  }
+
+  std::set<std::string> others() const {
+    const std::vector<std::string> names = nvml->other_processes();
+    return {names.begin(), names.end()};
+  }
+
+  // What is wrong with the config at these shapes, if anything.
+  std::optional<std::string> find_wrong(Verifier& verify, const LoadedConfig& loaded,
+                                        const std::vector<GemmCall>& shapes) {
+    const Gemm gemm = [&](const GemmCall& call) {
+      workspace.poison_partials(loaded.workspace_bytes(call.problem), stream->get());
+      loaded.launch(call, workspace, stream->get());
+    };
+    for (const GemmCall& shape : shapes) {
+      if (auto wrong = verify.check(gemm, shape)) return wrong;
+      if (loaded.shares_tiles() && !workspace.is_clean()) {
+        return "counters of the workspace were left behind at " + to_string(problem_of(shape));
+      }
+    }
+    if (loaded.shares_tiles()) return verify.check_repeats(gemm, shapes.front());
+    return std::nullopt;
+  }
+
+  Outcome verify_and_time(const MeasureRequest& request, const LoadedConfig& loaded) {
+    Outcome outcome;
+    outcome.resources.emplace().ctas_per_sm = loaded.max_active_ctas();
+    std::vector<GemmCall> shapes = small_verification_shapes(loaded.config(), sm_count);
+    if (!request.small_shapes_only) shapes.push_back(shape_of(request.problem));
+    std::int64_t bytes = 0;
+    for (const GemmCall& shape : shapes) {
+      bytes = std::max(bytes, loaded.workspace_bytes(problem_of(shape)));
+    }
+    if (!reserve_workspace(bytes)) {
+      const std::string why = "no memory for its workspace of " + std::to_string(bytes) + " bytes";
+      // What the card could hold is held by others at the moment.
+      if (bytes <= device_memory_bytes(ordinal)) throw MemoryError(why);
+      return launch_failure(why);
+    }
+    Verifier& verify = verifier_for(request.seed);
+    if (auto wrong = find_wrong(verify, loaded, shapes)) return wrong_result(outcome, *wrong);
+    if (request.small_shapes_only) return outcome;
+    const GemmCall call = verify.timing_call(shapes.back());
+    SampleRule rule;
+    rule.best_us = request.best_us;
+    outcome.timing = timer->time([&](int) { loaded.launch(call, workspace, stream->get()); }, rule);
+    return outcome;
+  }
+
+  int ordinal;
+  std::string arch;
+  std::int64_t l2_bytes = 0;
+  int sm_count = 0;
+  std::optional<Stream> stream;
+  std::optional<Nvml> nvml;
+  std::optional<LaunchTimer> timer;
+  std::optional<Verifier> verifier;
+  std::uint64_t verifier_seed = 0;
+  std::optional<Cublas> cublas;
+  std::optional<CublasLt> cublas_lt;
+  // The latest problem, and cublasLt's algorithms for it: fastest_first().
+  std::optional<std::pair<Problem, std::vector<std::size_t>>> lt_order;
+  Workspace workspace;  // of whatever is launched: one after another, in one stream
+};
+
+Measurer::Measurer(int ordinal) : impl_(std::make_unique<Impl>(ordinal)) {}
+Measurer::~Measurer() = default;
+
+MeasureReply Measurer::measure(const MeasureRequest& request) {
+  std::optional<LoadedConfig> loaded;
+  try {
+    loaded.emplace(request.candidate, request.cache_dir, impl_->sm_count);
+  } catch (const CudaError& error) {
+    return {launch_failure(error.what())};
+  }
+  try {
+    return {impl_->verify_and_time(request, *loaded)};
+  } catch (const CudaError& error) {
+    // Too little memory for the operands is not the candidate's fault.
+    if (error.code() == cudaErrorMemoryAllocation) throw;
+    return {launch_failure(error.what())};
+  }
+}
+
+FinalsReply Measurer::finals(const FinalsRequest& request) {
+  Verifier& verify = impl_->verifier_for(request.seed);
+  const std::vector<Contender> contenders = impl_->contenders(request, verify);
+  std::vector<LoadedConfig> loaded;
+  for (const CompiledConfig& finalist : request.finalists) {
+    loaded.emplace_back(finalist, request.cache_dir, impl_->sm_count);
+    const std::int64_t bytes = loaded.back().workspace_bytes(request.problem);
+    if (!impl_->reserve_workspace(bytes)) {
+      throw DeviceError("no memory for a finalist's workspace of " + std::to_string(bytes) +
+                        " bytes");
+    }
+  }
+  std::vector<GemmCall> calls = {verify.timing_call(shape_of(request.problem))};
+  std::vector<Launch> launches;
+  for (const Contender& contender : contenders) {
+    launches.push_back([&](int copy) { contender.gemm(calls[static_cast<std::size_t>(copy)]); });
+  }
+  for (const LoadedConfig& config : loaded) {
+    launches.push_back([&, this](int copy) {
+      config.launch(calls[static_cast<std::size_t>(copy)], impl_->workspace, impl_->stream->get());
+    });
+  }
+  FinalsReply reply;
+  std::set<std::string> others = impl_->others();
+  std::vector<Timing> timings = impl_->timer->time_interleaved(launches, FinalsRule());
+  if (auto rotated = rotate_operands(calls.front(), impl_->l2_bytes, *impl_->stream)) {
+    calls = std::move(rotated->copies);
+    const std::vector<double> cold_us =
+        impl_->timer->time_cold(launches, static_cast<int>(calls.size()));
+    for (std::size_t i = 0; i < timings.size(); ++i) timings[i].cold_us = cold_us[i];
+  }
+  others.merge(impl_->others());
+  reply.others.assign(others.begin(), others.end());
+  reply.baselines = best_of_each(contenders, timings);
+  const auto own = timings.begin() + static_cast<std::ptrdiff_t>(contenders.size());
+  reply.finalists.assign(std::make_move_iterator(own), std::make_move_iterator(timings.end()));
+  return reply;
+}
+
+}  // namespace gemm_tune

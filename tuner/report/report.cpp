@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/report/report.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "tuner/measure/sampling.h"
+#include "tuner/work/protocol.h"
+
+namespace gemm_tune {
+namespace {
+
+void add_count(std::string& text, const std::string& name, std::uint64_t count,
+               const std::string& note = "") {
+  text +=
+      fmt::format("  {:<24}{:>12}{}{}\n", name, grouped(count), note.empty() ? "" : "   ", note);
+}
+
+void add_reasons(std::string& text, const std::string& name, const Reasons& reasons) {
+  if (reasons.empty()) return;
+  add_count(text, name, total(reasons));
+  std::vector<std::pair<std::string, std::uint64_t>> ordered(reasons.begin(), reasons.end());
+  std::stable_sort(ordered.begin(), ordered.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  for (const auto& [reason, count] : ordered) {
+    text += fmt::format("    {:>12}  {}\n", grouped(count), reason);
+  }
+}
+
+std::optional<Interval> interval_of(const Outcome& outcome) {
+  constexpr std::size_t kFewest = 6;
+  if (!outcome.timing || outcome.timing->samples_us.size() < kFewest) return std::nullopt;
+  return median_interval(outcome.timing->samples_us);
+}
+
+// "; cublasSgemm 55.7 us, 38.5 TFLOP/s: 0.884 of its speed", for a kernel that takes time_us; each
+// further baseline on a line of its own. baseline_us: of the baseline, where it is known.
+template <class TimeOf>
+std::string beside_text(const Problem& problem, const std::vector<Baseline>& baselines,
+                        const TimeOf& baseline_us, double time_us, const std::string& indent) {
+  std::string text, separator = "; ";
+  for (const Baseline& baseline : baselines) {
+    const std::optional<double> us = baseline_us(baseline.timing);
+    if (!us) continue;
+    text += fmt::format("{}{} {:.5g} us, {}: {:.3f} of its speed", separator, baseline.name, *us,
+                        tflops_text(problem, *us), *us / time_us);
+    separator = ";\n" + indent + "  ";
+  }
+  return text;
+}
+
+std::optional<double> hot_us(const Timing& timing) { return timing.median_us; }
+std::optional<double> cold_us(const Timing& timing) { return timing.cold_us; }
+
+nlohmann::json baselines_json(const Outcome& outcome, const std::vector<Baseline>& baselines) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const Baseline& baseline : baselines) {
+    nlohmann::json one = {{"name", baseline.name},
+                          {"time_us", baseline.timing.median_us},
+                          {"cold_us", baseline.timing.cold_us},
+                          {"speedup", nullptr},
+                          {"cold_speedup", nullptr}};
+    if (outcome.timing) {
+      one["speedup"] = baseline.timing.median_us / outcome.timing->median_us;
+      if (baseline.timing.cold_us && outcome.timing->cold_us) {
+        one["cold_speedup"] = *baseline.timing.cold_us / *outcome.timing->cold_us;
+      }
+    }
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+// "static model, and 300 timings at 1024x1024x1024, 80 on NVIDIA A10 and 40 elsewhere".
+std::string prior_text(const std::vector<PriorTimings>& timings) {
+  constexpr std::size_t kNamed = 3;
+  std::string text = "static model";
+  for (std::size_t i = 0; i < std::min(kNamed, timings.size()); ++i) {
+    const PriorTimings& one = timings[i];
+    const std::string where = one.device ? "on " + *one.device : "at " + to_string(one.problem);
+    text += fmt::format("{} {}{} {}", i == 0 ? ", and" : ",", grouped(one.count),
+                        i == 0 ? " timings" : "", where);
+  }
+  std::uint64_t others = 0;
+  for (std::size_t i = kNamed; i < timings.size(); ++i) others += timings[i].count;
+  if (others > 0) text += " and " + grouped(others) + " elsewhere";
+  return text;
+}
+
+nlohmann::json prior_json(const std::optional<std::vector<PriorTimings>>& prior) {
+  if (!prior) return nullptr;
+  nlohmann::json timings = nlohmann::json::array();
+  for (const PriorTimings& one : *prior) {
+    timings.push_back({{"problem", one.problem}, {"device", nullptr}, {"count", one.count}});
+    if (one.device) timings.back()["device"] = *one.device;
+  }
+  return {{"static_model", true}, {"timings", timings}};
+}
+
+std::vector<std::string> names_of(const std::vector<TuneWinner>& tied) {
+  std::vector<std::string> names;
+  for (const TuneWinner& one : tied) names.push_back(to_string(one.config.config()));
+  return names;
+}
+
+}  // namespace
+
+std::uint64_t total(const Reasons& reasons) {
+  std::uint64_t sum = 0;
+  for (const auto& [reason, count] : reasons) sum += count;
+  return sum;
+}
+
+std::string grouped(std::uint64_t value) {
+  std::string digits = std::to_string(value);
+  for (std::size_t at = digits.size(); at > 3;) {
+    at -= 3;
+    digits.insert(at, 1, ',');
+  }
+  return digits;
+}
+
+std::string tflops_text(const Problem& problem, double time_us) {
+  if (flops(problem) == 0 || time_us <= 0) return "-";
+  return fmt::format("{:.3g} TFLOP/s", flops(problem) / time_us * 1e-6);
+}
+
+std::string funnel_text(const Funnel& funnel, bool measured) {
+  std::string text;
+  add_count(text, "enumerated", funnel.enumerated);
+  add_reasons(text, "rejected by rule", funnel.rejected_by_rule);
+  add_count(text, "left", funnel.left);
+  if (funnel.searched < funnel.left) {
+    add_count(text, "of these searched", funnel.searched, "an even sample: too many to keep");
+  }
+  const double share =
+      funnel.left == 0 ? 0
+                       : 100 * static_cast<double>(funnel.tried) / static_cast<double>(funnel.left);
+  add_count(text, "tried (compiled)", funnel.tried, fmt::format("{:.3g} % of those left", share));
+  if (funnel.recalled > 0) {
+    text +=
+        fmt::format("    {:>12}  by earlier runs, from the database\n", grouped(funnel.recalled));
+  }
+  add_reasons(text, "compile failed", funnel.compile_failed);
+  add_reasons(text, "rejected by resources", funnel.rejected_by_resources);
+  add_reasons(text, "failed on the GPU", funnel.failed_on_gpu);
+  add_reasons(text, "failed by environment", funnel.failed_by_environment);
+  if (!funnel.failed_by_environment.empty()) {
+    text += "                  these are not stored: the next run tries them again\n";
+  }
+  if (funnel.retried > 0) {
+    add_count(text, "tried once more", funnel.retried,
+              "a worker was killed or stopped from outside, or had no memory");
+  }
+  if (funnel.unfinished > 0) add_count(text, "given up unfinished", funnel.unfinished);
+  add_count(text, measured ? "verified and timed" : "predicted", funnel.survived);
+  return text;
+}
+
+std::string problem_text(const ProblemReport& report, const Target& target) {
+  std::string text =
+      fmt::format("{} on {} ({}, {} SMs), {:.1f} s\n", to_string(report.problem), target.spec.name,
+                  target.spec.arch, target.spec.sm_count, report.seconds);
+  text += funnel_text(report.funnel, target.measurable);
+  if (report.occupancy_disagreements > 0) {
+    text += fmt::format("  CTAs per SM differ from the driver's for {} candidates\n",
+                        report.occupancy_disagreements);
+  }
+  if (report.stale > 0) {
+    text += fmt::format("  {} rows of earlier runs are stale: see gemm-tune db info\n",
+                        grouped(report.stale));
+  }
+  if (!report.failure.empty()) return text + "  " + report.failure + "\n";
+  if (report.prior) text += "  prior    " + prior_text(*report.prior) + "\n";
+  if (report.funnel.tried > report.funnel.recalled) {
+    text += fmt::format("  busy     compile processes {:.0f} %", 100 * report.compilers_busy);
+    if (target.measurable) text += fmt::format(", GPU {:.0f} %", 100 * report.measurers_busy);
+    text += "\n";
+  }
+  if (report.funnel.tried > 0) {
+    text += fmt::format("  spent    {} of {} tries, {:.1f} s{}\n", grouped(report.funnel.tried),
+                        grouped(report.budget), report.seconds,
+                        report.target_met ? ": the target is met" : "");
+  }
+  if (report.outlook) {
+    text += fmt::format("  more     {} tries would likely gain {:.2g} %{}\n",
+                        grouped(report.outlook->tries), 100 * report.outlook->gain,
+                        target.measurable ? "" : fmt::format(" ({})", kPredictedLabel));
+  }
+  for (const std::string& other : report.others) {
+    text += "  also on the GPU: " + other + ", which may have disturbed the times\n";
+  }
+  if (!report.winner) return text + "  no candidate survived\n";
+  const TuneWinner& winner = *report.winner;
+  const std::string indent(11, ' ');
+  text += "  winner   " + to_string(winner.config.config()) + "\n";
+  text += indent + time_text(report.problem, winner.outcome);
+  if (!target.measurable) return text + fmt::format(" ({})\n", kPredictedLabel);
+  text += baselines_text(report.problem, winner.outcome, winner.baselines, indent) + "\n";
+  text += measured_details(report.problem, winner.outcome, winner.baselines, names_of(report.tied),
+                           indent);
+  text += indent + "verified at small, ragged and tuned shapes";
+  text += report.twins_verified ? ", its predicated twins too\n" : "\n";
+  return text;
+}
+
+std::string time_text(const Problem& problem, const Outcome& outcome) {
+  const double time_us = outcome.time_us().value_or(0);
+  std::string text = fmt::format("{:.5g} us", time_us);
+  if (const auto interval = interval_of(outcome)) {
+    text += fmt::format(" (95 %: {:.5g} to {:.5g})", interval->low, interval->high);
+  }
+  return text + ", " + tflops_text(problem, time_us);
+}
+
+std::string baselines_text(const Problem& problem, const Outcome& outcome,
+                           const std::vector<Baseline>& baselines, const std::string& indent) {
+  if (!outcome.timing) return "";
+  return beside_text(problem, baselines, hot_us, outcome.timing->median_us, indent);
+}
+
+std::string measured_details(const Problem& problem, const Outcome& outcome,
+                             const std::vector<Baseline>& baselines,
+                             const std::vector<std::string>& tied, const std::string& indent) {
+  constexpr std::size_t kNamed = 5;
+  std::string text;
+  if (!outcome.timing) return text;
+  if (const auto cold = outcome.timing->cold_us) {
+    text += fmt::format("{}cold {:.5g} us, {}", indent, *cold, tflops_text(problem, *cold));
+    text += beside_text(problem, baselines, cold_us, *cold, indent) + "\n";
+  }
+  for (std::size_t i = 0; i < std::min(kNamed, tied.size()); ++i) {
+    text += indent + (i == 0 ? "tied with: " : "           ") + tied[i] + "\n";
+  }
+  if (tied.size() > kNamed) {
+    text += fmt::format("{}           and {} more\n", indent, tied.size() - kNamed);
+  }
+  if (!outcome.timing->disturbance.empty()) {
+    text += indent + "disturbed: " + outcome.timing->disturbance + "\n";
+  }
+  return text;
+}
+
+nlohmann::json time_json(const Outcome& outcome, const std::vector<Baseline>& baselines,
+                         const std::vector<std::string>& tied) {
+  nlohmann::json json = {{"time_us", nullptr},    {"interval_us", nullptr}, {"cold_us", nullptr},
+                         {"conditions", nullptr}, {"disturbance", ""},      {"tied", tied}};
+  json["baselines"] = baselines_json(outcome, baselines);
+  if (const auto time_us = outcome.time_us()) json["time_us"] = *time_us;
+  if (const auto interval = interval_of(outcome)) {
+    json["interval_us"] = {interval->low, interval->high};
+  }
+  if (outcome.timing) {
+    json["cold_us"] = outcome.timing->cold_us;
+    json["conditions"] = outcome.timing->conditions;
+    json["disturbance"] = outcome.timing->disturbance;
+  }
+  return json;
+}
+
+nlohmann::json problem_json(const ProblemReport& report, const Target& target) {
+  const Funnel& f = report.funnel;
+  nlohmann::json json = {
+      {"problem", report.problem},
+      {"arch", target.spec.arch},
+      {"device", target.spec.name},
+      {"sm_count", target.spec.sm_count},
+      {"source", to_string(target.measurable ? Source::measured : Source::predicted)},
+      {"seconds", report.seconds},
+      {"budget", report.budget},
+      {"target_met", report.target_met},
+      {"outlook", nullptr},
+      {"funnel",
+       {{"enumerated", f.enumerated},
+        {"rejected_by_rule", f.rejected_by_rule},
+        {"left", f.left},
+        {"searched", f.searched},
+        {"tried", f.tried},
+        {"recalled", f.recalled},
+        {"compile_failed", f.compile_failed},
+        {"rejected_by_resources", f.rejected_by_resources},
+        {"failed_on_gpu", f.failed_on_gpu},
+        {"failed_by_environment", f.failed_by_environment},
+        {"retried", f.retried},
+        {"survived", f.survived},
+        {"unfinished", f.unfinished}}},
+      {"prior", prior_json(report.prior)},
+      {"stale", report.stale},
+      {"others", report.others},
+      {"busy", {{"compile", report.compilers_busy}, {"gpu", report.measurers_busy}}},
+      {"occupancy_disagreements", report.occupancy_disagreements},
+      {"winner", nullptr}};
+  if (report.outlook) {
+    json["outlook"] = {{"tries", report.outlook->tries}, {"gain", report.outlook->gain}};
+  }
+  if (report.winner) {
+    nlohmann::json& winner = json["winner"];
+    winner = time_json(report.winner->outcome, report.winner->baselines, names_of(report.tied));
+    winner["config"] = to_string(report.winner->config.config());
+    winner["resources"] = report.winner->outcome.resources;
+    winner["twins_verified"] = report.twins_verified;
+  }
+  if (!report.failure.empty()) json["failure"] = report.failure;
+  if (!target.measurable) json["note"] = kPredictedLabel;
+  return json;
+}
+
+std::string how_to_time(const Target& target, const std::string& command_line) {
+  return fmt::format("{}: {}. To time them, run on a machine with an {} GPU: {}", kPredictedLabel,
+                     target.why_not, target.spec.arch, command_line);
+}
+
+}  // namespace gemm_tune

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/report/summary.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "core/printable.h"
+#include "tuner/report/report.h"
+
+namespace gemm_tune {
+namespace {
+
+struct Share {
+  double of_speed = 0;
+  std::string name;  // of the baseline, without its version
+};
+
+// The winner's speed over that of the fastest baseline, where it was timed beside one.
+std::optional<Share> share_of(const TuneWinner& winner) {
+  const auto& baselines = winner.baselines;
+  if (!winner.outcome.timing || baselines.empty()) return std::nullopt;
+  const auto fastest = std::min_element(
+      baselines.begin(), baselines.end(),
+      [](const Baseline& a, const Baseline& b) { return a.timing.median_us < b.timing.median_us; });
+  return Share{fastest->timing.median_us / winner.outcome.timing->median_us,
+               fastest->name.substr(0, fastest->name.find(' '))};
+}
+
+std::string why_no_winner(const ProblemReport& report) {
+  return report.failure.empty() ? "no candidate survived" : report.failure;
+}
+
+// Why most of the candidates fell out that the rules left, or of all where they left none; empty
+// where none did.
+std::string commonest_reason(const Funnel& funnel) {
+  const std::array<const Reasons*, 4> later = {&funnel.compile_failed,
+                                               &funnel.rejected_by_resources, &funnel.failed_on_gpu,
+                                               &funnel.failed_by_environment};
+  const std::pair<const std::string, std::uint64_t>* most = nullptr;
+  const auto look = [&](const Reasons& reasons) {
+    for (const auto& reason : reasons) {
+      if (most == nullptr || reason.second > most->second) most = &reason;
+    }
+  };
+  for (const Reasons* reasons : later) look(*reasons);
+  if (funnel.left == 0) look(funnel.rejected_by_rule);
+  if (most == nullptr) return "";
+  const std::string_view reason = most->first;
+  const bool by_rule = funnel.left == 0;
+  return fmt::format(": {} ({} of {} {})",
+                     printable(reason.substr(0, reason.find('\n')), kLongestQuote),
+                     grouped(most->second), grouped(by_rule ? funnel.enumerated : funnel.tried),
+                     by_rule ? "enumerated" : "tried");
+}
+
+}  // namespace
+
+std::string result_line(const ProblemReport& report, const Target& target) {
+  std::string text = to_string(report.problem) + "  ";
+  if (!report.winner) {
+    return text + why_no_winner(report) +
+           (report.failure.empty() ? commonest_reason(report.funnel) : "");
+  }
+  const double time_us = report.winner->outcome.time_us().value_or(0);
+  text += fmt::format("{}  {:.5g} us  {}", to_string(report.winner->config.config()), time_us,
+                      tflops_text(report.problem, time_us));
+  if (!target.measurable) return text + fmt::format("  ({})", kPredictedLabel);
+  const std::optional<Share> share = share_of(*report.winner);
+  return share ? text + fmt::format("  {:.3f} of {}", share->of_speed, share->name) : text;
+}
+
+std::string results_table(const std::vector<ProblemReport>& reports, const Target& target) {
+  std::size_t width = 0;
+  for (const ProblemReport& report : reports) {
+    width = std::max(width, to_string(report.problem).size());
+  }
+  std::string text =
+      fmt::format("{} problems on {} ({}){}\n", reports.size(), target.spec.name, target.spec.arch,
+                  target.measurable ? "" : fmt::format(", {}", kPredictedLabel));
+  text += fmt::format("{:<{}}  {:<13}  {:>10}  {:>7}{}\n", "problem", width, "family", "us",
+                      "TFLOP/s", target.measurable ? "  of cuBLAS" : "");
+  for (const ProblemReport& report : reports) {
+    text += fmt::format("{:<{}}  ", to_string(report.problem), width);
+    if (!report.winner) {
+      text += why_no_winner(report) + "\n";
+      continue;
+    }
+    const double time_us = report.winner->outcome.time_us().value_or(0);
+    std::string tflops = tflops_text(report.problem, time_us);
+    tflops = tflops.substr(0, tflops.find(' '));
+    text += fmt::format("{:<13}  {:>10.5g}  {:>7}", report.winner->config.family->name, time_us,
+                        tflops);
+    if (const auto share = share_of(*report.winner))
+      text += fmt::format("  {:>9.3f}", share->of_speed);
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace gemm_tune

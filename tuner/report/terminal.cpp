@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/report/terminal.h"
+
+#include <locale.h>
+#include <sys/ioctl.h>
+
+#include <cwchar>
+
+namespace gemm_tune {
+namespace {
+
+// wcwidth() as UTF-8 has it, whatever the user's locale; for this thread, while it lives.
+class Utf8Locale {
+ public:
+  Utf8Locale() : utf8_(newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr)) {
+    if (utf8_ != nullptr) before_ = uselocale(utf8_);
+  }
+  ~Utf8Locale() {
+    if (utf8_ == nullptr) return;  // every byte then counts as a column, which is too many
+    uselocale(before_);
+    freelocale(utf8_);
+  }
+  Utf8Locale(const Utf8Locale&) = delete;
+  Utf8Locale& operator=(const Utf8Locale&) = delete;
+
+ private:
+  locale_t utf8_, before_ = nullptr;
+};
+
+struct Extent {
+  std::size_t bytes = 0, columns = 0;
+};
+
+// As many whole characters of the text's start as so many columns hold.
+Extent fit(std::string_view text, std::size_t columns) {
+  const Utf8Locale utf8;
+  Extent fitted;
+  while (fitted.bytes < text.size()) {
+    const std::string_view rest = text.substr(fitted.bytes);
+    std::mbstate_t state{};
+    wchar_t character = 0;
+    std::size_t bytes = std::mbrtowc(&character, rest.data(), rest.size(), &state);
+    int width = 1;
+    if (bytes == 0 || bytes > rest.size()) {  // a zero byte, or no character
+      bytes = 1;
+    } else {
+      width = wcwidth(character);
+    }
+    const std::size_t taken = width < 0 ? 1 : static_cast<std::size_t>(width);
+    if (fitted.columns + taken > columns) break;
+    fitted.bytes += bytes;
+    fitted.columns += taken;
+  }
+  return fitted;
+}
+
+}  // namespace
+
+std::size_t terminal_columns(int fd) {
+  winsize size{};
+  return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+std::size_t columns_of(std::string_view text) { return fit(text, text.size() * 2).columns; }
+
+std::string cut_to_columns(std::string_view text, std::size_t columns) {
+  return std::string(text.substr(0, fit(text, columns).bytes));
+}
+
+}  // namespace gemm_tune

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// What crosses the pipe between the program and its workers: one JSON object per line, both ways.
+//
+// A worker greets once, when it is set up. Requests are plain values, so that tests can put a fake
+// behind the same pipe. A reply is the answer's value, or a failure of the worker's environment as
+// text (an Error's message); a candidate's own failure is an Outcome and thus a normal answer.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/device_spec.h"
+#include "core/outcome.h"
+#include "core/problem.h"
+#include "db/database.h"
+#include "tuner/measure/baseline_kind.h"
+
+// Empty optionals travel as null.
+template <class T>
+struct nlohmann::adl_serializer<std::optional<T>> {
+  static void to_json(json& out, const std::optional<T>& value) {
+    out = value ? json(*value) : json(nullptr);
+  }
+  static void from_json(const json& in, std::optional<T>& value) {
+    value = in.is_null() ? std::optional<T>() : std::optional<T>(in.get<T>());
+  }
+};
+
+namespace gemm_tune {
+
+struct CompileRequest {
+  std::string config;  // canonical text
+  std::string arch;
+  std::string kernel_dir;  // empty: the embedded texts
+  std::string cache_dir;   // where the cubin goes, see runtime/cubin_cache.h
+};
+
+struct CompileReply {
+  std::string config;
+  bool ok = false;
+  std::string log;                     // the compiler's first error line where not ok
+  std::string cubin_key;               // in the cubin cache, where ok
+  Resources resources;                 // the compiler's part only
+  std::optional<double> seconds = {};  // in the compiler
+};
+
+struct DeviceRequest {
+  int ordinal = 0;
+};
+
+struct DeviceReply {
+  DeviceSpec spec;
+  std::string driver_version;
+  int device_count = 0;           // GPUs that CUDA sees
+  std::int64_t memory_bytes = 0;  // of this one, in all
+  GpuSettings settings = {};
+};
+
+// A compiled config that the measuring worker finds in the cubin cache.
+struct CompiledConfig {
+  std::string config;
+  std::string cubin_key;
+};
+
+// Verify the candidate at small shapes and at the problem, then time it there.
+struct MeasureRequest {
+  Problem problem;
+  CompiledConfig candidate;
+  std::string cache_dir;
+  std::uint64_t seed = 0;          // of the operands
+  std::optional<double> best_us;   // so far: it is timed only as long as it could be faster
+  bool small_shapes_only = false;  // verify there and time nothing: for a winner's twins
+};
+
+struct MeasureReply {
+  Outcome outcome;  // its resources hold the driver's ctas_per_sm alone
+};
+
+// Re-time the finalists and the baselines, one sample of each in turn. No finalists: baselines
+// alone.
+struct FinalsRequest {
+  Problem problem;
+  std::vector<CompiledConfig> finalists;
+  std::string cache_dir;
+  std::uint64_t seed = 0;
+  std::vector<BaselineKind> baselines = {BaselineKind::cublas};
+};
+
+struct FinalsReply {
+  std::vector<Timing> finalists;    // in the request's order
+  std::vector<Baseline> baselines;  // likewise
+  std::vector<std::string> others;  // processes of others that computed on the GPU meanwhile
+};
+
+// Throws UsageError, starting with `what`, where the text cannot cross the pipe.
+void require_utf8(const std::string& what, const std::string& text);
+
+// The text of a reply that reports a failure of the worker's environment.
+inline constexpr const char* kErrorKey = "error";
+// The reply of a worker that had no memory for a request; it leaves.
+inline constexpr const char* kNoMemoryKey = "no_memory";
+// The greeting of a worker that is set up.
+inline constexpr const char* kReadyKey = "ready";
+// True in the last reply of a worker that leaves because a candidate may have spoilt its process.
+inline constexpr const char* kLeavingKey = "leaving";
+
+// --- JSON, by the names above -------------------------------------------------------------------
+
+void to_json(nlohmann::json& json, const Problem& value);
+void from_json(const nlohmann::json& json, Problem& value);
+void to_json(nlohmann::json& json, const Outcome& value);
+void from_json(const nlohmann::json& json, Outcome& value);
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Resources, registers, spill_bytes, stack_bytes, smem_bytes,
+                                   ctas_per_sm)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GpuConditions, sm_mhz, power_w, temperature_c)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Timing, median_us, samples_us, launches_per_sample, cold_us,
+                                   conditions, disturbance)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DeviceSpec, arch, name, cc_major, cc_minor, sm_count,
+                                   max_threads_per_cta, max_threads_per_sm, max_ctas_per_sm,
+                                   max_registers_per_thread, registers_per_sm, registers_per_cta,
+                                   register_allocation_unit, smem_per_sm_bytes,
+                                   max_smem_per_cta_bytes, smem_reserved_per_cta_bytes,
+                                   smem_allocation_unit_bytes, fp32_lanes_per_sm, clock_mhz,
+                                   dram_gb_per_s, l2_bytes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CompileRequest, config, arch, kernel_dir, cache_dir)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CompileReply, config, ok, log, cubin_key, resources, seconds)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DeviceRequest, ordinal)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GpuSettings, power_limit_w, memory_mhz, mig_slice)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DeviceReply, spec, driver_version, device_count, memory_bytes,
+                                   settings)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CompiledConfig, config, cubin_key)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeasureRequest, problem, candidate, cache_dir, seed, best_us,
+                                   small_shapes_only)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeasureReply, outcome)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FinalsRequest, problem, finalists, cache_dir, seed, baselines)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Baseline, name, timing)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FinalsReply, finalists, baselines, others)
+
+}  // namespace gemm_tune

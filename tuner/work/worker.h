@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The child's side: answers requests until the pipe closes. `gemm-tune worker ...`, not for people.
+#pragma once
+
+#include <span>
+
+#include "tuner/work/worker_process.h"
+
+namespace gemm_tune {
+
+inline constexpr const char* kWorkerArgument = "worker";  // the program's first argument
+inline constexpr int kWorkerFd = 3;                       // where a worker finds its pipe
+
+// This binary as a worker that compiles, with bounded memory: a compiler gone astray must not take
+// the machine with it.
+WorkerCommand compile_worker();
+// One that measures on the GPU of that number; it is open when the worker greets.
+WorkerCommand measuring_worker(int ordinal);
+// One that tells what GPUs there are.
+WorkerCommand probing_worker();
+
+// Serves compile, device, measure and finals requests (tuner/work/protocol.h) on kWorkerFd.
+// arguments: what follows kWorkerArgument. Returns the process's exit code.
+int run_worker(std::span<char* const> arguments);
+
+}  // namespace gemm_tune

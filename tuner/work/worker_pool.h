@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// A few worker processes of one role, a queue of tasks for them, and what became of each task.
+//
+// A worker that dies or overstays a task's time limit is replaced; the task's own result says so
+// and no later task is blamed: a worker gets a task only after it has greeted, and only when its
+// predecessor has left the GPU. Where the system cannot start as many as asked, fewer serve. Time
+// limits count in the time that this process has been running. Workers are started when first
+// needed. Use from one thread.
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tuner/work/running_clock.h"
+#include "tuner/work/worker_process.h"
+
+namespace gemm_tune {
+
+struct TaskResult {
+  enum class Status {
+    reply,      // `reply` holds the worker's answer
+    refused,    // the worker's environment failed; `detail` says how
+    died,       // `detail` says how the worker ended
+    timed_out,  // `detail` names the limit
+  };
+  Status status = Status::reply;
+  nlohmann::json reply;
+  std::string detail;
+  bool fresh = false;  // the worker had served nothing before
+  // The environment's doing and not the task's, where it died or was timed out: killed or stopped
+  // by somebody, or without memory.
+  bool by_environment = false;
+};
+
+struct Task {
+  std::string verb;
+  nlohmann::json request;
+  std::chrono::milliseconds limit{};
+  bool fresh = false;  // wants a worker that has served nothing
+  std::function<void(TaskResult)> done;
+  // Called before the request goes to a worker: for what is known better by then.
+  std::function<void(nlohmann::json& request)> update = nullptr;
+};
+
+class WorkerPool {
+ public:
+  // One worker for each command. With warm spares, each has a set-up successor waiting: for
+  // workers that take long to start and may be lost often.
+  explicit WorkerPool(std::vector<WorkerCommand> commands, bool warm_spares = false);
+  ~WorkerPool();
+  WorkerPool(const WorkerPool&) = delete;
+  WorkerPool& operator=(const WorkerPool&) = delete;
+
+  void submit(Task task);
+
+  // Tasks queued or under way.
+  std::size_t pending() const;
+  std::size_t size() const { return slots_.size(); }
+  // What the workers have spent on tasks so far, all of them together.
+  std::chrono::duration<double> busy() const;
+
+  // Waits until some task of some pool is done, or the timeout, or a signal, or until the
+  // descriptor `also` can be read, where there is one; calls `done` for each task.
+  static void wait(std::initializer_list<WorkerPool*> pools, std::chrono::milliseconds timeout,
+                   int also = -1);
+
+  // Submits and waits. Throws DeviceError where the worker refused, died or overstayed.
+  nlohmann::json call(const std::string& verb, nlohmann::json request,
+                      std::chrono::milliseconds limit);
+
+  // Kills the workers that are at work and forgets all tasks; their `done` is not called.
+  void abandon();
+
+ private:
+  struct Slot {
+    WorkerCommand command;
+    std::optional<WorkerProcess> process;
+    std::optional<WorkerProcess> spare;
+    bool spare_failed = false;           // there may be too little memory for two
+    std::vector<WorkerProcess> leaving;  // let go, but not gone
+    std::optional<Task> task;
+  };
+
+  void start_tasks();
+  bool start(std::optional<WorkerProcess>& place, const WorkerCommand& command);
+  void start_again();
+  void prepare(Slot& slot);
+  void discard(Slot& slot);
+  void tend(Slot& slot);
+  void tend_spare(Slot& slot);
+  void greet(Slot& slot);
+  void collect(Slot& slot);
+  void finish(Slot& slot, TaskResult result);
+  void refuse_next(const std::string& detail);
+
+  // Time goes on for limits, a run's included, whatever the owner waits for outside of wait().
+  RunningClock::Reader clock_reader_;
+  std::vector<Slot> slots_;
+  bool warm_spares_;
+  std::deque<Task> queue_;
+  int failed_starts_ = 0;       // in a row
+  std::string why_no_process_;  // why the system did not start the latest; usually empty
+  RunningClock::time_point next_start_;
+  std::chrono::duration<double> spent_{};
+};
+
+}  // namespace gemm_tune

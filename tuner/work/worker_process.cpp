@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/work/worker_process.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include "core/error.h"
+#include "tuner/work/worker.h"
+
+extern char** environ;
+
+namespace gemm_tune {
+namespace {
+
+constexpr std::chrono::seconds kGrace{5};  // for a worker to leave by itself
+
+// What a user, a batch system or the kernel's out-of-memory killer sends; a fault of a process's
+// own raises other signals.
+constexpr std::array kSignalsOfOthers = {SIGKILL, SIGTERM, SIGHUP, SIGINT, SIGQUIT};
+
+Error no_pipe(int error) {
+  const bool is_limit = error == EMFILE || error == ENFILE;
+  return Error(std::string("cannot make a pipe to a worker: ") + std::strerror(error) +
+               (is_limit ? ": raise the limit on open files (ulimit -n)" : ""));
+}
+
+// A pipe end that the child sees under a number it knows, and under no other.
+class SpawnActions {
+ public:
+  explicit SpawnActions(int child_fd) {
+    posix_spawn_file_actions_init(&actions_);
+    posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions_, STDERR_FILENO, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions_, child_fd, kWorkerFd);
+  }
+  ~SpawnActions() { posix_spawn_file_actions_destroy(&actions_); }
+  SpawnActions(const SpawnActions&) = delete;
+  SpawnActions& operator=(const SpawnActions&) = delete;
+
+  const posix_spawn_file_actions_t* get() const { return &actions_; }
+
+ private:
+  posix_spawn_file_actions_t actions_;
+};
+
+}  // namespace
+
+WorkerProcess::WorkerProcess(WorkerCommand command) : busy_since_(RunningClock::now()) {
+  std::array<int, 2> ends{};
+  // Close-on-exec: a child must not hold its siblings' pipes open, or they would outlive the
+  // parent.
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    throw no_pipe(errno);
+  }
+  // Moved above kWorkerFd, so that dup2 onto it always makes a fresh, inherited descriptor.
+  const int child_fd = fcntl(ends[1], F_DUPFD_CLOEXEC, kWorkerFd + 1);
+  const int error_of_copy = errno;
+  close(ends[1]);
+  if (child_fd < 0) {
+    close(ends[0]);
+    throw no_pipe(error_of_copy);
+  }
+  fd_ = ends[0];
+  fcntl(fd_, F_SETFL, O_NONBLOCK);
+
+  std::vector<char*> pointers;
+  for (std::string& argument : command) pointers.push_back(argument.data());
+  pointers.push_back(nullptr);
+  const SpawnActions actions(child_fd);
+  const int error =
+      posix_spawn(&pid_, pointers[0], actions.get(), nullptr, pointers.data(), environ);
+  close(child_fd);
+  if (error != 0) {
+    close(fd_);
+    throw Error("cannot start a worker process: " + std::string(std::strerror(error)));
+  }
+}
+
+WorkerProcess::~WorkerProcess() { end(); }
+
+WorkerProcess::WorkerProcess(WorkerProcess&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1)),
+      fd_(std::exchange(other.fd_, -1)),
+      state_(other.state_),
+      is_garbled_(other.is_garbled_),
+      busy_since_(other.busy_since_),
+      served_(other.served_),
+      buffer_(std::move(other.buffer_)),
+      reply_(std::move(other.reply_)) {}
+
+WorkerProcess& WorkerProcess::operator=(WorkerProcess&& other) noexcept {
+  if (this == &other) return *this;
+  end();
+  pid_ = std::exchange(other.pid_, -1);
+  fd_ = std::exchange(other.fd_, -1);
+  state_ = other.state_;
+  is_garbled_ = other.is_garbled_;
+  busy_since_ = other.busy_since_;
+  served_ = other.served_;
+  buffer_ = std::move(other.buffer_);
+  reply_ = std::move(other.reply_);
+  return *this;
+}
+
+void WorkerProcess::send(const std::string& verb, const nlohmann::json& request) {
+  state_ = State::busy;
+  busy_since_ = RunningClock::now();
+  take_stops(/*keep=*/false);  // of earlier requests
+  const std::string line = nlohmann::json{{verb, request}}.dump() + "\n";
+  std::size_t sent = 0;
+  while (sent < line.size()) {
+    // MSG_NOSIGNAL: a dead child is reported by receive(), not by a signal to the parent. Requests
+    // are far smaller than the socket's buffer, and one is outstanding at a time.
+    const ssize_t n = ::send(fd_, line.data() + sent, line.size() - sent, MSG_NOSIGNAL);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return;
+    sent += static_cast<std::size_t>(n);
+  }
+}
+
+WorkerProcess::Status WorkerProcess::receive() {
+  std::array<char, 65536> chunk{};
+  while (true) {
+    const ssize_t n = read(fd_, chunk.data(), chunk.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return Status::partial;
+    if (n <= 0) return Status::died;
+    buffer_.append(chunk.data(), static_cast<std::size_t>(n));
+    const std::size_t end = buffer_.find('\n');
+    if (end == std::string::npos) continue;
+    reply_ = nlohmann::json::parse(buffer_.substr(0, end), nullptr, false);
+    buffer_.erase(0, end + 1);
+    is_garbled_ = !reply_.is_object() || state_ == State::idle;
+    if (is_garbled_) return Status::died;
+    const bool greeting = state_ == State::starting;
+    state_ = State::idle;
+    if (!greeting) ++served_;
+    return greeting ? Status::greeting : Status::reply;
+  }
+}
+
+WorkerProcess::Ending WorkerProcess::ending() {
+  close(std::exchange(fd_, -1));
+  // Its pipe closes shortly before it can be reaped; only one that lives on is killed here.
+  const auto deadline = std::chrono::steady_clock::now() + kGrace;
+  int status = 0;
+  bool gone = false;
+  while (!is_garbled_ && !(gone = waitpid(pid_, &status, WNOHANG) == pid_) &&
+         std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  if (!gone) {
+    kill(pid_, SIGKILL);
+    while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    pid_ = -1;
+    return {is_garbled_ ? "sent something that is no reply" : "closed its pipe"};
+  }
+  pid_ = -1;
+  if (!WIFSIGNALED(status)) {
+    return {"exited with code " + std::to_string(WEXITSTATUS(status))};
+  }
+  const int signal = WTERMSIG(status);
+  return {"was killed by signal " + std::to_string(signal) + " (" + strsignal(signal) + ")",
+          std::find(kSignalsOfOthers.begin(), kSignalsOfOthers.end(), signal) !=
+              kSignalsOfOthers.end()};
+}
+
+bool WorkerProcess::take_stops(bool keep) const {
+  siginfo_t info{};
+  const int options = WSTOPPED | WCONTINUED | WNOHANG | (keep ? WNOWAIT : 0);
+  return waitid(P_PID, static_cast<id_t>(pid_), &info, options) == 0 && info.si_pid == pid_;
+}
+
+void WorkerProcess::let_go() noexcept {
+  if (fd_ >= 0) close(std::exchange(fd_, -1));
+  if (pid_ >= 0 && state_ != State::idle) kill(pid_, SIGKILL);
+}
+
+bool WorkerProcess::is_gone() noexcept {
+  if (pid_ >= 0 && waitpid(pid_, nullptr, WNOHANG) != 0) pid_ = -1;
+  return pid_ < 0;
+}
+
+void WorkerProcess::end() noexcept {
+  let_go();
+  // An idle worker leaves by itself when its pipe closes, so that tools around it can finish.
+  const auto deadline = std::chrono::steady_clock::now() + kGrace;
+  while (idle() && !is_gone() && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  if (is_gone()) return;
+  kill(pid_, SIGKILL);
+  while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  pid_ = -1;
+}
+
+}  // namespace gemm_tune
