@@ -11,6 +11,7 @@
 #include "core/device_spec.h"
 #include "gpu/nvrtc.h"
 #include "kernel_templates/source.h"
+#include "tuner/job/candidates.h"
 #include "tuner/job/tune.h"
 #include "tuner/work/protocol.h"
 #include "tuner/work/scratch_dir.h"

@@ -17,6 +17,7 @@
 #include "gpu/nvrtc.h"
 #include "tests/faults/faulty.cuh"
 #include "tuner/app/target.h"
+#include "tuner/job/candidates.h"
 #include "tuner/job/tune.h"
 #include "tuner/work/worker.h"
 

@@ -11,6 +11,7 @@
 #include "kernel_templates/registry.h"
 #include "search/space.h"
 #include "tests/tuner/fake_candidates.h"
+#include "tuner/job/candidates.h"
 #include "tuner/job/tune.h"
 
 namespace gemm_tune::fake {

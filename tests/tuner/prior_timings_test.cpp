@@ -50,10 +50,10 @@ std::vector<TimedConfig> timed(const std::vector<KnownConfig>& configs, const De
   return rows;
 }
 
-TEST(PrecedentsTest, SayHowFarOffTheStaticModelWasForEachPoint) {
+TEST(PriorTimingsTest, SayHowFarOffTheStaticModelWasForEachPoint) {
   const auto points = some_points(4, 0);
   const Problem other = packed_problem(2048, 2048, 2048);
-  const auto found = precedents(timed(points, kA6000, other), kA6000, k1024, points);
+  const auto found = prior_timings(timed(points, kA6000, other), kA6000, k1024, points);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].device, device_key(kA6000));
   EXPECT_EQ(found[0].problem, other);
@@ -65,31 +65,31 @@ TEST(PrecedentsTest, SayHowFarOffTheStaticModelWasForEachPoint) {
   }
 }
 
-TEST(PrecedentsTest, AConfigStandsForTheOneThatDiffersInWhatTheProblemSettles) {
+TEST(PriorTimingsTest, AConfigStandsForTheOneThatDiffersInWhatTheProblemSettles) {
   // Ragged and of odd rows there, whole tiles and wide accesses here; and the other way round.
   const auto wide = some_points(4, 0), ragged = some_points(1, 1);
   const Problem odd = packed_problem(1023, 1023, 1023);
-  const auto to_wide = precedents(timed(ragged, kA6000, odd), kA6000, k1024, wide);
+  const auto to_wide = prior_timings(timed(ragged, kA6000, odd), kA6000, k1024, wide);
   ASSERT_EQ(to_wide.size(), 1u);
   EXPECT_EQ(to_wide[0].evidence.log_ratios.size(), 8u);
   EXPECT_EQ(to_wide[0].evidence.log_ratios[3].first, 3u);
-  const auto to_ragged = precedents(timed(wide, kA6000, k1024), kA6000, odd, ragged);
+  const auto to_ragged = prior_timings(timed(wide, kA6000, k1024), kA6000, odd, ragged);
   ASSERT_EQ(to_ragged.size(), 1u);
   EXPECT_EQ(to_ragged[0].evidence.log_ratios.size(), 8u);
   EXPECT_NEAR(to_ragged[0].evidence.log_ratios[3].second, std::log(1.5), 1e-12);
 }
 
-TEST(PrecedentsTest, WherePointsWereTimedThemselvesNoOtherStandsForThem) {
+TEST(PriorTimingsTest, WherePointsWereTimedThemselvesNoOtherStandsForThem) {
   const auto points = some_points(4, 0);
   auto rows = timed(points, kA6000, packed_problem(512, 512, 512));
   const auto twins = timed(some_points(4, 1), kA6000, packed_problem(512, 512, 512));
   rows.insert(rows.end(), twins.begin(), twins.end());
-  const auto found = precedents(rows, kA6000, k1024, points);
+  const auto found = prior_timings(rows, kA6000, k1024, points);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].evidence.log_ratios.size(), 8u);
 }
 
-TEST(PrecedentsTest, TheLikestComeFirstAndAHandfulOfTimingsDoesNotCount) {
+TEST(PriorTimingsTest, TheLikestComeFirstAndAHandfulOfTimingsDoesNotCount) {
   const auto points = some_points(4, 0);
   DeviceSpec h100 = find_device_spec("sm_90").value();
   std::vector<TimedConfig> rows;
@@ -102,16 +102,16 @@ TEST(PrecedentsTest, TheLikestComeFirstAndAHandfulOfTimingsDoesNotCount) {
   add(timed(points, h100, k1024));
   h100.arch = "sm_999";  // of which nothing is known
   add(timed(points, h100, k1024));
-  const auto found = precedents(rows, kA6000, k1024, points);
+  const auto found = prior_timings(rows, kA6000, k1024, points);
   ASSERT_EQ(found.size(), 3u);
   EXPECT_EQ(found[0].problem, packed_problem(2048, 1024, 1024));
   EXPECT_GT(found[0].evidence.likeness, found[1].evidence.likeness);
   EXPECT_GE(found[1].evidence.likeness, found[2].evidence.likeness);
 }
 
-TEST(PrecedentsTest, OnlyEnoughTimingsOfWhatIsAlikeGuideWell) {
+TEST(PriorTimingsTest, OnlyEnoughTimingsOfWhatIsAlikeGuideWell) {
   const auto of = [](double likeness, std::size_t count) {
-    Precedent one;
+    PriorTimings one;
     one.evidence.likeness = likeness;
     one.evidence.log_ratios.resize(count);
     return one;

@@ -7,6 +7,7 @@
 
 #include "tests/temp_folder.h"
 #include "tests/tuner/fake_tuning.h"
+#include "tuner/job/plan.h"
 
 namespace gemm_tune {
 namespace {
@@ -35,14 +36,14 @@ TEST_F(RecallTest, ARerunExpectsOfMoreTriesWhatTheFirstRunDid) {
   request.most_points = 3000;
   request.budget = 96;
   const ProblemReport first = tune_into(file("a.db"), request).problems.at(0);
-  ASSERT_TRUE(first.outlook.has_value());
-  EXPECT_EQ(first.outlook->tries, 96u);
-  EXPECT_GT(first.outlook->gain, 0);
+  ASSERT_TRUE(first.expected_gain.has_value());
+  EXPECT_EQ(first.expected_gain->tries, 96u);
+  EXPECT_GT(first.expected_gain->gain, 0);
   const ProblemReport again = tune_into(file("a.db"), request).problems.at(0);
   EXPECT_EQ(again.funnel.recalled, 96u);
-  ASSERT_TRUE(again.outlook.has_value());
-  EXPECT_EQ(again.outlook->tries, 96u);
-  EXPECT_NEAR(again.outlook->gain, first.outlook->gain, 1e-6);
+  ASSERT_TRUE(again.expected_gain.has_value());
+  EXPECT_EQ(again.expected_gain->tries, 96u);
+  EXPECT_NEAR(again.expected_gain->gain, first.expected_gain->gain, 1e-6);
 }
 
 TEST_F(RecallTest, ACompilerThatHangsOrDiesIsNoFailureOnTheGpu) {

@@ -68,10 +68,10 @@ TEST(ReportTest, SaysWhatWasSpentAndWhatMoreWouldLikelyBuy) {
   spent.seconds = 12.34;
   EXPECT_THAT(problem_text(spent, target(true)),
               AllOf(HasSubstr("  spent    50 of 50 tries, 12.3 s\n"), Not(HasSubstr("more"))));
-  EXPECT_EQ(problem_json(spent, target(true)).at("outlook"), nullptr);
+  EXPECT_EQ(problem_json(spent, target(true)).at("expected_gain"), nullptr);
   spent.budget = 447;
   spent.target_met = true;
-  spent.outlook = Outlook{397, 0.0123};
+  spent.expected_gain = ExpectedGain{397, 0.0123};
   EXPECT_THAT(problem_text(spent, target(true)),
               HasSubstr("  spent    50 of 447 tries, 12.3 s: the target is met\n"
                         "  more     397 tries would likely gain 1.2 %\n"));
@@ -80,7 +80,7 @@ TEST(ReportTest, SaysWhatWasSpentAndWhatMoreWouldLikelyBuy) {
   const nlohmann::json json = problem_json(spent, target(true));
   EXPECT_EQ(json.at("budget"), 447);
   EXPECT_EQ(json.at("target_met"), true);
-  EXPECT_EQ(json.at("outlook"), (nlohmann::json{{"tries", 397}, {"gain", 0.0123}}));
+  EXPECT_EQ(json.at("expected_gain"), (nlohmann::json{{"tries", 397}, {"gain", 0.0123}}));
 }
 
 TEST(ReportTest, SaysWhereThePriorCameFrom) {

@@ -347,9 +347,9 @@ TEST_F(RobustnessTest, ATargetEndsASearchWhoseRestIsNotWorthItsWhile) {
   EXPECT_TRUE(report.winner.has_value());
   EXPECT_LT(report.funnel.tried, 150u);
   EXPECT_EQ(report.funnel.unfinished, 0u);
-  ASSERT_TRUE(report.outlook.has_value());
-  EXPECT_EQ(report.outlook->tries, 300 - report.funnel.tried);
-  EXPECT_LT(report.outlook->gain, 0.5);
+  ASSERT_TRUE(report.expected_gain.has_value());
+  EXPECT_EQ(report.expected_gain->tries, 300 - report.funnel.tried);
+  EXPECT_LT(report.expected_gain->gain, 0.5);
 }
 
 TEST_F(RobustnessTest, EachCandidateRacesAgainstTheBestThatIsKnownWhenItsTurnComes) {

@@ -45,60 +45,60 @@ bool readable(int fd, std::chrono::milliseconds timeout) {
   return poll(&one, 1, static_cast<int>(timeout.count())) == 1;
 }
 
-class ThinkerTest : public testing::Test {
+class StrategyThreadTest : public testing::Test {
  protected:
   Slow* const strategy_ = new Slow;
-  Thinker thinker_{std::unique_ptr<Strategy>(strategy_)};
+  StrategyThread thread_{std::unique_ptr<Strategy>(strategy_)};
 };
 
-TEST_F(ThinkerTest, AnswersThroughItsDescriptorWhenItIsDone) {
+TEST_F(StrategyThreadTest, AnswersThroughItsDescriptorWhenItIsDone) {
   strategy_->may_answer = false;
-  thinker_.think(1);
-  EXPECT_TRUE(thinker_.is_thinking());
-  EXPECT_FALSE(readable(thinker_.fd(), 20ms));
-  EXPECT_EQ(thinker_.answer(), std::nullopt);
+  thread_.begin_ask(1);
+  EXPECT_TRUE(thread_.is_asking());
+  EXPECT_FALSE(readable(thread_.fd(), 20ms));
+  EXPECT_EQ(thread_.answer(), std::nullopt);
   strategy_->may_answer = true;
-  ASSERT_TRUE(readable(thinker_.fd(), 10s));
+  ASSERT_TRUE(readable(thread_.fd(), 10s));
   std::optional<Points> points;
-  while (!points) points = thinker_.answer();
+  while (!points) points = thread_.answer();
   EXPECT_EQ(*points, Points{0});
   EXPECT_NE(strategy_->asking_thread, std::this_thread::get_id());
   EXPECT_TRUE(strategy_->interrupts_blocked);
-  EXPECT_FALSE(thinker_.is_thinking());
-  EXPECT_FALSE(readable(thinker_.fd(), 0ms));
-  EXPECT_EQ(thinker_.answer(), std::nullopt);
+  EXPECT_FALSE(thread_.is_asking());
+  EXPECT_FALSE(readable(thread_.fd(), 0ms));
+  EXPECT_EQ(thread_.answer(), std::nullopt);
 }
 
-TEST_F(ThinkerTest, WhatIsToldMeanwhileCountsFromTheNextThoughtOn) {
+TEST_F(StrategyThreadTest, ResultsToldDuringAnAskCountFromTheNextAskOn) {
   strategy_->may_answer = false;
-  thinker_.tell(7, 1.0);
-  thinker_.think(1);
-  thinker_.tell(8, std::nullopt);
+  thread_.tell(7, 1.0);
+  thread_.begin_ask(1);
+  thread_.tell(8, std::nullopt);
   EXPECT_EQ(strategy_->told, Points{7});
   strategy_->may_answer = true;
-  EXPECT_EQ(thinker_.expected_gain(50), 2.5);  // after the thought
+  EXPECT_EQ(thread_.expected_gain(50), 2.5);  // after the ask
   EXPECT_EQ(strategy_->told, (Points{7, 8}));
-  EXPECT_EQ(thinker_.answer(), Points{0});
+  EXPECT_EQ(thread_.answer(), Points{0});
 }
 
-TEST_F(ThinkerTest, SaysWhenTheSpaceIsExhausted) {
-  EXPECT_EQ(thinker_.ask(2), (Points{0, 1}));
-  thinker_.think(5);
-  ASSERT_TRUE(readable(thinker_.fd(), 10s));
+TEST_F(StrategyThreadTest, SaysWhenTheSpaceIsExhausted) {
+  EXPECT_EQ(thread_.ask(2), (Points{0, 1}));
+  thread_.begin_ask(5);
+  ASSERT_TRUE(readable(thread_.fd(), 10s));
   std::optional<Points> points;
-  while (!points) points = thinker_.answer();
+  while (!points) points = thread_.answer();
   EXPECT_EQ(*points, Points{2});
-  thinker_.think(5);
-  ASSERT_TRUE(readable(thinker_.fd(), 10s));
-  for (points.reset(); !points;) points = thinker_.answer();
+  thread_.begin_ask(5);
+  ASSERT_TRUE(readable(thread_.fd(), 10s));
+  for (points.reset(); !points;) points = thread_.answer();
   EXPECT_TRUE(points->empty());
 }
 
-TEST_F(ThinkerTest, PassesOnWhatTheStrategyThrows) {
+TEST_F(StrategyThreadTest, PassesOnWhatTheStrategyThrows) {
   strategy_->broken = true;
-  thinker_.think(1);
-  ASSERT_TRUE(readable(thinker_.fd(), 10s));
-  EXPECT_THROW(while (thinker_.is_thinking()) thinker_.answer(), std::runtime_error);
+  thread_.begin_ask(1);
+  ASSERT_TRUE(readable(thread_.fd(), 10s));
+  EXPECT_THROW(while (thread_.is_asking()) thread_.answer(), std::runtime_error);
 }
 
 }  // namespace

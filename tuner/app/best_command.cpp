@@ -9,9 +9,9 @@
 #include "core/error.h"
 #include "tuner/app/commands.h"
 #include "tuner/app/exit_code.h"
+#include "tuner/app/requests.h"
 #include "tuner/app/standard_output.h"
 #include "tuner/app/target.h"
-#include "tuner/app/tune_request.h"
 #include "tuner/report/report.h"
 #include "tuner/work/protocol.h"
 

@@ -14,8 +14,9 @@
 
 #include "search/static_model.h"
 #include "tuner/app/exit_code.h"
+#include "tuner/app/requests.h"
 #include "tuner/app/standard_output.h"
-#include "tuner/app/tune_request.h"
+#include "tuner/job/plan.h"
 #include "tuner/report/report.h"
 #include "tuner/work/protocol.h"
 #include "tuner/work/scratch_dir.h"

@@ -5,7 +5,7 @@
 
 #include "tuner/app/options.h"
 #include "tuner/app/target.h"
-#include "tuner/job/tune.h"
+#include "tuner/job/tune_request.h"
 
 namespace gemm_tune {
 

@@ -25,25 +25,34 @@ std::vector<KnownConfig> twins_of(const KnownConfig& config) {
   return twins;
 }
 
-}  // namespace
+class Finals {
+ public:
+  Finals(Trials& trials, ProblemResults& results, const Problem& problem,
+         std::vector<Finisher> finishers, bool judge_ties)
+      : trials_(trials), results_(results), problem_(problem), judge_ties_(judge_ties) {
+    result_.finishers = std::move(finishers);
+  }
 
-void rank(std::vector<Finisher>& finishers) {
-  std::sort(finishers.begin(), finishers.end(), [](const Finisher& a, const Finisher& b) {
-    if (a.time_us() != b.time_us()) return a.time_us() < b.time_us();
-    return to_string(a.config.config()) < to_string(b.config.config());
-  });
-}
+  FinalsResult run(const std::function<void(const char*)>& tell);
 
-std::size_t finalists_among(const std::vector<Finisher>& ranked) {
-  const auto out_of_reach = std::find_if(ranked.begin(), ranked.end(), [&](const Finisher& f) {
-    return f.time_us() > kReach * ranked.front().time_us();
-  });
-  const auto within = static_cast<std::size_t>(out_of_reach - ranked.begin());
-  return std::min(std::clamp(within, kMinFinalists, kMaxFinalists), ranked.size());
-}
+ private:
+  bool time();
+  bool time_once();
+  void judge();
+  std::optional<Outcome> twins_failure(const KnownConfig& config);
+  void disqualify_first(const Outcome& failure);
+  void store();
+
+  Trials& trials_;
+  ProblemResults& results_;
+  const Problem& problem_;
+  const bool judge_ties_;
+  FinalsResult result_;
+};
 
 // One round: the best as they stand, and the baselines. False where interrupted.
-bool Finals::time_once(std::vector<Finisher>& finishers) {
+bool Finals::time_once() {
+  std::vector<Finisher>& finishers = result_.finishers;
   const std::size_t count = finalists_among(finishers);
   std::vector<KnownConfig> configs;
   for (std::size_t i = 0; i < count; ++i) configs.push_back(finishers[i].config);
@@ -52,8 +61,8 @@ bool Finals::time_once(std::vector<Finisher>& finishers) {
   }
   std::optional<FinalsReply> reply = trials_.finals(configs, problem_);
   if (!reply) return false;
-  baselines_ = std::move(reply->baselines);
-  others_ = std::move(reply->others);
+  result_.baselines = std::move(reply->baselines);
+  result_.others = std::move(reply->others);
   for (std::size_t i = 0; i < finishers.size(); ++i) {
     finishers[i].in_finals = i < count;
     if (i < count) {
@@ -64,12 +73,13 @@ bool Finals::time_once(std::vector<Finisher>& finishers) {
     const bool before = finishers[i].outcome.standing != Standing::search;
     finishers[i].outcome.standing = i < count || before ? Standing::finals : Standing::search;
   }
-  if (judge_ties_) judge(finishers);
+  if (judge_ties_) judge();
   rank(finishers);
   return true;
 }
 
-void Finals::judge(std::vector<Finisher>& finishers) {
+void Finals::judge() {
+  std::vector<Finisher>& finishers = result_.finishers;
   std::vector<std::vector<double>> samples;
   for (const Finisher& finisher : finishers) {
     if (finisher.in_finals) samples.push_back(finisher.outcome.timing->samples_us);
@@ -81,10 +91,10 @@ void Finals::judge(std::vector<Finisher>& finishers) {
 }
 
 // Again where the finalists turn out slower than a candidate that was not among them.
-bool Finals::time(std::vector<Finisher>& finishers) {
+bool Finals::time() {
   for (int round = 0; round < kMaxRounds; ++round) {
-    if (!time_once(finishers)) return false;
-    if (finishers.front().in_finals) break;
+    if (!time_once()) return false;
+    if (result_.finishers.front().in_finals) break;
   }
   return true;
 }
@@ -103,36 +113,90 @@ std::optional<Outcome> Finals::twins_failure(const KnownConfig& config) {
   return std::nullopt;
 }
 
-void Finals::run(std::vector<Finisher>& finishers, const std::function<void(const char*)>& tell) {
-  rank(finishers);
-  while (!finishers.empty() && !interrupted()) {
-    tell("finals");
-    if (!time(finishers)) return;
-    tell("twins");
-    const std::optional<Outcome> failure = twins_failure(finishers.front().config);
-    if (interrupted()) return;
-    if (!failure) break;
-    Finisher loser = std::move(finishers.front());
-    finishers.erase(finishers.begin());
-    loser.outcome.disposition = failure->disposition;
-    loser.outcome.detail = failure->detail;
-    loser.outcome.by_environment = failure->by_environment;
-    ledger_.store(loser.config, loser.outcome);
-    disqualified_.push_back(std::move(loser));
-  }
-  if (finishers.empty() || interrupted()) return;
-  // At once: half of the standings would pass for a decision.
-  ledger_.together([&] {
-    for (const Baseline& baseline : baselines_) ledger_.store_baseline(baseline);
-    for (const Finisher& finisher : finishers) {
+void Finals::disqualify_first(const Outcome& failure) {
+  Finisher loser = std::move(result_.finishers.front());
+  result_.finishers.erase(result_.finishers.begin());
+  loser.outcome.disposition = failure.disposition;
+  loser.outcome.detail = failure.detail;
+  loser.outcome.by_environment = failure.by_environment;
+  results_.store(loser.config, loser.outcome);
+  result_.disqualified.push_back(std::move(loser));
+}
+
+// At once: half of the standings would pass for a decision.
+void Finals::store() {
+  results_.together([&] {
+    for (const Baseline& baseline : result_.baselines) results_.store_baseline(baseline);
+    for (const Finisher& finisher : result_.finishers) {
       if (finisher.retimed) {
-        ledger_.store(finisher.config, finisher.outcome);
+        results_.store(finisher.config, finisher.outcome);
       } else if (finisher.outcome.standing != Standing::search) {
-        ledger_.set_standing(finisher.config, finisher.outcome.standing);
+        results_.set_standing(finisher.config, finisher.outcome.standing);
       }
     }
   });
-  complete_ = true;
+  result_.complete = true;
+}
+
+FinalsResult Finals::run(const std::function<void(const char*)>& tell) {
+  rank(result_.finishers);
+  while (!result_.finishers.empty() && !interrupted()) {
+    tell("finals");
+    if (!time()) break;
+    tell("twins");
+    const std::optional<Outcome> failure = twins_failure(result_.finishers.front().config);
+    if (interrupted()) break;
+    if (!failure) {
+      store();
+      break;
+    }
+    disqualify_first(*failure);
+  }
+  return std::move(result_);
+}
+
+bool has_all_baselines(const TuneRequest& request, const std::vector<Baseline>& timed) {
+  return std::all_of(request.baselines.begin(), request.baselines.end(), [&](BaselineKind kind) {
+    return std::any_of(timed.begin(), timed.end(),
+                       [&](const Baseline& one) { return kind_of(one.name) == kind; });
+  });
+}
+
+}  // namespace
+
+void rank(std::vector<Finisher>& finishers) {
+  std::sort(finishers.begin(), finishers.end(), [](const Finisher& a, const Finisher& b) {
+    if (a.time_us() != b.time_us()) return a.time_us() < b.time_us();
+    return to_string(a.config.config()) < to_string(b.config.config());
+  });
+}
+
+std::size_t finalists_among(const std::vector<Finisher>& ranked) {
+  const auto out_of_reach = std::find_if(ranked.begin(), ranked.end(), [&](const Finisher& f) {
+    return f.time_us() > kReach * ranked.front().time_us();
+  });
+  const auto within = static_cast<std::size_t>(out_of_reach - ranked.begin());
+  return std::min(std::clamp(within, kMinFinalists, kMaxFinalists), ranked.size());
+}
+
+FinalsResult hold_finals(Trials& trials, ProblemResults& results, const Problem& problem,
+                         std::vector<Finisher> finishers, bool judge_ties,
+                         const std::function<void(const char*)>& tell) {
+  return Finals(trials, results, problem, std::move(finishers), judge_ties).run(tell);
+}
+
+std::optional<FinalsResult> earlier_finals(const TuneRequest& request, const Plan& plan,
+                                           const std::vector<Finisher>& ranked) {
+  const Finisher& first = ranked.front();
+  const auto baselines = plan.recalled_baselines.find(to_string(first.config.config()));
+  if (baselines == plan.recalled_baselines.end() ||
+      !has_all_baselines(request, baselines->second)) {
+    return std::nullopt;
+  }
+  const Standing standing = first.outcome.standing;
+  const bool decided_here = request.has_list() && standing != Standing::search;
+  if (standing != Standing::tied && !decided_here) return std::nullopt;
+  return FinalsResult{ranked, {}, baselines->second, {}, standing == Standing::tied};
 }
 
 }  // namespace gemm_tune

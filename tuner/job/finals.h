@@ -8,11 +8,12 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "tuner/job/plan.h"
 #include "tuner/job/problem_results.h"
 #include "tuner/job/trials.h"
-#include "tuner/job/tune.h"
 
 namespace gemm_tune {
 
@@ -32,38 +33,26 @@ void rank(std::vector<Finisher>& finishers);
 // How many of the ranked finishers the finals take: those within reach of the best, within limits.
 std::size_t finalists_among(const std::vector<Finisher>& ranked);
 
-class Finals {
- public:
-  // judge_ties: whether the finishers are all that is known of the problem, so that the best of
-  // them is the problem's best.
-  Finals(Trials& trials, Ledger& ledger, const Problem& problem, bool judge_ties)
-      : trials_(trials), ledger_(ledger), problem_(problem), judge_ties_(judge_ties) {}
-
-  // tell: called with "finals" and "twins". Ranks the finishers; removes those whose twins are
-  // wrong. Does nothing more once interrupted.
-  void run(std::vector<Finisher>& finishers, const std::function<void(const char*)>& tell);
-
-  bool complete() const { return complete_; }
-  const std::vector<Baseline>& baselines() const { return baselines_; }
-  // Other processes seen on the GPU.
-  const std::vector<std::string>& others() const { return others_; }
-  // Configs whose twin was wrong, with what was stored of them.
-  const std::vector<Finisher>& disqualified() const { return disqualified_; }
-
- private:
-  bool time(std::vector<Finisher>& finishers);
-  bool time_once(std::vector<Finisher>& finishers);
-  void judge(std::vector<Finisher>& finishers);
-  std::optional<Outcome> twins_failure(const KnownConfig& config);
-
-  Trials& trials_;
-  Ledger& ledger_;
-  const Problem problem_;
-  const bool judge_ties_;
-  bool complete_ = false;
-  std::vector<Baseline> baselines_;
-  std::vector<std::string> others_;
-  std::vector<Finisher> disqualified_;
+// What finals leave.
+struct FinalsResult {
+  std::vector<Finisher> finishers;     // best first
+  std::vector<Finisher> disqualified;  // configs of which a twin was wrong, as stored
+  std::vector<Baseline> baselines;     // timed in turn with the finalists
+  std::vector<std::string> others;     // other processes seen on the GPU
+  bool complete = false;               // not interrupted: the standings are stored
 };
+
+// Times the best of the finishers again in turn with the baselines, verifies the winner's twins and
+// stores the standings. judge_ties: whether the finishers are all that is known of the problem, so
+// that the best of them is the problem's best. tell: called with "finals" and "twins". An interrupt
+// leaves the rest undone.
+FinalsResult hold_finals(Trials& trials, ProblemResults& results, const Problem& problem,
+                         std::vector<Finisher> finishers, bool judge_ties,
+                         const std::function<void(const char*)>& tell);
+
+// The result of finals of an earlier run, where they decided among the very same candidates beside
+// the request's baselines. ranked: best first, at least one.
+std::optional<FinalsResult> earlier_finals(const TuneRequest& request, const Plan& plan,
+                                           const std::vector<Finisher>& ranked);
 
 }  // namespace gemm_tune

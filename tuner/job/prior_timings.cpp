@@ -85,9 +85,10 @@ std::vector<std::pair<std::size_t, double>> log_ratios(std::span<const TimedConf
 
 }  // namespace
 
-std::vector<Precedent> precedents(std::span<const TimedConfig> rows, const DeviceSpec& device,
-                                  const Problem& problem, std::span<const KnownConfig> points) {
-  std::vector<Precedent> found;
+std::vector<PriorTimings> prior_timings(std::span<const TimedConfig> rows, const DeviceSpec& device,
+                                        const Problem& problem,
+                                        std::span<const KnownConfig> points) {
+  std::vector<PriorTimings> found;
   if (rows.empty()) return found;
   const Counterparts counterparts(points, problem);
   for (std::size_t begin = 0, end = 0; begin < rows.size(); begin = end) {
@@ -98,22 +99,22 @@ std::vector<Precedent> precedents(std::span<const TimedConfig> rows, const Devic
     }
     const std::optional<DeviceSpec> source = spec_of(first.device, device);
     if (!source) continue;
-    Precedent one{first.device, first.problem, {}};
+    PriorTimings one{first.device, first.problem, {}};
     one.evidence.likeness = likeness(first.problem, problem) * likeness(*source, device);
     one.evidence.log_ratios = log_ratios(rows.subspan(begin, end - begin), *source, counterparts);
     if (one.evidence.log_ratios.size() >= kFewestTimings) found.push_back(std::move(one));
   }
-  std::stable_sort(found.begin(), found.end(), [](const Precedent& a, const Precedent& b) {
+  std::stable_sort(found.begin(), found.end(), [](const PriorTimings& a, const PriorTimings& b) {
     return a.evidence.likeness > b.evidence.likeness;
   });
-  if (found.size() > kMostPrecedents) found.erase(found.begin() + kMostPrecedents, found.end());
+  if (found.size() > kMostPriorTimings) found.erase(found.begin() + kMostPriorTimings, found.end());
   return found;
 }
 
-bool guide_well(std::span<const Precedent> precedents) {
+bool guide_well(std::span<const PriorTimings> sources) {
   std::size_t timings = 0;
-  for (const Precedent& one : precedents) {
-    if (one.evidence.likeness >= kLikeEnough) timings += one.evidence.log_ratios.size();
+  for (const PriorTimings& source : sources) {
+    if (source.evidence.likeness >= kLikeEnough) timings += source.evidence.log_ratios.size();
   }
   return timings >= kEnoughTimings;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was timed elsewhere, as evidence for a search: this GPU at other problems, other GPUs at
-// this one.
+// Timings of this GPU at other problems and of other GPUs at this problem, as evidence for a
+// search.
 //
-// Says which point of the search each timed config corresponds to, and how far off the static model
-// was there; search/transfer.h makes a prior of it. Reads no database. Pure; any thread.
+// Each timed config corresponds to a point of the search; the evidence is the error of the static
+// model there, of which search/transfer.h makes a prior. Reads no database. Pure; any thread.
 #pragma once
 
 #include <cstddef>
@@ -18,26 +18,28 @@
 
 namespace gemm_tune {
 
-// All that was timed of one problem on one device.
-struct Precedent {
+// All timings of one problem on one device.
+struct PriorTimings {
   DeviceKey device;
   Problem problem;
   Evidence evidence;
 };
 
-// Fewer timings than this tell nothing of configs that were not among them.
+// Fewer timings than this say nothing about configs that were not among them.
 inline constexpr std::size_t kFewestTimings = 8;
-inline constexpr std::size_t kMostPrecedents = 16;
+inline constexpr std::size_t kMostPriorTimings = 16;
 
-// The likest first. rows: by device and problem, of configs that are still known. points: the
-// candidates for the problem on the device. A config stands for the one of them with the same
-// tunables under a specialisation of the problem: its layout, its width of accesses (the widest
-// there for the widest here), predicated or not; where that one was timed itself it needs no
-// stand-in.
-std::vector<Precedent> precedents(std::span<const TimedConfig> rows, const DeviceSpec& device,
-                                  const Problem& problem, std::span<const KnownConfig> points);
+// The likest problems and devices first. rows: by device and problem, of configs that are still
+// known. points: the candidates for the problem on the device. A timed config corresponds to the
+// point with the same tunables under a specialisation of the problem: its layout, its access width
+// (the widest there corresponds to the widest here), predicated or not. A timing of the point
+// itself replaces those of its correspondents.
+std::vector<PriorTimings> prior_timings(std::span<const TimedConfig> rows, const DeviceSpec& device,
+                                        const Problem& problem,
+                                        std::span<const KnownConfig> points);
 
-// Whether they make up for a search of the usual length: enough timings of what is like the target.
-bool guide_well(std::span<const Precedent> precedents);
+// Whether the timings justify a search of the least budget: enough of them are of problems and
+// devices like the target.
+bool guide_well(std::span<const PriorTimings> sources);
 
 }  // namespace gemm_tune

@@ -13,7 +13,7 @@ Environment environment_of(const TuneRequest& request) {
   return environment;
 }
 
-std::vector<Record> Ledger::valid_rows(std::size_t& stale) const {
+std::vector<Record> ProblemResults::valid_rows(std::size_t& stale) const {
   std::vector<Record> valid;
   for (Record& record : database_.records(key_, problem_)) {
     if (record.source != source_) continue;
@@ -26,7 +26,7 @@ std::vector<Record> Ledger::valid_rows(std::size_t& stale) const {
   return valid;
 }
 
-std::vector<TimedConfig> Ledger::timed_elsewhere() const {
+std::vector<TimedConfig> ProblemResults::timed_elsewhere() const {
   std::vector<TimedConfig> timed = database_.timed_elsewhere(key_, problem_);
   std::erase_if(timed, [this](const TimedConfig& one) {
     return why_stale(one.config, one.kernel_hash, environment_.hashes).has_value();
@@ -34,18 +34,18 @@ std::vector<TimedConfig> Ledger::timed_elsewhere() const {
   return timed;
 }
 
-void Ledger::store(const KnownConfig& config, const Outcome& outcome) {
+void ProblemResults::store(const KnownConfig& config, const Outcome& outcome) {
   if (outcome.by_environment) return;
   database_.store(key_, problem_, to_string(config.config()),
                   environment_.hashes.at(config.family->name), outcome, source_);
 }
 
-void Ledger::set_standing(const KnownConfig& config, Standing standing) {
+void ProblemResults::set_standing(const KnownConfig& config, Standing standing) {
   database_.set_standing(key_, problem_, to_string(config.config()),
                          environment_.hashes.at(config.family->name), standing);
 }
 
-void Ledger::store_baseline(const Baseline& baseline) {
+void ProblemResults::store_baseline(const Baseline& baseline) {
   database_.store_baseline(key_, problem_, baseline);
 }
 

@@ -10,17 +10,17 @@
 #include "db/database.h"
 #include "db/validity.h"
 #include "kernel_templates/registry.h"
-#include "tuner/job/tune.h"
+#include "tuner/job/tune_request.h"
 
 namespace gemm_tune {
 
 // What rows are graded against in this request: its kernel texts, compiler and driver.
 Environment environment_of(const TuneRequest& request);
 
-class Ledger {
+class ProblemResults {
  public:
-  Ledger(Database& database, const TuneRequest& request, const Environment& environment,
-         const Problem& problem)
+  ProblemResults(Database& database, const TuneRequest& request, const Environment& environment,
+                 const Problem& problem)
       : database_(database),
         environment_(environment),
         key_(device_key(request.device)),

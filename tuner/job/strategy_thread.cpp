@@ -29,53 +29,53 @@ class Announcement {
 
 }  // namespace
 
-Thinker::Thinker(std::unique_ptr<Strategy> strategy)
+StrategyThread::StrategyThread(std::unique_ptr<Strategy> strategy)
     : strategy_(std::move(strategy)), fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (fd_ >= 0) return;
   throw DeviceError(std::string("the system gives no event descriptor (") + std::strerror(errno) +
                     "): raise the limit on open files (ulimit -n)");
 }
 
-Thinker::~Thinker() {
-  if (is_thinking()) thought_.wait();
+StrategyThread::~StrategyThread() {
+  if (is_asking()) answer_.wait();
   close(fd_);
 }
 
-void Thinker::tell(std::size_t point, std::optional<double> time_us) {
+void StrategyThread::tell(std::size_t point, std::optional<double> time_us) {
   told_.emplace_back(point, time_us);
 }
 
-void Thinker::take_in() {
+void StrategyThread::pass_on_results() {
   for (const auto& [point, time_us] : std::exchange(told_, {})) strategy_->tell(point, time_us);
 }
 
-void Thinker::think(std::size_t count) {
+void StrategyThread::begin_ask(std::size_t count) {
   const SignalsBlocked blocked;
-  take_in();
-  thought_ = std::async(std::launch::async, [this, count] {
+  pass_on_results();
+  answer_ = std::async(std::launch::async, [this, count] {
     const Announcement announcement(fd_);
     return strategy_->ask(count);
   });
 }
 
-std::optional<std::vector<std::size_t>> Thinker::answer() {
-  if (!is_thinking() || thought_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+std::optional<std::vector<std::size_t>> StrategyThread::answer() {
+  if (!is_asking() || answer_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
     return std::nullopt;
   }
   eventfd_t count = 0;
   eventfd_read(fd_, &count);
-  return thought_.get();
+  return answer_.get();
 }
 
-std::vector<std::size_t> Thinker::ask(std::size_t count) {
-  if (is_thinking()) thought_.wait();
-  take_in();
+std::vector<std::size_t> StrategyThread::ask(std::size_t count) {
+  if (is_asking()) answer_.wait();
+  pass_on_results();
   return strategy_->ask(count);
 }
 
-std::optional<double> Thinker::expected_gain(std::size_t tries) {
-  if (is_thinking()) thought_.wait();
-  take_in();
+std::optional<double> StrategyThread::expected_gain(std::size_t tries) {
+  if (is_asking()) answer_.wait();
+  pass_on_results();
   return strategy_->expected_gain(tries);
 }
 

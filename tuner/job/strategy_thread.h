@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A strategy that thinks in a thread of its own, so that workers are served meanwhile.
+// Runs a strategy in a thread of its own, so that the caller serves workers meanwhile.
 //
 // On a large space an ask takes milliseconds and a model's refit a good part of a second, in which
 // GPUs and compilers would wait for their next task. Use from one thread.
@@ -16,20 +16,20 @@
 
 namespace gemm_tune {
 
-class Thinker {
+class StrategyThread {
  public:
   // Throws Error where the system has no descriptor left.
-  explicit Thinker(std::unique_ptr<Strategy> strategy);
-  ~Thinker();  // waits for the thought under way
-  Thinker(const Thinker&) = delete;
-  Thinker& operator=(const Thinker&) = delete;
+  explicit StrategyThread(std::unique_ptr<Strategy> strategy);
+  ~StrategyThread();  // waits for the ask under way
+  StrategyThread(const StrategyThread&) = delete;
+  StrategyThread& operator=(const StrategyThread&) = delete;
 
-  // Counts from the next thought on.
+  // The strategy learns of the result before its next ask.
   void tell(std::size_t point, std::optional<double> time_us);
 
-  // Begins to think of so many points; only where it is not thinking.
-  void think(std::size_t count);
-  bool is_thinking() const { return thought_.valid(); }
+  // Begins to ask for so many points. Precondition: not is_asking().
+  void begin_ask(std::size_t count);
+  bool is_asking() const { return answer_.valid(); }
 
   // A descriptor that is readable once there is an answer: the points, none where the space is
   // exhausted. What the strategy threw is thrown here.
@@ -41,11 +41,11 @@ class Thinker {
   std::optional<double> expected_gain(std::size_t tries);
 
  private:
-  void take_in();
+  void pass_on_results();
 
-  std::unique_ptr<Strategy> strategy_;  // while it thinks, the other thread's
+  std::unique_ptr<Strategy> strategy_;  // used by the other thread during an ask
   std::vector<std::pair<std::size_t, std::optional<double>>> told_;
-  std::future<std::vector<std::size_t>> thought_;
+  std::future<std::vector<std::size_t>> answer_;
   int fd_;
 };
 

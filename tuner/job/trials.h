@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "tuner/job/tune.h"
+#include "tuner/job/tune_request.h"
 #include "tuner/work/protocol.h"
 #include "tuner/work/scratch_dir.h"
 #include "tuner/work/worker_pool.h"

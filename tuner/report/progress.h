@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "tuner/job/tune.h"
+#include "tuner/job/problem_report.h"
 
 namespace gemm_tune {
 

@@ -75,11 +75,11 @@ nlohmann::json baselines_json(const Outcome& outcome, const std::vector<Baseline
 }
 
 // "static model, and 300 timings at 1024x1024x1024, 80 on NVIDIA A10 and 40 elsewhere".
-std::string prior_text(const std::vector<PriorTimings>& timings) {
+std::string prior_text(const std::vector<PriorSource>& timings) {
   constexpr std::size_t kNamed = 3;
   std::string text = "static model";
   for (std::size_t i = 0; i < std::min(kNamed, timings.size()); ++i) {
-    const PriorTimings& one = timings[i];
+    const PriorSource& one = timings[i];
     const std::string where = one.device ? "on " + *one.device : "at " + to_string(one.problem);
     text += fmt::format("{} {}{} {}", i == 0 ? ", and" : ",", grouped(one.count),
                         i == 0 ? " timings" : "", where);
@@ -90,10 +90,10 @@ std::string prior_text(const std::vector<PriorTimings>& timings) {
   return text;
 }
 
-nlohmann::json prior_json(const std::optional<std::vector<PriorTimings>>& prior) {
+nlohmann::json prior_json(const std::optional<std::vector<PriorSource>>& prior) {
   if (!prior) return nullptr;
   nlohmann::json timings = nlohmann::json::array();
-  for (const PriorTimings& one : *prior) {
+  for (const PriorSource& one : *prior) {
     timings.push_back({{"problem", one.problem}, {"device", nullptr}, {"count", one.count}});
     if (one.device) timings.back()["device"] = *one.device;
   }
@@ -185,9 +185,9 @@ std::string problem_text(const ProblemReport& report, const Target& target) {
                         grouped(report.budget), report.seconds,
                         report.target_met ? ": the target is met" : "");
   }
-  if (report.outlook) {
+  if (report.expected_gain) {
     text += fmt::format("  more     {} tries would likely gain {:.2g} %{}\n",
-                        grouped(report.outlook->tries), 100 * report.outlook->gain,
+                        grouped(report.expected_gain->tries), 100 * report.expected_gain->gain,
                         target.measurable ? "" : fmt::format(" ({})", kPredictedLabel));
   }
   for (const std::string& other : report.others) {
@@ -272,7 +272,7 @@ nlohmann::json problem_json(const ProblemReport& report, const Target& target) {
       {"seconds", report.seconds},
       {"budget", report.budget},
       {"target_met", report.target_met},
-      {"outlook", nullptr},
+      {"expected_gain", nullptr},
       {"funnel",
        {{"enumerated", f.enumerated},
         {"rejected_by_rule", f.rejected_by_rule},
@@ -293,8 +293,9 @@ nlohmann::json problem_json(const ProblemReport& report, const Target& target) {
       {"busy", {{"compile", report.compilers_busy}, {"gpu", report.measurers_busy}}},
       {"occupancy_disagreements", report.occupancy_disagreements},
       {"winner", nullptr}};
-  if (report.outlook) {
-    json["outlook"] = {{"tries", report.outlook->tries}, {"gain", report.outlook->gain}};
+  if (report.expected_gain) {
+    json["expected_gain"] = {{"tries", report.expected_gain->tries},
+                             {"gain", report.expected_gain->gain}};
   }
   if (report.winner) {
     nlohmann::json& winner = json["winner"];

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tuner/app/target.h"
-#include "tuner/job/tune.h"
+#include "tuner/job/problem_report.h"
 
 namespace gemm_tune {
 

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/job/plan.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <set>
+
+#include "search/point_index.h"
+#include "search/static_model.h"
+#include "search/transfer.h"
+#include "tuner/job/budget.h"
+#include "tuner/job/candidates.h"
+#include "tuner/job/prior_timings.h"
+
+namespace gemm_tune {
+namespace {
+
+using Row = std::pair<KnownConfig, Record>;
+
+// Why the problem cannot be measured on a GPU of that memory, or nothing.
+std::optional<std::string> too_large(const Problem& problem, std::int64_t memory_bytes) {
+  // A, B and C, twice for two sets of operands, and two fp64 matrices of C's size to check against.
+  const double m = static_cast<double>(problem.M), n = static_cast<double>(problem.N),
+               k = static_cast<double>(problem.K), batch = static_cast<double>(problem.batch);
+  const auto bytes = [](ElementType type, double elements) { return bytes_of(type) * elements; };
+  const Signature& types = problem.signature;
+  const double operands = bytes(types.a, m * k) + bytes(types.b, k * n);
+  const double reference = 2 * bytes(ElementType::f64, m * n);
+  const double needed = batch * (2 * (operands + reference) + bytes(types.d, m * n));
+  if (needed <= static_cast<double>(memory_bytes)) return std::nullopt;
+  constexpr double kGiB = 1024.0 * 1024 * 1024;
+  return fmt::format(
+      "{} needs {:.0f} GiB of GPU memory with the reference to check against, and the GPU has "
+      "{:.0f}: "
+      "choose a smaller size",
+      to_string(problem), needed / kGiB, static_cast<double>(memory_bytes) / kGiB);
+}
+
+// A rule rejects the same config again.
+bool has_failed(const Outcome& outcome) {
+  return outcome.disposition != Disposition::ok && outcome.disposition != Disposition::rejected;
+}
+
+std::vector<Row> rows_that_hold(const ProblemResults& results, std::size_t& stale) {
+  std::vector<Row> rows;
+  for (Record& record : results.valid_rows(stale)) {
+    rows.emplace_back(check_config(parse_config(record.config)), std::move(record));
+  }
+  return rows;
+}
+
+// Results of earlier runs belong to the search even where this run's sample of the space lacks
+// their configs.
+void add_to_sample(Plan& plan, const TuneRequest& request, const std::vector<Row>& rows) {
+  const PointIndex index(plan.points);
+  std::vector<KnownConfig> missing;
+  for (const auto& [config, record] : rows) {
+    if (!index.find(*config.family, config.values) && !reject(request, plan.problem, config)) {
+      missing.push_back(config);
+    }
+  }
+  plan.points.insert(plan.points.end(), missing.begin(), missing.end());
+  plan.funnel.searched = plan.points.size();
+}
+
+// Takes over the results of earlier runs that still hold.
+void recall(Plan& plan, const TuneRequest& request, const ProblemResults& results) {
+  std::vector<Row> rows = rows_that_hold(results, plan.stale);
+  if (rows.empty()) return;
+  if (plan.funnel.searched < plan.funnel.left) add_to_sample(plan, request, rows);
+  const PointIndex index(plan.points);
+  std::set<std::size_t> seen, retries;
+  for (auto& [config, record] : rows) {
+    const std::optional<std::size_t> point = index.find(*config.family, config.values);
+    if (!point || !seen.insert(*point).second) continue;
+    if (request.retry_failed && has_failed(record.outcome)) {
+      retries.insert(*point);
+      continue;
+    }
+    if (record.outcome.standing != Standing::search) {
+      plan.recalled_baselines.emplace(record.config, results.baselines(record));
+    }
+    plan.recalled.emplace_back(*point, std::move(record.outcome));
+  }
+  plan.retries.assign(retries.begin(), retries.end());
+}
+
+std::string strategy_name(const TuneRequest& request, std::size_t points) {
+  if (!request.strategy.empty()) return request.strategy;
+  const bool all = request.budget >= points && !request.target;
+  return all || request.has_list() ? "exhaustive" : "model";
+}
+
+// The static model's times.
+std::vector<double> model_times(const Plan& plan, const DeviceSpec& device) {
+  std::vector<double> times;
+  times.reserve(plan.points.size());
+  for (const KnownConfig& point : plan.points) {
+    times.push_back(predict(point.traits, plan.problem, device).time_us);
+  }
+  return times;
+}
+
+// The static model's times, corrected by timings made elsewhere. Returns whether these are enough
+// for a search of the least budget.
+bool make_prior(Plan& plan, const TuneRequest& request, const ProblemResults& results) {
+  plan.prior_us = model_times(plan, request.device);
+  plan.prior_sources.emplace();
+  if (!request.measure) return false;  // the results to come are the model's own times
+  const std::vector<PriorTimings> known =
+      prior_timings(results.timed_elsewhere(), request.device, plan.problem, plan.points);
+  std::vector<Evidence> evidence;
+  for (const PriorTimings& one : known) {
+    const bool is_own = one.device == device_key(request.device);
+    plan.prior_sources->push_back({is_own ? std::nullopt : std::optional(one.device.name),
+                                   one.problem, one.evidence.log_ratios.size()});
+    evidence.push_back(one.evidence);
+  }
+  plan.prior_us = transferred_prior(*plan.space, std::move(plan.prior_us), evidence);
+  return guide_well(known);
+}
+
+std::size_t asked_budget(const TuneRequest& request, std::size_t points, bool is_guided) {
+  if (request.budget) return *request.budget;
+  return request.has_list() ? points : default_budget(points, request.measure, is_guided);
+}
+
+}  // namespace
+
+Plan plan_problem(const TuneRequest& request, const Problem& problem,
+                  const ProblemResults& results) {
+  Plan plan;
+  plan.problem = problem;
+  Candidates candidates = candidates_for(request, problem);
+  plan.points = std::move(candidates.points);
+  plan.funnel = std::move(candidates.funnel);
+  if (request.measure) plan.unfit = too_large(problem, request.memory_bytes).value_or("");
+  if (!plan.unfit.empty() || plan.points.empty()) return plan;
+  recall(plan, request, results);
+  plan.space = search_space(plan.points);
+  plan.strategy = strategy_name(request, plan.points.size());
+  const bool is_guided = plan.strategy == "model" && make_prior(plan, request, results);
+  plan.budget =
+      std::min(plan.points.size(), std::max(asked_budget(request, plan.points.size(), is_guided),
+                                            plan.recalled.size() + plan.retries.size()));
+  return plan;
+}
+
+PlannedSearch plan_search(const TuneRequest& request, const Problem& problem, Database& database) {
+  const Environment environment = environment_of(request);
+  Plan plan =
+      plan_problem(request, problem, ProblemResults(database, request, environment, problem));
+  PlannedSearch planned{
+      problem, std::move(plan.funnel), plan.budget, plan.recalled.size(), plan.retries.size(), {}};
+  std::vector<bool> is_taken(plan.points.size(), false);
+  for (const auto& [point, outcome] : plan.recalled) is_taken[point] = true;
+  for (const std::size_t point : plan.retries) {
+    is_taken[point] = true;
+    planned.untried.push_back(std::move(plan.points[point]));
+  }
+  for (std::size_t i = 0; i < plan.points.size(); ++i) {
+    if (!is_taken[i]) planned.untried.push_back(std::move(plan.points[i]));
+  }
+  return planned;
+}
+
+}  // namespace gemm_tune

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/job/search.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <utility>
+
+#include "search/strategy_by_name.h"
+#include "tuner/job/filter.h"
+#include "tuner/job/log.h"
+#include "tuner/work/interrupt.h"
+
+namespace gemm_tune {
+namespace {
+
+void log(const Problem& problem, const KnownConfig& config, const Outcome& outcome) {
+  const std::string name = to_string(config.config());
+  if (outcome.disposition != Disposition::ok) {
+    log_debug(fmt::format("{}: {} {}: {}", to_string(problem), name, to_string(outcome.disposition),
+                          outcome.detail));
+  } else {
+    log_debug(fmt::format("{}: {} ok, {:.5g} us{}", to_string(problem), name,
+                          outcome.time_us().value(), outcome.timing ? "" : " predicted"));
+  }
+}
+
+}  // namespace
+
+void count(const Outcome& outcome, Funnel& funnel) {
+  if (outcome.by_environment) {
+    ++funnel.failed_by_environment[outcome.detail];
+    return;
+  }
+  switch (outcome.disposition) {
+    case Disposition::ok:
+      ++funnel.survived;
+      return;
+    case Disposition::rejected:
+      ++funnel.rejected_by_resources[outcome.detail];
+      return;
+    case Disposition::compile_failed:
+      ++funnel.compile_failed[outcome.detail];
+      return;
+    default:
+      if (!outcome.resources) {  // the compiler died or hung: there was nothing to run
+        ++funnel.compile_failed[outcome.detail];
+        return;
+      }
+      ++funnel.failed_on_gpu[std::string(to_string(outcome.disposition))];
+  }
+}
+
+Search::Search(Plan plan, const TuneRequest& request, Trials& trials, const ProblemResults& results,
+               const Progress& progress, const OnProgress& on_progress)
+    : plan_(std::move(plan)),
+      request_(request),
+      trials_(trials),
+      results_(results),
+      on_progress_(on_progress) {
+  result_.funnel = plan_.funnel;
+  result_.progress = progress;
+  result_.progress.problem = &plan_.problem;
+  result_.progress.budget = plan_.budget;
+  result_.progress.recalled = plan_.recalled.size();
+  result_.progress.is_predicted = !request.measure;
+  result_.progress.stage = "searching";
+  if (!plan_.space) return;
+  const std::size_t recalled = plan_.recalled.size();
+  strategy_.emplace(make_strategy(plan_.strategy, *plan_.space, plan_.prior_us,
+                                  plan_.budget - recalled, request.seed));
+  for (const auto& [point, outcome] : plan_.recalled) take(point, outcome);
+  result_.progress.done = asked_ = recalled;
+  next_.assign(plan_.retries.begin(), plan_.retries.end());
+  const std::size_t left = plan_.budget - recalled - plan_.retries.size();
+  if (left > 0) take_up(strategy_->ask(std::min(left, trials_.compilers())));
+}
+
+// Retries are tried unasked, and the strategy does not know of that.
+void Search::take_up(const std::vector<std::size_t>& points) {
+  std::copy_if(points.begin(), points.end(), std::back_inserter(next_), [this](std::size_t point) {
+    return !std::binary_search(plan_.retries.begin(), plan_.retries.end(), point);
+  });
+}
+
+void Search::compile_ahead() {
+  std::vector<KnownConfig> first;
+  for (const std::size_t point : next_) first.push_back(plan_.points[point]);
+  trials_.compile_ahead(first);
+}
+
+Searched Search::run(std::optional<RunningClock::time_point> deadline) {
+  if (!strategy_) return std::move(result_);
+  is_exhausted_ = next_.empty();
+  tell_progress();
+  while (!interrupted() && !(deadline && RunningClock::now() >= *deadline)) {
+    ask_and_begin();
+    if (has_all_that_it_asked() && under_way_ == 0) break;
+    trials_.wait(strategy_->fd());
+    tell_progress();
+  }
+  result_.funnel.tried = asked_;
+  result_.funnel.recalled = plan_.recalled.size();
+  result_.funnel.unfinished = under_way_;
+  result_.tried_now = asked_ - plan_.recalled.size();
+  result_.cut_short = !has_all_that_it_asked() || under_way_ > 0;
+  if (under_way_ > 0) trials_.abandon();
+  result_.expected_gain = expected_gain();
+  return std::move(result_);
+}
+
+// Keeps compilers and GPUs busy with what the strategy has chosen, and the strategy with choosing.
+void Search::ask_and_begin() {
+  if (const auto points = strategy_->answer(); points && !is_exhausted_) {
+    take_up(*points);
+    is_exhausted_ = points->empty();
+  }
+  if (!is_exhausted_ && target_met()) {
+    is_exhausted_ = result_.target_met = true;
+    next_.clear();
+  }
+  for (; !next_.empty() && trials_.wants_more(); next_.pop_front()) begin(next_.front());
+  is_exhausted_ = is_exhausted_ || asked_ + next_.size() == plan_.budget;
+  // One ahead of need. What was compiled ahead may still fill the compilers' queue.
+  if (!is_exhausted_ && next_.empty() && !strategy_->is_asking()) strategy_->begin_ask(1);
+}
+
+// Whether the rest of the budget would likely gain less than the target asks for; judged after
+// every few results.
+bool Search::target_met() {
+  constexpr std::size_t kResults = 8;
+  const std::size_t done = result_.progress.done;
+  if (!request_.target || done < next_judgement_) return false;
+  next_judgement_ = done + kResults;
+  const std::optional<double> gain = strategy_->expected_gain(plan_.budget - asked_);
+  return gain && *gain < 1 - *request_.target;
+}
+
+std::optional<ExpectedGain> Search::expected_gain() {
+  const std::size_t more = asked_ < plan_.budget ? plan_.budget - asked_ : asked_;
+  const std::size_t tries = std::min(more, plan_.points.size() - asked_);
+  const std::optional<double> gain = tries > 0 ? strategy_->expected_gain(tries) : std::nullopt;
+  return gain ? std::optional(ExpectedGain{tries, *gain}) : std::nullopt;
+}
+
+void Search::begin(std::size_t point) {
+  ++asked_;
+  ++under_way_;
+  trials_.start(
+      plan_.points[point], plan_.problem, [this] { return result_.progress.best_us; },
+      [this, point](Outcome outcome) { finish(point, std::move(outcome)); });
+}
+
+// Stores the outcome before anything else is made of it.
+void Search::finish(std::size_t point, Outcome outcome) {
+  --under_way_;
+  ++result_.progress.done;
+  const KnownConfig& config = plan_.points[point];
+  results_.store(config, outcome);
+  log(plan_.problem, config, outcome);
+  if (outcome.timing &&
+      complete_resources(*outcome.resources, config, request_.device).ctas_per_sm !=
+          outcome.resources->ctas_per_sm) {
+    ++result_.occupancy_disagreements;
+  }
+  take(point, std::move(outcome));
+}
+
+// Counts the outcome and tells the strategy.
+void Search::take(std::size_t point, Outcome outcome) {
+  count(outcome, result_.funnel);
+  std::optional<double> time_us;
+  if (outcome.disposition == Disposition::ok) {
+    result_.finishers.push_back({plan_.points[point], std::move(outcome)});
+    time_us = result_.finishers.back().time_us();
+  }
+  strategy_->tell(point, time_us);
+  std::optional<double>& best_us = result_.progress.best_us;
+  if (time_us && (!best_us || *time_us < *best_us)) best_us = time_us;
+}
+
+void Search::tell_progress() { on_progress_(result_.progress); }
+
+}  // namespace gemm_tune

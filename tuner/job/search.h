@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// The search of one problem: the strategy chooses candidates, workers try them, their outcomes are
+// stored. Use from one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "tuner/job/finals.h"
+#include "tuner/job/plan.h"
+#include "tuner/job/problem_report.h"
+#include "tuner/job/problem_results.h"
+#include "tuner/job/strategy_thread.h"
+#include "tuner/job/trials.h"
+#include "tuner/work/running_clock.h"
+
+namespace gemm_tune {
+
+// What a search leaves.
+struct Searched {
+  Funnel funnel;
+  std::vector<Finisher> finishers;  // the candidates with a time, those of earlier runs too
+  std::size_t tried_now = 0;        // candidates, without those of earlier runs
+  bool cut_short = false;           // before the budget was spent
+  bool target_met = false;          // likewise
+  std::optional<ExpectedGain> expected_gain;  // of the rest of the budget, or of as much again
+  std::uint64_t occupancy_disagreements = 0;  // as in ProblemReport
+  Progress progress;                          // at its end
+};
+
+// Counts a candidate's outcome where the funnel has it.
+void count(const Outcome& outcome, Funnel& funnel);
+
+class Search {
+ public:
+  // progress: of the problem among the run's; its counts are filled in here.
+  Search(Plan plan, const TuneRequest& request, Trials& trials, const ProblemResults& results,
+         const Progress& progress, const OnProgress& on_progress);
+
+  const Plan& plan() const { return plan_; }
+
+  // Has the first candidates compiled, while the search before this one leaves compilers idle.
+  void compile_ahead();
+
+  // Until the budget, the space or the time is used up, the target is met, or the run is
+  // interrupted. Uses the object up.
+  Searched run(std::optional<RunningClock::time_point> deadline);
+
+ private:
+  void take_up(const std::vector<std::size_t>& points);
+  void ask_and_begin();
+  void begin(std::size_t point);
+  void finish(std::size_t point, Outcome outcome);
+  void take(std::size_t point, Outcome outcome);
+  bool target_met();
+  bool has_all_that_it_asked() const { return is_exhausted_ && next_.empty(); }
+  std::optional<ExpectedGain> expected_gain();
+  void tell_progress();
+
+  const Plan plan_;
+  const TuneRequest& request_;
+  Trials& trials_;
+  ProblemResults results_;
+  const OnProgress& on_progress_;
+  std::optional<StrategyThread> strategy_;  // empty where there is nothing to try
+  std::deque<std::size_t> next_;            // points asked for, not begun
+  bool is_exhausted_ = false;               // the space or the budget
+  std::size_t next_judgement_ = 0;          // of the target: so many results
+  std::size_t asked_ = 0, under_way_ = 0;
+  Searched result_;
+};
+
+}  // namespace gemm_tune

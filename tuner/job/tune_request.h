@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run is asked for: problems, the device, and how to search. A plain value.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/device_spec.h"
+#include "core/problem.h"
+#include "kernel_templates/registry.h"
+#include "search/space.h"
+#include "tuner/measure/baseline_kind.h"
+#include "tuner/work/worker_process.h"
+
+namespace gemm_tune {
+
+struct TuneRequest {
+  std::vector<Problem> problems;
+  DeviceSpec device;
+  bool measure = false;             // on GPUs that are `device`
+  std::vector<int> ordinals = {0};  // of those GPUs
+  std::int64_t memory_bytes = 0;    // of each
+  // What rows of earlier runs are graded against.
+  std::string cuda_version, driver_version;
+  std::vector<KnownConfig> only;  // try these alone (--config, ladder); empty: search the space
+  std::string strategy;  // of search/strategy_by_name.h; empty: model, but list order where all
+                         // points are to be tried
+  std::optional<std::size_t> budget;  // distinct candidates per problem, those that earlier runs
+                                      // tried included; nothing: default
+  std::optional<double> target;  // stops where the rest of the budget would likely not make the
+                                 // best faster by 1 less this share
+  std::optional<std::chrono::seconds> time_limit;  // for the whole request, of RunningClock's
+  std::size_t jobs = 1;                            // compile processes
+  std::vector<BaselineKind> baselines = {BaselineKind::cublas};
+  bool finals_again = false;  // also where earlier ones still hold
+  bool retry_failed = false;  // first those that failed in earlier runs, unless by a rule
+  std::uint64_t seed = 0;     // of strategy and operands, and of a sample of the space
+  std::size_t most_points = Sampling().most;  // of larger spaces a sample is searched
+  std::optional<std::filesystem::path> kernel_dir;
+  // Where not this binary's own.
+  std::optional<WorkerCommand> compile_worker, measuring_worker;
+  // After these a candidate has hung. An ordinary compilation takes up to some seconds; measuring
+  // gets more for large problems.
+  std::chrono::milliseconds compile_limit = std::chrono::seconds(60);
+  std::chrono::milliseconds measure_limit = std::chrono::seconds(20);
+
+  bool has_list() const { return !only.empty(); }
+};
+
+}  // namespace gemm_tune
