@@ -75,6 +75,16 @@ TEST_F(CliFilesTest, WhatHasNoEndIsRefusedAtOnce) {
   expect_refusal("replay /dev/zero", 2, "sweep '/dev/zero' is neither a regular file");
 }
 
+TEST_F(CliFilesTest, ATraceDoesNotReplaceTheSweepThatItTraces) {
+  const std::string sweep = path("sweep.json");
+  std::filesystem::copy_file(GT_MADE_UP_SWEEP, sweep);
+  std::filesystem::create_symlink("sweep.json", path("link"));
+  for (const std::string& trace : {sweep, path("link"), path("./sweep.json")}) {
+    expect_refusal("replay " + sweep + " --trace " + trace, 2, "--trace names the sweep '" + sweep);
+  }
+  EXPECT_EQ(read_file(sweep), read_file(GT_MADE_UP_SWEEP));
+}
+
 TEST_F(CliFilesTest, ALockedDatabaseIsWaitedForAloud) {
   const std::string file = database("A10");
   sqlite3* const db = opened(file);
