@@ -20,7 +20,8 @@ FOLDERS = ["core", "gpu", "db", "search", "dispatch", "tuner", "kernel_templates
 OWN_FILES = {"core/signature.h", "core/signature.cpp"}
 # Numbers that are no matrix element: the surrogate's arithmetic, NVML's and CUDA events' floats, a card's cache sizes.
 NOT_TYPES = {"search/surrogate.cpp", "search/surrogate.h", "search/model_strategy.cpp", "gpu/stream.cpp",
-             "core/device_spec.cpp", "core/shell_quote.cpp", "core/printable.cpp", "tuner/app/sweep.cpp"}
+             "core/device_spec.cpp", "core/shell_quote.cpp", "core/printable.cpp", "tuner/app/sweep.cpp",
+             "tuner/app/sweep_entries.cpp", "tuner/app/sweep_json.cpp"}
 
 PATTERNS = {
     "float": re.compile(r"\bfloat\b"),
