@@ -142,6 +142,7 @@ class Workshop:
         self.root, self.run_program, self.compiler = root, run, compiler
 
     def prepare(self, folder, mutant=None):
+        shutil.copytree(self.root / "core", folder / "core")
         shutil.copytree(self.root / "kernel_templates", folder / "kernel_templates")
         shutil.copytree(self.root / "tests/emulator", folder / "tests/emulator")
         if mutant:
