@@ -36,10 +36,11 @@ includes_of() {
 }
 
 check() {
-  local violations=0 file line text folder header target
+  local violations=0 file line text folder header target named='include[[:space:]]*["<]([^">]*)[">]'
   while IFS=: read -r file line text; do
     folder=${file%%/*}
-    header=$(sed -E 's/.*include[[:space:]]*["<]([^">]*)[">].*/\1/' <<<"$text")
+    [[ $text =~ $named ]]
+    header=${BASH_REMATCH[1]}
     target=${header%%/*}
     if [[ $text == *'"'* ]] && [[ $folder != tests && $folder != bench ]]; then
       if [[ ! -v "may_include[$target]" ]]; then
