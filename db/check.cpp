@@ -41,15 +41,15 @@ void part(const fs::path& path, Findings& findings, const F& look) {
 }
 
 // nullopt where the schema's version is none that this program knows.
-std::optional<SchemaComparison> compare_schema(SQLite::Database& db) {
+std::optional<SchemaComparison> compare_with_its_version(SQLite::Database& db) {
   const int version = db.execAndGet("PRAGMA user_version").getInt();
   if (version < 1 || version > static_cast<int>(kSchemaVersion)) return std::nullopt;
-  return gemm_tune::compare_schema(db, version);
+  return compare_schema(db, version);
 }
 
 // Whether the tables are ours, so that reading them executes nothing but SQLite's own code.
 bool check_definitions(SQLite::Database& db, Findings& findings) {
-  const std::optional<SchemaComparison> schema = compare_schema(db);
+  const std::optional<SchemaComparison> schema = compare_with_its_version(db);
   if (!schema) add(findings, "its schema's version is none that this program knows");
   if (!schema) return false;
   for (const std::string& fault : schema->faults) add(findings, fault);
@@ -66,7 +66,7 @@ void check_pages(SQLite::Database& db, const std::string& pragma, Findings& find
 
 // Our tables only where there are others: their constraints may take for ever.
 void check_pages(SQLite::Database& db, Findings& findings) {
-  if (compare_schema(db)->foreign.empty()) {
+  if (compare_with_its_version(db)->foreign.empty()) {
     return check_pages(db, "PRAGMA integrity_check", findings);
   }
   for (const std::string& table : tables_of(db.execAndGet("PRAGMA user_version").getInt())) {
@@ -187,7 +187,7 @@ std::vector<std::string> foreign_objects(const fs::path& file, const LockWait& l
   const fs::path path = absolute_path(file);
   SQLite::Database db = open_unchecked(path, lock);
   try {
-    const std::optional<SchemaComparison> schema = compare_schema(db);
+    const std::optional<SchemaComparison> schema = compare_with_its_version(db);
     return schema ? schema->foreign : Findings{};
   } catch (const SQLite::Exception& error) {
     throw translated(path, error);

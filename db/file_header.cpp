@@ -14,8 +14,6 @@ namespace gemm_tune {
 namespace {
 
 constexpr std::size_t kWriteVersionOffset = 18;
-constexpr std::size_t kPageCountOffset = 28;
-constexpr std::size_t kUserVersionOffset = 60;
 constexpr std::size_t kApplicationIdOffset = 68;
 
 using Bytes = std::array<char, kFileHeaderBytes>;

@@ -15,6 +15,8 @@
 namespace gemm_tune {
 
 inline constexpr std::size_t kFileHeaderBytes = 100;
+inline constexpr std::size_t kPageCountOffset = 28;
+inline constexpr std::size_t kUserVersionOffset = 60;
 
 struct FileHeader {
   std::uint64_t file_bytes = 0;    // size of the file; below kFileHeaderBytes: the rest is zero

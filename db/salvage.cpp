@@ -13,6 +13,7 @@
 #include "core/input_file.h"
 #include "db/counting.h"
 #include "db/database_file.h"
+#include "db/file_header.h"
 #include "db/rows.h"
 #include "db/schema.h"
 #include "db/schema_check.h"
@@ -24,10 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // https://www.sqlite.org/fileformat2.html, sections 1.3 and 1.6.
-constexpr std::size_t kHeaderBytes = 100;
 constexpr std::size_t kChangeCounterOffset = 24;
-constexpr std::size_t kPageCountOffset = 28;
-constexpr std::size_t kUserVersionOffset = 60;
 constexpr char kTableLeaf = 0x0d;
 constexpr int kMostColumns = 27;  // of a table of the schema
 
@@ -104,7 +102,7 @@ Image read_image(const fs::path& path, const LockWait& lock) {
   Image image;
   image.bytes = current_bytes(path, lock);
   if (image.bytes.empty()) throw database_error(path, "is empty: there is nothing to salvage");
-  image.bytes.resize(std::max(image.bytes.size(), kHeaderBytes));
+  image.bytes.resize(std::max(image.bytes.size(), kFileHeaderBytes));
   const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(image.bytes[at]); };
   image.page_size = static_cast<std::size_t>(byte(16)) << 8 | byte(17);
   if (image.page_size == 1) image.page_size = 65536;
@@ -115,7 +113,7 @@ Image read_image(const fs::path& path, const LockWait& lock) {
   image.version = byte(kUserVersionOffset + 3);
   if (image.version > static_cast<int>(kSchemaVersion)) image.version = 0;
   const std::string sound = first_page("t", "x", image.page_size, 2);
-  std::copy_n(sound.begin(), kHeaderBytes, image.bytes.begin());
+  std::copy_n(sound.begin(), kFileHeaderBytes, image.bytes.begin());
   std::memset(image.bytes.data() + kPageCountOffset, 0, 4);  // as many as there are
   return image;
 }

@@ -30,8 +30,6 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-const Problem k1024 = parse_problem("1024x1024x1024");
-
 // The sentence with which opening is refused; empty where it is not.
 std::string refusal(const fs::path& path, Mode mode = Mode::create_or_open) {
   try {

@@ -40,8 +40,6 @@ class DatabaseTest : public DbTest {
   }
 };
 
-const Problem k1024 = parse_problem("1024x1024x1024");
-
 TEST_F(DatabaseTest, TellsWhatWasTimedElsewhere) {
   Database database = writable(file_);
   store_measured(database, kA6000, "1024x1024x1024", kWholeTiles, 60);  // the very problem

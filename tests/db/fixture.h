@@ -25,6 +25,7 @@ class DbTest : public testing::Test {
 
 inline const DeviceKey kA6000{"sm_86", "NVIDIA RTX A6000", 84};
 inline const DeviceKey kA10{"sm_86", "NVIDIA A10", 72};
+inline const Problem k1024 = packed_problem(1024, 1024, 1024);
 
 // Tile 128 x 128 x 8, alignment 4; serves whole tiles only.
 inline const std::string kWholeTiles =

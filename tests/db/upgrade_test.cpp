@@ -29,7 +29,7 @@ using testing::StartsWith;
 const Problem k256 = parse_problem("256x256x256");
 
 // The kernels of the program that wrote the file.
-const KernelHashes kItsKernels = {{"warp_tiled", "8f8aeb69529e0d0f"}};
+const KernelHashes kVersion1Kernels = {{"warp_tiled", "8f8aeb69529e0d0f"}};
 
 // The fastest of sm_90 at 256x256x256, and the next.
 const std::string kBest =
@@ -66,7 +66,7 @@ struct Answers {
       }
     }
     for (const char* arch : {"sm_86", "sm_90"}) {
-      winners.push_back(facts(database.winners(arch, kItsKernels)));
+      winners.push_back(facts(database.winners(arch, kVersion1Kernels)));
     }
     superseded = database.superseded_count();
     runs = database.run_count();
@@ -80,7 +80,7 @@ struct Answers {
 };
 
 Record best_of_256(const Database& database) {
-  for (const Record& record : database.winners("sm_90", kItsKernels)) {
+  for (const Record& record : database.winners("sm_90", kVersion1Kernels)) {
     if (record.problem == k256) return record;
   }
   throw std::runtime_error("there is no winner for 256x256x256");
@@ -94,7 +94,7 @@ class UpgradeTest : public Version1Test {
   std::map<std::string, std::string> best(const std::string& arch, Mode mode) const {
     std::map<std::string, std::string> configs;
     const Database database(file_, mode);
-    for (const Record& record : database.winners(arch, kItsKernels)) {
+    for (const Record& record : database.winners(arch, kVersion1Kernels)) {
       configs[to_string(record.problem)] = record.config;
     }
     return configs;
@@ -194,7 +194,7 @@ TEST_F(UpgradeTest, ARowOfAnUnknownTextIsKeptAndStale) {
     const Database database(file_, mode);
     std::vector<std::string> stale;
     for (const Record& record : database.records(kH100, k256)) {
-      const auto reason = why_stale(record.config, record.kernel_hash, kItsKernels);
+      const auto reason = why_stale(record.config, record.kernel_hash, kVersion1Kernels);
       if (reason) stale.push_back(record.config + " " + record.kernel_hash + " " + *reason);
     }
     EXPECT_THAT(stale, ElementsAre(kBest + " 0123456789abcdef the kernel text has changed since"));

@@ -19,9 +19,9 @@ using testing::IsEmpty;
 const DeviceKey kTypicalA6000{"sm_86", "NVIDIA RTX A6000", 84};
 
 // The kernels of the program that wrote the file.
-const KernelHashes kItsKernels = {{"naive", "902186727d0ee206"},
-                                  {"tiled_2d", "f79fbe24b22df43a"},
-                                  {"vectorized_2d", "e4c52a77427472ba"}};
+const KernelHashes kVersion2Kernels = {{"naive", "902186727d0ee206"},
+                                       {"tiled_2d", "f79fbe24b22df43a"},
+                                       {"vectorized_2d", "e4c52a77427472ba"}};
 
 struct Stored {
   const char* problem;
@@ -50,7 +50,7 @@ class Version2Test : public DbTest {
 
   Choice chosen(const Problem& problem) const {
     const Database database(file_, Database::Mode::read_only);
-    return choose(load_winners(database, "sm_86", kItsKernels), kTypicalA6000, problem);
+    return choose(load_winners(database, "sm_86", kVersion2Kernels), kTypicalA6000, problem);
   }
 };
 

@@ -21,8 +21,8 @@ float b_at(std::int64_t batch, std::int64_t k, std::int64_t j) {
 }
 
 // Batches of small integers, where every algorithm must agree exactly. Rows and matrices have gaps.
-struct Operands {
-  explicit Operands(Layout layout, std::int64_t shift = 0) {
+struct LtOperands {
+  explicit LtOperands(Layout layout, std::int64_t shift = 0) {
     const bool ta = transposes_a(layout), tb = transposes_b(layout);
     call.problem = packed_problem(kM, kN, kK, layout, kBatch);
     call.lda = (ta ? kM : kK) + kGap, call.ldb = (tb ? kK : kN) + kGap, call.ldc = kN + kGap;
@@ -83,7 +83,7 @@ TEST_F(CublasLtGpuTest, EveryAlgorithmMultipliesBatchesInEveryLayout) {
   const Stream stream;
   const CublasLt lt;
   for (const Layout layout : {Layout::nn, Layout::nt, Layout::tn, Layout::tt}) {
-    Operands x(layout);
+    LtOperands x(layout);
     const CublasLt::Plan plan = lt.plan(x.call);
     ASSERT_GT(plan.size(), 0u) << to_string(layout);
     EXPECT_LE(plan.size(), 100u);
@@ -101,7 +101,7 @@ TEST_F(CublasLtGpuTest, EveryAlgorithmMultipliesBatchesInEveryLayout) {
 TEST_F(CublasLtGpuTest, AddressesThatAreMerelyFloatsWillDo) {
   const Stream stream;
   const CublasLt lt;
-  Operands x(Layout::nn, 1);
+  LtOperands x(Layout::nn, 1);
   const CublasLt::Plan plan = lt.plan(x.call, 5);
   ASSERT_GT(plan.size(), 0u);
   EXPECT_LE(plan.size(), 5u);

@@ -12,7 +12,6 @@
 namespace gemm_tune {
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // 20 points on a line beside a switch of two.
@@ -77,7 +76,7 @@ TEST(TransferTest, HopelessAndUnknownPointsStaySo) {
   const SearchSpace space = line();
   std::vector<double> prior(40, 10.0);
   prior[0] = kInfinity;
-  prior[2] = kNan;
+  prior[2] = std::numeric_limits<double>::quiet_NaN();
   const std::vector<Evidence> sources = {evidence(1.0)};
   const std::vector<double> result = transferred_prior(space, prior, sources);
   EXPECT_EQ(result[0], kInfinity);

@@ -3,13 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/kernel_templates/spaces.h"
+
 namespace gemm_tune {
 namespace {
 
-KnownConfig config(const char* text) { return check_config(parse_config(text)); }
-
 KnownConfig tile_128(const char* tail = "VEC=4,PAD=0,INTERLEAVE=0,PRED=0") {
-  return config((std::string("vectorized_2d/BM=128,BN=128,BK=8,TM=8,TN=8,") + tail).c_str());
+  return known(std::string("vectorized_2d/BM=128,BN=128,BK=8,TM=8,TN=8,") + tail);
 }
 
 DeviceSpec a6000() { return find_device_spec("sm_86").value(); }
@@ -112,7 +112,7 @@ TEST(FilterTest, LeavesOutLaunchBoundsThatBindNothing) {
     const std::string text = "warp_tiled/CLUSTER=0," + tile +
                              ",WARPS_K=1,STAGES=2,ASYNC=0,FRAGMENTS=2,VEC=4,RASTER=8,CTAS=" + ctas +
                              ",SPLIT_K=1,TAIL=0,TA=0,TB=0,PRED=0";
-    return reject_needless(config(text.c_str()), packed_problem(1024, 1024, 1024), a6000());
+    return reject_needless(known(text), packed_problem(1024, 1024, 1024), a6000());
   };
   // 256 threads of about 140 registers: two CTAs must do with 128.
   EXPECT_EQ(reason("BM=128,BN=128,BK=8,WM=64,WN=32,TM=8,TN=8", "1"), std::nullopt);
@@ -129,7 +129,7 @@ TEST(FilterTest, LeavesOutWhatRecordingsHaveShownToLose) {
         "warp_tiled/CLUSTER=0,BM=64,BN=128,BK=" + steps +
         ",WM=64,WN=64,TM=8,TN=16,WARPS_K=2,STAGES=2,ASYNC=0,FRAGMENTS=" + rest +
         ",VEC=4,RASTER=8,CTAS=1,SPLIT_K=1,TAIL=0,TA=0,TB=0,PRED=0";
-    return reject_needless(config(text.c_str()), packed_problem(1024, 1024, 1024), a6000());
+    return reject_needless(known(text), packed_problem(1024, 1024, 1024), a6000());
   };
   EXPECT_EQ(reason("16", "2"), std::nullopt);  // 8 k steps of 128 multiplications
   EXPECT_EQ(reason("32", "2"), "main loop longer than the instruction cache holds");
@@ -141,8 +141,7 @@ TEST(FilterTest, LeavesOutWhatHasTooLittleToDoOrChangesNothing) {
     const std::string text =
         "warp_tiled/CLUSTER=0,BM=64,BN=128,BK=16,WM=32,WN=64,TM=8,TN=8,WARPS_K=1,STAGES=" + stages +
         ",ASYNC=1,FRAGMENTS=2,VEC=4,RASTER=8,CTAS=1,SPLIT_K=" + split + ",TA=0,TB=0,PRED=0";
-    return reject_needless(config(text.c_str()), parse_problem(shape),
-                           find_device_spec("sm_90").value());
+    return reject_needless(known(text), parse_problem(shape), find_device_spec("sm_90").value());
   };
   // 16 slices of 16.
   EXPECT_EQ(reason("256x256x256", "3", "8,TAIL=0"), std::nullopt);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "search/static_model.h"
+#include "tests/kernel_templates/spaces.h"
 #include "tuner/job/tune.h"
 
 namespace gemm_tune {
@@ -15,8 +16,6 @@ namespace {
 
 const DeviceSpec kA6000 = find_device_spec("sm_86").value();
 const Problem k1024 = packed_problem(1024, 1024, 1024);
-
-KnownConfig config(const std::string& text) { return check_config(parse_config(text)); }
 
 std::string tile(int bm, int bn, int vec, int pred) {
   return "vectorized_2d/BM=" + std::to_string(bm) + ",BN=" + std::to_string(bn) +
@@ -30,7 +29,7 @@ std::vector<KnownConfig> some_points(int vec, int pred) {
   for (const int bm : {64, 128}) {
     for (const int bn : {64, 128}) {
       for (const int bk : {8, 16}) {
-        KnownConfig point = config(tile(bm, bn, vec, pred));
+        KnownConfig point = known(tile(bm, bn, vec, pred));
         point.values[*point.family->find_param("BK")] = bk;
         points.push_back(known_config(*point.family, point.values));
       }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include "tests/kernel_templates/spaces.h"
 #include "tuner/measure/verify.h"
 
 namespace gemm_tune {
 namespace {
-
-KnownConfig config(const char* text) { return check_config(parse_config(text)); }
 
 TEST(VerifyBoundTest, GrowsByOneRoundingPerProduct) {
   EXPECT_DOUBLE_EQ(error_bound(0), 3 * 0x1p-24 + 3 * 0x1p-48 + 0x1p-72);
@@ -62,7 +61,7 @@ TEST(VerifyShapesTest, TransposedOperandsAreTimedAsTheyAreStored) {
 }
 
 TEST(VerifyShapesTest, ATileOfOneRowLeavesOneRow) {
-  const KnownConfig twin = config(
+  const KnownConfig twin = known(
       "skinny/CLUSTER=0,BS=1,TL=4,WARPS=8,LANES_K=1,UNROLL=8,VEC=4,SPLIT_K=8,SKINNY_N=0,TA=0,TB=0,"
       "PRED=1");
   for (const GemmCall& shape : small_verification_shapes(twin, 132)) EXPECT_GE(shape.problem.M, 1);
@@ -97,9 +96,9 @@ TEST(VerifyShapesTest, EveryShapeIsLegalForItsConfig) {
        "PRED=1",
        "skinny/CLUSTER=0,BS=4,TL=2,WARPS=4,LANES_K=8,UNROLL=2,VEC=4,SPLIT_K=8,SKINNY_N=1,TA=0,TB=1,"
        "PRED=0"}) {
-    const KnownConfig known = config(text);
-    for (const GemmCall& shape : small_verification_shapes(known, 132)) {
-      EXPECT_EQ(why_illegal(known.recipe, problem_of(shape)), std::nullopt) << text;
+    const KnownConfig config = known(text);
+    for (const GemmCall& shape : small_verification_shapes(config, 132)) {
+      EXPECT_EQ(why_illegal(config.recipe, problem_of(shape)), std::nullopt) << text;
       EXPECT_GT(shape.lda, matrices_a(shape).cols);  // gaps between rows
       EXPECT_GT(shape.ldb, matrices_b(shape).cols);
       EXPECT_GT(shape.ldc, shape.problem.N);
@@ -108,9 +107,9 @@ TEST(VerifyShapesTest, EveryShapeIsLegalForItsConfig) {
 }
 
 TEST(VerifyShapesTest, APredicatedConfigIsCheckedWhereNoEdgeFits) {
-  const KnownConfig known =
-      config("vectorized_2d/BM=64,BN=32,BK=16,TM=4,TN=4,VEC=4,PAD=0,INTERLEAVE=0,PRED=1");
-  const std::vector<GemmCall> shapes = small_verification_shapes(known, 132);
+  const KnownConfig config =
+      known("vectorized_2d/BM=64,BN=32,BK=16,TM=4,TN=4,VEC=4,PAD=0,INTERLEAVE=0,PRED=1");
+  const std::vector<GemmCall> shapes = small_verification_shapes(config, 132);
   ASSERT_EQ(shapes.size(), 4u);
   EXPECT_EQ(shapes[2].problem.M, 67);
   EXPECT_EQ(shapes[2].problem.N, 63);

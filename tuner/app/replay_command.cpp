@@ -44,10 +44,10 @@ struct Replay {
   Thinking steps, refits;                      // a step is an ask and a tell
 };
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
+double seconds_since(SteadyClock::time_point start) {
+  return std::chrono::duration<double>(SteadyClock::now() - start).count();
 }
 
 // One run; its evaluations end in the order in which they began, `in_flight` at once. each: told of
@@ -61,7 +61,7 @@ std::vector<std::size_t> run_once(Strategy& strategy, const Sweep& sweep, std::s
   while (true) {
     each(done.size() + 1);
     const std::size_t fits_before = strategy.fits();
-    const Clock::time_point start = Clock::now();
+    const SteadyClock::time_point start = SteadyClock::now();
     while (!exhausted && running.size() < in_flight && done.size() + running.size() < budget) {
       const std::vector<std::size_t> asked = strategy.ask(1);
       exhausted = asked.empty();
