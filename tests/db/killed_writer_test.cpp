@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "tests/db/fixture.h"
+#include "tests/rounds.h"
 
 namespace gemm_tune {
 namespace {
@@ -82,11 +83,11 @@ class KilledWriterTest : public DbTest {
 };
 
 TEST_F(KilledWriterTest, LosesNoStoredRowWithAWriteAheadLog) {
-  kill_writers(200, Database::Journaling::by_file_system);
+  kill_writers(rounds(40, 200), Database::Journaling::by_file_system);
 }
 
 TEST_F(KilledWriterTest, LosesNoStoredRowWithARollbackJournal) {
-  kill_writers(40, Database::Journaling::rollback);
+  kill_writers(rounds(8, 40), Database::Journaling::rollback);
 }
 
 }  // namespace

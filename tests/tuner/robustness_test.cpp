@@ -21,6 +21,7 @@
 
 #include "core/error.h"
 #include "search/static_model.h"
+#include "tests/rounds.h"
 #include "tests/tuner/fake_tuning.h"
 #include "tuner/job/budget.h"
 #include "tuner/work/scratch_dir.h"
@@ -486,7 +487,7 @@ TEST_F(RobustnessTest, ARunThatIsKilledHasPrintedALineForEachProblemThatIsDone) 
 
 TEST_F(RobustnessTest, NothingIsLostOrRepeatedWhenTheWholeGroupIsKilledAtRandomMoments) {
   const std::string configs = list_configs(150);
-  const int kills_wanted = std::getenv("GT_KILLS") ? std::atoi(std::getenv("GT_KILLS")) : 200;
+  const int kills_wanted = rounds(10, 200);
   const auto start = Clock::now();
   const pid_t clean =
       spawn({GT_TUNE_WITH_FAKES, file("clean.db"), file("clean.log"), configs}, file("clean"));
