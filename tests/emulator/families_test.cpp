@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every config of configs.txt against every hostile case: one shared object and one set of tests
-// each.
+// Every config of configs.txt, and in `./run slow` those of more_configs.txt, against every hostile
+// case: one shared object and one set of tests each.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -15,8 +15,8 @@
 namespace gemm_tune::emulator {
 namespace {
 
-std::vector<std::string> listed_configs() {
-  std::ifstream file(GT_EMULATOR_CONFIGS);
+std::vector<std::string> listed_in(const char* path) {
+  std::ifstream file(path);
   std::vector<std::string> configs;
   for (std::string line; std::getline(file, line);) {
     if (!line.empty() && line[0] != '#') configs.push_back(line);
@@ -24,15 +24,21 @@ std::vector<std::string> listed_configs() {
   return configs;
 }
 
+const std::vector<std::string> kConfigs = listed_in(GT_EMULATOR_CONFIGS);
+const std::vector<std::string> kMoreConfigs = listed_in(GT_MORE_EMULATOR_CONFIGS);
+
 TEST(EmulatedFamilies, CoverEveryFamilyWithEightConfigsAndEveryParameterValue) {
   for (const KernelFamily& family : families()) {
     std::set<std::pair<std::string, int>> seen;
     int configs = 0;
-    for (const std::string& text : listed_configs()) {
+    for (const std::string& text : kConfigs) {
       const Config config = parse_config(text);
       if (config.family != family.name) continue;
       ++configs;
       seen.insert(config.params.begin(), config.params.end());
+    }
+    for (const std::string& text : kMoreConfigs) {
+      if (parse_config(text).family == family.name) ++configs;
     }
     EXPECT_GE(configs, 8) << family.name;
     for (const ParamSpec& param : family.params) {
@@ -81,19 +87,22 @@ GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(SharingFamily);
 
 TEST_P(SharingFamily, AddsUpSharesAlikeWhoeverComesLast) { check(share_cases(config())); }
 
-std::vector<std::string> sharing_configs() {
-  std::vector<std::string> configs = listed_configs();
+std::vector<std::string> sharing(std::vector<std::string> configs) {
   std::erase_if(configs, [](const std::string& text) {
     return !shares_tiles(check_config(parse_config(text)));
   });
   return configs;
 }
 
-INSTANTIATE_TEST_SUITE_P(Configs, SharingFamily, testing::ValuesIn(sharing_configs()),
-                         [](const auto& instance) { return identifier(instance.param); });
+std::string name_of(const testing::TestParamInfo<std::string>& instance) {
+  return identifier(instance.param);
+}
 
-INSTANTIATE_TEST_SUITE_P(Configs, EmulatedFamily, testing::ValuesIn(listed_configs()),
-                         [](const auto& instance) { return identifier(instance.param); });
+INSTANTIATE_TEST_SUITE_P(Configs, SharingFamily, testing::ValuesIn(sharing(kConfigs)), name_of);
+INSTANTIATE_TEST_SUITE_P(Configs, EmulatedFamily, testing::ValuesIn(kConfigs), name_of);
+INSTANTIATE_TEST_SUITE_P(MoreConfigs, SharingFamily, testing::ValuesIn(sharing(kMoreConfigs)),
+                         name_of);
+INSTANTIATE_TEST_SUITE_P(MoreConfigs, EmulatedFamily, testing::ValuesIn(kMoreConfigs), name_of);
 
 }  // namespace
 }  // namespace gemm_tune::emulator
