@@ -21,8 +21,8 @@ struct Candidate {
   double distance = 0;
 };
 
-// The nearest legal winner among those that `eligible` accepts; the very problem's before another
-// of the same shape, then in the winners' order.
+// The nearest legal winner that `eligible` accepts. At equal distance the winner of the very
+// problem comes first, then the winners' order decides.
 template <class F>
 std::optional<Candidate> nearest(std::span<const Winner> winners, const Problem& problem,
                                  const F& eligible) {
@@ -30,7 +30,7 @@ std::optional<Candidate> nearest(std::span<const Winner> winners, const Problem&
   const Problem key = key_of(problem);
   const auto rank = [&](const Winner& winner) {
     const Problem& tuned = winner.record.problem;
-    // A kernel serves one layout, so layouts are no matter of distance.
+    // A kernel serves one layout, so layouts are not part of the distance.
     return std::make_pair(shape_distance(launch_problem(tuned), launch_problem(problem)),
                           tuned != key);
   };
@@ -120,7 +120,7 @@ Choice choose(std::span<const Winner> winners, const DeviceKey& device, const Pr
   const bool measured = best && best->winner->record.source == Source::measured;
   if (!measured) {
     const std::optional<Candidate> other = nearest(winners, problem, is_other);
-    // A measurement beats a prediction, but not from farther away.
+    // A measured winner replaces a predicted one only if it is no farther away.
     if (other && (!best || (other->winner->record.source == Source::measured &&
                             other->distance <= best->distance))) {
       best = other;
@@ -143,7 +143,7 @@ Choice choose(const Database& database, const DeviceKey& device, const Problem& 
 }
 
 KnownConfig builtin_config(Layout layout) {
-  // 64 x 64 tiles waste little on small edges; cp.async would leave out sm_75.
+  // 64 x 64 tiles waste little on small edges. cp.async is not used: sm_75 lacks it.
   const KnownConfig config = check_config(parse_config(
       "warp_tiled/CLUSTER=0,BM=64,BN=64,BK=16,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=2,ASYNC=0,"
       "FRAGMENTS=2,VEC=4,RASTER=8,CTAS=1,SPLIT_K=1,TAIL=0,TA=0,TB=0,PRED=1"));

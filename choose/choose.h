@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one function that chooses among winners for a (device, problem).
+// Chooses the kernel for a (device, problem) among the stored winners.
 //
-// `gemm-tune best`, the runtime library and the exported header all rest on it, so that they agree.
-// What it returns is legal for that very problem, and says how it was found. Who asks often loads
-// the winners once: choosing among them touches no disk. Pure but for the database; any thread.
+// `gemm-tune best`, the runtime library and the exported header all use this function, so that they
+// agree. The chosen kernel is legal for the very problem, and the choice says how it was found. A
+// caller with many problems loads the winners once: choosing among loaded winners reads no disk.
+// Pure but for the database; any thread.
 #pragma once
 
 #include <optional>
@@ -33,34 +34,35 @@ struct Winner {
   Record record;
 };
 
-// One winner for each (device, problem) of the architecture. Stale rows (db/validity.h) are passed
-// over. In choose()'s order of preference among equally
-// near ones: by problem text, then measured before predicted, then time, device and config.
+// One winner for each (device, problem) of the architecture, without stale rows (db/validity.h).
+// Sorted by choose()'s preference among winners at equal distance: by problem text, then measured
+// before predicted, then by time, device and config.
 std::vector<Winner> load_winners(const Database& database, const std::string& arch,
                                  const KernelHashes& hashes = current_kernel_hashes());
 
 struct Choice {
   Match match = Match::none;
   std::optional<KnownConfig> config;  // empty iff match is none
-  bool is_twin = false;          // the winner's predicated twin, since the winner is not legal here
-  std::optional<Record> winner;  // the row it rests on, for exact and nearest
-  std::string explanation;       // one sentence: what was chosen and why
+  bool is_twin = false;               // the winner's predicated twin: the winner is not legal here
+  std::optional<Record> winner;       // the winner's row, for exact and nearest
+  std::string explanation;            // one sentence: what was chosen and why
 };
 
-// The nearest winner that is legal, itself or as its twin, among those of the same device; else, or
-// where that is only predicted and a measured one is as near, among those of the architecture's
-// other devices (the explanation says so). A device without a name stands for any of its
-// architecture. winners: as load_winners() gives them for the device's architecture.
+// Chooses the nearest winner that is legal, itself or as its twin, among those of the same device.
+// A winner of another device of the architecture takes its place if there is none, or if there is
+// only a predicted one and the other is measured and no farther away; the explanation says so. A
+// device without a name stands for any device of its architecture. winners: as load_winners() gives
+// them for the device's architecture.
 Choice choose(std::span<const Winner> winners, const DeviceKey& device, const Problem& problem);
 
-// The same with the winners loaded for this one call.
+// The same, but loads the winners for this one call.
 Choice choose(const Database& database, const DeviceKey& device, const Problem& problem);
 
-// The config that serves where nothing was tuned: as one of its served_variants(), any shape,
+// The config for problems that no winner serves. One of its served_variants() serves any shape,
 // alignment class and batch that a grid can hold, on every architecture.
 KnownConfig builtin_config(Layout layout);
 
-// The variant of it with accesses as wide as the problem allows.
+// The variant of builtin_config() with accesses as wide as the problem allows.
 KnownConfig builtin_default(const Problem& problem);
 
 }  // namespace gemm_tune

@@ -185,7 +185,7 @@ std::string with_replaced(std::string text, std::string_view from, const std::st
   return text;
 }
 
-// A C++ string literal; device names come from outside.
+// The text as a C++ string literal; device names may hold any byte.
 std::string cpp_string(std::string_view text) {
   std::string literal = "\"";
   for (const char c : text) {
@@ -202,7 +202,7 @@ std::string cpp_string(std::string_view text) {
   return literal + "\"";
 }
 
-// To the nanosecond, whatever the locale.
+// Rounded to the nanosecond, in the same form for every locale.
 std::string microseconds(double time_us) {
   char text[400];
   const auto end = std::to_chars(text, text + sizeof text, time_us, std::chars_format::fixed, 3);
@@ -211,7 +211,7 @@ std::string microseconds(double time_us) {
 
 std::string config_text(const KnownConfig& config) { return to_string(config.config()); }
 
-// For every layout, the widest accesses first.
+// The default config for every layout, the widest accesses first.
 std::vector<KnownConfig> builtin_variants() {
   std::vector<KnownConfig> configs;
   for (const Layout layout : {Layout::nn, Layout::nt, Layout::tn, Layout::tt}) {

@@ -2,9 +2,8 @@
 // Writes the winners of one architecture as a dependency-free C++17 header.
 //
 // The header's constexpr lookup() answers as choose() does for a device without a name: the same
-// distance, the same legality, the same twins (tests/choose/export_header_test.cpp holds them
-// together). Identical database rows give identical bytes: no clock, no host names, rows in a fixed
-// order.
+// distance, the same legality, the same twins (tests/choose/export_header_test.cpp compares both).
+// Identical database rows give identical bytes: no clock, no host names, rows in a fixed order.
 #pragma once
 
 #include <string>
@@ -14,9 +13,9 @@
 
 namespace gemm_tune {
 
-// The header's text, namespace gemm_tune_<arch>. Throws UsageError where arch is not of the form
-// sm_86, which has to become part of a name, and NothingFound where the database has no usable
-// winner for it.
+// The header's text, in namespace gemm_tune_<arch>. Throws UsageError if arch is not of the form
+// sm_86, because arch becomes part of a name, and NothingFound if the database has no usable winner
+// for arch.
 std::string export_header(const Database& database, const std::string& arch,
                           const KernelHashes& hashes = current_kernel_hashes());
 

@@ -3,7 +3,7 @@
 //
 // "tiled_2d/BM=128,BN=128,BK=8,TM=8,TN=8,PRED=0" is the database key, the log line, the argument of
 // --config, the export and the test name; parse_config(to_string(c)) == c. This file knows the
-// syntax only: which families and parameters exist is kernel_templates/registry.h's business.
+// syntax only; kernel_templates/registry.h knows which families and parameters exist.
 #pragma once
 
 #include <optional>

@@ -9,8 +9,9 @@ namespace {
 constexpr int kKiB = 1024;
 constexpr std::int64_t kMiB = 1'048'576;
 
-// What differs between architectures. CUDA C++ Programming Guide 13.0, "Technical Specifications
-// per Compute Capability"; the allocation units are those of the toolkit's cuda_occupancy.h.
+// The limits that differ between architectures: CUDA C++ Programming Guide 13.0, "Technical
+// Specifications per Compute Capability". The allocation units are those of the toolkit's
+// cuda_occupancy.h.
 struct ArchLimits {
   const char* arch;
   int cc_major, cc_minor;
@@ -50,7 +51,7 @@ DeviceSpec device_spec(const ArchLimits& limits, const Card& card) {
   return spec;
 }
 
-// sm_88, which NVRTC 13 also compiles for, is absent: no card of it is known to us.
+// sm_88 is absent, although NVRTC 13 compiles for it: no card with it is known to us.
 const std::array<DeviceSpec, 11>& table() {
   static const std::array<DeviceSpec, 11> specs = {
       device_spec({"sm_75", 7, 5, 1024, 16, 64 * kKiB, 64}, {"Tesla T4", 40, 1590, 320, 4 * kMiB}),

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a GPU can hold and how fast it is: the figures that filter, model and key results.
+// A GPU's limits and rates. They reject configs, feed the static model and identify stored results.
 //
-// The built-in table answers for targets that are not at hand, with a typical card's SM count,
-// clock and bandwidth; gpu/device.h fills the same struct from a real device. Units are in the
-// names.
+// The built-in table describes each architecture by a typical card, with its SM count, clock and
+// bandwidth. gpu/device.h fills the same struct from a real device. Units are in the names.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +44,7 @@ struct DeviceSpec {
 // sm_75 to sm_121, one typical card each, in ascending order.
 std::span<const DeviceSpec> device_table();
 
-// The table's entry, or nothing for an architecture it does not hold.
+// The table's entry; nullopt for an architecture that the table lacks.
 std::optional<DeviceSpec> find_device_spec(std::string_view arch);
 
 }  // namespace gemm_tune

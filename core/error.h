@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kinds of failure that are not a candidate's own.
+// The exceptions of the project: the environment or the caller failed.
 //
-// A candidate that fails is data (core/outcome.h). An exception of one of these kinds means that
-// the environment or the caller failed; it is caught in main, at the worker's edge and at the C
-// API's edge, nowhere else. The message is one sentence that names the offending thing and what
-// would be right; it is shown to the user as it stands.
+// A candidate that fails is data (core/outcome.h), not an exception. Exceptions are caught in three
+// places only: in main, at the worker's edge and at the C API's edge. The message is one sentence
+// that names the offending thing and says what would be right; the user sees it unchanged.
 #pragma once
 
 #include <stdexcept>
@@ -29,7 +28,7 @@ class DeviceError : public Error {
   using Error::Error;
 };
 
-// The system has no memory for the work at hand, which says nothing of that work.
+// The system is out of memory. The request itself may be fine.
 class MemoryError : public DeviceError {
  public:
   using DeviceError::DeviceError;
@@ -47,7 +46,7 @@ class NothingFound : public Error {
   using Error::Error;
 };
 
-// Standard output or an output file took fewer bytes than there were.
+// Standard output or an output file could not be written completely.
 class OutputError : public Error {
  public:
   using Error::Error;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The 16-bit element types on the host: their bit patterns to and from float.
 //
-// Values round to nearest, ties to even; what rounds beyond the largest number becomes infinity;
-// subnormal numbers are kept; a NaN becomes 0x7fff. That is what cvt.rn does (PTX ISA 9.0, section
-// "Data Movement and Conversion Instructions: cvt"), so that host, emulator and GPU agree in every
-// bit. Constexpr and pure; any thread.
+// Values round to nearest, ties to even. A value that rounds beyond the largest number becomes
+// infinity; subnormal numbers are kept; a NaN becomes 0x7fff. cvt.rn does the same (PTX ISA 9.0,
+// section "Data Movement and Conversion Instructions: cvt"), so host, emulator and GPU agree bit
+// for bit. Constexpr and pure; any thread.
 #pragma once
 
 #include <bit>
@@ -22,9 +22,9 @@ struct Float16Format {
 inline constexpr Float16Format kF16 = {5, 10};
 inline constexpr Float16Format kBf16 = {8, 7};
 
-inline constexpr std::uint16_t kNan16 = 0x7fff;  // of both formats
+inline constexpr std::uint16_t kNan16 = 0x7fff;  // the NaN that rounding gives, in both formats
 
-// Exact; a NaN keeps its sign and fraction.
+// Exact. A NaN keeps its sign and fraction.
 constexpr float to_float(Float16Format format, std::uint16_t bits) {
   const std::uint32_t sign = static_cast<std::uint32_t>(bits >> 15) << 31;
   const std::uint32_t fraction = bits & ((1u << format.fraction_bits) - 1);
@@ -39,7 +39,7 @@ constexpr float to_float(Float16Format format, std::uint16_t bits) {
                                 in_place);
   }
   if (rebias == 0 || fraction == 0) return std::bit_cast<float>(sign | in_place);
-  // Subnormal here, normal as a float: the fraction times a power of two.
+  // A subnormal 16-bit number is a normal float: the fraction times a power of two.
   const float unit =
       std::bit_cast<float>(static_cast<std::uint32_t>(rebias + 1 - format.fraction_bits) << 23);
   const float magnitude = static_cast<float>(fraction) * unit;
@@ -54,21 +54,21 @@ constexpr std::uint16_t from_float(Float16Format format, float value) {
   const std::uint32_t infinity = ((1u << format.exponent_bits) - 1) << format.fraction_bits;
   const int dropped = 23 - format.fraction_bits;
   const int rebias = 127 - format.bias();
-  const int exponent = static_cast<int>(magnitude >> 23) - rebias;  // in the format
+  const int exponent = static_cast<int>(magnitude >> 23) - rebias;  // biased, in the format
   if (magnitude == 0x7f800000u) return static_cast<std::uint16_t>(sign | infinity);
   std::uint32_t kept = 0, shift = static_cast<std::uint32_t>(dropped);
   if (exponent > 0 || rebias == 0) {
     kept = magnitude - (static_cast<std::uint32_t>(rebias) << 23);
   } else {
-    // Subnormal in the format: the fraction with its leading one, shifted further. Beyond 24 places
-    // nothing is left to round.
+    // The result is subnormal: the float's fraction with its leading one, shifted further. Beyond
+    // 24 places nothing is left to round.
     kept = (magnitude & 0x7fffffu) | (magnitude >> 23 != 0 ? 0x800000u : 0);
     shift += static_cast<std::uint32_t>(1 - exponent);
     if (shift > 24) return sign;
   }
   const std::uint32_t half = 1u << (shift - 1), rest = kept & (2 * half - 1);
   std::uint32_t rounded = kept >> shift;
-  // A carry out of the fraction counts the exponent up, at last to infinity.
+  // A carry out of the fraction increments the exponent; the largest number becomes infinity.
   if (rest > half || (rest == half && rounded % 2 != 0)) ++rounded;
   return static_cast<std::uint16_t>(sign | (rounded < infinity ? rounded : infinity));
 }

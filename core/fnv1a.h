@@ -13,7 +13,7 @@ namespace gemm_tune {
 
 class Fnv1a {
  public:
-  // The text and a zero byte, so that two texts in turn differ from one.
+  // Adds the text and a zero byte, so that "ab", "c" and "a", "bc" give different hashes.
   void add(std::string_view text) {
     add_bytes(text);
     add_byte(0);
@@ -23,7 +23,7 @@ class Fnv1a {
     for (const char c : bytes) add_byte(static_cast<unsigned char>(c));
   }
 
-  // 16 digits.
+  // 16 hexadecimal digits.
   std::string hex() const {
     constexpr std::string_view kDigits = "0123456789abcdef";
     std::string text;

@@ -32,7 +32,7 @@ class InputFile {
  public:
   InputFile(const std::string& path, const std::string& what)
       : name_(what + " '" + path + "'"),
-        // A pipe without a writer must not hold the opening.
+        // O_NONBLOCK: without it, opening a pipe that has no writer would block.
         file_(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)) {
     struct stat status {};
     if (file_.value < 0 || fstat(file_.value, &status) != 0) fail_to_read();

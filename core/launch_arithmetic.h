@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The arithmetic of a launch: the problems that a kernel may serve, its grid, its scratch memory.
 //
-// One text for the tuner, the library, the tests and the exported header, which holds the lines
-// between the braces below as they are. It therefore includes nothing, names nothing from outside
-// and is C++17. core/launch_recipe.h is the host's way to it. Constexpr and pure; any thread.
+// The tuner, the library, the tests and the exported header share this text: the header contains
+// the lines between the braces below unchanged. Those lines are therefore C++17, include nothing
+// and use no name from outside. Host code includes core/launch_recipe.h. Constexpr and pure; any
+// thread.
 #pragma once
 
 namespace gemm_tune {
@@ -12,7 +13,7 @@ namespace gemm_tune {
 // transposed A is stored [K,M], a transposed B [N,K].
 enum class Layout { nn, nt, tn, tt };
 
-// A problem as far as a launch depends on it.
+// The part of a problem that a launch depends on.
 struct LaunchProblem {
   long long M, N, K;
   int alignment;  // elements (1, 2 or 4) that divide leading dimensions, addresses and strides
@@ -20,7 +21,7 @@ struct LaunchProblem {
   long long batch = 1;  // products of one launch
 };
 
-// What a compiled kernel needs of its launch.
+// How to launch a compiled kernel, and which problems it serves.
 struct LaunchRecipe {
   int block_threads = 0;       // of a block, one-dimensional
   int tile_m = 0, tile_n = 0;  // elements of C of one block
@@ -35,7 +36,8 @@ struct LaunchRecipe {
   int multiple_m = 1, multiple_n = 1, multiple_k = 1;  // M, N and K must be multiples of these
 };
 
-// Of a launch, as CUDA counts it: tiles, or pieces of them; shares of a tile along K; batch.
+// The grid of a launch: x counts tiles or pieces of tiles, y the shares of a tile along K, z the
+// batch.
 struct Grid {
   long long x = 1, y = 1, z = 1;
   long long piece_k = 0;  // GemmArgs::piece_k: K elements of a piece of a tile that is cut
@@ -50,15 +52,15 @@ inline constexpr long long kMaxEdge = 2000000000;
 inline constexpr long long kMaxBatch = 65535;
 inline constexpr long long kMaxGridX = 2147483647;
 
-// A workspace begins with counters, which are zero between launches: whoever allocates it zeroes
-// them, every launch leaves them so. Partial sums follow, each of 4 bytes.
+// A workspace begins with counters, which are zero between launches: its allocator zeroes them, and
+// every launch leaves them zero. Partial sums of 4 bytes each follow.
 inline constexpr long long kWorkspaceCounters = 16384;
 inline constexpr long long kWorkspaceCounterBytes = kWorkspaceCounters * 4;
 inline constexpr long long kPartialSumBytes = 4;
 
-// What a piece of a tile that is cut along K costs beside its multiplications, in K elements: loads
-// before the first one, partial sums written and read again. About 5 us on an H100, where a tile of
-// 128 x 256 takes 0.16 us for each K element.
+// The overhead of one piece of a tile that is cut along K, as the K elements that could be
+// multiplied in that time: loads before the first multiplication, partial sums written and read
+// again. About 5 us on an H100, where a tile of 128 x 256 takes 0.16 us for each K element.
 inline constexpr long long kPieceOverheadK = 32;
 
 // The alignment of leading dimensions, where the base addresses are multiples of 16 bytes.
@@ -85,10 +87,10 @@ struct TailCut {
   long long piece_k = 0;  // K elements of a piece; the last one has what is left
 };
 
-// A last wave that fills half of the SMs or less is cut into as many equal pieces as there is room
-// for. A fuller one is cut together with the wave before: a long piece for every tile, then the
-// short rests, which the SMs without a second long piece work through meanwhile. sm_count: of the
-// device that launches.
+// A last wave that fills at most half of the SMs is cut into equal pieces, as many as fit. A fuller
+// last wave is cut together with the wave before it: each tile becomes a long piece and a short
+// rest. The SMs without a second long piece work through the rests. sm_count: of the device that
+// launches.
 constexpr TailCut tail_cut(const LaunchRecipe& recipe, const LaunchProblem& problem, int sm_count) {
   const long long tiles = tiles_of(recipe, problem);
   const long long slots = static_cast<long long>(recipe.tail_ctas_per_sm) * sm_count;
@@ -102,7 +104,7 @@ constexpr TailCut tail_cut(const LaunchRecipe& recipe, const LaunchProblem& prob
   } else {
     const long long free = slots - rest;
     cut = tiles < slots ? tiles : slots + rest;
-    const long long rests = (cut + free - 1) / free;  // that a free slot works through
+    const long long rests = (cut + free - 1) / free;  // for each free slot
     const long long overhead = (kPieceOverheadK + recipe.tile_k - 1) / recipe.tile_k;
     piece = (rests * (slices + overhead) + rests) / (rests + 1);
   }
@@ -116,8 +118,8 @@ constexpr Grid grid_of(const LaunchRecipe& recipe, const LaunchProblem& problem,
   return Grid{ctas, recipe.split_k, problem.batch, cut.piece_k};
 }
 
-// Global scratch memory of one launch; 0 where the kernel needs none. Launches that may overlap
-// need one each.
+// Bytes of global scratch memory for one launch; 0 if the kernel needs none. Launches that may
+// overlap need separate workspaces.
 constexpr long long workspace_bytes(const LaunchRecipe& recipe, const LaunchProblem& problem,
                                     int sm_count) {
   if (recipe.cluster) return 0;
@@ -166,8 +168,8 @@ constexpr double ratio(long long a, long long b) {
   return x > y ? x / y : y / x;
 }
 
-// How far a tuned problem is from another one: the product of ratio() over M, N, K and batch. 1 is
-// the same shape.
+// The distance of a tuned problem from another one: the product of ratio() over M, N, K and batch.
+// 1 means the same shape.
 constexpr double shape_distance(const LaunchProblem& a, const LaunchProblem& b) {
   return ratio(a.M, b.M) * ratio(a.N, b.N) * ratio(a.K, b.K) * ratio(a.batch, b.batch);
 }

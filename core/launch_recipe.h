@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What it takes to launch a compiled config for a problem, and why that may be refused.
+// How to launch a compiled config for a problem, and the reasons to refuse a launch.
 //
-// A winner is a recipe, not only a tile. Derived from a config by its family; judged here, once,
-// for the tuner, the database's chooser and the runtime library. The arithmetic is that of
-// core/launch_arithmetic.h, which the exported header holds too.
+// A config's family derives the recipe. The tuner, the database's chooser and the runtime library
+// all judge it by the functions below. The arithmetic is that of core/launch_arithmetic.h, which
+// exported headers contain too.
 #pragma once
 
 #include <cstdint>
@@ -28,14 +28,14 @@ constexpr Grid grid_of(const LaunchRecipe& recipe, const Problem& problem, int s
   return grid_of(recipe, launch_problem(problem), sm_count);
 }
 
-// Global scratch memory of one launch; 0 where the kernel needs none. Launches that may overlap
-// need one each.
+// Bytes of global scratch memory for one launch; 0 if the kernel needs none. Launches that may
+// overlap need separate workspaces.
 constexpr std::int64_t workspace_bytes(const LaunchRecipe& recipe, const Problem& problem,
                                        int sm_count) {
   return workspace_bytes(recipe, launch_problem(problem), sm_count);
 }
 
-// Why the recipe may not be launched for the problem, as a sentence fragment; nothing if it may.
+// Why the recipe may not be launched for the problem, as a sentence fragment; nullopt if it may.
 std::optional<std::string> why_illegal(const LaunchRecipe& recipe, const Problem& problem);
 
 }  // namespace gemm_tune

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What became of a candidate: a plain value that crosses process boundaries and is stored as it is.
+// The outcome of a candidate: a plain value that crosses process boundaries and is stored
+// unchanged.
 //
 // A candidate that fails is data, never an exception. "Not measured" is an empty optional.
 #pragma once
@@ -13,11 +14,11 @@ namespace gemm_tune {
 
 enum class Disposition {
   ok,              // verified and timed, or predicted
-  rejected,        // by a rule before compiling, or by its resources after
-  compile_failed,  // the compiler refused it
-  launch_failed,   // the driver refused it or it faulted
+  rejected,        // by a rule before compiling, or by its resources after compiling
+  compile_failed,  // the compiler refused the candidate
+  launch_failed,   // the driver refused the launch, or the kernel faulted
   wrong_result,    // verification found a wrong or unwritten element
-  timed_out,       // its compiler or its kernel had not ended at the limit
+  timed_out,       // its compiler or its kernel ran past the time limit
   crashed,         // its worker died
 };
 
@@ -30,27 +31,27 @@ enum class Source { measured, predicted };
 std::string_view to_string(Source source);
 Source parse_source(std::string_view word);
 
-// What the compiler and the occupancy rules say of a compiled kernel, per thread and per CTA.
+// The resources of a compiled kernel, from the compiler and the occupancy rules.
 struct Resources {
   int registers = 0;    // per thread
   int spill_bytes = 0;  // spill stores + loads, per thread
   int stack_bytes = 0;  // per thread
-  int smem_bytes = 0;   // dynamic + static, per CTA, without what the runtime reserves
+  int smem_bytes = 0;   // dynamic + static, per CTA, without the runtime's reserved part
   int ctas_per_sm = 0;
 
   friend bool operator==(const Resources&, const Resources&) = default;
 };
 
-// How a GPU was set up, as far as NVML told.
+// A GPU's settings, as far as NVML reports them.
 struct GpuSettings {
   std::optional<double> power_limit_w = {};
-  std::optional<int> memory_mhz = {};  // greatest clock of its memory
+  std::optional<int> memory_mhz = {};  // highest clock of its memory
   std::string mig_slice = {};          // as in "1g.10gb"; empty for a whole GPU
 
   friend bool operator==(const GpuSettings&, const GpuSettings&) = default;
 };
 
-// The GPU at work on the samples, as NVML tells it.
+// The state of the GPU while the samples were taken, from NVML.
 struct GpuConditions {
   int sm_mhz = 0;
   double power_w = 0;
@@ -67,12 +68,12 @@ struct Timing {
       {};  // median with the operands rotated through more than L2 holds
   std::optional<GpuConditions> conditions = {};
   std::string disturbance =
-      {};  // why the samples may be off though re-taken; empty where nothing was
+      {};  // why repeated samples may still be off; empty for undisturbed samples
 
   friend bool operator==(const Timing&, const Timing&) = default;
 };
 
-// How a measured candidate stands to the best of its problem.
+// How a measured candidate compares with the best of its problem.
 enum class Standing {
   search,  // timed alone, during the search
   finals,  // timed again, in turn with the baseline, and shown to be slower than the best
@@ -88,10 +89,10 @@ struct Outcome {
   std::string detail;  // the reason, empty for ok
   std::optional<Resources> resources;
   std::optional<Timing> timing;        // present iff timed on a GPU
-  std::optional<double> predicted_us;  // the static model's time, where one was asked for
+  std::optional<double> predicted_us;  // the static model's time, if a prediction was requested
   Standing standing = Standing::search;
-  // A failure that the environment caused: its worker was killed or stopped by somebody, or had no
-  // memory. It says nothing of the candidate and is never stored.
+  // The environment caused the failure: the worker was killed or stopped from outside, or memory
+  // ran out. The candidate may be fine, so the outcome is never stored.
   bool by_environment = false;
   std::optional<double> compile_s = {};  // seconds in the compiler
   std::optional<double> gpu_s = {};      // seconds that a worker held the GPU

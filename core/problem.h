@@ -50,7 +50,7 @@ struct Problem {
   friend auto operator<=>(const Problem&, const Problem&) = default;
 };
 
-// Every operand aligned to so many of its elements, as far as accesses are as wide.
+// Every operand aligned to `elements` of its elements, at most to kWidestAccessBytes.
 Alignment uniform_alignment(const Signature& signature, int elements);
 
 // The alignments of A, B, C and D in elements.
@@ -61,19 +61,19 @@ constexpr std::array<int, 4> alignment_in_elements(const Problem& problem) {
           bytes.d / bytes_of(types.d)};
 }
 
-// The alignment class: the elements that every operand is aligned to, at least.
+// The alignment class: the least alignment of all operands, in elements.
 constexpr int alignment_class(const Problem& problem) {
   const std::array<int, 4> elements = alignment_in_elements(problem);
   return *std::min_element(elements.begin(), elements.end());
 }
 
-// The problem in this alignment class: packed where that has the class, else every operand aligned
-// alike.
+// The problem in this alignment class: with packed matrices if these have the class, else with the
+// same alignment for every operand.
 Problem in_class(Problem problem, int elements);
 
-// The problem that the database knows it as: of problems that differ in their operands' alignment
-// but not in its class, one. So a call finds what was tuned for its class, whichever operand
-// decides about it.
+// The problem under which the database stores results for this one. Problems that differ in the
+// alignment of their operands but not in the alignment class share one key, so that a call finds
+// every result for its class.
 Problem key_of(const Problem& problem);
 
 // An fp32 problem whose matrices are packed: each leading dimension is the length of a stored row,
@@ -81,7 +81,7 @@ Problem key_of(const Problem& problem);
 Problem packed_problem(std::int64_t M, std::int64_t N, std::int64_t K, Layout layout = Layout::nn,
                        std::int64_t batch = 1);
 
-// The lengths of a stored row of A and of B, the least that lda and ldb may be; and their numbers.
+// The lengths of a stored row of A and of B, which are the least lda and ldb; the numbers of rows.
 std::int64_t row_length_a(const Problem& problem);
 std::int64_t row_length_b(const Problem& problem);
 std::int64_t rows_a(const Problem& problem);
@@ -90,13 +90,13 @@ std::int64_t rows_b(const Problem& problem);
 // Floating-point operations of one call: 2 M N K batch.
 double flops(const Problem& problem);
 
-// "1024x512x256"; what differs from packed_problem(M, N, K) follows, as in
-// "1024x512x256:layout=nt:align=1:batch=8". align is the class where in_class() gives the problem,
-// else each operand's alignment in elements: that of A, B and C as in align=4/4/1, and that of D
-// where it differs from C's. The signature leads where it is not fp32's: "1x1x1:type=f16".
+// "1024x512x256", followed by all differences from packed_problem(M, N, K), as in
+// "1024x512x256:layout=nt:align=1:batch=8". align is the alignment class if in_class() gives the
+// problem, else the alignment of A, B and C in elements, as in align=4/4/1, and that of D if it
+// differs from C's. A signature other than fp32's precedes them: "1x1x1:type=f16".
 std::string to_string(const Problem& problem);
 
-// The inverse of to_string for fp32. Where the text names no layout or batch, these. Throws
+// The inverse of to_string for fp32. layout and batch: for a text that names none. Throws
 // UsageError naming the text.
 Problem parse_problem(std::string_view text, Layout layout = Layout::nn, std::int64_t batch = 1);
 

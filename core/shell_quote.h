@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A word as a shell takes it back: for commands that messages and rows name. Pure; any thread.
+// Quotes a word for a shell, for the commands in messages and rows. Pure; any thread.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace gemm_tune {
 
-// The word itself where no shell treats any byte of it specially, else in '...'; a word with
-// control bytes or bytes that are not UTF-8 in $'...' (POSIX 2024, bash, zsh), so that the text can
-// be shown and stored.
+// The word unchanged if no shell treats a byte of it specially, else in '...'. A word with control
+// bytes or bytes that are not UTF-8 becomes $'...' (POSIX 2024, bash, zsh), so that the text can be
+// shown and stored.
 std::string shell_quote(std::string_view word);
 
 }  // namespace gemm_tune

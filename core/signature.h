@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a product's matrices hold and what its result promises: element types, accuracy, epilogue.
+// The signature of a product: the element types of its matrices, its accuracy and its epilogue.
 //
-// The one place that knows how long an element is. The program offers fp32 only; the other types
-// are here so that nothing else has to assume it. Values; any thread.
+// No other file knows the size of an element. The program offers fp32 only; the other types exist
+// so that no other code assumes fp32. Values; any thread.
 #pragma once
 
 #include <compare>
@@ -12,7 +12,7 @@
 
 namespace gemm_tune {
 
-// f64: of reference results only.
+// f64: for reference results only.
 enum class ElementType { f32, f16, bf16, f64 };
 
 constexpr int bytes_of(ElementType type) {
@@ -49,7 +49,7 @@ constexpr double unit_roundoff(ElementType type) {
   return 1.0 / static_cast<double>(std::int64_t{1} << significand_bits(type));
 }
 
-// Every whole number up to this one is held exactly, the next one is not.
+// The largest n such that every whole number from 0 to n is held exactly.
 constexpr std::int64_t largest_exact_integer(ElementType type) {
   return std::int64_t{1} << significand_bits(type);
 }
@@ -57,10 +57,10 @@ constexpr std::int64_t largest_exact_integer(ElementType type) {
 // "f32", "f16", "bf16", "f64".
 std::string_view to_string(ElementType type);
 
-// What a result promises. fp32: products and sums rounded as fp32 rounds them.
+// The accuracy that a result promises. fp32: products and sums rounded as fp32 rounds them.
 enum class Accuracy { fp32 };
 
-// What happens to alpha * op(A) * op(B) + beta * C before it is stored as D.
+// The operation on alpha * op(A) * op(B) + beta * C before the result is stored as D.
 enum class Epilogue { none };
 
 struct Signature {
@@ -72,17 +72,17 @@ struct Signature {
   friend auto operator<=>(const Signature&, const Signature&) = default;
 };
 
-// Every matrix of one type.
+// The signature with one type for all matrices.
 constexpr Signature signature_of(ElementType type) { return {type, type, type, type}; }
 
-// "f32" where all matrices are of one type, else that of A, B, C and D: "bf16/bf16/f32/f32".
+// "f32" if all matrices have one type, else the types of A, B, C and D: "bf16/bf16/f32/f32".
 std::string to_string(const Signature& signature);
 
-// The widest access that alignment is counted for: a 16-byte vector.
+// The widest access, a 16-byte vector. Alignment beyond it is not counted.
 inline constexpr int kWidestAccessBytes = 16;
 
-// The largest power of two, at most kWidestAccessBytes, that divides so many bytes; of 0 the
-// widest. Precondition: not negative.
+// The largest power of two, at most kWidestAccessBytes, that divides `bytes`; kWidestAccessBytes
+// for 0. Precondition: `bytes` was not negative.
 constexpr int alignment_of(std::uint64_t bytes) {
   const std::uint64_t bits = bytes | kWidestAccessBytes;
   return static_cast<int>(bits & (~bits + 1));
