@@ -9,12 +9,13 @@
 namespace gemm_tune {
 namespace {
 
-// What is used of cuBLAS 13's binary interface, as cublas_v2.h and library_types.h declare it.
-// Written down here because that header comes with 400 MB of libraries, which a build does without.
+// The part of cuBLAS 13's binary interface that this file uses, as cublas_v2.h and library_types.h
+// declare it. Repeated here because those headers come with 400 MB of libraries that a build does
+// not need.
 namespace abi {
 
 using Handle = struct Context*;
-using Status = int;  // of the enumerations' type in C
+using Status = int;  // enumerations are int in C
 constexpr Status kSuccess = 0;
 constexpr int kOpN = 0, kOpT = 1;
 constexpr int kDefaultMath = 0, kPedanticMath = 2;
@@ -30,7 +31,8 @@ using GetStatusName = const char*(Status);
 template <class T>
 using Gemm = Status(Handle, int, int, int, int, int, const T*, const T*, int, const T*, int,
                     const T*, T*, int);
-// The same with the elements between two matrices after each leading dimension, and their number.
+// The same for a batch: the matrix stride in elements follows each leading dimension, and the
+// number of matrices comes last.
 template <class T>
 using GemmStridedBatched = Status(Handle, int, int, int, int, int, const T*, const T*, int,
                                   long long, const T*, int, long long, const T*, T*, int, long long,
@@ -47,15 +49,15 @@ int narrow(std::int64_t value) {
 
 int op(bool transposed) { return transposed ? abi::kOpT : abi::kOpN; }
 
-// One type's functions.
+// The functions for one element type.
 template <class T>
 struct Functions {
   abi::Gemm<T>* gemm;
   abi::GemmStridedBatched<T>* strided_batched;
 };
 
-// cuBLAS is column-major, where a row-major matrix reads as its transpose: C^T = op(B)^T * op(A)^T
-// is the same call with the operands and M, N swapped.
+// cuBLAS is column-major and reads a row-major matrix as its transpose. C^T = op(B)^T * op(A)^T is
+// therefore the same product with the operands, and M and N, swapped.
 template <class T>
 abi::Status enqueue(const Functions<T>& functions, abi::Handle handle, const GemmCall& c) {
   const Problem& p = c.problem;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuBLAS as baseline and reference, in row-major terms; opened when first needed.
 //
-// libcublas is no dependency of any binary: the constructor opens it, so that a machine without it
-// can do everything else. Belongs to the device that was current when it was made. Use one object
-// from one thread at a time.
+// No binary links libcublas: the constructor opens it, so that a machine without it can do
+// everything else. An object belongs to the device that was current when it was made. Use one
+// object from one thread at a time.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -22,7 +22,7 @@ class Cublas {
   // precision and rounding in every step, for reference results.
   enum class Math { standard, pedantic };
 
-  // Throws DeviceError where libcublas.so.13 cannot be opened or has no device to work on.
+  // Throws DeviceError if libcublas.so.13 cannot be opened or finds no usable device.
   Cublas();
   ~Cublas();
   Cublas(Cublas&&) noexcept;
@@ -33,9 +33,9 @@ class Cublas {
 
   void set_stream(cudaStream_t stream);
 
-  // Asynchronous, for calls whose C is D and whose matrices are all f32 or, for reference results,
-  // all f64. A batch goes through the strided-batched function. Sizes must fit a 32-bit integer.
-  // Throws DeviceError. math counts for f32.
+  // Enqueues the call and returns. C must be D; all matrices must be f32 or, for reference results,
+  // f64. A batch goes through the strided-batched function. Sizes must fit a 32-bit integer. Throws
+  // DeviceError. math applies to f32 only.
   void gemm(const GemmCall& call, Math math = Math::standard);
 
   // The function that an fp32 call goes through: "cublasSgemm", "cublasSgemmStridedBatched".

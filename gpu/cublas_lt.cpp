@@ -12,15 +12,15 @@
 namespace gemm_tune {
 namespace {
 
-// What is used of cublasLt 13's binary interface, as cublasLt.h, cublas_api.h and library_types.h
-// declare it: see gpu/cublas.cpp.
+// The part of cublasLt 13's binary interface that this file uses, as cublasLt.h, cublas_api.h and
+// library_types.h declare it; gpu/cublas.cpp says why.
 namespace abi {
 
 using Handle = struct LtContext*;
 using MatmulDesc = struct MatmulDescription*;
 using MatrixLayout = struct LayoutDescription*;
 using Preference = struct PreferenceDescription*;
-using Status = int;  // of the enumerations' type in C, as all that follow
+using Status = int;  // enumerations are int in C, here and below
 constexpr Status kSuccess = 0;
 constexpr Status kNotSupported = 15;
 constexpr int kOpN = 0, kOpT = 1;
@@ -140,7 +140,7 @@ class Owned {
   abi::DestroyObject<Object>* destroy_ = nullptr;
 };
 
-// A matrix as it is stored, rows x cols with ld between rows: column-major it is its transpose.
+// A stored matrix of rows x cols, with ld elements between rows. Column-major it is the transpose.
 Owned<abi::MatrixLayout> stored_matrix(const Library& lt, ElementType type, std::int64_t rows,
                                        std::int64_t cols, std::int64_t ld, std::int64_t stride,
                                        std::int64_t batch) {
@@ -159,7 +159,7 @@ Owned<abi::MatrixLayout> stored_matrix(const Library& lt, ElementType type, std:
   return layout;
 }
 
-// Up to what cublasLt may assume: more than 256 bytes make no difference to it.
+// The address's alignment in bytes, at most 256: cublasLt gains nothing from more.
 std::uint32_t alignment_bytes(const void* address) {
   std::uint32_t alignment = 256;
   while (reinterpret_cast<std::uintptr_t>(address) % alignment != 0) alignment /= 2;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// cublasLt as a baseline, in row-major terms: what a program gets that asks it for all its
-// proposals and keeps the one that it timed as the fastest. Opened when first needed.
+// cublasLt as a baseline, in row-major terms: it stands for a program that times all proposals of
+// cublasLt and keeps the fastest. Opened when first needed.
 //
-// libcublasLt is no dependency of any binary, as in gpu/cublas.h. FP32 stays FP32: no TF32. Belongs
+// No binary links libcublasLt (gpu/cublas.h says why). FP32 stays FP32: no TF32. An object belongs
 // to the device that was current when it was made. Use one object from one thread at a time.
 #pragma once
 
@@ -21,8 +21,8 @@ class CublasLt {
   // Global scratch memory that an algorithm may use.
   static constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;
 
-  // What cublasLt proposes for calls of one shape: its algorithms, the fastest by its own estimate
-  // first.
+  // cublasLt's proposals for calls of one shape: algorithms in the order of cublasLt's own time
+  // estimates, fastest first.
   class Plan {
    public:
     ~Plan();
@@ -31,9 +31,10 @@ class CublasLt {
 
     std::size_t size() const;
 
-    // Enqueues the call by algorithm i < size(). The call differs from the plan's in addresses,
-    // alpha and beta only, and its addresses are aligned as well as those. False where the library
-    // refuses it. Calls that may overlap must not use the same CublasLt: they share its workspace.
+    // Enqueues the call with algorithm i < size(). The call may differ from the plan's only in
+    // addresses, alpha and beta; its addresses must be aligned at least as well. False if the
+    // library refuses the call. Calls that may overlap must not use the same CublasLt: they share
+    // its workspace.
     bool run(std::size_t i, const GemmCall& call, cudaStream_t stream) const;
 
    private:
@@ -43,8 +44,8 @@ class CublasLt {
     std::unique_ptr<Impl> impl_;
   };
 
-  // Throws DeviceError where libcublasLt.so.13 cannot be opened or has no device to work on, and
-  // CudaError where there is no memory for the workspace.
+  // Throws DeviceError if libcublasLt.so.13 cannot be opened or finds no usable device, and
+  // CudaError if there is no memory for the workspace.
   CublasLt();
   ~CublasLt();
   CublasLt(CublasLt&&) noexcept;
@@ -53,8 +54,8 @@ class CublasLt {
   // "13.1.0".
   std::string version() const;
 
-  // At most `most` algorithms; none where cublasLt knows no way. Throws DeviceError. The CublasLt
-  // must outlive the plan.
+  // At most `most` algorithms; none if cublasLt has no algorithm for the call. Throws DeviceError.
+  // The CublasLt must outlive the plan.
   Plan plan(const GemmCall& call, int most = 100) const;
 
  private:

@@ -31,8 +31,8 @@ int attribute(cudaDeviceAttr which, int ordinal) {
   return value;
 }
 
-// What the runtime does not tell, from the table: the architecture's own entry, or for one newer
-// than the table its last entry.
+// The figures that the runtime does not report: the table's entry for the architecture, or its last
+// entry for an architecture newer than the table.
 DeviceSpec table_entry(int major, int minor, const std::string& name) {
   const std::string arch = "sm_" + std::to_string(10 * major + minor);
   if (const auto spec = find_device_spec(arch)) return *spec;
@@ -59,8 +59,8 @@ int device_count() {
 }
 
 std::optional<std::string> parse_driver_version(std::string_view proc_text) {
-  // "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.04  Tue ..."; the words vary, the
-  // version is the first that starts with a digit and has a dot.
+  // "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.04  Tue ...". The words vary; the
+  // version is the first word that starts with a digit and has a dot.
   std::istringstream words{std::string(proc_text.substr(0, proc_text.find('\n')))};
   for (std::string word; words >> word;) {
     const bool is_version = word.find('.') != std::string::npos &&
@@ -135,7 +135,7 @@ std::int64_t device_memory_bytes(int ordinal) {
 int current_device() {
   int ordinal = 0;
   const cudaError_t code = cudaGetDevice(&ordinal);
-  if (code != cudaSuccess) check_driver();  // says more than the code
+  if (code != cudaSuccess) check_driver();  // gives a clearer reason than the code
   check_cuda(code, "cudaGetDevice(&ordinal)");
   return ordinal;
 }

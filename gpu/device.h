@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The GPUs and the driver that are there, if any.
+// The GPUs and the driver of this machine, if any.
 //
-// The only place that asks the CUDA runtime about hardware. A machine with no driver or no GPU is
-// an answer here (0 devices, no driver version), not a failure; whoever needs a GPU says so with
+// Only this file asks the CUDA runtime about hardware. A missing driver or GPU is a normal answer
+// here (0 devices, no driver version), not a failure; a caller that needs a GPU calls
 // check_driver(). Any thread.
 #pragma once
 
@@ -15,23 +15,23 @@
 
 namespace gemm_tune {
 
-// CUDA devices that can be used; 0 where there is no driver, an older one than CUDA 13 needs, or no
-// GPU. Never throws.
+// The number of usable CUDA devices; 0 if there is no GPU, no driver, or a driver too old for CUDA
+// 13. Never throws.
 int device_count();
 
-// The driver's version, "580.159.04"; "for CUDA 13.0" where only that can be found out; nothing
-// without a driver.
+// The driver's version, "580.159.04"; "for CUDA 13.0" if nothing more is known; nullopt without a
+// driver.
 std::optional<std::string> driver_version();
 
-// Throws DeviceError where there is no driver or it is older than CUDA 13 needs (580).
+// Throws DeviceError if there is no driver or the driver is older than CUDA 13 needs (580).
 void check_driver();
 
-// The device's own figures; what the runtime does not tell (allocation units, FP32 lanes) comes
-// from the built-in table. Throws DeviceError for an ordinal that does not exist, and for an
+// The device's own figures. Allocation units and FP32 lanes, which the runtime does not report,
+// come from the built-in table. Throws DeviceError for an ordinal that does not exist, and for an
 // architecture older than the table.
 DeviceSpec query_device(int ordinal);
 
-// The device's memory in all, used or not. Throws CudaError.
+// The device's total memory, free or in use. Throws CudaError.
 std::int64_t device_memory_bytes(int ordinal);
 
 // The ordinal that launches of the calling thread go to. Throws DeviceError without a device.

@@ -12,7 +12,7 @@ CudaError::CudaError(cudaError_t code, const char* call)
 
 void check_cuda(cudaError_t code, const char* call) {
   if (code == cudaSuccess) return;
-  cudaGetLastError();  // or the next unrelated check would report this failure again
+  cudaGetLastError();  // clears the error, or a later check would report it again
   throw CudaError(code, call);
 }
 

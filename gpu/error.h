@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Failures of the CUDA runtime as exceptions: GT_CUDA(call) is the one way its status is checked.
+// Failures of the CUDA runtime as exceptions: code checks a status of the runtime by GT_CUDA(call).
 //
 // NVRTC and cuBLAS have their own checks beside their only users (nvrtc.cpp, cublas.cpp). A
-// candidate's launch failure is data to the tuner, so the status stays readable on the exception:
-// catch CudaError to tell it from a missing driver. Any thread.
+// candidate's launch failure is data to the tuner, so the exception keeps the status: catch
+// CudaError to tell a failed launch from a missing driver. Any thread.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -22,7 +22,7 @@ class CudaError : public DeviceError {
   cudaError_t code_;
 };
 
-// Throws CudaError with the call's text and the runtime's unless code is cudaSuccess.
+// Throws CudaError with the call's text and the runtime's error text, unless code is cudaSuccess.
 void check_cuda(cudaError_t code, const char* call);
 
 }  // namespace gemm_tune

@@ -2,8 +2,8 @@
 // A compiled kernel, loaded from its cubin and ready to launch.
 //
 // Goes through the runtime's library interface (cudaLibrary*), so that nothing links libcuda. The
-// kernel belongs to the device that was current when it was loaded. Launching and asking are const
-// and may be done from several threads.
+// kernel belongs to the device that was current when it was loaded. Const calls may come from
+// several threads at once.
 #pragma once
 
 #include <cstdint>
@@ -16,19 +16,20 @@ namespace gemm_tune {
 
 class LoadedKernel {
  public:
-  // Loads the entry function and lets it use all dynamic shared memory that the device grants one
-  // CTA. Throws CudaError where the cubin does not fit the device or has no such entry.
+  // Loads the entry function and allows it all dynamic shared memory that the device grants one
+  // CTA. Throws CudaError if the cubin does not fit the device or has no such entry.
   explicit LoadedKernel(const std::string& cubin, const std::string& entry = "gemm");
   ~LoadedKernel();
   LoadedKernel(LoadedKernel&& other) noexcept;
   LoadedKernel& operator=(LoadedKernel&& other) noexcept;
 
-  // One-dimensional block; returns before the kernel runs. args: a pointer to each parameter.
-  // Throws CudaError where the launch is refused; a fault shows at the next synchronisation.
+  // Enqueues the kernel with one-dimensional blocks and returns. args: a pointer to each parameter.
+  // Throws CudaError if the launch is refused; a fault of the kernel shows at the next
+  // synchronisation.
   void launch(const Grid& grid, int block_threads, int smem_bytes, cudaStream_t stream,
               void** args) const;
 
-  // Resident CTAs per SM by the runtime's account; 0 where not even one fits.
+  // Resident CTAs per SM, as the runtime computes them; 0 if not even one fits.
   int max_active_ctas(int block_threads, int smem_bytes) const;
 
  private:

@@ -11,7 +11,7 @@ LaunchGraph::LaunchGraph(const Stream& stream, const std::function<void()>& enqu
   try {
     enqueue();
   } catch (...) {
-    // The stream must not stay in capture mode; what went wrong is already on its way.
+    // The stream must not stay in capture mode. The exception under way reports the failure.
     cudaStreamEndCapture(stream.get(), &graph);
     cudaGraphDestroy(graph);
     throw;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sequence of launches recorded once and replayed as one: what the host spends on each launch is
-// then no part of the time.
+// A sequence of launches, recorded once as a CUDA graph and launched as a whole. The time that the
+// host spends on each single launch is then not part of a measurement.
 //
 // Belongs to the device that was current when it was captured. Use one object from one thread.
 #pragma once
@@ -13,8 +13,8 @@ namespace gemm_tune {
 
 class LaunchGraph {
  public:
-  // Records what `enqueue` puts into the stream, which must be idle; nothing runs. Throws CudaError
-  // where something is enqueued that cannot be captured.
+  // Records the work that `enqueue` puts into the stream; nothing runs. The stream must be idle.
+  // Throws CudaError if some of the work cannot be captured.
   LaunchGraph(const Stream& stream, const std::function<void()>& enqueue);
   ~LaunchGraph();
   LaunchGraph(LaunchGraph&& other) noexcept;

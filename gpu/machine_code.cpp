@@ -47,7 +47,7 @@ std::string machine_code(std::string_view cubin) {
   const auto names_section = section(header->e_shstrndx);
   if (!names_section) return {};
   const std::string_view names = contents(cubin, *names_section);
-  std::map<std::string_view, std::string_view> parts;  // by name: the file's order is no matter
+  std::map<std::string_view, std::string_view> parts;  // by name: the file's order does not matter
   for (std::uint64_t i = 0; i < header->e_shnum; ++i) {
     const auto one = section(i);
     if (!one || one->sh_name >= names.size()) return {};

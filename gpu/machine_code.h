@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a cubin executes: its instructions and constants, without names, paths and notes.
+// The machine code of a cubin: its instructions and constants, without names, paths and notes.
 //
-// Two cubins of one target and with equal machine code run alike, whatever their texts were called.
+// Two cubins for one target behave alike if their machine code is equal, whatever their sources.
 // Pure; any thread.
 #pragma once
 
@@ -10,9 +10,9 @@
 
 namespace gemm_tune {
 
-// The contents of the sections that the GPU reads (.text.*, .nv.constant*, .nv.global*,
-// .nv.shared*, and .nv.info* with the launch's requirements), each after its name. Empty where the
-// bytes are no cubin: a 64-bit ELF file with its section table in place.
+// The names and contents of the sections that the GPU reads (.text.*, .nv.constant*, .nv.global*,
+// .nv.shared*, and .nv.info* with the launch's requirements). Empty if the bytes are not a cubin: a
+// 64-bit ELF file with an intact section table.
 std::string machine_code(std::string_view cubin);
 
 }  // namespace gemm_tune

@@ -44,21 +44,21 @@ class DeviceBuffer {
   std::size_t size() const { return size_; }
   std::size_t size_bytes() const { return size_ * sizeof(T); }
 
-  // Elements [offset, offset + source.size()) take the source's values.
+  // Copies the source to elements [offset, offset + source.size()).
   void copy_from_host(std::span<const T> source, std::size_t offset = 0) {
     check_range(offset, source.size());
     if (source.empty()) return;
     GT_CUDA(cudaMemcpy(data_ + offset, source.data(), source.size_bytes(), cudaMemcpyHostToDevice));
   }
 
-  // target takes the values of elements [offset, offset + target.size()).
+  // Copies elements [offset, offset + target.size()) to the target.
   void copy_to_host(std::span<T> target, std::size_t offset = 0) const {
     check_range(offset, target.size());
     if (target.empty()) return;
     GT_CUDA(cudaMemcpy(target.data(), data_ + offset, target.size_bytes(), cudaMemcpyDeviceToHost));
   }
 
-  // Sets every byte, ordered on the stream; 0xFF makes floats NaN.
+  // Sets every byte, in the stream's order; 0xFF makes floats NaN.
   void fill_bytes(int byte, cudaStream_t stream = nullptr) {
     if (size_ > 0) GT_CUDA(cudaMemsetAsync(data_, byte, size_bytes(), stream));
   }

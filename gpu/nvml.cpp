@@ -13,12 +13,12 @@
 namespace gemm_tune {
 namespace {
 
-// What is used of NVML's binary interface, as nvml.h declares it. Written down here because that
-// header is in none of the packages that a build takes from CUDA.
+// The part of NVML's binary interface that this file uses, as nvml.h declares it. Repeated here
+// because no CUDA package of the build has that header.
 namespace abi {
 
 using Device = struct DeviceHandle*;
-using Status = int;  // of the enumeration's type in C
+using Status = int;  // enumerations are int in C
 constexpr Status kSuccess = 0;
 constexpr unsigned kSmClock = 1;
 constexpr unsigned kMemoryClock = 2;
@@ -77,7 +77,7 @@ struct Nvml::Impl {
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
-  // Whether the function is there, the device known, and the call a success.
+  // Whether the function exists, the device is known, and the call succeeds.
   template <class Function, class... Args>
   bool ask(Function* function, Args... args) const {
     return device != nullptr && function != nullptr && function(device, args...) == abi::kSuccess;
@@ -163,7 +163,8 @@ std::string slowdown_text(std::uint64_t clock_event_reasons) {
   static constexpr Reason kReasons[] = {{0x40, "hardware thermal slowdown"},
                                         {0x80, "power brake"},
                                         {0x20, "software thermal slowdown"},
-                                        // Last: it is set along with the other two of hardware.
+                                        // Last: NVML sets it together with the other hardware
+                                        // reasons.
                                         {0x08, "hardware slowdown"}};
   for (const Reason& reason : kReasons) {
     if ((clock_event_reasons & reason.bit) != 0) return reason.text;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What NVML tells of a GPU at work: clock, power, temperature, why its clocks are held down, and
-// who else computes on it.
+// NVML's view of a GPU at work: its clock, power and temperature, the reasons for reduced clocks,
+// and the other processes that compute on it.
 //
-// libnvidia-ml belongs to the driver and is opened when an object is made. Without it, or where it
-// does not answer, every answer is empty: a measurement then lacks its conditions but stands. NVML
-// is asked by PCI bus id, because it does not number devices as CUDA does. The power is the card's
-// own running mean (over a second on recent ones). Use one object from one thread at a time.
+// libnvidia-ml belongs to the driver and is opened when an object is made. If the library is
+// missing or fails, every answer is empty: a measurement is then valid but lacks its conditions.
+// The GPU is found by its PCI bus id, because NVML does not number devices as CUDA does. The power
+// is the card's own running mean (over a second on recent cards). Use one object from one thread at
+// a time.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@ namespace gemm_tune {
 
 class Nvml {
  public:
-  // Of the CUDA device with this ordinal. Never throws for want of NVML or of the device.
+  // For the CUDA device with this ordinal. Does not throw if NVML or the device is missing.
   explicit Nvml(int ordinal);
   ~Nvml();
   Nvml(Nvml&&) noexcept;
@@ -29,16 +30,16 @@ class Nvml {
 
   std::optional<GpuConditions> conditions() const;
 
-  // The limit that holds for its power, the greatest clock of its memory, its MIG slice.
+  // The power limit in force, the highest clock of the memory, the MIG slice.
   GpuSettings settings() const;
 
-  // Why the clocks are below what the load would get otherwise, see slowdown_text(); empty where
-  // they are not, or nothing is known.
+  // The reasons for reduced clocks, see slowdown_text(); empty if the clocks are not reduced or
+  // nothing is known.
   std::string slowdown() const;
 
-  // The other processes that compute on the GPU, see others_among(). Empty as well where NVML's
-  // pids are not those of this pid namespace (it does not list this process then), and it does not
-  // show processes of other containers: then only their effect on the samples can be noticed.
+  // The other processes that compute on the GPU, see others_among(). Empty as well if NVML's pids
+  // belong to another pid namespace: its list then lacks this process. NVML does not show processes
+  // of other containers; only their effect on the samples can be noticed.
   std::vector<std::string> other_processes() const;
 
  private:
@@ -46,13 +47,13 @@ class Nvml {
   std::unique_ptr<Impl> impl_;
 };
 
-// "1g.10gb" of "NVIDIA H100 80GB HBM3 MIG 1g.10gb", or "" of a name without a slice. Pure.
+// "1g.10gb" for "NVIDIA H100 80GB HBM3 MIG 1g.10gb", "" for a name without a slice. Pure.
 std::string mig_slice_of(std::string_view device_name);
 
-// The events among NVML's clock event reasons that make a sample useless, in words, or "": hardware
+// The names of those of NVML's clock event reasons that make a sample useless, or "": hardware
 // slowdown (clocks at half or less), thermal slowdown of hardware or software, power brake. The
-// software power cap is no such event: under this load it is the card's normal way of running, as
-// are clocks set by its owner. Pure.
+// software power cap and clocks set by the card's owner are not among them: under this load they
+// are normal. Pure.
 std::string slowdown_text(std::uint64_t clock_event_reasons);
 
 struct ProcessInfo {
@@ -63,13 +64,13 @@ struct ProcessInfo {
   friend bool operator==(const ProcessInfo&, const ProcessInfo&) = default;
 };
 
-// The text of /proc/PID/stat, or nothing where it is no such text. Pure.
+// Parses the text of /proc/PID/stat; nullopt if the text is malformed. Pure.
 std::optional<ProcessInfo> parse_proc_stat(std::string_view stat);
 
-// Those that do not belong to the same run as `self`, as "python3 (pid 4242)". A run's processes
-// are its program and the workers that program started: self, its parent and the parent's other
-// children. Process groups and sessions would not do: two runs started by one script share them.
-// Pure.
+// The processes that do not belong to the same run as `self`, as "python3 (pid 4242)". A run
+// consists of its program and the workers that the program started: self, its parent and the
+// parent's other children. Process groups and sessions cannot tell runs apart: two runs started by
+// one script share them. Pure.
 std::vector<std::string> others_among(const std::vector<ProcessInfo>& processes,
                                       const ProcessInfo& self);
 

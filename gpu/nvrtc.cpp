@@ -86,7 +86,7 @@ void check_arch(const std::string& arch) {
                     " compiles for: use one of " + list);
 }
 
-// Some failures leave no error line in the log; static shared memory over 48 KB is the known one.
+// Some failures leave no error line in the log; the known case is static shared memory over 48 KB.
 std::string explain_silent_failure(const std::string& log, const std::string& entry) {
   constexpr int kStaticSmemLimitBytes = 48 * 1024;
   const auto resources = parse_ptxas_log(log, entry);
@@ -103,15 +103,16 @@ CompileResult nvrtc_compile(const NvrtcSource& source, const std::vector<std::st
                             const std::string& arch, const std::string& entry) {
   checked_version();
   check_arch(arch);
-  // Where there is a driver, NVRTC answers from a cache; its answers lack the log that we read.
+  // If there is a driver, NVRTC answers from a cache, and cached answers lack the log that we read.
   std::vector<std::string> options(std::begin(kCodeOptions), std::end(kCodeOptions));
   options.insert(options.end(), {"--gpu-architecture=" + arch, "--ptxas-options=-v", "--no-cache"});
   for (const std::string& definition : definitions) options.push_back("-D" + definition);
 
   Program program(source);
   const nvrtcResult code = program.compile(options);
-  // A text that cannot be compiled is the candidate's fault, also where it breaks the compiler;
-  // what is left (memory, missing builtins library, options) is the environment's.
+  // A text that does not compile is the candidate's failure, even if the compiler reports an
+  // internal error. All other errors (memory, missing builtins library, options) are the
+  // environment's.
   if (code != NVRTC_ERROR_COMPILATION && code != NVRTC_ERROR_INTERNAL_ERROR) {
     check_nvrtc(code, "nvrtcCompileProgram");
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NVRTC: one config's text in, a cubin and its resources out. Needs neither GPU nor driver.
+// Compiles one config's text by NVRTC to a cubin and its resources. Needs neither GPU nor driver.
 //
 // Calls contend inside one process (measured: threads do not scale); run several processes instead.
 #pragma once
@@ -20,13 +20,13 @@ struct NvrtcSource {
 
 struct CompileResult {
   bool ok = false;
-  std::string log;      // the compiler's, whole
+  std::string log;      // the complete log of the compiler
   std::string cubin;    // empty unless ok
   Resources resources;  // registers, spills, stack and static shared memory of the entry; rest 0
 };
 
-// arch: "sm_86". definitions: "NAME=VALUE". entry: whose resources the log is read for.
-// Throws DeviceError where NVRTC itself is unusable or does not support arch.
+// arch: as in "sm_86". definitions: as in "NAME=VALUE". entry: the function whose resources are
+// read from the log. Throws DeviceError if NVRTC itself is unusable or does not support arch.
 CompileResult nvrtc_compile(const NvrtcSource& source, const std::vector<std::string>& definitions,
                             const std::string& arch, const std::string& entry = "gemm");
 

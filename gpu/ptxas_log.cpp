@@ -7,8 +7,8 @@
 namespace gemm_tune {
 namespace {
 
-// The whole number that stands before `unit` in the line, as in "12 bytes spill stores". No more
-// than a billion: two of them fit an int.
+// The whole number before `unit` in the line, as in "12 bytes spill stores". At most a billion, so
+// that the sum of two fits an int.
 std::optional<int> number_before(std::string_view line, std::string_view unit) {
   const std::size_t at = line.find(unit);
   if (at == std::string_view::npos) return std::nullopt;
@@ -20,7 +20,7 @@ std::optional<int> number_before(std::string_view line, std::string_view unit) {
   return number;
 }
 
-// What stands after `prefix` up to the next quote, blank or line end; nothing without the prefix.
+// The text from `prefix` to the next quote, blank or line end; nullopt without the prefix.
 std::optional<std::string_view> word_after(std::string_view line, std::string_view prefix) {
   const std::size_t at = line.find(prefix);
   if (at == std::string_view::npos) return std::nullopt;
@@ -31,9 +31,9 @@ std::optional<std::string_view> word_after(std::string_view line, std::string_vi
 }  // namespace
 
 std::optional<Resources> parse_ptxas_log(std::string_view log, std::string_view entry) {
-  // "Compiling entry function 'f'" opens an entry's lines, "Function properties for g" the stack
-  // and spill line of g (the entry or a function it calls), "Used N registers" belongs to the
-  // entry.
+  // "Compiling entry function 'f'" begins the lines of an entry. "Function properties for g"
+  // precedes the stack and spill line of g, which is the entry or a function that it calls. "Used N
+  // registers" is about the entry.
   Resources resources;
   bool in_entry = false, in_properties = false, found = false;
   while (!log.empty()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads what --ptxas-options=-v printed. Pure.
+// Reads the log of --ptxas-options=-v. Pure.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 namespace gemm_tune {
 
 // Registers, spill bytes (stores + loads), stack and static shared memory of the named entry
-// function; nothing where the log has no "Used N registers" for it.
+// function; nullopt if the log has no "Used N registers" for it.
 std::optional<Resources> parse_ptxas_log(std::string_view log, std::string_view entry);
 
 }  // namespace gemm_tune

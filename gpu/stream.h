@@ -34,7 +34,7 @@ class Event {
 
   cudaEvent_t get() const { return event_; }
 
-  // Marks the point that the stream has been given work up to.
+  // Records the event behind all work that the stream has been given so far.
   void record(cudaStream_t stream);
 
   // Waits until the stream has passed the recorded point.
@@ -47,13 +47,13 @@ class Event {
   cudaEvent_t event_ = nullptr;
 };
 
-// Whether what is put into the stream becomes part of a graph. Throws CudaError for the default
-// stream while another stream that waits for it is being captured.
+// Whether the stream is being captured into a graph. Throws CudaError for the default stream if
+// another stream that waits for it is being captured.
 bool is_capturing(cudaStream_t stream);
 
-// While it lives, this thread may allocate and load kernels although a stream is being captured, by
-// whichever thread: CUDA otherwise lets such calls fail, and the capture with them. For calls whose
-// work does not belong into the graph.
+// Lets this thread allocate memory and load kernels while any thread captures a stream. CUDA would
+// otherwise fail such calls and invalidate the capture. For calls whose work is not part of the
+// graph.
 class OutsideCapture {
  public:
   OutsideCapture();
