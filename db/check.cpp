@@ -25,7 +25,7 @@ void add(Findings& findings, const std::string& finding) {
   findings.push_back(findings.size() < kMostFindings ? finding : "and more");
 }
 
-// Whatever damage ends a part of the check is itself a finding; a lock or a failing disk is not.
+// Reports damage that ends a part of the check as a finding; throws for a lock or a failing disk.
 template <class F>
 void part(const fs::path& path, Findings& findings, const F& look) {
   try {
@@ -40,14 +40,14 @@ void part(const fs::path& path, Findings& findings, const F& look) {
   }
 }
 
-// nullopt where the schema's version is none that this program knows.
+// nullopt if this program does not know the schema's version.
 std::optional<SchemaComparison> compare_with_its_version(SQLite::Database& db) {
   const int version = db.execAndGet("PRAGMA user_version").getInt();
   if (version < 1 || version > static_cast<int>(kSchemaVersion)) return std::nullopt;
   return compare_schema(db, version);
 }
 
-// Whether the tables are ours, so that reading them executes nothing but SQLite's own code.
+// Whether the tables are ours, so that reading them executes only SQLite's own code.
 bool check_definitions(SQLite::Database& db, Findings& findings) {
   const std::optional<SchemaComparison> schema = compare_with_its_version(db);
   if (!schema) add(findings, "its schema's version is none that this program knows");
@@ -64,7 +64,7 @@ void check_pages(SQLite::Database& db, const std::string& pragma, Findings& find
   }
 }
 
-// Our tables only where there are others: their constraints may take for ever.
+// Checks only our tables if the file has others: the others' constraints may never end.
 void check_pages(SQLite::Database& db, Findings& findings) {
   if (compare_with_its_version(db)->foreign.empty()) {
     return check_pages(db, "PRAGMA integrity_check", findings);
@@ -92,7 +92,7 @@ void check_problems(SQLite::Database& db, Findings& findings) {
   }
 }
 
-// Each row by the reader that would meet it; its id is in that column.
+// Reads each row by the program's own reader. id_column: the column of the row's id.
 template <class Read>
 void check_rows(SQLite::Database& db, const std::string& table, const char* select, int id_column,
                 const Read& read, Findings& findings) {
@@ -133,7 +133,7 @@ void check_counts(SQLite::Database& db, Findings& findings) {
   }
 }
 
-// table: of the measurements, in the file's own version.
+// table: the name of the measurements' table in the file's own version.
 void check_values(const fs::path& path, SQLite::Database& db, const std::string& table,
                   Findings& findings) {
   part(path, findings, [&] { check_problems(db, findings); });
@@ -146,7 +146,7 @@ void check_values(const fs::path& path, SQLite::Database& db, const std::string&
   part(path, findings, [&] { check_measurements(db, table, findings); });
 }
 
-// Of a file of version 1, what an upgrade makes of it.
+// For a file of version 1, checks the rows that an upgrade would store.
 void check_contents(const fs::path& path, SQLite::Database& db, Findings& findings) {
   if (db.execAndGet("PRAGMA user_version").getInt() == 1) {
     if (const auto why = why_not_upgradable(db)) return add(findings, "it " + *why);
@@ -157,8 +157,8 @@ void check_contents(const fs::path& path, SQLite::Database& db, Findings& findin
   part(path, findings, [&] { check_counts(db, findings); });
 }
 
-// As an ordinary connection parses it: stricter than one that is to read damaged files. Last, since
-// the connection is one from here on.
+// Parses the schema as an ordinary connection does, which is stricter than a connection for damaged
+// files. Must come last: the connection stays strict from here on.
 void check_schema(SQLite::Database& db) {
   db.exec("PRAGMA writable_schema = RESET");
   const SQLite::Statement select(db, kSelectProblem);

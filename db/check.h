@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looks for damage everywhere in a database: what opening it does not take the time for.
+// Checks all of a database for damage. Opening it checks only as much as takes no time.
 //
-// SQLite's own checks of every page, index, constraint and reference, then every row read as this
-// program would read it. Bits that flipped inside a number or a name and left a sensible one are
-// beyond it: rows carry no checksums. Reads the whole file and writes nothing. Any thread.
+// Runs SQLite's own checks of every page, index, constraint and reference, then reads every row as
+// the program would. A flipped bit that leaves a sensible number or name is not found: rows carry
+// no checksums. Reads the whole file and writes nothing. Any thread.
 #pragma once
 
 #include <filesystem>
@@ -14,14 +14,14 @@
 
 namespace gemm_tune {
 
-// One line for each finding, no more than about a hundred; none where the database is sound. Where
-// the schema is not ours, that is all that is said: looking further would execute it. Throws
-// DatabaseError where the file cannot be read or is no gemm-tune database.
+// One line per finding, at most about a hundred; none if the database is sound. If the schema is
+// not ours, that is the only finding, because a further check would execute the schema. Throws
+// DatabaseError if the file cannot be read or is not a gemm-tune database.
 std::vector<std::string> check_database(const std::filesystem::path& path,
                                         const LockWait& lock = {});
 
-// What stands in a sound database beside our tables and views, which this program never reads:
-// "table 'mine'".
+// The tables and views in a sound database that are not ours, as "table 'mine'". The program never
+// reads them.
 std::vector<std::string> foreign_objects(const std::filesystem::path& path,
                                          const LockWait& lock = {});
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of the measurements of one candidate counts.
+// Which of a candidate's measurements counts.
 //
 // A candidate is a config of a kernel for a problem on a device, from one source. If its latest row
 // is a failure, that row counts; else its latest row of finals; else its latest ok row. Private to
@@ -8,11 +8,11 @@
 
 namespace gemm_tune {
 
-// Sets measurements.counts; ends before a WHERE, which may name the rows to set: all rows of each
-// candidate that it touches, as kOfCandidate does.
+// Sets measurements.counts for all rows. A WHERE may follow to limit the rows; it must select
+// either all rows of a candidate or none, as kOfCandidate does.
 extern const char* const kRecount;
 
-// The rows of one candidate, by :device, :problem, :config, :kernel and :source.
+// A WHERE for the rows of one candidate: :device, :problem, :config, :kernel and :source.
 extern const char* const kOfCandidate;
 
 }  // namespace gemm_tune

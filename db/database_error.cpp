@@ -42,7 +42,8 @@ DatabaseError translated(const fs::path& path, const SQLite::Exception& error) {
     case SQLITE_CONSTRAINT:
       return database_error(path, "refuses a row: " + std::string(error.what()));
     case SQLITE_IOERR:
-      // What SQLite makes of a limit on file sizes, and of a disk too full for the log's index.
+      // SQLite reports these for a limit on file sizes, and for a disk too full for the log's
+      // index.
       if (error.getExtendedErrorCode() == SQLITE_IOERR_WRITE ||
           error.getExtendedErrorCode() == SQLITE_IOERR_SHMSIZE) {
         return database_error(path,

@@ -30,13 +30,13 @@ using std::chrono::milliseconds;
 
 std::string reason(int error) { return std::generic_category().message(error); }
 
-// By the effective user, as open() would judge.
+// For the effective user, as for open().
 bool accessible(const fs::path& path, int mode) {
   return faccessat(AT_FDCWD, path.c_str(), mode, AT_EACCESS) == 0;
 }
 
-// Whether the file exists, by its name only: SQLite would wait at a pipe and take a folder for a
-// failing disk.
+// Whether the path names a regular file, without opening it: SQLite would wait at a pipe and take a
+// folder for a failing disk.
 bool is_file(const fs::path& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
@@ -52,7 +52,7 @@ bool is_file(const fs::path& path) {
   return true;
 }
 
-// Before the first statement: SQLite would make side files beside a foreign file.
+// Must precede the first statement: SQLite would create side files beside a foreign file.
 void require_ours(const fs::path& path, const FileHeader& header) {
   const bool is_short = header.file_bytes < kFileHeaderBytes,
              our_id = header.application_id == kApplicationId;
@@ -74,7 +74,8 @@ void require_ours(const fs::path& path, const FileHeader& header) {
   }
 }
 
-// The folder takes the side files. SQLite itself would fall back to reading only without a word.
+// The folder must be writable for the side files. SQLite itself would fall back to read-only
+// without a message.
 void require_writable(const fs::path& path) {
   const fs::path folder = path.parent_path();
   std::error_code error;
@@ -91,8 +92,9 @@ void require_writable(const fs::path& path) {
   }
 }
 
-// SQLite's own busy handler waits longer and longer, up to 100 ms, between looks at the lock: among
-// many writers, whose locks last less than one, some wait for seconds. This one keeps looking.
+// SQLite's own busy handler waits up to 100 ms between two looks at the lock, but a writer holds it
+// for less than one. Among many writers, some would wait for seconds. This handler looks every 2
+// ms.
 int wait_for_lock(void* lock_wait, int looks) {
   constexpr milliseconds kPause{2}, kSilence{1000};
   const auto& lock = *static_cast<const LockWait*>(lock_wait);
@@ -114,13 +116,12 @@ bool has_log(const fs::path& path) {
   return fs::file_size(path.string() + "-wal", error) > 0 && !error;
 }
 
-// What an inspection of the header cannot see: a newer program's version may still be in the
-// write-ahead log, the file may be shorter than its header says, the tables may not be ours or may
-// be unreadable. A look at every page is db/check.h's business: it takes seconds where this takes a
-// millisecond. Gives the schema's version.
+// Finds the defects that the header does not show: a newer program's version in the write-ahead
+// log, a file shorter than its header says, tables that are not ours or not readable. Takes a
+// millisecond; db/check.h checks every page, which takes seconds. Returns the schema's version.
 int require_readable(const fs::path& path, SQLite::Database& db) {
   if (const auto shortfall = why_truncated(path, db)) throw damaged(path, *shortfall);
-  // Another process may upgrade the file between two statements.
+  // A transaction, because another process may upgrade the file between two statements.
   const SQLite::Transaction reading(db);
   const std::int64_t version = db.execAndGet("PRAGMA user_version").getInt64();
   if (version > kSchemaVersion) {
@@ -135,7 +136,7 @@ int require_readable(const fs::path& path, SQLite::Database& db) {
   return static_cast<int>(version);
 }
 
-// To the current version, or nothing where another process was first.
+// Upgrades to the current version, unless another process has done so meanwhile.
 void upgrade(const fs::path& path, SQLite::Database& db) {
   SQLite::Transaction transaction(db, SQLite::TransactionBehavior::IMMEDIATE);
   if (db.execAndGet("PRAGMA user_version").getInt() != 1) return;
@@ -146,17 +147,18 @@ void upgrade(const fs::path& path, SQLite::Database& db) {
   transaction.commit();
 }
 
-// No statement of ours writes to the schema.
+// Forbids direct writes to the schema; no statement of ours makes any.
 void defend(SQLite::Database& db) {
   sqlite3_db_config(db.getHandle(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
 }
 
-// Closing the last connection would write a log that was left beside the file into the file.
+// keep: leaves the log beside the file. Closing the last connection would otherwise write the log
+// into the file.
 void keep_log(SQLite::Database& db, bool keep) {
   sqlite3_db_config(db.getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keep ? 1 : 0, nullptr);
 }
 
-// Percent-encodes what an SQLite URI treats specially.
+// Percent-encodes the characters that an SQLite URI treats specially.
 std::string immutable_uri(const fs::path& path) {
   std::string uri = "file:";
   for (const char c : path.string()) {
@@ -175,7 +177,7 @@ struct Connected {
   FileHeader header;
 };
 
-// To a file with a header that names it a gemm-tune database.
+// Connects to a file whose header names it a gemm-tune database.
 Connected connect_to_ours(const fs::path& path, const std::string& name, int flags,
                           const LockWait& lock) {
   SQLite::Database db = connect(name, flags, lock);
@@ -185,8 +187,8 @@ Connected connect_to_ours(const fs::path& path, const std::string& name, int fla
   return {std::move(db), header};
 }
 
-// Opened for writing where the file allows it, but never written through: only then does SQLite
-// clear away the write-ahead log's side files when it closes.
+// Opens the file for writing if it allows that, but never writes: SQLite removes the write-ahead
+// log's side files on closing only if the connection may write.
 Connected connect_without_writing(const fs::path& path, const LockWait& lock) {
   Connected connected = connect_to_ours(path, path.string(), SQLite::OPEN_READWRITE, lock);
   if (has_log(path)) keep_log(connected.db, true);
@@ -201,7 +203,8 @@ Connected connect_for_reading(const fs::path& path, const LockWait& lock) {
     Connected connected = connect_without_writing(path, lock);
     int look = first_look(connected.db);
     if (look == SQLITE_IOERR || look == SQLITE_FULL) {
-      // The disk may lack room for the log's index. Who has the file to himself needs none.
+      // The disk may lack room for the log's index. A connection with exclusive access needs no
+      // index.
       connected = connect_without_writing(path, lock);
       connected.db.exec("PRAGMA locking_mode = EXCLUSIVE");
       look = first_look(connected.db);
@@ -210,7 +213,7 @@ Connected connect_for_reading(const fs::path& path, const LockWait& lock) {
   } catch (const SQLite::Exception& error) {
     if (error.getErrorCode() != SQLITE_CANTOPEN && error.getErrorCode() != SQLITE_READONLY) throw;
   }
-  // In a folder that cannot be written there can be no side files, hence no writer either.
+  // A folder that cannot be written has no side files, hence no writer either.
   if (has_log(path)) {
     throw database_error(path, "cannot be read: '" + path.string() +
                                    "-wal' holds changes, and its folder is not writable");
@@ -233,7 +236,7 @@ OpenDatabase open_for_reading(const fs::path& path, const LockWait& lock) {
 
 void create_schema(SQLite::Database& db) {
   SQLite::Transaction transaction(db, SQLite::TransactionBehavior::IMMEDIATE);
-  // Another process may have been first.
+  // Another process may have created the schema meanwhile.
   if (db.execAndGet("PRAGMA application_id").getInt64() == kApplicationId) return;
   db.exec(kSchema);
   transaction.commit();
@@ -242,12 +245,12 @@ void create_schema(SQLite::Database& db) {
 void choose_journal(SQLite::Database& db, bool rollback) {
   SQLite::Statement change(db,
                            rollback ? "PRAGMA journal_mode = DELETE" : "PRAGMA journal_mode = WAL");
-  // The mode lives in the file. While others use the file it cannot change, which SQLite does not
-  // wait for; either mode is right, and the next to open the file tries again.
+  // The file stores the mode. It cannot change while others use the file, and SQLite does not wait
+  // for that. Both modes are correct; the next opening tries again.
   const int result = change.tryExecuteStep();
   if (result == SQLITE_BUSY) return;
   if (result != SQLITE_ROW) throw SQLite::Exception(db.getHandle(), result);
-  // With the log, no more than a power cut's last rows are at stake.
+  // With the log, a power cut can lose at most the last rows.
   if (change.getColumn(0).getString() == "wal") db.exec("PRAGMA synchronous = NORMAL");
 }
 
@@ -278,7 +281,8 @@ void json_valid(sqlite3_context* context, int, sqlite3_value** arguments) {
 
 void disarm(SQLite::Database& db) {
   sqlite3* const handle = db.getHandle();
-  // Our tables' constraints call it, and not every release of SQLite vouches for its own.
+  // Our tables' constraints call json_valid(). Not every release of SQLite marks its own as
+  // innocuous, so this function replaces it.
   sqlite3_create_function_v2(handle, "json_valid", 1,
                              SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, nullptr,
                              json_valid, nullptr, nullptr, nullptr);
@@ -286,13 +290,13 @@ void disarm(SQLite::Database& db) {
                             SQLITE_DBCONFIG_ENABLE_VIEW}) {
     sqlite3_db_config(handle, feature, 0, nullptr);
   }
-  constexpr int kLongestText = 16'000'000;  // or row, in bytes: not what a damaged length says
+  constexpr int kLongestText = 16'000'000;  // bytes of a text or row; a damaged length may say more
   sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, kLongestText);
 }
 
 std::optional<std::string> why_truncated(const fs::path& path, SQLite::Database& db) {
-  // While this reads, no writer is between a header and the pages that it counts. It reads what
-  // needs no table, since those may be what is damaged.
+  // During this transaction no writer changes the header or the pages that it counts. The
+  // statements below need no table, because the tables may be the damaged part.
   const SQLite::Transaction reading(db);
   db.execAndGet("PRAGMA schema_version");
   if (has_log(path)) return std::nullopt;
@@ -321,7 +325,7 @@ OpenDatabase open_database(const fs::path& path, Mode mode, const LockWait& lock
     if (!existed) throw database_error(path, "does not exist: tune first");
     return open_for_reading(path, lock);
   } catch (const SQLite::Exception& error) {
-    // Where there was no file, leave no empty one behind.
+    // Leave no empty file behind if there was no file before.
     std::error_code ignored;
     if (!existed && fs::file_size(path, ignored) == 0) fs::remove(path, ignored);
     throw translated(path, error);
@@ -349,7 +353,7 @@ SQLite::Database open_unchecked(const fs::path& path, const LockWait& lock) {
   if (!is_file(path)) throw database_error(path, "does not exist");
   try {
     SQLite::Database db = connect_for_reading(path, lock).db;
-    db.exec("PRAGMA writable_schema = ON");  // only so does SQLite read a truncated file
+    db.exec("PRAGMA writable_schema = ON");  // without it SQLite does not read a truncated file
     return db;
   } catch (const SQLite::Exception& error) {
     throw translated(path, error);
@@ -374,7 +378,7 @@ std::optional<std::string> network_file_system(const fs::path& folder) {
                                             {0x01021997, "9P"},
                                             {0x65735546, "FUSE"}}};
   struct statfs info;
-  if (statfs(folder.c_str(), &info) != 0) return "unknown";  // the safer of the two
+  if (statfs(folder.c_str(), &info) != 0) return "unknown";  // the safer assumption
   for (const Kind& kind : kKinds) {
     if (kind.magic == static_cast<std::uint32_t>(info.f_type)) return kind.name;
   }

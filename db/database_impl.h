@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an open Database holds, shared by the files that define its calls.
+// The state of an open Database, shared by the files that implement its calls.
 //
 // database.cpp opens it, lost_file.cpp keeps the file in place, database_store.cpp writes rows,
 // database_read.cpp reads them. Private to db/. Use from one thread.
@@ -21,7 +21,7 @@
 
 namespace gemm_tune {
 
-// Runs f and turns what it throws into DatabaseError.
+// Runs f and translates its exceptions into DatabaseError.
 template <class F>
 auto guarded(const std::filesystem::path& path, const F& f) {
   try {
@@ -31,7 +31,7 @@ auto guarded(const std::filesystem::path& path, const F& f) {
   }
 }
 
-// The current row, by one of db/rows.h's functions.
+// Reads the current row by one of db/rows.h's functions.
 template <class Read>
 auto checked(const std::filesystem::path& path, SQLite::Statement& row, const Read& read) {
   try {
@@ -41,7 +41,7 @@ auto checked(const std::filesystem::path& path, SQLite::Statement& row, const Re
   }
 }
 
-// What storing needs, compiled once: a run stores thousands of rows.
+// The statements for storing, compiled once: a run stores thousands of rows.
 struct Statements {
   explicit Statements(SQLite::Database& db);
 
@@ -63,7 +63,7 @@ struct Database::Impl {
         journaling(how),
         opened(open_database(path, mode, lock, journaling)) {}
 
-  // Before rows are written: that they come to lie where others look for them.
+  // Must be called before rows are written. Makes sure that others will find the rows at path.
   void keep_in_place();
 
   std::int64_t current_run() const {
@@ -76,7 +76,7 @@ struct Database::Impl {
     return *statements_;
   }
 
-  std::filesystem::path path;  // absolute, so that SQLite takes none for a URI or a special name
+  std::filesystem::path path;  // absolute, so that SQLite takes no path for a URI or a special name
   Mode mode;
   LockWait lock;  // db refers to it
   Journaling journaling;
@@ -95,7 +95,7 @@ struct Database::Impl {
   bool empties_log();
   void write_back_log();
 
-  std::optional<Statements> statements_;  // after db, which they must not outlive
+  std::optional<Statements> statements_;  // declared after db: statements must not outlive it
 };
 
 }  // namespace gemm_tune

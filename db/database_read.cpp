@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of the file as records.
+// Reads rows of the file as records.
 #include <algorithm>
 
 #include "db/database_impl.h"
@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// By temp.winners, as it judges now.
+// The rows of temp.winners (db/winners_view.h) as it judges now.
 std::vector<Record> winners_of(const fs::path& path, SQLite::Database& db,
                                const std::string& arch) {
   SQLite::Statement ids(db, select_winners());
@@ -20,7 +20,7 @@ std::vector<Record> winners_of(const fs::path& path, SQLite::Database& db,
   std::vector<Record> found;
   while (ids.executeStep()) {
     whole.bind(":id", ids.getColumn(0).getInt64());
-    // In a damaged file a row can be another one by its number than in passing.
+    // In a damaged file, two ways to the same row number may give different rows.
     if (!whole.executeStep()) throw damaged(path, "a row is not where its number says");
     found.push_back(checked(path, whole, read_record));
     whole.reset();
@@ -63,14 +63,14 @@ std::vector<TimedConfig> Database::timed_elsewhere(const DeviceKey& device,
       try {
         found.push_back(read_timed_config(query));
       } catch (const Error&) {
-        continue;  // it would have been a hint only; check() names such a row
+        continue;  // timings are hints only, so a bad row is skipped; check() names it
       }
     }
     return found;
   });
 }
 
-// Rows of a file from elsewhere may say anything: an hour is more than any limit.
+// Ignores times above an hour, more than any limit: a file from elsewhere may hold any number.
 std::map<std::string, double> Database::compile_seconds(const std::string& host,
                                                         const std::string& cuda_version) const {
   return guarded(impl_->path, [&] {

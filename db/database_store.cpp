@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs and their rows into the file.
+// Stores runs and their rows in the file.
 #include <sqlite3.h>
 
 #include <cmath>
@@ -30,7 +30,7 @@ constexpr const char* kInsertMeasurement = R"sql(
     :launches_per_sample, :standing, :cold_us, :sm_mhz, :power_w, :temperature_c, :disturbance,
     :predicted_us, :compile_s, :gpu_s, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')))sql";
 
-// A compiled statement while it is used: without values before, without locks after.
+// Uses a compiled statement: clears old values before, releases locks after.
 class InUse {
  public:
   explicit InUse(SQLite::Statement& statement) : statement_(statement) {
@@ -46,16 +46,16 @@ class InUse {
   SQLite::Statement& statement_;
 };
 
-// A compiler may say much.
+// Bytes; a compiler's log may be longer.
 constexpr std::size_t kLongestReason = 100'000;
 
-// A command line may be any bytes; what is stored has to be text for everyone who reads it.
+// Replaces invalid bytes: a command line may hold any bytes, but the stored text must be UTF-8.
 std::string valid_utf8(const std::string& bytes) {
   using nlohmann::json;
   return json::parse(json(bytes).dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
-// RFC 9562, section 5.4.
+// A version 4 UUID: RFC 9562, section 5.4.
 std::string random_uuid() {
   std::random_device entropy;
   constexpr std::string_view kDigits = "0123456789abcdef";
@@ -74,7 +74,7 @@ std::string library_version(const std::string& baseline) {
   return version;
 }
 
-// A transaction for writing, or a part of the one around it.
+// A write transaction, or a part of the enclosing transaction.
 class Write {
  public:
   explicit Write(SQLite::Database& db) {
@@ -90,7 +90,7 @@ class Write {
   std::optional<SQLite::Transaction> transaction_;
 };
 
-// Throws DatabaseError unless the value is one that can be read back.
+// Throws DatabaseError unless the value can be read back.
 template <class T>
 void require_sound(const fs::path& path, const T& value) {
   if (const auto fault = why_unsound(value)) {
@@ -98,13 +98,13 @@ void require_sound(const fs::path& path, const T& value) {
   }
 }
 
-// The id that the statement gives, or nothing where it gives no row.
+// The id in the statement's row; nullopt if there is no row.
 std::optional<std::int64_t> id_from(SQLite::Statement& statement) {
   if (!statement.executeStep()) return std::nullopt;
   return statement.getColumn(0).getInt64();
 }
 
-// Inside a transaction: no other process comes between the two statements.
+// Call inside a transaction, so that no other process comes between the two statements.
 std::int64_t device_id(Statements& statements, const DeviceKey& device) {
   const auto run = [&](SQLite::Statement& statement) {
     InUse use(statement);
@@ -155,7 +155,7 @@ std::int64_t kernel_id(Statements& statements, const RunKernels& kernels, const 
   return id_from(*insert).value();
 }
 
-// The view `winners` of the file takes these for the kernels of the program that wrote last.
+// Marks the kernels that the file's view `winners` uses: those of the program that wrote last.
 void mark_current(SQLite::Database& db, const RunKernels& kernels) {
   db.exec("UPDATE main.kernels SET is_current = 0");
   SQLite::Statement mark(
@@ -270,7 +270,7 @@ void Database::store(const DeviceKey& device, const Problem& problem, const std:
   const std::int64_t run = impl_->current_run();
   Outcome outcome = stored;
   outcome.detail = valid_utf8(excerpt(outcome.detail, kLongestReason));
-  // The model's infinity says that the kernel cannot run: no time.
+  // The model gives infinity for a kernel that cannot run: no time is stored.
   if (outcome.predicted_us && !std::isfinite(*outcome.predicted_us)) outcome.predicted_us.reset();
   require_sound(impl_->path,
                 Record{device, problem, config, kernel_hash, outcome, source, {}, {}, {}});

@@ -35,14 +35,14 @@ FileHeader read_file_header(SQLite::Database& db) {
   sqlite3_file* file = nullptr;
   require(sqlite3_file_control(db.getHandle(), "main", SQLITE_FCNTL_FILE_POINTER, &file));
   FileHeader header;
-  // By name: SQLite's handle calls a file of one byte empty.
+  // Asks for the size by name: SQLite's handle reports 0 for a file of one byte.
   std::error_code error;
   header.file_bytes =
       std::filesystem::file_size(sqlite3_db_filename(db.getHandle(), "main"), error);
   if (error) require(SQLITE_CANTOPEN);
   Bytes bytes{};
   const int result = file->pMethods->xRead(file, bytes.data(), static_cast<int>(bytes.size()), 0);
-  if (result != SQLITE_IOERR_SHORT_READ) require(result);  // of a short file: the rest is zero
+  if (result != SQLITE_IOERR_SHORT_READ) require(result);  // a short file: the rest is 0
   header.has_magic = std::equal(kDatabaseMagic.begin(), kDatabaseMagic.end(), bytes.begin());
   header.has_wal_format = bytes[kWriteVersionOffset] == 2;
   header.page_count = big_endian(bytes, kPageCountOffset);

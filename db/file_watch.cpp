@@ -47,14 +47,14 @@ FileWatch::State FileWatch::look() const {
   fstat(fd_, &open_file);
   const Identity ours{open_file.st_dev, open_file.st_ino};
   const std::optional<Identity> there = identity(path_);
-  // A link at the path may lead to where the file was moved; its log would lie there too.
+  // A link at the path may lead to the moved file, whose log would lie there too.
   if (there != ours || now_at() != real_path_) {
     const bool has_name = identity(now_at()) == ours;
     if (has_name) return State::moved;
     return there ? State::replaced : State::deleted;
   }
   for (std::size_t i = 0; i < side_paths_.size(); ++i) {
-    if (!side_files_[i]) continue;  // a rollback journal comes and goes
+    if (!side_files_[i]) continue;  // there is no log: a rollback journal comes and goes
     const std::optional<Identity> side = identity(side_paths_[i]);
     if (side != side_files_[i]) return side ? State::log_replaced : State::log_deleted;
   }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a path still leads to the database file that is open, and what to do where it does not.
+// Notices if a path no longer leads to the open database file.
 //
-// SQLite writes on into a file that was deleted, moved or replaced, and into a log of which the
-// same is true: nobody would find the rows. A look costs four stat() calls. Private to db/. Use
-// from one thread.
+// SQLite keeps writing into a file or a log that was deleted, moved or replaced, and nobody would
+// find the rows. A look costs four stat() calls. Private to db/. Use from one thread.
 #pragma once
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -17,7 +16,7 @@ namespace gemm_tune {
 
 class FileWatch {
  public:
-  // path: of a database that is open, and was written to since, so that its log exists.
+  // path: of an open database that was already written to, so that its log exists.
   explicit FileWatch(const std::filesystem::path& path);
   ~FileWatch();
   FileWatch(const FileWatch&) = delete;
@@ -25,16 +24,16 @@ class FileWatch {
 
   enum class State {
     in_place,
-    deleted,       // nothing is at the path, and the open file is nowhere
-    moved,         // the open file is at now_at(), where a link at the path may lead
-    replaced,      // the open file is nowhere, and another one is at the path
-    log_deleted,   // the file is in place, its write-ahead log or the log's index is not
-    log_replaced,  // the same, and another program has begun a new one
+    deleted,       // nothing is at the path, and the open file has no name
+    moved,         // the open file is at now_at(), to which a link at the path may lead
+    replaced,      // another file is at the path, and the open file has no name
+    log_deleted,   // the file is in place, but its write-ahead log or the log's index is gone
+    log_replaced,  // the same, and another program has begun a new log
   };
   State look() const;
 
-  // Removes the log and its index where they still lie beside the path: another database there
-  // would take the log for its own. What the log holds must be elsewhere.
+  // Removes the log and its index if they still lie beside the path: another database there would
+  // take the log for its own. Precondition: the log's rows are stored elsewhere.
   void remove_own_log() const;
 
   std::filesystem::path now_at() const;
@@ -43,7 +42,7 @@ class FileWatch {
   mode_t permissions() const;
 
  private:
-  // What tells a file from all others.
+  // Identifies a file.
   struct Identity {
     dev_t device;
     ino_t inode;
@@ -52,14 +51,14 @@ class FileWatch {
   static std::optional<Identity> identity(const std::filesystem::path& path);
 
   const std::filesystem::path path_;
-  int fd_;  // cannot be read from: closing another kind would drop SQLite's locks
+  int fd_;  // O_PATH: closing a descriptor of another kind would drop SQLite's locks
   const std::filesystem::path real_path_;
   std::array<std::filesystem::path, 2> side_paths_;  // the log and its index
   std::array<std::optional<Identity>, 2> side_files_;
 };
 
-// A copy of the open database in a new file beside the path, whatever has become of the file that
-// is open: "tune.db.kept-Xy12Zw". Throws DatabaseError.
+// Copies the open database to a new file beside the path, as "tune.db.kept-Xy12Zw", whatever has
+// happened to the open file. Throws DatabaseError.
 std::filesystem::path keep_copy(SQLite::Database& db, const std::filesystem::path& path,
                                 mode_t permissions);
 

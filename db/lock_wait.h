@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long a call waits while another process has the database locked, and who learns of it.
+// How long a call waits while another process has the database locked, and a callback for that
+// time.
 //
-// The library itself is silent: a program that has somebody to tell passes a callback.
+// The library itself prints nothing; a program with a user passes a callback.
 #pragma once
 
 #include <chrono>
@@ -17,7 +18,7 @@ struct LockWait {
       : timeout(lock_timeout), on_wait(std::move(waiting)) {}
 
   std::chrono::milliseconds timeout = std::chrono::seconds(30);
-  // Called once in each wait that lasts a second, from the thread that waits. Throws nothing.
+  // Called once in each wait that lasts a second, from the waiting thread. Must not throw.
   std::function<void()> on_wait;
 };
 

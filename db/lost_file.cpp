@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file of an open Database that was deleted, moved or replaced while rows were stored.
+// What happens if the file of an open Database is deleted, moved or replaced while rows are stored.
 #include <sqlite3.h>
 
 #include <system_error>
@@ -10,23 +10,23 @@ namespace gemm_tune {
 
 namespace fs = std::filesystem;
 
-// The old connection goes first: it removes its log by name, and would remove the new one's.
+// Closes the old connection first: it removes its log by name, and would remove the new log.
 void Database::Impl::open_again() {
   statements_.reset();
   db = SQLite::Database(":memory:", SQLite::OPEN_READWRITE);
   opened = open_database(path, Mode::create_or_open, lock, journaling);
-  db.execAndGet("SELECT count(*) FROM runs");  // its log exists from here on
+  db.execAndGet("SELECT count(*) FROM runs");  // makes SQLite create the log
   watch.emplace(path);
 }
 
-// The deleted file's rows are all there as long as it is open.
+// A deleted file keeps its rows until it is closed.
 void Database::Impl::put_back() {
   const fs::path place = watch->real_path();
   create_database_folder(place);
   const fs::path copy = keep_copy(db, place, watch->permissions());
   statements_.reset();
   db = SQLite::Database(":memory:", SQLite::OPEN_READWRITE);
-  for (const char* side : {"-wal", "-shm"}) fs::remove(place.string() + side);  // of no file now
+  for (const char* side : {"-wal", "-shm"}) fs::remove(place.string() + side);  // left over
   std::error_code error;
   fs::create_hard_link(copy, place, error);  // never over another file
   if (error) {
@@ -39,7 +39,7 @@ void Database::Impl::put_back() {
       database_error(path, "was deleted during the run: it was put back with all its rows").what();
 }
 
-// What lies in the log comes into the file, unless other programs use it.
+// Writes the log into the file, unless other programs use the file.
 bool Database::Impl::empties_log() {
   return db.execAndGet("PRAGMA wal_checkpoint(TRUNCATE)").getInt() == 0;
 }
@@ -65,7 +65,7 @@ void Database::Impl::keep_in_place() {
   const FileWatch::State state = watch->look();
   if (state == FileWatch::State::replaced || state == FileWatch::State::log_replaced ||
       state == FileWatch::State::moved) {
-    // Closing would remove the log by its name, which may be another database's by then.
+    // Closing would remove the log by name, and another database may have that name by now.
     sqlite3_db_config(db.getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   }
   switch (state) {
@@ -83,7 +83,7 @@ void Database::Impl::keep_in_place() {
       throw database_error(path, "was replaced by another file during the run: " + where);
     }
     case FileWatch::State::moved: {
-      // Its log has stayed behind.
+      // The log did not move with the file.
       const bool is_whole = empties_log();
       const std::string where =
           is_whole ? "its rows are there: give that file to --db, or move it back" : kept();
@@ -94,8 +94,8 @@ void Database::Impl::keep_in_place() {
   }
 }
 
-// In a file that was overwritten in place this object's own connection may read either content, so
-// what is asked for is what it remembers.
+// If the file was overwritten in place, this object's own connection may read the old or the new
+// content. A new connection therefore looks for the run that this object remembers.
 void Database::confirm_stored() {
   const std::int64_t run = impl_->current_run();
   guarded(impl_->path, [&] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What rows of the database say, as values.
+// The rows of the database as values.
 //
 // Plain values; any thread.
 #pragma once
@@ -17,7 +17,7 @@
 
 namespace gemm_tune {
 
-// Part of the key: one GPU model with one SM count.
+// The device in a row's key: one GPU model with one SM count.
 struct DeviceKey {
   std::string arch;  // "sm_90"
   std::string name;  // "NVIDIA H100 80GB HBM3"
@@ -28,28 +28,28 @@ struct DeviceKey {
 
 DeviceKey device_key(const DeviceSpec& spec);
 
-// A family's name -> the hash of its kernel (kernel_templates/source.h).
+// Family name -> hash of the family's kernel (kernel_templates/source.h).
 using KernelHashes = std::map<std::string, std::string>;
 
-// A kernel family as it reaches the compiler.
+// A kernel family's text, as the compiler gets it.
 struct KernelText {
   std::string family, hash, tokens;
 };
 
-// A kernel that rows are of, though it is not the program's.
+// A kernel that has rows but is not the program's.
 struct OtherKernel {
-  // Its rows that count and are ok, of one config on devices of one architecture.
+  // The kernel's rows that count and are ok, for one config on devices of one architecture.
   struct Use {
     std::string config, arch;
     std::int64_t rows = 0;
-    bool is_rival = false;  // one is the best of its problem or was in its finals
+    bool is_rival = false;  // one of the rows is the best of its problem or was in finals
   };
   std::string family, hash;
-  std::optional<std::string> tokens;  // its text, where it is stored
+  std::optional<std::string> tokens;  // its text; nullopt if the text is not stored
   std::vector<Use> uses;
 };
 
-// What produced rows: stored once per run.
+// The tools and the host of a run: stored once per run.
 struct RunInfo {
   std::string tool_version;
   std::string cuda_version;    // of NVRTC
@@ -58,11 +58,11 @@ struct RunInfo {
   std::uint64_t seed = 0;
   std::string uuid = {};            // the database fills it in where it is empty
   std::string host = {};            // empty where it is not known
-  std::string cublas_version = {};  // empty until a baseline tells
+  std::string cublas_version = {};  // empty until a baseline is timed
   GpuSettings gpu = {};
 };
 
-// What a user would call instead, timed by the same rule in the same run.
+// The function that a user would call instead, timed by the same rule in the same run.
 struct Baseline {
   std::string name;  // function and version of its library: "cublasSgemm 13.1.0"
   Timing timing;
@@ -83,7 +83,7 @@ struct Record {
   RunInfo run;
 };
 
-// One timed config, without what else a Record holds.
+// One timed config: a Record without its other fields.
 struct TimedConfig {
   DeviceKey device;
   Problem problem;

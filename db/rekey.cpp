@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of other kernels than the program's, and how they become rows of the program's.
+// Rows of other kernels than the program's, and their move to the program's kernels.
 #include "db/counting.h"
 #include "db/database_impl.h"
 #include "db/winners_view.h"
@@ -12,8 +12,8 @@ bool is_among(const KernelHashes& hashes, const std::string& family, const std::
   return ours != hashes.end() && ours->second == hash;
 }
 
-// Of one config and architecture; is_rival: the best of a problem, or in its finals, if the kernels
-// with a text are taken for the program's.
+// One row per config and architecture. is_rival: whether a row is in its problem's finals, or is
+// its problem's best if the kernels with a stored text are taken for the program's.
 constexpr const char* kSelectUses = R"sql(
   SELECT k.family, k.hash, k.id, c.text, d.arch, count(*),
          max(m.standing IS NOT NULL AND m.standing <> 'search'

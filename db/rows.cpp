@@ -14,13 +14,13 @@
 namespace gemm_tune {
 namespace {
 
-// Of every matrix and of the sums.
+// The name of the type; all matrices and the sums have it.
 std::string type_of(const Signature& signature) {
   if (signature == Signature()) return "f32";
   throw Error("the database stores fp32 products only");
 }
 
-// The columns' values as this program stores them: SQLite keeps any value in any column.
+// The functions below check the types of values: SQLite keeps any value in any column.
 std::string name_of(const SQLite::Column& column) { return std::string("its ") + column.getName(); }
 
 std::string text_at(SQLite::Statement& row, int at) {
@@ -65,7 +65,7 @@ std::vector<double> parse_samples(const std::string& text) {
   }
 }
 
-// Eight columns from `first` on; nothing where the first is NULL.
+// Reads eight columns from `first` on; nullopt if the first is NULL.
 std::optional<Timing> read_timing(SQLite::Statement& row, int first) {
   if (row.isColumnNull(first)) return std::nullopt;
   Timing timing;
@@ -90,9 +90,9 @@ DeviceKey read_device(SQLite::Statement& row) {
   return {text_at(row, 0), text_at(row, 1), int_at(row, 2)};
 }
 
-// The rows that each row of `measurements m` refers to. CROSS JOIN: each is found by its number, in
-// the order of m's rows; the planner might begin with a small table, and meet m's rows in its
-// order.
+// Joins to each row of `measurements m` the rows that it refers to. CROSS JOIN finds each of them
+// by its number, in the order of m's rows. Otherwise the planner might begin with a small table and
+// visit m's rows in that table's order.
 const std::string kFromMeasurements = R"sql(
   FROM measurements m
   CROSS JOIN devices d ON d.id = m.device_id
@@ -102,7 +102,7 @@ const std::string kFromMeasurements = R"sql(
 )sql";
 const std::string kWithRuns = " CROSS JOIN runs r ON r.id = m.run_id ";
 
-// In the words of the schema's view `winners`: there is one definition.
+// Taken from the text of the schema's view `winners`, so that there is one definition.
 std::string with_fastest_baseline() {
   constexpr std::string_view kBegin = "LEFT JOIN baselines b ON", kEnd = "LIMIT 1\n)";
   const std::string_view schema = kSchema;

@@ -27,13 +27,13 @@ namespace fs = std::filesystem;
 // https://www.sqlite.org/fileformat2.html, sections 1.3 and 1.6.
 constexpr std::size_t kChangeCounterOffset = 24;
 constexpr char kTableLeaf = 0x0d;
-constexpr int kMostColumns = 27;  // of a table of the schema
+constexpr int kMostColumns = 27;  // the most of any table in the schema
 
-// A database as bytes, whole pages.
+// The bytes of a database, in whole pages.
 struct Image {
   std::string bytes;
   std::size_t page_size = 0;
-  int version = 0;  // of the schema; 0 where the header does not say
+  int version = 0;  // of the schema; 0 if the header does not say
 
   std::size_t pages() const { return bytes.size() / page_size; }
   char* page(std::size_t number) { return bytes.data() + (number - 1) * page_size; }  // from 1
@@ -47,7 +47,7 @@ SQLite::Database open_image(Image& image) {
       db.getHandle(), "main", reinterpret_cast<unsigned char*>(image.bytes.data()), size, size, 0);
   if (result != SQLITE_OK) throw SQLite::Exception(db.getHandle(), result);
   disarm(db);
-  db.exec("PRAGMA writable_schema = ON");  // bear with what is wrong in the schema
+  db.exec("PRAGMA writable_schema = ON");  // tolerate errors in the schema
   return db;
 }
 
@@ -60,7 +60,7 @@ std::string serialized(SQLite::Database& db) {
   return copy;
 }
 
-// The first page of a database whose one table has these columns and its root at `root`.
+// The first page of a database with one table. The table has these columns and its root at `root`.
 std::string first_page(const std::string& table, const std::string& columns, std::size_t page_size,
                        std::size_t root) {
   SQLite::Database db(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
@@ -83,7 +83,7 @@ std::string file_bytes(const fs::path& path) {
   }
 }
 
-// With what is still in the write-ahead log beside it, where SQLite can read that.
+// The file's bytes, with the changes in the write-ahead log beside it if SQLite can read that.
 std::string current_bytes(const fs::path& path, const LockWait& lock) {
   std::string bytes = file_bytes(path);
   std::error_code error;
@@ -94,10 +94,10 @@ std::string current_bytes(const fs::path& path, const LockWait& lock) {
   } catch (const DatabaseError&) {
   } catch (const SQLite::Exception&) {
   }
-  return bytes;  // the next best
+  return bytes;  // without the log
 }
 
-// The damaged file's pages under a sound header, without a log, as long as the file is.
+// The damaged file's pages under a sound header, without a log.
 Image read_image(const fs::path& path, const LockWait& lock) {
   Image image;
   image.bytes = current_bytes(path, lock);
@@ -114,7 +114,7 @@ Image read_image(const fs::path& path, const LockWait& lock) {
   if (image.version > static_cast<int>(kSchemaVersion)) image.version = 0;
   const std::string sound = first_page("t", "x", image.page_size, 2);
   std::copy_n(sound.begin(), kFileHeaderBytes, image.bytes.begin());
-  std::memset(image.bytes.data() + kPageCountOffset, 0, 4);  // as many as there are
+  std::memset(image.bytes.data() + kPageCountOffset, 0, 4);  // 0: as many as the file has
   return image;
 }
 
@@ -130,8 +130,8 @@ void copy_value(const SQLite::Column& value, SQLite::Statement& to, int index) {
   }
 }
 
-// A row holds without its run and without its kernel's text, but not without its device, problem
-// or config.
+// A row is kept without its run or its kernel's text, but not without its device, problem or
+// config.
 constexpr const char* kMendReferences = R"sql(
   DELETE FROM baselines WHERE typeof(run_id) <> 'integer'
                            OR device_id NOT IN (SELECT id FROM devices)
@@ -154,7 +154,7 @@ constexpr const char* kMendReferences = R"sql(
     WHERE run_id NOT IN (SELECT id FROM runs)
 )sql";
 
-// The same in version 1.
+// The same for version 1.
 constexpr const char* kMendReferences1 = R"sql(
   DELETE FROM baselines WHERE typeof(run_id) <> 'integer'
                            OR device_id NOT IN (SELECT id FROM devices)
@@ -170,11 +170,11 @@ constexpr const char* kMendReferences1 = R"sql(
 
 class Salvage {
  public:
-  // output: an empty database of that version of the schema.
+  // output: an empty database of the given version of the schema.
   Salvage(Image& image, SQLite::Database& output, int version)
       : image_(image), output_(output), version_(version) {}
 
-  // Leaves output upgraded.
+  // Upgrades output at the end.
   std::vector<SalvagedTable> run() {
     for (const std::string& table : tables_of(version_)) copy_along_tree(table);
     for (const std::string& table : tables_of(version_)) copy_leaves(table);
@@ -200,9 +200,9 @@ class Salvage {
   }
 
  private:
-  // Inserts what the statement, which selects whole rows with ids above :after, can read. A row
-  // with a value more than the table has columns is another table's. Past a row that it cannot
-  // read, it goes on as often as `skips`.
+  // Inserts the readable rows of the statement, which selects whole rows with ids above :after. A
+  // row with more values than the table has columns belongs to another table. `skips`: how often to
+  // continue behind a row that cannot be read.
   void copy_rows(SQLite::Statement& select, SQLite::Statement& insert, int skips) {
     for (std::int64_t after = 0; skips >= 0; --skips, ++after) {
       select.bind(":after", after);
@@ -245,7 +245,8 @@ class Salvage {
   void copy_along_tree(const std::string& table) {
     SQLite::Database source = open_image(image_);
     try {
-      // Anything else under its name could do anything; the leaves hold the rows all the same.
+      // Another object under the table's name could execute anything. The leaves hold the rows as
+      // well.
       if (!is_known_table(source, table)) return;
       SQLite::Statement select(source, select_from(table));
       SQLite::Statement insert = insert_into(table);
@@ -259,7 +260,7 @@ class Salvage {
     const std::size_t root = image_.pages() + 1;
     Image scratch = image_;
     scratch.bytes.resize(root * image_.page_size);
-    // By short names: the smallest page must hold them, and the statement selects them all.
+    // Short names, because the smallest page must hold them and the statement selects them all.
     std::string columns = "id INTEGER PRIMARY KEY";
     for (std::int64_t i = 1; i < columns_of(table) + kMostColumns; ++i) {
       columns += ", c" + std::to_string(i);
@@ -268,13 +269,13 @@ class Salvage {
     std::copy(first.begin(), first.end(), scratch.bytes.begin());
     std::memset(scratch.bytes.data() + kPageCountOffset, 0, 4);
     SQLite::Database source = open_image(scratch);
-    scratch.page(root)[0] = kTableLeaf;  // an empty table, for the statement to compile
+    scratch.page(root)[0] = kTableLeaf;  // an empty table, so that the statement compiles
     SQLite::Statement select(source, select_from(table));
     SQLite::Statement insert = insert_into(table);
     for (std::size_t page = 2; page < root; ++page) {
       if (*image_.page(page) != kTableLeaf) continue;
       std::copy_n(image_.page(page), image_.page_size, scratch.page(root));
-      ++scratch.bytes[kChangeCounterOffset + 3];  // or SQLite would trust its cache
+      ++scratch.bytes[kChangeCounterOffset + 3];  // or SQLite would use its cache
       constexpr int kMostRowsOfAPage = 1000;
       copy_rows(select, insert, kMostRowsOfAPage);
     }
@@ -289,7 +290,8 @@ class Salvage {
     remove("problems", wrong);
   }
 
-  // Few rows carry all others: where theirs are lost, their unique indexes may still hold them.
+  // Few rows are referred to by all others. If these few are lost, their unique indexes may hold
+  // them.
   void copy_from_indexes() {
     SQLite::Database source = open_image(image_);
     try {
@@ -338,7 +340,7 @@ class Salvage {
     }
   }
 
-  // A row that breaks the schema's rules is damaged, or is none of this table at all.
+  // A row that breaks the schema's rules is damaged or belongs to another table.
   void insert_row(SQLite::Statement& insert) {
     const int result = insert.tryExecuteStep();
     insert.tryReset();
@@ -355,15 +357,15 @@ class Salvage {
     }
   }
 
-  // Ids are given out without gaps, so the highest tells how many rows there were; but one that
-  // could not fit the file is damaged itself.
+  // Ids have no gaps, so the highest id is the number of rows. An id for which the file is too
+  // small is itself damaged.
   std::int64_t rows_known_of(const std::string& table) {
     constexpr std::size_t kSmallestRow = 16;
     return number("SELECT coalesce(max(id), 0) FROM " + table +
                   " WHERE id <= " + std::to_string(image_.bytes.size() / kSmallestRow));
   }
 
-  // What the program would refuse to read.
+  // Removes the rows that the program would refuse to read.
   template <class Read>
   void drop_unreadable(const std::string& table, const std::string& select, int id_column,
                        const Read& read) {
@@ -379,7 +381,7 @@ class Salvage {
     remove(table, unreadable);
   }
 
-  // A full disk is no matter of the damaged file.
+  // Rethrows an error that the damaged file does not cause, as a full disk.
   static void only_damage(const SQLite::Exception& error) {
     const int code = error.getErrorCode();
     if (code == SQLITE_FULL || code == SQLITE_IOERR || code == SQLITE_NOMEM) throw error;

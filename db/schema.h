@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The texts of db/schema.sql and of version 1 of it, embedded at build time.
 //
-// Private to db/: the first is executed once, to make a new database. The numbers are the schema's
-// own PRAGMAs, by which a file is known before SQLite opens it. Constants; any thread.
+// Private to db/. kSchema is executed once, to make a new database. The numbers are the schema's
+// own PRAGMAs, which identify a file before SQLite opens it. Constants; any thread.
 #pragma once
 
 #include <cstdint>

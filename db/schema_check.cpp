@@ -19,8 +19,8 @@ struct SchemaObject {
   std::string type, name, table, sql;  // as in sqlite_schema, the text by normalized()
 };
 
-// The text without comments, and each run of white space as one space: what SQLite keeps of a
-// CREATE statement has the comments of the version that executed it.
+// The text without comments, with each run of white space as one space. SQLite keeps a CREATE
+// statement with the comments of the program version that executed it.
 std::string normalized(std::string_view sql) {
   std::string text;
   bool space = false;
@@ -71,7 +71,7 @@ Schema schema_made_by(const char* text) {
   return schema;
 }
 
-// What a database of that version holds when it is new. A later version adds its own case.
+// The schema of a new database of that version. A later version adds its own case.
 const Schema& expected_schema(int version) {
   static const Schema current = schema_made_by(kSchema), first = schema_made_by(kSchema1);
   switch (version) {
@@ -95,7 +95,8 @@ bool begins(const std::string& text, std::string_view with) {
          });
 }
 
-// "CREATE INDEX name ON table (column, column DESC)": evaluates nothing.
+// Whether the index has the form "CREATE INDEX name ON table (column, column DESC)", which
+// evaluates nothing.
 bool is_plain_index(const SchemaObject& object) {
   if (!begins(object.sql, "CREATE INDEX ") && !begins(object.sql, "CREATE UNIQUE INDEX ")) {
     return false;
@@ -110,7 +111,7 @@ bool is_plain_index(const SchemaObject& object) {
          object.sql.back() == ')';
 }
 
-// Of an object under one of our names.
+// The fault of an object that has one of our names.
 std::string fault_of(const SchemaObject& found, const SchemaObject& expected) {
   if (found.type != expected.type || begins(found.sql, "CREATE VIRTUAL ")) {
     return "its " + expected.type + " '" + expected.name + "' is a " +
@@ -126,7 +127,7 @@ bool is_statistics(const SchemaObject& object) {
 }
 
 void judge_other(const SchemaObject& object, const Schema& ours, SchemaComparison& comparison) {
-  // SQLite itself makes these, of a table's constraints.
+  // SQLite itself creates these for a table's constraints.
   if (object.type == "index" && object.sql.empty()) return;
   if (is_statistics(object)) return;
   const auto table = ours.find(object.table);

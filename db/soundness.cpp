@@ -37,7 +37,7 @@ Fault count_fault(int count, int least, const std::string& what) {
   return "its " + what + " is below " + std::to_string(least);
 }
 
-// The first that there is.
+// The first fault in the list that is present.
 Fault first_of(std::initializer_list<Fault> faults) {
   for (const Fault& fault : faults) {
     if (fault) return fault;
@@ -51,7 +51,7 @@ double median(std::vector<double> samples) {
   return samples.size() % 2 == 1 ? samples[half] : (samples[half - 1] + samples[half]) / 2;
 }
 
-// As the schema has it.
+// As the schema's constraint demands.
 bool is_arch(const std::string& arch) {
   constexpr std::size_t kLongest = 16;
   const auto digit = [](char c) { return c >= '0' && c <= '9'; };

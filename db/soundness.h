@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether values are ones that a run of this program can have stored.
+// Whether a run of this program can have stored these values.
 //
-// The one judgement, used where rows are written and where they are read: a file may be damaged, or
-// anybody's. Pure; any thread.
+// Writing and reading rows use the same rules: a file may be damaged or come from anybody. Pure;
+// any thread.
 #pragma once
 
 #include <cstddef>
@@ -14,15 +14,15 @@
 
 namespace gemm_tune {
 
-// What is wrong, as the end of a sentence about the row ("its predicted_us is not above 0"), or
-// nothing. Texts are UTF-8 of a bounded length, times finite and above 0, counts within an int and
-// not negative; the median is that of the samples; config and problem are canonical texts.
+// The fault, as the end of a sentence about the row ("its predicted_us is not above 0"); nullopt
+// for sound values. Texts are UTF-8 of a bounded length, times finite and above 0, counts within an
+// int and not negative; the median is that of the samples; config and problem are canonical texts.
 std::optional<std::string> why_unsound(const DeviceKey& device);
 std::optional<std::string> why_unsound(const Timing& timing);
 std::optional<std::string> why_unsound(const Baseline& baseline);
 std::optional<std::string> why_unsound(const RunInfo& run);
 std::optional<std::string> why_unsound(const TimedConfig& timed);
-std::optional<std::string> why_unsound(const Record& record);  // all of it, its parts included
+std::optional<std::string> why_unsound(const Record& record);  // and its parts
 
 inline constexpr std::size_t kLongestName = 1000;         // bytes; of devices, configs, hashes
 inline constexpr std::size_t kLongestDetail = 1'000'000;  // bytes; of reasons and command lines

@@ -16,7 +16,7 @@
 namespace gemm_tune {
 namespace {
 
-// As a UUID of version 8 (RFC 9562, section 5.8) over the whole row: the same in every copy of it.
+// A UUID of version 8 (RFC 9562, section 5.8) from the whole row: equal in every copy of the row.
 std::string uuid_of(SQLite::Statement& run) {
   Fnv1a high, low;
   low.add("gemm-tune run");
@@ -109,7 +109,7 @@ constexpr const char* kCopyMeasurements = R"sql(
                           AND k.family = substr(c.config, 1, instr(c.config, '/') - 1)
 )sql";
 
-// Views of a person's own stay as they are, even one that names a table that is gone.
+// The user's own views stay, even a view that names a table that is gone.
 void set_aside_tables(SQLite::Database& db) {
   db.exec("DROP VIEW IF EXISTS winners; DROP VIEW IF EXISTS outcomes");
   db.exec("PRAGMA legacy_alter_table = ON");
@@ -158,11 +158,11 @@ void upgrade_from_version_1(SQLite::Database& db) {
   try {
     copy_all(db);
   } catch (const SQLite::Exception& error) {
-    // No program of version 1 stored such a row.
+    // No program of version 1 stored a row that breaks a constraint.
     if (error.getErrorCode() != SQLITE_CONSTRAINT) throw;
     throw SQLite::Exception(error.what(), SQLITE_CORRUPT);
   }
-  // Two texts that are one to the compiler may have been tried with the same config.
+  // Two texts with equal tokens may have been tried with the same config.
   db.exec(kRecount);
   db.exec("DROP TABLE version_1_kernels");
   for (const std::string& table : tables_of(1)) db.exec("DROP TABLE version_1_" + table);

@@ -14,7 +14,7 @@ void add(std::string& reasons, const std::string& reason) {
   reasons += (reasons.empty() ? "" : "; ") + reason;
 }
 
-// Not for "not known", which an empty text stands for.
+// False if one of the texts is empty, which means "not known".
 bool differ(const std::string& then, const std::string& now) {
   return !then.empty() && !now.empty() && then != now;
 }

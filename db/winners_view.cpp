@@ -69,8 +69,8 @@ void JudgedWinners::leave_out(const Database::ConfigFilter& usable) const {
   }
 }
 
-// CROSS JOIN and the unary plus leave the planner one way: the best of each problem first, and only
-// their rows. By an index on the devices' names it would visit every measurement.
+// CROSS JOIN and the unary plus force the planner's order: the best of each problem first, then
+// only their rows. With an index on the devices' names the planner would visit every measurement.
 std::string select_winners() {
   return std::string(R"sql(
     SELECT w.measurement_id

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The view `winners` of db/schema.sql with kernels of the caller's choice in place of is_current.
+// The view `winners` of db/schema.sql, but with the caller's kernels in place of is_current.
 //
-// The view's text is the schema's own: temporary objects of the same names stand in for the file's,
-// so that there is one definition of best. Private to db/. Use the connection from one thread.
+// The view's text is the schema's own, so that "best" has one definition: temporary objects hide
+// the file's objects of the same names. Private to db/. Use the connection from one thread.
 #pragma once
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -13,8 +13,8 @@
 
 namespace gemm_tune {
 
-// While it lives, temp.winners judges by these hashes, and temp.winners alone should be read.
-// Writes nothing to the file.
+// During its lifetime temp.winners judges by these hashes; read temp.winners only. Writes nothing
+// to the file.
 class JudgedWinners {
  public:
   JudgedWinners(SQLite::Database& db, const KernelHashes& hashes);
@@ -22,18 +22,18 @@ class JudgedWinners {
   JudgedWinners(const JudgedWinners&) = delete;
   JudgedWinners& operator=(const JudgedWinners&) = delete;
 
-  // From now on the kernels whose text is stored are taken for the caller's, too.
+  // Treats the kernels whose text is stored like the caller's from now on.
   void take_kernels_with_text() const;
 
-  // From now on without the rows of configs that are not usable.
+  // Leaves out the rows of configs that are not usable from now on.
   void leave_out(const Database::ConfigFilter& usable) const;
 
  private:
   SQLite::Database& db_;
-  const bool query_only_;  // of the connection, before
+  const bool query_only_;  // the connection's setting before
 };
 
-// Selects the ids of measurements that temp.winners finds for :arch, of problems that this program
+// Selects the ids of the measurements in temp.winners for :arch, for problems that this program
 // knows.
 std::string select_winners();
 
