@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// gemm-tune best: what a program would get for these sizes, and why.
+// gemm-tune best: prints the config that a program would get for these sizes, and the reason.
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
@@ -18,12 +18,12 @@
 namespace gemm_tune {
 namespace {
 
-// Whether the answer has been timed, or predicted, as it stands.
+// Whether the answer's own config has a measured or predicted time.
 bool has_time(const Choice& choice) {
   return choice.winner && choice.match == Match::exact && !choice.is_twin;
 }
 
-// The others of the winner's tie set, fastest first.
+// The configs of the winner's tie set without the winner, fastest first.
 std::vector<std::string> tied_with(const Choice& choice, const Database& database,
                                    const KernelHashes& hashes) {
   if (!has_time(choice) || choice.winner->outcome.standing != Standing::tied) return {};
@@ -77,7 +77,7 @@ nlohmann::json json_for(const Problem& problem, const Choice& choice,
   return json;
 }
 
-// What was tuned with other kernels answers nothing, which may surprise.
+// Results for other kernels are not used for the answer; a note says so, because users may wonder.
 void tell_of_other_kernels(const Database& database, const std::string& arch,
                            const KernelHashes& hashes) {
   const std::int64_t rows = database.rows_of_other_kernels(arch, hashes);

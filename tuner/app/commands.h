@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program's commands: each takes the parsed options and returns an exit code.
 //
-// Results go to stdout, progress and notes to stderr. Failures are exceptions, mapped to exit codes
-// in main.cpp.
+// Results go to stdout, progress and notes to stderr. A failure is an exception; main.cpp maps it
+// to an exit code.
 #pragma once
 
 #include "tuner/app/options.h"

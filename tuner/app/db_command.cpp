@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// gemm-tune db info, check and salvage: what the database holds, whether it is sound, and what can
-// be saved of one that is not.
+// gemm-tune db info, check and salvage: lists a database's content, checks it for damage, and saves
+// the readable rows of a damaged one.
 #include <spdlog/fmt/fmt.h>
 
 #include <map>
@@ -34,7 +34,7 @@ struct ProblemRows {
 
 struct DeviceRows {
   DeviceKey device;
-  // By shape, then text: as a person looks for one.
+  // Sorted by shape, then by text, as a person looks for a problem.
   std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t, std::string>, ProblemRows> problems;
 };
 

@@ -24,14 +24,14 @@
 namespace gemm_tune {
 namespace {
 
-// Averages of NVRTC 13.0 on one core of a server, over configs that searches on an H100 tried: from
-// 0.2 s (skinny) to 2.2 s (warp_tiled).
+// Average compile times of NVRTC 13.0 on one core of a server, over configs that searches on an
+// H100 tried: from 0.2 s (skinny) to 2.2 s (warp_tiled).
 double guessed_compile_seconds(const std::string& family) {
   if (family == "warp_tiled") return 1.0;
   return family == "skinny" ? 0.3 : 0.6;
 }
 
-// The candidates in the order in which a search would likely try them, and their times.
+// The candidates in the order in which a search would probably try them, and their times.
 struct Likely {
   std::vector<std::size_t> first;  // of planned.untried
   double median_us = 0;
@@ -54,8 +54,8 @@ Likely likely(const PlannedSearch& planned, const DeviceSpec& device) {
   return result;
 }
 
-// Seconds on the compile processes or on the GPUs, whichever is slower: from the seconds that the
-// database has stored, else guessed.
+// The time in seconds on the compile processes or on the GPUs, whichever is longer. Uses stored
+// times of the database where it has them, else guesses.
 class Estimate {
  public:
   Estimate(const TuneRequest& request, const Database& database)
@@ -78,7 +78,7 @@ class Estimate {
     measure_s_ += static_cast<double>(planned.tries()) * gpu_seconds(planned, tries);
   }
 
-  // Where seconds() is known from, as the end of a sentence.
+  // The source of seconds(), as the end of a sentence.
   std::string basis() const {
     if (compiled_.empty()) return "none: there is nothing to compile";
     const std::string guess =
@@ -99,7 +99,7 @@ class Estimate {
   }
 
  private:
-  // Of one candidate.
+  // For one candidate.
   double gpu_seconds(const PlannedSearch& planned, const Likely& tries) const {
     const auto stored = database_.gpu_seconds(device_key(request_.device), planned.problem);
     if (stored) return *stored;
@@ -111,13 +111,13 @@ class Estimate {
 
   const TuneRequest& request_;
   const Database& database_;
-  const std::map<std::string, double> stored_compile_s_;  // by family
+  const std::map<std::string, double> stored_compile_s_;  // mean times, by family
   std::set<std::string> compiled_;
-  std::size_t guessed_ = 0;               // of these: without stored seconds
+  std::size_t guessed_ = 0;               // of these: without a stored time
   double compile_s_ = 0, measure_s_ = 0;  // summed over processes and over GPUs
 };
 
-// The database as it is; where there is none, an empty one in the folder stands for it.
+// Opens the database read-only. If there is none, opens an empty one in the folder instead.
 Database database_to_read(const std::filesystem::path& path, const ScratchDir& folder) {
   std::error_code ignored;
   const bool is_there = std::filesystem::exists(path, ignored);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// gemm-tune --dry-run: what a run would try and how long that would take; nothing is compiled and
-// no database is made.
+// gemm-tune --dry-run: prints the candidates that a run would try and its expected duration.
+// Compiles nothing and creates no database.
 #pragma once
 
 #include "tuner/app/options.h"
@@ -9,7 +9,7 @@
 
 namespace gemm_tune {
 
-// Reads the database where there is one. Prints text or JSON; returns an exit code.
+// Reads the database if it exists. Prints text or JSON; returns an exit code.
 int dry_run(const TuneRequest& request, const Target& target, const Options& options);
 
 }  // namespace gemm_tune

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// gemm-tune explain: everything known of one config at one problem, without running it.
+// gemm-tune explain: prints all that is known about one config at one problem, without running it.
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
@@ -27,17 +27,17 @@ namespace {
 
 constexpr std::chrono::seconds kCompileLimit{120};
 
-// What is known of one config at one problem, for people and for programs.
+// All that is known about one config at one problem, as text for people and JSON for programs.
 struct Explanation {
   std::string text;
-  nlohmann::json json = nlohmann::json::object();  // what is not known has no key
+  nlohmann::json json = nlohmann::json::object();  // unknown values have no key
   bool usable = false;                             // there is a kernel to speak of
 
   void line(const std::string& name, const std::string& value) {
     text += fmt::format("  {:<22}{}\n", name, value);
   }
 
-  // A reason, under the same words in both.
+  // Adds a reason to the text and to the JSON, under the same name.
   void reason(const std::string& name, const std::string& why) {
     line(name, why);
     std::string key = name;
@@ -46,7 +46,7 @@ struct Explanation {
   }
 };
 
-// The named config, or the database's choice for the problem.
+// The config that the user names, or else the database's choice for the problem.
 KnownConfig config_to_explain(const Options& options, const Target& target,
                               const Problem& problem) {
   if (!options.config.empty()) return check_config(parse_config(options.config));
@@ -193,7 +193,7 @@ Explanation explain_one(const Options& options, const Target& target, const Prob
 int run_explain(const Options& options) {
   const std::vector<Problem> problems = asked_problems(options);
   if (!options.config.empty()) check_config(parse_config(options.config));
-  asked_kernels(options);  // a folder that lacks a text is refused before a worker meets it
+  asked_kernels(options);  // refuses an incomplete folder before a worker reads it
   if (!options.cubin.empty()) {
     if (problems.size() != 1) throw UsageError("--cubin takes one kernel: give one size");
     require_writable(options.cubin);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// gemm-tune export: the winners of one architecture for another build.
+// gemm-tune export: writes the winners of one architecture for another build.
 #include "choose/export_header.h"
 #include "tuner/app/commands.h"
 #include "tuner/app/exit_code.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// gemm-tune ladder: the tutorials' rungs at a size, from the database; missing ones are tried
-// first. Its rungs are about one product of operands that are not transposed.
+// gemm-tune ladder: shows the tutorials' rungs at one size, from the database; missing rungs are
+// tried first. All rungs compute the same product, with no operand transposed.
 #include <spdlog/fmt/fmt.h>
 
 #include <map>
@@ -20,7 +20,7 @@
 namespace gemm_tune {
 namespace {
 
-// A rung as it can run at one problem: the config itself, or its predicated twin.
+// A rung at one problem: its config, or the config's predicated twin if only that is legal.
 struct Step {
   Rung rung;
   KnownConfig config;
@@ -36,7 +36,7 @@ std::vector<Step> steps_at(const Problem& problem) {
   return steps;
 }
 
-// Fills in the rows that the database has for today's kernel texts, of the source asked for.
+// Fills in the database's rows for the current kernel texts and the requested source.
 void find_rows(std::vector<Step>& steps, const Database& database, const TuneRequest& request,
                const Problem& problem) {
   std::map<std::pair<std::string, std::string>, Record> rows;  // by config and kernel hash
@@ -73,7 +73,7 @@ std::optional<double> time_of(const Step& step) {
   return step.row->outcome.time_us();
 }
 
-// The first that a rung was timed beside.
+// The first baseline beside which a rung was timed.
 std::optional<Baseline> baseline_of(const std::vector<Step>& steps) {
   for (const Step& step : steps) {
     if (step.row && step.row->baseline) return step.row->baseline;
@@ -107,7 +107,7 @@ void print_table(const std::vector<Step>& steps, const Problem& problem, const T
     previous_us = time_us;
   }
   if (baseline_us) {
-    // Without its version: rungs have none either.
+    // Without the version, because rungs have no version either.
     const std::string name = baseline_of(steps)->name;
     print_text(fmt::format("  {:<34}{:>14}\n", name.substr(0, name.find(' ')),
                            tflops_text(problem, *baseline_us)));

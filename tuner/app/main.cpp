@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Entry point: parse, run the command, turn failures into one sentence and an exit code.
+// Entry point: parses the command line, runs the command, turns failures into one sentence and an
+// exit code.
 #include <signal.h>
 
 #include <cstdio>
@@ -59,7 +60,7 @@ int run(const ParsedOptions& parsed) {
   return code;
 }
 
-// The one place where a sentence about a failure meets the terminal.
+// Prints the sentence about a failure. All failures are printed here.
 int fail(const std::string& sentence, int code) {
   std::fprintf(stderr, "gemm-tune: %s\n", printable(sentence).c_str());
   return code;
@@ -82,7 +83,7 @@ int main(int argc, char** argv) {
   if (parsed.exit_code && *parsed.exit_code != kExitOk) {
     return fail(parsed.message, *parsed.exit_code);
   }
-  signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes is a failing write like any other
+  signal(SIGXFSZ, SIG_IGN);  // a write beyond the file size limit then fails without a signal
   log_to_standard_error(parsed.options.verbose);
   try {
     return run(parsed);
@@ -105,7 +106,7 @@ int main(int argc, char** argv) {
     }
     return fail("the system starts no further thread (" + error.code().message() +
                     "): raise the limits on processes and memory (ulimit -u, -v)",
-                kExitNoDevice);  // as where it starts no worker process
+                kExitNoDevice);  // the code for a worker process that cannot start
   } catch (const std::bad_alloc&) {
     return fail("the system gives no more memory: free some, or raise the limit on it (ulimit -v)",
                 kExitNoDevice);

@@ -28,7 +28,7 @@ survived, or the query found nothing; 5 every candidate that ran was wrong or fa
 7 standard output or an output file took not all; 130 interrupted (what was finished is stored).
 Database: --db, else GEMM_TUNE_DB, else $XDG_DATA_HOME/gemm-tune/gemm-tune.db.)";
 
-// CLI11 by itself takes 0x10, 010 for 8, " 5", and -1 for a number without a sign.
+// CLI11's own parser accepts 0x10, 010 as 8, " 5", and -1 for an unsigned number.
 template <class T>
 CLI::Validator whole_number(T least, T greatest) {
   const std::string range = std::to_string(least) + " to " + std::to_string(greatest);
@@ -56,7 +56,7 @@ CLI::Validator any_seed() {
   return whole_number(std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max());
 }
 
-// CLI11's own says "foo not in {model,random}".
+// CLI11's own check says "foo not in {model,random}".
 CLI::Validator one_of(const std::vector<std::string>& names) {
   const auto refusal = [=](const std::string& text) {
     if (std::find(names.begin(), names.end(), text) != names.end()) return std::string();
@@ -65,8 +65,8 @@ CLI::Validator one_of(const std::vector<std::string>& names) {
   return {refusal, fmt::format("one of {}", fmt::join(names, ", "))};
 }
 
-// An empty text is a script's empty variable rather than a wish for the default. A transformation,
-// since these come before the option's other checks.
+// Refuses an empty text: it comes from a script's empty variable, not from a wish for the default.
+// A transformation, because transformations run before the option's other checks.
 void refuse_empty_texts(CLI::App& app) {
   const auto refusal = [](const std::string& text) {
     return text.empty() ? std::string("its value is empty: write one, or leave the option out")
@@ -207,8 +207,8 @@ void add_db(CLI::App& app, Options& o) {
   add_kernel_dir(*rekey, o);
 }
 
-// An option of `tune` that stands before another command is that command's, as if it stood behind
-// it, or is refused where the command has none of its name.
+// An option of `tune` before another command is treated as if it stood behind that command; if the
+// command has no such option, it is refused.
 void hand_down_options(CLI::App& app) {
   const auto hand_to = [&app](CLI::App* command) {
     for (CLI::Option* option : app.get_options()) {
@@ -230,7 +230,8 @@ void hand_down_options(CLI::App& app) {
   }
 }
 
-// CLI11's own say "--arch: At Most 1 required but received 2" and "1 required TEXT missing".
+// CLI11's own texts are like "--arch: At Most 1 required but received 2", "1 required TEXT
+// missing".
 std::string sentence_of(const CLI::ParseError& error) {
   const std::string text = error.what();
   if (text == "A subcommand is required") return "db needs one of info, check, salvage and rekey";
@@ -241,7 +242,7 @@ std::string sentence_of(const CLI::ParseError& error) {
                               : " is given more than once: give it once");
 }
 
-// By the program's name rather than the path that it was started by.
+// Begins with the program's name, not with the path that started it.
 std::string command_line(int argc, const char* const* argv) {
   std::string line = "gemm-tune";
   for (int i = 1; i < argc; ++i) line += " " + shell_quote(argv[i]);

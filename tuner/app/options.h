@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line as data: CLI11 in, one struct out.
+// The command line as data: CLI11 parses it into one struct.
 #pragma once
 
 #include <cstdint>
@@ -24,13 +24,13 @@ enum class Command {
 
 struct Options {
   Command command = Command::tune;
-  std::string command_line;  // the whole, as a shell takes it back: UTF-8 without control bytes
+  std::string command_line;  // complete, quoted for a shell: UTF-8 without control bytes
   std::string arch;
   std::string sizes;
   std::string layout = "nn";
   std::int64_t batch = 1;
   int device = 0;
-  std::string devices;  // a list or 'all'; empty: the one of `device`
+  std::string devices;  // a list or 'all'; empty: only `device`
   int sm_count = 0;     // 0: the device's, or the typical card's
   std::string budget;
   std::optional<double> target;
@@ -38,20 +38,20 @@ struct Options {
   std::string db;
   int jobs = 0;  // 0: one per core
   std::optional<std::uint64_t> seed;
-  std::string config;                // of explain
-  std::vector<std::string> configs;  // each a config, or @ and a file with one on each line
+  std::string config;                // for explain
+  std::vector<std::string> configs;  // each a config, or @FILE with one config on each line
   std::string kernel_dir;
   std::string format = "header";
-  std::string output = "-";  // of export, the new file of db salvage; "-": standard output
+  std::string output = "-";  // for export and db salvage; "-": standard output
   std::string cubin;
   std::vector<std::string> baselines = {"cublas"};
-  std::vector<std::string> sweeps;  // of replay, as what follows
-  std::string strategy;             // of tune too; empty: its default
+  std::vector<std::string> sweeps;  // for replay, with the options below
+  std::string strategy;             // for tune too; empty: the default
   std::string prior = "none";
   int repeats = 1;
   int in_flight = 1;
   std::string trace;
-  bool all = false;  // of db rekey
+  bool all = false;  // for db rekey
   bool finals = false;
   bool retry_failed = false;
   bool dry_run = false;
@@ -61,14 +61,14 @@ struct Options {
   bool verbose = false;
 };
 
-// What parsing decided: options to act on, or a text to print and an exit code.
+// The result of parsing: options to act on, or a text to print and an exit code.
 struct ParsedOptions {
   Options options;
   std::optional<int> exit_code;
   std::string message;  // help and version go to stdout, errors to stderr
 };
 
-// What --budget was given: a count above 0, or 'all' as the greatest. Throws UsageError.
+// The value of --budget: a count above 0, or the greatest count for 'all'. Throws UsageError.
 std::size_t parse_budget(const std::string& text);
 
 ParsedOptions parse_options(int argc, const char* const* argv);

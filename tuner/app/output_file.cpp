@@ -29,8 +29,8 @@ enum class Way { standard_output, replace, write_through };
 
 struct Destination {
   Way way = Way::replace;
-  fs::path path;                     // to replace: no link
-  std::optional<struct stat> there;  // where it exists
+  fs::path path;                     // to replace; not a link
+  std::optional<struct stat> there;  // of the file at the path, if any
 };
 
 std::string reason(int error) { return std::generic_category().message(error); }
@@ -48,7 +48,7 @@ fs::path folder_of(const fs::path& file) {
   return file.has_parent_path() ? file.parent_path() : fs::path(".");
 }
 
-// /dev/fd/3 leads there: such a link stands for an open file, and its text is no name to replace.
+// /dev/fd/3 leads there. Such a link stands for an open file; its target's name is not replaced.
 bool is_on_proc(const fs::path& path) {
   struct statfs info {};
   return statfs(folder_of(path).c_str(), &info) == 0 && info.f_type == PROC_SUPER_MAGIC;
@@ -59,7 +59,8 @@ bool is_link(const fs::path& path) {
   return fs::is_symlink(fs::symlink_status(path, ignored));
 }
 
-// The name at the end of a chain of links, which need not exist. The kernel has refused circles.
+// The name at the end of a chain of links; it need not exist. The kernel has refused circular
+// chains.
 fs::path behind_links(fs::path path) {
   while (is_link(path) && !is_on_proc(path)) {
     std::error_code error;
@@ -70,7 +71,7 @@ fs::path behind_links(fs::path path) {
   return path;
 }
 
-// Results of many hours, which a slip of the command line must not replace by a header.
+// A database holds the results of many hours. A slip of the command line must not replace it.
 bool is_database(const std::string& path) {
   std::array<char, kDatabaseMagic.size()> start{};
   std::ifstream(path, std::ios::binary).read(start.data(), start.size());
@@ -102,7 +103,7 @@ Destination destination_of(const std::string& path) {
   return {Way::replace, target, exists ? std::optional(file) : std::nullopt};
 }
 
-// Closes the descriptor. The error, or 0.
+// Closes the descriptor. Returns the error number, or 0.
 int write_and_close(int descriptor, std::string_view bytes) {
   FILE* const file = fdopen(descriptor, "wb");
   if (file == nullptr) {
@@ -118,16 +119,16 @@ int write_and_close(int descriptor, std::string_view bytes) {
 }
 
 void write_through(const std::string& path, std::string_view bytes) {
-  // O_APPEND: where this is another open file, what it holds already stays.
+  // O_APPEND: if this is another open file, its content stays.
   const int descriptor = open(path.c_str(), O_WRONLY | O_APPEND | O_NOCTTY | O_CLOEXEC);
   if (descriptor < 0) throw unusable(path, errno);
   if (const int error = write_and_close(descriptor, bytes)) throw failed(path, error);
 }
 
-// The rights of the file that it replaces, or those of any new file.
+// Sets the rights of the replaced file, or those of a new file.
 void set_rights(int descriptor, const std::optional<struct stat>& replaced) {
   if (replaced) {
-    // Only root may keep another owner; for others the file becomes theirs.
+    // Only root may set another owner; for other users the file becomes their own.
     [[maybe_unused]] const int ignored = fchown(descriptor, replaced->st_uid, replaced->st_gid);
     fchmod(descriptor, replaced->st_mode & 0777);
   } else {

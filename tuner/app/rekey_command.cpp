@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// gemm-tune db rekey: rows of an earlier kernel text count again where today's text compiles to the
-// same machine code. Needs no GPU.
+// gemm-tune db rekey: rows of an earlier kernel text count again if the current text compiles to
+// the same machine code. Needs no GPU.
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
@@ -27,8 +27,8 @@ namespace gemm_tune {
 namespace {
 
 struct Rekeying {
-  std::int64_t rows = 0, configs = 0;               // that count for today's kernels now
-  std::map<std::string, std::int64_t> left;         // rows, by the reason
+  std::int64_t rows = 0, configs = 0;               // that now count for the current kernels
+  std::map<std::string, std::int64_t> left;         // rows that stay, by reason
   std::int64_t not_looked_at = 0, not_reached = 0;  // rows
 };
 
@@ -36,14 +36,14 @@ std::vector<std::string> definitions_of(const std::string& config) {
   return compile_definitions(check_config(parse_config(config)));
 }
 
-// Empty where the text does not compile.
+// Empty if the text does not compile.
 std::string machine_code_of(const std::string& tokens, const OtherKernel::Use& use) {
   const CompileResult result =
       nvrtc_compile({"kernel.cu", tokens, {}}, definitions_of(use.config), use.arch);
   return result.ok ? machine_code(result.cubin) : std::string();
 }
 
-// nullptr where there is none.
+// nullptr if there is none.
 const KernelText* find_kernel(const std::vector<KernelText>& kernels, const std::string& family) {
   const auto found = std::find_if(kernels.begin(), kernels.end(), [&](const KernelText& kernel) {
     return kernel.family == family;
@@ -51,7 +51,7 @@ const KernelText* find_kernel(const std::vector<KernelText>& kernels, const std:
   return found == kernels.end() ? nullptr : &*found;
 }
 
-// Why the rows stay those of the other kernel, or nothing where both texts are the same code.
+// Why the rows stay with the other kernel, or nullopt if both texts give the same machine code.
 std::optional<std::string> why_different(const OtherKernel& from, const OtherKernel::Use& use,
                                          const KernelText* today,
                                          const std::set<std::string>& archs) {
@@ -71,14 +71,14 @@ std::optional<std::string> why_different(const OtherKernel& from, const OtherKer
   return std::nullopt;
 }
 
-// today: the program's kernel of the family, or nullptr.
+// today: the program's kernel of that family, or nullptr.
 struct Comparison {
   const OtherKernel* from;
   const OtherKernel::Use* use;
   const KernelText* today;
 };
 
-// Of the rows that are looked at; the others are counted.
+// The comparisons for the rows that are looked at. not_looked_at: counts the other rows.
 std::vector<Comparison> comparisons_of(const std::vector<OtherKernel>& others,
                                        const std::vector<KernelText>& kernels, bool all,
                                        std::int64_t& not_looked_at) {
@@ -95,15 +95,15 @@ std::vector<Comparison> comparisons_of(const std::vector<OtherKernel>& others,
   return comparisons;
 }
 
-// NVRTC 13.0 replaces the handlers of SIGINT and SIGTERM while it compiles for the first time, by
-// ones that end the process with exit code 4. So its first text is compiled with signals blocked.
+// NVRTC 13.0's first compilation installs handlers of SIGINT and SIGTERM that end the process with
+// exit code 4. Signals are therefore blocked during this first compilation.
 void compile_nothing(const std::string& arch) {
   const SignalsBlocked blocked;
   nvrtc_compile({"nothing.cu", "extern \"C\" __global__ void gemm() {}", {}}, {}, arch);
 }
 
-// As many at a time as there are cores. Each config in a transaction of its own: what was proved
-// stays where the work is stopped.
+// Compares as many configs at a time as there are cores. Each config has its own transaction, so
+// that finished configs stay if the work is stopped.
 void rekey(Database& database, const std::vector<Comparison>& comparisons, bool built_in,
            SlowWork& progress, Rekeying& done) {
   const std::vector<std::string> supported = nvrtc_supported_archs();
@@ -164,7 +164,7 @@ std::string text_of(const Rekeying& done) {
 
 int run_db_rekey(const Options& options) {
   const std::vector<KernelText> kernels = asked_kernels(options);
-  // A file of an earlier version is upgraded only where there is something to change in it.
+  // A file of an earlier version is upgraded only if the command will change it.
   const std::vector<OtherKernel> others =
       open_for_reading(options).other_kernels(hashes_of(kernels));
   if (others.empty()) {

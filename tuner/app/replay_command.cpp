@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// gemm-tune replay: a search strategy over recorded sweeps, as if it ran on the GPU that they were
-// recorded on. A config that failed there costs an evaluation; nothing outlives a run.
+// gemm-tune replay: runs a search strategy on recorded sweeps, as if it ran on the recorded GPU. A
+// config that failed there costs one evaluation. A run learns nothing from earlier runs.
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ namespace {
 constexpr std::size_t kDefaultBudget = 200;
 constexpr std::size_t kCheckpoints[] = {10, 25, 50, 100, 200, 400};
 
-// How long the strategy itself thought, in seconds.
+// The computing time of the strategy itself, in seconds.
 struct Thinking {
   double total = 0, longest = 0;
   std::size_t count = 0;
@@ -50,8 +50,8 @@ double seconds_since(SteadyClock::time_point start) {
   return std::chrono::duration<double>(SteadyClock::now() - start).count();
 }
 
-// One run; its evaluations end in the order in which they began, `in_flight` at once. each: told of
-// every evaluation, by its number.
+// One run with `in_flight` evaluations at once, which end in the order in which they began. each:
+// called with the number of every evaluation.
 std::vector<std::size_t> run_once(Strategy& strategy, const Sweep& sweep, std::size_t budget,
                                   std::size_t in_flight,
                                   const std::function<void(std::size_t)>& each, Replay& replay) {
@@ -76,7 +76,7 @@ std::vector<std::size_t> run_once(Strategy& strategy, const Sweep& sweep, std::s
   }
 }
 
-// The optimum over the best of the first n evaluations; 0 while nothing valid was found.
+// The optimum over the best of the first n evaluations; 0 if none of them is valid.
 double ratio_after(const Sweep& sweep, const std::vector<std::size_t>& run, std::size_t n) {
   const auto best_of = [](double best, const std::optional<double>& time) {
     return time ? std::min(best, *time) : best;
@@ -89,7 +89,7 @@ double ratio_after(const Sweep& sweep, const std::vector<std::size_t>& run, std:
   return optimum / best;
 }
 
-// Linear between ranks.
+// Interpolates linearly between ranks.
 double percentile(std::vector<double> values, double share) {
   std::sort(values.begin(), values.end());
   const double rank = share * static_cast<double>(values.size() - 1);
@@ -224,7 +224,7 @@ int run_replay(const Options& options) {
   const std::string label =
       options.prior == "none" ? options.strategy : options.strategy + ", with a prior";
 
-  std::vector<std::vector<double>> prior_times;  // all of them before a file is touched
+  std::vector<std::vector<double>> prior_times;  // all are read before a file is written
   for (const Sweep& sweep : sweeps) {
     prior_times.push_back(prior_for(sweep, options, sweeps, priors));
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the command line to what tune() takes; shared by the commands that try configs.
+// Turns the command line into tune()'s request; shared by all commands that try configs.
 #pragma once
 
 #include <string>
@@ -11,19 +11,19 @@
 
 namespace gemm_tune {
 
-// The problems of --sizes, --layout and --batch. Throws UsageError.
+// The problems that --sizes, --layout and --batch name. Throws UsageError.
 std::vector<Problem> asked_problems(const Options& options);
 
 // Throws UsageError naming the option that is missing or malformed.
 TuneRequest tune_request(const Options& options, const Target& target);
 
-// The database to store into; the default place's folder is made.
+// Opens the database for storing. Creates the folder of the default path.
 Database open_for_writing(const Options& options);
 
-// This machine's name; empty where the system does not tell.
+// This machine's name; empty if the system does not report it.
 std::string host_name();
 
-// Begins the run that the request is about.
+// Begins the run for the request.
 void begin_run(Database& database, const TuneRequest& request, const Target& target,
                const std::string& command);
 

@@ -68,7 +68,7 @@ class SizeList {
   Layout layout_;
   std::int64_t batch_;
   std::vector<Problem> problems_;
-  std::unordered_set<std::string> known_;  // their keys
+  std::unordered_set<std::string> known_;  // keys of the problems so far
 };
 
 void add_range(std::string_view item, SizeList& list) {

@@ -10,13 +10,13 @@
 
 namespace gemm_tune {
 
-// At most this many problems in one list; a range that gives more is refused.
+// The most problems in one list; a range that gives more is refused.
 inline constexpr std::size_t kMaxSizes = 10'000;
 
 // Parses a comma-separated list of "1024" (a square), "4096x512x1024" (MxNxK), a problem's text
 // ("1000x1000x1000:align=1"), "512:4096:512" (first:last:step, squares) and "@file" (one or more
-// items per line, '#' starts a comment). Layout and batch are those of each item whose text does
-// not name another. Duplicates are dropped, order is kept. Throws UsageError naming the item.
+// items per line, '#' starts a comment). layout and batch hold for items whose text names none.
+// Drops duplicates and keeps the order. Throws UsageError naming the item.
 std::vector<Problem> parse_sizes(std::string_view text, Layout layout = Layout::nn,
                                  std::int64_t batch = 1);
 

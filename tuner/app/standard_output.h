@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Standard output as results need it: what could not be written is reported, once, at the end.
+// Standard output for results: a failed write is reported, once, at the end.
 //
-// A reader that has left (`| head`) ends the program by SIGPIPE, as it ends others; where a parent
-// has that signal ignored, the write fails and is reported like a full disk. One thread.
+// A reader that has left (`| head`) ends the program by SIGPIPE, as it ends other programs. If the
+// parent process ignores that signal, the write fails and is reported like a full disk. One thread.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -13,21 +13,21 @@
 
 namespace gemm_tune {
 
-// A standard stream that was closed when the program began gets a descriptor that cannot be used
-// the way the stream is, so that a file opened later does not become it. Before all else.
+// If a standard stream was closed at the start, opens a descriptor in its place that fails in the
+// stream's direction. Otherwise a file opened later would take the stream's number. Call it first.
 void occupy_standard_streams();
 
-// As core/printable.h shows lines: names and reasons may come from anybody's files.
+// Prints by core/printable.h: names and reasons may come from anybody's files.
 void print_text(std::string_view text);
 
-// Indented, with a line end. Bytes that are not UTF-8, as a path may hold, become U+FFFD.
+// Prints with indentation and a line end. Bytes that are not UTF-8, as in a path, become U+FFFD.
 void print_json(const nlohmann::json& json);
 
-// Hands what was printed to the reader now. Throws OutputError where that fails.
+// Writes the printed text to the reader now. Throws OutputError if that fails.
 void flush_standard_output();
 
-// Throws OutputError where something that was printed could not be written. After the last result:
-// nothing can be printed any more.
+// Throws OutputError if any printed text could not be written. Call it after the last result: no
+// more text can be printed.
 void close_standard_output();
 
 OutputError standard_output_error(const std::error_code& why);

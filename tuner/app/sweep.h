@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recorded sweeps: what every config of a space took, from files that this program or others wrote.
+// Recorded sweeps: the time of every config of a space, from files of this program or others.
 //
-// Read: Kernel Tuner cache files, T4 results (github.com/odgaard/TuningSchema), both as .json or
-// .json.gz, and databases of this program (.db), which hold a sweep for each device and problem.
-// Where a sweep names a family of ours, a problem and a GPU that core/device_spec.h knows, the
-// static model's time of each config comes with it. Nothing is written. Errors are UsageErrors that
-// name the file and the entry, those of a database DatabaseErrors.
+// Formats: Kernel Tuner cache files and T4 results (github.com/odgaard/TuningSchema), both as .json
+// or .json.gz, and databases of this program (.db), which hold one sweep for each device and
+// problem. If a sweep names a family of ours, a problem and a GPU of core/device_spec.h, each
+// config also gets the static model's time. Writes nothing. Errors are UsageErrors that name the
+// file and the entry, for databases DatabaseErrors.
 #pragma once
 
 #include <optional>
@@ -21,36 +21,36 @@
 namespace gemm_tune {
 
 struct Sweep {
-  std::string name;  // the file's, without .json and .gz; of a database its device and problem
+  std::string name;  // of the file, without .json and .gz; for a database its device and problem
   SearchSpace space;
-  std::vector<std::string> keys;               // what the file calls each point
-  std::vector<std::optional<double>> time_us;  // nothing for a point that failed
-  // By the static model from the config alone, where the next two are known: NaN for a config that
-  // is none of ours any more; empty where it knows none of them.
+  std::vector<std::string> keys;               // the file's own key of each point
+  std::vector<std::optional<double>> time_us;  // nullopt for a point that failed
+  // The static model's times from the configs alone; NaN for a config that no longer exists. Empty
+  // if problem or device is unknown, or if no config is ours.
   std::vector<double> predicted_us;
   std::optional<Problem> problem;
   std::optional<DeviceSpec> device;
-  std::string family;  // of ours, where a file says that it is all of one; empty: a parameter says
+  std::string family;  // ours, if the file names one family for all; empty: a parameter says
 };
 
-// What a sweep may hold: some gigabytes of memory at most. Larger files are refused.
+// Bounds of a sweep, so that it takes some gigabytes of memory at most. Larger files are refused.
 inline constexpr std::size_t kMostSweepBytes = 256'000'000;  // of JSON, unpacked
 inline constexpr std::size_t kMostSweepValues = 20'000'000;  // of JSON: numbers, texts, objects
 inline constexpr std::size_t kMostSweepConfigs = 500'000;
 
-// lock: where the file is a database.
+// lock: for databases.
 std::vector<Sweep> read_sweeps(const std::string& path, const LockWait& lock = {});
 
-// The sweeps that a text holds: JSON, called `name` in the result and in errors.
+// The sweep in a JSON text. name: its name in the result and in error messages.
 Sweep parse_sweep(const std::string& text, const std::string& name);
 
-// The static model's times of a sweep as the measured times of others correct them
-// (search/transfer.h). Throws UsageError where the sweep or one of the others has no such times.
+// The static model's times of a sweep, corrected by the measured times of other sweeps
+// (search/transfer.h). Throws UsageError if the sweep or another sweep has no times of the model.
 std::vector<double> transferred_prior(const Sweep& sweep, std::span<const Sweep* const> others);
 
-// What another sweep says of this one's points, as a prior for a search: the time of the point with
-// the same values of all parameters that both have, the geometric mean where there are several, NaN
-// where there is none or it failed. Throws UsageError where no point is found.
+// The times of another sweep as a prior for a search of this one. Points correspond if all
+// parameters that both sweeps have are equal; several corresponding times give their geometric
+// mean, none or only failures give NaN. Throws UsageError if no points correspond.
 std::vector<double> prior_from(const Sweep& other, const Sweep& sweep);
 
 }  // namespace gemm_tune

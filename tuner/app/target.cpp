@@ -62,7 +62,7 @@ std::vector<int> parse_ordinals(const std::string& text) {
   return ordinals;
 }
 
-// Those beside the first have to be there and to be of its model: a row is kept by model.
+// The GPUs beside the first must exist and be of its model, because rows are stored by model.
 std::vector<int> other_ordinals(WorkerPool& prober, const Options& options,
                                 const DeviceReply& first) {
   std::vector<int> ordinals;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// gemm-tune [tune]: from the command line to a finished run and its report.
+// gemm-tune [tune]: runs the search that the command line asks for, and reports its results.
 #include <spdlog/fmt/fmt.h>
 #include <unistd.h>
 
@@ -33,8 +33,8 @@ namespace {
 constexpr const char* kConfigForm =
     "write one on each line, as in naive/BM=16,BN=16,COALESCED=1,PRED=0";
 
-// All cores compile, but for one beside each GPU: a measuring worker that waits for a core times
-// the wait.
+// One compile process per core, but one core less for each GPU: a measuring worker that had to wait
+// for a core would measure the wait.
 std::size_t default_jobs(const Target& target) {
   const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
   const std::size_t kept = target.measurable ? target.ordinals.size() : 0;
@@ -66,7 +66,7 @@ void print_report(const TuneReport& report, const Target& target, const Options&
                                 {"database", database.path().string()},
                                 {"interrupted", report.interrupted}};
     print_json(all);
-  } else if (options.quiet) {  // its lines are printed
+  } else if (options.quiet) {  // its result lines are printed during the run
     database.confirm_stored();
   } else {
     for (const ProblemReport& problem : report.problems) {
@@ -90,7 +90,7 @@ void print_report(const TuneReport& report, const Target& target, const Options&
   }
 }
 
-// The configs that --config names, each once.
+// The configs that --config names, without duplicates.
 std::vector<KnownConfig> named_configs(const std::vector<std::string>& words) {
   std::vector<KnownConfig> configs;
   std::set<std::string> seen;
@@ -151,14 +151,14 @@ TuneRequest tune_request(const Options& options, const Target& target) {
   request.finals_again = options.finals;
   request.retry_failed = options.retry_failed;
   request.seed = options.seed ? *options.seed : std::random_device()();
-  asked_kernels(options);  // where the folder lacks a text, before anything begins
+  asked_kernels(options);  // refuses an incomplete folder before anything begins
   if (!options.kernel_dir.empty()) request.kernel_dir = options.kernel_dir;
   return request;
 }
 
 Database open_for_writing(const Options& options) {
   const std::filesystem::path path = database_path(options);
-  // The default place is ours to make; a folder that the user names must exist.
+  // Only the default folder is created; a folder that the user names must exist.
   if (options.db.empty()) create_database_folder(path);
   return Database(path, Database::Mode::create_or_open, lock_wait(options, path));
 }
@@ -180,7 +180,7 @@ void begin_run(Database& database, const TuneRequest& request, const Target& tar
 }
 
 int run_tune(const Options& options) {
-  // Malformed sizes and configs must not wait for a driver to wake up.
+  // Malformed sizes and configs are refused before a driver is started, which takes seconds.
   if (!options.sizes.empty()) asked_problems(options);
   const Target target = resolve_target(options);
   const TuneRequest request = tune_request(options, target);
@@ -194,9 +194,9 @@ int run_tune(const Options& options) {
   watch_for_interrupts();
   TuneReport report;
   {
-    // Lines on candidates would break into its line.
+    // Log lines about candidates would break into the progress line.
     ProgressPrinter printer(options.quiet || options.verbose, request.time_limit);
-    // At once, so that whoever ends the run early has them.
+    // Printed at once, so that a user who stops the run early has them.
     const auto print_line = [&](const ProblemReport& problem) {
       print_text(result_line(problem, target) + "\n");
       flush_standard_output();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program's version, as --version prints it and every row of a run names it.
+// The program's version, printed by --version and stored with every run.
 #pragma once
 
 namespace gemm_tune {

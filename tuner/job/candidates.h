@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The configs that a search may try at a problem, and why the others may not. Pure; any thread.
+// The configs that a search may try at a problem, and the reasons against the others. Pure; any
+// thread.
 #pragma once
 
 #include <vector>
@@ -16,12 +17,12 @@ struct Candidates {
   Funnel funnel;  // enumerated, rejected_by_rule, left and searched
 };
 
-// The points of the space, or of the request's list, that pass every rule before compiling; an even
-// sample of them where they are too many.
+// The points of the space, or of the request's list, that pass every rule before compiling. If they
+// are too many, an even sample of them.
 Candidates candidates_for(const TuneRequest& request, const Problem& problem);
 
-// Why a config is no candidate for the problem; nothing where it is one. A config that the request
-// names passes the rules of reject_needless() unasked.
+// Why a config is not a candidate for the problem; nullopt if it is. reject_needless() does not
+// apply to a config that the request names.
 std::optional<std::string_view> reject(const TuneRequest& request, const Problem& problem,
                                        const KnownConfig& config);
 

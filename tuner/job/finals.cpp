@@ -12,13 +12,13 @@ namespace {
 
 constexpr std::size_t kMinFinalists = 8;
 constexpr std::size_t kMaxFinalists = 24;
-// Beyond what a timing of its own can be off from one in turn with the others.
+// A single timing and a timing in turn with others differ by less than this factor.
 constexpr double kReach = 1.03;
 constexpr int kMaxRounds = 5;
-// Of the finalists, in order, that are ready to win when the finals end.
+// The first finalists, whose twins are compiled during the finals.
 constexpr std::size_t kTwinsAhead = 4;
 
-// The config's predicated twins that are served, without itself.
+// The predicated twins that must be served beside the config.
 std::vector<KnownConfig> twins_of(const KnownConfig& config) {
   std::vector<KnownConfig> twins = served_variants(config);
   twins.erase(twins.begin());
@@ -50,7 +50,7 @@ class Finals {
   FinalsResult result_;
 };
 
-// One round: the best as they stand, and the baselines. False where interrupted.
+// One round of timings: the currently best finishers and the baselines. False if interrupted.
 bool Finals::time_once() {
   std::vector<Finisher>& finishers = result_.finishers;
   const std::size_t count = finalists_among(finishers);
@@ -69,7 +69,7 @@ bool Finals::time_once() {
       finishers[i].outcome.timing = std::move(reply->finalists[i]);
       finishers[i].retimed = true;
     }
-    // Of earlier finals, if not of these: no longer among the best.
+    // A candidate that took part in earlier finals only is no longer among the best.
     const bool before = finishers[i].outcome.standing != Standing::search;
     finishers[i].outcome.standing = i < count || before ? Standing::finals : Standing::search;
   }
@@ -90,7 +90,7 @@ void Finals::judge() {
   }
 }
 
-// Again where the finalists turn out slower than a candidate that was not among them.
+// Repeats the finals if their times are slower than that of a candidate outside them.
 bool Finals::time() {
   for (int round = 0; round < kMaxRounds; ++round) {
     if (!time_once()) return false;
@@ -99,7 +99,7 @@ bool Finals::time() {
   return true;
 }
 
-// What is wrong with the config's predicated twins, if anything.
+// The failure of one of the config's predicated twins; nullopt if all are correct.
 std::optional<Outcome> Finals::twins_failure(const KnownConfig& config) {
   for (const KnownConfig& twin : twins_of(config)) {
     std::optional<Outcome> outcome;
@@ -123,7 +123,7 @@ void Finals::disqualify_first(const Outcome& failure) {
   result_.disqualified.push_back(std::move(loser));
 }
 
-// At once: half of the standings would pass for a decision.
+// In one transaction: half of the standings would look like a finished decision.
 void Finals::store() {
   results_.together([&] {
     for (const Baseline& baseline : result_.baselines) results_.store_baseline(baseline);

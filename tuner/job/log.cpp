@@ -14,7 +14,7 @@
 namespace gemm_tune {
 namespace {
 
-// The text of a log line, which may hold a compiler's or a driver's words.
+// Formats the text of a log line, which may contain output of a compiler or a driver.
 class PrintableText : public spdlog::custom_flag_formatter {
  public:
   void format(const spdlog::details::log_msg& message, const std::tm&,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Diagnostics, on standard error. The one place that compiles spdlog, which is all templates here.
+// Diagnostics on standard error. Only this file compiles spdlog, whose templates take long.
 #pragma once
 
 #include <string_view>
 
 namespace gemm_tune {
 
-// Before the first line is logged. Lines of log_debug appear only where verbose.
+// Call it before the first line is logged. verbose: whether lines of log_debug appear.
 void log_to_standard_error(bool verbose);
 
 void log_warning(std::string_view text);

@@ -18,9 +18,10 @@ namespace {
 
 using Row = std::pair<KnownConfig, Record>;
 
-// Why the problem cannot be measured on a GPU of that memory, or nothing.
+// Why the problem does not fit a GPU with that much memory; nullopt if it does.
 std::optional<std::string> too_large(const Problem& problem, std::int64_t memory_bytes) {
-  // A, B and C, twice for two sets of operands, and two fp64 matrices of C's size to check against.
+  // A, B and C, each twice for two sets of operands, and two fp64 matrices of C's size for the
+  // check.
   const double m = static_cast<double>(problem.M), n = static_cast<double>(problem.N),
                k = static_cast<double>(problem.K), batch = static_cast<double>(problem.batch);
   const auto bytes = [](ElementType type, double elements) { return bytes_of(type) * elements; };
@@ -37,7 +38,7 @@ std::optional<std::string> too_large(const Problem& problem, std::int64_t memory
       to_string(problem), needed / kGiB, static_cast<double>(memory_bytes) / kGiB);
 }
 
-// A rule rejects the same config again.
+// Rejected candidates are not retried: a rule would reject the same config again.
 bool has_failed(const Outcome& outcome) {
   return outcome.disposition != Disposition::ok && outcome.disposition != Disposition::rejected;
 }
@@ -50,8 +51,7 @@ std::vector<Row> rows_that_hold(const ProblemResults& results, std::size_t& stal
   return rows;
 }
 
-// Results of earlier runs belong to the search even where this run's sample of the space lacks
-// their configs.
+// Adds the configs with results of earlier runs that this run's sample of the space lacks.
 void add_to_sample(Plan& plan, const TuneRequest& request, const std::vector<Row>& rows) {
   const PointIndex index(plan.points);
   std::vector<KnownConfig> missing;
@@ -64,7 +64,7 @@ void add_to_sample(Plan& plan, const TuneRequest& request, const std::vector<Row
   plan.funnel.searched = plan.points.size();
 }
 
-// Takes over the results of earlier runs that still hold.
+// Takes over the valid results of earlier runs.
 void recall(Plan& plan, const TuneRequest& request, const ProblemResults& results) {
   std::vector<Row> rows = rows_that_hold(results, plan.stale);
   if (rows.empty()) return;
@@ -92,7 +92,7 @@ std::string strategy_name(const TuneRequest& request, std::size_t points) {
   return all || request.has_list() ? "exhaustive" : "model";
 }
 
-// The static model's times.
+// The static model's times of all points.
 std::vector<double> model_times(const Plan& plan, const DeviceSpec& device) {
   std::vector<double> times;
   times.reserve(plan.points.size());
@@ -102,12 +102,12 @@ std::vector<double> model_times(const Plan& plan, const DeviceSpec& device) {
   return times;
 }
 
-// The static model's times, corrected by timings made elsewhere. Returns whether these are enough
-// for a search of the least budget.
+// Sets the prior: the static model's times, corrected by timings of other problems and devices.
+// Returns whether these timings suffice for a search of the least budget.
 bool make_prior(Plan& plan, const TuneRequest& request, const ProblemResults& results) {
   plan.prior_us = model_times(plan, request.device);
   plan.prior_sources.emplace();
-  if (!request.measure) return false;  // the results to come are the model's own times
+  if (!request.measure) return false;  // the results will be the model's own times
   const std::vector<PriorTimings> known =
       prior_timings(results.timed_elsewhere(), request.device, plan.problem, plan.points);
   std::vector<Evidence> evidence;

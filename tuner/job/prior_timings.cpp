@@ -16,10 +16,11 @@ namespace {
 
 constexpr int kMostSms = 4096;
 
-// Of another GPU the driver's figures are not at hand: those of its architecture's typical card.
+// Only the target's own figures are known. Another GPU gets those of its architecture's typical
+// card.
 std::optional<DeviceSpec> spec_of(const DeviceKey& key, const DeviceSpec& target) {
   if (key == device_key(target)) return target;
-  if (key.sm_count < 1 || key.sm_count > kMostSms) return std::nullopt;  // no GPU has so many
+  if (key.sm_count < 1 || key.sm_count > kMostSms) return std::nullopt;  // no GPU has that many
   std::optional<DeviceSpec> spec = find_device_spec(key.arch);
   if (spec) {
     spec->name = key.name;
@@ -28,7 +29,7 @@ std::optional<DeviceSpec> spec_of(const DeviceKey& key, const DeviceSpec& target
   return spec;
 }
 
-// Finds the points that stand for configs of other problems.
+// Finds the points that correspond to configs of other problems.
 class Counterparts {
  public:
   Counterparts(std::span<const KnownConfig> points, const Problem& problem)
@@ -62,7 +63,7 @@ class Counterparts {
   int widest_;
 };
 
-// rows: of one device and problem.
+// rows: all of one device and problem.
 std::vector<std::pair<std::size_t, double>> log_ratios(std::span<const TimedConfig> rows,
                                                        const DeviceSpec& source,
                                                        const Counterparts& counterparts) {

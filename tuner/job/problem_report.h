@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run found at one problem, and what it tells of its progress. Plain values.
+// A run's results at one problem, and the messages about its progress. Plain values.
 #pragma once
 
 #include <cstdint>
@@ -21,16 +21,16 @@ struct TuneWinner {
   std::vector<Baseline> baselines;  // timed in turn with it, in the request's order
 };
 
-// Timings made elsewhere that a search began with.
+// Earlier timings at another problem or device that a search began with.
 struct PriorSource {
-  std::optional<std::string> device;  // where it is not the target
+  std::optional<std::string> device;  // nullopt: the target
   Problem problem;
   std::size_t count = 0;
 
   friend bool operator==(const PriorSource&, const PriorSource&) = default;
 };
 
-// What so many more tries would likely gain: by what share the best time would fall.
+// The expected share by which this many more tries would reduce the best time.
 struct ExpectedGain {
   std::size_t tries = 0;
   double gain = 0;
@@ -40,40 +40,40 @@ struct ProblemReport {
   Problem problem;
   Funnel funnel;
   std::optional<TuneWinner> winner;
-  std::vector<TuneWinner> tied;  // the others of the winner's tie set, fastest first
+  std::vector<TuneWinner> tied;  // the winner's tie set without the winner, fastest first
   bool twins_verified = false;   // the winner's predicated twins, on the GPU
   std::size_t budget = 0;
-  bool cut_short = false;   // before the budget was spent
+  bool cut_short = false;   // the search ended before the budget was spent
   bool target_met = false;  // likewise
   std::optional<ExpectedGain>
-      expected_gain;    // of the rest of the budget, or of as much again; if known
+      expected_gain;    // for the rest of the budget, or for as many tries again; if known
   std::string failure;  // why nothing could be tried, as a sentence; usually empty
-  // What the search knew at first beside the static model, the likest first; nothing where the
-  // strategy makes no use of a prior.
+  // The timings that the search knew at its start beside the static model, the most similar first.
+  // nullopt if the strategy does not use a prior.
   std::optional<std::vector<PriorSource>> prior;
-  // Rows of earlier runs that no longer hold, so that their configs count as not tried.
+  // Rows of earlier runs that are no longer valid; their configs count as untried.
   std::size_t stale = 0;
-  // Timed candidates for which the driver's CTAs per SM differ from ours.
+  // Timed candidates for which the driver reports other CTAs per SM than our occupancy rules.
   std::uint64_t occupancy_disagreements = 0;
-  std::vector<std::string> others;  // processes that shared the GPU with the finals
-  double seconds = 0;               // of RunningClock's
-  // Shares of that time, over all processes of a kind, spent on tasks.
+  std::vector<std::string> others;  // processes that used the GPU during the finals
+  double seconds = 0;               // by RunningClock
+  // The shares of that time that compile processes and measuring workers spent on tasks.
   double compilers_busy = 0, measurers_busy = 0;
 };
 
-// What a run tells while it goes on.
+// A run's progress, reported while it goes on.
 struct Progress {
   const Problem* problem = nullptr;
   std::size_t number = 1, problems = 1;  // of this problem, from 1, and of all
   std::size_t done = 0, budget = 0;      // candidates of this problem
-  std::size_t recalled = 0;              // of those done: by earlier runs
+  std::size_t recalled = 0;              // done by earlier runs
   std::optional<double> best_us;
-  bool is_predicted = false;  // the best time
+  bool is_predicted = false;  // whether best_us is predicted
   std::string stage;          // "searching", "finals", "twins"
 };
 using OnProgress = std::function<void(const Progress&)>;
 
-// Told of each problem when it is finished.
+// Called with each finished problem.
 using OnFinished = std::function<void(const ProblemReport&)>;
 
 }  // namespace gemm_tune

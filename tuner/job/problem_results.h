@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One problem's rows in the database: what earlier runs found that still holds, and where this
-// run's outcomes go. Use from one thread.
+// One problem's rows in the database: reads the valid results of earlier runs and stores this
+// run's. Use from one thread.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@
 
 namespace gemm_tune {
 
-// What rows are graded against in this request: its kernel texts, compiler and driver.
+// The request's kernel texts, compiler and driver, with which stored rows are compared.
 Environment environment_of(const TuneRequest& request);
 
 class ProblemResults {
@@ -27,22 +27,23 @@ class ProblemResults {
         source_(request.measure ? Source::measured : Source::predicted),
         problem_(problem) {}
 
-  // Those of the request's source that need not be tried again; `stale` counts the others.
+  // The valid rows of the request's source, which need not be tried again. stale: the number of
+  // others.
   std::vector<Record> valid_rows(std::size_t& stale) const;
 
-  // What was timed on this device at other problems and on others at this one, and still holds.
+  // The valid timings of this device at other problems and of other devices at this problem.
   std::vector<TimedConfig> timed_elsewhere() const;
 
-  // Nothing where the environment made it fail: whatever is known of the candidate from before
-  // stands, and the next run tries it again.
+  // Stores nothing for a failure of the environment: an earlier result of the candidate stays
+  // valid, and the next run tries the candidate again.
   void store(const KnownConfig& config, const Outcome& outcome);
   void set_standing(const KnownConfig& config, Standing standing);
   void store_baseline(const Baseline& baseline);
 
-  // What a valid row was timed beside.
+  // The baselines beside which a valid row was timed.
   std::vector<Baseline> baselines(const Record& row) const { return database_.baselines(row); }
 
-  // All that `writes` stores is committed at once.
+  // Commits all rows that `writes` stores at once.
   void together(const std::function<void()>& writes) { database_.together(writes); }
 
  private:

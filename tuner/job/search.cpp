@@ -45,7 +45,7 @@ void count(const Outcome& outcome, Funnel& funnel) {
       ++funnel.compile_failed[outcome.detail];
       return;
     default:
-      if (!outcome.resources) {  // the compiler died or hung: there was nothing to run
+      if (!outcome.resources) {  // the compiler crashed or hung: nothing could run
         ++funnel.compile_failed[outcome.detail];
         return;
       }
@@ -78,7 +78,7 @@ Search::Search(Plan plan, const TuneRequest& request, Trials& trials, const Prob
   if (left > 0) take_up(strategy_->ask(std::min(left, trials_.compilers())));
 }
 
-// Retries are tried unasked, and the strategy does not know of that.
+// Retries are queued without the strategy's knowledge, so its points may contain them again.
 void Search::take_up(const std::vector<std::size_t>& points) {
   std::copy_if(points.begin(), points.end(), std::back_inserter(next_), [this](std::size_t point) {
     return !std::binary_search(plan_.retries.begin(), plan_.retries.end(), point);
@@ -111,7 +111,7 @@ Searched Search::run(std::optional<RunningClock::time_point> deadline) {
   return std::move(result_);
 }
 
-// Keeps compilers and GPUs busy with what the strategy has chosen, and the strategy with choosing.
+// Keeps compilers and GPUs busy with the strategy's choices, and the strategy busy with the next.
 void Search::ask_and_begin() {
   if (const auto points = strategy_->answer(); points && !is_exhausted_) {
     take_up(*points);
@@ -123,11 +123,11 @@ void Search::ask_and_begin() {
   }
   for (; !next_.empty() && trials_.wants_more(); next_.pop_front()) begin(next_.front());
   is_exhausted_ = is_exhausted_ || asked_ + next_.size() == plan_.budget;
-  // One ahead of need. What was compiled ahead may still fill the compilers' queue.
+  // Asks for one point ahead of need. The compilers may still have work that was compiled ahead.
   if (!is_exhausted_ && next_.empty() && !strategy_->is_asking()) strategy_->begin_ask(1);
 }
 
-// Whether the rest of the budget would likely gain less than the target asks for; judged after
+// Whether the expected gain of the remaining budget is below the request's target. Judged once
 // every few results.
 bool Search::target_met() {
   constexpr std::size_t kResults = 8;
@@ -153,7 +153,7 @@ void Search::begin(std::size_t point) {
       [this, point](Outcome outcome) { finish(point, std::move(outcome)); });
 }
 
-// Stores the outcome before anything else is made of it.
+// Stores the outcome first, before any other step uses it.
 void Search::finish(std::size_t point, Outcome outcome) {
   --under_way_;
   ++result_.progress.done;
@@ -168,7 +168,7 @@ void Search::finish(std::size_t point, Outcome outcome) {
   take(point, std::move(outcome));
 }
 
-// Counts the outcome and tells the strategy.
+// Counts the outcome and reports it to the strategy.
 void Search::take(std::size_t point, Outcome outcome) {
   count(outcome, result_.funnel);
   std::optional<double> time_us;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The search of one problem: the strategy chooses candidates, workers try them, their outcomes are
-// stored. Use from one thread.
+// The search of one problem: the strategy chooses candidates, workers try them, and their outcomes
+// are stored. Use from one thread.
 #pragma once
 
 #include <cstddef>
@@ -20,34 +20,34 @@
 
 namespace gemm_tune {
 
-// What a search leaves.
+// The result of a search.
 struct Searched {
   Funnel funnel;
-  std::vector<Finisher> finishers;  // the candidates with a time, those of earlier runs too
-  std::size_t tried_now = 0;        // candidates, without those of earlier runs
-  bool cut_short = false;           // before the budget was spent
-  bool target_met = false;          // likewise
+  std::vector<Finisher> finishers;            // candidates with a time, including earlier runs'
+  std::size_t tried_now = 0;                  // candidates, without earlier runs'
+  bool cut_short = false;                     // the search ended before the budget was spent
+  bool target_met = false;                    // likewise
   std::optional<ExpectedGain> expected_gain;  // of the rest of the budget, or of as much again
   std::uint64_t occupancy_disagreements = 0;  // as in ProblemReport
   Progress progress;                          // at its end
 };
 
-// Counts a candidate's outcome where the funnel has it.
+// Adds a candidate's outcome to the funnel's counts.
 void count(const Outcome& outcome, Funnel& funnel);
 
 class Search {
  public:
-  // progress: of the problem among the run's; its counts are filled in here.
+  // progress: the problem's number in the run; the counts are filled in here.
   Search(Plan plan, const TuneRequest& request, Trials& trials, const ProblemResults& results,
          const Progress& progress, const OnProgress& on_progress);
 
   const Plan& plan() const { return plan_; }
 
-  // Has the first candidates compiled, while the search before this one leaves compilers idle.
+  // Compiles the first candidates while the previous problem's search leaves compilers idle.
   void compile_ahead();
 
-  // Until the budget, the space or the time is used up, the target is met, or the run is
-  // interrupted. Uses the object up.
+  // Runs until the budget, the space or the time is used up, the target is met, or the run is
+  // interrupted. Call it once.
   Searched run(std::optional<RunningClock::time_point> deadline);
 
  private:
@@ -66,10 +66,10 @@ class Search {
   Trials& trials_;
   ProblemResults results_;
   const OnProgress& on_progress_;
-  std::optional<StrategyThread> strategy_;  // empty where there is nothing to try
-  std::deque<std::size_t> next_;            // points asked for, not begun
-  bool is_exhausted_ = false;               // the space or the budget
-  std::size_t next_judgement_ = 0;          // of the target: so many results
+  std::optional<StrategyThread> strategy_;  // nullopt if there is nothing to try
+  std::deque<std::size_t> next_;            // points chosen but not begun
+  bool is_exhausted_ = false;               // the space or the budget is used up
+  std::size_t next_judgement_ = 0;          // number of results at which the target is judged again
   std::size_t asked_ = 0, under_way_ = 0;
   Searched result_;
 };

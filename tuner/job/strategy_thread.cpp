@@ -15,7 +15,7 @@
 namespace gemm_tune {
 namespace {
 
-// Signals the descriptor when it goes.
+// Signals the descriptor in its destructor.
 class Announcement {
  public:
   explicit Announcement(int fd) : fd_(fd) {}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a strategy in a thread of its own, so that the caller serves workers meanwhile.
+// Runs a strategy in its own thread, so that the caller can serve workers meanwhile.
 //
-// On a large space an ask takes milliseconds and a model's refit a good part of a second, in which
-// GPUs and compilers would wait for their next task. Use from one thread.
+// On a large space an ask takes milliseconds and a refit of the model a good part of a second. GPUs
+// and compilers would wait for their next task that long. Use from one thread.
 #pragma once
 
 #include <cstddef>
@@ -18,25 +18,25 @@ namespace gemm_tune {
 
 class StrategyThread {
  public:
-  // Throws Error where the system has no descriptor left.
+  // Throws Error if the system has no free descriptor.
   explicit StrategyThread(std::unique_ptr<Strategy> strategy);
-  ~StrategyThread();  // waits for the ask under way
+  ~StrategyThread();  // waits for the running ask
   StrategyThread(const StrategyThread&) = delete;
   StrategyThread& operator=(const StrategyThread&) = delete;
 
-  // The strategy learns of the result before its next ask.
+  // Passes a result on; the strategy learns it before its next ask.
   void tell(std::size_t point, std::optional<double> time_us);
 
-  // Begins to ask for so many points. Precondition: not is_asking().
+  // Starts to ask for `count` points. Precondition: not is_asking().
   void begin_ask(std::size_t count);
   bool is_asking() const { return answer_.valid(); }
 
-  // A descriptor that is readable once there is an answer: the points, none where the space is
-  // exhausted. What the strategy threw is thrown here.
+  // A descriptor that becomes readable with the answer. The answer is empty if the space is
+  // exhausted; an exception of the strategy is rethrown here.
   int fd() const { return fd_; }
   std::optional<std::vector<std::size_t>> answer();
 
-  // These wait.
+  // These block until the strategy is done.
   std::vector<std::size_t> ask(std::size_t count);
   std::optional<double> expected_gain(std::size_t tries);
 

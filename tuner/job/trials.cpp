@@ -14,13 +14,13 @@ namespace {
 
 constexpr std::chrono::milliseconds kHeartbeat{1000};
 constexpr int kFinalsAttempts = 3;
-// Candidates under way beyond one for each compiler: enough that none waits for the next. More
-// would be chosen before what they could learn from is known.
+// The candidates in work beyond one for each compiler: enough that no compiler or GPU waits for the
+// next. More would be chosen before the results that could improve the choice are known.
 constexpr std::size_t kCompilingAhead = 2;
 constexpr std::size_t kMeasuringAhead = 4;  // for each GPU
 
-// Generous: verification needs a few launches, timing at most some tens; the slowest rung runs at
-// about 0.1 TFLOP/s on the smallest card of the table.
+// A generous limit: verification needs a few launches, timing some tens at most. The slowest rung
+// reaches about 0.1 TFLOP/s on the smallest card of the table.
 std::chrono::milliseconds measure_limit(const TuneRequest& request, const Problem& problem) {
   constexpr double kSlowestFlopsPerMs = 1e8;
   return request.measure_limit +
@@ -78,8 +78,8 @@ void Trials::compile_ahead(const std::vector<KnownConfig>& configs) {
   }
 }
 
-// Once more where the environment made it fail: once in the run, so that a candidate that always
-// takes all memory costs no more than two tries.
+// Repeats a task once per run if the environment made it fail, so that a candidate that always
+// takes all memory costs two tries at most.
 void Trials::submit(WorkerPool& pool, const Task& task) {
   Task attempt = task;
   attempt.done = [this, &pool, task](const TaskResult& result) {
@@ -91,7 +91,7 @@ void Trials::submit(WorkerPool& pool, const Task& task) {
   pool.submit(std::move(attempt));
 }
 
-// Calls `then` with the reply, or `failed` where the compiler itself died or hung.
+// Calls `then` with the reply, or `failed` if the compiler process itself crashed or hung.
 void Trials::compile(const KnownConfig& config, OnCompiled then, Done failed) {
   const std::string text = to_string(config.config());
   if (const auto known = compiled_.find(text); known != compiled_.end()) return then(known->second);
@@ -116,7 +116,7 @@ void Trials::compiled(const std::string& text, const TaskResult& result) {
   for (const Waiting& one : entry.mapped()) one.then(reply);
 }
 
-// What the compiler's answer alone decides: a failure, a rejection, or a prediction.
+// The outcome as far as the compiler's answer decides it: a failure, a rejection, or a prediction.
 Outcome Trials::after_compile(const KnownConfig& config, const Problem& problem,
                               const CompileReply& compiled) const {
   Outcome outcome;
@@ -169,7 +169,7 @@ void Trials::start(const KnownConfig& config, const Problem& problem, const Best
     }
     measure(measure_request(problem, reply), /*fresh=*/false, best_us,
             [compiled = std::move(compiled), done](Outcome outcome) {
-              // The driver's occupancy is the truth where it was asked.
+              // The driver's occupancy replaces ours if the driver was asked.
               std::optional<Resources> resources = compiled.resources;
               if (outcome.resources) resources->ctas_per_sm = outcome.resources->ctas_per_sm;
               outcome.resources = resources;
@@ -192,7 +192,7 @@ void Trials::verify(const KnownConfig& config, const Problem& problem, Done done
   compile(config, then, done);
 }
 
-// Those of an earlier run are not in this run's folder yet. False where interrupted.
+// Compiles the configs: cubins of earlier runs are not in this run's folder. False if interrupted.
 bool Trials::compile_all(const std::vector<KnownConfig>& configs) {
   std::size_t left = configs.size();
   for (const KnownConfig& config : configs) {
@@ -220,10 +220,10 @@ std::optional<FinalsReply> Trials::finals(const std::vector<KnownConfig>& config
     if (!reply.ok) throw DeviceError("a finalist compiled before and now does not: " + reply.log);
     request.finalists.push_back({reply.config, reply.cubin_key});
   }
-  // A worker may be killed from outside; that the finalists run was seen before.
+  // Repeats the finals, because a worker may be killed from outside. The finalists have run before.
   for (int attempt = 1;; ++attempt) {
     std::optional<TaskResult> result;
-    // A baseline of many algorithms takes its time as well.
+    // A baseline may try many algorithms, which takes time as well.
     const auto limit = measure_limit(request_, problem) * request.baselines.size();
     measurers_.submit(
         {"finals", request, limit, false, [&](TaskResult r) { result = std::move(r); }});

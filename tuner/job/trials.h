@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a config to its outcome, by way of worker processes: compile, reject by resources, verify
-// and time - or predict, where there is no GPU of the target.
+// Turns a config into its outcome by worker processes: compile, reject by resources, verify and
+// time; or predict, if the target's GPU is not present.
 //
-// What a candidate does to its worker is its own outcome and nobody else's: a verdict of wrong or
-// unlaunchable is believed only from a worker that has served nothing before, since an earlier
-// candidate may have written where it should not. A failure that the environment caused is tried
-// once more in the same run. Use from one thread.
+// A verdict of wrong_result or launch_failed counts only from a fresh worker: in a used worker, an
+// earlier candidate may have overwritten memory. The candidate is then measured again in a fresh
+// worker. A failure that the environment caused is tried once more in the same run. Use from one
+// thread.
 #pragma once
 
 #include <functional>
@@ -25,42 +25,42 @@ namespace gemm_tune {
 class Trials {
  public:
   using Done = std::function<void(Outcome)>;
-  // The best time of the problem so far, if any; asked when a GPU is free for a candidate.
+  // The problem's best time so far, if any; called when a GPU is free for a candidate.
   using BestSoFar = std::function<std::optional<double>()>;
 
   explicit Trials(const TuneRequest& request);
 
-  // Tries the candidate; `done` is called from some later wait(), or at once where its compilation
-  // is known and its resources decide. It is timed only as long as it could still beat the best.
-  // Throws DeviceError, here and from wait(), where a worker's environment fails.
+  // Tries the candidate. Calls `done` from a later wait(), or at once if the compilation is known
+  // and its resources decide. Timing stops as soon as the candidate can no longer beat the best.
+  // Throws DeviceError, here and from wait(), if a worker's environment fails.
   void start(const KnownConfig& config, const Problem& problem, const BestSoFar& best_us,
              Done done);
 
-  // Verifies the config on the GPU at small and ragged shapes only, and times nothing.
+  // Verifies the config on the GPU, at small and ragged shapes only. Times nothing.
   void verify(const KnownConfig& config, const Problem& problem, Done done);
 
-  // The configs and the baselines timed in turn on one GPU. Nothing where the run was interrupted.
+  // Times the configs and the baselines in turn on one GPU. nullopt if the run was interrupted.
   std::optional<FinalsReply> finals(const std::vector<KnownConfig>& configs,
                                     const Problem& problem);
 
-  // Whether one more under way would keep compilers and GPUs busier.
+  // Whether one more candidate would keep compilers and GPUs busier.
   bool wants_more() const;
 
-  // Compiles what is likely to be tried next; nobody is told.
+  // Compiles configs that will probably be tried next. Reports no result.
   void compile_ahead(const std::vector<KnownConfig>& configs);
 
-  // Until something is done, a second has passed, a signal has come, or `also` can be read.
+  // Returns when a task is done, a second has passed, a signal has come, or `also` is readable.
   void wait(int also = -1);
 
-  // Kills what is under way; its `done` is not called.
+  // Kills the running tasks without a call of their `done`.
   void abandon();
 
-  // Seconds spent on tasks so far, summed over the processes of a kind.
+  // Seconds spent on tasks so far, summed over all processes of a kind.
   struct Busy {
     double compilers_s = 0, measurers_s = 0;
   };
   Busy busy() const { return {compilers_.busy().count(), measurers_.busy().count()}; }
-  // Tasks that were tried once more.
+  // The number of tasks that were repeated.
   std::size_t retries() const { return retried_.size(); }
   std::size_t compilers() const { return compilers_.size(); }
   std::size_t measurers() const { return measurers_.size(); }

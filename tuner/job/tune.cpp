@@ -18,13 +18,13 @@ namespace {
 
 using Clock = RunningClock;
 
-// Shares the run's time limit evenly among the problems that are left, so that the last one gets
-// its part.
+// Divides the run's remaining time evenly among the remaining problems, so that the last problem
+// gets its share.
 class TimeLimit {
  public:
   explicit TimeLimit(const TuneRequest& request) : request_(request) {}
 
-  // Of the problem with this place among the request's, which begins now.
+  // The deadline of the problem at this position, which begins now.
   std::optional<Clock::time_point> deadline(std::size_t problem) const {
     if (!request_.time_limit) return std::nullopt;
     const auto left = std::max<Clock::duration>(start_ + *request_.time_limit - Clock::now(),
@@ -37,7 +37,7 @@ class TimeLimit {
   const Clock::time_point start_ = Clock::now();
 };
 
-// How busy the workers were since its making.
+// The utilisation of the workers since construction.
 class Usage {
  public:
   explicit Usage(const Trials& trials)
@@ -93,14 +93,14 @@ void add_best(const FinalsResult& finals, ProblemReport& report) {
   }
 }
 
-// What the tuning of one problem works on.
+// The state of one problem's tuning.
 struct ProblemJob {
   ProblemResults results;
   Search search;
 };
 
-// The ranked finishers, after finals where they are due. on_finals: called when these leave the
-// compilers idle.
+// Ranks the finishers, after finals if finals are needed. on_finals: called when the finals leave
+// the compilers idle.
 FinalsResult decide(const TuneRequest& request, Trials& trials, ProblemJob& job, Searched& searched,
                     const OnProgress& on_progress, const std::function<void()>& on_finals) {
   const Plan& plan = job.search.plan();

@@ -2,9 +2,9 @@
 // The main job: from problems and a device to winners in the database.
 //
 // enumerate -> reject by rule -> compile -> reject by resources -> rank -> verify -> time -> store
-// -> best. Candidates are compiled and run in worker processes; this side never touches a GPU. With
-// `measure` off it ranks by the static model instead of the clock, and every row says so. What
-// earlier runs stored and still holds is not tried again.
+// -> best. Worker processes compile and run the candidates; this process never uses a GPU. Without
+// `measure`, the static model replaces the clock, and every row says so. Valid results of earlier
+// runs are not tried again.
 #pragma once
 
 #include <vector>
@@ -16,13 +16,13 @@
 namespace gemm_tune {
 
 struct TuneReport {
-  std::vector<ProblemReport> problems;  // those begun
+  std::vector<ProblemReport> problems;  // the problems that were begun
   bool interrupted = false;             // by a signal
   bool out_of_time = false;
 };
 
-// Throws DeviceError where a worker's environment fails and DatabaseError where a row cannot be
-// stored; what was stored before remains.
+// Throws DeviceError if a worker's environment fails and DatabaseError if a row cannot be stored.
+// Rows stored before remain.
 TuneReport tune(const TuneRequest& request, Database& database, const OnProgress& on_progress,
                 const OnFinished& on_finished = nullptr);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run is asked for: problems, the device, and how to search. A plain value.
+// The input of a run: problems, device and search settings. A plain value.
 #pragma once
 
 #include <chrono>
@@ -21,10 +21,10 @@ namespace gemm_tune {
 struct TuneRequest {
   std::vector<Problem> problems;
   DeviceSpec device;
-  bool measure = false;             // on GPUs that are `device`
-  std::vector<int> ordinals = {0};  // of those GPUs
-  std::int64_t memory_bytes = 0;    // of each
-  // What rows of earlier runs are graded against.
+  bool measure = false;             // on GPUs of the model `device`
+  std::vector<int> ordinals = {0};  // their CUDA numbers
+  std::int64_t memory_bytes = 0;    // of each GPU
+  // Stored rows of earlier runs are compared with these.
   std::string cuda_version, driver_version;
   std::vector<KnownConfig> only;  // try these alone (--config, ladder); empty: search the space
   std::string strategy;  // of search/strategy_by_name.h; empty: model, but list order where all
@@ -41,10 +41,10 @@ struct TuneRequest {
   std::uint64_t seed = 0;     // of strategy and operands, and of a sample of the space
   std::size_t most_points = Sampling().most;  // of larger spaces a sample is searched
   std::optional<std::filesystem::path> kernel_dir;
-  // Where not this binary's own.
+  // Replace this binary's own workers.
   std::optional<WorkerCommand> compile_worker, measuring_worker;
-  // After these a candidate has hung. An ordinary compilation takes up to some seconds; measuring
-  // gets more for large problems.
+  // A candidate that takes longer counts as hung. An ordinary compilation takes some seconds at
+  // most; measuring gets more time for large problems.
   std::chrono::milliseconds compile_limit = std::chrono::seconds(60);
   std::chrono::milliseconds measure_limit = std::chrono::seconds(20);
 

@@ -58,7 +58,7 @@ std::string progress_line(const Progress& progress, const std::string& left, std
 
 std::string RunProgress::left(const Progress& progress, milliseconds elapsed) {
   if (progress.number != number_) {
-    done_before_ += done_;  // its search may have ended before its budget did
+    done_before_ += done_;  // a search may end before its budget is spent
     number_ = progress.number;
   }
   done_ = progress.done - progress.recalled;

@@ -36,8 +36,8 @@ std::optional<Interval> interval_of(const Outcome& outcome) {
   return median_interval(outcome.timing->samples_us);
 }
 
-// "; cublasSgemm 55.7 us, 38.5 TFLOP/s: 0.884 of its speed", for a kernel that takes time_us; each
-// further baseline on a line of its own. baseline_us: of the baseline, where it is known.
+// "; cublasSgemm 55.7 us, 38.5 TFLOP/s: 0.884 of its speed", for a kernel that takes time_us.
+// Further baselines follow on lines of their own. baseline_us: of the baseline, if known.
 template <class TimeOf>
 std::string beside_text(const Problem& problem, const std::vector<Baseline>& baselines,
                         const TimeOf& baseline_us, double time_us, const std::string& indent) {

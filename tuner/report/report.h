@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run, a query or a ladder says: text for people, JSON for programs. Pure: values in, text
-// out.
+// The output of a run, a query or a ladder: text for people, JSON for programs. Pure: values in,
+// text out.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -13,7 +13,7 @@
 
 namespace gemm_tune {
 
-// How every prediction is labelled.
+// The label of every prediction.
 inline constexpr const char* kPredictedLabel = "predicted, not timed";
 
 // "12.3 TFLOP/s" from a problem and one launch's time; "-" for a problem without work.
@@ -26,17 +26,17 @@ std::string funnel_text(const Funnel& funnel, bool measured);
 std::string problem_text(const ProblemReport& report, const Target& target);
 nlohmann::json problem_json(const ProblemReport& report, const Target& target);
 
-// A candidate's time and how sure it is: "50 us (95 %: 49.8 to 50.3), 42.9 TFLOP/s". The interval
-// is that of median_interval(), left out below the 6 samples that it needs.
+// A candidate's time with its uncertainty: "50 us (95 %: 49.8 to 50.3), 42.9 TFLOP/s". The interval
+// is that of median_interval(); it is omitted below 6 samples, which it needs.
 std::string time_text(const Problem& problem, const Outcome& outcome);
 
-// What a measured candidate's time_text() is followed by: "; cublasSgemm 13.1.0 40 us, 53.7
-// TFLOP/s: 0.800 of its speed", each further baseline on a line of its own.
+// The text behind a measured candidate's time_text(): "; cublasSgemm 13.1.0 40 us, 53.7 TFLOP/s:
+// 0.800 of its speed". Further baselines follow on lines of their own.
 std::string baselines_text(const Problem& problem, const Outcome& outcome,
                            const std::vector<Baseline>& baselines, const std::string& indent);
 
-// What else is known of a measured candidate, a line each: its cold time beside the baselines',
-// whom it is tied with, what disturbed it. tied: config texts; five are named, the rest counted.
+// More facts about a measured candidate, one per line: its cold time beside the baselines', its tie
+// set, the cause of disturbed samples. tied: config texts; five are named, the rest is counted.
 std::string measured_details(const Problem& problem, const Outcome& outcome,
                              const std::vector<Baseline>& baselines,
                              const std::vector<std::string>& tied, const std::string& indent);
@@ -45,7 +45,7 @@ std::string measured_details(const Problem& problem, const Outcome& outcome,
 nlohmann::json time_json(const Outcome& outcome, const std::vector<Baseline>& baselines,
                          const std::vector<std::string>& tied);
 
-// How to turn predictions into timings. command_line: the one that predicted.
+// A text on how to turn predictions into timings. command_line: of the run that predicted.
 std::string how_to_time(const Target& target, const std::string& command_line);
 
 }  // namespace gemm_tune

@@ -15,7 +15,7 @@
 namespace gemm_tune {
 namespace {
 
-// Where the line would take more columns than that, the middle of the stage is cut first: its end
+// If the line is longer than `columns`, the middle of the stage is cut first: the end of the stage
 // says how far the work is.
 std::string line_of(const std::string& stage, std::size_t columns) {
   const std::string begin = "gemm-tune: ";

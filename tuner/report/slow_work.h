@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Says on stderr how far work has come that takes longer than a person waits without a word.
+// Reports on stderr the progress of work that a person would otherwise wait for in silence.
 //
-// Nothing where the work ends within two seconds; then one line rewritten on a terminal, a plain
-// line now and then elsewhere. A thread of its own writes, so that no step of the work has to be
-// short. For commands that print their results at the end.
+// Prints nothing if the work ends within two seconds. Then it prints one line that is rewritten on
+// a terminal, elsewhere a plain line now and then. A separate thread prints, so that steps of the
+// work may be long. For commands that print their results at the end.
 #pragma once
 
 #include <chrono>
@@ -23,30 +23,30 @@ class SlowWork {
     std::chrono::milliseconds elsewhere = std::chrono::seconds(10);
   };
 
-  // stage: as in "checking /data/tune.db". Nothing is written where `quiet`.
+  // stage: as in "checking /data/tune.db". Prints nothing if `quiet`.
   SlowWork(bool quiet, std::string stage) : SlowWork(quiet, std::move(stage), Pace()) {}
   SlowWork(bool quiet, std::string stage, const Pace& pace);
-  ~SlowWork();  // leaves the terminal's line clean
+  ~SlowWork();  // clears the terminal's line
   SlowWork(const SlowWork&) = delete;
   SlowWork& operator=(const SlowWork&) = delete;
 
-  // What is being done from now on. From any thread.
+  // Sets the current stage. From any thread.
   void now_at(std::string stage);
 
-  // Takes the line off a terminal, for a result to be printed.
+  // Clears the terminal's line, so that a result can be printed.
   void clear();
 
  private:
   void write_stages(const Pace& pace);
-  void clear_line();  // with the mutex held
+  void clear_line();  // the caller holds the mutex
 
   std::mutex mutex_;
   std::condition_variable ended_;
   std::string stage_;
   const bool terminal_;
   bool has_ended_ = false;
-  bool is_shown_ = false;  // a line stands on the terminal
-  std::thread writer_;     // last: it uses the others
+  bool is_shown_ = false;  // the terminal shows a line
+  std::thread writer_;     // last: it uses the members above
 };
 
 }  // namespace gemm_tune

@@ -17,10 +17,10 @@ namespace {
 
 struct Share {
   double of_speed = 0;
-  std::string name;  // of the baseline, without its version
+  std::string name;  // of the baseline, without version
 };
 
-// The winner's speed over that of the fastest baseline, where it was timed beside one.
+// The winner's speed divided by that of the fastest baseline; nullopt if it was timed beside none.
 std::optional<Share> share_of(const TuneWinner& winner) {
   const auto& baselines = winner.baselines;
   if (!winner.outcome.timing || baselines.empty()) return std::nullopt;
@@ -35,8 +35,8 @@ std::string why_no_winner(const ProblemReport& report) {
   return report.failure.empty() ? "no candidate survived" : report.failure;
 }
 
-// Why most of the candidates fell out that the rules left, or of all where they left none; empty
-// where none did.
+// The most frequent failure among the candidates that passed the rules; if none passed, the most
+// frequent rejection by a rule. Empty if there is neither.
 std::string commonest_reason(const Funnel& funnel) {
   const std::array<const Reasons*, 4> later = {&funnel.compile_failed,
                                                &funnel.rejected_by_resources, &funnel.failed_on_gpu,

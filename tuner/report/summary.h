@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run's results in short: a line for each problem, or a table of several. Pure: values in, text
-// out; tuner/report/report.h has the long form.
+// A run's results in short: one line per problem, or a table of several problems. Pure: values in,
+// text out; tuner/report/report.h has the long form.
 #pragma once
 
 #include <string>
@@ -11,12 +11,13 @@
 
 namespace gemm_tune {
 
-// "1024x1024x1024  FAMILY/...  48.7 us  44.1 TFLOP/s  1.171 of cublasSgemm", or "(predicted, not
-// timed)" in place of the last, or why there is no winner. Without a line end.
+// "1024x1024x1024  FAMILY/...  48.7 us  44.1 TFLOP/s  1.171 of cublasSgemm". "(predicted, not
+// timed)" replaces the last item for a prediction; without a winner the line gives the reason. No
+// line end.
 std::string result_line(const ProblemReport& report, const Target& target);
 
-// A line for each problem below a heading: family, time, throughput and share of cuBLAS's speed.
-// Within 80 columns unless a problem's text is long.
+// A heading and one line per problem: family, time, throughput and share of cuBLAS's speed. Fits 80
+// columns unless a problem's text is long.
 std::string results_table(const std::vector<ProblemReport>& reports, const Target& target);
 
 }  // namespace gemm_tune

@@ -9,7 +9,7 @@
 namespace gemm_tune {
 namespace {
 
-// wcwidth() as UTF-8 has it, whatever the user's locale; for this thread, while it lives.
+// Makes wcwidth() use UTF-8 in this thread, whatever the user's locale. Undone by the destructor.
 class Utf8Locale {
  public:
   Utf8Locale() : utf8_(newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr)) {
@@ -31,7 +31,7 @@ struct Extent {
   std::size_t bytes = 0, columns = 0;
 };
 
-// As many whole characters of the text's start as so many columns hold.
+// The longest start of the text that fits `columns`, in whole characters.
 Extent fit(std::string_view text, std::size_t columns) {
   const Utf8Locale utf8;
   Extent fitted;
@@ -41,7 +41,7 @@ Extent fit(std::string_view text, std::size_t columns) {
     wchar_t character = 0;
     std::size_t bytes = std::mbrtowc(&character, rest.data(), rest.size(), &state);
     int width = 1;
-    if (bytes == 0 || bytes > rest.size()) {  // a zero byte, or no character
+    if (bytes == 0 || bytes > rest.size()) {  // a zero byte, or not a character
       bytes = 1;
     } else {
       width = wcwidth(character);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a line on a terminal has room for. Stateless.
+// The width of terminals and of texts on them, in columns. Stateless.
 #pragma once
 
 #include <cstddef>
@@ -8,15 +8,15 @@
 
 namespace gemm_tune {
 
-// Of the terminal behind the descriptor; 80 where it does not say.
+// The columns of the terminal behind the descriptor; 80 if it does not report them.
 std::size_t terminal_columns(int fd);
 
-// How many columns a terminal takes for the text, which is UTF-8 without control characters: two
-// for a wide character (East Asian, emoji), none for a combining one, one for a byte that is no
-// character.
+// The columns that a terminal needs for the text, which is UTF-8 without control characters: two
+// for a wide character (East Asian, emoji), none for a combining character, one for a byte that is
+// not part of a character.
 std::size_t columns_of(std::string_view text);
 
-// As much of the text's start as so many columns hold; no character is cut in two.
+// The longest start of the text that fits `columns`; does not cut a character.
 std::string cut_to_columns(std::string_view text, std::size_t columns);
 
 }  // namespace gemm_tune
