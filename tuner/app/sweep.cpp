@@ -20,7 +20,7 @@
 namespace gemm_tune {
 namespace {
 
-// The text that a gzip file packs, one member after another, or the bytes as they are.
+// Unpacks a gzip file, which may have several members; returns other bytes unchanged.
 std::string unpacked(std::string bytes, const std::string& path) {
   if (!bytes.starts_with("\x1f\x8b")) return bytes;
   z_stream stream{};
@@ -85,7 +85,7 @@ std::vector<Sweep> read_database(const std::string& path, const LockWait& lock) 
     for (Entry& entry : entries) {
       for (const std::string& param : names) entry.values.emplace(param, kAbsentValue);
     }
-    // Nothing to find where everything failed.
+    // Skips a sweep in which every config failed.
     if (std::none_of(entries.begin(), entries.end(),
                      [](const Entry& entry) { return entry.time_us.has_value(); })) {
       continue;

@@ -24,7 +24,7 @@ std::optional<double> number_of(const std::string& text) {
   return is_number ? std::optional(number) : std::nullopt;
 }
 
-// Numbers by size, after what is absent and before other texts, which keep their order.
+// Numbers are sorted by size, after absent values and before other texts, which keep their order.
 bool comes_before(const std::string& a, const std::string& b) {
   const auto rank = [](const std::string& text) {
     return text == kAbsentValue ? 0 : number_of(text) ? 1 : 2;
@@ -33,8 +33,8 @@ bool comes_before(const std::string& a, const std::string& b) {
   return rank(a) == 1 && *number_of(a) < *number_of(b);
 }
 
-// The config of these values, where today's family has it. A parameter that came or went since is
-// 0 on the side that lacks it: what did not exist was not in use.
+// The config with these values, if the current family has it. A parameter that was added or removed
+// since counts as 0 where it is missing: it was not in use.
 std::optional<KnownConfig> todays_config(const KernelFamily& family,
                                          const std::map<std::string, std::string>& values) {
   Config config = {family.name, {}};

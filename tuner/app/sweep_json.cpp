@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two kinds of recorded sweeps that are JSON: Kernel Tuner's cache files and T4 results.
+// Readers of recorded sweeps in JSON: Kernel Tuner's cache files and T4 results.
 #include <spdlog/fmt/fmt.h>
 
 #include <cmath>
@@ -21,7 +21,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// 8, 8.0 and "8" are one value. what: whose, for the refusal of a value that is none.
+// 8, 8.0 and "8" are one value. what: the owner of the value, for the error message.
 std::string text_of(const Json& value, const std::string& what) {
   if (value.is_structured()) throw UsageError(what + " is neither a number nor a text");
   if (value.is_string()) return value.get<std::string>();
@@ -35,7 +35,7 @@ std::string text_of(const Json& value, const std::string& what) {
   return value.dump();
 }
 
-// A time above zero in units of `unit_us`.
+// A time above zero, converted by `unit_us` to microseconds.
 std::optional<double> time_of(const Json& value, double unit_us) {
   if (!value.is_number()) return std::nullopt;
   const double time = value.get<double>();
@@ -46,7 +46,7 @@ std::optional<Problem> problem_of(const Json& text) {
   if (!text.is_string()) return std::nullopt;
   try {
     return parse_problem(text.get<std::string>());
-  } catch (const UsageError&) {  // another program's words
+  } catch (const UsageError&) {  // the text of another program
     return std::nullopt;
   }
 }
@@ -58,7 +58,7 @@ std::optional<DeviceSpec> device_of(const Json& name) {
   return std::nullopt;
 }
 
-// Times in milliseconds; a failure is a text that ends in Config, as in "RuntimeFailedConfig".
+// Times are in milliseconds. A failed entry has a text that ends in Config ("RuntimeFailedConfig").
 Sweep kernel_tuner_cache(const Json& file, const std::string& name) {
   const auto keys = file.find("tune_params_keys");
   if (keys == file.end() || !keys->is_array() || keys->empty()) {
@@ -125,7 +125,7 @@ double unit_us(const std::string& unit, const std::string& name) {
                    "', which is none of s, ms, us, ns");
 }
 
-// The measurement called "time", else the mean of the run times.
+// The measurement called "time", or else the mean of the run times.
 std::optional<double> t4_time(const Json& result, const std::string& name) {
   for (const Json& measurement : result.value("measurements", Json::array())) {
     if (measurement.is_object() && measurement.value("name", Json()) == "time") {
@@ -144,12 +144,12 @@ std::optional<double> t4_time(const Json& result, const std::string& name) {
   return time_of(runs.empty() ? Json() : Json(sum / static_cast<double>(runs.size())), 1000);
 }
 
-// The parameters of the first result in the file's order. Keeps no other result in memory.
+// The first result's parameters in the file's order. Does not keep other results in memory.
 std::vector<std::string> first_configuration(const std::string& text) {
   using Ordered = nlohmann::ordered_json;
   bool has_first = false;
   const auto keep = [&](int depth, Ordered::parse_event_t event, Ordered& value) {
-    constexpr int kResult = 2;  // an object in the list in the file's object
+    constexpr int kResult = 2;  // depth of a result: an object in the list in the file's object
     if (depth != kResult || event != Ordered::parse_event_t::object_end) return true;
     if (!value.contains("configuration")) return true;
     return !std::exchange(has_first, true);
@@ -162,7 +162,7 @@ std::vector<std::string> first_configuration(const std::string& text) {
   return names;
 }
 
-// text: the file, for the order of its parameters, which `file` has lost.
+// text: the file itself. It gives the order of the parameters, which `file` has lost.
 Sweep t4_results(const Json& file, const std::string& text, const std::string& name) {
   std::vector<std::string> names;
   std::vector<Entry> entries;
@@ -194,7 +194,7 @@ Sweep t4_results(const Json& file, const std::string& text, const std::string& n
   return sweep_of(name, names, entries);
 }
 
-// NaN and infinities, which Python writes and JSON does not have, as null.
+// Replaces NaN and infinities by null: Python writes them, but JSON does not have them.
 std::string without_nan(std::string text) {
   bool quoted = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -214,8 +214,8 @@ std::string without_nan(std::string text) {
   return text;
 }
 
-// Stops at the bound: a value of two bytes of text takes some hundred of memory. (A callback of
-// Json::parse() would take time by the square of an object's entries.)
+// Counts the values and stops at the bound: a value of two bytes of text takes some hundred bytes
+// of memory. (A callback of Json::parse() takes quadratic time in an object's entries.)
 class ValueCounter : public nlohmann::json_sax<Json> {
  public:
   bool is_exceeded() const { return values_ > kMostSweepValues; }
@@ -233,7 +233,7 @@ class ValueCounter : public nlohmann::json_sax<Json> {
   bool start_array(std::size_t) override { return count(); }
   bool end_array() override { return true; }
   bool parse_error(std::size_t, const std::string&, const Json::exception&) override {
-    return false;  // the parser proper says what is wrong
+    return false;  // the real parser reports the error
   }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sweeps as priors of each other.
+// Derives priors from other sweeps.
 #include <cmath>
 #include <limits>
 #include <map>
@@ -24,8 +24,8 @@ std::vector<double> transferred_prior(const Sweep& sweep, std::span<const Sweep*
   std::vector<Evidence> evidence;
   for (const Sweep* other : others) {
     require_model(*other);
-    if (other->family != sweep.family) continue;  // they err in their own ways
-    Sweep errors = *other;                        // its times are the ratios
+    if (other->family != sweep.family) continue;  // each family's model errors differ
+    Sweep errors = *other;                        // its times become the ratios
     for (std::size_t i = 0; i < errors.time_us.size(); ++i) {
       auto& time = errors.time_us[i];
       if (time) time = *time / errors.predicted_us[i];
@@ -44,7 +44,7 @@ std::vector<double> transferred_prior(const Sweep& sweep, std::span<const Sweep*
 }
 
 std::vector<double> prior_from(const Sweep& other, const Sweep& sweep) {
-  std::vector<std::pair<std::size_t, std::size_t>> shared;  // places of a parameter in either
+  std::vector<std::pair<std::size_t, std::size_t>> shared;  // positions of a parameter in both
   const auto& theirs = other.space.params();
   const auto& ours = sweep.space.params();
   for (std::size_t a = 0; a < ours.size(); ++a) {
