@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// How exact configs are beside cublasSgemm, and whether their results are the same each time.
+// Compares the errors of configs with cublasSgemm's, and checks that their results repeat exactly.
 //
 // usage: accuracy FILE [RUNS] [--bare]; a line of FILE: PROBLEM CONFIG, or a comment (#), as in
 //   1000x1000x1000 warp_tiled/CLUSTER=0,...
-// A config is launched RUNS times (100 unless told) on the same operands; C starts as NaN each
-// time. The reference is cublasDgemm's; errors are relative, in the Frobenius norm, for operands
-// that are uniform in [-1, 1) and for such times powers of two from 2^-10 to 2^10 (`spread`).
-// --bare leaves C and the partial sums as they were allocated, for compute-sanitizer's initcheck.
-// Needs a GPU. Exits 1 where an error is more than 1.5 times cublasSgemm's or a result changes
-// from run to run.
+// A config is launched RUNS times (default: 100) on the same operands; C starts as NaN each time.
+// The reference is cublasDgemm's. Errors are relative, in the Frobenius norm. Operands are uniform
+// in [-1, 1), or such numbers times powers of two from 2^-10 to 2^10 (`spread`). --bare leaves C
+// and the partial sums as allocated, for compute-sanitizer's initcheck. Needs a GPU. Exits with 1
+// if an error is more than 1.5 times cublasSgemm's or a result changes from run to run.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

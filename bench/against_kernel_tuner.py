@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""gemm-tune beside Kernel Tuner: the same kernel text, the same space, as many evaluations.
+"""Compares gemm-tune with Kernel Tuner: the same kernel text, the same space, the same number of evaluations.
 
 usage: against_kernel_tuner.py [--size N] [--evaluations N] [--seconds S] [--strategies A,B] [--seed N]
                                [--whole-space] BIN OUT
@@ -10,21 +10,21 @@ usage: against_kernel_tuner.py [--size N] [--evaluations N] [--seconds S] [--str
   --size: of the square product, a multiple of 256; default 1024. --evaluations: of each search; default 100.
   --seconds: for each search; default 75. --strategies: Kernel Tuner's, each with its own defaults; default
   bayes_opt,genetic_algorithm,random_sample (its own default, brute_force, is the space in order).
-  --whole-space: gemm-tune searches all that it has instead of the space below.
+  --whole-space: gemm-tune searches its whole space instead of the space below.
   --recorded: no GPU; both search the sweeps in tests/data/sweeps, Kernel Tuner in its simulation mode, gemm-tune with
-  `replay` and without a prior. Configs that failed are left out: Kernel Tuner's bayes_opt takes a failure for a time of
-  1.8e308. --repeats: of each sweep, with seeds of their own; default 20. --seconds: for each strategy and sweep.
+  `replay` and without a prior. Failed configs are left out, because Kernel Tuner's bayes_opt takes a failure for a time
+  of 1.8e308. --repeats: of each sweep, each with its own seed; default 20. --seconds: for each strategy and sweep.
 
-The space: the configs of warp_tiled in tests/data/sweeps that cut no tiles of a ragged last wave, 2,636 at 1024. The
-best config of each search, by the search's own timing, is then timed again by gemm-tune, all in turn with cublasSgemm.
+The space: the configs of warp_tiled in tests/data/sweeps that cut no tiles of a ragged last wave, 2,636 at 1024. Each
+search's best config by its own timing is then timed again by gemm-tune, all of them in turn with cublasSgemm.
 
-Kernel Tuner runs as it comes, but for what its interface has no way to say: a thread count that follows from the
-parameters, more than 48 KiB of dynamic shared memory, and a struct as an argument, which is passed as its members. On
-a GPU it counts an evaluation each time that a config comes up; gemm-tune, and its own simulation mode, count each
-config once. The time of a search begins at the call of tune_kernel, for gemm-tune at the start of its process.
+Kernel Tuner runs unchanged, except for three things that its interface cannot express: a thread count that follows
+from the parameters, more than 48 KiB of dynamic shared memory, and a struct as an argument, which is passed as its
+members. On a GPU, Kernel Tuner counts every evaluation of a config; its simulation mode and gemm-tune count each config
+once. The time of a search begins at the call of tune_kernel, for gemm-tune at the start of its process.
 
 Needs Python's numpy and kernel_tuner 1.5 (pip install kernel_tuner cuda-python), for bayes_opt scikit-learn, and a GPU
-unless --recorded. Exit code 1 where a search has no result, 2 where something is missing.
+unless --recorded. Exit code 1 if a search has no result, 2 if a requirement is missing.
 """
 import argparse
 import contextlib

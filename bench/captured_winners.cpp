@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether every winner of a database gives the same bits from a CUDA graph as from an eager call.
+// Checks that every winner of a database gives the same bits in a CUDA graph as in an eager call.
 //
 // usage: captured_winners DATABASE [REPLAYS [KERNEL_CACHE]]
 //
-// In each capture mode two graphs of one call each are captured from one stream. Each is replayed
-// REPLAYS times (100 unless told) in a stream of its own while the stream itself makes the same
+// In each capture mode, two graphs of one call each are captured from one stream. Each graph is
+// replayed REPLAYS times (default: 100) in its own stream, while the first stream makes the same
 // call eagerly: three launches at once, which must not share scratch memory. Every result is
-// compared on the device, bit for bit, with that of a first eager call; C is NaN before each.
-// Prints a line for each winner: its scratch memory, the time of an eager call and of a replay
-// (means of 50 in a row, nothing beside them), results that differed. Needs a GPU. Exits 1 where a
-// result differed.
+// compared on the device, bit for bit, with a first eager call's; C is NaN before each. Prints one
+// line per winner: its scratch memory, the time of an eager call and of a replay (means of 50 in a
+// row, with nothing else running), and the number of different results. Needs a GPU. Exits with 1
+// if a result differs.
 #include <gemm_tune/gemm_tune.h>
 
 #include <cstdio>

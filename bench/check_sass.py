@@ -1,27 +1,27 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the machine code of a kernel's main loop consists of, and whether that is as it should be.
+"""Counts the instructions in a kernel's main loop, and checks the counts against demands.
 
 usage: check_sass.py [--no-local] [--min-ffma-share S] [--max-conflict-share S] [--need ACCESS]... [--json]
                      [--nvdisasm PROGRAM] CUBIN_OR_FOLDER_OR_LISTING...
 
 A cubin comes from `gemm-tune explain --arch A --sizes S CONFIG --cubin FILE` or `ffma_ceiling --arch A --cubins
-FOLDER`; of a folder, every *.cubin. A text (*.sass) is taken for a listing of nvdisasm -c or cuobjdump -sass; for
-the others one of these programs must be there (CUDA's, or NVIDIA's packages nvidia-cuda-nvdisasm and
+FOLDER`; a folder stands for its *.cubin. A text (*.sass) is read as a listing of nvdisasm -c or cuobjdump -sass;
+cubins need one of these programs (from CUDA, or from NVIDIA's packages nvidia-cuda-nvdisasm and
 nvidia-cuda-cuobjdump).
 
-The main loop is, of the loops with FFMAs that hold no other such loop, the one with the most. A loop is what lies
-between a branch back and its target, so code that the compiler moved out of line is not in it. ACCESS is an
-instruction and its width, as LDS.128, LDG.128, LDGSTS.128, STS.32: it must be in the main loop or a loop around it.
+The main loop is the innermost loop with the most FFMAs. A loop is the code between a backward branch and its target,
+so code that the compiler moved out of line is not counted. ACCESS is an instruction with its width, as LDS.128,
+LDG.128, LDGSTS.128, STS.32: it must be in the main loop or in a loop around it.
 
 Bank conflicts are an estimate. From sm_70 on registers lie in two banks, even and odd numbers, and an FFMA that reads
 three of one bank takes a cycle more (Jia et al., Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking,
-2018, section 3.1). What the instruction before kept with .reuse in the same operand is not read again, unless the
-scheduler takes another warp in between, which is not in the estimate. FFMAs that read two of one bank are counted too:
-where an SM issues an FFMA in every cycle (128 lanes), a bank that serves one register a cycle would delay those; the
-order in which bench/ffma_ceiling writes its FFMAs changes that count and nothing else.
+2018, section 3.1). A register that the instruction before kept with .reuse in the same operand is not read again; the
+estimate ignores that the scheduler may switch warps in between. FFMAs that read two registers of one bank are counted
+too: if an SM issues an FFMA in every cycle (128 lanes), a bank that serves one register per cycle would delay them. The
+order in which bench/ffma_ceiling writes its FFMAs changes only that count.
 
-Exit code: 0, 1 where a demand is not met, 2 for what cannot be read, 3 where nothing can disassemble.
+Exit code: 0; 1 if a demand is not met; 2 if a file cannot be read; 3 if there is no disassembler.
 """
 import argparse
 import collections

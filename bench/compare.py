@@ -1,17 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Ours beside cublasSgemm and cublasLt's best of up to 100 heuristics, all timed by one rule in one run.
+"""Compares our kernels with cublasSgemm and cublasLt's best of up to 100 heuristics, all timed by one rule in one run.
 
 usage: compare.py [--db FILE] [--budget N] [--time T] [--device N] BIN OUT [SHAPE...]
   BIN: the folder of the built gemm-tune. OUT: an existing folder for compare.db and compare.json.
   SHAPE: MxNxK, :layout=nt and :batch=64 may follow; default: the list below.
-  --budget and --time are gemm-tune's, for each shape. --db: a database of earlier runs; unless a budget or a time is
-  given, its candidates alone take part and only the finals are held, again.
+  --budget and --time are gemm-tune's, for each shape. --db: a database of earlier runs; without a budget or a time, only
+  its candidates take part, and only the finals are repeated.
 
-Prints a table (TFLOP/s; the medians of the finals, hot and with operands that lie outside L2), geometric means, the
-shapes where we are behind and which goals are met. Speeds beside each other are of the same rounds; cublasLt's
-algorithm and our config are those that were fastest hot. Needs a GPU. Exit code: 0 also where goals are missed, 1
-where a shape has no result.
+Prints a table (TFLOP/s; the medians of the finals, hot and with operands outside L2), geometric means, the shapes where
+we are slower, and which goals are met. The speeds in one line come from the same rounds; cublasLt's algorithm and our
+config are the fastest hot ones. Needs a GPU. Exit code: 0, even if goals are missed; 1 if a shape has no result.
 """
 import argparse
 import json

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Two builds of gemm-tune beside each other: the winners of a database, timed by the old and the new one in turn.
+"""Compares two builds of gemm-tune: the old and the new build time the winners of a database in turn.
 
 usage: compare_builds.py [--rounds N] [--arch ARCH] OLD NEW DATABASE OUT [SHAPE...]
-  OLD, NEW: the two programs. DATABASE: the winners come from it, as OLD reads a copy of it. OUT: an existing folder
+  OLD, NEW: the two programs. DATABASE: holds the winners; OLD reads a copy of it. OUT: an existing folder
   for builds.json. SHAPE: as in compare.py, whose list is the default.
 
 For each shape, --rounds times (default 3): the old build times the winner's config, then the new build does, each in
-a new process with a new database, by its own rule and checks. Prints the medians over the rounds and their ratio,
-and exits with 1 where a shape has no result in one of them. The spread is the larger of the two builds' own: largest
-over smallest time of the rounds. Needs a GPU.
+a new process with a new database, by its own rule and checks. Prints the medians over the rounds, their ratio and the
+spread: the largest over the smallest time of a build's rounds, for the build with the larger spread. Exits with 1 if a
+shape has no result in one of the builds. Needs a GPU.
 """
 import argparse
 import json

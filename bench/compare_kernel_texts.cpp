@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The machine code of two generations of the kernel texts, config by config.
+// Compares the machine code of two versions of the kernel texts, config by config.
 //
 // usage: compare_kernel_texts DIR CONFIGS ARCH...
 //   DIR: a folder that holds another commit's kernel_templates/. CONFIGS: a file whose lines end in

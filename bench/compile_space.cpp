@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of the search space at the compiler: for each architecture at least COUNT configs
-// drawn evenly over it, and as many more as have every pair of parameter values once (that is found
-// in a million points drawn at random, where a family has more).
+// Compiles a sample of the search space: for each architecture at least COUNT configs drawn evenly,
+// and further configs until every pair of parameter values occurs once. For a family with more than
+// a million points, the pairs are those in a million random points.
 //
-// usage: compile_space [COUNT [PROCESSES [ARCH...]]]; 2000, one process for each core and sm_80,
-// sm_86, sm_89, sm_90, sm_120 unless told. No GPU is needed. Exits 1 where a config that the rules
-// allow does not compile, or where 5 % or more are rejected only once compiled.
+// usage: compile_space [COUNT [PROCESSES [ARCH...]]]. Defaults: 2000, one process per core, and
+// sm_80, sm_86, sm_89, sm_90, sm_120. Needs no GPU. Exits with 1 if a config that the rules allow
+// does not compile, or if 5 % or more are rejected only after compiling.
 #include <algorithm>
 #include <array>
 #include <chrono>

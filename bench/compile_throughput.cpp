@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many candidates a machine compiles a second: one thread, threads of one process, processes.
-// Always the same candidates, for sm_90. usage: compile_throughput [PROCESSES [COUNT]]
+// Measures how many candidates a machine compiles per second, in one thread, in threads of one
+// process and in processes. Always the same candidates, for sm_90. usage: compile_throughput
+// [PROCESSES [COUNT]]
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>

@@ -5,9 +5,9 @@
 //   ffma_ceiling --shapes 8x8,16x8 --steps chains,registers,lds,sts,ldg,cp_async --orders
 //   serpentine ffma_ceiling --arch sm_90 --cubins DIR       compiles only, for bench/check_sass.py
 //
-// Every kernel first runs on ones, where its sums are known: what was optimised away or goes wrong
-// is no ceiling. It is then timed on random numbers (ones would need less power) by the tuner's own
-// rule, nine samples at least, each some half a millisecond.
+// Every kernel first runs on ones, for which its sums are known: a kernel that is wrong or was
+// optimised away gives no ceiling. It is then timed on random numbers (ones would need less power)
+// by the tuner's own rule, with at least nine samples of about half a millisecond each.
 #include "bench/ffma_ceiling.cuh"
 
 #include <spdlog/fmt/fmt.h>

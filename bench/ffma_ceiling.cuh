@@ -3,10 +3,10 @@
 // TM x TN reaches with nothing else, with its fragments in registers, with these read from shared
 // memory, with the next slice stored there, and with that slice fetched through L2.
 //
-// Nothing here is a GEMM: slices are packed so that every access is as good as it can be
-// (coalesced, free of bank conflicts), there are no edges and no epilogue. What a real kernel falls
-// short of the last step is therefore its own loss, and what a step falls short of the step before
-// is the price of its ingredient. Read by the host for the sizes and by NVRTC for the kernel.
+// Nothing here is a GEMM: slices are packed so that every access is ideal (coalesced, free of bank
+// conflicts), and there are no edges and no epilogue. The difference between a real kernel and the
+// last step is therefore the kernel's own loss, and the difference between two steps is the price
+// of an ingredient. The host reads this file for the sizes, NVRTC for the kernel.
 #pragma once
 
 namespace gemm_tune::ceiling {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long a call of a known shape takes on the host while eight threads make first calls of eight
-// shapes, each of which compiles its kernel.
+// Measures the host time of calls of a known shape while eight threads make first calls of eight
+// other shapes, each of which compiles its kernel.
 //
 // usage: first_calls DATABASE
 // Prints the duration of each first call, and the median and the longest of the known shape's calls

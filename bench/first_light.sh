@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The whole road on a real GPU, into OUT: gpu tests, the default search from an empty database, the
-# exhaustive one over the same space, the ladder, and compute-sanitizer over one config of each family
-# and each feature (bench/every_feature.txt).
+# Runs all stages on a real GPU, with results in OUT: the gpu tests, the default search from an empty
+# database, the exhaustive search of the same space, the ladder, and compute-sanitizer on one config of
+# each family and each feature (bench/every_feature.txt).
 #
 # usage: bench/first_light.sh PROGRAM OUT [STAGE...]
 #   PROGRAM: the gemm-tune binary; OUT: an existing folder for databases and logs

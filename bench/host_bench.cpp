@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// host_bench [--benchmark_...]: what the work on the host costs, by Google Benchmark.
+// host_bench [--benchmark_...]: measures the cost of work on the host, by Google Benchmark.
 //
-// Enumerating, predicting, parsing, loading winners and choosing among them: what a search pays per
-// candidate and an application per look-up. No GPU is used. Each benchmark checks its answer once,
-// so that a fast wrong one is not reported. One thread.
-// DoNotOptimize is given temporaries only: with a double variable, that of libbenchmark 1.7.1
-// compiled by g++ 12 loses the value.
+// Enumerating, predicting, parsing, loading winners and choosing among them: a search pays these
+// costs per candidate, an application per look-up. Needs no GPU. Each benchmark checks its answer
+// once, so that a fast wrong answer is not reported. One thread. DoNotOptimize gets temporaries
+// only: for a double variable, DoNotOptimize of libbenchmark 1.7.1 loses the value when compiled by
+// g++ 12.
 #include <benchmark/benchmark.h>
 #ifdef GT_WITH_LIBRARY
 #include <gemm_tune/gemm_tune.hpp>

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast cublasSgemm is, measured without any code of gemm-tune's: a check on its baseline.
+// Measures cublasSgemm's speed without any code of gemm-tune: a check of gemm-tune's baseline.
 //
 // One line: g++ -std=c++17 -O2 bench/independent_sgemm.cpp -o independent_sgemm
 //   -I/usr/local/cuda/include -L/usr/local/cuda/lib64 -Wl,-rpath,/usr/local/cuda/lib64 -lcudart
 //   ./independent_sgemm 512 4096x512x1024
 //
 // prints "M N K hot_us cold_us" for each size; row-major, packed, alpha 1, beta 0, uniform random
-// operands. The method is as plain as can be: a CUDA graph of some hundred calls, replayed back to
-// back for at least 300 ms between two events, after as long without; median of five such means.
-// Cold: successive calls use successive copies of A, B and C, which together exceed four times L2.
+// operands. The method is simple: a CUDA graph of some hundred calls is replayed back to back for
+// at least 300 ms between two events, after a warm-up of the same length; the result is the median
+// of five such means. Cold: successive calls use successive copies of A, B and C, which together
+// exceed four times L2.
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 

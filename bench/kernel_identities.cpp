@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints what names each family's kernel: family, hash in databases of version 1, identity.
+// Prints the names of each family's kernel: family, hash in databases of version 1, identity.
 //
 // usage: kernel_identities [DIR]
 //   DIR: a folder that holds a kernel_templates/; default: the texts inside the program.
-// Two commits whose lines end alike have kernels with the same tokens. Needs no GPU.
+// If a line has the same identity in two commits, the kernels have the same tokens. Needs no GPU.
 #include <cstdio>
 #include <exception>
 #include <filesystem>

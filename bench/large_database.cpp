@@ -5,7 +5,7 @@
 // usage: large_database FILE 1|2|upgrade [PROBLEMS]
 //   1, 2: writes a new file of that version of the schema. upgrade: opens a file for writing.
 //   PROBLEMS: on each device, instead of 1000.
-// The same rows each time. bench/large_database.py measures what the program needs for such a file.
+// The rows are the same each time. bench/large_database.py measures the program on such a file.
 #include <SQLiteCpp/SQLiteCpp.h>
 
 #include <algorithm>

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a database of a million rows asks of the program, in seconds and bytes. Needs no GPU.
+"""Measures what a database of a million rows costs the program, in seconds and bytes. Needs no GPU.
 
 usage: bench/large_database.py BUILD FOLDER [PROBLEMS]
   BUILD:  as in build/release, with the targets gemm-tune, gemm_tune and large_database
-  FOLDER: for the databases, 2 GB; files that are there already are used again
+  FOLDER: for the databases, 2 GB; existing files are used again
   PROBLEMS: on each device, each with 500 rows (default: 1000)
 
-Times are wall clock, the least of five runs with the file in the page cache, and one run for what
+Times are wall clock: the least of five runs with the file in the page cache, or one run if the command
 changes the file.
 """
 import ctypes

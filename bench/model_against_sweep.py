@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Holds the static model against what a sweep measured.
+"""Compares the static model with the measured times of a sweep.
 
-Reads a database of gemm-tune, best of an exhaustive run (--budget all), and changes nothing in it:
-the candidates that were verified and timed, with the time that the model gave them. That time is
-the model's second one, which knows the registers and the shared memory of the compiled kernel. Of
-several rows of one config, from several kernel texts, the newest counts.
+Reads the verified and timed candidates of a gemm-tune database, with the times that the model
+predicted. Changes nothing in the database, which should be that of an exhaustive run (--budget all).
+The predicted time is the model's second one, which knows the registers and the shared memory of the
+compiled kernel. If a config has rows of several kernel texts, the newest row counts.
 
-Prints for each device and problem how many candidates that is; Spearman's rank correlation between
-predicted and measured times (equal times share their mean rank; 1 is the same order); and how
-good the model alone would have chosen: the best time over the time of its first pick, and over the
-best time among its first 16 picks (1 is the best candidate). Equal predictions are picked in the
-order of the config texts.
+Prints for each device and problem the number of candidates; Spearman's rank correlation between
+predicted and measured times (equal times share their mean rank; 1 is the same order); and the quality
+of the model's own choice: the best time over the time of its first pick, and over the best time among
+its first 16 picks (1 is the best candidate). Equal predictions are picked in the order of the config
+texts.
 """
 import argparse
 import pathlib

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random calls of gt_sgemm and gt_sgemm_strided_batched against fp64 on the GPU.
+// Checks random calls of gt_sgemm and gt_sgemm_strided_batched against fp64 on the GPU.
 //
 // usage: random_calls DATABASE CALLS [SEED [KERNEL_CACHE]]
 //
-// Orders, transposes, sizes from 0, leading dimensions, addresses and strides of each alignment,
-// batches with gaps and side by side, alpha and beta with their special values, NaN in the C that
-// beta 0 must not read, NULL operands that alpha 0 must not read, eager calls and calls captured
-// into a graph. NaN guards lie around and between all matrices: a guard of A or B that is read
-// shows in the result, a guard of C that is written is counted. Half of the calls have whole
-// numbers, whose results must be exact; the others may be off by what fp32 sums of that length may
-// be. SEED (1 unless told) and the number of a call make the call. Needs a GPU. Exits 1 where a
-// call is wrong.
+// The calls vary: order, transposes, sizes from 0, leading dimensions, addresses and strides of
+// each alignment, batches with and without gaps, alpha and beta with their special values, NaN in a
+// C that beta 0 must not read, NULL operands that alpha 0 must not read, eager calls and calls
+// captured into a graph. NaN guards lie around and between all matrices: a guard of A or B that is
+// read shows in the result, and overwritten guards of C are counted. Half of the calls have whole
+// numbers, whose results must be exact; the others must stay within the error of fp32 sums of that
+// length. SEED (default: 1) and the number of a call determine the call. Needs a GPU. Exits with 1
+// if a call is wrong.
 #include <gemm_tune/gemm_tune.h>
 
 #include <algorithm>

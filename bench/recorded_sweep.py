@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes what a database holds of one problem and family as a Kernel Tuner cache file, for `gemm-tune replay`.
+"""Writes a database's rows of one problem and family as a Kernel Tuner cache file, for `gemm-tune replay`.
 
 usage: recorded_sweep.py DB PROBLEM FAMILY OUT.json.gz [CONFIGS]
-  PROBLEM: as in the database, "1024x1024x1024". CONFIGS: a file of config texts, one a line; only these.
+  PROBLEM: as in the database, "1024x1024x1024". CONFIGS: a file with one config text per line; only these are written.
 
-Times are medians in milliseconds, hot. A config that was rejected once compiled is an InvalidConfig, one that failed
-on the GPU a RuntimeFailedConfig. Parameters with one value only are named once, as fixed_params. Of several rows of
-one config the newest counts. Exit code 1 where nothing is found.
+Times are hot medians in milliseconds. A config that was rejected after compiling is an InvalidConfig; a config that
+failed on the GPU is a RuntimeFailedConfig. Parameters with only one value are listed once, as fixed_params. If a config
+has several rows, the newest counts. Exit code 1 if nothing is found.
 """
 import argparse
 import gzip

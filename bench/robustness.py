@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What bench/first_light.sh does not show of a run on a GPU: faults, kills, throughput, repeatability.
+"""Tests runs on a GPU beyond bench/first_light.sh: faults, kills, throughput, repeatability.
 
 usage: bench/robustness.py BIN OUT [STAGE...]
   BIN: the folder of the built programs (gemm-tune, tune_with_faults, compile_throughput,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels around calls of gt_sgemm: operands, and what became of every cell of C.
+// Kernels for checking calls of gt_sgemm: they write operands and check every cell of C.
 //
 // A matrix is a buffer of floats with rows * cols elements for each entry of a batch, any distances
 // apart; all other cells of the buffer are guards. Compiled by NVRTC; grids of any size.

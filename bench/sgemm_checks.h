@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of sgemm_checks.cuh on the current device, for programs that hold gt_sgemm to its
-// promises.
+// The kernels of sgemm_checks.cuh on the current device, for programs that check gt_sgemm.
 //
-// Everything is enqueued in the stream that is named and waits for nothing. Use one object from one
+// Every function enqueues its work in the given stream and does not wait. Use one object from one
 // thread.
 #pragma once
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Counts how often the code describes a product, and where it takes fp32 for granted.
+"""Counts the structs that describe a product, and the lines that assume fp32.
 
 usage: type_assumptions.py [--list] [ROOT]
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processes of a test's own: for limits, identities and deaths that the test must not share.
+// Child processes for tests, so that limits, user ids and kills do not affect the test itself.
 #pragma once
 
 #include <signal.h>

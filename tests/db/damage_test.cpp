@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Damaged databases: truncated, bit-flipped, cut to pieces. Never a crash or a hang; a sentence
-// that names the file and what to do; refused files untouched; what can be read is kept.
+// Damaged databases: truncated, bit-flipped, cut to pieces. The program must not crash or hang. It
+// must name the file and the remedy in one sentence, leave refused files untouched, and save the
+// readable rows.
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gmock/gmock.h>
 

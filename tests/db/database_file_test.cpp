@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which files are refused, with which sentence, and that a refused file stays as it was.
+// Refused files: the sentence for each kind, and that the file stays unchanged.
 #include "db/database_file.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of db/ share: a folder that vanishes, records to store, kernel hashes to control.
+// Shared by the tests of db/: a temporary folder, records to store, kernel hashes to control.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -2,8 +2,8 @@
 // many_writers SECONDS wal|delete: eight processes create and write one database at once.
 //
 // Every process stores rows as fast as it can, reads between them, and closes and opens the file
-// now and then, as programs in several terminals do. Nobody may fail, least of all with "locked",
-// and every row that a process says it has stored must be found. Exits 1 where that is not so.
+// now and then, as programs in several terminals do. No call may fail, in particular not with
+// "locked", and every row that a process reports as stored must be found. Exits with 1 otherwise.
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Databases whose schema somebody else wrote: nothing of it is executed, and one sentence says so.
+// Databases with a foreign schema: the program executes none of it, and refuses the file in one
+// sentence.
 #include "db/schema_check.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An upgrade that is killed, crowded or out of space leaves version 1 or version 2, whole.
+// An upgrade that is killed, disturbed or out of space leaves version 1 or version 2, complete.
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/wait.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A database of version 1 gives the same answers as it is and upgraded, those of its own program.
+// A database of version 1 gives the answers of its own program, both unchanged and upgraded.
 #include "db/upgrade.h"
 
 #include <gmock/gmock.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A database of version 2 from before operands had an alignment each: each of its problems is found
-// by its text, by the class that its calls have, and not stored twice.
+// Databases of version 2 from before each operand had its own alignment. Each problem must be found
+// by its text and by the alignment class of its calls, and must not be stored twice.
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gmock/gmock.h>
 

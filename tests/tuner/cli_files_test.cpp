@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that others wrote, or that have no end: what the program says of them, and how soon.
+// Files of other programs, and files without an end: the program's error messages, and how soon
+// they come.
 #include <sqlite3.h>
 #include <sys/stat.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the program itself, as a person would, in a folder of the test's own.
+// Runs the program itself, as a user does, in a folder of the test's own.
 #pragma once
 
 #include <gmock/gmock.h>

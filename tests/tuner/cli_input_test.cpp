@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the program refuses, or shows although it is no proper text: numbers, empty texts, paths.
+// Input that the program refuses, or shows although it is malformed text: numbers, empty texts,
+// paths.
 #include <nlohmann/json.hpp>
 
 #include "tests/tuner/cli_fixture.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the program's results go: standard output that cannot be written, and files that a user
-// names.
+// The destinations of the program's results: standard output that cannot be written, and files that
+// a user names.
 #include <nlohmann/json.hpp>
 
 #include "tests/tuner/cli_fixture.h"

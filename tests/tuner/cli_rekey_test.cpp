@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of another kernel text count again where the machine code is the same, and only there.
+// Rows of another kernel text count again only if the machine code is the same.
 #include <SQLiteCpp/SQLiteCpp.h>
 
 #include <fstream>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run says of itself on the command line: reports, plans, and the commands that it names.
+// The output of a run on the command line: reports, plans, and the commands in them.
 #include <SQLiteCpp/SQLiteCpp.h>
 
 #include <nlohmann/json.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the program itself, as a person would: exit codes, one-sentence errors, nothing
-// half-written.
+// Runs the program itself, as a user does: exit codes, one-sentence errors, no half-written files.
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>

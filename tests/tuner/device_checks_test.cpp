@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The verification kernels without a GPU: NVRTC takes them.
+// Without a GPU: NVRTC compiles the verification kernels.
 #include <gtest/gtest.h>
 
 #include "gpu/nvrtc.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A compiling or measuring worker without compiler and GPU: answers by
-// tests/tuner/fake_candidates.h and, for faulty configs, does in its own process what such a
-// candidate does to a real one.
+// A compiling or measuring worker without compiler and GPU. It answers as
+// tests/tuner/fake_candidates.h says. For a faulty config it crashes, hangs or fails in its own
+// process, as a real worker would with a real faulty candidate.
 //
 // usage: fake_candidate_worker LOG [MODE]. Appends its pid when it starts, each config that it is
 // asked to compile or to measure and, where there is one, the best time so far that it is told.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the fake workers make of a config, and what therefore has to become of it: decided by its
-// text alone, so that worker and test agree, and every run finds the same.
+// The fake workers' behaviour for each config, and the outcome that must follow. Both depend on the
+// config's text only, so that worker and test agree and every run has the same results.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tune() over a list of configs with fake workers: what the robustness tests run, in their own
-// process or in one that they kill.
+// tune() over a list of configs with fake workers. The robustness tests call it in their own
+// process, or in a process that they kill.
 #pragma once
 
 #include <chrono>

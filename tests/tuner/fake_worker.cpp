@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands behind the pipe in place of a real worker: sets up as its argument says and does what a
-// request's verb says.
+// A fake worker behind the pipe: it sets itself up as its argument says, and acts as a request's
+// verb says.
 #include <signal.h>
 #include <unistd.h>
 

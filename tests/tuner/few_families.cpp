@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The families of the tutorials' rungs only, in place of kernel_templates/families.cpp: a test that
-// starts the program some hundred times need not enumerate the large spaces each time.
+// Replaces kernel_templates/families.cpp by the families of the tutorials' rungs only. A test that
+// starts the program some hundred times then does not enumerate the large spaces each time.
 #include "kernel_templates/naive.cuh"
 #include "kernel_templates/registry.h"
 #include "kernel_templates/smem_tiled.cuh"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run makes of the rows of earlier ones: on fake workers, so that no GPU is needed.
+// How a run uses the rows of earlier runs. Fake workers, so no GPU is needed.
 #include <gtest/gtest.h>
 
 #include <filesystem>

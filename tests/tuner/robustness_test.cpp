@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run with candidates that do their worst, and runs that are killed: on fake workers, so that no
-// GPU is needed. tests/faults does the same with kernels on a GPU.
+// Runs with candidates that crash, hang or fail, and runs that are killed. Fake workers, so no GPU
+// is needed; tests/faults has the same faults as kernels on a GPU.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Timing against kernels whose time is known: they wait on the GPU's own clock.
+// Times kernels of known duration: they wait on the GPU's own clock.
 #include <gmock/gmock.h>
 
 #include <algorithm>

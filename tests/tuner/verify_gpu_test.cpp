@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The verifier must accept what is right and find every kind of wrong.
+// The verifier must accept correct results and find every kind of error.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
