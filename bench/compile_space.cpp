@@ -22,6 +22,7 @@
 
 #include "search/cover.h"
 #include "search/space.h"
+#include "tuner/app/own_worker.h"
 #include "tuner/job/filter.h"
 #include "tuner/work/protocol.h"
 #include "tuner/work/scratch_dir.h"
@@ -155,7 +156,7 @@ bool show(const std::string& arch, const Tally& tally, double seconds) {
 int run(std::size_t count, std::size_t processes, const std::vector<std::string>& archs) {
   const Space space = thinned_space();
   const std::vector<const KnownConfig*> configs = choose(space, count);
-  WorkerPool pool(std::vector<WorkerCommand>(processes, compile_worker()));
+  WorkerPool pool(std::vector<WorkerCommand>(processes, compile_worker(own_worker())));
   bool good = true;
   for (const std::string& arch : archs) {
     const auto start = std::chrono::steady_clock::now();

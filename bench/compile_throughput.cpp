@@ -12,6 +12,7 @@
 #include "core/device_spec.h"
 #include "gpu/nvrtc.h"
 #include "kernel_templates/source.h"
+#include "tuner/app/own_worker.h"
 #include "tuner/job/candidates.h"
 #include "tuner/job/tune.h"
 #include "tuner/work/protocol.h"
@@ -80,7 +81,7 @@ int run(std::size_t processes, std::size_t count) {
   const double one = show("one thread", few.size(), [&] { in_threads(few, 1); });
   show("as many threads", count, [&] { in_threads(configs, processes); });
   const ScratchDir cubins("gemm-tune-throughput");
-  WorkerPool pool(std::vector<WorkerCommand>(processes, compile_worker()));
+  WorkerPool pool(std::vector<WorkerCommand>(processes, compile_worker(own_worker())));
   in_processes(pool, few, cubins);  // starts them
   const double many =
       show("as many processes", count, [&] { in_processes(pool, configs, cubins); });

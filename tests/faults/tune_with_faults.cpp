@@ -16,6 +16,7 @@
 #include "db/database.h"
 #include "gpu/nvrtc.h"
 #include "tests/faults/faulty.cuh"
+#include "tuner/app/own_worker.h"
 #include "tuner/app/target.h"
 #include "tuner/job/candidates.h"
 #include "tuner/job/tune.h"
@@ -91,6 +92,7 @@ int run(char** argv) {
   options.require_gpu = true;
   const Target target = resolve_target(options);
   TuneRequest request;
+  request.worker = own_worker();
   request.problems = {kProblem};
   request.device = target.spec;
   request.measure = true;

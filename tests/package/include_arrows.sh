@@ -8,24 +8,29 @@
 set -euo pipefail
 
 folders=(core gpu kernel_templates search db choose runtime dispatch tuner)
-# What a folder may include besides itself and the standard library. Nothing forms a circle; tuner and
-# dispatch do not know each other.
-declare -A may_include=(
-  [core]=""
-  [gpu]="core"
-  [kernel_templates]="core"
-  [search]="core kernel_templates"
-  [db]="core kernel_templates"
-  [choose]="core kernel_templates search db"
-  [runtime]="core gpu kernel_templates"
-  [dispatch]="core gpu kernel_templates search db choose runtime"
-  [tuner]="core gpu kernel_templates search db choose runtime"
-)
+# FOLDER: what it may include besides itself and the standard library. Nothing forms a circle; tuner and
+# dispatch do not know each other. Below tuner/, the folders of tuner/.
+may_include='
+core:
+gpu: core
+kernel_templates: core
+search: core kernel_templates
+db: core kernel_templates
+choose: core kernel_templates search db
+runtime: core gpu kernel_templates
+dispatch: core gpu kernel_templates search db choose runtime
+tuner: core gpu kernel_templates search db choose runtime
+tuner/measure:
+tuner/work: tuner/measure
+tuner/job: tuner/work tuner/measure
+tuner/report: tuner/job tuner/work tuner/measure
+tuner/app: tuner/report tuner/job tuner/work tuner/measure
+'
 # These build where there is no CUDA.
-no_cuda=" core kernel_templates search db choose "
+no_cuda="core kernel_templates search db choose"
 # The whole of CUDA that may be included: what NVIDIA's three small wheels hold. A cuBLAS header would
 # cost a download of 400 MB, and cuda_fp16.h another wheel.
-cuda_headers=" cuda_runtime_api.h nvrtc.h cuda_occupancy.h "
+cuda_headers="cuda_runtime_api.h nvrtc.h cuda_occupancy.h"
 
 # Lines "FILE:LINE:#include "HEADER"" of the given folders that exist.
 includes_of() {
@@ -35,47 +40,65 @@ includes_of() {
     '^[[:space:]]*#[[:space:]]*include[[:space:]]*["<]' "${existing[@]}" || true
 }
 
+# One pass, since a process for each of the 3000 includes takes a busy machine a minute.
 check() {
-  local violations=0 file line text folder header target named='include[[:space:]]*["<]([^">]*)[">]'
-  while IFS=: read -r file line text; do
-    folder=${file%%/*}
-    [[ $text =~ $named ]]
-    header=${BASH_REMATCH[1]}
-    target=${header%%/*}
-    if [[ $text == *'"'* ]] && [[ $folder != tests && $folder != bench ]]; then
-      if [[ ! -v "may_include[$target]" ]]; then
-        echo "$file:$line includes \"$header\": write it from the repository root"
-      elif [[ $target != "$folder" && " ${may_include[$folder]} " != *" $target "* ]]; then
-        echo "$file:$line includes \"$header\": $folder may include only itself and: ${may_include[$folder]:-nothing}"
-      else
-        continue
-      fi
-    elif [[ $text == *'<'* && $header =~ ^(cuda|nvrtc|cublas|cu[A-Z]|crt/|curand|driver_types|vector_types) ]]; then
-      if [[ $no_cuda == *" $folder "* ]]; then
-        echo "$file:$line includes <$header>: $folder builds without CUDA"
-      elif [[ $cuda_headers != *" $header "* ]]; then
-        echo "$file:$line includes <$header>: of CUDA only$cuda_headers"
-      else
-        continue
-      fi
-    else
-      continue
-    fi
-    violations=$((violations + 1))
-  done < <(includes_of "${folders[@]}" tests bench)
-  [ "$violations" -eq 0 ]
+  includes_of "${folders[@]}" tests bench |
+    awk -v arrows="$may_include" -v no_cuda="$no_cuda" -v cuda_headers="$cuda_headers" '
+      function has(list, word) { return index(" " list " ", " " word " ") > 0 }
+      function refuse(why) {
+        print location " includes " shown ": " why
+        bad = 1
+      }
+      # The part of a path that the arrows speak of: a folder, or one of those below tuner/.
+      function inner(path) { return match(path, /^tuner\/[^\/]+\//) ? substr(path, 1, RLENGTH - 1) : "" }
+      function follow(from, to) {
+        if (from != to && !has(may[from], to))
+          refuse(from " may include only itself and: " (may[from] == "" ? "nothing" : may[from]))
+      }
+      BEGIN {
+        lines = split(arrows, line, "\n")
+        for (i = 1; i <= lines; i++)
+          if (match(line[i], /: */)) may[substr(line[i], 1, RSTART - 1)] = substr(line[i], RSTART + RLENGTH)
+      }
+      {
+        match($0, /^[^:]*:[0-9]+:/)
+        location = substr($0, 1, RLENGTH - 1)
+        file = location
+        sub(/:[0-9]+$/, "", file)
+        folder = file
+        sub(/\/.*/, "", folder)
+        match($0, /["<][^">]*[">]/)
+        shown = substr($0, RSTART, RLENGTH)
+        header = substr(shown, 2, RLENGTH - 2)
+        target = header
+        sub(/\/.*/, "", target)
+        if (shown ~ /^"/ && folder != "tests" && folder != "bench") {
+          if (!(target in may)) {
+            refuse("write it from the repository root")
+          } else {
+            follow(folder, target)
+            if (inner(file) != "" && inner(header) != "") follow(inner(file), inner(header))
+          }
+        } else if (shown ~ /^</ && header ~ /^(cuda|nvrtc|cublas|cu[A-Z]|crt\/|curand|driver_types|vector_types)/) {
+          if (has(no_cuda, folder)) refuse(folder " builds without CUDA")
+          else if (!has(cuda_headers, header)) refuse("of CUDA only " cuda_headers)
+        }
+      }
+      END { exit bad }'
 }
 
 self_test() {
   scratch=$(mktemp -d)
   trap 'rm -rf "$scratch"' EXIT
   cd "$scratch"
-  mkdir core search db tuner
+  mkdir -p core search db tuner/{app,report,job,work,measure}
   echo '#include "core/outcome.h"' >search/good.h
   echo '#include <nvrtc.h>' >tuner/good.cpp
+  echo '#include "tuner/measure/verify.h"' >tuner/report/good.cpp
   check || { echo "self-test: complains about a sound tree" && exit 1; }
   local bad=('core/a.h|#include "db/database.h"' 'db/a.cpp|#  include "search/space.h"' 'tuner/a.cpp|#include "dispatch/plan.h"'
-    'search/a.cpp|#include "space.h"' 'search/a.cpp|#include <cuda_runtime_api.h>' 'tuner/a.cpp|#include <cublas_v2.h>')
+    'tuner/measure/a.h|#include "tuner/work/protocol.h"' 'tuner/report/a.h|#include "tuner/app/options.h"'
+    'tuner/work/a.cpp|#include "tuner/new/a.h"' 'search/a.cpp|#include "space.h"' 'search/a.cpp|#include <cuda_runtime_api.h>' 'tuner/a.cpp|#include <cublas_v2.h>')
   local case
   for case in "${bad[@]}"; do
     echo "${case#*|}" >"${case%%|*}"

@@ -3,9 +3,10 @@
 // tests/tuner/fake_candidates.h says. For a faulty config it crashes, hangs or fails in its own
 // process, as a real worker would with a real faulty candidate.
 //
-// usage: fake_candidate_worker LOG [MODE]. Appends its pid when it starts, each config that it is
-// asked to compile or to measure and, where there is one, the best time so far that it is told.
-// MODE: what the environment does to every compilation:
+// usage: fake_candidate_worker LOG MODE ROLE.... Appends its pid when it starts, each config that
+// it is asked to compile or to measure and, where there is one, the best time so far that it is
+// told. ROLE...: ignored, since it serves every role. MODE: what the environment does to every
+// compilation; may be empty:
 //   killed_once  SIGKILL, the first time
 //   no_memory    has none, each time
 //   slow         takes some 300 ms of it, which a stop does not shorten
@@ -133,8 +134,8 @@ class FakeWorker {
 
 int main(int argc, char** argv) {
   FILE* in = fdopen(kPipe, "r");
-  if (in == nullptr || argc < 2) return 9;
-  FakeWorker worker(argv[1], argc > 2 ? argv[2] : "");
+  if (in == nullptr || argc < 3) return 9;
+  FakeWorker worker(argv[1], argv[2]);
   nlohmann::json words = {{kReadyKey, true}};
   char* line = nullptr;
   std::size_t capacity = 0;

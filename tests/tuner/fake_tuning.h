@@ -59,8 +59,7 @@ inline TuneRequest request_of(std::vector<KnownConfig> configs, const std::strin
   request.only = std::move(configs);
   request.jobs = 2;
   request.seed = 1;
-  request.compile_worker = request.measuring_worker =
-      WorkerCommand{GT_FAKE_CANDIDATE_WORKER, log, mode};
+  request.worker = {GT_FAKE_CANDIDATE_WORKER, log, mode};
   request.compile_limit = request.measure_limit = limit;
   return request;
 }

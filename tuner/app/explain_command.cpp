@@ -12,6 +12,7 @@
 #include "tuner/app/commands.h"
 #include "tuner/app/exit_code.h"
 #include "tuner/app/output_file.h"
+#include "tuner/app/own_worker.h"
 #include "tuner/app/requests.h"
 #include "tuner/app/standard_output.h"
 #include "tuner/app/target.h"
@@ -60,7 +61,7 @@ KnownConfig config_to_explain(const Options& options, const Target& target,
 
 CompileReply compile(const Options& options, const Target& target, const KnownConfig& config) {
   const ScratchDir cubins("gemm-tune-explain");
-  WorkerPool compiler({compile_worker()});
+  WorkerPool compiler({compile_worker(own_worker())});
   const CompileRequest request{to_string(config.config()), target.spec.arch, options.kernel_dir,
                                cubins.path().string()};
   const auto reply = compiler.call("compile", request, kCompileLimit).get<CompileReply>();

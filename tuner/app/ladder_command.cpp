@@ -11,10 +11,10 @@
 #include "tuner/app/commands.h"
 #include "tuner/app/exit_code.h"
 #include "tuner/app/requests.h"
+#include "tuner/app/signals.h"
 #include "tuner/app/standard_output.h"
 #include "tuner/report/progress.h"
 #include "tuner/report/report.h"
-#include "tuner/work/interrupt.h"
 #include "tuner/work/protocol.h"
 
 namespace gemm_tune {
@@ -140,10 +140,10 @@ int run_ladder(const Options& options) {
                      ": leave out layout and batch");
   }
   const Target target = resolve_target(options);
-  const TuneRequest request = tune_request(options, target);
+  TuneRequest request = tune_request(options, target);
   Database database = open_for_writing(options);
   begin_run(database, request, target, options.command_line);
-  watch_for_interrupts();
+  request.interruption = watch_for_signals();
   nlohmann::json all = nlohmann::json::array();
   ProgressPrinter printer(options.quiet || options.verbose);
   for (std::size_t i = 0; i < request.problems.size(); ++i) {
@@ -151,7 +151,7 @@ int run_ladder(const Options& options) {
     std::vector<Step> steps = steps_at(problem);
     find_rows(steps, database, request, problem);
     try_missing(steps, request, i + 1, database, printer);
-    if (interrupted()) return kExitInterrupted;
+    if (request.interruption.requested()) return kExitInterrupted;
     find_rows(steps, database, request, problem);
     if (options.json) {
       all.push_back(json_of(steps, problem, target));

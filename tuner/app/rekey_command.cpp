@@ -17,11 +17,12 @@
 #include "kernel_templates/source.h"
 #include "tuner/app/commands.h"
 #include "tuner/app/exit_code.h"
+#include "tuner/app/signals.h"
 #include "tuner/app/standard_output.h"
 #include "tuner/app/target.h"
 #include "tuner/report/report.h"
 #include "tuner/report/slow_work.h"
-#include "tuner/work/interrupt.h"
+#include "tuner/work/signals_blocked.h"
 
 namespace gemm_tune {
 namespace {
@@ -105,7 +106,7 @@ void compile_nothing(const std::string& arch) {
 // Compares as many configs at a time as there are cores. Each config has its own transaction, so
 // that finished configs stay if the work is stopped.
 void rekey(Database& database, const std::vector<Comparison>& comparisons, bool built_in,
-           SlowWork& progress, Rekeying& done) {
+           const Interruption& interruption, SlowWork& progress, Rekeying& done) {
   const std::vector<std::string> supported = nvrtc_supported_archs();
   const std::set<std::string> archs(supported.begin(), supported.end());
   compile_nothing(supported.front());
@@ -114,7 +115,8 @@ void rekey(Database& database, const std::vector<Comparison>& comparisons, bool 
   std::size_t started = 0;
   for (std::size_t i = 0; i < comparisons.size(); ++i) {
     progress.now_at(fmt::format("comparing machine code: {} of {} configs", i, comparisons.size()));
-    while (started < comparisons.size() && under_way.size() < at_a_time && !interrupted()) {
+    while (started < comparisons.size() && under_way.size() < at_a_time &&
+           !interruption.requested()) {
       const Comparison& next = comparisons[started++];
       under_way.push_back(std::async(std::launch::async, [&next, &archs] {
         return why_different(*next.from, *next.use, next.today, archs);
@@ -173,13 +175,13 @@ int run_db_rekey(const Options& options) {
   }
   const std::filesystem::path path = database_path(options);
   Database database(path, Database::Mode::create_or_open, lock_wait(options, path));
-  watch_for_interrupts();
+  const Interruption interruption = watch_for_signals();
   Rekeying done;
   const std::vector<Comparison> comparisons =
       comparisons_of(others, kernels, options.all, done.not_looked_at);
   {
     SlowWork progress(options.quiet, "comparing machine code");
-    rekey(database, comparisons, options.kernel_dir.empty(), progress, done);
+    rekey(database, comparisons, options.kernel_dir.empty(), interruption, progress, done);
   }
   print_text(text_of(done));
   return done.not_reached > 0 ? kExitInterrupted : kExitOk;

@@ -10,6 +10,7 @@
 #include "core/parse_number.h"
 #include "core/printable.h"
 #include "gpu/nvrtc.h"
+#include "tuner/app/own_worker.h"
 #include "tuner/work/protocol.h"
 #include "tuner/work/worker.h"
 #include "tuner/work/worker_pool.h"
@@ -94,7 +95,7 @@ int first_ordinal(const Options& options) {
 Target resolve_target(const Options& options) {
   Target target;
   if (!options.arch.empty()) target.spec = table_spec(options.arch);
-  WorkerPool prober({probing_worker()});
+  WorkerPool prober({probing_worker(own_worker())});
   const int first = first_ordinal(options);
   Probe probe = probe_gpu(prober, first);
   if (probe.device && (options.arch.empty() || probe.device->spec.arch == options.arch)) {

@@ -1,28 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device that a command is about, and whether it can be measured on this machine.
+// From the command line to the device, the database and the kernel texts that a command is about.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
 
-#include "core/device_spec.h"
 #include "db/database.h"
 #include "db/validity.h"
 #include "tuner/app/options.h"
+#include "tuner/job/target.h"
 
 namespace gemm_tune {
-
-struct Target {
-  DeviceSpec spec;
-  bool measurable = false;        // the GPUs of --device or --devices are the target
-  std::vector<int> ordinals;      // their CUDA numbers, if measurable
-  std::int64_t memory_bytes = 0;  // of each GPU, if measurable
-  std::string driver_version;     // if measurable
-  std::string why_not;            // if not measurable: the reason, as a sentence
-  GpuSettings gpu = {};           // of the first GPU, if measurable
-};
 
 // Asks a worker about the GPUs; without --arch they are the target. Throws UsageError if the
 // architecture is missing or unknown to NVRTC or the device table, or if the GPUs are of different

@@ -16,7 +16,9 @@
 #include "tuner/app/dry_run.h"
 #include "tuner/app/exit_code.h"
 #include "tuner/app/list_file.h"
+#include "tuner/app/own_worker.h"
 #include "tuner/app/requests.h"
+#include "tuner/app/signals.h"
 #include "tuner/app/sizes.h"
 #include "tuner/app/standard_output.h"
 #include "tuner/app/version.h"
@@ -24,7 +26,6 @@
 #include "tuner/report/progress.h"
 #include "tuner/report/report.h"
 #include "tuner/report/summary.h"
-#include "tuner/work/interrupt.h"
 #include "tuner/work/protocol.h"
 
 namespace gemm_tune {
@@ -127,6 +128,7 @@ TuneRequest tune_request(const Options& options, const Target& target) {
   request.memory_bytes = target.memory_bytes;
   request.cuda_version = nvrtc_version();
   request.driver_version = target.driver_version;
+  request.worker = own_worker();
   request.only = named_configs(options.configs);
   request.strategy = options.strategy;
   request.target = options.target;
@@ -183,7 +185,7 @@ int run_tune(const Options& options) {
   // Malformed sizes and configs are refused before a driver is started, which takes seconds.
   if (!options.sizes.empty()) asked_problems(options);
   const Target target = resolve_target(options);
-  const TuneRequest request = tune_request(options, target);
+  TuneRequest request = tune_request(options, target);
   if (options.dry_run) return dry_run(request, target, options);
   Database database = open_for_writing(options);
   if (const std::string why = database.journal().why; !why.empty() && !options.quiet) {
@@ -191,7 +193,7 @@ int run_tune(const Options& options) {
                             database.path().string(), why));
   }
   begin_run(database, request, target, options.command_line);
-  watch_for_interrupts();
+  request.interruption = watch_for_signals();
   TuneReport report;
   {
     // Log lines about candidates would break into the progress line.

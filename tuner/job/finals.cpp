@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "tuner/measure/sampling.h"
-#include "tuner/work/interrupt.h"
 
 namespace gemm_tune {
 namespace {
@@ -104,7 +103,7 @@ std::optional<Outcome> Finals::twins_failure(const KnownConfig& config) {
   for (const KnownConfig& twin : twins_of(config)) {
     std::optional<Outcome> outcome;
     trials_.verify(twin, problem_, [&](Outcome result) { outcome = std::move(result); });
-    while (!outcome && !interrupted()) trials_.wait();
+    while (!outcome && !trials_.interrupted()) trials_.wait();
     if (!outcome) trials_.abandon();
     if (!outcome || outcome->disposition == Disposition::ok) continue;
     outcome->detail = "its twin " + to_string(twin.config()) + ": " + outcome->detail;
@@ -140,12 +139,12 @@ void Finals::store() {
 
 FinalsResult Finals::run(const std::function<void(const char*)>& tell) {
   rank(result_.finishers);
-  while (!result_.finishers.empty() && !interrupted()) {
+  while (!result_.finishers.empty() && !trials_.interrupted()) {
     tell("finals");
     if (!time()) break;
     tell("twins");
     const std::optional<Outcome> failure = twins_failure(result_.finishers.front().config);
-    if (interrupted()) break;
+    if (trials_.interrupted()) break;
     if (!failure) {
       store();
       break;

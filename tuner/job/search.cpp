@@ -11,7 +11,6 @@
 #include "search/strategy_by_name.h"
 #include "tuner/job/filter.h"
 #include "tuner/job/log.h"
-#include "tuner/work/interrupt.h"
 
 namespace gemm_tune {
 namespace {
@@ -95,7 +94,7 @@ Searched Search::run(std::optional<RunningClock::time_point> deadline) {
   if (!strategy_) return std::move(result_);
   is_exhausted_ = next_.empty();
   tell_progress();
-  while (!interrupted() && !(deadline && RunningClock::now() >= *deadline)) {
+  while (!trials_.interrupted() && !(deadline && RunningClock::now() >= *deadline)) {
     ask_and_begin();
     if (has_all_that_it_asked() && under_way_ == 0) break;
     trials_.wait(strategy_->fd());

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "core/error.h"
-#include "tuner/work/interrupt.h"
+#include "tuner/work/signals_blocked.h"
 
 namespace gemm_tune {
 namespace {

@@ -6,7 +6,6 @@
 #include "core/error.h"
 #include "search/static_model.h"
 #include "tuner/job/filter.h"
-#include "tuner/work/interrupt.h"
 #include "tuner/work/worker.h"
 
 namespace gemm_tune {
@@ -28,13 +27,13 @@ std::chrono::milliseconds measure_limit(const TuneRequest& request, const Proble
 }
 
 std::vector<WorkerCommand> compile_workers(const TuneRequest& request) {
-  return {request.jobs, request.compile_worker.value_or(compile_worker())};
+  return {request.jobs, compile_worker(request.worker)};
 }
 
 std::vector<WorkerCommand> measuring_workers(const TuneRequest& request) {
   std::vector<WorkerCommand> commands;
   for (const int ordinal : request.ordinals) {
-    commands.push_back(request.measuring_worker.value_or(measuring_worker(ordinal)));
+    commands.push_back(measuring_worker(request.worker, ordinal));
   }
   return commands;
 }

@@ -52,6 +52,9 @@ class Trials {
   // Returns when a task is done, a second has passed, a signal has come, or `also` is readable.
   void wait(int also = -1);
 
+  // Whether the run shall end early.
+  bool interrupted() const { return request_.interruption.requested(); }
+
   // Kills the running tasks without a call of their `done`.
   void abandon();
 

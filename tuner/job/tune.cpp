@@ -10,7 +10,6 @@
 #include "tuner/job/problem_results.h"
 #include "tuner/job/search.h"
 #include "tuner/job/trials.h"
-#include "tuner/work/interrupt.h"
 #include "tuner/work/running_clock.h"
 
 namespace gemm_tune {
@@ -141,11 +140,11 @@ TuneReport tune(const TuneRequest& request, Database& database, const OnProgress
                                        trials, results, progress, on_progress)});
   };
   std::unique_ptr<ProblemJob> next;
-  for (std::size_t i = 0; i < request.problems.size() && !interrupted(); ++i) {
+  for (std::size_t i = 0; i < request.problems.size() && !trials.interrupted(); ++i) {
     const auto deadline = limit.deadline(i);
     const std::unique_ptr<ProblemJob> job = next ? std::move(next) : plan_job(i);
     const auto prepare_next = [&] {
-      if (interrupted() || i + 1 == request.problems.size()) return;
+      if (trials.interrupted() || i + 1 == request.problems.size()) return;
       next = plan_job(i + 1);
       next->search.compile_ahead();
     };
@@ -157,11 +156,11 @@ TuneReport tune(const TuneRequest& request, Database& database, const OnProgress
     ProblemReport problem = report_of(job->search.plan(), std::move(searched));
     add_best(finals, problem);
     usage.write_to(problem);
-    report.out_of_time |= problem.cut_short && !interrupted();
+    report.out_of_time |= problem.cut_short && !trials.interrupted();
     report.problems.push_back(std::move(problem));
     if (on_finished) on_finished(report.problems.back());
   }
-  report.interrupted = interrupted();
+  report.interrupted = trials.interrupted();
   return report;
 }
 

@@ -14,6 +14,7 @@
 #include "kernel_templates/registry.h"
 #include "search/space.h"
 #include "tuner/measure/baseline_kind.h"
+#include "tuner/work/interruption.h"
 #include "tuner/work/worker_process.h"
 
 namespace gemm_tune {
@@ -41,8 +42,8 @@ struct TuneRequest {
   std::uint64_t seed = 0;     // of strategy and operands, and of a sample of the space
   std::size_t most_points = Sampling().most;  // of larger spaces a sample is searched
   std::optional<std::filesystem::path> kernel_dir;
-  // Replace this binary's own workers.
-  std::optional<WorkerCommand> compile_worker, measuring_worker;
+  WorkerCommand worker;       // the program that serves as worker, see tuner/work/worker.h
+  Interruption interruption;  // asked between steps
   // A candidate that takes longer counts as hung. An ordinary compilation takes some seconds at
   // most; measuring gets more time for large problems.
   std::chrono::milliseconds compile_limit = std::chrono::seconds(60);

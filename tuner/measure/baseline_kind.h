@@ -5,7 +5,6 @@
 // (best of 37 heuristics)". Pure; any thread.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string_view>
 
 namespace gemm_tune {
@@ -23,8 +22,5 @@ BaselineKind parse_baseline_kind(std::string_view word);
 
 // Of which kind a baseline of this name is.
 BaselineKind kind_of(std::string_view baseline_name);
-
-NLOHMANN_JSON_SERIALIZE_ENUM(BaselineKind, {{BaselineKind::cublas, "cublas"},
-                                            {BaselineKind::cublas_lt, "cublaslt"}})
 
 }  // namespace gemm_tune

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the measuring worker does on its GPU: verify, then time. The worker's side of the protocol.
+// What the measuring worker does on its GPU: verify, then time.
 //
 // One object per process and device; it keeps operands and references between requests. A candidate
 // whose outcome is not ok may have spoilt the process's CUDA context or what its memory holds: the
@@ -8,7 +8,7 @@
 
 #include <memory>
 
-#include "tuner/work/protocol.h"
+#include "tuner/measure/requests.h"
 
 namespace gemm_tune {
 

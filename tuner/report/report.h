@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "tuner/app/target.h"
 #include "tuner/job/problem_report.h"
+#include "tuner/job/target.h"
 
 namespace gemm_tune {
 

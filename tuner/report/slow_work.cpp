@@ -10,7 +10,7 @@
 
 #include "core/printable.h"
 #include "tuner/report/terminal.h"
-#include "tuner/work/interrupt.h"
+#include "tuner/work/signals_blocked.h"
 
 namespace gemm_tune {
 namespace {

@@ -16,7 +16,7 @@
 #include "core/outcome.h"
 #include "core/problem.h"
 #include "db/database.h"
-#include "tuner/measure/baseline_kind.h"
+#include "tuner/measure/requests.h"
 
 // Empty optionals travel as null.
 template <class T>
@@ -59,42 +59,6 @@ struct DeviceReply {
   GpuSettings settings = {};
 };
 
-// A compiled config that the measuring worker finds in the cubin cache.
-struct CompiledConfig {
-  std::string config;
-  std::string cubin_key;
-};
-
-// Verify the candidate at small shapes and at the problem, then time it there.
-struct MeasureRequest {
-  Problem problem;
-  CompiledConfig candidate;
-  std::string cache_dir;
-  std::uint64_t seed = 0;          // of the operands
-  std::optional<double> best_us;   // so far: it is timed only as long as it could be faster
-  bool small_shapes_only = false;  // verify there and time nothing: for a winner's twins
-};
-
-struct MeasureReply {
-  Outcome outcome;  // its resources hold the driver's ctas_per_sm alone
-};
-
-// Re-time the finalists and the baselines, one sample of each in turn. No finalists: baselines
-// alone.
-struct FinalsRequest {
-  Problem problem;
-  std::vector<CompiledConfig> finalists;
-  std::string cache_dir;
-  std::uint64_t seed = 0;
-  std::vector<BaselineKind> baselines = {BaselineKind::cublas};
-};
-
-struct FinalsReply {
-  std::vector<Timing> finalists;    // in the request's order
-  std::vector<Baseline> baselines;  // likewise
-  std::vector<std::string> others;  // processes of others that computed on the GPU meanwhile
-};
-
 // Throws UsageError, starting with `what`, where the text cannot cross the pipe.
 void require_utf8(const std::string& what, const std::string& text);
 
@@ -114,6 +78,8 @@ void from_json(const nlohmann::json& json, Problem& value);
 void to_json(nlohmann::json& json, const Outcome& value);
 void from_json(const nlohmann::json& json, Outcome& value);
 
+NLOHMANN_JSON_SERIALIZE_ENUM(BaselineKind, {{BaselineKind::cublas, "cublas"},
+                                            {BaselineKind::cublas_lt, "cublaslt"}})
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Resources, registers, spill_bytes, stack_bytes, smem_bytes,
                                    ctas_per_sm)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GpuConditions, sm_mhz, power_w, temperature_c)

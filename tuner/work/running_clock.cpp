@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "tuner/work/interrupt.h"
+#include "tuner/work/signals_blocked.h"
 
 namespace gemm_tune {
 

@@ -212,16 +212,22 @@ int leave_without_memory() {
   return write(kWorkerFd, kReply, std::strlen(kReply)) > 0 ? 0 : 1;
 }
 
-WorkerCommand command(const std::string& role, int ordinal) {
-  return {"/proc/self/exe", kWorkerArgument, role, std::to_string(ordinal),
-          std::to_string(getpid())};
+WorkerCommand in_role(WorkerCommand program, const std::string& role, int ordinal) {
+  program.insert(program.end(), {role, std::to_string(ordinal), std::to_string(getpid())});
+  return program;
 }
 
 }  // namespace
 
-WorkerCommand compile_worker() { return command(kCompileRole, 0); }
-WorkerCommand measuring_worker(int ordinal) { return command(kMeasureRole, ordinal); }
-WorkerCommand probing_worker() { return command(kProbeRole, 0); }
+WorkerCommand compile_worker(WorkerCommand program) {
+  return in_role(std::move(program), kCompileRole, 0);
+}
+WorkerCommand measuring_worker(WorkerCommand program, int ordinal) {
+  return in_role(std::move(program), kMeasureRole, ordinal);
+}
+WorkerCommand probing_worker(WorkerCommand program) {
+  return in_role(std::move(program), kProbeRole, 0);
+}
 
 int run_worker(std::span<char* const> arguments) {
   FILE* in = fdopen(kWorkerFd, "r");

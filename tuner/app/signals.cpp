@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tuner/work/interrupt.h"
+#include "tuner/app/signals.h"
+
+#include <signal.h>
+
+#include <atomic>
 
 namespace gemm_tune {
 namespace {
 
-volatile sig_atomic_t flag = 0;
+std::atomic<bool> flag = false;
+static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler writes it");
 
-void on_signal(int) { flag = 1; }
+void on_signal(int) { flag = true; }
 
 }  // namespace
 
-void watch_for_interrupts() {
+Interruption watch_for_signals() {
   struct sigaction action {};
   action.sa_handler = on_signal;  // no SA_RESTART: poll() must return
   sigaction(SIGINT, &action, nullptr);
@@ -18,16 +23,7 @@ void watch_for_interrupts() {
   struct sigaction on_hangup {};
   sigaction(SIGHUP, nullptr, &on_hangup);
   if (on_hangup.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);  // nohup's wish
+  return Interruption(flag);
 }
-
-bool interrupted() { return flag != 0; }
-
-SignalsBlocked::SignalsBlocked() {
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before_);
-}
-
-SignalsBlocked::~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
 }  // namespace gemm_tune

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a measuring worker is asked, and what it answers. Plain values; how they cross the pipe is
+// in tuner/work/protocol.h.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/outcome.h"
+#include "core/problem.h"
+#include "db/database.h"
+#include "tuner/measure/baseline_kind.h"
+
+namespace gemm_tune {
+
+// A compiled config that the measuring worker finds in the cubin cache.
+struct CompiledConfig {
+  std::string config;
+  std::string cubin_key;
+};
+
+// Verify the candidate at small shapes and at the problem, then time it there.
+struct MeasureRequest {
+  Problem problem;
+  CompiledConfig candidate;
+  std::string cache_dir;
+  std::uint64_t seed = 0;          // of the operands
+  std::optional<double> best_us;   // so far: it is timed only as long as it could be faster
+  bool small_shapes_only = false;  // verify there and time nothing: for a winner's twins
+};
+
+struct MeasureReply {
+  Outcome outcome;  // its resources hold the driver's ctas_per_sm alone
+};
+
+// Re-time the finalists and the baselines, one sample of each in turn. No finalists: baselines
+// alone.
+struct FinalsRequest {
+  Problem problem;
+  std::vector<CompiledConfig> finalists;
+  std::string cache_dir;
+  std::uint64_t seed = 0;
+  std::vector<BaselineKind> baselines = {BaselineKind::cublas};
+};
+
+struct FinalsReply {
+  std::vector<Timing> finalists;    // in the request's order
+  std::vector<Baseline> baselines;  // likewise
+  std::vector<std::string> others;  // processes of others that computed on the GPU meanwhile
+};
+
+}  // namespace gemm_tune
