@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// A config as a cubin: from the cache of compiled kernels, else from NVRTC. Needs no GPU.
+// A config as a cubin: from the store of compiled kernels, else from NVRTC. Needs no GPU.
 //
 // Any thread.
 #pragma once
 
+#include <functional>
 #include <string>
 
-#include "core/gemm_call.h"
-#include "kernel_templates/registry.h"
-#include "runtime/cubin_cache.h"
+#include "runtime/compile.h"
+#include "runtime/kernel_store.h"
 
 namespace gemm_tune {
 
-// cache may be nullptr; what is compiled is stored there. Throws DeviceError where NVRTC is
-// unusable, does not support arch, or refuses the config.
+// As compile_kernel().
+using Compiler = std::function<CompileResult(const KernelSource& source, const KnownConfig& config,
+                                             COperand c, const std::string& arch)>;
+
+// store may be nullptr; what is compiled is put there. compiler: called where the store lacks the
+// kernel. Throws DeviceError where NVRTC is unusable, does not support arch, or refuses the config.
 std::string jit_cubin(const KnownConfig& config, COperand c, const std::string& arch,
-                      const CubinCache* cache);
+                      const KernelStore* store, const Compiler& compiler = compile_kernel);
 
 }  // namespace gemm_tune

@@ -45,7 +45,7 @@ TEST_F(JitTest, CompilesTheDefaultForTheOldestArchitecture) {
 }
 
 TEST_F(JitTest, TakesFromTheCacheWhatItStoredThere) {
-  const CubinCache cache(directory_);
+  const KernelStore cache(directory_);
   const std::string compiled = jit_cubin(config_, COperand::in_place, "sm_86", &cache);
   const auto written = std::filesystem::last_write_time(only_file());
   EXPECT_EQ(jit_cubin(config_, COperand::in_place, "sm_86", &cache), compiled);
@@ -53,7 +53,7 @@ TEST_F(JitTest, TakesFromTheCacheWhatItStoredThere) {
 }
 
 TEST_F(JitTest, CompilesAgainWhereTheCachedFileIsDamaged) {
-  const CubinCache cache(directory_);
+  const KernelStore cache(directory_);
   const std::string compiled = jit_cubin(config_, COperand::in_place, "sm_86", &cache);
   std::filesystem::resize_file(only_file(), 100);
   EXPECT_EQ(jit_cubin(config_, COperand::in_place, "sm_86", &cache).size(), compiled.size());
@@ -61,13 +61,13 @@ TEST_F(JitTest, CompilesAgainWhereTheCachedFileIsDamaged) {
 }
 
 TEST_F(JitTest, KeepsArchitecturesApartInTheCache) {
-  const CubinCache cache(directory_);
+  const KernelStore cache(directory_);
   EXPECT_NE(jit_cubin(config_, COperand::in_place, "sm_86", &cache),
             jit_cubin(config_, COperand::in_place, "sm_90", &cache));
 }
 
 TEST_F(JitTest, KeepsKernelsForASeparateCApartInTheCache) {
-  const CubinCache cache(directory_);
+  const KernelStore cache(directory_);
   EXPECT_NE(jit_cubin(config_, COperand::separate, "sm_86", &cache),
             jit_cubin(config_, COperand::in_place, "sm_86", &cache));
 }

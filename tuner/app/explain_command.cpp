@@ -7,7 +7,7 @@
 #include "choose/choose.h"
 #include "core/error.h"
 #include "core/occupancy.h"
-#include "runtime/cubin_cache.h"
+#include "runtime/kernel_store.h"
 #include "search/static_model.h"
 #include "tuner/app/commands.h"
 #include "tuner/app/exit_code.h"
@@ -66,7 +66,7 @@ CompileReply compile(const Options& options, const Target& target, const KnownCo
                                cubins.path().string()};
   const auto reply = compiler.call("compile", request, kCompileLimit).get<CompileReply>();
   if (reply.ok && !options.cubin.empty()) {
-    const std::optional<std::string> cubin = CubinCache(cubins.path()).load(reply.cubin_key);
+    const std::optional<std::string> cubin = KernelStore(cubins.path()).load(reply.cubin_key);
     if (!cubin) throw Error("the compiled kernel is gone from '" + cubins.path().string() + "'");
     write_output(options.cubin, *cubin);
   }

@@ -17,7 +17,7 @@
 #include "gpu/stream.h"
 #include "kernel_templates/launch_args.h"
 #include "kernel_templates/registry.h"
-#include "runtime/cubin_cache.h"
+#include "runtime/kernel_store.h"
 #include "runtime/workspace.h"
 #include "tuner/measure/rotated_operands.h"
 #include "tuner/measure/timing.h"
@@ -27,7 +27,7 @@ namespace gemm_tune {
 namespace {
 
 std::string cached_cubin(const std::string& cache_dir, const std::string& key) {
-  std::optional<std::string> cubin = CubinCache(cache_dir).load(key);
+  std::optional<std::string> cubin = KernelStore(cache_dir).load(key);
   if (!cubin) throw Error("compiled kernel '" + key + "' is missing from '" + cache_dir + "'");
   return *std::move(cubin);
 }

@@ -35,7 +35,7 @@ struct CompileRequest {
   std::string config;  // canonical text
   std::string arch;
   std::string kernel_dir;  // empty: the embedded texts
-  std::string cache_dir;   // where the cubin goes, see runtime/cubin_cache.h
+  std::string cache_dir;   // where the cubin goes, see runtime/kernel_store.h
 };
 
 struct CompileReply {

@@ -24,7 +24,7 @@
 #include "gpu/nvrtc.h"
 #include "kernel_templates/registry.h"
 #include "kernel_templates/source.h"
-#include "runtime/cubin_cache.h"
+#include "runtime/kernel_store.h"
 #include "tuner/measure/measure.h"
 #include "tuner/work/protocol.h"
 
@@ -143,7 +143,7 @@ class Worker {
       return reply;
     }
     reply.cubin_key = text.hash + " " + request.config + " " + request.arch + " " + nvrtc_version();
-    if (!CubinCache(request.cache_dir).store(reply.cubin_key, result.cubin)) {
+    if (!KernelStore(request.cache_dir).store(reply.cubin_key, result.cubin)) {
       throw Error("compiled kernels cannot be written to '" + request.cache_dir +
                   "': make room or set TMPDIR to a folder with some");
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/cubin_cache.h"
+#include "runtime/kernel_store.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
-class CubinCacheTest : public ::testing::Test {
+class KernelStoreTest : public ::testing::Test {
  protected:
   std::size_t files() const {
     return static_cast<std::size_t>(
@@ -33,40 +33,40 @@ class CubinCacheTest : public ::testing::Test {
   const std::string cubin_ = std::string("\177ELF\0\n binary", 13);
 };
 
-TEST_F(CubinCacheTest, ReturnsWhatWasStoredAlsoToAnotherObject) {
-  ASSERT_TRUE(CubinCache(directory_).store("key", cubin_));
-  EXPECT_EQ(CubinCache(directory_).load("key"), cubin_);
+TEST_F(KernelStoreTest, ReturnsWhatWasStoredAlsoToAnotherObject) {
+  ASSERT_TRUE(KernelStore(directory_).store("key", cubin_));
+  EXPECT_EQ(KernelStore(directory_).load("key"), cubin_);
 }
 
 // Folders that earlier versions filled serve on.
-TEST_F(CubinCacheTest, NamesAndHashesAreThoseOfEarlierVersions) {
-  const CubinCache cache(directory_);
+TEST_F(KernelStoreTest, NamesAndHashesAreThoseOfEarlierVersions) {
+  const KernelStore cache(directory_);
   EXPECT_EQ(cache.file("key").filename(), "3dc94a19365b10ec.cubin");
   std::ofstream(cache.file("key")) << "gemm-tune cubin 2 3 5 3d75ac1a23032511\nkeycubin";
   std::filesystem::permissions(cache.file("key"), perms::owner_read);
   EXPECT_EQ(cache.load("key"), "cubin");
 }
 
-TEST_F(CubinCacheTest, AKeyNeverStoredIsAbsent) {
-  EXPECT_EQ(CubinCache(directory_).load("key"), std::nullopt);
+TEST_F(KernelStoreTest, AKeyNeverStoredIsAbsent) {
+  EXPECT_EQ(KernelStore(directory_).load("key"), std::nullopt);
 }
 
-TEST_F(CubinCacheTest, ALaterStoreReplacesAnEarlierOneAndLeavesOneFile) {
-  const CubinCache cache(directory_);
+TEST_F(KernelStoreTest, ALaterStoreReplacesAnEarlierOneAndLeavesOneFile) {
+  const KernelStore cache(directory_);
   ASSERT_TRUE(cache.store("key", "first"));
   ASSERT_TRUE(cache.store("key", "second, longer"));
   EXPECT_EQ(cache.load("key"), "second, longer");
   EXPECT_EQ(files(), 1U);
 }
 
-TEST_F(CubinCacheTest, MakesMissingDirectories) {
-  const CubinCache cache(directory_ / "a" / "b");
+TEST_F(KernelStoreTest, MakesMissingDirectories) {
+  const KernelStore cache(directory_ / "a" / "b");
   ASSERT_TRUE(cache.store("key", cubin_));
   EXPECT_EQ(cache.load("key"), cubin_);
 }
 
-TEST_F(CubinCacheTest, AFileCutShortAnywhereCountsAsAbsent) {
-  const CubinCache cache(directory_);
+TEST_F(KernelStoreTest, AFileCutShortAnywhereCountsAsAbsent) {
+  const KernelStore cache(directory_);
   ASSERT_TRUE(cache.store("key", cubin_));
   for (auto size = std::filesystem::file_size(cache.file("key")); size-- > 0;) {
     std::filesystem::resize_file(cache.file("key"), size);
@@ -74,8 +74,8 @@ TEST_F(CubinCacheTest, AFileCutShortAnywhereCountsAsAbsent) {
   }
 }
 
-TEST_F(CubinCacheTest, AFileWithOneByteChangedCountsAsAbsent) {
-  const CubinCache cache(directory_);
+TEST_F(KernelStoreTest, AFileWithOneByteChangedCountsAsAbsent) {
+  const KernelStore cache(directory_);
   ASSERT_TRUE(cache.store("key", cubin_));
   const auto size = std::filesystem::file_size(cache.file("key"));
   for (std::uintmax_t at = 0; at < size; ++at) {
@@ -90,25 +90,25 @@ TEST_F(CubinCacheTest, AFileWithOneByteChangedCountsAsAbsent) {
   }
 }
 
-TEST_F(CubinCacheTest, TrailingBytesCountAsDamage) {
-  const CubinCache cache(directory_);
+TEST_F(KernelStoreTest, TrailingBytesCountAsDamage) {
+  const KernelStore cache(directory_);
   ASSERT_TRUE(cache.store("key", cubin_));
   std::ofstream(cache.file("key"), std::ios::app) << "more";
   EXPECT_EQ(cache.load("key"), std::nullopt);
 }
 
-TEST_F(CubinCacheTest, AFileOfAnotherKeyUnderThisNameCountsAsAbsent) {
-  const CubinCache cache(directory_);
+TEST_F(KernelStoreTest, AFileOfAnotherKeyUnderThisNameCountsAsAbsent) {
+  const KernelStore cache(directory_);
   ASSERT_TRUE(cache.store("one key", cubin_));
   std::filesystem::rename(cache.file("one key"), cache.file("two key"));
   EXPECT_EQ(cache.load("two key"), std::nullopt);
 }
 
-TEST_F(CubinCacheTest, WritersOfOneKeyLeaveAWholeFile) {
+TEST_F(KernelStoreTest, WritersOfOneKeyLeaveAWholeFile) {
   std::vector<std::thread> writers;
   for (const char letter : {'a', 'b', 'c', 'd'}) {
     writers.emplace_back([this, letter] {
-      const CubinCache cache(directory_);
+      const KernelStore cache(directory_);
       for (int i = 0; i < 50; ++i) {
         EXPECT_TRUE(cache.store("key", std::string(10000, letter)));
         const auto loaded = cache.load("key");
@@ -121,25 +121,25 @@ TEST_F(CubinCacheTest, WritersOfOneKeyLeaveAWholeFile) {
   EXPECT_EQ(files(), 1U);
 }
 
-TEST_F(CubinCacheTest, AFileInPlaceOfTheDirectoryIsRefusedByName) {
+TEST_F(KernelStoreTest, AFileInPlaceOfTheDirectoryIsRefusedByName) {
   std::ofstream(directory_ / "file") << "text";
-  EXPECT_THAT([this] { CubinCache cache(directory_ / "file"); },
+  EXPECT_THAT([this] { KernelStore cache(directory_ / "file"); },
               ThrowsMessage<UsageError>(AllOf(HasSubstr((directory_ / "file").string()),
                                               HasSubstr("it is no directory"))));
 }
 
-TEST_F(CubinCacheTest, ADirectoryThatCannotBeMadeIsRefusedByNameAndReason) {
+TEST_F(KernelStoreTest, ADirectoryThatCannotBeMadeIsRefusedByNameAndReason) {
   std::ofstream(directory_ / "file") << "text";
-  EXPECT_THAT([this] { CubinCache cache(directory_ / "file" / "cache"); },
+  EXPECT_THAT([this] { KernelStore cache(directory_ / "file" / "cache"); },
               ThrowsMessage<UsageError>(AllOf(HasSubstr((directory_ / "file" / "cache").string()),
                                               HasSubstr("Not a directory"))));
-  EXPECT_THAT([] { CubinCache cache(""); },
+  EXPECT_THAT([] { KernelStore cache(""); },
               ThrowsMessage<UsageError>(HasSubstr("'' cannot serve as kernel cache")));
 }
 
-TEST_F(CubinCacheTest, MakesTheDirectoryForItsOwnerAloneWhateverTheUmask) {
+TEST_F(KernelStoreTest, MakesTheDirectoryForItsOwnerAloneWhateverTheUmask) {
   const mode_t before = ::umask(0);
-  const CubinCache cache(directory_ / "cache" / "");
+  const KernelStore cache(directory_ / "cache" / "");
   ASSERT_TRUE(cache.store("key", cubin_));
   ::umask(before);
   EXPECT_EQ(std::filesystem::status(directory_ / "cache").permissions(), perms::owner_all);
@@ -147,24 +147,24 @@ TEST_F(CubinCacheTest, MakesTheDirectoryForItsOwnerAloneWhateverTheUmask) {
             perms::owner_read | perms::owner_write);
 }
 
-TEST_F(CubinCacheTest, ADirectoryThatGroupOrOthersMayWriteToIsRefused) {
+TEST_F(KernelStoreTest, ADirectoryThatGroupOrOthersMayWriteToIsRefused) {
   for (const perms extra : {perms::group_write, perms::others_write}) {
     std::filesystem::permissions(directory_, perms::owner_all | extra);
     EXPECT_THAT(
-        [this] { CubinCache cache(directory_); },
+        [this] { KernelStore cache(directory_); },
         ThrowsMessage<UsageError>(AllOf(HasSubstr(directory_.string()), HasSubstr("chmod go-w"))));
   }
 }
 
-TEST_F(CubinCacheTest, ADirectoryThatOthersMayReadServes) {
+TEST_F(KernelStoreTest, ADirectoryThatOthersMayReadServes) {
   std::filesystem::permissions(directory_,
                                perms::owner_all | perms::group_read | perms::others_read);
-  ASSERT_TRUE(CubinCache(directory_).store("key", cubin_));
-  EXPECT_EQ(CubinCache(directory_).load("key"), cubin_);
+  ASSERT_TRUE(KernelStore(directory_).store("key", cubin_));
+  EXPECT_EQ(KernelStore(directory_).load("key"), cubin_);
 }
 
-TEST_F(CubinCacheTest, AFileThatGroupOrOthersMayWriteToCountsAsAbsent) {
-  const CubinCache cache(directory_);
+TEST_F(KernelStoreTest, AFileThatGroupOrOthersMayWriteToCountsAsAbsent) {
+  const KernelStore cache(directory_);
   ASSERT_TRUE(cache.store("key", cubin_));
   for (const perms extra : {perms::group_write, perms::others_write}) {
     std::filesystem::permissions(cache.file("key"), perms::owner_read | extra);
@@ -174,8 +174,8 @@ TEST_F(CubinCacheTest, AFileThatGroupOrOthersMayWriteToCountsAsAbsent) {
   EXPECT_EQ(cache.load("key"), cubin_);
 }
 
-TEST_F(CubinCacheTest, ASymbolicLinkInPlaceOfAFileCountsAsAbsentAndIsReplacedNotFollowed) {
-  const CubinCache cache(directory_);
+TEST_F(KernelStoreTest, ASymbolicLinkInPlaceOfAFileCountsAsAbsentAndIsReplacedNotFollowed) {
+  const KernelStore cache(directory_);
   ASSERT_TRUE(cache.store("key", cubin_));
   std::filesystem::rename(cache.file("key"), directory_ / "elsewhere");
   std::filesystem::create_symlink(directory_ / "elsewhere", cache.file("key"));
@@ -185,17 +185,17 @@ TEST_F(CubinCacheTest, ASymbolicLinkInPlaceOfAFileCountsAsAbsentAndIsReplacedNot
   EXPECT_FALSE(std::filesystem::is_symlink(cache.file("key")));
 }
 
-TEST_F(CubinCacheTest, APipeInPlaceOfAFileCountsAsAbsentAtOnce) {
-  const CubinCache cache(directory_);
+TEST_F(KernelStoreTest, APipeInPlaceOfAFileCountsAsAbsentAtOnce) {
+  const KernelStore cache(directory_);
   ASSERT_EQ(::mkfifo(cache.file("key").c_str(), 0600), 0);
   EXPECT_EQ(cache.load("key"), std::nullopt);
 }
 
-TEST_F(CubinCacheTest, ADirectoryPutInItsPlaceLaterIsNotReadFrom) {
-  const CubinCache cache(directory_ / "cache");
+TEST_F(KernelStoreTest, ADirectoryPutInItsPlaceLaterIsNotReadFrom) {
+  const KernelStore cache(directory_ / "cache");
   const auto file = cache.file("key");
   std::filesystem::rename(directory_ / "cache", directory_ / "moved");
-  ASSERT_TRUE(CubinCache(directory_ / "cache").store("key", "planted"));
+  ASSERT_TRUE(KernelStore(directory_ / "cache").store("key", "planted"));
   EXPECT_EQ(cache.load("key"), std::nullopt);
 }
 
@@ -218,8 +218,8 @@ TEST(WhyUntrusted, RefusesWhatGroupOrOthersMayWriteToEvenOfRoot) {
   EXPECT_NE(why_untrusted(0, 01777, 1000), std::nullopt);
 }
 
-TEST_F(CubinCacheTest, ADirectoryThatVanishedMakesStoreFail) {
-  const CubinCache cache(directory_);
+TEST_F(KernelStoreTest, ADirectoryThatVanishedMakesStoreFail) {
+  const KernelStore cache(directory_);
   std::filesystem::remove_all(directory_);
   EXPECT_FALSE(cache.store("key", cubin_));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/cubin_cache.h"
+#include "runtime/kernel_store.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -80,7 +80,7 @@ std::optional<std::string> why_untrusted(uid_t owner, mode_t mode, uid_t user) {
   return std::nullopt;
 }
 
-CubinCache::CubinCache(std::filesystem::path directory) : directory_(std::move(directory)) {
+KernelStore::KernelStore(std::filesystem::path directory) : directory_(std::move(directory)) {
   const auto refuse = [&](const std::string& why) {
     throw UsageError("'" + directory_.string() + "' cannot serve as kernel cache: " + why);
   };
@@ -100,13 +100,13 @@ CubinCache::CubinCache(std::filesystem::path directory) : directory_(std::move(d
   refuse(known ? *reason : because_of(code));
 }
 
-CubinCache::~CubinCache() { ::close(descriptor_); }
+KernelStore::~KernelStore() { ::close(descriptor_); }
 
-std::filesystem::path CubinCache::file(std::string_view key) const {
+std::filesystem::path KernelStore::file(std::string_view key) const {
   return directory_ / (hash(key) + ".cubin");
 }
 
-std::optional<std::string> CubinCache::load(std::string_view key) const {
+std::optional<std::string> KernelStore::load(std::string_view key) const {
   // Without waiting for the other end of a pipe.
   const int descriptor = open_in(descriptor_, file(key).filename(), O_RDONLY | O_NONBLOCK);
   if (descriptor < 0) return std::nullopt;
@@ -124,7 +124,7 @@ std::optional<std::string> CubinCache::load(std::string_view key) const {
   return cubin;
 }
 
-bool CubinCache::store(std::string_view key, std::string_view cubin) const {
+bool KernelStore::store(std::string_view key, std::string_view cubin) const {
   const std::string aside = name_aside(), name = file(key).filename();
   const int descriptor = open_in(descriptor_, aside, O_WRONLY | O_CREAT | O_EXCL);
   if (descriptor < 0) return false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled kernels kept in files, so that a second process need not compile them again.
+// Compiled kernels kept in files, so that no process compiles what another has compiled: the tuner
+// and the library share them, by the keys of runtime/compile.h.
 //
 // One file per key in a directory that the caller names. Files are written aside and renamed into
 // place: readers see a whole file or none, whatever dies. Nothing is ever removed. Any thread, any
@@ -22,16 +23,16 @@
 
 namespace gemm_tune {
 
-class CubinCache {
+class KernelStore {
  public:
   // Makes the directory where it does not exist. Throws UsageError naming it where that is
   // impossible, or where others might write there.
-  explicit CubinCache(std::filesystem::path directory);
-  ~CubinCache();
-  CubinCache(const CubinCache&) = delete;
-  CubinCache& operator=(const CubinCache&) = delete;
+  explicit KernelStore(std::filesystem::path directory);
+  ~KernelStore();
+  KernelStore(const KernelStore&) = delete;
+  KernelStore& operator=(const KernelStore&) = delete;
 
-  // key: all that the cubin depends on (kernel hash, config, architecture, NVRTC version).
+  // key: of kernel_key(), which names all that the cubin depends on.
   std::optional<std::string> load(std::string_view key) const;
 
   // False where the file cannot be written: that costs a compilation later, nothing else.

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a config to machine code, and the name under which that is kept: one way for the tuner's
+// workers and for the library, so that either uses what the other has compiled.
+//
+// source: the text of the config's family. c: where the kernel finds C. arch: "sm_86". Needs no
+// GPU. Any thread.
+#pragma once
+
+#include <string>
+
+#include "core/gemm_call.h"
+#include "gpu/nvrtc.h"
+#include "kernel_templates/registry.h"
+#include "kernel_templates/source.h"
+
+namespace gemm_tune {
+
+// All that the cubin depends on: the text's tokens and the compile options (KernelSource::hash),
+// the config, the place of C, the architecture and the version of NVRTC. Throws DeviceError where
+// NVRTC is unusable.
+std::string kernel_key(const KernelSource& source, const KnownConfig& config, COperand c,
+                       const std::string& arch);
+
+// Throws DeviceError where NVRTC is unusable or does not support arch.
+CompileResult compile_kernel(const KernelSource& source, const KnownConfig& config, COperand c,
+                             const std::string& arch);
+
+// The config as messages name it: its text, and the place of C where that is unusual.
+std::string kernel_name(const KnownConfig& config, COperand c);
+
+}  // namespace gemm_tune

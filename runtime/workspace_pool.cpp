@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/workspace_pool.h"
+
+#include <algorithm>
+
+namespace gemm_tune {
+
+void WorkspacePool::StreamWorkspaces::grow_to(std::int64_t bytes, cudaStream_t stream) {
+  const std::int64_t last = grown.empty() ? 0 : grown.back().bytes();
+  if (last >= bytes) return;
+  const OutsideCapture other_streams;
+  // At least twice the last, so that all of them together stay below twice the largest.
+  grown.emplace_back(std::max(bytes, 2 * last), stream);
+}
+
+WorkspacePool::StreamWorkspaces& WorkspacePool::of(int ordinal, cudaStream_t stream) {
+  unsigned long long id = 0;
+  GT_CUDA(cudaStreamGetId(stream, &id));
+  const std::lock_guard guard(mutex_);
+  return workspaces_[{ordinal, id}];
+}
+
+}  // namespace gemm_tune
