@@ -25,7 +25,6 @@
 #include "tuner/app/own_worker.h"
 #include "tuner/job/filter.h"
 #include "tuner/work/protocol.h"
-#include "tuner/work/scratch_dir.h"
 #include "tuner/work/worker.h"
 #include "tuner/work/worker_pool.h"
 
@@ -107,7 +106,6 @@ void judge(const KnownConfig& config, const DeviceSpec& device, const TaskResult
 Tally compile_all(const std::vector<const KnownConfig*>& configs, const DeviceSpec& device,
                   WorkerPool& pool) {
   Tally tally;
-  const ScratchDir cubins("gemm-tune-compile-space");
   for (const KnownConfig* config : configs) {
     ++tally.drawn[layout_of(*config)];
     if (const auto reason = reject_before_compile(*config, fitting_problem(*config), device)) {
@@ -118,8 +116,7 @@ Tally compile_all(const std::vector<const KnownConfig*>& configs, const DeviceSp
       ++tally.rejected_early["would spill, by the estimate of its registers"][layout_of(*config)];
       continue;
     }
-    const CompileRequest request{to_string(config->config()), device.arch, "",
-                                 cubins.path().string()};
+    const CompileRequest request{to_string(config->config()), device.arch};
     pool.submit({"compile", request, kCompileLimit, false,
                  [&, config](const TaskResult& result) { judge(*config, device, result, tally); }});
   }

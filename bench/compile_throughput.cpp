@@ -10,13 +10,11 @@
 #include <thread>
 
 #include "core/device_spec.h"
-#include "gpu/nvrtc.h"
-#include "kernel_templates/source.h"
+#include "runtime/compile.h"
 #include "tuner/app/own_worker.h"
 #include "tuner/job/candidates.h"
 #include "tuner/job/tune.h"
 #include "tuner/work/protocol.h"
-#include "tuner/work/scratch_dir.h"
 #include "tuner/work/worker.h"
 #include "tuner/work/worker_pool.h"
 
@@ -37,8 +35,7 @@ std::vector<KnownConfig> some_configs(std::size_t count) {
 
 void compile(const KnownConfig& config) {
   const KernelSource text = kernel_source(*config.family);
-  const CompileResult result =
-      nvrtc_compile({text.path, text.text, text.headers}, compile_definitions(config), kArch);
+  const CompileResult result = compile_kernel(text, config, COperand::in_place, kArch);
   if (!result.ok) std::abort();
 }
 
@@ -53,10 +50,9 @@ void in_threads(const std::vector<KnownConfig>& configs, std::size_t count) {
   for (std::thread& thread : threads) thread.join();
 }
 
-void in_processes(WorkerPool& pool, const std::vector<KnownConfig>& configs,
-                  const ScratchDir& cubins) {
+void in_processes(WorkerPool& pool, const std::vector<KnownConfig>& configs) {
   for (const KnownConfig& config : configs) {
-    const CompileRequest request{to_string(config.config()), kArch, "", cubins.path().string()};
+    const CompileRequest request{to_string(config.config()), kArch};
     pool.submit({"compile", request, std::chrono::seconds(60), false, [](const TaskResult& result) {
                    if (result.status != TaskResult::Status::reply) std::abort();
                  }});
@@ -80,11 +76,9 @@ int run(std::size_t processes, std::size_t count) {
   compile(configs.front());  // what NVRTC does once
   const double one = show("one thread", few.size(), [&] { in_threads(few, 1); });
   show("as many threads", count, [&] { in_threads(configs, processes); });
-  const ScratchDir cubins("gemm-tune-throughput");
   WorkerPool pool(std::vector<WorkerCommand>(processes, compile_worker(own_worker())));
-  in_processes(pool, few, cubins);  // starts them
-  const double many =
-      show("as many processes", count, [&] { in_processes(pool, configs, cubins); });
+  in_processes(pool, few);  // starts them
+  const double many = show("as many processes", count, [&] { in_processes(pool, configs); });
   std::printf("%zu processes over one thread: %.2f\n", processes, many / one);
   return 0;
 }

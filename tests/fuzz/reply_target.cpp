@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a worker may say: its kernels may have spoilt its memory, so anything.
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "core/error.h"
 #include "tests/fuzz/targets.h"
+#include "tuner/work/frame.h"
 #include "tuner/work/protocol.h"
 
 namespace gemm_tune::fuzz {
@@ -26,11 +28,7 @@ bool reads_as(const nlohmann::json& json) {
   return true;
 }
 
-}  // namespace
-
-void check_reply(std::string_view input) {
-  const nlohmann::json json = nlohmann::json::parse(input, nullptr, false);
-  if (json.is_discarded()) return;
+void check_message(const nlohmann::json& json) {
   reads_as<CompileReply>(json);
   reads_as<DeviceReply>(json);
   reads_as<MeasureReply>(json);
@@ -38,6 +36,22 @@ void check_reply(std::string_view input) {
   reads_as<CompileRequest>(json);
   reads_as<MeasureRequest>(json);
   reads_as<FinalsRequest>(json);
+}
+
+}  // namespace
+
+// In two pieces, as a pipe may cut them.
+void check_reply(std::string_view input) {
+  FrameReader reader;
+  for (const std::string_view piece :
+       {input.substr(0, input.size() / 2), input.substr(input.size() / 2)}) {
+    reader.append(piece);
+    while (const std::optional<nlohmann::json> message = reader.next()) {
+      if (message->is_discarded()) return;
+      require(message->dump().size() > 0, "a message is UTF-8");
+      check_message(*message);
+    }
+  }
 }
 
 }  // namespace gemm_tune::fuzz

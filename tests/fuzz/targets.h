@@ -19,7 +19,7 @@ void check_database(std::string_view input);   // a database file, whole or as e
 void check_duration(std::string_view input);   // the argument of --time
 void check_problem(std::string_view input);    // a problem's text
 void check_ptxas_log(std::string_view input);  // what the compiler says of a kernel
-void check_reply(std::string_view input);      // a line from a worker
+void check_reply(std::string_view input);      // frames from a worker
 void check_salvage(std::string_view input);    // the same, checked for damage and salvaged
 void check_sizes(std::string_view input);      // the argument of --sizes, or a file of sizes
 void check_sweep(std::string_view input);      // a recorded sweep, packed or not

@@ -235,7 +235,7 @@ TEST_F(CliInputTest, APathThatIsNotUtf8IsShownWithReplacements) {
   EXPECT_EQ(nlohmann::json::parse(replay.output).at(0).at("space"), "sweep\xef\xbf\xbd");
   EXPECT_EQ(nlohmann::json::parse(read_file(path("t"))).at("space"), "sweep\xef\xbf\xbd");
 
-  // These travel to the workers, who would look elsewhere.
+  // Messages quote these.
   std::filesystem::create_directory(path("d\xff"));
   const std::string start =
       "-q --arch sm_86 --sizes 64 --config " + std::string(kNaive) + " --db " + path("u.db");
@@ -246,14 +246,16 @@ TEST_F(CliInputTest, APathThatIsNotUtf8IsShownWithReplacements) {
 TEST_F(CliInputTest, AFolderThatIsMissingIsNamed) {
   const std::string tune = "-q --arch sm_86 --sizes 64 --config " + std::string(kNaive);
   const std::string explain = "explain --arch sm_86 --sizes 64 " + std::string(kNaive) + db();
-  for (const std::string& command : {tune + db(), explain}) {
-    expect_refusal(command, 2,
-                   "'" + path("nowhere") +
-                       "' cannot hold temporary files (No such file or "
-                       "directory): set TMPDIR to a folder with room",
-                   "TMPDIR=" + path("nowhere"));
-    expect_refusal(command, 2, "'/proc' cannot hold temporary files", "TMPDIR=/proc");
-  }
+  expect_refusal(tune + db(), 2,
+                 "'" + path("nowhere") +
+                     "' cannot hold temporary files (No such file or "
+                     "directory): set TMPDIR to a folder with room",
+                 "TMPDIR=" + path("nowhere"));
+  expect_refusal(tune + db(), 2, "'/proc' cannot hold temporary files", "TMPDIR=/proc");
+  EXPECT_EQ(run(explain, "TMPDIR=" + path("nowhere")).exit_code, 0);  // which needs none
+  expect_refusal(tune + db() + " --kernel-cache " + path("file"), 2,
+                 "'" + path("file") + "' cannot serve as kernel cache: it is no directory",
+                 "touch " + path("file") + " &&");
 
   const std::string gone =
       "mkdir " + path("gone") + " && cd " + path("gone") + " && rmdir " + path("gone") + " &&";

@@ -14,11 +14,12 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <cstdio>
+#include <optional>
 #include <string>
 #include <thread>
 
 #include "tests/tuner/fake_candidates.h"
+#include "tuner/work/frame.h"
 #include "tuner/work/protocol.h"
 
 namespace {
@@ -65,6 +66,7 @@ class FakeWorker {
     CompileReply reply;
     reply.config = reply.cubin_key = request.config;
     reply.ok = fault != Fault::compile_failed;
+    reply.cubin = fake::cubin_of(request.config);
     reply.log = reply.ok ? "" : "error: no such instruction";
     reply.resources.registers = 64;
     return reply;
@@ -73,6 +75,7 @@ class FakeWorker {
   nlohmann::json measure(const MeasureRequest& request) {
     const std::string& config = request.candidate.config;
     note("measure " + config);
+    require_own_cubin(request.candidate);
     if (request.best_us) note("best " + std::to_string(*request.best_us));
     MeasureReply reply;
     Outcome& outcome = reply.outcome;
@@ -100,6 +103,7 @@ class FakeWorker {
   static FinalsReply finals(const FinalsRequest& request) {
     FinalsReply reply;
     for (const CompiledConfig& finalist : request.finalists) {
+      require_own_cubin(finalist);
       reply.finalists.push_back(timing(fake::time_us_of(finalist.config)));
     }
     for (const BaselineKind kind : request.baselines) {
@@ -108,6 +112,11 @@ class FakeWorker {
           {lt ? "cublasLt 0.0 (best of 7 heuristics)" : "cublasSgemm 0.0", timing(lt ? 110 : 120)});
     }
     return reply;
+  }
+
+  // A request with another config's kernel, or without one, ends the run.
+  static void require_own_cubin(const CompiledConfig& candidate) {
+    if (candidate.cubin != fake::cubin_of(candidate.config)) _exit(6);
   }
 
   static Timing timing(double us) { return {us, {us, us, us, us, us, us}, 10}; }
@@ -133,17 +142,14 @@ class FakeWorker {
 }  // namespace
 
 int main(int argc, char** argv) {
-  FILE* in = fdopen(kPipe, "r");
-  if (in == nullptr || argc < 3) return 9;
+  if (argc < 3) return 9;
   FakeWorker worker(argv[1], argv[2]);
   nlohmann::json words = {{kReadyKey, true}};
-  char* line = nullptr;
-  std::size_t capacity = 0;
-  do {
-    const std::string text = words.dump() + "\n";
-    if (write(kPipe, text.data(), text.size()) != static_cast<ssize_t>(text.size())) return 8;
+  while (true) {
+    if (!write_frame(kPipe, to_frame(words))) return 8;
     if (words.is_object() && words.contains(kLeavingKey)) return 0;
-    if (getline(&line, &capacity, in) <= 0) return 0;
-    words = worker.answer(nlohmann::json::parse(line));
-  } while (true);
+    const std::optional<nlohmann::json> request = read_message(kPipe);
+    if (!request) return 0;
+    words = worker.answer(*request);
+  }
 }

@@ -69,4 +69,9 @@ inline double time_us_of(std::string_view config) {
   return fault == Fault::none ? 100 + spread : fault == Fault::spoils ? 300 + spread : 10 + spread;
 }
 
+// Bytes that belong to the config, and are no text.
+inline std::string cubin_of(std::string_view config) {
+  return "\177ELF\xff\n" + std::string(1, '\0') + std::string(config);
+}
+
 }  // namespace gemm_tune::fake

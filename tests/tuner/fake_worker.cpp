@@ -1,27 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 // A fake worker behind the pipe: it sets itself up as its argument says, and acts as a request's
 // verb says.
+#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
-#include <cstdio>
-#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
+#include "tuner/work/frame.h"
+
+namespace {
+
+constexpr int kPipe = 3;
+
+bool say(const nlohmann::json& words) {
+  return gemm_tune::write_frame(kPipe, gemm_tune::to_frame(words));
+}
+
+// Bytes that are no frame of the program's.
+bool say_raw(const std::string& bytes) { return gemm_tune::write_frame(kPipe, bytes); }
+
+// The length of a body of so many bytes, as a frame has it.
+std::string length_of(unsigned bytes) {
+  std::string length;
+  for (int shift = 0; shift < 32; shift += 8) length += static_cast<char>(bytes >> shift & 0xffU);
+  return length;
+}
+
+}  // namespace
+
 int main(int, char** argv) {
-  constexpr int kPipe = 3;
-  FILE* in = fdopen(kPipe, "r");
-  if (in == nullptr) return 9;
   const std::string start = argv[1];
   if (start == "die") return 4;
   if (start == "greet_slowly") usleep(400'000);
   const bool failed = start == "greet_with_error";
-  if (dprintf(kPipe, failed ? "{\"error\": \"no GPU today\"}\n" : "{\"ready\": true}\n") < 0)
+  if (!say(failed ? nlohmann::json{{"error", "no GPU today"}} : nlohmann::json{{"ready", true}})) {
     return 8;
-  char* line = nullptr;
-  std::size_t capacity = 0;
-  while (getline(&line, &capacity, in) > 0) {
-    const auto request = nlohmann::json::parse(line);
+  }
+  if (start == "write_first") {  // more than a pipe holds, once a request begins to come
+    pollfd request{kPipe, POLLIN, 0};
+    poll(&request, 1, -1);
+    if (!say({{"text", std::string(4 << 20, 'x')}})) return 8;
+  }
+  while (const std::optional<nlohmann::json> message = gemm_tune::read_message(kPipe)) {
+    const nlohmann::json& request = *message;
     const std::string verb = request.items().begin().key();
     nlohmann::json reply = {{"echo", request.items().begin().value()}, {"pid", getpid()}};
     if (verb == "refuse") reply = {{"error", "no such device"}};
@@ -39,13 +62,20 @@ int main(int, char** argv) {
     if (verb == "hang") pause();
     if (verb == "large") reply["text"] = std::string(1 << 20, 'x');
     if (verb == "reply_and_leave") reply["leaving"] = true;
-    const std::string text = reply.dump() + "\n";
-    std::size_t sent = 0;
-    while (sent < text.size()) {
-      const ssize_t n = write(kPipe, text.data() + sent, text.size() - sent);
-      if (n <= 0) return 8;
-      sent += static_cast<std::size_t>(n);
+    if (verb == "endless_frame" && !say_raw("\xff\xff\xff\xff")) return 8;
+    if (verb == "deep_frame" && !say_raw(length_of(1 << 20) + std::string(1 << 20, '\x81')))
+      return 8;
+    // A byte after another, so that none of them comes with the next.
+    const std::string frame = gemm_tune::to_frame(reply);
+    for (std::size_t i = 0; verb == "slow_frame" && i < frame.size(); ++i) {
+      if (!say_raw(frame.substr(i, 1))) return 8;
+      usleep(1000);
     }
+    if (verb == "half_frame") {
+      say_raw(frame.substr(0, frame.size() / 2));
+      return 0;
+    }
+    if (verb != "slow_frame" && !say_raw(frame)) return 8;
     if (reply.contains("leaving")) return 0;
   }
   return 0;

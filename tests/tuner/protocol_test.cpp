@@ -4,13 +4,16 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
+#include "tuner/work/frame.h"
 
 namespace gemm_tune {
 namespace {
 
 template <class T>
 T round_trip(const T& value) {
-  return nlohmann::json::parse(nlohmann::json(value).dump()).template get<T>();
+  FrameReader reader;
+  reader.append(to_frame(nlohmann::json(value)));
+  return reader.next().value().template get<T>();
 }
 
 TEST(ProtocolTest, OutcomesSurviveThePipe) {
@@ -35,17 +38,45 @@ TEST(ProtocolTest, WhatWasNotMeasuredStaysEmpty) {
 TEST(ProtocolTest, RequestsSurviveThePipe) {
   MeasureRequest request;
   request.problem = parse_problem("1000x1024x1000:align=1");
-  request.candidate = {"naive/BM=16,BN=16,COALESCED=1,PRED=1", "a key"};
+  request.candidate = {"naive/BM=16,BN=16,COALESCED=1,PRED=1", "\177ELF\xff\n"};
   request.seed = 0xffffffffffffffff;
   request.best_us = 12.5;
   request.small_shapes_only = true;
   const MeasureRequest same = round_trip(request);
   EXPECT_EQ(same.problem, request.problem);
   EXPECT_EQ(same.candidate.config, request.candidate.config);
-  EXPECT_EQ(same.candidate.cubin_key, request.candidate.cubin_key);
+  EXPECT_EQ(same.candidate.cubin, request.candidate.cubin);
   EXPECT_EQ(same.seed, request.seed);
   EXPECT_EQ(same.best_us, request.best_us);
   EXPECT_TRUE(same.small_shapes_only);
+}
+
+TEST(ProtocolTest, AUsersKernelTextCrossesThePipeWhateverItsBytes) {
+  CompileRequest request{"naive/BM=16,BN=16,COALESCED=1,PRED=1", "sm_86"};
+  EXPECT_FALSE(round_trip(request).source);
+  request.source = KernelSource{"naive.cuh", "// gr\xfc\xdf\n", {{"a.cuh", "\xff"}}, "", "0123"};
+  const KernelSource same = round_trip(request).source.value();
+  EXPECT_EQ(same.path, "naive.cuh");
+  EXPECT_EQ(same.text, request.source->text);
+  EXPECT_EQ(same.headers, request.source->headers);
+  EXPECT_EQ(same.hash, "0123");
+}
+
+TEST(ProtocolTest, CompiledKernelsSurviveThePipe) {
+  CompileReply reply;
+  reply.config = "naive/BM=16,BN=16,COALESCED=1,PRED=1";
+  reply.ok = true;
+  for (int byte = 0; byte < 256; ++byte) reply.cubin += static_cast<char>(byte);
+  reply.cubin_key = "a key";
+  reply.resources = Resources{116, 4, 8, 8192, 2};
+  reply.seconds = 0.25;
+  const CompileReply same = round_trip(reply);
+  EXPECT_EQ(same.config, reply.config);
+  EXPECT_TRUE(same.ok);
+  EXPECT_EQ(same.cubin, reply.cubin);
+  EXPECT_EQ(same.cubin_key, reply.cubin_key);
+  EXPECT_EQ(same.resources, reply.resources);
+  EXPECT_EQ(same.seconds, reply.seconds);
 }
 
 TEST(ProtocolTest, FinalsSurviveThePipe) {

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -20,6 +21,7 @@
 #include <thread>
 
 #include "core/error.h"
+#include "runtime/kernel_store.h"
 #include "search/static_model.h"
 #include "tests/rounds.h"
 #include "tests/tuner/fake_tuning.h"
@@ -388,6 +390,38 @@ TEST_F(RobustnessTest, FinalsVerifyEveryConfigThatTheWinnerIsServedAs) {
   }
   ASSERT_EQ(served.size(), 4u);
   EXPECT_EQ(tried(file("a.log"), 100), served);
+}
+
+// As a program around the tuner would, which has no signals to give.
+TEST_F(RobustnessTest, AFlagOfTheCallersEndsARunEarlyAndKeepsItsOutcomes) {
+  std::atomic<bool> enough = false;
+  TuneRequest request = fake::request_of(fake::some_configs(60, false), file("a.log"));
+  request.interruption = Interruption(enough);
+  Database database(file("a.db"), Database::Mode::create_or_open);
+  database.begin_run({"test", "13.0", "", "with fakes", 1});
+  const TuneReport report = tune(request, database, [&](const Progress& progress) {
+    if (progress.done >= 5) enough = true;
+  });
+  EXPECT_TRUE(report.interrupted);
+  const std::size_t rows = database.records(device_key(request.device), fake::kProblem).size();
+  EXPECT_GE(rows, 5u);
+  EXPECT_LT(rows, 30u);
+}
+
+TEST_F(RobustnessTest, TheWinnersKernelsArePutIntoTheKernelCacheAsItIsServed) {
+  const std::string cache = file("kernels");
+  TuneRequest request = fake::request_of(fake::some_configs(20, false), file("a.log"));
+  request.kernel_cache = cache;
+  Database database(file("a.db"), Database::Mode::create_or_open);
+  database.begin_run({"test", "13.0", "", "with fakes", 1});
+  const TuneReport report = tune(request, database, [](const Progress&) {});
+  const std::vector<KnownConfig> served =
+      served_variants(report.problems.at(0).winner.value().config);
+  EXPECT_GT(served.size(), 1u);
+  for (const KnownConfig& variant : served) {
+    const std::string config = to_string(variant.config());
+    EXPECT_EQ(KernelStore(cache).load(config), fake::cubin_of(config)) << config;
+  }
 }
 
 TEST_F(RobustnessTest, FinalsAreHeldAgainBesideABaselineThatTheyLacked) {

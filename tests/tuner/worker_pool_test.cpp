@@ -219,6 +219,52 @@ TEST_F(WorkerPoolTest, TakesRepliesLargerThanAPipe) {
   EXPECT_EQ(results[0].reply.at("text").get<std::string>().size(), 1u << 20);
 }
 
+TEST_F(WorkerPoolTest, SendsRequestsLargerThanAPipeToSeveralWorkersAtATime) {
+  WorkerPool pool = fakes(2);
+  std::vector<std::size_t> sizes;
+  for (std::size_t i = 0; i < 4; ++i) {
+    const std::string text((8u << 20) + i, 'x');
+    pool.submit({"echo", text, 30s, false, [&](const TaskResult& result) {
+                   ASSERT_EQ(result.status, TaskResult::Status::reply) << result.detail;
+                   sizes.push_back(result.reply.at("echo").get<std::string>().size());
+                 }});
+  }
+  while (pool.pending() > 0) WorkerPool::wait({&pool}, 1000ms);
+  std::sort(sizes.begin(), sizes.end());
+  EXPECT_EQ(sizes,
+            std::vector<std::size_t>({8u << 20, (8u << 20) + 1, (8u << 20) + 2, (8u << 20) + 3}));
+}
+
+// Each side waits for the other to read where the program waited for room.
+TEST_F(WorkerPoolTest, AWorkerThatAnswersBeforeItReadsIsRefusedAndStopsNobody) {
+  WorkerPool pool({fake("write_first")});
+  std::optional<TaskResult> result;
+  pool.submit({"echo", std::string(4 << 20, 'x'), 30s, false,
+               [&](TaskResult r) { result = std::move(r); }});
+  const auto start = std::chrono::steady_clock::now();
+  while (!result) WorkerPool::wait({&pool}, 1000ms);
+  EXPECT_EQ(result->status, TaskResult::Status::died);
+  EXPECT_THAT(result->detail, HasSubstr("no reply"));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 20s);
+}
+
+TEST_F(WorkerPoolTest, AFrameThatIsTooLongTooDeepOrCutShortIsTheWorkersFailure) {
+  WorkerPool pool = fakes(1);
+  const auto results = run_all(pool, {"endless_frame", "deep_frame", "half_frame", "echo"}, 10s);
+  for (const std::size_t i : {0u, 1u, 2u}) {
+    EXPECT_EQ(results[i].status, TaskResult::Status::died) << i;
+    EXPECT_FALSE(results[i].by_environment) << i;
+  }
+  EXPECT_THAT(results[0].detail, HasSubstr("no reply"));
+  EXPECT_THAT(results[1].detail, HasSubstr("no reply"));
+  EXPECT_EQ(results[3].status, TaskResult::Status::reply);
+}
+
+TEST_F(WorkerPoolTest, TakesAReplyThatComesByteByByte) {
+  WorkerPool pool = fakes(1);
+  EXPECT_EQ(run_all(pool, {"slow_frame"}, 10s)[0].status, TaskResult::Status::reply);
+}
+
 TEST_F(WorkerPoolTest, CallThrowsWhatTheWorkerRefused) {
   WorkerPool pool = fakes(1);
   try {

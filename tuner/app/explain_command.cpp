@@ -7,7 +7,7 @@
 #include "choose/choose.h"
 #include "core/error.h"
 #include "core/occupancy.h"
-#include "runtime/kernel_store.h"
+#include "kernel_templates/source.h"
 #include "search/static_model.h"
 #include "tuner/app/commands.h"
 #include "tuner/app/exit_code.h"
@@ -19,7 +19,6 @@
 #include "tuner/job/filter.h"
 #include "tuner/report/report.h"
 #include "tuner/work/protocol.h"
-#include "tuner/work/scratch_dir.h"
 #include "tuner/work/worker.h"
 #include "tuner/work/worker_pool.h"
 
@@ -60,16 +59,13 @@ KnownConfig config_to_explain(const Options& options, const Target& target,
 }
 
 CompileReply compile(const Options& options, const Target& target, const KnownConfig& config) {
-  const ScratchDir cubins("gemm-tune-explain");
   WorkerPool compiler({compile_worker(own_worker())});
-  const CompileRequest request{to_string(config.config()), target.spec.arch, options.kernel_dir,
-                               cubins.path().string()};
-  const auto reply = compiler.call("compile", request, kCompileLimit).get<CompileReply>();
-  if (reply.ok && !options.cubin.empty()) {
-    const std::optional<std::string> cubin = KernelStore(cubins.path()).load(reply.cubin_key);
-    if (!cubin) throw Error("the compiled kernel is gone from '" + cubins.path().string() + "'");
-    write_output(options.cubin, *cubin);
+  CompileRequest request{to_string(config.config()), target.spec.arch};
+  if (!options.kernel_dir.empty()) {
+    request.source = kernel_source(*config.family, options.kernel_dir);
   }
+  const auto reply = compiler.call("compile", request, kCompileLimit).get<CompileReply>();
+  if (reply.ok && !options.cubin.empty()) write_output(options.cubin, reply.cubin);
   return reply;
 }
 

@@ -149,6 +149,9 @@ void add_tune(CLI::App& app, Options& o) {
   app.add_flag("--finals", o.finals, "Time finalists and baselines again even where that is known");
   app.add_flag("--retry-failed", o.retry_failed,
                "Try again what failed in earlier runs, before anything else");
+  app.add_option("--kernel-cache", o.kernel_cache,
+                 "Folder of compiled kernels that gt_open() takes too: winners' are put there, and "
+                 "what lies there is not compiled again");
   app.add_flag("--dry-run", o.dry_run, "Count and estimate; compile nothing");
 }
 

@@ -41,6 +41,7 @@ struct Options {
   std::string config;                // for explain
   std::vector<std::string> configs;  // each a config, or @FILE with one config on each line
   std::string kernel_dir;
+  std::string kernel_cache;  // of tune; empty: none
   std::string format = "header";
   std::string output = "-";  // for export and db salvage; "-": standard output
   std::string cubin;

@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "gpu/nvrtc.h"
 #include "kernel_templates/source.h"
+#include "runtime/kernel_store.h"
 #include "tuner/app/commands.h"
 #include "tuner/app/dry_run.h"
 #include "tuner/app/exit_code.h"
@@ -187,6 +188,10 @@ int run_tune(const Options& options) {
   const Target target = resolve_target(options);
   TuneRequest request = tune_request(options, target);
   if (options.dry_run) return dry_run(request, target, options);
+  if (!options.kernel_cache.empty()) {
+    const KernelStore usable(options.kernel_cache);  // or it throws, before anything is stored
+    request.kernel_cache = options.kernel_cache;
+  }
   Database database = open_for_writing(options);
   if (const std::string why = database.journal().why; !why.empty() && !options.quiet) {
     log_warning(fmt::format("{} keeps a rollback journal: {}; processes that share it wait longer",

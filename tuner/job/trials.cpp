@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "search/static_model.h"
 #include "tuner/job/filter.h"
+#include "tuner/job/log.h"
 #include "tuner/work/worker.h"
 
 namespace gemm_tune {
@@ -52,7 +53,7 @@ Outcome failure_of(const TaskResult& result, const std::string& step) {
 
 Trials::Trials(const TuneRequest& request)
     : request_(request),
-      cubins_("gemm-tune-cubins"),
+      kernels_(request.device.arch, request.kernel_dir, request.kernel_cache),
       compilers_(compile_workers(request)),
       measurers_(measuring_workers(request), /*warm_spares=*/true) {}
 
@@ -92,14 +93,12 @@ void Trials::submit(WorkerPool& pool, const Task& task) {
 
 // Calls `then` with the reply, or `failed` if the compiler process itself crashed or hung.
 void Trials::compile(const KnownConfig& config, OnCompiled then, Done failed) {
+  if (const CompileReply* const known = kernels_.find(config)) return then(*known);
   const std::string text = to_string(config.config());
-  if (const auto known = compiled_.find(text); known != compiled_.end()) return then(known->second);
   std::vector<Waiting>& waiting = compiling_[text];
   waiting.push_back({std::move(then), std::move(failed)});
   if (waiting.size() > 1) return;
-  const CompileRequest request{text, request_.device.arch,
-                               request_.kernel_dir ? request_.kernel_dir->string() : "",
-                               cubins_.path().string()};
+  const CompileRequest request{text, request_.device.arch, kernels_.users_source(*config.family)};
   submit(compilers_, {"compile", request, request_.compile_limit, false,
                       [this, text](const TaskResult& result) { compiled(text, result); }});
 }
@@ -110,8 +109,9 @@ void Trials::compiled(const std::string& text, const TaskResult& result) {
     for (const Waiting& one : entry.mapped()) one.failed(failure_of(result, "compiler"));
     return;
   }
-  const CompileReply& reply =
-      compiled_.emplace(text, result.reply.get<CompileReply>()).first->second;
+  auto answer = result.reply.get<CompileReply>();
+  answer.config = text;
+  const CompileReply& reply = kernels_.add(std::move(answer));
   for (const Waiting& one : entry.mapped()) one.then(reply);
 }
 
@@ -138,14 +138,14 @@ Outcome Trials::after_compile(const KnownConfig& config, const Problem& problem,
 MeasureRequest Trials::measure_request(const Problem& problem, const CompileReply& compiled) const {
   MeasureRequest request;
   request.problem = problem;
-  request.candidate = {compiled.config, compiled.cubin_key};
-  request.cache_dir = cubins_.path().string();
+  request.candidate.config = compiled.config;
   request.seed = request_.seed;
   return request;
 }
 
 void Trials::measure(MeasureRequest request, bool fresh, const BestSoFar& best_us, Done done) {
   const nlohmann::json body = request;
+  const std::string config = request.candidate.config;
   const std::chrono::milliseconds limit = measure_limit(request_, request.problem);
   const auto measured = [this, request = std::move(request), best_us,
                          done = std::move(done)](const TaskResult& result) {
@@ -154,9 +154,12 @@ void Trials::measure(MeasureRequest request, bool fresh, const BestSoFar& best_u
     if (outcome.disposition == Disposition::ok || result.fresh) return done(std::move(outcome));
     measure(request, /*fresh=*/true, best_us, done);
   };
-  submit(measurers_, {"measure", body, limit, fresh, measured, [best_us](nlohmann::json& body_now) {
-                        if (best_us) body_now["best_us"] = best_us();
-                      }});
+  // What is large, or better known by then, is put in when a worker is free.
+  const auto complete = [this, config, best_us](nlohmann::json& body_now) {
+    body_now["candidate"] = kernels_.with_cubin(config);
+    if (best_us) body_now["best_us"] = best_us();
+  };
+  submit(measurers_, {"measure", body, limit, fresh, measured, complete});
 }
 
 void Trials::start(const KnownConfig& config, const Problem& problem, const BestSoFar& best_us,
@@ -191,6 +194,27 @@ void Trials::verify(const KnownConfig& config, const Problem& problem, Done done
   compile(config, then, done);
 }
 
+void Trials::publish(const KnownConfig& winner) {
+  if (!request_.kernel_cache) return;
+  std::size_t left = 0;
+  bool written = true;
+  for (const KnownConfig& variant : served_variants(winner)) {
+    ++left;
+    const auto then = [&](const CompileReply& reply) {
+      written = (!reply.ok || kernels_.publish(reply)) && written;
+      --left;
+    };
+    // One that does not compile will not be launched either.
+    compile(variant, then, [&left](const Outcome&) { --left; });
+  }
+  while (left > 0 && !interrupted()) wait();
+  if (left > 0) abandon();
+  if (!written) {
+    log_warning("'" + request_.kernel_cache->string() +
+                "' takes no more compiled kernels: the library will compile this winner");
+  }
+}
+
 // Compiles the configs: cubins of earlier runs are not in this run's folder. False if interrupted.
 bool Trials::compile_all(const std::vector<KnownConfig>& configs) {
   std::size_t left = configs.size();
@@ -211,21 +235,26 @@ std::optional<FinalsReply> Trials::finals(const std::vector<KnownConfig>& config
   if (!compile_all(configs)) return std::nullopt;
   FinalsRequest request;
   request.problem = problem;
-  request.cache_dir = cubins_.path().string();
   request.seed = request_.seed;
   request.baselines = request_.baselines;
+  std::vector<std::string> finalists;
   for (const KnownConfig& config : configs) {
-    const CompileReply& reply = compiled_.at(to_string(config.config()));
+    const CompileReply& reply = *kernels_.find(config);
     if (!reply.ok) throw DeviceError("a finalist compiled before and now does not: " + reply.log);
-    request.finalists.push_back({reply.config, reply.cubin_key});
+    finalists.push_back(reply.config);
   }
+  const auto complete = [&](nlohmann::json& body) {
+    for (const std::string& config : finalists) {
+      body["finalists"].push_back(kernels_.with_cubin(config));
+    }
+  };
   // Repeats the finals, because a worker may be killed from outside. The finalists have run before.
   for (int attempt = 1;; ++attempt) {
     std::optional<TaskResult> result;
     // A baseline may try many algorithms, which takes time as well.
     const auto limit = measure_limit(request_, problem) * request.baselines.size();
     measurers_.submit(
-        {"finals", request, limit, false, [&](TaskResult r) { result = std::move(r); }});
+        {"finals", request, limit, false, [&](TaskResult r) { result = std::move(r); }, complete});
     while (!result && !interrupted()) wait();
     if (!result) {
       abandon();

@@ -15,9 +15,9 @@
 #include <string>
 #include <vector>
 
+#include "tuner/job/compiled_kernels.h"
 #include "tuner/job/tune_request.h"
 #include "tuner/work/protocol.h"
-#include "tuner/work/scratch_dir.h"
 #include "tuner/work/worker_pool.h"
 
 namespace gemm_tune {
@@ -42,6 +42,10 @@ class Trials {
   // Times the configs and the baselines in turn on one GPU. nullopt if the run was interrupted.
   std::optional<FinalsReply> finals(const std::vector<KnownConfig>& configs,
                                     const Problem& problem);
+
+  // Puts every config that the winner is served as into the request's kernel cache, where there is
+  // one, so that the library compiles none of them. Does nothing more once interrupted.
+  void publish(const KnownConfig& winner);
 
   // Whether one more candidate would keep compilers and GPUs busier.
   bool wants_more() const;
@@ -85,12 +89,10 @@ class Trials {
   bool compile_all(const std::vector<KnownConfig>& configs);
 
   const TuneRequest& request_;
-  ScratchDir cubins_;
+  CompiledKernels kernels_;
   WorkerPool compilers_, measurers_;
-  // By config text.
-  std::map<std::string, CompileReply> compiled_;
-  std::map<std::string, std::vector<Waiting>> compiling_;
-  std::set<std::string> retried_;  // tasks, by verb and request
+  std::map<std::string, std::vector<Waiting>> compiling_;  // by config text
+  std::set<std::string> retried_;                          // tasks, by verb and request
 };
 
 }  // namespace gemm_tune

@@ -155,6 +155,7 @@ TuneReport tune(const TuneRequest& request, Database& database, const OnProgress
     const FinalsResult finals = decide(request, trials, *job, searched, on_progress, prepare_next);
     ProblemReport problem = report_of(job->search.plan(), std::move(searched));
     add_best(finals, problem);
+    if (problem.winner && !trials.interrupted()) trials.publish(problem.winner->config);
     usage.write_to(problem);
     report.out_of_time |= problem.cut_short && !trials.interrupted();
     report.problems.push_back(std::move(problem));

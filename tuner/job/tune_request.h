@@ -42,6 +42,8 @@ struct TuneRequest {
   std::uint64_t seed = 0;     // of strategy and operands, and of a sample of the space
   std::size_t most_points = Sampling().most;  // of larger spaces a sample is searched
   std::optional<std::filesystem::path> kernel_dir;
+  // Where winners' compiled kernels are put, and looked for before one is compiled.
+  std::optional<std::filesystem::path> kernel_cache;
   WorkerCommand worker;       // the program that serves as worker, see tuner/work/worker.h
   Interruption interruption;  // asked between steps
   // A candidate that takes longer counts as hung. An ordinary compilation takes some seconds at

@@ -15,9 +15,8 @@
 #include "gpu/kernel.h"
 #include "gpu/nvml.h"
 #include "gpu/stream.h"
-#include "kernel_templates/launch_args.h"
 #include "kernel_templates/registry.h"
-#include "runtime/kernel_store.h"
+#include "runtime/prepared_call.h"
 #include "runtime/workspace.h"
 #include "tuner/measure/rotated_operands.h"
 #include "tuner/measure/timing.h"
@@ -26,46 +25,35 @@
 namespace gemm_tune {
 namespace {
 
-std::string cached_cubin(const std::string& cache_dir, const std::string& key) {
-  std::optional<std::string> cubin = KernelStore(cache_dir).load(key);
-  if (!cubin) throw Error("compiled kernel '" + key + "' is missing from '" + cache_dir + "'");
-  return *std::move(cubin);
-}
-
 // A loaded candidate and how to launch it.
 class LoadedConfig {
  public:
-  LoadedConfig(const CompiledConfig& compiled, const std::string& cache_dir, int sm_count)
+  LoadedConfig(const CompiledConfig& compiled, int sm_count)
       : config_(check_config(parse_config(compiled.config))),
-        kernel_(cached_cubin(cache_dir, compiled.cubin_key)),
-        sm_count_(sm_count) {}
+        kernel_(std::make_unique<LoadedKernel>(compiled.cubin)),
+        call_(*kernel_, config_.recipe, sm_count) {}
 
   const KnownConfig& config() const { return config_; }
 
-  int max_active_ctas() const {
-    return kernel_.max_active_ctas(config_.recipe.block_threads, config_.recipe.smem_bytes);
-  }
+  int max_active_ctas() const { return call_.max_active_ctas(); }
 
   bool shares_tiles() const {
     return config_.recipe.split_k > 1 || config_.recipe.tail_ctas_per_sm > 0;
   }
 
   std::int64_t workspace_bytes(const Problem& problem) const {
-    return gemm_tune::workspace_bytes(config_.recipe, problem, sm_count_);
+    return call_.workspace_bytes(problem);
   }
 
   // The workspace must have the bytes that the call's problem needs.
   void launch(const GemmCall& call, const Workspace& workspace, cudaStream_t stream) const {
-    const Grid grid = grid_of(config_.recipe, call.problem, sm_count_);
-    GemmArgs args = launch_args(call, grid, workspace.counters(), workspace.partials());
-    void* pointers[] = {&args};
-    kernel_.launch(grid, config_.recipe.block_threads, config_.recipe.smem_bytes, stream, pointers);
+    call_.launch(call, workspace.counters(), workspace.partials(), stream);
   }
 
  private:
   KnownConfig config_;
-  LoadedKernel kernel_;
-  int sm_count_;
+  std::unique_ptr<LoadedKernel> kernel_;  // stays where it is when this object moves
+  PreparedCall call_;
 };
 
 // A way to do what a baseline does; of several of one name, the fastest counts.
@@ -294,7 +282,7 @@ Measurer::~Measurer() = default;
 MeasureReply Measurer::measure(const MeasureRequest& request) {
   std::optional<LoadedConfig> loaded;
   try {
-    loaded.emplace(request.candidate, request.cache_dir, impl_->sm_count);
+    loaded.emplace(request.candidate, impl_->sm_count);
   } catch (const CudaError& error) {
     return {launch_failure(error.what())};
   }
@@ -312,7 +300,7 @@ FinalsReply Measurer::finals(const FinalsRequest& request) {
   const std::vector<Contender> contenders = impl_->contenders(request, verify);
   std::vector<LoadedConfig> loaded;
   for (const CompiledConfig& finalist : request.finalists) {
-    loaded.emplace_back(finalist, request.cache_dir, impl_->sm_count);
+    loaded.emplace_back(finalist, impl_->sm_count);
     const std::int64_t bytes = loaded.back().workspace_bytes(request.problem);
     if (!impl_->reserve_workspace(bytes)) {
       throw DeviceError("no memory for a finalist's workspace of " + std::to_string(bytes) +

@@ -15,17 +15,15 @@
 
 namespace gemm_tune {
 
-// A compiled config that the measuring worker finds in the cubin cache.
 struct CompiledConfig {
-  std::string config;
-  std::string cubin_key;
+  std::string config;  // canonical text
+  std::string cubin;   // its bytes: a worker shares no folder with whoever compiled it
 };
 
 // Verify the candidate at small shapes and at the problem, then time it there.
 struct MeasureRequest {
   Problem problem;
   CompiledConfig candidate;
-  std::string cache_dir;
   std::uint64_t seed = 0;          // of the operands
   std::optional<double> best_us;   // so far: it is timed only as long as it could be faster
   bool small_shapes_only = false;  // verify there and time nothing: for a winner's twins
@@ -40,7 +38,6 @@ struct MeasureReply {
 struct FinalsRequest {
   Problem problem;
   std::vector<CompiledConfig> finalists;
-  std::string cache_dir;
   std::uint64_t seed = 0;
   std::vector<BaselineKind> baselines = {BaselineKind::cublas};
 };

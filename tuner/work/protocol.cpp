@@ -4,6 +4,14 @@
 #include "core/error.h"
 
 namespace gemm_tune {
+namespace {
+
+std::string bytes_of(const nlohmann::json& json) {
+  const nlohmann::json::binary_t& bytes = json.get_binary();
+  return {bytes.begin(), bytes.end()};
+}
+
+}  // namespace
 
 void require_utf8(const std::string& what, const std::string& text) {
   using Handler = nlohmann::json::error_handler_t;
@@ -39,6 +47,61 @@ void from_json(const nlohmann::json& json, Outcome& value) {
   json.at("compile_s").get_to(value.compile_s);
   json.at("gpu_s").get_to(value.gpu_s);
   value.standing = parse_standing(json.at("standing").get<std::string>());
+}
+
+nlohmann::json binary_json(const std::string& bytes) {
+  return nlohmann::json::binary({bytes.begin(), bytes.end()});
+}
+
+// A user's text may hold any bytes in its comments.
+void to_json(nlohmann::json& json, const KernelSource& value) {
+  nlohmann::json headers = nlohmann::json::array();
+  for (const auto& [path, text] : value.headers) {
+    headers.push_back({{"path", path}, {"text", binary_json(text)}});
+  }
+  json = {{"path", value.path},
+          {"text", binary_json(value.text)},
+          {"headers", headers},
+          {"hash", value.hash}};
+}
+
+void from_json(const nlohmann::json& json, KernelSource& value) {
+  json.at("path").get_to(value.path);
+  value.text = bytes_of(json.at("text"));
+  value.headers.clear();
+  for (const nlohmann::json& header : json.at("headers")) {
+    value.headers.emplace_back(header.at("path"), bytes_of(header.at("text")));
+  }
+  json.at("hash").get_to(value.hash);
+}
+
+void to_json(nlohmann::json& json, const CompileReply& value) {
+  json = {{"config", value.config},
+          {"ok", value.ok},
+          {"log", value.log},
+          {"cubin", binary_json(value.cubin)},
+          {"cubin_key", value.cubin_key},
+          {"resources", value.resources},
+          {"seconds", value.seconds}};
+}
+
+void from_json(const nlohmann::json& json, CompileReply& value) {
+  json.at("config").get_to(value.config);
+  json.at("ok").get_to(value.ok);
+  json.at("log").get_to(value.log);
+  value.cubin = bytes_of(json.at("cubin"));
+  json.at("cubin_key").get_to(value.cubin_key);
+  json.at("resources").get_to(value.resources);
+  json.at("seconds").get_to(value.seconds);
+}
+
+void to_json(nlohmann::json& json, const CompiledConfig& value) {
+  json = {{"config", value.config}, {"cubin", binary_json(value.cubin)}};
+}
+
+void from_json(const nlohmann::json& json, CompiledConfig& value) {
+  json.at("config").get_to(value.config);
+  value.cubin = bytes_of(json.at("cubin"));
 }
 
 }  // namespace gemm_tune

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What crosses the pipe between the program and its workers: one JSON object per line, both ways.
+// What crosses the pipe between the program and its workers: one JSON object per frame, both ways
+// (tuner/work/frame.h).
 //
 // A worker greets once, when it is set up. Requests are plain values, so that tests can put a fake
 // behind the same pipe. A reply is the answer's value, or a failure of the worker's environment as
@@ -16,6 +17,7 @@
 #include "core/outcome.h"
 #include "core/problem.h"
 #include "db/database.h"
+#include "kernel_templates/source.h"
 #include "tuner/measure/requests.h"
 
 // Empty optionals travel as null.
@@ -34,15 +36,15 @@ namespace gemm_tune {
 struct CompileRequest {
   std::string config;  // canonical text
   std::string arch;
-  std::string kernel_dir;  // empty: the embedded texts
-  std::string cache_dir;   // where the cubin goes, see runtime/kernel_store.h
+  std::optional<KernelSource> source = {};  // its family's text; nothing: the worker's own
 };
 
 struct CompileReply {
   std::string config;
   bool ok = false;
   std::string log;                     // the compiler's first error line where not ok
-  std::string cubin_key;               // in the cubin cache, where ok
+  std::string cubin;                   // its bytes, where ok
+  std::string cubin_key;               // its kernel_key(), where ok
   Resources resources;                 // the compiler's part only
   std::optional<double> seconds = {};  // in the compiler
 };
@@ -78,6 +80,17 @@ void from_json(const nlohmann::json& json, Problem& value);
 void to_json(nlohmann::json& json, const Outcome& value);
 void from_json(const nlohmann::json& json, Outcome& value);
 
+// What the compiler needs, and the hash; the tokens do not travel.
+void to_json(nlohmann::json& json, const KernelSource& value);
+void from_json(const nlohmann::json& json, KernelSource& value);
+void to_json(nlohmann::json& json, const CompileReply& value);
+void from_json(const nlohmann::json& json, CompileReply& value);
+void to_json(nlohmann::json& json, const CompiledConfig& value);
+void from_json(const nlohmann::json& json, CompiledConfig& value);
+
+// Bytes that are no text, as JSON's binary value.
+nlohmann::json binary_json(const std::string& bytes);
+
 NLOHMANN_JSON_SERIALIZE_ENUM(BaselineKind, {{BaselineKind::cublas, "cublas"},
                                             {BaselineKind::cublas_lt, "cublaslt"}})
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Resources, registers, spill_bytes, stack_bytes, smem_bytes,
@@ -92,17 +105,15 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DeviceSpec, arch, name, cc_major, cc_minor, s
                                    max_smem_per_cta_bytes, smem_reserved_per_cta_bytes,
                                    smem_allocation_unit_bytes, fp32_lanes_per_sm, clock_mhz,
                                    dram_gb_per_s, l2_bytes)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CompileRequest, config, arch, kernel_dir, cache_dir)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CompileReply, config, ok, log, cubin_key, resources, seconds)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CompileRequest, config, arch, source)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DeviceRequest, ordinal)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GpuSettings, power_limit_w, memory_mhz, mig_slice)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DeviceReply, spec, driver_version, device_count, memory_bytes,
                                    settings)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CompiledConfig, config, cubin_key)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeasureRequest, problem, candidate, cache_dir, seed, best_us,
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeasureRequest, problem, candidate, seed, best_us,
                                    small_shapes_only)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeasureReply, outcome)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FinalsRequest, problem, finalists, cache_dir, seed, baselines)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FinalsRequest, problem, finalists, seed, baselines)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Baseline, name, timing)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FinalsReply, finalists, baselines, others)
 

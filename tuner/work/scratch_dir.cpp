@@ -26,7 +26,7 @@ fs::path temporary_folder() {
   for (const char* variable : {"TMPDIR", "TMP", "TEMP", "TEMPDIR"}) {
     const char* const folder = std::getenv(variable);
     if (folder == nullptr || *folder == '\0') continue;
-    require_utf8(variable, folder);  // it goes to the workers as JSON
+    require_utf8(variable, folder);  // messages quote it
     return folder;
   }
   return "/tmp";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/work/worker.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -8,9 +9,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <cstring>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <new>
@@ -21,11 +19,10 @@
 #include "core/parse_number.h"
 #include "gpu/device.h"
 #include "gpu/nvml.h"
-#include "gpu/nvrtc.h"
 #include "kernel_templates/registry.h"
-#include "kernel_templates/source.h"
-#include "runtime/kernel_store.h"
+#include "runtime/compile.h"
 #include "tuner/measure/measure.h"
+#include "tuner/work/frame.h"
 #include "tuner/work/protocol.h"
 
 namespace gemm_tune {
@@ -37,6 +34,18 @@ std::string first_error_line(const std::string& log) {
   if (at == std::string::npos) at = 0;
   const std::size_t begin = log.rfind('\n', at) == std::string::npos ? 0 : log.rfind('\n', at) + 1;
   return log.substr(begin, log.find('\n', begin) - begin);
+}
+
+// A compiler's log and the name of a process may hold any bytes.
+nlohmann::json as_utf8(nlohmann::json words) {
+  using Handler = nlohmann::json::error_handler_t;
+  if (words.is_string()) {
+    return nlohmann::json::parse(words.dump(-1, ' ', false, Handler::replace));
+  }
+  if (words.is_structured()) {
+    for (nlohmann::json& one : words) one = as_utf8(std::move(one));
+  }
+  return words;
 }
 
 // What a library prints on standard error while this lives, which the user would else see between
@@ -116,21 +125,18 @@ class Worker {
   bool must_leave() const { return must_leave_; }
 
  private:
-  const KernelSource& source(const KernelFamily& family, const std::string& kernel_dir) {
+  const KernelSource& own_source(const KernelFamily& family) {
     const auto found = sources_.find(family.name);
     if (found != sources_.end()) return found->second;
-    const auto directory =
-        kernel_dir.empty() ? std::nullopt : std::optional<std::filesystem::path>(kernel_dir);
-    return sources_.emplace(family.name, kernel_source(family, directory)).first->second;
+    return sources_.emplace(family.name, kernel_source(family)).first->second;
   }
 
   CompileReply compile(const CompileRequest& request) {
     const KnownConfig config = check_config(parse_config(request.config));
-    const KernelSource& text = source(*config.family, request.kernel_dir);
+    const KernelSource& text = request.source ? *request.source : own_source(*config.family);
     const KeptStderr kept;
     const Stopwatch watch;
-    const CompileResult result = nvrtc_compile({text.path, text.text, text.headers},
-                                               compile_definitions(config), request.arch);
+    CompileResult result = compile_kernel(text, config, COperand::in_place, request.arch);
     if (!result.ok && tells_of_no_memory(result.log + kept.text())) {
       throw MemoryError("the compiler had no memory");
     }
@@ -142,11 +148,8 @@ class Worker {
       reply.log = first_error_line(result.log);
       return reply;
     }
-    reply.cubin_key = text.hash + " " + request.config + " " + request.arch + " " + nvrtc_version();
-    if (!KernelStore(request.cache_dir).store(reply.cubin_key, result.cubin)) {
-      throw Error("compiled kernels cannot be written to '" + request.cache_dir +
-                  "': make room or set TMPDIR to a folder with some");
-    }
+    reply.cubin = std::move(result.cubin);
+    reply.cubin_key = kernel_key(text, config, COperand::in_place, request.arch);
     reply.resources = result.resources;
     return reply;
   }
@@ -199,18 +202,9 @@ void set_up(Worker& worker, const std::string& role, int ordinal) {
   }
 }
 
-bool say(const nlohmann::json& words) {
-  // A compiler's log may quote any bytes.
-  const std::string text =
-      words.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
-  return write(kWorkerFd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-}
+std::string frame_of(nlohmann::json words) { return to_frame(as_utf8(std::move(words))); }
 
-// In one piece, since there is no memory to put it together.
-int leave_without_memory() {
-  constexpr const char* kReply = "{\"no_memory\": true, \"leaving\": true}\n";
-  return write(kWorkerFd, kReply, std::strlen(kReply)) > 0 ? 0 : 1;
-}
+bool say(nlohmann::json words) { return write_frame(kWorkerFd, frame_of(std::move(words))); }
 
 WorkerCommand in_role(WorkerCommand program, const std::string& role, int ordinal) {
   program.insert(program.end(), {role, std::to_string(ordinal), std::to_string(getpid())});
@@ -230,8 +224,7 @@ WorkerCommand probing_worker(WorkerCommand program) {
 }
 
 int run_worker(std::span<char* const> arguments) {
-  FILE* in = fdopen(kWorkerFd, "r");
-  const bool is_whole = in != nullptr && arguments.size() == 3;
+  const bool is_whole = fcntl(kWorkerFd, F_GETFD) >= 0 && arguments.size() == 3;
   const auto ordinal = is_whole ? parse_number<int>(arguments[1]) : std::nullopt;
   const auto parent = is_whole ? parse_number<pid_t>(arguments[2]) : std::nullopt;
   if (!ordinal || !parent) {
@@ -246,23 +239,28 @@ int run_worker(std::span<char* const> arguments) {
     say({{kErrorKey, error.what()}});
     return 0;
   }
-  char* line = nullptr;
-  std::size_t capacity = 0;
-  while (getline(&line, &capacity, in) > 0) {
-    nlohmann::json reply;
+  const auto with_leave = [&](nlohmann::json reply) {
+    if (worker.must_leave()) reply[kLeavingKey] = true;
+    return frame_of(std::move(reply));
+  };
+  // Put together while there is memory.
+  const std::string no_memory = to_frame({{kNoMemoryKey, true}, {kLeavingKey, true}});
+  const auto leave_without_memory = [&] { return write_frame(kWorkerFd, no_memory) ? 0 : 1; };
+  while (true) {
+    std::string frame;
     try {
-      reply = worker.answer(nlohmann::json::parse(line));
+      const std::optional<nlohmann::json> request = read_message(kWorkerFd);
+      if (!request) return 0;
+      frame = with_leave(worker.answer(*request));
     } catch (const std::bad_alloc&) {
       return leave_without_memory();
     } catch (const MemoryError&) {
       return leave_without_memory();
     } catch (const std::exception& error) {  // the worker's edge
-      reply = {{kErrorKey, error.what()}};
+      frame = with_leave({{kErrorKey, error.what()}});
     }
-    if (worker.must_leave()) reply[kLeavingKey] = true;
-    if (!say(reply) || worker.must_leave()) break;
+    if (!write_frame(kWorkerFd, frame) || worker.must_leave()) return 0;
   }
-  return 0;
 }
 
 }  // namespace gemm_tune

@@ -227,7 +227,8 @@ void WorkerPool::wait(std::initializer_list<WorkerPool*> pools, std::chrono::mil
     }
     for (const Slot& slot : pool->slots_) {
       const auto watch = [&](const WorkerProcess& process, std::chrono::milliseconds limit) {
-        descriptors.push_back({process.fd(), POLLIN, 0});
+        const int events = process.is_sending() ? POLLIN | POLLOUT : POLLIN;
+        descriptors.push_back({process.fd(), static_cast<short>(events), 0});
         wake = std::min(wake, process.busy_since() + limit);
       };
       if (slot.task) {

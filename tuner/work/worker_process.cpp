@@ -12,6 +12,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -96,7 +97,8 @@ WorkerProcess::WorkerProcess(WorkerProcess&& other) noexcept
       is_garbled_(other.is_garbled_),
       busy_since_(other.busy_since_),
       served_(other.served_),
-      buffer_(std::move(other.buffer_)),
+      unsent_(std::move(other.unsent_)),
+      received_(std::move(other.received_)),
       reply_(std::move(other.reply_)) {}
 
 WorkerProcess& WorkerProcess::operator=(WorkerProcess&& other) noexcept {
@@ -108,46 +110,56 @@ WorkerProcess& WorkerProcess::operator=(WorkerProcess&& other) noexcept {
   is_garbled_ = other.is_garbled_;
   busy_since_ = other.busy_since_;
   served_ = other.served_;
-  buffer_ = std::move(other.buffer_);
+  unsent_ = std::move(other.unsent_);
+  received_ = std::move(other.received_);
   reply_ = std::move(other.reply_);
   return *this;
 }
 
 void WorkerProcess::send(const std::string& verb, const nlohmann::json& request) {
+  unsent_ = to_frame({{verb, request}});
   state_ = State::busy;
   busy_since_ = RunningClock::now();
   take_stops(/*keep=*/false);  // of earlier requests
-  const std::string line = nlohmann::json{{verb, request}}.dump() + "\n";
-  std::size_t sent = 0;
-  while (sent < line.size()) {
-    // MSG_NOSIGNAL: a dead child is reported by receive(), not by a signal to the parent. Requests
-    // are far smaller than the socket's buffer, and one is outstanding at a time.
-    const ssize_t n = ::send(fd_, line.data() + sent, line.size() - sent, MSG_NOSIGNAL);
+  send_some();
+}
+
+// What the pipe has room for. A worker that reads nothing while it writes must not stop the
+// program, which then reads.
+void WorkerProcess::send_some() {
+  std::string_view rest = unsent_;
+  while (!rest.empty()) {
+    // MSG_NOSIGNAL: a dead child is reported by receive(), not by a signal to the parent.
+    const ssize_t n = ::send(fd_, rest.data(), rest.size(), MSG_NOSIGNAL);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return;
-    sent += static_cast<std::size_t>(n);
+    if (n < 0) break;
+    rest.remove_prefix(static_cast<std::size_t>(n));
   }
+  unsent_.erase(0, unsent_.size() - rest.size());
 }
 
 WorkerProcess::Status WorkerProcess::receive() {
+  send_some();
   std::array<char, 65536> chunk{};
   while (true) {
+    if (std::optional<nlohmann::json> message = received_.next()) return take(*std::move(message));
     const ssize_t n = read(fd_, chunk.data(), chunk.size());
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return Status::partial;
     if (n <= 0) return Status::died;
-    buffer_.append(chunk.data(), static_cast<std::size_t>(n));
-    const std::size_t end = buffer_.find('\n');
-    if (end == std::string::npos) continue;
-    reply_ = nlohmann::json::parse(buffer_.substr(0, end), nullptr, false);
-    buffer_.erase(0, end + 1);
-    is_garbled_ = !reply_.is_object() || state_ == State::idle;
-    if (is_garbled_) return Status::died;
-    const bool greeting = state_ == State::starting;
-    state_ = State::idle;
-    if (!greeting) ++served_;
-    return greeting ? Status::greeting : Status::reply;
+    received_.append({chunk.data(), static_cast<std::size_t>(n)});
   }
+}
+
+// A whole message. No worker answers before it has the whole request.
+WorkerProcess::Status WorkerProcess::take(nlohmann::json message) {
+  reply_ = std::move(message);
+  is_garbled_ = !reply_.is_object() || state_ == State::idle || is_sending();
+  if (is_garbled_) return Status::died;
+  const bool greeting = state_ == State::starting;
+  state_ = State::idle;
+  if (!greeting) ++served_;
+  return greeting ? Status::greeting : Status::reply;
 }
 
 WorkerProcess::Ending WorkerProcess::ending() {

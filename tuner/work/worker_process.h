@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "tuner/work/frame.h"
 #include "tuner/work/running_clock.h"
 
 namespace gemm_tune {
@@ -30,7 +31,7 @@ class WorkerProcess {
   WorkerProcess(WorkerProcess&& other) noexcept;
   WorkerProcess& operator=(WorkerProcess&& other) noexcept;
 
-  // The descriptor to poll for replies.
+  // The descriptor to poll, for replies and, while is_sending(), for room.
   int fd() const { return fd_; }
   pid_t pid() const { return pid_; }
 
@@ -41,13 +42,16 @@ class WorkerProcess {
   // Requests answered.
   int served() const { return served_; }
 
-  // Sends {verb: request}. Precondition: idle. A child that is already gone shows at receive().
+  // Sends {verb: request}, without waiting for room in the pipe: receive() sends the rest.
+  // Precondition: idle. A child that is already gone shows at receive(). Throws Error where the
+  // request is too long for a frame.
   void send(const std::string& verb, const nlohmann::json& request);
+  bool is_sending() const { return !unsent_.empty(); }
 
   enum class Status { partial, greeting, reply, died };
 
-  // Reads what is there without blocking. After `greeting` and `reply` the worker is idle and
-  // reply() holds what it said; after `died` ending() says how it ended.
+  // Sends and reads what is possible without blocking. After `greeting` and `reply` the worker is
+  // idle and reply() holds what it said; after `died` ending() says how it ended.
   Status receive();
   const nlohmann::json& reply() const { return reply_; }
 
@@ -71,6 +75,8 @@ class WorkerProcess {
   enum class State { starting, idle, busy };
 
   void end() noexcept;
+  void send_some();
+  Status take(nlohmann::json message);
   bool take_stops(bool keep) const;
 
   pid_t pid_ = -1;
@@ -79,7 +85,8 @@ class WorkerProcess {
   bool is_garbled_ = false;  // it sent something that is no reply
   RunningClock::time_point busy_since_;
   int served_ = 0;
-  std::string buffer_;
+  std::string unsent_;  // of the request
+  FrameReader received_;
   nlohmann::json reply_;
 };
 

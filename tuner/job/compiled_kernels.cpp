@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/job/compiled_kernels.h"
+
+#include <utility>
+
+#include "core/error.h"
+#include "runtime/compile.h"
+
+namespace gemm_tune {
+namespace {
+
+// Where the cache keeps the compiler's account of a kernel, which the cubin does not tell.
+std::string resources_key(const std::string& cubin_key) { return cubin_key + " resources"; }
+
+// Nothing where the text is that of another version.
+std::optional<Resources> resources_in(const std::string& text) {
+  try {
+    return nlohmann::json::parse(text).get<Resources>();
+  } catch (const nlohmann::json::exception&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+CompiledKernels::CompiledKernels(std::string arch, std::optional<std::filesystem::path> kernel_dir,
+                                 const std::optional<std::filesystem::path>& cache)
+    : arch_(std::move(arch)),
+      kernel_dir_(std::move(kernel_dir)),
+      folder_("gemm-tune-cubins"),
+      own_(folder_.path()) {
+  if (cache) cache_.emplace(*cache);
+}
+
+std::optional<KernelSource> CompiledKernels::users_source(const KernelFamily& family) {
+  return kernel_dir_ ? std::optional(source(family)) : std::nullopt;
+}
+
+const CompileReply* CompiledKernels::find(const KnownConfig& config) {
+  const auto known = compiled_.find(to_string(config.config()));
+  if (known != compiled_.end()) return &known->second;
+  std::optional<CompileReply> reply = published(config);
+  return reply ? &add(*std::move(reply)) : nullptr;
+}
+
+std::optional<CompileReply> CompiledKernels::published(const KnownConfig& config) {
+  if (!cache_) return std::nullopt;
+  CompileReply reply;
+  reply.cubin_key = kernel_key(source(*config.family), config, COperand::in_place, arch_);
+  std::optional<std::string> cubin = cache_->load(reply.cubin_key);
+  const std::optional<std::string> account = cache_->load(resources_key(reply.cubin_key));
+  const std::optional<Resources> resources = account ? resources_in(*account) : std::nullopt;
+  if (!cubin || !resources) return std::nullopt;
+  reply.config = to_string(config.config());
+  reply.ok = true;
+  reply.cubin = *std::move(cubin);
+  reply.resources = *resources;
+  return reply;
+}
+
+const CompileReply& CompiledKernels::add(CompileReply reply) {
+  if (reply.ok && !own_.store(reply.cubin_key, reply.cubin)) {
+    throw DeviceError("compiled kernels cannot be written to '" + folder_.path().string() +
+                      "': make room or set TMPDIR to a folder with some");
+  }
+  reply.cubin = {};
+  return compiled_.insert_or_assign(reply.config, std::move(reply)).first->second;
+}
+
+CompiledConfig CompiledKernels::with_cubin(const std::string& config) const {
+  std::optional<std::string> cubin = own_.load(compiled_.at(config).cubin_key);
+  if (cubin) return {config, *std::move(cubin)};
+  throw DeviceError("the compiled kernel of " + config + " is gone from '" +
+                    folder_.path().string() + "'");
+}
+
+bool CompiledKernels::publish(const CompileReply& reply) const {
+  if (!cache_) return true;
+  const std::string account = nlohmann::json(reply.resources).dump();
+  return cache_->store(reply.cubin_key, with_cubin(reply.config).cubin) &&
+         cache_->store(resources_key(reply.cubin_key), account);
+}
+
+const KernelSource& CompiledKernels::source(const KernelFamily& family) {
+  const auto found = sources_.find(std::string(family.name));
+  if (found != sources_.end()) return found->second;
+  return sources_.emplace(family.name, kernel_source(family, kernel_dir_)).first->second;
+}
+
+}  // namespace gemm_tune

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels that a run has compiled, and those of the user's kernel cache.
+//
+// Cubins wait for their measurement in files of a temporary folder, which only this process
+// touches: a long run compiles thousands. What is published goes to the cache under the key that
+// the library looks for. Use from one thread.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "kernel_templates/registry.h"
+#include "kernel_templates/source.h"
+#include "runtime/kernel_store.h"
+#include "tuner/work/protocol.h"
+#include "tuner/work/scratch_dir.h"
+
+namespace gemm_tune {
+
+class CompiledKernels {
+ public:
+  // Of one architecture and the texts of kernel_dir, or the program's own. Throws UsageError where
+  // no temporary folder can be made or the cache is no folder of the user's.
+  CompiledKernels(std::string arch, std::optional<std::filesystem::path> kernel_dir,
+                  const std::optional<std::filesystem::path>& cache);
+
+  // The family's text where it is the user's: a worker has no folder of theirs.
+  std::optional<KernelSource> users_source(const KernelFamily& family);
+
+  // The compiler's answer, without its cubin; nullptr where neither this run nor a run that
+  // published has compiled the config.
+  const CompileReply* find(const KnownConfig& config);
+
+  // Keeps an answer and its cubin. Throws DeviceError where the temporary folder is full.
+  const CompileReply& add(CompileReply reply);
+
+  // The bytes for a worker. Precondition: the answer to the config is ok. Throws DeviceError where
+  // somebody has removed them.
+  CompiledConfig with_cubin(const std::string& config) const;
+
+  // Puts the kernel of an answer that is ok into the cache, where there is one; false where that
+  // cannot be written.
+  bool publish(const CompileReply& reply) const;
+
+ private:
+  const KernelSource& source(const KernelFamily& family);
+  std::optional<CompileReply> published(const KnownConfig& config);
+
+  const std::string arch_;
+  const std::optional<std::filesystem::path> kernel_dir_;
+  ScratchDir folder_;
+  KernelStore own_;
+  std::optional<KernelStore> cache_;
+  std::map<std::string, KernelSource> sources_;   // by family
+  std::map<std::string, CompileReply> compiled_;  // by config text, without cubins
+};
+
+}  // namespace gemm_tune
