@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cerrno>
+#include <utility>
 
 #include "core/error.h"
 
@@ -125,9 +126,11 @@ std::string to_frame(const json& message) {
 std::optional<json> FrameReader::next() {
   if (buffer_.size() < kLengthBytes) return std::nullopt;
   const std::size_t length = length_in(buffer_);
-  if (length > kMaxFrameBytes) return json(json::value_t::discarded);
+  // In place: a conversion of json to std::optional may be the serialiser's.
+  if (length > kMaxFrameBytes) return std::optional<json>(std::in_place, json::value_t::discarded);
   if (buffer_.size() - kLengthBytes < length) return std::nullopt;
-  json message = message_of(std::string_view(buffer_).substr(kLengthBytes, length));
+  std::optional<json> message(std::in_place,
+                              message_of(std::string_view(buffer_).substr(kLengthBytes, length)));
   buffer_.erase(0, kLengthBytes + length);
   return message;
 }
