@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// How near the FFMA peak a thread tile's main loop comes, and what each of its ingredients costs:
-// bench/ffma_ceiling.cuh in all the ways that the command line asks for, as a table or as JSON.
+// Measures how near the FFMA peak a thread tile's main loop comes, and the cost of each ingredient:
+// runs bench/ffma_ceiling.cuh with all combinations that the command line lists. Prints a table or
+// JSON.
 //
-//   ffma_ceiling --shapes 8x8,16x8 --steps chains,registers,lds,sts,ldg,cp_async --orders
-//   serpentine ffma_ceiling --arch sm_90 --cubins DIR       compiles only, for bench/check_sass.py
+//   ffma_ceiling --shapes 8x8,16x8 --steps chains,registers,lds,sts,ldg,cp_async --orders rows
+//   ffma_ceiling --arch sm_90 --cubins DIR    (compiles only, for bench/check_sass.py)
 //
 // Every kernel first runs on ones, for which its sums are known: a kernel that is wrong or was
 // optimised away gives no ceiling. It is then timed on random numbers (ones would need less power)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The main loop of a SIMT GEMM, one ingredient at a time: how many FFMAs a second a thread tile of
-// TM x TN reaches with nothing else, with its fragments in registers, with these read from shared
+// The main loop of a SIMT GEMM, one ingredient at a time. It shows the FFMA rate of a thread tile
+// of TM x TN with no other work, with fragments in registers, with fragments read from shared
 // memory, with the next slice stored there, and with that slice fetched through L2.
 //
 // Nothing here is a GEMM: slices are packed so that every access is ideal (coalesced, free of bank

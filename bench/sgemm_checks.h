@@ -14,9 +14,8 @@
 
 namespace gemm_tune {
 
-// As sgemm_checks.cuh has it: element (entry, row, col) lies at data[entry * stride + row *
-// row_step
-// + col * col_step].
+// As in sgemm_checks.cuh: element (entry, row, col) is data[entry * stride + row * row_step + col *
+// col_step].
 struct Matrix {
   float* data = nullptr;
   long long rows = 0, cols = 0, row_step = 0, col_step = 0, stride = 0, batch = 1;

@@ -18,7 +18,7 @@ struct Config {
   std::string family;
   std::vector<std::pair<std::string, int>> params;  // in the family's canonical order
 
-  // The parameter's value, or nothing where the family has no such parameter.
+  // The parameter's value, or nullopt if the family has no such parameter.
   std::optional<int> get(std::string_view name) const;
 
   friend bool operator==(const Config&, const Config&) = default;

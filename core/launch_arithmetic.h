@@ -63,13 +63,13 @@ inline constexpr long long kPartialSumBytes = 4;
 // again. About 5 us on an H100, where a tile of 128 x 256 takes 0.16 us for each K element.
 inline constexpr long long kPieceOverheadK = 32;
 
-// The alignment of leading dimensions, where the base addresses are multiples of 16 bytes.
+// The alignment class of leading dimensions, for base addresses that are multiples of 16 bytes.
 constexpr int alignment_class(long long lda, long long ldb, long long ldc) {
   const long long bits = lda | ldb | ldc;
   return bits % 4 == 0 ? 4 : bits % 2 == 0 ? 2 : 1;
 }
 
-// Blocks of a cluster, along the grid's y; 1 where there is none.
+// Blocks of a cluster, along the grid's y; 1 without a cluster.
 constexpr int cluster_ctas(const LaunchRecipe& recipe) {
   return recipe.cluster ? recipe.split_k : 1;
 }

@@ -9,7 +9,7 @@
 
 namespace gemm_tune {
 
-// T: an integer or double. nullopt where the text is no such number or does not fit.
+// T: an integer or double. nullopt if the text is not a number or does not fit.
 template <class T>
 std::optional<T> parse_number(std::string_view text) {
   T value{};

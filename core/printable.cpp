@@ -6,7 +6,7 @@ namespace {
 
 bool continues(unsigned char byte) { return byte >> 6 == 0b10; }
 
-// The length of the character at the start of a text, 0 where that is not UTF-8 (RFC 3629: no
+// The length of the character at the start of a text; 0 if the text is not UTF-8 (RFC 3629: no
 // overlong forms, no surrogates, nothing above U+10FFFF).
 std::size_t character_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };

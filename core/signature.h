@@ -43,8 +43,8 @@ constexpr int significand_bits(ElementType type) {
   return 0;
 }
 
-// The largest relative error of rounding a number to the type, to nearest, where it is not
-// subnormal: 2^-significand_bits.
+// The largest relative error when a number that is not subnormal is rounded to the nearest value of
+// the type: 2^-significand_bits.
 constexpr double unit_roundoff(ElementType type) {
   return 1.0 / static_cast<double>(std::int64_t{1} << significand_bits(type));
 }
