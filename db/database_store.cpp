@@ -66,7 +66,7 @@ std::string random_uuid() {
   return uuid;
 }
 
-// "13.1.0" of "cublasSgemm 13.1.0"; empty where the name has no second word.
+// "13.1.0" of "cublasSgemm 13.1.0"; empty if the name has no second word.
 std::string library_version(const std::string& baseline) {
   std::istringstream words(baseline);
   std::string function, version;

@@ -56,8 +56,8 @@ struct RunInfo {
   std::string driver_version;  // empty without a GPU
   std::string command;
   std::uint64_t seed = 0;
-  std::string uuid = {};            // the database fills it in where it is empty
-  std::string host = {};            // empty where it is not known
+  std::string uuid = {};            // empty: the database fills it in
+  std::string host = {};            // empty if not known
   std::string cublas_version = {};  // empty until a baseline is timed
   GpuSettings gpu = {};
 };

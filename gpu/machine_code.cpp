@@ -20,7 +20,7 @@ std::optional<T> read(std::string_view bytes, std::uint64_t offset) {
   return value;
 }
 
-// The bytes of a section; none where it lies outside the file.
+// The bytes of a section; empty if it lies outside the file.
 std::string_view contents(std::string_view bytes, const Elf64_Shdr& section) {
   if (section.sh_type == SHT_NOBITS || section.sh_offset > bytes.size()) return {};
   return bytes.substr(section.sh_offset, section.sh_size);

@@ -22,7 +22,7 @@ struct Finisher {
   KnownConfig config;
   Outcome outcome;
   bool in_finals = false;  // in the latest round
-  bool retimed = false;    // its timing is of these finals
+  bool retimed = false;    // its timing comes from these finals
 
   double time_us() const { return outcome.time_us().value(); }
 };

@@ -28,7 +28,7 @@ struct Funnel {
   Reasons failed_on_gpu;          // by disposition: wrong_result, launch_failed, timed_out, crashed
   Reasons failed_by_environment;  // by detail; not stored: the next run tries them again
   std::uint64_t retried = 0;      // tasks repeated after a failure of the environment
-  std::uint64_t survived = 0;     // verified and timed, or predicted where there is no GPU
+  std::uint64_t survived = 0;     // verified and timed, or predicted without a GPU
   std::uint64_t unfinished = 0;   // given up at an interrupt or at the time limit
 };
 
