@@ -50,7 +50,7 @@ std::optional<SchemaComparison> compare_with_its_version(SQLite::Database& db) {
 // Whether the tables are ours, so that reading them executes only SQLite's own code.
 bool check_definitions(SQLite::Database& db, Findings& findings) {
   const std::optional<SchemaComparison> schema = compare_with_its_version(db);
-  if (!schema) add(findings, "its schema's version is none that this program knows");
+  if (!schema) add(findings, "this program does not know its schema's version");
   if (!schema) return false;
   for (const std::string& fault : schema->faults) add(findings, fault);
   return schema->faults.empty();

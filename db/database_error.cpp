@@ -31,8 +31,8 @@ DatabaseError translated(const fs::path& path, const SQLite::Exception& error) {
       return database_error(path, "cannot be written: it is open for reading only");
     case SQLITE_CANTOPEN:
       return database_error(path,
-                            "cannot be opened or created: name a file in a folder that exists and "
-                            "is writable, and see that the limit on open files is not reached");
+                            "cannot be opened or created: name a file in a writable folder, and "
+                            "check that the limit on open files is not reached");
     case SQLITE_NOMEM:
       return database_error(path, "needs more memory than the system gives");
     case SQLITE_CORRUPT:

@@ -83,9 +83,8 @@ void tell_of_other_kernels(const Database& database, const std::string& arch,
   const std::int64_t rows = database.rows_of_other_kernels(arch, hashes);
   if (rows == 0) return;
   fmt::print(stderr,
-             "gemm-tune: {} results for {} are of other kernel texts and answer nothing here: "
-             "--kernel-dir names the folder that they were tuned with, tuning again replaces those "
-             "of an earlier version{}\n",
+             "gemm-tune: {} results for {} are of other kernel texts and are not used: name their "
+             "folder in --kernel-dir, or tune again if the texts are of an earlier version{}\n",
              grouped(static_cast<std::uint64_t>(rows)), arch,
              database.has_other_kernel_texts(hashes)
                  ? ", `gemm-tune db rekey` lets those count whose machine code is the same"

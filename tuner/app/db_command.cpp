@@ -181,7 +181,7 @@ int run_db_check(const Options& options) {
 
 int run_db_salvage(const Options& options) {
   if (options.output == "-") {
-    throw UsageError("a database is no text for standard output: name a new file in --output");
+    throw UsageError("a database cannot go to standard output: name a new file in --output");
   }
   const std::filesystem::path path = database_path(options);
   const std::vector<SalvagedTable> tables = [&] {
@@ -195,7 +195,7 @@ int run_db_salvage(const Options& options) {
             ? fmt::format(", at least {} lost", grouped(static_cast<std::uint64_t>(table.lost)))
             : ""));
   }
-  print_text(fmt::format("salvaged into {}; the damaged file is as it was\n", options.output));
+  print_text(fmt::format("salvaged into {}; the damaged file is unchanged\n", options.output));
   return kExitOk;
 }
 

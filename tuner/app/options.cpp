@@ -87,7 +87,8 @@ void add_common(CLI::App& app, Options& o) {
       ->check(whole_number(0, 1023))
       ->capture_default_str();
   app.add_option("--db", o.db, "Database file");
-  app.add_option("--sm-count", o.sm_count, "SMs of the target, where not the typical card's")
+  app.add_option("--sm-count", o.sm_count,
+                 "SMs of the target; default: its own, or the typical card's")
       ->check(whole_number(1, 4096));
   app.add_flag("--json", o.json, "Results as JSON");
   app.add_flag("-v,--verbose", o.verbose, "Say what happens to each candidate");
@@ -98,7 +99,8 @@ CLI::Option* add_sizes(CLI::App& app, Options& o) {
   app.add_option("--layout", o.layout,
                  "Operands stored transposed, A's letter first: nn, nt, tn or tt")
       ->capture_default_str();
-  app.add_option("--batch", o.batch, "Products of one launch, their matrices equally far apart")
+  app.add_option("--batch", o.batch,
+                 "Products of one launch, with equal distances between their matrices")
       ->check(whole_number<std::int64_t>(1, kMaxBatch))
       ->capture_default_str();
   return app.add_option("--sizes", o.sizes, "Problems, as in 1024,4096x512x1024");
@@ -113,7 +115,7 @@ void add_search(CLI::App& app, Options& o) {
   app.add_option("--jobs", o.jobs,
                  "Compile processes; default: one per core, less one per GPU in use")
       ->check(whole_number(1, 1024));
-  app.add_option("--seed", o.seed, "Of search order and operands; default: fresh")
+  app.add_option("--seed", o.seed, "Seed of search order and operands; default: random")
       ->check(any_seed());
   add_kernel_dir(app, o);
   app.add_option("--devices", o.devices, "GPUs of one model to share the work, as in 0,1, or 'all'")
@@ -133,25 +135,26 @@ void add_tune(CLI::App& app, Options& o) {
   app.add_option("--budget", o.budget,
                  "Distinct candidates tried per problem, or 'all'; default: by the space's size");
   app.add_option("--target", o.target,
-                 "Stop where the rest of the budget would likely gain less, as in 0.98: 2 %")
+                 "Stop when the rest of the budget would likely gain less, as in 0.98: 2 %")
       ->check(number(0.5, 0.9999));
   app.add_option("--time", o.time,
-                 "For the search, as in 15:00, without the time in which the program is stopped; "
-                 "the finals of what it found come on top");
+                 "Time for the search, as in 15:00; the finals, and any time in which the program "
+                 "is stopped, are not counted");
   app.add_option("--config", o.configs,
                  "Try only this config; repeatable; @FILE has one on each line");
   app.add_option("--baselines", o.baselines,
-                 "What to time the finalists beside: cublas, cublaslt (the best of what it "
-                 "proposes), or both")
+                 "Baselines of the finals: cublas, cublaslt (the best of its proposals), or both")
       ->delimiter(',')
       ->check(one_of({"cublas", "cublaslt"}))
       ->capture_default_str();
-  app.add_flag("--finals", o.finals, "Time finalists and baselines again even where that is known");
+  app.add_flag("--finals", o.finals,
+               "Time finalists and baselines again even if their times are stored");
   app.add_flag("--retry-failed", o.retry_failed,
-               "Try again what failed in earlier runs, before anything else");
-  app.add_option("--kernel-cache", o.kernel_cache,
-                 "Folder of compiled kernels that gt_open() takes too: winners' are put there, and "
-                 "what lies there is not compiled again");
+               "First try the candidates again that failed in earlier runs");
+  app.add_option(
+      "--kernel-cache", o.kernel_cache,
+      "Folder of compiled kernels, also for gt_open(): stored winners' kernels are written "
+      "there, and kernels found there are not compiled again");
   app.add_flag("--dry-run", o.dry_run, "Count and estimate; compile nothing");
 }
 
@@ -166,17 +169,17 @@ void add_replay(CLI::App& app, Options& o) {
       ->check(one_of(strategy_names()));
   replay
       ->add_option("--prior", o.prior,
-                   "none, the static model (model), the same corrected by the other sweeps given "
-                   "(others), or the times of a sweep that it names")
+                   "Expected times: none, the static model's (model), the model's corrected by the "
+                   "other sweeps (others), or those of the sweep in a file")
       ->capture_default_str();
-  replay->add_option("--repeats", o.repeats, "Runs of each sweep, with seeds of their own")
+  replay->add_option("--repeats", o.repeats, "Runs of each sweep, each with its own seed")
       ->check(whole_number(1, 1000000))
       ->capture_default_str();
   replay->add_option("--budget", o.budget, "Evaluations per run, or 'all'; default: 200");
-  replay->add_option("--in-flight", o.in_flight, "Evaluations under way at once")
+  replay->add_option("--in-flight", o.in_flight, "Evaluations at the same time")
       ->check(whole_number(1, 100000))
       ->capture_default_str();
-  replay->add_option("--seed", o.seed, "Of the first run; default: 1")->check(any_seed());
+  replay->add_option("--seed", o.seed, "Seed of the first run; default: 1")->check(any_seed());
   replay->add_option("--trace", o.trace, "File to write: a line of JSON for each run");
   replay->add_flag("--json", o.json, "Results as JSON");
   replay->add_flag("-q,--quiet", o.quiet, "No progress, errors only");
@@ -196,17 +199,17 @@ void add_db(CLI::App& app, Options& o) {
     sub->callback([&o, command] { o.command = command; });
     return sub;
   };
-  add("info", "What it holds and what of that still holds", Command::db_info)
+  add("info", "Count the rows, and those that are still valid", Command::db_info)
       ->add_flag("--json", o.json, "Results as JSON");
-  add("check", "Look for damage everywhere; writes nothing", Command::db_check);
-  add("salvage", "A new database of what can be read of a damaged one", Command::db_salvage)
+  add("check", "Check the whole file for damage; write nothing", Command::db_check);
+  add("salvage", "Save the readable rows of a damaged database in a new one", Command::db_salvage)
       ->add_option("-o,--output", o.output, "New file to write")
       ->required();
   CLI::App* rekey = add("rekey",
-                        "Let rows of another kernel text count again where the machine code of "
-                        "the best and of the finals is the same",
+                        "Let rows of another kernel text count again if the current text gives the "
+                        "same machine code; checks the best and the finals",
                         Command::db_rekey);
-  rekey->add_flag("--all", o.all, "Look at every row, not only at the best and at finals");
+  rekey->add_flag("--all", o.all, "Check every row, not only the best and the finals");
   add_kernel_dir(*rekey, o);
 }
 
@@ -267,7 +270,7 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
 
   CLI::App* tune = app.add_subcommand("tune", "Search, verify, time, store (the default command)");
   add_tune(*tune, o);
-  CLI::App* best = app.add_subcommand("best", "What the database holds for sizes");
+  CLI::App* best = app.add_subcommand("best", "The config for a size, from the database");
   add_common(*best, o);
   add_sizes(*best, o)->required();
   CLI::App* explain = app.add_subcommand("explain", "One config: limits, resources, model, rows");

@@ -151,8 +151,8 @@ std::string text_of(const Rekeying& done) {
   }
   if (done.not_looked_at > 0) {
     text += fmt::format(
-        "not looked at: {} that are neither the best of a problem nor of its finals: --all looks "
-        "at them too\n",
+        "not checked: {} that are neither the best of a problem nor of its finals; --all checks "
+        "them too\n",
         rows_text(done.not_looked_at));
   }
   if (done.not_reached > 0) {

@@ -46,7 +46,7 @@ std::string unpacked(std::string bytes, const std::string& path) {
       if (!another) return text;
       if (inflateReset(&stream) != Z_OK) throw std::bad_alloc();
     } else if (result == Z_BUF_ERROR || (result == Z_OK && stream.avail_out > 0)) {
-      throw UsageError("sweep '" + path + "' is packed and cut off");
+      throw UsageError("sweep '" + path + "' is a gzip file that is cut off");
     } else if (result != Z_OK) {
       throw UsageError("sweep '" + path + "' cannot be unpacked: it is damaged");
     }
@@ -101,7 +101,7 @@ std::vector<Sweep> read_database(const std::string& path, const LockWait& lock) 
     }
     sweeps.push_back(std::move(sweep));
   }
-  if (sweeps.empty()) throw UsageError("database '" + path + "' holds nothing that was timed");
+  if (sweeps.empty()) throw UsageError("database '" + path + "' holds no timed candidate");
   return sweeps;
 }
 

@@ -137,8 +137,8 @@ TuneRequest tune_request(const Options& options, const Target& target) {
     throw UsageError("--target has no use where --config lists what to try: leave one of them out");
   }
   if (options.target && !options.strategy.empty() && options.strategy != "model") {
-    throw UsageError("--target needs to know what more tries would gain, which '" +
-                     options.strategy + "' does not tell: leave it out, or use --strategy model");
+    throw UsageError("--target needs the expected gain of more tries, which strategy '" +
+                     options.strategy + "' does not give: leave it out, or use --strategy model");
   }
   if (!options.budget.empty()) request.budget = parse_budget(options.budget);
   if (!options.time.empty()) request.time_limit = parse_duration(options.time);

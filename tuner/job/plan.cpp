@@ -32,9 +32,8 @@ std::optional<std::string> too_large(const Problem& problem, std::int64_t memory
   if (needed <= static_cast<double>(memory_bytes)) return std::nullopt;
   constexpr double kGiB = 1024.0 * 1024 * 1024;
   return fmt::format(
-      "{} needs {:.0f} GiB of GPU memory with the reference to check against, and the GPU has "
-      "{:.0f}: "
-      "choose a smaller size",
+      "{} needs {:.0f} GiB of GPU memory, including the reference for the check, and the GPU has "
+      "{:.0f}: choose a smaller size",
       to_string(problem), needed / kGiB, static_cast<double>(memory_bytes) / kGiB);
 }
 
