@@ -61,10 +61,18 @@ constexpr std::array<int, 4> alignment_in_elements(const Problem& problem) {
           bytes.d / bytes_of(types.d)};
 }
 
-// The alignment class: the least alignment of all operands, in elements.
+// The alignment class: the least alignment of all operands, in elements. An operand with the
+// alignment of the widest access counts as aligned to as many elements as any other operand.
 constexpr int alignment_class(const Problem& problem) {
-  const std::array<int, 4> elements = alignment_in_elements(problem);
-  return *std::min_element(elements.begin(), elements.end());
+  const Alignment& bytes = problem.alignment;
+  const Signature& types = problem.signature;
+  const int narrowest =
+      std::min({bytes_of(types.a), bytes_of(types.b), bytes_of(types.c), bytes_of(types.d)});
+  const auto elements = [&](int aligned, ElementType type) {
+    return aligned / (aligned == kWidestAccessBytes ? narrowest : bytes_of(type));
+  };
+  return std::min({elements(bytes.a, types.a), elements(bytes.b, types.b),
+                   elements(bytes.c, types.c), elements(bytes.d, types.d)});
 }
 
 // The problem in this alignment class: with packed matrices if these have the class, else with the

@@ -57,8 +57,9 @@ constexpr std::int64_t largest_exact_integer(ElementType type) {
 // "f32", "f16", "bf16", "f64".
 std::string_view to_string(ElementType type);
 
-// The accuracy that a result promises. fp32: products and sums rounded as fp32 rounds them.
-enum class Accuracy { fp32 };
+// The accuracy that a result promises. fp32: products and sums rounded as fp32 rounds them. mixed:
+// 16-bit operands as they are, sums in fp32 as tensor cores round them.
+enum class Accuracy { fp32, mixed };
 
 // The operation on alpha * op(A) * op(B) + beta * C before the result is stored as D.
 enum class Epilogue { none };
@@ -72,8 +73,11 @@ struct Signature {
   friend auto operator<=>(const Signature&, const Signature&) = default;
 };
 
-// The signature with one type for all matrices.
-constexpr Signature signature_of(ElementType type) { return {type, type, type, type}; }
+// The signature with one type for A and B and one for C and D; with one type for all matrices.
+constexpr Signature signature_of(ElementType ab, ElementType cd) {
+  return {ab, ab, cd, cd, bytes_of(ab) == 2 ? Accuracy::mixed : Accuracy::fp32};
+}
+constexpr Signature signature_of(ElementType type) { return signature_of(type, type); }
 
 // "f32" if all matrices have one type, else the types of A, B, C and D: "bf16/bf16/f32/f32".
 std::string to_string(const Signature& signature);

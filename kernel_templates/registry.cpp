@@ -35,7 +35,8 @@ std::optional<KnownConfig> next_variant(const KnownConfig& config) {
 }  // namespace
 
 Specialisation KnownConfig::specialisation() const {
-  return {layout_of(traits.transposed_a, traits.transposed_b), traits.vec, traits.predicated};
+  return {layout_of(traits.transposed_a, traits.transposed_b), traits.vec, traits.predicated,
+          traits.signature};
 }
 
 const KernelFamily* find_family(std::string_view name) {

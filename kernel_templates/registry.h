@@ -46,7 +46,7 @@ KnownConfig specialised(const KnownConfig& config, const Specialisation& special
 
 // Every config that a winner may be handed out as: the same tunables under each specialisation that
 // it must have. These are its own, then those of its predicated twins: its accesses or narrower
-// ones, the widest first; four at most. The finals verify exactly these, and the chooser and the
+// ones, the widest first; five at most. The finals verify exactly these, and the chooser and the
 // exported header hand out no others.
 std::vector<KnownConfig> served_variants(const KnownConfig& winner);
 

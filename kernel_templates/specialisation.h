@@ -16,12 +16,14 @@ struct Specialisation {
   Layout layout = Layout::nn;  // the only one that the kernel serves
   int vec = 1;                 // elements per global access; the alignment class that they need
   bool predicated = false;     // checks edges, so that matrices need not be whole tiles
+  Signature signature = {};    // the only one that the kernel serves
 
   friend bool operator==(const Specialisation&, const Specialisation&) = default;
 };
 
 // What a parameter's value decides. Each family declares it for each of its parameters.
-enum class Role { tunable, transposed_a, transposed_b, vector_width, predicated };
+// type_ab and type_cd: the number of an ElementType.
+enum class Role { tunable, transposed_a, transposed_b, vector_width, predicated, type_ab, type_cd };
 
 // The value of a parameter of this role under the specialisation; nothing for a tunable.
 constexpr std::optional<int> value_of(const Specialisation& specialisation, Role role) {
@@ -36,6 +38,10 @@ constexpr std::optional<int> value_of(const Specialisation& specialisation, Role
       return specialisation.vec;
     case Role::predicated:
       return specialisation.predicated;
+    case Role::type_ab:
+      return static_cast<int>(specialisation.signature.a);
+    case Role::type_cd:
+      return static_cast<int>(specialisation.signature.d);
   }
   return std::nullopt;
 }

@@ -3,8 +3,10 @@
 // warp.
 //
 // Plain constexpr data, so that each family derives it beside its kernel from the same functions
-// the kernel uses. search/static_model.h turns it into a time. Includes nothing.
+// the kernel uses. search/static_model.h turns it into a time.
 #pragma once
+
+#include "core/signature.h"
 
 namespace gemm_tune {
 
@@ -22,8 +24,10 @@ struct Traits {
   bool transposed_a = false;       // A is stored [K,M]
   bool transposed_b = false;       // B is stored [N,K]
   bool async_copy = false;         // needs cp.async, that is sm_80
-  int vec = 1;                     // elements per global access; the alignment class it needs
-  bool predicated = false;         // legal for any shape; otherwise for multiples of the tile only
+  int least_sm = 0;         // the oldest architecture that has its instructions: 80 for sm_80
+  Signature signature;      // the only one that the kernel serves
+  int vec = 1;              // elements per global access; the alignment class it needs
+  bool predicated = false;  // legal for any shape; otherwise for multiples of the tile only
   // Where predicated all the same: so that no vector access is cut in two by a matrix edge.
   int vector_multiple_m = 1, vector_multiple_n = 1, vector_multiple_k = 1;
   // Per thread, before compiling, where nothing presses the compiler; __launch_bounds__ caps it.

@@ -35,6 +35,20 @@ TEST(ProblemTest, AlignmentClassIsTheLeastOfTheOperandsInElements) {
   EXPECT_EQ(alignment_class(problem), 4);
 }
 
+TEST(ProblemTest, AnOperandThatTheWidestAccessReachesIsInEveryClass) {
+  Problem problem = packed_problem(8, 8, 8);
+  problem.signature = signature_of(ElementType::f16, ElementType::f32);
+  problem.alignment = uniform_alignment(problem.signature, 8);
+  EXPECT_EQ(problem.alignment, (Alignment{16, 16, 16, 16}));
+  EXPECT_EQ(alignment_class(problem), 8);
+  problem.alignment.d = 8;
+  EXPECT_EQ(alignment_class(problem), 2);
+  problem.alignment.d = 4;
+  EXPECT_EQ(alignment_class(problem), 1);
+  problem.alignment = {8, 16, 16, 16};
+  EXPECT_EQ(alignment_class(problem), 4);
+}
+
 TEST(ProblemTest, AClassIsPackedWherePackedHasItElseOfEveryOperand) {
   const Problem packed = packed_problem(1024, 1025, 1024);
   EXPECT_EQ(in_class(packed, 1), packed);

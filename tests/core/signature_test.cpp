@@ -28,6 +28,17 @@ TEST(SignatureTest, IsFp32UnlessToldOtherwise) {
   EXPECT_EQ(Signature().accuracy, Accuracy::fp32);
 }
 
+TEST(SignatureTest, SixteenBitOperandsAreOfTheMixedClass) {
+  EXPECT_EQ(signature_of(ElementType::f64).accuracy, Accuracy::fp32);
+  EXPECT_EQ(signature_of(ElementType::bf16),
+            (Signature{ElementType::bf16, ElementType::bf16, ElementType::bf16, ElementType::bf16,
+                       Accuracy::mixed}));
+  EXPECT_EQ(signature_of(ElementType::f16, ElementType::f32),
+            (Signature{ElementType::f16, ElementType::f16, ElementType::f32, ElementType::f32,
+                       Accuracy::mixed}));
+  EXPECT_EQ(to_string(signature_of(ElementType::bf16)), "bf16");
+}
+
 TEST(SignatureTest, TextIsOneTypeWhereAllAreOne) {
   EXPECT_EQ(to_string(Signature()), "f32");
   EXPECT_EQ(to_string(signature_of(ElementType::f64)), "f64");

@@ -12,6 +12,8 @@ constexpr Order kOrders[] = {Order::forward, Order::reversed, Order::shuffled};
 struct Scale {
   float alpha, beta;
 };
+constexpr int kArchs[] = {80, 90};  // of each kind of rounding one
+
 constexpr Scale kScales[] = {{1, 0}, {-0.5, 2}, {1, 1}, {2, 0}, {1.5, -1}};
 
 template <class T, std::size_t N>
@@ -39,6 +41,7 @@ Case make_case(const KnownConfig& config, int M, int N, int K, std::size_t index
   call.problem = packed_problem(rounded_up(M, config.recipe.multiple_m),
                                 rounded_up(N, config.recipe.multiple_n),
                                 rounded_up(K, config.recipe.multiple_k), config.recipe.layout);
+  call.problem.signature = config.traits.signature;
   call.lda = padded(row_length_a(call.problem), alignment, index % 2 * 3);
   call.ldb = padded(row_length_b(call.problem), alignment, (index + 1) % 2);
   call.ldc = padded(call.problem.N, alignment, index / 2 % 2);
@@ -47,6 +50,7 @@ Case make_case(const KnownConfig& config, int M, int N, int K, std::size_t index
   call.beta = scale.beta;
   c.order = nth(kOrders, index);
   c.seed = static_cast<unsigned>(index) + 1;
+  c.sm = nth(kArchs, index / 2);
   return c;
 }
 
@@ -106,7 +110,8 @@ std::string to_string(const Case& c) {
          part("ldc", call.ldc) + batch + part("alpha", call.alpha) + part("beta", call.beta) +
          (c.in_place ? ", in place" : "") +
          (c.values == Values::integers ? ", integers" : ", reals") + ", threads " +
-         to_string(c.order);
+         to_string(c.order) +
+         (p.signature.accuracy == Accuracy::mixed ? ", sm_" + std::to_string(c.sm) : "");
 }
 
 bool shares_tiles(const KnownConfig& config) {
@@ -242,8 +247,9 @@ std::vector<Case> far_cases(const KnownConfig& config) {
   const int M = beyond(config, t.tile_m, is_predicated(config) ? 1 : 2, 1);
   const int K = beyond(config, t.tile_k, is_predicated(config) ? 1 : 2, 1);
   const auto past_at = [&](int row) {
-    const std::int64_t least = padded((1LL << 31) / row, 4, 1);
-    return std::min(kPast, least + std::int64_t{4} * (M + N + K));
+    const int unit = std::max(4, config.recipe.alignment);
+    const std::int64_t least = padded((1LL << 31) / row, unit, 1);
+    return std::min(kPast, least + std::int64_t{unit} * (M + N + K));
   };
   GemmCall& second_tile = cases.emplace_back(make_case(config, M, N, K, 2)).call;
   second_tile.beta = 1;

@@ -13,7 +13,7 @@
 
 namespace gemm_tune::emulator {
 
-// What A, B and C hold. Integers make every sum exact in fp32.
+// What A, B and C hold. Integers make every sum exact in fp32, and on tensor cores.
 enum class Values { integers, reals };
 
 // SMs of the GPU that is emulated.
@@ -25,6 +25,7 @@ struct Case {
   Values values = Values::integers;
   Order order = Order::forward;
   unsigned seed = 1;
+  int sm = 90;  // whose tensor cores round: 80 for sm_80
 };
 
 std::string to_string(const Case& c);

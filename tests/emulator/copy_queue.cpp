@@ -28,6 +28,10 @@ void check_alignment(const void* address, int bytes, const char* what) {
 void CopyQueue::issue(void* smem, const void* global, int bytes, int inside) {
   check_alignment(smem, bytes, "to");
   check_alignment(global, bytes, "from");
+  if (inside < 0 || inside > bytes) {
+    throw ExecutionError("copies " + std::to_string(inside) + " of " + std::to_string(bytes) +
+                         " bytes asynchronously");
+  }
   Copy copy{static_cast<char*>(smem), bytes, {}};
   std::copy_n(static_cast<const char*>(global), inside, copy.values);
   for (int i = 0; i < bytes; i += kWord) std::memcpy(copy.smem + i, &kUnderWay, kWord);

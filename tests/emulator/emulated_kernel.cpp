@@ -13,8 +13,10 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/float16.h"
 #include "kernel_templates/launch_args.h"
 #include "tests/emulator/matrix.h"
+#include "tests/emulator/tensor_core.h"
 
 namespace gemm_tune::emulator {
 namespace {
@@ -34,22 +36,23 @@ int resident_ctas(const KnownConfig& config) {
   return shares_tiles(config) ? kResidentCtas : 1;
 }
 
-// Calls visit(element) for each element of each matrix, in order.
+// Calls visit(matrix, row, col) for each element of each matrix, in order.
 template <class Visit>
 void for_each_element(const MatrixView& m, Visit visit) {
   for (int b = 0; b < m.batch; ++b) {
+    const MatrixView entry = m.entry(b);
     for (int row = 0; row < m.rows; ++row) {
-      for (int col = 0; col < m.cols; ++col) visit(m.entry(b).at(row, col));
+      for (int col = 0; col < m.cols; ++col) visit(entry, row, col);
     }
   }
 }
 
 void fill(const MatrixView& m, bool with_nan, Values values, std::mt19937& random) {
-  for_each_element(m, [&](float& element) {
+  for_each_element(m, [&](const MatrixView& entry, int row, int col) {
     const auto bits = static_cast<std::int32_t>(random());
     float value = static_cast<float>(bits) * 0x1p-31f;
     if (values == Values::integers) value = static_cast<float>(bits % 9);
-    element = with_nan ? std::numeric_limits<float>::quiet_NaN() : value;
+    entry.set(row, col, with_nan ? std::numeric_limits<float>::quiet_NaN() : value);
   });
 }
 
@@ -60,30 +63,32 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
 
 std::vector<float> elements(const MatrixView& m) {
   std::vector<float> all;
-  for_each_element(m, [&](const float& element) { all.push_back(element); });
+  for_each_element(
+      m, [&](const MatrixView& entry, int row, int col) { all.push_back(entry.get(row, col)); });
   return all;
 }
 
 // A matrix as a call stores it.
 MatrixView stored(std::int64_t rows, std::int64_t row_length, std::int64_t ld, std::int64_t batch,
-                  std::int64_t stride) {
+                  std::int64_t stride, ElementType type) {
   return {nullptr, static_cast<int>(rows),  static_cast<int>(row_length),
-          ld,      static_cast<int>(batch), stride};
+          ld,      static_cast<int>(batch), stride,
+          type};
 }
 
 MatrixView shape_a(const GemmCall& call) {
   const Problem& p = call.problem;
-  return stored(rows_a(p), row_length_a(p), call.lda, p.batch, call.stride_a);
+  return stored(rows_a(p), row_length_a(p), call.lda, p.batch, call.stride_a, p.signature.a);
 }
 
 MatrixView shape_b(const GemmCall& call) {
   const Problem& p = call.problem;
-  return stored(rows_b(p), row_length_b(p), call.ldb, p.batch, call.stride_b);
+  return stored(rows_b(p), row_length_b(p), call.ldb, p.batch, call.stride_b, p.signature.b);
 }
 
 MatrixView shape_c(const GemmCall& call) {
   const Problem& p = call.problem;
-  return stored(p.M, p.N, call.ldc, p.batch, call.stride_c);
+  return stored(p.M, p.N, call.ldc, p.batch, call.stride_c, p.signature.d);
 }
 
 }  // namespace
@@ -109,27 +114,56 @@ struct Reference {
   double value, bound;
 };
 
-Reference reference(const Case& c, const MatrixView& A, const MatrixView& B, float old, int row,
-                    int col) {
+// What a sum over K may be off by in relation to the sum of its products' magnitudes, beta * C and
+// the last two roundings in fp32 included.
+double sum_tolerance(const KnownConfig& config, const Case& c) {
+  constexpr double kU = 0x1p-24;
+  const auto K = static_cast<double>(c.call.problem.K);
+  if (c.call.problem.signature.accuracy == Accuracy::fp32)
+    return std::expm1((K + 3) * std::log1p(kU));
+  const TensorCore core = tensor_core_of(c.sm);
+  const int products = std::min(core.products, config.config().get("MMA_K").value());
+  const double step = products * std::ldexp(1.0, -core.fraction_bits) + 2 * kU;
+  return 1.001 * (std::ceil(K / products) * step + (config.recipe.split_k + 3) * kU);
+}
+
+// The value as D holds it, where fp32 holds it.
+double rounded_to(ElementType type, double value) {
+  if (type == ElementType::f32) return value;
+  const Float16Format format = type == ElementType::f16 ? kF16 : kBf16;
+  return to_float(format, from_float(format, static_cast<float>(value)));
+}
+
+// What rounding to D takes at most: of fp32 sums nothing more than sum_tolerance() says.
+double rounding_to(ElementType type, double value) {
+  if (type == ElementType::f32) return 0;
+  const double half_of_least = type == ElementType::f16 ? 0x1p-25 : 0x1p-134;
+  return std::abs(value) * unit_roundoff(type) + half_of_least;
+}
+
+Reference reference(const Case& c, double tolerance, const MatrixView& A, const MatrixView& B,
+                    float old, int row, int col) {
   const auto [problem, alpha, beta] = std::tie(c.call.problem, c.call.alpha, c.call.beta);
   const int K = static_cast<int>(problem.K);
   double sum = 0, magnitude = 0;
   if (alpha != 0) {
     for (int k = 0; k < K; ++k) {
-      const double a = transposes_a(problem.layout) ? A.at(k, row) : A.at(row, k);
-      const double b = transposes_b(problem.layout) ? B.at(col, k) : B.at(k, col);
+      const double a = transposes_a(problem.layout) ? A.get(k, row) : A.get(row, k);
+      const double b = transposes_b(problem.layout) ? B.get(col, k) : B.get(k, col);
       sum += a * b;
       magnitude += std::abs(a * b);
     }
   }
   const double kept = beta == 0 ? 0 : beta * double{old};
-  const double tolerance =
-      c.values == Values::integers ? 0 : std::expm1((K + 3) * std::log1p(0x1p-24));
-  return {alpha * sum + kept, tolerance * (std::abs(alpha) * magnitude + std::abs(kept))};
+  const double value = alpha * sum + kept;
+  const ElementType type = problem.signature.d;
+  if (c.values == Values::integers) return {rounded_to(type, value), 0};
+  const double bound = tolerance * (std::abs(alpha) * magnitude + std::abs(kept));
+  return {value, bound + rounding_to(type, std::abs(value) + bound)};
 }
 
 // before: all elements of C; after: of D.
-std::optional<std::string> find_wrong_element(const Case& c, const MatrixView& A,
+std::optional<std::string> find_wrong_element(const Case& c, double tolerance, const MatrixView& A,
                                               const MatrixView& B, const std::vector<float>& before,
                                               const std::vector<float>& after) {
   const Problem& p = c.call.problem;
@@ -137,7 +171,8 @@ std::optional<std::string> find_wrong_element(const Case& c, const MatrixView& A
   for (int entry = 0; entry < p.batch; ++entry) {
     for (int row = 0; row < p.M; ++row) {
       for (int col = 0; col < p.N; ++col, ++i) {
-        const Reference want = reference(c, A.entry(entry), B.entry(entry), before[i], row, col);
+        const Reference want =
+            reference(c, tolerance, A.entry(entry), B.entry(entry), before[i], row, col);
         if (std::abs(after[i] - want.value) <= want.bound) continue;
         return "D[" + std::to_string(row) + "][" + std::to_string(col) + "] of matrix " +
                std::to_string(entry) + " is " + std::to_string(after[i]) + " where " +
@@ -150,9 +185,9 @@ std::optional<std::string> find_wrong_element(const Case& c, const MatrixView& A
 
 bool all_zero(const MatrixView& counters) {
   bool zero = true;
-  for_each_element(counters, [&](const float& counter) {
+  for_each_element(counters, [&](const MatrixView& entry, int row, int col) {
     std::uint32_t bits = 0;
-    std::memcpy(&bits, &counter, sizeof(bits));
+    std::memcpy(&bits, entry.address(row, col), sizeof(bits));
     zero = zero && bits == 0;
   });
   return zero;
@@ -181,12 +216,12 @@ void EmulatedKernel::launch(const Case& c, const Operands& operands, Order order
   call.C = operands.C.data;
   call.D = operands.D.data;
   const Launch launch{grid_of(config_.recipe, call.problem, kSmCount), order, c.seed,
-                      cluster_ctas(config_)};
+                      cluster_ctas(config_), c.sm};
   int* counters = nullptr;
   float* partials = nullptr;
   if (workspace != nullptr) {
     counters = reinterpret_cast<int*>(workspace->counters.view().data);
-    partials = workspace->partials.view().data;
+    partials = reinterpret_cast<float*>(workspace->partials.view().data);
   }
   emulator_.run(launch, thread_, launch_args(call, launch.grid, counters, partials));
 }
@@ -205,7 +240,10 @@ std::optional<std::string> EmulatedKernel::check_once(const Case& c, const Opera
   if (bytes > 0) workspace.emplace(bytes - kWorkspaceCounterBytes);
   launch(c, operands, order, workspace ? &*workspace : nullptr);
   result = elements(operands.D);
-  if (auto wrong = find_wrong_element(c, operands.A, operands.B, before, result)) return wrong;
+  const double tolerance = sum_tolerance(config_, c);
+  if (auto wrong = find_wrong_element(c, tolerance, operands.A, operands.B, before, result)) {
+    return wrong;
+  }
   if (!c.in_place && !same_bits(elements(operands.C), before)) return "the kernel overwrote C";
   if (!workspace) return std::nullopt;
   if (!all_zero(workspace->counters.view())) return "the kernel left a counter that is not zero";

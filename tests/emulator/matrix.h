@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Row-major matrices whose surroundings are out of reach: where an emulated kernel's operands live.
 //
-// A kernel that touches an element outside a matrix dies there. Not for use outside these tests:
-// both classes spend address space freely. Use from one thread.
+// Of any element type that a kernel knows. A kernel that touches an element outside a matrix dies
+// there. Not for use outside these tests: both classes spend address space freely. Use from one
+// thread.
 #pragma once
 
 #include <cstddef>
@@ -10,26 +11,34 @@
 #include <string>
 #include <vector>
 
+#include "core/signature.h"
+
 namespace gemm_tune::emulator {
 
 // A batch of matrices of rows * cols elements: row r of the b-th starts at data + b * stride +
 // r * ld.
 struct MatrixView {
-  float* data = nullptr;
+  char* data = nullptr;
   int rows = 0, cols = 0;
   long long ld = 0;
   int batch = 1;
   long long stride = 0;
+  ElementType type = ElementType::f32;
 
-  float& at(int row, int col) const { return data[row * ld + col]; }
+  char* address(int row, int col) const { return data + (row * ld + col) * bytes_of(type); }
+  float get(int row, int col) const;
+  void set(int row, int col, float value) const;  // rounded to nearest
 
-  MatrixView entry(int b) const { return {data + b * stride, rows, cols, ld, 1, 0}; }
+  MatrixView entry(int b) const {
+    return {data + b * stride * bytes_of(type), rows, cols, ld, 1, 0, type};
+  }
 };
 
 // Ends exactly with its last matrix's last element; ahead of it, after it, between rows and between
 // matrices lies memory that AddressSanitizer reports. The first element is aligned to `alignment`
-// floats and no more. Elements that AddressSanitizer cannot mark (it counts in 8 bytes) hold a
-// given pattern, and so do all elements at first.
+// elements, 16 bytes at most, and no more. Elements that AddressSanitizer cannot mark (it counts in
+// 8 bytes) hold a given pattern of 4 bytes, those of 2 bytes its upper half, and so do all elements
+// at first.
 class ExactMatrix {
  public:
   // shape.data is not read.
@@ -47,7 +56,7 @@ class ExactMatrix {
  private:
   char* memory_ = nullptr;
   std::size_t bytes_ = 0;
-  unsigned padding_bits_;
+  char padding_[4];  // an element's
   MatrixView view_;
   std::vector<bool> is_element_;  // from the first element to the last
 };
