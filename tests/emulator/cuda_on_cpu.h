@@ -7,6 +7,8 @@
 // that order memory without meeting anybody mean nothing here.
 #pragma once
 
+#include "core/float16.h"
+#include "kernel_templates/device/element_type.cuh"
 #include "tests/emulator/cta.h"
 
 #define __global__
@@ -86,6 +88,13 @@ void copy_async_if(float* smem, const float* global, bool is_wanted) {
   if (is_wanted) copy_async_or_zero<BYTES, OFFSET>(smem, global, true);
 }
 
+// The interface of kernel_templates/device/byte_copy.cuh.
+template <int BYTES>
+void copy_async_bytes(void* smem, const void* global, int inside) {
+  static_assert(BYTES == 4 || BYTES == 8 || BYTES == 16);
+  emulator::current->copy_async(smem, global, BYTES, inside);
+}
+
 inline void commit_copies() { emulator::current->commit_copies(); }
 
 template <int N>
@@ -106,5 +115,38 @@ class PeerSmem {
  private:
   const float* at_;
 };
+
+// The interface of kernel_templates/device/element_convert.cuh.
+template <int TYPE>
+constexpr Float16Format kFormat = TYPE == kTypeBf16 ? kBf16 : kF16;
+
+template <int TYPE>
+float element_to_float(Bits16 bits) {
+  return to_float(kFormat<TYPE>, bits);
+}
+
+template <int TYPE>
+Bits16 element_from_float(float value) {
+  return from_float(kFormat<TYPE>, value);
+}
+
+// The interface of kernel_templates/device/tensor_core.cuh.
+template <bool TRANSPOSED>
+void load_matrices(unsigned (&fragments)[4], const Bits16* row, const char* file = __builtin_FILE(),
+                   int line = __builtin_LINE()) {
+  emulator::current->load_matrices(row, 4, TRANSPOSED, fragments, file, line);
+}
+
+template <int TYPE>
+void mma_k16(float (&sums)[4], const unsigned (&a)[4], unsigned b0, unsigned b1,
+             const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  emulator::current->multiply_add({kFormat<TYPE>, 16, {a[0], a[1], a[2], a[3]}, {b0, b1}}, sums,
+                                  file, line);
+}
+
+inline void mma_k8(float (&sums)[4], unsigned a0, unsigned a1, unsigned b,
+                   const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  emulator::current->multiply_add({kF16, 8, {a0, a1}, {b}}, sums, file, line);
+}
 
 }  // namespace gemm_tune

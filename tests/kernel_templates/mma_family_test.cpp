@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// mma's rules and specialisations, and how its slices lie in shared memory.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "kernel_templates/device/chunk_map.cuh"
+#include "kernel_templates/mma.cuh"
+#include "kernel_templates/registry.h"
+#include "tests/kernel_templates/spaces.h"
+
+namespace gemm_tune {
+namespace {
+
+using testing::ElementsAre;
+
+constexpr const char* kTile = "BM=128,BN=128,BK=32,WM=64,WN=64,";
+
+KnownConfig mma_config(const std::string& types, const std::string& rest) {
+  return known("mma/" + types + kTile + rest);
+}
+
+struct Rejection {
+  const char* config;
+  const char* reason;
+};
+
+TEST(Mma, RejectsForTheReasonAtFault) {
+  const Rejection rejections[] = {
+      {"AB=0,CD=0,BM=32,BN=32,BK=32,WM=16,WN=16,MMA_K=16,STAGES=2,ASYNC=0,VEC=8,RASTER=8,SPLIT_K=1",
+       "AB must be 1 for f16 or 2 for bf16"},
+      {"AB=1,CD=2,BM=32,BN=32,BK=32,WM=16,WN=16,MMA_K=16,STAGES=2,ASYNC=0,VEC=8,RASTER=8,SPLIT_K=1",
+       "C and D are of f32 or of the operands' type"},
+      {"AB=2,CD=3,BM=32,BN=32,BK=32,WM=16,WN=16,MMA_K=16,STAGES=2,ASYNC=0,VEC=8,RASTER=8,SPLIT_K=1",
+       "CD must be 0 for f32, 1 for f16 or 2 for bf16"},
+      {"AB=2,CD=0,BM=32,BN=32,BK=32,WM=16,WN=16,MMA_K=8,STAGES=2,ASYNC=0,VEC=8,RASTER=8,SPLIT_K=1",
+       "instructions of depth 8 are for f16"},
+      {"AB=2,CD=0,BM=32,BN=40,BK=32,WM=16,WN=16,MMA_K=16,STAGES=2,ASYNC=0,VEC=8,RASTER=8,SPLIT_K=1",
+       "tile sizes must be multiples of 16 up to 1024"},
+      {"AB=2,CD=0,BM=48,BN=32,BK=32,WM=32,WN=16,MMA_K=16,STAGES=2,ASYNC=0,VEC=8,RASTER=8,SPLIT_K=1",
+       "warp tile does not divide CTA tile"},
+      {"AB=2,CD=0,BM=256,BN=256,BK=16,WM=32,WN=32,MMA_K=16,STAGES=2,ASYNC=0,VEC=8,RASTER=8,"
+       "SPLIT_K=1",
+       "more than 512 threads per CTA"},
+      {"AB=2,CD=0,BM=128,BN=128,BK=32,WM=128,WN=64,MMA_K=16,STAGES=2,ASYNC=0,VEC=8,RASTER=8,"
+       "SPLIT_K=1",
+       "registers hold no blocks beside the sums"},
+      {"AB=2,CD=0,BM=32,BN=32,BK=32,WM=16,WN=16,MMA_K=16,STAGES=3,ASYNC=0,VEC=8,RASTER=8,SPLIT_K=1",
+       "more than two stages need cp.async"},
+      {"AB=2,CD=0,BM=32,BN=32,BK=32,WM=16,WN=16,MMA_K=16,STAGES=1,ASYNC=0,VEC=8,RASTER=8,SPLIT_K=1",
+       "STAGES must lie between 2 and 8"},
+      {"AB=2,CD=0,BM=32,BN=32,BK=32,WM=16,WN=16,MMA_K=16,STAGES=2,ASYNC=0,VEC=3,RASTER=8,SPLIT_K=1",
+       "VEC must be 1, 2, 4 or 8"},
+  };
+  const KernelFamily& family = *find_family("mma");
+  for (const Rejection& rejection : rejections) {
+    const Config config =
+        parse_config("mma/" + std::string(rejection.config) + ",TA=0,TB=0,PRED=0");
+    std::vector<int> values;
+    for (const ParamSpec& param : family.params) values.push_back(config.get(param.name).value());
+    EXPECT_EQ(family.reject(values), rejection.reason) << rejection.config;
+  }
+}
+
+TEST(Mma, KnowsItsTypesAndWhatItsInstructionsNeed) {
+  const std::string rest = "STAGES=2,ASYNC=0,VEC=8,RASTER=8,SPLIT_K=1,TA=0,TB=0,PRED=0";
+  const KnownConfig turing = mma_config("AB=1,CD=0,", "MMA_K=8," + rest);
+  EXPECT_EQ(turing.traits.signature, signature_of(ElementType::f16, ElementType::f32));
+  EXPECT_EQ(turing.traits.least_sm, 75);
+  EXPECT_EQ(turing.recipe.smem_bytes, 2 * (128 + 128) * 32 * 2);
+  EXPECT_EQ(mma_config("AB=1,CD=1,", "MMA_K=16," + rest).traits.least_sm, 80);
+  const KnownConfig ampere = mma_config("AB=2,CD=2,", "MMA_K=16," + rest);
+  EXPECT_EQ(ampere.traits.signature, signature_of(ElementType::bf16));
+  EXPECT_EQ(ampere.traits.least_sm, 80);
+}
+
+// cp.async takes 4 bytes at least: the narrowest twin does without.
+TEST(Mma, IsHandedOutWithEveryAccessWidth) {
+  const KnownConfig winner = mma_config(
+      "AB=1,CD=0,", "MMA_K=8,STAGES=3,ASYNC=1,VEC=8,RASTER=8,SPLIT_K=1,TA=1,TB=0,PRED=0");
+  std::vector<int> widths, least_sms, predicated;
+  for (const KnownConfig& variant : served_variants(winner)) {
+    EXPECT_EQ(variant.family->reject(variant.values), std::nullopt);
+    EXPECT_EQ(variant.traits.signature, winner.traits.signature);
+    widths.push_back(variant.traits.vec);
+    least_sms.push_back(variant.traits.least_sm);
+    predicated.push_back(variant.traits.predicated);
+  }
+  EXPECT_THAT(widths, ElementsAre(8, 8, 4, 2, 1));
+  EXPECT_THAT(least_sms, ElementsAre(80, 80, 80, 80, 75));
+  EXPECT_THAT(predicated, ElementsAre(0, 1, 1, 1, 1));
+}
+
+TEST(Mma, EveryPointHasAllOfItsTwins) {
+  const KernelFamily& family = *find_family("mma");
+  for (const std::vector<int>& point : some_valid_points(family)) {
+    for (const KnownConfig& variant : served_variants(known_config(family, point))) {
+      EXPECT_EQ(family.reject(variant.values), std::nullopt)
+          << to_string(family.config(point)) << " as " << to_string(variant.config());
+    }
+  }
+}
+
+// Chunks per row of every slice that the space has, and odd ones.
+constexpr int kChunkCounts[] = {1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32};
+
+TEST(ChunkMap, GivesEveryChunkAPlaceOfItsOwnInItsRow) {
+  for (const int chunks : kChunkCounts) {
+    for (int row = 0; row < 64; ++row) {
+      std::set<int> places;
+      for (int chunk = 0; chunk < chunks; ++chunk) {
+        const int place = chunk_offset(row, chunk, chunks);
+        EXPECT_EQ(place % kChunk, 0);
+        EXPECT_EQ(place / kChunk / chunks, row);
+        places.insert(place);
+      }
+      EXPECT_EQ(places.size(), static_cast<std::size_t>(chunks));
+    }
+  }
+}
+
+// The 8 groups of banks, of 16 bytes each, in which chunks lie.
+int banks_of(const std::vector<int>& places) {
+  std::set<int> groups;
+  for (const int place : places) groups.insert(place / kChunk % 8);
+  return static_cast<int>(groups.size());
+}
+
+TEST(ChunkMap, LetsLdmatrixMeetNoBankTwice) {
+  for (const int chunks : kChunkCounts) {
+    for (int first = 0; first < 64; first += 8) {
+      for (int chunk = 0; chunk < chunks; ++chunk) {
+        std::vector<int> rows;
+        for (int row = first; row < first + 8; ++row) {
+          rows.push_back(chunk_offset(row, chunk, chunks));
+        }
+        EXPECT_EQ(banks_of(rows), 8) << chunks << " chunks, chunk " << chunk;
+      }
+    }
+  }
+}
+
+// A quarter of a warp stores 128 bytes at once.
+TEST(ChunkMap, LetsNeighbouringThreadsStoreIntoDifferentBanks) {
+  for (const int chunks : {2, 4, 8, 16, 32}) {
+    for (int thread = 0; thread < 128; thread += 8) {
+      std::vector<int> stored;
+      for (int i = 0; i < 8; ++i) {
+        const ChunkPlace place = chunk_place(thread + i, 0, 128, chunks);
+        stored.push_back(chunk_offset(place.row, place.chunk, chunks));
+      }
+      EXPECT_EQ(banks_of(stored), 8) << chunks << " chunks";
+    }
+  }
+}
+
+TEST(ChunkMap, DealsEveryChunkOutOnce) {
+  for (const int chunks : kChunkCounts) {
+    for (const int rows : {16, 48, 128}) {
+      std::set<std::pair<int, int>> dealt;
+      int times = 0;
+      for (int pass = 0; pass < chunk_passes(rows, chunks, 96); ++pass) {
+        for (int thread = 0; thread < 96; ++thread) {
+          const ChunkPlace place = chunk_place(thread, pass, 96, chunks);
+          if (place.row >= rows) continue;
+          dealt.insert({place.row, place.chunk});
+          ++times;
+        }
+      }
+      EXPECT_EQ(times, rows * chunks);
+      EXPECT_EQ(dealt.size(), static_cast<std::size_t>(times));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gemm_tune
