@@ -80,18 +80,19 @@ SearchSpace search_space(std::span<const KnownConfig> points) {
       families.push_back(point.family);
     }
   }
-  // Of each parameter by name, the values that occur.
   std::vector<std::string> names;
-  std::map<std::string, std::set<int>> values;
+  std::map<const KernelFamily*, std::vector<std::size_t>> name_of;  // by the family's parameter
   for (const KernelFamily* family : families) {
     for (const ParamSpec& param : family->params) {
-      if (values.try_emplace(param.name).second) names.push_back(param.name);
+      const auto name = std::find(names.begin(), names.end(), param.name);
+      name_of[family].push_back(static_cast<std::size_t>(name - names.begin()));
+      if (name == names.end()) names.push_back(param.name);
     }
   }
+  std::vector<std::set<int>> values(names.size());  // those that occur
   for (const KnownConfig& point : points) {
-    for (std::size_t i = 0; i < point.values.size(); ++i) {
-      values[point.family->params[i].name].insert(point.values[i]);
-    }
+    const std::vector<std::size_t>& to = name_of[point.family];
+    for (std::size_t i = 0; i < to.size(); ++i) values[to[i]].insert(point.values[i]);
   }
 
   std::vector<SearchParam> params = {{"family", {}}};
@@ -99,18 +100,11 @@ SearchSpace search_space(std::span<const KnownConfig> points) {
   std::vector<std::map<int, SearchSpace::ValueIndex>> place_of(names.size());
   for (std::size_t i = 0; i < names.size(); ++i) {
     SearchParam param = {names[i], {"-"}};
-    for (const int value : values[names[i]]) {
+    for (const int value : values[i]) {
       place_of[i][value] = static_cast<SearchSpace::ValueIndex>(param.values.size());
       param.values.push_back(std::to_string(value));
     }
     params.push_back(std::move(param));
-  }
-  std::map<const KernelFamily*, std::vector<std::size_t>> name_of;  // by the family's parameter
-  for (const KernelFamily* family : families) {
-    for (const ParamSpec& param : family->params) {
-      const auto name = std::find(names.begin(), names.end(), param.name);
-      name_of[family].push_back(static_cast<std::size_t>(name - names.begin()));
-    }
   }
   std::vector<SearchSpace::ValueIndex> places(points.size() * params.size(), 0);
   for (std::size_t p = 0; p < points.size(); ++p) {

@@ -92,12 +92,6 @@ Traffic traffic(const Traits& traits, const Problem& problem, const DeviceSpec& 
   return bytes;
 }
 
-// Which share of the SMs clusters of so many CTAs reach before some SM gets a second one: a cluster
-// lies within one of the GPU's processing clusters, whose SMs it seldom divides evenly. Recorded on
-// an H100 (384, 512, 256x256x8192): 108 CTAs in clusters of 6, or 128 in clusters of 4 or 8, take
-// twice as long as those in clusters of 2 or 3, on SMs that hold one CTA or several.
-double cluster_share(int cluster) { return cluster <= 3 ? 1.0 : 0.75; }
-
 // The main loop on one SM.
 class MainLoop {
  public:
@@ -153,9 +147,10 @@ class MainLoop {
     return overlapped(pipes, alone, constants_.pipe_exponent);
   }
 
-  // The part of a slice's load latency that the slices on their way before it do not hide.
-  double exposed_cycles(double residents) const {
-    return std::max(0.0, slice_latency_ - (traits_.stages - 1) * busy_cycles(residents));
+  // The part of a slice's load latency that the slices on their way before it do not hide. busy: of
+  // busy_cycles().
+  double exposed_cycles(double busy) const {
+    return std::max(0.0, slice_latency_ - (traits_.stages - 1) * busy);
   }
 
   // Until `residents` CTAs that begin together have their first slices, and for C at their end.
@@ -177,6 +172,26 @@ class MainLoop {
 };
 
 }  // namespace
+
+int shared_registers(const Traits& traits, const DeviceSpec& device) {
+  return device.registers_per_cta / (traits.threads * traits.least_ctas_per_sm);
+}
+
+bool loads_operands_late(const Traits& traits, const DeviceSpec& device,
+                         const ModelConstants& constants) {
+  if (traits.stages == 1 || traits.feeds_ahead) return false;
+  // Where no warps share the k steps, the estimate has a second set of operands in it either way.
+  const bool shares_steps = traits.threads_along_k > 1;
+  const int early =
+      traits.registers_estimate + (shares_steps ? traits.thread_m + traits.thread_n : 0);
+  const int most = std::min(device.max_registers_per_thread, shared_registers(traits, device));
+  return early <= most + constants.squeezable_registers;
+}
+
+Prediction predict(const Traits& traits, const Problem& problem, const DeviceSpec& device,
+                   const std::optional<Resources>& resources) {
+  return predict(traits, problem, device, resources, machine_profile(device.arch).model);
+}
 
 Prediction predict(const Traits& traits, const Problem& problem, const DeviceSpec& device,
                    const std::optional<Resources>& resources, const ModelConstants& constants) {
@@ -233,10 +248,7 @@ Prediction predict(const Traits& traits, const Problem& problem, const DeviceSpe
                    (read + rounds) * tile_bytes / constants.share_bytes_per_cycle;
   }
 
-  // Main loops of `residents` CTAs at once, and what lies around these.
-  const auto slice_cycles = [&](double residents) {
-    return loop.busy_cycles(residents) + loop.exposed_cycles(residents);
-  };
+  // What lies around the main loops of `residents` CTAs at once.
   const auto edge_cycles = [&](double residents) {
     const double c_bytes = residents * traits.tile_m * traits.tile_n * kElementBytes;
     return c_bytes / l2_rate + constants.cta_overhead_cycles + residents * traits.end_wavefronts +
@@ -248,12 +260,14 @@ Prediction predict(const Traits& traits, const Problem& problem, const DeviceSpe
     if (count <= 0 || residents <= 0) return;
     // The first CTAs begin together; later an edge of one falls into the others' main loops.
     const double edges = sm_cycles == 0 ? 1 + (count - 1) / residents : count / residents;
-    sm_cycles += count * set_slices * slice_cycles(residents) + edges * edge_cycles(residents);
-    latency_cycles += count * set_slices * loop.exposed_cycles(residents);
+    const double busy = loop.busy_cycles(residents), exposed = loop.exposed_cycles(busy);
+    sm_cycles += count * set_slices * (busy + exposed) + edges * edge_cycles(residents);
+    latency_cycles += count * set_slices * exposed;
   };
   if (!cuts) {
     // The busiest SM works through its CTAs in full sets of residents, then the rest.
-    const double share = traits.cluster ? cluster_share(traits.split_k) : 1;
+    const bool is_large = traits.cluster && traits.split_k > constants.small_cluster;
+    const double share = is_large ? constants.large_cluster_share : 1;
     const auto sm_ctas = static_cast<std::int64_t>(std::ceil(ctas / (sms * share)));
     const std::int64_t sets = sm_ctas / resident.ctas_per_sm;
     const std::int64_t rest = sm_ctas % resident.ctas_per_sm;
@@ -276,6 +290,7 @@ Prediction predict(const Traits& traits, const Problem& problem, const DeviceSpe
     }
   }
 
+  if (loads_operands_late(traits, device, constants)) sm_cycles *= constants.late_operands_factor;
   sm_cycles += share_cycles;
   const double cycles_per_us = device.clock_mhz;
   const double pipe_us = all_slices / sms / cycles_per_us;  // for one cycle of each slice

@@ -268,6 +268,24 @@ TEST(StaticModelTest, FeedsOfTheNextStepAreBetterThanFeedsOfThisOne) {
   EXPECT_GT(time_us(late, cube(1024)), time_us(warp_tile(16, 2), cube(1024)));
 }
 
+TEST(StaticModelTest, OperandsLoadedLateCostTwoPercentWhereRegistersLetThemBeEarly) {
+  Traits late = warp_tile(16, 2);
+  late.feeds_ahead = false;
+  ModelConstants unaware;
+  unaware.late_operands_factor = 1;
+  const auto ratio = [&](const Traits& traits, const char* arch) {
+    return time_us(traits, cube(4096), arch) /
+           predict(traits, cube(4096), spec(arch), std::nullopt, unaware).time_us;
+  };
+  EXPECT_NEAR(ratio(late, "sm_90"), 1.02, 0.001);
+  EXPECT_NEAR(ratio(late, "sm_86"), 1.019, 0.001);  // part of it is waiting for DRAM
+  EXPECT_EQ(ratio(warp_tile(16, 2), "sm_86"), 1);
+  late.registers_estimate = 255;  // 24 more for a second set of operands, and 24 can be spared
+  EXPECT_GT(ratio(late, "sm_86"), 1.01);
+  late.registers_estimate = 256;
+  EXPECT_EQ(ratio(late, "sm_86"), 1);
+}
+
 TEST(StaticModelTest, StagesBeyondTheLatencyCostALittle) {
   Traits deep = warp_tile(16, 4);
   deep.stages = 4;
@@ -325,6 +343,33 @@ TEST(StaticModelTest, ThinSlicesWasteSectors) {
   thin.tile_k = 4;
   EXPECT_GT(predict(thin, cube(4096), spec("sm_90")).l2_us,
             1.4 * predict(vectorized_2d(), cube(4096), spec("sm_90")).l2_us);
+}
+
+TEST(StaticModelTest, EachArchitectureHasTheConstantsOfItsProfile) {
+  // Of all SMs at 28 bytes a cycle, 20 on sm_75 and 34 on sm_80.
+  for (const auto& [arch, rate] :
+       {std::pair{"sm_90", 28}, {"sm_86", 28}, {"sm_75", 20}, {"sm_80", 34}, {"sm_100", 28}}) {
+    ModelConstants constants;
+    constants.l2_bytes_per_cycle_per_sm = rate;
+    const Prediction own = predict(vectorized_2d(), cube(1024), spec(arch));
+    const Prediction expected =
+        predict(vectorized_2d(), cube(1024), spec(arch), std::nullopt, constants);
+    EXPECT_EQ(own.time_us, expected.time_us) << arch;
+    EXPECT_EQ(own.l2_us, expected.l2_us) << arch;
+  }
+}
+
+// Recorded on an H100: 128 CTAs in clusters of 4 take twice as long as those in clusters of 2.
+TEST(StaticModelTest, LargeClustersReachFewerSms) {
+  Traits pair = vectorized_2d(), four = vectorized_2d();
+  pair.cluster = four.cluster = true;
+  pair.registers_estimate = four.registers_estimate = 200;  // one CTA for each of 132 SMs
+  pair.split_k = 2;
+  four.split_k = 4;
+  // 128 CTAs that each multiply 128 slices, and the same of twice as many tiles.
+  const double of_pairs = time_us(pair, packed_problem(1024, 1024, 2048));
+  const double of_fours = time_us(four, packed_problem(1024, 512, 4096));
+  EXPECT_NEAR(of_fours / of_pairs, 2, 0.1);
 }
 
 TEST(StaticModelTest, ConstantsCanBeReplaced) {

@@ -123,17 +123,63 @@ TEST(FilterTest, LeavesOutLaunchBoundsThatBindNothing) {
             "asks the compiler for CTAs per SM that fit unasked");
 }
 
+// Two warps along K, each with 8 or 16 k steps of 128 multiplications.
+std::string eight_by_sixteen(const std::string& steps, const std::string& fragments) {
+  return "warp_tiled/CLUSTER=0,BM=64,BN=128,BK=" + steps +
+         ",WM=64,WN=64,TM=8,TN=16,WARPS_K=2,STAGES=2,ASYNC=0,FRAGMENTS=" + fragments +
+         ",VEC=4,RASTER=8,CTAS=1,SPLIT_K=1,TAIL=0,TA=0,TB=0,PRED=0";
+}
+
+// 64x128 tiles in slices of 16.
+std::string shared_along_k(int stages, int split_k) {
+  return "warp_tiled/CLUSTER=0,BM=64,BN=128,BK=16,WM=32,WN=64,TM=8,TN=8,WARPS_K=1,STAGES=" +
+         std::to_string(stages) +
+         ",ASYNC=1,FRAGMENTS=2,VEC=4,RASTER=8,CTAS=1,SPLIT_K=" + std::to_string(split_k) +
+         ",TAIL=0,TA=0,TB=0,PRED=0";
+}
+
+std::optional<std::string_view> needless(const std::string& text, const char* problem,
+                                         const char* arch) {
+  return reject_needless(known(text), parse_problem(problem), find_device_spec(arch).value());
+}
+
 TEST(FilterTest, LeavesOutWhatRecordingsHaveShownToLose) {
-  const auto reason = [](const std::string& steps, const std::string& rest) {
-    const std::string text =
-        "warp_tiled/CLUSTER=0,BM=64,BN=128,BK=" + steps +
-        ",WM=64,WN=64,TM=8,TN=16,WARPS_K=2,STAGES=2,ASYNC=0,FRAGMENTS=" + rest +
-        ",VEC=4,RASTER=8,CTAS=1,SPLIT_K=1,TAIL=0,TA=0,TB=0,PRED=0";
-    return reject_needless(known(text), packed_problem(1024, 1024, 1024), a6000());
+  const auto reason = [](const std::string& text, const char* problem) {
+    return needless(text, problem, "sm_90");
   };
-  EXPECT_EQ(reason("16", "2"), std::nullopt);  // 8 k steps of 128 multiplications
-  EXPECT_EQ(reason("32", "2"), "main loop longer than the instruction cache holds");
-  EXPECT_EQ(reason("16", "1"), "loads operands late where registers let it load them early");
+  EXPECT_EQ(reason(eight_by_sixteen("16", "2"), "1024x1024x1024"), std::nullopt);
+  EXPECT_EQ(reason(eight_by_sixteen("32", "2"), "1024x1024x1024"),
+            "main loop longer than the instruction cache holds");
+  EXPECT_EQ(reason(eight_by_sixteen("16", "1"), "1024x1024x1024"),
+            "loads operands late where registers let it load them early");
+  // 16 slices.
+  EXPECT_EQ(reason(shared_along_k(2, 8), "256x256x256"), std::nullopt);
+  EXPECT_EQ(reason(shared_along_k(2, 12), "256x256x256"), "shares along K of hardly a slice");
+  // 528 and 544 tiles on 132 SMs.
+  EXPECT_EQ(reason(shared_along_k(2, 2), "2112x2048x4096"), std::nullopt);
+  EXPECT_EQ(reason(shared_along_k(2, 2), "2176x2048x4096"),
+            "shares tiles along K where there are enough of them");
+}
+
+TEST(FilterTest, LeavesToTheModelWhatWasNeverRecordedOnTheArchitecture) {
+  for (const char* arch : {"sm_80", "sm_86", "sm_89", "sm_100", "sm_120"}) {
+    EXPECT_EQ(needless(eight_by_sixteen("32", "2"), "1024x1024x1024", arch), std::nullopt) << arch;
+    EXPECT_EQ(needless(eight_by_sixteen("16", "1"), "1024x1024x1024", arch), std::nullopt) << arch;
+    EXPECT_EQ(needless(shared_along_k(2, 12), "256x256x256", arch), std::nullopt) << arch;
+    EXPECT_EQ(needless(shared_along_k(2, 2), "8192x8192x8192", arch), std::nullopt) << arch;
+  }
+}
+
+// No recording is needed to know it.
+TEST(FilterTest, LeavesOutOnEveryArchitectureWhatChangesNothing) {
+  for (const char* arch : {"sm_80", "sm_86", "sm_90", "sm_120"}) {
+    // One slice for twelve CTAs.
+    EXPECT_EQ(needless(shared_along_k(2, 12), "256x256x16", arch),
+              "shares along K of hardly a slice")
+        << arch;
+    EXPECT_EQ(needless(shared_along_k(4, 1), "256x256x32", arch), "more stages than slices")
+        << arch;
+  }
 }
 
 TEST(FilterTest, LeavesOutWhatHasTooLittleToDoOrChangesNothing) {

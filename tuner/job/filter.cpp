@@ -6,18 +6,14 @@
 
 #include "core/error.h"
 #include "core/occupancy.h"
+#include "search/machine_profile.h"
+#include "search/static_model.h"
 
 namespace gemm_tune {
 namespace {
 
-// Tiles for each SM from which on sharing them along K has never won.
-constexpr std::int64_t kMostSharedWaves = 4;
-// Slices that a share along K must have, below which it is all start and end.
-constexpr std::int64_t kLeastSlices = 2;
-// Multiplications in the code of a main loop from which on it leaves the instruction cache: of 18
-// problems recorded on an H100 one was won by more of them, by 0.1 %.
-constexpr int kMostUnrolled = 1024;
-// Registers by which an estimate may be off before it counts; see ModelConstants.
+// Registers by which an estimate may be off before it counts; see ModelConstants
+// (squeezable_registers). A property of the compiler, not of the GPU.
 constexpr int kRegisterMargin = 24;
 
 // By how much an estimate may exceed what a thread gets: the compiler finds ways to do with fewer
@@ -25,9 +21,33 @@ constexpr int kRegisterMargin = 24;
 // that get 64 registers and 8 of the 26 others; of 23 problems on an H100 none was won above this.
 int tolerated_excess(int registers) { return std::clamp((registers - 64) / 3, 0, kRegisterMargin); }
 
-// Of a thread, where as many CTAs as the config asks for share an SM's.
-int shared_registers(const Traits& traits, const DeviceSpec& device) {
-  return device.registers_per_cta / (traits.threads * traits.least_ctas_per_sm);
+// What one CTA has to do, at least.
+std::int64_t slices_of(const Traits& traits, const Problem& problem) {
+  return (problem.K + traits.tile_k - 1) / traits.tile_k / std::max(traits.split_k, 1);
+}
+
+// What lost everywhere in recordings on a GPU of the architecture, if any were made.
+std::optional<std::string_view> recorded_loss(const KnownConfig& config, const Problem& problem,
+                                              const DeviceSpec& device) {
+  const MachineProfile& profile = machine_profile(device.arch);
+  const RecordedLosses& losses = profile.losses;
+  const Traits& traits = config.traits;
+  if (traits.split_k > 1 && slices_of(traits, problem) < losses.least_slices_per_share) {
+    return "shares along K of hardly a slice";
+  }
+  if (losses.most_shared_waves && traits.split_k > 1 &&
+      grid_of(config.recipe, problem, device.sm_count).ctas() >
+          *losses.most_shared_waves * traits.split_k * device.sm_count) {
+    return "shares tiles along K where there are enough of them";
+  }
+  if (losses.most_unrolled &&
+      traits.unrolled_k * traits.thread_m * traits.thread_n > *losses.most_unrolled) {
+    return "main loop longer than the instruction cache holds";
+  }
+  if (losses.late_operands && loads_operands_late(traits, device, profile.model)) {
+    return "loads operands late where registers let it load them early";
+  }
+  return std::nullopt;
 }
 
 // A text for each refusal, fewer than there are.
@@ -85,35 +105,18 @@ bool would_spill(const KnownConfig& config, const DeviceSpec& device) {
 std::optional<std::string_view> reject_needless(const KnownConfig& config, const Problem& problem,
                                                 const DeviceSpec& device) {
   const Traits& traits = config.traits;
-  // What one CTA has to do, in slices.
-  const std::int64_t slices =
-      (problem.K + traits.tile_k - 1) / traits.tile_k / std::max(traits.split_k, 1);
-  if (traits.split_k > 1 && slices < kLeastSlices) return "shares along K of hardly a slice";
-  if (traits.stages - 1 > std::max<std::int64_t>(slices, 1)) return "more stages than slices";
-  if (traits.split_k > 1 && grid_of(config.recipe, problem, device.sm_count).ctas() >
-                                kMostSharedWaves * traits.split_k * device.sm_count) {
-    return "shares tiles along K where there are enough of them";
+  if (const auto loss = recorded_loss(config, problem, device)) return loss;
+  if (traits.stages - 1 > std::max<std::int64_t>(slices_of(traits, problem), 1)) {
+    return "more stages than slices";
   }
   if (traits.tail_ctas_per_sm > 0 &&
       grid_of(config.recipe, problem, device.sm_count).piece_k == 0) {
     return "cuts no tile of a ragged last wave";
   }
   if (would_spill(config, device)) return "would spill, by the estimate of its registers";
-  const int fit = shared_registers(traits, device);
-  if (traits.least_ctas_per_sm > 1 && traits.registers_estimate + kRegisterMargin <= fit) {
+  if (traits.least_ctas_per_sm > 1 &&
+      traits.registers_estimate + kRegisterMargin <= shared_registers(traits, device)) {
     return "asks the compiler for CTAs per SM that fit unasked";
-  }
-  if (traits.unrolled_k * traits.thread_m * traits.thread_n > kMostUnrolled) {
-    return "main loop longer than the instruction cache holds";
-  }
-  // Recorded on an H100: of 111 pairs the median gains 2 %, and no problem was won without. Where
-  // no warps share the k steps, the estimate has a second set of operands in it either way.
-  const bool shares_steps = traits.threads_along_k > 1;
-  const int early =
-      traits.registers_estimate + (shares_steps ? traits.thread_m + traits.thread_n : 0);
-  if (traits.stages > 1 && !traits.feeds_ahead &&
-      early <= kRegisterMargin + std::min(device.max_registers_per_thread, fit)) {
-    return "loads operands late where registers let it load them early";
   }
   if (!traits.predicated) return std::nullopt;
   // Whole tiles are all that the unpredicated twin demands beyond what this config does.

@@ -25,10 +25,10 @@ std::optional<std::string_view> reject_before_compile(const KnownConfig& config,
 // Whether the compiler would spill, by the family's estimate of a thread's registers.
 bool would_spill(const KnownConfig& config, const DeviceSpec& device);
 
-// What is legal and yet not worth trying: a predicated config where its unpredicated twin is legal
-// costs checks for nothing, shares of tiles that are many enough, registers that would spill, what
-// recordings have shown to lose everywhere. The
-// search leaves it out, --config does not.
+// What is legal and yet not worth trying. On every GPU: checks of edges that are not there, stages
+// without slices, launch bounds that bind nothing, registers that would spill. Beyond that: what
+// lost everywhere in recordings, where the architecture's machine profile holds any. The search
+// leaves it out, --config does not.
 std::optional<std::string_view> reject_needless(const KnownConfig& config, const Problem& problem,
                                                 const DeviceSpec& device);
 
