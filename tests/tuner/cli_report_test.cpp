@@ -41,6 +41,29 @@ TEST_F(CliReportTest, DryRunKnowsWhatTheDatabaseHolds) {
   EXPECT_EQ(read_file(path("t.db")), before);
 }
 
+TEST_F(CliReportTest, DryRunAndExplainSayWhereTheModelWasNeverMeasured) {
+  const std::string naive = std::string(kNaive) + " --db " + path("t.db");
+  for (const std::string command : {"--dry-run --config ", "explain "}) {
+    const std::string sentence =
+        "the model's constants for sm_86 come from data sheets, or are those of sm_90: never "
+        "measured here\n";
+    const auto output = [&](const std::string& options) {
+      const ProgramRun ran = run(command + naive + " --sizes 64 " + options);
+      EXPECT_EQ(ran.exit_code, 0) << ran.errors;
+      return ran.output;
+    };
+    EXPECT_THAT(output("--arch sm_86"), HasSubstr(sentence));
+    EXPECT_THAT(output("--arch sm_90"), Not(HasSubstr("never measured")));
+    // explain answers with a list of problems.
+    const auto json = [&](const std::string& arch) {
+      const auto all = nlohmann::json::parse(output("--json --arch " + arch));
+      return (all.is_array() ? all.at(0) : all).at("model_measured_on");
+    };
+    EXPECT_EQ(json("sm_86"), nullptr);
+    EXPECT_EQ(json("sm_90"), "NVIDIA H100 80GB HBM3");
+  }
+}
+
 TEST_F(CliReportTest, DryRunEstimatesFromTheStoredSecondsOfThisMachine) {
   const std::string start =
       "--arch sm_86 --sizes 64 --jobs 1 --config " + std::string(kNaive) + " --db " + path("t.db");

@@ -107,6 +107,17 @@ TEST(ReportTest, SaysWhereThePriorCameFrom) {
       (nlohmann::json{{"problem", "1024x1024x1024"}, {"device", "NVIDIA A10"}, {"count", 80}}));
 }
 
+TEST(ReportTest, SaysWhereTheModelWasNeverMeasured) {
+  EXPECT_THAT(problem_text(report(), target(true)),
+              HasSubstr("  model    the model's constants for sm_86 come from data sheets, or are "
+                        "those of sm_90: never measured here\n"));
+  EXPECT_EQ(problem_json(report(), target(true)).at("model_measured_on"), nullptr);
+  Target hopper = target(true);
+  hopper.spec = find_device_spec("sm_90").value();
+  EXPECT_THAT(problem_text(report(), hopper), Not(HasSubstr("never measured")));
+  EXPECT_EQ(problem_json(report(), hopper).at("model_measured_on"), "NVIDIA H100 80GB HBM3");
+}
+
 TEST(ReportTest, APredictionIsLabelledEverywhere) {
   EXPECT_THAT(problem_text(report(), target(false)),
               HasSubstr("100 us, 21.5 TFLOP/s (predicted, not timed)"));

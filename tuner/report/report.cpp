@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "search/machine_profile.h"
 #include "tuner/measure/sampling.h"
 #include "tuner/work/protocol.h"
 
@@ -108,6 +109,19 @@ std::vector<std::string> names_of(const std::vector<TuneWinner>& tied) {
 
 }  // namespace
 
+std::string unmeasured_model(const DeviceSpec& device) {
+  if (machine_profile(device.arch).measured_on) return "";
+  return fmt::format(
+      "the model's constants for {} come from data sheets, or are those of sm_90: never measured "
+      "here",
+      device.arch);
+}
+
+nlohmann::json model_measured_on(const DeviceSpec& device) {
+  const auto name = machine_profile(device.arch).measured_on;
+  return name ? nlohmann::json(*name) : nullptr;
+}
+
 std::uint64_t total(const Reasons& reasons) {
   std::uint64_t sum = 0;
   for (const auto& [reason, count] : reasons) sum += count;
@@ -175,6 +189,9 @@ std::string problem_text(const ProblemReport& report, const Target& target) {
   }
   if (!report.failure.empty()) return text + "  " + report.failure + "\n";
   if (report.prior) text += "  prior    " + prior_text(*report.prior) + "\n";
+  if (const std::string note = unmeasured_model(target.spec); !note.empty()) {
+    text += "  model    " + note + "\n";
+  }
   if (report.funnel.tried > report.funnel.recalled) {
     text += fmt::format("  busy     compile processes {:.0f} %", 100 * report.compilers_busy);
     if (target.measurable) text += fmt::format(", GPU {:.0f} %", 100 * report.measurers_busy);
@@ -288,6 +305,7 @@ nlohmann::json problem_json(const ProblemReport& report, const Target& target) {
         {"survived", f.survived},
         {"unfinished", f.unfinished}}},
       {"prior", prior_json(report.prior)},
+      {"model_measured_on", model_measured_on(target.spec)},
       {"stale", report.stale},
       {"others", report.others},
       {"busy", {{"compile", report.compilers_busy}, {"gpu", report.measurers_busy}}},

@@ -16,6 +16,13 @@ namespace gemm_tune {
 // The label of every prediction.
 inline constexpr const char* kPredictedLabel = "predicted, not timed";
 
+// Where no GPU of the device's architecture was measured for the static model: a sentence that says
+// so; else empty.
+std::string unmeasured_model(const DeviceSpec& device);
+
+// The GPU whose times the model's constants for the device's architecture are fitted to, or null.
+nlohmann::json model_measured_on(const DeviceSpec& device);
+
 // "12.3 TFLOP/s" from a problem and one launch's time; "-" for a problem without work.
 std::string tflops_text(const Problem& problem, double time_us);
 
