@@ -9,7 +9,7 @@
 // share a tile along K. AB and CD are the types of the operands and of the result, MMA_K is the
 // depth of one instruction: 8 is what sm_75 has. VEC is the elements per global access; TA and TB
 // pick the layout, PRED the edge handling: 1 for any shape, 0 for multiples of the tile. Compiled
-// and emulated for every architecture from sm_75 on; never executed on one so far.
+// and emulated for every architecture from sm_75 on; executed on sm_90 only (bench/mma_check.cpp).
 #pragma once
 
 #include "kernel_templates/device/chunk_map.cuh"
