@@ -4,10 +4,9 @@ add_library(gt_flags INTERFACE)
 target_include_directories(gt_flags INTERFACE "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>")
 target_compile_options(gt_flags INTERFACE -Wall -Wextra -Wconversion $<$<BOOL:${GT_WERROR}>:-Werror>)
 # Precompiled headers: for tuner/ and the tests, whose headers are heavy. ccache's default settings do not cache
-# compilations that use them, and of a unity build it would cache batches of sources.
+# compilations that use them.
 if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
   set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
-  set(CMAKE_UNITY_BUILD OFF)
 endif()
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 12)  # a compiler of a batch takes 1 GB at most
 # What most sources of these include in any case.
