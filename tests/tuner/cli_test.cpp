@@ -38,7 +38,7 @@ TEST_F(CliTest, RefusesBadOptionsByName) {
   expect_refusal("--sizes 64 --arch sm_86 --strategy oracle", 2, "oracle");
   expect_refusal("--sizes 64 --arch sm_86 --target 98", 2, "--target");
   expect_refusal("--sizes 64 --arch sm_86 --target 0.98 --strategy random", 2,
-                 "which 'random' does not tell");
+                 "which strategy 'random' does not give");
   expect_refusal(std::string("--sizes 64 --arch sm_86 --target 0.98 --config ") + kNaive, 2,
                  "--config lists what to try");
   expect_refusal("export --arch sm_86 --format yaml", 2, "--format");
