@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <cstdint>
 #include <fstream>
 #include <string>
 #include <thread>
@@ -94,6 +95,13 @@ TEST_F(KernelStoreTest, TrailingBytesCountAsDamage) {
   const KernelStore cache(directory_);
   ASSERT_TRUE(cache.store("key", cubin_));
   std::ofstream(cache.file("key"), std::ios::app) << "more";
+  EXPECT_EQ(cache.load("key"), std::nullopt);
+}
+
+TEST_F(KernelStoreTest, AFileFarLargerThanAKernelCountsAsAbsent) {
+  const KernelStore cache(directory_);
+  ASSERT_TRUE(cache.store("key", cubin_));
+  std::filesystem::resize_file(cache.file("key"), std::uintmax_t{1} << 40);  // sparse
   EXPECT_EQ(cache.load("key"), std::nullopt);
 }
 

@@ -43,6 +43,11 @@ int main(int, char** argv) {
     poll(&request, 1, -1);
     if (!say({{"text", std::string(4 << 20, 'x')}})) return 8;
   }
+  if (start == "starve_first") {  // no memory for a request of which some is still to come
+    pollfd request{kPipe, POLLIN, 0};
+    poll(&request, 1, -1);
+    return say({{"no_memory", true}, {"leaving", true}}) ? 0 : 8;
+  }
   while (const std::optional<nlohmann::json> message = gemm_tune::read_message(kPipe)) {
     const nlohmann::json& request = *message;
     const std::string verb = request.items().begin().key();

@@ -248,6 +248,16 @@ TEST_F(WorkerPoolTest, AWorkerThatAnswersBeforeItReadsIsRefusedAndStopsNobody) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, 20s);
 }
 
+TEST_F(WorkerPoolTest, AWorkerWithoutMemoryForTheRequestIsTheEnvironmentsFailure) {
+  WorkerPool pool({fake("starve_first")});
+  std::optional<TaskResult> result;
+  pool.submit({"echo", std::string(4 << 20, 'x'), 30s, false,
+               [&](TaskResult r) { result = std::move(r); }});
+  while (!result) WorkerPool::wait({&pool}, 1000ms);
+  EXPECT_EQ(result->status, TaskResult::Status::died);
+  EXPECT_TRUE(result->by_environment) << result->detail;
+}
+
 TEST_F(WorkerPoolTest, AFrameThatIsTooLongTooDeepOrCutShortIsTheWorkersFailure) {
   WorkerPool pool = fakes(1);
   const auto results = run_all(pool, {"endless_frame", "deep_frame", "half_frame", "echo"}, 10s);

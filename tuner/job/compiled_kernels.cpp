@@ -76,9 +76,11 @@ CompiledConfig CompiledKernels::with_cubin(const std::string& config) const {
 
 bool CompiledKernels::publish(const CompileReply& reply) const {
   if (!cache_) return true;
+  const std::string resources = resources_key(reply.cubin_key);
+  if (cache_->load(reply.cubin_key) && cache_->load(resources)) return true;
   const std::string account = nlohmann::json(reply.resources).dump();
   return cache_->store(reply.cubin_key, with_cubin(reply.config).cubin) &&
-         cache_->store(resources_key(reply.cubin_key), account);
+         cache_->store(resources, account);
 }
 
 const KernelSource& CompiledKernels::source(const KernelFamily& family) {

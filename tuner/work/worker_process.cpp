@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "tuner/work/protocol.h"
 #include "tuner/work/worker.h"
 
 extern char** environ;
@@ -151,11 +152,13 @@ WorkerProcess::Status WorkerProcess::receive() {
   }
 }
 
-// A whole message. No worker answers before it has the whole request.
+// A whole message. Only a worker without memory for the request answers before it has all of it.
 WorkerProcess::Status WorkerProcess::take(nlohmann::json message) {
   reply_ = std::move(message);
-  is_garbled_ = !reply_.is_object() || state_ == State::idle || is_sending();
+  const bool gives_up = reply_.is_object() && reply_.contains(kNoMemoryKey);
+  is_garbled_ = !reply_.is_object() || state_ == State::idle || (is_sending() && !gives_up);
   if (is_garbled_) return Status::died;
+  unsent_.clear();
   const bool greeting = state_ == State::starting;
   state_ = State::idle;
   if (!greeting) ++served_;
