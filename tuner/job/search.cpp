@@ -68,9 +68,9 @@ Search::Search(Plan plan, const TuneRequest& request, Trials& trials, const Prob
   result_.progress.stage = "searching";
   if (!plan_.space) return;
   const std::size_t recalled = plan_.recalled.size();
-  strategy_.emplace(make_strategy(plan_.strategy, *plan_.space, plan_.prior_us,
+  strategy_.emplace(make_strategy(plan_.strategy, *plan_.space, std::move(plan_.prior_us),
                                   plan_.budget - recalled, request.seed));
-  for (const auto& [point, outcome] : plan_.recalled) take(point, outcome);
+  for (auto& [point, outcome] : plan_.recalled) take(point, std::move(outcome));
   result_.progress.done = asked_ = recalled;
   next_.assign(plan_.retries.begin(), plan_.retries.end());
   const std::size_t left = plan_.budget - recalled - plan_.retries.size();

@@ -42,6 +42,7 @@ class Search {
          const Progress& progress, const OnProgress& on_progress);
 
   const Plan& plan() const { return plan_; }
+  ProblemResults& results() { return results_; }
 
   // Compiles the first candidates while the previous problem's search leaves compilers idle.
   void compile_ahead();
@@ -61,7 +62,7 @@ class Search {
   std::optional<ExpectedGain> expected_gain();
   void tell_progress();
 
-  const Plan plan_;
+  Plan plan_;  // its prior and recalled outcomes are handed on at the start
   const TuneRequest& request_;
   Trials& trials_;
   ProblemResults results_;

@@ -92,17 +92,11 @@ void add_best(const FinalsResult& finals, ProblemReport& report) {
   }
 }
 
-// The state of one problem's tuning.
-struct ProblemJob {
-  ProblemResults results;
-  Search search;
-};
-
 // Ranks the finishers, after finals if finals are needed. on_finals: called when the finals leave
 // the compilers idle.
-FinalsResult decide(const TuneRequest& request, Trials& trials, ProblemJob& job, Searched& searched,
+FinalsResult decide(const TuneRequest& request, Trials& trials, Search& search, Searched& searched,
                     const OnProgress& on_progress, const std::function<void()>& on_finals) {
-  const Plan& plan = job.search.plan();
+  const Plan& plan = search.plan();
   rank(searched.finishers);
   if (!request.measure || searched.finishers.empty()) {
     FinalsResult ranked;
@@ -114,7 +108,7 @@ FinalsResult decide(const TuneRequest& request, Trials& trials, ProblemJob& job,
   }
   on_finals();
   Progress progress = searched.progress;
-  return hold_finals(trials, job.results, plan.problem, std::move(searched.finishers),
+  return hold_finals(trials, search.results(), plan.problem, std::move(searched.finishers),
                      /*judge_ties=*/!request.has_list(), [&](const char* stage) {
                        progress.stage = stage;
                        on_progress(progress);
@@ -130,30 +124,30 @@ TuneReport tune(const TuneRequest& request, Database& database, const OnProgress
   Trials trials(request);
   TuneReport report;
   // Enumerates the candidates, rejects by rule, recalls earlier results.
-  const auto plan_job = [&](std::size_t i) {
+  const auto make_search = [&](std::size_t i) {
     const ProblemResults results(database, request, environment, request.problems[i]);
     Progress progress;
     progress.number = i + 1;
     progress.problems = request.problems.size();
-    return std::unique_ptr<ProblemJob>(
-        new ProblemJob{results, Search(plan_problem(request, request.problems[i], results), request,
-                                       trials, results, progress, on_progress)});
+    return std::make_unique<Search>(plan_problem(request, request.problems[i], results), request,
+                                    trials, results, progress, on_progress);
   };
-  std::unique_ptr<ProblemJob> next;
+  std::unique_ptr<Search> next;
   for (std::size_t i = 0; i < request.problems.size() && !trials.interrupted(); ++i) {
     const auto deadline = limit.deadline(i);
-    const std::unique_ptr<ProblemJob> job = next ? std::move(next) : plan_job(i);
+    const std::unique_ptr<Search> search = next ? std::move(next) : make_search(i);
     const auto prepare_next = [&] {
       if (trials.interrupted() || i + 1 == request.problems.size()) return;
-      next = plan_job(i + 1);
-      next->search.compile_ahead();
+      next = make_search(i + 1);
+      next->compile_ahead();
     };
     const Usage usage(trials);
     // Compiles, rejects by resources, verifies, times and stores each candidate.
-    Searched searched = job->search.run(deadline);
+    Searched searched = search->run(deadline);
     // Ranks them; times and verifies the best again and stores their standings.
-    const FinalsResult finals = decide(request, trials, *job, searched, on_progress, prepare_next);
-    ProblemReport problem = report_of(job->search.plan(), std::move(searched));
+    const FinalsResult finals =
+        decide(request, trials, *search, searched, on_progress, prepare_next);
+    ProblemReport problem = report_of(search->plan(), std::move(searched));
     add_best(finals, problem);
     if (problem.winner && !trials.interrupted()) trials.publish(problem.winner->config);
     usage.write_to(problem);

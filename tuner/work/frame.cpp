@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/printable.h"
 
 namespace gemm_tune {
 namespace {
@@ -15,15 +16,6 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kLengthBytes = 4;
-
-bool is_utf8(std::string_view text) {
-  try {
-    json(text).dump();
-  } catch (const json::exception&) {
-    return false;
-  }
-  return true;
-}
 
 enum class Kind { natural, negative, bytes, text, array, map, tag, other };
 

@@ -2,6 +2,7 @@
 #include "tuner/work/protocol.h"
 
 #include "core/error.h"
+#include "core/printable.h"
 
 namespace gemm_tune {
 namespace {
@@ -14,11 +15,7 @@ std::string bytes_of(const nlohmann::json& json) {
 }  // namespace
 
 void require_utf8(const std::string& what, const std::string& text) {
-  using Handler = nlohmann::json::error_handler_t;
-  const nlohmann::json quoted = text;
-  const bool valid =
-      quoted.dump(-1, ' ', false, Handler::ignore) == quoted.dump(-1, ' ', false, Handler::replace);
-  if (!valid) throw UsageError(what + " '" + text + "' is not UTF-8: name another one");
+  if (!is_utf8(text)) throw UsageError(what + " '" + text + "' is not UTF-8: name another one");
 }
 
 void to_json(nlohmann::json& json, const Problem& value) { json = to_string(value); }
