@@ -24,6 +24,15 @@ struct ModelConstants {
   // Share of its issue slots that a scheduler uses while it has FFMAs and the loads that feed them.
   // Fitted. Main loops without global loads reach 0.84 with 16x8 thread tiles and 0.83 with 8x8.
   double issue_efficiency = 0.82;
+  // Multiplications of 16-bit operands, summed in fp32, that an SM's tensor cores do in a cycle, by
+  // data sheets: NVIDIA, "H100 Tensor Core GPU Architecture" (2022), 989.4 TFLOP/s by 132 SMs at
+  // 1830 MHz. Not fitted, on any architecture.
+  double tensor_multiplications_per_cycle = 2048;
+  // The share of that which mma.sync reaches; the rest needs wgmma. Luo et al., "Benchmarking and
+  // Dissecting the Nvidia Hopper GPU Architecture via Microbenchmarking" (2024).
+  double mma_sync_share = 0.62;
+  // The share of it that a card has which is sold as GeForce.
+  double geforce_tensor_share = 1;
   // What goes on at once adds up as (a^p + b^p)^(1/p): infinity would be perfect overlap, 1 none.
   // For an SM's pipes, and for one warp's own chain against all warps' work; fitted, and seen in
   // main loops without global loads: one warp a scheduler is 9 % slower than two.

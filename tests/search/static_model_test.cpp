@@ -372,6 +372,78 @@ TEST(StaticModelTest, LargeClustersReachFewerSms) {
   EXPECT_NEAR(of_fours / of_pairs, 2, 0.1);
 }
 
+// A CTA of mma: four warps of 64x64, slices of 32 in three stages.
+Traits on_tensor_cores(const Signature& signature) {
+  Traits t;
+  t.signature = signature;
+  t.threads = 128;
+  t.tile_m = t.tile_n = 128;
+  t.tile_k = t.unrolled_k = 32;
+  t.thread_m = 8;
+  t.thread_n = 16;
+  t.stages = 3;
+  t.smem_bytes = 3 * 2 * 128 * 32 * 2;
+  t.registers_estimate = 200;
+  t.feed_instructions_per_k = 0.5;
+  t.feed_wavefronts_per_k = 2;
+  t.fill_instructions_per_tile_k = 8;
+  t.fill_wavefronts_per_tile_k = 32;
+  t.barriers_per_tile_k = 1;
+  return t;
+}
+
+// TFLOP/s of the data sheets, f16 with fp32 sums, without sparsity.
+TEST(StaticModelTest, TensorCoresMultiplyAtTheRatesOfTheDataSheets) {
+  const Traits f16 = on_tensor_cores(signature_of(ElementType::f16));
+  const double tera = flops(cube(4096)) * 1e-6;
+  for (const auto& [arch, tflops] : {std::pair{"sm_75", 65.0},
+                                     {"sm_80", 312.0},
+                                     {"sm_86", 154.8},
+                                     {"sm_89", 165.2},
+                                     {"sm_90", 0.62 * 989.4 * 1980 / 1830},
+                                     {"sm_120", 209.5}}) {
+    const Prediction p = predict(f16, cube(4096), spec(arch));
+    EXPECT_NEAR(tera / p.tensor_us / tflops, 1, 0.01) << arch;
+    EXPECT_EQ(p.ffma_us, 0) << arch;
+    EXPECT_GT(p.time_us, p.tensor_us) << arch;
+    EXPECT_LT(p.time_us, 2 * p.tensor_us) << arch;
+  }
+  EXPECT_EQ(predict(vectorized_2d(), cube(4096), spec("sm_80")).tensor_us, 0);
+}
+
+TEST(StaticModelTest, AGeForceSumsInFp32AtHalfTheRate) {
+  const Traits bf16 = on_tensor_cores(signature_of(ElementType::bf16, ElementType::f32));
+  DeviceSpec geforce = spec("sm_86");
+  geforce.name = "NVIDIA GeForce RTX 3090";
+  EXPECT_DOUBLE_EQ(predict(bf16, cube(4096), geforce).tensor_us,
+                   2 * predict(bf16, cube(4096), spec("sm_86")).tensor_us);
+}
+
+TEST(StaticModelTest, TrafficHasTheSizesOfTheElements) {
+  // A, B and D of 1024 x 1024, from 2 * 1024^3 operations: 6 MiB, and 8 where D is of fp32.
+  const auto intensity = [](const Signature& signature) {
+    return predict(on_tensor_cores(signature), cube(1024), spec("sm_90")).flops_per_dram_byte;
+  };
+  EXPECT_NEAR(intensity(signature_of(ElementType::f16)), 341.3, 0.1);
+  EXPECT_NEAR(intensity(signature_of(ElementType::f16, ElementType::f32)), 256, 0.1);
+  // The same slices of elements of half the size, of which a sector holds twice as many.
+  Traits half = vectorized_2d();
+  half.tile_k = 16;
+  half.signature.a = half.signature.b = half.signature.d = ElementType::f16;
+  Traits whole = half;
+  whole.signature = {};
+  EXPECT_DOUBLE_EQ(predict(whole, cube(1024), spec("sm_90")).l2_us,
+                   2 * predict(half, cube(1024), spec("sm_90")).l2_us);
+}
+
+// As recorded for FFMAs only.
+TEST(StaticModelTest, TensorCoresPayNothingForOperandsLoadedLate) {
+  Traits late = on_tensor_cores(signature_of(ElementType::f16));
+  EXPECT_FALSE(loads_operands_late(late, spec("sm_90"), ModelConstants()));
+  late.signature = {};
+  EXPECT_TRUE(loads_operands_late(late, spec("sm_90"), ModelConstants()));
+}
+
 TEST(StaticModelTest, ConstantsCanBeReplaced) {
   ModelConstants constants;
   constants.launch_us = 100.5;

@@ -170,6 +170,19 @@ TEST(FilterTest, LeavesToTheModelWhatWasNeverRecordedOnTheArchitecture) {
   }
 }
 
+TEST(FilterTest, RecordingsOfFfmasForbidNothingOnTensorCores) {
+  const DeviceSpec h100 = find_device_spec("sm_90").value();
+  const auto reason = [&](const std::string& text, const char* problem) {
+    KnownConfig config = known(text);
+    config.traits.signature.accuracy = Accuracy::mixed;
+    return reject_needless(config, parse_problem(problem), h100);
+  };
+  EXPECT_EQ(reason(eight_by_sixteen("32", "2"), "1024x1024x1024"), std::nullopt);
+  EXPECT_EQ(reason(eight_by_sixteen("16", "1"), "1024x1024x1024"), std::nullopt);
+  EXPECT_EQ(reason(shared_along_k(2, 2), "2176x2048x4096"), std::nullopt);
+  EXPECT_EQ(reason(shared_along_k(2, 12), "256x256x16"), "shares along K of hardly a slice");
+}
+
 // No recording is needed to know it.
 TEST(FilterTest, LeavesOutOnEveryArchitectureWhatChangesNothing) {
   for (const char* arch : {"sm_80", "sm_86", "sm_90", "sm_120"}) {

@@ -107,9 +107,12 @@ void explain_model(Explanation& e, const Prediction& p, const DeviceSpec& device
   e.line("waves",
          fmt::format("{:.2f}, {:.1f} % of their CTA slots used", p.waves, 100 * p.tail_efficiency));
   e.line("arithmetic intensity", fmt::format("{:.1f} FLOP per DRAM byte", p.flops_per_dram_byte));
+  const bool on_tensor_cores = p.tensor_us > 0;
   e.line("model's terms, us",
-         fmt::format("FFMA {:.4g}, issue {:.4g}, L1 {:.4g}, L2 {:.4g}, DRAM {:.4g}, latency {:.4g}",
-                     p.ffma_us, p.issue_us, p.l1_us, p.l2_us, p.dram_us, p.latency_us));
+         fmt::format("{} {:.4g}, issue {:.4g}, L1 {:.4g}, L2 {:.4g}, DRAM {:.4g}, latency {:.4g}",
+                     on_tensor_cores ? "tensor cores" : "FFMA",
+                     on_tensor_cores ? p.tensor_us : p.ffma_us, p.issue_us, p.l1_us, p.l2_us,
+                     p.dram_us, p.latency_us));
   e.line("model's time", fmt::format("{:.5g} us ({})", p.time_us, kPredictedLabel));
   if (const std::string note = unmeasured_model(device); !note.empty()) e.line("model", note);
   e.json["model_measured_on"] = model_measured_on(device);
@@ -120,6 +123,7 @@ void explain_model(Explanation& e, const Prediction& p, const DeviceSpec& device
                      {"tail_efficiency", p.tail_efficiency},
                      {"flops_per_dram_byte", p.flops_per_dram_byte},
                      {"ffma_us", p.ffma_us},
+                     {"tensor_us", p.tensor_us},
                      {"issue_us", p.issue_us},
                      {"l1_us", p.l1_us},
                      {"l2_us", p.l2_us},

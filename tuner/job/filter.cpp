@@ -26,12 +26,15 @@ std::int64_t slices_of(const Traits& traits, const Problem& problem) {
   return (problem.K + traits.tile_k - 1) / traits.tile_k / std::max(traits.split_k, 1);
 }
 
-// What lost everywhere in recordings on a GPU of the architecture, if any were made.
+// What lost everywhere in recordings on a GPU of the architecture, if any were made. All recordings
+// are of FFMAs and say nothing about tensor cores.
 std::optional<std::string_view> recorded_loss(const KnownConfig& config, const Problem& problem,
                                               const DeviceSpec& device) {
   const MachineProfile& profile = machine_profile(device.arch);
-  const RecordedLosses& losses = profile.losses;
   const Traits& traits = config.traits;
+  const bool is_recorded = traits.signature.accuracy == Accuracy::fp32;
+  static constexpr RecordedLosses kNone;
+  const RecordedLosses& losses = is_recorded ? profile.losses : kNone;
   if (traits.split_k > 1 && slices_of(traits, problem) < losses.least_slices_per_share) {
     return "shares along K of hardly a slice";
   }
