@@ -65,7 +65,7 @@ Problem fitting_problem(const KnownConfig& config) {
 Space thinned_space() {
   Space space;
   for (const KernelFamily& family : families()) {
-    Space part = enumerate({&family, 1}, {}, nullptr, {.seed = kSeed});
+    Space part = enumerate({&family}, {}, nullptr, {.seed = kSeed});
     space.enumerated += part.enumerated;
     std::move(part.points.begin(), part.points.end(), std::back_inserter(space.points));
   }

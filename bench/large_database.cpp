@@ -44,7 +44,7 @@ std::vector<std::string> configs() {
     return std::nullopt;
   };
   const Space space =
-      enumerate({find_family(kFamily), 1}, settled_params(problem(0)), veto, {kConfigs, 1});
+      enumerate({find_family(kFamily)}, settled_params(problem(0)), veto, {kConfigs, 1});
   std::vector<std::string> texts;
   for (const KnownConfig& point : space.points) texts.push_back(to_string(point.config()));
   if (texts.size() != kConfigs) throw Error("the space has too few configs");

@@ -13,12 +13,17 @@ namespace gemm_tune {
 // transposed A is stored [K,M], a transposed B [N,K].
 enum class Layout { nn, nt, tn, tt };
 
+// The type of a matrix's elements. f64: for reference results only.
+enum class ElementType { f32, f16, bf16, f64 };
+
 // The part of a problem that a launch depends on.
 struct LaunchProblem {
   long long M, N, K;
-  int alignment;  // elements (1, 2 or 4) that divide leading dimensions, addresses and strides
+  int alignment;  // elements (1, 2, 4 or 8) that divide leading dimensions, addresses and strides
   Layout layout = Layout::nn;
-  long long batch = 1;  // products of one launch
+  long long batch = 1;                     // products of one launch
+  ElementType type_ab = ElementType::f32;  // of A and B
+  ElementType type_cd = ElementType::f32;  // of C and D
 };
 
 // How to launch a compiled kernel, and which problems it serves.
@@ -34,6 +39,8 @@ struct LaunchRecipe {
   Layout layout = Layout::nn;  // the only one that the kernel serves
   int alignment = 1;           // the least alignment that the kernel may serve
   int multiple_m = 1, multiple_n = 1, multiple_k = 1;  // M, N and K must be multiples of these
+  ElementType type_ab = ElementType::f32;              // the only types that the kernel serves
+  ElementType type_cd = ElementType::f32;
 };
 
 // The grid of a launch: x counts tiles or pieces of tiles, y the shares of a tile along K, z the
@@ -134,6 +141,7 @@ constexpr long long workspace_bytes(const LaunchRecipe& recipe, const LaunchProb
 // Why a kernel may not be launched for a problem, or none.
 enum class Refusal {
   none,
+  types,
   layout,
   tail_of_batch,
   multiple_m,
@@ -146,6 +154,7 @@ enum class Refusal {
 };
 
 constexpr Refusal refusal(const LaunchRecipe& recipe, const LaunchProblem& problem) {
+  if (problem.type_ab != recipe.type_ab || problem.type_cd != recipe.type_cd) return Refusal::types;
   if (problem.layout != recipe.layout) return Refusal::layout;
   if (recipe.tail_ctas_per_sm > 0 && problem.batch > 1) return Refusal::tail_of_batch;
   if (problem.M % recipe.multiple_m != 0) return Refusal::multiple_m;

@@ -19,6 +19,9 @@ std::optional<std::string> why_illegal(const LaunchRecipe& recipe, const Problem
   switch (refusal(recipe, launch_problem(problem))) {
     case Refusal::none:
       return std::nullopt;
+    case Refusal::types:
+      return "the kernel is for " + to_string(signature_of(recipe.type_ab, recipe.type_cd)) +
+             "; the problem has " + to_string(problem.signature);
     case Refusal::layout:
       return "the kernel is for layout " + std::string(to_string(recipe.layout)) +
              "; the problem has " + std::string(to_string(problem.layout));

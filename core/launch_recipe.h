@@ -20,7 +20,8 @@ constexpr bool operator==(const Grid& a, const Grid& b) {
 }
 
 constexpr LaunchProblem launch_problem(const Problem& problem) {
-  return {problem.M, problem.N, problem.K, alignment_class(problem), problem.layout, problem.batch};
+  return {problem.M,      problem.N,     problem.K,           alignment_class(problem),
+          problem.layout, problem.batch, problem.signature.a, problem.signature.d};
 }
 
 // sm_count: of the device that launches.

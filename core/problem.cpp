@@ -15,9 +15,10 @@ UsageError malformed(std::string_view text) {
   static_assert(kMaxEdge == 2'000'000'000, "the message names it");
   return UsageError("'" + excerpt(text) +
                     "' is not a problem: write MxNxK with M and N from 1 and K from 0, each to "
-                    "2000000000, as in 1024x512x256, where it differs followed by the layout (nn, "
-                    "nt, tn, tt), the alignment class (1, 2, 4; or that of A, B and C, as in "
-                    "4/4/1) and the batch, as in 1024x512x256:layout=nt:align=1:batch=8");
+                    "2000000000, as in 1024x512x256, where it differs followed by the type (f32, "
+                    "f16, bf16; or those of A, B, C and D), the layout (nn, nt, tn, tt), the "
+                    "alignment class (1, 2, 4, of 16-bit types also 8; or that of A, B and C, as "
+                    "in 4/4/1) and the batch, as in 1024x512x256:type=bf16:layout=nt:batch=8");
 }
 
 constexpr Layout kLayouts[] = {Layout::nn, Layout::nt, Layout::tn, Layout::tt};
@@ -71,6 +72,12 @@ class ProblemReader {
     if (error != std::errc() || value < least || value > kMaxEdge) throw malformed(text_);
     rest_.remove_prefix(static_cast<std::size_t>(stop - rest_.data()));
     return value;
+  }
+
+  Signature signature() {
+    const std::string_view name = rest_.substr(0, rest_.find(':'));
+    rest_.remove_prefix(name.size());
+    return parse_signature(name);
   }
 
   Layout layout() {
@@ -149,8 +156,9 @@ Problem in_class(Problem problem, int elements) {
 Problem key_of(const Problem& problem) { return in_class(problem, alignment_class(problem)); }
 
 Problem packed_problem(std::int64_t M, std::int64_t N, std::int64_t K, Layout layout,
-                       std::int64_t batch) {
+                       std::int64_t batch, const Signature& signature) {
   Problem problem;
+  problem.signature = signature;
   problem.M = M;
   problem.N = N;
   problem.K = K;
@@ -191,15 +199,16 @@ std::string to_string(const Problem& problem) {
   return text;
 }
 
-Problem parse_problem(std::string_view text, Layout layout, std::int64_t batch) {
+Problem parse_problem(std::string_view text, const ProblemDefaults& defaults) {
   ProblemReader reader(text);
   const std::int64_t M = reader.number(1);
   reader.expect("x");
   const std::int64_t N = reader.number(1);
   reader.expect("x");
   const std::int64_t K = reader.number(0);
-  if (reader.accept(":layout=")) layout = reader.layout();
-  Problem problem = packed_problem(M, N, K, layout, batch);
+  const Signature signature = reader.accept(":type=") ? reader.signature() : defaults.signature;
+  const Layout layout = reader.accept(":layout=") ? reader.layout() : defaults.layout;
+  Problem problem = packed_problem(M, N, K, layout, defaults.batch, signature);
   if (reader.accept(":align=")) problem = with_alignment(problem, reader);
   if (reader.accept(":batch=")) problem.batch = reader.number(1);
   if (!reader.at_end()) throw malformed(text);

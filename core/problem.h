@@ -84,10 +84,10 @@ Problem in_class(Problem problem, int elements);
 // every result for its class.
 Problem key_of(const Problem& problem);
 
-// An fp32 problem whose matrices are packed: each leading dimension is the length of a stored row,
-// each batch stride the size of a matrix.
+// A problem whose matrices are packed: each leading dimension is the length of a stored row, each
+// batch stride the size of a matrix.
 Problem packed_problem(std::int64_t M, std::int64_t N, std::int64_t K, Layout layout = Layout::nn,
-                       std::int64_t batch = 1);
+                       std::int64_t batch = 1, const Signature& signature = {});
 
 // The lengths of a stored row of A and of B, which are the least lda and ldb; the numbers of rows.
 std::int64_t row_length_a(const Problem& problem);
@@ -101,11 +101,18 @@ double flops(const Problem& problem);
 // "1024x512x256", followed by all differences from packed_problem(M, N, K), as in
 // "1024x512x256:layout=nt:align=1:batch=8". align is the alignment class if in_class() gives the
 // problem, else the alignment of A, B and C in elements, as in align=4/4/1, and that of D if it
-// differs from C's. A signature other than fp32's precedes them: "1x1x1:type=f16".
+// differs from C's. A signature other than fp32's precedes them, as in
+// "1x1x1:type=f16".
 std::string to_string(const Problem& problem);
 
-// The inverse of to_string for fp32. layout and batch: for a text that names none. Throws
-// UsageError naming the text.
-Problem parse_problem(std::string_view text, Layout layout = Layout::nn, std::int64_t batch = 1);
+// What a problem's text leaves unsaid.
+struct ProblemDefaults {
+  Layout layout = Layout::nn;
+  std::int64_t batch = 1;
+  Signature signature = {};
+};
+
+// The inverse of to_string. Throws UsageError naming the text.
+Problem parse_problem(std::string_view text, const ProblemDefaults& defaults = {});
 
 }  // namespace gemm_tune

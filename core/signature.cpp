@@ -1,7 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/signature.h"
 
+#include "core/error.h"
+#include "core/printable.h"
+
 namespace gemm_tune {
+namespace {
+
+constexpr Signature kSignatures[] = {
+    signature_of(ElementType::f32),
+    signature_of(ElementType::f16),
+    signature_of(ElementType::bf16),
+    signature_of(ElementType::f16, ElementType::f32),
+    signature_of(ElementType::bf16, ElementType::f32),
+};
+
+}  // namespace
 
 std::string_view to_string(ElementType type) {
   switch (type) {
@@ -24,6 +38,15 @@ std::string to_string(const Signature& signature) {
     text += "/" + std::string(to_string(type));
   }
   return text;
+}
+
+Signature parse_signature(std::string_view text) {
+  for (const Signature& signature : kSignatures) {
+    if (to_string(signature) == text) return signature;
+  }
+  throw UsageError("'" + excerpt(text) +
+                   "' is not a type: use f32, f16 or bf16 for all matrices, or name those of A, B, "
+                   "C and D, as in f16/f16/f32/f32 and bf16/bf16/f32/f32");
 }
 
 }  // namespace gemm_tune

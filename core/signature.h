@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The signature of a product: the element types of its matrices, its accuracy and its epilogue.
 //
-// No other file knows the size of an element. The program offers fp32 only; the other types exist
-// so that no other code assumes fp32. Values; any thread.
+// No other file knows the size of an element. Values; any thread.
 #pragma once
 
 #include <compare>
@@ -10,10 +9,9 @@
 #include <string>
 #include <string_view>
 
-namespace gemm_tune {
+#include "core/launch_arithmetic.h"
 
-// f64: for reference results only.
-enum class ElementType { f32, f16, bf16, f64 };
+namespace gemm_tune {
 
 constexpr int bytes_of(ElementType type) {
   switch (type) {
@@ -81,6 +79,10 @@ constexpr Signature signature_of(ElementType type) { return signature_of(type, t
 
 // "f32" if all matrices have one type, else the types of A, B, C and D: "bf16/bf16/f32/f32".
 std::string to_string(const Signature& signature);
+
+// The inverse of to_string for signatures that a kernel may have: A and B of one type, C and D of
+// one type, f32 or the operands' 16-bit type. Throws UsageError naming the text.
+Signature parse_signature(std::string_view text);
 
 // The widest access, a 16-byte vector. Alignment beyond it is not counted.
 inline constexpr int kWidestAccessBytes = 16;

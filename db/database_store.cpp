@@ -184,7 +184,8 @@ Statements::Statements(SQLite::Database& db)
       insert_problem(db, R"sql(
           INSERT INTO problems (text, M, N, K, type_a, type_b, type_c, type_compute, layout,
                                 alignment, batch)
-          VALUES (:text, :M, :N, :K, :type, :type, :type, :type, :layout, :alignment, :batch)
+          VALUES (:text, :M, :N, :K, :type_ab, :type_ab, :type_c, 'f32', :layout, :alignment,
+                  :batch)
           RETURNING id)sql"),
       find_config(db, "SELECT id FROM configs WHERE text = :text"),
       insert_config(db, "INSERT INTO configs (text) VALUES (:text) RETURNING id"),

@@ -14,12 +14,6 @@
 namespace gemm_tune {
 namespace {
 
-// The name of the type; all matrices and the sums have it.
-std::string type_of(const Signature& signature) {
-  if (signature == Signature()) return "f32";
-  throw Error("the database stores fp32 products only");
-}
-
 // The functions below check the types of values: SQLite keeps any value in any column.
 std::string name_of(const SQLite::Column& column) { return std::string("its ") + column.getName(); }
 
@@ -151,13 +145,15 @@ const char* const kSelectBaseline = R"sql(
   FROM baselines b
 )sql";
 const char* const kSelectDevice = "SELECT d.arch, d.name, d.sm_count, d.id FROM devices d";
-#define GT_KNOWN_PROBLEM                                                                       \
-  "p.type_a = 'f32' AND p.type_b = 'f32' AND p.type_c = 'f32' AND p.type_compute = 'f32' AND " \
+// The columns have no type of D, which is C's: so it is in each signature of parse_signature().
+#define GT_KNOWN_PROBLEM                                            \
+  "p.type_a IN ('f32', 'f16', 'bf16') AND p.type_b = p.type_a AND " \
+  "p.type_c IN ('f32', p.type_a) AND p.type_compute = 'f32' AND "   \
   "p.layout IN ('nn', 'nt', 'tn', 'tt')"
 const char* const kKnownProblem = GT_KNOWN_PROBLEM;
 const char* const kSelectProblem =
     "SELECT p.id, p.text, p.M, p.N, p.K, p.alignment, p.batch, " GT_KNOWN_PROBLEM
-    ", p.layout FROM problems p";
+    ", p.layout, p.type_a, p.type_c FROM problems p";
 
 bool is_sound_problem(SQLite::Statement& row) {
   const bool known = row.getColumn(7).getInt() != 0;
@@ -169,7 +165,9 @@ bool is_sound_problem(SQLite::Statement& row) {
            problem.K == row.getColumn(4).getInt64() &&
            alignment_class(problem) == row.getColumn(5).getInt64() &&
            problem.batch == row.getColumn(6).getInt64() &&
-           to_string(problem.layout) == row.getColumn(8).getString();
+           to_string(problem.layout) == row.getColumn(8).getString() &&
+           to_string(problem.signature.a) == row.getColumn(9).getString() &&
+           to_string(problem.signature.c) == row.getColumn(10).getString();
   } catch (const UsageError&) {
     return !known;
   }
@@ -243,7 +241,8 @@ void bind_problem(SQLite::Statement& row, const Problem& problem) {
   row.bind(":M", problem.M);
   row.bind(":N", problem.N);
   row.bind(":K", problem.K);
-  row.bind(":type", type_of(problem.signature));
+  row.bind(":type_ab", std::string(to_string(problem.signature.a)));
+  row.bind(":type_c", std::string(to_string(problem.signature.c)));
   row.bind(":layout", std::string(to_string(problem.layout)));
   row.bind(":alignment", alignment_class(problem));
   row.bind(":batch", problem.batch);

@@ -309,8 +309,8 @@ class Salvage {
                                  "SELECT id, text FROM problems INDEXED BY "
                                  "sqlite_autoindex_problems_1 WHERE text > ''");
       SQLite::Statement insert(output_, R"sql(
-        INSERT OR IGNORE INTO problems VALUES (:id, :text, :M, :N, :K, :type, :type, :type, :type,
-                                               :layout, :alignment, :batch))sql");
+        INSERT OR IGNORE INTO problems VALUES (:id, :text, :M, :N, :K, :type_ab, :type_ab, :type_c,
+                                               'f32', :layout, :alignment, :batch))sql");
       while (problems.tryExecuteStep() == SQLITE_ROW) {
         const std::optional<Problem> problem = problem_of(problems.getColumn(1).getString());
         if (!problem) continue;

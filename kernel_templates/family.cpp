@@ -1,7 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel_templates/family.h"
 
+#include <algorithm>
+
 namespace gemm_tune {
+
+bool KernelFamily::supports(const Signature& signature) const {
+  if (signature != signature_of(signature.a, signature.d)) return false;
+  bool has_ab = signature.a == ElementType::f32, has_cd = signature.d == ElementType::f32;
+  for (const ParamSpec& param : params) {
+    const auto has = [&](ElementType type) {
+      return std::find(param.values.begin(), param.values.end(), static_cast<int>(type)) !=
+             param.values.end();
+    };
+    if (param.role == Role::type_ab) has_ab = has(signature.a);
+    if (param.role == Role::type_cd) has_cd = has(signature.d);
+  }
+  return has_ab && has_cd;
+}
 
 std::optional<std::size_t> KernelFamily::find_param(std::string_view wanted) const {
   for (std::size_t i = 0; i < params.size(); ++i) {
@@ -39,6 +55,8 @@ LaunchRecipe launch_recipe(const Traits& traits) {
   recipe.cluster = traits.cluster;
   recipe.tail_ctas_per_sm = traits.tail_ctas_per_sm;
   recipe.layout = layout_of(traits.transposed_a, traits.transposed_b);
+  recipe.type_ab = traits.signature.a;
+  recipe.type_cd = traits.signature.d;
   recipe.alignment = traits.vec;
   recipe.multiple_m = traits.vector_multiple_m;
   recipe.multiple_n = traits.vector_multiple_n;

@@ -57,6 +57,10 @@ struct KernelFamily {
   // The .cuh's path as an include: "kernel_templates/<name>.cuh".
   std::string source_path() const { return "kernel_templates/" + name + ".cuh"; }
 
+  // Whether the family has kernels of this signature: among the values of its parameters of the
+  // roles type_ab and type_cd are its types. A family without these parameters has f32 only.
+  bool supports(const Signature& signature) const;
+
   // The position of a parameter, or nothing.
   std::optional<std::size_t> find_param(std::string_view name) const;
 

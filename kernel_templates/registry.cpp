@@ -39,6 +39,14 @@ Specialisation KnownConfig::specialisation() const {
           traits.signature};
 }
 
+std::vector<const KernelFamily*> families_of(const Signature& signature) {
+  std::vector<const KernelFamily*> found;
+  for (const KernelFamily& family : families()) {
+    if (family.supports(signature)) found.push_back(&family);
+  }
+  return found;
+}
+
 const KernelFamily* find_family(std::string_view name) {
   for (const KernelFamily& family : families()) {
     if (family.name == name) return &family;

@@ -19,6 +19,9 @@ namespace gemm_tune {
 // All families, from the plainest rung to the fastest.
 std::span<const KernelFamily> families();
 
+// Those that have kernels of this signature.
+std::vector<const KernelFamily*> families_of(const Signature& signature);
+
 // nullptr for an unknown name.
 const KernelFamily* find_family(std::string_view name);
 

@@ -160,26 +160,29 @@ class Enumeration {
 }  // namespace
 
 std::vector<FixedParam> settled_params(const Problem& problem) {
-  const Specialisation settled = {problem.layout, alignment_class(problem)};
+  const Specialisation settled = {problem.layout, alignment_class(problem), false,
+                                  problem.signature};
   const auto is_settled = [](const KernelFamily& family, Role role) {
-    return role == Role::transposed_a || role == Role::transposed_b ||
-           (role == Role::vector_width && family.is_fastest_at_widest_vec);
+    return role == Role::transposed_a || role == Role::transposed_b || role == Role::type_ab ||
+           role == Role::type_cd || (role == Role::vector_width && family.is_fastest_at_widest_vec);
   };
   std::vector<FixedParam> params;
-  for (const KernelFamily& family : families()) {
-    for (const ParamSpec& param : family.params) {
-      if (!is_settled(family, param.role)) continue;
-      params.push_back({param.name, value_of(settled, param.role).value(), &family});
+  for (const KernelFamily* family : families_of(problem.signature)) {
+    for (const ParamSpec& param : family->params) {
+      if (!is_settled(*family, param.role)) continue;
+      params.push_back({param.name, value_of(settled, param.role).value(), family});
     }
   }
   return params;
 }
 
-Space enumerate(std::span<const KernelFamily> families, std::span<const FixedParam> fixed,
+Space enumerate(const std::vector<const KernelFamily*>& families, std::span<const FixedParam> fixed,
                 const Veto& veto, const Sampling& sampling) {
   Space space;
   Sample sample(sampling);
-  for (const KernelFamily& family : families) Enumeration(family, fixed, veto, space, sample).run();
+  for (const KernelFamily* family : families) {
+    Enumeration(*family, fixed, veto, space, sample).run();
+  }
   space.valid = sample.offered();
   space.points = sample.take();
   return space;

@@ -35,8 +35,8 @@ struct FixedParam {
   const KernelFamily* only_of = nullptr;  // nullptr: of every family that has it
 };
 
-// The parameters of families() whose values the problem settles: its layout, and how wide accesses
-// are in families where wider ones are never worse.
+// The parameters of families_of(its signature) whose values the problem settles: its layout, its
+// types, and how wide accesses are in families where wider ones are never worse.
 std::vector<FixedParam> settled_params(const Problem& problem);
 
 // Why the caller has no use for a valid point, as a text that lives for ever, or nothing.
@@ -53,7 +53,8 @@ struct Sampling {
 // family the last parameter varies fastest. A family that has one of the fixed parameters is
 // enumerated with that value of it only; others of its values are no part of the space.
 // veto: judges what no rule rejects, where given; what it turns down counts as rejected.
-Space enumerate(std::span<const KernelFamily> families, std::span<const FixedParam> fixed = {},
-                const Veto& veto = nullptr, const Sampling& sampling = {});
+Space enumerate(const std::vector<const KernelFamily*>& families,
+                std::span<const FixedParam> fixed = {}, const Veto& veto = nullptr,
+                const Sampling& sampling = {});
 
 }  // namespace gemm_tune

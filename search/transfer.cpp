@@ -82,6 +82,7 @@ double likeness(const Problem& a, const Problem& b) {
   // they are narrower (64 tries at 1023x1025x1021, guided by 1024 and 1000, ended at 0.85 of
   // cublasSgemm, where 1.02 can be had).
   if (a.layout != b.layout) distance += 1;
+  if (a.signature != b.signature) distance += 1;  // as a layout: not measured
   if (alignment_class(a) != alignment_class(b)) distance += 3;
   // Octaves at which half is left. At 8, the errors at 1024 sent the first 50 tries at 4096, where
   // waves and operands are other ones, to the wrong end of the space.

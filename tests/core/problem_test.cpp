@@ -121,9 +121,23 @@ TEST(ProblemTest, TextOfAnotherSignatureSaysSo) {
   EXPECT_EQ(to_string(problem), "8x8x8:type=bf16/bf16/f32/f32");
 }
 
+TEST(ProblemTest, AProblemOfAnotherSignatureIsReadBack) {
+  const Signature bf16 = signature_of(ElementType::bf16);
+  const Problem packed = packed_problem(64, 8, 12, Layout::tn, 3, bf16);
+  EXPECT_EQ(to_string(packed), "64x8x12:type=bf16:layout=tn:batch=3");
+  EXPECT_EQ(packed.alignment, (Alignment{16, 16, 16, 16}));
+  for (const std::string text :
+       {"64x8x12:type=bf16:layout=tn:batch=3", "8x8x8:type=f16/f16/f32/f32:align=8/8/2",
+        "8x8x8:type=f16:align=4", "8x8x8:type=bf16/bf16/f32/f32"}) {
+    EXPECT_EQ(to_string(parse_problem(text)), text);
+  }
+  EXPECT_EQ(parse_problem("64x8x12", {Layout::tn, 3, bf16}), packed);
+  EXPECT_EQ(parse_problem("64x8x12:type=f32", {Layout::nn, 1, bf16}), packed_problem(64, 8, 12));
+}
+
 TEST(ProblemTest, LayoutAndBatchThatATextLeavesOutAreTheCallers) {
-  EXPECT_EQ(parse_problem("8x9x10", Layout::nt, 3), packed_problem(8, 9, 10, Layout::nt, 3));
-  EXPECT_EQ(parse_problem("8x9x10:layout=tn:batch=1", Layout::nt, 3),
+  EXPECT_EQ(parse_problem("8x9x10", {Layout::nt, 3}), packed_problem(8, 9, 10, Layout::nt, 3));
+  EXPECT_EQ(parse_problem("8x9x10:layout=tn:batch=1", {Layout::nt, 3}),
             packed_problem(8, 9, 10, Layout::tn));
 }
 
@@ -154,7 +168,6 @@ TEST(ProblemTest, RejectsMalformedTextByName) {
                                  "1x1x1:align=4/4",
                                  "1x1x1:align=4/4/3",
                                  "1x1x1:align=4/4/4/",
-                                 "1x1x1:type=f16",
                                  "1x1x1:batch=0",
                                  "1x1x1:batch=2:align=1",
                                  "1.5x1x1"}) {
@@ -165,6 +178,15 @@ TEST(ProblemTest, RejectsMalformedTextByName) {
       EXPECT_THAT(error.what(), HasSubstr("'" + text + "' is not a problem"));
       EXPECT_THAT(error.what(), HasSubstr("1024x512x256"));
     }
+  }
+}
+
+TEST(ProblemTest, RejectsAnUnknownTypeByName) {
+  try {
+    parse_problem("1x1x1:type=f64:batch=2");
+    ADD_FAILURE() << "accepted";
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("'f64' is not a type: use f32, f16 or bf16"));
   }
 }
 

@@ -47,6 +47,17 @@ TEST(SignatureTest, TextIsOneTypeWhereAllAreOne) {
       "f16/f16/f32/f16");
 }
 
+TEST(SignatureTest, ATextIsReadBackWhereAKernelMayHaveIt) {
+  for (const std::string text : {"f32", "f16", "bf16", "f16/f16/f32/f32", "bf16/bf16/f32/f32"}) {
+    EXPECT_EQ(to_string(parse_signature(text)), text);
+  }
+  EXPECT_EQ(parse_signature("bf16"), signature_of(ElementType::bf16));
+  for (const char* text :
+       {"", "f64", "fp16", "bf16/f32", "f16/f16/bf16/bf16", "f16/bf16/f32/f32"}) {
+    EXPECT_THROW(parse_signature(text), UsageError) << text;
+  }
+}
+
 TEST(SignatureTest, AlignmentIsAPowerOfTwoUpToTheWidestAccess) {
   EXPECT_EQ(alignment_of(0), 16);
   EXPECT_EQ(alignment_of(16 | 32 | 48), 16);

@@ -294,5 +294,15 @@ TEST_F(DamageTest, TheCheckNamesRowsThatMakeNoSense) {
                           HasSubstr("measurements row 7: "), HasSubstr("measurements row 8: ")));
 }
 
+TEST_F(DamageTest, TheCheckComparesTheTypesOfAProblemWithItsText) {
+  const fs::path file = folder_ / "typed.db";
+  Database writing = writable(file);
+  store_measured(writing, kA6000, "8x8x8:type=bf16", kPredicated, 1);
+  EXPECT_THAT(check_database(file), IsEmpty());
+  SQLite::Database(file.string(), SQLite::OPEN_READWRITE)
+      .exec("UPDATE problems SET type_a = 'f16', type_b = 'f16', type_c = 'f16'");
+  EXPECT_THAT(check_database(file), Contains("problems row 1: its text and its numbers differ"));
+}
+
 }  // namespace
 }  // namespace gemm_tune

@@ -567,6 +567,30 @@ TEST_F(DatabaseTest, TheFileIsKnownByItsApplicationIdAndVersion) {
   EXPECT_THAT(shell("PRAGMA integrity_check"), ElementsAre("ok"));
 }
 
+TEST_F(DatabaseTest, KeepsTypesApart) {
+  const std::vector<std::string> texts = {"512x512x512", "512x512x512:type=bf16",
+                                          "512x512x512:type=bf16/bf16/f32/f32",
+                                          "512x512x512:type=f16"};
+  {
+    Database database = writable(file_);
+    double time_us = 4;
+    for (const std::string& text : texts) {
+      store_measured(database, kA6000, text, kWholeTiles, ++time_us);
+    }
+  }
+  EXPECT_THAT(shell("SELECT type_a || type_b || type_c || type_compute FROM problems ORDER BY id"),
+              ElementsAre("f32f32f32f32", "bf16bf16bf16f32", "bf16bf16f32f32", "f16f16f16f32"));
+  const Database database(file_, Database::Mode::read_only);
+  double time_us = 4;
+  for (const std::string& text : texts) {
+    const std::vector<Record> records = database.records(kA6000, parse_problem(text));
+    ASSERT_EQ(records.size(), 1u) << text;
+    EXPECT_EQ(records[0].problem, parse_problem(text));
+    EXPECT_EQ(records[0].outcome.time_us(), ++time_us);
+  }
+  EXPECT_EQ(database.winners("sm_86", kHashes).size(), texts.size());
+}
+
 TEST_F(DatabaseTest, PassesOverProblemsOfTypesThatThisProgramDoesNotKnow) {
   {
     Database database = writable(file_);

@@ -39,6 +39,16 @@ TEST(Family, ParametersStandInTheOrderOfTheirStruct) {
                           "SKINNY_N", "TA", "TB", "PRED"));
 }
 
+TEST(Family, WithoutAParameterForTypesHasF32Only) {
+  const KernelFamily& family = *find_family("naive");
+  EXPECT_TRUE(family.supports(Signature()));
+  EXPECT_FALSE(family.supports(signature_of(ElementType::bf16)));
+  EXPECT_FALSE(family.supports(signature_of(ElementType::f16, ElementType::f32)));
+  Signature mixed;
+  mixed.accuracy = Accuracy::mixed;
+  EXPECT_FALSE(family.supports(mixed));
+}
+
 TEST(Family, TheSmallSpacesHaveTheSizesThatTheirRulesLeave) {
   std::map<std::string, std::size_t> sizes;
   for (const KernelFamily& family : families()) {

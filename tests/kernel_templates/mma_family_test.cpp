@@ -77,6 +77,33 @@ TEST(Mma, KnowsItsTypesAndWhatItsInstructionsNeed) {
   EXPECT_EQ(ampere.traits.least_sm, 80);
 }
 
+TEST(Mma, HasKernelsOfItsFourSignaturesOnly) {
+  const KernelFamily& family = *find_family("mma");
+  for (const ElementType type : {ElementType::f16, ElementType::bf16}) {
+    EXPECT_TRUE(family.supports(signature_of(type)));
+    EXPECT_TRUE(family.supports(signature_of(type, ElementType::f32)));
+  }
+  EXPECT_FALSE(family.supports(Signature()));
+  EXPECT_FALSE(family.supports(signature_of(ElementType::f32, ElementType::f16)));
+  EXPECT_TRUE(families_of(Signature()).empty());
+  EXPECT_EQ(families_of(signature_of(ElementType::bf16)).size(), 1u);
+}
+
+TEST(Mma, ServesProblemsOfItsTypesOnly) {
+  const std::string rest = "STAGES=2,ASYNC=0,VEC=8,RASTER=8,SPLIT_K=1,TA=0,TB=0,PRED=1";
+  const KnownConfig config = mma_config("AB=2,CD=0,", "MMA_K=16," + rest);
+  const auto problem = [](const Signature& signature) {
+    return packed_problem(128, 128, 128, Layout::nn, 1, signature);
+  };
+  const Signature bf16 = signature_of(ElementType::bf16);
+  EXPECT_EQ(why_illegal(config.recipe, problem(signature_of(ElementType::bf16, ElementType::f32))),
+            std::nullopt);
+  EXPECT_EQ(why_illegal(config.recipe, problem(bf16)),
+            "the kernel is for bf16/bf16/f32/f32; the problem has bf16");
+  EXPECT_EQ(why_illegal(config.recipe, problem(Signature())),
+            "the kernel is for bf16/bf16/f32/f32; the problem has f32");
+}
+
 // cp.async takes 4 bytes at least: the narrowest twin does without.
 TEST(Mma, IsHandedOutWithEveryAccessWidth) {
   const KnownConfig winner = mma_config(

@@ -56,7 +56,7 @@ std::set<Pair> pairs_of(const std::vector<KnownConfig>& points,
 TEST(CoverPairs, HasEveryPairOfValuesThatTheSpaceHasInFewPoints) {
   std::vector<KnownConfig> points;
   for (const char* name : {"naive", "vectorized_2d"}) {
-    const Space space = enumerate({find_family(name), 1});
+    const Space space = enumerate({find_family(name)});
     points.insert(points.end(), space.points.begin(), space.points.end());
   }
   const std::vector<std::size_t> all = draw_evenly(points.size(), points.size(), 1);

@@ -48,7 +48,7 @@ KernelFamily small_family() {
 
 TEST(SpaceTest, PointsComeWithTheLastParameterFastest) {
   const KernelFamily family = small_family();
-  const Space space = enumerate({&family, 1});
+  const Space space = enumerate({&family});
   std::vector<std::vector<int>> points;
   for (const KnownConfig& point : space.points) points.push_back(point.values);
   EXPECT_EQ(points, (std::vector<std::vector<int>>{
@@ -57,7 +57,7 @@ TEST(SpaceTest, PointsComeWithTheLastParameterFastest) {
 
 TEST(SpaceTest, RejectsUnderTheFirstRuleThatCouldBeJudged) {
   const KernelFamily family = small_family();
-  const Space space = enumerate({&family, 1});
+  const Space space = enumerate({&family});
   EXPECT_EQ(space.enumerated, 12u);
   EXPECT_EQ(space.rejected,
             (std::map<std::string, std::uint64_t>{{"A is 3", 4}, {"B + C is 5", 2}}));
@@ -65,7 +65,7 @@ TEST(SpaceTest, RejectsUnderTheFirstRuleThatCouldBeJudged) {
 
 TEST(SpaceTest, PointsCarryTraitsAndRecipe) {
   const KernelFamily family = small_family();
-  const Space space = enumerate({&family, 1});
+  const Space space = enumerate({&family});
   EXPECT_EQ(space.points[3].family, &family);
   EXPECT_EQ(space.points[3].traits.threads, 64);
   EXPECT_EQ(space.points[3].recipe.block_threads, 64);
@@ -79,7 +79,7 @@ TEST(SpaceTest, ReasonOutsideTheRulesIsCountedToo) {
     if (v[2] == 0) return "C must be positive";
     return std::nullopt;
   };
-  const Space space = enumerate({&family, 1});
+  const Space space = enumerate({&family});
   EXPECT_EQ(space.points.size(), 2u);
   EXPECT_EQ(space.rejected.at("C must be positive"), 4u);
   EXPECT_EQ(space.enumerated, space.points.size() + rejected_sum(space));
@@ -94,14 +94,14 @@ TEST(SpaceTest, RuleSeesPositiveValuesWhereNothingIsChosenYet) {
                                                                  }}});
   KernelFamily without_verdict = family;
   without_verdict.reject = [](Values) { return std::nullopt; };
-  EXPECT_EQ(enumerate({&without_verdict, 1}).points.size(), 4u);
+  EXPECT_EQ(enumerate({&without_verdict}).points.size(), 4u);
   EXPECT_EQ(least, 1);
 }
 
 TEST(SpaceTest, AFixedParameterIsHeldToItsValue) {
   const KernelFamily family = small_family();
   const FixedParam fixed[] = {{"C", 1}, {"ABSENT", 7}};
-  const Space space = enumerate({&family, 1}, fixed);
+  const Space space = enumerate({&family}, fixed);
   std::vector<std::vector<int>> points;
   for (const KnownConfig& point : space.points) points.push_back(point.values);
   EXPECT_EQ(points, (std::vector<std::vector<int>>{{1, 2, 1}, {2, 2, 1}}));
@@ -113,7 +113,7 @@ TEST(SpaceTest, AFixedParameterIsHeldToItsValue) {
 TEST(SpaceTest, AFixedValueThatTheFamilyDoesNotListLeavesNoPoints) {
   const KernelFamily family = small_family();
   const FixedParam fixed[] = {{"B", 3}};
-  const Space space = enumerate({&family, 1}, fixed);
+  const Space space = enumerate({&family}, fixed);
   EXPECT_TRUE(space.points.empty());
   EXPECT_EQ(space.enumerated, 0u);
   EXPECT_EQ(rejected_sum(space), 0u);
@@ -122,7 +122,7 @@ TEST(SpaceTest, AFixedValueThatTheFamilyDoesNotListLeavesNoPoints) {
 TEST(SpaceTest, AParameterMayBeFixedForOneFamilyOnly) {
   const std::vector<KernelFamily> two = {small_family(), small_family()};
   const FixedParam fixed[] = {{"C", 1, &two[1]}};
-  const Space space = enumerate(two, fixed);
+  const Space space = enumerate({&two[0], &two[1]}, fixed);
   EXPECT_EQ(space.enumerated, 12u + 6u);
   EXPECT_EQ(space.points.size(), 6u + 2u);
 }
@@ -138,14 +138,14 @@ TEST(SpaceTest, ARuleWaitsOnlyForParametersThatHaveAChoice) {
   KernelFamily without_verdict = family;
   without_verdict.reject = [](Values) { return std::nullopt; };
   const FixedParam fixed[] = {{"C", 5}};
-  EXPECT_EQ(enumerate({&without_verdict, 1}, fixed).points.size(), 3u);
+  EXPECT_EQ(enumerate({&without_verdict}, fixed).points.size(), 3u);
   EXPECT_EQ(seen, (std::vector<int>{5, 5}));  // once for each A
 }
 
 TEST(SpaceTest, WhatTheCallerTurnsDownIsCountedAndNotStored) {
   const KernelFamily family = small_family();
   const Space space =
-      enumerate({&family, 1}, {}, [](const KnownConfig& point) -> std::optional<std::string_view> {
+      enumerate({&family}, {}, [](const KnownConfig& point) -> std::optional<std::string_view> {
         if (point.traits.threads > 32) return "too wide";
         return std::nullopt;
       });
@@ -157,7 +157,7 @@ TEST(SpaceTest, WhatTheCallerTurnsDownIsCountedAndNotStored) {
 
 TEST(SpaceTest, FamiliesAddUp) {
   const std::vector<KernelFamily> two = {small_family(), small_family()};
-  const Space space = enumerate(two);
+  const Space space = enumerate({&two[0], &two[1]});
   EXPECT_EQ(space.enumerated, 24u);
   ASSERT_EQ(space.points.size(), 12u);
   EXPECT_EQ(space.points[5].family, &two[0]);
@@ -185,7 +185,7 @@ TEST(SpaceTest, WorkForABillionRawPointsGrowsWithTheValidOnes) {
   }
   KernelFamily family = make_test_family(params, rules);
   family.reject = [](Values) { return std::nullopt; };
-  const Space space = enumerate({&family, 1});
+  const Space space = enumerate({&family});
   EXPECT_EQ(space.enumerated, 1'000'000'000u);
   EXPECT_EQ(space.points.size(), 491'520u);
   EXPECT_EQ(space.enumerated, space.points.size() + rejected_sum(space));
@@ -199,7 +199,7 @@ TEST(SpaceTest, OfTooManyPointsAnEvenSampleIsKept) {
       {{"A", ten, ""}, {"B", ten, ""}, {"C", ten, ""}, {"D", ten, ""}, {"E", ten, ""}}, {});
   family.reject = [](Values) { return std::nullopt; };
   const auto draw = [&](std::size_t most, std::uint64_t seed) {
-    return enumerate({&family, 1}, {}, nullptr, {most, seed});
+    return enumerate({&family}, {}, nullptr, {most, seed});
   };
   const auto place = [](const KnownConfig& point) {
     return std::accumulate(
@@ -236,12 +236,13 @@ TEST(SpaceTest, OfTooManyPointsAnEvenSampleIsKept) {
 TEST(SpaceTest, RealFamiliesAccountForEveryRawPoint) {
   const FixedParam of_one_layout[] = {{"TA", 0}, {"TB", 0}, {"VEC", 4}, {"CLUSTER", 0}};
   std::uint64_t valid = 0;
-  const Space space = enumerate(
-      families(), of_one_layout, [&](const KnownConfig& point) -> std::optional<std::string_view> {
-        ++valid;
-        EXPECT_EQ(point.family->reject(point.values), std::nullopt) << to_string(point.config());
-        return "seen";
-      });
+  const Space space = enumerate(families_of(Signature()), of_one_layout,
+                                [&](const KnownConfig& point) -> std::optional<std::string_view> {
+                                  ++valid;
+                                  EXPECT_EQ(point.family->reject(point.values), std::nullopt)
+                                      << to_string(point.config());
+                                  return "seen";
+                                });
   EXPECT_EQ(space.enumerated, rejected_sum(space));
   EXPECT_EQ(space.rejected.at("seen"), valid);
   EXPECT_GT(valid, 100'000u);
@@ -259,6 +260,12 @@ TEST(SettledParams, AreTheLayoutAndTheWidthOfAccesses) {
   }
   EXPECT_EQ(of_warp_tiled, (std::map<std::string, int>{{"TA", 0}, {"TB", 1}, {"VEC", 2}}));
   EXPECT_EQ(of_skinny, (std::map<std::string, int>{{"TA", 0}, {"TB", 1}}));
+}
+
+TEST(SettledParams, NameNoFamilyThatLacksTheTypes) {
+  const Signature f64 = signature_of(ElementType::f64);
+  EXPECT_TRUE(families_of(f64).empty());
+  EXPECT_TRUE(settled_params(packed_problem(64, 64, 64, Layout::nt, 1, f64)).empty());
 }
 
 }  // namespace

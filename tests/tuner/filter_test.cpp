@@ -52,6 +52,28 @@ TEST(FilterTest, RejectsAKernelForAnotherLayout) {
       std::nullopt);
 }
 
+TEST(FilterTest, RejectsAKernelForOtherTypes) {
+  const Signature bf16 = signature_of(ElementType::bf16);
+  const Problem problem = packed_problem(1024, 1024, 1024, Layout::nn, 1, bf16);
+  EXPECT_EQ(reject_before_compile(tile_128(), problem, a6000()),
+            "the kernel is for other element types");
+  KnownConfig typed = tile_128();
+  typed.recipe.type_ab = typed.recipe.type_cd = ElementType::bf16;
+  EXPECT_EQ(reject_before_compile(typed, problem, a6000()), std::nullopt);
+  typed.recipe.type_cd = ElementType::f32;
+  EXPECT_EQ(reject_before_compile(typed, problem, a6000()),
+            "the kernel is for other element types");
+}
+
+TEST(FilterTest, RejectsInstructionsThatTheTargetLacks) {
+  KnownConfig late = tile_128();
+  late.traits.least_sm = 89;
+  EXPECT_EQ(reject_before_compile(late, packed_problem(1024, 1024, 1024), a6000()),
+            "needs instructions that the target lacks");
+  late.traits.least_sm = 86;
+  EXPECT_EQ(reject_before_compile(late, packed_problem(1024, 1024, 1024), a6000()), std::nullopt);
+}
+
 TEST(FilterTest, RejectsClustersBeforeHopper) {
   KnownConfig cluster = tile_128();
   cluster.traits.cluster = true;

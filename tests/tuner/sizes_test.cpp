@@ -50,10 +50,20 @@ TEST(SizesTest, AllowsAnEmptyReductionAndAnAlignmentClass) {
               ElementsAre(packed_problem(7, 5, 0), misaligned));
 }
 
+TEST(SizesTest, ASquareMayNameItsOwnTypeAndLayout) {
+  const Signature bf16 = signature_of(ElementType::bf16);
+  EXPECT_THAT(
+      parse_sizes("64:layout=nt,64:type=bf16,64,64:type=f32", {Layout::nn, 1, bf16}),
+      ElementsAre(packed_problem(64, 64, 64, Layout::nt, 1, bf16),
+                  packed_problem(64, 64, 64, Layout::nn, 1, bf16), packed_problem(64, 64, 64)));
+  EXPECT_THAT(message_of("64:form=nt"), HasSubstr("'64x64x64:form=nt' is not a problem"));
+  EXPECT_THAT(message_of("0:layout=nt"), HasSubstr("has an edge below 1"));
+}
+
 TEST(SizesTest, LayoutAndBatchAreThoseOfEverySize) {
   const std::string path = write_file("1000x1001x1002\n");
   EXPECT_THAT(
-      parse_sizes("64,8:16:8,7x5x0,@" + path, Layout::tn, 3),
+      parse_sizes("64,8:16:8,7x5x0,@" + path, {Layout::tn, 3}),
       ElementsAre(packed_problem(64, 64, 64, Layout::tn, 3), packed_problem(8, 8, 8, Layout::tn, 3),
                   packed_problem(16, 16, 16, Layout::tn, 3), packed_problem(7, 5, 0, Layout::tn, 3),
                   packed_problem(1000, 1001, 1002, Layout::tn, 3)));
@@ -64,7 +74,7 @@ TEST(SizesTest, WhatASizeSaysItselfStands) {
   Problem misaligned = packed_problem(8, 8, 8, Layout::nt, 4);
   misaligned = in_class(misaligned, 2);
   EXPECT_THAT(
-      parse_sizes("8x8x8:layout=nn,8x8x8:align=2,8x8x8:layout=tt:batch=1,8", Layout::nt, 4),
+      parse_sizes("8x8x8:layout=nn,8x8x8:align=2,8x8x8:layout=tt:batch=1,8", {Layout::nt, 4}),
       ElementsAre(packed_problem(8, 8, 8, Layout::nn, 4), misaligned,
                   packed_problem(8, 8, 8, Layout::tt, 1), packed_problem(8, 8, 8, Layout::nt, 4)));
 }

@@ -135,9 +135,10 @@ nlohmann::json json_of(const std::vector<Step>& steps, const Problem& problem,
 
 int run_ladder(const Options& options) {
   for (const Problem& problem : asked_problems(options)) {
-    if (problem.layout == Layout::nn && problem.batch == 1) continue;
+    const bool has_rungs = problem.signature == Signature() && problem.layout == Layout::nn;
+    if (has_rungs && problem.batch == 1) continue;
     throw UsageError("the ladder has no rungs for " + to_string(problem) +
-                     ": leave out layout and batch");
+                     ": leave out type, layout and batch");
   }
   const Target target = resolve_target(options);
   TuneRequest request = tune_request(options, target);

@@ -21,7 +21,8 @@ namespace gemm_tune {
 namespace {
 
 constexpr const char* kFooter = R"(
-Sizes: 1024 (square), 4096x512x1024 (MxNxK), 512:4096:512 (range), @file, and lists of these.
+Sizes: 1024 (square), 4096x512x1024 (MxNxK), 512:4096:512 (range), @file, and lists of these; a
+single one may name its own type, layout or batch: 1024:layout=nt.
 Exit codes: 0 done; 1 defect of the program; 2 usage; 3 no usable GPU or CUDA library where one was
 demanded, or the system gives no process, thread, memory or file descriptor; 4 no candidate
 survived, or the query found nothing; 5 every candidate that ran was wrong or failed; 6 database;
@@ -96,6 +97,10 @@ void add_common(CLI::App& app, Options& o) {
 }
 
 CLI::Option* add_sizes(CLI::App& app, Options& o) {
+  app.add_option("--type", o.type,
+                 "Element type: f32, f16 or bf16; or those of A, B, C and D, as in "
+                 "bf16/bf16/f32/f32")
+      ->capture_default_str();
   app.add_option("--layout", o.layout,
                  "Operands stored transposed, A's letter first: nn, nt, tn or tt")
       ->capture_default_str();

@@ -27,6 +27,7 @@ struct Options {
   std::string command_line;  // complete, quoted for a shell: UTF-8 without control bytes
   std::string arch;
   std::string sizes;
+  std::string type = "f32";
   std::string layout = "nn";
   std::int64_t batch = 1;
   int device = 0;

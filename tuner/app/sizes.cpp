@@ -46,10 +46,9 @@ std::int64_t edge(std::string_view item, std::string_view part, std::int64_t lea
 
 class SizeList {
  public:
-  SizeList(Layout layout, std::int64_t batch) : layout_(layout), batch_(batch) {}
+  explicit SizeList(const ProblemDefaults& defaults) : defaults_(defaults) {}
 
-  Layout layout() const { return layout_; }
-  std::int64_t batch() const { return batch_; }
+  const ProblemDefaults& defaults() const { return defaults_; }
 
   void add(const Problem& problem) {
     if (!known_.insert(to_string(key_of(problem))).second) return;
@@ -60,13 +59,14 @@ class SizeList {
     problems_.push_back(problem);
   }
 
-  void add_square(std::int64_t n) { add(packed_problem(n, n, n, layout_, batch_)); }
+  void add_square(std::int64_t n) {
+    add(packed_problem(n, n, n, defaults_.layout, defaults_.batch, defaults_.signature));
+  }
 
   std::vector<Problem> take() { return std::move(problems_); }
 
  private:
-  Layout layout_;
-  std::int64_t batch_;
+  ProblemDefaults defaults_;
   std::vector<Problem> problems_;
   std::unordered_set<std::string> known_;  // keys of the problems so far
 };
@@ -79,6 +79,15 @@ void add_range(std::string_view item, SizeList& list) {
   const std::int64_t step = edge(item, parts[2], 1);
   if (last < first) throw bad_size(item, "is an empty range");
   for (std::int64_t n = first; n <= last; n += step) list.add_square(n);
+}
+
+// text: the item as parse_problem() takes it.
+void add_shape(std::string_view item, std::string_view text, SizeList& list) {
+  const Problem problem = parse_problem(text, list.defaults());
+  if (problem.batch > kMaxBatch) {
+    throw bad_size(item, "has a batch above " + std::to_string(kMaxBatch));
+  }
+  list.add(problem);
 }
 
 void add_list(std::string_view text, bool in_file, SizeList& list);
@@ -96,22 +105,20 @@ void add_item(std::string_view item, bool in_file, SizeList& list) {
     if (in_file) throw bad_size(item, "names a file inside a file");
     return add_file(item, list);
   }
-  if (item.find('x') == std::string_view::npos) {
-    if (item.find(':') != std::string_view::npos) return add_range(item, list);
-    const std::int64_t n = edge(item, item, 1);
-    return list.add_square(n);
-  }
   const std::string_view shape = item.substr(0, item.find(':'));
+  if (shape.find('x') == std::string_view::npos) {
+    const bool is_range = shape != item && item.find('=') == std::string_view::npos;
+    if (is_range) return add_range(item, list);
+    edge(item, shape, 1);
+    const std::string n(shape);
+    return add_shape(item, n + "x" + n + "x" + n + std::string(item.substr(shape.size())), list);
+  }
   const std::vector<std::string_view> edges = split(shape, 'x');
   if (edges.size() != 3) throw bad_size(item, "does not have three edges");
   edge(item, edges[0], 1);
   edge(item, edges[1], 1);
   edge(item, edges[2], 0);
-  const Problem problem = parse_problem(item, list.layout(), list.batch());
-  if (problem.batch > kMaxBatch) {
-    throw bad_size(item, "has a batch above " + std::to_string(kMaxBatch));
-  }
-  list.add(problem);
+  add_shape(item, item, list);
 }
 
 void add_list(std::string_view text, bool in_file, SizeList& list) {
@@ -120,8 +127,8 @@ void add_list(std::string_view text, bool in_file, SizeList& list) {
 
 }  // namespace
 
-std::vector<Problem> parse_sizes(std::string_view text, Layout layout, std::int64_t batch) {
-  SizeList list(layout, batch);
+std::vector<Problem> parse_sizes(std::string_view text, const ProblemDefaults& defaults) {
+  SizeList list(defaults);
   add_list(text, false, list);
   return list.take();
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arguments of --sizes, --layout and --batch: which problems to tune. Pure but for @file.
+// The arguments of --sizes, --type, --layout and --batch: which problems to tune. Pure but for
+// @file.
 #pragma once
 
 #include <chrono>
@@ -14,11 +15,10 @@ namespace gemm_tune {
 inline constexpr std::size_t kMaxSizes = 10'000;
 
 // Parses a comma-separated list of "1024" (a square), "4096x512x1024" (MxNxK), a problem's text
-// ("1000x1000x1000:align=1"), "512:4096:512" (first:last:step, squares) and "@file" (one or more
-// items per line, '#' starts a comment). layout and batch hold for items whose text names none.
-// Drops duplicates and keeps the order. Throws UsageError naming the item.
-std::vector<Problem> parse_sizes(std::string_view text, Layout layout = Layout::nn,
-                                 std::int64_t batch = 1);
+// ("1000x1000x1000:align=1", of a square also "1000:align=1"), "512:4096:512" (first:last:step,
+// squares) and "@file" (one or more items per line, '#' starts a comment). Drops duplicates and
+// keeps the order. Throws UsageError naming the item.
+std::vector<Problem> parse_sizes(std::string_view text, const ProblemDefaults& defaults = {});
 
 // Parses "90" (seconds), "15:00" (minutes:seconds) or "1:30:00". Throws UsageError.
 std::chrono::seconds parse_duration(std::string_view text);

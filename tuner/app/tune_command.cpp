@@ -113,7 +113,8 @@ std::vector<KnownConfig> named_configs(const std::vector<std::string>& words) {
 }  // namespace
 
 std::vector<Problem> asked_problems(const Options& options) {
-  return parse_sizes(options.sizes, parse_layout(options.layout), options.batch);
+  return parse_sizes(options.sizes,
+                     {parse_layout(options.layout), options.batch, parse_signature(options.type)});
 }
 
 TuneRequest tune_request(const Options& options, const Target& target) {

@@ -25,7 +25,7 @@ Candidates listed_candidates(const TuneRequest& request, const Problem& problem)
 }
 
 Candidates enumerated_candidates(const TuneRequest& request, const Problem& problem) {
-  Space space = enumerate(families(), settled_params(problem),
+  Space space = enumerate(families_of(problem.signature), settled_params(problem),
                           [&](const KnownConfig& point) { return reject(request, problem, point); },
                           {request.most_points, request.seed});
   Candidates result;

@@ -58,6 +58,8 @@ std::optional<std::string_view> reason_of(Refusal refused) {
   switch (refused) {
     case Refusal::none:
       return std::nullopt;
+    case Refusal::types:
+      return "the kernel is for other element types";
     case Refusal::layout:
       return "the kernel is for another layout";
     case Refusal::alignment:
@@ -82,7 +84,10 @@ std::optional<std::string_view> reject_before_compile(const KnownConfig& config,
                                                       const DeviceSpec& device) {
   const LaunchRecipe& recipe = config.recipe;
   const Refusal refused = refusal(recipe, launch_problem(problem));
-  if (refused == Refusal::layout) return reason_of(refused);
+  if (refused == Refusal::types || refused == Refusal::layout) return reason_of(refused);
+  if (config.traits.least_sm > 10 * device.cc_major + device.cc_minor) {
+    return "needs instructions that the target lacks";
+  }
   if (config.traits.async_copy && device.cc_major < 8) {
     return "needs cp.async, which the target lacks";
   }

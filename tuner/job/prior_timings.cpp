@@ -33,7 +33,10 @@ std::optional<DeviceSpec> spec_of(const DeviceKey& key, const DeviceSpec& target
 class Counterparts {
  public:
   Counterparts(std::span<const KnownConfig> points, const Problem& problem)
-      : index_(points), layout_(problem.layout), widest_(alignment_class(problem)) {}
+      : index_(points),
+        layout_(problem.layout),
+        signature_(problem.signature),
+        widest_(alignment_class(problem)) {}
 
   struct Found {
     std::size_t point;
@@ -44,6 +47,7 @@ class Counterparts {
     const KernelFamily& family = *config.family;
     Specialisation here = config.specialisation();
     here.layout = layout_;
+    here.signature = signature_;
     const bool was_widest = here.vec == alignment_class(source);
     const bool is_widest = was_widest || family.is_fastest_at_widest_vec;
     here.vec = is_widest ? widest_ : std::min(here.vec, widest_);
@@ -60,6 +64,7 @@ class Counterparts {
  private:
   PointIndex index_;
   Layout layout_;
+  Signature signature_;
   int widest_;
 };
 
