@@ -62,8 +62,11 @@ std::string describe(const Candidate& candidate, const DeviceKey& device, const 
 
 Choice builtin_or_none(const DeviceKey& device, const Problem& problem) {
   Choice choice;
-  KnownConfig config = builtin_default(problem);
-  if (const auto reason = why_illegal(config.recipe, problem)) {
+  std::optional<KnownConfig> config = builtin_default(problem, device.arch);
+  const std::optional<std::string> reason =
+      config ? why_illegal(config->recipe, problem)
+             : device.arch + " has no kernel of " + to_string(problem.signature);
+  if (reason) {
     choice.explanation = "no kernel serves " + to_string(problem) + ": " + *reason;
     return choice;
   }
@@ -142,20 +145,25 @@ Choice choose(const Database& database, const DeviceKey& device, const Problem& 
   return choose(load_winners(database, device.arch), device, problem);
 }
 
-KnownConfig builtin_config(Layout layout) {
-  // 64 x 64 tiles waste little on small edges. cp.async is not used: sm_75 lacks it.
-  const KnownConfig config = check_config(parse_config(
-      "warp_tiled/CLUSTER=0,BM=64,BN=64,BK=16,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=2,ASYNC=0,"
-      "FRAGMENTS=2,VEC=4,RASTER=8,CTAS=1,SPLIT_K=1,TAIL=0,TA=0,TB=0,PRED=1"));
-  Specialisation specialisation = config.specialisation();
-  specialisation.layout = layout;
-  return specialised(config, specialisation);
+std::optional<KnownConfig> builtin_config(const Signature& signature, Layout layout,
+                                          std::string_view arch) {
+  for (const KernelFamily& family : families()) {
+    if (!family.untuned) continue;
+    if (auto values = family.untuned(signature, number_of_arch(arch))) {
+      const KnownConfig config = known_config(family, *std::move(values));
+      Specialisation specialisation = config.specialisation();
+      specialisation.layout = layout;
+      return specialised(config, specialisation);
+    }
+  }
+  return std::nullopt;
 }
 
-KnownConfig builtin_default(const Problem& problem) {
-  const KnownConfig config = builtin_config(problem.layout);
-  const std::optional<LegalConfig> legal = legal_for(config, problem);
-  return legal ? legal->config : served_variants(config).back();
+std::optional<KnownConfig> builtin_default(const Problem& problem, std::string_view arch) {
+  const auto config = builtin_config(problem.signature, problem.layout, arch);
+  if (!config) return std::nullopt;
+  const std::optional<LegalConfig> legal = legal_for(*config, problem);
+  return legal ? legal->config : served_variants(*config).back();
 }
 
 }  // namespace gemm_tune

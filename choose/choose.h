@@ -58,11 +58,13 @@ Choice choose(std::span<const Winner> winners, const DeviceKey& device, const Pr
 // The same, but loads the winners for this one call.
 Choice choose(const Database& database, const DeviceKey& device, const Problem& problem);
 
-// The config for problems that no winner serves. One of its served_variants() serves any shape,
-// alignment class and batch that a grid can hold, on every architecture.
-KnownConfig builtin_config(Layout layout);
+// The config for problems of these types and this layout that no winner serves, on an architecture.
+// One of its served_variants() serves any shape, alignment class and batch that a grid can hold.
+// Nothing where no kernel has these types on the architecture. All architectures have f32.
+std::optional<KnownConfig> builtin_config(const Signature& signature, Layout layout,
+                                          std::string_view arch);
 
 // The variant of builtin_config() with accesses as wide as the problem allows.
-KnownConfig builtin_default(const Problem& problem);
+std::optional<KnownConfig> builtin_default(const Problem& problem, std::string_view arch);
 
 }  // namespace gemm_tune

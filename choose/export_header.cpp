@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -15,14 +16,16 @@ namespace gemm_tune {
 namespace {
 
 constexpr std::string_view kHead =
-    R"header(// The best known fp32 GEMM kernels for @ARCH@, and their look-up by size. Made by gemm-tune
+    R"header(// The best known GEMM kernels for @ARCH@, and their look-up by size. Made by gemm-tune
 // (`gemm-tune export --format header`): make it anew instead of editing it.
 //
 // C[M,N] = alpha * op(A)[M,K] * op(B)[K,N] + beta * C, or a batch of these with the matrices of each
-// operand equally far apart; fp32, matrices row-major. Units: sizes, tiles and alignments in
-// elements; _bytes in bytes; _us in microseconds of a launch. Alignment is the largest of 1, 2 and 4
-// elements that divides every leading dimension, every base address and, in a batch, every stride of
-// A, B and C: alignment_class() below.
+// operand equally far apart; row-major, sums in fp32. A and B have one element type, and so have C
+// and D; f32 unless a Problem says otherwise. Units: sizes, tiles and alignments in elements; _bytes
+// in bytes; _us in microseconds of a launch. Alignment is the largest of 1, 2, 4 and, where A and B
+// are of 16 bits, 8 elements that divides every leading dimension, every base address and, in a
+// batch, every stride of A, B and C: alignment_class() below. (32-bit matrices that 4 elements
+// divide count as divided by 8.)
 //
 //   using namespace gemm_tune_@ARCH@;
 //   constexpr Problem problem{1024, 1024, 1024, /*alignment=*/4};
@@ -117,7 +120,7 @@ struct Winner {
   double time_us;        // the measured median, or the prediction
   const char* baseline;  // what was timed in the same run, or null
   double baseline_us;    // meaningful with a baseline only
-  int variants[4];       // into kKernels: the winner, then its twins for other problems
+  int variants[@MAX_VARIANTS@];       // into kKernels: the winner, then its twins for other problems
   int variant_count;
 };
 
@@ -142,12 +145,14 @@ constexpr int first_legal(const int* variants, int count, const Problem& problem
 constexpr bool is_problem(const Problem& p) {
   return p.M >= 1 && p.N >= 1 && p.K >= 0 && p.M <= kMaxEdge && p.N <= kMaxEdge &&
          p.K <= kMaxEdge && p.batch >= 1 && p.batch <= kMaxEdge &&
-         (p.alignment == 1 || p.alignment == 2 || p.alignment == 4);
+         (p.alignment == 1 || p.alignment == 2 || p.alignment == 4 ||
+          (p.alignment == 8 && p.type_ab != ElementType::f32));
 }
 
 constexpr bool is_same(const Problem& a, const Problem& b) {
   return a.M == b.M && a.N == b.N && a.K == b.K && a.alignment == b.alignment &&
-         a.layout == b.layout && a.batch == b.batch;
+         a.layout == b.layout && a.batch == b.batch && a.type_ab == b.type_ab &&
+         a.type_cd == b.type_cd;
 }
 
 // The kernel for a problem. Nearest is the least shape_distance() among the winners with a legal
@@ -211,18 +216,30 @@ std::string microseconds(double time_us) {
 
 std::string config_text(const KnownConfig& config) { return to_string(config.config()); }
 
-// The default config for every layout, the widest accesses first.
-std::vector<KnownConfig> builtin_variants() {
+// The default config for every layout of f32 and of the types that the winners have, the widest
+// accesses first.
+std::vector<KnownConfig> builtin_variants(const std::string& arch,
+                                          const std::vector<Winner>& winners) {
+  std::set<Signature> signatures = {Signature()};
+  for (const Winner& winner : winners) signatures.insert(winner.record.problem.signature);
   std::vector<KnownConfig> configs;
-  for (const Layout layout : {Layout::nn, Layout::nt, Layout::tn, Layout::tt}) {
-    for (KnownConfig& variant : served_variants(builtin_config(layout))) {
-      configs.push_back(std::move(variant));
+  for (const Signature& signature : signatures) {
+    for (const Layout layout : {Layout::nn, Layout::nt, Layout::tn, Layout::tt}) {
+      const auto config = builtin_config(signature, layout, arch);
+      if (!config) continue;
+      for (KnownConfig& variant : served_variants(*config)) configs.push_back(std::move(variant));
     }
   }
   return configs;
 }
 
 std::string layout_literal(Layout layout) { return "Layout::" + std::string(to_string(layout)); }
+
+// Of A and B, and of C and D.
+std::string type_literals(ElementType ab, ElementType cd) {
+  return "ElementType::" + std::string(to_string(ab)) +
+         ", ElementType::" + std::string(to_string(cd));
+}
 
 // Every kernel once, in the order of their texts.
 class KernelTable {
@@ -278,9 +295,11 @@ class KernelTable {
            layout_literal(recipe.layout) + ", " + number("alignment", recipe.alignment) + ", " +
            number("multiple_m", recipe.multiple_m) + ", " +
            number("multiple_n", recipe.multiple_n) + ", " +
-           number("multiple_k", recipe.multiple_k) + "},\n     " + cpp_string(to_string(named)) +
-           ",\n     " + cpp_string(named.family) + ", " + cpp_string(config.family->source_path()) +
-           ", " + cpp_string(hash == hashes.end() ? "" : hash->second) + ",\n     " +
+           number("multiple_k", recipe.multiple_k) + ",\n      " +
+           type_literals(recipe.type_ab, recipe.type_cd) + "},\n     " +
+           cpp_string(to_string(named)) + ",\n     " + cpp_string(named.family) + ", " +
+           cpp_string(config.family->source_path()) + ", " +
+           cpp_string(hash == hashes.end() ? "" : hash->second) + ",\n     " +
            cpp_string(tuned_params(named)) + ",\n     {" + params + "},\n     " +
            number("param_count", static_cast<int>(named.params.size())) + "},\n";
   }
@@ -297,7 +316,8 @@ std::string winner_row(const Winner& winner, const KernelTable& kernels) {
          std::to_string(problem.M) + ", " + std::to_string(problem.N) + ", " +
          std::to_string(problem.K) + ", /*alignment=*/" + std::to_string(alignment_class(problem)) +
          ", " + layout_literal(problem.layout) + ", /*batch=*/" + std::to_string(problem.batch) +
-         "},\n     " + cpp_string(record.device.name) + ", /*sm_count=*/" +
+         ", " + type_literals(problem.signature.a, problem.signature.d) + "},\n     " +
+         cpp_string(record.device.name) + ", /*sm_count=*/" +
          std::to_string(record.device.sm_count) + ",\n     " +
          (measured ? "/*measured=*/true, " : "/*predicted, not timed*/false, ") +
          microseconds(record.outcome.time_us().value()) + ", " +
@@ -323,16 +343,22 @@ std::string export_header(const Database& database, const std::string& arch,
     throw NothingFound("the database '" + database.path().string() + "' has no usable winner for " +
                        arch + ": tune for it first");
   }
-  const std::vector<KnownConfig> builtin = builtin_variants();
+  const std::vector<KnownConfig> builtin = builtin_variants(arch, winners);
   KernelTable kernels;
   kernels.add(builtin);
   std::string rows;
-  for (const Winner& winner : winners) kernels.add(served_variants(winner.config));
+  std::size_t max_variants = 1;
+  for (const Winner& winner : winners) {
+    const std::vector<KnownConfig> variants = served_variants(winner.config);
+    max_variants = std::max(max_variants, variants.size());
+    kernels.add(variants);
+  }
   for (const Winner& winner : winners) rows += winner_row(winner, kernels);
 
   std::string text = std::string(kHead) + kLaunchArithmetic + std::string(kTypes);
   text = with_replaced(std::move(text), "@ARCH@", arch);
   text = with_replaced(std::move(text), "@MAX_PARAMS@", std::to_string(kernels.max_params()));
+  text = with_replaced(std::move(text), "@MAX_VARIANTS@", std::to_string(max_variants));
   text += kernels.cpp(hashes);
   text += "\n// The tuned problems.\ninline constexpr Winner kWinners[] = {\n" + rows + "};\n";
   text += "\n// Into kKernels: what serves where no winner may, by layout and falling alignment.\n";

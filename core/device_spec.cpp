@@ -2,6 +2,7 @@
 #include "core/device_spec.h"
 
 #include <array>
+#include <charconv>
 
 namespace gemm_tune {
 namespace {
@@ -82,6 +83,15 @@ const std::array<DeviceSpec, 11>& table() {
 }  // namespace
 
 std::span<const DeviceSpec> device_table() { return table(); }
+
+int number_of_arch(std::string_view arch) {
+  constexpr std::string_view kStart = "sm_";
+  int number = 0;
+  if (arch.starts_with(kStart)) {
+    std::from_chars(arch.data() + kStart.size(), arch.data() + arch.size(), number);
+  }
+  return number;
+}
 
 std::optional<DeviceSpec> find_device_spec(std::string_view arch) {
   for (const DeviceSpec& spec : table()) {

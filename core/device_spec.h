@@ -44,6 +44,9 @@ struct DeviceSpec {
 // sm_75 to sm_121, one typical card each, in ascending order.
 std::span<const DeviceSpec> device_table();
 
+// The number of an architecture: 86 for "sm_86"; 0 for a text without one.
+int number_of_arch(std::string_view arch);
+
 // The table's entry; nullopt for an architecture that the table lacks.
 std::optional<DeviceSpec> find_device_spec(std::string_view arch);
 

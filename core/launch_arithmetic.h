@@ -76,6 +76,16 @@ constexpr int alignment_class(long long lda, long long ldb, long long ldc) {
   return bits % 4 == 0 ? 4 : bits % 2 == 0 ? 2 : 1;
 }
 
+// The same for these element types of A and B, and of C and D. Where a row of C of 32-bit elements
+// begins at a multiple of 16 bytes, its class does not limit that of 16-bit operands.
+constexpr int alignment_class(long long lda, long long ldb, long long ldc, ElementType type_ab,
+                              ElementType type_cd) {
+  if (type_ab == ElementType::f32) return alignment_class(lda, ldb, ldc);
+  const bool is_wide = type_cd == ElementType::f32 && ldc % 4 == 0;
+  const long long bits = lda | ldb | (is_wide ? 8 : ldc);
+  return bits % 8 == 0 ? 8 : alignment_class(bits, bits, bits);
+}
+
 // Blocks of a cluster, along the grid's y; 1 without a cluster.
 constexpr int cluster_ctas(const LaunchRecipe& recipe) {
   return recipe.cluster ? recipe.split_k : 1;

@@ -44,7 +44,7 @@ Choice Dispatcher::lookup(const DeviceKey& device, const Problem& problem) const
   return choose(found == winners_.end() ? kNoWinners : found->second, device, problem);
 }
 
-void Dispatcher::sgemm(const GemmCall& call, cudaStream_t stream) {
+void Dispatcher::gemm(const GemmCall& call, cudaStream_t stream) {
   if (changes_nothing(call)) return;
   const std::int64_t batch = call.problem.batch;
   for (std::int64_t first = 0; first < batch; first += kMaxBatch) {

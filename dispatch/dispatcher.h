@@ -2,7 +2,7 @@
 // What a gt_handle is: the winners of a database, and the kernels loaded so far.
 //
 // Everything of the database is read at construction, so that a look-up touches no disk and needs
-// no lock. sgemm() remembers which kernel serves a problem; a remembered problem costs a shared
+// no lock. gemm() remembers which kernel serves a problem; a remembered problem costs a shared
 // lock and a launch. A thread waits only for a compilation of the kernel that it needs. Any number
 // of threads.
 #pragma once
@@ -17,7 +17,7 @@
 
 #include "choose/choose.h"
 #include "core/error.h"
-#include "dispatch/sgemm_call.h"
+#include "dispatch/checked_call.h"
 #include "gpu/kernel.h"
 #include "runtime/kernel_store.h"
 #include "runtime/once_per_key.h"
@@ -43,7 +43,7 @@ class Dispatcher {
 
   // Launches the call on the current device; it must have been checked and be row-major. Throws
   // NoKernelError and DeviceError.
-  void sgemm(const GemmCall& call, cudaStream_t stream);
+  void gemm(const GemmCall& call, cudaStream_t stream);
 
  private:
   struct Key {

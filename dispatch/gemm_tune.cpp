@@ -21,7 +21,8 @@ namespace gemm_tune {
 namespace {
 
 // The layout is the binary interface.
-static_assert(sizeof(gt_device) == 32 && sizeof(gt_problem) == 72 && sizeof(gt_recipe) == 872);
+static_assert(sizeof(gt_device) == 32 && sizeof(gt_problem) == 72 && sizeof(gt_recipe) == 872 &&
+              sizeof(gt_gemm_call) == 168);
 
 // Of the thread; a fixed array, since reporting an error must not fail.
 thread_local char last_error[1024] = "";
@@ -107,6 +108,36 @@ Order order_of(const char* name, gt_order value) {
   return value == GT_ROW_MAJOR ? Order::row_major : Order::column_major;
 }
 
+ElementType type_of(const char* name, gt_type value) {
+  switch (value) {
+    case GT_F32:
+      return ElementType::f32;
+    case GT_F16:
+      return ElementType::f16;
+    case GT_BF16:
+      return ElementType::bf16;
+    case GT_TYPE_MAX:
+      break;
+  }
+  throw UsageError(std::string(name) + " is " + std::to_string(static_cast<int>(value)) +
+                   ": it must be GT_F32, GT_F16 or GT_BF16");
+}
+
+// typed: a gt_problem or a gt_gemm_call; owner: its name in messages.
+template <class T>
+Signature signature_of(const T& typed, const std::string& owner) {
+  const auto type = [&](const char* name, gt_type value) {
+    return type_of((owner + "." + name).c_str(), value);
+  };
+  const ElementType a = type("type_a", typed.type_a), b = type("type_b", typed.type_b),
+                    c = type("type_c", typed.type_c), d = type("type_d", typed.type_d);
+  if (a != b || c != d || (d != a && d != ElementType::f32)) {
+    throw UsageError(owner + "'s types are " + to_string(Signature{a, b, c, d}) +
+                     ": A and B must have one type, and C and D that type or f32");
+  }
+  return signature_of(a, d);
+}
+
 Problem problem_of(const gt_problem& asked) {
   check_reserved(asked.reserved, "problem");
   check_edge("M", asked.M, 1);
@@ -117,21 +148,72 @@ Problem problem_of(const gt_problem& asked) {
                      std::to_string(kMaxBatch) +
                      ", or 0 for 1; gt_sgemm_strided_batched splits larger ones");
   }
+  const Signature signature = signature_of(asked, "problem");
   const Order order = order_of("problem.order", asked.order);
   const bool transposed_a = transposes("problem.trans_a", asked.trans_a);
   const bool transposed_b = transposes("problem.trans_b", asked.trans_b);
   GemmCall call;
   call.problem = packed_problem(asked.M, asked.N, asked.K, layout_of(transposed_a, transposed_b),
-                                std::max<std::int64_t>(asked.batch, 1));
+                                std::max<std::int64_t>(asked.batch, 1), signature);
   const Problem turned = in_row_major(call, order).problem;
-  Problem problem = packed_problem(turned.M, turned.N, turned.K, turned.layout, turned.batch);
+  Problem problem =
+      packed_problem(turned.M, turned.N, turned.K, turned.layout, turned.batch, signature);
   if (asked.alignment == 0) return problem;
-  if (asked.alignment != 1 && asked.alignment != 2 && asked.alignment != 4) {
+  const int widest = kWidestAccessBytes / bytes_of(signature.a);
+  const bool is_power = asked.alignment > 0 && (asked.alignment & (asked.alignment - 1)) == 0;
+  if (!is_power || asked.alignment > widest) {
     throw UsageError("problem.alignment is " + std::to_string(asked.alignment) +
-                     ": it must be 1, 2 or 4, or 0 for packed matrices");
+                     (widest == 4 ? ": it must be 1, 2 or 4" : ": it must be 1, 2, 4 or 8") +
+                     ", or 0 for packed matrices");
   }
   problem.alignment = uniform_alignment(problem.signature, asked.alignment);
   return problem;
+}
+
+// The call as this version's struct. The struct of a later version is longer; its further fields
+// must be 0.
+gt_gemm_call known_fields(const gt_gemm_call* call) {
+  const std::uint64_t size = required(call, "call").size;
+  constexpr std::uint64_t kLeast = sizeof(gt_gemm_call), kMost = 4096;
+  if (size < kLeast || size > kMost) {
+    throw UsageError("call.size is " + std::to_string(size) +
+                     ": set it to sizeof(gt_gemm_call), as GT_GEMM_CALL_INIT does");
+  }
+  const char* const bytes = reinterpret_cast<const char*>(call);
+  if (std::any_of(bytes + kLeast, bytes + size, [](char byte) { return byte != 0; })) {
+    throw UsageError("call has fields that version " GT_VERSION
+                     " of the library does not know: leave them 0, or use a later library");
+  }
+  if (call->reserved != 0) {
+    throw UsageError("call.reserved is not 0: begin with GT_GEMM_CALL_INIT");
+  }
+  return *call;
+}
+
+// As it is stored: in its own order.
+GemmCall gemm_call_of(const gt_gemm_call& asked) {
+  GemmCall call;
+  Problem& problem = call.problem;
+  problem.signature = signature_of(asked, "call");
+  problem.M = asked.M;
+  problem.N = asked.N;
+  problem.K = asked.K;
+  problem.layout = layout_of(transposes("call.trans_a", asked.trans_a),
+                             transposes("call.trans_b", asked.trans_b));
+  problem.batch = asked.batch;
+  call.alpha = asked.alpha;
+  call.beta = asked.beta;
+  call.A = asked.A;
+  call.B = asked.B;
+  call.C = asked.C;
+  call.D = asked.D;
+  call.lda = asked.lda;
+  call.ldb = asked.ldb;
+  call.ldc = asked.ldc;
+  call.stride_a = asked.stride_a;
+  call.stride_b = asked.stride_b;
+  call.stride_c = asked.stride_c;
+  return call;
 }
 
 gt_match match_of(Match match) {
@@ -247,7 +329,18 @@ gt_status gt_sgemm_strided_batched(gt_handle* handle, CUstream_st* stream, gt_or
     call.stride_c = stride_c;
     call = in_place(call, A, B, C);
     check(call, stored);
-    handle->dispatcher.sgemm(in_row_major(call, stored), stream);
+    handle->dispatcher.gemm(in_row_major(call, stored), stream);
+  });
+}
+
+gt_status gt_gemm(gt_handle* handle, CUstream_st* stream, const gt_gemm_call* call) {
+  return guarded([&] {
+    required(handle, "handle");
+    const gt_gemm_call asked = known_fields(call);
+    const Order order = order_of("call.order", asked.order);
+    const GemmCall checked = gemm_call_of(asked);
+    check(checked, order);
+    handle->dispatcher.gemm(in_row_major(checked, order), stream);
   });
 }
 

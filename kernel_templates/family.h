@@ -53,6 +53,10 @@ struct KernelFamily {
   // The first reason why the values cannot be compiled, or nothing; the .cuh's reject().
   std::function<std::optional<std::string>(Values)> reject;
   std::function<Traits(Values)> traits;  // precondition: not rejected
+  // The config for problems of this signature that nothing tuned serves, on the architecture of
+  // this number (80 for sm_80): its served_variants() are legal for any shape and alignment. Empty
+  // in most families; nothing for a signature or an architecture that the family does not serve.
+  std::function<std::optional<std::vector<int>>(const Signature&, int sm)> untuned;
 
   // The .cuh's path as an include: "kernel_templates/<name>.cuh".
   std::string source_path() const { return "kernel_templates/" + name + ".cuh"; }
@@ -121,6 +125,14 @@ void check_order(const std::vector<int Params::*>& members) {
     std::memcpy(&value, reinterpret_cast<const char*>(&p) + i * sizeof(int), sizeof(int));
     if (value != 1) throw std::logic_error("a family must declare its Params in their order");
   }
+}
+
+// The values in the order of the family's parameters, which check_order() proves.
+template <class Params>
+std::vector<int> values_of(const Params& p) {
+  std::vector<int> values(sizeof p / sizeof(int));
+  std::memcpy(values.data(), &p, sizeof p);
+  return values;
 }
 
 // Builds the host's view from what the .cuh declares: its parameters in canonical order, its rules

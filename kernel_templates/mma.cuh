@@ -339,6 +339,33 @@ inline KernelFamily family() {
        predicated_param("PRED", &Params::PRED)},
       kRules, &reject, &traits);
   family.is_fastest_at_widest_vec = true;
+  // 64 x 64 tiles waste little on small edges. Without cp.async, and with instructions of depth 8,
+  // f16 runs on sm_75 too.
+  family.untuned = [](const Signature& signature, int sm) -> std::optional<std::vector<int> > {
+    const ElementType ab = signature.a, cd = signature.d;
+    const bool has_depth_16 = sm >= 80;
+    const bool is_served =
+        (ab == ElementType::f16 && sm >= 75) || (ab == ElementType::bf16 && has_depth_16);
+    if (!is_served || (cd != ab && cd != ElementType::f32) || signature != signature_of(ab, cd)) {
+      return std::nullopt;
+    }
+    return values_of(Params{.AB = static_cast<int>(ab),
+                            .CD = static_cast<int>(cd),
+                            .BM = 64,
+                            .BN = 64,
+                            .BK = 32,
+                            .WM = 32,
+                            .WN = 32,
+                            .MMA_K = has_depth_16 ? 16 : 8,
+                            .STAGES = 2,
+                            .ASYNC = 0,
+                            .VEC = 8,
+                            .RASTER = 8,
+                            .SPLIT_K = 1,
+                            .TA = 0,
+                            .TB = 0,
+                            .PRED = 1});
+  };
   return family;
 }
 

@@ -281,7 +281,7 @@ TEST_F(ChooseTest, HandsOutEachWinnerAsTheConfigsThatTheFinalsVerify) {
 
 TEST_F(ChooseTest, HandsOutTheBuiltinConfigAsItsServedVariants) {
   for (const Layout layout : {Layout::nn, Layout::nt, Layout::tn, Layout::tt}) {
-    EXPECT_EQ(handed_out({}, layout), served(builtin_config(layout)));
+    EXPECT_EQ(handed_out({}, layout), served(builtin_config(Signature(), layout, "sm_86").value()));
   }
 }
 
@@ -330,7 +330,7 @@ TEST_F(ChooseTest, TheBuiltinDefaultServesEveryLayoutShapeAlignmentAndBatch) {
 
 TEST_F(ChooseTest, TheBuiltinDefaultsAccessesAreAsWideAsTheProblemAllows) {
   const auto vec = [](const char* problem) {
-    return builtin_default(parse_problem(problem)).recipe.alignment;
+    return builtin_default(parse_problem(problem), "sm_86")->recipe.alignment;
   };
   EXPECT_EQ(vec("100x104x108"), 4);
   EXPECT_EQ(vec("102x104x106"), 2);
@@ -340,7 +340,16 @@ TEST_F(ChooseTest, TheBuiltinDefaultsAccessesAreAsWideAsTheProblemAllows) {
 }
 
 TEST_F(ChooseTest, TheBuiltinDefaultNeedsNoCpAsync) {
-  EXPECT_FALSE(builtin_default(packed_problem(64, 64, 64)).traits.async_copy);
+  EXPECT_FALSE(builtin_default(packed_problem(64, 64, 64), "sm_75")->traits.async_copy);
+}
+
+TEST_F(ChooseTest, AWinnerForOtherTypesIsNeverChosen) {
+  store_measured(database_, kA6000, "64x64x64", kPredicated, 5);
+  Problem problem = parse_problem("64x64x64");
+  problem.signature = signature_of(ElementType::f64);
+  const Choice found = choose(load_winners(database_, "sm_86", kHashes), kA6000, problem);
+  EXPECT_EQ(found.match, Match::none);
+  EXPECT_EQ(found.explanation, "no kernel serves 64x64x64:type=f64: sm_86 has no kernel of f64");
 }
 
 TEST_F(ChooseTest, AGridTooLargeForOneWinnerIsServedByAFartherOne) {

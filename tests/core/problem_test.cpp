@@ -121,6 +121,19 @@ TEST(ProblemTest, TextOfAnotherSignatureSaysSo) {
   EXPECT_EQ(to_string(problem), "8x8x8:type=bf16/bf16/f32/f32");
 }
 
+// Exported headers compute the class from leading dimensions.
+TEST(ProblemTest, TheClassOfLeadingDimensionsIsThatOfAPackedProblem) {
+  using enum ElementType;
+  for (const auto& [ab, cd] : {std::pair(f32, f32), {f16, f16}, {bf16, f32}, {f16, f32}}) {
+    for (const std::int64_t n : {64, 68, 66, 65, 72}) {
+      for (const std::int64_t k : {64, 68, 66, 65, 72}) {
+        const Problem problem = packed_problem(64, n, k, Layout::nn, 1, signature_of(ab, cd));
+        EXPECT_EQ(alignment_class(k, n, n, ab, cd), alignment_class(problem)) << to_string(problem);
+      }
+    }
+  }
+}
+
 TEST(ProblemTest, AProblemOfAnotherSignatureIsReadBack) {
   const Signature bf16 = signature_of(ElementType::bf16);
   const Problem packed = packed_problem(64, 8, 12, Layout::tn, 3, bf16);

@@ -23,6 +23,8 @@ ours='#include <gemm_tune/gemm_tune.h>' wrapper='#include <gemm_tune/gemm_tune.h
 cudas='#include <cuda_runtime_api.h>'
 launch='gt_status launch(gt_handle* handle, cudaStream_t stream);
 gt_status launch(gt_handle* handle, cudaStream_t stream) {
+  gt_gemm_call call = GT_GEMM_CALL_INIT;
+  if (call.size == 0) return gt_gemm(handle, stream, &call);
   return gt_sgemm(handle, stream, GT_ROW_MAJOR, GT_NO_TRANSPOSE, GT_NO_TRANSPOSE, 0, 0, 0, 1, 0, 1, 0, 1, 0, 0, 1);
 }'
 for compiler in gcc clang; do

@@ -223,7 +223,7 @@ TEST_F(LookupTest, RefusesProblemsOutOfRange) {
   problem.alignment = 3;
   expect_refused(kDevice, problem, "problem.alignment is 3");
   problem = make_problem(64, 64, 64);
-  problem.reserved[5] = 1;
+  problem.reserved[1] = 1;
   expect_refused(kDevice, problem, "problem.reserved");
 }
 
@@ -318,6 +318,81 @@ TEST_F(LookupTest, SgemmChecksArgumentsBeforeItLooksForAGpu) {
                                1, 1, 1, &c, 1, 1, &c, 1, 1, 0, &c, 1, 1, -1),
       GT_INVALID_ARGUMENT);
   EXPECT_STREQ(gt_last_error(), "batch is -1: it must be 0 to 2000000000");
+}
+
+// A packed 64x64x64 call of these types, whose matrices are all one that is not read.
+gt_gemm_call call_of(gt_type ab, gt_type cd, void* matrix) {
+  gt_gemm_call call = GT_GEMM_CALL_INIT;
+  call.type_a = call.type_b = ab;
+  call.type_c = call.type_d = cd;
+  call.M = call.N = call.K = call.lda = call.ldb = call.ldc = 64;
+  call.A = call.B = call.C = call.D = matrix;
+  return call;
+}
+
+TEST_F(LookupTest, GemmChecksItsCallBeforeItLooksForAGpu) {
+  alignas(16) float matrix = 0;
+  const auto refusal = [&](const gt_gemm_call& call) {
+    EXPECT_EQ(gt_gemm(handle_, nullptr, &call), GT_INVALID_ARGUMENT);
+    return std::string(gt_last_error());
+  };
+  const gt_gemm_call good = call_of(GT_BF16, GT_F32, &matrix);
+  gt_gemm_call call = good;
+  call.size = 0;
+  EXPECT_EQ(refusal(call),
+            "call.size is 0: set it to sizeof(gt_gemm_call), as GT_GEMM_CALL_INIT does");
+  call = good;
+  call.type_b = GT_F16;
+  EXPECT_EQ(refusal(call),
+            "call's types are bf16/f16/f32/f32: A and B must have one type, and C and D that type "
+            "or f32");
+  call = good;
+  call.type_c = static_cast<gt_type>(9);
+  EXPECT_EQ(refusal(call), "call.type_c is 9: it must be GT_F32, GT_F16 or GT_BF16");
+  call = good;
+  call.trans_b = static_cast<gt_transpose>(7);
+  EXPECT_EQ(refusal(call), "call.trans_b is 7: it must be GT_NO_TRANSPOSE or GT_TRANSPOSE");
+  call = good;
+  call.reserved = 1;
+  EXPECT_EQ(refusal(call), "call.reserved is not 0: begin with GT_GEMM_CALL_INIT");
+  call = good;
+  call.lda = 63;
+  EXPECT_EQ(refusal(call), "lda is 63: it must be at least 1 and K = 64");
+  call = good;
+  call.D = nullptr;
+  EXPECT_EQ(refusal(call), "D is NULL");
+  EXPECT_EQ(gt_gemm(handle_, nullptr, nullptr), GT_INVALID_ARGUMENT);
+  EXPECT_STREQ(gt_last_error(), "call is NULL");
+  EXPECT_EQ(gt_gemm(nullptr, nullptr, &good), GT_INVALID_ARGUMENT);
+}
+
+TEST_F(LookupTest, GemmTakesALaterCallThatSetsNothingNew) {
+  struct Later {
+    gt_gemm_call known;
+    std::int64_t added;
+  } later = {GT_GEMM_CALL_INIT, 0};
+  later.known.size = sizeof later;
+  EXPECT_EQ(gt_gemm(handle_, nullptr, &later.known), GT_INVALID_ARGUMENT);  // ld of 0
+  EXPECT_THAT(gt_last_error(), StartsWith("lda is 0"));
+  later.known.lda = later.known.ldb = later.known.ldc = 1;
+  EXPECT_EQ(gt_gemm(handle_, nullptr, &later.known), GT_OK) << gt_last_error();  // M is 0
+  later.added = 1;
+  EXPECT_EQ(gt_gemm(handle_, nullptr, &later.known), GT_INVALID_ARGUMENT);
+  EXPECT_THAT(gt_last_error(), StartsWith("call has fields that version"));
+}
+
+TEST_F(LookupTest, ProblemsNameTheirTypes) {
+  gt_problem problem = make_problem(64, 64, 64);
+  problem.type_a = problem.type_b = GT_F16;
+  problem.alignment = 8;
+  EXPECT_THAT(lookup(problem).explanation, HasSubstr("64x64x64:type=f16/f16/f32/f32"));
+  problem.alignment = 16;
+  expect_refused(kDevice, problem, "problem.alignment is 16: it must be 1, 2, 4 or 8");
+  problem.type_d = GT_BF16;
+  expect_refused(kDevice, problem, "problem's types are f16/f16/f32/bf16");
+  problem = make_problem(64, 64, 64);
+  problem.alignment = 8;
+  expect_refused(kDevice, problem, "problem.alignment is 8: it must be 1, 2 or 4");
 }
 
 TEST_F(LookupTest, SgemmThatChangesNothingNeedsNoGpu) {

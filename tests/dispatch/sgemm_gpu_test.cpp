@@ -214,13 +214,13 @@ TEST_F(SgemmGpuTest, ACOfItsOwnIsReadAndLeftAsItIs) {
     call.alpha = 2;
     call.beta = -1;
     const Stream stream;
-    dispatcher.sgemm(in_place(call, device_a.data(), device_b.data(), in_place_d.data()),
-                     stream.get());
+    dispatcher.gemm(in_place(call, device_a.data(), device_b.data(), in_place_d.data()),
+                    stream.get());
     call.A = device_a.data();
     call.B = device_b.data();
     call.C = device_c.data();
     call.D = device_d.data();
-    dispatcher.sgemm(call, stream.get());
+    dispatcher.gemm(call, stream.get());
     stream.synchronize();
     std::vector<float> result(c.size()), want(c.size()), c_after(c.size());
     device_d.copy_to_host(result);

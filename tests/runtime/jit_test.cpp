@@ -39,9 +39,9 @@ TEST_F(JitTest, CompilesAWinnerAndItsTwinToElfImages) {
 }
 
 TEST_F(JitTest, CompilesTheDefaultForTheOldestArchitecture) {
-  EXPECT_THAT(
-      jit_cubin(builtin_default(packed_problem(7, 5, 3)), COperand::in_place, "sm_75", nullptr),
-      StartsWith(kElf));
+  EXPECT_THAT(jit_cubin(builtin_default(packed_problem(7, 5, 3), "sm_75").value(),
+                        COperand::in_place, "sm_75", nullptr),
+              StartsWith(kElf));
 }
 
 TEST_F(JitTest, TakesFromTheCacheWhatItStoredThere) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* gemm_tune: tuned single-precision matrix multiplication from a gemm-tune database.
+/* gemm_tune: tuned matrix multiplication from a gemm-tune database.
  *
- * C = alpha * op(A) * op(B) + beta * C with op(A) [M,K], op(B) [K,N], C [M,N] on the device, row-
- * or column-major, one product or a batch; leading dimensions and strides in elements. gt_lookup
- * says which kernel serves a problem, and needs no GPU; gt_sgemm compiles it at first use and
- * launches it.
+ * D = alpha * op(A) * op(B) + beta * C with op(A) [M,K], op(B) [K,N], C and D [M,N] on the device,
+ * row- or column-major, one product or a batch; leading dimensions and strides in elements.
+ * gt_lookup says which kernel serves a problem, and needs no GPU; gt_gemm, and gt_sgemm for fp32,
+ * compiles it at first use and launches it.
  *
  * A handle is immutable to its users: any number of threads may use one at once, except gt_close.
  *
@@ -78,6 +78,16 @@ typedef enum gt_transpose {
   GT_TRANSPOSE_MAX = 0x7fffffff
 } gt_transpose;
 
+/* The type of a matrix's elements. A and B have one type. C and D have one type: A's or GT_F32.
+ * Sums are in fp32; of 16-bit operands as tensor cores round them. 16 bits need sm_75 (GT_F16) or
+ * sm_80 (GT_BF16). */
+typedef enum gt_type {
+  GT_F32 = 0,
+  GT_F16 = 1,  /* IEEE binary16, as CUDA's __half */
+  GT_BF16 = 2, /* bfloat16, as CUDA's __nv_bfloat16 */
+  GT_TYPE_MAX = 0x7fffffff
+} gt_type;
+
 /* Strings are the caller's and are read during the call only. */
 typedef struct gt_device {
   const char* arch;    /* "sm_90" */
@@ -92,10 +102,12 @@ typedef struct gt_problem {
   int64_t batch;   /* products of one launch, up to 65,535; 0 for one */
   gt_order order;
   gt_transpose trans_a, trans_b;
-  int32_t alignment; /* elements (1, 2 or 4) that divide every leading dimension and base address of
-                        A, B and C and, in a batch, every stride; 0: as packed matrices at 16-byte
-                        addresses have it */
-  int32_t reserved[6]; /* 0 */
+  int32_t alignment; /* elements (1, 2 or 4, where A is of 16 bits also 8) that divide every leading
+                        dimension and base address and, in a batch, every stride; 0: as packed
+                        matrices at 16-byte addresses have it. A matrix whose rows all begin at
+                        multiples of 16 bytes does not count. */
+  gt_type type_a, type_b, type_c, type_d;
+  int32_t reserved[2]; /* 0 */
 } gt_problem;
 
 /* Self-contained: nothing in it points anywhere. Kernels are row-major: what is said of a
@@ -115,6 +127,33 @@ typedef struct gt_recipe {
                               its own */
   int64_t reserved[6];
 } gt_recipe;
+
+/* A product for gt_gemm. Begin with gt_gemm_call call = GT_GEMM_CALL_INIT, which sets size, one
+ * product, alpha = 1 and beta = 0, and all else to 0. Later versions add fields at the end: a
+ * program keeps working with a later library, and with an earlier one where it sets none of them.
+ */
+typedef struct gt_gemm_call {
+  uint64_t size; /* sizeof(gt_gemm_call) */
+  gt_order order;
+  gt_transpose trans_a, trans_b;
+  gt_type type_a, type_b, type_c, type_d;
+  int32_t reserved; /* 0 */
+  int64_t M, N, K;
+  int64_t batch;      /* products; entry i works on A + i * stride_a and so on */
+  double alpha, beta; /* rounded to fp32 */
+  const void* A;
+  const void* B;
+  const void* C; /* D itself, or a matrix that does not overlap D; may be NULL where beta is 0 */
+  void* D;
+  int64_t lda, ldb, ldc;                /* ldc: of C and of D */
+  int64_t stride_a, stride_b, stride_c; /* of a batch; stride_c: of C and of D */
+} gt_gemm_call;
+
+#define GT_GEMM_CALL_INIT                                                                         \
+  {                                                                                               \
+    sizeof(gt_gemm_call), GT_ROW_MAJOR, GT_NO_TRANSPOSE, GT_NO_TRANSPOSE, GT_F32, GT_F32, GT_F32, \
+        GT_F32, 0, 0, 0, 0, 1, 1.0, 0.0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                             \
+  }
 
 typedef struct gt_handle gt_handle;
 
@@ -166,6 +205,11 @@ GT_API gt_status gt_sgemm_strided_batched(gt_handle* handle, struct CUstream_st*
                                           int64_t stride_a, const float* B, int64_t ldb,
                                           int64_t stride_b, float beta, float* C, int64_t ldc,
                                           int64_t stride_c, int64_t batch);
+
+/* Launches a product of any of the types above; the rules of gt_sgemm_strided_batched hold for the
+ * types' elements. Nothing is done where M, N or batch is 0, or where C is D, beta is 1 and K or
+ * alpha is 0. GT_NO_KERNEL where the device has no kernel of the types. */
+GT_API gt_status gt_gemm(gt_handle* handle, struct CUstream_st* stream, const gt_gemm_call* call);
 
 /* The sentence of the calling thread's last failed call, empty if none has failed; valid until its
  * next call. */

@@ -72,6 +72,10 @@ class Handle {
                                    batch));
   }
 
+  void gemm(CUstream_st* stream, const gt_gemm_call& call) {
+    check(gt_gemm(handle_.get(), stream, &call));
+  }
+
   gt_handle* get() const noexcept { return handle_.get(); }
 
  private:

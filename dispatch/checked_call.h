@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The checks of one gt_sgemm or gt_sgemm_strided_batched call, and its row-major form.
+// The checks of one call of gt_gemm or a gt_sgemm function, and its row-major form.
 //
 // Pure; any thread.
 #pragma once
@@ -15,10 +15,11 @@ enum class Order { row_major, column_major };
 
 // Throws UsageError naming the first argument that is out of range, null or not aligned to its
 // elements: a leading dimension below the length of a stored row (column-major: column), a negative
-// stride, matrices of C that overlap. The call's C is its D.
+// stride, matrices of D that overlap. C may be null where it is not read.
 void check(const GemmCall& call, Order order);
 
-// Whether C stays as it is by BLAS's rules: M, N or batch is 0, or beta is 1 and K or alpha is 0.
+// Whether D stays as it is by BLAS's rules: M, N or batch is 0, or C is D, beta is 1 and K or alpha
+// is 0.
 bool changes_nothing(const GemmCall& call);
 
 // The same call in row-major terms. A column-major matrix reads as its transpose there, and C^T =

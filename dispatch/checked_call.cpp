@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dispatch/sgemm_call.h"
+#include "dispatch/checked_call.h"
 
 #include <algorithm>
 #include <string>
@@ -39,22 +39,22 @@ void check_stride(const char* name, std::int64_t stride) {
   }
 }
 
-// Rows of a row-major C, columns of a column-major one, each `length` long.
-struct StoredC {
+// Rows of a row-major D, columns of a column-major one, each `length` long.
+struct StoredD {
   std::int64_t rows, length;
 };
 
-StoredC stored_c(const Problem& problem, Order order) {
+StoredD stored_d(const Problem& problem, Order order) {
   if (order == Order::row_major) return {problem.M, problem.N};
   return {problem.N, problem.M};
 }
 
-// The matrices of C lie one after another, or beside one another within the same rows. Divisions,
-// since the products could overflow.
-bool c_overlaps(const GemmCall& call, const StoredC& c) {
-  if (call.stride_c < c.length) return true;
-  const bool behind = c.rows == 1 || call.ldc <= (call.stride_c - c.length) / (c.rows - 1);
-  const bool beside = (call.ldc - c.length) / call.stride_c >= call.problem.batch - 1;
+// Unless the matrices of D lie one after another, or beside one another within the same rows.
+// Divisions, since the products could overflow.
+bool d_overlaps(const GemmCall& call, const StoredD& d) {
+  if (call.stride_c < d.length) return true;
+  const bool behind = d.rows == 1 || call.ldc <= (call.stride_c - d.length) / (d.rows - 1);
+  const bool beside = (call.ldc - d.length) / call.stride_c >= call.problem.batch - 1;
   return !behind && !beside;
 }
 
@@ -78,26 +78,30 @@ void check(const GemmCall& call, Order order) {
   } else {
     check_ld("ldb", call.ldb, "K", p.K);
   }
-  const StoredC c = stored_c(p, order);
-  check_ld("ldc", call.ldc, by_columns ? "M" : "N", c.length);
-  const bool writes_c = p.M > 0 && p.N > 0 && p.batch > 0;
-  const bool reads_ab = writes_c && p.K > 0 && call.alpha != 0;
+  const StoredD d = stored_d(p, order);
+  check_ld("ldc", call.ldc, by_columns ? "M" : "N", d.length);
+  const bool writes_d = p.M > 0 && p.N > 0 && p.batch > 0;
+  const bool reads_ab = writes_d && p.K > 0 && call.alpha != 0;
+  const char* const name_of_d = call.C == call.D ? "C" : "D";
   check_pointer("A", call.A, p.signature.a, reads_ab);
   check_pointer("B", call.B, p.signature.b, reads_ab);
-  check_pointer("C", call.C, p.signature.c, writes_c);
+  check_pointer("C", call.C, p.signature.c, writes_d && call.beta != 0);
+  check_pointer(name_of_d, call.D, p.signature.d, writes_d);
   if (p.batch <= 1) return;
   check_stride("stride_a", call.stride_a);
   check_stride("stride_b", call.stride_b);
   check_stride("stride_c", call.stride_c);
-  if (writes_c && c_overlaps(call, c)) {
-    throw UsageError("stride_c is " + std::to_string(call.stride_c) +
-                     ": the matrices of C overlap");
+  if (writes_d && d_overlaps(call, d)) {
+    throw UsageError("stride_c is " + std::to_string(call.stride_c) + ": the matrices of " +
+                     name_of_d + " overlap");
   }
 }
 
 bool changes_nothing(const GemmCall& call) {
   const Problem& p = call.problem;
-  return p.M == 0 || p.N == 0 || p.batch == 0 || (call.beta == 1 && (p.K == 0 || call.alpha == 0));
+  const bool adds_nothing = p.K == 0 || call.alpha == 0;
+  return p.M == 0 || p.N == 0 || p.batch == 0 ||
+         (call.C == call.D && call.beta == 1 && adds_nothing);
 }
 
 GemmCall in_row_major(const GemmCall& call, Order order) {

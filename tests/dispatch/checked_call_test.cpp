@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dispatch/sgemm_call.h"
+#include "dispatch/checked_call.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -35,13 +35,13 @@ void expect_valid(const GemmCall& call, Order order = Order::row_major) {
   EXPECT_NO_THROW(check(call, order));
 }
 
-TEST(SgemmCall, ThePackedCallIsValidAndOfItsOwnClass) {
+TEST(CheckedCall, ThePackedCallIsValidAndOfItsOwnClass) {
   expect_valid(valid());
   EXPECT_EQ(problem_of(valid()), packed_problem(64, 48, 32));
   EXPECT_EQ(alignment_class(problem_of(valid())), 4);
 }
 
-TEST(SgemmCall, ALeadingDimensionLowersTheAlignmentClass) {
+TEST(CheckedCall, ALeadingDimensionLowersTheAlignmentClass) {
   GemmCall call = valid();
   call.ldb = 50;
   EXPECT_EQ(alignment_class(problem_of(call)), 2);
@@ -49,7 +49,7 @@ TEST(SgemmCall, ALeadingDimensionLowersTheAlignmentClass) {
   EXPECT_EQ(alignment_class(problem_of(call)), 1);
 }
 
-TEST(SgemmCall, AnAddressLowersTheAlignmentClass) {
+TEST(CheckedCall, AnAddressLowersTheAlignmentClass) {
   GemmCall call = valid();
   call.A = address(0x1008);
   EXPECT_EQ(alignment_class(problem_of(call)), 2);
@@ -57,7 +57,7 @@ TEST(SgemmCall, AnAddressLowersTheAlignmentClass) {
   EXPECT_EQ(alignment_class(problem_of(call)), 1);
 }
 
-TEST(SgemmCall, RefusesSizesOutOfRange) {
+TEST(CheckedCall, RefusesSizesOutOfRange) {
   GemmCall call = valid();
   call.problem.M = -1;
   expect_refused(call, "M is -1");
@@ -66,7 +66,7 @@ TEST(SgemmCall, RefusesSizesOutOfRange) {
   expect_refused(call, "K is 2000000001");
 }
 
-TEST(SgemmCall, RefusesLeadingDimensionsBelowTheWidth) {
+TEST(CheckedCall, RefusesLeadingDimensionsBelowTheWidth) {
   GemmCall call = valid();
   call.lda = 31;
   expect_refused(call, "lda is 31: it must be at least 1 and K = 32");
@@ -103,7 +103,7 @@ GemmCall valid(const LeastLd& least) {
   return call;
 }
 
-TEST(SgemmCall, LeadingDimensionsAreAtLeastAStoredRowInEachOrderAndLayout) {
+TEST(CheckedCall, LeadingDimensionsAreAtLeastAStoredRowInEachOrderAndLayout) {
   for (const LeastLd& least : kLeastLds) {
     expect_valid(valid(least), least.order);
     GemmCall call = valid(least);
@@ -127,7 +127,7 @@ TEST(SgemmCall, LeadingDimensionsAreAtLeastAStoredRowInEachOrderAndLayout) {
   }
 }
 
-TEST(SgemmCall, AColumnMajorCallIsTheRowMajorOneWithTheOperandsSwapped) {
+TEST(CheckedCall, AColumnMajorCallIsTheRowMajorOneWithTheOperandsSwapped) {
   GemmCall call = valid(kLeastLds[5]);  // A as it is, B transposed
   call.problem.batch = 2;
   call.stride_a = 5000;
@@ -151,7 +151,7 @@ TEST(SgemmCall, AColumnMajorCallIsTheRowMajorOneWithTheOperandsSwapped) {
   EXPECT_EQ(to_string(problem_of(turned)), "48x64x32:layout=tn:batch=2");
 }
 
-TEST(SgemmCall, ARowMajorCallStaysAsItIs) {
+TEST(CheckedCall, ARowMajorCallStaysAsItIs) {
   const GemmCall same = in_row_major(valid(kLeastLds[2]), Order::row_major);
   EXPECT_EQ(same.A, valid().A);
   EXPECT_EQ(same.problem.M, 64);
@@ -165,7 +165,7 @@ GemmCall valid_batch() {
   return call;
 }
 
-TEST(SgemmCall, AStrideLowersTheAlignmentClassOfABatchOnly) {
+TEST(CheckedCall, AStrideLowersTheAlignmentClassOfABatchOnly) {
   EXPECT_EQ(problem_of(valid_batch()), packed_problem(64, 48, 32, Layout::nn, 3));
   GemmCall call = valid_batch();
   call.stride_b += 2;
@@ -176,14 +176,63 @@ TEST(SgemmCall, AStrideLowersTheAlignmentClassOfABatchOnly) {
   EXPECT_EQ(alignment_class(problem_of(call)), 4);
 }
 
-TEST(SgemmCall, OperandsOfABatchMayCoincideOrOverlap) {
+TEST(CheckedCall, OperandsOfABatchMayCoincideOrOverlap) {
   GemmCall call = valid_batch();
   call.stride_a = 0;
   call.stride_b = 1;
   expect_valid(call);
 }
 
-TEST(SgemmCall, RefusesNegativeStrides) {
+TEST(CheckedCall, ASeparateCMayBeMissingWhereItIsNotRead) {
+  GemmCall call = valid();
+  call.C = nullptr;
+  call.beta = 0;
+  expect_valid(call);
+  call.beta = 1;
+  expect_refused(call, "C is NULL");
+  call = valid();
+  call.D = nullptr;
+  expect_refused(call, "D is NULL");
+  call = valid();
+  call.C = call.D = nullptr;
+  expect_refused(call, "C is NULL");
+}
+
+TEST(CheckedCall, ACopyOfCIsAChange) {
+  GemmCall call = valid();
+  call.alpha = 0;
+  call.beta = 1;
+  EXPECT_TRUE(changes_nothing(call));
+  call.C = address(0x9000);
+  EXPECT_FALSE(changes_nothing(call));
+}
+
+TEST(CheckedCall, AddressesAreMultiplesOfTheirElements) {
+  GemmCall call = valid();
+  call.A = address(0x1002);
+  expect_refused(call, "A is not aligned to 4 bytes");
+  call.problem.signature = signature_of(ElementType::bf16, ElementType::f32);
+  expect_valid(call);
+  EXPECT_EQ(alignment_class(problem_of(call)), 1);
+  call.A = address(0x1010);
+  EXPECT_EQ(alignment_class(problem_of(call)), 8);
+  call.D = address<float*>(0x3002);
+  expect_refused(call, "D is not aligned to 4 bytes");
+}
+
+TEST(CheckedCall, APartOfABatchIsCountedInBytesOfEachType) {
+  GemmCall call = valid();
+  call.problem.signature = signature_of(ElementType::f16, ElementType::f32);
+  call.problem.batch = 3;
+  call.C = nullptr;
+  const GemmCall part = part_of(call, 1, 2);
+  EXPECT_EQ(part.A, address(0x1000 + 2 * 64 * 32));
+  EXPECT_EQ(part.D, address<float*>(0x3000 + 4 * 64 * 48));
+  EXPECT_EQ(part.C, nullptr);
+  EXPECT_EQ(part.problem.batch, 2);
+}
+
+TEST(CheckedCall, RefusesNegativeStrides) {
   GemmCall call = valid_batch();
   call.stride_a = -1;
   expect_refused(call, "stride_a is -1: it must not be negative");
@@ -197,7 +246,7 @@ TEST(SgemmCall, RefusesNegativeStrides) {
   expect_valid(call);
 }
 
-TEST(SgemmCall, RefusesMatricesOfCThatOverlap) {
+TEST(CheckedCall, RefusesMatricesOfCThatOverlap) {
   GemmCall call = valid_batch();
   call.stride_c = 64 * 48 - 1;
   expect_refused(call, "stride_c is 3071: the matrices of C overlap");
@@ -212,7 +261,7 @@ TEST(SgemmCall, RefusesMatricesOfCThatOverlap) {
   expect_valid(call);
 }
 
-TEST(SgemmCall, MatricesOfCMayLieSideBySideInTheSameRows) {
+TEST(CheckedCall, MatricesOfCMayLieSideBySideInTheSameRows) {
   GemmCall call = valid_batch();
   call.ldc = 3 * 48;
   call.stride_c = 48;
@@ -226,7 +275,7 @@ TEST(SgemmCall, MatricesOfCMayLieSideBySideInTheSameRows) {
   expect_refused(call, "overlap");  // the third ends in the next row
 }
 
-TEST(SgemmCall, ColumnsOfAColumnMajorCAreItsStoredRows) {
+TEST(CheckedCall, ColumnsOfAColumnMajorCAreItsStoredRows) {
   GemmCall call = valid(kLeastLds[4]);
   call.problem.batch = 2;
   call.stride_a = call.stride_b = 1 << 20;
@@ -236,7 +285,7 @@ TEST(SgemmCall, ColumnsOfAColumnMajorCAreItsStoredRows) {
   expect_refused(call, "overlap", Order::column_major);
 }
 
-TEST(SgemmCall, HugeStridesAndLeadingDimensionsDoNotOverflow) {
+TEST(CheckedCall, HugeStridesAndLeadingDimensionsDoNotOverflow) {
   constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
   GemmCall call = valid_batch();
   call.ldc = kHuge;
@@ -251,7 +300,7 @@ TEST(SgemmCall, HugeStridesAndLeadingDimensionsDoNotOverflow) {
   expect_refused(call, "overlap");
 }
 
-TEST(SgemmCall, APartOfABatchBeginsAtItsFirstEntry) {
+TEST(CheckedCall, APartOfABatchBeginsAtItsFirstEntry) {
   GemmCall call = valid_batch();
   const GemmCall part = part_of(call, 1, 2);
   EXPECT_EQ(part.A, address(0x1000 + 4 * 64 * 32));
@@ -263,7 +312,7 @@ TEST(SgemmCall, APartOfABatchBeginsAtItsFirstEntry) {
   EXPECT_EQ(part_of(call, 2, 1).A, nullptr);
 }
 
-TEST(SgemmCall, TheKernelGetsLeadingDimensionsAndStrides) {
+TEST(CheckedCall, TheKernelGetsLeadingDimensionsAndStrides) {
   GemmCall call = valid_batch();
   call.alpha = 0.75;
   call.beta = -0.5;
@@ -286,7 +335,7 @@ TEST(SgemmCall, TheKernelGetsLeadingDimensionsAndStrides) {
   EXPECT_EQ(args.counters, nullptr);
 }
 
-TEST(SgemmCall, CIsReadInPlaceOrFromAMatrixOfItsOwn) {
+TEST(CheckedCall, CIsReadInPlaceOrFromAMatrixOfItsOwn) {
   GemmCall call = valid();
   call.C = address(0x9000);
   call.beta = 0.5;
@@ -299,19 +348,19 @@ TEST(SgemmCall, CIsReadInPlaceOrFromAMatrixOfItsOwn) {
   EXPECT_EQ(c_operand(call), COperand::in_place);
 }
 
-TEST(SgemmCall, RefusesNullAndPointersBetweenFloats) {
+TEST(CheckedCall, RefusesNullAndPointersBetweenFloats) {
   GemmCall call = valid();
   call.B = nullptr;
   expect_refused(call, "B is NULL");
   call = valid();
-  call.C = nullptr;
+  call.C = call.D = nullptr;
   expect_refused(call, "C is NULL");
   call = valid();
   call.A = address(0x1002);
   expect_refused(call, "A is not aligned to 4 bytes");
 }
 
-TEST(SgemmCall, OperandsThatAreNotReadMayBeNull) {
+TEST(CheckedCall, OperandsThatAreNotReadMayBeNull) {
   GemmCall call = valid();
   call.A = call.B = nullptr;
   call.alpha = 0;
@@ -324,7 +373,7 @@ TEST(SgemmCall, OperandsThatAreNotReadMayBeNull) {
   expect_valid(call);
 }
 
-TEST(SgemmCall, ChangesNothingByTheRulesOfBlas) {
+TEST(CheckedCall, ChangesNothingByTheRulesOfBlas) {
   GemmCall call = valid();
   EXPECT_FALSE(changes_nothing(call));
   call.problem.K = 0;
