@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/compile_options.h"
+#include "core/device_spec.h"
 #include "core/error.h"
 #include "core/fnv1a.h"
 #include "core/input_file.h"
@@ -100,6 +101,15 @@ std::string tuned_params(const Config& config) {
     text += (text.empty() ? "{." : ",.") + name + "=" + std::to_string(value);
   }
   return text + "}";
+}
+
+std::string compile_target(const KnownConfig& config, const std::string& arch) {
+  const int only = config.traits.only_sm;
+  if (only == 0) return arch;
+  const std::string target = "sm_" + std::to_string(only) + "a";
+  if (number_of_arch(arch) == only) return target;
+  throw UsageError("the kernel " + to_string(config.config()) + " has instructions of " + target +
+                   ", which " + arch + " lacks: use it on sm_" + std::to_string(only) + " only");
 }
 
 std::vector<std::string> compile_definitions(const KnownConfig& config, COperand c) {

@@ -52,6 +52,11 @@ std::optional<std::string> earlier_tokens(std::string_view family, std::string_v
 // order, as KnownConfig::config() gives them.
 std::string tuned_params(const Config& config);
 
+// The architecture to compile the config for, on a GPU of `arch`: "sm_90a" for "sm_90" where the
+// kernel has instructions that only this architecture has, else `arch`. Throws UsageError where
+// `arch` lacks the kernel's instructions.
+std::string compile_target(const KnownConfig& config, const std::string& arch);
+
 // The definitions to compile the config's family with: TUNED_PARAMS, TUNED_CLUSTER
 // (device/cluster.cuh), as in "TUNED_CLUSTER=1", and for an in-place product TUNED_IN_PLACE
 // (device/gemm_args.cuh).

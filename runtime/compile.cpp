@@ -9,13 +9,14 @@ std::string kernel_name(const KnownConfig& config, COperand c) {
 
 std::string kernel_key(const KernelSource& source, const KnownConfig& config, COperand c,
                        const std::string& arch) {
-  return source.hash + " " + kernel_name(config, c) + " " + arch + " nvrtc " + nvrtc_version();
+  return source.hash + " " + kernel_name(config, c) + " " + compile_target(config, arch) +
+         " nvrtc " + nvrtc_version();
 }
 
 CompileResult compile_kernel(const KernelSource& source, const KnownConfig& config, COperand c,
                              const std::string& arch) {
   return nvrtc_compile({source.path, source.text, source.headers}, compile_definitions(config, c),
-                       arch);
+                       compile_target(config, arch));
 }
 
 }  // namespace gemm_tune

@@ -2,8 +2,9 @@
 // From a config to machine code, and the name under which that is kept: one way for the tuner's
 // workers and for the library, so that either uses what the other has compiled.
 //
-// source: the text of the config's family. c: where the kernel finds C. arch: "sm_86". Needs no
-// GPU. Any thread.
+// source: the text of the config's family. c: where the kernel finds C. arch: that of the GPU,
+// "sm_86"; compile_target() says what the kernel is compiled for, and throws. Needs no GPU. Any
+// thread.
 #pragma once
 
 #include <string>

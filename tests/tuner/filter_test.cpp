@@ -72,6 +72,9 @@ TEST(FilterTest, RejectsInstructionsThatTheTargetLacks) {
             "needs instructions that the target lacks");
   late.traits.least_sm = 86;
   EXPECT_EQ(reject_before_compile(late, packed_problem(1024, 1024, 1024), a6000()), std::nullopt);
+  late.traits.only_sm = 80;
+  EXPECT_EQ(reject_before_compile(late, packed_problem(1024, 1024, 1024), a6000()),
+            "needs instructions that the target lacks");
 }
 
 TEST(FilterTest, RejectsClustersBeforeHopper) {

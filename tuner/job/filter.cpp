@@ -85,7 +85,9 @@ std::optional<std::string_view> reject_before_compile(const KnownConfig& config,
   const LaunchRecipe& recipe = config.recipe;
   const Refusal refused = refusal(recipe, launch_problem(problem));
   if (refused == Refusal::types || refused == Refusal::layout) return reason_of(refused);
-  if (config.traits.least_sm > 10 * device.cc_major + device.cc_minor) {
+  const int sm = 10 * device.cc_major + device.cc_minor;
+  const int only_sm = config.traits.only_sm;
+  if (config.traits.least_sm > sm || (only_sm != 0 && only_sm != sm)) {
     return "needs instructions that the target lacks";
   }
   if (config.traits.async_copy && device.cc_major < 8) {
