@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/error_bound.h"
 #include "core/float16.h"
 #include "kernel_templates/launch_args.h"
 #include "tests/emulator/matrix.h"
-#include "tests/emulator/tensor_core.h"
 
 namespace gemm_tune::emulator {
 namespace {
@@ -114,19 +114,6 @@ struct Reference {
   double value, bound;
 };
 
-// What a sum over K may be off by in relation to the sum of its products' magnitudes, beta * C and
-// the last two roundings in fp32 included.
-double sum_tolerance(const KnownConfig& config, const Case& c) {
-  constexpr double kU = 0x1p-24;
-  const auto K = static_cast<double>(c.call.problem.K);
-  if (c.call.problem.signature.accuracy == Accuracy::fp32)
-    return std::expm1((K + 3) * std::log1p(kU));
-  const TensorCore core = tensor_core_of(c.sm);
-  const int products = std::min(core.products, config.config().get("MMA_K").value());
-  const double step = products * std::ldexp(1.0, -core.fraction_bits) + 2 * kU;
-  return 1.001 * (std::ceil(K / products) * step + (config.recipe.split_k + 3) * kU);
-}
-
 // The value as D holds it, where fp32 holds it.
 double rounded_to(ElementType type, double value) {
   if (type == ElementType::f32) return value;
@@ -134,15 +121,8 @@ double rounded_to(ElementType type, double value) {
   return to_float(format, from_float(format, static_cast<float>(value)));
 }
 
-// What rounding to D takes at most: of fp32 sums nothing more than sum_tolerance() says.
-double rounding_to(ElementType type, double value) {
-  if (type == ElementType::f32) return 0;
-  const double half_of_least = type == ElementType::f16 ? 0x1p-25 : 0x1p-134;
-  return std::abs(value) * unit_roundoff(type) + half_of_least;
-}
-
-Reference reference(const Case& c, double tolerance, const MatrixView& A, const MatrixView& B,
-                    float old, int row, int col) {
+Reference reference(const Case& c, const ErrorBound& bound, const MatrixView& A,
+                    const MatrixView& B, float old, int row, int col) {
   const auto [problem, alpha, beta] = std::tie(c.call.problem, c.call.alpha, c.call.beta);
   const int K = static_cast<int>(problem.K);
   double sum = 0, magnitude = 0;
@@ -158,13 +138,13 @@ Reference reference(const Case& c, double tolerance, const MatrixView& A, const 
   const double value = alpha * sum + kept;
   const ElementType type = problem.signature.d;
   if (c.values == Values::integers) return {rounded_to(type, value), 0};
-  const double bound = tolerance * (std::abs(alpha) * magnitude + std::abs(kept));
-  return {value, bound + rounding_to(type, std::abs(value) + bound)};
+  return {value, bound.at(std::abs(value), std::abs(alpha) * magnitude + std::abs(kept))};
 }
 
 // before: all elements of C; after: of D.
-std::optional<std::string> find_wrong_element(const Case& c, double tolerance, const MatrixView& A,
-                                              const MatrixView& B, const std::vector<float>& before,
+std::optional<std::string> find_wrong_element(const Case& c, const ErrorBound& bound,
+                                              const MatrixView& A, const MatrixView& B,
+                                              const std::vector<float>& before,
                                               const std::vector<float>& after) {
   const Problem& p = c.call.problem;
   std::size_t i = 0;
@@ -172,7 +152,7 @@ std::optional<std::string> find_wrong_element(const Case& c, double tolerance, c
     for (int row = 0; row < p.M; ++row) {
       for (int col = 0; col < p.N; ++col, ++i) {
         const Reference want =
-            reference(c, tolerance, A.entry(entry), B.entry(entry), before[i], row, col);
+            reference(c, bound, A.entry(entry), B.entry(entry), before[i], row, col);
         if (std::abs(after[i] - want.value) <= want.bound) continue;
         return "D[" + std::to_string(row) + "][" + std::to_string(col) + "] of matrix " +
                std::to_string(entry) + " is " + std::to_string(after[i]) + " where " +
@@ -216,7 +196,7 @@ void EmulatedKernel::launch(const Case& c, const Operands& operands, Order order
   call.C = operands.C.data;
   call.D = operands.D.data;
   const Launch launch{grid_of(config_.recipe, call.problem, kSmCount), order, c.seed,
-                      cluster_ctas(config_), c.sm};
+                      cluster_ctas(config_), tensor_core_of(c.sm)};
   int* counters = nullptr;
   float* partials = nullptr;
   if (workspace != nullptr) {
@@ -240,8 +220,8 @@ std::optional<std::string> EmulatedKernel::check_once(const Case& c, const Opera
   if (bytes > 0) workspace.emplace(bytes - kWorkspaceCounterBytes);
   launch(c, operands, order, workspace ? &*workspace : nullptr);
   result = elements(operands.D);
-  const double tolerance = sum_tolerance(config_, c);
-  if (auto wrong = find_wrong_element(c, tolerance, operands.A, operands.B, before, result)) {
+  const ErrorBound bound = error_bound(c.call.problem.signature, c.call.problem.K, c.sm);
+  if (auto wrong = find_wrong_element(c, bound, operands.A, operands.B, before, result)) {
     return wrong;
   }
   if (!c.in_place && !same_bits(elements(operands.C), before)) return "the kernel overwrote C";

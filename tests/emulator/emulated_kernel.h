@@ -26,12 +26,8 @@ class EmulatedKernel {
   const KnownConfig& config() const { return config_; }
 
   // What went wrong, or nothing. A kernel for in-place products has C in D in every case. C must be
-  // exact for integers, else within
-  // ((1 + u)^(K+3) - 1) (|alpha| |A| |B| + |beta C|) of the true result (docs/verification.md). Of
-  // tensor cores' sums the factor is instead what their steps cut off, s (n 2^-F + 2^-23) of s
-  // steps of n products with F fraction bits (derived in tensor_core_test.cpp), and u for each
-  // share of a tile and each rounding of the epilogue; a D of 16 bits adds its own rounding, and
-  // holds integers rounded once. A and B are NaN where alpha is 0, C is where beta is 0. Where CTAs
+  // exact for integers, rounded once to a D of 16 bits; else within the bound of its accuracy class
+  // (core/error_bound.h). A and B are NaN where alpha is 0, C is where beta is 0. Where CTAs
   // share tiles, in every order of CTAs instead of the case's own: C must be bitwise the same in
   // all, the partial sums are NaN at first, and the counters must be zero in the end.
   std::optional<std::string> check(const Case& any_case);

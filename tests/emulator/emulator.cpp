@@ -62,7 +62,7 @@ class Emulator::Grid final : private Cta {
     function_ = &function;
     args_ = &args;
     order_ = launch.order;
-    tensor_core_ = tensor_core_of(launch.sm);
+    tensor_core_ = launch.tensor_core;
     random_.seed(launch.seed);
     grid_dim = {static_cast<unsigned>(launch.grid.x), static_cast<unsigned>(launch.grid.y),
                 static_cast<unsigned>(launch.grid.z)};

@@ -40,7 +40,7 @@ struct Launch {
   Order order = Order::forward;
   unsigned seed = 1;  // of Order::shuffled
   int cluster = 1;    // neighbours along the grid's y that form a cluster
-  int sm = 90;        // the architecture whose tensor cores round: 75 is sm_75
+  TensorCore tensor_core = tensor_core_of(90);
 };
 
 // A place where CTAs of one size run; its fibers are kept between launches.

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <stdexcept>
-#include <string>
 
 namespace gemm_tune::emulator {
 namespace {
@@ -100,13 +98,6 @@ float steps(const TensorCore& core, const Number* a, const Number* b, int count,
 }
 
 }  // namespace
-
-TensorCore tensor_core_of(int sm) {
-  if (sm < 70) throw std::invalid_argument("sm_" + std::to_string(sm) + " has no tensor cores");
-  if (sm < 75) return {23, 4};
-  if (sm < 90) return {24, 8};
-  return {25, 16};
-}
 
 float multiply_add(const TensorCore& core, Float16Format format, std::span<const std::uint16_t> a,
                    std::span<const std::uint16_t> b, float sum) {

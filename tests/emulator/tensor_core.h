@@ -2,12 +2,8 @@
 // What mma.sync computes, bit for bit as far as is known: fragments of a warp, and how its sums are
 // rounded.
 //
-// A tensor core does not add one product after the other. All products of a step and the sum so far
-// are aligned to the largest exponent among them, with so many fraction bits kept and the rest cut
-// off; they are added exactly; the result is cut off to fp32's 24 bits. Numbers of bits and of
-// products were found by probing GPUs: P. Xie et al., MMA-Sim (github.com/microsoft/MMA-Sim);
-// F. A. Khattak, M. Mikaitis (github.com/north-numerical-computing/MATLAB-tensor-core). Products
-// that are zero align nothing. Pure; any thread.
+// core/tensor_core.h says how the steps of an architecture round. Products that are zero align
+// nothing. Pure; any thread.
 #pragma once
 
 #include <array>
@@ -15,18 +11,9 @@
 #include <span>
 
 #include "core/float16.h"
+#include "core/tensor_core.h"
 
 namespace gemm_tune::emulator {
-
-struct TensorCore {
-  int fraction_bits = 0;  // kept below the largest exponent
-  int products = 0;       // of 16-bit numbers, added in one step
-
-  friend bool operator==(const TensorCore&, const TensorCore&) = default;
-};
-
-// That of an architecture: 75 for sm_75. Throws std::invalid_argument below 70.
-TensorCore tensor_core_of(int sm);
 
 // sum + a[0] b[0] + a[1] b[1] + ..., as many products in a step as the tensor core adds at once.
 float multiply_add(const TensorCore& core, Float16Format format, std::span<const std::uint16_t> a,

@@ -9,6 +9,8 @@
 #include <random>
 #include <vector>
 
+#include "core/error_bound.h"
+
 namespace gemm_tune::emulator {
 namespace {
 
@@ -25,17 +27,6 @@ float sum_of(int sm, Float16Format format, float sum, const std::vector<Product>
     b.push_back(from_float(format, product.b));
   }
   return multiply_add(tensor_core_of(sm), format, a, b, sum);
-}
-
-TEST(TensorCore, EachArchitectureKeepsItsBitsAndAddsItsProductsAtOnce) {
-  EXPECT_EQ(tensor_core_of(70), (TensorCore{23, 4}));
-  EXPECT_EQ(tensor_core_of(75), (TensorCore{24, 8}));
-  EXPECT_EQ(tensor_core_of(80), (TensorCore{24, 8}));
-  EXPECT_EQ(tensor_core_of(86), (TensorCore{24, 8}));
-  EXPECT_EQ(tensor_core_of(89), (TensorCore{24, 8}));
-  EXPECT_EQ(tensor_core_of(90), (TensorCore{25, 16}));
-  EXPECT_EQ(tensor_core_of(120), (TensorCore{25, 16}));
-  EXPECT_THROW(tensor_core_of(61), std::invalid_argument);
 }
 
 // Beside a sum of 1, whose exponent is 0, 2^-23 is the last bit of fp32. What has half or a quarter
@@ -139,24 +130,17 @@ TEST(TensorCore, IsExactOnSmallWholeNumbers) {
   }
 }
 
-// A step of n products cuts off less than 2^(e - F) of each and of the sum so far, where e is the
-// largest of their exponents, F the fraction bits; the term with that exponent is not cut. 2^e is
-// at most the largest term, which is at most s, the sum of all magnitudes. Cutting the result off
-// to 24 bits takes at most 2^-23 of it. So a step's error is below (n 2^-F + 2^-23) s, and that of
-// ceil(K / n) steps below as many times that. (What errors do to the sum so far changes s by less
-// than one in a thousand here.)
-TEST(TensorCore, StaysWithinItsBound) {
+TEST(TensorCore, StaysWithinTheBoundOfItsAccuracyClass) {
+  const Signature types = signature_of(ElementType::f16, ElementType::f32);
   std::mt19937 random(2);
   for (const int sm : {70, 80, 90}) {
-    const TensorCore core = tensor_core_of(sm);
-    const double per_step = core.products * std::ldexp(1.0, -core.fraction_bits) + 0x1p-23;
     for (const int K : {1, 4, 8, 16, 64, 1024}) {
+      const ErrorBound bound = error_bound(types, K, sm);
       for (int repeat = 0; repeat < 20; ++repeat) {
         const Vectors v = random_vectors(kF16, K, random, false);
         const auto [sum, magnitude] = exact(kF16, v);
-        const int steps = (K + core.products - 1) / core.products;
-        EXPECT_LE(std::abs(multiply_add(core, kF16, v.a, v.b, 0) - sum),
-                  1.001 * steps * per_step * magnitude)
+        EXPECT_LE(std::abs(multiply_add(tensor_core_of(sm), kF16, v.a, v.b, 0) - sum),
+                  bound.at(std::abs(sum), magnitude))
             << "sm_" << sm << " K " << K;
       }
     }

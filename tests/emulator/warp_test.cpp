@@ -234,7 +234,7 @@ TEST(MultiplyAdd, RoundsAsTheArchitectureOfTheLaunch) {
           cta.multiply_add(o.of_lane(lane), sums, "kernel", 1);
           if (lane == 6) sum = sums[3];
         },
-        {{1}, Order::forward, 1, 1, sm});
+        {{1}, Order::forward, 1, 1, tensor_core_of(sm)});
     EXPECT_EQ(sum, sm == 80 ? 1 : 1 + 0x1p-23f);
   }
 }

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/error_bound.h"
+
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+
+namespace gemm_tune {
+namespace {
+
+constexpr Signature kBf16ToF32 = signature_of(ElementType::bf16, ElementType::f32);
+
+double fp32_sums(std::int64_t K) { return error_bound(Signature(), K, 0).sums; }
+
+TEST(ErrorBoundTest, OfFp32GrowsByOneRoundingPerProduct) {
+  EXPECT_DOUBLE_EQ(fp32_sums(0), 3 * 0x1p-24 + 3 * 0x1p-48 + 0x1p-72);
+  EXPECT_NEAR(fp32_sums(4096), 4099 * 0x1p-24, 4e-8);
+  EXPECT_GT(fp32_sums(4096), 4099 * 0x1p-24);
+}
+
+TEST(ErrorBoundTest, StaysABoundWhereKTimesTheRoundoffPassesOne) {
+  EXPECT_NEAR(fp32_sums((1 << 24) - 3), 1.71828, 1e-5);
+  EXPECT_NEAR(fp32_sums((1 << 25) - 3), 6.38906, 1e-5);
+  EXPECT_NEAR(fp32_sums(2147483647) / 3.887694e55, 1, 1e-6);
+}
+
+TEST(ErrorBoundTest, OfFp32IsNothingButThat) {
+  const ErrorBound bound = error_bound(Signature(), 100, 0);
+  EXPECT_EQ(bound.at(1e30, 3), bound.sums * 3);
+}
+
+// Steps of 8 products: 8 of their 9 terms lose 2^-24 or 2^-25 each, the result 2^-23.
+TEST(ErrorBoundTest, OfTensorCoresGrowsByStep) {
+  for (const int sm : {75, 80, 89}) {
+    EXPECT_NEAR(error_bound(kBf16ToF32, 1024, sm).sums, (128 * 10 + 4) * 0x1p-24, 1e-8) << sm;
+  }
+  for (const int sm : {90, 120}) {
+    EXPECT_NEAR(error_bound(kBf16ToF32, 1024, sm).sums, (128 * 6 + 4) * 0x1p-24, 1e-8) << sm;
+  }
+  EXPECT_EQ(error_bound(kBf16ToF32, 1025, 90).sums, error_bound(kBf16ToF32, 1032, 90).sums);
+  EXPECT_THROW(error_bound(kBf16ToF32, 64, 61), DeviceError);
+}
+
+TEST(ErrorBoundTest, ADOf16BitsIsRoundedOnceMore) {
+  const ErrorBound f32 = error_bound(kBf16ToF32, 64, 90);
+  const ErrorBound bf16 = error_bound(signature_of(ElementType::bf16), 64, 90);
+  const ErrorBound f16 = error_bound(signature_of(ElementType::f16), 64, 90);
+  EXPECT_DOUBLE_EQ(f16.at(3, 5), f32.at(3, 5) + (3 + f32.at(3, 5)) * 0x1p-11 + 0x1p-25);
+  EXPECT_DOUBLE_EQ(bf16.at(3, 5), f32.at(3, 5) + (3 + f32.at(3, 5)) * 0x1p-8 + 0x1p-134);
+}
+
+TEST(ExactRangeTest, ShrinksAsKGrowsButNeverToZero) {
+  EXPECT_EQ(exact_range(0, ElementType::f32), 4);
+  EXPECT_EQ(exact_range(1 << 20, ElementType::f32), 4);
+  EXPECT_EQ(exact_range((1 << 20) + 1, ElementType::f32), 3);
+  EXPECT_EQ(exact_range(1 << 24, ElementType::f32), 1);
+  EXPECT_EQ(exact_range(2147483647, ElementType::f32), 1);
+}
+
+// Of a product of two uniform whole numbers up to r the standard deviation is r (r + 1) / 3. Four
+// times that, times the root of K, stays within 2048 of f16 and 256 of bf16.
+TEST(ExactRangeTest, KeepsTypicalSumsExactInD) {
+  EXPECT_EQ(exact_range(5898, ElementType::f16), 4);
+  EXPECT_EQ(exact_range(5899, ElementType::f16), 3);
+  EXPECT_EQ(exact_range(16384, ElementType::f16), 3);
+  EXPECT_EQ(exact_range(65536, ElementType::f16), 2);
+  EXPECT_EQ(exact_range(92, ElementType::bf16), 4);
+  EXPECT_EQ(exact_range(256, ElementType::bf16), 3);
+  EXPECT_EQ(exact_range(1024, ElementType::bf16), 2);
+  EXPECT_EQ(exact_range(1025, ElementType::bf16), 1);
+  EXPECT_EQ(exact_range(1 << 20, ElementType::bf16), 1);
+}
+
+}  // namespace
+}  // namespace gemm_tune
