@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "core/error.h"
+#include "gpu/cublas_types.h"
 #include "gpu/cuda_library.h"
 
 namespace gemm_tune {
@@ -18,7 +19,8 @@ using Handle = struct Context*;
 using Status = int;  // enumerations are int in C
 constexpr Status kSuccess = 0;
 constexpr int kOpN = 0, kOpT = 1;
-constexpr int kDefaultMath = 0, kPedanticMath = 2;
+constexpr int kDefaultMath = 0, kPedanticMath = 2, kFp32Reduction = 16;
+constexpr int kAnyAlgorithm = -1;
 constexpr int kMajorVersion = 0, kMinorVersion = 1, kPatchLevel = 2;
 
 using Create = Status(Handle*);
@@ -37,6 +39,13 @@ template <class T>
 using GemmStridedBatched = Status(Handle, int, int, int, int, int, const T*, const T*, int,
                                   long long, const T*, int, long long, const T*, T*, int, long long,
                                   int);
+// The same for types that are named: each matrix's follows its address; what the product is
+// computed in and the algorithm come last.
+using GemmEx = Status(Handle, int, int, int, int, int, const void*, const void*, int, int,
+                      const void*, int, int, const void*, void*, int, int, int, int);
+using GemmStridedBatchedEx = Status(Handle, int, int, int, int, int, const void*, const void*, int,
+                                    int, long long, const void*, int, int, long long, const void*,
+                                    void*, int, int, long long, int, int, int);
 
 }  // namespace abi
 
@@ -56,6 +65,22 @@ struct Functions {
   abi::GemmStridedBatched<T>* strided_batched;
 };
 
+// Those for 16-bit operands.
+struct MixedFunctions {
+  abi::GemmEx* gemm;
+  abi::GemmStridedBatchedEx* strided_batched;
+};
+
+enum class Kind { f32, f64, mixed };
+
+Kind kind_of(const Signature& types) {
+  if (types == Signature()) return Kind::f32;
+  if (types == signature_of(ElementType::f64)) return Kind::f64;
+  const bool is_mixed = types == signature_of(types.a, types.d) && bytes_of(types.a) == 2;
+  if (is_mixed && (types.d == types.a || types.d == ElementType::f32)) return Kind::mixed;
+  throw DeviceError("no cuBLAS function for " + to_string(types));
+}
+
 // cuBLAS is column-major and reads a row-major matrix as its transpose. C^T = op(B)^T * op(A)^T is
 // therefore the same product with the operands, and M and N, swapped.
 template <class T>
@@ -74,6 +99,24 @@ abi::Status enqueue(const Functions<T>& functions, abi::Handle handle, const Gem
                                    c.stride_a, &beta, D, ldc, c.stride_c, narrow(p.batch));
 }
 
+abi::Status enqueue(const MixedFunctions& functions, abi::Handle handle, const GemmCall& c) {
+  using cublas_abi::data_type;
+  const Problem& p = c.problem;
+  const int op_a = op(transposes_a(p.layout)), op_b = op(transposes_b(p.layout));
+  const int m = narrow(p.N), n = narrow(p.M), k = narrow(p.K);
+  const int lda = narrow(c.lda), ldb = narrow(c.ldb), ldc = narrow(c.ldc);
+  const int a = data_type(p.signature.a), b = data_type(p.signature.b),
+            d = data_type(p.signature.d);
+  const auto alpha = static_cast<float>(c.alpha), beta = static_cast<float>(c.beta);
+  if (p.batch == 1) {
+    return functions.gemm(handle, op_b, op_a, m, n, k, &alpha, c.B, b, ldb, c.A, a, lda, &beta, c.D,
+                          d, ldc, cublas_abi::kComputeF32, abi::kAnyAlgorithm);
+  }
+  return functions.strided_batched(handle, op_b, op_a, m, n, k, &alpha, c.B, b, ldb, c.stride_b,
+                                   c.A, a, lda, c.stride_a, &beta, c.D, d, ldc, c.stride_c,
+                                   narrow(p.batch), cublas_abi::kComputeF32, abi::kAnyAlgorithm);
+}
+
 }  // namespace
 
 struct Cublas::Impl {
@@ -89,6 +132,9 @@ struct Cublas::Impl {
   Functions<double> dgemm = {
       find_function<abi::Gemm<double>>(library, "cublasDgemm_v2"),
       find_function<abi::GemmStridedBatched<double>>(library, "cublasDgemmStridedBatched")};
+  MixedFunctions mixed = {
+      find_function<abi::GemmEx>(library, "cublasGemmEx"),
+      find_function<abi::GemmStridedBatchedEx>(library, "cublasGemmStridedBatchedEx")};
   abi::GetStatusName* status_name =
       find_function<abi::GetStatusName>(library, "cublasGetStatusName");
   abi::Handle handle = nullptr;
@@ -127,19 +173,37 @@ void Cublas::set_stream(cudaStream_t stream) {
 
 void Cublas::gemm(const GemmCall& call, Math math) {
   if (call.D != call.C) throw DeviceError("cuBLAS takes calls only whose C is D");
-  const Signature& types = call.problem.signature;
-  if (types == signature_of(ElementType::f64)) {
-    impl_->check(enqueue(impl_->dgemm, impl_->handle, call), "cublasDgemm");
-    return;
+  const char* const name = function_name(call.problem);
+  const auto set_math = [&](int mode) {
+    impl_->check(impl_->set_math_mode(impl_->handle, mode), "cublasSetMathMode");
+  };
+  switch (kind_of(call.problem.signature)) {
+    case Kind::f32:
+      set_math(math == Math::pedantic ? abi::kPedanticMath : abi::kDefaultMath);
+      impl_->check(enqueue(impl_->sgemm, impl_->handle, call), name);
+      return;
+    case Kind::f64:
+      impl_->check(enqueue(impl_->dgemm, impl_->handle, call), name);
+      return;
+    case Kind::mixed:
+      // Otherwise shares of K may be added in D's type, which is less than the class promises.
+      set_math(abi::kFp32Reduction);
+      impl_->check(enqueue(impl_->mixed, impl_->handle, call), name);
+      return;
   }
-  if (types != Signature()) throw DeviceError("no cuBLAS function for " + to_string(types));
-  const int mode = math == Math::pedantic ? abi::kPedanticMath : abi::kDefaultMath;
-  impl_->check(impl_->set_math_mode(impl_->handle, mode), "cublasSetMathMode");
-  impl_->check(enqueue(impl_->sgemm, impl_->handle, call), sgemm_name(call.problem.batch));
 }
 
-const char* Cublas::sgemm_name(std::int64_t batch) {
-  return batch == 1 ? "cublasSgemm" : "cublasSgemmStridedBatched";
+const char* Cublas::function_name(const Problem& problem) {
+  const bool is_single = problem.batch == 1;
+  switch (kind_of(problem.signature)) {
+    case Kind::f32:
+      return is_single ? "cublasSgemm" : "cublasSgemmStridedBatched";
+    case Kind::f64:
+      return is_single ? "cublasDgemm" : "cublasDgemmStridedBatched";
+    case Kind::mixed:
+      return is_single ? "cublasGemmEx" : "cublasGemmStridedBatchedEx";
+  }
+  return "";
 }
 
 }  // namespace gemm_tune

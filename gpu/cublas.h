@@ -34,12 +34,14 @@ class Cublas {
   void set_stream(cudaStream_t stream);
 
   // Enqueues the call and returns. C must be D; all matrices must be f32 or, for reference results,
-  // f64. A batch goes through the strided-batched function. Sizes must fit a 32-bit integer. Throws
-  // DeviceError. math applies to f32 only.
+  // f64; or A and B f16 or bf16, C and D of the same type or f32, all sums in fp32. A batch goes
+  // through the strided-batched function. Sizes must fit a 32-bit integer. Throws DeviceError. math
+  // applies to f32 only.
   void gemm(const GemmCall& call, Math math = Math::standard);
 
-  // The function that an fp32 call goes through: "cublasSgemm", "cublasSgemmStridedBatched".
-  static const char* sgemm_name(std::int64_t batch);
+  // The function that a call of the problem goes through: "cublasSgemm", "cublasGemmEx",
+  // "cublasGemmStridedBatchedEx". Throws DeviceError where cuBLAS has none for the types.
+  static const char* function_name(const Problem& problem);
 
  private:
   struct Impl;

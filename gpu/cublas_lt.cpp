@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "gpu/cublas_types.h"
 #include "gpu/cuda_library.h"
 #include "gpu/memory.h"
 
@@ -24,8 +25,6 @@ using Status = int;  // enumerations are int in C, here and below
 constexpr Status kSuccess = 0;
 constexpr Status kNotSupported = 15;
 constexpr int kOpN = 0, kOpT = 1;
-constexpr int kTypeF32 = 0, kTypeF64 = 1, kTypeF16 = 2, kTypeBf16 = 14;
-constexpr int kComputeF32 = 68;
 constexpr int kDescTransposeA = 3, kDescTransposeB = 4;
 constexpr int kLayoutBatchCount = 5, kLayoutBatchStride = 6;
 constexpr int kPreferenceMaxWorkspaceBytes = 1;
@@ -103,20 +102,6 @@ struct Library {
   }
 };
 
-int data_type(ElementType type) {
-  switch (type) {
-    case ElementType::f32:
-      return abi::kTypeF32;
-    case ElementType::f16:
-      return abi::kTypeF16;
-    case ElementType::bf16:
-      return abi::kTypeBf16;
-    case ElementType::f64:
-      return abi::kTypeF64;
-  }
-  throw DeviceError("an element type outside the closed list");
-}
-
 // One of cublasLt's objects, destroyed with its owner.
 template <class Object>
 class Owned {
@@ -145,7 +130,7 @@ Owned<abi::MatrixLayout> stored_matrix(const Library& lt, ElementType type, std:
                                        std::int64_t cols, std::int64_t ld, std::int64_t stride,
                                        std::int64_t batch) {
   abi::MatrixLayout raw = nullptr;
-  lt.check(lt.create_layout(&raw, data_type(type), static_cast<std::uint64_t>(cols),
+  lt.check(lt.create_layout(&raw, cublas_abi::data_type(type), static_cast<std::uint64_t>(cols),
                             static_cast<std::uint64_t>(rows), ld),
            "cublasLtMatrixLayoutCreate");
   Owned<abi::MatrixLayout> layout(raw, lt.destroy_layout);
@@ -209,7 +194,8 @@ CublasLt::Plan CublasLt::plan(const GemmCall& call, int most) const {
   auto plan = std::make_unique<Plan::Impl>();
   plan->owner = impl_.get();
   abi::MatmulDesc desc = nullptr;
-  lt.check(lt.create_desc(&desc, abi::kComputeF32, abi::kTypeF32), "cublasLtMatmulDescCreate");
+  lt.check(lt.create_desc(&desc, cublas_abi::kComputeF32, cublas_abi::data_type(ElementType::f32)),
+           "cublasLtMatmulDescCreate");
   plan->matmul = Owned<abi::MatmulDesc>(desc, lt.destroy_desc);
   const Problem& p = call.problem;
   const bool ta = transposes_a(p.layout), tb = transposes_b(p.layout);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <type_traits>
+#include <utility>
 #include <vector>
 
+#include "core/float16.h"
 #include "gpu/cublas.h"
 #include "gpu/memory.h"
 #include "gpu/stream.h"
@@ -123,9 +125,57 @@ TEST_F(CublasGpuTest, RefusesACallWhoseCIsNotD) {
   EXPECT_THROW(cublas.gemm(call), DeviceError);
 }
 
-TEST_F(CublasGpuTest, NamesTheFunctionThatACallGoesThrough) {
-  EXPECT_STREQ(Cublas::sgemm_name(1), "cublasSgemm");
-  EXPECT_STREQ(Cublas::sgemm_name(2), "cublasSgemmStridedBatched");
+// The product of the first test, then the same rows as a batch. Every number is one that bf16
+// holds.
+TEST_F(CublasGpuTest, MultipliesOperandsOf16Bits) {
+  const Stream stream;
+  Cublas cublas;
+  cublas.set_stream(stream.get());
+  for (const auto& [type, format] :
+       {std::pair(ElementType::f16, kF16), {ElementType::bf16, kBf16}}) {
+    const auto bits_of = [&, format = format](const std::vector<float>& values) {
+      std::vector<std::uint16_t> bits;
+      for (const float value : values) bits.push_back(from_float(format, value));
+      return bits;
+    };
+    DeviceBuffer<std::uint16_t> a(8), b(9), c16(6);
+    DeviceBuffer<float> c32(6);
+    a.copy_from_host(bits_of({1, 2, 3, -1, 4, 5, 6, -1}));
+    b.copy_from_host(bits_of({7, 8, -1, 9, 10, -1, 11, 12, -1}));
+    for (const ElementType d : {ElementType::f32, type}) {
+      const std::vector<float> before = {1, 1, -5, 1, 1, -5};
+      c32.copy_from_host(before);
+      c16.copy_from_host(bits_of(before));
+      GemmCall call = packed_call(packed_problem(2, 2, 3));
+      call.problem.signature = signature_of(type, d);
+      call.lda = 4;
+      call.ldb = call.ldc = 3;
+      call.alpha = 2;
+      call.beta = 10;
+      void* const D = d == type ? static_cast<void*>(c16.data()) : c32.data();
+      cublas.gemm(in_place(call, a.data(), b.data(), D));
+      call.problem = packed_problem(1, 2, 3, Layout::nn, 2);
+      call.problem.signature = signature_of(type, d);
+      call.stride_a = 4;
+      call.stride_b = 0;
+      call.stride_c = 3;
+      call.alpha = 1;
+      call.beta = -1;
+      cublas.gemm(in_place(call, a.data(), b.data(), D));
+      stream.synchronize();
+      // 58 - 126, 64 - 138, 139 - 288, 154 - 318.
+      const std::vector<float> after = {-68, -74, -5, -149, -164, -5};
+      if (d == type) {
+        std::vector<std::uint16_t> result(6);
+        c16.copy_to_host(result);
+        EXPECT_EQ(result, bits_of(after)) << to_string(type);
+      } else {
+        std::vector<float> result(6);
+        c32.copy_to_host(result);
+        EXPECT_EQ(result, after) << to_string(type);
+      }
+    }
+  }
 }
 
 TEST_F(CublasGpuTest, IsVersion13) {

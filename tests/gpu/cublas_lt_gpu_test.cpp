@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <utility>
 #include <vector>
 
+#include "core/float16.h"
 #include "gpu/cublas_lt.h"
 #include "gpu/memory.h"
 #include "gpu/stream.h"
@@ -95,6 +98,55 @@ TEST_F(CublasLtGpuTest, EveryAlgorithmMultipliesBatchesInEveryLayout) {
     }
     EXPECT_TRUE(plan.run(0, x.call, stream.get()));
     stream.synchronize();
+  }
+}
+
+// Sums below 256, which bf16 holds, in D of either type.
+TEST_F(CublasLtGpuTest, MultipliesOperandsOf16Bits) {
+  constexpr std::int64_t kSize = 32;
+  constexpr std::size_t kCells = kSize * kSize;
+  const Stream stream;
+  const CublasLt lt;
+  for (const auto& [type, format] :
+       {std::pair(ElementType::f16, kF16), {ElementType::bf16, kBf16}}) {
+    std::vector<std::uint16_t> host_a(kCells), host_b(kCells), right16(kCells);
+    std::vector<float> right(kCells);
+    for (std::int64_t i = 0; i < kSize; ++i) {
+      for (std::int64_t j = 0; j < kSize; ++j) {
+        const auto at = static_cast<std::size_t>(i * kSize + j);
+        host_a[at] = from_float(format, a_at(0, i, j));
+        host_b[at] = from_float(format, b_at(0, i, j));
+        for (std::int64_t k = 0; k < kSize; ++k) right[at] += a_at(0, i, k) * b_at(0, k, j);
+        ASSERT_LE(std::abs(right[at]), 256);
+        right16[at] = from_float(format, right[at]);
+      }
+    }
+    DeviceBuffer<std::uint16_t> a(kCells), b(kCells), d16(kCells);
+    DeviceBuffer<float> d32(kCells);
+    a.copy_from_host(host_a);
+    b.copy_from_host(host_b);
+    for (const ElementType d : {ElementType::f32, type}) {
+      Problem problem = packed_problem(kSize, kSize, kSize);
+      problem.signature = signature_of(type, d);
+      void* const D = d == type ? static_cast<void*>(d16.data()) : d32.data();
+      const GemmCall call = in_place(packed_call(problem), a.data(), b.data(), D);
+      const CublasLt::Plan plan = lt.plan(call, 5);
+      ASSERT_GT(plan.size(), 0u) << to_string(problem);
+      for (std::size_t i = 0; i < plan.size(); ++i) {
+        d16.fill_bytes(0xff);
+        d32.fill_bytes(0xff);
+        if (!plan.run(i, call, stream.get())) continue;
+        stream.synchronize();
+        std::vector<std::uint16_t> result16(kCells);
+        std::vector<float> result(kCells);
+        d16.copy_to_host(result16);
+        d32.copy_to_host(result);
+        const bool is_right = d == type ? result16 == right16 : result == right;
+        EXPECT_TRUE(is_right) << to_string(problem) << " by algorithm " << i;
+      }
+      ASSERT_TRUE(plan.run(0, call, stream.get()));
+      stream.synchronize();
+    }
   }
 }
 

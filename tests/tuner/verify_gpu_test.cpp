@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <optional>
+#include <vector>
 
 #include "gpu/cublas.h"
 #include "gpu/device.h"
@@ -24,9 +25,10 @@ class VerifyGpuTest : public testing::Test {
       GTEST_SKIP() << "no GPU";
     }
     set_device(0);
-    arch_ = query_device(0).arch;
+    const DeviceSpec device = query_device(0);
+    arch_ = device.arch;
     stream_.emplace();
-    verifier_.emplace(arch_, stream_->get(), 7);
+    verifier_.emplace(device, stream_->get(), 7);
   }
 
   // A kernel of one of our families with `wrong` put in place of `right` in its text.
@@ -65,8 +67,8 @@ class VerifyGpuTest : public testing::Test {
   }
 
   // The problem's shape with gaps between rows and between matrices.
-  static GemmCall with_gaps(const char* text) {
-    GemmCall shape = shape_of(parse_problem(text));
+  static GemmCall with_gaps(const char* text, const Signature& types = Signature()) {
+    GemmCall shape = shape_of(parse_problem(text, {.signature = types}));
     shape.lda += 5;
     shape.ldb += 9;
     shape.ldc += 3;
@@ -107,6 +109,55 @@ TEST_F(VerifyGpuTest, AcceptsCublasInEveryLayoutAndForBatches) {
         "67x129x35:batch=3", "67x129x35:layout=nt:batch=3", "67x129x35:layout=tn:batch=2",
         "67x129x35:layout=tt:batch=5"}) {
     EXPECT_EQ(verifier_->check(cublas(), with_gaps(text)), std::nullopt) << text;
+  }
+}
+
+// bf16 needs sm_80 in cuBLAS too.
+std::vector<Signature> mixed_signatures() {
+  std::vector<Signature> all;
+  for (const ElementType type : {ElementType::f16, ElementType::bf16}) {
+    if (type == ElementType::bf16 && query_device(0).cc_major < 8) continue;
+    all.push_back(signature_of(type));
+    all.push_back(signature_of(type, ElementType::f32));
+  }
+  return all;
+}
+
+TEST_F(VerifyGpuTest, AcceptsCublasOf16BitOperands) {
+  for (const Signature& types : mixed_signatures()) {
+    for (const char* text :
+         {"67x129x35", "67x129x35:layout=nt", "67x129x35:layout=tn", "67x129x35:layout=tt",
+          "67x129x35:batch=3", "512x256x1024", "64x64x65536"}) {
+      EXPECT_EQ(verifier_->check(cublas(), with_gaps(text, types)), std::nullopt)
+          << text << " " << to_string(types);
+    }
+    EXPECT_EQ(verifier_->check_repeats(cublas(), with_gaps("67x129x35", types)), std::nullopt);
+  }
+}
+
+TEST_F(VerifyGpuTest, FindsWrongResultsOf16BitOperands) {
+  const Gemm library = cublas();
+  const Gemm nothing = [](const GemmCall&) {};
+  const Gemm scaled = [&](GemmCall call) {
+    call.alpha *= 1.02;
+    library(call);
+  };
+  const Gemm stray = [&](const GemmCall& call) {
+    library(call);
+    const auto bytes = static_cast<std::size_t>(bytes_of(call.problem.signature.d));
+    char* const gap = static_cast<char*>(call.D) + static_cast<std::size_t>(call.problem.N) * bytes;
+    GT_CUDA(cudaMemsetAsync(gap, 0, bytes, stream_->get()));
+  };
+  for (const Signature& types : mixed_signatures()) {
+    const GemmCall shape = with_gaps("67x129x35", types);
+    const auto contains = [&](const Gemm& gemm, const char* part) {
+      const auto wrong = verifier_->check(gemm, shape);
+      ASSERT_TRUE(wrong) << to_string(types);
+      EXPECT_NE(wrong->find(part), std::string::npos) << *wrong;
+    };
+    contains(nothing, "8643 of 8643 elements are wrong");
+    contains(scaled, "elements are wrong");
+    contains(stray, "1 cells outside C were written");
   }
 }
 

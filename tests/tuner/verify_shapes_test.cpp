@@ -7,26 +7,6 @@
 namespace gemm_tune {
 namespace {
 
-TEST(VerifyBoundTest, GrowsByOneRoundingPerProduct) {
-  EXPECT_DOUBLE_EQ(error_bound(0), 3 * 0x1p-24 + 3 * 0x1p-48 + 0x1p-72);
-  EXPECT_NEAR(error_bound(4096), 4099 * 0x1p-24, 4e-8);
-  EXPECT_GT(error_bound(4096), 4099 * 0x1p-24);
-}
-
-TEST(VerifyBoundTest, StaysABoundWhereKTimesTheRoundoffPassesOne) {
-  EXPECT_NEAR(error_bound((1 << 24) - 3), 1.71828, 1e-5);
-  EXPECT_NEAR(error_bound((1 << 25) - 3), 6.38906, 1e-5);
-  EXPECT_NEAR(error_bound(2147483647) / 3.887694e55, 1, 1e-6);
-}
-
-TEST(VerifyBoundTest, WholeNumbersShrinkAsKGrowsButNeverToZero) {
-  EXPECT_EQ(exact_range(0), 4);
-  EXPECT_EQ(exact_range(1 << 20), 4);
-  EXPECT_EQ(exact_range((1 << 20) + 1), 3);
-  EXPECT_EQ(exact_range(1 << 24), 1);
-  EXPECT_EQ(exact_range(2147483647), 1);
-}
-
 TEST(VerifyShapesTest, APackedProblemIsTimedPacked) {
   const GemmCall shape = shape_of(packed_problem(1000, 1004, 1008));
   EXPECT_EQ(shape, packed_call(packed_problem(1000, 1004, 1008)));
@@ -145,6 +125,31 @@ TEST(VerifyShapesTest, ABatchHasGapsBetweenItsMatrices) {
   EXPECT_EQ(batch.stride_b, 64 * 54 + 6);
   EXPECT_EQ(batch.stride_c, 64 * 66 + 10);
   EXPECT_EQ(alignment_class(problem_of(batch)), 2);
+}
+
+// 8 elements an access are 16 bytes of A and B; 4 are 16 bytes of an fp32 D.
+TEST(VerifyShapesTest, OperandsOf16BitsAreAsAlignedAsTheirAccesses) {
+  Traits traits;
+  traits.tile_m = 64;
+  traits.tile_n = 32;
+  traits.tile_k = 16;
+  for (const ElementType d : {ElementType::f32, ElementType::f16, ElementType::bf16}) {
+    traits.signature = signature_of(d == ElementType::f32 ? ElementType::f16 : d, d);
+    for (const int vec : {1, 2, 4, 8}) {
+      traits.vec = vec;
+      const KnownConfig config = config_of(traits);
+      for (const GemmCall& shape : small_verification_shapes(config, 132)) {
+        EXPECT_EQ(shape.problem.signature, traits.signature);
+        EXPECT_EQ(shape.problem.alignment, uniform_alignment(traits.signature, vec))
+            << to_string(shape.problem);
+        EXPECT_EQ(why_illegal(config.recipe, shape.problem), std::nullopt)
+            << to_string(shape.problem);
+        EXPECT_EQ(matrices_c(shape).bytes(),
+                  matrices_c(shape).size() * static_cast<std::size_t>(bytes_of(d)));
+        EXPECT_GT(shape.ldc, shape.problem.N);
+      }
+    }
+  }
 }
 
 TEST(VerifyShapesTest, SharesOfATileAllGetSlicesAndNotEquallyMany) {

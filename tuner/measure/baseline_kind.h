@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a run's kernels can be compared with: what a user would call instead.
 //
-// A baseline's name tells the kind and what it was exactly: "cublasSgemm 13.1.0", "cublasLt 13.1.0
-// (best of 37 heuristics)". Pure; any thread.
+// A baseline's name tells the kind and what it was exactly: "cublasSgemm 13.1.0", "cublasGemmEx
+// 13.1.0", "cublasLt 13.1.0 (best of 37 heuristics)". Pure; any thread.
 #pragma once
 
 #include <string_view>
@@ -10,7 +10,7 @@
 namespace gemm_tune {
 
 enum class BaselineKind {
-  cublas,     // cublasSgemm, or its strided-batched sister for a batch
+  cublas,     // cublasSgemm, for 16-bit operands cublasGemmEx; strided-batched for a batch
   cublas_lt,  // of all that cublasLt proposes, what is fastest here: gpu/cublas_lt.h
 };
 

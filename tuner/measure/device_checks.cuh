@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that make operands, compute the reference and judge a candidate's C. JIT-compiled by the
-// measuring worker; independent of cuBLAS and of every family.
+// Kernels that make operands, compute the reference and judge a candidate's D. JIT-compiled by the
+// measuring worker; independent of cuBLAS and of every family's product.
 //
-// Values are a function of (seed, position), so that C's initial values need no second buffer.
+// Values are a function of (seed, position), so that C's initial values need no second buffer. The
+// type of an element is looked at where it is loaded or stored; all else is computed in fp32 and
+// fp64.
+#include "core/error_bound.cuh"
+#include "kernel_templates/device/element_convert.cuh"
+
+namespace gemm_tune {
 
 // Mirrored in verify.h: equally far apart matrices inside an allocation, each of rows stored one
 // after another. In elements.
@@ -10,11 +16,48 @@ struct Matrices {
   long long rows, cols, ld;
   long long stride, count;
   long long guard;  // cells before the first matrix and after the last
+  int type;         // of an element
 };
 
 namespace {
 
-constexpr unsigned kPoisonBits = 0x7fc0dead;  // a quiet NaN; also what guards and row gaps hold
+// Quiet NaNs, which no conversion gives; also what guards and row gaps hold. That of 16 bits is one
+// of f16 and of bf16.
+constexpr unsigned kPoisonBits = 0x7fc0dead, kPoisonBits16 = 0x7fed;
+
+__device__ unsigned poison_of(int type) { return type == kTypeF32 ? kPoisonBits : kPoisonBits16; }
+
+__device__ unsigned load_bits(const void* cells, long long i, int type) {
+  if (type == kTypeF32) return static_cast<const unsigned*>(cells)[i];
+  return static_cast<const Bits16*>(cells)[i];
+}
+
+__device__ void store_bits(void* cells, long long i, int type, unsigned bits) {
+  if (type == kTypeF32) {
+    static_cast<unsigned*>(cells)[i] = bits;
+  } else {
+    static_cast<Bits16*>(cells)[i] = static_cast<Bits16>(bits);
+  }
+}
+
+__device__ float value_of(unsigned bits, int type) {
+  if (type == kTypeF32) return __uint_as_float(bits);
+  if (type == kTypeF16) return element_to_float<kTypeF16>(static_cast<Bits16>(bits));
+  return element_to_float<kTypeBf16>(static_cast<Bits16>(bits));
+}
+
+__device__ float element(const void* cells, long long i, int type) {
+  return value_of(load_bits(cells, i, type), type);
+}
+
+// The number rounded to the type, to nearest, ties to even. To bf16 by hand, because the
+// instruction needs sm_80.
+__device__ unsigned bits_of(float number, int type) {
+  const unsigned bits = __float_as_uint(number);
+  if (type == kTypeF32) return bits;
+  if (type == kTypeF16) return element_from_float<kTypeF16>(number);
+  return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+}
 
 // SplitMix64 (Steele, Lea, Flood 2014): a well-mixed 64-bit value for every input.
 __device__ unsigned long long mix(unsigned long long x) {
@@ -24,14 +67,16 @@ __device__ unsigned long long mix(unsigned long long x) {
   return x ^ (x >> 31);
 }
 
-// integer_range > 0: a whole number of at most that magnitude; 0: uniform in [-1, 1).
-__device__ float value_at(unsigned long long seed, long long index, int integer_range) {
+// integer_range > 0: a whole number of at most that magnitude; 0: uniform in [-1, 1), rounded to
+// the type.
+__device__ unsigned bits_at(unsigned long long seed, long long index, int integer_range, int type) {
   const unsigned long long bits = mix(seed ^ mix(static_cast<unsigned long long>(index)));
   if (integer_range > 0) {
-    return static_cast<float>(static_cast<int>((bits >> 32) % (2 * integer_range + 1)) -
-                              integer_range);
+    return bits_of(static_cast<float>(static_cast<int>((bits >> 32) % (2 * integer_range + 1)) -
+                                      integer_range),
+                   type);
   }
-  return static_cast<float>(bits >> 40) * 0x1p-23f - 1.0f;
+  return bits_of(static_cast<float>(bits >> 40) * 0x1p-23f - 1.0f, type);
 }
 
 __device__ long long first_index() {
@@ -57,21 +102,22 @@ __device__ long long element_at(const Matrices& m, long long cell) {
 }  // namespace
 
 // Cells outside the matrices hold poison; those inside too if `poisoned`.
-extern "C" __global__ void fill_matrices(float* allocation, Matrices matrices,
+extern "C" __global__ void fill_matrices(void* allocation, Matrices matrices,
                                          unsigned long long seed, int integer_range, int poisoned) {
   const long long total = allocation_size(matrices);
   for (long long i = first_index(); i < total; i += index_step()) {
     const long long index = element_at(matrices, i);
-    allocation[i] = index >= 0 && !poisoned ? value_at(seed, index, integer_range)
-                                            : __uint_as_float(kPoisonBits);
+    store_bits(allocation, i, matrices.type,
+               index >= 0 && !poisoned ? bits_at(seed, index, integer_range, matrices.type)
+                                       : poison_of(matrices.type));
   }
 }
 
 // sum = A B and magnitude = |A| |B| in fp64, packed [batch, M, N]. transposed: the operand is
 // stored so. 32 x 32 threads; the grid's x counts tiles of C, its y takes the batch in turns.
-extern "C" __global__ void reference_gemm(const float* A, Matrices a, int transposed_a,
-                                          const float* B, Matrices b, int transposed_b, int M,
-                                          int N, int K, double* sum, double* magnitude) {
+extern "C" __global__ void reference_gemm(const void* A, Matrices a, int transposed_a,
+                                          const void* B, Matrices b, int transposed_b, int M, int N,
+                                          int K, double* sum, double* magnitude) {
   __shared__ double a_tile[32][33], b_tile[32][33];
   const long long tiles_n = (N + 31LL) / 32;
   const int x = threadIdx.x % 32, y = threadIdx.x / 32;
@@ -80,14 +126,18 @@ extern "C" __global__ void reference_gemm(const float* A, Matrices a, int transp
   const int a_row = transposed_a ? x : y, a_k = transposed_a ? y : x;
   const int b_col = transposed_b ? y : x, b_k = transposed_b ? x : y;
   for (long long entry = blockIdx.y; entry < a.count; entry += gridDim.y) {
-    const float *A_entry = A + entry * a.stride, *B_entry = B + entry * b.stride;
+    const long long a_first = entry * a.stride, b_first = entry * b.stride;
     double total = 0, absolute = 0;
     for (long long k0 = 0; k0 < K; k0 += 32) {
       const long long ak = k0 + a_k, am = row0 + a_row, bk = k0 + b_k, bn = col0 + b_col;
       a_tile[a_row][a_k] =
-          am < M && ak < K ? A_entry[transposed_a ? ak * a.ld + am : am * a.ld + ak] : 0.0f;
+          am < M && ak < K
+              ? element(A, a_first + (transposed_a ? ak * a.ld + am : am * a.ld + ak), a.type)
+              : 0.0f;
       b_tile[b_k][b_col] =
-          bk < K && bn < N ? B_entry[transposed_b ? bn * b.ld + bk : bk * b.ld + bn] : 0.0f;
+          bk < K && bn < N
+              ? element(B, b_first + (transposed_b ? bn * b.ld + bk : bk * b.ld + bn), b.type)
+              : 0.0f;
       __syncthreads();
       for (int k = 0; k < 32; ++k) {
         total = fma(a_tile[y][k], b_tile[k][x], total);
@@ -109,30 +159,40 @@ struct CheckResult {
   unsigned long long first_wrong_inverted;  // ~(packed position) of the first; begins as zero
 };
 
-// Judges C against alpha * sum + beta * C0, where C0 is what fill_matrices wrote with c_seed.
-// Without a tolerance (0) the result must be bitwise the fp32 value of the reference; otherwise
-// |c - want| <= tolerance * (|alpha| magnitude + |beta C0|).
-extern "C" __global__ void check_matrices(const float* allocation, Matrices matrices,
+// Judges D against alpha * sum + beta * C, where C is what fill_matrices wrote with c_seed. Whole
+// numbers must be those of the reference rounded once to D's type; otherwise the error must lie
+// within the bound.
+extern "C" __global__ void check_matrices(const void* allocation, Matrices matrices,
                                           const double* sum, const double* magnitude, double alpha,
                                           double beta, unsigned long long c_seed, int integer_range,
-                                          double tolerance, CheckResult* result) {
+                                          ErrorBound bound, CheckResult* result) {
   const long long total = allocation_size(matrices);
   for (long long i = first_index(); i < total; i += index_step()) {
     const long long index = element_at(matrices, i);
-    const float got = allocation[i];
+    const unsigned bits = load_bits(allocation, i, matrices.type);
     if (index < 0) {
-      if (__float_as_uint(got) != kPoisonBits) atomicAdd(&result->touched, 1ull);
+      if (bits != poison_of(matrices.type)) atomicAdd(&result->touched, 1ull);
       continue;
     }
-    const double old =
-        beta == 0 ? 0.0 : beta * static_cast<double>(value_at(c_seed, index, integer_range));
+    const auto rounded = [&](float number) {
+      return value_of(bits_of(number, matrices.type), matrices.type);
+    };
+    const float got = value_of(bits, matrices.type);
+    double old = 0;
+    if (beta != 0) {
+      const unsigned c = bits_at(c_seed, index, integer_range, matrices.type);
+      old = beta * static_cast<double>(value_of(c, matrices.type));
+    }
     const double want = alpha * sum[index] + old;
     const double error = fabs(static_cast<double>(got) - want);
-    const double bound = tolerance * (fabs(alpha) * magnitude[index] + fabs(old));
-    const bool good = tolerance == 0 ? got == static_cast<float>(want) : error <= bound;
+    const double largest = bound.at(fabs(want), fabs(alpha) * magnitude[index] + fabs(old));
+    const bool good =
+        integer_range > 0 ? got == rounded(static_cast<float>(want)) : error <= largest;
     if (!good) {
       atomicAdd(&result->wrong, 1ull);
       atomicMax(&result->first_wrong_inverted, ~static_cast<unsigned long long>(index));
     }
   }
 }
+
+}  // namespace gemm_tune

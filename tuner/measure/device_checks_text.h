@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of tuner/measure/device_checks.cuh, embedded at build time.
+// The text of tuner/measure/device_checks.cuh and of what it includes, embedded at build time.
 #pragma once
+
+#include "gpu/nvrtc.h"
 
 namespace gemm_tune {
 
 extern const char* const kDeviceChecksText;
+extern const char* const kErrorBoundText;  // of core/error_bound.cuh
+
+// What NVRTC compiles.
+NvrtcSource device_checks_source();
 
 }  // namespace gemm_tune

@@ -98,10 +98,7 @@ struct Measurer::Impl {
   explicit Impl(int device) : ordinal(device) {
     check_driver();
     set_device(ordinal);
-    const DeviceSpec spec = query_device(ordinal);
-    arch = spec.arch;
-    l2_bytes = spec.l2_bytes;
-    sm_count = spec.sm_count;
+    spec = query_device(ordinal);
     stream.emplace();
     nvml.emplace(ordinal);
     timer.emplace(*stream, *nvml);
@@ -111,7 +108,7 @@ struct Measurer::Impl {
   Verifier& verifier_for(std::uint64_t seed) {
     if (!verifier || verifier_seed != seed) {
       verifier.reset();
-      verifier.emplace(arch, stream->get(), seed);
+      verifier.emplace(spec, stream->get(), seed);
       verifier_seed = seed;
     }
     return *verifier;
@@ -127,9 +124,8 @@ struct Measurer::Impl {
 
   Contender cublas_contender(const Problem& problem, Verifier& verify) {
     Cublas& library = cublas_library();
-    Contender cublas_itself{
-        std::string(Cublas::sgemm_name(problem.batch)) + " " + library.version(),
-        [&library](const GemmCall& call) { library.gemm(call); }};
+    Contender cublas_itself{std::string(Cublas::function_name(problem)) + " " + library.version(),
+                            [&library](const GemmCall& call) { library.gemm(call); }};
     // The baseline must have done the same work.
     if (auto wrong = verify.check(cublas_itself.gemm, shape_of(problem))) {
       throw DeviceError(cublas_itself.name + " fails verification: " + *wrong);
@@ -238,7 +234,7 @@ struct Measurer::Impl {
   Outcome verify_and_time(const MeasureRequest& request, const LoadedConfig& loaded) {
     Outcome outcome;
     outcome.resources.emplace().ctas_per_sm = loaded.max_active_ctas();
-    std::vector<GemmCall> shapes = small_verification_shapes(loaded.config(), sm_count);
+    std::vector<GemmCall> shapes = small_verification_shapes(loaded.config(), spec.sm_count);
     if (!request.small_shapes_only) shapes.push_back(shape_of(request.problem));
     std::int64_t bytes = 0;
     for (const GemmCall& shape : shapes) {
@@ -261,9 +257,7 @@ struct Measurer::Impl {
   }
 
   int ordinal;
-  std::string arch;
-  std::int64_t l2_bytes = 0;
-  int sm_count = 0;
+  DeviceSpec spec;
   std::optional<Stream> stream;
   std::optional<Nvml> nvml;
   std::optional<LaunchTimer> timer;
@@ -282,7 +276,7 @@ Measurer::~Measurer() = default;
 MeasureReply Measurer::measure(const MeasureRequest& request) {
   std::optional<LoadedConfig> loaded;
   try {
-    loaded.emplace(request.candidate, impl_->sm_count);
+    loaded.emplace(request.candidate, impl_->spec.sm_count);
   } catch (const CudaError& error) {
     return {launch_failure(error.what())};
   }
@@ -300,7 +294,7 @@ FinalsReply Measurer::finals(const FinalsRequest& request) {
   const std::vector<Contender> contenders = impl_->contenders(request, verify);
   std::vector<LoadedConfig> loaded;
   for (const CompiledConfig& finalist : request.finalists) {
-    loaded.emplace_back(finalist, impl_->sm_count);
+    loaded.emplace_back(finalist, impl_->spec.sm_count);
     const std::int64_t bytes = loaded.back().workspace_bytes(request.problem);
     if (!impl_->reserve_workspace(bytes)) {
       throw DeviceError("no memory for a finalist's workspace of " + std::to_string(bytes) +
@@ -320,7 +314,7 @@ FinalsReply Measurer::finals(const FinalsRequest& request) {
   FinalsReply reply;
   std::set<std::string> others = impl_->others();
   std::vector<Timing> timings = impl_->timer->time_interleaved(launches, FinalsRule());
-  if (auto rotated = rotate_operands(calls.front(), impl_->l2_bytes, *impl_->stream)) {
+  if (auto rotated = rotate_operands(calls.front(), impl_->spec.l2_bytes, *impl_->stream)) {
     calls = std::move(rotated->copies);
     const std::vector<double> cold_us =
         impl_->timer->time_cold(launches, static_cast<int>(calls.size()));

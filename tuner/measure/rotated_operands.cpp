@@ -8,10 +8,6 @@
 namespace gemm_tune {
 namespace {
 
-std::size_t bytes(const Matrices& matrices, ElementType type) {
-  return matrices.size() * static_cast<std::size_t>(bytes_of(type));
-}
-
 // Up to the alignment of cudaMalloc, which the original has as well.
 std::size_t padded(std::size_t bytes) {
   constexpr std::size_t kAlignment = 256;
@@ -22,12 +18,10 @@ std::size_t padded(std::size_t bytes) {
 
 std::optional<RotatedOperands> rotate_operands(const GemmCall& original, std::int64_t l2_bytes,
                                                const Stream& stream) {
-  const Signature& types = original.problem.signature;
   Matrices stored_d = matrices_c(original);
   stored_d.guard = 0;
-  const std::size_t a = bytes(matrices_a(original), types.a);
-  const std::size_t b = bytes(matrices_b(original), types.b);
-  const std::size_t d = bytes(stored_d, types.d);
+  const std::size_t a = matrices_a(original).bytes(), b = matrices_b(original).bytes();
+  const std::size_t d = stored_d.bytes();
   const std::size_t all = padded(a) + padded(b) + padded(d);
   std::size_t free_bytes = 0, total_bytes = 0;
   GT_CUDA(cudaMemGetInfo(&free_bytes, &total_bytes));

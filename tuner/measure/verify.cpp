@@ -2,27 +2,30 @@
 #include "tuner/measure/verify.h"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
-#include <cstring>
+#include <string>
 
 #include "core/error.h"
+#include "core/error_bound.h"
 #include "gpu/nvrtc.h"
+#include "kernel_templates/device/element_type.cuh"
+#include "kernel_templates/embedded_texts.h"
 #include "tuner/measure/device_checks_text.h"
 
 namespace gemm_tune {
 namespace {
 
-constexpr std::int64_t kGuardFloats = 1024;  // before and after C
+constexpr std::int64_t kGuardCells = 1024;  // before and after C
 constexpr int kFillThreads = 256;
 constexpr int kFillCtas = 4096;
 constexpr int kReferenceTile = 32;
 constexpr std::int64_t kMaxReferenceGridY = 65535;            // CUDA's limit
 constexpr std::size_t kMaxSmallBytes = std::size_t{1} << 29;  // of all small operands together
 constexpr std::size_t kLargeBytes = std::size_t{1} << 25;     // from here operands are large
-constexpr double kUnitRoundoff = 0x1p-24;                     // fp32, round to nearest
-constexpr double kExactLimit = 0x1p24;  // whole numbers up to here are exact in fp32
-constexpr int kElementBytes = bytes_of(ElementType::f32);  // of what the families multiply
+
+// The kernels take a type by its number.
+static_assert(static_cast<int>(ElementType::f32) == kTypeF32 &&
+              static_cast<int>(ElementType::f16) == kTypeF16 &&
+              static_cast<int>(ElementType::bf16) == kTypeBf16);
 
 // The smallest leading dimension for rows of this width whose alignment is exactly so many bytes.
 std::int64_t padded(std::int64_t width, int alignment_bytes, int element_bytes) {
@@ -43,10 +46,7 @@ GemmCall without_gaps(GemmCall shape) {
 // Of operands and reference together.
 std::size_t operand_bytes(const GemmCall& shape) {
   const Problem& p = shape.problem;
-  const auto bytes = [](const Matrices& matrices, ElementType type) {
-    return matrices.size() * static_cast<std::size_t>(bytes_of(type));
-  };
-  return bytes(matrices_a(shape), p.signature.a) + bytes(matrices_b(shape), p.signature.b) +
+  return matrices_a(shape).bytes() + matrices_b(shape).bytes() +
          static_cast<std::size_t>(2 * bytes_of(ElementType::f64) * p.batch * p.M * p.N);
 }
 
@@ -62,9 +62,9 @@ std::string text_of(const GemmCall& shape) {
 
 // A stride counts for a batch only, but is divided by in any case.
 Matrices matrices(std::int64_t rows, std::int64_t cols, std::int64_t ld, std::int64_t stride,
-                  std::int64_t batch) {
+                  std::int64_t batch, ElementType type) {
   const std::int64_t apart = batch > 1 ? stride : rows * ld;
-  return {rows, cols, ld, std::max<std::int64_t>(apart, 1), batch, 0};
+  return {rows, cols, ld, std::max<std::int64_t>(apart, 1), batch, 0, type};
 }
 
 // Where the element of this packed position lies.
@@ -97,33 +97,25 @@ GemmCall shape_of(const Problem& problem) {
 
 Matrices matrices_a(const GemmCall& shape) {
   const Problem& p = shape.problem;
-  return matrices(rows_a(p), row_length_a(p), shape.lda, shape.stride_a, p.batch);
+  return matrices(rows_a(p), row_length_a(p), shape.lda, shape.stride_a, p.batch, p.signature.a);
 }
 
 Matrices matrices_b(const GemmCall& shape) {
   const Problem& p = shape.problem;
-  return matrices(rows_b(p), row_length_b(p), shape.ldb, shape.stride_b, p.batch);
+  return matrices(rows_b(p), row_length_b(p), shape.ldb, shape.stride_b, p.batch, p.signature.b);
 }
 
 Matrices matrices_c(const GemmCall& shape) {
   const Problem& p = shape.problem;
-  Matrices c = matrices(p.M, p.N, shape.ldc, shape.stride_c, p.batch);
-  c.guard = kGuardFloats;
+  Matrices c = matrices(p.M, p.N, shape.ldc, shape.stride_c, p.batch, p.signature.d);
+  c.guard = kGuardCells;
   return c;
-}
-
-int exact_range(std::int64_t K) {
-  const double per_term = kExactLimit / static_cast<double>(std::max<std::int64_t>(K, 1));
-  return static_cast<int>(std::clamp(std::floor(std::sqrt(per_term)), 1.0, 4.0));
-}
-
-double error_bound(std::int64_t K) {
-  return std::expm1(static_cast<double>(K + 3) * std::log1p(kUnitRoundoff));
 }
 
 std::vector<GemmCall> small_verification_shapes(const KnownConfig& config, int sm_count) {
   const Traits& t = config.traits;
   const int vec = t.vec;
+  const Alignment aligned = uniform_alignment(t.signature, vec);
   const auto rounded_up = [](std::int64_t size, std::int64_t multiple) {
     return (size + multiple - 1) / multiple * multiple;
   };
@@ -133,14 +125,16 @@ std::vector<GemmCall> small_verification_shapes(const KnownConfig& config, int s
     N = rounded_up(N, config.recipe.multiple_n);
     K = rounded_up(K, config.recipe.multiple_k);
     GemmCall shape;
-    shape.problem = packed_problem(M, N, K, config.recipe.layout, batch);
-    shape.lda = padded(row_length_a(shape.problem) + vec, vec * kElementBytes, kElementBytes);
-    shape.ldb = padded(row_length_b(shape.problem) + 2 * vec, vec * kElementBytes, kElementBytes);
-    shape.ldc = padded(N + vec, vec * kElementBytes, kElementBytes);
+    shape.problem = packed_problem(M, N, K, config.recipe.layout, batch, t.signature);
+    const int a = bytes_of(t.signature.a), b = bytes_of(t.signature.b);
+    const int d = bytes_of(t.signature.d);
+    shape.lda = padded(row_length_a(shape.problem) + vec, aligned.a, a);
+    shape.ldb = padded(row_length_b(shape.problem) + 2 * vec, aligned.b, b);
+    shape.ldc = padded(N + vec, aligned.d, d);
     shape = without_gaps(shape);
-    shape.stride_a += vec;
-    shape.stride_b += 3 * vec;
-    shape.stride_c += 5 * vec;
+    shape.stride_a += aligned.a / a;
+    shape.stride_b += 3 * (aligned.b / b);
+    shape.stride_c += 5 * (aligned.d / d);
     shape.problem = problem_of(shape);
     return shape;
   };
@@ -161,25 +155,32 @@ std::vector<GemmCall> small_verification_shapes(const KnownConfig& config, int s
   return shapes;
 }
 
-// Uniform data with both scalings.
-Verifier::Case Verifier::random_case(const GemmCall& shape) {
-  return {0, 0.75, -0.5, error_bound(shape.problem.K)};
+NvrtcSource device_checks_source() {
+  NvrtcSource source{"tuner/measure/device_checks.cuh", kDeviceChecksText, {}};
+  source.headers.emplace_back("core/error_bound.cuh", kErrorBoundText);
+  for (const char* const path : {"kernel_templates/device/element_convert.cuh",
+                                 "kernel_templates/device/element_type.cuh"}) {
+    source.headers.emplace_back(path, embedded_texts().at(path));
+  }
+  return source;
 }
 
 Verifier::Kernels Verifier::load_kernels(const std::string& arch) {
-  const CompileResult result = nvrtc_compile(
-      {"tuner/measure/device_checks.cuh", kDeviceChecksText, {}}, {}, arch, "check_matrices");
+  const CompileResult result = nvrtc_compile(device_checks_source(), {}, arch, "check_matrices");
   if (!result.ok) throw Error("the verification kernels do not compile: " + result.log);
   return {LoadedKernel(result.cubin, "fill_matrices"), LoadedKernel(result.cubin, "reference_gemm"),
           LoadedKernel(result.cubin, "check_matrices")};
 }
 
-Verifier::Verifier(const std::string& arch, cudaStream_t stream, std::uint64_t seed)
-    : stream_(stream), seed_(seed), kernels_(load_kernels(arch)) {}
+Verifier::Verifier(const DeviceSpec& device, cudaStream_t stream, std::uint64_t seed)
+    : sm_(10 * device.cc_major + device.cc_minor),
+      stream_(stream),
+      seed_(seed),
+      kernels_(load_kernels(device.arch)) {}
 
-void Verifier::fill(DeviceBuffer<float>& buffer, Matrices matrices, std::uint64_t seed,
+void Verifier::fill(DeviceBuffer<char>& buffer, Matrices matrices, std::uint64_t seed,
                     int integer_range, bool poisoned) {
-  float* data = buffer.data();
+  void* data = buffer.data();
   int poison = poisoned ? 1 : 0;
   unsigned long long seed_arg = seed;
   void* args[] = {&data, &matrices, &seed_arg, &integer_range, &poison};
@@ -207,13 +208,13 @@ const Verifier::Operands& Verifier::operands(const GemmCall& shape, int integer_
   Matrices a = matrices_a(shape), b = matrices_b(shape);
   const Problem& p = shape.problem;
   const auto products = static_cast<std::size_t>(p.batch * p.M * p.N);
-  Operands fresh{DeviceBuffer<float>(std::max<std::size_t>(a.size(), 1)),
-                 DeviceBuffer<float>(std::max<std::size_t>(b.size(), 1)),
+  Operands fresh{DeviceBuffer<char>(std::max<std::size_t>(a.bytes(), 1)),
+                 DeviceBuffer<char>(std::max<std::size_t>(b.bytes(), 1)),
                  DeviceBuffer<double>(products), DeviceBuffer<double>(products)};
   fill(fresh.A, a, seed_ * 3 + 1, integer_range, false);
   fill(fresh.B, b, seed_ * 3 + 2, integer_range, false);
 
-  const float *A = fresh.A.data(), *B = fresh.B.data();
+  const void *A = fresh.A.data(), *B = fresh.B.data();
   double *sum = fresh.sum.data(), *magnitude = fresh.magnitude.data();
   int transposed_a = transposes_a(p.layout), transposed_b = transposes_b(p.layout);
   int M = static_cast<int>(p.M), N = static_cast<int>(p.N), K = static_cast<int>(p.K);
@@ -227,9 +228,9 @@ const Verifier::Operands& Verifier::operands(const GemmCall& shape, int integer_
 
 void Verifier::fill_c(const GemmCall& shape, const Case& kind) {
   const Matrices c = matrices_c(shape);
-  if (c_.size() < c.size()) {
-    c_ = DeviceBuffer<float>();
-    c_ = DeviceBuffer<float>(c.size());
+  if (c_.size() < c.bytes()) {
+    c_ = DeviceBuffer<char>();
+    c_ = DeviceBuffer<char>(c.bytes());
   }
   fill(c_, c, seed_ * 3, kind.integer_range, kind.beta == 0);
 }
@@ -240,7 +241,8 @@ GemmCall Verifier::call_at(const GemmCall& shape, const Case& kind) {
   GemmCall call = shape;
   call.alpha = kind.alpha;
   call.beta = kind.beta;
-  call = in_place(call, in.A.data(), in.B.data(), c_.data() + kGuardFloats);
+  const std::int64_t guard_bytes = kGuardCells * bytes_of(shape.problem.signature.d);
+  call = in_place(call, in.A.data(), in.B.data(), c_.data() + guard_bytes);
   call.problem = problem_of(call);
   return call;
 }
@@ -252,49 +254,51 @@ std::optional<std::string> Verifier::check_case(const Gemm& gemm, const GemmCall
   const Operands& in = operands(shape, kind.integer_range);
   DeviceBuffer<CheckResult> result(1);
   result.fill_bytes(0, stream_);
-  const float* allocation = c_.data();
+  const void* allocation = c_.data();
   const double *sum = in.sum.data(), *magnitude = in.magnitude.data();
   Matrices c = matrices_c(shape);
-  double alpha = kind.alpha, beta = kind.beta, tolerance = kind.tolerance;
+  const Problem& p = shape.problem;
+  ErrorBound bound = error_bound(p.signature, p.K, sm_);
+  double alpha = kind.alpha, beta = kind.beta;
   unsigned long long c_seed = seed_ * 3;
   int range = kind.integer_range;
   CheckResult* out = result.data();
   void* check_args[] = {&allocation, &c,      &sum,   &magnitude, &alpha,
-                        &beta,       &c_seed, &range, &tolerance, &out};
+                        &beta,       &c_seed, &range, &bound,     &out};
   kernels_.check.launch({kFillCtas}, kFillThreads, 0, stream_, check_args);
   GT_CUDA(cudaStreamSynchronize(stream_));
 
   CheckResult found;
   result.copy_to_host(std::span(&found, 1));
   const std::string where =
-      " at " + text_of(shape) + (kind.tolerance == 0 ? " on whole numbers" : " on random data");
+      " at " + text_of(shape) + (range > 0 ? " on whole numbers" : " on random data");
   if (found.touched > 0) {
     return std::to_string(found.touched) + " cells outside C were written" + where;
   }
   if (found.wrong == 0) return std::nullopt;
-  const Problem& p = shape.problem;
   return std::to_string(found.wrong) + " of " + std::to_string(p.batch * p.M * p.N) +
          " elements are wrong" + where + ", the first at " +
          place_of(p, static_cast<std::int64_t>(~found.first_wrong_inverted));
 }
 
 std::optional<std::string> Verifier::check(const Gemm& gemm, const GemmCall& shape) {
-  if (auto wrong = check_case(gemm, shape, {exact_range(shape.problem.K), 1, 0, 0})) return wrong;
-  return check_case(gemm, shape, random_case(shape));
+  const Problem& p = shape.problem;
+  if (auto wrong = check_case(gemm, shape, {exact_range(p.K, p.signature.d), 1, 0})) return wrong;
+  return check_case(gemm, shape, kRandom);
 }
 
 std::optional<std::string> Verifier::check_repeats(const Gemm& gemm, const GemmCall& shape) {
-  const std::size_t size = matrices_c(shape).size();
-  std::vector<float> first(size), again(size);
-  for (std::vector<float>* result : {&first, &again}) {
-    gemm(call_at(shape, random_case(shape)));
+  const std::size_t bytes = matrices_c(shape).bytes();
+  std::vector<char> first(bytes), again(bytes);
+  for (std::vector<char>* result : {&first, &again}) {
+    gemm(call_at(shape, kRandom));
     GT_CUDA(cudaStreamSynchronize(stream_));
     c_.copy_to_host(*result);
   }
-  if (std::memcmp(first.data(), again.data(), size * sizeof(float)) == 0) return std::nullopt;
+  if (first == again) return std::nullopt;
   return "two runs on the same operands differ at " + text_of(shape);
 }
 
-GemmCall Verifier::timing_call(const GemmCall& shape) { return call_at(shape, {0, 1, 0, 0}); }
+GemmCall Verifier::timing_call(const GemmCall& shape) { return call_at(shape, {0, 1, 0}); }
 
 }  // namespace gemm_tune

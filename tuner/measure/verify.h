@@ -3,11 +3,11 @@
 //
 // Each shape is run twice into a C full of NaN or known values, with guard bands around it and
 // poison in the gaps between its rows and between the matrices of a batch: on whole numbers whose
-// result is exact in fp32, which must match an fp64 reference bitwise with beta = 0 over the NaN;
-// and on uniform random data with alpha and beta, within a bound that holds for any order of
-// summation and any K: |c - want| <= error_bound(K) (|alpha| |A| |B| + |beta| |C|)
-// (docs/verification.md). The reference is a kernel of its own and does not rest on cuBLAS. One
-// object per device, one thread.
+// sums are exact in fp32, which must match an fp64 reference, rounded once to D's type, with
+// beta = 0 over the NaN; and on uniform random data with alpha and beta, within the bound of the
+// problem's accuracy class, which holds for any order of summation and any K (core/error_bound.h,
+// docs/verification.md). A and B are of f32, f16 or bf16, so are C and D, and C is D. The reference
+// is a kernel of its own and does not rest on cuBLAS. One object per device, one thread.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "core/device_spec.h"
 #include "core/gemm_call.h"
 #include "gpu/kernel.h"
 #include "gpu/memory.h"
@@ -37,10 +38,12 @@ struct Matrices {
   long long rows = 0, cols = 0, ld = 0;
   long long stride = 1, count = 1;
   long long guard = 0;  // cells before the first matrix and after the last
+  ElementType type = ElementType::f32;
 
   std::size_t size() const {
     return static_cast<std::size_t>(2 * guard + (count - 1) * stride + rows * ld);
   }
+  std::size_t bytes() const { return size() * static_cast<std::size_t>(bytes_of(type)); }
 };
 
 // A, B and C, which is D, of a shape as they are stored.
@@ -54,25 +57,17 @@ Matrices matrices_c(const GemmCall& shape);
 // that is ragged on every edge. sm_count: of the device that launches.
 std::vector<GemmCall> small_verification_shapes(const KnownConfig& config, int sm_count);
 
-// The largest magnitude, from 1 to 4, of the whole numbers that make up operands of this K: no
-// partial sum may leave fp32's exact range, of 2^24. Beyond K = 2^24 ones could, but random signs
-// see to it that they never do.
-int exact_range(std::int64_t K);
-
-// (1 + u)^(K + 3) - 1 with u = 2^-24: what rounding may do to a sum of K products, scaled and added
-// to beta C.
-double error_bound(std::int64_t K);
-
 // Enqueues one GEMM.
 using Gemm = std::function<void(const GemmCall& call)>;
 
 class Verifier {
  public:
-  // Compiles its kernels for the current device's arch. seed: of all operands.
-  Verifier(const std::string& arch, cudaStream_t stream, std::uint64_t seed);
+  // Compiles its kernels for the current device, which `device` describes. seed: of all operands.
+  Verifier(const DeviceSpec& device, cudaStream_t stream, std::uint64_t seed);
 
   // What is wrong, as a sentence fragment; nothing if the result is right. Throws CudaError where
-  // the kernel faults and where memory does not suffice.
+  // the kernel faults and where memory does not suffice, DeviceError where the accuracy class needs
+  // tensor cores that the device lacks.
   std::optional<std::string> check(const Gemm& gemm, const GemmCall& shape);
 
   // What differs between two runs on the same operands, as a sentence fragment; nothing if C is the
@@ -85,7 +80,7 @@ class Verifier {
 
  private:
   struct Operands {
-    DeviceBuffer<float> A, B;
+    DeviceBuffer<char> A, B;
     DeviceBuffer<double> sum, magnitude;  // of op(A) * op(B) and |op(A)| * |op(B)|, packed
   };
   struct Kernels {
@@ -94,10 +89,9 @@ class Verifier {
   struct Case {
     int integer_range;  // 0: uniform in [-1, 1)
     double alpha, beta;
-    double tolerance;  // relative to |alpha| |A| |B| + |beta| |C|; 0: bitwise
   };
+  static constexpr Case kRandom = {0, 0.75, -0.5};  // uniform data with both scalings
 
-  static Case random_case(const GemmCall& shape);
   static Kernels load_kernels(const std::string& arch);
   std::optional<std::string> check_case(const Gemm& gemm, const GemmCall& shape, const Case& kind);
   const Operands& operands(const GemmCall& shape, int integer_range);
@@ -107,14 +101,15 @@ class Verifier {
   // C between its guards, with what the case wants in it.
   void fill_c(const GemmCall& shape, const Case& kind);
   GemmCall call_at(const GemmCall& shape, const Case& kind);
-  void fill(DeviceBuffer<float>& buffer, Matrices matrices, std::uint64_t seed, int integer_range,
+  void fill(DeviceBuffer<char>& buffer, Matrices matrices, std::uint64_t seed, int integer_range,
             bool poisoned);
 
+  int sm_;  // 90 for sm_90
   cudaStream_t stream_;
   std::uint64_t seed_;
   Kernels kernels_;
   std::map<std::pair<GemmCall, int>, Operands> operands_;  // by shape and integer range
-  DeviceBuffer<float> c_;                                  // with its guards
+  DeviceBuffer<char> c_;                                   // with its guards
 };
 
 }  // namespace gemm_tune

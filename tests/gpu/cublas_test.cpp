@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of gpu/cublas.h that needs neither cuBLAS nor a GPU.
+#include "gpu/cublas.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+
+namespace gemm_tune {
+namespace {
+
+Problem problem_of(const Signature& types, std::int64_t batch) {
+  return packed_problem(4, 4, 4, Layout::nn, batch, types);
+}
+
+TEST(CublasTest, NamesTheFunctionThatACallGoesThrough) {
+  EXPECT_STREQ(Cublas::function_name(problem_of(Signature(), 1)), "cublasSgemm");
+  EXPECT_STREQ(Cublas::function_name(problem_of(Signature(), 2)), "cublasSgemmStridedBatched");
+  const Signature f64 = signature_of(ElementType::f64);
+  EXPECT_STREQ(Cublas::function_name(problem_of(f64, 1)), "cublasDgemm");
+  for (const ElementType type : {ElementType::f16, ElementType::bf16}) {
+    for (const Signature& types : {signature_of(type), signature_of(type, ElementType::f32)}) {
+      EXPECT_STREQ(Cublas::function_name(problem_of(types, 1)), "cublasGemmEx");
+      EXPECT_STREQ(Cublas::function_name(problem_of(types, 2)), "cublasGemmStridedBatchedEx");
+    }
+  }
+}
+
+TEST(CublasTest, RefusesTypesThatCublasDoesNotMultiplyAndNamesThem) {
+  const auto refusal = [](const Signature& types) {
+    try {
+      Cublas::function_name(problem_of(types, 1));
+    } catch (const DeviceError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(refusal(signature_of(ElementType::f16, ElementType::bf16)),
+            "no cuBLAS function for f16/f16/bf16/bf16");
+  EXPECT_EQ(refusal(signature_of(ElementType::f32, ElementType::f16)),
+            "no cuBLAS function for f32/f32/f16/f16");
+  Signature two = signature_of(ElementType::f16, ElementType::f32);
+  two.b = ElementType::bf16;
+  EXPECT_EQ(refusal(two), "no cuBLAS function for f16/bf16/f32/f32");
+  two = signature_of(ElementType::f16);
+  two.c = ElementType::f32;
+  EXPECT_EQ(refusal(two), "no cuBLAS function for f16/f16/f32/f16");
+}
+
+}  // namespace
+}  // namespace gemm_tune
