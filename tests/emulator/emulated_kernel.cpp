@@ -188,22 +188,29 @@ EmulatedKernel::EmulatedKernel(const std::filesystem::path& object, const std::s
   in_place_only_ = dlsym(object_.get(), kInPlaceOnlyName) != nullptr;
 }
 
-void EmulatedKernel::launch(const Case& c, const Operands& operands, Order order,
-                            Workspace* workspace) {
-  GemmCall call = c.call;
-  call.A = operands.A.data;
-  call.B = operands.B.data;
-  call.C = operands.C.data;
-  call.D = operands.D.data;
-  const Launch launch{grid_of(config_.recipe, call.problem, kSmCount), order, c.seed,
-                      cluster_ctas(config_), tensor_core_of(c.sm)};
+std::optional<EmulatedKernel::Workspace> EmulatedKernel::workspace_of(
+    const Problem& problem) const {
+  const std::int64_t bytes = workspace_bytes(config_.recipe, problem, kSmCount);
+  if (bytes == 0) return std::nullopt;
+  return std::optional<Workspace>(std::in_place, bytes - kWorkspaceCounterBytes);
+}
+
+void EmulatedKernel::launch(const GemmCall& call, const TensorCore& core, Order order,
+                            unsigned order_seed, std::optional<Workspace>& workspace) {
+  const Launch launch{grid_of(config_.recipe, call.problem, kSmCount), order, order_seed,
+                      cluster_ctas(config_), core};
   int* counters = nullptr;
   float* partials = nullptr;
-  if (workspace != nullptr) {
+  if (workspace) {
     counters = reinterpret_cast<int*>(workspace->counters.view().data);
     partials = reinterpret_cast<float*>(workspace->partials.view().data);
   }
   emulator_.run(launch, thread_, launch_args(call, launch.grid, counters, partials));
+}
+
+void EmulatedKernel::run(const GemmCall& call, const TensorCore& core) {
+  std::optional<Workspace> workspace = workspace_of(call.problem);
+  launch(call, core, Order::forward, 1, workspace);
 }
 
 std::optional<std::string> EmulatedKernel::check_once(const Case& c, const Operands& operands,
@@ -215,10 +222,10 @@ std::optional<std::string> EmulatedKernel::check_once(const Case& c, const Opera
   if (!c.in_place) fill(operands.D, true, c.values, random);
   fill(operands.C, !reads_c, c.values, random);
   const std::vector<float> before = elements(operands.C);
-  const std::int64_t bytes = workspace_bytes(config_.recipe, c.call.problem, kSmCount);
-  std::optional<Workspace> workspace;
-  if (bytes > 0) workspace.emplace(bytes - kWorkspaceCounterBytes);
-  launch(c, operands, order, workspace ? &*workspace : nullptr);
+  std::optional<Workspace> workspace = workspace_of(c.call.problem);
+  GemmCall call = in_place(c.call, operands.A.data, operands.B.data, operands.D.data);
+  call.C = operands.C.data;
+  launch(call, tensor_core_of(c.sm), order, c.seed, workspace);
   result = elements(operands.D);
   const ErrorBound bound = error_bound(c.call.problem.signature, c.call.problem.K, c.sm);
   if (auto wrong = find_wrong_element(c, bound, operands.A, operands.B, before, result)) {

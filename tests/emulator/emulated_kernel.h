@@ -32,6 +32,9 @@ class EmulatedKernel {
   // all, the partial sums are NaN at first, and the counters must be zero in the end.
   std::optional<std::string> check(const Case& any_case);
 
+  // Launches a call, CTAs forward, on tensor cores that round like this one.
+  void run(const GemmCall& call, const TensorCore& core);
+
  private:
   struct CloseObject {
     void operator()(void* object) const;
@@ -43,7 +46,10 @@ class EmulatedKernel {
   std::optional<std::string> check_on(const Case& c, const Operands& operands);
   std::optional<std::string> check_once(const Case& c, const Operands& operands, Order order,
                                         std::vector<float>& result);
-  void launch(const Case& c, const Operands& operands, Order order, Workspace* workspace);
+  std::optional<Workspace> workspace_of(const Problem& problem) const;
+  // order_seed: of Order::shuffled.
+  void launch(const GemmCall& call, const TensorCore& core, Order order, unsigned order_seed,
+              std::optional<Workspace>& workspace);
 
   KnownConfig config_;
   std::unique_ptr<void, CloseObject> object_;
