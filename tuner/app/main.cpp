@@ -2,6 +2,7 @@
 // Entry point: parses the command line, runs the command, turns failures into one sentence and an
 // exit code.
 #include <signal.h>
+#include <spdlog/fmt/fmt.h>
 
 #include <cstdio>
 #include <cstring>
@@ -51,8 +52,8 @@ int run_command(const Options& options) {
 
 int run(const ParsedOptions& parsed) {
   int code = kExitOk;
-  if (parsed.exit_code) {  // --help, --version
-    std::fputs(parsed.message.c_str(), stdout);
+  if (parsed.exit_code) {              // --help, --version
+    fmt::print("{}", parsed.message);  // throws what the stream would forget: why it failed
   } else {
     code = run_command(parsed.options);
   }
