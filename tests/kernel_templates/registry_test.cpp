@@ -185,8 +185,9 @@ TEST(Twin, OfAnyValidPointIsValidAndOneServesARaggedProblem) {
         EXPECT_EQ(family.reject(twin.values), std::nullopt) << to_string(twin.config());
       }
       for (const int alignment : {1, 2, 4}) {
-        Problem ragged = problem(13, 17, 19, alignment);
-        ragged.layout = config.recipe.layout;
+        Problem ragged =
+            packed_problem(13, 17, 19, config.recipe.layout, 1, config.traits.signature);
+        ragged = in_class(ragged, alignment);
         const auto legal = legal_for(config, ragged);
         ASSERT_TRUE(legal.has_value()) << to_string(config.config());
         EXPECT_EQ(why_illegal(legal->config.recipe, ragged), std::nullopt)

@@ -240,7 +240,11 @@ TEST_F(CliTest, RefusesLayoutsAndBatchesThatAreNone) {
   expect_refusal("--arch sm_86 --sizes 64 --batch many", 2, "--batch");
   expect_refusal("ladder --arch sm_86 --sizes 64 --layout nt", 2,
                  "the ladder has no rungs for 64x64x64:layout=nt");
-  expect_refusal("ladder --arch sm_86 --sizes 64x64x64:batch=2", 2, "leave out layout and batch");
+  expect_refusal("ladder --arch sm_86 --sizes 64x64x64:batch=2", 2,
+                 "leave out type, layout and batch");
+  expect_refusal("ladder --arch sm_86 --sizes 64 --type bf16", 2,
+                 "the ladder has no rungs for 64x64x64:type=bf16");
+  expect_refusal("--arch sm_86 --sizes 64 --type fp16", 2, "'fp16' is not a type");
 }
 
 TEST_F(CliTest, NothingLeftByTheFilterHasItsOwnExitCode) {
