@@ -316,8 +316,6 @@ inline Traits traits(const Params& p) {
   return t;
 }
 
-// Not in the list of families that the program searches (families.cpp): the way from --type to a
-// launch is not there yet. Tests name it.
 inline KernelFamily family() {
   KernelFamily family = make_family<Params>(
       "mma", "tensor cores by mma.sync, 16-bit operands, sums in fp32",

@@ -385,7 +385,14 @@ TEST_F(LookupTest, ProblemsNameTheirTypes) {
   gt_problem problem = make_problem(64, 64, 64);
   problem.type_a = problem.type_b = GT_F16;
   problem.alignment = 8;
-  EXPECT_THAT(lookup(problem).explanation, HasSubstr("64x64x64:type=f16/f16/f32/f32"));
+  const gt_recipe recipe = lookup(problem);
+  EXPECT_EQ(recipe.match, GT_MATCH_DEFAULT);
+  EXPECT_THAT(recipe.config, StartsWith("mma/AB=1,CD=0,"));
+  EXPECT_EQ(recipe.alignment, 8);
+  const gt_device old = {"sm_70", nullptr, 0, {}};
+  EXPECT_EQ(lookup(problem, old).match, GT_MATCH_NONE);
+  EXPECT_THAT(lookup(problem, old).explanation,
+              HasSubstr("sm_70 has no kernel of f16/f16/f32/f32"));
   problem.alignment = 16;
   expect_refused(kDevice, problem, "problem.alignment is 16: it must be 1, 2, 4 or 8");
   problem.type_d = GT_BF16;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// mma before the verifier, on a GPU. A program of its own: mma is not in the list of families yet.
+// mma before the verifier, on a GPU.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
