@@ -21,11 +21,12 @@ constexpr std::string_view kHead =
 //
 // C[M,N] = alpha * op(A)[M,K] * op(B)[K,N] + beta * C, or a batch of these with the matrices of each
 // operand equally far apart; row-major, sums in fp32. A and B have one element type, and so have C
-// and D; f32 unless a Problem says otherwise. Units: sizes, tiles and alignments in elements; _bytes
-// in bytes; _us in microseconds of a launch. Alignment is the largest of 1, 2, 4 and, where A and B
-// are of 16 bits, 8 elements that divides every leading dimension, every base address and, in a
-// batch, every stride of A, B and C: alignment_class() below. (32-bit matrices that 4 elements
-// divide count as divided by 8.)
+// and D; f32 unless a Problem says otherwise. Of other types than f32 the header has kernels only
+// where one was tuned. Units: sizes, tiles and alignments in elements; _bytes in bytes; _us in
+// microseconds of a launch. Alignment is the largest of 1, 2, 4 and, where A and B are of 16 bits, 8
+// elements that divides every leading dimension, every base address and, in a batch, every stride of
+// A, B and C: alignment_class() below. (32-bit matrices that 4 elements divide count as divided by
+// 8.)
 //
 //   using namespace gemm_tune_@ARCH@;
 //   constexpr Problem problem{1024, 1024, 1024, /*alignment=*/4};

@@ -16,7 +16,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-// Reads "M N K alignment layout batch" lines, prints what the header's lookup() says to each.
+// Reads "M N K alignment layout batch types" lines, prints what the header's lookup() says to each.
 constexpr const char* kLookupProgram = R"cpp(
 #include "gemm_tune_sm_86.h"
 #include <cstdio>
@@ -24,10 +24,12 @@ constexpr const char* kLookupProgram = R"cpp(
   int main() {
     const char* const words[] = {"exact", "nearest", "default", "none"};
     Problem p{1, 1, 1, 1};
-    int layout;
-    while (std::scanf("%lld %lld %lld %d %d %lld", &p.M, &p.N, &p.K, &p.alignment, &layout,
-                      &p.batch) == 6) {
+    int layout, type_ab, type_cd;
+    while (std::scanf("%lld %lld %lld %d %d %lld %d %d", &p.M, &p.N, &p.K, &p.alignment, &layout,
+                      &p.batch, &type_ab, &type_cd) == 8) {
       p.layout = static_cast<Layout>(layout);
+      p.type_ab = static_cast<ElementType>(type_ab);
+      p.type_cd = static_cast<ElementType>(type_cd);
       const Lookup found = lookup(p);
       std::printf("%s", words[static_cast<int>(found.match)]);
       if (found.kernel != nullptr) {
@@ -118,6 +120,39 @@ class ExportHeaderTest : public DbTest {
     write("gemm_tune_" + arch + ".h", export_header(database, arch, kHashes));
   }
 
+  // Asks the header's lookup() and choose() for each problem; counts their answers by kind.
+  std::map<std::string, int> compare_answers(const Database& database,
+                                             const std::vector<Problem>& problems) {
+    std::map<std::string, int> matches;
+    write_header(database, "sm_86");
+    write("main.cpp", kLookupProgram);
+    EXPECT_EQ(compile(compilers().at(0)), "");
+    std::ostringstream input;
+    for (const Problem& p : problems) {
+      input << p.M << ' ' << p.N << ' ' << p.K << ' ' << alignment_class(p) << ' '
+            << static_cast<int>(p.layout) << ' ' << p.batch << ' '
+            << static_cast<int>(p.signature.a) << ' ' << static_cast<int>(p.signature.d) << '\n';
+    }
+    write("in", input.str());
+    const std::string base = folder_.string();
+    EXPECT_EQ(std::system((base + "/main < " + base + "/in > " + base + "/out").c_str()), 0);
+    std::istringstream output(read_file(folder_ / "out"));
+    const std::vector<Winner> winners = load_winners(database, "sm_86", kHashes);
+    for (const Problem& problem : problems) {
+      std::string line;
+      const bool is_there = static_cast<bool>(std::getline(output, line));
+      EXPECT_TRUE(is_there);
+      EXPECT_EQ(line, said_by_choose(winners, problem)) << to_string(problem);
+      if (HasFailure()) break;  // one of thousands is enough
+      ++matches[line.substr(0, line.find(' '))];
+      if (line.ends_with("twin")) ++matches["twin"];
+      if (!line.starts_with("none") && line.find(", 0 bytes") == std::string::npos) {
+        ++matches["workspace"];
+      }
+    }
+    return matches;
+  }
+
   // The compilers that were found when the tests were configured, the project's own among them.
   static std::vector<std::string> compilers() {
     std::istringstream paths(GT_TEST_COMPILERS);
@@ -129,31 +164,7 @@ class ExportHeaderTest : public DbTest {
 
 TEST_F(ExportHeaderTest, LookupAnswersAsChooseDoes) {
   const Database database = sample_database(file_);
-  write_header(database, "sm_86");
-  write("main.cpp", kLookupProgram);
-  ASSERT_EQ(compile(compilers().at(0)), "");
-  const std::vector<Problem> problems = many_problems();
-  std::ostringstream input;
-  for (const Problem& p : problems) {
-    input << p.M << ' ' << p.N << ' ' << p.K << ' ' << alignment_class(p) << ' '
-          << static_cast<int>(p.layout) << ' ' << p.batch << '\n';
-  }
-  write("in", input.str());
-  const std::string base = folder_.string();
-  ASSERT_EQ(std::system((base + "/main < " + base + "/in > " + base + "/out").c_str()), 0);
-  std::istringstream output(read_file(folder_ / "out"));
-  const std::vector<Winner> winners = load_winners(database, "sm_86", kHashes);
-  std::map<std::string, int> matches;
-  for (const Problem& problem : problems) {
-    std::string line;
-    ASSERT_TRUE(std::getline(output, line));
-    ASSERT_EQ(line, said_by_choose(winners, problem)) << to_string(problem);
-    ++matches[line.substr(0, line.find(' '))];
-    if (line.ends_with("twin")) ++matches["twin"];
-    if (!line.starts_with("none") && line.find(", 0 bytes") == std::string::npos) {
-      ++matches["workspace"];
-    }
-  }
+  std::map<std::string, int> matches = compare_answers(database, many_problems());
   // The problems reach every kind of answer.
   EXPECT_GT(matches["exact"], 2);
   EXPECT_GT(matches["nearest"], 1000);
@@ -161,6 +172,52 @@ TEST_F(ExportHeaderTest, LookupAnswersAsChooseDoes) {
   EXPECT_GT(matches["default"], 1000);
   EXPECT_GT(matches["workspace"], 100);
   EXPECT_GT(matches["none"], 10);
+}
+
+TEST_F(ExportHeaderTest, LookupNeverCrossesTypesAndAnswersAsChooseDoes) {
+  Database database = writable(file_);
+  const auto mma = [](const char* types, const char* layout) {
+    return "mma/" + std::string(types) +
+           ",BM=128,BN=64,BK=32,WM=64,WN=32,MMA_K=16,STAGES=3,ASYNC=1,VEC=8,RASTER=8,SPLIT_K=2," +
+           layout + ",PRED=0";
+  };
+  store_measured(database, kA6000, "512x512x512", kWholeTiles, 20);
+  store_measured(database, kA6000, "512x512x512:type=bf16", mma("AB=2,CD=2", "TA=0,TB=0"), 5);
+  store_measured(database, kA6000, "512x512x512:type=bf16/bf16/f32/f32:layout=nt",
+                 mma("AB=2,CD=0", "TA=0,TB=1"), 6);
+  std::vector<Problem> problems;
+  for (const char* types : {"f32", "bf16", "bf16/bf16/f32/f32"}) {
+    for (const Layout layout : {Layout::nn, Layout::nt, Layout::tn, Layout::tt}) {
+      for (const std::int64_t n : {511, 512, 514, 516, 520, 1024}) {
+        for (const std::int64_t batch : {1, 3}) {
+          problems.push_back(packed_problem(512, n, 512, layout, batch, parse_signature(types)));
+          problems.push_back(in_class(problems.back(), 2));
+        }
+      }
+    }
+  }
+  std::map<std::string, int> matches = compare_answers(database, problems);
+  EXPECT_EQ(matches["exact"], 3);
+  EXPECT_GT(matches["nearest"], 30);
+  EXPECT_GT(matches["twin"], 30);
+  EXPECT_GT(matches["default"], 50);
+  EXPECT_GT(matches["workspace"], 10);
+  EXPECT_EQ(matches["none"], 0);
+  write("main.cpp", R"cpp(
+#include "gemm_tune_sm_86.h"
+    using namespace gemm_tune_sm_86;
+    constexpr ElementType kBf16 = ElementType::bf16;
+    constexpr Problem kTuned{512, 512, 512, 8, Layout::nn, 1, kBf16, kBf16};
+    static_assert(lookup(kTuned).match == Match::exact, "");
+    static_assert(lookup(kTuned).winner->variant_count == 5, "");
+    static_assert(lookup({512, 512, 512, 8, Layout::nn, 1, ElementType::f16}).match == Match::none,
+                  "no f16 was tuned");
+    static_assert(lookup({512, 512, 512, 8}).match == Match::none,
+                  "8 elements of f32 are 32 "
+                  "bytes");
+    static_assert(lookup({512, 512, 512, 4}).winner->problem.type_ab == ElementType::f32, "");
+    int main() {})cpp");
+  EXPECT_EQ(compile(compilers().at(0)), "");
 }
 
 TEST_F(ExportHeaderTest, HandsOutEachWinnerAsTheConfigsThatTheFinalsVerify) {

@@ -33,11 +33,9 @@ inline const std::string kWholeTiles =
 inline const std::string kPredicated =
     "vectorized_2d/BM=32,BN=64,BK=16,TM=4,TN=4,VEC=1,PAD=0,INTERLEAVE=0,PRED=1";
 inline const std::string kHash = "00112233aabbccdd";
-inline const KernelHashes kHashes = {{"vectorized_2d", kHash},
-                                     {"tiled_2d", kHash},
-                                     {"naive", kHash},
-                                     {"skinny", kHash},
-                                     {"warp_tiled", kHash}};
+inline const KernelHashes kHashes = {{"vectorized_2d", kHash}, {"tiled_2d", kHash},
+                                     {"naive", kHash},         {"skinny", kHash},
+                                     {"mma", kHash},           {"warp_tiled", kHash}};
 
 inline Timing timing(double median_us) {
   return {median_us, {median_us, median_us + 0.5, median_us - 0.25}, 20};

@@ -231,6 +231,30 @@ TEST_F(CliTest, LayoutAndBatchAreThoseOfEverySize) {
                                     HasSubstr("the kernel is for another layout")));
 }
 
+TEST_F(CliTest, TypesAreThoseOfEverySizeAndNeverMixed) {
+  const std::string db = " --db " + path("t.db");
+  const ProgramRun tune = run(
+      "--arch sm_86 --type bf16 --sizes 128,64:layout=nt,64:type=f32 --budget 2 --seed 1 --json" +
+      db);
+  ASSERT_EQ(tune.exit_code, 0) << tune.errors;
+  const auto problems = nlohmann::json::parse(tune.output).at("problems");
+  ASSERT_EQ(problems.size(), 3u);
+  EXPECT_EQ(problems[0].at("problem"), "128x128x128:type=bf16");
+  EXPECT_EQ(problems[1].at("problem"), "64x64x64:type=bf16:layout=nt");
+  EXPECT_EQ(problems[2].at("problem"), "64x64x64");
+  const auto best = [&](const std::string& sizes) {
+    const ProgramRun answer = run("best --json --arch sm_86 --sizes " + sizes + db);
+    return nlohmann::json::parse(answer.output).at(0);
+  };
+  EXPECT_EQ(best("128 --type bf16").at("match"), "exact");
+  EXPECT_EQ(best("100 --type bf16").at("match"), "nearest");
+  EXPECT_EQ(best("128 --type bf16/bf16/f32/f32").at("match"), "default");
+  EXPECT_THAT(best("128").at("config").get<std::string>(), Not(StartsWith("mma/")));
+  const ProgramRun old = run("--arch sm_75 --type bf16 --sizes 64" + db);
+  EXPECT_EQ(old.exit_code, 4) << old.errors;
+  EXPECT_THAT(old.output, HasSubstr("needs instructions that the target lacks"));
+}
+
 TEST_F(CliTest, RefusesLayoutsAndBatchesThatAreNone) {
   expect_refusal("--arch sm_86 --sizes 64 --layout tnt", 2,
                  "'tnt' is not a layout: use nn, nt, tn or tt");
