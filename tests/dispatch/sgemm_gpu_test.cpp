@@ -13,45 +13,13 @@
 #include "dispatch/dispatcher.h"
 #include "gpu/memory.h"
 #include "gpu/stream.h"
+#include "tests/dispatch/gemm_case.h"
 #include "tests/dispatch/sample_database.h"
 #include "tests/gpu/gpu_test.h"
 #include "tests/temp_folder.h"
 
 namespace gemm_tune {
 namespace {
-
-struct Case {
-  std::int64_t M, N, K;
-  std::int64_t extra_ld = 0;  // of each matrix
-  std::size_t offset = 0;     // of each base address, in elements
-  gt_order order = GT_ROW_MAJOR;
-  gt_transpose trans_a = GT_NO_TRANSPOSE, trans_b = GT_NO_TRANSPOSE;
-  std::int64_t batch = 1;
-  std::int64_t gap = 0;  // between the matrices of a batch
-};
-
-// A matrix, or a batch of them, of rows x cols as BLAS's op() leaves it.
-struct Operand {
-  std::int64_t rows, cols, ld, stride;
-  bool by_rows;  // stored row after row, else column after column
-  std::size_t offset;
-
-  Operand(const Case& c, std::int64_t rows, std::int64_t cols, gt_transpose trans)
-      : rows(rows),
-        cols(cols),
-        by_rows((c.order == GT_ROW_MAJOR) == (trans == GT_NO_TRANSPOSE)),
-        offset(c.offset) {
-    ld = std::max<std::int64_t>(by_rows ? cols : rows, 1) + c.extra_ld;
-    stride = (by_rows ? rows : cols) * ld + c.gap;
-  }
-  std::size_t size(std::int64_t batch) const {
-    return static_cast<std::size_t>(batch * stride) + offset;
-  }
-  std::size_t at(std::int64_t entry, std::int64_t row, std::int64_t col) const {
-    const std::int64_t inside = by_rows ? row * ld + col : col * ld + row;
-    return static_cast<std::size_t>(entry * stride + inside) + offset;
-  }
-};
 
 class SgemmGpuTest : public GpuTest {
  protected:
@@ -71,15 +39,6 @@ class SgemmGpuTest : public GpuTest {
   std::size_t cached_kernels() const {
     return static_cast<std::size_t>(
         std::distance(std::filesystem::directory_iterator(directory_ / "kernels"), {}));
-  }
-
-  static std::vector<float> integers(std::size_t count, unsigned seed) {
-    std::vector<float> values(count);
-    for (float& value : values) {
-      seed = seed * 1664525U + 1013904223U;
-      value = static_cast<float>(static_cast<int>(seed >> 28) - 8);
-    }
-    return values;
   }
 
   // Runs the case with NaN around and between C's elements and, where beta is 0, in them; compares

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// gt_gemm with 16-bit types on a GPU, against sums of small integers: exact in fp32 in any order,
+// and rounded once to D's type.
+#include <gemm_tune/gemm_tune.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "core/float16.h"
+#include "gpu/memory.h"
+#include "gpu/stream.h"
+#include "tests/dispatch/gemm_case.h"
+#include "tests/dispatch/sample_database.h"
+#include "tests/gpu/gpu_test.h"
+#include "tests/temp_folder.h"
+
+namespace gemm_tune {
+namespace {
+
+struct Types {
+  gt_type ab, cd;
+};
+
+std::size_t bytes_of(gt_type type) { return type == GT_F32 ? 4 : 2; }
+Float16Format format_of(gt_type type) { return type == GT_F16 ? kF16 : kBf16; }
+
+std::vector<char> stored(const std::vector<float>& values, gt_type type) {
+  std::vector<char> bytes(values.size() * bytes_of(type));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (type == GT_F32) {
+      std::memcpy(bytes.data() + 4 * i, &values[i], 4);
+    } else {
+      const std::uint16_t bits = from_float(format_of(type), values[i]);
+      std::memcpy(bytes.data() + 2 * i, &bits, 2);
+    }
+  }
+  return bytes;
+}
+
+class GemmGpuTest : public GpuTest {
+ protected:
+  void SetUp() override {
+    GpuTest::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    const DeviceSpec device = query_device(0);
+    sm_ = 10 * device.cc_major + device.cc_minor;
+    write_sample_database(file_, device.arch);
+    ASSERT_EQ(gt_open(file_.c_str(), nullptr, &handle_), GT_OK) << gt_last_error();
+  }
+  void TearDown() override { gt_close(handle_); }
+
+  bool has(const Types& types) const { return sm_ >= (types.ab == GT_BF16 ? 80 : 75); }
+
+  // Runs the case with NaN around and between D's elements and in them, C apart; compares every
+  // cell of D bit for bit.
+  void expect_exact(const Case& x, const Types& types, float alpha, float beta) const {
+    const Operand A(x, x.M, x.K, x.trans_a), B(x, x.K, x.N, x.trans_b),
+        D(x, x.M, x.N, GT_NO_TRANSPOSE);
+    const std::vector<float> a = integers(A.size(x.batch), 1), b = integers(B.size(x.batch), 2),
+                             c = integers(D.size(x.batch), 3);
+    constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+    std::vector<float> want(c.size(), kNaN);
+    for (std::int64_t entry = 0; entry < x.batch; ++entry) {
+      for (std::int64_t m = 0; m < x.M; ++m) {
+        for (std::int64_t n = 0; n < x.N; ++n) {
+          float sum = 0;
+          for (std::int64_t k = 0; k < x.K; ++k) sum += a[A.at(entry, m, k)] * b[B.at(entry, k, n)];
+          const std::size_t at = D.at(entry, m, n);
+          want[at] = alpha * sum + beta * c[at];
+        }
+      }
+    }
+    const std::vector<char> poison = stored(std::vector<float>(c.size(), kNaN), types.cd);
+    const std::vector<char> stored_a = stored(a, types.ab), stored_b = stored(b, types.ab),
+                            stored_c = stored(c, types.cd);
+    DeviceBuffer<char> device_a(stored_a.size()), device_b(stored_b.size()),
+        device_c(stored_c.size()), device_d(poison.size());
+    device_a.copy_from_host(stored_a);
+    device_b.copy_from_host(stored_b);
+    device_c.copy_from_host(stored_c);
+    device_d.copy_from_host(poison);
+
+    gt_gemm_call call = GT_GEMM_CALL_INIT;
+    call.order = x.order;
+    call.trans_a = x.trans_a;
+    call.trans_b = x.trans_b;
+    call.type_a = call.type_b = types.ab;
+    call.type_c = call.type_d = types.cd;
+    call.M = x.M;
+    call.N = x.N;
+    call.K = x.K;
+    call.batch = x.batch;
+    call.alpha = alpha;
+    call.beta = beta;
+    call.A = device_a.data() + x.offset * bytes_of(types.ab);
+    call.B = device_b.data() + x.offset * bytes_of(types.ab);
+    call.C = beta == 0 ? nullptr : device_c.data() + x.offset * bytes_of(types.cd);
+    call.D = device_d.data() + x.offset * bytes_of(types.cd);
+    call.lda = A.ld;
+    call.ldb = B.ld;
+    call.ldc = D.ld;
+    call.stride_a = A.stride;
+    call.stride_b = B.stride;
+    call.stride_c = D.stride;
+    const Stream stream;
+    ASSERT_EQ(gt_gemm(handle_, stream.get(), &call), GT_OK) << gt_last_error();
+    stream.synchronize();
+    std::vector<char> result(poison.size());
+    device_d.copy_to_host(result);
+    EXPECT_TRUE(result == stored(want, types.cd)) << x.M << "x" << x.N << "x" << x.K;
+  }
+
+  const TempFolder temp_;
+  const std::filesystem::path file_ = temp_.path() / "winners.db";
+  int sm_ = 0;
+  gt_handle* handle_ = nullptr;
+};
+
+TEST_F(GemmGpuTest, MultipliesEveryTypeOrderLayoutAndAlignment) {
+  int ran = 0;
+  for (const Types& types : {Types{GT_F16, GT_F16},
+                             {GT_F16, GT_F32},
+                             {GT_BF16, GT_BF16},
+                             {GT_BF16, GT_F32},
+                             {GT_F32, GT_F32}}) {
+    if (!has(types)) continue;
+    ++ran;
+    for (const gt_order order : {GT_ROW_MAJOR, GT_COLUMN_MAJOR}) {
+      for (const gt_transpose trans_a : {GT_NO_TRANSPOSE, GT_TRANSPOSE}) {
+        for (const gt_transpose trans_b : {GT_NO_TRANSPOSE, GT_TRANSPOSE}) {
+          expect_exact({64, 128, 96, 0, 0, order, trans_a, trans_b}, types, 1, 0);
+          expect_exact({72, 80, 40, 8, 8, order, trans_a, trans_b, 3, 16}, types, 0.5f, -2);
+          expect_exact({65, 33, 17, 3, 1, order, trans_a, trans_b, 2, 5}, types, 2, 1);
+        }
+      }
+    }
+    expect_exact({5, 7, 0}, types, 1, 3);
+  }
+  EXPECT_GE(ran, 3);
+}
+
+}  // namespace
+}  // namespace gemm_tune
