@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/descriptor_limit.h"
 #include "core/error.h"
 #include "core/fnv1a.h"
 
@@ -37,12 +38,12 @@ int open_in(int directory, const std::string& name, int flags) {
 // Far above any kernel's. A larger file is damaged or foreign.
 constexpr off_t kMostBytes = off_t{256} << 20;
 
-// The whole content of a file that can be trusted.
-std::optional<std::string> read_trusted(int file) {
+// The whole content of a regular file, of any owner and mode or of those that can be trusted.
+std::optional<std::string> read_whole(int file, bool only_trusted) {
   struct stat info {};
   if (::fstat(file, &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
   if (info.st_size > kMostBytes) return std::nullopt;
-  if (why_untrusted(info.st_uid, info.st_mode, ::geteuid())) return std::nullopt;
+  if (only_trusted && why_untrusted(info.st_uid, info.st_mode, ::geteuid())) return std::nullopt;
   std::string text(static_cast<std::size_t>(info.st_size), '\0');
   std::size_t size = 0;
   while (size < text.size()) {
@@ -84,24 +85,35 @@ std::optional<std::string> why_untrusted(uid_t owner, mode_t mode, uid_t user) {
   return std::nullopt;
 }
 
-KernelStore::KernelStore(std::filesystem::path directory) : directory_(std::move(directory)) {
+KernelStore::KernelStore(std::filesystem::path directory, Directory kind)
+    : directory_(std::move(directory)), kind_(kind) {
   const auto refuse = [&](const std::string& why) {
     throw UsageError("'" + directory_.string() + "' cannot serve as kernel cache: " + why);
   };
-  const auto because_of = [](int code) { return std::generic_category().message(code); };
+  const auto fail = [&](int code) {
+    const std::string why = std::generic_category().message(code);
+    if (kind_ == Directory::users && !is_descriptor_limit(code)) refuse(why);
+    throw DeviceError(
+        "'" + directory_.string() + "' cannot be opened for compiled kernels (" + why + "): " +
+        (is_descriptor_limit(code) ? kRaiseDescriptorLimit
+                                   : "set TMPDIR to a folder on another file system"));
+  };
   if (!directory_.has_filename()) directory_ = directory_.parent_path();  // "cache/"
   std::error_code error;
   std::filesystem::create_directories(directory_.parent_path(), error);
-  if (::mkdir(directory_.c_str(), 0700) != 0 && errno != EEXIST) refuse(because_of(errno));
+  if (::mkdir(directory_.c_str(), 0700) != 0 && errno != EEXIST) fail(errno);
   descriptor_ = ::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor_ < 0) refuse(errno == ENOTDIR ? "it is no directory" : because_of(errno));
+  if (descriptor_ < 0 && kind_ == Directory::users && errno == ENOTDIR)
+    refuse("it is no directory");
+  if (descriptor_ < 0) fail(errno);
+  if (kind_ == Directory::scratch) return;
   struct stat info {};
   const bool known = ::fstat(descriptor_, &info) == 0;
   const int code = errno;
   const auto reason = why_untrusted(info.st_uid, info.st_mode, ::geteuid());
   if (known && !reason) return;
   ::close(descriptor_);
-  refuse(known ? *reason : because_of(code));
+  refuse(known ? *reason : std::generic_category().message(code));
 }
 
 KernelStore::~KernelStore() { ::close(descriptor_); }
@@ -114,7 +126,7 @@ std::optional<std::string> KernelStore::load(std::string_view key) const {
   // Without waiting for the other end of a pipe.
   const int descriptor = open_in(descriptor_, file(key).filename(), O_RDONLY | O_NONBLOCK);
   if (descriptor < 0) return std::nullopt;
-  const std::optional<std::string> text = read_trusted(descriptor);
+  const std::optional<std::string> text = read_whole(descriptor, kind_ == Directory::users);
   ::close(descriptor);
   if (!text) return std::nullopt;
   const std::size_t line_end = text->find('\n');

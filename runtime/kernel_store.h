@@ -11,7 +11,8 @@
 // to it; a file of such an owner or mode, or a symbolic link, counts as absent. Owner and mode are
 // those of what is open, so that nothing can be exchanged after the check. The hash over key and
 // cubin is no signature: it guards against damage, and a short, damaged or foreign file counts as
-// absent, too.
+// absent, too. Owner and mode of a directory that the process has made for itself alone are not
+// looked at: some file systems (vfat, NFS) have their own.
 #pragma once
 
 #include <sys/types.h>
@@ -25,9 +26,13 @@ namespace gemm_tune {
 
 class KernelStore {
  public:
+  // users: a user named the directory. scratch: this process has just made it.
+  enum class Directory { users, scratch };
+
   // Makes the directory where it does not exist. Throws UsageError naming it where that is
-  // impossible, or where others might write there.
-  explicit KernelStore(std::filesystem::path directory);
+  // impossible, or where others might write there. Throws DeviceError where too many files are
+  // open, and for all failures of a scratch directory.
+  explicit KernelStore(std::filesystem::path directory, Directory kind = Directory::users);
   ~KernelStore();
   KernelStore(const KernelStore&) = delete;
   KernelStore& operator=(const KernelStore&) = delete;
@@ -43,6 +48,7 @@ class KernelStore {
 
  private:
   std::filesystem::path directory_;
+  Directory kind_;
   int descriptor_ = -1;  // of the directory, as it was checked
 };
 

@@ -3,10 +3,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdint>
+#include <exception>
 #include <fstream>
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -224,6 +228,43 @@ TEST(WhyUntrusted, RefusesWhatGroupOrOthersMayWriteToEvenOfRoot) {
   EXPECT_THAT(why_untrusted(1000, 0770, 1000).value_or(""), HasSubstr("chmod go-w"));
   EXPECT_NE(why_untrusted(1000, 0702, 1000), std::nullopt);
   EXPECT_NE(why_untrusted(0, 01777, 1000), std::nullopt);
+}
+
+// As a file system without owners and modes has it.
+TEST_F(KernelStoreTest, OwnerAndModeOfAScratchDirectoryAreNotLookedAt) {
+  std::filesystem::permissions(directory_, perms::all);
+  const KernelStore scratch(directory_, KernelStore::Directory::scratch);
+  ASSERT_TRUE(scratch.store("key", cubin_));
+  std::filesystem::permissions(scratch.file("key"), perms::all);
+  EXPECT_EQ(scratch.load("key"), cubin_);
+}
+
+// What is thrown where no more file can be opened.
+std::exception_ptr without_descriptors(const std::function<void()>& act) {
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  const int first = dup(STDERR_FILENO);
+  close(first);
+  const rlimit none{static_cast<rlim_t>(first), limit.rlim_max};
+  std::exception_ptr thrown;
+  setrlimit(RLIMIT_NOFILE, &none);
+  try {
+    act();
+  } catch (...) {  // UBSan needs descriptors to look at it
+    thrown = std::current_exception();
+  }
+  setrlimit(RLIMIT_NOFILE, &limit);
+  return thrown;
+}
+
+TEST_F(KernelStoreTest, TooManyOpenFilesAreTheEnvironmentsFailureWhoeverNamedTheDirectory) {
+  for (const auto kind : {KernelStore::Directory::users, KernelStore::Directory::scratch}) {
+    const auto thrown = without_descriptors([&] { const KernelStore store(directory_, kind); });
+    ASSERT_TRUE(thrown);
+    EXPECT_THAT(
+        [&] { std::rethrow_exception(thrown); },
+        ThrowsMessage<DeviceError>(AllOf(HasSubstr(directory_.string()), HasSubstr("ulimit -n"))));
+  }
 }
 
 TEST_F(KernelStoreTest, ADirectoryThatVanishedMakesStoreFail) {

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <string>
 
+#include "core/descriptor_limit.h"
 #include "core/error.h"
 #include "tuner/work/signals_blocked.h"
 
@@ -33,7 +34,7 @@ StrategyThread::StrategyThread(std::unique_ptr<Strategy> strategy)
     : strategy_(std::move(strategy)), fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (fd_ >= 0) return;
   throw DeviceError(std::string("the system gives no event descriptor (") + std::strerror(errno) +
-                    "): raise the limit on open files (ulimit -n)");
+                    "): " + kRaiseDescriptorLimit);
 }
 
 StrategyThread::~StrategyThread() {

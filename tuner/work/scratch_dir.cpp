@@ -11,6 +11,7 @@
 #include <cstring>
 #include <system_error>
 
+#include "core/descriptor_limit.h"
 #include "core/error.h"
 #include "tuner/work/protocol.h"
 
@@ -52,19 +53,25 @@ ScratchDir::ScratchDir(const std::string& prefix) {
   const fs::path parent = temporary_folder();
   remove_abandoned(parent, prefix);
   std::string name = (parent / (prefix + "-XXXXXX")).string();
-  if (mkdtemp(name.data()) == nullptr) {
-    throw UsageError("'" + parent.string() + "' cannot hold temporary files (" +
-                     std::strerror(errno) + "): set TMPDIR to a folder with room");
-  }
+  const auto fail = [&](int code) {
+    const std::string why =
+        "'" + parent.string() + "' cannot hold temporary files (" + std::strerror(code) + "): ";
+    if (is_descriptor_limit(code)) throw DeviceError(why + kRaiseDescriptorLimit);
+    throw UsageError(why + "set TMPDIR to a folder with room");
+  };
+  if (mkdtemp(name.data()) == nullptr) fail(errno);
   path_ = name;
   // Locked before it has its name, so that nobody sees it unlocked.
   const fs::path unnamed = path_ / "unlocked";
   lock_ = open(unnamed.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (lock_ >= 0) {
-    flock(lock_, LOCK_EX | LOCK_NB);
-    std::error_code ignored;  // without its lock the folder is merely left behind after a kill
-    fs::rename(unnamed, path_ / kLockName, ignored);
+  if (lock_ < 0) {
+    const int code = errno;
+    rmdir(path_.c_str());
+    fail(code);
   }
+  flock(lock_, LOCK_EX | LOCK_NB);
+  std::error_code ignored;  // without its lock the folder is merely left behind after a kill
+  fs::rename(unnamed, path_ / kLockName, ignored);
 }
 
 ScratchDir::~ScratchDir() {

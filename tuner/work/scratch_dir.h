@@ -12,7 +12,8 @@ namespace gemm_tune {
 
 class ScratchDir {
  public:
-  // Throws UsageError, which names TMPDIR, where no folder can be made.
+  // Throws UsageError, which names TMPDIR, where no folder can be made, and DeviceError where too
+  // many files are open.
   explicit ScratchDir(const std::string& prefix);
   ~ScratchDir();
   ScratchDir(const ScratchDir&) = delete;
