@@ -66,7 +66,7 @@ int main(int, char** argv) {
     if (verb == "think") usleep(50'000);  // so that nobody answers everything
     if (verb == "hang") pause();
     if (verb == "large") reply["text"] = std::string(1 << 20, 'x');
-    if (verb == "reply_and_leave") reply["leaving"] = true;
+    if (verb == "reply_and_leave" || verb == "reply_and_stay") reply["leaving"] = true;
     if (verb == "endless_frame" && !say_raw("\xff\xff\xff\xff")) return 8;
     if (verb == "deep_frame" && !say_raw(length_of(1 << 20) + std::string(1 << 20, '\x81')))
       return 8;
@@ -81,6 +81,7 @@ int main(int, char** argv) {
       return 0;
     }
     if (verb != "slow_frame" && !say_raw(frame)) return 8;
+    if (verb == "reply_and_stay") pause();
     if (reply.contains("leaving")) return 0;
   }
   return 0;

@@ -212,6 +212,26 @@ TEST_F(WorkerPoolTest, AWorkerThatLeavesBetweenTasksIsReplaced) {
   for (const TaskResult& result : results) EXPECT_EQ(result.status, TaskResult::Status::reply);
 }
 
+// Its successor waits until the GPU is free.
+TEST_F(WorkerPoolTest, AWorkerThatDoesNotLeaveIsKilledAndStopsNobody) {
+  WorkerPool staying = fakes(1), stopped = fakes(1);
+  EXPECT_EQ(run_all(staying, {"reply_and_stay"}, 10s)[0].status, TaskResult::Status::reply);
+  const auto pid = run_all(stopped, {"echo"}, 10s)[0].reply.at("pid").get<pid_t>();
+  kill(pid, SIGSTOP);
+  int replies = 0;
+  const auto count = [&](const TaskResult& result) {
+    replies += result.status == TaskResult::Status::reply ? 1 : 0;
+  };
+  staying.submit({"echo", 1, 10s, false, count});
+  stopped.submit({"echo", 1, 10s, /*fresh=*/true, count});
+  const auto start = std::chrono::steady_clock::now();
+  while (staying.pending() + stopped.pending() > 0 &&
+         std::chrono::steady_clock::now() - start < 30s) {
+    WorkerPool::wait({&staying, &stopped}, 1000ms);
+  }
+  EXPECT_EQ(replies, 2);
+}
+
 TEST_F(WorkerPoolTest, TakesRepliesLargerThanAPipe) {
   WorkerPool pool = fakes(1);
   const auto results = run_all(pool, {"large"}, 10s);

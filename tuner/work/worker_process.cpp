@@ -16,6 +16,7 @@
 #include <thread>
 #include <utility>
 
+#include "core/descriptor_limit.h"
 #include "core/error.h"
 #include "tuner/work/protocol.h"
 #include "tuner/work/worker.h"
@@ -32,9 +33,8 @@ constexpr std::chrono::seconds kGrace{5};  // for a worker to leave by itself
 constexpr std::array kSignalsOfOthers = {SIGKILL, SIGTERM, SIGHUP, SIGINT, SIGQUIT};
 
 Error no_pipe(int error) {
-  const bool is_limit = error == EMFILE || error == ENFILE;
   return Error(std::string("cannot make a pipe to a worker: ") + std::strerror(error) +
-               (is_limit ? ": raise the limit on open files (ulimit -n)" : ""));
+               (is_descriptor_limit(error) ? std::string(": ") + kRaiseDescriptorLimit : ""));
 }
 
 // A pipe end that the child sees under a number it knows, and under no other.
@@ -97,6 +97,7 @@ WorkerProcess::WorkerProcess(WorkerProcess&& other) noexcept
       state_(other.state_),
       is_garbled_(other.is_garbled_),
       busy_since_(other.busy_since_),
+      let_go_at_(other.let_go_at_),
       served_(other.served_),
       unsent_(std::move(other.unsent_)),
       received_(std::move(other.received_)),
@@ -110,6 +111,7 @@ WorkerProcess& WorkerProcess::operator=(WorkerProcess&& other) noexcept {
   state_ = other.state_;
   is_garbled_ = other.is_garbled_;
   busy_since_ = other.busy_since_;
+  let_go_at_ = other.let_go_at_;
   served_ = other.served_;
   unsent_ = std::move(other.unsent_);
   received_ = std::move(other.received_);
@@ -199,27 +201,24 @@ bool WorkerProcess::take_stops(bool keep) const {
 }
 
 void WorkerProcess::let_go() noexcept {
-  if (fd_ >= 0) close(std::exchange(fd_, -1));
+  if (fd_ >= 0) {
+    close(std::exchange(fd_, -1));
+    let_go_at_ = RunningClock::now();
+  }
   if (pid_ >= 0 && state_ != State::idle) kill(pid_, SIGKILL);
 }
 
+// An idle worker leaves by itself when its pipe closes, so that tools around it can finish. One
+// that is stopped or waits in the driver does not.
 bool WorkerProcess::is_gone() noexcept {
   if (pid_ >= 0 && waitpid(pid_, nullptr, WNOHANG) != 0) pid_ = -1;
+  if (pid_ >= 0 && RunningClock::now() - let_go_at_ >= kGrace) kill(pid_, SIGKILL);
   return pid_ < 0;
 }
 
 void WorkerProcess::end() noexcept {
   let_go();
-  // An idle worker leaves by itself when its pipe closes, so that tools around it can finish.
-  const auto deadline = std::chrono::steady_clock::now() + kGrace;
-  while (idle() && !is_gone() && std::chrono::steady_clock::now() < deadline) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  if (is_gone()) return;
-  kill(pid_, SIGKILL);
-  while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-  }
-  pid_ = -1;
+  while (!is_gone()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 }  // namespace gemm_tune

@@ -68,7 +68,7 @@ class WorkerProcess {
   // Closes the pipe, and kills the child unless it is idle. Does not wait for its end.
   void let_go() noexcept;
   // Whether a child that was let go has ended, and is reaped. A GPU takes its time over the end of
-  // a process.
+  // a process. Kills a child that has had seconds to leave by itself.
   bool is_gone() noexcept;
 
  private:
@@ -84,6 +84,7 @@ class WorkerProcess {
   State state_ = State::starting;
   bool is_garbled_ = false;  // it sent something that is no reply
   RunningClock::time_point busy_since_;
+  RunningClock::time_point let_go_at_;
   int served_ = 0;
   std::string unsent_;  // of the request
   FrameReader received_;
