@@ -5,7 +5,6 @@
 
 #include "core/error.h"
 #include "kernel_templates/registry.h"
-#include "kernel_templates/source.h"
 
 namespace gemm_tune {
 namespace {
@@ -21,11 +20,11 @@ bool differ(const std::string& then, const std::string& now) {
 
 }  // namespace
 
-std::vector<KernelText> kernel_texts(const std::optional<std::filesystem::path>& kernel_dir) {
+std::vector<KernelText> kernel_texts(const KernelSources& sources) {
   std::vector<KernelText> kernels;
   for (const KernelFamily& family : families()) {
-    KernelSource source = kernel_source(family, kernel_dir);
-    kernels.push_back({family.name, std::move(source.hash), std::move(source.tokens)});
+    const KernelSource& source = sources.at(family.name);
+    kernels.push_back({family.name, source.hash, source.tokens});
   }
   return kernels;
 }

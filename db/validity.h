@@ -8,20 +8,18 @@
 // the grade. Pure; any thread.
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "db/database.h"
+#include "kernel_templates/source.h"
 
 namespace gemm_tune {
 
-// The kernel texts embedded in the program, or those in a folder that holds a kernel_templates/.
-// Throws UsageError if a text cannot be read.
-std::vector<KernelText> kernel_texts(
-    const std::optional<std::filesystem::path>& kernel_dir = std::nullopt);
+// The kernel texts embedded in the program, or others in place of them.
+std::vector<KernelText> kernel_texts(const KernelSources& sources = kernel_sources());
 
 KernelHashes hashes_of(const std::vector<KernelText>& kernels);
 

@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/fnv1a.h"
 #include "core/input_file.h"
+#include "core/printable.h"
 #include "kernel_templates/embedded_texts.h"
 #include "kernel_templates/token_text.h"
 
@@ -33,38 +34,53 @@ std::vector<std::string> device_includes(std::string_view text) {
   return paths;
 }
 
-std::string read_text(const std::string& path,
-                      const std::optional<std::filesystem::path>& kernel_dir) {
-  if (!kernel_dir) {
-    const auto found = embedded_texts().find(path);
-    if (found == embedded_texts().end()) throw Error("'" + path + "' is not an embedded text");
-    return found->second;
-  }
-  const std::string file = (*kernel_dir / path).string();
-  const std::string needed = "; the kernel directory must hold " + path;
-  try {
-    std::string text = read_input_file(file, "kernel text");
-    if (text.empty()) throw UsageError("kernel text '" + file + "' is empty");
-    return text;
-  } catch (const UsageError& error) {
-    throw UsageError(error.what() + needed);
-  }
-}
+// The embedded texts, or those of a folder, each of which is read once.
+class Texts {
+ public:
+  explicit Texts(const std::optional<std::filesystem::path>& kernel_dir)
+      : kernel_dir_(kernel_dir) {}
 
-}  // namespace
+  const std::string& at(const std::string& path) {
+    if (!kernel_dir_) {
+      const auto found = embedded_texts().find(path);
+      if (found == embedded_texts().end()) throw Error("'" + path + "' is not an embedded text");
+      return found->second;
+    }
+    const auto known = read_.find(path);
+    return known != read_.end() ? known->second : read_.emplace(path, read(path)).first->second;
+  }
 
-KernelSource kernel_source(const KernelFamily& family,
-                           const std::optional<std::filesystem::path>& kernel_dir) {
+ private:
+  std::string read(const std::string& path) const {
+    const std::string file = (*kernel_dir_ / path).string();
+    if (!is_utf8(path)) {
+      throw UsageError("kernel text '" + file + "' has a name that is not UTF-8: rename it");
+    }
+    const std::string needed = "; the kernel directory must hold " + path;
+    try {
+      std::string text = read_input_file(file, "kernel text");
+      if (text.empty()) throw UsageError("kernel text '" + file + "' is empty");
+      return text;
+    } catch (const UsageError& error) {
+      throw UsageError(error.what() + needed);
+    }
+  }
+
+  const std::optional<std::filesystem::path>& kernel_dir_;
+  std::map<std::string, std::string> read_;
+};
+
+KernelSource source_of(const KernelFamily& family, Texts& texts) {
   KernelSource source;
   source.path = family.source_path();
-  source.text = read_text(source.path, kernel_dir);
+  source.text = texts.at(source.path);
   std::map<std::string, std::string> headers;
   std::vector<std::string> wanted = device_includes(source.text);
   while (!wanted.empty()) {
     const std::string path = wanted.back();
     wanted.pop_back();
     if (path == source.path || headers.contains(path)) continue;
-    const std::string& text = headers[path] = read_text(path, kernel_dir);
+    const std::string& text = headers[path] = texts.at(path);
     for (std::string& include : device_includes(text)) wanted.push_back(std::move(include));
   }
   source.headers.assign(headers.begin(), headers.end());
@@ -75,6 +91,23 @@ KernelSource kernel_source(const KernelFamily& family,
   });
   source.hash = identity_of(source.tokens);
   return source;
+}
+
+}  // namespace
+
+KernelSource kernel_source(const KernelFamily& family,
+                           const std::optional<std::filesystem::path>& kernel_dir) {
+  Texts texts(kernel_dir);
+  return source_of(family, texts);
+}
+
+KernelSources kernel_sources(const std::optional<std::filesystem::path>& kernel_dir) {
+  Texts texts(kernel_dir);
+  KernelSources sources;
+  for (const KernelFamily& family : families()) {
+    sources.emplace(family.name, source_of(family, texts));
+  }
+  return sources;
 }
 
 std::string identity_of(std::string_view tokens) {

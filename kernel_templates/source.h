@@ -10,6 +10,8 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,9 +35,14 @@ struct KernelSource {
 std::string identity_of(std::string_view tokens);
 
 // kernel_dir is the directory that holds kernel_templates/. Throws UsageError where a file that the
-// family needs is missing there or cannot be read.
+// family needs is missing there, cannot be read or has a name that is not UTF-8.
 KernelSource kernel_source(const KernelFamily& family,
                            const std::optional<std::filesystem::path>& kernel_dir = std::nullopt);
+
+// The sources of all families, by family. Each file of kernel_dir is read once: one state of a
+// folder that somebody edits. Throws as kernel_source().
+using KernelSources = std::map<std::string, KernelSource, std::less<>>;
+KernelSources kernel_sources(const std::optional<std::filesystem::path>& kernel_dir = std::nullopt);
 
 // What databases of version 1 hold in place of the identity: 64-bit FNV-1a over path, text and the
 // headers' paths and texts, each string followed by a zero byte.

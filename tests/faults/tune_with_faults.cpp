@@ -101,7 +101,7 @@ int run(char** argv) {
   request.driver_version = target.driver_version;
   request.jobs = 8;
   request.seed = 1;
-  request.kernel_dir = argv[2];
+  request.kernels = kernel_sources(argv[2]);
   request.measure_limit = std::chrono::seconds(5);
   request.compile_limit = std::chrono::seconds(10);
   request.only = mixture(request, static_cast<std::size_t>(std::atoi(argv[3])),

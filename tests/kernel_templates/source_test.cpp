@@ -16,6 +16,7 @@ namespace gemm_tune {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::MatchesRegex;
@@ -72,6 +73,24 @@ TEST(KernelSourceTest, HashIsSixteenHexDigitsAndTellsFamiliesApart) {
   EXPECT_THAT(naive, MatchesRegex("[0-9a-f]{16}"));
   EXPECT_EQ(naive, kernel_source(*find_family("naive")).hash);
   EXPECT_NE(naive, kernel_source(*find_family("tiled_2d")).hash);
+}
+
+TEST_F(KernelDir, AnIncludeThatIsNotUtf8IsRefused) {
+  write("kernel_templates/naive.cuh", "#include \"kernel_templates/a\xff.cuh\"\n");
+  write("kernel_templates/a\xff.cuh", "// text\n");
+  EXPECT_THAT([&] { kernel_source(*find_family("naive"), dir_); },
+              ThrowsMessage<UsageError>(
+                  AllOf(HasSubstr("kernel_templates/a\xff.cuh'"), HasSubstr("is not UTF-8"))));
+}
+
+TEST_F(KernelDir, SourcesOfAllFamiliesAreThoseOfEachFamily) {
+  const KernelSources sources = kernel_sources(dir_);
+  EXPECT_EQ(sources.size(), families().size());
+  for (const KernelFamily& family : families()) {
+    const KernelSource one = kernel_source(family, dir_);
+    EXPECT_EQ(sources.at(family.name).hash, one.hash);
+    EXPECT_EQ(sources.at(family.name).headers, one.headers);
+  }
 }
 
 TEST_F(KernelDir, WithTheSameTextsGivesTheSameSource) {

@@ -3,7 +3,10 @@
 // paths.
 #include <nlohmann/json.hpp>
 
+#include "kernel_templates/source.h"
 #include "tests/tuner/cli_fixture.h"
+#include "tuner/app/requests.h"
+#include "tuner/work/worker.h"
 
 namespace gemm_tune {
 namespace {
@@ -80,11 +83,52 @@ TEST_F(CliInputTest, AKernelFolderThatLacksATextIsAUsageErrorOfEveryCommand) {
   }
 }
 
+TEST_F(CliInputTest, AKernelTextThatIncludesAFileWithoutAUtf8NameIsRefusedBeforeAnythingIsTried) {
+  std::filesystem::copy(GT_KERNEL_TEMPLATES, path("kernel_templates"),
+                        std::filesystem::copy_options::recursive);
+  const std::string naive = path("kernel_templates/naive.cuh");
+  write_file(naive, read_file(naive) + "// #include \"kernel_templates/a\xff.cuh\"\n");
+  write_file(path("kernel_templates/a\xff.cuh"), "// text\n");
+  expect_refusal("--arch sm_86 --sizes 64 --config " + std::string(kNaive) + " --kernel-dir " +
+                     folder_.string() + " --db " + path("none.db"),
+                 2, "a\\xff.cuh' has a name that is not UTF-8: rename it");
+  EXPECT_FALSE(std::filesystem::exists(path("none.db")));
+}
+
+// The text that was read, its hash and the text compiled are one.
+TEST_F(CliInputTest, AKernelFolderIsReadOnceForAWholeRun) {
+  std::filesystem::copy(GT_KERNEL_TEMPLATES, path("kernel_templates"),
+                        std::filesystem::copy_options::recursive);
+  const std::string naive = path("kernel_templates/naive.cuh");
+  write_file(naive, read_file(naive) + "#define EDITED 1\n");
+  const std::string edited = kernel_source(*find_family("naive"), folder_).hash;
+  Options options;
+  options.sizes = "64";
+  options.configs = {kNaive};
+  options.kernel_dir = folder_.string();
+  Target target;
+  target.spec = find_device_spec("sm_86").value();
+  TuneRequest request = tune_request(options, target);
+  request.worker = {std::getenv("GT_PROGRAM"), kWorkerArgument};
+  std::filesystem::remove_all(path("kernel_templates"));
+  Database database(path("t.db"), Database::Mode::create_or_open);
+  begin_run(database, request, target, "test");
+  const TuneReport report = tune(request, database, [](const Progress&) {});
+  EXPECT_TRUE(report.problems.at(0).winner);
+  const std::vector<Record> rows =
+      database.records(device_key(target.spec), packed_problem(64, 64, 64));
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].kernel_hash, edited);
+  EXPECT_EQ(rows[0].outcome.disposition, Disposition::ok);
+}
+
 TEST_F(CliInputTest, ALimitOfTheSystemIsNoDefectOfTheProgram) {
   const std::string start = "--arch sm_86 --sizes 64 --config " + std::string(kNaive) + db();
   for (int files = 4; files < 16; ++files) {
-    const ProgramRun run_there = run(start, "ulimit -n " + std::to_string(files) + ";");
+    // A shell under this limit could not redirect the program's errors.
+    const ProgramRun run_there = run(start, "prlimit --nofile=" + std::to_string(files) + " env");
     EXPECT_NE(run_there.exit_code, 1) << files << ": " << run_there.errors;
+    EXPECT_NE(run_there.exit_code, 2) << files << ": " << run_there.errors;
     EXPECT_THAT(run_there.errors, Not(HasSubstr("was deleted"))) << files;
   }
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // these reserve terabytes

@@ -47,23 +47,23 @@ struct Explanation {
 };
 
 // The config that the user names, or else the database's choice for the problem.
-KnownConfig config_to_explain(const Options& options, const Target& target,
-                              const Problem& problem) {
+KnownConfig config_to_explain(const Options& options, const std::optional<KernelSources>& users,
+                              const Target& target, const Problem& problem) {
   if (!options.config.empty()) return check_config(parse_config(options.config));
   const Database database = open_for_reading(options);
   const std::vector<Winner> winners =
-      load_winners(database, target.spec.arch, hashes_of(asked_kernels(options)));
+      load_winners(database, target.spec.arch,
+                   users ? hashes_of(kernel_texts(*users)) : current_kernel_hashes());
   const Choice choice = choose(winners, device_key(target.spec), problem);
   if (!choice.config) throw UsageError(choice.explanation);
   return *choice.config;
 }
 
-CompileReply compile(const Options& options, const Target& target, const KnownConfig& config) {
+CompileReply compile(const Options& options, const std::optional<KernelSources>& users,
+                     const Target& target, const KnownConfig& config) {
   WorkerPool compiler({compile_worker(own_worker())});
   CompileRequest request{to_string(config.config()), target.spec.arch};
-  if (!options.kernel_dir.empty()) {
-    request.source = kernel_source(*config.family, options.kernel_dir);
-  }
+  if (users) request.source = users->at(config.family->name);
   const auto reply = compiler.call("compile", request, kCompileLimit).get<CompileReply>();
   if (reply.ok && !options.cubin.empty()) write_output(options.cubin, reply.cubin);
   return reply;
@@ -162,8 +162,9 @@ void explain_rows(Explanation& e, const Options& options, const Target& target,
   if (e.json["rows"].empty()) e.line("database", "no row for this config, device and problem");
 }
 
-Explanation explain_one(const Options& options, const Target& target, const Problem& problem) {
-  const KnownConfig config = config_to_explain(options, target, problem);
+Explanation explain_one(const Options& options, const std::optional<KernelSources>& users,
+                        const Target& target, const Problem& problem) {
+  const KnownConfig config = config_to_explain(options, users, target, problem);
   Explanation e;
   explain_start(e, config, target, problem);
   if (auto why = reject_before_compile(config, problem, target.spec)) {
@@ -176,7 +177,7 @@ Explanation explain_one(const Options& options, const Target& target, const Prob
   if (auto why = reject_needless(config, problem, target.spec)) {
     e.reason("left out", std::string(*why));
   }
-  const CompileReply compiled = compile(options, target, config);
+  const CompileReply compiled = compile(options, users, target, config);
   if (!compiled.ok) {
     e.reason("compile failed", compiled.log);
     return e;
@@ -196,7 +197,7 @@ Explanation explain_one(const Options& options, const Target& target, const Prob
 int run_explain(const Options& options) {
   const std::vector<Problem> problems = asked_problems(options);
   if (!options.config.empty()) check_config(parse_config(options.config));
-  asked_kernels(options);  // refuses an incomplete folder before a worker reads it
+  const std::optional<KernelSources> users = users_kernels(options);
   if (!options.cubin.empty()) {
     if (problems.size() != 1) throw UsageError("--cubin takes one kernel: give one size");
     require_writable(options.cubin);
@@ -205,7 +206,7 @@ int run_explain(const Options& options) {
   nlohmann::json all_json = nlohmann::json::array();
   bool all = true;
   for (const Problem& problem : problems) {
-    Explanation e = explain_one(options, target, problem);
+    Explanation e = explain_one(options, users, target, problem);
     all = all && e.usable;
     if (options.json) {
       all_json.push_back(std::move(e.json));

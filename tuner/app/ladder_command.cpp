@@ -7,12 +7,12 @@
 
 #include "core/error.h"
 #include "kernel_templates/ladder.h"
-#include "kernel_templates/source.h"
 #include "tuner/app/commands.h"
 #include "tuner/app/exit_code.h"
 #include "tuner/app/requests.h"
 #include "tuner/app/signals.h"
 #include "tuner/app/standard_output.h"
+#include "tuner/job/problem_results.h"
 #include "tuner/report/progress.h"
 #include "tuner/report/report.h"
 #include "tuner/work/protocol.h"
@@ -44,8 +44,9 @@ void find_rows(std::vector<Step>& steps, const Database& database, const TuneReq
   for (Record& row : database.records(device_key(request.device), problem)) {
     if (row.source == source) rows.emplace(std::pair(row.config, row.kernel_hash), std::move(row));
   }
+  const KernelHashes hashes = hashes_of(texts_of(request));
   for (Step& step : steps) {
-    const std::string hash = kernel_source(*step.config.family, request.kernel_dir).hash;
+    const std::string& hash = hashes.at(step.config.family->name);
     const auto found = rows.find({to_string(step.config.config()), hash});
     if (found != rows.end()) step.row = found->second;
   }

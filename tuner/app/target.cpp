@@ -132,9 +132,14 @@ std::string target_arch(const Options& options) {
 }
 
 std::vector<KernelText> asked_kernels(const Options& options) {
-  if (options.kernel_dir.empty()) return kernel_texts();
+  const std::optional<KernelSources> users = users_kernels(options);
+  return users ? kernel_texts(*users) : kernel_texts();
+}
+
+std::optional<KernelSources> users_kernels(const Options& options) {
+  if (options.kernel_dir.empty()) return std::nullopt;
   require_utf8("the kernel folder", options.kernel_dir);
-  return kernel_texts(options.kernel_dir);
+  return kernel_sources(options.kernel_dir);
 }
 
 std::filesystem::path database_path(const Options& options) {

@@ -27,6 +27,10 @@ std::filesystem::path database_path(const Options& options);
 // The kernels of --kernel-dir, or the program's own. Throws UsageError.
 std::vector<KernelText> asked_kernels(const Options& options);
 
+// The texts of --kernel-dir, read once; nothing without that option. Throws UsageError where they
+// are not whole.
+std::optional<KernelSources> users_kernels(const Options& options);
+
 // The longest wait for the database at `path`. A note on stderr reports the wait unless quiet.
 LockWait lock_wait(const Options& options, const std::filesystem::path& path);
 

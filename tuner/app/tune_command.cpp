@@ -24,6 +24,7 @@
 #include "tuner/app/standard_output.h"
 #include "tuner/app/version.h"
 #include "tuner/job/log.h"
+#include "tuner/job/problem_results.h"
 #include "tuner/report/progress.h"
 #include "tuner/report/report.h"
 #include "tuner/report/summary.h"
@@ -155,8 +156,7 @@ TuneRequest tune_request(const Options& options, const Target& target) {
   request.finals_again = options.finals;
   request.retry_failed = options.retry_failed;
   request.seed = options.seed ? *options.seed : std::random_device()();
-  asked_kernels(options);  // refuses an incomplete folder before anything begins
-  if (!options.kernel_dir.empty()) request.kernel_dir = options.kernel_dir;
+  request.kernels = users_kernels(options);
   return request;
 }
 
@@ -180,7 +180,7 @@ void begin_run(Database& database, const TuneRequest& request, const Target& tar
   RunInfo run{kVersion, nvrtc_version(), target.driver_version, command, request.seed};
   run.host = host_name();
   run.gpu = target.gpu;
-  database.begin_run(run, kernel_texts(request.kernel_dir), !request.kernel_dir);
+  database.begin_run(run, texts_of(request), !request.kernels);
 }
 
 int run_tune(const Options& options) {

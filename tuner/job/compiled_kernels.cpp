@@ -23,17 +23,17 @@ std::optional<Resources> resources_in(const std::string& text) {
 
 }  // namespace
 
-CompiledKernels::CompiledKernels(std::string arch, std::optional<std::filesystem::path> kernel_dir,
+CompiledKernels::CompiledKernels(std::string arch, const std::optional<KernelSources>& users,
                                  const std::optional<std::filesystem::path>& cache)
     : arch_(std::move(arch)),
-      kernel_dir_(std::move(kernel_dir)),
+      users_(users),
       folder_("gemm-tune-cubins"),
-      own_(folder_.path()) {
+      own_(folder_.path(), KernelStore::Directory::scratch) {
   if (cache) cache_.emplace(*cache);
 }
 
 std::optional<KernelSource> CompiledKernels::users_source(const KernelFamily& family) {
-  return kernel_dir_ ? std::optional(source(family)) : std::nullopt;
+  return users_ ? std::optional(source(family)) : std::nullopt;
 }
 
 const CompileReply* CompiledKernels::find(const KnownConfig& config) {
@@ -84,9 +84,10 @@ bool CompiledKernels::publish(const CompileReply& reply) const {
 }
 
 const KernelSource& CompiledKernels::source(const KernelFamily& family) {
-  const auto found = sources_.find(std::string(family.name));
-  if (found != sources_.end()) return found->second;
-  return sources_.emplace(family.name, kernel_source(family, kernel_dir_)).first->second;
+  if (users_) return users_->at(family.name);
+  const auto found = own_sources_.find(family.name);
+  if (found != own_sources_.end()) return found->second;
+  return own_sources_.emplace(family.name, kernel_source(family)).first->second;
 }
 
 }  // namespace gemm_tune

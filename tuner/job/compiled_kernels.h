@@ -21,9 +21,10 @@ namespace gemm_tune {
 
 class CompiledKernels {
  public:
-  // Of one architecture and the texts of kernel_dir, or the program's own. Throws UsageError where
-  // no temporary folder can be made or the cache is no folder of the user's.
-  CompiledKernels(std::string arch, std::optional<std::filesystem::path> kernel_dir,
+  // Of one architecture and the user's texts, which must outlive this object, or the program's own.
+  // Throws UsageError where no temporary folder can be made or the cache is no folder of the
+  // user's, and DeviceError where the system gives no descriptor.
+  CompiledKernels(std::string arch, const std::optional<KernelSources>& users,
                   const std::optional<std::filesystem::path>& cache);
 
   // The family's text where it is the user's: a worker has no folder of theirs.
@@ -49,11 +50,11 @@ class CompiledKernels {
   std::optional<CompileReply> published(const KnownConfig& config);
 
   const std::string arch_;
-  const std::optional<std::filesystem::path> kernel_dir_;
+  const std::optional<KernelSources>& users_;
   ScratchDir folder_;
   KernelStore own_;
   std::optional<KernelStore> cache_;
-  std::map<std::string, KernelSource> sources_;   // by family
+  KernelSources own_sources_;                     // the program's, as needed
   std::map<std::string, CompileReply> compiled_;  // by config text, without cubins
 };
 

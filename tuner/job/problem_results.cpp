@@ -5,9 +5,13 @@
 
 namespace gemm_tune {
 
+std::vector<KernelText> texts_of(const TuneRequest& request) {
+  return request.kernels ? kernel_texts(*request.kernels) : kernel_texts();
+}
+
 Environment environment_of(const TuneRequest& request) {
   Environment environment;
-  environment.hashes = hashes_of(kernel_texts(request.kernel_dir));
+  environment.hashes = hashes_of(texts_of(request));
   environment.cuda_version = request.cuda_version;
   environment.driver_version = request.driver_version;
   return environment;

@@ -14,7 +14,10 @@
 
 namespace gemm_tune {
 
-// The request's kernel texts, compiler and driver, with which stored rows are compared.
+// The request's kernel texts: the user's, or the program's own.
+std::vector<KernelText> texts_of(const TuneRequest& request);
+
+// Their hashes, the request's compiler and driver, with which stored rows are compared.
 Environment environment_of(const TuneRequest& request);
 
 class ProblemResults {

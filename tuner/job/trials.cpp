@@ -53,7 +53,7 @@ Outcome failure_of(const TaskResult& result, const std::string& step) {
 
 Trials::Trials(const TuneRequest& request)
     : request_(request),
-      kernels_(request.device.arch, request.kernel_dir, request.kernel_cache),
+      kernels_(request.device.arch, request.kernels, request.kernel_cache),
       compilers_(compile_workers(request)),
       measurers_(measuring_workers(request), /*warm_spares=*/true) {}
 

@@ -12,6 +12,7 @@
 #include "core/device_spec.h"
 #include "core/problem.h"
 #include "kernel_templates/registry.h"
+#include "kernel_templates/source.h"
 #include "search/space.h"
 #include "tuner/measure/baseline_kind.h"
 #include "tuner/work/interruption.h"
@@ -41,7 +42,9 @@ struct TuneRequest {
   bool retry_failed = false;  // first those that failed in earlier runs, unless by a rule
   std::uint64_t seed = 0;     // of strategy and operands, and of a sample of the space
   std::size_t most_points = Sampling().most;  // of larger spaces a sample is searched
-  std::optional<std::filesystem::path> kernel_dir;
+  // The user's kernel texts, as they were when the run began; nothing: the program's own. Rows are
+  // stored under their hashes and the compiler gets these texts, whatever becomes of their files.
+  std::optional<KernelSources> kernels;
   // Where winners' compiled kernels are put, and looked for before one is compiled.
   std::optional<std::filesystem::path> kernel_cache;
   WorkerCommand worker;       // the program that serves as worker, see tuner/work/worker.h
