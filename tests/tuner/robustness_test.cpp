@@ -7,6 +7,8 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -504,6 +506,76 @@ TEST_F(RobustnessTest, ASignalToTheWholeGroupBlamesNoCandidate) {
       EXPECT_TRUE(disposition == "ok" || disposition == "rejected") << config << disposition;
     }
   }
+}
+
+// Until the process waits in write() to its standard output: proc(5), "syscall".
+bool waits_for_its_reader(pid_t pid, Clock::time_point deadline) {
+  const std::string write_to_stdout = std::to_string(SYS_write) + " 0x1 ";
+  for (; Clock::now() < deadline; std::this_thread::sleep_for(10ms)) {
+    std::ifstream in("/proc/" + std::to_string(pid) + "/syscall");
+    std::string call;
+    std::getline(in, call);
+    if (call.starts_with(write_to_stdout)) return true;
+  }
+  return false;
+}
+
+std::string read_what_is_there(int file) {
+  std::string text(1 << 16, '\0');
+  const ssize_t count = read(file, text.data(), text.size());
+  text.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+  return text;
+}
+
+TEST_F(RobustnessTest, ASignalWhileTheReportWaitsForItsReaderLosesNoneOfIt) {
+  for (const bool quiet : {false, true}) {
+    const std::string out = file(quiet ? "quiet" : "whole");
+    ASSERT_EQ(mkfifo(out.c_str(), 0600), 0);
+    const int reader = open(out.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    ASSERT_GE(reader, 0);
+    while (write(reader, "x", 1) == 1) {
+    }
+    const pid_t pid = spawn(
+        {GT_PROGRAM, "--arch", "sm_86", "--sizes", "64", "--config",
+         "naive/BM=16,BN=16,COALESCED=1,PRED=0", "--db", out + ".db", quiet ? "-q" : "--json"},
+        out);
+    EXPECT_TRUE(waits_for_its_reader(pid, Clock::now() + 60s));
+    kill(pid, SIGTERM);
+    std::this_thread::sleep_for(100ms);
+    std::string report;
+    int status = 0;
+    while (waitpid(pid, &status, WNOHANG) == 0) report += read_what_is_there(reader);
+    for (std::string rest = "x"; !rest.empty(); report += rest) rest = read_what_is_there(reader);
+    close(reader);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 130) << status;
+    report.erase(0, report.find_first_not_of('x'));
+    EXPECT_THAT(report, testing::StartsWith(quiet ? "64x64x64  naive/" : "{\n"));
+    EXPECT_THAT(report, testing::EndsWith(quiet ? ")\n" : "\n}\n"));
+    EXPECT_EQ(rows(out + ".db").size(), 1u);
+  }
+}
+
+TEST_F(RobustnessTest, ASecondSignalEndsARunWhoseReaderNeverReads) {
+  const std::string out = file("out");
+  ASSERT_EQ(mkfifo(out.c_str(), 0600), 0);
+  const int reader = open(out.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
+  ASSERT_GE(reader, 0);
+  while (write(reader, "x", 1) == 1) {
+  }
+  const pid_t pid = spawn({GT_PROGRAM, "--arch", "sm_86", "--sizes", "64", "--config",
+                           "naive/BM=16,BN=16,COALESCED=1,PRED=0", "--db", file("a.db"), "-q"},
+                          out);
+  EXPECT_TRUE(waits_for_its_reader(pid, Clock::now() + 60s));
+  int status = 0;
+  kill(pid, SIGINT);
+  kill(pid, SIGINT);
+  std::this_thread::sleep_for(1200ms);
+  EXPECT_EQ(waitpid(pid, &status, WNOHANG), 0) << "the same request, twice";
+  kill(pid, SIGINT);
+  waitpid(pid, &status, 0);
+  close(reader);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 130) << status;
+  EXPECT_EQ(rows(file("a.db")).size(), 1u);
 }
 
 TEST_F(RobustnessTest, ARunThatIsKilledHasPrintedALineForEachProblemThatIsDone) {

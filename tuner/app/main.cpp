@@ -16,6 +16,7 @@
 #include "core/printable.h"
 #include "tuner/app/commands.h"
 #include "tuner/app/exit_code.h"
+#include "tuner/app/signals.h"
 #include "tuner/app/standard_output.h"
 #include "tuner/job/log.h"
 #include "tuner/work/worker.h"
@@ -58,7 +59,7 @@ int run(const ParsedOptions& parsed) {
     code = run_command(parsed.options);
   }
   close_standard_output();
-  return code;
+  return has_been_interrupted() ? kExitInterrupted : code;
 }
 
 // Prints the sentence about a failure. All failures are printed here.

@@ -7,7 +7,11 @@
 namespace gemm_tune {
 
 // From here on the three signals request an interruption instead of ending the process; SIGHUP
-// stays ignored where it is, as under nohup.
+// stays ignored where it is, as under nohup. A write that waits for a reader goes on after the
+// first of them. A second one, more than a second later, ends the process with kExitInterrupted.
 Interruption watch_for_signals();
+
+// Whether one of the signals has come since.
+bool has_been_interrupted();
 
 }  // namespace gemm_tune
