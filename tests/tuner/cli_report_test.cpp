@@ -129,7 +129,8 @@ TEST_F(CliReportTest, QuietIsALineForEachProblemAndSeveralEndInATable) {
   const std::string number = "[0-9.]+";
   EXPECT_THAT(quiet.output,
               ContainsRegex(std::string("^64x64x64  ") + kNaive + "  " + number + " us  " + number +
-                            " TFLOP/s  \\(predicted, not timed\\)\n96x96x96  [^\n]*\n$"));
+                            " TFLOP/s  \\(predicted, not timed; model never measured on sm_86\\)\n"
+                            "96x96x96  [^\n]*\n$"));
   const std::string heading = "2 problems on NVIDIA RTX A6000 (sm_86), predicted, not timed\n";
   EXPECT_THAT(run(start).output, HasSubstr(heading));
   EXPECT_THAT(

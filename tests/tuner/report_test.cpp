@@ -221,6 +221,11 @@ TEST(SummaryTest, AResultIsOneLine) {
   ProblemReport one = report();
   EXPECT_EQ(result_line(one, target(false)),
             "1024x1024x1024  naive/BM=16,BN=16,COALESCED=1,PRED=0  100 us  21.5 TFLOP/s  "
+            "(predicted, not timed; model never measured on sm_86)");
+  Target h100 = target(false);
+  h100.spec = find_device_spec("sm_90").value();
+  EXPECT_EQ(result_line(one, h100),
+            "1024x1024x1024  naive/BM=16,BN=16,COALESCED=1,PRED=0  100 us  21.5 TFLOP/s  "
             "(predicted, not timed)");
   one.winner->outcome.timing = Timing{50, {50}, 4};
   EXPECT_EQ(result_line(one, target(true)),
@@ -246,6 +251,27 @@ TEST(SummaryTest, AResultIsOneLine) {
             "1024x1024x1024  no candidate survived: many (1,000 of 1,200 enumerated)");
   one.failure = "it needs 90 GiB";
   EXPECT_EQ(result_line(one, target(true)), "1024x1024x1024  it needs 90 GiB");
+}
+
+TEST(SummaryTest, AProblemWhoseSearchWasCutShortSaysSo) {
+  ProblemReport none = report();
+  none.winner.reset();
+  none.cut_short = CutShort::by_time_limit;
+  EXPECT_EQ(result_line(none, target(true)),
+            "1024x1024x1024  no candidate survived before the time ran out: registers spill to "
+            "local memory (8 of 50 tried)");
+  none.funnel = Funnel();
+  none.funnel.enumerated = none.funnel.left = none.funnel.searched = 1200;
+  none.funnel.tried = none.funnel.unfinished = 2;
+  const std::string why = "the time ran out before a candidate was tried";
+  EXPECT_EQ(result_line(none, target(true)), "1024x1024x1024  " + why);
+  EXPECT_THAT(problem_text(none, target(true)), HasSubstr("  " + why + "\n"));
+  EXPECT_THAT(results_table({none}, target(true)), HasSubstr("  " + why + "\n"));
+  EXPECT_EQ(problem_json(none, target(true)).at("cut_short"), "time");
+  none.cut_short = CutShort::by_interruption;
+  EXPECT_EQ(result_line(none, target(true)),
+            "1024x1024x1024  the run was interrupted before a candidate was tried");
+  EXPECT_EQ(problem_json(report(), target(true)).at("cut_short"), nullptr);
 }
 
 TEST(SummaryTest, SeveralProblemsAreATableOfEightyColumns) {

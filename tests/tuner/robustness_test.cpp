@@ -28,6 +28,7 @@
 #include "tests/rounds.h"
 #include "tests/tuner/fake_tuning.h"
 #include "tuner/job/budget.h"
+#include "tuner/report/report.h"
 #include "tuner/work/scratch_dir.h"
 
 extern char** environ;
@@ -348,7 +349,7 @@ TEST_F(RobustnessTest, ATargetEndsASearchWhoseRestIsNotWorthItsWhile) {
   request.target = 0.5;  // the times lie between 100 and 200 us
   const ProblemReport report = tune_into(file("a.db"), request).problems.at(0);
   EXPECT_TRUE(report.target_met);
-  EXPECT_FALSE(report.cut_short);
+  EXPECT_EQ(report.cut_short, CutShort::no);
   EXPECT_TRUE(report.winner.has_value());
   EXPECT_LT(report.funnel.tried, 150u);
   EXPECT_EQ(report.funnel.unfinished, 0u);
@@ -405,9 +406,35 @@ TEST_F(RobustnessTest, AFlagOfTheCallersEndsARunEarlyAndKeepsItsOutcomes) {
     if (progress.done >= 5) enough = true;
   });
   EXPECT_TRUE(report.interrupted);
+  EXPECT_TRUE(report.unfinished);
   const std::size_t rows = database.records(device_key(request.device), fake::kProblem).size();
   EXPECT_GE(rows, 5u);
   EXPECT_LT(rows, 30u);
+}
+
+TEST_F(RobustnessTest, AnInterruptionWhenAllIsDoneLeavesNothingToGoOnWith) {
+  std::atomic<bool> enough = false;
+  TuneRequest request = fake::request_of(fake::some_configs(5, false), file("a.log"));
+  request.interruption = Interruption(enough);
+  Database database(file("a.db"), Database::Mode::create_or_open);
+  database.begin_run({"test", "13.0", "", "with fakes", 1});
+  const TuneReport report = tune(
+      request, database, [](const Progress&) {}, [&](const ProblemReport&) { enough = true; });
+  EXPECT_TRUE(report.interrupted);
+  EXPECT_FALSE(report.unfinished);
+}
+
+TEST_F(RobustnessTest, AProblemForWhichNoTimeIsLeftSaysSo) {
+  TuneRequest request = fake::request_of(fake::some_configs(5, false), file("a.log"));
+  request.problems.push_back(packed_problem(2048, 2048, 2048));
+  request.time_limit = 0s;
+  const TuneReport report = tune_into(file("a.db"), request);
+  EXPECT_TRUE(report.out_of_time);
+  EXPECT_FALSE(report.unfinished);
+  ASSERT_EQ(report.problems.size(), 2u);
+  for (const ProblemReport& problem : report.problems) {
+    EXPECT_EQ(why_no_winner(problem), "the time ran out before a candidate was tried");
+  }
 }
 
 TEST_F(RobustnessTest, TheWinnersKernelsArePutIntoTheKernelCacheAsItIsServed) {

@@ -85,11 +85,10 @@ void print_report(const TuneReport& report, const Target& target, const Options&
   }
   if (report.out_of_time) fmt::print(stderr, "gemm-tune: the time given by --time is used up\n");
   if (report.interrupted) {
-    fmt::print(
-        stderr,
-        "gemm-tune: interrupted; what was finished is stored in {}, and the same command goes "
-        "on from there\n",
-        database.path().string());
+    fmt::print(stderr, "gemm-tune: interrupted{} is stored in {}{}\n",
+               report.unfinished ? "; what was finished" : " when all was done; all",
+               database.path().string(),
+               report.unfinished ? ", and the same command goes on from there" : "");
   }
 }
 

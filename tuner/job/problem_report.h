@@ -36,6 +36,9 @@ struct ExpectedGain {
   double gain = 0;
 };
 
+// What ended a search before its budget was spent.
+enum class CutShort { no, by_time_limit, by_interruption };
+
 struct ProblemReport {
   Problem problem;
   Funnel funnel;
@@ -43,8 +46,8 @@ struct ProblemReport {
   std::vector<TuneWinner> tied;  // the winner's tie set without the winner, fastest first
   bool twins_verified = false;   // the winner's predicated twins, on the GPU
   std::size_t budget = 0;
-  bool cut_short = false;   // the search ended before the budget was spent
-  bool target_met = false;  // likewise
+  CutShort cut_short = CutShort::no;
+  bool target_met = false;  // the search ended before the budget was spent
   std::optional<ExpectedGain>
       expected_gain;    // for the rest of the budget, or for as many tries again; if known
   std::string failure;  // why nothing could be tried, as a sentence; usually empty

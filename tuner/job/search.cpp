@@ -104,7 +104,9 @@ Searched Search::run(std::optional<RunningClock::time_point> deadline) {
   result_.funnel.recalled = plan_.recalled.size();
   result_.funnel.unfinished = under_way_;
   result_.tried_now = asked_ - plan_.recalled.size();
-  result_.cut_short = !has_all_that_it_asked() || under_way_ > 0;
+  if (!has_all_that_it_asked() || under_way_ > 0) {
+    result_.cut_short = trials_.interrupted() ? CutShort::by_interruption : CutShort::by_time_limit;
+  }
   if (under_way_ > 0) trials_.abandon();
   result_.expected_gain = expected_gain();
   return std::move(result_);

@@ -23,10 +23,10 @@ namespace gemm_tune {
 // The result of a search.
 struct Searched {
   Funnel funnel;
-  std::vector<Finisher> finishers;            // candidates with a time, including earlier runs'
-  std::size_t tried_now = 0;                  // candidates, without earlier runs'
-  bool cut_short = false;                     // the search ended before the budget was spent
-  bool target_met = false;                    // likewise
+  std::vector<Finisher> finishers;  // candidates with a time, including earlier runs'
+  std::size_t tried_now = 0;        // candidates, without earlier runs'
+  CutShort cut_short = CutShort::no;
+  bool target_met = false;                    // the search ended before the budget was spent
   std::optional<ExpectedGain> expected_gain;  // of the rest of the budget, or of as much again
   std::uint64_t occupancy_disagreements = 0;  // as in ProblemReport
   Progress progress;                          // at its end

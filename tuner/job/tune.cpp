@@ -151,11 +151,16 @@ TuneReport tune(const TuneRequest& request, Database& database, const OnProgress
     add_best(finals, problem);
     if (problem.winner && !trials.interrupted()) trials.publish(problem.winner->config);
     usage.write_to(problem);
-    report.out_of_time |= problem.cut_short && !trials.interrupted();
+    report.out_of_time |= problem.cut_short == CutShort::by_time_limit;
+    const bool is_whole = problem.cut_short == CutShort::no &&
+                          (!request.measure || finals.complete || !problem.winner) &&
+                          !request.kernel_cache;
+    report.unfinished |= trials.interrupted() && !is_whole;
     report.problems.push_back(std::move(problem));
     if (on_finished) on_finished(report.problems.back());
   }
   report.interrupted = trials.interrupted();
+  report.unfinished |= report.interrupted && report.problems.size() < request.problems.size();
   return report;
 }
 

@@ -17,7 +17,8 @@ namespace gemm_tune {
 
 struct TuneReport {
   std::vector<ProblemReport> problems;  // the problems that were begun
-  bool interrupted = false;             // by a signal
+  bool interrupted = false;             // whether the request asked for it
+  bool unfinished = false;              // it was, and the same request would go on
   bool out_of_time = false;
 };
 

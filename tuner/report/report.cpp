@@ -91,6 +91,11 @@ std::string prior_text(const std::vector<PriorSource>& timings) {
   return text;
 }
 
+nlohmann::json cut_short_json(CutShort cut_short) {
+  if (cut_short == CutShort::no) return nullptr;
+  return cut_short == CutShort::by_time_limit ? "time" : "interruption";
+}
+
 nlohmann::json prior_json(const std::optional<std::vector<PriorSource>>& prior) {
   if (!prior) return nullptr;
   nlohmann::json timings = nlohmann::json::array();
@@ -174,6 +179,15 @@ std::string funnel_text(const Funnel& funnel, bool measured) {
   return text;
 }
 
+std::string why_no_winner(const ProblemReport& report) {
+  if (!report.failure.empty()) return report.failure;
+  if (report.cut_short == CutShort::no) return "no candidate survived";
+  const std::string end =
+      report.cut_short == CutShort::by_time_limit ? "the time ran out" : "the run was interrupted";
+  if (report.funnel.tried == report.funnel.unfinished) return end + " before a candidate was tried";
+  return "no candidate survived before " + end;
+}
+
 std::string problem_text(const ProblemReport& report, const Target& target) {
   std::string text =
       fmt::format("{} on {} ({}, {} SMs), {:.1f} s\n", to_string(report.problem), target.spec.name,
@@ -210,7 +224,7 @@ std::string problem_text(const ProblemReport& report, const Target& target) {
   for (const std::string& other : report.others) {
     text += "  also on the GPU: " + other + ", which may have disturbed the times\n";
   }
-  if (!report.winner) return text + "  no candidate survived\n";
+  if (!report.winner) return text + "  " + why_no_winner(report) + "\n";
   const TuneWinner& winner = *report.winner;
   const std::string indent(11, ' ');
   text += "  winner   " + to_string(winner.config.config()) + "\n";
@@ -289,6 +303,7 @@ nlohmann::json problem_json(const ProblemReport& report, const Target& target) {
       {"seconds", report.seconds},
       {"budget", report.budget},
       {"target_met", report.target_met},
+      {"cut_short", cut_short_json(report.cut_short)},
       {"expected_gain", nullptr},
       {"funnel",
        {{"enumerated", f.enumerated},

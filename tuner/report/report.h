@@ -29,6 +29,9 @@ std::string tflops_text(const Problem& problem, double time_us);
 // "1,234,567".
 std::string grouped(std::uint64_t value);
 
+// Why a problem has no winner, as the begin of a sentence.
+std::string why_no_winner(const ProblemReport& report);
+
 std::string funnel_text(const Funnel& funnel, bool measured);
 std::string problem_text(const ProblemReport& report, const Target& target);
 nlohmann::json problem_json(const ProblemReport& report, const Target& target);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/printable.h"
+#include "search/machine_profile.h"
 #include "tuner/report/report.h"
 
 namespace gemm_tune {
@@ -29,10 +30,6 @@ std::optional<Share> share_of(const TuneWinner& winner) {
       [](const Baseline& a, const Baseline& b) { return a.timing.median_us < b.timing.median_us; });
   return Share{fastest->timing.median_us / winner.outcome.timing->median_us,
                fastest->name.substr(0, fastest->name.find(' '))};
-}
-
-std::string why_no_winner(const ProblemReport& report) {
-  return report.failure.empty() ? "no candidate survived" : report.failure;
 }
 
 // The most frequent failure among the candidates that passed the rules; if none passed, the most
@@ -69,7 +66,11 @@ std::string result_line(const ProblemReport& report, const Target& target) {
   const double time_us = report.winner->outcome.time_us().value_or(0);
   text += fmt::format("{}  {:.5g} us  {}", to_string(report.winner->config.config()), time_us,
                       tflops_text(report.problem, time_us));
-  if (!target.measurable) return text + fmt::format("  ({})", kPredictedLabel);
+  if (!target.measurable) {
+    const bool measured = machine_profile(target.spec.arch).measured_on.has_value();
+    return text + fmt::format("  ({}{})", kPredictedLabel,
+                              measured ? "" : "; model never measured on " + target.spec.arch);
+  }
   const std::optional<Share> share = share_of(*report.winner);
   return share ? text + fmt::format("  {:.3f} of {}", share->of_speed, share->name) : text;
 }
