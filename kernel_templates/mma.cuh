@@ -289,6 +289,7 @@ inline Traits traits(const Params& p) {
   Traits t;
   t.signature = signature_of(static_cast<ElementType>(p.AB), static_cast<ElementType>(p.CD));
   t.least_sm = p.AB == kTypeBf16 || p.MMA_K == 16 || is_async(p) ? 80 : 75;
+  t.deeper_sm = p.MMA_K == 8 ? 80 : 0;
   t.async_copy = is_async(p);
   t.threads = threads(p);
   t.tile_m = p.BM;

@@ -26,6 +26,7 @@ struct Traits {
   bool async_copy = false;         // needs cp.async, that is sm_80
   int least_sm = 0;         // the oldest architecture that has its instructions: 80 for sm_80
   int only_sm = 0;          // not 0: the only one; 90 where sm_90a, not sm_90, has them
+  int deeper_sm = 0;        // not 0: the oldest with an instruction for two of its multiplications
   Signature signature;      // the only one that the kernel serves
   int vec = 1;              // elements per global access; the alignment class it needs
   bool predicated = false;  // legal for any shape; otherwise for multiples of the tile only

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "tests/kernel_templates/spaces.h"
 
 namespace gemm_tune {
@@ -75,6 +77,22 @@ TEST(FilterTest, RejectsInstructionsThatTheTargetLacks) {
   late.traits.only_sm = 80;
   EXPECT_EQ(reject_before_compile(late, packed_problem(1024, 1024, 1024), a6000()),
             "needs instructions that the target lacks");
+}
+
+// A multiplication of depth 16 in two halves is what sm_75 needs. --config takes it anywhere.
+TEST(FilterTest, LeavesOutShallowInstructionsWhereTheTargetHasDeepOnes) {
+  const auto of_depth = [](int mma_k) {
+    return known("mma/AB=1,CD=1,BM=64,BN=64,BK=32,WM=32,WN=32,MMA_K=" + std::to_string(mma_k) +
+                 ",STAGES=2,ASYNC=0,VEC=8,RASTER=8,SPLIT_K=1,TA=0,TB=0,PRED=0");
+  };
+  const Problem problem =
+      packed_problem(1024, 1024, 1024, Layout::nn, 1, signature_of(ElementType::f16));
+  const DeviceSpec turing = find_device_spec("sm_75").value();
+  EXPECT_EQ(reject_needless(of_depth(8), problem, a6000()),
+            "two instructions where the target has one");
+  EXPECT_EQ(reject_before_compile(of_depth(8), problem, a6000()), std::nullopt);
+  EXPECT_EQ(reject_needless(of_depth(16), problem, a6000()), std::nullopt);
+  EXPECT_EQ(reject_needless(of_depth(8), problem, turing), std::nullopt);
 }
 
 TEST(FilterTest, RejectsClustersBeforeHopper) {
