@@ -60,7 +60,7 @@ bool d_overlaps(const GemmCall& call, const StoredD& d) {
 
 }  // namespace
 
-void check(const GemmCall& call, Order order) {
+void check(const GemmCall& call, Order order, const char* name_of_d) {
   const Problem& p = call.problem;
   check_size("M", p.M);
   check_size("N", p.N);
@@ -82,7 +82,6 @@ void check(const GemmCall& call, Order order) {
   check_ld("ldc", call.ldc, by_columns ? "M" : "N", d.length);
   const bool writes_d = p.M > 0 && p.N > 0 && p.batch > 0;
   const bool reads_ab = writes_d && p.K > 0 && call.alpha != 0;
-  const char* const name_of_d = call.C == call.D ? "C" : "D";
   check_pointer("A", call.A, p.signature.a, reads_ab);
   check_pointer("B", call.B, p.signature.b, reads_ab);
   check_pointer("C", call.C, p.signature.c, writes_d && call.beta != 0);

@@ -15,8 +15,9 @@ enum class Order { row_major, column_major };
 
 // Throws UsageError naming the first argument that is out of range, null or not aligned to its
 // elements: a leading dimension below the length of a stored row (column-major: column), a negative
-// stride, matrices of D that overlap. C may be null where it is not read.
-void check(const GemmCall& call, Order order);
+// stride, matrices of D that overlap. C may be null where it is not read. name_of_d: D's in the
+// function that was called.
+void check(const GemmCall& call, Order order, const char* name_of_d);
 
 // Whether D stays as it is by BLAS's rules: M, N or batch is 0, or C is D, beta is 1 and K or alpha
 // is 0.

@@ -146,7 +146,7 @@ Problem problem_of(const gt_problem& asked) {
   if (asked.batch < 0 || asked.batch > kMaxBatch) {
     throw UsageError("problem.batch is " + std::to_string(asked.batch) + ": it must be 1 to " +
                      std::to_string(kMaxBatch) +
-                     ", or 0 for 1; gt_sgemm_strided_batched splits larger ones");
+                     ", or 0 for 1; gt_gemm and gt_sgemm_strided_batched split larger ones");
   }
   const Signature signature = signature_of(asked, "problem");
   const Order order = order_of("problem.order", asked.order);
@@ -328,7 +328,7 @@ gt_status gt_sgemm_strided_batched(gt_handle* handle, CUstream_st* stream, gt_or
     call.ldc = ldc;
     call.stride_c = stride_c;
     call = in_place(call, A, B, C);
-    check(call, stored);
+    check(call, stored, "C");
     handle->dispatcher.gemm(in_row_major(call, stored), stream);
   });
 }
@@ -339,7 +339,7 @@ gt_status gt_gemm(gt_handle* handle, CUstream_st* stream, const gt_gemm_call* ca
     const gt_gemm_call asked = known_fields(call);
     const Order order = order_of("call.order", asked.order);
     const GemmCall checked = gemm_call_of(asked);
-    check(checked, order);
+    check(checked, order, "D");
     handle->dispatcher.gemm(in_row_major(checked, order), stream);
   });
 }

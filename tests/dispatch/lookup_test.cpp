@@ -361,6 +361,8 @@ TEST_F(LookupTest, GemmChecksItsCallBeforeItLooksForAGpu) {
   call = good;
   call.D = nullptr;
   EXPECT_EQ(refusal(call), "D is NULL");
+  call.C = nullptr;
+  EXPECT_EQ(refusal(call), "D is NULL");
   EXPECT_EQ(gt_gemm(handle_, nullptr, nullptr), GT_INVALID_ARGUMENT);
   EXPECT_STREQ(gt_last_error(), "call is NULL");
   EXPECT_EQ(gt_gemm(nullptr, nullptr, &good), GT_INVALID_ARGUMENT);
