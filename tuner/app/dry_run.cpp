@@ -172,7 +172,7 @@ int dry_run(const TuneRequest& request, const Target& target, const Options& opt
                 {"estimated_s", estimate.seconds()},
                 {"estimated_from", estimate.basis()},
                 {"jobs", request.jobs},
-                {"model_measured_on", model_measured_on(target.spec)},
+                {"model_measured_on", model_measured_on(target.spec, request.problems)},
                 {"source", to_string(request.measure ? Source::measured : Source::predicted)}});
     return kExitOk;
   }
@@ -180,7 +180,7 @@ int dry_run(const TuneRequest& request, const Target& target, const Options& opt
       "{}about {:.0f} s with {} compile processes, {}; nothing was compiled\nthe time is {}\n",
       text, estimate.seconds(), request.jobs,
       request.measure ? "timed on the GPU" : kPredictedLabel, estimate.basis()));
-  if (const std::string note = unmeasured_model(target.spec); !note.empty()) {
+  if (const std::string note = unmeasured_model(target.spec, request.problems); !note.empty()) {
     print_text(note + "\n");
   }
   return kExitOk;

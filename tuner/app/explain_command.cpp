@@ -102,7 +102,8 @@ void explain_resources(Explanation& e, const Resources& resources, std::string_v
   if (auto why = reject_after_compile(resources)) e.reason("rejected by resources", *why);
 }
 
-void explain_model(Explanation& e, const Prediction& p, const DeviceSpec& device) {
+void explain_model(Explanation& e, const Prediction& p, const DeviceSpec& device,
+                   const Problem& problem) {
   e.line("CTAs per SM", fmt::format("{}, occupancy {:.1f} %", p.ctas_per_sm, 100 * p.occupancy));
   e.line("waves",
          fmt::format("{:.2f}, {:.1f} % of their CTA slots used", p.waves, 100 * p.tail_efficiency));
@@ -114,8 +115,9 @@ void explain_model(Explanation& e, const Prediction& p, const DeviceSpec& device
                      on_tensor_cores ? p.tensor_us : p.ffma_us, p.issue_us, p.l1_us, p.l2_us,
                      p.dram_us, p.latency_us));
   e.line("model's time", fmt::format("{:.5g} us ({})", p.time_us, kPredictedLabel));
-  if (const std::string note = unmeasured_model(device); !note.empty()) e.line("model", note);
-  e.json["model_measured_on"] = model_measured_on(device);
+  if (const std::string note = unmeasured_model(device, {&problem, 1}); !note.empty())
+    e.line("model", note);
+  e.json["model_measured_on"] = model_measured_on(device, {&problem, 1});
   e.json["model"] = {{"time_us", p.time_us},
                      {"ctas_per_sm", p.ctas_per_sm},
                      {"occupancy", p.occupancy},
@@ -186,7 +188,7 @@ Explanation explain_one(const Options& options, const std::optional<KernelSource
   const Occupancy fit = occupancy(target.spec, config.recipe.block_threads, resources.registers,
                                   resources.smem_bytes);
   explain_resources(e, resources, to_string(fit.limiter));
-  explain_model(e, predict(config.traits, problem, target.spec, resources), target.spec);
+  explain_model(e, predict(config.traits, problem, target.spec, resources), target.spec, problem);
   explain_rows(e, options, target, problem, to_string(config.config()));
   e.usable = true;
   return e;

@@ -112,19 +112,31 @@ std::vector<std::string> names_of(const std::vector<TuneWinner>& tied) {
   return names;
 }
 
+bool needs_tensor_cores(std::span<const Problem> problems) {
+  return std::any_of(problems.begin(), problems.end(), [](const Problem& problem) {
+    return problem.signature.accuracy == Accuracy::mixed;
+  });
+}
+
 }  // namespace
 
-std::string unmeasured_model(const DeviceSpec& device) {
-  if (machine_profile(device.arch).measured_on) return "";
+std::string unmeasured_model(const DeviceSpec& device, std::span<const Problem> problems) {
+  if (machine_profile(device.arch).measured_on) {
+    if (!needs_tensor_cores(problems)) return "";
+    return fmt::format(
+        "the model's constants for the tensor cores of {} come from data sheets and publications: "
+        "never measured here",
+        device.arch);
+  }
   return fmt::format(
       "the model's constants for {} come from data sheets, or are those of sm_90: never measured "
       "here",
       device.arch);
 }
 
-nlohmann::json model_measured_on(const DeviceSpec& device) {
+nlohmann::json model_measured_on(const DeviceSpec& device, std::span<const Problem> problems) {
   const auto name = machine_profile(device.arch).measured_on;
-  return name ? nlohmann::json(*name) : nullptr;
+  return name && !needs_tensor_cores(problems) ? nlohmann::json(*name) : nullptr;
 }
 
 std::uint64_t total(const Reasons& reasons) {
@@ -203,7 +215,7 @@ std::string problem_text(const ProblemReport& report, const Target& target) {
   }
   if (!report.failure.empty()) return text + "  " + report.failure + "\n";
   if (report.prior) text += "  prior    " + prior_text(*report.prior) + "\n";
-  if (const std::string note = unmeasured_model(target.spec); !note.empty()) {
+  if (const std::string note = unmeasured_model(target.spec, {&report.problem, 1}); !note.empty()) {
     text += "  model    " + note + "\n";
   }
   if (report.funnel.tried > report.funnel.recalled) {
@@ -320,7 +332,7 @@ nlohmann::json problem_json(const ProblemReport& report, const Target& target) {
         {"survived", f.survived},
         {"unfinished", f.unfinished}}},
       {"prior", prior_json(report.prior)},
-      {"model_measured_on", model_measured_on(target.spec)},
+      {"model_measured_on", model_measured_on(target.spec, {&report.problem, 1})},
       {"stale", report.stale},
       {"others", report.others},
       {"busy", {{"compile", report.compilers_busy}, {"gpu", report.measurers_busy}}},

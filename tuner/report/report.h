@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,12 +17,12 @@ namespace gemm_tune {
 // The label of every prediction.
 inline constexpr const char* kPredictedLabel = "predicted, not timed";
 
-// Where no GPU of the device's architecture was measured for the static model: a sentence that says
-// so; else empty.
-std::string unmeasured_model(const DeviceSpec& device);
+// Where the static model's constants for one of the problems are fitted to no times on a GPU of the
+// device's architecture: a sentence that says so; else empty. Tensor cores were timed on none.
+std::string unmeasured_model(const DeviceSpec& device, std::span<const Problem> problems);
 
-// The GPU whose times the model's constants for the device's architecture are fitted to, or null.
-nlohmann::json model_measured_on(const DeviceSpec& device);
+// The GPU whose times the constants for all problems are fitted to, or null.
+nlohmann::json model_measured_on(const DeviceSpec& device, std::span<const Problem> problems);
 
 // "12.3 TFLOP/s" from a problem and one launch's time; "-" for a problem without work.
 std::string tflops_text(const Problem& problem, double time_us);

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "core/printable.h"
-#include "search/machine_profile.h"
 #include "tuner/report/report.h"
 
 namespace gemm_tune {
@@ -67,9 +66,12 @@ std::string result_line(const ProblemReport& report, const Target& target) {
   text += fmt::format("{}  {:.5g} us  {}", to_string(report.winner->config.config()), time_us,
                       tflops_text(report.problem, time_us));
   if (!target.measurable) {
-    const bool measured = machine_profile(target.spec.arch).measured_on.has_value();
+    const bool measured = unmeasured_model(target.spec, {&report.problem, 1}).empty();
+    const bool mixed = report.problem.signature.accuracy == Accuracy::mixed;
     return text + fmt::format("  ({}{})", kPredictedLabel,
-                              measured ? "" : "; model never measured on " + target.spec.arch);
+                              measured ? ""
+                                       : "; model never measured on " + target.spec.arch +
+                                             (mixed ? "'s tensor cores" : ""));
   }
   const std::optional<Share> share = share_of(*report.winner);
   return share ? text + fmt::format("  {:.3f} of {}", share->of_speed, share->name) : text;
