@@ -22,9 +22,8 @@ bool differ(const std::string& then, const std::string& now) {
 
 std::vector<KernelText> kernel_texts(const KernelSources& sources) {
   std::vector<KernelText> kernels;
-  for (const KernelFamily& family : families()) {
-    const KernelSource& source = sources.at(family.name);
-    kernels.push_back({family.name, source.hash, source.tokens});
+  for (const auto& [family, source] : sources) {
+    kernels.push_back({family, source.hash, source.tokens});
   }
   return kernels;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel_templates/source.h"
 
+#include <algorithm>
 #include <map>
 #include <string_view>
 
@@ -101,10 +102,18 @@ KernelSource kernel_source(const KernelFamily& family,
   return source_of(family, texts);
 }
 
-KernelSources kernel_sources(const std::optional<std::filesystem::path>& kernel_dir) {
+KernelSources kernel_sources(const std::optional<std::filesystem::path>& kernel_dir,
+                             const std::vector<Signature>& needed) {
   Texts texts(kernel_dir);
   KernelSources sources;
   for (const KernelFamily& family : families()) {
+    const bool is_needed = std::any_of(needed.begin(), needed.end(),
+                                       [&](const Signature& one) { return family.supports(one); });
+    std::error_code ignored;
+    if (!is_needed && kernel_dir &&
+        !std::filesystem::exists(*kernel_dir / family.source_path(), ignored)) {
+      continue;
+    }
     sources.emplace(family.name, source_of(family, texts));
   }
   return sources;

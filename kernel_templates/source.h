@@ -40,9 +40,12 @@ KernelSource kernel_source(const KernelFamily& family,
                            const std::optional<std::filesystem::path>& kernel_dir = std::nullopt);
 
 // The sources of all families, by family. Each file of kernel_dir is read once: one state of a
-// folder that somebody edits. Throws as kernel_source().
+// folder that somebody edits. A folder that was copied from an earlier release lacks the families
+// that came later: a family without its .cuh there is left out where it serves none of the needed
+// signatures. Throws as kernel_source().
 using KernelSources = std::map<std::string, KernelSource, std::less<>>;
-KernelSources kernel_sources(const std::optional<std::filesystem::path>& kernel_dir = std::nullopt);
+KernelSources kernel_sources(const std::optional<std::filesystem::path>& kernel_dir = std::nullopt,
+                             const std::vector<Signature>& needed = {Signature()});
 
 // What databases of version 1 hold in place of the identity: 64-bit FNV-1a over path, text and the
 // headers' paths and texts, each string followed by a zero byte.

@@ -203,6 +203,19 @@ TEST_F(KernelDir, LackingAFileIsAnErrorThatNamesIt) {
               ThrowsMessage<UsageError>(HasSubstr("must hold kernel_templates/device/vec.cuh")));
 }
 
+// As a folder that was copied from a release without the family.
+TEST_F(KernelDir, MayLackAFamilyOfTypesThatNobodyAskedFor) {
+  fs::remove(dir_ / "kernel_templates/mma.cuh");
+  const KernelSources sources = kernel_sources(dir_);
+  EXPECT_TRUE(sources.contains("naive"));
+  EXPECT_FALSE(sources.contains("mma"));
+  EXPECT_THAT([&] { kernel_sources(dir_, {signature_of(ElementType::bf16)}); },
+              ThrowsMessage<UsageError>(HasSubstr("must hold kernel_templates/mma.cuh")));
+  fs::remove(dir_ / "kernel_templates/naive.cuh");
+  EXPECT_THAT([&] { kernel_sources(dir_); },
+              ThrowsMessage<UsageError>(HasSubstr("must hold kernel_templates/naive.cuh")));
+}
+
 TEST_F(KernelDir, WithAFileWithoutEndOrWithoutContentIsRefusedByName) {
   const fs::path text = dir_ / "kernel_templates/naive.cuh";
   const auto refusal = [&] {

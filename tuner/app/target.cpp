@@ -11,6 +11,7 @@
 #include "core/printable.h"
 #include "gpu/nvrtc.h"
 #include "tuner/app/own_worker.h"
+#include "tuner/app/requests.h"
 #include "tuner/work/protocol.h"
 #include "tuner/work/worker.h"
 #include "tuner/work/worker_pool.h"
@@ -139,7 +140,11 @@ std::vector<KernelText> asked_kernels(const Options& options) {
 std::optional<KernelSources> users_kernels(const Options& options) {
   if (options.kernel_dir.empty()) return std::nullopt;
   require_utf8("the kernel folder", options.kernel_dir);
-  return kernel_sources(options.kernel_dir);
+  std::vector<Signature> needed = {Signature()};
+  if (!options.sizes.empty()) {
+    for (const Problem& problem : asked_problems(options)) needed.push_back(problem.signature);
+  }
+  return kernel_sources(options.kernel_dir, needed);
 }
 
 std::filesystem::path database_path(const Options& options) {
