@@ -5,28 +5,7 @@
 #include <cstdio>
 #include <exception>
 
-#include "kernel_templates/coarsened_1d.cuh"
-#include "kernel_templates/mma.cuh"
-#include "kernel_templates/naive.cuh"
-#include "kernel_templates/skinny.cuh"
-#include "kernel_templates/smem_tiled.cuh"
-#include "kernel_templates/tiled_2d.cuh"
-#include "kernel_templates/vectorized_2d.cuh"
-#include "kernel_templates/warp_tiled.cuh"
 #include "tests/emulator/emulated_kernel.h"
-
-namespace gemm_tune {
-
-// In place of kernel_templates/families.cpp: its list, and mma, which is not in it yet.
-std::span<const KernelFamily> families() {
-  static const std::vector<KernelFamily> all = {
-      naive::family(),         smem_tiled::family(), coarsened_1d::family(), tiled_2d::family(),
-      vectorized_2d::family(), warp_tiled::family(), skinny::family(),       mma::family(),
-  };
-  return all;
-}
-
-}  // namespace gemm_tune
 
 int main(int argc, char** argv) try {
   using namespace gemm_tune::emulator;

@@ -301,7 +301,7 @@ std::vector<std::string> mma_configs() {
   std::ifstream file(GT_EMULATOR_CONFIGS);
   std::vector<std::string> configs;
   for (std::string line; std::getline(file, line);) {
-    if (!line.empty() && line[0] != '#') configs.push_back(line);
+    if (line.rfind("mma/", 0) == 0) configs.push_back(line);
   }
   return configs;
 }
