@@ -20,9 +20,10 @@ double fp32_sums(std::int64_t K) { return std::expm1(static_cast<double>(K + 3) 
 // Steps that cut off, then alpha, beta, their sum and the reference.
 double tensor_core_sums(std::int64_t K, const TensorCore& core) {
   const int products = std::min(core.products, kLeastProducts);
-  const auto steps = static_cast<double>((K + products - 1) / products);
+  const std::int64_t steps = (K + products - 1) / products;
   const double aligned = products * std::ldexp(1.0, -core.fraction_bits);
-  return std::expm1(steps * (std::log1p(aligned) + std::log1p(2 * kU)) + 4 * std::log1p(kU));
+  return std::expm1(static_cast<double>(steps) * (std::log1p(aligned) + std::log1p(2 * kU)) +
+                    4 * std::log1p(kU));
 }
 
 // Half of the type's least number above zero.
