@@ -56,6 +56,21 @@ TEST_F(CliInputTest, TheLastNumbersOfARangeAreTaken) {
   }
 }
 
+// A pipe can be read once.
+TEST_F(CliInputTest, SizesMayComeThroughAPipe) {
+  std::filesystem::copy(GT_KERNEL_TEMPLATES, path("kernel_templates"),
+                        std::filesystem::copy_options::recursive);
+  const std::string mine = " --kernel-dir " + folder_.string();
+  for (const std::string& arguments :
+       {"--dry-run" + db(), "--dry-run" + mine + db(), "ladder" + db(),
+        "explain " + std::string(kNaive) + mine + db()}) {
+    const ProgramRun piped =
+        run(arguments + " --arch sm_86 --sizes @/dev/stdin", "printf '64\\n' |");
+    EXPECT_EQ(piped.exit_code, 0) << arguments << "\n" << piped.errors;
+    EXPECT_THAT(piped.output, HasSubstr("64x64x64")) << arguments;
+  }
+}
+
 TEST_F(CliInputTest, AnOptionGivenTwiceOrWithoutItsValueIsNamed) {
   expect_refusal("best --arch sm_86 --arch sm_90 --sizes 64", 2,
                  "--arch is given more than once: give it once");
@@ -108,7 +123,7 @@ TEST_F(CliInputTest, AKernelFolderIsReadOnceForAWholeRun) {
   options.kernel_dir = folder_.string();
   Target target;
   target.spec = find_device_spec("sm_86").value();
-  TuneRequest request = tune_request(options, target);
+  TuneRequest request = tune_request(options, target, asked_problems(options));
   request.worker = {std::getenv("GT_PROGRAM"), kWorkerArgument};
   std::filesystem::remove_all(path("kernel_templates"));
   Database database(path("t.db"), Database::Mode::create_or_open);

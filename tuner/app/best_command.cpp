@@ -97,7 +97,7 @@ int run_best(const Options& options) {
   const std::vector<Problem> problems = asked_problems(options);
   const Target target = resolve_target(options);
   const Database database = open_for_reading(options);
-  const KernelHashes hashes = hashes_of(asked_kernels(options));
+  const KernelHashes hashes = hashes_of(asked_kernels(options, problems));
   const std::vector<Winner> winners = load_winners(database, target.spec.arch, hashes);
   nlohmann::json all = nlohmann::json::array();
   bool found = true;

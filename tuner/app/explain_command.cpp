@@ -199,7 +199,7 @@ Explanation explain_one(const Options& options, const std::optional<KernelSource
 int run_explain(const Options& options) {
   const std::vector<Problem> problems = asked_problems(options);
   if (!options.config.empty()) check_config(parse_config(options.config));
-  const std::optional<KernelSources> users = users_kernels(options);
+  const std::optional<KernelSources> users = users_kernels(options, problems);
   if (!options.cubin.empty()) {
     if (problems.size() != 1) throw UsageError("--cubin takes one kernel: give one size");
     require_writable(options.cubin);

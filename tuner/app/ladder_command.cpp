@@ -135,14 +135,15 @@ nlohmann::json json_of(const std::vector<Step>& steps, const Problem& problem,
 }  // namespace
 
 int run_ladder(const Options& options) {
-  for (const Problem& problem : asked_problems(options)) {
+  std::vector<Problem> problems = asked_problems(options);
+  for (const Problem& problem : problems) {
     const bool has_rungs = problem.signature == Signature() && problem.layout == Layout::nn;
     if (has_rungs && problem.batch == 1) continue;
     throw UsageError("the ladder has no rungs for " + to_string(problem) +
                      ": leave out type, layout and batch");
   }
   const Target target = resolve_target(options);
-  TuneRequest request = tune_request(options, target);
+  TuneRequest request = tune_request(options, target, std::move(problems));
   Database database = open_for_writing(options);
   begin_run(database, request, target, options.command_line);
   request.interruption = watch_for_signals();

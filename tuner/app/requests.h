@@ -14,8 +14,10 @@ namespace gemm_tune {
 // The problems that --sizes, --layout and --batch name. Throws UsageError.
 std::vector<Problem> asked_problems(const Options& options);
 
+// problems: of asked_problems(), which reads files and pipes; empty where --sizes is missing.
 // Throws UsageError naming the option that is missing or malformed.
-TuneRequest tune_request(const Options& options, const Target& target);
+TuneRequest tune_request(const Options& options, const Target& target,
+                         std::vector<Problem> problems);
 
 // Opens the database for storing. Creates the folder of the default path.
 Database open_for_writing(const Options& options);

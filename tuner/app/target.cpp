@@ -11,7 +11,6 @@
 #include "core/printable.h"
 #include "gpu/nvrtc.h"
 #include "tuner/app/own_worker.h"
-#include "tuner/app/requests.h"
 #include "tuner/work/protocol.h"
 #include "tuner/work/worker.h"
 #include "tuner/work/worker_pool.h"
@@ -132,18 +131,17 @@ std::string target_arch(const Options& options) {
   return options.arch.empty() ? resolve_target(options).spec.arch : table_spec(options.arch).arch;
 }
 
-std::vector<KernelText> asked_kernels(const Options& options) {
-  const std::optional<KernelSources> users = users_kernels(options);
+std::vector<KernelText> asked_kernels(const Options& options, std::span<const Problem> problems) {
+  const std::optional<KernelSources> users = users_kernels(options, problems);
   return users ? kernel_texts(*users) : kernel_texts();
 }
 
-std::optional<KernelSources> users_kernels(const Options& options) {
+std::optional<KernelSources> users_kernels(const Options& options,
+                                           std::span<const Problem> problems) {
   if (options.kernel_dir.empty()) return std::nullopt;
   require_utf8("the kernel folder", options.kernel_dir);
   std::vector<Signature> needed = {Signature()};
-  if (!options.sizes.empty()) {
-    for (const Problem& problem : asked_problems(options)) needed.push_back(problem.signature);
-  }
+  for (const Problem& problem : problems) needed.push_back(problem.signature);
   return kernel_sources(options.kernel_dir, needed);
 }
 

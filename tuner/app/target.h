@@ -3,6 +3,8 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,12 +26,14 @@ std::string target_arch(const Options& options);
 // The path of --db, or the default path.
 std::filesystem::path database_path(const Options& options);
 
-// The kernels of --kernel-dir, or the program's own. Throws UsageError.
-std::vector<KernelText> asked_kernels(const Options& options);
+// The kernels of --kernel-dir, or the program's own. problems: as for users_kernels().
+std::vector<KernelText> asked_kernels(const Options& options,
+                                      std::span<const Problem> problems = {});
 
 // The texts of --kernel-dir, read once; nothing without that option. Throws UsageError where they
-// are not whole.
-std::optional<KernelSources> users_kernels(const Options& options);
+// lack one that f32 or one of the problems needs.
+std::optional<KernelSources> users_kernels(const Options& options,
+                                           std::span<const Problem> problems);
 
 // The longest wait for the database at `path`. A note on stderr reports the wait unless quiet.
 LockWait lock_wait(const Options& options, const std::filesystem::path& path);

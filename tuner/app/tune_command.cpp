@@ -117,13 +117,14 @@ std::vector<Problem> asked_problems(const Options& options) {
                      {parse_layout(options.layout), options.batch, parse_signature(options.type)});
 }
 
-TuneRequest tune_request(const Options& options, const Target& target) {
-  if (options.sizes.empty()) {
+TuneRequest tune_request(const Options& options, const Target& target,
+                         std::vector<Problem> problems) {
+  if (problems.empty()) {
     throw UsageError(
         "name the problems with --sizes, as in --sizes 1024,4096; see gemm-tune --help");
   }
   TuneRequest request;
-  request.problems = asked_problems(options);
+  request.problems = std::move(problems);
   request.device = target.spec;
   request.measure = target.measurable;
   if (target.measurable) request.ordinals = target.ordinals;
@@ -155,7 +156,7 @@ TuneRequest tune_request(const Options& options, const Target& target) {
   request.finals_again = options.finals;
   request.retry_failed = options.retry_failed;
   request.seed = options.seed ? *options.seed : std::random_device()();
-  request.kernels = users_kernels(options);
+  request.kernels = users_kernels(options, request.problems);
   return request;
 }
 
@@ -184,9 +185,10 @@ void begin_run(Database& database, const TuneRequest& request, const Target& tar
 
 int run_tune(const Options& options) {
   // Malformed sizes and configs are refused before a driver is started, which takes seconds.
-  if (!options.sizes.empty()) asked_problems(options);
+  std::vector<Problem> problems;
+  if (!options.sizes.empty()) problems = asked_problems(options);
   const Target target = resolve_target(options);
-  TuneRequest request = tune_request(options, target);
+  TuneRequest request = tune_request(options, target, std::move(problems));
   if (options.dry_run) return dry_run(request, target, options);
   if (!options.kernel_cache.empty()) {
     const KernelStore usable(options.kernel_cache);  // or it throws, before anything is stored
