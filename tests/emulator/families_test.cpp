@@ -3,7 +3,6 @@
 // case: one shared object and one set of tests each.
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <set>
 #include <string>
 #include <utility>
@@ -15,17 +14,8 @@
 namespace gemm_tune::emulator {
 namespace {
 
-std::vector<std::string> listed_in(const char* path) {
-  std::ifstream file(path);
-  std::vector<std::string> configs;
-  for (std::string line; std::getline(file, line);) {
-    if (!line.empty() && line[0] != '#') configs.push_back(line);
-  }
-  return configs;
-}
-
-const std::vector<std::string> kConfigs = listed_in(GT_EMULATOR_CONFIGS);
-const std::vector<std::string> kMoreConfigs = listed_in(GT_MORE_EMULATOR_CONFIGS);
+const std::vector<std::string> kConfigs = configs_in(GT_EMULATOR_CONFIGS);
+const std::vector<std::string> kMoreConfigs = configs_in(GT_MORE_EMULATOR_CONFIGS);
 
 TEST(EmulatedFamilies, CoverEveryFamilyWithEightConfigsAndEveryParameterValue) {
   for (const KernelFamily& family : families()) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the build puts a config's shared object: for the tests that load them.
+// The configs that the tests load, and where the build puts the shared object of each.
 #pragma once
 
 #include <filesystem>
+#include <fstream>
 #include <string>
+#include <vector>
 
 namespace gemm_tune::emulator {
 
@@ -18,6 +20,16 @@ inline std::string identifier(const std::string& config) {
     }
   }
   return name;
+}
+
+// The configs of a list, one on each line that is not empty and no comment.
+inline std::vector<std::string> configs_in(const char* path) {
+  std::ifstream file(path);
+  std::vector<std::string> configs;
+  for (std::string line; std::getline(file, line);) {
+    if (!line.empty() && line[0] != '#') configs.push_back(line);
+  }
+  return configs;
 }
 
 inline std::filesystem::path object_of(const std::string& config) {

@@ -5,7 +5,6 @@
 
 #include <cmath>
 #include <cstring>
-#include <fstream>
 #include <functional>
 #include <string>
 #include <tuple>
@@ -298,11 +297,8 @@ TEST_P(ShallowMma, IsWrongWhereSumsLoseTenBits) {
 }
 
 std::vector<std::string> mma_configs() {
-  std::ifstream file(GT_EMULATOR_CONFIGS);
-  std::vector<std::string> configs;
-  for (std::string line; std::getline(file, line);) {
-    if (line.rfind("mma/", 0) == 0) configs.push_back(line);
-  }
+  std::vector<std::string> configs = configs_in(GT_EMULATOR_CONFIGS);
+  std::erase_if(configs, [](const std::string& config) { return !config.starts_with("mma/"); });
   return configs;
 }
 

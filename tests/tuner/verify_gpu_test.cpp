@@ -1,29 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // The verifier must accept correct results and find every kind of error.
-#include <gtest/gtest.h>
-
-#include <cstdlib>
 #include <optional>
 #include <vector>
 
 #include "gpu/cublas.h"
-#include "gpu/device.h"
 #include "gpu/nvrtc.h"
 #include "gpu/stream.h"
 #include "kernel_templates/launch_args.h"
 #include "kernel_templates/source.h"
+#include "tests/gpu/gpu_test.h"
 #include "tuner/measure/verify.h"
 
 namespace gemm_tune {
 namespace {
 
-class VerifyGpuTest : public testing::Test {
+class VerifyGpuTest : public GpuTest {
  protected:
   void SetUp() override {
-    if (device_count() == 0) {
-      if (std::getenv("GT_REQUIRE_GPU") != nullptr) FAIL() << "no GPU, and one is required";
-      GTEST_SKIP() << "no GPU";
-    }
+    GpuTest::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
     set_device(0);
     const DeviceSpec device = query_device(0);
     arch_ = device.arch;

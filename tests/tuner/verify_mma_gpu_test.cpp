@@ -1,45 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 // mma before the verifier, on a GPU.
-#include <gtest/gtest.h>
-
-#include <cstdlib>
-#include <string>
-
-#include "gpu/device.h"
-#include "gpu/nvrtc.h"
 #include "gpu/stream.h"
-#include "kernel_templates/launch_args.h"
-#include "kernel_templates/source.h"
+#include "runtime/compile.h"
+#include "runtime/prepared_call.h"
+#include "tests/gpu/gpu_test.h"
 #include "tuner/measure/verify.h"
 
 namespace gemm_tune {
 namespace {
 
-class VerifyMmaGpuTest : public testing::TestWithParam<const char*> {};
+class VerifyMmaGpuTest : public GpuTest, public testing::WithParamInterface<const char*> {};
 
 TEST_P(VerifyMmaGpuTest, IsRightAtSmallShapesAndAtALargeOne) {
-  if (device_count() == 0) {
-    if (std::getenv("GT_REQUIRE_GPU") != nullptr) FAIL() << "no GPU, and one is required";
-    GTEST_SKIP() << "no GPU";
-  }
   set_device(0);
   const DeviceSpec device = query_device(0);
   const KnownConfig config = check_config(parse_config(GetParam()));
-  if (10 * device.cc_major + device.cc_minor < config.traits.least_sm) {
+  if (device.sm() < config.traits.least_sm) {
     GTEST_SKIP() << device.arch << " is older than the config's instructions";
   }
-  const KernelSource source = kernel_source(*config.family);
-  const CompileResult compiled = nvrtc_compile({source.path, source.text, source.headers},
-                                               compile_definitions(config), device.arch);
+  const CompileResult compiled =
+      compile_kernel(kernel_source(*config.family), config, COperand::in_place, device.arch);
   ASSERT_TRUE(compiled.ok) << compiled.log;
   const LoadedKernel kernel(compiled.cubin);
+  const PreparedCall prepared(kernel, config.recipe, device.sm_count);
   const Stream stream;
   const Gemm gemm = [&](const GemmCall& call) {
-    const Grid grid = grid_of(config.recipe, call.problem, device.sm_count);
-    GemmArgs args = launch_args(call, grid, nullptr, nullptr);
-    void* pointers[] = {&args};
-    kernel.launch(grid, config.recipe.block_threads, config.recipe.smem_bytes, stream.get(),
-                  pointers);
+    prepared.launch(call, nullptr, nullptr, stream.get());
   };
   Verifier verifier(device, stream.get(), 7);
   std::vector<GemmCall> shapes = small_verification_shapes(config, device.sm_count);
