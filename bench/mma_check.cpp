@@ -114,7 +114,7 @@ class Product {
     GT_CUDA(cudaDeviceSynchronize());
     std::vector<char> bytes(d_bytes_.size());
     d_bytes_.copy_to_host(bytes);
-    TensorCore core = tensor_core_of(10 * device.cc_major + device.cc_minor);
+    TensorCore core = tensor_core_of(device.sm());
     core.products = std::min(core.products, config_.config().get("MMA_K").value());
     double measured_error = 0, emulated_error = 0, norm = 0;
     int different = 0;

@@ -38,6 +38,9 @@ struct DeviceSpec {
   double dram_gb_per_s = 0;
   std::int64_t l2_bytes = 0;
 
+  // The number in `arch`: 86 for "sm_86".
+  int sm() const { return 10 * cc_major + cc_minor; }
+
   friend bool operator==(const DeviceSpec&, const DeviceSpec&) = default;
 };
 

@@ -34,7 +34,7 @@ double half_of_least(ElementType type) { return type == ElementType::f16 ? 0x1p-
 ErrorBound error_bound(const Signature& signature, std::int64_t K, int sm) {
   ErrorBound bound;
   bound.sums =
-      signature.accuracy == Accuracy::fp32 ? fp32_sums(K) : tensor_core_sums(K, tensor_core_of(sm));
+      uses_tensor_cores(signature) ? tensor_core_sums(K, tensor_core_of(sm)) : fp32_sums(K);
   if (bytes_of(signature.d) < bytes_of(ElementType::f32)) {
     bound.stored = unit_roundoff(signature.d);
     bound.least = half_of_least(signature.d);

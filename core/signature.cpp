@@ -7,13 +7,7 @@
 namespace gemm_tune {
 namespace {
 
-constexpr Signature kSignatures[] = {
-    signature_of(ElementType::f32),
-    signature_of(ElementType::f16),
-    signature_of(ElementType::bf16),
-    signature_of(ElementType::f16, ElementType::f32),
-    signature_of(ElementType::bf16, ElementType::f32),
-};
+constexpr ElementType kTypes[] = {ElementType::f32, ElementType::f16, ElementType::bf16};
 
 }  // namespace
 
@@ -41,8 +35,11 @@ std::string to_string(const Signature& signature) {
 }
 
 Signature parse_signature(std::string_view text) {
-  for (const Signature& signature : kSignatures) {
-    if (to_string(signature) == text) return signature;
+  for (const ElementType ab : kTypes) {
+    for (const ElementType cd : kTypes) {
+      const Signature signature = signature_of(ab, cd);
+      if (is_offered(signature) && to_string(signature) == text) return signature;
+    }
   }
   throw UsageError("'" + excerpt(text) +
                    "' is not a type: use f32, f16 or bf16 for all matrices, or name those of A, B, "

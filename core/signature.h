@@ -77,11 +77,24 @@ constexpr Signature signature_of(ElementType ab, ElementType cd) {
 }
 constexpr Signature signature_of(ElementType type) { return signature_of(type, type); }
 
+// Whether tensor cores multiply.
+constexpr bool uses_tensor_cores(const Signature& signature) {
+  return signature.accuracy == Accuracy::mixed;
+}
+
+// Whether a kernel may have the signature: A and B of one type, C and D of one type, f32 or the
+// operands' 16-bit type. A family may have some of these (KernelFamily::supports()).
+constexpr bool is_offered(const Signature& signature) {
+  const ElementType ab = signature.a, cd = signature.d;
+  const bool of_one_type = ab == ElementType::f32 && cd == ElementType::f32;
+  const bool of_16_bits = bytes_of(ab) == 2 && (cd == ab || cd == ElementType::f32);
+  return signature == signature_of(ab, cd) && (of_one_type || of_16_bits);
+}
+
 // "f32" if all matrices have one type, else the types of A, B, C and D: "bf16/bf16/f32/f32".
 std::string to_string(const Signature& signature);
 
-// The inverse of to_string for signatures that a kernel may have: A and B of one type, C and D of
-// one type, f32 or the operands' 16-bit type. Throws UsageError naming the text.
+// The inverse of to_string for signatures that are offered. Throws UsageError naming the text.
 Signature parse_signature(std::string_view text);
 
 // The widest access, a 16-byte vector. Alignment beyond it is not counted.

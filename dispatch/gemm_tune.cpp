@@ -108,7 +108,8 @@ Order order_of(const char* name, gt_order value) {
   return value == GT_ROW_MAJOR ? Order::row_major : Order::column_major;
 }
 
-ElementType type_of(const char* name, gt_type value) {
+// owner and name: of the field in messages, "call" and "type_a".
+ElementType type_of(const char* owner, const char* name, gt_type value) {
   switch (value) {
     case GT_F32:
       return ElementType::f32;
@@ -119,23 +120,23 @@ ElementType type_of(const char* name, gt_type value) {
     case GT_TYPE_MAX:
       break;
   }
-  throw UsageError(std::string(name) + " is " + std::to_string(static_cast<int>(value)) +
+  throw UsageError(std::string(owner) + "." + name + " is " +
+                   std::to_string(static_cast<int>(value)) +
                    ": it must be GT_F32, GT_F16 or GT_BF16");
 }
 
 // typed: a gt_problem or a gt_gemm_call; owner: its name in messages.
 template <class T>
-Signature signature_of(const T& typed, const std::string& owner) {
-  const auto type = [&](const char* name, gt_type value) {
-    return type_of((owner + "." + name).c_str(), value);
-  };
-  const ElementType a = type("type_a", typed.type_a), b = type("type_b", typed.type_b),
-                    c = type("type_c", typed.type_c), d = type("type_d", typed.type_d);
-  if (a != b || c != d || (d != a && d != ElementType::f32)) {
-    throw UsageError(owner + "'s types are " + to_string(Signature{a, b, c, d}) +
-                     ": A and B must have one type, and C and D that type or f32");
-  }
-  return signature_of(a, d);
+Signature signature_of(const T& typed, const char* owner) {
+  Signature types;
+  types.a = type_of(owner, "type_a", typed.type_a);
+  types.b = type_of(owner, "type_b", typed.type_b);
+  types.c = type_of(owner, "type_c", typed.type_c);
+  types.d = type_of(owner, "type_d", typed.type_d);
+  types.accuracy = signature_of(types.a).accuracy;
+  if (is_offered(types)) return types;
+  throw UsageError(std::string(owner) + "'s types are " + to_string(types) +
+                   ": A and B must have one type, and C and D that type or f32");
 }
 
 Problem problem_of(const gt_problem& asked) {

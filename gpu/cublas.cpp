@@ -76,8 +76,7 @@ enum class Kind { f32, f64, mixed };
 Kind kind_of(const Signature& types) {
   if (types == Signature()) return Kind::f32;
   if (types == signature_of(ElementType::f64)) return Kind::f64;
-  const bool is_mixed = types == signature_of(types.a, types.d) && bytes_of(types.a) == 2;
-  if (is_mixed && (types.d == types.a || types.d == ElementType::f32)) return Kind::mixed;
+  if (is_offered(types) && uses_tensor_cores(types)) return Kind::mixed;
   throw DeviceError("no cuBLAS function for " + to_string(types));
 }
 

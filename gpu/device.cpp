@@ -38,7 +38,7 @@ DeviceSpec table_entry(int major, int minor, const std::string& name) {
   if (const auto spec = find_device_spec(arch)) return *spec;
   const auto table = device_table();
   const DeviceSpec& oldest = table.front();
-  if (10 * major + minor < 10 * oldest.cc_major + oldest.cc_minor) {
+  if (10 * major + minor < oldest.sm()) {
     throw DeviceError("'" + name + "' is " + arch + ": CUDA 13 supports " + oldest.arch +
                       " and newer");
   }

@@ -345,9 +345,7 @@ inline KernelFamily family() {
     const bool has_depth_16 = sm >= 80;
     const bool is_served =
         (ab == ElementType::f16 && sm >= 75) || (ab == ElementType::bf16 && has_depth_16);
-    if (!is_served || (cd != ab && cd != ElementType::f32) || signature != signature_of(ab, cd)) {
-      return std::nullopt;
-    }
+    if (!is_served || !is_offered(signature)) return std::nullopt;
     return values_of(Params{.AB = static_cast<int>(ab),
                             .CD = static_cast<int>(cd),
                             .BM = 64,

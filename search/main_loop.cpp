@@ -28,7 +28,8 @@ struct MultiplyingPipe {
 
 MultiplyingPipe multiplying_pipe(const Traits& traits, const DeviceSpec& device,
                                  const ModelConstants& constants) {
-  if (!uses_tensor_cores(traits)) return {static_cast<double>(device.fp32_lanes_per_sm), 1, 1};
+  if (!uses_tensor_cores(traits.signature))
+    return {static_cast<double>(device.fp32_lanes_per_sm), 1, 1};
   const bool is_geforce = device.name.find("GeForce") != std::string::npos;
   return {constants.tensor_multiplications_per_cycle * constants.mma_sync_share *
               (is_geforce ? constants.geforce_tensor_share : 1),

@@ -13,11 +13,6 @@ namespace gemm_tune {
 
 inline constexpr double kRegisterBytes = 4;
 
-// Whether mma.sync multiplies, and not FFMA.
-inline bool uses_tensor_cores(const Traits& traits) {
-  return traits.signature.accuracy == Accuracy::mixed;
-}
-
 // (a^p + b^p)^(1/p): the time of what takes a and b and goes on at once.
 double overlapped(double a, double b, double p);
 

@@ -222,7 +222,8 @@ void set_times(Prediction& prediction, const Traits& traits, const DeviceSpec& d
                const ModelConstants& constants) {
   const double cycles_per_us = device.clock_mhz;
   const double pipe_us = work.all_slices / work.sms / cycles_per_us;  // for one cycle of each slice
-  double& multiply_us = uses_tensor_cores(traits) ? prediction.tensor_us : prediction.ffma_us;
+  double& multiply_us =
+      uses_tensor_cores(traits.signature) ? prediction.tensor_us : prediction.ffma_us;
   multiply_us = loop.multiply_cycles() * pipe_us;
   prediction.issue_us = loop.issue_cycles() * pipe_us;
   prediction.l1_us = loop.l1_cycles() * pipe_us;
@@ -239,7 +240,7 @@ int shared_registers(const Traits& traits, const DeviceSpec& device) {
 
 bool loads_operands_late(const Traits& traits, const DeviceSpec& device,
                          const ModelConstants& constants) {
-  if (uses_tensor_cores(traits) || traits.stages == 1 || traits.feeds_ahead) return false;
+  if (uses_tensor_cores(traits.signature) || traits.stages == 1 || traits.feeds_ahead) return false;
   // Where no warps share the k steps, the estimate has a second set of operands in it either way.
   const bool shares_steps = traits.threads_along_k > 1;
   const int early =

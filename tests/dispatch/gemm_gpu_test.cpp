@@ -46,7 +46,7 @@ class GemmGpuTest : public GpuTest {
     GpuTest::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
     const DeviceSpec device = query_device(0);
-    sm_ = 10 * device.cc_major + device.cc_minor;
+    sm_ = device.sm();
     write_sample_database(file_, device.arch);
     ASSERT_EQ(gt_open(file_.c_str(), nullptr, &handle_), GT_OK) << gt_last_error();
   }

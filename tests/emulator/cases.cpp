@@ -111,7 +111,7 @@ std::string to_string(const Case& c) {
          (c.in_place ? ", in place" : "") +
          (c.values == Values::integers ? ", integers" : ", reals") + ", threads " +
          to_string(c.order) +
-         (p.signature.accuracy == Accuracy::mixed ? ", sm_" + std::to_string(c.sm) : "");
+         (uses_tensor_cores(p.signature) ? ", sm_" + std::to_string(c.sm) : "");
 }
 
 bool shares_tiles(const KnownConfig& config) {

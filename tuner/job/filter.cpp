@@ -21,8 +21,6 @@ constexpr int kRegisterMargin = 24;
 // that get 64 registers and 8 of the 26 others; of 23 problems on an H100 none was won above this.
 int tolerated_excess(int registers) { return std::clamp((registers - 64) / 3, 0, kRegisterMargin); }
 
-int sm_of(const DeviceSpec& device) { return 10 * device.cc_major + device.cc_minor; }
-
 // What one CTA has to do, at least.
 std::int64_t slices_of(const Traits& traits, const Problem& problem) {
   return (problem.K + traits.tile_k - 1) / traits.tile_k / std::max(traits.split_k, 1);
@@ -34,9 +32,8 @@ std::optional<std::string_view> recorded_loss(const KnownConfig& config, const P
                                               const DeviceSpec& device) {
   const MachineProfile& profile = machine_profile(device.arch);
   const Traits& traits = config.traits;
-  const bool is_recorded = traits.signature.accuracy == Accuracy::fp32;
   static constexpr RecordedLosses kNone;
-  const RecordedLosses& losses = is_recorded ? profile.losses : kNone;
+  const RecordedLosses& losses = uses_tensor_cores(traits.signature) ? kNone : profile.losses;
   if (traits.split_k > 1 && slices_of(traits, problem) < losses.least_slices_per_share) {
     return "shares along K of hardly a slice";
   }
@@ -87,9 +84,8 @@ std::optional<std::string_view> reject_before_compile(const KnownConfig& config,
   const LaunchRecipe& recipe = config.recipe;
   const Refusal refused = refusal(recipe, launch_problem(problem));
   if (refused == Refusal::types || refused == Refusal::layout) return reason_of(refused);
-  const int sm = sm_of(device);
   const int only_sm = config.traits.only_sm;
-  if (config.traits.least_sm > sm || (only_sm != 0 && only_sm != sm)) {
+  if (config.traits.least_sm > device.sm() || (only_sm != 0 && only_sm != device.sm())) {
     return "needs instructions that the target lacks";
   }
   if (config.traits.async_copy && device.cc_major < 8) {
@@ -118,7 +114,7 @@ std::optional<std::string_view> reject_needless(const KnownConfig& config, const
                                                 const DeviceSpec& device) {
   const Traits& traits = config.traits;
   if (const auto loss = recorded_loss(config, problem, device)) return loss;
-  if (traits.deeper_sm != 0 && traits.deeper_sm <= sm_of(device)) {
+  if (traits.deeper_sm != 0 && traits.deeper_sm <= device.sm()) {
     return "two instructions where the target has one";
   }
   if (traits.stages - 1 > std::max<std::int64_t>(slices_of(traits, problem), 1)) {

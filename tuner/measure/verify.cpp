@@ -173,10 +173,7 @@ Verifier::Kernels Verifier::load_kernels(const std::string& arch) {
 }
 
 Verifier::Verifier(const DeviceSpec& device, cudaStream_t stream, std::uint64_t seed)
-    : sm_(10 * device.cc_major + device.cc_minor),
-      stream_(stream),
-      seed_(seed),
-      kernels_(load_kernels(device.arch)) {}
+    : sm_(device.sm()), stream_(stream), seed_(seed), kernels_(load_kernels(device.arch)) {}
 
 void Verifier::fill(DeviceBuffer<char>& buffer, Matrices matrices, std::uint64_t seed,
                     int integer_range, bool poisoned) {

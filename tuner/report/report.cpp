@@ -113,9 +113,8 @@ std::vector<std::string> names_of(const std::vector<TuneWinner>& tied) {
 }
 
 bool needs_tensor_cores(std::span<const Problem> problems) {
-  return std::any_of(problems.begin(), problems.end(), [](const Problem& problem) {
-    return problem.signature.accuracy == Accuracy::mixed;
-  });
+  return std::any_of(problems.begin(), problems.end(),
+                     [](const Problem& problem) { return uses_tensor_cores(problem.signature); });
 }
 
 }  // namespace

@@ -67,11 +67,11 @@ std::string result_line(const ProblemReport& report, const Target& target) {
                       tflops_text(report.problem, time_us));
   if (!target.measurable) {
     const bool measured = unmeasured_model(target.spec, {&report.problem, 1}).empty();
-    const bool mixed = report.problem.signature.accuracy == Accuracy::mixed;
+    const bool on_tensor_cores = uses_tensor_cores(report.problem.signature);
     return text + fmt::format("  ({}{})", kPredictedLabel,
                               measured ? ""
                                        : "; model never measured on " + target.spec.arch +
-                                             (mixed ? "'s tensor cores" : ""));
+                                             (on_tensor_cores ? "'s tensor cores" : ""));
   }
   const std::optional<Share> share = share_of(*report.winner);
   return share ? text + fmt::format("  {:.3f} of {}", share->of_speed, share->name) : text;
