@@ -38,7 +38,8 @@ constexpr std::string_view kHead =
 // (with the hash `kernel_hash`) and an include path from there, for @ARCH@ with the macros
 // TUNED_PARAMS defined as `tuned_params` and TUNED_CLUSTER as tuned_cluster() (without TUNED_CLUSTER
 // the results are the same; from sm_90 on, launches of many small blocks take some per cent longer)
-// and, where C is D as in every measurement, TUNED_IN_PLACE,
+// and, where C is D as in every measurement, TUNED_IN_PLACE, and, for a bias that is added to each
+// row of C (then ReLU), TUNED_EPILOGUE as 1 (2): N elements of C's type at GemmArgs' member `bias`,
 // and launch its function "gemm" with grid() blocks of
 // block_threads threads and smem_bytes of dynamic shared memory; its one argument is GemmArgs of
 // kernel_templates/device/gemm_args.cuh, from the same place. Where workspace_bytes() is not 0 it wants that

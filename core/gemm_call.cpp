@@ -19,6 +19,8 @@ COperand c_operand(const GemmCall& call) {
   return call.C == call.D || call.beta == 0 ? COperand::in_place : COperand::separate;
 }
 
+CallForm form_of(const GemmCall& call) { return {c_operand(call), call.epilogue}; }
+
 GemmCall in_place(GemmCall call, const void* A, const void* B, void* D) {
   call.A = A;
   call.B = B;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One product: D = alpha * op(A) * op(B) + beta * C for each entry of a batch, row-major.
+// One product: D = alpha * op(A) * op(B) + beta * C for each entry of a batch, row-major, and what
+// an epilogue makes of it.
 //
 // Every part of the project describes a product by this struct. Only the C interface, cuBLAS and
 // the kernel's argument (kernel_templates/launch_args.h) convert it. A call without addresses
@@ -13,6 +14,10 @@
 #include "core/problem.h"
 
 namespace gemm_tune {
+
+// The operation on alpha * op(A) * op(B) + beta * C before the result is rounded and stored as D:
+// add a bias, one element for each column; then ReLU.
+enum class Epilogue { none, bias, bias_relu };
 
 struct GemmCall {
   Problem problem;
@@ -28,6 +33,9 @@ struct GemmCall {
   // Elements from one matrix of a batch to the next, unused for a batch of 1; stride_c holds for C
   // and D.
   std::int64_t stride_a = 0, stride_b = 0, stride_c = 0;
+  Epilogue epilogue = Epilogue::none;
+  // N elements of D's type, apart from D, for every entry of a batch; not read without an epilogue.
+  const void* bias = nullptr;
 
   friend auto operator<=>(const GemmCall&, const GemmCall&) = default;
 };
@@ -41,6 +49,20 @@ enum class COperand { in_place, separate };
 
 // in_place also if C is not read.
 COperand c_operand(const GemmCall& call);
+
+// The form of a call that a kernel is compiled for. Any config may be compiled for each.
+struct CallForm {
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  constexpr CallForm(COperand c = COperand::in_place, Epilogue epilogue = Epilogue::none)
+      : c(c), epilogue(epilogue) {}
+
+  COperand c;
+  Epilogue epilogue;
+
+  friend auto operator<=>(const CallForm&, const CallForm&) = default;
+};
+
+CallForm form_of(const GemmCall& call);
 
 // The call with these addresses and with C in D: D = alpha * op(A) * op(B) + beta * D.
 GemmCall in_place(GemmCall call, const void* A, const void* B, void* D);

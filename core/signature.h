@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The signature of a product: the element types of its matrices, its accuracy and its epilogue.
+// The signature of a product: the element types of its matrices and its accuracy.
 //
 // No other file knows the size of an element. Values; any thread.
 #pragma once
@@ -59,14 +59,10 @@ std::string_view to_string(ElementType type);
 // 16-bit operands as they are, sums in fp32 as tensor cores round them.
 enum class Accuracy { fp32, mixed };
 
-// The operation on alpha * op(A) * op(B) + beta * C before the result is stored as D.
-enum class Epilogue { none };
-
 struct Signature {
   ElementType a = ElementType::f32, b = ElementType::f32, c = ElementType::f32,
               d = ElementType::f32;
   Accuracy accuracy = Accuracy::fp32;
-  Epilogue epilogue = Epilogue::none;
 
   friend auto operator<=>(const Signature&, const Signature&) = default;
 };

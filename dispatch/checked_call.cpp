@@ -85,6 +85,9 @@ void check(const GemmCall& call, Order order, const char* name_of_d) {
   check_pointer("A", call.A, p.signature.a, reads_ab);
   check_pointer("B", call.B, p.signature.b, reads_ab);
   check_pointer("C", call.C, p.signature.c, writes_d && call.beta != 0);
+  if (call.epilogue != Epilogue::none) {
+    check_pointer("bias", call.bias, p.signature.d, writes_d);
+  }
   check_pointer(name_of_d, call.D, p.signature.d, writes_d);
   if (p.batch <= 1) return;
   check_stride("stride_a", call.stride_a);
@@ -100,7 +103,7 @@ bool changes_nothing(const GemmCall& call) {
   const Problem& p = call.problem;
   const bool adds_nothing = p.K == 0 || call.alpha == 0;
   return p.M == 0 || p.N == 0 || p.batch == 0 ||
-         (call.C == call.D && call.beta == 1 && adds_nothing);
+         (call.C == call.D && call.beta == 1 && adds_nothing && call.epilogue == Epilogue::none);
 }
 
 GemmCall in_row_major(const GemmCall& call, Order order) {

@@ -55,7 +55,7 @@ void Dispatcher::gemm(const GemmCall& call, cudaStream_t stream) {
 void Dispatcher::launch(GemmCall call, cudaStream_t stream) {
   const int ordinal = current_device();
   call.problem = problem_of(call);
-  const PreparedCall prepared = this->prepared({ordinal, call.problem, c_operand(call)});
+  const PreparedCall prepared = this->prepared({ordinal, call.problem, form_of(call)});
   workspaces_.lend(
       prepared.workspace_bytes(call.problem), ordinal, stream,
       [&](int* counters, float* partials) { prepared.launch(call, counters, partials, stream); });
@@ -86,15 +86,15 @@ PreparedCall Dispatcher::prepare(const Key& key) {
     throw NoKernelError("no kernel can serve " + to_string(key.problem) + ": " +
                         choice.explanation);
   }
-  return {kernel(ordinal, device.arch, *choice.config, key.c), choice.config->recipe,
+  return {kernel(ordinal, device.arch, *choice.config, key.form), choice.config->recipe,
           device.sm_count};
 }
 
 const LoadedKernel& Dispatcher::kernel(int ordinal, const std::string& arch,
-                                       const KnownConfig& config, COperand c) {
-  return kernels_.get({ordinal, to_string(config.config()), c}, [&] {
+                                       const KnownConfig& config, const CallForm& form) {
+  return kernels_.get({ordinal, to_string(config.config()), form}, [&] {
     const KernelStore* const store = kernel_cache_ ? &*kernel_cache_ : nullptr;
-    return LoadedKernel(jit_cubin(config, c, arch, store));
+    return LoadedKernel(jit_cubin(config, form, arch, store));
   });
 }
 

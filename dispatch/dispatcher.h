@@ -49,7 +49,7 @@ class Dispatcher {
   struct Key {
     int ordinal;
     Problem problem;
-    COperand c;
+    CallForm form;
     friend auto operator<=>(const Key&, const Key&) = default;
   };
 
@@ -60,7 +60,7 @@ class Dispatcher {
   std::optional<PreparedCall> remembered(const Key& key) const;
   PreparedCall prepare(const Key& key);
   const LoadedKernel& kernel(int ordinal, const std::string& arch, const KnownConfig& config,
-                             COperand c);
+                             const CallForm& form);
 
   std::map<std::string, std::vector<Winner>> winners_;  // by architecture; fixed once constructed
   std::optional<KernelStore> kernel_cache_;
@@ -69,8 +69,8 @@ class Dispatcher {
   std::map<Key, PreparedCall> prepared_;  // of kernels_; guarded by prepared_mutex_
 
   OncePerKey<int, DeviceKey> devices_;  // by ordinal
-  // By ordinal, config text and place of C. Never shrinks: a kernel may still be running.
-  OncePerKey<std::tuple<int, std::string, COperand>, LoadedKernel> kernels_;
+  // By ordinal, config text and form of the call. Never shrinks: a kernel may still be running.
+  OncePerKey<std::tuple<int, std::string, CallForm>, LoadedKernel> kernels_;
   WorkspacePool workspaces_;
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstddef>
 #include <cstring>
 #include <exception>
 #include <memory>
@@ -22,7 +23,7 @@ namespace {
 
 // The layout is the binary interface.
 static_assert(sizeof(gt_device) == 32 && sizeof(gt_problem) == 72 && sizeof(gt_recipe) == 872 &&
-              sizeof(gt_gemm_call) == 168);
+              sizeof(gt_gemm_call) == 184);
 
 // Of the thread; a fixed array, since reporting an error must not fail.
 thread_local char last_error[1024] = "";
@@ -125,6 +126,21 @@ ElementType type_of(const char* owner, const char* name, gt_type value) {
                    ": it must be GT_F32, GT_F16 or GT_BF16");
 }
 
+Epilogue epilogue_of(gt_epilogue value) {
+  switch (value) {
+    case GT_EPILOGUE_NONE:
+      return Epilogue::none;
+    case GT_EPILOGUE_BIAS:
+      return Epilogue::bias;
+    case GT_EPILOGUE_BIAS_RELU:
+      return Epilogue::bias_relu;
+    case GT_EPILOGUE_MAX:
+      break;
+  }
+  throw UsageError("call.epilogue is " + std::to_string(static_cast<int>(value)) +
+                   ": it must be GT_EPILOGUE_NONE, GT_EPILOGUE_BIAS or GT_EPILOGUE_BIAS_RELU");
+}
+
 // typed: a gt_problem or a gt_gemm_call; owner: its name in messages.
 template <class T>
 Signature signature_of(const T& typed, const char* owner) {
@@ -171,24 +187,28 @@ Problem problem_of(const gt_problem& asked) {
   return problem;
 }
 
-// The call as this version's struct. The struct of a later version is longer; its further fields
-// must be 0.
+// The call as this version's struct. The struct of an earlier version is shorter and lacks the last
+// fields; that of a later one is longer, and its further fields must be 0.
 gt_gemm_call known_fields(const gt_gemm_call* call) {
   const std::uint64_t size = required(call, "call").size;
-  constexpr std::uint64_t kLeast = sizeof(gt_gemm_call), kMost = 4096;
+  constexpr std::uint64_t kLeast = offsetof(gt_gemm_call, epilogue), kMost = 4096;
   if (size < kLeast || size > kMost) {
     throw UsageError("call.size is " + std::to_string(size) +
                      ": set it to sizeof(gt_gemm_call), as GT_GEMM_CALL_INIT does");
   }
   const char* const bytes = reinterpret_cast<const char*>(call);
-  if (std::any_of(bytes + kLeast, bytes + size, [](char byte) { return byte != 0; })) {
+  const std::uint64_t known = std::min<std::uint64_t>(size, sizeof(gt_gemm_call));
+  if (std::any_of(bytes + known, bytes + size, [](char byte) { return byte != 0; })) {
     throw UsageError("call has fields that version " GT_VERSION
                      " of the library does not know: leave them 0, or use a later library");
   }
-  if (call->reserved != 0) {
-    throw UsageError("call.reserved is not 0: begin with GT_GEMM_CALL_INIT");
+  gt_gemm_call fields = GT_GEMM_CALL_INIT;
+  std::memcpy(&fields, call, known);
+  if (fields.reserved != 0 || fields.reserved2 != 0) {
+    throw UsageError(std::string("call.reserved") + (fields.reserved != 0 ? "" : "2") +
+                     " is not 0: begin with GT_GEMM_CALL_INIT");
   }
-  return *call;
+  return fields;
 }
 
 // As it is stored: in its own order.
@@ -214,6 +234,8 @@ GemmCall gemm_call_of(const gt_gemm_call& asked) {
   call.stride_a = asked.stride_a;
   call.stride_b = asked.stride_b;
   call.stride_c = asked.stride_c;
+  call.epilogue = epilogue_of(asked.epilogue);
+  call.bias = asked.bias;
   return call;
 }
 

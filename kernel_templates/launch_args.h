@@ -33,6 +33,7 @@ inline GemmArgs launch_args(const GemmCall& call, const Grid& grid, int* counter
   args.counters = counters;
   args.partials = partials;
   args.C = static_cast<const float*>(call.C);
+  args.bias = call.bias;
   return args;
 }
 

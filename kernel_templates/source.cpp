@@ -86,11 +86,13 @@ KernelSource source_of(const KernelFamily& family, Texts& texts) {
   }
   source.headers.assign(headers.begin(), headers.end());
 
-  source.tokens = token_text(source.text, [&](const std::string& path) -> const std::string* {
+  const auto text_of = [&](const std::string& path) -> const std::string* {
     const auto header = headers.find(path);
     return header == headers.end() ? nullptr : &header->second;
-  });
+  };
+  source.tokens = token_text(source.text, text_of);
   source.hash = identity_of(source.tokens);
+  source.epilogue_hash = identity_of(token_text(source.text, text_of, /*has_epilogue=*/true));
   return source;
 }
 
@@ -154,11 +156,13 @@ std::string compile_target(const KnownConfig& config, const std::string& arch) {
                    ", which " + arch + " lacks: use it on sm_" + std::to_string(only) + " only");
 }
 
-std::vector<std::string> compile_definitions(const KnownConfig& config, COperand c) {
+std::vector<std::string> compile_definitions(const KnownConfig& config, const CallForm& form) {
   std::vector<std::string> definitions = {
       "TUNED_PARAMS=" + tuned_params(config.config()),
       "TUNED_CLUSTER=" + std::to_string(cluster_ctas(config.recipe))};
-  if (c == COperand::in_place) definitions.emplace_back("TUNED_IN_PLACE");
+  if (form.c == COperand::in_place) definitions.emplace_back("TUNED_IN_PLACE");
+  if (form.epilogue == Epilogue::bias) definitions.emplace_back("TUNED_EPILOGUE=1");
+  if (form.epilogue == Epilogue::bias_relu) definitions.emplace_back("TUNED_EPILOGUE=2");
   return definitions;
 }
 

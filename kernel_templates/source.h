@@ -29,6 +29,8 @@ struct KernelSource {
   std::vector<std::pair<std::string, std::string>> headers;  // include path -> text, sorted by path
   std::string tokens;  // of text and headers, see token_text.h: compiles by itself
   std::string hash;    // identity_of(tokens)
+  // identity_of(the tokens of the kernel that is compiled with TUNED_EPILOGUE).
+  std::string epilogue_hash;
 };
 
 // 16 hex digits: 64-bit FNV-1a over tokens and kCodeOptions, each string followed by a zero byte.
@@ -68,9 +70,8 @@ std::string tuned_params(const Config& config);
 std::string compile_target(const KnownConfig& config, const std::string& arch);
 
 // The definitions to compile the config's family with: TUNED_PARAMS, TUNED_CLUSTER
-// (device/cluster.cuh), as in "TUNED_CLUSTER=1", and for an in-place product TUNED_IN_PLACE
-// (device/gemm_args.cuh).
-std::vector<std::string> compile_definitions(const KnownConfig& config,
-                                             COperand c = COperand::in_place);
+// (device/cluster.cuh), as in "TUNED_CLUSTER=1", for an in-place product TUNED_IN_PLACE
+// (device/gemm_args.cuh), and for one with an epilogue TUNED_EPILOGUE (device/bias.cuh).
+std::vector<std::string> compile_definitions(const KnownConfig& config, const CallForm& form = {});
 
 }  // namespace gemm_tune

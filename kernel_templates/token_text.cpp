@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -148,17 +149,19 @@ class Lexer {
   std::size_t at_ = 0;
 };
 
-// The answer of `#ifdef` for the macros that tell the readers of a kernel's text apart.
-const bool* known_macro(const std::string& name) {
-  static constexpr bool kDefined = true, kUndefined = false;
-  if (name == "TUNED_PARAMS") return &kDefined;   // by who compiles the kernel
-  if (name == "GT_EMULATOR") return &kUndefined;  // by the emulator
-  return nullptr;
+// The answer of `#ifdef` for the macros that tell the readers of a kernel's text apart, and for
+// that of its epilogue.
+std::optional<bool> is_defined(const std::string& name, bool has_epilogue) {
+  if (name == "TUNED_PARAMS") return true;  // by who compiles the kernel
+  if (name == "GT_EMULATOR") return false;  // by the emulator
+  if (name == "TUNED_EPILOGUE") return has_epilogue;
+  return std::nullopt;
 }
 
 class Writer {
  public:
-  explicit Writer(const TextOf& text_of) : text_of_(text_of) {}
+  Writer(const TextOf& text_of, bool has_epilogue)
+      : text_of_(text_of), has_epilogue_(has_epilogue) {}
 
   void add(std::string_view text) {
     Lexer lexer(text);
@@ -196,10 +199,10 @@ class Writer {
     const std::string name = line.size() > 1 ? line[1].text : "";
     const std::string operand = line.size() > 2 ? line[2].text : "";
     if (name == "if" || name == "ifdef" || name == "ifndef") {
-      const bool* const defined = name == "if" ? nullptr : known_macro(operand);
-      branches_.push_back(
-          {defined != nullptr, defined != nullptr && *defined != (name == "ifdef")});
-      if (defined == nullptr) keep(line);
+      const std::optional<bool> defined =
+          name == "if" ? std::nullopt : is_defined(operand, has_epilogue_);
+      branches_.push_back({defined.has_value(), defined && *defined != (name == "ifdef")});
+      if (!defined) keep(line);
     } else if (name == "else" && !branches_.empty() && branches_.back().resolved) {
       branches_.back().skipped = !branches_.back().skipped;
     } else if (name == "endif" && !branches_.empty()) {
@@ -249,6 +252,7 @@ class Writer {
   }
 
   const TextOf& text_of_;
+  const bool has_epilogue_;
   std::set<std::string> included_;
   std::vector<Branch> branches_;
   std::string result_;
@@ -257,8 +261,8 @@ class Writer {
 
 }  // namespace
 
-std::string token_text(std::string_view text, const TextOf& text_of) {
-  Writer writer(text_of);
+std::string token_text(std::string_view text, const TextOf& text_of, bool has_epilogue) {
+  Writer writer(text_of, has_epilogue);
   writer.add(text);
   return writer.result();
 }

@@ -5,7 +5,8 @@
 // splices, `#line`, `#pragma once` and what only the host or the emulator reads are gone, device
 // headers stand where they are first included, and tokens are separated by one blank. The result
 // compiles without any header beside it. A stringised macro argument (`#x`) keeps no white space,
-// which is the one place where the compiler could see it. Pure; any thread.
+// which is the one place where the compiler could see it. A kernel with an epilogue
+// (device/bias.cuh) and one without have token texts of their own. Pure; any thread.
 #pragma once
 
 #include <functional>
@@ -15,8 +16,10 @@
 namespace gemm_tune {
 
 // text_of: the text of a device header by its include path, or nullptr for an include that stays.
-// Tokens follow the C++20 standard, [lex.pptoken].
+// has_epilogue: of the kernel that is compiled with TUNED_EPILOGUE. Tokens follow the C++20
+// standard, [lex.pptoken].
 std::string token_text(std::string_view text,
-                       const std::function<const std::string*(const std::string& path)>& text_of);
+                       const std::function<const std::string*(const std::string& path)>& text_of,
+                       bool has_epilogue = false);
 
 }  // namespace gemm_tune

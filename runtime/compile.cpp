@@ -3,20 +3,25 @@
 
 namespace gemm_tune {
 
-std::string kernel_name(const KnownConfig& config, COperand c) {
-  return to_string(config.config()) + (c == COperand::separate ? " with a separate C" : "");
+std::string kernel_name(const KnownConfig& config, const CallForm& form) {
+  std::string name = to_string(config.config());
+  if (form.c == COperand::separate) name += " with a separate C";
+  if (form.epilogue == Epilogue::bias) name += " with a bias";
+  if (form.epilogue == Epilogue::bias_relu) name += " with a bias and ReLU";
+  return name;
 }
 
-std::string kernel_key(const KernelSource& source, const KnownConfig& config, COperand c,
+std::string kernel_key(const KernelSource& source, const KnownConfig& config, const CallForm& form,
                        const std::string& arch) {
-  return source.hash + " " + kernel_name(config, c) + " " + compile_target(config, arch) +
-         " nvrtc " + nvrtc_version();
+  const bool has_epilogue = form.epilogue != Epilogue::none;
+  return (has_epilogue ? source.epilogue_hash : source.hash) + " " + kernel_name(config, form) +
+         " " + compile_target(config, arch) + " nvrtc " + nvrtc_version();
 }
 
-CompileResult compile_kernel(const KernelSource& source, const KnownConfig& config, COperand c,
-                             const std::string& arch) {
-  return nvrtc_compile({source.path, source.text, source.headers}, compile_definitions(config, c),
-                       compile_target(config, arch));
+CompileResult compile_kernel(const KernelSource& source, const KnownConfig& config,
+                             const CallForm& form, const std::string& arch) {
+  return nvrtc_compile({source.path, source.text, source.headers},
+                       compile_definitions(config, form), compile_target(config, arch));
 }
 
 }  // namespace gemm_tune

@@ -7,16 +7,16 @@
 
 namespace gemm_tune {
 
-std::string jit_cubin(const KnownConfig& config, COperand c, const std::string& arch,
+std::string jit_cubin(const KnownConfig& config, const CallForm& form, const std::string& arch,
                       const KernelStore* store, const Compiler& compiler) {
   const KernelSource source = kernel_source(*config.family);
-  const std::string key = kernel_key(source, config, c, arch);
+  const std::string key = kernel_key(source, config, form, arch);
   if (store != nullptr) {
     if (auto stored = store->load(key)) return std::move(*stored);
   }
-  CompileResult result = compiler(source, config, c, arch);
+  CompileResult result = compiler(source, config, form, arch);
   if (!result.ok) {
-    throw DeviceError("the kernel " + kernel_name(config, c) + " does not compile for " + arch +
+    throw DeviceError("the kernel " + kernel_name(config, form) + " does not compile for " + arch +
                       ": " + result.log);
   }
   // A store that cannot be written costs a later process its compilation, nothing else.

@@ -14,11 +14,11 @@ namespace gemm_tune {
 
 // As compile_kernel().
 using Compiler = std::function<CompileResult(const KernelSource& source, const KnownConfig& config,
-                                             COperand c, const std::string& arch)>;
+                                             const CallForm& form, const std::string& arch)>;
 
 // store may be nullptr; what is compiled is put there. compiler: called where the store lacks the
 // kernel. Throws DeviceError where NVRTC is unusable, does not support arch, or refuses the config.
-std::string jit_cubin(const KnownConfig& config, COperand c, const std::string& arch,
+std::string jit_cubin(const KnownConfig& config, const CallForm& form, const std::string& arch,
                       const KernelStore* store, const Compiler& compiler = compile_kernel);
 
 }  // namespace gemm_tune

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stores fp32 sums as elements of D: D = alpha * sum + beta * C, computed in fp32 and rounded once.
 //
-// beta == 0 never reads C, so a NaN there cannot leak. C and D are of one type.
+// beta == 0 never reads C, so a NaN there cannot leak. C and D are of one type, and so is the bias,
+// which is added in fp32 with TUNED_EPILOGUE.
 #pragma once
 
+#ifdef TUNED_EPILOGUE
+#include "kernel_templates/device/bias.cuh"
+#endif
 #include "kernel_templates/device/element_convert.cuh"
 #include "kernel_templates/device/gemm_args.cuh"
 #include "kernel_templates/device/vec.cuh"
@@ -49,10 +53,18 @@ __device__ inline void store_elements(const GemmArgs& args, int row, int col, co
   c = elements_at<TYPE, COUNT>(args.C, args, row, col);
 #endif
   const Elements<TYPE, COUNT> old = args.beta == 0.0f ? Elements<TYPE, COUNT>{} : *c;
+#ifdef TUNED_EPILOGUE
+  const auto* const bias = static_cast<const Element<TYPE>*>(args.bias) + col;
+#endif
   Elements<TYPE, COUNT> out;
 #pragma unroll
   for (int i = 0; i < COUNT; ++i) {
+#ifdef TUNED_EPILOGUE
+    out.x[i] = Element<TYPE>::of(
+        with_bias(args.alpha * sums[i] + args.beta * old.x[i].value(), bias[i].value()));
+#else
     out.x[i] = Element<TYPE>::of(args.alpha * sums[i] + args.beta * old.x[i].value());
+#endif
   }
   *d = out;
 }

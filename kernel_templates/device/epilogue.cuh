@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What every kernel does with its sums: D = alpha * sum + beta * C, with BLAS's two exceptions.
+// With TUNED_EPILOGUE the bias is added to that.
 //
 // beta == 0 never reads C, so a NaN there cannot leak; alpha == 0 never reads A or B.
 #pragma once
 
+#ifdef TUNED_EPILOGUE
+#include "kernel_templates/device/bias.cuh"
+#endif
 #include "kernel_templates/device/gemm_args.cuh"
 #include "kernel_templates/device/vec.cuh"
 
@@ -23,13 +27,20 @@ __device__ inline void store_d(const GemmArgs& args, int row, int col, const Vec
 #ifndef TUNED_IN_PLACE
   c = args.C + row * args.ldc + col;
 #endif
+#ifdef TUNED_EPILOGUE
+  const float* const bias = static_cast<const float*>(args.bias) + col;
+#endif
   const int cols_left = args.N - col;
   if (PREDICATED && !in_bounds(VEC - 1, cols_left)) {
 #pragma unroll
     for (int i = 0; i < VEC; ++i) {
       if (!in_bounds(i, cols_left)) break;
       const float old = args.beta == 0.0f ? 0.0f : args.beta * c[i];
+#ifdef TUNED_EPILOGUE
+      d[i] = with_bias(args.alpha * sum.x[i] + old, bias[i]);
+#else
       d[i] = args.alpha * sum.x[i] + old;
+#endif
     }
     return;
   }
@@ -42,6 +53,10 @@ __device__ inline void store_d(const GemmArgs& args, int row, int col, const Vec
 #pragma unroll
     for (int i = 0; i < VEC; ++i) out.x[i] = args.alpha * sum.x[i] + args.beta * old.x[i];
   }
+#ifdef TUNED_EPILOGUE
+#pragma unroll
+  for (int i = 0; i < VEC; ++i) out.x[i] = with_bias(out.x[i], bias[i]);
+#endif
   store_vec<VEC>(d, out);
 }
 

@@ -3,7 +3,8 @@
 // elements. C is D, or a matrix of its own that does not overlap D.
 //
 // A kernel that is compiled with TUNED_IN_PLACE takes D for C and knows no other: a second address
-// in the epilogue makes kernels up to 3.4 % slower (an H100, 4096x4096x4096:layout=nt).
+// in the epilogue makes kernels up to 3.4 % slower (an H100, 4096x4096x4096:layout=nt). With
+// TUNED_EPILOGUE (device/bias.cuh) it adds the bias, and takes its ReLU, before it stores D.
 //
 // Read by NVRTC, the emulator and the host that launches; the layout is the same for all three.
 #pragma once
@@ -25,6 +26,15 @@ struct GemmArgs {
   float* partials;
 #ifndef TUNED_IN_PLACE
   const float* C;  // lies as D does; not read where beta is 0
+#endif
+#ifdef TUNED_EPILOGUE
+#ifdef TUNED_IN_PLACE
+  const float* unread_c;  // so that the bias lies at one place
+#endif
+  const void* bias;  // [N], of D's element type: one for each column, in every matrix of a batch
+#endif
+#ifndef TUNED_PARAMS
+  const void* bias;  // the host's struct has every member
 #endif
 };
 

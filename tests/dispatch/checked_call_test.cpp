@@ -374,6 +374,51 @@ TEST(CheckedCall, OperandsThatAreNotReadMayBeNull) {
   expect_valid(call);
 }
 
+TEST(CheckedCall, AnEpilogueNeedsABiasOfDsElements) {
+  GemmCall call = valid();
+  call.bias = address(0x4001);  // not read
+  expect_valid(call);
+  for (const Epilogue epilogue : {Epilogue::bias, Epilogue::bias_relu}) {
+    call.epilogue = epilogue;
+    call.bias = nullptr;
+    expect_refused(call, "bias is NULL");
+    call.bias = address(0x4002);
+    expect_refused(call, "bias is not aligned to 4 bytes");
+    call.bias = address(0x4004);
+    expect_valid(call);
+    EXPECT_EQ(problem_of(call), problem_of(valid()));  // the bias lowers no alignment
+  }
+  call.problem.signature = signature_of(ElementType::bf16);
+  call.bias = address(0x4002);
+  expect_valid(call);
+  call.problem.M = 0;
+  call.bias = nullptr;
+  expect_valid(call);
+}
+
+TEST(CheckedCall, TheEpilogueReachesTheKernelInEveryForm) {
+  GemmCall call = valid_batch();
+  EXPECT_EQ(form_of(call), CallForm(COperand::in_place, Epilogue::none));
+  call.epilogue = Epilogue::bias_relu;
+  call.bias = address(0x4004);
+  EXPECT_EQ(form_of(call), CallForm(COperand::in_place, Epilogue::bias_relu));
+  // One bias for each row of a column-major D is one for each column of the row-major one.
+  const GemmCall part = part_of(in_row_major(call, Order::column_major), 1, 2);
+  EXPECT_EQ(part.epilogue, Epilogue::bias_relu);
+  EXPECT_EQ(launch_args(part, Grid{}, nullptr, nullptr).bias, call.bias);
+}
+
+TEST(CheckedCall, AnEpilogueChangesDAlsoWhereNothingIsAdded) {
+  GemmCall call = valid();
+  call.beta = 1;
+  call.alpha = 0;
+  EXPECT_TRUE(changes_nothing(call));
+  call.epilogue = Epilogue::bias;
+  EXPECT_FALSE(changes_nothing(call));
+  call.problem.M = 0;
+  EXPECT_TRUE(changes_nothing(call));
+}
+
 TEST(CheckedCall, ChangesNothingByTheRulesOfBlas) {
   GemmCall call = valid();
   EXPECT_FALSE(changes_nothing(call));

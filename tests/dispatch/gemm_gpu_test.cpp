@@ -3,6 +3,7 @@
 // and rounded once to D's type.
 #include <gemm_tune/gemm_tune.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -54,34 +55,41 @@ class GemmGpuTest : public GpuTest {
 
   bool has(const Types& types) const { return sm_ >= (types.ab == GT_BF16 ? 80 : 75); }
 
-  // Runs the case with NaN around and between D's elements and in them, C apart; compares every
-  // cell of D bit for bit.
-  void expect_exact(const Case& x, const Types& types, float alpha, float beta) const {
+  // Runs the case with NaN around and between D's elements and in them, C apart or, where it is
+  // read, in D; compares every cell of D bit for bit.
+  void expect_exact(const Case& x, const Types& types, float alpha, float beta,
+                    gt_epilogue epilogue = GT_EPILOGUE_NONE, bool in_place = false) const {
     const Operand A(x, x.M, x.K, x.trans_a), B(x, x.K, x.N, x.trans_b),
         D(x, x.M, x.N, GT_NO_TRANSPOSE);
     const std::vector<float> a = integers(A.size(x.batch), 1), b = integers(B.size(x.batch), 2),
-                             c = integers(D.size(x.batch), 3);
+                             c = integers(D.size(x.batch), 3),
+                             bias = integers(static_cast<std::size_t>(D.by_rows ? x.N : x.M), 4);
     constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
-    std::vector<float> want(c.size(), kNaN);
+    std::vector<float> before(c.size(), kNaN), want(c.size(), kNaN);
     for (std::int64_t entry = 0; entry < x.batch; ++entry) {
       for (std::int64_t m = 0; m < x.M; ++m) {
         for (std::int64_t n = 0; n < x.N; ++n) {
           float sum = 0;
           for (std::int64_t k = 0; k < x.K; ++k) sum += a[A.at(entry, m, k)] * b[B.at(entry, k, n)];
           const std::size_t at = D.at(entry, m, n);
+          if (in_place && beta != 0) before[at] = c[at];
           want[at] = alpha * sum + beta * c[at];
+          if (epilogue == GT_EPILOGUE_NONE) continue;
+          want[at] += bias[static_cast<std::size_t>(D.by_rows ? n : m)];
+          if (epilogue == GT_EPILOGUE_BIAS_RELU) want[at] = std::max(want[at], 0.0f);
         }
       }
     }
-    const std::vector<char> poison = stored(std::vector<float>(c.size(), kNaN), types.cd);
+    const std::vector<char> poison = stored(before, types.cd);
     const std::vector<char> stored_a = stored(a, types.ab), stored_b = stored(b, types.ab),
-                            stored_c = stored(c, types.cd);
+                            stored_c = stored(c, types.cd), stored_bias = stored(bias, types.cd);
     DeviceBuffer<char> device_a(stored_a.size()), device_b(stored_b.size()),
-        device_c(stored_c.size()), device_d(poison.size());
+        device_c(stored_c.size()), device_d(poison.size()), device_bias(stored_bias.size());
     device_a.copy_from_host(stored_a);
     device_b.copy_from_host(stored_b);
     device_c.copy_from_host(stored_c);
     device_d.copy_from_host(poison);
+    device_bias.copy_from_host(stored_bias);
 
     gt_gemm_call call = GT_GEMM_CALL_INIT;
     call.order = x.order;
@@ -99,6 +107,9 @@ class GemmGpuTest : public GpuTest {
     call.B = device_b.data() + x.offset * bytes_of(types.ab);
     call.C = beta == 0 ? nullptr : device_c.data() + x.offset * bytes_of(types.cd);
     call.D = device_d.data() + x.offset * bytes_of(types.cd);
+    if (in_place) call.C = call.D;
+    call.epilogue = epilogue;
+    call.bias = epilogue == GT_EPILOGUE_NONE ? nullptr : device_bias.data();
     call.lda = A.ld;
     call.ldb = B.ld;
     call.ldc = D.ld;
@@ -119,13 +130,12 @@ class GemmGpuTest : public GpuTest {
   gt_handle* handle_ = nullptr;
 };
 
+constexpr Types kEveryTypes[] = {
+    {GT_F16, GT_F16}, {GT_F16, GT_F32}, {GT_BF16, GT_BF16}, {GT_BF16, GT_F32}, {GT_F32, GT_F32}};
+
 TEST_F(GemmGpuTest, MultipliesEveryTypeOrderLayoutAndAlignment) {
   int ran = 0;
-  for (const Types& types : {Types{GT_F16, GT_F16},
-                             {GT_F16, GT_F32},
-                             {GT_BF16, GT_BF16},
-                             {GT_BF16, GT_F32},
-                             {GT_F32, GT_F32}}) {
+  for (const Types& types : kEveryTypes) {
     if (!has(types)) continue;
     ++ran;
     for (const gt_order order : {GT_ROW_MAJOR, GT_COLUMN_MAJOR}) {
@@ -140,6 +150,55 @@ TEST_F(GemmGpuTest, MultipliesEveryTypeOrderLayoutAndAlignment) {
     expect_exact({5, 7, 0}, types, 1, 3);
   }
   EXPECT_GE(ran, 3);
+}
+
+TEST_F(GemmGpuTest, AddsABiasAndTakesItsReluInEveryTypeAndOrder) {
+  int ran = 0;
+  for (const Types& types : kEveryTypes) {
+    if (!has(types)) continue;
+    ++ran;
+    for (const gt_epilogue epilogue : {GT_EPILOGUE_BIAS, GT_EPILOGUE_BIAS_RELU}) {
+      for (const bool in_place : {false, true}) {
+        for (const gt_order order : {GT_ROW_MAJOR, GT_COLUMN_MAJOR}) {
+          const Case whole{64, 128, 96, 0, 0, order};
+          const Case ragged{65, 33, 17, 3, 1, order, GT_NO_TRANSPOSE, GT_TRANSPOSE, 2, 5};
+          expect_exact(whole, types, 1, 0, epilogue, in_place);
+          expect_exact(ragged, types, -1, 2, epilogue, in_place);
+          expect_exact(ragged, types, 0, 1, epilogue, in_place);
+        }
+      }
+    }
+  }
+  EXPECT_GE(ran, 3);
+}
+
+TEST_F(GemmGpuTest, AddsABiasOnceToTheSumOfAllShares) {
+  constexpr const char* kSharing =
+      "warp_tiled/CLUSTER=0,BM=64,BN=64,BK=16,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=1,ASYNC=0,"
+      "FRAGMENTS=1,VEC=2,RASTER=8,CTAS=1,SPLIT_K=16,TAIL=0,TA=1,TB=1,PRED=1";
+  const std::filesystem::path file = temp_.path() / "sharing.db";
+  {
+    Database database(file, Database::Mode::create_or_open);
+    database.begin_run({"0.1.0", "13.0", "580.159.04", "gemm-tune --sizes 64", 1});
+    Outcome measured;
+    measured.timing = Timing{150.0, {149.0, 150.0, 151.0}, 4};
+    database.store(device_key(query_device(0)), parse_problem("64x64x4096:layout=tt"), kSharing,
+                   current_kernel_hashes().at("warp_tiled"), measured, Source::measured);
+  }
+  gt_close(handle_);
+  handle_ = nullptr;
+  ASSERT_EQ(gt_open(file.c_str(), nullptr, &handle_), GT_OK) << gt_last_error();
+  gt_problem problem{};
+  problem.M = problem.N = 64;
+  problem.K = 4096;
+  problem.trans_a = problem.trans_b = GT_TRANSPOSE;
+  gt_recipe recipe;
+  ASSERT_EQ(gt_lookup(handle_, nullptr, &problem, &recipe), GT_OK) << gt_last_error();
+  ASSERT_STREQ(recipe.config, kSharing);
+  for (const gt_epilogue epilogue : {GT_EPILOGUE_BIAS, GT_EPILOGUE_BIAS_RELU}) {
+    expect_exact({64, 64, 4096, 0, 0, GT_ROW_MAJOR, GT_TRANSPOSE, GT_TRANSPOSE}, {GT_F32, GT_F32},
+                 1, 0, epilogue);
+  }
 }
 
 }  // namespace

@@ -356,6 +356,16 @@ TEST_F(LookupTest, GemmChecksItsCallBeforeItLooksForAGpu) {
   call.reserved = 1;
   EXPECT_EQ(refusal(call), "call.reserved is not 0: begin with GT_GEMM_CALL_INIT");
   call = good;
+  call.reserved2 = 1;
+  EXPECT_EQ(refusal(call), "call.reserved2 is not 0: begin with GT_GEMM_CALL_INIT");
+  call = good;
+  call.epilogue = static_cast<gt_epilogue>(3);
+  EXPECT_EQ(refusal(call),
+            "call.epilogue is 3: it must be GT_EPILOGUE_NONE, GT_EPILOGUE_BIAS or "
+            "GT_EPILOGUE_BIAS_RELU");
+  call.epilogue = GT_EPILOGUE_BIAS;
+  EXPECT_EQ(refusal(call), "bias is NULL");
+  call = good;
   call.lda = 63;
   EXPECT_EQ(refusal(call), "lda is 63: it must be at least 1 and K = 64");
   call = good;
@@ -366,6 +376,19 @@ TEST_F(LookupTest, GemmChecksItsCallBeforeItLooksForAGpu) {
   EXPECT_EQ(gt_gemm(handle_, nullptr, nullptr), GT_INVALID_ARGUMENT);
   EXPECT_STREQ(gt_last_error(), "call is NULL");
   EXPECT_EQ(gt_gemm(nullptr, nullptr, &good), GT_INVALID_ARGUMENT);
+}
+
+// The first version's call ended ahead of `epilogue`; what lies behind it is not the call's.
+TEST_F(LookupTest, GemmTakesTheShorterCallOfAnEarlierProgram) {
+  gt_gemm_call call = GT_GEMM_CALL_INIT;
+  call.size = 168;
+  call.lda = call.ldb = call.ldc = 1;
+  call.epilogue = static_cast<gt_epilogue>(77);
+  call.reserved2 = 1;
+  EXPECT_EQ(gt_gemm(handle_, nullptr, &call), GT_OK) << gt_last_error();  // M is 0
+  call.size = 160;
+  EXPECT_EQ(gt_gemm(handle_, nullptr, &call), GT_INVALID_ARGUMENT);
+  EXPECT_THAT(gt_last_error(), StartsWith("call.size is 160"));
 }
 
 TEST_F(LookupTest, GemmTakesALaterCallThatSetsNothingNew) {

@@ -92,6 +92,18 @@ int beyond(const KnownConfig& config, int tile, int tiles, int bit) {
   return tiles * tile + (is_predicated(config) ? bit : 0);
 }
 
+std::string to_string(Epilogue epilogue) {
+  switch (epilogue) {
+    case Epilogue::none:
+      return "";
+    case Epilogue::bias:
+      return ", bias";
+    case Epilogue::bias_relu:
+      return ", bias and ReLU";
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string to_string(const Case& c) {
@@ -108,7 +120,7 @@ std::string to_string(const Case& c) {
   return std::to_string(p.M) + "x" + std::to_string(p.N) + "x" + std::to_string(p.K) + " " +
          std::string(to_string(p.layout)) + part("lda", call.lda) + part("ldb", call.ldb) +
          part("ldc", call.ldc) + batch + part("alpha", call.alpha) + part("beta", call.beta) +
-         (c.in_place ? ", in place" : "") +
+         (c.in_place ? ", in place" : "") + to_string(call.epilogue) +
          (c.values == Values::integers ? ", integers" : ", reals") + ", threads " +
          to_string(c.order) +
          (uses_tensor_cores(p.signature) ? ", sm_" + std::to_string(c.sm) : "");

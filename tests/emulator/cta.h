@@ -66,5 +66,7 @@ using ThreadFunction = void(Cta& cta, const GemmArgs& args);
 inline constexpr const char* kThreadFunctionName = "gt_emulated_thread";
 // Is there where the kernel is compiled with TUNED_IN_PLACE.
 inline constexpr const char* kInPlaceOnlyName = "gt_emulated_in_place";
+// An int, TUNED_EPILOGUE, where the kernel is compiled with it.
+inline constexpr const char* kEpilogueName = "gt_emulated_epilogue";
 
 }  // namespace gemm_tune::emulator

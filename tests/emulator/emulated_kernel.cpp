@@ -91,10 +91,15 @@ MatrixView shape_c(const GemmCall& call) {
   return stored(p.M, p.N, call.ldc, p.batch, call.stride_c, p.signature.d);
 }
 
+MatrixView shape_bias(const GemmCall& call) {
+  const Problem& p = call.problem;
+  return stored(1, p.N, p.N, 1, 0, p.signature.d);
+}
+
 }  // namespace
 
 struct EmulatedKernel::Operands {
-  MatrixView A, B, C, D;
+  MatrixView A, B, C, D, bias;
 };
 
 // Exactly what the recipe asks for, counters and partial sums apart, so that neither can be taken
@@ -122,7 +127,7 @@ double rounded_to(ElementType type, double value) {
 }
 
 Reference reference(const Case& c, const ErrorBound& bound, const MatrixView& A,
-                    const MatrixView& B, float old, int row, int col) {
+                    const MatrixView& B, float old, float bias, int row, int col) {
   const auto [problem, alpha, beta] = std::tie(c.call.problem, c.call.alpha, c.call.beta);
   const int K = static_cast<int>(problem.K);
   double sum = 0, magnitude = 0;
@@ -135,15 +140,20 @@ Reference reference(const Case& c, const ErrorBound& bound, const MatrixView& A,
     }
   }
   const double kept = beta == 0 ? 0 : beta * double{old};
-  const double value = alpha * sum + kept;
+  const Epilogue epilogue = c.call.epilogue;
+  const double added = epilogue == Epilogue::none ? 0 : bias;
+  double value = alpha * sum + kept + added;
+  if (epilogue == Epilogue::bias_relu) value = std::max(value, 0.0);
   const ElementType type = problem.signature.d;
   if (c.values == Values::integers) return {rounded_to(type, value), 0};
-  return {value, bound.at(std::abs(value), std::abs(alpha) * magnitude + std::abs(kept))};
+  return {value, bound.at(std::abs(value),
+                          std::abs(alpha) * magnitude + std::abs(kept) + std::abs(added))};
 }
 
 // before: all elements of C; after: of D.
 std::optional<std::string> find_wrong_element(const Case& c, const ErrorBound& bound,
                                               const MatrixView& A, const MatrixView& B,
+                                              const MatrixView& bias,
                                               const std::vector<float>& before,
                                               const std::vector<float>& after) {
   const Problem& p = c.call.problem;
@@ -151,8 +161,8 @@ std::optional<std::string> find_wrong_element(const Case& c, const ErrorBound& b
   for (int entry = 0; entry < p.batch; ++entry) {
     for (int row = 0; row < p.M; ++row) {
       for (int col = 0; col < p.N; ++col, ++i) {
-        const Reference want =
-            reference(c, bound, A.entry(entry), B.entry(entry), before[i], row, col);
+        const Reference want = reference(c, bound, A.entry(entry), B.entry(entry), before[i],
+                                         bias.get(0, col), row, col);
         if (std::abs(after[i] - want.value) <= want.bound) continue;
         return "D[" + std::to_string(row) + "][" + std::to_string(col) + "] of matrix " +
                std::to_string(entry) + " is " + std::to_string(after[i]) + " where " +
@@ -186,6 +196,8 @@ EmulatedKernel::EmulatedKernel(const std::filesystem::path& object, const std::s
   }
   if (thread_ == nullptr) throw Error(std::string("cannot load the kernel object: ") + dlerror());
   in_place_only_ = dlsym(object_.get(), kInPlaceOnlyName) != nullptr;
+  const auto* const epilogue = static_cast<const int*>(dlsym(object_.get(), kEpilogueName));
+  if (epilogue != nullptr) epilogue_ = *epilogue == 1 ? Epilogue::bias : Epilogue::bias_relu;
 }
 
 std::optional<EmulatedKernel::Workspace> EmulatedKernel::workspace_of(
@@ -222,13 +234,16 @@ std::optional<std::string> EmulatedKernel::check_once(const Case& c, const Opera
   if (!c.in_place) fill(operands.D, true, c.values, random);
   fill(operands.C, !reads_c, c.values, random);
   const std::vector<float> before = elements(operands.C);
+  fill(operands.bias, false, c.values, random);
   std::optional<Workspace> workspace = workspace_of(c.call.problem);
   GemmCall call = in_place(c.call, operands.A.data, operands.B.data, operands.D.data);
   call.C = operands.C.data;
+  call.bias = operands.bias.data;
   launch(call, tensor_core_of(c.sm), order, c.seed, workspace);
   result = elements(operands.D);
   const ErrorBound bound = error_bound(c.call.problem.signature, c.call.problem.K, c.sm);
-  if (auto wrong = find_wrong_element(c, bound, operands.A, operands.B, before, result)) {
+  if (auto wrong =
+          find_wrong_element(c, bound, operands.A, operands.B, operands.bias, before, result)) {
     return wrong;
   }
   if (!c.in_place && !same_bits(elements(operands.C), before)) return "the kernel overwrote C";
@@ -263,11 +278,14 @@ std::optional<std::string> EmulatedKernel::check_on(const Case& c, const Operand
 std::optional<std::string> EmulatedKernel::check(const Case& any_case) {
   Case c = any_case;
   c.in_place = c.in_place || in_place_only_;
+  c.call.epilogue = epilogue_;
   const GemmCall& call = c.call;
+  const ExactMatrix bias(shape_bias(call), 1, kQuietNanBits);
   if (std::max({call.lda, call.ldb, call.ldc, call.stride_a, call.stride_b, call.stride_c}) >
       kLargestExactLd) {
     const SparseMatrix A(shape_a(call)), B(shape_b(call)), C(shape_c(call)), D(shape_c(call));
-    return check_on(c, {A.view(), B.view(), C.view(), c.in_place ? C.view() : D.view()});
+    return check_on(c,
+                    {A.view(), B.view(), C.view(), c.in_place ? C.view() : D.view(), bias.view()});
   }
   const int alignment = config_.recipe.alignment;
   ExactMatrix A(shape_a(call), alignment, kQuietNanBits);
@@ -275,7 +293,8 @@ std::optional<std::string> EmulatedKernel::check(const Case& any_case) {
   ExactMatrix C(shape_c(call), alignment, kSentinelBits);
   ExactMatrix D(shape_c(call), alignment, kSentinelBits);
   const MatrixView& result = c.in_place ? C.view() : D.view();
-  if (const auto wrong = check_on(c, {A.view(), B.view(), C.view(), result})) return wrong;
+  if (const auto wrong = check_on(c, {A.view(), B.view(), C.view(), result, bias.view()}))
+    return wrong;
   if (const auto where = C.find_overwritten_padding()) return "the kernel overwrote C: " + *where;
   if (const auto where = D.find_overwritten_padding()) return "the kernel overwrote D: " + *where;
   return std::nullopt;

@@ -25,7 +25,8 @@ class EmulatedKernel {
 
   const KnownConfig& config() const { return config_; }
 
-  // What went wrong, or nothing. A kernel for in-place products has C in D in every case. C must be
+  // What went wrong, or nothing. A kernel for in-place products has C in D in every case, and one
+  // with an epilogue has a bias in every case, with nothing behind its last element. C must be
   // exact for integers, rounded once to a D of 16 bits; else within the bound of its accuracy class
   // (core/error_bound.h). A and B are NaN where alpha is 0, C is where beta is 0. Where CTAs
   // share tiles, in every order of CTAs instead of the case's own: C must be bitwise the same in
@@ -55,6 +56,7 @@ class EmulatedKernel {
   std::unique_ptr<void, CloseObject> object_;
   ThreadFunction* thread_ = nullptr;
   bool in_place_only_ = false;  // compiled with TUNED_IN_PLACE
+  Epilogue epilogue_ = Epilogue::none;
   Emulator emulator_;
 };
 

@@ -6,6 +6,10 @@
 extern "C" __attribute__((visibility("default"))) const bool gt_emulated_in_place = true;
 #endif
 
+#ifdef TUNED_EPILOGUE
+extern "C" __attribute__((visibility("default"))) const int gt_emulated_epilogue = TUNED_EPILOGUE;
+#endif
+
 extern "C" void gemm(gemm_tune::GemmArgs args);  // the kernel, whichever namespace it lives in
 
 extern "C" __attribute__((visibility("default"))) void gt_emulated_thread(

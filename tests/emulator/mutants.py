@@ -70,7 +70,14 @@ MUTATIONS = [
     ("one group short of a last share", r"first \+ group <= shares", "true"),
 ]
 
-# The same for the texts of mma alone, by file.
+# Adds a bias, that of column 0, to a share's first sum.
+BIAS_OF_A_SHARE = r"""
+#ifdef TUNED_EPILOGUE
+  %s = with_bias(%s, %s);
+#endif
+  \g<0>"""
+
+# The same for single texts, by file.
 MUTATIONS_OF = {
     "kernel_templates/mma.cuh": [
         ("slice past the last one", r"k_left_ > 0", "true"),
@@ -96,6 +103,23 @@ MUTATIONS_OF = {
         ("counters of another tile", r"number \* \(kP\.SPLIT_K \+ 1\)", "number"),
         ("tile of the batch's first", r"gridDim\.x \* blockIdx\.z\) \+ tile", "gridDim.x * 0) + tile"),
         ("the batch's first operand", r"blockIdx\.z \* stride", "0 * stride"),
+        ("bias of each share", r"if \(!Shares::add\(",
+         BIAS_OF_A_SHARE % ("sums.x[0][0][0]", "sums.x[0][0][0]",
+                            "static_cast<const Element<kP.CD>*>(args.bias)[0].value()")),
+    ],
+    "kernel_templates/warp_tiled.cuh": [
+        ("bias of each share", r"if \(piece\.shares > 1 &&",
+         BIAS_OF_A_SHARE % ("own.x[0][0]", "own.x[0][0]", "static_cast<const float*>(args.bias)[0]")),
+    ],
+    "kernel_templates/device/bias.cuh": [
+        ("bias left out", r"value \+ bias", "value"),
+        ("ReLU left out", r"biased < 0\.0f", "false"),
+        ("ReLU ahead of the bias", r"biased < 0\.0f", "value < 0.0f"),
+        ("ReLU unasked", r"TUNED_EPILOGUE == 2", "true"),
+    ],
+    "kernel_templates/device/epilogue.cuh": [
+        ("bias of another column", r"\(args\.bias\) \+ col", "(args.bias)"),
+        ("bias of a neighbour", r"bias\[i\]", "bias[0]"),
     ],
     "kernel_templates/device/mma_block.cuh": [
         ("ldmatrix: edge half", r"lane / 8 % 2 \* 8", "lane / 16 * 8"),
@@ -134,6 +158,8 @@ MUTATIONS_OF = {
         ("the batch's first C", r"blockIdx\.z \* args", "0 * args"),
         ("alpha left out", r"args\.alpha \*", "1 *"),
         ("the second stored twice", r"sums \+ i", "sums + 1"),
+        ("bias of another column", r"\(args\.bias\) \+ col", "(args.bias)"),
+        ("bias of a neighbour", r"bias\[i\]", "bias[0]"),
     ],
     "kernel_templates/device/chunk_map.cuh": [
         ("chunks of another row", r"pass \* \(threads / chunks\)", "0"),
@@ -144,11 +170,12 @@ MUTATIONS_OF = {
 
 # Predicated and small; for each place that a family reaches, one of its configs does.
 FAMILIES = {
-    "naive": ["BM=8,BN=32,COALESCED=1,PRED=1"],
+    "naive": ["BM=8,BN=32,COALESCED=1,PRED=1", "BM=8,BN=32,COALESCED=1,PRED=1 TUNED_EPILOGUE=1"],
     "smem_tiled": ["BM=8,BN=32,BK=16,UNROLL=0,PRED=1"],
     "coarsened_1d": ["BM=32,BN=32,BK=8,TM=4,PRED=1", "BM=64,BN=32,BK=8,TM=4,PRED=1"],
     "tiled_2d": ["BM=32,BN=32,BK=8,TM=4,TN=4,PRED=1", "BM=32,BN=64,BK=8,TM=2,TN=2,PRED=1"],
     "vectorized_2d": ["BM=32,BN=32,BK=8,TM=4,TN=4,VEC=4,PAD=1,INTERLEAVE=0,PRED=1",
+                      "BM=32,BN=32,BK=8,TM=4,TN=4,VEC=4,PAD=1,INTERLEAVE=0,PRED=1 TUNED_EPILOGUE=1",
                       "BM=32,BN=32,BK=8,TM=4,TN=4,VEC=1,PAD=0,INTERLEAVE=0,PRED=1"],
     "warp_tiled": [
         "CLUSTER=0,BM=32,BN=32,BK=8,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=2,ASYNC=0,FRAGMENTS=2,VEC=4,RASTER=8,CTAS=1,SPLIT_K=1,"
@@ -157,12 +184,15 @@ FAMILIES = {
         "TAIL=0,TA=0,TB=1,PRED=1",
         "CLUSTER=0,BM=32,BN=32,BK=8,WM=32,WN=32,TM=4,TN=8,WARPS_K=1,STAGES=3,ASYNC=2,FRAGMENTS=1,VEC=2,RASTER=8,CTAS=1,SPLIT_K=11,"
         "TAIL=0,TA=1,TB=1,PRED=1",
+        "CLUSTER=0,BM=32,BN=32,BK=8,WM=32,WN=32,TM=4,TN=8,WARPS_K=1,STAGES=3,ASYNC=2,FRAGMENTS=1,VEC=2,RASTER=8,CTAS=1,SPLIT_K=11,"
+        "TAIL=0,TA=1,TB=1,PRED=1 TUNED_EPILOGUE=2",
         "CLUSTER=1,BM=32,BN=32,BK=16,WM=32,WN=32,TM=4,TN=8,WARPS_K=4,STAGES=2,ASYNC=0,FRAGMENTS=1,VEC=4,RASTER=8,"
         "CTAS=1,SPLIT_K=3,TAIL=0,TA=1,TB=0,PRED=1"],
     "skinny": ["CLUSTER=0,BS=4,TL=4,WARPS=4,LANES_K=1,UNROLL=4,VEC=4,SPLIT_K=11,SKINNY_N=0,TA=0,TB=0,PRED=1",
                "CLUSTER=0,BS=2,TL=2,WARPS=4,LANES_K=8,UNROLL=2,VEC=2,SPLIT_K=1,SKINNY_N=1,TA=0,TB=0,PRED=1",
                "CLUSTER=1,BS=1,TL=4,WARPS=4,LANES_K=1,UNROLL=4,VEC=4,SPLIT_K=3,SKINNY_N=0,TA=0,TB=0,PRED=1"],
     "mma": ["AB=2,CD=2,BM=32,BN=48,BK=32,WM=16,WN=48,MMA_K=16,STAGES=3,ASYNC=1,VEC=4,RASTER=8,SPLIT_K=2,TA=0,TB=0,PRED=1",
+            "AB=2,CD=2,BM=32,BN=48,BK=32,WM=16,WN=48,MMA_K=16,STAGES=3,ASYNC=1,VEC=4,RASTER=8,SPLIT_K=2,TA=0,TB=0,PRED=1 TUNED_EPILOGUE=2",
             "AB=1,CD=0,BM=32,BN=48,BK=16,WM=32,WN=16,MMA_K=8,STAGES=2,ASYNC=0,VEC=2,RASTER=8,SPLIT_K=11,TA=1,TB=1,PRED=1"],
 }
 
@@ -175,9 +205,9 @@ ALLOWED = {
 Mutant = collections.namedtuple("Mutant", "families file line mutation text source")
 
 
-def device_part(text):
-    """A family's text up to what only the host reads."""
-    return text.split("\n#else", 1)[0]
+def device_part(path, text):
+    """Of a family's text what the host alone does not read; all of a device header."""
+    return text if "/device/" in path else text.split("\n#else", 1)[0]
 
 
 def texts_of(root, family):
@@ -187,7 +217,7 @@ def texts_of(root, family):
         path = wanted.pop()
         if path not in texts:
             texts[path] = (root / path).read_text()
-            wanted += re.findall(r'^#include "([^"]+)"', device_part(texts[path]), re.M)
+            wanted += re.findall(r'^#include "([^"]+)"', device_part(path, texts[path]), re.M)
     return texts
 
 
@@ -200,7 +230,7 @@ def mutants_of(root, families):
             readers[path].append(family)
     for path, text in sorted(texts.items()):
         for mutation, pattern, substitute in MUTATIONS + MUTATIONS_OF.get(path, []):
-            for match in re.finditer(pattern, device_part(text)):
+            for match in re.finditer(pattern, device_part(path, text)):
                 line_start = text.rfind("\n", 0, match.start()) + 1
                 line = text[line_start:].split("\n", 1)[0]
                 if "//" in text[line_start:match.start()]:
@@ -229,9 +259,10 @@ class Workshop:
 
     def compile(self, folder, family, params, flags, output):
         """The compiler's complaints, or None. Paths are relative, so that code can be compared."""
-        fields = ",".join("." + param for param in params.split(","))
+        values, *definitions = params.split(" ")
+        fields = ",".join("." + param for param in values.split(","))
         command = flags + ["-w", "-I.", f'-DGT_KERNEL_TEXT="kernel_templates/{family}.cuh"',
-                           f"-DTUNED_PARAMS={{{fields}}}", "tests/emulator/kernel_object.cpp",
+                           f"-DTUNED_PARAMS={{{fields}}}", *(f"-D{one}" for one in definitions), "tests/emulator/kernel_object.cpp",
                            "-o", output]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
         return done.stderr if done.returncode else None
@@ -250,7 +281,8 @@ class Workshop:
             raise RuntimeError(complaint)
         environment = dict(os.environ, ASAN_OPTIONS="detect_leaks=0:symbolize=0")
         try:
-            done = subprocess.run([self.run_program, folder / "kernel.so", f"{family}/{params}"],
+            done = subprocess.run([self.run_program, folder / "kernel.so",
+                                   f"{family}/{params.split(' ')[0]}"],
                                   capture_output=True, text=True, timeout=120, env=environment)
         except subprocess.TimeoutExpired:
             return "does not end"

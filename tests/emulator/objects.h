@@ -9,11 +9,12 @@
 
 namespace gemm_tune::emulator {
 
-// The config as an identifier; CMakeLists.txt names the shared objects by the same rule.
+// The config, as an identifier, with what stands behind it; CMakeLists.txt names the shared objects
+// by the same rule.
 inline std::string identifier(const std::string& config) {
   std::string name;
   for (const char c : config) {
-    if (c == '/' || c == ',') {
+    if (c == '/' || c == ',' || c == ' ') {
       name += '_';
     } else if (c != '=') {
       name += c;

@@ -54,16 +54,35 @@ TEST(Compile, TheTokensOfAKernelGiveTheMachineCodeOfItsText) {
   EXPECT_GE(seen.size(), 5u);
 }
 
+// A small config of each family of fp32.
+constexpr const char* kOfEachFamily[] = {
+    "naive/BM=32,BN=8,COALESCED=1,PRED=0",
+    "smem_tiled/BM=16,BN=16,BK=16,UNROLL=1,PRED=0",
+    "coarsened_1d/BM=64,BN=64,BK=8,TM=8,PRED=0",
+    "tiled_2d/BM=32,BN=32,BK=16,TM=2,TN=2,PRED=0",
+    "vectorized_2d/BM=128,BN=128,BK=8,TM=8,TN=8,VEC=4,PAD=4,INTERLEAVE=1,PRED=0",
+    "warp_tiled/CLUSTER=0,BM=64,BN=64,BK=16,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=2,ASYNC=0,"
+    "FRAGMENTS=2,VEC=4,RASTER=8,CTAS=1,SPLIT_K=1,TAIL=0,TA=0,TB=0,PRED=1",
+    "skinny/CLUSTER=0,BS=16,TL=2,WARPS=8,LANES_K=1,UNROLL=8,VEC=2,SPLIT_K=2,SKINNY_N=0,TA=0,"
+    "TB=0,PRED=0"};
+
 TEST(Compile, EveryFamilyOnTheOldestArchitecture) {
-  for (const char* text :
-       {"naive/BM=32,BN=8,COALESCED=1,PRED=0", "smem_tiled/BM=16,BN=16,BK=16,UNROLL=1,PRED=0",
-        "coarsened_1d/BM=64,BN=64,BK=8,TM=8,PRED=0", "tiled_2d/BM=32,BN=32,BK=16,TM=2,TN=2,PRED=0",
-        "vectorized_2d/BM=128,BN=128,BK=8,TM=8,TN=8,VEC=4,PAD=4,INTERLEAVE=1,PRED=0",
-        "warp_tiled/CLUSTER=0,BM=64,BN=64,BK=16,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=2,ASYNC=0,"
-        "FRAGMENTS=2,VEC=4,RASTER=8,CTAS=1,SPLIT_K=1,TAIL=0,TA=0,TB=0,PRED=1",
-        "skinny/CLUSTER=0,BS=16,TL=2,WARPS=8,LANES_K=1,UNROLL=8,VEC=2,SPLIT_K=2,SKINNY_N=0,TA=0,"
-        "TB=0,PRED=0"}) {
-    expect_clean(text, "sm_75");
+  for (const char* text : kOfEachFamily) expect_clean(text, "sm_75");
+}
+
+TEST(Compile, EveryFamilyWithAnEpilogue) {
+  for (const char* text : kOfEachFamily) {
+    const KnownConfig config = known(text);
+    const KernelSource source = kernel_source(*config.family);
+    std::set<std::string> codes;
+    for (const Epilogue epilogue : {Epilogue::none, Epilogue::bias, Epilogue::bias_relu}) {
+      const CompileResult result =
+          compile(source, compile_definitions(config, {COperand::separate, epilogue}), "sm_90");
+      ASSERT_TRUE(result.ok) << text << ": " << result.log;
+      EXPECT_EQ(result.resources.spill_bytes, 0) << text;
+      codes.insert(machine_code(result.cubin));
+    }
+    EXPECT_EQ(codes.size(), 3u) << text;
   }
 }
 

@@ -58,9 +58,9 @@ TEST(KernelSourceTest, HoldsTheFamilyAndTheDeviceHeadersItReaches) {
   EXPECT_THAT(source.text, HasSubstr("namespace gemm_tune::naive"));
   EXPECT_THAT(
       header_paths(source),
-      ElementsAre("kernel_templates/device/epilogue.cuh", "kernel_templates/device/gemm_args.cuh",
-                  "kernel_templates/device/raster.cuh", "kernel_templates/device/vec.cuh",
-                  "kernel_templates/rules.h"));
+      ElementsAre("kernel_templates/device/bias.cuh", "kernel_templates/device/epilogue.cuh",
+                  "kernel_templates/device/gemm_args.cuh", "kernel_templates/device/raster.cuh",
+                  "kernel_templates/device/vec.cuh", "kernel_templates/rules.h"));
 }
 
 TEST(KernelSourceTest, FollowsIncludesOfIncludes) {
@@ -156,6 +156,18 @@ TEST_F(KernelDir, AConstantChangesTheHashOfExactlyItsFamily) {
   }
 }
 
+// A database of kernels without an epilogue stays valid where only that of others changes.
+TEST_F(KernelDir, TheEpilogueIsPartOfTheIdentityOfKernelsWithOneOnly) {
+  const std::string path = "kernel_templates/device/bias.cuh";
+  write(path, embedded_texts().at(path) + "constexpr int kMine = 1;\n");
+  for (const KernelFamily& family : families()) {
+    const KernelSource now = kernel_source(family), changed = kernel_source(family, dir_);
+    EXPECT_NE(now.epilogue_hash, now.hash) << family.name;
+    EXPECT_EQ(changed.hash, now.hash) << family.name;
+    EXPECT_NE(changed.epilogue_hash, now.epilogue_hash) << family.name;
+  }
+}
+
 TEST_F(KernelDir, TheHostsPartOfAFamilyIsNoPartOfItsIdentity) {
   const KernelFamily& naive = *find_family("naive");
   std::string text = kernel_source(naive).text;
@@ -248,7 +260,15 @@ TEST(TunedParams, AreDesignatedInitialisers) {
             "{.BM=8,.BN=32,.COALESCED=1,.PRED=0}");
 }
 
-TEST(CompileDefinitions, SayOfHowManyCtasAClusterIs) {
+TEST(CompileDefinitions, SayOfTheEpilogue) {
+  const KnownConfig config = known("naive/BM=8,BN=32,COALESCED=1,PRED=0");
+  EXPECT_EQ(compile_definitions(config, {COperand::separate, Epilogue::bias}).back(),
+            "TUNED_EPILOGUE=1");
+  EXPECT_EQ(compile_definitions(config, {COperand::in_place, Epilogue::bias_relu}).back(),
+            "TUNED_EPILOGUE=2");
+}
+
+TEST(CompileDefinitions, SayOfHowHowManyCtasAClusterIs) {
   EXPECT_THAT(compile_definitions(known("naive/BM=8,BN=32,COALESCED=1,PRED=0")),
               ElementsAre("TUNED_PARAMS={.BM=8,.BN=32,.COALESCED=1,.PRED=0}", "TUNED_CLUSTER=1",
                           "TUNED_IN_PLACE"));

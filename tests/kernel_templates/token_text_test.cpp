@@ -55,6 +55,14 @@ TEST(TokenText, LeavesOutWhatNoCompilerOfAKernelReads) {
   EXPECT_EQ(tokens("#ifdef GT_EMULATOR\n#define X 1\n#if X\na\n#endif\n#endif\nb"), "b\n");
 }
 
+TEST(TokenText, IsThatOfTheKernelWithAnEpilogueOrWithoutOne) {
+  const std::string text =
+      "#ifdef TUNED_EPILOGUE\na\n#ifdef TUNED_IN_PLACE\nb\n#endif\n#else\nc\n#endif\nd";
+  const auto no_header = [](const std::string&) -> const std::string* { return nullptr; };
+  EXPECT_EQ(token_text(text, no_header), "c d\n");
+  EXPECT_EQ(token_text(text, no_header, true), "a\n# ifdef TUNED_IN_PLACE\nb\n# endif\nd\n");
+}
+
 TEST(TokenText, HasADeviceHeaderWhereItIsFirstIncluded) {
   const std::map<std::string, std::string> headers = {{"d/a.cuh", "#pragma once\nint a;\n"},
                                                       {"d/b.cuh", "#include \"d/a.cuh\"\nint b;"}};

@@ -72,6 +72,26 @@ TEST_F(JitTest, KeepsKernelsForASeparateCApartInTheCache) {
             jit_cubin(config_, COperand::in_place, "sm_86", &cache));
 }
 
+TEST_F(JitTest, KeepsKernelsWithAnEpilogueApartInTheCache) {
+  const KernelStore cache(directory_);
+  const auto cubin = [&](Epilogue epilogue) {
+    return jit_cubin(config_, {COperand::in_place, epilogue}, "sm_86", &cache);
+  };
+  EXPECT_NE(cubin(Epilogue::none), cubin(Epilogue::bias));
+  EXPECT_NE(cubin(Epilogue::bias), cubin(Epilogue::bias_relu));
+}
+
+TEST_F(JitTest, AKernelWithAnEpilogueIsKeptByTheTokensOfItsEpilogue) {
+  KernelSource source = kernel_source(*config_.family);
+  const auto key = [&](Epilogue epilogue) {
+    return kernel_key(source, config_, {COperand::in_place, epilogue}, "sm_86");
+  };
+  const std::string plain = key(Epilogue::none), with_bias = key(Epilogue::bias);
+  source.epilogue_hash = "another";
+  EXPECT_EQ(key(Epilogue::none), plain);
+  EXPECT_NE(key(Epilogue::bias), with_bias);
+}
+
 TEST_F(JitTest, AnUnsupportedArchitectureIsADeviceError) {
   EXPECT_THAT([this] { jit_cubin(config_, COperand::in_place, "sm_999", nullptr); },
               ThrowsMessage<DeviceError>(HasSubstr("sm_999")));

@@ -34,10 +34,10 @@ TEST_F(KernelCacheTest, TheLibraryCompilesNothingThatTuningHasCompiled) {
   tune_into_cache();
   const KernelStore store(path("kernels"));
   int compiled = 0;
-  const Compiler counting = [&](const KernelSource& source, const KnownConfig& config, COperand c,
-                                const std::string& arch) {
+  const Compiler counting = [&](const KernelSource& source, const KnownConfig& config,
+                                const CallForm& form, const std::string& arch) {
     ++compiled;
-    return compile_kernel(source, config, c, arch);
+    return compile_kernel(source, config, form, arch);
   };
   // The tuned one, and sizes that only its predicated twins can serve.
   Problem misaligned = packed_problem(256, 256, 256);

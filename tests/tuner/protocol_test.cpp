@@ -54,7 +54,8 @@ TEST(ProtocolTest, RequestsSurviveThePipe) {
 TEST(ProtocolTest, AUsersKernelTextCrossesThePipeWhateverItsBytes) {
   CompileRequest request{"naive/BM=16,BN=16,COALESCED=1,PRED=1", "sm_86"};
   EXPECT_FALSE(round_trip(request).source);
-  request.source = KernelSource{"naive.cuh", "// gr\xfc\xdf\n", {{"a.cuh", "\xff"}}, "", "0123"};
+  request.source =
+      KernelSource{"naive.cuh", "// gr\xfc\xdf\n", {{"a.cuh", "\xff"}}, "", "0123", ""};
   const KernelSource same = round_trip(request).source.value();
   EXPECT_EQ(same.path, "naive.cuh");
   EXPECT_EQ(same.text, request.source->text);

@@ -2,6 +2,7 @@
 /* gemm_tune: tuned matrix multiplication from a gemm-tune database.
  *
  * D = alpha * op(A) * op(B) + beta * C with op(A) [M,K], op(B) [K,N], C and D [M,N] on the device,
+ * in gt_gemm also with a bias and ReLU,
  * row- or column-major, one product or a batch; leading dimensions and strides in elements.
  * gt_lookup says which kernel serves a problem, and needs no GPU; gt_gemm, and gt_sgemm for fp32,
  * compiles it at first use and launches it.
@@ -88,6 +89,16 @@ typedef enum gt_type {
   GT_TYPE_MAX = 0x7fffffff
 } gt_type;
 
+/* The operation on alpha * op(A) * op(B) + beta * C, in fp32, before the result is rounded to D's
+ * type. The bias has an element for each column of a row-major D (N elements), for each row of a
+ * column-major one (M elements). */
+typedef enum gt_epilogue {
+  GT_EPILOGUE_NONE = 0,
+  GT_EPILOGUE_BIAS = 1,      /* the bias is added */
+  GT_EPILOGUE_BIAS_RELU = 2, /* the bias is added, then negative values become 0; a NaN stays */
+  GT_EPILOGUE_MAX = 0x7fffffff
+} gt_epilogue;
+
 /* Strings are the caller's and are read during the call only. */
 typedef struct gt_device {
   const char* arch;    /* "sm_90" */
@@ -147,12 +158,15 @@ typedef struct gt_gemm_call {
   void* D;
   int64_t lda, ldb, ldc;                /* ldc: of C and of D */
   int64_t stride_a, stride_b, stride_c; /* of a batch; stride_c: of C and of D */
+  gt_epilogue epilogue;
+  int32_t reserved2; /* 0 */
+  const void* bias;  /* of D's type, not in D; one for all products; not read without an epilogue */
 } gt_gemm_call;
 
 #define GT_GEMM_CALL_INIT                                                                         \
   {                                                                                               \
     sizeof(gt_gemm_call), GT_ROW_MAJOR, GT_NO_TRANSPOSE, GT_NO_TRANSPOSE, GT_F32, GT_F32, GT_F32, \
-        GT_F32, 0, 0, 0, 0, 1, 1.0, 0.0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                             \
+        GT_F32, 0, 0, 0, 0, 1, 1.0, 0.0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, GT_EPILOGUE_NONE, 0, 0     \
   }
 
 typedef struct gt_handle gt_handle;
@@ -207,8 +221,8 @@ GT_API gt_status gt_sgemm_strided_batched(gt_handle* handle, struct CUstream_st*
                                           int64_t stride_c, int64_t batch);
 
 /* Launches a product of any of the types above; the rules of gt_sgemm_strided_batched hold for the
- * types' elements. Nothing is done where M, N or batch is 0, or where C is D, beta is 1 and K or
- * alpha is 0. GT_NO_KERNEL where the device has no kernel of the types. */
+ * types' elements. Nothing is done where M, N or batch is 0, or where C is D, beta is 1, K or
+ * alpha is 0 and there is no epilogue. GT_NO_KERNEL where the device has no kernel of the types. */
 GT_API gt_status gt_gemm(gt_handle* handle, struct CUstream_st* stream, const gt_gemm_call* call);
 
 /* The sentence of the calling thread's last failed call, empty if none has failed; valid until its
