@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-# Finds what the project uses of CUDA 13: cuda_runtime_api.h, nvrtc.h, libcudart and libnvrtc. No nvcc, and
-# nothing of cuBLAS (its library is opened at run time). FindCUDAToolkit is not used: it wants nvcc, and does
-# not understand NVIDIA's wheels, which hold only versioned lib*.so.13.
+# Finds what the project uses of CUDA 13 to build: cuda_runtime_api.h, nvrtc.h and libcudart_static.a. No nvcc;
+# the libraries NVRTC and cuBLAS are opened at run time. FindCUDAToolkit is not used: it wants nvcc, and does not
+# understand NVIDIA's wheels.
 #
-# Sets GT_CUDA_FOUND and defines gt::cudart and gt::nvrtc. Not finding CUDA is no error (core,
-# kernel_templates, search, db and choose build without it); finding another version is.
+# The runtime is linked statically, as cuBLAS does it: what is built starts on a machine without CUDA, and works in a
+# process whatever CUDA runtime, of CUDA 12 too, the process has loaded besides. Contexts, streams, events and memory
+# are the driver's, and so common to all runtimes of a process.
+#
+# Sets GT_CUDA_FOUND and defines gt::cudart. Not finding CUDA is no error (core, kernel_templates, search, db and
+# choose build without it); finding another version is.
 set(GT_CUDA_ROOT "" CACHE PATH "CUDA 13 toolkit, or the folder nvidia/cu13 of NVIDIA's wheels; 'none' builds without")
 
 # The first that is set decides; with neither set, the usual places and what ./run has fetched.
@@ -34,21 +38,23 @@ if(GT_CUDA_FOUND)
     message(FATAL_ERROR "CUDA ${_gt_major}.${_gt_minor} in ${_gt_root} is not CUDA 13; set GT_CUDA_ROOT to one "
                         "that is, to 'none' to build without, or use ./run, which fetches it.")
   endif()
-  foreach(_gt_part cudart nvrtc)
-    find_library(_gt_library NAMES ${_gt_part} lib${_gt_part}.so.13 PATHS "${_gt_root}" PATH_SUFFIXES lib64 lib
-                 NO_DEFAULT_PATH NO_CACHE REQUIRED)
-    add_library(gt::${_gt_part} SHARED IMPORTED)
-    # DT_RPATH, not DT_RUNPATH: libnvrtc opens libnvrtc-builtins by name and has no path of its own;
-    # only DT_RPATH of whoever loaded libnvrtc counts for that.
-    set_target_properties(gt::${_gt_part} PROPERTIES
-      IMPORTED_LOCATION "${_gt_library}"
-      INTERFACE_INCLUDE_DIRECTORIES "${_gt_root}/include"
-      INTERFACE_LINK_OPTIONS "LINKER:--disable-new-dtags")
-    unset(_gt_library)
-  endforeach()
-  # Where this machine has CUDA, then where another one is likely to have it.
-  get_target_property(_gt_library gt::nvrtc IMPORTED_LOCATION)
-  get_filename_component(_gt_libdir "${_gt_library}" DIRECTORY)
+  find_library(_gt_cudart NAMES libcudart_static.a PATHS "${_gt_root}" PATH_SUFFIXES lib64 lib
+               NO_DEFAULT_PATH NO_CACHE)
+  if(NOT _gt_cudart)
+    message(FATAL_ERROR "CUDA in ${_gt_root} lacks libcudart_static.a: install it (package cuda-cudart-dev-13-0 of "
+                        "NVIDIA's Debian repository, nvidia-cuda-runtime of pip), or set GT_CUDA_ROOT to another.")
+  endif()
+  find_package(Threads REQUIRED)
+  add_library(gt::cudart STATIC IMPORTED)
+  # DT_RPATH, not DT_RUNPATH: the sanitizers' dlopen() calls the loader from an object of their own, and only DT_RPATH
+  # of the program counts for that.
+  set_target_properties(gt::cudart PROPERTIES
+    IMPORTED_LOCATION "${_gt_cudart}"
+    INTERFACE_INCLUDE_DIRECTORIES "${_gt_root}/include"
+    INTERFACE_LINK_LIBRARIES "Threads::Threads;${CMAKE_DL_LIBS};rt"
+    INTERFACE_LINK_OPTIONS "LINKER:--disable-new-dtags")
+  # For the libraries that are opened: where this machine has CUDA, then where another one is likely to have it.
+  get_filename_component(_gt_libdir "${_gt_cudart}" DIRECTORY)
   set(CMAKE_BUILD_RPATH "${_gt_libdir};/usr/local/cuda/lib64")
   set(CMAKE_INSTALL_RPATH "$ORIGIN/../lib;${_gt_libdir};/usr/local/cuda/lib64")
   list(REMOVE_DUPLICATES CMAKE_BUILD_RPATH)

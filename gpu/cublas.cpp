@@ -119,7 +119,7 @@ abi::Status enqueue(const MixedFunctions& functions, abi::Handle handle, const G
 }  // namespace
 
 struct Cublas::Impl {
-  void* library = open_cuda_library("libcublas.so.13");
+  void* library = open_cublas_library("libcublas.so.13");
   abi::Create* create = find_function<abi::Create>(library, "cublasCreate_v2");
   abi::Destroy* destroy = find_function<abi::Destroy>(library, "cublasDestroy_v2");
   abi::GetProperty* get_property = find_function<abi::GetProperty>(library, "cublasGetProperty");

@@ -66,7 +66,7 @@ using Matmul = Status(Handle, MatmulDesc, const void* alpha, const void* a, Matr
 }  // namespace abi
 
 struct Library {
-  void* const handle = open_cuda_library("libcublasLt.so.13");
+  void* const handle = open_cublas_library("libcublasLt.so.13");
   abi::Create* create = find_function<abi::Create>(handle, "cublasLtCreate");
   abi::Destroy* destroy = find_function<abi::Destroy>(handle, "cublasLtDestroy");
   abi::GetProperty* get_property = find_function<abi::GetProperty>(handle, "cublasLtGetProperty");

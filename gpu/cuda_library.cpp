@@ -2,24 +2,49 @@
 #include "gpu/cuda_library.h"
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include <filesystem>
 
 #include "core/error.h"
 
 namespace gemm_tune {
+namespace {
 
-void* open_cuda_library(const std::string& name) {
-  if (void* library = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
+void* open_file(const std::filesystem::path& file) {
+  return ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+}
+
+void* open_beside_loaded_runtime(const std::string& file) {
+  void* const runtime = ::dlopen("libcudart.so.13", RTLD_NOW | RTLD_NOLOAD);
+  if (runtime == nullptr) return nullptr;
+  void* const opened = open_beside(runtime, file);
+  ::dlclose(runtime);
+  return opened;
+}
+
+}  // namespace
+
+void* open_cuda_library(const CudaLibrary& library) {
+  if (void* const opened = open_file(library.file)) return opened;
   const std::string reason = ::dlerror();
-  Dl_info runtime{};
-  void* const symbol = ::dlsym(RTLD_DEFAULT, "cudaGetDeviceCount");
-  if (symbol != nullptr && ::dladdr(symbol, &runtime) != 0 && runtime.dli_fname != nullptr) {
-    const auto beside = std::filesystem::path(runtime.dli_fname).parent_path() / name;
-    if (void* library = ::dlopen(beside.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
-  }
-  throw DeviceError("cuBLAS 13 cannot be opened (" + reason +
-                    "): install CUDA 13's cuBLAS or put it on the loader's path");
+  if (void* const opened = open_beside_loaded_runtime(library.file)) return opened;
+  const auto in_toolkit = std::filesystem::path("/usr/local/cuda/lib64") / library.file;
+  if (void* const opened = open_file(in_toolkit)) return opened;
+  throw DeviceError(std::string(library.product) + " cannot be opened (" + reason +
+                    "): install CUDA Toolkit 13 or its package " + library.packages +
+                    ", or put the library on the loader's path");
+}
+
+void* open_cublas_library(const char* file) {
+  return open_cuda_library(
+      {file, "cuBLAS 13", "libcublas-13-0 (Debian, Ubuntu) or nvidia-cublas (pip)"});
+}
+
+void* open_beside(void* library, const std::string& file) {
+  const link_map* map = nullptr;
+  if (::dlinfo(library, RTLD_DI_LINKMAP, &map) != 0) return nullptr;
+  return open_file(std::filesystem::path(map->l_name).parent_path() / file);
 }
 
 void* find_symbol(void* library, const char* name) {

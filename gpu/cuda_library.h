@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUDA's larger libraries, opened at run time. cuBLAS and cublasLt take 400 MB, which neither a
-// build nor a machine without a GPU needs.
+// NVRTC and cuBLAS, opened when first needed: 100 and 400 MB, which a look-up, a build and a
+// machine without a GPU do without.
 //
 // The libraries stay open, because they hold state per process. Any thread.
 #pragma once
@@ -9,9 +9,24 @@
 
 namespace gemm_tune {
 
-// name: as in "libcublas.so.13". Opens the file that the dynamic loader finds, else the file beside
-// the CUDA runtime in use: a toolkit and NVIDIA's wheels both keep it there. Throws DeviceError.
-void* open_cuda_library(const std::string& name);
+// How a library is named to the loader and to a user who lacks it.
+struct CudaLibrary {
+  const char* file;      // "libnvrtc.so.13"
+  const char* product;   // "NVRTC 13"
+  const char* packages;  // "cuda-nvrtc-13-0 (Debian, Ubuntu) or nvidia-cuda-nvrtc (pip)"
+};
+
+// Opens the file that the process has loaded already or that the dynamic loader finds; else the
+// file beside the libcudart.so.13 that the process has loaded, as NVIDIA's wheels have it, or in
+// /usr/local/cuda/lib64. Throws DeviceError that says what to install.
+void* open_cuda_library(const CudaLibrary& library);
+
+// The same for a library of cuBLAS.
+void* open_cublas_library(const char* file);
+
+// Opens the file of this name in the folder of a library that is open; nullptr where that is
+// impossible.
+void* open_beside(void* library, const std::string& file);
 
 // Throws DeviceError if the library has no such symbol.
 void* find_symbol(void* library, const char* name);

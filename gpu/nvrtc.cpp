@@ -8,18 +8,57 @@
 
 #include "core/compile_options.h"
 #include "core/error.h"
+#include "gpu/cuda_library.h"
 #include "gpu/ptxas_log.h"
 
 namespace gemm_tune {
 namespace {
 
-void check_nvrtc(nvrtcResult code, const char* call) {
-  if (code == NVRTC_SUCCESS) return;
-  if (code == NVRTC_ERROR_OUT_OF_MEMORY) throw MemoryError(std::string(call) + " had no memory");
-  throw DeviceError(std::string(call) + " failed with " + nvrtcGetErrorString(code));
+// NVRTC's functions, by their own names.
+struct Nvrtc {
+  void* const library =
+      open_cuda_library({"libnvrtc.so.13", "NVRTC 13",
+                         "cuda-nvrtc-13-0 (Debian, Ubuntu) or nvidia-cuda-nvrtc (pip)"});
+#define GT_FUNCTION(name) \
+  decltype(::name)* const name = find_function<decltype(::name)>(library, #name)
+  GT_FUNCTION(nvrtcVersion);
+  GT_FUNCTION(nvrtcGetErrorString);
+  GT_FUNCTION(nvrtcGetNumSupportedArchs);
+  GT_FUNCTION(nvrtcGetSupportedArchs);
+  GT_FUNCTION(nvrtcCreateProgram);
+  GT_FUNCTION(nvrtcDestroyProgram);
+  GT_FUNCTION(nvrtcCompileProgram);
+  GT_FUNCTION(nvrtcGetProgramLogSize);
+  GT_FUNCTION(nvrtcGetProgramLog);
+  GT_FUNCTION(nvrtcGetCUBINSize);
+  GT_FUNCTION(nvrtcGetCUBIN);
+#undef GT_FUNCTION
+
+  Nvrtc() {
+    // NVRTC opens its builtins by their name and has no path of its own, so that it finds them
+    // beside itself only where they are open. It says itself where they are missing.
+    int major = 0, minor = 0;
+    nvrtcVersion(&major, &minor);
+    open_beside(library,
+                "libnvrtc-builtins.so." + std::to_string(major) + "." + std::to_string(minor));
+  }
+};
+
+// Opened at the first call. Throws DeviceError where that is impossible; the next call tries again.
+const Nvrtc& nvrtc() {
+  static const Nvrtc opened;
+  return opened;
 }
 
-#define GT_NVRTC(call) check_nvrtc((call), #call)
+void check_nvrtc(nvrtcResult code, const char* function) {
+  if (code == NVRTC_SUCCESS) return;
+  if (code == NVRTC_ERROR_OUT_OF_MEMORY) {
+    throw MemoryError(std::string(function) + " had no memory");
+  }
+  throw DeviceError(std::string(function) + " failed with " + nvrtc().nvrtcGetErrorString(code));
+}
+
+#define GT_NVRTC(function, ...) check_nvrtc(nvrtc().function(__VA_ARGS__), #function)
 
 // One program from source to cubin.
 class Program {
@@ -30,33 +69,34 @@ class Program {
       names.push_back(header.first.c_str());
       texts.push_back(header.second.c_str());
     }
-    GT_NVRTC(nvrtcCreateProgram(&program_, source.text.c_str(), source.path.c_str(),
-                                static_cast<int>(names.size()), texts.data(), names.data()));
+    GT_NVRTC(nvrtcCreateProgram, &program_, source.text.c_str(), source.path.c_str(),
+             static_cast<int>(names.size()), texts.data(), names.data());
   }
-  ~Program() { nvrtcDestroyProgram(&program_); }
+  ~Program() { nvrtc().nvrtcDestroyProgram(&program_); }
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
   nvrtcResult compile(const std::vector<std::string>& options) {
     std::vector<const char*> pointers;
     for (const std::string& option : options) pointers.push_back(option.c_str());
-    return nvrtcCompileProgram(program_, static_cast<int>(pointers.size()), pointers.data());
+    return nvrtc().nvrtcCompileProgram(program_, static_cast<int>(pointers.size()),
+                                       pointers.data());
   }
 
   std::string log() const {
     std::size_t size = 0;  // with the closing zero byte
-    GT_NVRTC(nvrtcGetProgramLogSize(program_, &size));
+    GT_NVRTC(nvrtcGetProgramLogSize, program_, &size);
     std::string text(size, '\0');
-    GT_NVRTC(nvrtcGetProgramLog(program_, text.data()));
+    GT_NVRTC(nvrtcGetProgramLog, program_, text.data());
     text.resize(std::min(text.size(), text.find('\0')));
     return text;
   }
 
   std::string cubin() const {
     std::size_t size = 0;
-    GT_NVRTC(nvrtcGetCUBINSize(program_, &size));
+    GT_NVRTC(nvrtcGetCUBINSize, program_, &size);
     std::string bytes(size, '\0');
-    GT_NVRTC(nvrtcGetCUBIN(program_, bytes.data()));
+    GT_NVRTC(nvrtcGetCUBIN, program_, bytes.data());
     return bytes;
   }
 
@@ -66,7 +106,7 @@ class Program {
 
 std::pair<int, int> checked_version() {
   int major = 0, minor = 0;
-  GT_NVRTC(nvrtcVersion(&major, &minor));
+  GT_NVRTC(nvrtcVersion, &major, &minor);
   if (major < 13) {
     throw DeviceError("NVRTC " + std::to_string(major) + "." + std::to_string(minor) +
                       " is too old: install CUDA 13.0 or newer");
@@ -142,9 +182,9 @@ std::string nvrtc_version() {
 
 std::vector<std::string> nvrtc_supported_archs() {
   int count = 0;
-  GT_NVRTC(nvrtcGetNumSupportedArchs(&count));
+  GT_NVRTC(nvrtcGetNumSupportedArchs, &count);
   std::vector<int> numbers(static_cast<std::size_t>(count));
-  GT_NVRTC(nvrtcGetSupportedArchs(numbers.data()));
+  GT_NVRTC(nvrtcGetSupportedArchs, numbers.data());
   std::vector<std::string> names;
   for (const int number : numbers) names.push_back("sm_" + std::to_string(number));
   return names;

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# consumer.sh BUILD_DIR PROJECT_DIR CXX GENERATOR MAKE_DATABASE cmake|pkg-config: installs the library into an empty
-# prefix, builds the outside project against nothing but that prefix, and runs it. CXX and GENERATOR are CMake's.
+# consumer.sh BUILD_DIR PROJECT_DIR CXX GENERATOR MAKE_DATABASE HIDE_LIBRARIES cmake|pkg-config: installs the library into
+# an empty prefix, builds the outside project against nothing but that prefix, and runs it, also where CUDA's libraries
+# and the driver's are hidden by the audit module HIDE_LIBRARIES. CXX and GENERATOR are CMake's.
 set -euo pipefail
-build=$1 project=$2 cxx=$3 generator=$4 make_database=$5 way=$6
+build=$1 project=$2 cxx=$3 generator=$4 make_database=$5 hide_libraries=$6 way=$7
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cmake --install "$build" --component library --prefix "$scratch/prefix" >/dev/null
@@ -23,12 +24,20 @@ else
   # shellcheck disable=SC2046  # flags are words
   "$cxx" -std=c++17 "$project/lookup.cpp" -o "$scratch/build/lookup_cpp" $(pkg-config --cflags --libs gemm_tune) \
     "-Wl,-rpath,$libdir"
+  # Plain C, by the C compiler of the system.
+  # shellcheck disable=SC2046
+  cc -std=c99 -Wall -Wextra -Wpedantic -Werror "$project/lookup.c" -o "$scratch/build/lookup_c" \
+    $(pkg-config --cflags --libs gemm_tune) "-Wl,-rpath,$libdir"
 fi
 "$make_database" "$scratch/winners.db"
 for program in "$scratch"/build/lookup_*; do
   [ -x "$program" ] || continue
   "$program" "$scratch/winners.db" | tee "$scratch/output"
   grep -q '^vectorized_2d/BM=128,.*PRED=1$' "$scratch/output"  # 1000x1004x1020 is ragged
+  # A look-up asks for none of CUDA's libraries.
+  LD_AUDIT=$hide_libraries GT_HIDDEN='libcu libnv' "$program" "$scratch/winners.db" >"$scratch/without" 2>"$scratch/asked"
+  cmp "$scratch/output" "$scratch/without"
+  [ ! -s "$scratch/asked" ] || { cat "$scratch/asked" && exit 1; }
   ! "$program" "$scratch/missing.db" 2>/dev/null || { echo "opened a missing database" && exit 1; }
 done
 if [ -x "$scratch/build/lookup_c" ]; then  # without an argument: the default database

@@ -9,7 +9,6 @@
 #include "core/error.h"
 #include "core/parse_number.h"
 #include "core/printable.h"
-#include "gpu/nvrtc.h"
 #include "tuner/app/own_worker.h"
 #include "tuner/work/protocol.h"
 #include "tuner/work/worker.h"
@@ -33,17 +32,14 @@ Probe probe_gpu(WorkerPool& prober, int ordinal) {
   }
 }
 
+// A compilation says itself where this NVRTC does not serve the architecture; what compiles nothing
+// needs no NVRTC.
 DeviceSpec table_spec(const std::string& arch) {
-  const std::vector<std::string> supported = nvrtc_supported_archs();
-  const std::optional<DeviceSpec> spec = find_device_spec(arch);
-  const bool compiles = std::find(supported.begin(), supported.end(), arch) != supported.end();
-  if (spec && compiles) return *spec;
+  if (const std::optional<DeviceSpec> spec = find_device_spec(arch)) return *spec;
   std::vector<std::string> known;
-  for (const std::string& candidate : supported) {
-    if (find_device_spec(candidate)) known.push_back(candidate);
-  }
-  throw UsageError("'" + arch + "' is not a target that can be tuned here (NVRTC " +
-                   nvrtc_version() + "): use one of " + fmt::format("{}", fmt::join(known, ", ")));
+  for (const DeviceSpec& spec : device_table()) known.push_back(spec.arch);
+  throw UsageError("'" + arch + "' is not a target that can be tuned here: use one of " +
+                   fmt::format("{}", fmt::join(known, ", ")));
 }
 
 // The numbers in a list like "0,2". Throws UsageError.

@@ -4,8 +4,11 @@
  * D = alpha * op(A) * op(B) + beta * C with op(A) [M,K], op(B) [K,N], C and D [M,N] on the device,
  * in gt_gemm also with a bias and ReLU,
  * row- or column-major, one product or a batch; leading dimensions and strides in elements.
- * gt_lookup says which kernel serves a problem, and needs no GPU; gt_gemm, and gt_sgemm for fp32,
- * compiles it at first use and launches it.
+ * gt_lookup says which kernel serves a problem, and needs neither a GPU nor CUDA's libraries;
+ * gt_gemm, and gt_sgemm for fp32, compiles it at first use and launches it. NVRTC (libnvrtc.so.13)
+ * is opened when a kernel is compiled: the one that the process has loaded, else the loader's, else
+ * the one beside the libcudart.so.13 that the process has loaded, else that of /usr/local/cuda.
+ * Where it is missing, GT_DEVICE_ERROR says what to install.
  *
  * A handle is immutable to its users: any number of threads may use one at once, except gt_close.
  *

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// An audit module of the dynamic loader: LD_AUDIT=hide_libraries.so GT_HIDDEN="libcu libnv" PROGRAM
+// runs a program as on a machine without the shared libraries whose file names begin so. Each
+// library that was asked for and hidden is a line "hidden: FILE" on standard error.
+#include <link.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <sstream>
+#include <string>
+
+extern "C" unsigned la_version(unsigned) { return LAV_CURRENT; }
+
+extern "C" char* la_objsearch(const char* name, std::uintptr_t*, unsigned) {
+  const std::string path = name, file = path.substr(path.rfind('/') + 1);
+  const char* const hidden = std::getenv("GT_HIDDEN");
+  std::istringstream beginnings(hidden == nullptr ? "" : hidden);
+  for (std::string beginning; beginnings >> beginning;) {
+    if (file.rfind(beginning, 0) != 0) continue;
+    const std::string line = "hidden: " + file + "\n";
+    std::fputs(line.c_str(), stderr);
+    return nullptr;
+  }
+  return const_cast<char*>(name);
+}

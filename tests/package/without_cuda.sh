@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# without_cuda.sh PROGRAM MAKE_DATABASE HIDE_LIBRARIES: where CUDA's libraries are hidden by the audit module
+# HIDE_LIBRARIES, PROGRAM answers from a database, and says in one sentence what a compilation would need.
+set -euo pipefail
+program=$1 make_database=$2 hide_libraries=$3
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+fail() { echo "$*" && cat "$scratch/errors" && exit 1; }
+without_cuda() { LD_AUDIT=$hide_libraries GT_HIDDEN='libcu libnvrtc' "$@"; }
+
+"$make_database" "$scratch/winners.db"
+without_cuda "$program" best --arch sm_86 --sizes 1024 --db "$scratch/winners.db" >"$scratch/answer" 2>"$scratch/errors" ||
+  fail "best ends with $?"
+grep -q vectorized_2d/BM=128 "$scratch/answer" || fail "best does not answer"
+! grep 'hidden: libnvrtc' "$scratch/errors" || fail "best asks for NVRTC"
+
+status=0
+without_cuda "$program" --arch sm_86 --sizes 256 --db "$scratch/new.db" 2>"$scratch/errors" >"$scratch/answer" || status=$?
+[ $status -eq 3 ] || fail "tuning without NVRTC ends with $status"
+[ "$(grep -c -v hidden: "$scratch/errors")" -eq 1 ] || fail "tuning without NVRTC does not say one sentence"
+grep -q '^gemm-tune: NVRTC 13 cannot be opened (.*): install .* nvidia-cuda-nvrtc (pip)' "$scratch/errors" ||
+  fail "tuning without NVRTC does not say what to install"
+[ ! -e "$scratch/new.db" ] || fail "tuning without NVRTC leaves a database"
