@@ -25,6 +25,7 @@
  *
  * No function prints, exits or throws; none but gt_open reads the environment. Every failure is a
  * status; gt_last_error has its sentence. Plain C (C99 or later); gemm_tune.hpp wraps it for C++17.
+ * Every function has the symbol version GEMM_TUNE_0.
  */
 #ifndef GEMM_TUNE_H
 #define GEMM_TUNE_H
