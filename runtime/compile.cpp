@@ -15,7 +15,19 @@ std::string kernel_key(const KernelSource& source, const KnownConfig& config, co
                        const std::string& arch) {
   const bool has_epilogue = form.epilogue != Epilogue::none;
   return (has_epilogue ? source.epilogue_hash : source.hash) + " " + kernel_name(config, form) +
-         " " + compile_target(config, arch) + " nvrtc " + nvrtc_version();
+         " " + compile_target(config, arch);
+}
+
+std::optional<KeptKernel> load_kernel(const KernelStore& store, const std::string& key) {
+  const std::optional<std::string> kept = store.load(key);
+  if (!kept) return std::nullopt;
+  const std::size_t line_end = kept->find('\n');
+  if (line_end == std::string::npos) return std::nullopt;
+  return KeptKernel{kept->substr(0, line_end), kept->substr(line_end + 1)};
+}
+
+bool store_kernel(const KernelStore& store, const std::string& key, const KeptKernel& kernel) {
+  return store.store(key, kernel.nvrtc_version + "\n" + kernel.bytes);
 }
 
 CompileResult compile_kernel(const KernelSource& source, const KnownConfig& config,

@@ -7,20 +7,34 @@
 // GPU. Any thread.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "core/gemm_call.h"
 #include "gpu/nvrtc.h"
 #include "kernel_templates/registry.h"
 #include "kernel_templates/source.h"
+#include "runtime/kernel_store.h"
 
 namespace gemm_tune {
 
-// All that the cubin depends on: the text's tokens and the compile options (KernelSource::hash or
-// epilogue_hash), the config, the form of the call, the architecture and the version of NVRTC.
-// Throws DeviceError where NVRTC is unusable.
+// All that the cubin depends on but the compiler: the text's tokens and the compile options
+// (KernelSource::hash or epilogue_hash), the config, the form of the call and the architecture.
+// Needs no NVRTC, so that a kernel that is kept is found where there is none.
 std::string kernel_key(const KernelSource& source, const KnownConfig& config, const CallForm& form,
                        const std::string& arch);
+
+// A compiler's product as a KernelStore keeps it.
+struct KeptKernel {
+  std::string nvrtc_version;  // "13.0"
+  std::string bytes;
+};
+
+// key: of kernel_key(), or one that begins so. nullopt where the store has nothing usable.
+std::optional<KeptKernel> load_kernel(const KernelStore& store, const std::string& key);
+
+// As KernelStore::store().
+bool store_kernel(const KernelStore& store, const std::string& key, const KeptKernel& kernel);
 
 // Throws DeviceError where NVRTC is unusable or does not support arch.
 CompileResult compile_kernel(const KernelSource& source, const KnownConfig& config,

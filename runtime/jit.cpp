@@ -12,7 +12,9 @@ std::string jit_cubin(const KnownConfig& config, const CallForm& form, const std
   const KernelSource source = kernel_source(*config.family);
   const std::string key = kernel_key(source, config, form, arch);
   if (store != nullptr) {
-    if (auto stored = store->load(key)) return std::move(*stored);
+    // Whichever NVRTC has made it: the search may have timed that very kernel, and this process may
+    // have no NVRTC.
+    if (auto kept = load_kernel(*store, key)) return std::move(kept->bytes);
   }
   CompileResult result = compiler(source, config, form, arch);
   if (!result.ok) {
@@ -20,7 +22,7 @@ std::string jit_cubin(const KnownConfig& config, const CallForm& form, const std
                       ": " + result.log);
   }
   // A store that cannot be written costs a later process its compilation, nothing else.
-  if (store != nullptr) store->store(key, result.cubin);
+  if (store != nullptr) store_kernel(*store, key, {nvrtc_version(), result.cubin});
   return std::move(result.cubin);
 }
 

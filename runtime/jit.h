@@ -17,7 +17,8 @@ using Compiler = std::function<CompileResult(const KernelSource& source, const K
                                              const CallForm& form, const std::string& arch)>;
 
 // store may be nullptr; what is compiled is put there. compiler: called where the store lacks the
-// kernel. Throws DeviceError where NVRTC is unusable, does not support arch, or refuses the config.
+// kernel; NVRTC is not opened where it does not. Throws DeviceError where NVRTC is unusable, does
+// not support arch, or refuses the config.
 std::string jit_cubin(const KnownConfig& config, const CallForm& form, const std::string& arch,
                       const KernelStore* store, const Compiler& compiler = compile_kernel);
 

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/kernel_store.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdlib>
+#include <ctime>
 #include <random>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "core/descriptor_limit.h"
 #include "core/error.h"
@@ -36,13 +41,13 @@ int open_in(int directory, const std::string& name, int flags) {
 }
 
 // Far above any kernel's. A larger file is damaged or foreign.
-constexpr off_t kMostBytes = off_t{256} << 20;
+constexpr off_t kMostFileBytes = off_t{256} << 20;
 
 // The whole content of a regular file, of any owner and mode or of those that can be trusted.
 std::optional<std::string> read_whole(int file, bool only_trusted) {
   struct stat info {};
   if (::fstat(file, &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
-  if (info.st_size > kMostBytes) return std::nullopt;
+  if (info.st_size > kMostFileBytes) return std::nullopt;
   if (only_trusted && why_untrusted(info.st_uid, info.st_mode, ::geteuid())) return std::nullopt;
   std::string text(static_cast<std::size_t>(info.st_size), '\0');
   std::size_t size = 0;
@@ -54,12 +59,51 @@ std::optional<std::string> read_whole(int file, bool only_trusted) {
   return text;
 }
 
+constexpr std::time_t kDaySeconds = 24 * 60 * 60;
+
+// Records that the file was used, but once a day: a process that starts every second writes
+// nothing.
+void mark_as_used(int file) {
+  struct stat info {};
+  if (::fstat(file, &info) != 0 || std::time(nullptr) - info.st_mtime < kDaySeconds) return;
+  // Where that is not allowed, the file only counts as older than it is.
+  [[maybe_unused]] const int marked = ::futimens(file, nullptr);
+}
+
+constexpr std::string_view kExtension = ".cubin", kAside = "writing";
+
+// Of a key's file.
+bool is_name(std::string_view name) {
+  constexpr std::size_t kDigits = 16;
+  return name.size() == kDigits + kExtension.size() && name.substr(kDigits) == kExtension &&
+         name.find_first_not_of("0123456789abcdef") == kDigits;
+}
+
+// Of name_aside().
+bool is_name_aside(std::string_view name) {
+  return name.starts_with(kAside) &&
+         name.substr(kAside.size()).find_first_not_of("-0123456789") == name.npos;
+}
+
 // Not to be guessed, so that nobody is there first.
 std::string name_aside() {
   std::random_device random;
-  std::string name = "writing";
+  std::string name(kAside);
   for (int i = 0; i < 4; ++i) name += "-" + std::to_string(random());
   return name;
+}
+
+// Calls visit(name) for each entry of the directory; for none where it cannot be read.
+template <class Visit>
+void for_each_name(int directory, const Visit& visit) {
+  const int own = ::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR* const entries = own < 0 ? nullptr : ::fdopendir(own);
+  if (entries == nullptr) {
+    if (own >= 0) ::close(own);
+    return;
+  }
+  while (const dirent* const entry = ::readdir(entries)) visit(std::string(entry->d_name));
+  ::closedir(entries);
 }
 
 bool write_all(int file, std::string_view bytes) {
@@ -85,8 +129,8 @@ std::optional<std::string> why_untrusted(uid_t owner, mode_t mode, uid_t user) {
   return std::nullopt;
 }
 
-KernelStore::KernelStore(std::filesystem::path directory, Directory kind)
-    : directory_(std::move(directory)), kind_(kind) {
+KernelStore::KernelStore(std::filesystem::path directory, Directory kind, std::uintmax_t most_bytes)
+    : directory_(std::move(directory)), kind_(kind), most_bytes_(most_bytes) {
   const auto refuse = [&](const std::string& why) {
     throw UsageError("'" + directory_.string() + "' cannot serve as kernel cache: " + why);
   };
@@ -119,7 +163,7 @@ KernelStore::KernelStore(std::filesystem::path directory, Directory kind)
 KernelStore::~KernelStore() { ::close(descriptor_); }
 
 std::filesystem::path KernelStore::file(std::string_view key) const {
-  return directory_ / (hash(key) + ".cubin");
+  return directory_ / (hash(key).append(kExtension));
 }
 
 std::optional<std::string> KernelStore::load(std::string_view key) const {
@@ -127,6 +171,7 @@ std::optional<std::string> KernelStore::load(std::string_view key) const {
   const int descriptor = open_in(descriptor_, file(key).filename(), O_RDONLY | O_NONBLOCK);
   if (descriptor < 0) return std::nullopt;
   const std::optional<std::string> text = read_whole(descriptor, kind_ == Directory::users);
+  if (text && kind_ == Directory::users) mark_as_used(descriptor);
   ::close(descriptor);
   if (!text) return std::nullopt;
   const std::size_t line_end = text->find('\n');
@@ -148,10 +193,63 @@ bool KernelStore::store(std::string_view key, std::string_view cubin) const {
                        write_all(descriptor, cubin);
   const bool closed = ::close(descriptor) == 0;
   if (written && closed && ::renameat(descriptor_, aside.c_str(), descriptor_, name.c_str()) == 0) {
+    if (kind_ == Directory::users) trim(name);
     return true;
   }
   ::unlinkat(descriptor_, aside.c_str(), 0);
   return false;
+}
+
+void KernelStore::trim(const std::string& just_stored) const {
+  struct File {
+    std::time_t used;
+    std::uintmax_t bytes;
+    std::string name;
+  };
+  std::vector<File> files;
+  std::uintmax_t bytes = 0;
+  const std::time_t now = std::time(nullptr);
+  const auto consider = [&](const std::string& name) {
+    struct stat info {};
+    if (!is_name(name) && !is_name_aside(name)) return;
+    if (::fstatat(descriptor_, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return;
+    if (!S_ISREG(info.st_mode)) return;
+    if (is_name_aside(name)) {  // its writer takes less than a second
+      if (now - info.st_mtime > kDaySeconds) ::unlinkat(descriptor_, name.c_str(), 0);
+      return;
+    }
+    bytes += static_cast<std::uintmax_t>(info.st_size);
+    if (name != just_stored) {
+      files.push_back({info.st_mtime, static_cast<std::uintmax_t>(info.st_size), name});
+    }
+  };
+  for_each_name(descriptor_, consider);
+  if (bytes <= most_bytes_) return;
+  std::sort(files.begin(), files.end(),
+            [](const File& a, const File& b) { return a.used < b.used; });
+  // With room to spare, or each further file would have to remove one. A reader keeps what it has
+  // opened; another process that removes files at the same time removes the same ones.
+  const std::uintmax_t goal = most_bytes_ - most_bytes_ / 8;
+  for (const File& file : files) {
+    if (bytes <= goal) return;
+    ::unlinkat(descriptor_, file.name.c_str(), 0);
+    bytes -= file.bytes;
+  }
+}
+
+std::optional<std::filesystem::path> default_kernel_cache(const char* xdg_cache_home,
+                                                          const char* home) {
+  const auto given = [](const char* value) { return value != nullptr && *value != '\0'; };
+  // The XDG specification: a relative path is invalid and ignored.
+  if (given(xdg_cache_home) && std::filesystem::path(xdg_cache_home).is_absolute()) {
+    return std::filesystem::path(xdg_cache_home) / "gemm-tune";
+  }
+  if (given(home)) return std::filesystem::path(home) / ".cache" / "gemm-tune";
+  return std::nullopt;
+}
+
+std::optional<std::filesystem::path> default_kernel_cache() {
+  return default_kernel_cache(std::getenv("XDG_CACHE_HOME"), std::getenv("HOME"));
 }
 
 }  // namespace gemm_tune

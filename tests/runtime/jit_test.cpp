@@ -52,6 +52,24 @@ TEST_F(JitTest, TakesFromTheCacheWhatItStoredThere) {
   EXPECT_EQ(std::filesystem::last_write_time(only_file()), written);
 }
 
+TEST_F(JitTest, TakesFromTheCacheWhatAnotherNvrtcHasCompiled) {
+  const KernelStore cache(directory_);
+  const std::string key =
+      kernel_key(kernel_source(*config_.family), config_, COperand::in_place, "sm_86");
+  ASSERT_TRUE(store_kernel(cache, key, {"13.7", "cubin"}));
+  EXPECT_EQ(jit_cubin(config_, COperand::in_place, "sm_86", &cache), "cubin");
+  EXPECT_EQ(load_kernel(cache, key).value().nvrtc_version, "13.7");
+}
+
+TEST_F(JitTest, StoresTheVersionOfTheNvrtcThatCompiled) {
+  const KernelStore cache(directory_);
+  const std::string compiled = jit_cubin(config_, COperand::in_place, "sm_86", &cache);
+  const std::string key =
+      kernel_key(kernel_source(*config_.family), config_, COperand::in_place, "sm_86");
+  EXPECT_EQ(load_kernel(cache, key).value().nvrtc_version, nvrtc_version());
+  EXPECT_EQ(load_kernel(cache, key).value().bytes, compiled);
+}
+
 TEST_F(JitTest, CompilesAgainWhereTheCachedFileIsDamaged) {
   const KernelStore cache(directory_);
   const std::string compiled = jit_cubin(config_, COperand::in_place, "sm_86", &cache);

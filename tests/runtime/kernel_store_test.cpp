@@ -7,10 +7,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <string>
 #include <thread>
 #include <vector>
@@ -21,6 +23,7 @@
 namespace gemm_tune {
 namespace {
 
+using namespace std::chrono_literals;
 using std::filesystem::perms;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -209,6 +212,116 @@ TEST_F(KernelStoreTest, ADirectoryPutInItsPlaceLaterIsNotReadFrom) {
   std::filesystem::rename(directory_ / "cache", directory_ / "moved");
   ASSERT_TRUE(KernelStore(directory_ / "cache").store("key", "planted"));
   EXPECT_EQ(cache.load("key"), std::nullopt);
+}
+
+class BoundedKernelStoreTest : public KernelStoreTest {
+ protected:
+  // As if the key's file had been used so many days ago.
+  void age(const std::string& key, int days) const {
+    std::filesystem::last_write_time(
+        cache_.file(key), std::filesystem::file_time_type::clock::now() - days * 24h - 1h);
+  }
+
+  double hours_since_use(const std::string& key) const {
+    const auto age = std::filesystem::file_time_type::clock::now() -
+                     std::filesystem::last_write_time(cache_.file(key));
+    return std::chrono::duration<double, std::ratio<3600>>(age).count();
+  }
+
+  // Room for eight files of these bytes, but not for nine.
+  const std::string kilobyte_ = std::string(1000, 'x');
+  const KernelStore cache_{directory_, KernelStore::Directory::users, 9000};
+};
+
+TEST_F(BoundedKernelStoreTest, RemovesWhatWasUnusedForLongestWhereItGrowsBeyondItsBound) {
+  for (int i = 1; i <= 8; ++i) {
+    ASSERT_TRUE(cache_.store("key " + std::to_string(i), kilobyte_));
+    age("key " + std::to_string(i), 10 + i);
+  }
+  ASSERT_EQ(files(), 8U);
+  ASSERT_TRUE(cache_.load("key 8"));  // the oldest, now just used
+  ASSERT_TRUE(cache_.store("key 9", kilobyte_));
+  EXPECT_EQ(files(), 7U);  // an eighth of the bound is spare
+  for (const char* kept : {"key 1", "key 5", "key 8", "key 9"}) {
+    EXPECT_EQ(cache_.load(kept), kilobyte_) << kept;
+  }
+  EXPECT_EQ(cache_.load("key 6"), std::nullopt);
+  EXPECT_EQ(cache_.load("key 7"), std::nullopt);
+}
+
+TEST_F(BoundedKernelStoreTest, WhatWasJustStoredStaysWhateverTheTimesOfTheOthers) {
+  for (int i = 1; i <= 8; ++i) {
+    ASSERT_TRUE(cache_.store("key " + std::to_string(i), kilobyte_));
+    age("key " + std::to_string(i), -10);  // of a machine whose clock is ahead
+  }
+  ASSERT_TRUE(cache_.store("key 9", kilobyte_));
+  EXPECT_EQ(cache_.load("key 9"), kilobyte_);
+}
+
+TEST_F(BoundedKernelStoreTest, FilesOfOtherNamesAreNeitherCountedNorRemoved) {
+  const std::string mine[] = {"notes.txt", "0123456789abcdef.cubin.old", "0123456789ABCDEF.cubin",
+                              "writing-home.txt"};
+  for (const std::string& name : mine) {
+    std::ofstream(directory_ / name) << std::string(20000, 'x');
+    std::filesystem::last_write_time(directory_ / name, std::filesystem::file_time_type());
+  }
+  std::filesystem::create_directory(directory_ / "0123456789abcdef.cubin");
+  ASSERT_TRUE(cache_.store("key", kilobyte_));
+  ASSERT_TRUE(cache_.store("another", kilobyte_));
+  EXPECT_EQ(files(), std::size(mine) + 3);
+}
+
+TEST_F(BoundedKernelStoreTest, RemovesWhatADeadWriterLeftButNotWhatOneIsWriting) {
+  std::ofstream(directory_ / "writing-1-2-3-4") << "dead";
+  std::ofstream(directory_ / "writing-5-6-7-8") << "alive";
+  std::filesystem::last_write_time(directory_ / "writing-1-2-3-4",
+                                   std::filesystem::file_time_type::clock::now() - 25h);
+  ASSERT_TRUE(cache_.store("key", kilobyte_));
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "writing-1-2-3-4"));
+  EXPECT_TRUE(std::filesystem::exists(directory_ / "writing-5-6-7-8"));
+}
+
+TEST_F(BoundedKernelStoreTest, AUseIsRecordedOnceADay) {
+  ASSERT_TRUE(cache_.store("key", kilobyte_));
+  age("key", 0);
+  ASSERT_TRUE(cache_.load("key"));
+  EXPECT_GT(hours_since_use("key"), 0.9);
+  age("key", 1);
+  ASSERT_TRUE(cache_.load("key"));
+  EXPECT_LT(hours_since_use("key"), 0.1);
+}
+
+TEST_F(BoundedKernelStoreTest, ManyWritersStayWithinTheBoundAndReadWholeFiles) {
+  std::vector<std::thread> writers;
+  for (int writer = 0; writer < 4; ++writer) {
+    writers.emplace_back([this, writer] {
+      const KernelStore cache(directory_, KernelStore::Directory::users, 9000);
+      for (int i = 0; i < 50; ++i) {
+        const std::string key = std::to_string(writer) + " " + std::to_string(i);
+        EXPECT_TRUE(cache.store(key, kilobyte_));
+        EXPECT_EQ(cache.load(key).value_or(kilobyte_), kilobyte_);
+      }
+    });
+  }
+  for (std::thread& writer : writers) writer.join();
+  EXPECT_LE(files(), 8U);
+  EXPECT_GE(files(), 1U);
+}
+
+TEST_F(KernelStoreTest, AScratchDirectoryHasNoBound) {
+  const KernelStore scratch(directory_, KernelStore::Directory::scratch, 10);
+  ASSERT_TRUE(scratch.store("one", cubin_));
+  ASSERT_TRUE(scratch.store("two", cubin_));
+  EXPECT_EQ(files(), 2U);
+}
+
+TEST(DefaultKernelCache, FollowsTheXdgSpecification) {
+  EXPECT_EQ(default_kernel_cache("/xdg", "/home/u"), "/xdg/gemm-tune");
+  EXPECT_EQ(default_kernel_cache(nullptr, "/home/u"), "/home/u/.cache/gemm-tune");
+  EXPECT_EQ(default_kernel_cache("", "/home/u"), "/home/u/.cache/gemm-tune");
+  EXPECT_EQ(default_kernel_cache("relative", "/home/u"), "/home/u/.cache/gemm-tune");
+  EXPECT_EQ(default_kernel_cache(nullptr, nullptr), std::nullopt);
+  EXPECT_EQ(default_kernel_cache(nullptr, ""), std::nullopt);
 }
 
 TEST(WhyUntrusted, TrustsTheUserAndRootWhereNobodyElseMayWrite) {

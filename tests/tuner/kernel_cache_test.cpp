@@ -74,5 +74,18 @@ TEST_F(KernelCacheTest, ARunCompilesNothingThatLiesInTheKernelCache) {
   EXPECT_EQ(again.time_us(), choice_for(request.problems[0]).winner->outcome.time_us());
 }
 
+TEST_F(KernelCacheTest, ARunCompilesAgainWhatAnotherNvrtcHasCompiled) {
+  tune_into_cache();
+  const KernelStore store(path("kernels"));
+  const Choice choice = choice_for(packed_problem(256, 256, 256));
+  const std::string key = kernel_key(kernel_source(*choice.config->family), *choice.config,
+                                     COperand::in_place, "sm_86");
+  const std::string compiled = load_kernel(store, key).value().bytes;
+  ASSERT_TRUE(store_kernel(store, key, {"13.7", "of another NVRTC"}));
+  tune_into_cache();
+  EXPECT_EQ(load_kernel(store, key).value().nvrtc_version, nvrtc_version());
+  EXPECT_EQ(load_kernel(store, key).value().bytes, compiled);
+}
+
 }  // namespace
 }  // namespace gemm_tune

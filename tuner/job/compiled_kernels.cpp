@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "gpu/nvrtc.h"
 #include "runtime/compile.h"
 
 namespace gemm_tune {
@@ -19,6 +20,12 @@ std::optional<Resources> resources_in(const std::string& text) {
   } catch (const nlohmann::json::exception&) {
     return std::nullopt;
   }
+}
+
+// What is to be measured under this NVRTC is compiled by it.
+std::optional<KeptKernel> kept_by_this_nvrtc(const KernelStore& cache, const std::string& key) {
+  std::optional<KeptKernel> kept = load_kernel(cache, key);
+  return kept && kept->nvrtc_version == nvrtc_version() ? std::move(kept) : std::nullopt;
 }
 
 }  // namespace
@@ -47,13 +54,13 @@ std::optional<CompileReply> CompiledKernels::published(const KnownConfig& config
   if (!cache_) return std::nullopt;
   CompileReply reply;
   reply.cubin_key = kernel_key(source(*config.family), config, COperand::in_place, arch_);
-  std::optional<std::string> cubin = cache_->load(reply.cubin_key);
-  const std::optional<std::string> account = cache_->load(resources_key(reply.cubin_key));
-  const std::optional<Resources> resources = account ? resources_in(*account) : std::nullopt;
+  std::optional<KeptKernel> cubin = kept_by_this_nvrtc(*cache_, reply.cubin_key);
+  const auto account = kept_by_this_nvrtc(*cache_, resources_key(reply.cubin_key));
+  const std::optional<Resources> resources = account ? resources_in(account->bytes) : std::nullopt;
   if (!cubin || !resources) return std::nullopt;
   reply.config = to_string(config.config());
   reply.ok = true;
-  reply.cubin = *std::move(cubin);
+  reply.cubin = std::move(cubin->bytes);
   reply.resources = *resources;
   return reply;
 }
@@ -76,11 +83,13 @@ CompiledConfig CompiledKernels::with_cubin(const std::string& config) const {
 
 bool CompiledKernels::publish(const CompileReply& reply) const {
   if (!cache_) return true;
-  const std::string resources = resources_key(reply.cubin_key);
-  if (cache_->load(reply.cubin_key) && cache_->load(resources)) return true;
+  const std::string resources = resources_key(reply.cubin_key), version = nvrtc_version();
+  if (kept_by_this_nvrtc(*cache_, reply.cubin_key) && kept_by_this_nvrtc(*cache_, resources)) {
+    return true;
+  }
   const std::string account = nlohmann::json(reply.resources).dump();
-  return cache_->store(reply.cubin_key, with_cubin(reply.config).cubin) &&
-         cache_->store(resources, account);
+  return store_kernel(*cache_, reply.cubin_key, {version, with_cubin(reply.config).cubin}) &&
+         store_kernel(*cache_, resources, {version, account});
 }
 
 const KernelSource& CompiledKernels::source(const KernelFamily& family) {
