@@ -239,6 +239,14 @@ GemmCall gemm_call_of(const gt_gemm_call& asked) {
   return call;
 }
 
+GemmCall checked_row_major(const gt_gemm_call* call) {
+  const gt_gemm_call asked = known_fields(call);
+  const Order order = order_of("call.order", asked.order);
+  const GemmCall checked = gemm_call_of(asked);
+  check(checked, order, "D");
+  return in_row_major(checked, order);
+}
+
 gt_match match_of(Match match) {
   switch (match) {
     case Match::exact:
@@ -262,14 +270,22 @@ int sm_count_of(const DeviceKey& device, const Choice& choice) {
   return typical ? typical->sm_count : 1;
 }
 
-gt_recipe recipe_of(const Choice& choice, const Problem& problem, int sm_count) {
+void describe_winner(const Record& winner, const DeviceKey& device, const Problem& problem,
+                     gt_recipe* recipe) {
+  const bool measured = winner.source == Source::measured;
+  recipe->source = measured ? GT_SOURCE_MEASURED : GT_SOURCE_PREDICTED;
+  recipe->distance = shape_distance(launch_problem(winner.problem), launch_problem(problem));
+  if (!measured || (!device.name.empty() && winner.device != device)) return;
+  recipe->tuned_us = winner.outcome.timing->median_us;
+  if (winner.baseline) recipe->baseline_us = winner.baseline->timing.median_us;
+}
+
+gt_recipe recipe_of(const Choice& choice, const DeviceKey& device, const Problem& problem) {
+  const int sm_count = sm_count_of(device, choice);
   gt_recipe recipe{};
   recipe.match = match_of(choice.match);
   copy_text(recipe.explanation, sizeof recipe.explanation, choice.explanation.c_str());
-  if (choice.winner) {
-    recipe.source =
-        choice.winner->source == Source::measured ? GT_SOURCE_MEASURED : GT_SOURCE_PREDICTED;
-  }
+  if (choice.winner) describe_winner(*choice.winner, device, problem, &recipe);
   if (!choice.config) return recipe;
   const std::string config = to_string(choice.config->config());
   if (config.size() >= sizeof recipe.config) throw Error("config '" + config + "' is too long");
@@ -313,7 +329,23 @@ gt_status gt_lookup(const gt_handle* handle, const gt_device* device, const gt_p
     required(recipe, "recipe");
     const DeviceKey key = device_key_of(device);
     const Choice choice = dispatcher.lookup(key, asked);
-    *recipe = recipe_of(choice, asked, sm_count_of(key, choice));
+    *recipe = recipe_of(choice, key, asked);
+  });
+}
+
+gt_status gt_lookup_call(const gt_handle* handle, const gt_device* device, const gt_gemm_call* call,
+                         gt_recipe* recipe) {
+  return guarded([&] {
+    const Dispatcher& dispatcher = required(handle, "handle").dispatcher;
+    const GemmCall asked = checked_row_major(call);
+    required(recipe, "recipe");
+    const DeviceKey key = device_key_of(device);
+    Problem problem = problem_of(asked);
+    if (problem.M == 0 || problem.N == 0 || problem.batch == 0) {
+      throw UsageError("call has no product: M, N or batch is 0");
+    }
+    problem.batch = std::min<std::int64_t>(problem.batch, kMaxBatch);
+    *recipe = recipe_of(dispatcher.lookup(key, problem), key, problem);
   });
 }
 
@@ -359,11 +391,7 @@ gt_status gt_sgemm_strided_batched(gt_handle* handle, CUstream_st* stream, gt_or
 gt_status gt_gemm(gt_handle* handle, CUstream_st* stream, const gt_gemm_call* call) {
   return guarded([&] {
     required(handle, "handle");
-    const gt_gemm_call asked = known_fields(call);
-    const Order order = order_of("call.order", asked.order);
-    const GemmCall checked = gemm_call_of(asked);
-    check(checked, order, "D");
-    handle->dispatcher.gemm(in_row_major(checked, order), stream);
+    handle->dispatcher.gemm(checked_row_major(call), stream);
   });
 }
 

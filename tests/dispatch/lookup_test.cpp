@@ -171,6 +171,49 @@ TEST_F(LookupTest, RefusesOrdersTranspositionsAndBatchesOutOfRange) {
   expect_refused(kDevice, problem, "problem.batch is -1");
 }
 
+TEST_F(LookupTest, ARecipeHasTheWinnersTimeBesideTheBaselinesAndHowFarAwayThatWas) {
+  const gt_recipe exact = lookup(make_problem(1024, 1024, 1024));
+  EXPECT_EQ(exact.tuned_us, 150);
+  EXPECT_EQ(exact.baseline_us, 160);
+  EXPECT_EQ(exact.distance, 1);
+  const gt_recipe nearest = lookup(make_problem(2048, 512, 3072));
+  EXPECT_EQ(nearest.tuned_us, 150);
+  EXPECT_EQ(nearest.distance, 12);  // 2 * 2 * 3
+  const gt_recipe elsewhere = lookup(make_problem(1024, 1024, 1024), {"sm_86", "another", 82, {}});
+  EXPECT_EQ(elsewhere.match, GT_MATCH_NEAREST);
+  EXPECT_EQ(elsewhere.tuned_us, 0);
+  EXPECT_EQ(elsewhere.baseline_us, 0);
+  EXPECT_EQ(elsewhere.distance, 1);
+  EXPECT_EQ(lookup(make_problem(256, 256, 256)).tuned_us, 0);  // predicted
+  EXPECT_EQ(lookup(make_problem(64, 64, 64), {"sm_120", nullptr, 0, {}}).distance, 0);
+}
+
+TEST_F(LookupTest, ACallIsLookedUpAsItsProblem) {
+  alignas(16) float matrix[8] = {};
+  gt_gemm_call call = GT_GEMM_CALL_INIT;
+  call.order = GT_COLUMN_MAJOR;
+  call.M = 128;
+  call.N = call.K = call.lda = call.ldb = call.ldc = 1024;
+  call.A = call.B = call.C = call.D = matrix;
+  gt_recipe recipe;
+  ASSERT_EQ(gt_lookup_call(handle_, &kDevice, &call, &recipe), GT_OK) << gt_last_error();
+  EXPECT_STREQ(recipe.config, kSampleConfig);
+  EXPECT_EQ(recipe.grid[0], 8);
+  call.A = matrix + 2;  // at 8 bytes
+  ASSERT_EQ(gt_lookup_call(handle_, &kDevice, &call, &recipe), GT_OK) << gt_last_error();
+  EXPECT_EQ(recipe.alignment, 2);
+  call.batch = 65536;  // two launches
+  call.stride_c = 1024 * 1024;
+  ASSERT_EQ(gt_lookup_call(handle_, &kDevice, &call, &recipe), GT_OK) << gt_last_error();
+  EXPECT_EQ(recipe.grid[2], 65535);
+  call.N = 0;
+  EXPECT_EQ(gt_lookup_call(handle_, &kDevice, &call, &recipe), GT_INVALID_ARGUMENT);
+  EXPECT_STREQ(gt_last_error(), "call has no product: M, N or batch is 0");
+  call.lda = 1;
+  EXPECT_EQ(gt_lookup_call(handle_, &kDevice, &call, &recipe), GT_INVALID_ARGUMENT);
+  EXPECT_STREQ(gt_last_error(), "lda is 1: it must be at least 1 and M = 128");
+}
+
 TEST_F(LookupTest, AnUntunedArchitectureGetsTheDefaultThatServesAnything) {
   gt_problem problem = make_problem(1023, 1025, 0);
   problem.alignment = 1;

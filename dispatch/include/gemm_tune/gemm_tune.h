@@ -140,7 +140,12 @@ typedef struct gt_recipe {
                             a name, as for the one that the kernel was tuned on */
   int64_t workspace_bytes; /* global scratch memory of one launch, for that device; gt_sgemm brings
                               its own */
-  int64_t reserved[6];
+  double tuned_us;    /* median time of the winner at the problem that it was tuned for; 0 where
+                         nothing was timed on this very device, or on any for one without a name */
+  double baseline_us; /* the fastest of cuBLAS beside it in the same run; 0 where none was timed */
+  double distance; /* of the problem that the winner was tuned for: the product of the larger over
+                      the smaller of M, N, K and batch; 1 for the same sizes, 0 without a winner */
+  int64_t reserved[3];
 } gt_recipe;
 
 /* A product for gt_gemm. Begin with gt_gemm_call call = GT_GEMM_CALL_INIT, which sets size, one
@@ -198,6 +203,11 @@ GT_API void gt_close(gt_handle* handle);
  * Touches no disk. A problem that no kernel can serve is GT_OK with match GT_MATCH_NONE. */
 GT_API gt_status gt_lookup(const gt_handle* handle, const gt_device* device,
                            const gt_problem* problem, gt_recipe* recipe);
+
+/* The same for a call of gt_gemm: of its sizes, types, addresses and leading dimensions. Reads none
+ * of its matrices. GT_INVALID_ARGUMENT where gt_gemm has it, and where M, N or batch is 0. */
+GT_API gt_status gt_lookup_call(const gt_handle* handle, const gt_device* device,
+                                const gt_gemm_call* call, gt_recipe* recipe);
 
 /* Launches C = alpha * op(A) * op(B) + beta * C on the calling thread's current device and returns
  * before it has run. stream is a cudaStream_t, NULL for the default stream. The first call for a
