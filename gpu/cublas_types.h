@@ -10,17 +10,19 @@ namespace gemm_tune::cublas_abi {
 
 inline constexpr int kComputeF32 = 68;
 
-// A cudaDataType.
+// Of cudaDataType.
+inline constexpr int kRealF32 = 0, kRealF64 = 1, kRealF16 = 2, kRealBf16 = 14;
+
 inline int data_type(ElementType type) {
   switch (type) {
     case ElementType::f32:
-      return 0;
+      return kRealF32;
     case ElementType::f64:
-      return 1;
+      return kRealF64;
     case ElementType::f16:
-      return 2;
+      return kRealF16;
     case ElementType::bf16:
-      return 14;
+      return kRealBf16;
   }
   throw DeviceError("an element type outside the closed list");
 }

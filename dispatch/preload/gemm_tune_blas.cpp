@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+// The names that the drop-in takes over from cuBLAS. Each serves the call or hands it on as it is.
+//
+// A template for each pair of a function and its variant for 64-bit integers: an instance has a
+// real function of its own.
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+
+#include "dispatch/preload/real_cublas.h"
+#include "dispatch/preload/server.h"
+
+#define GT_INTERPOSED extern "C" __attribute__((visibility("default"))) int
+
+namespace gemm_tune::preload {
+namespace {
+
+// Made at the first call and never destroyed: other threads may call while the process exits.
+std::atomic<Server*> made_server = nullptr;
+
+Server& server() {
+  static Server* const only = [] {
+    made_server = new Server(
+        Settings::from([](const char* name) -> const char* { return std::getenv(name); }));
+    return made_server.load();
+  }();
+  return *only;
+}
+
+[[gnu::destructor]] void write_report_at_exit() {
+  try {
+    if (const Server* const only = made_server) only->write_report();
+  } catch (...) {  // of memory: the report is lost, the program's exit code is not
+  }
+}
+
+// Whether the thread is in a call: what cuBLAS and gemm-tune call is theirs.
+thread_local bool is_inside = false;
+
+struct Inside {
+  Inside() { is_inside = true; }
+  ~Inside() { is_inside = false; }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+};
+
+bool serve(Handle handle, const CublasCall& call) noexcept {
+  try {
+    return server().serve(handle, call);
+  } catch (...) {
+    return false;
+  }
+}
+
+template <class Signature, class... Arguments>
+int serve_or_forward(RealFunction<Signature>& real, const CublasCall& call, Handle handle,
+                     Arguments... arguments) {
+  if (is_inside) return real(handle, arguments...);
+  const Inside inside;
+  return serve(handle, call) ? kSuccess : real(handle, arguments...);
+}
+
+template <class Int>
+int sgemm(const char* name, Handle handle, int op_a, int op_b, Int m, Int n, Int k,
+          const float* alpha, const float* A, Int lda, const float* B, Int ldb, const float* beta,
+          float* C, Int ldc) {
+  static RealFunction<int(Handle, int, int, Int, Int, Int, const float*, const float*, Int,
+                          const float*, Int, const float*, float*, Int)>
+      real(name);
+  CublasCall call{Function::sgemm, op_a, op_b, m, n, k, alpha};
+  call.A = A;
+  call.lda = lda;
+  call.B = B;
+  call.ldb = ldb;
+  call.beta = beta;
+  call.C = C;
+  call.ldc = ldc;
+  return serve_or_forward(real, call, handle, op_a, op_b, m, n, k, alpha, A, lda, B, ldb, beta, C,
+                          ldc);
+}
+
+template <class Int>
+int sgemm_strided_batched(const char* name, Handle handle, int op_a, int op_b, Int m, Int n, Int k,
+                          const float* alpha, const float* A, Int lda, long long stride_a,
+                          const float* B, Int ldb, long long stride_b, const float* beta, float* C,
+                          Int ldc, long long stride_c, Int batch) {
+  static RealFunction<int(Handle, int, int, Int, Int, Int, const float*, const float*, Int,
+                          long long, const float*, Int, long long, const float*, float*, Int,
+                          long long, Int)>
+      real(name);
+  CublasCall call{Function::sgemm_strided_batched, op_a, op_b, m, n, k, alpha};
+  call.A = A;
+  call.lda = lda;
+  call.stride_a = stride_a;
+  call.B = B;
+  call.ldb = ldb;
+  call.stride_b = stride_b;
+  call.beta = beta;
+  call.C = C;
+  call.ldc = ldc;
+  call.stride_c = stride_c;
+  call.batch = batch;
+  return serve_or_forward(real, call, handle, op_a, op_b, m, n, k, alpha, A, lda, stride_a, B, ldb,
+                          stride_b, beta, C, ldc, stride_c, batch);
+}
+
+// The matrices of the functions whose types are arguments.
+template <class Int>
+CublasCall typed_call(Function function, int op_a, int op_b, Int m, Int n, Int k, const void* alpha,
+                      const void* A, int type_a, Int lda, const void* B, int type_b, Int ldb,
+                      const void* beta, void* C, int type_c, Int ldc) {
+  CublasCall call{function, op_a, op_b, m, n, k, alpha, A, type_a, lda};
+  call.B = B;
+  call.type_b = type_b;
+  call.ldb = ldb;
+  call.beta = beta;
+  call.C = C;
+  call.type_c = type_c;
+  call.ldc = ldc;
+  return call;
+}
+
+template <class Int>
+int sgemm_ex(const char* name, Handle handle, int op_a, int op_b, Int m, Int n, Int k,
+             const float* alpha, const void* A, int type_a, Int lda, const void* B, int type_b,
+             Int ldb, const float* beta, void* C, int type_c, Int ldc) {
+  static RealFunction<int(Handle, int, int, Int, Int, Int, const float*, const void*, int, Int,
+                          const void*, int, Int, const float*, void*, int, Int)>
+      real(name);
+  const CublasCall call = typed_call(Function::sgemm_ex, op_a, op_b, m, n, k, alpha, A, type_a, lda,
+                                     B, type_b, ldb, beta, C, type_c, ldc);
+  return serve_or_forward(real, call, handle, op_a, op_b, m, n, k, alpha, A, type_a, lda, B, type_b,
+                          ldb, beta, C, type_c, ldc);
+}
+
+template <class Int>
+int gemm_ex(const char* name, Handle handle, int op_a, int op_b, Int m, Int n, Int k,
+            const void* alpha, const void* A, int type_a, Int lda, const void* B, int type_b,
+            Int ldb, const void* beta, void* C, int type_c, Int ldc, int compute_type,
+            int algorithm) {
+  static RealFunction<int(Handle, int, int, Int, Int, Int, const void*, const void*, int, Int,
+                          const void*, int, Int, const void*, void*, int, Int, int, int)>
+      real(name);
+  CublasCall call = typed_call(Function::gemm_ex, op_a, op_b, m, n, k, alpha, A, type_a, lda, B,
+                               type_b, ldb, beta, C, type_c, ldc);
+  call.compute_type = compute_type;
+  call.algorithm = algorithm;
+  return serve_or_forward(real, call, handle, op_a, op_b, m, n, k, alpha, A, type_a, lda, B, type_b,
+                          ldb, beta, C, type_c, ldc, compute_type, algorithm);
+}
+
+template <class Int>
+int gemm_strided_batched_ex(const char* name, Handle handle, int op_a, int op_b, Int m, Int n,
+                            Int k, const void* alpha, const void* A, int type_a, Int lda,
+                            long long stride_a, const void* B, int type_b, Int ldb,
+                            long long stride_b, const void* beta, void* C, int type_c, Int ldc,
+                            long long stride_c, Int batch, int compute_type, int algorithm) {
+  static RealFunction<int(Handle, int, int, Int, Int, Int, const void*, const void*, int, Int,
+                          long long, const void*, int, Int, long long, const void*, void*, int, Int,
+                          long long, Int, int, int)>
+      real(name);
+  CublasCall call = typed_call(Function::gemm_strided_batched_ex, op_a, op_b, m, n, k, alpha, A,
+                               type_a, lda, B, type_b, ldb, beta, C, type_c, ldc);
+  call.stride_a = stride_a;
+  call.stride_b = stride_b;
+  call.stride_c = stride_c;
+  call.batch = batch;
+  call.compute_type = compute_type;
+  call.algorithm = algorithm;
+  return serve_or_forward(real, call, handle, op_a, op_b, m, n, k, alpha, A, type_a, lda, stride_a,
+                          B, type_b, ldb, stride_b, beta, C, type_c, ldc, stride_c, batch,
+                          compute_type, algorithm);
+}
+
+}  // namespace
+}  // namespace gemm_tune::preload
+
+using namespace gemm_tune::preload;  // of the entry points, which have to be global
+
+GT_INTERPOSED cublasSgemm_v2(void* handle, int op_a, int op_b, int m, int n, int k,
+                             const float* alpha, const float* A, int lda, const float* B, int ldb,
+                             const float* beta, float* C, int ldc) {
+  return sgemm<int>(__func__, handle, op_a, op_b, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc);
+}
+
+GT_INTERPOSED cublasSgemm_v2_64(void* handle, int op_a, int op_b, std::int64_t m, std::int64_t n,
+                                std::int64_t k, const float* alpha, const float* A,
+                                std::int64_t lda, const float* B, std::int64_t ldb,
+                                const float* beta, float* C, std::int64_t ldc) {
+  return sgemm<std::int64_t>(__func__, handle, op_a, op_b, m, n, k, alpha, A, lda, B, ldb, beta, C,
+                             ldc);
+}
+
+GT_INTERPOSED cublasSgemmStridedBatched(void* handle, int op_a, int op_b, int m, int n, int k,
+                                        const float* alpha, const float* A, int lda,
+                                        long long stride_a, const float* B, int ldb,
+                                        long long stride_b, const float* beta, float* C, int ldc,
+                                        long long stride_c, int batch) {
+  return sgemm_strided_batched<int>(__func__, handle, op_a, op_b, m, n, k, alpha, A, lda, stride_a,
+                                    B, ldb, stride_b, beta, C, ldc, stride_c, batch);
+}
+
+GT_INTERPOSED cublasSgemmStridedBatched_64(void* handle, int op_a, int op_b, std::int64_t m,
+                                           std::int64_t n, std::int64_t k, const float* alpha,
+                                           const float* A, std::int64_t lda, long long stride_a,
+                                           const float* B, std::int64_t ldb, long long stride_b,
+                                           const float* beta, float* C, std::int64_t ldc,
+                                           long long stride_c, std::int64_t batch) {
+  return sgemm_strided_batched<std::int64_t>(__func__, handle, op_a, op_b, m, n, k, alpha, A, lda,
+                                             stride_a, B, ldb, stride_b, beta, C, ldc, stride_c,
+                                             batch);
+}
+
+GT_INTERPOSED cublasSgemmEx(void* handle, int op_a, int op_b, int m, int n, int k,
+                            const float* alpha, const void* A, int type_a, int lda, const void* B,
+                            int type_b, int ldb, const float* beta, void* C, int type_c, int ldc) {
+  return sgemm_ex<int>(__func__, handle, op_a, op_b, m, n, k, alpha, A, type_a, lda, B, type_b, ldb,
+                       beta, C, type_c, ldc);
+}
+
+GT_INTERPOSED cublasSgemmEx_64(void* handle, int op_a, int op_b, std::int64_t m, std::int64_t n,
+                               std::int64_t k, const float* alpha, const void* A, int type_a,
+                               std::int64_t lda, const void* B, int type_b, std::int64_t ldb,
+                               const float* beta, void* C, int type_c, std::int64_t ldc) {
+  return sgemm_ex<std::int64_t>(__func__, handle, op_a, op_b, m, n, k, alpha, A, type_a, lda, B,
+                                type_b, ldb, beta, C, type_c, ldc);
+}
+
+GT_INTERPOSED cublasGemmEx(void* handle, int op_a, int op_b, int m, int n, int k, const void* alpha,
+                           const void* A, int type_a, int lda, const void* B, int type_b, int ldb,
+                           const void* beta, void* C, int type_c, int ldc, int compute_type,
+                           int algorithm) {
+  return gemm_ex<int>(__func__, handle, op_a, op_b, m, n, k, alpha, A, type_a, lda, B, type_b, ldb,
+                      beta, C, type_c, ldc, compute_type, algorithm);
+}
+
+GT_INTERPOSED cublasGemmEx_64(void* handle, int op_a, int op_b, std::int64_t m, std::int64_t n,
+                              std::int64_t k, const void* alpha, const void* A, int type_a,
+                              std::int64_t lda, const void* B, int type_b, std::int64_t ldb,
+                              const void* beta, void* C, int type_c, std::int64_t ldc,
+                              int compute_type, int algorithm) {
+  return gemm_ex<std::int64_t>(__func__, handle, op_a, op_b, m, n, k, alpha, A, type_a, lda, B,
+                               type_b, ldb, beta, C, type_c, ldc, compute_type, algorithm);
+}
+
+GT_INTERPOSED cublasGemmStridedBatchedEx(void* handle, int op_a, int op_b, int m, int n, int k,
+                                         const void* alpha, const void* A, int type_a, int lda,
+                                         long long stride_a, const void* B, int type_b, int ldb,
+                                         long long stride_b, const void* beta, void* C, int type_c,
+                                         int ldc, long long stride_c, int batch, int compute_type,
+                                         int algorithm) {
+  return gemm_strided_batched_ex<int>(__func__, handle, op_a, op_b, m, n, k, alpha, A, type_a, lda,
+                                      stride_a, B, type_b, ldb, stride_b, beta, C, type_c, ldc,
+                                      stride_c, batch, compute_type, algorithm);
+}
+
+GT_INTERPOSED cublasGemmStridedBatchedEx_64(void* handle, int op_a, int op_b, std::int64_t m,
+                                            std::int64_t n, std::int64_t k, const void* alpha,
+                                            const void* A, int type_a, std::int64_t lda,
+                                            long long stride_a, const void* B, int type_b,
+                                            std::int64_t ldb, long long stride_b, const void* beta,
+                                            void* C, int type_c, std::int64_t ldc,
+                                            long long stride_c, std::int64_t batch,
+                                            int compute_type, int algorithm) {
+  return gemm_strided_batched_ex<std::int64_t>(
+      __func__, handle, op_a, op_b, m, n, k, alpha, A, type_a, lda, stride_a, B, type_b, ldb,
+      stride_b, beta, C, type_c, ldc, stride_c, batch, compute_type, algorithm);
+}

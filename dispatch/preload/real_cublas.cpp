@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dispatch/preload/real_cublas.h"
+
+#include <dlfcn.h>
+
+namespace gemm_tune::preload {
+namespace {
+
+// What the process has loaded under this name; never loads it.
+void* loaded(const char* library) { return ::dlopen(library, RTLD_LAZY | RTLD_NOLOAD); }
+
+RealFunction<int(Handle, CUstream_st**)> get_stream("cublasGetStream_v2");
+RealFunction<int(Handle, int*)> get_pointer_mode("cublasGetPointerMode_v2");
+RealFunction<int(Handle, int*)> get_math_mode("cublasGetMathMode");
+
+// Of later versions.
+template <class Getter>
+bool read_if_present(Getter* getter, Handle handle, int* value) {
+  return getter == nullptr || getter(handle, value) == kSuccess;
+}
+
+}  // namespace
+
+void* find_real(const char* name) {
+  if (void* const next = ::dlsym(RTLD_NEXT, name)) return next;
+  for (const char* const file : {"libcublas.so.13", "libcublas.so.12"}) {
+    if (void* const library = loaded(file)) return ::dlsym(library, name);
+  }
+  return nullptr;
+}
+
+std::optional<HandleState> state_of(Handle handle) {
+  using Getter = int(Handle, int*);
+  static auto* const sm_count_target =
+      reinterpret_cast<Getter*>(find_real("cublasGetSmCountTarget"));
+  static auto* const emulation_strategy =
+      reinterpret_cast<Getter*>(find_real("cublasGetEmulationStrategy"));
+  HandleState state;
+  const bool known = get_stream(handle, &state.stream) == kSuccess &&
+                     get_pointer_mode(handle, &state.pointer_mode) == kSuccess &&
+                     get_math_mode(handle, &state.math_mode) == kSuccess &&
+                     read_if_present(sm_count_target, handle, &state.sm_count_target) &&
+                     read_if_present(emulation_strategy, handle, &state.emulation_strategy);
+  return known ? std::optional(state) : std::nullopt;
+}
+
+std::optional<int> current_device() {
+  // The driver's, whichever CUDA runtimes the process has.
+  static auto* const get_device = [] {
+    void* const driver = loaded("libcuda.so.1");
+    return reinterpret_cast<int (*)(int*)>(driver == nullptr ? nullptr
+                                                             : ::dlsym(driver, "cuCtxGetDevice"));
+  }();
+  int ordinal = 0;
+  if (get_device == nullptr || get_device(&ordinal) != 0) return std::nullopt;
+  return ordinal;
+}
+
+}  // namespace gemm_tune::preload

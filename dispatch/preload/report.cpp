@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dispatch/preload/report.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "gpu/cublas_types.h"
+
+namespace gemm_tune::preload {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string operation(std::int32_t op) {
+  switch (op) {
+    case kOpN:
+      return "N";
+    case kOpT:
+      return "T";
+    case kOpC:
+      return "C";
+  }
+  return std::to_string(op);
+}
+
+// cuBLAS's number where gemm-tune has no name for the type.
+std::string type_name(std::int32_t type) {
+  for (const ElementType known :
+       {ElementType::f32, ElementType::f64, ElementType::f16, ElementType::bf16}) {
+    if (cublas_abi::data_type(known) == type) return std::string(to_string(known));
+  }
+  return std::to_string(type);
+}
+
+// What is no UTF-8 (a path may be any bytes) is replaced.
+std::string line(const Json& object) {
+  return object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+std::string process_line(int pid, const std::string& error, std::uint64_t beyond_table) {
+  std::error_code unreadable;
+  Json object = {{"pid", pid},
+                 {"program", std::filesystem::read_symlink("/proc/self/exe", unreadable).string()}};
+  if (!error.empty()) object["error"] = error;
+  if (beyond_table > 0) object["beyond_table"] = beyond_table;
+  return line(object);
+}
+
+std::string shape_line(int pid, const Shape& shape) {
+  const ShapeKey& key = shape.key;
+  Json declined = Json::object();
+  for (int reason = 0; reason < kReasons; ++reason) {
+    const std::uint64_t count = shape.declined[static_cast<std::size_t>(reason)].load();
+    if (count > 0) declined[std::string(to_string(static_cast<Reason>(reason)))] = count;
+  }
+  return line({{"pid", pid},
+               {"function", to_string(static_cast<Function>(key.function))},
+               {"m", key.m},
+               {"n", key.n},
+               {"k", key.k},
+               {"batch", key.batch},
+               {"op_a", operation(key.op_a)},
+               {"op_b", operation(key.op_b)},
+               {"lda", key.lda},
+               {"ldb", key.ldb},
+               {"ldc", key.ldc},
+               {"type_a", type_name(key.type_a)},
+               {"type_b", type_name(key.type_b)},
+               {"type_c", type_name(key.type_c)},
+               {"compute_type", key.compute_type},
+               {"algorithm", key.algorithm},
+               {"device", key.device},
+               {"alignment", key.alignment},
+               {"served", shape.served.load()},
+               {"declined", declined}});
+}
+
+void append_to(const std::string& file, const std::string& text) {
+  const int descriptor = ::open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+  if (descriptor < 0) return;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at < end) {
+    const ssize_t written = ::write(descriptor, at, static_cast<std::size_t>(end - at));
+    if (written <= 0) break;
+    at += written;
+  }
+  ::close(descriptor);
+}
+
+}  // namespace gemm_tune::preload

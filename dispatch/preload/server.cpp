@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dispatch/preload/server.h"
+
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <exception>
+#include <string_view>
+#include <variant>
+
+#include "dispatch/preload/report.h"
+
+namespace gemm_tune::preload {
+
+Settings Settings::from(Get* get) {
+  Settings settings;
+  if (const char* const report = get("GEMM_TUNE_BLAS_REPORT")) settings.report = report;
+  if (const char* const distance = get("GEMM_TUNE_BLAS_DISTANCE")) {
+    char* end = nullptr;
+    settings.most_distance = std::strtod(distance, &end);
+    if (end == distance || *end != '\0' || !(settings.most_distance >= 1)) {
+      settings.error = std::string("GEMM_TUNE_BLAS_DISTANCE is '") + distance +
+                       "': it must be a number from 1 on";
+    }
+  }
+  if (const char* const tf32 = get("NVIDIA_TF32_OVERRIDE")) {
+    settings.arithmetic.never_tf32 = std::string_view(tf32) == "0";
+    settings.arithmetic.forced_tf32 = !settings.arithmetic.never_tf32;
+  }
+  if (const char* const emulated = get("CUBLAS_EMULATE_SINGLE_PRECISION")) {
+    settings.arithmetic.emulated = std::string_view(emulated) != "0";
+  }
+  return settings;
+}
+
+int Server::own_pid() { return ::getpid(); }
+
+bool Server::serve(Handle handle, const CublasCall& call) {
+  const std::optional<int> device = current_device();
+  Shape* const shape = shapes_.find(key_of(call, device.value_or(-1)));
+  if (shape == nullptr) {
+    beyond_table_.fetch_add(1, std::memory_order_relaxed);
+    return false;
+  }
+  const auto decline = [&](Reason reason) {
+    shape->count_declined(reason);
+    return false;
+  };
+  if (!device) return decline(Reason::no_device);
+  const std::optional<HandleState> state = state_of(handle);
+  if (!state) return decline(Reason::handle);
+  const auto tuned = tuned_call(call, *state, settings_.arithmetic);
+  if (const Reason* const reason = std::get_if<Reason>(&tuned)) return decline(*reason);
+  const auto against = try_to_serve(std::get<gt_gemm_call>(tuned), state->stream, shape);
+  if (against) return decline(*against);
+  shape->count_served();
+  return true;
+}
+
+std::optional<Reason> Server::try_to_serve(const gt_gemm_call& call, CUstream_st* stream,
+                                           Shape* shape) {
+  int verdict = shape->verdict.load(std::memory_order_relaxed);
+  if (verdict == Shape::kUnknown) {
+    verdict = verdict_on(call);
+    // Of the addresses, not of the shape.
+    if (verdict == static_cast<int>(Reason::arguments)) return Reason::arguments;
+    shape->verdict.store(verdict, std::memory_order_relaxed);
+  }
+  if (verdict != Shape::kServed) return static_cast<Reason>(verdict);
+  if (library_->gemm(stream, call) == GT_OK) return std::nullopt;
+  remember_error(library_->last_error());
+  return Reason::failed;
+}
+
+int Server::verdict_on(const gt_gemm_call& call) {
+  const TunedLibrary* const opened = library();
+  if (opened == nullptr) return static_cast<int>(Reason::library);
+  gt_recipe recipe{};
+  const gt_status status = opened->lookup(call, &recipe);
+  if (status == GT_INVALID_ARGUMENT) return static_cast<int>(Reason::arguments);
+  if (status != GT_OK) {
+    remember_error(opened->last_error());
+    return static_cast<int>(Reason::failed);
+  }
+  const std::optional<Reason> against = objection(recipe, settings_.most_distance);
+  return against ? static_cast<int>(*against) : Shape::kServed;
+}
+
+const TunedLibrary* Server::library() {
+  std::call_once(opening_, [this] {
+    try {
+      if (settings_.error.empty()) {
+        library_ = std::make_unique<const TunedLibrary>();
+      } else {
+        remember_error(settings_.error);
+      }
+    } catch (const std::exception& error) {
+      remember_error(error.what());
+    }
+  });
+  return library_.get();
+}
+
+void Server::remember_error(const std::string& sentence) {
+  const std::lock_guard lock(error_mutex_);
+  if (error_.empty()) error_ = sentence;
+}
+
+void Server::write_report() const {
+  if (settings_.report.empty() || own_pid() != pid_) return;
+  std::string error;
+  {
+    const std::lock_guard lock(error_mutex_);
+    error = error_;
+  }
+  std::string text = process_line(pid_, error, beyond_table_.load());
+  shapes_.for_each([&](const Shape& shape) { text += shape_line(pid_, shape); });
+  append_to(settings_.report, text);
+}
+
+}  // namespace gemm_tune::preload

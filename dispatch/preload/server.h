@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Serves a call of cuBLAS by gt_gemm where it may, and counts both.
+//
+// Any number of threads.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "dispatch/preload/real_cublas.h"
+#include "dispatch/preload/shape_table.h"
+#include "dispatch/preload/tuned_library.h"
+
+namespace gemm_tune::preload {
+
+// The environment's part. GEMM_TUNE_BLAS_REPORT: the file that the report is added to; none if
+// unset. GEMM_TUNE_BLAS_DISTANCE: the most_distance of objection(), a number from 1.
+struct Settings {
+  std::string report;
+  double most_distance = 4;
+  Arithmetic arithmetic;
+  std::string error;  // a sentence about a value that is none; nothing is served then
+
+  // get: as getenv().
+  using Get = const char*(const char* name);
+  static Settings from(Get* get);
+};
+
+class Server {
+ public:
+  explicit Server(Settings settings) : settings_(std::move(settings)) {}
+
+  // Whether the call was enqueued; otherwise nothing has happened.
+  bool serve(Handle handle, const CublasCall& call);
+
+  // Adds the counts to the file of the settings, a JSON object for each line: one for the process
+  // (pid, program, error), then one for each shape. Does nothing in a child of the process, which
+  // inherits counts that are not its own.
+  void write_report() const;
+
+ private:
+  // What stands against the call, after counting it served where nothing does.
+  std::optional<Reason> try_to_serve(const gt_gemm_call& call, CUstream_st* stream, Shape* shape);
+  int verdict_on(const gt_gemm_call& call);
+  const TunedLibrary* library();
+  void remember_error(const std::string& sentence);
+
+  const Settings settings_;
+  const int pid_ = own_pid();
+  ShapeTable shapes_;
+  std::atomic<std::uint64_t> beyond_table_ = 0;
+
+  std::once_flag opening_;
+  std::unique_ptr<const TunedLibrary> library_;  // null if unusable; fixed after opening_
+
+  mutable std::mutex error_mutex_;
+  std::string error_;  // the first; guarded by error_mutex_
+
+  static int own_pid();
+};
+
+}  // namespace gemm_tune::preload

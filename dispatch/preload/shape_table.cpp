@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dispatch/preload/shape_table.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <type_traits>
+
+#include "core/signature.h"
+
+namespace gemm_tune::preload {
+namespace {
+
+constexpr std::size_t kMostProbes = 64;  // reached only where the table is nearly full
+
+std::size_t hash_of(const ShapeKey& key) {
+  static_assert(std::has_unique_object_representations_v<ShapeKey>);
+  std::array<std::uint64_t, sizeof(ShapeKey) / sizeof(std::uint64_t)> words;
+  static_assert(sizeof words == sizeof key);
+  std::memcpy(words.data(), &key, sizeof key);
+  std::uint64_t hash = 0;
+  for (const std::uint64_t word : words) {
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15;  // Fibonacci hashing
+    hash ^= hash >> 32;
+  }
+  return hash;
+}
+
+int element_bytes(int data_type) { return data_type == 0 ? 4 : 2; }
+
+// The least alignment of an operand's address, leading dimension and, in a batch, stride.
+int alignment_of_operand(const void* at, std::int64_t ld, std::int64_t stride, int data_type,
+                         std::int64_t batch) {
+  const auto bytes = static_cast<std::uint64_t>(element_bytes(data_type));
+  const std::uint64_t between = static_cast<std::uint64_t>(batch > 1 ? stride : 0) * bytes;
+  return alignment_of(reinterpret_cast<std::uintptr_t>(at) |
+                      static_cast<std::uint64_t>(ld) * bytes | between);
+}
+
+}  // namespace
+
+ShapeKey key_of(const CublasCall& c, int device) {
+  ShapeKey key{c.m, c.n, c.k, c.batch, c.lda, c.ldb, c.ldc};
+  key.function = static_cast<std::int32_t>(c.function);
+  key.op_a = c.op_a;
+  key.op_b = c.op_b;
+  key.type_a = c.type_a;
+  key.type_b = c.type_b;
+  key.type_c = c.type_c;
+  key.compute_type = c.compute_type;
+  key.algorithm = c.algorithm;
+  key.device = device;
+  key.alignment = std::min({alignment_of_operand(c.A, c.lda, c.stride_a, c.type_a, c.batch),
+                            alignment_of_operand(c.B, c.ldb, c.stride_b, c.type_b, c.batch),
+                            alignment_of_operand(c.C, c.ldc, c.stride_c, c.type_c, c.batch)});
+  return key;
+}
+
+Shape* ShapeTable::find(const ShapeKey& key) {
+  const std::size_t start = hash_of(key);
+  std::unique_ptr<Shape> made;
+  for (std::size_t probe = 0; probe < kMostProbes; ++probe) {
+    std::atomic<Shape*>& slot = slots_[(start + probe) % kSlots];
+    Shape* there = slot.load(std::memory_order_acquire);
+    if (there == nullptr) {
+      if (!made) made = std::make_unique<Shape>(key);
+      if (slot.compare_exchange_strong(there, made.get(), std::memory_order_acq_rel)) {
+        return made.release();
+      }
+    }
+    if (there->key == key) return there;
+  }
+  return nullptr;
+}
+
+void ShapeTable::for_each(const std::function<void(const Shape&)>& visit) const {
+  for (const std::atomic<Shape*>& slot : slots_) {
+    if (const Shape* const shape = slot.load(std::memory_order_acquire)) visit(*shape);
+  }
+}
+
+}  // namespace gemm_tune::preload

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The shapes that a program has called for: what is done with each, and how often it was.
+//
+// A shape is found and counted without a lock. Entries are never removed and never move, so that
+// the counts may be read at any time, also while the process exits. Any number of threads.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+#include "dispatch/preload/cublas_call.h"
+
+namespace gemm_tune::preload {
+
+// What tells calls apart in the report. The alignment, which kernels depend on, is the least of the
+// addresses, leading dimensions and strides, in bytes.
+struct ShapeKey {
+  std::int64_t m = 0, n = 0, k = 0, batch = 0, lda = 0, ldb = 0, ldc = 0;
+  std::int32_t function = 0, op_a = 0, op_b = 0, type_a = 0, type_b = 0, type_c = 0;
+  std::int32_t compute_type = 0, algorithm = 0, device = 0, alignment = 0;
+
+  friend bool operator==(const ShapeKey&, const ShapeKey&) = default;
+};
+
+// device: the ordinal, -1 for none.
+ShapeKey key_of(const CublasCall& call, int device);
+
+struct Shape {
+  // Of a look-up: kUnknown before it, then a Reason, or kServed.
+  static constexpr int kUnknown = -2, kServed = -1;
+
+  ShapeKey key;
+  std::atomic<int> verdict = kUnknown;
+  std::atomic<std::uint64_t> served = 0;
+  std::array<std::atomic<std::uint64_t>, kReasons> declined = {};
+
+  explicit Shape(const ShapeKey& key) : key(key) {}
+
+  void count_served() { served.fetch_add(1, std::memory_order_relaxed); }
+  void count_declined(Reason reason) {
+    declined[static_cast<std::size_t>(reason)].fetch_add(1, std::memory_order_relaxed);
+  }
+};
+
+class ShapeTable {
+ public:
+  constexpr ShapeTable() = default;
+
+  // The key's shape, made where it is new; nullptr where the table is full. Throws std::bad_alloc.
+  Shape* find(const ShapeKey& key);
+
+  // In no order.
+  void for_each(const std::function<void(const Shape&)>& visit) const;
+
+ private:
+  static constexpr std::size_t kSlots = 16384;  // a power of two
+
+  std::array<std::atomic<Shape*>, kSlots> slots_ = {};
+};
+
+}  // namespace gemm_tune::preload

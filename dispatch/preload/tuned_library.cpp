@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dispatch/preload/tuned_library.h"
+
+#include <dlfcn.h>
+
+#include <filesystem>
+#include <string>
+
+#include "core/error.h"
+
+namespace gemm_tune::preload {
+namespace {
+
+std::filesystem::path own_folder() {
+  Dl_info own{};
+  if (::dladdr(reinterpret_cast<void*>(&own_folder), &own) == 0) return {};
+  return std::filesystem::path(own.dli_fname).parent_path();
+}
+
+void* open_library() {
+  constexpr int kHow = RTLD_NOW | RTLD_LOCAL;
+  const std::filesystem::path beside = own_folder() / GT_LIBRARY_FILE;
+  std::error_code unreadable;
+  const bool is_there = std::filesystem::exists(beside, unreadable);
+  void* const library = ::dlopen(is_there ? beside.c_str() : GT_LIBRARY_FILE, kHow);
+  if (library == nullptr) throw Error(std::string("gemm-tune's library: ") + ::dlerror());
+  return library;
+}
+
+template <class Function>
+Function function_of(void* library, const char* name) {
+  void* const function = ::dlsym(library, name);
+  if (function == nullptr) {
+    throw Error(std::string(GT_LIBRARY_FILE " has no ") + name + ": it is of another version");
+  }
+  return reinterpret_cast<Function>(function);
+}
+
+}  // namespace
+
+TunedLibrary::TunedLibrary() {
+  void* const library = open_library();
+  const auto open = function_of<decltype(&gt_open)>(library, "gt_open");
+  lookup_call_ = function_of<decltype(&gt_lookup_call)>(library, "gt_lookup_call");
+  gemm_ = function_of<decltype(&gt_gemm)>(library, "gt_gemm");
+  last_error_ = function_of<decltype(&gt_last_error)>(library, "gt_last_error");
+  if (open(nullptr, nullptr, &handle_) != GT_OK) throw Error(last_error());
+}
+
+}  // namespace gemm_tune::preload

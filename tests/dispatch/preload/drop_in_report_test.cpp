@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// The drop-in's report and environment. Each process has these once, so that this one makes no call
+// itself.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/dispatch/preload/interposed.h"
+#include "tests/temp_folder.h"
+
+namespace gemm_tune {
+namespace {
+
+using ::testing::HasSubstr;
+using Json = nlohmann::json;
+
+class ReportTest : public InterposedTest {};
+
+// Runs `calls` in a process of its own with a report, and returns the report's lines. The process
+// exits as a program does that returns from main().
+std::vector<Json> report_of(const std::map<std::string, std::string>& environment,
+                            const std::function<void()>& calls) {
+  const TempFolder folder;
+  const std::string file = folder.path() / "report.jsonl";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    setenv("GEMM_TUNE_BLAS_REPORT", file.c_str(), 1);
+    for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
+    calls();
+    std::exit(::testing::Test::HasFailure() ? 1 : 0);
+  }
+  int status = -1;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0) << "the child failed";
+  std::vector<Json> lines;
+  std::istringstream text(read_file(file));
+  for (std::string line; std::getline(text, line);) lines.push_back(Json::parse(line));
+  return lines;
+}
+
+TEST_F(ReportTest, CountsWhatWasServedAndDeclinedForEachShape) {
+  const auto lines = report_of({}, [&] {
+    for (int i = 0; i < 3; ++i) sgemm(handle_, 100);
+    handle_.math_mode = 3;
+    for (int i = 0; i < 2; ++i) sgemm(handle_, 100);
+    handle_.pointer_mode = 1;
+    sgemm(handle_, 100);
+    FakeHandle other;
+    library_.recipe.tuned_us = 11;
+    cublasGemmStridedBatchedEx(&other, 1, 2, 20, 8, 12, &kAlpha, matrix, 2, 16, 1000, matrix, 2, 20,
+                               2000, &kBeta, matrix, 0, 24, 3000, 7, 68, 99);
+  });
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_THAT(lines[0]["program"].get<std::string>(), HasSubstr("preload_report_test"));
+  EXPECT_FALSE(lines[0].contains("error"));
+  const bool first_is_sgemm = lines[1]["function"] == "cublasSgemm";
+  const Json& sgemm_line = lines[first_is_sgemm ? 1 : 2];
+  const Json& batched_line = lines[first_is_sgemm ? 2 : 1];
+  const Json pid = lines[0]["pid"];
+  EXPECT_EQ(sgemm_line, Json::parse(R"({"function": "cublasSgemm", "m": 100, "n": 8, "k": 8,
+      "batch": 1, "op_a": "N", "op_b": "N", "lda": 100, "ldb": 8, "ldc": 100, "type_a": "f32",
+      "type_b": "f32", "type_c": "f32", "compute_type": 68, "algorithm": -1, "device": 3,
+      "alignment": 16, "served": 3, "declined": {"a math mode for other arithmetic": 2,
+      "alpha and beta on the device": 1}, "pid": )" +
+                                    pid.dump() + "}"));
+  EXPECT_EQ(batched_line, Json::parse(R"({"function": "cublasGemmStridedBatchedEx", "m": 20,
+      "n": 8, "k": 12, "batch": 7, "op_a": "T", "op_b": "C", "lda": 16, "ldb": 20, "ldc": 24,
+      "type_a": "f16", "type_b": "f16", "type_c": "f32", "compute_type": 68, "algorithm": 99,
+      "device": 3, "alignment": 8, "served": 0, "declined": {"cuBLAS was faster": 1}, "pid": )" +
+                                      pid.dump() + "}"));
+}
+
+TEST_F(ReportTest, SaysWhyNothingIsServedWhereTheDatabaseIsUnusable) {
+  const auto lines = report_of({}, [&] {
+    library_.open_status = GT_DATABASE_ERROR;
+    library_.error = "database 'x' does not exist";
+    EXPECT_EQ(sgemm(handle_, 100), kByCublas);
+  });
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(lines[0]["error"], "database 'x' does not exist");
+  EXPECT_EQ(lines[1]["declined"], Json({{"the library or its database is unusable", 1}}));
+}
+
+TEST_F(ReportTest, SaysWhyTheLibraryFailedAtACall) {
+  const auto lines = report_of({}, [&] {
+    library_.gemm_status = GT_DEVICE_ERROR;
+    EXPECT_EQ(sgemm(handle_, 100), kByCublas);
+  });
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(lines[0]["error"], "the fake failed");
+  EXPECT_EQ(lines[1]["declined"], Json({{"the library failed", 1}}));
+}
+
+TEST_F(ReportTest, ADistanceThatIsNoneIsNamedAndNothingIsServed) {
+  for (const char* const text : {"", "near", "0.5", "nan", "4x"}) {
+    const auto lines = report_of({{"GEMM_TUNE_BLAS_DISTANCE", text}},
+                                 [&] { EXPECT_EQ(sgemm(handle_, 100), kByCublas); });
+    ASSERT_EQ(lines.size(), 2U) << text;
+    EXPECT_EQ(lines[0]["error"], "GEMM_TUNE_BLAS_DISTANCE is '" + std::string(text) +
+                                     "': it must be a number from 1 on");
+  }
+}
+
+TEST_F(ReportTest, TheDistanceIsTheEnvironments) {
+  const auto lines = report_of({{"GEMM_TUNE_BLAS_DISTANCE", "8"}}, [&] {
+    library_.recipe.match = GT_MATCH_NEAREST;
+    library_.recipe.distance = 8;
+    EXPECT_EQ(sgemm(handle_, 100), kServed);
+    library_.recipe.distance = 9;
+    EXPECT_EQ(sgemm(handle_, 200), kByCublas);
+  });
+  EXPECT_EQ(lines.size(), 3U);
+}
+
+TEST_F(ReportTest, NvidiasEnvironmentIsHonoured) {
+  report_of({{"NVIDIA_TF32_OVERRIDE", "0"}}, [&] {
+    handle_.math_mode = 3;
+    EXPECT_EQ(sgemm(handle_, 100), kServed);
+  });
+  report_of({{"NVIDIA_TF32_OVERRIDE", "1"}}, [&] { EXPECT_EQ(sgemm(handle_, 100), kByCublas); });
+  report_of({{"CUBLAS_EMULATE_SINGLE_PRECISION", "1"}},
+            [&] { EXPECT_EQ(sgemm(handle_, 100), kByCublas); });
+  report_of({{"CUBLAS_EMULATE_SINGLE_PRECISION", "0"}},
+            [&] { EXPECT_EQ(sgemm(handle_, 100), kServed); });
+}
+
+TEST_F(ReportTest, AChildOfAProcessDoesNotReportItsParentsCalls) {
+  const auto lines = report_of({}, [&] {
+    sgemm(handle_, 100);
+    if (::fork() == 0) std::exit(0);
+    int status = -1;
+    ::wait(&status);
+  });
+  EXPECT_EQ(lines.size(), 2U);
+}
+
+TEST_F(ReportTest, AProcessThatNeverMultipliesWritesNothing) {
+  EXPECT_TRUE(report_of({}, [] {}).empty());
+}
+
+}  // namespace
+}  // namespace gemm_tune

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// The drop-in between a program and a cuBLAS, both as shared libraries: a test is linked with the
+// drop-in ahead of a fake cuBLAS, which gives the order of names that LD_PRELOAD gives. The drop-in
+// opens the fake gemm-tune that lies beside it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+
+#include "tests/dispatch/preload/fake_cublas.h"
+#include "tests/dispatch/preload/fake_library.h"
+
+extern "C" std::atomic<bool> fake_has_context;
+
+namespace gemm_tune {
+
+inline constexpr int kServed = 0, kByCublas = 42;  // the fake cuBLAS's status
+inline constexpr float kAlpha = 2, kBeta = 3;
+alignas(16) inline float matrix[4];
+
+// A size that no other test has called for: what is done with a shape is decided once.
+inline int new_size() {
+  static int last = 16;
+  return last += 4;
+}
+
+inline int sgemm(FakeHandle& handle, int m) {
+  return cublasSgemm_v2(&handle, 0, 0, m, 8, 8, &kAlpha, matrix, m, matrix, 8, &kBeta, matrix, m);
+}
+
+class InterposedTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    // Nothing of the tests' environment.
+    unsetenv("NVIDIA_TF32_OVERRIDE");
+    unsetenv("CUBLAS_EMULATE_SINGLE_PRECISION");
+    library_.recipe = FakeLibrary().recipe;
+    library_.lookup_status = library_.gemm_status = GT_OK;
+    fake_has_context = true;
+  }
+
+  FakeHandle handle_;
+  FakeLibrary& library_ = *fake_library();
+};
+
+}  // namespace gemm_tune

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the drop-in serves, hands on and leaves alone.
+#include "tests/dispatch/preload/interposed.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+namespace gemm_tune {
+namespace {
+
+TEST_F(InterposedTest, ServesASgemmThroughTheLibraryInTheHandlesStream) {
+  const int m = new_size();
+  int stream = 0;
+  handle_.stream = &stream;
+  EXPECT_EQ(sgemm(handle_, m), kServed);
+  EXPECT_EQ(handle_.calls, 0);
+  EXPECT_EQ(library_.stream, &stream);
+  EXPECT_EQ(library_.call.order, GT_COLUMN_MAJOR);
+  EXPECT_EQ(library_.call.M, m);
+  EXPECT_EQ(library_.call.N, 8);
+  EXPECT_EQ(library_.call.lda, m);
+  EXPECT_EQ(library_.call.alpha, 2);
+  EXPECT_EQ(library_.call.beta, 3);
+  EXPECT_EQ(library_.call.batch, 1);
+}
+
+TEST_F(InterposedTest, ServesEveryFunctionAndItsVariantFor64BitIntegers) {
+  const void* const alpha = &kAlpha;
+  const void* const beta = &kBeta;
+  FakeHandle& h = handle_;
+  float* const x = matrix;
+  const auto expect_served = [&](int status, int m, gt_type ab, gt_type cd, std::int64_t batch) {
+    EXPECT_EQ(status, kServed);
+    EXPECT_EQ(h.calls, 0);
+    EXPECT_EQ(library_.call.M, m);
+    EXPECT_EQ(library_.call.N, 8);
+    EXPECT_EQ(library_.call.K, 12);
+    EXPECT_EQ(library_.call.trans_a, GT_TRANSPOSE);
+    EXPECT_EQ(library_.call.trans_b, GT_NO_TRANSPOSE);
+    EXPECT_EQ(library_.call.type_a, ab);
+    EXPECT_EQ(library_.call.type_b, ab);
+    EXPECT_EQ(library_.call.type_d, cd);
+    EXPECT_EQ(library_.call.A, x);
+    EXPECT_EQ(library_.call.B, x + 1);
+    EXPECT_EQ(library_.call.D, x + 2);
+    EXPECT_EQ(library_.call.lda, 16);
+    EXPECT_EQ(library_.call.ldb, 20);
+    EXPECT_EQ(library_.call.ldc, m + 4);
+    EXPECT_EQ(library_.call.batch, batch);
+    EXPECT_EQ(library_.call.stride_a, batch == 1 ? 0 : 1000);
+    EXPECT_EQ(library_.call.stride_b, batch == 1 ? 0 : 2000);
+    EXPECT_EQ(library_.call.stride_c, batch == 1 ? 0 : 3000);
+  };
+  int m = new_size();
+  expect_served(cublasSgemm_v2(&h, 1, 0, m, 8, 12, &kAlpha, x, 16, x + 1, 20, &kBeta, x + 2, m + 4),
+                m, GT_F32, GT_F32, 1);
+  m = new_size();
+  expect_served(
+      cublasSgemm_v2_64(&h, 1, 0, m, 8, 12, &kAlpha, x, 16, x + 1, 20, &kBeta, x + 2, m + 4), m,
+      GT_F32, GT_F32, 1);
+  m = new_size();
+  expect_served(cublasSgemmStridedBatched(&h, 1, 0, m, 8, 12, &kAlpha, x, 16, 1000, x + 1, 20, 2000,
+                                          &kBeta, x + 2, m + 4, 3000, 5),
+                m, GT_F32, GT_F32, 5);
+  m = new_size();
+  expect_served(cublasSgemmStridedBatched_64(&h, 1, 0, m, 8, 12, &kAlpha, x, 16, 1000, x + 1, 20,
+                                             2000, &kBeta, x + 2, m + 4, 3000, 6),
+                m, GT_F32, GT_F32, 6);
+  m = new_size();
+  expect_served(
+      cublasSgemmEx(&h, 1, 0, m, 8, 12, &kAlpha, x, 2, 16, x + 1, 2, 20, &kBeta, x + 2, 0, m + 4),
+      m, GT_F16, GT_F32, 1);
+  m = new_size();
+  expect_served(cublasSgemmEx_64(&h, 1, 0, m, 8, 12, &kAlpha, x, 14, 16, x + 1, 14, 20, &kBeta,
+                                 x + 2, 14, m + 4),
+                m, GT_BF16, GT_BF16, 1);
+  m = new_size();
+  expect_served(cublasGemmEx(&h, 1, 0, m, 8, 12, alpha, x, 0, 16, x + 1, 0, 20, beta, x + 2, 0,
+                             m + 4, 68, -1),
+                m, GT_F32, GT_F32, 1);
+  m = new_size();
+  expect_served(cublasGemmEx_64(&h, 1, 0, m, 8, 12, alpha, x, 2, 16, x + 1, 2, 20, beta, x + 2, 2,
+                                m + 4, 68, 99),
+                m, GT_F16, GT_F16, 1);
+  m = new_size();
+  expect_served(cublasGemmStridedBatchedEx(&h, 1, 0, m, 8, 12, alpha, x, 0, 16, 1000, x + 1, 0, 20,
+                                           2000, beta, x + 2, 0, m + 4, 3000, 7, 68, -1),
+                m, GT_F32, GT_F32, 7);
+  m = new_size();
+  expect_served(cublasGemmStridedBatchedEx_64(&h, 1, 0, m, 8, 12, alpha, x, 14, 16, 1000, x + 1, 14,
+                                              20, 2000, beta, x + 2, 0, m + 4, 3000, 8, 68, -1),
+                m, GT_BF16, GT_F32, 8);
+}
+
+TEST_F(InterposedTest, HandsEveryFunctionOnAsItIs) {
+  FakeHandle& h = handle_;
+  h.pointer_mode = 1;
+  float* const x = matrix;
+  int calls = 0;
+  const auto expect_forwarded = [&](int status, const char* function, std::int64_t m,
+                                    std::int64_t batch) {
+    EXPECT_EQ(status, kByCublas);
+    EXPECT_EQ(h.calls, ++calls) << function;
+    EXPECT_STREQ(h.function, function);
+    EXPECT_EQ(h.m, m);
+    EXPECT_EQ(h.ldc, m + 1);
+    EXPECT_EQ(h.batch, batch);
+  };
+  constexpr std::int64_t kLarge = std::int64_t{1} << 40;  // beyond 32 bits
+  expect_forwarded(cublasSgemm_v2(&h, 0, 0, 5, 8, 12, x, x, 16, x, 20, x, x, 6), "cublasSgemm_v2",
+                   5, 1);
+  expect_forwarded(cublasSgemm_v2_64(&h, 0, 0, kLarge, 8, 12, x, x, 16, x, 20, x, x, kLarge + 1),
+                   "cublasSgemm_v2_64", kLarge, 1);
+  expect_forwarded(
+      cublasSgemmStridedBatched(&h, 0, 0, 5, 8, 12, x, x, 16, 1, x, 20, 2, x, x, 6, 3, 9),
+      "cublasSgemmStridedBatched", 5, 9);
+  expect_forwarded(cublasSgemmStridedBatched_64(&h, 0, 0, kLarge, 8, 12, x, x, 16, 1, x, 20, 2, x,
+                                                x, kLarge + 1, 3, kLarge),
+                   "cublasSgemmStridedBatched_64", kLarge, kLarge);
+  expect_forwarded(cublasSgemmEx(&h, 0, 0, 5, 8, 12, x, x, 0, 16, x, 0, 20, x, x, 0, 6),
+                   "cublasSgemmEx", 5, 1);
+  expect_forwarded(
+      cublasSgemmEx_64(&h, 0, 0, kLarge, 8, 12, x, x, 0, 16, x, 0, 20, x, x, 0, kLarge + 1),
+      "cublasSgemmEx_64", kLarge, 1);
+  expect_forwarded(cublasGemmEx(&h, 0, 0, 5, 8, 12, x, x, 0, 16, x, 0, 20, x, x, 0, 6, 68, -1),
+                   "cublasGemmEx", 5, 1);
+  expect_forwarded(
+      cublasGemmEx_64(&h, 0, 0, kLarge, 8, 12, x, x, 0, 16, x, 0, 20, x, x, 0, kLarge + 1, 68, -1),
+      "cublasGemmEx_64", kLarge, 1);
+  expect_forwarded(cublasGemmStridedBatchedEx(&h, 0, 0, 5, 8, 12, x, x, 0, 16, 1, x, 0, 20, 2, x, x,
+                                              0, 6, 3, 9, 68, -1),
+                   "cublasGemmStridedBatchedEx", 5, 9);
+  expect_forwarded(cublasGemmStridedBatchedEx_64(&h, 0, 0, kLarge, 8, 12, x, x, 0, 16, 1, x, 0, 20,
+                                                 2, x, x, 0, kLarge + 1, 3, kLarge, 68, -1),
+                   "cublasGemmStridedBatchedEx_64", kLarge, kLarge);
+}
+
+TEST_F(InterposedTest, WhatCublasCallsInsideIsItsOwn) {
+  const int m = new_size();
+  handle_.pointer_mode = 1;  // which cuBLAS's own call resets
+  handle_.calls_gemm_ex = true;
+  const int served = library_.served;
+  EXPECT_EQ(sgemm(handle_, m), kByCublas);
+  EXPECT_EQ(handle_.calls, 2);
+  EXPECT_STREQ(handle_.function, "cublasGemmEx");
+  EXPECT_EQ(library_.served, served);
+}
+
+TEST_F(InterposedTest, ACallIsCublassWhereTheLibraryRefusesOrFails) {
+  library_.lookup_status = GT_INVALID_ARGUMENT;
+  const int refused = new_size();
+  EXPECT_EQ(sgemm(handle_, refused), kByCublas);
+  library_.lookup_status = GT_OK;
+  EXPECT_EQ(sgemm(handle_, refused), kServed);  // the addresses were bad, not the shape
+  library_.gemm_status = GT_DEVICE_ERROR;
+  EXPECT_EQ(sgemm(handle_, refused), kByCublas);
+  library_.lookup_status = GT_DEVICE_ERROR;
+  EXPECT_EQ(sgemm(handle_, new_size()), kByCublas);
+}
+
+TEST_F(InterposedTest, AShapeIsLookedUpOnce) {
+  const int m = new_size();
+  const int before = library_.lookups;
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(sgemm(handle_, m), kServed);
+  EXPECT_EQ(library_.lookups, before + 1);
+  library_.recipe.tuned_us = 11;
+  EXPECT_EQ(sgemm(handle_, m), kServed);  // the choice is pinned
+  EXPECT_EQ(sgemm(handle_, new_size()), kByCublas);
+}
+
+TEST_F(InterposedTest, AThreadWithoutAContextIsCublass) {
+  fake_has_context = false;
+  EXPECT_EQ(sgemm(handle_, new_size()), kByCublas);
+}
+
+TEST_F(InterposedTest, AHandleThatAnswersNothingIsCublass) {
+  handle_.getter_status = 1;
+  EXPECT_EQ(sgemm(handle_, new_size()), kByCublas);
+}
+
+TEST_F(InterposedTest, ManyThreadsShareTheDropIn) {
+  library_.records = false;
+  const int served_before = library_.served;
+  std::vector<int> sizes;
+  for (int i = 0; i < 10; ++i) sizes.push_back(new_size());
+  std::vector<std::thread> threads;
+  std::atomic<int> by_cublas = 0, served = 0;
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&, t] {
+      FakeHandle own;
+      for (int i = 0; i < 2000; ++i) {
+        own.math_mode = (i + t) % 4 == 0 ? 3 : 0;
+        const int status = sgemm(own, sizes[static_cast<std::size_t>(i % 10)]);
+        ++(status == kServed ? served : by_cublas);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(served, 8 * 1500);
+  EXPECT_EQ(by_cublas, 8 * 500);
+  EXPECT_EQ(library_.served - served_before, 8 * 1500);
+  library_.records = true;
+}
+
+}  // namespace
+}  // namespace gemm_tune

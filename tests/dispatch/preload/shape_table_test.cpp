@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dispatch/preload/shape_table.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+namespace gemm_tune::preload {
+namespace {
+
+CublasCall sized(std::int64_t m) {
+  CublasCall call;
+  call.m = m;
+  call.n = call.k = call.lda = call.ldb = call.ldc = 64;
+  return call;
+}
+
+const void* at(std::uintptr_t address) { return reinterpret_cast<const void*>(address); }
+
+TEST(ShapeTableTest, AKeyHasTheLeastAlignmentOfAllOperands) {
+  CublasCall call = sized(64);
+  EXPECT_EQ(key_of(call, 0).alignment, 16);
+  call.lda = 66;
+  EXPECT_EQ(key_of(call, 0).alignment, 8);
+  call.ldc = 63;
+  EXPECT_EQ(key_of(call, 0).alignment, 4);
+  call = sized(64);
+  call.B = at(1048);
+  EXPECT_EQ(key_of(call, 0).alignment, 8);
+  call.stride_a = 1;
+  EXPECT_EQ(key_of(call, 0).alignment, 8);  // one product: strides do not count
+  call.batch = 2;
+  EXPECT_EQ(key_of(call, 0).alignment, 4);
+  call = sized(64);
+  call.type_a = call.type_b = call.type_c = 2;
+  call.lda = 65;
+  EXPECT_EQ(key_of(call, 0).alignment, 2);
+}
+
+TEST(ShapeTableTest, AShapeIsFoundAgainAndOthersAreOthers) {
+  static ShapeTable table;
+  Shape* const first = table.find(key_of(sized(64), 0));
+  EXPECT_EQ(table.find(key_of(sized(64), 0)), first);
+  EXPECT_NE(table.find(key_of(sized(65), 0)), first);
+  EXPECT_NE(table.find(key_of(sized(64), 1)), first);
+  CublasCall turned = sized(64);
+  turned.op_b = 1;
+  EXPECT_NE(table.find(key_of(turned, 0)), first);
+}
+
+TEST(ShapeTableTest, AFullTableSaysSoAndKeepsWhatItHas) {
+  static ShapeTable table;
+  Shape* const first = table.find(key_of(sized(0), 0));
+  std::size_t refused = 0;
+  for (std::int64_t m = 1; m < 40000; ++m) refused += table.find(key_of(sized(m), 0)) == nullptr;
+  EXPECT_GT(refused, 40000U - 16385);
+  std::size_t kept = 0;
+  table.for_each([&](const Shape&) { ++kept; });
+  EXPECT_EQ(kept, 40000 - refused);
+  EXPECT_GT(kept, 16384U * 9 / 10);
+  EXPECT_EQ(table.find(key_of(sized(0), 0)), first);
+}
+
+TEST(ShapeTableTest, ManyThreadsCountEveryCallOnce) {
+  static ShapeTable table;
+  constexpr int kThreads = 8, kCalls = 5000, kShapes = 50;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([] {
+      for (int i = 0; i < kCalls; ++i) {
+        Shape* const shape = table.find(key_of(sized(i % kShapes), 0));
+        if (i % 2 == 0) {
+          shape->count_served();
+        } else {
+          shape->count_declined(Reason::slower);
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::uint64_t served = 0, slower = 0;
+  int shapes = 0;
+  table.for_each([&](const Shape& shape) {
+    ++shapes;
+    served += shape.served;
+    slower += shape.declined[static_cast<std::size_t>(Reason::slower)];
+  });
+  EXPECT_EQ(shapes, kShapes);
+  EXPECT_EQ(served, 20000U);
+  EXPECT_EQ(slower, 20000U);
+}
+
+}  // namespace
+}  // namespace gemm_tune::preload
