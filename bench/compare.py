@@ -58,6 +58,7 @@ def arguments_for(text):
 def tune(program, db, shape, options):
     """The shape's part of gemm-tune's report, or None."""
     done = subprocess.run([program, "--require-gpu", "-q", "--json", "--db", db, "--baselines", "cublas,cublaslt",
+                           "--no-kernel-cache",  # no search profits from what another one has compiled
                            *options, *arguments_for(shape)], stdout=subprocess.PIPE, text=True)
     try:
         [problem] = json.loads(done.stdout)["problems"]

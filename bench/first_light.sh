@@ -22,11 +22,11 @@ sizes=${SIZES:-256,1024,4096,1000x1000x1000}
 } | tee "$out/machine.txt"
 
 stage_default() {
-  "$program" --sizes "$sizes" --require-gpu --db "$out/default.db" --seed 1 | tee "$out/default.txt"
+  "$program" --sizes "$sizes" --require-gpu --no-kernel-cache --db "$out/default.db" --seed 1 | tee "$out/default.txt"
 }
 
 stage_exhaustive() {
-  "$program" --sizes "$sizes" --require-gpu --budget all --db "$out/exhaustive.db" --seed 1 |
+  "$program" --sizes "$sizes" --require-gpu --no-kernel-cache --budget all --db "$out/exhaustive.db" --seed 1 |
     tee "$out/exhaustive.txt"
 }
 

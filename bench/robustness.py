@@ -36,7 +36,7 @@ def path(name):
 
 def tune(db, *arguments):
     """Runs to the end; the report as JSON."""
-    done = subprocess.run([PROGRAM, "--require-gpu", "-q", "--json", "--db", db, *arguments],
+    done = subprocess.run([PROGRAM, "--require-gpu", "-q", "--json", "--no-kernel-cache", "--db", db, *arguments],
                           stdout=subprocess.PIPE, check=True)
     return json.loads(done.stdout)
 
@@ -61,7 +61,7 @@ def stage_kills():
     """The whole process group killed at random moments of a run, until it ends by itself."""
     choice = random.Random(1)
     db = path("kills.db")
-    command = [PROGRAM, "--require-gpu", "-q", "--sizes", "1024", "--budget", "1200", "--seed", "1"]
+    command = [PROGRAM, "--require-gpu", "-q", "--sizes", "1024", "--budget", "1200", "--seed", "1", "--no-kernel-cache"]
     clean = tune(path("clean.db"), "--sizes", "1024", "--budget", "1200", "--seed", "1")
     whole = clean["problems"][0]["seconds"]
     committed, kills, lost, repeated = {}, 0, 0, 0

@@ -33,9 +33,14 @@ std::map<std::string, std::vector<Winner>> read_winners(const std::filesystem::p
 DeviceKey current_device_key() { return device_key(query_device(current_device())); }
 
 Dispatcher::Dispatcher(const std::filesystem::path& database,
-                       const std::optional<std::filesystem::path>& kernel_cache)
+                       const std::optional<std::filesystem::path>& kernel_cache, CacheNeed need)
     : winners_(read_winners(database)) {
-  if (kernel_cache) kernel_cache_.emplace(*kernel_cache);
+  if (!kernel_cache) return;
+  try {
+    kernel_cache_.emplace(*kernel_cache);
+  } catch (const Error&) {
+    if (need == CacheNeed::required) throw;
+  }
 }
 
 Choice Dispatcher::lookup(const DeviceKey& device, const Problem& problem) const {

@@ -32,11 +32,15 @@ class NoKernelError : public Error {
   using Error::Error;
 };
 
+// What becomes of a cache directory that cannot serve: it is an error, or left out.
+enum class CacheNeed { required, optional };
+
 class Dispatcher {
  public:
-  // Throws DatabaseError for the database, UsageError for the cache directory.
+  // Throws DatabaseError for the database, then UsageError for a required cache directory.
   Dispatcher(const std::filesystem::path& database,
-             const std::optional<std::filesystem::path>& kernel_cache);
+             const std::optional<std::filesystem::path>& kernel_cache,
+             CacheNeed need = CacheNeed::required);
 
   // Pure: needs no GPU.
   Choice lookup(const DeviceKey& device, const Problem& problem) const;

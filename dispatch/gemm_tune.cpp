@@ -311,11 +311,14 @@ using namespace gemm_tune;  // of this file's entry points, which C requires to 
 gt_status gt_open(const char* database_path, const char* kernel_cache, gt_handle** handle) {
   return guarded([&] {
     required(handle, "handle");
+    const bool all_default = database_path == nullptr && kernel_cache == nullptr;
     std::optional<std::filesystem::path> cache;
     if (kernel_cache != nullptr) cache = kernel_cache;
+    if (all_default) cache = default_kernel_cache();
     const std::filesystem::path database =
         database_path == nullptr ? default_database_path() : database_path;
-    *handle = new gt_handle{Dispatcher(database, cache)};
+    *handle = new gt_handle{
+        Dispatcher(database, cache, all_default ? CacheNeed::optional : CacheNeed::required)};
   });
 }
 

@@ -33,15 +33,6 @@ struct Nvrtc {
   GT_FUNCTION(nvrtcGetCUBINSize);
   GT_FUNCTION(nvrtcGetCUBIN);
 #undef GT_FUNCTION
-
-  Nvrtc() {
-    // NVRTC opens its builtins by their name and has no path of its own, so that it finds them
-    // beside itself only where they are open. It says itself where they are missing.
-    int major = 0, minor = 0;
-    nvrtcVersion(&major, &minor);
-    open_beside(library,
-                "libnvrtc-builtins.so." + std::to_string(major) + "." + std::to_string(minor));
-  }
 };
 
 // Opened at the first call. Throws DeviceError where that is impossible; the next call tries again.
@@ -114,6 +105,14 @@ std::pair<int, int> checked_version() {
   return {major, minor};
 }
 
+// NVRTC opens its builtins by their name at the first compilation and has no path of its own: it
+// finds them beside itself only where they are open. It says itself where they are missing.
+void open_builtins(const std::pair<int, int>& version) {
+  static void* const builtins [[maybe_unused]] =
+      open_beside(nvrtc().library, "libnvrtc-builtins.so." + std::to_string(version.first) + "." +
+                                       std::to_string(version.second));
+}
+
 // "sm_90a" counts as sm_90: NVRTC lists base architectures only.
 void check_arch(const std::string& arch) {
   const std::vector<std::string> supported = nvrtc_supported_archs();
@@ -141,7 +140,7 @@ std::string explain_silent_failure(const std::string& log, const std::string& en
 
 CompileResult nvrtc_compile(const NvrtcSource& source, const std::vector<std::string>& definitions,
                             const std::string& arch, const std::string& entry) {
-  checked_version();
+  open_builtins(checked_version());
   check_arch(arch);
   // If there is a driver, NVRTC answers from a cache, and cached answers lack the log that we read.
   std::vector<std::string> options(std::begin(kCodeOptions), std::end(kCodeOptions));

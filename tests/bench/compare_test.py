@@ -73,8 +73,8 @@ class CompareTest(unittest.TestCase):
     def test_layouts_and_batches_are_asked_for(self):
         self.compare({}, "--budget", "9", "--time", "1:00", "--device", "1", self.folder, self.folder,
                      "8x16x32:layout=nt", "8x16x32:layout=tt:batch=64")
-        common = (f"--require-gpu -q --json --db {self.folder}/compare.db --baselines cublas,cublaslt --device 1 "
-                  "--budget 9 --time 1:00 --sizes 8x16x32 ")
+        common = (f"--require-gpu -q --json --db {self.folder}/compare.db --baselines cublas,cublaslt "
+                  "--no-kernel-cache --device 1 --budget 9 --time 1:00 --sizes 8x16x32 ")
         self.assertEqual(self.calls(), [common + "--layout nt", common + "--layout tt --batch 64"])
 
     def test_of_a_given_database_only_the_finals_are_held_again(self):
@@ -82,7 +82,7 @@ class CompareTest(unittest.TestCase):
         db.touch()
         self.compare({}, "--db", db, self.folder, self.folder, "8x8x8")
         self.compare({}, "--db", db, "--budget", "50", self.folder, self.folder, "8x8x8")
-        common = f"--require-gpu -q --json --db {db} --baselines cublas,cublaslt "
+        common = f"--require-gpu -q --json --db {db} --baselines cublas,cublaslt --no-kernel-cache "
         self.assertEqual(self.calls(), [common + "--budget 1 --finals --sizes 8x8x8",
                                         common + "--budget 50 --finals --sizes 8x8x8"])
 

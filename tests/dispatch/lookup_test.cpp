@@ -308,6 +308,7 @@ TEST_F(LookupTest, RefusesDatabasesThatAreNone) {
 }
 
 TEST_F(LookupTest, OpensTheDefaultDatabaseWhereNoneIsNamed) {
+  ASSERT_EQ(setenv("XDG_CACHE_HOME", directory_.c_str(), 1), 0);
   ASSERT_EQ(setenv("GEMM_TUNE_DB", database_.c_str(), 1), 0);
   EXPECT_STREQ(Handle().lookup(kDevice, make_problem(1024, 1024, 1024)).config, kSampleConfig);
   ASSERT_EQ(unsetenv("GEMM_TUNE_DB"), 0);
@@ -315,6 +316,55 @@ TEST_F(LookupTest, OpensTheDefaultDatabaseWhereNoneIsNamed) {
   gt_handle* handle = nullptr;
   EXPECT_EQ(gt_open(nullptr, nullptr, &handle), GT_DATABASE_ERROR);
   EXPECT_THAT(gt_last_error(), HasSubstr((directory_ / "gemm-tune" / "gemm-tune.db").string()));
+}
+
+class DefaultCacheTest : public LookupTest {
+ protected:
+  DefaultCacheTest() {
+    EXPECT_EQ(setenv("XDG_CACHE_HOME", (directory_ / "xdg").c_str(), 1), 0);
+    EXPECT_EQ(setenv("GEMM_TUNE_DB", database_.c_str(), 1), 0);
+  }
+  ~DefaultCacheTest() override {
+    unsetenv("XDG_CACHE_HOME");
+    unsetenv("GEMM_TUNE_DB");
+  }
+
+  const std::filesystem::path cache_ = directory_ / "xdg" / "gemm-tune";
+};
+
+TEST_F(DefaultCacheTest, ComesWithTheDefaultDatabaseForItsOwnerAlone) {
+  const Handle handle;
+  EXPECT_EQ(std::filesystem::status(cache_).permissions(), std::filesystem::perms::owner_all);
+}
+
+TEST_F(DefaultCacheTest, ANamedDatabaseHasNone) {
+  const Handle handle(database_.string());
+  EXPECT_FALSE(std::filesystem::exists(cache_));
+}
+
+TEST_F(DefaultCacheTest, ANamedDirectoryTakesItsPlace) {
+  gt_handle* handle = nullptr;
+  ASSERT_EQ(gt_open(nullptr, (directory_ / "named").c_str(), &handle), GT_OK);
+  gt_close(handle);
+  EXPECT_TRUE(std::filesystem::exists(directory_ / "named"));
+  EXPECT_FALSE(std::filesystem::exists(cache_));
+}
+
+TEST_F(DefaultCacheTest, IsLeftOutWhereItCannotServe) {
+  std::filesystem::create_directories(cache_.parent_path());
+  std::ofstream(cache_) << "a file in its place";
+  EXPECT_EQ(Handle().lookup(kDevice, make_problem(1024, 1024, 1024)).match, GT_MATCH_EXACT);
+  std::filesystem::remove(cache_);
+  std::filesystem::create_directory(cache_);
+  std::filesystem::permissions(cache_, std::filesystem::perms::all);
+  EXPECT_EQ(Handle().lookup(kDevice, make_problem(1024, 1024, 1024)).match, GT_MATCH_EXACT);
+}
+
+TEST_F(DefaultCacheTest, IsNotMadeWhereTheDatabaseCannotBeOpened) {
+  std::filesystem::remove(database_);
+  gt_handle* handle = nullptr;
+  EXPECT_EQ(gt_open(nullptr, nullptr, &handle), GT_DATABASE_ERROR);
+  EXPECT_FALSE(std::filesystem::exists(cache_));
 }
 
 TEST_F(LookupTest, RefusesACachePathThatCannotBeADirectory) {

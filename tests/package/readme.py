@@ -125,6 +125,7 @@ def check_commands(program):
         (scratch / "tests").symlink_to(ROOT / "tests")
         # No GPU, whatever the machine has: what the README shows has to hold everywhere.
         environment = dict(os.environ, GEMM_TUNE_DB=str(scratch / "gemm-tune.db"),
+                           XDG_CACHE_HOME=str(scratch / "cache"),
                            CUDA_VISIBLE_DEVICES="")
         for command in found:
             print(command, flush=True)

@@ -32,8 +32,9 @@ class CliTest : public testing::Test {
   // may redirect; before: shell text ahead of the program's name.
   ProgramRun run(const std::string& arguments, const std::string& before = "") const {
     const std::string command =
-        before + " CUDA_VISIBLE_DEVICES= GEMM_TUNE_DB= XDG_DATA_HOME=" + path("xdg") + " " +
-        std::getenv("GT_PROGRAM") + " " + arguments + " 2>" + path("stderr");
+        before + " CUDA_VISIBLE_DEVICES= GEMM_TUNE_DB= XDG_DATA_HOME=" + path("xdg") +
+        " XDG_CACHE_HOME=" + path("xdg-cache") + " " + std::getenv("GT_PROGRAM") + " " + arguments +
+        " 2>" + path("stderr");
     ProgramRun result;
     FILE* pipe = popen(command.c_str(), "r");
     if (pipe == nullptr) return result;

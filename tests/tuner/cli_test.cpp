@@ -48,12 +48,15 @@ TEST_F(CliTest, RefusesBadOptionsByName) {
 // several ways, as its front end or ptxas meet it, and now and then crashes.
 TEST_F(CliTest, ACompilerWithoutMemoryIsNoFailureOfItsCandidate) {
   const std::string tune =
-      "--arch sm_86 --sizes 64 --jobs 1 -q --json --config " + std::string(kNaive) + " --db ";
+      "--arch sm_86 --sizes 64 --jobs 1 -q --json --no-kernel-cache --config " +
+      std::string(kNaive) + " --db ";
+  // So that the compiler is the first to lack memory.
+  const std::string small_threads = "export MALLOC_ARENA_MAX=1; ulimit -s 1024; ";
   int without_memory = 0, exit_code = -1;
   for (int megabytes = 100; exit_code != 0 && megabytes < 1000; megabytes += 5) {
     const std::string db = path(std::to_string(megabytes) + ".db");
     const ProgramRun starved =
-        run(tune + db, "ulimit -v " + std::to_string(megabytes * 1024) + "; ");
+        run(tune + db, small_threads + "ulimit -v " + std::to_string(megabytes * 1024) + "; ");
     exit_code = starved.exit_code;
     if (exit_code != 5) continue;  // not even a worker could start, or all went well
     const auto funnel = nlohmann::json::parse(starved.output).at("problems").at(0).at("funnel");

@@ -74,6 +74,46 @@ TEST_F(KernelCacheTest, ARunCompilesNothingThatLiesInTheKernelCache) {
   EXPECT_EQ(again.time_us(), choice_for(request.problems[0]).winner->outcome.time_us());
 }
 
+class DefaultKernelCacheTest : public KernelCacheTest {
+ protected:
+  ProgramRun tune(const std::string& options = "") const {
+    return run("--arch sm_86 --sizes 256 --budget 2 --seed 1 --db " + path("t.db") + " " + options);
+  }
+
+  const std::filesystem::path cache_ = folder_ / "xdg-cache" / "gemm-tune";
+};
+
+TEST_F(DefaultKernelCacheTest, HoldsTheWinnersKernelThatTheRunHasCompiled) {
+  ASSERT_EQ(tune("-q").exit_code, 0);
+  const KnownConfig winner = *choice_for(packed_problem(256, 256, 256)).config;
+  const std::string key =
+      kernel_key(kernel_source(*winner.family), winner, COperand::in_place, "sm_86");
+  EXPECT_THAT(load_kernel(KernelStore(cache_), key).value().bytes, testing::StartsWith("\177ELF"));
+}
+
+TEST_F(DefaultKernelCacheTest, StaysAwayWhereItIsNotWantedOrAnotherIsNamed) {
+  for (const std::string& options :
+       {std::string("--no-kernel-cache"), "--kernel-cache " + path("kernels"),
+        std::string("--kernel-dir " GT_KERNEL_TEMPLATES "/.."), std::string("--dry-run")}) {
+    const ProgramRun tuned = tune(options);
+    ASSERT_EQ(tuned.exit_code, 0) << tuned.errors;
+    EXPECT_FALSE(std::filesystem::exists(cache_)) << options;
+  }
+  expect_refusal("--arch sm_86 --sizes 256 --no-kernel-cache --kernel-cache " + path("kernels"), 2,
+                 "--no-kernel-cache");
+}
+
+TEST_F(DefaultKernelCacheTest, OneThatCannotServeIsAWarningAndNoFailure) {
+  std::filesystem::create_directories(cache_.parent_path());
+  std::ofstream(cache_) << "a file in its place";
+  const ProgramRun tuned = tune();
+  EXPECT_EQ(tuned.exit_code, 0);
+  EXPECT_THAT(tuned.errors,
+              testing::HasSubstr("'" + cache_.string() +
+                                 "' cannot serve as kernel cache: it is no directory"));
+  EXPECT_THAT(tune("-q").errors, testing::Not(testing::HasSubstr("kernel cache")));
+}
+
 TEST_F(KernelCacheTest, ARunCompilesAgainWhatAnotherNvrtcHasCompiled) {
   tune_into_cache();
   const KernelStore store(path("kernels"));

@@ -42,6 +42,9 @@ namespace fs = std::filesystem;
 
 class RobustnessTest : public testing::Test {
  protected:
+  // The default kernel cache of the programs that are spawned.
+  RobustnessTest() { EXPECT_EQ(setenv("XDG_CACHE_HOME", dir_.path().c_str(), 1), 0); }
+
   std::string file(const std::string& name) const { return (dir_.path() / name).string(); }
 
   // A file of so many configs that compile: for a start without enumerating whole spaces.

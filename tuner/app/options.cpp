@@ -156,10 +156,13 @@ void add_tune(CLI::App& app, Options& o) {
                "Time finalists and baselines again even if their times are stored");
   app.add_flag("--retry-failed", o.retry_failed,
                "First try the candidates again that failed in earlier runs");
-  app.add_option(
+  CLI::Option* const cache = app.add_option(
       "--kernel-cache", o.kernel_cache,
-      "Folder of compiled kernels, also for gt_open(): stored winners' kernels are written "
-      "there, and kernels found there are not compiled again");
+      "Folder of compiled kernels, also for gt_open(): stored winners' kernels, all that the "
+      "library "
+      "may launch, are written there, and kernels found there are not compiled again; default: "
+      "$XDG_CACHE_HOME/gemm-tune, else ~/.cache/gemm-tune, for what the search compiles anyhow");
+  app.add_flag("--no-kernel-cache", o.no_kernel_cache, "Keep no compiled kernels")->excludes(cache);
   app.add_flag("--dry-run", o.dry_run, "Count and estimate; compile nothing");
 }
 

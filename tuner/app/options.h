@@ -42,7 +42,8 @@ struct Options {
   std::string config;                // for explain
   std::vector<std::string> configs;  // each a config, or @FILE with one config on each line
   std::string kernel_dir;
-  std::string kernel_cache;  // of tune; empty: none
+  std::string kernel_cache;  // of tune; empty: the default one, for what is compiled anyhow
+  bool no_kernel_cache = false;
   std::string format = "header";
   std::string output = "-";  // for export and db salvage; "-": standard output
   std::string cubin;

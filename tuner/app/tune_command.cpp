@@ -110,6 +110,27 @@ std::vector<KnownConfig> named_configs(const std::vector<std::string>& words) {
   return configs;
 }
 
+// The folder that the user named, or it throws, before anything is stored; else the default one,
+// whose failure costs the library a compilation and no run its results.
+void choose_kernel_cache(const Options& options, TuneRequest& request) {
+  if (!options.kernel_cache.empty()) {
+    const KernelStore usable(options.kernel_cache);
+    request.kernel_cache = options.kernel_cache;
+    request.completes_kernel_cache = true;
+    return;
+  }
+  // The library launches the program's own kernels, never those of --kernel-dir.
+  if (options.no_kernel_cache || request.kernels) return;
+  const std::optional<std::filesystem::path> folder = default_kernel_cache();
+  if (!folder) return;
+  try {
+    const KernelStore usable(*folder);
+    request.kernel_cache = folder;
+  } catch (const Error& error) {
+    if (!options.quiet) log_warning(std::string(error.what()) + "; compiled kernels are not kept");
+  }
+}
+
 }  // namespace
 
 std::vector<Problem> asked_problems(const Options& options) {
@@ -190,10 +211,7 @@ int run_tune(const Options& options) {
   const Target target = resolve_target(options);
   TuneRequest request = tune_request(options, target, std::move(problems));
   if (options.dry_run) return dry_run(request, target, options);
-  if (!options.kernel_cache.empty()) {
-    const KernelStore usable(options.kernel_cache);  // or it throws, before anything is stored
-    request.kernel_cache = options.kernel_cache;
-  }
+  choose_kernel_cache(options, request);
   Database database = open_for_writing(options);
   if (const std::string why = database.journal().why; !why.empty() && !options.quiet) {
     log_warning(fmt::format("{} keeps a rollback journal: {}; processes that share it wait longer",

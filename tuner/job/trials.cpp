@@ -199,6 +199,7 @@ void Trials::publish(const KnownConfig& winner) {
   std::size_t left = 0;
   bool written = true;
   for (const KnownConfig& variant : served_variants(winner)) {
+    if (!request_.completes_kernel_cache && kernels_.find(variant) == nullptr) continue;
     ++left;
     const auto then = [&](const CompileReply& reply) {
       written = (!reply.ok || kernels_.publish(reply)) && written;

@@ -154,7 +154,7 @@ TuneReport tune(const TuneRequest& request, Database& database, const OnProgress
     report.out_of_time |= problem.cut_short == CutShort::by_time_limit;
     const bool is_whole = problem.cut_short == CutShort::no &&
                           (!request.measure || finals.complete || !problem.winner) &&
-                          !request.kernel_cache;
+                          !request.completes_kernel_cache;
     report.unfinished |= trials.interrupted() && !is_whole;
     report.problems.push_back(std::move(problem));
     if (on_finished) on_finished(report.problems.back());

@@ -47,6 +47,7 @@ struct TuneRequest {
   std::optional<KernelSources> kernels;
   // Where winners' compiled kernels are put, and looked for before one is compiled.
   std::optional<std::filesystem::path> kernel_cache;
+  bool completes_kernel_cache = false;  // compiles for it what the library may launch besides
   WorkerCommand worker;       // the program that serves as worker, see tuner/work/worker.h
   Interruption interruption;  // asked between steps
   // A candidate that takes longer counts as hung. An ordinary compilation takes some seconds at

@@ -186,13 +186,17 @@ typedef struct gt_handle gt_handle;
  * ~/.local/share/gemm-tune/gemm-tune.db. *handle is set on GT_OK only.
  *
  * kernel_cache names a directory for compiled kernels, made if missing and then for its owner
- * alone; the processes of one user may share it. NULL keeps kernels in memory only. A kernel that
- * lies there needs no NVRTC. Where the directory holds more than 1 GiB, the kernels that were not
- * loaded for longest are removed; files of other names stay. A directory that is full or read-only
- * costs compilations, nothing else. Who can write there supplies GPU code: GT_INVALID_ARGUMENT
- * where the directory belongs to another user than this process's or root, or where group or others
- * may write to it; files of such an owner or mode are not loaded. A hash tells damaged files, which
- * are compiled anew; it guards against nothing else. */
+ * alone; the processes of one user may share it. A kernel that lies there needs no NVRTC. NULL
+ * keeps kernels in memory only; but with a NULL database_path too, the directory is
+ * $XDG_CACHE_HOME/gemm-tune, else ~/.cache/gemm-tune, where gemm-tune puts what it has compiled,
+ * and kernels are kept in memory only where that directory cannot serve.
+ *
+ * Where a directory holds more than 1 GiB, the kernels that were not loaded for longest are
+ * removed; files of other names stay. A directory that is full or read-only costs compilations,
+ * nothing else. Who can write there supplies GPU code: GT_INVALID_ARGUMENT where the directory
+ * belongs to another user than this process's or root, or where group or others may write to it;
+ * files of such an owner or mode are not loaded. A hash tells damaged files, which are compiled
+ * anew; it guards against nothing else. */
 GT_API gt_status gt_open(const char* database_path, const char* kernel_cache, gt_handle** handle);
 
 /* Unloads the handle's kernels: no call may be running and no launched kernel unfinished. NULL is

@@ -37,7 +37,7 @@ inline gt_problem make_problem(std::int64_t M, std::int64_t N, std::int64_t K) {
 
 class Handle {
  public:
-  // On the default database, without a directory for compiled kernels.
+  // On the default database, with the default directory for compiled kernels.
   Handle() { open(nullptr, nullptr); }
 
   // kernel_cache: a directory for compiled kernels, none if empty.
