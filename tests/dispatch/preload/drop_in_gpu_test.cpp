@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// The drop-in on a GPU, beside the cuBLAS that it stands in for.
+#include <gmock/gmock.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+
+#include "choose/choose.h"
+#include "core/shell_quote.h"
+#include "gpu/device.h"
+#include "tests/gpu/gpu_test.h"
+#include "tests/temp_folder.h"
+
+namespace gemm_tune {
+namespace {
+
+class DropInGpuTest : public GpuTest {};
+
+// A winner for all types and layouts, with made-up times.
+void write_winners(const std::filesystem::path& file, const DeviceSpec& device) {
+  Database database(file, Database::Mode::create_or_open);
+  database.begin_run({"0.1.0", "13.0", "580.159.04", "gemm-tune --sizes 128", 1});
+  Outcome measured;
+  measured.timing = Timing{9.0, {8.0, 9.0, 10.0}, 4};
+  for (const ElementType ab : {ElementType::f32, ElementType::f16, ElementType::bf16}) {
+    for (const ElementType cd : {ab, ElementType::f32}) {
+      const Signature types = signature_of(ab, cd);
+      for (const Layout layout : {Layout::nn, Layout::nt, Layout::tn, Layout::tt}) {
+        const std::optional<KnownConfig> config = builtin_config(types, layout, device.arch);
+        if (!config) continue;
+        const Problem problem = packed_problem(128, 128, 128, layout, 1, types);
+        database.store_baseline(device_key(device), problem,
+                                {"cublas 13.1.0", Timing{10.0, {9.0, 10.0, 11.0}, 4}});
+        const std::string text = to_string(config->config());
+        database.store(device_key(device), problem, text,
+                       current_kernel_hashes().at(text.substr(0, text.find('/'))), measured,
+                       Source::measured);
+      }
+    }
+  }
+}
+
+TEST_F(DropInGpuTest, RandomCallsGiveTheBytesThatCublasGives) {
+  const TempFolder folder;
+  write_winners(folder.path() / "winners.db", query_device(0));
+  const auto variable = [](const char* name, const std::string& value) {
+    return std::string(name) + "=" + shell_quote(value) + " ";
+  };
+  const std::string command = "env -u NVIDIA_TF32_OVERRIDE -u CUBLAS_EMULATE_SINGLE_PRECISION " +
+                              variable("GEMM_TUNE_DB", folder.path() / "winners.db") +
+                              variable("XDG_CACHE_HOME", folder.path()) +
+                              variable("GEMM_TUNE_BLAS_REPORT", folder.path() / "report.jsonl") +
+                              "GEMM_TUNE_BLAS_DISTANCE=1e12 " + shell_quote(GT_RANDOM_CLIENT) +
+                              " 400";
+  EXPECT_EQ(std::system(command.c_str()), 0);
+  std::istringstream report(read_file(folder.path() / "report.jsonl"));
+  std::string line;
+  ASSERT_TRUE(std::getline(report, line));
+  EXPECT_FALSE(nlohmann::json::parse(line).contains("error")) << line;
+  std::int64_t served = 0;
+  while (std::getline(report, line)) {
+    const auto shape = nlohmann::json::parse(line);
+    served += shape["served"].get<std::int64_t>();
+    EXPECT_TRUE(shape["declined"].empty()) << line;
+  }
+  EXPECT_EQ(served, 400);
+}
+
+}  // namespace
+}  // namespace gemm_tune

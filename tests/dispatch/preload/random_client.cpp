@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// random_client CALLS: random column-major calls of the drop-in's functions and of cuBLAS's own, on
+// the same operands; compares the results byte for byte, but for the signs of zeros.
+//
+// Every element is a small integer, so that sums are exact in any order and rounded once. The
+// program is linked with the drop-in, and opens cuBLAS as programs do that have it as a plugin.
+// Exits with 1 where a result differs or a call fails, and says which.
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "core/float16.h"
+#include "gpu/cublas_types.h"
+#include "gpu/cuda_library.h"
+#include "gpu/memory.h"
+#include "gpu/stream.h"
+#include "tests/dispatch/preload/cublas_functions.h"
+
+namespace gemm_tune {
+namespace {
+
+constexpr int kAnyAlgorithm = -1, kFullReduction = 16;
+
+struct Cublas {
+  void* library = open_cublas_library("libcublas.so.13");
+  void* handle = nullptr;
+
+  Cublas() {
+    check(find_function<int(void**)>(library, "cublasCreate_v2")(&handle), "cublasCreate");
+    check(find_function<int(void*, int)>(library, "cublasSetMathMode")(handle, kFullReduction),
+          "cublasSetMathMode");
+  }
+  void set_stream(cudaStream_t stream) const {
+    check(find_function<int(void*, cudaStream_t)>(library, "cublasSetStream_v2")(handle, stream),
+          "cublasSetStream");
+  }
+  static void check(int status, const std::string& call) {
+    if (status != 0) throw DeviceError(call + " failed with status " + std::to_string(status));
+  }
+};
+
+std::size_t bytes_of(int type) { return type == cublas_abi::kRealF32 ? 4 : 2; }
+
+struct Call {
+  int function = 0;  // of do_call()
+  int op_a = 0, op_b = 0, m = 0, n = 0, k = 0, lda = 0, ldb = 0, ldc = 0, batch = 1;
+  long long stride_a = 0, stride_b = 0, stride_c = 0;
+  int type = 0, type_c = 0;
+  float alpha = 1, beta = 0;
+  std::size_t offset = 0;  // of every address, in elements
+
+  std::string text() const {
+    return "function " + std::to_string(function) + ", " + std::to_string(m) + "x" +
+           std::to_string(n) + "x" + std::to_string(k) + ", batch " + std::to_string(batch) +
+           ", ops " + std::to_string(op_a) + std::to_string(op_b) + ", ld " + std::to_string(lda) +
+           "/" + std::to_string(ldb) + "/" + std::to_string(ldc) + ", types " +
+           std::to_string(type) + "/" + std::to_string(type_c) + ", offset " +
+           std::to_string(offset) + ", alpha " + std::to_string(alpha) + ", beta " +
+           std::to_string(beta);
+  }
+};
+
+Call random_call(std::mt19937& random) {
+  const auto below = [&](int bound) { return static_cast<int>(random() % unsigned(bound)); };
+  Call c;
+  c.function = below(5);
+  c.op_a = below(3);
+  c.op_b = below(3);
+  const bool even = below(2) == 0;  // sizes that need no predicates
+  const auto size = [&](int most) { return even ? 64 * (1 + below(most / 64)) : 1 + below(most); };
+  c.m = size(320);
+  c.n = size(320);
+  c.k = size(192);
+  const int gap = even ? 0 : below(5);
+  c.lda = (c.op_a == 0 ? c.m : c.k) + gap;
+  c.ldb = (c.op_b == 0 ? c.k : c.n) + gap;
+  c.ldc = c.m + gap;
+  const bool batched = c.function == 1 || c.function == 4;
+  c.batch = batched ? 1 + below(4) : 1;
+  c.stride_a = static_cast<long long>(c.lda) * (c.op_a == 0 ? c.k : c.m);
+  c.stride_b = static_cast<long long>(c.ldb) * (c.op_b == 0 ? c.n : c.k);
+  c.stride_c = static_cast<long long>(c.ldc) * c.n;
+  if (c.function >= 2) {
+    const int types[] = {cublas_abi::kRealF32, cublas_abi::kRealF16, cublas_abi::kRealBf16};
+    c.type = types[below(3)];
+    c.type_c = below(2) == 0 ? c.type : cublas_abi::kRealF32;
+  }
+  c.alpha = static_cast<float>(below(4) - 1);
+  c.beta = static_cast<float>(below(3) - 1);
+  // cuBLAS wants 16-bit matrices at multiples of 4 bytes at least; an odd address may be refused.
+  c.offset = even ? 0 : 2 * static_cast<std::size_t>(below(4));
+  return c;
+}
+
+std::vector<char> random_elements(std::size_t count, int type, std::mt19937& random) {
+  std::vector<char> bytes(count * bytes_of(type));
+  for (std::size_t i = 0; i < count; ++i) {
+    const float value = static_cast<float>(static_cast<int>(random() % 9) - 4);
+    if (type == cublas_abi::kRealF32) {
+      std::memcpy(bytes.data() + 4 * i, &value, 4);
+    } else {
+      const std::uint16_t bits = from_float(type == cublas_abi::kRealF16 ? kF16 : kBf16, value);
+      std::memcpy(bytes.data() + 2 * i, &bits, 2);
+    }
+  }
+  return bytes;
+}
+
+// by_drop_in: by the functions that the program is linked with, else by cuBLAS's own.
+int do_call(const Cublas& cublas, bool by_drop_in, const Call& c, const void* A, const void* B,
+            void* C) {
+  const auto function = [&]<class F>(F* drop_in, const char* name) {
+    return by_drop_in ? drop_in : find_function<F>(cublas.library, name);
+  };
+  const auto *a = static_cast<const float*>(A), *b = static_cast<const float*>(B);
+  auto* const d = static_cast<float*>(C);
+  switch (c.function) {
+    case 0:
+      return function(&cublasSgemm_v2, "cublasSgemm_v2")(cublas.handle, c.op_a, c.op_b, c.m, c.n,
+                                                         c.k, &c.alpha, a, c.lda, b, c.ldb, &c.beta,
+                                                         d, c.ldc);
+    case 1:
+      return function(&cublasSgemmStridedBatched_64, "cublasSgemmStridedBatched_64")(
+          cublas.handle, c.op_a, c.op_b, c.m, c.n, c.k, &c.alpha, a, c.lda, c.stride_a, b, c.ldb,
+          c.stride_b, &c.beta, d, c.ldc, c.stride_c, c.batch);
+    case 2:
+      return function(&cublasSgemmEx, "cublasSgemmEx")(cublas.handle, c.op_a, c.op_b, c.m, c.n, c.k,
+                                                       &c.alpha, A, c.type, c.lda, B, c.type, c.ldb,
+                                                       &c.beta, C, c.type_c, c.ldc);
+    case 3:
+      return function(&cublasGemmEx_64, "cublasGemmEx_64")(
+          cublas.handle, c.op_a, c.op_b, c.m, c.n, c.k, &c.alpha, A, c.type, c.lda, B, c.type,
+          c.ldb, &c.beta, C, c.type_c, c.ldc, cublas_abi::kComputeF32, kAnyAlgorithm);
+    default:
+      return function(&cublasGemmStridedBatchedEx, "cublasGemmStridedBatchedEx")(
+          cublas.handle, c.op_a, c.op_b, c.m, c.n, c.k, &c.alpha, A, c.type, c.lda, c.stride_a, B,
+          c.type, c.ldb, c.stride_b, &c.beta, C, c.type_c, c.ldc, c.stride_c, c.batch,
+          cublas_abi::kComputeF32, kAnyAlgorithm);
+  }
+}
+
+// The sign of a zero is nobody's promise.
+void drop_signs_of_zeros(std::vector<char>& bytes, int type) {
+  const std::size_t size = bytes_of(type);
+  for (std::size_t i = 0; i < bytes.size(); i += size) {
+    char* const highest = &bytes[i + size - 1];
+    const bool is_zero = std::all_of(&bytes[i], highest, [](char byte) { return byte == 0; });
+    if (is_zero && *highest == static_cast<char>(0x80)) *highest = 0;
+  }
+}
+
+// Whether both sides gave the same status and bytes.
+bool agrees(const Cublas& cublas, const Call& c, cudaStream_t stream, std::mt19937& random) {
+  const auto elements = [&](long long stride) {
+    return static_cast<std::size_t>(stride) * static_cast<std::size_t>(c.batch) + c.offset;
+  };
+  const auto a = random_elements(elements(c.stride_a), c.type, random);
+  const auto b = random_elements(elements(c.stride_b), c.type, random);
+  const auto before = random_elements(elements(c.stride_c), c.type_c, random);
+  DeviceBuffer<char> A(a.size()), B(b.size()), C(before.size());
+  A.copy_from_host(a);
+  B.copy_from_host(b);
+  std::vector<char> results[2];
+  int status[2];
+  for (const bool by_drop_in : {false, true}) {
+    C.copy_from_host(before);
+    GT_CUDA(cudaDeviceSynchronize());
+    status[by_drop_in] =
+        do_call(cublas, by_drop_in, c, A.data() + c.offset * bytes_of(c.type),
+                B.data() + c.offset * bytes_of(c.type), C.data() + c.offset * bytes_of(c.type_c));
+    GT_CUDA(cudaStreamSynchronize(stream));
+    results[by_drop_in].resize(before.size());
+    C.copy_to_host(results[by_drop_in]);
+    drop_signs_of_zeros(results[by_drop_in], c.type_c);
+  }
+  if (status[0] == status[1] && results[0] == results[1]) return true;
+  std::printf("differs: %s: cuBLAS's status %d, the drop-in's %d\n", c.text().c_str(), status[0],
+              status[1]);
+  return false;
+}
+
+int run(int calls) {
+  const Cublas cublas;
+  const Stream stream;
+  std::mt19937 random(1);
+  int differing = 0;
+  for (int i = 0; i < calls; ++i) {
+    const cudaStream_t in = i % 2 == 0 ? stream.get() : nullptr;
+    cublas.set_stream(in);
+    differing += agrees(cublas, random_call(random), in, random) ? 0 : 1;
+  }
+  std::printf("%d of %d calls differ\n", differing, calls);
+  return differing == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace gemm_tune
+
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  try {
+    return gemm_tune::run(std::atoi(argv[1]));
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+}
