@@ -23,6 +23,7 @@
 #include <thread>
 
 #include "core/error.h"
+#include "runtime/compile.h"
 #include "runtime/kernel_store.h"
 #include "search/static_model.h"
 #include "tests/rounds.h"
@@ -440,19 +441,27 @@ TEST_F(RobustnessTest, AProblemForWhichNoTimeIsLeftSaysSo) {
   }
 }
 
+// The finals have compiled and verified what the winner is served as; a run without finals, which
+// predicts, compiles the rest for a cache that it is to complete.
 TEST_F(RobustnessTest, TheWinnersKernelsArePutIntoTheKernelCacheAsItIsServed) {
-  const std::string cache = file("kernels");
-  TuneRequest request = fake::request_of(fake::some_configs(20, false), file("a.log"));
-  request.kernel_cache = cache;
-  Database database(file("a.db"), Database::Mode::create_or_open);
-  database.begin_run({"test", "13.0", "", "with fakes", 1});
-  const TuneReport report = tune(request, database, [](const Progress&) {});
-  const std::vector<KnownConfig> served =
-      served_variants(report.problems.at(0).winner.value().config);
-  EXPECT_GT(served.size(), 1u);
-  for (const KnownConfig& variant : served) {
-    const std::string config = to_string(variant.config());
-    EXPECT_EQ(KernelStore(cache).load(config), fake::cubin_of(config)) << config;
+  for (const bool measured : {true, false}) {
+    const std::string name = measured ? "measured" : "predicted";
+    TuneRequest request = fake::request_of(fake::some_configs(20, false), file(name + ".log"));
+    request.measure = measured;
+    request.kernel_cache = file(name);
+    request.completes_kernel_cache = !measured;
+    Database database(file(name + ".db"), Database::Mode::create_or_open);
+    database.begin_run({"test", "13.0", "", "with fakes", 1});
+    const TuneReport report = tune(request, database, [](const Progress&) {});
+    const std::vector<KnownConfig> served =
+        served_variants(report.problems.at(0).winner.value().config);
+    EXPECT_GT(served.size(), 1u);
+    for (const KnownConfig& variant : served) {
+      const std::string config = to_string(variant.config());
+      const auto kept = load_kernel(KernelStore(file(name)), config);
+      ASSERT_TRUE(kept) << config << ", " << name;
+      EXPECT_EQ(kept->bytes, fake::cubin_of(config)) << config;
+    }
   }
 }
 
