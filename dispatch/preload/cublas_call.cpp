@@ -117,6 +117,11 @@ std::string_view to_string(Reason reason) {
   return "unknown";
 }
 
+bool tuning_may_help(Reason reason) {
+  return reason == Reason::library || reason == Reason::untuned || reason == Reason::untimed ||
+         reason == Reason::distant || reason == Reason::slower;
+}
+
 std::variant<gt_gemm_call, Reason> tuned_call(const CublasCall& c, const HandleState& state,
                                               const Arithmetic& arithmetic) {
   if (const auto reason = objection_to_arguments(c)) return *reason;

@@ -92,6 +92,9 @@ inline constexpr int kReasons = static_cast<int>(Reason::failed) + 1;
 // In words, without a full stop.
 std::string_view to_string(Reason reason);
 
+// Whether a call that was declined for this reason may be served once its shape has been tuned.
+bool tuning_may_help(Reason reason);
+
 // Reads alpha and beta, where they are on the host.
 std::variant<gt_gemm_call, Reason> tuned_call(const CublasCall& call, const HandleState& state,
                                               const Arithmetic& arithmetic);

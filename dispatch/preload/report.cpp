@@ -54,9 +54,12 @@ std::string process_line(int pid, const std::string& error, std::uint64_t beyond
 std::string shape_line(int pid, const Shape& shape) {
   const ShapeKey& key = shape.key;
   Json declined = Json::object();
+  std::uint64_t tunable = 0;
   for (int reason = 0; reason < kReasons; ++reason) {
     const std::uint64_t count = shape.declined[static_cast<std::size_t>(reason)].load();
-    if (count > 0) declined[std::string(to_string(static_cast<Reason>(reason)))] = count;
+    if (count == 0) continue;
+    declined[std::string(to_string(static_cast<Reason>(reason)))] = count;
+    if (tuning_may_help(static_cast<Reason>(reason))) tunable += count;
   }
   return line({{"pid", pid},
                {"function", to_string(static_cast<Function>(key.function))},
@@ -77,7 +80,8 @@ std::string shape_line(int pid, const Shape& shape) {
                {"device", key.device},
                {"alignment", key.alignment},
                {"served", shape.served.load()},
-               {"declined", declined}});
+               {"declined", declined},
+               {"tunable", tunable}});
 }
 
 void append_to(const std::string& file, const std::string& text) {

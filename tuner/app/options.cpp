@@ -137,6 +137,10 @@ void add_tune(CLI::App& app, Options& o) {
   app.add_option("--strategy", o.strategy,
                  "How to search; default: model, but list order where all are tried")
       ->check(one_of(strategy_names()));
+  app.add_option_function<std::string>(
+         "--from-capture", [&o](const std::string& file) { o.sizes = "@" + file; },
+         "Tune what `capture` wrote, the most work first")
+      ->excludes("--sizes");
   app.add_option("--budget", o.budget,
                  "Distinct candidates tried per problem, or 'all'; default: by the space's size");
   app.add_option("--target", o.target,
@@ -221,6 +225,28 @@ void add_db(CLI::App& app, Options& o) {
   add_kernel_dir(*rekey, o);
 }
 
+void add_drop_in(CLI::App& app, Options& o) {
+  CLI::App* run = app.add_subcommand(
+      "run", "A program, its cuBLAS calls served by the winners: run [OPTIONS] -- PROGRAM ...");
+  run->add_option("--db", o.db, "Database file");
+  run->add_option("--report", o.report, "File for the report: lines of JSON");
+  run->add_flag("-q,--quiet", o.quiet, "Print no report");
+  run->callback([&o] { o.command = Command::run; });
+  CLI::App* capture = app.add_subcommand(
+      "capture", "The problems that a program multiplies: capture -o FILE -- PROGRAM ...");
+  capture->add_option("-o,--output", o.output, "File to write, for --from-capture")->required();
+  capture->add_option("--db", o.db, "Database file");
+  capture->callback([&o] { o.command = Command::capture; });
+}
+
+// The words behind the first "--" of `run` and `capture` are another program's: CLI11 would read
+// its options, and lists in its arguments.
+int own_words(int argc, const char* const* argv) {
+  const std::string_view first = argc > 1 ? argv[1] : "";
+  if (first != "run" && first != "capture") return argc;
+  return static_cast<int>(std::find(argv, argv + argc, std::string_view("--")) - argv);
+}
+
 // An option of `tune` before another command is treated as if it stood behind that command; if the
 // command has no such option, it is refused.
 void hand_down_options(CLI::App& app) {
@@ -269,6 +295,8 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   ParsedOptions parsed;
   Options& o = parsed.options;
   o.command_line = command_line(argc, argv);
+  const int own = own_words(argc, argv);
+  if (own < argc) o.application.assign(argv + own + 1, argv + argc);
   CLI::App app("Finds the fastest GEMM kernel for a GPU and matrix sizes, verified and timed.",
                "gemm-tune");
   app.footer(kFooter);
@@ -302,11 +330,12 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   exporter->add_option("-o,--output", o.output, "File to write; default, and '-': standard output");
   add_replay(app, o);
   add_db(app, o);
+  add_drop_in(app, o);
   refuse_empty_texts(app);
   hand_down_options(app);
 
   try {
-    app.parse(argc, argv);
+    app.parse(own, argv);
   } catch (const CLI::Success& success) {  // --help, --version
     std::ostringstream text;
     app.exit(success, text, text);
@@ -325,6 +354,13 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   if (*exporter && o.json) {
     parsed.exit_code = kExitUsage;
     parsed.message = "export writes a C++ header and no JSON: leave out --json";
+  }
+  const bool runs = o.command == Command::run || o.command == Command::capture;
+  if (runs && o.application.empty()) {
+    parsed.exit_code = kExitUsage;
+    parsed.message = std::string("name the program behind --, as in gemm-tune ") +
+                     (o.command == Command::run ? "run" : "capture -o calls.txt") +
+                     " -- python3 train.py";
   }
   return parsed;
 }

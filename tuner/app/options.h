@@ -19,7 +19,9 @@ enum class Command {
   db_info,
   db_check,
   db_salvage,
-  db_rekey
+  db_rekey,
+  run,
+  capture
 };
 
 struct Options {
@@ -54,7 +56,9 @@ struct Options {
   int repeats = 1;
   int in_flight = 1;
   std::string trace;
-  bool all = false;  // for db rekey
+  std::vector<std::string> application;  // for run and capture: a program and its arguments
+  std::string report;                    // of run; empty: none is kept
+  bool all = false;                      // for db rekey
   bool finals = false;
   bool retry_failed = false;
   bool dry_run = false;

@@ -16,10 +16,10 @@ expect() {
   [ "$output" = "$words" ] && [ $said -eq "$code" ] ||
     { echo "$* said '$output' and exited with $said, not '$words' and $code" && exit 1; }
 }
-expect cublas 5 "$linked"
+expect cublas 5 "$linked" 64
 expect cublas 5 "$opening" "$plugin"
 [ ! -e "$GEMM_TUNE_BLAS_REPORT" ]
-expect gemm-tune 5 env LD_PRELOAD="$drop_in" "$linked"
+expect gemm-tune 5 env LD_PRELOAD="$drop_in" "$linked" 64
 expect gemm-tune 5 env LD_PRELOAD="$drop_in" "$opening" "$plugin"
 [ "$(grep -c '"served":1' "$GEMM_TUNE_BLAS_REPORT")" -eq 2 ]
 expect "no cuBLAS here" 0 env LD_PRELOAD="$drop_in" echo "no cuBLAS here"

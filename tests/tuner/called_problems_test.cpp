@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/app/called_problems.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "tests/temp_folder.h"
+
+namespace gemm_tune {
+namespace {
+
+class CalledProblemsTest : public ::testing::Test {
+ protected:
+  CalledProblems read(const std::string& report) {
+    write_file(file_, report);
+    return read_called_problems(file_);
+  }
+  // The text of the problem of one line with these fields before the counts.
+  std::string text_of(std::string fields) {
+    std::erase(fields, '\n');
+    const CalledProblems called = read("{\"function\":\"cublasGemmEx\"," + fields +
+                                       ",\"served\":1,\"declined\":{},\"tunable\":0}\n");
+    EXPECT_EQ(called.problems.at(0).problem.has_value(), called.problems[0].flops > 0);
+    return called.problems[0].text;
+  }
+
+  const TempFolder temp_;
+  const std::filesystem::path file_ = temp_.path() / "report.jsonl";
+};
+
+constexpr const char* kF32 = R"("type_a":"f32","type_b":"f32","type_c":"f32",)";
+
+TEST_F(CalledProblemsTest, ACallOfCublasIsTheRowMajorProblemWithTheOperandsSwapped) {
+  const std::string f32 = kF32;
+  EXPECT_EQ(text_of(f32 + R"("m":8,"n":12,"k":16,"batch":1,"op_a":"N","op_b":"N","alignment":16)"),
+            "12x8x16");
+  EXPECT_EQ(text_of(f32 + R"("m":8,"n":12,"k":16,"batch":5,"op_a":"T","op_b":"N","alignment":16)"),
+            "12x8x16:layout=nt:batch=5");
+  EXPECT_EQ(text_of(f32 + R"("m":8,"n":12,"k":16,"batch":1,"op_a":"N","op_b":"C","alignment":4)"),
+            "12x8x16:layout=tn:align=1");
+  EXPECT_EQ(text_of(f32 + R"("m":9,"n":12,"k":16,"batch":1,"op_a":"N","op_b":"N","alignment":4)"),
+            "12x9x16");
+  EXPECT_EQ(text_of(R"("type_a":"f16","type_b":"f16","type_c":"f32","m":8,"n":16,"k":24,"batch":1,
+                    "op_a":"N","op_b":"N","alignment":16)"),
+            "16x8x24:type=f16/f16/f32/f32");
+}
+
+TEST_F(CalledProblemsTest, WhatNoKernelCanServeIsNoProblem) {
+  EXPECT_EQ(text_of(R"("type_a":"3","type_b":"3","type_c":"f32","m":8,"n":16,"k":24,"batch":1,
+                    "op_a":"N","op_b":"N","alignment":4)"),
+            "m=8 n=16 k=24");
+  EXPECT_EQ(text_of(R"("type_a":"f16","type_b":"bf16","type_c":"f32","m":8,"n":16,"k":24,"batch":1,
+                    "op_a":"N","op_b":"N","alignment":4)"),
+            "m=8 n=16 k=24");
+  const std::string f32 = kF32;
+  EXPECT_EQ(text_of(f32 + R"("m":0,"n":12,"k":16,"batch":1,"op_a":"N","op_b":"N","alignment":16)"),
+            "m=0 n=12 k=16");
+  EXPECT_EQ(text_of(f32 + R"("m":-3,"n":12,"k":16,"batch":1,"op_a":"7","op_b":"N","alignment":16)"),
+            "m=-3 n=12 k=16");
+}
+
+TEST_F(CalledProblemsTest, CountsAndErrorsAreThoseOfAllProcesses) {
+  const std::string counted = std::string("{\"function\":\"cublasSgemm\",") + kF32 +
+                              R"("m":8,"n":12,"k":16,"batch":1,"op_a":"N","op_b":"N",
+      "alignment":16,"served":3,"declined":{"slow":2,"odd":1},"tunable":2})";
+  std::string one_line = counted;
+  std::erase(one_line, '\n');
+  const CalledProblems called = read("{\"pid\":1,\"program\":\"/bin/a\"}\n" + one_line + "\n" +
+                                     "{\"pid\":2,\"program\":\"/bin/b\",\"error\":\"broken\"}\n");
+  ASSERT_EQ(called.problems.size(), 1U);
+  EXPECT_EQ(called.problems[0].function, "cublasSgemm");
+  EXPECT_EQ(called.problems[0].calls(), 6);
+  EXPECT_EQ(called.problems[0].tunable, 2);
+  EXPECT_EQ(called.problems[0].flops, 2.0 * 8 * 12 * 16);
+  EXPECT_THAT(called.errors, testing::ElementsAre("/bin/b: broken"));
+}
+
+TEST_F(CalledProblemsTest, AFileThatIsNoReportIsRefusedByName) {
+  EXPECT_TRUE(read_called_problems(temp_.path() / "missing").problems.empty());
+  for (const char* const text :
+       {"words\n", "{\"function\":\"cublasSgemm\"}\n", "[1]\n", "{\"function\":7}\n"}) {
+    try {
+      read(text);
+      ADD_FAILURE() << text;
+    } catch (const UsageError& error) {
+      EXPECT_THAT(error.what(), testing::HasSubstr("report.jsonl' is no report of the drop-in"));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gemm_tune

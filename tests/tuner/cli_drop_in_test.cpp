@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// gemm-tune run and capture, with a program that multiplies by a fake cuBLAS.
+#include "tests/tuner/cli_fixture.h"
+
+namespace gemm_tune {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class CliDropInTest : public CliTest {
+ protected:
+  const std::string client_ = GT_CUBLAS_CLIENT;
+};
+
+TEST_F(CliDropInTest, RunGivesTheProgramsOutputAndExitCodeAndReportsOnStandardError) {
+  const ProgramRun done = run("run --report " + path("report.jsonl") + " -- " + client_ + " 64 96");
+  EXPECT_EQ(done.exit_code, 5);
+  EXPECT_EQ(done.output, "cublas\ncublas\n");  // without a database and a GPU
+  EXPECT_THAT(done.errors, HasSubstr("gemm-tune: served 0 of 2 calls of cuBLAS, 0.0 % of their "
+                                     "operations\n"));
+  EXPECT_THAT(done.errors, HasSubstr("  left to cuBLAS 2: the library or its database is unusable: "
+                                     "cublasSgemm 64x96x64, cublasSgemm 64x64x64\n"));
+  EXPECT_THAT(done.errors, HasSubstr("gemm-tune.db' does not exist: tune first\n"));
+  EXPECT_THAT(read_file(path("report.jsonl")), HasSubstr("\"m\":96,\"n\":64"));
+  const ProgramRun quiet = run("run -q -- " + client_);
+  EXPECT_EQ(quiet.exit_code, 5);
+  EXPECT_EQ(quiet.errors, "");
+}
+
+TEST_F(CliDropInTest, RunHandsTheProgramItsWordsAsTheyAre) {
+  EXPECT_EQ(run("run -- sh -c 'echo \"$1|$2|$3\"' x '' '[a,b]' --").output, "|[a,b]|--\n");
+  EXPECT_EQ(run("run -- sh -c 'exit 77'").exit_code, 77);
+  EXPECT_EQ(run("run -- sh -c 'kill -TERM $$'").exit_code, 128 + 15);
+  EXPECT_THAT(run("run -- true").errors, HasSubstr("no call of cuBLAS was seen"));
+}
+
+TEST_F(CliDropInTest, RunRefusesWhatIsNoProgram) {
+  expect_refusal("run", 2, "name the program behind --, as in gemm-tune run -- python3 train.py");
+  expect_refusal("run --", 2, "name the program behind --");
+  expect_refusal("run -- " + path("nowhere"), 2, "nowhere' cannot be started: No such file");
+  expect_refusal("run --report " + path("no/folder") + " -- true", 2, "no/folder");
+  expect_refusal("capture -- true", 2, "--output is required");
+}
+
+TEST_F(CliDropInTest, CaptureListsTheProblemsForFromCaptureTheMostWorkFirst) {
+  const ProgramRun done = run("capture -o " + path("calls.txt") + " -- " + client_ + " 32 32 160");
+  EXPECT_EQ(done.exit_code, 5);
+  EXPECT_THAT(done.errors, HasSubstr("2 problems in " + path("calls.txt")));
+  EXPECT_EQ(read_file(path("calls.txt")), "# gemm-tune capture -o " + path("calls.txt") + " -- " +
+                                              client_ +
+                                              " 32 32 160\n"
+                                              "64x160x64  # 1 calls, 71.4 % of the operations\n"
+                                              "64x32x64  # 2 calls, 28.6 % of the operations\n");
+  const ProgramRun plan = run("--arch sm_86 --dry-run --from-capture " + path("calls.txt"));
+  EXPECT_EQ(plan.exit_code, 0) << plan.errors;
+  EXPECT_THAT(plan.output, StartsWith("64x160x64 on "));
+  EXPECT_THAT(plan.output, HasSubstr("\n64x32x64 on "));
+  expect_refusal("--from-capture x --sizes 64", 2, "--sizes excludes --from-capture");
+}
+
+TEST_F(CliDropInTest, CaptureOfAProgramThatMultipliesNothingFindsNothing) {
+  expect_refusal("capture -o " + path("calls.txt") + " -- true", 4,
+                 "made no call of cuBLAS that could be served: true exited with 0");
+  EXPECT_FALSE(std::filesystem::exists(path("calls.txt")));
+}
+
+}  // namespace
+}  // namespace gemm_tune

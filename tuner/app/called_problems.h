@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The drop-in's report as problems: which a program multiplied, how often, and who did it.
+//
+// Values; no thread rule.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/problem.h"
+
+namespace gemm_tune {
+
+struct CalledProblem {
+  std::string function;            // "cublasSgemm"
+  std::optional<Problem> problem;  // row-major; nothing for types that gemm-tune has no kernels
+                                   // for, and for sizes of 0
+  std::string text;                // the problem's, else the sizes as called
+  double flops = 0;                // of one call
+  std::int64_t served = 0;
+  std::map<std::string, std::int64_t> declined;  // by reason
+  std::int64_t tunable = 0;  // of the declined, those that may be served once it is tuned
+
+  std::int64_t calls() const;
+};
+
+struct CalledProblems {
+  std::vector<CalledProblem> problems;
+  std::vector<std::string> errors;  // a sentence for each process in which something failed
+  std::string text;                 // of the file
+};
+
+// A file that does not exist is a report without calls. Throws UsageError where it is no report.
+CalledProblems read_called_problems(const std::filesystem::path& report);
+
+}  // namespace gemm_tune

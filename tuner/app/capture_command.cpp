@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// gemm-tune capture: runs a program, and lists the problems that it multiplied for --from-capture.
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+
+#include "core/error.h"
+#include "core/printable.h"
+#include "tuner/app/called_problems.h"
+#include "tuner/app/commands.h"
+#include "tuner/app/output_file.h"
+#include "tuner/app/under_drop_in.h"
+#include "tuner/work/scratch_dir.h"
+
+namespace gemm_tune {
+namespace {
+
+struct Wanted {
+  std::int64_t calls = 0;
+  double flops = 0;  // of all calls
+  std::string text;
+};
+
+// The problems that are served or would be once they are tuned, the most work first.
+std::vector<Wanted> wanted_problems(const CalledProblems& called) {
+  std::map<std::string, Wanted> by_text;
+  for (const CalledProblem& problem : called.problems) {
+    const std::int64_t calls = problem.served + problem.tunable;
+    if (!problem.problem || calls == 0) continue;
+    Wanted& wanted = by_text[problem.text];
+    wanted.text = problem.text;
+    wanted.calls += calls;
+    wanted.flops += problem.flops * static_cast<double>(calls);
+  }
+  std::vector<Wanted> all;
+  for (auto& [text, wanted] : by_text) all.push_back(std::move(wanted));
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Wanted& a, const Wanted& b) { return a.flops > b.flops; });
+  return all;
+}
+
+// As a file of sizes.
+std::string list_text(const std::vector<Wanted>& wanted, const Options& options) {
+  double all_flops = 0;
+  for (const Wanted& problem : wanted) all_flops += problem.flops;
+  std::string text = "# " + options.command_line + "\n";
+  for (const Wanted& problem : wanted) {
+    text += fmt::format("{}  # {} calls, {:.1f} % of the operations\n", problem.text, problem.calls,
+                        100 * problem.flops / all_flops);
+  }
+  return text;
+}
+
+}  // namespace
+
+int run_capture(const Options& options) {
+  require_writable(options.output);
+  const ScratchDir scratch("gemm-tune-capture");
+  const std::filesystem::path report = scratch.path() / "report.jsonl";
+  const int exit_code = run_under_drop_in(options, report);
+  const std::vector<Wanted> wanted = wanted_problems(read_called_problems(report));
+  if (wanted.empty()) {
+    throw NothingFound("the program made no call of cuBLAS that could be served: " +
+                       excerpt(options.application[0]) + " exited with " +
+                       std::to_string(exit_code));
+  }
+  write_output(options.output, list_text(wanted, options));
+  std::fputs(fmt::format("gemm-tune: {} problems in {}\n", wanted.size(), options.output).c_str(),
+             stderr);
+  return exit_code;
+}
+
+}  // namespace gemm_tune

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs another program under the drop-in, libgemm_tune_blas.so.
+//
+// One thread.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tuner/app/options.h"
+
+namespace gemm_tune {
+
+// Runs options.application with the drop-in preloaded, the database of the options, and `report` as
+// the file for the drop-in's report. Returns the program's exit code; 128 and the signal's number
+// where one ended it. The program gets the signals of the terminal, and this one waits for it.
+// Throws UsageError where the program cannot be started or the drop-in is missing.
+int run_under_drop_in(const Options& options, const std::filesystem::path& report);
+
+}  // namespace gemm_tune
