@@ -20,6 +20,13 @@ std::optional<gt_type> type_of(int data_type) {
 // Of real matrices the conjugate transpose is the transpose.
 gt_transpose transpose_of(int op) { return op == kOpN ? GT_NO_TRANSPOSE : GT_TRANSPOSE; }
 
+std::optional<gt_epilogue> epilogue_of(int epilogue) {
+  if (epilogue == kNoEpilogue) return GT_EPILOGUE_NONE;
+  if (epilogue == kBiasEpilogue) return GT_EPILOGUE_BIAS;
+  if (epilogue == kReluBiasEpilogue) return GT_EPILOGUE_BIAS_RELU;
+  return std::nullopt;
+}
+
 std::optional<Reason> objection_to_arguments(const CublasCall& c) {
   const bool sound = is_operation(c.op_a) && is_operation(c.op_b) && c.m >= 0 && c.n >= 0 &&
                      c.k >= 0 && c.batch >= 0 && c.alpha != nullptr && c.beta != nullptr;
@@ -29,6 +36,7 @@ std::optional<Reason> objection_to_arguments(const CublasCall& c) {
   if (c.algorithm != kDefaultAlgorithm && c.algorithm != kDefaultTensorOpAlgorithm) {
     return Reason::algorithm;
   }
+  if (!epilogue_of(c.epilogue)) return Reason::epilogue;
   return std::nullopt;
 }
 
@@ -69,6 +77,8 @@ std::string_view to_string(Function function) {
       return "cublasGemmEx";
     case Function::gemm_strided_batched_ex:
       return "cublasGemmStridedBatchedEx";
+    case Function::lt_matmul:
+      return "cublasLtMatmul";
   }
   return "unknown";
 }
@@ -89,6 +99,10 @@ std::string_view to_string(Reason reason) {
       return "a compute type other than fp32";
     case Reason::algorithm:
       return "a named algorithm";
+    case Reason::epilogue:
+      return "an epilogue without kernels";
+    case Reason::descriptor:
+      return "a descriptor with other settings";
     case Reason::math_mode:
       return "a math mode for other arithmetic";
     case Reason::emulation:
@@ -146,13 +160,16 @@ std::variant<gt_gemm_call, Reason> tuned_call(const CublasCall& c, const HandleS
   call.beta = *static_cast<const float*>(c.beta);
   call.A = c.A;
   call.B = c.B;
-  call.C = call.D = c.C;
+  call.C = c.input_c != nullptr ? c.input_c : c.C;
+  call.D = c.C;
   call.lda = c.lda;
   call.ldb = c.ldb;
   call.ldc = c.ldc;
   call.stride_a = c.stride_a;
   call.stride_b = c.stride_b;
   call.stride_c = c.stride_c;
+  call.epilogue = *epilogue_of(c.epilogue);
+  call.bias = c.bias;
   return call;
 }
 

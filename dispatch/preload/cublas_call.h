@@ -15,7 +15,14 @@
 
 namespace gemm_tune::preload {
 
-enum class Function { sgemm, sgemm_strided_batched, sgemm_ex, gemm_ex, gemm_strided_batched_ex };
+enum class Function {
+  sgemm,
+  sgemm_strided_batched,
+  sgemm_ex,
+  gemm_ex,
+  gemm_strided_batched_ex,
+  lt_matmul
+};
 
 // "cublasSgemm"; the variants for 64-bit integers are not told apart.
 std::string_view to_string(Function function);
@@ -27,6 +34,7 @@ inline constexpr int kPointersOnHost = 0;
 inline constexpr int kDefaultMath = 0, kTensorOpMath = 1, kPedanticMath = 2, kTf32Math = 3;
 inline constexpr int kFullReduction = 16;  // a flag beside the math modes
 inline constexpr int kPedanticComputeF32 = 69;
+inline constexpr int kNoEpilogue = 1, kBiasEpilogue = 4, kReluBiasEpilogue = 6;
 inline constexpr int kDefaultAlgorithm = -1, kDefaultTensorOpAlgorithm = 99;
 
 struct CublasCall {
@@ -41,12 +49,15 @@ struct CublasCall {
   int type_b = 0;
   std::int64_t ldb = 0, stride_b = 0;
   const void* beta = nullptr;
+  const void* input_c = nullptr;  // null: C, which the result takes the place of
   void* C = nullptr;
   int type_c = 0;
   std::int64_t ldc = 0, stride_c = 0;
   std::int64_t batch = 1;
   int compute_type = 68;  // fp32
   int algorithm = kDefaultAlgorithm;
+  int epilogue = kNoEpilogue;
+  const void* bias = nullptr;
 };
 
 // What a handle says of itself.
@@ -74,6 +85,8 @@ enum class Reason {
   types,
   compute_type,
   algorithm,
+  epilogue,
+  descriptor,
   math_mode,
   emulation,
   sm_count_target,

@@ -4,9 +4,11 @@
 // A template for each pair of a function and its variant for 64-bit integers: an instance has a
 // real function of its own.
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 
+#include "dispatch/preload/lt_call.h"
 #include "dispatch/preload/real_cublas.h"
 #include "dispatch/preload/server.h"
 
@@ -44,9 +46,9 @@ struct Inside {
   Inside& operator=(const Inside&) = delete;
 };
 
-bool serve(Handle handle, const CublasCall& call) noexcept {
+bool serve(const CublasCall& call, Handle handle) noexcept {
   try {
-    return server().serve(handle, call);
+    return server().serve(call, state_of(handle));
   } catch (...) {
     return false;
   }
@@ -57,7 +59,7 @@ int serve_or_forward(RealFunction<Signature>& real, const CublasCall& call, Hand
                      Arguments... arguments) {
   if (is_inside) return real(handle, arguments...);
   const Inside inside;
-  return serve(handle, call) ? kSuccess : real(handle, arguments...);
+  return serve(call, handle) ? kSuccess : real(handle, arguments...);
 }
 
 template <class Int>
@@ -172,6 +174,35 @@ int gemm_strided_batched_ex(const char* name, Handle handle, int op_a, int op_b,
                           compute_type, algorithm);
 }
 
+bool serve(const LtArguments& arguments, CUstream_st* stream) noexcept {
+  try {
+    const std::optional<LtCall> lt = lt_call(arguments);
+    if (!lt) return false;
+    HandleState state;
+    state.stream = stream;
+    state.pointer_mode = lt->pointer_mode;
+    return server().serve(lt->call, state, lt->against);
+  } catch (...) {
+    return false;
+  }
+}
+
+// algorithm: what cublasLt's heuristic proposed for the workspace; it holds for cublasLt's kernels.
+int lt_matmul(Handle handle, const LtArguments& a, const void* algorithm, void* workspace,
+              std::size_t workspace_bytes, CUstream_st* stream) {
+  static RealFunction<int(Handle, const void*, const void*, const void*, const void*, const void*,
+                          const void*, const void*, const void*, const void*, void*, const void*,
+                          const void*, void*, std::size_t, CUstream_st*)>
+      real("cublasLtMatmul");
+  const auto forward = [&] {
+    return real(handle, a.descriptor, a.alpha, a.A, a.layout_a, a.B, a.layout_b, a.beta, a.C,
+                a.layout_c, a.D, a.layout_d, algorithm, workspace, workspace_bytes, stream);
+  };
+  if (is_inside) return forward();
+  const Inside inside;
+  return handle != nullptr && serve(a, stream) ? kSuccess : forward();
+}
+
 }  // namespace
 }  // namespace gemm_tune::preload
 
@@ -265,4 +296,14 @@ GT_INTERPOSED cublasGemmStridedBatchedEx_64(void* handle, int op_a, int op_b, st
   return gemm_strided_batched_ex<std::int64_t>(
       __func__, handle, op_a, op_b, m, n, k, alpha, A, type_a, lda, stride_a, B, type_b, ldb,
       stride_b, beta, C, type_c, ldc, stride_c, batch, compute_type, algorithm);
+}
+
+GT_INTERPOSED cublasLtMatmul(void* handle, const void* descriptor, const void* alpha, const void* A,
+                             const void* layout_a, const void* B, const void* layout_b,
+                             const void* beta, const void* C, const void* layout_c, void* D,
+                             const void* layout_d, const void* algorithm, void* workspace,
+                             std::size_t workspace_bytes, CUstream_st* stream) {
+  return lt_matmul(handle,
+                   {descriptor, alpha, A, layout_a, B, layout_b, beta, C, layout_c, D, layout_d},
+                   algorithm, workspace, workspace_bytes, stream);
 }

@@ -23,7 +23,7 @@ bool read_if_present(Getter* getter, Handle handle, int* value) {
 
 void* find_real(const char* name) {
   if (void* const next = ::dlsym(RTLD_NEXT, name)) return next;
-  for (const char* const file : {"libcublas.so.13", "libcublas.so.12"}) {
+  for (const char* const file : {"libcublas.so.13", "libcublasLt.so.13", "libcublas.so.12"}) {
     if (void* const library = loaded(file)) return ::dlsym(library, name);
   }
   return nullptr;

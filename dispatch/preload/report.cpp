@@ -26,6 +26,18 @@ std::string operation(std::int32_t op) {
   return std::to_string(op);
 }
 
+std::string epilogue_name(std::int32_t epilogue) {
+  switch (epilogue) {
+    case kNoEpilogue:
+      return "none";
+    case kBiasEpilogue:
+      return "bias";
+    case kReluBiasEpilogue:
+      return "relu_bias";
+  }
+  return std::to_string(epilogue);
+}
+
 // cuBLAS's number where gemm-tune has no name for the type.
 std::string type_name(std::int32_t type) {
   for (const ElementType known :
@@ -77,6 +89,7 @@ std::string shape_line(int pid, const Shape& shape) {
                {"type_c", type_name(key.type_c)},
                {"compute_type", key.compute_type},
                {"algorithm", key.algorithm},
+               {"epilogue", epilogue_name(key.epilogue)},
                {"device", key.device},
                {"alignment", key.alignment},
                {"served", shape.served.load()},

@@ -36,7 +36,8 @@ Settings Settings::from(Get* get) {
 
 int Server::own_pid() { return ::getpid(); }
 
-bool Server::serve(Handle handle, const CublasCall& call) {
+bool Server::serve(const CublasCall& call, const std::optional<HandleState>& state,
+                   std::optional<Reason> against) {
   const std::optional<int> device = current_device();
   Shape* const shape = shapes_.find(key_of(call, device.value_or(-1)));
   if (shape == nullptr) {
@@ -48,11 +49,11 @@ bool Server::serve(Handle handle, const CublasCall& call) {
     return false;
   };
   if (!device) return decline(Reason::no_device);
-  const std::optional<HandleState> state = state_of(handle);
   if (!state) return decline(Reason::handle);
+  if (against) return decline(*against);
   const auto tuned = tuned_call(call, *state, settings_.arithmetic);
   if (const Reason* const reason = std::get_if<Reason>(&tuned)) return decline(*reason);
-  const auto against = try_to_serve(std::get<gt_gemm_call>(tuned), state->stream, shape);
+  against = try_to_serve(std::get<gt_gemm_call>(tuned), state->stream, shape);
   if (against) return decline(*against);
   shape->count_served();
   return true;

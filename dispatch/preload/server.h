@@ -34,8 +34,10 @@ class Server {
  public:
   explicit Server(Settings settings) : settings_(std::move(settings)) {}
 
-  // Whether the call was enqueued; otherwise nothing has happened.
-  bool serve(Handle handle, const CublasCall& call);
+  // Whether the call was enqueued; otherwise nothing has happened. state: nothing where it cannot
+  // be read. against: what stands against the call already.
+  bool serve(const CublasCall& call, const std::optional<HandleState>& state,
+             std::optional<Reason> against = std::nullopt);
 
   // Adds the counts to the file of the settings, a JSON object for each line: one for the process
   // (pid, program, error), then one for each shape. Does nothing in a child of the process, which

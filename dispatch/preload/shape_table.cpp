@@ -7,6 +7,8 @@
 #include <type_traits>
 
 #include "core/signature.h"
+#include "dispatch/preload/hash_words.h"
+#include "gpu/cublas_types.h"
 
 namespace gemm_tune::preload {
 namespace {
@@ -18,15 +20,10 @@ std::size_t hash_of(const ShapeKey& key) {
   std::array<std::uint64_t, sizeof(ShapeKey) / sizeof(std::uint64_t)> words;
   static_assert(sizeof words == sizeof key);
   std::memcpy(words.data(), &key, sizeof key);
-  std::uint64_t hash = 0;
-  for (const std::uint64_t word : words) {
-    hash = (hash ^ word) * 0x9e3779b97f4a7c15;  // Fibonacci hashing
-    hash ^= hash >> 32;
-  }
-  return hash;
+  return hash_words(words);
 }
 
-int element_bytes(int data_type) { return data_type == 0 ? 4 : 2; }
+int element_bytes(int data_type) { return data_type == cublas_abi::kRealF32 ? 4 : 2; }
 
 // The least alignment of an operand's address, leading dimension and, in a batch, stride.
 int alignment_of_operand(const void* at, std::int64_t ld, std::int64_t stride, int data_type,
@@ -49,6 +46,8 @@ ShapeKey key_of(const CublasCall& c, int device) {
   key.type_c = c.type_c;
   key.compute_type = c.compute_type;
   key.algorithm = c.algorithm;
+  key.epilogue = c.epilogue;
+  key.separate_c = c.input_c != nullptr ? 1 : 0;
   key.device = device;
   key.alignment = std::min({alignment_of_operand(c.A, c.lda, c.stride_a, c.type_a, c.batch),
                             alignment_of_operand(c.B, c.ldb, c.stride_b, c.type_b, c.batch),

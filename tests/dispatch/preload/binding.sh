@@ -26,7 +26,7 @@ expect "no cuBLAS here" 0 env LD_PRELOAD="$drop_in" echo "no cuBLAS here"
 [ "$(wc -l <"$GEMM_TUNE_BLAS_REPORT")" -eq 4 ]
 
 exported=$(nm -D --defined-only "$drop_in" | awk '{print $3}' | LC_ALL=C sort | tr '\n' ' ')
-expected="cublasGemmEx cublasGemmEx_64 cublasGemmStridedBatchedEx cublasGemmStridedBatchedEx_64 cublasSgemmEx \
+expected="cublasGemmEx cublasGemmEx_64 cublasGemmStridedBatchedEx cublasGemmStridedBatchedEx_64 cublasLtMatmul cublasSgemmEx \
 cublasSgemmEx_64 cublasSgemmStridedBatched cublasSgemmStridedBatched_64 cublasSgemm_v2 cublasSgemm_v2_64 "
 [ "$exported" = "$expected" ] || { echo "exports $exported" && exit 1; }
 needed=$(readelf -d "$drop_in" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -v -E '^(libc|libm|libdl|libpthread|ld-linux-x86-64)\.so' || true)

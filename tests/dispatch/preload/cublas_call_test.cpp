@@ -150,6 +150,27 @@ TEST(CublasCallTest, AnAlgorithmThatIsNamedIsUsed) {
   }
 }
 
+TEST(CublasCallTest, AnEpilogueKeepsItsBias) {
+  const float bias = 0;
+  CublasCall asked = good_call();
+  asked.bias = &bias;
+  asked.input_c = &matrix_a;
+  for (const auto& [epilogue, expected] :
+       {std::pair(1, GT_EPILOGUE_NONE), std::pair(4, GT_EPILOGUE_BIAS),
+        std::pair(6, GT_EPILOGUE_BIAS_RELU)}) {
+    asked.epilogue = epilogue;
+    const auto call = std::get<gt_gemm_call>(tuned_call(asked, {}, {}));
+    EXPECT_EQ(call.epilogue, expected);
+    EXPECT_EQ(call.bias, &bias);
+    EXPECT_EQ(call.C, &matrix_a);
+    EXPECT_EQ(call.D, &matrix_c);
+  }
+  for (const int epilogue : {0, 2, 32, 36, 130, 256}) {
+    asked.epilogue = epilogue;
+    expect_declined(Reason::epilogue, asked);
+  }
+}
+
 TEST(CublasCallTest, ScalarsOnTheDeviceAreNotRead) {
   HandleState state;
   for (const int mode : {1, 2}) {

@@ -3,6 +3,7 @@
 // names of its types; gpu/cublas.cpp says why they are repeated.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 extern "C" {
@@ -47,4 +48,17 @@ int cublasGemmStridedBatchedEx_64(void* handle, int op_a, int op_b, std::int64_t
                                   std::int64_t ldb, long long stride_b, const void* beta, void* C,
                                   int type_c, std::int64_t ldc, long long stride_c,
                                   std::int64_t batch, int compute_type, int algorithm);
+int cublasLtMatmul(void* handle, const void* descriptor, const void* alpha, const void* A,
+                   const void* layout_a, const void* B, const void* layout_b, const void* beta,
+                   const void* C, const void* layout_c, void* D, const void* layout_d,
+                   const void* algorithm, void* workspace, std::size_t workspace_bytes,
+                   void* stream);
+int cublasLtMatmulDescInit_internal(void* descriptor, std::size_t bytes, int compute_type,
+                                    int scale_type);
+int cublasLtMatmulDescSetAttribute(void* descriptor, int attribute, const void* value,
+                                   std::size_t bytes);
+int cublasLtMatrixLayoutInit_internal(void* layout, std::size_t bytes, int type, std::uint64_t rows,
+                                      std::uint64_t columns, std::int64_t ld);
+int cublasLtMatrixLayoutSetAttribute(void* layout, int attribute, const void* value,
+                                     std::size_t bytes);
 }

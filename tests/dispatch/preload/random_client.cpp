@@ -28,13 +28,17 @@
 namespace gemm_tune {
 namespace {
 
+constexpr int kLtMatmul = 5;  // the last of do_call()
 constexpr int kAnyAlgorithm = -1, kFullReduction = 16;
 
 struct Cublas {
   void* library = open_cublas_library("libcublas.so.13");
+  void* lt_library = open_cublas_library("libcublasLt.so.13");
   void* handle = nullptr;
+  void* lt = nullptr;
 
   Cublas() {
+    check(find_function<int(void**)>(lt_library, "cublasLtCreate")(&lt), "cublasLtCreate");
     check(find_function<int(void**)>(library, "cublasCreate_v2")(&handle), "cublasCreate");
     check(find_function<int(void*, int)>(library, "cublasSetMathMode")(handle, kFullReduction),
           "cublasSetMathMode");
@@ -56,6 +60,7 @@ struct Call {
   long long stride_a = 0, stride_b = 0, stride_c = 0;
   int type = 0, type_c = 0;
   float alpha = 1, beta = 0;
+  int epilogue = 1;        // of cublasLt: 4 adds a bias, 6 takes ReLU of that
   std::size_t offset = 0;  // of every address, in elements
 
   std::string text() const {
@@ -64,17 +69,18 @@ struct Call {
            ", ops " + std::to_string(op_a) + std::to_string(op_b) + ", ld " + std::to_string(lda) +
            "/" + std::to_string(ldb) + "/" + std::to_string(ldc) + ", types " +
            std::to_string(type) + "/" + std::to_string(type_c) + ", offset " +
-           std::to_string(offset) + ", alpha " + std::to_string(alpha) + ", beta " +
-           std::to_string(beta);
+           std::to_string(offset) + ", epilogue " + std::to_string(epilogue) + ", alpha " +
+           std::to_string(alpha) + ", beta " + std::to_string(beta);
   }
 };
 
 Call random_call(std::mt19937& random) {
   const auto below = [&](int bound) { return static_cast<int>(random() % unsigned(bound)); };
   Call c;
-  c.function = below(5);
-  c.op_a = below(3);
-  c.op_b = below(3);
+  c.function = below(kLtMatmul + 1);
+  const int ops = c.function == kLtMatmul ? 2 : 3;  // cublasLt has no conjugate of real numbers
+  c.op_a = below(ops);
+  c.op_b = below(ops);
   const bool even = below(2) == 0;  // sizes that need no predicates
   const auto size = [&](int most) { return even ? 64 * (1 + below(most / 64)) : 1 + below(most); };
   c.m = size(320);
@@ -84,12 +90,15 @@ Call random_call(std::mt19937& random) {
   c.lda = (c.op_a == 0 ? c.m : c.k) + gap;
   c.ldb = (c.op_b == 0 ? c.k : c.n) + gap;
   c.ldc = c.m + gap;
-  const bool batched = c.function == 1 || c.function == 4;
+  const bool batched = c.function == 1 || c.function >= 4;
   c.batch = batched ? 1 + below(4) : 1;
   c.stride_a = static_cast<long long>(c.lda) * (c.op_a == 0 ? c.k : c.m);
   c.stride_b = static_cast<long long>(c.ldb) * (c.op_b == 0 ? c.n : c.k);
   c.stride_c = static_cast<long long>(c.ldc) * c.n;
-  if (c.function >= 2) {
+  const int epilogues[] = {1, 4, 6};
+  if (c.function == kLtMatmul) {
+    c.epilogue = epilogues[below(3)];
+  } else if (c.function >= 2) {
     const int types[] = {cublas_abi::kRealF32, cublas_abi::kRealF16, cublas_abi::kRealBf16};
     c.type = types[below(3)];
     c.type_c = below(2) == 0 ? c.type : cublas_abi::kRealF32;
@@ -97,7 +106,8 @@ Call random_call(std::mt19937& random) {
   c.alpha = static_cast<float>(below(4) - 1);
   c.beta = static_cast<float>(below(3) - 1);
   // cuBLAS wants 16-bit matrices at multiples of 4 bytes at least; an odd address may be refused.
-  c.offset = even ? 0 : 2 * static_cast<std::size_t>(below(4));
+  // cublasLt takes addresses for aligned unless it is told otherwise.
+  c.offset = even || c.function == kLtMatmul ? 0 : 2 * static_cast<std::size_t>(below(4));
   return c;
 }
 
@@ -115,9 +125,71 @@ std::vector<char> random_elements(std::size_t count, int type, std::mt19937& ran
   return bytes;
 }
 
+// The descriptors of a call of cublasLtMatmul, fp32.
+class LtDescriptors {
+ public:
+  LtDescriptors(void* library, const Call& c, const void* bias) : library_(library) {
+    Cublas::check(find_function<int(void**, int, int)>(library, "cublasLtMatmulDescCreate")(
+                      &product, cublas_abi::kComputeF32, cublas_abi::kRealF32),
+                  "cublasLtMatmulDescCreate");
+    set("cublasLtMatmulDescSetAttribute", product, kTransposeA, c.op_a);
+    set("cublasLtMatmulDescSetAttribute", product, kTransposeB, c.op_b);
+    set("cublasLtMatmulDescSetAttribute", product, kEpilogue, c.epilogue);
+    if (c.epilogue != 1) set("cublasLtMatmulDescSetAttribute", product, kBiasPointer, bias);
+    a = layout(c.op_a == 0 ? c.m : c.k, c.op_a == 0 ? c.k : c.m, c.lda, c.stride_a, c.batch);
+    b = layout(c.op_b == 0 ? c.k : c.n, c.op_b == 0 ? c.n : c.k, c.ldb, c.stride_b, c.batch);
+    d = layout(c.m, c.n, c.ldc, c.stride_c, c.batch);
+  }
+  ~LtDescriptors() {
+    find_function<int(void*)>(library_, "cublasLtMatmulDescDestroy")(product);
+    for (void* const made : {a, b, d}) {
+      find_function<int(void*)>(library_, "cublasLtMatrixLayoutDestroy")(made);
+    }
+  }
+  LtDescriptors(const LtDescriptors&) = delete;
+  LtDescriptors& operator=(const LtDescriptors&) = delete;
+
+  void *product = nullptr, *a = nullptr, *b = nullptr, *d = nullptr;
+
+ private:
+  static constexpr int kTransposeA = 3, kTransposeB = 4, kEpilogue = 7, kBiasPointer = 8;
+  static constexpr int kBatchCount = 5, kBatchStride = 6;
+
+  template <class T>
+  void set(const char* function, void* object, int attribute, T value) {
+    Cublas::check(find_function<int(void*, int, const void*, std::size_t)>(library_, function)(
+                      object, attribute, &value, sizeof value),
+                  function);
+  }
+  void* layout(int rows, int columns, int ld, long long stride, int batch) {
+    void* made = nullptr;
+    Cublas::check(find_function<int(void**, int, std::uint64_t, std::uint64_t, std::int64_t)>(
+                      library_, "cublasLtMatrixLayoutCreate")(
+                      &made, cublas_abi::kRealF32, static_cast<std::uint64_t>(rows),
+                      static_cast<std::uint64_t>(columns), ld),
+                  "cublasLtMatrixLayoutCreate");
+    set("cublasLtMatrixLayoutSetAttribute", made, kBatchCount, std::int32_t{batch});
+    set("cublasLtMatrixLayoutSetAttribute", made, kBatchStride, std::int64_t{stride});
+    return made;
+  }
+
+  void* library_;
+};
+
+int matmul(const Cublas& cublas, bool by_drop_in, const Call& c, const float* A, const float* B,
+           float* C, cudaStream_t stream) {
+  // The bias: the first of A's elements, of which there are M at least.
+  const LtDescriptors opaque(cublas.lt_library, c, A);
+  auto* const function =
+      by_drop_in ? &cublasLtMatmul
+                 : find_function<decltype(cublasLtMatmul)>(cublas.lt_library, "cublasLtMatmul");
+  return function(cublas.lt, opaque.product, &c.alpha, A, opaque.a, B, opaque.b, &c.beta, C,
+                  opaque.d, C, opaque.d, nullptr, nullptr, 0, stream);
+}
+
 // by_drop_in: by the functions that the program is linked with, else by cuBLAS's own.
 int do_call(const Cublas& cublas, bool by_drop_in, const Call& c, const void* A, const void* B,
-            void* C) {
+            void* C, cudaStream_t stream) {
   const auto function = [&]<class F>(F* drop_in, const char* name) {
     return by_drop_in ? drop_in : find_function<F>(cublas.library, name);
   };
@@ -140,6 +212,8 @@ int do_call(const Cublas& cublas, bool by_drop_in, const Call& c, const void* A,
       return function(&cublasGemmEx_64, "cublasGemmEx_64")(
           cublas.handle, c.op_a, c.op_b, c.m, c.n, c.k, &c.alpha, A, c.type, c.lda, B, c.type,
           c.ldb, &c.beta, C, c.type_c, c.ldc, cublas_abi::kComputeF32, kAnyAlgorithm);
+    case kLtMatmul:
+      return matmul(cublas, by_drop_in, c, a, b, d, stream);
     default:
       return function(&cublasGemmStridedBatchedEx, "cublasGemmStridedBatchedEx")(
           cublas.handle, c.op_a, c.op_b, c.m, c.n, c.k, &c.alpha, A, c.type, c.lda, c.stride_a, B,
@@ -174,9 +248,9 @@ bool agrees(const Cublas& cublas, const Call& c, cudaStream_t stream, std::mt199
   for (const bool by_drop_in : {false, true}) {
     C.copy_from_host(before);
     GT_CUDA(cudaDeviceSynchronize());
-    status[by_drop_in] =
-        do_call(cublas, by_drop_in, c, A.data() + c.offset * bytes_of(c.type),
-                B.data() + c.offset * bytes_of(c.type), C.data() + c.offset * bytes_of(c.type_c));
+    status[by_drop_in] = do_call(cublas, by_drop_in, c, A.data() + c.offset * bytes_of(c.type),
+                                 B.data() + c.offset * bytes_of(c.type),
+                                 C.data() + c.offset * bytes_of(c.type_c), stream);
     GT_CUDA(cudaStreamSynchronize(stream));
     results[by_drop_in].resize(before.size());
     C.copy_to_host(results[by_drop_in]);
