@@ -23,12 +23,11 @@
 
 #include "gpu/cublas.h"
 #include "gpu/device.h"
-#include "gpu/kernel.h"
 #include "gpu/memory.h"
 #include "gpu/nvrtc.h"
-#include "kernel_templates/launch_args.h"
 #include "kernel_templates/registry.h"
 #include "kernel_templates/source.h"
+#include "runtime/prepared_call.h"
 #include "runtime/workspace.h"
 
 namespace gemm_tune {
@@ -89,19 +88,15 @@ double relative_error(const std::vector<float>& C, const std::vector<double>& re
 class Candidate {
  public:
   Candidate(const KnownConfig& config, const Problem& problem, const DeviceSpec& device, bool bare)
-      : config_(config),
-        kernel_(compiled(config, device.arch)),
-        grid_(grid_of(config.recipe, problem, device.sm_count)),
-        workspace_bytes_(workspace_bytes(config.recipe, problem, device.sm_count)),
+      : kernels_(compiled(config, device.arch), config.recipe),
+        call_(kernels_, config.recipe, device.sm_count),
+        workspace_bytes_(call_.workspace_bytes(problem)),
         workspace_(workspace_bytes_ > 0 ? Workspace(workspace_bytes_, nullptr) : Workspace()),
         bare_(bare) {}
 
   void launch(const GemmCall& call) const {
     if (!bare_) workspace_.poison_partials(workspace_bytes_, nullptr);
-    GemmArgs args = launch_args(call, grid_, workspace_.counters(), workspace_.partials());
-    void* pointers[] = {&args};
-    kernel_.launch(grid_, config_.recipe.block_threads, config_.recipe.smem_bytes, nullptr,
-                   pointers);
+    call_.launch(call, workspace_.counters(), workspace_.partials(), nullptr);
     GT_CUDA(cudaDeviceSynchronize());
   }
 
@@ -114,9 +109,8 @@ class Candidate {
     return std::move(result.cubin);
   }
 
-  KnownConfig config_;
-  LoadedKernel kernel_;
-  Grid grid_;
+  LoadedKernels kernels_;
+  PreparedCall call_;
   std::int64_t workspace_bytes_;
   Workspace workspace_;
   bool bare_;

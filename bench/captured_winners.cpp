@@ -68,12 +68,15 @@ std::int64_t padded(std::int64_t length, int alignment) {
   return ld;
 }
 
+bool is_packed(const Problem& problem) {
+  return packed_problem(problem.M, problem.N, problem.K, problem.layout, problem.batch) == problem;
+}
+
 class WinnersCall {
  public:
   WinnersCall(gt_handle* handle, const SgemmChecks& checks, const Problem& problem)
       : handle_(handle), problem_(problem) {
-    const bool packed =
-        packed_problem(problem.M, problem.N, problem.K, problem.layout, problem.batch) == problem;
+    const bool packed = is_packed(problem);
     const auto ld = [&](std::int64_t length) {
       return packed ? length : padded(length, alignment_class(problem));
     };
@@ -123,7 +126,7 @@ gt_recipe recipe_of(gt_handle* handle, const Winner& winner) {
   problem.batch = asked.batch;
   problem.trans_a = transposes_a(asked.layout) ? GT_TRANSPOSE : GT_NO_TRANSPOSE;
   problem.trans_b = transposes_b(asked.layout) ? GT_TRANSPOSE : GT_NO_TRANSPOSE;
-  problem.alignment = alignment_class(asked);
+  problem.alignment = is_packed(asked) ? 0 : alignment_class(asked);
   gt_recipe recipe{};
   check_status(gt_lookup(handle, nullptr, &problem, &recipe));
   if (recipe.config != to_string(winner.config.config())) {

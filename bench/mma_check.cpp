@@ -5,9 +5,10 @@
 // 1. Some configs, compiled for the GPU at hand, on 64 x 64 outputs at K = 64, 1024 and 4096 and on
 //    a ragged shape, operands uniform in [-1, 1): relative Frobenius error against fp64, the same
 //    of the emulated product (tests/emulator/tensor_core.h), and how many elements differ in a bit.
+//    At K = 4096, 100 launches must give the same bits.
 // 2. TFLOP/s of some configs at SIZE (4096) cubed, the median of 20 launches by events, hot
 // operands. Needs a GPU from sm_80 on. Exits 1 where a measured error is not within 10 % of the
-// emulated one.
+// emulated one, or a result changes from launch to launch.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -65,6 +66,8 @@ constexpr const char* kTimed[] = {
     "K=1,TA=0,TB=0,PRED=1",
 };
 
+constexpr int kLaunches = 100;
+
 LoadedKernel load(const KnownConfig& config, const std::string& arch) {
   const KernelSource source = kernel_source(*config.family);
   const CompileResult result =
@@ -107,6 +110,22 @@ class Product {
     GemmArgs args = launch_args(call_, grid, nullptr, nullptr);
     void* pointers[] = {&args};
     kernel.launch(grid, config_.recipe.block_threads, config_.recipe.smem_bytes, nullptr, pointers);
+  }
+
+  // Prints a line; whether each of so many launches gives the same bits.
+  bool repeats(const LoadedKernel& kernel, const DeviceSpec& device, int launches) {
+    std::vector<char> first(d_bytes_.size()), again(d_bytes_.size());
+    int different = 0;
+    for (int i = 0; i < launches; ++i) {
+      d_bytes_.fill_bytes(0xff);
+      launch(kernel, device);
+      GT_CUDA(cudaDeviceSynchronize());
+      d_bytes_.copy_to_host(i == 0 ? first : again);
+      if (i > 0 && again != first) ++different;
+    }
+    std::printf("%-4s %d of %d launches differ from the first\n", different == 0 ? "good" : "BAD",
+                different, launches);
+    return different == 0;
   }
 
   // Prints a line; whether the measured error is the emulated one.
@@ -199,6 +218,7 @@ bool check(const char* text, const DeviceSpec& device) {
     Product product(config, M, N, K);
     product.launch(kernel, device);
     good = product.judge(device) && good;
+    if (K == 4096) good = product.repeats(kernel, device, kLaunches) && good;
   };
   for (const int K : {64, 1024, 4096}) run(64, 64, K);
   if (config.traits.predicated) run(61, 75, 333);

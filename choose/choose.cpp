@@ -94,11 +94,10 @@ std::string_view to_string(Match match) {
 }
 
 std::vector<Winner> load_winners(const Database& database, const std::string& arch,
-                                 const KernelHashes& hashes) {
-  const auto is_known = [](const std::string& config) {
+                                 const KernelHashes& hashes, Launches launches) {
+  const auto is_known = [launches](const std::string& config) {
     try {
-      check_config(parse_config(config));
-      return true;
+      return !check_config(parse_config(config)).recipe.repack || launches == Launches::any;
     } catch (const UsageError&) {
       return false;
     }

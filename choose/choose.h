@@ -34,11 +34,15 @@ struct Winner {
   Record record;
 };
 
+// How many launches a winner's call may take: one, or any number (REPACK takes two).
+enum class Launches { one, any };
+
 // One winner for each (device, problem) of the architecture, without stale rows (db/validity.h).
 // Sorted by choose()'s preference among winners at equal distance: by problem text, then measured
 // before predicted, then by time, device and config.
 std::vector<Winner> load_winners(const Database& database, const std::string& arch,
-                                 const KernelHashes& hashes = current_kernel_hashes());
+                                 const KernelHashes& hashes = current_kernel_hashes(),
+                                 Launches launches = Launches::any);
 
 struct Choice {
   Match match = Match::none;

@@ -302,7 +302,7 @@ class KernelTable {
            cpp_string(to_string(named)) + ",\n     " + cpp_string(named.family) + ", " +
            cpp_string(config.family->source_path()) + ", " +
            cpp_string(hash == hashes.end() ? "" : hash->second) + ",\n     " +
-           cpp_string(tuned_params(named)) + ",\n     {" + params + "},\n     " +
+           cpp_string(tuned_params(config)) + ",\n     {" + params + "},\n     " +
            number("param_count", static_cast<int>(named.params.size())) + "},\n";
   }
 
@@ -340,7 +340,7 @@ bool is_arch(std::string_view text) {
 std::string export_header(const Database& database, const std::string& arch,
                           const KernelHashes& hashes) {
   if (!is_arch(arch)) throw UsageError("'" + arch + "' is no architecture: write one as in sm_86");
-  const std::vector<Winner> winners = load_winners(database, arch, hashes);
+  const std::vector<Winner> winners = load_winners(database, arch, hashes, Launches::one);
   if (winners.empty()) {
     throw NothingFound("the database '" + database.path().string() + "' has no usable winner for " +
                        arch + ": tune for it first");

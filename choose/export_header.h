@@ -3,6 +3,7 @@
 //
 // The header's constexpr lookup() answers as choose() does for a device without a name: the same
 // distance, the same legality, the same twins (tests/choose/export_header_test.cpp compares both).
+// It holds the best kernel of one launch where the winner takes two.
 // Identical database rows give identical bytes: no clock, no host names, rows in a fixed order.
 #pragma once
 

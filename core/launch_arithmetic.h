@@ -24,6 +24,8 @@ struct LaunchProblem {
   long long batch = 1;                     // products of one launch
   ElementType type_ab = ElementType::f32;  // of A and B
   ElementType type_cd = ElementType::f32;  // of C and D
+  // The alignments of A, of B, and of C and D; 0 where only that of all is known.
+  int alignment_a = 0, alignment_b = 0, alignment_cd = 0;
 };
 
 // How to launch a compiled kernel, and which problems it serves.
@@ -41,6 +43,8 @@ struct LaunchRecipe {
   int multiple_m = 1, multiple_n = 1, multiple_k = 1;  // M, N and K must be multiples of these
   ElementType type_ab = ElementType::f32;              // the only types that the kernel serves
   ElementType type_cd = ElementType::f32;
+  bool repack = false;  // a launch before copies A and B, where the kernel needs aligned rows or a
+                        // multiple of K: repacked_operands()
 };
 
 // The grid of a launch: x counts tiles or pieces of tiles, y the shares of a tile along K, z the
@@ -135,10 +139,9 @@ constexpr Grid grid_of(const LaunchRecipe& recipe, const LaunchProblem& problem,
   return Grid{ctas, recipe.split_k, problem.batch, cut.piece_k};
 }
 
-// Bytes of global scratch memory for one launch; 0 if the kernel needs none. Launches that may
-// overlap need separate workspaces.
-constexpr long long workspace_bytes(const LaunchRecipe& recipe, const LaunchProblem& problem,
-                                    int sm_count) {
+// Bytes of counters and partial sums for one launch; 0 if the kernel needs none.
+constexpr long long sums_bytes(const LaunchRecipe& recipe, const LaunchProblem& problem,
+                               int sm_count) {
   if (recipe.cluster) return 0;
   const TailCut cut = tail_cut(recipe, problem, sm_count);
   const long long shares = recipe.split_k > 1
@@ -148,12 +151,68 @@ constexpr long long workspace_bytes(const LaunchRecipe& recipe, const LaunchProb
   return shares > 0 ? kWorkspaceCounterBytes + shares * tile_bytes : 0;
 }
 
+// A copy of an operand in the workspace, each row of which begins at a multiple of 16 bytes. What
+// lies behind the operand's rows, and behind the elements of each, is zero.
+struct RepackedOperand {
+  long long offset = 0;                      // bytes from the workspace's begin
+  long long rows = 0, ld = 0;                // of the copy
+  long long from_rows = 0, from_length = 0;  // of the operand
+
+  constexpr bool exists() const { return rows > 0; }
+};
+
+struct RepackedOperands {
+  RepackedOperand a, b;
+  long long k = 0;    // K of the kernel, which may be more than the problem's
+  long long end = 0;  // bytes from the workspace's begin, behind the last copy
+};
+
+// The copies that a kernel needs, behind counters and partial sums: of A and of B where these are
+// less aligned than it needs, and of both, padded by zeros along K, where it needs a multiple of K.
+constexpr RepackedOperands repacked_operands(const LaunchRecipe& recipe,
+                                             const LaunchProblem& problem, int sm_count) {
+  constexpr long long kRowBytes = 16, kCopyBytes = 256;  // at whose multiples these begin
+  RepackedOperands all{{}, {}, problem.K, sums_bytes(recipe, problem, sm_count)};
+  if (!recipe.repack || problem.K == 0) return all;
+  const auto rounded_up = [](long long size, long long multiple) {
+    return (size + multiple - 1) / multiple * multiple;
+  };
+  all.k = rounded_up(problem.K, recipe.multiple_k);
+  const bool is_padded = all.k > problem.K;
+  const long long element_bytes = problem.type_ab == ElementType::f32 ? 4 : 2;
+  // edge: M or N; along_k: whether a row is K elements long.
+  const auto add = [&](RepackedOperand& copy, int alignment, long long edge, bool along_k) {
+    const int known = alignment > 0 ? alignment : problem.alignment;
+    if (known >= recipe.alignment && !is_padded) return;
+    if (all.end == 0) all.end = kWorkspaceCounterBytes;
+    copy.offset = rounded_up(all.end, kCopyBytes);
+    copy.from_rows = along_k ? edge : problem.K;
+    copy.from_length = along_k ? problem.K : edge;
+    copy.rows = along_k ? edge : all.k;
+    copy.ld = rounded_up(along_k ? all.k : edge, kRowBytes / element_bytes);
+    all.end = copy.offset + copy.rows * copy.ld * element_bytes;
+  };
+  const bool transposed_a = problem.layout == Layout::tn || problem.layout == Layout::tt;
+  const bool transposed_b = problem.layout == Layout::nt || problem.layout == Layout::tt;
+  add(all.a, problem.alignment_a, problem.M, !transposed_a);
+  add(all.b, problem.alignment_b, problem.N, transposed_b);
+  return all;
+}
+
+// Bytes of global scratch memory for one call; 0 if it needs none. Calls that may overlap need
+// separate workspaces.
+constexpr long long workspace_bytes(const LaunchRecipe& recipe, const LaunchProblem& problem,
+                                    int sm_count) {
+  return repacked_operands(recipe, problem, sm_count).end;
+}
+
 // Why a kernel may not be launched for a problem, or none.
 enum class Refusal {
   none,
   types,
   layout,
   tail_of_batch,
+  repack_of_batch,
   multiple_m,
   multiple_n,
   multiple_k,
@@ -167,10 +226,14 @@ constexpr Refusal refusal(const LaunchRecipe& recipe, const LaunchProblem& probl
   if (problem.type_ab != recipe.type_ab || problem.type_cd != recipe.type_cd) return Refusal::types;
   if (problem.layout != recipe.layout) return Refusal::layout;
   if (recipe.tail_ctas_per_sm > 0 && problem.batch > 1) return Refusal::tail_of_batch;
+  if (recipe.repack && problem.batch > 1) return Refusal::repack_of_batch;
   if (problem.M % recipe.multiple_m != 0) return Refusal::multiple_m;
   if (problem.N % recipe.multiple_n != 0) return Refusal::multiple_n;
-  if (problem.K % recipe.multiple_k != 0) return Refusal::multiple_k;
-  if (problem.alignment < recipe.alignment) return Refusal::alignment;
+  if (problem.K % recipe.multiple_k != 0 && !recipe.repack) return Refusal::multiple_k;
+  const bool only_cd_counts = recipe.repack && problem.alignment_cd > 0;
+  if ((only_cd_counts ? problem.alignment_cd : problem.alignment) < recipe.alignment) {
+    return Refusal::alignment;
+  }
   if (problem.batch > kMaxBatch) return Refusal::batch;
   const long long tiles = tiles_of(recipe, problem);
   if (tiles > kMaxGridX) return Refusal::grid;

@@ -27,6 +27,8 @@ std::optional<std::string> why_illegal(const LaunchRecipe& recipe, const Problem
              "; the problem has " + std::string(to_string(problem.layout));
     case Refusal::tail_of_batch:
       return "TAIL takes no batches";
+    case Refusal::repack_of_batch:
+      return "REPACK takes no batches";
     case Refusal::multiple_m:
       return misfit("M", problem.M, recipe.multiple_m);
     case Refusal::multiple_n:

@@ -20,8 +20,10 @@ constexpr bool operator==(const Grid& a, const Grid& b) {
 }
 
 constexpr LaunchProblem launch_problem(const Problem& problem) {
+  const Alignments aligned = alignments(problem);
   return {problem.M,      problem.N,     problem.K,           alignment_class(problem),
-          problem.layout, problem.batch, problem.signature.a, problem.signature.d};
+          problem.layout, problem.batch, problem.signature.a, problem.signature.d,
+          aligned.a,      aligned.b,     aligned.cd};
 }
 
 // sm_count: of the device that launches.

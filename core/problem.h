@@ -61,9 +61,14 @@ constexpr std::array<int, 4> alignment_in_elements(const Problem& problem) {
           bytes.d / bytes_of(types.d)};
 }
 
-// The alignment class: the least alignment of all operands, in elements. An operand with the
-// alignment of the widest access counts as aligned to as many elements as any other operand.
-constexpr int alignment_class(const Problem& problem) {
+// How many elements of each operand an access may have; of C and D together.
+struct Alignments {
+  int a, b, cd;
+};
+
+// An operand with the alignment of the widest access counts as aligned to as many elements as any
+// other operand.
+constexpr Alignments alignments(const Problem& problem) {
   const Alignment& bytes = problem.alignment;
   const Signature& types = problem.signature;
   const int narrowest =
@@ -71,9 +76,18 @@ constexpr int alignment_class(const Problem& problem) {
   const auto elements = [&](int aligned, ElementType type) {
     return aligned / (aligned == kWidestAccessBytes ? narrowest : bytes_of(type));
   };
-  return std::min({elements(bytes.a, types.a), elements(bytes.b, types.b),
-                   elements(bytes.c, types.c), elements(bytes.d, types.d)});
+  return {elements(bytes.a, types.a), elements(bytes.b, types.b),
+          std::min(elements(bytes.c, types.c), elements(bytes.d, types.d))};
 }
+
+// The alignment class: the least alignment of all operands, in elements.
+constexpr int alignment_class(const Problem& problem) {
+  const Alignments aligned = alignments(problem);
+  return std::min({aligned.a, aligned.b, aligned.cd});
+}
+
+// The alignment class once A and B have been copied to aligned rows.
+constexpr int repacked_class(const Problem& problem) { return alignments(problem).cd; }
 
 // The problem in this alignment class: with packed matrices if these have the class, else with the
 // same alignment for every operand.

@@ -91,15 +91,15 @@ PreparedCall Dispatcher::prepare(const Key& key) {
     throw NoKernelError("no kernel can serve " + to_string(key.problem) + ": " +
                         choice.explanation);
   }
-  return {kernel(ordinal, device.arch, *choice.config, key.form), choice.config->recipe,
+  return {kernels(ordinal, device.arch, *choice.config, key.form), choice.config->recipe,
           device.sm_count};
 }
 
-const LoadedKernel& Dispatcher::kernel(int ordinal, const std::string& arch,
-                                       const KnownConfig& config, const CallForm& form) {
+const LoadedKernels& Dispatcher::kernels(int ordinal, const std::string& arch,
+                                         const KnownConfig& config, const CallForm& form) {
   return kernels_.get({ordinal, to_string(config.config()), form}, [&] {
     const KernelStore* const store = kernel_cache_ ? &*kernel_cache_ : nullptr;
-    return LoadedKernel(jit_cubin(config, form, arch, store));
+    return LoadedKernels(jit_cubin(config, form, arch, store), config.recipe);
   });
 }
 

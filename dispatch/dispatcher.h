@@ -18,7 +18,6 @@
 #include "choose/choose.h"
 #include "core/error.h"
 #include "dispatch/checked_call.h"
-#include "gpu/kernel.h"
 #include "runtime/kernel_store.h"
 #include "runtime/once_per_key.h"
 #include "runtime/prepared_call.h"
@@ -63,8 +62,8 @@ class Dispatcher {
   PreparedCall prepared(const Key& key);
   std::optional<PreparedCall> remembered(const Key& key) const;
   PreparedCall prepare(const Key& key);
-  const LoadedKernel& kernel(int ordinal, const std::string& arch, const KnownConfig& config,
-                             const CallForm& form);
+  const LoadedKernels& kernels(int ordinal, const std::string& arch, const KnownConfig& config,
+                               const CallForm& form);
 
   std::map<std::string, std::vector<Winner>> winners_;  // by architecture; fixed once constructed
   std::optional<KernelStore> kernel_cache_;
@@ -74,7 +73,7 @@ class Dispatcher {
 
   OncePerKey<int, DeviceKey> devices_;  // by ordinal
   // By ordinal, config text and form of the call. Never shrinks: a kernel may still be running.
-  OncePerKey<std::tuple<int, std::string, CallForm>, LoadedKernel> kernels_;
+  OncePerKey<std::tuple<int, std::string, CallForm>, LoadedKernels> kernels_;
   WorkspacePool workspaces_;
 };
 

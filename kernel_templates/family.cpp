@@ -2,6 +2,7 @@
 #include "kernel_templates/family.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace gemm_tune {
 
@@ -26,11 +27,18 @@ std::optional<std::size_t> KernelFamily::find_param(std::string_view wanted) con
   return std::nullopt;
 }
 
+std::optional<std::size_t> KernelFamily::find_role(Role role) const {
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    if (params[i].role == role) return i;
+  }
+  return std::nullopt;
+}
+
 Config KernelFamily::config(Values values) const {
   Config config;
   config.family = name;
   for (std::size_t i = 0; i < params.size(); ++i) {
-    config.params.emplace_back(params[i].name, values[i]);
+    if (values[i] != params[i].unless_named) config.params.emplace_back(params[i].name, values[i]);
   }
   return config;
 }
@@ -42,6 +50,30 @@ std::vector<int> KernelFamily::specialised(Values values,
     others[i] = value_of(specialisation, params[i].role).value_or(others[i]);
   }
   return others;
+}
+
+void add_repack_param(KernelFamily& family) {
+  const std::size_t position = family.params.size();
+  family.params.push_back({"REPACK",
+                           {0, 1},
+                           "1: a launch before copies A and B, to aligned rows and a padded K",
+                           Role::repack,
+                           /*unless_named=*/0});
+  static constexpr const char* kNoFlag = "REPACK must be 0 or 1";
+  const auto is_no_flag = [position](Values values) {
+    return values[position] != 0 && values[position] != 1;
+  };
+  family.rules.push_back({kNoFlag, {position}, is_no_flag});
+  family.reject = [is_no_flag, plain = std::move(family.reject)](Values values) {
+    std::optional<std::string> reason = plain(values);
+    if (!reason && is_no_flag(values)) reason = kNoFlag;
+    return reason;
+  };
+  family.traits = [position, plain = std::move(family.traits)](Values values) {
+    Traits traits = plain(values);
+    traits.repack = values[position] != 0;
+    return traits;
+  };
 }
 
 LaunchRecipe launch_recipe(const Traits& traits) {
@@ -58,6 +90,7 @@ LaunchRecipe launch_recipe(const Traits& traits) {
   recipe.type_ab = traits.signature.a;
   recipe.type_cd = traits.signature.d;
   recipe.alignment = traits.vec;
+  recipe.repack = traits.repack;
   recipe.multiple_m = traits.vector_multiple_m;
   recipe.multiple_n = traits.vector_multiple_n;
   recipe.multiple_k = traits.vector_multiple_k;

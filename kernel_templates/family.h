@@ -34,6 +34,8 @@ struct ParamSpec {
   std::vector<int> values;  // what a search tries, ascending; --config takes any that rules allow
   std::string meaning;
   Role role = Role::tunable;
+  // The value in a text that does not name the parameter; the canonical text does not name it then.
+  std::optional<int> unless_named = {};
 };
 
 // A structural rule, by the positions of the parameters it reads.
@@ -67,6 +69,7 @@ struct KernelFamily {
 
   // The position of a parameter, or nothing.
   std::optional<std::size_t> find_param(std::string_view name) const;
+  std::optional<std::size_t> find_role(Role role) const;
 
   Config config(Values values) const;
 
@@ -135,6 +138,10 @@ std::vector<int> values_of(const Params& p) {
   return values;
 }
 
+// Adds a last parameter, of which the kernel knows nothing: whether a launch before it copies A and
+// B (device/repack.cuh).
+void add_repack_param(KernelFamily& family);
+
 // Builds the host's view from what the .cuh declares: its parameters in canonical order, its rules
 // (each must name parameters that exist), its reject() and its traits().
 template <class Params, int N>
@@ -169,6 +176,7 @@ KernelFamily make_family(const char* name, const char* summary,
     return reason == nullptr ? std::nullopt : std::optional<std::string>(reason);
   };
   family.traits = [to_params, traits](Values values) { return traits(to_params(values)); };
+  if (family.find_role(Role::vector_width)) add_repack_param(family);
   return family;
 }
 

@@ -96,6 +96,9 @@ constexpr const char* reject(const Params& p) {
 #include "kernel_templates/device/gemm_args.cuh"
 #include "kernel_templates/device/mma_block.cuh"
 #include "kernel_templates/device/raster.cuh"
+#ifdef TUNED_REPACK
+#include "kernel_templates/device/repack.cuh"
+#endif
 #include "kernel_templates/device/share_sum.cuh"
 #include "kernel_templates/device/smem.cuh"
 

@@ -20,11 +20,12 @@ std::vector<std::string> param_names(const KernelFamily& family) {
   return names;
 }
 
-// What serves problems that the config may not: predicated, then with accesses half as wide. The
-// step from each of served_variants() to the next; nothing after the last.
+// What serves problems that the config may not: predicated, then in one launch, then with accesses
+// half as wide. The step from each of served_variants() to the next; nothing after the last.
 std::optional<KnownConfig> next_variant(const KnownConfig& config) {
   Specialisation next = config.specialisation();
-  if (next.predicated) next.vec /= 2;
+  if (next.predicated && !next.repack) next.vec /= 2;
+  if (next.predicated) next.repack = false;
   next.predicated = true;
   if (next.vec == 0) return std::nullopt;
   KnownConfig variant = specialised(config, next);
@@ -36,7 +37,7 @@ std::optional<KnownConfig> next_variant(const KnownConfig& config) {
 
 Specialisation KnownConfig::specialisation() const {
   return {layout_of(traits.transposed_a, traits.transposed_b), traits.vec, traits.predicated,
-          traits.signature};
+          traits.signature, traits.repack};
 }
 
 std::vector<const KernelFamily*> families_of(const Signature& signature) {
@@ -58,6 +59,9 @@ KnownConfig known_config(const KernelFamily& family, std::vector<int> values) {
   KnownConfig config;
   config.family = &family;
   config.values = std::move(values);
+  while (config.values.size() < family.params.size()) {
+    config.values.push_back(family.params[config.values.size()].unless_named.value());
+  }
   config.traits = family.traits(config.values);
   config.recipe = launch_recipe(config.traits);
   return config;
@@ -78,7 +82,8 @@ KnownConfig check_config(const Config& config) {
   }
   std::vector<int> values;
   for (const ParamSpec& param : family->params) {
-    const std::optional<int> value = config.get(param.name);
+    const std::optional<int> named = config.get(param.name);
+    const std::optional<int> value = named ? named : param.unless_named;
     if (!value) {
       throw UsageError("config '" + to_string(config) + "' lacks " + param.name + " (" +
                        param.meaning + "): name all of " + joined(param_names(*family)));

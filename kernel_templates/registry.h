@@ -36,7 +36,8 @@ struct KnownConfig {
   Specialisation specialisation() const;
 };
 
-// The config of these values, which break no rule of the family; it points to the family.
+// The config of these values, which break no rule of the family; it points to the family. Last
+// parameters that are missing have the value of a text that does not name them.
 KnownConfig known_config(const KernelFamily& family, std::vector<int> values);
 
 // Throws UsageError naming the unknown family, the misspelt, missing or surplus parameter, or the
@@ -48,9 +49,9 @@ KnownConfig check_config(const Config& config);
 KnownConfig specialised(const KnownConfig& config, const Specialisation& specialisation);
 
 // Every config that a winner may be handed out as: the same tunables under each specialisation that
-// it must have. These are its own, then those of its predicated twins: its accesses or narrower
-// ones, the widest first; five at most. The finals verify exactly these, and the chooser and the
-// exported header hand out no others.
+// it must have. These are its own, then those of its predicated twins: with its launch before the
+// kernel and without, then narrower accesses, the widest first; six at most. The finals verify
+// exactly these, and the chooser and the exported header hand out no others.
 std::vector<KnownConfig> served_variants(const KnownConfig& winner);
 
 // The first of served_variants() that is legal for the problem, or nothing.

@@ -93,6 +93,9 @@ KernelSource source_of(const KernelFamily& family, Texts& texts) {
   source.tokens = token_text(source.text, text_of);
   source.hash = identity_of(source.tokens);
   source.epilogue_hash = identity_of(token_text(source.text, text_of, /*has_epilogue=*/true));
+  if (const std::string* const repack = text_of("kernel_templates/device/repack.cuh")) {
+    source.repack_hash = identity_of(*repack);
+  }
   return source;
 }
 
@@ -139,10 +142,12 @@ std::string version_1_hash(const KernelSource& source) {
   return hash.hex();
 }
 
-std::string tuned_params(const Config& config) {
+std::string tuned_params(const KnownConfig& config) {
   std::string text;
-  for (const auto& [name, value] : config.params) {
-    text += (text.empty() ? "{." : ",.") + name + "=" + std::to_string(value);
+  for (std::size_t i = 0; i < config.values.size(); ++i) {
+    const ParamSpec& param = config.family->params[i];
+    if (param.role == Role::repack) continue;  // the kernel knows nothing of the launch before it
+    text += (text.empty() ? "{." : ",.") + param.name + "=" + std::to_string(config.values[i]);
   }
   return text + "}";
 }
@@ -158,9 +163,10 @@ std::string compile_target(const KnownConfig& config, const std::string& arch) {
 
 std::vector<std::string> compile_definitions(const KnownConfig& config, const CallForm& form) {
   std::vector<std::string> definitions = {
-      "TUNED_PARAMS=" + tuned_params(config.config()),
+      "TUNED_PARAMS=" + tuned_params(config),
       "TUNED_CLUSTER=" + std::to_string(cluster_ctas(config.recipe))};
   if (form.c == COperand::in_place) definitions.emplace_back("TUNED_IN_PLACE");
+  if (config.recipe.repack) definitions.emplace_back("TUNED_REPACK");
   if (form.epilogue == Epilogue::bias) definitions.emplace_back("TUNED_EPILOGUE=1");
   if (form.epilogue == Epilogue::bias_relu) definitions.emplace_back("TUNED_EPILOGUE=2");
   return definitions;

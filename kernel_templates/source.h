@@ -31,6 +31,7 @@ struct KernelSource {
   std::string hash;    // identity_of(tokens)
   // identity_of(the tokens of the kernel that is compiled with TUNED_EPILOGUE).
   std::string epilogue_hash;
+  std::string repack_hash;  // identity_of(the text of device/repack.cuh)
 };
 
 // 16 hex digits: 64-bit FNV-1a over tokens and kCodeOptions, each string followed by a zero byte.
@@ -60,9 +61,8 @@ std::optional<std::string> identity_of_version_1(std::string_view family, std::s
 // KernelSource::tokens of an earlier release's kernel, where the program knows them.
 std::optional<std::string> earlier_tokens(std::string_view family, std::string_view identity);
 
-// The value of TUNED_PARAMS, as in "{.BM=128,.BN=128}". The parameters must stand in the family's
-// order, as KnownConfig::config() gives them.
-std::string tuned_params(const Config& config);
+// The value of TUNED_PARAMS, as in "{.BM=128,.BN=128}": the parameters that the kernel knows.
+std::string tuned_params(const KnownConfig& config);
 
 // The architecture to compile the config for, on a GPU of `arch`: "sm_90a" for "sm_90" where the
 // kernel has instructions that only this architecture has, else `arch`. Throws UsageError where
@@ -71,7 +71,8 @@ std::string compile_target(const KnownConfig& config, const std::string& arch);
 
 // The definitions to compile the config's family with: TUNED_PARAMS, TUNED_CLUSTER
 // (device/cluster.cuh), as in "TUNED_CLUSTER=1", for an in-place product TUNED_IN_PLACE
-// (device/gemm_args.cuh), and for one with an epilogue TUNED_EPILOGUE (device/bias.cuh).
+// (device/gemm_args.cuh), for one with an epilogue TUNED_EPILOGUE (device/bias.cuh), and with
+// REPACK TUNED_REPACK (device/repack.cuh), which adds a second kernel.
 std::vector<std::string> compile_definitions(const KnownConfig& config, const CallForm& form = {});
 
 }  // namespace gemm_tune

@@ -17,13 +17,23 @@ struct Specialisation {
   int vec = 1;                 // elements per global access; the alignment class that they need
   bool predicated = false;     // checks edges, so that matrices need not be whole tiles
   Signature signature = {};    // the only one that the kernel serves
+  bool repack = false;         // a launch before copies A and B to aligned rows
 
   friend bool operator==(const Specialisation&, const Specialisation&) = default;
 };
 
 // What a parameter's value decides. Each family declares it for each of its parameters.
 // type_ab and type_cd: the number of an ElementType.
-enum class Role { tunable, transposed_a, transposed_b, vector_width, predicated, type_ab, type_cd };
+enum class Role {
+  tunable,
+  transposed_a,
+  transposed_b,
+  vector_width,
+  predicated,
+  type_ab,
+  type_cd,
+  repack
+};
 
 // The value of a parameter of this role under the specialisation; nothing for a tunable.
 constexpr std::optional<int> value_of(const Specialisation& specialisation, Role role) {
@@ -42,6 +52,8 @@ constexpr std::optional<int> value_of(const Specialisation& specialisation, Role
       return static_cast<int>(specialisation.signature.a);
     case Role::type_cd:
       return static_cast<int>(specialisation.signature.d);
+    case Role::repack:
+      return specialisation.repack;
   }
   return std::nullopt;
 }

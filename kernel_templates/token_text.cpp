@@ -150,11 +150,12 @@ class Lexer {
 };
 
 // The answer of `#ifdef` for the macros that tell the readers of a kernel's text apart, and for
-// that of its epilogue.
+// those of its epilogue and of the launch before it.
 std::optional<bool> is_defined(const std::string& name, bool has_epilogue) {
   if (name == "TUNED_PARAMS") return true;  // by who compiles the kernel
   if (name == "GT_EMULATOR") return false;  // by the emulator
   if (name == "TUNED_EPILOGUE") return has_epilogue;
+  if (name == "TUNED_REPACK") return false;  // a kernel of its own beside the family's
   return std::nullopt;
 }
 

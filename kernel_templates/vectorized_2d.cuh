@@ -71,6 +71,9 @@ constexpr const char* reject(const Params& p) {
 #include "kernel_templates/device/epilogue.cuh"
 #include "kernel_templates/device/gemm_args.cuh"
 #include "kernel_templates/device/raster.cuh"
+#ifdef TUNED_REPACK
+#include "kernel_templates/device/repack.cuh"
+#endif
 #include "kernel_templates/device/smem.cuh"
 #include "kernel_templates/device/tile_load.cuh"
 #include "kernel_templates/device/tile_store.cuh"

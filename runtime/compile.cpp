@@ -14,8 +14,9 @@ std::string kernel_name(const KnownConfig& config, const CallForm& form) {
 std::string kernel_key(const KernelSource& source, const KnownConfig& config, const CallForm& form,
                        const std::string& arch) {
   const bool has_epilogue = form.epilogue != Epilogue::none;
-  return (has_epilogue ? source.epilogue_hash : source.hash) + " " + kernel_name(config, form) +
-         " " + compile_target(config, arch);
+  const std::string repack = config.recipe.repack ? "+" + source.repack_hash : "";
+  return (has_epilogue ? source.epilogue_hash : source.hash) + repack + " " +
+         kernel_name(config, form) + " " + compile_target(config, arch);
 }
 
 std::optional<KeptKernel> load_kernel(const KernelStore& store, const std::string& key) {

@@ -10,15 +10,31 @@ std::int64_t PreparedCall::workspace_bytes(const Problem& problem) const {
 }
 
 int PreparedCall::max_active_ctas() const {
-  return kernel_->max_active_ctas(recipe_.block_threads, recipe_.smem_bytes);
+  return loaded_->gemm.max_active_ctas(recipe_.block_threads, recipe_.smem_bytes);
 }
 
 void PreparedCall::launch(const GemmCall& call, int* counters, float* partials,
                           cudaStream_t stream) const {
+  const GemmCall aligned =
+      recipe_.repack ? repacked(call, reinterpret_cast<char*>(counters), stream) : call;
   const Grid grid = grid_of(recipe_, call.problem, sm_count_);
-  GemmArgs args = launch_args(call, grid, counters, partials);
+  GemmArgs args = launch_args(aligned, grid, counters, partials);
   void* parameters[] = {&args};
-  kernel_->launch(grid, recipe_.block_threads, recipe_.smem_bytes, stream, parameters);
+  loaded_->gemm.launch(grid, recipe_.block_threads, recipe_.smem_bytes, stream, parameters);
+}
+
+// The call on copies of what it has unaligned, which an earlier launch makes.
+GemmCall PreparedCall::repacked(const GemmCall& call, char* workspace, cudaStream_t stream) const {
+  const RepackedOperands copies =
+      repacked_operands(recipe_, launch_problem(call.problem), sm_count_);
+  const bool reads_operands = call.alpha != 0;
+  if (!reads_operands || (!copies.a.exists() && !copies.b.exists())) return call;
+  char* const a = workspace + copies.a.offset;
+  char* const b = workspace + copies.b.offset;
+  RepackArgs args = repack_args(call, copies, a, b);
+  void* parameters[] = {&args};
+  loaded_->repack->launch(repack_grid(args), kRepackThreads, 0, stream, parameters);
+  return on_copies(call, copies, a, b);
 }
 
 }  // namespace gemm_tune

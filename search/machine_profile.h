@@ -121,6 +121,8 @@ struct MachineProfile {
   std::string_view measured_at;
   ModelConstants model;
   RecordedLosses losses;
+  // The GPU on which the tests have run kernels of every family.
+  std::optional<std::string_view> kernels_ran_on = {};
 };
 
 // One for each architecture that has its own, in ascending order.

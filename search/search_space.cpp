@@ -80,10 +80,14 @@ SearchSpace search_space(std::span<const KnownConfig> points) {
       families.push_back(point.family);
     }
   }
+  // A launch that no config has adds no dimension. Its parameter is a family's last.
+  const bool may_repack =
+      std::ranges::any_of(points, [](const KnownConfig& point) { return point.traits.repack; });
   std::vector<std::string> names;
   std::map<const KernelFamily*, std::vector<std::size_t>> name_of;  // by the family's parameter
   for (const KernelFamily* family : families) {
     for (const ParamSpec& param : family->params) {
+      if (param.role == Role::repack && !may_repack) continue;
       const auto name = std::find(names.begin(), names.end(), param.name);
       name_of[family].push_back(static_cast<std::size_t>(name - names.begin()));
       if (name == names.end()) names.push_back(param.name);

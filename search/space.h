@@ -36,7 +36,8 @@ struct FixedParam {
 };
 
 // The parameters of families_of(its signature) whose values the problem settles: its layout, its
-// types, and how wide accesses are in families where wider ones are never worse.
+// types; and, unless copies of A and B would have aligned rows where their own are not, that none
+// are made, and how wide accesses are in families where wider ones are never worse.
 std::vector<FixedParam> settled_params(const Problem& problem);
 
 // Why the caller has no use for a valid point, as a text that lives for ever, or nothing.

@@ -232,6 +232,18 @@ void set_times(Prediction& prediction, const Traits& traits, const DeviceSpec& d
   prediction.dram_us = bytes.dram / (device.dram_gb_per_s * 1e3 * constants.dram_efficiency);
 }
 
+// The launch that copies operands to aligned rows: every byte is read and written once.
+double repack_time_us(const RepackedOperands& copies, const Traits& traits,
+                      const DeviceSpec& device, const ModelConstants& constants) {
+  const auto elements = [](const RepackedOperand& copy) {
+    return static_cast<double>(copy.from_rows * copy.from_length + copy.rows * copy.ld);
+  };
+  const double bytes = elements(copies.a) * element_bytes(traits.signature.a) +
+                       elements(copies.b) * element_bytes(traits.signature.b);
+  if (bytes == 0) return 0;
+  return constants.launch_us + bytes / (device.dram_gb_per_s * 1e3 * constants.dram_efficiency);
+}
+
 }  // namespace
 
 int shared_registers(const Traits& traits, const DeviceSpec& device) {
@@ -265,7 +277,8 @@ Prediction predict(const Traits& traits, const Problem& problem, const DeviceSpe
     prediction.time_us = std::numeric_limits<double>::infinity();
     return prediction;
   }
-  const Grid grid = grid_of(launch_recipe(traits), problem, device.sm_count);
+  const LaunchRecipe recipe = launch_recipe(traits);
+  const Grid grid = grid_of(recipe, problem, device.sm_count);
   prediction.waves = waves(device, grid.ctas(), resident.ctas_per_sm).waves;
   prediction.tail_efficiency = prediction.waves / std::ceil(prediction.waves);
 
@@ -287,8 +300,12 @@ Prediction predict(const Traits& traits, const Problem& problem, const DeviceSpe
   prediction.flops_per_dram_byte = flops(problem) / bytes.dram;
   const double memory_us =
       overlapped(prediction.l2_us, prediction.dram_us, constants.memory_exponent);
-  prediction.time_us = constants.launch_us + overlapped(sm_cycles / device.clock_mhz, memory_us,
-                                                        constants.memory_exponent);
+  prediction.repack_us =
+      repack_time_us(repacked_operands(recipe, launch_problem(problem), device.sm_count), traits,
+                     device, constants);
+  prediction.time_us =
+      prediction.repack_us + constants.launch_us +
+      overlapped(sm_cycles / device.clock_mhz, memory_us, constants.memory_exponent);
   return prediction;
 }
 

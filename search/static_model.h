@@ -29,6 +29,7 @@ struct Prediction {
   double ffma_us = 0, tensor_us = 0;  // of the two pipes that multiply, a config uses one
   double issue_us = 0, l1_us = 0, l2_us = 0, dram_us = 0;
   double latency_us = 0;           // exposed, on the busiest SM
+  double repack_us = 0;            // of the launch before, which copies operands
   double flops_per_dram_byte = 0;  // arithmetic intensity
 };
 

@@ -264,6 +264,21 @@ TEST_F(ExportHeaderTest, LookupFallsBackToTheBuiltinDefaultAsChooseDoes) {
   EXPECT_EQ(choose(winners, {"sm_86", "", 0}, problem).match, Match::builtin);
 }
 
+TEST_F(ExportHeaderTest, HoldsTheBestOfOneLaunchWhereTheWinnerTakesTwo) {
+  Database database = writable(file_);
+  const std::string vectorized = "vectorized_2d/BM=64,BN=32,BK=16,TM=8,TN=4,VEC=";
+  const std::string rest = ",PAD=4,INTERLEAVE=1,PRED=1";
+  store_measured(database, kA6000, "1024x1024x1001", vectorized + "4" + rest + ",REPACK=1", 60);
+  store_measured(database, kA6000, "1024x1024x1001", vectorized + "1" + rest, 70);
+  const Problem problem = parse_problem("1024x1024x1001");
+  const Choice best = choose(load_winners(database, "sm_86", kHashes), kA6000, problem);
+  EXPECT_EQ(best.winner->outcome.time_us(), 60);
+  EXPECT_TRUE(best.config->recipe.repack);
+  const std::string header = export_header(database, "sm_86", kHashes);
+  EXPECT_THAT(header, testing::HasSubstr("70.000"));
+  EXPECT_THAT(header, testing::Not(testing::HasSubstr("REPACK")));
+}
+
 TEST_F(ExportHeaderTest, IsConstexprAndRefusesNonsense) {
   write_header(sample_database(file_), "sm_86");
   write("main.cpp", R"cpp(

@@ -131,5 +131,72 @@ TEST(LaunchRecipeTest, RefusesAGridBeyondTheLaunchLimit) {
               HasSubstr("2^31 - 1 CTAs"));
 }
 
+// Vectors of four along the rows of A, in slices of 8.
+LaunchRecipe repacking() {
+  LaunchRecipe recipe = predicated();
+  recipe.tile_k = 8;
+  recipe.alignment = recipe.multiple_k = 4;
+  recipe.repack = true;
+  return recipe;
+}
+
+TEST(LaunchRecipeTest, RepackCopiesAnUnalignedOperand) {
+  // Rows of A of 1002 elements begin at multiples of 8 bytes; K is no multiple of 4.
+  const Problem problem = packed_problem(100, 200, 1002);
+  EXPECT_EQ(why_illegal(repacking(), problem), std::nullopt);
+  const RepackedOperands copies = repacked_operands(repacking(), launch_problem(problem), 132);
+  EXPECT_EQ(copies.k, 1004);
+  EXPECT_EQ(copies.a.offset, 65536);
+  EXPECT_EQ(copies.a.from_rows, 100);
+  EXPECT_EQ(copies.a.from_length, 1002);
+  EXPECT_EQ(copies.a.rows, 100);
+  EXPECT_EQ(copies.a.ld, 1004);
+  EXPECT_EQ(copies.b.offset, 65536 + 401664);  // 100 x 1004 floats, rounded up to 256 bytes
+  EXPECT_EQ(copies.b.from_rows, 1002);
+  EXPECT_EQ(copies.b.rows, 1004);  // padded along K, like A
+  EXPECT_EQ(copies.b.ld, 200);
+  EXPECT_EQ(workspace_bytes(repacking(), problem, 132), 65536 + 401664 + 1004 * 200 * 4);
+}
+
+TEST(LaunchRecipeTest, RepackLeavesAnAlignedOperandWhereItIs) {
+  Problem problem = packed_problem(100, 200, 1000);
+  EXPECT_EQ(workspace_bytes(repacking(), problem, 132), 0);
+  problem.alignment.b = 4;
+  const RepackedOperands copies = repacked_operands(repacking(), launch_problem(problem), 132);
+  EXPECT_FALSE(copies.a.exists());
+  EXPECT_EQ(copies.b.offset, 65536);
+  EXPECT_EQ(copies.k, 1000);
+}
+
+TEST(LaunchRecipeTest, RepackPadsRowsOf16BitElementsToEight) {
+  const Signature bf16 = signature_of(ElementType::bf16);
+  LaunchRecipe recipe = repacking();
+  recipe.type_ab = recipe.type_cd = ElementType::bf16;
+  recipe.alignment = 8;
+  recipe.multiple_k = 1;
+  const Problem problem = packed_problem(64, 64, 1001, Layout::nt, 1, bf16);
+  const RepackedOperands copies = repacked_operands(recipe, launch_problem(problem), 132);
+  EXPECT_EQ(copies.k, 1001);
+  EXPECT_EQ(copies.a.ld, 1008);
+  EXPECT_EQ(copies.b.ld, 1008);
+  EXPECT_EQ(copies.end, 65536 + 2 * 64 * 1008 * 2);
+}
+
+TEST(LaunchRecipeTest, RepackTakesNeitherABatchNorAnUnalignedResult) {
+  EXPECT_EQ(why_illegal(repacking(), packed_problem(100, 200, 1001, Layout::nn, 2)),
+            "REPACK takes no batches");
+  EXPECT_THAT(why_illegal(repacking(), packed_problem(100, 201, 1001)).value(),
+              HasSubstr("alignment class 4"));
+}
+
+// After the partial sums.
+TEST(LaunchRecipeTest, CopiesLieBehindThePartialSums) {
+  LaunchRecipe recipe = repacking();
+  recipe.split_k = 2;
+  const Problem problem = packed_problem(128, 64, 1001);
+  const RepackedOperands copies = repacked_operands(recipe, launch_problem(problem), 132);
+  EXPECT_EQ(copies.a.offset, 65536 + 2 * 128 * 64 * 4);
+}
+
 }  // namespace
 }  // namespace gemm_tune

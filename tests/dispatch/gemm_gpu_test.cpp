@@ -124,6 +124,39 @@ class GemmGpuTest : public GpuTest {
     EXPECT_TRUE(result == stored(want, types.cd)) << x.M << "x" << x.N << "x" << x.K;
   }
 
+  // A handle of a database whose only winner is this one; a look-up of the problem gives it.
+  void open_with(const std::string& problem_text, const std::string& config) {
+    const std::filesystem::path file = temp_.path() / "one_winner.db";
+    std::filesystem::remove(file);
+    const Problem problem = parse_problem(problem_text);
+    {
+      Database database(file, Database::Mode::create_or_open);
+      database.begin_run({"0.1.0", "13.0", "580.159.04", "gemm-tune --sizes 64", 1});
+      Outcome measured;
+      measured.timing = Timing{150.0, {149.0, 150.0, 151.0}, 4};
+      const std::string family = config.substr(0, config.find('/'));
+      database.store(device_key(query_device(0)), problem, config,
+                     current_kernel_hashes().at(family), measured, Source::measured);
+    }
+    gt_close(handle_);
+    handle_ = nullptr;
+    ASSERT_EQ(gt_open(file.c_str(), nullptr, &handle_), GT_OK) << gt_last_error();
+    gt_problem asked{};
+    asked.M = problem.M;
+    asked.N = problem.N;
+    asked.K = problem.K;
+    asked.trans_a = transposes_a(problem.layout) ? GT_TRANSPOSE : GT_NO_TRANSPOSE;
+    asked.trans_b = transposes_b(problem.layout) ? GT_TRANSPOSE : GT_NO_TRANSPOSE;
+    const auto type = [](ElementType of) {
+      return of == ElementType::f32 ? GT_F32 : of == ElementType::f16 ? GT_F16 : GT_BF16;
+    };
+    asked.type_a = asked.type_b = type(problem.signature.a);
+    asked.type_c = asked.type_d = type(problem.signature.d);
+    gt_recipe recipe;
+    ASSERT_EQ(gt_lookup(handle_, nullptr, &asked, &recipe), GT_OK) << gt_last_error();
+    ASSERT_EQ(recipe.config, config);
+  }
+
   const TempFolder temp_;
   const std::filesystem::path file_ = temp_.path() / "winners.db";
   int sm_ = 0;
@@ -176,28 +209,43 @@ TEST_F(GemmGpuTest, AddsABiasOnceToTheSumOfAllShares) {
   constexpr const char* kSharing =
       "warp_tiled/CLUSTER=0,BM=64,BN=64,BK=16,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=1,ASYNC=0,"
       "FRAGMENTS=1,VEC=2,RASTER=8,CTAS=1,SPLIT_K=16,TAIL=0,TA=1,TB=1,PRED=1";
-  const std::filesystem::path file = temp_.path() / "sharing.db";
-  {
-    Database database(file, Database::Mode::create_or_open);
-    database.begin_run({"0.1.0", "13.0", "580.159.04", "gemm-tune --sizes 64", 1});
-    Outcome measured;
-    measured.timing = Timing{150.0, {149.0, 150.0, 151.0}, 4};
-    database.store(device_key(query_device(0)), parse_problem("64x64x4096:layout=tt"), kSharing,
-                   current_kernel_hashes().at("warp_tiled"), measured, Source::measured);
-  }
-  gt_close(handle_);
-  handle_ = nullptr;
-  ASSERT_EQ(gt_open(file.c_str(), nullptr, &handle_), GT_OK) << gt_last_error();
-  gt_problem problem{};
-  problem.M = problem.N = 64;
-  problem.K = 4096;
-  problem.trans_a = problem.trans_b = GT_TRANSPOSE;
-  gt_recipe recipe;
-  ASSERT_EQ(gt_lookup(handle_, nullptr, &problem, &recipe), GT_OK) << gt_last_error();
-  ASSERT_STREQ(recipe.config, kSharing);
+  open_with("64x64x4096:layout=tt", kSharing);
   for (const gt_epilogue epilogue : {GT_EPILOGUE_BIAS, GT_EPILOGUE_BIAS_RELU}) {
     expect_exact({64, 64, 4096, 0, 0, GT_ROW_MAJOR, GT_TRANSPOSE, GT_TRANSPOSE}, {GT_F32, GT_F32},
                  1, 0, epilogue);
+  }
+}
+
+// Copies of A, of B, of both and of neither, by which of them lie at an address that is no multiple
+// of 16 bytes, and by K; with partial sums before them in the workspace.
+TEST_F(GemmGpuTest, CopiesUnalignedOperandsInALaunchBefore) {
+  const std::string warp_tiled =
+      "warp_tiled/CLUSTER=0,BM=64,BN=64,BK=16,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=1,ASYNC=0,"
+      "FRAGMENTS=1,VEC=4,RASTER=8,CTAS=1,SPLIT_K=4,TAIL=0,TA=";
+  const std::string mma =
+      "mma/AB=2,CD=0,BM=64,BN=64,BK=32,WM=32,WN=32,MMA_K=16,STAGES=3,ASYNC=1,VEC=8,RASTER=8,"
+      "SPLIT_K=1,TA=";
+  for (const gt_transpose trans_a : {GT_NO_TRANSPOSE, GT_TRANSPOSE}) {
+    for (const gt_transpose trans_b : {GT_NO_TRANSPOSE, GT_TRANSPOSE}) {
+      const Layout layout = layout_of(trans_a != 0, trans_b != 0);
+      const std::string size = "64x128x501";
+      const std::string of_layout = ":layout=" + std::string(to_string(layout));
+      const std::string rest =
+          std::to_string(trans_a) + ",TB=" + std::to_string(trans_b) + ",PRED=1,REPACK=1";
+      const auto expect_all = [&](const Types& types) {
+        for (const std::int64_t K : {501, 512}) {
+          expect_exact({64, 128, K, 0, 0, GT_ROW_MAJOR, trans_a, trans_b}, types, 1, 0);
+          expect_exact({61, 128, K, 0, 0, GT_ROW_MAJOR, trans_a, trans_b}, types, -1, 2,
+                       GT_EPILOGUE_BIAS_RELU);
+          expect_exact({64, 127, K, 3, 1, GT_ROW_MAJOR, trans_a, trans_b}, types, 2, 1);
+        }
+      };
+      open_with(size + of_layout, warp_tiled + rest);
+      expect_all({GT_F32, GT_F32});
+      if (!has({GT_BF16, GT_F32})) continue;
+      open_with(size + ":type=bf16/bf16/f32/f32" + of_layout, mma + rest);
+      expect_all({GT_BF16, GT_F32});
+    }
   }
 }
 

@@ -35,15 +35,16 @@ int rounded_up(int size, int multiple) { return (size + multiple - 1) / multiple
 // the multiples that the config's recipe demands.
 Case make_case(const KnownConfig& config, int M, int N, int K, std::size_t index) {
   const int alignment = config.recipe.alignment;
+  const int alignment_ab = config.recipe.repack ? 1 : alignment;
   const Scale scale = nth(kScales, index);
   Case c;
   GemmCall& call = c.call;
-  call.problem = packed_problem(rounded_up(M, config.recipe.multiple_m),
-                                rounded_up(N, config.recipe.multiple_n),
-                                rounded_up(K, config.recipe.multiple_k), config.recipe.layout);
+  call.problem = packed_problem(
+      rounded_up(M, config.recipe.multiple_m), rounded_up(N, config.recipe.multiple_n),
+      config.recipe.repack ? K : rounded_up(K, config.recipe.multiple_k), config.recipe.layout);
   call.problem.signature = config.traits.signature;
-  call.lda = padded(row_length_a(call.problem), alignment, index % 2 * 3);
-  call.ldb = padded(row_length_b(call.problem), alignment, (index + 1) % 2);
+  call.lda = padded(row_length_a(call.problem), alignment_ab, index % 2 * 3);
+  call.ldb = padded(row_length_b(call.problem), alignment_ab, (index + 1) % 2);
   call.ldc = padded(call.problem.N, alignment, index / 2 % 2);
   c.in_place = index % 2 == 0;
   call.alpha = scale.alpha;
@@ -54,10 +55,14 @@ Case make_case(const KnownConfig& config, int M, int N, int K, std::size_t index
   return c;
 }
 
+bool takes_batches(const KnownConfig& config) {
+  return config.recipe.tail_ctas_per_sm == 0 && !config.recipe.repack;
+}
+
 // Makes a batch of the case: each matrix begins so many alignment units after the last row of the
 // one before.
 void set_batch(Case& c, const KnownConfig& config, int batch, int gap_units) {
-  if (config.recipe.tail_ctas_per_sm > 0) return;  // takes no batches
+  if (!takes_batches(config)) return;
   const std::int64_t gap = std::int64_t{gap_units} * config.recipe.alignment;
   GemmCall& call = c.call;
   call.problem.batch = batch;
@@ -67,6 +72,10 @@ void set_batch(Case& c, const KnownConfig& config, int batch, int gap_units) {
 }
 
 bool is_predicated(const KnownConfig& config) { return config.traits.predicated; }
+
+bool takes_any_k(const KnownConfig& config) {
+  return is_predicated(config) || config.recipe.repack;
+}
 
 std::vector<int> ascending(std::vector<int> sizes, int least) {
   std::sort(sizes.begin(), sizes.end());
@@ -83,13 +92,18 @@ std::vector<int> edge_sizes(const KnownConfig& config, int tile) {
 
 std::vector<int> depth_sizes(const KnownConfig& config) {
   const int tile = config.traits.tile_k;
-  if (!is_predicated(config)) return {0, tile, 2 * tile, 3 * tile};
+  if (!takes_any_k(config)) return {0, tile, 2 * tile, 3 * tile};
   return ascending({0, 1, 11, tile - 1, tile, tile + 1, 2 * tile + 1}, 0);
 }
 
 // One tile and a bit, or what an unpredicated kernel can do instead.
 int beyond(const KnownConfig& config, int tile, int tiles, int bit) {
   return tiles * tile + (is_predicated(config) ? bit : 0);
+}
+
+// The same along K.
+int deep(const KnownConfig& config, int slices, int bit) {
+  return slices * config.traits.tile_k + (takes_any_k(config) ? bit : 0);
 }
 
 std::string to_string(Epilogue epilogue) {
@@ -166,8 +180,7 @@ std::vector<Case> scale_cases(const KnownConfig& config) {
   for (const float alpha : {0.0f, 1.0f, -2.5f}) {
     for (const float beta : {0.0f, 1.0f, -0.5f}) {
       cases.push_back(make_case(config, beyond(config, t.tile_m, 1, 1),
-                                beyond(config, t.tile_n, 1, 3), beyond(config, t.tile_k, 1, 1),
-                                cases.size()));
+                                beyond(config, t.tile_n, 1, 3), deep(config, 1, 1), cases.size()));
       cases.back().call.alpha = alpha;
       cases.back().call.beta = beta;
     }
@@ -181,7 +194,7 @@ std::vector<Case> rounding_cases(const KnownConfig& config) {
   for (const int slices : {1, 5}) {
     for (const Scale& scale : {Scale{1, 0}, Scale{0.7f, -1.3f}}) {
       cases.push_back(make_case(config, beyond(config, t.tile_m, 1, 2),
-                                beyond(config, t.tile_n, 1, 5), beyond(config, t.tile_k, slices, 3),
+                                beyond(config, t.tile_n, 1, 5), deep(config, slices, 3),
                                 cases.size()));
       cases.back().call.alpha = scale.alpha;
       cases.back().call.beta = scale.beta;
@@ -194,7 +207,7 @@ std::vector<Case> rounding_cases(const KnownConfig& config) {
 std::vector<Case> batch_cases(const KnownConfig& config) {
   const Traits& t = config.traits;
   const int M = beyond(config, t.tile_m, 1, 1), N = beyond(config, t.tile_n, 1, 3);
-  const int K = beyond(config, t.tile_k, 2, 1);
+  const int K = deep(config, 2, 1);
   std::vector<Case> cases;
   const auto add = [&](int depth, int batch, int gap_units) -> Case& {
     cases.push_back(make_case(config, M, N, depth, cases.size()));
@@ -206,6 +219,7 @@ std::vector<Case> batch_cases(const KnownConfig& config) {
   add(0, 2, 1);
   add(K, 3, 1).call.stride_a = 0;
   add(K, 3, 1).call.stride_b = 0;
+  if (!takes_batches(config)) return cases;
   GemmCall& wide = add(K, 3, 0).call;
   wide.stride_a = wide.lda;
   wide.stride_b = wide.ldb;
@@ -257,7 +271,7 @@ std::vector<Case> far_cases(const KnownConfig& config) {
   second_row.lda = second_row.ldb = second_row.ldc = kPast;
 
   const int M = beyond(config, t.tile_m, is_predicated(config) ? 1 : 2, 1);
-  const int K = beyond(config, t.tile_k, is_predicated(config) ? 1 : 2, 1);
+  const int K = deep(config, is_predicated(config) ? 1 : 2, 1);
   const auto past_at = [&](int row) {
     const int unit = std::max(4, config.recipe.alignment);
     const std::int64_t least = padded((1LL << 31) / row, unit, 1);
@@ -269,7 +283,7 @@ std::vector<Case> far_cases(const KnownConfig& config) {
   second_tile.ldb = past_at(transposes_b(config.recipe.layout) ? t.tile_n : t.tile_k);
   second_tile.ldc = past_at(t.tile_m);
 
-  if (config.recipe.tail_ctas_per_sm > 0) return cases;  // takes no batches
+  if (!takes_batches(config)) return cases;
   GemmCall& second_matrix = cases.emplace_back(make_case(config, rows, N, depth, 3)).call;
   second_matrix.problem.batch = 2;
   second_matrix.stride_a = second_matrix.stride_b = second_matrix.stride_c = kPast;

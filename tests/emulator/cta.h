@@ -10,6 +10,10 @@
 #include "kernel_templates/device/gemm_args.cuh"
 #include "tests/emulator/tensor_core.h"
 
+namespace gemm_tune {
+struct RepackArgs;
+}
+
 namespace gemm_tune::emulator {
 
 struct Index3 {
@@ -64,6 +68,9 @@ class Cta {
 // instruction to its last.
 using ThreadFunction = void(Cta& cta, const GemmArgs& args);
 inline constexpr const char* kThreadFunctionName = "gt_emulated_thread";
+// The same of the launch before the kernel, which is there where it is compiled with TUNED_REPACK.
+using RepackThreadFunction = void(Cta& cta, const RepackArgs& args);
+inline constexpr const char* kRepackThreadFunctionName = "gt_emulated_repack_thread";
 // Is there where the kernel is compiled with TUNED_IN_PLACE.
 inline constexpr const char* kInPlaceOnlyName = "gt_emulated_in_place";
 // An int, TUNED_EPILOGUE, where the kernel is compiled with it.

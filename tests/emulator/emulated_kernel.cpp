@@ -91,6 +91,10 @@ MatrixView shape_c(const GemmCall& call) {
   return stored(p.M, p.N, call.ldc, p.batch, call.stride_c, p.signature.d);
 }
 
+MatrixView shape_of(const RepackedOperand& copy, const GemmCall& call) {
+  return stored(copy.rows, copy.ld, copy.ld, 1, 0, call.problem.signature.a);
+}
+
 MatrixView shape_bias(const GemmCall& call) {
   const Problem& p = call.problem;
   return stored(1, p.N, p.N, 1, 0, p.signature.d);
@@ -190,11 +194,15 @@ void EmulatedKernel::CloseObject::operator()(void* object) const { dlclose(objec
 EmulatedKernel::EmulatedKernel(const std::filesystem::path& object, const std::string& config)
     : config_(check_config(parse_config(config))),
       object_(dlopen(object.c_str(), RTLD_NOW | RTLD_LOCAL)),
-      emulator_(config_.recipe.block_threads, config_.recipe.smem_bytes, resident_ctas(config_)) {
+      emulator_(config_.recipe.block_threads, config_.recipe.smem_bytes, resident_ctas(config_)),
+      repack_emulator_(kRepackThreads, 0) {
   if (object_ != nullptr) {
     thread_ = reinterpret_cast<ThreadFunction*>(dlsym(object_.get(), kThreadFunctionName));
+    repack_thread_ =
+        reinterpret_cast<RepackThreadFunction*>(dlsym(object_.get(), kRepackThreadFunctionName));
   }
-  if (thread_ == nullptr) throw Error(std::string("cannot load the kernel object: ") + dlerror());
+  if (thread_ == nullptr || (config_.recipe.repack && repack_thread_ == nullptr))
+    throw Error(std::string("cannot load the kernel object: ") + dlerror());
   in_place_only_ = dlsym(object_.get(), kInPlaceOnlyName) != nullptr;
   const auto* const epilogue = static_cast<const int*>(dlsym(object_.get(), kEpilogueName));
   if (epilogue != nullptr) epilogue_ = *epilogue == 1 ? Epilogue::bias : Epilogue::bias_relu;
@@ -202,7 +210,7 @@ EmulatedKernel::EmulatedKernel(const std::filesystem::path& object, const std::s
 
 std::optional<EmulatedKernel::Workspace> EmulatedKernel::workspace_of(
     const Problem& problem) const {
-  const std::int64_t bytes = workspace_bytes(config_.recipe, problem, kSmCount);
+  const std::int64_t bytes = sums_bytes(config_.recipe, launch_problem(problem), kSmCount);
   if (bytes == 0) return std::nullopt;
   return std::optional<Workspace>(std::in_place, bytes - kWorkspaceCounterBytes);
 }
@@ -217,7 +225,18 @@ void EmulatedKernel::launch(const GemmCall& call, const TensorCore& core, Order 
     counters = reinterpret_cast<int*>(workspace->counters.view().data);
     partials = reinterpret_cast<float*>(workspace->partials.view().data);
   }
-  emulator_.run(launch, thread_, launch_args(call, launch.grid, counters, partials));
+  const RepackedOperands copies =
+      repacked_operands(config_.recipe, launch_problem(problem_of(call)), kSmCount);
+  const ExactMatrix a(shape_of(copies.a, call), kWidestAccessBytes, kQuietNanBits);
+  const ExactMatrix b(shape_of(copies.b, call), kWidestAccessBytes, kQuietNanBits);
+  const bool is_copied = call.alpha != 0 && (copies.a.exists() || copies.b.exists());
+  if (is_copied) {
+    const RepackArgs args = repack_args(call, copies, a.view().data, b.view().data);
+    repack_emulator_.run({repack_grid(args), order, order_seed},
+                         [&](Cta& cta, const GemmArgs&) { repack_thread_(cta, args); }, {});
+  }
+  const GemmCall aligned = is_copied ? on_copies(call, copies, a.view().data, b.view().data) : call;
+  emulator_.run(launch, thread_, launch_args(aligned, launch.grid, counters, partials));
 }
 
 void EmulatedKernel::run(const GemmCall& call, const TensorCore& core) {
@@ -288,8 +307,9 @@ std::optional<std::string> EmulatedKernel::check(const Case& any_case) {
                     {A.view(), B.view(), C.view(), c.in_place ? C.view() : D.view(), bias.view()});
   }
   const int alignment = config_.recipe.alignment;
-  ExactMatrix A(shape_a(call), alignment, kQuietNanBits);
-  ExactMatrix B(shape_b(call), alignment, kQuietNanBits);
+  const int alignment_ab = config_.recipe.repack ? 1 : alignment;
+  ExactMatrix A(shape_a(call), alignment_ab, kQuietNanBits);
+  ExactMatrix B(shape_b(call), alignment_ab, kQuietNanBits);
   ExactMatrix C(shape_c(call), alignment, kSentinelBits);
   ExactMatrix D(shape_c(call), alignment, kSentinelBits);
   const MatrixView& result = c.in_place ? C.view() : D.view();

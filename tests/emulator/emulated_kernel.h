@@ -55,9 +55,11 @@ class EmulatedKernel {
   KnownConfig config_;
   std::unique_ptr<void, CloseObject> object_;
   ThreadFunction* thread_ = nullptr;
-  bool in_place_only_ = false;  // compiled with TUNED_IN_PLACE
+  RepackThreadFunction* repack_thread_ = nullptr;  // where the config has REPACK
+  bool in_place_only_ = false;                     // compiled with TUNED_IN_PLACE
   Epilogue epilogue_ = Epilogue::none;
   Emulator emulator_;
+  Emulator repack_emulator_;
 };
 
 }  // namespace gemm_tune::emulator

@@ -10,6 +10,14 @@ extern "C" __attribute__((visibility("default"))) const bool gt_emulated_in_plac
 extern "C" __attribute__((visibility("default"))) const int gt_emulated_epilogue = TUNED_EPILOGUE;
 #endif
 
+#ifdef TUNED_REPACK
+extern "C" __attribute__((visibility("default"))) void gt_emulated_repack_thread(
+    gemm_tune::emulator::Cta& cta, const gemm_tune::RepackArgs& args) {
+  gemm_tune::emulator::current = &cta;
+  gemm_tune::repack(args);
+}
+#endif
+
 extern "C" void gemm(gemm_tune::GemmArgs args);  // the kernel, whichever namespace it lives in
 
 extern "C" __attribute__((visibility("default"))) void gt_emulated_thread(

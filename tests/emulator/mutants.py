@@ -117,6 +117,21 @@ MUTATIONS_OF = {
         ("ReLU ahead of the bias", r"biased < 0\.0f", "value < 0.0f"),
         ("ReLU unasked", r"TUNED_EPILOGUE == 2", "true"),
     ],
+    "kernel_templates/device/repack.cuh": [
+        ("the other matrix", r"is_of_a \? args\.a : args\.b", "args.a"),
+        ("chunks of both", r": chunk - chunks_a", ": chunk"),
+        ("the next matrix's first chunk", r"chunk < chunks_a", "chunk <= chunks_a"),
+        ("chunks past the last", r"own >= repack_chunks\([^;]*\)\) return;", "false) return;"),
+        ("the same chunk of each block", r"\* kRepackThreads \+", "* 0 +"),
+        ("the other element size", r"element_bytes == 2", "element_bytes != 2"),
+        ("rows without their distance", r"\+ row \* matrix\.from_ld", "+ row * matrix.to_ld"),
+        ("the first row again", r"\+ row \* matrix\.from_ld", ""),
+        ("a chunk's row", r"matrix\.to_ld / Chunk", "matrix.from_length / Chunk"),
+        ("the first column again", r"from\[first \+ i\]", "from[i]"),
+        ("rows past the last", r"row < matrix\.from_rows \?", "true ?"),
+        ("elements past a row's end", r"i < inside", "true"),
+        ("an element too few", r"i < inside", "i + 1 < inside"),
+    ],
     "kernel_templates/device/epilogue.cuh": [
         ("bias of another column", r"\(args\.bias\) \+ col", "(args.bias)"),
         ("bias of a neighbour", r"bias\[i\]", "bias[0]"),
@@ -176,6 +191,7 @@ FAMILIES = {
     "tiled_2d": ["BM=32,BN=32,BK=8,TM=4,TN=4,PRED=1", "BM=32,BN=64,BK=8,TM=2,TN=2,PRED=1"],
     "vectorized_2d": ["BM=32,BN=32,BK=8,TM=4,TN=4,VEC=4,PAD=1,INTERLEAVE=0,PRED=1",
                       "BM=32,BN=32,BK=8,TM=4,TN=4,VEC=4,PAD=1,INTERLEAVE=0,PRED=1 TUNED_EPILOGUE=1",
+                      "BM=32,BN=32,BK=8,TM=4,TN=4,VEC=4,PAD=1,INTERLEAVE=0,PRED=1,REPACK=1",
                       "BM=32,BN=32,BK=8,TM=4,TN=4,VEC=1,PAD=0,INTERLEAVE=0,PRED=1"],
     "warp_tiled": [
         "CLUSTER=0,BM=32,BN=32,BK=8,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=2,ASYNC=0,FRAGMENTS=2,VEC=4,RASTER=8,CTAS=1,SPLIT_K=1,"
@@ -187,12 +203,15 @@ FAMILIES = {
         "CLUSTER=0,BM=32,BN=32,BK=8,WM=32,WN=32,TM=4,TN=8,WARPS_K=1,STAGES=3,ASYNC=2,FRAGMENTS=1,VEC=2,RASTER=8,CTAS=1,SPLIT_K=11,"
         "TAIL=0,TA=1,TB=1,PRED=1 TUNED_EPILOGUE=2",
         "CLUSTER=1,BM=32,BN=32,BK=16,WM=32,WN=32,TM=4,TN=8,WARPS_K=4,STAGES=2,ASYNC=0,FRAGMENTS=1,VEC=4,RASTER=8,"
-        "CTAS=1,SPLIT_K=3,TAIL=0,TA=1,TB=0,PRED=1"],
+        "CTAS=1,SPLIT_K=3,TAIL=0,TA=1,TB=0,PRED=1",
+        "CLUSTER=0,BM=32,BN=32,BK=8,WM=32,WN=32,TM=4,TN=8,WARPS_K=1,STAGES=1,ASYNC=0,FRAGMENTS=1,VEC=4,RASTER=8,CTAS=1,SPLIT_K=1,"
+        "TAIL=0,TA=0,TB=0,PRED=1,REPACK=1"],
     "skinny": ["CLUSTER=0,BS=4,TL=4,WARPS=4,LANES_K=1,UNROLL=4,VEC=4,SPLIT_K=11,SKINNY_N=0,TA=0,TB=0,PRED=1",
                "CLUSTER=0,BS=2,TL=2,WARPS=4,LANES_K=8,UNROLL=2,VEC=2,SPLIT_K=1,SKINNY_N=1,TA=0,TB=0,PRED=1",
                "CLUSTER=1,BS=1,TL=4,WARPS=4,LANES_K=1,UNROLL=4,VEC=4,SPLIT_K=3,SKINNY_N=0,TA=0,TB=0,PRED=1"],
     "mma": ["AB=2,CD=2,BM=32,BN=48,BK=32,WM=16,WN=48,MMA_K=16,STAGES=3,ASYNC=1,VEC=4,RASTER=8,SPLIT_K=2,TA=0,TB=0,PRED=1",
             "AB=2,CD=2,BM=32,BN=48,BK=32,WM=16,WN=48,MMA_K=16,STAGES=3,ASYNC=1,VEC=4,RASTER=8,SPLIT_K=2,TA=0,TB=0,PRED=1 TUNED_EPILOGUE=2",
+            "AB=2,CD=0,BM=32,BN=32,BK=32,WM=16,WN=32,MMA_K=16,STAGES=2,ASYNC=1,VEC=8,RASTER=8,SPLIT_K=1,TA=0,TB=1,PRED=1,REPACK=1",
             "AB=1,CD=0,BM=32,BN=48,BK=16,WM=32,WN=16,MMA_K=8,STAGES=2,ASYNC=0,VEC=2,RASTER=8,SPLIT_K=11,TA=1,TB=1,PRED=1"],
 }
 
@@ -260,7 +279,10 @@ class Workshop:
     def compile(self, folder, family, params, flags, output):
         """The compiler's complaints, or None. Paths are relative, so that code can be compared."""
         values, *definitions = params.split(" ")
-        fields = ",".join("." + param for param in values.split(","))
+        known = values.removesuffix(",REPACK=1")
+        if known != values:
+            definitions.append("TUNED_REPACK")
+        fields = ",".join("." + param for param in known.split(","))
         command = flags + ["-w", "-I.", f'-DGT_KERNEL_TEXT="kernel_templates/{family}.cuh"',
                            f"-DTUNED_PARAMS={{{fields}}}", *(f"-D{one}" for one in definitions), "tests/emulator/kernel_object.cpp",
                            "-o", output]
@@ -328,6 +350,7 @@ def parse_arguments():
     parser.add_argument("--family", choices=sorted(FAMILIES), help="only this one")
     parser.add_argument("--except", dest="left_out", choices=sorted(FAMILIES),
                         help="all but this one")
+    parser.add_argument("--file", metavar="TEXT", help="only in this text, as in device/repack.cuh")
     parser.add_argument("--every", type=int, default=1, metavar="N",
                         help="only every N-th mutant, for a quick look")
     parser.add_argument("compiler", nargs="+")
@@ -345,7 +368,8 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         configs = configs_of(families)
         originals = dict(zip(configs, pool.map(lambda c: workshop.original(*c), configs)))
-        mutants = list(mutants_of(arguments.root, families))[::arguments.every]
+        mutants = [mutant for mutant in mutants_of(arguments.root, families)
+                   if not arguments.file or mutant.file.endswith("/" + arguments.file)][::arguments.every]
         verdicts = list(pool.map(lambda m: workshop.judge(m, originals), mutants))
 
     counts, wrong, listed = collections.Counter(), [], set()
@@ -359,7 +383,7 @@ def main():
         counts[verdict] += 1
         if verdict in ("survived", "invalid"):
             wrong.append(f"{verdict}: {where}, {mutant.mutation}: {mutant.text}")
-    if families == list(FAMILIES) and arguments.every == 1:
+    if families == list(FAMILIES) and arguments.every == 1 and not arguments.file:
         wrong += [f"listed as a survivor, but is none: {key}" for key in ALLOWED
                   if key not in listed]
         named = {name for name, _, _ in itertools.chain(MUTATIONS, *MUTATIONS_OF.values())}

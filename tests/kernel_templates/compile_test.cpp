@@ -6,6 +6,7 @@
 
 #include "gpu/machine_code.h"
 #include "gpu/nvrtc.h"
+#include "gpu/ptxas_log.h"
 #include "kernel_templates/embedded_texts.h"
 #include "kernel_templates/ladder.h"
 #include "kernel_templates/source.h"
@@ -209,7 +210,7 @@ TEST(Compile, WithoutTunedClusterAKernelHasItsClusterAllTheSame) {
   for (const char* text : kClusters) {
     const KnownConfig config = known(text);
     const KernelSource source = kernel_source(*config.family);
-    const std::string params = "TUNED_PARAMS=" + tuned_params(config.config());
+    const std::string params = "TUNED_PARAMS=" + tuned_params(config);
     const CompileResult with = compile(source, {params, "TUNED_CLUSTER=3"}, "sm_90");
     const CompileResult without = compile(source, {params}, "sm_90");
     ASSERT_TRUE(with.ok && without.ok) << with.log << without.log;
@@ -221,7 +222,7 @@ TEST(Compile, AClusterThatIsNotThatOfTheParamsStopsAtTheAssertion) {
   for (const char* text : kClusters) {
     const KnownConfig config = known(text);
     const KernelSource source = kernel_source(*config.family);
-    const std::string params = "TUNED_PARAMS=" + tuned_params(config.config());
+    const std::string params = "TUNED_PARAMS=" + tuned_params(config);
     for (const char* cluster : {"TUNED_CLUSTER=1", "TUNED_CLUSTER=2"}) {
       const CompileResult result = compile(source, {params, cluster}, "sm_90");
       EXPECT_FALSE(result.ok) << text << " with " << cluster;
@@ -235,7 +236,7 @@ TEST(Compile, AClusterThatIsNotThatOfTheParamsStopsAtTheAssertion) {
 TEST(Compile, AKernelHasItsClusterWhereverTheParameterStands) {
   const KnownConfig config = known(kClusters[0]);
   KernelSource source = kernel_source(*config.family);
-  std::string params = tuned_params(config.config());
+  std::string params = tuned_params(config);
   const std::string first = "CLUSTER, ", last = "TB, PRED";
   const std::size_t begin = source.text.find(first);
   ASSERT_NE(begin, std::string::npos);
@@ -256,6 +257,23 @@ TEST(Compile, AKernelHasItsClusterWhereverTheParameterStands) {
     return all.substr(all.find(".nv.info"));
   };
   EXPECT_TRUE(code_and_attributes(moved) == code_and_attributes(unmoved));
+}
+
+TEST(Compile, AConfigWithRepackHasASecondKernel) {
+  for (const char* text :
+       {"vectorized_2d/BM=64,BN=64,BK=16,TM=4,TN=4,VEC=4,PAD=4,INTERLEAVE=0,PRED=1",
+        "mma/AB=2,CD=0,BM=64,BN=64,BK=32,WM=32,WN=32,MMA_K=16,STAGES=2,ASYNC=1,VEC=8,RASTER=8,"
+        "SPLIT_K=1,TA=0,TB=0,PRED=1"}) {
+    const CompileResult plain = compile(text, "sm_80");
+    const CompileResult repack = compile(std::string(text) + ",REPACK=1", "sm_80");
+    ASSERT_TRUE(plain.ok && repack.ok) << plain.log << repack.log;
+    EXPECT_EQ(repack.resources, plain.resources) << "those of the product";
+    const auto copies = parse_ptxas_log(repack.log, "repack");
+    ASSERT_TRUE(copies) << repack.log;
+    EXPECT_EQ(copies->spill_bytes, 0);
+    EXPECT_EQ(copies->stack_bytes, 0);
+    EXPECT_FALSE(parse_ptxas_log(plain.log, "repack"));
+  }
 }
 
 }  // namespace

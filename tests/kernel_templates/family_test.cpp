@@ -28,15 +28,16 @@ TEST(Family, ParametersStandInTheOrderOfTheirStruct) {
   EXPECT_THAT(names_of(*find_family("coarsened_1d")), ElementsAre("BM", "BN", "BK", "TM", "PRED"));
   EXPECT_THAT(names_of(*find_family("tiled_2d")),
               ElementsAre("BM", "BN", "BK", "TM", "TN", "PRED"));
-  EXPECT_THAT(names_of(*find_family("vectorized_2d")),
-              ElementsAre("BM", "BN", "BK", "TM", "TN", "VEC", "PAD", "INTERLEAVE", "PRED"));
   EXPECT_THAT(
-      names_of(*find_family("warp_tiled")),
-      ElementsAre("CLUSTER", "BM", "BN", "BK", "WM", "WN", "TM", "TN", "WARPS_K", "STAGES", "ASYNC",
-                  "FRAGMENTS", "VEC", "RASTER", "CTAS", "SPLIT_K", "TAIL", "TA", "TB", "PRED"));
+      names_of(*find_family("vectorized_2d")),
+      ElementsAre("BM", "BN", "BK", "TM", "TN", "VEC", "PAD", "INTERLEAVE", "PRED", "REPACK"));
+  EXPECT_THAT(names_of(*find_family("warp_tiled")),
+              ElementsAre("CLUSTER", "BM", "BN", "BK", "WM", "WN", "TM", "TN", "WARPS_K", "STAGES",
+                          "ASYNC", "FRAGMENTS", "VEC", "RASTER", "CTAS", "SPLIT_K", "TAIL", "TA",
+                          "TB", "PRED", "REPACK"));
   EXPECT_THAT(names_of(*find_family("skinny")),
               ElementsAre("CLUSTER", "BS", "TL", "WARPS", "LANES_K", "UNROLL", "VEC", "SPLIT_K",
-                          "SKINNY_N", "TA", "TB", "PRED"));
+                          "SKINNY_N", "TA", "TB", "PRED", "REPACK"));
 }
 
 TEST(Family, WithoutAParameterForTypesHasF32Only) {
@@ -56,7 +57,7 @@ TEST(Family, TheSmallSpacesHaveTheSizesThatTheirRulesLeave) {
   }
   EXPECT_THAT(sizes,
               ElementsAre(Pair("coarsened_1d", 138u), Pair("naive", 36u), Pair("smem_tiled", 108u),
-                          Pair("tiled_2d", 300u), Pair("vectorized_2d", 10554u)));
+                          Pair("tiled_2d", 300u), Pair("vectorized_2d", 21108u)));
 }
 
 struct Rejection {
@@ -97,9 +98,7 @@ TEST(Family, RejectsForTheReasonAtFault) {
   for (const Rejection& rejection : rejections) {
     const Config config = parse_config(rejection.config);
     const KernelFamily& family = *find_family(config.family);
-    std::vector<int> values;
-    for (const ParamSpec& param : family.params) values.push_back(config.get(param.name).value());
-    EXPECT_EQ(family.reject(values), rejection.reason) << rejection.config;
+    EXPECT_EQ(family.reject(values_in(family, config)), rejection.reason) << rejection.config;
   }
 }
 

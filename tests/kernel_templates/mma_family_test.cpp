@@ -59,9 +59,7 @@ TEST(Mma, RejectsForTheReasonAtFault) {
   for (const MmaRejection& rejection : rejections) {
     const Config config =
         parse_config("mma/" + std::string(rejection.config) + ",TA=0,TB=0,PRED=0");
-    std::vector<int> values;
-    for (const ParamSpec& param : family.params) values.push_back(config.get(param.name).value());
-    EXPECT_EQ(family.reject(values), rejection.reason) << rejection.config;
+    EXPECT_EQ(family.reject(values_in(family, config)), rejection.reason) << rejection.config;
   }
 }
 

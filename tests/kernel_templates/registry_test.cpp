@@ -303,5 +303,26 @@ TEST(WhyIllegal, NamesTheAlignment) {
             "vector accesses of 4 elements need alignment class 4; the problem has 2");
 }
 
+TEST(ServedVariants, OfAConfigWithALaunchBeforeAlsoDoWithout) {
+  const std::string tile = "vectorized_2d/BM=128,BN=64,BK=16,TM=8,TN=4,";
+  EXPECT_EQ(served(tile + "VEC=4,PAD=4,INTERLEAVE=1,PRED=0,REPACK=1"),
+            (std::vector<std::string>{tile + "VEC=4,PAD=4,INTERLEAVE=1,PRED=0,REPACK=1",
+                                      tile + "VEC=4,PAD=4,INTERLEAVE=1,PRED=1,REPACK=1",
+                                      tile + "VEC=4,PAD=4,INTERLEAVE=1,PRED=1",
+                                      tile + "VEC=2,PAD=4,INTERLEAVE=1,PRED=1",
+                                      tile + "VEC=1,PAD=4,INTERLEAVE=1,PRED=1"}));
+}
+
+TEST(CheckConfig, ATextThatDoesNotNameRepackHasNoLaunchBefore) {
+  const KnownConfig plain = known(kVectorized);
+  EXPECT_FALSE(plain.recipe.repack);
+  EXPECT_EQ(to_string(known(std::string(kVectorized) + ",REPACK=0").config()), kVectorized);
+  const KnownConfig repack = known(std::string(kVectorized) + ",REPACK=1");
+  EXPECT_TRUE(repack.recipe.repack);
+  EXPECT_EQ(to_string(repack.config()), std::string(kVectorized) + ",REPACK=1");
+  EXPECT_THAT([] { known(std::string(kVectorized) + ",REPACK=2"); },
+              ThrowsMessage<UsageError>(HasSubstr("REPACK must be 0 or 1")));
+}
+
 }  // namespace
 }  // namespace gemm_tune

@@ -256,7 +256,7 @@ TEST(KernelDirTest, ThatDoesNotExistIsAnErrorThatNamesTheFile) {
 }
 
 TEST(TunedParams, AreDesignatedInitialisers) {
-  EXPECT_EQ(tuned_params(known("naive/BM=8,BN=32,COALESCED=1,PRED=0").config()),
+  EXPECT_EQ(tuned_params(known("naive/BM=8,BN=32,COALESCED=1,PRED=0")),
             "{.BM=8,.BN=32,.COALESCED=1,.PRED=0}");
 }
 

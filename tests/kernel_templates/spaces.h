@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -13,6 +14,16 @@
 #include "kernel_templates/registry.h"
 
 namespace gemm_tune {
+
+// A config's values in the order of the family's parameters, without a look at its rules.
+inline std::vector<int> values_in(const KernelFamily& family, const Config& config) {
+  std::vector<int> values;
+  for (const ParamSpec& param : family.params) {
+    const std::optional<int> named = config.get(param.name);
+    values.push_back(named ? *named : param.unless_named.value());
+  }
+  return values;
+}
 
 // Every combination of the values that a search tries, the last parameter fastest.
 inline std::vector<std::vector<int>> raw_points(const KernelFamily& family) {

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <numeric>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -258,8 +259,23 @@ TEST(SettledParams, AreTheLayoutAndTheWidthOfAccesses) {
     }
     if (one.only_of == nullptr || one.only_of->name == "skinny") of_skinny[one.name] = one.value;
   }
-  EXPECT_EQ(of_warp_tiled, (std::map<std::string, int>{{"TA", 0}, {"TB", 1}, {"VEC", 2}}));
-  EXPECT_EQ(of_skinny, (std::map<std::string, int>{{"TA", 0}, {"TB", 1}}));
+  EXPECT_EQ(of_warp_tiled,
+            (std::map<std::string, int>{{"REPACK", 0}, {"TA", 0}, {"TB", 1}, {"VEC", 2}}));
+  EXPECT_EQ(of_skinny, (std::map<std::string, int>{{"REPACK", 0}, {"TA", 0}, {"TB", 1}}));
+}
+
+// Rows of A alone are unaligned: copies of them allow accesses of four elements.
+TEST(SettledParams, LeaveCopiesAndTheWidthOfAccessesToTheSearchWhereCopiesAllowWiderOnes) {
+  std::set<std::string> settled;
+  for (const FixedParam& one : settled_params(packed_problem(1024, 1024, 1001))) {
+    if (one.only_of == nullptr || one.only_of->name == "warp_tiled") settled.insert(one.name);
+  }
+  EXPECT_EQ(settled, (std::set<std::string>{"TA", "TB"}));
+  for (const FixedParam& one : settled_params(packed_problem(1024, 1024, 1001, Layout::nn, 2))) {
+    if (one.name == "REPACK") {
+      EXPECT_EQ(one.value, 0);
+    }
+  }
 }
 
 TEST(SettledParams, NameNoFamilyThatLacksTheTypes) {

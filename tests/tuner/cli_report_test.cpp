@@ -54,6 +54,10 @@ TEST_F(CliReportTest, DryRunAndExplainSayWhereTheModelWasNeverMeasured) {
     };
     EXPECT_THAT(output("--arch sm_86"), HasSubstr(sentence));
     EXPECT_THAT(output("--arch sm_90"), Not(HasSubstr("never measured")));
+    EXPECT_THAT(
+        output("--arch sm_86"),
+        HasSubstr("compiled for sm_86 and emulated by the project's tests, never executed"));
+    EXPECT_THAT(output("--arch sm_90"), Not(HasSubstr("never executed")));
     // explain answers with a list of problems.
     const auto json = [&](const std::string& arch) {
       const auto all = nlohmann::json::parse(output("--json --arch " + arch));

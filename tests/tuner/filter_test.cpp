@@ -281,5 +281,34 @@ TEST(FilterTest, CompletesResourcesWithSharedMemoryAndOccupancy) {
   EXPECT_EQ(complete.ctas_per_sm, 2);    // by registers
 }
 
+TEST(FilterTest, LeavesOutCopiesThatBringNothing) {
+  const KnownConfig repack = tile_128("VEC=4,PAD=0,INTERLEAVE=0,PRED=1,REPACK=1");
+  const char* const needless = "copies operands to aligned rows whose own suffice";
+  EXPECT_EQ(reject_needless(repack, packed_problem(1000, 1000, 1000), a6000()), needless);
+  const Problem unaligned_a = packed_problem(1000, 1000, 1001);
+  EXPECT_EQ(reject_before_compile(repack, unaligned_a, a6000()), std::nullopt);
+  EXPECT_EQ(reject_needless(repack, unaligned_a, a6000()), std::nullopt);
+  const KnownConfig narrow = tile_128("VEC=1,PAD=0,INTERLEAVE=0,PRED=1,REPACK=1");
+  EXPECT_EQ(reject_needless(narrow, unaligned_a, a6000()), needless);
+}
+
+// Of warp_tiled, whose widest accesses are never worse.
+TEST(FilterTest, LeavesOutAccessesNarrowerThanTheAlignmentAllows) {
+  const auto config = [](const char* tail) {
+    return known(
+        std::string("warp_tiled/CLUSTER=0,BM=64,BN=64,BK=16,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,"
+                    "STAGES=2,ASYNC=2,FRAGMENTS=2,") +
+        tail);
+  };
+  const char* const rest = ",RASTER=8,CTAS=1,SPLIT_K=1,TAIL=0,TA=0,TB=0,PRED=1";
+  const auto verdict = [&](const std::string& vec, const std::string& repack) {
+    return reject_needless(config((vec + rest + repack).c_str()), packed_problem(1000, 1000, 1001),
+                           a6000());
+  };
+  EXPECT_EQ(verdict("VEC=1", ""), std::nullopt);
+  EXPECT_EQ(verdict("VEC=4", ",REPACK=1"), std::nullopt);
+  EXPECT_EQ(verdict("VEC=2", ",REPACK=1"), "narrower accesses than the alignment allows");
+}
+
 }  // namespace
 }  // namespace gemm_tune

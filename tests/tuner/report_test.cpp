@@ -112,9 +112,17 @@ TEST(ReportTest, SaysWhereTheModelWasNeverMeasured) {
               HasSubstr("  model    the model's constants for sm_86 come from data sheets, or are "
                         "those of sm_90: never measured here\n"));
   EXPECT_EQ(problem_json(report(), target(true)).at("model_measured_on"), nullptr);
+  EXPECT_THAT(problem_text(report(), target(false)),
+              HasSubstr("  kernels  compiled for sm_86 and emulated by the project's tests, never "
+                        "executed on one\n"));
+  EXPECT_EQ(problem_json(report(), target(false)).at("kernels_executed_on_arch"), false);
+  // Those that were just timed.
+  EXPECT_THAT(problem_text(report(), target(true)), Not(HasSubstr("never executed")));
+  EXPECT_EQ(problem_json(report(), target(true)).at("kernels_executed_on_arch"), true);
   Target hopper = target(true);
   hopper.spec = find_device_spec("sm_90").value();
   EXPECT_THAT(problem_text(report(), hopper), Not(HasSubstr("never measured")));
+  EXPECT_THAT(problem_text(report(), hopper), Not(HasSubstr("never executed")));
   EXPECT_EQ(problem_json(report(), hopper).at("model_measured_on"), "NVIDIA H100 80GB HBM3");
   ProblemReport half = report();
   half.problem.signature = signature_of(ElementType::f16);

@@ -21,8 +21,8 @@ TEST_P(VerifyMmaGpuTest, IsRightAtSmallShapesAndAtALargeOne) {
   const CompileResult compiled =
       compile_kernel(kernel_source(*config.family), config, COperand::in_place, device.arch);
   ASSERT_TRUE(compiled.ok) << compiled.log;
-  const LoadedKernel kernel(compiled.cubin);
-  const PreparedCall prepared(kernel, config.recipe, device.sm_count);
+  const LoadedKernels kernels(compiled.cubin, config.recipe);
+  const PreparedCall prepared(kernels, config.recipe, device.sm_count);
   const Stream stream;
   const Gemm gemm = [&](const GemmCall& call) {
     prepared.launch(call, nullptr, nullptr, stream.get());

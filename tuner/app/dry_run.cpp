@@ -183,6 +183,9 @@ int dry_run(const TuneRequest& request, const Target& target, const Options& opt
   if (const std::string note = unmeasured_model(target.spec, request.problems); !note.empty()) {
     print_text(note + "\n");
   }
+  if (const std::string note = unexecuted_kernels(target.spec); !note.empty() && !request.measure) {
+    print_text("the kernels: " + note + "\n");
+  }
   return kExitOk;
 }
 

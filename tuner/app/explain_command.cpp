@@ -114,9 +114,13 @@ void explain_model(Explanation& e, const Prediction& p, const DeviceSpec& device
                      on_tensor_cores ? "tensor cores" : "FFMA",
                      on_tensor_cores ? p.tensor_us : p.ffma_us, p.issue_us, p.l1_us, p.l2_us,
                      p.dram_us, p.latency_us));
+  if (p.repack_us > 0)
+    e.line("launch before, us", fmt::format("{:.4g}: copies to aligned rows", p.repack_us));
   e.line("model's time", fmt::format("{:.5g} us ({})", p.time_us, kPredictedLabel));
   if (const std::string note = unmeasured_model(device, {&problem, 1}); !note.empty())
     e.line("model", note);
+  if (const std::string note = unexecuted_kernels(device); !note.empty()) e.line("kernels", note);
+  e.json["kernels_executed_on_arch"] = unexecuted_kernels(device).empty();
   e.json["model_measured_on"] = model_measured_on(device, {&problem, 1});
   e.json["model"] = {{"time_us", p.time_us},
                      {"ctas_per_sm", p.ctas_per_sm},
@@ -130,7 +134,8 @@ void explain_model(Explanation& e, const Prediction& p, const DeviceSpec& device
                      {"l1_us", p.l1_us},
                      {"l2_us", p.l2_us},
                      {"dram_us", p.dram_us},
-                     {"latency_us", p.latency_us}};
+                     {"latency_us", p.latency_us},
+                     {"repack_us", p.repack_us}};
 }
 
 void explain_row(Explanation& e, const Record& row) {

@@ -68,6 +68,7 @@ std::optional<std::string_view> reason_of(Refusal refused) {
     case Refusal::multiple_k:
       return "not predicated and the problem is not a multiple of the tile";
     case Refusal::tail_of_batch:
+    case Refusal::repack_of_batch:
     case Refusal::batch:
     case Refusal::grid:
     case Refusal::counters:
@@ -113,6 +114,13 @@ bool would_spill(const KnownConfig& config, const DeviceSpec& device) {
 std::optional<std::string_view> reject_needless(const KnownConfig& config, const Problem& problem,
                                                 const DeviceSpec& device) {
   const Traits& traits = config.traits;
+  const int widest = traits.repack ? repacked_class(problem) : alignment_class(problem);
+  if (traits.repack && traits.vec <= alignment_class(problem)) {
+    return "copies operands to aligned rows whose own suffice";
+  }
+  if (config.family->is_fastest_at_widest_vec && traits.vec < widest) {
+    return "narrower accesses than the alignment allows";
+  }
   if (const auto loss = recorded_loss(config, problem, device)) return loss;
   if (traits.deeper_sm != 0 && traits.deeper_sm <= device.sm()) {
     return "two instructions where the target has one";

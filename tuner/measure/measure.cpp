@@ -12,7 +12,6 @@
 #include "gpu/cublas.h"
 #include "gpu/cublas_lt.h"
 #include "gpu/device.h"
-#include "gpu/kernel.h"
 #include "gpu/nvml.h"
 #include "gpu/stream.h"
 #include "kernel_templates/registry.h"
@@ -30,8 +29,8 @@ class LoadedConfig {
  public:
   LoadedConfig(const CompiledConfig& compiled, int sm_count)
       : config_(check_config(parse_config(compiled.config))),
-        kernel_(std::make_unique<LoadedKernel>(compiled.cubin)),
-        call_(*kernel_, config_.recipe, sm_count) {}
+        kernels_(std::make_unique<LoadedKernels>(compiled.cubin, config_.recipe)),
+        call_(*kernels_, config_.recipe, sm_count) {}
 
   const KnownConfig& config() const { return config_; }
 
@@ -52,7 +51,7 @@ class LoadedConfig {
 
  private:
   KnownConfig config_;
-  std::unique_ptr<LoadedKernel> kernel_;  // stays where it is when this object moves
+  std::unique_ptr<LoadedKernels> kernels_;  // stay where they are when this object moves
   PreparedCall call_;
 };
 

@@ -123,17 +123,18 @@ std::vector<GemmCall> small_verification_shapes(const KnownConfig& config, int s
                              std::int64_t batch = 1) {
     M = rounded_up(M, config.recipe.multiple_m);
     N = rounded_up(N, config.recipe.multiple_n);
-    K = rounded_up(K, config.recipe.multiple_k);
+    if (!t.repack) K = rounded_up(K, config.recipe.multiple_k);
     GemmCall shape;
     shape.problem = packed_problem(M, N, K, config.recipe.layout, batch, t.signature);
     const int a = bytes_of(t.signature.a), b = bytes_of(t.signature.b);
     const int d = bytes_of(t.signature.d);
-    shape.lda = padded(row_length_a(shape.problem) + vec, aligned.a, a);
-    shape.ldb = padded(row_length_b(shape.problem) + 2 * vec, aligned.b, b);
+    const int aligned_a = t.repack ? a : aligned.a, aligned_b = t.repack ? b : aligned.b;
+    shape.lda = padded(row_length_a(shape.problem) + vec, aligned_a, a);
+    shape.ldb = padded(row_length_b(shape.problem) + 2 * vec, aligned_b, b);
     shape.ldc = padded(N + vec, aligned.d, d);
     shape = without_gaps(shape);
-    shape.stride_a += aligned.a / a;
-    shape.stride_b += 3 * (aligned.b / b);
+    shape.stride_a += aligned_a / a;
+    shape.stride_b += 3 * (aligned_b / b);
     shape.stride_c += 5 * (aligned.d / d);
     shape.problem = problem_of(shape);
     return shape;
@@ -148,10 +149,11 @@ std::vector<GemmCall> small_verification_shapes(const KnownConfig& config, int s
     shapes.push_back(with_gaps(7, 5, 3));
     shapes.push_back(with_gaps(t.tile_m + 3, 2 * t.tile_n - 1, slices * t.tile_k + 1));
   }
-  const int ragged = t.predicated ? 1 : 0;
-  // TAIL takes no batches.
+  const int ragged = t.predicated ? 1 : 0, ragged_k = t.predicated || t.repack ? 1 : 0;
+  // TAIL and REPACK take no batches.
   shapes.push_back(with_gaps(std::max(t.tile_m - ragged, 1), 2 * t.tile_n - ragged,
-                             slices * t.tile_k - ragged, t.tail_ctas_per_sm > 0 ? 1 : 3));
+                             slices * t.tile_k - ragged_k,
+                             t.tail_ctas_per_sm > 0 || t.repack ? 1 : 3));
   return shapes;
 }
 

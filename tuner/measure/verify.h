@@ -52,9 +52,10 @@ Matrices matrices_b(const GemmCall& shape);
 Matrices matrices_c(const GemmCall& shape);
 
 // Small shapes at which a config of this kind is checked before the tuned one, in its layout:
-// several tiles with gaps between rows, deep enough for every CTA that shares tiles to get its part
-// of K; a batch with gaps between its matrices; for a predicated kernel also a tiny one and one
-// that is ragged on every edge. sm_count: of the device that launches.
+// several tiles with gaps between rows, A and B unaligned for REPACK, deep enough for every CTA
+// that shares tiles to get its part of K; a batch with gaps between its matrices; for a predicated
+// kernel also a tiny one and one that is ragged on every edge. sm_count: of the device that
+// launches.
 std::vector<GemmCall> small_verification_shapes(const KnownConfig& config, int sm_count);
 
 // Enqueues one GEMM.

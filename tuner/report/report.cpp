@@ -133,6 +133,12 @@ std::string unmeasured_model(const DeviceSpec& device, std::span<const Problem> 
       device.arch);
 }
 
+std::string unexecuted_kernels(const DeviceSpec& device) {
+  if (machine_profile(device.arch).kernels_ran_on) return "";
+  return fmt::format("compiled for {} and emulated by the project's tests, never executed on one",
+                     device.arch);
+}
+
 nlohmann::json model_measured_on(const DeviceSpec& device, std::span<const Problem> problems) {
   const auto name = machine_profile(device.arch).measured_on;
   return name && !needs_tensor_cores(problems) ? nlohmann::json(*name) : nullptr;
@@ -216,6 +222,10 @@ std::string problem_text(const ProblemReport& report, const Target& target) {
   if (report.prior) text += "  prior    " + prior_text(*report.prior) + "\n";
   if (const std::string note = unmeasured_model(target.spec, {&report.problem, 1}); !note.empty()) {
     text += "  model    " + note + "\n";
+  }
+  if (const std::string note = unexecuted_kernels(target.spec);
+      !note.empty() && !target.measurable) {
+    text += "  kernels  " + note + "\n";
   }
   if (report.funnel.tried > report.funnel.recalled) {
     text += fmt::format("  busy     compile processes {:.0f} %", 100 * report.compilers_busy);
@@ -332,6 +342,7 @@ nlohmann::json problem_json(const ProblemReport& report, const Target& target) {
         {"unfinished", f.unfinished}}},
       {"prior", prior_json(report.prior)},
       {"model_measured_on", model_measured_on(target.spec, {&report.problem, 1})},
+      {"kernels_executed_on_arch", target.measurable || unexecuted_kernels(target.spec).empty()},
       {"stale", report.stale},
       {"others", report.others},
       {"busy", {{"compile", report.compilers_busy}, {"gpu", report.measurers_busy}}},

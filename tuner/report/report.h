@@ -21,6 +21,10 @@ inline constexpr const char* kPredictedLabel = "predicted, not timed";
 // device's architecture: a sentence that says so; else empty. Tensor cores were timed on none.
 std::string unmeasured_model(const DeviceSpec& device, std::span<const Problem> problems);
 
+// Where the project's tests ran no kernel on a GPU of the device's architecture: a sentence that
+// says so; else empty.
+std::string unexecuted_kernels(const DeviceSpec& device);
+
 // The GPU whose times the constants for all problems are fitted to, or null.
 nlohmann::json model_measured_on(const DeviceSpec& device, std::span<const Problem> problems);
 

@@ -59,7 +59,8 @@ void to_json(nlohmann::json& json, const KernelSource& value) {
   json = {{"path", value.path},
           {"text", binary_json(value.text)},
           {"headers", headers},
-          {"hash", value.hash}};
+          {"hash", value.hash},
+          {"repack_hash", value.repack_hash}};
 }
 
 void from_json(const nlohmann::json& json, KernelSource& value) {
@@ -70,6 +71,7 @@ void from_json(const nlohmann::json& json, KernelSource& value) {
     value.headers.emplace_back(header.at("path"), bytes_of(header.at("text")));
   }
   json.at("hash").get_to(value.hash);
+  json.at("repack_hash").get_to(value.repack_hash);
 }
 
 void to_json(nlohmann::json& json, const CompileReply& value) {
