@@ -12,6 +12,7 @@
 #include "kernel_templates/registry.h"
 #include "tests/fuzz/targets.h"
 #include "tests/temp_folder.h"
+#include "tuner/app/called_problems.h"
 #include "tuner/app/sizes.h"
 
 namespace gemm_tune::fuzz {
@@ -57,6 +58,21 @@ std::vector<Problem> sizes_or_none(const std::string& text) {
 }
 
 }  // namespace
+
+void check_called(std::string_view input) {
+  try {
+    for (const CalledProblem& called : parse_called_problems(std::string(input), "a").problems) {
+      require(called.served >= 0 && called.tunable >= 0 && called.calls() >= called.served,
+              "counts are counts");
+      require(called.problem.has_value() == (called.flops > 0), "a problem has operations");
+      if (!called.problem) continue;
+      const std::string text = to_string(*called.problem);
+      require(called.text == text && parse_problem(text) == called.problem,
+              "the text names the problem");
+    }
+  } catch (const UsageError&) {
+  }
+}
 
 void check_config(std::string_view input) {
   try {

@@ -3,8 +3,11 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include <algorithm>
+#include <exception>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <utility>
 
 #include "core/error.h"
 #include "core/input_file.h"
@@ -13,6 +16,21 @@ namespace gemm_tune {
 namespace {
 
 using Json = nlohmann::json;
+
+// Of sizes and counts: no sum of as many as a file holds is beyond 64 bits.
+constexpr std::int64_t kGreatest = std::int64_t{1} << 40;
+
+// A line that is none of a report's.
+class BadLine : public std::exception {};
+
+std::int64_t whole_number(const Json& value) {
+  if (!value.is_number_integer()) throw BadLine();
+  const bool beyond = value.is_number_unsigned() && value.get<std::uint64_t>() > kGreatest;
+  const std::int64_t number = beyond ? kGreatest : value.get<std::int64_t>();
+  return std::clamp(number, -kGreatest, kGreatest);
+}
+
+std::int64_t count_of(const Json& value) { return std::max<std::int64_t>(0, whole_number(value)); }
 
 // Of the report's names of types; nothing where no kernel can have them.
 std::optional<Signature> signature_called(const Json& line) {
@@ -30,7 +48,7 @@ std::optional<Signature> signature_called(const Json& line) {
 
 // cuBLAS is column-major: its product is the row-major one with the operands, M and N swapped.
 std::optional<Problem> problem_called(const Json& line) {
-  const auto size = [&](const char* name) { return line.at(name).get<std::int64_t>(); };
+  const auto size = [&](const char* name) { return whole_number(line.at(name)); };
   const std::optional<Signature> types = signature_called(line);
   const std::int64_t M = size("n"), N = size("m"), K = size("k"), batch = size("batch");
   const auto in_range = [](std::int64_t value, std::int64_t most) {
@@ -41,7 +59,9 @@ std::optional<Problem> problem_called(const Json& line) {
   if (!types || !sound) return std::nullopt;
   const Layout layout = layout_of(line.at("op_b") != "N", line.at("op_a") != "N");
   const Problem packed = packed_problem(M, N, K, layout, batch, *types);
-  return in_class(packed, std::max(1, line.at("alignment").get<int>() / bytes_of(types->a)));
+  const std::int64_t aligned =
+      std::clamp<std::int64_t>(size("alignment"), bytes_of(types->a), kWidestAccessBytes);
+  return in_class(packed, alignment_of(static_cast<std::uint64_t>(aligned)) / bytes_of(types->a));
 }
 
 CalledProblem called_problem(const Json& line) {
@@ -55,9 +75,11 @@ CalledProblem called_problem(const Json& line) {
     called.text = fmt::format("m={} n={} k={}", line.at("m").dump(), line.at("n").dump(),
                               line.at("k").dump());
   }
-  called.served = line.at("served").get<std::int64_t>();
-  called.declined = line.at("declined").get<std::map<std::string, std::int64_t>>();
-  called.tunable = line.at("tunable").get<std::int64_t>();
+  called.served = count_of(line.at("served"));
+  called.tunable = count_of(line.at("tunable"));
+  for (const auto& [reason, count] : line.at("declined").items()) {
+    called.declined[reason] = count_of(count);
+  }
   return called;
 }
 
@@ -69,30 +91,36 @@ std::int64_t CalledProblem::calls() const {
   return all;
 }
 
-CalledProblems read_called_problems(const std::filesystem::path& report) {
+CalledProblems parse_called_problems(std::string text, const std::string& name) {
   CalledProblems called;
-  std::error_code unreadable;
-  if (!std::filesystem::exists(report, unreadable)) return called;
-  constexpr std::size_t kMostBytes = 1'000'000'000;
-  called.text = read_input_file(report.string(), "report", kMostBytes);
-  std::istringstream text(called.text);
+  called.text = std::move(text);
+  std::istringstream lines(called.text);
   try {
-    for (std::string words; std::getline(text, words);) {
+    for (std::string words; std::getline(lines, words);) {
       const Json line = Json::parse(words);
       if (line.contains("function")) {
         called.problems.push_back(called_problem(line));
-        continue;
-      }
-      static_cast<void>(line.at("pid"));  // or it is no line of a process
-      if (line.contains("error")) {
+      } else if (!line.contains("pid")) {
+        throw BadLine();
+      } else if (line.contains("error")) {
         called.errors.push_back(line.at("program").get<std::string>() + ": " +
                                 line.at("error").get<std::string>());
       }
     }
   } catch (const Json::exception&) {
-    throw UsageError("'" + report.string() + "' is no report of the drop-in");
+    throw UsageError("'" + name + "' is no report of the drop-in");
+  } catch (const BadLine&) {
+    throw UsageError("'" + name + "' is no report of the drop-in");
   }
   return called;
+}
+
+CalledProblems read_called_problems(const std::filesystem::path& report) {
+  constexpr std::size_t kMostBytes = 1'000'000'000;
+  std::error_code unreadable;
+  if (!std::filesystem::exists(report, unreadable)) return {};
+  return parse_called_problems(read_input_file(report.string(), "report", kMostBytes),
+                               report.string());
 }
 
 }  // namespace gemm_tune

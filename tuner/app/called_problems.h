@@ -37,4 +37,7 @@ struct CalledProblems {
 // A file that does not exist is a report without calls. Throws UsageError where it is no report.
 CalledProblems read_called_problems(const std::filesystem::path& report);
 
+// name: of the file, for the message.
+CalledProblems parse_called_problems(std::string text, const std::string& name);
+
 }  // namespace gemm_tune
