@@ -109,6 +109,9 @@ struct Kernel : LaunchRecipe {
     return gemm_tune_@ARCH@::workspace_bytes(*this, p, sm_count);
   }
 
+  // Of counters, with which the workspace begins.
+  static constexpr long long workspace_counter_bytes() { return kWorkspaceCounterBytes; }
+
   // Whether the kernel may be launched for a problem.
   constexpr bool is_legal(const Problem& p) const { return refusal(*this, p) == Refusal::none; }
 };
@@ -265,6 +268,12 @@ class KernelTable {
     return most;
   }
 
+  std::vector<KnownConfig> configs() const {
+    std::vector<KnownConfig> configs;
+    for (const auto& entry : kernels_) configs.push_back(entry.second);
+    return configs;
+  }
+
   std::string cpp(const KernelHashes& hashes) const {
     std::string text =
         "// Every kernel that lookup() may give.\ninline constexpr Kernel kKernels[] = {\n";
@@ -339,6 +348,11 @@ bool is_arch(std::string_view text) {
 
 std::string export_header(const Database& database, const std::string& arch,
                           const KernelHashes& hashes) {
+  return export_kernels(database, arch, hashes).header;
+}
+
+ExportedKernels export_kernels(const Database& database, const std::string& arch,
+                               const KernelHashes& hashes) {
   if (!is_arch(arch)) throw UsageError("'" + arch + "' is no architecture: write one as in sm_86");
   const std::vector<Winner> winners = load_winners(database, arch, hashes, Launches::one);
   if (winners.empty()) {
@@ -368,7 +382,7 @@ std::string export_header(const Database& database, const std::string& arch,
   text += "inline constexpr int kBuiltinCount = " + std::to_string(builtin.size()) + ";\n";
   text += kFunctions;
   text += "}  // namespace gemm_tune_" + arch + "\n";
-  return text;
+  return {std::move(text), kernels.configs()};
 }
 
 }  // namespace gemm_tune

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "choose/choose.h"
 #include "db/database.h"
@@ -19,5 +20,15 @@ namespace gemm_tune {
 // for arch.
 std::string export_header(const Database& database, const std::string& arch,
                           const KernelHashes& hashes = current_kernel_hashes());
+
+// The header and the kernels that it names.
+struct ExportedKernels {
+  std::string header;
+  std::vector<KnownConfig> kernels;
+};
+
+// Throws as export_header().
+ExportedKernels export_kernels(const Database& database, const std::string& arch,
+                               const KernelHashes& hashes = current_kernel_hashes());
 
 }  // namespace gemm_tune

@@ -323,11 +323,17 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   add_search(*ladder, o);
   CLI::App* exporter = app.add_subcommand("export", "Winners for another build");
   add_common(*exporter, o);
-  exporter->add_option("--format", o.format, "header: a C++17 header")
-      ->check(one_of({"header"}))
+  exporter
+      ->add_option(
+          "--format", o.format,
+          "header: a C++17 header; bundle: a folder with that header, the compiled kernels "
+          "and a loader for C++17, for programs without gemm-tune and NVRTC; exports "
+          "for several architectures may share it")
+      ->check(one_of({"header", "bundle"}))
       ->capture_default_str();
   add_kernel_dir(*exporter, o);
-  exporter->add_option("-o,--output", o.output, "File to write; default, and '-': standard output");
+  exporter->add_option("-o,--output", o.output,
+                       "File to write, of a bundle the folder; default, and '-': standard output");
   add_replay(app, o);
   add_db(app, o);
   add_drop_in(app, o);
