@@ -14,6 +14,10 @@ without_cuda "$program" best --arch sm_86 --sizes 1024 --db "$scratch/winners.db
   fail "best ends with $?"
 grep -q vectorized_2d/BM=128 "$scratch/answer" || fail "best does not answer"
 ! grep 'hidden: libnvrtc' "$scratch/errors" || fail "best asks for NVRTC"
+for command in 'db info' 'export --arch sm_86'; do
+  # shellcheck disable=SC2086  # words
+  without_cuda "$program" $command --db "$scratch/winners.db" >"$scratch/answer" 2>"$scratch/errors" || fail "$command ends with $?"
+done
 
 status=0
 without_cuda "$program" --arch sm_86 --sizes 256 --db "$scratch/new.db" 2>"$scratch/errors" >"$scratch/answer" || status=$?
