@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether a GPU's tensor cores round as the emulator says, and how fast mma configs are there.
 //
-// usage: mma_check [SIZE]
+// usage: mma_check [SIZE [LAUNCHES]]
 // 1. Some configs, compiled for the GPU at hand, on 64 x 64 outputs at K = 64, 1024 and 4096 and on
 //    a ragged shape, operands uniform in [-1, 1): relative Frobenius error against fp64, the same
 //    of the emulated product (tests/emulator/tensor_core.h), and how many elements differ in a bit.
-//    At K = 4096, 100 launches must give the same bits.
+//    At K = 4096, LAUNCHES (100) must give the same bits.
 // 2. TFLOP/s of some configs at SIZE (4096) cubed, the median of 20 launches by events, hot
 // operands. Needs a GPU from sm_80 on. Exits 1 where a measured error is not within 10 % of the
 // emulated one, or a result changes from launch to launch.
@@ -65,8 +65,6 @@ constexpr const char* kTimed[] = {
     "mma/AB=1,CD=1,BM=256,BN=128,BK=32,WM=64,WN=64,MMA_K=16,STAGES=4,ASYNC=1,VEC=8,RASTER=8,SPLIT_"
     "K=1,TA=0,TB=0,PRED=1",
 };
-
-constexpr int kLaunches = 100;
 
 LoadedKernel load(const KnownConfig& config, const std::string& arch) {
   const KernelSource source = kernel_source(*config.family);
@@ -210,7 +208,7 @@ class Product {
   DeviceBuffer<char> d_bytes_;
 };
 
-bool check(const char* text, const DeviceSpec& device) {
+bool check(const char* text, const DeviceSpec& device, int launches) {
   const KnownConfig config = check_config(parse_config(text));
   const LoadedKernel kernel = load(config, device.arch);
   bool good = true;
@@ -218,7 +216,7 @@ bool check(const char* text, const DeviceSpec& device) {
     Product product(config, M, N, K);
     product.launch(kernel, device);
     good = product.judge(device) && good;
-    if (K == 4096) good = product.repeats(kernel, device, kLaunches) && good;
+    if (K == 4096) good = product.repeats(kernel, device, launches) && good;
   };
   for (const int K : {64, 1024, 4096}) run(64, 64, K);
   if (config.traits.predicated) run(61, 75, 333);
@@ -251,11 +249,11 @@ void time(const char* text, const DeviceSpec& device, std::int64_t size) {
   std::fflush(stdout);
 }
 
-int run(std::int64_t size) {
+int run(std::int64_t size, int launches) {
   check_driver();
   const DeviceSpec device = query_device(current_device());
   bool good = true;
-  for (const char* config : kConfigs) good = check(config, device) && good;
+  for (const char* config : kConfigs) good = check(config, device, launches) && good;
   for (const char* config : kTimed) time(config, device, size);
   return good ? 0 : 1;
 }
@@ -264,13 +262,15 @@ int run(std::int64_t size) {
 }  // namespace gemm_tune
 
 int main(int argc, char** argv) {
-  const int size = argc == 2 ? std::atoi(argv[1]) : 4096;
-  if (argc > 2 || size < 256 || size % 256 != 0 || size > 16384) {
-    std::fprintf(stderr, "usage: mma_check [SIZE]; SIZE is a multiple of 256 up to 16384\n");
+  const int size = argc > 1 ? std::atoi(argv[1]) : 4096;
+  const int launches = argc > 2 ? std::atoi(argv[2]) : 100;
+  if (argc > 3 || size < 256 || size % 256 != 0 || size > 16384 || launches < 1) {
+    std::fprintf(stderr,
+                 "usage: mma_check [SIZE [LAUNCHES]]; SIZE is a multiple of 256 up to 16384\n");
     return 2;
   }
   try {
-    return gemm_tune::run(size);
+    return gemm_tune::run(size, launches);
   } catch (const gemm_tune::Error& error) {
     std::fprintf(stderr, "mma_check: %s\n", error.what());
     return 3;
