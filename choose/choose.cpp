@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "core/error.h"
 
@@ -13,6 +14,35 @@ auto preference(const Record& record) {
   return std::make_tuple(to_string(record.problem), record.source == Source::predicted,
                          record.outcome.time_us().value(), record.device.name,
                          record.device.sm_count, record.config);
+}
+
+// Elements that the launch before the kernel copies, for each multiplication of the problem.
+double copied_share(const LaunchRecipe& recipe, const Problem& problem) {
+  const RepackedOperands copies = repacked_operands(recipe, launch_problem(problem), 1);
+  const auto elements = [](const RepackedOperand& copy) {
+    return static_cast<double>(copy.rows) * static_cast<double>(copy.ld);
+  };
+  return (elements(copies.a) + elements(copies.b)) / std::max(flops(problem), 1.0);
+}
+
+// Copies that were worth their time where the winner was tuned are not where the product has far
+// less to do with them: then one launch serves.
+constexpr double kMostCopiedShare = 2;  // over that of the tuned problem
+
+bool copies_too_much(const KnownConfig& config, const Problem& tuned, const Problem& problem) {
+  return config.recipe.repack && copied_share(config.recipe, problem) >
+                                     kMostCopiedShare * copied_share(config.recipe, tuned);
+}
+
+// Of the winner's served_variants(), the one to launch for the problem.
+std::optional<LegalConfig> serving(const Winner& winner, const Problem& problem) {
+  std::optional<LegalConfig> legal = legal_for(winner.config, problem);
+  if (!legal || !copies_too_much(legal->config, winner.record.problem, problem)) return legal;
+  for (KnownConfig& variant : served_variants(winner.config)) {
+    if (variant.recipe.repack || why_illegal(variant.recipe, problem)) continue;
+    return LegalConfig{std::move(variant), /*is_twin=*/true};
+  }
+  return std::nullopt;
 }
 
 struct Candidate {
@@ -36,7 +66,7 @@ std::optional<Candidate> nearest(std::span<const Winner> winners, const Problem&
   };
   for (const Winner& winner : winners) {
     if (!eligible(winner) || (best && rank(winner) >= rank(*best->winner))) continue;
-    std::optional<LegalConfig> legal = legal_for(winner.config, problem);
+    std::optional<LegalConfig> legal = serving(winner, problem);
     if (legal) best = Candidate{&winner, *std::move(legal), rank(winner).first};
   }
   return best;
@@ -55,7 +85,8 @@ std::string describe(const Candidate& candidate, const DeviceKey& device, const 
   }
   if (candidate.legal.is_twin) {
     text += "; its predicated twin serves, since " +
-            why_illegal(candidate.winner->config.recipe, problem).value();
+            why_illegal(candidate.winner->config.recipe, problem)
+                .value_or("copies of A and B would take too long for this shape");
   }
   return text;
 }

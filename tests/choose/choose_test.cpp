@@ -384,5 +384,20 @@ TEST_F(ChooseTest, ThereIsOneWinnerForEachDeviceAndProblemInOrderOfPreference) {
                           "512x512x512 on NVIDIA RTX A6000"));
 }
 
+// 1000 x 1000 outputs repay the copy of A; eight rows do not repay that of B.
+TEST_F(ChooseTest, AWinnerWithCopiesServesInOneLaunchWhereTheProductHasLittleToDoWithThem) {
+  const std::string tile = "vectorized_2d/BM=64,BN=32,BK=16,TM=8,TN=4,";
+  const std::string rest = ",PAD=4,INTERLEAVE=1,PRED=1";
+  const std::string winner = tile + "VEC=4" + rest + ",REPACK=1";
+  store_measured(database_, kA6000, "1000x1000x1001", winner, 60);
+  EXPECT_EQ(text(choice("1000x1000x1001")), winner);
+  EXPECT_EQ(text(choice("1200x1000x1003")), winner);
+  const Choice skinny = choice("8x1000x1001:align=4/1/4");
+  EXPECT_EQ(text(skinny), tile + "VEC=1" + rest);
+  EXPECT_TRUE(skinny.is_twin);
+  EXPECT_THAT(skinny.explanation,
+              HasSubstr("twin serves, since copies of A and B would take too long"));
+}
+
 }  // namespace
 }  // namespace gemm_tune
