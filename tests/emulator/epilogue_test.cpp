@@ -3,32 +3,18 @@
 // more_epilogue_configs.txt, against the hostile cases of its family.
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "tests/emulator/emulated_kernel.h"
-#include "tests/emulator/objects.h"
+#include "tests/emulator/listed_kernel_test.h"
 
 namespace gemm_tune::emulator {
 namespace {
 
-// Of each line the config and its definition.
-std::vector<std::string> listed_in(const char* path) {
-  std::ifstream file(path);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(file, line);) {
-    if (!line.empty() && line[0] != '#') lines.push_back(line);
-  }
-  return lines;
-}
-
-std::string config_of(const std::string& line) { return line.substr(0, line.find(' ')); }
-
-const std::vector<std::string> kLines = listed_in(GT_EMULATOR_CONFIGS);
-const std::vector<std::string> kMoreLines = listed_in(GT_MORE_EMULATOR_CONFIGS);
+const std::vector<std::string> kLines = configs_in(GT_EMULATOR_CONFIGS);
+const std::vector<std::string> kMoreLines = configs_in(GT_MORE_EMULATOR_CONFIGS);
 
 std::vector<std::string> all_lines() {
   std::vector<std::string> all = kLines;
@@ -49,23 +35,7 @@ TEST(EmulatedEpilogues, CoverEveryFamilyAndTypeOfDWithBoth) {
   EXPECT_EQ(types.size(), 2 * 3U);
 }
 
-class EmulatedEpilogue : public testing::TestWithParam<std::string> {
- protected:
-  EmulatedEpilogue() : kernel_(object_of(GetParam()), config_of(GetParam())) {}
-
-  void check(const std::vector<Case>& cases) {
-    ASSERT_FALSE(cases.empty());
-    for (const Case& c : cases) {
-      const auto wrong = kernel_.check(c);
-      ASSERT_FALSE(wrong) << to_string(c) << ": " << *wrong;
-    }
-  }
-
-  const KnownConfig& config() const { return kernel_.config(); }
-
- private:
-  EmulatedKernel kernel_;
-};
+class EmulatedEpilogue : public ListedKernelTest {};
 
 TEST_P(EmulatedEpilogue, IsExactOnIntegersAtEveryTileEdge) { check(edge_cases(config())); }
 
@@ -78,17 +48,6 @@ TEST_P(EmulatedEpilogue, StaysWithinTheErrorBoundOnReals) { check(rounding_cases
 class SharingEpilogue : public EmulatedEpilogue {};
 
 TEST_P(SharingEpilogue, IsAppliedOnceToTheSumOfAllShares) { check(share_cases(config())); }
-
-std::vector<std::string> sharing(std::vector<std::string> lines) {
-  std::erase_if(lines, [](const std::string& line) {
-    return !shares_tiles(check_config(parse_config(config_of(line))));
-  });
-  return lines;
-}
-
-std::string name_of(const testing::TestParamInfo<std::string>& instance) {
-  return identifier(instance.param);
-}
 
 INSTANTIATE_TEST_SUITE_P(Configs, SharingEpilogue, testing::ValuesIn(sharing(kLines)), name_of);
 INSTANTIATE_TEST_SUITE_P(MoreConfigs, SharingEpilogue, testing::ValuesIn(sharing(kMoreLines)),

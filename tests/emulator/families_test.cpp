@@ -8,8 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/emulator/emulated_kernel.h"
-#include "tests/emulator/objects.h"
+#include "tests/emulator/listed_kernel_test.h"
 
 namespace gemm_tune::emulator {
 namespace {
@@ -43,23 +42,7 @@ TEST(EmulatedFamilies, CoverEveryFamilyWithEightConfigsAndEveryParameterValue) {
   }
 }
 
-class EmulatedFamily : public testing::TestWithParam<std::string> {
- protected:
-  EmulatedFamily() : kernel_(object_of(GetParam()), GetParam()) {}
-
-  void check(const std::vector<Case>& cases) {
-    ASSERT_FALSE(cases.empty());
-    for (const Case& c : cases) {
-      const auto wrong = kernel_.check(c);
-      ASSERT_FALSE(wrong) << to_string(c) << ": " << *wrong;
-    }
-  }
-
-  const KnownConfig& config() const { return kernel_.config(); }
-
- private:
-  EmulatedKernel kernel_;
-};
+class EmulatedFamily : public ListedKernelTest {};
 
 TEST_P(EmulatedFamily, IsExactOnIntegersAtEveryTileEdge) { check(edge_cases(config())); }
 
@@ -79,17 +62,6 @@ class SharingFamily : public EmulatedFamily {};
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(SharingFamily);
 
 TEST_P(SharingFamily, AddsUpSharesAlikeWhoeverComesLast) { check(share_cases(config())); }
-
-std::vector<std::string> sharing(std::vector<std::string> configs) {
-  std::erase_if(configs, [](const std::string& text) {
-    return !shares_tiles(check_config(parse_config(text)));
-  });
-  return configs;
-}
-
-std::string name_of(const testing::TestParamInfo<std::string>& instance) {
-  return identifier(instance.param);
-}
 
 INSTANTIATE_TEST_SUITE_P(Configs, SharingFamily, testing::ValuesIn(sharing(kConfigs)), name_of);
 INSTANTIATE_TEST_SUITE_P(Configs, EmulatedFamily, testing::ValuesIn(kConfigs), name_of);
