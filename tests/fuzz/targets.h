@@ -14,6 +14,7 @@
 
 namespace gemm_tune::fuzz {
 
+void check_call_log(std::string_view input);   // a log of calls of cuBLAS or of PyTorch
 void check_called(std::string_view input);     // a report of the drop-in
 void check_config(std::string_view input);     // a config's text, and the kernel it names
 void check_database(std::string_view input);   // a database file, whole or as edits of a sound one
@@ -31,10 +32,10 @@ struct Target {
 };
 
 inline constexpr Target kTargets[] = {
-    {"called", check_called},     {"config", check_config},   {"database", check_database},
-    {"duration", check_duration}, {"problem", check_problem}, {"ptxas_log", check_ptxas_log},
-    {"reply", check_reply},       {"salvage", check_salvage}, {"sizes", check_sizes},
-    {"sweep", check_sweep},
+    {"call_log", check_call_log},   {"called", check_called},     {"config", check_config},
+    {"database", check_database},   {"duration", check_duration}, {"problem", check_problem},
+    {"ptxas_log", check_ptxas_log}, {"reply", check_reply},       {"salvage", check_salvage},
+    {"sizes", check_sizes},         {"sweep", check_sweep},
 };
 
 inline void require(bool holds, const char* property) {

@@ -12,6 +12,7 @@
 #include "kernel_templates/registry.h"
 #include "tests/fuzz/targets.h"
 #include "tests/temp_folder.h"
+#include "tuner/app/call_log.h"
 #include "tuner/app/called_problems.h"
 #include "tuner/app/sizes.h"
 
@@ -58,6 +59,16 @@ std::vector<Problem> sizes_or_none(const std::string& text) {
 }
 
 }  // namespace
+
+void check_call_log(std::string_view input) {
+  try {
+    for (const CalledProblem& called : parse_call_log(std::string(input), "a").problems) {
+      require(called.problem && called.tunable > 0, "a call has a problem");
+      require(parse_problem(called.text) == called.problem, "the text names the problem");
+    }
+  } catch (const UsageError&) {
+  }
+}
 
 void check_called(std::string_view input) {
   try {

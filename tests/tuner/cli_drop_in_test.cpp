@@ -59,6 +59,17 @@ TEST_F(CliDropInTest, CaptureListsTheProblemsForFromCaptureTheMostWorkFirst) {
   expect_refusal("--from-capture x --sizes 64", 2, "--sizes excludes --from-capture");
 }
 
+TEST_F(CliDropInTest, CaptureReadsALogInPlaceOfRunningAProgram) {
+  write_file(path("untuned.csv"), "GemmTunableOp_float_NT,nt_64_32_16_ld_64_32_64\n");
+  EXPECT_EQ(run("capture --log " + path("untuned.csv") + " -o " + path("calls.txt")).exit_code, 0);
+  EXPECT_THAT(read_file(path("calls.txt")),
+              HasSubstr("\n32x64x16:layout=tn  # 1 calls, 100.0 % of the operations\n"));
+  expect_refusal("capture --log " + path("calls.txt") + " -o " + path("x"), 2,
+                 "calls.txt' has no product that could be served");
+  expect_refusal("capture --log " + path("untuned.csv") + " -o x -- true", 2,
+                 "--log runs no program: leave out 'true', or --log");
+}
+
 TEST_F(CliDropInTest, CaptureOfAProgramThatMultipliesNothingFindsNothing) {
   expect_refusal("capture -o " + path("calls.txt") + " -- true", 4,
                  "made no call of cuBLAS that could be served: true exited with 0");

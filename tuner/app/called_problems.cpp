@@ -42,26 +42,21 @@ std::optional<Signature> signature_called(const Json& line) {
   } catch (const UsageError&) {
     return std::nullopt;
   }
-  const bool alike = line.at("type_b") == line.at("type_a");
-  return alike && is_offered(types) ? std::optional(types) : std::nullopt;
+  return line.at("type_b") == line.at("type_a") ? std::optional(types) : std::nullopt;
 }
 
-// cuBLAS is column-major: its product is the row-major one with the operands, M and N swapped.
 std::optional<Problem> problem_called(const Json& line) {
   const auto size = [&](const char* name) { return whole_number(line.at(name)); };
-  const std::optional<Signature> types = signature_called(line);
-  const std::int64_t M = size("n"), N = size("m"), K = size("k"), batch = size("batch");
-  const auto in_range = [](std::int64_t value, std::int64_t most) {
-    return value >= 1 && value <= most;
-  };
-  const bool sound = in_range(M, kMaxEdge) && in_range(N, kMaxEdge) && in_range(K, kMaxEdge) &&
-                     in_range(batch, kMaxBatch);
-  if (!types || !sound) return std::nullopt;
-  const Layout layout = layout_of(line.at("op_b") != "N", line.at("op_a") != "N");
-  const Problem packed = packed_problem(M, N, K, layout, batch, *types);
-  const std::int64_t aligned =
-      std::clamp<std::int64_t>(size("alignment"), bytes_of(types->a), kWidestAccessBytes);
-  return in_class(packed, alignment_of(static_cast<std::uint64_t>(aligned)) / bytes_of(types->a));
+  CublasProduct product{signature_called(line), line.at("op_a") != "N", line.at("op_b") != "N"};
+  product.m = size("m");
+  product.n = size("n");
+  product.k = size("k");
+  product.batch = size("batch");
+  const std::optional<Problem> packed = problem_of(product);
+  if (!packed) return std::nullopt;
+  const int least = bytes_of(product.types->a);
+  const auto aligned = std::clamp<std::int64_t>(size("alignment"), least, kWidestAccessBytes);
+  return in_class(*packed, alignment_of(static_cast<std::uint64_t>(aligned)) / least);
 }
 
 CalledProblem called_problem(const Json& line) {
@@ -84,6 +79,18 @@ CalledProblem called_problem(const Json& line) {
 }
 
 }  // namespace
+
+std::optional<Problem> problem_of(const CublasProduct& product) {
+  const auto in_range = [](std::int64_t value, std::int64_t most) {
+    return value >= 1 && value <= most;
+  };
+  const bool sound = in_range(product.m, kMaxEdge) && in_range(product.n, kMaxEdge) &&
+                     in_range(product.k, kMaxEdge) && in_range(product.batch, kMaxBatch);
+  if (!sound || !product.types || !is_offered(*product.types)) return std::nullopt;
+  return packed_problem(product.n, product.m, product.k,
+                        layout_of(product.transposes_b, product.transposes_a), product.batch,
+                        *product.types);
+}
 
 std::int64_t CalledProblem::calls() const {
   std::int64_t all = served;

@@ -28,6 +28,17 @@ struct CalledProblem {
   std::int64_t calls() const;
 };
 
+// A product as cuBLAS is asked for it: column-major.
+struct CublasProduct {
+  std::optional<Signature> types;  // nothing for those that gemm-tune does not know
+  bool transposes_a = false, transposes_b = false;
+  std::int64_t m = 0, n = 0, k = 0, batch = 1;
+};
+
+// The same product in row-major terms, the operands, M and N swapped, with packed matrices. Nothing
+// where no kernel can have it.
+std::optional<Problem> problem_of(const CublasProduct& product);
+
 struct CalledProblems {
   std::vector<CalledProblem> problems;
   std::vector<std::string> errors;  // a sentence for each process in which something failed

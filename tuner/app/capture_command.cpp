@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// gemm-tune capture: runs a program, and lists the problems that it multiplied for --from-capture.
+// gemm-tune capture: runs a program, or reads a log of one, and lists the problems that it
+// multiplied for --from-capture.
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
@@ -7,9 +8,12 @@
 #include <map>
 
 #include "core/error.h"
+#include "core/input_file.h"
 #include "core/printable.h"
+#include "tuner/app/call_log.h"
 #include "tuner/app/called_problems.h"
 #include "tuner/app/commands.h"
+#include "tuner/app/exit_code.h"
 #include "tuner/app/output_file.h"
 #include "tuner/app/under_drop_in.h"
 #include "tuner/work/scratch_dir.h"
@@ -53,10 +57,24 @@ std::string list_text(const std::vector<Wanted>& wanted, const Options& options)
   return text;
 }
 
+void write_list(const std::vector<Wanted>& wanted, const Options& options) {
+  write_output(options.output, list_text(wanted, options));
+  std::fputs(fmt::format("gemm-tune: {} problems in {}\n", wanted.size(), options.output).c_str(),
+             stderr);
+}
+
+int capture_from_log(const Options& options) {
+  constexpr std::size_t kMostBytes = 1'000'000'000;
+  const std::string text = read_input_file(options.log, "log", kMostBytes);
+  write_list(wanted_problems(parse_call_log(text, options.log)), options);
+  return kExitOk;
+}
+
 }  // namespace
 
 int run_capture(const Options& options) {
   require_writable(options.output);
+  if (!options.log.empty()) return capture_from_log(options);
   const ScratchDir scratch("gemm-tune-capture");
   const std::filesystem::path report = scratch.path() / "report.jsonl";
   const int exit_code = run_under_drop_in(options, report);
@@ -66,9 +84,7 @@ int run_capture(const Options& options) {
                        excerpt(options.application[0]) + " exited with " +
                        std::to_string(exit_code));
   }
-  write_output(options.output, list_text(wanted, options));
-  std::fputs(fmt::format("gemm-tune: {} problems in {}\n", wanted.size(), options.output).c_str(),
-             stderr);
+  write_list(wanted, options);
   return exit_code;
 }
 

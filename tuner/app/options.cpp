@@ -236,6 +236,9 @@ void add_drop_in(CLI::App& app, Options& o) {
       "capture", "The problems that a program multiplies: capture -o FILE -- PROGRAM ...");
   capture->add_option("-o,--output", o.output, "File to write, for --from-capture")->required();
   capture->add_option("--db", o.db, "Database file");
+  capture->add_option("--log", o.log,
+                      "Run no program: read cuBLAS's log (CUBLAS_LOGINFO_DBG=1, "
+                      "CUBLAS_LOGDEST_DBG=FILE) or PyTorch's tunableop_untuned*.csv");
   capture->callback([&o] { o.command = Command::capture; });
 }
 
@@ -361,12 +364,16 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
     parsed.exit_code = kExitUsage;
     parsed.message = "export writes a C++ header and no JSON: leave out --json";
   }
-  const bool runs = o.command == Command::run || o.command == Command::capture;
+  const bool runs = o.command == Command::run || (o.command == Command::capture && o.log.empty());
   if (runs && o.application.empty()) {
     parsed.exit_code = kExitUsage;
     parsed.message = std::string("name the program behind --, as in gemm-tune ") +
                      (o.command == Command::run ? "run" : "capture -o calls.txt") +
                      " -- python3 train.py";
+  } else if (!runs && !o.application.empty()) {
+    parsed.exit_code = kExitUsage;
+    parsed.message =
+        "--log runs no program: leave out '" + excerpt(o.application[0]) + "', or --log";
   }
   return parsed;
 }

@@ -57,6 +57,7 @@ struct Options {
   int in_flight = 1;
   std::string trace;
   std::vector<std::string> application;  // for run and capture: a program and its arguments
+  std::string log;                       // of capture; empty: a program is run
   std::string report;                    // of run; empty: none is kept
   bool all = false;                      // for db rekey
   bool finals = false;
