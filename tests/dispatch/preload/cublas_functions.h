@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+struct CUstream_st;  // CUDA's
+
 extern "C" {
 int cublasSgemm_v2(void* handle, int op_a, int op_b, int m, int n, int k, const float* alpha,
                    const float* A, int lda, const float* B, int ldb, const float* beta, float* C,
@@ -52,7 +54,7 @@ int cublasLtMatmul(void* handle, const void* descriptor, const void* alpha, cons
                    const void* layout_a, const void* B, const void* layout_b, const void* beta,
                    const void* C, const void* layout_c, void* D, const void* layout_d,
                    const void* algorithm, void* workspace, std::size_t workspace_bytes,
-                   void* stream);
+                   CUstream_st* stream);
 int cublasLtMatmulDescInit_internal(void* descriptor, std::size_t bytes, int compute_type,
                                     int scale_type);
 int cublasLtMatmulDescSetAttribute(void* descriptor, int attribute, const void* value,

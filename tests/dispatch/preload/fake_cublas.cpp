@@ -31,8 +31,8 @@ int get(void* handle, int FakeHandle::*field, int* value) {
 
 extern "C" {
 
-int cublasGetStream_v2(void* handle, void** stream) {
-  *stream = static_cast<FakeHandle*>(handle)->stream;
+int cublasGetStream_v2(void* handle, CUstream_st** stream) {
+  *stream = static_cast<CUstream_st*>(static_cast<FakeHandle*>(handle)->stream);
   return 0;
 }
 int cublasGetPointerMode_v2(void* handle, int* value) {
@@ -155,7 +155,7 @@ int cublasLtMatrixLayoutGetAttribute(const void* layout, int attribute, void* va
 
 int cublasLtMatmul(void* handle, const void*, const void*, const void*, const void*, const void*,
                    const void*, const void*, const void*, const void*, void*, const void*,
-                   const void*, void*, std::size_t workspace_bytes, void*) {
+                   const void*, void*, std::size_t workspace_bytes, CUstream_st*) {
   return record(handle, __func__, 0, static_cast<std::int64_t>(workspace_bytes));
 }
 }

@@ -60,7 +60,7 @@ struct Product {
   int call(FakeHandle& handle) {
     return cublasLtMatmul(&handle, descriptor.words.data(), &alpha, matrix + 1, a.words.data(),
                           matrix + 2, b.words.data(), &beta, C, c.words.data(), D, d.words.data(),
-                          nullptr, nullptr, kWorkspace, &stream);
+                          nullptr, nullptr, kWorkspace, reinterpret_cast<CUstream_st*>(&stream));
   }
 };
 
@@ -84,7 +84,7 @@ TEST_F(LtTest, EveryFieldFindsItsPlace) {
   product.beta = 3;
   expect_served(product);
   const gt_gemm_call& call = library_.call;
-  EXPECT_EQ(library_.stream, &product.stream);
+  EXPECT_EQ(library_.stream, static_cast<void*>(&product.stream));
   EXPECT_EQ(call.order, GT_COLUMN_MAJOR);
   EXPECT_EQ(call.trans_a, GT_TRANSPOSE);
   EXPECT_EQ(call.trans_b, GT_NO_TRANSPOSE);
