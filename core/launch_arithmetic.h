@@ -151,6 +151,28 @@ constexpr long long sums_bytes(const LaunchRecipe& recipe, const LaunchProblem& 
   return shares > 0 ? kWorkspaceCounterBytes + shares * tile_bytes : 0;
 }
 
+// The most elements of the operands that one launch copies: 4 GiB of 32-bit ones. Above this,
+// copies might not find memory beside the operands.
+inline constexpr long long kMaxCopiedElements = 1LL << 30;
+
+// A kernel's K, and which operands it needs copies of.
+struct Copied {
+  long long k;
+  bool a, b;
+};
+
+// Those less aligned than the kernel needs; both, padded by zeros along K, where it needs a
+// multiple of K.
+constexpr Copied copied_operands(const LaunchRecipe& recipe, const LaunchProblem& problem) {
+  if (!recipe.repack || problem.K == 0) return {problem.K, false, false};
+  const long long multiple = recipe.multiple_k;
+  const long long k = (problem.K + multiple - 1) / multiple * multiple;
+  const auto is_copied = [&](int alignment) {
+    return k > problem.K || (alignment > 0 ? alignment : problem.alignment) < recipe.alignment;
+  };
+  return {k, is_copied(problem.alignment_a), is_copied(problem.alignment_b)};
+}
+
 // A copy of an operand in the workspace, each row of which begins at a multiple of 16 bytes. What
 // lies behind the operand's rows, and behind the elements of each, is zero.
 struct RepackedOperand {
@@ -167,23 +189,18 @@ struct RepackedOperands {
   long long end = 0;  // bytes from the workspace's begin, behind the last copy
 };
 
-// The copies that a kernel needs, behind counters and partial sums: of A and of B where these are
-// less aligned than it needs, and of both, padded by zeros along K, where it needs a multiple of K.
+// The copies of copied_operands(), behind counters and partial sums.
 constexpr RepackedOperands repacked_operands(const LaunchRecipe& recipe,
                                              const LaunchProblem& problem, int sm_count) {
   constexpr long long kRowBytes = 16, kCopyBytes = 256;  // at whose multiples these begin
-  RepackedOperands all{{}, {}, problem.K, sums_bytes(recipe, problem, sm_count)};
-  if (!recipe.repack || problem.K == 0) return all;
+  const Copied copied = copied_operands(recipe, problem);
+  RepackedOperands all{{}, {}, copied.k, sums_bytes(recipe, problem, sm_count)};
   const auto rounded_up = [](long long size, long long multiple) {
     return (size + multiple - 1) / multiple * multiple;
   };
-  all.k = rounded_up(problem.K, recipe.multiple_k);
-  const bool is_padded = all.k > problem.K;
   const long long element_bytes = problem.type_ab == ElementType::f32 ? 4 : 2;
   // edge: M or N; along_k: whether a row is K elements long.
-  const auto add = [&](RepackedOperand& copy, int alignment, long long edge, bool along_k) {
-    const int known = alignment > 0 ? alignment : problem.alignment;
-    if (known >= recipe.alignment && !is_padded) return;
+  const auto add = [&](RepackedOperand& copy, long long edge, bool along_k) {
     if (all.end == 0) all.end = kWorkspaceCounterBytes;
     copy.offset = rounded_up(all.end, kCopyBytes);
     copy.from_rows = along_k ? edge : problem.K;
@@ -194,8 +211,8 @@ constexpr RepackedOperands repacked_operands(const LaunchRecipe& recipe,
   };
   const bool transposed_a = problem.layout == Layout::tn || problem.layout == Layout::tt;
   const bool transposed_b = problem.layout == Layout::nt || problem.layout == Layout::tt;
-  add(all.a, problem.alignment_a, problem.M, !transposed_a);
-  add(all.b, problem.alignment_b, problem.N, transposed_b);
+  if (copied.a) add(all.a, problem.M, !transposed_a);
+  if (copied.b) add(all.b, problem.N, transposed_b);
   return all;
 }
 
@@ -213,6 +230,7 @@ enum class Refusal {
   layout,
   tail_of_batch,
   repack_of_batch,
+  repack_size,
   multiple_m,
   multiple_n,
   multiple_k,
@@ -227,6 +245,9 @@ constexpr Refusal refusal(const LaunchRecipe& recipe, const LaunchProblem& probl
   if (problem.layout != recipe.layout) return Refusal::layout;
   if (recipe.tail_ctas_per_sm > 0 && problem.batch > 1) return Refusal::tail_of_batch;
   if (recipe.repack && problem.batch > 1) return Refusal::repack_of_batch;
+  const Copied copied = copied_operands(recipe, problem);
+  const long long edges = (copied.a ? problem.M : 0) + (copied.b ? problem.N : 0);
+  if (edges * problem.K > kMaxCopiedElements) return Refusal::repack_size;
   if (problem.M % recipe.multiple_m != 0) return Refusal::multiple_m;
   if (problem.N % recipe.multiple_n != 0) return Refusal::multiple_n;
   if (problem.K % recipe.multiple_k != 0 && !recipe.repack) return Refusal::multiple_k;

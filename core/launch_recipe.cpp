@@ -29,6 +29,8 @@ std::optional<std::string> why_illegal(const LaunchRecipe& recipe, const Problem
       return "TAIL takes no batches";
     case Refusal::repack_of_batch:
       return "REPACK takes no batches";
+    case Refusal::repack_size:
+      return "REPACK copies at most " + std::to_string(kMaxCopiedElements) + " elements";
     case Refusal::multiple_m:
       return misfit("M", problem.M, recipe.multiple_m);
     case Refusal::multiple_n:
@@ -38,7 +40,8 @@ std::optional<std::string> why_illegal(const LaunchRecipe& recipe, const Problem
     case Refusal::alignment:
       return "vector accesses of " + std::to_string(recipe.alignment) +
              " elements need alignment class " + std::to_string(recipe.alignment) +
-             "; the problem has " + std::to_string(alignment_class(problem));
+             (recipe.repack ? " of C and D" : "") + "; the problem has " +
+             std::to_string(recipe.repack ? repacked_class(problem) : alignment_class(problem));
     case Refusal::batch:
       return "a batch of " + std::to_string(problem.batch) + " exceeds the grid's " +
              std::to_string(kMaxBatch);

@@ -185,8 +185,23 @@ TEST(LaunchRecipeTest, RepackPadsRowsOf16BitElementsToEight) {
 TEST(LaunchRecipeTest, RepackTakesNeitherABatchNorAnUnalignedResult) {
   EXPECT_EQ(why_illegal(repacking(), packed_problem(100, 200, 1001, Layout::nn, 2)),
             "REPACK takes no batches");
-  EXPECT_THAT(why_illegal(repacking(), packed_problem(100, 201, 1001)).value(),
-              HasSubstr("alignment class 4"));
+  EXPECT_EQ(why_illegal(repacking(), packed_problem(100, 202, 1001)),
+            "vector accesses of 4 elements need alignment class 4 of C and D; the problem has 2");
+}
+
+// The workspace of larger copies might not fit beside the operands; that of the largest edges would
+// have more bytes than 64 bits count.
+TEST(LaunchRecipeTest, RepackCopiesNoHugeOperands) {
+  const char* const refused = "REPACK copies at most 1073741824 elements";
+  EXPECT_EQ(why_illegal(repacking(), packed_problem(kMaxEdge, 4, kMaxEdge - 1)), refused);
+  EXPECT_EQ(why_illegal(repacking(), packed_problem(16384, 16384, 32767)), std::nullopt);
+  EXPECT_EQ(why_illegal(repacking(), packed_problem(16384, 16384, 32769)), refused);
+  // B alone is copied.
+  Problem problem = packed_problem(kMaxEdge, 4, 1000);
+  problem.alignment.b = 4;
+  EXPECT_EQ(why_illegal(repacking(), problem), std::nullopt);
+  // Nothing is copied.
+  EXPECT_EQ(why_illegal(repacking(), packed_problem(65536, 65536, 65536)), std::nullopt);
 }
 
 // After the partial sums.

@@ -67,6 +67,8 @@ std::optional<std::string_view> reason_of(Refusal refused) {
     case Refusal::multiple_n:
     case Refusal::multiple_k:
       return "not predicated and the problem is not a multiple of the tile";
+    case Refusal::repack_size:
+      return "copies of operands that are too large for copies";
     case Refusal::tail_of_batch:
     case Refusal::repack_of_batch:
     case Refusal::batch:
