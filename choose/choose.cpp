@@ -30,19 +30,24 @@ double copied_share(const LaunchRecipe& recipe, const Problem& problem) {
 constexpr double kMostCopiedShare = 2;  // over that of the tuned problem
 
 bool copies_too_much(const KnownConfig& config, const Problem& tuned, const Problem& problem) {
-  return config.recipe.repack && copied_share(config.recipe, problem) >
-                                     kMostCopiedShare * copied_share(config.recipe, tuned);
+  return copied_share(config.recipe, problem) >
+         kMostCopiedShare * copied_share(config.recipe, tuned);
 }
 
-// Of the winner's served_variants(), the one to launch for the problem.
+// Of the winner's served_variants(), the one to launch for the problem: where it would copy, one
+// without copies whose accesses are as wide, or for which they are worth their time.
 std::optional<LegalConfig> serving(const Winner& winner, const Problem& problem) {
   std::optional<LegalConfig> legal = legal_for(winner.config, problem);
-  if (!legal || !copies_too_much(legal->config, winner.record.problem, problem)) return legal;
+  if (!legal || !legal->config.recipe.repack) return legal;
   for (KnownConfig& variant : served_variants(winner.config)) {
     if (variant.recipe.repack || why_illegal(variant.recipe, problem)) continue;
+    if (variant.recipe.alignment < legal->config.recipe.alignment &&
+        !copies_too_much(legal->config, winner.record.problem, problem)) {
+      return legal;
+    }
     return LegalConfig{std::move(variant), /*is_twin=*/true};
   }
-  return std::nullopt;
+  return legal;
 }
 
 struct Candidate {
@@ -86,7 +91,7 @@ std::string describe(const Candidate& candidate, const DeviceKey& device, const 
   if (candidate.legal.is_twin) {
     text += "; its predicated twin serves, since " +
             why_illegal(candidate.winner->config.recipe, problem)
-                .value_or("copies of A and B would take too long for this shape");
+                .value_or("copies of A and B would not pay for this problem");
   }
   return text;
 }

@@ -355,6 +355,11 @@ ExportedKernels export_kernels(const Database& database, const std::string& arch
                                const KernelHashes& hashes) {
   if (!is_arch(arch)) throw UsageError("'" + arch + "' is no architecture: write one as in sm_86");
   const std::vector<Winner> winners = load_winners(database, arch, hashes, Launches::one);
+  if (winners.empty() && !load_winners(database, arch, hashes).empty()) {
+    throw NothingFound("each usable winner for " + arch + " in the database '" +
+                       database.path().string() +
+                       "' takes two launches, which no export holds: tune an aligned problem too");
+  }
   if (winners.empty()) {
     throw NothingFound("the database '" + database.path().string() + "' has no usable winner for " +
                        arch + ": tune for it first");

@@ -9,8 +9,14 @@ void WorkspacePool::StreamWorkspaces::grow_to(std::int64_t bytes, cudaStream_t s
   const std::int64_t last = grown.empty() ? 0 : grown.back().bytes();
   if (last >= bytes) return;
   const OutsideCapture other_streams;
-  // At least twice the last, so that all of them together stay below twice the largest.
-  grown.emplace_back(std::max(bytes, 2 * last), stream);
+  // At least twice the last, so that all of them together stay below twice the largest, unless
+  // memory holds only what is asked.
+  try {
+    grown.emplace_back(std::max(bytes, 2 * last), stream);
+  } catch (const CudaError& error) {
+    if (error.code() != cudaErrorMemoryAllocation || 2 * last <= bytes) throw;
+    grown.emplace_back(bytes, stream);
+  }
 }
 
 WorkspacePool::StreamWorkspaces& WorkspacePool::of(int ordinal, cudaStream_t stream) {

@@ -279,6 +279,15 @@ TEST_F(ExportHeaderTest, HoldsTheBestOfOneLaunchWhereTheWinnerTakesTwo) {
   EXPECT_THAT(header, testing::Not(testing::HasSubstr("REPACK")));
 }
 
+TEST_F(ExportHeaderTest, NamesTheReasonWhereEveryWinnerTakesTwoLaunches) {
+  Database database = writable(file_);
+  store_measured(
+      database, kA6000, "1024x1024x1001",
+      "vectorized_2d/BM=64,BN=32,BK=16,TM=8,TN=4,VEC=4,PAD=4,INTERLEAVE=1,PRED=1,REPACK=1", 60);
+  EXPECT_THAT([&] { export_header(database, "sm_86", kHashes); },
+              testing::ThrowsMessage<NothingFound>(testing::HasSubstr("takes two launches")));
+}
+
 TEST_F(ExportHeaderTest, IsConstexprAndRefusesNonsense) {
   write_header(sample_database(file_), "sm_86");
   write("main.cpp", R"cpp(
