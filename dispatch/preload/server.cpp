@@ -61,12 +61,13 @@ bool Server::serve(const CublasCall& call, const std::optional<HandleState>& sta
 
 std::optional<Reason> Server::try_to_serve(const gt_gemm_call& call, CUstream_st* stream,
                                            Shape* shape) {
-  int verdict = shape->verdict.load(std::memory_order_relaxed);
+  // Who reads that a call is served also sees library_, which another thread may have opened.
+  int verdict = shape->verdict.load(std::memory_order_acquire);
   if (verdict == Shape::kUnknown) {
     verdict = verdict_on(call);
     // Of the addresses, not of the shape.
     if (verdict == static_cast<int>(Reason::arguments)) return Reason::arguments;
-    shape->verdict.store(verdict, std::memory_order_relaxed);
+    shape->verdict.store(verdict, std::memory_order_release);
   }
   if (verdict != Shape::kServed) return static_cast<Reason>(verdict);
   if (library_->gemm(stream, call) == GT_OK) return std::nullopt;
