@@ -71,6 +71,17 @@ class Texts {
   std::map<std::string, std::string> read_;
 };
 
+const std::string* header_of(const KernelSource& source, std::string_view path) {
+  const auto found = std::find_if(source.headers.begin(), source.headers.end(),
+                                  [&](const auto& header) { return header.first == path; });
+  return found == source.headers.end() ? nullptr : &found->second;
+}
+
+std::string tokens_of(const KernelSource& source, bool has_epilogue) {
+  const auto text_of = [&](const std::string& path) { return header_of(source, path); };
+  return token_text(source.text, text_of, has_epilogue);
+}
+
 KernelSource source_of(const KernelFamily& family, Texts& texts) {
   KernelSource source;
   source.path = family.source_path();
@@ -86,16 +97,8 @@ KernelSource source_of(const KernelFamily& family, Texts& texts) {
   }
   source.headers.assign(headers.begin(), headers.end());
 
-  const auto text_of = [&](const std::string& path) -> const std::string* {
-    const auto header = headers.find(path);
-    return header == headers.end() ? nullptr : &header->second;
-  };
-  source.tokens = token_text(source.text, text_of);
+  source.tokens = tokens_of(source, /*has_epilogue=*/false);
   source.hash = identity_of(source.tokens);
-  source.epilogue_hash = identity_of(token_text(source.text, text_of, /*has_epilogue=*/true));
-  if (const std::string* const repack = text_of("kernel_templates/device/repack.cuh")) {
-    source.repack_hash = identity_of(*repack);
-  }
   return source;
 }
 
@@ -129,6 +132,15 @@ std::string identity_of(std::string_view tokens) {
   hash.add(tokens);
   for (const char* option : kCodeOptions) hash.add(option);
   return hash.hex();
+}
+
+std::string epilogue_identity(const KernelSource& source) {
+  return identity_of(tokens_of(source, /*has_epilogue=*/true));
+}
+
+std::string repack_identity(const KernelSource& source) {
+  const std::string* const text = header_of(source, "kernel_templates/device/repack.cuh");
+  return text == nullptr ? "" : identity_of(*text);
 }
 
 std::string version_1_hash(const KernelSource& source) {

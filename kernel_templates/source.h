@@ -29,13 +29,15 @@ struct KernelSource {
   std::vector<std::pair<std::string, std::string>> headers;  // include path -> text, sorted by path
   std::string tokens;  // of text and headers, see token_text.h: compiles by itself
   std::string hash;    // identity_of(tokens)
-  // identity_of(the tokens of the kernel that is compiled with TUNED_EPILOGUE).
-  std::string epilogue_hash;
-  std::string repack_hash;  // identity_of(the text of device/repack.cuh)
 };
 
 // 16 hex digits: 64-bit FNV-1a over tokens and kCodeOptions, each string followed by a zero byte.
 std::string identity_of(std::string_view tokens);
+
+// Those of other texts that the source's kernels may be compiled from: of the tokens with
+// TUNED_EPILOGUE, and of device/repack.cuh, empty where the headers lack it.
+std::string epilogue_identity(const KernelSource& source);
+std::string repack_identity(const KernelSource& source);
 
 // kernel_dir is the directory that holds kernel_templates/. Throws UsageError where a file that the
 // family needs is missing there, cannot be read or has a name that is not UTF-8.

@@ -14,8 +14,8 @@ std::string kernel_name(const KnownConfig& config, const CallForm& form) {
 std::string kernel_key(const KernelSource& source, const KnownConfig& config, const CallForm& form,
                        const std::string& arch) {
   const bool has_epilogue = form.epilogue != Epilogue::none;
-  const std::string repack = config.recipe.repack ? "+" + source.repack_hash : "";
-  return (has_epilogue ? source.epilogue_hash : source.hash) + repack + " " +
+  const std::string repack = config.recipe.repack ? "+" + repack_identity(source) : "";
+  return (has_epilogue ? epilogue_identity(source) : source.hash) + repack + " " +
          kernel_name(config, form) + " " + compile_target(config, arch);
 }
 

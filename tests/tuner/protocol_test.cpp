@@ -54,14 +54,12 @@ TEST(ProtocolTest, RequestsSurviveThePipe) {
 TEST(ProtocolTest, AUsersKernelTextCrossesThePipeWhateverItsBytes) {
   CompileRequest request{"naive/BM=16,BN=16,COALESCED=1,PRED=1", "sm_86"};
   EXPECT_FALSE(round_trip(request).source);
-  request.source =
-      KernelSource{"naive.cuh", "// gr\xfc\xdf\n", {{"a.cuh", "\xff"}}, "", "0123", "", "4567"};
+  request.source = KernelSource{"naive.cuh", "// gr\xfc\xdf\n", {{"a.cuh", "\xff"}}, "", "0123"};
   const KernelSource same = round_trip(request).source.value();
   EXPECT_EQ(same.path, "naive.cuh");
   EXPECT_EQ(same.text, request.source->text);
   EXPECT_EQ(same.headers, request.source->headers);
   EXPECT_EQ(same.hash, "0123");
-  EXPECT_EQ(same.repack_hash, "4567");
 }
 
 TEST(ProtocolTest, CompiledKernelsSurviveThePipe) {

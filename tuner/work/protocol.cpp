@@ -59,8 +59,7 @@ void to_json(nlohmann::json& json, const KernelSource& value) {
   json = {{"path", value.path},
           {"text", binary_json(value.text)},
           {"headers", headers},
-          {"hash", value.hash},
-          {"repack_hash", value.repack_hash}};
+          {"hash", value.hash}};
 }
 
 void from_json(const nlohmann::json& json, KernelSource& value) {
@@ -71,7 +70,6 @@ void from_json(const nlohmann::json& json, KernelSource& value) {
     value.headers.emplace_back(header.at("path"), bytes_of(header.at("text")));
   }
   json.at("hash").get_to(value.hash);
-  json.at("repack_hash").get_to(value.repack_hash);
 }
 
 void to_json(nlohmann::json& json, const CompileReply& value) {
