@@ -19,10 +19,8 @@ auto preference(const Record& record) {
 // Elements that the launch before the kernel copies, for each multiplication of the problem.
 double copied_share(const LaunchRecipe& recipe, const Problem& problem) {
   const RepackedOperands copies = repacked_operands(recipe, launch_problem(problem), 1);
-  const auto elements = [](const RepackedOperand& copy) {
-    return static_cast<double>(copy.rows) * static_cast<double>(copy.ld);
-  };
-  return (elements(copies.a) + elements(copies.b)) / std::max(flops(problem), 1.0);
+  const auto elements = static_cast<double>(copies.a.elements() + copies.b.elements());
+  return elements / std::max(flops(problem), 1.0);
 }
 
 // Copies that were worth their time where the winner was tuned are not where the product has far

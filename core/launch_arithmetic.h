@@ -181,6 +181,7 @@ struct RepackedOperand {
   long long from_rows = 0, from_length = 0;  // of the operand
 
   constexpr bool exists() const { return rows > 0; }
+  constexpr long long elements() const { return rows * ld; }  // of the copy
 };
 
 struct RepackedOperands {
@@ -207,7 +208,7 @@ constexpr RepackedOperands repacked_operands(const LaunchRecipe& recipe,
     copy.from_length = along_k ? problem.K : edge;
     copy.rows = along_k ? edge : all.k;
     copy.ld = rounded_up(along_k ? all.k : edge, kRowBytes / element_bytes);
-    all.end = copy.offset + copy.rows * copy.ld * element_bytes;
+    all.end = copy.offset + copy.elements() * element_bytes;
   };
   const bool transposed_a = problem.layout == Layout::tn || problem.layout == Layout::tt;
   const bool transposed_b = problem.layout == Layout::nt || problem.layout == Layout::tt;

@@ -7,7 +7,7 @@ namespace gemm_tune {
 namespace {
 
 constexpr MachineProfile from_data_sheets(std::string_view arch) {
-  return {arch, std::nullopt, "", {}, {}, {}};
+  return {arch, std::nullopt, "", {}, {}};
 }
 
 // mma.sync reaches what the tensor cores do.
@@ -43,8 +43,6 @@ constexpr MachineProfile sm_80() {
   return profile;
 }
 
-constexpr std::string_view kH100 = "NVIDIA H100 80GB HBM3";
-
 // 18 to 23 problems for each loss; `most_unrolled`: one problem was won beyond it, by 0.1 %;
 // `late_operands`: in 111 pairs of configs the median gain without is 2 %.
 constexpr MachineProfile sm_90() {
@@ -53,7 +51,7 @@ constexpr MachineProfile sm_90() {
   losses.most_shared_waves = 4;
   losses.most_unrolled = 1024;
   losses.late_operands = true;
-  return {"sm_90", kH100, "2026-11-21", {}, losses, kH100};
+  return {"sm_90", "NVIDIA H100 80GB HBM3", "2026-11-21", {}, losses};
 }
 
 // No data sheet of GA102, AD102 or GB202 says what an SM gets from the L2: these start as sm_90.

@@ -115,14 +115,13 @@ struct RecordedLosses {
 
 struct MachineProfile {
   std::string_view arch;  // empty: any that has no profile of its own
-  // The GPU whose times the constants are fitted to, and when these were recorded. Nothing:
+  // The GPU whose times the constants are fitted to, and when these were recorded; the tests ran
+  // kernels of every family there. Nothing:
   // constants are from data sheets and publications, else assumed to be those of sm_90.
   std::optional<std::string_view> measured_on;
   std::string_view measured_at;
   ModelConstants model;
   RecordedLosses losses;
-  // The GPU on which the tests have run kernels of every family.
-  std::optional<std::string_view> kernels_ran_on = {};
 };
 
 // One for each architecture that has its own, in ascending order.

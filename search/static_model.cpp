@@ -236,7 +236,7 @@ void set_times(Prediction& prediction, const Traits& traits, const DeviceSpec& d
 double repack_time_us(const RepackedOperands& copies, const Traits& traits,
                       const DeviceSpec& device, const ModelConstants& constants) {
   const auto elements = [](const RepackedOperand& copy) {
-    return static_cast<double>(copy.from_rows * copy.from_length + copy.rows * copy.ld);
+    return static_cast<double>(copy.from_rows * copy.from_length + copy.elements());
   };
   const double bytes = elements(copies.a) * element_bytes(traits.signature.a) +
                        elements(copies.b) * element_bytes(traits.signature.b);

@@ -43,7 +43,8 @@ std::optional<Reason> objection_to_arguments(const CublasCall& c) {
 // fp32 as it is: cuBLAS is not asked for less, and not for more than a rounding in each step.
 std::optional<Reason> objection_to_f32(const CublasCall& c, const HandleState& state,
                                        const Arithmetic& arithmetic) {
-  if (c.compute_type != cublas_abi::kComputeF32 && c.compute_type != kPedanticComputeF32) {
+  if (c.compute_type != cublas_abi::kComputeF32 &&
+      c.compute_type != cublas_abi::kPedanticComputeF32) {
     return Reason::compute_type;
   }
   const int mode = state.math_mode & ~kFullReduction;

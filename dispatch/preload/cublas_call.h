@@ -33,7 +33,6 @@ inline constexpr int kOpN = 0, kOpT = 1, kOpC = 2;
 inline constexpr int kPointersOnHost = 0;
 inline constexpr int kDefaultMath = 0, kTensorOpMath = 1, kPedanticMath = 2, kTf32Math = 3;
 inline constexpr int kFullReduction = 16;  // a flag beside the math modes
-inline constexpr int kPedanticComputeF32 = 69;
 inline constexpr int kNoEpilogue = 1, kBiasEpilogue = 4, kReluBiasEpilogue = 6;
 inline constexpr int kDefaultAlgorithm = -1, kDefaultTensorOpAlgorithm = 99;
 

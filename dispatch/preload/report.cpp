@@ -40,11 +40,8 @@ std::string epilogue_name(std::int32_t epilogue) {
 
 // cuBLAS's number where gemm-tune has no name for the type.
 std::string type_name(std::int32_t type) {
-  for (const ElementType known :
-       {ElementType::f32, ElementType::f64, ElementType::f16, ElementType::bf16}) {
-    if (cublas_abi::data_type(known) == type) return std::string(to_string(known));
-  }
-  return std::to_string(type);
+  const std::optional<ElementType> known = cublas_abi::element_type(type);
+  return known ? std::string(to_string(*known)) : std::to_string(type);
 }
 
 // What is no UTF-8 (a path may be any bytes) is replaced.

@@ -66,13 +66,6 @@ struct LoggedCall {
   }
 };
 
-std::optional<ElementType> element_type(std::int64_t data_type) {
-  for (const ElementType type : {ElementType::f32, ElementType::f16, ElementType::bf16}) {
-    if (cublas_abi::data_type(type) == data_type) return type;
-  }
-  return std::nullopt;
-}
-
 void add_logged(const LoggedCall& call, CallCounts& counts) {
   std::string_view function = call.function;
   for (const std::string_view suffix : {"_64", "_v2"}) {
@@ -84,11 +77,14 @@ void add_logged(const LoggedCall& call, CallCounts& counts) {
   if (std::find(std::begin(kFunctions), std::end(kFunctions), function) == std::end(kFunctions)) {
     return;
   }
-  constexpr std::int64_t kPedanticF32 = 69;
   const std::int64_t compute_type = call.value("computeType", cublas_abi::kComputeF32);
-  if (compute_type != cublas_abi::kComputeF32 && compute_type != kPedanticF32) return;
-  const auto a = element_type(call.value("Atype", 0)), b = element_type(call.value("Btype", 0)),
-             c = element_type(call.value("Ctype", 0));
+  if (compute_type != cublas_abi::kComputeF32 && compute_type != cublas_abi::kPedanticComputeF32) {
+    return;
+  }
+  const auto type = [&](const char* name) {
+    return cublas_abi::element_type(call.value(name, cublas_abi::kRealF32));
+  };
+  const auto a = type("Atype"), b = type("Btype"), c = type("Ctype");
   if (!a || a != b || !c) return;
   CublasProduct product{signature_of(*a, *c), call.value("transa", 0) != 0,
                         call.value("transb", 0) != 0};

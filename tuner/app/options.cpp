@@ -163,8 +163,8 @@ void add_tune(CLI::App& app, Options& o) {
   CLI::Option* const cache = app.add_option(
       "--kernel-cache", o.kernel_cache,
       "Folder of compiled kernels, also for gt_open(): stored winners' kernels, all that the "
-      "library "
-      "may launch, are written there, and kernels found there are not compiled again; default: "
+      "library may launch, are written there, and kernels found there are not compiled again; "
+      "default: "
       "$XDG_CACHE_HOME/gemm-tune, else ~/.cache/gemm-tune, for what the search compiles anyhow");
   app.add_flag("--no-kernel-cache", o.no_kernel_cache, "Keep no compiled kernels")->excludes(cache);
   app.add_flag("--dry-run", o.dry_run, "Count and estimate; compile nothing");

@@ -134,7 +134,7 @@ std::string unmeasured_model(const DeviceSpec& device, std::span<const Problem> 
 }
 
 std::string unexecuted_kernels(const DeviceSpec& device) {
-  if (machine_profile(device.arch).kernels_ran_on) return "";
+  if (machine_profile(device.arch).measured_on) return "";
   return fmt::format("compiled for {} and emulated by the project's tests, never executed on one",
                      device.arch);
 }
