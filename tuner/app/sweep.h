@@ -35,14 +35,16 @@ struct Sweep {
 
 // Bounds of a sweep, so that it takes some gigabytes of memory at most. Larger files are refused.
 inline constexpr std::size_t kMostSweepBytes = 256'000'000;  // of JSON, unpacked
-inline constexpr std::size_t kMostSweepValues = 20'000'000;  // of JSON: numbers, texts, objects
-inline constexpr std::size_t kMostSweepConfigs = 500'000;
+struct SweepBounds {
+  std::size_t values = 20'000'000;  // of JSON: numbers, texts, objects
+  std::size_t configs = 500'000;
+};
 
 // lock: for databases.
 std::vector<Sweep> read_sweeps(const std::string& path, const LockWait& lock = {});
 
 // The sweep in a JSON text. name: its name in the result and in error messages.
-Sweep parse_sweep(const std::string& text, const std::string& name);
+Sweep parse_sweep(const std::string& text, const std::string& name, const SweepBounds& bounds = {});
 
 // The static model's times of a sweep, corrected by the measured times of other sweeps
 // (search/transfer.h). Throws UsageError if the sweep or another sweep has no times of the model.

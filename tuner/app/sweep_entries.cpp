@@ -62,10 +62,10 @@ std::optional<KnownConfig> todays_config(const KernelFamily& family,
 }  // namespace
 
 Sweep sweep_of(std::string name, const std::vector<std::string>& names,
-               const std::vector<Entry>& entries) {
-  if (entries.size() > kMostSweepConfigs) {
+               const std::vector<Entry>& entries, const SweepBounds& bounds) {
+  if (entries.size() > bounds.configs) {
     throw UsageError(fmt::format("sweep '{}' has {} configs, and {} are the most", name,
-                                 entries.size(), kMostSweepConfigs));
+                                 entries.size(), bounds.configs));
   }
   std::vector<SearchParam> params;
   std::vector<std::map<std::string, SearchSpace::ValueIndex>> places(names.size());

@@ -23,7 +23,7 @@ inline constexpr const char* kFamilyParam = "family";  // the parameter that nam
 // names: the parameters in the sweep's order. Throws UsageError if there are too many entries or
 // values, or if no entry has a time.
 Sweep sweep_of(std::string name, const std::vector<std::string>& names,
-               const std::vector<Entry>& entries);
+               const std::vector<Entry>& entries, const SweepBounds& bounds = {});
 
 // Adds the static model's times. The sweep's problem and device must be known. fixed: values that
 // all entries share and do not list themselves.

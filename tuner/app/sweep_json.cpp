@@ -59,7 +59,7 @@ std::optional<DeviceSpec> device_of(const Json& name) {
 }
 
 // Times are in milliseconds. A failed entry has a text that ends in Config ("RuntimeFailedConfig").
-Sweep kernel_tuner_cache(const Json& file, const std::string& name) {
+Sweep kernel_tuner_cache(const Json& file, const std::string& name, const SweepBounds& bounds) {
   const auto keys = file.find("tune_params_keys");
   if (keys == file.end() || !keys->is_array() || keys->empty()) {
     throw UsageError("sweep '" + name + "' has a cache but no list tune_params_keys");
@@ -96,7 +96,7 @@ Sweep kernel_tuner_cache(const Json& file, const std::string& name) {
     entries.push_back(std::move(entry));
   }
   if (entries.empty()) throw UsageError("sweep '" + name + "' has an empty cache");
-  Sweep sweep = sweep_of(name, names, entries);
+  Sweep sweep = sweep_of(name, names, entries, bounds);
   sweep.problem = problem_of(file.value("problem_size", Json()));
   sweep.device = device_of(file.value("device_name", Json()));
   if (!sweep.problem || !sweep.device) return sweep;
@@ -163,7 +163,8 @@ std::vector<std::string> first_configuration(const std::string& text) {
 }
 
 // text: the file itself. It gives the order of the parameters, which `file` has lost.
-Sweep t4_results(const Json& file, const std::string& text, const std::string& name) {
+Sweep t4_results(const Json& file, const std::string& text, const std::string& name,
+                 const SweepBounds& bounds) {
   std::vector<std::string> names;
   std::vector<Entry> entries;
   std::set<std::string> seen;
@@ -191,7 +192,7 @@ Sweep t4_results(const Json& file, const std::string& text, const std::string& n
     if (seen.insert(entry.key).second) entries.push_back(std::move(entry));
   }
   if (entries.empty()) throw UsageError("sweep '" + name + "' has no results");
-  return sweep_of(name, names, entries);
+  return sweep_of(name, names, entries, bounds);
 }
 
 // Replaces NaN and infinities by null: Python writes them, but JSON does not have them.
@@ -218,7 +219,8 @@ std::string without_nan(std::string text) {
 // of memory. (A callback of Json::parse() takes quadratic time in an object's entries.)
 class ValueCounter : public nlohmann::json_sax<Json> {
  public:
-  bool is_exceeded() const { return values_ > kMostSweepValues; }
+  explicit ValueCounter(std::size_t most) : most_(most) {}
+  bool is_exceeded() const { return values_ > most_; }
 
   bool null() override { return count(); }
   bool boolean(bool) override { return count(); }
@@ -237,16 +239,16 @@ class ValueCounter : public nlohmann::json_sax<Json> {
   }
 
  private:
-  bool count() { return ++values_ <= kMostSweepValues; }
+  bool count() { return ++values_ <= most_; }
+  std::size_t most_;
   std::size_t values_ = 0;
 };
 
-Json parse_json(const std::string& text, const std::string& name) {
-  ValueCounter counter;
+Json parse_json(const std::string& text, const std::string& name, std::size_t most_values) {
+  ValueCounter counter(most_values);
   Json::sax_parse(text, &counter);
   if (counter.is_exceeded()) {
-    throw UsageError(fmt::format("sweep '{}' holds more than {} million values", name,
-                                 kMostSweepValues / 1'000'000));
+    throw UsageError(fmt::format("sweep '{}' holds more than {} values", name, most_values));
   }
   try {
     return Json::parse(text);
@@ -260,14 +262,14 @@ Json parse_json(const std::string& text, const std::string& name) {
 
 }  // namespace
 
-Sweep parse_sweep(const std::string& text, const std::string& name) {
+Sweep parse_sweep(const std::string& text, const std::string& name, const SweepBounds& bounds) {
   const std::string json = without_nan(text);
-  const Json file = parse_json(json, name);
+  const Json file = parse_json(json, name, bounds.values);
   if (file.is_object() && file.contains("cache") && file["cache"].is_object()) {
-    return kernel_tuner_cache(file, name);
+    return kernel_tuner_cache(file, name, bounds);
   }
   if (file.is_object() && file.contains("results") && file["results"].is_array()) {
-    return t4_results(file, json, name);
+    return t4_results(file, json, name, bounds);
   }
   throw UsageError("sweep '" + name +
                    "' is neither a Kernel Tuner cache file nor T4 results: it has no object "
