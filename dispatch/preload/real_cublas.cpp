@@ -2,12 +2,34 @@
 #include "dispatch/preload/real_cublas.h"
 
 #include <dlfcn.h>
+#include <link.h>
+
+#include <string>
+#include <string_view>
 
 namespace gemm_tune::preload {
 namespace {
 
 // What the process has loaded under this name; never loads it.
 void* loaded(const char* library) { return ::dlopen(library, RTLD_LAZY | RTLD_NOLOAD); }
+
+// The path of the library that was loaded first of those whose files' names begin so; empty where
+// there is none.
+std::string loaded_file(std::string_view beginning) {
+  struct Search {
+    std::string_view beginning;
+    std::string path;
+  } search{beginning, {}};
+  const auto visit = [](dl_phdr_info* object, std::size_t, void* data) {
+    auto& [wanted, path] = *static_cast<Search*>(data);
+    const std::string_view file = object->dlpi_name;
+    if (!file.substr(file.rfind('/') + 1).starts_with(wanted)) return 0;
+    path = file;
+    return 1;
+  };
+  ::dl_iterate_phdr(visit, &search);
+  return search.path;
+}
 
 RealFunction<int(Handle, CUstream_st**)> get_stream("cublasGetStream_v2");
 RealFunction<int(Handle, int*)> get_pointer_mode("cublasGetPointerMode_v2");
@@ -23,8 +45,10 @@ bool read_if_present(Getter* getter, Handle handle, int* value) {
 
 void* find_real(const char* name) {
   if (void* const next = ::dlsym(RTLD_NEXT, name)) return next;
-  for (const char* const file : {"libcublas.so.13", "libcublasLt.so.13", "libcublas.so.12"}) {
-    if (void* const library = loaded(file)) return ::dlsym(library, name);
+  for (const char* const file : {"libcublas.so", "libcublasLt.so"}) {
+    const std::string path = loaded_file(file);
+    void* const library = path.empty() ? nullptr : loaded(path.c_str());
+    if (library != nullptr) return ::dlsym(library, name);
   }
   return nullptr;
 }

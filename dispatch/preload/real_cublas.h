@@ -15,8 +15,8 @@ namespace gemm_tune::preload {
 using Handle = void*;
 
 // The next definition after the drop-in's own. It is out of sight where the caller was opened with
-// RTLD_LOCAL, as extensions of Python are; cuBLAS is then asked by its file's name. Null where
-// there is none.
+// RTLD_LOCAL, as extensions of Python are; cuBLAS is then asked by its file, of the version that
+// was loaded first. Null where there is none.
 void* find_real(const char* name);
 
 template <class Signature>

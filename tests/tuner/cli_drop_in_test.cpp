@@ -35,6 +35,41 @@ TEST_F(CliDropInTest, RunHandsTheProgramItsWordsAsTheyAre) {
   EXPECT_THAT(run("run -- true").errors, HasSubstr("no call of cuBLAS was seen"));
 }
 
+TEST_F(CliDropInTest, RunSendsTheProgramTheSignalsThatItGetsAndStillReports) {
+  for (const char* const signal : {"INT", "QUIT", "TERM", "HUP"}) {
+    const std::string program = std::string("sh -c 'trap \"") + client_ + " 64; exit 7\" " +
+                                signal + "; kill -" + signal +
+                                " $PPID; while :; do sleep 0.05; done'";
+    const ProgramRun done = run("run -- " + program);
+    EXPECT_EQ(done.exit_code, 7) << signal;
+    EXPECT_EQ(done.output, "cublas\n") << signal;
+    EXPECT_THAT(done.errors, HasSubstr("gemm-tune: served 0 of 1 calls of cuBLAS")) << signal;
+  }
+  const ProgramRun ended = run("run -- sh -c 'kill -TERM $PPID; exec sleep 60'");
+  EXPECT_EQ(ended.exit_code, 128 + 15);
+  EXPECT_THAT(ended.errors, HasSubstr("no call of cuBLAS was seen"));
+}
+
+TEST_F(CliDropInTest, RunIgnoresASignalThatIsIgnoredAtItsStart) {
+  const ProgramRun done = run("run -- sh -c 'kill -HUP $PPID; echo goes on'", "trap '' HUP;");
+  EXPECT_EQ(done.output, "goes on\n");
+  EXPECT_EQ(done.exit_code, 0);
+}
+
+TEST_F(CliDropInTest, AnAuditReachesAProgramThatFindsCublasByDlsym) {
+  const std::string program = GT_OPENING_CLIENT " dlsym " GT_FAKE_CUBLAS;
+  const ProgramRun without = run("run -- " + program);
+  EXPECT_EQ(without.exit_code, 5);
+  EXPECT_THAT(without.errors, HasSubstr("no call of cuBLAS was seen; --audit sees also those"));
+  const ProgramRun with = run("run --audit -- " + program);
+  EXPECT_EQ(with.exit_code, 5);
+  EXPECT_THAT(with.errors, HasSubstr("gemm-tune: served 0 of 1 calls of cuBLAS"));
+  expect_refusal("capture -o " + path("calls.txt") + " -- " GT_OPENING_CLIENT, 4, "try --audit");
+  EXPECT_EQ(run("capture --audit -o " + path("calls.txt") + " -- " + program).exit_code, 5);
+  EXPECT_THAT(read_file(path("calls.txt")), HasSubstr("\n64x64x64  # 1 calls"));
+  expect_refusal("capture --audit --log x -o y", 2, "--log excludes --audit");
+}
+
 TEST_F(CliDropInTest, RunRefusesWhatIsNoProgram) {
   expect_refusal("run", 2, "name the program behind --, as in gemm-tune run -- python3 train.py");
   expect_refusal("run --", 2, "name the program behind --");

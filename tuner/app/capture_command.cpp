@@ -82,7 +82,8 @@ int run_capture(const Options& options) {
   if (wanted.empty()) {
     throw NothingFound("the program made no call of cuBLAS that could be served: " +
                        excerpt(options.application[0]) + " exited with " +
-                       std::to_string(exit_code));
+                       std::to_string(exit_code) +
+                       (options.audit ? "" : "; if it finds cuBLAS by dlsym(), try --audit"));
   }
   write_list(wanted, options);
   return exit_code;

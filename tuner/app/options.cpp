@@ -225,20 +225,29 @@ void add_db(CLI::App& app, Options& o) {
   add_kernel_dir(*rekey, o);
 }
 
+CLI::Option* add_audit(CLI::App& app, Options& o) {
+  return app.add_flag(
+      "--audit", o.audit,
+      "Reach a program that finds cuBLAS by dlsym(), too: JAX, CTranslate2, ctypes");
+}
+
 void add_drop_in(CLI::App& app, Options& o) {
   CLI::App* run = app.add_subcommand(
       "run", "A program, its cuBLAS calls served by the winners: run [OPTIONS] -- PROGRAM ...");
   run->add_option("--db", o.db, "Database file");
   run->add_option("--report", o.report, "File for the report: lines of JSON");
+  add_audit(*run, o);
   run->add_flag("-q,--quiet", o.quiet, "Print no report");
   run->callback([&o] { o.command = Command::run; });
   CLI::App* capture = app.add_subcommand(
       "capture", "The problems that a program multiplies: capture -o FILE -- PROGRAM ...");
   capture->add_option("-o,--output", o.output, "File to write, for --from-capture")->required();
   capture->add_option("--db", o.db, "Database file");
-  capture->add_option("--log", o.log,
-                      "Run no program: read cuBLAS's log (CUBLAS_LOGINFO_DBG=1, "
-                      "CUBLAS_LOGDEST_DBG=FILE) or PyTorch's tunableop_untuned*.csv");
+  CLI::Option* const log =
+      capture->add_option("--log", o.log,
+                          "Run no program: read cuBLAS's log (CUBLAS_LOGINFO_DBG=1, "
+                          "CUBLAS_LOGDEST_DBG=FILE) or PyTorch's tunableop_untuned*.csv");
+  add_audit(*capture, o)->excludes(log);
   capture->callback([&o] { o.command = Command::capture; });
 }
 

@@ -59,6 +59,7 @@ struct Options {
   std::vector<std::string> application;  // for run and capture: a program and its arguments
   std::string log;                       // of capture; empty: a program is run
   std::string report;                    // of run; empty: none is kept
+  bool audit = false;                    // of run and capture
   bool all = false;                      // for db rekey
   bool finals = false;
   bool retry_failed = false;

@@ -35,9 +35,10 @@ std::string declined_text(const std::string& reason, Declined declined) {
   return text + (declined.problems.size() > kShown ? ", ...\n" : "\n");
 }
 
-std::string report_text(const CalledProblems& called) {
+std::string report_text(const CalledProblems& called, bool audit) {
   if (called.problems.empty()) {
-    return "gemm-tune: no call of cuBLAS was seen; a program that finds cuBLAS by dlsym() is not\n";
+    return std::string("gemm-tune: no call of cuBLAS was seen") +
+           (audit ? "\n" : "; --audit sees also those of a program that finds cuBLAS by dlsym()\n");
   }
   std::int64_t served = 0, calls = 0;
   double served_flops = 0, all_flops = 0;
@@ -69,7 +70,8 @@ int run_application(const Options& options) {
   const int exit_code = run_under_drop_in(options, report);
   const CalledProblems called = read_called_problems(report);
   if (!options.report.empty()) write_output(options.report, called.text);
-  if (!options.quiet) std::fputs(printable_lines(report_text(called)).c_str(), stderr);
+  if (!options.quiet)
+    std::fputs(printable_lines(report_text(called, options.audit)).c_str(), stderr);
   return exit_code;
 }
 

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <string_view>
 
 #include "core/error.h"
@@ -19,16 +20,17 @@ namespace gemm_tune {
 namespace {
 
 constexpr const char* kDropIn = "libgemm_tune_blas.so";
+constexpr const char* kAuditModule = "libgemm_tune_blas_audit.so";
 
 // Installed, built, or carried beside the program.
-std::filesystem::path drop_in() {
+std::filesystem::path library_file(const char* name) {
   const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe").parent_path();
   for (const char* const folder : {"../" GT_LIBRARY_FOLDER, "../dispatch", "."}) {
     std::error_code missing;
-    const auto file = std::filesystem::canonical(own / folder / kDropIn, missing);
+    const auto file = std::filesystem::canonical(own / folder / name, missing);
     if (!missing) return file;
   }
-  throw UsageError(std::string(kDropIn) + " lies neither in " +
+  throw UsageError(std::string(name) + " lies neither in " +
                    (own / ".." / GT_LIBRARY_FOLDER).lexically_normal().string() + " nor beside " +
                    own.string() + "/gemm-tune: install it there, with libgemm_tune.so");
 }
@@ -43,6 +45,11 @@ class ChildEnvironment {
     std::erase_if(lines_, [&](const std::string& line) { return line.starts_with(name + "="); });
     lines_.push_back(name + "=" + value);
   }
+  // Of a list of libraries, which others may have begun.
+  void put_first(const std::string& name, const std::string& file) {
+    const char* const others = std::getenv(name.c_str());
+    set(name, others == nullptr || *others == '\0' ? file : file + ":" + others);
+  }
   std::vector<char*> pointers() {
     std::vector<char*> all;
     for (std::string& line : lines_) all.push_back(line.data());
@@ -54,62 +61,75 @@ class ChildEnvironment {
   std::vector<std::string> lines_;
 };
 
-// While it lives, this process ignores what the terminal sends to both; the child gets what was
-// there before, also for the signal that main() ignores.
-class TerminalSignalsIgnored {
+// Signals that end programs, as long as this lives, wait for passed_on_until_end(). Those that this
+// process ignores, as SIGHUP under nohup, stay ignored.
+class EndingSignals {
  public:
-  TerminalSignalsIgnored() {
-    sigemptyset(&defaults_);
-    sigaddset(&defaults_, SIGXFSZ);
-    struct sigaction ignore {};
-    ignore.sa_handler = SIG_IGN;
-    for (std::size_t i = 0; i < std::size(kSignals); ++i) {
-      sigaction(kSignals[i], &ignore, &before_[i]);
-      if (before_[i].sa_handler != SIG_IGN) sigaddset(&defaults_, kSignals[i]);
+  EndingSignals() {
+    sigemptyset(&waiting_);
+    for (const int signal : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) {
+      struct sigaction action {};
+      sigaction(signal, nullptr, &action);
+      if (action.sa_handler != SIG_IGN) sigaddset(&waiting_, signal);
     }
+    sigaddset(&waiting_, SIGCHLD);
+    struct sigaction by_default {};
+    by_default.sa_handler = SIG_DFL;  // where it is ignored, no exit code is kept
+    sigaction(SIGCHLD, &by_default, &before_of_child_);
+    sigprocmask(SIG_BLOCK, &waiting_, &before_);
   }
-  ~TerminalSignalsIgnored() {
-    for (std::size_t i = 0; i < std::size(kSignals); ++i) {
-      sigaction(kSignals[i], &before_[i], nullptr);
+  ~EndingSignals() {
+    const timespec none{};  // one that came late has been meant for the program, too
+    while (sigtimedwait(&waiting_, nullptr, &none) > 0) {
     }
+    sigaction(SIGCHLD, &before_of_child_, nullptr);
+    sigprocmask(SIG_SETMASK, &before_, nullptr);
   }
-  TerminalSignalsIgnored(const TerminalSignalsIgnored&) = delete;
-  TerminalSignalsIgnored& operator=(const TerminalSignalsIgnored&) = delete;
+  EndingSignals(const EndingSignals&) = delete;
+  EndingSignals& operator=(const EndingSignals&) = delete;
 
-  const sigset_t& childs_defaults() const { return defaults_; }
+  const sigset_t& childs_mask() const { return before_; }
+
+  // Waits for the child, and sends it what is sent to this process; the terminal sends its own
+  // signals to both. Returns the exit code; 128 and the signal's number where one ended it.
+  int passed_on_until_end(pid_t child) const {
+    while (true) {
+      siginfo_t info{};
+      const int signal = sigwaitinfo(&waiting_, &info);
+      if (signal > 0 && signal != SIGCHLD && info.si_code <= 0) kill(child, signal);
+      int status = 0;
+      const pid_t ended = waitpid(child, &status, WNOHANG);
+      if (ended < 0) throw Error(std::string("waitpid failed: ") + std::strerror(errno));
+      if (ended == child) return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    }
+  }
 
  private:
-  static constexpr int kSignals[] = {SIGINT, SIGQUIT};
-  struct sigaction before_[2] = {};
-  sigset_t defaults_;
+  sigset_t waiting_, before_;
+  struct sigaction before_of_child_ {};
 };
-
-int wait_for(pid_t child) {
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0) {
-    if (errno != EINTR) throw Error(std::string("waitpid failed: ") + std::strerror(errno));
-  }
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-}
 
 }  // namespace
 
 int run_under_drop_in(const Options& options, const std::filesystem::path& report) {
   ChildEnvironment environment;
-  const char* const preloaded = std::getenv("LD_PRELOAD");
-  const bool others = preloaded != nullptr && *preloaded != '\0';
-  environment.set("LD_PRELOAD", drop_in().string() + (others ? ":" + std::string(preloaded) : ""));
+  environment.put_first("LD_PRELOAD", library_file(kDropIn).string());
+  if (options.audit) environment.put_first("LD_AUDIT", library_file(kAuditModule).string());
   environment.set("GEMM_TUNE_BLAS_REPORT", std::filesystem::absolute(report).string());
   environment.set("GEMM_TUNE_DB", std::filesystem::absolute(database_path(options)).string());
   std::vector<std::string> words = options.application;
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
-  const TerminalSignalsIgnored ignored;
+  const EndingSignals signals;
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
-  posix_spawnattr_setsigdefault(&attributes, &ignored.childs_defaults());
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+  sigset_t ignored_by_main;
+  sigemptyset(&ignored_by_main);
+  sigaddset(&ignored_by_main, SIGXFSZ);
+  posix_spawnattr_setsigdefault(&attributes, &ignored_by_main);
+  posix_spawnattr_setsigmask(&attributes, &signals.childs_mask());
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
   pid_t child = 0;
   const int failure = posix_spawnp(&child, arguments[0], nullptr, &attributes, arguments.data(),
                                    environment.pointers().data());
@@ -117,7 +137,7 @@ int run_under_drop_in(const Options& options, const std::filesystem::path& repor
   if (failure != 0) {
     throw UsageError("'" + excerpt(words[0]) + "' cannot be started: " + std::strerror(failure));
   }
-  return wait_for(child);
+  return signals.passed_on_until_end(child);
 }
 
 }  // namespace gemm_tune

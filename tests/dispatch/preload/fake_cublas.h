@@ -2,7 +2,8 @@
 // A cuBLAS for tests: its handle's state is set by hand, and its functions record their calls.
 //
 // Built as libcublas.so.13 with cuBLAS's version node, so that programs bind to it as to the real
-// one. Plain values; a handle may be used by many threads where only `calls` changes.
+// one, and as libcublas.so.12; cublasLt is a library of its own, as the real one. Plain values; a
+// handle may be used by many threads where only `calls` changes.
 #pragma once
 
 #include <atomic>
@@ -17,9 +18,23 @@ struct FakeHandle {
   int pointer_mode = 0, math_mode = 0, sm_count_target = 0, emulation_strategy = 0;
   int getter_status = 0;
   bool calls_gemm_ex = false;     // sgemm then calls the exported cublasGemmEx, as cuBLAS may
+  bool calls_lt = false;          // or cublasLt
   std::atomic<int> calls = 0;     // of any function
   const char* function = "none";  // the last, as exported
   std::int64_t m = 0, ldc = 0, batch = 0;  // of the last call
 };
+
+inline constexpr int kFakeStatus = 42;  // of no real call, so that a test sees whose it is
+
+inline int record(void* handle, const char* function, std::int64_t m, std::int64_t ldc,
+                  std::int64_t batch = 1) {
+  auto* const fake = static_cast<FakeHandle*>(handle);
+  ++fake->calls;
+  fake->function = function;
+  fake->m = m;
+  fake->ldc = ldc;
+  fake->batch = batch;
+  return kFakeStatus;
+}
 
 }  // namespace gemm_tune

@@ -16,7 +16,7 @@ extern "C" std::atomic<bool> fake_has_context;
 
 namespace gemm_tune {
 
-inline constexpr int kServed = 0, kByCublas = 42;  // the fake cuBLAS's status
+inline constexpr int kServed = 0, kByCublas = kFakeStatus;
 inline constexpr float kAlpha = 2, kBeta = 3;
 alignas(16) inline float matrix[4];
 

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program that is not linked with cuBLAS calls cublasSgemm_v2 and prints who did it:
+//   preload_opening_client local PLUGIN       a plugin, opened with RTLD_LOCAL, as Python does it
+//   preload_opening_client deepbind PLUGIN    with RTLD_DEEPBIND
+//   preload_opening_client inner-lt PLUGIN    as local; cuBLAS then calls cublasLt, which prints so
+//   preload_opening_client dlsym CUBLAS       cuBLAS, whose function it finds by dlsym()
+//   preload_opening_client namespace CUBLAS   likewise, opened by dlmopen() in a new namespace
+// Exits with 5.
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <string_view>
+
+#include "tests/dispatch/preload/fake_cublas.h"
+
+namespace {
+
+void* opened(std::string_view how, const char* file) {
+  if (how == "namespace") return ::dlmopen(LM_ID_NEWLM, file, RTLD_NOW | RTLD_LOCAL);
+  return ::dlopen(file, RTLD_NOW | RTLD_LOCAL | (how == "deepbind" ? RTLD_DEEPBIND : 0));
+}
+
+template <class Function>
+Function* function_of(void* library, const char* name) {
+  return reinterpret_cast<Function*>(::dlsym(library, name));
+}
+
+bool cublas_does_it(void* cublas) {
+  gemm_tune::FakeHandle handle;
+  const float one = 1;
+  alignas(16) float matrix[4] = {};
+  function_of<decltype(cublasSgemm_v2)>(cublas, "cublasSgemm_v2")(
+      &handle, 0, 0, 64, 64, 64, &one, matrix, 64, matrix, 64, &one, matrix, 64);
+  return handle.calls == 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3) return 2;
+  const std::string_view how = argv[1];
+  void* const library = opened(how, argv[2]);
+  if (library == nullptr) {
+    std::fprintf(stderr, "%s\n", ::dlerror());
+    return 1;
+  }
+  if (how == "inner-lt") {
+    std::puts(function_of<bool()>(library, "cublas_calls_lt")() ? "cublasLt" : "nobody");
+  } else {
+    const bool finds_it = how == "dlsym" || how == "namespace";
+    const bool by_cublas =
+        finds_it ? cublas_does_it(library) : function_of<bool(int)>(library, "cublas_did_it")(64);
+    std::puts(by_cublas ? "cublas" : "gemm-tune");
+  }
+  return 5;
+}
