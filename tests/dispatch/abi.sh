@@ -13,7 +13,7 @@ command -v abidw >/dev/null || { echo "no abidw here (Debian package abigail-too
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# dump DISPATCH FILE: the interface of the library of the folder DISPATCH/dispatch, as its debug information has it. Nothing
+# dump FOLDER FILE: the interface of the library of FOLDER/dispatch, as its debug information has it. Nothing
 # of the machine and the compiler is in the dump.
 dump() {
   "$cxx" -std=c++20 -g -O0 -fPIC -fvisibility=hidden "-ffile-prefix-map=$1/=" -DGT_VERSION='"0"' -I "$1" -I "$source" \
@@ -49,6 +49,7 @@ self_test() {
   cp -r "$source/dispatch" "$scratch/altered"
   alter $header 's/^GT_API const char\* gt_version.*/&\nGT_API int gt_added(const gt_problem* problem);/'
   alter dispatch/gemm_tune.map 's/^ +gt_version;/&\n gt_added;/'
+  # shellcheck disable=SC2016  # sed's dollar
   alter dispatch/gemm_tune.cpp '$aint gt_added(const gt_problem* problem) { return problem == nullptr; }'
   dump "$scratch/altered" "$scratch/added"
   is_compatible "$scratch/as_it_is" "$scratch/added" || { echo "an added function does not pass" && exit 1; }
