@@ -29,6 +29,9 @@ class LoadedKernel {
   void launch(const Grid& grid, int block_threads, int smem_bytes, cudaStream_t stream,
               void** args) const;
 
+  // For launches of the caller's own; lives as long as this object.
+  cudaKernel_t get() const { return kernel_; }
+
   // Resident CTAs per SM, as the runtime computes them; 0 if not even one fits.
   int max_active_ctas(int block_threads, int smem_bytes) const;
 
