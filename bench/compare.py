@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares our kernels with cublasSgemm and cublasLt's best of up to 100 heuristics, all timed by one rule in one run.
+"""Compares our kernels with cublasSgemm, cublasLt's best of up to 100 heuristics and cublasGemmEx with cuBLAS's own
+autotuning, all timed by one rule in one run.
 
 usage: compare.py [--db FILE] [--budget N] [--time T] [--device N] BIN OUT [SHAPE...]
   BIN: the folder of the built gemm-tune. OUT: an existing folder for compare.db and compare.json.
@@ -10,7 +11,8 @@ usage: compare.py [--db FILE] [--budget N] [--time T] [--device N] BIN OUT [SHAP
 
 Prints a table (TFLOP/s; the medians of the finals, hot and with operands outside L2), geometric means, the shapes where
 we are slower, and which goals are met. The speeds in one line come from the same rounds; cublasLt's algorithm and our
-config are the fastest hot ones. Needs a GPU. Exit code: 0, even if goals are missed; 1 if a shape has no result.
+config are the fastest hot ones. "better" is of cublasSgemm and cublasLt. Where cuBLAS does not autotune, the reason is
+printed. Needs a GPU. Exit code: 0, even if goals are missed; 1 if a shape has no result.
 """
 import argparse
 import json
@@ -57,7 +59,8 @@ def arguments_for(text):
 
 def tune(program, db, shape, options):
     """The shape's part of gemm-tune's report, or None."""
-    done = subprocess.run([program, "--require-gpu", "-q", "--json", "--db", db, "--baselines", "cublas,cublaslt",
+    done = subprocess.run([program, "--require-gpu", "-q", "--json", "--db", db, "--baselines",
+                           "cublas,cublaslt,cublas-autotuned",
                            "--no-kernel-cache",  # no search profits from what another one has compiled
                            *options, *arguments_for(shape)], stdout=subprocess.PIPE, text=True)
     try:
@@ -67,14 +70,19 @@ def tune(program, db, shape, options):
         return None
 
 
+def kind_of(baseline):
+    function = baseline.split(" ")[0]
+    return "auto" if function.endswith("-autotuned") else "lt" if function == "cublasLt" else "sgemm"
+
+
 def row_of(shape, problem):
-    """Times in microseconds of ours, cublasSgemm and cublasLt: hot, and cold or None."""
+    """Times in microseconds of ours, cublasSgemm, cublasLt and the autotuned call: hot, and cold, or None."""
     winner = problem["winner"]
-    times = {"ours": winner}
+    times = {"auto": {"time_us": None, "cold_us": None}, "ours": winner}
     for baseline in winner["baselines"]:
-        times["lt" if baseline["name"].startswith("cublasLt ") else "sgemm"] = baseline
+        times[kind_of(baseline["name"])] = baseline
     return {"shape": shape, "config": winner["config"], "tried": problem["funnel"]["tried"],
-            "names": [baseline["name"] for baseline in winner["baselines"]],
+            "absent": problem["absent_baselines"], "names": [baseline["name"] for baseline in winner["baselines"]],
             "hot": {name: one["time_us"] for name, one in times.items()},
             "cold": {name: one["cold_us"] for name, one in times.items()}}
 
@@ -85,6 +93,10 @@ def over_sgemm(us):
 
 def over_better(us):
     return min(us["sgemm"], us["lt"]) / us["ours"] if us["sgemm"] and us["lt"] and us["ours"] else None
+
+
+def over_auto(us):
+    return us["auto"] / us["ours"] if us["auto"] and us["ours"] else None
 
 
 def mean(ratios):
@@ -103,18 +115,19 @@ def ratio_text(ratio):
 
 
 def table(rows):
-    lines = ["| shape | cublasSgemm | cublasLt | ours | over Sgemm | over better | cold: cublasSgemm | cublasLt | ours "
-             "| over Sgemm | over better | tried | config |", "|---" * 13 + "|"]
+    kinds = ("sgemm", "lt", "auto", "ours")
+    columns = "cublasSgemm | cublasLt | autotuned | ours | over Sgemm | over better | over autotuned"
+    lines = [f"| shape | {columns} | cold: {columns} | tried | config |", "|---" * 17 + "|"]
     for row in rows:
         cells = [row["shape"]]
         for us in (row["hot"], row["cold"]):
-            cells += [tflops(row["shape"], us[name]) for name in ("sgemm", "lt", "ours")]
-            cells += [ratio_text(over_sgemm(us)), ratio_text(over_better(us))]
+            cells += [tflops(row["shape"], us[name]) for name in kinds]
+            cells += [ratio_text(over(us)) for over in (over_sgemm, over_better, over_auto)]
         lines.append("| " + " | ".join(cells + [str(row["tried"]), row["config"]]) + " |")
     cells = ["geometric mean"]
     for kind in ("hot", "cold"):
-        cells += ["", "", "", ratio_text(mean(over_sgemm(row[kind]) for row in rows)),
-                  ratio_text(mean(over_better(row[kind]) for row in rows))]
+        cells += [""] * len(kinds)
+        cells += [ratio_text(mean(over(row[kind]) for row in rows)) for over in (over_sgemm, over_better, over_auto)]
     return lines + ["| " + " | ".join(cells + ["", ""]) + " |"]
 
 
@@ -208,6 +221,9 @@ def main():
         print(f"{device}; the last shape's baselines: {', '.join(rows[-1]['names'])}")
         print("\n".join(["", *table(rows), "", "Behind the better of both:", *(losses(rows) or ["nowhere"]), "",
                          "Goals:", *goals(rows)]))
+        absent = sorted({reason for row in rows for reason in row["absent"]})
+        if absent:
+            print("\n".join(["", "Without the baseline:", *absent]))
     if missing:
         print(f"\nWithout a result: {', '.join(missing)}")
     sys.exit(1 if missing else 0)

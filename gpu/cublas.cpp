@@ -17,10 +17,13 @@ namespace abi {
 
 using Handle = struct Context*;
 using Status = int;  // enumerations are int in C
-constexpr Status kSuccess = 0;
+constexpr Status kSuccess = 0, kInvalidValue = 7, kArchMismatch = 8, kNotSupported = 15;
 constexpr int kOpN = 0, kOpT = 1;
-constexpr int kDefaultMath = 0, kPedanticMath = 2, kFp32Reduction = 16;
-constexpr int kAnyAlgorithm = -1;
+constexpr int kDefaultMath = 0, kPedanticMath = 2;
+// Without it, shares of K of 16-bit operands may be added in D's type, which is less than the class
+// promises.
+constexpr int kFp32Reduction = 16;
+constexpr int kAnyAlgorithm = -1, kAutotune = 999;
 constexpr int kMajorVersion = 0, kMinorVersion = 1, kPatchLevel = 2;
 
 using Create = Status(Handle*);
@@ -65,11 +68,15 @@ struct Functions {
   abi::GemmStridedBatched<T>* strided_batched;
 };
 
-// Those for 16-bit operands.
-struct MixedFunctions {
+// Those for types that are named.
+struct ExFunctions {
   abi::GemmEx* gemm;
   abi::GemmStridedBatchedEx* strided_batched;
 };
+
+void require_in_place(const GemmCall& call) {
+  if (call.D != call.C) throw DeviceError("cuBLAS takes calls only whose C is D");
+}
 
 enum class Kind { f32, f64, mixed };
 
@@ -98,7 +105,8 @@ abi::Status enqueue(const Functions<T>& functions, abi::Handle handle, const Gem
                                    c.stride_a, &beta, D, ldc, c.stride_c, narrow(p.batch));
 }
 
-abi::Status enqueue(const MixedFunctions& functions, abi::Handle handle, const GemmCall& c) {
+abi::Status enqueue(const ExFunctions& functions, abi::Handle handle, const GemmCall& c,
+                    int algorithm) {
   using cublas_abi::data_type;
   const Problem& p = c.problem;
   const int op_a = op(transposes_a(p.layout)), op_b = op(transposes_b(p.layout));
@@ -109,11 +117,11 @@ abi::Status enqueue(const MixedFunctions& functions, abi::Handle handle, const G
   const auto alpha = static_cast<float>(c.alpha), beta = static_cast<float>(c.beta);
   if (p.batch == 1) {
     return functions.gemm(handle, op_b, op_a, m, n, k, &alpha, c.B, b, ldb, c.A, a, lda, &beta, c.D,
-                          d, ldc, cublas_abi::kComputeF32, abi::kAnyAlgorithm);
+                          d, ldc, cublas_abi::kComputeF32, algorithm);
   }
   return functions.strided_batched(handle, op_b, op_a, m, n, k, &alpha, c.B, b, ldb, c.stride_b,
                                    c.A, a, lda, c.stride_a, &beta, c.D, d, ldc, c.stride_c,
-                                   narrow(p.batch), cublas_abi::kComputeF32, abi::kAnyAlgorithm);
+                                   narrow(p.batch), cublas_abi::kComputeF32, algorithm);
 }
 
 }  // namespace
@@ -131,7 +139,7 @@ struct Cublas::Impl {
   Functions<double> dgemm = {
       find_function<abi::Gemm<double>>(library, "cublasDgemm_v2"),
       find_function<abi::GemmStridedBatched<double>>(library, "cublasDgemmStridedBatched")};
-  MixedFunctions mixed = {
+  ExFunctions ex = {
       find_function<abi::GemmEx>(library, "cublasGemmEx"),
       find_function<abi::GemmStridedBatchedEx>(library, "cublasGemmStridedBatchedEx")};
   abi::GetStatusName* status_name =
@@ -144,6 +152,8 @@ struct Cublas::Impl {
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
+
+  void set_math(int mode) const { check(set_math_mode(handle, mode), "cublasSetMathMode"); }
 
   void check(abi::Status status, const char* call) const {
     if (status == abi::kSuccess) return;
@@ -171,25 +181,41 @@ void Cublas::set_stream(cudaStream_t stream) {
 }
 
 void Cublas::gemm(const GemmCall& call, Math math) {
-  if (call.D != call.C) throw DeviceError("cuBLAS takes calls only whose C is D");
+  require_in_place(call);
   const char* const name = function_name(call.problem);
-  const auto set_math = [&](int mode) {
-    impl_->check(impl_->set_math_mode(impl_->handle, mode), "cublasSetMathMode");
-  };
   switch (kind_of(call.problem.signature)) {
     case Kind::f32:
-      set_math(math == Math::pedantic ? abi::kPedanticMath : abi::kDefaultMath);
+      impl_->set_math(math == Math::pedantic ? abi::kPedanticMath : abi::kDefaultMath);
       impl_->check(enqueue(impl_->sgemm, impl_->handle, call), name);
       return;
     case Kind::f64:
       impl_->check(enqueue(impl_->dgemm, impl_->handle, call), name);
       return;
     case Kind::mixed:
-      // Otherwise shares of K may be added in D's type, which is less than the class promises.
-      set_math(abi::kFp32Reduction);
-      impl_->check(enqueue(impl_->mixed, impl_->handle, call), name);
+      impl_->set_math(abi::kFp32Reduction);
+      impl_->check(enqueue(impl_->ex, impl_->handle, call, abi::kAnyAlgorithm), name);
       return;
   }
+}
+
+std::optional<std::string> Cublas::gemm_autotuned(const GemmCall& call) {
+  require_in_place(call);
+  const char* const name = autotuned_name(call.problem);
+  const bool mixed = kind_of(call.problem.signature) == Kind::mixed;
+  impl_->set_math(mixed ? abi::kFp32Reduction : abi::kDefaultMath);
+  const abi::Status status = enqueue(impl_->ex, impl_->handle, call, abi::kAutotune);
+  for (const abi::Status refusal : {abi::kInvalidValue, abi::kArchMismatch, abi::kNotSupported}) {
+    if (status == refusal) return impl_->status_name(status);
+  }
+  impl_->check(status, name);
+  return std::nullopt;
+}
+
+const char* Cublas::autotuned_name(const Problem& problem) {
+  if (kind_of(problem.signature) == Kind::f64) {
+    throw DeviceError("no autotuned cuBLAS function for " + to_string(problem.signature));
+  }
+  return problem.batch == 1 ? "cublasGemmEx" : "cublasGemmStridedBatchedEx";
 }
 
 const char* Cublas::function_name(const Problem& problem) {

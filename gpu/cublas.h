@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/gemm_call.h"
@@ -39,9 +40,17 @@ class Cublas {
   // applies to f32 only.
   void gemm(const GemmCall& call, Math math = Math::standard);
 
+  // The call through cublasGemmEx with CUBLAS_GEMM_AUTOTUNE: cuBLAS's first call of a problem times
+  // its own algorithms, waits for that and may leave any result; later ones use the fastest.
+  // Nothing, or the status by which cuBLAS refuses: without the feature, for the problem, or for a
+  // first call that is captured. Throws DeviceError as gemm().
+  std::optional<std::string> gemm_autotuned(const GemmCall& call);
+
   // The function that a call of the problem goes through: "cublasSgemm", "cublasGemmEx",
   // "cublasGemmStridedBatchedEx". Throws DeviceError where cuBLAS has none for the types.
   static const char* function_name(const Problem& problem);
+  // The same for gemm_autotuned().
+  static const char* autotuned_name(const Problem& problem);
 
  private:
   struct Impl;

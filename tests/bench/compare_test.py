@@ -10,7 +10,8 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
-# Notes its arguments and answers for the shape: [ours, sgemm, lt] hot and cold, or nothing and fails.
+# Notes its arguments and answers for the shape: [ours, sgemm, lt, autotuned] hot and cold, or nothing and fails.
+# Without the last, cuBLAS refuses to autotune.
 FAKE = """#!{python}
 import json, pathlib, sys
 folder = pathlib.Path(__file__).parent
@@ -21,10 +22,12 @@ hot, cold = json.loads((folder / "answers").read_text()).get(" ".join(at.values(
 if hot is None:
     print(json.dumps({{"problems": [{{"winner": None}}]}}))
     sys.exit(4)
-names = ["cublasSgemm 13.1.0", "cublasLt 13.1.0 (best of 9 heuristics)"]
+names = ["cublasSgemm 13.1.0", "cublasLt 13.1.0 (best of 9 heuristics)", "cublasGemmEx-autotuned 13.1.0"]
+absent = [] if len(hot) == 4 else ["cublasGemmEx-autotuned 13.1.0: CUBLAS_STATUS_NOT_SUPPORTED"]
 baselines = [{{"name": name, "time_us": h, "cold_us": c}} for name, h, c in zip(names, hot[1:], cold[1:])]
 winner = {{"config": "warp/BM=8", "time_us": hot[0], "cold_us": cold[0], "baselines": baselines}}
-print(json.dumps({{"problems": [{{"winner": winner, "device": "NVIDIA H100", "seconds": 1.0, "funnel": {{"tried": 7}}}}]}}))
+print(json.dumps({{"problems": [{{"winner": winner, "device": "NVIDIA H100", "seconds": 1.0, "funnel": {{"tried": 7}},
+                                "absent_baselines": absent}}]}}))
 """
 
 
@@ -46,17 +49,21 @@ class CompareTest(unittest.TestCase):
 
     def test_speeds_ratios_means_losses_and_goals_are_shown(self):
         # 2 * 1024^3 FLOP in 40, 50, 60 us: 53.7, 42.9 and 35.8 TFLOP/s. Means: sqrt(1.25 * 0.9), sqrt(1.25 * 0.8).
-        run = self.compare({"1024x1024x1024": [[40, 50, 60], [50, 60, 40]],
+        run = self.compare({"1024x1024x1024": [[40, 50, 60, 44], [50, 60, 40, 25]],
                             "64x64x64": [[2, 1.8, 1.6], [None, None, None]]},
                            self.folder, self.folder, "1024x1024x1024", "64x64x64")
         self.assertEqual(run.returncode, 0, run.stderr)
         lines = run.stdout.splitlines()
         self.assertEqual(lines[0], "NVIDIA H100; the last shape's baselines: cublasSgemm 13.1.0, "
                                    "cublasLt 13.1.0 (best of 9 heuristics)")
-        self.assertIn("| 1024x1024x1024 | 42.9 | 35.8 | 53.7 | 1.250 | 1.250 | 35.8 | 53.7 | 42.9 | 1.200 | 0.800 | 7 | "
+        self.assertIn("| 1024x1024x1024 | 42.9 | 35.8 | 48.8 | 53.7 | 1.250 | 1.250 | 1.100 | 35.8 | 53.7 | 85.9 | 42.9 | "
+                      "1.200 | 0.800 | 0.500 | 7 | warp/BM=8 |", lines)
+        self.assertIn("| 64x64x64 | 0.291 | 0.328 | - | 0.262 | 0.900 | 0.800 | - | - | - | - | - | - | - | - | 7 | "
                       "warp/BM=8 |", lines)
-        self.assertIn("| 64x64x64 | 0.291 | 0.328 | 0.262 | 0.900 | 0.800 | - | - | - | - | - | 7 | warp/BM=8 |", lines)
-        self.assertIn("| geometric mean |  |  |  | 1.061 | 1.000 |  |  |  | 1.200 | 0.800 |  |  |", lines)
+        self.assertIn("| geometric mean |  |  |  |  | 1.061 | 1.000 | 1.100 |  |  |  |  | 1.200 | 0.800 | 0.500 |  |  |",
+                      lines)
+        self.assertEqual(lines[-2:], ["Without the baseline:",
+                                      "cublasGemmEx-autotuned 13.1.0: CUBLAS_STATUS_NOT_SUPPORTED"])
         behind = lines.index("Behind the better of both:")
         self.assertEqual(lines[behind + 1:behind + 4],
                          ["64x64x64 hot: 0.800 of cublasLt", "1024x1024x1024 cold: 0.800 of cublasLt", ""])
@@ -68,13 +75,13 @@ class CompareTest(unittest.TestCase):
         self.assertIn("1024x1024x1024 over cublasSgemm at least 1.10: 1.250, met (cold 1.200)", goals)
         self.assertIn("16x4096x4096 over cublasSgemm at least 2.50: not run (cold -)", goals)
         stored = json.loads((self.folder / "compare.json").read_text())
-        self.assertEqual(stored["rows"][0]["hot"], {"ours": 40, "sgemm": 50, "lt": 60})
+        self.assertEqual(stored["rows"][0]["hot"], {"ours": 40, "sgemm": 50, "lt": 60, "auto": 44})
 
     def test_layouts_and_batches_are_asked_for(self):
         self.compare({}, "--budget", "9", "--time", "1:00", "--device", "1", self.folder, self.folder,
                      "8x16x32:layout=nt", "8x16x32:layout=tt:batch=64")
-        common = (f"--require-gpu -q --json --db {self.folder}/compare.db --baselines cublas,cublaslt "
-                  "--no-kernel-cache --device 1 --budget 9 --time 1:00 --sizes 8x16x32 ")
+        common = (f"--require-gpu -q --json --db {self.folder}/compare.db --baselines "
+                  "cublas,cublaslt,cublas-autotuned --no-kernel-cache --device 1 --budget 9 --time 1:00 --sizes 8x16x32 ")
         self.assertEqual(self.calls(), [common + "--layout nt", common + "--layout tt --batch 64"])
 
     def test_of_a_given_database_only_the_finals_are_held_again(self):
@@ -82,7 +89,7 @@ class CompareTest(unittest.TestCase):
         db.touch()
         self.compare({}, "--db", db, self.folder, self.folder, "8x8x8")
         self.compare({}, "--db", db, "--budget", "50", self.folder, self.folder, "8x8x8")
-        common = f"--require-gpu -q --json --db {db} --baselines cublas,cublaslt --no-kernel-cache "
+        common = f"--require-gpu -q --json --db {db} --baselines cublas,cublaslt,cublas-autotuned --no-kernel-cache "
         self.assertEqual(self.calls(), [common + "--budget 1 --finals --sizes 8x8x8",
                                         common + "--budget 50 --finals --sizes 8x8x8"])
 

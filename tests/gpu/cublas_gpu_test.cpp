@@ -5,6 +5,7 @@
 
 #include "core/float16.h"
 #include "gpu/cublas.h"
+#include "gpu/launch_graph.h"
 #include "gpu/memory.h"
 #include "gpu/stream.h"
 #include "tests/gpu/gpu_test.h"
@@ -115,6 +116,26 @@ TEST_F(CublasGpuTest, MultipliesABatchWithStrides) {
   std::vector<float> result(7);
   c.copy_to_host(result);
   EXPECT_EQ(result, (std::vector<float>{14, -5, -5, -5, -5, 33, -5}));
+}
+
+// Or refuses: of an earlier version, or in a first call that is captured.
+TEST_F(CublasGpuTest, AutotunesInAFirstCallAndMultipliesInTheNext) {
+  Operands<float> x;
+  const Stream stream;
+  Cublas cublas;
+  cublas.set_stream(stream.get());
+  const std::optional<std::string> refusal = cublas.gemm_autotuned(x.call());
+  if (refusal) {
+    EXPECT_TRUE(refusal->starts_with("CUBLAS_STATUS_")) << *refusal;
+    return;
+  }
+  stream.synchronize();
+  x.c.copy_from_host(std::vector<float>{1, 1, -5, 1, 1, -5});
+  EXPECT_EQ(cublas.gemm_autotuned(x.call()), std::nullopt);
+  stream.synchronize();
+  EXPECT_EQ(x.result(), (std::vector<float>{58, 64, -5, 139, 154, -5}));
+  const LaunchGraph graph(stream,
+                          [&] { EXPECT_EQ(cublas.gemm_autotuned(x.call()), std::nullopt); });
 }
 
 TEST_F(CublasGpuTest, RefusesACallWhoseCIsNotD) {

@@ -184,7 +184,7 @@ TEST_F(CliInputTest, ANameOutsideItsListIsRefusedWithTheList) {
   const std::string start = "--arch sm_86 --sizes 64 --dry-run" + db() + " ";
   expect_refusal(start + "--strategy best", 2, "--strategy: 'best' is none of: model, random, ");
   expect_refusal(start + "--baselines cublas,mkl", 2,
-                 "--baselines: 'mkl' is none of: cublas, cublaslt");
+                 "--baselines: 'mkl' is none of: cublas, cublaslt, cublas-autotuned");
   expect_refusal("export --arch sm_86 --format c", 2, "--format: 'c' is none of: header");
   for (const char* option : {"--strategy ''", "--baselines ''"}) {
     expect_refusal(start + option, 2, "its value is empty: write one, or leave the option out");

@@ -9,6 +9,7 @@
 // compilation; may be empty:
 //   killed_once  SIGKILL, the first time
 //   no_memory    has none, each time
+//   no_autotune  cuBLAS refuses to autotune
 //   slow         takes some 300 ms of it, which a stop does not shorten
 #include <fcntl.h>
 #include <signal.h>
@@ -100,13 +101,22 @@ class FakeWorker {
     return json;
   }
 
-  static FinalsReply finals(const FinalsRequest& request) {
+  FinalsReply finals(const FinalsRequest& request) const {
     FinalsReply reply;
     for (const CompiledConfig& finalist : request.finalists) {
       require_own_cubin(finalist);
       reply.finalists.push_back(timing(fake::time_us_of(finalist.config)));
     }
     for (const BaselineKind kind : request.baselines) {
+      if (kind == BaselineKind::cublas_autotuned) {
+        const std::string name = "cublasGemmEx-autotuned 0.0";
+        if (mode_ == "no_autotune") {
+          reply.absent.push_back(name + ": as the fake has it");
+        } else {
+          reply.baselines.push_back({name, timing(115)});
+        }
+        continue;
+      }
       const bool lt = kind == BaselineKind::cublas_lt;
       reply.baselines.push_back(
           {lt ? "cublasLt 0.0 (best of 7 heuristics)" : "cublasSgemm 0.0", timing(lt ? 110 : 120)});

@@ -82,22 +82,29 @@ TEST(ProtocolTest, CompiledKernelsSurviveThePipe) {
 TEST(ProtocolTest, FinalsSurviveThePipe) {
   FinalsRequest request;
   request.problem = parse_problem("64x64x64");
-  request.baselines = {BaselineKind::cublas_lt, BaselineKind::cublas};
+  request.baselines = {BaselineKind::cublas_lt, BaselineKind::cublas,
+                       BaselineKind::cublas_autotuned};
   EXPECT_EQ(round_trip(request).baselines, request.baselines);
   FinalsReply reply;
   reply.finalists = {Timing{1, {1}, 1}};
   reply.baselines = {{"cublasSgemm 13.1.0", Timing{2, {2}, 3, 4.0}},
                      {"cublasLt 13.1.0 (best of 3 heuristics)", Timing{5, {5}, 6}}};
   EXPECT_EQ(round_trip(reply).finalists, reply.finalists);
+  reply.absent = {"cublasGemmEx-autotuned 13.1.0: CUBLAS_STATUS_NOT_SUPPORTED"};
   EXPECT_EQ(round_trip(reply).baselines, reply.baselines);
+  EXPECT_EQ(round_trip(reply).absent, reply.absent);
 }
 
 TEST(ProtocolTest, ABaselinesNameTellsItsKind) {
   EXPECT_EQ(kind_of("cublasSgemm 13.1.0"), BaselineKind::cublas);
   EXPECT_EQ(kind_of("cublasSgemmStridedBatched 13.1.0"), BaselineKind::cublas);
   EXPECT_EQ(kind_of("cublasLt 13.1.0 (best of 3 heuristics)"), BaselineKind::cublas_lt);
+  EXPECT_EQ(kind_of("cublasGemmEx 13.1.0"), BaselineKind::cublas);
+  EXPECT_EQ(kind_of("cublasGemmEx-autotuned 13.1.0"), BaselineKind::cublas_autotuned);
+  EXPECT_EQ(kind_of("cublasGemmStridedBatchedEx-autotuned 13.1.0"), BaselineKind::cublas_autotuned);
   EXPECT_EQ(parse_baseline_kind("cublas"), BaselineKind::cublas);
   EXPECT_EQ(parse_baseline_kind("cublaslt"), BaselineKind::cublas_lt);
+  EXPECT_EQ(parse_baseline_kind("cublas-autotuned"), BaselineKind::cublas_autotuned);
   EXPECT_THROW(parse_baseline_kind("rocblas"), UsageError);
 }
 

@@ -154,6 +154,17 @@ TEST(ReportTest, AMeasuredWinnerStandsBesideItsBaseline) {
   EXPECT_THAT(text, Not(HasSubstr("predicted, not timed")));
 }
 
+TEST(ReportTest, AnAbsentBaselineIsNamedWithItsReason) {
+  ProblemReport one = report();
+  one.absent_baselines = {"cublasGemmEx-autotuned 13.1.0: CUBLAS_STATUS_NOT_SUPPORTED"};
+  EXPECT_NE(problem_text(one, target(true))
+                .find("  without the baseline cublasGemmEx-autotuned 13.1.0: "
+                      "CUBLAS_STATUS_NOT_SUPPORTED\n"),
+            std::string::npos);
+  EXPECT_EQ(problem_json(one, target(true)).at("absent_baselines").at(0),
+            "cublasGemmEx-autotuned 13.1.0: CUBLAS_STATUS_NOT_SUPPORTED");
+}
+
 TEST(ReportTest, EachFurtherBaselineHasALineOfItsOwn) {
   ProblemReport measured = report();
   measured.winner->outcome.timing = Timing{50, {50}, 4};

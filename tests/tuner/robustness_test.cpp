@@ -465,6 +465,27 @@ TEST_F(RobustnessTest, TheWinnersKernelsArePutIntoTheKernelCacheAsItIsServed) {
   }
 }
 
+TEST_F(RobustnessTest, ABaselineThatCublasRefusesIsAbsentWithAReason) {
+  const auto report_of = [&](const std::string& name, const std::string& mode) {
+    TuneRequest request =
+        fake::request_of(fake::some_configs(20, false), file(name + ".log"), 20s, mode);
+    request.baselines = {BaselineKind::cublas, BaselineKind::cublas_autotuned};
+    Database database(file(name + ".db"), Database::Mode::create_or_open);
+    database.begin_run({"test", "13.0", "", name, 1});
+    return tune(request, database, [](const Progress&) {}).problems.at(0);
+  };
+  const ProblemReport with = report_of("with", "");
+  ASSERT_EQ(with.winner->baselines.size(), 2u);
+  EXPECT_EQ(with.winner->baselines[1].name, "cublasGemmEx-autotuned 0.0");
+  EXPECT_TRUE(with.absent_baselines.empty());
+  const ProblemReport without = report_of("without", "no_autotune");
+  ASSERT_EQ(without.winner->baselines.size(), 1u);
+  EXPECT_EQ(without.winner->baselines[0].name, "cublasSgemm 0.0");
+  EXPECT_EQ(without.absent_baselines,
+            std::vector<std::string>{"cublasGemmEx-autotuned 0.0: as the fake has it"});
+  EXPECT_EQ(without.winner->config.values, with.winner->config.values);
+}
+
 TEST_F(RobustnessTest, FinalsAreHeldAgainBesideABaselineThatTheyLacked) {
   const auto configs = fake::some_configs(20, false);
   Database database(file("a.db"), Database::Mode::create_or_open);

@@ -152,9 +152,10 @@ void add_tune(CLI::App& app, Options& o) {
   app.add_option("--config", o.configs,
                  "Try only this config; repeatable; @FILE has one on each line");
   app.add_option("--baselines", o.baselines,
-                 "Baselines of the finals: cublas, cublaslt (the best of its proposals), or both")
+                 "Baselines of the finals, of cublas, cublaslt (the best of its proposals) and "
+                 "cublas-autotuned (CUBLAS_GEMM_AUTOTUNE)")
       ->delimiter(',')
-      ->check(one_of({"cublas", "cublaslt"}))
+      ->check(one_of({"cublas", "cublaslt", "cublas-autotuned"}))
       ->capture_default_str();
   app.add_flag("--finals", o.finals,
                "Time finalists and baselines again even if their times are stored");

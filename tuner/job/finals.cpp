@@ -61,6 +61,7 @@ bool Finals::time_once() {
   std::optional<FinalsReply> reply = trials_.finals(configs, problem_);
   if (!reply) return false;
   result_.baselines = std::move(reply->baselines);
+  result_.absent = std::move(reply->absent);
   result_.others = std::move(reply->others);
   for (std::size_t i = 0; i < finishers.size(); ++i) {
     finishers[i].in_finals = i < count;
@@ -195,7 +196,7 @@ std::optional<FinalsResult> earlier_finals(const TuneRequest& request, const Pla
   const Standing standing = first.outcome.standing;
   const bool decided_here = request.has_list() && standing != Standing::search;
   if (standing != Standing::tied && !decided_here) return std::nullopt;
-  return FinalsResult{ranked, {}, baselines->second, {}, standing == Standing::tied};
+  return FinalsResult{ranked, {}, baselines->second, {}, {}, standing == Standing::tied};
 }
 
 }  // namespace gemm_tune

@@ -38,6 +38,7 @@ struct FinalsResult {
   std::vector<Finisher> finishers;     // best first
   std::vector<Finisher> disqualified;  // their twin was wrong; as stored
   std::vector<Baseline> baselines;     // timed in turn with the finalists
+  std::vector<std::string> absent;     // why a baseline is not among them, a sentence each
   std::vector<std::string> others;     // other processes seen on the GPU
   bool complete = false;               // not interrupted: the standings are stored
 };

@@ -58,6 +58,8 @@ struct ProblemReport {
   std::size_t stale = 0;
   // Timed candidates for which the driver reports other CTAs per SM than our occupancy rules.
   std::uint64_t occupancy_disagreements = 0;
+  // Why a baseline that was asked for is not beside the winner, a sentence each.
+  std::vector<std::string> absent_baselines;
   std::vector<std::string> others;  // processes that used the GPU during the finals
   double seconds = 0;               // by RunningClock
   // The shares of that time that compile processes and measuring workers spent on tasks.

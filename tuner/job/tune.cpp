@@ -79,6 +79,7 @@ void add_best(const FinalsResult& finals, ProblemReport& report) {
     --report.funnel.survived;
     count(loser.outcome, report.funnel);
   }
+  report.absent_baselines = finals.absent;
   report.others = finals.others;
   if (finals.finishers.empty()) return;
   report.twins_verified = finals.complete;

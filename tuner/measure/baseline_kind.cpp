@@ -13,19 +13,24 @@ std::string_view to_string(BaselineKind kind) {
       return "cublas";
     case BaselineKind::cublas_lt:
       return "cublaslt";
+    case BaselineKind::cublas_autotuned:
+      return "cublas-autotuned";
   }
   throw Error("a kind of baseline outside the closed list");
 }
 
 BaselineKind parse_baseline_kind(std::string_view word) {
-  for (const BaselineKind kind : {BaselineKind::cublas, BaselineKind::cublas_lt}) {
+  for (const BaselineKind kind : kBaselineKinds) {
     if (word == to_string(kind)) return kind;
   }
-  throw UsageError("'" + std::string(word) + "' is no baseline: name cublas or cublaslt");
+  throw UsageError("'" + std::string(word) +
+                   "' is no baseline: name cublas, cublaslt or cublas-autotuned");
 }
 
 BaselineKind kind_of(std::string_view baseline_name) {
-  return baseline_name.starts_with("cublasLt ") ? BaselineKind::cublas_lt : BaselineKind::cublas;
+  const std::string_view function = baseline_name.substr(0, baseline_name.find(' '));
+  if (function.ends_with("-autotuned")) return BaselineKind::cublas_autotuned;
+  return function == "cublasLt" ? BaselineKind::cublas_lt : BaselineKind::cublas;
 }
 
 }  // namespace gemm_tune

@@ -2,19 +2,25 @@
 // What a run's kernels can be compared with: what a user would call instead.
 //
 // A baseline's name tells the kind and what it was exactly: "cublasSgemm 13.1.0", "cublasGemmEx
-// 13.1.0", "cublasLt 13.1.0 (best of 37 heuristics)". Pure; any thread.
+// 13.1.0", "cublasGemmEx-autotuned 13.1.0", "cublasLt 13.1.0 (best of 37 heuristics)". Pure; any
+// thread.
 #pragma once
 
+#include <array>
 #include <string_view>
 
 namespace gemm_tune {
 
 enum class BaselineKind {
-  cublas,     // cublasSgemm, for 16-bit operands cublasGemmEx; strided-batched for a batch
-  cublas_lt,  // of all that cublasLt proposes, what is fastest here: gpu/cublas_lt.h
+  cublas,            // cublasSgemm, for 16-bit operands cublasGemmEx; strided-batched for a batch
+  cublas_autotuned,  // cublasGemmEx with cuBLAS's own autotuning, CUBLAS_GEMM_AUTOTUNE
+  cublas_lt,         // of all that cublasLt proposes, what is fastest here: gpu/cublas_lt.h
 };
 
-// "cublas", "cublaslt".
+inline constexpr std::array kBaselineKinds = {BaselineKind::cublas, BaselineKind::cublas_lt,
+                                              BaselineKind::cublas_autotuned};
+
+// "cublas", "cublaslt", "cublas-autotuned".
 std::string_view to_string(BaselineKind kind);
 
 // Throws UsageError on an unknown word.

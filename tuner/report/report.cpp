@@ -242,6 +242,9 @@ std::string problem_text(const ProblemReport& report, const Target& target) {
                         grouped(report.expected_gain->tries), 100 * report.expected_gain->gain,
                         target.measurable ? "" : fmt::format(" ({})", kPredictedLabel));
   }
+  for (const std::string& absent : report.absent_baselines) {
+    text += "  without the baseline " + absent + "\n";
+  }
   for (const std::string& other : report.others) {
     text += "  also on the GPU: " + other + ", which may have disturbed the times\n";
   }
@@ -344,6 +347,7 @@ nlohmann::json problem_json(const ProblemReport& report, const Target& target) {
       {"model_measured_on", model_measured_on(target.spec, {&report.problem, 1})},
       {"kernels_executed_on_arch", target.measurable || unexecuted_kernels(target.spec).empty()},
       {"stale", report.stale},
+      {"absent_baselines", report.absent_baselines},
       {"others", report.others},
       {"busy", {{"compile", report.compilers_busy}, {"gpu", report.measurers_busy}}},
       {"occupancy_disagreements", report.occupancy_disagreements},

@@ -92,7 +92,8 @@ void from_json(const nlohmann::json& json, CompiledConfig& value);
 nlohmann::json binary_json(const std::string& bytes);
 
 NLOHMANN_JSON_SERIALIZE_ENUM(BaselineKind, {{BaselineKind::cublas, "cublas"},
-                                            {BaselineKind::cublas_lt, "cublaslt"}})
+                                            {BaselineKind::cublas_lt, "cublaslt"},
+                                            {BaselineKind::cublas_autotuned, "cublas-autotuned"}})
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Resources, registers, spill_bytes, stack_bytes, smem_bytes,
                                    ctas_per_sm)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GpuConditions, sm_mhz, power_w, temperature_c)
@@ -115,6 +116,6 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeasureRequest, problem, candidate, seed, bes
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeasureReply, outcome)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FinalsRequest, problem, finalists, seed, baselines)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Baseline, name, timing)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FinalsReply, finalists, baselines, others)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FinalsReply, finalists, baselines, absent, others)
 
 }  // namespace gemm_tune
