@@ -1,0 +1,249 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Judges the library's choice at random problems that its database was not tuned for.
+
+usage: untuned_choice.py [--seconds S] [--budget N] [--shapes N] [--seed N] [--tuned DB] [--require] BIN FOLDER
+  BIN: the folder of the built gemm-tune. FOLDER: keeps the state, made if missing.
+
+1. Tunes the 12 problems below into FOLDER/tuned.db, unless --tuned names a database.
+2. Searches at the random problems into FOLDER/search.db, --budget candidates each: sizes from 64 to 8192, evenly
+   distributed by their logarithm, half of them multiples of 8, in the four layouts in turn.
+3. At each of them, times what `gemm-tune best` chooses from the first database in turn with the search's best,
+   cublasSgemm and cublasLt's best, in one run's finals (FOLDER/judge-*.db).
+
+Works for --seconds (540) and stops; the same command goes on. A problem is judged again when the choice or the best has
+changed since. Prints a table once all are judged: the speed of the choice over that of the best of both it and the search
+(so 1 at most), of cublasSgemm and of cublasLt; mean and worst. A choice without a kernel of ours counts as cublasSgemm.
+Needs a GPU. Exit codes: 0; 1 with --require where a goal is missed; 2 usage; 3 gemm-tune failed; 5 not finished yet.
+"""
+import argparse
+import json
+import math
+import pathlib
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+TUNED = """
+256x256x256 512x512x512 1024x1024x1024 2048x2048x2048 4096x4096x4096 1000x1000x1000 4096x512x1024 256x256x8192
+16x4096x4096 4096x4096x128 1023x1025x1021 2048x2048x2048:layout=nt
+""".split()
+LAYOUTS = ("nn", "nt", "tn", "tt")
+LEAST_MEAN, LEAST, LEAST_OVER_SGEMM = 0.95, 0.85, 0.98
+LONGEST_JUDGEMENT = 60  # seconds: of the largest problem, with its cublasLt algorithms
+
+
+class Unfinished(Exception):
+    pass
+
+
+class Failed(Exception):
+    pass
+
+
+def random_shapes(count, seed):
+    """Distinct, in the order drawn; none of TUNED."""
+    draw = random.Random(seed)
+    shapes = []
+    while len(shapes) < count:
+        index = len(shapes)
+        sizes = [round(math.exp(draw.uniform(math.log(64), math.log(8192)))) for _ in range(3)]
+        if index % 8 < 4:
+            sizes = [8 * round(size / 8) for size in sizes]
+        layout = LAYOUTS[index % 4]
+        shape = "x".join(map(str, sizes)) + ("" if layout == "nn" else f":layout={layout}")
+        if shape not in shapes and shape not in TUNED:
+            shapes.append(shape)
+    return shapes
+
+
+class Job:
+    def __init__(self, arguments):
+        self.program = arguments.bin.resolve() / "gemm-tune"
+        self.folder = arguments.folder
+        self.budget = arguments.budget
+        self.deadline = time.monotonic() + arguments.seconds
+        self.tuned = arguments.tuned or self.folder / "tuned.db"
+        self.must_tune = arguments.tuned is None
+        self.state_file = self.folder / "state.json"
+        self.state = {"seed": arguments.seed, "budget": arguments.budget, "shapes": arguments.shapes, "tuned": str(self.tuned),
+                      "done": [], "rows": {}}
+        if self.state_file.exists():
+            before = json.loads(self.state_file.read_text())
+            for name in ("seed", "budget", "shapes", "tuned"):
+                if before[name] != self.state[name]:
+                    raise Failed(f"{self.folder} was begun with {name} {before[name]}: name it again, or another folder")
+            self.state = before
+
+    def save(self):
+        partial = self.state_file.with_suffix(".partial")
+        partial.write_text(json.dumps(self.state, indent=2) + "\n")
+        partial.replace(self.state_file)
+
+    def left(self):
+        return self.deadline - time.monotonic()
+
+    def call(self, *arguments):
+        """The output of a command that must succeed; it is interrupted, not killed, when the time is up."""
+        if self.left() <= 0:
+            raise Unfinished
+        process = subprocess.Popen([self.program, *arguments], stdout=subprocess.PIPE, text=True)
+        try:
+            output, _ = process.communicate(timeout=self.left())
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGINT)  # what was tried is stored
+            process.communicate()
+            raise Unfinished from None
+        if process.returncode != 0:
+            raise Failed(f"gemm-tune {' '.join(map(str, arguments))} failed with exit code {process.returncode}")
+        return output
+
+    def tune(self, step, shapes, db):
+        if step in self.state["done"]:
+            return
+        sizes = self.folder / f"{step}.txt"
+        sizes.write_text("\n".join(shapes) + "\n")
+        self.call("--require-gpu", "-q", "--no-kernel-cache", "--seed", "1", "--budget", str(self.budget), "--db", db,
+                  "--sizes", f"@{sizes}")
+        self.state["done"].append(step)
+        self.save()
+
+    def best(self, shapes, db):
+        """The answer for each shape."""
+        sizes = self.folder / "asked.txt"
+        sizes.write_text("\n".join(shapes) + "\n")
+        answers = json.loads(self.call("best", "--json", "-q", "--db", db, "--sizes", f"@{sizes}"))
+        return {answer["problem"]: answer for answer in answers}
+
+    def judge(self, shape, choice, best):
+        db = self.folder / f"judge-{shape.replace(':', '-').replace('=', '-')}.db"
+        for file in (db, db.with_name(db.name + "-wal"), db.with_name(db.name + "-shm")):
+            file.unlink(missing_ok=True)
+        configs = [choice["config"]] if has_kernel(choice) else []
+        if best["config"] not in configs:
+            configs.append(best["config"])
+        listed = [part for config in configs for part in ("--config", config)]
+        [problem] = json.loads(self.call("--require-gpu", "-q", "--json", "--no-kernel-cache", "--seed", "1", "--finals",
+                                         "--baselines", "cublas,cublaslt", "--db", db, "--sizes", shape, *listed))["problems"]
+        if problem["winner"] is None:
+            raise Failed(f"at {shape}, no candidate of {', '.join(configs)} survived: see {db}")
+        file = sqlite3.connect(f"file:{db}?mode=ro", uri=True)
+        times = dict(file.execute("SELECT config, median_us FROM outcomes WHERE disposition = 'ok'"))
+        driver, cuda, cublas = file.execute("SELECT driver_version, cuda_version, cublas_version FROM runs").fetchone()
+        file.close()
+        missing = [config for config in configs if config not in times]
+        if missing:
+            raise Failed(f"at {shape}, {missing[0]} has no time: see {db}")
+        baselines = {"lt" if one["name"].startswith("cublasLt ") else "sgemm": one["time_us"]
+                     for one in problem["winner"]["baselines"]}
+        return {"choice": choice["config"], "match": choice["match"], "best": best["config"],
+                "choice_us": times[choice["config"]] if has_kernel(choice) else baselines["sgemm"],
+                "best_us": min(times.values()), "sgemm_us": baselines["sgemm"], "lt_us": baselines["lt"],
+                "run": f"{problem['device']}, driver {driver}, CUDA {cuda}, cuBLAS {cublas}"}
+
+    def run(self, shapes):
+        """The rows of all shapes, in order."""
+        if self.must_tune:
+            self.tune("tune", TUNED, self.tuned)
+        self.tune("search", shapes, self.folder / "search.db")
+        choices, bests = self.best(shapes, self.tuned), self.best(shapes, self.folder / "search.db")
+        rows = self.state["rows"]
+        for shape in shapes:
+            choice, best = choices[shape], bests[shape]
+            row = rows.get(shape)
+            if row and (row["choice"], row["best"]) == (choice["config"], best["config"]):
+                continue
+            if self.left() < min(LONGEST_JUDGEMENT, 6 * LONGEST_JUDGEMENT * flops(shape) / flops("8192x8192x8192") + 5):
+                raise Unfinished
+            rows[shape] = self.judge(shape, choice, best)
+            self.save()
+            print(f"{shape}: {of_best(rows[shape]):.3f} of the best", file=sys.stderr, flush=True)
+        return [(shape, rows[shape]) for shape in shapes]
+
+
+def has_kernel(answer):
+    return answer["config"] is not None and not answer["config"].startswith("cublas")
+
+
+def flops(shape):
+    M, N, K = map(int, shape.split(":")[0].split("x"))
+    return 2 * M * N * K
+
+
+def of_best(row):
+    return min(row["best_us"] / row["choice_us"], 1.0)
+
+
+def over(row, baseline):
+    return row[f"{baseline}_us"] / row["choice_us"]
+
+
+def report(rows, command):
+    """Prints the table; returns whether all goals are met."""
+    print(f"{rows[0][1]['run']}\ncommand: {command}\n")
+    print("| problem | found | choice us | best us | of the best | over cublasSgemm | over cublasLt | choice | best |")
+    print("|---" * 9 + "|")
+    for shape, row in rows:
+        print(f"| {shape} | {row['match']} | {row['choice_us']:.5g} | {row['best_us']:.5g} | {of_best(row):.3f} "
+              f"| {over(row, 'sgemm'):.3f} | {over(row, 'lt'):.3f} | {row['choice'] or 'cuBLAS'} | {row['best']} |")
+    print()
+    all_met = True
+    for what, least, values in [("of the best", LEAST_MEAN, [of_best(row) for _, row in rows]),
+                                ("over cublasSgemm", None, [over(row, "sgemm") for _, row in rows]),
+                                ("over cublasLt", None, [over(row, "lt") for _, row in rows])]:
+        mean, worst = sum(values) / len(values), min(values)
+        line = f"{what}: mean {mean:.3f}, worst {worst:.3f}, {sum(value < LEAST_OVER_SGEMM for value in values)} below .98"
+        if least is not None:
+            met = mean >= least and worst >= LEAST
+            line += f"; goals {LEAST_MEAN} and {LEAST}: {'met' if met else 'MISSED'}"
+        elif what == "over cublasSgemm":
+            met = worst >= LEAST_OVER_SGEMM
+            line += f"; goal {LEAST_OVER_SGEMM} at each: {'met' if met else 'MISSED'}"
+        else:
+            met = True
+        all_met = all_met and met
+        print(line)
+    return all_met
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description="The library's choice at problems that were not tuned.")
+    parser.add_argument("--seconds", type=float, default=540, help="for this call")
+    parser.add_argument("--budget", type=int, default=64, help="candidates of each search")
+    parser.add_argument("--shapes", type=int, default=64, help="random problems")
+    parser.add_argument("--seed", type=int, default=1, help="of the problems")
+    parser.add_argument("--tuned", type=pathlib.Path, help="a database that is tuned already")
+    parser.add_argument("--require", action="store_true", help="exit code 1 where a goal is missed")
+    parser.add_argument("bin", type=pathlib.Path)
+    parser.add_argument("folder", type=pathlib.Path)
+    arguments = parser.parse_args()
+    for name in ("seconds", "budget", "shapes"):
+        if getattr(arguments, name) <= 0:
+            parser.error(f"--{name} {getattr(arguments, name)}: it must be above 0")
+    if not arguments.bin.is_dir():
+        parser.error(f"'{arguments.bin}' is no folder")
+    if arguments.tuned and not arguments.tuned.is_file():
+        parser.error(f"'{arguments.tuned}' is no database")
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    return arguments
+
+
+def main():
+    arguments = parse_arguments()
+    try:
+        rows = Job(arguments).run(random_shapes(arguments.shapes, arguments.seed))
+    except Unfinished:
+        print("untuned_choice: not finished; the same command goes on", file=sys.stderr)
+        sys.exit(5)
+    except Failed as failure:
+        print(f"untuned_choice: {failure}", file=sys.stderr)
+        sys.exit(3)
+    met = report(rows, " ".join(sys.argv))
+    sys.exit(1 if arguments.require and not met else 0)
+
+
+if __name__ == "__main__":
+    main()

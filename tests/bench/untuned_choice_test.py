@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""bench/untuned_choice.py with a program in gemm-tune's place that tunes by a rule."""
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+# `best` chooses "warp/FAR=1" from tuned.db and "warp/BEST=1" from search.db; the first takes 10 us, the second the number
+# in `best_us`, cublasSgemm 9.9 us and cublasLt 8 us. Where there is a file `slow`, searches wait to be interrupted.
+FAKE = """#!{python}
+import json, pathlib, sqlite3, sys, time
+folder = pathlib.Path(__file__).parent
+arguments = sys.argv[1:]
+at = {{name: arguments[i + 1] for i, name in enumerate(arguments[:-1]) if name.startswith("--")}}
+with open(folder / "calls", "a") as calls:
+    calls.write(" ".join(arguments) + "\\n")
+db = pathlib.Path(at["--db"])
+shapes = pathlib.Path(at["--sizes"][1:]).read_text().split() if at["--sizes"][0] == "@" else [at["--sizes"]]
+if arguments[0] == "best":
+    chosen = "warp/BEST=1" if db.name == "search.db" else (folder / "choice").read_text()
+    print(json.dumps([{{"problem": shape, "config": chosen or None, "match": "nearest"}} for shape in shapes]))
+elif "--config" not in arguments:
+    if (folder / "slow").exists() and db.name == "search.db":
+        try:
+            time.sleep(60)
+        except KeyboardInterrupt:
+            sys.exit(130)
+    if (folder / "broken").exists():
+        sys.exit(5)
+    db.touch()
+else:
+    best_us = float((folder / "best_us").read_text())
+    configs = [arguments[i + 1] for i, name in enumerate(arguments) if name == "--config"]
+    file = sqlite3.connect(db)
+    file.execute("CREATE TABLE outcomes (config, median_us, disposition)")
+    file.execute("CREATE TABLE runs (driver_version, cuda_version, cublas_version)")
+    file.execute("INSERT INTO runs VALUES ('580.1', '13.0', '13.1.0')")
+    for config in configs:
+        file.execute("INSERT INTO outcomes VALUES (?, ?, 'ok')", (config, best_us if "BEST" in config else 10.0))
+    file.commit()
+    baselines = [{{"name": "cublasSgemm 13.1.0", "time_us": 9.9}},
+                 {{"name": "cublasLt 13.1.0 (best of 9 heuristics)", "time_us": 8.0}}]
+    winner = {{"config": configs[-1], "time_us": best_us, "baselines": baselines}}
+    print(json.dumps({{"problems": [{{"problem": shapes[0], "device": "NVIDIA H100", "winner": winner}}]}}))
+"""
+
+
+class UntunedChoiceTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.state = self.folder / "state"
+        program = self.folder / "gemm-tune"
+        program.write_text(FAKE.format(python=sys.executable))
+        program.chmod(0o755)
+        self.set(choice="warp/FAR=1", best_us="9.8")
+
+    def set(self, **texts):
+        for name, text in texts.items():
+            (self.folder / name).write_text(text)
+
+    def judge(self, *options, shapes="4"):
+        return subprocess.run([sys.executable, ROOT / "bench/untuned_choice.py", "--shapes", shapes, *options, self.folder,
+                               self.state], capture_output=True, text=True)
+
+    def calls(self):
+        return (self.folder / "calls").read_text().splitlines()
+
+    def rows(self, run):
+        return [line.strip("| ").split(" | ") for line in run.stdout.splitlines() if re.match(r"\| \d", line)]
+
+    def test_the_choice_is_judged_beside_the_best_and_both_baselines(self):
+        run = self.judge()
+        self.assertEqual((run.returncode, run.stdout.splitlines()[0]),
+                         (0, "NVIDIA H100, driver 580.1, CUDA 13.0, cuBLAS 13.1.0"), run)
+        rows = self.rows(run)
+        self.assertEqual(len(rows), 4)
+        for row in rows:
+            self.assertEqual(row[1:], ["nearest", "10", "9.8", "0.980", "0.990", "0.800", "warp/FAR=1", "warp/BEST=1"])
+        self.assertEqual(run.stdout.splitlines()[-3:],
+                         ["of the best: mean 0.980, worst 0.980, 0 below .98; goals 0.95 and 0.85: met",
+                          "over cublasSgemm: mean 0.990, worst 0.990, 0 below .98; goal 0.98 at each: met",
+                          "over cublasLt: mean 0.800, worst 0.800, 4 below .98"])
+
+    def test_the_problems_are_distinct_within_their_bounds_and_partly_unaligned(self):
+        self.set(slow="")  # the list is enough
+        self.assertEqual(self.judge("--seconds", "2", shapes="64").returncode, 5)
+        shapes = (self.state / "search.txt").read_text().split()
+        self.assertEqual((len(shapes), len(set(shapes))), (64, 64))
+        sizes = [list(map(int, shape.split(":")[0].split("x"))) for shape in shapes]
+        self.assertTrue(all(64 <= size <= 8192 for three in sizes for size in three))
+        self.assertEqual(sum(all(size % 8 == 0 for size in three) for three in sizes[0:4]), 4)
+        self.assertGreater(sum(any(size % 4 for size in three) for three in sizes), 24)
+        for layout in ("nt", "tn", "tt"):
+            self.assertEqual(sum(shape.endswith(f":layout={layout}") for shape in shapes), 16)
+        tuned = (self.state / "tune.txt").read_text().split()
+        self.assertEqual(len(tuned), 12)
+        self.assertFalse(set(tuned) & set(shapes))
+
+    def test_an_unfinished_job_goes_on_and_repeats_nothing(self):
+        self.set(slow="")
+        run = self.judge("--seconds", "1.5")
+        self.assertEqual(run.returncode, 5, run)
+        self.assertIn("not finished", run.stderr)
+        (self.folder / "slow").unlink()
+        self.assertEqual(self.judge().returncode, 0)
+        tuning = [call for call in self.calls() if "tune.txt" in call]
+        self.assertEqual((len(tuning), sum("--config" in call for call in self.calls())), (1, 4))
+        self.assertEqual(self.judge().returncode, 0)
+        self.assertEqual(sum("--config" in call for call in self.calls()), 4)
+
+    def test_another_choice_is_judged_again_and_may_be_cublas(self):
+        self.judge()
+        self.set(choice="")
+        row = self.rows(self.judge())[0]
+        self.assertEqual(row[1:], ["nearest", "9.9", "9.8", "0.990", "1.000", "0.808", "cuBLAS", "warp/BEST=1"])
+        self.assertEqual(sum("--config" in call for call in self.calls()), 8)
+
+    def test_a_missed_goal_fails_only_on_demand(self):
+        self.set(best_us="8.4")
+        run = self.judge()
+        self.assertEqual(run.returncode, 0)
+        self.assertIn("of the best: mean 0.840, worst 0.840, 4 below .98; goals 0.95 and 0.85: MISSED", run.stdout)
+        self.assertEqual(self.judge("--require").returncode, 1)
+
+    def test_a_choice_faster_than_the_search_counts_as_the_best(self):
+        self.set(best_us="12")
+        self.assertEqual(self.rows(self.judge())[0][4], "1.000")
+
+    def test_failures_and_other_options_for_the_same_folder_are_refused(self):
+        self.set(broken="")
+        run = self.judge()
+        self.assertEqual(run.returncode, 3)
+        self.assertIn("failed with exit code 5", run.stderr)
+        (self.folder / "broken").unlink()
+        self.assertEqual(self.judge().returncode, 0)
+        run = self.judge("--seed", "2")
+        self.assertEqual((run.returncode, run.stdout), (3, ""))
+        self.assertIn("was begun with seed 1", run.stderr)
+        self.assertEqual(self.judge("--budget", "0").returncode, 2)
+        self.assertEqual(self.judge("--tuned", "none.db").returncode, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
