@@ -24,6 +24,8 @@ Server& server() {
   static Server* const only = [] {
     made_server = new Server(
         Settings::from([](const char* name) -> const char* { return std::getenv(name); }));
+    // Registered later than CUDA's own, and so called before CUDA ends.
+    std::atexit([] { made_server.load()->collect_times(); });
     return made_server.load();
   }();
   return *only;
@@ -46,9 +48,9 @@ struct Inside {
   Inside& operator=(const Inside&) = delete;
 };
 
-bool serve(const CublasCall& call, Handle handle) noexcept {
+bool serve(const CublasCall& call, Handle handle, GpuTimer::Span* span) noexcept {
   try {
-    return server().serve(call, state_of(handle));
+    return server().serve(call, state_of(handle), std::nullopt, span);
   } catch (...) {
     return false;
   }
@@ -59,7 +61,8 @@ int serve_or_forward(RealFunction<Signature>& real, const CublasCall& call, Hand
                      Arguments... arguments) {
   if (is_inside) return real(handle, arguments...);
   const Inside inside;
-  return serve(call, handle) ? kSuccess : real(handle, arguments...);
+  GpuTimer::Span span;
+  return serve(call, handle, &span) ? kSuccess : real(handle, arguments...);
 }
 
 template <class Int>
@@ -174,14 +177,14 @@ int gemm_strided_batched_ex(const char* name, Handle handle, int op_a, int op_b,
                           compute_type, algorithm);
 }
 
-bool serve(const LtArguments& arguments, CUstream_st* stream) noexcept {
+bool serve(const LtArguments& arguments, CUstream_st* stream, GpuTimer::Span* span) noexcept {
   try {
     const std::optional<LtCall> lt = lt_call(arguments);
     if (!lt) return false;
     HandleState state;
     state.stream = stream;
     state.pointer_mode = lt->pointer_mode;
-    return server().serve(lt->call, state, lt->against);
+    return server().serve(lt->call, state, lt->against, span);
   } catch (...) {
     return false;
   }
@@ -200,7 +203,8 @@ int lt_matmul(Handle handle, const LtArguments& a, const void* algorithm, void* 
   };
   if (is_inside) return forward();
   const Inside inside;
-  return handle != nullptr && serve(a, stream) ? kSuccess : forward();
+  GpuTimer::Span span;
+  return handle != nullptr && serve(a, stream, &span) ? kSuccess : forward();
 }
 
 }  // namespace

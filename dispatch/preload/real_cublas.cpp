@@ -68,16 +68,4 @@ std::optional<HandleState> state_of(Handle handle) {
   return known ? std::optional(state) : std::nullopt;
 }
 
-std::optional<int> current_device() {
-  // The driver's, whichever CUDA runtimes the process has.
-  static auto* const get_device = [] {
-    void* const driver = loaded("libcuda.so.1");
-    return reinterpret_cast<int (*)(int*)>(driver == nullptr ? nullptr
-                                                             : ::dlsym(driver, "cuCtxGetDevice"));
-  }();
-  int ordinal = 0;
-  if (get_device == nullptr || get_device(&ordinal) != 0) return std::nullopt;
-  return ordinal;
-}
-
 }  // namespace gemm_tune::preload

@@ -47,8 +47,4 @@ class RealFunction<int(Parameters...)> {
 // getter for has its default.
 std::optional<HandleState> state_of(Handle handle);
 
-// The ordinal of the calling thread's current device, as the driver says; nothing where no driver
-// is loaded or the thread has no context.
-std::optional<int> current_device();
-
 }  // namespace gemm_tune::preload

@@ -70,28 +70,38 @@ std::string shape_line(int pid, const Shape& shape) {
     declined[std::string(to_string(static_cast<Reason>(reason)))] = count;
     if (tuning_may_help(static_cast<Reason>(reason))) tunable += count;
   }
-  return line({{"pid", pid},
-               {"function", to_string(static_cast<Function>(key.function))},
-               {"m", key.m},
-               {"n", key.n},
-               {"k", key.k},
-               {"batch", key.batch},
-               {"op_a", operation(key.op_a)},
-               {"op_b", operation(key.op_b)},
-               {"lda", key.lda},
-               {"ldb", key.ldb},
-               {"ldc", key.ldc},
-               {"type_a", type_name(key.type_a)},
-               {"type_b", type_name(key.type_b)},
-               {"type_c", type_name(key.type_c)},
-               {"compute_type", key.compute_type},
-               {"algorithm", key.algorithm},
-               {"epilogue", epilogue_name(key.epilogue)},
-               {"device", key.device},
-               {"alignment", key.alignment},
-               {"served", shape.served.load()},
-               {"declined", declined},
-               {"tunable", tunable}});
+  Json object = {{"pid", pid},
+                 {"function", to_string(static_cast<Function>(key.function))},
+                 {"m", key.m},
+                 {"n", key.n},
+                 {"k", key.k},
+                 {"batch", key.batch},
+                 {"op_a", operation(key.op_a)},
+                 {"op_b", operation(key.op_b)},
+                 {"lda", key.lda},
+                 {"ldb", key.ldb},
+                 {"ldc", key.ldc},
+                 {"type_a", type_name(key.type_a)},
+                 {"type_b", type_name(key.type_b)},
+                 {"type_c", type_name(key.type_c)},
+                 {"compute_type", key.compute_type},
+                 {"algorithm", key.algorithm},
+                 {"epilogue", epilogue_name(key.epilogue)},
+                 {"device", key.device},
+                 {"alignment", key.alignment},
+                 {"served", shape.served.load()},
+                 {"declined", declined},
+                 {"tunable", tunable}};
+  if (const std::uint64_t timed = shape.timed.load(); timed > 0) {
+    object["timed"] = timed;
+    object["gpu_us"] = static_cast<double>(shape.timed_ns.load()) / 1000;
+  }
+  if (shape.tuned_us.load() > 0 && shape.baseline_us.load() > 0) {
+    object["tuned_us"] = shape.tuned_us.load();
+    object["baseline_us"] = shape.baseline_us.load();
+    object["distance"] = shape.distance.load();
+  }
+  return line(object);
 }
 
 void append_to(const std::string& file, const std::string& text) {

@@ -19,7 +19,9 @@ std::string process_line(int pid, const std::string& error, std::uint64_t beyond
 // Of a shape, in cuBLAS's terms: "function", "m", "n", "k", "batch", "op_a", "op_b", "lda", "ldb",
 // "ldc", "type_a", "type_b", "type_c", "compute_type", "algorithm", "epilogue", "device",
 // "alignment"; "served", a count; "declined", an object of a count for each reason; "tunable", the
-// number of the declined calls that may be served once the shape has been tuned.
+// number of the declined calls that may be served once the shape has been tuned; where some were
+// timed, "timed", their number, and "gpu_us", their GPU time; where the database has them,
+// "tuned_us", "baseline_us" and "distance" of gt_recipe.
 std::string shape_line(int pid, const Shape& shape);
 
 // In one write, so that the lines of several processes do not mix. A file that cannot be written

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <variant>
 
+#include "dispatch/preload/driver.h"
 #include "dispatch/preload/report.h"
 
 namespace gemm_tune::preload {
@@ -37,7 +38,7 @@ Settings Settings::from(Get* get) {
 int Server::own_pid() { return ::getpid(); }
 
 bool Server::serve(const CublasCall& call, const std::optional<HandleState>& state,
-                   std::optional<Reason> against) {
+                   std::optional<Reason> against, GpuTimer::Span* span) {
   const std::optional<int> device = current_device();
   Shape* const shape = shapes_.find(key_of(call, device.value_or(-1)));
   if (shape == nullptr) {
@@ -50,6 +51,9 @@ bool Server::serve(const CublasCall& call, const std::optional<HandleState>& sta
   };
   if (!device) return decline(Reason::no_device);
   if (!state) return decline(Reason::handle);
+  if (!settings_.report.empty() && GpuTimer::samples(shape->calls.fetch_add(1))) {
+    span->begin(timer_, state->stream, shape);
+  }
   if (against) return decline(*against);
   const auto tuned = tuned_call(call, *state, settings_.arithmetic);
   if (const Reason* const reason = std::get_if<Reason>(&tuned)) return decline(*reason);
@@ -64,7 +68,7 @@ std::optional<Reason> Server::try_to_serve(const gt_gemm_call& call, CUstream_st
   // Who reads that a call is served also sees library_, which another thread may have opened.
   int verdict = shape->verdict.load(std::memory_order_acquire);
   if (verdict == Shape::kUnknown) {
-    verdict = verdict_on(call);
+    verdict = verdict_on(call, shape);
     // Of the addresses, not of the shape.
     if (verdict == static_cast<int>(Reason::arguments)) return Reason::arguments;
     shape->verdict.store(verdict, std::memory_order_release);
@@ -75,7 +79,7 @@ std::optional<Reason> Server::try_to_serve(const gt_gemm_call& call, CUstream_st
   return Reason::failed;
 }
 
-int Server::verdict_on(const gt_gemm_call& call) {
+int Server::verdict_on(const gt_gemm_call& call, Shape* shape) {
   const TunedLibrary* const opened = library();
   if (opened == nullptr) return static_cast<int>(Reason::library);
   gt_recipe recipe{};
@@ -85,6 +89,9 @@ int Server::verdict_on(const gt_gemm_call& call) {
     remember_error(opened->last_error());
     return static_cast<int>(Reason::failed);
   }
+  shape->tuned_us = recipe.tuned_us;
+  shape->baseline_us = recipe.baseline_us;
+  shape->distance = recipe.distance;
   const std::optional<Reason> against = objection(recipe, settings_.most_distance);
   return against ? static_cast<int>(*against) : Shape::kServed;
 }
@@ -107,6 +114,10 @@ const TunedLibrary* Server::library() {
 void Server::remember_error(const std::string& sentence) {
   const std::lock_guard lock(error_mutex_);
   if (error_.empty()) error_ = sentence;
+}
+
+void Server::collect_times() {
+  if (own_pid() == pid_) timer_.collect();
 }
 
 void Server::write_report() const {

@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "dispatch/preload/gpu_timer.h"
 #include "dispatch/preload/real_cublas.h"
 #include "dispatch/preload/shape_table.h"
 #include "dispatch/preload/tuned_library.h"
@@ -35,9 +36,13 @@ class Server {
   explicit Server(Settings settings) : settings_(std::move(settings)) {}
 
   // Whether the call was enqueued; otherwise nothing has happened. state: nothing where it cannot
-  // be read. against: what stands against the call already.
+  // be read. against: what stands against the call already. span: begun where the call is timed,
+  // which is done for the report; the caller ends it behind the call.
   bool serve(const CublasCall& call, const std::optional<HandleState>& state,
-             std::optional<Reason> against = std::nullopt);
+             std::optional<Reason> against, GpuTimer::Span* span);
+
+  // Of the calls that were timed last; for the process's end, while it still has CUDA.
+  void collect_times();
 
   // Adds the counts to the file of the settings, a JSON object for each line: one for the process
   // (pid, program, error), then one for each shape. Does nothing in a child of the process, which
@@ -47,13 +52,14 @@ class Server {
  private:
   // What stands against the call, after counting it served where nothing does.
   std::optional<Reason> try_to_serve(const gt_gemm_call& call, CUstream_st* stream, Shape* shape);
-  int verdict_on(const gt_gemm_call& call);
+  int verdict_on(const gt_gemm_call& call, Shape* shape);
   const TunedLibrary* library();
   void remember_error(const std::string& sentence);
 
   const Settings settings_;
   const int pid_ = own_pid();
   ShapeTable shapes_;
+  GpuTimer timer_;
   std::atomic<std::uint64_t> beyond_table_ = 0;
 
   std::once_flag opening_;

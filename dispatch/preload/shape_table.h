@@ -37,9 +37,17 @@ struct Shape {
   std::atomic<int> verdict = kUnknown;
   std::atomic<std::uint64_t> served = 0;
   std::array<std::atomic<std::uint64_t>, kReasons> declined = {};
+  std::atomic<std::uint64_t> calls = 0;  // that may be timed, where a report is asked for
+  std::atomic<std::uint64_t> timed = 0, timed_ns = 0;  // calls that were timed, and their GPU time
+  // Of the database: the winner's time and cuBLAS's; 0 for none.
+  std::atomic<double> tuned_us = 0, baseline_us = 0, distance = 0;
 
   explicit Shape(const ShapeKey& key) : key(key) {}
 
+  void add_time(std::uint64_t ns) {
+    timed.fetch_add(1, std::memory_order_relaxed);
+    timed_ns.fetch_add(ns, std::memory_order_relaxed);
+  }
   void count_served() { served.fetch_add(1, std::memory_order_relaxed); }
   void count_declined(Reason reason) {
     declined[static_cast<std::size_t>(reason)].fetch_add(1, std::memory_order_relaxed);

@@ -76,6 +76,27 @@ TEST_F(CalledProblemsTest, CountsAndErrorsAreThoseOfAllProcesses) {
   EXPECT_THAT(called.errors, testing::ElementsAre("/bin/b: broken"));
 }
 
+TEST_F(CalledProblemsTest, ACallCostsItsGpuTimeElseItsOperationsAtTheMeanSpeed) {
+  const auto line = [](const std::string& m, const std::string& times) {
+    return R"({"function":"cublasSgemm","type_a":"f32","type_b":"f32","type_c":"f32","m":)" + m +
+           R"(,"n":8,"k":8,"batch":1,"op_a":"N","op_b":"N","alignment":16,"served":2,"declined":{},)" +
+           times + "\"tunable\":0}\n";
+  };
+  const auto called =
+      read(line("8", R"("timed":4,"gpu_us":10,)") +
+           line("16", R"("tuned_us":3,"baseline_us":4,"distance":1.0,)") +
+           line("24", R"("timed":0,"gpu_us":5,"tuned_us":3,"baseline_us":4,"distance":2,)"));
+  EXPECT_EQ(called.problems.at(0).gpu_us, 2.5);
+  EXPECT_EQ(called.problems.at(1).gpu_us, std::nullopt);
+  EXPECT_EQ(called.problems[1].tuned_us, 3);
+  EXPECT_EQ(called.problems[1].baseline_us, 4);
+  EXPECT_EQ(called.problems.at(2).gpu_us, std::nullopt);
+  EXPECT_EQ(called.problems[2].tuned_us, std::nullopt);  // of another size
+  EXPECT_THAT(costs_of_calls(called.problems), testing::ElementsAre(2.5, 5.0, 7.5));
+  EXPECT_THAT(costs_of_calls({called.problems[1], called.problems[2]}),
+              testing::ElementsAre(2048, 3072));  // operations
+}
+
 TEST_F(CalledProblemsTest, AFileThatIsNoReportIsRefusedByName) {
   EXPECT_TRUE(read_called_problems(temp_.path() / "missing").problems.empty());
   for (const char* const text :

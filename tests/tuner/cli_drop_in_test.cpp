@@ -19,8 +19,10 @@ TEST_F(CliDropInTest, RunGivesTheProgramsOutputAndExitCodeAndReportsOnStandardEr
   EXPECT_EQ(done.output, "cublas\ncublas\n");  // without a database and a GPU
   EXPECT_THAT(done.errors, HasSubstr("gemm-tune: served 0 of 2 calls of cuBLAS, 0.0 % of their "
                                      "operations\n"));
-  EXPECT_THAT(done.errors, HasSubstr("  left to cuBLAS 2: the library or its database is unusable: "
-                                     "cublasSgemm 64x96x64, cublasSgemm 64x64x64\n"));
+  EXPECT_THAT(done.errors, HasSubstr("  left to cuBLAS 2, 100.0 % of their operations: the library "
+                                     "or its database is unusable\n"
+                                     "    cublasSgemm 64x96x64: 1, 60.0 %\n"
+                                     "    cublasSgemm 64x64x64: 1, 40.0 %\n"));
   EXPECT_THAT(done.errors, HasSubstr("gemm-tune.db' does not exist: tune first\n"));
   EXPECT_THAT(read_file(path("report.jsonl")), HasSubstr("\"m\":96,\"n\":64"));
   const ProgramRun quiet = run("run -q -- " + client_);
@@ -82,16 +84,25 @@ TEST_F(CliDropInTest, CaptureListsTheProblemsForFromCaptureTheMostWorkFirst) {
   const ProgramRun done = run("capture -o " + path("calls.txt") + " -- " + client_ + " 32 32 160");
   EXPECT_EQ(done.exit_code, 5);
   EXPECT_THAT(done.errors, HasSubstr("2 problems in " + path("calls.txt")));
-  EXPECT_EQ(read_file(path("calls.txt")), "# gemm-tune capture -o " + path("calls.txt") + " -- " +
-                                              client_ +
-                                              " 32 32 160\n"
-                                              "64x160x64  # 1 calls, 71.4 % of the operations\n"
-                                              "64x32x64  # 2 calls, 28.6 % of the operations\n");
+  EXPECT_EQ(read_file(path("calls.txt")),
+            "# gemm-tune capture -o " + path("calls.txt") + " -- " + client_ +
+                " 32 32 160\n"
+                "64x160x64  # 1 calls, 71.4 % of the operations\n"
+                "64x32x64  # 2 calls, 28.6 % of the operations, 0.500 "
+                "ms of GPU time\n");
   const ProgramRun plan = run("--arch sm_86 --dry-run --from-capture " + path("calls.txt"));
   EXPECT_EQ(plan.exit_code, 0) << plan.errors;
   EXPECT_THAT(plan.output, StartsWith("64x160x64 on "));
   EXPECT_THAT(plan.output, HasSubstr("\n64x32x64 on "));
   expect_refusal("--from-capture x --sizes 64", 2, "--sizes excludes --from-capture");
+}
+
+// The tests' driver lets every call take as long.
+TEST_F(CliDropInTest, CaptureListsTheMostGpuTimeFirst) {
+  run("capture -o " + path("calls.txt") + " -- " + client_ + " 160 160 160 32 32 32 32 32 32");
+  EXPECT_THAT(read_file(path("calls.txt")),
+              HasSubstr("\n64x32x64  # 6 calls, 28.6 % of the operations, 1.500 ms of GPU time\n"
+                        "64x160x64  # 3 calls, 71.4 % of the operations, 0.750 ms of GPU time\n"));
 }
 
 TEST_F(CliDropInTest, CaptureReadsALogInPlaceOfRunningAProgram) {

@@ -59,6 +59,15 @@ std::optional<Problem> problem_called(const Json& line) {
   return in_class(*packed, alignment_of(static_cast<std::uint64_t>(aligned)) / least);
 }
 
+// Nothing where the line has no such number above 0.
+std::optional<double> positive(const Json& line, const char* name) {
+  if (!line.contains(name)) return std::nullopt;
+  const Json& value = line.at(name);
+  if (!value.is_number()) throw BadLine();
+  const double number = value.get<double>();
+  return number > 0 && number < 1e15 ? std::optional(number) : std::nullopt;
+}
+
 CalledProblem called_problem(const Json& line) {
   CalledProblem called;
   called.function = line.at("function").get<std::string>();
@@ -74,6 +83,13 @@ CalledProblem called_problem(const Json& line) {
   called.tunable = count_of(line.at("tunable"));
   for (const auto& [reason, count] : line.at("declined").items()) {
     called.declined[reason] = count_of(count);
+  }
+  const std::int64_t timed = line.contains("timed") ? count_of(line.at("timed")) : 0;
+  const std::optional<double> gpu_us = positive(line, "gpu_us");
+  if (timed > 0 && gpu_us) called.gpu_us = *gpu_us / static_cast<double>(timed);
+  if (positive(line, "distance") == 1.0) {
+    called.tuned_us = positive(line, "tuned_us");
+    called.baseline_us = positive(line, "baseline_us");
   }
   return called;
 }
@@ -96,6 +112,22 @@ std::int64_t CalledProblem::calls() const {
   std::int64_t all = served;
   for (const auto& [reason, count] : declined) all += count;
   return all;
+}
+
+std::vector<double> costs_of_calls(const std::vector<CalledProblem>& problems) {
+  double measured_us = 0, measured_flops = 0;
+  for (const CalledProblem& problem : problems) {
+    if (!problem.gpu_us || problem.flops <= 0) continue;
+    const auto calls = static_cast<double>(problem.calls());
+    measured_us += *problem.gpu_us * calls;
+    measured_flops += problem.flops * calls;
+  }
+  const double us_per_flop = measured_flops > 0 ? measured_us / measured_flops : 1;
+  std::vector<double> costs;
+  for (const CalledProblem& problem : problems) {
+    costs.push_back(problem.gpu_us.value_or(problem.flops * us_per_flop));
+  }
+  return costs;
 }
 
 CalledProblems parse_called_problems(std::string text, const std::string& name) {

@@ -23,10 +23,17 @@ struct CalledProblem {
   double flops = 0;                // of one call
   std::int64_t served = 0;
   std::map<std::string, std::int64_t> declined;  // by reason
-  std::int64_t tunable = 0;  // of the declined, those that may be served once it is tuned
+  std::int64_t tunable = 0;      // of the declined, those that may be served once it is tuned
+  std::optional<double> gpu_us;  // of one call, the mean of those that were timed
+  // Of the database, where it has this very size.
+  std::optional<double> tuned_us, baseline_us;
 
   std::int64_t calls() const;
 };
+
+// What a call of each problem costs, in an unknown unit: its GPU time; where it was not measured,
+// its operations at the mean speed of the measured problems.
+std::vector<double> costs_of_calls(const std::vector<CalledProblem>& problems);
 
 // A product as cuBLAS is asked for it: column-major.
 struct CublasProduct {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <optional>
 
 #include "core/error.h"
 #include "core/input_file.h"
@@ -23,25 +24,31 @@ namespace {
 
 struct Wanted {
   std::int64_t calls = 0;
-  double flops = 0;  // of all calls
+  double flops = 0, cost = 0;    // of all calls
+  std::optional<double> gpu_us;  // of all calls, where measured
   std::string text;
 };
 
-// The problems that are served or would be once they are tuned, the most work first.
+// The problems that are served or would be once they are tuned, the costliest first.
 std::vector<Wanted> wanted_problems(const CalledProblems& called) {
   std::map<std::string, Wanted> by_text;
-  for (const CalledProblem& problem : called.problems) {
+  const std::vector<double> costs = costs_of_calls(called.problems);
+  for (std::size_t i = 0; i < costs.size(); ++i) {
+    const CalledProblem& problem = called.problems[i];
     const std::int64_t calls = problem.served + problem.tunable;
     if (!problem.problem || calls == 0) continue;
     Wanted& wanted = by_text[problem.text];
     wanted.text = problem.text;
     wanted.calls += calls;
     wanted.flops += problem.flops * static_cast<double>(calls);
+    wanted.cost += costs[i] * static_cast<double>(calls);
+    if (problem.gpu_us)
+      wanted.gpu_us = wanted.gpu_us.value_or(0) + *problem.gpu_us * static_cast<double>(calls);
   }
   std::vector<Wanted> all;
   for (auto& [text, wanted] : by_text) all.push_back(std::move(wanted));
   std::stable_sort(all.begin(), all.end(),
-                   [](const Wanted& a, const Wanted& b) { return a.flops > b.flops; });
+                   [](const Wanted& a, const Wanted& b) { return a.cost > b.cost; });
   return all;
 }
 
@@ -51,8 +58,10 @@ std::string list_text(const std::vector<Wanted>& wanted, const Options& options)
   for (const Wanted& problem : wanted) all_flops += problem.flops;
   std::string text = "# " + options.command_line + "\n";
   for (const Wanted& problem : wanted) {
-    text += fmt::format("{}  # {} calls, {:.1f} % of the operations\n", problem.text, problem.calls,
+    text += fmt::format("{}  # {} calls, {:.1f} % of the operations", problem.text, problem.calls,
                         100 * problem.flops / all_flops);
+    if (problem.gpu_us) text += fmt::format(", {:.3f} ms of GPU time", *problem.gpu_us / 1000);
+    text += "\n";
   }
   return text;
 }

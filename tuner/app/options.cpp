@@ -139,7 +139,7 @@ void add_tune(CLI::App& app, Options& o) {
       ->check(one_of(strategy_names()));
   app.add_option_function<std::string>(
          "--from-capture", [&o](const std::string& file) { o.sizes = "@" + file; },
-         "Tune what `capture` wrote, the most work first")
+         "Tune what `capture` wrote, the most GPU time first")
       ->excludes("--sizes");
   app.add_option("--budget", o.budget,
                  "Distinct candidates tried per problem, or 'all'; default: by the space's size");

@@ -70,13 +70,80 @@ TEST_F(ReportTest, CountsWhatWasServedAndDeclinedForEachShape) {
       "batch": 1, "op_a": "N", "op_b": "N", "lda": 100, "ldb": 8, "ldc": 100, "type_a": "f32",
       "type_b": "f32", "type_c": "f32", "compute_type": 68, "algorithm": -1, "epilogue": "none", "device": 3,
       "alignment": 16, "served": 3, "declined": {"a math mode for other arithmetic": 2,
-      "alpha and beta on the device": 1}, "tunable": 0, "pid": )" +
+      "alpha and beta on the device": 1}, "tunable": 0, "timed": 5, "gpu_us": 1250.0,
+      "tuned_us": 9.0, "baseline_us": 10.0, "distance": 1.0, "pid": )" +
                                     pid.dump() + "}"));
   EXPECT_EQ(batched_line, Json::parse(R"({"function": "cublasGemmStridedBatchedEx", "m": 20,
       "n": 8, "k": 12, "batch": 7, "op_a": "T", "op_b": "C", "lda": 16, "ldb": 20, "ldc": 24,
       "type_a": "f16", "type_b": "f16", "type_c": "f32", "compute_type": 68, "algorithm": 99, "epilogue": "none",
-      "device": 3, "alignment": 8, "served": 0, "declined": {"cuBLAS was faster": 1}, "tunable": 1, "pid": )" +
+      "device": 3, "alignment": 8, "served": 0, "declined": {"cuBLAS was faster": 1}, "tunable": 1,
+      "tuned_us": 11.0, "baseline_us": 10.0, "distance": 1.0, "pid": )" +
                                       pid.dump() + "}"));
+}
+
+TEST_F(ReportTest, HasTheGpuTimeOfASampleOfAShapesCalls) {
+  const auto lines = report_of({}, [&] {
+    for (int i = 0; i < 100; ++i) sgemm(handle_, 100);
+    EXPECT_LE(fake_driver()->events, 4);
+    sgemm(handle_, 104);
+  });
+  ASSERT_EQ(lines.size(), 3U);
+  const bool first_has_100 = lines[1]["m"] == 100;
+  const Json& timed = lines[first_has_100 ? 1 : 2];
+  EXPECT_EQ(timed["timed"], 11);  // the second to the ninth, the 32nd, the 64th and the 96th
+  EXPECT_EQ(timed["gpu_us"], 11 * 250.0);
+  EXPECT_FALSE(lines[first_has_100 ? 2 : 1].contains("timed"));  // which loads its kernel
+}
+
+TEST_F(ReportTest, OnlyCountsCallsThatCannotBeTimed) {
+  const auto expect_counted = [&](const std::function<void()>& change) {
+    const auto lines = report_of({}, [&] {
+      change();
+      for (int i = 0; i < 40; ++i) EXPECT_EQ(sgemm(handle_, 100), kServed);
+    });
+    ASSERT_EQ(lines.size(), 2U);
+    EXPECT_EQ(lines[1]["served"], 40);
+    EXPECT_FALSE(lines[1].contains("timed"));
+    EXPECT_FALSE(lines[1].contains("gpu_us"));
+  };
+  expect_counted([] { fake_driver()->capture_status = 1; });
+  expect_counted([] { fake_driver()->gpu_is_behind = true; });
+  expect_counted([] { fake_driver()->record_status = 400; });
+}
+
+TEST_F(ReportTest, WaitsForNoEventAndMakesNoMoreThanAPoolOfThem) {
+  const auto lines = report_of({}, [&] {
+    fake_driver()->gpu_is_behind = true;
+    for (int m = 100; m < 140; ++m) {
+      for (int i = 0; i < 9; ++i) sgemm(handle_, m);
+    }
+    EXPECT_EQ(fake_driver()->events, 256);
+    fake_driver()->gpu_is_behind = false;
+  });
+  std::int64_t timed = 0;
+  for (std::size_t i = 1; i < lines.size(); ++i) timed += lines[i].value("timed", 0);
+  EXPECT_EQ(timed, 128);  // collected at exit
+}
+
+TEST_F(ReportTest, TimingBreaksNoCaptureOfAnotherThread) {
+  const auto lines = report_of({}, [&] {
+    fake_driver()->another_thread_captures = true;
+    for (int i = 0; i < 9; ++i) sgemm(handle_, 100);
+    EXPECT_FALSE(fake_driver()->capture_is_broken);
+  });
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(lines[1]["timed"], 8);
+}
+
+TEST_F(ReportTest, EventsOfAContextThatHasEndedAreLeftAlone) {
+  const auto lines = report_of({}, [&] {
+    for (int i = 0; i < 3; ++i) sgemm(handle_, 100);
+    fake_driver()->context = 2;
+    for (int i = 0; i < 3; ++i) sgemm(handle_, 100);
+    EXPECT_EQ(fake_driver()->events, 2 + 2);
+  });
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(lines[1]["timed"], 1 + 3);
 }
 
 TEST_F(ReportTest, SaysWhyNothingIsServedWhereTheDatabaseIsUnusable) {

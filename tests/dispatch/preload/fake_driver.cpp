@@ -1,15 +1,81 @@
 // SPDX-License-Identifier: Apache-2.0
-// A CUDA driver for tests, libcuda.so.1: the calling thread's current device is number 3, unless
-// the test takes the context away.
-#include <atomic>
+#include "tests/dispatch/preload/fake_driver.h"
+
+namespace {
+
+constexpr int kInvalidContext = 201, kNotReady = 600, kCaptureUnsupported = 900;
+constexpr int kRelaxed = 2;
+
+struct FakeEvent {
+  float ms = 0;
+};
+
+thread_local int capture_mode = 0;
+float now_ms = 0;
+
+// As the driver does with what it calls potentially unsafe.
+int unless_unsafe(int status) {
+  gemm_tune::FakeDriver& fake = *fake_driver();
+  if (!fake.another_thread_captures || capture_mode == kRelaxed) return status;
+  fake.capture_is_broken = true;
+  return kCaptureUnsupported;
+}
+
+}  // namespace
 
 extern "C" {
-std::atomic<bool> fake_has_context = true;
+
+gemm_tune::FakeDriver* fake_driver() {
+  static auto* const only = new gemm_tune::FakeDriver;
+  return only;
+}
 
 int cuCtxGetDevice(int* device) {
-  constexpr int kInvalidContext = 201;
-  if (!fake_has_context) return kInvalidContext;
-  *device = 3;
+  if (!fake_driver()->has_context) return kInvalidContext;
+  *device = fake_driver()->device;
   return 0;
+}
+
+int cuCtxGetId(void* context, unsigned long long* id) {
+  if (context != nullptr || !fake_driver()->has_context) return kInvalidContext;
+  *id = fake_driver()->context;
+  return 0;
+}
+
+int cuStreamIsCapturing(void*, int* status) {
+  *status = fake_driver()->capture_status;
+  return 0;
+}
+
+int cuThreadExchangeStreamCaptureMode(int* mode) {
+  const int before = capture_mode;
+  capture_mode = *mode;
+  *mode = before;
+  return 0;
+}
+
+int cuEventCreate(FakeEvent** event, unsigned flags) {
+  if (flags != 0) return 1;  // without times
+  *event = new FakeEvent;
+  ++fake_driver()->events;
+  return unless_unsafe(0);
+}
+
+int cuEventDestroy_v2(FakeEvent* event) {
+  delete event;
+  --fake_driver()->events;
+  return 0;
+}
+
+int cuEventRecord(FakeEvent* event, void*) {
+  event->ms = now_ms += 0.25F;
+  return fake_driver()->record_status;
+}
+
+int cuEventQuery(FakeEvent*) { return unless_unsafe(fake_driver()->gpu_is_behind ? kNotReady : 0); }
+
+int cuEventElapsedTime(float* ms, FakeEvent* start, FakeEvent* stop) {
+  *ms = stop->ms - start->ms;
+  return unless_unsafe(0);
 }
 }

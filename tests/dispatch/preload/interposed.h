@@ -6,13 +6,11 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <cstdlib>
 
 #include "tests/dispatch/preload/fake_cublas.h"
+#include "tests/dispatch/preload/fake_driver.h"
 #include "tests/dispatch/preload/fake_library.h"
-
-extern "C" std::atomic<bool> fake_has_context;
 
 namespace gemm_tune {
 
@@ -38,7 +36,7 @@ class InterposedTest : public ::testing::Test {
     unsetenv("CUBLAS_EMULATE_SINGLE_PRECISION");
     library_.recipe = FakeLibrary().recipe;
     library_.lookup_status = library_.gemm_status = GT_OK;
-    fake_has_context = true;
+    fake_driver()->has_context = true;
   }
 
   FakeHandle handle_;

@@ -171,8 +171,14 @@ TEST_F(InterposedTest, AShapeIsLookedUpOnce) {
   EXPECT_EQ(sgemm(handle_, new_size()), kByCublas);
 }
 
+TEST_F(InterposedTest, NothingIsTimedWhereNoReportIsAskedFor) {
+  const int m = new_size();
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(sgemm(handle_, m), kServed);
+  EXPECT_EQ(fake_driver()->events, 0);
+}
+
 TEST_F(InterposedTest, AThreadWithoutAContextIsCublass) {
-  fake_has_context = false;
+  fake_driver()->has_context = false;
   EXPECT_EQ(sgemm(handle_, new_size()), kByCublas);
 }
 

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The text at the end of `gemm-tune run`: what was served, what it gained, and why the rest was
+// not.
+//
+// Pure; any thread.
+#pragma once
+
+#include <string>
+
+#include "tuner/app/called_problems.h"
+
+namespace gemm_tune {
+
+// Shares are of the operations, and of the GPU time where some was measured. The gain is the
+// database's: of served calls of sizes that were tuned beside cuBLAS. audit: whether the program
+// ran under the audit module.
+std::string run_report(const CalledProblems& called, bool audit);
+
+}  // namespace gemm_tune
