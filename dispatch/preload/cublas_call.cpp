@@ -112,6 +112,8 @@ std::string_view to_string(Reason reason) {
       return "an SM count target";
     case Reason::handle:
       return "a handle whose state cannot be read";
+    case Reason::other_device:
+      return "a handle of another device than the current one";
     case Reason::no_device:
       return "no current CUDA device";
     case Reason::library:

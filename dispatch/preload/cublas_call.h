@@ -66,6 +66,7 @@ struct HandleState {
   int math_mode = kDefaultMath;
   int sm_count_target = 0;     // 0: none
   int emulation_strategy = 0;  // 0: the default, which emulates nothing unasked
+  std::optional<int> device;   // that the handle was created for, where known
 };
 
 // NVIDIA's environment variables that change the arithmetic of fp32 calls.
@@ -90,6 +91,7 @@ enum class Reason {
   emulation,
   sm_count_target,
   handle,
+  other_device,
   no_device,
   library,
   untuned,

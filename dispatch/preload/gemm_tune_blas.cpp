@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "dispatch/preload/driver.h"
+#include "dispatch/preload/handle_devices.h"
 #include "dispatch/preload/lt_call.h"
 #include "dispatch/preload/real_cublas.h"
 #include "dispatch/preload/server.h"
@@ -48,9 +50,13 @@ struct Inside {
   Inside& operator=(const Inside&) = delete;
 };
 
+constinit HandleDevices handle_devices;
+
 bool serve(const CublasCall& call, Handle handle, GpuTimer::Span* span) noexcept {
   try {
-    return server().serve(call, state_of(handle), std::nullopt, span);
+    std::optional<HandleState> state = state_of(handle);
+    if (state) state->device = handle_devices.device_of(handle);
+    return server().serve(call, state, std::nullopt, span);
   } catch (...) {
     return false;
   }
@@ -177,13 +183,16 @@ int gemm_strided_batched_ex(const char* name, Handle handle, int op_a, int op_b,
                           compute_type, algorithm);
 }
 
-bool serve(const LtArguments& arguments, CUstream_st* stream, GpuTimer::Span* span) noexcept {
+// handle: cublasLt's, or one of cuBLAS, which cublasLt takes, too.
+bool serve(Handle handle, const LtArguments& arguments, CUstream_st* stream,
+           GpuTimer::Span* span) noexcept {
   try {
     const std::optional<LtCall> lt = lt_call(arguments);
     if (!lt) return false;
     HandleState state;
     state.stream = stream;
     state.pointer_mode = lt->pointer_mode;
+    state.device = handle_devices.device_of(handle);
     return server().serve(lt->call, state, lt->against, span);
   } catch (...) {
     return false;
@@ -204,13 +213,21 @@ int lt_matmul(Handle handle, const LtArguments& a, const void* algorithm, void* 
   if (is_inside) return forward();
   const Inside inside;
   GpuTimer::Span span;
-  return handle != nullptr && serve(a, stream, &span) ? kSuccess : forward();
+  return handle != nullptr && serve(handle, a, stream, &span) ? kSuccess : forward();
 }
 
 }  // namespace
 }  // namespace gemm_tune::preload
 
 using namespace gemm_tune::preload;  // of the entry points, which have to be global
+
+GT_INTERPOSED cublasCreate_v2(void** handle) {
+  static RealFunction<int(void**)> real("cublasCreate_v2");
+  const int status = real(handle);
+  if (status != kSuccess) return status;
+  if (const std::optional<int> device = current_device()) handle_devices.remember(*handle, *device);
+  return status;
+}
 
 GT_INTERPOSED cublasSgemm_v2(void* handle, int op_a, int op_b, int m, int n, int k,
                              const float* alpha, const float* A, int lda, const float* B, int ldb,

@@ -54,6 +54,7 @@ bool Server::serve(const CublasCall& call, const std::optional<HandleState>& sta
   if (!settings_.report.empty() && GpuTimer::samples(shape->calls.fetch_add(1))) {
     span->begin(timer_, state->stream, shape);
   }
+  if (state->device && *state->device != *device) return decline(Reason::other_device);
   if (against) return decline(*against);
   const auto tuned = tuned_call(call, *state, settings_.arithmetic);
   if (const Reason* const reason = std::get_if<Reason>(&tuned)) return decline(*reason);

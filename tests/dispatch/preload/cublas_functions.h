@@ -9,6 +9,7 @@
 struct CUstream_st;  // CUDA's
 
 extern "C" {
+int cublasCreate_v2(void** handle);
 int cublasSgemm_v2(void* handle, int op_a, int op_b, int m, int n, int k, const float* alpha,
                    const float* A, int lda, const float* B, int ldb, const float* beta, float* C,
                    int ldc);

@@ -16,6 +16,11 @@ int get(void* handle, int FakeHandle::*field, int* value) {
 
 extern "C" {
 
+int cublasCreate_v2(void** handle) {
+  *handle = new FakeHandle;
+  return 0;
+}
+
 int cublasGetStream_v2(void* handle, CUstream_st** stream) {
   *stream = static_cast<CUstream_st*>(static_cast<FakeHandle*>(handle)->stream);
   return 0;

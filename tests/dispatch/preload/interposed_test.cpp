@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -180,6 +181,19 @@ TEST_F(InterposedTest, NothingIsTimedWhereNoReportIsAskedFor) {
 TEST_F(InterposedTest, AThreadWithoutAContextIsCublass) {
   fake_driver()->has_context = false;
   EXPECT_EQ(sgemm(handle_, new_size()), kByCublas);
+}
+
+TEST_F(InterposedTest, ACallOnAnotherDeviceThanTheHandlesIsCublass) {
+  void* created = nullptr;
+  ASSERT_EQ(cublasCreate_v2(&created), 0);
+  const std::unique_ptr<FakeHandle> handle(static_cast<FakeHandle*>(created));
+  const int m = new_size();
+  EXPECT_EQ(sgemm(*handle, m), kServed);
+  fake_driver()->device = 4;
+  EXPECT_EQ(sgemm(*handle, m), kByCublas);
+  EXPECT_EQ(sgemm(handle_, m), kServed);  // of whose device nothing is known
+  fake_driver()->device = 3;
+  EXPECT_EQ(sgemm(*handle, m), kServed);
 }
 
 TEST_F(InterposedTest, AHandleThatAnswersNothingIsCublass) {
