@@ -2,8 +2,9 @@
 // The drop-in on a GPU, beside the cuBLAS that it stands in for.
 #include <gmock/gmock.h>
 
+#include <array>
 #include <cstdint>
-#include <cstdlib>
+#include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -44,6 +45,23 @@ void write_winners(const std::filesystem::path& file, const DeviceSpec& device) 
   }
 }
 
+struct Ended {
+  int status;
+  std::string output;
+};
+
+Ended run(const std::string& command) {
+  FILE* const pipe = popen(command.c_str(), "r");
+  if (pipe == nullptr) return {-1, "popen failed"};
+  Ended ended{};
+  std::array<char, 4096> chunk;
+  for (std::size_t n = 0; (n = fread(chunk.data(), 1, chunk.size(), pipe)) > 0;) {
+    ended.output.append(chunk.data(), n);
+  }
+  ended.status = pclose(pipe);
+  return ended;
+}
+
 // Beside this program, wherever the build has been carried to.
 std::string random_client() {
   return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "random_client";
@@ -60,8 +78,9 @@ TEST_F(DropInGpuTest, RandomCallsGiveTheBytesThatCublasGives) {
                               variable("XDG_CACHE_HOME", folder.path()) +
                               variable("GEMM_TUNE_BLAS_REPORT", folder.path() / "report.jsonl") +
                               "GEMM_TUNE_BLAS_DISTANCE=1e12 " + shell_quote(random_client()) +
-                              " 400";
-  EXPECT_EQ(std::system(command.c_str()), 0);
+                              " 400 2>&1";
+  const auto [status, said] = run(command);
+  EXPECT_EQ(status, 0) << said;
   std::istringstream report(read_file(folder.path() / "report.jsonl"));
   std::string line;
   ASSERT_TRUE(std::getline(report, line));

@@ -4,7 +4,9 @@
 //
 // Every element is a small integer, so that sums are exact in any order and rounded once. The
 // program is linked with the drop-in, and opens cuBLAS as programs do that have it as a plugin.
-// Exits with 1 where a result differs or a call fails, and says which.
+// Exits with 1 where a result differs or a call fails. For the first of these it then says the
+// status of both sides, and of each how far it is from the exact result: how many elements are
+// wrong, and the first of them.
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
@@ -28,7 +30,8 @@
 namespace gemm_tune {
 namespace {
 
-constexpr int kLtMatmul = 5;  // the last of do_call()
+constexpr int kLtMatmul = 5;    // the last of do_call()
+constexpr int kExplained = 12;  // differing calls; of the others only the number is told
 constexpr int kAnyAlgorithm = -1, kFullReduction = 16;
 
 struct Cublas {
@@ -232,33 +235,132 @@ void drop_signs_of_zeros(std::vector<char>& bytes, int type) {
   }
 }
 
-// Whether both sides gave the same status and bytes.
-bool agrees(const Cublas& cublas, const Call& c, cudaStream_t stream, std::mt19937& random) {
+// Small integers, whatever the type.
+std::int64_t integer_at(const std::vector<char>& bytes, std::size_t at, int type) {
+  if (type == cublas_abi::kRealF32) {
+    float value = 0;
+    std::memcpy(&value, bytes.data() + 4 * at, 4);
+    return static_cast<std::int64_t>(value);
+  }
+  std::uint16_t bits = 0;
+  std::memcpy(&bits, bytes.data() + 2 * at, 2);
+  return static_cast<std::int64_t>(to_float(type == cublas_abi::kRealF16 ? kF16 : kBf16, bits));
+}
+
+void put(std::vector<char>& bytes, std::size_t at, int type, std::int64_t value) {
+  const auto exact = static_cast<float>(value);
+  if (type == cublas_abi::kRealF32) {
+    std::memcpy(bytes.data() + 4 * at, &exact, 4);
+  } else {
+    const std::uint16_t bits = from_float(type == cublas_abi::kRealF16 ? kF16 : kBf16, exact);
+    std::memcpy(bytes.data() + 2 * at, &bits, 2);
+  }
+}
+
+// The operands of a call, and C before it.
+struct Operands {
+  std::vector<char> a, b, c;
+};
+
+// C behind the call, computed in integers and rounded once.
+std::vector<char> exact_result(const Call& c, const Operands& x) {
+  std::vector<char> result = x.c;
+  const auto place = [&](std::int64_t row, std::int64_t column, std::int64_t ld, long long stride,
+                         int entry) {
+    return c.offset + static_cast<std::size_t>(row + column * ld + stride * entry);
+  };
+  for (int entry = 0; entry < c.batch; ++entry) {
+    for (int j = 0; j < c.n; ++j) {
+      for (int i = 0; i < c.m; ++i) {
+        std::int64_t sum = 0;
+        for (int p = 0; p < c.k; ++p) {
+          const std::size_t in_a = c.op_a == 0 ? place(i, p, c.lda, c.stride_a, entry)
+                                               : place(p, i, c.lda, c.stride_a, entry);
+          const std::size_t in_b = c.op_b == 0 ? place(p, j, c.ldb, c.stride_b, entry)
+                                               : place(j, p, c.ldb, c.stride_b, entry);
+          sum += integer_at(x.a, in_a, c.type) * integer_at(x.b, in_b, c.type);
+        }
+        const std::size_t in_c = place(i, j, c.ldc, c.stride_c, entry);
+        std::int64_t value = static_cast<std::int64_t>(c.alpha) * sum +
+                             static_cast<std::int64_t>(c.beta) * integer_at(x.c, in_c, c.type_c);
+        if (c.epilogue != 1) {  // the bias lies in A's first elements
+          value += integer_at(x.a, c.offset + static_cast<std::size_t>(i), c.type);
+        }
+        if (c.epilogue == 6) value = std::max<std::int64_t>(0, value);
+        put(result, in_c, c.type_c, value);
+      }
+    }
+  }
+  return result;
+}
+
+// How far one side's result is from the exact one.
+std::string verdict(const Call& c, int status, const std::vector<char>& result,
+                    const std::vector<char>& exact) {
+  const std::size_t size = bytes_of(c.type_c), elements = exact.size() / size;
+  std::size_t wrong = 0, first = 0;
+  for (std::size_t at = elements; at-- > 0;) {
+    if (std::memcmp(&result[at * size], &exact[at * size], size) == 0) continue;
+    ++wrong;
+    first = at;
+  }
+  std::string text = "status " + std::to_string(status) + ", " + std::to_string(wrong) + " of " +
+                     std::to_string(elements) + " elements wrong";
+  if (wrong == 0) return text;
+  const auto value = [&](const std::vector<char>& of) {
+    float element = 0;
+    if (c.type_c == cublas_abi::kRealF32) {
+      std::memcpy(&element, &of[first * size], 4);
+    } else {
+      std::uint16_t bits = 0;
+      std::memcpy(&bits, &of[first * size], 2);
+      element = to_float(c.type_c == cublas_abi::kRealF16 ? kF16 : kBf16, bits);
+    }
+    return std::to_string(element);
+  };
+  const auto in_matrix = static_cast<long long>(first - std::min(first, c.offset));
+  const long long entry = std::min<long long>(in_matrix / c.stride_c, c.batch - 1);
+  const long long in_entry = in_matrix - entry * c.stride_c;
+  return text + ", first row " + std::to_string(in_entry % c.ldc) + ", column " +
+         std::to_string(in_entry / c.ldc) + " of product " + std::to_string(entry) + ": " +
+         value(result) + ", exact " + value(exact);
+}
+
+// Whether both sides gave the same status and bytes. says_why: on standard output where they did
+// not.
+bool agrees(const Cublas& cublas, const Call& c, cudaStream_t stream, std::mt19937& random,
+            bool says_why) {
   const auto elements = [&](long long stride) {
     return static_cast<std::size_t>(stride) * static_cast<std::size_t>(c.batch) + c.offset;
   };
-  const auto a = random_elements(elements(c.stride_a), c.type, random);
-  const auto b = random_elements(elements(c.stride_b), c.type, random);
-  const auto before = random_elements(elements(c.stride_c), c.type_c, random);
-  DeviceBuffer<char> A(a.size()), B(b.size()), C(before.size());
-  A.copy_from_host(a);
-  B.copy_from_host(b);
+  Operands x;
+  x.a = random_elements(elements(c.stride_a), c.type, random);
+  x.b = random_elements(elements(c.stride_b), c.type, random);
+  x.c = random_elements(elements(c.stride_c), c.type_c, random);
+  DeviceBuffer<char> A(x.a.size()), B(x.b.size()), C(x.c.size());
+  A.copy_from_host(x.a);
+  B.copy_from_host(x.b);
   std::vector<char> results[2];
   int status[2];
   for (const bool by_drop_in : {false, true}) {
-    C.copy_from_host(before);
+    C.copy_from_host(x.c);
     GT_CUDA(cudaDeviceSynchronize());
     status[by_drop_in] = do_call(cublas, by_drop_in, c, A.data() + c.offset * bytes_of(c.type),
                                  B.data() + c.offset * bytes_of(c.type),
                                  C.data() + c.offset * bytes_of(c.type_c), stream);
     GT_CUDA(cudaStreamSynchronize(stream));
-    results[by_drop_in].resize(before.size());
+    results[by_drop_in].resize(x.c.size());
     C.copy_to_host(results[by_drop_in]);
     drop_signs_of_zeros(results[by_drop_in], c.type_c);
   }
   if (status[0] == status[1] && results[0] == results[1]) return true;
-  std::printf("differs: %s: cuBLAS's status %d, the drop-in's %d\n", c.text().c_str(), status[0],
-              status[1]);
+  if (says_why) {
+    std::vector<char> exact = exact_result(c, x);
+    drop_signs_of_zeros(exact, c.type_c);
+    std::printf("differs: %s\n  cuBLAS: %s\n  the drop-in: %s\n", c.text().c_str(),
+                verdict(c, status[0], results[0], exact).c_str(),
+                verdict(c, status[1], results[1], exact).c_str());
+  }
   return false;
 }
 
@@ -270,7 +372,8 @@ int run(int calls) {
   for (int i = 0; i < calls; ++i) {
     const cudaStream_t in = i % 2 == 0 ? stream.get() : nullptr;
     cublas.set_stream(in);
-    differing += agrees(cublas, random_call(random), in, random) ? 0 : 1;
+    const bool says_why = differing < kExplained;
+    differing += agrees(cublas, random_call(random), in, random, says_why) ? 0 : 1;
   }
   std::printf("%d of %d calls differ\n", differing, calls);
   return differing == 0 ? 0 : 1;
