@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/sgemm_checks.h"
+#include "bench/gemm_checks.h"
 #include "choose/choose.h"
 #include "core/error.h"
 #include "gpu/device.h"
@@ -74,7 +74,7 @@ bool is_packed(const Problem& problem) {
 
 class WinnersCall {
  public:
-  WinnersCall(gt_handle* handle, const SgemmChecks& checks, const Problem& problem)
+  WinnersCall(gt_handle* handle, const GemmChecks& checks, const Problem& problem)
       : handle_(handle), problem_(problem) {
     const bool packed = is_packed(problem);
     const auto ld = [&](std::int64_t length) {
@@ -152,7 +152,7 @@ struct Finding {
   double eager_us = 0, replay_us = 0;
 };
 
-Finding replay(const WinnersCall& call, const SgemmChecks& checks, cudaStreamCaptureMode mode,
+Finding replay(const WinnersCall& call, const GemmChecks& checks, cudaStreamCaptureMode mode,
                int replays) {
   DeviceBuffer<float> want = call.new_c();
   DeviceBuffer<float> results[3] = {call.new_c(), call.new_c(), call.new_c()};
@@ -172,7 +172,8 @@ Finding replay(const WinnersCall& call, const SgemmChecks& checks, cudaStreamCap
   const auto check = [&](int i, const Stream& stream, const auto& enqueue) {
     results[i].fill_bytes(0xff, stream.get());
     enqueue();
-    checks.count_different(results[i], want, different, stream.get());
+    checks.count_different({results[i].data(), static_cast<std::int64_t>(results[i].size())},
+                           want.data(), different, stream.get());
   };
   for (int i = 0; i < replays; ++i) {
     check(0, others[0], [&] { graphs[0].launch(others[0].get()); });
@@ -189,7 +190,7 @@ int run(const char* database_path, int replays, const char* kernel_cache) {
   const Database database(database_path, Database::Mode::read_only);
   gt_handle* handle = nullptr;
   check_status(gt_open(database_path, kernel_cache, &handle));
-  const SgemmChecks checks;
+  const GemmChecks checks;
   int winners = 0, with_scratch = 0, bad = 0;
   for (const Winner& winner : load_winners(database, device.arch)) {
     if (winner.record.device != device_key(device)) continue;

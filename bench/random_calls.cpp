@@ -1,263 +1,352 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks random calls of gt_sgemm and gt_sgemm_strided_batched against fp64 on the GPU.
+// Checks random calls of gt_gemm, gt_sgemm and gt_sgemm_strided_batched against fp64 on the GPU.
 //
-// usage: random_calls DATABASE CALLS [SEED [KERNEL_CACHE]]
+//   random_calls DATABASE CALLS [SEED [KERNEL_CACHE]] [--seconds S] [--sample]
+//   random_calls DATABASE CALLS SEED KERNEL_CACHE --prepare sm_90 [--jobs 16]
 //
-// The calls vary: order, transposes, sizes from 0, leading dimensions, addresses and strides of
-// each alignment, batches with and without gaps, alpha and beta with their special values, NaN in a
-// C that beta 0 must not read, NULL operands that alpha 0 must not read, eager calls and calls
-// captured into a graph. NaN guards lie around and between all matrices: a guard of A or B that is
-// read shows in the result, and overwritten guards of C are counted. Half of the calls have whole
-// numbers, whose results must be exact; the others must stay within the error of fp32 sums of that
-// length. SEED (default: 1) and the number of a call determine the call. Needs a GPU. Exits with 1
-// if a call is wrong.
-#include <gemm_tune/gemm_tune.h>
+// The calls vary: types, epilogue, C in D or apart, order, transposes, sizes from 0, leading
+// dimensions, addresses and strides of each alignment, batches with and without gaps, alpha and
+// beta with their special values, NaN in a C that beta 0 must not read, NULL operands that alpha 0
+// must not read, eager calls and calls captured into a graph. NaN guards lie around and between all
+// matrices: a guard of A or B that is read shows in the result, and overwritten guards of D are
+// counted, as are changes of A, B, C and the bias. Half of the calls have whole numbers, whose
+// results must be exact; the others must stay within the bound of core/error_bound.h. The kernels
+// that check are first checked themselves: against products of the host.
+//
+// SEED (default: 1) and the number of a call determine the call. --prepare compiles what the calls
+// will launch into KERNEL_CACHE, on a machine without a GPU too, for the architecture's typical
+// card. --seconds: stop then. --sample, for compute-sanitizer: smaller calls, each buffer allocated
+// by itself and without a margin, so that any access outside is seen. Needs a GPU. Exit codes: 0; 1
+// a call is wrong; 2 usage; 3 no GPU, no usable database.
+#include <spdlog/fmt/fmt.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#include <algorithm>
-#include <cmath>
+#include <CLI/CLI.hpp>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <random>
-#include <string>
+#include <set>
 
-#include "bench/sgemm_checks.h"
+#include "bench/check_the_checks.h"
+#include "bench/gemm_checks.h"
+#include "bench/random_call.h"
 #include "core/error.h"
+#include "core/error_bound.h"
+#include "gpu/device.h"
+#include "gpu/launch_graph.h"
 #include "gpu/stream.h"
+#include "kernel_templates/registry.h"
+#include "runtime/jit.h"
 
 namespace gemm_tune {
 namespace {
 
-constexpr double kMostMultiplications = 64e6;
-constexpr std::int64_t kMargin = 64;  // guards before and behind a buffer's matrices
+using Clock = std::chrono::steady_clock;
 
-class Random {
+constexpr std::size_t kArenaBytes = std::size_t{2} << 30;
+constexpr std::size_t kAddressMultiple = 256;  // as cudaMalloc has it
+
+struct Options {
+  std::string database, cache, arch;
+  std::uint64_t calls = 0, seed = 1;
+  double seconds = 0;  // 0: no limit
+  int jobs = 2;
+  bool sample = false;
+};
+
+Options parse(int argc, char** argv) {
+  Options o;
+  CLI::App app("Random calls of the library against fp64.", "random_calls");
+  app.add_option("DATABASE", o.database, "Of winners")->required()->check(CLI::ExistingFile);
+  app.add_option("CALLS", o.calls, "How many")
+      ->required()
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 40));
+  app.add_option("SEED", o.seed, "Of the calls; default: 1");
+  CLI::Option* const cache =
+      app.add_option("KERNEL_CACHE", o.cache, "Folder of compiled kernels; default: none");
+  app.add_option("--prepare", o.arch, "Compile for it, as in sm_90, and make no call")
+      ->needs(cache);
+  app.add_option("--jobs", o.jobs, "Processes of --prepare")->check(CLI::Range(1, 256));
+  app.add_option("--seconds", o.seconds, "Stop then")->check(CLI::Range(0.1, 1e6));
+  app.add_flag("--sample", o.sample, "For compute-sanitizer: small calls, exact allocations");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    std::exit(app.exit(error) == 0 ? 0 : 2);
+  }
+  return o;
+}
+
+DrawingRule rule_of(const Options& o) {
+  return o.sample ? DrawingRule{o.seed, 1e6, 0} : DrawingRule{o.seed};
+}
+
+gt_handle* opened(const Options& o) {
+  gt_handle* handle = nullptr;
+  const char* const cache = o.cache.empty() ? nullptr : o.cache.c_str();
+  if (gt_open(o.database.c_str(), cache, &handle) != GT_OK) throw Error(gt_last_error());
+  return handle;
+}
+
+// --- what the calls will launch -------------------------------------------------------------
+
+// The kernels that the calls launch: config, and the form that it is compiled for.
+std::set<std::pair<std::string, CallForm>> kernels_of(const Options& o) {
+  const std::optional<DeviceSpec> spec = find_device_spec(o.arch);
+  if (!spec) throw UsageError("--prepare: '" + o.arch + "' is not an architecture known here");
+  const gt_device device = {spec->arch.c_str(), spec->name.c_str(), spec->sm_count, {}};
+  // Only their alignment counts.
+  const auto place = [](std::uintptr_t i) { return reinterpret_cast<void*>(i << 40); };
+  const Buffers buffers = {place(1), place(2), place(3), place(4), place(5)};
+  gt_handle* const handle = opened(o);
+  std::set<std::pair<std::string, CallForm>> kernels;
+  for (std::uint64_t i = 0; i < o.calls; ++i) {
+    const RandomCall call = random_call(rule_of(o), i);
+    if (call.is_empty()) continue;
+    const gt_gemm_call asked = gemm_call_of(call, buffers);
+    gt_recipe recipe{};
+    const gt_status status = gt_lookup_call(handle, &device, &asked, &recipe);
+    if (status != GT_OK) throw Error(text_of(call) + ": " + gt_last_error());
+    if (recipe.config[0] == '\0') continue;
+    GemmCall form;
+    form.beta = asked.beta;
+    form.C = asked.C;
+    form.D = asked.D;
+    form.epilogue = static_cast<Epilogue>(call.epilogue);
+    kernels.emplace(recipe.config, form_of(form));
+  }
+  gt_close(handle);
+  return kernels;
+}
+
+// NVRTC's calls contend inside one process.
+int prepare(const Options& o) {
+  const auto kernels = kernels_of(o);
+  const KernelStore store(o.cache);
+  fmt::print("{} kernels for {} calls on {}\n", kernels.size(), o.calls, o.arch);
+  std::fflush(stdout);
+  std::vector<pid_t> children;
+  for (int job = 0; job < o.jobs; ++job) {
+    const pid_t child = ::fork();
+    if (child < 0) throw Error("no process can be started");
+    if (child > 0) {
+      children.push_back(child);
+      continue;
+    }
+    int number = 0, code = 0;
+    try {
+      const CompileResult checks = compile_gemm_checks(o.arch);
+      if (!checks.ok) throw Error("bench/gemm_checks.cuh does not compile: " + checks.log);
+      for (const auto& [config, form] : kernels) {
+        if (number++ % o.jobs != job) continue;
+        jit_cubin(check_config(parse_config(config)), form, o.arch, &store);
+      }
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "random_calls: %s\n", error.what());
+      code = 3;
+    }
+    ::_exit(code);
+  }
+  bool good = true;
+  for (const pid_t child : children) {
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    good = good && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  }
+  return good ? 0 : 3;
+}
+
+// --- calls, checked --------------------------------------------------------------------------
+
+// Device memory for one call at a time.
+class CallMemory {
  public:
-  Random(std::uint64_t seed, std::uint64_t call) : engine_(seed * 1000003 + call) {}
+  explicit CallMemory(bool exact) : exact_(exact), arena_(exact ? 0 : kArenaBytes) {}
 
-  std::int64_t from(std::int64_t least, std::int64_t most) {
-    return std::uniform_int_distribution<std::int64_t>(least, most)(engine_);
+  // nullptr for no bytes.
+  void* take(std::size_t bytes) {
+    if (bytes == 0) return nullptr;
+    if (exact_) return own_.emplace_back(bytes).data();
+    const std::size_t at = used_;
+    used_ += (bytes + kAddressMultiple - 1) / kAddressMultiple * kAddressMultiple;
+    if (used_ > arena_.size()) throw Error("a call needs more memory than is set aside");
+    return arena_.data() + at;
   }
-  bool once_in(int n) { return from(1, n) == 1; }
-  template <class T>
-  T one_of(std::initializer_list<T> values) {
-    return values.begin()[from(0, static_cast<std::int64_t>(values.size()) - 1)];
+
+  void release() {
+    used_ = 0;
+    own_.clear();
   }
-  // Mostly small, with whole tiles among them.
-  std::int64_t edge(double most) {
-    const double size = std::exp2(std::uniform_real_distribution<>(0, std::log2(most))(engine_));
-    const auto edge = static_cast<std::int64_t>(size);
-    return once_in(3) ? std::max<std::int64_t>(edge / 64 * 64, 64) : edge;
-  }
-  float scalar() { return std::uniform_real_distribution<float>(-2.0F, 2.0F)(engine_); }
-  std::uint64_t bits() { return engine_(); }
 
  private:
-  std::mt19937_64 engine_;
+  bool exact_;
+  DeviceBuffer<char> arena_;
+  std::size_t used_ = 0;
+  std::vector<DeviceBuffer<char>> own_;
 };
 
-// A matrix of rows x cols as op() leaves it, stored by rows or by columns, in a buffer with guards.
-struct Operand {
-  std::int64_t ld = 0, stride = 0;
-  DeviceBuffer<float> buffer;
-  Matrix matrix;
+// A buffer of a call and a copy of what was in it before.
+struct Kept {
+  Operand operand;
+  void* now = nullptr;
+  void* before = nullptr;
 };
-
-// alignment: the class of leading dimension, address and stride, at least. is_c: entries must not
-// overlap.
-Operand make_operand(Random& random, std::int64_t rows, std::int64_t cols, bool by_rows,
-                     std::int64_t batch, int alignment, bool is_c) {
-  const auto aligned = [&](std::int64_t x) { return (x + alignment - 1) / alignment * alignment; };
-  const std::int64_t lines = by_rows ? rows : cols, length = by_rows ? cols : rows;
-  Operand x;
-  x.ld = aligned(std::max<std::int64_t>(length, 1) + (random.once_in(2) ? random.from(0, 9) : 0));
-  x.stride = aligned(lines * x.ld + (random.once_in(2) ? random.from(0, 40) : 0));
-  if (batch > 1 && random.once_in(4)) {  // side by side in the same rows
-    x.stride = aligned(std::max<std::int64_t>(length, 1));
-    x.ld = aligned(batch * x.stride + random.from(0, 9));
-  } else if (batch > 1 && !is_c && random.once_in(4)) {
-    x.stride = 0;  // one for all
-  }
-  const std::int64_t offset = aligned(kMargin + random.from(0, 3));
-  const std::int64_t used =
-      lines * length == 0 ? 0 : (batch - 1) * x.stride + (lines - 1) * x.ld + length;
-  x.buffer = DeviceBuffer<float>(static_cast<std::size_t>(offset + used + kMargin));
-  x.matrix = {x.buffer.data() + offset,
-              rows,
-              cols,
-              by_rows ? x.ld : 1,
-              by_rows ? 1 : x.ld,
-              batch > 1 ? x.stride : 0,
-              x.stride == 0 ? 1 : batch};
-  return x;
-}
-
-struct Call {
-  gt_order order = GT_ROW_MAJOR;
-  gt_transpose trans_a = GT_NO_TRANSPOSE, trans_b = GT_NO_TRANSPOSE;
-  std::int64_t M = 0, N = 0, K = 0, batch = 1;
-  int alignment = 4;
-  float alpha = 1, beta = 0;
-  bool whole_numbers = false, captured = false, default_stream = false, no_operands = false;
-};
-
-Call random_call(Random& random) {
-  Call call;
-  call.order = random.one_of({GT_ROW_MAJOR, GT_COLUMN_MAJOR});
-  call.trans_a = random.one_of({GT_NO_TRANSPOSE, GT_TRANSPOSE});
-  call.trans_b = random.one_of({GT_NO_TRANSPOSE, GT_TRANSPOSE});
-  call.batch = random.once_in(3) ? random.from(2, 9) : 1;
-  if (random.once_in(60)) call.batch = 0;
-  call.alignment = random.one_of({1, 2, 4});
-  do {
-    call.M = random.once_in(60) ? 0 : random.edge(2000);
-    call.N = random.once_in(60) ? 0 : random.edge(2000);
-    call.K = random.once_in(40) ? 0 : random.edge(16000);
-  } while (static_cast<double>(call.M * call.N) *
-               static_cast<double>(std::max<std::int64_t>(call.K, 1) *
-                                   std::max<std::int64_t>(call.batch, 1)) >
-           kMostMultiplications);
-  call.whole_numbers = random.once_in(2);
-  // Random scalars round, and so do their products with whole numbers.
-  const float any = call.whole_numbers ? 3.0F : random.scalar();
-  call.alpha = random.one_of({1.0F, 1.0F, 0.0F, -0.0F, -1.0F, 2.0F, any});
-  call.beta = random.one_of({0.0F, 0.0F, -0.0F, 1.0F, -1.0F, 0.5F, any});
-  call.no_operands = (call.alpha == 0 || call.K == 0) && random.once_in(2);
-  call.captured = random.once_in(8);
-  call.default_stream = !call.captured && random.once_in(4);
-  return call;
-}
-
-std::string text_of(const Call& c) {
-  char text[256];
-  std::snprintf(
-      text, sizeof text, "%s %c%c %lldx%lldx%lld batch %lld align %d alpha %g beta %g%s%s%s%s",
-      c.order == GT_ROW_MAJOR ? "row-major" : "column-major", c.trans_a == GT_TRANSPOSE ? 't' : 'n',
-      c.trans_b == GT_TRANSPOSE ? 't' : 'n', static_cast<long long>(c.M),
-      static_cast<long long>(c.N), static_cast<long long>(c.K), static_cast<long long>(c.batch),
-      c.alignment, static_cast<double>(c.alpha), static_cast<double>(c.beta),
-      c.whole_numbers ? ", whole numbers" : "", c.captured ? ", captured" : "",
-      c.default_stream ? ", default stream" : "", c.no_operands ? ", NULL" : "");
-  return text;
-}
 
 struct Totals {
   unsigned long long calls = 0, failed = 0, wrong = 0, touched = 0, captured = 0;
+
+  bool good() const { return failed + wrong + touched == 0; }
 };
 
-// Launches what enqueue() puts into the stream, as a graph if asked. The status is the call's.
-template <class Enqueue>
-gt_status launch(bool captured, cudaStream_t stream, const Enqueue& enqueue) {
-  if (!captured) return enqueue();
-  cudaGraph_t graph = nullptr;
-  cudaGraphExec_t executable = nullptr;
-  GT_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-  const gt_status status = enqueue();
-  const cudaError_t ended = cudaStreamEndCapture(stream, &graph);
-  if (status != GT_OK) {
+class Checker {
+ public:
+  Checker(gt_handle* handle, const Options& o)
+      : handle_(handle),
+        rule_(rule_of(o)),
+        sm_(query_device(current_device()).sm()),
+        memory_(o.sample) {}
+
+  // Adds to the totals; prints a call that is not as it should be.
+  void check(std::uint64_t number, Totals& totals);
+
+ private:
+  Kept place(const Operand& operand, Fill fill, std::uint64_t seed, cudaStream_t stream);
+
+  gt_handle* handle_;
+  DrawingRule rule_;
+  int sm_;
+  CallMemory memory_;
+  GemmChecks checks_;
+  Stream own_;
+  Counter wrong_ = new_counter(), touched_ = new_counter();
+};
+
+Kept Checker::place(const Operand& operand, Fill fill, std::uint64_t seed, cudaStream_t stream) {
+  const std::size_t bytes = operand.cells_at(nullptr).bytes();
+  const Kept kept = {operand, memory_.take(bytes), memory_.take(bytes)};
+  if (bytes == 0) return kept;
+  checks_.fill_guards(operand.cells_at(kept.now), stream);
+  checks_.set_elements(operand.matrix_at(kept.now), seed, fill, stream);
+  GT_CUDA(cudaMemcpyAsync(kept.before, kept.now, bytes, cudaMemcpyDeviceToDevice, stream));
+  return kept;
+}
+
+// Eagerly, or as a graph. The status is the call's.
+gt_status launch(gt_handle* handle, const Stream& own, cudaStream_t stream, const RandomCall& call,
+                 const Buffers& buffers) {
+  if (!call.captured) return make(handle, stream, call, buffers);
+  gt_status status = GT_OK;
+  try {
+    const LaunchGraph graph(own, [&] {
+      status = make(handle, stream, call, buffers);
+      if (status != GT_OK) throw Error(gt_last_error());
+    });
+    graph.launch(own);
+    own.synchronize();
+  } catch (const Error&) {
+    if (status == GT_OK) throw;
     cudaGetLastError();  // the call's failure says more than that of the capture
-    cudaGraphDestroy(graph);
-    return status;
   }
-  check_cuda(ended, "cudaStreamEndCapture");
-  GT_CUDA(cudaGraphInstantiate(&executable, graph, 0));
-  GT_CUDA(cudaGraphLaunch(executable, stream));
-  GT_CUDA(cudaStreamSynchronize(stream));
-  GT_CUDA(cudaGraphExecDestroy(executable));
-  GT_CUDA(cudaGraphDestroy(graph));
   return status;
 }
 
-// Whether all is as it should be; adds to the totals.
-bool make_call(gt_handle* handle, const SgemmChecks& checks, const Stream& own, const Call& call,
-               Random& random, Totals& totals) {
-  const Counter wrong = new_counter(), touched = new_counter();
-  const cudaStream_t stream = call.default_stream ? nullptr : own.get();
-  const bool rows = call.order == GT_ROW_MAJOR;
-  const auto operand = [&](std::int64_t height, std::int64_t width, gt_transpose trans, bool is_c) {
-    return make_operand(random, height, width, rows == (trans == GT_NO_TRANSPOSE),
-                        std::max<std::int64_t>(call.batch, 1), call.alignment, is_c);
-  };
-  const Operand A = operand(call.M, call.K, call.trans_a, false);
-  const Operand B = operand(call.K, call.N, call.trans_b, false);
-  const Operand C = operand(call.M, call.N, GT_NO_TRANSPOSE, true);
-  const DeviceBuffer<float> a_before(A.buffer.size()), b_before(B.buffer.size()),
-      c_before(C.buffer.size());
+void Checker::check(std::uint64_t number, Totals& totals) {
+  const RandomCall call = random_call(rule_, number);
+  const cudaStream_t stream = call.default_stream ? nullptr : own_.get();
   const Fill fill = call.whole_numbers ? Fill::whole : Fill::uniform;
-  const auto prepare = [&](const Operand& x, const DeviceBuffer<float>& before, Fill kind) {
-    checks.fill_guards(x.buffer, stream);
-    checks.set_elements(x.matrix, random.bits(), kind, stream);
-    GT_CUDA(cudaMemcpyAsync(before.data(), x.buffer.data(), x.buffer.size_bytes(),
-                            cudaMemcpyDeviceToDevice, stream));
-  };
-  prepare(A, a_before, fill);
-  prepare(B, b_before, fill);
-  prepare(C, c_before, call.beta == 0 ? Fill::nan : fill);
-  const gt_status status = launch(call.captured, stream, [&] {
-    return gt_sgemm_strided_batched(handle, stream, call.order, call.trans_a, call.trans_b, call.M,
-                                    call.N, call.K, call.alpha,
-                                    call.no_operands ? nullptr : A.matrix.data, A.ld, A.stride,
-                                    call.no_operands ? nullptr : B.matrix.data, B.ld, B.stride,
-                                    call.beta, C.matrix.data, C.ld, C.stride, call.batch);
-  });
-  Matrix before = C.matrix;
-  before.data = c_before.data() + (C.matrix.data - C.buffer.data());
-  if (call.batch > 0) {
-    checks.check_elements(A.matrix, B.matrix, C.matrix, before, call.alpha, call.beta,
-                          call.whole_numbers, wrong, stream);
-    checks.count_touched(C.buffer, touched, stream);
-  } else {
-    checks.count_different(C.buffer, c_before, touched, stream);
+  const Fill fill_c = call.beta == 0 ? Fill::nan : fill;
+  Random random(rule_.seed + 1, number);
+  for (const Counter* counter : {&wrong_, &touched_}) {
+    GT_CUDA(cudaMemsetAsync(counter->data(), 0, counter->size_bytes(), stream));
   }
-  checks.count_different(A.buffer, a_before, touched, stream);
-  checks.count_different(B.buffer, b_before, touched, stream);
-  const unsigned long long elements = value_of(wrong), guards = value_of(touched);
+  const Kept A = place(call.A, fill, random.bits(), stream);
+  const Kept B = place(call.B, fill, random.bits(), stream);
+  const Kept C = place(call.C, fill_c, random.bits(), stream);
+  const Kept bias = place(call.bias, fill, random.bits(), stream);
+  // Where C is separate, nothing may be read of D.
+  const Kept D = place(call.D, call.separate_c ? Fill::nan : fill_c, random.bits(), stream);
+  const gt_status status =
+      launch(handle_, own_, stream, call, {A.now, B.now, C.now, D.now, bias.now});
+  if (call.batch > 0 && status == GT_OK) {
+    CheckedProduct product;
+    product.A = call.A.matrix_at(A.now);
+    product.B = call.B.matrix_at(B.now);
+    product.C = call.separate_c ? call.C.matrix_at(C.now) : call.D.matrix_at(D.before);
+    product.D = call.D.matrix_at(D.now);
+    product.bias = call.bias.matrix_at(bias.now);
+    product.bias.rows = call.M;
+    product.bias.cols = call.N;
+    product.bias.row_step = call.order == GT_ROW_MAJOR ? 0 : 1;
+    product.bias.col_step = call.order == GT_ROW_MAJOR ? 1 : 0;
+    product.bias.stride = 0;
+    product.alpha = call.alpha;
+    product.beta = call.beta;
+    product.epilogue = static_cast<Epilogue>(call.epilogue);
+    product.exact = call.whole_numbers;
+    product.bound = error_bound(call.signature(), call.K + 1, sm_);  // and the bias
+    checks_.check_elements(product, wrong_, stream);
+    checks_.count_touched(call.D.cells_at(D.now), touched_, stream);
+  } else if (D.now != nullptr) {
+    checks_.count_different(call.D.cells_at(D.now), D.before, touched_, stream);
+  }
+  for (const Kept* kept : {&A, &B, &C, &bias}) {
+    if (kept->now == nullptr) continue;
+    checks_.count_different(kept->operand.cells_at(kept->now), kept->before, touched_, stream);
+  }
+  const unsigned long long elements = value_of(wrong_), guards = value_of(touched_);
+  memory_.release();
   ++totals.calls;
   totals.captured += call.captured ? 1 : 0;
   totals.failed += status != GT_OK ? 1 : 0;
   totals.wrong += elements > 0 ? 1 : 0;
   totals.touched += guards > 0 ? 1 : 0;
-  if (status == GT_OK && elements == 0 && guards == 0) return true;
-  std::printf("BAD  call %llu: %s: %s, %llu elements wrong, %llu guards touched\n",
-              totals.calls - 1, text_of(call).c_str(),
-              status == GT_OK ? gt_status_string(status) : gt_last_error(), elements, guards);
+  if (status == GT_OK && elements == 0 && guards == 0) return;
+  fmt::print("BAD  call {}: {}: {}, {} elements wrong, {} guards touched\n", number, text_of(call),
+             status == GT_OK ? gt_status_string(status) : gt_last_error(), elements, guards);
   std::fflush(stdout);
-  return false;
 }
 
-int run(const char* database, std::uint64_t calls, std::uint64_t seed, const char* cache) {
-  gt_handle* handle = nullptr;
-  if (gt_open(database, cache, &handle) != GT_OK) throw Error(gt_last_error());
-  const SgemmChecks checks;
-  const Stream stream;
+int run(const Options& o) {
+  check_driver();
+  check_the_checks();
+  gt_handle* const handle = opened(o);
   Totals totals;
-  for (std::uint64_t i = 0; i < calls; ++i) {
-    Random random(seed, i);
-    const Call call = random_call(random);
-    make_call(handle, checks, stream, call, random, totals);
+  const auto start = Clock::now();
+  const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
+  {
+    Checker checker(handle, o);
+    for (std::uint64_t i = 0; i < o.calls && (o.seconds == 0 || seconds() < o.seconds); ++i) {
+      try {
+        checker.check(i, totals);
+      } catch (const Error& error) {  // a fault shows at the next synchronisation
+        throw Error(
+            fmt::format("call {}: {}: {}", i, text_of(random_call(rule_of(o), i)), error.what()));
+      }
+    }
   }
   gt_close(handle);
-  const bool good = totals.failed + totals.wrong + totals.touched == 0;
-  std::printf(
-      "%s: seed %llu, %llu random calls, %llu of them captured: %llu failed, %llu with wrong "
-      "elements, %llu with touched guards\n",
-      good ? "good" : "BAD", static_cast<unsigned long long>(seed), totals.calls, totals.captured,
-      totals.failed, totals.wrong, totals.touched);
-  return good ? 0 : 1;
+  const DeviceSpec device = query_device(current_device());
+  fmt::print(
+      "{}: {}, driver {}, seed {}, {} of {} random calls in {:.1f} s, {} of them captured: {} "
+      "failed, {} with wrong elements, {} with touched guards or operands\n",
+      totals.good() ? "good" : "BAD", device.name, driver_version().value_or("unknown"), o.seed,
+      totals.calls, o.calls, seconds(), totals.captured, totals.failed, totals.wrong,
+      totals.touched);
+  return totals.good() ? 0 : 1;
 }
 
 }  // namespace
 }  // namespace gemm_tune
 
 int main(int argc, char** argv) {
-  const long long calls = argc > 2 ? std::atoll(argv[2]) : 0;
-  if (argc < 3 || argc > 5 || calls < 1) {
-    std::fprintf(stderr, "usage: random_calls DATABASE CALLS [SEED [KERNEL_CACHE]]\n");
-    return 2;
-  }
+  using namespace gemm_tune;
+  const Options options = parse(argc, argv);
   try {
-    return gemm_tune::run(argv[1], static_cast<std::uint64_t>(calls),
-                          argc > 3 ? std::strtoull(argv[3], nullptr, 10) : 1,
-                          argc > 4 ? argv[4] : nullptr);
+    return options.arch.empty() ? run(options) : prepare(options);
+  } catch (const UsageError& error) {
+    std::fprintf(stderr, "random_calls: %s\n", error.what());
+    return 2;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "random_calls: %s\n", error.what());
     return 3;
