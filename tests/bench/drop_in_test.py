@@ -6,10 +6,12 @@ import io
 import pathlib
 import sys
 import unittest
+import unittest.mock
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
 import drop_in  # noqa: E402
+import drop_in_work  # noqa: E402
 
 
 def shape(m, n, k, served=0, declined=None, **fields):
@@ -38,6 +40,56 @@ class DropInTest(unittest.TestCase):
                          "served 3 of 6 calls, 37.5 % of their operations\n"
                          "  declined 3: cuBLAS was faster: cublasSgemm 10x20x10:layout=nn f32, "
                          "cublasSgemm 10x10x10:layout=nn f32\n")
+
+    def test_the_parts_are_those_that_can_be_named(self):
+        self.assertEqual(set(drop_in.PARTS), set(drop_in_work.PARTS))
+        self.assertEqual(drop_in.parse(["--parts", "gp,calls", "a", "b", "c"]).parts, ["gp", "calls"])
+        errors = io.StringIO()
+        with contextlib.redirect_stderr(errors), self.assertRaises(SystemExit) as ended:
+            drop_in.parse(["--parts", "gp,gp2", "a", "b", "c"])
+        self.assertEqual(ended.exception.code, 2)
+        self.assertIn("--parts has no gp2: name some of operations,", errors.getvalue())
+
+    def test_counts_of_a_log_and_of_a_report_meet(self):
+        log = drop_in.counts_of_log("# gemm-tune capture\n10x20x30  # 4 calls, 50.0 % of the operations\n"
+                                    "8x8x8:layout=tn:batch=2  # 2 calls, 1.0 % of the operations\n"
+                                    "8x8x8:type=f16  # 9 calls, 1.0 % of the operations\n")
+        report = drop_in.counts_of_report([
+            shape(20, 10, 30, 3, alignment=4), shape(20, 10, 30, 0, {"x": 1}, alignment=16),
+            shape(8, 8, 8, 1, op_b="T", batch=2), shape(20, 10, 30, 7, function="cublasLtMatmul"),
+            shape(8, 8, 8, 7, type_a="f16")])
+        self.assertEqual(log, {"10x20x30:layout=nn:batch=1": 4, "8x8x8:layout=tn:batch=2": 2})
+        self.assertEqual(drop_in.differing_counts(log, report),
+                         ["8x8x8:layout=tn:batch=2: 2 in cuBLAS's log, 1 seen by the drop-in"])
+
+    def test_wrong_is_an_error_above_the_bound_and_twice_stocks_and_another_loss(self):
+        def work(**part):
+            return {"parts": {"x": part}}
+
+        stock = work(errors={"mm": 8e-6, "bmm": 1e-7}, values={"a loss": 2.0, "samples": 3})
+        fine = work(errors={"mm": 1.5e-5, "bmm": 9e-6}, values={"a loss": 2.001, "samples": 4})
+        self.assertEqual(drop_in.wrong_results(stock, fine), [])
+        bad = work(errors={"mm": 1.7e-5, "bmm": float("inf")}, values={"a loss": float("nan")}, wrong=["OpInfo x"])
+        self.assertEqual(drop_in.wrong_results(stock, bad),
+                         ["mm: error 1.70e-05, stock's 8.00e-06", "bmm: error inf, stock's 1.00e-07",
+                          "a loss: nan, stock's 2.0", "OpInfo x"])
+
+    def test_a_part_that_says_nothing_in_time_has_not_run(self):
+        said = 'noise\n{"torch": "2", "gpu": "x"}\n{"part": "mlp", "times": {"step": 1.5}}\n'
+        with unittest.mock.patch.object(drop_in, "run", return_value=said):
+            done = drop_in.run_work(["mlp", "gp"], {}, 7)
+        self.assertEqual(drop_in.all_of(done, "times"), {"step": 1.5})
+        self.assertEqual(done["parts"]["gp"], {"not_run": "not done within 7 s"})
+
+    def test_what_a_process_said_before_its_limit_is_kept(self):
+        with contextlib.redirect_stdout(io.StringIO()):
+            said = drop_in.run(["sh", "-c", "echo early; exec sleep 60"], {}, 0.5)
+        self.assertEqual(said, "early\n")
+
+    def test_kernels_are_told_apart_by_their_names(self):
+        kernels = [("gemm", 5.0), ("repack", 1.0), ("ampere_sgemm_128x64_nn", 3.0), ("softmax_warp_forward", 9.0),
+                   ("void cutlass::Kernel2<cutlass_80_simt_sgemm_64x64_8x5_nt_align1>", 2.0)]
+        self.assertEqual(drop_in_work.time_of_kernels(kernels), (6.0, 5.0))
 
 
 if __name__ == "__main__":
