@@ -13,7 +13,8 @@ usage: untuned_choice.py [--seconds S] [--budget N] [--shapes N] [--seed N] [--t
 
 Works for --seconds (540) and stops; the same command goes on. A problem is judged again when the choice or the best has
 changed since. Prints a table once all are judged: the speed of the choice over that of the best of both it and the search
-(so 1 at most), of cublasSgemm and of cublasLt; mean and worst. A choice without a kernel of ours counts as cublasSgemm.
+(so 1 at most), of cublasSgemm and of cublasLt; mean and worst. The choice of cuBLAS, or of nothing, counts as cublasSgemm;
+a kernel that the tuner refuses to time has a speed of 0.
 Needs a GPU. Exit codes: 0; 1 with --require where a goal is missed; 2 usage; 3 gemm-tune failed; 5 not finished yet.
 """
 import argparse
@@ -28,11 +29,13 @@ import sys
 import time
 
 TUNED = """
-256x256x256 512x512x512 1024x1024x1024 2048x2048x2048 4096x4096x4096 1000x1000x1000 4096x512x1024 256x256x8192
-16x4096x4096 4096x4096x128 1023x1025x1021 2048x2048x2048:layout=nt
+512x512x512 2048x2048x2048 1023x1025x1021 384x384x384:layout=nt 2048x2048x2048:layout=nt 4096x256x512:layout=nt
+512x512x512:layout=tn 2048x2048x2048:layout=tn 256x4096x1024:layout=tn 384x384x384:layout=tt 2048x2048x2048:layout=tt
+512x512x4096:layout=tt
 """.split()
 LAYOUTS = ("nn", "nt", "tn", "tt")
 LEAST_MEAN, LEAST, LEAST_OVER_SGEMM = 0.95, 0.85, 0.98
+NOTHING_FOUND = 4  # gemm-tune's exit code where some problem has no tuned config
 LONGEST_JUDGEMENT = 60  # seconds: of the largest problem, with its cublasLt algorithms
 
 
@@ -86,8 +89,8 @@ class Job:
     def left(self):
         return self.deadline - time.monotonic()
 
-    def call(self, *arguments):
-        """The output of a command that must succeed; it is interrupted, not killed, when the time is up."""
+    def call(self, *arguments, good=(0,)):
+        """The output of a command that must end so; it is interrupted, not killed, when the time is up."""
         if self.left() <= 0:
             raise Unfinished
         process = subprocess.Popen([self.program, *arguments], stdout=subprocess.PIPE, text=True)
@@ -97,7 +100,7 @@ class Job:
             process.send_signal(signal.SIGINT)  # what was tried is stored
             process.communicate()
             raise Unfinished from None
-        if process.returncode != 0:
+        if process.returncode not in good:
             raise Failed(f"gemm-tune {' '.join(map(str, arguments))} failed with exit code {process.returncode}")
         return output
 
@@ -115,14 +118,16 @@ class Job:
         """The answer for each shape."""
         sizes = self.folder / "asked.txt"
         sizes.write_text("\n".join(shapes) + "\n")
-        answers = json.loads(self.call("best", "--json", "-q", "--db", db, "--sizes", f"@{sizes}"))
+        answers = json.loads(self.call("best", "--json", "-q", "--db", db, "--sizes", f"@{sizes}",
+                                       good=(0, NOTHING_FOUND)))
         return {answer["problem"]: answer for answer in answers}
 
     def judge(self, shape, choice, best):
         db = self.folder / f"judge-{shape.replace(':', '-').replace('=', '-')}.db"
         for file in (db, db.with_name(db.name + "-wal"), db.with_name(db.name + "-shm")):
             file.unlink(missing_ok=True)
-        configs = [choice["config"]] if has_kernel(choice) else []
+        chosen = kernel_of(choice)
+        configs = [chosen] if chosen else []
         if best["config"] not in configs:
             configs.append(best["config"])
         listed = [part for config in configs for part in ("--config", config)]
@@ -131,16 +136,18 @@ class Job:
         if problem["winner"] is None:
             raise Failed(f"at {shape}, no candidate of {', '.join(configs)} survived: see {db}")
         file = sqlite3.connect(f"file:{db}?mode=ro", uri=True)
-        times = dict(file.execute("SELECT config, median_us FROM outcomes WHERE disposition = 'ok'"))
+        times, reasons = {}, {}
+        for config, median_us, disposition, reason in file.execute("SELECT config, median_us, disposition, reason FROM outcomes"):
+            if disposition == "ok":
+                times[config] = median_us
+            else:
+                reasons[config] = f"{disposition}: {reason}"
         driver, cuda, cublas = file.execute("SELECT driver_version, cuda_version, cublas_version FROM runs").fetchone()
         file.close()
-        missing = [config for config in configs if config not in times]
-        if missing:
-            raise Failed(f"at {shape}, {missing[0]} has no time: see {db}")
         baselines = {"lt" if one["name"].startswith("cublasLt ") else "sgemm": one["time_us"]
                      for one in problem["winner"]["baselines"]}
-        return {"choice": choice["config"], "match": choice["match"], "best": best["config"],
-                "choice_us": times[choice["config"]] if has_kernel(choice) else baselines["sgemm"],
+        return {"choice": chosen, "match": choice["match"], "best": best["config"],
+                "choice_us": times.get(chosen) if chosen else baselines["sgemm"], "reason": reasons.get(chosen),
                 "best_us": min(times.values()), "sgemm_us": baselines["sgemm"], "lt_us": baselines["lt"],
                 "run": f"{problem['device']}, driver {driver}, CUDA {cuda}, cuBLAS {cublas}"}
 
@@ -154,7 +161,7 @@ class Job:
         for shape in shapes:
             choice, best = choices[shape], bests[shape]
             row = rows.get(shape)
-            if row and (row["choice"], row["best"]) == (choice["config"], best["config"]):
+            if row and (row["choice"], row["best"]) == (kernel_of(choice), best["config"]):
                 continue
             if self.left() < min(LONGEST_JUDGEMENT, 6 * LONGEST_JUDGEMENT * flops(shape) / flops("8192x8192x8192") + 5):
                 raise Unfinished
@@ -164,8 +171,9 @@ class Job:
         return [(shape, rows[shape]) for shape in shapes]
 
 
-def has_kernel(answer):
-    return answer["config"] is not None and not answer["config"].startswith("cublas")
+def kernel_of(answer):
+    """None where cuBLAS serves: the config is then that of the kernel in its absence."""
+    return None if answer["match"] == "cublas" else answer["config"]
 
 
 def flops(shape):
@@ -174,11 +182,11 @@ def flops(shape):
 
 
 def of_best(row):
-    return min(row["best_us"] / row["choice_us"], 1.0)
+    return min(row["best_us"] / row["choice_us"], 1.0) if row["choice_us"] else 0.0
 
 
 def over(row, baseline):
-    return row[f"{baseline}_us"] / row["choice_us"]
+    return row[f"{baseline}_us"] / row["choice_us"] if row["choice_us"] else 0.0
 
 
 def report(rows, command):
@@ -187,9 +195,13 @@ def report(rows, command):
     print("| problem | found | choice us | best us | of the best | over cublasSgemm | over cublasLt | choice | best |")
     print("|---" * 9 + "|")
     for shape, row in rows:
-        print(f"| {shape} | {row['match']} | {row['choice_us']:.5g} | {row['best_us']:.5g} | {of_best(row):.3f} "
+        choice_us = f"{row['choice_us']:.5g}" if row["choice_us"] else "-"
+        print(f"| {shape} | {row['match']} | {choice_us} | {row['best_us']:.5g} | {of_best(row):.3f} "
               f"| {over(row, 'sgemm'):.3f} | {over(row, 'lt'):.3f} | {row['choice'] or 'cuBLAS'} | {row['best']} |")
     print()
+    for shape, row in rows:
+        if not row["choice_us"]:
+            print(f"{shape}: the choice has no time, which counts as a speed of 0: {row['reason']}")
     all_met = True
     for what, least, values in [("of the best", LEAST_MEAN, [of_best(row) for _, row in rows]),
                                 ("over cublasSgemm", None, [over(row, "sgemm") for _, row in rows]),

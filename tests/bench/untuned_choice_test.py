@@ -24,7 +24,9 @@ db = pathlib.Path(at["--db"])
 shapes = pathlib.Path(at["--sizes"][1:]).read_text().split() if at["--sizes"][0] == "@" else [at["--sizes"]]
 if arguments[0] == "best":
     chosen = "warp/BEST=1" if db.name == "search.db" else (folder / "choice").read_text()
-    print(json.dumps([{{"problem": shape, "config": chosen or None, "match": "nearest"}} for shape in shapes]))
+    served = {{"config": chosen, "match": "nearest"}} if chosen else {{"config": "warp/OTHER=1", "match": "cublas"}}
+    print(json.dumps([{{"problem": shape, **served}} for shape in shapes]))
+    sys.exit(0 if chosen else 4)
 elif "--config" not in arguments:
     if (folder / "slow").exists() and db.name == "search.db":
         try:
@@ -38,11 +40,14 @@ else:
     best_us = float((folder / "best_us").read_text())
     configs = [arguments[i + 1] for i, name in enumerate(arguments) if name == "--config"]
     file = sqlite3.connect(db)
-    file.execute("CREATE TABLE outcomes (config, median_us, disposition)")
+    file.execute("CREATE TABLE outcomes (config, median_us, disposition, reason)")
     file.execute("CREATE TABLE runs (driver_version, cuda_version, cublas_version)")
     file.execute("INSERT INTO runs VALUES ('580.1', '13.0', '13.1.0')")
     for config in configs:
-        file.execute("INSERT INTO outcomes VALUES (?, ?, 'ok')", (config, best_us if "BEST" in config else 10.0))
+        if "SPILLS" in config:
+            file.execute("INSERT INTO outcomes VALUES (?, NULL, 'rejected', 'registers spill')", (config,))
+        else:
+            file.execute("INSERT INTO outcomes VALUES (?, ?, 'ok', NULL)", (config, best_us if "BEST" in config else 10.0))
     file.commit()
     baselines = [{{"name": "cublasSgemm 13.1.0", "time_us": 9.9}},
                  {{"name": "cublasLt 13.1.0 (best of 9 heuristics)", "time_us": 8.0}}]
@@ -120,8 +125,16 @@ class UntunedChoiceTest(unittest.TestCase):
         self.judge()
         self.set(choice="")
         row = self.rows(self.judge())[0]
-        self.assertEqual(row[1:], ["nearest", "9.9", "9.8", "0.990", "1.000", "0.808", "cuBLAS", "warp/BEST=1"])
+        self.assertEqual(row[1:], ["cublas", "9.9", "9.8", "0.990", "1.000", "0.808", "cuBLAS", "warp/BEST=1"])
         self.assertEqual(sum("--config" in call for call in self.calls()), 8)
+
+    def test_a_choice_that_cannot_be_timed_counts_as_nothing(self):
+        self.set(choice="warp/SPILLS=1")
+        run = self.judge("--require", shapes="2")
+        self.assertEqual(run.returncode, 1, run)
+        for row in self.rows(run):
+            self.assertEqual(row[1:7], ["nearest", "-", "9.8", "0.000", "0.000", "0.000"])
+        self.assertEqual(run.stdout.count("which counts as a speed of 0: rejected: registers spill"), 2)
 
     def test_a_missed_goal_fails_only_on_demand(self):
         self.set(best_us="8.4")
