@@ -23,6 +23,7 @@
 #include "core/error.h"
 #include "gpu/device.h"
 #include "gpu/stream.h"
+#include "tests/dispatch/open_kernels.h"
 
 namespace gemm_tune {
 namespace {
@@ -189,7 +190,7 @@ int run(const char* database_path, int replays, const char* kernel_cache) {
   const DeviceSpec device = query_device(current_device());
   const Database database(database_path, Database::Mode::read_only);
   gt_handle* handle = nullptr;
-  check_status(gt_open(database_path, kernel_cache, &handle));
+  check_status(open_kernels(database_path, kernel_cache, &handle));
   const GemmChecks checks;
   int winners = 0, with_scratch = 0, bad = 0;
   for (const Winner& winner : load_winners(database, device.arch)) {

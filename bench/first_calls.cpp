@@ -18,6 +18,7 @@
 #include "core/error.h"
 #include "gpu/memory.h"
 #include "gpu/stream.h"
+#include "tests/dispatch/open_kernels.h"
 
 namespace gemm_tune {
 namespace {
@@ -61,7 +62,7 @@ class Calls {
 
 void run(const char* database) {
   gt_handle* handle = nullptr;
-  if (gt_open(database, nullptr, &handle) != GT_OK) throw Error(gt_last_error());
+  if (open_kernels(database, nullptr, &handle) != GT_OK) throw Error(gt_last_error());
   Calls known(handle, {GT_NO_TRANSPOSE, GT_NO_TRANSPOSE, 256, 256});
   known.call();
   known.wait();

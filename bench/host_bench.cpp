@@ -109,9 +109,9 @@ BENCHMARK(load_all_winners)->Arg(1)->Arg(100)->Arg(1000)->Unit(benchmark::kMicro
 
 // One problem for each way in which a winner is found.
 void choose_among(benchmark::State& state, const Problem& problem, Match match, bool is_twin) {
-  const std::vector<Winner> winners = winners_of(static_cast<int>(state.range()));
-  for (auto _ : state) benchmark::DoNotOptimize(choose(winners, kDevice, problem));
-  const Choice choice = choose(winners, kDevice, problem);
+  const Tuned tuned(winners_of(static_cast<int>(state.range())));
+  for (auto _ : state) benchmark::DoNotOptimize(choose(tuned, kDevice, problem));
+  const Choice choice = choose(tuned, kDevice, problem);
   require(choice.match == match && choice.is_twin == is_twin, choice.explanation);
 }
 BENCHMARK_CAPTURE(choose_among, exact, tuned_problem(0), Match::exact, false)

@@ -35,6 +35,7 @@
 #include "bench/counted_calls.h"
 #include "choose/choose.h"
 #include "search/space.h"
+#include "tests/dispatch/open_kernels.h"
 #include "tests/temp_folder.h"
 
 namespace gemm_tune {
@@ -114,7 +115,7 @@ void write_winners(const std::filesystem::path& path, int winners) {
 
 gt_handle* opened(const std::string& path) {
   gt_handle* handle = nullptr;
-  require(gt_open(path.c_str(), nullptr, &handle) == GT_OK, gt_last_error());
+  require(open_kernels(path.c_str(), nullptr, &handle) == GT_OK, gt_last_error());
   return handle;
 }
 

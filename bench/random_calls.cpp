@@ -38,6 +38,7 @@
 #include "gpu/stream.h"
 #include "kernel_templates/registry.h"
 #include "runtime/jit.h"
+#include "tests/dispatch/open_kernels.h"
 
 namespace gemm_tune {
 namespace {
@@ -85,7 +86,7 @@ DrawingRule rule_of(const Options& o) {
 gt_handle* opened(const Options& o) {
   gt_handle* handle = nullptr;
   const char* const cache = o.cache.empty() ? nullptr : o.cache.c_str();
-  if (gt_open(o.database.c_str(), cache, &handle) != GT_OK) throw Error(gt_last_error());
+  if (open_kernels(o.database.c_str(), cache, &handle) != GT_OK) throw Error(gt_last_error());
   return handle;
 }
 

@@ -11,6 +11,7 @@
 #include "gpu/cublas_types.h"
 #include "gpu/cuda_library.h"
 #include "gpu/device.h"
+#include "tests/dispatch/open_kernels.h"
 
 namespace gemm_tune {
 namespace {
@@ -31,7 +32,7 @@ void check_status(gt_status status) {
 }
 
 OpenHandle::OpenHandle(const std::string& database, const std::string& cache) {
-  check_status(gt_open(database.c_str(), cache.empty() ? nullptr : cache.c_str(), &handle_));
+  check_status(open_kernels(database.c_str(), cache.empty() ? nullptr : cache.c_str(), &handle_));
 }
 
 // As cublas_v2.h declares them; gpu/cublas.cpp says why they are repeated. Enumerations are int.

@@ -2,9 +2,11 @@
 #include "choose/choose.h"
 
 #include <algorithm>
+#include <charconv>
 #include <tuple>
 #include <utility>
 
+#include "choose/expected_time.h"
 #include "core/error.h"
 
 namespace gemm_tune {
@@ -16,69 +18,42 @@ auto preference(const Record& record) {
                          record.device.sm_count, record.config);
 }
 
-// Elements that the launch before the kernel copies, for each multiplication of the problem.
-double copied_share(const LaunchRecipe& recipe, const Problem& problem) {
-  const RepackedOperands copies = repacked_operands(recipe, launch_problem(problem), 1);
-  const auto elements = static_cast<double>(copies.a.elements() + copies.b.elements());
-  return elements / std::max(flops(problem), 1.0);
+// cuBLAS's own choice for the types, as an application gets it: neither cublasLt's best of several
+// ("cublasLt 13.1.0 (best of 8 heuristics)") nor one that cuBLAS found by timing
+// ("cublasGemmEx-autotuned 13.1.0").
+bool is_plain_cublas(const Baseline& baseline) {
+  const std::string function = baseline.name.substr(0, baseline.name.find(' '));
+  return function.starts_with("cublas") && function != "cublasLt" &&
+         function.find('-') == std::string::npos;
 }
 
-// Copies that were worth their time where the winner was tuned are not where the product has far
-// less to do with them: then one launch serves.
-constexpr double kMostCopiedShare = 2;  // over that of the tuned problem
-
-bool copies_too_much(const KnownConfig& config, const Problem& tuned, const Problem& problem) {
-  return copied_share(config.recipe, problem) >
-         kMostCopiedShare * copied_share(config.recipe, tuned);
-}
-
-// Of the winner's served_variants(), the one to launch for the problem: where it would copy, one
-// without copies whose accesses are as wide, or for which they are worth their time.
-std::optional<LegalConfig> serving(const Winner& winner, const Problem& problem) {
-  std::optional<LegalConfig> legal = legal_for(winner.config, problem);
-  if (!legal || !legal->config.recipe.repack) return legal;
-  for (KnownConfig& variant : served_variants(winner.config)) {
-    if (variant.recipe.repack || why_illegal(variant.recipe, problem)) continue;
-    if (variant.recipe.alignment < legal->config.recipe.alignment &&
-        !copies_too_much(legal->config, winner.record.problem, problem)) {
-      return legal;
-    }
-    return LegalConfig{std::move(variant), /*is_twin=*/true};
+std::optional<Baseline> cublas_beside(const Database& database, const Record& record) {
+  if (!record.baseline) return std::nullopt;
+  if (is_plain_cublas(*record.baseline)) return record.baseline;
+  for (Baseline& baseline : database.baselines(record)) {
+    if (is_plain_cublas(baseline)) return std::move(baseline);
   }
-  return legal;
+  return std::nullopt;
 }
 
-struct Candidate {
-  const Winner* winner = nullptr;
-  LegalConfig legal;
-  double distance = 0;
-};
-
-// The nearest legal winner that `eligible` accepts. At equal distance the winner of the very
-// problem comes first, then the winners' order decides.
-template <class F>
-std::optional<Candidate> nearest(std::span<const Winner> winners, const Problem& problem,
-                                 const F& eligible) {
-  std::optional<Candidate> best;
-  const Problem key = key_of(problem);
-  const auto rank = [&](const Winner& winner) {
-    const Problem& tuned = winner.record.problem;
-    // A kernel serves one layout, so layouts are not part of the distance.
-    return std::make_pair(shape_distance(launch_problem(tuned), launch_problem(problem)),
-                          tuned != key);
-  };
-  for (const Winner& winner : winners) {
-    if (!eligible(winner) || (best && rank(winner) >= rank(*best->winner))) continue;
-    std::optional<LegalConfig> legal = serving(winner, problem);
-    if (legal) best = Candidate{&winner, *std::move(legal), rank(winner).first};
-  }
-  return best;
+// "1.23 us", "12.3 us", "1234 us", in the same form for every locale.
+std::string rounded_us(double time_us) {
+  const int decimals = time_us < 10 ? 2 : time_us < 100 ? 1 : 0;
+  char text[400];
+  const auto end =
+      std::to_chars(text, text + sizeof text, time_us, std::chars_format::fixed, decimals);
+  return std::string(text, end.ptr) + " us";
 }
 
-std::string describe(const Candidate& candidate, const DeviceKey& device, const Problem& problem) {
-  const Record& record = candidate.winner->record;
+const char* const kGuess = "; a guess, for the sizes are far apart";
+
+std::string describe(const Serving& serving, const DeviceKey& device, const Problem& problem,
+                     bool is_nearest) {
+  const Record& record = serving.winner->record;
   const bool same_problem = record.problem == key_of(problem);
-  std::string text = same_problem ? "the winner for this problem on " : "the nearest tuned size, ";
+  std::string text = same_problem ? "the winner for this problem on "
+                     : is_nearest ? "the nearest tuned size, "
+                                  : "the near tuned size that is expected to be fastest here, ";
   if (!same_problem) text += to_string(record.problem) + " on ";
   text += record.device.name + " with " + std::to_string(record.device.sm_count) + " SMs";
   if (!device.name.empty() && record.device != device) text += ", another device of " + device.arch;
@@ -86,12 +61,163 @@ std::string describe(const Candidate& candidate, const DeviceKey& device, const 
   if (record.source == Source::measured && record.outcome.standing == Standing::search) {
     text += ", from a search that was stopped before its finals";
   }
-  if (candidate.legal.is_twin) {
+  if (serving.is_twin) {
     text += "; its predicated twin serves, since " +
-            why_illegal(candidate.winner->config.recipe, problem)
+            why_illegal(serving.winner->config.recipe, problem)
                 .value_or("copies of A and B would not pay for this problem");
   }
+  if (serving.distance > kGuessDistance) text += kGuess;
   return text;
+}
+
+// How many near winners are compared by their expected times, and how much faster than the nearest
+// another must be expected to be: the model's order of close times is often wrong.
+constexpr std::size_t kCompared = 8;
+constexpr double kClearlyFaster = 0.97;
+
+// The winners that may serve, the nearest first, and their expected times.
+struct Candidates {
+  std::vector<Serving> servings;
+  std::vector<std::optional<double>> expected_us;  // of each
+};
+
+Source source_of(const Serving& serving) { return serving.winner->record.source; }
+
+// Of the device, or of another one if these are better evidence.
+std::vector<Serving> near_winners(const WinnerIndex& winners, const DeviceKey& device,
+                                  const Problem& problem) {
+  const std::size_t most = device.name.empty() ? 1 : kCompared;
+  std::vector<Serving> here =
+      winners.nearest(device, WinnerIndex::Tuned::on_the_device, problem, most);
+  if (!here.empty() && source_of(here.front()) == Source::measured) return here;
+  std::vector<Serving> elsewhere =
+      winners.nearest(device, WinnerIndex::Tuned::elsewhere, problem, most);
+  if (elsewhere.empty()) return here;
+  // A measured winner replaces a predicted one only if it is no farther away.
+  const bool replaces = here.empty() || (source_of(elsewhere.front()) == Source::measured &&
+                                         elsewhere.front().distance <= here.front().distance);
+  return replaces ? elsewhere : here;
+}
+
+Candidates candidates_for(const WinnerIndex& winners, const DeviceKey& device,
+                          const Problem& problem) {
+  Candidates candidates{near_winners(winners, device, problem), {}};
+  const std::optional<DeviceSpec> spec =
+      device.name.empty() ? std::nullopt : modelled_device(device);
+  for (const Serving& serving : candidates.servings) {
+    candidates.expected_us.push_back(
+        spec && serving.correction
+            ? gemm_tune::expected_us(*serving.config, *serving.correction, problem, *spec)
+            : std::nullopt);
+  }
+  return candidates;
+}
+
+// The index of the candidate to use. Predicted winners are not compared with measured ones.
+std::size_t fastest(const Candidates& candidates) {
+  if (!candidates.expected_us.front()) return 0;
+  std::size_t best = 0;
+  double least = kClearlyFaster * *candidates.expected_us.front();
+  for (std::size_t i = 1; i < candidates.servings.size(); ++i) {
+    const bool comparable =
+        source_of(candidates.servings[i]) == source_of(candidates.servings.front());
+    const std::optional<double>& expected = candidates.expected_us[i];
+    if (!comparable || !expected || *expected >= least) continue;
+    best = i;
+    least = *expected;
+  }
+  return best;
+}
+
+// cuBLAS's time where it was timed nearest, changed as the model changes the time of the fastest of
+// the candidates between that problem and this one.
+std::optional<double> expected_of_cublas(const Candidates& candidates, const DeviceKey& device) {
+  const auto timed =
+      std::find_if(candidates.servings.begin(), candidates.servings.end(), [&](const Serving& one) {
+        return one.winner->cublas && one.winner->record.device == device;
+      });
+  if (timed == candidates.servings.end()) return std::nullopt;
+  const double there = timed->winner->cublas->timing.median_us;
+  if (timed->distance == 1) return there;
+  const std::optional<DeviceSpec> spec = modelled_device(device);
+  if (!spec) return std::nullopt;
+  std::optional<double> fastest_here, fastest_there;
+  const auto note = [](std::optional<double>& least, std::optional<double> time_us) {
+    if (time_us && (!least || *time_us < *least)) least = time_us;
+  };
+  for (std::size_t i = 0; i < candidates.servings.size(); ++i) {
+    const Serving& serving = candidates.servings[i];
+    if (!candidates.expected_us[i]) continue;
+    note(fastest_here, *candidates.expected_us[i] / *serving.correction);
+    note(fastest_there,
+         gemm_tune::expected_us(serving.winner->config, 1, timed->winner->record.problem, *spec));
+  }
+  if (!fastest_here || !fastest_there) return std::nullopt;
+  return there * *fastest_here / *fastest_there;
+}
+
+std::optional<double> spread_of(const Timing& timing) {
+  std::vector<double> ratios;
+  for (const double sample : timing.samples_us) ratios.push_back(sample / timing.median_us);
+  return typical_factor(ratios);
+}
+
+// Exchanges a choice of a kernel for cuBLAS where that is faster, as far as is known.
+void prefer_cublas(Choice* choice) {
+  if (!choice->cublas_us || !choice->expected_us || *choice->cublas_us >= *choice->expected_us) {
+    return;
+  }
+  const bool timed = choice->match == Match::exact;
+  choice->explanation = std::string("cuBLAS, ") + (timed ? "timed at " : "expected to take ") +
+                        rounded_us(*choice->cublas_us) + "; the best kernel " +
+                        (timed ? "took " : "is expected to take ") +
+                        rounded_us(*choice->expected_us) + ": " + choice->explanation;
+  choice->match = Match::cublas;
+  choice->expected_us = choice->cublas_us;
+}
+
+Choice of_winner(const Candidates& candidates, std::size_t index, const DeviceKey& device,
+                 const Problem& problem) {
+  const Serving& serving = candidates.servings[index];
+  const Record& record = serving.winner->record;
+  Choice choice;
+  choice.match = Match::nearest;
+  choice.config = *serving.config;
+  choice.is_twin = serving.is_twin;
+  choice.winner = record;
+  choice.expected_us = candidates.expected_us[index];
+  choice.explanation = describe(serving, device, problem, index == 0);
+  return choice;
+}
+
+// Exchanges a near winner for a config that is expected to be clearly faster.
+void prefer_timed(const Tuned& tuned, const DeviceKey& device, const Problem& problem,
+                  Choice* choice) {
+  if (device.name.empty() || choice->winner->device != device || !choice->expected_us) return;
+  const std::optional<TimedCandidate> timed = tuned.timed.fastest(device, problem);
+  if (!timed || timed->expected_us >= kClearlyFaster * *choice->expected_us) return;
+  const TimedConfig& row = *timed->row;
+  Record record;
+  record.device = row.device;
+  record.problem = row.problem;
+  record.config = row.config;
+  record.kernel_hash = row.kernel_hash;
+  record.source = Source::measured;
+  record.outcome.timing = Timing{row.median_us, {}, 1};
+  for (const Serving& there :
+       tuned.winners.nearest(device, WinnerIndex::Tuned::on_the_device, row.problem, 1)) {
+    if (there.winner->record.problem == row.problem)
+      record.baseline = there.winner->record.baseline;
+  }
+  choice->explanation = "expected to take " + rounded_us(timed->expected_us) +
+                        ", the least of all configs that were verified on " + row.device.name +
+                        " with " + std::to_string(row.device.sm_count) + " SMs; timed nearest at " +
+                        to_string(row.problem);
+  if (timed->distance > kGuessDistance) choice->explanation += kGuess;
+  choice->config = *timed->config;
+  choice->is_twin = false;
+  choice->winner = std::move(record);
+  choice->expected_us = timed->expected_us;
 }
 
 Choice builtin_or_none(const DeviceKey& device, const Problem& problem) {
@@ -111,6 +237,20 @@ Choice builtin_or_none(const DeviceKey& device, const Problem& problem) {
   return choice;
 }
 
+Choice without_winner(const DeviceKey& device, const Problem& problem, Allowed allowed) {
+  const std::string untuned = "nothing tuned for " + device.arch + " fits " + to_string(problem);
+  Choice choice = builtin_or_none(device, problem);
+  if (allowed.cublas) {
+    const bool none = choice.match == Match::none;
+    choice.explanation = "cuBLAS, for " + (none ? choice.explanation : untuned);
+    choice.match = Match::cublas;
+  } else if (!allowed.untuned && choice.match == Match::builtin) {
+    choice = {};
+    choice.explanation = untuned;
+  }
+  return choice;
+}
+
 }  // namespace
 
 std::string_view to_string(Match match) {
@@ -121,6 +261,8 @@ std::string_view to_string(Match match) {
       return "nearest";
     case Match::builtin:
       return "default";
+    case Match::cublas:
+      return "cublas";
     case Match::none:
       return "none";
   }
@@ -138,7 +280,9 @@ std::vector<Winner> load_winners(const Database& database, const std::string& ar
   };
   std::vector<Winner> winners;
   for (Record& record : database.winners(arch, hashes, is_known)) {
-    winners.push_back({check_config(parse_config(record.config)), std::move(record)});
+    std::optional<Baseline> cublas = cublas_beside(database, record);
+    winners.push_back(
+        {check_config(parse_config(record.config)), std::move(record), std::move(cublas)});
   }
   std::sort(winners.begin(), winners.end(), [](const Winner& a, const Winner& b) {
     return preference(a.record) < preference(b.record);
@@ -146,36 +290,37 @@ std::vector<Winner> load_winners(const Database& database, const std::string& ar
   return winners;
 }
 
-Choice choose(std::span<const Winner> winners, const DeviceKey& device, const Problem& problem) {
-  const bool any_device = device.name.empty();
-  const auto is_same = [&](const Winner& winner) {
-    return any_device || winner.record.device == device;
-  };
-  const auto is_other = [&](const Winner& winner) { return !is_same(winner); };
-  std::optional<Candidate> best = nearest(winners, problem, is_same);
-  const bool measured = best && best->winner->record.source == Source::measured;
-  if (!measured) {
-    const std::optional<Candidate> other = nearest(winners, problem, is_other);
-    // A measured winner replaces a predicted one only if it is no farther away.
-    if (other && (!best || (other->winner->record.source == Source::measured &&
-                            other->distance <= best->distance))) {
-      best = other;
-    }
+Tuned load_tuned(const Database& database, const std::string& arch, const KernelHashes& hashes) {
+  // Each costs the first question about a problem a microsecond.
+  constexpr std::int64_t kMostTimed = 2048;
+  return {load_winners(database, arch, hashes), database.fastest_configs(arch, hashes, kMostTimed)};
+}
+
+Choice choose(const Tuned& tuned, const DeviceKey& device, const Problem& problem,
+              Allowed allowed) {
+  const Candidates candidates = candidates_for(tuned.winners, device, problem);
+  if (candidates.servings.empty()) return without_winner(device, problem, allowed);
+  const Serving& nearest = candidates.servings.front();
+  const Record& record = nearest.winner->record;
+  const bool exact =
+      record.problem == key_of(problem) && (device.name.empty() || record.device == device);
+  Choice choice = of_winner(candidates, exact ? 0 : fastest(candidates), device, problem);
+  if (exact) {
+    choice.match = Match::exact;
+    const bool timed_itself = !nearest.is_twin && record.outcome.timing;
+    if (timed_itself) choice.expected_us = record.outcome.timing->median_us;
+    if (timed_itself) choice.within = spread_of(*record.outcome.timing);
+  } else {
+    prefer_timed(tuned, device, problem, &choice);
+    if (choice.expected_us) choice.within = tuned.timed.typical_error(device, problem);
   }
-  if (!best) return builtin_or_none(device, problem);
-  Choice choice;
-  const Record& record = best->winner->record;
-  const bool exact = record.problem == key_of(problem) && is_same(*best->winner);
-  choice.match = exact ? Match::exact : Match::nearest;
-  choice.config = best->legal.config;
-  choice.is_twin = best->legal.is_twin;
-  choice.winner = record;
-  choice.explanation = describe(*best, device, problem);
+  choice.cublas_us = expected_of_cublas(candidates, device);
+  if (allowed.cublas) prefer_cublas(&choice);
   return choice;
 }
 
 Choice choose(const Database& database, const DeviceKey& device, const Problem& problem) {
-  return choose(load_winners(database, device.arch), device, problem);
+  return choose(load_tuned(database, device.arch), device, problem);
 }
 
 std::optional<KnownConfig> builtin_config(const Signature& signature, Layout layout,

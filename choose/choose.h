@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chooses the kernel for a (device, problem) among the stored winners.
 //
-// `gemm-tune best`, the runtime library and the exported header all use this function, so that they
-// agree. The chosen kernel is legal for the very problem, and the choice says how it was found. A
-// caller with many problems loads the winners once: choosing among loaded winners reads no disk.
-// Pure but for the database; any thread.
+// `gemm-tune best` and the runtime library use this function, so that they agree. The exported
+// header agrees with it for a device without a name. The chosen kernel is legal for the very
+// problem, and the choice says how it was found. A caller with many problems loads the winners
+// once: choosing among loaded winners reads no disk. Pure but for the database; any thread.
 #pragma once
 
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "choose/timed_configs.h"
+#include "choose/winner_index.h"
 #include "db/database.h"
 #include "db/validity.h"
 #include "kernel_templates/registry.h"
@@ -21,18 +23,13 @@ namespace gemm_tune {
 
 enum class Match {
   exact,    // a winner tuned for this device and problem
-  nearest,  // a winner of the nearest tuned size, or of this size on another device
+  nearest,  // a winner of a near tuned size, or of this size on another device
   builtin,  // nothing tuned fits: the conservative default config ("default" to users)
+  cublas,   // cuBLAS: timed or expected to be faster than any kernel, or nothing tuned fits
   none,     // no kernel can serve the problem
 };
 
 std::string_view to_string(Match match);
-
-// The best usable row of one (device, problem).
-struct Winner {
-  KnownConfig config;
-  Record record;
-};
 
 // How many launches a winner's call may take: one, or any number (REPACK takes two).
 enum class Launches { one, any };
@@ -44,22 +41,61 @@ std::vector<Winner> load_winners(const Database& database, const std::string& ar
                                  const KernelHashes& hashes = current_kernel_hashes(),
                                  Launches launches = Launches::any);
 
-struct Choice {
-  Match match = Match::none;
-  std::optional<KnownConfig> config;  // empty iff match is none
-  bool is_twin = false;               // the winner's predicated twin: the winner is not legal here
-  std::optional<Record> winner;       // the winner's row, for exact and nearest
-  std::string explanation;            // one sentence: what was chosen and why
+// What a database knows of an architecture.
+struct Tuned {
+  // Implicit: winners alone are enough.
+  Tuned(std::vector<Winner> winners = {},  // NOLINT(google-explicit-constructor)
+        std::vector<TimedConfig> timed = {})
+      : winners(std::move(winners)), timed(std::move(timed)) {}
+
+  WinnerIndex winners;
+  TimedConfigs timed;
 };
 
-// Chooses the nearest winner that is legal, itself or as its twin, among those of the same device.
-// A winner of another device of the architecture takes its place if there is none, or if there is
-// only a predicted one and the other is measured and no farther away; the explanation says so. A
-// device without a name stands for any device of its architecture. winners: as load_winners() gives
-// them for the device's architecture.
-Choice choose(std::span<const Winner> winners, const DeviceKey& device, const Problem& problem);
+Tuned load_tuned(const Database& database, const std::string& arch,
+                 const KernelHashes& hashes = current_kernel_hashes());
 
-// The same, but loads the winners for this one call.
+// Which answers a caller can use. No policy: every kernel, but not cuBLAS.
+struct Allowed {
+  bool cublas = false;  // the caller can call cuBLAS for the problem
+  bool untuned = true;  // the default config serves where nothing tuned fits
+};
+
+struct Choice {
+  Match match = Match::none;
+  // Empty iff no kernel serves. Where match is cublas, the kernel that serves without cuBLAS.
+  std::optional<KnownConfig> config;
+  bool is_twin = false;  // the winner's predicated twin: the winner is not legal here
+  // The row that config rests on; none for the default config. Of a config that is no winner the
+  // device, problem, time, and the baseline beside the winner there.
+  std::optional<Record> winner;
+  std::string explanation;  // one sentence: what was chosen and why
+  // Of what was chosen. A measured time for an exact match, else the model's, corrected by what was
+  // measured (choose/expected_time.h). Nothing for the default config, for a device without a name
+  // and for an architecture that the model does not know.
+  std::optional<double> expected_us;
+  // By which factor such an expectation is typically off: half of the times are closer. From the
+  // samples of an exact match, else from expectations among the tuned problems. Nothing where there
+  // are too few.
+  std::optional<double> within;
+  std::optional<double> cublas_us;  // measured or expected in the same way
+};
+
+// A distance from which on an answer calls itself a guess: with one of the sizes 16 times another,
+// say. Chosen, not measured.
+inline constexpr double kGuessDistance = 16;
+
+// Chooses the winner for the problem on the device. For a problem that nobody has tuned, the
+// nearest winner that is legal, itself or as its twin, unless another config that was verified on
+// the device is expected to be clearly faster: another near winner or one that a search has tried.
+// A winner of another device of the architecture takes their place if there is none, or if there is
+// only a predicted one and the other is measured and no farther away; the explanation says so. A
+// device without a name stands for any device of its architecture; the nearest winner then serves.
+// tuned: as load_tuned() gives it for the device's architecture.
+Choice choose(const Tuned& tuned, const DeviceKey& device, const Problem& problem,
+              Allowed allowed = {});
+
+// The same, but loads what the database knows for this one call.
 Choice choose(const Database& database, const DeviceKey& device, const Problem& problem);
 
 // The config for problems of these types and this layout that no winner serves, on an architecture.

@@ -125,6 +125,12 @@ class Database {
   // by device, problem and config.
   std::vector<TimedConfig> timed_elsewhere(const DeviceKey& device, const Problem& problem) const;
 
+  // The fastest measured configs of each problem of these kernels on devices of the architecture,
+  // by device, problem and time: about `most` rows in all, and no more than 128 of one kernel for
+  // one problem.
+  std::vector<TimedConfig> fastest_configs(const std::string& arch, const KernelHashes& hashes,
+                                           std::int64_t most) const;
+
   // Mean compile time in seconds of this compiler version on the host, for each kernel family that
   // has rows.
   std::map<std::string, double> compile_seconds(const std::string& host,

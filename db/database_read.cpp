@@ -70,6 +70,46 @@ std::vector<TimedConfig> Database::timed_elsewhere(const DeviceKey& device,
   });
 }
 
+// The first of measurements_by_time for each device, problem and kernel.
+std::vector<TimedConfig> Database::fastest_configs(const std::string& arch,
+                                                   const KernelHashes& hashes,
+                                                   std::int64_t most) const {
+  return guarded(impl_->path, [&] {
+    SQLite::Statement count(impl_->db, "SELECT count(*) FROM problems");
+    count.executeStep();
+    const std::int64_t problems = std::max<std::int64_t>(count.getColumn(0).getInt64(), 1);
+    constexpr std::int64_t kMostOfOneProblem = 128;
+    SQLite::Statement query(impl_->db, R"sql(
+      SELECT d.arch, d.name, d.sm_count, p.text, c.text AS config, k.hash AS kernel_hash, m.median_us, k.family
+      FROM devices d CROSS JOIN problems p CROSS JOIN main.kernels k
+      CROSS JOIN measurements m ON m.id IN (
+        SELECT fast.id
+        FROM measurements fast
+        WHERE fast.device_id = d.id AND fast.problem_id = p.id AND fast.kernel_id = k.id
+          AND fast.counts = 1 AND fast.disposition = 'ok' AND fast.source = 'measured'
+        ORDER BY coalesce(fast.median_us, fast.predicted_us)
+        LIMIT :each)
+      JOIN configs c ON c.id = m.config_id
+      WHERE d.arch = :arch AND m.median_us IS NOT NULL AND )sql" +
+                                           std::string(kKnownProblem) +
+                                           R"sql(
+      ORDER BY d.name, d.sm_count, p.M, p.N, p.K, p.text, m.median_us, c.text)sql");
+    query.bind(":arch", arch);
+    query.bind(":each", std::clamp<std::int64_t>(most / problems, 1, kMostOfOneProblem));
+    std::vector<TimedConfig> found;
+    while (query.executeStep()) {
+      const auto current = hashes.find(query.getColumn(7).getString());
+      if (current == hashes.end() || current->second != query.getColumn(5).getString()) continue;
+      try {
+        found.push_back(read_timed_config(query));
+      } catch (const Error&) {
+        continue;  // one candidate fewer; check() names the row
+      }
+    }
+    return found;
+  });
+}
+
 // Ignores times above an hour, more than any limit: a file from elsewhere may hold any number.
 std::map<std::string, double> Database::compile_seconds(const std::string& host,
                                                         const std::string& cuda_version) const {

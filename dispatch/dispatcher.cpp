@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
+#include <utility>
 
+#include "dispatch/recipe.h"
 #include "gpu/device.h"
 #include "gpu/stream.h"
 #include "runtime/jit.h"
@@ -13,40 +14,96 @@
 namespace gemm_tune {
 namespace {
 
-// An application with endless different shapes must not fill the memory; preparing a call anew
-// whose kernel is loaded takes microseconds.
-constexpr std::size_t kMaxPrepared = 16384;
+// An application with endless different shapes must not fill the memory. Each answer beyond these
+// is found anew, which takes microseconds where its kernel is loaded.
+constexpr std::size_t kMostRemembered = 16384;
+constexpr std::size_t kMostDevices = 1024;
 
-std::map<std::string, std::vector<Winner>> read_winners(const std::filesystem::path& path) {
+std::map<std::string, Tuned> read_tuned(const std::filesystem::path& path) {
   const Database database(path, Database::Mode::read_only);
-  std::map<std::string, std::vector<Winner>> winners;
+  std::map<std::string, Tuned> tuned;
   for (const DeviceKey& device : database.devices()) {
-    if (winners.count(device.arch) == 0) {
-      winners[device.arch] = load_winners(database, device.arch);
+    if (tuned.count(device.arch) == 0) {
+      tuned.emplace(device.arch, load_tuned(database, device.arch));
     }
   }
-  return winners;
+  return tuned;
+}
+
+bool is_for_tuned(const Choice& choice, const Problem& problem) {
+  return choice.winner && choice.winner->problem == key_of(problem);
 }
 
 }  // namespace
 
-DeviceKey current_device_key() { return device_key(query_device(current_device())); }
+Dispatcher::Generation::Generation(const std::filesystem::path& database)
+    : tuned(read_tuned(database)), recipes(kMostRemembered), servers(kMostRemembered) {}
 
-Dispatcher::Dispatcher(const std::filesystem::path& database,
-                       const std::optional<std::filesystem::path>& kernel_cache, CacheNeed need)
-    : winners_(read_winners(database)) {
-  if (!kernel_cache) return;
+Choice Dispatcher::Generation::choose(const DeviceKey& device, const Problem& problem,
+                                      Allowed allowed) const {
+  static const Tuned kNothing;
+  const auto found = tuned.find(device.arch);
+  return gemm_tune::choose(found == tuned.end() ? kNothing : found->second, device, problem,
+                           allowed);
+}
+
+Dispatcher::Dispatcher(Settings settings) : settings_(std::move(settings)), devices_(kMostDevices) {
+  reload();
+  if (!settings_.kernel_cache) return;
   try {
-    kernel_cache_.emplace(*kernel_cache);
+    kernel_cache_.emplace(*settings_.kernel_cache);
   } catch (const Error&) {
-    if (need == CacheNeed::required) throw;
+    if (settings_.cache_need == CacheNeed::required) throw;
   }
 }
 
-Choice Dispatcher::lookup(const DeviceKey& device, const Problem& problem) const {
-  static const std::vector<Winner> kNoWinners;
-  const auto found = winners_.find(device.arch);
-  return choose(found == winners_.end() ? kNoWinners : found->second, device, problem);
+void Dispatcher::reload() {
+  auto read = std::make_unique<Generation>(settings_.database);
+  const std::lock_guard reloading(reloading_);
+  generations_.push_back(std::move(read));
+  current_.store(generations_.back().get(), std::memory_order_release);
+}
+
+Allowed Dispatcher::allowed(bool with_cublas) const {
+  switch (settings_.policy) {
+    case Policy::best:
+      return {with_cublas, /*untuned=*/true};
+    case Policy::tuned_only:
+      return {false, /*untuned=*/false};
+    case Policy::deterministic:
+      return {false, /*untuned=*/true};
+  }
+  throw Error("a policy outside the closed list");
+}
+
+bool Dispatcher::recall(const Question& question, gt_recipe* recipe) const {
+  const Generation& generation = *current_.load(std::memory_order_acquire);
+  const gt_recipe* const known = generation.recipes.find(question);
+  if (known == nullptr) return false;
+  *recipe = *known;
+  return true;
+}
+
+void Dispatcher::lookup(const Question& question, const Problem& problem, bool with_cublas,
+                        gt_recipe* recipe) const {
+  const Generation& generation = *current_.load(std::memory_order_acquire);
+  const DeviceKey device{std::string(question.arch), std::string(question.name), question.sm_count};
+  const Choice choice = generation.choose(device, problem, allowed(with_cublas));
+  *recipe = recipe_of(choice, device, problem);
+  generation.recipes.add({device.arch, device.name, device.sm_count, question.words}, *recipe,
+                         !is_for_tuned(choice, problem));
+}
+
+const DeviceKey& Dispatcher::device(int ordinal) const {
+  if (const DeviceKey* const known = devices_.find(Ordinal{ordinal})) return *known;
+  const DeviceKey* const added = devices_.add({ordinal}, device_key(query_device(ordinal)));
+  if (added == nullptr) throw DeviceError("more than " + std::to_string(kMostDevices) + " devices");
+  return *added;
+}
+
+DeviceName Dispatcher::current_device_name() const {
+  const DeviceKey& key = device(current_device());
+  return {key.arch, key.name, key.sm_count};
 }
 
 void Dispatcher::gemm(const GemmCall& call, cudaStream_t stream) {
@@ -60,39 +117,41 @@ void Dispatcher::gemm(const GemmCall& call, cudaStream_t stream) {
 void Dispatcher::launch(GemmCall call, cudaStream_t stream) {
   const int ordinal = current_device();
   call.problem = problem_of(call);
-  const PreparedCall prepared = this->prepared({ordinal, call.problem, form_of(call)});
+  Generation& generation = *current_.load(std::memory_order_acquire);
+  CallKey key(call.problem, form_of(call), ordinal);
+  if (!cublas_takes(call)) key.forbid_cublas();
+  const Server* known = generation.servers.find(key);
+  std::optional<Server> made;
+  if (known == nullptr) {
+    const OutsideCapture loading;
+    const Choice choice =
+        generation.choose(device(ordinal), call.problem, allowed(cublas_takes(call)));
+    made = prepare(choice, call, ordinal);
+    generation.servers.add(key, *made, !is_for_tuned(choice, call.problem));
+    known = &*made;
+  }
+  if (known->cublas != nullptr) return known->cublas->gemm(call, ordinal, stream, workspaces_);
+  const PreparedCall& kernel = *known->kernel;
   workspaces_.lend(
-      prepared.workspace_bytes(call.problem), ordinal, stream,
-      [&](int* counters, float* partials) { prepared.launch(call, counters, partials, stream); });
+      kernel.workspace_bytes(call.problem), ordinal, stream,
+      [&](int* counters, float* partials) { kernel.launch(call, counters, partials, stream); });
 }
 
-PreparedCall Dispatcher::prepared(const Key& key) {
-  if (const auto known = remembered(key)) return *known;
-  const OutsideCapture loading;
-  const PreparedCall made = prepare(key);
-  const std::unique_lock writing(prepared_mutex_);
-  if (prepared_.size() >= kMaxPrepared) prepared_.clear();
-  prepared_.emplace(key, made);
-  return made;
-}
-
-std::optional<PreparedCall> Dispatcher::remembered(const Key& key) const {
-  const std::shared_lock reading(prepared_mutex_);
-  const auto found = prepared_.find(key);
-  return found == prepared_.end() ? std::nullopt : std::optional<PreparedCall>(found->second);
-}
-
-PreparedCall Dispatcher::prepare(const Key& key) {
-  const int ordinal = key.ordinal;
-  const DeviceKey& device =
-      devices_.get(ordinal, [&] { return device_key(query_device(ordinal)); });
-  const Choice choice = lookup(device, key.problem);
+Dispatcher::Server Dispatcher::prepare(const Choice& choice, const GemmCall& call, int ordinal) {
+  const DeviceKey& on = device(ordinal);
+  if (choice.match == Match::cublas) {
+    try {
+      return {std::nullopt, &cublas_.on(ordinal)};
+    } catch (const DeviceError&) {
+      if (!choice.config) throw;  // no kernel could take its place
+    }
+  }
   if (!choice.config) {
-    throw NoKernelError("no kernel can serve " + to_string(key.problem) + ": " +
+    throw NoKernelError("no kernel can serve " + to_string(call.problem) + ": " +
                         choice.explanation);
   }
-  return {kernels(ordinal, device.arch, *choice.config, key.form), choice.config->recipe,
-          device.sm_count};
+  return {PreparedCall(kernels(ordinal, on.arch, *choice.config, form_of(call)),
+                       choice.config->recipe, on.sm_count)};
 }
 
 const LoadedKernels& Dispatcher::kernels(int ordinal, const std::string& arch,

@@ -1,26 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a gt_handle is: the winners of a database, and the kernels loaded so far.
 //
-// Everything of the database is read at construction, so that a look-up touches no disk and needs
-// no lock. gemm() remembers which kernel serves a problem; a remembered problem costs a shared
-// lock and a launch. A thread waits only for a compilation of the kernel that it needs. Any number
-// of threads.
+// Everything of the database is read at construction and in reload(), so that a look-up touches no
+// disk. Answers are remembered: a known problem costs neither a lock nor an allocation nor a system
+// call. A thread waits only for a compilation of the kernel that it needs, and for another launch
+// of its stream that needs scratch memory. Any number of threads.
 #pragma once
 
+#include <atomic>
 #include <filesystem>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
-#include <shared_mutex>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
 #include "choose/choose.h"
 #include "core/error.h"
+#include "dispatch/call_key.h"
 #include "dispatch/checked_call.h"
+#include "dispatch/include/gemm_tune/gemm_tune.h"
+#include "runtime/cublas_calls.h"
 #include "runtime/kernel_store.h"
 #include "runtime/once_per_key.h"
 #include "runtime/prepared_call.h"
+#include "runtime/remembered.h"
 #include "runtime/workspace_pool.h"
 
 namespace gemm_tune {
@@ -34,50 +41,94 @@ class NoKernelError : public Error {
 // What becomes of a cache directory that cannot serve: it is an error, or left out.
 enum class CacheNeed { required, optional };
 
+// What may serve (gt_policy).
+enum class Policy { best, tuned_only, deterministic };
+
+// A device as a caller names it; without a name, any of the architecture.
+struct DeviceName {
+  std::string_view arch, name;
+  int sm_count = 0;
+};
+
 class Dispatcher {
  public:
-  // Throws DatabaseError for the database, then UsageError for a required cache directory.
-  Dispatcher(const std::filesystem::path& database,
-             const std::optional<std::filesystem::path>& kernel_cache,
-             CacheNeed need = CacheNeed::required);
+  struct Settings {
+    std::filesystem::path database;
+    std::optional<std::filesystem::path> kernel_cache = {};
+    CacheNeed cache_need = CacheNeed::required;
+    Policy policy = Policy::best;
+  };
 
-  // Pure: needs no GPU.
-  Choice lookup(const DeviceKey& device, const Problem& problem) const;
+  // Throws DatabaseError for the database, then UsageError for a required cache directory.
+  explicit Dispatcher(Settings settings);
+
+  // Reads the database again; calls that begin later use its winners. Throws DatabaseError, and
+  // then the winners stay as they are.
+  void reload();
+
+  // A question as its caller put it, before it is checked: equal words have equal answers.
+  using Question = QuestionKey<std::string_view>;
+
+  // The answer to a question that was asked before; whether there is one.
+  bool recall(const Question& question, gt_recipe* recipe) const;
+
+  // Needs no GPU. with_cublas: whether cuBLAS has a function for the call.
+  void lookup(const Question& question, const Problem& problem, bool with_cublas,
+              gt_recipe* recipe) const;
+
+  // The current device as the database's key. Throws DeviceError without one.
+  DeviceName current_device_name() const;
 
   // Launches the call on the current device; it must have been checked and be row-major. Throws
   // NoKernelError and DeviceError.
   void gemm(const GemmCall& call, cudaStream_t stream);
 
  private:
-  struct Key {
-    int ordinal;
-    Problem problem;
-    CallForm form;
-    friend auto operator<=>(const Key&, const Key&) = default;
+  // What serves a problem.
+  struct Server {
+    std::optional<PreparedCall> kernel;  // of kernels_; empty: cuBLAS
+    CublasCalls::OnDevice* cublas = nullptr;
   };
+
+  // The winners of the database as it was read once, and what has been found out with them.
+  struct Generation {
+    explicit Generation(const std::filesystem::path& database);
+
+    Choice choose(const DeviceKey& device, const Problem& problem, Allowed allowed) const;
+
+    std::map<std::string, Tuned> tuned;  // by architecture
+    mutable Remembered<QuestionKey<std::string>, gt_recipe> recipes;
+    Remembered<CallKey, Server> servers;
+  };
+
+  Allowed allowed(bool with_cublas) const;
 
   // At most kMaxBatch entries.
   void launch(GemmCall call, cudaStream_t stream);
 
-  PreparedCall prepared(const Key& key);
-  std::optional<PreparedCall> remembered(const Key& key) const;
-  PreparedCall prepare(const Key& key);
+  Server prepare(const Choice& choice, const GemmCall& call, int ordinal);
   const LoadedKernels& kernels(int ordinal, const std::string& arch, const KnownConfig& config,
                                const CallForm& form);
+  const DeviceKey& device(int ordinal) const;
 
-  std::map<std::string, std::vector<Winner>> winners_;  // by architecture; fixed once constructed
+  const Settings settings_;
   std::optional<KernelStore> kernel_cache_;
 
-  mutable std::shared_mutex prepared_mutex_;
-  std::map<Key, PreparedCall> prepared_;  // of kernels_; guarded by prepared_mutex_
+  // The last is the current one. The others stay, since a call may be at work with them.
+  std::mutex reloading_;
+  std::vector<std::unique_ptr<Generation>> generations_;  // guarded by reloading_
+  std::atomic<Generation*> current_;
 
-  OncePerKey<int, DeviceKey> devices_;  // by ordinal
+  struct Ordinal {
+    int value;
+    std::size_t hash() const { return static_cast<std::size_t>(value); }
+    friend bool operator==(const Ordinal&, const Ordinal&) = default;
+  };
+  mutable Remembered<Ordinal, DeviceKey> devices_;
   // By ordinal, config text and form of the call. Never shrinks: a kernel may still be running.
   OncePerKey<std::tuple<int, std::string, CallForm>, LoadedKernels> kernels_;
+  CublasCalls cublas_;
   WorkspacePool workspaces_;
 };
-
-// The calling thread's current device as the database's key. Throws DeviceError without one.
-DeviceKey current_device_key();
 
 }  // namespace gemm_tune

@@ -3,6 +3,7 @@
 #include "dispatch/include/gemm_tune/gemm_tune.h"
 
 #include <algorithm>
+#include <bit>
 #include <cctype>
 #include <cstddef>
 #include <cstring>
@@ -10,9 +11,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/error.h"
 #include "dispatch/dispatcher.h"
+#include "dispatch/recipe.h"
 
 struct gt_handle {
   gemm_tune::Dispatcher dispatcher;
@@ -27,13 +30,6 @@ static_assert(sizeof(gt_device) == 32 && sizeof(gt_problem) == 72 && sizeof(gt_r
 
 // Of the thread; a fixed array, since reporting an error must not fail.
 thread_local char last_error[1024] = "";
-
-// Copies what fits, always terminated.
-void copy_text(char* target, std::size_t capacity, const char* text) {
-  const std::size_t size = std::min(capacity - 1, std::strlen(text));
-  std::memcpy(target, text, size);
-  target[size] = '\0';
-}
 
 gt_status failed(gt_status status, const char* message) {
   copy_text(last_error, sizeof last_error, message);
@@ -75,13 +71,15 @@ void check_reserved(const T (&reserved)[N], const char* owner) {
   }
 }
 
-DeviceKey device_key_of(const gt_device* device) {
-  if (device == nullptr) return current_device_key();
+DeviceName device_name_of(const gt_device* device, const Dispatcher& dispatcher) {
+  if (device == nullptr) return dispatcher.current_device_name();
   check_reserved(device->reserved, "device");
-  const std::string arch = &required(device->arch, "device.arch");
+  const std::string_view arch = &required(device->arch, "device.arch");
   const bool is_arch = arch.size() > 3 && arch.compare(0, 3, "sm_") == 0 &&
                        std::isdigit(static_cast<unsigned char>(arch[3])) != 0;
-  if (!is_arch) throw UsageError("device.arch is '" + arch + "': write it as in sm_90");
+  if (!is_arch) {
+    throw UsageError("device.arch is '" + std::string(arch) + "': write it as in sm_90");
+  }
   if (device->sm_count < 0) throw UsageError("device.sm_count is negative");
   return {arch, device->name == nullptr ? "" : device->name, device->sm_count};
 }
@@ -187,28 +185,77 @@ Problem problem_of(const gt_problem& asked) {
   return problem;
 }
 
-// The call as this version's struct. The struct of an earlier version is shorter and lacks the last
-// fields; that of a later one is longer, and its further fields must be 0.
-gt_gemm_call known_fields(const gt_gemm_call* call) {
-  const std::uint64_t size = required(call, "call").size;
-  constexpr std::uint64_t kLeast = offsetof(gt_gemm_call, epilogue), kMost = 4096;
-  if (size < kLeast || size > kMost) {
-    throw UsageError("call.size is " + std::to_string(size) +
-                     ": set it to sizeof(gt_gemm_call), as GT_GEMM_CALL_INIT does");
+// What is told of a struct that begins with its size.
+struct SizedStruct {
+  const char *name, *type, *init;
+  std::uint64_t least;  // of its first version
+};
+
+// The caller's struct as this version's; `fields` holds what it lacks. The struct of an earlier
+// version is shorter and lacks the last fields; that of a later one is longer, and its further
+// fields must be 0.
+template <class T>
+T known_fields(const T* given, T fields, const SizedStruct& about) {
+  const std::uint64_t size = required(given, about.name).size;
+  constexpr std::uint64_t kMost = 4096;
+  if (size < about.least || size > kMost) {
+    throw UsageError(std::string(about.name) + ".size is " + std::to_string(size) +
+                     ": set it to sizeof(" + about.type + "), as " + about.init + " does");
   }
-  const char* const bytes = reinterpret_cast<const char*>(call);
-  const std::uint64_t known = std::min<std::uint64_t>(size, sizeof(gt_gemm_call));
+  const char* const bytes = reinterpret_cast<const char*>(given);
+  const std::uint64_t known = std::min<std::uint64_t>(size, sizeof(T));
   if (std::any_of(bytes + known, bytes + size, [](char byte) { return byte != 0; })) {
-    throw UsageError("call has fields that version " GT_VERSION
+    throw UsageError(std::string(about.name) +
+                     " has fields that version " GT_VERSION
                      " of the library does not know: leave them 0, or use a later library");
   }
-  gt_gemm_call fields = GT_GEMM_CALL_INIT;
-  std::memcpy(&fields, call, known);
+  std::memcpy(&fields, given, known);
+  return fields;
+}
+
+gt_gemm_call known_fields(const gt_gemm_call* call) {
+  const gt_gemm_call fields = known_fields<gt_gemm_call>(
+      call, GT_GEMM_CALL_INIT,
+      {"call", "gt_gemm_call", "GT_GEMM_CALL_INIT", offsetof(gt_gemm_call, epilogue)});
   if (fields.reserved != 0 || fields.reserved2 != 0) {
     throw UsageError(std::string("call.reserved") + (fields.reserved != 0 ? "" : "2") +
                      " is not 0: begin with GT_GEMM_CALL_INIT");
   }
   return fields;
+}
+
+Policy policy_of(gt_policy value) {
+  switch (value) {
+    case GT_POLICY_BEST:
+      return Policy::best;
+    case GT_POLICY_TUNED_ONLY:
+      return Policy::tuned_only;
+    case GT_POLICY_DETERMINISTIC:
+      return Policy::deterministic;
+    case GT_POLICY_MAX:
+      break;
+  }
+  throw UsageError("options.policy is " + std::to_string(static_cast<int>(value)) +
+                   ": it must be GT_POLICY_BEST, GT_POLICY_TUNED_ONLY or GT_POLICY_DETERMINISTIC");
+}
+
+Dispatcher::Settings settings_of(const gt_options* options) {
+  const gt_options asked = known_fields<gt_options>(
+      options, GT_OPTIONS_INIT, {"options", "gt_options", "GT_OPTIONS_INIT", sizeof(gt_options)});
+  if (asked.reserved != 0) {
+    throw UsageError("options.reserved is not 0: begin with GT_OPTIONS_INIT");
+  }
+  const bool all_default = asked.database_path == nullptr && asked.kernel_cache == nullptr;
+  Dispatcher::Settings settings;
+  settings.policy = policy_of(asked.policy);
+  settings.database =
+      asked.database_path == nullptr ? default_database_path() : asked.database_path;
+  if (asked.kernel_cache != nullptr) settings.kernel_cache = asked.kernel_cache;
+  if (all_default) {
+    settings.kernel_cache = default_kernel_cache();
+    settings.cache_need = CacheNeed::optional;
+  }
+  return settings;
 }
 
 // As it is stored: in its own order.
@@ -247,78 +294,29 @@ GemmCall checked_row_major(const gt_gemm_call* call) {
   return in_row_major(checked, order);
 }
 
-gt_match match_of(Match match) {
-  switch (match) {
-    case Match::exact:
-      return GT_MATCH_EXACT;
-    case Match::nearest:
-      return GT_MATCH_NEAREST;
-    case Match::builtin:
-      return GT_MATCH_DEFAULT;
-    case Match::none:
-      return GT_MATCH_NONE;
-  }
-  throw Error("a match outside the closed list");
-}
-
-// Of the device; of one without a name, that of the winner's, else of the architecture's typical
-// card.
-int sm_count_of(const DeviceKey& device, const Choice& choice) {
-  if (device.sm_count > 0) return device.sm_count;
-  if (choice.winner) return choice.winner->device.sm_count;
-  const std::optional<DeviceSpec> typical = find_device_spec(device.arch);
-  return typical ? typical->sm_count : 1;
-}
-
-void describe_winner(const Record& winner, const DeviceKey& device, const Problem& problem,
-                     gt_recipe* recipe) {
-  const bool measured = winner.source == Source::measured;
-  recipe->source = measured ? GT_SOURCE_MEASURED : GT_SOURCE_PREDICTED;
-  recipe->distance = shape_distance(launch_problem(winner.problem), launch_problem(problem));
-  if (!measured || (!device.name.empty() && winner.device != device)) return;
-  recipe->tuned_us = winner.outcome.timing->median_us;
-  if (winner.baseline) recipe->baseline_us = winner.baseline->timing.median_us;
-}
-
-gt_recipe recipe_of(const Choice& choice, const DeviceKey& device, const Problem& problem) {
-  const int sm_count = sm_count_of(device, choice);
-  gt_recipe recipe{};
-  recipe.match = match_of(choice.match);
-  copy_text(recipe.explanation, sizeof recipe.explanation, choice.explanation.c_str());
-  if (choice.winner) describe_winner(*choice.winner, device, problem, &recipe);
-  if (!choice.config) return recipe;
-  const std::string config = to_string(choice.config->config());
-  if (config.size() >= sizeof recipe.config) throw Error("config '" + config + "' is too long");
-  copy_text(recipe.config, sizeof recipe.config, config.c_str());
-  const LaunchRecipe& launch = choice.config->recipe;
-  recipe.is_twin = choice.is_twin ? 1 : 0;
-  recipe.alignment = launch.alignment;
-  recipe.block_threads = launch.block_threads;
-  recipe.smem_bytes = launch.smem_bytes;
-  const Grid grid = grid_of(launch, problem, sm_count);
-  recipe.grid[0] = grid.x;
-  recipe.grid[1] = grid.y;
-  recipe.grid[2] = grid.z;
-  recipe.workspace_bytes = workspace_bytes(launch, problem, sm_count);
-  return recipe;
-}
-
 }  // namespace
 }  // namespace gemm_tune
 
 using namespace gemm_tune;  // of this file's entry points, which C requires to be global
 
 gt_status gt_open(const char* database_path, const char* kernel_cache, gt_handle** handle) {
+  gt_options options = GT_OPTIONS_INIT;
+  options.database_path = database_path;
+  options.kernel_cache = kernel_cache;
+  return gt_open_with(&options, handle);
+}
+
+gt_status gt_open_with(const gt_options* options, gt_handle** handle) {
   return guarded([&] {
     required(handle, "handle");
-    const bool all_default = database_path == nullptr && kernel_cache == nullptr;
-    std::optional<std::filesystem::path> cache;
-    if (kernel_cache != nullptr) cache = kernel_cache;
-    if (all_default) cache = default_kernel_cache();
-    const std::filesystem::path database =
-        database_path == nullptr ? default_database_path() : database_path;
-    *handle = new gt_handle{
-        Dispatcher(database, cache, all_default ? CacheNeed::optional : CacheNeed::required)};
+    *handle = new gt_handle{Dispatcher(settings_of(options))};
+  });
+}
+
+gt_status gt_reload(gt_handle* handle) {
+  return guarded([&] {
+    required(handle, "handle");
+    handle->dispatcher.reload();
   });
 }
 
@@ -328,11 +326,14 @@ gt_status gt_lookup(const gt_handle* handle, const gt_device* device, const gt_p
                     gt_recipe* recipe) {
   return guarded([&] {
     const Dispatcher& dispatcher = required(handle, "handle").dispatcher;
-    const Problem asked = problem_of(required(problem, "problem"));
+    const gt_problem& asked = required(problem, "problem");
     required(recipe, "recipe");
-    const DeviceKey key = device_key_of(device);
-    const Choice choice = dispatcher.lookup(key, asked);
-    *recipe = recipe_of(choice, key, asked);
+    const DeviceName on = device_name_of(device, dispatcher);
+    const Dispatcher::Question question{on.arch, on.name, on.sm_count,
+                                        std::bit_cast<Dispatcher::Question::Words>(asked)};
+    if (dispatcher.recall(question, recipe)) return;
+    const Problem checked = problem_of(asked);
+    dispatcher.lookup(question, checked, cublas_takes(checked), recipe);
   });
 }
 
@@ -340,15 +341,21 @@ gt_status gt_lookup_call(const gt_handle* handle, const gt_device* device, const
                          gt_recipe* recipe) {
   return guarded([&] {
     const Dispatcher& dispatcher = required(handle, "handle").dispatcher;
-    const GemmCall asked = checked_row_major(call);
+    GemmCall asked = checked_row_major(call);
     required(recipe, "recipe");
-    const DeviceKey key = device_key_of(device);
-    Problem problem = problem_of(asked);
+    Problem& problem = asked.problem;
+    problem = problem_of(asked);
     if (problem.M == 0 || problem.N == 0 || problem.batch == 0) {
       throw UsageError("call has no product: M, N or batch is 0");
     }
     problem.batch = std::min<std::int64_t>(problem.batch, kMaxBatch);
-    *recipe = recipe_of(dispatcher.lookup(key, problem), key, problem);
+    const bool with_cublas = cublas_takes(asked);
+    CallKey key(problem, CallForm(), 0);
+    if (!with_cublas) key.forbid_cublas();
+    const DeviceName on = device_name_of(device, dispatcher);
+    const Dispatcher::Question question{on.arch, on.name, on.sm_count, key.question()};
+    if (dispatcher.recall(question, recipe)) return;
+    dispatcher.lookup(question, problem, with_cublas, recipe);
   });
 }
 
@@ -430,6 +437,8 @@ const char* gt_match_string(gt_match match) {
       return "nearest";
     case GT_MATCH_DEFAULT:
       return "default";
+    case GT_MATCH_CUBLAS:
+      return "cublas";
   }
   return "unknown";
 }

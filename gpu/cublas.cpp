@@ -30,6 +30,7 @@ using Create = Status(Handle*);
 using Destroy = Status(Handle);
 using GetProperty = Status(int, int*);
 using SetStream = Status(Handle, cudaStream_t);
+using SetWorkspace = Status(Handle, void*, std::size_t);
 using SetMathMode = Status(Handle, int);
 using GetStatusName = const char*(Status);
 // Column-major: handle, transa, transb, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc.
@@ -132,6 +133,8 @@ struct Cublas::Impl {
   abi::Destroy* destroy = find_function<abi::Destroy>(library, "cublasDestroy_v2");
   abi::GetProperty* get_property = find_function<abi::GetProperty>(library, "cublasGetProperty");
   abi::SetStream* set_stream = find_function<abi::SetStream>(library, "cublasSetStream_v2");
+  abi::SetWorkspace* set_workspace =
+      find_function<abi::SetWorkspace>(library, "cublasSetWorkspace_v2");
   abi::SetMathMode* set_math_mode = find_function<abi::SetMathMode>(library, "cublasSetMathMode");
   Functions<float> sgemm = {
       find_function<abi::Gemm<float>>(library, "cublasSgemm_v2"),
@@ -178,6 +181,11 @@ std::string Cublas::version() const {
 
 void Cublas::set_stream(cudaStream_t stream) {
   impl_->check(impl_->set_stream(impl_->handle, stream), "cublasSetStream");
+}
+
+void Cublas::set_workspace(void* memory, std::int64_t bytes) {
+  impl_->check(impl_->set_workspace(impl_->handle, memory, static_cast<std::size_t>(bytes)),
+               "cublasSetWorkspace");
 }
 
 void Cublas::gemm(const GemmCall& call, Math math) {

@@ -34,6 +34,12 @@ class Cublas {
 
   void set_stream(cudaStream_t stream);
 
+  // Scratch memory on the device instead of cuBLAS's own, for calls in the current stream. cuBLAS
+  // documentation, 2.1.9 "Results reproducibility": its own is of this size on sm_90, smaller
+  // before.
+  static constexpr std::int64_t kWorkspaceBytes = std::int64_t{32} << 20;
+  void set_workspace(void* memory, std::int64_t bytes);
+
   // Enqueues the call and returns. C must be D; all matrices must be f32 or, for reference results,
   // f64; or A and B f16 or bf16, C and D of the same type or f32, all sums in fp32. A batch goes
   // through the strided-batched function. Sizes must fit a 32-bit integer. Throws DeviceError. math

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dispatch/preload/handle_devices.h"
 
-#include "dispatch/preload/hash_words.h"
+#include "core/hash_words.h"
 
 namespace gemm_tune::preload {
 namespace {

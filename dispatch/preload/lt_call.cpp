@@ -7,7 +7,7 @@
 #include <cstring>
 #include <memory>
 
-#include "dispatch/preload/hash_words.h"
+#include "core/hash_words.h"
 #include "dispatch/preload/real_cublas.h"
 
 namespace gemm_tune::preload {

@@ -6,8 +6,8 @@
 #include <memory>
 #include <type_traits>
 
+#include "core/hash_words.h"
 #include "core/signature.h"
-#include "dispatch/preload/hash_words.h"
 #include "gpu/cublas_types.h"
 
 namespace gemm_tune::preload {

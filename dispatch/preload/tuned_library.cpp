@@ -40,11 +40,13 @@ Function function_of(void* library, const char* name) {
 
 TunedLibrary::TunedLibrary() {
   void* const library = open_library();
-  const auto open = function_of<decltype(&gt_open)>(library, "gt_open");
+  const auto open = function_of<decltype(&gt_open_with)>(library, "gt_open_with");
   lookup_call_ = function_of<decltype(&gt_lookup_call)>(library, "gt_lookup_call");
   gemm_ = function_of<decltype(&gt_gemm)>(library, "gt_gemm");
   last_error_ = function_of<decltype(&gt_last_error)>(library, "gt_last_error");
-  if (open(nullptr, nullptr, &handle_) != GT_OK) throw Error(last_error());
+  gt_options options = GT_OPTIONS_INIT;
+  options.policy = GT_POLICY_TUNED_ONLY;  // the program's own cuBLAS serves the other calls
+  if (open(&options, &handle_) != GT_OK) throw Error(last_error());
 }
 
 }  // namespace gemm_tune::preload

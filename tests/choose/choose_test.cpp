@@ -226,7 +226,7 @@ TEST_F(ChooseTest, ABatchIsServedByTheWinnerForOneOfItsProducts) {
 
 TEST_F(ChooseTest, ATunedBatchIsExactAndCountsInTheDistance) {
   store_measured(database_, kA6000, "128x128x128", kPredicated, 5);
-  store_measured(database_, kA6000, "128x128x128:batch=64", kWholeTiles, 60);
+  store_measured(database_, kA6000, "128x128x128:batch=64", kPredicated, 60);
   EXPECT_EQ(choice("128x128x128:batch=64").match, Match::exact);
   EXPECT_EQ(nearest("128x128x128:batch=7"), "128x128x128");
   EXPECT_EQ(nearest("128x128x128:batch=9"), "128x128x128:batch=64");
@@ -243,7 +243,7 @@ TEST_F(ChooseTest, ABatchThatExceedsTheGridIsNotServed) {
 }
 
 // The configs that choose() gives for whole and ragged tiles in every alignment class.
-std::set<std::string> handed_out(std::span<const Winner> winners, Layout layout) {
+std::set<std::string> handed_out(const std::vector<Winner>& winners, Layout layout) {
   std::set<std::string> configs;
   for (const std::int64_t edge : {256, 260, 258, 257}) {
     for (const int alignment : {4, 2, 1}) {
@@ -274,8 +274,7 @@ TEST_F(ChooseTest, HandsOutEachWinnerAsTheConfigsThatTheFinalsVerify) {
     winner.record.device = kA6000;
     winner.record.problem = packed_problem(8, 8, 8, winner.config.recipe.layout);
     winner.record.outcome = measured(5);
-    EXPECT_EQ(handed_out(std::span(&winner, 1), winner.config.recipe.layout),
-              served(winner.config));
+    EXPECT_EQ(handed_out({winner}, winner.config.recipe.layout), served(winner.config));
   }
 }
 
@@ -293,6 +292,7 @@ TEST_F(ChooseTest, AWinnerForAnotherLayoutIsNeverChosen) {
                    {"PRED", {0, 1}, "", Role::predicated}};
   family.traits = [](Values v) {
     Traits traits;
+    traits.threads = 64;
     traits.tile_m = traits.tile_n = 16;
     traits.transposed_a = v[0] != 0;
     traits.transposed_b = v[1] != 0;
@@ -304,7 +304,7 @@ TEST_F(ChooseTest, AWinnerForAnotherLayoutIsNeverChosen) {
   winner.record.problem = parse_problem("64x64x64:layout=nt");
   winner.record.outcome = measured(5);
   const auto chosen = [&](const char* problem) {
-    return choose(std::span(&winner, 1), kA6000, parse_problem(problem));
+    return choose(std::vector<Winner>{winner}, kA6000, parse_problem(problem));
   };
   EXPECT_EQ(chosen("64x64x64:layout=nt").match, Match::exact);
   EXPECT_EQ(text(chosen("65x65x65:layout=nt")), "synthetic/TA=0,TB=1,PRED=1");
@@ -319,7 +319,7 @@ TEST_F(ChooseTest, TheBuiltinDefaultServesEveryLayoutShapeAlignmentAndBatch) {
       for (const std::int64_t edge : {1, 64, 101, 4096, 100000}) {
         Problem problem = packed_problem(edge, edge + 1, edge + 2, layout, 3);
         problem = in_class(problem, alignment);
-        const Choice found = choose(std::span<const Winner>(), kA6000, problem);
+        const Choice found = choose(Tuned(), kA6000, problem);
         ASSERT_EQ(found.match, Match::builtin) << to_string(problem);
         EXPECT_EQ(found.config->recipe.layout, layout);
         EXPECT_EQ(why_illegal(found.config->recipe, problem), std::nullopt) << to_string(problem);
@@ -404,6 +404,100 @@ TEST_F(ChooseTest, AWinnerWithCopiesServesInOneLaunchWhereTheProductHasLittleToD
   EXPECT_EQ(text(skinny), tile + "VEC=1" + rest);
   EXPECT_TRUE(skinny.is_twin);
   EXPECT_THAT(skinny.explanation, HasSubstr("twin serves, since copies of A and B would not pay"));
+}
+
+Baseline cublas_sgemm(double median_us) { return {"cublasSgemm 13.1.0", timing(median_us)}; }
+
+constexpr Allowed kCublasToo = {.cublas = true};
+
+class ChooseWithCublasTest : public ChooseTest {
+ protected:
+  // A winner at 1024x1024x1024 beside cuBLAS.
+  void store(double winner_us, const Baseline& baseline) {
+    database_.store_baseline(kA6000, k1024, baseline);
+    store_measured(database_, kA6000, "1024x1024x1024", kPredicated, winner_us);
+  }
+  Choice choice(const std::string& problem, Allowed allowed = kCublasToo) {
+    return choose(load_tuned(database_, "sm_86", kHashes), kA6000, parse_problem(problem), allowed);
+  }
+};
+
+TEST_F(ChooseWithCublasTest, CublasServesWhereItWasTimedFaster) {
+  store(60, cublas_sgemm(50));
+  const Choice found = choice("1024x1024x1024");
+  EXPECT_EQ(found.match, Match::cublas);
+  EXPECT_EQ(found.expected_us, 50);
+  EXPECT_EQ(text(found), kPredicated);  // for callers without cuBLAS
+  EXPECT_THAT(found.explanation,
+              HasSubstr("cuBLAS, timed at 50.0 us; the best kernel took 60.0 us: the winner for"));
+  const Choice kernel = choice("1024x1024x1024", {});
+  EXPECT_EQ(kernel.match, Match::exact);
+  EXPECT_EQ(kernel.expected_us, 60);
+  EXPECT_EQ(kernel.cublas_us, 50);
+}
+
+TEST_F(ChooseWithCublasTest, AFasterWinnerServes) {
+  store(60, cublas_sgemm(60));
+  EXPECT_EQ(choice("1024x1024x1024").match, Match::exact);
+}
+
+// The library cannot call the algorithm that a user of cublasLt found by timing all of them.
+TEST_F(ChooseWithCublasTest, CublasLtsBestOfSeveralIsNotWhatCublasTakes) {
+  store(60, {"cublasLt 13.1.0 (best of 8 heuristics)", timing(50)});
+  database_.store_baseline(kA6000, k1024, {"cublasGemmEx-autotuned 13.1.0", timing(52)});
+  EXPECT_EQ(choice("1024x1024x1024").match, Match::exact);
+  database_.store_baseline(kA6000, k1024, cublas_sgemm(55));
+  EXPECT_EQ(choice("1024x1024x1024").expected_us, 55);
+}
+
+TEST_F(ChooseWithCublasTest, AtAnotherProblemItsTimeGrowsAsTheModelSays) {
+  store(60, cublas_sgemm(50));
+  const Choice found = choice("2048x2048x2048");
+  EXPECT_EQ(found.match, Match::cublas);
+  EXPECT_GT(found.expected_us.value(), 4 * 50);
+  EXPECT_LT(found.expected_us.value(), 12 * 50);
+  EXPECT_THAT(found.explanation, HasSubstr("cuBLAS, expected to take "));
+  const Choice kernel = choice("2048x2048x2048", {});
+  EXPECT_EQ(kernel.match, Match::nearest);
+  EXPECT_DOUBLE_EQ(kernel.expected_us.value() / found.expected_us.value(), 60.0 / 50);
+}
+
+TEST_F(ChooseWithCublasTest, CublasServesWhereNothingTunedFits) {
+  const Choice found = choice("64x64x64:layout=nt");
+  EXPECT_EQ(found.match, Match::cublas);
+  EXPECT_EQ(found.expected_us, std::nullopt);
+  EXPECT_TRUE(found.config.has_value());
+  EXPECT_EQ(choice("64x64x64:layout=nt", {}).match, Match::builtin);
+  const Choice tuned_only = choice("64x64x64:layout=nt", {.untuned = false});
+  EXPECT_EQ(tuned_only.match, Match::none);
+  EXPECT_FALSE(tuned_only.config.has_value());
+  EXPECT_EQ(tuned_only.explanation, "nothing tuned for sm_86 fits 64x64x64:layout=nt");
+}
+
+// One tile of 128 x 128 leaves 83 of 84 SMs idle; tiles of 32 x 64 occupy eight.
+TEST_F(ChooseTest, AVerifiedConfigServesWhereTheModelExpectsTheNearestWinnerToBeSlower) {
+  store_measured(database_, kA6000, "1024x1024x1024", kWholeTiles, 100);
+  store_measured(database_, kA6000, "1024x1024x1024", kPredicated, 130);
+  const Tuned tuned = load_tuned(database_, "sm_86", kHashes);
+  const Choice found = choose(tuned, kA6000, parse_problem("128x128x1024"));
+  EXPECT_EQ(found.match, Match::nearest);
+  EXPECT_EQ(text(found), kPredicated);
+  EXPECT_EQ(found.winner->config, kPredicated);
+  EXPECT_EQ(found.winner->problem, k1024);
+  EXPECT_THAT(found.explanation,
+              HasSubstr("the least of all configs that were verified on NVIDIA RTX A6000 with 84 "
+                        "SMs; timed nearest at 1024x1024x1024; a guess"));
+  EXPECT_EQ(text(choose(tuned, kA6000, parse_problem("1024x1024x2048"))), kWholeTiles);
+  // The model knows nothing of a device without a name.
+  EXPECT_EQ(text(choose(tuned, {"sm_86", "", 0}, parse_problem("128x128x1024"))), kWholeTiles);
+}
+
+TEST_F(ChooseTest, ARowThatThisProgramDoesNotKnowIsNoCandidate) {
+  store_measured(database_, kA6000, "1024x1024x1024", kWholeTiles, 100);
+  store_measured(database_, kA6000, "1024x1024x1024", "vectorized_2d/BM=32,GONE=1", 1);
+  store_measured(database_, kA6000, "1024x1024x1024", kPredicated, 1, "yesterday's hash");
+  const Tuned tuned = load_tuned(database_, "sm_86", kHashes);
+  EXPECT_EQ(text(choose(tuned, kA6000, parse_problem("128x128x1024"))), kWholeTiles);
 }
 
 }  // namespace

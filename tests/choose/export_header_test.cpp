@@ -52,7 +52,7 @@ constexpr const char* kLookupProgram = R"cpp(
 )cpp";
 
 // The same sentence from choose().
-std::string said_by_choose(std::span<const Winner> winners, const Problem& problem) {
+std::string said_by_choose(const Tuned& winners, const Problem& problem) {
   const Choice choice = choose(winners, {"sm_86", "", 0}, problem);
   std::ostringstream text;
   text << to_string(choice.match);
@@ -137,7 +137,7 @@ class ExportHeaderTest : public DbTest {
     const std::string base = folder_.string();
     EXPECT_EQ(std::system((base + "/main < " + base + "/in > " + base + "/out").c_str()), 0);
     std::istringstream output(read_file(folder_ / "out"));
-    const std::vector<Winner> winners = load_winners(database, "sm_86", kHashes);
+    const Tuned winners(load_winners(database, "sm_86", kHashes));
     for (const Problem& problem : problems) {
       std::string line;
       const bool is_there = static_cast<bool>(std::getline(output, line));
@@ -260,7 +260,7 @@ TEST_F(ExportHeaderTest, LookupFallsBackToTheBuiltinDefaultAsChooseDoes) {
     int main() {})cpp");
   EXPECT_EQ(compile(compilers().at(0)), "");
   Problem problem = packed_problem(1000000000, 8000, 8);
-  const auto winners = load_winners(database, "sm_86", kHashes);
+  const Tuned winners(load_winners(database, "sm_86", kHashes));
   EXPECT_EQ(choose(winners, {"sm_86", "", 0}, problem).match, Match::builtin);
 }
 

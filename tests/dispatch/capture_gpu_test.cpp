@@ -9,6 +9,7 @@
 
 #include "gpu/memory.h"
 #include "gpu/stream.h"
+#include "tests/dispatch/open_kernels.h"
 #include "tests/dispatch/sample_database.h"
 #include "tests/gpu/gpu_test.h"
 #include "tests/temp_folder.h"
@@ -79,9 +80,9 @@ class CaptureGpuTest : public GpuTest {
   void open() {
     gt_close(handle_);
     handle_ = nullptr;
-    ASSERT_EQ(
-        gt_open((directory_ / "winners.db").c_str(), (directory_ / "kernels").c_str(), &handle_),
-        GT_OK)
+    ASSERT_EQ(open_kernels((directory_ / "winners.db").c_str(), (directory_ / "kernels").c_str(),
+                           &handle_),
+              GT_OK)
         << gt_last_error();
     gt_problem problem{};
     problem.M = problem.N = kEdge;

@@ -14,6 +14,7 @@
 #include "gpu/memory.h"
 #include "gpu/stream.h"
 #include "tests/dispatch/gemm_case.h"
+#include "tests/dispatch/open_kernels.h"
 #include "tests/dispatch/sample_database.h"
 #include "tests/gpu/gpu_test.h"
 #include "tests/temp_folder.h"
@@ -49,7 +50,7 @@ class GemmGpuTest : public GpuTest {
     const DeviceSpec device = query_device(0);
     sm_ = device.sm();
     write_sample_database(file_, device.arch);
-    ASSERT_EQ(gt_open(file_.c_str(), nullptr, &handle_), GT_OK) << gt_last_error();
+    ASSERT_EQ(open_kernels(file_.c_str(), nullptr, &handle_), GT_OK) << gt_last_error();
   }
   void TearDown() override { gt_close(handle_); }
 
@@ -140,7 +141,7 @@ class GemmGpuTest : public GpuTest {
     }
     gt_close(handle_);
     handle_ = nullptr;
-    ASSERT_EQ(gt_open(file.c_str(), nullptr, &handle_), GT_OK) << gt_last_error();
+    ASSERT_EQ(open_kernels(file.c_str(), nullptr, &handle_), GT_OK) << gt_last_error();
     gt_problem asked{};
     asked.M = problem.M;
     asked.N = problem.N;

@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <gemm_tune/gemm_tune.hpp>
 #include <string>
@@ -150,7 +152,7 @@ TEST_F(LookupTest, ALayoutIsServedByItsOwnKernelsOnly) {
     problem.order = order;
     problem.trans_a = GT_TRANSPOSE;
     const gt_recipe recipe = lookup(problem);
-    EXPECT_EQ(recipe.match, GT_MATCH_DEFAULT);
+    EXPECT_EQ(recipe.match, GT_MATCH_CUBLAS);
     EXPECT_THAT(recipe.config, HasSubstr(order == GT_ROW_MAJOR ? "TA=1,TB=0" : "TA=0,TB=1"));
     problem.trans_a = GT_NO_TRANSPOSE;
     EXPECT_STREQ(lookup(problem).config, kSampleConfig);
@@ -504,11 +506,11 @@ TEST_F(LookupTest, ProblemsNameTheirTypes) {
   problem.type_a = problem.type_b = GT_F16;
   problem.alignment = 8;
   const gt_recipe recipe = lookup(problem);
-  EXPECT_EQ(recipe.match, GT_MATCH_DEFAULT);
+  EXPECT_EQ(recipe.match, GT_MATCH_CUBLAS);
   EXPECT_THAT(recipe.config, StartsWith("mma/AB=1,CD=0,"));
   EXPECT_EQ(recipe.alignment, 8);
   const gt_device old = {"sm_70", nullptr, 0, {}};
-  EXPECT_EQ(lookup(problem, old).match, GT_MATCH_NONE);
+  EXPECT_EQ(lookup(problem, old).match, GT_MATCH_CUBLAS);
   EXPECT_THAT(lookup(problem, old).explanation,
               HasSubstr("sm_70 has no kernel of f16/f16/f32/f32"));
   problem.alignment = 16;
@@ -556,6 +558,116 @@ TEST(Strings, NameEveryValueAndSurviveOthers) {
   EXPECT_STREQ(gt_match_string(GT_MATCH_DEFAULT), "default");
   EXPECT_STREQ(gt_source_string(GT_SOURCE_PREDICTED), "predicted");
   EXPECT_STREQ(gt_status_string(static_cast<gt_status>(7)), "unknown");
+}
+
+class PolicyTest : public LookupTest {
+ protected:
+  gt_recipe lookup_by(gt_policy policy, const gt_problem& problem) {
+    gt_options options = GT_OPTIONS_INIT;
+    options.database_path = database_.c_str();
+    options.policy = policy;
+    const Handle handle(options);
+    return handle.lookup(kDevice, problem);
+  }
+};
+
+TEST_F(PolicyTest, SaysWhatServesWhereNothingTunedFits) {
+  gt_problem problem = make_problem(1024, 1024, 1024);
+  problem.trans_a = GT_TRANSPOSE;
+  EXPECT_EQ(lookup_by(GT_POLICY_BEST, problem).match, GT_MATCH_CUBLAS);
+  EXPECT_EQ(lookup_by(GT_POLICY_DETERMINISTIC, problem).match, GT_MATCH_DEFAULT);
+  const gt_recipe none = lookup_by(GT_POLICY_TUNED_ONLY, problem);
+  EXPECT_EQ(none.match, GT_MATCH_NONE);
+  EXPECT_STREQ(none.explanation, "nothing tuned for sm_86 fits 1024x1024x1024:layout=tn");
+  for (const gt_policy policy : {GT_POLICY_BEST, GT_POLICY_DETERMINISTIC, GT_POLICY_TUNED_ONLY}) {
+    EXPECT_EQ(lookup_by(policy, make_problem(1024, 1024, 1024)).match, GT_MATCH_EXACT);
+  }
+}
+
+// Of 16-bit matrices at odd elements cuBLAS wants none.
+TEST_F(PolicyTest, CublasIsNotChosenForWhatItDoesNotTake) {
+  gt_problem odd = make_problem(63, 63, 63);
+  odd.type_a = odd.type_b = GT_F16;
+  EXPECT_EQ(lookup(odd).match, GT_MATCH_DEFAULT);
+  EXPECT_EQ(lookup(make_problem(64, 64, 0)).match, GT_MATCH_NEAREST);
+}
+
+TEST_F(PolicyTest, RecipesTellExpectedTimes) {
+  const gt_recipe exact = lookup(make_problem(1024, 1024, 1024));
+  EXPECT_EQ(exact.expected_us, 150);
+  EXPECT_NEAR(exact.expected_within, 1.0066, 0.0002);  // the middle one of 1, 150/149 and 151/150
+  EXPECT_EQ(exact.cublas_us, 160);
+  const gt_recipe near = lookup(make_problem(1024, 1024, 2048));
+  EXPECT_NEAR(near.expected_us, 300, 30);
+  EXPECT_NEAR(near.cublas_us / near.expected_us, 160.0 / 150, 1e-9);
+  EXPECT_EQ(near.expected_within, 0);  // one timed problem says nothing of others
+}
+
+TEST_F(PolicyTest, TheSameQuestionHasTheSameAnswer) {
+  const gt_problem problems[] = {make_problem(1024, 1024, 1024), make_problem(100, 200, 300)};
+  for (const gt_problem& problem : problems) {
+    const gt_recipe first = lookup(problem), again = lookup(problem);
+    EXPECT_EQ(std::memcmp(&first, &again, sizeof first), 0);
+  }
+  EXPECT_STRNE(lookup(problems[0]).config, lookup(problems[1]).config);
+  const gt_device any = {"sm_86", nullptr, 0, {}};
+  EXPECT_EQ(lookup(problems[1], any).expected_us, 0);  // another question
+}
+
+TEST_F(PolicyTest, RefusesBadOptions) {
+  gt_handle* handle = nullptr;
+  gt_options options = GT_OPTIONS_INIT;
+  options.database_path = database_.c_str();
+  EXPECT_EQ(gt_open_with(nullptr, &handle), GT_INVALID_ARGUMENT);
+  EXPECT_STREQ(gt_last_error(), "options is NULL");
+  options.policy = static_cast<gt_policy>(3);
+  EXPECT_EQ(gt_open_with(&options, &handle), GT_INVALID_ARGUMENT);
+  EXPECT_THAT(gt_last_error(), StartsWith("options.policy is 3: it must be GT_POLICY_BEST"));
+  options.policy = GT_POLICY_BEST;
+  options.reserved = 1;
+  EXPECT_EQ(gt_open_with(&options, &handle), GT_INVALID_ARGUMENT);
+  options.reserved = 0;
+  options.size = 8;
+  EXPECT_EQ(gt_open_with(&options, &handle), GT_INVALID_ARGUMENT);
+  EXPECT_THAT(gt_last_error(), StartsWith("options.size is 8: set it to sizeof(gt_options)"));
+  EXPECT_EQ(handle, nullptr);
+}
+
+TEST_F(LookupTest, AChangedDatabaseIsSeenAfterReload) {
+  const gt_problem problem = make_problem(2048, 2048, 2048);
+  EXPECT_EQ(lookup(problem).match, GT_MATCH_NEAREST);
+  Database database(database_, Database::Mode::create_or_open);
+  database.begin_run({"0.1.0", "13.0", "580.159.04", "gemm-tune --sizes 2048", 1});
+  Outcome measured;
+  measured.timing = Timing{20.0, {19.0, 20.0, 21.0}, 4};
+  database.store(kSampleDevice, packed_problem(2048, 2048, 2048), kSampleConfig,
+                 current_kernel_hashes().at("vectorized_2d"), measured, Source::measured);
+  EXPECT_EQ(lookup(problem).match, GT_MATCH_NEAREST);
+  EXPECT_EQ(gt_reload(handle_), GT_OK) << gt_last_error();
+  EXPECT_EQ(lookup(problem).match, GT_MATCH_EXACT);
+  EXPECT_EQ(gt_reload(nullptr), GT_INVALID_ARGUMENT);
+}
+
+TEST_F(LookupTest, AReloadThatFailsLeavesTheWinners) {
+  std::filesystem::remove(database_);
+  EXPECT_EQ(gt_reload(handle_), GT_DATABASE_ERROR);
+  EXPECT_THAT(gt_last_error(), HasSubstr("winners.db"));
+  EXPECT_EQ(lookup(make_problem(1024, 1024, 1024)).match, GT_MATCH_EXACT);
+}
+
+TEST_F(LookupTest, ReloadsWhileOthersLookUp) {
+  std::atomic<bool> done = false;
+  std::vector<std::jthread> readers;
+  for (int thread = 0; thread < 3; ++thread) {
+    readers.emplace_back([&, thread] {
+      for (int i = 0; !done; ++i) {
+        const gt_recipe recipe = lookup(make_problem(64 + i % 50, 64 + thread, 64));
+        EXPECT_EQ(recipe.match, GT_MATCH_NEAREST);
+      }
+    });
+  }
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(gt_reload(handle_), GT_OK) << gt_last_error();
+  done = true;
 }
 
 }  // namespace

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // gt_sgemm on a GPU, against sums of small integers, which are exact in any order.
-#include <gemm_tune/gemm_tune.h>
-
 #include <algorithm>
 #include <cmath>
+#include <gemm_tune/gemm_tune.hpp>
 #include <limits>
 #include <memory>
 #include <string>
@@ -14,6 +13,7 @@
 #include "gpu/memory.h"
 #include "gpu/stream.h"
 #include "tests/dispatch/gemm_case.h"
+#include "tests/dispatch/open_kernels.h"
 #include "tests/dispatch/sample_database.h"
 #include "tests/gpu/gpu_test.h"
 #include "tests/temp_folder.h"
@@ -31,9 +31,9 @@ class SgemmGpuTest : public GpuTest {
   }
   void TearDown() override { gt_close(handle_); }
   void open() {
-    ASSERT_EQ(
-        gt_open((directory_ / "winners.db").c_str(), (directory_ / "kernels").c_str(), &handle_),
-        GT_OK)
+    ASSERT_EQ(open_kernels((directory_ / "winners.db").c_str(), (directory_ / "kernels").c_str(),
+                           &handle_),
+              GT_OK)
         << gt_last_error();
   }
   std::size_t cached_kernels() const {
@@ -152,7 +152,7 @@ TEST_F(SgemmGpuTest, AStrideOfZeroUsesOneOperandForAll) {
 
 TEST_F(SgemmGpuTest, ACOfItsOwnIsReadAndLeftAsItIs) {
   constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
-  Dispatcher dispatcher(directory_ / "winners.db", std::nullopt);
+  Dispatcher dispatcher({.database = directory_ / "winners.db", .policy = Policy::deterministic});
   for (const char* text : {"67x129x35:batch=3", "128x128x128", "1024x1024x64"}) {
     SCOPED_TRACE(text);
     GemmCall call = packed_call(parse_problem(text));
@@ -216,6 +216,49 @@ TEST_F(SgemmGpuTest, LooksUpForTheCurrentDevice) {
   gt_recipe recipe;
   ASSERT_EQ(gt_lookup(handle_, nullptr, &problem, &recipe), GT_OK) << gt_last_error();
   EXPECT_STREQ(recipe.config, kSampleConfig);
+}
+
+// No winner has the layout, so that cuBLAS serves; a product of its own that is captured, while the
+// stream has work of another product, has scratch memory of its own.
+TEST_F(SgemmGpuTest, CublasServesWhereNothingTunedFitsAlsoInAGraph) {
+  gt_handle* best = nullptr;
+  ASSERT_EQ(gt_open((directory_ / "winners.db").c_str(), nullptr, &best), GT_OK) << gt_last_error();
+  gt_problem problem = make_problem(256, 192, 4096);
+  problem.trans_a = GT_TRANSPOSE;
+  gt_recipe recipe{};
+  ASSERT_EQ(gt_lookup(best, nullptr, &problem, &recipe), GT_OK) << gt_last_error();
+  EXPECT_EQ(recipe.match, GT_MATCH_CUBLAS);
+  const std::vector<float> a = integers(256 * 4096, 1), b = integers(4096 * 192, 2);
+  DeviceBuffer<float> device_a(a.size()), device_b(b.size()), by_kernel(256 * 192),
+      by_cublas(256 * 192), captured(256 * 192);
+  device_a.copy_from_host(a);
+  device_b.copy_from_host(b);
+  const Stream stream;
+  const auto multiply = [&](gt_handle* handle, float* D) {
+    return gt_sgemm(handle, stream.get(), GT_ROW_MAJOR, GT_TRANSPOSE, GT_NO_TRANSPOSE, 256, 192,
+                    4096, 1, device_a.data(), 256, device_b.data(), 192, 0, D, 192);
+  };
+  ASSERT_EQ(multiply(handle_, by_kernel.data()), GT_OK) << gt_last_error();
+  ASSERT_EQ(multiply(best, by_cublas.data()), GT_OK) << gt_last_error();
+  stream.synchronize();
+  cudaGraph_t graph = nullptr;
+  GT_CUDA(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeGlobal));
+  EXPECT_EQ(multiply(best, captured.data()), GT_OK) << gt_last_error();
+  GT_CUDA(cudaStreamEndCapture(stream.get(), &graph));
+  cudaGraphExec_t executable = nullptr;
+  GT_CUDA(cudaGraphInstantiate(&executable, graph, 0));
+  GT_CUDA(cudaGraphLaunch(executable, stream.get()));
+  ASSERT_EQ(multiply(best, by_cublas.data()), GT_OK) << gt_last_error();
+  stream.synchronize();
+  std::vector<float> expected(by_kernel.size()), eager(expected), replayed(expected);
+  by_kernel.copy_to_host(expected);
+  by_cublas.copy_to_host(eager);
+  captured.copy_to_host(replayed);
+  EXPECT_EQ(eager, expected);  // whole numbers: exact in any order
+  EXPECT_EQ(replayed, expected);
+  cudaGraphExecDestroy(executable);
+  cudaGraphDestroy(graph);
+  gt_close(best);
 }
 
 }  // namespace

@@ -184,7 +184,7 @@ TEST_F(CliTest, PredictsStoresAndAnswersFromTheDatabase) {
 
   const ProgramRun other = run("best --arch sm_90 --sizes 256" + db);
   EXPECT_EQ(other.exit_code, 4);
-  EXPECT_THAT(other.output, HasSubstr("default"));
+  EXPECT_THAT(other.output, HasSubstr("cuBLAS, for nothing tuned for sm_90 fits 256x256x256"));
 }
 
 TEST_F(CliTest, VerboseSaysWhatHappensToEachCandidate) {
@@ -251,7 +251,7 @@ TEST_F(CliTest, TypesAreThoseOfEverySizeAndNeverMixed) {
   };
   EXPECT_EQ(best("128 --type bf16").at("match"), "exact");
   EXPECT_EQ(best("100 --type bf16").at("match"), "nearest");
-  EXPECT_EQ(best("128 --type bf16/bf16/f32/f32").at("match"), "default");
+  EXPECT_EQ(best("128 --type bf16/bf16/f32/f32").at("match"), "cublas");
   EXPECT_THAT(best("128").at("config").get<std::string>(), Not(StartsWith("mma/")));
   const ProgramRun old = run("--arch sm_75 --type bf16 --sizes 64" + db);
   EXPECT_EQ(old.exit_code, 4) << old.errors;

@@ -7,6 +7,7 @@
 
 #include "choose/choose.h"
 #include "core/error.h"
+#include "runtime/cublas_calls.h"
 #include "tuner/app/commands.h"
 #include "tuner/app/exit_code.h"
 #include "tuner/app/requests.h"
@@ -18,15 +19,25 @@
 namespace gemm_tune {
 namespace {
 
-// Whether the answer's own config has a measured or predicted time.
-bool has_time(const Choice& choice) {
-  return choice.winner && choice.match == Match::exact && !choice.is_twin;
+// Whether the winner's own config has a measured or predicted time for the problem.
+bool has_time(const Problem& problem, const Choice& choice) {
+  return choice.winner && !choice.is_twin && choice.winner->problem == key_of(problem) &&
+         choice.match != Match::nearest;
+}
+
+// "expected 12.3 us, half of such expectations within 8 %".
+std::string expectation(const Choice& choice) {
+  if (!choice.expected_us) return "";
+  std::string text = fmt::format("expected {:.4g} us", *choice.expected_us);
+  if (!choice.within) return text + ", how sure is not known";
+  return text +
+         fmt::format(", half of such expectations within {:.2g} %", 100 * (*choice.within - 1));
 }
 
 // The configs of the winner's tie set without the winner, fastest first.
-std::vector<std::string> tied_with(const Choice& choice, const Database& database,
-                                   const KernelHashes& hashes) {
-  if (!has_time(choice) || choice.winner->outcome.standing != Standing::tied) return {};
+std::vector<std::string> tied_with(const Problem& problem, const Choice& choice,
+                                   const Database& database, const KernelHashes& hashes) {
+  if (!has_time(problem, choice) || choice.winner->outcome.standing != Standing::tied) return {};
   std::vector<std::pair<double, std::string>> tied;
   for (const Record& row : database.records(choice.winner->device, choice.winner->problem)) {
     if (row.outcome.standing == Standing::tied && row.outcome.timing &&
@@ -46,7 +57,8 @@ std::string lines_for(const Problem& problem, const Choice& choice,
   const std::string indent(4, ' ');
   std::string text = fmt::format("{}  {}  ", to_string(problem), to_string(choice.match));
   text += choice.config ? to_string(choice.config->config()) : "-";
-  if (has_time(choice)) {
+  if (choice.match == Match::cublas) text += "  (without cuBLAS)";
+  if (has_time(problem, choice)) {
     const Outcome& outcome = choice.winner->outcome;
     text +=
         "  " + time_text(problem, outcome) + baselines_text(problem, outcome, baselines, indent);
@@ -55,7 +67,9 @@ std::string lines_for(const Problem& problem, const Choice& choice,
     text += fmt::format(" ({})", kPredictedLabel);
   }
   text += "\n" + indent + choice.explanation + "\n";
-  if (has_time(choice)) {
+  const std::string expected = expectation(choice);
+  if (!expected.empty() && choice.match != Match::exact) text += indent + expected + "\n";
+  if (has_time(problem, choice)) {
     text += measured_details(problem, choice.winner->outcome, baselines, tied, indent);
   }
   return text;
@@ -65,13 +79,17 @@ nlohmann::json json_for(const Problem& problem, const Choice& choice,
                         const std::vector<Baseline>& baselines,
                         const std::vector<std::string>& tied) {
   nlohmann::json json =
-      time_json(has_time(choice) ? choice.winner->outcome : Outcome{}, baselines, tied);
+      time_json(has_time(problem, choice) ? choice.winner->outcome : Outcome{}, baselines, tied);
   json["problem"] = problem;
   json["match"] = to_string(choice.match);
   json["config"] = nullptr;
   json["source"] = nullptr;
   json["predicated_twin"] = choice.is_twin;
   json["explanation"] = choice.explanation;
+  json["expected_us"] = nullptr;
+  json["expected_within"] = nullptr;
+  if (choice.expected_us) json["expected_us"] = *choice.expected_us;
+  if (choice.within) json["expected_within"] = *choice.within;
   if (choice.config) json["config"] = to_string(choice.config->config());
   if (choice.winner) json["source"] = to_string(choice.winner->source);
   return json;
@@ -98,14 +116,14 @@ int run_best(const Options& options) {
   const Target target = resolve_target(options);
   const Database database = open_for_reading(options);
   const KernelHashes hashes = hashes_of(asked_kernels(options, problems));
-  const std::vector<Winner> winners = load_winners(database, target.spec.arch, hashes);
+  const Tuned tuned = load_tuned(database, target.spec.arch, hashes);
   nlohmann::json all = nlohmann::json::array();
   bool found = true;
   for (const Problem& problem : problems) {
-    const Choice choice = choose(winners, device_key(target.spec), problem);
-    const std::vector<std::string> tied = tied_with(choice, database, hashes);
+    const Choice choice = choose(tuned, device_key(target.spec), problem, {cublas_takes(problem)});
+    const std::vector<std::string> tied = tied_with(problem, choice, database, hashes);
     const std::vector<Baseline> baselines =
-        has_time(choice) ? database.baselines(*choice.winner) : std::vector<Baseline>{};
+        has_time(problem, choice) ? database.baselines(*choice.winner) : std::vector<Baseline>{};
     found = found && choice.winner.has_value();
     if (options.json) {
       all.push_back(json_for(problem, choice, baselines, tied));

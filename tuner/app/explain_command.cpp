@@ -51,10 +51,9 @@ KnownConfig config_to_explain(const Options& options, const std::optional<Kernel
                               const Target& target, const Problem& problem) {
   if (!options.config.empty()) return check_config(parse_config(options.config));
   const Database database = open_for_reading(options);
-  const std::vector<Winner> winners =
-      load_winners(database, target.spec.arch,
-                   users ? hashes_of(kernel_texts(*users)) : current_kernel_hashes());
-  const Choice choice = choose(winners, device_key(target.spec), problem);
+  const Tuned tuned = load_tuned(database, target.spec.arch,
+                                 users ? hashes_of(kernel_texts(*users)) : current_kernel_hashes());
+  const Choice choice = choose(tuned, device_key(target.spec), problem);
   if (!choice.config) throw UsageError(choice.explanation);
   return *choice.config;
 }

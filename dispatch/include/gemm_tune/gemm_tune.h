@@ -10,7 +10,8 @@
  * the one beside the libcudart.so.13 that the process has loaded, else that of /usr/local/cuda.
  * Where it is missing, GT_DEVICE_ERROR says what to install.
  *
- * A handle is immutable to its users: any number of threads may use one at once, except gt_close.
+ * Any number of threads may use a handle at once, except gt_close. Calls that cuBLAS serves
+ * (libcublas.so.13, opened when the first one is prepared) take turns for each device.
  *
  * Some kernels need scratch memory. The handle keeps it for each device and stream that such a
  * kernel was launched in, allocates it at the first launch that needs it or needs more, and frees
@@ -58,9 +59,21 @@ typedef enum gt_status {
 typedef enum gt_match {
   GT_MATCH_NONE = 0,    /* no kernel can serve the problem; nothing else of the recipe holds */
   GT_MATCH_EXACT = 1,   /* tuned for this device and problem */
-  GT_MATCH_NEAREST = 2, /* tuned for the nearest size, or on another device of the architecture */
-  GT_MATCH_DEFAULT = 3  /* nothing tuned fits: a conservative kernel that serves any problem */
+  GT_MATCH_NEAREST = 2, /* tuned for a near size, or on another device of the architecture */
+  GT_MATCH_DEFAULT = 3, /* nothing tuned fits: a conservative kernel that serves any problem */
+  GT_MATCH_CUBLAS = 4 /* cuBLAS: timed or expected to be faster, or nothing tuned fits; the rest of
+                         the recipe is of the kernel that serves where cuBLAS cannot be opened */
 } gt_match;
+
+/* What may serve calls. By all policies, the same device, database and call give the same choice,
+ * and every kernel gives equal bits from run to run. */
+typedef enum gt_policy {
+  GT_POLICY_BEST = 0,          /* the fastest, as far as is known: a kernel or cuBLAS */
+  GT_POLICY_TUNED_ONLY = 1,    /* tuned kernels, where none fits GT_NO_KERNEL */
+  GT_POLICY_DETERMINISTIC = 2, /* kernels, tuned or not, never cuBLAS: the bits of a result do not
+                                  depend on the version of cuBLAS, or on whether it is there */
+  GT_POLICY_MAX = 0x7fffffff
+} gt_policy;
 
 /* What a tuned recipe rests on. */
 typedef enum gt_source {
@@ -140,12 +153,18 @@ typedef struct gt_recipe {
                             a name, as for the one that the kernel was tuned on */
   int64_t workspace_bytes; /* global scratch memory of one launch, for that device; gt_sgemm brings
                               its own */
-  double tuned_us;    /* median time of the winner at the problem that it was tuned for; 0 where
+  double tuned_us;    /* median time of the kernel at the problem that it was timed for; 0 where
                          nothing was timed on this very device, or on any for one without a name */
   double baseline_us; /* the fastest of cuBLAS beside it in the same run; 0 where none was timed */
   double distance; /* of the problem that the winner was tuned for: the product of the larger over
                       the smaller of M, N, K and batch; 1 for the same sizes, 0 without a winner */
-  int64_t reserved[3];
+  double expected_us; /* of what was chosen: measured for an exact match, else by a model that is
+                         corrected by what was measured; 0 where neither knows */
+  double expected_within; /* half of such expectations are off by at most this factor, 1.05 for 5 %:
+                             of an exact match's samples, else among the tuned problems; 0 where too
+                             few are known. Beyond a distance of 16 an expectation is a guess. */
+  double cublas_us;       /* of cuBLAS for the problem, measured or expected likewise; 0 where no
+                             winner near it was timed beside cuBLAS */
 } gt_recipe;
 
 /* A product for gt_gemm. Begin with gt_gemm_call call = GT_GEMM_CALL_INIT, which sets size, one
@@ -180,9 +199,23 @@ typedef struct gt_gemm_call {
 
 typedef struct gt_handle gt_handle;
 
-/* Reads the database's winners, all at once: later changes to the file are seen by handles opened
- * later. The file is not modified. NULL for database_path is where gemm-tune stores unless told
- * otherwise: the environment's GEMM_TUNE_DB, else $XDG_DATA_HOME/gemm-tune/gemm-tune.db, else
+/* Begin with gt_options options = GT_OPTIONS_INIT, which sets size and all else to 0. Strings are
+ * read during the call only. */
+typedef struct gt_options {
+  uint64_t size;             /* sizeof(gt_options) */
+  const char* database_path; /* as for gt_open */
+  const char* kernel_cache;
+  gt_policy policy;
+  int32_t reserved; /* 0 */
+} gt_options;
+
+#define GT_OPTIONS_INIT \
+  { sizeof(gt_options), 0, 0, GT_POLICY_BEST, 0 }
+
+/* Reads the database's winners, all at once: later changes to the file are seen by gt_reload and by
+ * handles opened later. The file is not modified. The policy is GT_POLICY_BEST. NULL for
+ * database_path is where gemm-tune stores unless told otherwise: the environment's GEMM_TUNE_DB,
+ * else $XDG_DATA_HOME/gemm-tune/gemm-tune.db, else
  * ~/.local/share/gemm-tune/gemm-tune.db. *handle is set on GT_OK only.
  *
  * kernel_cache names a directory for compiled kernels, made if missing and then for its owner
@@ -199,12 +232,22 @@ typedef struct gt_handle gt_handle;
  * anew; it guards against nothing else. */
 GT_API gt_status gt_open(const char* database_path, const char* kernel_cache, gt_handle** handle);
 
+/* The same with options. */
+GT_API gt_status gt_open_with(const gt_options* options, gt_handle** handle);
+
+/* Reads the database again; calls that begin later use its winners. Other threads may use the
+ * handle meanwhile. Where it fails, the winners stay as they are. What was read before is kept
+ * until gt_close: reload when the database has changed, not as a matter of course. */
+GT_API gt_status gt_reload(gt_handle* handle);
+
 /* Unloads the handle's kernels: no call may be running and no launched kernel unfinished. NULL is
  * allowed. */
 GT_API void gt_close(gt_handle* handle);
 
 /* Which kernel serves the problem on the device; NULL for the calling thread's current CUDA device.
- * Touches no disk. A problem that no kernel can serve is GT_OK with match GT_MATCH_NONE. */
+ * Touches no disk. A question that was asked before costs no lock and no allocation: of tuned
+ * problems each, of others the first 16,384. A problem that no kernel can serve is GT_OK with match
+ * GT_MATCH_NONE. */
 GT_API gt_status gt_lookup(const gt_handle* handle, const gt_device* device,
                            const gt_problem* problem, gt_recipe* recipe);
 

@@ -45,6 +45,15 @@ class Handle {
     open(database_path.c_str(), kernel_cache.empty() ? nullptr : kernel_cache.c_str());
   }
 
+  explicit Handle(const gt_options& options) {
+    gt_handle* handle = nullptr;
+    check(gt_open_with(&options, &handle));
+    handle_.reset(handle);
+  }
+
+  // Reads the database again.
+  void reload() { check(gt_reload(handle_.get())); }
+
   // For the named device.
   gt_recipe lookup(const gt_device& device, const gt_problem& problem) const {
     return lookup(&device, problem);

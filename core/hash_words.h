@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-namespace gemm_tune::preload {
+namespace gemm_tune {
 
 inline std::size_t hash_words(std::span<const std::uint64_t> words) {
   std::uint64_t hash = 0;
@@ -17,4 +17,4 @@ inline std::size_t hash_words(std::span<const std::uint64_t> words) {
   return hash;
 }
 
-}  // namespace gemm_tune::preload
+}  // namespace gemm_tune

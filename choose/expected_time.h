@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The time that a tuned config is expected to take at another problem: the static model's,
+// corrected by what was measured where the config was tuned.
+//
+// Kernels that the model takes for faster or slower than they are keep that error at a problem of
+// similar sizes, so that the ratio of measured to modelled time carries over. Pure; any thread.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "core/device_spec.h"
+#include "db/record.h"
+#include "kernel_templates/registry.h"
+
+namespace gemm_tune {
+
+// What the static model needs of the device: the figures of its architecture's typical card with
+// the device's SM count. Nothing for an architecture without an entry.
+std::optional<DeviceSpec> modelled_device(const DeviceKey& device);
+
+// The measured over the modelled time of the record's config on the record's device; 1 for a record
+// whose time is the model's. Nothing where the model has no time.
+std::optional<double> correction_of(const KnownConfig& config, const Record& record);
+
+// In microseconds, of one call. Nothing where the model has no time.
+std::optional<double> expected_us(const KnownConfig& config, double correction,
+                                  const Problem& problem, const DeviceSpec& device);
+
+// The factor by which half of the times are at most off: exp of the median of |log(ratio)|, ratio
+// being time over expectation. Nothing without ratios.
+std::optional<double> typical_factor(std::span<const double> ratios);
+
+}  // namespace gemm_tune

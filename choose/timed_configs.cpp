@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "choose/timed_configs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "choose/expected_time.h"
+#include "core/error.h"
+#include "core/launch_recipe.h"
+
+namespace gemm_tune {
+namespace timed_configs {
+
+// A row of a config: the logarithm of measured over modelled time, and where that was.
+struct Correction {
+  const TimedConfig* row;
+  LaunchProblem tuned;
+  double log_ratio;
+};
+
+struct Candidate {
+  KnownConfig config;
+  std::vector<Correction> corrections;
+};
+
+// Those of one device, signature and layout.
+struct Group {
+  std::map<std::string, Candidate> candidates;  // by the config's text
+  double median = 0;                            // of all logarithms
+  std::optional<double> error;                  // TimedConfigs::typical_error()
+};
+
+using Groups = std::map<std::pair<Signature, Layout>, Group>;
+
+}  // namespace timed_configs
+
+namespace {
+
+using timed_configs::Candidate;
+using timed_configs::Correction;
+using timed_configs::Group;
+using timed_configs::Groups;
+
+// What a row weighs at a distance, where one at the problem itself weighs 1; and how much the
+// group's median weighs. Chosen by leaving each of five recorded sweeps of warp_tiled out
+// (tests/data/sweeps, the fastest 60 to 1,000 configs of the others): without the median's weight a
+// config that the model takes for slow at one problem is taken for fast everywhere (0.64 of the
+// best at 4096x512x1024; 0.95 with it).
+double weight_at(double distance) { return 1 / (1 + std::log2(distance)); }
+constexpr double kMedianWeight = 0.15;
+
+// except: a row of the candidate that does not count.
+double log_correction(const Candidate& candidate, const LaunchProblem& problem, double median,
+                      const Correction* except = nullptr) {
+  double sum = kMedianWeight * median, weights = kMedianWeight;
+  for (const Correction& correction : candidate.corrections) {
+    if (&correction == except) continue;
+    const double weight = weight_at(shape_distance(correction.tuned, problem));
+    sum += weight * correction.log_ratio;
+    weights += weight;
+  }
+  return sum / weights;
+}
+
+double median_of(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+void add(const TimedConfig& row, const DeviceSpec& device, Group* group) {
+  try {
+    auto candidate = group->candidates.find(row.config);
+    if (candidate == group->candidates.end()) {
+      candidate = group->candidates
+                      .emplace(row.config, Candidate{check_config(parse_config(row.config)), {}})
+                      .first;
+    }
+    const auto modelled = expected_us(candidate->second.config, 1, row.problem, device);
+    if (!modelled || !(row.median_us > 0)) return;
+    candidate->second.corrections.push_back(
+        {&row, launch_problem(row.problem), std::log(row.median_us / *modelled)});
+  } catch (const UsageError&) {
+    return;  // a config that this program does not know
+  }
+}
+
+std::optional<double> error_of(const Group& group) {
+  constexpr std::size_t kLeast = 5;
+  std::vector<double> ratios;
+  for (const auto& [text, candidate] : group.candidates) {
+    if (candidate.corrections.size() < 2) continue;
+    for (const Correction& one : candidate.corrections) {
+      ratios.push_back(
+          std::exp(one.log_ratio - log_correction(candidate, one.tuned, group.median, &one)));
+    }
+  }
+  return ratios.size() < kLeast ? std::nullopt : typical_factor(ratios);
+}
+
+Groups groups_of(const std::vector<TimedConfig>& rows, const DeviceKey& device,
+                 const DeviceSpec& spec) {
+  Groups groups;
+  for (const TimedConfig& row : rows) {
+    if (row.device == device) {
+      add(row, spec, &groups[{row.problem.signature, row.problem.layout}]);
+    }
+  }
+  for (auto& [key, group] : groups) {
+    std::vector<double> logs;
+    for (const auto& [text, candidate] : group.candidates) {
+      for (const Correction& one : candidate.corrections) logs.push_back(one.log_ratio);
+    }
+    group.median = median_of(std::move(logs));
+    group.error = error_of(group);
+  }
+  return groups;
+}
+
+const Correction& nearest(const Candidate& candidate, const LaunchProblem& problem) {
+  return *std::min_element(candidate.corrections.begin(), candidate.corrections.end(),
+                           [&](const Correction& a, const Correction& b) {
+                             return shape_distance(a.tuned, problem) <
+                                    shape_distance(b.tuned, problem);
+                           });
+}
+
+}  // namespace
+
+struct TimedConfigs::Rows {
+  std::vector<TimedConfig> all;
+  std::mutex mutex;
+  std::map<std::pair<std::string, int>, timed_configs::Groups>
+      devices;  // guarded by mutex; entries stay
+
+  const timed_configs::Groups& of(const DeviceKey& device, const DeviceSpec& spec) {
+    const std::lock_guard reading(mutex);
+    const auto [found, is_new] = devices.try_emplace({device.name, device.sm_count});
+    if (is_new) found->second = groups_of(all, device, spec);
+    return found->second;
+  }
+};
+
+TimedConfigs::TimedConfigs(std::vector<TimedConfig> rows) : rows_(std::make_unique<Rows>()) {
+  rows_->all = std::move(rows);
+}
+TimedConfigs::~TimedConfigs() = default;
+TimedConfigs::TimedConfigs(TimedConfigs&&) noexcept = default;
+TimedConfigs& TimedConfigs::operator=(TimedConfigs&&) noexcept = default;
+
+const Group* TimedConfigs::group_for(const DeviceKey& device, const Problem& problem) const {
+  const std::optional<DeviceSpec> spec = modelled_device(device);
+  if (!spec || rows_->all.empty()) return nullptr;
+  const Groups& groups = rows_->of(device, *spec);
+  const auto group = groups.find({problem.signature, problem.layout});
+  return group == groups.end() ? nullptr : &group->second;
+}
+
+std::optional<double> TimedConfigs::typical_error(const DeviceKey& device,
+                                                  const Problem& problem) const {
+  const Group* const group = group_for(device, problem);
+  return group == nullptr ? std::nullopt : group->error;
+}
+
+std::optional<TimedCandidate> TimedConfigs::fastest(const DeviceKey& device,
+                                                    const Problem& problem) const {
+  const Group* const group = group_for(device, problem);
+  if (group == nullptr) return std::nullopt;
+  const DeviceSpec spec = modelled_device(device).value();
+  const LaunchProblem asked = launch_problem(problem);
+  std::optional<TimedCandidate> best;
+  for (const auto& [text, candidate] : group->candidates) {
+    if (candidate.corrections.empty()) continue;
+    if (refusal(candidate.config.recipe, asked) != Refusal::none) continue;
+    const double correction = std::exp(log_correction(candidate, asked, group->median));
+    const auto expected = expected_us(candidate.config, correction, problem, spec);
+    if (!expected || (best && *expected >= best->expected_us)) continue;
+    best = TimedCandidate{&candidate.config, nullptr, 0, *expected};
+    const Correction& at = nearest(candidate, asked);
+    best->row = at.row;
+    best->distance = shape_distance(at.tuned, asked);
+  }
+  return best;
+}
+
+}  // namespace gemm_tune

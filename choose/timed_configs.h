@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// All configs that were verified and timed on a device, as candidates for problems that nobody has
+// tuned: the search for another problem has often tried the config that is fast here.
+//
+// The configs are read and checked at the first question about a device, which takes a millisecond
+// for every hundred; each later question takes a microsecond or so for each config. Any thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "core/launch_arithmetic.h"
+#include "db/record.h"
+#include "kernel_templates/registry.h"
+
+namespace gemm_tune {
+
+namespace timed_configs {
+struct Group;
+}
+
+// A config that is legal for a problem as it was verified, not as a twin.
+struct TimedCandidate {
+  const KnownConfig* config = nullptr;
+  const TimedConfig* row = nullptr;  // of the config, the one at the nearest problem
+  double distance = 0;               // of that problem
+  double expected_us = 0;
+};
+
+class TimedConfigs {
+ public:
+  // rows: of one architecture, by current kernels.
+  explicit TimedConfigs(std::vector<TimedConfig> rows = {});
+  ~TimedConfigs();
+  TimedConfigs(TimedConfigs&&) noexcept;
+  TimedConfigs& operator=(TimedConfigs&&) noexcept;
+
+  // That with the least expected time on the device. Nothing where none is legal.
+  std::optional<TimedCandidate> fastest(const DeviceKey& device, const Problem& problem) const;
+
+  // By which factor expected times on the device are typically off (typical_factor()): of the
+  // configs that were timed at several problems, each time over that expected from the others.
+  // Nothing for fewer than five such times with the problem's types and layout.
+  std::optional<double> typical_error(const DeviceKey& device, const Problem& problem) const;
+
+ private:
+  struct Rows;
+  const timed_configs::Group* group_for(const DeviceKey& device, const Problem& problem) const;
+
+  std::unique_ptr<Rows> rows_;  // stay where they are, as does what guards them
+};
+
+}  // namespace gemm_tune

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "choose/winner_index.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <nanoflann.hpp>
+#include <utility>
+
+#include "choose/expected_time.h"
+#include "core/launch_recipe.h"
+
+namespace gemm_tune {
+namespace {
+
+using Point = std::array<double, 4>;
+
+Point point_of(const Problem& problem) {
+  const auto log = [](std::int64_t size) {
+    return std::log(static_cast<double>(std::max<std::int64_t>(size, 1)));
+  };
+  return {log(problem.M), log(problem.N), log(problem.K), log(problem.batch)};
+}
+
+bool is_legal(const KnownConfig& config, const LaunchProblem& problem) {
+  return refusal(config.recipe, problem) == Refusal::none;
+}
+
+// Elements that the launch before the kernel copies, for each multiplication of the problem.
+double copied_share(const LaunchRecipe& recipe, const Problem& problem) {
+  const RepackedOperands copies = repacked_operands(recipe, launch_problem(problem), 1);
+  const auto elements = static_cast<double>(copies.a.elements() + copies.b.elements());
+  return elements / std::max(flops(problem), 1.0);
+}
+
+// Copies that were worth their time where the winner was tuned are not where the product has far
+// less to do with them: then one launch serves.
+constexpr double kMostCopiedShare = 2;  // over that of the tuned problem
+
+bool copies_too_much(const KnownConfig& config, const Problem& tuned, const Problem& problem) {
+  return copied_share(config.recipe, problem) >
+         kMostCopiedShare * copied_share(config.recipe, tuned);
+}
+
+// Of a winner's served_variants(), the one to launch for the problem: where it would copy, one
+// without copies whose accesses are as wide, or for which they are worth their time.
+const KnownConfig* serving_variant(const std::vector<KnownConfig>& variants, const Problem& tuned,
+                                   const Problem& problem) {
+  const LaunchProblem asked = launch_problem(problem);
+  const auto legal = std::find_if(variants.begin(), variants.end(),
+                                  [&](const KnownConfig& one) { return is_legal(one, asked); });
+  if (legal == variants.end()) return nullptr;
+  if (!legal->recipe.repack) return &*legal;
+  const auto one_launch = std::find_if(
+      variants.begin(), variants.end(),
+      [&](const KnownConfig& one) { return !one.recipe.repack && is_legal(one, asked); });
+  if (one_launch == variants.end()) return &*legal;
+  const bool is_narrower = one_launch->recipe.alignment < legal->recipe.alignment;
+  return is_narrower && !copies_too_much(*legal, tuned, problem) ? &*legal : &*one_launch;
+}
+
+}  // namespace
+
+struct WinnerIndex::Entry {
+  const Winner* winner;
+  const std::vector<KnownConfig>* variants;
+  LaunchProblem tuned;
+  std::optional<double> correction;
+};
+
+struct WinnerIndex::Group {
+  // What nanoflann asks of a set of points.
+  struct Points {
+    std::vector<Point> all;
+    std::size_t kdtree_get_point_count() const { return all.size(); }
+    double kdtree_get_pt(std::size_t i, std::size_t dimension) const { return all[i][dimension]; }
+    template <class Box>
+    bool kdtree_get_bbox(Box&) const {
+      return false;
+    }
+  };
+  using Tree = nanoflann::KDTreeSingleIndexAdaptor<nanoflann::L1_Adaptor<double, Points>, Points,
+                                                   std::tuple_size_v<Point>, std::uint32_t>;
+
+  std::vector<Entry> entries;
+  Points points;
+  std::optional<Tree> tree;  // of points
+};
+
+namespace {
+
+// nanoflann's set of results: the nearest winners that serve the problem. All winners at the
+// distance of the last one are looked at, so that ties are decided by rank and not by the tree.
+template <class Entry>
+class NearestServing {
+ public:
+  NearestServing(const Problem& problem, std::size_t most)
+      : problem_(problem), asked_(launch_problem(problem)), key_(key_of(problem)), most_(most) {}
+
+  void look_into(const std::vector<Entry>& entries) { entries_ = entries.data(); }
+
+  bool addPoint(double /*distance*/, std::uint32_t index) {
+    consider(entries_[index]);
+    return true;
+  }
+  double worstDist() const { return worst_; }
+  bool full() const { return found_.size() == most_; }
+  std::size_t size() const { return found_.size(); }
+
+  std::vector<Serving> take() {
+    std::vector<Serving> servings;
+    servings.reserve(found_.size());
+    for (Found& found : found_) servings.push_back(found.serving);
+    return servings;
+  }
+
+ private:
+  struct Found {
+    std::tuple<double, bool, const Winner*> rank;
+    const std::vector<KnownConfig>* variants;
+    Serving serving;
+  };
+
+  void consider(const Entry& entry) {
+    const double distance = shape_distance(entry.tuned, asked_);
+    const Problem& tuned = entry.winner->record.problem;
+    const auto rank = std::make_tuple(distance, tuned != key_, entry.winner);
+    const auto same = std::find_if(found_.begin(), found_.end(), [&](const Found& found) {
+      return found.variants == entry.variants;
+    });
+    if (same != found_.end() && same->rank <= rank) return;
+    if (same == found_.end() && full() && found_.back().rank <= rank) return;
+    const KnownConfig* const config = serving_variant(*entry.variants, tuned, problem_);
+    if (config == nullptr) return;
+    if (same != found_.end()) {
+      found_.erase(same);
+    } else if (full()) {
+      found_.pop_back();
+    }
+    const bool is_twin = config != &entry.variants->front();
+    Found found{rank, entry.variants, {entry.winner, config, is_twin, distance, entry.correction}};
+    found_.insert(std::upper_bound(found_.begin(), found_.end(), found,
+                                   [](const Found& a, const Found& b) { return a.rank < b.rank; }),
+                  std::move(found));
+    // The tree's sums of logarithms are rounded, shape_distance() otherwise.
+    if (full()) worst_ = std::log(std::get<0>(found_.back().rank)) + 1e-9;
+  }
+
+  const Problem& problem_;
+  LaunchProblem asked_;
+  Problem key_;
+  std::size_t most_;
+  const Entry* entries_ = nullptr;
+  std::vector<Found> found_;  // in ascending order of rank
+  double worst_ = std::numeric_limits<double>::max();
+};
+
+template <class Group, class Entry>
+void search(const Group& group, const Problem& problem, NearestServing<Entry>& nearest) {
+  nearest.look_into(group.entries);
+  group.tree->findNeighbors(nearest, point_of(problem).data(), nanoflann::SearchParams());
+}
+
+}  // namespace
+
+WinnerIndex::WinnerIndex(std::vector<Winner> winners) : winners_(std::move(winners)) {
+  for (const Winner& winner : winners_) {
+    const auto [variants, is_new] = variants_.try_emplace(to_string(winner.config.config()));
+    if (is_new) variants->second = served_variants(winner.config);
+    const Record& record = winner.record;
+    std::unique_ptr<Group>& group = groups_[{record.device.name, record.device.sm_count,
+                                             record.problem.signature, record.problem.layout}];
+    if (!group) group = std::make_unique<Group>();
+    group->entries.push_back({&winner, &variants->second, launch_problem(record.problem),
+                              correction_of(winner.config, record)});
+    group->points.all.push_back(point_of(record.problem));
+  }
+  for (const auto& [key, group] : groups_) {
+    group->tree.emplace(static_cast<int>(std::tuple_size_v<Point>), group->points);
+  }
+}
+
+WinnerIndex::~WinnerIndex() = default;
+WinnerIndex::WinnerIndex(WinnerIndex&&) noexcept = default;
+WinnerIndex& WinnerIndex::operator=(WinnerIndex&&) noexcept = default;
+
+std::vector<Serving> WinnerIndex::nearest(const DeviceKey& device, Tuned tuned,
+                                          const Problem& problem, std::size_t most) const {
+  NearestServing<Entry> nearest(problem, most);
+  for (const auto& [key, group] : groups_) {
+    const auto& [name, sm_count, signature, layout] = key;
+    const bool is_here =
+        device.name.empty() || (device.name == name && device.sm_count == sm_count);
+    if (is_here != (tuned == Tuned::on_the_device)) continue;
+    if (signature != problem.signature || layout != problem.layout) continue;
+    search(*group, problem, nearest);
+  }
+  return nearest.take();
+}
+
+}  // namespace gemm_tune

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// The winners of an architecture, arranged so that those nearest to a problem are found among many.
+//
+// A k-d tree for each device, signature and layout, over the logarithms of M, N, K and batch: the
+// distance of two problems (shape_distance(), core/launch_arithmetic.h) is the exponential of the
+// sum of differences there. Immutable; any thread.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "core/launch_arithmetic.h"
+#include "db/record.h"
+#include "kernel_templates/registry.h"
+
+namespace gemm_tune {
+
+// The best usable row of one (device, problem).
+struct Winner {
+  KnownConfig config;
+  Record record;
+  // cublasSgemm, or the function for the types, timed beside the winner; not cublasLt's best.
+  std::optional<Baseline> cublas = {};
+};
+
+// A winner that serves a problem as one of its served_variants().
+struct Serving {
+  const Winner* winner = nullptr;
+  const KnownConfig* config = nullptr;  // the variant that is legal for the problem
+  bool is_twin = false;                 // another variant than the winner itself
+  double distance = 0;                  // of the winner's problem
+  std::optional<double> correction;     // correction_of() the winner
+};
+
+class WinnerIndex {
+ public:
+  // winners: sorted by preference among winners at equal distance. Implicit: a list of winners is
+  // what most callers have.
+  WinnerIndex(std::vector<Winner> winners = {});  // NOLINT(google-explicit-constructor)
+  ~WinnerIndex();
+  WinnerIndex(WinnerIndex&&) noexcept;
+  WinnerIndex& operator=(WinnerIndex&&) noexcept;
+
+  // On which devices winners may have been tuned. A device without a name is any of the
+  // architecture.
+  enum class Tuned { on_the_device, elsewhere };
+
+  // The winners that serve the problem, nearest first, at most `most`, each of another config. At
+  // equal distance the winner of the very problem comes first, then the winners' order decides.
+  std::vector<Serving> nearest(const DeviceKey& device, Tuned tuned, const Problem& problem,
+                               std::size_t most) const;
+
+ private:
+  struct Group;
+  struct Entry;
+  using GroupKey = std::tuple<std::string, int, Signature, Layout>;  // device's name and SMs
+
+  std::vector<Winner> winners_;                               // stay where they are
+  std::map<std::string, std::vector<KnownConfig>> variants_;  // by the winner's config
+  std::map<GroupKey, std::unique_ptr<Group>> groups_;
+};
+
+}  // namespace gemm_tune

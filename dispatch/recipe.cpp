@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dispatch/recipe.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <string>
+
+#include "core/error.h"
+#include "core/launch_recipe.h"
+
+namespace gemm_tune {
+namespace {
+
+gt_match match_of(Match match) {
+  switch (match) {
+    case Match::exact:
+      return GT_MATCH_EXACT;
+    case Match::nearest:
+      return GT_MATCH_NEAREST;
+    case Match::builtin:
+      return GT_MATCH_DEFAULT;
+    case Match::cublas:
+      return GT_MATCH_CUBLAS;
+    case Match::none:
+      return GT_MATCH_NONE;
+  }
+  throw Error("a match outside the closed list");
+}
+
+// Of the device; of one without a name, that of the winner's, else of the architecture's typical
+// card.
+int sm_count_of(const DeviceKey& device, const Choice& choice) {
+  if (device.sm_count > 0) return device.sm_count;
+  if (choice.winner) return choice.winner->device.sm_count;
+  const std::optional<DeviceSpec> typical = find_device_spec(device.arch);
+  return typical ? typical->sm_count : 1;
+}
+
+void describe_winner(const Record& winner, const DeviceKey& device, const Problem& problem,
+                     gt_recipe* recipe) {
+  const bool measured = winner.source == Source::measured;
+  recipe->source = measured ? GT_SOURCE_MEASURED : GT_SOURCE_PREDICTED;
+  recipe->distance = shape_distance(launch_problem(winner.problem), launch_problem(problem));
+  if (!measured || (!device.name.empty() && winner.device != device)) return;
+  recipe->tuned_us = winner.outcome.timing->median_us;
+  if (winner.baseline) recipe->baseline_us = winner.baseline->timing.median_us;
+}
+
+}  // namespace
+
+void copy_text(char* target, std::size_t capacity, const char* text) {
+  const std::size_t size = std::min(capacity - 1, std::strlen(text));
+  std::memcpy(target, text, size);
+  target[size] = '\0';
+}
+
+gt_recipe recipe_of(const Choice& choice, const DeviceKey& device, const Problem& problem) {
+  const int sm_count = sm_count_of(device, choice);
+  gt_recipe recipe{};
+  recipe.match = match_of(choice.match);
+  copy_text(recipe.explanation, sizeof recipe.explanation, choice.explanation.c_str());
+  recipe.expected_us = choice.expected_us.value_or(0);
+  recipe.cublas_us = choice.cublas_us.value_or(0);
+  recipe.expected_within = choice.within.value_or(0);
+  if (choice.winner) describe_winner(*choice.winner, device, problem, &recipe);
+  if (!choice.config) return recipe;
+  const std::string config = to_string(choice.config->config());
+  if (config.size() >= sizeof recipe.config) throw Error("config '" + config + "' is too long");
+  copy_text(recipe.config, sizeof recipe.config, config.c_str());
+  const LaunchRecipe& launch = choice.config->recipe;
+  recipe.is_twin = choice.is_twin ? 1 : 0;
+  recipe.alignment = launch.alignment;
+  recipe.block_threads = launch.block_threads;
+  recipe.smem_bytes = launch.smem_bytes;
+  const Grid grid = grid_of(launch, problem, sm_count);
+  recipe.grid[0] = grid.x;
+  recipe.grid[1] = grid.y;
+  recipe.grid[2] = grid.z;
+  recipe.workspace_bytes = workspace_bytes(launch, problem, sm_count);
+  return recipe;
+}
+
+}  // namespace gemm_tune

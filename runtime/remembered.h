@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers that are remembered by key: found without a lock, an allocation or a system call.
+//
+// Open addressing over pointers to entries. Entries are added, never changed, moved or removed
+// before the table ends, so that a reader needs no lock and may keep what it has found. A table
+// that has outgrown its slots gets twice as many; readers may still be in the old ones, which are
+// kept, too: all of them together are smaller than the entries. Any number of threads.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace gemm_tune {
+
+// Keys have a hash() whose low bits differ. A key that is sought may be of another type that
+// compares with Key and has the same hash where they are equal.
+template <class Key, class Value>
+class Remembered {
+ public:
+  // most: entries beyond it are not remembered, so that endless different keys do not fill memory.
+  explicit Remembered(std::size_t most) : most_(most) {}
+  Remembered(const Remembered&) = delete;
+  Remembered& operator=(const Remembered&) = delete;
+
+  // nullptr for a key without an entry.
+  template <class Sought>
+  const Value* find(const Sought& key) const {
+    const Slots* const slots = slots_.load(std::memory_order_acquire);
+    if (slots == nullptr) return nullptr;
+    const Entry* const entry = slots->at(slots->place_of(key)).load(std::memory_order_acquire);
+    return entry == nullptr ? nullptr : &entry->value;
+  }
+
+  // The key's value: this one, or the one that another thread has added. nullptr where the table is
+  // full. counted: whether the entry counts towards `most`; of others the caller knows a bound.
+  const Value* add(Key key, Value value, bool counted = true) {
+    const std::lock_guard adding(mutex_);
+    if (const Value* const known = find(key)) return known;
+    if (counted && counted_ >= most_) return nullptr;
+    if (counted) ++counted_;
+    if (all_slots_.empty() || 2 * entries_.size() >= all_slots_.back()->size()) grow();
+    entries_.push_back(std::make_unique<const Entry>(Entry{std::move(key), std::move(value)}));
+    place(*all_slots_.back(), *entries_.back());
+    return &entries_.back()->value;
+  }
+
+ private:
+  struct Entry {
+    Key key;
+    Value value;
+  };
+
+  // A power of two of them, at most half of which are taken.
+  class Slots {
+   public:
+    explicit Slots(std::size_t size) : slots_(size) {}
+    std::size_t size() const { return slots_.size(); }
+    std::atomic<const Entry*>& at(std::size_t i) { return slots_[i]; }
+    const std::atomic<const Entry*>& at(std::size_t i) const { return slots_[i]; }
+
+    // Where the key's entry is, or the free slot where it belongs.
+    template <class Sought>
+    std::size_t place_of(const Sought& key) const {
+      const std::size_t mask = slots_.size() - 1;
+      std::size_t i = key.hash() & mask;
+      while (true) {
+        const Entry* const entry = slots_[i].load(std::memory_order_acquire);
+        if (entry == nullptr || entry->key == key) return i;
+        i = (i + 1) & mask;
+      }
+    }
+
+   private:
+    std::vector<std::atomic<const Entry*>> slots_;
+  };
+
+  static void place(Slots& slots, const Entry& entry) {
+    slots.at(slots.place_of(entry.key)).store(&entry, std::memory_order_release);
+  }
+
+  void grow() {
+    constexpr std::size_t kFirst = 64;
+    auto larger =
+        std::make_unique<Slots>(all_slots_.empty() ? kFirst : 2 * all_slots_.back()->size());
+    for (const auto& entry : entries_) place(*larger, *entry);
+    all_slots_.push_back(std::move(larger));
+    slots_.store(all_slots_.back().get(), std::memory_order_release);
+  }
+
+  const std::size_t most_;
+  std::atomic<const Slots*> slots_ = nullptr;
+  std::mutex mutex_;  // of who adds
+  std::size_t counted_ = 0;
+  std::vector<std::unique_ptr<const Entry>> entries_;
+  std::vector<std::unique_ptr<Slots>> all_slots_;
+};
+
+}  // namespace gemm_tune
