@@ -131,14 +131,15 @@ std::size_t fastest(const Candidates& candidates) {
 
 // cuBLAS's time where it was timed nearest, changed as the model changes the time of the fastest of
 // the candidates between that problem and this one.
-std::optional<double> expected_of_cublas(const Candidates& candidates, const DeviceKey& device) {
+std::optional<double> expected_of_cublas(const Candidates& candidates, const DeviceKey& device,
+                                         const Problem& problem) {
   const auto timed =
       std::find_if(candidates.servings.begin(), candidates.servings.end(), [&](const Serving& one) {
         return one.winner->cublas && one.winner->record.device == device;
       });
   if (timed == candidates.servings.end()) return std::nullopt;
   const double there = timed->winner->cublas->timing.median_us;
-  if (timed->distance == 1) return there;
+  if (timed->winner->record.problem == key_of(problem)) return there;
   const std::optional<DeviceSpec> spec = modelled_device(device);
   if (!spec) return std::nullopt;
   std::optional<double> fastest_here, fastest_there;
@@ -314,7 +315,7 @@ Choice choose(const Tuned& tuned, const DeviceKey& device, const Problem& proble
     prefer_timed(tuned, device, problem, &choice);
     if (choice.expected_us) choice.within = tuned.timed.typical_error(device, problem);
   }
-  choice.cublas_us = expected_of_cublas(candidates, device);
+  choice.cublas_us = expected_of_cublas(candidates, device, problem);
   if (allowed.cublas) prefer_cublas(&choice);
   return choice;
 }

@@ -10,10 +10,14 @@
 namespace gemm_tune {
 namespace {
 
+// A database from elsewhere may hold any number.
+std::optional<double> if_a_time(double time_us) {
+  return std::isfinite(time_us) && time_us > 0 ? std::optional(time_us) : std::nullopt;
+}
+
 std::optional<double> modelled_us(const KnownConfig& config, const Problem& problem,
                                   const DeviceSpec& device) {
-  const double time_us = predict(config.traits, problem, device).time_us;
-  return std::isfinite(time_us) && time_us > 0 ? std::optional(time_us) : std::nullopt;
+  return if_a_time(predict(config.traits, problem, device).time_us);
 }
 
 }  // namespace
@@ -32,14 +36,14 @@ std::optional<double> correction_of(const KnownConfig& config, const Record& rec
   if (!device) return std::nullopt;
   const std::optional<double> modelled = modelled_us(config, record.problem, *device);
   if (!modelled) return std::nullopt;
-  return record.outcome.timing->median_us / *modelled;
+  return if_a_time(record.outcome.timing->median_us / *modelled);
 }
 
 std::optional<double> expected_us(const KnownConfig& config, double correction,
                                   const Problem& problem, const DeviceSpec& device) {
   const std::optional<double> modelled = modelled_us(config, problem, device);
   if (!modelled) return std::nullopt;
-  return correction * *modelled;
+  return if_a_time(correction * *modelled);
 }
 
 std::optional<double> typical_factor(std::span<const double> ratios) {

@@ -79,9 +79,10 @@ void add(const TimedConfig& row, const DeviceSpec& device, Group* group) {
                       .first;
     }
     const auto modelled = expected_us(candidate->second.config, 1, row.problem, device);
-    if (!modelled || !(row.median_us > 0)) return;
-    candidate->second.corrections.push_back(
-        {&row, launch_problem(row.problem), std::log(row.median_us / *modelled)});
+    if (!modelled) return;
+    const double log_ratio = std::log(row.median_us / *modelled);
+    if (!std::isfinite(log_ratio)) return;
+    candidate->second.corrections.push_back({&row, launch_problem(row.problem), log_ratio});
   } catch (const UsageError&) {
     return;  // a config that this program does not know
   }

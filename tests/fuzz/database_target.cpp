@@ -112,9 +112,12 @@ void read(const Database& database) {
 }
 
 void use_winners(const Database& database) {
-  const Choice choice =
-      choose(load_winners(database, "sm_86", kHashes), kDevice, parse_problem("60x60x60"));
-  require(choice.match != Match::none, "the built-in default serves where no row does");
+  const Tuned tuned = load_tuned(database, "sm_86", kHashes);
+  for (const char* const problem : {"60x60x60", "4096x64x512:batch=3"}) {
+    const Choice choice = choose(tuned, kDevice, parse_problem(problem), {.cublas = true});
+    require(choice.config.has_value(), "the built-in default serves where no row does");
+    require(choice.expected_us.value_or(1) > 0, "an expected time is a time");
+  }
   try {
     export_header(database, "sm_86", kHashes);
   } catch (const NothingFound&) {  // no winner is left
