@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The programs of bench/ that measure and check the library's calls, for a second or two each, on a GPU: every row is
+there and no result is wrong. The times mean nothing here. usage: FOLDER of the programs, the program that writes a sample
+database. Exit code 77 without a GPU; 1 where GT_REQUIRE_GPU is 1."""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+FOLDER, MAKE_DATABASE = pathlib.Path(sys.argv.pop(1)), sys.argv.pop(1)
+
+
+def architecture():
+    """ "sm_90" of the first GPU, or None."""
+    if shutil.which("nvidia-smi") is None:
+        return None
+    done = subprocess.run(["nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader"], capture_output=True, text=True)
+    return "sm_" + done.stdout.split()[0].replace(".", "") if done.returncode == 0 and done.stdout.strip() else None
+
+
+class OnGpuTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.db, self.cache = folder.name + "/tune.db", folder.name + "/cache"
+        subprocess.run([MAKE_DATABASE, self.db, architecture()], check=True)
+
+    def run_program(self, program, *arguments):
+        done = subprocess.run([FOLDER / program, *arguments], capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done)
+        return done.stdout.splitlines()
+
+    def test_host_cost_shows_each_way_for_each_number_of_threads(self):
+        lines = self.run_program("host_cost", self.db, "--seconds", "1", "--threads", "1,2", "--size", "64x64x64")
+        for threads in "12":
+            for way in ("bare launch", "gt_sgemm", "gt_gemm", "cublasSgemm", "cublasGemmEx"):
+                self.assertEqual(sum(line.startswith(f"{threads:>7}  {way} ") for line in lines), 1, lines)
+        self.assertIn("goal at most 1.10", lines[-1])
+
+    def test_small_latency_shows_each_mode_at_each_size(self):
+        lines = self.run_program("small_latency", self.db, "--seconds", "2", "--calls", "50", "--sizes", "32x32x32,32x32x512")
+        rows = [line.split() for line in lines if line.endswith(("met", "MISSED"))]
+        self.assertEqual([(row[0], row[2]) for row in rows],
+                         [(size, mode) for size in ("32x32x32", "32x32x512") for mode in ("single", "stream", "graph")])
+
+    def test_random_calls_are_right(self):
+        for arguments in (["60", "1", self.cache], ["40", "2", self.cache, "--sample"]):
+            self.assertRegex(self.run_program("random_calls", self.db, *arguments)[-1],
+                             rf"^good: .* {arguments[0]} of {arguments[0]} random calls")
+
+
+if __name__ == "__main__":
+    if architecture() is None:
+        print("no CUDA device")
+        sys.exit(1 if os.environ.get("GT_REQUIRE_GPU") == "1" else 77)
+    unittest.main()
