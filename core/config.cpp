@@ -54,7 +54,10 @@ Config parse_config(std::string_view text) {
     const auto [stop, error] = std::from_chars(pair.data() + equals + 1, end, value);
     if (error != std::errc() || stop != end) throw malformed(pair);
     const std::string name(pair.substr(0, equals));
-    if (config.get(name)) throw malformed(pair);
+    if (config.get(name)) {
+      throw UsageError("config '" + excerpt(text) + "' names " + excerpt(name) +
+                       " twice: name each parameter once");
+    }
     config.params.emplace_back(name, value);
     if (comma == std::string_view::npos) return config;
     rest.remove_prefix(comma + 1);

@@ -49,7 +49,6 @@ TEST(ConfigTest, RejectsMalformedTextByItsPart) {
       {"naive/BM=99999999999", "'BM=99999999999'"},
       {"naive/BM=16,,BN=16", "''"},
       {"naive/BM=16,BN=16,", "''"},
-      {"naive/BM=16,BM=32", "'BM=32'"},
   };
   for (const auto& [text, part] : cases) {
     try {
@@ -59,6 +58,16 @@ TEST(ConfigTest, RejectsMalformedTextByItsPart) {
       EXPECT_THAT(error.what(), HasSubstr(std::string(part) + " in config '" + text + "'"));
       EXPECT_THAT(error.what(), HasSubstr("write family/NAME=VALUE"));
     }
+  }
+}
+
+TEST(ConfigTest, RefusesAParameterThatIsNamedTwice) {
+  try {
+    parse_config("naive/BM=16,BM=32");
+    ADD_FAILURE() << "accepted";
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(error.what(),
+                 "config 'naive/BM=16,BM=32' names BM twice: name each parameter once");
   }
 }
 

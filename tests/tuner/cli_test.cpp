@@ -256,6 +256,8 @@ TEST_F(CliTest, TypesAreThoseOfEverySizeAndNeverMixed) {
   const ProgramRun old = run("--arch sm_75 --type bf16 --sizes 64" + db);
   EXPECT_EQ(old.exit_code, 4) << old.errors;
   EXPECT_THAT(old.output, HasSubstr("needs instructions that the target lacks"));
+  EXPECT_THAT(run("--dry-run --arch sm_75 --type bf16 --sizes 64" + db).output,
+              HasSubstr("0 would be tried\n  sm_75 has no kernel of bf16\n"));
 }
 
 TEST_F(CliTest, RefusesLayoutsAndBatchesThatAreNone) {

@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "choose/choose.h"
 #include "search/static_model.h"
 #include "tuner/app/exit_code.h"
 #include "tuner/app/requests.h"
@@ -136,11 +137,16 @@ std::string line_of(const PlannedSearch& planned, const Target& target) {
                            : "";
   const std::string again =
       planned.retried > 0 ? fmt::format(" ({} again that failed)", grouped(planned.retried)) : "";
+  const Signature& types = planned.problem.signature;
+  const bool without_kernels = !builtin_config(types, planned.problem.layout, target.spec.arch);
+  const std::string none = without_kernels ? fmt::format("  {} has no kernel of {}\n",
+                                                         target.spec.arch, to_string(types))
+                                           : "";
   return fmt::format(
-      "{} on {} ({}): {} enumerated, {} rejected by rule, {} left{}{}, {} would be tried{}\n",
+      "{} on {} ({}): {} enumerated, {} rejected by rule, {} left{}{}, {} would be tried{}\n{}",
       to_string(planned.problem), target.spec.name, target.spec.arch, grouped(funnel.enumerated),
       grouped(total(funnel.rejected_by_rule)), grouped(funnel.left), sample, stored,
-      grouped(planned.tries()), again);
+      grouped(planned.tries()), again, none);
 }
 
 }  // namespace
