@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "gpu/cublas_types.h"
@@ -51,10 +50,9 @@ std::string line(const Json& object) {
 
 }  // namespace
 
-std::string process_line(int pid, const std::string& error, std::uint64_t beyond_table) {
-  std::error_code unreadable;
-  Json object = {{"pid", pid},
-                 {"program", std::filesystem::read_symlink("/proc/self/exe", unreadable).string()}};
+std::string process_line(int pid, const std::string& program, const std::string& error,
+                         std::uint64_t beyond_table) {
+  Json object = {{"pid", pid}, {"program", program}};
   if (!error.empty()) object["error"] = error;
   if (beyond_table > 0) object["beyond_table"] = beyond_table;
   return line(object);

@@ -14,7 +14,8 @@ namespace gemm_tune::preload {
 // Of the process: "pid", "program" (the path of its executable), "error" where something of
 // gemm-tune's failed (the first sentence), "beyond_table" where calls were declined since the
 // process had too many different shapes.
-std::string process_line(int pid, const std::string& error, std::uint64_t beyond_table);
+std::string process_line(int pid, const std::string& program, const std::string& error,
+                         std::uint64_t beyond_table);
 
 // Of a shape, in cuBLAS's terms: "function", "m", "n", "k", "batch", "op_a", "op_b", "lda", "ldb",
 // "ldc", "type_a", "type_b", "type_c", "compute_type", "algorithm", "epilogue", "device",

@@ -17,6 +17,7 @@ namespace gemm_tune::preload {
 Settings Settings::from(Get* get) {
   Settings settings;
   if (const char* const report = get("GEMM_TUNE_BLAS_REPORT")) settings.report = report;
+  if (const char* const counts = get("GEMM_TUNE_BLAS_COUNTS")) settings.counts = counts;
   if (const char* const distance = get("GEMM_TUNE_BLAS_DISTANCE")) {
     char* end = nullptr;
     settings.most_distance = std::strtod(distance, &end);
@@ -42,7 +43,7 @@ bool Server::serve(const CublasCall& call, const std::optional<HandleState>& sta
   const std::optional<int> device = current_device();
   Shape* const shape = shapes_.find(key_of(call, device.value_or(-1)));
   if (shape == nullptr) {
-    beyond_table_.fetch_add(1, std::memory_order_relaxed);
+    counts_.add_beyond_table();
     return false;
   }
   const auto decline = [&](Reason reason) {
@@ -114,7 +115,7 @@ const TunedLibrary* Server::library() {
 
 void Server::remember_error(const std::string& sentence) {
   const std::lock_guard lock(error_mutex_);
-  if (error_.empty()) error_ = sentence;
+  counts_.set_error(sentence);
 }
 
 void Server::collect_times() {
@@ -123,14 +124,8 @@ void Server::collect_times() {
 
 void Server::write_report() const {
   if (settings_.report.empty() || own_pid() != pid_) return;
-  std::string error;
-  {
-    const std::lock_guard lock(error_mutex_);
-    error = error_;
-  }
-  std::string text = process_line(pid_, error, beyond_table_.load());
-  shapes_.for_each([&](const Shape& shape) { text += shape_line(pid_, shape); });
-  append_to(settings_.report, text);
+  append_to(settings_.report, counts_.report());
+  counts_.remove_file();
 }
 
 }  // namespace gemm_tune::preload

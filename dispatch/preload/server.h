@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "dispatch/preload/counts.h"
 #include "dispatch/preload/gpu_timer.h"
 #include "dispatch/preload/real_cublas.h"
 #include "dispatch/preload/shape_table.h"
@@ -19,9 +20,10 @@
 namespace gemm_tune::preload {
 
 // The environment's part. GEMM_TUNE_BLAS_REPORT: the file that the report is added to; none if
-// unset. GEMM_TUNE_BLAS_DISTANCE: the most_distance of objection(), a number from 1.
+// unset. GEMM_TUNE_BLAS_COUNTS: the folder for the counts of processes that may not come to report.
+// GEMM_TUNE_BLAS_DISTANCE: the most_distance of objection(), a number from 1.
 struct Settings {
-  std::string report;
+  std::string report, counts;
   double most_distance = 4;
   Arithmetic arithmetic;
   std::string error;  // a sentence about a value that is none; nothing is served then
@@ -33,6 +35,7 @@ struct Settings {
 
 class Server {
  public:
+  // Throws std::bad_alloc.
   explicit Server(Settings settings) : settings_(std::move(settings)) {}
 
   // Whether the call was enqueued; otherwise nothing has happened. state: nothing where it cannot
@@ -58,15 +61,14 @@ class Server {
 
   const Settings settings_;
   const int pid_ = own_pid();
-  ShapeTable shapes_;
+  Counts counts_{settings_.counts};
+  ShapeTable shapes_{counts_};
   GpuTimer timer_;
-  std::atomic<std::uint64_t> beyond_table_ = 0;
 
   std::once_flag opening_;
   std::unique_ptr<const TunedLibrary> library_;  // null if unusable; fixed after opening_
 
-  mutable std::mutex error_mutex_;
-  std::string error_;  // the first; guarded by error_mutex_
+  std::mutex error_mutex_;  // guards the error of counts_
 
   static int own_pid();
 };

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <memory>
 #include <type_traits>
 
 #include "core/hash_words.h"
 #include "core/signature.h"
+#include "dispatch/preload/counts.h"
 #include "gpu/cublas_types.h"
 
 namespace gemm_tune::preload {
@@ -57,14 +57,16 @@ ShapeKey key_of(const CublasCall& c, int device) {
 
 Shape* ShapeTable::find(const ShapeKey& key) {
   const std::size_t start = hash_of(key);
-  std::unique_ptr<Shape> made;
+  Shape* made = nullptr;  // its place stays unused where another thread was faster
   for (std::size_t probe = 0; probe < kMostProbes; ++probe) {
     std::atomic<Shape*>& slot = slots_[(start + probe) % kSlots];
     Shape* there = slot.load(std::memory_order_acquire);
     if (there == nullptr) {
-      if (!made) made = std::make_unique<Shape>(key);
-      if (slot.compare_exchange_strong(there, made.get(), std::memory_order_acq_rel)) {
-        return made.release();
+      if (made == nullptr) made = counts_.make(key);
+      if (made == nullptr) return nullptr;
+      if (slot.compare_exchange_strong(there, made, std::memory_order_acq_rel)) {
+        counts_.publish(made);
+        return made;
       }
     }
     if (there->key == key) return there;

@@ -54,11 +54,14 @@ struct Shape {
   }
 };
 
+class Counts;
+
 class ShapeTable {
  public:
-  constexpr ShapeTable() = default;
+  // The shapes lie in the memory of `counts`, which is longer there.
+  explicit ShapeTable(Counts& counts) : counts_(counts) {}
 
-  // The key's shape, made where it is new; nullptr where the table is full. Throws std::bad_alloc.
+  // The key's shape, made where it is new; nullptr where the table is full.
   Shape* find(const ShapeKey& key);
 
   // In no order.
@@ -67,6 +70,7 @@ class ShapeTable {
  private:
   static constexpr std::size_t kSlots = 16384;  // a power of two
 
+  Counts& counts_;
   std::array<std::atomic<Shape*>, kSlots> slots_ = {};
 };
 

@@ -52,6 +52,13 @@ TEST_F(CliDropInTest, RunSendsTheProgramTheSignalsThatItGetsAndStillReports) {
   EXPECT_THAT(ended.errors, HasSubstr("no call of cuBLAS was seen"));
 }
 
+TEST_F(CliDropInTest, RunReportsTheCallsOfAProgramThatIsKilled) {
+  const ProgramRun killed = run("run -- " + client_ + " 64 96 kill");
+  EXPECT_EQ(killed.exit_code, 128 + 9);
+  EXPECT_THAT(killed.errors, HasSubstr("gemm-tune: served 0 of 2 calls of cuBLAS"));
+  EXPECT_THAT(killed.errors, HasSubstr("gemm-tune.db' does not exist: tune first\n"));
+}
+
 TEST_F(CliDropInTest, RunIgnoresASignalThatIsIgnoredAtItsStart) {
   const ProgramRun done = run("run -- sh -c 'kill -HUP $PPID; echo goes on'", "trap '' HUP;");
   EXPECT_EQ(done.output, "goes on\n");

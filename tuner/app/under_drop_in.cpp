@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/app/under_drop_in.h"
 
+#include <dlfcn.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -109,6 +110,20 @@ class EndingSignals {
   struct sigaction before_of_child_ {};
 };
 
+// The report of processes that did not come to write their own, from what they left in the folder.
+void report_counts(const std::filesystem::path& folder, const std::filesystem::path& report) {
+  void* drop_in = nullptr;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (!entry.path().filename().string().starts_with("counts.")) continue;
+    if (drop_in == nullptr)
+      drop_in = ::dlopen(library_file(kDropIn).c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (drop_in == nullptr) throw Error(std::string(kDropIn) + ": " + ::dlerror());
+    const auto report_of = reinterpret_cast<int (*)(const char*, const char*)>(
+        ::dlsym(drop_in, "gemm_tune_blas_report_of"));
+    if (report_of != nullptr) report_of(entry.path().c_str(), report.c_str());
+  }
+}
+
 }  // namespace
 
 int run_under_drop_in(const Options& options, const std::filesystem::path& report) {
@@ -116,6 +131,8 @@ int run_under_drop_in(const Options& options, const std::filesystem::path& repor
   environment.put_first("LD_PRELOAD", library_file(kDropIn).string());
   if (options.audit) environment.put_first("LD_AUDIT", library_file(kAuditModule).string());
   environment.set("GEMM_TUNE_BLAS_REPORT", std::filesystem::absolute(report).string());
+  environment.set("GEMM_TUNE_BLAS_COUNTS",
+                  std::filesystem::absolute(report).parent_path().string());
   environment.set("GEMM_TUNE_DB", std::filesystem::absolute(database_path(options)).string());
   std::vector<std::string> words = options.application;
   std::vector<char*> arguments;
@@ -137,7 +154,9 @@ int run_under_drop_in(const Options& options, const std::filesystem::path& repor
   if (failure != 0) {
     throw UsageError("'" + excerpt(words[0]) + "' cannot be started: " + std::strerror(failure));
   }
-  return signals.passed_on_until_end(child);
+  const int exit_code = signals.passed_on_until_end(child);
+  report_counts(report.parent_path(), report);
+  return exit_code;
 }
 
 }  // namespace gemm_tune

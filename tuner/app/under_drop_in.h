@@ -13,10 +13,11 @@
 namespace gemm_tune {
 
 // Runs options.application with the drop-in preloaded (options.audit: and its audit module), the
-// database of the options, and `report` as the file for the drop-in's report. Returns the program's
-// exit code; 128 and the signal's number where one ended it. The program gets SIGINT, SIGQUIT,
-// SIGTERM and SIGHUP that are sent to this one, which waits for it. Throws UsageError where the
-// program cannot be started or the drop-in is missing.
+// database of the options, and `report` as the file for the drop-in's report, in a folder of its
+// own: processes that are killed leave their counts there, which are added to it. Returns the
+// program's exit code; 128 and the signal's number where one ended it. The program gets SIGINT,
+// SIGQUIT, SIGTERM and SIGHUP that are sent to this one, which waits for it. Throws UsageError
+// where the program cannot be started or the drop-in is missing.
 int run_under_drop_in(const Options& options, const std::filesystem::path& report);
 
 }  // namespace gemm_tune

@@ -6,7 +6,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -16,6 +18,8 @@
 
 #include "tests/dispatch/preload/interposed.h"
 #include "tests/temp_folder.h"
+
+extern "C" int gemm_tune_blas_report_of(const char* counts, const char* report);
 
 namespace gemm_tune {
 namespace {
@@ -207,6 +211,60 @@ TEST_F(ReportTest, AChildOfAProcessDoesNotReportItsParentsCalls) {
     int status = -1;
     ::wait(&status);
   });
+  EXPECT_EQ(lines.size(), 2U);
+}
+
+TEST_F(ReportTest, TheCountsOfAProcessThatIsKilledAreReportedByAnother) {
+  const TempFolder folder;
+  const auto files = [&] {
+    std::vector<std::string> all;
+    for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+      if (entry.path().filename().string().starts_with("counts.")) all.push_back(entry.path());
+    }
+    return all;
+  };
+  const pid_t child = ::fork();
+  if (child == 0) {
+    setenv("GEMM_TUNE_BLAS_REPORT", (folder.path() / "report").c_str(), 1);
+    setenv("GEMM_TUNE_BLAS_COUNTS", folder.path().c_str(), 1);
+    for (int i = 0; i < 3; ++i) sgemm(handle_, 100);
+    library_.gemm_status = GT_DEVICE_ERROR;
+    sgemm(handle_, 100);
+    ::raise(SIGKILL);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "report"));
+  ASSERT_EQ(files().size(), 1U);
+  const std::string report = folder.path() / "recovered";
+  EXPECT_EQ(gemm_tune_blas_report_of(files()[0].c_str(), report.c_str()), 0);
+  std::istringstream text(read_file(report));
+  std::string line;
+  ASSERT_TRUE(std::getline(text, line));
+  const Json process = Json::parse(line);
+  EXPECT_EQ(process["pid"], child);
+  EXPECT_THAT(process["program"].get<std::string>(), HasSubstr("preload_report_test"));
+  EXPECT_EQ(process["error"], "the fake failed");
+  ASSERT_TRUE(std::getline(text, line));
+  EXPECT_EQ(Json::parse(line)["served"], 3);
+  EXPECT_EQ(Json::parse(line)["declined"], Json({{"the library failed", 1}}));
+  EXPECT_FALSE(std::getline(text, line));
+  write_file(folder.path() / "other", "no counts");
+  EXPECT_EQ(gemm_tune_blas_report_of((folder.path() / "other").c_str(), report.c_str()), 1);
+  EXPECT_EQ(gemm_tune_blas_report_of((folder.path() / "missing").c_str(), report.c_str()), 1);
+}
+
+TEST_F(ReportTest, AProcessThatReportsLeavesNoCounts) {
+  const TempFolder folder;
+  EXPECT_EQ(
+      report_of({{"GEMM_TUNE_BLAS_COUNTS", folder.path()}}, [&] { sgemm(handle_, 100); }).size(),
+      2U);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+TEST_F(ReportTest, AFolderForCountsThatCannotBeWrittenCostsNothingElse) {
+  const auto lines = report_of({{"GEMM_TUNE_BLAS_COUNTS", "/proc/no/folder"}},
+                               [&] { EXPECT_EQ(sgemm(handle_, 100), kServed); });
   EXPECT_EQ(lines.size(), 2U);
 }
 

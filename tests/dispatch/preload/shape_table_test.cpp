@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <thread>
 #include <vector>
+
+#include "dispatch/preload/counts.h"
 
 namespace gemm_tune::preload {
 namespace {
@@ -39,7 +42,9 @@ TEST(ShapeTableTest, AKeyHasTheLeastAlignmentOfAllOperands) {
 }
 
 TEST(ShapeTableTest, AShapeIsFoundAgainAndOthersAreOthers) {
-  static ShapeTable table;
+  Counts counts("");
+  const auto owned = std::make_unique<ShapeTable>(counts);
+  ShapeTable& table = *owned;
   Shape* const first = table.find(key_of(sized(64), 0));
   EXPECT_EQ(table.find(key_of(sized(64), 0)), first);
   EXPECT_NE(table.find(key_of(sized(65), 0)), first);
@@ -50,7 +55,9 @@ TEST(ShapeTableTest, AShapeIsFoundAgainAndOthersAreOthers) {
 }
 
 TEST(ShapeTableTest, AFullTableSaysSoAndKeepsWhatItHas) {
-  static ShapeTable table;
+  Counts counts("");
+  const auto owned = std::make_unique<ShapeTable>(counts);
+  ShapeTable& table = *owned;
   Shape* const first = table.find(key_of(sized(0), 0));
   std::size_t refused = 0;
   for (std::int64_t m = 1; m < 40000; ++m) refused += table.find(key_of(sized(m), 0)) == nullptr;
@@ -63,11 +70,13 @@ TEST(ShapeTableTest, AFullTableSaysSoAndKeepsWhatItHas) {
 }
 
 TEST(ShapeTableTest, ManyThreadsCountEveryCallOnce) {
-  static ShapeTable table;
+  Counts counts("");
+  const auto owned = std::make_unique<ShapeTable>(counts);
+  ShapeTable& table = *owned;
   constexpr int kThreads = 8, kCalls = 5000, kShapes = 50;
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t) {
-    threads.emplace_back([] {
+    threads.emplace_back([&table] {
       for (int i = 0; i < kCalls; ++i) {
         Shape* const shape = table.find(key_of(sized(i % kShapes), 0));
         if (i % 2 == 0) {
