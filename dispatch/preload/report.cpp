@@ -94,10 +94,9 @@ std::string shape_line(int pid, const Shape& shape) {
     object["timed"] = timed;
     object["gpu_us"] = static_cast<double>(shape.timed_ns.load()) / 1000;
   }
-  if (shape.tuned_us.load() > 0 && shape.baseline_us.load() > 0) {
-    object["tuned_us"] = shape.tuned_us.load();
-    object["baseline_us"] = shape.baseline_us.load();
-    object["distance"] = shape.distance.load();
+  if (shape.expected_us.load() > 0 && shape.cublas_us.load() > 0) {
+    object["expected_us"] = shape.expected_us.load();
+    object["cublas_us"] = shape.cublas_us.load();
   }
   return line(object);
 }

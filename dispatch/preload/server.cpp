@@ -91,9 +91,9 @@ int Server::verdict_on(const gt_gemm_call& call, Shape* shape) {
     remember_error(opened->last_error());
     return static_cast<int>(Reason::failed);
   }
-  shape->tuned_us = recipe.tuned_us;
-  shape->baseline_us = recipe.baseline_us;
-  shape->distance = recipe.distance;
+  const bool is_exact = recipe.match == GT_MATCH_EXACT;
+  shape->expected_us = is_exact ? recipe.tuned_us : recipe.expected_us;
+  shape->cublas_us = is_exact ? recipe.baseline_us : recipe.cublas_us;
   const std::optional<Reason> against = objection(recipe, settings_.most_distance);
   return against ? static_cast<int>(*against) : Shape::kServed;
 }

@@ -39,8 +39,8 @@ struct Shape {
   std::array<std::atomic<std::uint64_t>, kReasons> declined = {};
   std::atomic<std::uint64_t> calls = 0;  // that may be timed, where a report is asked for
   std::atomic<std::uint64_t> timed = 0, timed_ns = 0;  // calls that were timed, and their GPU time
-  // Of the database: the winner's time and cuBLAS's; 0 for none.
-  std::atomic<double> tuned_us = 0, baseline_us = 0, distance = 0;
+  // What the database expects of a call: the winner's time and cuBLAS's; 0 for none.
+  std::atomic<double> expected_us = 0, cublas_us = 0;
 
   explicit Shape(const ShapeKey& key) : key(key) {}
 

@@ -82,16 +82,15 @@ TEST_F(CalledProblemsTest, ACallCostsItsGpuTimeElseItsOperationsAtTheMeanSpeed) 
            R"(,"n":8,"k":8,"batch":1,"op_a":"N","op_b":"N","alignment":16,"served":2,"declined":{},)" +
            times + "\"tunable\":0}\n";
   };
-  const auto called =
-      read(line("8", R"("timed":4,"gpu_us":10,)") +
-           line("16", R"("tuned_us":3,"baseline_us":4,"distance":1.0,)") +
-           line("24", R"("timed":0,"gpu_us":5,"tuned_us":3,"baseline_us":4,"distance":2,)"));
+  const auto called = read(line("8", R"("timed":4,"gpu_us":10,)") +
+                           line("16", R"("expected_us":3,"cublas_us":4,)") +
+                           line("24", R"("timed":0,"gpu_us":5,"expected_us":0,"cublas_us":4,)"));
   EXPECT_EQ(called.problems.at(0).gpu_us, 2.5);
   EXPECT_EQ(called.problems.at(1).gpu_us, std::nullopt);
-  EXPECT_EQ(called.problems[1].tuned_us, 3);
-  EXPECT_EQ(called.problems[1].baseline_us, 4);
+  EXPECT_EQ(called.problems[1].expected_us, 3);
+  EXPECT_EQ(called.problems[1].cublas_us, 4);
   EXPECT_EQ(called.problems.at(2).gpu_us, std::nullopt);
-  EXPECT_EQ(called.problems[2].tuned_us, std::nullopt);  // of another size
+  EXPECT_EQ(called.problems[2].expected_us, std::nullopt);
   EXPECT_THAT(costs_of_calls(called.problems), testing::ElementsAre(2.5, 5.0, 7.5));
   EXPECT_THAT(costs_of_calls({called.problems[1], called.problems[2]}),
               testing::ElementsAre(2048, 3072));  // operations

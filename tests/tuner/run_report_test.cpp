@@ -53,15 +53,14 @@ TEST(RunReportTest, SharesAreOfTheGpuTimeToo) {
 TEST(RunReportTest, TheGainIsTheDatabases) {
   CalledProblems called;
   called.problems = {problem("a", 30, 2), problem("b", 20, 5), problem("c", 20, 0)};
-  called.problems[0].tuned_us = 900;
-  called.problems[0].baseline_us = 1000;
-  called.problems[2].tuned_us = 50;  // declined
-  called.problems[2].baseline_us = 40;
-  EXPECT_THAT(
-      run_report(called, false),
-      HasSubstr("\n  expected from the database: 1.800 ms where cuBLAS takes 2.000 ms, for the "
-                "2 served calls of tuned sizes\n"));
-  called.problems[0].tuned_us.reset();
+  called.problems[0].expected_us = 900;
+  called.problems[0].cublas_us = 1000;
+  called.problems[2].expected_us = 50;  // declined
+  called.problems[2].cublas_us = 40;
+  EXPECT_THAT(run_report(called, false),
+              HasSubstr("\n  expected from the database: 1.800 ms where cuBLAS takes 2.000 ms, for "
+                        "2 of the served calls\n"));
+  called.problems[0].expected_us.reset();
   EXPECT_THAT(run_report(called, false), Not(HasSubstr("expected")));
 }
 

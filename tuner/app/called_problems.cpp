@@ -87,10 +87,8 @@ CalledProblem called_problem(const Json& line) {
   const std::int64_t timed = line.contains("timed") ? count_of(line.at("timed")) : 0;
   const std::optional<double> gpu_us = positive(line, "gpu_us");
   if (timed > 0 && gpu_us) called.gpu_us = *gpu_us / static_cast<double>(timed);
-  if (positive(line, "distance") == 1.0) {
-    called.tuned_us = positive(line, "tuned_us");
-    called.baseline_us = positive(line, "baseline_us");
-  }
+  called.expected_us = positive(line, "expected_us");
+  called.cublas_us = positive(line, "cublas_us");
   return called;
 }
 

@@ -25,8 +25,8 @@ struct CalledProblem {
   std::map<std::string, std::int64_t> declined;  // by reason
   std::int64_t tunable = 0;      // of the declined, those that may be served once it is tuned
   std::optional<double> gpu_us;  // of one call, the mean of those that were timed
-  // Of the database, where it has this very size.
-  std::optional<double> tuned_us, baseline_us;
+  // What the database expects of one call: the winner's time and cuBLAS's.
+  std::optional<double> expected_us, cublas_us;
 
   std::int64_t calls() const;
 };

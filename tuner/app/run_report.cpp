@@ -41,12 +41,12 @@ class Summary {
   std::string text() const {
     std::string text = fmt::format("gemm-tune: served {} of {} calls of cuBLAS, {}\n",
                                    served_.calls, all_.calls, shares(served_));
-    if (baseline_us_ > 0) {
+    if (cublas_us_ > 0) {
       text += fmt::format(
-          "  expected from the database: {:.3f} ms where cuBLAS takes {:.3f} ms, for the {} served "
-          "calls of "
-          "tuned sizes\n",
-          tuned_us_ / 1000, baseline_us_ / 1000, with_times_);
+          "  expected from the database: {:.3f} ms where cuBLAS takes {:.3f} ms, for {} of the "
+          "served "
+          "calls\n",
+          expected_us_ / 1000, cublas_us_ / 1000, with_times_);
     }
     if (is_measured_ && unmeasured_.calls > 0) {
       text += fmt::format(
@@ -63,11 +63,11 @@ class Summary {
     served_.add(problem.served, problem, cost);
     if (problem.gpu_us) is_measured_ = true;
     if (!problem.gpu_us) unmeasured_.add(problem.calls(), problem, cost);
-    if (problem.tuned_us && problem.baseline_us) {
+    if (problem.expected_us && problem.cublas_us) {
       const auto served = static_cast<double>(problem.served);
       with_times_ += problem.served;
-      tuned_us_ += *problem.tuned_us * served;
-      baseline_us_ += *problem.baseline_us * served;
+      expected_us_ += *problem.expected_us * served;
+      cublas_us_ += *problem.cublas_us * served;
     }
     for (const auto& [reason, count] : problem.declined) {
       Part part;
@@ -105,9 +105,9 @@ class Summary {
   }
 
   Part all_, served_, unmeasured_;
-  bool is_measured_ = false;               // whether GPU time is known at all
-  std::int64_t with_times_ = 0;            // served calls whose times the database has
-  double tuned_us_ = 0, baseline_us_ = 0;  // of those calls, by the database
+  bool is_measured_ = false;                // whether GPU time is known at all
+  std::int64_t with_times_ = 0;             // served calls whose times the database has
+  double expected_us_ = 0, cublas_us_ = 0;  // of those calls, by the database
   std::map<std::string, Declined> declined_;
 };
 

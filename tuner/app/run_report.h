@@ -11,9 +11,8 @@
 
 namespace gemm_tune {
 
-// Shares are of the operations, and of the GPU time where some was measured. The gain is the
-// database's: of served calls of sizes that were tuned beside cuBLAS. audit: whether the program
-// ran under the audit module.
+// Shares are of the operations, and of the GPU time where some was measured. The gain is what the
+// database expects. audit: whether the program ran under the audit module.
 std::string run_report(const CalledProblems& called, bool audit);
 
 }  // namespace gemm_tune

@@ -75,13 +75,13 @@ TEST_F(ReportTest, CountsWhatWasServedAndDeclinedForEachShape) {
       "type_b": "f32", "type_c": "f32", "compute_type": 68, "algorithm": -1, "epilogue": "none", "device": 3,
       "alignment": 16, "served": 3, "declined": {"a math mode for other arithmetic": 2,
       "alpha and beta on the device": 1}, "tunable": 0, "timed": 5, "gpu_us": 1250.0,
-      "tuned_us": 9.0, "baseline_us": 10.0, "distance": 1.0, "pid": )" +
+      "expected_us": 9.0, "cublas_us": 10.0, "pid": )" +
                                     pid.dump() + "}"));
   EXPECT_EQ(batched_line, Json::parse(R"({"function": "cublasGemmStridedBatchedEx", "m": 20,
       "n": 8, "k": 12, "batch": 7, "op_a": "T", "op_b": "C", "lda": 16, "ldb": 20, "ldc": 24,
       "type_a": "f16", "type_b": "f16", "type_c": "f32", "compute_type": 68, "algorithm": 99, "epilogue": "none",
       "device": 3, "alignment": 8, "served": 0, "declined": {"cuBLAS was faster": 1}, "tunable": 1,
-      "tuned_us": 11.0, "baseline_us": 10.0, "distance": 1.0, "pid": )" +
+      "expected_us": 11.0, "cublas_us": 10.0, "pid": )" +
                                       pid.dump() + "}"));
 }
 
@@ -190,6 +190,19 @@ TEST_F(ReportTest, TheDistanceIsTheEnvironments) {
     EXPECT_EQ(sgemm(handle_, 200), kByCublas);
   });
   EXPECT_EQ(lines.size(), 3U);
+}
+
+TEST_F(ReportTest, WhatIsExpectedNearATunedSizeIsOfTheSizeCalledFor) {
+  const auto lines = report_of({}, [&] {
+    library_.recipe.match = GT_MATCH_NEAREST;
+    library_.recipe.distance = 2;
+    library_.recipe.expected_us = 18;
+    library_.recipe.cublas_us = 21;
+    EXPECT_EQ(sgemm(handle_, 100), kServed);
+  });
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(lines[1]["expected_us"], 18.0);
+  EXPECT_EQ(lines[1]["cublas_us"], 21.0);
 }
 
 TEST_F(ReportTest, NvidiasEnvironmentIsHonoured) {
