@@ -197,12 +197,14 @@ struct Measurer::Impl {
       absent.push_back(name + ": " + why);
       return std::nullopt;
     };
-    const GemmCall call = verify.timing_call(shape_of(problem));
-    if (const auto status = autotuning->gemm_autotuned(call)) return without(*status);
+    const auto timing_call = [&] { return verify.timing_call(shape_of(problem)); };
+    if (const auto status = autotuning->gemm_autotuned(timing_call())) return without(*status);
     try {
       // The first calls are cuBLAS's own timings, whatever it knows a problem by.
       verify.check(gemm, shape_of(problem));
       if (auto wrong = verify.check(gemm, shape_of(problem))) return without(*wrong);
+      const GemmCall call = timing_call();  // another one: a check may replace the operands
+      stream->synchronize();
       LaunchGraph(*stream, [&] { gemm(call); });
     } catch (const CudaError&) {
       throw;
