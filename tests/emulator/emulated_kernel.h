@@ -45,7 +45,9 @@ class EmulatedKernel {
   struct Workspace;
 
   std::optional<std::string> check_on(const Case& c, const Operands& operands);
+  // known: D of the same operands, found right before; empty for none.
   std::optional<std::string> check_once(const Case& c, const Operands& operands, Order order,
+                                        const std::vector<float>& known,
                                         std::vector<float>& result);
   std::optional<Workspace> workspace_of(const Problem& problem) const;
   // order_seed: of Order::shuffled.

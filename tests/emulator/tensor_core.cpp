@@ -47,7 +47,10 @@ Number number_of(Float16Format format, std::uint16_t bits) {
 // Of significand * 2^places what lies left of the point: cut off toward zero.
 std::int64_t shifted(std::int64_t significand, int places) {
   if (places >= 0) return significand * (std::int64_t{1} << places);
-  return places > -63 ? significand / (std::int64_t{1} << -places) : 0;
+  if (places <= -63) return 0;
+  // A shift, not a division: sums are half of the time of a test of mma.
+  const std::int64_t magnitude = std::abs(significand) >> -places;
+  return significand < 0 ? -magnitude : magnitude;
 }
 
 // sum * 2^scale as fp32, cut off toward zero.
