@@ -10,7 +10,7 @@
 namespace gemm_tune::preload {
 namespace {
 
-// What the process has loaded under this name; never loads it.
+// What the process has loaded under this name, which then stays loaded; never loads it.
 void* loaded(const char* library) { return ::dlopen(library, RTLD_LAZY | RTLD_NOLOAD); }
 
 // The path of the library that was loaded first of those whose files' names begin so; empty where
@@ -44,7 +44,12 @@ bool read_if_present(Getter* getter, Handle handle, int* value) {
 }  // namespace
 
 void* find_real(const char* name) {
-  if (void* const next = ::dlsym(RTLD_NEXT, name)) return next;
+  if (void* const next = ::dlsym(RTLD_NEXT, name)) {
+    // What opened its library may close it, and others open it again elsewhere.
+    Dl_info found{};
+    if (::dladdr(next, &found) != 0) loaded(found.dli_fname);
+    return next;
+  }
   for (const char* const file : {"libcublas.so", "libcublasLt.so"}) {
     const std::string path = loaded_file(file);
     void* const library = path.empty() ? nullptr : loaded(path.c_str());

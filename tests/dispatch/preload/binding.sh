@@ -52,6 +52,9 @@ for how in "" LD_PRELOAD="$drop_in" "LD_PRELOAD=$drop_in LD_AUDIT=$audit"; do
   expect cublasLt 5 env $how "$opening" inner-lt "$plugin"
 done
 
+# A cuBLAS that is closed and opened again is served again.
+expect gemm-tune 5 env LD_PRELOAD="$drop_in" "$opening" reopen "$plugin"
+
 rm -f "$GEMM_TUNE_BLAS_REPORT"
 expect "no cuBLAS here" 0 env LD_PRELOAD="$drop_in" LD_AUDIT="$audit" echo "no cuBLAS here"
 [ ! -e "$GEMM_TUNE_BLAS_REPORT" ]

@@ -3,10 +3,12 @@
 //   preload_opening_client local PLUGIN       a plugin, opened with RTLD_LOCAL, as Python does it
 //   preload_opening_client deepbind PLUGIN    with RTLD_DEEPBIND
 //   preload_opening_client inner-lt PLUGIN    as local; cuBLAS then calls cublasLt, which prints so
+//   preload_opening_client reopen PLUGIN      with RTLD_GLOBAL; closes it and opens it again
 //   preload_opening_client dlsym CUBLAS       cuBLAS, whose function it finds by dlsym()
 //   preload_opening_client namespace CUBLAS   likewise, opened by dlmopen() in a new namespace
 // Exits with 5.
 #include <dlfcn.h>
+#include <sys/mman.h>
 
 #include <cstdio>
 #include <string_view>
@@ -17,6 +19,7 @@ namespace {
 
 void* opened(std::string_view how, const char* file) {
   if (how == "namespace") return ::dlmopen(LM_ID_NEWLM, file, RTLD_NOW | RTLD_LOCAL);
+  if (how == "reopen") return ::dlopen(file, RTLD_NOW | RTLD_GLOBAL);
   return ::dlopen(file, RTLD_NOW | RTLD_LOCAL | (how == "deepbind" ? RTLD_DEEPBIND : 0));
 }
 
@@ -34,12 +37,23 @@ bool cublas_does_it(void* cublas) {
   return handle.calls == 1;
 }
 
+// The plugin once more, at another address: the pages where it was are in use.
+void* reopened(void* library, const char* file) {
+  function_of<bool(int)>(library, "cublas_did_it")(64);
+  ::dlclose(library);
+  for (int page = 0; page < 1000; ++page) {
+    ::mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  }
+  return opened("reopen", file);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc != 3) return 2;
   const std::string_view how = argv[1];
-  void* const library = opened(how, argv[2]);
+  void* library = opened(how, argv[2]);
+  if (library != nullptr && how == "reopen") library = reopened(library, argv[2]);
   if (library == nullptr) {
     std::fprintf(stderr, "%s\n", ::dlerror());
     return 1;
