@@ -19,7 +19,7 @@ enum Kind : std::uintptr_t {
   kClient,  // whose bindings to cuBLAS are redirected
   kCublas,
   kOurs,    // the drop-in and the library, which want cuBLAS itself
-  kForeign  // of another namespace, which has a cuBLAS of its own that the drop-in cannot see
+  kForeign  // of another namespace, or another version of cuBLAS than the first: not the drop-in's
 };
 
 const link_map* drop_in = nullptr;
@@ -29,9 +29,10 @@ bool equal(const char* a, const char* b) {
   return *a == *b;
 }
 
-bool begins_with(const char* text, const char* beginning) {
+// What follows the beginning; null where the text does not begin so.
+const char* behind(const char* text, const char* beginning) {
   while (*beginning != '\0' && *text == *beginning) ++text, ++beginning;
-  return *beginning == '\0';
+  return *beginning == '\0' ? text : nullptr;
 }
 
 const char* file_name(const char* path) {
@@ -71,12 +72,34 @@ std::uintptr_t drop_ins(const char* name) {
   return 0;
 }
 
+// The name that the object's makers gave it, else its file's.
+const char* name_of(const link_map* object) {
+  for (const ElfW(Dyn)* at = object->l_ld; at != nullptr && at->d_tag != DT_NULL; ++at) {
+    if (at->d_tag == DT_SONAME) return entry<char>(object, DT_STRTAB) + at->d_un.d_val;
+  }
+  return file_name(object->l_name);
+}
+
+// Whether cuBLAS has the version of the first that was loaded, to which the drop-in hands calls on.
+// version: what follows ".so" in its name.
+bool is_first_version(const char* version) {
+  static char first[16] = "";
+  static bool is_known = false;
+  for (unsigned i = 0; !is_known && i + 1 < sizeof first && version[i] != '\0'; ++i) {
+    first[i] = version[i];
+  }
+  is_known = true;
+  return equal(first, version);
+}
+
 Kind kind_of(const link_map* object, Lmid_t name_space) {
   if (name_space != LM_ID_BASE) return kForeign;
-  const char* const name = file_name(object->l_name);
-  if (begins_with(name, "libgemm_tune")) return kOurs;
-  const bool is_cublas = begins_with(name, "libcublas.so") || begins_with(name, "libcublasLt.so");
-  return is_cublas ? kCublas : kClient;
+  const char* const name = name_of(object);
+  if (behind(name, "libgemm_tune") != nullptr) return kOurs;
+  const char* version = behind(name, "libcublas.so");
+  if (version == nullptr) version = behind(name, "libcublasLt.so");
+  if (version == nullptr) return kClient;
+  return is_first_version(version) ? kCublas : kForeign;
 }
 
 }  // namespace
@@ -88,7 +111,7 @@ GT_AUDIT unsigned la_version(unsigned loaders) {
 GT_AUDIT unsigned la_objopen(link_map* object, Lmid_t name_space, std::uintptr_t* cookie) {
   const Kind kind = kind_of(object, name_space);
   *cookie = kind;
-  if (kind == kOurs && equal(file_name(object->l_name), "libgemm_tune_blas.so")) drop_in = object;
+  if (kind == kOurs && equal(name_of(object), "libgemm_tune_blas.so")) drop_in = object;
   if (kind == kClient) return LA_FLG_BINDFROM;
   return kind == kCublas ? LA_FLG_BINDTO : 0;
 }

@@ -43,6 +43,9 @@ expect_by gemm-tune gemm-tune "$opening" local "$plugin"
 expect_by cublas gemm-tune "$opening" deepbind "$plugin"
 expect_by cublas gemm-tune "$opening" dlsym "$cublas"
 expect_by cublas gemm-tune "$opening" dlsym "$fakes/libcublas.so.12"
+# Of two versions the first is served.
+expect_by cublas gemm-tune "$opening" dlsym "$fakes/libcublas.so.12" "$fakes/libcublasLt.so.12"
+expect_by cublas cublas "$opening" dlsym "$fakes/libcublas.so.12" "$cublas"
 expect_by cublas cublas "$opening" namespace "$cublas"
 expect_by cublas gemm-tune "$python" "$(dirname "$0")/ctypes_client.py" "$fakes/libcuda.so.1" "$cublas"
 

@@ -6,7 +6,7 @@
 //   preload_opening_client reopen PLUGIN      with RTLD_GLOBAL; closes it and opens it again
 //   preload_opening_client dlsym CUBLAS       cuBLAS, whose function it finds by dlsym()
 //   preload_opening_client namespace CUBLAS   likewise, opened by dlmopen() in a new namespace
-// Exits with 5.
+// A third word is a library that it opens before. Exits with 5.
 #include <dlfcn.h>
 #include <sys/mman.h>
 
@@ -50,7 +50,8 @@ void* reopened(void* library, const char* file) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) return 2;
+  if (argc < 3 || argc > 4) return 2;
+  if (argc == 4 && opened("local", argv[3]) == nullptr) return 2;
   const std::string_view how = argv[1];
   void* library = opened(how, argv[2]);
   if (library != nullptr && how == "reopen") library = reopened(library, argv[2]);
