@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/dispatch/preload/fake_driver.h"
 
+struct CUctx_st;
+struct CUstream_st;
+struct CUevent_st {
+  float ms = 0;
+};
+
 namespace {
 
 constexpr int kInvalidContext = 201, kNotReady = 600, kCaptureUnsupported = 900;
 constexpr int kRelaxed = 2;
-
-struct FakeEvent {
-  float ms = 0;
-};
 
 thread_local int capture_mode = 0;
 float now_ms = 0;
@@ -36,13 +38,13 @@ int cuCtxGetDevice(int* device) {
   return 0;
 }
 
-int cuCtxGetId(void* context, unsigned long long* id) {
+int cuCtxGetId(CUctx_st* context, unsigned long long* id) {
   if (context != nullptr || !fake_driver()->has_context) return kInvalidContext;
   *id = fake_driver()->context;
   return 0;
 }
 
-int cuStreamIsCapturing(void*, int* status) {
+int cuStreamIsCapturing(CUstream_st*, int* status) {
   *status = fake_driver()->capture_status;
   return 0;
 }
@@ -54,27 +56,29 @@ int cuThreadExchangeStreamCaptureMode(int* mode) {
   return 0;
 }
 
-int cuEventCreate(FakeEvent** event, unsigned flags) {
+int cuEventCreate(CUevent_st** event, unsigned flags) {
   if (flags != 0) return 1;  // without times
-  *event = new FakeEvent;
+  *event = new CUevent_st;
   ++fake_driver()->events;
   return unless_unsafe(0);
 }
 
-int cuEventDestroy_v2(FakeEvent* event) {
+int cuEventDestroy_v2(CUevent_st* event) {
   delete event;
   --fake_driver()->events;
   return 0;
 }
 
-int cuEventRecord(FakeEvent* event, void*) {
+int cuEventRecord(CUevent_st* event, CUstream_st*) {
   event->ms = now_ms += 0.25F;
   return fake_driver()->record_status;
 }
 
-int cuEventQuery(FakeEvent*) { return unless_unsafe(fake_driver()->gpu_is_behind ? kNotReady : 0); }
+int cuEventQuery(CUevent_st*) {
+  return unless_unsafe(fake_driver()->gpu_is_behind ? kNotReady : 0);
+}
 
-int cuEventElapsedTime(float* ms, FakeEvent* start, FakeEvent* stop) {
+int cuEventElapsedTime(float* ms, CUevent_st* start, CUevent_st* stop) {
   *ms = stop->ms - start->ms;
   return unless_unsafe(0);
 }
