@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -191,13 +192,8 @@ Choice of_winner(const Candidates& candidates, std::size_t index, const DeviceKe
   return choice;
 }
 
-// Exchanges a near winner for a config that is expected to be clearly faster.
-void prefer_timed(const Tuned& tuned, const DeviceKey& device, const Problem& problem,
-                  Choice* choice) {
-  if (device.name.empty() || choice->winner->device != device || !choice->expected_us) return;
-  const std::optional<TimedCandidate> timed = tuned.timed.fastest(device, problem);
-  if (!timed || timed->expected_us >= kClearlyFaster * *choice->expected_us) return;
-  const TimedConfig& row = *timed->row;
+Choice of_timed(const Tuned& tuned, const TimedCandidate& timed, const DeviceKey& device) {
+  const TimedConfig& row = *timed.row;
   Record record;
   record.device = row.device;
   record.problem = row.problem;
@@ -207,18 +203,31 @@ void prefer_timed(const Tuned& tuned, const DeviceKey& device, const Problem& pr
   record.outcome.timing = Timing{row.median_us, {}, 1};
   for (const Serving& there :
        tuned.winners.nearest(device, WinnerIndex::Tuned::on_the_device, row.problem, 1)) {
-    if (there.winner->record.problem == row.problem)
+    if (there.winner->record.problem == row.problem) {
       record.baseline = there.winner->record.baseline;
+    }
   }
-  choice->explanation = "expected to take " + rounded_us(timed->expected_us) +
-                        ", the least of all configs that were verified on " + row.device.name +
-                        " with " + std::to_string(row.device.sm_count) + " SMs; timed nearest at " +
-                        to_string(row.problem);
-  if (timed->distance > kGuessDistance) choice->explanation += kGuess;
-  choice->config = *timed->config;
-  choice->is_twin = false;
-  choice->winner = std::move(record);
-  choice->expected_us = timed->expected_us;
+  Choice choice;
+  choice.match = Match::nearest;
+  choice.config = *timed.config;
+  choice.expected_us = timed.expected_us;
+  choice.explanation = "expected to take " + rounded_us(timed.expected_us) +
+                       ", the least of all configs that were verified on " + row.device.name +
+                       " with " + std::to_string(row.device.sm_count) + " SMs; timed nearest at " +
+                       to_string(row.problem);
+  if (timed.distance > kGuessDistance) choice.explanation += kGuess;
+  choice.winner = std::move(record);
+  return choice;
+}
+
+// Exchanges a near winner for a config that is expected to be clearly faster.
+void prefer_timed(const Tuned& tuned, const DeviceKey& device, const Problem& problem,
+                  Choice* choice) {
+  if (device.name.empty() || choice->winner->device != device || !choice->expected_us) return;
+  for (const TimedCandidate& timed : tuned.timed.fastest(device, problem, 1)) {
+    if (timed.expected_us >= kClearlyFaster * *choice->expected_us) return;
+    *choice = of_timed(tuned, timed, device);
+  }
 }
 
 Choice builtin_or_none(const DeviceKey& device, const Problem& problem) {
@@ -318,6 +327,38 @@ Choice choose(const Tuned& tuned, const DeviceKey& device, const Problem& proble
   choice.cublas_us = expected_of_cublas(candidates, device, problem);
   if (allowed.cublas) prefer_cublas(&choice);
   return choice;
+}
+
+std::vector<Choice> likeliest(const Tuned& tuned, const DeviceKey& device, const Problem& problem,
+                              Allowed allowed, std::size_t most) {
+  Choice first = choose(tuned, device, problem, {false, allowed.untuned});
+  if (first.match == Match::exact) return {std::move(first)};
+  std::vector<Choice> kernels;
+  if (first.match == Match::nearest && !device.name.empty()) {
+    const Candidates near = candidates_for(tuned.winners, device, problem);
+    for (std::size_t i = 0; i < near.servings.size(); ++i) {
+      if (near.expected_us[i]) kernels.push_back(of_winner(near, i, device, problem));
+    }
+    for (const TimedCandidate& timed : tuned.timed.fastest(device, problem, most)) {
+      kernels.push_back(of_timed(tuned, timed, device));
+    }
+    std::stable_sort(kernels.begin(), kernels.end(), [](const Choice& a, const Choice& b) {
+      return *a.expected_us < *b.expected_us;
+    });
+  }
+  std::vector<Choice> answers;
+  std::set<std::string> texts;
+  const auto add = [&](Choice& kernel) {
+    const bool is_new = kernel.config && texts.insert(to_string(kernel.config->config())).second;
+    if (is_new && texts.size() <= most) answers.push_back(std::move(kernel));
+  };
+  add(first);
+  if (allowed.cublas) {
+    answers.push_back(choose(tuned, device, problem, allowed));
+    answers.back().match = Match::cublas;
+  }
+  for (Choice& kernel : kernels) add(kernel);
+  return answers;
 }
 
 Choice choose(const Database& database, const DeviceKey& device, const Problem& problem) {

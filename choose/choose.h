@@ -98,6 +98,11 @@ Choice choose(const Tuned& tuned, const DeviceKey& device, const Problem& proble
 // The same, but loads what the database knows for this one call.
 Choice choose(const Database& database, const DeviceKey& device, const Problem& problem);
 
+// For a caller who can time them: choose()'s kernel, cuBLAS where it is allowed, and those kernels
+// that are likeliest to be faster, `most` kernels at most. For a tuned problem its winner alone.
+std::vector<Choice> likeliest(const Tuned& tuned, const DeviceKey& device, const Problem& problem,
+                              Allowed allowed, std::size_t most);
+
 // The config for problems of these types and this layout that no winner serves, on an architecture.
 // One of its served_variants() serves any shape, alignment class and batch that a grid can hold.
 // Nothing where no kernel has these types on the architecture. All architectures have f32.

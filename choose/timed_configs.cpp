@@ -165,25 +165,28 @@ std::optional<double> TimedConfigs::typical_error(const DeviceKey& device,
   return group == nullptr ? std::nullopt : group->error;
 }
 
-std::optional<TimedCandidate> TimedConfigs::fastest(const DeviceKey& device,
-                                                    const Problem& problem) const {
+std::vector<TimedCandidate> TimedConfigs::fastest(const DeviceKey& device, const Problem& problem,
+                                                  std::size_t most) const {
   const Group* const group = group_for(device, problem);
-  if (group == nullptr) return std::nullopt;
+  if (group == nullptr) return {};
   const DeviceSpec spec = modelled_device(device).value();
   const LaunchProblem asked = launch_problem(problem);
-  std::optional<TimedCandidate> best;
+  const auto is_faster = [](const TimedCandidate& a, const TimedCandidate& b) {
+    return a.expected_us < b.expected_us;
+  };
+  std::vector<TimedCandidate> fastest;
   for (const auto& [text, candidate] : group->candidates) {
     if (candidate.corrections.empty()) continue;
     if (refusal(candidate.config.recipe, asked) != Refusal::none) continue;
     const double correction = std::exp(log_correction(candidate, asked, group->median));
     const auto expected = expected_us(candidate.config, correction, problem, spec);
-    if (!expected || (best && *expected >= best->expected_us)) continue;
-    best = TimedCandidate{&candidate.config, nullptr, 0, *expected};
+    if (!expected || (fastest.size() == most && *expected >= fastest.back().expected_us)) continue;
     const Correction& at = nearest(candidate, asked);
-    best->row = at.row;
-    best->distance = shape_distance(at.tuned, asked);
+    const TimedCandidate one{&candidate.config, at.row, shape_distance(at.tuned, asked), *expected};
+    fastest.insert(std::upper_bound(fastest.begin(), fastest.end(), one, is_faster), one);
+    if (fastest.size() > most) fastest.pop_back();
   }
-  return best;
+  return fastest;
 }
 
 }  // namespace gemm_tune

@@ -6,6 +6,7 @@
 // for every hundred; each later question takes a microsecond or so for each config. Any thread.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -40,8 +41,9 @@ class TimedConfigs {
   TimedConfigs(TimedConfigs&&) noexcept;
   TimedConfigs& operator=(TimedConfigs&&) noexcept;
 
-  // That with the least expected time on the device. Nothing where none is legal.
-  std::optional<TimedCandidate> fastest(const DeviceKey& device, const Problem& problem) const;
+  // The legal ones with the least expected times on the device, `most` at most, the least first.
+  std::vector<TimedCandidate> fastest(const DeviceKey& device, const Problem& problem,
+                                      std::size_t most) const;
 
   // By which factor expected times on the device are typically off (typical_factor()): of the
   // configs that were timed at several problems, each time over that expected from the others.

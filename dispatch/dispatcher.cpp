@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "dispatch/recipe.h"
+#include "dispatch/refinement.h"
 #include "gpu/device.h"
 #include "gpu/stream.h"
 #include "runtime/jit.h"
@@ -39,12 +40,10 @@ bool is_for_tuned(const Choice& choice, const Problem& problem) {
 Dispatcher::Generation::Generation(const std::filesystem::path& database)
     : tuned(read_tuned(database)), recipes(kMostRemembered), servers(kMostRemembered) {}
 
-Choice Dispatcher::Generation::choose(const DeviceKey& device, const Problem& problem,
-                                      Allowed allowed) const {
+const Tuned& Dispatcher::Generation::of(const std::string& arch) const {
   static const Tuned kNothing;
-  const auto found = tuned.find(device.arch);
-  return gemm_tune::choose(found == tuned.end() ? kNothing : found->second, device, problem,
-                           allowed);
+  const auto found = tuned.find(arch);
+  return found == tuned.end() ? kNothing : found->second;
 }
 
 Dispatcher::Dispatcher(Settings settings) : settings_(std::move(settings)), devices_(kMostDevices) {
@@ -88,7 +87,7 @@ void Dispatcher::lookup(const Question& question, const Problem& problem, bool w
                         gt_recipe* recipe) const {
   const Generation& generation = *current_.load(std::memory_order_acquire);
   const DeviceKey device{std::string(question.arch), std::string(question.name), question.sm_count};
-  const Choice choice = generation.choose(device, problem, allowed(with_cublas));
+  const Choice choice = choose(generation.of(device.arch), device, problem, allowed(with_cublas));
   *recipe = recipe_of(choice, device, problem);
   generation.recipes.add({device.arch, device.name, device.sm_count, question.words}, *recipe,
                          !is_for_tuned(choice, problem));
@@ -120,21 +119,68 @@ void Dispatcher::launch(GemmCall call, cudaStream_t stream) {
   Generation& generation = *current_.load(std::memory_order_acquire);
   CallKey key(call.problem, form_of(call), ordinal);
   if (!cublas_takes(call)) key.forbid_cublas();
-  const Server* known = generation.servers.find(key);
-  std::optional<Server> made;
-  if (known == nullptr) {
-    const OutsideCapture loading;
-    const Choice choice =
-        generation.choose(device(ordinal), call.problem, allowed(cublas_takes(call)));
-    made = prepare(choice, call, ordinal);
-    generation.servers.add(key, *made, !is_for_tuned(choice, call.problem));
-    known = &*made;
+  if (const Server* const known = generation.servers.find(key)) {
+    return enqueue(*known, call, ordinal, stream);
   }
-  if (known->cublas != nullptr) return known->cublas->gemm(call, ordinal, stream, workspaces_);
-  const PreparedCall& kernel = *known->kernel;
+  const DeviceKey& on = device(ordinal);
+  const OutsideCapture loading;
+  const Choice choice =
+      choose(generation.of(on.arch), on, call.problem, allowed(cublas_takes(call)));
+  const Server server = first_sight(generation, choice, call, ordinal, stream);
+  generation.servers.add(key, server, !is_for_tuned(choice, call.problem));
+  enqueue(server, call, ordinal, stream);
+}
+
+void Dispatcher::enqueue(const Server& server, const GemmCall& call, int ordinal,
+                         cudaStream_t stream) {
+  if (server.cublas != nullptr) return server.cublas->gemm(call, ordinal, stream, workspaces_);
+  const PreparedCall& kernel = *server.kernel;
   workspaces_.lend(
       kernel.workspace_bytes(call.problem), ordinal, stream,
       [&](int* counters, float* partials) { kernel.launch(call, counters, partials, stream); });
+}
+
+Dispatcher::Server Dispatcher::first_sight(const Generation& generation, const Choice& choice,
+                                           const GemmCall& call, int ordinal, cudaStream_t stream) {
+  const bool refines = settings_.refine_ms > 0 && settings_.policy != Policy::deterministic &&
+                       !is_for_tuned(choice, call.problem) && !is_capturing(stream);
+  std::optional<Server> fastest;
+  if (refines) {
+    const DeviceKey& on = device(ordinal);
+    constexpr std::size_t kKernels = 3;
+    fastest = fastest_of(
+        likeliest(generation.of(on.arch), on, call.problem, allowed(cublas_takes(call)), kKernels),
+        call, ordinal, stream);
+  }
+  return fastest ? *fastest : prepare(choice, call, ordinal);
+}
+
+// A candidate that fails leaves its place to the others, and all of them to prepare(), which says
+// why.
+std::optional<Dispatcher::Server> Dispatcher::fastest_of(const std::vector<Choice>& choices,
+                                                         const GemmCall& call, int ordinal,
+                                                         cudaStream_t stream) {
+  std::optional<Server> best;
+  double best_us = 0;
+  try {
+    const Refinement timing(call, stream, settings_.refine_ms);
+    for (const Choice& one : choices) {
+      if (best && timing.is_over()) break;
+      try {
+        const Server server = prepare(one, call, ordinal);
+        const double time_us = timing.median_us(
+            [&](const GemmCall& timed) { enqueue(server, timed, ordinal, stream); });
+        if (best && best_us <= time_us) continue;
+        best = server;
+        best_us = time_us;
+      } catch (const Error&) {
+        continue;
+      }
+    }
+  } catch (const CudaError&) {  // no memory for another D
+    return std::nullopt;
+  }
+  return best;
 }
 
 Dispatcher::Server Dispatcher::prepare(const Choice& choice, const GemmCall& call, int ordinal) {

@@ -57,6 +57,7 @@ class Dispatcher {
     std::optional<std::filesystem::path> kernel_cache = {};
     CacheNeed cache_need = CacheNeed::required;
     Policy policy = Policy::best;
+    double refine_ms = 0;  // gt_options
   };
 
   // Throws DatabaseError for the database, then UsageError for a required cache directory.
@@ -94,7 +95,7 @@ class Dispatcher {
   struct Generation {
     explicit Generation(const std::filesystem::path& database);
 
-    Choice choose(const DeviceKey& device, const Problem& problem, Allowed allowed) const;
+    const Tuned& of(const std::string& arch) const;
 
     std::map<std::string, Tuned> tuned;  // by architecture
     mutable Remembered<QuestionKey<std::string>, gt_recipe> recipes;
@@ -106,7 +107,13 @@ class Dispatcher {
   // At most kMaxBatch entries.
   void launch(GemmCall call, cudaStream_t stream);
 
+  // What serves a problem that was not asked for before.
+  Server first_sight(const Generation& generation, const Choice& choice, const GemmCall& call,
+                     int ordinal, cudaStream_t stream);
+  std::optional<Server> fastest_of(const std::vector<Choice>& choices, const GemmCall& call,
+                                   int ordinal, cudaStream_t stream);
   Server prepare(const Choice& choice, const GemmCall& call, int ordinal);
+  void enqueue(const Server& server, const GemmCall& call, int ordinal, cudaStream_t stream);
   const LoadedKernels& kernels(int ordinal, const std::string& arch, const KnownConfig& config,
                                const CallForm& form);
   const DeviceKey& device(int ordinal) const;

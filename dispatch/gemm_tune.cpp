@@ -248,6 +248,12 @@ Dispatcher::Settings settings_of(const gt_options* options) {
   const bool all_default = asked.database_path == nullptr && asked.kernel_cache == nullptr;
   Dispatcher::Settings settings;
   settings.policy = policy_of(asked.policy);
+  constexpr double kMostMs = 60'000;
+  if (!(asked.refine_ms >= 0 && asked.refine_ms <= kMostMs)) {
+    throw UsageError("options.refine_ms is " + std::to_string(asked.refine_ms) +
+                     ": it must be 0 to 60000 milliseconds");
+  }
+  settings.refine_ms = asked.refine_ms;
   settings.database =
       asked.database_path == nullptr ? default_database_path() : asked.database_path;
   if (asked.kernel_cache != nullptr) settings.kernel_cache = asked.kernel_cache;

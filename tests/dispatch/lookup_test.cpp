@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fstream>
 #include <gemm_tune/gemm_tune.hpp>
+#include <limits>
 #include <string>
 #include <thread>
 #include <vector>
@@ -627,6 +628,12 @@ TEST_F(PolicyTest, RefusesBadOptions) {
   options.reserved = 1;
   EXPECT_EQ(gt_open_with(&options, &handle), GT_INVALID_ARGUMENT);
   options.reserved = 0;
+  for (const double none : {-1.0, 60001.0, std::numeric_limits<double>::quiet_NaN()}) {
+    options.refine_ms = none;
+    EXPECT_EQ(gt_open_with(&options, &handle), GT_INVALID_ARGUMENT);
+    EXPECT_THAT(gt_last_error(), HasSubstr("it must be 0 to 60000 milliseconds"));
+  }
+  options.refine_ms = 0;
   options.size = 8;
   EXPECT_EQ(gt_open_with(&options, &handle), GT_INVALID_ARGUMENT);
   EXPECT_THAT(gt_last_error(), StartsWith("options.size is 8: set it to sizeof(gt_options)"));

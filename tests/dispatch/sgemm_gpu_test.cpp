@@ -261,5 +261,39 @@ TEST_F(SgemmGpuTest, CublasServesWhereNothingTunedFitsAlsoInAGraph) {
   gt_close(best);
 }
 
+// The candidates run on the call's operands: D, which the call reads, must not have their sums.
+TEST_F(SgemmGpuTest, RefinementLeavesTheResultAsOneCallMakesIt) {
+  gt_options options = GT_OPTIONS_INIT;
+  const std::string database = directory_ / "winners.db";
+  options.database_path = database.c_str();
+  options.refine_ms = 30'000;
+  gt_handle* refining = nullptr;
+  ASSERT_EQ(gt_open_with(&options, &refining), GT_OK) << gt_last_error();
+  const Stream stream;
+  for (const std::int64_t edge : {300, 512, 1024}) {  // two untuned, one tuned
+    const auto size = static_cast<std::size_t>(edge * edge);
+    const std::vector<float> a = integers(size, 1), b = integers(size, 2), c = integers(size, 3);
+    DeviceBuffer<float> A(size), B(size), by_kernel(size), refined(size);
+    A.copy_from_host(a);
+    B.copy_from_host(b);
+    for (gt_handle* const handle : {handle_, refining}) {
+      DeviceBuffer<float>& D = handle == refining ? refined : by_kernel;
+      D.copy_from_host(c);
+      for (int call = 0; call < 2; ++call) {
+        ASSERT_EQ(gt_sgemm(handle, stream.get(), GT_ROW_MAJOR, GT_NO_TRANSPOSE, GT_NO_TRANSPOSE,
+                           edge, edge, edge, 1, A.data(), edge, B.data(), edge, 1, D.data(), edge),
+                  GT_OK)
+            << gt_last_error();
+      }
+    }
+    stream.synchronize();
+    std::vector<float> expected(size), found(size);
+    by_kernel.copy_to_host(expected);
+    refined.copy_to_host(found);
+    EXPECT_EQ(found, expected) << edge;
+  }
+  gt_close(refining);
+}
+
 }  // namespace
 }  // namespace gemm_tune

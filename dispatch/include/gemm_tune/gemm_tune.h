@@ -207,10 +207,15 @@ typedef struct gt_options {
   const char* kernel_cache;
   gt_policy policy;
   int32_t reserved; /* 0 */
+  double refine_ms; /* how long the first call for a problem that nobody has tuned may take longer,
+                       in order to time the likeliest two or three kernels and, by GT_POLICY_BEST,
+                       cuBLAS on its operands; 0: no time. Such a call waits for its stream; none
+                       under capture, and none by GT_POLICY_DETERMINISTIC. It may exceed the time by
+                       one compilation. gt_lookup tells what would be chosen without. */
 } gt_options;
 
 #define GT_OPTIONS_INIT \
-  { sizeof(gt_options), 0, 0, GT_POLICY_BEST, 0 }
+  { sizeof(gt_options), 0, 0, GT_POLICY_BEST, 0, 0.0 }
 
 /* Reads the database's winners, all at once: later changes to the file are seen by gt_reload and by
  * handles opened later. The file is not modified. The policy is GT_POLICY_BEST. NULL for
