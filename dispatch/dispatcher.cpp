@@ -48,6 +48,7 @@ const Tuned& Dispatcher::Generation::of(const std::string& arch) const {
 
 Dispatcher::Dispatcher(Settings settings) : settings_(std::move(settings)), devices_(kMostDevices) {
   reload();
+  if (settings_.refined_choices) refined_choices_.emplace(*settings_.refined_choices);
   if (!settings_.kernel_cache) return;
   try {
     kernel_cache_.emplace(*settings_.kernel_cache);
@@ -142,29 +143,53 @@ void Dispatcher::enqueue(const Server& server, const GemmCall& call, int ordinal
 
 Dispatcher::Server Dispatcher::first_sight(const Generation& generation, const Choice& choice,
                                            const GemmCall& call, int ordinal, cudaStream_t stream) {
-  const bool refines = settings_.refine_ms > 0 && settings_.policy != Policy::deterministic &&
-                       !is_for_tuned(choice, call.problem) && !is_capturing(stream);
-  std::optional<Server> fastest;
-  if (refines) {
-    const DeviceKey& on = device(ordinal);
-    constexpr std::size_t kKernels = 3;
-    fastest = fastest_of(
-        likeliest(generation.of(on.arch), on, call.problem, allowed(cublas_takes(call)), kKernels),
-        call, ordinal, stream);
+  const bool may_differ =
+      settings_.policy != Policy::deterministic && !is_for_tuned(choice, call.problem);
+  if (may_differ) {
+    if (const std::optional<Choice> known = refined_before(device(ordinal), call)) {
+      return prepare(*known, call, ordinal);
+    }
+    if (settings_.refine_ms > 0 && !is_capturing(stream)) {
+      return refined(generation, choice, call, ordinal, stream);
+    }
   }
-  return fastest ? *fastest : prepare(choice, call, ordinal);
+  return prepare(choice, call, ordinal);
 }
 
-// A candidate that fails leaves its place to the others, and all of them to prepare(), which says
-// why.
-std::optional<Dispatcher::Server> Dispatcher::fastest_of(const std::vector<Choice>& choices,
-                                                         const GemmCall& call, int ordinal,
-                                                         cudaStream_t stream) {
+// The answer of the file, if this call can have it.
+std::optional<Choice> Dispatcher::refined_before(const DeviceKey& device,
+                                                 const GemmCall& call) const {
+  if (!refined_choices_) return std::nullopt;
+  const std::optional<std::string> answer = refined_choices_->find(device, to_string(call.problem));
+  if (!answer) return std::nullopt;
+  Choice known;
+  if (*answer == RefinedChoices::kCublas) {
+    if (!allowed(cublas_takes(call)).cublas) return std::nullopt;
+    known.match = Match::cublas;
+    known.config = builtin_default(call.problem, device.arch);
+    return known;
+  }
+  try {
+    known.match = Match::nearest;
+    known.config = check_config(parse_config(*answer));
+    if (!why_illegal(known.config->recipe, call.problem)) return known;
+  } catch (const UsageError&) {  // of another version, or no config
+  }
+  return std::nullopt;
+}
+
+// A candidate that fails leaves its place to the others; where all do, prepare() says why.
+Dispatcher::Server Dispatcher::refined(const Generation& generation, const Choice& choice,
+                                       const GemmCall& call, int ordinal, cudaStream_t stream) {
+  constexpr std::size_t kKernels = 3;
+  const DeviceKey& on = device(ordinal);
   std::optional<Server> best;
+  std::string answer;
   double best_us = 0;
   try {
     const Refinement timing(call, stream, settings_.refine_ms);
-    for (const Choice& one : choices) {
+    for (const Choice& one : likeliest(generation.of(on.arch), on, call.problem,
+                                       allowed(cublas_takes(call)), kKernels)) {
       if (best && timing.is_over()) break;
       try {
         const Server server = prepare(one, call, ordinal);
@@ -173,14 +198,17 @@ std::optional<Dispatcher::Server> Dispatcher::fastest_of(const std::vector<Choic
         if (best && best_us <= time_us) continue;
         best = server;
         best_us = time_us;
+        answer =
+            server.cublas != nullptr ? RefinedChoices::kCublas : to_string(one.config->config());
       } catch (const Error&) {
         continue;
       }
     }
   } catch (const CudaError&) {  // no memory for another D
-    return std::nullopt;
   }
-  return best;
+  if (!best) return prepare(choice, call, ordinal);
+  if (refined_choices_) refined_choices_->add(on, to_string(call.problem), answer);
+  return *best;
 }
 
 Dispatcher::Server Dispatcher::prepare(const Choice& choice, const GemmCall& call, int ordinal) {

@@ -23,6 +23,7 @@
 #include "dispatch/call_key.h"
 #include "dispatch/checked_call.h"
 #include "dispatch/include/gemm_tune/gemm_tune.h"
+#include "dispatch/refined_choices.h"
 #include "runtime/cublas_calls.h"
 #include "runtime/kernel_store.h"
 #include "runtime/once_per_key.h"
@@ -58,6 +59,7 @@ class Dispatcher {
     CacheNeed cache_need = CacheNeed::required;
     Policy policy = Policy::best;
     double refine_ms = 0;  // gt_options
+    std::optional<std::filesystem::path> refined_choices = {};
   };
 
   // Throws DatabaseError for the database, then UsageError for a required cache directory.
@@ -110,8 +112,9 @@ class Dispatcher {
   // What serves a problem that was not asked for before.
   Server first_sight(const Generation& generation, const Choice& choice, const GemmCall& call,
                      int ordinal, cudaStream_t stream);
-  std::optional<Server> fastest_of(const std::vector<Choice>& choices, const GemmCall& call,
-                                   int ordinal, cudaStream_t stream);
+  Server refined(const Generation& generation, const Choice& choice, const GemmCall& call,
+                 int ordinal, cudaStream_t stream);
+  std::optional<Choice> refined_before(const DeviceKey& device, const GemmCall& call) const;
   Server prepare(const Choice& choice, const GemmCall& call, int ordinal);
   void enqueue(const Server& server, const GemmCall& call, int ordinal, cudaStream_t stream);
   const LoadedKernels& kernels(int ordinal, const std::string& arch, const KnownConfig& config,
@@ -120,6 +123,7 @@ class Dispatcher {
 
   const Settings settings_;
   std::optional<KernelStore> kernel_cache_;
+  std::optional<RefinedChoices> refined_choices_;
 
   // The last is the current one. The others stay, since a call may be at work with them.
   std::mutex reloading_;

@@ -254,6 +254,7 @@ Dispatcher::Settings settings_of(const gt_options* options) {
                      ": it must be 0 to 60000 milliseconds");
   }
   settings.refine_ms = asked.refine_ms;
+  if (asked.refined_choices != nullptr) settings.refined_choices = asked.refined_choices;
   settings.database =
       asked.database_path == nullptr ? default_database_path() : asked.database_path;
   if (asked.kernel_cache != nullptr) settings.kernel_cache = asked.kernel_cache;

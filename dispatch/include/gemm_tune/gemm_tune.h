@@ -212,10 +212,12 @@ typedef struct gt_options {
                        cuBLAS on its operands; 0: no time. Such a call waits for its stream; none
                        under capture, and none by GT_POLICY_DETERMINISTIC. It may exceed the time by
                        one compilation. gt_lookup tells what would be chosen without. */
+  const char* refined_choices; /* a file in which these answers are kept for later processes; made
+                                  if missing, NULL for none */
 } gt_options;
 
 #define GT_OPTIONS_INIT \
-  { sizeof(gt_options), 0, 0, GT_POLICY_BEST, 0, 0.0 }
+  { sizeof(gt_options), 0, 0, GT_POLICY_BEST, 0, 0.0, 0 }
 
 /* Reads the database's winners, all at once: later changes to the file are seen by gt_reload and by
  * handles opened later. The file is not modified. The policy is GT_POLICY_BEST. NULL for

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// A file of what was fastest when it was timed at first sight of a problem, so that no process
+// times that again.
+//
+// Text: a first line that names the format, then a line for each answer: architecture, device's
+// name, its SMs, problem and answer, with tabs between them. The last line for a problem counts.
+// Lines are appended whole, so that many processes may share a file. Any thread.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "db/record.h"
+
+namespace gemm_tune {
+
+class RefinedChoices {
+ public:
+  // Reads the file; one that is missing or empty has no answers. Throws UsageError where it cannot
+  // be read or is of another format.
+  explicit RefinedChoices(std::filesystem::path file);
+
+  // A config's text, or kCublas.
+  static constexpr const char* kCublas = "cublas";
+  std::optional<std::string> find(const DeviceKey& device, const std::string& problem) const;
+
+  // Keeps the answer, and appends it to the file. A file that cannot be written costs other
+  // processes the time to refine anew, nothing else.
+  void add(const DeviceKey& device, const std::string& problem, const std::string& answer);
+
+ private:
+  std::filesystem::path file_;
+  mutable std::mutex mutex_;
+  std::map<std::string, std::string> answers_;  // guarded by mutex_
+};
+
+}  // namespace gemm_tune
