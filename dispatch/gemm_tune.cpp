@@ -9,6 +9,7 @@
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -50,6 +51,8 @@ gt_status guarded(const Body& body) noexcept {
     return failed(GT_DEVICE_ERROR, error.what());
   } catch (const NoKernelError& error) {
     return failed(GT_NO_KERNEL, error.what());
+  } catch (const std::bad_alloc&) {
+    return failed(GT_INTERNAL_ERROR, "the host's memory is exhausted");
   } catch (const std::exception& error) {
     return failed(GT_INTERNAL_ERROR, error.what());
   } catch (...) {

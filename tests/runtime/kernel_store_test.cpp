@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <exception>
 #include <fstream>
@@ -384,6 +385,23 @@ TEST_F(KernelStoreTest, TooManyOpenFilesAreTheEnvironmentsFailureWhoeverNamedThe
         [&] { std::rethrow_exception(thrown); },
         ThrowsMessage<DeviceError>(AllOf(HasSubstr(directory_.string()), HasSubstr("ulimit -n"))));
   }
+}
+
+TEST_F(KernelStoreTest, WhereTheDiskIsFullStoreFailsAndWhatLiesThereStays) {
+  const KernelStore cache(directory_);
+  ASSERT_TRUE(cache.store("key", cubin_));
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit limit{4096, before.rlim_max};  // a larger file fails as on a full disk
+  const auto on_signal = signal(SIGXFSZ, SIG_IGN);
+  setrlimit(RLIMIT_FSIZE, &limit);
+  EXPECT_FALSE(cache.store("key", std::string(100'000, 'x')));
+  EXPECT_FALSE(cache.store("another key", std::string(100'000, 'x')));
+  setrlimit(RLIMIT_FSIZE, &before);
+  signal(SIGXFSZ, on_signal);
+  EXPECT_EQ(cache.load("key"), cubin_);
+  EXPECT_EQ(cache.load("another key"), std::nullopt);
+  EXPECT_EQ(files(), 1u);
 }
 
 TEST_F(KernelStoreTest, ADirectoryThatVanishedMakesStoreFail) {
