@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -23,26 +24,31 @@ auto preference(const Record& record) {
 // ("cublasLt 13.1.0 (best of 8 heuristics)") nor one that cuBLAS found by timing
 // ("cublasGemmEx-autotuned 13.1.0").
 bool is_plain_cublas(const Baseline& baseline) {
-  const std::string function = baseline.name.substr(0, baseline.name.find(' '));
-  return function.starts_with("cublas") && function != "cublasLt" &&
-         function.find('-') == std::string::npos;
+  static const std::set<std::string> kFunctions = {"cublasSgemm", "cublasSgemmStridedBatched",
+                                                   "cublasGemmEx", "cublasGemmStridedBatchedEx"};
+  return kFunctions.count(baseline.name.substr(0, baseline.name.find(' '))) > 0;
 }
 
 std::optional<Baseline> cublas_beside(const Database& database, const Record& record) {
   if (!record.baseline) return std::nullopt;
   if (is_plain_cublas(*record.baseline)) return record.baseline;
-  for (Baseline& baseline : database.baselines(record)) {
-    if (is_plain_cublas(baseline)) return std::move(baseline);
+  try {
+    for (Baseline& baseline : database.baselines(record)) {
+      if (is_plain_cublas(baseline)) return std::move(baseline);
+    }
+  } catch (const DatabaseError&) {  // a damaged baseline costs its time only; check() names it
   }
   return std::nullopt;
 }
 
-// "1.23 us", "12.3 us", "1234 us", in the same form for every locale.
+// "1.23 us", "12.3 us", "1234 us", "1e+12 us", in the same form for every locale.
 std::string rounded_us(double time_us) {
   const int decimals = time_us < 10 ? 2 : time_us < 100 ? 1 : 0;
-  char text[400];
+  char text[40];
   const auto end =
-      std::to_chars(text, text + sizeof text, time_us, std::chars_format::fixed, decimals);
+      time_us < 1e12
+          ? std::to_chars(text, text + sizeof text, time_us, std::chars_format::fixed, decimals)
+          : std::to_chars(text, text + sizeof text, time_us, std::chars_format::general, 3);
   return std::string(text, end.ptr) + " us";
 }
 
@@ -155,7 +161,8 @@ std::optional<double> expected_of_cublas(const Candidates& candidates, const Dev
          gemm_tune::expected_us(serving.winner->config, 1, timed->winner->record.problem, *spec));
   }
   if (!fastest_here || !fastest_there) return std::nullopt;
-  return there * *fastest_here / *fastest_there;
+  const double here = there * *fastest_here / *fastest_there;
+  return std::isfinite(here) && here > 0 ? std::optional(here) : std::nullopt;
 }
 
 std::optional<double> spread_of(const Timing& timing) {
@@ -169,10 +176,11 @@ void prefer_cublas(Choice* choice) {
   if (!choice->cublas_us || !choice->expected_us || *choice->cublas_us >= *choice->expected_us) {
     return;
   }
-  const bool timed = choice->match == Match::exact;
-  choice->explanation = std::string("cuBLAS, ") + (timed ? "timed at " : "expected to take ") +
+  const bool exact = choice->match == Match::exact;
+  const bool took = exact && choice->winner->outcome.timing;
+  choice->explanation = std::string("cuBLAS, ") + (exact ? "timed at " : "expected to take ") +
                         rounded_us(*choice->cublas_us) + "; the best kernel " +
-                        (timed ? "took " : "is expected to take ") +
+                        (took ? "took " : "is expected to take ") +
                         rounded_us(*choice->expected_us) + ": " + choice->explanation;
   choice->match = Match::cublas;
   choice->expected_us = choice->cublas_us;
@@ -250,11 +258,12 @@ Choice builtin_or_none(const DeviceKey& device, const Problem& problem) {
 Choice without_winner(const DeviceKey& device, const Problem& problem, Allowed allowed) {
   const std::string untuned = "nothing tuned for " + device.arch + " fits " + to_string(problem);
   Choice choice = builtin_or_none(device, problem);
+  // Where there is no kernel for the types on the architecture, cuBLAS may have none either.
+  if (choice.match == Match::none) return choice;
   if (allowed.cublas) {
-    const bool none = choice.match == Match::none;
-    choice.explanation = "cuBLAS, for " + (none ? choice.explanation : untuned);
+    choice.explanation = "cuBLAS, for " + untuned;
     choice.match = Match::cublas;
-  } else if (!allowed.untuned && choice.match == Match::builtin) {
+  } else if (!allowed.untuned) {
     choice = {};
     choice.explanation = untuned;
   }
@@ -317,9 +326,9 @@ Choice choose(const Tuned& tuned, const DeviceKey& device, const Problem& proble
   Choice choice = of_winner(candidates, exact ? 0 : fastest(candidates), device, problem);
   if (exact) {
     choice.match = Match::exact;
-    const bool timed_itself = !nearest.is_twin && record.outcome.timing;
-    if (timed_itself) choice.expected_us = record.outcome.timing->median_us;
-    if (timed_itself) choice.within = spread_of(*record.outcome.timing);
+    if (!nearest.is_twin) choice.expected_us = record.outcome.time_us();
+    if (!nearest.is_twin && record.outcome.timing)
+      choice.within = spread_of(*record.outcome.timing);
   } else {
     prefer_timed(tuned, device, problem, &choice);
     if (choice.expected_us) choice.within = tuned.timed.typical_error(device, problem);

@@ -55,7 +55,7 @@ struct Tuned {
 Tuned load_tuned(const Database& database, const std::string& arch,
                  const KernelHashes& hashes = current_kernel_hashes());
 
-// Which answers a caller can use. No policy: every kernel, but not cuBLAS.
+// Which answers a caller can use: unless told otherwise, every kernel and not cuBLAS.
 struct Allowed {
   bool cublas = false;  // the caller can call cuBLAS for the problem
   bool untuned = true;  // the default config serves where nothing tuned fits
@@ -71,8 +71,8 @@ struct Choice {
   std::optional<Record> winner;
   std::string explanation;  // one sentence: what was chosen and why
   // Of what was chosen. A measured time for an exact match, else the model's, corrected by what was
-  // measured (choose/expected_time.h). Nothing for the default config, for a device without a name
-  // and for an architecture that the model does not know.
+  // measured (choose/expected_time.h). Nothing for the default config, and but for an exact match
+  // for a device without a name and for an architecture that the model does not know.
   std::optional<double> expected_us;
   // By which factor such an expectation is typically off: half of the times are closer. From the
   // samples of an exact match, else from expectations among the tuned problems. Nothing where there

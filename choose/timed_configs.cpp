@@ -137,10 +137,15 @@ struct TimedConfigs::Rows {
       devices;  // guarded by mutex; entries stay
 
   const timed_configs::Groups& of(const DeviceKey& device, const DeviceSpec& spec) {
+    static const timed_configs::Groups kNone;
     const std::lock_guard reading(mutex);
-    const auto [found, is_new] = devices.try_emplace({device.name, device.sm_count});
-    if (is_new) found->second = groups_of(all, device, spec);
-    return found->second;
+    const auto known = devices.find({device.name, device.sm_count});
+    if (known != devices.end()) return known->second;
+    const bool has_rows = std::any_of(all.begin(), all.end(),
+                                      [&](const TimedConfig& row) { return row.device == device; });
+    if (!has_rows) return kNone;  // not remembered: there is no bound on the names asked for
+    return devices.emplace(std::pair(device.name, device.sm_count), groups_of(all, device, spec))
+        .first->second;
   }
 };
 

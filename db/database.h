@@ -126,8 +126,8 @@ class Database {
   std::vector<TimedConfig> timed_elsewhere(const DeviceKey& device, const Problem& problem) const;
 
   // The fastest measured configs of each problem of these kernels on devices of the architecture,
-  // by device, problem and time: about `most` rows in all, and no more than 128 of one kernel for
-  // one problem.
+  // by device, problem and time: of each kernel about `most` rows in all, and no more than 128 for
+  // one problem. None where there are more problems than `most`.
   std::vector<TimedConfig> fastest_configs(const std::string& arch, const KernelHashes& hashes,
                                            std::int64_t most) const;
 

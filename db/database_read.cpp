@@ -79,6 +79,7 @@ std::vector<TimedConfig> Database::fastest_configs(const std::string& arch,
     count.executeStep();
     const std::int64_t problems = std::max<std::int64_t>(count.getColumn(0).getInt64(), 1);
     constexpr std::int64_t kMostOfOneProblem = 128;
+    if (problems > most) return std::vector<TimedConfig>();
     SQLite::Statement query(impl_->db, R"sql(
       SELECT d.arch, d.name, d.sm_count, p.text, c.text AS config, k.hash AS kernel_hash, m.median_us, k.family
       FROM devices d CROSS JOIN problems p CROSS JOIN main.kernels k

@@ -16,7 +16,8 @@ namespace gemm_tune {
 namespace {
 
 // An application with endless different shapes must not fill the memory. Each answer beyond these
-// is found anew, which takes microseconds where its kernel is loaded.
+// is found anew, which takes up to a millisecond where a search's configs are compared. Problems
+// that were tuned on the device do not count.
 constexpr std::size_t kMostRemembered = 16384;
 constexpr std::size_t kMostDevices = 1024;
 
@@ -31,8 +32,9 @@ std::map<std::string, Tuned> read_tuned(const std::filesystem::path& path) {
   return tuned;
 }
 
-bool is_for_tuned(const Choice& choice, const Problem& problem) {
-  return choice.winner && choice.winner->problem == key_of(problem);
+bool is_for_tuned(const Choice& choice, const DeviceKey& device, const Problem& problem) {
+  return choice.winner && choice.winner->problem == key_of(problem) &&
+         choice.winner->device == device;
 }
 
 }  // namespace
@@ -58,9 +60,9 @@ Dispatcher::Dispatcher(Settings settings) : settings_(std::move(settings)), devi
 }
 
 void Dispatcher::reload() {
-  auto read = std::make_unique<Generation>(settings_.database);
+  // Reads one after the other, so that what was read last stays.
   const std::lock_guard reloading(reloading_);
-  generations_.push_back(std::move(read));
+  generations_.push_back(std::make_unique<Generation>(settings_.database));
   current_.store(generations_.back().get(), std::memory_order_release);
 }
 
@@ -91,7 +93,7 @@ void Dispatcher::lookup(const Question& question, const Problem& problem, bool w
   const Choice choice = choose(generation.of(device.arch), device, problem, allowed(with_cublas));
   *recipe = recipe_of(choice, device, problem);
   generation.recipes.add({device.arch, device.name, device.sm_count, question.words}, *recipe,
-                         !is_for_tuned(choice, problem));
+                         !is_for_tuned(choice, device, problem));
 }
 
 const DeviceKey& Dispatcher::device(int ordinal) const {
@@ -128,7 +130,7 @@ void Dispatcher::launch(GemmCall call, cudaStream_t stream) {
   const Choice choice =
       choose(generation.of(on.arch), on, call.problem, allowed(cublas_takes(call)));
   const Server server = first_sight(generation, choice, call, ordinal, stream);
-  generation.servers.add(key, server, !is_for_tuned(choice, call.problem));
+  generation.servers.add(key, server, !is_for_tuned(choice, on, call.problem));
   enqueue(server, call, ordinal, stream);
 }
 
@@ -143,8 +145,8 @@ void Dispatcher::enqueue(const Server& server, const GemmCall& call, int ordinal
 
 Dispatcher::Server Dispatcher::first_sight(const Generation& generation, const Choice& choice,
                                            const GemmCall& call, int ordinal, cudaStream_t stream) {
-  const bool may_differ =
-      settings_.policy != Policy::deterministic && !is_for_tuned(choice, call.problem);
+  const bool may_differ = settings_.policy != Policy::deterministic &&
+                          !is_for_tuned(choice, device(ordinal), call.problem);
   if (may_differ) {
     if (const std::optional<Choice> known = refined_before(device(ordinal), call)) {
       return prepare(*known, call, ordinal);

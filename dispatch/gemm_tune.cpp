@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cctype>
 #include <cstddef>
 #include <cstring>
 #include <exception>
@@ -15,6 +14,7 @@
 #include <string_view>
 
 #include "core/error.h"
+#include "core/printable.h"
 #include "dispatch/dispatcher.h"
 #include "dispatch/recipe.h"
 
@@ -78,10 +78,16 @@ DeviceName device_name_of(const gt_device* device, const Dispatcher& dispatcher)
   if (device == nullptr) return dispatcher.current_device_name();
   check_reserved(device->reserved, "device");
   const std::string_view arch = &required(device->arch, "device.arch");
-  const bool is_arch = arch.size() > 3 && arch.compare(0, 3, "sm_") == 0 &&
-                       std::isdigit(static_cast<unsigned char>(arch[3])) != 0;
+  constexpr std::size_t kMostDigits = 4, kLongestName = 255;
+  const std::string_view digits = arch.substr(std::min<std::size_t>(3, arch.size()));
+  const bool is_arch =
+      arch.starts_with("sm_") && !digits.empty() && digits.size() <= kMostDigits &&
+      std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
   if (!is_arch) {
-    throw UsageError("device.arch is '" + std::string(arch) + "': write it as in sm_90");
+    throw UsageError("device.arch is '" + excerpt(arch) + "': write it as in sm_90");
+  }
+  if (device->name != nullptr && std::strlen(device->name) > kLongestName) {
+    throw UsageError("device.name is longer than 255 bytes: write it as the driver reports it");
   }
   if (device->sm_count < 0) throw UsageError("device.sm_count is negative");
   return {arch, device->name == nullptr ? "" : device->name, device->sm_count};
@@ -338,6 +344,7 @@ gt_status gt_lookup(const gt_handle* handle, const gt_device* device, const gt_p
     const Dispatcher& dispatcher = required(handle, "handle").dispatcher;
     const gt_problem& asked = required(problem, "problem");
     required(recipe, "recipe");
+    check_reserved(asked.reserved, "problem");  // its words then differ from a call's
     const DeviceName on = device_name_of(device, dispatcher);
     const Dispatcher::Question question{on.arch, on.name, on.sm_count,
                                         std::bit_cast<Dispatcher::Question::Words>(asked)};

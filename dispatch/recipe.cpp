@@ -50,7 +50,9 @@ void describe_winner(const Record& winner, const DeviceKey& device, const Proble
 }  // namespace
 
 void copy_text(char* target, std::size_t capacity, const char* text) {
-  const std::size_t size = std::min(capacity - 1, std::strlen(text));
+  std::size_t size = std::min(capacity - 1, std::strlen(text));
+  const auto continues = [&] { return (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80; };
+  while (size > 0 && continues()) --size;  // no part of a UTF-8 character
   std::memcpy(target, text, size);
   target[size] = '\0';
 }

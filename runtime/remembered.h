@@ -31,7 +31,7 @@ class Remembered {
   const Value* find(const Sought& key) const {
     const Slots* const slots = slots_.load(std::memory_order_acquire);
     if (slots == nullptr) return nullptr;
-    const Entry* const entry = slots->at(slots->place_of(key)).load(std::memory_order_acquire);
+    const Entry* const entry = slots->place_of(key).entry;
     return entry == nullptr ? nullptr : &entry->value;
   }
 
@@ -44,7 +44,7 @@ class Remembered {
     if (counted) ++counted_;
     if (all_slots_.empty() || 2 * entries_.size() >= all_slots_.back()->size()) grow();
     entries_.push_back(std::make_unique<const Entry>(Entry{std::move(key), std::move(value)}));
-    place(*all_slots_.back(), *entries_.back());
+    all_slots_.back()->put(*entries_.back());
     return &entries_.back()->value;
   }
 
@@ -59,34 +59,36 @@ class Remembered {
    public:
     explicit Slots(std::size_t size) : slots_(size) {}
     std::size_t size() const { return slots_.size(); }
-    std::atomic<const Entry*>& at(std::size_t i) { return slots_[i]; }
-    const std::atomic<const Entry*>& at(std::size_t i) const { return slots_[i]; }
 
-    // Where the key's entry is, or the free slot where it belongs.
+    // The slot with the key's entry, or the free slot where it belongs. The entry is the one that
+    // was compared: another thread may fill a free slot at once.
+    struct Place {
+      std::size_t slot;
+      const Entry* entry;
+    };
     template <class Sought>
-    std::size_t place_of(const Sought& key) const {
+    Place place_of(const Sought& key) const {
       const std::size_t mask = slots_.size() - 1;
       std::size_t i = key.hash() & mask;
       while (true) {
         const Entry* const entry = slots_[i].load(std::memory_order_acquire);
-        if (entry == nullptr || entry->key == key) return i;
+        if (entry == nullptr || entry->key == key) return {i, entry};
         i = (i + 1) & mask;
       }
+    }
+    void put(const Entry& entry) {
+      slots_[place_of(entry.key).slot].store(&entry, std::memory_order_release);
     }
 
    private:
     std::vector<std::atomic<const Entry*>> slots_;
   };
 
-  static void place(Slots& slots, const Entry& entry) {
-    slots.at(slots.place_of(entry.key)).store(&entry, std::memory_order_release);
-  }
-
   void grow() {
     constexpr std::size_t kFirst = 64;
     auto larger =
         std::make_unique<Slots>(all_slots_.empty() ? kFirst : 2 * all_slots_.back()->size());
-    for (const auto& entry : entries_) place(*larger, *entry);
+    for (const auto& entry : entries_) larger->put(*entry);
     all_slots_.push_back(std::move(larger));
     slots_.store(all_slots_.back().get(), std::memory_order_release);
   }

@@ -511,7 +511,7 @@ TEST_F(LookupTest, ProblemsNameTheirTypes) {
   EXPECT_THAT(recipe.config, StartsWith("mma/AB=1,CD=0,"));
   EXPECT_EQ(recipe.alignment, 8);
   const gt_device old = {"sm_70", nullptr, 0, {}};
-  EXPECT_EQ(lookup(problem, old).match, GT_MATCH_CUBLAS);
+  EXPECT_EQ(lookup(problem, old).match, GT_MATCH_NONE);
   EXPECT_THAT(lookup(problem, old).explanation,
               HasSubstr("sm_70 has no kernel of f16/f16/f32/f32"));
   problem.alignment = 16;

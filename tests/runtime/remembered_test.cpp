@@ -78,5 +78,22 @@ TEST(RememberedTest, ReadersSeeWholeEntriesWhileOthersAdd) {
   }
 }
 
+// Two keys of one slot: a reader of one must not get the other, which is being added.
+TEST(RememberedTest, AReaderNeverSeesTheEntryOfAnotherKeyOfItsSlot) {
+  for (int round = 0; round < 300; ++round) {
+    Remembered<Colliding, int> numbers(64);
+    std::jthread adder([&] {
+      for (int i = 0; i < 32; ++i) numbers.add({std::to_string(i)}, i);
+    });
+    for (int i = 31; i >= 0; --i) {
+      const std::string text = std::to_string(i);
+      const int* const found = numbers.find(CollidingView{text});
+      if (found != nullptr) {
+        ASSERT_EQ(*found, i);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace gemm_tune

@@ -68,8 +68,9 @@ typedef enum gt_match {
 /* What may serve calls. By all policies, the same device, database and call give the same choice,
  * and every kernel gives equal bits from run to run. */
 typedef enum gt_policy {
-  GT_POLICY_BEST = 0,          /* the fastest, as far as is known: a kernel or cuBLAS */
-  GT_POLICY_TUNED_ONLY = 1,    /* tuned kernels, where none fits GT_NO_KERNEL */
+  GT_POLICY_BEST = 0,       /* the fastest, as far as is known: a kernel or cuBLAS */
+  GT_POLICY_TUNED_ONLY = 1, /* what searches found, where none fits GT_NO_KERNEL; a winner that was
+                               only predicted, too: the recipe's source says so */
   GT_POLICY_DETERMINISTIC = 2, /* kernels, tuned or not, never cuBLAS: the bits of a result do not
                                   depend on the version of cuBLAS, or on whether it is there */
   GT_POLICY_MAX = 0x7fffffff
