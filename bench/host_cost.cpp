@@ -23,6 +23,7 @@
 #include <mutex>
 #include <thread>
 
+#include "bench/program.h"
 #include "bench/rounds.h"
 #include "bench/sgemm_ways.h"
 #include "core/error.h"
@@ -65,11 +66,7 @@ Options parse(int argc, char** argv) {
   app.add_option("--calls", o.calls, "In a row")->check(CLI::Range(1, 500));
   app.add_option("--kernel-cache", o.cache, "Folder of compiled kernels");
   app.add_flag("--require", o.require, "Exit code 1 where the goal is missed");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    std::exit(app.exit(error) == 0 ? 0 : 2);
-  }
+  parse_or_exit(app, argc, argv);
   return o;
 }
 
@@ -257,15 +254,9 @@ int run(const Options& o, const std::string& description) {
 int main(int argc, char** argv) {
   using namespace gemm_tune;
   const Options options = parse(argc, argv);
-  try {
+  return exit_code_of("host_cost", [&] {
     problem_of_size(options.size);
     check_driver();
     return run(options, run_description(argc, argv));
-  } catch (const UsageError& error) {
-    fmt::print(stderr, "host_cost: {}\n", error.what());
-    return 2;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "host_cost: {}\n", error.what());
-    return 3;
-  }
+  });
 }

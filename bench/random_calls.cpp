@@ -30,6 +30,7 @@
 
 #include "bench/check_the_checks.h"
 #include "bench/gemm_checks.h"
+#include "bench/program.h"
 #include "bench/random_call.h"
 #include "core/error.h"
 #include "core/error_bound.h"
@@ -71,11 +72,7 @@ Options parse(int argc, char** argv) {
   app.add_option("--jobs", o.jobs, "Processes of --prepare")->check(CLI::Range(1, 256));
   app.add_option("--seconds", o.seconds, "Stop then")->check(CLI::Range(0.1, 1e6));
   app.add_flag("--sample", o.sample, "For compute-sanitizer: small calls, exact allocations");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    std::exit(app.exit(error) == 0 ? 0 : 2);
-  }
+  parse_or_exit(app, argc, argv);
   return o;
 }
 
@@ -343,13 +340,6 @@ int run(const Options& o) {
 int main(int argc, char** argv) {
   using namespace gemm_tune;
   const Options options = parse(argc, argv);
-  try {
-    return options.arch.empty() ? run(options) : prepare(options);
-  } catch (const UsageError& error) {
-    std::fprintf(stderr, "random_calls: %s\n", error.what());
-    return 2;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "random_calls: %s\n", error.what());
-    return 3;
-  }
+  return exit_code_of("random_calls",
+                      [&] { return options.arch.empty() ? run(options) : prepare(options); });
 }

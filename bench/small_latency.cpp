@@ -18,6 +18,7 @@
 #include <exception>
 #include <functional>
 
+#include "bench/program.h"
 #include "bench/rounds.h"
 #include "bench/sgemm_ways.h"
 #include "core/error.h"
@@ -54,11 +55,7 @@ Options parse(int argc, char** argv) {
   app.add_option("--calls", o.calls, "In a stream, and in a graph")->check(CLI::Range(1, 100'000));
   app.add_option("--kernel-cache", o.cache, "Folder of compiled kernels");
   app.add_flag("--require", o.require, "Exit code 1 where gt_sgemm is not faster");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    std::exit(app.exit(error) == 0 ? 0 : 2);
-  }
+  parse_or_exit(app, argc, argv);
   return o;
 }
 
@@ -161,15 +158,9 @@ int run(const Options& o, const std::string& description) {
 int main(int argc, char** argv) {
   using namespace gemm_tune;
   const Options options = parse(argc, argv);
-  try {
+  return exit_code_of("small_latency", [&] {
     problems_of(options);
     check_driver();
     return run(options, run_description(argc, argv));
-  } catch (const UsageError& error) {
-    fmt::print(stderr, "small_latency: {}\n", error.what());
-    return 2;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "small_latency: {}\n", error.what());
-    return 3;
-  }
+  });
 }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -95,10 +94,10 @@ std::vector<Serving> near_winners(const WinnerIndex& winners, const DeviceKey& d
                                   const Problem& problem) {
   const std::size_t most = device.name.empty() ? 1 : kCompared;
   std::vector<Serving> here =
-      winners.nearest(device, WinnerIndex::Tuned::on_the_device, problem, most);
+      winners.nearest(device, WinnerIndex::Where::on_the_device, problem, most);
   if (!here.empty() && source_of(here.front()) == Source::measured) return here;
   std::vector<Serving> elsewhere =
-      winners.nearest(device, WinnerIndex::Tuned::elsewhere, problem, most);
+      winners.nearest(device, WinnerIndex::Where::elsewhere, problem, most);
   if (elsewhere.empty()) return here;
   // A measured winner replaces a predicted one only if it is no farther away.
   const bool replaces = here.empty() || (source_of(elsewhere.front()) == Source::measured &&
@@ -157,12 +156,10 @@ std::optional<double> expected_of_cublas(const Candidates& candidates, const Dev
     const Serving& serving = candidates.servings[i];
     if (!candidates.expected_us[i]) continue;
     note(fastest_here, *candidates.expected_us[i] / *serving.correction);
-    note(fastest_there,
-         gemm_tune::expected_us(serving.winner->config, 1, timed->winner->record.problem, *spec));
+    note(fastest_there, modelled_us(serving.winner->config, timed->winner->record.problem, *spec));
   }
   if (!fastest_here || !fastest_there) return std::nullopt;
-  const double here = there * *fastest_here / *fastest_there;
-  return std::isfinite(here) && here > 0 ? std::optional(here) : std::nullopt;
+  return if_a_time(there * *fastest_here / *fastest_there);
 }
 
 std::optional<double> spread_of(const Timing& timing) {
@@ -210,7 +207,7 @@ Choice of_timed(const Tuned& tuned, const TimedCandidate& timed, const DeviceKey
   record.source = Source::measured;
   record.outcome.timing = Timing{row.median_us, {}, 1};
   for (const Serving& there :
-       tuned.winners.nearest(device, WinnerIndex::Tuned::on_the_device, row.problem, 1)) {
+       tuned.winners.nearest(device, WinnerIndex::Where::on_the_device, row.problem, 1)) {
     if (there.winner->record.problem == row.problem) {
       record.baseline = there.winner->record.baseline;
     }
@@ -361,11 +358,12 @@ std::vector<Choice> likeliest(const Tuned& tuned, const DeviceKey& device, const
     const bool is_new = kernel.config && texts.insert(to_string(kernel.config->config())).second;
     if (is_new && texts.size() <= most) answers.push_back(std::move(kernel));
   };
+  Choice cublas = first;  // with the kernel that serves without cuBLAS
+  cublas.match = Match::cublas;
+  cublas.expected_us = first.cublas_us;
+  cublas.explanation = "cuBLAS";
   add(first);
-  if (allowed.cublas) {
-    answers.push_back(choose(tuned, device, problem, allowed));
-    answers.back().match = Match::cublas;
-  }
+  if (allowed.cublas) answers.push_back(std::move(cublas));
   for (Choice& kernel : kernels) add(kernel);
   return answers;
 }

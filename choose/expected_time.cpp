@@ -3,14 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
+#include <cstddef>
+#include <utility>
 
 #include "search/static_model.h"
 
 namespace gemm_tune {
-namespace {
 
-// A database from elsewhere may hold any number.
 std::optional<double> if_a_time(double time_us) {
   return std::isfinite(time_us) && time_us > 0 ? std::optional(time_us) : std::nullopt;
 }
@@ -19,8 +18,6 @@ std::optional<double> modelled_us(const KnownConfig& config, const Problem& prob
                                   const DeviceSpec& device) {
   return if_a_time(predict(config.traits, problem, device).time_us);
 }
-
-}  // namespace
 
 std::optional<DeviceSpec> modelled_device(const DeviceKey& device) {
   std::optional<DeviceSpec> spec = find_device_spec(device.arch);
@@ -46,15 +43,20 @@ std::optional<double> expected_us(const KnownConfig& config, double correction,
   return if_a_time(correction * *modelled);
 }
 
-std::optional<double> typical_factor(std::span<const double> ratios) {
+std::optional<double> median_of(std::vector<double> values) {
+  if (values.empty()) return std::nullopt;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+std::optional<double> typical_factor(const std::vector<double>& ratios) {
   std::vector<double> errors;
   for (const double ratio : ratios) {
-    if (ratio > 0 && std::isfinite(ratio)) errors.push_back(std::abs(std::log(ratio)));
+    if (if_a_time(ratio)) errors.push_back(std::abs(std::log(ratio)));
   }
-  if (errors.empty()) return std::nullopt;
-  const auto median = errors.begin() + static_cast<std::ptrdiff_t>(errors.size() / 2);
-  std::nth_element(errors.begin(), median, errors.end());
-  return std::exp(*median);
+  const std::optional<double> median = median_of(std::move(errors));
+  return median ? std::optional(std::exp(*median)) : std::nullopt;
 }
 
 }  // namespace gemm_tune

@@ -7,7 +7,7 @@
 #pragma once
 
 #include <optional>
-#include <span>
+#include <vector>
 
 #include "core/device_spec.h"
 #include "db/record.h"
@@ -19,6 +19,13 @@ namespace gemm_tune {
 // the device's SM count. Nothing for an architecture without an entry.
 std::optional<DeviceSpec> modelled_device(const DeviceKey& device);
 
+// The number if it is a time: above 0 and finite. A database from elsewhere may hold any number.
+std::optional<double> if_a_time(double time_us);
+
+// The static model's time of one call in microseconds. Nothing where the model has none.
+std::optional<double> modelled_us(const KnownConfig& config, const Problem& problem,
+                                  const DeviceSpec& device);
+
 // The measured over the modelled time of the record's config on the record's device; 1 for a record
 // whose time is the model's. Nothing where the model has no time.
 std::optional<double> correction_of(const KnownConfig& config, const Record& record);
@@ -27,8 +34,11 @@ std::optional<double> correction_of(const KnownConfig& config, const Record& rec
 std::optional<double> expected_us(const KnownConfig& config, double correction,
                                   const Problem& problem, const DeviceSpec& device);
 
+// Of an even number of values the upper one in the middle. Nothing without values.
+std::optional<double> median_of(std::vector<double> values);
+
 // The factor by which half of the times are at most off: exp of the median of |log(ratio)|, ratio
 // being time over expectation. Nothing without ratios.
-std::optional<double> typical_factor(std::span<const double> ratios);
+std::optional<double> typical_factor(const std::vector<double>& ratios);
 
 }  // namespace gemm_tune

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <mutex>
+#include <string>
 #include <utility>
 
 #include "choose/expected_time.h"
@@ -63,13 +66,6 @@ double log_correction(const Candidate& candidate, const LaunchProblem& problem, 
   return sum / weights;
 }
 
-double median_of(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 void add(const TimedConfig& row, const DeviceSpec& device, Group* group) {
   try {
     auto candidate = group->candidates.find(row.config);
@@ -78,7 +74,7 @@ void add(const TimedConfig& row, const DeviceSpec& device, Group* group) {
                       .emplace(row.config, Candidate{check_config(parse_config(row.config)), {}})
                       .first;
     }
-    const auto modelled = expected_us(candidate->second.config, 1, row.problem, device);
+    const auto modelled = modelled_us(candidate->second.config, row.problem, device);
     if (!modelled) return;
     const double log_ratio = std::log(row.median_us / *modelled);
     if (!std::isfinite(log_ratio)) return;
@@ -114,7 +110,7 @@ Groups groups_of(const std::vector<TimedConfig>& rows, const DeviceKey& device,
     for (const auto& [text, candidate] : group.candidates) {
       for (const Correction& one : candidate.corrections) logs.push_back(one.log_ratio);
     }
-    group.median = median_of(std::move(logs));
+    group.median = median_of(std::move(logs)).value_or(0);
     group.error = error_of(group);
   }
   return groups;

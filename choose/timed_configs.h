@@ -7,15 +7,10 @@
 #pragma once
 
 #include <cstddef>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <string>
-#include <tuple>
 #include <vector>
 
-#include "core/launch_arithmetic.h"
 #include "db/record.h"
 #include "kernel_templates/registry.h"
 

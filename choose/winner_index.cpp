@@ -186,14 +186,14 @@ WinnerIndex::~WinnerIndex() = default;
 WinnerIndex::WinnerIndex(WinnerIndex&&) noexcept = default;
 WinnerIndex& WinnerIndex::operator=(WinnerIndex&&) noexcept = default;
 
-std::vector<Serving> WinnerIndex::nearest(const DeviceKey& device, Tuned tuned,
+std::vector<Serving> WinnerIndex::nearest(const DeviceKey& device, Where where,
                                           const Problem& problem, std::size_t most) const {
   NearestServing<Entry> nearest(problem, most);
   for (const auto& [key, group] : groups_) {
     const auto& [name, sm_count, signature, layout] = key;
     const bool is_here =
         device.name.empty() || (device.name == name && device.sm_count == sm_count);
-    if (is_here != (tuned == Tuned::on_the_device)) continue;
+    if (is_here != (where == Where::on_the_device)) continue;
     if (signature != problem.signature || layout != problem.layout) continue;
     search(*group, problem, nearest);
   }

@@ -46,13 +46,13 @@ class WinnerIndex {
   WinnerIndex(WinnerIndex&&) noexcept;
   WinnerIndex& operator=(WinnerIndex&&) noexcept;
 
-  // On which devices winners may have been tuned. A device without a name is any of the
+  // Where winners may have been tuned. A device without a name is any of the
   // architecture.
-  enum class Tuned { on_the_device, elsewhere };
+  enum class Where { on_the_device, elsewhere };
 
   // The winners that serve the problem, nearest first, at most `most`, each of another config. At
   // equal distance the winner of the very problem comes first, then the winners' order decides.
-  std::vector<Serving> nearest(const DeviceKey& device, Tuned tuned, const Problem& problem,
+  std::vector<Serving> nearest(const DeviceKey& device, Where where, const Problem& problem,
                                std::size_t most) const;
 
  private:

@@ -34,9 +34,8 @@ class Cublas {
 
   void set_stream(cudaStream_t stream);
 
-  // Scratch memory on the device instead of cuBLAS's own, for calls in the current stream. cuBLAS
-  // documentation, 2.1.9 "Results reproducibility": its own is of this size on sm_90, smaller
-  // before.
+  // Scratch memory on the device instead of cuBLAS's own, for calls in the current stream. The size
+  // is what cuBLAS's documentation of cublasSetWorkspace() recommends for sm_90; 4 MiB for older.
   static constexpr std::int64_t kWorkspaceBytes = std::int64_t{32} << 20;
   void set_workspace(void* memory, std::int64_t bytes);
 
