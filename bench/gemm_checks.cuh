@@ -6,7 +6,7 @@
 // batch, any distances apart; all other cells of the buffer are guards. Compiled by NVRTC; grids of
 // any size, blocks of whole warps.
 #include "core/error_bound.cuh"
-#include "kernel_templates/device/element_convert.cuh"
+#include "tuner/measure/element_bits.cuh"
 
 namespace gemm_tune {
 
@@ -23,33 +23,6 @@ namespace {
 constexpr unsigned kGuard32 = 0x7fc0ffee, kGuard16 = 0x7fed;
 
 __device__ unsigned guard_of(int type) { return type == kTypeF32 ? kGuard32 : kGuard16; }
-
-__device__ unsigned load_bits(const void* cells, long long i, int type) {
-  if (type == kTypeF32) return static_cast<const unsigned*>(cells)[i];
-  return static_cast<const Bits16*>(cells)[i];
-}
-
-__device__ void store_bits(void* cells, long long i, int type, unsigned bits) {
-  if (type == kTypeF32) {
-    static_cast<unsigned*>(cells)[i] = bits;
-  } else {
-    static_cast<Bits16*>(cells)[i] = static_cast<Bits16>(bits);
-  }
-}
-
-__device__ float value_of(unsigned bits, int type) {
-  if (type == kTypeF32) return __uint_as_float(bits);
-  if (type == kTypeF16) return element_to_float<kTypeF16>(static_cast<Bits16>(bits));
-  return element_to_float<kTypeBf16>(static_cast<Bits16>(bits));
-}
-
-// Rounded to the type, to nearest, ties to even. To bf16 by hand: the instruction needs sm_80.
-__device__ unsigned bits_of(float number, int type) {
-  const unsigned bits = __float_as_uint(number);
-  if (type == kTypeF32) return bits;
-  if (type == kTypeF16) return element_from_float<kTypeF16>(number);
-  return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
-}
 
 __device__ long long first() {
   return blockIdx.x * static_cast<long long>(blockDim.x) + threadIdx.x;

@@ -6,7 +6,7 @@
 // type of an element is looked at where it is loaded or stored; all else is computed in fp32 and
 // fp64.
 #include "core/error_bound.cuh"
-#include "kernel_templates/device/element_convert.cuh"
+#include "tuner/measure/element_bits.cuh"
 
 namespace gemm_tune {
 
@@ -27,36 +27,8 @@ constexpr unsigned kPoisonBits = 0x7fc0dead, kPoisonBits16 = 0x7fed;
 
 __device__ unsigned poison_of(int type) { return type == kTypeF32 ? kPoisonBits : kPoisonBits16; }
 
-__device__ unsigned load_bits(const void* cells, long long i, int type) {
-  if (type == kTypeF32) return static_cast<const unsigned*>(cells)[i];
-  return static_cast<const Bits16*>(cells)[i];
-}
-
-__device__ void store_bits(void* cells, long long i, int type, unsigned bits) {
-  if (type == kTypeF32) {
-    static_cast<unsigned*>(cells)[i] = bits;
-  } else {
-    static_cast<Bits16*>(cells)[i] = static_cast<Bits16>(bits);
-  }
-}
-
-__device__ float value_of(unsigned bits, int type) {
-  if (type == kTypeF32) return __uint_as_float(bits);
-  if (type == kTypeF16) return element_to_float<kTypeF16>(static_cast<Bits16>(bits));
-  return element_to_float<kTypeBf16>(static_cast<Bits16>(bits));
-}
-
 __device__ float element(const void* cells, long long i, int type) {
   return value_of(load_bits(cells, i, type), type);
-}
-
-// The number rounded to the type, to nearest, ties to even. To bf16 by hand, because the
-// instruction needs sm_80.
-__device__ unsigned bits_of(float number, int type) {
-  const unsigned bits = __float_as_uint(number);
-  if (type == kTypeF32) return bits;
-  if (type == kTypeF16) return element_from_float<kTypeF16>(number);
-  return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
 }
 
 // SplitMix64 (Steele, Lea, Flood 2014): a well-mixed 64-bit value for every input.

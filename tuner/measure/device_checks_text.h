@@ -7,7 +7,8 @@
 namespace gemm_tune {
 
 extern const char* const kDeviceChecksText;
-extern const char* const kErrorBoundText;  // of core/error_bound.cuh
+extern const char* const kElementBitsText;  // of tuner/measure/element_bits.cuh
+extern const char* const kErrorBoundText;   // of core/error_bound.cuh
 
 // What NVRTC compiles.
 NvrtcSource device_checks_source();

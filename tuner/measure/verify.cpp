@@ -160,6 +160,7 @@ std::vector<GemmCall> small_verification_shapes(const KnownConfig& config, int s
 NvrtcSource device_checks_source() {
   NvrtcSource source{"tuner/measure/device_checks.cuh", kDeviceChecksText, {}};
   source.headers.emplace_back("core/error_bound.cuh", kErrorBoundText);
+  source.headers.emplace_back("tuner/measure/element_bits.cuh", kElementBitsText);
   for (const char* const path : {"kernel_templates/device/element_convert.cuh",
                                  "kernel_templates/device/element_type.cuh"}) {
     source.headers.emplace_back(path, embedded_texts().at(path));
