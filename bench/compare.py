@@ -11,7 +11,7 @@ usage: compare.py [--db FILE] [--budget N] [--time T] [--device N] BIN OUT [SHAP
 
 Prints a table (TFLOP/s; the medians of the finals, hot and with operands outside L2), geometric means, the shapes where
 we are slower, and which goals are met. The speeds in one line come from the same rounds; cublasLt's algorithm and our
-config are the fastest hot ones. "better" is of cublasSgemm and cublasLt. Where cuBLAS does not autotune, the reason is
+config are the fastest hot ones. Errors are relative, in the Frobenius norm. "better" is of cublasSgemm and cublasLt. Where cuBLAS does not autotune, the reason is
 printed. Needs a GPU. Exit code: 0, even if goals are missed; 1 if a shape has no result.
 """
 import argparse
@@ -84,7 +84,8 @@ def row_of(shape, problem):
     return {"shape": shape, "config": winner["config"], "tried": problem["funnel"]["tried"],
             "absent": problem["absent_baselines"], "names": [baseline["name"] for baseline in winner["baselines"]],
             "hot": {name: one["time_us"] for name, one in times.items()},
-            "cold": {name: one["cold_us"] for name, one in times.items()}}
+            "cold": {name: one["cold_us"] for name, one in times.items()},
+            "error": times["sgemm"].get("error_ratio")}
 
 
 def over_sgemm(us):
@@ -117,18 +118,19 @@ def ratio_text(ratio):
 def table(rows):
     kinds = ("sgemm", "lt", "auto", "ours")
     columns = "cublasSgemm | cublasLt | autotuned | ours | over Sgemm | over better | over autotuned"
-    lines = [f"| shape | {columns} | cold: {columns} | tried | config |", "|---" * 17 + "|"]
+    lines = [f"| shape | {columns} | cold: {columns} | error over Sgemm's | tried | config |", "|---" * 18 + "|"]
     for row in rows:
         cells = [row["shape"]]
         for us in (row["hot"], row["cold"]):
             cells += [tflops(row["shape"], us[name]) for name in kinds]
             cells += [ratio_text(over(us)) for over in (over_sgemm, over_better, over_auto)]
-        lines.append("| " + " | ".join(cells + [str(row["tried"]), row["config"]]) + " |")
+        cells += [ratio_text(row["error"]), str(row["tried"]), row["config"]]
+        lines.append("| " + " | ".join(cells) + " |")
     cells = ["geometric mean"]
     for kind in ("hot", "cold"):
         cells += [""] * len(kinds)
         cells += [ratio_text(mean(over(row[kind]) for row in rows)) for over in (over_sgemm, over_better, over_auto)]
-    return lines + ["| " + " | ".join(cells + ["", ""]) + " |"]
+    return lines + ["| " + " | ".join(cells + ["", "", ""]) + " |"]
 
 
 def losses(rows):

@@ -2,7 +2,7 @@
 // Writes a database of a million made-up rows: 2 devices x 1000 problems x 500 configs of today's
 // warp_tiled kernel, each timed once, with finals and a baseline for each problem.
 //
-// usage: large_database FILE 1|2|upgrade [PROBLEMS]
+// usage: large_database FILE 1|3|upgrade [PROBLEMS]
 //   1, 2: writes a new file of that version of the schema. upgrade: opens a file for writing.
 //   PROBLEMS: on each device, instead of 1000.
 // The rows are the same each time. bench/large_database.py measures the program on such a file.
@@ -79,6 +79,7 @@ void write_rows(const std::filesystem::path& path, int problems) {
           outcome.timing = timing(time_us());
           outcome.predicted_us = time_us();
           outcome.standing = c < kFinalists ? Standing::tied : Standing::search;
+          outcome.error = 1e-6;
           database.store(device, problem(p), texts[static_cast<std::size_t>(c)], hash, outcome,
                          Source::measured);
         }
@@ -87,23 +88,23 @@ void write_rows(const std::filesystem::path& path, int problems) {
   }
 }
 
-// The rows of a file of version 2 as version 1 would have stored them, but for the kernel: today's
-// identity, which the upgrade keeps, so that the rows count before and after.
+// The rows of a file of the current version as version 1 would have stored them, but for the
+// kernel: today's identity, which the upgrade keeps, so that the rows count before and after.
 void write_version_1(const std::filesystem::path& from, const std::filesystem::path& path) {
   SQLite::Database db(path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
   db.exec(kSchema1);
-  SQLite::Statement attach(db, "ATTACH ? AS v2");
+  SQLite::Statement attach(db, "ATTACH ? AS current");
   attach.bind(1, from.string());
   attach.exec();
   SQLite::Transaction transaction(db);
   db.exec(R"sql(
-    INSERT INTO main.devices SELECT * FROM v2.devices;
-    INSERT INTO main.problems SELECT * FROM v2.problems;
+    INSERT INTO main.devices SELECT * FROM current.devices;
+    INSERT INTO main.problems SELECT * FROM current.problems;
     INSERT INTO main.runs SELECT id, tool_version, cuda_version, driver_version, command, seed, started_at
-      FROM v2.runs;
+      FROM current.runs;
     INSERT INTO main.baselines
       SELECT id, device_id, problem_id, run_id, name, median_us, samples, launches_per_sample, cold_us,
-             sm_mhz, power_w, temperature_c, disturbance FROM v2.baselines)sql");
+             sm_mhz, power_w, temperature_c, disturbance FROM current.baselines)sql");
   SQLite::Statement rows(db, R"sql(
     INSERT INTO candidates (
       id, device_id, problem_id, config, kernel_hash, run_id, disposition, reason, source,
@@ -113,10 +114,10 @@ void write_version_1(const std::filesystem::path& from, const std::filesystem::p
     SELECT m.id, device_id, problem_id, c.text, :hash, run_id, disposition, reason, source,
            registers, spill_bytes, stack_bytes, smem_bytes, ctas_per_sm, median_us, samples,
            launches_per_sample, standing, cold_us, sm_mhz, power_w, temperature_c, disturbance,
-           predicted_us, (SELECT b.id FROM v2.baselines b
+           predicted_us, (SELECT b.id FROM current.baselines b
                           WHERE b.run_id = m.run_id AND b.problem_id = m.problem_id
                             AND b.device_id = m.device_id), recorded_at
-    FROM v2.measurements m CROSS JOIN v2.configs c ON c.id = m.config_id)sql");
+    FROM current.measurements m CROSS JOIN current.configs c ON c.id = m.config_id)sql");
   rows.bind(":hash", current_kernel_hashes().at(kFamily));
   rows.exec();
   transaction.commit();
@@ -128,19 +129,19 @@ void write_version_1(const std::filesystem::path& from, const std::filesystem::p
 int main(int argc, char** argv) {
   using namespace gemm_tune;
   const std::string version = argc == 3 || argc == 4 ? argv[2] : "";
-  if (version != "1" && version != "2" && version != "upgrade") {
-    std::fputs("usage: large_database FILE 1|2|upgrade [PROBLEMS]\n", stderr);
+  if (version != "1" && version != "3" && version != "upgrade") {
+    std::fputs("usage: large_database FILE 1|3|upgrade [PROBLEMS]\n", stderr);
     return 2;
   }
   try {
-    const std::filesystem::path path = argv[1], current = path.string() + ".version-2";
+    const std::filesystem::path path = argv[1], current = path.string() + ".version-3";
     if (version == "upgrade") {
       const Database database(path, Database::Mode::create_or_open);
       return 0;
     }
     const int problems = argc == 4 ? std::stoi(argv[3]) : 1000;
     if (std::filesystem::exists(path)) throw UsageError(path.string() + " exists already");
-    if (version == "2") {
+    if (version == "3") {
       write_rows(path, problems);
     } else {
       write_rows(current, problems);

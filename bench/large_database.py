@@ -66,8 +66,8 @@ def main():
     program, generator = build / "bin" / "gemm-tune", build / "bin" / "large_database"
     library = ctypes.CDLL(str(next(build.glob("**/libgemm_tune.so"))))
     library.gt_close.argtypes = [ctypes.c_void_p]
-    current, first = folder / "version_2.db", folder / "version_1.db"
-    for path, version in ((current, "2"), (first, "1")):
+    current, first = folder / "version_3.db", folder / "version_1.db"
+    for path, version in ((current, "3"), (first, "1")):
         if not path.exists():
             report(f"writing version {version}", seconds(command(generator, path, version, *problems)))
         report(f"size, version {version}", path.stat().st_size, "bytes")

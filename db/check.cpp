@@ -148,11 +148,12 @@ void check_values(const fs::path& path, SQLite::Database& db, const std::string&
 
 // For a file of version 1, checks the rows that an upgrade would store.
 void check_contents(const fs::path& path, SQLite::Database& db, Findings& findings) {
+  if (const auto why = why_not_upgradable(db)) return add(findings, "it " + *why);
   if (db.execAndGet("PRAGMA user_version").getInt() == 1) {
-    if (const auto why = why_not_upgradable(db)) return add(findings, "it " + *why);
     SQLite::Database copy = upgraded_copy(db);
     return check_values(path, copy, "candidates", findings);
   }
+  show_as_current(db);
   check_values(path, db, "measurements", findings);
   part(path, findings, [&] { check_counts(db, findings); });
 }

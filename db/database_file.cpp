@@ -130,20 +130,19 @@ int require_readable(const fs::path& path, SQLite::Database& db) {
   if (version < 1) throw damaged(path, "its schema has no version");
   const SchemaComparison schema = compare_schema(db, static_cast<int>(version));
   if (!schema.faults.empty()) throw damaged(path, schema.faults.front());
-  if (version == 1) {
-    if (const auto why = why_not_upgradable(db)) throw database_error(path, *why);
-  }
+  if (const auto why = why_not_upgradable(db)) throw database_error(path, *why);
   return static_cast<int>(version);
 }
 
 // Upgrades to the current version, unless another process has done so meanwhile.
 void upgrade(const fs::path& path, SQLite::Database& db) {
   SQLite::Transaction transaction(db, SQLite::TransactionBehavior::IMMEDIATE);
-  if (db.execAndGet("PRAGMA user_version").getInt() != 1) return;
-  if (const auto faults = compare_schema(db, 1).faults; !faults.empty()) {
+  const int version = db.execAndGet("PRAGMA user_version").getInt();
+  if (version >= static_cast<int>(kSchemaVersion)) return;
+  if (const auto faults = compare_schema(db, version).faults; !faults.empty()) {
     throw damaged(path, faults.front());
   }
-  upgrade_from_version_1(db);
+  upgrade_schema(db);
   transaction.commit();
 }
 
@@ -226,9 +225,11 @@ OpenDatabase open_for_reading(const fs::path& path, const LockWait& lock) {
   SQLite::Database& db = connected.db;
   const int version = require_readable(path, db);
   keep_log(db, false);
-  if (version < static_cast<int>(kSchemaVersion)) {
+  if (version == 1) {
     db = upgraded_copy(db);
     db.exec("PRAGMA query_only = ON");
+  } else {
+    show_as_current(db);
   }
   defend(db);
   return {std::move(db), version, connected.header.has_wal_format};

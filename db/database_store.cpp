@@ -23,12 +23,12 @@ constexpr const char* kInsertMeasurement = R"sql(
     device_id, problem_id, config_id, kernel_id, run_id, counts, disposition, reason, source,
     registers, spill_bytes, stack_bytes, smem_bytes, ctas_per_sm, median_us, samples,
     launches_per_sample, standing, cold_us, sm_mhz, power_w, temperature_c, disturbance,
-    predicted_us, compile_s, gpu_s, recorded_at)
+    predicted_us, compile_s, gpu_s, error, recorded_at)
   VALUES (
     :device, :problem, :config, :kernel, :run, 0, :disposition, nullif(:reason, ''), :source,
     :registers, :spill_bytes, :stack_bytes, :smem_bytes, :ctas_per_sm, :median_us, :samples,
     :launches_per_sample, :standing, :cold_us, :sm_mhz, :power_w, :temperature_c, :disturbance,
-    :predicted_us, :compile_s, :gpu_s, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')))sql";
+    :predicted_us, :compile_s, :gpu_s, :error, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')))sql";
 
 // Uses a compiled statement: clears old values before, releases locks after.
 class InUse {
@@ -247,15 +247,16 @@ void Database::store_baseline(const DeviceKey& device, const Problem& problem,
     SQLite::Statement insert(db, R"sql(
       INSERT OR REPLACE INTO baselines (
         device_id, problem_id, run_id, name, median_us, samples, launches_per_sample, cold_us,
-        sm_mhz, power_w, temperature_c, disturbance, recorded_at)
+        sm_mhz, power_w, temperature_c, disturbance, error, recorded_at)
       VALUES (:device, :problem, :run, :name, :median_us, :samples, :launches_per_sample, :cold_us,
-              :sm_mhz, :power_w, :temperature_c, :disturbance,
+              :sm_mhz, :power_w, :temperature_c, :disturbance, :error,
               strftime('%Y-%m-%dT%H:%M:%fZ', 'now')))sql");
     insert.bind(":device", device_row);
     insert.bind(":problem", problem_row);
     insert.bind(":run", run);
     insert.bind(":name", baseline.name);
     bind_timing(insert, baseline.timing);
+    if (baseline.error) insert.bind(":error", *baseline.error);
     insert.exec();
     SQLite::Statement version(
         db, "UPDATE runs SET cublas_version = nullif(:version, '') WHERE id = :run");
@@ -301,6 +302,7 @@ void Database::store(const DeviceKey& device, const Problem& problem, const std:
     if (outcome.predicted_us) row->bind(":predicted_us", *outcome.predicted_us);
     if (outcome.compile_s) row->bind(":compile_s", *outcome.compile_s);
     if (outcome.gpu_s) row->bind(":gpu_s", *outcome.gpu_s);
+    if (outcome.error) row->bind(":error", *outcome.error);
     row->exec();
     const std::int64_t id = impl_->db.getLastInsertRowid();
     recount->exec();

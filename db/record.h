@@ -66,6 +66,7 @@ struct RunInfo {
 struct Baseline {
   std::string name;  // function and version of its library: "cublasSgemm 13.1.0"
   Timing timing;
+  std::optional<double> error = {};  // as an Outcome's
 
   friend bool operator==(const Baseline&, const Baseline&) = default;
 };

@@ -36,6 +36,10 @@ double real_at(SQLite::Statement& row, int at) {
   throw Error(name_of(column) + " is not a number");
 }
 
+std::optional<double> optional_real_at(SQLite::Statement& row, int at) {
+  return row.isColumnNull(at) ? std::nullopt : std::optional(real_at(row, at));
+}
+
 template <class T>
 T sound(T value) {
   if (const auto fault = why_unsound(value)) throw Error(*fault);
@@ -118,7 +122,7 @@ const std::string& select_record() {
          r.cuda_version, coalesce(r.driver_version, ''), r.command, r.seed,
          m.id, m.compile_s, m.gpu_s, r.uuid, coalesce(r.host, '') AS host,
          coalesce(r.cublas_version, '') AS cublas_version, r.power_limit_w, r.memory_mhz,
-         coalesce(r.mig_slice, '') AS mig_slice
+         coalesce(r.mig_slice, '') AS mig_slice, m.error, b.error AS baseline_error
 )sql" + kFromMeasurements + kWithRuns +
                                     with_fastest_baseline();
   return select;
@@ -141,7 +145,7 @@ const std::string& select_timed_config() {
 
 const char* const kSelectBaseline = R"sql(
   SELECT b.name, b.median_us, b.samples, b.launches_per_sample, b.cold_us, b.sm_mhz, b.power_w,
-         b.temperature_c, coalesce(b.disturbance, ''), b.id
+         b.temperature_c, coalesce(b.disturbance, ''), b.id, b.error
   FROM baselines b
 )sql";
 const char* const kSelectDevice = "SELECT d.arch, d.name, d.sm_count, d.id FROM devices d";
@@ -196,6 +200,8 @@ Record read_record(SQLite::Statement& row) {
   if (!row.isColumnNull(45)) record.run.gpu.power_limit_w = real_at(row, 45);
   if (!row.isColumnNull(46)) record.run.gpu.memory_mhz = int_at(row, 46);
   record.run.gpu.mig_slice = text(47);
+  record.outcome.error = optional_real_at(row, 48);
+  if (record.baseline) record.baseline->error = optional_real_at(row, 49);
   return sound(std::move(record));
 }
 
@@ -220,7 +226,7 @@ TimedConfig read_timed_config(SQLite::Statement& row) {
 Baseline read_baseline(SQLite::Statement& row) {
   const std::optional<Timing> timing = read_timing(row, 1);
   if (!timing) throw Error("a baseline lacks its time");
-  return sound(Baseline{text_at(row, 0), *timing});
+  return sound(Baseline{text_at(row, 0), *timing, optional_real_at(row, 10)});
 }
 
 DeviceKey read_device_key(SQLite::Statement& row) { return sound(read_device(row)); }

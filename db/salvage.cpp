@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 // https://www.sqlite.org/fileformat2.html, sections 1.3 and 1.6.
 constexpr std::size_t kChangeCounterOffset = 24;
 constexpr char kTableLeaf = 0x0d;
-constexpr int kMostColumns = 27;  // the most of any table in the schema
+constexpr int kMostColumns = 28;  // the most of any table in the schema
 
 // The bytes of a database, in whole pages.
 struct Image {
@@ -185,9 +185,12 @@ class Salvage {
       tables.push_back({table, 0, rows_known_of(table)});
     }
     drop_unreadable("devices", kSelectDevice, kDeviceIdColumn, read_device_key);
-    drop_unreadable("baselines", kSelectBaseline, kBaselineIdColumn, read_baseline);
+    if (version_ != 1) drop_unreadable_baselines();
     output_.exec(version_ == 1 ? kMendReferences1 : kMendReferences);
-    if (version_ == 1) upgrade_from_version_1(output_);
+    if (version_ == 1) {
+      upgrade_schema(output_);
+      drop_unreadable_baselines();
+    }
     tables.back().name = "measurements";
     drop_unreadable("measurements", select_record() + " WHERE " + kKnownProblem, kRecordIdColumn,
                     read_record);
@@ -211,7 +214,9 @@ class Salvage {
         after = select.getColumn(0).getInt64();
         const int columns = insert.getBindParameterCount();
         if (has_surplus(select, columns)) continue;
-        for (int i = 0; i < columns; ++i) {
+        // A row of version 2 may lack the last columns.
+        insert.clearBindings();
+        for (int i = 0; i < std::min(columns, select.getColumnCount()); ++i) {
           copy_value(select.getColumn(i), insert, i + 1);
         }
         insert_row(insert);
@@ -250,7 +255,7 @@ class Salvage {
       if (!is_known_table(source, table)) return;
       SQLite::Statement select(source, select_from(table));
       SQLite::Statement insert = insert_into(table);
-      if (select.getColumnCount() == insert.getBindParameterCount()) copy_rows(select, insert, 0);
+      if (select.getColumnCount() <= insert.getBindParameterCount()) copy_rows(select, insert, 0);
     } catch (const SQLite::Exception& error) {
       only_damage(error);
     }
@@ -365,6 +370,10 @@ class Salvage {
                   " WHERE id <= " + std::to_string(image_.bytes.size() / kSmallestRow));
   }
 
+  void drop_unreadable_baselines() {
+    drop_unreadable("baselines", kSelectBaseline, kBaselineIdColumn, read_baseline);
+  }
+
   // Removes the rows that the program would refuse to read.
   template <class Read>
   void drop_unreadable(const std::string& table, const std::string& select, int id_column,
@@ -409,7 +418,7 @@ Salvaged salvage_as(Image& image, int version) {
 }
 
 Salvaged salvage(Image& image) {
-  if (image.version != 0) return salvage_as(image, image.version);
+  if (image.version == 1) return salvage_as(image, 1);
   Salvaged current = salvage_as(image, static_cast<int>(kSchemaVersion));
   if (current.tables.back().kept > 0) return current;
   return salvage_as(image, 1);

@@ -8,7 +8,7 @@
 -- This file is executed once, in one transaction, to make a new database.
 
 PRAGMA application_id = 1734700397;  -- "gemm" in ASCII: `file` and gemm-tune know the file by it
-PRAGMA user_version = 2;             -- of this schema; a newer one than the program's is refused
+PRAGMA user_version = 3;             -- of this schema; a newer one than the program's is refused
 
 -- A GPU model with a number of SMs: half of the key under which results are kept.
 CREATE TABLE devices (
@@ -93,6 +93,7 @@ CREATE TABLE baselines (
   temperature_c       INTEGER,  -- degrees Celsius
   disturbance         TEXT,     -- why the samples may be off though re-taken
   recorded_at         TEXT NOT NULL,  -- UTC, ISO 8601, in milliseconds
+  error               REAL CHECK (error >= 0),  -- as of measurements
   UNIQUE (run_id, problem_id, device_id, name)
 );
 
@@ -143,6 +144,9 @@ CREATE TABLE measurements (
   compile_s    REAL CHECK (compile_s >= 0),    -- seconds in the compiler
   gpu_s        REAL CHECK (gpu_s >= 0),        -- seconds that a worker held the GPU
   recorded_at  TEXT NOT NULL,                  -- UTC, ISO 8601, in milliseconds
+  error        REAL CHECK (error >= 0),        -- of D on random operands: the Frobenius norm of its
+                                               -- difference from fp64, over that of fp64; NULL in
+                                               -- rows from versions 1 and 2
   CHECK (disposition = 'ok' OR coalesce(reason, '') <> ''),
   CHECK ((registers IS NULL) = (ctas_per_sm IS NULL)),
   CHECK ((median_us IS NULL) = (samples IS NULL)),
@@ -160,9 +164,11 @@ CREATE INDEX measurements_by_time
   WHERE counts = 1 AND disposition = 'ok';
 
 -- Best, for each device and problem: among the rows that count and are ok, those of a current kernel
--- come first, then measured ones, then the shorter time, then the config's text. This is the only
--- definition: `gemm-tune best`, look-ups and exports read this view, with the program's own kernels
--- in place of is_current.
+-- come first, then measured ones, then the shorter time, then the config's text. If that row is
+-- tied with others whose times are at most 0.5 % longer, the least cold time decides among them (but
+-- not among rows from versions 1 and 2: only the fastest of these was verified at all alignments).
+-- This is the only definition: `gemm-tune best`, look-ups and exports read this view, with the
+-- program's own kernels in place of is_current.
 CREATE VIEW winners AS
 SELECT d.arch, d.name AS device, d.sm_count, p.text AS problem, p.M, p.N, p.K,  -- best for these
        c.text AS config,  -- canonical text of the configuration
@@ -177,30 +183,50 @@ SELECT d.arch, d.name AS device, d.sm_count, p.text AS problem, p.M, p.N, p.K,  
        k.hash AS kernel_hash,       -- of the kernel
        m.recorded_at,               -- UTC, ISO 8601
        k.is_current AS holds,       -- 0: a result of another kernel text than the program's
-       m.id AS measurement_id
+       m.id AS measurement_id,
+       m.error,                     -- relative error of the results
+       b.error AS baseline_error    -- of the baseline's
 FROM (
-  SELECT m.id, row_number() OVER (
-           PARTITION BY m.device_id, m.problem_id
-           ORDER BY k.is_current DESC, m.source, coalesce(m.median_us, m.predicted_us), c.text
-         ) AS place
+  SELECT coalesce((
+    SELECT e.id
+    FROM kernels ek
+    CROSS JOIN measurements e ON e.kernel_id = ek.id
+    JOIN configs c ON c.id = e.config_id
+    WHERE f.standing = 'tied' AND f.cold_us IS NOT NULL AND f.error IS NOT NULL
+      AND e.device_id = f.device_id AND e.problem_id = f.problem_id AND e.source = 'measured'
+      AND coalesce(e.median_us, e.predicted_us) <= 1.005 * f.median_us
+      AND e.counts = 1 AND e.disposition = 'ok' AND e.standing = 'tied'
+      AND e.cold_us IS NOT NULL AND e.error IS NOT NULL AND ek.is_current = fk.is_current
+    ORDER BY e.cold_us, e.median_us, c.text
+    LIMIT 1
+  ), f.id) AS id
   FROM (
-    -- The best of each kernel: its rows lie in order in measurements_by_time.
-    SELECT (
-      SELECT first.id
-      FROM measurements first
-      JOIN configs c ON c.id = first.config_id
-      WHERE first.device_id = d.id AND first.problem_id = p.id AND first.kernel_id = k.id
-        AND first.counts = 1 AND first.disposition = 'ok'
-      ORDER BY first.source, coalesce(first.median_us, first.predicted_us), c.text
-      LIMIT 1
-    ) AS id
-    FROM devices d, problems p, kernels k
-  ) head
-  CROSS JOIN measurements m ON m.id = head.id  -- not JOIN: the planner would scan m
-  JOIN configs c ON c.id = m.config_id
-  JOIN kernels k ON k.id = m.kernel_id
+      SELECT m.id, row_number() OVER (
+               PARTITION BY m.device_id, m.problem_id
+               ORDER BY k.is_current DESC, m.source, coalesce(m.median_us, m.predicted_us), c.text
+             ) AS place
+      FROM (
+        -- The best of each kernel: its rows lie in order in measurements_by_time.
+        SELECT (
+          SELECT first.id
+          FROM measurements first
+          JOIN configs c ON c.id = first.config_id
+          WHERE first.device_id = d.id AND first.problem_id = p.id AND first.kernel_id = k.id
+            AND first.counts = 1 AND first.disposition = 'ok'
+          ORDER BY first.source, coalesce(first.median_us, first.predicted_us), c.text
+          LIMIT 1
+        ) AS id
+        FROM devices d, problems p, kernels k
+      ) head
+      CROSS JOIN measurements m ON m.id = head.id  -- not JOIN: the planner would scan m
+      JOIN configs c ON c.id = m.config_id
+      JOIN kernels k ON k.id = m.kernel_id
+  ) fastest
+  CROSS JOIN measurements f ON f.id = fastest.id
+  JOIN kernels fk ON fk.id = f.kernel_id
+  WHERE fastest.place = 1
 ) best
-JOIN measurements m ON m.id = best.id
+CROSS JOIN measurements m ON m.id = best.id
 JOIN devices d ON d.id = m.device_id
 JOIN problems p ON p.id = m.problem_id
 JOIN configs c ON c.id = m.config_id
@@ -213,7 +239,6 @@ LEFT JOIN baselines b ON b.id = (
   ORDER BY fastest.median_us, fastest.name
   LIMIT 1
 )
-WHERE best.place = 1
 ORDER BY d.arch, d.name, d.sm_count, p.M, p.N, p.K, p.text;
 
 -- Every candidate, one row each, in words.

@@ -32,6 +32,11 @@ Fault time_fault(double us, const std::string& what) {
   return "its " + what + " is not a time above 0";
 }
 
+Fault error_fault(const std::optional<double>& error) {
+  if (!error || (std::isfinite(*error) && *error >= 0)) return std::nullopt;
+  return "its error is not a number from 0 on";
+}
+
 Fault count_fault(int count, int least, const std::string& what) {
   if (count >= least) return std::nullopt;
   return "its " + what + " is below " + std::to_string(least);
@@ -89,7 +94,8 @@ Fault outcome_fault(const Outcome& outcome, Source source) {
   return first_of(
       {outcome.resources ? resources_fault(*outcome.resources) : std::nullopt,
        outcome.timing ? why_unsound(*outcome.timing) : std::nullopt,
-       outcome.predicted_us ? time_fault(*outcome.predicted_us, "predicted_us") : std::nullopt});
+       outcome.predicted_us ? time_fault(*outcome.predicted_us, "predicted_us") : std::nullopt,
+       error_fault(outcome.error)});
 }
 
 }  // namespace
@@ -126,7 +132,7 @@ std::optional<std::string> why_unsound(const Timing& timing) {
 
 std::optional<std::string> why_unsound(const Baseline& baseline) {
   if (const Fault fault = name_fault(baseline.name, "baseline's name")) return fault;
-  const Fault fault = why_unsound(baseline.timing);
+  const Fault fault = first_of({why_unsound(baseline.timing), error_fault(baseline.error)});
   return fault ? "of its baseline " + *fault : fault;
 }
 

@@ -85,7 +85,9 @@ constexpr const char* kCopyRows = R"sql(
     SELECT id, text, M, N, K, type_a, type_b, type_c, type_compute, layout, alignment, batch
     FROM version_1_problems;
   INSERT INTO configs (text) SELECT DISTINCT config FROM version_1_candidates ORDER BY config;
-  INSERT INTO baselines
+  INSERT INTO baselines (
+    id, device_id, problem_id, run_id, name, median_us, samples, launches_per_sample, cold_us, sm_mhz,
+    power_w, temperature_c, disturbance, recorded_at)
     SELECT b.id, b.device_id, b.problem_id, b.run_id, b.name, b.median_us, b.samples,
            b.launches_per_sample, b.cold_us, b.sm_mhz, b.power_w, b.temperature_c, b.disturbance,
            r.started_at
@@ -109,17 +111,29 @@ constexpr const char* kCopyMeasurements = R"sql(
                           AND k.family = substr(c.config, 1, instr(c.config, '/') - 1)
 )sql";
 
+std::string set_aside(int version, const std::string& table) {
+  return "version_" + std::to_string(version) + "_" + table;
+}
+
 // The user's own views stay, even a view that names a table that is gone.
-void set_aside_tables(SQLite::Database& db) {
+void set_aside_tables(SQLite::Database& db, int version) {
   db.exec("DROP VIEW IF EXISTS winners; DROP VIEW IF EXISTS outcomes");
+  db.exec(
+      "DROP INDEX IF EXISTS measurements_of_candidate; DROP INDEX IF EXISTS measurements_by_time");
   db.exec("PRAGMA legacy_alter_table = ON");
-  for (const std::string& table : tables_of(1)) {
-    db.exec("ALTER TABLE " + table + " RENAME TO version_1_" + table);
+  for (const std::string& table : tables_of(version)) {
+    db.exec("ALTER TABLE " + table + " RENAME TO " + set_aside(version, table));
   }
   db.exec("PRAGMA legacy_alter_table = OFF");
 }
 
-void copy_all(SQLite::Database& db) {
+void drop_tables_set_aside(SQLite::Database& db, int version) {
+  for (const std::string& table : tables_of(version)) {
+    db.exec("DROP TABLE " + set_aside(version, table));
+  }
+}
+
+void copy_version_1(SQLite::Database& db) {
   db.exec(kCopyRows);
   copy_runs(db);
   copy_kernels(db);
@@ -133,39 +147,85 @@ void copy_all(SQLite::Database& db) {
   }
 }
 
+// Version 2 has the same tables, each with the same columns or the first of them.
+void copy_version_2(SQLite::Database& db) {
+  for (const std::string& table : tables_of(2)) {
+    const std::string from = set_aside(2, table);
+    SQLite::Statement columns(
+        db, "SELECT group_concat(name, ', ') FROM pragma_table_info('" + from + "')");
+    columns.executeStep();
+    const std::string names = columns.getColumn(0).getString();
+    columns.reset();
+    db.exec("INSERT INTO " + table + " (" + names + ") SELECT " + names + " FROM " + from);
+  }
+}
+
+void upgrade_from_version_1(SQLite::Database& db) {
+  set_aside_tables(db, 1);
+  db.exec(kSchema);
+  copy_version_1(db);
+  // Two texts with equal tokens may have been tried with the same config.
+  db.exec(kRecount);
+  db.exec("DROP TABLE version_1_kernels");
+  drop_tables_set_aside(db, 1);
+}
+
+void upgrade_from_version_2(SQLite::Database& db) {
+  set_aside_tables(db, 2);
+  db.exec(kSchema);
+  copy_version_2(db);
+  drop_tables_set_aside(db, 2);
+}
+
+int version_of(SQLite::Database& db) { return db.execAndGet("PRAGMA user_version").getInt(); }
+
 }  // namespace
 
 std::optional<std::string> why_not_upgradable(SQLite::Database& db) {
-  SQLite::Statement taken(db, R"sql(
-    SELECT type, name FROM sqlite_schema
-    WHERE lower(name) IN ('configs', 'kernels', 'measurements', 'measurements_of_candidate',
-                          'measurements_by_time')
-       OR lower(name) GLOB 'version_1_*'
-    LIMIT 1)sql");
+  const int version = version_of(db);
+  if (version >= static_cast<int>(kSchemaVersion)) return std::nullopt;
+  const std::string number = std::to_string(version);
+  std::string names = "lower(name) GLOB 'version_" + number + "_*'";
+  if (version == 1) {
+    names +=
+        " OR lower(name) IN ('configs', 'kernels', 'measurements', 'measurements_of_candidate', "
+        "'measurements_by_time')";
+  }
+  SQLite::Statement taken(db, "SELECT type, name FROM sqlite_schema WHERE " + names + " LIMIT 1");
   if (!taken.executeStep()) return std::nullopt;
   const std::string type = printable(taken.getColumn(0).getString(), kLongestQuote),
                     name = printable(taken.getColumn(1).getString(), kLongestQuote);
-  return "is of version 1 and cannot be upgraded: its " + type + " '" + name +
-         "' is not gemm-tune's and has a name that version 2 takes: rename it, as in sqlite3 "
-         "FILE " +
+  return "is of version " + number + " and cannot be upgraded: its " + type + " '" + name +
+         "' is not gemm-tune's and has a name that version " + std::to_string(kSchemaVersion) +
+         " takes: rename it, as in sqlite3 FILE " +
          (type == "table" ? "'ALTER TABLE " + name + " RENAME TO my_" + name + "'"
                           : "'DROP " + type + " " + name + "'");
 }
 
-void upgrade_from_version_1(SQLite::Database& db) {
-  set_aside_tables(db);
-  db.exec(kSchema);
+void upgrade_schema(SQLite::Database& db) {
   try {
-    copy_all(db);
+    version_of(db) == 1 ? upgrade_from_version_1(db) : upgrade_from_version_2(db);
   } catch (const SQLite::Exception& error) {
-    // No program of version 1 stored a row that breaks a constraint.
+    // No program stored a row that breaks a constraint.
     if (error.getErrorCode() != SQLITE_CONSTRAINT) throw;
     throw SQLite::Exception(error.what(), SQLITE_CORRUPT);
   }
-  // Two texts with equal tokens may have been tried with the same config.
-  db.exec(kRecount);
-  db.exec("DROP TABLE version_1_kernels");
-  for (const std::string& table : tables_of(1)) db.exec("DROP TABLE version_1_" + table);
+}
+
+std::string select_measurements(SQLite::Database& db) {
+  return version_of(db) == 2 ? "SELECT *, NULL AS error FROM main.measurements"
+                             : "SELECT * FROM main.measurements";
+}
+
+void show_as_current(SQLite::Database& db) {
+  if (version_of(db) != 2) return;
+  const bool query_only = db.execAndGet("PRAGMA query_only").getInt() != 0;
+  if (query_only) db.exec("PRAGMA query_only = OFF");
+  db.exec("PRAGMA temp_store = MEMORY");
+  db.exec("CREATE TEMP VIEW IF NOT EXISTS measurements AS " + select_measurements(db));
+  db.exec(
+      "CREATE TEMP VIEW IF NOT EXISTS baselines AS SELECT *, NULL AS error FROM main.baselines");
+  if (query_only) db.exec("PRAGMA query_only = ON");
 }
 
 SQLite::Database upgraded_copy(SQLite::Database& db) {
@@ -173,9 +233,9 @@ SQLite::Database upgraded_copy(SQLite::Database& db) {
   disarm(copy);
   copy_pages(db, copy);
   // Another process may have upgraded the file meanwhile.
-  if (copy.execAndGet("PRAGMA user_version").getInt() != 1) return copy;
+  if (version_of(copy) >= static_cast<int>(kSchemaVersion)) return copy;
   SQLite::Transaction transaction(copy);
-  upgrade_from_version_1(copy);
+  upgrade_schema(copy);
   transaction.commit();
   return copy;
 }

@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "db/rows.h"
 #include "db/schema.h"
+#include "db/upgrade.h"
 
 namespace gemm_tune {
 namespace {
@@ -45,6 +46,11 @@ JudgedWinners::~JudgedWinners() {
         "DROP TABLE IF EXISTS temp.refused", "DROP TABLE IF EXISTS temp.kernels"}) {
     db_.tryExec(drop);
   }
+  try {
+    show_as_current(db_);
+  } catch (const SQLite::Exception&) {
+    // The next statement meets the same fault and reports it.
+  }
   if (query_only_) db_.tryExec("PRAGMA query_only = ON");
 }
 
@@ -57,8 +63,9 @@ void JudgedWinners::take_kernels_with_text() const {
 void JudgedWinners::leave_out(const Database::ConfigFilter& usable) const {
   db_.exec(R"sql(
     CREATE TEMP TABLE refused (config_id INTEGER PRIMARY KEY);
-    CREATE TEMP VIEW measurements AS
-      SELECT * FROM main.measurements WHERE config_id NOT IN (SELECT config_id FROM refused))sql");
+    DROP VIEW IF EXISTS temp.measurements)sql");
+  db_.exec("CREATE TEMP VIEW measurements AS " + select_measurements(db_) +
+           " WHERE config_id NOT IN (SELECT config_id FROM refused)");
   SQLite::Statement configs(db_, "SELECT id, text FROM configs");
   SQLite::Statement refuse(db_, "INSERT INTO temp.refused VALUES (?)");
   while (configs.executeStep()) {

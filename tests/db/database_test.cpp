@@ -4,6 +4,7 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <limits>
 
 #include "core/error.h"
@@ -84,6 +85,83 @@ TEST_F(DatabaseTest, ReturnsARecordAsItWasStored) {
   EXPECT_EQ(record.run.driver_version, "580.159.04");
   EXPECT_EQ(record.run.command, "gemm-tune --sizes 1024");
   EXPECT_EQ(record.run.seed, 7u);
+}
+
+TEST_F(DatabaseTest, ErrorsOfResultsAndBaselinesAreStoredAndShownBesideTheWinner) {
+  Database database = writable(file_);
+  database.store_baseline(kA6000, k1024, {"cublasSgemm", timing(50), 2.5e-7});
+  Outcome outcome = measured(60);
+  outcome.error = 5e-7;
+  database.store(kA6000, k1024, kWholeTiles, kHash, outcome, Source::measured);
+  const Record record = database.records(kA6000, k1024).at(0);
+  EXPECT_EQ(record.outcome, outcome);
+  EXPECT_EQ(record.baseline.value().error, 2.5e-7);
+  EXPECT_EQ(database.baselines(record).at(0).error, 2.5e-7);
+  EXPECT_THAT(shell("SELECT error, baseline_error FROM winners"), ElementsAre("5.0e-07|2.5e-07"));
+}
+
+TEST_F(DatabaseTest, RefusesAnErrorThatIsNoNumberFromZeroOn) {
+  Database database = writable(file_);
+  for (const double error : {-1.0, std::nan(""), std::numeric_limits<double>::infinity()}) {
+    Outcome outcome = measured(60);
+    outcome.error = error;
+    EXPECT_THROW(database.store(kA6000, k1024, kWholeTiles, kHash, outcome, Source::measured),
+                 DatabaseError);
+    EXPECT_THROW(database.store_baseline(kA6000, k1024, {"cublasSgemm", timing(50), error}),
+                 DatabaseError);
+  }
+  EXPECT_TRUE(database.records(kA6000, k1024).empty());
+}
+
+class EqualsTest : public DatabaseTest {
+ protected:
+  void store(const std::string& config, double us, std::optional<double> cold_us,
+             Standing standing = Standing::tied, std::optional<double> error = 1e-7) {
+    Outcome outcome = measured(us);
+    outcome.standing = standing;
+    outcome.timing->cold_us = cold_us;
+    outcome.error = error;
+    database_.store(kA6000, k1024, config, kHash, outcome, Source::measured);
+  }
+
+  std::string winner() const { return database_.winners("sm_86", kHashes).at(0).config; }
+
+  Database database_ = writable(file_);
+  const std::string third_ = "naive/BM=16,BN=16,COALESCED=1,PRED=0";
+};
+
+TEST_F(EqualsTest, TheLeastColdTimeDecidesAmongTiedConfigsOfOneSpeed) {
+  store(kWholeTiles, 100, 150);
+  EXPECT_EQ(winner(), kWholeTiles);
+  store(kPredicated, 100.4, 140);
+  EXPECT_EQ(winner(), kPredicated);
+  store(third_, 100.49, 139);  // of another family
+  EXPECT_EQ(winner(), third_);
+}
+
+TEST_F(EqualsTest, AConfigThatIsMoreThanHalfAPercentSlowerIsNoEqual) {
+  store(kWholeTiles, 100, 150);
+  store(kPredicated, 100.51, 140);
+  EXPECT_EQ(winner(), kWholeTiles);
+}
+
+TEST_F(EqualsTest, AConfigThatIsNotTiedOrHasNoColdTimeIsNoEqual) {
+  store(kWholeTiles, 100, 150);
+  store(kPredicated, 100.1, 140, Standing::finals);
+  store(third_, 100.1, std::nullopt);
+  EXPECT_EQ(winner(), kWholeTiles);
+}
+
+TEST_F(EqualsTest, RowsWithoutErrorsAreDecidedByTheHotTimeAlone) {
+  store(kWholeTiles, 100, 150, Standing::tied, std::nullopt);
+  store(kPredicated, 100.1, 140, Standing::tied, std::nullopt);
+  EXPECT_EQ(winner(), kWholeTiles);
+}
+
+TEST_F(EqualsTest, AFasterConfigWithoutAColdTimeWins) {
+  store(kWholeTiles, 100, std::nullopt);
+  store(kPredicated, 100.1, 140);
+  EXPECT_EQ(winner(), kWholeTiles);
 }
 
 TEST_F(DatabaseTest, RecordsComeInTheOrderFirstStored) {
@@ -563,7 +641,7 @@ TEST_F(DatabaseTest, EveryColumnOfTheSchemaIsExplained) {
 TEST_F(DatabaseTest, TheFileIsKnownByItsApplicationIdAndVersion) {
   writable(file_);
   EXPECT_THAT(shell("PRAGMA application_id"), ElementsAre("1734700397"));
-  EXPECT_THAT(shell("PRAGMA user_version"), ElementsAre("2"));
+  EXPECT_THAT(shell("PRAGMA user_version"), ElementsAre("3"));
   EXPECT_THAT(shell("PRAGMA integrity_check"), ElementsAre("ok"));
 }
 

@@ -7,13 +7,16 @@
 #include <stdexcept>
 
 #include "choose/choose.h"
+#include "core/error.h"
 #include "core/gemm_call.h"
 #include "db/check.h"
+#include "db/salvage.h"
 #include "tests/db/fixture.h"
 
 namespace gemm_tune {
 namespace {
 
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 const DeviceKey kTypicalA6000{"sm_86", "NVIDIA RTX A6000", 84};
@@ -84,6 +87,59 @@ TEST_F(Version2Test, ACallFindsWhatWasTunedForItsClassWhicheverOperandDecides) {
   EXPECT_EQ(chosen(problem_of(odd)).match, Match::exact);
   odd.lda = 67;
   EXPECT_EQ(chosen(problem_of(odd)).match, Match::exact);
+}
+
+TEST_F(Version2Test, IsReadAsItIsAndUpgradedByTheFirstWriter) {
+  const std::string rows = "SELECT count(*) || ' ' || max(id) || ' ' || sum(predicted_us) FROM ";
+  const std::string before = ask(rows + "measurements");
+  {
+    const Database database(file_, Database::Mode::read_only);
+    EXPECT_EQ(database.winners("sm_86", kVersion2Kernels).size(), std::size(kStored));
+    const auto none = [](const std::string&) { return false; };
+    EXPECT_TRUE(database.winners("sm_86", kVersion2Kernels, none).empty());
+    EXPECT_EQ(database.winners("sm_86", kVersion2Kernels).size(), std::size(kStored));
+  }
+  EXPECT_EQ(ask("PRAGMA user_version"), "2");
+  {
+    Database database = writable(file_);
+    EXPECT_EQ(database.schema_version(), 3);
+    Outcome outcome = measured(60);
+    outcome.error = 5e-7;
+    database.store(kA6000, k1024, kWholeTiles, kHash, outcome, Source::measured);
+  }
+  EXPECT_EQ(ask("PRAGMA user_version"), "3");
+  EXPECT_EQ(ask(rows + "measurements WHERE source = 'predicted'"), before);
+  EXPECT_EQ(ask("SELECT error FROM measurements WHERE source = 'measured'"), "5.0e-07");
+  EXPECT_EQ(ask("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'version%'"), "0");
+  EXPECT_THAT(check_database(file_), IsEmpty());
+  for (const Stored& stored : kStored) {
+    EXPECT_EQ(to_string(chosen(parse_problem(stored.problem)).config.value().config()),
+              stored.best);
+  }
+}
+
+TEST_F(Version2Test, ATableWithANameThatTheUpgradeNeedsIsNamed) {
+  SQLite::Database(file_.string(), SQLite::OPEN_READWRITE)
+      .exec("CREATE TABLE version_2_runs (mine INTEGER)");
+  try {
+    writable(file_);
+    FAIL() << "no refusal";
+  } catch (const DatabaseError& error) {
+    EXPECT_THAT(error.what(),
+                HasSubstr("is of version 2 and cannot be upgraded: its table 'version_2_runs'"));
+  }
+  EXPECT_EQ(ask("PRAGMA user_version"), "2");
+}
+
+TEST_F(Version2Test, SalvageKeepsItsRows) {
+  const std::filesystem::path saved = folder_ / "saved.db";
+  const std::vector<SalvagedTable> tables = salvage_database(file_, saved);
+  EXPECT_EQ(tables.back().name, "measurements");
+  EXPECT_EQ(tables.back().kept, 18);
+  EXPECT_EQ(tables.back().lost, 0);
+  const Database database(saved, Database::Mode::read_only);
+  EXPECT_EQ(database.schema_version(), 3);
+  EXPECT_EQ(database.winners("sm_86", kVersion2Kernels).size(), std::size(kStored));
 }
 
 TEST_F(Version2Test, NoProblemIsStoredTwice) {

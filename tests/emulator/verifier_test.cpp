@@ -135,6 +135,19 @@ class Product {
     return result;
   }
 
+  // The relative error of D in the Frobenius norm, from two CTAs.
+  double error() {
+    constexpr int kCtas = 2, kThreads = 64;
+    std::vector<double> squares(2 * kCtas * kThreads, -1);
+    run(kCtas, kThreads,
+        [&] { sum_squares(D_.bytes.data(), D_.matrices, sum_.data(), squares.data()); });
+    double off = 0, all = 0;
+    for (std::size_t i = 0; i < squares.size(); ++i) {
+      (i < squares.size() / 2 ? off : all) += squares[i];
+    }
+    return std::sqrt(off / all);
+  }
+
  private:
   static long long padded(long long width, int alignment) {
     return (width + alignment - 1) / alignment * alignment + alignment;
@@ -201,6 +214,20 @@ TEST_P(VerifierKernels, FindAWrongElementAndCellsOutsideD) {
     }
     EXPECT_EQ(product.check(90).touched, 3u);
   }
+}
+
+TEST_P(VerifierKernels, SumTheSquaresOfDifferencesAndOfTheReferenceWithoutGapsAndGuards) {
+  Product product(packed_problem(5, 7, 9, Layout::nn, 1, GetParam()), 1, 4);
+  multiply(product);
+  EXPECT_EQ(product.error(), 0);
+  const MatrixView D = product.D();
+  D.set(3, 2, D.get(3, 2) + 3.0f);
+  D.set(4, 6, D.get(4, 6) - 4.0f);
+  double squares = 0;
+  for (int row = 0; row < 5; ++row) {
+    for (int col = 0; col < 7; ++col) squares += product.sum(row, col) * product.sum(row, col);
+  }
+  EXPECT_NEAR(product.error(), 5 / std::sqrt(squares), 1e-12);
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, VerifierKernels, testing::ValuesIn(kSignatures),

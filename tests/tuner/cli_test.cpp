@@ -97,7 +97,7 @@ TEST_F(CliTest, TellsWhatADatabaseHoldsAndWhetherItStillHolds) {
   ASSERT_EQ(run("--arch sm_86 --sizes 64 --config " + std::string(kNaive) + db).exit_code, 0);
   const ProgramRun text = run("db info" + db);
   EXPECT_EQ(text.exit_code, 0) << text.errors;
-  EXPECT_THAT(text.output, HasSubstr("schema 2, journal mode wal\nruns: 1, rows: 1\n"));
+  EXPECT_THAT(text.output, HasSubstr("schema 3, journal mode wal\nruns: 1, rows: 1\n"));
   EXPECT_THAT(text.output, HasSubstr("  64x64x64  1 ok (predicted, not timed)\n1 exact\n"));
   const auto json = nlohmann::json::parse(run("db info --json" + db).output);
   EXPECT_EQ(json.at("rows"), 1);
@@ -135,6 +135,12 @@ TEST_F(CliTest, ChecksAndSalvagesADamagedDatabase) {
 
 TEST_F(CliTest, RefusesToPredictWhereAGpuIsDemanded) {
   expect_refusal("--arch sm_86 --sizes 64 --require-gpu", 3, "--require-gpu cannot be met");
+  expect_refusal("--arch sm_86 --sizes 64 --max-error 1", 3,
+                 "--max-error cannot be met without a GPU that measures errors: ");
+  expect_refusal("--arch sm_86 --sizes 64 --max-error 1 --baselines cublaslt", 2,
+                 "--max-error is a ratio to cuBLAS's error: add cublas to --baselines");
+  expect_refusal("--arch sm_86 --sizes 64 --max-error 0", 2,
+                 "--max-error: '0' is not a number from 0.001 to 1000000");
   expect_refusal("--sizes 64", 2, "--arch");
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 TEST(DeviceChecksTest, CompileForTheOldestAndTheNewestTarget) {
   for (const char* arch : {"sm_75", "sm_120"}) {
-    for (const char* entry : {"fill_matrices", "reference_gemm", "check_matrices"}) {
+    for (const char* entry : {"fill_matrices", "reference_gemm", "check_matrices", "sum_squares"}) {
       const CompileResult result = nvrtc_compile(device_checks_source(), {}, arch, entry);
       ASSERT_TRUE(result.ok) << arch << ": " << result.log;
       EXPECT_EQ(result.resources.spill_bytes, 0) << arch << ": " << entry;

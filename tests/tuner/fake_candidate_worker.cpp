@@ -92,6 +92,7 @@ class FakeWorker {
     nlohmann::json json;
     if (outcome.disposition == Disposition::ok) {
       outcome.timing = timing(fake::time_us_of(config));
+      outcome.error = fake::error_of(config);
       json = reply;
     } else {
       outcome.detail = "as the fake has it";
@@ -106,6 +107,7 @@ class FakeWorker {
     for (const CompiledConfig& finalist : request.finalists) {
       require_own_cubin(finalist);
       reply.finalists.push_back(timing(fake::time_us_of(finalist.config)));
+      reply.errors.push_back(fake::error_of(finalist.config));
     }
     for (const BaselineKind kind : request.baselines) {
       if (kind == BaselineKind::cublas_autotuned) {
@@ -113,13 +115,13 @@ class FakeWorker {
         if (mode_ == "no_autotune") {
           reply.absent.push_back(name + ": as the fake has it");
         } else {
-          reply.baselines.push_back({name, timing(115)});
+          reply.baselines.push_back({name, timing(115), {}});
         }
         continue;
       }
       const bool lt = kind == BaselineKind::cublas_lt;
-      reply.baselines.push_back(
-          {lt ? "cublasLt 0.0 (best of 7 heuristics)" : "cublasSgemm 0.0", timing(lt ? 110 : 120)});
+      reply.baselines.push_back({lt ? "cublasLt 0.0 (best of 7 heuristics)" : "cublasSgemm 0.0",
+                                 timing(lt ? 110 : 120), fake::kCublasError * (lt ? 1.5 : 1)});
     }
     return reply;
   }

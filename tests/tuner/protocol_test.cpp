@@ -86,8 +86,10 @@ TEST(ProtocolTest, FinalsSurviveThePipe) {
                        BaselineKind::cublas_autotuned};
   EXPECT_EQ(round_trip(request).baselines, request.baselines);
   FinalsReply reply;
-  reply.finalists = {Timing{1, {1}, 1}};
-  reply.baselines = {{"cublasSgemm 13.1.0", Timing{2, {2}, 3, 4.0}},
+  reply.finalists = {Timing{1, {1}, 1}, Timing{2, {2}, 1}};
+  reply.errors = {1.5e-7, std::nullopt};
+  EXPECT_EQ(round_trip(reply).errors, reply.errors);
+  reply.baselines = {{"cublasSgemm 13.1.0", Timing{2, {2}, 3, 4.0}, 2e-7},
                      {"cublasLt 13.1.0 (best of 3 heuristics)", Timing{5, {5}, 6}}};
   EXPECT_EQ(round_trip(reply).finalists, reply.finalists);
   reply.absent = {"cublasGemmEx-autotuned 13.1.0: CUBLAS_STATUS_NOT_SUPPORTED"};

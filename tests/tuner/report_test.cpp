@@ -154,6 +154,46 @@ TEST(ReportTest, AMeasuredWinnerStandsBesideItsBaseline) {
   EXPECT_THAT(text, Not(HasSubstr("predicted, not timed")));
 }
 
+TEST(ReportTest, AnErrorStandsBesideThoseOfTheBaselines) {
+  ProblemReport measured = report();
+  measured.winner->outcome.timing = Timing{50, {50}, 4};
+  measured.winner->outcome.error = 3e-7;
+  measured.winner->baselines = {{"cublasSgemm 13.1.0", {40, {40}, 5}, 2e-7},
+                                {"cublasLt 13.1.0 (best of 37 heuristics)", {60, {60}, 5}, 3e-7}};
+  EXPECT_THAT(
+      problem_text(measured, target(true)),
+      HasSubstr("\n           error 3e-07: 1.5 of cublasSgemm 13.1.0's, 1 of cublasLt 13.1.0 "
+                "(best of 37 heuristics)'s\n"));
+  const nlohmann::json winner = problem_json(measured, target(true)).at("winner");
+  EXPECT_EQ(winner.at("error"), 3e-7);
+  EXPECT_EQ(winner.at("baselines").at(0).at("error"), 2e-7);
+  EXPECT_DOUBLE_EQ(winner.at("baselines").at(0).at("error_ratio").get<double>(), 1.5);
+  EXPECT_EQ(problem_json(measured, target(true)).at("error_limit"), nullptr);
+}
+
+TEST(ReportTest, ALimitOfErrorsSaysHowManyFasterCandidatesItPassedOver) {
+  ProblemReport limited = report();
+  limited.error_limit = {1.25, 1234, 0.5};
+  EXPECT_THAT(problem_text(limited, target(true)),
+              HasSubstr("  limit    errors within 1.25 of cuBLAS's: 1,234 faster candidates passed "
+                        "over\n"));
+  EXPECT_EQ(problem_json(limited, target(true)).at("error_limit"),
+            (nlohmann::json{{"ratio", 1.25}, {"passed_over", 1234}, {"least", 0.5}}));
+}
+
+TEST(ReportTest, WhereNoCandidateIsWithinTheLimitTheLeastErrorIsNamed) {
+  ProblemReport none = report();
+  none.winner.reset();
+  none.funnel.survived = 7;
+  none.error_limit = {1, 7, 1.314};
+  EXPECT_EQ(why_no_winner(none),
+            "no candidate is within --max-error 1: the least error is 1.31 of cuBLAS's");
+  none.error_limit->least.reset();
+  EXPECT_EQ(why_no_winner(none), "no candidate is within --max-error 1: no error is known");
+  none.funnel.survived = 0;
+  EXPECT_EQ(why_no_winner(none), "no candidate survived");
+}
+
 TEST(ReportTest, AnAbsentBaselineIsNamedWithItsReason) {
   ProblemReport one = report();
   one.absent_baselines = {"cublasGemmEx-autotuned 13.1.0: CUBLAS_STATUS_NOT_SUPPORTED"};
@@ -184,6 +224,8 @@ TEST(ReportTest, EachFurtherBaselineHasALineOfItsOwn) {
   EXPECT_EQ(winner.at("baselines").at(0).at("cold_speedup"), nullptr);
   EXPECT_EQ(winner.at("baselines").at(1),
             (nlohmann::json{{"name", "cublasLt 13.1.0 (best of 37 heuristics)"},
+                            {"error", nullptr},
+                            {"error_ratio", nullptr},
                             {"time_us", 60.0},
                             {"cold_us", 80.0},
                             {"speedup", 1.2},

@@ -98,6 +98,19 @@ TEST_F(VerifyGpuTest, AcceptsCublas) {
   EXPECT_EQ(verifier_->check(cublas(), shape(512, 256, 1024, 1024, 256, 256)), std::nullopt);
 }
 
+TEST_F(VerifyGpuTest, TheErrorOfAnFp32ProductIsSmallAndTheSameEachTime) {
+  const GemmCall deep = shape(512, 256, 1024, 1024, 256, 256);
+  for (const Gemm& gemm : {cublas(), kernel(kTiled)}) {
+    const std::optional<double> error = verifier_->relative_error(gemm, deep);
+    ASSERT_TRUE(error.has_value());
+    EXPECT_GT(*error, 1e-8);
+    EXPECT_LT(*error, 3e-6);
+    EXPECT_EQ(verifier_->relative_error(gemm, deep), error);
+  }
+  const Gemm nothing = [](const GemmCall&) {};
+  EXPECT_EQ(verifier_->relative_error(nothing, deep), std::nullopt) << "D is NaN";
+}
+
 TEST_F(VerifyGpuTest, AcceptsCublasInEveryLayoutAndForBatches) {
   for (const char* text :
        {"67x129x35", "67x129x35:layout=nt", "67x129x35:layout=tn", "67x129x35:layout=tt",

@@ -148,6 +148,10 @@ void explain_row(Explanation& e, const Record& row) {
     text += fmt::format(", {:.5g} us", outcome.timing->median_us);
     json["median_us"] = outcome.timing->median_us;
   }
+  if (outcome.error) {
+    text += fmt::format(", error {:.3g}", *outcome.error);
+    json["error"] = *outcome.error;
+  }
   if (!outcome.detail.empty()) text += ", " + outcome.detail;
   e.line("database", text + " (" + row.recorded_at + ")");
   e.json["rows"].push_back(std::move(json));

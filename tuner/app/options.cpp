@@ -157,6 +157,10 @@ void add_tune(CLI::App& app, Options& o) {
       ->delimiter(',')
       ->check(one_of({"cublas", "cublaslt", "cublas-autotuned"}))
       ->capture_default_str();
+  app.add_option("--max-error", o.max_error,
+                 "Greatest error of a winner, as a ratio to cuBLAS's error: 1.0 is no more than "
+                 "cuBLAS's")
+      ->check(number(0.001, 1e6));
   app.add_flag("--finals", o.finals,
                "Time finalists and baselines again even if their times are stored");
   app.add_flag("--retry-failed", o.retry_failed,

@@ -51,7 +51,7 @@ int exit_code(const TuneReport& report) {
     all_won = all_won && problem.winner;
     const Funnel& funnel = problem.funnel;
     const auto failed = total(funnel.failed_on_gpu) + total(funnel.failed_by_environment);
-    ran_and_failed = ran_and_failed || (!problem.winner && failed > 0);
+    ran_and_failed = ran_and_failed || (!problem.winner && failed > 0 && funnel.survived == 0);
   }
   if (ran_and_failed) return kExitVerification;
   return all_won ? kExitOk : kExitNothingSurvived;
@@ -131,6 +131,18 @@ void choose_kernel_cache(const Options& options, TuneRequest& request) {
   }
 }
 
+// Throws where the run would not measure the errors that --max-error compares.
+void require_errors(const TuneRequest& request, const Target& target) {
+  const auto& baselines = request.baselines;
+  if (std::find(baselines.begin(), baselines.end(), BaselineKind::cublas) == baselines.end()) {
+    throw UsageError("--max-error is a ratio to cuBLAS's error: add cublas to --baselines");
+  }
+  if (!target.measurable) {
+    throw DeviceError("--max-error cannot be met without a GPU that measures errors: " +
+                      target.why_not);
+  }
+}
+
 }  // namespace
 
 std::vector<Problem> asked_problems(const Options& options) {
@@ -174,6 +186,8 @@ TuneRequest tune_request(const Options& options, const Target& target,
       request.baselines.push_back(kind);
     }
   }
+  request.max_error = options.max_error;
+  if (options.max_error) require_errors(request, target);
   request.finals_again = options.finals;
   request.retry_failed = options.retry_failed;
   request.seed = options.seed ? *options.seed : std::random_device()();

@@ -27,8 +27,12 @@ std::vector<KnownConfig> twins_of(const KnownConfig& config) {
 class Finals {
  public:
   Finals(Trials& trials, ProblemResults& results, const Problem& problem,
-         std::vector<Finisher> finishers, bool judge_ties)
-      : trials_(trials), results_(results), problem_(problem), judge_ties_(judge_ties) {
+         std::vector<Finisher> finishers, bool judge_ties, std::optional<double> max_error)
+      : trials_(trials),
+        results_(results),
+        problem_(problem),
+        judge_ties_(judge_ties),
+        max_error_(max_error) {
     result_.finishers = std::move(finishers);
   }
 
@@ -38,6 +42,7 @@ class Finals {
   bool time();
   bool time_once();
   void judge();
+  void pass_over();
   std::optional<Outcome> twins_failure(const KnownConfig& config);
   void disqualify_first(const Outcome& failure);
   void store();
@@ -46,6 +51,7 @@ class Finals {
   ProblemResults& results_;
   const Problem& problem_;
   const bool judge_ties_;
+  const std::optional<double> max_error_;
   FinalsResult result_;
 };
 
@@ -67,6 +73,7 @@ bool Finals::time_once() {
     finishers[i].in_finals = i < count;
     if (i < count) {
       finishers[i].outcome.timing = std::move(reply->finalists[i]);
+      finishers[i].outcome.error = reply->errors[i];
       finishers[i].retimed = true;
     }
     // A candidate that took part in earlier finals only is no longer among the best.
@@ -75,6 +82,7 @@ bool Finals::time_once() {
   }
   if (judge_ties_) judge();
   rank(finishers);
+  prefer_cold_among_equals(finishers);
   return true;
 }
 
@@ -90,11 +98,24 @@ void Finals::judge() {
   }
 }
 
+// Removes the finalists whose error is above the limit.
+void Finals::pass_over() {
+  const std::optional<double> theirs = cublas_error(result_.baselines);
+  if (!max_error_ || !theirs) return;
+  const double most = *max_error_ * *theirs;
+  std::erase_if(result_.finishers, [&](Finisher& finisher) {
+    if (!finisher.in_finals || is_within(finisher.outcome, most)) return false;
+    result_.passed_over.push_back(std::move(finisher));
+    return true;
+  });
+}
+
 // Repeats the finals if their times are slower than that of a candidate outside them.
 bool Finals::time() {
   for (int round = 0; round < kMaxRounds; ++round) {
     if (!time_once()) return false;
-    if (result_.finishers.front().in_finals) break;
+    pass_over();
+    if (result_.finishers.empty() || result_.finishers.front().in_finals) break;
   }
   return true;
 }
@@ -142,7 +163,7 @@ FinalsResult Finals::run(const std::function<void(const char*)>& tell) {
   rank(result_.finishers);
   while (!result_.finishers.empty() && !trials_.interrupted()) {
     tell("finals");
-    if (!time()) break;
+    if (!time() || result_.finishers.empty()) break;
     tell("twins");
     const std::optional<Outcome> failure = twins_failure(result_.finishers.front().config);
     if (trials_.interrupted()) break;
@@ -164,11 +185,41 @@ bool has_all_baselines(const TuneRequest& request, const std::vector<Baseline>& 
 
 }  // namespace
 
+bool is_within(const Outcome& outcome, const std::optional<double>& most_error) {
+  return !most_error || (outcome.error && *outcome.error <= *most_error);
+}
+
+std::optional<double> cublas_error(const std::vector<Baseline>& baselines) {
+  const auto cublas = std::find_if(
+      baselines.begin(), baselines.end(),
+      [](const Baseline& baseline) { return kind_of(baseline.name) == BaselineKind::cublas; });
+  return cublas == baselines.end() ? std::nullopt : cublas->error;
+}
+
 void rank(std::vector<Finisher>& finishers) {
   std::sort(finishers.begin(), finishers.end(), [](const Finisher& a, const Finisher& b) {
     if (a.time_us() != b.time_us()) return a.time_us() < b.time_us();
     return to_string(a.config.config()) < to_string(b.config.config());
   });
+}
+
+void prefer_cold_among_equals(std::vector<Finisher>& ranked) {
+  // Two runs of the program time one config as far apart. db/schema.sql has the same number.
+  constexpr double kEqual = 1.005;
+  const auto may_lead = [&](const Finisher& finisher) {
+    const Outcome& outcome = finisher.outcome;
+    return outcome.standing == Standing::tied && outcome.timing && outcome.timing->cold_us &&
+           outcome.error && outcome.timing->median_us <= kEqual * ranked.front().time_us();
+  };
+  if (ranked.empty() || !may_lead(ranked.front())) return;
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < ranked.size(); ++i) {
+    if (!may_lead(ranked[i])) continue;
+    if (ranked[i].outcome.timing->cold_us < ranked[best].outcome.timing->cold_us) best = i;
+  }
+  const auto begin = ranked.begin();
+  std::rotate(begin, begin + static_cast<std::ptrdiff_t>(best),
+              begin + static_cast<std::ptrdiff_t>(best) + 1);
 }
 
 std::size_t finalists_among(const std::vector<Finisher>& ranked) {
@@ -181,12 +232,14 @@ std::size_t finalists_among(const std::vector<Finisher>& ranked) {
 
 FinalsResult hold_finals(Trials& trials, ProblemResults& results, const Problem& problem,
                          std::vector<Finisher> finishers, bool judge_ties,
+                         std::optional<double> max_error,
                          const std::function<void(const char*)>& tell) {
-  return Finals(trials, results, problem, std::move(finishers), judge_ties).run(tell);
+  return Finals(trials, results, problem, std::move(finishers), judge_ties, max_error).run(tell);
 }
 
 std::optional<FinalsResult> earlier_finals(const TuneRequest& request, const Plan& plan,
-                                           const std::vector<Finisher>& ranked) {
+                                           std::vector<Finisher> ranked) {
+  prefer_cold_among_equals(ranked);
   const Finisher& first = ranked.front();
   const auto baselines = plan.recalled_baselines.find(to_string(first.config.config()));
   if (baselines == plan.recalled_baselines.end() ||
@@ -194,9 +247,16 @@ std::optional<FinalsResult> earlier_finals(const TuneRequest& request, const Pla
     return std::nullopt;
   }
   const Standing standing = first.outcome.standing;
-  const bool decided_here = request.has_list() && standing != Standing::search;
-  if (standing != Standing::tied && !decided_here) return std::nullopt;
-  return FinalsResult{ranked, {}, baselines->second, {}, {}, standing == Standing::tied};
+  // Among some of the problem's candidates no finals judge ties.
+  const bool is_of_some = request.has_list() || request.max_error.has_value();
+  if (standing == Standing::search || (standing != Standing::tied && !is_of_some)) {
+    return std::nullopt;
+  }
+  FinalsResult result;
+  result.finishers = std::move(ranked);
+  result.baselines = baselines->second;
+  result.complete = standing == Standing::tied;
+  return result;
 }
 
 }  // namespace gemm_tune

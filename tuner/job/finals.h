@@ -27,8 +27,18 @@ struct Finisher {
   double time_us() const { return outcome.time_us().value(); }
 };
 
+// Whether the outcome's error is known and at most this; true if there is no limit.
+bool is_within(const Outcome& outcome, const std::optional<double>& most_error);
+
+// The error of cuBLAS among the baselines, if it is there and known.
+std::optional<double> cublas_error(const std::vector<Baseline>& baselines);
+
 // Best first; equal times in the order of the config texts, as in the database.
 void rank(std::vector<Finisher>& finishers);
+
+// Puts first, of the ranked finishers that are tied with the first and at most 0.5 % slower, the
+// one with the least cold time, as in the database.
+void prefer_cold_among_equals(std::vector<Finisher>& ranked);
 
 // How many of the ranked finishers take part in the finals: those close to the best, within limits.
 std::size_t finalists_among(const std::vector<Finisher>& ranked);
@@ -37,6 +47,7 @@ std::size_t finalists_among(const std::vector<Finisher>& ranked);
 struct FinalsResult {
   std::vector<Finisher> finishers;     // best first
   std::vector<Finisher> disqualified;  // their twin was wrong; as stored
+  std::vector<Finisher> passed_over;   // their error is above the limit
   std::vector<Baseline> baselines;     // timed in turn with the finalists
   std::vector<std::string> absent;     // why a baseline is not among them, a sentence each
   std::vector<std::string> others;     // other processes seen on the GPU
@@ -45,15 +56,17 @@ struct FinalsResult {
 
 // Times the best of the finishers again in turn with the baselines, verifies the winner's twins and
 // stores the standings. judge_ties: whether the finishers are all known candidates of the problem,
-// so that their best is the problem's best. tell: called with "finals" and "twins". An interrupt
+// so that their best is the problem's best. max_error: as in TuneRequest, judged by the errors that
+// the finals measure on the same operands. tell: called with "finals" and "twins". An interrupt
 // skips the rest.
 FinalsResult hold_finals(Trials& trials, ProblemResults& results, const Problem& problem,
                          std::vector<Finisher> finishers, bool judge_ties,
+                         std::optional<double> max_error,
                          const std::function<void(const char*)>& tell);
 
 // The result of an earlier run's finals, if they had the same candidates and the request's
 // baselines. ranked: best first, at least one.
 std::optional<FinalsResult> earlier_finals(const TuneRequest& request, const Plan& plan,
-                                           const std::vector<Finisher>& ranked);
+                                           std::vector<Finisher> ranked);
 
 }  // namespace gemm_tune

@@ -42,6 +42,9 @@ bool has_failed(const Outcome& outcome) {
   return outcome.disposition != Disposition::ok && outcome.disposition != Disposition::rejected;
 }
 
+// Rows of earlier versions of the program have no error.
+bool lacks_error(const Outcome& outcome) { return outcome.timing && !outcome.error; }
+
 std::vector<Row> rows_that_hold(const ProblemResults& results, std::size_t& stale) {
   std::vector<Row> rows;
   for (Record& record : results.valid_rows(stale)) {
@@ -73,7 +76,8 @@ void recall(Plan& plan, const TuneRequest& request, const ProblemResults& result
   for (auto& [config, record] : rows) {
     const std::optional<std::size_t> point = index.find(*config.family, config.values);
     if (!point || !seen.insert(*point).second) continue;
-    if (request.retry_failed && has_failed(record.outcome)) {
+    if ((request.retry_failed && has_failed(record.outcome)) ||
+        (request.max_error && lacks_error(record.outcome))) {
       retries.insert(*point);
       continue;
     }

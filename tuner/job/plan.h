@@ -33,7 +33,9 @@ struct Plan {
   // in finals, by config text.
   std::vector<std::pair<std::size_t, Outcome>> recalled;
   std::map<std::string, std::vector<Baseline>> recalled_baselines;
-  std::vector<std::size_t> retries;  // failed in earlier runs; tried again
+  // Failed in earlier runs, or lack the error that the request needs; tried again.
+  std::vector<std::size_t> retries;
+  std::optional<double> most_error;  // of a candidate that may win; nullopt: any
   std::size_t stale = 0;             // rows of earlier runs that are no longer valid
   std::size_t budget = 0;            // the most candidates to try, recalled ones included
   std::string strategy;              // by search/strategy_by_name.h
@@ -50,7 +52,7 @@ struct PlannedSearch {
   Funnel funnel;                     // enumerated, rejected_by_rule, left and searched
   std::size_t budget = 0;            // the most candidates to try
   std::size_t recalled = 0;          // tried by earlier runs, part of the budget
-  std::size_t retried = 0;           // failed in earlier runs; tried again on request
+  std::size_t retried = 0;           // tried by earlier runs and tried again on request
   std::vector<KnownConfig> untried;  // candidates; those that are tried again come first
 
   std::size_t tries() const { return budget - recalled; }

@@ -36,6 +36,13 @@ struct ExpectedGain {
   double gain = 0;
 };
 
+// Which candidates TuneRequest::max_error allowed to win.
+struct ErrorLimit {
+  double ratio = 0;                  // as asked, to cuBLAS's error
+  std::size_t passed_over = 0;       // candidates above it that are faster than the winner
+  std::optional<double> least = {};  // ratio of any candidate
+};
+
 // What ended a search before its budget was spent.
 enum class CutShort { no, by_time_limit, by_interruption };
 
@@ -44,7 +51,8 @@ struct ProblemReport {
   Funnel funnel;
   std::optional<TuneWinner> winner;
   std::vector<TuneWinner> tied;  // the winner's tie set without the winner, fastest first
-  bool twins_verified = false;   // the winner's predicated twins, on the GPU
+  std::optional<ErrorLimit> error_limit;
+  bool twins_verified = false;  // the winner's predicated twins, on the GPU
   std::size_t budget = 0;
   CutShort cut_short = CutShort::no;
   bool target_met = false;  // the search ended before the budget was spent

@@ -175,7 +175,8 @@ void Search::take(std::size_t point, Outcome outcome) {
   std::optional<double> time_us;
   if (outcome.disposition == Disposition::ok) {
     result_.finishers.push_back({plan_.points[point], std::move(outcome)});
-    time_us = result_.finishers.back().time_us();
+    const Finisher& finisher = result_.finishers.back();
+    if (is_within(finisher.outcome, plan_.most_error)) time_us = finisher.time_us();
   }
   strategy_->tell(point, time_us);
   std::optional<double>& best_us = result_.progress.best_us;

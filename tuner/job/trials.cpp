@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "search/static_model.h"
 #include "tuner/job/filter.h"
+#include "tuner/job/finals.h"
 #include "tuner/job/log.h"
 #include "tuner/work/worker.h"
 
@@ -233,11 +234,26 @@ bool Trials::compile_all(const std::vector<KnownConfig>& configs) {
 
 std::optional<FinalsReply> Trials::finals(const std::vector<KnownConfig>& configs,
                                           const Problem& problem) {
+  return finals(configs, problem, request_.baselines);
+}
+
+std::optional<double> Trials::cublas_error(const Problem& problem) {
+  const std::optional<FinalsReply> reply = finals({}, problem, {BaselineKind::cublas});
+  if (!reply) return std::nullopt;
+  const std::optional<double> error = gemm_tune::cublas_error(reply->baselines);
+  if (error) return error;
+  throw DeviceError("cuBLAS's result at " + to_string(problem) +
+                    " has no error to hold candidates against");
+}
+
+std::optional<FinalsReply> Trials::finals(const std::vector<KnownConfig>& configs,
+                                          const Problem& problem,
+                                          const std::vector<BaselineKind>& baselines) {
   if (!compile_all(configs)) return std::nullopt;
   FinalsRequest request;
   request.problem = problem;
   request.seed = request_.seed;
-  request.baselines = request_.baselines;
+  request.baselines = baselines;
   std::vector<std::string> finalists;
   for (const KnownConfig& config : configs) {
     const CompileReply& reply = *kernels_.find(config);

@@ -43,6 +43,9 @@ class Trials {
   std::optional<FinalsReply> finals(const std::vector<KnownConfig>& configs,
                                     const Problem& problem);
 
+  // cuBLAS's error on this run's operands. nullopt if the run was interrupted.
+  std::optional<double> cublas_error(const Problem& problem);
+
   // Puts every config that the winner is served as into the request's kernel cache, where there is
   // one, so that the library compiles none of them. Does nothing more once interrupted.
   void publish(const KnownConfig& winner);
@@ -86,6 +89,8 @@ class Trials {
   MeasureRequest measure_request(const Problem& problem, const CompileReply& compiled) const;
   Outcome after_compile(const KnownConfig& config, const Problem& problem,
                         const CompileReply& compiled) const;
+  std::optional<FinalsReply> finals(const std::vector<KnownConfig>& configs, const Problem& problem,
+                                    const std::vector<BaselineKind>& baselines);
   bool compile_all(const std::vector<KnownConfig>& configs);
 
   const TuneRequest& request_;

@@ -2,6 +2,7 @@
 #include "tuner/job/tune.h"
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -93,27 +94,78 @@ void add_best(const FinalsResult& finals, ProblemReport& report) {
   }
 }
 
+// The greatest error of a candidate that may win: by a stored error of cuBLAS, else by a new one.
+std::optional<double> most_error(const TuneRequest& request, const Plan& plan, Trials& trials) {
+  if (!request.max_error || plan.points.empty() || !plan.unfit.empty()) return std::nullopt;
+  std::optional<double> theirs;
+  for (const auto& [config, baselines] : plan.recalled_baselines) {
+    if (!theirs) theirs = cublas_error(baselines);
+  }
+  if (!theirs) theirs = trials.cublas_error(plan.problem);
+  if (!theirs) return std::nullopt;  // interrupted
+  return *request.max_error * *theirs;
+}
+
+// Moves the finishers above the limit from the list.
+std::vector<Finisher> taken_above(std::vector<Finisher>& finishers,
+                                  const std::optional<double>& limit) {
+  const auto above = std::stable_partition(
+      finishers.begin(), finishers.end(),
+      [&](const Finisher& finisher) { return is_within(finisher.outcome, limit); });
+  std::vector<Finisher> taken(std::make_move_iterator(above),
+                              std::make_move_iterator(finishers.end()));
+  finishers.erase(above, finishers.end());
+  return taken;
+}
+
+ErrorLimit error_limit(double ratio, const FinalsResult& finals, double limit) {
+  ErrorLimit found;
+  found.ratio = ratio;
+  const auto see = [&](const Finisher& finisher) {
+    if (!finisher.outcome.error || limit <= 0) return;
+    const double its = *finisher.outcome.error / limit * ratio;
+    found.least = std::min(found.least.value_or(its), its);
+  };
+  for (const Finisher& finisher : finals.finishers) see(finisher);
+  for (const Finisher& finisher : finals.passed_over) {
+    see(finisher);
+    const bool is_faster =
+        finals.finishers.empty() || finisher.time_us() < finals.finishers.front().time_us();
+    found.passed_over += is_faster ? 1 : 0;
+  }
+  return found;
+}
+
 // Ranks the finishers, after finals if finals are needed. on_finals: called when the finals leave
 // the compilers idle.
 FinalsResult decide(const TuneRequest& request, Trials& trials, Search& search, Searched& searched,
                     const OnProgress& on_progress, const std::function<void()>& on_finals) {
   const Plan& plan = search.plan();
+  std::vector<Finisher> above = taken_above(searched.finishers, plan.most_error);
   rank(searched.finishers);
+  const auto with_those_above = [&](FinalsResult result) {
+    std::move(above.begin(), above.end(), std::back_inserter(result.passed_over));
+    return result;
+  };
   if (!request.measure || searched.finishers.empty()) {
     FinalsResult ranked;
     ranked.finishers = std::move(searched.finishers);
-    return ranked;
+    return with_those_above(std::move(ranked));
   }
   if (searched.tried_now == 0 && !request.finals_again) {
-    if (auto earlier = earlier_finals(request, plan, searched.finishers)) return *earlier;
+    if (auto earlier = earlier_finals(request, plan, searched.finishers)) {
+      return with_those_above(std::move(*earlier));
+    }
   }
   on_finals();
   Progress progress = searched.progress;
-  return hold_finals(trials, search.results(), plan.problem, std::move(searched.finishers),
-                     /*judge_ties=*/!request.has_list(), [&](const char* stage) {
-                       progress.stage = stage;
-                       on_progress(progress);
-                     });
+  const bool are_all = !request.has_list() && !request.max_error;
+  return with_those_above(hold_finals(trials, search.results(), plan.problem,
+                                      std::move(searched.finishers), /*judge_ties=*/are_all,
+                                      request.max_error, [&](const char* stage) {
+                                        progress.stage = stage;
+                                        on_progress(progress);
+                                      }));
 }
 
 }  // namespace
@@ -130,8 +182,10 @@ TuneReport tune(const TuneRequest& request, Database& database, const OnProgress
     Progress progress;
     progress.number = i + 1;
     progress.problems = request.problems.size();
-    return std::make_unique<Search>(plan_problem(request, request.problems[i], results), request,
-                                    trials, results, progress, on_progress);
+    Plan plan = plan_problem(request, request.problems[i], results);
+    plan.most_error = most_error(request, plan, trials);
+    return std::make_unique<Search>(std::move(plan), request, trials, results, progress,
+                                    on_progress);
   };
   std::unique_ptr<Search> next;
   for (std::size_t i = 0; i < request.problems.size() && !trials.interrupted(); ++i) {
@@ -150,6 +204,9 @@ TuneReport tune(const TuneRequest& request, Database& database, const OnProgress
         decide(request, trials, *search, searched, on_progress, prepare_next);
     ProblemReport problem = report_of(search->plan(), std::move(searched));
     add_best(finals, problem);
+    if (search->plan().most_error) {
+      problem.error_limit = error_limit(*request.max_error, finals, *search->plan().most_error);
+    }
     if (problem.winner && !trials.interrupted()) trials.publish(problem.winner->config);
     usage.write_to(problem);
     report.out_of_time |= problem.cut_short == CutShort::by_time_limit;

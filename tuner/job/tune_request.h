@@ -38,6 +38,9 @@ struct TuneRequest {
   std::optional<std::chrono::seconds> time_limit;  // for the whole request, of RunningClock's
   std::size_t jobs = 1;                            // compile processes
   std::vector<BaselineKind> baselines = {BaselineKind::cublas};
+  // The winner's error is at most so many times cuBLAS's; nothing: any. Needs `measure` and
+  // BaselineKind::cublas.
+  std::optional<double> max_error;
   bool finals_again = false;  // also where earlier ones still hold
   bool retry_failed = false;  // first those that failed in earlier runs, unless by a rule
   std::uint64_t seed = 0;     // of strategy and operands, and of a sample of the space

@@ -167,4 +167,23 @@ extern "C" __global__ void check_matrices(const void* allocation, Matrices matri
   }
 }
 
+// Adds up, for each thread of the grid, the squares of D - sum and of sum over its elements: the
+// squares of differences first in `squares`. The host adds them in one order, so that
+// equal results have equal errors.
+extern "C" __global__ void sum_squares(const void* allocation, Matrices matrices, const double* sum,
+                                       double* squares) {
+  const long long total = allocation_size(matrices);
+  double off = 0, all = 0;
+  for (long long i = first_index(); i < total; i += index_step()) {
+    const long long index = element_at(matrices, i);
+    if (index < 0) continue;
+    const double want = sum[index];
+    const double error = static_cast<double>(element(allocation, i, matrices.type)) - want;
+    off = fma(error, error, off);
+    all = fma(want, want, all);
+  }
+  squares[first_index()] = off;
+  squares[index_step() + first_index()] = all;
+}
+
 }  // namespace gemm_tune

@@ -64,15 +64,16 @@ struct Contender {
 // Of cublasLt's algorithms, so many are timed in turn with the finalists.
 constexpr std::size_t kLtContenders = 3;
 
-// The fastest timing of each name, in the contenders' order.
+// The fastest timing of each name, with its error, in the contenders' order.
 std::vector<Baseline> best_of_each(const std::vector<Contender>& contenders,
-                                   std::span<const Timing> timings) {
+                                   std::span<const Timing> timings,
+                                   std::span<const std::optional<double>> errors) {
   std::vector<Baseline> best;
   for (std::size_t i = 0; i < contenders.size(); ++i) {
     if (best.empty() || best.back().name != contenders[i].name) {
-      best.push_back({contenders[i].name, timings[i]});
+      best.push_back({contenders[i].name, timings[i], errors[i]});
     } else if (timings[i].median_us < best.back().timing.median_us) {
-      best.back().timing = timings[i];
+      best.back() = {contenders[i].name, timings[i], errors[i]};
     }
   }
   return best;
@@ -270,6 +271,12 @@ struct Measurer::Impl {
     return std::nullopt;
   }
 
+  std::optional<double> error_of(Verifier& verify, const LoadedConfig& loaded,
+                                 const GemmCall& shape) {
+    return verify.relative_error(
+        [&](const GemmCall& call) { loaded.launch(call, workspace, stream->get()); }, shape);
+  }
+
   Outcome verify_and_time(const MeasureRequest& request, const LoadedConfig& loaded) {
     Outcome outcome;
     outcome.resources.emplace().ctas_per_sm = loaded.max_active_ctas();
@@ -288,6 +295,7 @@ struct Measurer::Impl {
     Verifier& verify = verifier_for(request.seed);
     if (auto wrong = find_wrong(verify, loaded, shapes)) return wrong_result(outcome, *wrong);
     if (request.small_shapes_only) return outcome;
+    outcome.error = error_of(verify, loaded, shapes.back());
     const GemmCall call = verify.timing_call(shapes.back());
     SampleRule rule;
     rule.best_us = request.best_us;
@@ -342,7 +350,15 @@ FinalsReply Measurer::finals(const FinalsRequest& request) {
                         " bytes");
     }
   }
-  std::vector<GemmCall> calls = {verify.timing_call(shape_of(request.problem))};
+  const GemmCall shape = shape_of(request.problem);
+  for (const LoadedConfig& config : loaded) {
+    reply.errors.push_back(impl_->error_of(verify, config, shape));
+  }
+  std::vector<std::optional<double>> errors;  // of the contenders
+  for (const Contender& contender : contenders) {
+    errors.push_back(verify.relative_error(contender.gemm, shape));
+  }
+  std::vector<GemmCall> calls = {verify.timing_call(shape)};
   std::vector<Launch> launches;
   for (const Contender& contender : contenders) {
     launches.push_back([&](int copy) { contender.gemm(calls[static_cast<std::size_t>(copy)]); });
@@ -366,7 +382,7 @@ FinalsReply Measurer::finals(const FinalsRequest& request) {
   }
   others.merge(impl_->others());
   reply.others.assign(others.begin(), others.end());
-  reply.baselines = best_of_each(contenders, timings);
+  reply.baselines = best_of_each(contenders, timings, errors);
   const auto own = timings.begin() + static_cast<std::ptrdiff_t>(contenders.size());
   reply.finalists.assign(std::make_move_iterator(own), std::make_move_iterator(timings.end()));
   return reply;

@@ -43,9 +43,10 @@ struct FinalsRequest {
 };
 
 struct FinalsReply {
-  std::vector<Timing> finalists;    // in the request's order
-  std::vector<Baseline> baselines;  // likewise, without those that are absent
-  std::vector<std::string> absent;  // a sentence for each baseline that cuBLAS refuses
+  std::vector<Timing> finalists;              // in the request's order
+  std::vector<std::optional<double>> errors;  // of the finalists, as in Outcome
+  std::vector<Baseline> baselines;            // likewise, without those that are absent
+  std::vector<std::string> absent;            // a sentence for each baseline that cuBLAS refuses
   std::vector<std::string> others;  // processes of others that computed on the GPU meanwhile
 };
 

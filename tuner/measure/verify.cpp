@@ -2,6 +2,8 @@
 #include "tuner/measure/verify.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 #include <string>
 
 #include "core/error.h"
@@ -17,6 +19,7 @@ namespace {
 constexpr std::int64_t kGuardCells = 1024;  // before and after C
 constexpr int kFillThreads = 256;
 constexpr int kFillCtas = 4096;
+constexpr int kSquaresCtas = 128;  // few, since the host adds up what each thread finds
 constexpr int kReferenceTile = 32;
 constexpr std::int64_t kMaxReferenceGridY = 65535;            // CUDA's limit
 constexpr std::size_t kMaxSmallBytes = std::size_t{1} << 29;  // of all small operands together
@@ -172,7 +175,7 @@ Verifier::Kernels Verifier::load_kernels(const std::string& arch) {
   const CompileResult result = nvrtc_compile(device_checks_source(), {}, arch, "check_matrices");
   if (!result.ok) throw Error("the verification kernels do not compile: " + result.log);
   return {LoadedKernel(result.cubin, "fill_matrices"), LoadedKernel(result.cubin, "reference_gemm"),
-          LoadedKernel(result.cubin, "check_matrices")};
+          LoadedKernel(result.cubin, "check_matrices"), LoadedKernel(result.cubin, "sum_squares")};
 }
 
 Verifier::Verifier(const DeviceSpec& device, cudaStream_t stream, std::uint64_t seed)
@@ -285,6 +288,26 @@ std::optional<std::string> Verifier::check(const Gemm& gemm, const GemmCall& sha
   const Problem& p = shape.problem;
   if (auto wrong = check_case(gemm, shape, {exact_range(p.K, p.signature.d), 1, 0})) return wrong;
   return check_case(gemm, shape, kRandom);
+}
+
+std::optional<double> Verifier::relative_error(const Gemm& gemm, const GemmCall& shape) {
+  gemm(timing_call(shape));
+  constexpr std::size_t kThreads = std::size_t{kSquaresCtas} * kFillThreads;
+  DeviceBuffer<double> squares(2 * kThreads);
+  const void* allocation = c_.data();
+  const double* sum = operands(shape, 0).sum.data();
+  Matrices c = matrices_c(shape);
+  double* out = squares.data();
+  void* args[] = {&allocation, &c, &sum, &out};
+  kernels_.squares.launch({kSquaresCtas}, kFillThreads, 0, stream_, args);
+  GT_CUDA(cudaStreamSynchronize(stream_));
+  std::vector<double> parts(squares.size());
+  squares.copy_to_host(parts);
+  const auto half = parts.begin() + static_cast<std::ptrdiff_t>(kThreads);
+  const double off = std::accumulate(parts.begin(), half, 0.0),
+               all = std::accumulate(half, parts.end(), 0.0);
+  const double error = off == 0 ? 0 : std::sqrt(off / all);
+  return std::isfinite(error) ? std::optional(error) : std::nullopt;
 }
 
 std::optional<std::string> Verifier::check_repeats(const Gemm& gemm, const GemmCall& shape) {

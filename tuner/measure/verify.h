@@ -71,6 +71,10 @@ class Verifier {
   // tensor cores that the device lacks.
   std::optional<std::string> check(const Gemm& gemm, const GemmCall& shape);
 
+  // The relative error of D on random operands with alpha = 1 and beta = 0, in the Frobenius norm;
+  // nullopt where it is no number. Equal results have the same error to the bit.
+  std::optional<double> relative_error(const Gemm& gemm, const GemmCall& shape);
+
   // What differs between two runs on the same operands, as a sentence fragment; nothing if C is the
   // same bit for bit. For small shapes: it is compared on the host.
   std::optional<std::string> check_repeats(const Gemm& gemm, const GemmCall& shape);
@@ -85,7 +89,7 @@ class Verifier {
     DeviceBuffer<double> sum, magnitude;  // of op(A) * op(B) and |op(A)| * |op(B)|, packed
   };
   struct Kernels {
-    LoadedKernel fill, reference, check;
+    LoadedKernel fill, reference, check, squares;
   };
   struct Case {
     int integer_range;  // 0: uniform in [-1, 1)

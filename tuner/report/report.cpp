@@ -62,6 +62,8 @@ nlohmann::json baselines_json(const Outcome& outcome, const std::vector<Baseline
     nlohmann::json one = {{"name", baseline.name},
                           {"time_us", baseline.timing.median_us},
                           {"cold_us", baseline.timing.cold_us},
+                          {"error", baseline.error},
+                          {"error_ratio", nullptr},
                           {"speedup", nullptr},
                           {"cold_speedup", nullptr}};
     if (outcome.timing) {
@@ -69,6 +71,9 @@ nlohmann::json baselines_json(const Outcome& outcome, const std::vector<Baseline
       if (baseline.timing.cold_us && outcome.timing->cold_us) {
         one["cold_speedup"] = *baseline.timing.cold_us / *outcome.timing->cold_us;
       }
+    }
+    if (outcome.error && baseline.error.value_or(0) > 0) {
+      one["error_ratio"] = *outcome.error / *baseline.error;
     }
     all.push_back(std::move(one));
   }
@@ -104,6 +109,33 @@ nlohmann::json prior_json(const std::optional<std::vector<PriorSource>>& prior) 
     if (one.device) timings.back()["device"] = *one.device;
   }
   return {{"static_model", true}, {"timings", timings}};
+}
+
+std::string none_within(const ErrorLimit& limit) {
+  return fmt::format("no candidate is within --max-error {:g}: ", limit.ratio) +
+         (limit.least ? fmt::format("the least error is {:.3g} of cuBLAS's", *limit.least)
+                      : "no error is known");
+}
+
+std::string error_limit_text(const ErrorLimit& limit) {
+  return fmt::format("errors within {:g} of cuBLAS's: {} faster candidates passed over\n",
+                     limit.ratio, grouped(limit.passed_over));
+}
+
+// "error 2.38e-07: 1.95 of cublasSgemm 13.1.0's".
+std::string error_text(double error, const std::vector<Baseline>& baselines) {
+  std::string text = fmt::format("error {:.3g}", error), separator = ": ";
+  for (const Baseline& baseline : baselines) {
+    if (baseline.error.value_or(0) <= 0) continue;
+    text += fmt::format("{}{:.3g} of {}'s", separator, error / *baseline.error, baseline.name);
+    separator = ", ";
+  }
+  return text;
+}
+
+nlohmann::json error_limit_json(const std::optional<ErrorLimit>& limit) {
+  if (!limit) return nullptr;
+  return {{"ratio", limit->ratio}, {"passed_over", limit->passed_over}, {"least", limit->least}};
 }
 
 std::vector<std::string> names_of(const std::vector<TuneWinner>& tied) {
@@ -198,6 +230,7 @@ std::string funnel_text(const Funnel& funnel, bool measured) {
 
 std::string why_no_winner(const ProblemReport& report) {
   if (!report.failure.empty()) return report.failure;
+  if (report.error_limit && report.funnel.survived > 0) return none_within(*report.error_limit);
   if (report.cut_short == CutShort::no) return "no candidate survived";
   const std::string end =
       report.cut_short == CutShort::by_time_limit ? "the time ran out" : "the run was interrupted";
@@ -249,6 +282,7 @@ std::string problem_text(const ProblemReport& report, const Target& target) {
     text += "  also on the GPU: " + other + ", which may have disturbed the times\n";
   }
   if (!report.winner) return text + "  " + why_no_winner(report) + "\n";
+  if (report.error_limit) text += "  limit    " + error_limit_text(*report.error_limit);
   const TuneWinner& winner = *report.winner;
   const std::string indent(11, ' ');
   text += "  winner   " + to_string(winner.config.config()) + "\n";
@@ -287,6 +321,7 @@ std::string measured_details(const Problem& problem, const Outcome& outcome,
     text += fmt::format("{}cold {:.5g} us, {}", indent, *cold, tflops_text(problem, *cold));
     text += beside_text(problem, baselines, cold_us, *cold, indent) + "\n";
   }
+  if (outcome.error) text += indent + error_text(*outcome.error, baselines) + "\n";
   for (std::size_t i = 0; i < std::min(kNamed, tied.size()); ++i) {
     text += indent + (i == 0 ? "tied with: " : "           ") + tied[i] + "\n";
   }
@@ -303,6 +338,7 @@ nlohmann::json time_json(const Outcome& outcome, const std::vector<Baseline>& ba
                          const std::vector<std::string>& tied) {
   nlohmann::json json = {{"time_us", nullptr},    {"interval_us", nullptr}, {"cold_us", nullptr},
                          {"conditions", nullptr}, {"disturbance", ""},      {"tied", tied}};
+  json["error"] = outcome.error;
   json["baselines"] = baselines_json(outcome, baselines);
   if (const auto time_us = outcome.time_us()) json["time_us"] = *time_us;
   if (const auto interval = interval_of(outcome)) {
@@ -347,6 +383,7 @@ nlohmann::json problem_json(const ProblemReport& report, const Target& target) {
       {"model_measured_on", model_measured_on(target.spec, {&report.problem, 1})},
       {"kernels_executed_on_arch", target.measurable || unexecuted_kernels(target.spec).empty()},
       {"stale", report.stale},
+      {"error_limit", error_limit_json(report.error_limit)},
       {"absent_baselines", report.absent_baselines},
       {"others", report.others},
       {"busy", {{"compile", report.compilers_busy}, {"gpu", report.measurers_busy}}},

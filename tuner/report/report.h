@@ -50,13 +50,15 @@ std::string time_text(const Problem& problem, const Outcome& outcome);
 std::string baselines_text(const Problem& problem, const Outcome& outcome,
                            const std::vector<Baseline>& baselines, const std::string& indent);
 
-// More facts about a measured candidate, one per line: its cold time beside the baselines', its tie
-// set, the cause of disturbed samples. tied: config texts; five are named, the rest is counted.
+// More facts about a measured candidate, one per line: its cold time and its error beside the
+// baselines', its tie set, the cause of disturbed samples. tied: config texts; five are named, the
+// rest is counted.
 std::string measured_details(const Problem& problem, const Outcome& outcome,
                              const std::vector<Baseline>& baselines,
                              const std::vector<std::string>& tied, const std::string& indent);
 
-// The same for programs: time_us, interval_us, cold_us, conditions, disturbance, tied, baselines.
+// The same for programs: time_us, interval_us, cold_us, error, conditions, disturbance, tied,
+// baselines.
 nlohmann::json time_json(const Outcome& outcome, const std::vector<Baseline>& baselines,
                          const std::vector<std::string>& tied);
 

@@ -32,6 +32,7 @@ void to_json(nlohmann::json& json, const Outcome& value) {
           {"predicted_us", value.predicted_us},
           {"compile_s", value.compile_s},
           {"gpu_s", value.gpu_s},
+          {"error", value.error},
           {"standing", to_string(value.standing)}};
 }
 
@@ -43,6 +44,7 @@ void from_json(const nlohmann::json& json, Outcome& value) {
   json.at("predicted_us").get_to(value.predicted_us);
   json.at("compile_s").get_to(value.compile_s);
   json.at("gpu_s").get_to(value.gpu_s);
+  json.at("error").get_to(value.error);
   value.standing = parse_standing(json.at("standing").get<std::string>());
 }
 

@@ -115,7 +115,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeasureRequest, problem, candidate, seed, bes
                                    small_shapes_only)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeasureReply, outcome)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FinalsRequest, problem, finalists, seed, baselines)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Baseline, name, timing)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FinalsReply, finalists, baselines, absent, others)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Baseline, name, timing, error)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FinalsReply, finalists, errors, baselines, absent, others)
 
 }  // namespace gemm_tune

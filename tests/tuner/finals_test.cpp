@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The order of finishers, from literal times.
+#include "tuner/job/finals.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace gemm_tune {
+namespace {
+
+Finisher finisher(int rows, double us, std::optional<double> cold_us,
+                  Standing standing = Standing::tied) {
+  Finisher one;
+  one.config =
+      check_config(parse_config("naive/BM=" + std::to_string(rows) + ",BN=32,COALESCED=1,PRED=0"));
+  one.outcome.timing = Timing{us, {us}, 1};
+  one.outcome.timing->cold_us = cold_us;
+  one.outcome.standing = standing;
+  one.outcome.error = 1e-7;
+  return one;
+}
+
+std::vector<double> order(std::vector<Finisher> finishers) {
+  rank(finishers);
+  prefer_cold_among_equals(finishers);
+  std::vector<double> times;
+  for (const Finisher& one : finishers) times.push_back(one.time_us());
+  return times;
+}
+
+TEST(FinalsTest, TheLeastColdTimeComesFirstAmongTiedFinishersWithinHalfAPercent) {
+  EXPECT_EQ(order({finisher(1, 100, 150), finisher(2, 100.2, 140), finisher(4, 100.4, 145),
+                   finisher(8, 101, 130)}),
+            (std::vector<double>{100.2, 100, 100.4, 101}));
+}
+
+TEST(FinalsTest, TheHotTimeDecidesWhereNoneIsTiedOrTheFirstHasNoColdTime) {
+  const std::vector<double> by_time = {100, 100.2};
+  EXPECT_EQ(order({finisher(2, 100.2, 140), finisher(1, 100, std::nullopt)}), by_time);
+  EXPECT_EQ(order({finisher(2, 100.2, 140, Standing::finals), finisher(1, 100, 150)}), by_time);
+  EXPECT_EQ(order({finisher(2, 100.2, 140), finisher(1, 100, 150, Standing::search)}), by_time);
+  EXPECT_EQ(order({finisher(2, 100.2, 140), finisher(1, 100, 140)}), by_time);
+}
+
+TEST(FinalsTest, AFinisherWithoutAnErrorCannotOvertake) {
+  Finisher second = finisher(2, 100.2, 140);
+  second.outcome.error.reset();
+  EXPECT_EQ(order({second, finisher(1, 100, 150)}), (std::vector<double>{100, 100.2}));
+}
+
+}  // namespace
+}  // namespace gemm_tune
