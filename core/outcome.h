@@ -84,6 +84,12 @@ std::string_view to_string(Standing standing);
 // Throws Error on an unknown word.
 Standing parse_standing(std::string_view word);
 
+// Which time decides between candidates.
+enum class Objective {
+  hot,   // the same operands launch after launch
+  cold,  // operands that L2 does not hold
+};
+
 struct Outcome {
   Disposition disposition = Disposition::ok;
   std::string detail;  // the reason, empty for ok
@@ -103,6 +109,11 @@ struct Outcome {
   // The measured time of one launch, else the predicted one.
   std::optional<double> time_us() const {
     return timing ? std::optional(timing->median_us) : predicted_us;
+  }
+  // The time that decides. By Objective::cold of a candidate without a cold time: its hot time,
+  // which its cold time would exceed.
+  std::optional<double> deciding_us(Objective objective) const {
+    return objective == Objective::cold && timing && timing->cold_us ? timing->cold_us : time_us();
   }
 
   friend bool operator==(const Outcome&, const Outcome&) = default;

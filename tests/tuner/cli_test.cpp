@@ -139,6 +139,9 @@ TEST_F(CliTest, RefusesToPredictWhereAGpuIsDemanded) {
                  "--max-error cannot be met without a GPU that measures errors: ");
   expect_refusal("--arch sm_86 --sizes 64 --max-error 1 --baselines cublaslt", 2,
                  "--max-error is a ratio to cuBLAS's error: add cublas to --baselines");
+  expect_refusal("--arch sm_86 --sizes 64 --objective cold", 3,
+                 "--objective cold cannot be met without a GPU that times cold operands: ");
+  expect_refusal("--arch sm_86 --sizes 64 --objective warm", 2, "'warm' is none of: hot, cold");
   expect_refusal("--arch sm_86 --sizes 64 --max-error 0", 2,
                  "--max-error: '0' is not a number from 0.001 to 1000000");
   expect_refusal("--sizes 64", 2, "--arch");

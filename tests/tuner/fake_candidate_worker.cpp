@@ -10,6 +10,7 @@
 //   killed_once  SIGKILL, the first time
 //   no_memory    has none, each time
 //   no_autotune  cuBLAS refuses to autotune
+//   cold         none; candidates and baselines can be timed with cold operands
 //   slow         takes some 300 ms of it, which a stop does not shorten
 #include <fcntl.h>
 #include <signal.h>
@@ -92,6 +93,10 @@ class FakeWorker {
     nlohmann::json json;
     if (outcome.disposition == Disposition::ok) {
       outcome.timing = timing(fake::time_us_of(config));
+      const bool is_beaten = request.best_us && outcome.timing->median_us > *request.best_us;
+      if (mode_ == "cold" && request.objective == Objective::cold && !is_beaten) {
+        outcome.timing->cold_us = fake::cold_us_of(config);
+      }
       outcome.error = fake::error_of(config);
       json = reply;
     } else {
@@ -107,6 +112,7 @@ class FakeWorker {
     for (const CompiledConfig& finalist : request.finalists) {
       require_own_cubin(finalist);
       reply.finalists.push_back(timing(fake::time_us_of(finalist.config)));
+      if (mode_ == "cold") reply.finalists.back().cold_us = fake::cold_us_of(finalist.config);
       reply.errors.push_back(fake::error_of(finalist.config));
     }
     for (const BaselineKind kind : request.baselines) {

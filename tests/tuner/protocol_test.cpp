@@ -85,6 +85,9 @@ TEST(ProtocolTest, FinalsSurviveThePipe) {
   request.baselines = {BaselineKind::cublas_lt, BaselineKind::cublas,
                        BaselineKind::cublas_autotuned};
   EXPECT_EQ(round_trip(request).baselines, request.baselines);
+  EXPECT_EQ(round_trip(request).objective, Objective::hot);
+  request.objective = Objective::cold;
+  EXPECT_EQ(round_trip(request).objective, Objective::cold);
   FinalsReply reply;
   reply.finalists = {Timing{1, {1}, 1}, Timing{2, {2}, 1}};
   reply.errors = {1.5e-7, std::nullopt};

@@ -171,6 +171,23 @@ TEST(ReportTest, AnErrorStandsBesideThoseOfTheBaselines) {
   EXPECT_EQ(problem_json(measured, target(true)).at("error_limit"), nullptr);
 }
 
+TEST(ReportTest, WhereColdTimesDecideTheReportSaysSoAndTheLineHasThem) {
+  ProblemReport cold = report();
+  cold.objective = Objective::cold;
+  cold.winner->outcome.timing = Timing{50, {50}, 4};
+  cold.winner->baselines = {{"cublasSgemm 13.1.0", {40, {40}, 5}}};
+  EXPECT_THAT(
+      problem_text(cold, target(true)),
+      HasSubstr("           by its hot time: cold operands are too small or too large to be "
+                "rotated\n"));
+  EXPECT_THAT(result_line(cold, target(true)), HasSubstr("  50 us  42.9 TFLOP/s  0.800 of"));
+  cold.winner->outcome.timing->cold_us = 64;
+  cold.winner->baselines[0].timing.cold_us = 80;
+  EXPECT_THAT(problem_text(cold, target(true)), HasSubstr("           by its cold time\n"));
+  EXPECT_THAT(result_line(cold, target(true)), HasSubstr("  64 us  33.6 TFLOP/s  1.250 of"));
+  EXPECT_EQ(problem_json(cold, target(true)).at("objective"), "cold");
+}
+
 TEST(ReportTest, ALimitOfErrorsSaysHowManyFasterCandidatesItPassedOver) {
   ProblemReport limited = report();
   limited.error_limit = {1.25, 1234, 0.5};

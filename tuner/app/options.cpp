@@ -157,6 +157,10 @@ void add_tune(CLI::App& app, Options& o) {
       ->delimiter(',')
       ->check(one_of({"cublas", "cublaslt", "cublas-autotuned"}))
       ->capture_default_str();
+  app.add_option("--objective", o.objective,
+                 "Which time decides: with operands in L2 (hot) or outside (cold)")
+      ->check(one_of({"hot", "cold"}))
+      ->capture_default_str();
   app.add_option("--max-error", o.max_error,
                  "Greatest error of a winner, as a ratio to cuBLAS's error: 1.0 is no more than "
                  "cuBLAS's")

@@ -36,6 +36,7 @@ struct Options {
   std::string devices;  // a list or 'all'; empty: only `device`
   int sm_count = 0;     // 0: the device's, or the typical card's
   std::string budget;
+  std::string objective = "hot";
   std::optional<double> max_error;  // ratio to cuBLAS's
   std::optional<double> target;
   std::string time;

@@ -186,6 +186,13 @@ TuneRequest tune_request(const Options& options, const Target& target,
       request.baselines.push_back(kind);
     }
   }
+  if (options.objective == "cold") {
+    request.objective = Objective::cold;
+    if (!target.measurable) {
+      throw DeviceError("--objective cold cannot be met without a GPU that times cold operands: " +
+                        target.why_not);
+    }
+  }
   request.max_error = options.max_error;
   if (options.max_error) require_errors(request, target);
   request.finals_again = options.finals;

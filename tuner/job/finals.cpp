@@ -27,12 +27,12 @@ std::vector<KnownConfig> twins_of(const KnownConfig& config) {
 class Finals {
  public:
   Finals(Trials& trials, ProblemResults& results, const Problem& problem,
-         std::vector<Finisher> finishers, bool judge_ties, std::optional<double> max_error)
+         std::vector<Finisher> finishers, bool judge_ties, const WinnerRule& rule)
       : trials_(trials),
         results_(results),
         problem_(problem),
         judge_ties_(judge_ties),
-        max_error_(max_error) {
+        rule_(rule) {
     result_.finishers = std::move(finishers);
   }
 
@@ -51,14 +51,14 @@ class Finals {
   ProblemResults& results_;
   const Problem& problem_;
   const bool judge_ties_;
-  const std::optional<double> max_error_;
+  const WinnerRule rule_;
   FinalsResult result_;
 };
 
 // One round of timings: the currently best finishers and the baselines. False if interrupted.
 bool Finals::time_once() {
   std::vector<Finisher>& finishers = result_.finishers;
-  const std::size_t count = finalists_among(finishers);
+  const std::size_t count = finalists_among(finishers, rule_.objective);
   std::vector<KnownConfig> configs;
   for (std::size_t i = 0; i < count; ++i) configs.push_back(finishers[i].config);
   for (std::size_t i = 0; i < std::min(count, kTwinsAhead); ++i) {
@@ -81,8 +81,8 @@ bool Finals::time_once() {
     finishers[i].outcome.standing = i < count || before ? Standing::finals : Standing::search;
   }
   if (judge_ties_) judge();
-  rank(finishers);
-  prefer_cold_among_equals(finishers);
+  rank(finishers, rule_.objective);
+  if (rule_.objective == Objective::hot) prefer_cold_among_equals(finishers);
   return true;
 }
 
@@ -101,8 +101,8 @@ void Finals::judge() {
 // Removes the finalists whose error is above the limit.
 void Finals::pass_over() {
   const std::optional<double> theirs = cublas_error(result_.baselines);
-  if (!max_error_ || !theirs) return;
-  const double most = *max_error_ * *theirs;
+  if (!rule_.max_error || !theirs) return;
+  const double most = *rule_.max_error * *theirs;
   std::erase_if(result_.finishers, [&](Finisher& finisher) {
     if (!finisher.in_finals || is_within(finisher.outcome, most)) return false;
     result_.passed_over.push_back(std::move(finisher));
@@ -160,7 +160,7 @@ void Finals::store() {
 }
 
 FinalsResult Finals::run(const std::function<void(const char*)>& tell) {
-  rank(result_.finishers);
+  rank(result_.finishers, rule_.objective);
   while (!result_.finishers.empty() && !trials_.interrupted()) {
     tell("finals");
     if (!time() || result_.finishers.empty()) break;
@@ -196,9 +196,10 @@ std::optional<double> cublas_error(const std::vector<Baseline>& baselines) {
   return cublas == baselines.end() ? std::nullopt : cublas->error;
 }
 
-void rank(std::vector<Finisher>& finishers) {
-  std::sort(finishers.begin(), finishers.end(), [](const Finisher& a, const Finisher& b) {
-    if (a.time_us() != b.time_us()) return a.time_us() < b.time_us();
+void rank(std::vector<Finisher>& finishers, Objective objective) {
+  std::sort(finishers.begin(), finishers.end(), [&](const Finisher& a, const Finisher& b) {
+    const auto a_us = a.outcome.deciding_us(objective), b_us = b.outcome.deciding_us(objective);
+    if (a_us != b_us) return a_us < b_us;
     return to_string(a.config.config()) < to_string(b.config.config());
   });
 }
@@ -222,24 +223,24 @@ void prefer_cold_among_equals(std::vector<Finisher>& ranked) {
               begin + static_cast<std::ptrdiff_t>(best) + 1);
 }
 
-std::size_t finalists_among(const std::vector<Finisher>& ranked) {
+std::size_t finalists_among(const std::vector<Finisher>& ranked, Objective objective) {
+  const auto us = [&](const Finisher& one) { return one.outcome.deciding_us(objective).value(); };
   const auto out_of_reach = std::find_if(ranked.begin(), ranked.end(), [&](const Finisher& f) {
-    return f.time_us() > kReach * ranked.front().time_us();
+    return us(f) > kReach * us(ranked.front());
   });
   const auto within = static_cast<std::size_t>(out_of_reach - ranked.begin());
   return std::min(std::clamp(within, kMinFinalists, kMaxFinalists), ranked.size());
 }
 
 FinalsResult hold_finals(Trials& trials, ProblemResults& results, const Problem& problem,
-                         std::vector<Finisher> finishers, bool judge_ties,
-                         std::optional<double> max_error,
+                         std::vector<Finisher> finishers, bool judge_ties, const WinnerRule& rule,
                          const std::function<void(const char*)>& tell) {
-  return Finals(trials, results, problem, std::move(finishers), judge_ties, max_error).run(tell);
+  return Finals(trials, results, problem, std::move(finishers), judge_ties, rule).run(tell);
 }
 
 std::optional<FinalsResult> earlier_finals(const TuneRequest& request, const Plan& plan,
                                            std::vector<Finisher> ranked) {
-  prefer_cold_among_equals(ranked);
+  if (request.objective == Objective::hot) prefer_cold_among_equals(ranked);
   const Finisher& first = ranked.front();
   const auto baselines = plan.recalled_baselines.find(to_string(first.config.config()));
   if (baselines == plan.recalled_baselines.end() ||
@@ -247,8 +248,9 @@ std::optional<FinalsResult> earlier_finals(const TuneRequest& request, const Pla
     return std::nullopt;
   }
   const Standing standing = first.outcome.standing;
-  // Among some of the problem's candidates no finals judge ties.
-  const bool is_of_some = request.has_list() || request.max_error.has_value();
+  // Among some of the problem's candidates, or by cold times, no finals judge ties.
+  const bool is_of_some =
+      request.has_list() || request.max_error.has_value() || request.objective == Objective::cold;
   if (standing == Standing::search || (standing != Standing::tied && !is_of_some)) {
     return std::nullopt;
   }

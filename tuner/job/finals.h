@@ -17,6 +17,13 @@
 
 namespace gemm_tune {
 
+// Which candidate wins: TuneRequest's objective and max_error. Finals judge errors by those that
+// they measure on the same operands.
+struct WinnerRule {
+  Objective objective = Objective::hot;
+  std::optional<double> max_error = {};
+};
+
 // A candidate with a time.
 struct Finisher {
   KnownConfig config;
@@ -33,15 +40,17 @@ bool is_within(const Outcome& outcome, const std::optional<double>& most_error);
 // The error of cuBLAS among the baselines, if it is there and known.
 std::optional<double> cublas_error(const std::vector<Baseline>& baselines);
 
-// Best first; equal times in the order of the config texts, as in the database.
-void rank(std::vector<Finisher>& finishers);
+// Best first by the time that decides; equal times in the order of the config texts, as in the
+// database.
+void rank(std::vector<Finisher>& finishers, Objective objective = Objective::hot);
 
 // Puts first, of the ranked finishers that are tied with the first and at most 0.5 % slower, the
 // one with the least cold time, as in the database.
 void prefer_cold_among_equals(std::vector<Finisher>& ranked);
 
 // How many of the ranked finishers take part in the finals: those close to the best, within limits.
-std::size_t finalists_among(const std::vector<Finisher>& ranked);
+std::size_t finalists_among(const std::vector<Finisher>& ranked,
+                            Objective objective = Objective::hot);
 
 // The result of finals.
 struct FinalsResult {
@@ -56,12 +65,10 @@ struct FinalsResult {
 
 // Times the best of the finishers again in turn with the baselines, verifies the winner's twins and
 // stores the standings. judge_ties: whether the finishers are all known candidates of the problem,
-// so that their best is the problem's best. max_error: as in TuneRequest, judged by the errors that
-// the finals measure on the same operands. tell: called with "finals" and "twins". An interrupt
-// skips the rest.
+// so that their best is the problem's best by hot times. rule: by which the best are chosen. tell:
+// called with "finals" and "twins". An interrupt skips the rest.
 FinalsResult hold_finals(Trials& trials, ProblemResults& results, const Problem& problem,
-                         std::vector<Finisher> finishers, bool judge_ties,
-                         std::optional<double> max_error,
+                         std::vector<Finisher> finishers, bool judge_ties, const WinnerRule& rule,
                          const std::function<void(const char*)>& tell);
 
 // The result of an earlier run's finals, if they had the same candidates and the request's

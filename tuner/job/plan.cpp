@@ -4,6 +4,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "search/point_index.h"
@@ -45,6 +46,29 @@ bool has_failed(const Outcome& outcome) {
 // Rows of earlier versions of the program have no error.
 bool lacks_error(const Outcome& outcome) { return outcome.timing && !outcome.error; }
 
+// Of rows timed by hot operands alone: up to which hot time one could have the best cold time.
+// nullopt if there is none, because cold operands decide nothing, or cannot be had: finals always
+// time with them where they can.
+std::optional<double> could_be_best_cold(const TuneRequest& request, const std::vector<Row>& rows) {
+  if (request.objective != Objective::cold) return std::nullopt;
+  double best = std::numeric_limits<double>::infinity();
+  for (const auto& [config, record] : rows) {
+    const std::optional<Timing>& timing = record.outcome.timing;
+    if (record.outcome.disposition != Disposition::ok || !timing) continue;
+    if (timing->cold_us) {
+      best = std::min(best, *timing->cold_us);
+    } else if (record.outcome.standing != Standing::search) {
+      return std::nullopt;
+    }
+  }
+  return best;
+}
+
+bool lacks_cold_time(const Outcome& outcome, const std::optional<double>& could_be_best) {
+  return could_be_best && outcome.disposition == Disposition::ok && outcome.timing &&
+         !outcome.timing->cold_us && outcome.timing->median_us <= *could_be_best;
+}
+
 std::vector<Row> rows_that_hold(const ProblemResults& results, std::size_t& stale) {
   std::vector<Row> rows;
   for (Record& record : results.valid_rows(stale)) {
@@ -73,11 +97,13 @@ void recall(Plan& plan, const TuneRequest& request, const ProblemResults& result
   if (plan.funnel.searched < plan.funnel.left) add_to_sample(plan, request, rows);
   const PointIndex index(plan.points);
   std::set<std::size_t> seen, retries;
+  const std::optional<double> cold = could_be_best_cold(request, rows);
   for (auto& [config, record] : rows) {
     const std::optional<std::size_t> point = index.find(*config.family, config.values);
     if (!point || !seen.insert(*point).second) continue;
     if ((request.retry_failed && has_failed(record.outcome)) ||
-        (request.max_error && lacks_error(record.outcome))) {
+        (request.max_error && lacks_error(record.outcome)) ||
+        lacks_cold_time(record.outcome, cold)) {
       retries.insert(*point);
       continue;
     }

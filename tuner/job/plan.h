@@ -33,7 +33,7 @@ struct Plan {
   // in finals, by config text.
   std::vector<std::pair<std::size_t, Outcome>> recalled;
   std::map<std::string, std::vector<Baseline>> recalled_baselines;
-  // Failed in earlier runs, or lack the error that the request needs; tried again.
+  // Failed in earlier runs, or lack the error or cold time that the request needs; tried again.
   std::vector<std::size_t> retries;
   std::optional<double> most_error;  // of a candidate that may win; nullopt: any
   std::size_t stale = 0;             // rows of earlier runs that are no longer valid

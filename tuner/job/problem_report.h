@@ -51,6 +51,7 @@ struct ProblemReport {
   Funnel funnel;
   std::optional<TuneWinner> winner;
   std::vector<TuneWinner> tied;  // the winner's tie set without the winner, fastest first
+  Objective objective = Objective::hot;
   std::optional<ErrorLimit> error_limit;
   bool twins_verified = false;  // the winner's predicated twins, on the GPU
   std::size_t budget = 0;

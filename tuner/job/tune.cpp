@@ -11,6 +11,7 @@
 #include "tuner/job/problem_results.h"
 #include "tuner/job/search.h"
 #include "tuner/job/trials.h"
+#include "tuner/measure/sampling.h"
 #include "tuner/work/running_clock.h"
 
 namespace gemm_tune {
@@ -75,7 +76,16 @@ ProblemReport report_of(const Plan& plan, Searched searched) {
   return report;
 }
 
-void add_best(const FinalsResult& finals, ProblemReport& report) {
+// Whether the finisher is tied with the first: by the finals' judgement of hot times, or by cold
+// times that differ by no more than one config's in two runs.
+bool is_tied(const Finisher& finisher, const Finisher& first, Objective objective) {
+  if (objective == Objective::hot) return finisher.outcome.standing == Standing::tied;
+  const auto& timing = finisher.outcome.timing;
+  return finisher.outcome.standing != Standing::search && timing && timing->cold_us &&
+         *timing->cold_us <= (1 + kTieMargin) * first.outcome.deciding_us(Objective::cold).value();
+}
+
+void add_best(const FinalsResult& finals, Objective objective, ProblemReport& report) {
   for (const Finisher& loser : finals.disqualified) {
     --report.funnel.survived;
     count(loser.outcome, report.funnel);
@@ -90,7 +100,9 @@ void add_best(const FinalsResult& finals, ProblemReport& report) {
   report.winner = as_winner(finals.finishers.front());
   for (std::size_t i = 1; i < finals.finishers.size(); ++i) {
     const Finisher& finisher = finals.finishers[i];
-    if (finisher.outcome.standing == Standing::tied) report.tied.push_back(as_winner(finisher));
+    if (is_tied(finisher, finals.finishers.front(), objective)) {
+      report.tied.push_back(as_winner(finisher));
+    }
   }
 }
 
@@ -118,7 +130,8 @@ std::vector<Finisher> taken_above(std::vector<Finisher>& finishers,
   return taken;
 }
 
-ErrorLimit error_limit(double ratio, const FinalsResult& finals, double limit) {
+ErrorLimit error_limit(double ratio, Objective objective, const FinalsResult& finals,
+                       double limit) {
   ErrorLimit found;
   found.ratio = ratio;
   const auto see = [&](const Finisher& finisher) {
@@ -130,7 +143,8 @@ ErrorLimit error_limit(double ratio, const FinalsResult& finals, double limit) {
   for (const Finisher& finisher : finals.passed_over) {
     see(finisher);
     const bool is_faster =
-        finals.finishers.empty() || finisher.time_us() < finals.finishers.front().time_us();
+        finals.finishers.empty() || finisher.outcome.deciding_us(objective) <
+                                        finals.finishers.front().outcome.deciding_us(objective);
     found.passed_over += is_faster ? 1 : 0;
   }
   return found;
@@ -142,7 +156,7 @@ FinalsResult decide(const TuneRequest& request, Trials& trials, Search& search, 
                     const OnProgress& on_progress, const std::function<void()>& on_finals) {
   const Plan& plan = search.plan();
   std::vector<Finisher> above = taken_above(searched.finishers, plan.most_error);
-  rank(searched.finishers);
+  rank(searched.finishers, request.objective);
   const auto with_those_above = [&](FinalsResult result) {
     std::move(above.begin(), above.end(), std::back_inserter(result.passed_over));
     return result;
@@ -159,13 +173,14 @@ FinalsResult decide(const TuneRequest& request, Trials& trials, Search& search, 
   }
   on_finals();
   Progress progress = searched.progress;
-  const bool are_all = !request.has_list() && !request.max_error;
-  return with_those_above(hold_finals(trials, search.results(), plan.problem,
-                                      std::move(searched.finishers), /*judge_ties=*/are_all,
-                                      request.max_error, [&](const char* stage) {
-                                        progress.stage = stage;
-                                        on_progress(progress);
-                                      }));
+  const bool are_all =
+      !request.has_list() && !request.max_error && request.objective == Objective::hot;
+  return with_those_above(hold_finals(
+      trials, search.results(), plan.problem, std::move(searched.finishers), /*judge_ties=*/are_all,
+      {request.objective, request.max_error}, [&](const char* stage) {
+        progress.stage = stage;
+        on_progress(progress);
+      }));
 }
 
 }  // namespace
@@ -203,9 +218,11 @@ TuneReport tune(const TuneRequest& request, Database& database, const OnProgress
     const FinalsResult finals =
         decide(request, trials, *search, searched, on_progress, prepare_next);
     ProblemReport problem = report_of(search->plan(), std::move(searched));
-    add_best(finals, problem);
+    problem.objective = request.objective;
+    add_best(finals, request.objective, problem);
     if (search->plan().most_error) {
-      problem.error_limit = error_limit(*request.max_error, finals, *search->plan().most_error);
+      problem.error_limit =
+          error_limit(*request.max_error, request.objective, finals, *search->plan().most_error);
     }
     if (problem.winner && !trials.interrupted()) trials.publish(problem.winner->config);
     usage.write_to(problem);

@@ -38,6 +38,7 @@ struct TuneRequest {
   std::optional<std::chrono::seconds> time_limit;  // for the whole request, of RunningClock's
   std::size_t jobs = 1;                            // compile processes
   std::vector<BaselineKind> baselines = {BaselineKind::cublas};
+  Objective objective = Objective::hot;  // cold: needs `measure`
   // The winner's error is at most so many times cuBLAS's; nothing: any. Needs `measure` and
   // BaselineKind::cublas.
   std::optional<double> max_error;

@@ -27,6 +27,9 @@ struct MeasureRequest {
   std::uint64_t seed = 0;          // of the operands
   std::optional<double> best_us;   // so far: it is timed only as long as it could be faster
   bool small_shapes_only = false;  // verify there and time nothing: for a winner's twins
+  // By Objective::cold, best_us is a cold time, and a candidate whose hot time is no longer is
+  // timed with cold operands too.
+  Objective objective = Objective::hot;
 };
 
 struct MeasureReply {
@@ -40,6 +43,7 @@ struct FinalsRequest {
   std::vector<CompiledConfig> finalists;
   std::uint64_t seed = 0;
   std::vector<BaselineKind> baselines = {BaselineKind::cublas};
+  Objective objective = Objective::hot;  // cold: with more rounds of cold operands
 };
 
 struct FinalsReply {

@@ -13,7 +13,6 @@ constexpr double kMaxWarmUpUs = 300e3;
 // NVML is asked during this sample: every timing gets so far, and its card is under load by then.
 constexpr std::size_t kConditionsSample = 2;
 constexpr std::size_t kConditionsRound = 4;
-constexpr std::size_t kColdRounds = 7;
 // So many will do once the cold rounds have taken this long together.
 constexpr std::size_t kFewColdRounds = 3;
 constexpr double kColdPatienceUs = 1e6;
@@ -177,7 +176,8 @@ std::vector<Timing> LaunchTimer::time_interleaved(const std::vector<Launch>& lau
   return timings;
 }
 
-std::vector<double> LaunchTimer::time_cold(const std::vector<Launch>& launches, int copies) {
+std::vector<double> LaunchTimer::time_cold(const std::vector<Launch>& launches, int copies,
+                                           std::size_t rounds) {
   std::vector<Batch> batches;
   for (const Launch& launch : launches) {
     batches.push_back(capture(launch, copies, copies));
@@ -186,7 +186,7 @@ std::vector<double> LaunchTimer::time_cold(const std::vector<Launch>& launches, 
   }
   std::vector<std::vector<double>> samples_us(launches.size());
   double spent_us = 0;
-  for (std::size_t round = 0; round < kColdRounds; ++round) {
+  for (std::size_t round = 0; round < rounds; ++round) {
     if (round >= kFewColdRounds && spent_us >= kColdPatienceUs) break;
     for (std::size_t i = 0; i < launches.size(); ++i) {
       const std::size_t k = turn(i, round, launches.size());

@@ -22,6 +22,9 @@
 
 namespace gemm_tune {
 
+// Rounds of cold samples, and those of finals that cold times decide.
+inline constexpr std::size_t kColdRounds = 7, kDecidingColdRounds = 15;
+
 // Enqueues one launch of what is timed, on the operands' copy of this number; hot timings use 0.
 using Launch = std::function<void(int copy)>;
 
@@ -38,9 +41,10 @@ class LaunchTimer {
   // belongs to sample i of every other: a disturbed round is taken again as a whole.
   std::vector<Timing> time_interleaved(const std::vector<Launch>& launches, const FinalsRule& rule);
 
-  // The median launch time of each over a few such rounds, where successive launches use successive
-  // ones of the `copies` copies.
-  std::vector<double> time_cold(const std::vector<Launch>& launches, int copies);
+  // The median launch time of each over so many such rounds, or fewer where they take long;
+  // successive launches use successive ones of the `copies` copies.
+  std::vector<double> time_cold(const std::vector<Launch>& launches, int copies,
+                                std::size_t rounds = kColdRounds);
 
  private:
   // A batch long enough to be one sample.

@@ -138,6 +138,12 @@ nlohmann::json error_limit_json(const std::optional<ErrorLimit>& limit) {
   return {{"ratio", limit->ratio}, {"passed_over", limit->passed_over}, {"least", limit->least}};
 }
 
+std::string cold_decides_text(const Outcome& outcome) {
+  const bool has_cold = outcome.timing && outcome.timing->cold_us;
+  return has_cold ? "by its cold time\n"
+                  : "by its hot time: cold operands are too small or too large to be rotated\n";
+}
+
 std::vector<std::string> names_of(const std::vector<TuneWinner>& tied) {
   std::vector<std::string> names;
   for (const TuneWinner& one : tied) names.push_back(to_string(one.config.config()));
@@ -286,6 +292,7 @@ std::string problem_text(const ProblemReport& report, const Target& target) {
   const TuneWinner& winner = *report.winner;
   const std::string indent(11, ' ');
   text += "  winner   " + to_string(winner.config.config()) + "\n";
+  if (report.objective == Objective::cold) text += indent + cold_decides_text(winner.outcome);
   text += indent + time_text(report.problem, winner.outcome);
   if (!target.measurable) return text + fmt::format(" ({})\n", kPredictedLabel);
   text += baselines_text(report.problem, winner.outcome, winner.baselines, indent) + "\n";
@@ -383,6 +390,7 @@ nlohmann::json problem_json(const ProblemReport& report, const Target& target) {
       {"model_measured_on", model_measured_on(target.spec, {&report.problem, 1})},
       {"kernels_executed_on_arch", target.measurable || unexecuted_kernels(target.spec).empty()},
       {"stale", report.stale},
+      {"objective", report.objective},
       {"error_limit", error_limit_json(report.error_limit)},
       {"absent_baselines", report.absent_baselines},
       {"others", report.others},

@@ -20,14 +20,20 @@ struct Share {
   std::string name;  // of the baseline, without version
 };
 
-// The winner's speed divided by that of the fastest baseline; nullopt if it was timed beside none.
-std::optional<Share> share_of(const TuneWinner& winner) {
+// The winner's speed divided by that of the fastest baseline, by the times that decide; nullopt if
+// it was timed beside none.
+std::optional<Share> share_of(const ProblemReport& report) {
+  const TuneWinner& winner = *report.winner;
   const auto& baselines = winner.baselines;
   if (!winner.outcome.timing || baselines.empty()) return std::nullopt;
-  const auto fastest = std::min_element(
-      baselines.begin(), baselines.end(),
-      [](const Baseline& a, const Baseline& b) { return a.timing.median_us < b.timing.median_us; });
-  return Share{fastest->timing.median_us / winner.outcome.timing->median_us,
+  const bool by_cold = report.objective == Objective::cold && winner.outcome.timing->cold_us;
+  const auto us = [&](const Timing& timing) {
+    return by_cold ? timing.cold_us.value_or(timing.median_us) : timing.median_us;
+  };
+  const auto fastest =
+      std::min_element(baselines.begin(), baselines.end(),
+                       [&](const auto& a, const auto& b) { return us(a.timing) < us(b.timing); });
+  return Share{us(fastest->timing) / us(*winner.outcome.timing),
                fastest->name.substr(0, fastest->name.find(' '))};
 }
 
@@ -62,7 +68,7 @@ std::string result_line(const ProblemReport& report, const Target& target) {
     return text + why_no_winner(report) +
            (report.failure.empty() ? commonest_reason(report.funnel) : "");
   }
-  const double time_us = report.winner->outcome.time_us().value_or(0);
+  const double time_us = report.winner->outcome.deciding_us(report.objective).value_or(0);
   text += fmt::format("{}  {:.5g} us  {}", to_string(report.winner->config.config()), time_us,
                       tflops_text(report.problem, time_us));
   if (!target.measurable) {
@@ -73,7 +79,7 @@ std::string result_line(const ProblemReport& report, const Target& target) {
                                        : "; model never measured on " + target.spec.arch +
                                              (on_tensor_cores ? "'s tensor cores" : ""));
   }
-  const std::optional<Share> share = share_of(*report.winner);
+  const std::optional<Share> share = share_of(report);
   return share ? text + fmt::format("  {:.3f} of {}", share->of_speed, share->name) : text;
 }
 
@@ -93,13 +99,12 @@ std::string results_table(const std::vector<ProblemReport>& reports, const Targe
       text += why_no_winner(report) + "\n";
       continue;
     }
-    const double time_us = report.winner->outcome.time_us().value_or(0);
+    const double time_us = report.winner->outcome.deciding_us(report.objective).value_or(0);
     std::string tflops = tflops_text(report.problem, time_us);
     tflops = tflops.substr(0, tflops.find(' '));
     text += fmt::format("{:<13}  {:>10.5g}  {:>7}", report.winner->config.family->name, time_us,
                         tflops);
-    if (const auto share = share_of(*report.winner))
-      text += fmt::format("  {:>9.3f}", share->of_speed);
+    if (const auto share = share_of(report)) text += fmt::format("  {:>9.3f}", share->of_speed);
     text += "\n";
   }
   return text;

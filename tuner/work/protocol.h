@@ -94,6 +94,7 @@ nlohmann::json binary_json(const std::string& bytes);
 NLOHMANN_JSON_SERIALIZE_ENUM(BaselineKind, {{BaselineKind::cublas, "cublas"},
                                             {BaselineKind::cublas_lt, "cublaslt"},
                                             {BaselineKind::cublas_autotuned, "cublas-autotuned"}})
+NLOHMANN_JSON_SERIALIZE_ENUM(Objective, {{Objective::hot, "hot"}, {Objective::cold, "cold"}})
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Resources, registers, spill_bytes, stack_bytes, smem_bytes,
                                    ctas_per_sm)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GpuConditions, sm_mhz, power_w, temperature_c)
@@ -112,9 +113,9 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GpuSettings, power_limit_w, memory_mhz, mig_s
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DeviceReply, spec, driver_version, device_count, memory_bytes,
                                    settings)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeasureRequest, problem, candidate, seed, best_us,
-                                   small_shapes_only)
+                                   small_shapes_only, objective)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeasureReply, outcome)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FinalsRequest, problem, finalists, seed, baselines)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FinalsRequest, problem, finalists, seed, baselines, objective)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Baseline, name, timing, error)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FinalsReply, finalists, errors, baselines, absent, others)
 
