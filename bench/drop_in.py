@@ -37,6 +37,7 @@ import subprocess
 import sys
 
 MOST_ERROR, MOST_DIFFERENCE = 1e-5, 1e-3
+NOT_ALL_TUNED = 4  # gemm-tune's exit code where a problem has no tuned config
 PARTS = ("operations", "opinfos", "block", "mlp", "compile", "gp", "implicit", "kernels", "calls")
 
 
@@ -47,8 +48,9 @@ def cuda_libraries():
     return [str(folder) for folder in folders if folder.is_dir()]
 
 
-def run(command, environment, limit=None):
-    """Standard output; where the command takes longer than the limit, what it had written until then."""
+def run(command, environment, limit=None, good=None):
+    """Standard output; where the command takes longer than the limit, what it had written until then. good: exit codes
+    other than 0 after which the script goes on, each with the sentence to print."""
     environment = {**os.environ, **environment}
     known = [path for path in os.environ.get("LD_LIBRARY_PATH", "").split(":") if path]
     environment["LD_LIBRARY_PATH"] = ":".join(known + cuda_libraries())
@@ -57,7 +59,9 @@ def run(command, environment, limit=None):
     except subprocess.TimeoutExpired as expired:
         print(f"{' '.join(map(str, command))} was ended after {limit} s")
         return (expired.stdout or b"").decode()
-    if done.returncode != 0:
+    if done.returncode in (good or {}):
+        print(good[done.returncode])
+    elif done.returncode != 0:
         sys.exit(f"{' '.join(map(str, command))} exited with {done.returncode}")
     return done.stdout
 
@@ -214,6 +218,16 @@ def parse(arguments):
     return options
 
 
+def tune(options, problems, db):
+    """Where --tuning-time runs out, the problems that come last have no kernel, and cuBLAS serves them."""
+    print(f"tuning {len(problems)} problems", flush=True)
+    time = ["--time", options.tuning_time] if options.tuning_time else []
+    run([options.bin / "gemm-tune", "--require-gpu", "-q", "--db", db, "--budget", options.budget, *time,
+         "--sizes", ",".join(problems)], {"XDG_CACHE_HOME": str(options.out / "cache")},
+        good={NOT_ALL_TUNED: "some problems have no tuned kernel: gemm-tune's time ran out before their turn, or no "
+                             "candidate survived; the others go on"})
+
+
 def compare_calls(options, under_drop_in):
     """Sentences about counts of the transformer block's calls in which the drop-in and cuBLAS's log differ."""
     log, listed, report = (options.out / name for name in ("cublas.log", "logged.txt", "counted.jsonl"))
@@ -256,10 +270,7 @@ def main():
         if not options.db:
             under_drop_in(parts, out / "missing.db", out / "untuned.jsonl", common, "--once")
             problems = problems_of(read_report(out / "untuned.jsonl"))
-            print(f"tuning {len(problems)} problems", flush=True)
-            time = ["--time", options.tuning_time] if options.tuning_time else []
-            run([options.bin / "gemm-tune", "--require-gpu", "-q", "--db", db, "--budget", options.budget, *time,
-                 "--sizes", ",".join(problems)], {"XDG_CACHE_HOME": str(out / "cache")})
+            tune(options, problems, db)
         tuned = under_drop_in(parts, db, out / "served.jsonl", common, *seconds, "--compare", str(out / "opinfos.pt"))
         served = print_served(read_report(out / "served.jsonl"))
         print_results(stock, tuned)

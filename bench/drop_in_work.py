@@ -124,10 +124,11 @@ class Clock:
         self.torch, self.seconds, self.once = torch, seconds, once
 
     def median_ms(self, work):
-        """Of at most 20 repeats behind 10 that warm up, fewer where these take too long; None with --once."""
+        """Of at most 20 repeats behind 10 that warm up, fewer where these take too long; None with --once. A call before
+        them, which may compile kernels, does not count."""
+        work()
+        self.torch.cuda.synchronize()
         if self.once:
-            work()
-            self.torch.cuda.synchronize()
             return None
         times, began = [], time.monotonic()
         for repeat in range(30):

@@ -5,6 +5,8 @@ import contextlib
 import io
 import pathlib
 import sys
+import tempfile
+import types
 import unittest
 import unittest.mock
 
@@ -85,6 +87,52 @@ class DropInTest(unittest.TestCase):
         with contextlib.redirect_stdout(io.StringIO()):
             said = drop_in.run(["sh", "-c", "echo early; exec sleep 60"], {}, 0.5)
         self.assertEqual(said, "early\n")
+
+    def tuned_by_a_program_that_exits_with(self, code):
+        """What the script prints."""
+        with tempfile.TemporaryDirectory() as folder:
+            program = pathlib.Path(folder) / "gemm-tune"
+            program.write_text(f"#!/bin/sh\nexit {code}\n")
+            program.chmod(0o755)
+            options = drop_in.parse(["--tuning-time", "0:30", folder, "library", folder])
+            printed = io.StringIO()
+            with contextlib.redirect_stdout(printed):
+                drop_in.tune(options, ["8x8x8", "16x16x16"], "some.db")
+            return printed.getvalue()
+
+    def test_problems_that_the_time_left_untuned_end_nothing(self):
+        self.assertEqual(self.tuned_by_a_program_that_exits_with(0), "tuning 2 problems\n")
+        self.assertRegex(self.tuned_by_a_program_that_exits_with(4),
+                         r"^tuning 2 problems\nsome problems have no tuned kernel: .*; the others go on\n$")
+        with self.assertRaises(SystemExit) as ended:
+            self.tuned_by_a_program_that_exits_with(3)
+        self.assertRegex(str(ended.exception.code), r"gemm-tune --require-gpu .* exited with 3$")
+
+    def test_a_first_call_that_compiles_is_in_no_time(self):
+        now, calls = [0.0], []
+
+        class Event:
+            def __init__(self, enable_timing):
+                pass
+
+            def record(self):
+                self.at = now[0]
+
+            def elapsed_time(self, stop):
+                return 1000 * (stop.at - self.at)
+
+        def work():
+            calls.append(5.0 if not calls else 0.3)  # seconds; the first compiles
+            now[0] += calls[-1]
+
+        torch = types.SimpleNamespace(cuda=types.SimpleNamespace(Event=Event, synchronize=lambda: None))
+        with unittest.mock.patch.object(drop_in_work.time, "monotonic", lambda: now[0]):
+            self.assertAlmostEqual(drop_in_work.Clock(torch, 0.1, once=False).median_ms(work), 300)
+            self.assertEqual(calls, [5.0, 0.3])
+            self.assertAlmostEqual(drop_in_work.Clock(torch, 60, once=False).median_ms(work), 300)
+            self.assertEqual(len(calls), 2 + 31)
+            self.assertIsNone(drop_in_work.Clock(torch, 60, once=True).median_ms(work))
+            self.assertEqual(len(calls), 2 + 31 + 1)
 
     def test_kernels_are_told_apart_by_their_names(self):
         kernels = [("gemm", 5.0), ("repack", 1.0), ("ampere_sgemm_128x64_nn", 3.0), ("softmax_warp_forward", 9.0),
