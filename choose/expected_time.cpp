@@ -43,6 +43,8 @@ std::optional<double> expected_us(const KnownConfig& config, double correction,
   return if_a_time(correction * *modelled);
 }
 
+double weight_at(double distance) { return 1 / (1 + std::log2(distance)); }
+
 std::optional<double> median_of(std::vector<double> values) {
   if (values.empty()) return std::nullopt;
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);

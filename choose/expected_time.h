@@ -34,6 +34,10 @@ std::optional<double> correction_of(const KnownConfig& config, const Record& rec
 std::optional<double> expected_us(const KnownConfig& config, double correction,
                                   const Problem& problem, const DeviceSpec& device);
 
+// How much a time at a distance (shape_distance()) counts among others, where one at the problem
+// itself counts 1.
+double weight_at(double distance);
+
 // Of an even number of values the upper one in the middle. Nothing without values.
 std::optional<double> median_of(std::vector<double> values);
 

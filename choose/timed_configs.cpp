@@ -45,12 +45,10 @@ using timed_configs::Correction;
 using timed_configs::Group;
 using timed_configs::Groups;
 
-// What a row weighs at a distance, where one at the problem itself weighs 1; and how much the
-// group's median weighs. Chosen by leaving each of five recorded sweeps of warp_tiled out
-// (tests/data/sweeps, the fastest 60 to 1,000 configs of the others): without the median's weight a
-// config that the model takes for slow at one problem is taken for fast everywhere (0.64 of the
-// best at 4096x512x1024; 0.95 with it).
-double weight_at(double distance) { return 1 / (1 + std::log2(distance)); }
+// How much the group's median weighs, where a row at the problem itself weighs 1. Chosen by leaving
+// each of five recorded sweeps of warp_tiled out (tests/data/sweeps, the fastest 60 to 1,000
+// configs of the others): without the median's weight a config that the model takes for slow at one
+// problem is taken for fast everywhere (0.64 of the best at 4096x512x1024; 0.95 with it).
 constexpr double kMedianWeight = 0.15;
 
 // except: a row of the candidate that does not count.

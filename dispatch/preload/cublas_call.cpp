@@ -177,17 +177,14 @@ std::variant<gt_gemm_call, Reason> tuned_call(const CublasCall& c, const HandleS
 }
 
 std::optional<Reason> objection(const gt_recipe& recipe, double most_distance) {
-  if (recipe.match != GT_MATCH_EXACT && recipe.match != GT_MATCH_NEAREST) return Reason::untuned;
+  const bool has_winner = recipe.distance > 0;
+  if (!has_winner) return Reason::untuned;
   if (recipe.tuned_us <= 0 || recipe.baseline_us <= 0) return Reason::untimed;
   if (recipe.distance > most_distance) return Reason::distant;
-  // Of this very problem the faster of cuBLAS and cublasLt's best counts, of others what is
-  // expected.
-  const bool is_expected =
-      recipe.match == GT_MATCH_NEAREST && recipe.expected_us > 0 && recipe.cublas_us > 0;
-  const bool slower =
-      is_expected ? recipe.expected_us > recipe.cublas_us : recipe.tuned_us > recipe.baseline_us;
-  if (slower) return Reason::slower;
-  return std::nullopt;
+  if (recipe.match == GT_MATCH_CUBLAS) return Reason::slower;
+  // Of this very problem the faster of cuBLAS and cublasLt's best counts.
+  const bool slower = recipe.match == GT_MATCH_EXACT && recipe.tuned_us > recipe.baseline_us;
+  return slower ? std::optional(Reason::slower) : std::nullopt;
 }
 
 }  // namespace gemm_tune::preload

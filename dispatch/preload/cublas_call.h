@@ -113,8 +113,9 @@ bool tuning_may_help(Reason reason);
 std::variant<gt_gemm_call, Reason> tuned_call(const CublasCall& call, const HandleState& state,
                                               const Arithmetic& arithmetic);
 
-// Why gt_gemm does not serve a call with this recipe; nothing where it does: the winner was timed
-// on this device, at a problem at most `most_distance` away, and was not slower than cuBLAS.
+// Why gt_gemm does not serve a call with this recipe, of GT_POLICY_BEST; nothing where it does: the
+// kernel was timed on this device, at a problem at most `most_distance` away, and cuBLAS is not
+// chosen and was not faster.
 std::optional<Reason> objection(const gt_recipe& recipe, double most_distance);
 
 }  // namespace gemm_tune::preload

@@ -45,7 +45,7 @@ TunedLibrary::TunedLibrary() {
   gemm_ = function_of<decltype(&gt_gemm)>(library, "gt_gemm");
   last_error_ = function_of<decltype(&gt_last_error)>(library, "gt_last_error");
   gt_options options = GT_OPTIONS_INIT;
-  options.policy = GT_POLICY_TUNED_ONLY;  // the program's own cuBLAS serves the other calls
+  options.policy = GT_POLICY_BEST;  // where it chooses cuBLAS, the program's own serves
   if (open(&options, &handle_) != GT_OK) throw Error(last_error());
 }
 

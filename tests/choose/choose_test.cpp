@@ -459,7 +459,17 @@ TEST_F(ChooseWithCublasTest, AtAnotherProblemItsTimeGrowsAsTheModelSays) {
   EXPECT_THAT(found.explanation, HasSubstr("cuBLAS, expected to take "));
   const Choice kernel = choice("2048x2048x2048", {});
   EXPECT_EQ(kernel.match, Match::nearest);
-  EXPECT_DOUBLE_EQ(kernel.expected_us.value() / found.expected_us.value(), 60.0 / 50);
+  EXPECT_GT(kernel.expected_us.value(), found.expected_us.value());
+}
+
+// A tile of 128 x 128 for each of 64 outputs' worth of work: cuBLAS has kernels that suit.
+TEST_F(ChooseWithCublasTest, ItsExpectedTimeDoesNotGrowWhereNoTunedKernelSuits) {
+  store_measured(database_, kA6000, "4096x4096x4096", kWholeTiles, 6000);
+  database_.store_baseline(kA6000, parse_problem("4096x4096x4096"), cublas_sgemm(6500));
+  const Choice found = choice("128x128x4096");
+  EXPECT_EQ(found.match, Match::cublas);
+  const Choice kernel = choice("128x128x4096", {});
+  EXPECT_LT(kernel.cublas_us.value(), 0.5 * kernel.expected_us.value());
 }
 
 TEST_F(ChooseWithCublasTest, CublasServesWhereNothingTunedFits) {

@@ -600,7 +600,7 @@ TEST_F(PolicyTest, RecipesTellExpectedTimes) {
   EXPECT_EQ(exact.cublas_us, 160);
   const gt_recipe near = lookup(make_problem(1024, 1024, 2048));
   EXPECT_NEAR(near.expected_us, 300, 30);
-  EXPECT_NEAR(near.cublas_us / near.expected_us, 160.0 / 150, 1e-9);
+  EXPECT_NEAR(near.cublas_us, 320, 32);
   EXPECT_EQ(near.expected_within, 0);  // one timed problem says nothing of others
 }
 
@@ -669,7 +669,7 @@ TEST_F(LookupTest, ReloadsWhileOthersLookUp) {
     readers.emplace_back([&, thread] {
       for (int i = 0; !done; ++i) {
         const gt_recipe recipe = lookup(make_problem(64 + i % 50, 64 + thread, 64));
-        EXPECT_EQ(recipe.match, GT_MATCH_NEAREST);
+        EXPECT_GT(recipe.distance, 1);  // from a winner
       }
     });
   }

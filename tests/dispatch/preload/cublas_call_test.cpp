@@ -264,6 +264,9 @@ TEST(CublasCallTest, AWinnerServesThatWasTimedAndNotSlowerAndNotFarAway) {
   EXPECT_EQ(objection(recipe(GT_MATCH_NEAREST, 9, 10, 4.1), 4), Reason::distant);
   EXPECT_EQ(objection(recipe(GT_MATCH_EXACT, 0, 0, 1), 4), Reason::untimed);
   EXPECT_EQ(objection(recipe(GT_MATCH_EXACT, 9, 0, 1), 4), Reason::untimed);
+  EXPECT_EQ(objection(recipe(GT_MATCH_CUBLAS, 9, 10, 2), 4), Reason::slower);
+  EXPECT_EQ(objection(recipe(GT_MATCH_CUBLAS, 9, 10, 4.1), 4), Reason::distant);
+  EXPECT_EQ(objection(recipe(GT_MATCH_CUBLAS, 0, 0, 0), 4), Reason::untuned);  // nothing fits
   EXPECT_EQ(objection(recipe(GT_MATCH_DEFAULT, 0, 0, 0), 4), Reason::untuned);
   EXPECT_EQ(objection(recipe(GT_MATCH_NONE, 0, 0, 0), 4), Reason::untuned);
 }
