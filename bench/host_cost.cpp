@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures what a call costs on the host: gt_sgemm and gt_gemm beside a bare launch of the very
-// same kernel (cudaLaunchKernelExC on the same cubin with the same arguments), cublasSgemm and
-// cublasGemmEx.
+// same kernel (cudaLaunchKernelExC on the same cubin with the same arguments), cublasSgemm,
+// cublasGemmEx, and a launch of the same by the driver's cuLaunchKernel, as the library has it.
 //
 //   host_cost DATABASE [--size 256x256x256] [--threads 1,8] [--seconds 20] [--require] ...
 //
@@ -40,8 +40,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr double kGoal = 1.10;  // of gt_sgemm over the bare launch, from one thread
-constexpr const char* kWays[] = {"bare launch", "gt_sgemm", "gt_gemm", "cublasSgemm",
-                                 "cublasGemmEx"};
+constexpr const char* kWays[] = {"bare launch", "gt_sgemm",     "gt_gemm",
+                                 "cublasSgemm", "cublasGemmEx", "cuLaunchKernel"};
 constexpr std::size_t kCount = std::size(kWays), kBare = 0, kSgemm = 1;
 constexpr std::size_t kFewestRounds = 31;
 
@@ -83,11 +83,12 @@ class BareLaunch {
  public:
   BareLaunch(const std::string& cubin, const LaunchRecipe& recipe, const GemmCall& call,
              int sm_count, const Stream& stream)
-      : kernel_(cubin), workspace_(workspace_bytes(recipe, call.problem, sm_count), stream.get()) {
-    const Grid grid = grid_of(recipe, call.problem, sm_count);
-    args_ = launch_args(call, grid, workspace_.counters(), workspace_.partials());
-    launch_.gridDim = dim3(static_cast<unsigned>(grid.x), static_cast<unsigned>(grid.y),
-                           static_cast<unsigned>(grid.z));
+      : kernel_(cubin),
+        workspace_(workspace_bytes(recipe, call.problem, sm_count), stream.get()),
+        grid_(grid_of(recipe, call.problem, sm_count)) {
+    args_ = launch_args(call, grid_, workspace_.counters(), workspace_.partials());
+    launch_.gridDim = dim3(static_cast<unsigned>(grid_.x), static_cast<unsigned>(grid_.y),
+                           static_cast<unsigned>(grid_.z));
     launch_.blockDim = dim3(static_cast<unsigned>(recipe.block_threads));
     launch_.dynamicSmemBytes = static_cast<std::size_t>(recipe.smem_bytes);
     launch_.stream = stream.get();
@@ -98,9 +99,16 @@ class BareLaunch {
     GT_CUDA(cudaLaunchKernelExC(&launch_, static_cast<const void*>(kernel_.get()), parameters));
   }
 
+  void by_the_driver() {
+    void* parameters[] = {&args_};
+    kernel_.launch(grid_, static_cast<int>(launch_.blockDim.x),
+                   static_cast<int>(launch_.dynamicSmemBytes), launch_.stream, parameters);
+  }
+
  private:
   LoadedKernel kernel_;
   Workspace workspace_;
+  Grid grid_;
   GemmArgs args_{};
   cudaLaunchConfig_t launch_{};
 };
@@ -152,8 +160,10 @@ class Caller {
         return ways_.gt_gemm();
       case 3:
         return ways_.cublas_sgemm();
-      default:
+      case 4:
         return ways_.cublas_gemm_ex();
+      default:
+        return bare_.by_the_driver();
     }
   }
 
@@ -212,7 +222,7 @@ Rounds measure(const std::vector<std::unique_ptr<Caller>>& callers, int calls, d
 
 void print_rows(int threads, const Rounds& rounds) {
   for (std::size_t way = 0; way < kCount; ++way) {
-    fmt::print("{:>7}  {:<13} {:>8} {:>10.3f} {:>10.3f} {:>10.3f} {:>9.3f}\n", threads, kWays[way],
+    fmt::print("{:>7}  {:<14} {:>8} {:>10.3f} {:>10.3f} {:>10.3f} {:>9.3f}\n", threads, kWays[way],
                rounds.count(), rounds.quantile(way, 0.1), rounds.quantile(way, 0.5),
                rounds.quantile(way, 0.9), rounds.ratio(way, kBare));
   }
@@ -229,7 +239,7 @@ int run(const Options& o, const std::string& description) {
   const Kernel kernel = kernel_of(recipe, device, first.call());
   fmt::print("{}{}: {} ({})\n\n", description, to_string(problem), recipe.config,
              gt_match_string(recipe.match));
-  fmt::print("{:>7}  {:<13} {:>8} {:>10} {:>10} {:>10} {:>9}\n", "threads", "call", "rounds",
+  fmt::print("{:>7}  {:<14} {:>8} {:>10} {:>10} {:>10} {:>9}\n", "threads", "call", "rounds",
              "p10 us", "median us", "p90 us", "over bare");
   double ratio = 0;
   for (const int threads : o.threads) {

@@ -37,7 +37,7 @@ class OnGpuTest(unittest.TestCase):
     def test_host_cost_shows_each_way_for_each_number_of_threads(self):
         lines = self.run_program("host_cost", self.db, "--seconds", "1", "--threads", "1,2", "--size", "64x64x64")
         for threads in "12":
-            for way in ("bare launch", "gt_sgemm", "gt_gemm", "cublasSgemm", "cublasGemmEx"):
+            for way in ("bare launch", "gt_sgemm", "gt_gemm", "cublasSgemm", "cublasGemmEx", "cuLaunchKernel"):
                 self.assertEqual(sum(line.startswith(f"{threads:>7}  {way} ") for line in lines), 1, lines)
         self.assertIn("goal at most 1.10", lines[-1])
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <thread>
 #include <vector>
 
 #include "gpu/kernel.h"
@@ -47,6 +48,24 @@ TEST_F(KernelGpuTest, LaunchesWithSharedMemoryBeyond48Kilobytes) {
   EXPECT_EQ(host[0], 1.0F);
   EXPECT_EQ(host[62], 63.0F);
   EXPECT_EQ(host[63], 0.0F);
+}
+
+TEST_F(KernelGpuTest, LaunchesFromAThreadThatHasNoContextYet) {
+  const LoadedKernel kernel(cubin());
+  DeviceBuffer<float> in(64), out(64);
+  in.copy_from_host(std::vector<float>(64, 1.5F));
+  const Stream stream;
+  const float* in_data = in.data();
+  float* out_data = out.data();
+  int n = 64;
+  void* args[] = {&in_data, &out_data, &n};
+  std::thread([&] {
+    for (int i = 0; i < 2; ++i) kernel.launch({1}, 64, 256, stream.get(), args);
+  }).join();
+  stream.synchronize();
+  std::vector<float> host(64);
+  out.copy_to_host(host);
+  EXPECT_EQ(host, std::vector<float>(64, 1.5F));
 }
 
 TEST_F(KernelGpuTest, FewerCtasFitWithMoreSharedMemory) {
