@@ -8,8 +8,9 @@ usage: untuned_choice.py [--seconds S] [--budget N] [--shapes N] [--seed N] [--t
 1. Tunes the 12 problems below into FOLDER/tuned.db, unless --tuned names a database.
 2. Searches at the random problems into FOLDER/search.db, --budget candidates each: sizes from 64 to 8192, evenly
    distributed by their logarithm, half of them multiples of 8, in the four layouts in turn.
-3. At each of them, times what `gemm-tune best` chooses from the first database in turn with the search's best,
-   cublasSgemm and cublasLt's best, in one run's finals (FOLDER/judge-*.db).
+3. At each of them, asks `gemm-tune best` what it chooses from the first database. A kernel is timed in turn with the
+   search's best, cublasSgemm and cublasLt's best, in one run's finals (FOLDER/judge-*.db). Where cuBLAS is the choice, the
+   finals of the search have timed all that counts.
 
 Works for --seconds (540) and stops; the same command goes on. A problem is judged again when the choice or the best has
 changed since. Prints a table once all are judged: the speed of the choice over that of the best of both it and the search
@@ -109,8 +110,8 @@ class Job:
             return
         sizes = self.folder / f"{step}.txt"
         sizes.write_text("\n".join(shapes) + "\n")
-        self.call("--require-gpu", "-q", "--no-kernel-cache", "--seed", "1", "--budget", str(self.budget), "--db", db,
-                  "--sizes", f"@{sizes}")
+        self.call("--require-gpu", "-q", "--no-kernel-cache", "--seed", "1", "--budget", str(self.budget), "--baselines",
+                  "cublas,cublaslt", "--db", db, "--sizes", f"@{sizes}")
         self.state["done"].append(step)
         self.save()
 
@@ -127,7 +128,9 @@ class Job:
         for file in (db, db.with_name(db.name + "-wal"), db.with_name(db.name + "-shm")):
             file.unlink(missing_ok=True)
         chosen = kernel_of(choice)
-        configs = [chosen] if chosen else []
+        if not chosen:
+            return row_of_cublas(choice, best)
+        configs = [chosen]
         if best["config"] not in configs:
             configs.append(best["config"])
         listed = [part for config in configs for part in ("--config", config)]
@@ -144,10 +147,9 @@ class Job:
                 reasons[config] = f"{disposition}: {reason}"
         driver, cuda, cublas = file.execute("SELECT driver_version, cuda_version, cublas_version FROM runs").fetchone()
         file.close()
-        baselines = {"lt" if one["name"].startswith("cublasLt ") else "sgemm": one["time_us"]
-                     for one in problem["winner"]["baselines"]}
+        baselines = times_of(problem["winner"]["baselines"])
         return {"choice": chosen, "match": choice["match"], "best": best["config"],
-                "choice_us": times.get(chosen) if chosen else baselines["sgemm"], "reason": reasons.get(chosen),
+                "choice_us": times.get(chosen), "reason": reasons.get(chosen),
                 "best_us": min(times.values()), "sgemm_us": baselines["sgemm"], "lt_us": baselines["lt"],
                 "run": f"{problem['device']}, driver {driver}, CUDA {cuda}, cuBLAS {cublas}"}
 
@@ -176,6 +178,16 @@ def kernel_of(answer):
     return None if answer["match"] == "cublas" else answer["config"]
 
 
+def times_of(baselines):
+    return {"lt" if one["name"].startswith("cublasLt ") else "sgemm": one["time_us"] for one in baselines}
+
+
+def row_of_cublas(choice, best):
+    times = times_of(best["baselines"])
+    return {"choice": None, "match": choice["match"], "best": best["config"], "choice_us": times["sgemm"], "reason": None,
+            "best_us": best["time_us"], "sgemm_us": times["sgemm"], "lt_us": times.get("lt"), "run": None}
+
+
 def flops(shape):
     M, N, K = map(int, shape.split(":")[0].split("x"))
     return 2 * M * N * K
@@ -186,18 +198,27 @@ def of_best(row):
 
 
 def over(row, baseline):
+    """None where the baseline was not timed."""
+    if row[f"{baseline}_us"] is None:
+        return None
     return row[f"{baseline}_us"] / row["choice_us"] if row["choice_us"] else 0.0
+
+
+def text_of(ratio):
+    return "-" if ratio is None else f"{ratio:.3f}"
 
 
 def report(rows, command):
     """Prints the table; returns whether all goals are met."""
-    print(f"{rows[0][1]['run']}\ncommand: {command}\n")
+    for run in sorted({row["run"] for _, row in rows if row["run"]}):
+        print(run)
+    print(f"command: {command}\n")
     print("| problem | found | choice us | best us | of the best | over cublasSgemm | over cublasLt | choice | best |")
     print("|---" * 9 + "|")
     for shape, row in rows:
         choice_us = f"{row['choice_us']:.5g}" if row["choice_us"] else "-"
         print(f"| {shape} | {row['match']} | {choice_us} | {row['best_us']:.5g} | {of_best(row):.3f} "
-              f"| {over(row, 'sgemm'):.3f} | {over(row, 'lt'):.3f} | {row['choice'] or 'cuBLAS'} | {row['best']} |")
+              f"| {text_of(over(row, 'sgemm'))} | {text_of(over(row, 'lt'))} | {row['choice'] or 'cuBLAS'} | {row['best']} |")
     print()
     for shape, row in rows:
         if not row["choice_us"]:
@@ -206,6 +227,9 @@ def report(rows, command):
     for what, least, values in [("of the best", LEAST_MEAN, [of_best(row) for _, row in rows]),
                                 ("over cublasSgemm", None, [over(row, "sgemm") for _, row in rows]),
                                 ("over cublasLt", None, [over(row, "lt") for _, row in rows])]:
+        values = [value for value in values if value is not None]
+        if not values:
+            continue
         mean, worst = sum(values) / len(values), min(values)
         line = f"{what}: mean {mean:.3f}, worst {worst:.3f}, {sum(value < LEAST_OVER_SGEMM for value in values)} below .98"
         if least is not None:
