@@ -67,7 +67,7 @@ std::string random_client() {
   return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "random_client";
 }
 
-TEST_F(DropInGpuTest, RandomCallsGiveTheBytesThatCublasGives) {
+TEST_F(DropInGpuTest, RandomCallsGiveTheBytesThatCublasGivesOrExactResults) {
   const TempFolder folder;
   write_winners(folder.path() / "winners.db", query_device(0));
   const auto variable = [](const char* name, const std::string& value) {
