@@ -138,10 +138,13 @@ std::size_t fastest(const Candidates& candidates) {
 }
 
 // cuBLAS's time. At a problem where it was not timed: the time of a suitable kernel by the model,
-// times how much longer cuBLAS took at the near tuned problems, the nearer ones weighing more. The
-// candidates' own times will not do: where none of them suits the problem, cuBLAS still does.
+// times how much longer cuBLAS took at the three nearest tuned problems, the nearer ones weighing
+// more. The candidates' own times will not do: where none of them suits the problem, cuBLAS still
+// does.
 std::optional<double> expected_of_cublas(const Candidates& candidates, const DeviceKey& device,
                                          const Problem& problem) {
+  constexpr int kNearest = 3;
+  int counted = 0;
   std::optional<DeviceSpec> spec;
   double sum = 0, weights = 0;
   for (const Serving& serving : candidates.servings) {
@@ -156,6 +159,7 @@ std::optional<double> expected_of_cublas(const Candidates& candidates, const Dev
     const double weight = weight_at(serving.distance);
     sum += weight * std::log(there_us / *attainable);
     weights += weight;
+    if (++counted == kNearest) break;
   }
   if (weights == 0) return std::nullopt;
   const std::optional<double> here = attainable_us(problem, *spec);

@@ -111,6 +111,7 @@ DeviceName Dispatcher::current_device_name() const {
 void Dispatcher::gemm(const GemmCall& call, cudaStream_t stream) {
   if (changes_nothing(call)) return;
   const std::int64_t batch = call.problem.batch;
+  if (batch <= kMaxBatch) return launch(call, stream);
   for (std::int64_t first = 0; first < batch; first += kMaxBatch) {
     launch(part_of(call, first, std::min<std::int64_t>(kMaxBatch, batch - first)), stream);
   }
@@ -118,7 +119,7 @@ void Dispatcher::gemm(const GemmCall& call, cudaStream_t stream) {
 
 void Dispatcher::launch(GemmCall call, cudaStream_t stream) {
   const int ordinal = current_device();
-  call.problem = problem_of(call);
+  call.problem.alignment = alignment_of(call);
   Generation& generation = *current_.load(std::memory_order_acquire);
   CallKey key(call.problem, form_of(call), ordinal);
   if (!cublas_takes(call)) key.forbid_cublas();
@@ -137,10 +138,9 @@ void Dispatcher::launch(GemmCall call, cudaStream_t stream) {
 void Dispatcher::enqueue(const Server& server, const GemmCall& call, int ordinal,
                          cudaStream_t stream) {
   if (server.cublas != nullptr) return server.cublas->gemm(call, ordinal, stream, workspaces_);
-  const PreparedCall& kernel = *server.kernel;
-  workspaces_.lend(
-      kernel.workspace_bytes(call.problem), ordinal, stream,
-      [&](int* counters, float* partials) { kernel.launch(call, counters, partials, stream); });
+  workspaces_.lend(server.workspace_bytes, ordinal, stream, [&](int* counters, float* partials) {
+    server.kernel->launch(call, server.grid, counters, partials, stream);
+  });
 }
 
 Dispatcher::Server Dispatcher::first_sight(const Generation& generation, const Choice& choice,
@@ -217,7 +217,7 @@ Dispatcher::Server Dispatcher::prepare(const Choice& choice, const GemmCall& cal
   const DeviceKey& on = device(ordinal);
   if (choice.match == Match::cublas) {
     try {
-      return {std::nullopt, &cublas_.on(ordinal)};
+      return {std::nullopt, &cublas_.on(ordinal), {}, 0};
     } catch (const DeviceError&) {
       if (!choice.config) throw;  // no kernel could take its place
     }
@@ -226,8 +226,9 @@ Dispatcher::Server Dispatcher::prepare(const Choice& choice, const GemmCall& cal
     throw NoKernelError("no kernel can serve " + to_string(call.problem) + ": " +
                         choice.explanation);
   }
-  return {PreparedCall(kernels(ordinal, on.arch, *choice.config, form_of(call)),
-                       choice.config->recipe, on.sm_count)};
+  const PreparedCall kernel(kernels(ordinal, on.arch, *choice.config, form_of(call)),
+                            choice.config->recipe, on.sm_count);
+  return {kernel, nullptr, kernel.grid(call.problem), kernel.workspace_bytes(call.problem)};
 }
 
 const LoadedKernels& Dispatcher::kernels(int ordinal, const std::string& arch,

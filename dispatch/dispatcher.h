@@ -91,6 +91,9 @@ class Dispatcher {
   struct Server {
     std::optional<PreparedCall> kernel;  // of kernels_; empty: cuBLAS
     CublasCalls::OnDevice* cublas = nullptr;
+    // Of the kernel for the problem. Dividing anew would make every call a tenth longer.
+    Grid grid{};
+    std::int64_t workspace_bytes = 0;
   };
 
   // The winners of the database as it was read once, and what has been found out with them.

@@ -409,8 +409,11 @@ gt_status gt_sgemm_strided_batched(gt_handle* handle, CUstream_st* stream, gt_or
     call.stride_b = stride_b;
     call.ldc = ldc;
     call.stride_c = stride_c;
-    call = in_place(call, A, B, C);
+    call.A = A;
+    call.B = B;
+    call.C = call.D = C;
     check(call, stored, "C");
+    if (stored == Order::row_major) return handle->dispatcher.gemm(call, stream);
     handle->dispatcher.gemm(in_row_major(call, stored), stream);
   });
 }

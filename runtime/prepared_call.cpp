@@ -13,12 +13,16 @@ int PreparedCall::max_active_ctas() const {
   return loaded_->gemm.max_active_ctas(recipe_.block_threads, recipe_.smem_bytes);
 }
 
-void PreparedCall::launch(const GemmCall& call, int* counters, float* partials,
+Grid PreparedCall::grid(const Problem& problem) const {
+  return grid_of(recipe_, problem, sm_count_);
+}
+
+void PreparedCall::launch(const GemmCall& call, const Grid& grid, int* counters, float* partials,
                           cudaStream_t stream) const {
-  const GemmCall aligned =
-      recipe_.repack ? repacked(call, reinterpret_cast<char*>(counters), stream) : call;
-  const Grid grid = grid_of(recipe_, call.problem, sm_count_);
-  GemmArgs args = launch_args(aligned, grid, counters, partials);
+  GemmArgs args = recipe_.repack
+                      ? launch_args(repacked(call, reinterpret_cast<char*>(counters), stream), grid,
+                                    counters, partials)
+                      : launch_args(call, grid, counters, partials);
   void* parameters[] = {&args};
   loaded_->gemm.launch(grid, recipe_.block_threads, recipe_.smem_bytes, stream, parameters);
 }

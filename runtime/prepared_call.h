@@ -24,10 +24,16 @@ class PreparedCall {
   // Resident CTAs per SM by the runtime's account.
   int max_active_ctas() const;
 
-  // Enqueues the call, which the recipe must allow, in one launch or two. counters and partials: of
-  // a workspace with the workspace_bytes() of the call's problem; null where these are 0. Throws
-  // CudaError where the launch is refused.
-  void launch(const GemmCall& call, int* counters, float* partials, cudaStream_t stream) const;
+  Grid grid(const Problem& problem) const;
+
+  // Enqueues the call, which the recipe must allow, in one launch or two. grid: grid() of the
+  // call's problem. counters and partials: of a workspace with its workspace_bytes(); null where
+  // these are 0. Throws CudaError where the launch is refused.
+  void launch(const GemmCall& call, const Grid& grid, int* counters, float* partials,
+              cudaStream_t stream) const;
+  void launch(const GemmCall& call, int* counters, float* partials, cudaStream_t stream) const {
+    launch(call, grid(call.problem), counters, partials, stream);
+  }
 
  private:
   GemmCall repacked(const GemmCall& call, char* workspace, cudaStream_t stream) const;
