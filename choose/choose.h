@@ -25,7 +25,7 @@ enum class Match {
   exact,    // a winner tuned for this device and problem
   nearest,  // a winner of a near tuned size, or of this size on another device
   builtin,  // nothing tuned fits: the conservative default config ("default" to users)
-  cublas,   // cuBLAS: timed or expected to be faster than any kernel, or nothing tuned fits
+  cublas,   // cuBLAS: no kernel was timed faster or is expected to be clearly so, or none fits
   none,     // no kernel can serve the problem
 };
 

@@ -61,8 +61,9 @@ typedef enum gt_match {
   GT_MATCH_EXACT = 1,   /* tuned for this device and problem */
   GT_MATCH_NEAREST = 2, /* tuned for a near size, or on another device of the architecture */
   GT_MATCH_DEFAULT = 3, /* nothing tuned fits: a conservative kernel that serves any problem */
-  GT_MATCH_CUBLAS = 4 /* cuBLAS: timed or expected to be faster, or nothing tuned fits; the rest of
-                         the recipe is of the kernel that serves where cuBLAS cannot be opened */
+  GT_MATCH_CUBLAS = 4 /* cuBLAS: no kernel was timed faster or is expected to be clearly faster, or
+                         nothing tuned fits; the rest of the recipe is of the kernel that serves
+                         where cuBLAS cannot be opened */
 } gt_match;
 
 /* What may serve calls. By all policies, the same device, database and call give the same choice,
