@@ -35,6 +35,10 @@ OpenHandle::OpenHandle(const std::string& database, const std::string& cache) {
   check_status(open_kernels(database.c_str(), cache.empty() ? nullptr : cache.c_str(), &handle_));
 }
 
+OpenHandle::OpenHandle(const gt_options& options) {
+  check_status(gt_open_with(&options, &handle_));
+}
+
 // As cublas_v2.h declares them; gpu/cublas.cpp says why they are repeated. Enumerations are int.
 struct DirectCublas::Functions {
   using Create = int(void**);

@@ -19,10 +19,12 @@ namespace gemm_tune {
 // Throws Error with the library's sentence.
 void check_status(gt_status status);
 
-// A handle that closes itself. cache: a folder of compiled kernels, or empty.
+// A handle that closes itself. Without options, kernels alone serve. cache: a folder of compiled
+// kernels, or empty.
 class OpenHandle {
  public:
   OpenHandle(const std::string& database, const std::string& cache);
+  explicit OpenHandle(const gt_options& options);
   ~OpenHandle() { gt_close(handle_); }
   OpenHandle(const OpenHandle&) = delete;
   OpenHandle& operator=(const OpenHandle&) = delete;

@@ -47,6 +47,16 @@ class OnGpuTest(unittest.TestCase):
         self.assertEqual([(row[0], row[2]) for row in rows],
                          [(size, mode) for size in ("32x32x32", "32x32x512") for mode in ("single", "stream", "graph")])
 
+    def test_refined_choices_answers_each_problem(self):
+        sizes, choices = self.db + ".txt", self.db + ".choices"
+        shapes = ["300x200x100", "65x33x129:layout=nt", "64x96x128:layout=tn", "72x40x56:layout=tt"]
+        pathlib.Path(sizes).write_text("\n".join(shapes))
+        lines = self.run_program("refined_choices", self.db, sizes, choices, "--refine-ms", "20000")
+        self.assertEqual([line.split("\t")[0] for line in lines], shapes)
+        self.assertTrue(all(0 < float(line.split("\t")[1]) < 60_000 for line in lines), lines)
+        answers = pathlib.Path(choices).read_text().splitlines()[1:]
+        self.assertEqual([answer.split("\t")[3] for answer in answers], shapes)
+
     def test_random_calls_are_right(self):
         for arguments in (["60", "1", self.cache], ["40", "2", self.cache, "--sample"]):
             self.assertRegex(self.run_program("random_calls", self.db, *arguments)[-1],

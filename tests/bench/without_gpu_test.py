@@ -35,6 +35,20 @@ class WithoutGpuTest(unittest.TestCase):
             self.refused(2, "--seconds", program, EXISTING, "--seconds", "0")
         self.refused(2, "--threads", "host_cost", EXISTING, "--threads", "1,0")
 
+    def test_refined_choices_refuses_bad_arguments(self):
+        with tempfile.TemporaryDirectory() as folder:
+            sizes, choices = folder + "/sizes.txt", folder + "/choices.txt"
+            for text, word in ("8x8x8:batch=2", "as in 8x8x8\n"), ("8x8", "'8x8' is not a problem"), ("", "holds no problem"):
+                pathlib.Path(sizes).write_text(text)
+                self.refused(2, word, "refined_choices", EXISTING, sizes, choices)
+            pathlib.Path(sizes).write_text("8x8x8\n8x16x32:layout=tt\n")
+            self.refused(2, "CHOICES", "refined_choices", EXISTING, sizes, EXISTING)
+            self.refused(2, "SIZES", "refined_choices", EXISTING, "none.txt", choices)
+            self.refused(2, "--refine-ms", "refined_choices", EXISTING, sizes, choices, "--refine-ms", "0")
+            done = run("refined_choices", EXISTING, sizes, choices)
+            self.assertEqual((done.returncode, done.stdout), (3, ""), done)
+            self.assertRegex(done.stderr, r"^refined_choices: .*(driver|GPU|device).*\n$")
+
     def test_a_missing_gpu_is_said_in_a_sentence(self):
         for program, *arguments in (("host_cost",), ("small_latency",), ("random_calls", "1")):
             done = run(program, EXISTING, *arguments)
