@@ -299,7 +299,8 @@ std::string_view to_string(Match match) {
 }
 
 std::vector<Winner> load_winners(const Database& database, const std::string& arch,
-                                 const KernelHashes& hashes, Launches launches) {
+                                 const KernelHashes& hashes, Launches launches,
+                                 const WinnerRule& rule) {
   const auto is_known = [launches](const std::string& config) {
     try {
       return !check_config(parse_config(config)).recipe.repack || launches == Launches::any;
@@ -308,7 +309,8 @@ std::vector<Winner> load_winners(const Database& database, const std::string& ar
     }
   };
   std::vector<Winner> winners;
-  for (Record& record : database.winners(arch, hashes, is_known)) {
+  for (Record& record : rule == WinnerRule() ? database.winners(arch, hashes, is_known)
+                                             : database.winners_by(rule, arch, hashes, is_known)) {
     std::optional<Baseline> cublas = cublas_beside(database, record);
     winners.push_back(
         {check_config(parse_config(record.config)), std::move(record), std::move(cublas)});
@@ -319,7 +321,9 @@ std::vector<Winner> load_winners(const Database& database, const std::string& ar
   return winners;
 }
 
-Tuned load_tuned(const Database& database, const std::string& arch, const KernelHashes& hashes) {
+Tuned load_tuned(const Database& database, const std::string& arch, const KernelHashes& hashes,
+                 const WinnerRule& rule) {
+  if (rule != WinnerRule()) return load_winners(database, arch, hashes, Launches::any, rule);
   // Each costs the first question about a problem a microsecond.
   constexpr std::int64_t kMostTimed = 2048;
   return {load_winners(database, arch, hashes), database.fastest_configs(arch, hashes, kMostTimed)};

@@ -39,7 +39,7 @@ enum class Launches { one, any };
 // before predicted, then by time, device and config.
 std::vector<Winner> load_winners(const Database& database, const std::string& arch,
                                  const KernelHashes& hashes = current_kernel_hashes(),
-                                 Launches launches = Launches::any);
+                                 Launches launches = Launches::any, const WinnerRule& rule = {});
 
 // What a database knows of an architecture.
 struct Tuned {
@@ -52,8 +52,10 @@ struct Tuned {
   TimedConfigs timed;
 };
 
+// rule: by another than the default one, a problem is served by such winners only, and no config
+// that a search has tried takes the place of the nearest.
 Tuned load_tuned(const Database& database, const std::string& arch,
-                 const KernelHashes& hashes = current_kernel_hashes());
+                 const KernelHashes& hashes = current_kernel_hashes(), const WinnerRule& rule = {});
 
 // Which answers a caller can use: unless told otherwise, every kernel and not cuBLAS.
 struct Allowed {

@@ -347,15 +347,15 @@ bool is_arch(std::string_view text) {
 }  // namespace
 
 std::string export_header(const Database& database, const std::string& arch,
-                          const KernelHashes& hashes) {
-  return export_kernels(database, arch, hashes).header;
+                          const KernelHashes& hashes, const WinnerRule& rule) {
+  return export_kernels(database, arch, hashes, rule).header;
 }
 
 ExportedKernels export_kernels(const Database& database, const std::string& arch,
-                               const KernelHashes& hashes) {
+                               const KernelHashes& hashes, const WinnerRule& rule) {
   if (!is_arch(arch)) throw UsageError("'" + arch + "' is no architecture: write one as in sm_86");
-  const std::vector<Winner> winners = load_winners(database, arch, hashes, Launches::one);
-  if (winners.empty() && !load_winners(database, arch, hashes).empty()) {
+  const std::vector<Winner> winners = load_winners(database, arch, hashes, Launches::one, rule);
+  if (winners.empty() && !load_winners(database, arch, hashes, Launches::any, rule).empty()) {
     throw NothingFound("each usable winner for " + arch + " in the database '" +
                        database.path().string() +
                        "' takes two launches, which no export holds: tune an aligned problem too");

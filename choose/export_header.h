@@ -17,9 +17,10 @@ namespace gemm_tune {
 
 // The header's text, in namespace gemm_tune_<arch>. Throws UsageError if arch is not of the form
 // sm_86, because arch becomes part of a name, and NothingFound if the database has no usable winner
-// for arch.
+// for arch. rule: of the winners.
 std::string export_header(const Database& database, const std::string& arch,
-                          const KernelHashes& hashes = current_kernel_hashes());
+                          const KernelHashes& hashes = current_kernel_hashes(),
+                          const WinnerRule& rule = {});
 
 // The header and the kernels that it names.
 struct ExportedKernels {
@@ -29,6 +30,7 @@ struct ExportedKernels {
 
 // Throws as export_header().
 ExportedKernels export_kernels(const Database& database, const std::string& arch,
-                               const KernelHashes& hashes = current_kernel_hashes());
+                               const KernelHashes& hashes = current_kernel_hashes(),
+                               const WinnerRule& rule = {});
 
 }  // namespace gemm_tune

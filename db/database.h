@@ -104,6 +104,13 @@ class Database {
   std::vector<Record> winners(const std::string& arch, const KernelHashes& hashes,
                               const ConfigFilter& usable = nullptr) const;
 
+  // The same by a rule: among the measured rows, those that have the times and errors that the rule
+  // needs. A row's error is compared with that of cuBLAS in the row's run. Reads every row of the
+  // architecture.
+  std::vector<Record> winners_by(const WinnerRule& rule, const std::string& arch,
+                                 const KernelHashes& hashes,
+                                 const ConfigFilter& usable = nullptr) const;
+
   // Counts the rows of the architecture that count and are ok but belong to other kernels than
   // these.
   std::int64_t rows_of_other_kernels(const std::string& arch, const KernelHashes& hashes) const;

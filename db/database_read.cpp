@@ -206,6 +206,50 @@ std::vector<Record> Database::winners(const std::string& arch, const KernelHashe
   });
 }
 
+std::vector<Record> Database::winners_by(const WinnerRule& rule, const std::string& arch,
+                                         const KernelHashes& hashes,
+                                         const ConfigFilter& usable) const {
+  const std::string time = rule.objective == Objective::cold ? "m.cold_us" : "m.median_us";
+  return guarded(impl_->path, [&] {
+    SQLite::Statement rows(impl_->db, R"sql(
+      SELECT m.id, m.device_id, m.problem_id, k.family, k.hash, c.text, m.error, (
+               SELECT b.error FROM baselines b
+               WHERE b.run_id = m.run_id AND b.problem_id = m.problem_id AND b.device_id = m.device_id
+                 AND b.name GLOB 'cublas[SG]*' AND b.name NOT LIKE '%-autotuned%')
+      FROM measurements m
+      CROSS JOIN devices d ON d.id = m.device_id
+      CROSS JOIN problems p ON p.id = m.problem_id
+      CROSS JOIN configs c ON c.id = m.config_id
+      CROSS JOIN main.kernels k ON k.id = m.kernel_id
+      WHERE d.arch = :arch AND m.counts = 1 AND m.disposition = 'ok' AND m.source = 'measured' AND )sql" +
+                                          time + " IS NOT NULL AND " + kKnownProblem +
+                                          " ORDER BY d.name, d.sm_count, p.M, p.N, p.K, p.text, " +
+                                          time + ", c.text");
+    rows.bind(":arch", arch);
+    SQLite::Statement whole(impl_->db, select_record() + " WHERE m.id = :id");
+    std::vector<Record> found;
+    std::pair<std::int64_t, std::int64_t> decided = {0, 0};  // device and problem
+    while (rows.executeStep()) {
+      const std::pair place(rows.getColumn(1).getInt64(), rows.getColumn(2).getInt64());
+      if (place == decided) continue;
+      const auto current = hashes.find(rows.getColumn(3).getString());
+      if (current == hashes.end() || current->second != rows.getColumn(4).getString()) continue;
+      const bool has_errors = !rows.isColumnNull(6) && !rows.isColumnNull(7);
+      if (rule.max_error && !(has_errors && rows.getColumn(6).getDouble() <=
+                                                *rule.max_error * rows.getColumn(7).getDouble())) {
+        continue;
+      }
+      if (usable && !usable(rows.getColumn(5).getString())) continue;
+      decided = place;
+      whole.bind(":id", rows.getColumn(0).getInt64());
+      if (!whole.executeStep()) throw damaged(impl_->path, "a row is not where its number says");
+      found.push_back(checked(impl_->path, whole, read_record));
+      whole.reset();
+    }
+    return found;
+  });
+}
+
 std::vector<DeviceKey> Database::devices() const {
   return guarded(impl_->path, [&] {
     SQLite::Statement query(impl_->db,

@@ -71,6 +71,14 @@ struct Baseline {
   friend bool operator==(const Baseline&, const Baseline&) = default;
 };
 
+// Which candidate wins.
+struct WinnerRule {
+  Objective objective = Objective::hot;
+  std::optional<double> max_error = {};  // at most so many times cuBLAS's error; nullopt: any
+
+  friend bool operator==(const WinnerRule&, const WinnerRule&) = default;
+};
+
 // One candidate's row. An ok row is measured iff outcome.timing is present.
 struct Record {
   DeviceKey device;

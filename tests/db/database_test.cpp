@@ -164,6 +164,46 @@ TEST_F(EqualsTest, AFasterConfigWithoutAColdTimeWins) {
   EXPECT_EQ(winner(), kWholeTiles);
 }
 
+class RuleTest : public EqualsTest {
+ protected:
+  RuleTest() {
+    database_.store_baseline(kA6000, k1024, {"cublasLt 13.1.0 (best)", timing(40), 9e-7});
+    database_.store_baseline(kA6000, k1024, {"cublasSgemm 13.1.0", timing(50), 2e-7});
+    store(kWholeTiles, 100, 150, Standing::tied, 4e-7);
+    store(kPredicated, 110, 130, Standing::finals, 3e-7);
+    store(third_, 120, std::nullopt, Standing::search, 2e-7);
+  }
+
+  std::string winner_by(const WinnerRule& rule,
+                        const Database::ConfigFilter& usable = nullptr) const {
+    const std::vector<Record> found = database_.winners_by(rule, "sm_86", kHashes, usable);
+    return found.empty() ? "none" : found.at(0).config;
+  }
+};
+
+TEST_F(RuleTest, TheLeastColdTimeWinsWhereColdTimesDecide) {
+  EXPECT_EQ(winner(), kWholeTiles);
+  EXPECT_EQ(winner_by({Objective::cold}), kPredicated);
+  EXPECT_EQ(winner_by({Objective::cold}, [](const auto& config) { return config != kPredicated; }),
+            kWholeTiles);
+}
+
+TEST_F(RuleTest, TheFastestWithinTheLimitOfErrorsWins) {
+  EXPECT_EQ(winner_by({Objective::hot, 2.0}), kWholeTiles);
+  EXPECT_EQ(winner_by({Objective::hot, 1.9}), kPredicated);
+  EXPECT_EQ(winner_by({Objective::hot, 1.0}), third_);
+  EXPECT_EQ(winner_by({Objective::cold, 1.0}), "none");
+  EXPECT_EQ(winner_by({Objective::hot, 0.9}), "none");
+}
+
+TEST_F(RuleTest, RowsOfRunsWithoutCublasErrorOrOfOtherKernelsDoNotCount) {
+  database_.begin_run({"0.1.0", "13.0", "580.159.04", "another", 8});
+  store(kWholeTiles, 90, 90, Standing::tied, 1e-9);
+  EXPECT_EQ(winner_by({Objective::hot, 1.0}), third_);
+  EXPECT_EQ(winner_by({Objective::cold}), kWholeTiles);
+  EXPECT_TRUE(database_.winners_by({Objective::cold}, "sm_86", {{"naive", "another"}}).empty());
+}
+
 TEST_F(DatabaseTest, RecordsComeInTheOrderFirstStored) {
   Database database = writable(file_);
   database.store(kA6000, k1024, kWholeTiles, kHash, measured(60), Source::measured);

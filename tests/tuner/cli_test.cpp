@@ -4,6 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "choose/choose.h"
+#include "db/database.h"
+#include "kernel_templates/source.h"
 #include "tests/tuner/cli_fixture.h"
 
 namespace gemm_tune {
@@ -103,6 +106,45 @@ TEST_F(CliTest, TellsWhatADatabaseHoldsAndWhetherItStillHolds) {
   EXPECT_EQ(json.at("rows"), 1);
   EXPECT_EQ(json.at("devices").at(0).at("problems").at(0).at("rows").at("predicted").at("ok"), 1);
   EXPECT_EQ(json.at("validity").at(0).at("validity"), "exact");
+}
+
+TEST_F(CliTest, BestAndExportTakeTheWinnerByColdTimesOrWithinALimitOfErrorsWhereAsked) {
+  const std::string fast = "naive/BM=32,BN=32,COALESCED=1,PRED=0", plain = kNaive;
+  {
+    Database database(path("t.db"), Database::Mode::create_or_open);
+    database.begin_run({"0.1.0", "13.0", "", "tune", 1}, kernel_texts());
+    const DeviceKey device = device_key(find_device_spec("sm_86").value());
+    const Problem problem = parse_problem("64x64x64");
+    const auto store = [&](const std::string& config, double us, double cold_us, double error) {
+      Outcome outcome;
+      outcome.timing = Timing{us, {us}, 10, cold_us};
+      outcome.standing = Standing::finals;
+      outcome.error = error;
+      database.store(device, problem, config, current_kernel_hashes().at("naive"), outcome,
+                     Source::measured);
+    };
+    database.store_baseline(device, problem,
+                            {"cublasSgemm 13.1.0", Timing{12, {12}, 10, 19.0}, 2e-7});
+    store(fast, 10, 30, 4e-7);
+    store(plain, 11, 20, 2e-7);
+  }
+  const std::string rest = "--arch sm_86 --db " + path("t.db");
+  const auto answer = [&](const std::string& rule) {
+    return run("best --sizes 64 " + rest + rule).output;
+  };
+  EXPECT_THAT(answer(""), HasSubstr("  exact  " + fast));
+  EXPECT_THAT(answer(" --objective hot"), HasSubstr("  exact  " + fast));
+  EXPECT_THAT(answer(" --max-error 2"), HasSubstr("  exact  " + fast));
+  EXPECT_THAT(answer(" --objective cold"), HasSubstr("  exact  " + plain));
+  EXPECT_THAT(answer(" --max-error 1.0"),
+              AllOf(HasSubstr("  exact  " + plain), HasSubstr("error 2e-07: 1 of cublasSgemm")));
+  const ProgramRun none = run("best --sizes 64 " + rest + " --max-error 0.5");
+  EXPECT_EQ(none.exit_code, 4);
+  EXPECT_THAT(none.errors, HasSubstr("no stored result has the times and errors that"));
+  EXPECT_NE(run("export " + rest).output, run("export --objective cold " + rest).output);
+  EXPECT_EQ(run("export --max-error 1 " + rest).output,
+            run("export --objective cold " + rest).output);
+  EXPECT_EQ(run("export --max-error 0.5 " + rest).exit_code, 4);
 }
 
 TEST_F(CliTest, ChecksAndSalvagesADamagedDatabase) {

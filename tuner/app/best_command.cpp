@@ -116,11 +116,15 @@ int run_best(const Options& options) {
   const Target target = resolve_target(options);
   const Database database = open_for_reading(options);
   const KernelHashes hashes = hashes_of(asked_kernels(options, problems));
-  const Tuned tuned = load_tuned(database, target.spec.arch, hashes);
+  const WinnerRule rule = winner_rule(options);
+  const Tuned tuned = load_tuned(database, target.spec.arch, hashes, rule);
+  // Expected times of cuBLAS are hot ones.
+  const bool by_hot_times = rule.objective == Objective::hot;
   nlohmann::json all = nlohmann::json::array();
   bool found = true;
   for (const Problem& problem : problems) {
-    const Choice choice = choose(tuned, device_key(target.spec), problem, {cublas_takes(problem)});
+    const Choice choice =
+        choose(tuned, device_key(target.spec), problem, {by_hot_times && cublas_takes(problem)});
     const std::vector<std::string> tied = tied_with(problem, choice, database, hashes);
     const std::vector<Baseline> baselines =
         has_time(problem, choice) ? database.baselines(*choice.winner) : std::vector<Baseline>{};
@@ -132,6 +136,11 @@ int run_best(const Options& options) {
     }
   }
   if (options.json) print_json(all);
+  if (!found && !options.quiet && rule != WinnerRule()) {
+    fmt::print(stderr,
+               "gemm-tune: no stored result has the times and errors that --objective and "
+               "--max-error ask for: tune with them\n");
+  }
   if (!found && !options.quiet) tell_of_other_kernels(database, target.spec.arch, hashes);
   return found ? kExitOk : kExitNothingSurvived;
 }

@@ -21,10 +21,12 @@ int run_export(const Options& options) {
   const std::string arch = target_arch(options);
   const Database database = open_for_reading(options);
   if (is_bundle) {
-    write_bundle(export_kernels(database, arch), arch, options.output, options.quiet);
+    write_bundle(export_kernels(database, arch, current_kernel_hashes(), winner_rule(options)),
+                 arch, options.output, options.quiet);
     return kExitOk;
   }
-  write_output(options.output, export_header(database, arch, hashes_of(asked_kernels(options))));
+  write_output(options.output, export_header(database, arch, hashes_of(asked_kernels(options)),
+                                             winner_rule(options)));
   return kExitOk;
 }
 

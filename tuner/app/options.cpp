@@ -111,6 +111,17 @@ CLI::Option* add_sizes(CLI::App& app, Options& o) {
   return app.add_option("--sizes", o.sizes, "Problems, as in 1024,4096x512x1024");
 }
 
+void add_winner_rule(CLI::App& app, Options& o) {
+  app.add_option("--objective", o.objective,
+                 "Which time decides: with operands in L2 (hot) or outside (cold)")
+      ->check(one_of({"hot", "cold"}))
+      ->capture_default_str();
+  app.add_option("--max-error", o.max_error,
+                 "Greatest error of a winner, as a ratio to cuBLAS's error: 1.0 is no more than "
+                 "cuBLAS's")
+      ->check(number(0.001, 1e6));
+}
+
 void add_kernel_dir(CLI::App& app, Options& o) {
   app.add_option("--kernel-dir", o.kernel_dir,
                  "Folder that holds a kernel_templates/ to use instead of the built-in one");
@@ -157,14 +168,7 @@ void add_tune(CLI::App& app, Options& o) {
       ->delimiter(',')
       ->check(one_of({"cublas", "cublaslt", "cublas-autotuned"}))
       ->capture_default_str();
-  app.add_option("--objective", o.objective,
-                 "Which time decides: with operands in L2 (hot) or outside (cold)")
-      ->check(one_of({"hot", "cold"}))
-      ->capture_default_str();
-  app.add_option("--max-error", o.max_error,
-                 "Greatest error of a winner, as a ratio to cuBLAS's error: 1.0 is no more than "
-                 "cuBLAS's")
-      ->check(number(0.001, 1e6));
+  add_winner_rule(app, o);
   app.add_flag("--finals", o.finals,
                "Time finalists and baselines again even if their times are stored");
   app.add_flag("--retry-failed", o.retry_failed,
@@ -312,6 +316,10 @@ std::string command_line(int argc, const char* const* argv) {
 
 }  // namespace
 
+WinnerRule winner_rule(const Options& options) {
+  return {options.objective == "cold" ? Objective::cold : Objective::hot, options.max_error};
+}
+
 ParsedOptions parse_options(int argc, const char* const* argv) {
   ParsedOptions parsed;
   Options& o = parsed.options;
@@ -334,6 +342,7 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   add_common(*explain, o);
   add_sizes(*explain, o)->required();
   explain->add_option("config", o.config, "Config text; default: the winner");
+  add_winner_rule(*best, o);
   add_kernel_dir(*best, o);
   add_kernel_dir(*explain, o);
   explain->add_option("--cubin", o.cubin, "File to write the compiled kernel to");
@@ -352,6 +361,7 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
           "for several architectures may share it")
       ->check(one_of({"header", "bundle"}))
       ->capture_default_str();
+  add_winner_rule(*exporter, o);
   add_kernel_dir(*exporter, o);
   exporter->add_option("-o,--output", o.output,
                        "File to write, of a bundle the folder; default, and '-': standard output");

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "db/record.h"
+
 namespace gemm_tune {
 
 enum class Command {
@@ -78,6 +80,9 @@ struct ParsedOptions {
   std::optional<int> exit_code;
   std::string message;  // help and version go to stdout, errors to stderr
 };
+
+// What --objective and --max-error say.
+WinnerRule winner_rule(const Options& options);
 
 // The value of --budget: a count above 0, or the greatest count for 'all'. Throws UsageError.
 std::size_t parse_budget(const std::string& text);

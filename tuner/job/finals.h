@@ -17,13 +17,6 @@
 
 namespace gemm_tune {
 
-// Which candidate wins: TuneRequest's objective and max_error. Finals judge errors by those that
-// they measure on the same operands.
-struct WinnerRule {
-  Objective objective = Objective::hot;
-  std::optional<double> max_error = {};
-};
-
 // A candidate with a time.
 struct Finisher {
   KnownConfig config;
@@ -65,8 +58,9 @@ struct FinalsResult {
 
 // Times the best of the finishers again in turn with the baselines, verifies the winner's twins and
 // stores the standings. judge_ties: whether the finishers are all known candidates of the problem,
-// so that their best is the problem's best by hot times. rule: by which the best are chosen. tell:
-// called with "finals" and "twins". An interrupt skips the rest.
+// so that their best is the problem's best by hot times. rule: by which the best are chosen, with
+// the errors that the finals measure on the same operands. tell: called with "finals" and "twins".
+// An interrupt skips the rest.
 FinalsResult hold_finals(Trials& trials, ProblemResults& results, const Problem& problem,
                          std::vector<Finisher> finishers, bool judge_ties, const WinnerRule& rule,
                          const std::function<void(const char*)>& tell);
