@@ -56,11 +56,13 @@ std::vector<double> log_prior(std::vector<double> prior_us, std::size_t size) {
 // Of the surrogate without the prior, which looks for what the prior misses.
 ModelSearchConstants doubting(ModelSearchConstants constants) {
   constants.surrogate.length = constants.prior_length;
+  constants.squeeze = 0;
   return constants;
 }
 
 // Of the surrogate that has a prior.
 ModelSearchConstants believing(ModelSearchConstants constants) {
+  constants.squeeze = 0;  // its prior is not squeezed
   constants.surrogate.scale = constants.prior_scale;
   constants.surrogate.scale_weight = constants.prior_scale_weight;
   constants.surrogate.length = constants.prior_length;
@@ -248,8 +250,15 @@ class Belief {
 
   std::vector<double> values(const Results& results) const {
     std::vector<double> all;
-    for (const std::size_t point : observed_) all.push_back(results.value_of(point));
+    for (const std::size_t point : observed_) all.push_back(squeezed(results, point));
     return all;
+  }
+
+  // NaN stays NaN.
+  double squeezed(const Results& results, std::size_t point) const {
+    const double value = results.value_of(point), c = constants_.squeeze;
+    if (c == 0 || results.none_valid()) return value;
+    return results.best + c * std::log1p((value - results.best) / c);
   }
 
   const ModelSearchConstants constants_;

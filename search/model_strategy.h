@@ -26,6 +26,9 @@ struct ModelSearchConstants {
   // misses is rougher than what it knows. The length is the doubting surrogate's as well.
   double prior_scale = 0.04, prior_scale_weight = 4;
   double prior_length = -0.5;
+  // Without a prior the surrogate sees log times above the best squeezed: x as c log(1 + x / c), c
+  // this. What lies far above the best would otherwise decide the length scales.
+  double squeeze = 0.3;
   // Points before the surrogate is asked, where there is no prior: the centre, and each further one
   // the farthest of so many random ones from those before.
   std::size_t start = 2;

@@ -180,6 +180,61 @@ TEST(ModelStrategyTest, FindsTheOptimumInAQuarterOfTheSpace) {
   }
 }
 
+// 16 x 16 x 4: a smooth valley in one half, and times without order, up to e^4 as long, in the
+// other.
+Land half_erratic_land() {
+  Land land = {SearchSpace({}, {}), {}, 0};
+  std::vector<std::string> values;
+  for (int i = 0; i < 16; ++i) values.push_back(std::to_string(i));
+  std::vector<SearchSpace::ValueIndex> places;
+  std::mt19937_64 random(11);
+  double best = std::numeric_limits<double>::infinity();
+  for (std::uint16_t a = 0; a < 16; ++a) {
+    for (std::uint16_t b = 0; b < 16; ++b) {
+      for (std::uint16_t c = 0; c < 4; ++c) {
+        places.insert(places.end(), {a, b, c});
+        const double valley = 0.02 * (a - 12) * (a - 12) + 0.01 * (b - 5) * (b - 5) + 0.05 * c;
+        const double erratic = 1 + 3e-3 * static_cast<double>(random() % 1000);
+        const double time = std::exp(a < 8 ? valley + erratic : valley);
+        if (time < best) land.optimum = land.time_us.size();
+        best = std::min(best, time);
+        land.time_us.push_back(time);
+      }
+    }
+  }
+  land.space =
+      SearchSpace({{"A", values}, {"B", values}, {"C", {"0", "1", "2", "3"}}}, std::move(places));
+  return land;
+}
+
+TEST(ModelStrategyTest, SlowConfigsWithoutOrderMisleadLessWhereTheirTimesAreSqueezed) {
+  const Land land = half_erratic_land();
+  ModelSearchConstants constants;
+  const auto evaluations = [&](double squeeze) {
+    constants.squeeze = squeeze;
+    std::size_t sum = 0;
+    for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+      const Points asked = run(*make_model(land.space, {}, seed, constants), land, 100, 1);
+      sum += static_cast<std::size_t>(std::find(asked.begin(), asked.end(), land.optimum) -
+                                      asked.begin());
+    }
+    return sum;
+  };
+  const std::size_t squeezed = evaluations(0.3), plain = evaluations(0);
+  EXPECT_LT(1.2 * static_cast<double>(squeezed), static_cast<double>(plain))
+      << squeezed << " " << plain;
+}
+
+TEST(ModelStrategyTest, WithAPriorNoTimeIsSqueezed) {
+  const Land land = half_erratic_land();
+  std::vector<double> prior_us;
+  for (const auto& time : land.time_us) prior_us.push_back(*time * *time);
+  ModelSearchConstants plain;
+  plain.squeeze = 0;
+  EXPECT_EQ(run(*make_model(land.space, prior_us, 1), land, 60, 4),
+            run(*make_model(land.space, prior_us, 1, plain), land, 60, 4));
+}
+
 TEST(ModelStrategyTest, AsksThePriorsBestFirstAndBelievesAGoodOne) {
   const Land land = make_land();
   std::vector<double> prior_us;
