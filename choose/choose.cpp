@@ -10,6 +10,7 @@
 
 #include "choose/attainable_time.h"
 #include "choose/expected_time.h"
+#include "choose/most_of_cublas.h"
 #include "core/error.h"
 
 namespace gemm_tune {
@@ -171,12 +172,6 @@ std::optional<double> spread_of(const Timing& timing) {
   for (const double sample : timing.samples_us) ratios.push_back(sample / timing.median_us);
   return typical_factor(ratios);
 }
-
-// What share of cuBLAS's expected time a kernel may be expected to take to serve an untuned
-// problem, at this distance from the nearest tuned one: less where less is known. At 64 random
-// problems on an H100, 12 others tuned, either expectation was off by a tenth in the median. With 1
-// throughout a kernel served at 15 of them, slower than cuBLAS at 10; so at 4, slower at one.
-double most_of_cublas(double distance) { return 1 - 0.1 * std::min(std::log2(distance), 1.0); }
 
 // Exchanges a choice of a kernel for cuBLAS where that is faster, as far as is known. distance: of
 // the nearest tuned problem.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dispatch/preload/cublas_call.h"
 
+#include "choose/most_of_cublas.h"
 #include "gpu/cublas_types.h"
 
 namespace gemm_tune::preload {
@@ -177,14 +178,17 @@ std::variant<gt_gemm_call, Reason> tuned_call(const CublasCall& c, const HandleS
 }
 
 std::optional<Reason> objection(const gt_recipe& recipe, double most_distance) {
-  const bool has_winner = recipe.distance > 0;
-  if (!has_winner) return Reason::untuned;
+  const bool is_exact = recipe.match == GT_MATCH_EXACT;
+  if (!is_exact && recipe.match != GT_MATCH_NEAREST) return Reason::untuned;
   if (recipe.tuned_us <= 0 || recipe.baseline_us <= 0) return Reason::untimed;
   if (recipe.distance > most_distance) return Reason::distant;
-  if (recipe.match == GT_MATCH_CUBLAS) return Reason::slower;
-  // Of this very problem the faster of cuBLAS and cublasLt's best counts.
-  const bool slower = recipe.match == GT_MATCH_EXACT && recipe.tuned_us > recipe.baseline_us;
-  return slower ? std::optional(Reason::slower) : std::nullopt;
+  const bool is_expected = recipe.expected_us > 0 && recipe.cublas_us > 0;
+  const double most = is_exact ? 1 : most_of_cublas(recipe.distance);
+  if (is_expected && recipe.expected_us > most * recipe.cublas_us) return Reason::slower;
+  // Of this very problem the faster of cuBLAS and cublasLt's best counts; of others too, where
+  // nothing is expected.
+  const bool was_slower = (is_exact || !is_expected) && recipe.tuned_us > recipe.baseline_us;
+  return was_slower ? std::optional(Reason::slower) : std::nullopt;
 }
 
 }  // namespace gemm_tune::preload

@@ -113,9 +113,10 @@ bool tuning_may_help(Reason reason);
 std::variant<gt_gemm_call, Reason> tuned_call(const CublasCall& call, const HandleState& state,
                                               const Arithmetic& arithmetic);
 
-// Why gt_gemm does not serve a call with this recipe, of GT_POLICY_BEST; nothing where it does: the
-// kernel was timed on this device, at a problem at most `most_distance` away, and cuBLAS is not
-// chosen and was not faster.
+// Why gt_gemm does not serve a call with this recipe, of GT_POLICY_TUNED_ONLY; nothing where it
+// does: the kernel was timed on this device, at a problem at most `most_distance` away, and by the
+// rule of GT_POLICY_BEST cuBLAS would not serve in its place. That rule applies here also to calls
+// that only the program's own cuBLAS can serve, as those with a bias.
 std::optional<Reason> objection(const gt_recipe& recipe, double most_distance);
 
 }  // namespace gemm_tune::preload

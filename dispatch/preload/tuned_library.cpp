@@ -45,7 +45,9 @@ TunedLibrary::TunedLibrary() {
   gemm_ = function_of<decltype(&gt_gemm)>(library, "gt_gemm");
   last_error_ = function_of<decltype(&gt_last_error)>(library, "gt_last_error");
   gt_options options = GT_OPTIONS_INIT;
-  options.policy = GT_POLICY_BEST;  // where it chooses cuBLAS, the program's own serves
+  // Never a cuBLAS of the library's own: of two calls of one shape with different addresses or
+  // alpha, the second may get another choice than the look-up of the first.
+  options.policy = GT_POLICY_TUNED_ONLY;
   if (open(&options, &handle_) != GT_OK) throw Error(last_error());
 }
 

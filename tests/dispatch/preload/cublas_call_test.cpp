@@ -264,11 +264,33 @@ TEST(CublasCallTest, AWinnerServesThatWasTimedAndNotSlowerAndNotFarAway) {
   EXPECT_EQ(objection(recipe(GT_MATCH_NEAREST, 9, 10, 4.1), 4), Reason::distant);
   EXPECT_EQ(objection(recipe(GT_MATCH_EXACT, 0, 0, 1), 4), Reason::untimed);
   EXPECT_EQ(objection(recipe(GT_MATCH_EXACT, 9, 0, 1), 4), Reason::untimed);
-  EXPECT_EQ(objection(recipe(GT_MATCH_CUBLAS, 9, 10, 2), 4), Reason::slower);
-  EXPECT_EQ(objection(recipe(GT_MATCH_CUBLAS, 9, 10, 4.1), 4), Reason::distant);
-  EXPECT_EQ(objection(recipe(GT_MATCH_CUBLAS, 0, 0, 0), 4), Reason::untuned);  // nothing fits
+  EXPECT_EQ(objection(recipe(GT_MATCH_CUBLAS, 9, 10, 2), 4), Reason::untuned);
   EXPECT_EQ(objection(recipe(GT_MATCH_DEFAULT, 0, 0, 0), 4), Reason::untuned);
   EXPECT_EQ(objection(recipe(GT_MATCH_NONE, 0, 0, 0), 4), Reason::untuned);
+}
+
+gt_recipe expected(gt_match match, double expected_us, double cublas_us, double distance) {
+  gt_recipe made = recipe(match, 9, 10, distance);
+  made.expected_us = expected_us;
+  made.cublas_us = cublas_us;
+  return made;
+}
+
+TEST(CublasCallTest, AKernelServesAnUntunedProblemOnlyWhereItIsExpectedToBeClearlyFaster) {
+  EXPECT_EQ(objection(expected(GT_MATCH_NEAREST, 30, 20, 2), 4), Reason::slower);
+  EXPECT_EQ(objection(expected(GT_MATCH_NEAREST, 19, 20, 2), 4), Reason::slower);
+  EXPECT_EQ(objection(expected(GT_MATCH_NEAREST, 17, 20, 2), 4), std::nullopt);
+  EXPECT_EQ(objection(expected(GT_MATCH_NEAREST, 19.9, 20, 1), 4), std::nullopt);
+}
+
+TEST(CublasCallTest, WhereNothingIsExpectedTheTimesOfTheTunedProblemDecide) {
+  EXPECT_EQ(objection(recipe(GT_MATCH_NEAREST, 11, 10, 2), 4), Reason::slower);
+  EXPECT_EQ(objection(recipe(GT_MATCH_NEAREST, 9, 10, 2), 4), std::nullopt);
+}
+
+TEST(CublasCallTest, AWinnersTwinServesOnlyWhereItIsNotExpectedToBeSlowerThanCublas) {
+  EXPECT_EQ(objection(expected(GT_MATCH_EXACT, 10.1, 10, 1), 4), Reason::slower);
+  EXPECT_EQ(objection(expected(GT_MATCH_EXACT, 9.9, 10, 1), 4), std::nullopt);
 }
 
 TEST(CublasCallTest, EveryReasonHasWordsOfItsOwn) {

@@ -8,7 +8,8 @@ gemm_tune::FakeLibrary* fake_library() {
   return only;
 }
 
-gt_status gt_open_with(const gt_options*, gt_handle** handle) {
+gt_status gt_open_with(const gt_options* options, gt_handle** handle) {
+  fake_library()->policy = options->policy;
   *handle = nullptr;
   return fake_library()->open_status;
 }

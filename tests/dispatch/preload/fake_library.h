@@ -21,6 +21,7 @@ struct FakeLibrary {
     found.distance = 1;
     return found;
   }();
+  gt_policy policy = GT_POLICY_MAX;  // that it was opened with
   gt_status open_status = GT_OK, lookup_status = GT_OK, gemm_status = GT_OK;
   std::string error = "the fake failed";
   std::atomic<int> lookups = 0, served = 0;

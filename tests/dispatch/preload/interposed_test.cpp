@@ -162,6 +162,12 @@ TEST_F(InterposedTest, ACallIsCublassWhereTheLibraryRefusesOrFails) {
   EXPECT_EQ(sgemm(handle_, new_size()), kByCublas);
 }
 
+// Not even where a later call of the shape would get another choice than the call looked up.
+TEST_F(InterposedTest, TheLibraryIsAskedForKernelsAlone) {
+  EXPECT_EQ(sgemm(handle_, new_size()), kServed);
+  EXPECT_EQ(library_.policy, GT_POLICY_TUNED_ONLY);
+}
+
 TEST_F(InterposedTest, AShapeIsLookedUpOnce) {
   const int m = new_size();
   const int before = library_.lookups;
