@@ -52,28 +52,39 @@ std::vector<int> KernelFamily::specialised(Values values,
   return others;
 }
 
-void add_repack_param(KernelFamily& family) {
+void add_later_param(KernelFamily& family, ParamSpec param, int most,
+                     std::function<void(Traits&, int)> set_traits) {
   const std::size_t position = family.params.size();
-  family.params.push_back({"REPACK",
-                           {0, 1},
-                           "1: a launch before copies A and B, to aligned rows and a padded K",
-                           Role::repack,
-                           /*unless_named=*/0});
-  static constexpr const char* kNoFlag = "REPACK must be 0 or 1";
-  const auto is_no_flag = [position](Values values) {
-    return values[position] != 0 && values[position] != 1;
+  const std::string reason = most == 1
+                                 ? param.name + " must be 0 or 1"
+                                 : param.name + " must lie between 0 and " + std::to_string(most);
+  param.unless_named = 0;
+  family.params.push_back(std::move(param));
+  const auto is_outside = [position, most](Values values) {
+    return values[position] < 0 || values[position] > most;
   };
-  family.rules.push_back({kNoFlag, {position}, is_no_flag});
-  family.reject = [is_no_flag, plain = std::move(family.reject)](Values values) {
-    std::optional<std::string> reason = plain(values);
-    if (!reason && is_no_flag(values)) reason = kNoFlag;
-    return reason;
+  family.rules.push_back({reason, {position}, is_outside});
+  family.reject = [is_outside, reason, before = std::move(family.reject)](Values values) {
+    std::optional<std::string> broken = before(values);
+    if (!broken && is_outside(values)) broken = reason;
+    return broken;
   };
-  family.traits = [position, plain = std::move(family.traits)](Values values) {
-    Traits traits = plain(values);
-    traits.repack = values[position] != 0;
+  if (set_traits == nullptr) return;
+  family.traits = [position, set_traits = std::move(set_traits),
+                   before = std::move(family.traits)](Values values) {
+    Traits traits = before(values);
+    set_traits(traits, values[position]);
     return traits;
   };
+}
+
+void add_repack_param(KernelFamily& family) {
+  add_later_param(family,
+                  {"REPACK",
+                   {0, 1},
+                   "1: a launch before copies A and B, to aligned rows and a padded K",
+                   Role::repack},
+                  1, [](Traits& traits, int value) { traits.repack = value != 0; });
 }
 
 LaunchRecipe launch_recipe(const Traits& traits) {

@@ -138,8 +138,14 @@ std::vector<int> values_of(const Params& p) {
   return values;
 }
 
-// Adds a last parameter, of which the kernel knows nothing: whether a launch before it copies A and
-// B (device/repack.cuh).
+// Adds a last parameter that is no member of the family's Params, from 0 to `most`: configs without
+// it have 0, the kernel that was there before it, with the same constants in its machine code. A
+// tunable reaches the kernel as the macro TUNED_<name>. set_traits, where given, is told the value.
+void add_later_param(KernelFamily& family, ParamSpec param, int most,
+                     std::function<void(Traits&, int)> set_traits);
+
+// Adds one of which the kernel knows nothing: whether a launch before it copies A and B
+// (device/repack.cuh).
 void add_repack_param(KernelFamily& family);
 
 // Builds the host's view from what the .cuh declares: its parameters in canonical order, its rules

@@ -13,6 +13,11 @@
 // is K, LANES_K lanes lie along K and the warps along the edge. Sums are added up over lanes, warps
 // and SPLIT_K CTAs, with CLUSTER those of a cluster, in a fixed order. PRED: 1 for any shape, 0 for
 // multiples of the tile.
+//
+// The stream displaces itself from the L2 before anything else. Where it is larger than the L2, the
+// next launch with the same operand would find nothing of it there: KEEP sixteenths of it are
+// loaded like any other data, so that they stay. STAGED_FIRST = 1 sets out for the small operand's
+// first slice before the stream's loads, behind which it would arrive last.
 #pragma once
 
 #include "kernel_templates/rules.h"
@@ -149,6 +154,13 @@ constexpr const char* reject(const Params& p) {
 
 namespace gemm_tune::skinny {
 
+#ifndef TUNED_KEEP
+#define TUNED_KEEP 0
+#endif
+#ifndef TUNED_STAGED_FIRST
+#define TUNED_STAGED_FIRST 0
+#endif
+
 constexpr Params kP = TUNED_PARAMS;
 static_assert(reject(kP) == nullptr);
 static_assert(has_its_cluster(cluster_ctas(kP)),
@@ -199,7 +211,9 @@ class Stream {
   __device__ Stream(const float* from, long long ld, int k, int k_end, int length_left)
       : from_(from), ld_(ld), k_(k), k_end_(k_end), length_left_(length_left) {}
 
-  // Puts the next step under way, in place of the one that was fetched with the same u.
+  // Puts the next step under way, in place of the one that was fetched with the same u. KEPT: as
+  // data that stays in the L2.
+  template <bool KEPT>
   __device__ void fetch(int u) {
 #pragma unroll
     for (int i = 0; i < pieces(kP); ++i) {
@@ -208,9 +222,9 @@ class Stream {
       if constexpr (kPredicated) {
         const int left = kAlongK ? (in_bounds(l, length_left_) ? k_end_ - k_ : 0)
                                  : (in_bounds(k_, k_end_) ? length_left_ - l : 0);
-        steps_[u][i] = stream_vec_edge<kP.VEC>(p, left);
+        steps_[u][i] = KEPT ? load_vec_edge<kP.VEC>(p, left) : stream_vec_edge<kP.VEC>(p, left);
       } else if (in_bounds(k_, k_end_)) {
-        steps_[u][i] = stream_vec<kP.VEC>(p);
+        steps_[u][i] = KEPT ? load_vec<kP.VEC>(p) : stream_vec<kP.VEC>(p);
       }
     }
     k_ += step_k(kP);
@@ -248,12 +262,30 @@ __device__ inline void multiply_step(float (&sum)[kSums], const Stream& stream, 
   }
 }
 
+// Whether a group of steps is to stay in the L2: KEEP of 16 neighbours along K or along the long
+// edge, far from each other, so that L2 and DRAM are read side by side. The same ones in each
+// launch.
+__device__ inline bool is_kept(int group) { return group * TUNED_KEEP % 16 < TUNED_KEEP; }
+
 // Keeps the compiler from moving anything across the end of a step: it would gather the loads of a
 // whole group at its end, just before they are needed. Orders nothing else.
 __device__ inline void end_step() {
 #ifndef GT_EMULATOR
   __syncwarp();
 #endif
+}
+
+// Adds the products of a group of steps and puts the next group under way. own: the thread's first
+// element of the group in the slice.
+template <bool KEPT>
+__device__ inline void multiply_group(float (&sum)[kSums], Stream& stream, const float*& own) {
+#pragma unroll
+  for (int u = 0; u < kP.UNROLL; ++u) {
+    multiply_step(sum, stream, u, own);
+    stream.fetch<KEPT>(u);
+    end_step();
+    own += step_k(kP) * (kAlongK ? 1 : staged_ld(kP));
+  }
 }
 
 // One slice of the small operand, from global into shared memory.
@@ -400,11 +432,22 @@ extern "C" __global__ void GT_CLUSTER(cluster_ctas(kP))
                                        : k_first * op.streamed_ld + l_first),
                 op.streamed_ld, k_begin + at.k(), k_end, op.length - l0 - at.l());
   const float* const staged = op.staged + (stages_along_k(kP) ? s0 * op.staged_ld : s0);
-#pragma unroll
-  for (int u = 0; u < kP.UNROLL; ++u) stream.fetch(u);
-
   StagedCopy copy;
-  load_slice(copy, staged, op.staged_ld, k_begin, k_end, op.skinny - s0);
+  if constexpr (TUNED_STAGED_FIRST != 0) {
+    load_slice(copy, staged, op.staged_ld, k_begin, k_end, op.skinny - s0);
+    end_step();
+  }
+  int group_number = k_begin / group_k(kP) + l0 / tile_l(kP);
+  if (TUNED_KEEP != 0 && is_kept(group_number)) {
+#pragma unroll
+    for (int u = 0; u < kP.UNROLL; ++u) stream.fetch<true>(u);
+  } else {
+#pragma unroll
+    for (int u = 0; u < kP.UNROLL; ++u) stream.fetch<false>(u);
+  }
+  if constexpr (TUNED_STAGED_FIRST == 0) {
+    load_slice(copy, staged, op.staged_ld, k_begin, k_end, op.skinny - s0);
+  }
   float sum[kSums] = {};
   for (int k = k_begin; k < k_end; k += slice_k(kP)) {
     __syncthreads();
@@ -414,12 +457,10 @@ extern "C" __global__ void GT_CLUSTER(cluster_ctas(kP))
     const float* own = buffer + at.k() * (kAlongK ? 1 : staged_ld(kP));
 #pragma unroll 1
     for (int group = 0; group < slice_k(kP) / group_k(kP); ++group) {
-#pragma unroll
-      for (int u = 0; u < kP.UNROLL; ++u) {
-        multiply_step(sum, stream, u, own);
-        stream.fetch(u);
-        end_step();
-        own += step_k(kP) * (kAlongK ? 1 : staged_ld(kP));
+      if (TUNED_KEEP != 0 && is_kept(++group_number)) {
+        multiply_group<true>(sum, stream, own);
+      } else {
+        multiply_group<false>(sum, stream, own);
       }
     }
   }
@@ -520,7 +561,7 @@ inline Traits traits(const Params& p) {
 }
 
 inline KernelFamily family() {
-  return make_family<Params>(
+  KernelFamily family = make_family<Params>(
       "skinny", "M or N small: the large operand streams through registers, all layouts",
       {{"CLUSTER", &Params::CLUSTER, {0, 1}, "1: the SPLIT_K CTAs of a tile form a cluster"},
        {"BS", &Params::BS, {1, 2, 4, 8, 16, 32}, "CTA and thread tile along the skinny edge"},
@@ -535,6 +576,16 @@ inline KernelFamily family() {
        transposed_b_param("TB", &Params::TB),
        predicated_param("PRED", &Params::PRED)},
       kRules, &reject, &traits);
+  add_later_param(family,
+                  {"KEEP",
+                   {0, 1, 2, 4, 6, 8},
+                   "sixteenths of the large operand that stay in the L2 from launch to launch"},
+                  16, [](Traits& t, int value) { t.kept_sixteenths = value; });
+  add_later_param(
+      family,
+      {"STAGED_FIRST", {0, 1}, "1: the small operand's first loads come before the large one's"}, 1,
+      nullptr);
+  return family;
 }
 
 }  // namespace gemm_tune::skinny

@@ -158,7 +158,7 @@ std::string tuned_params(const KnownConfig& config) {
   std::string text;
   for (std::size_t i = 0; i < config.values.size(); ++i) {
     const ParamSpec& param = config.family->params[i];
-    if (param.role == Role::repack) continue;  // the kernel knows nothing of the launch before it
+    if (param.unless_named) continue;  // no member of the family's Params
     text += (text.empty() ? "{." : ",.") + param.name + "=" + std::to_string(config.values[i]);
   }
   return text + "}";
@@ -179,6 +179,12 @@ std::vector<std::string> compile_definitions(const KnownConfig& config, const Ca
       "TUNED_CLUSTER=" + std::to_string(cluster_ctas(config.recipe))};
   if (form.c == COperand::in_place) definitions.emplace_back("TUNED_IN_PLACE");
   if (config.recipe.repack) definitions.emplace_back("TUNED_REPACK");
+  for (std::size_t i = 0; i < config.values.size(); ++i) {
+    const ParamSpec& param = config.family->params[i];
+    if (param.role != Role::tunable || !param.unless_named) continue;
+    if (config.values[i] == param.unless_named) continue;
+    definitions.push_back("TUNED_" + param.name + "=" + std::to_string(config.values[i]));
+  }
   if (form.epilogue == Epilogue::bias) definitions.emplace_back("TUNED_EPILOGUE=1");
   if (form.epilogue == Epilogue::bias_relu) definitions.emplace_back("TUNED_EPILOGUE=2");
   return definitions;

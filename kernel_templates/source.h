@@ -73,8 +73,8 @@ std::string compile_target(const KnownConfig& config, const std::string& arch);
 
 // The definitions to compile the config's family with: TUNED_PARAMS, TUNED_CLUSTER
 // (device/cluster.cuh), as in "TUNED_CLUSTER=1", for an in-place product TUNED_IN_PLACE
-// (device/gemm_args.cuh), for one with an epilogue TUNED_EPILOGUE (device/bias.cuh), and with
-// REPACK TUNED_REPACK (device/repack.cuh), which adds a second kernel.
+// (device/gemm_args.cuh), for one with an epilogue TUNED_EPILOGUE (device/bias.cuh), with REPACK
+// TUNED_REPACK (device/repack.cuh), which adds a second kernel, and those of add_later_param().
 std::vector<std::string> compile_definitions(const KnownConfig& config, const CallForm& form = {});
 
 }  // namespace gemm_tune

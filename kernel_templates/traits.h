@@ -21,11 +21,12 @@ struct Traits {
   int split_k = 1;                 // CTAs that share one tile along K
   bool cluster = false;            // these form a thread-block cluster, which needs sm_90
   int tail_ctas_per_sm = 0;        // above 0: so many CTAs per SM share a ragged last wave
-  bool transposed_a = false;       // A is stored [K,M]
-  bool transposed_b = false;       // B is stored [N,K]
-  bool async_copy = false;         // needs cp.async, that is sm_80
-  int least_sm = 0;         // the oldest architecture that has its instructions: 80 for sm_80
-  int only_sm = 0;          // not 0: the only one; 90 where sm_90a, not sm_90, has them
+  int kept_sixteenths = 0;    // of the larger operand: they stay in the L2 from launch to launch
+  bool transposed_a = false;  // A is stored [K,M]
+  bool transposed_b = false;  // B is stored [N,K]
+  bool async_copy = false;    // needs cp.async, that is sm_80
+  int least_sm = 0;           // the oldest architecture that has its instructions: 80 for sm_80
+  int only_sm = 0;            // not 0: the only one; 90 where sm_90a, not sm_90, has them
   int deeper_sm = 0;        // not 0: the oldest with an instruction for two of its multiplications
   Signature signature;      // the only one that the kernel serves
   int vec = 1;              // elements per global access; the alignment class it needs

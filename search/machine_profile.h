@@ -59,6 +59,10 @@ struct ModelConstants {
   double l2_port_bytes_per_cycle = 64;
   // Share of the L2 that holds operands between waves; C streams through the rest.
   double l2_usable_share = 0.8;
+  // Share of it whose data the next launch finds though more than the L2 holds passed by, if those
+  // loads asked to be evicted first. An estimate: either half of the L2 may hold copies of lines
+  // whose home is the other one.
+  double l2_kept_share = 0.5;
   // H100 device copy: 2.99 of 3.35 TB/s.
   double dram_efficiency = 0.89;
   // Launching a CTA, its address arithmetic, and draining its stores. Fitted.

@@ -80,23 +80,27 @@ SearchSpace search_space(std::span<const KnownConfig> points) {
       families.push_back(point.family);
     }
   }
-  // A launch that no config has adds no dimension. Its parameter is a family's last.
-  const bool may_repack =
-      std::ranges::any_of(points, [](const KnownConfig& point) { return point.traits.repack; });
+  // A parameter that need not be named, and that no config does name, adds no dimension.
+  const auto adds_dimension = [&](const KernelFamily* family, std::size_t i) {
+    const std::optional<int> unless_named = family->params[i].unless_named;
+    return !unless_named || std::ranges::any_of(points, [&](const KnownConfig& point) {
+      return point.family == family && point.values[i] != *unless_named;
+    });
+  };
   std::vector<std::string> names;
-  std::map<const KernelFamily*, std::vector<std::size_t>> name_of;  // by the family's parameter
+  // By the family: where in `names` its parameters are, with their places in the family.
+  std::map<const KernelFamily*, std::vector<std::pair<std::size_t, std::size_t>>> name_of;
   for (const KernelFamily* family : families) {
-    for (const ParamSpec& param : family->params) {
-      if (param.role == Role::repack && !may_repack) continue;
-      const auto name = std::find(names.begin(), names.end(), param.name);
-      name_of[family].push_back(static_cast<std::size_t>(name - names.begin()));
-      if (name == names.end()) names.push_back(param.name);
+    for (std::size_t i = 0; i < family->params.size(); ++i) {
+      if (!adds_dimension(family, i)) continue;
+      const auto name = std::find(names.begin(), names.end(), family->params[i].name);
+      name_of[family].emplace_back(name - names.begin(), i);
+      if (name == names.end()) names.push_back(family->params[i].name);
     }
   }
   std::vector<std::set<int>> values(names.size());  // those that occur
   for (const KnownConfig& point : points) {
-    const std::vector<std::size_t>& to = name_of[point.family];
-    for (std::size_t i = 0; i < to.size(); ++i) values[to[i]].insert(point.values[i]);
+    for (const auto& [name, i] : name_of[point.family]) values[name].insert(point.values[i]);
   }
 
   std::vector<SearchParam> params = {{"family", {}}};
@@ -116,9 +120,8 @@ SearchSpace search_space(std::span<const KnownConfig> points) {
     SearchSpace::ValueIndex* of_point = places.data() + p * params.size();
     *of_point = static_cast<SearchSpace::ValueIndex>(
         std::find(families.begin(), families.end(), family) - families.begin());
-    const std::vector<std::size_t>& to = name_of[family];
-    for (std::size_t i = 0; i < to.size(); ++i) {
-      of_point[to[i] + 1] = place_of[to[i]].at(points[p].values[i]);
+    for (const auto& [name, i] : name_of[family]) {
+      of_point[name + 1] = place_of[name].at(points[p].values[i]);
     }
   }
   return SearchSpace(std::move(params), std::move(places));

@@ -125,6 +125,12 @@ Traffic traffic(const Traits& traits, const Problem& problem, const DeviceSpec& 
           ? std::min(1.0, static_cast<double>(device.l2_bytes) * constants.l2_usable_share / once)
           : 1.0;
   bytes.dram = once + (1 - fits) * (streamed - once) + c_bytes;
+
+  // Where the larger operand passes the L2 by, all but what it keeps, the next launch finds that.
+  const double kept =
+      std::max(M * a_element, N * b_element) * K * batch * traits.kept_sixteenths / 16;
+  const double room = static_cast<double>(device.l2_bytes) * constants.l2_kept_share;
+  if (kept > 0) bytes.dram -= kept <= room ? kept : room * room / kept;
   return bytes;
 }
 

@@ -111,6 +111,11 @@ MUTATIONS_OF = {
         ("bias of each share", r"if \(piece\.shares > 1 &&",
          BIAS_OF_A_SHARE % ("own.x[0][0]", "own.x[0][0]", "static_cast<const float*>(args.bias)[0]")),
     ],
+    "kernel_templates/skinny.cuh": [
+        ("group not fetched that is kept", r"stream\.fetch<KEPT>\(u\);", "if (!KEPT) stream.fetch<KEPT>(u);"),
+        ("first group not fetched that is kept", r"stream\.fetch<true>\(u\);", ";"),
+        ("first slice neither first nor later", r"TUNED_STAGED_FIRST != 0\)", "false)"),
+    ],
     "kernel_templates/device/bias.cuh": [
         ("bias left out", r"value \+ bias", "value"),
         ("ReLU left out", r"biased < 0\.0f", "false"),
@@ -208,7 +213,8 @@ FAMILIES = {
         "TAIL=0,TA=0,TB=0,PRED=1,REPACK=1"],
     "skinny": ["CLUSTER=0,BS=4,TL=4,WARPS=4,LANES_K=1,UNROLL=4,VEC=4,SPLIT_K=11,SKINNY_N=0,TA=0,TB=0,PRED=1",
                "CLUSTER=0,BS=2,TL=2,WARPS=4,LANES_K=8,UNROLL=2,VEC=2,SPLIT_K=1,SKINNY_N=1,TA=0,TB=0,PRED=1",
-               "CLUSTER=1,BS=1,TL=4,WARPS=4,LANES_K=1,UNROLL=4,VEC=4,SPLIT_K=3,SKINNY_N=0,TA=0,TB=0,PRED=1"],
+               "CLUSTER=1,BS=1,TL=4,WARPS=4,LANES_K=1,UNROLL=4,VEC=4,SPLIT_K=3,SKINNY_N=0,TA=0,TB=0,PRED=1",
+               "CLUSTER=0,BS=1,TL=4,WARPS=4,LANES_K=1,UNROLL=4,VEC=4,SPLIT_K=1,SKINNY_N=0,TA=0,TB=0,PRED=1,KEEP=8,STAGED_FIRST=1"],
     "mma": ["AB=2,CD=2,BM=32,BN=48,BK=32,WM=16,WN=48,MMA_K=16,STAGES=3,ASYNC=1,VEC=4,RASTER=8,SPLIT_K=2,TA=0,TB=0,PRED=1",
             "AB=2,CD=2,BM=32,BN=48,BK=32,WM=16,WN=48,MMA_K=16,STAGES=3,ASYNC=1,VEC=4,RASTER=8,SPLIT_K=2,TA=0,TB=0,PRED=1 TUNED_EPILOGUE=2",
             "AB=2,CD=0,BM=32,BN=32,BK=32,WM=16,WN=32,MMA_K=16,STAGES=2,ASYNC=1,VEC=8,RASTER=8,SPLIT_K=1,TA=0,TB=1,PRED=1,REPACK=1",
@@ -279,9 +285,8 @@ class Workshop:
     def compile(self, folder, family, params, flags, output):
         """The compiler's complaints, or None. Paths are relative, so that code can be compared."""
         values, *definitions = params.split(" ")
-        known = values.removesuffix(",REPACK=1")
-        if known != values:
-            definitions.append("TUNED_REPACK")
+        known, *later = re.split(r"(?<=,PRED=[01]),", values)  # what came later is no member of Params
+        definitions += ["TUNED_" + param for ones in later for param in ones.split(",")]
         fields = ",".join("." + param for param in known.split(","))
         command = flags + ["-w", "-I.", f'-DGT_KERNEL_TEXT="kernel_templates/{family}.cuh"',
                            f"-DTUNED_PARAMS={{{fields}}}", *(f"-D{one}" for one in definitions), "tests/emulator/kernel_object.cpp",

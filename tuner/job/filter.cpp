@@ -26,6 +26,17 @@ std::int64_t slices_of(const Traits& traits, const Problem& problem) {
   return (problem.K + traits.tile_k - 1) / traits.tile_k / std::max(traits.split_k, 1);
 }
 
+// Whether so much of the larger operand is worth keeping in the L2 between launches: not where it
+// fits there as a whole, and neither more than the L2 holds beside what passes it by nor so little
+// that no clock would show it.
+bool may_keep(int sixteenths, const Problem& problem, const DeviceSpec& device) {
+  const double elements = static_cast<double>(std::max(problem.M, problem.N)) *
+                          static_cast<double>(problem.K) * static_cast<double>(problem.batch);
+  const double bytes = elements * bytes_of(problem.signature.a);
+  const double kept = bytes * sixteenths / 16, l2 = static_cast<double>(device.l2_bytes);
+  return bytes > l2 && kept >= l2 / 8 && kept <= l2 * 0.8;
+}
+
 // What lost everywhere in recordings on a GPU of the architecture, if any were made. All recordings
 // are of FFMAs and say nothing about tensor cores.
 std::optional<std::string_view> recorded_loss(const KnownConfig& config, const Problem& problem,
@@ -129,6 +140,9 @@ std::optional<std::string_view> reject_needless(const KnownConfig& config, const
   }
   if (traits.stages - 1 > std::max<std::int64_t>(slices_of(traits, problem), 1)) {
     return "more stages than slices";
+  }
+  if (traits.kept_sixteenths > 0 && !may_keep(traits.kept_sixteenths, problem, device)) {
+    return "keeps too little or too much of the large operand in the L2";
   }
   if (traits.tail_ctas_per_sm > 0 &&
       grid_of(config.recipe, problem, device.sm_count).piece_k == 0) {

@@ -26,9 +26,10 @@ std::optional<std::string_view> reject_before_compile(const KnownConfig& config,
 bool would_spill(const KnownConfig& config, const DeviceSpec& device);
 
 // What is legal and yet not worth trying. On every GPU: checks of edges that are not there, stages
-// without slices, instructions of half the depth that the target's have, launch bounds that bind
-// nothing, registers that would spill. Beyond that: what lost everywhere in recordings, where the
-// architecture's machine profile holds any. The search leaves it out, --config does not.
+// without slices, operands kept in an L2 that holds all of them anyway or less, instructions of
+// half the depth that the target's have, launch bounds that bind nothing, registers that would
+// spill. Beyond that: what lost everywhere in recordings, where the architecture's machine profile
+// holds any. The search leaves it out, --config does not.
 std::optional<std::string_view> reject_needless(const KnownConfig& config, const Problem& problem,
                                                 const DeviceSpec& device);
 
