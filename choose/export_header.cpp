@@ -40,7 +40,8 @@ constexpr std::string_view kHead =
 // the results are the same; from sm_90 on, launches of many small blocks take some per cent longer)
 // and, where C is D as in every measurement, TUNED_IN_PLACE, and, for a bias that is added to each
 // row of C (then ReLU), TUNED_EPILOGUE as 1 (2): N elements of C's type at GemmArgs' member `bias`,
-// and launch its function "gemm" with grid() blocks of
+// and TUNED_<name> as the value of a parameter that `params` names and `tuned_params` does not
+// (without it the results are the same, later), and launch its function "gemm" with grid() blocks of
 // block_threads threads and smem_bytes of dynamic shared memory; its one argument is GemmArgs of
 // kernel_templates/device/gemm_args.cuh, from the same place. Where workspace_bytes() is not 0 it wants that
 // much global memory: `counters` at the beginning, kWorkspaceCounterBytes that are zero before the

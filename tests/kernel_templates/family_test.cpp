@@ -37,7 +37,7 @@ TEST(Family, ParametersStandInTheOrderOfTheirStruct) {
                           "TB", "PRED", "REPACK"));
   EXPECT_THAT(names_of(*find_family("skinny")),
               ElementsAre("CLUSTER", "BS", "TL", "WARPS", "LANES_K", "UNROLL", "VEC", "SPLIT_K",
-                          "SKINNY_N", "TA", "TB", "PRED", "REPACK"));
+                          "SKINNY_N", "TA", "TB", "PRED", "REPACK", "KEEP", "STAGED_FIRST"));
 }
 
 TEST(Family, WithoutAParameterForTypesHasF32Only) {

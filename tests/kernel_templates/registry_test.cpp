@@ -324,5 +324,20 @@ TEST(CheckConfig, ATextThatDoesNotNameRepackHasNoLaunchBefore) {
               ThrowsMessage<UsageError>(HasSubstr("REPACK must be 0 or 1")));
 }
 
+// Rows and databases from before KEEP and STAGED_FIRST name neither.
+TEST(CheckConfig, ATextWithoutLaterParametersIsTheKernelFromBeforeThem) {
+  const std::string before =
+      "skinny/CLUSTER=0,BS=1,TL=4,WARPS=8,LANES_K=1,UNROLL=8,VEC=4,SPLIT_K=8,SKINNY_N=0,TA=0,TB=0,"
+      "PRED=0";
+  EXPECT_EQ(to_string(known(before + ",KEEP=0,STAGED_FIRST=0").config()), before);
+  const KnownConfig later = known(before + ",STAGED_FIRST=1,KEEP=6");
+  EXPECT_EQ(to_string(later.config()), before + ",KEEP=6,STAGED_FIRST=1");
+  EXPECT_EQ(later.traits.kept_sixteenths, 6);
+  EXPECT_THAT([&] { known(before + ",KEEP=17"); },
+              ThrowsMessage<UsageError>(HasSubstr("KEEP must lie between 0 and 16")));
+  EXPECT_THAT([&] { known(before + ",STAGED_FIRST=2"); },
+              ThrowsMessage<UsageError>(HasSubstr("STAGED_FIRST must be 0 or 1")));
+}
+
 }  // namespace
 }  // namespace gemm_tune

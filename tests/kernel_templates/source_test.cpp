@@ -282,5 +282,18 @@ TEST(CompileDefinitions, SayOfHowHowManyCtasAClusterIs) {
             "TUNED_CLUSTER=1");
 }
 
+// The struct of the parameters stays as it was, and with it the constants in the machine code.
+TEST(CompileDefinitions, NameLaterParametersBesideThoseOfTheStruct) {
+  const std::string before =
+      "skinny/CLUSTER=0,BS=1,TL=4,WARPS=4,LANES_K=1,UNROLL=4,VEC=4,SPLIT_K=3,SKINNY_N=0,TA=0,TB=0,"
+      "PRED=1";
+  const KnownConfig later = known(before + ",KEEP=6,STAGED_FIRST=1");
+  EXPECT_EQ(tuned_params(later), tuned_params(known(before)));
+  EXPECT_THAT(compile_definitions(later),
+              ElementsAre("TUNED_PARAMS=" + tuned_params(later), "TUNED_CLUSTER=1",
+                          "TUNED_IN_PLACE", "TUNED_KEEP=6", "TUNED_STAGED_FIRST=1"));
+  EXPECT_EQ(compile_definitions(known(before + ",KEEP=0")).size(), 3U);
+}
+
 }  // namespace
 }  // namespace gemm_tune

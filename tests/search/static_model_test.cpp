@@ -452,5 +452,22 @@ TEST(StaticModelTest, ConstantsCanBeReplaced) {
       time_us(vectorized_2d(), cube(1024)) + 100);
 }
 
+TEST(StaticModelTest, WhatTheL2KeepsDoesNotComeFromDramAgain) {
+  const auto dram_us = [](const char* keep) {
+    return predict(
+               check_config(
+                   parse_config(
+                       std::string("skinny/CLUSTER=0,BS=1,TL=4,WARPS=8,LANES_K=1,UNROLL=8,VEC=4,"
+                                   "SPLIT_K=8,SKINNY_N=0,TA=0,TB=0,PRED=0,KEEP=") +
+                       keep))
+                   .traits,
+               packed_problem(1, 4096, 4096), find_device_spec("sm_90").value())
+        .dram_us;
+  };
+  EXPECT_NEAR(dram_us("4") / dram_us("0"), 0.75, 0.001);
+  EXPECT_LT(dram_us("6"), dram_us("4"));
+  EXPECT_GT(dram_us("16"), dram_us("6"));  // more than the L2 keeps
+}
+
 }  // namespace
 }  // namespace gemm_tune

@@ -310,5 +310,24 @@ TEST(FilterTest, LeavesOutAccessesNarrowerThanTheAlignmentAllows) {
   EXPECT_EQ(verdict("VEC=2", ",REPACK=1"), "narrower accesses than the alignment allows");
 }
 
+// An H100's L2 has 50 MB. 1x4096x4096 streams 67 MB, of which a sixteenth is 4.2 MB.
+TEST(FilterTest, LeavesOutKeepingAnOperandThatTheL2HoldsOrCannotHold) {
+  const DeviceSpec h100 = find_device_spec("sm_90").value();
+  const auto verdict = [&](int keep, const Problem& problem) {
+    const KnownConfig config = known(
+        "skinny/CLUSTER=0,BS=1,TL=4,WARPS=8,LANES_K=1,UNROLL=8,VEC=4,SPLIT_K=1,SKINNY_N=0,"
+        "TA=0,TB=0,PRED=0,KEEP=" +
+        std::to_string(keep));
+    return reject_needless(config, problem, h100);
+  };
+  const char* const needless = "keeps too little or too much of the large operand in the L2";
+  EXPECT_EQ(verdict(0, packed_problem(1, 4096, 4096)), std::nullopt);
+  EXPECT_EQ(verdict(1, packed_problem(1, 4096, 4096)), needless);
+  EXPECT_EQ(verdict(6, packed_problem(1, 4096, 4096)), std::nullopt);
+  EXPECT_EQ(verdict(12, packed_problem(1, 4096, 4096)), needless);
+  EXPECT_EQ(verdict(6, packed_problem(1, 2048, 4096)), needless);  // 34 MB
+  EXPECT_EQ(verdict(1, packed_problem(1, 4096, 4096, Layout::nn, 4)), std::nullopt);
+}
+
 }  // namespace
 }  // namespace gemm_tune
