@@ -140,7 +140,10 @@ std::vector<int> values_of(const Params& p) {
 
 // Adds a last parameter that is no member of the family's Params, from 0 to `most`: configs without
 // it have 0, the kernel that was there before it, with the same constants in its machine code. A
-// tunable reaches the kernel as the macro TUNED_<name>. set_traits, where given, is told the value.
+// tunable that is not 0 reaches the kernel as the macro TUNED_<name>. Text that stands in #ifdef
+// TUNED_<name> and that token_text.cpp knows by this name is no part of the family's identity, so
+// that rows from before it count; where such a text changes, so must the parameter's value.
+// set_traits, where given, is told the value.
 void add_later_param(KernelFamily& family, ParamSpec param, int most,
                      std::function<void(Traits&, int)> set_traits);
 

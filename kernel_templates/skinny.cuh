@@ -154,13 +154,6 @@ constexpr const char* reject(const Params& p) {
 
 namespace gemm_tune::skinny {
 
-#ifndef TUNED_KEEP
-#define TUNED_KEEP 0
-#endif
-#ifndef TUNED_STAGED_FIRST
-#define TUNED_STAGED_FIRST 0
-#endif
-
 constexpr Params kP = TUNED_PARAMS;
 static_assert(reject(kP) == nullptr);
 static_assert(has_its_cluster(cluster_ctas(kP)),
@@ -213,7 +206,9 @@ class Stream {
 
   // Puts the next step under way, in place of the one that was fetched with the same u. KEPT: as
   // data that stays in the L2.
+#ifdef TUNED_KEEP
   template <bool KEPT>
+#endif
   __device__ void fetch(int u) {
 #pragma unroll
     for (int i = 0; i < pieces(kP); ++i) {
@@ -222,9 +217,17 @@ class Stream {
       if constexpr (kPredicated) {
         const int left = kAlongK ? (in_bounds(l, length_left_) ? k_end_ - k_ : 0)
                                  : (in_bounds(k_, k_end_) ? length_left_ - l : 0);
+#ifdef TUNED_KEEP
         steps_[u][i] = KEPT ? load_vec_edge<kP.VEC>(p, left) : stream_vec_edge<kP.VEC>(p, left);
+#else
+        steps_[u][i] = stream_vec_edge<kP.VEC>(p, left);
+#endif
       } else if (in_bounds(k_, k_end_)) {
+#ifdef TUNED_KEEP
         steps_[u][i] = KEPT ? load_vec<kP.VEC>(p) : stream_vec<kP.VEC>(p);
+#else
+        steps_[u][i] = stream_vec<kP.VEC>(p);
+#endif
       }
     }
     k_ += step_k(kP);
@@ -262,11 +265,6 @@ __device__ inline void multiply_step(float (&sum)[kSums], const Stream& stream, 
   }
 }
 
-// Whether a group of steps is to stay in the L2: KEEP of 16 neighbours along K or along the long
-// edge, far from each other, so that L2 and DRAM are read side by side. The same ones in each
-// launch.
-__device__ inline bool is_kept(int group) { return group * TUNED_KEEP % 16 < TUNED_KEEP; }
-
 // Keeps the compiler from moving anything across the end of a step: it would gather the loads of a
 // whole group at its end, just before they are needed. Orders nothing else.
 __device__ inline void end_step() {
@@ -274,6 +272,12 @@ __device__ inline void end_step() {
   __syncwarp();
 #endif
 }
+
+#ifdef TUNED_KEEP
+// Whether a group of steps is to stay in the L2: KEEP of 16 neighbours along K or along the long
+// edge, far from each other, so that L2 and DRAM are read side by side. The same ones in each
+// launch.
+__device__ inline bool is_kept(int group) { return group * TUNED_KEEP % 16 < TUNED_KEEP; }
 
 // Adds the products of a group of steps and puts the next group under way. own: the thread's first
 // element of the group in the slice.
@@ -287,6 +291,7 @@ __device__ inline void multiply_group(float (&sum)[kSums], Stream& stream, const
     own += step_k(kP) * (kAlongK ? 1 : staged_ld(kP));
   }
 }
+#endif
 
 // One slice of the small operand, from global into shared memory.
 constexpr TileOrder kStagedOrder =
@@ -432,22 +437,29 @@ extern "C" __global__ void GT_CLUSTER(cluster_ctas(kP))
                                        : k_first * op.streamed_ld + l_first),
                 op.streamed_ld, k_begin + at.k(), k_end, op.length - l0 - at.l());
   const float* const staged = op.staged + (stages_along_k(kP) ? s0 * op.staged_ld : s0);
+#ifdef TUNED_STAGED_FIRST
   StagedCopy copy;
-  if constexpr (TUNED_STAGED_FIRST != 0) {
-    load_slice(copy, staged, op.staged_ld, k_begin, k_end, op.skinny - s0);
-    end_step();
-  }
+  load_slice(copy, staged, op.staged_ld, k_begin, k_end, op.skinny - s0);
+  end_step();
+#endif
+#ifdef TUNED_KEEP
   int group_number = k_begin / group_k(kP) + l0 / tile_l(kP);
-  if (TUNED_KEEP != 0 && is_kept(group_number)) {
+  if (is_kept(group_number)) {
 #pragma unroll
     for (int u = 0; u < kP.UNROLL; ++u) stream.fetch<true>(u);
   } else {
 #pragma unroll
     for (int u = 0; u < kP.UNROLL; ++u) stream.fetch<false>(u);
   }
-  if constexpr (TUNED_STAGED_FIRST == 0) {
-    load_slice(copy, staged, op.staged_ld, k_begin, k_end, op.skinny - s0);
-  }
+#else
+#pragma unroll
+  for (int u = 0; u < kP.UNROLL; ++u) stream.fetch(u);
+#endif
+
+#ifndef TUNED_STAGED_FIRST
+  StagedCopy copy;
+  load_slice(copy, staged, op.staged_ld, k_begin, k_end, op.skinny - s0);
+#endif
   float sum[kSums] = {};
   for (int k = k_begin; k < k_end; k += slice_k(kP)) {
     __syncthreads();
@@ -457,11 +469,21 @@ extern "C" __global__ void GT_CLUSTER(cluster_ctas(kP))
     const float* own = buffer + at.k() * (kAlongK ? 1 : staged_ld(kP));
 #pragma unroll 1
     for (int group = 0; group < slice_k(kP) / group_k(kP); ++group) {
-      if (TUNED_KEEP != 0 && is_kept(++group_number)) {
+#ifdef TUNED_KEEP
+      if (is_kept(++group_number)) {
         multiply_group<true>(sum, stream, own);
       } else {
         multiply_group<false>(sum, stream, own);
       }
+#else
+#pragma unroll
+      for (int u = 0; u < kP.UNROLL; ++u) {
+        multiply_step(sum, stream, u, own);
+        stream.fetch(u);
+        end_step();
+        own += step_k(kP) * (kAlongK ? 1 : staged_ld(kP));
+      }
+#endif
     }
   }
 
@@ -578,12 +600,12 @@ inline KernelFamily family() {
       kRules, &reject, &traits);
   add_later_param(family,
                   {"KEEP",
-                   {0, 1, 2, 4, 6, 8},
+                   {0},  // the others have not been measured
                    "sixteenths of the large operand that stay in the L2 from launch to launch"},
                   16, [](Traits& t, int value) { t.kept_sixteenths = value; });
   add_later_param(
       family,
-      {"STAGED_FIRST", {0, 1}, "1: the small operand's first loads come before the large one's"}, 1,
+      {"STAGED_FIRST", {0}, "1: the small operand's first loads come before the large one's"}, 1,
       nullptr);
   return family;
 }

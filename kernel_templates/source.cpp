@@ -77,9 +77,9 @@ const std::string* header_of(const KernelSource& source, std::string_view path) 
   return found == source.headers.end() ? nullptr : &found->second;
 }
 
-std::string tokens_of(const KernelSource& source, bool has_epilogue) {
+std::string tokens_of(const KernelSource& source, TokensWith with) {
   const auto text_of = [&](const std::string& path) { return header_of(source, path); };
-  return token_text(source.text, text_of, has_epilogue);
+  return token_text(source.text, text_of, with);
 }
 
 KernelSource source_of(const KernelFamily& family, Texts& texts) {
@@ -97,7 +97,7 @@ KernelSource source_of(const KernelFamily& family, Texts& texts) {
   }
   source.headers.assign(headers.begin(), headers.end());
 
-  source.tokens = tokens_of(source, /*has_epilogue=*/false);
+  source.tokens = tokens_of(source, {});
   source.hash = identity_of(source.tokens);
   return source;
 }
@@ -135,7 +135,11 @@ std::string identity_of(std::string_view tokens) {
 }
 
 std::string epilogue_identity(const KernelSource& source) {
-  return identity_of(tokens_of(source, /*has_epilogue=*/true));
+  return identity_of(tokens_of(source, {.epilogue = true}));
+}
+
+std::string later_params_identity(const KernelSource& source) {
+  return identity_of(tokens_of(source, {.epilogue = true, .later_params = true}));
 }
 
 std::string repack_identity(const KernelSource& source) {
@@ -173,17 +177,25 @@ std::string compile_target(const KnownConfig& config, const std::string& arch) {
                    ", which " + arch + " lacks: use it on sm_" + std::to_string(only) + " only");
 }
 
+std::vector<std::string> later_definitions(const KnownConfig& config) {
+  std::vector<std::string> definitions;
+  for (std::size_t i = 0; i < config.values.size(); ++i) {
+    const ParamSpec& param = config.family->params[i];
+    if (param.role != Role::tunable || !param.unless_named) continue;
+    if (config.values[i] == param.unless_named) continue;
+    definitions.push_back("TUNED_" + param.name + "=" + std::to_string(config.values[i]));
+  }
+  return definitions;
+}
+
 std::vector<std::string> compile_definitions(const KnownConfig& config, const CallForm& form) {
   std::vector<std::string> definitions = {
       "TUNED_PARAMS=" + tuned_params(config),
       "TUNED_CLUSTER=" + std::to_string(cluster_ctas(config.recipe))};
   if (form.c == COperand::in_place) definitions.emplace_back("TUNED_IN_PLACE");
   if (config.recipe.repack) definitions.emplace_back("TUNED_REPACK");
-  for (std::size_t i = 0; i < config.values.size(); ++i) {
-    const ParamSpec& param = config.family->params[i];
-    if (param.role != Role::tunable || !param.unless_named) continue;
-    if (config.values[i] == param.unless_named) continue;
-    definitions.push_back("TUNED_" + param.name + "=" + std::to_string(config.values[i]));
+  for (const std::string& definition : later_definitions(config)) {
+    definitions.push_back(definition);
   }
   if (form.epilogue == Epilogue::bias) definitions.emplace_back("TUNED_EPILOGUE=1");
   if (form.epilogue == Epilogue::bias_relu) definitions.emplace_back("TUNED_EPILOGUE=2");

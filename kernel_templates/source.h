@@ -35,8 +35,10 @@ struct KernelSource {
 std::string identity_of(std::string_view tokens);
 
 // Those of other texts that the source's kernels may be compiled from: of the tokens with
-// TUNED_EPILOGUE, and of device/repack.cuh, empty where the headers lack it.
+// TUNED_EPILOGUE, of those with the macros of all later parameters beside it, and of
+// device/repack.cuh, empty where the headers lack it.
 std::string epilogue_identity(const KernelSource& source);
+std::string later_params_identity(const KernelSource& source);
 std::string repack_identity(const KernelSource& source);
 
 // kernel_dir is the directory that holds kernel_templates/. Throws UsageError where a file that the
@@ -71,10 +73,13 @@ std::string tuned_params(const KnownConfig& config);
 // `arch` lacks the kernel's instructions.
 std::string compile_target(const KnownConfig& config, const std::string& arch);
 
+// A definition for each parameter of add_later_param() that is not 0, as in "TUNED_KEEP=6".
+std::vector<std::string> later_definitions(const KnownConfig& config);
+
 // The definitions to compile the config's family with: TUNED_PARAMS, TUNED_CLUSTER
 // (device/cluster.cuh), as in "TUNED_CLUSTER=1", for an in-place product TUNED_IN_PLACE
 // (device/gemm_args.cuh), for one with an epilogue TUNED_EPILOGUE (device/bias.cuh), with REPACK
-// TUNED_REPACK (device/repack.cuh), which adds a second kernel, and those of add_later_param().
+// TUNED_REPACK (device/repack.cuh), which adds a second kernel, and later_definitions().
 std::vector<std::string> compile_definitions(const KnownConfig& config, const CallForm& form = {});
 
 }  // namespace gemm_tune

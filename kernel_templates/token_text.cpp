@@ -150,19 +150,20 @@ class Lexer {
 };
 
 // The answer of `#ifdef` for the macros that tell the readers of a kernel's text apart, and for
-// those of its epilogue and of the launch before it.
-std::optional<bool> is_defined(const std::string& name, bool has_epilogue) {
+// those of its epilogue, of the launch before it and of later parameters.
+std::optional<bool> is_defined(const std::string& name, TokensWith with) {
   if (name == "TUNED_PARAMS") return true;  // by who compiles the kernel
   if (name == "GT_EMULATOR") return false;  // by the emulator
-  if (name == "TUNED_EPILOGUE") return has_epilogue;
+  if (name == "TUNED_EPILOGUE") return with.epilogue;
   if (name == "TUNED_REPACK") return false;  // a kernel of its own beside the family's
+  // All or none of those of add_later_param().
+  if (name == "TUNED_KEEP" || name == "TUNED_STAGED_FIRST") return with.later_params;
   return std::nullopt;
 }
 
 class Writer {
  public:
-  Writer(const TextOf& text_of, bool has_epilogue)
-      : text_of_(text_of), has_epilogue_(has_epilogue) {}
+  Writer(const TextOf& text_of, TokensWith with) : text_of_(text_of), with_(with) {}
 
   void add(std::string_view text) {
     Lexer lexer(text);
@@ -200,8 +201,7 @@ class Writer {
     const std::string name = line.size() > 1 ? line[1].text : "";
     const std::string operand = line.size() > 2 ? line[2].text : "";
     if (name == "if" || name == "ifdef" || name == "ifndef") {
-      const std::optional<bool> defined =
-          name == "if" ? std::nullopt : is_defined(operand, has_epilogue_);
+      const std::optional<bool> defined = name == "if" ? std::nullopt : is_defined(operand, with_);
       branches_.push_back({defined.has_value(), defined && *defined != (name == "ifdef")});
       if (!defined) keep(line);
     } else if (name == "else" && !branches_.empty() && branches_.back().resolved) {
@@ -253,7 +253,7 @@ class Writer {
   }
 
   const TextOf& text_of_;
-  const bool has_epilogue_;
+  const TokensWith with_;
   std::set<std::string> included_;
   std::vector<Branch> branches_;
   std::string result_;
@@ -262,8 +262,8 @@ class Writer {
 
 }  // namespace
 
-std::string token_text(std::string_view text, const TextOf& text_of, bool has_epilogue) {
-  Writer writer(text_of, has_epilogue);
+std::string token_text(std::string_view text, const TextOf& text_of, TokensWith with) {
+  Writer writer(text_of, with);
   writer.add(text);
   return writer.result();
 }

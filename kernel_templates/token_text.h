@@ -6,7 +6,9 @@
 // headers stand where they are first included, and tokens are separated by one blank. The result
 // compiles without any header beside it. A stringised macro argument (`#x`) keeps no white space,
 // which is the one place where the compiler could see it. A kernel with an epilogue
-// (device/bias.cuh) and one without have token texts of their own. Pure; any thread.
+// (device/bias.cuh) and one without have token texts of their own, and so have one whose later
+// parameters (add_later_param() in family.h) have another value than 0 and one without such. Pure;
+// any thread.
 #pragma once
 
 #include <functional>
@@ -15,11 +17,16 @@
 
 namespace gemm_tune {
 
+// Which macros of a kernel's text are defined.
+struct TokensWith {
+  bool epilogue = false;      // TUNED_EPILOGUE
+  bool later_params = false;  // those of all later parameters
+};
+
 // text_of: the text of a device header by its include path, or nullptr for an include that stays.
-// has_epilogue: of the kernel that is compiled with TUNED_EPILOGUE. Tokens follow the C++20
-// standard, [lex.pptoken].
+// Tokens follow the C++20 standard, [lex.pptoken].
 std::string token_text(std::string_view text,
                        const std::function<const std::string*(const std::string& path)>& text_of,
-                       bool has_epilogue = false);
+                       TokensWith with = {});
 
 }  // namespace gemm_tune

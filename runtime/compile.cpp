@@ -14,8 +14,10 @@ std::string kernel_name(const KnownConfig& config, const CallForm& form) {
 std::string kernel_key(const KernelSource& source, const KnownConfig& config, const CallForm& form,
                        const std::string& arch) {
   const bool has_epilogue = form.epilogue != Epilogue::none;
+  const std::string later =
+      later_definitions(config).empty() ? "" : "+" + later_params_identity(source);
   const std::string repack = config.recipe.repack ? "+" + repack_identity(source) : "";
-  return (has_epilogue ? epilogue_identity(source) : source.hash) + repack + " " +
+  return (has_epilogue ? epilogue_identity(source) : source.hash) + later + repack + " " +
          kernel_name(config, form) + " " + compile_target(config, arch);
 }
 

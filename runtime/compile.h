@@ -19,9 +19,9 @@
 namespace gemm_tune {
 
 // All that the cubin depends on but the compiler: the text's tokens and the compile options
-// (KernelSource::hash or epilogue_identity(), and repack_identity() with REPACK), the config, the
-// form of the call and the architecture. Needs no NVRTC, so that a kernel that is kept is found
-// where there is none.
+// (KernelSource::hash or epilogue_identity(), later_params_identity() where the config has such,
+// and repack_identity() with REPACK), the config, the form of the call and the architecture. Needs
+// no NVRTC, so that a kernel that is kept is found where there is none.
 std::string kernel_key(const KernelSource& source, const KnownConfig& config, const CallForm& form,
                        const std::string& arch);
 

@@ -114,7 +114,7 @@ MUTATIONS_OF = {
     "kernel_templates/skinny.cuh": [
         ("group not fetched that is kept", r"stream\.fetch<KEPT>\(u\);", "if (!KEPT) stream.fetch<KEPT>(u);"),
         ("first group not fetched that is kept", r"stream\.fetch<true>\(u\);", ";"),
-        ("first slice neither first nor later", r"TUNED_STAGED_FIRST != 0\)", "false)"),
+        ("first slice neither first nor later", r"load_slice\([^;]*;\s*end_step\(\);", ";"),
     ],
     "kernel_templates/device/bias.cuh": [
         ("bias left out", r"value \+ bias", "value"),

@@ -60,7 +60,16 @@ TEST(TokenText, IsThatOfTheKernelWithAnEpilogueOrWithoutOne) {
       "#ifdef TUNED_EPILOGUE\na\n#ifdef TUNED_IN_PLACE\nb\n#endif\n#else\nc\n#endif\nd";
   const auto no_header = [](const std::string&) -> const std::string* { return nullptr; };
   EXPECT_EQ(token_text(text, no_header), "c d\n");
-  EXPECT_EQ(token_text(text, no_header, true), "a\n# ifdef TUNED_IN_PLACE\nb\n# endif\nd\n");
+  EXPECT_EQ(token_text(text, no_header, {.epilogue = true}),
+            "a\n# ifdef TUNED_IN_PLACE\nb\n# endif\nd\n");
+}
+
+TEST(TokenText, IsThatOfTheKernelWithLaterParametersOrFromBeforeThem) {
+  const std::string text =
+      "a\n#ifdef TUNED_KEEP\nb\n#else\nc\n#endif\n#ifndef TUNED_STAGED_FIRST\nd\n#endif\ne";
+  const auto no_header = [](const std::string&) -> const std::string* { return nullptr; };
+  EXPECT_EQ(token_text(text, no_header), "a c d e\n");
+  EXPECT_EQ(token_text(text, no_header, {.later_params = true}), "a b e\n");
 }
 
 TEST(TokenText, HasADeviceHeaderWhereItIsFirstIncluded) {

@@ -112,6 +112,23 @@ TEST_F(JitTest, AKernelWithAnEpilogueIsKeptByTheTokensOfItsEpilogue) {
   EXPECT_NE(key(Epilogue::bias), with_bias);
 }
 
+TEST_F(JitTest, AKernelWithALaterParameterIsKeptByTheTokensOfIts) {
+  const std::string before =
+      "skinny/CLUSTER=0,BS=1,TL=4,WARPS=8,LANES_K=1,UNROLL=8,VEC=4,SPLIT_K=8,SKINNY_N=0,TA=0,TB=0,"
+      "PRED=0";
+  const KnownConfig plain = check_config(parse_config(before)),
+                    later = check_config(parse_config(before + ",KEEP=6"));
+  const KernelSource source = kernel_source(*plain.family);
+  KernelSource changed = source;
+  changed.text.insert(changed.text.find("#ifdef TUNED_KEEP"),
+                      "#ifdef TUNED_KEEP\nconstexpr int kMine = 1;\n#endif\n");
+  const auto key = [](const KernelSource& of, const KnownConfig& config) {
+    return kernel_key(of, config, COperand::in_place, "sm_86");
+  };
+  EXPECT_EQ(key(changed, plain), key(source, plain));
+  EXPECT_NE(key(changed, later), key(source, later));
+}
+
 TEST_F(JitTest, AnUnsupportedArchitectureIsADeviceError) {
   EXPECT_THAT([this] { jit_cubin(config_, COperand::in_place, "sm_999", nullptr); },
               ThrowsMessage<DeviceError>(HasSubstr("sm_999")));

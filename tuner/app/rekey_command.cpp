@@ -64,6 +64,10 @@ std::optional<std::string> why_different(const OtherKernel& from, const OtherKer
   } catch (const UsageError&) {
     return "the program has no such config";
   }
+  // Tokens are those of kernels without later parameters.
+  if (!later_definitions(check_config(parse_config(use.config))).empty()) {
+    return "the text of their later parameters is not stored";
+  }
   const std::string then = machine_code_of(*from.tokens, use);
   if (then.empty()) return "the text of their kernel does not compile any more";
   const std::string now = machine_code_of(today->tokens, use);
