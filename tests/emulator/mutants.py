@@ -232,7 +232,7 @@ Mutant = collections.namedtuple("Mutant", "families file line mutation text sour
 
 def device_part(path, text):
     """Of a family's text what the host alone does not read; all of a device header."""
-    return text if "/device/" in path else text.split("\n#else", 1)[0]
+    return text if "/device/" in path else text.split("\n#else  // the host", 1)[0]
 
 
 def texts_of(root, family):
