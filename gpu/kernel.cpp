@@ -4,6 +4,9 @@
 #include <utility>
 
 #include "gpu/device.h"
+#include "gpu/driver.h"
+
+struct CUfunc_st;  // of cuda.h, to which a CUfunction points
 
 namespace gemm_tune {
 namespace {
@@ -21,23 +24,21 @@ void allow_all_dynamic_smem(cudaKernel_t kernel) {
                                grant - static_cast<int>(attributes.sharedSizeBytes)));
 }
 
-// cuLaunchKernel as cuda.h declares it; a cudaKernel_t may stand for the CUfunction.
-using LaunchByDriver = int (*)(cudaKernel_t, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-                               unsigned block_x, unsigned block_y, unsigned block_z,
-                               unsigned smem_bytes, cudaStream_t, void** args, void** extra);
+// As cuda.h declares them; statuses are int, 0 for success.
+using LaunchFunction = int(CUfunc_st*, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                           unsigned block_x, unsigned block_y, unsigned block_z,
+                           unsigned smem_bytes, cudaStream_t, void** args, void** extra);
+using FunctionOfKernel = int(CUfunc_st**, cudaKernel_t);
 
-// Null where the driver does not tell.
-LaunchByDriver launch_by_driver() {
-  static const LaunchByDriver function = [] {
-    void* found = nullptr;
-    cudaDriverEntryPointQueryResult result{};
-    const cudaError_t status = cudaGetDriverEntryPointByVersion("cuLaunchKernel", &found, 12000,
-                                                                cudaEnableDefault, &result);
-    return status == cudaSuccess && result == cudaDriverEntryPointSuccess
-               ? reinterpret_cast<LaunchByDriver>(found)
-               : nullptr;
-  }();
-  return function;
+// The driver's functions, null where it does not tell.
+LaunchFunction* launch_function() {
+  static LaunchFunction* const found = driver_function<LaunchFunction>("cuLaunchKernel", 12000);
+  return found;
+}
+FunctionOfKernel* function_of_kernel() {
+  static FunctionOfKernel* const found =
+      driver_function<FunctionOfKernel>("cuKernelGetFunction", 12000);
+  return found;
 }
 
 }  // namespace
@@ -71,11 +72,14 @@ void LoadedKernel::launch(const Grid& grid, int block_threads, int smem_bytes, c
                           void** args) const {
   const auto x = static_cast<unsigned>(grid.x), y = static_cast<unsigned>(grid.y),
              z = static_cast<unsigned>(grid.z), threads = static_cast<unsigned>(block_threads);
-  // The driver's function costs the host less than the runtime's. It refuses a thread that has no
-  // context yet: the runtime makes the device's current, and says why a launch is refused.
-  const LaunchByDriver launch = launch_by_driver();
-  if (launch != nullptr && launch(kernel_, x, y, z, threads, 1, 1,
-                                  static_cast<unsigned>(smem_bytes), stream, args, nullptr) == 0) {
+  // The driver's function costs the host less than the runtime's. It would take the context of a
+  // kernel from the stream, whichever that is; that of a function is the current one, and a stream
+  // of another is refused. What it refuses, such as a thread without a context, the runtime judges.
+  CUfunc_st* function = nullptr;
+  if (launch_function() != nullptr && function_of_kernel() != nullptr &&
+      function_of_kernel()(&function, kernel_) == 0 &&
+      launch_function()(function, x, y, z, threads, 1, 1, static_cast<unsigned>(smem_bytes), stream,
+                        args, nullptr) == 0) {
     return;
   }
   GT_CUDA(cudaLaunchKernel(as_function(kernel_), dim3(x, y, z), dim3(threads), args,

@@ -266,8 +266,8 @@ GT_API gt_status gt_lookup_call(const gt_handle* handle, const gt_device* device
                                 const gt_gemm_call* call, gt_recipe* recipe);
 
 /* Launches C = alpha * op(A) * op(B) + beta * C on the calling thread's current device and returns
- * before it has run. stream is a cudaStream_t, NULL for the default stream. The first call for a
- * kernel compiles or loads it, which takes about a second.
+ * before it has run. stream is a cudaStream_t of the thread's current context, NULL for the
+ * default stream. The first call for a kernel compiles or loads it, which takes about a second.
  *
  * Each leading dimension is at least 1 and the length of a stored row (column-major: column): lda
  * of a row-major A that is not transposed at least K, of a column-major one at least M. As in BLAS,
