@@ -363,7 +363,10 @@ ExportedKernels export_kernels(const Database& database, const std::string& arch
   }
   if (winners.empty()) {
     throw NothingFound("the database '" + database.path().string() + "' has no usable winner for " +
-                       arch + ": tune for it first");
+                       arch +
+                       (rule == WinnerRule() ? ": tune for it first"
+                                             : " with the times and errors that --objective and "
+                                               "--max-error ask for: tune with them"));
   }
   const std::vector<KnownConfig> builtin = builtin_variants(arch, winners);
   KernelTable kernels;

@@ -373,6 +373,15 @@ TEST_F(ExportHeaderTest, SameRowsGiveSameBytesWhateverTheirOrderAndRun) {
   EXPECT_EQ(header("a.db", false), header("b.db", true));
 }
 
+TEST_F(ExportHeaderTest, SaysWhereNoWinnerMeetsTheLimitOfErrors) {
+  const Database database = sample_database(file_);
+  EXPECT_THAT(
+      [&] {
+        export_header(database, "sm_86", kHashes, {Objective::hot, 1.0});
+      },
+      testing::ThrowsMessage<NothingFound>(testing::HasSubstr("ask for: tune with them")));
+}
+
 TEST_F(ExportHeaderTest, SaysWhereThereIsNothingToExport) {
   const Database database = sample_database(file_);
   try {
