@@ -48,9 +48,25 @@ std::vector<int> KernelFamily::specialised(Values values,
   std::vector<int> others(values.begin(), values.end());
   for (std::size_t i = 0; i < params.size(); ++i) {
     others[i] = value_of(specialisation, params[i].role).value_or(others[i]);
+    const int only = params[i].only_with_vec;
+    if (only > 0 && specialisation.vec != only) others[i] = params[i].unless_named.value();
   }
   return others;
 }
+
+namespace {
+
+void add_rule(KernelFamily& family, const std::string& reason, std::vector<std::size_t> reads,
+              const std::function<bool(Values)>& is_broken) {
+  family.rules.push_back({reason, std::move(reads), is_broken});
+  family.reject = [is_broken, reason, before = std::move(family.reject)](Values values) {
+    std::optional<std::string> broken = before(values);
+    if (!broken && is_broken(values)) broken = reason;
+    return broken;
+  };
+}
+
+}  // namespace
 
 void add_later_param(KernelFamily& family, ParamSpec param, int most,
                      std::function<void(Traits&, int)> set_traits) {
@@ -60,15 +76,16 @@ void add_later_param(KernelFamily& family, ParamSpec param, int most,
                                  : param.name + " must lie between 0 and " + std::to_string(most);
   param.unless_named = 0;
   family.params.push_back(std::move(param));
-  const auto is_outside = [position, most](Values values) {
+  add_rule(family, reason, {position}, [position, most](Values values) {
     return values[position] < 0 || values[position] > most;
-  };
-  family.rules.push_back({reason, {position}, is_outside});
-  family.reject = [is_outside, reason, before = std::move(family.reject)](Values values) {
-    std::optional<std::string> broken = before(values);
-    if (!broken && is_outside(values)) broken = reason;
-    return broken;
-  };
+  });
+  if (const int only = family.params[position].only_with_vec; only > 0) {
+    const std::size_t vec = family.find_role(Role::vector_width).value();
+    add_rule(family, family.params[position].name + " needs VEC=" + std::to_string(only),
+             {vec, position}, [position, vec, only](Values values) {
+               return values[position] != 0 && values[vec] != only;
+             });
+  }
   if (set_traits == nullptr) return;
   family.traits = [position, set_traits = std::move(set_traits),
                    before = std::move(family.traits)](Values values) {

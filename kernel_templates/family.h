@@ -36,6 +36,8 @@ struct ParamSpec {
   Role role = Role::tunable;
   // The value in a text that does not name the parameter; the canonical text does not name it then.
   std::optional<int> unless_named = {};
+  // Where above 0: other widths of accesses than this one allow no other value than unless_named.
+  int only_with_vec = 0;
 };
 
 // A structural rule, by the positions of the parameters it reads.
@@ -74,7 +76,8 @@ struct KernelFamily {
   Config config(Values values) const;
 
   // The same tunables under another specialisation; rules may forbid them. A part of the
-  // specialisation for which the family has no parameter stays as it is.
+  // specialisation for which the family has no parameter stays as it is. A parameter that the width
+  // of accesses does not allow is as in a text that does not name it.
   std::vector<int> specialised(Values values, const Specialisation& specialisation) const;
 };
 

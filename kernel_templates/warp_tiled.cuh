@@ -10,7 +10,8 @@
 // multiplied. RASTER tile rows are walked side by side, CTAS is the resident CTAs per SM that the
 // compiler must allow. SPLIT_K CTAs share a tile along K, with CLUSTER as a cluster; TAIL, for so
 // many CTAs at once on each SM, cuts the tiles of a ragged last wave. TA and TB pick the layout,
-// PRED the edge handling: 1 for any shape, 0 for multiples of the tile.
+// PRED the edge handling: 1 for any shape, 0 for multiples of the tile. LINES = 1, for accesses of
+// 4 bytes: a warp's copies and its stores of D go along whole lines.
 #pragma once
 
 #include "kernel_templates/device/slice_map.cuh"
@@ -160,6 +161,10 @@ constexpr const char* reject(const Params& p) {
 #include "kernel_templates/device/cluster_sum.cuh"
 #include "kernel_templates/device/epilogue.cuh"
 #include "kernel_templates/device/gemm_args.cuh"
+#ifdef TUNED_LINES
+#include "kernel_templates/device/line_store.cuh"
+#include "kernel_templates/device/narrow_copy.cuh"
+#endif
 #include "kernel_templates/device/raster.cuh"
 #ifdef TUNED_REPACK
 #include "kernel_templates/device/repack.cuh"
@@ -180,10 +185,29 @@ constexpr bool kPredicated = kP.PRED != 0;
 constexpr int kStageA = kP.BK * a_ld(kP), kStageB = kP.BK * b_ld(kP);  // floats
 constexpr bool kAnyAsync = is_async(kP, a_along_k(kP)) || is_async(kP, b_along_k(kP));
 
+#ifdef TUNED_LINES
+// Whether NarrowCopy copies an operand.
+constexpr bool copies_narrow(const Params& p, int edge, bool along_k) {
+  return p.VEC == 1 && (along_k || warps_of_row(edge, p.BK, threads(p)) > 0);
+}
+template <bool NARROW, int EDGE, bool ALONG_K, int LD>
+struct CopyOf {
+  using Type = SliceCopy<EDGE, kP.BK, threads(kP), copy_vec(kP, ALONG_K), ALONG_K,
+                         is_async(kP, ALONG_K), kPredicated, LD>;
+};
+template <int EDGE, bool ALONG_K, int LD>
+struct CopyOf<true, EDGE, ALONG_K, LD> {
+  using Type =
+      NarrowCopy<EDGE, kP.BK, threads(kP), ALONG_K, is_async(kP, ALONG_K), kPredicated, LD>;
+};
+using CopyA = CopyOf<copies_narrow(kP, kP.BM, a_along_k(kP)), kP.BM, a_along_k(kP), a_ld(kP)>::Type;
+using CopyB = CopyOf<copies_narrow(kP, kP.BN, b_along_k(kP)), kP.BN, b_along_k(kP), b_ld(kP)>::Type;
+#else
 using CopyA = SliceCopy<kP.BM, kP.BK, threads(kP), copy_vec(kP, a_along_k(kP)), a_along_k(kP),
                         is_async(kP, a_along_k(kP)), kPredicated, a_ld(kP)>;
 using CopyB = SliceCopy<kP.BN, kP.BK, threads(kP), copy_vec(kP, b_along_k(kP)), b_along_k(kP),
                         is_async(kP, b_along_k(kP)), kPredicated, b_ld(kP)>;
+#endif
 
 // A thread's place in the CTA: which warp tile, which part of it, and which k steps of a slice.
 struct Place {
@@ -463,6 +487,82 @@ __device__ inline void store(const OwnSums& sums, const GemmArgs& args, TileOrig
       [&](int j) { return origin.col + place.col + element_offset(lanes_n(kP), place.lane_n, j); });
 }
 
+#ifdef TUNED_LINES
+// Sums on their way to D: a warp gathers some of its threads' rows in shared memory, so that its
+// stores write whole sectors of D. In a gathered row element c of all lanes' groups comes ahead of
+// element c + 1, and rows are a row of lanes longer: then neither the lanes' stores nor their loads
+// of neighbouring columns share a bank.
+constexpr int gathered_ld(const Params& p) { return p.WN + lanes_n(p); }
+constexpr int gathered_column(const Params& p, int col) {
+  const int group = lanes_n(p) * kGroup;
+  return col / group * group + col % kGroup * lanes_n(p) + col % group / kGroup;
+}
+// Of each thread one row at a time.
+constexpr int gathered_floats(const Params& p) {
+  return threads(p) / 32 * lanes_m(p) * gathered_ld(p);
+}
+// Where the memory that is there anyway has room for them.
+constexpr bool gathers_rows(const Params& p) {
+  return p.CLUSTER == 0 && (p.WN % 32 == 0 || 32 % p.WN == 0) &&
+         gathered_floats(p) * int(sizeof(float)) <= smem_bytes(p);
+}
+
+// Rows of each thread that a warp gathers at once: as many as fit, up to a group.
+constexpr int gathered_rows() {
+  int rows = min_of(kGroup, kOwnRows);
+  while (rows > 1 && (kOwnRows % rows != 0 ||
+                      rows * gathered_floats(kP) * int(sizeof(float)) > smem_bytes(kP))) {
+    --rows;
+  }
+  return rows;
+}
+
+// The same as store() by way of `buffer`, for accesses of 4 bytes: a store of a warp then writes
+// neighbouring elements of D, where store() would write a part of many sectors. Element by element,
+// as in ShareSum.
+__device__ inline void store_gathered(const OwnSums& sums, const GemmArgs& args, TileOrigin origin,
+                                      const Place& place, float* buffer) {
+  constexpr int kLd = gathered_ld(kP), kRows = gathered_rows();
+  // Lanes, then passes, along a gathered row; rows of a pass, and passes.
+  constexpr int kLanes = min_of(32, kP.WN), kCols = kP.WN / kLanes;
+  constexpr int kAtOnce = 32 / kLanes, kPasses = lanes_m(kP) / kAtOnce;
+  const int thread = static_cast<int>(threadIdx.x), lane = thread % 32;
+  const int first = first_own_row(thread);
+  const int row = origin.row + place.row + lane / kLanes * kGroup;
+  const int col = origin.col + place.col + lane % kLanes;
+  float* const gathered = buffer + thread / 32 * (kRows * lanes_m(kP) * kLd);
+  const float* const from = gathered + lane / kLanes * kLd + gathered_column(kP, lane % kLanes);
+  __syncthreads();  // nobody reads the buffer any more
+#pragma unroll
+  for (int begin = 0; begin < kOwnRows; begin += kRows) {
+    if (begin > 0) __syncwarp();  // the rows before have left
+#pragma unroll
+    for (int i = 0; i < kRows; ++i) {
+      float* const to = gathered + (i * lanes_m(kP) + place.lane_m) * kLd;
+#pragma unroll
+      for (int j = 0; j < kP.TN; ++j) {
+        to[gathered_column(kP, element_offset(lanes_n(kP), place.lane_n, j))] =
+            sums.x[begin + i][j];
+      }
+    }
+    __syncwarp();
+#pragma unroll
+    for (int i = 0; i < kRows; ++i) {
+      float line[kPasses][kCols];
+#pragma unroll
+      for (int pass = 0; pass < kPasses; ++pass) {
+#pragma unroll
+        for (int j = 0; j < kCols; ++j) {
+          line[pass][j] = from[(i * lanes_m(kP) + pass * kAtOnce) * kLd + j * kLanes];
+        }
+      }
+      store_lines<kPredicated>(line, args, row + element_offset(lanes_m(kP), 0, first + begin + i),
+                               kAtOnce * kGroup, col, kLanes);
+    }
+  }
+}
+#endif
+
 // Sums i to i + VEC - 1 of any thread's OwnSums.
 __device__ inline void store_part(int thread, int i, const Vec<kP.VEC>& sums, const GemmArgs& args,
                                   TileOrigin origin) {
@@ -510,7 +610,15 @@ extern "C" __global__ void GT_CLUSTER(cluster_ctas(kP)) __launch_bounds__(thread
                      [&](int share) { return piece.cut * piece.shares + share; }))
       return;
   }
+#ifdef TUNED_LINES
+  if constexpr (gathers_rows(kP)) {
+    store_gathered(own, args, origin, place, buffer);
+  } else {
+    store(own, args, origin, place);
+  }
+#else
   store(own, args, origin, place);
+#endif
 }
 
 }  // namespace gemm_tune::warp_tiled
@@ -612,6 +720,19 @@ inline KernelFamily family() {
        transposed_b_param("TB", &Params::TB),
        predicated_param("PRED", &Params::PRED)},
       kRules, &reject, &traits);
+  ParamSpec lines = {
+      "LINES", {0, 1}, "1: copies and stores of 4 bytes go along whole lines, warp by warp"};
+  lines.only_with_vec = 1;
+  add_later_param(family, std::move(lines), 1, [](Traits& t, int value) {
+    if (value == 0) return;
+    // Two instructions less for each copied float's address.
+    const double loads = copy_passes(t.tile_m, t.tile_k, t.threads, 1) +
+                         copy_passes(t.tile_n, t.tile_k, t.threads, 1);
+    t.other_instructions_per_k -= 2 * loads / t.tile_k;
+    if (t.cluster) return;
+    ++t.end_barriers;
+    t.end_wavefronts += 2 * t.tile_m * t.tile_n / 32;  // stored and loaded
+  });
   family.is_fastest_at_widest_vec = true;
   // 64 x 64 tiles waste little on small edges. cp.async is not used: sm_75 lacks it.
   family.untuned = [](const Signature& signature, int) -> std::optional<std::vector<int> > {

@@ -172,6 +172,10 @@ std::vector<FixedParam> settled_params(const Problem& problem) {
   std::vector<FixedParam> params;
   for (const KernelFamily* family : families_of(problem.signature)) {
     for (const ParamSpec& param : family->params) {
+      // Not worth a choice where wider accesses are legal.
+      if (param.only_with_vec > 0 && param.only_with_vec < settled.vec) {
+        params.push_back({param.name, param.unless_named.value(), family});
+      }
       if (!is_settled(*family, param.role)) continue;
       params.push_back({param.name, value_of(settled, param.role).value(), family});
     }

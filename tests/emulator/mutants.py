@@ -108,6 +108,13 @@ MUTATIONS_OF = {
                             "static_cast<const Element<kP.CD>*>(args.bias)[0].value()")),
     ],
     "kernel_templates/warp_tiled.cuh": [
+        ("gathered: rows of another warp", r"buffer \+ thread / 32 \*", "buffer + 0 *"),
+        ("gathered: rows of another lane", r"i \* lanes_m\(kP\) \+ place\.lane_m", "i * lanes_m(kP)"),
+        ("gathered: another row", r"i \* lanes_m\(kP\) \+ pass", "pass"),
+        ("gathered: the first pass again", r"pass \* kAtOnce", "0"),
+        ("gathered: the first columns again", r"j \* kLanes", "0"),
+        ("gathered: the first rows again", r"sums\.x\[begin \+ i\]", "sums.x[i]"),
+        ("gathered: rows of the first ones", r"first \+ begin \+ i", "first + i"),
         ("bias of each share", r"if \(piece\.shares > 1 &&",
          BIAS_OF_A_SHARE % ("own.x[0][0]", "own.x[0][0]", "static_cast<const float*>(args.bias)[0]")),
     ],
@@ -115,6 +122,30 @@ MUTATIONS_OF = {
         ("group not fetched that is kept", r"stream\.fetch<KEPT>\(u\);", "if (!KEPT) stream.fetch<KEPT>(u);"),
         ("first group not fetched that is kept", r"stream\.fetch<true>\(u\);", ";"),
         ("first slice neither first nor later", r"load_slice\([^;]*;\s*end_step\(\);", ";"),
+    ],
+    "kernel_templates/device/narrow_copy.cuh": [
+        ("surplus columns copied", r"inside && is_column_\[[^;]*;", "inside;"),
+        ("column of another place", r"is_column_\[place_of\(PASS\)\]", "is_column_[0]"),
+        ("place of another pass", r"place\.edge \+ i \* kEdgeStep", "place.edge"),
+        ("k past the first slice", r"in_bounds\(k_ \+ kBy\.k, k_count\)", "in_bounds(k_, k_count)"),
+        ("the first slice again", r"at_ \+= k_count;|src_\[0\] \+= k_count \* ld_;", ";"),
+        ("a whole first slice", r"advance\(k_count\);", "advance(BK);"),
+        ("row of another pass", r"src_\[0\] \+ offset\(i \* kEdges\)\.k", "src_[0] + offset(i).k"),
+        ("neighbour of another pass", r"row\[kRow\] \+ kFrom", "row[kRow]"),
+        ("slice past the last one", r"else if \(is_wanted\)", "else if (true)"),
+        ("first slice not cleared", r"share_\[pass\] = 0\.0f;", 'share_[pass] = __builtin_nanf("");'),
+    ],
+    "kernel_templates/device/line_store.cuh": [
+        ("C read where D is", r"(?<!\*) c = args\.C ", " c = args.D "),
+        ("alpha left out", r"args\.alpha \* sum", "sum"),
+        ("beta left out", r"args\.beta \* c", "c"),
+        ("rows past the edge", r"in_bounds\(row \+ m \* row_step, args\.M\)", "true"),
+        ("columns past the edge", r"in_bounds\(col \+ j \* col_step, args\.N\)", "true"),
+        ("the first row again", r"\bd\[m \* step", "d[0 * step"),
+        ("the first column again", r"\bd\[m \* step \+ j \* col_step\]", "d[m * step]"),
+        ("C of the first row", r"\bc\[m \* step", "c[0 * step"),
+        ("bias of another column", r"bias\[j \* col_step\]", "bias[j]"),
+        ("bias of the first columns", r"\(args\.bias\) \+ col", "(args.bias)"),
     ],
     "kernel_templates/device/bias.cuh": [
         ("bias left out", r"value \+ bias", "value"),
@@ -210,7 +241,11 @@ FAMILIES = {
         "CLUSTER=1,BM=32,BN=32,BK=16,WM=32,WN=32,TM=4,TN=8,WARPS_K=4,STAGES=2,ASYNC=0,FRAGMENTS=1,VEC=4,RASTER=8,"
         "CTAS=1,SPLIT_K=3,TAIL=0,TA=1,TB=0,PRED=1",
         "CLUSTER=0,BM=32,BN=32,BK=8,WM=32,WN=32,TM=4,TN=8,WARPS_K=1,STAGES=1,ASYNC=0,FRAGMENTS=1,VEC=4,RASTER=8,CTAS=1,SPLIT_K=1,"
-        "TAIL=0,TA=0,TB=0,PRED=1,REPACK=1"],
+        "TAIL=0,TA=0,TB=0,PRED=1,REPACK=1",
+        "CLUSTER=0,BM=64,BN=64,BK=8,WM=32,WN=64,TM=8,TN=8,WARPS_K=1,STAGES=1,ASYNC=0,FRAGMENTS=1,VEC=1,RASTER=8,CTAS=1,SPLIT_K=1,"
+        "TAIL=0,TA=0,TB=0,PRED=1,LINES=1 TUNED_EPILOGUE=1",
+        "CLUSTER=0,BM=64,BN=32,BK=8,WM=32,WN=32,TM=8,TN=4,WARPS_K=2,STAGES=3,ASYNC=1,FRAGMENTS=2,VEC=1,RASTER=8,CTAS=1,SPLIT_K=2,"
+        "TAIL=0,TA=1,TB=1,PRED=1,LINES=1"],
     "skinny": ["CLUSTER=0,BS=4,TL=4,WARPS=4,LANES_K=1,UNROLL=4,VEC=4,SPLIT_K=11,SKINNY_N=0,TA=0,TB=0,PRED=1",
                "CLUSTER=0,BS=2,TL=2,WARPS=4,LANES_K=8,UNROLL=2,VEC=2,SPLIT_K=1,SKINNY_N=1,TA=0,TB=0,PRED=1",
                "CLUSTER=1,BS=1,TL=4,WARPS=4,LANES_K=1,UNROLL=4,VEC=4,SPLIT_K=3,SKINNY_N=0,TA=0,TB=0,PRED=1",

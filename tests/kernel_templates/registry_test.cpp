@@ -339,5 +339,19 @@ TEST(CheckConfig, ATextWithoutLaterParametersIsTheKernelFromBeforeThem) {
               ThrowsMessage<UsageError>(HasSubstr("STAGED_FIRST must be 0 or 1")));
 }
 
+TEST(CheckConfig, WholeLinesAreOfAccessesOf4BytesOnly) {
+  const std::string up_to_vec =
+      "warp_tiled/CLUSTER=0,BM=128,BN=128,BK=16,WM=64,WN=64,TM=16,TN=8,WARPS_K=1,STAGES=2,ASYNC=0,"
+      "FRAGMENTS=2,VEC=";
+  const std::string rest = ",RASTER=8,CTAS=1,SPLIT_K=1,TAIL=0,TA=0,TB=0,PRED=1";
+  const KnownConfig lines = known(up_to_vec + "1" + rest + ",LINES=1");
+  EXPECT_THAT([&] { known(up_to_vec + "4" + rest + ",LINES=1"); },
+              ThrowsMessage<UsageError>(HasSubstr("LINES needs VEC=1")));
+  EXPECT_EQ(to_string(specialised(lines, {Layout::nn, 4, true}).config()), up_to_vec + "4" + rest);
+  EXPECT_EQ(specialised(lines, {Layout::tt, 1, false}).values.back(), 1);
+  // The memory is what it is without them, so that as many CTAs are resident.
+  EXPECT_EQ(lines.traits.smem_bytes, known(up_to_vec + "1" + rest).traits.smem_bytes);
+}
+
 }  // namespace
 }  // namespace gemm_tune

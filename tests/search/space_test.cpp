@@ -259,8 +259,8 @@ TEST(SettledParams, AreTheLayoutAndTheWidthOfAccesses) {
     }
     if (one.only_of == nullptr || one.only_of->name == "skinny") of_skinny[one.name] = one.value;
   }
-  EXPECT_EQ(of_warp_tiled,
-            (std::map<std::string, int>{{"REPACK", 0}, {"TA", 0}, {"TB", 1}, {"VEC", 2}}));
+  EXPECT_EQ(of_warp_tiled, (std::map<std::string, int>{
+                               {"LINES", 0}, {"REPACK", 0}, {"TA", 0}, {"TB", 1}, {"VEC", 2}}));
   EXPECT_EQ(of_skinny, (std::map<std::string, int>{{"REPACK", 0}, {"TA", 0}, {"TB", 1}}));
 }
 
