@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/device_spec.h"
+#include "core/outcome.h"
 #include "core/problem.h"
 #include "kernel_templates/registry.h"
 #include "kernel_templates/source.h"
