@@ -39,7 +39,7 @@ class ErrorLimitTest : public testing::Test {
     Database database(file("a.db"), Database::Mode::create_or_open);
     database.begin_run({"test", "13.0", "", "with fakes", 1});
     TuneRequest request = fake::request_of(configs_, file("log"), std::chrono::seconds(20));
-    request.max_error = max_error;
+    request.rule.max_error = max_error;
     return tune(request, database, [](const Progress&) {}).problems.at(0);
   }
 

@@ -35,7 +35,7 @@ class ObjectiveTest : public testing::Test {
     Database database(file("a.db"), Database::Mode::create_or_open);
     database.begin_run({"test", "13.0", "", "with fakes", 1});
     TuneRequest request = fake::request_of(configs_, file("log"), std::chrono::seconds(20), mode);
-    request.objective = objective;
+    request.rule.objective = objective;
     return tune(request, database, [](const Progress&) {}).problems.at(0);
   }
 

@@ -186,13 +186,11 @@ TuneRequest tune_request(const Options& options, const Target& target,
       request.baselines.push_back(kind);
     }
   }
-  const WinnerRule rule = winner_rule(options);
-  request.objective = rule.objective;
-  if (rule.objective == Objective::cold && !target.measurable) {
+  request.rule = winner_rule(options);
+  if (request.rule.objective == Objective::cold && !target.measurable) {
     throw DeviceError("--objective cold cannot be met without a GPU that times cold operands: " +
                       target.why_not);
   }
-  request.max_error = rule.max_error;
   if (options.max_error) require_errors(request, target);
   request.finals_again = options.finals;
   request.retry_failed = options.retry_failed;

@@ -240,7 +240,7 @@ FinalsResult hold_finals(Trials& trials, ProblemResults& results, const Problem&
 
 std::optional<FinalsResult> earlier_finals(const TuneRequest& request, const Plan& plan,
                                            std::vector<Finisher> ranked) {
-  if (request.objective == Objective::hot) prefer_cold_among_equals(ranked);
+  if (request.rule.objective == Objective::hot) prefer_cold_among_equals(ranked);
   const Finisher& first = ranked.front();
   const auto baselines = plan.recalled_baselines.find(to_string(first.config.config()));
   if (baselines == plan.recalled_baselines.end() ||
@@ -248,10 +248,8 @@ std::optional<FinalsResult> earlier_finals(const TuneRequest& request, const Pla
     return std::nullopt;
   }
   const Standing standing = first.outcome.standing;
-  // Among some of the problem's candidates, or by cold times, no finals judge ties.
-  const bool is_of_some =
-      request.has_list() || request.max_error.has_value() || request.objective == Objective::cold;
-  if (standing == Standing::search || (standing != Standing::tied && !is_of_some)) {
+  const bool must_be_tied = request.judges_ties();
+  if (standing == Standing::search || (standing != Standing::tied && must_be_tied)) {
     return std::nullopt;
   }
   FinalsResult result;

@@ -50,7 +50,7 @@ bool lacks_error(const Outcome& outcome) { return outcome.timing && !outcome.err
 // nullopt if there is none, because cold operands decide nothing, or cannot be had: finals always
 // time with them where they can.
 std::optional<double> could_be_best_cold(const TuneRequest& request, const std::vector<Row>& rows) {
-  if (request.objective != Objective::cold) return std::nullopt;
+  if (request.rule.objective != Objective::cold) return std::nullopt;
   double best = std::numeric_limits<double>::infinity();
   for (const auto& [config, record] : rows) {
     const std::optional<Timing>& timing = record.outcome.timing;
@@ -102,7 +102,7 @@ void recall(Plan& plan, const TuneRequest& request, const ProblemResults& result
     const std::optional<std::size_t> point = index.find(*config.family, config.values);
     if (!point || !seen.insert(*point).second) continue;
     if ((request.retry_failed && has_failed(record.outcome)) ||
-        (request.max_error && lacks_error(record.outcome)) ||
+        (request.rule.max_error && lacks_error(record.outcome)) ||
         lacks_cold_time(record.outcome, cold)) {
       retries.insert(*point);
       continue;

@@ -177,7 +177,7 @@ void Search::take(std::size_t point, Outcome outcome) {
     result_.finishers.push_back({plan_.points[point], std::move(outcome)});
     const Finisher& finisher = result_.finishers.back();
     if (is_within(finisher.outcome, plan_.most_error))
-      time_us = finisher.outcome.deciding_us(request_.objective);
+      time_us = finisher.outcome.deciding_us(request_.rule.objective);
   }
   strategy_->tell(point, time_us);
   std::optional<double>& best_us = result_.progress.best_us;

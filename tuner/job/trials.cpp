@@ -141,7 +141,7 @@ MeasureRequest Trials::measure_request(const Problem& problem, const CompileRepl
   request.problem = problem;
   request.candidate.config = compiled.config;
   request.seed = request_.seed;
-  request.objective = request_.objective;
+  request.objective = request_.rule.objective;
   return request;
 }
 
@@ -255,7 +255,7 @@ std::optional<FinalsReply> Trials::finals(const std::vector<KnownConfig>& config
   request.problem = problem;
   request.seed = request_.seed;
   request.baselines = baselines;
-  request.objective = request_.objective;
+  request.objective = request_.rule.objective;
   std::vector<std::string> finalists;
   for (const KnownConfig& config : configs) {
     const CompileReply& reply = *kernels_.find(config);

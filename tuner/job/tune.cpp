@@ -108,14 +108,14 @@ void add_best(const FinalsResult& finals, Objective objective, ProblemReport& re
 
 // The greatest error of a candidate that may win: by a stored error of cuBLAS, else by a new one.
 std::optional<double> most_error(const TuneRequest& request, const Plan& plan, Trials& trials) {
-  if (!request.max_error || plan.points.empty() || !plan.unfit.empty()) return std::nullopt;
+  if (!request.rule.max_error || plan.points.empty() || !plan.unfit.empty()) return std::nullopt;
   std::optional<double> theirs;
   for (const auto& [config, baselines] : plan.recalled_baselines) {
     if (!theirs) theirs = cublas_error(baselines);
   }
   if (!theirs) theirs = trials.cublas_error(plan.problem);
   if (!theirs) return std::nullopt;  // interrupted
-  return *request.max_error * *theirs;
+  return *request.rule.max_error * *theirs;
 }
 
 // Moves the finishers above the limit from the list.
@@ -156,7 +156,7 @@ FinalsResult decide(const TuneRequest& request, Trials& trials, Search& search, 
                     const OnProgress& on_progress, const std::function<void()>& on_finals) {
   const Plan& plan = search.plan();
   std::vector<Finisher> above = taken_above(searched.finishers, plan.most_error);
-  rank(searched.finishers, request.objective);
+  rank(searched.finishers, request.rule.objective);
   const auto with_those_above = [&](FinalsResult result) {
     std::move(above.begin(), above.end(), std::back_inserter(result.passed_over));
     return result;
@@ -173,14 +173,12 @@ FinalsResult decide(const TuneRequest& request, Trials& trials, Search& search, 
   }
   on_finals();
   Progress progress = searched.progress;
-  const bool are_all =
-      !request.has_list() && !request.max_error && request.objective == Objective::hot;
-  return with_those_above(hold_finals(
-      trials, search.results(), plan.problem, std::move(searched.finishers), /*judge_ties=*/are_all,
-      {request.objective, request.max_error}, [&](const char* stage) {
-        progress.stage = stage;
-        on_progress(progress);
-      }));
+  return with_those_above(hold_finals(trials, search.results(), plan.problem,
+                                      std::move(searched.finishers), request.judges_ties(),
+                                      request.rule, [&](const char* stage) {
+                                        progress.stage = stage;
+                                        on_progress(progress);
+                                      }));
 }
 
 }  // namespace
@@ -218,11 +216,11 @@ TuneReport tune(const TuneRequest& request, Database& database, const OnProgress
     const FinalsResult finals =
         decide(request, trials, *search, searched, on_progress, prepare_next);
     ProblemReport problem = report_of(search->plan(), std::move(searched));
-    problem.objective = request.objective;
-    add_best(finals, request.objective, problem);
+    problem.objective = request.rule.objective;
+    add_best(finals, request.rule.objective, problem);
     if (search->plan().most_error) {
-      problem.error_limit =
-          error_limit(*request.max_error, request.objective, finals, *search->plan().most_error);
+      problem.error_limit = error_limit(*request.rule.max_error, request.rule.objective, finals,
+                                        *search->plan().most_error);
     }
     if (problem.winner && !trials.interrupted()) trials.publish(problem.winner->config);
     usage.write_to(problem);

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/device_spec.h"
-#include "core/outcome.h"
 #include "core/problem.h"
+#include "db/record.h"
 #include "kernel_templates/registry.h"
 #include "kernel_templates/source.h"
 #include "search/space.h"
@@ -39,10 +39,8 @@ struct TuneRequest {
   std::optional<std::chrono::seconds> time_limit;  // for the whole request, of RunningClock's
   std::size_t jobs = 1;                            // compile processes
   std::vector<BaselineKind> baselines = {BaselineKind::cublas};
-  Objective objective = Objective::hot;  // cold: needs `measure`
-  // The winner's error is at most so many times cuBLAS's; nothing: any. Needs `measure` and
-  // BaselineKind::cublas.
-  std::optional<double> max_error;
+  // Cold times and a limit of errors need `measure`, a limit BaselineKind::cublas too.
+  WinnerRule rule;
   bool finals_again = false;  // also where earlier ones still hold
   bool retry_failed = false;  // first those that failed in earlier runs, unless by a rule
   std::uint64_t seed = 0;     // of strategy and operands, and of a sample of the space
@@ -61,6 +59,9 @@ struct TuneRequest {
   std::chrono::milliseconds measure_limit = std::chrono::seconds(20);
 
   bool has_list() const { return !only.empty(); }
+
+  // Whether finals judge who is tied: among all known candidates of the problem, by hot times.
+  bool judges_ties() const { return !has_list() && rule == WinnerRule(); }
 };
 
 }  // namespace gemm_tune
