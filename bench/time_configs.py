@@ -7,7 +7,7 @@ usage: time_configs.py [--json FILE] PROGRAM LIST
 PROGRAM is gemm-tune; LIST has lines of "SIZE CONFIG", and "#" begins a comment. Each config has a process and a database
 of its own, so that neither databases nor earlier configs matter; cublasLt is timed with a size's first config only. Prints a
 line for each config with its times in us, and how many times faster it is than each baseline. A config that fails says why
-and costs no other; the exit code is then 1. untimed_skinny.txt is such a list.
+and costs no other; the exit code is then 1. skinny_pairs.txt is such a list.
 """
 import argparse
 import json

@@ -600,12 +600,12 @@ inline KernelFamily family() {
       kRules, &reject, &traits);
   add_later_param(family,
                   {"KEEP",
-                   {0},  // the others have not been measured
+                   {0, 1, 2, 4, 6, 8, 12},
                    "sixteenths of the large operand that stay in the L2 from launch to launch"},
                   16, [](Traits& t, int value) { t.kept_sixteenths = value; });
   add_later_param(
       family,
-      {"STAGED_FIRST", {0}, "1: the small operand's first loads come before the large one's"}, 1,
+      {"STAGED_FIRST", {0, 1}, "1: the small operand's first loads come before the large one's"}, 1,
       nullptr);
   return family;
 }
