@@ -28,18 +28,20 @@ EXPECTED = {
     "./run gemm-tune --arch sm_86 --sizes 1024,4096": [
         r"1024x1024x1024 on NVIDIA RTX A6000 \(sm_86, 84 SMs\)",
         r"4096x4096x4096 on NVIDIA RTX A6000 \(sm_86, 84 SMs\)",
-        r"enumerated [\d,]+ rejected by rule .* left [\d,]+ ",
+        r"tried 3 of [\d,]+ candidates, budget 3: .*\d predicted",
+        r"rejected [\d.]+ M: .*; .*; .* prior static model",
         r"winner \w+/\w+=\d+.* us, .* TFLOP/s \(predicted, not timed\)",
-        r"stored in {scratch}/gemm-tune\.db predicted, not timed: .* run on a machine with an sm_86 GPU",
+        r"2 problems on .* predicted, not timed problem family us TFLOP/s",
+        r"stored in {scratch}/gemm-tune\.db predicted, not timed: .* run on a machine with an sm_86 GPU:",
     ],
     "./run gemm-tune --arch sm_86 --sizes 256,1000x1000x1000 --budget 4": [
         r"256x256x256 on .* 1000x1000x1000 on ",
-        r"tried \(compiled\) 4 .*tried \(compiled\) 4 ",
+        r"tried 4 of [\d,]+ candidates, budget 4: .*tried 4 of [\d,]+ candidates, budget 4: ",
         r"winner .*\(predicted, not timed\).*winner .*PRED=1 .*\(predicted, not timed\)",
     ],
     "./run gemm-tune --arch sm_86 --sizes 256 --budget 32 --target 0.98": [
         r"prior static model ",
-        r"spent \d+ of 32 tries, [\d.]+ s",
+        r"tried \d+ of [\d,]+ candidates, budget 32: \d+ predicted",
         r"winner .*\(predicted, not timed\)",
     ],
     "./run gemm-tune --arch sm_86 --sizes 4096 --dry-run": [

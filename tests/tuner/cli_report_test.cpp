@@ -115,7 +115,7 @@ TEST_F(CliReportTest, TheWholeCommandLineIsStoredAndNamedAsAShellTakesIt) {
   ASSERT_EQ(tune.exit_code, 0) << tune.errors;
   const std::string shown = "gemm-tune tune --arch sm_86 --sizes 64,96 --config " +
                             std::string(kNaive) + " --seed 7 --db '" + path("it'\\''s a.db") + "'";
-  EXPECT_THAT(tune.output, HasSubstr("run on a machine with an sm_86 GPU: " + shown + "\n"));
+  EXPECT_THAT(tune.output, HasSubstr("run on a machine with an sm_86 GPU:\n  " + shown + "\n"));
   EXPECT_EQ(stored_command("it's a.db"), shown);
 }
 

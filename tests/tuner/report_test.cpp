@@ -140,8 +140,9 @@ TEST(ReportTest, APredictionIsLabelledEverywhere) {
               HasSubstr("100 us, 21.5 TFLOP/s (predicted, not timed)"));
   EXPECT_EQ(problem_json(report(), target(false)).at("note"), "predicted, not timed");
   EXPECT_EQ(how_to_time(target(false), "gemm-tune tune --arch sm_86 --sizes 1024 --db 'a b'"),
-            "predicted, not timed: no GPU was found. To time them, run on a machine with an sm_86 "
-            "GPU: gemm-tune tune --arch sm_86 --sizes 1024 --db 'a b'");
+            "predicted, not timed: no GPU was found\n"
+            "to time them, run on a machine with an sm_86 GPU:\n"
+            "  gemm-tune tune --arch sm_86 --sizes 1024 --db 'a b'\n");
 }
 
 TEST(ReportTest, AMeasuredWinnerStandsBesideItsBaseline) {

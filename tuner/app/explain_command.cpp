@@ -46,10 +46,14 @@ struct Explanation {
   }
 };
 
+KnownConfig named_config(const Options& options) {
+  return check_config(parse_config(without_white_space(options.config)));
+}
+
 // The config that the user names, or else the database's choice for the problem.
 KnownConfig config_to_explain(const Options& options, const std::optional<KernelSources>& users,
                               const Target& target, const Problem& problem) {
-  if (!options.config.empty()) return check_config(parse_config(options.config));
+  if (!options.config.empty()) return named_config(options);
   const Database database = open_for_reading(options);
   const Tuned tuned = load_tuned(database, target.spec.arch,
                                  users ? hashes_of(kernel_texts(*users)) : current_kernel_hashes());
@@ -206,7 +210,7 @@ Explanation explain_one(const Options& options, const std::optional<KernelSource
 
 int run_explain(const Options& options) {
   const std::vector<Problem> problems = asked_problems(options);
-  if (!options.config.empty()) check_config(parse_config(options.config));
+  if (!options.config.empty()) named_config(options);
   const std::optional<KernelSources> users = users_kernels(options, problems);
   if (!options.cubin.empty()) {
     if (problems.size() != 1) throw UsageError("--cubin takes one kernel: give one size");

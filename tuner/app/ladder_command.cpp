@@ -164,8 +164,9 @@ int run_ladder(const Options& options) {
   }
   database.confirm_stored();
   if (options.json) print_json(all);
-  if (!options.json && !target.measurable)
-    print_text(fmt::format("{}\n", how_to_time(target, options.command_line)));
+  if (!options.json && !target.measurable) {
+    print_text(how_to_time(target, options.command_line));
+  }
   return kExitOk;
 }
 

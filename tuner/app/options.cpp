@@ -180,6 +180,8 @@ void add_tune(CLI::App& app, Options& o) {
       "default: "
       "$XDG_CACHE_HOME/gemm-tune, else ~/.cache/gemm-tune, for what the search compiles anyhow");
   app.add_flag("--no-kernel-cache", o.no_kernel_cache, "Keep no compiled kernels")->excludes(cache);
+  app.add_flag("--why", o.why,
+               "The long report: every reason for a rejection, all baselines' times");
   app.add_flag("--dry-run", o.dry_run, "Count and estimate; compile nothing");
 }
 

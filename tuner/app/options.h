@@ -72,6 +72,7 @@ struct Options {
   bool json = false;
   bool quiet = false;
   bool verbose = false;
+  bool why = false;  // of tune: the long report
 };
 
 // The result of parsing: options to act on, or a text to print and an exit code.

@@ -5,10 +5,12 @@
 #include <spdlog/fmt/fmt.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 
 #include "core/printable.h"
+#include "tuner/report/terminal.h"
 
 namespace gemm_tune {
 
@@ -25,6 +27,12 @@ void print_text(std::string_view text) { fmt::print("{}", printable_lines(text))
 
 void print_json(const nlohmann::json& json) {
   fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+PageForm form_of_standard_output() {
+  constexpr std::size_t kFewest = 80;
+  if (isatty(STDOUT_FILENO) == 0) return {kFewest, true};
+  return {std::max(kFewest, terminal_columns(STDOUT_FILENO)), false};
 }
 
 void flush_standard_output() {

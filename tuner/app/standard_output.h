@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "core/error.h"
+#include "tuner/report/short_report.h"
 
 namespace gemm_tune {
 
@@ -22,6 +23,10 @@ void print_text(std::string_view text);
 
 // Prints with indentation and a line end. Bytes that are not UTF-8, as in a path, become U+FFFD.
 void print_json(const nlohmann::json& json);
+
+// Of a terminal its columns, at least 80, with configs broken to fit; elsewhere 80 columns, with
+// configs whole.
+PageForm form_of_standard_output();
 
 // Writes the printed text to the reader now. Throws OutputError if that fails.
 void flush_standard_output();

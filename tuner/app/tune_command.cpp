@@ -57,31 +57,40 @@ int exit_code(const TuneReport& report) {
   return all_won ? kExitOk : kExitNothingSurvived;
 }
 
-void print_report(const TuneReport& report, const Target& target, const Options& options,
-                  Database& database) {
-  if (options.json) {
-    database.confirm_stored();
-    nlohmann::json problems = nlohmann::json::array();
-    for (const ProblemReport& problem : report.problems) {
-      problems.push_back(problem_json(problem, target));
-    }
-    const nlohmann::json all = {{"problems", problems},
-                                {"database", database.path().string()},
-                                {"interrupted", report.interrupted}};
-    print_json(all);
-  } else if (options.quiet) {  // its result lines are printed during the run
-    database.confirm_stored();
+// One problem's result. Printed at once, so that a user who stops the run early has it.
+void print_problem(const ProblemReport& problem, const Target& target, const Options& options) {
+  if (options.quiet) {
+    print_text(result_line(problem, target) + "\n");
+  } else if (options.why) {
+    print_text(problem_text(problem, target) + "\n");
   } else {
-    for (const ProblemReport& problem : report.problems) {
-      print_text(fmt::format("{}\n", problem_text(problem, target)));
-    }
+    print_text(short_text(problem, target, form_of_standard_output()) + "\n");
+  }
+  flush_standard_output();
+}
+
+void print_json_report(const TuneReport& report, const Target& target, const Database& database) {
+  nlohmann::json problems = nlohmann::json::array();
+  for (const ProblemReport& problem : report.problems) {
+    problems.push_back(problem_json(problem, target));
+  }
+  print_json({{"problems", problems},
+              {"database", database.path().string()},
+              {"interrupted", report.interrupted}});
+}
+
+// What follows the problems' results.
+void print_end(const TuneReport& report, const Target& target, const Options& options,
+               Database& database) {
+  database.confirm_stored();
+  if (options.json) {
+    print_json_report(report, target, database);
+  } else if (!options.quiet) {
     if (report.problems.size() > 1) {
       print_text(results_table(report.problems, target) + "\n");
     }
-    database.confirm_stored();
     print_text(fmt::format("stored in {}\n", database.path().string()));
-    if (!target.measurable)
-      print_text(fmt::format("{}\n", how_to_time(target, options.command_line)));
+    if (!target.measurable) print_text(how_to_time(target, options.command_line));
   }
   if (report.out_of_time) fmt::print(stderr, "gemm-tune: the time given by --time is used up\n");
   if (report.interrupted) {
@@ -102,7 +111,7 @@ std::vector<KnownConfig> named_configs(const std::vector<std::string>& words) {
   };
   for (const std::string& word : words) {
     if (!word.starts_with('@')) {
-      add(word);
+      add(without_white_space(word));
       continue;
     }
     for (const std::string& line : read_list_file(word.substr(1), "config", kConfigForm)) add(line);
@@ -144,6 +153,11 @@ void require_errors(const TuneRequest& request, const Target& target) {
 }
 
 }  // namespace
+
+std::string without_white_space(std::string text) {
+  std::erase_if(text, [](char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; });
+  return text;
+}
 
 std::vector<Problem> asked_problems(const Options& options) {
   return parse_sizes(options.sizes,
@@ -241,16 +255,15 @@ int run_tune(const Options& options) {
   {
     // Log lines about candidates would break into the progress line.
     ProgressPrinter printer(options.quiet || options.verbose, request.time_limit);
-    // Printed at once, so that a user who stops the run early has them.
-    const auto print_line = [&](const ProblemReport& problem) {
-      print_text(result_line(problem, target) + "\n");
-      flush_standard_output();
+    const auto print_result = [&](const ProblemReport& problem) {
+      printer.clear();
+      print_problem(problem, target, options);
     };
     report = tune(
         request, database, [&](const Progress& progress) { printer.show(progress); },
-        options.quiet && !options.json ? OnFinished(print_line) : nullptr);
+        options.json ? nullptr : OnFinished(print_result));
   }
-  print_report(report, target, options, database);
+  print_end(report, target, options, database);
   if (!database.mended().empty()) log_warning(database.mended());
   return exit_code(report);
 }

@@ -80,22 +80,6 @@ nlohmann::json baselines_json(const Outcome& outcome, const std::vector<Baseline
   return all;
 }
 
-// "static model, and 300 timings at 1024x1024x1024, 80 on NVIDIA A10 and 40 elsewhere".
-std::string prior_text(const std::vector<PriorSource>& timings) {
-  constexpr std::size_t kNamed = 3;
-  std::string text = "static model";
-  for (std::size_t i = 0; i < std::min(kNamed, timings.size()); ++i) {
-    const PriorSource& one = timings[i];
-    const std::string where = one.device ? "on " + *one.device : "at " + to_string(one.problem);
-    text += fmt::format("{} {}{} {}", i == 0 ? ", and" : ",", grouped(one.count),
-                        i == 0 ? " timings" : "", where);
-  }
-  std::uint64_t others = 0;
-  for (std::size_t i = kNamed; i < timings.size(); ++i) others += timings[i].count;
-  if (others > 0) text += " and " + grouped(others) + " elsewhere";
-  return text;
-}
-
 nlohmann::json cut_short_json(CutShort cut_short) {
   if (cut_short == CutShort::no) return nullptr;
   return cut_short == CutShort::by_time_limit ? "time" : "interruption";
@@ -115,11 +99,6 @@ std::string none_within(const ErrorLimit& limit) {
   return fmt::format("no candidate is within --max-error {:g}: ", limit.ratio) +
          (limit.least ? fmt::format("the least error is {:.3g} of cuBLAS's", *limit.least)
                       : "no error is known");
-}
-
-std::string error_limit_text(const ErrorLimit& limit) {
-  return fmt::format("errors within {:g} of cuBLAS's: {} faster candidates passed over\n",
-                     limit.ratio, grouped(limit.passed_over));
 }
 
 // "error 2.38e-07: 1.95 of cublasSgemm 13.1.0's".
@@ -244,6 +223,26 @@ std::string why_no_winner(const ProblemReport& report) {
   return "no candidate survived before " + end;
 }
 
+std::string prior_text(const std::vector<PriorSource>& timings) {
+  constexpr std::size_t kNamed = 3;
+  std::string text = "static model";
+  for (std::size_t i = 0; i < std::min(kNamed, timings.size()); ++i) {
+    const PriorSource& one = timings[i];
+    const std::string where = one.device ? "on " + *one.device : "at " + to_string(one.problem);
+    text += fmt::format("{} {}{} {}", i == 0 ? ", and" : ",", grouped(one.count),
+                        i == 0 ? " timings" : "", where);
+  }
+  std::uint64_t others = 0;
+  for (std::size_t i = kNamed; i < timings.size(); ++i) others += timings[i].count;
+  if (others > 0) text += " and " + grouped(others) + " elsewhere";
+  return text;
+}
+
+std::string error_limit_text(const ErrorLimit& limit) {
+  return fmt::format("errors within {:g} of cuBLAS's: {} faster candidates passed over",
+                     limit.ratio, grouped(limit.passed_over));
+}
+
 std::string problem_text(const ProblemReport& report, const Target& target) {
   std::string text =
       fmt::format("{} on {} ({}, {} SMs), {:.1f} s\n", to_string(report.problem), target.spec.name,
@@ -288,7 +287,9 @@ std::string problem_text(const ProblemReport& report, const Target& target) {
     text += "  also on the GPU: " + other + ", which may have disturbed the times\n";
   }
   if (!report.winner) return text + "  " + why_no_winner(report) + "\n";
-  if (report.error_limit) text += "  limit    " + error_limit_text(*report.error_limit);
+  if (report.error_limit) {
+    text += "  limit    " + error_limit_text(*report.error_limit) + "\n";
+  }
   const TuneWinner& winner = *report.winner;
   const std::string indent(11, ' ');
   text += "  winner   " + to_string(winner.config.config()) + "\n";
@@ -414,8 +415,8 @@ nlohmann::json problem_json(const ProblemReport& report, const Target& target) {
 }
 
 std::string how_to_time(const Target& target, const std::string& command_line) {
-  return fmt::format("{}: {}. To time them, run on a machine with an {} GPU: {}", kPredictedLabel,
-                     target.why_not, target.spec.arch, command_line);
+  return fmt::format("{}: {}\nto time them, run on a machine with an {} GPU:\n  {}\n",
+                     kPredictedLabel, target.why_not, target.spec.arch, command_line);
 }
 
 }  // namespace gemm_tune

@@ -37,6 +37,12 @@ std::string grouped(std::uint64_t value);
 // Why a problem has no winner, as the begin of a sentence.
 std::string why_no_winner(const ProblemReport& report);
 
+// "static model, and 300 timings at 1024x1024x1024, 80 on NVIDIA A10 and 40 elsewhere".
+std::string prior_text(const std::vector<PriorSource>& timings);
+
+// "errors within 1 of cuBLAS's: 3 faster candidates passed over".
+std::string error_limit_text(const ErrorLimit& limit);
+
 std::string funnel_text(const Funnel& funnel, bool measured);
 std::string problem_text(const ProblemReport& report, const Target& target);
 nlohmann::json problem_json(const ProblemReport& report, const Target& target);
@@ -62,7 +68,8 @@ std::string measured_details(const Problem& problem, const Outcome& outcome,
 nlohmann::json time_json(const Outcome& outcome, const std::vector<Baseline>& baselines,
                          const std::vector<std::string>& tied);
 
-// A text on how to turn predictions into timings. command_line: of the run that predicted.
+// Lines on how to turn predictions into timings. command_line: of the run that predicted; it has a
+// line of its own, to be copied.
 std::string how_to_time(const Target& target, const std::string& command_line);
 
 }  // namespace gemm_tune

@@ -62,12 +62,13 @@ std::string commonest_reason(const Funnel& funnel) {
 
 }  // namespace
 
+std::string why_none(const ProblemReport& report) {
+  return why_no_winner(report) + (report.failure.empty() ? commonest_reason(report.funnel) : "");
+}
+
 std::string result_line(const ProblemReport& report, const Target& target) {
   std::string text = to_string(report.problem) + "  ";
-  if (!report.winner) {
-    return text + why_no_winner(report) +
-           (report.failure.empty() ? commonest_reason(report.funnel) : "");
-  }
+  if (!report.winner) return text + why_none(report);
   const double time_us = report.winner->outcome.deciding_us(report.objective).value_or(0);
   text += fmt::format("{}  {:.5g} us  {}", to_string(report.winner->config.config()), time_us,
                       tflops_text(report.problem, time_us));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A run's results in short: one line per problem, or a table of several problems. Pure: values in,
-// text out; tuner/report/report.h has the long form.
+// text out; tuner/report/short_report.h and report.h have the longer forms.
 #pragma once
 
 #include <string>
@@ -15,6 +15,10 @@ namespace gemm_tune {
 // timed)" replaces the last item for a prediction; without a winner the line gives the reason. No
 // line end.
 std::string result_line(const ProblemReport& report, const Target& target);
+
+// Why a problem has no winner, with the commonest reason: "no candidate survived: registers spill
+// to local memory (8 of 50 tried)".
+std::string why_none(const ProblemReport& report);
 
 // A heading and one line per problem: family, time, throughput and share of cuBLAS's speed. Fits 80
 // columns unless a problem's text is long.

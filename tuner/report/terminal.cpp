@@ -4,7 +4,9 @@
 #include <locale.h>
 #include <sys/ioctl.h>
 
+#include <algorithm>
 #include <cwchar>
+#include <utility>
 
 namespace gemm_tune {
 namespace {
@@ -65,6 +67,31 @@ std::size_t columns_of(std::string_view text) { return fit(text, text.size() * 2
 
 std::string cut_to_columns(std::string_view text, std::size_t columns) {
   return std::string(text.substr(0, fit(text, columns).bytes));
+}
+
+std::vector<std::string> broken_lines(std::string_view text, char separator, std::size_t columns,
+                                      std::size_t indent) {
+  std::vector<std::string> lines;
+  const std::string begin(indent, ' ');
+  std::string line;
+  std::size_t taken = std::min(text.find_first_not_of(' '), text.size());
+  line = text.substr(0, taken);  // the first line's own indent
+  bool is_empty = true;
+  while (taken < text.size()) {
+    const std::size_t end = std::min(text.find(separator, taken), text.size() - 1) + 1;
+    const std::string_view piece = text.substr(taken, end - taken);
+    const std::size_t visible = piece.back() == ' ' ? columns_of(piece) - 1 : columns_of(piece);
+    if (!is_empty && columns_of(line) + visible > columns) {
+      lines.push_back(std::move(line));
+      line = begin;
+    }
+    line += piece;
+    is_empty = false;
+    taken = end;
+  }
+  lines.push_back(std::move(line));
+  for (std::string& one : lines) one.erase(one.find_last_not_of(' ') + 1);
+  return lines;
 }
 
 }  // namespace gemm_tune

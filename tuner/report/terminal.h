@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace gemm_tune {
 
@@ -18,5 +19,11 @@ std::size_t columns_of(std::string_view text);
 
 // The longest start of the text that fits `columns`; does not cut a character.
 std::string cut_to_columns(std::string_view text, std::size_t columns);
+
+// The text as lines that fit `columns`, broken behind `separator`, which a broken line loses where
+// it is a space. All lines but the first begin with `indent` spaces. A piece that is wider than a
+// line stays whole.
+std::vector<std::string> broken_lines(std::string_view text, char separator, std::size_t columns,
+                                      std::size_t indent);
 
 }  // namespace gemm_tune
