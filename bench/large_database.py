@@ -77,6 +77,13 @@ def main():
     report("gt_open", least(lambda: open_library(library, current)))
     report("db info", seconds(command(program, "db", "info", "--db", current)))
     report("db check", seconds(command(program, "db", "check", "-q", "--db", current)))
+    merged = folder / "merged.db"
+    merged.unlink(missing_ok=True)
+    report("db merge into a new file",
+           seconds(command(program, "db", "merge", "-q", merged, current)))
+    report("db merge of the same rows",
+           seconds(command(program, "db", "merge", "-q", merged, current)))
+    merged.unlink()
     report("best, version 1 as it is", seconds(command(*best, first)))
 
     upgraded, damaged, saved = (folder / name for name in ("upgraded.db", "damaged.db", "saved.db"))

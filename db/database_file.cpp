@@ -74,24 +74,6 @@ void require_ours(const fs::path& path, const FileHeader& header) {
   }
 }
 
-// The folder must be writable for the side files. SQLite itself would fall back to read-only
-// without a message.
-void require_writable(const fs::path& path) {
-  const fs::path folder = path.parent_path();
-  std::error_code error;
-  if (!fs::is_directory(folder, error)) {
-    throw database_error(path, "cannot be created: folder '" + folder.string() +
-                                   "' does not exist; create it or name another one");
-  }
-  if (!accessible(folder, W_OK | X_OK)) {
-    throw database_error(path, "cannot be written: folder '" + folder.string() +
-                                   "' is not writable (" + reason(errno) + ")");
-  }
-  if (fs::exists(path, error) && !accessible(path, W_OK)) {
-    throw database_error(path, "cannot be written: the file is read-only (" + reason(errno) + ")");
-  }
-}
-
 // SQLite's own busy handler waits up to 100 ms between two looks at the lock, but a writer holds it
 // for less than one. Among many writers, some would wait for seconds. This handler looks every 2
 // ms.
@@ -280,6 +262,24 @@ void json_valid(sqlite3_context* context, int, sqlite3_value** arguments) {
 
 }  // namespace
 
+// The folder must be writable for the side files. SQLite itself would fall back to read-only
+// without a message.
+void require_writable_place(const fs::path& path) {
+  const fs::path folder = path.parent_path();
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) {
+    throw database_error(path, "cannot be created: folder '" + folder.string() +
+                                   "' does not exist; create it or name another one");
+  }
+  if (!accessible(folder, W_OK | X_OK)) {
+    throw database_error(path, "cannot be written: folder '" + folder.string() +
+                                   "' is not writable (" + reason(errno) + ")");
+  }
+  if (fs::exists(path, error) && !accessible(path, W_OK)) {
+    throw database_error(path, "cannot be written: the file is read-only (" + reason(errno) + ")");
+  }
+}
+
 void disarm(SQLite::Database& db) {
   sqlite3* const handle = db.getHandle();
   // Our tables' constraints call json_valid(). Not every release of SQLite marks its own as
@@ -320,7 +320,7 @@ fs::path absolute_path(const fs::path& path) {
 OpenDatabase open_database(const fs::path& path, Mode mode, const LockWait& lock,
                            Database::Journaling journaling) {
   const bool existed = is_file(path);
-  if (mode == Mode::create_or_open) require_writable(path);
+  if (mode == Mode::create_or_open) require_writable_place(path);
   try {
     if (mode == Mode::create_or_open) return open_for_writing(path, lock, journaling);
     if (!existed) throw database_error(path, "does not exist: tune first");
@@ -343,7 +343,7 @@ void copy_pages(SQLite::Database& from, SQLite::Database& to) {
 }
 
 void write_database(SQLite::Database& database, const fs::path& path, const LockWait& lock) {
-  require_writable(path);
+  require_writable_place(path);
   SQLite::Database file =
       connect(path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, lock);
   copy_pages(database, file);

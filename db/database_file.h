@@ -32,6 +32,9 @@ struct OpenDatabase {
 OpenDatabase open_database(const std::filesystem::path& path, Database::Mode mode,
                            const LockWait& lock, Database::Journaling journaling);
 
+// Throws DatabaseError unless a database at the path can be created or written.
+void require_writable_place(const std::filesystem::path& path);
+
 // Writes the database's pages to a new file; leaves no file if that fails.
 void write_database(SQLite::Database& database, const std::filesystem::path& path,
                     const LockWait& lock);

@@ -88,6 +88,19 @@ DeviceKey read_device(SQLite::Statement& row) {
   return {text_at(row, 0), text_at(row, 1), int_at(row, 2)};
 }
 
+const std::string kRecordColumns = R"sql(
+  SELECT d.arch, d.name, d.sm_count, p.text, c.text AS config, k.hash AS kernel_hash, m.disposition,
+         coalesce(m.reason, ''), m.source, m.registers, m.spill_bytes, m.stack_bytes, m.smem_bytes,
+         m.ctas_per_sm, m.median_us, m.samples, m.launches_per_sample, m.cold_us, m.sm_mhz,
+         m.power_w, m.temperature_c, coalesce(m.disturbance, ''), m.standing, m.predicted_us, b.name,
+         b.median_us, b.samples, b.launches_per_sample, b.cold_us, b.sm_mhz, b.power_w,
+         b.temperature_c, coalesce(b.disturbance, ''), m.recorded_at, r.tool_version,
+         r.cuda_version, coalesce(r.driver_version, ''), r.command, r.seed,
+         m.id, m.compile_s, m.gpu_s, r.uuid, coalesce(r.host, '') AS host,
+         coalesce(r.cublas_version, '') AS cublas_version, r.power_limit_w, r.memory_mhz,
+         coalesce(r.mig_slice, '') AS mig_slice, m.error, b.error AS baseline_error
+)sql";
+
 // Joins to each row of `measurements m` the rows that it refers to. CROSS JOIN finds each of them
 // by its number, in the order of m's rows. Otherwise the planner might begin with a small table and
 // visit m's rows in that table's order.
@@ -112,19 +125,14 @@ std::string with_fastest_baseline() {
 }  // namespace
 
 const std::string& select_record() {
-  static const std::string select = R"sql(
-  SELECT d.arch, d.name, d.sm_count, p.text, c.text AS config, k.hash AS kernel_hash, m.disposition,
-         coalesce(m.reason, ''), m.source, m.registers, m.spill_bytes, m.stack_bytes, m.smem_bytes,
-         m.ctas_per_sm, m.median_us, m.samples, m.launches_per_sample, m.cold_us, m.sm_mhz,
-         m.power_w, m.temperature_c, coalesce(m.disturbance, ''), m.standing, m.predicted_us, b.name,
-         b.median_us, b.samples, b.launches_per_sample, b.cold_us, b.sm_mhz, b.power_w,
-         b.temperature_c, coalesce(b.disturbance, ''), m.recorded_at, r.tool_version,
-         r.cuda_version, coalesce(r.driver_version, ''), r.command, r.seed,
-         m.id, m.compile_s, m.gpu_s, r.uuid, coalesce(r.host, '') AS host,
-         coalesce(r.cublas_version, '') AS cublas_version, r.power_limit_w, r.memory_mhz,
-         coalesce(r.mig_slice, '') AS mig_slice, m.error, b.error AS baseline_error
-)sql" + kFromMeasurements + kWithRuns +
-                                    with_fastest_baseline();
+  static const std::string select =
+      kRecordColumns + kFromMeasurements + kWithRuns + with_fastest_baseline();
+  return select;
+}
+
+const std::string& select_record_and_row() {
+  static const std::string select = kRecordColumns + ", " + kKnownProblem + ", m.*" +
+                                    kFromMeasurements + kWithRuns + "LEFT JOIN baselines b ON 0";
   return select;
 }
 
@@ -203,6 +211,18 @@ Record read_record(SQLite::Statement& row) {
   record.outcome.error = optional_real_at(row, 48);
   if (record.baseline) record.baseline->error = optional_real_at(row, 49);
   return sound(std::move(record));
+}
+
+void copy_value(const SQLite::Column& value, SQLite::Statement& to, int index) {
+  if (value.isInteger()) {
+    to.bind(index, value.getInt64());
+  } else if (value.isFloat()) {
+    to.bind(index, value.getDouble());
+  } else if (value.isText()) {
+    to.bind(index, value.getString());
+  } else {
+    to.bind(index);  // NULL; the schema has no blobs
+  }
 }
 
 Record read_summary(SQLite::Statement& row) {

@@ -25,6 +25,15 @@ inline constexpr int kRecordIdColumn = 39;  // of the measurement
 // Reads the current row of such a statement. Throws Error naming the fault of the row.
 Record read_record(SQLite::Statement& row);
 
+// The same with no baseline, and followed by kKnownProblem and all columns of `measurements m`. For
+// rows of problems that this program does not know, read_record() throws.
+const std::string& select_record_and_row();
+inline constexpr int kKnownProblemColumn = 50;
+inline constexpr int kFirstRowColumn = 51;
+
+// Binds the value, of any type that the schema has, to the parameter of that number.
+void copy_value(const SQLite::Column& value, SQLite::Statement& to, int index);
+
 // Selects the columns for read_summary() from the same tables without baselines; a WHERE may
 // follow, as for select_record().
 const std::string& select_summary();

@@ -118,18 +118,6 @@ Image read_image(const fs::path& path, const LockWait& lock) {
   return image;
 }
 
-void copy_value(const SQLite::Column& value, SQLite::Statement& to, int index) {
-  if (value.isInteger()) {
-    to.bind(index, value.getInt64());
-  } else if (value.isFloat()) {
-    to.bind(index, value.getDouble());
-  } else if (value.isText()) {
-    to.bind(index, value.getString());
-  } else {
-    to.bind(index);  // NULL; the schema has no blobs
-  }
-}
-
 // A row is kept without its run or its kernel's text, but not without its device, problem or
 // config.
 constexpr const char* kMendReferences = R"sql(

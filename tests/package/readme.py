@@ -15,6 +15,7 @@ import os
 import pathlib
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -78,6 +79,9 @@ EXPECTED = {
     "./run gemm-tune db check": [
         r"{scratch}/gemm-tune\.db is sound",
     ],
+    "./run gemm-tune db merge all.db mine.db theirs.db": [
+        r"all\.db: \d+ rows, \d+ of them new",
+    ],
 }
 # At its default budget this one compiles for two minutes on 2 cores. What is under test, that the
 # command is accepted, tunes both sizes and stores a winner for each, takes 3 candidates.
@@ -131,6 +135,9 @@ def check_commands(program):
                            CUDA_VISIBLE_DEVICES="")
         for command in found:
             print(command, flush=True)
+            if "mine.db theirs.db" in command:
+                for name in ("mine.db", "theirs.db"):
+                    shutil.copyfile(scratch / "gemm-tune.db", scratch / name)
             arguments = shlex.split(command)[2:] + (["--budget", "3"] if command == LONG else [])
             run = subprocess.run([program, *arguments], cwd=scratch, env=environment,
                                  stdin=subprocess.DEVNULL, capture_output=True, text=True)

@@ -19,6 +19,7 @@ int run_db_info(const Options& options);
 int run_db_check(const Options& options);
 int run_db_salvage(const Options& options);
 int run_db_rekey(const Options& options);
+int run_db_merge(const Options& options);
 int run_application(const Options& options);
 int run_capture(const Options& options);
 

@@ -47,6 +47,8 @@ int run_command(const Options& options) {
       return run_db_salvage(options);
     case Command::db_rekey:
       return run_db_rekey(options);
+    case Command::db_merge:
+      return run_db_merge(options);
     case Command::run:
       return run_application(options);
     case Command::capture:

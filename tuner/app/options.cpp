@@ -217,7 +217,8 @@ void add_replay(CLI::App& app, Options& o) {
 }
 
 void add_db(CLI::App& app, Options& o) {
-  CLI::App* db = app.add_subcommand("db", "The database itself: info, check, salvage, rekey");
+  CLI::App* db =
+      app.add_subcommand("db", "The database itself: info, check, salvage, rekey, merge");
   db->require_subcommand(1);
   const auto add = [&](const char* name, const char* what, Command command) {
     CLI::App* sub = db->add_subcommand(name, what);
@@ -238,6 +239,13 @@ void add_db(CLI::App& app, Options& o) {
                         Command::db_rekey);
   rekey->add_flag("--all", o.all, "Check every row, not only the best and the finals");
   add_kernel_dir(*rekey, o);
+  CLI::App* merge = db->add_subcommand(
+      "merge", "Bring the rows of several databases together in one, new or not");
+  merge->add_option("output", o.output, "Database that gets the rows; a new one is made")
+      ->required();
+  merge->add_option("inputs", o.inputs, "Databases to read; they do not change")->required();
+  merge->add_flag("-q,--quiet", o.quiet, "No progress, errors only");
+  merge->callback([&o] { o.command = Command::db_merge; });
 }
 
 CLI::Option* add_audit(CLI::App& app, Options& o) {
@@ -301,7 +309,8 @@ void hand_down_options(CLI::App& app) {
 // missing".
 std::string sentence_of(const CLI::ParseError& error) {
   const std::string text = error.what();
-  if (text == "A subcommand is required") return "db needs one of info, check, salvage and rekey";
+  if (text == "A subcommand is required")
+    return "db needs one of info, check, salvage, rekey and merge";
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) == nullptr) return text;
   const std::string option = text.substr(0, text.find(':'));
   const bool is_missing = text.find("missing") != std::string::npos;

@@ -22,6 +22,7 @@ enum class Command {
   db_check,
   db_salvage,
   db_rekey,
+  db_merge,
   run,
   capture
 };
@@ -51,7 +52,8 @@ struct Options {
   std::string kernel_cache;  // of tune; empty: the default one, for what is compiled anyhow
   bool no_kernel_cache = false;
   std::string format = "header";
-  std::string output = "-";  // for export and db salvage; "-": standard output
+  std::string output = "-";         // for export and db salvage; "-": standard output
+  std::vector<std::string> inputs;  // for db merge
   std::string cubin;
   std::vector<std::string> baselines = {"cublas"};
   std::vector<std::string> sweeps;  // for replay, with the options below

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies the rows of open databases into another one: the part of db/merge.h that knows the tables.
+//
+// Private to db/. Use the connections from one thread.
+#pragma once
+
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include <filesystem>
+#include <vector>
+
+#include "db/merge.h"
+
+namespace gemm_tune {
+
+struct TransferSource {
+  std::filesystem::path path;  // for messages
+  SQLite::Database* db = nullptr;
+};
+
+// Call inside a transaction of the output. Every row of the sources and of the output is checked as
+// `db check` does; the first that is not sound ends the transfer with a DatabaseError that names
+// its database. Also throws SQLite::Exception, of the output.
+MergeReport transfer_rows(const std::vector<TransferSource>& sources, const TransferSource& output,
+                          const KernelHashes& kernels);
+
+}  // namespace gemm_tune
