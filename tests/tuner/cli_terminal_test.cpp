@@ -105,6 +105,23 @@ TEST_F(CliTerminalTest, APipeGetsNoControlByteAndConfigsWhole) {
   EXPECT_LE(wide, 1) << "only the config's";
 }
 
+TEST_F(CliTerminalTest, AProgressLineIsRewrittenOnATerminalAndLeavesNothing) {
+  const std::string output = on_terminal(tune("--sizes 64,96 --budget 3 --jobs 1"), 80);
+  EXPECT_THAT(output, ContainsRegex("1/2 64x64x64: [0-3]/3 tried, [^\n]*compile [01]/1"));
+  EXPECT_THAT(output, ContainsRegex("2/2 96x96x96: [0-3]/3 tried[^\n]*\r\033\\[K"));
+  EXPECT_THAT(output, ContainsRegex("best [0-9.]+ us \\(predicted\\)"));
+  for (const std::string& line : shown(output)) {
+    EXPECT_EQ(line.find('\r'), line.npos) << line;
+    EXPECT_THAT(line, Not(HasSubstr(" tried, ")));
+  }
+}
+
+TEST_F(CliTerminalTest, AShortRunWithoutATerminalPrintsOneLineOfProgress) {
+  const ProgramRun piped = run(tune("--sizes 64,96 --config " + std::string(kNaive)));
+  EXPECT_EQ(lines_of(piped.errors).size(), 1u) << piped.errors;
+  EXPECT_THAT(piped.errors, StartsWith("1/2 64x64x64: 0/1 tried"));
+}
+
 TEST_F(CliTerminalTest, NoColoursAreUsedWithAndWithoutNoColor) {
   const std::string colour = "\033\\[[0-9;]*m";
   for (const char* environment : {"NO_COLOR=1", "TERM=xterm-256color"}) {

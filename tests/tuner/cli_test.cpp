@@ -258,7 +258,7 @@ TEST_F(CliTest, VerboseSaysWhatHappensToEachCandidate) {
   }
   EXPECT_EQ(lines, 5);
   const std::string plain = run("--seed 1 --budget 5 " + start + path("4.db")).errors;
-  EXPECT_THAT(plain, AllOf(HasSubstr("256x256x256: searching"), Not(HasSubstr(" ok, "))));
+  EXPECT_THAT(plain, AllOf(HasSubstr("256x256x256: 0/5 tried"), Not(HasSubstr(" ok, "))));
 }
 
 TEST_F(CliTest, LayoutAndBatchAreThoseOfEverySize) {

@@ -22,33 +22,59 @@ Progress progress(const Problem& problem) {
   progress.problem = &problem;
   progress.done = 12;
   progress.budget = 64;
-  progress.stage = "searching";
+  progress.stage = kSearching;
   return progress;
 }
 
 TEST(ProgressTest, SaysWhichProblemOfHowManyAndWhetherTheBestIsPredicted) {
   const Problem problem = packed_problem(1024, 1024, 1024);
   Progress now = progress(problem);
-  EXPECT_EQ(progress_line(now, "", 200), "1024x1024x1024: searching 12/64");
+  EXPECT_EQ(progress_line(now, "", 200), "1024x1024x1024: 12/64 tried");
   now.best_us = 84.768;
   EXPECT_EQ(progress_line(now, "1:05 left", 200),
-            "1024x1024x1024: searching 12/64, best 84.768 us, 1:05 left");
+            "1024x1024x1024: 12/64 tried, best 84.768 us, 1:05 left");
   now.is_predicted = true;
   now.number = 2;
   now.problems = 48;
+  now.stage = "finals";
   EXPECT_EQ(progress_line(now, "1:05 left", 200),
-            "2/48 1024x1024x1024: searching 12/64, best 84.768 us (predicted), 1:05 left");
+            "2/48 1024x1024x1024: 12/64 tried, finals, best 84.768 us (predicted), 1:05 left");
+}
+
+TEST(ProgressTest, SaysHowTheBestStandsToCublasAndWhichProcessesAreAtWork) {
+  const Problem problem = packed_problem(1024, 1024, 1024);
+  Progress now = progress(problem);
+  now.best_us = 50;
+  now.cublas_us = 40;
+  now.compilers = {14, 15};
+  now.gpus = {1, 1};
+  EXPECT_EQ(progress_line(now, "1:05 left", 200),
+            "1024x1024x1024: 12/64 tried, best 50 us (0.800 of cuBLAS), compile 14/15, GPU 1/1, "
+            "1:05 left");
+  // Fewer words where these are too many, then no processes.
+  EXPECT_EQ(progress_line(now, "1:05 left", 79),
+            "1024x1024x1024 12/64, 50 us, 0.8 of cuBLAS, CPU 14/15 GPU 1/1, 1:05 left");
+  EXPECT_EQ(progress_line(now, "1:05 left", 71),
+            "1024x1024x1024 12/64, 50 us, 0.8 of cuBLAS, 1:05 left");
 }
 
 TEST(ProgressTest, ALineNeverTakesMoreColumnsThanThereAre) {
   const Problem problem = parse_problem("1000000x1000000x1000000:layout=nt:align=1:batch=65535");
   Progress now = progress(problem);
   now.best_us = 84.768;
-  EXPECT_EQ(progress_line(now, "1:05 left", 80),
-            "1000000x1000000x1000000:layout=nt...: searching 12/64, best 84.768 us, 1:05 left");
+  now.compilers = {2, 2};
+  EXPECT_EQ(progress_line(now, "1:05 left", 60),
+            "1000000x1000000x1000000:... 12/64, best 84.768 us, 1:05 left");
   for (std::size_t columns = 0; columns < 120; ++columns) {
     EXPECT_LE(progress_line(now, "1:05 left", columns).size(), columns);
   }
+}
+
+TEST(ProgressTest, PlainLinesGetRarerInALongRun) {
+  EXPECT_EQ(plain_interval(0s), 10s);
+  EXPECT_EQ(plain_interval(100s), 10s);
+  EXPECT_EQ(plain_interval(300s), 30s);
+  EXPECT_EQ(plain_interval(10h), 60s);
 }
 
 TEST(ProgressTest, TheTimeLeftIsThatOfAllProblems) {

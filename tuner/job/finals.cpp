@@ -36,7 +36,7 @@ class Finals {
     result_.finishers = std::move(finishers);
   }
 
-  FinalsResult run(const std::function<void(const char*)>& tell);
+  FinalsResult run(const OnFinalsStage& tell);
 
  private:
   bool time();
@@ -159,12 +159,12 @@ void Finals::store() {
   result_.complete = true;
 }
 
-FinalsResult Finals::run(const std::function<void(const char*)>& tell) {
+FinalsResult Finals::run(const OnFinalsStage& tell) {
   rank(result_.finishers, rule_.objective);
   while (!result_.finishers.empty() && !trials_.interrupted()) {
-    tell("finals");
+    tell("finals", result_);
     if (!time() || result_.finishers.empty()) break;
-    tell("twins");
+    tell("twins", result_);
     const std::optional<Outcome> failure = twins_failure(result_.finishers.front().config);
     if (trials_.interrupted()) break;
     if (!failure) {
@@ -194,6 +194,16 @@ std::optional<double> cublas_error(const std::vector<Baseline>& baselines) {
       baselines.begin(), baselines.end(),
       [](const Baseline& baseline) { return kind_of(baseline.name) == BaselineKind::cublas; });
   return cublas == baselines.end() ? std::nullopt : cublas->error;
+}
+
+std::optional<double> fastest_us(const std::vector<Baseline>& baselines, Objective objective) {
+  std::optional<double> fastest;
+  for (const auto& [name, timing, error] : baselines) {
+    const double us =
+        objective == Objective::cold ? timing.cold_us.value_or(timing.median_us) : timing.median_us;
+    fastest = std::min(fastest.value_or(us), us);
+  }
+  return fastest;
 }
 
 void rank(std::vector<Finisher>& finishers, Objective objective) {
@@ -234,7 +244,7 @@ std::size_t finalists_among(const std::vector<Finisher>& ranked, Objective objec
 
 FinalsResult hold_finals(Trials& trials, ProblemResults& results, const Problem& problem,
                          std::vector<Finisher> finishers, bool judge_ties, const WinnerRule& rule,
-                         const std::function<void(const char*)>& tell) {
+                         const OnFinalsStage& tell) {
   return Finals(trials, results, problem, std::move(finishers), judge_ties, rule).run(tell);
 }
 

@@ -33,6 +33,9 @@ bool is_within(const Outcome& outcome, const std::optional<double>& most_error);
 // The error of cuBLAS among the baselines, if it is there and known.
 std::optional<double> cublas_error(const std::vector<Baseline>& baselines);
 
+// The least of the baselines' times that decide; nullopt if none was timed.
+std::optional<double> fastest_us(const std::vector<Baseline>& baselines, Objective objective);
+
 // Best first by the time that decides; equal times in the order of the config texts, as in the
 // database.
 void rank(std::vector<Finisher>& finishers, Objective objective = Objective::hot);
@@ -56,14 +59,16 @@ struct FinalsResult {
   bool complete = false;               // not interrupted: the standings are stored
 };
 
+using OnFinalsStage = std::function<void(const char* stage, const FinalsResult& so_far)>;
+
 // Times the best of the finishers again in turn with the baselines, verifies the winner's twins and
 // stores the standings. judge_ties: whether the finishers are all known candidates of the problem,
 // so that their best is the problem's best by hot times. rule: by which the best are chosen, with
-// the errors that the finals measure on the same operands. tell: called with "finals" and "twins".
-// An interrupt skips the rest.
+// the errors that the finals measure on the same operands. tell: called with "finals" and "twins",
+// and with the results so far. An interrupt skips the rest.
 FinalsResult hold_finals(Trials& trials, ProblemResults& results, const Problem& problem,
                          std::vector<Finisher> finishers, bool judge_ties, const WinnerRule& rule,
-                         const std::function<void(const char*)>& tell);
+                         const OnFinalsStage& tell);
 
 // The result of an earlier run's finals, if they had the same candidates and the request's
 // baselines. ranked: best first, at least one.

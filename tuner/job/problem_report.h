@@ -75,6 +75,13 @@ struct ProblemReport {
   double compilers_busy = 0, measurers_busy = 0;
 };
 
+// How many processes of a kind are at work.
+struct Lanes {
+  std::size_t busy = 0, all = 0;
+};
+
+inline constexpr const char* kSearching = "searching";
+
 // A run's progress, reported while it goes on.
 struct Progress {
   const Problem* problem = nullptr;
@@ -82,8 +89,10 @@ struct Progress {
   std::size_t done = 0, budget = 0;      // candidates of this problem
   std::size_t recalled = 0;              // done by earlier runs
   std::optional<double> best_us;
-  bool is_predicted = false;  // whether best_us is predicted
-  std::string stage;          // "searching", "finals", "twins"
+  std::optional<double> cublas_us;  // of the fastest baseline, where it was timed already
+  bool is_predicted = false;        // whether best_us is predicted
+  Lanes compilers, gpus;            // gpus.all is 0 where none measures
+  std::string stage;                // kSearching, "finals", "twins"
 };
 using OnProgress = std::function<void(const Progress&)>;
 

@@ -65,7 +65,13 @@ Search::Search(Plan plan, const TuneRequest& request, Trials& trials, const Prob
   result_.progress.budget = plan_.budget;
   result_.progress.recalled = plan_.recalled.size();
   result_.progress.is_predicted = !request.measure;
-  result_.progress.stage = "searching";
+  result_.progress.stage = kSearching;
+  for (const auto& [config, baselines] : plan_.recalled_baselines) {
+    const std::optional<double> us = fastest_us(baselines, request.rule.objective);
+    if (us && (!result_.progress.cublas_us || *us < *result_.progress.cublas_us)) {
+      result_.progress.cublas_us = us;
+    }
+  }
   if (!plan_.space) return;
   const std::size_t recalled = plan_.recalled.size();
   strategy_.emplace(make_strategy(plan_.strategy, *plan_.space, std::move(plan_.prior_us),
@@ -184,6 +190,9 @@ void Search::take(std::size_t point, Outcome outcome) {
   if (time_us && (!best_us || *time_us < *best_us)) best_us = time_us;
 }
 
-void Search::tell_progress() { on_progress_(result_.progress); }
+void Search::tell_progress() {
+  trials_.tell_lanes(result_.progress);
+  on_progress_(result_.progress);
+}
 
 }  // namespace gemm_tune

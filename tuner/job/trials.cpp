@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/job/trials.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/error.h"
@@ -64,6 +65,14 @@ void Trials::abandon() {
   compilers_.abandon();
   measurers_.abandon();
   compiling_.clear();
+}
+
+void Trials::tell_lanes(Progress& progress) const {
+  const auto lanes = [](const WorkerPool& pool) {
+    return Lanes{std::min(pool.pending(), pool.size()), pool.size()};
+  };
+  progress.compilers = lanes(compilers_);
+  if (request_.measure) progress.gpus = lanes(measurers_);
 }
 
 bool Trials::wants_more() const {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "tuner/job/compiled_kernels.h"
+#include "tuner/job/problem_report.h"
 #include "tuner/job/tune_request.h"
 #include "tuner/work/protocol.h"
 #include "tuner/work/worker_pool.h"
@@ -74,6 +75,9 @@ class Trials {
   std::size_t retries() const { return retried_.size(); }
   std::size_t compilers() const { return compilers_.size(); }
   std::size_t measurers() const { return measurers_.size(); }
+
+  // Fills in how many compile processes and GPUs have a task.
+  void tell_lanes(Progress& progress) const;
 
  private:
   using OnCompiled = std::function<void(const CompileReply&)>;

@@ -150,6 +150,13 @@ ErrorLimit error_limit(double ratio, Objective objective, const FinalsResult& fi
   return found;
 }
 
+// The best of the finals so far beside their baselines, once they are timed.
+void tell_best(const FinalsResult& finals, Objective objective, Progress& progress) {
+  if (finals.baselines.empty() || finals.finishers.empty()) return;
+  progress.best_us = finals.finishers.front().outcome.deciding_us(objective);
+  progress.cublas_us = fastest_us(finals.baselines, objective);
+}
+
 // Ranks the finishers, after finals if finals are needed. on_finals: called when the finals leave
 // the compilers idle.
 FinalsResult decide(const TuneRequest& request, Trials& trials, Search& search, Searched& searched,
@@ -173,12 +180,14 @@ FinalsResult decide(const TuneRequest& request, Trials& trials, Search& search, 
   }
   on_finals();
   Progress progress = searched.progress;
-  return with_those_above(hold_finals(trials, search.results(), plan.problem,
-                                      std::move(searched.finishers), request.judges_ties(),
-                                      request.rule, [&](const char* stage) {
-                                        progress.stage = stage;
-                                        on_progress(progress);
-                                      }));
+  return with_those_above(hold_finals(
+      trials, search.results(), plan.problem, std::move(searched.finishers), request.judges_ties(),
+      request.rule, [&](const char* stage, const FinalsResult& so_far) {
+        progress.stage = stage;
+        tell_best(so_far, request.rule.objective, progress);
+        trials.tell_lanes(progress);
+        on_progress(progress);
+      }));
 }
 
 }  // namespace

@@ -16,7 +16,6 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kTerminalInterval{200};
-constexpr milliseconds kPlainInterval{10'000};
 constexpr const char* kCut = "...";
 
 std::string text_of(milliseconds left) {
@@ -31,6 +30,50 @@ std::optional<milliseconds> expected_left(std::size_t done, std::size_t total,
   return milliseconds(static_cast<milliseconds::rep>(static_cast<double>(elapsed.count()) * share));
 }
 
+std::string lanes_text(const Progress& progress, const char* compile, const char* separator) {
+  const auto one = [](const char* name, const Lanes& lanes) {
+    return fmt::format("{} {}/{}", name, lanes.busy, lanes.all);
+  };
+  std::string text;
+  if (progress.compilers.all > 0) text += separator + one(compile, progress.compilers);
+  if (progress.gpus.all > 0) text += separator + one("GPU", progress.gpus);
+  return text;
+}
+
+// A progress line in three lengths: what follows the problem's text.
+struct Lines {
+  std::string problem, full, terse, without_lanes;
+};
+
+Lines lines_of(const Progress& progress, const std::string& left) {
+  Lines lines;
+  if (progress.problems > 1)
+    lines.problem = fmt::format("{}/{} ", progress.number, progress.problems);
+  lines.problem += to_string(*progress.problem);
+  const std::string tried = fmt::format(": {}/{} tried", progress.done, progress.budget);
+  const std::string stage = progress.stage == kSearching ? "" : ", " + progress.stage;
+  const std::string end = left.empty() ? "" : ", " + left;
+  std::string best, terse_best;
+  if (progress.best_us) {
+    terse_best = best = fmt::format(", best {:.5g} us", *progress.best_us);
+    if (progress.is_predicted) {
+      best += " (predicted)";
+      terse_best = best;
+    } else if (progress.cublas_us) {
+      const double share = *progress.cublas_us / *progress.best_us;
+      best += fmt::format(" ({:.3f} of cuBLAS)", share);
+      terse_best = fmt::format(", {:.4g} us, {:.3g} of cuBLAS", *progress.best_us, share);
+    }
+  }
+  lines.full = tried + stage + best + lanes_text(progress, "compile", ", ") + end;
+  const std::string terse =
+      fmt::format(" {}/{}{}{}", progress.done, progress.budget, stage, terse_best);
+  const std::string lanes = lanes_text(progress, "CPU", " ");
+  lines.terse = terse + (lanes.empty() ? "" : "," + lanes) + end;
+  lines.without_lanes = terse + end;
+  return lines;
+}
+
 }  // namespace
 
 std::string time_left(std::size_t done, std::size_t total, milliseconds elapsed) {
@@ -39,21 +82,13 @@ std::string time_left(std::size_t done, std::size_t total, milliseconds elapsed)
 }
 
 std::string progress_line(const Progress& progress, const std::string& left, std::size_t columns) {
-  std::string number;
-  if (progress.problems > 1) number = fmt::format("{}/{} ", progress.number, progress.problems);
-  std::string rest = fmt::format(": {} {}/{}", progress.stage, progress.done, progress.budget);
-  if (progress.best_us) {
-    rest += fmt::format(", best {:.5g} us{}", *progress.best_us,
-                        progress.is_predicted ? " (predicted)" : "");
+  const Lines lines = lines_of(progress, left);
+  for (const std::string& line : {lines.full, lines.terse, lines.without_lanes}) {
+    if (columns_of(lines.problem) + columns_of(line) <= columns) return lines.problem + line;
   }
-  if (!left.empty()) rest += ", " + left;
-  std::string problem = to_string(*progress.problem);
-  const std::size_t others = columns_of(number) + columns_of(rest);
-  if (others + columns_of(problem) > columns) {
-    const std::size_t kept = columns - std::min(columns, others + columns_of(kCut));
-    problem = cut_to_columns(problem, kept) + kCut;
-  }
-  return cut_to_columns(number + problem + rest, columns);
+  const std::size_t taken = columns_of(lines.without_lanes) + columns_of(kCut);
+  const std::string problem = cut_to_columns(lines.problem, columns - std::min(columns, taken));
+  return cut_to_columns(problem + kCut + lines.without_lanes, columns);
 }
 
 std::string RunProgress::left(const Progress& progress, milliseconds elapsed) {
@@ -68,6 +103,10 @@ std::string RunProgress::left(const Progress& progress, milliseconds elapsed) {
   std::optional<milliseconds> left = expected_left(done_before_ + done_, total, elapsed);
   if (left && limit_) left = std::min(*left, std::max(*limit_ - elapsed, milliseconds::zero()));
   return left ? text_of(*left) : "";
+}
+
+milliseconds plain_interval(milliseconds elapsed) {
+  return std::clamp(elapsed / 10, milliseconds(10'000), milliseconds(60'000));
 }
 
 ProgressPrinter::ProgressPrinter(bool quiet, std::optional<milliseconds> limit)
@@ -86,10 +125,12 @@ void ProgressPrinter::clear() {
 void ProgressPrinter::show(const Progress& progress) {
   if (quiet_) return;
   const auto now = std::chrono::steady_clock::now();
-  const std::string left =
-      run_.left(progress, std::chrono::duration_cast<milliseconds>(now - start_));
+  const auto elapsed = std::chrono::duration_cast<milliseconds>(now - start_);
+  const std::string left = run_.left(progress, elapsed);
   const bool news = progress.number != last_number_ || progress.stage != last_stage_;
-  if (!news && now - last_shown_ < (terminal_ ? kTerminalInterval : kPlainInterval)) return;
+  const milliseconds interval = terminal_ ? kTerminalInterval : plain_interval(elapsed);
+  if (has_shown_ && !(terminal_ && news) && now - last_shown_ < interval) return;
+  has_shown_ = true;
   last_number_ = progress.number;
   last_stage_ = progress.stage;
   last_shown_ = now;
