@@ -56,6 +56,35 @@ TEST_F(CliInputTest, TheLastNumbersOfARangeAreTaken) {
   }
 }
 
+TEST_F(CliInputTest, SizesMayBeSeveralWords) {
+  const auto problems = [&](const std::string& arguments) {
+    const ProgramRun ran =
+        run(arguments + " --arch sm_86 --json --dry-run --config " + std::string(kNaive) + db());
+    EXPECT_EQ(ran.exit_code, 0) << arguments << "\n" << ran.errors;
+    std::string all;
+    const auto plan = nlohmann::json::parse(ran.output);
+    for (const auto& one : plan.at("problems")) {
+      all += one.at("problem").get<std::string>() + " ";
+    }
+    return all;
+  };
+  write_file(path("more.txt"), "32\n");
+  EXPECT_EQ(problems("--sizes 64 96"), "64x64x64 96x96x96 ");
+  EXPECT_EQ(problems("--sizes '64 96'"), "64x64x64 96x96x96 ");
+  EXPECT_EQ(problems("--sizes 64, 96,"), "64x64x64 96x96x96 ");
+  EXPECT_EQ(problems("--sizes=64 96"), "64x64x64 96x96x96 ");
+  EXPECT_EQ(problems("--sizes 64 x 96 X 32"), "64x96x32 ");
+  EXPECT_EQ(problems("tune --sizes 64 @" + path("more.txt") + " 96"),
+            "64x64x64 32x32x32 96x96x96 ");
+  // What follows the sizes of explain is a config.
+  const ProgramRun explain =
+      run("explain --arch sm_86 --sizes 64 96 " + std::string(kNaive) + db());
+  EXPECT_EQ(explain.exit_code, 0) << explain.errors;
+  EXPECT_THAT(explain.output, HasSubstr("at 96x96x96 on"));
+  expect_refusal("--arch sm_86 --sizes [64, 32] @ [32, 96]", 2, "write 64x96x32");
+  expect_refusal("--arch sm_86 --sizes -m 64 -n 64 -k 32", 2, "write 64x64x32");
+}
+
 // A pipe can be read once.
 TEST_F(CliInputTest, SizesMayComeThroughAPipe) {
   std::filesystem::copy(GT_KERNEL_TEMPLATES, path("kernel_templates"),

@@ -107,6 +107,85 @@ TEST(SizesTest, NamesTheOffendingItem) {
   EXPECT_THAT(message_of("@/no/such/file"), HasSubstr("'/no/such/file' cannot be read"));
 }
 
+TEST(SizesTest, BlanksAndSemicolonsSeparateAndMayEndAList) {
+  const auto squares =
+      ElementsAre(packed_problem(1024, 1024, 1024), packed_problem(4096, 4096, 4096));
+  for (const char* text : {"1024 4096", "1024,4096,", "1024;4096;", " 1024 ,\t4096 ",
+                           "1024\n4096\n", "1024;4096 ,", "1024, 4096;"}) {
+    EXPECT_THAT(parse_sizes(text), squares) << text;
+  }
+  EXPECT_THAT(parse_sizes("1024,1024,1024;"), ElementsAre(packed_problem(1024, 1024, 1024)));
+  for (const char* text : {"", ",", ";", "64,,64", "64;;64", ",64"}) {
+    EXPECT_THAT(message_of(text), HasSubstr("size '' is empty")) << text;
+  }
+}
+
+TEST(SizesTest, AnyMultiplicationSignWillDoAndBlanksMayStandBesideIt) {
+  const auto product = ElementsAre(packed_problem(4096, 512, 1024));
+  for (const char* text : {"4096X512X1024", "4096 x 512 x 1024", "4096*512*1024", "4096 X512x 1024",
+                           "4096\u00d7512 \u00d7 1024"}) {
+    EXPECT_THAT(parse_sizes(text), product) << text;
+  }
+  EXPECT_THAT(parse_sizes("64 x 64 x 64 128 : 256 : 128"),
+              ElementsAre(packed_problem(64, 64, 64), packed_problem(128, 128, 128),
+                          packed_problem(256, 256, 256)));
+}
+
+TEST(SizesTest, TwoEqualEdgesAreSquareMatricesAndTwoOthersAreRefused) {
+  EXPECT_THAT(
+      parse_sizes("1024 x 1024, 64x64:layout=nt"),
+      ElementsAre(packed_problem(1024, 1024, 1024), packed_problem(64, 64, 64, Layout::nt)));
+  EXPECT_THAT(message_of("4096x512"), HasSubstr("size '4096x512' does not have three edges"));
+}
+
+TEST(SizesTest, AFilesNameMayHoldBlanksAndStandBehindSizes) {
+  const std::string path = write_file("128 256;\n");
+  const std::string with_blank = path + " (1, 2).txt";
+  std::rename(path.c_str(), with_blank.c_str());
+  EXPECT_THAT(message_of("@/no/such file (1 2)"),
+              HasSubstr("'/no/such file (1 2)' cannot be read"));
+  const std::string moved = path + " 1;2.txt";
+  std::rename(with_blank.c_str(), moved.c_str());
+  EXPECT_THAT(parse_sizes("64 @" + moved + ",512"),
+              ElementsAre(packed_problem(64, 64, 64), packed_problem(128, 128, 128),
+                          packed_problem(256, 256, 256), packed_problem(512, 512, 512)));
+  std::remove(moved.c_str());
+}
+
+TEST(SizesTest, PyTorchsNotationIsRefusedWithTheRightSpelling) {
+  EXPECT_EQ(message_of("[1024, 512] @ [512, 2048]"),
+            "'[1024, 512] @ [512, 2048]' is PyTorch's notation: write 1024x2048x512");
+  EXPECT_THAT(message_of("torch.Size([1024, 512]) @ torch.Size([512, 2048])"),
+              HasSubstr("write 1024x2048x512"));
+  EXPECT_THAT(message_of("(1024, 512), (512, 2048)"), HasSubstr("write 1024x2048x512"));
+  EXPECT_THAT(message_of("[8, 1024, 512] @ [8, 512, 2048]"),
+              HasSubstr("write 1024x2048x512:batch=8"));
+  // Where the text does not say which product.
+  for (const char* text : {"torch.Size([1024, 512])", "[1024, 512] @ [2048, 512].T",
+                           "[1024, 512] @ [2048, 512]", "[1024]"}) {
+    EXPECT_THAT(message_of(text), HasSubstr("the product [M, K] @ [K, N] is written MxNxK"))
+        << text;
+  }
+}
+
+TEST(SizesTest, CublassNotationsAreRefusedWithTheRightSpelling) {
+  EXPECT_EQ(message_of("-m 1024 -n 1024 -k 512"),
+            "'-m 1024 -n 1024 -k 512' is cuBLAS's notation: write 1024x1024x512");
+  for (const char* text : {"-m 1024 -n 512 -k 256", "--m=1024 --n=512 --k=256", "m1024n512k256",
+                           "m=1024, n=512, k=256", "nn_1024_512_256"}) {
+    EXPECT_THAT(message_of(text),
+                HasSubstr("is cuBLAS's notation: write 512x1024x256, for its column-major m and n "
+                          "are N and M here"))
+        << text;
+  }
+  // As capture reads the same line of PyTorch's TunableOp.
+  EXPECT_THAT(message_of("GemmTunableOp_float_NT,nt_25088_4096_64_ld_25088_4096_25088"),
+              HasSubstr("write 4096x25088x64:layout=tn"));
+  EXPECT_EQ(message_of("M=1024 N=512 K=256"),
+            "'M=1024 N=512 K=256' names M, N and K: write 1024x512x256");
+  EXPECT_THAT(message_of("m1024n512"), HasSubstr("'m1024n512' is not a size"));
+}
+
 TEST(SizesTest, RefusesAFileWithoutSizesAndFilesInFiles) {
   const std::string empty = write_file("# nothing\n");
   EXPECT_THAT(message_of("@" + empty), HasSubstr("holds no size"));

@@ -282,6 +282,44 @@ int own_words(int argc, const char* const* argv) {
   return static_cast<int>(std::find(argv, argv + argc, std::string_view("--")) - argv);
 }
 
+// A word that goes on with the value of --sizes: "4096", "x", "512]", or "-n" of cuBLAS's notation.
+bool continues_sizes(std::string_view word) {
+  constexpr std::string_view kFirst = "0123456789,;[]()@*";
+  if (word.empty()) return false;
+  for (const std::string_view letter : {"m", "n", "k"}) {
+    for (const std::string_view dashes : {"-", "--"}) {
+      const std::string flag = std::string(dashes) + std::string(letter);
+      if (word == flag || word.starts_with(flag + "=")) return true;
+    }
+  }
+  return kFirst.find(word.front()) != kFirst.npos || word == "x" || word == "X" ||
+         word == "\u00d7" || word.starts_with("torch.");
+}
+
+// The words with all that is the value of --sizes in one: people paste "4096 4096" without quotes.
+std::vector<std::string> with_sizes_in_one(int argc, const char* const* argv) {
+  std::vector<std::string> words(argv, argv + argc);
+  const auto sizes = std::find_if(words.begin(), words.end(), [](const std::string& word) {
+    return word == "--sizes" || word.starts_with("--sizes=");
+  });
+  if (sizes == words.end()) return words;
+  const auto first = sizes + 1;
+  const bool has_value = *sizes != "--sizes";
+  const bool is_option = first != words.end() && first->starts_with("-");
+  const auto begin = has_value || is_option || first == words.end() ? first : first + 1;
+  const auto end = std::find_if_not(begin, words.end(), continues_sizes);
+  if (begin == end) return words;
+  std::string value = has_value ? sizes->substr(std::string_view("--sizes=").size()) : "";
+  for (auto word = first; word != end; ++word) {
+    const bool is_behind_file = word != first && word[-1].size() > 1 && word[-1].front() == '@';
+    if (!value.empty()) value += is_behind_file ? "," : " ";
+    value += *word;
+  }
+  *sizes = "--sizes=" + value;
+  words.erase(first, end);
+  return words;
+}
+
 // An option of `tune` before another command is treated as if it stood behind that command; if the
 // command has no such option, it is refused.
 void hand_down_options(CLI::App& app) {
@@ -383,7 +421,10 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   hand_down_options(app);
 
   try {
-    app.parse(own, argv);
+    const std::vector<std::string> words = with_sizes_in_one(own, argv);
+    std::vector<const char*> texts;
+    for (const std::string& word : words) texts.push_back(word.c_str());
+    app.parse(static_cast<int>(texts.size()), texts.data());
   } catch (const CLI::Success& success) {  // --help, --version
     std::ostringstream text;
     app.exit(success, text, text);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/app/sizes.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <unordered_set>
@@ -10,6 +11,7 @@
 #include "core/parse_number.h"
 #include "core/printable.h"
 #include "tuner/app/list_file.h"
+#include "tuner/app/other_notations.h"
 
 namespace gemm_tune {
 namespace {
@@ -114,6 +116,10 @@ void add_item(std::string_view item, bool in_file, SizeList& list) {
     return add_shape(item, n + "x" + n + "x" + n + std::string(item.substr(shape.size())), list);
   }
   const std::vector<std::string_view> edges = split(shape, 'x');
+  if (edges.size() == 2 && edges[0] == edges[1]) {  // of each matrix
+    edge(item, edges[0], 1);
+    return add_shape(item, std::string(edges[0]) + "x" + std::string(item), list);
+  }
   if (edges.size() != 3) throw bad_size(item, "does not have three edges");
   edge(item, edges[0], 1);
   edge(item, edges[1], 1);
@@ -121,8 +127,55 @@ void add_item(std::string_view item, bool in_file, SizeList& list) {
   add_shape(item, item, list);
 }
 
+// The text with one letter for all multiplication signs, no blanks beside it or a colon, and one
+// space for other blanks.
+std::string in_plain_letters(std::string_view text) {
+  constexpr std::string_view kTimes = "\u00d7", kBlank = " \t\r\n";
+  std::string plain;
+  bool drops_blanks = true;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const bool is_times = text.substr(at).starts_with(kTimes);
+    const bool joins = is_times || text[at] == 'x' || text[at] == 'X' || text[at] == '*';
+    const bool is_blank = kBlank.find(text[at]) != kBlank.npos;
+    if (is_blank && drops_blanks) continue;
+    if ((joins || text[at] == ':') && plain.ends_with(' ')) plain.pop_back();
+    plain += joins ? 'x' : is_blank ? ' ' : text[at];
+    drops_blanks = is_blank || joins || text[at] == ':';
+    if (is_times) at += kTimes.size() - 1;
+  }
+  return plain;
+}
+
+// Where a file's name begins; the text's size if it holds none.
+std::size_t file_in(std::string_view text) {
+  for (std::size_t at = text.find('@'); at != text.npos; at = text.find('@', at + 1)) {
+    if (at == 0 || text[at - 1] == ' ' || text[at - 1] == ';') return at;
+  }
+  return text.size();
+}
+
+// A piece without commas: its sizes, and then perhaps a file, whose name may hold anything.
+void add_piece(std::string_view piece, bool in_file, SizeList& list) {
+  const std::size_t file = file_in(piece);
+  const std::string plain = in_plain_letters(piece.substr(0, file));
+  std::vector<std::string_view> parts = split(plain, ';');
+  const bool is_last = parts.size() == 1 && file == piece.size();
+  if (trimmed(parts.back()).empty() && !is_last) parts.pop_back();
+  for (const std::string_view part : parts) {
+    for (const std::string_view word : split(trimmed(part), ' ')) add_item(word, in_file, list);
+  }
+  if (file < piece.size()) add_item(piece.substr(file), in_file, list);
+}
+
 void add_list(std::string_view text, bool in_file, SizeList& list) {
-  for (const std::string_view item : split(text, ',')) add_item(trimmed(item), in_file, list);
+  std::vector<std::string_view> pieces = split(text, ',');
+  if (pieces.size() > 1 && trimmed(pieces.back()).empty()) pieces.pop_back();
+  try {
+    for (const std::string_view piece : pieces) add_piece(trimmed(piece), in_file, list);
+  } catch (const UsageError&) {
+    if (const auto sentence = other_notation(trimmed(text))) throw UsageError(*sentence);
+    throw;
+  }
 }
 
 }  // namespace
