@@ -98,6 +98,10 @@ class Database {
   // counting: reading those takes most of the time.
   void for_each_summary(const std::function<void(const Record&)>& visit) const;
 
+  // Every row, also those that no longer count, by device and problem; those of one problem in the
+  // order stored. counts: whether the row counts.
+  void for_each_stored(const std::function<void(const Record&, bool counts)>& visit) const;
+
   // The best row of each (device, problem) of an architecture, by the view `winners`, among the
   // rows of these kernels. usable: whether a config may win; without it all configs may.
   using ConfigFilter = std::function<bool(const std::string& config)>;

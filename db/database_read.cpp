@@ -186,6 +186,18 @@ void Database::for_each_record(const std::function<void(const Record&)>& visit) 
   });
 }
 
+void Database::for_each_stored(const std::function<void(const Record&, bool counts)>& visit) const {
+  guarded(impl_->path, [&] {
+    SQLite::Statement query(impl_->db, select_record() + " WHERE " + kKnownProblem +
+                                           " ORDER BY d.arch, d.name, d.sm_count, p.M, p.N, p.K, "
+                                           "p.text, m.id");
+    while (query.executeStep()) {
+      const Record record = checked(impl_->path, query, read_record);
+      visit(record, query.getColumn(kRecordCountsColumn).getInt() != 0);
+    }
+  });
+}
+
 void Database::for_each_summary(const std::function<void(const Record&)>& visit) const {
   guarded(impl_->path, [&] {
     SQLite::Statement query(impl_->db,

@@ -126,7 +126,7 @@ std::string with_fastest_baseline() {
 
 const std::string& select_record() {
   static const std::string select =
-      kRecordColumns + kFromMeasurements + kWithRuns + with_fastest_baseline();
+      kRecordColumns + ", m.counts" + kFromMeasurements + kWithRuns + with_fastest_baseline();
   return select;
 }
 

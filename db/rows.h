@@ -21,6 +21,7 @@ namespace gemm_tune {
 const std::string& select_record();
 extern const char* const kKnownProblem;
 inline constexpr int kRecordIdColumn = 39;  // of the measurement
+inline constexpr int kRecordCountsColumn = 50;
 
 // Reads the current row of such a statement. Throws Error naming the fault of the row.
 Record read_record(SQLite::Statement& row);

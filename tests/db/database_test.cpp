@@ -225,6 +225,22 @@ TEST_F(DatabaseTest, RecordsComeInTheOrderFirstStored) {
   EXPECT_EQ(order, (std::vector<std::string>{kPredicated, kWholeTiles}));
 }
 
+TEST_F(DatabaseTest, RowsThatNoLongerCountComeInTheOrderStoredToo) {
+  {
+    Database database = writable(file_);
+    store_measured(database, kA6000, "1024x1024x1024", kWholeTiles, 100);
+    store_measured(database, kA6000, "256x256x256", kPredicated, 9);
+    store_measured(database, kA6000, "1024x1024x1024", kPredicated, 90);
+    store_measured(database, kA6000, "1024x1024x1024", kWholeTiles, 99);
+  }
+  std::vector<std::pair<double, bool>> found;
+  Database(file_, Database::Mode::read_only).for_each_stored([&](const Record& row, bool counts) {
+    found.emplace_back(row.outcome.timing->median_us, counts);
+  });
+  EXPECT_THAT(found, testing::ElementsAre(std::pair(9, true), std::pair(100, false),
+                                          std::pair(90, true), std::pair(99, true)));
+}
+
 TEST_F(DatabaseTest, KeepsLayoutsAndBatchesApart) {
   Database database = writable(file_);
   double us = 10;

@@ -66,6 +66,9 @@ EXPECTED = {
     "./run gemm-tune export --arch sm_86 --format header -o build/gemm_tune_sm_86.h": [
         r"^$",
     ],
+    "./run gemm-tune report -o build/report.html": [
+        r"^$",
+    ],
     "./run gemm-tune replay tests/data/made_up_sweep.json --repeats 5": [
         r"made_up_sweep: 96 configs, 2 failed; 5 runs of 96",
         r"after 50 [01]\.\d+ of the optimum, 10th percentile [01]\.\d+",

@@ -29,9 +29,10 @@ TEST_F(CliOutputTest, ResultsThatCannotBeWrittenAreAFailureOfEveryCommand) {
   for (const std::string& command :
        {"tune" + tuned, "tune --json" + tuned, "tune --dry-run" + tuned, "best " + problem,
         "best --json " + problem, "explain " + problem, "ladder -q " + problem,
-        "export --arch sm_86" + db(), "db info" + db(), "db info --json" + db(), "db check" + db(),
-        "db salvage --output " + path("saved.db") + db(), std::string("replay ") + GT_MADE_UP_SWEEP,
-        std::string("--help"), std::string("--version")}) {
+        "export --arch sm_86" + db(), "report" + db(), "db info" + db(), "db info --json" + db(),
+        "db check" + db(), "db salvage --output " + path("saved.db") + db(),
+        std::string("replay ") + GT_MADE_UP_SWEEP, std::string("--help"),
+        std::string("--version")}) {
     expect_refusal(command + " >/dev/full", 7,
                    "standard output cannot be written: No space left on device");
     std::filesystem::remove(path("saved.db"));
@@ -83,12 +84,31 @@ TEST_F(CliOutputTest, ExportReplacesFilesAndWritesToAnythingElse) {
   expect_refusal(start + path("no/folder"), 2, "No such file or directory");
 }
 
+TEST_F(CliOutputTest, AReportIsAPageOfTheRowsThatWereAskedFor) {
+  tune();
+  const std::string start = "report" + db();
+  const ProgramRun page = run(start + " -o " + path("report.html"));
+  ASSERT_EQ(page.exit_code, 0) << page.errors;
+  EXPECT_EQ(page.output, "");
+  const std::string html = read_file(path("report.html"));
+  EXPECT_THAT(html, StartsWith("<!DOCTYPE html>"));
+  EXPECT_THAT(html, HasSubstr("\"problem\":\"64x64x64\""));
+  EXPECT_TRUE(run(start + " --arch sm_86 --type f32").output == html);
+  EXPECT_TRUE(run(start).output == html) << "one database, one page";
+  expect_refusal(start + " --arch sm_90", 4, "no rows of sm_90: its architectures are sm_86");
+  expect_refusal(start + " --type bf16", 4, "no rows of this type");
+  expect_refusal(start + " --type f33", 2, "f33");
+  expect_refusal("report --db " + path("none.db"), 6, "none.db");
+}
+
 TEST_F(CliOutputTest, EveryCommandWritesItsFileTheSameWay) {
   std::filesystem::create_symlink("/dev/full", path("full"));
   const std::string explain =
       "explain --arch sm_86 --sizes 64 " + std::string(kNaive) + db() + " --cubin ";
   const std::string replay = std::string("replay ") + GT_MADE_UP_SWEEP + " --trace ";
-  for (const std::string& command : {explain, replay}) {
+  const std::string report = "report" + db() + " -o ";
+  tune();
+  for (const std::string& command : {explain, replay, report}) {
     const ProgramRun full = run(command + path("full"));
     EXPECT_EQ(full.exit_code, 7) << command;
     EXPECT_THAT(full.errors, HasSubstr("full' cannot be written: No space left on device"));

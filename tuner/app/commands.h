@@ -15,6 +15,7 @@ int run_explain(const Options& options);
 int run_ladder(const Options& options);
 int run_replay(const Options& options);
 int run_export(const Options& options);
+int run_report(const Options& options);
 int run_db_info(const Options& options);
 int run_db_check(const Options& options);
 int run_db_salvage(const Options& options);

@@ -39,6 +39,8 @@ int run_command(const Options& options) {
       return run_replay(options);
     case Command::export_winners:
       return run_export(options);
+    case Command::report:
+      return run_report(options);
     case Command::db_info:
       return run_db_info(options);
     case Command::db_check:

@@ -216,6 +216,23 @@ void add_replay(CLI::App& app, Options& o) {
   });
 }
 
+void add_report(CLI::App& app, Options& o) {
+  CLI::App* report = app.add_subcommand(
+      "report", "A page about a database, to open in a browser: times, speed-ups, rejections");
+  report->add_option("--db", o.db, "Database file");
+  report->add_option("--arch", o.arch, "Only this architecture, as in sm_86; default: all");
+  CLI::Option* const type = report->add_option(
+      "--type", o.type, "Only this element type, as in f32 or bf16/bf16/f32/f32; default: all");
+  add_kernel_dir(*report, o);
+  report->add_option("-o,--output", o.output,
+                     "File of HTML to write; default, and '-': standard output");
+  report->add_flag("-q,--quiet", o.quiet, "No progress, errors only");
+  report->callback([&o, type] {
+    o.command = Command::report;
+    if (type->count() == 0) o.type.clear();
+  });
+}
+
 void add_db(CLI::App& app, Options& o) {
   CLI::App* db =
       app.add_subcommand("db", "The database itself: info, check, salvage, rekey, merge");
@@ -414,6 +431,7 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   add_kernel_dir(*exporter, o);
   exporter->add_option("-o,--output", o.output,
                        "File to write, of a bundle the folder; default, and '-': standard output");
+  add_report(app, o);
   add_replay(app, o);
   add_db(app, o);
   add_drop_in(app, o);

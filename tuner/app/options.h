@@ -18,6 +18,7 @@ enum class Command {
   ladder,
   replay,
   export_winners,
+  report,
   db_info,
   db_check,
   db_salvage,
@@ -52,7 +53,7 @@ struct Options {
   std::string kernel_cache;  // of tune; empty: the default one, for what is compiled anyhow
   bool no_kernel_cache = false;
   std::string format = "header";
-  std::string output = "-";         // for export and db salvage; "-": standard output
+  std::string output = "-";         // for export, report, db salvage; "-": standard output
   std::vector<std::string> inputs;  // for db merge
   std::string cubin;
   std::vector<std::string> baselines = {"cublas"};
