@@ -147,6 +147,38 @@ TEST_F(CliTest, BestAndExportTakeTheWinnerByColdTimesOrWithinALimitOfErrorsWhere
   EXPECT_EQ(run("export --max-error 0.5 " + rest).exit_code, 4);
 }
 
+TEST_F(CliTest, WithoutAGpuTheOnlyDeviceOfTheDatabaseIsTheTarget) {
+  const std::string db = " --db " + path("t.db");
+  const auto store = [&](const char* arch, const char* name, int sm_count) {
+    Database database(path("t.db"), Database::Mode::create_or_open);
+    database.begin_run({"0.1.0", "13.0", "", "tune", 1}, kernel_texts());
+    Outcome outcome;
+    outcome.timing = Timing{10, {10}, 10};
+    outcome.standing = Standing::tied;
+    database.store({arch, name, sm_count}, parse_problem("64x64x64"), kNaive,
+                   current_kernel_hashes().at("naive"), outcome, Source::measured);
+  };
+  store("sm_86", "NVIDIA GeForce RTX 3090", 82);
+  const ProgramRun best = run("best --sizes 64" + db);
+  EXPECT_EQ(best.exit_code, 0) << best.errors;
+  EXPECT_THAT(best.output, HasSubstr("the winner for this problem on NVIDIA GeForce RTX 3090"));
+  EXPECT_EQ(run("export" + db).output, run("export --arch sm_86" + db).output);
+  EXPECT_THAT(run("explain --sizes 64" + db).output,
+              HasSubstr("at 64x64x64 on NVIDIA GeForce RTX 3090 (sm_86, 82 SMs)"));
+  EXPECT_THAT(run("ladder -q --sizes 64" + db).output,
+              HasSubstr("64x64x64 on NVIDIA GeForce RTX 3090 (sm_86)"));
+  expect_refusal("--sizes 64" + db, 2, "name a target with --arch, as in --arch sm_86");
+  expect_refusal("best --sizes 64 --db " + path("none.db"), 6, "none.db");
+
+  store("sm_86", "NVIDIA RTX A6000", 84);
+  EXPECT_EQ(run("export" + db).exit_code, 0) << "an export is of one architecture";
+  expect_refusal("best --sizes 64" + db, 2,
+                 "the database has results of NVIDIA GeForce RTX 3090 (sm_86, 82 SMs), NVIDIA RTX "
+                 "A6000 (sm_86, 84 SMs): name a target with --arch, as in --arch sm_86");
+  store("sm_90", "NVIDIA H100 80GB HBM3", 132);
+  expect_refusal("export" + db, 2, "NVIDIA H100 80GB HBM3 (sm_90, 132 SMs)");
+}
+
 TEST_F(CliTest, ChecksAndSalvagesADamagedDatabase) {
   const std::string db = " --db " + path("t.db");
   ASSERT_EQ(run("--arch sm_86 --sizes 64 --config " + std::string(kNaive) + db).exit_code, 0);

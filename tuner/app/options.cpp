@@ -83,7 +83,10 @@ void refuse_empty_texts(CLI::App& app) {
 }
 
 void add_common(CLI::App& app, Options& o) {
-  app.add_option("--arch", o.arch, "Target, as in sm_86; default: the GPU of --device");
+  app.add_option(
+      "--arch", o.arch,
+      "Target, as in sm_86; default: the GPU of --device, or without one the only device of the "
+      "database that is read");
   app.add_option("--device", o.device, "GPU to use, by CUDA's number")
       ->check(whole_number(0, 1023))
       ->capture_default_str();

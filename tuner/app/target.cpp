@@ -5,6 +5,8 @@
 #include <spdlog/fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include "core/error.h"
 #include "core/parse_number.h"
@@ -86,6 +88,47 @@ int first_ordinal(const Options& options) {
   return options.devices == "all" ? 0 : parse_ordinals(options.devices).front();
 }
 
+// The devices of the database that a command reads; of a command that needs none, only of one that
+// is there.
+std::vector<DeviceKey> stored_devices(const Options& options) {
+  const bool needs_one =
+      options.command == Command::best || options.command == Command::export_winners;
+  std::error_code ignored;
+  if (!needs_one && !std::filesystem::exists(database_path(options), ignored)) return {};
+  return open_for_reading(options).devices();
+}
+
+std::string text_of(const DeviceKey& device) {
+  return fmt::format("{} ({}, {} SMs)", device.name, device.arch, device.sm_count);
+}
+
+// The target of a command that names none, where there is no GPU: the only device of the database.
+// Of several devices the export takes the architecture, if it is the only one. Throws UsageError.
+DeviceSpec stored_target(const Options& options, const std::string& why_no_gpu) {
+  std::vector<DeviceKey> devices;
+  if (options.command != Command::tune) devices = stored_devices(options);
+  if (devices.empty()) {
+    throw UsageError("without a GPU to ask, name a target with --arch, as in --arch sm_86 (" +
+                     why_no_gpu + ")");
+  }
+  const DeviceKey& first = devices.front();
+  const bool is_only_arch = std::all_of(devices.begin(), devices.end(), [&](const auto& device) {
+    return device.arch == first.arch;
+  });
+  if (devices.size() == 1 || (is_only_arch && options.command == Command::export_winners)) {
+    DeviceSpec spec = table_spec(first.arch);
+    spec.name = first.name;
+    spec.sm_count = first.sm_count;
+    return spec;
+  }
+  std::vector<std::string> names;
+  for (const DeviceKey& device : devices) names.push_back(text_of(device));
+  throw UsageError(
+      fmt::format("the database has results of {}: name a target with --arch, as in "
+                  "--arch {}",
+                  fmt::join(names, ", "), first.arch));
+}
+
 }  // namespace
 
 Target resolve_target(const Options& options) {
@@ -103,8 +146,8 @@ Target resolve_target(const Options& options) {
     target.ordinals.insert(target.ordinals.begin(), first);
     target.measurable = true;
   } else if (options.arch.empty()) {
-    throw UsageError("without a GPU to ask, name a target with --arch, as in --arch sm_86 (" +
-                     probe.failure + ")");
+    target.spec = stored_target(options, probe.failure);
+    target.why_not = probe.failure;
   } else if (probe.device) {
     target.why_not = "the GPU here is " + probe.device->spec.name + " (" + probe.device->spec.arch +
                      "), not " + options.arch;
