@@ -17,7 +17,8 @@ namespace gemm_tune {
 
 // Asks a worker about the GPUs; without --arch they are the target. Without a GPU either, the
 // commands that read the database take its only device. Throws UsageError if the architecture is
-// missing or unknown to NVRTC or the device table, or if the GPUs are of different models. Throws DeviceError if --require-gpu or --devices cannot be satisfied.
+// missing or unknown to NVRTC or the device table, or if the GPUs are of different models. Throws
+// DeviceError if --require-gpu or --devices cannot be satisfied.
 Target resolve_target(const Options& options);
 
 // Only the architecture; does not start a GPU if --arch names it. Throws as resolve_target() does.
