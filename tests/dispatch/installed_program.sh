@@ -31,6 +31,8 @@ done < <(cd "$source" && find kernel_templates -name '*.cuh' -o -path kernel_tem
 "$program" explain --arch sm_86 --sizes 1024 --kernel-dir "$texts" >"$scratch/explained" || fail "explain ends with $?"
 grep -q ' registers, ' "$scratch/explained" || fail "the installed texts do not compile: $(cat "$scratch/explained")"
 
+[ -f "$texts/json-output.schema.json" ] || fail "the schema of the JSON output is not installed"
+
 # The kernel's argument, in an outside program beside the header.
 cat >"$scratch/main.cpp" <<'END'
 #include "gemm_tune_sm_86.h"

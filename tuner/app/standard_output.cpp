@@ -25,7 +25,15 @@ void occupy_standard_streams() {
 
 void print_text(std::string_view text) { fmt::print("{}", printable_lines(text)); }
 
-void print_json(const nlohmann::json& json) {
+void print_json(nlohmann::json json) {
+  const auto add_version = [](nlohmann::json& object) {
+    object["format_version"] = kJsonFormatVersion;
+  };
+  if (json.is_array()) {
+    std::for_each(json.begin(), json.end(), add_version);
+  } else {
+    add_version(json);
+  }
   fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 

@@ -21,8 +21,13 @@ void occupy_standard_streams();
 // Prints by core/printable.h: names and reasons may come from anybody's files.
 void print_text(std::string_view text);
 
-// Prints with indentation and a line end. Bytes that are not UTF-8, as in a path, become U+FFFD.
-void print_json(const nlohmann::json& json);
+// The version of the form of all JSON output, docs/json-output.schema.json. It rises when a field
+// goes away or changes its meaning, not when one is added.
+inline constexpr int kJsonFormatVersion = 1;
+
+// Prints with indentation and a line end. Adds "format_version" to the object, or to each object of
+// the array. Bytes that are not UTF-8, as in a path, become U+FFFD.
+void print_json(nlohmann::json json);
 
 // Of a terminal its columns, at least 80, with configs broken to fit; elsewhere 80 columns, with
 // configs whole.
