@@ -43,6 +43,8 @@ Record stored_at(const std::string& config_text, double second, const Outcome& o
                 std::fmod(second, 60));
   record.recorded_at = moment;
   record.run.uuid = run;
+  record.run.cuda_version = "13.0";
+  record.run.driver_version = "580.159.04";
   return record;
 }
 
@@ -97,6 +99,7 @@ TEST(DatabaseSummary, HoldsOutcomesStepsMapsAndShares) {
                   stored_at(config(32, 8), 3, timed(75))})
           .json();
   EXPECT_EQ(json["rows"], 4);
+  EXPECT_EQ(json["environments"], (Json{"CUDA 13.0, driver 580.159.04"}));
   const Json& problem = json["problems"][0];
   EXPECT_EQ(problem["problem"], "1024x1024x1024");
   EXPECT_EQ(problem["source"], "measured");

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -132,6 +133,7 @@ struct DatabaseSummary::Impl {
 
   const KernelHashes hashes;
   std::uint64_t rows = 0, other_kernels = 0;
+  std::set<std::string> environments;
   std::vector<DeviceKey> devices;
   std::vector<Place> places;
   std::map<std::pair<std::size_t, Problem>, std::size_t> place_numbers;  // by device and problem
@@ -161,6 +163,9 @@ void DatabaseSummary::Impl::add(const Record& row, bool counts) {
   const bool holds = current != hashes.end() && current->second == row.kernel_hash;
   if (counts) ++(holds ? rows : other_kernels);
   if (!holds) return;
+  const std::string driver =
+      row.run.driver_version.empty() ? "no GPU" : "driver " + row.run.driver_version;
+  environments.insert(short_text("CUDA " + row.run.cuda_version + ", " + driver));
   begin_place(row);
   open->add(row, counts, config_number(row.config));
 }
@@ -207,10 +212,17 @@ nlohmann::json DatabaseSummary::Impl::json_within(const SummaryLimits& limits) c
     problems.push_back(std::move(one));
   }
   for (const DeviceKey& device : devices) known_devices.push_back(device_json(device));
+  constexpr std::size_t kMostEnvironments = 4;
+  std::vector<std::string> known_environments(environments.begin(), environments.end());
+  if (known_environments.size() > kMostEnvironments) {
+    known_environments.resize(kMostEnvironments);
+    known_environments.push_back("others");
+  }
   return {{"rows", rows},
           {"rows_of_other_kernels", other_kernels},
           {"problem_count", places.size()},
           {"devices", known_devices},
+          {"environments", known_environments},
           {"forms", table.forms()},
           {"configs", table.rows()},
           {"problems", problems}};

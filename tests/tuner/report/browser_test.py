@@ -116,8 +116,8 @@ class Browser:
         shot = self.send("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)
         path.write_bytes(base64.b64decode(shot["data"]))
 
-    def keep_printed(self, path):
-        path.write_bytes(base64.b64decode(self.send("Page.printToPDF", printBackground=True)["data"]))
+    def printed(self):
+        return base64.b64decode(self.send("Page.printToPDF", printBackground=True)["data"])
 
     def complaints(self):
         """Messages, exceptions and requests since the page was opened, but for the page's own."""
@@ -227,8 +227,13 @@ def look_everywhere(name, browser, folder):
             check_figures(f"{name}, {words}, {scheme}", browser)
             if folder:
                 browser.keep(folder / f"{name}_{words}_{scheme}.png")
+    browser.look(WIDE, "dark")
+    pdf = browser.printed()
+    sheets = len(re.findall(rb"/Type\s*/Page\b", pdf))
+    demand(1 <= sheets <= 25, f"{name}: a few sheets are printed: {sheets}")
     if folder:
-        browser.keep_printed(folder / f"{name}.pdf")
+        (folder / f"{name}.pdf").write_bytes(pdf)
+    demand(browser.value("document.documentElement.className") == "", f"{name}: the page is as before it was printed")
     browser.look(WIDE, "light")
 
 

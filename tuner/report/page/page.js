@@ -93,6 +93,13 @@
     select.value = String(value);
   }
 
+  // A config's text, with places to break a line.
+  function configElement(tag, text) {
+    const made = element(tag, 'config');
+    for (const part of text.split(/(?<=[,/])/)) made.append(part, document.createElement('wbr'));
+    return made;
+  }
+
   const say = (id, text) => {
     byId(id).textContent = text;
     byId(id).hidden = text === '';
@@ -134,7 +141,8 @@
     getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
   const faint = (name, percent) => `color-mix(in srgb, ${color(name)} ${percent}%, transparent)`;
   const charts = new Map();
-  const isNarrow = () => document.documentElement.clientWidth <= 760;
+  const isPrinting = () => document.documentElement.classList.contains('printing');
+  const isNarrow = () => !isPrinting() && document.documentElement.clientWidth <= 760;
 
   function styleCharts() {
     Chart.defaults.font.family = getComputedStyle(document.body).fontFamily;
@@ -142,6 +150,7 @@
     Chart.defaults.color = color('muted');
     Chart.defaults.borderColor = color('grid');
     Chart.defaults.animation = false;
+    Chart.overrides.scatter.interaction.mode = 'nearest';
     Chart.defaults.maintainAspectRatio = false;
     Object.assign(Chart.defaults.plugins.tooltip, {
       backgroundColor: color('tip'),
@@ -210,11 +219,15 @@
     axis.ticks = ticks;
   }
 
-  function logAxis(title, values) {
+  // leastRange: of the greatest value over the least.
+  function logAxis(title, values, leastRange) {
+    const low = Math.min(...values);
+    const high = Math.max(...values);
+    const room = Math.max(1.12, Math.sqrt(leastRange / (high / low)));
     return {
       type: 'logarithmic',
-      min: Math.min(...values) / 1.12,
-      max: Math.max(...values) * 1.12,
+      min: low / room,
+      max: high * room,
       title: axisTitle(title),
       afterBuildTicks: logTicks,
       ticks: {callback: tick, autoSkip: true, maxRotation: 0}
@@ -327,12 +340,12 @@
     const canvasBox = byId('speedup').querySelector('.canvas');
     const room = labelRoom(canvasBox, labels, low < 0) * Math.max(high - low, 0.05);
     const colors = drawn.map((row) => color(row.ratio < 1 ? 'loss' : 'gain'));
-    canvasBox.style.height = `${drawn.length * (labels.some(Array.isArray) ? 30 : 23) + 58}px`;
+    canvasBox.style.height = `${drawn.length * (labels.some(Array.isArray) ? 30 : isPrinting() ? 18 : 23) + 58}px`;
     draw('speedup', `Speed-up of ${drawn.length} problems over ${besideText()}`, {
       type: 'bar',
       data: {
         labels,
-        datasets: [{data: logs, backgroundColor: colors, barThickness: 13, borderRadius: 2, minBarLength: 2}]
+        datasets: [{data: logs, backgroundColor: colors, barThickness: isPrinting() ? 11 : 13, borderRadius: 2, minBarLength: 2}]
       },
       options: {
         indexAxis: 'y',
@@ -383,7 +396,7 @@
 
   // Round percentages, dense enough for the range; at most one for each 90 pixels.
   function ratioTicks(axis) {
-    const ratios = [0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 1, 1.02, 1.05, 1.1, 1.2, 1.5, 2, 3, 5, 10, 20, 50];
+    const ratios = [0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 1.01, 1.02, 1.03, 1.04, 1.05, 1.1, 1.2, 1.5, 2, 3, 5, 10, 20, 50];
     const perPixel = (axis.max - axis.min) / Math.max(axis.width || axis.chart.width, 1);
     const kept = [0];
     const far = (value) => kept.every((other) => Math.abs(other - value) >= 62 * perPixel);
@@ -399,12 +412,15 @@
     return percent === 0 ? 'equal' : `${percent < 0 ? '−' : '+'}${Math.abs(percent)} %`;
   };
 
+  // Without what stands in brackets: "cublasLt 13.1.0".
+  const shortName = (name) => cut(name.replace(/ \(.*$/, ''), 24);
+
   function speedupTip(problem) {
     const operands = chosen.operands;
     const lines = [`ours  ${timeText(problem.winner[operands])}, ${digits(tflops(problem, problem.winner[operands]))} TFLOP/s`];
     for (const one of problem.winner.baselines) {
       if (one[operands] === null) continue;
-      lines.push(`${cut(one.name, 40)}  ${timeText(one[operands])}, ${percentText(one[operands] / problem.winner[operands])}`);
+      lines.push(`${shortName(one.name)}  ${timeText(one[operands])}, ${percentText(one[operands] / problem.winner[operands])}`);
     }
     return lines;
   }
@@ -441,8 +457,8 @@
       roofs.push({pipe, peak, ridge});
       peaks.push(`${digits(peak)} TFLOP/s ${pipe === 'fp32' ? 'of fp32' : 'of the tensor cores'}`);
     }
-    const x = logAxis('Operations for each byte', xs);
-    const y = logAxis('TFLOP/s', ys);
+    const x = logAxis('Operations for each byte', xs, 30);
+    const y = logAxis('TFLOP/s', ys, 5);
     const lines = roofs.map(({pipe, peak, ridge}) => ({
       label: pipe === 'fp32' ? 'Peak of fp32 and of DRAM' : 'Peak of tensor cores and of DRAM',
       type: 'line',
@@ -475,7 +491,7 @@
             filter: (item) => item.raw.problem !== undefined,
             callbacks: {
               title: (items) => (items.length > 0 ? items[0].raw.problem.problem : ''),
-              label: (item) => `${item.dataset.label}: ${digits(item.raw.y)} TFLOP/s, ${timeText(item.raw.us)}, ${digits(item.raw.x)} operations for each byte`
+              label: (item) => [`${item.dataset.label}: ${digits(item.raw.y)} TFLOP/s, ${timeText(item.raw.us)}`, `${digits(item.raw.x)} operations for each byte`]
             }
           }
         }
@@ -492,7 +508,7 @@
     list.replaceChildren();
     const add = (name, value, className) => {
       const cell = element('dd');
-      cell.append(element(className === 'config' ? 'code' : 'span', className, value));
+      cell.append(typeof value === 'string' ? element('span', className, value) : value);
       list.append(element('dt', '', name), cell);
     };
     const {winner} = problem;
@@ -500,7 +516,7 @@
       add('Winner', problem.tried > 0 ? 'none: no candidate passed' : 'none');
       return;
     }
-    add('Winner', winner.config, 'config');
+    add('Winner', configElement('code', winner.config));
     const rate = problem.flops > 0 ? `, ${digits(tflops(problem, winner.us))} TFLOP/s` : '';
     if (!isTimed(problem)) {
       add('Time', `${timeText(winner.us)}${rate} (predicted, not timed)`);
@@ -533,7 +549,7 @@
     const line = steps.map(([attempt, second, us]) => ({x: overTries ? attempt : second, y: tflops(problem, us), us, attempt, second}));
     line.push({...line[line.length - 1], x: end});
     const datasets = [{
-      label: 'Best so far', type: 'line', stepped: true, data: line, borderColor: color('gain'), backgroundColor: color('gain'),
+      label: 'Best so far', type: 'line', clip: 8, stepped: true, data: line, borderColor: color('gain'), backgroundColor: color('gain'),
       borderWidth: 2, pointBorderWidth: 1, pointRadius: line.map((point, i) => (i < line.length - 1 ? 3 : 0)), pointHoverRadius: 5, pointHitRadius: 8, order: 1
     }];
     const baseline = isTimed(problem) ? baselineOf(problem, chosen.beside, 'us') : null;
@@ -546,7 +562,7 @@
     }
     if (overTries) {
       datasets.push({
-        label: 'One config', data: points.try.map((attempt, i) => ({x: attempt, y: tflops(problem, points.us[i]), config: points.config[i], us: points.us[i]})),
+        label: 'One config', clip: 8, data: points.try.map((attempt, i) => ({x: attempt, y: tflops(problem, points.us[i]), config: points.config[i], us: points.us[i]})),
         backgroundColor: faint('muted', 55), borderWidth: 0, pointRadius: 1.7, pointHoverRadius: 4, order: 3
       });
     }
@@ -555,7 +571,7 @@
       data: {datasets},
       options: {
         scales: {
-          x: {min: 0, max: Math.max(end, 1e-3), title: axisTitle(overTries ? 'Tries' : 'Seconds'), grid: {display: false, drawBorder: false}, ticks: {maxRotation: 0, maxTicksLimit: 8, includeBounds: false}},
+          x: {min: 0, max: Math.max(end, 1e-3), title: axisTitle(overTries ? 'Tries' : 'Seconds'), grid: {display: false, drawBorder: false}, ticks: {maxRotation: 0, maxTicksLimit: 8, includeBounds: false, precision: overTries ? 0 : undefined}},
           y: {beginAtZero: true, title: axisTitle('TFLOP/s'), grid: {drawBorder: false}}
         },
         plugins: {
@@ -620,7 +636,7 @@
       chosen.parameter = preferred || (parameters.length > 0 ? parameters[0][0] : null);
     }
     fillSelect(select, parameters.map(([key, text]) => [key, cut(text, 40)]), chosen.parameter);
-    select.parentElement.hidden = parameters.length === 0;
+    select.parentElement.hidden = parameters.length === 0 || points.us.length < 2;
     const shown = points.us.map((us, i) => ({us, i, value: chosen.parameter === null ? null : valueOf(points, i, chosen.parameter)}))
       .filter((point) => point.value !== null);
     let missing = '';
@@ -668,7 +684,7 @@
                afterBuildTicks: (axis) => { axis.ticks = values.map((value, i) => ({value: i})); },
                ticks: {callback: (at) => String(values[at]), autoSkip: true, maxRotation: 0}}
             : {title: axisTitle(cut(name, 40)), grid: {display: false, drawBorder: false}, ticks: {maxRotation: 0, maxTicksLimit: 8, includeBounds: false}},
-          y: {...logAxis(`Time, ${unit.name}`, shown.map((point) => point.us / unit.us)), grid: {drawBorder: false}}
+          y: {...logAxis(`Time, ${unit.name}`, shown.map((point) => point.us / unit.us), 1.6), grid: {drawBorder: false}}
         },
         plugins: {
           legend: {display: families.length > 1},
@@ -702,7 +718,7 @@
 
     const rows = [...new Set(cells.map((cell) => cell[0]))].sort((a, b) => a - b);
     const columns = [...new Set(cells.map((cell) => cell[1]))].sort((a, b) => a - b);
-    map.style.gridTemplateColumns = `minmax(34px, 0.6fr) repeat(${columns.length}, minmax(0, 1fr))`;
+    map.style.gridTemplateColumns = `48px repeat(${columns.length}, minmax(0, 1fr))`;
     map.append(element('div', 'axis', ''), ...columns.map((value) => element('div', 'axis', String(value))));
     for (const row of rows) {
       map.append(element('div', 'axis', String(row)));
@@ -754,7 +770,7 @@
     add('Tried', problem.tried, false);
     for (const [key, text] of kOutcomes) {
       const value = outcomes[key] || 0;
-      if (value === 0 && key !== 'wrong_result') continue;
+      if (value === 0 && !(measured && key === 'wrong_result')) continue;
       add(text, value, true);
       for (const [disposition, reason, number, differ] of reasons) {
         if (disposition !== key) continue;
@@ -822,6 +838,7 @@
     say('problem-missing', detailed.length === 0 ? 'There is no problem to show.' : '');
     if (detailed.length === 0) return;
     const problem = detailed.find((one) => one.problem === chosen.problem);
+    byId('printed-problem').textContent = `: ${problem.problem}`;
     showWinner(problem);
     showSearch(problem);
     showScatter(problem);
@@ -844,7 +861,7 @@
     byId('winners').querySelector('tbody').replaceChildren(...shown.map((problem) => {
       const row = element('tr');
       const first = element('td', '', problem.problem);
-      first.append(element('span', 'config', problem.winner.config));
+      first.append(configElement('span', problem.winner.config));
       row.append(first);
       const us = isTimed(problem) ? problem.winner[operands] : problem.winner.us;
       const add = (name, text, className) => {
@@ -854,7 +871,7 @@
       };
       add('Time', us === null ? '–' : `${timeText(us)}${isTimed(problem) ? '' : ' predicted'}`);
       add('TFLOP/s', us === null ? '–' : digits(tflops(problem, us)));
-      for (const [name, beside] of [['Over cuBLAS', 'cublas'], ['Over the better', 'better']]) {
+      for (const [name, beside] of [['Over cuBLAS', 'cublas'], ['Over better', 'better']]) {
         const ratio = ratioOf(problem, beside);
         add(name, ratio === null ? '–' : percentText(ratio), ratio !== null && ratio < 1 ? 'loss' : '');
       }
@@ -871,7 +888,8 @@
     byId('facts').textContent = data.rows === 0
       ? "The database holds no results of this program's kernels, so there is nothing to draw."
       : `${count(data.rows, 'result', 'results')} for ${count(data.problem_count, 'problem', 'problems')} on ` +
-        (data.devices.length === 1 ? deviceText(first) : `${data.devices.length} devices`);
+        (data.devices.length === 1 ? deviceText(first) : `${data.devices.length} devices`) +
+        ` · ${data.environments.join('; ')}`;
     const notes = [];
     if (data.rows_of_other_kernels > 0) {
       notes.push(`${count(data.rows_of_other_kernels, 'further result is', 'further results are')} of other kernel texts than this program's, and left out. ` +
@@ -890,7 +908,9 @@
     byId('notes').replaceChildren(...notes.map((text) => element('li', '', text)));
     fillSelect(byId('device'), data.devices.map((device, i) => [i, deviceText(device)]), chosen.device);
     byId('device-label').hidden = data.devices.length < 2;
-    byId('controls').hidden = data.rows === 0;
+    const anyTimed = data.problems.some(isTimed);
+    for (const id of ['beside', 'operands']) byId(id).parentElement.hidden = !anyTimed;
+    byId('controls').hidden = !anyTimed && data.devices.length < 2;
     document.querySelector('main').hidden = data.rows === 0;
   }
 
@@ -927,9 +947,9 @@
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', showAll);
   matchMedia('(max-width: 760px)').addEventListener('change', showAll);
   // Paper is light, and finer than a screen.
-  const print = (isPrinting) => {
-    document.documentElement.classList.toggle('printing', isPrinting);
-    Chart.defaults.devicePixelRatio = isPrinting ? 3 : undefined;
+  const print = (begins) => {
+    document.documentElement.classList.toggle('printing', begins);
+    Chart.defaults.devicePixelRatio = begins ? 3 : undefined;
     showAll();
   };
   addEventListener('beforeprint', () => print(true));
