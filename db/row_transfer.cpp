@@ -14,6 +14,7 @@
 #include "db/database_error.h"
 #include "db/database_impl.h"
 #include "db/rows.h"
+#include "db/schema.h"
 
 namespace gemm_tune {
 namespace {
@@ -81,6 +82,7 @@ class Transfer {
     report.rows = count("measurements");
     report.added = report.rows - before;
     report.contradictions = contradictions();
+    drop_temporary_tables();
     return report;
   }
 
@@ -91,6 +93,16 @@ class Transfer {
         out_, "SELECT name FROM pragma_table_info('" + table + "') WHERE name <> 'id'");
     while (info.executeStep()) names.push_back(info.getColumn(0).getString());
     return names;
+  }
+
+  // The connection may see another transfer.
+  void drop_temporary_tables() {
+    std::vector<std::string> names;
+    {
+      SQLite::Statement tables(out_, "SELECT name FROM temp.sqlite_schema WHERE type = 'table'");
+      while (tables.executeStep()) names.push_back(tables.getColumn(0).getString());
+    }
+    for (const std::string& name : names) out_.exec("DROP TABLE temp." + name);
   }
 
   std::int64_t count(const std::string& table) {
@@ -211,23 +223,31 @@ class Transfer {
   }
 
   // temp.staged: the rows of all sources, with the output's ids. `id` is that of the row in the
-  // output, or NULL.
+  // output, or NULL. `position`: the row's place among those that its run stored at one moment.
   void stage_rows() {
     columns_ = columns_of("measurements");
     out_.exec(
-        "CREATE TEMP TABLE staged AS SELECT *, 0 AS source_index FROM main.measurements WHERE 0");
+        "CREATE TEMP TABLE staged AS SELECT *, 0 AS source_index, 0 AS position FROM "
+        "main.measurements WHERE 0");
     SQLite::Statement stage(
-        out_, "INSERT INTO temp.staged VALUES (" + placeholders(columns_.size() + 2) + ")");
+        out_, "INSERT INTO temp.staged VALUES (" + placeholders(columns_.size() + 3) + ")");
     for (std::size_t s = 0; s < sources_.size(); ++s) {
       const TransferSource& source = sources_[s];
       std::int64_t rows = 0;
+      std::unordered_map<std::string, std::pair<std::string, std::int64_t>> latest;  // by run
       for_each_row(source, select_record_and_row(), [&](SQLite::Statement& row) {
         if (row.getColumn(kKnownProblemColumn).getInt() != 0) {
           checked(source.path, row, read_record);
         }
         bind_row(row, kFirstRowColumn, s, stage);
         if (s + 1 < sources_.size()) stage.bind(1);
-        stage.bind(static_cast<int>(columns_.size()) + 2, static_cast<std::int64_t>(s));
+        auto& [moment, position] = latest[row.getColumn(kRunUuidColumn).getString()];
+        const std::string recorded_at = row.getColumn(kRecordedAtColumn).getString();
+        position = moment == recorded_at ? position + 1 : 0;
+        moment = recorded_at;
+        const int behind = static_cast<int>(columns_.size()) + 2;
+        stage.bind(behind, static_cast<std::int64_t>(s));
+        stage.bind(behind + 1, position);
         execute(stage);
         ++rows;
       });
@@ -280,9 +300,10 @@ class Transfer {
       CREATE TEMP TABLE unified AS
       SELECT min(rowid) AS copy, min(id) AS own_id,
              CASE max(CASE standing WHEN 'search' THEN 1 WHEN 'tied' THEN 2 WHEN 'finals' THEN 3 END)
-               WHEN 1 THEN 'search' WHEN 2 THEN 'tied' WHEN 3 THEN 'finals' END AS standing
+               WHEN 1 THEN 'search' WHEN 2 THEN 'tied' WHEN 3 THEN 'finals' END AS standing,
+             min(position) AS position
       FROM temp.staged GROUP BY )sql" +
-              joined(origin) + " ORDER BY " + joined(origin));
+              joined(origin) + " ORDER BY recorded_at, run_id, min(position), " + joined(origin));
   }
 
   void store_rows() {
@@ -403,6 +424,25 @@ class Transfer {
 };
 
 }  // namespace
+
+MemoryDatabase::MemoryDatabase() : db_(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE) {
+  disarm(db_);
+  db_.exec(kSchema);
+}
+
+MergeReport MemoryDatabase::add_file(const std::filesystem::path& path, const KernelHashes& kernels,
+                                     const LockWait& lock) {
+  OpenDatabase file =
+      open_database(path, Database::Mode::read_only, lock, Database::Journaling::by_file_system);
+  return guarded(path, [&] {
+    file.connection.exec("BEGIN");
+    SQLite::Transaction transaction(db_);
+    const MergeReport report =
+        transfer_rows({{path, &file.connection}}, {"the copy in memory", &db_}, kernels);
+    transaction.commit();
+    return report;
+  });
+}
 
 MergeReport transfer_rows(const std::vector<TransferSource>& sources, const TransferSource& output,
                           const KernelHashes& kernels) {

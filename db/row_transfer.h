@@ -24,4 +24,18 @@ struct TransferSource {
 MergeReport transfer_rows(const std::vector<TransferSource>& sources, const TransferSource& output,
                           const KernelHashes& kernels);
 
+// A database in memory, to compare or to choose rows.
+class MemoryDatabase {
+ public:
+  MemoryDatabase();
+  SQLite::Database& db() { return db_; }
+
+  // Adds the rows of a file. Throws DatabaseError.
+  MergeReport add_file(const std::filesystem::path& path, const KernelHashes& kernels,
+                       const LockWait& lock);
+
+ private:
+  SQLite::Database db_;
+};
+
 }  // namespace gemm_tune

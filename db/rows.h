@@ -29,6 +29,7 @@ Record read_record(SQLite::Statement& row);
 // The same with no baseline, and followed by kKnownProblem and all columns of `measurements m`. For
 // rows of problems that this program does not know, read_record() throws.
 const std::string& select_record_and_row();
+inline constexpr int kRecordedAtColumn = 33, kRunUuidColumn = 42;
 inline constexpr int kKnownProblemColumn = 50;
 inline constexpr int kFirstRowColumn = 51;
 

@@ -95,8 +95,7 @@ void change(const fs::path& path, const fs::path& file, const LockWait& lock,
 
 }  // namespace
 
-void create_whole(const fs::path& path, const LockWait& lock,
-                  const std::function<void(SQLite::Database&)>& act) {
+void require_new(const fs::path& path) {
   if (is_taken(path)) throw exists_already(path);
   for (const char* suffix : {"-wal", "-journal"}) {
     if (!is_taken(path.string() + suffix)) continue;
@@ -105,6 +104,11 @@ void create_whole(const fs::path& path, const LockWait& lock,
                                    "another file");
   }
   require_writable_place(path);
+}
+
+void create_whole(const fs::path& path, const LockWait& lock,
+                  const std::function<void(SQLite::Database&)>& act) {
+  require_new(path);
   const NewFile file(path);
   change(path, file.aside(), lock, act);
   file.put_in_place();

@@ -19,6 +19,9 @@ namespace gemm_tune {
 void change_or_create(const std::filesystem::path& path, const LockWait& lock,
                       const std::function<void(SQLite::Database&)>& change);
 
+// Throws DatabaseError if the absolute path is taken or a file cannot be created there.
+void require_new(const std::filesystem::path& path);
+
 // The same for a file that does not exist yet; throws DatabaseError if it does.
 void create_whole(const std::filesystem::path& path, const LockWait& lock,
                   const std::function<void(SQLite::Database&)>& change);

@@ -196,6 +196,22 @@ TEST_F(MergeTest, DatabasesThatAgreeContradictNothing) {
   EXPECT_THAT(merge({path("a.db"), path("b.db")}).contradictions, IsEmpty());
 }
 
+TEST_F(MergeTest, RowsThatARunStoredAtOneMomentKeepTheirOrder) {
+  for (const char* first : {"a.db", "b.db"}) {
+    Database database = writable(path(first));
+    const bool fails_last = first == std::string("a.db");
+    for (const bool fails : {!fails_last, fails_last}) {
+      database.store(kA6000, k1024, kWholeTiles, kHash,
+                     fails ? failed(Disposition::crashed, "why") : measured(60), Source::measured);
+    }
+    change(path(first), "UPDATE measurements SET recorded_at = '2026-01-01T00:00:00.000Z'");
+    merge({path(first)}, first + std::string(".out"));
+    EXPECT_THAT(rows_of(path(first + std::string(".out")),
+                        "SELECT disposition FROM measurements WHERE counts = 1"),
+                ElementsAre(fails_last ? "crashed" : "ok"));
+  }
+}
+
 TEST_F(MergeTest, TheLaterStandingOfACopyIsKept) {
   const std::vector<fs::path> inputs = three_databases();
   const std::string standing =

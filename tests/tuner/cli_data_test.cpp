@@ -63,5 +63,36 @@ TEST_F(CliDataTest, MergeRefusesABadInputWithTheCodeOfADatabaseAndMakesNoFile) {
   EXPECT_FALSE(std::filesystem::exists(out_));
 }
 
+TEST_F(CliDataTest, DiffShowsTheRowsOfTheSecondDatabaseAndWritesJson) {
+  const std::string a = database("a.db", wrong()), b = database("b.db", timed(10));
+  const ProgramRun diff = run("db diff -q " + a + " " + b);
+  EXPECT_EQ(diff.exit_code, 0) << diff.errors;
+  EXPECT_EQ(diff.output, "a: " + a + "\nb: " + b +
+                             "\nrows of b that a has not: 1\n"
+                             "  NVIDIA A10 (sm_86, 72 SMs)  64x64x64  1 ok\n"
+                             "winners that differ: 0\n");
+  EXPECT_THAT(run("db diff -q --json " + a + " " + b).output,
+              AllOf(HasSubstr("\"rows_only_in_b\": 1"), HasSubstr("\"ok\": 1")));
+  expect_refusal("db diff -q " + a, 2, "databases");
+  expect_refusal("db diff -q " + a + " " + path("none"), 6, "does not exist");
+}
+
+TEST_F(CliDataTest, PruneSaysWhichRowsItWouldLeaveOutAndWritesOnlyANewFile) {
+  const std::string db = " --db " + database("a.db", wrong());
+  const ProgramRun asked = run("db prune -q --failures" + db);
+  EXPECT_EQ(asked.exit_code, 0) << asked.errors;
+  EXPECT_EQ(asked.output,
+            "of failed candidates: 1 rows\n"
+            "1 rows left out, 0 kept; nothing is written without --output NEW\n");
+  EXPECT_FALSE(std::filesystem::exists(out_));
+  EXPECT_THAT(run("db prune -q --stale" + db + " --output " + out_).output,
+              HasSubstr("stale: the kernel text has changed since: 1 rows\n1 rows left out, 0 "
+                        "kept in " +
+                        out_));
+  expect_refusal("db prune -q --stale" + db + " --output " + out_, 6, "exists already");
+  expect_refusal("db prune -q" + db, 2, "--stale, --failures, or --of");
+  expect_refusal("db prune -q --of sm_70" + db, 2, "'sm_70' is no device or architecture");
+}
+
 }  // namespace
 }  // namespace gemm_tune

@@ -21,6 +21,8 @@ int run_db_check(const Options& options);
 int run_db_salvage(const Options& options);
 int run_db_rekey(const Options& options);
 int run_db_merge(const Options& options);
+int run_db_diff(const Options& options);
+int run_db_prune(const Options& options);
 int run_application(const Options& options);
 int run_capture(const Options& options);
 

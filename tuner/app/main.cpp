@@ -51,6 +51,10 @@ int run_command(const Options& options) {
       return run_db_rekey(options);
     case Command::db_merge:
       return run_db_merge(options);
+    case Command::db_diff:
+      return run_db_diff(options);
+    case Command::db_prune:
+      return run_db_prune(options);
     case Command::run:
       return run_application(options);
     case Command::capture:

@@ -237,8 +237,8 @@ void add_report(CLI::App& app, Options& o) {
 }
 
 void add_db(CLI::App& app, Options& o) {
-  CLI::App* db =
-      app.add_subcommand("db", "The database itself: info, check, salvage, rekey, merge");
+  CLI::App* db = app.add_subcommand(
+      "db", "The database itself: info, check, salvage, rekey, merge, diff, prune");
   db->require_subcommand(1);
   const auto add = [&](const char* name, const char* what, Command command) {
     CLI::App* sub = db->add_subcommand(name, what);
@@ -266,6 +266,18 @@ void add_db(CLI::App& app, Options& o) {
   merge->add_option("inputs", o.inputs, "Databases to read; they do not change")->required();
   merge->add_flag("-q,--quiet", o.quiet, "No progress, errors only");
   merge->callback([&o] { o.command = Command::db_merge; });
+  CLI::App* diff = db->add_subcommand(
+      "diff", "The rows of B that A has not, and the winners that differ; write nothing");
+  diff->add_option("databases", o.inputs, "A and B")->required()->expected(2);
+  diff->add_flag("--json", o.json, "Results as JSON");
+  diff->add_flag("-q,--quiet", o.quiet, "No progress, errors only");
+  diff->callback([&o] { o.command = Command::db_diff; });
+  CLI::App* prune = add("prune", "Copy the database without some rows; say which, without --output",
+                        Command::db_prune);
+  prune->add_option("-o,--output", o.output, "New file to write");
+  prune->add_flag("--stale", o.stale, "Leave out the rows of kernels that have changed since");
+  prune->add_flag("--failures", o.failures, "Leave out the rows of failed candidates");
+  prune->add_option("--of", o.of, "Leave out the rows of this device or architecture; repeatable");
 }
 
 CLI::Option* add_audit(CLI::App& app, Options& o) {
@@ -368,7 +380,7 @@ void hand_down_options(CLI::App& app) {
 std::string sentence_of(const CLI::ParseError& error) {
   const std::string text = error.what();
   if (text == "A subcommand is required")
-    return "db needs one of info, check, salvage, rekey and merge";
+    return "db needs one of info, check, salvage, rekey, merge, diff and prune";
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) == nullptr) return text;
   const std::string option = text.substr(0, text.find(':'));
   const bool is_missing = text.find("missing") != std::string::npos;

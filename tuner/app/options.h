@@ -24,6 +24,8 @@ enum class Command {
   db_salvage,
   db_rekey,
   db_merge,
+  db_diff,
+  db_prune,
   run,
   capture
 };
@@ -54,7 +56,7 @@ struct Options {
   bool no_kernel_cache = false;
   std::string format = "header";
   std::string output = "-";         // for export, report, db salvage; "-": standard output
-  std::vector<std::string> inputs;  // for db merge
+  std::vector<std::string> inputs;  // for db merge and db diff
   std::string cubin;
   std::vector<std::string> baselines = {"cublas"};
   std::vector<std::string> sweeps;  // for replay, with the options below
@@ -68,6 +70,9 @@ struct Options {
   std::string report;                    // of run; empty: none is kept
   bool audit = false;                    // of run and capture
   bool all = false;                      // for db rekey
+  bool stale = false;                    // for db prune, with the next two
+  bool failures = false;
+  std::vector<std::string> of;  // devices, by name or architecture
   bool finals = false;
   bool retry_failed = false;
   bool dry_run = false;

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "db/prune.h"
+
+#include "core/error.h"
+#include "core/printable.h"
+#include "db/database_file.h"
+#include "db/database_impl.h"
+#include "db/row_transfer.h"
+#include "db/validity.h"
+#include "db/whole_file.h"
+
+namespace gemm_tune {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Adds to temp.pruned the rows of a query of ids and reasons.
+void mark(SQLite::Database& db, const std::string& query) {
+  db.exec("INSERT OR IGNORE INTO temp.pruned " + query);
+}
+
+void mark_device(SQLite::Database& db, const std::string& name) {
+  SQLite::Statement known(db, "SELECT count(*) FROM devices WHERE name = ?1 OR arch = ?1");
+  known.bind(1, name);
+  known.executeStep();
+  if (known.getColumn(0).getInt() == 0) {
+    throw UsageError("'" + excerpt(name) +
+                     "' is no device or architecture of the database: `gemm-tune db info` lists "
+                     "them");
+  }
+  SQLite::Statement rows(db, R"sql(
+    INSERT OR IGNORE INTO temp.pruned
+    SELECT m.id, 'of ' || ?1 FROM measurements m JOIN devices d ON d.id = m.device_id
+    WHERE d.name = ?1 OR d.arch = ?1)sql");
+  rows.bind(1, name);
+  rows.exec();
+}
+
+void mark_stale(SQLite::Database& db, const KernelHashes& kernels) {
+  db.exec(
+      "CREATE TEMP TABLE stale (config_id, kernel_id, why, PRIMARY KEY (config_id, kernel_id))");
+  SQLite::Statement uses(db, R"sql(
+    SELECT DISTINCT m.config_id, m.kernel_id, c.text, k.hash
+    FROM measurements m
+    JOIN configs c ON c.id = m.config_id
+    JOIN kernels k ON k.id = m.kernel_id)sql");
+  SQLite::Statement insert(db, "INSERT INTO temp.stale VALUES (?, ?, ?)");
+  while (uses.executeStep()) {
+    const auto why =
+        why_stale(uses.getColumn(2).getString(), uses.getColumn(3).getString(), kernels);
+    if (!why) continue;
+    insert.bind(1, uses.getColumn(0).getInt64());
+    insert.bind(2, uses.getColumn(1).getInt64());
+    insert.bind(3, "stale: " + *why);
+    insert.exec();
+    insert.reset();
+  }
+  mark(db, "SELECT m.id, s.why FROM measurements m JOIN temp.stale s USING (config_id, kernel_id)");
+}
+
+void mark_failures(SQLite::Database& db) {
+  mark(db, R"sql(
+    SELECT id, 'of failed candidates' FROM measurements
+    WHERE disposition <> 'ok'
+       OR (device_id, problem_id, config_id, kernel_id, source) IN (
+            SELECT device_id, problem_id, config_id, kernel_id, source FROM measurements
+            WHERE counts = 1 AND disposition <> 'ok'))sql");
+}
+
+PruneReport report_of(SQLite::Database& db) {
+  PruneReport report;
+  SQLite::Statement reasons(db, "SELECT why, count(*) FROM temp.pruned GROUP BY why ORDER BY why");
+  while (reasons.executeStep()) {
+    report.removed.emplace_back(reasons.getColumn(0).getString(), reasons.getColumn(1).getInt64());
+  }
+  report.kept = db.execAndGet(R"sql(
+    SELECT count(*) FROM measurements WHERE id NOT IN (SELECT id FROM temp.pruned))sql")
+                    .getInt64();
+  return report;
+}
+
+// Of the tables that rows refer to, only what a row that is left refers to is kept.
+constexpr const char* kRemove = R"sql(
+  DELETE FROM measurements WHERE id IN (SELECT id FROM temp.pruned);
+  DELETE FROM baselines WHERE (run_id, problem_id, device_id) NOT IN
+    (SELECT run_id, problem_id, device_id FROM measurements);
+  DELETE FROM devices WHERE id NOT IN (SELECT device_id FROM measurements);
+  DELETE FROM problems WHERE id NOT IN (SELECT problem_id FROM measurements);
+  DELETE FROM configs WHERE id NOT IN (SELECT config_id FROM measurements);
+  DELETE FROM runs WHERE id NOT IN (SELECT run_id FROM measurements);
+  DELETE FROM kernels WHERE id NOT IN (SELECT kernel_id FROM measurements) AND id NOT IN (
+    SELECT measured_kernel_id FROM measurements WHERE measured_kernel_id IS NOT NULL);
+)sql";
+
+}  // namespace
+
+PruneReport prune_database(const fs::path& database, const PruneRule& rule,
+                           const KernelHashes& kernels, const std::optional<fs::path>& output,
+                           const LockWait& lock) {
+  const fs::path from = absolute_path(database);
+  if (output) require_new(absolute_path(*output));
+  MemoryDatabase copy;
+  copy.add_file(from, kernels, lock);
+  return guarded(from, [&] {
+    SQLite::Database& db = copy.db();
+    db.exec("CREATE TEMP TABLE pruned (id INTEGER PRIMARY KEY, why TEXT)");
+    for (const std::string& name : rule.of) mark_device(db, name);
+    if (rule.stale) mark_stale(db, kernels);
+    if (rule.failures) mark_failures(db);
+    const PruneReport report = report_of(db);
+    if (!output) return report;
+    db.exec(kRemove);
+    const fs::path to = absolute_path(*output);
+    create_whole(to, lock, [&](SQLite::Database& file) {
+      transfer_rows({{from, &db}}, {to, &file}, kernels);
+    });
+    return report;
+  });
+}
+
+}  // namespace gemm_tune
