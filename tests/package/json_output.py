@@ -109,6 +109,8 @@ def main(program, print_sample_reports):
                 ("explain", "explain --arch sm_90 --sizes 64 " + NAIVE + " --db " + folder + "/none.db"),
                 ("ladder", "ladder --arch sm_86 --sizes 64"),
                 ("db_info", "db info"),
+                ("tune", f"--arch sm_86 --sizes 64 --config {NAIVE} --db {folder}/other.db"),
+                ("db_diff", f"db diff {folder}/other.db {folder}/t.db"),
                 ("replay", "replay --repeats 2 " + sweep)):
             run = subprocess.run([program, *arguments.split(), "--json", "-q"], env=environment, text=True,
                                  capture_output=True)
