@@ -110,6 +110,39 @@ TEST_F(CliInputTest, AnOptionGivenTwiceOrWithoutItsValueIsNamed) {
   expect_refusal("db", 2, "db needs one of info, check, salvage, rekey, merge, diff and prune");
 }
 
+TEST_F(CliInputTest, WordsThatAreNotExpectedAreAnsweredWithWhatToWrite) {
+  expect_refusal("", 2, "name the problems with --sizes, as in --sizes 1024,4096");
+  expect_refusal("--arch sm_86 --size 64", 2, "'--size' is no option: perhaps --sizes is meant;");
+  expect_refusal("--arch sm_86 --sizes 64 --jbos=3", 2,
+                 "'--jbos' is no option: perhaps --jobs is meant;");
+  expect_refusal("best --archs sm_86 --sizes 64", 2,
+                 "'--archs' is no option of 'best': perhaps --arch is meant;");
+  expect_refusal("--sizes 64 --frobnicate", 2, "'--frobnicate' is no option; see");
+  expect_refusal("1024", 2, "'1024' stands behind no option: write --sizes 1024");
+  expect_refusal("bset --sizes 64", 2, "'bset' is no command: perhaps best is meant;");
+  expect_refusal("wobble", 2, "'wobble' is no command: use one of tune, best, explain, ");
+  expect_refusal("best --sizes 64 foo", 2, "'foo' is more than 'best' takes: leave it out");
+  expect_refusal("best", 2, "--sizes is required: name the problems, as in --sizes 1024,");
+  expect_refusal("capture -- true", 2, "--output is required: name what to write, as in -o FILE");
+}
+
+TEST_F(CliInputTest, AdviceToTuneIsACommand) {
+  const std::string missing = " --db '" + path("a b.db") + "'";
+  const std::string command =
+      "tune first, as in gemm-tune --arch sm_86 --sizes 64,96 --layout nt" + missing + "\n";
+  expect_refusal("best --arch sm_86 --sizes 64,96 --layout nt" + missing, 6, command);
+  expect_refusal("db info" + missing, 6,
+                 "tune first, as in gemm-tune --sizes 1024,4096" + missing + "\n");
+  ASSERT_EQ(run("-q --arch sm_86 --sizes 64 --config " + std::string(kNaive) + db()).exit_code, 0);
+  expect_refusal("export --arch sm_90" + db(), 4,
+                 "tune for it first, as in gemm-tune --arch sm_90 --sizes 1024,4096" + db());
+  EXPECT_EQ(run("best --arch sm_90 --sizes 64" + db()).errors,
+            "gemm-tune: a size has no tuned kernel that fits: tune first, as in gemm-tune --arch "
+            "sm_90 --sizes 64" +
+                db() + "\n");
+  EXPECT_EQ(run("best -q --arch sm_90 --sizes 64" + db()).errors, "");
+}
+
 TEST_F(CliInputTest, ALongValueIsQuotedInPart) {
   const std::string digits(50'000, '9');
   for (const char* option : {"--seed", "--target", "--strategy", "--budget"}) {

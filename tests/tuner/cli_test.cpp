@@ -336,7 +336,7 @@ TEST_F(CliTest, TypesAreThoseOfEverySizeAndNeverMixed) {
   EXPECT_EQ(best("100 --type bf16").at("match"), "nearest");
   EXPECT_EQ(best("128 --type bf16/bf16/f32/f32").at("match"), "cublas");
   EXPECT_THAT(best("128").at("config").get<std::string>(), Not(StartsWith("mma/")));
-  const ProgramRun old = run("--why --arch sm_75 --type bf16 --sizes 64" + db);
+  const ProgramRun old = run("-q --arch sm_75 --type bf16 --sizes 64" + db);
   EXPECT_EQ(old.exit_code, 4) << old.errors;
   EXPECT_THAT(old.output, HasSubstr("needs instructions that the target lacks"));
   EXPECT_THAT(run("--dry-run --arch sm_75 --type bf16 --sizes 64" + db).output,

@@ -168,6 +168,12 @@ TEST(SizesTest, PyTorchsNotationIsRefusedWithTheRightSpelling) {
   }
 }
 
+TEST(SizesTest, ABracketAloneIsNoNotation) {
+  for (const char* text : {"[", "[2J", "(64", "64(1)", "torch"}) {
+    EXPECT_THAT(message_of(text), HasSubstr("' is not a size: write 1024 (square)")) << text;
+  }
+}
+
 TEST(SizesTest, CublassNotationsAreRefusedWithTheRightSpelling) {
   EXPECT_EQ(message_of("-m 1024 -n 1024 -k 512"),
             "'-m 1024 -n 1024 -k 512' is cuBLAS's notation: write 1024x1024x512");

@@ -141,6 +141,11 @@ int run_best(const Options& options) {
                "gemm-tune: no stored result has the times and errors that --objective and "
                "--max-error ask for: tune with them\n");
   }
+  if (!found && !options.quiet && rule == WinnerRule()) {
+    fmt::print(stderr, "gemm-tune: {}\n",
+               with_tune_command("a size has no tuned kernel that fits: tune first", options,
+                                 target.measurable ? "" : target.spec.arch));
+  }
   if (!found && !options.quiet) tell_of_other_kernels(database, target.spec.arch, hashes);
   return found ? kExitOk : kExitNothingSurvived;
 }

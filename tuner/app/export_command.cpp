@@ -10,6 +10,21 @@
 
 namespace gemm_tune {
 
+namespace {
+
+void export_winners(const Options& options, const std::string& arch, const Database& database) {
+  const WinnerRule rule = winner_rule(options);
+  if (options.format == "bundle") {
+    write_bundle(export_kernels(database, arch, current_kernel_hashes(), rule), arch,
+                 options.output, options.quiet);
+    return;
+  }
+  write_output(options.output,
+               export_header(database, arch, hashes_of(asked_kernels(options)), rule));
+}
+
+}  // namespace
+
 int run_export(const Options& options) {
   const bool is_bundle = options.format == "bundle";
   if (is_bundle && (options.output.empty() || options.output == "-")) {
@@ -20,13 +35,11 @@ int run_export(const Options& options) {
   }
   const std::string arch = target_arch(options);
   const Database database = open_for_reading(options);
-  if (is_bundle) {
-    write_bundle(export_kernels(database, arch, current_kernel_hashes(), winner_rule(options)),
-                 arch, options.output, options.quiet);
-    return kExitOk;
+  try {
+    export_winners(options, arch, database);
+  } catch (const NothingFound& error) {
+    throw NothingFound(with_tune_command(error.what(), options, arch));
   }
-  write_output(options.output, export_header(database, arch, hashes_of(asked_kernels(options)),
-                                             winner_rule(options)));
   return kExitOk;
 }
 

@@ -15,6 +15,7 @@
 #include "core/shell_quote.h"
 #include "search/strategy_by_name.h"
 #include "tuner/app/exit_code.h"
+#include "tuner/app/usage_sentence.h"
 #include "tuner/app/version.h"
 
 namespace gemm_tune {
@@ -375,19 +376,6 @@ void hand_down_options(CLI::App& app) {
   }
 }
 
-// CLI11's own texts are like "--arch: At Most 1 required but received 2", "1 required TEXT
-// missing".
-std::string sentence_of(const CLI::ParseError& error) {
-  const std::string text = error.what();
-  if (text == "A subcommand is required")
-    return "db needs one of info, check, salvage, rekey, merge, diff and prune";
-  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) == nullptr) return text;
-  const std::string option = text.substr(0, text.find(':'));
-  const bool is_missing = text.find("missing") != std::string::npos;
-  return option + (is_missing ? " needs a value: write one behind it"
-                              : " is given more than once: give it once");
-}
-
 // Begins with the program's name, not with the path that started it.
 std::string command_line(int argc, const char* const* argv) {
   std::string line = "gemm-tune";
@@ -466,7 +454,7 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
     return parsed;
   } catch (const CLI::ParseError& error) {
     parsed.exit_code = kExitUsage;
-    parsed.message = sentence_of(error) + "; see gemm-tune --help";
+    parsed.message = usage_sentence(app, error) + "; see gemm-tune --help";
     return parsed;
   }
   if (*best) o.command = Command::best;

@@ -48,9 +48,10 @@ std::vector<std::vector<Number>> bracketed(std::string_view text) {
 
 std::optional<std::string> pytorch(std::string_view text) {
   const auto lists = bracketed(text);
-  const bool is_pytorch =
-      text.find("torch") != text.npos || text.find('[') != text.npos ||
-      std::any_of(lists.begin(), lists.end(), [](const auto& list) { return list.size() > 1; });
+  const bool has_list = std::any_of(lists.begin(), lists.end(), [&](const auto& list) {
+    return list.size() > 1 || text.find('[') != text.npos;
+  });
+  const bool is_pytorch = has_list || text.find("torch.Size") != text.npos;
   if (!is_pytorch) return std::nullopt;
   const std::string begin = "'" + excerpt(text) + "' is PyTorch's notation: ";
   const std::string general =

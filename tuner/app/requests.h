@@ -17,8 +17,8 @@ std::vector<Problem> asked_problems(const Options& options);
 // A config's text as the report breaks it over lines, made whole again.
 std::string without_white_space(std::string text);
 
-// problems: of asked_problems(), which reads files and pipes; empty where --sizes is missing.
-// Throws UsageError naming the option that is missing or malformed.
+// problems: of asked_problems(), which reads files and pipes. Throws UsageError naming the option
+// that is malformed.
 TuneRequest tune_request(const Options& options, const Target& target,
                          std::vector<Problem> problems);
 

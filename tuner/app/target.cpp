@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/parse_number.h"
 #include "core/printable.h"
+#include "core/shell_quote.h"
 #include "tuner/app/own_worker.h"
 #include "tuner/work/protocol.h"
 #include "tuner/work/worker.h"
@@ -198,9 +199,33 @@ LockWait lock_wait(const Options& options, const std::filesystem::path& path) {
   });
 }
 
+std::string with_tune_command(const std::string& sentence, const Options& options,
+                              const std::string& arch) {
+  const bool advises = sentence.ends_with("tune first") || sentence.ends_with("tune for it first");
+  if (!advises) return sentence;
+  std::string command = "gemm-tune";
+  const auto add = [&](const char* option, const std::string& value,
+                       const std::string& usual = "") {
+    if (value != usual && !value.empty())
+      command += fmt::format(" {} {}", option, shell_quote(value));
+  };
+  add("--arch", options.arch.empty() ? arch : options.arch);
+  add("--sizes", options.sizes.empty() ? "1024,4096" : options.sizes);
+  add("--type", options.type, "f32");
+  add("--layout", options.layout, "nn");
+  add("--batch", std::to_string(options.batch), "1");
+  add("--kernel-dir", options.kernel_dir);
+  add("--db", options.db);
+  return sentence + ", as in " + command;
+}
+
 Database open_for_reading(const Options& options) {
   const std::filesystem::path path = database_path(options);
-  return Database(path, Database::Mode::read_only, lock_wait(options, path));
+  try {
+    return Database(path, Database::Mode::read_only, lock_wait(options, path));
+  } catch (const DatabaseError& error) {
+    throw DatabaseError(with_tune_command(error.what(), options));
+  }
 }
 
 }  // namespace gemm_tune

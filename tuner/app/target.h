@@ -39,6 +39,11 @@ std::optional<KernelSources> users_kernels(const Options& options,
 // The longest wait for the database at `path`. A note on stderr reports the wait unless quiet.
 LockWait lock_wait(const Options& options, const std::filesystem::path& path);
 
+// A sentence of a library that ends in the advice to tune, with a command that does so for what the
+// user asked; any other sentence unchanged. arch: empty where --arch says it, or the GPU.
+std::string with_tune_command(const std::string& sentence, const Options& options,
+                              const std::string& arch = "");
+
 // Opens the database of --db for reading.
 Database open_for_reading(const Options& options);
 

@@ -166,10 +166,6 @@ std::vector<Problem> asked_problems(const Options& options) {
 
 TuneRequest tune_request(const Options& options, const Target& target,
                          std::vector<Problem> problems) {
-  if (problems.empty()) {
-    throw UsageError(
-        "name the problems with --sizes, as in --sizes 1024,4096; see gemm-tune --help");
-  }
   TuneRequest request;
   request.problems = std::move(problems);
   request.device = target.spec;
@@ -238,8 +234,11 @@ void begin_run(Database& database, const TuneRequest& request, const Target& tar
 
 int run_tune(const Options& options) {
   // Malformed sizes and configs are refused before a driver is started, which takes seconds.
-  std::vector<Problem> problems;
-  if (!options.sizes.empty()) problems = asked_problems(options);
+  if (options.sizes.empty()) {
+    throw UsageError(
+        "name the problems with --sizes, as in --sizes 1024,4096; see gemm-tune --help");
+  }
+  std::vector<Problem> problems = asked_problems(options);
   const Target target = resolve_target(options);
   TuneRequest request = tune_request(options, target, std::move(problems));
   if (options.dry_run) return dry_run(request, target, options);

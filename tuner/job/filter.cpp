@@ -100,7 +100,7 @@ std::optional<std::string_view> reject_before_compile(const KnownConfig& config,
   if (refused == Refusal::types || refused == Refusal::layout) return reason_of(refused);
   const int only_sm = config.traits.only_sm;
   if (config.traits.least_sm > device.sm() || (only_sm != 0 && only_sm != device.sm())) {
-    return "needs instructions that the target lacks";
+    return kLacksInstructions;
   }
   if (config.traits.async_copy && device.cc_major < 8) {
     return "needs cp.async, which the target lacks";

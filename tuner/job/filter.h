@@ -15,6 +15,9 @@
 
 namespace gemm_tune {
 
+// The reason for a config of another architecture's instructions.
+inline constexpr std::string_view kLacksInstructions = "needs instructions that the target lacks";
+
 // Before compiling: threads, shared memory, cp.async and clusters against the target, layout,
 // alignment and tile multiples against the problem. Reasons are few and fixed texts, so that the
 // funnel can count them.

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/printable.h"
+#include "tuner/job/filter.h"
 #include "tuner/report/report.h"
 
 namespace gemm_tune {
@@ -50,7 +51,15 @@ std::string commonest_reason(const Funnel& funnel) {
     }
   };
   for (const Reasons* reasons : later) look(*reasons);
-  if (funnel.left == 0) look(funnel.rejected_by_rule);
+  if (funnel.left == 0) {
+    // Where the target has no kernel at all, the other reasons say nothing.
+    const auto lacks = funnel.rejected_by_rule.find(std::string(kLacksInstructions));
+    if (lacks != funnel.rejected_by_rule.end()) {
+      most = &*lacks;
+    } else {
+      look(funnel.rejected_by_rule);
+    }
+  }
   if (most == nullptr) return "";
   const std::string_view reason = most->first;
   const bool by_rule = funnel.left == 0;
