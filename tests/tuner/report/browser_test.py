@@ -267,6 +267,13 @@ def of_sweeps(browser):
         browser.choose(select, first)
 
 
+def of_types(browser):
+    text = text_of(browser)
+    demand("66.9 TFLOP/s of fp32 and 1,071 TFLOP/s of the tensor cores" in text, "types: the roofline has two roofs")
+    bars = browser.value("Chart.getChart(document.querySelector('#speedup canvas')).options.plugins.barLabels.texts")
+    demand("−61.1 %" in bars and "2\nslower" in text, f"types: losses have a sign, and are counted: {bars}")
+
+
 def of_one(browser):
     text = text_of(browser)
     demand("Only one config has a time: 50.0 µs." in text, "one: the scatter says that there is one config")
@@ -307,7 +314,7 @@ def of_many(browser):
     demand("1,000 of 3,000 problems are shown" in text_of(browser), "many: the page says which problems are left out")
 
 
-KINDS = {"sweeps": of_sweeps, "one": of_one, "none": of_none, "predicted": of_predicted, "hostile": of_hostile,
+KINDS = {"sweeps": of_sweeps, "types": of_types, "one": of_one, "none": of_none, "predicted": of_predicted, "hostile": of_hostile,
          "large": of_large, "many": of_many}
 
 

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes a database for the tests of `gemm-tune report`.
 //
-// usage: make_report_database sweeps|one|none|predicted|hostile|large|many FILE
-//   sweeps:    searches replayed on the recorded sweeps of tests/data, and the winners of the
-//   README one:       one problem with one config none:      no rows predicted: predictions of one
-//   problem hostile:   names, reasons and configs that would be code to a careless page large: 10^5
-//   rows of 200 problems many:      4 rows of each of 3000 problems on two devices
-// The same kind has the same rows, but for the moments of their runs. Baselines' times are those of
-// the README; resources are the estimates that a search has before it compiles.
+// usage: make_report_database KIND FILE, with one of these kinds:
+//   sweeps: searches replayed on the recorded sweeps of tests/data, and winners of the README
+//   types: winners of bf16, most of them slower than cuBLAS, beside one of f32
+//   one: one problem with one config
+//   none: no rows
+//   predicted: predictions of one problem
+//   hostile: names, reasons and configs that would be code to a careless page
+//   large: 10^5 rows of 200 problems
+//   many: 4 rows of each of 3000 problems on two devices
+// A kind has the same rows each time, but for the moments of their runs. Resources are the
+// estimates that a search has before it compiles.
 #include <SQLiteCpp/SQLiteCpp.h>
 
 #include <algorithm>
@@ -232,6 +236,23 @@ void write_sweeps(const std::string& path) {
   spread_over_time(path);
 }
 
+void write_types(const std::string& path) {
+  Writer writer(path);
+  const auto add = [&](const char* text, double cublas, double ours, const char* config) {
+    const Problem problem = parse_problem(text);
+    const double work = 1e-6 * flops(problem);
+    writer.database().store_baseline(kH100, problem,
+                                     {"cublasGemmEx 13.1.0", timing(work / cublas, work / cublas)});
+    writer.store(kH100, problem, config, timed(work / ours, Standing::tied));
+  };
+  const char* const kMma = "mma/BM=128,BN=128,BK=32,WM=64,WN=64,STAGES=4";
+  add("256x256x256:type=bf16", 13.7, 13.8, kMma);
+  add("1024x1024x1024:type=bf16", 394, 213, kMma);
+  add("4096x4096x4096:type=bf16", 799, 311, kMma);
+  add("4096x4096x4097:type=bf16", 145, 286, kMma);
+  add("4096x4096x4096", 51.6, 52.9, kPublishedConfig);
+}
+
 void write_one(const std::string& path) {
   Writer writer(path);
   const Problem problem = parse_problem("1024x1024x1024");
@@ -300,6 +321,7 @@ void write_grid(const std::string& path, int problems, int configs) {
 
 void write(const std::string& kind, const std::string& path) {
   if (kind == "sweeps") return write_sweeps(path);
+  if (kind == "types") return write_types(path);
   if (kind == "one") return write_one(path);
   if (kind == "none") return void(Writer(path));
   if (kind == "predicted") return write_predicted(path);

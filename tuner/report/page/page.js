@@ -139,7 +139,12 @@
 
   const color = (name) =>
     getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
-  const faint = (name, percent) => `color-mix(in srgb, ${color(name)} ${percent}%, transparent)`;
+  // page.css has colours as #rrggbb.
+  function faint(name, opacity) {
+    const parts = [1, 3, 5].map((at) => parseInt(color(name).slice(at, at + 2), 16));
+    return `rgba(${parts.join(', ')}, ${opacity})`;
+  }
+
   const charts = new Map();
   const isPrinting = () => document.documentElement.classList.contains('printing');
   const isNarrow = () => !isPrinting() && document.documentElement.clientWidth <= 760;
@@ -463,16 +468,16 @@
       label: pipe === 'fp32' ? 'Peak of fp32 and of DRAM' : 'Peak of tensor cores and of DRAM',
       type: 'line',
       data: [{x: x.min, y: (x.min * rates.dram_gb_per_s) / 1e3}, {x: ridge, y: peak}, {x: Math.max(x.max, ridge), y: peak}],
-      borderColor: color('muted'),
+      borderColor: color(pipe === 'fp32' ? 'muted' : 'series-4'),
       borderDash: pipe === 'fp32' ? [] : [5, 4],
       borderWidth: 1.5,
       pointRadius: 0,
       pointHitRadius: 0,
       pointStyle: 'line'
     }));
-    byId('roofline').querySelector('figcaption').textContent = (rates === null
-      ? `The peak rates of ${name} are unknown, so there is no roof: the program's table of devices lacks this card.`
-      : `Roof: ${grouped(rates.dram_gb_per_s)} GB/s of DRAM, ${peaks.join(' and ')}, by data sheets at ${grouped(rates.clock_mhz)} MHz.` +
+    byId('roofline').querySelector('figcaption').textContent = (roofs.length === 0
+      ? `The peak rates of ${name} are unknown, so there is no roof: the program's table of devices lacks them.`
+      : `Roof: ${grouped(rates.dram_gb_per_s)} GB/s of DRAM, ${peaks.join(' and ')} if no cycle at ${grouped(rates.clock_mhz)} MHz is lost.` +
         (operands === 'us' ? ' Hot operands come from L2, so that points may lie above the slope.' : ''));
     draw('roofline', `Roofline of ${ours.length} winners`, {
       type: 'scatter',
@@ -563,7 +568,7 @@
     if (overTries) {
       datasets.push({
         label: 'One config', clip: 8, data: points.try.map((attempt, i) => ({x: attempt, y: tflops(problem, points.us[i]), config: points.config[i], us: points.us[i]})),
-        backgroundColor: faint('muted', 55), borderWidth: 0, pointRadius: 1.7, pointHoverRadius: 4, order: 3
+        backgroundColor: faint('muted', 0.55), borderWidth: 0, pointRadius: 1.7, pointHoverRadius: 4, order: 3
       });
     }
     draw('search', `Best rate so far over ${overTries ? 'tries' : 'seconds'}`, {
@@ -657,7 +662,7 @@
     const families = [...new Set(shown.map((point) => data.forms[data.configs[points.config[point.i]][0]].family))].sort();
     const datasets = families.map((family, place) => ({
       label: cut(family, 24),
-      backgroundColor: faint(`series-${Math.min(place, 5) + 1}`, 62),
+      backgroundColor: faint(`series-${Math.min(place, 5) + 1}`, 0.62),
       borderWidth: 0,
       pointRadius: shown.length > 1500 ? 1.8 : 2.6,
       pointHoverRadius: 5,
