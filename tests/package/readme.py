@@ -33,7 +33,7 @@ EXPECTED = {
         r"rejected [\d.]+ M: .*; .*; .* prior static model",
         r"winner \w+/\w+=\d+.* us, .* TFLOP/s \(predicted, not timed\)",
         r"2 problems on .* predicted, not timed problem family us TFLOP/s",
-        r"stored in {scratch}/gemm-tune\.db predicted, not timed: .* run on a machine with an sm_86 GPU:",
+        r"stored in {scratch}/gemm-tune\.db every reason .* --why predicted, not timed: .* run on a machine with an sm_86 GPU:",
     ],
     "./run gemm-tune --arch sm_86 --sizes 256,1000x1000x1000 --budget 4": [
         r"256x256x256 on .* 1000x1000x1000 on ",

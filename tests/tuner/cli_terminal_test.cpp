@@ -137,6 +137,7 @@ TEST_F(CliTerminalTest, WhyListsEveryReasonAndThePlainReportThree) {
   EXPECT_THAT(why.output,
               AllOf(HasSubstr("  rejected by rule "), HasSubstr("more stages than slices"),
                     HasSubstr("warp tile does not divide CTA tile")));
+  EXPECT_THAT(plain.output, HasSubstr("every reason for a rejection: the same command with --why"));
   EXPECT_THAT(plain.output, AllOf(HasSubstr("  rejected "), Not(HasSubstr("rejected by rule")),
                                   Not(HasSubstr("more stages than slices"))));
 }

@@ -90,6 +90,7 @@ void print_end(const TuneReport& report, const Target& target, const Options& op
       print_text(results_table(report.problems, target) + "\n");
     }
     print_text(fmt::format("stored in {}\n", database.path().string()));
+    if (!options.why) print_text("every reason for a rejection: the same command with --why\n");
     if (!target.measurable) print_text(how_to_time(target, options.command_line));
   }
   if (report.out_of_time) fmt::print(stderr, "gemm-tune: the time given by --time is used up\n");
