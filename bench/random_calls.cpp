@@ -240,7 +240,7 @@ gt_status launch(gt_handle* handle, const Stream& own, cudaStream_t stream, cons
       status = make(handle, stream, call, buffers);
       if (status != GT_OK) throw Error(gt_last_error());
     });
-    graph.launch(own);
+    graph.launch(own.get());
     own.synchronize();
   } catch (const Error&) {
     if (status == GT_OK) throw;

@@ -89,7 +89,7 @@ std::vector<Mode> modes(const Stream& stream, int calls, const std::vector<Enque
     };
     in_stream.work.push_back(all);
     const auto graph = std::make_shared<const LaunchGraph>(stream, all);
-    in_graph.work.push_back([graph, &stream] { graph->launch(stream); });
+    in_graph.work.push_back([graph, &stream] { graph->launch(stream.get()); });
   }
   return {single, in_stream, in_graph};
 }

@@ -100,7 +100,7 @@ Choice choose(const Tuned& tuned, const DeviceKey& device, const Problem& proble
 // The same, but loads what the database knows for this one call.
 Choice choose(const Database& database, const DeviceKey& device, const Problem& problem);
 
-// For a caller who can time them: choose()'s kernel, cuBLAS where it is allowed, and those kernels
+// For a caller who can time them: cuBLAS where it is allowed, choose()'s kernel, and those kernels
 // that are likeliest to be faster, `most` kernels at most. For a tuned problem its winner alone.
 std::vector<Choice> likeliest(const Tuned& tuned, const DeviceKey& device, const Problem& problem,
                               Allowed allowed, std::size_t most);

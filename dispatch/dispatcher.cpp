@@ -185,32 +185,40 @@ Dispatcher::Server Dispatcher::refined(const Generation& generation, const Choic
                                        const GemmCall& call, int ordinal, cudaStream_t stream) {
   constexpr std::size_t kKernels = 3;
   const DeviceKey& on = device(ordinal);
-  std::optional<Server> best;
-  std::string answer;
-  double best_us = 0;
+  struct Candidate {
+    Server server;
+    std::string answer;
+  };
+  std::vector<Candidate> candidates;
+  std::optional<std::size_t> best;
   try {
-    const Refinement timing(call, stream, settings_.refine_ms);
+    Refinement timing(call, stream, settings_.refine_ms);
     for (const Choice& one : likeliest(generation.of(on.arch), on, call.problem,
                                        allowed(cublas_takes(call)), kKernels)) {
-      if (best && timing.is_over()) break;
+      if (!candidates.empty() && timing.is_over()) break;
       try {
         const Server server = prepare(one, call, ordinal);
-        const double time_us = timing.median_us(
-            [&](const GemmCall& timed) { enqueue(server, timed, ordinal, stream); });
-        if (best && best_us <= time_us) continue;
-        best = server;
-        best_us = time_us;
-        answer =
-            server.cublas != nullptr ? RefinedChoices::kCublas : to_string(one.config->config());
+        candidates.push_back({server, server.cublas != nullptr ? RefinedChoices::kCublas
+                                                               : to_string(one.config->config())});
       } catch (const Error&) {
         continue;
       }
     }
+    std::vector<Refinement::Enqueue> ways;
+    for (const Candidate& one : candidates) {
+      ways.emplace_back(
+          [&](const GemmCall& timed) { enqueue(one.server, timed, ordinal, stream); });
+    }
+    const std::vector<std::optional<double>> time_us = timing.median_us(ways);
+    for (std::size_t i = 0; i < time_us.size(); ++i) {
+      if (time_us[i] && (!best || *time_us[i] < *time_us[*best])) best = i;
+    }
   } catch (const CudaError&) {  // no memory for another D
   }
   if (!best) return prepare(choice, call, ordinal);
-  if (refined_choices_) refined_choices_->add(on, to_string(call.problem), answer);
-  return *best;
+  if (refined_choices_)
+    refined_choices_->add(on, to_string(call.problem), candidates[*best].answer);
+  return candidates[*best].server;
 }
 
 Dispatcher::Server Dispatcher::prepare(const Choice& choice, const GemmCall& call, int ordinal) {

@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dispatch/refinement.h"
 
+#include <algorithm>
 #include <cstddef>
+
+#include "gpu/stream.h"
 
 namespace gemm_tune {
 namespace {
+
+// A sample is so long, where so many launches suffice: the events around it cost a microsecond.
+constexpr double kSampleUs = 100;
+constexpr int kMostLaunches = 10;
+constexpr std::size_t kRounds = 5;
 
 // From the first element of the first D to the last of the last.
 std::size_t bytes_of_d(const GemmCall& call) {
@@ -26,6 +34,55 @@ Refinement::Refinement(const GemmCall& call, cudaStream_t stream, double limit_m
   call_.D = D_.data() + offset;
   if (call.C == call.D) call_.C = call_.D;
   D_.fill_bytes(0, stream);
+}
+
+// Without the head start a sample would begin with the GPU idle and hold the host's cost of a
+// launch, of which cuBLAS has four times as much as a kernel of ours.
+double Refinement::sample_us(const Enqueue& enqueue, int launches) {
+  while (true) {
+    Event begin, end;
+    head_start_.launch(stream_);
+    begin.record(stream_);
+    for (int i = 0; i < launches; ++i) enqueue(call_);
+    end.record(stream_);
+    const bool may_have_waited = begin.is_done();
+    end.synchronize();
+    if (may_have_waited && head_start_.lengthen()) continue;
+    return elapsed_us(begin, end) / launches;
+  }
+}
+
+std::vector<std::optional<double>> Refinement::median_us(const std::vector<Enqueue>& ways) {
+  struct Way {
+    int launches = 0;  // of a sample; 0 where the way throws
+    std::vector<double> samples_us;
+  };
+  std::vector<Way> all(ways.size());
+  for (std::size_t i = 0; i < ways.size(); ++i) {
+    try {
+      ways[i](call_);
+      const double once_us = sample_us(ways[i], 1);
+      all[i].launches =
+          static_cast<int>(std::clamp(kSampleUs / once_us, 1.0, double{kMostLaunches}));
+    } catch (const Error&) {
+    }
+  }
+  for (std::size_t round = 0; round < kRounds && (round == 0 || !is_over()); ++round) {
+    for (std::size_t i = 0; i < ways.size(); ++i) {
+      // Every other round runs backwards, so that a drift of the clocks favours nobody.
+      const std::size_t at = round % 2 == 0 ? i : ways.size() - 1 - i;
+      Way& way = all[at];
+      if (way.launches > 0) way.samples_us.push_back(sample_us(ways[at], way.launches));
+    }
+  }
+  std::vector<std::optional<double>> medians;
+  for (Way& way : all) {
+    std::optional<double>& median = medians.emplace_back();
+    if (way.launches == 0) continue;
+    std::sort(way.samples_us.begin(), way.samples_us.end());
+    median = way.samples_us[way.samples_us.size() / 2];
+  }
+  return medians;
 }
 
 }  // namespace gemm_tune

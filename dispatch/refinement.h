@@ -1,52 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times of one call by several kernels, on the caller's operands and with the caller's D untouched.
+// Times of one call by several ways to serve it, on the caller's operands and with the caller's D
+// untouched.
 //
 // Use one object from one thread; it belongs to the current device.
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <chrono>
+#include <functional>
+#include <optional>
+#include <vector>
 
 #include "core/gemm_call.h"
+#include "gpu/head_start.h"
 #include "gpu/memory.h"
-#include "gpu/stream.h"
 
 namespace gemm_tune {
 
 class Refinement {
  public:
+  // Puts the call into the stream of the constructor.
+  using Enqueue = std::function<void(const GemmCall&)>;
+
   // stream: not being captured. Throws CudaError where memory does not suffice for another D.
   Refinement(const GemmCall& call, cudaStream_t stream, double limit_ms);
 
   // Whether the time has been spent.
   bool is_over() const { return Clock::now() >= end_; }
 
-  // enqueue(call) puts the call into the stream. Median of three launches after one that is not
-  // timed, in microseconds; waits for the stream. Throws what enqueue() throws, and CudaError.
-  template <class Enqueue>
-  double median_us(const Enqueue& enqueue) const {
-    enqueue(call_);
-    std::array<double, 3> samples{};
-    for (double& sample : samples) {
-      Event begin, end;
-      begin.record(stream_);
-      enqueue(call_);
-      end.record(stream_);
-      end.synchronize();
-      sample = elapsed_us(begin, end);
-    }
-    std::sort(samples.begin(), samples.end());
-    return samples[1];
-  }
+  // The GPU's time of a launch by each way, in microseconds; none for a way that throws. Medians of
+  // up to five samples, taken of all ways in turn; of the first alone where the time is over.
+  // Waits for the stream. Throws CudaError.
+  std::vector<std::optional<double>> median_us(const std::vector<Enqueue>& ways);
 
  private:
   using Clock = std::chrono::steady_clock;
+
+  double sample_us(const Enqueue& enqueue, int launches);
 
   Clock::time_point end_;
   cudaStream_t stream_;
   DeviceBuffer<char> D_;
   GemmCall call_;  // with D_ for D, and for C where that was D
+  HeadStart head_start_;
 };
 
 }  // namespace gemm_tune

@@ -34,8 +34,8 @@ LaunchGraph& LaunchGraph::operator=(LaunchGraph&& other) noexcept {
   return *this;
 }
 
-void LaunchGraph::launch(const Stream& stream) const {
-  GT_CUDA(cudaGraphLaunch(executable_, stream.get()));
+void LaunchGraph::launch(cudaStream_t stream) const {
+  GT_CUDA(cudaGraphLaunch(executable_, stream));
 }
 
 }  // namespace gemm_tune

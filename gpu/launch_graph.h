@@ -21,7 +21,7 @@ class LaunchGraph {
   LaunchGraph& operator=(LaunchGraph&& other) noexcept;
 
   // Enqueues the whole sequence.
-  void launch(const Stream& stream) const;
+  void launch(cudaStream_t stream) const;
 
  private:
   cudaGraphExec_t executable_ = nullptr;

@@ -58,7 +58,7 @@ TEST_F(WorkspaceGpuTest, ACapturedOneBeginsEachRunOfItsGraphWithZeroedCounters) 
   });
   for (int run = 0; run < 3; ++run) {
     seen.fill_bytes(0xff, stream.get());
-    graph.launch(stream);
+    graph.launch(stream.get());
     stream.synchronize();
     std::vector<char> counters(kWorkspaceCounterBytes);
     seen.copy_to_host(counters);

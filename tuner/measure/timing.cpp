@@ -16,9 +16,6 @@ constexpr std::size_t kConditionsRound = 4;
 // So many will do once the cold rounds have taken this long together.
 constexpr std::size_t kFewColdRounds = 3;
 constexpr double kColdPatienceUs = 1e6;
-// The head start's tiny memsets take 1 to 2 us each; submitting a batch takes the host some tens.
-constexpr int kHeadStart = 32;
-constexpr int kLongestHeadStart = 512;
 
 // Entry of a round's i-th sample: every other round runs backwards, so that the same entry does not
 // always follow the same other, and a steady drift favours nobody.
@@ -28,12 +25,7 @@ std::size_t turn(std::size_t i, std::size_t round, std::size_t entries) {
 
 }  // namespace
 
-LaunchTimer::LaunchTimer(const Stream& stream, const Nvml& nvml)
-    : stream_(stream),
-      nvml_(nvml),
-      scratch_(4),
-      head_start_length_(kHeadStart),
-      head_start_(capture_head_start()) {}
+LaunchTimer::LaunchTimer(const Stream& stream, const Nvml& nvml) : stream_(stream), nvml_(nvml) {}
 
 LaunchTimer::Batch LaunchTimer::capture(const Launch& launch, int launches, int copies) const {
   LaunchGraph graph(stream_, [&] {
@@ -42,29 +34,18 @@ LaunchTimer::Batch LaunchTimer::capture(const Launch& launch, int launches, int 
   return {std::move(graph), launches};
 }
 
-// Work for the GPU that touches next to nothing of its caches.
-LaunchGraph LaunchTimer::capture_head_start() {
-  return LaunchGraph(stream_, [&] {
-    for (int i = 0; i < head_start_length_; ++i) scratch_.fill_bytes(0, stream_.get());
-  });
-}
-
 LaunchTimer::Sample LaunchTimer::sample(const Batch& batch, bool with_conditions) {
   while (true) {
-    head_start_.launch(stream_);
+    head_start_.launch(stream_.get());
     start_.record(stream_.get());
-    batch.graph.launch(stream_);
+    batch.graph.launch(stream_.get());
     stop_.record(stream_.get());
     // If the GPU is past the start by now it may have waited for the host since.
     const bool may_have_waited = start_.is_done();
     Sample sample{0, nvml_.slowdown(), {}};
     if (with_conditions) sample.conditions = nvml_.conditions();
     stop_.synchronize();
-    if (may_have_waited && head_start_length_ < kLongestHeadStart) {
-      head_start_length_ *= 2;
-      head_start_ = capture_head_start();
-      continue;
-    }
+    if (may_have_waited && head_start_.lengthen()) continue;
     sample.us = elapsed_us(start_, stop_) / batch.launches;
     return sample;
   }

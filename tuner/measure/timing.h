@@ -2,10 +2,9 @@
 // Times launches on a GPU by CUDA events, by the rules of tuner/measure/sampling.h.
 //
 // A sample is a batch of launches replayed as one graph between two events, submitted while the GPU
-// is still busy with something else: neither the host's cost of a launch nor its jitter is in it.
-// (cublasSgemm takes longer to issue than a small product takes to run.) Samples that the GPU
-// throttled or that look disturbed are taken again, within bounds; a timing always has samples. The
-// stream must be idle on entry. One thread.
+// is still busy with a head start: neither the host's cost of a launch nor its jitter is in it.
+// Samples that the GPU throttled or that look disturbed are taken again, within bounds; a timing
+// always has samples. The stream must be idle on entry. One thread.
 #pragma once
 
 #include <functional>
@@ -14,8 +13,8 @@
 #include <vector>
 
 #include "core/outcome.h"
+#include "gpu/head_start.h"
 #include "gpu/launch_graph.h"
-#include "gpu/memory.h"
 #include "gpu/nvml.h"
 #include "gpu/stream.h"
 #include "tuner/measure/sampling.h"
@@ -59,16 +58,13 @@ class LaunchTimer {
   };
 
   Batch capture(const Launch& launch, int launches, int copies = 1) const;
-  LaunchGraph capture_head_start();
   Sample sample(const Batch& batch, bool with_conditions = false);
   Batch warm_up(const Launch& launch, SampleRule rule);
 
   const Stream& stream_;
   const Nvml& nvml_;
   Event start_, stop_;
-  DeviceBuffer<char> scratch_;
-  int head_start_length_;
-  LaunchGraph head_start_;
+  HeadStart head_start_;
   bool is_warm_ = false;  // whether this process has put the GPU to work before
 };
 
