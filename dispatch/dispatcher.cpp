@@ -137,7 +137,12 @@ void Dispatcher::launch(GemmCall call, cudaStream_t stream) {
 
 void Dispatcher::enqueue(const Server& server, const GemmCall& call, int ordinal,
                          cudaStream_t stream) {
-  if (server.cublas != nullptr) return server.cublas->gemm(call, ordinal, stream, workspaces_);
+  if (server.cublas != nullptr) {
+    if (server.cublas_lt && server.cublas_lt->takes(call)) {
+      return server.cublas_lt->gemm(call, ordinal, stream, workspaces_);
+    }
+    return server.cublas->gemm(call, ordinal, stream, workspaces_);
+  }
   workspaces_.lend(server.workspace_bytes, ordinal, stream, [&](int* counters, float* partials) {
     server.kernel->launch(call, server.grid, counters, partials, stream);
   });
@@ -148,9 +153,7 @@ Dispatcher::Server Dispatcher::first_sight(const Generation& generation, const C
   const bool may_differ = settings_.policy != Policy::deterministic &&
                           !is_for_tuned(choice, device(ordinal), call.problem);
   if (may_differ) {
-    if (const std::optional<Choice> known = refined_before(device(ordinal), call)) {
-      return prepare(*known, call, ordinal);
-    }
+    if (const std::optional<Server> known = refined_before(call, ordinal)) return *known;
     if (settings_.refine_ms > 0 && !is_capturing(stream)) {
       return refined(generation, choice, call, ordinal, stream);
     }
@@ -159,31 +162,37 @@ Dispatcher::Server Dispatcher::first_sight(const Generation& generation, const C
 }
 
 // The answer of the file, if this call can have it.
-std::optional<Choice> Dispatcher::refined_before(const DeviceKey& device,
-                                                 const GemmCall& call) const {
+std::optional<Dispatcher::Server> Dispatcher::refined_before(const GemmCall& call, int ordinal) {
   if (!refined_choices_) return std::nullopt;
-  const std::optional<std::string> answer = refined_choices_->find(device, to_string(call.problem));
+  const DeviceKey& on = device(ordinal);
+  const std::optional<std::string> answer = refined_choices_->find(on, to_string(call.problem));
   if (!answer) return std::nullopt;
   Choice known;
-  if (*answer == RefinedChoices::kCublas) {
-    if (!allowed(cublas_takes(call)).cublas) return std::nullopt;
+  if (allowed(cublas_takes(call)).cublas) {
     known.match = Match::cublas;
-    known.config = builtin_default(call.problem, device.arch);
-    return known;
+    known.config = builtin_default(call.problem, on.arch);
+    if (*answer == RefinedChoices::kCublas) return prepare(known, call, ordinal);
+    if (auto algorithm = cublas_lt_.find(*answer, call, ordinal)) {
+      Server server = prepare(known, call, ordinal);
+      server.cublas_lt = std::move(algorithm);
+      return server;
+    }
   }
   try {
     known.match = Match::nearest;
     known.config = check_config(parse_config(*answer));
-    if (!why_illegal(known.config->recipe, call.problem)) return known;
   } catch (const UsageError&) {  // of another version, or no config
+    return std::nullopt;
   }
-  return std::nullopt;
+  if (why_illegal(known.config->recipe, call.problem)) return std::nullopt;
+  return prepare(known, call, ordinal);
 }
 
 // A candidate that fails leaves its place to the others; where all do, prepare() says why.
 Dispatcher::Server Dispatcher::refined(const Generation& generation, const Choice& choice,
                                        const GemmCall& call, int ordinal, cudaStream_t stream) {
   constexpr std::size_t kKernels = 3;
+  constexpr int kAlgorithms = 16;  // of cublasLt, which need no compilation
   const DeviceKey& on = device(ordinal);
   struct Candidate {
     Server server;
@@ -198,8 +207,15 @@ Dispatcher::Server Dispatcher::refined(const Generation& generation, const Choic
       if (!candidates.empty() && timing.is_over()) break;
       try {
         const Server server = prepare(one, call, ordinal);
-        candidates.push_back({server, server.cublas != nullptr ? RefinedChoices::kCublas
-                                                               : to_string(one.config->config())});
+        if (server.cublas == nullptr) {
+          candidates.push_back({server, to_string(one.config->config())});
+          continue;
+        }
+        candidates.push_back({server, RefinedChoices::kCublas});
+        for (const auto& algorithm : cublas_lt_.proposals(call, ordinal, kAlgorithms)) {
+          candidates.push_back({server, algorithm->name()});
+          candidates.back().server.cublas_lt = algorithm;
+        }
       } catch (const Error&) {
         continue;
       }
@@ -225,7 +241,7 @@ Dispatcher::Server Dispatcher::prepare(const Choice& choice, const GemmCall& cal
   const DeviceKey& on = device(ordinal);
   if (choice.match == Match::cublas) {
     try {
-      return {std::nullopt, &cublas_.on(ordinal), {}, 0};
+      return {std::nullopt, &cublas_.on(ordinal), nullptr, {}, 0};
     } catch (const DeviceError&) {
       if (!choice.config) throw;  // no kernel could take its place
     }
@@ -236,7 +252,8 @@ Dispatcher::Server Dispatcher::prepare(const Choice& choice, const GemmCall& cal
   }
   const PreparedCall kernel(kernels(ordinal, on.arch, *choice.config, form_of(call)),
                             choice.config->recipe, on.sm_count);
-  return {kernel, nullptr, kernel.grid(call.problem), kernel.workspace_bytes(call.problem)};
+  return {kernel, nullptr, nullptr, kernel.grid(call.problem),
+          kernel.workspace_bytes(call.problem)};
 }
 
 const LoadedKernels& Dispatcher::kernels(int ordinal, const std::string& arch,

@@ -25,6 +25,7 @@
 #include "dispatch/include/gemm_tune/gemm_tune.h"
 #include "dispatch/refined_choices.h"
 #include "runtime/cublas_calls.h"
+#include "runtime/cublas_lt_calls.h"
 #include "runtime/kernel_store.h"
 #include "runtime/once_per_key.h"
 #include "runtime/prepared_call.h"
@@ -91,6 +92,8 @@ class Dispatcher {
   struct Server {
     std::optional<PreparedCall> kernel;  // of kernels_; empty: cuBLAS
     CublasCalls::OnDevice* cublas = nullptr;
+    // For the calls that it takes, in place of cublas.
+    std::shared_ptr<const CublasLtCalls::Algorithm> cublas_lt;
     // Of the kernel for the problem. Dividing anew would make every call a tenth longer.
     Grid grid{};
     std::int64_t workspace_bytes = 0;
@@ -117,7 +120,7 @@ class Dispatcher {
                      int ordinal, cudaStream_t stream);
   Server refined(const Generation& generation, const Choice& choice, const GemmCall& call,
                  int ordinal, cudaStream_t stream);
-  std::optional<Choice> refined_before(const DeviceKey& device, const GemmCall& call) const;
+  std::optional<Server> refined_before(const GemmCall& call, int ordinal);
   Server prepare(const Choice& choice, const GemmCall& call, int ordinal);
   void enqueue(const Server& server, const GemmCall& call, int ordinal, cudaStream_t stream);
   const LoadedKernels& kernels(int ordinal, const std::string& arch, const KnownConfig& config,
@@ -142,6 +145,7 @@ class Dispatcher {
   // By ordinal, config text and form of the call. Never shrinks: a kernel may still be running.
   OncePerKey<std::tuple<int, std::string, CallForm>, LoadedKernels> kernels_;
   CublasCalls cublas_;
+  CublasLtCalls cublas_lt_;
   WorkspacePool workspaces_;
 };
 

@@ -23,7 +23,7 @@ class RefinedChoices {
   // be read or is of another format.
   explicit RefinedChoices(std::filesystem::path file);
 
-  // A config's text, or kCublas.
+  // A config's text, kCublas, or the name of an algorithm of cublasLt.
   static constexpr const char* kCublas = "cublas";
   std::optional<std::string> find(const DeviceKey& device, const std::string& problem) const;
 

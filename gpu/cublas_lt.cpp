@@ -2,13 +2,14 @@
 #include "gpu/cublas_lt.h"
 
 #include <algorithm>
+#include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "core/error.h"
 #include "gpu/cublas_types.h"
 #include "gpu/cuda_library.h"
-#include "gpu/memory.h"
 
 namespace gemm_tune {
 namespace {
@@ -57,6 +58,8 @@ template <class Object>
 using DestroyObject = Status(Object);
 using GetHeuristic = Status(Handle, MatmulDesc, MatrixLayout a, MatrixLayout b, MatrixLayout c,
                             MatrixLayout d, Preference, int most, Heuristic* found, int* count);
+using AlgorithmCheck = Status(Handle, MatmulDesc, MatrixLayout a, MatrixLayout b, MatrixLayout c,
+                              MatrixLayout d, const Algorithm*, Heuristic*);
 // Column-major, D = alpha * op(A) * op(B) + beta * C.
 using Matmul = Status(Handle, MatmulDesc, const void* alpha, const void* a, MatrixLayout,
                       const void* b, MatrixLayout, const void* beta, const void* c, MatrixLayout,
@@ -94,6 +97,8 @@ struct Library {
       find_function<abi::DestroyObject<abi::Preference>>(handle, "cublasLtMatmulPreferenceDestroy");
   abi::GetHeuristic* get_heuristic =
       find_function<abi::GetHeuristic>(handle, "cublasLtMatmulAlgoGetHeuristic");
+  abi::AlgorithmCheck* check_algorithm =
+      find_function<abi::AlgorithmCheck>(handle, "cublasLtMatmulAlgoCheck");
   abi::Matmul* matmul = find_function<abi::Matmul>(handle, "cublasLtMatmul");
 
   void check(abi::Status status, const char* call) const {
@@ -151,12 +156,26 @@ std::uint32_t alignment_bytes(const void* address) {
   return alignment;
 }
 
+constexpr std::string_view kHexDigits = "0123456789abcdef";
+
+// Of CublasLt::Plan::text(); nothing if the text is none.
+std::optional<abi::Algorithm> algorithm_of(std::string_view text) {
+  abi::Algorithm algorithm{};
+  if (text.size() != 2 * sizeof algorithm) return std::nullopt;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const std::size_t digit = kHexDigits.find(text[i]);
+    if (digit == std::string_view::npos) return std::nullopt;
+    std::uint64_t& word = algorithm.data[i / 16];
+    word = word << 4 | digit;
+  }
+  return algorithm;
+}
+
 }  // namespace
 
 struct CublasLt::Impl {
   Library lt;
   abi::Handle handle = nullptr;
-  DeviceBuffer<char> workspace{kWorkspaceBytes};
 
   Impl() { lt.check(lt.create(&handle), "cublasLtCreate"); }
   ~Impl() {
@@ -168,11 +187,40 @@ struct CublasLt::Impl {
 
 // In cublasLt's column-major terms: its A is our B, its rows are our columns.
 struct CublasLt::Plan::Impl {
-  const CublasLt::Impl* owner = nullptr;
+  // Without algorithms. Throws DeviceError.
+  Impl(const CublasLt::Impl& lt, const GemmCall& made_for);
+
+  const CublasLt::Impl& owner;
+  GemmCall call;
   Owned<abi::MatmulDesc> matmul;
   Owned<abi::MatrixLayout> a, b, c, d;
   std::vector<abi::Algorithm> algorithms;
 };
+
+CublasLt::Plan::Impl::Impl(const CublasLt::Impl& lt_impl, const GemmCall& made_for)
+    : owner(lt_impl), call(made_for) {
+  const Library& lt = owner.lt;
+  abi::MatmulDesc desc = nullptr;
+  lt.check(lt.create_desc(&desc, cublas_abi::kComputeF32, cublas_abi::data_type(ElementType::f32)),
+           "cublasLtMatmulDescCreate");
+  matmul = Owned<abi::MatmulDesc>(desc, lt.destroy_desc);
+  const Problem& p = call.problem;
+  const bool ta = transposes_a(p.layout), tb = transposes_b(p.layout);
+  const std::int32_t op_a = tb ? abi::kOpT : abi::kOpN, op_b = ta ? abi::kOpT : abi::kOpN;
+  lt.check(lt.set_desc(desc, abi::kDescTransposeA, &op_a, sizeof op_a),
+           "cublasLtMatmulDescSetAttribute");
+  lt.check(lt.set_desc(desc, abi::kDescTransposeB, &op_b, sizeof op_b),
+           "cublasLtMatmulDescSetAttribute");
+  const auto matrix = [&](ElementType type, std::int64_t rows, std::int64_t row_length,
+                          std::int64_t ld, std::int64_t stride) {
+    return stored_matrix(lt, type, rows, row_length, ld, stride, p.batch);
+  };
+  const Signature& types = p.signature;
+  a = matrix(types.b, rows_b(p), row_length_b(p), call.ldb, call.stride_b);
+  b = matrix(types.a, rows_a(p), row_length_a(p), call.lda, call.stride_a);
+  c = matrix(types.c, p.M, p.N, call.ldc, call.stride_c);
+  d = matrix(types.d, p.M, p.N, call.ldc, call.stride_c);
+}
 
 CublasLt::CublasLt() : impl_(std::make_unique<Impl>()) {}
 CublasLt::~CublasLt() = default;
@@ -191,29 +239,7 @@ std::string CublasLt::version() const {
 
 CublasLt::Plan CublasLt::plan(const GemmCall& call, int most) const {
   const Library& lt = impl_->lt;
-  auto plan = std::make_unique<Plan::Impl>();
-  plan->owner = impl_.get();
-  abi::MatmulDesc desc = nullptr;
-  lt.check(lt.create_desc(&desc, cublas_abi::kComputeF32, cublas_abi::data_type(ElementType::f32)),
-           "cublasLtMatmulDescCreate");
-  plan->matmul = Owned<abi::MatmulDesc>(desc, lt.destroy_desc);
-  const Problem& p = call.problem;
-  const bool ta = transposes_a(p.layout), tb = transposes_b(p.layout);
-  const std::int32_t op_a = tb ? abi::kOpT : abi::kOpN, op_b = ta ? abi::kOpT : abi::kOpN;
-  lt.check(lt.set_desc(desc, abi::kDescTransposeA, &op_a, sizeof op_a),
-           "cublasLtMatmulDescSetAttribute");
-  lt.check(lt.set_desc(desc, abi::kDescTransposeB, &op_b, sizeof op_b),
-           "cublasLtMatmulDescSetAttribute");
-  const auto matrix = [&](ElementType type, std::int64_t rows, std::int64_t row_length,
-                          std::int64_t ld, std::int64_t stride) {
-    return stored_matrix(lt, type, rows, row_length, ld, stride, p.batch);
-  };
-  const Signature& types = p.signature;
-  plan->a = matrix(types.b, rows_b(p), row_length_b(p), call.ldb, call.stride_b);
-  plan->b = matrix(types.a, rows_a(p), row_length_a(p), call.lda, call.stride_a);
-  plan->c = matrix(types.c, p.M, p.N, call.ldc, call.stride_c);
-  plan->d = matrix(types.d, p.M, p.N, call.ldc, call.stride_c);
-
+  auto plan = std::make_unique<Plan::Impl>(*impl_, call);
   abi::Preference raw = nullptr;
   lt.check(lt.create_preference(&raw), "cublasLtMatmulPreferenceCreate");
   const Owned<abi::Preference> preference(raw, lt.destroy_preference);
@@ -230,8 +256,8 @@ CublasLt::Plan CublasLt::plan(const GemmCall& call, int most) const {
   std::vector<abi::Heuristic> found(static_cast<std::size_t>(most));
   int count = 0;
   const abi::Status status =
-      lt.get_heuristic(impl_->handle, desc, plan->a.get(), plan->b.get(), plan->c.get(),
-                       plan->d.get(), raw, most, found.data(), &count);
+      lt.get_heuristic(impl_->handle, plan->matmul.get(), plan->a.get(), plan->b.get(),
+                       plan->c.get(), plan->d.get(), raw, most, found.data(), &count);
   if (status == abi::kNotSupported) count = 0;
   if (status != abi::kNotSupported) lt.check(status, "cublasLtMatmulAlgoGetHeuristic");
   found.resize(static_cast<std::size_t>(count));
@@ -243,6 +269,20 @@ CublasLt::Plan CublasLt::plan(const GemmCall& call, int most) const {
   return Plan(std::move(plan));
 }
 
+CublasLt::Plan CublasLt::restored(const GemmCall& call, std::string_view text) const {
+  auto plan = std::make_unique<Plan::Impl>(*impl_, call);
+  const std::optional<abi::Algorithm> algorithm = algorithm_of(text);
+  abi::Heuristic checked{};
+  if (algorithm &&
+      impl_->lt.check_algorithm(impl_->handle, plan->matmul.get(), plan->a.get(), plan->b.get(),
+                                plan->c.get(), plan->d.get(), &*algorithm,
+                                &checked) == abi::kSuccess &&
+      checked.workspace_bytes <= kWorkspaceBytes) {
+    plan->algorithms.push_back(*algorithm);
+  }
+  return Plan(std::move(plan));
+}
+
 CublasLt::Plan::Plan(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 CublasLt::Plan::~Plan() = default;
 CublasLt::Plan::Plan(Plan&&) noexcept = default;
@@ -250,12 +290,36 @@ CublasLt::Plan& CublasLt::Plan::operator=(Plan&&) noexcept = default;
 
 std::size_t CublasLt::Plan::size() const { return impl_->algorithms.size(); }
 
-bool CublasLt::Plan::run(std::size_t i, const GemmCall& call, cudaStream_t stream) const {
-  const CublasLt::Impl& owner = *impl_->owner;
+std::string CublasLt::Plan::text(std::size_t i) const {
+  std::string text;
+  for (const std::uint64_t word : impl_->algorithms[i].data) {
+    for (int shift = 60; shift >= 0; shift -= 4) text += kHexDigits[(word >> shift) & 15];
+  }
+  return text;
+}
+
+bool CublasLt::Plan::takes(const GemmCall& call) const {
+  const GemmCall& own = impl_->call;
+  const Problem &p = call.problem, &q = own.problem;
+  const auto strides = [](const GemmCall& one) {
+    return std::tie(one.lda, one.ldb, one.ldc, one.stride_a, one.stride_b, one.stride_c);
+  };
+  const auto is_aligned = [](const void* address, const void* least) {
+    return alignment_bytes(address) >= alignment_bytes(least);
+  };
+  return std::tie(p.M, p.N, p.K, p.batch, p.layout, p.signature) ==
+             std::tie(q.M, q.N, q.K, q.batch, q.layout, q.signature) &&
+         strides(call) == strides(own) && is_aligned(call.A, own.A) && is_aligned(call.B, own.B) &&
+         is_aligned(call.C, own.C) && is_aligned(call.D, own.D);
+}
+
+bool CublasLt::Plan::run(std::size_t i, const GemmCall& call, cudaStream_t stream,
+                         void* workspace) const {
+  const CublasLt::Impl& owner = impl_->owner;
   const auto alpha = static_cast<float>(call.alpha), beta = static_cast<float>(call.beta);
   return owner.lt.matmul(owner.handle, impl_->matmul.get(), &alpha, call.B, impl_->a.get(), call.A,
                          impl_->b.get(), &beta, call.C, impl_->c.get(), call.D, impl_->d.get(),
-                         &impl_->algorithms[i], owner.workspace.data(), kWorkspaceBytes,
+                         &impl_->algorithms[i], workspace, kWorkspaceBytes,
                          stream) == abi::kSuccess;
 }
 

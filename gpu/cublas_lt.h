@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "core/gemm_call.h"
 
@@ -18,11 +19,10 @@ namespace gemm_tune {
 
 class CublasLt {
  public:
-  // Global scratch memory that an algorithm may use.
+  // Scratch memory on the device that an algorithm may use.
   static constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;
 
-  // cublasLt's proposals for calls of one shape: algorithms in the order of cublasLt's own time
-  // estimates, fastest first.
+  // Algorithms for calls of one shape.
   class Plan {
    public:
     ~Plan();
@@ -31,11 +31,16 @@ class CublasLt {
 
     std::size_t size() const;
 
-    // Enqueues the call with algorithm i < size(). The call may differ from the plan's only in
-    // addresses, alpha and beta; its addresses must be aligned at least as well. False if the
-    // library refuses the call. Calls that may overlap must not use the same CublasLt: they share
-    // its workspace.
-    bool run(std::size_t i, const GemmCall& call, cudaStream_t stream) const;
+    // Whether the call differs from the plan's only in addresses, alpha and beta, and its addresses
+    // are aligned at least as well.
+    bool takes(const GemmCall& call) const;
+
+    // Enqueues a call that it takes, with algorithm i < size(). workspace: of kWorkspaceBytes,
+    // which no other call uses meanwhile. False if the library refuses the call.
+    bool run(std::size_t i, const GemmCall& call, cudaStream_t stream, void* workspace) const;
+
+    // The algorithm as cublasLt hands it out, in hexadecimal digits: for restored().
+    std::string text(std::size_t i) const;
 
    private:
     friend class CublasLt;
@@ -44,8 +49,7 @@ class CublasLt {
     std::unique_ptr<Impl> impl_;
   };
 
-  // Throws DeviceError if libcublasLt.so.13 cannot be opened or finds no usable device, and
-  // CudaError if there is no memory for the workspace.
+  // Throws DeviceError if libcublasLt.so.13 cannot be opened or finds no usable device.
   CublasLt();
   ~CublasLt();
   CublasLt(CublasLt&&) noexcept;
@@ -54,9 +58,14 @@ class CublasLt {
   // "13.1.0".
   std::string version() const;
 
-  // At most `most` algorithms; none if cublasLt has no algorithm for the call. Throws DeviceError.
-  // The CublasLt must outlive the plan.
+  // cublasLt's proposals, at most `most`, in the order of its own time estimates, fastest first;
+  // none if it has no algorithm for the call. Throws DeviceError. The CublasLt must outlive the
+  // plan.
   Plan plan(const GemmCall& call, int most = 100) const;
+
+  // The algorithm that had this text by the same version of cublasLt; a plan without algorithms if
+  // the text is none or cublasLt refuses it for the call. Throws DeviceError.
+  Plan restored(const GemmCall& call, std::string_view text) const;
 
  private:
   struct Impl;

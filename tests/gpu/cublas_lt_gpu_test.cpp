@@ -12,7 +12,10 @@
 namespace gemm_tune {
 namespace {
 
-using CublasLtGpuTest = GpuTest;
+class CublasLtGpuTest : public GpuTest {
+ protected:
+  DeviceBuffer<char> workspace_{CublasLt::kWorkspaceBytes};
+};
 
 constexpr std::int64_t kM = 24, kN = 40, kK = 56, kBatch = 3, kGap = 8;
 
@@ -92,11 +95,11 @@ TEST_F(CublasLtGpuTest, EveryAlgorithmMultipliesBatchesInEveryLayout) {
     EXPECT_LE(plan.size(), 100u);
     for (std::size_t i = 0; i < plan.size(); ++i) {
       x.clear();
-      if (!plan.run(i, x.call, stream.get())) continue;
+      if (!plan.run(i, x.call, stream.get(), workspace_.data())) continue;
       stream.synchronize();
       EXPECT_EQ(x.result(), x.host_c) << to_string(layout) << " by algorithm " << i;
     }
-    EXPECT_TRUE(plan.run(0, x.call, stream.get()));
+    EXPECT_TRUE(plan.run(0, x.call, stream.get(), workspace_.data()));
     stream.synchronize();
   }
 }
@@ -135,7 +138,7 @@ TEST_F(CublasLtGpuTest, MultipliesOperandsOf16Bits) {
       for (std::size_t i = 0; i < plan.size(); ++i) {
         d16.fill_bytes(0xff);
         d32.fill_bytes(0xff);
-        if (!plan.run(i, call, stream.get())) continue;
+        if (!plan.run(i, call, stream.get(), workspace_.data())) continue;
         stream.synchronize();
         std::vector<std::uint16_t> result16(kCells);
         std::vector<float> result(kCells);
@@ -144,7 +147,7 @@ TEST_F(CublasLtGpuTest, MultipliesOperandsOf16Bits) {
         const bool is_right = d == type ? result16 == right16 : result == right;
         EXPECT_TRUE(is_right) << to_string(problem) << " by algorithm " << i;
       }
-      ASSERT_TRUE(plan.run(0, call, stream.get()));
+      ASSERT_TRUE(plan.run(0, call, stream.get(), workspace_.data()));
       stream.synchronize();
     }
   }
@@ -157,9 +160,46 @@ TEST_F(CublasLtGpuTest, AddressesThatAreMerelyFloatsWillDo) {
   const CublasLt::Plan plan = lt.plan(x.call, 5);
   ASSERT_GT(plan.size(), 0u);
   EXPECT_LE(plan.size(), 5u);
-  ASSERT_TRUE(plan.run(0, x.call, stream.get()));
+  ASSERT_TRUE(plan.run(0, x.call, stream.get(), workspace_.data()));
   stream.synchronize();
   EXPECT_EQ(x.result(), x.host_c);
+}
+
+TEST_F(CublasLtGpuTest, AnAlgorithmIsFoundAgainByItsText) {
+  const Stream stream;
+  const CublasLt lt;
+  LtOperands x(Layout::tn);
+  const CublasLt::Plan plan = lt.plan(x.call, 5);
+  ASSERT_GT(plan.size(), 0u);
+  const std::string text = plan.text(plan.size() - 1);
+  const CublasLt::Plan again = lt.restored(x.call, text);
+  ASSERT_EQ(again.size(), 1u);
+  EXPECT_EQ(again.text(0), text);
+  EXPECT_TRUE(again.takes(x.call));
+  ASSERT_TRUE(again.run(0, x.call, stream.get(), workspace_.data()));
+  stream.synchronize();
+  EXPECT_EQ(x.result(), x.host_c);
+  for (const std::string& none :
+       {std::string(), text.substr(1), "g" + text.substr(1), std::string(text.size(), 'f')}) {
+    EXPECT_EQ(lt.restored(x.call, none).size(), 0u) << none;
+  }
+}
+
+TEST_F(CublasLtGpuTest, APlanTakesCallsOfItsShapeThatAreAlignedAsWell) {
+  const CublasLt lt;
+  LtOperands x(Layout::nn);
+  const CublasLt::Plan plan = lt.plan(x.call, 1);
+  GemmCall other = x.call;
+  other.alpha = 3;
+  EXPECT_TRUE(plan.takes(other));
+  ++other.lda;
+  EXPECT_FALSE(plan.takes(other));
+  other = x.call;
+  other.A = static_cast<const float*>(other.A) + 1;
+  EXPECT_FALSE(plan.takes(other));
+  other = x.call;
+  ++other.problem.K;
+  EXPECT_FALSE(plan.takes(other));
 }
 
 TEST_F(CublasLtGpuTest, IsVersion13) { EXPECT_EQ(CublasLt().version().substr(0, 3), "13."); }

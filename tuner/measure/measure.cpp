@@ -139,6 +139,7 @@ struct Measurer::Impl {
   // The best few of what cublasLt proposes, right and timed quickly.
   std::vector<Contender> cublas_lt_contenders(const Problem& problem, Verifier& verify) {
     if (!cublas_lt) cublas_lt.emplace();
+    if (!lt_workspace) lt_workspace.emplace(CublasLt::kWorkspaceBytes);
     const GemmCall call = verify.timing_call(shape_of(problem));
     const auto plan = std::make_shared<const CublasLt::Plan>(cublas_lt->plan(call));
     const std::string name = "cublasLt " + cublas_lt->version() + " (best of " +
@@ -159,7 +160,7 @@ struct Measurer::Impl {
   }
 
   void run(const CublasLt::Plan& plan, std::size_t i, const GemmCall& call) {
-    if (plan.run(i, call, stream->get())) return;
+    if (plan.run(i, call, stream->get(), lt_workspace->data())) return;
     throw DeviceError("cublasLt refuses what it ran before");
   }
 
@@ -170,7 +171,7 @@ struct Measurer::Impl {
     std::vector<std::pair<double, std::size_t>> timed;
     for (std::size_t i = 0; i < plan.size(); ++i) {
       // Once outside of any capture: the first call may load code.
-      if (!plan.run(i, call, stream->get())) continue;
+      if (!plan.run(i, call, stream->get(), lt_workspace->data())) continue;
       stream->synchronize();
       const auto launch = [&](int) { run(plan, i, call); };
       const double time_us = timer->time(launch, rule).median_us;
@@ -339,6 +340,7 @@ struct Measurer::Impl {
   std::optional<Cublas> cublas;
   std::optional<Cublas> autotuning;  // a handle of its own: it keeps what cuBLAS's timings chose
   std::optional<CublasLt> cublas_lt;
+  std::optional<DeviceBuffer<char>> lt_workspace;
   // The latest problem, and cublasLt's algorithms for it: fastest_first().
   std::optional<std::pair<Problem, std::vector<std::size_t>>> lt_order;
   // The cold operands of the latest candidate, for the next one.

@@ -211,10 +211,10 @@ typedef struct gt_options {
   int32_t reserved; /* 0 */
   double refine_ms; /* how long the first call for a problem that nobody has tuned may take longer,
                        in order to time the likeliest two or three kernels and, by GT_POLICY_BEST,
-                       cuBLAS on its operands; 0: no time. Such a call waits for its stream; none
-                       under capture, and none by GT_POLICY_DETERMINISTIC. It may exceed the time by
-                       one compilation and one round of timings. gt_lookup tells what would be
-                       chosen without. */
+                       cuBLAS and cublasLt's first proposals on its operands; 0: no time. Such a
+                       call waits for its stream; none under capture, and none by
+                       GT_POLICY_DETERMINISTIC. It may exceed the time by one compilation and one
+                       round of timings. gt_lookup tells what would be chosen without. */
   const char* refined_choices; /* a file in which these answers are kept for later processes; made
                                   if missing, NULL for none */
 } gt_options;
