@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu/kernel.h"
 
+#include <atomic>
+#include <map>
+#include <mutex>
 #include <utility>
 
 #include "gpu/device.h"
@@ -29,6 +32,7 @@ using LaunchFunction = int(CUfunc_st*, unsigned grid_x, unsigned grid_y, unsigne
                            unsigned block_x, unsigned block_y, unsigned block_z,
                            unsigned smem_bytes, cudaStream_t, void** args, void** extra);
 using FunctionOfKernel = int(CUfunc_st**, cudaKernel_t);
+using IdOfContext = int(void* context, unsigned long long* id);  // a null context: the current one
 
 // The driver's functions, null where it does not tell.
 LaunchFunction* launch_function() {
@@ -40,10 +44,48 @@ FunctionOfKernel* function_of_kernel() {
       driver_function<FunctionOfKernel>("cuKernelGetFunction", 12000);
   return found;
 }
+IdOfContext* id_of_context() {
+  static IdOfContext* const found = driver_function<IdOfContext>("cuCtxGetId", 12000);
+  return found;
+}
 
 }  // namespace
 
-LoadedKernel::LoadedKernel(const std::string& cubin, const std::string& entry) {
+// The kernel as a function of each context that has launched it. Asking the driver for the function
+// at each launch would make a launch 2 % longer. The id of a context is never used again, unlike
+// its handle.
+class LoadedKernel::Functions {
+ public:
+  // Of the current context; null where the driver does not tell.
+  CUfunc_st* of(cudaKernel_t kernel) {
+    unsigned long long context = 0;
+    if (launch_function() == nullptr || function_of_kernel() == nullptr ||
+        id_of_context() == nullptr || id_of_context()(nullptr, &context) != 0) {
+      return nullptr;
+    }
+    const OfContext* const latest = latest_.load(std::memory_order_acquire);
+    if (latest != nullptr && latest->first == context) return latest->second;
+    const std::lock_guard lock(mutex_);
+    auto found = all_.find(context);
+    if (found == all_.end()) {
+      CUfunc_st* function = nullptr;
+      if (function_of_kernel()(&function, kernel) != 0) return nullptr;
+      found = all_.emplace(context, function).first;
+    }
+    latest_.store(&*found, std::memory_order_release);
+    return found->second;
+  }
+
+ private:
+  using OfContext = std::pair<const unsigned long long, CUfunc_st*>;
+
+  std::atomic<const OfContext*> latest_ = nullptr;  // of all_, whose entries stay where they are
+  std::mutex mutex_;
+  std::map<unsigned long long, CUfunc_st*> all_;  // guarded by mutex_
+};
+
+LoadedKernel::LoadedKernel(const std::string& cubin, const std::string& entry)
+    : functions_(std::make_unique<Functions>()) {
   GT_CUDA(cudaLibraryLoadData(&library_, cubin.data(), nullptr, nullptr, 0, nullptr, nullptr, 0));
   try {
     GT_CUDA(cudaLibraryGetKernel(&kernel_, library_, entry.c_str()));
@@ -60,11 +102,13 @@ LoadedKernel::~LoadedKernel() {
 
 LoadedKernel::LoadedKernel(LoadedKernel&& other) noexcept
     : library_(std::exchange(other.library_, nullptr)),
-      kernel_(std::exchange(other.kernel_, nullptr)) {}
+      kernel_(std::exchange(other.kernel_, nullptr)),
+      functions_(std::move(other.functions_)) {}
 
 LoadedKernel& LoadedKernel::operator=(LoadedKernel&& other) noexcept {
   std::swap(library_, other.library_);
   std::swap(kernel_, other.kernel_);
+  std::swap(functions_, other.functions_);
   return *this;
 }
 
@@ -75,9 +119,8 @@ void LoadedKernel::launch(const Grid& grid, int block_threads, int smem_bytes, c
   // The driver's function costs the host less than the runtime's. It would take the context of a
   // kernel from the stream, whichever that is; that of a function is the current one, and a stream
   // of another is refused. What it refuses, such as a thread without a context, the runtime judges.
-  CUfunc_st* function = nullptr;
-  if (launch_function() != nullptr && function_of_kernel() != nullptr &&
-      function_of_kernel()(&function, kernel_) == 0 &&
+  CUfunc_st* const function = functions_->of(kernel_);
+  if (function != nullptr &&
       launch_function()(function, x, y, z, threads, 1, 1, static_cast<unsigned>(smem_bytes), stream,
                         args, nullptr) == 0) {
     return;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "core/launch_recipe.h"
@@ -36,8 +37,11 @@ class LoadedKernel {
   int max_active_ctas(int block_threads, int smem_bytes) const;
 
  private:
+  class Functions;
+
   cudaLibrary_t library_ = nullptr;
   cudaKernel_t kernel_ = nullptr;
+  std::unique_ptr<Functions> functions_;
 };
 
 }  // namespace gemm_tune
