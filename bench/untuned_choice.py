@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Judges the library's choice at random problems that its database was not tuned for.
 
-usage: untuned_choice.py [--seconds S] [--budget N] [--shapes N] [--seed N] [--tuned DB] [--refine-ms MS] [--require]
+usage: untuned_choice.py [--seconds S] [--budget N] [--shapes N] [--seed N] [--tuned DB] [--require]
                          BIN FOLDER
   BIN: the folder of the built gemm-tune. FOLDER: keeps the state, made if missing.
 
@@ -13,17 +13,13 @@ usage: untuned_choice.py [--seconds S] [--budget N] [--shapes N] [--seed N] [--t
    search's best, cublasSgemm and cublasLt's best, in one run's finals (FOLDER/judge-*.db). Where cuBLAS is the choice, the
    finals of the search have timed all that counts.
 
-With --refine-ms, judges instead the choice of a handle that refines: `refined_choices` makes one call for each problem,
-which may take MS longer in order to time the likeliest kernels and cuBLAS, and the answers that the library then keeps in
-its file (FOLDER/refined.txt) are the choices. A kernel's compilation takes about a second of MS, and all others are left out
-once MS is over. A call is made again where MS or the choice without refinement has changed. Both kinds share FOLDER: its
-state keeps their rows apart. The goals are then on the speed over cublasSgemm and over cublasLt.
+A handle that refines is judged by refined_choices, with FOLDER/tuned.db and the problems in FOLDER/search.txt.
 
 Works for --seconds (540) and stops; the same command goes on. A problem is judged again when the choice or the best has
 changed since. Prints a table once all are judged: the speed of the choice over that of the best of both it and the search
 (so 1 at most), of cublasSgemm and of cublasLt; mean and worst. The choice of cuBLAS, or of nothing, counts as cublasSgemm;
 a kernel that the tuner refuses to time has a speed of 0.
-Needs a GPU. Exit codes: 0; 1 with --require where a goal is missed; 2 usage; 3 gemm-tune or refined_choices failed; 5 not
+Needs a GPU. Exit codes: 0; 1 with --require where a goal is missed; 2 usage; 3 gemm-tune failed; 5 not
 finished yet.
 """
 import argparse
@@ -33,7 +29,6 @@ import pathlib
 import random
 import signal
 import sqlite3
-import statistics
 import subprocess
 import sys
 import time
@@ -50,9 +45,7 @@ LONGEST_JUDGEMENT = 60  # seconds: of the largest problem, with its cublasLt alg
 
 
 class Unfinished(Exception):
-    def __init__(self, output=""):
-        super().__init__()
-        self.output = output  # of the command that was interrupted
+    pass
 
 
 class Failed(Exception):
@@ -78,7 +71,6 @@ def random_shapes(count, seed):
 class Job:
     def __init__(self, arguments):
         self.bin = arguments.bin.resolve()
-        self.refine_ms = arguments.refine_ms
         self.folder = arguments.folder
         self.budget = arguments.budget
         self.deadline = time.monotonic() + arguments.seconds
@@ -102,19 +94,19 @@ class Job:
     def left(self):
         return self.deadline - time.monotonic()
 
-    def call(self, *arguments, good=(0,), program="gemm-tune"):
-        """The output of a command that must end so; it is interrupted, not killed, when the time is up."""
+    def call(self, *arguments, good=(0,)):
+        """The output of gemm-tune, which must end so; it is interrupted, not killed, when the time is up."""
         if self.left() <= 0:
             raise Unfinished
-        process = subprocess.Popen([self.bin / program, *arguments], stdout=subprocess.PIPE, text=True)
+        process = subprocess.Popen([self.bin / "gemm-tune", *arguments], stdout=subprocess.PIPE, text=True)
         try:
             output, _ = process.communicate(timeout=self.left())
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGINT)  # what was tried is stored
-            output, _ = process.communicate()
-            raise Unfinished(output) from None
+            process.communicate()
+            raise Unfinished from None
         if process.returncode not in good:
-            raise Failed(f"{program} {' '.join(map(str, arguments))} failed with exit code {process.returncode}")
+            raise Failed(f"gemm-tune {' '.join(map(str, arguments))} failed with exit code {process.returncode}")
         return output
 
     def tune(self, step, shapes, db):
@@ -165,48 +157,13 @@ class Job:
                 "best_us": min(times.values()), "sgemm_us": baselines["sgemm"], "lt_us": baselines["lt"],
                 "run": f"{problem['device']}, driver {driver}, CUDA {cuda}, cuBLAS {cublas}"}
 
-    def refine(self, shapes, choices):
-        """The first call of each shape on a handle that refines: how long it took and its answer, None where the library
-        did not refine."""
-        calls = self.refined()["calls"]
-        missing = [shape for shape in shapes
-                   if shape not in calls or calls[shape]["unrefined"] != kernel_of(choices[shape])]
-        if not missing:
-            return calls
-        sizes, file = self.folder / "refine.txt", self.folder / "refined.txt"
-        sizes.write_text("\n".join(missing) + "\n")
-        file.unlink(missing_ok=True)  # what it knows would not be timed
-        interrupted = None
-        try:
-            output = self.call(self.tuned, sizes, file, "--refine-ms", str(self.refine_ms), program="refined_choices")
-        except Unfinished as unfinished:
-            output, interrupted = unfinished.output, unfinished
-        answers = answers_of(file)
-        for line in output.splitlines():
-            shape, first_call_ms = line.split("\t")
-            calls[shape] = {"unrefined": kernel_of(choices[shape]), "answer": answers.get(shape), "ms": float(first_call_ms)}
-        self.save()
-        if interrupted:
-            raise interrupted
-        return calls
-
-    def refined(self):
-        """What the state keeps of this --refine-ms."""
-        return self.state.setdefault("refined", {}).setdefault(str(self.refine_ms), {"calls": {}, "rows": {}})
-
     def run(self, shapes):
         """The rows of all shapes, in order."""
         if self.must_tune:
             self.tune("tune", TUNED, self.tuned)
         self.tune("search", shapes, self.folder / "search.db")
         choices, bests = self.best(shapes, self.tuned), self.best(shapes, self.folder / "search.db")
-        rows, more = self.state["rows"], {shape: {} for shape in shapes}
-        if self.refine_ms:
-            calls = self.refine(shapes, choices)
-            choices = {shape: refined_choice(choices[shape], calls[shape]["answer"]) for shape in shapes}
-            rows = self.refined()["rows"]
-            more = {shape: {"first_call_ms": calls[shape]["ms"], "answered": calls[shape]["answer"] is not None}
-                    for shape in shapes}
+        rows = self.state["rows"]
         for shape in shapes:
             choice, best = choices[shape], bests[shape]
             row = rows.get(shape)
@@ -217,25 +174,12 @@ class Job:
             rows[shape] = self.judge(shape, choice, best)
             self.save()
             print(f"{shape}: {of_best(rows[shape]):.3f} of the best", file=sys.stderr, flush=True)
-        return [(shape, {**rows[shape], **more[shape]}) for shape in shapes]
+        return [(shape, rows[shape]) for shape in shapes]
 
 
 def kernel_of(answer):
     """None where cuBLAS serves: the config is then that of the kernel in its absence."""
     return None if answer["match"] == "cublas" else answer["config"]
-
-
-def answers_of(file):
-    """Problem -> answer, of a file of refined choices: below a line that names its format, lines of the architecture, the
-    GPU, its SMs, the problem and the answer. The last counts."""
-    lines = file.read_text().splitlines()[1:] if file.exists() else []
-    return dict(line.split("\t")[3:5] for line in lines)
-
-
-def refined_choice(choice, answer):
-    if answer is None:
-        return choice
-    return {"config": None, "match": "cublas"} if answer == "cublas" else {"config": answer, "match": "refined"}
 
 
 def times_of(baselines):
@@ -270,34 +214,23 @@ def text_of(ratio):
 
 def report(rows, command):
     """Prints the table; returns whether all goals are met."""
-    refined = "first_call_ms" in rows[0][1]
     for run in sorted({row["run"] for _, row in rows if row["run"]}):
         print(run)
     print(f"command: {command}\n")
-    print("| problem | found | choice us | best us | of the best | over cublasSgemm | over cublasLt | choice | best |"
-          + (" first call ms |" if refined else ""))
-    print("|---" * (10 if refined else 9) + "|")
+    print("| problem | found | choice us | best us | of the best | over cublasSgemm | over cublasLt | choice | best |")
+    print("|---" * 9 + "|")
     for shape, row in rows:
         choice_us = f"{row['choice_us']:.5g}" if row["choice_us"] else "-"
         print(f"| {shape} | {row['match']} | {choice_us} | {row['best_us']:.5g} | {of_best(row):.3f} "
-              f"| {text_of(over(row, 'sgemm'))} | {text_of(over(row, 'lt'))} | {row['choice'] or 'cuBLAS'} | {row['best']} |"
-              + (f" {row['first_call_ms']:.5g} |" if refined else ""))
+              f"| {text_of(over(row, 'sgemm'))} | {text_of(over(row, 'lt'))} | {row['choice'] or 'cuBLAS'} | {row['best']} |")
     print()
     for shape, row in rows:
         if not row["choice_us"]:
             print(f"{shape}: the choice has no time, which counts as a speed of 0: {row['reason']}")
-    if refined:
-        slowest, row = max(rows, key=lambda item: item[1]["first_call_ms"])
-        median = statistics.median(row["first_call_ms"] for _, row in rows)
-        print(f"first call: median {median:.5g} ms, longest {row['first_call_ms']:.5g} ms at {slowest}")
-        silent = sum(not row["answered"] for _, row in rows)
-        if silent:
-            print(f"{silent} calls were not refined: the choice without refinement counts for them")
-    met = [report_speed("of the best", [of_best(row) for _, row in rows],
-                        *([] if refined else [f"goals {LEAST_MEAN} and {LEAST}", LEAST_MEAN, LEAST]))]
-    over_cublas = f"goal {LEAST_OVER_CUBLAS} at each", LEAST_OVER_CUBLAS, LEAST_OVER_CUBLAS
-    met.append(report_speed("over cublasSgemm", [over(row, "sgemm") for _, row in rows], *over_cublas))
-    met.append(report_speed("over cublasLt", [over(row, "lt") for _, row in rows], *(over_cublas if refined else [])))
+    met = [report_speed("of the best", [of_best(row) for _, row in rows], f"goals {LEAST_MEAN} and {LEAST}", LEAST_MEAN, LEAST),
+           report_speed("over cublasSgemm", [over(row, "sgemm") for _, row in rows], f"goal {LEAST_OVER_CUBLAS} at each",
+                        LEAST_OVER_CUBLAS, LEAST_OVER_CUBLAS)]
+    report_speed("over cublasLt", [over(row, "lt") for _, row in rows])
     return all(met)
 
 
@@ -321,12 +254,11 @@ def parse_arguments():
     parser.add_argument("--shapes", type=int, default=64, help="random problems")
     parser.add_argument("--seed", type=int, default=1, help="of the problems")
     parser.add_argument("--tuned", type=pathlib.Path, help="a database that is tuned already")
-    parser.add_argument("--refine-ms", type=float, help="judges the choice of a handle that refines for so long")
     parser.add_argument("--require", action="store_true", help="exit code 1 where a goal is missed")
     parser.add_argument("bin", type=pathlib.Path)
     parser.add_argument("folder", type=pathlib.Path)
     arguments = parser.parse_args()
-    for name in ("seconds", "budget", "shapes", "refine_ms"):
+    for name in ("seconds", "budget", "shapes"):
         value = getattr(arguments, name)
         if value is not None and not value > 0:
             parser.error(f"--{name.replace('_', '-')} {value}: it must be above 0")

@@ -52,8 +52,11 @@ class OnGpuTest(unittest.TestCase):
         shapes = ["300x200x100", "65x33x129:layout=nt", "64x96x128:layout=tn", "72x40x56:layout=tt"]
         pathlib.Path(sizes).write_text("\n".join(shapes))
         lines = self.run_program("refined_choices", self.db, sizes, choices, "--refine-ms", "20000")
-        self.assertEqual([line.split("\t")[0] for line in lines], shapes)
-        self.assertTrue(all(0 < float(line.split("\t")[1]) < 60_000 for line in lines), lines)
+        rows = [line.strip("| ").split(" | ") for line in lines if line[:3].strip("| ").isdigit()]
+        self.assertEqual([row[0] for row in rows], shapes)
+        for row in rows:
+            self.assertTrue(0 < float(row[1]) < 60_000 and 0 < float(row[3]) < 100 and 0 < float(row[4]) < 100, row)
+        self.assertIn("goal 0.98 at each", lines[-1])
         answers = pathlib.Path(choices).read_text().splitlines()[1:]
         self.assertEqual([answer.split("\t")[3] for answer in answers], shapes)
 

@@ -57,39 +57,16 @@ else:
     print(json.dumps({{"problems": [{{"problem": shapes[0], "device": "NVIDIA H100", "winner": winner}}]}}))
 """
 
-# The library answers each problem with the text in `answer`, after 1500 ms; where that is empty it keeps no answer. Where
-# there is a file `slow_call`, the second call waits to be interrupted.
-FAKE_CALLS = """#!{python}
-import pathlib, sys, time
-folder = pathlib.Path(__file__).parent
-db, sizes, choices = map(pathlib.Path, sys.argv[1:4])
-with open(folder / "calls", "a") as calls:
-    calls.write("refined_choices " + " ".join(sys.argv[1:]) + "\\n")
-if (folder / "broken_calls").exists() or choices.exists():
-    sys.exit(3)
-answer = (folder / "answer").read_text()
-for index, shape in enumerate(sizes.read_text().split()):
-    if index == 1 and (folder / "slow_call").exists():
-        time.sleep(60)
-    if answer:
-        with open(choices, "a") as file:
-            file.write("" if file.tell() else "gemm-tune refined choices 1\\n")
-            file.write("\\t".join(["sm_90", "NVIDIA H100", "132", shape, answer]) + "\\n")
-    print(f"{{shape}}\\t{{1500 + index}}.0", flush=True)
-"""
-
-
 class UntunedChoiceTest(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
         self.state = self.folder / "state"
-        for name, text in ("gemm-tune", FAKE), ("refined_choices", FAKE_CALLS):
-            program = self.folder / name
-            program.write_text(text.format(python=sys.executable))
-            program.chmod(0o755)
-        self.set(choice="warp/FAR=1", best_us="9.8", answer="warp/REFINED=1")
+        program = self.folder / "gemm-tune"
+        program.write_text(FAKE.format(python=sys.executable))
+        program.chmod(0o755)
+        self.set(choice="warp/FAR=1", best_us="9.8")
 
     def set(self, **texts):
         for name, text in texts.items():
@@ -173,73 +150,6 @@ class UntunedChoiceTest(unittest.TestCase):
     def test_a_choice_faster_than_the_search_counts_as_the_best(self):
         self.set(best_us="12")
         self.assertEqual(self.rows(self.judge())[0][4], "1.000")
-
-    def calls_made(self):
-        """How often refined_choices ran."""
-        return sum(call.startswith("refined_choices") for call in self.calls())
-
-    def test_a_refined_choice_is_judged_by_goals_of_its_own(self):
-        run = self.judge("--refine-ms", "3000")
-        self.assertEqual(run.returncode, 0, run)
-        rows = self.rows(run)
-        self.assertEqual([row[0] for row in rows], (self.state / "refine.txt").read_text().split())
-        self.assertEqual([row[9] for row in rows], ["1500", "1501", "1502", "1503"])
-        for row in rows:
-            self.assertEqual(row[1:9], ["refined", "10", "9.8", "0.980", "0.990", "0.800", "warp/REFINED=1", "warp/BEST=1"])
-        self.assertEqual(run.stdout.splitlines()[-4:],
-                         [f"first call: median 1501.5 ms, longest 1503 ms at {rows[3][0]}",
-                          "of the best: mean 0.980, worst 0.980, 0 below .98",
-                          "over cublasSgemm: mean 0.990, worst 0.990, 0 below .98; goal 0.98 at each: met",
-                          "over cublasLt: mean 0.800, worst 0.800, 4 below .98; goal 0.98 at each: MISSED"])
-        self.assertIn(f"refined_choices {self.state}/tuned.db {self.state}/refine.txt {self.state}/refined.txt "
-                      "--refine-ms 3000.0", self.calls())
-        self.assertEqual(self.judge("--refine-ms", "3000", "--require").returncode, 1)
-        self.set(best_us="8.1", answer="warp/BEST=1")
-        self.assertEqual(self.judge("--refine-ms", "500", "--require").returncode, 0)
-
-    def test_an_answer_of_cublas_is_judged_by_the_times_of_the_search(self):
-        self.set(answer="cublas")
-        run = self.judge("--refine-ms", "3000")
-        self.assertEqual(self.rows(run)[0][1:9],
-                         ["cublas", "9.9", "9.8", "0.990", "1.000", "0.808", "cuBLAS", "warp/BEST=1"], run)
-        self.assertFalse([call for call in self.calls() if "--config" in call])
-
-    def test_where_the_library_kept_no_answer_its_choice_counts(self):
-        self.set(answer="")
-        run = self.judge("--refine-ms", "3000")
-        self.assertEqual(self.rows(run)[0][1:3] + self.rows(run)[0][7:8], ["nearest", "10", "warp/FAR=1"], run)
-        self.assertIn("4 calls were not refined: the choice without refinement counts for them\n", run.stdout)
-
-    def test_both_kinds_of_choice_share_a_folder_and_keep_apart(self):
-        plain = self.judge().stdout
-        refined = self.judge("--refine-ms", "3000").stdout
-        judged = sum("--config" in call for call in self.calls())
-        self.assertEqual((judged, self.calls_made()), (8, 1))
-        self.assertEqual((self.judge().stdout, self.judge("--refine-ms", "3000").stdout), (plain, refined))
-        self.assertEqual((sum("--config" in call for call in self.calls()), self.calls_made()), (8, 1))
-        self.assertEqual(sum("search.txt" in call for call in self.calls()), 1)
-        self.judge("--refine-ms", "500")
-        self.assertEqual(self.calls_made(), 2)
-        self.set(choice="warp/NEAR=1")  # the library may now time other kernels
-        self.judge("--refine-ms", "500")
-        self.assertEqual(self.calls_made(), 3)
-
-    def test_interrupted_first_calls_go_on_with_those_that_are_missing(self):
-        self.judge()
-        self.set(slow_call="")
-        self.assertEqual(self.judge("--refine-ms", "3000", "--seconds", "3").returncode, 5)
-        (self.folder / "slow_call").unlink()
-        self.assertEqual((self.state / "refine.txt").read_text().split(), [row[0] for row in self.rows(self.judge())])
-        run = self.judge("--refine-ms", "3000")
-        self.assertEqual([row[9] for row in self.rows(run)], ["1500", "1500", "1501", "1502"], run)
-        self.assertEqual(len((self.state / "refine.txt").read_text().split()), 3)
-
-    def test_first_calls_that_fail_are_said(self):
-        self.set(broken_calls="")
-        run = self.judge("--refine-ms", "3000")
-        self.assertEqual(run.returncode, 3)
-        self.assertRegex(run.stderr, r"refined_choices .* failed with exit code 3\n$")
-        self.assertEqual(self.judge("--refine-ms", "0").returncode, 2)
 
     def test_failures_and_other_options_for_the_same_folder_are_refused(self):
         self.set(broken="")
