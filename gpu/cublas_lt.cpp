@@ -194,7 +194,11 @@ struct CublasLt::Plan::Impl {
   GemmCall call;
   Owned<abi::MatmulDesc> matmul;
   Owned<abi::MatrixLayout> a, b, c, d;
-  std::vector<abi::Algorithm> algorithms;
+  struct Proposal {
+    abi::Algorithm algorithm;
+    std::size_t workspace_bytes;
+  };
+  std::vector<Proposal> algorithms;
 };
 
 CublasLt::Plan::Impl::Impl(const CublasLt::Impl& lt_impl, const GemmCall& made_for)
@@ -263,7 +267,7 @@ CublasLt::Plan CublasLt::plan(const GemmCall& call, int most) const {
   found.resize(static_cast<std::size_t>(count));
   for (const abi::Heuristic& one : found) {
     if (one.state == abi::kSuccess && one.workspace_bytes <= kWorkspaceBytes) {
-      plan->algorithms.push_back(one.algorithm);
+      plan->algorithms.push_back({one.algorithm, one.workspace_bytes});
     }
   }
   return Plan(std::move(plan));
@@ -278,7 +282,7 @@ CublasLt::Plan CublasLt::restored(const GemmCall& call, std::string_view text) c
                                 plan->c.get(), plan->d.get(), &*algorithm,
                                 &checked) == abi::kSuccess &&
       checked.workspace_bytes <= kWorkspaceBytes) {
-    plan->algorithms.push_back(*algorithm);
+    plan->algorithms.push_back({*algorithm, checked.workspace_bytes});
   }
   return Plan(std::move(plan));
 }
@@ -292,10 +296,14 @@ std::size_t CublasLt::Plan::size() const { return impl_->algorithms.size(); }
 
 std::string CublasLt::Plan::text(std::size_t i) const {
   std::string text;
-  for (const std::uint64_t word : impl_->algorithms[i].data) {
+  for (const std::uint64_t word : impl_->algorithms[i].algorithm.data) {
     for (int shift = 60; shift >= 0; shift -= 4) text += kHexDigits[(word >> shift) & 15];
   }
   return text;
+}
+
+std::size_t CublasLt::Plan::workspace_bytes(std::size_t i) const {
+  return impl_->algorithms[i].workspace_bytes;
 }
 
 bool CublasLt::Plan::takes(const GemmCall& call) const {
@@ -316,11 +324,11 @@ bool CublasLt::Plan::takes(const GemmCall& call) const {
 bool CublasLt::Plan::run(std::size_t i, const GemmCall& call, cudaStream_t stream,
                          void* workspace) const {
   const CublasLt::Impl& owner = impl_->owner;
+  const Impl::Proposal& one = impl_->algorithms[i];
   const auto alpha = static_cast<float>(call.alpha), beta = static_cast<float>(call.beta);
   return owner.lt.matmul(owner.handle, impl_->matmul.get(), &alpha, call.B, impl_->a.get(), call.A,
                          impl_->b.get(), &beta, call.C, impl_->c.get(), call.D, impl_->d.get(),
-                         &impl_->algorithms[i], workspace, kWorkspaceBytes,
-                         stream) == abi::kSuccess;
+                         &one.algorithm, workspace, one.workspace_bytes, stream) == abi::kSuccess;
 }
 
 }  // namespace gemm_tune

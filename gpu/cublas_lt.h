@@ -19,7 +19,7 @@ namespace gemm_tune {
 
 class CublasLt {
  public:
-  // Scratch memory on the device that an algorithm may use.
+  // Scratch memory on the device that an algorithm may need.
   static constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;
 
   // Algorithms for calls of one shape.
@@ -35,7 +35,10 @@ class CublasLt {
     // are aligned at least as well.
     bool takes(const GemmCall& call) const;
 
-    // Enqueues a call that it takes, with algorithm i < size(). workspace: of kWorkspaceBytes,
+    // Scratch memory that algorithm i needs.
+    std::size_t workspace_bytes(std::size_t i) const;
+
+    // Enqueues a call that it takes, with algorithm i < size(). workspace: of workspace_bytes(i),
     // which no other call uses meanwhile. False if the library refuses the call.
     bool run(std::size_t i, const GemmCall& call, cudaStream_t stream, void* workspace) const;
 

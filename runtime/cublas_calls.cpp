@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/launch_arithmetic.h"
-
 namespace gemm_tune {
 
 bool cublas_takes(const Problem& problem) {
@@ -21,7 +19,7 @@ bool cublas_takes(const GemmCall& call) {
 void CublasCalls::OnDevice::gemm(const GemmCall& call, int ordinal, cudaStream_t stream,
                                  WorkspacePool& workspaces) {
   constexpr std::int64_t kBytes = Cublas::kWorkspaceBytes;
-  workspaces.lend(kWorkspaceCounterBytes + kBytes, ordinal, stream, [&](int*, float* memory) {
+  workspaces.lend_scratch(kBytes, ordinal, stream, [&](void* memory) {
     const std::lock_guard enqueuing(mutex_);
     cublas_.set_stream(stream);  // which takes the scratch memory away
     cublas_.set_workspace(memory, kBytes);

@@ -18,8 +18,8 @@ CublasLtCalls::Algorithm::Algorithm(std::shared_ptr<const CublasLt::Plan> plan, 
 
 void CublasLtCalls::Algorithm::gemm(const GemmCall& call, int ordinal, cudaStream_t stream,
                                     WorkspacePool& workspaces) const {
-  constexpr std::int64_t kBytes = CublasLt::kWorkspaceBytes;
-  workspaces.lend(kWorkspaceCounterBytes + kBytes, ordinal, stream, [&](int*, float* memory) {
+  const auto bytes = static_cast<std::int64_t>(plan_->workspace_bytes(index_));
+  workspaces.lend_scratch(bytes, ordinal, stream, [&](void* memory) {
     const std::lock_guard enqueuing(mutex_);
     if (!plan_->run(index_, call, stream, memory)) {
       throw DeviceError("cublasLt refuses a call that it proposed an algorithm for");

@@ -36,8 +36,10 @@ bool Workspace::is_clean() const {
   return std::all_of(counters.begin(), counters.end(), [](char byte) { return byte == 0; });
 }
 
-CapturedWorkspace::CapturedWorkspace(std::int64_t bytes, cudaStream_t stream) : stream_(stream) {
+CapturedWorkspace::CapturedWorkspace(std::int64_t bytes, Counters counters, cudaStream_t stream)
+    : stream_(stream) {
   GT_CUDA(cudaMallocAsync(&memory_, static_cast<std::size_t>(bytes), stream));
+  if (counters == Counters::none) return;
   const cudaError_t zeroed = cudaMemsetAsync(memory_, 0, kWorkspaceCounterBytes, stream);
   if (zeroed == cudaSuccess) return;
   cudaFreeAsync(memory_, stream);

@@ -42,16 +42,23 @@ class Workspace {
 
 // Memory that the graph itself allocates before the work that is captured during this object's
 // life, and frees after it: nodes of the graph, which every capture mode allows. Each run of the
-// graph has its own memory, with counters that are zero; CUDA refuses a second executable instance
-// of a graph with such nodes, which would share it.
+// graph has its own memory; CUDA refuses a second executable instance of a graph with such nodes,
+// which would share it.
 class CapturedWorkspace {
  public:
+  // Zeroed counters cost each run of the graph a memset, about a microsecond.
+  enum class Counters { zero, none };
+
   // stream: being captured. Throws CudaError where the graph cannot have such nodes.
-  CapturedWorkspace(std::int64_t bytes, cudaStream_t stream);
+  CapturedWorkspace(std::int64_t bytes, Counters counters, cudaStream_t stream);
   ~CapturedWorkspace();
   CapturedWorkspace(const CapturedWorkspace&) = delete;
   CapturedWorkspace& operator=(const CapturedWorkspace&) = delete;
 
+  // All of it.
+  void* data() const { return memory_; }
+
+  // Both with Counters::zero only.
   int* counters() const;
   float* partials() const;
 

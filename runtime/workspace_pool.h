@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/launch_recipe.h"
 #include "gpu/stream.h"
 #include "runtime/workspace.h"
 
@@ -27,7 +28,7 @@ class WorkspacePool {
   void lend(std::int64_t bytes, int ordinal, cudaStream_t stream, const Enqueue& enqueue) {
     if (bytes == 0) return enqueue(nullptr, nullptr);
     if (is_capturing(stream)) {
-      const CapturedWorkspace own(bytes, stream);
+      const CapturedWorkspace own(bytes, CapturedWorkspace::Counters::zero, stream);
       return enqueue(own.counters(), own.partials());
     }
     StreamWorkspaces& own = of(ordinal, stream);
@@ -35,6 +36,17 @@ class WorkspacePool {
     own.grow_to(bytes, stream);
     const Workspace& workspace = own.grown.back();
     enqueue(workspace.counters(), workspace.partials());
+  }
+
+  // The same with memory alone: calls enqueue(void* memory).
+  template <class Enqueue>
+  void lend_scratch(std::int64_t bytes, int ordinal, cudaStream_t stream, const Enqueue& enqueue) {
+    if (bytes > 0 && is_capturing(stream)) {
+      const CapturedWorkspace own(bytes, CapturedWorkspace::Counters::none, stream);
+      return enqueue(own.data());
+    }
+    lend(bytes > 0 ? kWorkspaceCounterBytes + bytes : 0, ordinal, stream,
+         [&](int*, float* memory) { enqueue(static_cast<void*>(memory)); });
   }
 
  private:

@@ -51,7 +51,7 @@ TEST_F(WorkspaceGpuTest, ACapturedOneBeginsEachRunOfItsGraphWithZeroedCounters) 
   const Stream stream;
   DeviceBuffer<char> seen(kWorkspaceCounterBytes);
   const LaunchGraph graph(stream, [&] {
-    const CapturedWorkspace workspace(kTwoTiles, stream.get());
+    const CapturedWorkspace workspace(kTwoTiles, CapturedWorkspace::Counters::zero, stream.get());
     GT_CUDA(cudaMemcpyAsync(seen.data(), workspace.counters(), kWorkspaceCounterBytes,
                             cudaMemcpyDeviceToDevice, stream.get()));
     GT_CUDA(cudaMemsetAsync(workspace.counters(), 1, kTwoTiles, stream.get()));
@@ -69,7 +69,7 @@ TEST_F(WorkspaceGpuTest, ACapturedOneBeginsEachRunOfItsGraphWithZeroedCounters) 
 TEST_F(WorkspaceGpuTest, AKernelsPartialSumsFollowTheCountersAlsoWhereCaptured) {
   const Stream stream;
   const LaunchGraph graph(stream, [&] {
-    const CapturedWorkspace workspace(kTwoTiles, stream.get());
+    const CapturedWorkspace workspace(kTwoTiles, CapturedWorkspace::Counters::zero, stream.get());
     EXPECT_EQ(reinterpret_cast<char*>(workspace.partials()),
               reinterpret_cast<char*>(workspace.counters()) + 65536);
   });
