@@ -6,6 +6,7 @@ usage: readme.py commands PROGRAM   every `./run gemm-tune ...` of the README do
        readme.py links              what README.md, CONTRIBUTING.md and docs/*.md link to, or name as
                                     `folder/file`, exists
        readme.py snippets           the C++ of the README stands in the programs that it names
+       readme.py picture            docs/results.svg is of the tables in docs/results.md
 
 commands runs PROGRAM in place of ./run, in a folder of its own with a database of its own, in the
 README's order: later commands use what earlier ones stored. It leaves `./run tests` out, which is
@@ -203,6 +204,13 @@ def check_snippets():
         print(f"{programs[-1]}: {len(lines)} lines")
 
 
+def check_picture():
+    drawn = subprocess.run([sys.executable, ROOT / "bench/draw_results.py", ROOT / "docs/results.md"], check=True,
+                           capture_output=True, text=True).stdout
+    if drawn != (ROOT / "docs/results.svg").read_text():
+        sys.exit("docs/results.svg is not of the tables: bench/draw_results.py docs/results.md > docs/results.svg draws it anew")
+
+
 if __name__ == "__main__":
     if len(sys.argv) == 3 and sys.argv[1] == "commands":
         check_commands(sys.argv[2])
@@ -210,5 +218,7 @@ if __name__ == "__main__":
         check_links()
     elif sys.argv[1:] == ["snippets"]:
         check_snippets()
+    elif sys.argv[1:] == ["picture"]:
+        check_picture()
     else:
         sys.exit(__doc__)
