@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "db/database_file.h"
+#include "db/row_check.h"
 #include "db/rows.h"
 #include "db/schema.h"
 #include "db/schema_check.h"
@@ -166,6 +167,13 @@ void check_schema(SQLite::Database& db) {
 }
 
 }  // namespace
+
+std::vector<std::string> check_rows_of(const fs::path& path, SQLite::Database& db) {
+  Findings findings;
+  part(path, findings, [&] { check_references(db, findings); });
+  check_values(path, db, "measurements", findings);
+  return findings;
+}
 
 std::vector<std::string> check_database(const fs::path& file, const LockWait& lock) {
   const fs::path path = absolute_path(file);

@@ -79,19 +79,6 @@ PruneReport report_of(SQLite::Database& db) {
   return report;
 }
 
-// Of the tables that rows refer to, only what a row that is left refers to is kept.
-constexpr const char* kRemove = R"sql(
-  DELETE FROM measurements WHERE id IN (SELECT id FROM temp.pruned);
-  DELETE FROM baselines WHERE (run_id, problem_id, device_id) NOT IN
-    (SELECT run_id, problem_id, device_id FROM measurements);
-  DELETE FROM devices WHERE id NOT IN (SELECT device_id FROM measurements);
-  DELETE FROM problems WHERE id NOT IN (SELECT problem_id FROM measurements);
-  DELETE FROM configs WHERE id NOT IN (SELECT config_id FROM measurements);
-  DELETE FROM runs WHERE id NOT IN (SELECT run_id FROM measurements);
-  DELETE FROM kernels WHERE id NOT IN (SELECT kernel_id FROM measurements) AND id NOT IN (
-    SELECT measured_kernel_id FROM measurements WHERE measured_kernel_id IS NOT NULL);
-)sql";
-
 }  // namespace
 
 PruneReport prune_database(const fs::path& database, const PruneRule& rule,
@@ -109,7 +96,8 @@ PruneReport prune_database(const fs::path& database, const PruneRule& rule,
     if (rule.failures) mark_failures(db);
     const PruneReport report = report_of(db);
     if (!output) return report;
-    db.exec(kRemove);
+    db.exec("DELETE FROM measurements WHERE id IN (SELECT id FROM temp.pruned)");
+    copy.drop_unreferenced();
     const fs::path to = absolute_path(*output);
     create_whole(to, lock, [&](SQLite::Database& file) {
       transfer_rows({{from, &db}}, {to, &file}, kernels);

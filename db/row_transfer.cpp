@@ -444,6 +444,18 @@ MergeReport MemoryDatabase::add_file(const std::filesystem::path& path, const Ke
   });
 }
 
+void MemoryDatabase::drop_unreferenced() {
+  db_.exec(R"sql(
+    DELETE FROM baselines WHERE (run_id, problem_id, device_id) NOT IN
+      (SELECT run_id, problem_id, device_id FROM measurements);
+    DELETE FROM devices WHERE id NOT IN (SELECT device_id FROM measurements);
+    DELETE FROM problems WHERE id NOT IN (SELECT problem_id FROM measurements);
+    DELETE FROM configs WHERE id NOT IN (SELECT config_id FROM measurements);
+    DELETE FROM runs WHERE id NOT IN (SELECT run_id FROM measurements);
+    DELETE FROM kernels WHERE id NOT IN (SELECT kernel_id FROM measurements) AND id NOT IN (
+      SELECT measured_kernel_id FROM measurements WHERE measured_kernel_id IS NOT NULL))sql");
+}
+
 MergeReport transfer_rows(const std::vector<TransferSource>& sources, const TransferSource& output,
                           const KernelHashes& kernels) {
   return Transfer(sources, output).run(kernels);

@@ -34,6 +34,10 @@ class MemoryDatabase {
   MergeReport add_file(const std::filesystem::path& path, const KernelHashes& kernels,
                        const LockWait& lock);
 
+  // Removes the baselines without a row of their run, device and problem, and then all that no row
+  // refers to.
+  void drop_unreferenced();
+
  private:
   SQLite::Database db_;
 };

@@ -19,6 +19,7 @@ void check_called(std::string_view input);     // a report of the drop-in
 void check_config(std::string_view input);     // a config's text, and the kernel it names
 void check_database(std::string_view input);   // a database file, whole or as edits of a sound one
 void check_duration(std::string_view input);   // the argument of --time
+void check_import(std::string_view input);     // rows as JSON or CSV
 void check_problem(std::string_view input);    // a problem's text
 void check_ptxas_log(std::string_view input);  // what the compiler says of a kernel
 void check_reply(std::string_view input);      // frames from a worker
@@ -32,10 +33,10 @@ struct Target {
 };
 
 inline constexpr Target kTargets[] = {
-    {"call_log", check_call_log},   {"called", check_called},     {"config", check_config},
-    {"database", check_database},   {"duration", check_duration}, {"problem", check_problem},
-    {"ptxas_log", check_ptxas_log}, {"reply", check_reply},       {"salvage", check_salvage},
-    {"sizes", check_sizes},         {"sweep", check_sweep},
+    {"call_log", check_call_log}, {"called", check_called},       {"config", check_config},
+    {"database", check_database}, {"duration", check_duration},   {"import", check_import},
+    {"problem", check_problem},   {"ptxas_log", check_ptxas_log}, {"reply", check_reply},
+    {"salvage", check_salvage},   {"sizes", check_sizes},         {"sweep", check_sweep},
 };
 
 inline void require(bool holds, const char* property) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Data that travels from one database to another: the commands' output, messages and exit codes.
+#include <nlohmann/json.hpp>
+
 #include "db/database.h"
 #include "tests/tuner/cli_fixture.h"
 
@@ -92,6 +94,110 @@ TEST_F(CliDataTest, PruneSaysWhichRowsItWouldLeaveOutAndWritesOnlyANewFile) {
   expect_refusal("db prune -q --stale" + db + " --output " + out_, 6, "exists already");
   expect_refusal("db prune -q" + db, 2, "--stale, --failures, or --of");
   expect_refusal("db prune -q --of sm_70" + db, 2, "'sm_70' is no device or architecture");
+}
+
+TEST_F(CliDataTest, ExportedRowsComeBackByImport) {
+  const std::string db = " --db " + database("a.db", timed(10));
+  for (const char* format : {"json", "csv"}) {
+    const std::string file = path(format), back = path(format + std::string(".db"));
+    EXPECT_EQ(run("export -q --format " + std::string(format) + db + " -o " + file).exit_code, 0);
+    const ProgramRun import = run("db import -q " + file + " --db " + back);
+    EXPECT_EQ(import.exit_code, 0) << import.errors;
+    EXPECT_EQ(import.output, back + ": 1 rows, 1 of them new\n");
+    EXPECT_EQ(run("export -q --format " + std::string(format) + " --db " + back).output,
+              read_file(file));
+    EXPECT_THAT(run("db diff -q " + path("a.db") + " " + back).output,
+                HasSubstr("rows of b that a has not: 0\n"));
+  }
+  write_file(path("bad"), "arch,device\nsm_86");
+  expect_refusal("db import -q " + path("bad") + " --db " + out_, 2, "'sm_count' is missing");
+  expect_refusal("db import -q /dev/zero --db " + out_, 2, "is neither a regular file");
+  expect_refusal("export --format json --arch sm_70" + db + " -q", 4, "has no row of sm_70");
+  EXPECT_FALSE(std::filesystem::exists(out_));
+}
+
+// The rules of results-schema.json 1.0.0: required fields, types and the closed list of invalidity.
+void expect_t4(const nlohmann::json& file) {
+  ASSERT_TRUE(file.is_object());
+  EXPECT_THAT(file.at("schema_version").get<std::string>(),
+              testing::MatchesRegex("[0-9]+[.][0-9]+[.][0-9]+"));
+  ASSERT_TRUE(file.at("results").is_array());
+  for (const nlohmann::json& result : file["results"]) {
+    ASSERT_TRUE(result.is_object());
+    EXPECT_TRUE(result.at("configuration").is_object());
+    EXPECT_TRUE(result.at("correctness").is_number());
+    EXPECT_THAT(
+        result.at("invalidity").get<std::string>(),
+        testing::AnyOf("timeout", "compile", "runtime", "correctness", "constraints", "correct"));
+    ASSERT_TRUE(result.at("times").is_object());
+    for (const auto& [name, value] : result["times"].items()) {
+      EXPECT_TRUE(name == "runtimes" ? value.is_array() : value.is_number()) << name;
+    }
+    EXPECT_TRUE(result.at("timestamp").is_string());
+    EXPECT_TRUE(result.at("objectives").is_array());
+    ASSERT_TRUE(result.at("measurements").is_array());
+    for (const nlohmann::json& one : result["measurements"]) {
+      EXPECT_TRUE(one.at("name").is_string());
+      EXPECT_TRUE(one.at("unit").is_string());
+      EXPECT_TRUE(one.at("value").is_number() || one.at("value").is_string());
+    }
+  }
+}
+
+TEST_F(CliDataTest, T4ResultsFollowTheSchemaAndAreReadByReplay) {
+  const auto config = [](int tile) {
+    return "naive/BM=" + std::to_string(tile) + ",BN=16,COALESCED=1,PRED=0";
+  };
+  {
+    Database database(path("a.db"), Database::Mode::create_or_open);
+    database.begin_run({"0.1.0", "13.0", "580.1", "tune", 1});
+    const auto store = [&](int tile, const Outcome& outcome) {
+      database.store({"sm_86", "NVIDIA A10", 72}, parse_problem("64x64x64"), config(tile), "00",
+                     outcome, Source::measured);
+    };
+    Outcome full = timed(10);
+    full.timing->cold_us = 12;
+    full.resources = Resources{32, 0, 0, 1024, 4};
+    full.error = 1e-7;
+    full.compile_s = 0.5;
+    store(1, full);
+    int tile = 1;
+    for (const Disposition disposition :
+         {Disposition::rejected, Disposition::compile_failed, Disposition::launch_failed,
+          Disposition::wrong_result, Disposition::timed_out, Disposition::crashed}) {
+      Outcome outcome = wrong();
+      outcome.disposition = disposition;
+      store(tile *= 2, outcome);
+    }
+    Outcome predicted;
+    predicted.predicted_us = 5;
+    database.store({"sm_86", "NVIDIA A10", 72}, parse_problem("64x64x64"), config(128), "00",
+                   predicted, Source::predicted);
+  }
+  const std::string arguments = "export -q --format t4 --arch sm_86 --db " + path("a.db");
+  const ProgramRun exported = run(arguments + " --sizes 64");
+  ASSERT_EQ(exported.exit_code, 0) << exported.errors;
+  const nlohmann::json file = nlohmann::json::parse(exported.output);
+  expect_t4(file);
+  ASSERT_EQ(file["results"].size(), 7u);
+  EXPECT_EQ(file["results"][0]["configuration"],
+            nlohmann::json({{"BM", 1}, {"BN", 16}, {"COALESCED", 1}, {"PRED", 0}}));
+  EXPECT_EQ(file["results"][0]["times"]["runtimes"], nlohmann::json({0.01}));
+  EXPECT_EQ(file["results"][0]["correctness"], 1);
+  std::string reasons;
+  for (const nlohmann::json& result : file["results"]) {
+    reasons += result["invalidity"].get<std::string>() + " ";
+  }
+  EXPECT_EQ(reasons, "correct constraints compile runtime correctness timeout runtime ");
+  write_file(path("t4.json"), exported.output);
+  const ProgramRun replay = run("replay -q --strategy random " + path("t4.json"));
+  EXPECT_EQ(replay.exit_code, 0) << replay.errors;
+  EXPECT_THAT(replay.output, HasSubstr("7 configs, 6 failed"));
+  expect_refusal(arguments, 2, "T4 results are of one problem");
+  expect_refusal(arguments + " --sizes 64,128", 2, "T4 results are of one problem");
+  expect_refusal(arguments + " --sizes 128", 4, "no measured row of 128x128x128");
+  expect_refusal(arguments + " --sizes 64 --family skinny", 4, "by skinny");
+  expect_refusal("export --sizes 64 --arch sm_86 --db " + path("a.db"), 2, "are for --format t4");
 }
 
 }  // namespace

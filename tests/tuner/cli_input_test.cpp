@@ -107,7 +107,8 @@ TEST_F(CliInputTest, AnOptionGivenTwiceOrWithoutItsValueIsNamed) {
                  "--db is given more than once");
   expect_refusal("--arch sm_86 --sizes", 2, "--sizes needs a value: write one behind it");
   expect_refusal("--arch sm_86 --budget=", 2, "--budget needs a value");
-  expect_refusal("db", 2, "db needs one of info, check, salvage, rekey, merge, diff and prune");
+  expect_refusal("db", 2,
+                 "db needs one of info, check, salvage, rekey, merge, diff, import and prune");
 }
 
 TEST_F(CliInputTest, WordsThatAreNotExpectedAreAnsweredWithWhatToWrite) {
@@ -335,8 +336,8 @@ TEST_F(CliInputTest, JsonIsJsonOrRefused) {
   EXPECT_EQ(known.at(1).at("legal_twin"), "naive/BM=16,BN=16,COALESCED=1,PRED=1");
   EXPECT_FALSE(known.at(1).contains("model"));
 
-  expect_refusal("export --json --arch sm_86" + db(), 2, "no JSON: leave out --json");
-  expect_refusal("--json export --arch sm_86" + db(), 2, "no JSON: leave out --json");
+  expect_refusal("export --json --arch sm_86" + db(), 2, "no JSON: leave out --json, or");
+  expect_refusal("--json export --arch sm_86" + db(), 2, "no JSON: leave out --json, or");
   expect_refusal("db check --json" + db(), 2, "--json");
 }
 

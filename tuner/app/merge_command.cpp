@@ -6,6 +6,7 @@
 #include "db/merge.h"
 #include "tuner/app/commands.h"
 #include "tuner/app/exit_code.h"
+#include "tuner/app/merge_text.h"
 #include "tuner/app/standard_output.h"
 #include "tuner/app/target.h"
 #include "tuner/report/report.h"
@@ -35,6 +36,15 @@ std::string text_of(const Contradiction& contradiction) {
 
 }  // namespace
 
+void print_merge(const MergeReport& merged, const std::filesystem::path& output) {
+  for (const Contradiction& contradiction : merged.contradictions) {
+    print_text(printable(text_of(contradiction)) + "\n");
+  }
+  print_text(fmt::format("{}: {} rows, {} of them new\n", output.string(),
+                         grouped(static_cast<std::uint64_t>(merged.rows)),
+                         grouped(static_cast<std::uint64_t>(merged.added))));
+}
+
 int run_db_merge(const Options& options) {
   const std::vector<std::filesystem::path> inputs(options.inputs.begin(), options.inputs.end());
   const MergeReport merged = [&] {
@@ -42,12 +52,7 @@ int run_db_merge(const Options& options) {
     return merge_databases(inputs, options.output, current_kernel_hashes(),
                            lock_wait(options, options.output));
   }();
-  for (const Contradiction& contradiction : merged.contradictions) {
-    print_text(printable(text_of(contradiction)) + "\n");
-  }
-  print_text(fmt::format("{}: {} rows, {} of them new\n", options.output,
-                         grouped(static_cast<std::uint64_t>(merged.rows)),
-                         grouped(static_cast<std::uint64_t>(merged.added))));
+  print_merge(merged, options.output);
   return kExitOk;
 }
 

@@ -239,7 +239,7 @@ void add_report(CLI::App& app, Options& o) {
 
 void add_db(CLI::App& app, Options& o) {
   CLI::App* db = app.add_subcommand(
-      "db", "The database itself: info, check, salvage, rekey, merge, diff, prune");
+      "db", "The database itself: info, check, salvage, rekey, merge, diff, import, prune");
   db->require_subcommand(1);
   const auto add = [&](const char* name, const char* what, Command command) {
     CLI::App* sub = db->add_subcommand(name, what);
@@ -273,6 +273,10 @@ void add_db(CLI::App& app, Options& o) {
   diff->add_flag("--json", o.json, "Results as JSON");
   diff->add_flag("-q,--quiet", o.quiet, "No progress, errors only");
   diff->callback([&o] { o.command = Command::db_diff; });
+  add("import", "Bring in the rows of an export as JSON or CSV", Command::db_import)
+      ->add_option("file", o.inputs, "File that export --format json or csv has written")
+      ->required()
+      ->expected(1);
   CLI::App* prune = add("prune", "Copy the database without some rows; say which, without --output",
                         Command::db_prune);
   prune->add_option("-o,--output", o.output, "New file to write");
@@ -427,9 +431,12 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
           "--format", o.format,
           "header: a C++17 header; bundle: a folder with that header, the compiled kernels "
           "and a loader for C++17, for programs without gemm-tune and NVRTC; exports "
-          "for several architectures may share it")
-      ->check(one_of({"header", "bundle"}))
+          "for several architectures may share it; json, csv: every row, for db import and other "
+          "programs; t4: the measured rows of one problem as T4 results")
+      ->check(one_of({"header", "bundle", "json", "csv", "t4"}))
       ->capture_default_str();
+  add_sizes(*exporter, o);
+  exporter->add_option("--family", o.family, "Kernel family whose rows are written as T4");
   add_winner_rule(*exporter, o);
   add_kernel_dir(*exporter, o);
   exporter->add_option("-o,--output", o.output,
@@ -463,7 +470,7 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   if (*exporter) o.command = Command::export_winners;
   if (*exporter && o.json) {
     parsed.exit_code = kExitUsage;
-    parsed.message = "export writes a C++ header and no JSON: leave out --json";
+    parsed.message = "export has no JSON: leave out --json, or write the rows by --format json";
   }
   const bool runs = o.command == Command::run || (o.command == Command::capture && o.log.empty());
   if (runs && o.application.empty()) {

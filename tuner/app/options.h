@@ -26,6 +26,7 @@ enum class Command {
   db_merge,
   db_diff,
   db_prune,
+  db_import,
   run,
   capture
 };
@@ -55,8 +56,9 @@ struct Options {
   std::string kernel_cache;  // of tune; empty: the default one, for what is compiled anyhow
   bool no_kernel_cache = false;
   std::string format = "header";
+  std::string family;               // of export as T4
   std::string output = "-";         // for export, report, db salvage; "-": standard output
-  std::vector<std::string> inputs;  // for db merge and db diff
+  std::vector<std::string> inputs;  // for db merge, db diff and db import
   std::string cubin;
   std::vector<std::string> baselines = {"cublas"};
   std::vector<std::string> sweeps;  // for replay, with the options below

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rows of a database as text, and back.
+//
+// JSON holds all: the tables of db/schema.sql as lists of objects, a column a field, NULLs left
+// out. CSV (RFC 4180) holds a line for each row of a candidate, with its device, problem, config,
+// kernel and run in columns; an empty field is NULL. It lacks baselines, the kernels' texts, rows
+// of problems that this program does not know, and runs without rows. The same rows give the same
+// text. Any thread.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "db/lock_wait.h"
+#include "db/merge.h"
+#include "db/record.h"
+
+namespace gemm_tune {
+
+inline constexpr std::size_t kMostImportBytes = 1'000'000'000;
+
+// arch: only its rows; nullopt: all. Throws DatabaseError if the database is damaged or cannot be
+// read, NothingFound if it has no row of the architecture.
+std::string export_as_json(const std::filesystem::path& database,
+                           const std::optional<std::string>& arch, const KernelHashes& kernels,
+                           const LockWait& lock = {});
+std::string export_as_csv(const std::filesystem::path& database,
+                          const std::optional<std::string>& arch, const KernelHashes& kernels,
+                          const LockWait& lock = {});
+
+// Merges such a text into a database, as db/merge.h does. name: of the text, for messages. Throws
+// UsageError naming the row and the field that is malformed or that no run can have stored, and
+// DatabaseError if the database cannot be read or written; it is then as it was.
+MergeReport import_text(const std::string& text, const std::string& name,
+                        const std::filesystem::path& database, const KernelHashes& kernels,
+                        const LockWait& lock = {});
+
+}  // namespace gemm_tune

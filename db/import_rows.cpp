@@ -1,0 +1,475 @@
+// SPDX-License-Identifier: Apache-2.0
+// JSON and CSV to databases. A text may come from anybody: it is read into a database in memory,
+// whose rows are checked before another one sees them.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "core/error.h"
+#include "core/parse_number.h"
+#include "core/printable.h"
+#include "db/csv_columns.h"
+#include "db/database_file.h"
+#include "db/database_impl.h"
+#include "db/exchange.h"
+#include "db/row_check.h"
+#include "db/row_transfer.h"
+#include "db/rows.h"
+#include "db/schema.h"
+#include "db/schema_check.h"
+#include "db/whole_file.h"
+
+namespace gemm_tune {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+// "CHECK constraint failed: median_us > 0": names the field. A constraint may take several lines.
+std::string first_line(const SQLite::Exception& error) {
+  const std::string text = error.what();
+  return text.substr(0, text.find_first_of("(\n"));
+}
+
+// A table with its columns' parameters and types ("TEXT", "REAL", "INTEGER").
+struct TableRows {
+  TableRows(SQLite::Database& db, const std::string& table) {
+    SQLite::Statement info(db, "SELECT name, type FROM pragma_table_info('" + table + "')");
+    std::string parameters;
+    for (int parameter = 1; info.executeStep(); ++parameter) {
+      columns[info.getColumn(0).getString()] = {parameter, info.getColumn(1).getString()};
+      parameters += parameters.empty() ? "?" : ", ?";
+    }
+    insert.emplace(db, "INSERT INTO " + table + " VALUES (" + parameters + ")");
+  }
+
+  struct Column {
+    int parameter = 0;
+    std::string type;
+  };
+  std::map<std::string, Column, std::less<>> columns;
+  std::optional<SQLite::Statement> insert;
+};
+
+// Takes the events of the parser, so that no text takes more memory than its rows.
+class JsonRows : public nlohmann::json_sax<Json> {
+ public:
+  JsonRows(SQLite::Database& db, const std::string& name) : name_(name) {
+    for (const std::string& table : tables_of(static_cast<int>(kSchemaVersion))) {
+      tables_.emplace(table, TableRows(db, table));
+    }
+  }
+
+  void require_format() const {
+    if (!has_format_) throw UsageError(name_ + " is no JSON of `gemm-tune export --format json`");
+  }
+
+  bool null() override { return depth_ == kInRow ? true : refuse_value(); }
+  bool boolean(bool) override { return refuse_value(); }
+  bool number_integer(Json::number_integer_t value) override { return integer(value); }
+  bool number_unsigned(Json::number_unsigned_t value) override {
+    if (value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
+      throw UsageError(place() + " is too large");
+    }
+    return integer(static_cast<std::int64_t>(value));
+  }
+  bool number_float(Json::number_float_t value, const std::string&) override {
+    if (depth_ == kInSamples) return add_sample(value);
+    const TableRows::Column& column = column_here();
+    if (column.type != "REAL") throw UsageError(place() + " is not " + wanted(column));
+    table_->insert->bind(column.parameter, value);
+    return true;
+  }
+  bool string(std::string& value) override {
+    if (depth_ == kInFile) return file_field(value);
+    const TableRows::Column& column = column_here();
+    if (column.type != "TEXT") throw UsageError(place() + " is not " + wanted(column));
+    table_->insert->bind(column.parameter, value);
+    return true;
+  }
+  bool binary(Json::binary_t&) override { return refuse_value(); }
+
+  bool start_object(std::size_t) override {
+    if (depth_ == kInTable) {
+      table_->insert->clearBindings();
+      ++row_;
+      row_name_ = std::to_string(row_);
+      key_.clear();
+    } else if (depth_ != kOutside) {
+      return refuse_value();
+    }
+    ++depth_;
+    return true;
+  }
+  bool end_object() override {
+    if (depth_-- != kInRow) return true;
+    try {
+      table_->insert->exec();
+    } catch (const SQLite::Exception& error) {
+      throw UsageError(name_ + ": " + table_name_ + " row " + row_name_ + ": " + first_line(error));
+    }
+    table_->insert->reset();
+    return true;
+  }
+  bool start_array(std::size_t) override {
+    if (depth_ == kInFile) {
+      const auto table = tables_.find(key_);
+      if (table == tables_.end()) return refuse_value();
+      table_name_ = key_;
+      table_ = &table->second;
+      row_ = 0;
+    } else if (depth_ == kInRow && key_ == "samples") {
+      samples_ = Json::array();
+    } else {
+      return refuse_value();
+    }
+    ++depth_;
+    return true;
+  }
+  bool end_array() override {
+    if (depth_-- == kInSamples) table_->insert->bind(column_here().parameter, samples_.dump());
+    return true;
+  }
+  bool key(std::string& key) override {
+    key_ = key;
+    return true;
+  }
+  bool parse_error(std::size_t byte, const std::string&, const Json::exception& error) override {
+    const bool is_large = dynamic_cast<const Json::out_of_range*>(&error) != nullptr;
+    throw UsageError(
+        name_ +
+        (is_large ? " holds a number that is too large at byte " : " is not JSON from byte ") +
+        std::to_string(byte) + (is_large ? "" : " on"));
+  }
+
+ private:
+  enum Depth { kOutside, kInFile, kInTable, kInRow, kInSamples };
+
+  std::string place() const {
+    if (depth_ < kInTable) return name_ + ": '" + excerpt(key_) + "'";
+    return name_ + ": " + table_name_ + " row " + row_name_ + ": its " + excerpt(key_);
+  }
+
+  static std::string wanted(const TableRows::Column& column) {
+    if (column.type == "TEXT") return "a text";
+    return column.type == "REAL" ? "a number" : "a whole number";
+  }
+
+  bool refuse_value() const {
+    require_object();
+    throw UsageError(place() + " is not what an export has there");
+  }
+
+  void require_object() const {
+    if (depth_ == kOutside) throw UsageError(name_ + " is not a JSON object");
+  }
+
+  const TableRows::Column& column_here() const {
+    require_object();
+    if (depth_ < kInRow) refuse_value();
+    const auto column = table_->columns.find(key_);
+    if (column == table_->columns.end()) throw UsageError(place() + " is no column of the table");
+    return column->second;
+  }
+
+  bool integer(std::int64_t value) {
+    if (depth_ == kInSamples) return add_sample(value);
+    if (depth_ == kInFile && key_ == "schema") {
+      if (value <= static_cast<std::int64_t>(kSchemaVersion)) return true;
+      throw UsageError(name_ + " was written by a newer gemm-tune: update gemm-tune");
+    }
+    const TableRows::Column& column = column_here();
+    if (column.type == "TEXT") throw UsageError(place() + " is not a text");
+    table_->insert->bind(column.parameter, value);
+    if (key_ == "id") row_name_ = std::to_string(value);
+    return true;
+  }
+
+  template <class T>
+  bool add_sample(T value) {
+    samples_.push_back(value);
+    return true;
+  }
+
+  bool file_field(const std::string& value) {
+    if (key_ != "format") return refuse_value();
+    has_format_ = value == "gemm-tune rows";
+    return true;
+  }
+
+  std::string name_, key_, table_name_, row_name_;
+  std::map<std::string, TableRows> tables_;
+  TableRows* table_ = nullptr;
+  Json samples_;
+  std::int64_t row_ = 0;
+  int depth_ = kOutside;
+  bool has_format_ = false;
+};
+
+void read_json(const std::string& text, const std::string& name, SQLite::Database& db) {
+  JsonRows rows(db, name);
+  Json::sax_parse(text, &rows);
+  rows.require_format();
+}
+
+// Reads RFC 4180: fields in quotes may hold commas, line ends and doubled quotes.
+class CsvReader {
+ public:
+  CsvReader(const std::string& text, const std::string& name) : text_(text), name_(name) {}
+
+  // The next record; nullopt at the end. Empty lines are passed over.
+  std::optional<std::vector<std::string>> next() {
+    while (at_ < text_.size() && (text_[at_] == '\n' || text_[at_] == '\r')) ++at_;
+    if (at_ >= text_.size()) return std::nullopt;
+    ++row_;
+    std::vector<std::string> fields(1);
+    while (at_ < text_.size() && text_[at_] != '\n' && text_[at_] != '\r') {
+      if (text_[at_] == ',') {
+        fields.emplace_back();
+        ++at_;
+      } else if (text_[at_] == '"') {
+        read_quoted(fields.back());
+      } else {
+        const std::size_t end = std::min(text_.find_first_of(",\"\r\n", at_), text_.size());
+        fields.back().append(text_, at_, end - at_);
+        at_ = end;
+      }
+    }
+    return fields;
+  }
+
+  // From 1, the header, as a spreadsheet counts.
+  std::int64_t row() const { return row_; }
+  std::string place() const { return name_ + ": row " + std::to_string(row_); }
+
+ private:
+  void read_quoted(std::string& field) {
+    if (!field.empty()) throw UsageError(place() + ": a quote stands within a field");
+    for (++at_; at_ < text_.size(); ++at_) {
+      if (text_[at_] != '"') {
+        field += text_[at_];
+      } else if (at_ + 1 < text_.size() && text_[at_ + 1] == '"') {
+        field += text_[at_++];
+      } else {
+        ++at_;
+        const bool ends = at_ >= text_.size() || std::strchr(",\r\n", text_[at_]) != nullptr;
+        if (!ends) throw UsageError(place() + ": text stands behind a closing quote");
+        return;
+      }
+    }
+    throw UsageError(place() + ": a quote is not closed");
+  }
+
+  const std::string& text_;
+  const std::string name_;
+  std::size_t at_ = 0;
+  std::int64_t row_ = 0;
+};
+
+class CsvRows {
+ public:
+  CsvRows(const std::string& text, const std::string& name, SQLite::Database& db)
+      : reader_(text, name), db_(db) {
+    const std::optional<std::vector<std::string>> header = reader_.next();
+    if (header) header_ = *header;
+    for (std::size_t i = 0; i < header_.size(); ++i) {
+      if (find_column(header_[i]) == nullptr) {
+        throw UsageError(name + ": '" + excerpt(header_[i]) +
+                         "' is no column of `gemm-tune export --format csv`, and the file is no "
+                         "JSON");
+      }
+      if (!places_.emplace(header_[i], i).second) {
+        throw UsageError(name + ": its column '" + header_[i] + "' is there twice");
+      }
+    }
+    for (const CsvColumn& column : kCsvColumns) {
+      if (places_.contains(std::string(column.name)) || column.is_optional) continue;
+      throw UsageError(name + ": its column '" + std::string(column.name) + "' is missing");
+    }
+  }
+
+  void read() {
+    while (const auto fields = reader_.next()) {
+      if (fields->size() != header_.size()) {
+        throw UsageError(reader_.place() + " has " + std::to_string(fields->size()) +
+                         " fields, the header " + std::to_string(header_.size()));
+      }
+      fields_ = *fields;
+      try {
+        store_row();
+      } catch (const SQLite::Exception& error) {
+        throw UsageError(reader_.place() + ": " + first_line(error));
+      }
+    }
+  }
+
+ private:
+  using Table = CsvColumn::Table;
+
+  static const CsvColumn* find_column(std::string_view name) {
+    for (const CsvColumn& column : kCsvColumns) {
+      if (column.name == name) return &column;
+    }
+    return nullptr;
+  }
+
+  std::string field(std::string_view name) const {
+    const auto place = places_.find(std::string(name));
+    return place == places_.end() ? std::string() : fields_[place->second];
+  }
+
+  void bind(SQLite::Statement& statement, int parameter, const CsvColumn& column) const {
+    const std::string text = field(column.name);
+    if (text.empty() && column.is_optional) return statement.bind(parameter);
+    if (!column.is_number) return statement.bind(parameter, text);
+    if (const auto whole = parse_number<std::int64_t>(text)) {
+      return statement.bind(parameter, *whole);
+    }
+    const std::optional<double> number = parse_number<double>(text);
+    if (!number || !std::isfinite(*number)) {
+      throw UsageError(reader_.place() + ": its " + std::string(column.name) + " '" +
+                       excerpt(text) + "' is not a number");
+    }
+    statement.bind(parameter, *number);
+  }
+
+  // The id of the row with the fields of the table, which is inserted if it is new.
+  std::int64_t id_of(Table table, const std::string& name) {
+    std::string columns, values, key = name;
+    for (const CsvColumn& column : kCsvColumns) {
+      if (column.table != table) continue;
+      columns += (columns.empty() ? "" : ", ") + std::string(column.column);
+      values += values.empty() ? "?" : ", ?";
+      key += '\0' + field(column.name);
+    }
+    return remembered(key, [&] {
+      SQLite::Statement insert(
+          db_, "INSERT INTO " + name + " (" + columns + ") VALUES (" + values + ")");
+      int parameter = 0;
+      for (const CsvColumn& column : kCsvColumns) {
+        if (column.table == table) bind(insert, ++parameter, column);
+      }
+      insert.exec();
+    });
+  }
+
+  template <class Insert>
+  std::int64_t remembered(const std::string& key, const Insert& insert) {
+    const auto known = ids_.find(key);
+    if (known != ids_.end()) return known->second;
+    insert();
+    return ids_[key] = db_.getLastInsertRowid();
+  }
+
+  std::int64_t problem_id() {
+    const std::string text = field("problem");
+    return remembered(text, [&] {
+      std::optional<Problem> problem;
+      try {
+        problem = parse_problem(text);
+      } catch (const UsageError& error) {
+        throw UsageError(reader_.place() + ": its problem: " + error.what());
+      }
+      if (to_string(key_of(*problem)) != text) {
+        throw UsageError(reader_.place() + ": its problem '" + excerpt(text) + "' is written as '" +
+                         to_string(key_of(*problem)) + "'");
+      }
+      SQLite::Statement insert(db_, R"sql(
+        INSERT INTO problems (text, M, N, K, type_a, type_b, type_c, type_compute, layout,
+                              alignment, batch)
+        VALUES (:text, :M, :N, :K, :type_ab, :type_ab, :type_c, 'f32', :layout, :alignment,
+                :batch))sql");
+      bind_problem(insert, *problem);
+      insert.exec();
+    });
+  }
+
+  std::int64_t kernel_id(const std::string& hash) {
+    const std::string config = field("config"), family = config.substr(0, config.find('/'));
+    return remembered("kernels" + ('\0' + family + '\0' + hash), [&] {
+      SQLite::Statement insert(db_,
+                               "INSERT INTO kernels (family, hash, is_current) VALUES (?, ?, 0)");
+      insert.bind(1, family);
+      insert.bind(2, hash);
+      insert.exec();
+    });
+  }
+
+  void store_row() {
+    const std::string measured_kernel = field("measured_kernel_hash");
+    const std::int64_t device = id_of(Table::device, "devices"), problem = problem_id(),
+                       config = id_of(Table::config, "configs"),
+                       kernel = kernel_id(field("kernel_hash")), run = id_of(Table::run, "runs");
+    if (!insert_) insert_.emplace(db_, insert_measurement());
+    insert_->clearBindings();
+    insert_->bind(1, reader_.row());
+    insert_->bind(2, device);
+    insert_->bind(3, problem);
+    insert_->bind(4, config);
+    insert_->bind(5, kernel);
+    if (!measured_kernel.empty()) insert_->bind(6, kernel_id(measured_kernel));
+    insert_->bind(7, run);
+    int parameter = 7;
+    for (const CsvColumn& column : kCsvColumns) {
+      if (column.table == Table::measurement) bind(*insert_, ++parameter, column);
+    }
+    insert_->exec();
+    insert_->reset();
+  }
+
+  static std::string insert_measurement() {
+    std::string columns =
+        "id, device_id, problem_id, config_id, kernel_id, measured_kernel_id, run_id";
+    std::string values = "?, ?, ?, ?, ?, ?, ?";
+    for (const CsvColumn& column : kCsvColumns) {
+      if (column.table != Table::measurement) continue;
+      columns += ", " + std::string(column.column);
+      values += ", ?";
+    }
+    return "INSERT INTO measurements (" + columns + ", counts) VALUES (" + values + ", 1)";
+  }
+
+  CsvReader reader_;
+  SQLite::Database& db_;
+  std::vector<std::string> header_, fields_;
+  std::map<std::string, std::size_t> places_;
+  std::map<std::string, std::int64_t> ids_;
+  std::optional<SQLite::Statement> insert_;
+};
+
+bool is_json(const std::string& text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n\xef\xbb\xbf");
+  return first != text.npos && (text[first] == '{' || text[first] == '[');
+}
+
+}  // namespace
+
+MergeReport import_text(const std::string& text, const std::string& name, const fs::path& database,
+                        const KernelHashes& kernels, const LockWait& lock) {
+  MemoryDatabase imported;
+  SQLite::Database& db = imported.db();
+  const std::string quoted = "'" + name + "'";
+  {
+    SQLite::Transaction transaction(db);
+    if (is_json(text)) {
+      read_json(text, quoted, db);
+    } else {
+      CsvRows(text, quoted, db).read();
+    }
+    transaction.commit();
+  }
+  const std::vector<std::string> findings = check_rows_of(name, db);
+  if (!findings.empty()) throw UsageError(quoted + ": " + findings.front());
+  const fs::path to = absolute_path(database);
+  MergeReport report;
+  change_or_create(to, lock, [&](SQLite::Database& file) {
+    report = transfer_rows({{name, &db}}, {to, &file}, kernels);
+  });
+  return report;
+}
+
+}  // namespace gemm_tune
