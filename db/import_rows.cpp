@@ -88,8 +88,7 @@ class JsonRows : public nlohmann::json_sax<Json> {
     if (depth_ == kInFile) return file_field(value);
     const TableRows::Column& column = column_here();
     if (column.type != "TEXT") throw UsageError(place() + " is not " + wanted(column));
-    table_->insert->bind(column.parameter, value);
-    return true;
+    return bind_text(column, value);
   }
   bool binary(Json::binary_t&) override { return refuse_value(); }
 
@@ -131,8 +130,7 @@ class JsonRows : public nlohmann::json_sax<Json> {
     return true;
   }
   bool end_array() override {
-    if (depth_-- == kInSamples) table_->insert->bind(column_here().parameter, samples_.dump());
-    return true;
+    return depth_-- == kInSamples ? bind_text(column_here(), samples_.dump()) : true;
   }
   bool key(std::string& key) override {
     key_ = key;
@@ -186,6 +184,15 @@ class JsonRows : public nlohmann::json_sax<Json> {
     if (column.type == "TEXT") throw UsageError(place() + " is not a text");
     table_->insert->bind(column.parameter, value);
     if (key_ == "id") row_name_ = std::to_string(value);
+    return true;
+  }
+
+  bool bind_text(const TableRows::Column& column, const std::string& text) {
+    try {
+      table_->insert->bind(column.parameter, text);
+    } catch (const SQLite::Exception& error) {  // longer than a row may be
+      throw UsageError(place() + ": " + error.what());
+    }
     return true;
   }
 

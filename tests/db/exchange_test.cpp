@@ -174,6 +174,8 @@ TEST_F(ExchangeTest, AMalformedJsonIsRefusedByRowAndField) {
     EXPECT_THAT(refused, AllOf(StartsWith("'file'"), HasSubstr(sentence))) << to;
     EXPECT_EQ(refused.find('\n'), refused.npos) << to;
   }
+  EXPECT_THAT(refusal(with(good, "\"another process\"", '"' + std::string(17'000'000, 'x') + '"')),
+              AllOf(HasSubstr("measurements row "), HasSubstr("its disturbance: ")));
   EXPECT_THAT(refusal(good.substr(0, good.size() / 2)), HasSubstr("is not JSON from byte"));
   EXPECT_THAT(refusal("[[[[" + std::string(100'000, '[')), HasSubstr("is not a JSON object"));
   EXPECT_THAT(refusal("{\"devices\": [[[["), HasSubstr("is not what an export has there"));
@@ -212,6 +214,8 @@ TEST_F(ExchangeTest, AMalformedCsvIsRefusedByRowAndField) {
     EXPECT_THAT(refusal(with(good, from, to)), AllOf(StartsWith("'file'"), HasSubstr(sentence)))
         << to;
   }
+  EXPECT_THAT(refusal(with(good, ",60.0,", ",60.0," + std::string(17'000'000, 'x'))),
+              HasSubstr("row 2: "));
   EXPECT_THAT(refusal("arch,device\n"), HasSubstr("its column 'sm_count' is missing"));
   EXPECT_THAT(refusal(""), HasSubstr("its column 'arch' is missing"));
   EXPECT_THAT(refusal("no export\n"), HasSubstr("'no export' is no column of"));
