@@ -31,8 +31,8 @@ TEST_F(CliOutputTest, ResultsThatCannotBeWrittenAreAFailureOfEveryCommand) {
         "best --json " + problem, "explain " + problem, "ladder -q " + problem,
         "export --arch sm_86" + db(), "report" + db(), "db info" + db(), "db info --json" + db(),
         "db check" + db(), "db salvage --output " + path("saved.db") + db(),
-        std::string("replay ") + GT_MADE_UP_SWEEP, std::string("--help"),
-        std::string("--version")}) {
+        std::string("replay ") + GT_MADE_UP_SWEEP, std::string("--help"), std::string("--version"),
+        std::string("man"), std::string("completion bash")}) {
     expect_refusal(command + " >/dev/full", 7,
                    "standard output cannot be written: No space left on device");
     std::filesystem::remove(path("saved.db"));

@@ -15,6 +15,8 @@
 #include "core/shell_quote.h"
 #include "search/strategy_by_name.h"
 #include "tuner/app/exit_code.h"
+#include "tuner/app/man_page.h"
+#include "tuner/app/shell_completion.h"
 #include "tuner/app/usage_sentence.h"
 #include "tuner/app/version.h"
 
@@ -445,6 +447,13 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   add_replay(app, o);
   add_db(app, o);
   add_drop_in(app, o);
+  CLI::App* man = app.add_subcommand("man", "This program's man page, for man -l");
+  CLI::App* completion =
+      app.add_subcommand("completion", "A script for a shell, to complete commands and options");
+  std::string shell;
+  completion->add_option("shell", shell, "Shell to write for")
+      ->required()
+      ->check(one_of({"bash", "zsh", "fish"}));
   refuse_empty_texts(app);
   hand_down_options(app);
 
@@ -462,6 +471,11 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& error) {
     parsed.exit_code = kExitUsage;
     parsed.message = usage_sentence(app, error) + "; see gemm-tune --help";
+    return parsed;
+  }
+  if (*man || *completion) {
+    parsed.exit_code = kExitOk;
+    parsed.message = *man ? man_page(app) : shell_completion(app, shell);
     return parsed;
   }
   if (*best) o.command = Command::best;

@@ -101,7 +101,8 @@ std::string with_example(const std::string& text) {
   const std::map<std::string, std::string> examples = {
       {"--sizes", "name the problems, as in --sizes 1024,4096x512x1024"},
       {"--output", "name what to write, as in -o FILE"},
-      {"sweeps", "name the files of recorded sweeps, as in gemm-tune replay sweep.json"}};
+      {"sweeps", "name the files of recorded sweeps, as in gemm-tune replay sweep.json"},
+      {"shell", "name one, as in gemm-tune completion bash"}};
   const auto example = examples.find(text.substr(0, text.find(' ')));
   return example == examples.end() ? text : text + ": " + example->second;
 }
