@@ -184,11 +184,14 @@ class Calls {
   GemmCall call_;
 };
 
-// The last line of the file: its last field.
-std::string last_answer(const std::string& file) {
+// The last answer for the problem in the file, if there is one.
+std::string answer_in(const std::string& file, const std::string& problem) {
   std::ifstream in(file);
-  std::string answer;
-  for (std::string line; std::getline(in, line);) answer = line.substr(line.rfind('\t') + 1);
+  std::string answer = "-";
+  for (std::string line; std::getline(in, line);) {
+    const std::size_t at = line.find("\t" + problem + "\t");
+    if (at != std::string::npos) answer = line.substr(at + problem.size() + 2);
+  }
   return answer.substr(0, answer.find(' '));  // cublasLt's algorithm is an opaque text
 }
 
@@ -233,9 +236,10 @@ int run(const Options& o, const std::vector<Problem>& problems, const std::strin
     over_lt.push_back(times.lt_us / times.handle_us);
     fmt::print("| {} | {:.0f} | {:.5g} | {:.3f} | {:.3f} | {} |\n", to_string(problem),
                first_ms.back(), times.handle_us, over_cublas.back(), over_lt.back(),
-               last_answer(o.choices));
+               answer_in(o.choices, to_string(problem)));
     std::fflush(stdout);  // for who interrupts
   }
+  if (first_ms.empty()) throw Error("--seconds were over before the first problem: name more");
   if (first_ms.size() < problems.size()) {
     fmt::print("\n{} of {} problems were left out: --seconds were over",
                problems.size() - first_ms.size(), problems.size());

@@ -119,6 +119,7 @@ void Dispatcher::gemm(const GemmCall& call, cudaStream_t stream) {
 
 void Dispatcher::launch(GemmCall call, cudaStream_t stream) {
   const int ordinal = current_device();
+  if (call.beta == 0) call.C = call.D;  // it is not read; cuBLAS has one matrix for both
   call.problem.alignment = alignment_of(call);
   Generation& generation = *current_.load(std::memory_order_acquire);
   CallKey key(call.problem, form_of(call), ordinal);
@@ -130,16 +131,17 @@ void Dispatcher::launch(GemmCall call, cudaStream_t stream) {
   const OutsideCapture loading;
   const Choice choice =
       choose(generation.of(on.arch), on, call.problem, allowed(cublas_takes(call)));
-  const Server server = first_sight(generation, choice, call, ordinal, stream);
-  generation.servers.add(key, server, !is_for_tuned(choice, on, call.problem));
+  const auto [server, lasts] = first_sight(generation, choice, call, ordinal, stream);
+  if (lasts) generation.servers.add(key, server, !is_for_tuned(choice, on, call.problem));
   enqueue(server, call, ordinal, stream);
 }
 
 void Dispatcher::enqueue(const Server& server, const GemmCall& call, int ordinal,
                          cudaStream_t stream) {
   if (server.cublas != nullptr) {
-    if (server.cublas_lt && server.cublas_lt->takes(call)) {
-      return server.cublas_lt->gemm(call, ordinal, stream, workspaces_);
+    if (server.cublas_lt && server.cublas_lt->takes(call) &&
+        server.cublas_lt->gemm(call, ordinal, stream, workspaces_)) {
+      return;
     }
     return server.cublas->gemm(call, ordinal, stream, workspaces_);
   }
@@ -148,22 +150,23 @@ void Dispatcher::enqueue(const Server& server, const GemmCall& call, int ordinal
   });
 }
 
-Dispatcher::Server Dispatcher::first_sight(const Generation& generation, const Choice& choice,
-                                           const GemmCall& call, int ordinal, cudaStream_t stream) {
+Dispatcher::FirstSight Dispatcher::first_sight(const Generation& generation, const Choice& choice,
+                                               const GemmCall& call, int ordinal,
+                                               cudaStream_t stream) {
   const bool may_differ = settings_.policy != Policy::deterministic &&
                           !is_for_tuned(choice, device(ordinal), call.problem);
-  if (may_differ) {
-    if (const std::optional<Server> known = refined_before(call, ordinal)) return *known;
-    if (settings_.refine_ms > 0 && !is_capturing(stream)) {
-      return refined(generation, choice, call, ordinal, stream);
-    }
-  }
-  return prepare(choice, call, ordinal);
+  if (!may_differ) return {prepare(choice, call, ordinal)};
+  if (std::optional<Server> known = refined_before(call, ordinal)) return {std::move(*known)};
+  if (settings_.refine_ms <= 0 || is_capturing(stream)) return {prepare(choice, call, ordinal)};
+  // Who waited for another thread's refinement might wait for work that its own stream waits for.
+  const std::unique_lock alone(refining_, std::try_to_lock);
+  if (!alone) return {prepare(choice, call, ordinal), false};
+  return {refined(generation, choice, call, ordinal, stream)};
 }
 
 // The answer of the file, if this call can have it.
 std::optional<Dispatcher::Server> Dispatcher::refined_before(const GemmCall& call, int ordinal) {
-  if (!refined_choices_) return std::nullopt;
+  if (!refined_choices_ || form_of(call) != CallForm()) return std::nullopt;
   const DeviceKey& on = device(ordinal);
   const std::optional<std::string> answer = refined_choices_->find(on, to_string(call.problem));
   if (!answer) return std::nullopt;
@@ -192,7 +195,6 @@ std::optional<Dispatcher::Server> Dispatcher::refined_before(const GemmCall& cal
 Dispatcher::Server Dispatcher::refined(const Generation& generation, const Choice& choice,
                                        const GemmCall& call, int ordinal, cudaStream_t stream) {
   constexpr std::size_t kKernels = 3;
-  constexpr int kAlgorithms = 16;  // of cublasLt, which need no compilation
   const DeviceKey& on = device(ordinal);
   struct Candidate {
     Server server;
@@ -200,40 +202,48 @@ Dispatcher::Server Dispatcher::refined(const Generation& generation, const Choic
   };
   std::vector<Candidate> candidates;
   std::optional<std::size_t> best;
+  std::size_t timed = 0;
   try {
     Refinement timing(call, stream, settings_.refine_ms);
+    std::optional<Server> cublas;
+    bool has_kernel = false;
     for (const Choice& one : likeliest(generation.of(on.arch), on, call.problem,
                                        allowed(cublas_takes(call)), kKernels)) {
-      if (!candidates.empty() && timing.is_over()) break;
+      if (has_kernel && timing.is_over()) break;
       try {
         const Server server = prepare(one, call, ordinal);
-        if (server.cublas == nullptr) {
-          candidates.push_back({server, to_string(one.config->config())});
-          continue;
-        }
-        candidates.push_back({server, RefinedChoices::kCublas});
-        for (const auto& algorithm : cublas_lt_.proposals(call, ordinal, kAlgorithms)) {
-          candidates.push_back({server, algorithm->name()});
-          candidates.back().server.cublas_lt = algorithm;
-        }
+        const bool is_cublas = server.cublas != nullptr;
+        if (is_cublas) cublas = server;
+        has_kernel = has_kernel || !is_cublas;
+        candidates.push_back(
+            {server, is_cublas ? RefinedChoices::kCublas : to_string(one.config->config())});
       } catch (const Error&) {
         continue;
       }
     }
+    if (cublas) {
+      for (const auto& algorithm : cublas_lt_.proposals(call, ordinal)) {
+        candidates.push_back({*cublas, algorithm->name()});
+        candidates.back().server.cublas_lt = algorithm;
+      }
+    }
     std::vector<Refinement::Enqueue> ways;
     for (const Candidate& one : candidates) {
-      ways.emplace_back(
-          [&](const GemmCall& timed) { enqueue(one.server, timed, ordinal, stream); });
+      ways.emplace_back([&](const GemmCall& way) { enqueue(one.server, way, ordinal, stream); });
     }
     const std::vector<std::optional<double>> time_us = timing.median_us(ways);
     for (std::size_t i = 0; i < time_us.size(); ++i) {
-      if (time_us[i] && (!best || *time_us[i] < *time_us[*best])) best = i;
+      if (!time_us[i]) continue;
+      ++timed;
+      if (!best || *time_us[i] < *time_us[*best]) best = i;
     }
-  } catch (const CudaError&) {  // no memory for another D
+  } catch (const Error&) {  // no memory for another D
   }
   if (!best) return prepare(choice, call, ordinal);
-  if (refined_choices_)
+  // What was alone is no answer for other processes.
+  if (refined_choices_ && timed > 1 && form_of(call) == CallForm()) {
     refined_choices_->add(on, to_string(call.problem), candidates[*best].answer);
+  }
   return candidates[*best].server;
 }
 

@@ -116,8 +116,12 @@ class Dispatcher {
   void launch(GemmCall call, cudaStream_t stream);
 
   // What serves a problem that was not asked for before.
-  Server first_sight(const Generation& generation, const Choice& choice, const GemmCall& call,
-                     int ordinal, cudaStream_t stream);
+  struct FirstSight {
+    Server server;
+    bool lasts = true;  // for later calls too
+  };
+  FirstSight first_sight(const Generation& generation, const Choice& choice, const GemmCall& call,
+                         int ordinal, cudaStream_t stream);
   Server refined(const Generation& generation, const Choice& choice, const GemmCall& call,
                  int ordinal, cudaStream_t stream);
   std::optional<Server> refined_before(const GemmCall& call, int ordinal);
@@ -131,11 +135,6 @@ class Dispatcher {
   std::optional<KernelStore> kernel_cache_;
   std::optional<RefinedChoices> refined_choices_;
 
-  // The last is the current one. The others stay, since a call may be at work with them.
-  std::mutex reloading_;
-  std::vector<std::unique_ptr<Generation>> generations_;  // guarded by reloading_
-  std::atomic<Generation*> current_;
-
   struct Ordinal {
     int value;
     std::size_t hash() const { return static_cast<std::size_t>(value); }
@@ -147,6 +146,12 @@ class Dispatcher {
   CublasCalls cublas_;
   CublasLtCalls cublas_lt_;
   WorkspacePool workspaces_;
+  std::mutex refining_;  // two refinements at once would time each other's work
+
+  // The last is the current one. The others stay, since a call may be at work with them.
+  std::mutex reloading_;
+  std::vector<std::unique_ptr<Generation>> generations_;  // guarded by reloading_
+  std::atomic<Generation*> current_;
 };
 
 }  // namespace gemm_tune

@@ -13,6 +13,7 @@ namespace {
 constexpr double kSampleUs = 100;
 constexpr int kMostLaunches = 10;
 constexpr std::size_t kRounds = 5;
+constexpr double kBeaten = 1.5;  // times the fastest: not timed again
 
 // From the first element of the first D to the last of the last.
 std::size_t bytes_of_d(const GemmCall& call) {
@@ -54,33 +55,38 @@ double Refinement::sample_us(const Enqueue& enqueue, int launches) {
 
 std::vector<std::optional<double>> Refinement::median_us(const std::vector<Enqueue>& ways) {
   struct Way {
-    int launches = 0;  // of a sample; 0 where the way throws
+    std::optional<double> once_us;  // nothing where the way throws, or was not begun
     std::vector<double> samples_us;
   };
   std::vector<Way> all(ways.size());
-  for (std::size_t i = 0; i < ways.size(); ++i) {
+  std::optional<double> least_us;
+  for (std::size_t i = 0; i < ways.size() && !(least_us && is_over()); ++i) {
     try {
       ways[i](call_);
-      const double once_us = sample_us(ways[i], 1);
-      all[i].launches =
-          static_cast<int>(std::clamp(kSampleUs / once_us, 1.0, double{kMostLaunches}));
+      all[i].once_us = sample_us(ways[i], 1);
+      least_us = std::min(least_us.value_or(*all[i].once_us), *all[i].once_us);
     } catch (const Error&) {
     }
   }
-  for (std::size_t round = 0; round < kRounds && (round == 0 || !is_over()); ++round) {
-    for (std::size_t i = 0; i < ways.size(); ++i) {
-      // Every other round runs backwards, so that a drift of the clocks favours nobody.
-      const std::size_t at = round % 2 == 0 ? i : ways.size() - 1 - i;
-      Way& way = all[at];
-      if (way.launches > 0) way.samples_us.push_back(sample_us(ways[at], way.launches));
+  for (std::size_t turn = 0; turn < kRounds * ways.size() && !is_over(); ++turn) {
+    // Every other round runs backwards, so that a drift of the clocks favours nobody.
+    const std::size_t round = turn / ways.size(), i = turn % ways.size();
+    const std::size_t at = round % 2 == 0 ? i : ways.size() - 1 - i;
+    Way& way = all[at];
+    if (!way.once_us || *way.once_us > kBeaten * *least_us) continue;
+    try {
+      const double launches = std::clamp(kSampleUs / *way.once_us, 1.0, double{kMostLaunches});
+      way.samples_us.push_back(sample_us(ways[at], static_cast<int>(launches)));
+    } catch (const Error&) {
+      way = {};
     }
   }
   std::vector<std::optional<double>> medians;
   for (Way& way : all) {
-    std::optional<double>& median = medians.emplace_back();
-    if (way.launches == 0) continue;
+    medians.push_back(way.once_us);
+    if (way.samples_us.empty()) continue;
     std::sort(way.samples_us.begin(), way.samples_us.end());
-    median = way.samples_us[way.samples_us.size() / 2];
+    medians.back() = way.samples_us[way.samples_us.size() / 2];
   }
   return medians;
 }

@@ -27,9 +27,9 @@ class Refinement {
   // Whether the time has been spent.
   bool is_over() const { return Clock::now() >= end_; }
 
-  // The GPU's time of a launch by each way, in microseconds; none for a way that throws. Medians of
-  // up to five samples, taken of all ways in turn; of the first alone where the time is over.
-  // Waits for the stream. Throws CudaError.
+  // The GPU's time of a launch by each way, in microseconds; none for a way that throws, and for
+  // those that come after the time is over. Medians of up to five samples, taken of all ways in
+  // turn, or a single one. Waits for the stream.
   std::vector<std::optional<double>> median_us(const std::vector<Enqueue>& ways);
 
  private:

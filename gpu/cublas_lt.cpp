@@ -2,7 +2,6 @@
 #include "gpu/cublas_lt.h"
 
 #include <algorithm>
-#include <optional>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -29,6 +28,8 @@ constexpr int kOpN = 0, kOpT = 1;
 constexpr int kDescTransposeA = 3, kDescTransposeB = 4;
 constexpr int kLayoutBatchCount = 5, kLayoutBatchStride = 6;
 constexpr int kPreferenceMaxWorkspaceBytes = 1;
+constexpr int kPreferenceReductionSchemes = 3;
+constexpr std::uint32_t kReduceInComputeType = 2;
 constexpr int kPreferenceMinAlignment[] = {5, 6, 7, 8};  // of A, B, C, D; bytes
 constexpr int kMajorVersion = 0, kMinorVersion = 1, kPatchLevel = 2;
 
@@ -58,8 +59,6 @@ template <class Object>
 using DestroyObject = Status(Object);
 using GetHeuristic = Status(Handle, MatmulDesc, MatrixLayout a, MatrixLayout b, MatrixLayout c,
                             MatrixLayout d, Preference, int most, Heuristic* found, int* count);
-using AlgorithmCheck = Status(Handle, MatmulDesc, MatrixLayout a, MatrixLayout b, MatrixLayout c,
-                              MatrixLayout d, const Algorithm*, Heuristic*);
 // Column-major, D = alpha * op(A) * op(B) + beta * C.
 using Matmul = Status(Handle, MatmulDesc, const void* alpha, const void* a, MatrixLayout,
                       const void* b, MatrixLayout, const void* beta, const void* c, MatrixLayout,
@@ -97,8 +96,6 @@ struct Library {
       find_function<abi::DestroyObject<abi::Preference>>(handle, "cublasLtMatmulPreferenceDestroy");
   abi::GetHeuristic* get_heuristic =
       find_function<abi::GetHeuristic>(handle, "cublasLtMatmulAlgoGetHeuristic");
-  abi::AlgorithmCheck* check_algorithm =
-      find_function<abi::AlgorithmCheck>(handle, "cublasLtMatmulAlgoCheck");
   abi::Matmul* matmul = find_function<abi::Matmul>(handle, "cublasLtMatmul");
 
   void check(abi::Status status, const char* call) const {
@@ -157,19 +154,6 @@ std::uint32_t alignment_bytes(const void* address) {
 }
 
 constexpr std::string_view kHexDigits = "0123456789abcdef";
-
-// Of CublasLt::Plan::text(); nothing if the text is none.
-std::optional<abi::Algorithm> algorithm_of(std::string_view text) {
-  abi::Algorithm algorithm{};
-  if (text.size() != 2 * sizeof algorithm) return std::nullopt;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const std::size_t digit = kHexDigits.find(text[i]);
-    if (digit == std::string_view::npos) return std::nullopt;
-    std::uint64_t& word = algorithm.data[i / 16];
-    word = word << 4 | digit;
-  }
-  return algorithm;
-}
 
 }  // namespace
 
@@ -250,6 +234,12 @@ CublasLt::Plan CublasLt::plan(const GemmCall& call, int most) const {
   const std::uint64_t workspace = kWorkspaceBytes;
   lt.check(lt.set_preference(raw, abi::kPreferenceMaxWorkspaceBytes, &workspace, sizeof workspace),
            "cublasLtMatmulPreferenceSetAttribute");
+  if (call.problem.signature.d != ElementType::f32) {
+    // Shares along K that are added up in D's type would be rounded once each.
+    lt.check(lt.set_preference(raw, abi::kPreferenceReductionSchemes, &abi::kReduceInComputeType,
+                               sizeof abi::kReduceInComputeType),
+             "cublasLtMatmulPreferenceSetAttribute");
+  }
   const void* const addresses[] = {call.B, call.A, call.C, call.D};
   for (std::size_t i = 0; i < std::size(addresses); ++i) {
     const std::uint32_t alignment = alignment_bytes(addresses[i]);
@@ -269,20 +259,6 @@ CublasLt::Plan CublasLt::plan(const GemmCall& call, int most) const {
     if (one.state == abi::kSuccess && one.workspace_bytes <= kWorkspaceBytes) {
       plan->algorithms.push_back({one.algorithm, one.workspace_bytes});
     }
-  }
-  return Plan(std::move(plan));
-}
-
-CublasLt::Plan CublasLt::restored(const GemmCall& call, std::string_view text) const {
-  auto plan = std::make_unique<Plan::Impl>(*impl_, call);
-  const std::optional<abi::Algorithm> algorithm = algorithm_of(text);
-  abi::Heuristic checked{};
-  if (algorithm &&
-      impl_->lt.check_algorithm(impl_->handle, plan->matmul.get(), plan->a.get(), plan->b.get(),
-                                plan->c.get(), plan->d.get(), &*algorithm,
-                                &checked) == abi::kSuccess &&
-      checked.workspace_bytes <= kWorkspaceBytes) {
-    plan->algorithms.push_back({*algorithm, checked.workspace_bytes});
   }
   return Plan(std::move(plan));
 }
@@ -309,16 +285,18 @@ std::size_t CublasLt::Plan::workspace_bytes(std::size_t i) const {
 bool CublasLt::Plan::takes(const GemmCall& call) const {
   const GemmCall& own = impl_->call;
   const Problem &p = call.problem, &q = own.problem;
+  const auto row_lengths = [](const GemmCall& one) { return std::tie(one.lda, one.ldb, one.ldc); };
   const auto strides = [](const GemmCall& one) {
-    return std::tie(one.lda, one.ldb, one.ldc, one.stride_a, one.stride_b, one.stride_c);
+    return std::tie(one.stride_a, one.stride_b, one.stride_c);
   };
   const auto is_aligned = [](const void* address, const void* least) {
     return alignment_bytes(address) >= alignment_bytes(least);
   };
   return std::tie(p.M, p.N, p.K, p.batch, p.layout, p.signature) ==
              std::tie(q.M, q.N, q.K, q.batch, q.layout, q.signature) &&
-         strides(call) == strides(own) && is_aligned(call.A, own.A) && is_aligned(call.B, own.B) &&
-         is_aligned(call.C, own.C) && is_aligned(call.D, own.D);
+         row_lengths(call) == row_lengths(own) && (p.batch == 1 || strides(call) == strides(own)) &&
+         is_aligned(call.A, own.A) && is_aligned(call.B, own.B) && is_aligned(call.C, own.C) &&
+         is_aligned(call.D, own.D);
 }
 
 bool CublasLt::Plan::run(std::size_t i, const GemmCall& call, cudaStream_t stream,

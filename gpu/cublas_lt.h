@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include "core/gemm_call.h"
 
@@ -42,7 +41,8 @@ class CublasLt {
     // which no other call uses meanwhile. False if the library refuses the call.
     bool run(std::size_t i, const GemmCall& call, cudaStream_t stream, void* workspace) const;
 
-    // The algorithm as cublasLt hands it out, in hexadecimal digits: for restored().
+    // The algorithm as cublasLt hands it out, in hexadecimal digits; of one version of
+    // cublasLt.
     std::string text(std::size_t i) const;
 
    private:
@@ -65,10 +65,6 @@ class CublasLt {
   // none if it has no algorithm for the call. Throws DeviceError. The CublasLt must outlive the
   // plan.
   Plan plan(const GemmCall& call, int most = 100) const;
-
-  // The algorithm that had this text by the same version of cublasLt; a plan without algorithms if
-  // the text is none or cublasLt refuses it for the call. Throws DeviceError.
-  Plan restored(const GemmCall& call, std::string_view text) const;
 
  private:
   struct Impl;

@@ -8,33 +8,37 @@
 namespace gemm_tune {
 namespace {
 
+constexpr int kProposals = 16;
+
 std::string prefix_of(const CublasLt& lt) { return "cublaslt " + lt.version() + " "; }
 
 }  // namespace
 
-CublasLtCalls::Algorithm::Algorithm(std::shared_ptr<const CublasLt::Plan> plan, std::size_t index,
-                                    std::string name)
-    : plan_(std::move(plan)), index_(index), name_(std::move(name)) {}
+CublasLtCalls::Algorithm::Algorithm(OnDevice& device, std::shared_ptr<const CublasLt::Plan> plan,
+                                    std::size_t index, std::string name)
+    : device_(device), plan_(std::move(plan)), index_(index), name_(std::move(name)) {}
 
-void CublasLtCalls::Algorithm::gemm(const GemmCall& call, int ordinal, cudaStream_t stream,
+bool CublasLtCalls::Algorithm::gemm(const GemmCall& call, int ordinal, cudaStream_t stream,
                                     WorkspacePool& workspaces) const {
+  bool is_taken = false;
   const auto bytes = static_cast<std::int64_t>(plan_->workspace_bytes(index_));
   workspaces.lend_scratch(bytes, ordinal, stream, [&](void* memory) {
-    const std::lock_guard enqueuing(mutex_);
-    if (!plan_->run(index_, call, stream, memory)) {
-      throw DeviceError("cublasLt refuses a call that it proposed an algorithm for");
-    }
+    const std::lock_guard enqueuing(device_.mutex);
+    is_taken = plan_->run(index_, call, stream, memory);
   });
+  return is_taken;
 }
 
 std::vector<std::shared_ptr<const CublasLtCalls::Algorithm>> CublasLtCalls::proposals(
-    const GemmCall& call, int ordinal, int most) {
+    const GemmCall& call, int ordinal) {
   std::vector<std::shared_ptr<const Algorithm>> all;
   try {
-    const CublasLt& lt = *devices_.get(ordinal, [] { return std::make_unique<CublasLt>(); });
-    const auto plan = std::make_shared<const CublasLt::Plan>(lt.plan(call, most));
+    OnDevice& device = *devices_.get(ordinal, [] { return std::make_unique<OnDevice>(); });
+    const std::lock_guard planning(device.mutex);
+    const std::string prefix = prefix_of(device.lt);
+    const auto plan = std::make_shared<const CublasLt::Plan>(device.lt.plan(call, kProposals));
     for (std::size_t i = 0; i < plan->size(); ++i) {
-      all.push_back(std::make_shared<const Algorithm>(plan, i, prefix_of(lt) + plan->text(i)));
+      all.push_back(std::make_shared<const Algorithm>(device, plan, i, prefix + plan->text(i)));
     }
   } catch (const DeviceError&) {  // no cublasLt
   }
@@ -45,17 +49,10 @@ std::shared_ptr<const CublasLtCalls::Algorithm> CublasLtCalls::find(std::string_
                                                                     const GemmCall& call,
                                                                     int ordinal) {
   if (name.substr(0, 9) != "cublaslt ") return nullptr;
-  try {
-    const CublasLt& lt = *devices_.get(ordinal, [] { return std::make_unique<CublasLt>(); });
-    const std::string prefix = prefix_of(lt);
-    if (name.substr(0, prefix.size()) != prefix) return nullptr;
-    const auto plan =
-        std::make_shared<const CublasLt::Plan>(lt.restored(call, name.substr(prefix.size())));
-    if (plan->size() == 0) return nullptr;
-    return std::make_shared<const Algorithm>(plan, 0, std::string(name));
-  } catch (const DeviceError&) {
-    return nullptr;
+  for (std::shared_ptr<const Algorithm>& one : proposals(call, ordinal)) {
+    if (one->name() == name) return std::move(one);
   }
+  return nullptr;
 }
 
 }  // namespace gemm_tune

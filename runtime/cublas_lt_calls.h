@@ -3,7 +3,7 @@
 // needed.
 //
 // An algorithm gets its scratch memory from the pool that the kernels use (runtime/cublas_calls.h
-// says more). Calls by one algorithm are enqueued one after the other. Any number of threads.
+// says more). Calls on one device are enqueued one after the other. Any number of threads.
 #pragma once
 
 #include <cstddef>
@@ -21,11 +21,17 @@
 namespace gemm_tune {
 
 class CublasLtCalls {
+  struct OnDevice {
+    std::mutex mutex;
+    CublasLt lt;  // guarded by mutex
+  };
+
  public:
   // One of a plan's.
   class Algorithm {
    public:
-    Algorithm(std::shared_ptr<const CublasLt::Plan> plan, std::size_t index, std::string name);
+    Algorithm(OnDevice& device, std::shared_ptr<const CublasLt::Plan> plan, std::size_t index,
+              std::string name);
 
     // By which find() gives it again.
     const std::string& name() const { return name_; }
@@ -33,30 +39,28 @@ class CublasLtCalls {
     // Whether it was made for calls of this shape.
     bool takes(const GemmCall& call) const { return plan_->takes(call); }
 
-    // Enqueues a call that it takes. Throws DeviceError.
-    void gemm(const GemmCall& call, int ordinal, cudaStream_t stream,
+    // Enqueues a call that it takes; whether cublasLt did not refuse it. Throws CudaError.
+    bool gemm(const GemmCall& call, int ordinal, cudaStream_t stream,
               WorkspacePool& workspaces) const;
 
    private:
+    OnDevice& device_;
     std::shared_ptr<const CublasLt::Plan> plan_;
     std::size_t index_;
     std::string name_;
-    mutable std::mutex mutex_;  // held while a call is enqueued
   };
 
   // Both for the current device, which has this ordinal. call: cublas_takes(). Algorithms must not
   // outlive this object.
 
-  // What cublasLt proposes for the call, at most `most`; none where it cannot be opened.
-  std::vector<std::shared_ptr<const Algorithm>> proposals(const GemmCall& call, int ordinal,
-                                                          int most);
+  // What cublasLt proposes first for the call; none where it cannot be opened.
+  std::vector<std::shared_ptr<const Algorithm>> proposals(const GemmCall& call, int ordinal);
 
-  // Null where the name is none, of another version of cublasLt, or of an algorithm that cublasLt
-  // refuses for the call.
+  // The one of these that has this name, null if none has.
   std::shared_ptr<const Algorithm> find(std::string_view name, const GemmCall& call, int ordinal);
 
  private:
-  OncePerKey<int, std::unique_ptr<CublasLt>> devices_;
+  OncePerKey<int, std::unique_ptr<OnDevice>> devices_;
 };
 
 }  // namespace gemm_tune

@@ -213,8 +213,10 @@ typedef struct gt_options {
                        in order to time the likeliest two or three kernels and, by GT_POLICY_BEST,
                        cuBLAS and cublasLt's first proposals on its operands; 0: no time. Such a
                        call waits for its stream; none under capture, and none by
-                       GT_POLICY_DETERMINISTIC. It may exceed the time by one compilation and one
-                       round of timings. gt_lookup tells what would be chosen without. */
+                       GT_POLICY_DETERMINISTIC. It may exceed the time by one compilation and some
+                       launches, and where it is the first of a process by the opening of cuBLAS. A
+                       call that comes while another one of the handle does so is served without.
+                       gt_lookup tells what would be chosen without. */
   const char* refined_choices; /* a file in which these answers are kept for later processes; made
                                   if missing, NULL for none */
 } gt_options;
