@@ -19,6 +19,13 @@ for command in 'db info' 'export --arch sm_86'; do
   without_cuda "$program" $command --db "$scratch/winners.db" >"$scratch/answer" 2>"$scratch/errors" || fail "$command ends with $?"
 done
 
+for line in 'gemm-tune [0-9.]+' 'schema [0-9]+' 'kernels [0-9a-f]{16} \([0-9]+ families\)' 'NVRTC not found' 'driver not found' \
+  'database /.*/gemm-tune\.db'; do
+  XDG_DATA_HOME=$scratch GEMM_TUNE_DB='' without_cuda "$program" --version >"$scratch/answer" 2>"$scratch/errors" ||
+    fail "--version ends with $?"
+  grep -q -x -E "$line" "$scratch/answer" || fail "--version has no line '$line': $(cat "$scratch/answer")"
+done
+
 status=0
 without_cuda "$program" --arch sm_86 --sizes 256 --db "$scratch/new.db" 2>"$scratch/errors" >"$scratch/answer" || status=$?
 [ $status -eq 3 ] || fail "tuning without NVRTC ends with $status"

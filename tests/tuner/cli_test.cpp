@@ -14,6 +14,7 @@ namespace {
 
 using testing::AllOf;
 using testing::ContainsRegex;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
@@ -229,6 +230,16 @@ TEST_F(CliTest, HelpAndVersionGoToStandardOutput) {
   const ProgramRun version = run("--version");
   EXPECT_EQ(version.exit_code, 0);
   EXPECT_THAT(version.output, StartsWith("gemm-tune 0."));
+  EXPECT_THAT(version.output, EndsWith("\ndatabase " + path("xdg") + "/gemm-tune/gemm-tune.db\n"));
+}
+
+TEST_F(CliTest, VersionNamesWhatDecidesWhetherRowsCount) {
+  const std::string version = run("--version").output;
+  EXPECT_THAT(version, HasSubstr("\nschema 3\n"));
+  EXPECT_THAT(version, HasSubstr("\nNVRTC 13."));
+  EXPECT_THAT(version, HasSubstr("\ndriver "));
+  EXPECT_EQ(std::count(version.begin(), version.end(), '\n'), 6);
+  EXPECT_EQ(run("--version", "HOME=").exit_code, 0);
 }
 
 TEST_F(CliTest, DryRunCompilesAndWritesNothing) {

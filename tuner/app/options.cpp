@@ -18,7 +18,7 @@
 #include "tuner/app/man_page.h"
 #include "tuner/app/shell_completion.h"
 #include "tuner/app/usage_sentence.h"
-#include "tuner/app/version.h"
+#include "tuner/app/version_text.h"
 
 namespace gemm_tune {
 namespace {
@@ -404,7 +404,8 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   CLI::App app("Finds the fastest GEMM kernel for a GPU and matrix sizes, verified and timed.",
                "gemm-tune");
   app.footer(kFooter);
-  app.set_version_flag("--version", std::string("gemm-tune ") + kVersion);
+  app.set_version_flag("--version", program_version_text,
+                       "Print the versions of program, database, kernels, NVRTC and driver");
   app.require_subcommand(0, 1);
   add_tune(app, o);
 

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/app/version_text.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include "core/error.h"
+#include "core/fnv1a.h"
+#include "core/printable.h"
+#include "db/database.h"
+#include "db/schema.h"
+#include "db/validity.h"
+#include "gpu/device.h"
+#include "gpu/nvrtc.h"
+#include "tuner/app/version.h"
+
+namespace gemm_tune {
+namespace {
+
+// Changes exactly where the kernel of a family changes or a family comes or goes.
+std::string kernel_set() {
+  Fnv1a hash;
+  const KernelHashes hashes = current_kernel_hashes();
+  for (const auto& [family, kernel] : hashes) {
+    hash.add(family);
+    hash.add(kernel);
+  }
+  return fmt::format("{} ({} families)", hash.hex(), hashes.size());
+}
+
+std::string nvrtc() {
+  try {
+    return nvrtc_version();
+  } catch (const DeviceError&) {
+    return "not found";
+  }
+}
+
+std::string database() {
+  try {
+    return printable(default_database_path().string());
+  } catch (const DatabaseError&) {
+    return "no place: set GEMM_TUNE_DB, XDG_DATA_HOME or HOME";
+  }
+}
+
+}  // namespace
+
+std::string program_version_text() {
+  return fmt::format("gemm-tune {}\nschema {}\nkernels {}\nNVRTC {}\ndriver {}\ndatabase {}",
+                     kVersion, kSchemaVersion, kernel_set(), nvrtc(),
+                     driver_version().value_or("not found"), database());
+}
+
+}  // namespace gemm_tune
