@@ -7,7 +7,9 @@ set -euo pipefail
 build=$1 project=$2 cxx=$3 generator=$4 make_database=$5 hide_libraries=$6 way=$7
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-cmake --install "$build" --component library --prefix "$scratch/prefix" >/dev/null
+for component in library development; do
+  cmake --install "$build" --component $component --prefix "$scratch/prefix" >/dev/null
+done
 
 libraries=$(find "$scratch/prefix" -name '*.so*' -type f -o -name '*.a' | wc -l)
 [ "$libraries" -eq 1 ] || { echo "installed $libraries libraries instead of one" && exit 1; }

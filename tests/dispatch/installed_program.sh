@@ -7,7 +7,7 @@ build=$1 source=$2 make_database=$3 cxx=$4
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 fail() { echo "$*" && exit 1; }
-for component in library program; do
+for component in library development program; do
   cmake --install "$build" --component $component --prefix "$scratch/prefix" >/dev/null
 done
 program=$scratch/prefix/bin/gemm-tune texts=$scratch/prefix/share/gemm-tune

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+# Run by cpack ahead of packing: adds to each package what Debian's policy asks for, and takes away what it forbids.
+file(GLOB roots LIST_DIRECTORIES true "${CPACK_TEMPORARY_DIRECTORY}/*")
+string(TIMESTAMP today "%a, %d %b %Y %H:%M:%S +0000" UTC)
+foreach(root IN LISTS roots)
+  get_filename_component(component "${root}" NAME)
+  if(NOT IS_DIRECTORY "${root}/usr")
+    continue()
+  endif()
+  string(TOUPPER "${component}" component)
+  set(package "${CPACK_DEBIAN_${component}_PACKAGE_NAME}")
+  set(doc "${root}/usr/share/doc/${package}")
+  file(WRITE "${doc}/copyright"
+       "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\nUpstream-Name: gemm-tune\n\n"
+       "Files: *\nCopyright: 2026 the authors of gemm-tune\nLicense: Apache-2.0\n"
+       " On Debian systems, the text of the licence is in /usr/share/common-licenses/Apache-2.0.\n")
+  file(WRITE "${doc}/changelog.Debian"
+       "${CPACK_PACKAGE_NAME} (${CPACK_PACKAGE_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}) unstable; urgency=medium\n\n"
+       "  * Built by cpack.\n\n -- ${CPACK_PACKAGE_CONTACT}  ${today}\n")
+  file(GLOB pages "${root}/usr/share/man/man1/*.1")
+  execute_process(COMMAND gzip -9 -n -f "${doc}/changelog.Debian" ${pages} COMMAND_ERROR_IS_FATAL ANY)
+  if(EXISTS "${root}/usr/bin/gemm-tune")
+    file(WRITE "${root}/usr/share/lintian/overrides/${package}"
+         "# One program for every later release of the distribution: its libraries are archives.\n"
+         "${package}: embedded-library zlib *\n")
+  endif()
+  # The search path for CUDA of the machine that built: the loader's own and /usr/local/cuda are searched in any case.
+  file(GLOB binaries "${root}/usr/bin/*" "${root}/usr/lib/*.so*")
+  foreach(binary IN LISTS binaries)
+    if(NOT IS_SYMLINK "${binary}")
+      file(RPATH_REMOVE FILE "${binary}")
+    endif()
+  endforeach()
+endforeach()

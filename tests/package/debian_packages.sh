@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# debian_packages.sh BUILD_DIR MAKE_DATABASE: makes the packages for Debian and holds their contents against cmake --install and
+# their dependencies against what a bare system has; the unpacked program answers without CUDA's libraries. lintian,
+# where it is there, finds no error. Ends with 77 where there is no dpkg.
+set -euo pipefail
+build=$1 make_database=$2
+command -v dpkg-deb >/dev/null && command -v dpkg-shlibdeps >/dev/null || exit 77
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+fail() { echo "$*" && exit 1; }
+
+(cd "$build" && cpack -G DEB -B "$scratch/debs") >"$scratch/log" 2>&1 || fail "cpack ends with $?: $(cat "$scratch/log")"
+cd "$scratch/debs"
+names=$(for deb in *.deb; do dpkg-deb -f "$deb" Package; done | sort | xargs)
+[ "$names" = 'gemm-tune libgemm-tune-dev libgemm-tune0' ] || fail "the packages are: $names"
+
+for deb in *.deb; do
+  strangers=$(dpkg-deb -f "$deb" Depends | sed 's/ ([^)]*)//g; s/, /\n/g' |
+    grep -v -x -E 'libc6|libgcc-s1|libstdc\+\+6|libgemm-tune0' || true)
+  [ -z "$strangers" ] || fail "$deb depends on: $strangers"
+  dpkg-deb -x "$deb" "$scratch/root"
+  dpkg-deb --fsys-tarfile "$deb" | tar -t | grep -v '/$' >>"$scratch/files"
+done
+[ -z "$(sort "$scratch/files" | uniq -d)" ] || fail "in two packages: $(sort "$scratch/files" | uniq -d)"
+
+# Nothing of cmake --install is left out; man pages are packed.
+for component in program preload library development; do
+  cmake --install "$build" --component $component --prefix "$scratch/prefix/usr" >/dev/null
+done
+missing=$(cd "$scratch/prefix" && find . -type f -o -type l | while read -r file; do
+  grep -q -x -F -e "$file" -e "$file.gz" "$scratch/files" || echo "$file"
+done)
+[ -z "$missing" ] || fail "in no package: $missing"
+for file in ./usr/share/man/man1/gemm-tune.1.gz ./usr/share/bash-completion/completions/gemm-tune ./usr/lib/libgemm_tune.so.0 \
+  ./usr/share/doc/gemm-tune/copyright; do
+  grep -q -x "$file" "$scratch/files" || fail "in no package: $file"
+done
+for binary in usr/bin/gemm-tune usr/lib/libgemm_tune.so.0; do
+  ! readelf -d "$scratch/root/$binary" | grep -E 'RPATH|RUNPATH' || fail "$binary searches a folder of this machine"
+done
+
+"$make_database" "$scratch/winners.db"
+"$scratch/root/usr/bin/gemm-tune" best --arch sm_86 --sizes 1024 --db "$scratch/winners.db" | grep -q vectorized_2d/BM=128 ||
+  fail "the packed program does not answer"
+if command -v lintian >/dev/null; then
+  errors=$(lintian --tag-display-limit 0 ./*.deb 2>/dev/null | grep '^E:' || true)
+  [ -z "$errors" ] || fail "$errors"
+fi
