@@ -3,8 +3,8 @@
 """Holds README.md against what is there.
 
 usage: readme.py commands PROGRAM   every `./run gemm-tune ...` of the README does what EXPECTED says
-       readme.py links              what README.md, CONTRIBUTING.md and docs/*.md link to, or name as
-                                    `folder/file`, exists
+       readme.py links              what README.md, CONTRIBUTING.md, CHANGELOG.md and docs/*.md link
+                                    to, or name as `folder/file`, exists
        readme.py snippets           the C++ of the README stands in the programs that it names
        readme.py picture            docs/results.svg is of the tables in docs/results.md
 
@@ -169,7 +169,7 @@ def named_paths(text):
 
 
 def check_links():
-    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
     checked, dead = 0, []
     for page in pages:
         text = page.read_text()

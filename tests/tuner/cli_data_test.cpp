@@ -84,11 +84,11 @@ TEST_F(CliDataTest, PruneSaysWhichRowsItWouldLeaveOutAndWritesOnlyANewFile) {
   const ProgramRun asked = run("db prune -q --failures" + db);
   EXPECT_EQ(asked.exit_code, 0) << asked.errors;
   EXPECT_EQ(asked.output,
-            "of failed candidates: 1 rows\n"
-            "1 rows left out, 0 kept; nothing is written without --output NEW\n");
+            "of failed candidates: 1 row\n"
+            "1 row left out, 0 kept; nothing is written without --output NEW\n");
   EXPECT_FALSE(std::filesystem::exists(out_));
   EXPECT_THAT(run("db prune -q --stale" + db + " --output " + out_).output,
-              HasSubstr("stale: the kernel text has changed since: 1 rows\n1 rows left out, 0 "
+              HasSubstr("stale: the kernel text has changed since: 1 row\n1 row left out, 0 "
                         "kept in " +
                         out_));
   expect_refusal("db prune -q --stale" + db + " --output " + out_, 6, "exists already");
@@ -103,7 +103,7 @@ TEST_F(CliDataTest, ExportedRowsComeBackByImport) {
     EXPECT_EQ(run("export -q --format " + std::string(format) + db + " -o " + file).exit_code, 0);
     const ProgramRun import = run("db import -q " + file + " --db " + back);
     EXPECT_EQ(import.exit_code, 0) << import.errors;
-    EXPECT_EQ(import.output, back + ": 1 rows, 1 of them new\n");
+    EXPECT_EQ(import.output, back + ": 1 row, 1 of them new\n");
     EXPECT_EQ(run("export -q --format " + std::string(format) + " --db " + back).output,
               read_file(file));
     EXPECT_THAT(run("db diff -q " + path("a.db") + " " + back).output,

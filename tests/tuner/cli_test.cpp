@@ -201,7 +201,7 @@ TEST_F(CliTest, ChecksAndSalvagesADamagedDatabase) {
                  "'/proc/self/mem' cannot be read");
   const ProgramRun salvage = run("db salvage" + db + " --output " + path("new.db"));
   EXPECT_EQ(salvage.exit_code, 0) << salvage.errors;
-  EXPECT_THAT(salvage.output, HasSubstr("measurements: 1 rows kept\n"));
+  EXPECT_THAT(salvage.output, HasSubstr("measurements: 1 row kept\n"));
   EXPECT_EQ(run("best --arch sm_86 --sizes 64 --db " + path("new.db")).exit_code, 0);
   EXPECT_EQ(std::filesystem::file_size(path("t.db")), size - 100);
   const std::string over_itself = path("new.db") + " -o " + path("new.db");

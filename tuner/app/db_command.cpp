@@ -199,7 +199,7 @@ int run_db_salvage(const Options& options) {
   }();
   for (const SalvagedTable& table : tables) {
     print_text(fmt::format(
-        "{}: {} rows kept{}\n", table.name, grouped(static_cast<std::uint64_t>(table.kept)),
+        "{}: {} kept{}\n", table.name, rows_text(table.kept),
         table.lost > 0
             ? fmt::format(", at least {} lost", grouped(static_cast<std::uint64_t>(table.lost)))
             : ""));

@@ -40,8 +40,7 @@ void print_merge(const MergeReport& merged, const std::filesystem::path& output)
   for (const Contradiction& contradiction : merged.contradictions) {
     print_text(printable(text_of(contradiction)) + "\n");
   }
-  print_text(fmt::format("{}: {} rows, {} of them new\n", output.string(),
-                         grouped(static_cast<std::uint64_t>(merged.rows)),
+  print_text(fmt::format("{}: {}, {} of them new\n", output.string(), rows_text(merged.rows),
                          grouped(static_cast<std::uint64_t>(merged.added))));
 }
 

@@ -22,13 +22,11 @@ std::string prune_text(const PruneReport& report, const std::filesystem::path& d
   std::string text;
   std::int64_t removed = 0;
   for (const auto& [reason, rows] : report.removed) {
-    text +=
-        fmt::format("{}: {} rows\n", printable(reason), grouped(static_cast<std::uint64_t>(rows)));
+    text += fmt::format("{}: {}\n", printable(reason), rows_text(rows));
     removed += rows;
   }
-  const std::string counts =
-      fmt::format("{} rows left out, {} kept", grouped(static_cast<std::uint64_t>(removed)),
-                  grouped(static_cast<std::uint64_t>(report.kept)));
+  const std::string counts = fmt::format("{} left out, {} kept", rows_text(removed),
+                                         grouped(static_cast<std::uint64_t>(report.kept)));
   if (!output) return text + counts + "; nothing is written without --output NEW\n";
   return text +
          fmt::format("{} in {}; {} is unchanged\n", counts, output->string(), database.string());

@@ -143,10 +143,6 @@ void rekey(Database& database, const std::vector<Comparison>& comparisons, bool 
   }
 }
 
-std::string rows_text(std::int64_t rows) {
-  return grouped(static_cast<std::uint64_t>(rows)) + (rows == 1 ? " row" : " rows");
-}
-
 std::string text_of(const Rekeying& done) {
   std::string text = fmt::format("re-keyed: {} of {} {}\n", rows_text(done.rows), done.configs,
                                  done.configs == 1 ? "config" : "configs");

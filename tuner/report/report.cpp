@@ -176,6 +176,10 @@ std::string grouped(std::uint64_t value) {
   return digits;
 }
 
+std::string rows_text(std::int64_t rows) {
+  return grouped(static_cast<std::uint64_t>(rows)) + (rows == 1 ? " row" : " rows");
+}
+
 std::string tflops_text(const Problem& problem, double time_us) {
   if (flops(problem) == 0 || time_us <= 0) return "-";
   return fmt::format("{:.3g} TFLOP/s", flops(problem) / time_us * 1e-6);

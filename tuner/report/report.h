@@ -34,6 +34,9 @@ std::string tflops_text(const Problem& problem, double time_us);
 // "1,234,567".
 std::string grouped(std::uint64_t value);
 
+// "1 row", "12,345 rows".
+std::string rows_text(std::int64_t rows);
+
 // Why a problem has no winner, as the begin of a sentence.
 std::string why_no_winner(const ProblemReport& report);
 
