@@ -2,6 +2,7 @@
 // gt_sgemm on a GPU, against sums of small integers, which are exact in any order.
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <gemm_tune/gemm_tune.hpp>
 #include <limits>
 #include <memory>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "dispatch/dispatcher.h"
+#include "gpu/launch_graph.h"
 #include "gpu/memory.h"
 #include "gpu/stream.h"
 #include "tests/dispatch/gemm_case.h"
@@ -293,6 +295,55 @@ TEST_F(SgemmGpuTest, RefinementLeavesTheResultAsOneCallMakesIt) {
     EXPECT_EQ(found, expected) << edge;
   }
   gt_close(refining);
+}
+
+// The answer of an earlier handle, whatever serves by it: also captured, and for calls that name no
+// C or another one, which a beta of 0 leaves unread.
+TEST_F(SgemmGpuTest, AnAnswerOfTheFileServesCapturedCallsAndCallsWithoutC) {
+  constexpr std::int64_t kEdge = 300;
+  constexpr std::size_t kSize = kEdge * kEdge;
+  gt_options options = GT_OPTIONS_INIT;
+  const std::string database = directory_ / "winners.db", choices = directory_ / "choices.txt";
+  options.database_path = database.c_str();
+  options.refined_choices = choices.c_str();
+  options.refine_ms = 30'000;
+  DeviceBuffer<float> A(kSize), B(kSize), C(kSize), D(kSize);
+  A.copy_from_host(integers(kSize, 1));
+  B.copy_from_host(integers(kSize, 2));
+  gt_gemm_call call = GT_GEMM_CALL_INIT;
+  call.M = call.N = call.K = call.lda = call.ldb = call.ldc = kEdge;
+  call.A = A.data(), call.B = B.data(), call.C = D.data(), call.D = D.data();
+  const Stream stream;
+  const auto result_of = [&](const auto& enqueue) {
+    D.fill_bytes(0xff, stream.get());
+    enqueue();
+    stream.synchronize();
+    std::vector<float> result(kSize);
+    D.copy_to_host(result);
+    return result;
+  };
+  std::vector<float> expected;
+  for (const double refine_ms : {30'000.0, 0.0}) {  // the second handle knows the answer
+    options.refine_ms = refine_ms;
+    gt_handle* handle = nullptr;
+    ASSERT_EQ(gt_open_with(&options, &handle), GT_OK) << gt_last_error();
+    const auto multiply = [&] {
+      EXPECT_EQ(gt_gemm(handle, stream.get(), &call), GT_OK) << gt_last_error();
+    };
+    call.C = D.data();
+    if (refine_ms > 0) {
+      expected = result_of(multiply);
+    } else {
+      const LaunchGraph captured(stream, multiply);
+      EXPECT_EQ(result_of([&] { captured.launch(stream.get()); }), expected);
+    }
+    for (float* const unread : {static_cast<float*>(nullptr), C.data()}) {
+      call.C = unread;
+      EXPECT_EQ(result_of(multiply), expected);
+    }
+    gt_close(handle);
+  }
+  EXPECT_TRUE(std::filesystem::exists(choices));
 }
 
 }  // namespace
