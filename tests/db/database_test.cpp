@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "db/winners_view.h"
+#include "tests/db/dump.h"
 #include "tests/db/fixture.h"
 
 namespace gemm_tune {
@@ -24,21 +25,8 @@ using testing::StartsWith;
 
 class DatabaseTest : public DbTest {
  protected:
-  // A query's rows through a connection of a person's own, columns joined by '|'.
-  std::vector<std::string> shell(const std::string& sql) {
-    SQLite::Database db(file_.string());
-    SQLite::Statement query(db, sql);
-    std::vector<std::string> rows;
-    while (query.executeStep()) {
-      std::string row;
-      for (int i = 0; i < query.getColumnCount(); ++i) {
-        row +=
-            (i == 0 ? "" : "|") + (query.isColumnNull(i) ? "NULL" : query.getColumn(i).getString());
-      }
-      rows.push_back(row);
-    }
-    return rows;
-  }
+  // Through a connection of a person's own.
+  std::vector<std::string> shell(const std::string& sql) { return rows_of(file_, sql); }
 };
 
 TEST_F(DatabaseTest, TellsWhatWasTimedElsewhere) {
