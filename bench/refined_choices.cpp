@@ -41,6 +41,7 @@
 #include "gpu/memory.h"
 #include "gpu/nvml.h"
 #include "gpu/stream.h"
+#include "tuner/measure/lt_algorithms.h"
 #include "tuner/measure/timing.h"
 
 namespace gemm_tune {
@@ -131,12 +132,11 @@ class Calls {
 
   Times times(LaunchTimer& timer, Cublas& cublas, const CublasLt& lt, void* lt_workspace) const {
     const CublasLt::Plan plan = lt.plan(call_);
-    const auto by_lt = [&](std::size_t i) {
-      if (!plan.run(i, call_, stream_.get(), lt_workspace)) throw Error("cublasLt refuses a call");
-    };
+    std::vector<std::size_t> order = fastest_first(plan, call_, timer, stream_, lt_workspace);
+    order.resize(std::min(order.size(), kLtFinalists));
     std::vector<Launch> launches = {[&](int) { cublas.gemm(call_); }, [&](int) { by_handle(); }};
-    for (const std::size_t i : fastest(timer, plan, lt_workspace)) {
-      launches.push_back([&by_lt, i](int) { by_lt(i); });
+    for (const std::size_t i : order) {
+      launches.push_back([&, i](int) { run_algorithm(plan, i, call_, stream_, lt_workspace); });
     }
     for (const Launch& launch : launches) launch(0);  // outside of a capture: it may load code
     stream_.synchronize();
@@ -155,26 +155,6 @@ class Calls {
     check_status(gt_sgemm(handle_, stream_.get(), GT_ROW_MAJOR, op(transposes_a(p.layout)),
                           op(transposes_b(p.layout)), p.M, p.N, p.K, 1.0F, a_.data(),
                           row_length_a(p), b_.data(), row_length_b(p), 0.0F, d_.data(), p.N));
-  }
-
-  // The plan's likeliest, by three samples of each.
-  std::vector<std::size_t> fastest(LaunchTimer& timer, const CublasLt::Plan& plan,
-                                   void* workspace) const {
-    SampleRule rule;
-    rule.min_samples = rule.max_samples = 3;
-    std::vector<std::pair<double, std::size_t>> timed;
-    for (std::size_t i = 0; i < plan.size(); ++i) {
-      if (!plan.run(i, call_, stream_.get(), workspace)) continue;
-      stream_.synchronize();
-      const auto launch = [&](int) { plan.run(i, call_, stream_.get(), workspace); };
-      timed.emplace_back(timer.time(launch, rule).median_us, i);
-      rule.best_us = std::min(rule.best_us.value_or(timed.back().first), timed.back().first);
-    }
-    std::sort(timed.begin(), timed.end());
-    timed.resize(std::min(timed.size(), kLtFinalists));
-    std::vector<std::size_t> best;
-    for (const auto& [time_us, i] : timed) best.push_back(i);
-    return best;
   }
 
   gt_handle* handle_;

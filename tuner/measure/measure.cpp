@@ -17,6 +17,7 @@
 #include "kernel_templates/registry.h"
 #include "runtime/prepared_call.h"
 #include "runtime/workspace.h"
+#include "tuner/measure/lt_algorithms.h"
 #include "tuner/measure/rotated_operands.h"
 #include "tuner/measure/timing.h"
 #include "tuner/measure/verify.h"
@@ -147,41 +148,18 @@ struct Measurer::Impl {
     std::vector<Contender> best;
     // Finals may be held again soon.
     if (!lt_order || lt_order->first != problem) {
-      lt_order.emplace(problem, fastest_first(*plan, call));
+      lt_order.emplace(problem, fastest_first(*plan, call, *timer, *stream, lt_workspace->data()));
     }
     for (const std::size_t i : lt_order->second) {
-      const Gemm gemm = [plan, i, this](const GemmCall& one) { run(*plan, i, one); };
+      const Gemm gemm = [plan, i, this](const GemmCall& one) {
+        run_algorithm(*plan, i, one, *stream, lt_workspace->data());
+      };
       if (verify.check(gemm, shape_of(problem))) continue;
       best.push_back({name, gemm});
       if (best.size() == kLtContenders) break;
     }
     if (best.empty()) throw DeviceError(name + " has none that is right");
     return best;
-  }
-
-  void run(const CublasLt::Plan& plan, std::size_t i, const GemmCall& call) {
-    if (plan.run(i, call, stream->get(), lt_workspace->data())) return;
-    throw DeviceError("cublasLt refuses what it ran before");
-  }
-
-  // The plan's algorithms that run, by a few samples of each; fewer of those that are beaten.
-  std::vector<std::size_t> fastest_first(const CublasLt::Plan& plan, const GemmCall& call) {
-    SampleRule rule;
-    rule.min_samples = rule.max_samples = 3;
-    std::vector<std::pair<double, std::size_t>> timed;
-    for (std::size_t i = 0; i < plan.size(); ++i) {
-      // Once outside of any capture: the first call may load code.
-      if (!plan.run(i, call, stream->get(), lt_workspace->data())) continue;
-      stream->synchronize();
-      const auto launch = [&](int) { run(plan, i, call); };
-      const double time_us = timer->time(launch, rule).median_us;
-      timed.emplace_back(time_us, i);
-      rule.best_us = std::min(rule.best_us.value_or(time_us), time_us);
-    }
-    std::sort(timed.begin(), timed.end());
-    std::vector<std::size_t> order;
-    for (const auto& [time_us, i] : timed) order.push_back(i);
-    return order;
   }
 
   // absent: gets a sentence where there is none.
