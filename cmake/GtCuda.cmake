@@ -7,8 +7,8 @@
 # process whatever CUDA runtime, of CUDA 12 too, the process has loaded besides. Contexts, streams, events and memory
 # are the driver's, and so common to all runtimes of a process.
 #
-# Sets GT_CUDA_FOUND and defines gt::cudart. Not finding CUDA is no error (core, kernel_templates, search, db and
-# choose build without it); finding another version is.
+# Sets GT_CUDA_FOUND and GT_CUDA_LIBRARIES (a folder), and defines gt::cudart. Not finding CUDA is no error (core,
+# kernel_templates, search, db and choose build without it); finding another version is.
 set(GT_CUDA_ROOT "" CACHE PATH "CUDA 13 toolkit, or the folder nvidia/cu13 of NVIDIA's wheels; 'none' builds without")
 
 # The first that is set decides; with neither set, the usual places and what ./run has fetched.
@@ -54,9 +54,9 @@ if(GT_CUDA_FOUND)
     INTERFACE_LINK_LIBRARIES "Threads::Threads;${CMAKE_DL_LIBS};rt"
     INTERFACE_LINK_OPTIONS "LINKER:--disable-new-dtags")
   # For the libraries that are opened: where this machine has CUDA, then where another one is likely to have it.
-  get_filename_component(_gt_libdir "${_gt_cudart}" DIRECTORY)
-  set(CMAKE_BUILD_RPATH "${_gt_libdir};/usr/local/cuda/lib64")
-  set(CMAKE_INSTALL_RPATH "$ORIGIN/../lib;${_gt_libdir};/usr/local/cuda/lib64")
+  get_filename_component(GT_CUDA_LIBRARIES "${_gt_cudart}" DIRECTORY)
+  set(CMAKE_BUILD_RPATH "${GT_CUDA_LIBRARIES};/usr/local/cuda/lib64")
+  set(CMAKE_INSTALL_RPATH "$ORIGIN/../lib;${GT_CUDA_LIBRARIES};/usr/local/cuda/lib64")
   list(REMOVE_DUPLICATES CMAKE_BUILD_RPATH)
   list(REMOVE_DUPLICATES CMAKE_INSTALL_RPATH)
   message(STATUS "CUDA: ${_gt_root}")

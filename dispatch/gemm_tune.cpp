@@ -17,6 +17,7 @@
 #include "core/printable.h"
 #include "dispatch/dispatcher.h"
 #include "dispatch/recipe.h"
+#include "gpu/cuda_folders.h"
 
 struct gt_handle {
   gemm_tune::Dispatcher dispatcher;
@@ -264,6 +265,7 @@ Dispatcher::Settings settings_of(const gt_options* options) {
   }
   settings.refine_ms = asked.refine_ms;
   if (asked.refined_choices != nullptr) settings.refined_choices = asked.refined_choices;
+  if (asked.database_path == nullptr) look_for_cuda_in_environment();
   settings.database =
       asked.database_path == nullptr ? default_database_path() : asked.database_path;
   if (asked.kernel_cache != nullptr) settings.kernel_cache = asked.kernel_cache;

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "core/error.h"
+#include "gpu/cuda_folders.h"
 
 namespace gemm_tune {
 namespace {
@@ -23,22 +24,30 @@ void* open_beside_loaded_runtime(const std::string& file) {
   return opened;
 }
 
+// Where wheels are not looked for, pip alone would not help.
+std::string remedy(const CudaLibrary& library) {
+  return std::string("install CUDA Toolkit 13 or its package ") + library.package +
+         ", or run 'pip install \"" + library.wheel + "==13.*\"' in the " +
+         (looks_for_cuda_in_environment()
+              ? "active Python environment"
+              : "Python environment and put its folder nvidia/cu13/lib on LD_LIBRARY_PATH");
+}
+
 }  // namespace
 
 void* open_cuda_library(const CudaLibrary& library) {
   if (void* const opened = open_file(library.file)) return opened;
   const std::string reason = ::dlerror();
   if (void* const opened = open_beside_loaded_runtime(library.file)) return opened;
-  const auto in_toolkit = std::filesystem::path("/usr/local/cuda/lib64") / library.file;
-  if (void* const opened = open_file(in_toolkit)) return opened;
+  for (const std::filesystem::path& folder : cuda_folders()) {
+    if (void* const opened = open_file(folder / library.file)) return opened;
+  }
   throw DeviceError(std::string(library.product) + " cannot be opened (" + reason +
-                    "): install CUDA Toolkit 13 or its package " + library.packages +
-                    ", or put the library on the loader's path");
+                    "): " + remedy(library));
 }
 
 void* open_cublas_library(const char* file) {
-  return open_cuda_library(
-      {file, "cuBLAS 13", "libcublas-13-0 (Debian, Ubuntu) or nvidia-cublas (pip)"});
+  return open_cuda_library({file, "cuBLAS 13", "libcublas-13-0", "nvidia-cublas"});
 }
 
 void* open_beside(void* library, const std::string& file) {

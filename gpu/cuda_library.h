@@ -11,14 +11,15 @@ namespace gemm_tune {
 
 // How a library is named to the loader and to a user who lacks it.
 struct CudaLibrary {
-  const char* file;      // "libnvrtc.so.13"
-  const char* product;   // "NVRTC 13"
-  const char* packages;  // "cuda-nvrtc-13-0 (Debian, Ubuntu) or nvidia-cuda-nvrtc (pip)"
+  const char* file;     // "libnvrtc.so.13"
+  const char* product;  // "NVRTC 13"
+  const char* package;  // "cuda-nvrtc-13-0", of NVIDIA's repositories for Debian and Ubuntu
+  const char* wheel;    // "nvidia-cuda-nvrtc", of PyPI
 };
 
 // Opens the file that the process has loaded already or that the dynamic loader finds; else the
 // file beside the libcudart.so.13 that the process has loaded, as NVIDIA's wheels have it, or in
-// /usr/local/cuda/lib64. Throws DeviceError that says what to install.
+// one of cuda_folders(). Throws DeviceError that says what to install.
 void* open_cuda_library(const CudaLibrary& library);
 
 // The same for a library of cuBLAS.

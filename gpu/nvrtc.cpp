@@ -17,8 +17,7 @@ namespace {
 // NVRTC's functions, by their own names.
 struct Nvrtc {
   void* const library =
-      open_cuda_library({"libnvrtc.so.13", "NVRTC 13",
-                         "cuda-nvrtc-13-0 (Debian, Ubuntu) or nvidia-cuda-nvrtc (pip)"});
+      open_cuda_library({"libnvrtc.so.13", "NVRTC 13", "cuda-nvrtc-13-0", "nvidia-cuda-nvrtc"});
 #define GT_FUNCTION(name) \
   decltype(::name)* const name = find_function<decltype(::name)>(library, #name)
   GT_FUNCTION(nvrtcVersion);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // An audit module of the dynamic loader: LD_AUDIT=hide_libraries.so GT_HIDDEN="libcu libnv" PROGRAM
-// runs a program as on a machine without the shared libraries whose file names begin so. Each
-// library that was asked for and hidden is a line "hidden: FILE" on standard error.
+// runs a program as on a machine without the shared libraries whose file names begin so; those
+// below the folder GT_SHOWN are there. Each library that was asked for and hidden is a line
+// "hidden: FILE" on standard error.
 #include <link.h>
 
 #include <cstdio>
@@ -14,6 +15,10 @@ extern "C" unsigned la_version(unsigned) { return LAV_CURRENT; }
 extern "C" char* la_objsearch(const char* name, std::uintptr_t*, unsigned) {
   const std::string path = name, file = path.substr(path.rfind('/') + 1);
   const char* const hidden = std::getenv("GT_HIDDEN");
+  const char* const shown = std::getenv("GT_SHOWN");
+  if (shown != nullptr && path.rfind(std::string(shown) + "/", 0) == 0) {
+    return const_cast<char*>(name);
+  }
   std::istringstream beginnings(hidden == nullptr ? "" : hidden);
   for (std::string beginning; beginnings >> beginning;) {
     if (file.rfind(beginning, 0) != 0) continue;

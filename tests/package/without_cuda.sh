@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# without_cuda.sh PROGRAM MAKE_DATABASE HIDE_LIBRARIES: where CUDA's libraries are hidden by the audit module
-# HIDE_LIBRARIES, PROGRAM answers from a database, and says in one sentence what a compilation would need.
+# without_cuda.sh PROGRAM MAKE_DATABASE HIDE_LIBRARIES LIBRARIES_OF_CUDA: where CUDA's libraries are hidden by the audit
+# module HIDE_LIBRARIES, PROGRAM answers from a database, and says in one sentence what a compilation would need. Where
+# NVRTC, of the folder LIBRARIES_OF_CUDA, lies as NVIDIA's wheel has it in the active Python environment, PROGRAM compiles.
 set -euo pipefail
-program=$1 make_database=$2 hide_libraries=$3
+program=$1 make_database=$2 hide_libraries=$3 libraries_of_cuda=$4
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 fail() { echo "$*" && cat "$scratch/errors" && exit 1; }
@@ -30,6 +31,14 @@ status=0
 without_cuda "$program" --arch sm_86 --sizes 256 --db "$scratch/new.db" 2>"$scratch/errors" >"$scratch/answer" || status=$?
 [ $status -eq 3 ] || fail "tuning without NVRTC ends with $status"
 [ "$(grep -c -v hidden: "$scratch/errors")" -eq 1 ] || fail "tuning without NVRTC does not say one sentence"
-grep -q '^gemm-tune: NVRTC 13 cannot be opened (.*): install .* nvidia-cuda-nvrtc (pip)' "$scratch/errors" ||
+grep -q '^gemm-tune: NVRTC 13 cannot be opened (.*): install .*, or run .pip install "nvidia-cuda-nvrtc==13\.\*". in the active Python environment$' "$scratch/errors" ||
   fail "tuning without NVRTC does not say what to install"
 [ ! -e "$scratch/new.db" ] || fail "tuning without NVRTC leaves a database"
+
+packages=$scratch/venv/lib/python3.12/site-packages
+mkdir -p "$packages/nvidia/cu13/lib"
+ln -s "$libraries_of_cuda"/libnvrtc*.so.13* "$packages/nvidia/cu13/lib"
+VIRTUAL_ENV=$scratch/venv GT_SHOWN=$scratch/venv without_cuda "$program" --arch sm_86 --sizes 256 --db "$scratch/new.db" \
+  --config naive/BM=16,BN=16,COALESCED=1,PRED=0 --no-kernel-cache >"$scratch/answer" 2>"$scratch/errors" ||
+  fail "tuning with NVRTC of a wheel ends with $?"
+[ -e "$scratch/new.db" ] || fail "tuning with NVRTC of a wheel stores nothing"

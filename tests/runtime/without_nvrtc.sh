@@ -16,4 +16,4 @@ cmp "$scratch/compiled" "$scratch/cached"
 
 ! without_nvrtc "$cached_cubin" "$scratch/empty" || fail "compiled without NVRTC"
 grep -q 'hidden: libnvrtc' "$scratch/errors" || fail "NVRTC was not hidden"
-grep -q '^NVRTC 13 cannot be opened .*: install .* nvidia-cuda-nvrtc (pip)' "$scratch/errors" || fail "no sentence"
+grep -q '^NVRTC 13 cannot be opened .*: install .*, or run .pip install "nvidia-cuda-nvrtc==13\.\*". in the Python environment and put .*/lib on LD_LIBRARY_PATH$' "$scratch/errors" || fail "no sentence"

@@ -14,6 +14,7 @@
 
 #include "core/error.h"
 #include "core/printable.h"
+#include "gpu/cuda_folders.h"
 #include "tuner/app/commands.h"
 #include "tuner/app/exit_code.h"
 #include "tuner/app/signals.h"
@@ -88,6 +89,7 @@ int fail(const std::exception& error, int code) { return fail(std::string(error.
 
 int main(int argc, char** argv) {
   occupy_standard_streams();
+  look_for_cuda_in_environment();
   if (argc > 1 && std::strcmp(argv[1], kWorkerArgument) == 0) {
     try {
       return run_worker({argv + 2, argv + argc});
