@@ -2,10 +2,11 @@
 // The rows of a database as text, and back.
 //
 // JSON holds all: the tables of db/schema.sql as lists of objects, a column a field, NULLs left
-// out. CSV (RFC 4180) holds a line for each row of a candidate, with its device, problem, config,
-// kernel and run in columns; an empty field is NULL. It lacks baselines, the kernels' texts, rows
-// of problems that this program does not know, and runs without rows. The same rows give the same
-// text. Any thread.
+// out. In place of an id that refers to a row, the reader also takes the text that names the row:
+// a problem's or config's text, "family/hash" of a kernel, the UUID of a run. CSV (RFC 4180) holds
+// a line for each row of a candidate, with its device, problem, config, kernel and run in columns;
+// an empty field is NULL. It lacks baselines, the kernels' texts, rows of problems that this
+// program does not know, and runs without rows. The same rows give the same text. Any thread.
 #pragma once
 
 #include <cstddef>

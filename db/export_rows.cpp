@@ -8,6 +8,7 @@
 #include "db/database_file.h"
 #include "db/database_impl.h"
 #include "db/exchange.h"
+#include "db/json_rows.h"
 #include "db/row_transfer.h"
 #include "db/rows.h"
 #include "db/schema.h"
@@ -34,32 +35,10 @@ void copy_rows_of(const fs::path& database, const std::optional<std::string>& ar
   throw NothingFound("database '" + database.string() + "' has no row of " + excerpt(*arch));
 }
 
-std::string dumped(const OrderedJson& json) {
-  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
-}
-
 // The samples as a list where the text is that of the list; else as a text, so that it stays.
 OrderedJson samples_of(const std::string& text) {
   OrderedJson list = OrderedJson::parse(text, nullptr, false);
   return list.is_array() && list.dump() == text ? list : OrderedJson(text);
-}
-
-OrderedJson object_of(SQLite::Statement& row) {
-  OrderedJson object = OrderedJson::object();
-  for (int i = 0; i < row.getColumnCount(); ++i) {
-    const SQLite::Column column = row.getColumn(i);
-    const std::string name = column.getName();
-    if (column.isNull()) continue;
-    if (column.isInteger()) {
-      object[name] = column.getInt64();
-    } else if (column.isFloat()) {
-      object[name] = column.getDouble();
-    } else {
-      object[name] =
-          name == "samples" ? samples_of(column.getString()) : OrderedJson(column.getString());
-    }
-  }
-  return object;
 }
 
 std::string select_for_csv() {
@@ -97,12 +76,37 @@ std::string csv_field(const SQLite::Column& column) {
 
 }  // namespace
 
+nlohmann::ordered_json object_of(SQLite::Statement& row) {
+  OrderedJson object = OrderedJson::object();
+  for (int i = 0; i < row.getColumnCount(); ++i) {
+    const SQLite::Column column = row.getColumn(i);
+    const std::string name = column.getName();
+    if (column.isNull()) continue;
+    if (column.isInteger()) {
+      object[name] = column.getInt64();
+    } else if (column.isFloat()) {
+      object[name] = column.getDouble();
+    } else {
+      object[name] =
+          name == "samples" ? samples_of(column.getString()) : OrderedJson(column.getString());
+    }
+  }
+  return object;
+}
+
+std::string dumped(const nlohmann::ordered_json& json) {
+  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+}
+
+std::string json_begin() {
+  return "{\"format\": \"gemm-tune rows\", \"schema\": " + std::to_string(kSchemaVersion);
+}
+
 std::string export_as_json(const fs::path& database, const std::optional<std::string>& arch,
                            const KernelHashes& kernels, const LockWait& lock) {
   MemoryDatabase copy;
   copy_rows_of(database, arch, kernels, lock, copy);
-  std::string text =
-      "{\"format\": \"gemm-tune rows\", \"schema\": " + std::to_string(kSchemaVersion);
+  std::string text = json_begin();
   for (const std::string& table : tables_of(static_cast<int>(kSchemaVersion))) {
     text += ",\n\"" + table + "\": [";
     SQLite::Statement rows(copy.db(), "SELECT * FROM " + table + " ORDER BY id");

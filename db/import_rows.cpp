@@ -16,6 +16,7 @@
 #include "db/database_file.h"
 #include "db/database_impl.h"
 #include "db/exchange.h"
+#include "db/json_rows.h"
 #include "db/row_check.h"
 #include "db/row_transfer.h"
 #include "db/rows.h"
@@ -58,7 +59,7 @@ struct TableRows {
 // Takes the events of the parser, so that no text takes more memory than its rows.
 class JsonRows : public nlohmann::json_sax<Json> {
  public:
-  JsonRows(SQLite::Database& db, const std::string& name) : name_(name) {
+  JsonRows(SQLite::Database& db, const std::string& name) : db_(db), name_(name) {
     for (const std::string& table : tables_of(static_cast<int>(kSchemaVersion))) {
       tables_.emplace(table, TableRows(db, table));
     }
@@ -87,6 +88,7 @@ class JsonRows : public nlohmann::json_sax<Json> {
   bool string(std::string& value) override {
     if (depth_ == kInFile) return file_field(value);
     const TableRows::Column& column = column_here();
+    if (const char* const find = find_by_text(key_)) return bind_reference(column, find, value);
     if (column.type != "TEXT") throw UsageError(place() + " is not " + wanted(column));
     return bind_text(column, value);
   }
@@ -95,6 +97,9 @@ class JsonRows : public nlohmann::json_sax<Json> {
   bool start_object(std::size_t) override {
     if (depth_ == kInTable) {
       table_->insert->clearBindings();
+      // A text may leave out the judgements of the program that wrote it.
+      bind_where_there("is_current", 0);
+      bind_where_there("counts", 1);
       ++row_;
       row_name_ = std::to_string(row_);
       key_.clear();
@@ -196,6 +201,38 @@ class JsonRows : public nlohmann::json_sax<Json> {
     return true;
   }
 
+  void bind_where_there(const char* name, std::int64_t value) {
+    const auto column = table_->columns.find(name);
+    if (column != table_->columns.end()) table_->insert->bind(column->second.parameter, value);
+  }
+
+  // The query of the row's id by the text that names it; nullptr of columns that are no reference,
+  // or one that is an id always.
+  static const char* find_by_text(std::string_view column) {
+    if (column == "problem_id") return "SELECT id FROM problems WHERE text = ?";
+    if (column == "config_id") return "SELECT id FROM configs WHERE text = ?";
+    if (column == "run_id") return "SELECT id FROM runs WHERE uuid = ?";
+    if (column == "kernel_id" || column == "measured_kernel_id") {
+      return "SELECT id FROM kernels WHERE (family, hash) = (substr(?1, 1, instr(?1, '/') - 1), "
+             "substr(?1, instr(?1, '/') + 1))";
+    }
+    return nullptr;
+  }
+
+  bool bind_reference(const TableRows::Column& column, const char* find, const std::string& text) {
+    const auto [query, is_new] = references_.try_emplace(find);
+    if (is_new) query->second.emplace(db_, find);
+    constexpr std::size_t kLongest = 4000;
+    const bool may_exist = text.size() <= kLongest;
+    if (may_exist) query->second->bind(1, text);
+    if (!may_exist || !query->second->executeStep()) {
+      throw UsageError(place() + " '" + excerpt(text) + "' names no row that stands before it");
+    }
+    table_->insert->bind(column.parameter, query->second->getColumn(0).getInt64());
+    query->second->reset();
+    return true;
+  }
+
   template <class T>
   bool add_sample(T value) {
     samples_.push_back(value);
@@ -208,8 +245,10 @@ class JsonRows : public nlohmann::json_sax<Json> {
     return true;
   }
 
+  SQLite::Database& db_;
   std::string name_, key_, table_name_, row_name_;
   std::map<std::string, TableRows> tables_;
+  std::map<const char*, std::optional<SQLite::Statement>> references_;  // by find_by_text()
   TableRows* table_ = nullptr;
   Json samples_;
   std::int64_t row_ = 0;
@@ -455,10 +494,7 @@ bool is_json(const std::string& text) {
 
 }  // namespace
 
-MergeReport import_text(const std::string& text, const std::string& name, const fs::path& database,
-                        const KernelHashes& kernels, const LockWait& lock) {
-  MemoryDatabase imported;
-  SQLite::Database& db = imported.db();
+void read_rows(const std::string& text, const std::string& name, SQLite::Database& db) {
   const std::string quoted = "'" + name + "'";
   {
     SQLite::Transaction transaction(db);
@@ -471,6 +507,13 @@ MergeReport import_text(const std::string& text, const std::string& name, const 
   }
   const std::vector<std::string> findings = check_rows_of(name, db);
   if (!findings.empty()) throw UsageError(quoted + ": " + findings.front());
+}
+
+MergeReport import_text(const std::string& text, const std::string& name, const fs::path& database,
+                        const KernelHashes& kernels, const LockWait& lock) {
+  MemoryDatabase imported;
+  SQLite::Database& db = imported.db();
+  read_rows(text, name, db);
   const fs::path to = absolute_path(database);
   MergeReport report;
   change_or_create(to, lock, [&](SQLite::Database& file) {

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "db/check.h"
+#include "db/contribution.h"
 #include "db/exchange.h"
 #include "tests/fuzz/targets.h"
 #include "tests/temp_folder.h"
@@ -17,6 +18,10 @@ void check_import(std::string_view input) {
     for (const char* suffix : {"", "-wal", "-shm"}) {
       std::filesystem::remove(path.string() + suffix);
     }
+  }
+  try {
+    check_contribution(std::string(input), "sm_90-a-1sm.json", {});
+  } catch (const UsageError&) {
   }
   try {
     import_text(std::string(input), "a", first, {});

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "db/database.h"
+#include "db/validity.h"
 #include "tests/tuner/cli_fixture.h"
 
 namespace gemm_tune {
@@ -114,6 +115,39 @@ TEST_F(CliDataTest, ExportedRowsComeBackByImport) {
   expect_refusal("db import -q /dev/zero --db " + out_, 2, "is neither a regular file");
   expect_refusal("export --format json --arch sm_70" + db + " -q", 4, "has no row of sm_70");
   EXPECT_FALSE(std::filesystem::exists(out_));
+}
+
+TEST_F(CliDataTest, ContributeWritesAFileForEachDeviceThatItsCheckTakes) {
+  {
+    Database database(path("a.db"), Database::Mode::create_or_open);
+    database.begin_run({"0.1.0", "13.0", "580.1", "tune", 1});
+    Outcome outcome = timed(10);
+    outcome.standing = Standing::tied;
+    for (const char* name : {"NVIDIA A10", "NVIDIA RTX A6000"}) {
+      database.store({"sm_86", name, 72}, parse_problem("64x64x64"), kNaive,
+                     current_kernel_hashes().at("naive"), outcome, Source::measured);
+    }
+  }
+  const std::string folder = path("winners"), db = " --db " + path("a.db");
+  expect_refusal("db contribute -q" + db, 2, "name their folder in -o");
+  expect_refusal("db contribute -q -o " + folder + " --arch sm_90" + db, 4, "no winner of finals");
+  EXPECT_FALSE(std::filesystem::exists(folder));
+  const ProgramRun contribute = run("db contribute -q -o " + folder + db);
+  EXPECT_EQ(contribute.exit_code, 0) << contribute.errors;
+  const std::string a10 = folder + "/sm_86-nvidia-a10-72sm.json",
+                    a6000 = folder + "/sm_86-nvidia-rtx-a6000-72sm.json";
+  EXPECT_EQ(contribute.output, a10 + ": 1 winner of NVIDIA A10 (sm_86, 72 SMs)\n" + a6000 +
+                                   ": 1 winner of NVIDIA RTX A6000 (sm_86, 72 SMs)\n");
+  const ProgramRun check = run("db contribute --check " + a10 + " " + a6000);
+  EXPECT_EQ(check.exit_code, 0) << check.errors;
+  EXPECT_THAT(check.output, HasSubstr("(sm_86, 72 SMs), all by today's kernels\n"));
+  EXPECT_EQ(run("db import -q " + a10 + " --db " + out_).exit_code, 0);
+  EXPECT_THAT(run("best -q --arch sm_86 --sm-count 72 --sizes 64 --db " + out_).output,
+              HasSubstr(kNaive));
+  write_file(a10, read_file(a10) + " ");
+  expect_refusal("db contribute --check " + a10, 2,
+                 "is not as `gemm-tune db contribute` writes it from line");
+  expect_refusal("db contribute --check " + a10 + " -o " + folder, 2, "--check");
 }
 
 // The rules of results-schema.json 1.0.0: required fields, types and the closed list of invalidity.

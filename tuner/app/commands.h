@@ -24,6 +24,7 @@ int run_db_merge(const Options& options);
 int run_db_diff(const Options& options);
 int run_db_prune(const Options& options);
 int run_db_import(const Options& options);
+int run_db_contribute(const Options& options);
 int run_application(const Options& options);
 int run_capture(const Options& options);
 

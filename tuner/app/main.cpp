@@ -58,6 +58,8 @@ int run_command(const Options& options) {
       return run_db_prune(options);
     case Command::db_import:
       return run_db_import(options);
+    case Command::db_contribute:
+      return run_db_contribute(options);
     case Command::run:
       return run_application(options);
     case Command::capture:

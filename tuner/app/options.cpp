@@ -241,7 +241,9 @@ void add_report(CLI::App& app, Options& o) {
 
 void add_db(CLI::App& app, Options& o) {
   CLI::App* db = app.add_subcommand(
-      "db", "The database itself: info, check, salvage, rekey, merge, diff, import, prune");
+      "db",
+      "The database itself: info, check, salvage, rekey, merge, diff, import, contribute, "
+      "prune");
   db->require_subcommand(1);
   const auto add = [&](const char* name, const char* what, Command command) {
     CLI::App* sub = db->add_subcommand(name, what);
@@ -279,6 +281,13 @@ void add_db(CLI::App& app, Options& o) {
       ->add_option("file", o.inputs, "File that export --format json or csv has written")
       ->required()
       ->expected(1);
+  CLI::App* contribute =
+      add("contribute", "Write the winners of each device to a text file, to hand on or to ship",
+          Command::db_contribute);
+  contribute->add_option("--arch", o.arch, "Only this architecture, as in sm_86; default: all");
+  CLI::Option* const folder = contribute->add_option(
+      "-o,--output", o.output, "Folder for the files; the file of a device is replaced");
+  contribute->add_option("--check", o.inputs, "Write nothing; check these files")->excludes(folder);
   CLI::App* prune = add("prune", "Copy the database without some rows; say which, without --output",
                         Command::db_prune);
   prune->add_option("-o,--output", o.output, "New file to write");

@@ -27,6 +27,7 @@ enum class Command {
   db_diff,
   db_prune,
   db_import,
+  db_contribute,
   run,
   capture
 };
@@ -58,7 +59,7 @@ struct Options {
   std::string format = "header";
   std::string family;               // of export as T4
   std::string output = "-";         // for export, report, db salvage; "-": standard output
-  std::vector<std::string> inputs;  // for db merge, db diff and db import
+  std::vector<std::string> inputs;  // for db merge, diff, import and contribute --check
   std::string cubin;
   std::vector<std::string> baselines = {"cublas"};
   std::vector<std::string> sweeps;  // for replay, with the options below
