@@ -137,7 +137,7 @@ std::string_view to_string(Reason reason) {
 
 bool tuning_may_help(Reason reason) {
   return reason == Reason::library || reason == Reason::untuned || reason == Reason::untimed ||
-         reason == Reason::distant || reason == Reason::slower;
+         reason == Reason::distant || reason == Reason::slower || reason == Reason::failed;
 }
 
 std::variant<gt_gemm_call, Reason> tuned_call(const CublasCall& c, const HandleState& state,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // write_sample_header FOLDER: writes the sample database's gemm_tune_sm_86.h there, as input for
-// the outside program tests/consumer/header.
+// the outside program examples/header.
 #include <cstdio>
 #include <exception>
 #include <filesystem>

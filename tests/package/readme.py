@@ -3,8 +3,8 @@
 """Holds README.md against what is there.
 
 usage: readme.py commands PROGRAM   every `./run gemm-tune ...` of the README does what EXPECTED says
-       readme.py links              what README.md, CONTRIBUTING.md, CHANGELOG.md and docs/*.md link
-                                    to, or name as `folder/file`, exists
+       readme.py links              what README.md, CONTRIBUTING.md, CHANGELOG.md, examples/README.md
+                                    and docs/*.md link to, or name as `folder/file`, exists
        readme.py snippets           the C++ of the README stands in the programs that it names
        readme.py picture            docs/results.svg is of the tables in docs/results.md
 
@@ -169,7 +169,8 @@ def named_paths(text):
 
 
 def check_links():
-    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", ROOT / "examples/README.md",
+             *sorted((ROOT / "docs").glob("*.md"))]
     checked, dead = 0, []
     for page in pages:
         text = page.read_text()
@@ -193,9 +194,9 @@ def check_snippets():
     if len(parts) < 3:
         sys.exit("the README has fewer than two C++ snippets")
     for before, after in zip(parts, parts[1:]):
-        programs = [link for link in links(before) if link.startswith("tests/consumer/")]
+        programs = [link for link in links(before) if link.startswith("examples/")]
         if not programs:
-            sys.exit("a C++ snippet of the README has no program of tests/consumer linked before it")
+            sys.exit("a C++ snippet of the README has no program of examples linked before it")
         program = squashed((ROOT / programs[-1]).read_text())
         lines = [line for line in after.split("```")[0].splitlines() if squashed(line)]
         for line in lines:

@@ -31,7 +31,7 @@ grep -q mine "$scratch/file" || fail "a refused export changes a file"
 for arch in sm_86 sm_90; do export_bundle --arch $arch -o "$scratch/bundle" || fail "export ends with $?"; done
 [ "$(wc -l <"$scratch/bundle/gemm_tune_bundle.hpp")" -le 200 ] || fail "the loader is longer than 200 lines"
 flags=(-std=c++17 -Wall -Wextra -Wpedantic -Wconversion -Werror -I "$scratch/bundle")
-"$cxx" "${flags[@]}" "$source/tests/consumer/bundle/main.cpp" -o "$scratch/multiply" "$driver"
+"$cxx" "${flags[@]}" "$source/examples/bundle/main.cpp" -o "$scratch/multiply" "$driver"
 export LD_LIBRARY_PATH
 LD_LIBRARY_PATH=$(dirname "$driver")
 multiply() {

@@ -293,6 +293,13 @@ TEST(CublasCallTest, AWinnersTwinServesOnlyWhereItIsNotExpectedToBeSlowerThanCub
   EXPECT_EQ(objection(expected(GT_MATCH_EXACT, 9.9, 10, 1), 4), std::nullopt);
 }
 
+TEST(CublasCallTest,
+     ACallThatTheLibraryFailedAtMayBeServedOnceItIsTunedButOneWithForeignTypesMayNot) {
+  EXPECT_TRUE(tuning_may_help(Reason::failed));  // as on a machine whose driver is too old
+  EXPECT_TRUE(tuning_may_help(Reason::library));
+  EXPECT_FALSE(tuning_may_help(Reason::types));
+}
+
 TEST(CublasCallTest, EveryReasonHasWordsOfItsOwn) {
   std::set<std::string_view> words;
   for (int reason = 0; reason < kReasons; ++reason) {
