@@ -2,7 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Holds README.md against what is there.
 
-usage: readme.py commands PROGRAM   every `./run gemm-tune ...` of the README does what EXPECTED says
+usage: readme.py commands PROGRAM CLIENT
+                                    every `./run gemm-tune ...` and `gemm-tune ...` of the README does
+                                    what EXPECTED says; CLIENT multiplies by cuBLAS for its train.py
+       readme.py options PROGRAM    every option that README.md, examples/README.md and docs/ name is
+                                    one of PROGRAM, or of one of FOREIGN_OPTIONS
        readme.py links              what README.md, CONTRIBUTING.md, CHANGELOG.md, examples/README.md
                                     and docs/*.md link to, or name as `folder/file`, exists
        readme.py snippets           the C++ of the README stands in the programs that it names
@@ -20,6 +24,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+
+from man_and_completion import of_help
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()
@@ -86,10 +92,28 @@ EXPECTED = {
     "./run gemm-tune db merge all.db mine.db theirs.db": [
         r"all\.db: \d+ rows, \d+ of them new",
     ],
+    "gemm-tune capture -o calls.txt -- python3 train.py": [
+        r"^cublas cublas$",
+    ],
+    "gemm-tune --from-capture calls.txt": [
+        r"64x96x64 on .* 64x64x64 on .* winner .*\(predicted, not timed\)",
+    ],
+    "gemm-tune run -- python3 train.py": [
+        r"^cublas cublas$",
+    ],
 }
-# At its default budget this one compiles for two minutes on 2 cores. What is under test, that the
-# command is accepted, tunes both sizes and stores a winner for each, takes 3 candidates.
-LONG = "./run gemm-tune --arch sm_86 --sizes 1024,4096"
+# At its default budget the first compiles for two minutes on 2 cores. What is under test, that the
+# command is accepted, tunes both sizes and stores a winner for each, takes 3 candidates. The second
+# one tunes the GPU at hand, which need not be there.
+ADDED = {
+    "./run gemm-tune --arch sm_86 --sizes 1024,4096": ["--budget", "3"],
+    "gemm-tune --from-capture calls.txt": ["--arch", "sm_86", "--budget", "2"],
+}
+
+DATED_PAGES = ("notes.md", "results.md", "search_results.md")  # name the options of their day, and of scripts
+# Of cmake, pkg-config and NVRTC; of scripts of bench/.
+FOREIGN_OPTIONS = {"--build", "--cflags", "--component", "--ftz", "--install", "--libs", "--preset", "--use_fast_math",
+                   "--prepare", "--refine-ms", "--require", "--sample"}
 
 
 def code_blocks(text):
@@ -118,12 +142,12 @@ def commands():
     found = {}
     for language, lines in code_blocks(README):
         for line in lines:
-            if language in ("", "sh") and line.startswith("./run gemm-tune"):
+            if language in ("", "sh") and line.startswith(("./run gemm-tune", "gemm-tune ")):
                 found[line.split("  #")[0].rstrip()] = None
     return list(found)
 
 
-def check_commands(program):
+def check_commands(program, client):
     found = commands()
     if set(found) != set(EXPECTED):
         sys.exit("The README's commands and EXPECTED differ by: "
@@ -133,6 +157,7 @@ def check_commands(program):
         scratch_pattern = re.escape(str(scratch))
         (scratch / "build").mkdir()  # as ./run makes it
         (scratch / "tests").symlink_to(ROOT / "tests")
+        (scratch / "train.py").write_text(f"import subprocess\nsubprocess.run([{client!r}, '64', '96'])\n")
         # No GPU, whatever the machine has: what the README shows has to hold everywhere.
         environment = dict(os.environ, GEMM_TUNE_DB=str(scratch / "gemm-tune.db"),
                            XDG_CACHE_HOME=str(scratch / "cache"),
@@ -142,7 +167,7 @@ def check_commands(program):
             if "mine.db theirs.db" in command:
                 for name in ("mine.db", "theirs.db"):
                     shutil.copyfile(scratch / "gemm-tune.db", scratch / name)
-            arguments = shlex.split(command)[2:] + (["--budget", "3"] if command == LONG else [])
+            arguments = shlex.split(command.removeprefix("./run "))[1:] + ADDED.get(command, [])
             run = subprocess.run([program, *arguments], cwd=scratch, env=environment,
                                  stdin=subprocess.DEVNULL, capture_output=True, text=True)
             if run.returncode != 0:
@@ -184,6 +209,18 @@ def check_links():
     print(f"{checked} links and paths")
 
 
+def check_options(program):
+    known = {option for _, option in of_help(program)} | {"--help"} | FOREIGN_OPTIONS
+    unknown = []
+    for page in (ROOT / "README.md", ROOT / "examples/README.md", *sorted((ROOT / "docs").glob("*.md"))):
+        if page.name in DATED_PAGES:
+            continue
+        named = set(re.findall(r"(?<![\w-])--[a-z][\w-]*", page.read_text()))
+        unknown += [f"{page.relative_to(ROOT)}: {option}" for option in sorted(named - known)]
+    if unknown:
+        sys.exit("these options are none of the program:\n" + "\n".join(unknown))
+
+
 def squashed(code):
     """Without comments and white space: clang-format may break the program's lines elsewhere."""
     return re.sub(r"\s+", "", re.sub(r"//[^\n]*", "", code))
@@ -213,8 +250,10 @@ def check_picture():
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 3 and sys.argv[1] == "commands":
-        check_commands(sys.argv[2])
+    if len(sys.argv) == 4 and sys.argv[1] == "commands":
+        check_commands(*sys.argv[2:])
+    elif len(sys.argv) == 3 and sys.argv[1] == "options":
+        check_options(sys.argv[2])
     elif sys.argv[1:] == ["links"]:
         check_links()
     elif sys.argv[1:] == ["snippets"]:
