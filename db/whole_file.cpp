@@ -3,14 +3,13 @@
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <string>
 #include <system_error>
 
+#include "core/own_folder.h"
 #include "db/database_file.h"
 #include "db/database_impl.h"
 
@@ -32,31 +31,30 @@ bool is_taken(const fs::path& path) {
   return fs::exists(fs::symlink_status(path, error));
 }
 
-// An empty file in the same folder, which is removed with its side files unless it is put in place.
+OwnFolder made_beside(const fs::path& path) {
+  try {
+    return folder_aside(path.parent_path());
+  } catch (const std::system_error& error) {
+    throw not_created(path, error.code().value());
+  }
+}
+
+// An empty file that is removed with its side files unless it is put in place.
 class NewFile {
  public:
   explicit NewFile(const fs::path& path)
-      : path_(path), aside_((path.parent_path() / ".gemm-tune-XXXXXX").string()) {
-    const int descriptor = mkostemp(aside_.data(), O_CLOEXEC);
+      : path_(path), folder_(made_beside(path)), aside_(folder_.path() / path.filename()) {
+    // SQLite would give it fewer rights than a new file has.
+    const int descriptor = open(aside_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (descriptor < 0) throw not_created(path_, errno);
-    const mode_t mask = umask(0);
-    umask(mask);
-    fchmod(descriptor, 0666 & ~mask);
     close(descriptor);
   }
-  ~NewFile() {
-    for (const char* suffix : {"", "-wal", "-shm", "-journal"}) {
-      unlink((aside_ + suffix).c_str());
-    }
-  }
-  NewFile(const NewFile&) = delete;
-  NewFile& operator=(const NewFile&) = delete;
 
-  const std::string& aside() const { return aside_; }
+  const fs::path& aside() const { return aside_; }
 
   // Replaces no file: another process may have made one meanwhile.
   void put_in_place() const {
-    flush(aside_, O_RDWR);
+    flush(aside_.string(), O_RDWR);
     int error = renameat2(AT_FDCWD, aside_.c_str(), AT_FDCWD, path_.c_str(), RENAME_NOREPLACE) == 0
                     ? 0
                     : errno;
@@ -79,7 +77,8 @@ class NewFile {
   }
 
   const fs::path path_;
-  std::string aside_;
+  const OwnFolder folder_;
+  const fs::path aside_;
 };
 
 void change(const fs::path& path, const fs::path& file, const LockWait& lock,

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/error.h"
+
 namespace gemm_tune {
 namespace {
 

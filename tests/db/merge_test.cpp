@@ -399,6 +399,16 @@ TEST_F(MergeTest, AnOutputThatCannotBeUsedIsRefused) {
   EXPECT_THAT(refusal(inputs, "damaged.db"), HasSubstr("damaged.db' is damaged"));
 }
 
+TEST_F(MergeTest, ThePartOfANewFileThatAKilledMergeHasLeftIsRemovedByTheNextMerge) {
+  const std::vector<fs::path> inputs = three_databases();
+  fs::create_directory(path(".gemm-tune-killed"));
+  write_file(path(".gemm-tune-killed/lock"), "");
+  write_file(path(".gemm-tune-killed/out.db"), "half");
+  write_file(path(".gemm-tune-killed/out.db-journal"), "the other half");
+  merge(inputs);
+  EXPECT_THAT(names(), ElementsAre("a.db", "b.db", "c.db", "out.db"));
+}
+
 class KilledMergeTest : public MergeTest {
  protected:
   // Merges until it is killed.

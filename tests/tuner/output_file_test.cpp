@@ -65,6 +65,14 @@ TEST_F(OutputFileTest, ANewFileGetsTheModeOfAnyNewFile) {
   EXPECT_EQ(mode(path("out")) & 0777, 0640u);
 }
 
+TEST_F(OutputFileTest, TheHalfFileOfAKilledWriterIsRemovedByTheNextOne) {
+  fs::create_directory(path(".gemm-tune-killed"));
+  write_file(path(".gemm-tune-killed/lock"), "");
+  write_file(path(".gemm-tune-killed/new"), "half");
+  write_output(path("out"), "new");
+  EXPECT_EQ(names(), std::set<std::string>{"out"});
+}
+
 TEST_F(OutputFileTest, ADatabaseIsNotReplaced) {
   const std::string database("SQLite format 3\0rows", 20);
   write_file(path("t.db"), database);

@@ -18,6 +18,7 @@
 #include <system_error>
 
 #include "core/error.h"
+#include "core/own_folder.h"
 #include "db/database.h"
 
 namespace gemm_tune {
@@ -125,29 +126,23 @@ void write_through(const std::string& path, std::string_view bytes) {
   if (const int error = write_and_close(descriptor, bytes)) throw failed(path, error);
 }
 
-// Sets the rights of the replaced file, or those of a new file.
-void set_rights(int descriptor, const std::optional<struct stat>& replaced) {
-  if (replaced) {
-    // Only root may set another owner; for other users the file becomes their own.
-    [[maybe_unused]] const int ignored = fchown(descriptor, replaced->st_uid, replaced->st_gid);
-    fchmod(descriptor, replaced->st_mode & 0777);
-  } else {
-    const mode_t mask = umask(0);
-    umask(mask);
-    fchmod(descriptor, 0666 & ~mask);
-  }
+// Only root may set another owner; for other users the file becomes their own.
+void take_over_rights(int descriptor, const struct stat& replaced) {
+  [[maybe_unused]] const int ignored = fchown(descriptor, replaced.st_uid, replaced.st_gid);
+  fchmod(descriptor, replaced.st_mode & 0777);
 }
 
-void replace(const std::string& path, const Destination& destination, std::string_view bytes) {
-  std::string aside = (folder_of(destination.path) / ".gemm-tune-XXXXXX").string();
-  const int descriptor = mkostemp(aside.data(), O_CLOEXEC);
+void replace(const std::string& path, const Destination& destination, std::string_view bytes) try {
+  const OwnFolder folder = folder_aside(folder_of(destination.path));
+  const fs::path aside = folder.path() / "new";
+  const int descriptor = open(aside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (descriptor < 0) throw unusable(path, errno);
-  set_rights(descriptor, destination.there);
+  if (destination.there) take_over_rights(descriptor, *destination.there);
   int error = write_and_close(descriptor, bytes);
   if (error == 0 && rename(aside.c_str(), destination.path.c_str()) != 0) error = errno;
-  if (error == 0) return;
-  unlink(aside.c_str());
-  throw failed(path, error);
+  if (error != 0) throw failed(path, error);
+} catch (const std::system_error& error) {
+  throw unusable(path, error.code().value());
 }
 
 }  // namespace

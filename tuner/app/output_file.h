@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes the files that a user names: export -o, explain --cubin, replay --trace.
 //
-// A regular file is replaced whole or stays as it was: the bytes go to a new file in the same
-// folder, which is then renamed. A symbolic link stays a link, and its target is replaced. A
+// A regular file is replaced whole or stays as it was: the bytes go to a new file in a folder
+// beside it, which is then renamed. A symbolic link stays a link, and its target is replaced. A
 // device, a FIFO or another open file of the process (/dev/fd/3) is written to directly. "-" and
 // the file behind standard output mean standard output. A database is never replaced. Stateless;
 // one thread.

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A folder of its own under TMPDIR, removed with its owner.
-//
-// An owner that was killed cannot remove its folder: the next one of the same prefix does. The
-// owner holds a lock on a file in it for as long as it lives; what is not locked is abandoned.
+// A folder of its own under TMPDIR, removed with its owner, or by the next one of the same prefix.
 #pragma once
 
 #include <filesystem>
 #include <string>
+
+#include "core/own_folder.h"
 
 namespace gemm_tune {
 
@@ -15,15 +14,11 @@ class ScratchDir {
   // Throws UsageError, which names TMPDIR, where no folder can be made, and DeviceError where too
   // many files are open.
   explicit ScratchDir(const std::string& prefix);
-  ~ScratchDir();
-  ScratchDir(const ScratchDir&) = delete;
-  ScratchDir& operator=(const ScratchDir&) = delete;
 
-  const std::filesystem::path& path() const { return path_; }
+  const std::filesystem::path& path() const { return folder_.path(); }
 
  private:
-  std::filesystem::path path_;
-  int lock_ = -1;
+  OwnFolder folder_;
 };
 
 }  // namespace gemm_tune

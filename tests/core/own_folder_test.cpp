@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/own_folder.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
+#include <system_error>
+
+#include "tests/temp_folder.h"
+
+namespace gemm_tune {
+namespace {
+
+namespace fs = std::filesystem;
+
+class OwnFolderTest : public testing::Test {
+ protected:
+  long count() const {
+    return std::distance(fs::directory_iterator(parent()), fs::directory_iterator());
+  }
+  fs::path parent() const { return temp_.path(); }
+
+ private:
+  const TempFolder temp_;
+};
+
+TEST_F(OwnFolderTest, GoesWithAllFilesInItExceptThoseThatWereMovedOut) {
+  {
+    const OwnFolder folder(parent(), "mine");
+    EXPECT_TRUE(folder.path().filename().string().starts_with("mine-"));
+    write_file(folder.path() / "kept", "whole");
+    write_file(folder.path() / "lost", "half");
+    fs::rename(folder.path() / "kept", parent() / "kept");
+  }
+  EXPECT_EQ(count(), 1);
+  EXPECT_EQ(read_file(parent() / "kept"), "whole");
+}
+
+TEST_F(OwnFolderTest, AFileInItGetsTheRightsOfAnyNewFile) {
+  const mode_t before = umask(027);
+  const OwnFolder folder(parent(), "mine");
+  write_file(folder.path() / "new", "");
+  umask(before);
+  struct stat info {};
+  ASSERT_EQ(stat((folder.path() / "new").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0640u);
+}
+
+TEST_F(OwnFolderTest, OneWhoseOwnerWasKilledIsRemovedByTheNextOneAndThatOfALivingOwnerStays) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const OwnFolder folder(parent(), "mine");
+    write_file(folder.path() / "half", "half");
+    raise(SIGKILL);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  ASSERT_EQ(count(), 1);
+  const OwnFolder first(parent(), "mine");
+  EXPECT_EQ(count(), 1);
+  const OwnFolder second(parent(), "mine");
+  EXPECT_EQ(count(), 2);
+  EXPECT_TRUE(fs::exists(first.path()));
+}
+
+TEST_F(OwnFolderTest, OneThatIsJustBeingMadeStaysAndOneThatNeverWasFinishedDoesNot) {
+  fs::create_directory(parent() / "mine-making");
+  fs::create_directory(parent() / "mine-killed");
+  fs::last_write_time(parent() / "mine-killed",
+                      fs::file_time_type::clock::now() - std::chrono::hours(2));
+  const OwnFolder folder(parent(), "mine");
+  EXPECT_TRUE(fs::exists(parent() / "mine-making"));
+  EXPECT_FALSE(fs::exists(parent() / "mine-killed"));
+}
+
+TEST_F(OwnFolderTest, WhereNoneCanBeMadeTheSystemsErrorIsThrown) {
+  EXPECT_THROW(OwnFolder(parent() / "nowhere", "mine"), std::system_error);
+}
+
+}  // namespace
+}  // namespace gemm_tune
