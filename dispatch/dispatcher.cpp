@@ -209,7 +209,7 @@ Dispatcher::Server Dispatcher::refined(const Generation& generation, const Choic
     bool has_kernel = false;
     for (const Choice& one : likeliest(generation.of(on.arch), on, call.problem,
                                        allowed(cublas_takes(call)), kKernels)) {
-      if (has_kernel && timing.is_over()) break;
+      if (has_kernel && timing.is_half_over()) break;
       try {
         const Server server = prepare(one, call, ordinal);
         const bool is_cublas = server.cublas != nullptr;
@@ -229,7 +229,8 @@ Dispatcher::Server Dispatcher::refined(const Generation& generation, const Choic
     }
     std::vector<Refinement::Enqueue> ways;
     for (const Candidate& one : candidates) {
-      ways.emplace_back([&](const GemmCall& way) { enqueue(one.server, way, ordinal, stream); });
+      ways.emplace_back(
+          [&](const GemmCall& way, cudaStream_t into) { enqueue(one.server, way, ordinal, into); });
     }
     const std::vector<std::optional<double>> time_us = timing.median_us(ways);
     for (std::size_t i = 0; i < time_us.size(); ++i) {

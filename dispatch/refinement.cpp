@@ -3,8 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
-
-#include "gpu/stream.h"
+#include <utility>
 
 namespace gemm_tune {
 namespace {
@@ -25,11 +24,11 @@ std::size_t bytes_of_d(const GemmCall& call) {
 }  // namespace
 
 Refinement::Refinement(const GemmCall& call, cudaStream_t stream, double limit_ms)
-    : end_(Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                              std::chrono::duration<double, std::milli>(limit_ms))),
-      stream_(stream),
-      D_(bytes_of_d(call) + kWidestAccessBytes),
-      call_(call) {
+    : stream_(stream), D_(bytes_of_d(call) + kWidestAccessBytes), call_(call) {
+  const std::chrono::duration<double, std::milli> limit(limit_ms);
+  const Clock::time_point begin = Clock::now();
+  half_ = begin + std::chrono::duration_cast<Clock::duration>(limit / 2);
+  end_ = begin + std::chrono::duration_cast<Clock::duration>(limit);
   // As far from a multiple of the widest access as the caller's.
   const std::size_t offset = reinterpret_cast<std::uintptr_t>(call.D) % kWidestAccessBytes;
   call_.D = D_.data() + offset;
@@ -37,34 +36,44 @@ Refinement::Refinement(const GemmCall& call, cudaStream_t stream, double limit_m
   D_.fill_bytes(0, stream);
 }
 
-// Without the head start a sample would begin with the GPU idle and hold the host's cost of a
-// launch, of which cuBLAS has four times as much as a kernel of ours.
-double Refinement::sample_us(const Enqueue& enqueue, int launches) {
+LaunchGraph Refinement::captured(const Enqueue& enqueue, int launches) const {
+  return LaunchGraph(capturing_, [&] {
+    for (int i = 0; i < launches; ++i) enqueue(call_, capturing_.get());
+  });
+}
+
+// The head start hides the host's cost of the graph's launch, and the graph that of its launches,
+// of which cuBLAS has four times as much as a kernel of ours.
+double Refinement::sample_us(const LaunchGraph& graph) {
   while (true) {
     Event begin, end;
     head_start_.launch(stream_);
     begin.record(stream_);
-    for (int i = 0; i < launches; ++i) enqueue(call_);
+    graph.launch(stream_);
     end.record(stream_);
     const bool may_have_waited = begin.is_done();
     end.synchronize();
     if (may_have_waited && head_start_.lengthen()) continue;
-    return elapsed_us(begin, end) / launches;
+    return elapsed_us(begin, end);
   }
 }
 
 std::vector<std::optional<double>> Refinement::median_us(const std::vector<Enqueue>& ways) {
   struct Way {
-    std::optional<double> once_us;  // nothing where the way throws, or was not begun
+    std::optional<LaunchGraph> graph;  // nothing where the way throws, or was not begun
+    int launches = 1;                  // of the graph
+    double once_us = 0;
     std::vector<double> samples_us;
   };
   std::vector<Way> all(ways.size());
   std::optional<double> least_us;
   for (std::size_t i = 0; i < ways.size() && !(least_us && is_over()); ++i) {
     try {
-      ways[i](call_);
-      all[i].once_us = sample_us(ways[i], 1);
-      least_us = std::min(least_us.value_or(*all[i].once_us), *all[i].once_us);
+      ways[i](call_, stream_);  // outside of a capture: it may load code
+      LaunchGraph once = captured(ways[i], 1);
+      all[i].once_us = sample_us(once);
+      all[i].graph.emplace(std::move(once));
+      least_us = std::min(least_us.value_or(all[i].once_us), all[i].once_us);
     } catch (const Error&) {
     }
   }
@@ -73,20 +82,26 @@ std::vector<std::optional<double>> Refinement::median_us(const std::vector<Enque
     const std::size_t round = turn / ways.size(), i = turn % ways.size();
     const std::size_t at = round % 2 == 0 ? i : ways.size() - 1 - i;
     Way& way = all[at];
-    if (!way.once_us || *way.once_us > kBeaten * *least_us) continue;
+    if (!way.graph || way.once_us > kBeaten * *least_us) continue;
     try {
-      const double launches = std::clamp(kSampleUs / *way.once_us, 1.0, double{kMostLaunches});
-      way.samples_us.push_back(sample_us(ways[at], static_cast<int>(launches)));
+      if (round == 0) {
+        way.launches =
+            static_cast<int>(std::clamp(kSampleUs / way.once_us, 1.0, double{kMostLaunches}));
+        if (way.launches > 1) way.graph.emplace(captured(ways[at], way.launches));
+      }
+      way.samples_us.push_back(sample_us(*way.graph) / way.launches);
     } catch (const Error&) {
       way = {};
     }
   }
   std::vector<std::optional<double>> medians;
   for (Way& way : all) {
-    medians.push_back(way.once_us);
+    std::optional<double>& median = medians.emplace_back();
+    if (!way.graph) continue;
+    median = way.once_us;
     if (way.samples_us.empty()) continue;
     std::sort(way.samples_us.begin(), way.samples_us.end());
-    medians.back() = way.samples_us[way.samples_us.size() / 2];
+    median = way.samples_us[way.samples_us.size() / 2];
   }
   return medians;
 }

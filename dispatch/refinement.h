@@ -12,35 +12,42 @@
 
 #include "core/gemm_call.h"
 #include "gpu/head_start.h"
+#include "gpu/launch_graph.h"
 #include "gpu/memory.h"
+#include "gpu/stream.h"
 
 namespace gemm_tune {
 
 class Refinement {
  public:
-  // Puts the call into the stream of the constructor.
-  using Enqueue = std::function<void(const GemmCall&)>;
+  // Puts the call into the stream, which may be in capture.
+  using Enqueue = std::function<void(const GemmCall&, cudaStream_t)>;
 
   // stream: not being captured. Throws CudaError where memory does not suffice for another D.
   Refinement(const GemmCall& call, cudaStream_t stream, double limit_ms);
 
-  // Whether the time has been spent.
-  bool is_over() const { return Clock::now() >= end_; }
+  // Whether half of the time has been spent. The other half is for the timing.
+  bool is_half_over() const { return Clock::now() >= half_; }
 
   // The GPU's time of a launch by each way, in microseconds; none for a way that throws, and for
   // those that come after the time is over. Medians of up to five samples, taken of all ways in
-  // turn, or a single one. Waits for the stream.
+  // turn, or a single one. A sample is a graph of launches, as the tuner's are
+  // (tuner/measure/timing.h). Waits for the stream.
   std::vector<std::optional<double>> median_us(const std::vector<Enqueue>& ways);
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  double sample_us(const Enqueue& enqueue, int launches);
+  bool is_over() const { return Clock::now() >= end_; }
+  LaunchGraph captured(const Enqueue& enqueue, int launches) const;
+  // Of the whole graph.
+  double sample_us(const LaunchGraph& graph);
 
-  Clock::time_point end_;
+  Clock::time_point half_, end_;
   cudaStream_t stream_;
   DeviceBuffer<char> D_;
   GemmCall call_;  // with D_ for D, and for C where that was D
+  Stream capturing_;
   HeadStart head_start_;
 };
 
