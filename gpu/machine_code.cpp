@@ -33,9 +33,10 @@ bool is_read_by_gpu(std::string_view name) {
                      [&](std::string_view kind) { return name.starts_with(kind); });
 }
 
-}  // namespace
+// By name: the file's order does not matter.
+using Sections = std::map<std::string_view, std::string_view>;
 
-std::string machine_code(std::string_view cubin) {
+Sections sections_of(std::string_view cubin) {
   const auto header = read<Elf64_Ehdr>(cubin, 0);
   if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
       header->e_ident[EI_CLASS] != ELFCLASS64) {
@@ -47,7 +48,7 @@ std::string machine_code(std::string_view cubin) {
   const auto names_section = section(header->e_shstrndx);
   if (!names_section) return {};
   const std::string_view names = contents(cubin, *names_section);
-  std::map<std::string_view, std::string_view> parts;  // by name: the file's order does not matter
+  Sections parts;
   for (std::uint64_t i = 0; i < header->e_shnum; ++i) {
     const auto one = section(i);
     if (!one || one->sh_name >= names.size()) return {};
@@ -55,9 +56,22 @@ std::string machine_code(std::string_view cubin) {
     const std::string_view name = rest.substr(0, rest.find('\0'));
     if (is_read_by_gpu(name)) parts[name] = contents(cubin, *one);
   }
+  return parts;
+}
+
+}  // namespace
+
+std::string machine_code(std::string_view cubin) {
   std::string code;
-  for (const auto& [name, bytes] : parts) code.append(name).append(1, '\0').append(bytes);
+  for (const auto& [name, bytes] : sections_of(cubin))
+    code.append(name).append(1, '\0').append(bytes);
   return code;
+}
+
+std::string_view function_code(std::string_view cubin, std::string_view function) {
+  const Sections parts = sections_of(cubin);
+  const auto found = parts.find(".text." + std::string(function));
+  return found == parts.end() ? std::string_view() : found->second;
 }
 
 }  // namespace gemm_tune

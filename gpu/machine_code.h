@@ -15,4 +15,7 @@ namespace gemm_tune {
 // 64-bit ELF file with an intact section table.
 std::string machine_code(std::string_view cubin);
 
+// The instructions of one function. Empty if the bytes are no cubin that has it.
+std::string_view function_code(std::string_view cubin, std::string_view function);
+
 }  // namespace gemm_tune

@@ -31,6 +31,8 @@ struct Nvrtc {
   GT_FUNCTION(nvrtcGetProgramLog);
   GT_FUNCTION(nvrtcGetCUBINSize);
   GT_FUNCTION(nvrtcGetCUBIN);
+  GT_FUNCTION(nvrtcGetPTXSize);
+  GT_FUNCTION(nvrtcGetPTX);
 #undef GT_FUNCTION
 };
 
@@ -88,6 +90,15 @@ class Program {
     std::string bytes(size, '\0');
     GT_NVRTC(nvrtcGetCUBIN, program_, bytes.data());
     return bytes;
+  }
+
+  std::string ptx() const {
+    std::size_t size = 0;  // with the closing zero byte
+    GT_NVRTC(nvrtcGetPTXSize, program_, &size);
+    std::string text(size, '\0');
+    GT_NVRTC(nvrtcGetPTX, program_, text.data());
+    text.resize(std::min(text.size(), text.find('\0')));
+    return text;
   }
 
  private:
@@ -170,6 +181,7 @@ CompileResult nvrtc_compile(const NvrtcSource& source, const std::vector<std::st
   result.ok = true;
   result.resources = *resources;
   result.cubin = program.cubin();
+  result.ptx = program.ptx();
   return result;
 }
 

@@ -22,6 +22,7 @@ struct CompileResult {
   bool ok = false;
   std::string log;      // the complete log of the compiler
   std::string cubin;    // empty unless ok
+  std::string ptx;      // of which the cubin was made; empty unless ok
   Resources resources;  // registers, spills, stack and static shared memory of the entry; rest 0
 };
 

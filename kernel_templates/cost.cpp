@@ -30,12 +30,14 @@ int bank_passes(const WarpWords& words, int vec, int begin, int end) {
   return *std::max_element(count.begin(), count.end());
 }
 
-int passes_by_groups(const WarpWords& words, int vec, int lanes_per_group) {
-  int passes = 0;
+SharedPasses passes_by_groups(const WarpWords& words, int vec, int lanes_per_group) {
+  SharedPasses sum;
   for (int begin = 0; begin < kLanes; begin += lanes_per_group) {
-    passes += bank_passes(words, vec, begin, begin + lanes_per_group);
+    const int passes = bank_passes(words, vec, begin, begin + lanes_per_group);
+    sum.wavefronts += passes;
+    sum.conflict_free += passes > 0 ? 1 : 0;
   }
-  return passes;
+  return sum;
 }
 
 // Whether every two active lanes whose numbers differ in this bit only have the same address.
@@ -51,13 +53,21 @@ int warps_of(int threads) { return (threads + kLanes - 1) / kLanes; }
 
 }  // namespace
 
-int shared_load_wavefronts(const WarpWords& words, int vec) {
+SharedPasses shared_load_passes(const WarpWords& words, int vec) {
   const bool merged = vec > 1 && (pairs_agree(words, 1) || pairs_agree(words, 2));
   return passes_by_groups(words, vec, kLanes / vec * (merged ? 2 : 1));
 }
 
-int shared_store_wavefronts(const WarpWords& words, int vec) {
+SharedPasses shared_store_passes(const WarpWords& words, int vec) {
   return passes_by_groups(words, vec, kLanes / vec);
+}
+
+int shared_load_wavefronts(const WarpWords& words, int vec) {
+  return shared_load_passes(words, vec).wavefronts;
+}
+
+int shared_store_wavefronts(const WarpWords& words, int vec) {
+  return shared_store_passes(words, vec).wavefronts;
 }
 
 int global_wavefronts(const WarpWords& words, int vec) {

@@ -25,7 +25,17 @@ namespace gemm_tune {
 // For each lane the 4-byte word that its access begins with; nothing for an inactive lane.
 using WarpWords = std::array<std::optional<long long>, 32>;
 
+// Of one access of a warp: its wavefronts, and as many as there would be if no two lanes that are
+// served together wanted different words of one bank.
+struct SharedPasses {
+  int wavefronts = 0;
+  int conflict_free = 0;
+};
+
 // vec: words per lane (1, 2 or 4), to which every address is aligned.
+SharedPasses shared_load_passes(const WarpWords& words, int vec);
+SharedPasses shared_store_passes(const WarpWords& words, int vec);
+// The wavefronts of these.
 int shared_load_wavefronts(const WarpWords& words, int vec);
 int shared_store_wavefronts(const WarpWords& words, int vec);
 

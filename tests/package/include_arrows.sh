@@ -21,10 +21,11 @@ runtime: core gpu kernel_templates
 dispatch: core gpu kernel_templates search db choose runtime
 tuner: core gpu kernel_templates search db choose runtime
 tuner/measure:
+tuner/trace:
 tuner/work: tuner/measure
 tuner/job: tuner/work tuner/measure
 tuner/report: tuner/job tuner/work tuner/measure
-tuner/app: tuner/report tuner/job tuner/work tuner/measure
+tuner/app: tuner/report tuner/job tuner/work tuner/measure tuner/trace
 '
 # These build where there is no CUDA.
 no_cuda="core kernel_templates search db choose"

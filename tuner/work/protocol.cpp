@@ -80,6 +80,7 @@ void to_json(nlohmann::json& json, const CompileReply& value) {
           {"log", value.log},
           {"cubin", binary_json(value.cubin)},
           {"cubin_key", value.cubin_key},
+          {"ptx", value.ptx},
           {"resources", value.resources},
           {"seconds", value.seconds}};
 }
@@ -90,6 +91,7 @@ void from_json(const nlohmann::json& json, CompileReply& value) {
   json.at("log").get_to(value.log);
   value.cubin = bytes_of(json.at("cubin"));
   json.at("cubin_key").get_to(value.cubin_key);
+  json.at("ptx").get_to(value.ptx);
   json.at("resources").get_to(value.resources);
   json.at("seconds").get_to(value.seconds);
 }

@@ -37,6 +37,7 @@ struct CompileRequest {
   std::string config;  // canonical text
   std::string arch;
   std::optional<KernelSource> source = {};  // its family's text; nothing: the worker's own
+  bool wants_ptx = false;
 };
 
 struct CompileReply {
@@ -45,6 +46,7 @@ struct CompileReply {
   std::string log;                     // the compiler's first error line where not ok
   std::string cubin;                   // its bytes, where ok
   std::string cubin_key;               // its kernel_key(), where ok
+  std::string ptx = {};                // where ok and wanted
   Resources resources;                 // the compiler's part only
   std::optional<double> seconds = {};  // in the compiler
 };
@@ -107,7 +109,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DeviceSpec, arch, name, cc_major, cc_minor, s
                                    max_smem_per_cta_bytes, smem_reserved_per_cta_bytes,
                                    smem_allocation_unit_bytes, fp32_lanes_per_sm, clock_mhz,
                                    dram_gb_per_s, l2_bytes)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CompileRequest, config, arch, source)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CompileRequest, config, arch, source, wants_ptx)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DeviceRequest, ordinal)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GpuSettings, power_limit_w, memory_mhz, mig_slice)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DeviceReply, spec, driver_version, device_count, memory_bytes,

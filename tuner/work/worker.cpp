@@ -149,6 +149,7 @@ class Worker {
       return reply;
     }
     reply.cubin = std::move(result.cubin);
+    if (request.wants_ptx) reply.ptx = std::move(result.ptx);
     reply.cubin_key = kernel_key(text, config, COperand::in_place, request.arch);
     reply.resources = result.resources;
     return reply;
