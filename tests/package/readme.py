@@ -62,7 +62,7 @@ EXPECTED = {
     ],
     "./run gemm-tune explain --arch sm_86 --sizes 256 naive/BM=16,BN=16,COALESCED=1,PRED=0": [
         r"naive/BM=16,BN=16,COALESCED=1,PRED=0 at 256x256x256 on NVIDIA RTX A6000",
-        r"compiled \d+ registers, 0 bytes spilled",
+        r"registers a thread \d+ \d+ compiler spills a thread 0 B 0 B compiler",
         r"model's time .* us \(predicted, not timed\)",
     ],
     "./run gemm-tune ladder --arch sm_86 --sizes 256": [

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <sstream>
 #include <string>
 
 #include "tests/temp_folder.h"
@@ -23,6 +24,14 @@ struct ProgramRun {
   int exit_code = -1;
   std::string output, errors;
 };
+
+// The text on one line, with one blank where lines were broken and columns were filled up.
+inline std::string unbroken(const std::string& text) {
+  std::istringstream words(text);
+  std::string line;
+  for (std::string word; words >> word;) line += (line.empty() ? "" : " ") + word;
+  return line;
+}
 
 class CliTest : public testing::Test {
  protected:

@@ -91,6 +91,18 @@ TEST_F(CliTerminalTest, AConfigThatTheReportBrokeCanBePastedInQuotes) {
   EXPECT_THAT(explain.output, HasSubstr("at 256x256x256 on"));
 }
 
+TEST_F(CliTerminalTest, ExplainFitsEightyColumnsOnATerminal) {
+  ASSERT_EQ(run(tune("-q --sizes 256 --budget 2")).exit_code, 0);
+  for (const std::string config : {"", kNaive,
+                                   "vectorized_2d/BM=128,BN=128,BK=8,TM=8,TN=8,VEC=4,"
+                                   "PAD=4,INTERLEAVE=0,PRED=0"}) {
+    const std::string output =
+        on_terminal("explain --arch sm_86 --sizes 256 " + config + " --db " + path("t.db"), 80);
+    EXPECT_THAT(output, HasSubstr("best other config"));
+    for (const std::string& line : lines_of(output)) EXPECT_LE(line.size(), 80u) << line;
+  }
+}
+
 TEST_F(CliTerminalTest, APipeGetsNoControlByteAndConfigsWhole) {
   const ProgramRun piped = run(tune("--sizes 256 --budget 2"));
   ASSERT_EQ(piped.exit_code, 0) << piped.errors;

@@ -393,6 +393,41 @@ TEST_F(CliTest, ExplainTellsLimitsResourcesAndModel) {
   EXPECT_THAT(explain.output, HasSubstr("predicted, not timed"));
 }
 
+TEST_F(CliTest, ExplainGivesEachFigureItsOriginAndTheCommandsThatSettleTheRest) {
+  const ProgramRun explain =
+      run("explain --arch sm_86 --sizes 1024 " + std::string(kNaive) + " --db " + path("none.db"));
+  ASSERT_EQ(explain.exit_code, 0) << explain.errors;
+  EXPECT_THAT(explain.output, ContainsRegex("\n  registers a thread +[0-9]+ +compiler\n"));
+  EXPECT_THAT(explain.output, ContainsRegex("\n  waves +8\\.13 +formula\n"));
+  EXPECT_THAT(explain.output, ContainsRegex("\n  time, measured +inconclusive +measurement\n"));
+  // Two rows of 16 lanes: of B and D 64 bytes of a row each, of A one element of each row.
+  EXPECT_THAT(explain.output, ContainsRegex("\n  loads of B +4 B a lane +compiler\n"
+                                            "    sectors a request +2, 32 of 32 B +formula\n"));
+  EXPECT_THAT(explain.output, ContainsRegex("\n    sectors a request +4, 32 of 32 B +formula\n"));
+  EXPECT_THAT(explain.output, HasSubstr("gemm-tune --sizes 1024x1024x1024 --db " + path("none.db") +
+                                        " \\\n      --config '" + kNaive + "'\n"));
+}
+
+TEST_F(CliTest, ExplainPutsTheBestOtherConfigBesideAnyConfigAndTheNextBestBesideTheWinner) {
+  const std::string db = " --arch sm_86 --sizes 256 --db " + path("t.db");
+  ASSERT_EQ(run("-q --budget 2 --seed 1" + db).exit_code, 0);
+  const auto json_of = [&](const std::string& config) {
+    return nlohmann::json::parse(run("explain --json " + config + db).output)[0];
+  };
+  const nlohmann::json winner = json_of(""), naive = json_of(kNaive);
+  EXPECT_EQ(naive["best_other"], winner["config"]);
+  EXPECT_NE(winner["best_other"], winner["config"]);
+  EXPECT_NE(winner["best_other"], kNaive);
+  int compared = 0;
+  for (const nlohmann::json& figure : naive["figures"]) {
+    if (figure["name"] != "registers") continue;
+    EXPECT_EQ(figure["best_other"], winner["resources"]["registers"]);
+    EXPECT_EQ(figure["value"], naive["resources"]["registers"]);
+    ++compared;
+  }
+  EXPECT_EQ(compared, 1);
+}
+
 TEST_F(CliTest, ExplainWritesTheCubinThatItWasAskedFor) {
   const std::string explain = std::string("explain --arch sm_86 --db ") + path("t.db") + " ";
   ASSERT_EQ(run(explain + "--sizes 1024 --cubin " + path("k.cubin") + " " + kNaive).exit_code, 0);

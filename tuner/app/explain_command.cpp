@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// gemm-tune explain: prints all that is known about one config at one problem, without running it.
+// gemm-tune explain: prints all that is known about one config at one problem beside the best other
+// config, without running either.
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
 
 #include "choose/choose.h"
 #include "core/error.h"
-#include "core/occupancy.h"
+#include "core/shell_quote.h"
 #include "kernel_templates/source.h"
-#include "search/static_model.h"
 #include "tuner/app/commands.h"
 #include "tuner/app/exit_code.h"
+#include "tuner/app/kernel_figures.h"
 #include "tuner/app/output_file.h"
 #include "tuner/app/own_worker.h"
 #include "tuner/app/requests.h"
@@ -18,6 +19,7 @@
 #include "tuner/app/target.h"
 #include "tuner/job/filter.h"
 #include "tuner/report/report.h"
+#include "tuner/report/terminal.h"
 #include "tuner/work/protocol.h"
 #include "tuner/work/worker.h"
 #include "tuner/work/worker_pool.h"
@@ -26,6 +28,10 @@ namespace gemm_tune {
 namespace {
 
 constexpr std::chrono::seconds kCompileLimit{120};
+constexpr std::size_t kColumns = 80, kName = 22, kValue = 22;
+
+// The option whose value is a config: quoted, so that it may be broken.
+constexpr std::string_view kConfigOption = " --config '";
 
 // All that is known about one config at one problem, as text for people and JSON for programs.
 struct Explanation {
@@ -33,8 +39,14 @@ struct Explanation {
   nlohmann::json json = nlohmann::json::object();  // unknown values have no key
   bool usable = false;                             // there is a kernel to speak of
 
+  void paragraph(const std::string& words, char separator, std::size_t indent) {
+    for (const std::string& line : broken_lines(words, separator, kColumns, indent)) {
+      text += line + "\n";
+    }
+  }
+
   void line(const std::string& name, const std::string& value) {
-    text += fmt::format("  {:<22}{}\n", name, value);
+    paragraph(fmt::format("  {:<{}}{}", name, kName, value), ' ', kName + 2);
   }
 
   // Adds a reason to the text and to the JSON, under the same name.
@@ -44,43 +56,87 @@ struct Explanation {
     std::replace(key.begin(), key.end(), ' ', '_');
     json[key] = why;
   }
+
+  // A command to be pasted: a config is broken inside its quotes.
+  void command(const std::string& words) {
+    const std::size_t option = words.find(kConfigOption);
+    const bool has_config = option != std::string::npos;
+    text += "    " + words.substr(0, option) + (has_config ? " \\\n" : "\n");
+    if (has_config) paragraph("      " + words.substr(option + 1), ',', 6);
+  }
+
+  // On a line of its own, whole for programs that read it.
+  void config(const std::string& indent, const std::string& name) {
+    if (form_of_standard_output().whole_configs) {
+      text += indent + name + "\n";
+    } else {
+      paragraph(indent + name, ',', indent.size() + 2);
+    }
+  }
 };
 
 KnownConfig named_config(const Options& options) {
   return check_config(parse_config(without_white_space(options.config)));
 }
 
+// What the command asks about, and with which kernels.
+struct Question {
+  const Options& options;
+  const std::optional<KernelSources>& users;
+  const Target& target;
+  KernelHashes hashes;
+  std::optional<Database> database;
+  std::string no_database;  // why there is none
+};
+
+Question question(const Options& options, const std::optional<KernelSources>& users,
+                  const Target& target) {
+  Question q{options, users,
+             target,  users ? hashes_of(kernel_texts(*users)) : current_kernel_hashes(),
+             {},      {}};
+  try {
+    q.database.emplace(open_for_reading(options));
+  } catch (const DatabaseError& error) {
+    if (options.config.empty()) throw;
+    q.no_database = error.what();
+  }
+  return q;
+}
+
 // The config that the user names, or else the database's choice for the problem.
-KnownConfig config_to_explain(const Options& options, const std::optional<KernelSources>& users,
-                              const Target& target, const Problem& problem) {
-  if (!options.config.empty()) return named_config(options);
-  const Database database = open_for_reading(options);
-  const Tuned tuned = load_tuned(database, target.spec.arch,
-                                 users ? hashes_of(kernel_texts(*users)) : current_kernel_hashes());
-  const Choice choice = choose(tuned, device_key(target.spec), problem);
+KnownConfig config_to_explain(const Question& q, const Problem& problem) {
+  if (!q.options.config.empty()) return named_config(q.options);
+  const Tuned tuned = load_tuned(*q.database, q.target.spec.arch, q.hashes);
+  const Choice choice = choose(tuned, device_key(q.target.spec), problem);
   if (!choice.config) throw UsageError(choice.explanation);
   return *choice.config;
 }
 
-CompileReply compile(const Options& options, const std::optional<KernelSources>& users,
-                     const Target& target, const KnownConfig& config) {
+CompileReply compile(const Question& q, const KnownConfig& config) {
   WorkerPool compiler({compile_worker(own_worker())});
-  CompileRequest request{to_string(config.config()), target.spec.arch};
-  if (users) request.source = users->at(config.family->name);
-  const auto reply = compiler.call("compile", request, kCompileLimit).get<CompileReply>();
-  if (reply.ok && !options.cubin.empty()) write_output(options.cubin, reply.cubin);
-  return reply;
+  CompileRequest request{to_string(config.config()), q.target.spec.arch, {}, true};
+  if (q.users) request.source = q.users->at(config.family->name);
+  return compiler.call("compile", request, kCompileLimit).get<CompileReply>();
+}
+
+KernelAnalysis analysis_of(const Question& q, const KnownConfig& config, const Problem& problem,
+                           const CompileReply& compiled, std::optional<double> measured_us) {
+  const DeviceSpec& device = q.target.spec;
+  return analyse(config, problem, device, complete_resources(compiled.resources, config, device),
+                 kernel_accesses(config, problem, device.sm_count, compiled.ptx, compiled.cubin),
+                 measured_us);
 }
 
 void explain_start(Explanation& e, const KnownConfig& config, const Target& target,
                    const Problem& problem) {
   const std::string name = to_string(config.config());
-  e.text = fmt::format("{}\n  at {} on {} ({}, {} SMs)\n", name, to_string(problem),
-                       target.spec.name, target.spec.arch, target.spec.sm_count);
+  e.config("", name);
+  e.paragraph(fmt::format("  at {} on {} ({}, {} SMs)", to_string(problem), target.spec.name,
+                          target.spec.arch, target.spec.sm_count),
+              ' ', 2);
   const Traits& t = config.traits;
   e.line("CTA", fmt::format("{} x {} outputs in K slices of {}, {} threads of {} x {}", t.tile_m,
                             t.tile_n, t.tile_k, t.threads, t.thread_m, t.thread_n));
-  e.line("shared memory", fmt::format("{} bytes per CTA", t.smem_bytes));
   e.json = {{"config", name},
             {"problem", problem},
             {"device", target.spec.name},
@@ -96,21 +152,14 @@ void explain_start(Explanation& e, const KnownConfig& config, const Target& targ
               {"smem_bytes", t.smem_bytes}}}};
 }
 
-void explain_resources(Explanation& e, const Resources& resources, std::string_view limiter) {
-  e.line("compiled",
-         fmt::format("{} registers, {} bytes spilled, {} bytes of stack", resources.registers,
-                     resources.spill_bytes, resources.stack_bytes));
-  e.json["resources"] = resources;
-  e.reason("limited by", std::string(limiter));
-  if (auto why = reject_after_compile(resources)) e.reason("rejected by resources", *why);
+void explain_resources(Explanation& e, const KernelAnalysis& kernel) {
+  e.json["resources"] = kernel.resources;
+  e.json["limited_by"] = to_string(kernel.fit.limiter);
+  if (auto why = reject_after_compile(kernel.resources)) e.reason("rejected by resources", *why);
 }
 
 void explain_model(Explanation& e, const Prediction& p, const DeviceSpec& device,
                    const Problem& problem) {
-  e.line("CTAs per SM", fmt::format("{}, occupancy {:.1f} %", p.ctas_per_sm, 100 * p.occupancy));
-  e.line("waves",
-         fmt::format("{:.2f}, {:.1f} % of their CTA slots used", p.waves, 100 * p.tail_efficiency));
-  e.line("arithmetic intensity", fmt::format("{:.1f} FLOP per DRAM byte", p.flops_per_dram_byte));
   const bool on_tensor_cores = p.tensor_us > 0;
   e.line("model's terms, us",
          fmt::format("{} {:.4g}, issue {:.4g}, L1 {:.4g}, L2 {:.4g}, DRAM {:.4g}, latency {:.4g}",
@@ -161,47 +210,173 @@ void explain_row(Explanation& e, const Record& row) {
   e.json["rows"].push_back(std::move(json));
 }
 
-void explain_rows(Explanation& e, const Options& options, const Target& target,
-                  const Problem& problem, const std::string& config) {
-  std::optional<Database> database;
-  try {
-    database.emplace(open_for_reading(options));
-  } catch (const DatabaseError& error) {
-    return e.reason("database", error.what());
-  }
+// The rows at the problem, of this config and of others.
+std::vector<Record> rows_at(const Question& q, const Problem& problem) {
+  if (!q.database) return {};
+  return q.database->records(device_key(q.target.spec), problem);
+}
+
+void explain_rows(Explanation& e, const Question& q, const std::vector<Record>& rows,
+                  const std::string& config) {
+  if (!q.database) return e.reason("database", q.no_database);
   e.json["rows"] = nlohmann::json::array();
-  for (const Record& row : database->records(device_key(target.spec), problem)) {
+  for (const Record& row : rows) {
     if (row.config == config) explain_row(e, row);
   }
   if (e.json["rows"].empty()) e.line("database", "no row for this config, device and problem");
 }
 
-Explanation explain_one(const Options& options, const std::optional<KernelSources>& users,
-                        const Target& target, const Problem& problem) {
-  const KnownConfig config = config_to_explain(options, users, target, problem);
+// The time of a row that holds, whose config still exists.
+std::optional<double> time_of(const Question& q, const Record& row) {
+  if (row.outcome.disposition != Disposition::ok) return std::nullopt;
+  if (why_stale(row.config, row.kernel_hash, q.hashes)) return std::nullopt;
+  return row.outcome.time_us();
+}
+
+// A measured time of the config; `rows` are those of the problem.
+std::optional<double> measured_us(const Question& q, const std::vector<Record>& rows,
+                                  const std::string& config) {
+  std::optional<double> found;
+  for (const Record& row : rows) {
+    const auto time = time_of(q, row);
+    if (row.config == config && row.outcome.timing && time) found = time;
+  }
+  return found;
+}
+
+// The fastest other config, a measured one before a predicted one.
+std::optional<KnownConfig> best_other(const Question& q, const std::vector<Record>& rows,
+                                      const std::string& config) {
+  const Record* best = nullptr;
+  std::pair<bool, double> least;
+  for (const Record& row : rows) {
+    const auto time = time_of(q, row);
+    const std::pair<bool, double> rank = {!row.outcome.timing, time.value_or(0)};
+    if (row.config == config || !time || (best != nullptr && rank >= least)) continue;
+    best = &row;
+    least = rank;
+  }
+  return best == nullptr ? std::nullopt : std::optional(check_config(parse_config(best->config)));
+}
+
+std::string tune_command(const Question& q, const Problem& problem, const std::string& config) {
+  std::string command = "gemm-tune --sizes " + shell_quote(to_string(problem));
+  if (!q.options.db.empty()) command += " --db " + shell_quote(q.options.db);
+  if (!config.empty()) command += std::string(kConfigOption) + config + "'";
+  return command;
+}
+
+const Figure* find(const std::vector<Figure>& figures, const std::string& key) {
+  const auto at = std::find_if(figures.begin(), figures.end(),
+                               [&](const Figure& figure) { return figure.key == key; });
+  return at == figures.end() ? nullptr : &*at;
+}
+
+// ours and others: of the config and of the best other one, which may be empty.
+void explain_figures(Explanation& e, const std::vector<Figure>& ours,
+                     const std::vector<Figure>& others, const std::string& name_of_other) {
+  const auto row = [&](const std::string& name, const std::string& value, const std::string& other,
+                       std::string_view from) {
+    e.text +=
+        fmt::format("  {:<{}}{:<{}}{:<{}}{}\n", name, kName, value, kValue, other, kValue, from);
+  };
+  row("", "this config", name_of_other, "from");
+  e.json["figures"] = nlohmann::json::array();
+  const auto add = [&](const Figure& figure, const Figure* our, const Figure* other) {
+    nlohmann::json json = {{"name", figure.key},
+                           {"value", our == nullptr ? nlohmann::json() : our->value},
+                           {"from", to_string(figure.from)}};
+    if (other != nullptr) json["best_other"] = other->value;
+    if (our != nullptr && !our->why_none.empty()) {
+      json["inconclusive"] = our->why_none;
+      json["settled_by"] = our->settled_by;
+    }
+    e.json["figures"].push_back(std::move(json));
+    if (figure.name.empty()) return;
+    const std::string none = others.empty() ? "" : "-";
+    row(figure.name, our == nullptr ? none : our->text, other == nullptr ? none : other->text,
+        to_string(figure.from));
+  };
+  for (const Figure& figure : ours) add(figure, &figure, find(others, figure.key));
+  for (const Figure& figure : others) {
+    if (find(ours, figure.key) == nullptr) add(figure, nullptr, &figure);
+  }
+}
+
+// The inconclusive figures, with the commands that settle them.
+void explain_unknown(Explanation& e, const std::vector<Figure>& figures) {
+  std::string last;
+  for (const Figure& figure : figures) {
+    if (figure.why_none.empty() || figure.why_none == last) continue;
+    last = figure.why_none;
+    e.line("inconclusive", figure.name + ": " + figure.why_none + "; settled by");
+    e.command(figure.settled_by);
+  }
+}
+
+void explain_beside(Explanation& e, const Question& q, const KernelAnalysis& kernel,
+                    const std::vector<Record>& rows, const Problem& problem) {
+  const std::string name = to_string(kernel.config.config());
+  const std::optional<KnownConfig> other = best_other(q, rows, name);
+  std::vector<Figure> others;
+  std::string column = "best other config";
+  if (other) {
+    const std::string others_name = to_string(other->config());
+    e.text += "  beside " + column + ":\n";
+    e.config("    ", others_name);
+    e.json["best_other"] = others_name;
+    const CompileReply compiled = compile(q, *other);
+    if (compiled.ok) {
+      others = figures(analysis_of(q, *other, problem, compiled, measured_us(q, rows, others_name)),
+                       problem, q.target.spec, tune_command(q, problem, others_name));
+    }
+  } else {
+    column = "";
+  }
+  const std::vector<Figure> ours =
+      figures(kernel, problem, q.target.spec, tune_command(q, problem, name));
+  explain_figures(e, ours, others, column);
+  explain_unknown(e, ours);
+  if (!other) {
+    e.line("inconclusive", "a comparison: the database has no other config here; settled by");
+    e.command(tune_command(q, problem, ""));
+  }
+}
+
+Explanation explain_one(const Question& q, const Problem& problem) {
+  const KnownConfig config = config_to_explain(q, problem);
+  const DeviceSpec& device = q.target.spec;
   Explanation e;
-  explain_start(e, config, target, problem);
-  if (auto why = reject_before_compile(config, problem, target.spec)) {
+  explain_start(e, config, q.target, problem);
+  if (auto why = reject_before_compile(config, problem, device)) {
     e.reason("rejected by rule", std::string(*why));
     if (auto legal = legal_for(config, problem); legal && legal->is_twin) {
-      e.reason("legal twin", to_string(legal->config.config()));
+      e.text += "  legal twin\n";
+      e.config("    ", to_string(legal->config.config()));
+      e.json["legal_twin"] = to_string(legal->config.config());
     }
     return e;
   }
-  if (auto why = reject_needless(config, problem, target.spec)) {
-    e.reason("left out", std::string(*why));
-  }
-  const CompileReply compiled = compile(options, users, target, config);
+  if (auto why = reject_needless(config, problem, device)) e.reason("left out", std::string(*why));
+  const CompileReply compiled = compile(q, config);
   if (!compiled.ok) {
     e.reason("compile failed", compiled.log);
     return e;
   }
-  const Resources resources = complete_resources(compiled.resources, config, target.spec);
-  const Occupancy fit = occupancy(target.spec, config.recipe.block_threads, resources.registers,
-                                  resources.smem_bytes);
-  explain_resources(e, resources, to_string(fit.limiter));
-  explain_model(e, predict(config.traits, problem, target.spec, resources), target.spec, problem);
-  explain_rows(e, options, target, problem, to_string(config.config()));
+  if (!q.options.cubin.empty()) write_output(q.options.cubin, compiled.cubin);
+  const std::string name = to_string(config.config());
+  const std::vector<Record> rows = rows_at(q, problem);
+  const KernelAnalysis kernel =
+      analysis_of(q, config, problem, compiled, measured_us(q, rows, name));
+  explain_resources(e, kernel);
+  explain_beside(e, q, kernel, rows, problem);
+  explain_model(e, kernel.prediction, device, problem);
+  explain_rows(e, q, rows, name);
+  e.json["launch"] = {{"grid", {kernel.grid.x, kernel.grid.y, kernel.grid.z}},
+                      {"piece_k", kernel.grid.piece_k},
+                      {"threads", config.recipe.block_threads},
+                      {"smem_bytes", config.recipe.smem_bytes},
+                      {"totals", launch_totals(kernel)}};
   e.usable = true;
   return e;
 }
@@ -217,10 +392,11 @@ int run_explain(const Options& options) {
     require_writable(options.cubin);
   }
   const Target target = resolve_target(options);
+  const Question q = question(options, users, target);
   nlohmann::json all_json = nlohmann::json::array();
   bool all = true;
   for (const Problem& problem : problems) {
-    Explanation e = explain_one(options, users, target, problem);
+    Explanation e = explain_one(q, problem);
     all = all && e.usable;
     if (options.json) {
       all_json.push_back(std::move(e.json));

@@ -423,7 +423,8 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   CLI::App* best = app.add_subcommand("best", "The config for a size, from the database");
   add_common(*best, o);
   add_sizes(*best, o)->required();
-  CLI::App* explain = app.add_subcommand("explain", "One config: limits, resources, model, rows");
+  CLI::App* explain = app.add_subcommand(
+      "explain", "One config beside the best other one, each figure with its origin");
   add_common(*explain, o);
   add_sizes(*explain, o)->required();
   explain->add_option("config", o.config, "Config text; default: the winner");
