@@ -12,6 +12,7 @@
 #include "choose/expected_time.h"
 #include "choose/most_of_cublas.h"
 #include "core/error.h"
+#include "core/printable.h"
 
 namespace gemm_tune {
 namespace {
@@ -54,6 +55,11 @@ std::string rounded_us(double time_us) {
   return std::string(text, end.ptr) + " us";
 }
 
+// ", of '/usr/share/gemm-tune/a.db'" behind a row that is not the user's.
+std::string of_layer(const std::string& layer) {
+  return layer.empty() ? "" : ", of '" + excerpt(layer) + "'";
+}
+
 const char* const kGuess = "; a guess, for the sizes are far apart";
 
 std::string describe(const Serving& serving, const DeviceKey& device, const Problem& problem,
@@ -67,6 +73,7 @@ std::string describe(const Serving& serving, const DeviceKey& device, const Prob
   text += record.device.name + " with " + std::to_string(record.device.sm_count) + " SMs";
   if (!device.name.empty() && record.device != device) text += ", another device of " + device.arch;
   text += record.source == Source::measured ? " (measured)" : " (predicted, not timed)";
+  text += of_layer(serving.winner->layer);
   if (record.source == Source::measured && record.outcome.standing == Standing::search) {
     text += ", from a search that was stopped before its finals";
   }
@@ -200,6 +207,7 @@ Choice of_winner(const Candidates& candidates, std::size_t index, const DeviceKe
   choice.config = *serving.config;
   choice.is_twin = serving.is_twin;
   choice.winner = record;
+  choice.layer = serving.winner->layer;
   choice.expected_us = candidates.expected_us[index];
   choice.explanation = describe(serving, device, problem, index == 0);
   return choice;
@@ -214,20 +222,23 @@ Choice of_timed(const Tuned& tuned, const TimedCandidate& timed, const DeviceKey
   record.kernel_hash = row.kernel_hash;
   record.source = Source::measured;
   record.outcome.timing = Timing{row.median_us, {}, 1};
+  std::string layer;
   for (const Serving& there :
        tuned.winners.nearest(device, WinnerIndex::Where::on_the_device, row.problem, 1)) {
     if (there.winner->record.problem == row.problem) {
       record.baseline = there.winner->record.baseline;
+      if (there.winner->record.config == row.config) layer = there.winner->layer;
     }
   }
   Choice choice;
+  choice.layer = layer;
   choice.match = Match::nearest;
   choice.config = *timed.config;
   choice.expected_us = timed.expected_us;
   choice.explanation = "expected to take " + rounded_us(timed.expected_us) +
                        ", the least of all configs that were verified on " + row.device.name +
                        " with " + std::to_string(row.device.sm_count) + " SMs; timed nearest at " +
-                       to_string(row.problem);
+                       to_string(row.problem) + of_layer(layer);
   if (timed.distance > kGuessDistance) choice.explanation += kGuess;
   choice.winner = std::move(record);
   return choice;
@@ -310,18 +321,28 @@ std::vector<Winner> load_winners(const Database& database, const std::string& ar
     winners.push_back(
         {check_config(parse_config(record.config)), std::move(record), std::move(cublas)});
   }
+  sort_by_preference(winners);
+  return winners;
+}
+
+void sort_by_preference(std::vector<Winner>& winners) {
   std::sort(winners.begin(), winners.end(), [](const Winner& a, const Winner& b) {
     return preference(a.record) < preference(b.record);
   });
-  return winners;
+}
+
+TunedRows load_rows(const Database& database, const std::string& arch, const KernelHashes& hashes,
+                    const WinnerRule& rule) {
+  if (rule != WinnerRule()) return {load_winners(database, arch, hashes, Launches::any, rule), {}};
+  // Each costs the first question about a problem a microsecond.
+  constexpr std::int64_t kMostTimed = 2048;
+  return {load_winners(database, arch, hashes), database.fastest_configs(arch, hashes, kMostTimed)};
 }
 
 Tuned load_tuned(const Database& database, const std::string& arch, const KernelHashes& hashes,
                  const WinnerRule& rule) {
-  if (rule != WinnerRule()) return load_winners(database, arch, hashes, Launches::any, rule);
-  // Each costs the first question about a problem a microsecond.
-  constexpr std::int64_t kMostTimed = 2048;
-  return {load_winners(database, arch, hashes), database.fastest_configs(arch, hashes, kMostTimed)};
+  TunedRows rows = load_rows(database, arch, hashes, rule);
+  return {std::move(rows.winners), std::move(rows.timed)};
 }
 
 Choice choose(const Tuned& tuned, const DeviceKey& device, const Problem& problem,

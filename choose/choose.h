@@ -41,6 +41,17 @@ std::vector<Winner> load_winners(const Database& database, const std::string& ar
                                  const KernelHashes& hashes = current_kernel_hashes(),
                                  Launches launches = Launches::any, const WinnerRule& rule = {});
 
+// Sorts as load_winners() does.
+void sort_by_preference(std::vector<Winner>& winners);
+
+// The rows that Tuned is made of.
+struct TunedRows {
+  std::vector<Winner> winners;
+  std::vector<TimedConfig> timed;
+};
+TunedRows load_rows(const Database& database, const std::string& arch, const KernelHashes& hashes,
+                    const WinnerRule& rule);
+
 // What a database knows of an architecture.
 struct Tuned {
   // Implicit: winners alone are enough.
@@ -71,6 +82,7 @@ struct Choice {
   // The row that config rests on; none for the default config. Of a config that is no winner the
   // device, problem, time, and the baseline beside the winner there.
   std::optional<Record> winner;
+  std::string layer;        // the file of the layer that the row is from; empty: the database
   std::string explanation;  // one sentence: what was chosen and why
   // Of what was chosen. A measured time for an exact match, else the model's, corrected by what was
   // measured (choose/expected_time.h). Nothing for the default config, and but for an exact match

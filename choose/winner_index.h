@@ -26,6 +26,7 @@ struct Winner {
   Record record;
   // cublasSgemm, or the function for the types, timed beside the winner; not cublasLt's best.
   std::optional<Baseline> cublas = {};
+  std::string layer = {};  // the file of the layer that it is from; empty: the user's database
 };
 
 // A winner that serves a problem as one of its served_variants().
@@ -49,6 +50,8 @@ class WinnerIndex {
   // Where winners may have been tuned. A device without a name is any of the
   // architecture.
   enum class Where { on_the_device, elsewhere };
+
+  std::size_t size() const { return winners_.size(); }
 
   // The winners that serve the problem, nearest first, at most `most`, each of another config. At
   // equal distance the winner of the very problem comes first, then the winners' order decides.

@@ -37,7 +37,9 @@ inline constexpr std::string_view kDatabaseMagic("SQLite format 3\0", 16);
 class Database {
  public:
   // create_or_open: for writing; creates the file if it is missing or empty, but not its folder.
-  enum class Mode { create_or_open, read_only };
+  // immutable: for reading a file that nobody writes meanwhile, as one of an installed package:
+  // takes no lock and makes no file beside it. Refuses a file with changes in a log or a journal.
+  enum class Mode { create_or_open, read_only, immutable };
 
   // by_file_system: a write-ahead log, but a rollback journal on network file systems. rollback: a
   // rollback journal on every file system.
@@ -183,7 +185,8 @@ class Database {
 std::filesystem::path default_database_path(const char* gemm_tune_db, const char* xdg_data_home,
                                             const char* home);
 
-// The same with this process's environment. No other library code reads the environment.
+// The same with this process's environment. Of the libraries' code only this and
+// default_layer_folders() (db/layers.h) read the environment.
 std::filesystem::path default_database_path();
 
 // Creates the folder of a database. For the default path only: a mistyped --db should be refused,

@@ -202,8 +202,20 @@ Connected connect_for_reading(const fs::path& path, const LockWait& lock) {
   return connect_to_ours(path, immutable_uri(path), SQLite::OPEN_READONLY | SQLite::OPEN_URI, lock);
 }
 
-OpenDatabase open_for_reading(const fs::path& path, const LockWait& lock) {
-  Connected connected = connect_for_reading(path, lock);
+Connected connect_immutable(const fs::path& path, const LockWait& lock) {
+  std::error_code error;
+  const bool has_journal = fs::file_size(path.string() + "-journal", error) > 0 && !error;
+  if (has_log(path) || has_journal) {
+    throw database_error(path, "cannot be read: the " +
+                                   std::string(has_journal ? "journal" : "log") +
+                                   " beside it holds changes");
+  }
+  return connect_to_ours(path, immutable_uri(path), SQLite::OPEN_READONLY | SQLite::OPEN_URI, lock);
+}
+
+OpenDatabase open_for_reading(const fs::path& path, Mode mode, const LockWait& lock) {
+  Connected connected =
+      mode == Mode::immutable ? connect_immutable(path, lock) : connect_for_reading(path, lock);
   SQLite::Database& db = connected.db;
   const int version = require_readable(path, db);
   keep_log(db, false);
@@ -324,7 +336,7 @@ OpenDatabase open_database(const fs::path& path, Mode mode, const LockWait& lock
   try {
     if (mode == Mode::create_or_open) return open_for_writing(path, lock, journaling);
     if (!existed) throw database_error(path, "does not exist: tune first");
-    return open_for_reading(path, lock);
+    return open_for_reading(path, mode, lock);
   } catch (const SQLite::Exception& error) {
     // Leave no empty file behind if there was no file before.
     std::error_code ignored;

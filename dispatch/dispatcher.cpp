@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <system_error>
 #include <utility>
 
+#include "choose/layered.h"
+#include "db/layers.h"
 #include "dispatch/recipe.h"
 #include "dispatch/refinement.h"
 #include "gpu/device.h"
@@ -21,14 +24,15 @@ namespace {
 constexpr std::size_t kMostRemembered = 16384;
 constexpr std::size_t kMostDevices = 1024;
 
-std::map<std::string, Tuned> read_tuned(const std::filesystem::path& path) {
-  const Database database(path, Database::Mode::read_only);
-  std::map<std::string, Tuned> tuned;
-  for (const DeviceKey& device : database.devices()) {
-    if (tuned.count(device.arch) == 0) {
-      tuned.emplace(device.arch, load_tuned(database, device.arch));
-    }
-  }
+std::map<std::string, Tuned> read_tuned(const Dispatcher::Settings& settings) {
+  const std::vector<std::filesystem::path> layers = layer_files(settings.layer_folders);
+  std::error_code error;
+  const bool may_be_missing =
+      !layers.empty() && !std::filesystem::exists(settings.database, error) && !error;
+  std::optional<Database> own;
+  if (!may_be_missing) own.emplace(settings.database, Database::Mode::read_only);
+  std::map<std::string, Tuned> tuned = load_layered(own ? &*own : nullptr, layers).tuned;
+  if (!own && tuned.empty()) Database(settings.database, Database::Mode::read_only);  // says why
   return tuned;
 }
 
@@ -39,8 +43,8 @@ bool is_for_tuned(const Choice& choice, const DeviceKey& device, const Problem& 
 
 }  // namespace
 
-Dispatcher::Generation::Generation(const std::filesystem::path& database)
-    : tuned(read_tuned(database)), recipes(kMostRemembered), servers(kMostRemembered) {}
+Dispatcher::Generation::Generation(const Settings& settings)
+    : tuned(read_tuned(settings)), recipes(kMostRemembered), servers(kMostRemembered) {}
 
 const Tuned& Dispatcher::Generation::of(const std::string& arch) const {
   static const Tuned kNothing;
@@ -62,7 +66,7 @@ Dispatcher::Dispatcher(Settings settings) : settings_(std::move(settings)), devi
 void Dispatcher::reload() {
   // Reads one after the other, so that what was read last stays.
   const std::lock_guard reloading(reloading_);
-  generations_.push_back(std::make_unique<Generation>(settings_.database));
+  generations_.push_back(std::make_unique<Generation>(settings_));
   current_.store(generations_.back().get(), std::memory_order_release);
 }
 

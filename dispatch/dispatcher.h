@@ -56,6 +56,7 @@ class Dispatcher {
  public:
   struct Settings {
     std::filesystem::path database;
+    std::vector<std::filesystem::path> layer_folders = {};  // db/layers.h
     std::optional<std::filesystem::path> kernel_cache = {};
     CacheNeed cache_need = CacheNeed::required;
     Policy policy = Policy::best;
@@ -63,11 +64,12 @@ class Dispatcher {
     std::optional<std::filesystem::path> refined_choices = {};
   };
 
-  // Throws DatabaseError for the database, then UsageError for a required cache directory.
+  // Throws DatabaseError for the database, which may be missing where a layer can be read, then
+  // UsageError for a required cache directory.
   explicit Dispatcher(Settings settings);
 
-  // Reads the database again; calls that begin later use its winners. Throws DatabaseError, and
-  // then the winners stay as they are.
+  // Reads the database and the layers again; calls that begin later use its winners. Throws
+  // DatabaseError, and then the winners stay as they are.
   void reload();
 
   // A question as its caller put it, before it is checked: equal words have equal answers.
@@ -101,7 +103,7 @@ class Dispatcher {
 
   // The winners of the database as it was read once, and what has been found out with them.
   struct Generation {
-    explicit Generation(const std::filesystem::path& database);
+    explicit Generation(const Settings& settings);
 
     const Tuned& of(const std::string& arch) const;
 

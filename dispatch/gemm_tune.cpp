@@ -15,6 +15,7 @@
 
 #include "core/error.h"
 #include "core/printable.h"
+#include "db/layers.h"
 #include "dispatch/dispatcher.h"
 #include "dispatch/recipe.h"
 #include "gpu/cuda_folders.h"
@@ -268,6 +269,7 @@ Dispatcher::Settings settings_of(const gt_options* options) {
   if (asked.database_path == nullptr) look_for_cuda_in_environment();
   settings.database =
       asked.database_path == nullptr ? default_database_path() : asked.database_path;
+  if (asked.database_path == nullptr) settings.layer_folders = default_layer_folders();
   if (asked.kernel_cache != nullptr) settings.kernel_cache = asked.kernel_cache;
   if (all_default) {
     settings.kernel_cache = default_kernel_cache();

@@ -98,6 +98,27 @@ TEST_F(FaultsTest, WhereMemoryRunsOutIsAStatusAndASentence) {
   EXPECT_STREQ(recipe.config, kSampleConfig);
 }
 
+TEST_F(FaultsTest, ALookUpThatALayerAnswersAllocatesNothingOnceItWasAsked) {
+  const auto system = directory_ / "system";
+  std::filesystem::create_directories(system / "gemm-tune");
+  std::filesystem::copy_file(database_, system / "gemm-tune" / "a.db");
+  ASSERT_EQ(setenv("XDG_DATA_HOME", (directory_ / "home").c_str(), 1), 0);
+  ASSERT_EQ(setenv("XDG_DATA_DIRS", system.c_str(), 1), 0);
+  gt_handle* handle = nullptr;
+  ASSERT_EQ(gt_open(nullptr, nullptr, &handle), GT_OK) << gt_last_error();
+  const gt_problem problem = make_problem(1024, 1024, 1024);
+  gt_recipe recipe = {};
+  ASSERT_EQ(gt_lookup(handle, &kDevice, &problem, &recipe), GT_OK);
+  EXPECT_THAT(recipe.explanation, HasSubstr("a.db"));
+  recipe = {};
+  left_until_failure = 0;
+  const gt_status again = gt_lookup(handle, &kDevice, &problem, &recipe);
+  left_until_failure = kNever;
+  EXPECT_EQ(again, GT_OK);
+  EXPECT_STREQ(recipe.config, kSampleConfig);
+  gt_close(handle);
+}
+
 TEST_F(FaultsTest, ADamagedDatabaseIsAStatusAndASentenceAndStaysAsItIs) {
   const std::string sound = bytes_of(database_);
   const auto damaged = directory_ / "damaged.db";

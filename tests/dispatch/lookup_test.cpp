@@ -316,9 +316,70 @@ TEST_F(LookupTest, OpensTheDefaultDatabaseWhereNoneIsNamed) {
   EXPECT_STREQ(Handle().lookup(kDevice, make_problem(1024, 1024, 1024)).config, kSampleConfig);
   ASSERT_EQ(unsetenv("GEMM_TUNE_DB"), 0);
   ASSERT_EQ(setenv("XDG_DATA_HOME", directory_.c_str(), 1), 0);
+  std::filesystem::create_directory(directory_ / "gemm-tune");
+  std::ofstream(directory_ / "gemm-tune" / "gemm-tune.db") << "no database";
   gt_handle* handle = nullptr;
   EXPECT_EQ(gt_open(nullptr, nullptr, &handle), GT_DATABASE_ERROR);
   EXPECT_THAT(gt_last_error(), HasSubstr((directory_ / "gemm-tune" / "gemm-tune.db").string()));
+}
+
+// An empty home, and a layer in one of XDG_DATA_DIRS.
+class LayerTest : public LookupTest {
+ protected:
+  LayerTest() {
+    std::filesystem::create_directories(layer_.parent_path());
+    EXPECT_EQ(setenv("XDG_DATA_HOME", (directory_ / "home").c_str(), 1), 0);
+    EXPECT_EQ(setenv("XDG_DATA_DIRS", (directory_ / "system").c_str(), 1), 0);
+  }
+  ~LayerTest() override {
+    unsetenv("XDG_DATA_HOME");
+    unsetenv("XDG_DATA_DIRS");
+  }
+
+  // By rename, as a package's file comes.
+  void put_layer() {
+    std::filesystem::copy_file(database_, layer_.string() + ".new");
+    std::filesystem::rename(layer_.string() + ".new", layer_);
+  }
+
+  const std::filesystem::path layer_ = directory_ / "system" / "gemm-tune" / "a.db";
+};
+
+TEST_F(LayerTest, AnEmptyHomeIsAnsweredByALayerThatIsNamed) {
+  put_layer();
+  const gt_recipe recipe = Handle().lookup(kDevice, make_problem(1024, 1024, 1024));
+  EXPECT_EQ(recipe.match, GT_MATCH_EXACT);
+  EXPECT_STREQ(recipe.config, kSampleConfig);
+  EXPECT_EQ(recipe.tuned_us, 150);
+  EXPECT_EQ(recipe.baseline_us, 160);
+  EXPECT_THAT(recipe.explanation, HasSubstr(", of '" + layer_.string() + "'"));
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "home"));
+}
+
+TEST_F(LayerTest, ANamedDatabaseHasNoLayer) {
+  put_layer();
+  const std::string missing = directory_ / "missing.db";
+  gt_handle* handle = nullptr;
+  EXPECT_EQ(gt_open(missing.c_str(), nullptr, &handle), GT_DATABASE_ERROR);
+  ASSERT_EQ(setenv("GEMM_TUNE_DB", missing.c_str(), 1), 0);
+  EXPECT_EQ(gt_open(nullptr, nullptr, &handle), GT_DATABASE_ERROR);
+  ASSERT_EQ(unsetenv("GEMM_TUNE_DB"), 0);
+}
+
+TEST_F(LayerTest, ALayerThatComesOrGoesIsSeenByReload) {
+  const auto home = directory_ / "home" / "gemm-tune" / "gemm-tune.db";
+  std::filesystem::create_directories(home.parent_path());
+  { const Database empty(home, Database::Mode::create_or_open); }
+  Handle handle;
+  const auto match = [&] { return handle.lookup(kDevice, make_problem(1024, 1024, 1024)).match; };
+  EXPECT_EQ(match(), GT_MATCH_CUBLAS);  // nothing tuned fits
+  put_layer();
+  EXPECT_EQ(match(), GT_MATCH_CUBLAS);
+  handle.reload();
+  EXPECT_EQ(match(), GT_MATCH_EXACT);
+  std::ofstream(layer_) << "a layer that cannot be read";
+  handle.reload();
+  EXPECT_EQ(match(), GT_MATCH_CUBLAS);
 }
 
 class DefaultCacheTest : public LookupTest {

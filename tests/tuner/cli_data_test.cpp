@@ -150,6 +150,52 @@ TEST_F(CliDataTest, ContributeWritesAFileForEachDeviceThatItsCheckTakes) {
   expect_refusal("db contribute --check " + a10 + " -o " + folder, 2, "--check");
 }
 
+class CliLayerTest : public CliDataTest {
+ protected:
+  CliLayerTest() {
+    std::filesystem::create_directories(path("system/gemm-tune"));
+    Outcome outcome = timed(10);
+    outcome.standing = Standing::tied;
+    {
+      Database database(path("system/gemm-tune/new"), Database::Mode::create_or_open);
+      database.begin_run({"0.1.0", "13.0", "580.1", "tune", 1});
+      database.store({"sm_86", "NVIDIA A10", 72}, parse_problem("64x64x64"), kNaive,
+                     current_kernel_hashes().at("naive"), outcome, Source::measured);
+    }
+    std::filesystem::rename(path("system/gemm-tune/new"), layer_);
+  }
+  const std::string layer_ = path("system/gemm-tune/a.db"),
+                    system_ = "XDG_DATA_DIRS=" + path("system");
+};
+
+TEST_F(CliLayerTest, BestAnswersFromALayerWhereTheHomeIsEmptyAndNamesIt) {
+  const ProgramRun best = run("best --arch sm_86 --sm-count 72 --sizes 64", system_);
+  EXPECT_EQ(best.exit_code, 0) << best.errors;
+  EXPECT_THAT(best.output, AllOf(HasSubstr(kNaive), HasSubstr(", of '" + layer_ + "'")));
+  const ProgramRun json = run("best --json --arch sm_86 --sm-count 72 --sizes 64", system_);
+  EXPECT_EQ(nlohmann::json::parse(json.output).at(0).at("layer"), layer_);
+  EXPECT_THAT(run("--version", system_).output, HasSubstr("\nlayer " + layer_ + ": 1 winner\n"));
+  EXPECT_FALSE(std::filesystem::exists(path("xdg")));
+  expect_refusal("best --arch sm_80 --sizes 64", 6, "gemm-tune.db' does not exist: tune first",
+                 system_);
+  expect_refusal("best --arch sm_86 --sizes 64 --db " + path("none.db"), 6, "does not exist",
+                 system_);
+}
+
+TEST_F(CliLayerTest, ALayerThatCannotBeReadIsTold) {
+  write_file(layer_, "no database");
+  std::filesystem::create_directories(path("xdg/gemm-tune"));
+  std::filesystem::copy_file(database("a.db", timed(5)), path("xdg/gemm-tune/gemm-tune.db"));
+  const std::string told = layer_ + "' is not a database";
+  EXPECT_THAT(run("best --arch sm_86 --sizes 64", system_).errors,
+              HasSubstr("gemm-tune: left out: database '" + told));
+  EXPECT_THAT(run("best -q --arch sm_86 --sizes 64", system_).errors, "");
+  EXPECT_THAT(run("--version", system_).output, HasSubstr("layer " + layer_ + ": left out: "));
+  const ProgramRun check = run("db check -q", system_);
+  EXPECT_EQ(check.exit_code, 6);
+  EXPECT_THAT(check.output, AllOf(HasSubstr("gemm-tune.db is sound\n"), HasSubstr(told)));
+}
+
 // The rules of results-schema.json 1.0.0: required fields, types and the closed list of invalidity.
 void expect_t4(const nlohmann::json& file) {
   ASSERT_TRUE(file.is_object());

@@ -14,7 +14,8 @@ class CliDropInTest : public CliTest {
 };
 
 TEST_F(CliDropInTest, RunGivesTheProgramsOutputAndExitCodeAndReportsOnStandardError) {
-  const ProgramRun done = run("run --report " + path("report.jsonl") + " -- " + client_ + " 64 96");
+  const ProgramRun done = run("run --db " + path("none.db") + " --report " + path("report.jsonl") +
+                              " -- " + client_ + " 64 96");
   EXPECT_EQ(done.exit_code, 5);
   EXPECT_EQ(done.output, "cublas\ncublas\n");  // without a database and a GPU
   EXPECT_THAT(done.errors, HasSubstr("gemm-tune: served 0 of 2 calls of cuBLAS, 0.0 % of their "
@@ -23,7 +24,7 @@ TEST_F(CliDropInTest, RunGivesTheProgramsOutputAndExitCodeAndReportsOnStandardEr
                                      "or its database is unusable\n"
                                      "    cublasSgemm 64x96x64: 1, 60.0 %\n"
                                      "    cublasSgemm 64x64x64: 1, 40.0 %\n"));
-  EXPECT_THAT(done.errors, HasSubstr("gemm-tune.db' does not exist: tune first\n"));
+  EXPECT_THAT(done.errors, HasSubstr("none.db' does not exist: tune first\n"));
   EXPECT_THAT(read_file(path("report.jsonl")), HasSubstr("\"m\":96,\"n\":64"));
   const ProgramRun quiet = run("run -q -- " + client_);
   EXPECT_EQ(quiet.exit_code, 5);
@@ -53,10 +54,10 @@ TEST_F(CliDropInTest, RunSendsTheProgramTheSignalsThatItGetsAndStillReports) {
 }
 
 TEST_F(CliDropInTest, RunReportsTheCallsOfAProgramThatIsKilled) {
-  const ProgramRun killed = run("run -- " + client_ + " 64 96 kill");
+  const ProgramRun killed = run("run --db " + path("none.db") + " -- " + client_ + " 64 96 kill");
   EXPECT_EQ(killed.exit_code, 128 + 9);
   EXPECT_THAT(killed.errors, HasSubstr("gemm-tune: served 0 of 2 calls of cuBLAS"));
-  EXPECT_THAT(killed.errors, HasSubstr("gemm-tune.db' does not exist: tune first\n"));
+  EXPECT_THAT(killed.errors, HasSubstr("none.db' does not exist: tune first\n"));
 }
 
 TEST_F(CliDropInTest, RunIgnoresASignalThatIsIgnoredAtItsStart) {

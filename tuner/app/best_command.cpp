@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "choose/choose.h"
+#include "choose/layered.h"
 #include "core/error.h"
+#include "core/printable.h"
 #include "runtime/cublas_calls.h"
 #include "tuner/app/commands.h"
 #include "tuner/app/exit_code.h"
@@ -84,6 +85,8 @@ nlohmann::json json_for(const Problem& problem, const Choice& choice,
   json["match"] = to_string(choice.match);
   json["config"] = nullptr;
   json["source"] = nullptr;
+  json["layer"] = nullptr;
+  if (!choice.layer.empty()) json["layer"] = choice.layer;
   json["predicated_twin"] = choice.is_twin;
   json["explanation"] = choice.explanation;
   json["expected_us"] = nullptr;
@@ -109,15 +112,30 @@ void tell_of_other_kernels(const Database& database, const std::string& arch,
                  : "");
 }
 
+// Where the choice rests on a layer's row, that layer.
+std::optional<Database> opened_layer(const Choice& choice) {
+  if (choice.layer.empty()) return std::nullopt;
+  return Database(choice.layer, Database::Mode::immutable);
+}
+
+void tell_of_layers(const std::vector<std::string>& notes, const Options& options) {
+  if (options.quiet) return;
+  for (const std::string& note : notes) fmt::print(stderr, "gemm-tune: {}\n", printable(note));
+}
+
 }  // namespace
 
 int run_best(const Options& options) {
   const std::vector<Problem> problems = asked_problems(options);
   const Target target = resolve_target(options);
-  const Database database = open_for_reading(options);
+  const std::vector<std::filesystem::path> layers = layers_below(options);
+  std::optional<Database> own = open_above(layers, options);
   const KernelHashes hashes = hashes_of(asked_kernels(options, problems));
   const WinnerRule rule = winner_rule(options);
-  const Tuned tuned = load_tuned(database, target.spec.arch, hashes, rule);
+  Layered all_tuned = load_layered(own ? &*own : nullptr, layers, target.spec.arch, hashes, rule);
+  tell_of_layers(all_tuned.notes, options);
+  if (!own && !all_tuned.tuned.contains(target.spec.arch)) open_for_reading(options);  // says why
+  const Tuned& tuned = all_tuned.tuned[target.spec.arch];
   // Expected times of cuBLAS are hot ones.
   const bool by_hot_times = rule.objective == Objective::hot;
   nlohmann::json all = nlohmann::json::array();
@@ -125,9 +143,14 @@ int run_best(const Options& options) {
   for (const Problem& problem : problems) {
     const Choice choice =
         choose(tuned, device_key(target.spec), problem, {by_hot_times && cublas_takes(problem)});
-    const std::vector<std::string> tied = tied_with(problem, choice, database, hashes);
-    const std::vector<Baseline> baselines =
-        has_time(problem, choice) ? database.baselines(*choice.winner) : std::vector<Baseline>{};
+    std::vector<std::string> tied;
+    std::vector<Baseline> baselines;
+    if (has_time(problem, choice)) {
+      const std::optional<Database> layer = opened_layer(choice);
+      const Database& database = layer ? *layer : *own;
+      tied = tied_with(problem, choice, database, hashes);
+      baselines = database.baselines(*choice.winner);
+    }
     found = found && choice.winner.has_value();
     if (options.json) {
       all.push_back(json_for(problem, choice, baselines, tied));
@@ -146,7 +169,7 @@ int run_best(const Options& options) {
                with_tune_command("a size has no tuned kernel that fits: tune first", options,
                                  target.measurable ? "" : target.spec.arch));
   }
-  if (!found && !options.quiet) tell_of_other_kernels(database, target.spec.arch, hashes);
+  if (!found && !options.quiet && own) tell_of_other_kernels(*own, target.spec.arch, hashes);
   return found ? kExitOk : kExitNothingSurvived;
 }
 

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "choose/layered.h"
 #include "core/error.h"
 #include "core/printable.h"
 #include "db/check.h"
@@ -149,6 +150,18 @@ std::string nvrtc_version_here() {
   }
 }
 
+// Reads the layers below the database and prints a line for each; whether all can be read.
+bool check_layers(const Options& options) {
+  bool are_sound = true;
+  for (const std::filesystem::path& layer : layers_below(options)) {
+    const Layered read = load_layered(nullptr, {layer});
+    are_sound = are_sound && read.notes.empty();
+    print_text(fmt::format("layer {}: {}\n", printable(layer.string()),
+                           read.notes.empty() ? "can be read" : printable(read.notes.front())));
+  }
+  return are_sound;
+}
+
 }  // namespace
 
 int run_db_info(const Options& options) {
@@ -185,7 +198,8 @@ int run_db_check(const Options& options) {
   for (const std::string& object : foreign) {
     print_text(fmt::format("{} is not gemm-tune's; it is never read\n", object));
   }
-  return findings.empty() ? kExitOk : kExitDatabase;
+  const bool layers_are_sound = check_layers(options);
+  return findings.empty() && layers_are_sound ? kExitOk : kExitDatabase;
 }
 
 int run_db_salvage(const Options& options) {

@@ -30,7 +30,8 @@ Exit codes: 0 done; 1 defect of the program; 2 usage; 3 no usable GPU or CUDA li
 demanded, or the system gives no process, thread, memory or file descriptor; 4 no candidate
 survived, or the query found nothing; 5 every candidate that ran was wrong or failed; 6 database;
 7 standard output or an output file took not all; 130 interrupted (what was finished is stored).
-Database: --db, else GEMM_TUNE_DB, else $XDG_DATA_HOME/gemm-tune/gemm-tune.db.)";
+Database: --db, else GEMM_TUNE_DB, else $XDG_DATA_HOME/gemm-tune/gemm-tune.db, below which best
+reads gemm-tune/*.db of XDG_DATA_DIRS and the winners that were installed.)";
 
 // CLI11's own parser accepts 0x10, 010 as 8, " 5", and -1 for an unsigned number.
 template <class T>

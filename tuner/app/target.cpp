@@ -5,6 +5,7 @@
 #include <spdlog/fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <system_error>
 
@@ -12,6 +13,7 @@
 #include "core/parse_number.h"
 #include "core/printable.h"
 #include "core/shell_quote.h"
+#include "db/layers.h"
 #include "tuner/app/own_worker.h"
 #include "tuner/work/protocol.h"
 #include "tuner/work/worker.h"
@@ -89,6 +91,22 @@ int first_ordinal(const Options& options) {
   return options.devices == "all" ? 0 : parse_ordinals(options.devices).front();
 }
 
+// Each once, in the layers' order. A layer that cannot be read has none.
+std::vector<DeviceKey> devices_of_layers(const std::vector<std::filesystem::path>& layers) {
+  std::vector<DeviceKey> devices;
+  for (const std::filesystem::path& layer : layers) {
+    try {
+      for (const DeviceKey& device : Database(layer, Database::Mode::immutable).devices()) {
+        const bool is_new = std::find(devices.begin(), devices.end(), device) == devices.end();
+        if (is_new) devices.push_back(device);
+      }
+    } catch (const DatabaseError&) {
+      continue;  // the command tells of it
+    }
+  }
+  return devices;
+}
+
 // The devices of the database that a command reads; of a command that needs none, only of one that
 // is there.
 std::vector<DeviceKey> stored_devices(const Options& options) {
@@ -96,6 +114,10 @@ std::vector<DeviceKey> stored_devices(const Options& options) {
       options.command == Command::best || options.command == Command::export_winners;
   std::error_code ignored;
   if (!needs_one && !std::filesystem::exists(database_path(options), ignored)) return {};
+  if (options.command == Command::best) {
+    const std::vector<std::filesystem::path> layers = layers_below(options);
+    if (!open_above(layers, options)) return devices_of_layers(layers);
+  }
   return open_for_reading(options).devices();
 }
 
@@ -217,6 +239,24 @@ std::string with_tune_command(const std::string& sentence, const Options& option
   add("--kernel-dir", options.kernel_dir);
   add("--db", options.db);
   return sentence + ", as in " + command;
+}
+
+bool is_database_named(const Options& options) {
+  const char* const variable = std::getenv("GEMM_TUNE_DB");
+  return !options.db.empty() || (variable != nullptr && *variable != '\0');
+}
+
+std::vector<std::filesystem::path> layers_below(const Options& options) {
+  if (is_database_named(options)) return {};
+  return layer_files(default_layer_folders());
+}
+
+std::optional<Database> open_above(const std::vector<std::filesystem::path>& layers,
+                                   const Options& options) {
+  std::error_code error;
+  const bool exists = std::filesystem::exists(database_path(options), error) || error;
+  if (!exists && !layers.empty()) return std::nullopt;
+  return open_for_reading(options);
 }
 
 Database open_for_reading(const Options& options) {

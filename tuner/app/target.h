@@ -47,4 +47,14 @@ std::string with_tune_command(const std::string& sentence, const Options& option
 // Opens the database of --db for reading.
 Database open_for_reading(const Options& options);
 
+// Whether --db or GEMM_TUNE_DB names the database, so that no layer lies below it (db/layers.h).
+bool is_database_named(const Options& options);
+
+// The layers below the database, in their order.
+std::vector<std::filesystem::path> layers_below(const Options& options);
+
+// As open_for_reading(), but nothing where the database does not exist and has layers.
+std::optional<Database> open_above(const std::vector<std::filesystem::path>& layers,
+                                   const Options& options);
+
 }  // namespace gemm_tune

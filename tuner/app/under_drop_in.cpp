@@ -133,7 +133,10 @@ int run_under_drop_in(const Options& options, const std::filesystem::path& repor
   environment.set("GEMM_TUNE_BLAS_REPORT", std::filesystem::absolute(report).string());
   environment.set("GEMM_TUNE_BLAS_COUNTS",
                   std::filesystem::absolute(report).parent_path().string());
-  environment.set("GEMM_TUNE_DB", std::filesystem::absolute(database_path(options)).string());
+  // The default database has layers below it, one that is named has none.
+  if (is_database_named(options)) {
+    environment.set("GEMM_TUNE_DB", std::filesystem::absolute(database_path(options)).string());
+  }
   std::vector<std::string> words = options.application;
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());

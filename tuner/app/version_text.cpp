@@ -3,10 +3,12 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "choose/layered.h"
 #include "core/error.h"
 #include "core/fnv1a.h"
 #include "core/printable.h"
 #include "db/database.h"
+#include "db/layers.h"
 #include "db/schema.h"
 #include "db/validity.h"
 #include "gpu/device.h"
@@ -35,6 +37,21 @@ std::string nvrtc() {
   }
 }
 
+// A line for each layer below the default database: its winners, or why it is left out.
+std::string layers() {
+  std::string lines;
+  for (const std::filesystem::path& file : layer_files(default_layer_folders())) {
+    const Layered layer = load_layered(nullptr, {file});
+    std::size_t winners = 0;
+    for (const auto& [arch, tuned] : layer.tuned) winners += tuned.winners.size();
+    lines += fmt::format("\nlayer {}: {}", printable(file.string()),
+                         layer.notes.empty()
+                             ? fmt::format("{} winner{}", winners, winners == 1 ? "" : "s")
+                             : printable(layer.notes.front()));
+  }
+  return lines;
+}
+
 std::string database() {
   try {
     return printable(default_database_path().string());
@@ -46,9 +63,9 @@ std::string database() {
 }  // namespace
 
 std::string program_version_text() {
-  return fmt::format("gemm-tune {}\nschema {}\nkernels {}\nNVRTC {}\ndriver {}\ndatabase {}",
+  return fmt::format("gemm-tune {}\nschema {}\nkernels {}\nNVRTC {}\ndriver {}\ndatabase {}{}",
                      kVersion, kSchemaVersion, kernel_set(), nvrtc(),
-                     driver_version().value_or("not found"), database());
+                     driver_version().value_or("not found"), database(), layers());
 }
 
 }  // namespace gemm_tune

@@ -234,6 +234,14 @@ typedef struct gt_options {
  * else $XDG_DATA_HOME/gemm-tune/gemm-tune.db, else
  * ~/.local/share/gemm-tune/gemm-tune.db. *handle is set on GT_OK only.
  *
+ * Unless GEMM_TUNE_DB is set, NULL also reads the layers below that database: the files named .db
+ * in the folder gemm-tune of each folder of the environment's XDG_DATA_DIRS, unset of
+ * /usr/local/share and /usr/share, then those in share/gemm-tune/winners of this library's
+ * installation. For a problem on a device, the user's measured winner comes first, then the fastest
+ * measured one of the layers, then a predicted one. Layers are neither written nor locked. One that
+ * cannot be read is left out (`gemm-tune --version` says why). The user's database may be missing
+ * where a layer holds winners. A recipe's explanation names the layer that the winner is from.
+ *
  * kernel_cache names a directory for compiled kernels, made if missing and then for its owner
  * alone; the processes of one user may share it. A kernel that lies there needs no NVRTC. NULL
  * keeps kernels in memory only; but with a NULL database_path too, the directory is
@@ -251,9 +259,10 @@ GT_API gt_status gt_open(const char* database_path, const char* kernel_cache, gt
 /* The same with options. */
 GT_API gt_status gt_open_with(const gt_options* options, gt_handle** handle);
 
-/* Reads the database again; calls that begin later use its winners. Other threads may use the
- * handle meanwhile. Where it fails, the winners stay as they are. What was read before is kept
- * until gt_close: reload when the database has changed, not as a matter of course. */
+/* Reads the database again, and what NULL reads with it; calls that begin later use its winners.
+ * Other threads may use the handle meanwhile. Where it fails, the winners stay as they are. What
+ * was read before is kept until gt_close: reload when the database has changed, not as a matter of
+ * course. */
 GT_API gt_status gt_reload(gt_handle* handle);
 
 /* Unloads the handle's kernels: no call may be running and no launched kernel unfinished. NULL is

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "choose/layered.h"
+
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "core/error.h"
+#include "core/printable.h"
+
+namespace gemm_tune {
+namespace {
+
+using ByArch = std::map<std::string, TunedRows>;
+
+ByArch rows_of(const Database& database, const std::optional<std::string>& arch,
+               const KernelHashes& hashes, const WinnerRule& rule) {
+  ByArch rows;
+  for (const DeviceKey& device : database.devices()) {
+    const bool is_asked = !arch || device.arch == *arch;
+    if (is_asked && !rows.contains(device.arch)) {
+      rows.emplace(device.arch, load_rows(database, device.arch, hashes, rule));
+    }
+  }
+  return rows;
+}
+
+using Place = std::tuple<std::string, int, Problem>;  // device's name and SMs
+
+Place place_of(const DeviceKey& device, const Problem& problem) {
+  return {device.name, device.sm_count, problem};
+}
+
+// Measured before predicted, then the user's before a layer's, then the shortest time.
+auto rank_among_layers(const Winner& winner, const WinnerRule& rule) {
+  const Outcome& outcome = winner.record.outcome;
+  const bool by_cold = rule.objective == Objective::cold && outcome.timing;
+  const std::optional<double> time_us = by_cold ? outcome.timing->cold_us : outcome.time_us();
+  return std::make_tuple(winner.record.source == Source::predicted, !winner.layer.empty(),
+                         time_us.value_or(0));
+}
+
+void add_winners(std::vector<Winner>& all, std::vector<Winner> layer, const WinnerRule& rule) {
+  std::map<Place, std::size_t> places;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    places.emplace(place_of(all[i].record.device, all[i].record.problem), i);
+  }
+  for (Winner& winner : layer) {
+    const auto [known, is_new] =
+        places.try_emplace(place_of(winner.record.device, winner.record.problem), all.size());
+    if (is_new) {
+      all.push_back(std::move(winner));
+    } else if (rank_among_layers(winner, rule) < rank_among_layers(all[known->second], rule)) {
+      all[known->second] = std::move(winner);
+    }
+  }
+}
+
+void add_timed(std::vector<TimedConfig>& all, std::vector<TimedConfig> layer) {
+  std::set<std::pair<Place, std::string>> known;
+  for (const TimedConfig& row : all) {
+    known.emplace(place_of(row.device, row.problem), row.config);
+  }
+  for (TimedConfig& row : layer) {
+    if (known.emplace(place_of(row.device, row.problem), row.config).second) {
+      all.push_back(std::move(row));
+    }
+  }
+}
+
+}  // namespace
+
+Layered load_layered(const Database* own, const std::vector<std::filesystem::path>& layers,
+                     const std::optional<std::string>& arch, const KernelHashes& hashes,
+                     const WinnerRule& rule) {
+  Layered all;
+  ByArch rows = own == nullptr ? ByArch() : rows_of(*own, arch, hashes, rule);
+  for (const std::filesystem::path& layer : layers) {
+    try {
+      ByArch below = rows_of(Database(layer, Database::Mode::immutable), arch, hashes, rule);
+      for (auto& [name, found] : below) {
+        for (Winner& winner : found.winners) winner.layer = layer.string();
+        add_winners(rows[name].winners, std::move(found.winners), rule);
+        add_timed(rows[name].timed, std::move(found.timed));
+      }
+    } catch (const Error& error) {
+      all.notes.push_back("left out: " + std::string(error.what()));
+    }
+  }
+  for (auto& [name, found] : rows) {
+    sort_by_preference(found.winners);
+    all.tuned.emplace(name, Tuned(std::move(found.winners), std::move(found.timed)));
+  }
+  return all;
+}
+
+}  // namespace gemm_tune

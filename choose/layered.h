@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the user's database and the read-only layers below it (db/layers.h) know together.
+//
+// A problem on a device is won by the user's measured winner, else by the fastest measured winner
+// of the layers, else by a predicted one, the user's first. A layer that cannot be read is left out
+// whole: it may come with the system, and its owner may be another one. Any thread.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "choose/choose.h"
+
+namespace gemm_tune {
+
+struct Layered {
+  std::map<std::string, Tuned> tuned;  // by architecture
+  std::vector<std::string> notes;      // a sentence for each layer that was left out
+};
+
+// own: nullptr where the user has none. arch: only that one; nullopt: all. hashes and rule: as for
+// load_tuned(). Throws DatabaseError if `own` cannot be read.
+Layered load_layered(const Database* own, const std::vector<std::filesystem::path>& layers,
+                     const std::optional<std::string>& arch = std::nullopt,
+                     const KernelHashes& hashes = current_kernel_hashes(),
+                     const WinnerRule& rule = {});
+
+}  // namespace gemm_tune

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "db/layers.h"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+#include <system_error>
+
+namespace gemm_tune {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The shared library that holds this code, else the program.
+std::optional<fs::path> own_binary() {
+  static const char kHere = 0;
+  Dl_info info{};
+  void* loaded = nullptr;
+  if (dladdr1(&kHere, &info, &loaded, RTLD_DL_LINKMAP) == 0 || loaded == nullptr) {
+    return std::nullopt;
+  }
+  const std::string_view name = static_cast<const link_map*>(loaded)->l_name;
+  std::error_code error;
+  fs::path binary = fs::canonical(name.empty() ? "/proc/self/exe" : fs::path(name), error);
+  return error ? std::nullopt : std::optional(std::move(binary));
+}
+
+// PREFIX/bin/program, PREFIX/lib/library and PREFIX/lib/x86_64-linux-gnu/library.
+fs::path prefix_of(const fs::path& binary) {
+  const fs::path above = binary.parent_path().parent_path();
+  return above.filename() == "lib" ? above.parent_path() : above;
+}
+
+}  // namespace
+
+std::vector<fs::path> layer_folders(const char* xdg_data_dirs,
+                                    const std::optional<fs::path>& binary) {
+  const bool is_given = xdg_data_dirs != nullptr && *xdg_data_dirs != '\0';
+  std::vector<fs::path> folders;
+  const auto add = [&](const fs::path& folder) {
+    const bool is_new = std::find(folders.begin(), folders.end(), folder) == folders.end();
+    if (is_new) folders.push_back(folder);
+  };
+  std::string_view rest = is_given ? xdg_data_dirs : "/usr/local/share:/usr/share";
+  while (!rest.empty()) {
+    const std::size_t colon = std::min(rest.find(':'), rest.size());
+    const fs::path folder = rest.substr(0, colon);
+    // The XDG specification: a relative path is invalid and ignored.
+    if (folder.is_absolute()) add(folder / "gemm-tune");
+    rest.remove_prefix(std::min(colon + 1, rest.size()));
+  }
+  if (binary) add(prefix_of(*binary) / "share" / "gemm-tune" / "winners");
+  return folders;
+}
+
+std::vector<fs::path> default_layer_folders() {
+  const char* const named = std::getenv("GEMM_TUNE_DB");
+  if (named != nullptr && *named != '\0') return {};
+  return layer_folders(std::getenv("XDG_DATA_DIRS"), own_binary());
+}
+
+std::vector<fs::path> layer_files(const std::vector<fs::path>& folders) {
+  std::vector<fs::path> files;
+  for (const fs::path& folder : folders) {
+    const auto first = static_cast<std::ptrdiff_t>(files.size());
+    std::error_code error;
+    for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+         entry.increment(error)) {
+      if (entry->path().extension() == ".db") files.push_back(entry->path());
+    }
+    std::sort(files.begin() + first, files.end());
+  }
+  return files;
+}
+
+}  // namespace gemm_tune
