@@ -107,8 +107,9 @@ TEST_F(CliInputTest, AnOptionGivenTwiceOrWithoutItsValueIsNamed) {
                  "--db is given more than once");
   expect_refusal("--arch sm_86 --sizes", 2, "--sizes needs a value: write one behind it");
   expect_refusal("--arch sm_86 --budget=", 2, "--budget needs a value");
-  expect_refusal("db", 2,
-                 "db needs one of info, check, salvage, rekey, merge, diff, import and prune");
+  expect_refusal(
+      "db", 2,
+      "db needs one of info, check, salvage, rekey, merge, diff, import, contribute and prune");
 }
 
 TEST_F(CliInputTest, WordsThatAreNotExpectedAreAnsweredWithWhatToWrite) {
