@@ -131,7 +131,7 @@ const std::vector<Part>& parts() {
        {"id", "is_current"}},
       {"runs",
        "SELECT t.uuid, t.tool_version, t.cuda_version, t.driver_version, t.cublas_version, "
-       "t.power_limit_w, t.memory_mhz, t.mig_slice, '' AS command, t.seed, t.started_at FROM runs "
+       "t.power_limit_w, t.memory_mhz, t.mig_slice, t.command, t.seed, t.started_at FROM runs "
        "t "
        "WHERE t.id IN (SELECT run_id FROM measurements WHERE device_id = ?1) "
        "ORDER BY t.started_at, t.uuid",
@@ -257,6 +257,7 @@ std::vector<Contribution> contributions(const fs::path& database,
   return guarded(from, [&] {
     keep_winners(copy.db(), kernels);
     copy.drop_unreferenced();
+    copy.db().exec("UPDATE runs SET host = NULL, command = ''");
     if (const auto why = why_hostile(copy.db())) {
       throw UsageError("database '" + from.string() + "' " + *why);
     }

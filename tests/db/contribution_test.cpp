@@ -39,6 +39,7 @@ class ContributionTest : public DbTest {
   void fill(Database& database) const {
     RunInfo run = kRun;
     run.host = "workstation-7";
+    run.command = "gemm-tune --sizes '1024\n" + std::string(1000, ' ') + "'";
     run.uuid = "11111111-2222-4333-8444-555555555555";
     database.begin_run(run);
     database.store_baseline(kH100, k1024, {"cublasSgemm 13.1.0", timing(80), 2e-7});
