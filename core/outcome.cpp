@@ -2,6 +2,7 @@
 #include "core/outcome.h"
 
 #include <array>
+#include <limits>
 #include <utility>
 
 #include "core/error.h"
@@ -63,6 +64,13 @@ Standing parse_standing(std::string_view word) {
     if (known == word) return value;
   }
   throw Error("'" + std::string(word) + "' is not a standing: search, finals or tied");
+}
+
+std::optional<double> error_ratio(const std::optional<double>& its,
+                                  const std::optional<double>& others) {
+  if (!its || !others) return std::nullopt;
+  if (*others > 0) return *its / *others;
+  return *its > 0 ? std::numeric_limits<double>::infinity() : 1;
 }
 
 }  // namespace gemm_tune

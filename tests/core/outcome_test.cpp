@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <optional>
 #include <string>
 
 #include "core/error.h"
@@ -46,6 +48,15 @@ TEST(OutcomeTest, StandingsAreWordsThatParseBack) {
   for (const Standing standing : {Standing::search, Standing::finals, Standing::tied}) {
     EXPECT_EQ(parse_standing(to_string(standing)), standing);
   }
+}
+
+TEST(OutcomeTest, AnErrorOfZeroIsAnErrorAndAnUnknownOneIsNot) {
+  EXPECT_EQ(error_ratio(3e-7, 2e-7), 1.5);
+  EXPECT_EQ(error_ratio(0.0, 2e-7), 0);
+  EXPECT_EQ(error_ratio(0.0, 0.0), 1);
+  EXPECT_EQ(error_ratio(1e-9, 0.0), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(error_ratio(std::nullopt, 0.0), std::nullopt);
+  EXPECT_EQ(error_ratio(1e-9, std::nullopt), std::nullopt);
 }
 
 TEST(OutcomeTest, RejectsUnknownWordsByName) {

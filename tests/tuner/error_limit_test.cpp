@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which candidates may win under a limit of errors. Fake workers, so no GPU is needed.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -11,6 +13,7 @@
 #include "tests/temp_folder.h"
 #include "tests/tuner/fake_tuning.h"
 #include "tuner/job/problem_results.h"
+#include "tuner/report/report.h"
 
 namespace gemm_tune {
 namespace {
@@ -35,10 +38,10 @@ class ErrorLimitTest : public testing::Test {
 
   std::string file(const std::string& name) const { return (folder_.path() / name).string(); }
 
-  ProblemReport tuned(std::optional<double> max_error) const {
+  ProblemReport tuned(std::optional<double> max_error, const std::string& mode = "") const {
     Database database(file("a.db"), Database::Mode::create_or_open);
     database.begin_run({"test", "13.0", "", "with fakes", 1});
-    TuneRequest request = fake::request_of(configs_, file("log"), std::chrono::seconds(20));
+    TuneRequest request = fake::request_of(configs_, file("log"), std::chrono::seconds(20), mode);
     request.rule.max_error = max_error;
     return tune(request, database, [](const Progress&) {}).problems.at(0);
   }
@@ -97,6 +100,24 @@ TEST_F(ErrorLimitTest, NothingWinsWhereNoConfigIsWithinTheLimit) {
   double least = fakes_[0].ratio;
   for (const Fake& one : fakes_) least = std::min(least, one.ratio);
   EXPECT_NEAR(report.error_limit->least.value_or(0), least, 1e-9);
+}
+
+TEST_F(ErrorLimitTest, NothingWinsAgainstACublasWithoutErrorAndTheReportSaysSo) {
+  const ProblemReport report = tuned(1.0, "exact_cublas");
+  EXPECT_FALSE(report.winner.has_value());
+  ASSERT_TRUE(report.error_limit.has_value());
+  EXPECT_EQ(report.error_limit->passed_over, fakes_.size());
+  ASSERT_TRUE(report.error_limit->least.has_value());
+  EXPECT_TRUE(std::isinf(*report.error_limit->least));
+  EXPECT_THAT(why_no_winner(report),
+              testing::HasSubstr("cuBLAS's error is 0, and no candidate's is"));
+}
+
+TEST_F(ErrorLimitTest, EveryFiniteResultIsWithinTheErrorOfACublasWhoseResultsAreNot) {
+  const ProblemReport report = tuned(1.0, "overflowing_cublas");
+  EXPECT_EQ(winner_of(report), fakes_[0].config);
+  ASSERT_TRUE(report.error_limit.has_value());
+  EXPECT_EQ(report.error_limit->passed_over, 0u);
 }
 
 TEST_F(ErrorLimitTest, ARunWithoutALimitAfterOneWithALimitHasItsOwnWinner) {

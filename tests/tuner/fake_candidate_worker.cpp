@@ -126,8 +126,11 @@ class FakeWorker {
         continue;
       }
       const bool lt = kind == BaselineKind::cublas_lt;
+      std::optional<double> error = fake::kCublasError * (lt ? 1.5 : 1);
+      if (mode_ == "exact_cublas") error = 0;
+      if (mode_ == "overflowing_cublas") error.reset();
       reply.baselines.push_back({lt ? "cublasLt 0.0 (best of 7 heuristics)" : "cublasSgemm 0.0",
-                                 timing(lt ? 110 : 120), fake::kCublasError * (lt ? 1.5 : 1)});
+                                 timing(lt ? 110 : 120), error});
     }
     return reply;
   }

@@ -2,6 +2,7 @@
 #include "tuner/job/finals.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "tuner/measure/sampling.h"
@@ -100,7 +101,7 @@ void Finals::judge() {
 
 // Removes the finalists whose error is above the limit.
 void Finals::pass_over() {
-  const std::optional<double> theirs = cublas_error(result_.baselines);
+  const std::optional<double> theirs = measured_cublas_error(result_.baselines);
   if (!rule_.max_error || !theirs) return;
   const double most = *rule_.max_error * *theirs;
   std::erase_if(result_.finishers, [&](Finisher& finisher) {
@@ -183,6 +184,12 @@ bool has_all_baselines(const TuneRequest& request, const std::vector<Baseline>& 
   });
 }
 
+std::vector<Baseline>::const_iterator find_cublas(const std::vector<Baseline>& baselines) {
+  return std::find_if(baselines.begin(), baselines.end(), [](const Baseline& baseline) {
+    return kind_of(baseline.name) == BaselineKind::cublas;
+  });
+}
+
 }  // namespace
 
 bool is_within(const Outcome& outcome, const std::optional<double>& most_error) {
@@ -190,10 +197,14 @@ bool is_within(const Outcome& outcome, const std::optional<double>& most_error) 
 }
 
 std::optional<double> cublas_error(const std::vector<Baseline>& baselines) {
-  const auto cublas = std::find_if(
-      baselines.begin(), baselines.end(),
-      [](const Baseline& baseline) { return kind_of(baseline.name) == BaselineKind::cublas; });
+  const auto cublas = find_cublas(baselines);
   return cublas == baselines.end() ? std::nullopt : cublas->error;
+}
+
+std::optional<double> measured_cublas_error(const std::vector<Baseline>& baselines) {
+  const auto cublas = find_cublas(baselines);
+  if (cublas == baselines.end()) return std::nullopt;
+  return cublas->error.value_or(std::numeric_limits<double>::infinity());
 }
 
 std::optional<double> fastest_us(const std::vector<Baseline>& baselines, Objective objective) {

@@ -33,6 +33,10 @@ bool is_within(const Outcome& outcome, const std::optional<double>& most_error);
 // The error of cuBLAS among the baselines, if it is there and known.
 std::optional<double> cublas_error(const std::vector<Baseline>& baselines);
 
+// The same of baselines that were just timed: infinite where cuBLAS's results are not all finite,
+// so that every candidate with finite results is within it.
+std::optional<double> measured_cublas_error(const std::vector<Baseline>& baselines);
+
 // The least of the baselines' times that decide; nullopt if none was timed.
 std::optional<double> fastest_us(const std::vector<Baseline>& baselines, Objective objective);
 

@@ -250,10 +250,9 @@ std::optional<FinalsReply> Trials::finals(const std::vector<KnownConfig>& config
 std::optional<double> Trials::cublas_error(const Problem& problem) {
   const std::optional<FinalsReply> reply = finals({}, problem, {BaselineKind::cublas});
   if (!reply) return std::nullopt;
-  const std::optional<double> error = gemm_tune::cublas_error(reply->baselines);
-  if (error) return error;
-  throw DeviceError("cuBLAS's result at " + to_string(problem) +
-                    " has no error to hold candidates against");
+  if (const auto error = measured_cublas_error(reply->baselines)) return error;
+  throw DeviceError("cuBLAS could not be run at " + to_string(problem) +
+                    ", and so has no error to hold candidates against");
 }
 
 std::optional<FinalsReply> Trials::finals(const std::vector<KnownConfig>& configs,

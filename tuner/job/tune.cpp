@@ -135,9 +135,8 @@ ErrorLimit error_limit(double ratio, Objective objective, const FinalsResult& fi
   ErrorLimit found;
   found.ratio = ratio;
   const auto see = [&](const Finisher& finisher) {
-    if (!finisher.outcome.error || limit <= 0) return;
-    const double its = *finisher.outcome.error / limit * ratio;
-    found.least = std::min(found.least.value_or(its), its);
+    const auto its = error_ratio(finisher.outcome.error, limit / ratio);
+    if (its) found.least = std::min(found.least.value_or(*its), *its);
   };
   for (const Finisher& finisher : finals.finishers) see(finisher);
   for (const Finisher& finisher : finals.passed_over) {

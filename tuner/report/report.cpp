@@ -4,6 +4,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -72,9 +73,8 @@ nlohmann::json baselines_json(const Outcome& outcome, const std::vector<Baseline
         one["cold_speedup"] = *baseline.timing.cold_us / *outcome.timing->cold_us;
       }
     }
-    if (outcome.error && baseline.error.value_or(0) > 0) {
-      one["error_ratio"] = *outcome.error / *baseline.error;
-    }
+    const auto ratio = error_ratio(outcome.error, baseline.error);
+    if (ratio && std::isfinite(*ratio)) one["error_ratio"] = *ratio;
     all.push_back(std::move(one));
   }
   return all;
@@ -96,17 +96,21 @@ nlohmann::json prior_json(const std::optional<std::vector<PriorSource>>& prior) 
 }
 
 std::string none_within(const ErrorLimit& limit) {
-  return fmt::format("no candidate is within --max-error {:g}: ", limit.ratio) +
-         (limit.least ? fmt::format("the least error is {:.3g} of cuBLAS's", *limit.least)
-                      : "no error is known");
+  const std::string text = fmt::format("no candidate is within --max-error {:g}: ", limit.ratio);
+  if (!limit.least) return text + "no error is known";
+  if (std::isinf(*limit.least)) return text + "cuBLAS's error is 0, and no candidate's is";
+  return text + fmt::format("the least error is {:.3g} of cuBLAS's", *limit.least);
 }
 
 // "error 2.38e-07: 1.95 of cublasSgemm 13.1.0's".
 std::string error_text(double error, const std::vector<Baseline>& baselines) {
   std::string text = fmt::format("error {:.3g}", error), separator = ": ";
   for (const Baseline& baseline : baselines) {
-    if (baseline.error.value_or(0) <= 0) continue;
-    text += fmt::format("{}{:.3g} of {}'s", separator, error / *baseline.error, baseline.name);
+    const auto ratio = error_ratio(error, baseline.error);
+    if (!ratio) continue;
+    text += std::isfinite(*ratio)
+                ? fmt::format("{}{:.3g} of {}'s", separator, *ratio, baseline.name)
+                : fmt::format("{}{}'s is 0", separator, baseline.name);
     separator = ", ";
   }
   return text;
@@ -114,7 +118,10 @@ std::string error_text(double error, const std::vector<Baseline>& baselines) {
 
 nlohmann::json error_limit_json(const std::optional<ErrorLimit>& limit) {
   if (!limit) return nullptr;
-  return {{"ratio", limit->ratio}, {"passed_over", limit->passed_over}, {"least", limit->least}};
+  nlohmann::json json = {
+      {"ratio", limit->ratio}, {"passed_over", limit->passed_over}, {"least", nullptr}};
+  if (limit->least && std::isfinite(*limit->least)) json["least"] = *limit->least;
+  return json;
 }
 
 std::string cold_decides_text(const Outcome& outcome) {

@@ -5,6 +5,7 @@
 #include <spdlog/fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <iterator>
 #include <optional>
@@ -82,8 +83,9 @@ std::string beside(const Outcome& outcome, const Baseline& baseline) {
   if (theirs.cold_us && ours.cold_us) {
     text += fmt::format(", {:.3f} cold", *theirs.cold_us / *ours.cold_us);
   }
-  if (outcome.error && baseline.error.value_or(0) > 0) {
-    text += fmt::format("; error {:.3g} of its", *outcome.error / *baseline.error);
+  if (const auto ratio = error_ratio(outcome.error, baseline.error)) {
+    text +=
+        std::isfinite(*ratio) ? fmt::format("; error {:.3g} of its", *ratio) : "; its error is 0";
   }
   return text;
 }
