@@ -111,6 +111,15 @@ TEST_F(VerifyGpuTest, TheErrorOfAnFp32ProductIsSmallAndTheSameEachTime) {
   EXPECT_EQ(verifier_->relative_error(nothing, deep), std::nullopt) << "D is NaN";
 }
 
+TEST_F(VerifyGpuTest, TheErrorOfAProductIsTheSameInRunsWithOtherSeeds) {
+  const GemmCall small = shape(64, 64, 256, 256, 64, 64);
+  Verifier other(query_device(0), stream_->get(), 8);
+  for (const Gemm& gemm : {cublas(), kernel(kTiled)}) {
+    EXPECT_EQ(other.relative_error(gemm, small), verifier_->relative_error(gemm, small));
+    EXPECT_EQ(other.check(gemm, small), std::nullopt);
+  }
+}
+
 TEST_F(VerifyGpuTest, AcceptsCublasInEveryLayoutAndForBatches) {
   for (const char* text :
        {"67x129x35", "67x129x35:layout=nt", "67x129x35:layout=tn", "67x129x35:layout=tt",

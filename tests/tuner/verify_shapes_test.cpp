@@ -15,6 +15,12 @@ TEST(VerifyShapesTest, APackedProblemIsTimedPacked) {
   EXPECT_EQ(shape.ldc, 1004);
 }
 
+TEST(VerifyShapesTest, RandomOperandsAreTheSameInEveryRunAndWholeNumbersAreTheRunsOwn) {
+  EXPECT_EQ(seed_of_operands(7, 0), seed_of_operands(8, 0));
+  EXPECT_EQ(seed_of_operands(7, 16), 7u);
+  EXPECT_EQ(seed_of_operands(8, 16), 8u);
+}
+
 TEST(VerifyShapesTest, AMisalignedClassGetsLeadingDimensionsOfThatClass) {
   Problem problem = packed_problem(64, 64, 64);
   problem = in_class(problem, 1);

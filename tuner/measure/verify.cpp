@@ -160,6 +160,11 @@ std::vector<GemmCall> small_verification_shapes(const KnownConfig& config, int s
   return shapes;
 }
 
+std::uint64_t seed_of_operands(std::uint64_t run_seed, int integer_range) {
+  constexpr std::uint64_t kOfRandomOperands = 1;
+  return integer_range > 0 ? run_seed : kOfRandomOperands;
+}
+
 NvrtcSource device_checks_source() {
   NvrtcSource source{"tuner/measure/device_checks.cuh", kDeviceChecksText, {}};
   source.headers.emplace_back("core/error_bound.cuh", kErrorBoundText);
@@ -214,8 +219,9 @@ const Verifier::Operands& Verifier::operands(const GemmCall& shape, int integer_
   Operands fresh{DeviceBuffer<char>(std::max<std::size_t>(a.bytes(), 1)),
                  DeviceBuffer<char>(std::max<std::size_t>(b.bytes(), 1)),
                  DeviceBuffer<double>(products), DeviceBuffer<double>(products)};
-  fill(fresh.A, a, seed_ * 3 + 1, integer_range, false);
-  fill(fresh.B, b, seed_ * 3 + 2, integer_range, false);
+  const std::uint64_t seed = seed_of_operands(seed_, integer_range);
+  fill(fresh.A, a, seed * 3 + 1, integer_range, false);
+  fill(fresh.B, b, seed * 3 + 2, integer_range, false);
 
   const void *A = fresh.A.data(), *B = fresh.B.data();
   double *sum = fresh.sum.data(), *magnitude = fresh.magnitude.data();

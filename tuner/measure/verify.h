@@ -58,12 +58,16 @@ Matrices matrices_c(const GemmCall& shape);
 // launches.
 std::vector<GemmCall> small_verification_shapes(const KnownConfig& config, int sm_count);
 
+// The seed of A and B in a run with this seed. Random ones are the same in every run, so that the
+// errors of all runs may be compared; whole numbers (integer_range > 0) are the run's own.
+std::uint64_t seed_of_operands(std::uint64_t run_seed, int integer_range);
+
 // Enqueues one GEMM.
 using Gemm = std::function<void(const GemmCall& call)>;
 
 class Verifier {
  public:
-  // Compiles its kernels for the current device, which `device` describes. seed: of all operands.
+  // Compiles its kernels for the current device, which `device` describes. seed: of the run.
   Verifier(const DeviceSpec& device, cudaStream_t stream, std::uint64_t seed);
 
   // What is wrong, as a sentence fragment; nothing if the result is right. Throws CudaError where
