@@ -13,11 +13,6 @@ TEST(BudgetTest, OnAGpuIsTheRootOfTheSpaceWithinBounds) {
   EXPECT_EQ(default_budget(1'000'000, true), 160u);
 }
 
-TEST(BudgetTest, IsTheLeastWhereTimingsMadeElsewhereGuideTheSearch) {
-  EXPECT_EQ(default_budget(10, true, true), 64u);
-  EXPECT_EQ(default_budget(1'000'000, true, true), 64u);
-}
-
 TEST(BudgetTest, WithoutAGpuIsTheSameForEverySpace) {
   EXPECT_EQ(default_budget(10, false), 128u);
   EXPECT_EQ(default_budget(1'000'000, false), 128u);

@@ -108,19 +108,5 @@ TEST(PriorTimingsTest, TheLikestComeFirstAndAHandfulOfTimingsDoesNotCount) {
   EXPECT_GE(found[1].evidence.likeness, found[2].evidence.likeness);
 }
 
-TEST(PriorTimingsTest, OnlyEnoughTimingsOfWhatIsAlikeGuideWell) {
-  const auto of = [](double likeness, std::size_t count) {
-    PriorTimings one;
-    one.evidence.likeness = likeness;
-    one.evidence.log_ratios.resize(count);
-    return one;
-  };
-  EXPECT_FALSE(guide_well({}));
-  EXPECT_FALSE(guide_well(std::vector{of(0.9, 63)}));
-  EXPECT_TRUE(guide_well(std::vector{of(0.9, 64)}));
-  EXPECT_TRUE(guide_well(std::vector{of(0.9, 40), of(0.6, 24)}));
-  EXPECT_FALSE(guide_well(std::vector{of(0.4, 1000)}));
-}
-
 }  // namespace
 }  // namespace gemm_tune

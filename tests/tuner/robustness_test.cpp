@@ -340,7 +340,7 @@ TEST_F(RobustnessTest, ASearchIsGuidedByWhatWasTimedElsewhereAndSaysSo) {
   EXPECT_EQ(second.prior->at(0).device, std::nullopt);
   EXPECT_GE(second.prior->at(0).count, 64u);
   EXPECT_LE(second.prior->at(0).count, first.funnel.survived);
-  EXPECT_EQ(second.budget, default_budget(second.funnel.left, true, /*guided=*/true));
+  EXPECT_EQ(second.budget, default_budget(second.funnel.left, true));
   EXPECT_EQ(second.funnel.tried, second.budget);
 
   request.strategy = "random";

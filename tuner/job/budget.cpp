@@ -6,9 +6,8 @@
 
 namespace gemm_tune {
 
-std::size_t default_budget(std::size_t points, bool measured, bool guided) {
+std::size_t default_budget(std::size_t points, bool measured) {
   if (!measured) return kPredictedBudget;
-  if (guided) return kLeastBudget;
   const auto root = static_cast<std::size_t>(std::lround(std::sqrt(static_cast<double>(points))));
   return std::clamp(root, kLeastBudget, kGreatestBudget);
 }

@@ -132,11 +132,10 @@ std::vector<double> model_times(const Plan& plan, const DeviceSpec& device) {
 }
 
 // Sets the prior: the static model's times, corrected by timings of other problems and devices.
-// Returns whether these timings suffice for a search of the least budget.
-bool make_prior(Plan& plan, const TuneRequest& request, const ProblemResults& results) {
+void make_prior(Plan& plan, const TuneRequest& request, const ProblemResults& results) {
   plan.prior_us = model_times(plan, request.device);
   plan.prior_sources.emplace();
-  if (!request.measure) return false;  // the results will be the model's own times
+  if (!request.measure) return;  // the results will be the model's own times
   const std::vector<PriorTimings> known =
       prior_timings(results.timed_elsewhere(), request.device, plan.problem, plan.points);
   std::vector<Evidence> evidence;
@@ -147,12 +146,11 @@ bool make_prior(Plan& plan, const TuneRequest& request, const ProblemResults& re
     evidence.push_back(one.evidence);
   }
   plan.prior_us = transferred_prior(*plan.space, std::move(plan.prior_us), evidence);
-  return guide_well(known);
 }
 
-std::size_t asked_budget(const TuneRequest& request, std::size_t points, bool is_guided) {
+std::size_t asked_budget(const TuneRequest& request, std::size_t points) {
   if (request.budget) return *request.budget;
-  return request.has_list() ? points : default_budget(points, request.measure, is_guided);
+  return request.has_list() ? points : default_budget(points, request.measure);
 }
 
 }  // namespace
@@ -169,10 +167,9 @@ Plan plan_problem(const TuneRequest& request, const Problem& problem,
   recall(plan, request, results);
   plan.space = search_space(plan.points);
   plan.strategy = strategy_name(request, plan.points.size());
-  const bool is_guided = plan.strategy == "model" && make_prior(plan, request, results);
-  plan.budget =
-      std::min(plan.points.size(), std::max(asked_budget(request, plan.points.size(), is_guided),
-                                            plan.recalled.size() + plan.retries.size()));
+  if (plan.strategy == "model") make_prior(plan, request, results);
+  plan.budget = std::min(plan.points.size(), std::max(asked_budget(request, plan.points.size()),
+                                                      plan.recalled.size() + plan.retries.size()));
   return plan;
 }
 

@@ -9,7 +9,6 @@
 
 #include "search/point_index.h"
 #include "search/static_model.h"
-#include "tuner/job/budget.h"
 
 namespace gemm_tune {
 namespace {
@@ -115,14 +114,6 @@ std::vector<PriorTimings> prior_timings(std::span<const TimedConfig> rows, const
   });
   if (found.size() > kMostPriorTimings) found.erase(found.begin() + kMostPriorTimings, found.end());
   return found;
-}
-
-bool guide_well(std::span<const PriorTimings> sources) {
-  std::size_t timings = 0;
-  for (const PriorTimings& source : sources) {
-    if (source.evidence.likeness >= kLikeEnough) timings += source.evidence.log_ratios.size();
-  }
-  return timings >= kEnoughTimings;
 }
 
 }  // namespace gemm_tune

@@ -38,8 +38,4 @@ std::vector<PriorTimings> prior_timings(std::span<const TimedConfig> rows, const
                                         const Problem& problem,
                                         std::span<const KnownConfig> points);
 
-// Whether the timings justify a search of the least budget: enough of them are of problems and
-// devices similar to the target.
-bool guide_well(std::span<const PriorTimings> sources);
-
 }  // namespace gemm_tune
