@@ -28,13 +28,15 @@ std::vector<KnownConfig> twins_of(const KnownConfig& config) {
 class Finals {
  public:
   Finals(Trials& trials, ProblemResults& results, const Problem& problem,
-         std::vector<Finisher> finishers, bool judge_ties, const WinnerRule& rule)
+         std::vector<Finisher> finishers, std::vector<Finisher> passed_over, bool judge_ties,
+         const WinnerRule& rule)
       : trials_(trials),
         results_(results),
         problem_(problem),
         judge_ties_(judge_ties),
         rule_(rule) {
     result_.finishers = std::move(finishers);
+    result_.passed_over = std::move(passed_over);
   }
 
   FinalsResult run(const OnFinalsStage& tell);
@@ -45,7 +47,8 @@ class Finals {
   void judge();
   void pass_over();
   std::optional<Outcome> twins_failure(const KnownConfig& config);
-  void disqualify_first(const Outcome& failure);
+  void disqualify(std::vector<Finisher>& among, std::size_t index, const Outcome& failure);
+  bool is_right(Objective objective);
   void store();
 
   Trials& trials_;
@@ -135,9 +138,9 @@ std::optional<Outcome> Finals::twins_failure(const KnownConfig& config) {
   return std::nullopt;
 }
 
-void Finals::disqualify_first(const Outcome& failure) {
-  Finisher loser = std::move(result_.finishers.front());
-  result_.finishers.erase(result_.finishers.begin());
+void Finals::disqualify(std::vector<Finisher>& among, std::size_t index, const Outcome& failure) {
+  Finisher loser = std::move(among[index]);
+  among.erase(among.begin() + static_cast<std::ptrdiff_t>(index));
   loser.outcome.disposition = failure.disposition;
   loser.outcome.detail = failure.detail;
   loser.outcome.by_environment = failure.by_environment;
@@ -160,6 +163,31 @@ void Finals::store() {
   result_.complete = true;
 }
 
+// Whether the twins are right of the best by this objective without a limit of errors, which `best`
+// and `export` may be asked for whatever this run's rule is. If they are not, it is disqualified.
+bool Finals::is_right(Objective objective) {
+  std::vector<Finisher>* among = nullptr;
+  std::size_t index = 0;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::vector<Finisher>* const list : {&result_.finishers, &result_.passed_over}) {
+    for (std::size_t i = 0; i < list->size(); ++i) {
+      const std::optional<Timing>& timing = (*list)[i].outcome.timing;
+      if (!timing || (objective == Objective::cold && !timing->cold_us)) continue;
+      const double us = objective == Objective::cold ? *timing->cold_us : timing->median_us;
+      if (us >= least) continue;
+      least = us;
+      among = list;
+      index = i;
+    }
+  }
+  const bool is_winner = among == &result_.finishers && index == 0;
+  if (among == nullptr || is_winner) return true;
+  const std::optional<Outcome> failure = twins_failure((*among)[index].config);
+  if (!failure || trials_.interrupted()) return true;
+  disqualify(*among, index, *failure);
+  return false;
+}
+
 FinalsResult Finals::run(const OnFinalsStage& tell) {
   rank(result_.finishers, rule_.objective);
   while (!result_.finishers.empty() && !trials_.interrupted()) {
@@ -168,11 +196,13 @@ FinalsResult Finals::run(const OnFinalsStage& tell) {
     tell("twins", result_);
     const std::optional<Outcome> failure = twins_failure(result_.finishers.front().config);
     if (trials_.interrupted()) break;
-    if (!failure) {
-      store();
-      break;
+    if (failure) {
+      disqualify(result_.finishers, 0, *failure);
+      continue;
     }
-    disqualify_first(*failure);
+    while (!is_right(Objective::hot) || !is_right(Objective::cold)) continue;
+    if (!trials_.interrupted()) store();
+    break;
   }
   return std::move(result_);
 }
@@ -254,9 +284,11 @@ std::size_t finalists_among(const std::vector<Finisher>& ranked, Objective objec
 }
 
 FinalsResult hold_finals(Trials& trials, ProblemResults& results, const Problem& problem,
-                         std::vector<Finisher> finishers, bool judge_ties, const WinnerRule& rule,
-                         const OnFinalsStage& tell) {
-  return Finals(trials, results, problem, std::move(finishers), judge_ties, rule).run(tell);
+                         std::vector<Finisher> finishers, std::vector<Finisher> passed_over,
+                         bool judge_ties, const WinnerRule& rule, const OnFinalsStage& tell) {
+  return Finals(trials, results, problem, std::move(finishers), std::move(passed_over), judge_ties,
+                rule)
+      .run(tell);
 }
 
 std::optional<FinalsResult> earlier_finals(const TuneRequest& request, const Plan& plan,

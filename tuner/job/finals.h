@@ -2,8 +2,9 @@
 // Decides the winner among the candidates that have a time.
 //
 // With a GPU, the best few and the baselines are timed again in turn, and the winner's predicated
-// twins are verified, so that the winner serves every size. The standings are stored at the very
-// end, so that rows with standings need no finals again. Use from one thread.
+// twins are verified, so that the winner serves every size; so are those of the rows that `best`
+// and `export` would hand out by another rule. The standings are stored at the very end, so that
+// rows with standings need no finals again. Use from one thread.
 #pragma once
 
 #include <functional>
@@ -65,14 +66,16 @@ struct FinalsResult {
 
 using OnFinalsStage = std::function<void(const char* stage, const FinalsResult& so_far)>;
 
-// Times the best of the finishers again in turn with the baselines, verifies the winner's twins and
-// stores the standings. judge_ties: whether the finishers are all known candidates of the problem,
-// so that their best is the problem's best by hot times. rule: by which the best are chosen, with
-// the errors that the finals measure on the same operands. tell: called with "finals" and "twins",
-// and with the results so far. An interrupt skips the rest.
+// Times the best of the finishers again in turn with the baselines, verifies the twins of the
+// winner and of the best by hot and by cold times, and stores the standings. passed_over:
+// candidates whose error was above the limit before; they take no part, but may be the best without
+// it. judge_ties: whether the finishers are all known candidates of the problem, so that their best
+// is the problem's best by hot times. rule: by which the best are chosen, with the errors that the
+// finals measure on the same operands. tell: called with "finals" and "twins", and with the results
+// so far. An interrupt skips the rest.
 FinalsResult hold_finals(Trials& trials, ProblemResults& results, const Problem& problem,
-                         std::vector<Finisher> finishers, bool judge_ties, const WinnerRule& rule,
-                         const OnFinalsStage& tell);
+                         std::vector<Finisher> finishers, std::vector<Finisher> passed_over,
+                         bool judge_ties, const WinnerRule& rule, const OnFinalsStage& tell);
 
 // The result of an earlier run's finals, if they had the same candidates and the request's
 // baselines. ranked: best first, at least one.

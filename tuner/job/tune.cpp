@@ -179,14 +179,14 @@ FinalsResult decide(const TuneRequest& request, Trials& trials, Search& search, 
   }
   on_finals();
   Progress progress = searched.progress;
-  return with_those_above(hold_finals(
-      trials, search.results(), plan.problem, std::move(searched.finishers), request.judges_ties(),
-      request.rule, [&](const char* stage, const FinalsResult& so_far) {
-        progress.stage = stage;
-        tell_best(so_far, request.rule.objective, progress);
-        trials.tell_lanes(progress);
-        on_progress(progress);
-      }));
+  return hold_finals(trials, search.results(), plan.problem, std::move(searched.finishers),
+                     std::move(above), request.judges_ties(), request.rule,
+                     [&](const char* stage, const FinalsResult& so_far) {
+                       progress.stage = stage;
+                       tell_best(so_far, request.rule.objective, progress);
+                       trials.tell_lanes(progress);
+                       on_progress(progress);
+                     });
 }
 
 }  // namespace
