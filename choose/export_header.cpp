@@ -286,6 +286,13 @@ class KernelTable {
   }
 
  private:
+  // The recipe's last members, where they are not what a recipe has without them.
+  static std::string own_alignments(const LaunchRecipe& recipe) {
+    if (recipe.alignment_a == 0) return "";
+    return ", /*repack=*/false, " + std::to_string(recipe.alignment_a) + ", " +
+           std::to_string(recipe.alignment_b) + ", " + std::to_string(recipe.alignment_cd);
+  }
+
   static std::string row(const KnownConfig& config, const KernelHashes& hashes) {
     const Config named = config.config();
     const LaunchRecipe& recipe = config.recipe;
@@ -308,7 +315,7 @@ class KernelTable {
            number("multiple_m", recipe.multiple_m) + ", " +
            number("multiple_n", recipe.multiple_n) + ", " +
            number("multiple_k", recipe.multiple_k) + ",\n      " +
-           type_literals(recipe.type_ab, recipe.type_cd) + "},\n     " +
+           type_literals(recipe.type_ab, recipe.type_cd) + own_alignments(recipe) + "},\n     " +
            cpp_string(to_string(named)) + ",\n     " + cpp_string(named.family) + ", " +
            cpp_string(config.family->source_path()) + ", " +
            cpp_string(hash == hashes.end() ? "" : hash->second) + ",\n     " +

@@ -45,6 +45,9 @@ struct LaunchRecipe {
   ElementType type_cd = ElementType::f32;
   bool repack = false;  // a launch before copies A and B, where the kernel needs aligned rows or a
                         // multiple of K: repacked_operands()
+  // Of A, of B, and of C and D, where they differ: `alignment` is then the largest of them, for
+  // problems of which only the least alignment is known. Else 0.
+  int alignment_a = 0, alignment_b = 0, alignment_cd = 0;
 };
 
 // The grid of a launch: x counts tiles or pieces of tiles, y the shares of a tile along K, z the
@@ -224,6 +227,17 @@ constexpr long long workspace_bytes(const LaunchRecipe& recipe, const LaunchProb
   return repacked_operands(recipe, problem, sm_count).end;
 }
 
+// Whether a problem's operands are as aligned as the kernel needs.
+constexpr bool is_aligned(const LaunchRecipe& recipe, const LaunchProblem& problem) {
+  const bool only_cd_counts = recipe.repack && problem.alignment_cd > 0;
+  if (only_cd_counts) return problem.alignment_cd >= recipe.alignment;
+  if (recipe.alignment_a > 0 && problem.alignment_a > 0) {
+    return problem.alignment_a >= recipe.alignment_a && problem.alignment_b >= recipe.alignment_b &&
+           problem.alignment_cd >= recipe.alignment_cd;
+  }
+  return problem.alignment >= recipe.alignment;
+}
+
 // Why a kernel may not be launched for a problem, or none.
 enum class Refusal {
   none,
@@ -252,10 +266,7 @@ constexpr Refusal refusal(const LaunchRecipe& recipe, const LaunchProblem& probl
   if (problem.M % recipe.multiple_m != 0) return Refusal::multiple_m;
   if (problem.N % recipe.multiple_n != 0) return Refusal::multiple_n;
   if (problem.K % recipe.multiple_k != 0 && !recipe.repack) return Refusal::multiple_k;
-  const bool only_cd_counts = recipe.repack && problem.alignment_cd > 0;
-  if ((only_cd_counts ? problem.alignment_cd : problem.alignment) < recipe.alignment) {
-    return Refusal::alignment;
-  }
+  if (!is_aligned(recipe, problem)) return Refusal::alignment;
   if (problem.batch > kMaxBatch) return Refusal::batch;
   const long long tiles = tiles_of(recipe, problem);
   if (tiles > kMaxGridX) return Refusal::grid;

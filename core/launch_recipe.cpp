@@ -13,7 +13,19 @@ std::string misfit(const char* edge, std::int64_t size, int multiple) {
                         : " and the kernel is not predicated");
 }
 
+std::string of_operands(int a, int b, int c) {
+  return std::to_string(a) + "/" + std::to_string(b) + "/" + std::to_string(c);
+}
+
 }  // namespace
+
+Alignment needed_alignment(const LaunchRecipe& recipe, const Signature& signature) {
+  if (recipe.alignment_a == 0) return uniform_alignment(signature, recipe.alignment);
+  return {uniform_alignment(signature, recipe.alignment_a).a,
+          uniform_alignment(signature, recipe.alignment_b).b,
+          uniform_alignment(signature, recipe.alignment_cd).c,
+          uniform_alignment(signature, recipe.alignment_cd).d};
+}
 
 std::optional<std::string> why_illegal(const LaunchRecipe& recipe, const Problem& problem) {
   switch (refusal(recipe, launch_problem(problem))) {
@@ -38,6 +50,12 @@ std::optional<std::string> why_illegal(const LaunchRecipe& recipe, const Problem
     case Refusal::multiple_k:
       return misfit("K", problem.K, recipe.multiple_k);
     case Refusal::alignment:
+      if (recipe.alignment_a > 0) {
+        const Alignments has = alignments(problem);
+        return "vector accesses need alignments " +
+               of_operands(recipe.alignment_a, recipe.alignment_b, recipe.alignment_cd) +
+               " of A, B and C; the problem has " + of_operands(has.a, has.b, has.cd);
+      }
       return "vector accesses of " + std::to_string(recipe.alignment) +
              " elements need alignment class " + std::to_string(recipe.alignment) +
              (recipe.repack ? " of C and D" : "") + "; the problem has " +

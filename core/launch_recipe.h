@@ -38,6 +38,9 @@ constexpr std::int64_t workspace_bytes(const LaunchRecipe& recipe, const Problem
   return workspace_bytes(recipe, launch_problem(problem), sm_count);
 }
 
+// What the recipe needs of each operand, for a kernel of this signature.
+Alignment needed_alignment(const LaunchRecipe& recipe, const Signature& signature);
+
 // Why the recipe may not be launched for the problem, as a sentence fragment; nullopt if it may.
 std::optional<std::string> why_illegal(const LaunchRecipe& recipe, const Problem& problem);
 

@@ -80,6 +80,13 @@ constexpr Alignments alignments(const Problem& problem) {
           std::min(elements(bytes.c, types.c), elements(bytes.d, types.d))};
 }
 
+// The same as the digits of a number, A's first, as in 411, where they differ; else 0.
+constexpr int differing_alignments(const Problem& problem) {
+  const Alignments aligned = alignments(problem);
+  const bool differ = aligned.a != aligned.b || aligned.b != aligned.cd;
+  return differ ? 100 * aligned.a + 10 * aligned.b + aligned.cd : 0;
+}
+
 // The alignment class: the least alignment of all operands, in elements.
 constexpr int alignment_class(const Problem& problem) {
   const Alignments aligned = alignments(problem);

@@ -104,6 +104,53 @@ void add_repack_param(KernelFamily& family) {
                   1, [](Traits& traits, int value) { traits.repack = value != 0; });
 }
 
+void add_vector_widths_param(KernelFamily& family,
+                             std::function<void(Traits&, Values, int)> set_traits) {
+  const std::size_t position = family.params.size();
+  const std::size_t vec = family.find_role(Role::vector_width).value();
+  const std::size_t repack = family.find_role(Role::repack).value();
+  add_later_param(family,
+                  {"VECS",
+                   {0},
+                   "digits: elements per access of A, of B, and of C and D; 0: VEC for all",
+                   Role::vector_widths},
+                  444, nullptr);
+  add_rule(family, "VECS needs three digits of 1, 2 and 4 that differ, VEC the least of them",
+           {vec, position}, [position, vec](Values values) {
+             if (values[position] == 0) return false;
+             const auto [a, b, cd] = vector_widths(values[position]);
+             const auto is_width = [](int digit) { return digit == 1 || digit == 2 || digit == 4; };
+             return !is_width(a) || !is_width(b) || !is_width(cd) || (a == b && b == cd) ||
+                    values[vec] != std::min({a, b, cd});
+           });
+  add_rule(family, "VECS needs REPACK=0", {repack, position}, [position, repack](Values values) {
+    return values[position] != 0 && values[repack] != 0;
+  });
+  // Later parameters may need the least width, and do not limit others.
+  family.reject = [position, vec, params = family.params,
+                   before = std::move(family.reject)](Values values) {
+    std::optional<std::string> broken = before(values);
+    if (broken || values[position] == 0) return broken;
+    std::vector<int> uniform(values.begin(), values.end());
+    for (std::size_t i = 0; i < params.size(); ++i) {
+      uniform[i] = params[i].unless_named.value_or(uniform[i]);
+    }
+    const auto [a, b, cd] = vector_widths(values[position]);
+    for (const int width : {a, b, cd}) {
+      uniform[vec] = width;
+      if (!broken) broken = before(uniform);
+    }
+    return broken;
+  };
+  family.traits = [position, set_traits = std::move(set_traits),
+                   before = std::move(family.traits)](Values values) {
+    Traits traits = before(values);
+    traits.vecs = values[position];
+    if (traits.vecs != 0) set_traits(traits, values, traits.vecs);
+    return traits;
+  };
+}
+
 LaunchRecipe launch_recipe(const Traits& traits) {
   LaunchRecipe recipe;
   recipe.block_threads = traits.threads;
@@ -118,6 +165,13 @@ LaunchRecipe launch_recipe(const Traits& traits) {
   recipe.type_ab = traits.signature.a;
   recipe.type_cd = traits.signature.d;
   recipe.alignment = traits.vec;
+  if (traits.vecs != 0) {
+    const auto [a, b, cd] = vector_widths(traits.vecs);
+    recipe.alignment_a = a;
+    recipe.alignment_b = b;
+    recipe.alignment_cd = cd;
+    recipe.alignment = std::max({a, b, cd});
+  }
   recipe.repack = traits.repack;
   recipe.multiple_m = traits.vector_multiple_m;
   recipe.multiple_n = traits.vector_multiple_n;

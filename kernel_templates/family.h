@@ -154,6 +154,17 @@ void add_later_param(KernelFamily& family, ParamSpec param, int most,
 // (device/repack.cuh).
 void add_repack_param(KernelFamily& family);
 
+// The digits of Specialisation::vecs.
+struct VectorWidths {
+  int a, b, cd;
+};
+constexpr VectorWidths vector_widths(int vecs) { return {vecs / 100, vecs / 10 % 10, vecs % 10}; }
+
+// Adds VECS, of the role vector_widths: the digits are legal where the family's rules allow each of
+// them as the width of all accesses. set_traits is told a config's values without VECS, and VECS.
+void add_vector_widths_param(KernelFamily& family,
+                             std::function<void(Traits&, Values, int)> set_traits);
+
 // Builds the host's view from what the .cuh declares: its parameters in canonical order, its rules
 // (each must name parameters that exist), its reject() and its traits().
 template <class Params, int N>

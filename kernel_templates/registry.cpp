@@ -21,11 +21,13 @@ std::vector<std::string> param_names(const KernelFamily& family) {
 }
 
 // What serves problems that the config may not: predicated, then in one launch, then with accesses
-// half as wide. The step from each of served_variants() to the next; nothing after the last.
+// of the least width for all operands, then with half of it. The step from each of
+// served_variants() to the next; nothing after the last.
 std::optional<KnownConfig> next_variant(const KnownConfig& config) {
   Specialisation next = config.specialisation();
-  if (next.predicated && !next.repack) next.vec /= 2;
+  if (next.predicated && !next.repack && next.vecs == 0) next.vec /= 2;
   if (next.predicated) next.repack = false;
+  if (config.traits.predicated) next.vecs = 0;
   next.predicated = true;
   if (next.vec == 0) return std::nullopt;
   KnownConfig variant = specialised(config, next);
@@ -36,8 +38,12 @@ std::optional<KnownConfig> next_variant(const KnownConfig& config) {
 }  // namespace
 
 Specialisation KnownConfig::specialisation() const {
-  return {layout_of(traits.transposed_a, traits.transposed_b), traits.vec, traits.predicated,
-          traits.signature, traits.repack};
+  return {layout_of(traits.transposed_a, traits.transposed_b),
+          traits.vec,
+          traits.predicated,
+          traits.signature,
+          traits.repack,
+          traits.vecs};
 }
 
 std::vector<const KernelFamily*> families_of(const Signature& signature) {

@@ -181,7 +181,7 @@ std::vector<std::string> later_definitions(const KnownConfig& config) {
   std::vector<std::string> definitions;
   for (std::size_t i = 0; i < config.values.size(); ++i) {
     const ParamSpec& param = config.family->params[i];
-    if (param.role != Role::tunable || !param.unless_named) continue;
+    if (param.role == Role::repack || !param.unless_named) continue;
     if (config.values[i] == param.unless_named) continue;
     definitions.push_back("TUNED_" + param.name + "=" + std::to_string(config.values[i]));
   }

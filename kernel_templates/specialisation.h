@@ -18,6 +18,9 @@ struct Specialisation {
   bool predicated = false;     // checks edges, so that matrices need not be whole tiles
   Signature signature = {};    // the only one that the kernel serves
   bool repack = false;         // a launch before copies A and B to aligned rows
+  // Where the accesses of A, of B, and of C and D differ in width: their elements, as the digits of
+  // a number, the least of which is vec. Else 0.
+  int vecs = 0;
 
   friend bool operator==(const Specialisation&, const Specialisation&) = default;
 };
@@ -32,7 +35,8 @@ enum class Role {
   predicated,
   type_ab,
   type_cd,
-  repack
+  repack,
+  vector_widths
 };
 
 // The value of a parameter of this role under the specialisation; nothing for a tunable.
@@ -54,6 +58,8 @@ constexpr std::optional<int> value_of(const Specialisation& specialisation, Role
       return static_cast<int>(specialisation.signature.d);
     case Role::repack:
       return specialisation.repack;
+    case Role::vector_widths:
+      return specialisation.vecs;
   }
   return std::nullopt;
 }

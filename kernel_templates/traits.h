@@ -30,6 +30,7 @@ struct Traits {
   int deeper_sm = 0;        // not 0: the oldest with an instruction for two of its multiplications
   Signature signature;      // the only one that the kernel serves
   int vec = 1;              // elements per global access; the alignment class it needs
+  int vecs = 0;             // Specialisation::vecs
   bool repack = false;      // a launch before copies A and B where the kernel needs that
   bool predicated = false;  // legal for any shape; otherwise for multiples of the tile only
   // Where predicated all the same: so that no vector access is cut in two by a matrix edge.

@@ -177,7 +177,19 @@ constexpr const char* reject(const Params& p) {
 
 namespace gemm_tune::warp_tiled {
 
+#ifdef TUNED_VECS
+// The digits are the elements per access of A's copies, of B's, and of C and D. From here on VEC is
+// the last of them.
+constexpr Params with_vec(Params p, int vec) {
+  p.VEC = vec;
+  return p;
+}
+constexpr Params kP = with_vec(TUNED_PARAMS, TUNED_VECS % 10);
+constexpr Params kOfA = with_vec(kP, TUNED_VECS / 100), kOfB = with_vec(kP, TUNED_VECS / 10 % 10);
+static_assert(reject(kOfA) == nullptr && reject(kOfB) == nullptr);
+#else
 constexpr Params kP = TUNED_PARAMS;
+#endif
 static_assert(reject(kP) == nullptr);
 static_assert(has_its_cluster(cluster_ctas(kP)),
               "clusters need sm_90, and TUNED_CLUSTER says of how many CTAs");
@@ -190,6 +202,22 @@ constexpr bool kAnyAsync = is_async(kP, a_along_k(kP)) || is_async(kP, b_along_k
 constexpr bool copies_narrow(const Params& p, int edge, bool along_k) {
   return p.VEC == 1 && (along_k || warps_of_row(edge, p.BK, threads(p)) > 0);
 }
+#ifdef TUNED_VECS
+template <bool NARROW, int EDGE, bool ALONG_K, int LD, int VEC>
+struct CopyOf {
+  using Type =
+      SliceCopy<EDGE, kP.BK, threads(kP), VEC, ALONG_K, is_async(kP, ALONG_K), kPredicated, LD>;
+};
+template <int EDGE, bool ALONG_K, int LD, int VEC>
+struct CopyOf<true, EDGE, ALONG_K, LD, VEC> {
+  using Type =
+      NarrowCopy<EDGE, kP.BK, threads(kP), ALONG_K, is_async(kP, ALONG_K), kPredicated, LD>;
+};
+using CopyA = CopyOf<copies_narrow(kOfA, kP.BM, a_along_k(kP)), kP.BM, a_along_k(kP), a_ld(kP),
+                     copy_vec(kOfA, a_along_k(kP))>::Type;
+using CopyB = CopyOf<copies_narrow(kOfB, kP.BN, b_along_k(kP)), kP.BN, b_along_k(kP), b_ld(kP),
+                     copy_vec(kOfB, b_along_k(kP))>::Type;
+#else
 template <bool NARROW, int EDGE, bool ALONG_K, int LD>
 struct CopyOf {
   using Type = SliceCopy<EDGE, kP.BK, threads(kP), copy_vec(kP, ALONG_K), ALONG_K,
@@ -202,11 +230,19 @@ struct CopyOf<true, EDGE, ALONG_K, LD> {
 };
 using CopyA = CopyOf<copies_narrow(kP, kP.BM, a_along_k(kP)), kP.BM, a_along_k(kP), a_ld(kP)>::Type;
 using CopyB = CopyOf<copies_narrow(kP, kP.BN, b_along_k(kP)), kP.BN, b_along_k(kP), b_ld(kP)>::Type;
+#endif
+#else
+#ifdef TUNED_VECS
+using CopyA = SliceCopy<kP.BM, kP.BK, threads(kP), copy_vec(kOfA, a_along_k(kP)), a_along_k(kP),
+                        is_async(kP, a_along_k(kP)), kPredicated, a_ld(kP)>;
+using CopyB = SliceCopy<kP.BN, kP.BK, threads(kP), copy_vec(kOfB, b_along_k(kP)), b_along_k(kP),
+                        is_async(kP, b_along_k(kP)), kPredicated, b_ld(kP)>;
 #else
 using CopyA = SliceCopy<kP.BM, kP.BK, threads(kP), copy_vec(kP, a_along_k(kP)), a_along_k(kP),
                         is_async(kP, a_along_k(kP)), kPredicated, a_ld(kP)>;
 using CopyB = SliceCopy<kP.BN, kP.BK, threads(kP), copy_vec(kP, b_along_k(kP)), b_along_k(kP),
                         is_async(kP, b_along_k(kP)), kPredicated, b_ld(kP)>;
+#endif
 #endif
 
 // A thread's place in the CTA: which warp tile, which part of it, and which k steps of a slice.
@@ -611,7 +647,11 @@ extern "C" __global__ void GT_CLUSTER(cluster_ctas(kP)) __launch_bounds__(thread
       return;
   }
 #ifdef TUNED_LINES
+#ifdef TUNED_VECS
+  if constexpr (kP.VEC == 1 && gathers_rows(kP)) {
+#else
   if constexpr (gathers_rows(kP)) {
+#endif
     store_gathered(own, args, origin, place, buffer);
   } else {
     store(own, args, origin, place);
@@ -630,6 +670,27 @@ extern "C" __global__ void GT_CLUSTER(cluster_ctas(kP)) __launch_bounds__(thread
 
 namespace gemm_tune::warp_tiled {
 
+// What the copies of A and B cost and demand with accesses of these widths. tests_edges: whether
+// the machine code does in the main loop.
+inline void set_copies(Traits& t, const Params& p, const VectorWidths& widths, bool tests_edges) {
+  const auto width = [&](int vec, bool along_k) {
+    return along_k && is_async(p, along_k) ? 1 : vec;
+  };
+  const int a = width(widths.a, a_along_k(p)), b = width(widths.b, b_along_k(p));
+  t.vector_multiple_m = !a_along_k(p) ? a : 1;
+  t.vector_multiple_n = !b_along_k(p) ? b : 1;
+  t.vector_multiple_k = max_of(a_along_k(p) ? a : 1, b_along_k(p) ? b : 1);
+  const auto cost = [&](int edge, int vec, bool along_k) {
+    return slice_copy_cost(edge, p.BK, threads(p), vec, along_k, is_async(p, along_k));
+  };
+  const AccessCost fill = cost(p.BM, a, a_along_k(p)) + cost(p.BN, b, b_along_k(p));
+  t.fill_instructions_per_tile_k = fill.instructions;
+  t.fill_wavefronts_per_tile_k = fill.wavefronts;
+  const double loads =
+      copy_passes(p.BM, p.BK, threads(p), a) + copy_passes(p.BN, p.BK, threads(p), b);
+  t.other_instructions_per_k = overhead_per_k(p.BK, p.BK, loads, tests_edges);
+}
+
 inline Traits traits(const Params& p) {
   Traits t;
   t.threads = threads(p);
@@ -643,9 +704,6 @@ inline Traits traits(const Params& p) {
   t.smem_bytes = smem_bytes(p);
   t.vec = p.VEC;
   t.predicated = p.PRED != 0;
-  t.vector_multiple_m = !a_along_k(p) ? p.VEC : 1;
-  t.vector_multiple_n = !b_along_k(p) ? p.VEC : 1;
-  t.vector_multiple_k = a_along_k(p) || b_along_k(p) ? copy_vec(p, true) : 1;
   t.split_k = p.SPLIT_K;
   t.tail_ctas_per_sm = p.TAIL;
   t.cluster = p.CLUSTER != 0;
@@ -662,17 +720,7 @@ inline Traits traits(const Params& p) {
   // lane_row() and lane_col() make two wavefronts of each load of 16 bytes per lane.
   t.feed_instructions_per_k = 1.0 * (p.TM + p.TN) / kGroup / p.WARPS_K;
   t.feed_wavefronts_per_k = 2 * t.feed_instructions_per_k;
-  const auto fill = [&](int edge, bool along_k) {
-    const AccessCost cost = slice_copy_cost(edge, p.BK, threads(p), copy_vec(p, along_k), along_k,
-                                            is_async(p, along_k));
-    t.fill_instructions_per_tile_k += cost.instructions;
-    t.fill_wavefronts_per_tile_k += cost.wavefronts;
-  };
-  fill(p.BM, a_along_k(p));
-  fill(p.BN, b_along_k(p));
-  const double loads = copy_passes(p.BM, p.BK, threads(p), copy_vec(p, a_along_k(p))) +
-                       copy_passes(p.BN, p.BK, threads(p), copy_vec(p, b_along_k(p)));
-  t.other_instructions_per_k = overhead_per_k(p.BK, p.BK, loads, t.predicated);
+  set_copies(t, p, {p.VEC, p.VEC, p.VEC}, t.predicated);
   const double staged = (is_async(p, a_along_k(p)) ? 0.0 : p.BM * p.BK / threads(p)) +
                         (is_async(p, b_along_k(p)) ? 0.0 : p.BN * p.BK / threads(p));
   // Medians over 187 kernels of sm_90 (CUDA 13.0). Where groups of warps share the last sum, its
@@ -688,6 +736,12 @@ inline Traits traits(const Params& p) {
       static_cast<int>(others + p.TM * p.TN + fragments * (p.TM + p.TN) + staged);
   t.least_ctas_per_sm = p.CTAS;
   return t;
+}
+
+inline Params params_of(Values values) {
+  Params p;
+  std::memcpy(&p, values.data(), sizeof p);
+  return p;
 }
 
 inline KernelFamily family() {
@@ -723,6 +777,7 @@ inline KernelFamily family() {
   ParamSpec lines = {
       "LINES", {0, 1}, "1: copies and stores of 4 bytes go along whole lines, warp by warp"};
   lines.only_with_vec = 1;
+  const std::size_t lines_position = family.params.size();
   add_later_param(family, std::move(lines), 1, [](Traits& t, int value) {
     if (value == 0) return;
     // Predicates take the place of edge tests and of an address for each copied float: the machine
@@ -734,6 +789,25 @@ inline KernelFamily family() {
     ++t.end_barriers;
     t.end_wavefronts += 2 * t.tile_m * t.tile_n / 32;  // stored and loaded
   });
+  add_vector_widths_param(family, [lines_position](Traits& t, Values values, int vecs) {
+    const VectorWidths widths = vector_widths(vecs);
+    const bool has_lines = values[lines_position] != 0;
+    set_copies(t, params_of(values), widths, t.predicated && !has_lines);
+    if (!has_lines || t.cluster || widths.cd == 1) return;
+    --t.end_barriers;  // store() writes vectors
+    t.end_wavefronts -= 2 * t.tile_m * t.tile_n / 32;
+  });
+  const std::size_t vecs_position = family.params.size() - 1;
+  family.reject = [vecs_position, before = std::move(family.reject)](Values values) {
+    std::optional<std::string> broken = before(values);
+    if (broken || values[vecs_position] == 0) return broken;
+    const Params p = params_of(values);
+    const VectorWidths widths = vector_widths(values[vecs_position]);
+    const bool is_a_single = a_along_k(p) && is_async(p, true) && widths.a > p.VEC;
+    const bool is_b_single = b_along_k(p) && is_async(p, true) && widths.b > p.VEC;
+    if (is_a_single || is_b_single) broken = "VECS widens copies that cp.async makes one by one";
+    return broken;
+  };
   family.is_fastest_at_widest_vec = true;
   // 64 x 64 tiles waste little on small edges. cp.async is not used: sm_75 lacks it.
   family.untuned = [](const Signature& signature, int) -> std::optional<std::vector<int> > {

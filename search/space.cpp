@@ -72,7 +72,9 @@ class Enumeration {
     for (const FixedParam& one : fixed) {
       if (one.only_of != nullptr && one.only_of != &family) continue;
       const auto param = family.find_param(one.name);
-      if (param) std::erase_if(choices_[*param], [&](int value) { return value != one.value; });
+      if (!param) continue;
+      std::erase_if(choices_[*param], [&](int value) { return value != one.value; });
+      if (one.or_value) choices_[*param].push_back(*one.or_value);
     }
     std::uint64_t product = 1;
     for (std::size_t depth = family.params.size(); depth-- > 0;) {
@@ -175,6 +177,11 @@ std::vector<FixedParam> settled_params(const Problem& problem) {
       // Not worth a choice where wider accesses are legal.
       if (param.only_with_vec > 0 && param.only_with_vec < settled.vec) {
         params.push_back({param.name, param.unless_named.value(), family});
+      }
+      // Wider accesses where an operand's rows allow them, beside the same for all.
+      const int widths = differing_alignments(problem);
+      if (param.role == Role::vector_widths && widths != 0) {
+        params.push_back({param.name, param.unless_named.value(), family, widths});
       }
       if (!is_settled(*family, param.role)) continue;
       params.push_back({param.name, value_of(settled, param.role).value(), family});

@@ -33,6 +33,7 @@ struct FixedParam {
   std::string name;
   int value = 0;
   const KernelFamily* only_of = nullptr;  // nullptr: of every family that has it
+  std::optional<int> or_value = {};       // the search chooses between the two
 };
 
 // The parameters of families_of(its signature) whose values the problem settles: its layout, its

@@ -117,6 +117,23 @@ TEST(LaunchRecipeTest, VectorAccessNeedsItsAlignmentClass) {
               HasSubstr("need alignment class 4; the problem has 2"));
 }
 
+TEST(LaunchRecipeTest, AlignmentsOfOperandsAreComparedOneByOne) {
+  LaunchRecipe recipe = predicated();
+  recipe.alignment = recipe.alignment_a = 4;
+  recipe.alignment_b = 2;
+  recipe.alignment_cd = 1;
+  EXPECT_EQ(why_illegal(recipe, parse_problem("64x62x64:align=4/2/1")), std::nullopt);
+  EXPECT_EQ(why_illegal(recipe, parse_problem("64x62x64:align=4/4/4/4")), std::nullopt);
+  EXPECT_EQ(why_illegal(recipe, parse_problem("64x62x64:align=2/2/1")),
+            "vector accesses need alignments 4/2/1 of A, B and C; the problem has 2/2/1");
+  EXPECT_NE(why_illegal(recipe, parse_problem("64x62x64:align=4/1/4")), std::nullopt);
+  recipe.alignment_cd = 2;
+  EXPECT_NE(why_illegal(recipe, parse_problem("64x62x64:align=4/2/1")), std::nullopt);
+  // Where only the least alignment is known, it must do for all.
+  EXPECT_EQ(refusal(recipe, LaunchProblem{64, 62, 64, 2}), Refusal::alignment);
+  EXPECT_EQ(refusal(recipe, LaunchProblem{64, 62, 64, 4}), Refusal::none);
+}
+
 TEST(LaunchRecipeTest, RefusesABatchBeyondTheLaunchLimit) {
   Problem problem = packed_problem(128, 64, 8);
   problem.batch = 70000;

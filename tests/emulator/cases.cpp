@@ -34,8 +34,7 @@ int rounded_up(int size, int multiple) { return (size + multiple - 1) / multiple
 // whether D is C take turns. Sizes are rounded up to
 // the multiples that the config's recipe demands.
 Case make_case(const KnownConfig& config, int M, int N, int K, std::size_t index) {
-  const int alignment = config.recipe.alignment;
-  const int alignment_ab = config.recipe.repack ? 1 : alignment;
+  const OperandAlignments aligned = operand_alignments(config);
   const Scale scale = nth(kScales, index);
   Case c;
   GemmCall& call = c.call;
@@ -43,9 +42,9 @@ Case make_case(const KnownConfig& config, int M, int N, int K, std::size_t index
       rounded_up(M, config.recipe.multiple_m), rounded_up(N, config.recipe.multiple_n),
       config.recipe.repack ? K : rounded_up(K, config.recipe.multiple_k), config.recipe.layout);
   call.problem.signature = config.traits.signature;
-  call.lda = padded(row_length_a(call.problem), alignment_ab, index % 2 * 3);
-  call.ldb = padded(row_length_b(call.problem), alignment_ab, (index + 1) % 2);
-  call.ldc = padded(call.problem.N, alignment, index / 2 % 2);
+  call.lda = padded(row_length_a(call.problem), aligned.a, index % 2 * 3);
+  call.ldb = padded(row_length_b(call.problem), aligned.b, (index + 1) % 2);
+  call.ldc = padded(call.problem.N, aligned.c, index / 2 % 2);
   c.in_place = index % 2 == 0;
   call.alpha = scale.alpha;
   call.beta = scale.beta;
@@ -63,12 +62,13 @@ bool takes_batches(const KnownConfig& config) {
 // one before.
 void set_batch(Case& c, const KnownConfig& config, int batch, int gap_units) {
   if (!takes_batches(config)) return;
-  const std::int64_t gap = std::int64_t{gap_units} * config.recipe.alignment;
+  const OperandAlignments aligned = operand_alignments(config);
+  const std::int64_t gap = gap_units;
   GemmCall& call = c.call;
   call.problem.batch = batch;
-  call.stride_a = rows_a(call.problem) * call.lda + gap;
-  call.stride_b = rows_b(call.problem) * call.ldb + 2 * gap;
-  call.stride_c = call.problem.M * call.ldc + 3 * gap;
+  call.stride_a = rows_a(call.problem) * call.lda + gap * aligned.a;
+  call.stride_b = rows_b(call.problem) * call.ldb + 2 * gap * aligned.b;
+  call.stride_c = call.problem.M * call.ldc + 3 * gap * aligned.c;
 }
 
 bool is_predicated(const KnownConfig& config) { return config.traits.predicated; }
@@ -119,6 +119,13 @@ std::string to_string(Epilogue epilogue) {
 }
 
 }  // namespace
+
+OperandAlignments operand_alignments(const KnownConfig& config) {
+  const LaunchRecipe& recipe = config.recipe;
+  if (recipe.alignment_a > 0) return {recipe.alignment_a, recipe.alignment_b, recipe.alignment_cd};
+  const int ab = recipe.repack ? 1 : recipe.alignment;
+  return {ab, ab, recipe.alignment};
+}
 
 std::string to_string(const Case& c) {
   const auto part = [](const char* name, auto value) {

@@ -28,6 +28,12 @@ struct Case {
   int sm = 90;  // whose tensor cores round: 80 for sm_80
 };
 
+// What the config needs of A, of B, and of C and D, in elements.
+struct OperandAlignments {
+  int a, b, c;
+};
+OperandAlignments operand_alignments(const KnownConfig& config);
+
 std::string to_string(const Case& c);
 
 // Whether several CTAs work on one tile.

@@ -324,12 +324,11 @@ std::optional<std::string> EmulatedKernel::check(const Case& any_case) {
     return check_on(c,
                     {A.view(), B.view(), C.view(), c.in_place ? C.view() : D.view(), bias.view()});
   }
-  const int alignment = config_.recipe.alignment;
-  const int alignment_ab = config_.recipe.repack ? 1 : alignment;
-  ExactMatrix A(shape_a(call), alignment_ab, kQuietNanBits);
-  ExactMatrix B(shape_b(call), alignment_ab, kQuietNanBits);
-  ExactMatrix C(shape_c(call), alignment, kSentinelBits);
-  ExactMatrix D(shape_c(call), alignment, kSentinelBits);
+  const OperandAlignments aligned = operand_alignments(config_);
+  ExactMatrix A(shape_a(call), aligned.a, kQuietNanBits);
+  ExactMatrix B(shape_b(call), aligned.b, kQuietNanBits);
+  ExactMatrix C(shape_c(call), aligned.c, kSentinelBits);
+  ExactMatrix D(shape_c(call), aligned.c, kSentinelBits);
   const MatrixView& result = c.in_place ? C.view() : D.view();
   if (const auto wrong = check_on(c, {A.view(), B.view(), C.view(), result, bias.view()}))
     return wrong;

@@ -115,6 +115,9 @@ MUTATIONS_OF = {
         ("gathered: the first columns again", r"j \* kLanes", "0"),
         ("gathered: the first rows again", r"sums\.x\[begin \+ i\]", "sums.x[i]"),
         ("gathered: rows of the first ones", r"first \+ begin \+ i", "first + i"),
+        ("A copied as widely as C is stored", r"TUNED_VECS / 100", "TUNED_VECS % 10"),
+        ("B copied as widely as C is stored", r"TUNED_VECS / 10 % 10", "TUNED_VECS % 10"),
+        ("C stored as widely as A is copied", r"TUNED_PARAMS, TUNED_VECS % 10", "TUNED_PARAMS, TUNED_VECS / 100"),
         ("bias of each share", r"if \(piece\.shares > 1 &&",
          BIAS_OF_A_SHARE % ("own.x[0][0]", "own.x[0][0]", "static_cast<const float*>(args.bias)[0]")),
     ],
@@ -245,7 +248,11 @@ FAMILIES = {
         "CLUSTER=0,BM=64,BN=64,BK=8,WM=32,WN=64,TM=8,TN=8,WARPS_K=1,STAGES=1,ASYNC=0,FRAGMENTS=1,VEC=1,RASTER=8,CTAS=1,SPLIT_K=1,"
         "TAIL=0,TA=0,TB=0,PRED=1,LINES=1 TUNED_EPILOGUE=1",
         "CLUSTER=0,BM=64,BN=32,BK=8,WM=32,WN=32,TM=8,TN=4,WARPS_K=2,STAGES=3,ASYNC=1,FRAGMENTS=2,VEC=1,RASTER=8,CTAS=1,SPLIT_K=2,"
-        "TAIL=0,TA=1,TB=1,PRED=1,LINES=1"],
+        "TAIL=0,TA=1,TB=1,PRED=1,LINES=1",
+        "CLUSTER=0,BM=32,BN=32,BK=8,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=2,ASYNC=0,FRAGMENTS=2,VEC=1,RASTER=8,CTAS=1,SPLIT_K=1,"
+        "TAIL=0,TA=0,TB=0,PRED=1,LINES=1,VECS=421",
+        "CLUSTER=0,BM=32,BN=32,BK=8,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=3,ASYNC=2,FRAGMENTS=1,VEC=1,RASTER=8,CTAS=1,SPLIT_K=1,"
+        "TAIL=0,TA=1,TB=1,PRED=1,VECS=124"],
     "skinny": ["CLUSTER=0,BS=4,TL=4,WARPS=4,LANES_K=1,UNROLL=4,VEC=4,SPLIT_K=11,SKINNY_N=0,TA=0,TB=0,PRED=1",
                "CLUSTER=0,BS=2,TL=2,WARPS=4,LANES_K=8,UNROLL=2,VEC=2,SPLIT_K=1,SKINNY_N=1,TA=0,TB=0,PRED=1",
                "CLUSTER=1,BS=1,TL=4,WARPS=4,LANES_K=1,UNROLL=4,VEC=4,SPLIT_K=3,SKINNY_N=0,TA=0,TB=0,PRED=1",

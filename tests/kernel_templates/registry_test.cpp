@@ -348,9 +348,87 @@ TEST(CheckConfig, WholeLinesAreOfAccessesOf4BytesOnly) {
   EXPECT_THAT([&] { known(up_to_vec + "4" + rest + ",LINES=1"); },
               ThrowsMessage<UsageError>(HasSubstr("LINES needs VEC=1")));
   EXPECT_EQ(to_string(specialised(lines, {Layout::nn, 4, true}).config()), up_to_vec + "4" + rest);
-  EXPECT_EQ(specialised(lines, {Layout::tt, 1, false}).values.back(), 1);
+  EXPECT_EQ(specialised(lines, {Layout::tt, 1, false}).config().get("LINES"), 1);
   // The memory is what it is without them, so that as many CTAs are resident.
   EXPECT_EQ(lines.traits.smem_bytes, known(up_to_vec + "1" + rest).traits.smem_bytes);
+}
+
+constexpr const char* kUpToVec =
+    "warp_tiled/CLUSTER=0,BM=64,BN=64,BK=16,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=2,ASYNC=0,"
+    "FRAGMENTS=2,VEC=";
+
+std::string of_widths(int vec, const std::string& after_pred, int pred = 1,
+                      const std::string& layout = "TA=0,TB=0") {
+  return kUpToVec + std::to_string(vec) + ",RASTER=8,CTAS=1,SPLIT_K=1,TAIL=0," + layout +
+         ",PRED=" + std::to_string(pred) + after_pred;
+}
+
+TEST(CheckConfig, WidthsOfOperandsAreThreeThatDifferAndVecIsTheLeast) {
+  const KnownConfig widths = known(of_widths(1, ",LINES=1,VECS=421"));
+  EXPECT_EQ(widths.recipe.alignment_a, 4);
+  EXPECT_EQ(widths.recipe.alignment_b, 2);
+  EXPECT_EQ(widths.recipe.alignment_cd, 1);
+  EXPECT_EQ(widths.recipe.alignment, 4);  // for who knows the least of a problem's only
+  EXPECT_EQ(widths.recipe.multiple_k, 4);
+  EXPECT_EQ(widths.recipe.multiple_n, 2);
+  EXPECT_EQ(widths.recipe.multiple_m, 1);
+  for (const int vecs : {41, 111, 222, 442, 831, 301}) {
+    EXPECT_THAT([&] { known(of_widths(1, ",VECS=" + std::to_string(vecs))); },
+                ThrowsMessage<UsageError>(HasSubstr("VECS ")))
+        << vecs;
+  }
+  EXPECT_THAT([] { known(of_widths(1, ",REPACK=1,VECS=411")); },
+              ThrowsMessage<UsageError>(HasSubstr("VECS needs REPACK=0")));
+}
+
+// A 16 x 8 slice for 512 threads: too few floats for accesses of 16 bytes by each warp.
+TEST(CheckConfig, EachWidthOfAnOperandMustBeLegalAsTheWidthOfAll) {
+  const std::string tile =
+      "warp_tiled/CLUSTER=0,BM=16,BN=96,BK=8,WM=16,WN=32,TM=4,TN=4,WARPS_K=1,STAGES=2,ASYNC=0,"
+      "FRAGMENTS=2,VEC=";
+  const std::string rest = ",RASTER=8,CTAS=1,SPLIT_K=1,TAIL=0,TA=0,TB=0,PRED=1";
+  const auto reason = [&](const std::string& text) -> std::string {
+    try {
+      known(text);
+    } catch (const UsageError& error) {
+      const std::string said = error.what();
+      return said.substr(said.find("illegal: "));
+    }
+    return "";
+  };
+  ASSERT_NE(reason(tile + "4" + rest), "");
+  EXPECT_EQ(reason(tile + "1" + rest + ",VECS=411"), reason(tile + "4" + rest));
+}
+
+TEST(CheckConfig, NoWidthIsForCopiesThatCpAsyncMakesOneByOne) {
+  std::string config = of_widths(1, ",VECS=411");
+  config.replace(config.find("ASYNC=0"), 7, "ASYNC=1");
+  EXPECT_THAT([&] { known(config); },
+              ThrowsMessage<UsageError>(HasSubstr("VECS widens copies that cp.async makes")));
+  config.replace(config.find("TA=0"), 4, "TA=1");
+  EXPECT_EQ(known(config).recipe.alignment_a, 4);
+}
+
+TEST(ServedVariants, OfWidthsOfOperandsEndWithTheLeastOfThemForAll) {
+  EXPECT_EQ(served(of_widths(2, ",VECS=422", 0)),
+            (std::vector<std::string>{of_widths(2, ",VECS=422", 0), of_widths(2, ",VECS=422"),
+                                      of_widths(2, ""), of_widths(1, "")}));
+  EXPECT_EQ(
+      served(of_widths(1, ",LINES=1,VECS=411")),
+      (std::vector<std::string>{of_widths(1, ",LINES=1,VECS=411"), of_widths(1, ",LINES=1")}));
+}
+
+TEST(LegalFor, AsksEachOperandForItsOwnAlignment) {
+  const KnownConfig config = known(of_widths(1, ",VECS=411"));
+  const auto text = [&](const std::string& problem) {
+    return to_string(legal_for(config, parse_problem(problem)).value().config.config());
+  };
+  EXPECT_EQ(text("512x50257x768"), of_widths(1, ",VECS=411"));
+  EXPECT_EQ(text("512x50256x768"), of_widths(1, ",VECS=411"));
+  EXPECT_EQ(text("512x50257x768:align=2/1/1"), of_widths(1, ""));
+  EXPECT_EQ(text("512x50257x768:align=1/4/4"), of_widths(1, ""));
+  // A's rows begin well, and end within a vector.
+  EXPECT_EQ(text("512x50257x767:align=4/1/1"), of_widths(1, ""));
 }
 
 }  // namespace

@@ -268,6 +268,7 @@ TEST(SettledParams, AreTheLayoutAndTheWidthOfAccesses) {
 TEST(SettledParams, LeaveCopiesAndTheWidthOfAccessesToTheSearchWhereCopiesAllowWiderOnes) {
   std::set<std::string> settled;
   for (const FixedParam& one : settled_params(packed_problem(1024, 1024, 1001))) {
+    if (one.or_value) continue;
     if (one.only_of == nullptr || one.only_of->name == "warp_tiled") settled.insert(one.name);
   }
   EXPECT_EQ(settled, (std::set<std::string>{"TA", "TB"}));
@@ -276,6 +277,31 @@ TEST(SettledParams, LeaveCopiesAndTheWidthOfAccessesToTheSearchWhereCopiesAllowW
       EXPECT_EQ(one.value, 0);
     }
   }
+}
+
+TEST(SettledParams, OfferWidthsOfOperandsWhereTheirAlignmentsDiffer) {
+  const auto offered = [](const std::string& problem) {
+    for (const FixedParam& one : settled_params(parse_problem(problem))) {
+      if (one.name == "VECS") return std::pair(one.value, one.or_value.value());
+    }
+    return std::pair(0, 0);
+  };
+  EXPECT_EQ(offered("512x50257x768"), std::pair(0, 411));
+  EXPECT_EQ(offered("333x777x2222"), std::pair(0, 211));
+  EXPECT_EQ(offered("512x50257x768:layout=nt"), std::pair(0, 441));
+  EXPECT_EQ(offered("512x50256x767:layout=nt"), std::pair(0, 114));
+  EXPECT_EQ(offered("512x50257x766:layout=tt"), std::pair(0, 421));
+  EXPECT_EQ(offered("512x50256x768"), std::pair(0, 0));
+  EXPECT_EQ(offered("512x50257x767"), std::pair(0, 0));
+}
+
+TEST(SpaceTest, AFixedParameterMayHaveASecondValue) {
+  const std::vector<FixedParam> fixed = settled_params(parse_problem("512x50257x768"));
+  std::set<int> seen;
+  const Space space = enumerate({find_family("warp_tiled")}, fixed, nullptr, {200'000, 1});
+  const std::size_t vecs = find_family("warp_tiled")->find_param("VECS").value();
+  for (const KnownConfig& point : space.points) seen.insert(point.values[vecs]);
+  EXPECT_EQ(seen, (std::set<int>{0, 411}));
 }
 
 TEST(SettledParams, NameNoFamilyThatLacksTheTypes) {

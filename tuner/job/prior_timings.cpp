@@ -35,7 +35,8 @@ class Counterparts {
       : index_(points),
         layout_(problem.layout),
         signature_(problem.signature),
-        widest_(alignment_class(problem)) {}
+        widest_(alignment_class(problem)),
+        widths_(differing_alignments(problem)) {}
 
   struct Found {
     std::size_t point;
@@ -50,11 +51,17 @@ class Counterparts {
     const bool was_widest = here.vec == alignment_class(source);
     const bool is_widest = was_widest || family.is_fastest_at_widest_vec;
     here.vec = is_widest ? widest_ : std::min(here.vec, widest_);
-    for (const bool predicated : {here.predicated, !here.predicated}) {
-      here.predicated = predicated;
-      const std::vector<int> values = family.specialised(config.values, here);
-      if (const auto point = index_.find(family, values)) {
-        return Found{*point, values == config.values};
+    // What was as wide as each operand allowed is so here, where the space has it.
+    const bool was_uniform_by_choice = here.vecs == 0 && differing_alignments(source) != 0;
+    const int wanted = was_uniform_by_choice || here.vec != widest_ ? 0 : widths_;
+    for (const int vecs : {wanted, 0}) {
+      here.vecs = vecs;
+      for (const bool predicated : {here.predicated, !here.predicated}) {
+        here.predicated = predicated;
+        const std::vector<int> values = family.specialised(config.values, here);
+        if (const auto point = index_.find(family, values)) {
+          return Found{*point, values == config.values};
+        }
       }
     }
     return std::nullopt;
@@ -64,7 +71,7 @@ class Counterparts {
   PointIndex index_;
   Layout layout_;
   Signature signature_;
-  int widest_;
+  int widest_, widths_;
 };
 
 // rows: all of one device and problem.

@@ -118,7 +118,7 @@ Matrices matrices_c(const GemmCall& shape) {
 std::vector<GemmCall> small_verification_shapes(const KnownConfig& config, int sm_count) {
   const Traits& t = config.traits;
   const int vec = t.vec;
-  const Alignment aligned = uniform_alignment(t.signature, vec);
+  const Alignment aligned = needed_alignment(config.recipe, t.signature);
   const auto rounded_up = [](std::int64_t size, std::int64_t multiple) {
     return (size + multiple - 1) / multiple * multiple;
   };
