@@ -195,6 +195,13 @@ static_assert(has_its_cluster(cluster_ctas(kP)),
               "clusters need sm_90, and TUNED_CLUSTER says of how many CTAs");
 constexpr bool kPredicated = kP.PRED != 0;
 constexpr int kStageA = kP.BK * a_ld(kP), kStageB = kP.BK * b_ld(kP);  // floats
+#ifdef TUNED_STEPPED
+constexpr int kStage = (kStageA + kStageB) * 4;  // bytes
+__device__ inline float* bytes_on(float* p, int bytes) {
+  return reinterpret_cast<float*>(reinterpret_cast<char*>(p) + bytes);
+}
+static_assert(smem_floats(kStageA) == kStageA && smem_floats(kStageB) == kStageB);
+#endif
 constexpr bool kAnyAsync = is_async(kP, a_along_k(kP)) || is_async(kP, b_along_k(kP));
 
 #ifdef TUNED_LINES
@@ -339,16 +346,34 @@ class Segment {
   }
   // The next slice's way into a stage: what cp.async does not bring waits in registers.
   __device__ void begin_copy() {
+#ifdef TUNED_STEPPED
+    a_copy_.begin(bytes_on(a_smem_, write_), to_copy_ > 0);
+    b_copy_.begin(bytes_on(b_smem_, write_), to_copy_ > 0);
+#else
     a_copy_.begin(a_smem_ + write_ * kStageA, to_copy_ > 0);
     b_copy_.begin(b_smem_ + write_ * kStageB, to_copy_ > 0);
+#endif
     --to_copy_;
   }
   __device__ void finish_copy() {
+#ifdef TUNED_STEPPED
+    a_copy_.finish(bytes_on(a_smem_, write_));
+    b_copy_.finish(bytes_on(b_smem_, write_));
+  }
+  // read_ and write_ are offsets of stages. The stage that was read before the one to read is the
+  // next to be written.
+  __device__ void next_write() {}
+  __device__ void next_read() {
+    write_ = read_;
+    read_ = read_ == (kP.STAGES - 1) * kStage ? 0 : read_ + kStage;
+  }
+#else
     a_copy_.finish(a_smem_ + write_ * kStageA);
     b_copy_.finish(b_smem_ + write_ * kStageB);
   }
   __device__ void next_write() { write_ = write_ + 1 == kP.STAGES ? 0 : write_ + 1; }
   __device__ void next_read() { read_ = read_ + 1 == kP.STAGES ? 0 : read_ + 1; }
+#endif
 
   static __device__ void commit() {
     if constexpr (kAnyAsync) commit_copies();
@@ -369,7 +394,11 @@ class Segment {
     }
   };
   __device__ Stage stage() const {
+#ifdef TUNED_STEPPED
+    return {bytes_on(a_smem_ + a_read_, read_), bytes_on(b_smem_ + b_read_, read_)};
+#else
     return {a_smem_ + (read_ * kStageA + a_read_), b_smem_ + (read_ * kStageB + b_read_)};
+#endif
   }
 
   // All stages but one on their way, the first of them there.
@@ -382,10 +411,16 @@ class Segment {
         begin_copy();
       }
       finish_copy();
+#ifdef TUNED_STEPPED
+      write_ += kStage;
+#else
       next_write();
+#endif
       commit();
     }
+#ifndef TUNED_STEPPED
     write_ = kP.STAGES - 1;
+#endif
     synchronise();
   }
 
@@ -622,8 +657,12 @@ extern "C" __global__ void GT_CLUSTER(cluster_ctas(kP)) __launch_bounds__(thread
   const GemmArgs args = batch_entry(all);
   SharedMemory smem;
   float* const buffer = smem.take(smem_bytes(kP) / static_cast<int>(sizeof(float)));
-  float* const a_smem = buffer;                                     // [STAGES][BK][a_ld]
+  float* const a_smem = buffer;  // [STAGES][BK][a_ld]
+#ifdef TUNED_STEPPED
+  float* const b_smem = buffer + kStageA;  // the stages of A and B in turn
+#else
   float* const b_smem = buffer + smem_floats(kP.STAGES * kStageA);  // [STAGES][BK][b_ld]
+#endif
   const Place place(static_cast<int>(threadIdx.x));
   const int K = reduction_length(args);
 
@@ -808,6 +847,13 @@ inline KernelFamily family() {
     if (is_a_single || is_b_single) broken = "VECS widens copies that cp.async makes one by one";
     return broken;
   };
+  // By counts in the SASS of 12 configs: 4 to 12 less, more of them where accesses are wide. Not
+  // searched before a GPU has timed it.
+  add_later_param(family, {"STEPPED", {0}, "1: one offset leads through the stages of A and B"}, 1,
+                  [](Traits& t, int value) {
+                    constexpr double kFewer = 8;  // instructions for addresses in a slice
+                    if (value != 0) t.other_instructions_per_k -= kFewer / t.tile_k;
+                  });
   family.is_fastest_at_widest_vec = true;
   // 64 x 64 tiles waste little on small edges. cp.async is not used: sm_75 lacks it.
   family.untuned = [](const Signature& signature, int) -> std::optional<std::vector<int> > {

@@ -48,7 +48,11 @@ class SliceCopy {
           share_[pass] = inside ? load_vec<VEC>(from.x[pass]) : Vec<VEC>{};
         }
       }
+#ifdef TUNED_STEPPED
+      advance(k_count);
+#else
       at_ = k_count * step();
+#endif
     } else {
       begin(smem, k_count > 0);
     }
@@ -65,7 +69,11 @@ class SliceCopy {
         if (has_part(pass)) share_[pass] = load_vec<VEC>(from.x[pass]);
       }
     }
+#ifdef TUNED_STEPPED
+    advance(BK);
+#else
     at_ += BK * step();
+#endif
   }
 
   // What waits in registers arrives; nothing where ASYNC.
@@ -113,7 +121,11 @@ class SliceCopy {
   __device__ Sources sources() const {
     const float* at[kSources];
 #pragma unroll
+#ifdef TUNED_STEPPED
+    for (int i = 0; i < kSources; ++i) at[i] = ALONG_K ? src_[i] + at_ : src_[i];
+#else
     for (int i = 0; i < kSources; ++i) at[i] = src_[i] + at_;
+#endif
     Sources from;
 #pragma unroll
     for (int pass = 0; pass < kPasses; ++pass) {
@@ -150,12 +162,29 @@ class SliceCopy {
     }
   }
 
+#ifdef TUNED_STEPPED
+  // On to the next slice. Where k runs along the stored rows one number does for all of them: a
+  // product and a 64-bit sum are one instruction.
+  __device__ void advance(int k_count) {
+    if constexpr (ALONG_K) {
+      at_ += k_count;
+    } else {
+#pragma unroll
+      for (int i = 0; i < kSources; ++i) src_[i] += k_count * ld_;
+    }
+  }
+#else
   // Elements from one k to the next.
   __device__ long long step() const { return ALONG_K ? 1 : ld_; }
+#endif
 
   const float* src_[kSources];
   const long long ld_;
+#ifdef TUNED_STEPPED
+  int at_ = 0;  // of the next slice, from src_, where k runs along the stored rows
+#else
   long long at_ = 0;  // of the next slice, from src_
+#endif
   int smem_offset_, k_;
   Vec<VEC> share_[ASYNC ? 1 : kPasses];
 };

@@ -118,6 +118,11 @@ MUTATIONS_OF = {
         ("A copied as widely as C is stored", r"TUNED_VECS / 100", "TUNED_VECS % 10"),
         ("B copied as widely as C is stored", r"TUNED_VECS / 10 % 10", "TUNED_VECS % 10"),
         ("C stored as widely as A is copied", r"TUNED_PARAMS, TUNED_VECS % 10", "TUNED_PARAMS, TUNED_VECS / 100"),
+        ("stage not left", r"write_ = read_;|write_ \+= kStage;", ";"),
+        ("stage past the last one", r"\(kP\.STAGES - 1\) \* kStage", "kP.STAGES * kStage"),
+        ("another stage read", r"(\+ [ab]_read_), read_", r"\1, write_"),
+        ("copy into the stage that is read", r"(begin|finish)\(bytes_on\(([ab])_smem_, write_\)",
+         r"\1(bytes_on(\2_smem_, read_)"),
         ("bias of each share", r"if \(piece\.shares > 1 &&",
          BIAS_OF_A_SHARE % ("own.x[0][0]", "own.x[0][0]", "static_cast<const float*>(args.bias)[0]")),
     ],
@@ -137,6 +142,10 @@ MUTATIONS_OF = {
         ("neighbour of another pass", r"row\[kRow\] \+ kFrom", "row[kRow]"),
         ("slice past the last one", r"else if \(is_wanted\)", "else if (true)"),
         ("first slice not cleared", r"share_\[pass\] = 0\.0f;", 'share_[pass] = __builtin_nanf("");'),
+    ],
+    "kernel_templates/device/slice_copy.cuh": [
+        ("the first slice again", r"at_ \+= k_count;|src_\[i\] \+= k_count \* ld_;", ";"),
+        ("a whole first slice", r"advance\(k_count\);", "advance(BK);"),
     ],
     "kernel_templates/device/line_store.cuh": [
         ("C read where D is", r"(?<!\*) c = args\.C ", " c = args.D "),
@@ -250,9 +259,9 @@ FAMILIES = {
         "CLUSTER=0,BM=64,BN=32,BK=8,WM=32,WN=32,TM=8,TN=4,WARPS_K=2,STAGES=3,ASYNC=1,FRAGMENTS=2,VEC=1,RASTER=8,CTAS=1,SPLIT_K=2,"
         "TAIL=0,TA=1,TB=1,PRED=1,LINES=1",
         "CLUSTER=0,BM=32,BN=32,BK=8,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=2,ASYNC=0,FRAGMENTS=2,VEC=1,RASTER=8,CTAS=1,SPLIT_K=1,"
-        "TAIL=0,TA=0,TB=0,PRED=1,LINES=1,VECS=421",
+        "TAIL=0,TA=0,TB=0,PRED=1,LINES=1,VECS=421,STEPPED=1",
         "CLUSTER=0,BM=32,BN=32,BK=8,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=3,ASYNC=2,FRAGMENTS=1,VEC=1,RASTER=8,CTAS=1,SPLIT_K=1,"
-        "TAIL=0,TA=1,TB=1,PRED=1,VECS=124"],
+        "TAIL=0,TA=1,TB=1,PRED=1,VECS=124,STEPPED=1"],
     "skinny": ["CLUSTER=0,BS=4,TL=4,WARPS=4,LANES_K=1,UNROLL=4,VEC=4,SPLIT_K=11,SKINNY_N=0,TA=0,TB=0,PRED=1",
                "CLUSTER=0,BS=2,TL=2,WARPS=4,LANES_K=8,UNROLL=2,VEC=2,SPLIT_K=1,SKINNY_N=1,TA=0,TB=0,PRED=1",
                "CLUSTER=1,BS=1,TL=4,WARPS=4,LANES_K=1,UNROLL=4,VEC=4,SPLIT_K=3,SKINNY_N=0,TA=0,TB=0,PRED=1",
