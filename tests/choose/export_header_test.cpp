@@ -246,6 +246,32 @@ TEST_F(ExportHeaderTest, HandsOutEachWinnerAsTheConfigsThatTheFinalsVerify) {
   EXPECT_EQ(read_file(folder_ / "out"), want);
 }
 
+TEST_F(ExportHeaderTest, AKernelOfOperandsOfDifferentWidthsServesThoseThatAreKnownToAllowIt) {
+  Database database = writable(file_);
+  store_measured(database, kA6000, "512x50257x768",
+                 "warp_tiled/CLUSTER=0,BM=64,BN=64,BK=16,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=2,"
+                 "ASYNC=0,FRAGMENTS=2,VEC=1,RASTER=8,CTAS=1,SPLIT_K=1,TAIL=0,TA=0,TB=0,PRED=1,"
+                 "VECS=411",
+                 60);
+  write_header(database, "sm_86");
+  write("main.cpp", R"cpp(
+#include "gemm_tune_sm_86.h"
+    using namespace gemm_tune_sm_86;
+    constexpr Problem operands(int a, int b, int cd) {
+      Problem p{512, 50257, 768, 1};
+      p.alignment_a = a;
+      p.alignment_b = b;
+      p.alignment_cd = cd;
+      return p;
+    }
+    static_assert(lookup(operands(4, 1, 1)).kernel->value("VECS") == 411, "");
+    static_assert(lookup(operands(1, 4, 4)).kernel->value("VECS") == -1, "");
+    static_assert(lookup({512, 50257, 768, 1}).kernel->value("VECS") == -1, "");
+    static_assert(lookup({512, 50257, 768, 1}).is_twin, "");
+    int main() {})cpp");
+  EXPECT_EQ(compile(compilers().at(0)), "");
+}
+
 TEST_F(ExportHeaderTest, LookupFallsBackToTheBuiltinDefaultAsChooseDoes) {
   Database database = writable(file_);
   // 32 x 64 tiles: too many for a grid where 64 x 64 tiles are not.

@@ -78,6 +78,36 @@ TEST(PriorTimingsTest, AConfigStandsForTheOneThatDiffersInWhatTheProblemSettles)
   EXPECT_NEAR(to_ragged[0].evidence.log_ratios[3].second, std::log(1.5), 1e-12);
 }
 
+std::vector<KnownConfig> points_of_widths(int vec, const char* later) {
+  std::vector<KnownConfig> points;
+  for (const int rows : {32, 64}) {
+    for (const int ctas : {1, 2, 3, 4}) {
+      points.push_back(
+          known("warp_tiled/CLUSTER=0,BM=" + std::to_string(rows) +
+                ",BN=64,BK=16,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=2,ASYNC=0,FRAGMENTS=2,VEC=" +
+                std::to_string(vec) + ",RASTER=8,CTAS=" + std::to_string(ctas) +
+                ",SPLIT_K=1,TAIL=0,TA=0,TB=0,PRED=1" + later));
+    }
+  }
+  return points;
+}
+
+TEST(PriorTimingsTest, TheWidestAccessesThereStandForThoseOfEachOperandHere) {
+  const Problem logits = parse_problem("512x50257x768");
+  std::vector<KnownConfig> here = points_of_widths(1, ",VECS=411");
+  for (const KnownConfig& point : points_of_widths(1, "")) here.push_back(point);
+  const auto aligned =
+      prior_timings(timed(points_of_widths(4, ""), kA6000, k1024), kA6000, logits, here);
+  ASSERT_EQ(aligned.size(), 1u);
+  EXPECT_EQ(aligned[0].evidence.log_ratios[3].first, 3u);  // with VECS
+  // There the same width for all was a choice, so it is here.
+  const Problem other = parse_problem("256x50257x768");
+  const auto narrow =
+      prior_timings(timed(points_of_widths(1, ""), kA6000, other), kA6000, logits, here);
+  ASSERT_EQ(narrow.size(), 1u);
+  EXPECT_EQ(narrow[0].evidence.log_ratios[3].first, 11u);
+}
+
 TEST(PriorTimingsTest, WherePointsWereTimedThemselvesNoOtherStandsForThem) {
   const auto points = some_points(4, 0);
   auto rows = timed(points, kA6000, packed_problem(512, 512, 512));

@@ -70,6 +70,20 @@ TEST(VerifyShapesTest, AStrideLowersTheAlignmentClass) {
   EXPECT_EQ(alignment_class(problem_of(shape)), 2);
 }
 
+TEST(VerifyShapesTest, OperandsAreAsAlignedAsTheirOwnAccessesNeed) {
+  const KnownConfig config = known(
+      "warp_tiled/CLUSTER=0,BM=64,BN=64,BK=16,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=2,ASYNC=0,"
+      "FRAGMENTS=2,VEC=1,RASTER=8,CTAS=1,SPLIT_K=1,TAIL=0,TA=0,TB=0,PRED=1,LINES=1,VECS=421");
+  bool is_b_least = false, is_c_least = false;
+  for (const GemmCall& shape : small_verification_shapes(config, 132)) {
+    EXPECT_EQ(why_illegal(config.recipe, problem_of(shape)), std::nullopt);
+    is_b_least = is_b_least || alignments(problem_of(shape)).b == 2;
+    is_c_least = is_c_least || alignments(problem_of(shape)).cd == 1;
+  }
+  EXPECT_TRUE(is_b_least);
+  EXPECT_TRUE(is_c_least);
+}
+
 TEST(VerifyShapesTest, EveryShapeIsLegalForItsConfig) {
   for (
       const char* text :
