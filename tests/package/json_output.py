@@ -94,6 +94,7 @@ def main(program, print_sample_reports):
     check_the_check()
     for report in json.loads(subprocess.check_output([print_sample_reports])):
         check("a measured report", report, "problem_report")
+    check("measured rows of bench", json.loads(subprocess.check_output([print_sample_reports, "bench"])), "bench")
     with tempfile.TemporaryDirectory() as folder:
         environment = dict(os.environ, GEMM_TUNE_DB=folder + "/t.db", XDG_CACHE_HOME=folder, CUDA_VISIBLE_DEVICES="")
         sweep = str(ROOT / "tests/data/made_up_sweep.json")

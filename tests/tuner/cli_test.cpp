@@ -383,6 +383,12 @@ TEST_F(CliTest, OnlyKnownBaselinesAreTaken) {
                  "rocblas");
 }
 
+TEST_F(CliTest, BenchNeedsAGpuAndSaysSoInOneSentence) {
+  expect_refusal("bench --arch sm_86 --sizes 64 --db " + path("t.db"), 3,
+                 "bench times kernels on a GPU and cannot: ");
+  expect_refusal("bench --arch sm_86 --sizes wobble --db " + path("t.db"), 2, "wobble");
+}
+
 TEST_F(CliTest, ExplainTellsLimitsResourcesAndModel) {
   const ProgramRun explain =
       run(std::string("explain --arch sm_86 --sizes 1024 ") + kNaive + " --db " + path("t.db"));

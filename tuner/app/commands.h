@@ -11,6 +11,7 @@ namespace gemm_tune {
 
 int run_tune(const Options& options);
 int run_best(const Options& options);
+int run_bench(const Options& options);
 int run_explain(const Options& options);
 int run_ladder(const Options& options);
 int run_replay(const Options& options);

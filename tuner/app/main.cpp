@@ -32,6 +32,8 @@ int run_command(const Options& options) {
       return run_tune(options);
     case Command::best:
       return run_best(options);
+    case Command::bench:
+      return run_bench(options);
     case Command::explain:
       return run_explain(options);
     case Command::ladder:

@@ -438,6 +438,11 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   add_common(*ladder, o);
   add_sizes(*ladder, o)->required();
   add_search(*ladder, o);
+  CLI::App* bench = app.add_subcommand(
+      "bench", "The database's winners timed beside every baseline, hot and cold");
+  add_common(*bench, o);
+  add_sizes(*bench, o);
+  add_kernel_dir(*bench, o);
   CLI::App* exporter = app.add_subcommand("export", "Winners for another build");
   add_common(*exporter, o);
   exporter
@@ -491,6 +496,7 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
     return parsed;
   }
   if (*best) o.command = Command::best;
+  if (*bench) o.command = Command::bench;
   if (*explain) o.command = Command::explain;
   if (*ladder) o.command = Command::ladder;
   if (*exporter) o.command = Command::export_winners;

@@ -14,6 +14,7 @@ namespace gemm_tune {
 enum class Command {
   tune,
   best,
+  bench,
   explain,
   ladder,
   replay,

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// gemm-tune bench: times the database's winners beside every baseline. Stores nothing.
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+
+#include "choose/choose.h"
+#include "core/error.h"
+#include "tuner/app/commands.h"
+#include "tuner/app/exit_code.h"
+#include "tuner/app/requests.h"
+#include "tuner/app/signals.h"
+#include "tuner/app/standard_output.h"
+#include "tuner/app/target.h"
+#include "tuner/job/bench.h"
+#include "tuner/report/bench_table.h"
+#include "tuner/report/progress.h"
+
+namespace gemm_tune {
+namespace {
+
+// The winners that were measured on the device, by the database's order.
+std::vector<Benched> measured_winners(const Database& database, const KernelHashes& hashes,
+                                      const DeviceSpec& device) {
+  std::vector<Benched> all;
+  for (const Winner& winner : load_winners(database, device.arch, hashes)) {
+    const Record& row = winner.record;
+    if (row.source != Source::measured || row.device != device_key(device)) continue;
+    all.push_back({row.problem, winner.config});
+  }
+  return all;
+}
+
+// The asked problems with their winners, where there are some.
+std::vector<Benched> asked_winners(const std::vector<Problem>& problems,
+                                   const std::vector<Benched>& winners) {
+  std::vector<Benched> all;
+  for (const Problem& problem : problems) {
+    const auto tuned = std::find_if(winners.begin(), winners.end(), [&](const Benched& one) {
+      return one.problem == key_of(problem);
+    });
+    all.push_back({problem, tuned == winners.end() ? std::nullopt : tuned->config});
+  }
+  return all;
+}
+
+}  // namespace
+
+int run_bench(const Options& options) {
+  std::vector<Problem> problems;
+  if (!options.sizes.empty()) problems = asked_problems(options);
+  const Target target = resolve_target(options);
+  if (!target.measurable) {
+    throw DeviceError("bench times kernels on a GPU and cannot: " + target.why_not);
+  }
+  const Database database = open_for_reading(options);
+  const KernelHashes hashes = hashes_of(asked_kernels(options, problems));
+  const std::vector<Benched> winners = measured_winners(database, hashes, target.spec);
+  const std::vector<Benched> all =
+      options.sizes.empty() ? winners : asked_winners(problems, winners);
+  const auto is_tuned = [](const Benched& one) { return one.config.has_value(); };
+  if (std::none_of(all.begin(), all.end(), is_tuned)) {
+    throw NothingFound(with_tune_command(fmt::format("'{}' has no winner to time on {}: tune first",
+                                                     database.path().string(), target.spec.name),
+                                         options));
+  }
+  TuneRequest request = tune_request(options, target, {});
+  request.baselines.assign(kBaselineKinds.begin(), kBaselineKinds.end());
+  request.interruption = watch_for_signals();
+  if (!options.json) print_text(bench_head());
+  const std::vector<BenchRow> rows = bench(request, all, [&](const BenchRow& row) {
+    if (options.json) return;
+    print_text(bench_lines(row));
+    flush_standard_output();
+  });
+  if (options.json) {
+    nlohmann::json json = bench_json(rows);
+    json["arch"] = target.spec.arch;
+    json["device"] = target.spec.name;
+    print_json(json);
+  } else {
+    print_text(bench_end(rows));
+  }
+  if (rows.size() < all.size()) return kExitInterrupted;
+  return std::all_of(all.begin(), all.end(), is_tuned) ? kExitOk : kExitNothingSurvived;
+}
+
+}  // namespace gemm_tune
