@@ -1,19 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-# cpack -G DEB, in the build folder: gemm-tune, libgemm-tune0 and libgemm-tune-dev for Debian and Ubuntu. CUDA's libraries
+# cpack -G DEB, in the build folder: gemm-tune, libgemm-tune0, libgemm-tune-dev and gemm-tune-defaults for Debian and Ubuntu. CUDA's libraries
 # are no dependency: they are opened when needed, and the program says what to install where they are missing.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME gemm-tune)
 set(CPACK_PACKAGE_VENDOR gemm-tune)
-set(CPACK_PACKAGE_CONTACT "gemm-tune maintainers <maintainers@gemm-tune.invalid>")
+# The project has no mail address of its own: RFC 2606 reserves .invalid for addresses that nobody has. Who distributes
+# packages names a reachable one: cmake -DCPACK_PACKAGE_CONTACT="Name <address>".
+if(NOT CPACK_PACKAGE_CONTACT)
+  set(CPACK_PACKAGE_CONTACT "gemm-tune developers <noreply@gemm-tune.invalid>")
+endif()
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
-set(CPACK_COMPONENTS_ALL program preload library development)
+set(CPACK_COMPONENTS_ALL program preload library development defaults)
 set(CPACK_COMPONENTS_GROUPING ONE_PER_GROUP)
 # The drop-in is of use with the program alone.
 set(CPACK_COMPONENT_PROGRAM_GROUP program)
 set(CPACK_COMPONENT_PRELOAD_GROUP program)
 set(CPACK_COMPONENT_LIBRARY_GROUP library)
 set(CPACK_COMPONENT_DEVELOPMENT_GROUP development)
+set(CPACK_COMPONENT_DEFAULTS_GROUP defaults)
 
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
@@ -41,6 +46,16 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libgemm-tune0 ${_gt_same_version}")
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "tuned matrix multiplication on NVIDIA GPUs, headers
 The headers, the CMake package and the pkg-config file of libgemm-tune0.")
+
+set(CPACK_DEBIAN_DEFAULTS_PACKAGE_NAME gemm-tune-defaults)
+set(CPACK_DEBIAN_DEFAULTS_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_DEFAULTS_PACKAGE_ARCHITECTURE all)
+set(CPACK_DEBIAN_DEFAULTS_PACKAGE_SHLIBDEPS OFF)
+set(CPACK_DEBIAN_DEFAULTS_DESCRIPTION "tuned matrix multiplication on NVIDIA GPUs, winners for some GPUs
+Measured winners for common sizes, which gemm-tune and libgemm-tune0
+use where a size was not tuned on the machine.")
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS gemm-tune-defaults)
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_RECOMMENDS gemm-tune-defaults)
 
 # The loader's cache is renewed after both packages that have libraries.
 file(WRITE "${PROJECT_BINARY_DIR}/debian/triggers" "activate-noawait ldconfig\n")

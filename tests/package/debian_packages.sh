@@ -13,7 +13,7 @@ fail() { echo "$*" && exit 1; }
 (cd "$build" && cpack -G DEB -B "$scratch/debs") >"$scratch/log" 2>&1 || fail "cpack ends with $?: $(cat "$scratch/log")"
 cd "$scratch/debs"
 names=$(for deb in *.deb; do dpkg-deb -f "$deb" Package; done | sort | xargs)
-[ "$names" = 'gemm-tune libgemm-tune-dev libgemm-tune0' ] || fail "the packages are: $names"
+[ "$names" = 'gemm-tune gemm-tune-defaults libgemm-tune-dev libgemm-tune0' ] || fail "the packages are: $names"
 
 for deb in *.deb; do
   strangers=$(dpkg-deb -f "$deb" Depends | sed 's/ ([^)]*)//g; s/, /\n/g' |
@@ -25,7 +25,7 @@ done
 [ -z "$(sort "$scratch/files" | uniq -d)" ] || fail "in two packages: $(sort "$scratch/files" | uniq -d)"
 
 # Nothing of cmake --install is left out; man pages are packed.
-for component in program preload library development; do
+for component in program preload library development defaults; do
   cmake --install "$build" --component $component --prefix "$scratch/prefix/usr" >/dev/null
 done
 missing=$(cd "$scratch/prefix" && find . -type f -o -type l | while read -r file; do
@@ -43,6 +43,22 @@ done
 "$make_database" "$scratch/winners.db"
 "$scratch/root/usr/bin/gemm-tune" best --arch sm_86 --sizes 1024 --db "$scratch/winners.db" | grep -q vectorized_2d/BM=128 ||
   fail "the packed program does not answer"
+[ "$(dpkg-deb -f gemm-tune-defaults_*.deb Architecture)" = all ] || fail "the defaults are of one architecture"
+for layer in "$scratch"/root/usr/share/gemm-tune/winners/*.db; do
+  env -u GEMM_TUNE_DB XDG_DATA_HOME="$scratch/home" XDG_DATA_DIRS="$scratch/none" "$scratch/root/usr/bin/gemm-tune" --version |
+    grep -q -E "^layer $layer: [1-9][0-9]* winners?$" || fail "the packed program does not read $layer"
+done
+
+# Where the tools of a package's installation are there, what is removed leaves no file behind.
+if [ "$(id -u)" = 0 ] && command -v dpkg >/dev/null; then
+  installed() { (cd "$scratch/system" && find . -path ./var -prune -o -print | sort); }
+  mkdir -p "$scratch/system/var/lib/dpkg"/{info,updates} && touch "$scratch/system/var/lib/dpkg/status"
+  before=$(installed)
+  dpkg --root="$scratch/system" --force-depends -i gemm-tune-defaults_*.deb >"$scratch/log" 2>&1 || fail "$(cat "$scratch/log")"
+  [ "$(installed)" != "$before" ] || fail "the defaults install nothing"
+  dpkg --root="$scratch/system" --force-depends -P gemm-tune-defaults >"$scratch/log" 2>&1 || fail "$(cat "$scratch/log")"
+  [ "$(installed)" = "$before" ] || fail "the defaults leave files behind"
+fi
 if command -v lintian >/dev/null; then
   errors=$(lintian --tag-display-limit 0 ./*.deb 2>/dev/null | grep '^E:' || true)
   [ -z "$errors" ] || fail "$errors"
