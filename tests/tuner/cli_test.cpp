@@ -14,7 +14,6 @@ namespace {
 
 using testing::AllOf;
 using testing::ContainsRegex;
-using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
@@ -230,7 +229,7 @@ TEST_F(CliTest, HelpAndVersionGoToStandardOutput) {
   const ProgramRun version = run("--version");
   EXPECT_EQ(version.exit_code, 0);
   EXPECT_THAT(version.output, StartsWith("gemm-tune 0."));
-  EXPECT_THAT(version.output, EndsWith("\ndatabase " + path("xdg") + "/gemm-tune/gemm-tune.db\n"));
+  EXPECT_THAT(version.output, HasSubstr("\ndatabase " + path("xdg") + "/gemm-tune/gemm-tune.db\n"));
 }
 
 TEST_F(CliTest, VersionNamesWhatDecidesWhetherRowsCount) {
@@ -238,7 +237,9 @@ TEST_F(CliTest, VersionNamesWhatDecidesWhetherRowsCount) {
   EXPECT_THAT(version, HasSubstr("\nschema 3\n"));
   EXPECT_THAT(version, HasSubstr("\nNVRTC 13."));
   EXPECT_THAT(version, HasSubstr("\ndriver "));
-  EXPECT_EQ(std::count(version.begin(), version.end(), '\n'), 6);
+  auto lines = std::count(version.begin(), version.end(), '\n');
+  for (std::size_t at = 0; (at = version.find("\nlayer ", at)) != version.npos; ++at) --lines;
+  EXPECT_EQ(lines, 6);  // but for the layers of this build
   EXPECT_EQ(run("--version", "HOME=").exit_code, 0);
 }
 
