@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ladder of SGEMM kernels that tutorials climb, each rung a config of one of our families.
+// The ladder of SGEMM kernels that tutorials climb, and further rungs to the kernels that the
+// search finds, each a config of one of our families.
 //
 // Every rung changes one thing over an earlier one, so that the step between them tells what that
 // thing is worth. Texts only: check_config() makes kernels of them. Immutable; any thread.

@@ -25,9 +25,16 @@ TEST(Ladder, ClimbsEveryFamilyAndNamesEachRungOnce) {
     EXPECT_TRUE(names.insert(rung.name).second) << rung.name;
     climbed.insert(parse_config(rung.config).family);
   }
-  EXPECT_EQ(names.size(), 12u);
+  EXPECT_EQ(names.size(), 18u);
   EXPECT_THAT(climbed, testing::UnorderedElementsAre("naive", "smem_tiled", "coarsened_1d",
-                                                     "tiled_2d", "vectorized_2d"));
+                                                     "tiled_2d", "vectorized_2d", "warp_tiled"));
+}
+
+TEST(Ladder, WhatAStepTeachesFitsALine) {
+  for (const Rung& rung : ladder()) {
+    EXPECT_LE(rung.teaches.size(), 76u) << rung.name;
+    EXPECT_LE(rung.name.size(), 31u) << rung.name;
+  }
 }
 
 TEST(Ladder, EveryRungHasAKernelForARaggedProblem) {

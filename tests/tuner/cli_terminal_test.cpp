@@ -4,10 +4,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <vector>
 
 #include "tests/tuner/cli_fixture.h"
+#include "tuner/report/terminal.h"
 
 namespace gemm_tune {
 namespace {
@@ -101,6 +103,44 @@ TEST_F(CliTerminalTest, ExplainFitsEightyColumnsOnATerminal) {
     EXPECT_THAT(output, HasSubstr("best other config"));
     for (const std::string& line : lines_of(output)) EXPECT_LE(line.size(), 80u) << line;
   }
+}
+
+TEST_F(CliTerminalTest, BestLadderAndDryRunFitEightyColumns) {
+  ASSERT_EQ(run(tune("-q --sizes 256 --budget 2")).exit_code, 0);
+  ASSERT_EQ(
+      run("-q --arch sm_86 --sizes 96 --config " + std::string(kNaive) + " --db " + path("t.db"))
+          .exit_code,
+      0);
+  const std::string rest = " --arch sm_86 --sizes 256,300x200x100 --db " + path("t.db");
+  for (const std::string command : {"best", "ladder -q", "--dry-run"}) {
+    const std::string shown = on_terminal(command + rest, 80);
+    std::size_t longest = 0;
+    for (const std::string& line : lines_of(shown)) {
+      // The command that times the rungs stays whole, to be copied.
+      if (!line.starts_with("  gemm-tune ")) longest = std::max(longest, columns_of(line));
+    }
+    EXPECT_LE(longest, 80u) << shown;
+    for (const std::string& line : lines_of(run(command + rest).output)) {
+      const bool is_config = line.find("PRED=") != line.npos && line.find_last_of(' ') < 8;
+      const bool may_be_long = is_config || line.starts_with("  gemm-tune ");
+      EXPECT_TRUE(may_be_long || line.size() <= 80) << line;
+    }
+  }
+}
+
+TEST_F(CliTerminalTest, TheLadderEndsWithTheTunedWinnerAndSaysWhatEachRungChanges) {
+  ASSERT_EQ(run(tune("-q --sizes 256 --budget 6")).exit_code, 0);
+  const std::string problem = " --arch sm_86 --sizes 256 --db " + path("t.db");
+  const auto json = nlohmann::json::parse(run("ladder -q --json" + problem).output).at(0);
+  ASSERT_EQ(json.at("rungs").size(), 19u);
+  EXPECT_EQ(json.at("rungs").back().at("rung"), "the tuned winner");
+  // The rungs are rows now, too, and one of them might have won.
+  const auto after = nlohmann::json::parse(run("best --json" + problem).output).at(0);
+  EXPECT_EQ(json.at("rungs").back().at("config"), after.at("config"));
+  EXPECT_THAT(run("ladder -q" + problem).output,
+              ContainsRegex("\n  two fragments +[0-9.]+ TFLOP/s +x[0-9.]+\n"
+                            "    a k step's operands are loaded while the step before is "
+                            "multiplied\n    warp_tiled/"));
 }
 
 TEST_F(CliTerminalTest, APipeGetsNoControlByteAndConfigsWhole) {

@@ -155,7 +155,7 @@ int run_best(const Options& options) {
     if (options.json) {
       all.push_back(json_for(problem, choice, baselines, tied));
     } else {
-      print_text(lines_for(problem, choice, baselines, tied));
+      print_fitted(lines_for(problem, choice, baselines, tied));
     }
   }
   if (options.json) print_json(all);

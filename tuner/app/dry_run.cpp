@@ -182,15 +182,15 @@ int dry_run(const TuneRequest& request, const Target& target, const Options& opt
                 {"source", to_string(request.measure ? Source::measured : Source::predicted)}});
     return kExitOk;
   }
-  print_text(fmt::format(
+  print_fitted(fmt::format(
       "{}about {:.0f} s with {} compile processes, {}; nothing was compiled\nthe time is {}\n",
       text, estimate.seconds(), request.jobs,
       request.measure ? "timed on the GPU" : kPredictedLabel, estimate.basis()));
   if (const std::string note = unmeasured_model(target.spec, request.problems); !note.empty()) {
-    print_text(note + "\n");
+    print_fitted(note + "\n");
   }
   if (const std::string note = unexecuted_kernels(target.spec); !note.empty() && !request.measure) {
-    print_text("the kernels: " + note + "\n");
+    print_fitted("the kernels: " + note + "\n");
   }
   return kExitOk;
 }

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // gemm-tune ladder: shows the tutorials' rungs at one size, from the database; missing rungs are
-// tried first. All rungs compute the same product, with no operand transposed.
+// tried first. The database's winner stands on top. All rungs compute the same product, with no
+// operand transposed.
 #include <spdlog/fmt/fmt.h>
 
+#include <algorithm>
 #include <map>
 
+#include "choose/choose.h"
 #include "core/error.h"
 #include "kernel_templates/ladder.h"
 #include "tuner/app/commands.h"
@@ -87,30 +90,53 @@ std::optional<double> baseline_us_of(const std::vector<Step>& steps) {
   return baseline ? std::optional(baseline->timing.median_us) : std::nullopt;
 }
 
+// The database's winner at the problem as the last step, where it is none of the rungs.
+void add_winner(std::vector<Step>& steps, const Database& database, const TuneRequest& request,
+                const Problem& problem) {
+  static constexpr Rung kWinner = {"the tuned winner", "",
+                                   "the fastest of all that searches tried at this problem"};
+  const Source source = request.measure ? Source::measured : Source::predicted;
+  const KernelHashes hashes = hashes_of(texts_of(request));
+  for (Winner& winner : load_winners(database, request.device.arch, hashes)) {
+    const Record& row = winner.record;
+    const bool is_here = row.problem == key_of(problem) && row.source == source &&
+                         row.device == device_key(request.device);
+    if (!is_here) continue;
+    const bool is_rung = std::any_of(steps.begin(), steps.end(), [&](const Step& step) {
+      return to_string(step.config.config()) == row.config;
+    });
+    if (!is_rung) steps.push_back({kWinner, winner.config, row});
+  }
+}
+
 void print_table(const std::vector<Step>& steps, const Problem& problem, const Target& target) {
-  print_text(fmt::format("{} on {} ({}){}\n", to_string(problem), target.spec.name,
-                         target.spec.arch,
-                         target.measurable ? "" : fmt::format(", {}", kPredictedLabel)));
+  print_fitted(fmt::format("{} on {} ({}){}\n", to_string(problem), target.spec.name,
+                           target.spec.arch,
+                           target.measurable ? "" : fmt::format(", {}", kPredictedLabel)));
   const std::optional<double> baseline_us = baseline_us_of(steps);
   std::optional<double> previous_us;
   for (const Step& step : steps) {
     const std::optional<double> time_us = time_of(step);
-    print_text(fmt::format("  {:<34}", step.rung.name));
-    if (!time_us) {
-      print_text(fmt::format("  {}\n", step.row ? step.row->outcome.detail : "not tried"));
-      continue;
+    std::string text = fmt::format("  {:<32}", step.rung.name);
+    if (time_us) {
+      text += fmt::format("{:>14}", tflops_text(problem, *time_us));
+      text += fmt::format("  {:>7}",
+                          previous_us ? fmt::format("x{:.2f}", *previous_us / *time_us) : "");
+      // Each beside the baseline of its own run.
+      const auto& own = step.row->baseline;
+      const auto beside_us = own ? std::optional(own->timing.median_us) : baseline_us;
+      if (beside_us) text += fmt::format("  {:>6.3f} of cuBLAS", *beside_us / *time_us);
+      previous_us = time_us;
+    } else {
+      text += "  " + (step.row ? step.row->outcome.detail : std::string("not tried"));
     }
-    print_text(fmt::format("{:>14}", tflops_text(problem, *time_us)));
-    print_text(
-        fmt::format("  {:>7}", previous_us ? fmt::format("x{:.2f}", *previous_us / *time_us) : ""));
-    if (baseline_us) print_text(fmt::format("  {:>6.3f} of cuBLAS", *baseline_us / *time_us));
-    print_text(fmt::format("   {}\n", to_string(step.config.config())));
-    previous_us = time_us;
+    text += fmt::format("\n    {}\n    {}\n", step.rung.teaches, to_string(step.config.config()));
+    print_fitted(text);
   }
   if (baseline_us) {
     // Without the version, because rungs have no version either.
     const std::string name = baseline_of(steps)->name;
-    print_text(fmt::format("  {:<34}{:>14}\n", name.substr(0, name.find(' ')),
+    print_text(fmt::format("  {:<32}{:>14}\n", name.substr(0, name.find(' ')),
                            tflops_text(problem, *baseline_us)));
   }
 }
@@ -156,6 +182,7 @@ int run_ladder(const Options& options) {
     try_missing(steps, request, i + 1, database, printer);
     if (request.interruption.requested()) return kExitInterrupted;
     find_rows(steps, database, request, problem);
+    add_winner(steps, database, request, problem);
     if (options.json) {
       all.push_back(json_of(steps, problem, target));
     } else {

@@ -433,8 +433,8 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   add_kernel_dir(*best, o);
   add_kernel_dir(*explain, o);
   explain->add_option("--cubin", o.cubin, "File to write the compiled kernel to");
-  CLI::App* ladder =
-      app.add_subcommand("ladder", "The rungs from naive to vectorised, each tried and shown");
+  CLI::App* ladder = app.add_subcommand(
+      "ladder", "The rungs from naive to the tuned winner, each tried and shown");
   add_common(*ladder, o);
   add_sizes(*ladder, o)->required();
   add_search(*ladder, o);

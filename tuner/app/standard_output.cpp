@@ -25,6 +25,11 @@ void occupy_standard_streams() {
 
 void print_text(std::string_view text) { fmt::print("{}", printable_lines(text)); }
 
+void print_fitted(std::string_view text) {
+  const PageForm form = form_of_standard_output();
+  print_text(fitted(text, form.columns, !form.whole_configs));
+}
+
 void print_json(nlohmann::json json) {
   const auto add_version = [](nlohmann::json& object) {
     object["format_version"] = kJsonFormatVersion;

@@ -25,6 +25,9 @@ void print_text(std::string_view text);
 // goes away or changes its meaning, not when one is added.
 inline constexpr int kJsonFormatVersion = 1;
 
+// The same, with lines broken by form_of_standard_output().
+void print_fitted(std::string_view text);
+
 // Prints with indentation and a line end. Adds "format_version" to the object, or to each object of
 // the array. Bytes that are not UTF-8, as in a path, become U+FFFD.
 void print_json(nlohmann::json json);

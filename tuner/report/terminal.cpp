@@ -94,4 +94,24 @@ std::vector<std::string> broken_lines(std::string_view text, char separator, std
   return lines;
 }
 
+std::string fitted(std::string_view text, std::size_t columns, bool at_commas) {
+  std::string all;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    const std::size_t indent = std::min(line.find_first_not_of(' '), line.size()) + 2;
+    for (const std::string& part : broken_lines(line, ' ', columns, indent)) {
+      if (at_commas && columns_of(part) > columns) {
+        for (const std::string& piece : broken_lines(part, ',', columns, indent + 2)) {
+          all += piece + "\n";
+        }
+      } else {
+        all += part + "\n";
+      }
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return all;
+}
+
 }  // namespace gemm_tune

@@ -26,4 +26,9 @@ std::string cut_to_columns(std::string_view text, std::size_t columns);
 std::vector<std::string> broken_lines(std::string_view text, char separator, std::size_t columns,
                                       std::size_t indent);
 
+// The text with its lines broken behind words to fit `columns`; what follows a line's begin is
+// indented by two columns more. A word that is wider stays whole on a line of its own, or is broken
+// behind commas too.
+std::string fitted(std::string_view text, std::size_t columns, bool at_commas);
+
 }  // namespace gemm_tune
