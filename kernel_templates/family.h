@@ -38,6 +38,8 @@ struct ParamSpec {
   std::optional<int> unless_named = {};
   // Where above 0: other widths of accesses than this one allow no other value than unless_named.
   int only_with_vec = 0;
+  // A search tries no other value than unless_named where all operands are aligned alike.
+  bool only_searched_with_vector_widths = false;
 };
 
 // A structural rule, by the positions of the parameters it reads.

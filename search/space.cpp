@@ -174,12 +174,13 @@ std::vector<FixedParam> settled_params(const Problem& problem) {
   std::vector<FixedParam> params;
   for (const KernelFamily* family : families_of(problem.signature)) {
     for (const ParamSpec& param : family->params) {
-      // Not worth a choice where wider accesses are legal.
-      if (param.only_with_vec > 0 && param.only_with_vec < settled.vec) {
+      const int widths = differing_alignments(problem);
+      // Not worth a choice where wider accesses are legal, or where operands are aligned alike.
+      if ((param.only_with_vec > 0 && param.only_with_vec < settled.vec) ||
+          (param.only_searched_with_vector_widths && widths == 0)) {
         params.push_back({param.name, param.unless_named.value(), family});
       }
       // Wider accesses where an operand's rows allow them, beside the same for all.
-      const int widths = differing_alignments(problem);
       if (param.role == Role::vector_widths && widths != 0) {
         params.push_back({param.name, param.unless_named.value(), family, widths});
       }

@@ -259,8 +259,9 @@ TEST(SettledParams, AreTheLayoutAndTheWidthOfAccesses) {
     }
     if (one.only_of == nullptr || one.only_of->name == "skinny") of_skinny[one.name] = one.value;
   }
-  EXPECT_EQ(of_warp_tiled, (std::map<std::string, int>{
-                               {"LINES", 0}, {"REPACK", 0}, {"TA", 0}, {"TB", 1}, {"VEC", 2}}));
+  EXPECT_EQ(of_warp_tiled,
+            (std::map<std::string, int>{
+                {"LINES", 0}, {"REPACK", 0}, {"STEPPED", 0}, {"TA", 0}, {"TB", 1}, {"VEC", 2}}));
   EXPECT_EQ(of_skinny, (std::map<std::string, int>{{"REPACK", 0}, {"TA", 0}, {"TB", 1}}));
 }
 
@@ -293,6 +294,17 @@ TEST(SettledParams, OfferWidthsOfOperandsWhereTheirAlignmentsDiffer) {
   EXPECT_EQ(offered("512x50257x766:layout=tt"), std::pair(0, 421));
   EXPECT_EQ(offered("512x50256x768"), std::pair(0, 0));
   EXPECT_EQ(offered("512x50257x767"), std::pair(0, 0));
+}
+
+TEST(SettledParams, OfferOneOffsetOfStagesWhereAlignmentsDiffer) {
+  const auto is_settled = [](const std::string& problem) {
+    const std::vector<FixedParam> settled = settled_params(parse_problem(problem));
+    return std::any_of(settled.begin(), settled.end(),
+                       [](const FixedParam& one) { return one.name == "STEPPED"; });
+  };
+  EXPECT_FALSE(is_settled("512x50257x768"));
+  EXPECT_TRUE(is_settled("512x50257x767"));
+  EXPECT_TRUE(is_settled("512x50256x768"));
 }
 
 TEST(SpaceTest, AFixedParameterMayHaveASecondValue) {
