@@ -44,11 +44,16 @@ class DeviceBuffer {
   std::size_t size() const { return size_; }
   std::size_t size_bytes() const { return size_ * sizeof(T); }
 
-  // Copies the source to elements [offset, offset + source.size()).
+  // Copies the source to elements [offset, offset + source.size()); they are there when it returns,
+  // for every stream.
   void copy_from_host(std::span<const T> source, std::size_t offset = 0) {
     check_range(offset, source.size());
     if (source.empty()) return;
     GT_CUDA(cudaMemcpy(data_ + offset, source.data(), source.size_bytes(), cudaMemcpyHostToDevice));
+    // cudaMemcpy returns once pageable memory has been staged: its transfer may still be under way
+    // when a stream that does not wait for the default one begins to read (CUDA Runtime API, "API
+    // synchronization behavior").
+    GT_CUDA(cudaStreamSynchronize(cudaStreamLegacy));
   }
 
   // Copies elements [offset, offset + target.size()) to the target.
