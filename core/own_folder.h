@@ -3,9 +3,10 @@
 // whole.
 //
 // An owner that was killed cannot remove its folder: the next one with the same parent and prefix
-// does. The owner holds a lock on a file in it for as long as it lives; a folder that is not locked
-// is abandoned. A file that is made here gets the rights of any new file, by the umask, and may be
-// renamed out of it. Any thread; one object is for one thread.
+// does. The owner holds a lock on a file in it for as long as it lives; a folder of this user whose
+// file bears this program's mark and is not locked is abandoned. A file that is made here gets the
+// rights of any new file, by the umask, and may be renamed out of it. Any thread; one object is for
+// one thread.
 #pragma once
 
 #include <filesystem>

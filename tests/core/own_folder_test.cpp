@@ -79,6 +79,22 @@ TEST_F(OwnFolderTest, OneThatIsJustBeingMadeStaysAndOneThatNeverWasFinishedDoesN
   EXPECT_FALSE(fs::exists(parent() / "mine-killed"));
 }
 
+TEST_F(OwnFolderTest, FoldersOfTheUsersOwnStayWhateverTheyHold) {
+  const auto hours_ago = fs::file_time_type::clock::now() - std::chrono::hours(2);
+  for (const char* name : {"mine-photos", "mine-backups", "mine-tables"}) {
+    fs::create_directory(parent() / name);
+    write_file(parent() / name / "file", "dear");
+  }
+  write_file(parent() / "mine-tables" / "lock", "");
+  for (const char* name : {"mine-photos", "mine-backups", "mine-tables"}) {
+    fs::last_write_time(parent() / name, hours_ago);
+  }
+  const OwnFolder folder(parent(), "mine");
+  for (const char* name : {"mine-photos", "mine-backups", "mine-tables"}) {
+    EXPECT_EQ(read_file(parent() / name / "file"), "dear") << name;
+  }
+}
+
 TEST_F(OwnFolderTest, WhereNoneCanBeMadeTheSystemsErrorIsThrown) {
   EXPECT_THROW(OwnFolder(parent() / "nowhere", "mine"), std::system_error);
 }

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "core/error.h"
+#include "core/own_folder.h"
 #include "db/check.h"
 #include "tests/db/dump.h"
 #include "tests/db/fixture.h"
@@ -401,10 +402,17 @@ TEST_F(MergeTest, AnOutputThatCannotBeUsedIsRefused) {
 
 TEST_F(MergeTest, ThePartOfANewFileThatAKilledMergeHasLeftIsRemovedByTheNextMerge) {
   const std::vector<fs::path> inputs = three_databases();
-  fs::create_directory(path(".gemm-tune-killed"));
-  write_file(path(".gemm-tune-killed/lock"), "");
-  write_file(path(".gemm-tune-killed/out.db"), "half");
-  write_file(path(".gemm-tune-killed/out.db-journal"), "the other half");
+  const pid_t child = fork();
+  if (child == 0) {
+    const OwnFolder folder = folder_aside(path("."));
+    write_file(folder.path() / "out.db", "half");
+    write_file(folder.path() / "out.db-journal", "the other half");
+    raise(SIGKILL);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  ASSERT_EQ(names().size(), 4u);
   merge(inputs);
   EXPECT_THAT(names(), ElementsAre("a.db", "b.db", "c.db", "out.db"));
 }

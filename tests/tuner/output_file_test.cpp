@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -14,6 +15,7 @@
 #include <string>
 
 #include "core/error.h"
+#include "core/own_folder.h"
 #include "tests/temp_folder.h"
 
 namespace gemm_tune {
@@ -66,9 +68,16 @@ TEST_F(OutputFileTest, ANewFileGetsTheModeOfAnyNewFile) {
 }
 
 TEST_F(OutputFileTest, TheHalfFileOfAKilledWriterIsRemovedByTheNextOne) {
-  fs::create_directory(path(".gemm-tune-killed"));
-  write_file(path(".gemm-tune-killed/lock"), "");
-  write_file(path(".gemm-tune-killed/new"), "half");
+  const pid_t child = fork();
+  if (child == 0) {
+    const OwnFolder folder = folder_aside(temp_.path());
+    write_file(folder.path() / "new", "half");
+    raise(SIGKILL);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  ASSERT_EQ(names().size(), 1u);
   write_output(path("out"), "new");
   EXPECT_EQ(names(), std::set<std::string>{"out"});
 }
