@@ -74,6 +74,14 @@ fs::path default_database_path() {
                                std::getenv("HOME"));
 }
 
+fs::path default_database_path_or_none() {
+  try {
+    return default_database_path();
+  } catch (const DatabaseError&) {
+    return {};
+  }
+}
+
 void create_database_folder(const fs::path& database_path) {
   std::error_code error;
   fs::create_directories(absolute_path(database_path).parent_path(), error);

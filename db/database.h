@@ -188,6 +188,8 @@ std::filesystem::path default_database_path(const char* gemm_tune_db, const char
 // The same with this process's environment. Of the libraries' code only this and
 // default_layer_folders() (db/layers.h) read the environment.
 std::filesystem::path default_database_path();
+// Empty where there is no place for one.
+std::filesystem::path default_database_path_or_none();
 
 // Creates the folder of a database. For the default path only: a mistyped --db should be refused,
 // and should not leave folders behind. Throws DatabaseError.

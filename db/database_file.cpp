@@ -141,7 +141,8 @@ void keep_log(SQLite::Database& db, bool keep) {
 
 // Percent-encodes the characters that an SQLite URI treats specially.
 std::string immutable_uri(const fs::path& path) {
-  std::string uri = "file:";
+  // The empty authority: a path that begins with two slashes would otherwise begin with one.
+  std::string uri = path.is_absolute() ? "file://" : "file:";
   for (const char c : path.string()) {
     if (c == '%' || c == '?' || c == '#') {
       constexpr char kHex[] = "0123456789abcdef";

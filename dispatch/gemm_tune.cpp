@@ -267,9 +267,13 @@ Dispatcher::Settings settings_of(const gt_options* options) {
   settings.refine_ms = asked.refine_ms;
   if (asked.refined_choices != nullptr) settings.refined_choices = asked.refined_choices;
   if (asked.database_path == nullptr) look_for_cuda_in_environment();
-  settings.database =
-      asked.database_path == nullptr ? default_database_path() : asked.database_path;
-  if (asked.database_path == nullptr) settings.layer_folders = default_layer_folders();
+  if (asked.database_path == nullptr) {
+    settings.layer_folders = default_layer_folders();
+    const bool may_be_missing = !layer_files(settings.layer_folders).empty();
+    settings.database = may_be_missing ? default_database_path_or_none() : default_database_path();
+  } else {
+    settings.database = asked.database_path;
+  }
   if (asked.kernel_cache != nullptr) settings.kernel_cache = asked.kernel_cache;
   if (all_default) {
     settings.kernel_cache = default_kernel_cache();

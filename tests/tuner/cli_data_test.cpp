@@ -182,6 +182,15 @@ TEST_F(CliLayerTest, BestAnswersFromALayerWhereTheHomeIsEmptyAndNamesIt) {
                  system_);
 }
 
+TEST_F(CliLayerTest, BestAnswersFromALayerWhereNothingNamesAHomeAndWhereAFolderBeginsWithSlashes) {
+  const std::string command =
+      "env -u HOME -u XDG_DATA_HOME -u GEMM_TUNE_DB CUDA_VISIBLE_DEVICES= XDG_DATA_DIRS=/" +
+      path("system") + " " + std::getenv("GT_PROGRAM") +
+      " best --arch sm_86 --sm-count 72 --sizes 64 >" + path("answer");
+  EXPECT_EQ(std::system(command.c_str()), 0);
+  EXPECT_THAT(read_file(path("answer")), HasSubstr(kNaive));
+}
+
 TEST_F(CliLayerTest, ALayerThatCannotBeReadIsTold) {
   write_file(layer_, "no database");
   std::filesystem::create_directories(path("xdg/gemm-tune"));

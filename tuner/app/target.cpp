@@ -253,10 +253,11 @@ std::vector<std::filesystem::path> layers_below(const Options& options) {
 
 std::optional<Database> open_above(const std::vector<std::filesystem::path>& layers,
                                    const Options& options) {
+  if (layers.empty()) return open_for_reading(options);
   std::error_code error;
-  const bool exists = std::filesystem::exists(database_path(options), error) || error;
-  if (!exists && !layers.empty()) return std::nullopt;
-  return open_for_reading(options);
+  const std::filesystem::path own = default_database_path_or_none();
+  const bool exists = !own.empty() && (std::filesystem::exists(own, error) || error);
+  return exists ? std::optional(open_for_reading(options)) : std::nullopt;
 }
 
 Database open_for_reading(const Options& options) {
