@@ -31,7 +31,8 @@ std::vector<Benched> measured_winners(const Database& database, const KernelHash
   return all;
 }
 
-// The asked problems with their winners, where there are some.
+// The asked problems with their winners, where there are some: of one that is aligned otherwise
+// than the problem that was tuned, the twin that serves.
 std::vector<Benched> asked_winners(const std::vector<Problem>& problems,
                                    const std::vector<Benched>& winners) {
   std::vector<Benched> all;
@@ -39,7 +40,10 @@ std::vector<Benched> asked_winners(const std::vector<Problem>& problems,
     const auto tuned = std::find_if(winners.begin(), winners.end(), [&](const Benched& one) {
       return one.problem == key_of(problem);
     });
-    all.push_back({problem, tuned == winners.end() ? std::nullopt : tuned->config});
+    const bool is_tuned = tuned != winners.end() && tuned->config;
+    const std::optional<LegalConfig> legal =
+        is_tuned ? legal_for(*tuned->config, problem) : std::nullopt;
+    all.push_back({problem, legal ? std::optional(legal->config) : std::nullopt});
   }
   return all;
 }
