@@ -2,9 +2,9 @@
 // Decides the winner among the candidates that have a time.
 //
 // With a GPU, the best few and the baselines are timed again in turn, and the winner's predicated
-// twins are verified, so that the winner serves every size; so are those of the rows that `best`
-// and `export` would hand out by another rule. The standings are stored at the very end, so that
-// rows with standings need no finals again. Use from one thread.
+// twins are verified, so that the winner serves every size; so are those of the best by hot and by
+// cold times without a limit of errors, which `best` and `export` may hand out. The standings are
+// stored at the very end, so that rows with standings need no finals again. Use from one thread.
 #pragma once
 
 #include <functional>

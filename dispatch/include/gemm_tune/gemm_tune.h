@@ -152,7 +152,8 @@ typedef struct gt_recipe {
   char config[256];      /* canonical text of the kernel, "family/NAME=VALUE,..." */
   char explanation[512]; /* one sentence: what was chosen and why */
   int32_t is_twin;       /* 1: the winner is not legal here; this is its predicated twin */
-  int32_t alignment;     /* alignment class the kernel needs, in elements */
+  int32_t alignment;     /* widest access of the kernel to any operand, in elements; the problem's
+                            operands are aligned as each of them needs */
   int32_t block_threads; /* one-dimensional block */
   int32_t smem_bytes;    /* dynamic shared memory of one CTA */
   int64_t grid[3];       /* x, y and z for the problem and device asked about; for a device without
