@@ -61,7 +61,8 @@ Accesses extrapolated(const ptx::Kernel& kernel, const KnownConfig& config, Prob
   };
   const Accesses one = at(1);
   Accesses two = at(2);
-  const double more = static_cast<double>((k - rest) / unit - 2);
+  const std::int64_t units = (k - rest) / unit;
+  const auto more = static_cast<double>(units - 2);
   for (auto& [key, count] : two) {
     const auto before = one.find(key);
     AccessCount step = count;

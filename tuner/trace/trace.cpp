@@ -276,7 +276,7 @@ class Tracer {
   Value special(const Warp& warp, Special which, int lane) const {
     switch (which) {
       case Special::tid_x:
-        return static_cast<Value>(warp.first_thread + lane);
+        return static_cast<Value>(warp.first_thread) + static_cast<Value>(lane);
       case Special::ntid_x:
         return static_cast<Value>(launch_.threads);
       case Special::ctaid_y:
