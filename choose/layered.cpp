@@ -33,9 +33,7 @@ Place place_of(const DeviceKey& device, const Problem& problem) {
 
 // Measured before predicted, then the user's before a layer's, then the shortest time.
 auto rank_among_layers(const Winner& winner, const WinnerRule& rule) {
-  const Outcome& outcome = winner.record.outcome;
-  const bool by_cold = rule.objective == Objective::cold && outcome.timing;
-  const std::optional<double> time_us = by_cold ? outcome.timing->cold_us : outcome.time_us();
+  const std::optional<double> time_us = winner.record.outcome.deciding_us(rule.objective);
   return std::make_tuple(winner.record.source == Source::predicted, !winner.layer.empty(),
                          time_us.value_or(0));
 }

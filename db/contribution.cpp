@@ -13,6 +13,7 @@
 #include "db/json_rows.h"
 #include "db/row_transfer.h"
 #include "db/rows.h"
+#include "db/stale_uses.h"
 #include "db/validity.h"
 #include "db/winners_view.h"
 #include "kernel_templates/source.h"
@@ -44,24 +45,11 @@ std::string file_name_of(const DeviceKey& device) {
   return device.arch + '-' + name + '-' + std::to_string(device.sm_count) + "sm.json";
 }
 
-// The uses of kernels in the database that are stale.
 void delete_stale(SQLite::Database& db, const KernelHashes& kernels) {
-  std::vector<std::pair<std::int64_t, std::int64_t>> stale;
-  {
-    SQLite::Statement uses(db, R"sql(
-      SELECT DISTINCT m.config_id, m.kernel_id, c.text, k.hash
-      FROM measurements m JOIN configs c ON c.id = m.config_id JOIN kernels k ON k.id = m.kernel_id)sql");
-    while (uses.executeStep()) {
-      if (!why_stale(uses.getColumn(2).getString(), uses.getColumn(3).getString(), kernels)) {
-        continue;
-      }
-      stale.emplace_back(uses.getColumn(0).getInt64(), uses.getColumn(1).getInt64());
-    }
-  }
   SQLite::Statement remove(db, "DELETE FROM measurements WHERE config_id = ? AND kernel_id = ?");
-  for (const auto& [config, kernel] : stale) {
-    remove.bind(1, config);
-    remove.bind(2, kernel);
+  for (const StaleUse& use : stale_uses(db, kernels)) {
+    remove.bind(1, use.config);
+    remove.bind(2, use.kernel);
     remove.exec();
     remove.reset();
   }

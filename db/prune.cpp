@@ -6,7 +6,7 @@
 #include "db/database_file.h"
 #include "db/database_impl.h"
 #include "db/row_transfer.h"
-#include "db/validity.h"
+#include "db/stale_uses.h"
 #include "db/whole_file.h"
 
 namespace gemm_tune {
@@ -39,19 +39,11 @@ void mark_device(SQLite::Database& db, const std::string& name) {
 void mark_stale(SQLite::Database& db, const KernelHashes& kernels) {
   db.exec(
       "CREATE TEMP TABLE stale (config_id, kernel_id, why, PRIMARY KEY (config_id, kernel_id))");
-  SQLite::Statement uses(db, R"sql(
-    SELECT DISTINCT m.config_id, m.kernel_id, c.text, k.hash
-    FROM measurements m
-    JOIN configs c ON c.id = m.config_id
-    JOIN kernels k ON k.id = m.kernel_id)sql");
   SQLite::Statement insert(db, "INSERT INTO temp.stale VALUES (?, ?, ?)");
-  while (uses.executeStep()) {
-    const auto why =
-        why_stale(uses.getColumn(2).getString(), uses.getColumn(3).getString(), kernels);
-    if (!why) continue;
-    insert.bind(1, uses.getColumn(0).getInt64());
-    insert.bind(2, uses.getColumn(1).getInt64());
-    insert.bind(3, "stale: " + *why);
+  for (const StaleUse& use : stale_uses(db, kernels)) {
+    insert.bind(1, use.config);
+    insert.bind(2, use.kernel);
+    insert.bind(3, "stale: " + use.why);
     insert.exec();
     insert.reset();
   }

@@ -266,11 +266,13 @@ Dispatcher::Settings settings_of(const gt_options* options) {
   }
   settings.refine_ms = asked.refine_ms;
   if (asked.refined_choices != nullptr) settings.refined_choices = asked.refined_choices;
-  if (asked.database_path == nullptr) look_for_cuda_in_environment();
   if (asked.database_path == nullptr) {
+    look_for_cuda_in_environment();
     settings.layer_folders = default_layer_folders();
-    const bool may_be_missing = !layer_files(settings.layer_folders).empty();
-    settings.database = may_be_missing ? default_database_path_or_none() : default_database_path();
+    settings.database = default_database_path_or_none();
+    const bool has_place = !settings.database.empty();
+    if (!has_place && layer_files(settings.layer_folders).empty())
+      default_database_path();  // throws
   } else {
     settings.database = asked.database_path;
   }

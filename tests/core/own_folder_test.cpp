@@ -2,15 +2,13 @@
 #include "core/own_folder.h"
 
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <fstream>
 #include <system_error>
 
+#include "tests/killed_owner.h"
 #include "tests/temp_folder.h"
 
 namespace gemm_tune {
@@ -52,15 +50,7 @@ TEST_F(OwnFolderTest, AFileInItGetsTheRightsOfAnyNewFile) {
 }
 
 TEST_F(OwnFolderTest, OneWhoseOwnerWasKilledIsRemovedByTheNextOneAndThatOfALivingOwnerStays) {
-  const pid_t child = fork();
-  if (child == 0) {
-    const OwnFolder folder(parent(), "mine");
-    write_file(folder.path() / "half", "half");
-    raise(SIGKILL);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  ASSERT_TRUE(WIFSIGNALED(status));
+  leave_folder_of_killed_owner(parent(), "mine", {"half"});
   ASSERT_EQ(count(), 1);
   const OwnFolder first(parent(), "mine");
   EXPECT_EQ(count(), 1);

@@ -13,10 +13,10 @@
 #include <thread>
 
 #include "core/error.h"
-#include "core/own_folder.h"
 #include "db/check.h"
 #include "tests/db/dump.h"
 #include "tests/db/fixture.h"
+#include "tests/killed_owner.h"
 #include "tests/rounds.h"
 
 namespace gemm_tune {
@@ -402,16 +402,7 @@ TEST_F(MergeTest, AnOutputThatCannotBeUsedIsRefused) {
 
 TEST_F(MergeTest, ThePartOfANewFileThatAKilledMergeHasLeftIsRemovedByTheNextMerge) {
   const std::vector<fs::path> inputs = three_databases();
-  const pid_t child = fork();
-  if (child == 0) {
-    const OwnFolder folder = folder_aside(path("."));
-    write_file(folder.path() / "out.db", "half");
-    write_file(folder.path() / "out.db-journal", "the other half");
-    raise(SIGKILL);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  ASSERT_TRUE(WIFSIGNALED(status));
+  leave_folder_of_killed_owner(path("."), ".gemm-tune", {"out.db", "out.db-journal"});
   ASSERT_EQ(names().size(), 4u);
   merge(inputs);
   EXPECT_THAT(names(), ElementsAre("a.db", "b.db", "c.db", "out.db"));

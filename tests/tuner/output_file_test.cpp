@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -15,7 +14,7 @@
 #include <string>
 
 #include "core/error.h"
-#include "core/own_folder.h"
+#include "tests/killed_owner.h"
 #include "tests/temp_folder.h"
 
 namespace gemm_tune {
@@ -68,15 +67,7 @@ TEST_F(OutputFileTest, ANewFileGetsTheModeOfAnyNewFile) {
 }
 
 TEST_F(OutputFileTest, TheHalfFileOfAKilledWriterIsRemovedByTheNextOne) {
-  const pid_t child = fork();
-  if (child == 0) {
-    const OwnFolder folder = folder_aside(temp_.path());
-    write_file(folder.path() / "new", "half");
-    raise(SIGKILL);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  ASSERT_TRUE(WIFSIGNALED(status));
+  leave_folder_of_killed_owner(temp_.path(), ".gemm-tune", {"new"});
   ASSERT_EQ(names().size(), 1u);
   write_output(path("out"), "new");
   EXPECT_EQ(names(), std::set<std::string>{"out"});

@@ -247,7 +247,7 @@ bool is_database_named(const Options& options) {
 }
 
 std::vector<std::filesystem::path> layers_below(const Options& options) {
-  if (is_database_named(options)) return {};
+  if (!options.db.empty()) return {};
   return layer_files(default_layer_folders());
 }
 
