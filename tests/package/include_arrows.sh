@@ -20,6 +20,7 @@ choose: core kernel_templates search db
 runtime: core gpu kernel_templates
 dispatch: core gpu kernel_templates search db choose runtime
 tuner: core gpu kernel_templates search db choose runtime
+tuner/cluster:
 tuner/measure:
 tuner/trace:
 tuner/work: tuner/measure
