@@ -22,7 +22,7 @@
 namespace gemm_tune {
 
 enum class Match {
-  exact,    // a winner tuned for this device and problem
+  exact,    // a winner tuned for this device and problem, or for its alignment class (sameness())
   nearest,  // a winner of a near tuned size, or of this size on another device
   builtin,  // nothing tuned fits: the conservative default config ("default" to users)
   cublas,   // cuBLAS: no kernel was timed faster or is expected to be clearly so, or none fits

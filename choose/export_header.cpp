@@ -155,29 +155,27 @@ constexpr bool is_problem(const Problem& p) {
           (p.alignment == 8 && p.type_ab != ElementType::f32));
 }
 
-constexpr bool is_same(const Problem& a, const Problem& b) {
-  return a.M == b.M && a.N == b.N && a.K == b.K && a.alignment == b.alignment &&
-         a.layout == b.layout && a.batch == b.batch && a.type_ab == b.type_ab &&
-         a.type_cd == b.type_cd;
-}
+constexpr bool is_same(const Problem& a, const Problem& b) { return sameness(a, b) > 0; }
 
 // The kernel for a problem. Nearest is the least shape_distance() among the winners with a legal
-// kernel; of equally near ones the first in the table, the exact one before.
+// kernel; of equally near ones the first in the table, before it the exact one, and among several
+// exact ones that whose operands are aligned as the problem's.
 constexpr Lookup lookup(const Problem& problem) {
   Lookup found{Match::none, nullptr, nullptr, false};
   if (!is_problem(problem)) return found;
   double least = 0;
+  int same = 0;  // sameness() of the one that was found
   for (const Winner& winner : kWinners) {
-    const Problem& tuned = winner.problem;
-    const double distance = shape_distance(tuned, problem);
-    const bool exact = is_same(tuned, problem);
+    const double distance = shape_distance(winner.problem, problem);
+    const int this_same = sameness(winner.problem, problem);
     const bool better = found.winner == nullptr || distance < least ||
-                        (exact && distance <= least && found.match != Match::exact);
+                        (distance <= least && this_same > same);
     if (!better) continue;
     const int variant = first_legal(winner.variants, winner.variant_count, problem);
     if (variant < 0) continue;
     least = distance;
-    found = Lookup{exact ? Match::exact : Match::nearest, &kKernels[winner.variants[variant]],
+    same = this_same;
+    found = Lookup{same > 0 ? Match::exact : Match::nearest, &kKernels[winner.variants[variant]],
                    &winner, variant > 0};
   }
   if (found.winner != nullptr) return found;
@@ -326,6 +324,13 @@ class KernelTable {
   std::map<std::string, KnownConfig> kernels_;
 };
 
+// The problem's last members, where its operands are aligned differently.
+std::string own_alignments(const Problem& problem) {
+  if (differing_alignments(problem) == 0) return "";
+  const auto [a, b, cd] = alignments(problem);
+  return ", " + std::to_string(a) + ", " + std::to_string(b) + ", " + std::to_string(cd);
+}
+
 std::string winner_row(const Winner& winner, const KernelTable& kernels) {
   const Record& record = winner.record;
   const Problem& problem = record.problem;
@@ -335,8 +340,8 @@ std::string winner_row(const Winner& winner, const KernelTable& kernels) {
          std::to_string(problem.M) + ", " + std::to_string(problem.N) + ", " +
          std::to_string(problem.K) + ", /*alignment=*/" + std::to_string(alignment_class(problem)) +
          ", " + layout_literal(problem.layout) + ", /*batch=*/" + std::to_string(problem.batch) +
-         ", " + type_literals(problem.signature.a, problem.signature.d) + "},\n     " +
-         cpp_string(record.device.name) + ", /*sm_count=*/" +
+         ", " + type_literals(problem.signature.a, problem.signature.d) + own_alignments(problem) +
+         "},\n     " + cpp_string(record.device.name) + ", /*sm_count=*/" +
          std::to_string(record.device.sm_count) + ",\n     " +
          (measured ? "/*measured=*/true, " : "/*predicted, not timed*/false, ") +
          microseconds(record.outcome.time_us().value()) + ", " +

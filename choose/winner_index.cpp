@@ -97,7 +97,7 @@ template <class Entry>
 class NearestServing {
  public:
   NearestServing(const Problem& problem, std::size_t most)
-      : problem_(problem), asked_(launch_problem(problem)), key_(key_of(problem)), most_(most) {}
+      : problem_(problem), asked_(launch_problem(problem)), most_(most) {}
 
   void look_into(const std::vector<Entry>& entries) { entries_ = entries.data(); }
 
@@ -118,7 +118,7 @@ class NearestServing {
 
  private:
   struct Found {
-    std::tuple<double, bool, const Winner*> rank;
+    std::tuple<double, int, const Winner*> rank;
     const std::vector<KnownConfig>* variants;
     Serving serving;
   };
@@ -126,7 +126,7 @@ class NearestServing {
   void consider(const Entry& entry) {
     const double distance = shape_distance(entry.tuned, asked_);
     const Problem& tuned = entry.winner->record.problem;
-    const auto rank = std::make_tuple(distance, tuned != key_, entry.winner);
+    const auto rank = std::make_tuple(distance, -sameness(entry.tuned, asked_), entry.winner);
     const auto same = std::find_if(found_.begin(), found_.end(), [&](const Found& found) {
       return found.variants == entry.variants;
     });
@@ -150,7 +150,6 @@ class NearestServing {
 
   const Problem& problem_;
   LaunchProblem asked_;
-  Problem key_;
   std::size_t most_;
   const Entry* entries_ = nullptr;
   std::vector<Found> found_;  // in ascending order of rank

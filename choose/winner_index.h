@@ -54,7 +54,8 @@ class WinnerIndex {
   std::size_t size() const { return winners_.size(); }
 
   // The winners that serve the problem, nearest first, at most `most`, each of another config. At
-  // equal distance the winner of the very problem comes first, then the winners' order decides.
+  // equal distance the winner of the very problem comes first, then those of its alignment class
+  // (sameness()), then the winners' order decides.
   std::vector<Serving> nearest(const DeviceKey& device, Where where, const Problem& problem,
                                std::size_t most) const;
 

@@ -26,6 +26,10 @@ constexpr LaunchProblem launch_problem(const Problem& problem) {
           aligned.a,      aligned.b,     aligned.cd};
 }
 
+constexpr int sameness(const Problem& tuned, const Problem& asked) {
+  return sameness(launch_problem(tuned), launch_problem(asked));
+}
+
 // sm_count: of the device that launches.
 constexpr Grid grid_of(const LaunchRecipe& recipe, const Problem& problem, int sm_count) {
   return grid_of(recipe, launch_problem(problem), sm_count);

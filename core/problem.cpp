@@ -153,7 +153,20 @@ Problem in_class(Problem problem, int elements) {
   return problem;
 }
 
-Problem key_of(const Problem& problem) { return in_class(problem, alignment_class(problem)); }
+Problem key_of(const Problem& problem) {
+  const auto elements = [](const Problem& one) {
+    const Alignments aligned = alignments(one);
+    return std::array{aligned.a, aligned.b, aligned.cd};
+  };
+  Problem key = problem;
+  key.alignment = packed_alignment(problem);
+  if (elements(key) == elements(problem)) return key;
+  const auto [a, b, cd] = alignments(problem);
+  const Signature& types = problem.signature;
+  key.alignment = {uniform_alignment(types, a).a, uniform_alignment(types, b).b,
+                   uniform_alignment(types, cd).c, uniform_alignment(types, cd).d};
+  return key;
+}
 
 Problem packed_problem(std::int64_t M, std::int64_t N, std::int64_t K, Layout layout,
                        std::int64_t batch, const Signature& signature) {

@@ -100,9 +100,10 @@ constexpr int repacked_class(const Problem& problem) { return alignments(problem
 // same alignment for every operand.
 Problem in_class(Problem problem, int elements);
 
-// The problem under which the database stores results for this one. Problems that differ in the
-// alignment of their operands but not in the alignment class share one key, so that a call finds
-// every result for its class.
+// The problem under which the database stores results for this one: with packed matrices if
+// accesses to these may be as wide, else with C and D aligned alike. A call also finds results for
+// its alignment class (sameness() in core/launch_arithmetic.h): earlier versions had one key for
+// these.
 Problem key_of(const Problem& problem);
 
 // A problem whose matrices are packed: each leading dimension is the length of a stored row, each

@@ -37,7 +37,7 @@ std::map<std::string, Tuned> read_tuned(const Dispatcher::Settings& settings) {
 }
 
 bool is_for_tuned(const Choice& choice, const DeviceKey& device, const Problem& problem) {
-  return choice.winner && choice.winner->problem == key_of(problem) &&
+  return choice.winner && sameness(choice.winner->problem, problem) > 0 &&
          choice.winner->device == device;
 }
 

@@ -143,6 +143,32 @@ TEST_F(ChooseTest, TheTunedAlignmentIsExactThoughAnotherHasTheSameShape) {
   EXPECT_EQ(text(choice("1024x1024x1024")), kWholeTiles);
 }
 
+TEST_F(ChooseTest, ProblemsWhoseOperandsAreAlignedDifferentlyDoNotHideEachOther) {
+  const std::string widths =
+      "warp_tiled/CLUSTER=0,BM=64,BN=64,BK=16,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=2,ASYNC=0,"
+      "FRAGMENTS=2,VEC=1,RASTER=8,CTAS=1,SPLIT_K=1,TAIL=0,TA=0,TB=0,PRED=1,VECS=441";
+  store_measured(database_, kA6000, "1024x1024x1024:align=4/4/1", widths, 60);
+  store_measured(database_, kA6000, "1024x1024x1024:align=1", kPredicated, 80);
+  const Choice wide = choice("1024x1024x1024:align=4/4/1");
+  EXPECT_EQ(wide.match, Match::exact);
+  EXPECT_FALSE(wide.is_twin);
+  EXPECT_EQ(text(wide), widths);
+  EXPECT_EQ(wide.explanation,
+            "the winner for this problem on NVIDIA RTX A6000 with 84 SMs (measured)");
+  EXPECT_EQ(text(choice("1024x1024x1024:align=1")), kPredicated);
+  EXPECT_EQ(choice("1024x1024x1024:align=1").match, Match::exact);
+}
+
+TEST_F(ChooseTest, TheWinnerOfTheAlignmentClassServesWhereOtherOperandsAreTheLeastAligned) {
+  store_measured(database_, kA6000, "1024x1024x1024:align=1", kPredicated, 80);
+  const Choice found = choice("1024x1024x1024:align=4/4/1");
+  EXPECT_EQ(found.match, Match::exact);
+  EXPECT_EQ(text(found), kPredicated);
+  EXPECT_EQ(found.explanation,
+            "the winner where other operands are the least aligned ones, 1024x1024x1024:align=1 on "
+            "NVIDIA RTX A6000 with 84 SMs (measured)");
+}
+
 TEST_F(ChooseTest, EveryTwinIsAKnownConfig) {
   store_measured(database_, kA6000, "1024x1024x1024", kWholeTiles, 60);
   for (const int size : {1, 2, 4, 7, 127, 128, 129, 1000, 4096}) {

@@ -272,6 +272,33 @@ TEST_F(ExportHeaderTest, AKernelOfOperandsOfDifferentWidthsServesThoseThatAreKno
   EXPECT_EQ(compile(compilers().at(0)), "");
 }
 
+TEST_F(ExportHeaderTest, AWinnerForOperandsAlignedDifferentlyStandsBesideThatOfTheirClass) {
+  Database database = writable(file_);
+  store_measured(database, kA6000, "512x512x512:align=1", kPredicated, 70);
+  store_measured(database, kA6000, "512x512x512:align=4/4/1",
+                 "warp_tiled/CLUSTER=0,BM=64,BN=64,BK=16,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=2,"
+                 "ASYNC=0,FRAGMENTS=2,VEC=1,RASTER=8,CTAS=1,SPLIT_K=1,TAIL=0,TA=0,TB=0,PRED=1,"
+                 "VECS=441",
+                 60);
+  write_header(database, "sm_86");
+  write("main.cpp", R"cpp(
+#include "gemm_tune_sm_86.h"
+    using namespace gemm_tune_sm_86;
+    constexpr Problem operands(int a, int b, int cd) {
+      return {512, 512, 512, 1, Layout::nn, 1, ElementType::f32, ElementType::f32, a, b, cd};
+    }
+    constexpr bool is_exact(const Lookup& found, double time_us) {
+      return found.match == Match::exact && found.winner->time_us == time_us;
+    }
+    static_assert(is_exact(lookup(operands(4, 4, 1)), 60) && !lookup(operands(4, 4, 1)).is_twin, "");
+    static_assert(is_exact(lookup(operands(1, 1, 1)), 70), "");
+    static_assert(is_exact(lookup({512, 512, 512, 1}), 70), "");
+    static_assert(lookup(operands(4, 1, 1)).match == Match::exact, "");
+    static_assert(lookup({512, 512, 512, 2}).match == Match::nearest, "");
+    int main() {})cpp");
+  EXPECT_EQ(compile(compilers().at(0)), "");
+}
+
 TEST_F(ExportHeaderTest, LookupFallsBackToTheBuiltinDefaultAsChooseDoes) {
   Database database = writable(file_);
   // 32 x 64 tiles: too many for a grid where 64 x 64 tiles are not.

@@ -56,19 +56,56 @@ TEST(ProblemTest, AClassIsPackedWherePackedHasItElseOfEveryOperand) {
   EXPECT_EQ(uniform_alignment({}, 1), (Alignment{4, 4, 4, 4}));
 }
 
-TEST(ProblemTest, TheKeyIsTheSameWhicheverOperandDecidesTheClass) {
-  const Problem packed = packed_problem(1024, 1024, 1024);
-  Problem one = packed, other = packed;
-  one.alignment.a = 8;
-  other.alignment.c = 8;
-  EXPECT_NE(one, other);
-  EXPECT_EQ(key_of(one), key_of(other));
-  EXPECT_EQ(to_string(key_of(one)), "1024x1024x1024:align=2");
-  EXPECT_EQ(key_of(packed), packed);
-  // What a call with one more misaligned operand finds is what was tuned for the packed problem.
-  Problem misaligned = packed_problem(1024, 1025, 1024);
-  misaligned.alignment.a = 4;
-  EXPECT_EQ(to_string(key_of(misaligned)), "1024x1025x1024");
+TEST(ProblemTest, OperandsThatAreAlignedDifferentlyHaveTheirOwnKey) {
+  const auto key = [](const char* text) { return to_string(key_of(parse_problem(text))); };
+  EXPECT_EQ(key("1024x1024x1024:align=2/4/4"), "1024x1024x1024:align=2/4/4");
+  EXPECT_EQ(key("1024x1024x1024:align=4/4/2"), "1024x1024x1024:align=4/4/2");
+  EXPECT_EQ(key("1024x1024x1024:align=2/2/2"), "1024x1024x1024:align=2");
+  EXPECT_EQ(key("1024x1024x1024:align=4/4/4"), "1024x1024x1024");
+  EXPECT_EQ(key("1024x1025x1024:align=4/1/1"), "1024x1025x1024");
+  EXPECT_EQ(key("1024x1025x1024:align=1/1/1"), "1024x1025x1024:align=1/1/1");
+  EXPECT_EQ(key("8x8x8:type=bf16/bf16/f32/f32:align=2/8/4"),
+            "8x8x8:type=bf16/bf16/f32/f32:align=2/8/4");
+}
+
+TEST(ProblemTest, TheKeyHasTheLesserAlignmentOfCAndD) {
+  Problem problem = packed_problem(1024, 1024, 1024);
+  problem.alignment.c = 8;
+  EXPECT_EQ(to_string(problem), "1024x1024x1024:align=4/4/2/4");
+  EXPECT_EQ(to_string(key_of(problem)), "1024x1024x1024:align=4/4/2");
+}
+
+TEST(ProblemTest, AKeyOfAnEarlierVersionIsItsOwnKey) {
+  for (const Signature& types : {Signature(), signature_of(ElementType::f16),
+                                 signature_of(ElementType::bf16, ElementType::f32)}) {
+    for (const std::int64_t n : {64, 65, 66, 68}) {
+      for (const std::int64_t k : {64, 65, 66, 68}) {
+        for (const int elements : {1, 2, 4, 8}) {
+          const Problem earlier =
+              in_class(packed_problem(64, n, k, Layout::nt, 1, types), elements);
+          EXPECT_EQ(key_of(earlier), earlier) << to_string(earlier);
+          EXPECT_EQ(parse_problem(to_string(earlier)), earlier) << to_string(earlier);
+        }
+      }
+    }
+  }
+}
+
+TEST(ProblemTest, TheTextOfAKeyIsReadBack) {
+  for (const Signature& types : {Signature(), signature_of(ElementType::f16),
+                                 signature_of(ElementType::bf16, ElementType::f32)}) {
+    for (const int a : {4, 8, 16}) {
+      for (const int b : {4, 8, 16}) {
+        for (const int c : {4, 8, 16}) {
+          Problem problem = packed_problem(64, 65, 66, Layout::nn, 1, types);
+          problem.alignment = {a, b, c, 16};
+          const Problem key = key_of(problem);
+          EXPECT_EQ(parse_problem(to_string(key)), key) << to_string(key);
+          EXPECT_EQ(key_of(key), key) << to_string(key);
+        }
+      }
+    }
+  }
 }
 
 TEST(ProblemTest, CountsTwoOperationsPerMultiplyAdd) {

@@ -74,7 +74,7 @@ TEST_F(Version2Test, ACallFindsWhatWasTunedForItsClassWhicheverOperandDecides) {
   GemmCall call = packed_call(packed_problem(64, 64, 64));
   EXPECT_EQ(chosen(problem_of(call)).match, Match::exact);
   call.ldb = 65;
-  EXPECT_EQ(to_string(key_of(problem_of(call))), "64x64x64:align=1");
+  EXPECT_EQ(to_string(key_of(problem_of(call))), "64x64x64:align=4/1/4");
   EXPECT_EQ(chosen(problem_of(call)).match, Match::exact);
   EXPECT_EQ(chosen(problem_of(call)).winner->problem, parse_problem("64x64x64:align=1"));
 
@@ -146,9 +146,9 @@ TEST_F(Version2Test, NoProblemIsStoredTwice) {
   const std::string before = ask("SELECT group_concat(text) FROM problems");
   Database database = writable(file_);
   for (const Stored& stored : kStored) {
-    Problem problem = parse_problem(stored.problem);
+    const Problem stored_one = parse_problem(stored.problem);
+    const Problem problem = in_class(stored_one, alignment_class(stored_one));
     store_predicted(database, kTypicalA6000, stored.problem, stored.best, 1);
-    problem.alignment = uniform_alignment(problem.signature, alignment_class(problem));
     database.store(kTypicalA6000, problem, stored.best, kHash, predicted(1), Source::predicted);
   }
   EXPECT_EQ(ask("SELECT group_concat(text) FROM problems"), before);

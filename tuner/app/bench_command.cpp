@@ -31,16 +31,18 @@ std::vector<Benched> measured_winners(const Database& database, const KernelHash
   return all;
 }
 
-// The asked problems with their winners, where there are some: of one that is aligned otherwise
-// than the problem that was tuned, the twin that serves.
+// The asked problems with their winners, where there are some: where only a problem with other
+// operands aligned least was tuned, that one's winner or the twin that serves.
 std::vector<Benched> asked_winners(const std::vector<Problem>& problems,
                                    const std::vector<Benched>& winners) {
   std::vector<Benched> all;
   for (const Problem& problem : problems) {
-    const auto tuned = std::find_if(winners.begin(), winners.end(), [&](const Benched& one) {
-      return one.problem == key_of(problem);
-    });
-    const bool is_tuned = tuned != winners.end() && tuned->config;
+    const auto tuned = std::max_element(
+        winners.begin(), winners.end(), [&](const Benched& one, const Benched& other) {
+          return sameness(one.problem, problem) < sameness(other.problem, problem);
+        });
+    const bool is_tuned =
+        tuned != winners.end() && sameness(tuned->problem, problem) > 0 && tuned->config;
     const std::optional<LegalConfig> legal =
         is_tuned ? legal_for(*tuned->config, problem) : std::nullopt;
     all.push_back({problem, legal ? std::optional(legal->config) : std::nullopt});

@@ -97,16 +97,18 @@ void add_winner(std::vector<Step>& steps, const Database& database, const TuneRe
                                    "the fastest of all that searches tried at this problem"};
   const Source source = request.measure ? Source::measured : Source::predicted;
   const KernelHashes hashes = hashes_of(texts_of(request));
+  std::optional<Winner> best;
   for (Winner& winner : load_winners(database, request.device.arch, hashes)) {
     const Record& row = winner.record;
-    const bool is_here = row.problem == key_of(problem) && row.source == source &&
-                         row.device == device_key(request.device);
-    if (!is_here) continue;
-    const bool is_rung = std::any_of(steps.begin(), steps.end(), [&](const Step& step) {
-      return to_string(step.config.config()) == row.config;
-    });
-    if (!is_rung) steps.push_back({kWinner, winner.config, row});
+    if (row.source != source || row.device != device_key(request.device)) continue;
+    const int same = sameness(row.problem, problem);
+    if (same > (best ? sameness(best->record.problem, problem) : 0)) best = std::move(winner);
   }
+  if (!best) return;
+  const bool is_rung = std::any_of(steps.begin(), steps.end(), [&](const Step& step) {
+    return to_string(step.config.config()) == best->record.config;
+  });
+  if (!is_rung) steps.push_back({kWinner, best->config, best->record});
 }
 
 void print_table(const std::vector<Step>& steps, const Problem& problem, const Target& target) {
