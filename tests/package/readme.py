@@ -7,8 +7,8 @@ usage: readme.py commands PROGRAM CLIENT
                                     what EXPECTED says; CLIENT multiplies by cuBLAS for its train.py
        readme.py options PROGRAM    every option that README.md, examples/README.md and docs/ name is
                                     one of PROGRAM, or of one of FOREIGN_OPTIONS
-       readme.py links              what README.md, CONTRIBUTING.md, CHANGELOG.md, examples/README.md
-                                    and docs/*.md link to, or name as `folder/file`, exists
+       readme.py links              what README.md, CONTRIBUTING.md, CHANGELOG.md, the README.md of examples/
+                                    and bench/, and docs/*.md link to, or name as `folder/file`, exists
        readme.py snippets           the C++ of the README stands in the programs that it names
        readme.py picture            docs/results.svg is of the tables in docs/results.md
 
@@ -195,7 +195,7 @@ def named_paths(text):
 
 def check_links():
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", ROOT / "examples/README.md",
-             *sorted((ROOT / "docs").glob("*.md"))]
+             ROOT / "bench/README.md", *sorted((ROOT / "docs").glob("*.md"))]
     checked, dead = 0, []
     for page in pages:
         text = page.read_text()
