@@ -3,13 +3,16 @@
 
 #include <utility>
 
+#include "tuner/job/local_workers.h"
 #include "tuner/job/trials.h"
 
 namespace gemm_tune {
 
 std::vector<BenchRow> bench(const TuneRequest& request, const std::vector<Benched>& all,
                             const std::function<void(const BenchRow&)>& on_row) {
-  Trials trials(request);
+  CompiledKernels kernels(request.device.arch, request.kernels, request.kernel_cache);
+  LocalWorkers workers(request);
+  Trials trials(request, kernels, workers);
   std::vector<KnownConfig> configs;
   for (const Benched& one : all) {
     if (one.config) configs.push_back(*one.config);

@@ -44,10 +44,15 @@ std::optional<KernelSource> CompiledKernels::users_source(const KernelFamily& fa
 }
 
 const CompileReply* CompiledKernels::find(const KnownConfig& config) {
-  const auto known = compiled_.find(to_string(config.config()));
-  if (known != compiled_.end()) return &known->second;
+  if (const CompileReply* const known = kept(to_string(config.config()))) return known;
   std::optional<CompileReply> reply = published(config);
   return reply ? &add(*std::move(reply)) : nullptr;
+}
+
+const CompileReply* CompiledKernels::kept(const std::string& config) const {
+  const std::lock_guard lock(mutex_);
+  const auto known = compiled_.find(config);
+  return known != compiled_.end() ? &known->second : nullptr;
 }
 
 std::optional<CompileReply> CompiledKernels::published(const KnownConfig& config) {
@@ -71,11 +76,13 @@ const CompileReply& CompiledKernels::add(CompileReply reply) {
                       "': make room or set TMPDIR to a folder with some");
   }
   reply.cubin = {};
-  return compiled_.insert_or_assign(reply.config, std::move(reply)).first->second;
+  const std::lock_guard lock(mutex_);
+  std::string config = reply.config;
+  return compiled_.try_emplace(std::move(config), std::move(reply)).first->second;
 }
 
 CompiledConfig CompiledKernels::with_cubin(const std::string& config) const {
-  std::optional<std::string> cubin = own_.load(compiled_.at(config).cubin_key);
+  std::optional<std::string> cubin = own_.load(kept(config)->cubin_key);
   if (cubin) return {config, *std::move(cubin)};
   throw DeviceError("the compiled kernel of " + config + " is gone from '" +
                     folder_.path().string() + "'");
@@ -94,6 +101,7 @@ bool CompiledKernels::publish(const CompileReply& reply) const {
 
 const KernelSource& CompiledKernels::source(const KernelFamily& family) {
   if (users_) return users_->at(family.name);
+  const std::lock_guard lock(mutex_);
   const auto found = own_sources_.find(family.name);
   if (found != own_sources_.end()) return found->second;
   return own_sources_.emplace(family.name, kernel_source(family)).first->second;

@@ -3,11 +3,12 @@
 //
 // Cubins wait for their measurement in files of a temporary folder, which only this process
 // touches: a long run compiles thousands. What is published goes to the cache under the key that
-// the library looks for. Use from one thread.
+// the library looks for. Any thread; an answer stays where it is.
 #pragma once
 
 #include <filesystem>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -34,7 +35,8 @@ class CompiledKernels {
   // published has compiled the config.
   const CompileReply* find(const KnownConfig& config);
 
-  // Keeps an answer and its cubin. Throws DeviceError where the temporary folder is full.
+  // Keeps an answer and its cubin, unless there is one already. Throws DeviceError where the
+  // temporary folder is full.
   const CompileReply& add(CompileReply reply);
 
   // The bytes for a worker. Precondition: the answer to the config is ok. Throws DeviceError where
@@ -48,12 +50,14 @@ class CompiledKernels {
  private:
   const KernelSource& source(const KernelFamily& family);
   std::optional<CompileReply> published(const KnownConfig& config);
+  const CompileReply* kept(const std::string& config) const;
 
   const std::string arch_;
   const std::optional<KernelSources>& users_;
   ScratchDir folder_;
   KernelStore own_;
   std::optional<KernelStore> cache_;
+  mutable std::mutex mutex_;                      // of what follows
   KernelSources own_sources_;                     // the program's, as needed
   std::map<std::string, CompileReply> compiled_;  // by config text, without cubins
 };

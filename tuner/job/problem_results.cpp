@@ -19,6 +19,7 @@ Environment environment_of(const TuneRequest& request) {
 
 std::vector<Record> ProblemResults::valid_rows(std::size_t& stale) const {
   std::vector<Record> valid;
+  const auto turn = this->turn();
   for (Record& record : database_.records(key_, problem_)) {
     if (record.source != source_) continue;
     if (grade(record, environment_).validity == Validity::stale) {
@@ -31,7 +32,9 @@ std::vector<Record> ProblemResults::valid_rows(std::size_t& stale) const {
 }
 
 std::vector<TimedConfig> ProblemResults::timed_elsewhere() const {
+  auto turn = this->turn();
   std::vector<TimedConfig> timed = database_.timed_elsewhere(key_, problem_);
+  if (turn) turn.unlock();
   std::erase_if(timed, [this](const TimedConfig& one) {
     return why_stale(one.config, one.kernel_hash, environment_.hashes).has_value();
   });
@@ -40,17 +43,30 @@ std::vector<TimedConfig> ProblemResults::timed_elsewhere() const {
 
 void ProblemResults::store(const KnownConfig& config, const Outcome& outcome) {
   if (outcome.by_environment) return;
+  const auto turn = this->turn();
   database_.store(key_, problem_, to_string(config.config()),
                   environment_.hashes.at(config.family->name), outcome, source_);
 }
 
 void ProblemResults::set_standing(const KnownConfig& config, Standing standing) {
+  const auto turn = this->turn();
   database_.set_standing(key_, problem_, to_string(config.config()),
                          environment_.hashes.at(config.family->name), standing);
 }
 
 void ProblemResults::store_baseline(const Baseline& baseline) {
+  const auto turn = this->turn();
   database_.store_baseline(key_, problem_, baseline);
+}
+
+std::vector<Baseline> ProblemResults::baselines(const Record& row) const {
+  const auto turn = this->turn();
+  return database_.baselines(row);
+}
+
+void ProblemResults::together(const std::function<void()>& writes) {
+  const auto turn = this->turn();
+  database_.together(writes);
 }
 
 }  // namespace gemm_tune

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // One problem's rows in the database: reads the valid results of earlier runs and stores this
-// run's. Use from one thread.
+// run's. Use from one thread; the threads of several problems may share a database.
 #pragma once
 
 #include <functional>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -22,9 +23,11 @@ Environment environment_of(const TuneRequest& request);
 
 class ProblemResults {
  public:
+  // turn: held while the database is used, where several threads share it.
   ProblemResults(Database& database, const TuneRequest& request, const Environment& environment,
-                 const Problem& problem)
+                 const Problem& problem, std::recursive_mutex* turn = nullptr)
       : database_(database),
+        turn_(turn),
         environment_(environment),
         key_(device_key(request.device)),
         source_(request.measure ? Source::measured : Source::predicted),
@@ -44,13 +47,18 @@ class ProblemResults {
   void store_baseline(const Baseline& baseline);
 
   // The baselines beside which a valid row was timed.
-  std::vector<Baseline> baselines(const Record& row) const { return database_.baselines(row); }
+  std::vector<Baseline> baselines(const Record& row) const;
 
   // Commits all rows that `writes` stores at once.
-  void together(const std::function<void()>& writes) { database_.together(writes); }
+  void together(const std::function<void()>& writes);
 
  private:
+  std::unique_lock<std::recursive_mutex> turn() const {
+    return turn_ != nullptr ? std::unique_lock(*turn_) : std::unique_lock<std::recursive_mutex>();
+  }
+
   Database& database_;
+  std::recursive_mutex* turn_;
   const Environment& environment_;
   DeviceKey key_;
   Source source_;

@@ -9,7 +9,6 @@
 #include "tuner/job/filter.h"
 #include "tuner/job/finals.h"
 #include "tuner/job/log.h"
-#include "tuner/work/worker.h"
 
 namespace gemm_tune {
 namespace {
@@ -29,18 +28,6 @@ std::chrono::milliseconds measure_limit(const TuneRequest& request, const Proble
          std::chrono::milliseconds(static_cast<long>(20 * flops(problem) / kSlowestFlopsPerMs));
 }
 
-std::vector<WorkerCommand> compile_workers(const TuneRequest& request) {
-  return {request.jobs, compile_worker(request.worker)};
-}
-
-std::vector<WorkerCommand> measuring_workers(const TuneRequest& request) {
-  std::vector<WorkerCommand> commands;
-  for (const int ordinal : request.ordinals) {
-    commands.push_back(measuring_worker(request.worker, ordinal));
-  }
-  return commands;
-}
-
 Outcome failure_of(const TaskResult& result, const std::string& step) {
   if (result.status == TaskResult::Status::refused) throw DeviceError(result.detail);
   Outcome outcome;
@@ -53,13 +40,14 @@ Outcome failure_of(const TaskResult& result, const std::string& step) {
 
 }  // namespace
 
-Trials::Trials(const TuneRequest& request)
+Trials::Trials(const TuneRequest& request, CompiledKernels& kernels, TaskPools& pools)
     : request_(request),
-      kernels_(request.device.arch, request.kernels, request.kernel_cache),
-      compilers_(compile_workers(request)),
-      measurers_(measuring_workers(request), /*warm_spares=*/true) {}
+      kernels_(kernels),
+      pools_(pools),
+      compilers_(pools.compilers()),
+      measurers_(pools.measurers()) {}
 
-void Trials::wait(int also) { WorkerPool::wait({&compilers_, &measurers_}, kHeartbeat, also); }
+void Trials::wait(int also) { pools_.wait(kHeartbeat, also); }
 
 void Trials::abandon() {
   compilers_.abandon();
@@ -68,7 +56,7 @@ void Trials::abandon() {
 }
 
 void Trials::tell_lanes(Progress& progress) const {
-  const auto lanes = [](const WorkerPool& pool) {
+  const auto lanes = [](const TaskPool& pool) {
     return Lanes{std::min(pool.pending(), pool.size()), pool.size()};
   };
   progress.compilers = lanes(compilers_);
@@ -90,7 +78,7 @@ void Trials::compile_ahead(const std::vector<KnownConfig>& configs) {
 
 // Repeats a task once per run if the environment made it fail, so that a candidate that always
 // takes all memory costs two tries at most.
-void Trials::submit(WorkerPool& pool, const Task& task) {
+void Trials::submit(TaskPool& pool, const Task& task) {
   Task attempt = task;
   attempt.done = [this, &pool, task](const TaskResult& result) {
     if (result.by_environment && retried_.insert(task.verb + task.request.dump()).second) {

@@ -19,7 +19,7 @@
 #include "tuner/job/problem_report.h"
 #include "tuner/job/tune_request.h"
 #include "tuner/work/protocol.h"
-#include "tuner/work/worker_pool.h"
+#include "tuner/work/task_pool.h"
 
 namespace gemm_tune {
 
@@ -29,7 +29,8 @@ class Trials {
   // The problem's best time so far, if any; called when a GPU is free for a candidate.
   using BestSoFar = std::function<std::optional<double>()>;
 
-  explicit Trials(const TuneRequest& request);
+  // kernels and pools must outlive this object. Several objects may share the kernels.
+  Trials(const TuneRequest& request, CompiledKernels& kernels, TaskPools& pools);
 
   // Tries the candidate. Calls `done` from a later wait(), or at once if the compilation is known
   // and its resources decide. Timing stops as soon as the candidate can no longer beat the best.
@@ -86,7 +87,7 @@ class Trials {
     Done failed;
   };
 
-  void submit(WorkerPool& pool, const Task& task);
+  void submit(TaskPool& pool, const Task& task);
   void compile(const KnownConfig& config, OnCompiled then, Done failed);
   void compiled(const std::string& text, const TaskResult& result);
   void measure(MeasureRequest request, bool fresh, const BestSoFar& best_us, Done done);
@@ -98,8 +99,9 @@ class Trials {
   bool compile_all(const std::vector<KnownConfig>& configs);
 
   const TuneRequest& request_;
-  CompiledKernels kernels_;
-  WorkerPool compilers_, measurers_;
+  CompiledKernels& kernels_;
+  TaskPools& pools_;
+  TaskPool &compilers_, &measurers_;
   std::map<std::string, std::vector<Waiting>> compiling_;  // by config text
   std::set<std::string> retried_;                          // tasks, by verb and request
 };

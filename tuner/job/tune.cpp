@@ -2,39 +2,50 @@
 #include "tuner/job/tune.h"
 
 #include <algorithm>
+#include <atomic>
+#include <exception>
 #include <iterator>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <thread>
 #include <utility>
 
+#include "tuner/job/compiled_kernels.h"
 #include "tuner/job/finals.h"
+#include "tuner/job/local_workers.h"
 #include "tuner/job/plan.h"
 #include "tuner/job/problem_results.h"
 #include "tuner/job/search.h"
 #include "tuner/job/trials.h"
 #include "tuner/measure/sampling.h"
 #include "tuner/work/running_clock.h"
+#include "tuner/work/signals_blocked.h"
 
 namespace gemm_tune {
 namespace {
 
 using Clock = RunningClock;
 
-// Divides the run's remaining time evenly among the remaining problems, so that the last problem
-// gets its share.
+// Divides the run's remaining time evenly among the remaining problems, of which so many are under
+// way at a time, so that the last problem gets its share.
 class TimeLimit {
  public:
-  explicit TimeLimit(const TuneRequest& request) : request_(request) {}
+  TimeLimit(const TuneRequest& request, std::size_t at_a_time)
+      : request_(request), at_a_time_(at_a_time) {}
 
   // The deadline of the problem at this position, which begins now.
   std::optional<Clock::time_point> deadline(std::size_t problem) const {
     if (!request_.time_limit) return std::nullopt;
     const auto left = std::max<Clock::duration>(start_ + *request_.time_limit - Clock::now(),
                                                 Clock::duration::zero());
-    return Clock::now() + left / (request_.problems.size() - problem);
+    const std::size_t problems = request_.problems.size() - problem;
+    return Clock::now() + left / ((problems + at_a_time_ - 1) / at_a_time_);
   }
 
  private:
   const TuneRequest& request_;
+  const std::size_t at_a_time_;
   const Clock::time_point start_ = Clock::now();
 };
 
@@ -189,17 +200,93 @@ FinalsResult decide(const TuneRequest& request, Trials& trials, Search& search, 
                      });
 }
 
-}  // namespace
+// What the lanes of a run share. Any thread.
+class Run {
+ public:
+  Run(const TuneRequest& request, Database& database, std::size_t lanes,
+      const OnProgress& on_progress, const OnFinished& on_finished)
+      : request_(request),
+        database_(database),
+        on_progress_(on_progress),
+        on_finished_(on_finished),
+        environment_(environment_of(request)),
+        limit_(request, lanes),
+        kernels_(request.device.arch, request.kernels, request.kernel_cache) {
+    request_.interruption = request.interruption.also(failed_);
+  }
 
-TuneReport tune(const TuneRequest& request, Database& database, const OnProgress& on_progress,
-                const OnFinished& on_finished) {
-  const Environment environment = environment_of(request);
-  const TimeLimit limit(request);
-  Trials trials(request);
-  TuneReport report;
+  // With an interruption that a failed lane requests, too.
+  const TuneRequest& request() const { return request_; }
+  CompiledKernels& kernels() { return kernels_; }
+  const TimeLimit& limit() const { return limit_; }
+
+  // The next problem that nobody has begun.
+  std::optional<std::size_t> take() {
+    const std::size_t problem = next_++;
+    return problem < request_.problems.size() ? std::optional(problem) : std::nullopt;
+  }
+
+  ProblemResults results(const Problem& problem) {
+    return ProblemResults(database_, request_, environment_, problem, &database_turn_);
+  }
+
+  void tell(const Progress& progress) {
+    const std::lock_guard lock(mutex_);
+    on_progress_(progress);
+  }
+
+  void finish(std::size_t number, ProblemReport problem, bool is_whole, bool interrupted) {
+    const std::lock_guard lock(mutex_);
+    out_of_time_ |= problem.cut_short == CutShort::by_time_limit;
+    unfinished_ |= interrupted && !is_whole;
+    const auto at = finished_.insert_or_assign(number, std::move(problem)).first;
+    if (on_finished_) on_finished_(at->second);
+  }
+
+  void fail(std::exception_ptr error) {
+    const std::lock_guard lock(mutex_);
+    if (!error_) error_ = std::move(error);
+    failed_ = true;
+  }
+
+  // Once all lanes have ended.
+  TuneReport report(bool interrupted) {
+    if (error_) std::rethrow_exception(error_);
+    TuneReport report;
+    for (auto& [number, problem] : finished_) report.problems.push_back(std::move(problem));
+    report.interrupted = interrupted;
+    report.out_of_time = out_of_time_;
+    report.unfinished =
+        unfinished_ || (interrupted && report.problems.size() < request_.problems.size());
+    return report;
+  }
+
+ private:
+  TuneRequest request_;
+  Database& database_;
+  const OnProgress& on_progress_;
+  const OnFinished& on_finished_;
+  const Environment environment_;
+  const TimeLimit limit_;
+  CompiledKernels kernels_;
+  std::recursive_mutex database_turn_;
+  std::atomic<std::size_t> next_ = 0;
+  std::atomic<bool> failed_ = false;
+
+  std::mutex mutex_;  // of what follows
+  std::map<std::size_t, ProblemReport> finished_;
+  std::exception_ptr error_;
+  bool out_of_time_ = false, unfinished_ = false;
+};
+
+// Tunes one problem after another until none is left.
+void run_lane(Run& run, TaskPools& workers) {
+  const TuneRequest& request = run.request();
+  const OnProgress on_progress = [&run](const Progress& progress) { run.tell(progress); };
+  Trials trials(request, run.kernels(), workers);
   // Enumerates the candidates, rejects by rule, recalls earlier results.
   const auto make_search = [&](std::size_t i) {
-    const ProblemResults results(database, request, environment, request.problems[i]);
+    const ProblemResults results = run.results(request.problems[i]);
     Progress progress;
     progress.number = i + 1;
     progress.problems = request.problems.size();
@@ -208,13 +295,14 @@ TuneReport tune(const TuneRequest& request, Database& database, const OnProgress
     return std::make_unique<Search>(std::move(plan), request, trials, results, progress,
                                     on_progress);
   };
+  std::optional<std::size_t> i = run.take(), next_i;
   std::unique_ptr<Search> next;
-  for (std::size_t i = 0; i < request.problems.size() && !trials.interrupted(); ++i) {
-    const auto deadline = limit.deadline(i);
-    const std::unique_ptr<Search> search = next ? std::move(next) : make_search(i);
+  for (; i && !trials.interrupted(); i = next ? next_i : run.take()) {
+    const auto deadline = run.limit().deadline(*i);
+    const std::unique_ptr<Search> search = next ? std::move(next) : make_search(*i);
     const auto prepare_next = [&] {
-      if (trials.interrupted() || i + 1 == request.problems.size()) return;
-      next = make_search(i + 1);
+      if (trials.interrupted() || !(next_i = run.take())) return;
+      next = make_search(*next_i);
       next->compile_ahead();
     };
     const Usage usage(trials);
@@ -232,17 +320,43 @@ TuneReport tune(const TuneRequest& request, Database& database, const OnProgress
     }
     if (problem.winner && !trials.interrupted()) trials.publish(problem.winner->config);
     usage.write_to(problem);
-    report.out_of_time |= problem.cut_short == CutShort::by_time_limit;
     const bool is_whole = problem.cut_short == CutShort::no &&
                           (!request.measure || finals.complete || !problem.winner) &&
                           !request.completes_kernel_cache;
-    report.unfinished |= trials.interrupted() && !is_whole;
-    report.problems.push_back(std::move(problem));
-    if (on_finished) on_finished(report.problems.back());
+    run.finish(*i, std::move(problem), is_whole, trials.interrupted());
   }
-  report.interrupted = trials.interrupted();
-  report.unfinished |= report.interrupted && report.problems.size() < request.problems.size();
-  return report;
+}
+
+}  // namespace
+
+TuneReport tune(const TuneRequest& request, Database& database, const OnProgress& on_progress,
+                const OnFinished& on_finished) {
+  Run run(request, database, 1, on_progress, on_finished);
+  LocalWorkers workers(request);
+  run_lane(run, workers);
+  return run.report(request.interruption.requested());
+}
+
+TuneReport tune(const TuneRequest& request, Database& database, std::span<TaskPools* const> lanes,
+                const OnProgress& on_progress, const OnFinished& on_finished) {
+  Run run(request, database, lanes.size(), on_progress, on_finished);
+  {
+    const SignalsBlocked blocked;
+    std::vector<std::jthread> threads;
+    const auto guarded = [&run](const auto& work) {
+      try {
+        work();
+      } catch (...) {  // the thread's edge
+        run.fail(std::current_exception());
+      }
+    };
+    for (TaskPools* const workers : lanes) {
+      guarded([&] {  // the system may start no further thread
+        threads.emplace_back([&, workers] { guarded([&] { run_lane(run, *workers); }); });
+      });
+    }
+  }
+  return run.report(request.interruption.requested());
 }
 
 }  // namespace gemm_tune

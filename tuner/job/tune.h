@@ -7,11 +7,13 @@
 // runs are not tried again.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "db/database.h"
 #include "tuner/job/problem_report.h"
 #include "tuner/job/tune_request.h"
+#include "tuner/work/task_pool.h"
 
 namespace gemm_tune {
 
@@ -26,5 +28,13 @@ struct TuneReport {
 // Rows stored before remain.
 TuneReport tune(const TuneRequest& request, Database& database, const OnProgress& on_progress,
                 const OnFinished& on_finished = nullptr);
+
+// The same with as many problems under way at a time as there are lanes. A lane is a thread with
+// its own pools of workers, which tune() uses from that thread alone. Calls on_progress and
+// on_finished from those threads, one at a time, and on_finished in the order in which the problems
+// end; the report has the request's order. A lane that fails ends the others, and its exception is
+// thrown.
+TuneReport tune(const TuneRequest& request, Database& database, std::span<TaskPools* const> lanes,
+                const OnProgress& on_progress, const OnFinished& on_finished);
 
 }  // namespace gemm_tune

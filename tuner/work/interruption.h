@@ -19,10 +19,20 @@ class Interruption {
   // Requested once the flag is true, which must outlive this object and its copies.
   explicit Interruption(const std::atomic<bool>& flag) : flag_(&flag) {}
 
-  bool requested() const { return flag_ != nullptr && flag_->load(); }
+  // The same, requested by a second flag as well. A third takes the place of the second.
+  Interruption also(const std::atomic<bool>& flag) const {
+    Interruption both = *this;
+    both.second_ = &flag;
+    return both;
+  }
+
+  bool requested() const { return is_set(flag_) || is_set(second_); }
 
  private:
+  static bool is_set(const std::atomic<bool>* flag) { return flag != nullptr && flag->load(); }
+
   const std::atomic<bool>* flag_ = nullptr;
+  const std::atomic<bool>* second_ = nullptr;
 };
 
 }  // namespace gemm_tune

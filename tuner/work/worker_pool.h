@@ -10,7 +10,6 @@
 
 #include <chrono>
 #include <deque>
-#include <functional>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -18,52 +17,24 @@
 #include <vector>
 
 #include "tuner/work/running_clock.h"
+#include "tuner/work/task_pool.h"
 #include "tuner/work/worker_process.h"
 
 namespace gemm_tune {
 
-struct TaskResult {
-  enum class Status {
-    reply,      // `reply` holds the worker's answer
-    refused,    // the worker's environment failed; `detail` says how
-    died,       // `detail` says how the worker ended
-    timed_out,  // `detail` names the limit
-  };
-  Status status = Status::reply;
-  nlohmann::json reply;
-  std::string detail;
-  bool fresh = false;  // the worker had served nothing before
-  // The environment's doing and not the task's, where it died or was timed out: killed or stopped
-  // by somebody, or without memory.
-  bool by_environment = false;
-};
-
-struct Task {
-  std::string verb;
-  nlohmann::json request;
-  std::chrono::milliseconds limit{};
-  bool fresh = false;  // wants a worker that has served nothing
-  std::function<void(TaskResult)> done;
-  // Called before the request goes to a worker: for what is known better by then.
-  std::function<void(nlohmann::json& request)> update = nullptr;
-};
-
-class WorkerPool {
+class WorkerPool : public TaskPool {
  public:
   // One worker for each command. With warm spares, each has a set-up successor waiting: for
   // workers that take long to start and may be lost often.
   explicit WorkerPool(std::vector<WorkerCommand> commands, bool warm_spares = false);
-  ~WorkerPool();
+  ~WorkerPool() override;
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
-  void submit(Task task);
-
-  // Tasks queued or under way.
-  std::size_t pending() const;
-  std::size_t size() const { return slots_.size(); }
-  // What the workers have spent on tasks so far, all of them together.
-  std::chrono::duration<double> busy() const;
+  void submit(Task task) override;
+  std::size_t pending() const override;
+  std::size_t size() const override { return slots_.size(); }
+  std::chrono::duration<double> busy() const override;
 
   // Waits until some task of some pool is done, or the timeout, or a signal, or until the
   // descriptor `also` can be read, where there is one; calls `done` for each task.
@@ -74,8 +45,8 @@ class WorkerPool {
   nlohmann::json call(const std::string& verb, nlohmann::json request,
                       std::chrono::milliseconds limit);
 
-  // Kills the workers that are at work and forgets all tasks; their `done` is not called.
-  void abandon();
+  // Kills the workers that are at work.
+  void abandon() override;
 
  private:
   struct Slot {

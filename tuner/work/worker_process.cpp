@@ -56,6 +56,26 @@ class SpawnActions {
   posix_spawn_file_actions_t actions_;
 };
 
+// A thread of the program may have all signals blocked, and a child would inherit that.
+class NoSignalsBlocked {
+ public:
+  NoSignalsBlocked() {
+    sigset_t none;
+    sigemptyset(&none);
+    posix_spawnattr_init(&attributes_);
+    posix_spawnattr_setsigmask(&attributes_, &none);
+    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK);
+  }
+  ~NoSignalsBlocked() { posix_spawnattr_destroy(&attributes_); }
+  NoSignalsBlocked(const NoSignalsBlocked&) = delete;
+  NoSignalsBlocked& operator=(const NoSignalsBlocked&) = delete;
+
+  const posix_spawnattr_t* get() const { return &attributes_; }
+
+ private:
+  posix_spawnattr_t attributes_;
+};
+
 }  // namespace
 
 WorkerProcess::WorkerProcess(WorkerCommand command) : busy_since_(RunningClock::now()) {
@@ -80,8 +100,9 @@ WorkerProcess::WorkerProcess(WorkerCommand command) : busy_since_(RunningClock::
   for (std::string& argument : command) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
   const SpawnActions actions(child_fd);
+  const NoSignalsBlocked attributes;
   const int error =
-      posix_spawn(&pid_, pointers[0], actions.get(), nullptr, pointers.data(), environ);
+      posix_spawn(&pid_, pointers[0], actions.get(), attributes.get(), pointers.data(), environ);
   close(child_fd);
   if (error != 0) {
     close(fd_);
