@@ -26,10 +26,11 @@ constexpr std::string_view kHead =
 // microseconds of a launch. Alignment is the largest of 1, 2, 4 and, where A and B are of 16 bits, 8
 // elements that divides every leading dimension, every base address and, in a batch, every stride of
 // A, B and C: alignment_class() below. (32-bit matrices that 4 elements divide count as divided by
-// 8.)
+// 8.) Where these are aligned differently, a Problem that knows it, as aligned_by() makes it, also
+// finds the kernels with wider accesses to some of them (VECS in a config).
 //
 //   using namespace gemm_tune_@ARCH@;
-//   constexpr Problem problem{1024, 1024, 1024, /*alignment=*/4};
+//   constexpr Problem problem = aligned_by({1024, 1000, 77}, /*lda=*/80, /*ldb=*/1000, /*ldc=*/1000);
 //   constexpr Lookup found = lookup(problem);
 //   const int tile_rows = found.kernel->value("BM");
 //   const Grid grid = found.kernel->grid(problem, sm_count);
@@ -149,10 +150,17 @@ constexpr int first_legal(const int* variants, int count, const Problem& problem
 }
 
 constexpr bool is_problem(const Problem& p) {
+  const auto is_alignment = [&](int elements) {
+    return elements == 1 || elements == 2 || elements == 4 ||
+           (elements == 8 && p.type_ab != ElementType::f32);
+  };
+  const auto is_of_operand = [&](int elements) {
+    return elements == 0 || (is_alignment(elements) && elements >= p.alignment);
+  };
   return p.M >= 1 && p.N >= 1 && p.K >= 0 && p.M <= kMaxEdge && p.N <= kMaxEdge &&
-         p.K <= kMaxEdge && p.batch >= 1 && p.batch <= kMaxEdge &&
-         (p.alignment == 1 || p.alignment == 2 || p.alignment == 4 ||
-          (p.alignment == 8 && p.type_ab != ElementType::f32));
+         p.K <= kMaxEdge && p.batch >= 1 && p.batch <= kMaxEdge && is_alignment(p.alignment) &&
+         is_of_operand(p.alignment_a) && is_of_operand(p.alignment_b) &&
+         is_of_operand(p.alignment_cd);
 }
 
 constexpr bool is_same(const Problem& a, const Problem& b) { return sameness(a, b) > 0; }

@@ -19,12 +19,14 @@ enum class ElementType { f32, f16, bf16, f64 };
 // The part of a problem that a launch depends on.
 struct LaunchProblem {
   long long M, N, K;
-  int alignment;  // elements (1, 2, 4 or 8) that divide leading dimensions, addresses and strides
+  int alignment = 1;  // elements (1, 2, 4 or 8) that divide leading dimensions, addresses, strides
   Layout layout = Layout::nn;
   long long batch = 1;                     // products of one launch
   ElementType type_ab = ElementType::f32;  // of A and B
   ElementType type_cd = ElementType::f32;  // of C and D
-  // The alignments of A, of B, and of C and D; 0 where only that of all is known.
+  // The alignments of A, of B, and of C and D, none below `alignment`; 0 where it is all that is
+  // known of an operand. Kernels with wider accesses to some operands serve only where these are
+  // known: aligned_by().
   int alignment_a = 0, alignment_b = 0, alignment_cd = 0;
 };
 
@@ -45,8 +47,7 @@ struct LaunchRecipe {
   ElementType type_cd = ElementType::f32;
   bool repack = false;  // a launch before copies A and B, where the kernel needs aligned rows or a
                         // multiple of K: repacked_operands()
-  // Of A, of B, and of C and D, where they differ: `alignment` is then the largest of them, for
-  // problems of which only the least alignment is known. Else 0.
+  // Of A, of B, and of C and D, where they differ: `alignment` is then the largest of them. Else 0.
   int alignment_a = 0, alignment_b = 0, alignment_cd = 0;
 };
 
@@ -91,6 +92,20 @@ constexpr int alignment_class(long long lda, long long ldb, long long ldc, Eleme
   const bool is_wide = type_cd == ElementType::f32 && ldc % 4 == 0;
   const long long bits = lda | ldb | (is_wide ? 8 : ldc);
   return bits % 8 == 0 ? 8 : alignment_class(bits, bits, bits);
+}
+
+// The problem with the alignments that these leading dimensions have, for base addresses, and
+// strides of a batch, that are multiples of 16 bytes.
+constexpr LaunchProblem aligned_by(LaunchProblem problem, long long lda, long long ldb,
+                                   long long ldc) {
+  const auto of = [&](long long a, long long b, long long c) {
+    return alignment_class(a, b, c, problem.type_ab, problem.type_cd);
+  };
+  problem.alignment = of(lda, ldb, ldc);
+  problem.alignment_a = of(lda, 0, 0);
+  problem.alignment_b = of(0, ldb, 0);
+  problem.alignment_cd = of(0, 0, ldc);
+  return problem;
 }
 
 // Blocks of a cluster, along the grid's y; 1 without a cluster.
@@ -229,13 +244,12 @@ constexpr long long workspace_bytes(const LaunchRecipe& recipe, const LaunchProb
 
 // Whether a problem's operands are as aligned as the kernel needs.
 constexpr bool is_aligned(const LaunchRecipe& recipe, const LaunchProblem& problem) {
-  const bool only_cd_counts = recipe.repack && problem.alignment_cd > 0;
-  if (only_cd_counts) return problem.alignment_cd >= recipe.alignment;
-  if (recipe.alignment_a > 0 && problem.alignment_a > 0) {
-    return problem.alignment_a >= recipe.alignment_a && problem.alignment_b >= recipe.alignment_b &&
-           problem.alignment_cd >= recipe.alignment_cd;
-  }
-  return problem.alignment >= recipe.alignment;
+  const auto known = [&](int own) { return own > 0 ? own : problem.alignment; };
+  const int cd = known(problem.alignment_cd);
+  if (recipe.repack) return cd >= recipe.alignment;
+  if (recipe.alignment_a == 0) return problem.alignment >= recipe.alignment;
+  return known(problem.alignment_a) >= recipe.alignment_a &&
+         known(problem.alignment_b) >= recipe.alignment_b && cd >= recipe.alignment_cd;
 }
 
 // Why a kernel may not be launched for a problem, or none.

@@ -17,7 +17,8 @@ static_assert(kFixed.kernel->value("BM") == kFixed.kernel->tile_m, "parameters b
 int main(int argc, char** argv) {
   if (argc != 4) return 2;
   const long long M = std::atoll(argv[1]), N = std::atoll(argv[2]), K = std::atoll(argv[3]);
-  const tuned::Problem problem{M, N, K, tuned::alignment_class(K, N, N)};
+  // The alignment of each operand, so that kernels with wider accesses to some of them are found.
+  const tuned::Problem problem = tuned::aligned_by({M, N, K}, /*lda=*/K, /*ldb=*/N, /*ldc=*/N);
   const tuned::Lookup found = tuned::lookup(problem);
   if (found.match == tuned::Match::none) return 1;
   const char* const how[] = {"exact", "nearest", "default"};

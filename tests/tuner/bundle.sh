@@ -51,6 +51,29 @@ cat >"$scratch/faults.cpp" <<'END'
 #include "gemm_tune_sm_86.h"
 #include <cstdio>
 using namespace gemm_tune_bundle;
+// What the loader reads of a header, as exports wrote it before they knew each operand's alignment.
+namespace earlier {
+struct Problem {
+  long long M = 16, N = 16, K = 16;
+  int alignment = 2;
+  gemm_tune_sm_86::Layout layout = gemm_tune_sm_86::Layout::nn;
+  long long batch = 1;
+  gemm_tune_sm_86::ElementType type_ab{}, type_cd{};
+};
+struct Kernel {
+  const char *config = "naive/A=1", *kernel_hash = "0";
+  int block_threads = 32, smem_bytes = 0;
+  struct Grid { long long x = 1, y = 1, z = 1, piece_k = 0; };
+  Grid grid(const Problem&, int) const { return {}; }
+  long long workspace_bytes(const Problem&, int) const { return 0; }
+  static constexpr long long workspace_counter_bytes() { return 0; }
+};
+struct Lookup { const Kernel* kernel; };
+Lookup lookup(const Problem&) {
+  static const Kernel kernel;
+  return {&kernel};
+}
+}  // namespace earlier
 template <class Act>
 static void say(const Act& act) {
   try {
@@ -75,6 +98,12 @@ int main(int, char** argv) {
   say([&] { bundle.gemm(problem, {1, a, 16, a, 12, 0, c, 16}, nullptr); });
   say([&] { bundle.gemm(gemm_tune_sm_86::Problem{0, 16, 16, 4}, {1, a, 16, a, 16, 0, c, 16}, nullptr); });
   say([&] { bundle.gemm(problem, {1, a, 16, a, 16, 0, c, 16}, nullptr); });
+  gemm_tune_sm_86::Problem operands{16, 16, 16, 1};
+  operands.alignment_a = 4;
+  say([&] { bundle.gemm(operands, {1, a + 1, 16, a, 16, 0, c, 16}, nullptr); });
+  say([&] { bundle.gemm(operands, {1, a, 16, a + 1, 17, 0, c + 1, 17}, nullptr); });
+  say([&] { bundle.gemm(earlier::Problem{}, {1, a + 1, 16, a, 16, 0, c, 16}, nullptr); });
+  say([&] { bundle.gemm(earlier::Problem{}, {1, a + 2, 16, a, 16, 0, c, 16}, nullptr); });
 }
 END
 "$cxx" "${flags[@]}" "$scratch/faults.cpp" -o "$scratch/faults" -ldl
@@ -84,6 +113,10 @@ no CUDA context is current: call cudaSetDevice() first
 argument: A is not aligned as the problem says
 argument: ld of B is below a row
 argument: no kernel serves the problem
+the bundle lacks 'nowhere/sm_86/...'
+argument: A is not aligned as the problem says
+the bundle lacks 'nowhere/sm_86/...'
+argument: A is not aligned as the problem says
 the bundle lacks 'nowhere/sm_86/...'
 END
 diff "$scratch/expected" "$scratch/output" || fail "the faults' sentences differ"

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches the kernels of a bundle, which `gemm-tune export --format bundle -o FOLDER` has written,
-// through the CUDA driver alone: without NVRTC, the CUDA runtime, a database and gemm-tune.
+// Launches the kernels of an exported bundle through the CUDA driver alone.
 //
 //   #include "gemm_tune_sm_90.h"  // one for each architecture in the folder
 //   #include "gemm_tune_bundle.hpp"
 //   gemm_tune_bundle::Bundle bundle("FOLDER");  // for the device of the current CUDA context
 //   if (bundle.arch() == "sm_90") {
 //     using namespace gemm_tune_sm_90;
-//     const Problem problem{M, N, K, alignment_class(lda, ldb, ldc)};
+//     const Problem problem = aligned_by({M, N, K}, lda, ldb, ldc);
 //     bundle.gemm(problem, {alpha, A, lda, B, ldb, beta, C, ldc}, stream);
 //   }
 //
@@ -24,6 +23,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <fstream>
@@ -71,7 +71,7 @@ class Bundle {
   }
 
   ~Bundle() {
-    for (const auto& entry : kernels_) try_to("cuModuleUnload", entry.second.module);
+    for (const auto& entry : kernels_) try_to("cuModuleUnload", entry.second.first);
     try_to("cuMemFree_v2", workspace_);
   }
   Bundle(const Bundle&) = delete;
@@ -82,30 +82,23 @@ class Bundle {
 
   // Enqueues the product. Problem: of the device's architecture's header.
   template <class Problem>
-  void gemm(const Problem& problem, const Operands& operands, CUstream_st* stream) {
-    const auto found = lookup(problem);  // the header's, by the namespace of the argument
+  void gemm(const Problem& p, const Operands& o, CUstream_st* stream) {
+    const auto found = lookup(p);  // the header's, by the namespace of the argument
     if (found.kernel == nullptr) throw std::invalid_argument("no kernel serves the problem");
-    check(problem, operands);
+    check(p, o);
     const auto& kernel = *found.kernel;
-    const auto grid = kernel.grid(problem, sm_count_);
+    const auto grid = kernel.grid(p, sm_count_);
     void* const function = function_of(kernel.config, kernel.kernel_hash, kernel.smem_bytes);
-    gemm_tune::GemmArgs args{};
-    args.M = static_cast<int>(problem.M);
-    args.N = static_cast<int>(problem.N);
-    args.K = static_cast<int>(problem.K);
-    args.piece_k = static_cast<int>(grid.piece_k);
-    args.alpha = operands.alpha;
-    args.beta = operands.beta;
-    args.A = static_cast<const float*>(operands.A);
-    args.B = static_cast<const float*>(operands.B);
-    args.C = args.D = static_cast<float*>(operands.C);
-    args.lda = operands.lda;
-    args.ldb = operands.ldb;
-    args.ldc = operands.ldc;
-    args.stride_a = operands.stride_a;
-    args.stride_b = operands.stride_b;
-    args.stride_c = operands.stride_c;
-    if (const long long bytes = kernel.workspace_bytes(problem, sm_count_)) {
+    const auto* const A = static_cast<const float*>(o.A);
+    const auto* const B = static_cast<const float*>(o.B);
+    auto* const C = static_cast<float*>(o.C);
+    const auto edge = [](long long value) { return static_cast<int>(value); };
+    gemm_tune::GemmArgs args{edge(p.M),  edge(p.N),  edge(p.K),  edge(grid.piece_k),
+                             o.alpha,    o.beta,     A,          B,
+                             C,          o.lda,      o.ldb,      o.ldc,
+                             o.stride_a, o.stride_b, o.stride_c, nullptr,
+                             nullptr,    C,          nullptr};
+    if (const long long bytes = kernel.workspace_bytes(p, sm_count_)) {
       constexpr long long kCounterBytes = std::decay_t<decltype(kernel)>::workspace_counter_bytes();
       grow_workspace(bytes, kCounterBytes, stream);
       args.counters = reinterpret_cast<int*>(workspace_);
@@ -119,10 +112,6 @@ class Bundle {
   }
 
  private:
-  struct Kernel {
-    void *module = nullptr, *function = nullptr;
-  };
-
   // Calls a function of the driver, whose arguments have these very types; its result, or -1 where
   // there is no such function.
   template <class... Args>
@@ -141,30 +130,41 @@ class Bundle {
     throw std::runtime_error(std::string(name) + " failed: " + text);
   }
 
+  // Of A, B and C, in elements; 0 where only p.alignment is known.
+  template <class Problem>
+  static auto own(const Problem& p, int) -> decltype(p.alignment_cd, std::array<int, 3>()) {
+    return {p.alignment_a, p.alignment_b, p.alignment_cd};
+  }
+  template <class Problem>
+  static std::array<int, 3> own(const Problem&, long) {
+    return {};
+  }  // of an earlier header
+
   template <class Problem>
   static void check(const Problem& p, const Operands& o) {
     using Layout = decltype(p.layout);
-    using Type = decltype(p.type_ab);
     const bool is_transposed_a = p.layout == Layout::tn || p.layout == Layout::tt;
     const bool is_transposed_b = p.layout == Layout::nt || p.layout == Layout::tt;
-    const auto check_one = [&](const char* name, const void* matrix, Type type, long long ld,
-                               long long row, long long stride) {
-      const int bytes = type == Type::f32 ? 4 : 2, aligned = std::min(p.alignment, 16 / bytes);
+    const auto check_one = [&](const char* name, const void* matrix, auto type, long long ld,
+                               long long row, long long stride, int own) {
+      const int bytes = type == decltype(type)::f32 ? 4 : 2;
+      const int aligned = std::min(own > 0 ? own : p.alignment, 16 / bytes);
+      const auto address = reinterpret_cast<std::uintptr_t>(matrix);
       if (ld < row) throw std::invalid_argument(std::string("ld of ") + name + " is below a row");
-      if (reinterpret_cast<std::uintptr_t>(matrix) % static_cast<unsigned>(aligned * bytes) == 0 &&
-          ld % aligned == 0 && (p.batch == 1 || stride % aligned == 0)) {
-        return;
+      if (address % static_cast<unsigned>(aligned * bytes) != 0 || ld % aligned != 0 ||
+          (p.batch > 1 && stride % aligned != 0)) {
+        throw std::invalid_argument(std::string(name) + " is not aligned as the problem says");
       }
-      throw std::invalid_argument(std::string(name) + " is not aligned as the problem says");
     };
-    check_one("A", o.A, p.type_ab, o.lda, is_transposed_a ? p.M : p.K, o.stride_a);
-    check_one("B", o.B, p.type_ab, o.ldb, is_transposed_b ? p.K : p.N, o.stride_b);
-    check_one("C", o.C, p.type_cd, o.ldc, p.N, o.stride_c);
+    const auto [a, b, c] = own(p, 0);
+    check_one("A", o.A, p.type_ab, o.lda, is_transposed_a ? p.M : p.K, o.stride_a, a);
+    check_one("B", o.B, p.type_ab, o.ldb, is_transposed_b ? p.K : p.N, o.stride_b, b);
+    check_one("C", o.C, p.type_cd, o.ldc, p.N, o.stride_c, c);
   }
 
   void* function_of(const std::string& config, const std::string& hash, int smem_bytes) {
-    Kernel& kernel = kernels_[config];
-    if (kernel.function != nullptr) return kernel.function;
+    auto& [module, known] = kernels_[config];
+    if (known != nullptr) return known;
     std::string name = hash + "-" + config + ".cubin";
     std::replace(name.begin(), name.end(), '/', '-');
     const std::string path = folder_ + "/" + arch_ + "/" + name;
@@ -172,10 +172,10 @@ class Bundle {
     const std::string cubin{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
     if (cubin.empty()) throw std::runtime_error("the bundle lacks '" + path + "'");
     void* function = nullptr;
-    if (kernel.module == nullptr) run("cuModuleLoadData", &kernel.module, cubin.data());
-    run("cuModuleGetFunction", &function, kernel.module, "gemm");
+    if (module == nullptr) run("cuModuleLoadData", &module, cubin.data());
+    run("cuModuleGetFunction", &function, module, "gemm");
     run("cuFuncSetAttribute", function, /*most dynamic shared memory*/ 8, smem_bytes);
-    return kernel.function = function;
+    return known = function;
   }
 
   // Every launch leaves the counters, with which the workspace begins, zero.
@@ -192,8 +192,8 @@ class Bundle {
 
   std::string folder_, arch_;
   int sm_count_ = 0;
-  std::map<std::string, Kernel> kernels_;  // by config
-  std::uint64_t workspace_ = 0;            // a CUdeviceptr
+  std::map<std::string, std::pair<void*, void*>> kernels_;  // module and function, by config
+  std::uint64_t workspace_ = 0;                             // a CUdeviceptr
   long long workspace_bytes_ = 0;
 };
 
