@@ -34,11 +34,11 @@ SchedulerRules nothing_ahead() {
   return rules;
 }
 
-TEST(ClusterShareTest, OneProblemForEachGpuAndAllGpusForTheLastProblems) {
+TEST(ClusterShareTest, TwoProblemsForEachGpuAndAllGpusForTheLastProblems) {
   const Capacity group{.agents = 2, .compilers = 32, .gpus = 8};
-  EXPECT_EQ(problems_at_once(group, 5000), 8U);
+  EXPECT_EQ(problems_at_once(group, 5000), 16U);
   EXPECT_EQ(problems_at_once(group, 3), 3U);
-  EXPECT_EQ(problems_at_once({.agents = 2, .compilers = 32, .gpus = 0}, 5000), 2U);
+  EXPECT_EQ(problems_at_once({.agents = 2, .compilers = 32, .gpus = 0}, 5000), 4U);
   EXPECT_EQ(share_of(group, 8).gpus, 1U);
   EXPECT_EQ(share_of(group, 8).compilers, 4U);
   EXPECT_EQ(share_of(group, 3).gpus, 3U);

@@ -6,13 +6,15 @@
 namespace gemm_tune {
 namespace {
 
+constexpr std::size_t kProblemsOfAGpu = 2;
+
 std::size_t rounded_up(std::size_t count, std::size_t parts) { return (count + parts - 1) / parts; }
 
 }  // namespace
 
 std::size_t problems_at_once(const Capacity& group, std::size_t problems_left) {
-  const std::size_t wanted = group.gpus > 0 ? group.gpus : group.agents;
-  return std::min(wanted, problems_left);
+  const std::size_t servers = group.gpus > 0 ? group.gpus : group.agents;
+  return std::min(kProblemsOfAGpu * servers, problems_left);
 }
 
 Capacity share_of(const Capacity& group, std::size_t problems) {
