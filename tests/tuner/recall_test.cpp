@@ -2,9 +2,13 @@
 // How a run uses the rows of earlier runs. Fake workers, so no GPU is needed.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
+#include <string>
+#include <vector>
 
+#include "search/static_model.h"
 #include "tests/temp_folder.h"
 #include "tests/tuner/fake_tuning.h"
 #include "tuner/job/plan.h"
@@ -66,6 +70,55 @@ TEST_F(RecallTest, ACompilerThatHangsOrDiesIsNoFailureOnTheGpu) {
     EXPECT_EQ(total(report.funnel.compile_failed), broken);
     EXPECT_EQ(total(report.funnel.failed_on_gpu), configs.size() - broken);
   }
+}
+
+TEST_F(RecallTest, TheBestOfAnotherGpuOfTheArchitectureAreTriedFirst) {
+  TuneRequest request = fake::request_of({}, file("log"));
+  request.budget = 20;
+  const std::vector<KnownConfig> configs = fake::some_configs(40, false);
+  ASSERT_GT(configs.size(), 16u);
+  DeviceSpec other = request.device;
+  other.name = "another card of the architecture";
+  Database database(file("a.db"), Database::Mode::create_or_open);
+  database.begin_run({"test", "13.0", "", "by hand", 1});
+  const auto hashes = environment_of(request).hashes;
+  const auto expected_us = [&](const KnownConfig& config) {
+    return predict(config.traits, fake::kProblem, other).time_us;
+  };
+  const auto store = [&](const DeviceSpec& device, const KnownConfig& config, double us) {
+    Outcome outcome;
+    outcome.disposition = Disposition::ok;
+    outcome.resources.emplace();
+    outcome.timing.emplace();
+    outcome.timing->median_us = us;
+    outcome.timing->samples_us = {us};
+    outcome.timing->launches_per_sample = 1;
+    database.store(device_key(device), fake::kProblem, to_string(config.config()),
+                   hashes.at(config.family->name), outcome, Source::measured);
+  };
+  // The static model's order, reversed.
+  std::vector<KnownConfig> by_model = configs;
+  std::stable_sort(by_model.begin(), by_model.end(),
+                   [&](const auto& a, const auto& b) { return expected_us(a) < expected_us(b); });
+  for (std::size_t i = 0; i < by_model.size(); ++i) {
+    store(other, by_model[i], 100 - static_cast<double>(i));
+  }
+  // One of them is known here already.
+  store(request.device, by_model.back(), 70);
+  const PlannedSearch planned = plan_search(request, fake::kProblem, database);
+  EXPECT_EQ(planned.recalled, 1u);
+  ASSERT_GT(planned.untried.size(), 8u);
+  for (std::size_t i = 0; i < 8; ++i) {
+    EXPECT_EQ(to_string(planned.untried[i].config()),
+              to_string(by_model[by_model.size() - 2 - i].config()))
+        << i;
+  }
+  request.budget = 5;  // at most half of what is left
+  const PlannedSearch short_one = plan_search(request, fake::kProblem, database);
+  EXPECT_EQ(to_string(short_one.untried[1].config()),
+            to_string(by_model[by_model.size() - 3].config()));
+  EXPECT_NE(to_string(short_one.untried[2].config()),
+            to_string(by_model[by_model.size() - 4].config()));
 }
 
 TEST_F(RecallTest, APlanKnowsWhatIsStoredAndStartsNoWorker) {

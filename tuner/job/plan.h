@@ -35,6 +35,8 @@ struct Plan {
   std::map<std::string, std::vector<Baseline>> recalled_baselines;
   // Failed in earlier runs, or lack the error or cold time that the request needs; tried again.
   std::vector<std::size_t> retries;
+  // The best of a GPU and problem almost alike, best first; tried after the retries.
+  std::vector<std::size_t> leaders;
   std::optional<double> most_error;  // of a candidate that may win; nullopt: any
   std::size_t stale = 0;             // rows of earlier runs that are no longer valid
   std::size_t budget = 0;            // the most candidates to try, recalled ones included
@@ -53,7 +55,7 @@ struct PlannedSearch {
   std::size_t budget = 0;            // the most candidates to try
   std::size_t recalled = 0;          // tried by earlier runs, part of the budget
   std::size_t retried = 0;           // tried by earlier runs and tried again on request
-  std::vector<KnownConfig> untried;  // candidates; those that are tried again come first
+  std::vector<KnownConfig> untried;  // candidates; retries come first, then leaders
 
   std::size_t tries() const { return budget - recalled; }
 };

@@ -79,15 +79,15 @@ Search::Search(Plan plan, const TuneRequest& request, Trials& trials, const Prob
   for (auto& [point, outcome] : plan_.recalled) take(point, std::move(outcome));
   result_.progress.done = asked_ = recalled;
   next_.assign(plan_.retries.begin(), plan_.retries.end());
-  const std::size_t left = plan_.budget - recalled - plan_.retries.size();
+  next_.insert(next_.end(), plan_.leaders.begin(), plan_.leaders.end());
+  unasked_.insert(next_.begin(), next_.end());
+  const std::size_t left = plan_.budget - recalled - next_.size();
   if (left > 0) take_up(strategy_->ask(std::min(left, trials_.compilers())));
 }
 
-// Retries are queued without the strategy's knowledge, so its points may contain them again.
 void Search::take_up(const std::vector<std::size_t>& points) {
-  std::copy_if(points.begin(), points.end(), std::back_inserter(next_), [this](std::size_t point) {
-    return !std::binary_search(plan_.retries.begin(), plan_.retries.end(), point);
-  });
+  std::copy_if(points.begin(), points.end(), std::back_inserter(next_),
+               [this](std::size_t point) { return !unasked_.contains(point); });
 }
 
 void Search::compile_ahead() {

@@ -69,8 +69,10 @@ class Search {
   const OnProgress& on_progress_;
   std::optional<StrategyThread> strategy_;  // nullopt if there is nothing to try
   std::deque<std::size_t> next_;            // points chosen but not begun
-  bool is_exhausted_ = false;               // the space or the budget is used up
-  std::size_t next_judgement_ = 0;          // number of results at which the target is judged again
+  // Queued without the strategy's knowledge, so that its points may contain them again.
+  std::set<std::size_t> unasked_;
+  bool is_exhausted_ = false;       // the space or the budget is used up
+  std::size_t next_judgement_ = 0;  // number of results at which the target is judged again
   std::size_t asked_ = 0, under_way_ = 0;
   Searched result_;
 };
