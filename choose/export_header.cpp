@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "choose/launch_arithmetic_text.h"
+#include "choose/layered.h"
 #include "core/error.h"
 #include "kernel_templates/source.h"
 
@@ -369,21 +370,26 @@ bool is_arch(std::string_view text) {
 
 std::string export_header(const Database& database, const std::string& arch,
                           const KernelHashes& hashes, const WinnerRule& rule) {
-  return export_kernels(database, arch, hashes, rule).header;
+  return export_kernels(&database, {}, arch, hashes, rule).header;
 }
 
-ExportedKernels export_kernels(const Database& database, const std::string& arch,
-                               const KernelHashes& hashes, const WinnerRule& rule) {
+ExportedKernels export_kernels(const Database* own,
+                               const std::vector<std::filesystem::path>& layers,
+                               const std::string& arch, const KernelHashes& hashes,
+                               const WinnerRule& rule) {
   if (!is_arch(arch)) throw UsageError("'" + arch + "' is no architecture: write one as in sm_86");
-  const std::vector<Winner> winners = load_winners(database, arch, hashes, Launches::one, rule);
-  if (winners.empty() && !load_winners(database, arch, hashes, Launches::any, rule).empty()) {
-    throw NothingFound("each usable winner for " + arch + " in the database '" +
-                       database.path().string() +
-                       "' takes two launches, which no export holds: tune an aligned problem too");
+  const auto winners_of = [&](Launches launches) {
+    return load_layered_winners(own, layers, arch, hashes, launches, rule);
+  };
+  const auto [winners, notes] = winners_of(Launches::one);
+  const std::string where = own == nullptr ? "layers" : "database '" + own->path().string() + "'";
+  if (winners.empty() && !winners_of(Launches::any).winners.empty()) {
+    throw NothingFound("each usable winner for " + arch + " in the " + where +
+                       " takes two launches, which no export holds: tune an aligned problem too");
   }
   if (winners.empty()) {
-    throw NothingFound("the database '" + database.path().string() + "' has no usable winner for " +
-                       arch +
+    throw NothingFound("the " + where + (own == nullptr ? " have" : " has") +
+                       " no usable winner for " + arch +
                        (rule == WinnerRule() ? ": tune for it first"
                                              : " with the times and errors that --objective and "
                                                "--max-error ask for: tune with them"));
@@ -411,7 +417,7 @@ ExportedKernels export_kernels(const Database& database, const std::string& arch
   text += "inline constexpr int kBuiltinCount = " + std::to_string(builtin.size()) + ";\n";
   text += kFunctions;
   text += "}  // namespace gemm_tune_" + arch + "\n";
-  return {std::move(text), kernels.configs()};
+  return {std::move(text), kernels.configs(), notes};
 }
 
 }  // namespace gemm_tune

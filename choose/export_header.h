@@ -7,6 +7,7 @@
 // Identical database rows give identical bytes: no clock, no host names, rows in a fixed order.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -26,10 +27,14 @@ std::string export_header(const Database& database, const std::string& arch,
 struct ExportedKernels {
   std::string header;
   std::vector<KnownConfig> kernels;
+  std::vector<std::string> notes;  // a sentence for each layer that was left out
 };
 
-// Throws as export_header().
-ExportedKernels export_kernels(const Database& database, const std::string& arch,
+// Of the user's database, where there is one, and the layers below it (choose/layered.h). Throws as
+// export_header().
+ExportedKernels export_kernels(const Database* own,
+                               const std::vector<std::filesystem::path>& layers,
+                               const std::string& arch,
                                const KernelHashes& hashes = current_kernel_hashes(),
                                const WinnerRule& rule = {});
 

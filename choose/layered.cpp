@@ -66,6 +66,25 @@ void add_timed(std::vector<TimedConfig>& all, std::vector<TimedConfig> layer) {
   }
 }
 
+void set_layer(std::vector<Winner>& winners, const std::filesystem::path& layer) {
+  for (Winner& winner : winners) winner.layer = layer.string();
+}
+
+// read(database, path) for each layer; a sentence for each that was left out.
+template <class Read>
+std::vector<std::string> read_each(const std::vector<std::filesystem::path>& layers,
+                                   const Read& read) {
+  std::vector<std::string> notes;
+  for (const std::filesystem::path& layer : layers) {
+    try {
+      read(Database(layer, Database::Mode::immutable), layer);
+    } catch (const Error& error) {
+      notes.push_back("left out: " + std::string(error.what()));
+    }
+  }
+  return notes;
+}
+
 }  // namespace
 
 Layered load_layered(const Database* own, const std::vector<std::filesystem::path>& layers,
@@ -73,22 +92,33 @@ Layered load_layered(const Database* own, const std::vector<std::filesystem::pat
                      const WinnerRule& rule) {
   Layered all;
   ByArch rows = own == nullptr ? ByArch() : rows_of(*own, arch, hashes, rule);
-  for (const std::filesystem::path& layer : layers) {
-    try {
-      ByArch below = rows_of(Database(layer, Database::Mode::immutable), arch, hashes, rule);
-      for (auto& [name, found] : below) {
-        for (Winner& winner : found.winners) winner.layer = layer.string();
-        add_winners(rows[name].winners, std::move(found.winners), rule);
-        add_timed(rows[name].timed, std::move(found.timed));
-      }
-    } catch (const Error& error) {
-      all.notes.push_back("left out: " + std::string(error.what()));
+  all.notes = read_each(layers, [&](const Database& database, const std::filesystem::path& layer) {
+    ByArch below = rows_of(database, arch, hashes, rule);
+    for (auto& [name, found] : below) {
+      set_layer(found.winners, layer);
+      add_winners(rows[name].winners, std::move(found.winners), rule);
+      add_timed(rows[name].timed, std::move(found.timed));
     }
-  }
+  });
   for (auto& [name, found] : rows) {
     sort_by_preference(found.winners);
     all.tuned.emplace(name, Tuned(std::move(found.winners), std::move(found.timed)));
   }
+  return all;
+}
+
+LayeredWinners load_layered_winners(const Database* own,
+                                    const std::vector<std::filesystem::path>& layers,
+                                    const std::string& arch, const KernelHashes& hashes,
+                                    Launches launches, const WinnerRule& rule) {
+  LayeredWinners all;
+  if (own != nullptr) all.winners = load_winners(*own, arch, hashes, launches, rule);
+  all.notes = read_each(layers, [&](const Database& database, const std::filesystem::path& layer) {
+    std::vector<Winner> below = load_winners(database, arch, hashes, launches, rule);
+    set_layer(below, layer);
+    add_winners(all.winners, std::move(below), rule);
+  });
+  sort_by_preference(all.winners);
   return all;
 }
 

@@ -28,4 +28,16 @@ Layered load_layered(const Database* own, const std::vector<std::filesystem::pat
                      const KernelHashes& hashes = current_kernel_hashes(),
                      const WinnerRule& rule = {});
 
+// The winners of one architecture, as load_winners() sorts them.
+struct LayeredWinners {
+  std::vector<Winner> winners;
+  std::vector<std::string> notes;
+};
+
+// As load_layered().
+LayeredWinners load_layered_winners(const Database* own,
+                                    const std::vector<std::filesystem::path>& layers,
+                                    const std::string& arch, const KernelHashes& hashes,
+                                    Launches launches = Launches::any, const WinnerRule& rule = {});
+
 }  // namespace gemm_tune

@@ -62,6 +62,12 @@ std::vector<fs::path> default_layer_folders() {
   return layer_folders(std::getenv("XDG_DATA_DIRS"), own_binary());
 }
 
+bool is_missing_above(const std::vector<fs::path>& layers, const fs::path& own) {
+  if (layers.empty()) return false;
+  std::error_code error;
+  return !fs::exists(own, error) && !error;
+}
+
 std::vector<fs::path> layer_files(const std::vector<fs::path>& folders) {
   std::vector<fs::path> files;
   for (const fs::path& folder : folders) {

@@ -23,6 +23,11 @@ std::vector<std::filesystem::path> layer_folders(
 // GEMM_TUNE_DB names the default database.
 std::vector<std::filesystem::path> default_layer_folders();
 
+// Whether the user's own database does not exist above layers, which then answer alone: a missing
+// one without layers is an error. own: empty where there is no home.
+bool is_missing_above(const std::vector<std::filesystem::path>& layers,
+                      const std::filesystem::path& own);
+
 // The files *.db of the folders: folder by folder, in each by name.
 std::vector<std::filesystem::path> layer_files(const std::vector<std::filesystem::path>& folders);
 

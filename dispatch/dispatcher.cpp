@@ -26,11 +26,10 @@ constexpr std::size_t kMostDevices = 1024;
 
 std::map<std::string, Tuned> read_tuned(const Dispatcher::Settings& settings) {
   const std::vector<std::filesystem::path> layers = layer_files(settings.layer_folders);
-  std::error_code error;
-  const bool may_be_missing =
-      !layers.empty() && !std::filesystem::exists(settings.database, error) && !error;
   std::optional<Database> own;
-  if (!may_be_missing) own.emplace(settings.database, Database::Mode::read_only);
+  if (!is_missing_above(layers, settings.database)) {
+    own.emplace(settings.database, Database::Mode::read_only);
+  }
   std::map<std::string, Tuned> tuned = load_layered(own ? &*own : nullptr, layers).tuned;
   if (!own && tuned.empty()) Database(settings.database, Database::Mode::read_only);  // says why
   return tuned;

@@ -164,6 +164,15 @@ class CliLayerTest : public CliDataTest {
     }
     std::filesystem::rename(path("system/gemm-tune/new"), layer_);
   }
+  // The user's database, with a row of today's kernel.
+  void store_own(const std::string& problem, double us) const {
+    std::filesystem::create_directories(path("xdg/gemm-tune"));
+    Database database(path("xdg/gemm-tune/gemm-tune.db"), Database::Mode::create_or_open);
+    database.begin_run({"0.1.0", "13.0", "580.1", "tune", 1});
+    database.store({"sm_86", "NVIDIA A10", 72}, parse_problem(problem), kNaive,
+                   current_kernel_hashes().at("naive"), timed(us), Source::measured);
+  }
+
   const std::string layer_ = path("system/gemm-tune/a.db"),
                     system_ = "XDG_DATA_DIRS=" + path("system");
 };
@@ -189,6 +198,66 @@ TEST_F(CliLayerTest, BestAnswersFromALayerWhereNothingNamesAHomeAndWhereAFolderB
       " best --arch sm_86 --sm-count 72 --sizes 64 >" + path("answer");
   EXPECT_EQ(std::system(command.c_str()), 0);
   EXPECT_THAT(read_file(path("answer")), HasSubstr(kNaive));
+}
+
+TEST_F(CliLayerTest, ExplainReadsTheLayersAndNamesThem) {
+  {
+    Database database(path("system/gemm-tune/new"), Database::Mode::create_or_open);
+    database.begin_run({"0.1.0", "13.0", "580.1", "tune", 1});
+    database.store({"sm_86", "NVIDIA RTX A6000", 84}, parse_problem("64x64x64"), kNaive,
+                   current_kernel_hashes().at("naive"), timed(10), Source::measured);
+  }
+  const std::string layer = path("system/gemm-tune/b.db");
+  std::filesystem::rename(path("system/gemm-tune/new"), layer);
+  const ProgramRun explain = run("explain --arch sm_86 --sizes 64", system_);
+  EXPECT_EQ(explain.exit_code, 0) << explain.errors;
+  EXPECT_THAT(explain.output, AllOf(HasSubstr(kNaive), HasSubstr("measured: ok, 10 us")));
+  const ProgramRun json =
+      run(std::string("explain --json --arch sm_86 --sizes 64 ") + kNaive, system_);
+  const nlohmann::json rows = nlohmann::json::parse(json.output).at(0).at("rows");
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows.at(0).at("layer"), layer);
+  expect_refusal("explain --arch sm_80 --sizes 64", 6, "gemm-tune.db' does not exist: tune first",
+                 system_);
+}
+
+TEST_F(CliLayerTest, ExportsHoldTheLayersWinnersBelowTheUsers) {
+  const std::string header = path("out.h"), export_header = "export --arch sm_86 -o " + header;
+  EXPECT_EQ(run(export_header, system_).exit_code, 0);
+  EXPECT_THAT(read_file(header), AllOf(HasSubstr(kNaive), HasSubstr(" 10.000,")));
+  expect_refusal("export --arch sm_80 -o " + header, 4,
+                 "the layers have no usable winner for sm_80", system_);
+  store_own("128x128x128", 50.5);
+  EXPECT_EQ(run(export_header, system_).exit_code, 0);
+  EXPECT_THAT(read_file(header), AllOf(HasSubstr(" 50.500,"), HasSubstr(" 10.000,")));
+  const std::string alone = " --db " + path("xdg/gemm-tune/gemm-tune.db");
+  EXPECT_EQ(run(export_header + alone, system_).exit_code, 0);
+  EXPECT_THAT(read_file(header), testing::Not(HasSubstr(" 10.000,")));
+  store_own("64x64x64", 20.5);
+  EXPECT_EQ(run(export_header, system_).exit_code, 0);
+  EXPECT_THAT(read_file(header), AllOf(HasSubstr(" 20.500,"), testing::Not(HasSubstr(" 10.000,"))));
+}
+
+TEST_F(CliLayerTest, AReportShowsTheLayersRowsOnceBesideTheUsers) {
+  const std::string page = path("report.html"), report = "report -q --arch sm_86 -o " + page;
+  EXPECT_EQ(run(report, system_).exit_code, 0);
+  EXPECT_THAT(read_file(page), AllOf(HasSubstr(R"("database":"a.db)"), HasSubstr(R"("rows":1,)")));
+  // The user's database has the layer's row too, and one more.
+  store_own("32x32x32", 5);
+  const std::string own = path("xdg/gemm-tune/gemm-tune.db");
+  EXPECT_EQ(run("db merge -q " + own + " " + layer_).exit_code, 0);
+  EXPECT_EQ(run(report, system_).exit_code, 0);
+  EXPECT_THAT(read_file(page),
+              AllOf(HasSubstr(R"("database":"gemm-tune.db with )"), HasSubstr(R"("rows":2,)")));
+}
+
+TEST_F(CliLayerTest, CheckReadsTheLayersWhereTheUserHasNoDatabase) {
+  const ProgramRun check = run("db check -q", system_);
+  EXPECT_EQ(check.exit_code, 0) << check.errors;
+  EXPECT_THAT(check.output, AllOf(HasSubstr("gemm-tune.db does not exist: the layers answer alone"),
+                                  HasSubstr("layer " + layer_ + ": can be read\n")));
+  write_file(layer_, "no database");
+  EXPECT_EQ(run("db check -q", system_).exit_code, 6);
 }
 
 TEST_F(CliLayerTest, ALayerThatCannotBeReadIsTold) {

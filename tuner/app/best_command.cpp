@@ -118,11 +118,6 @@ std::optional<Database> opened_layer(const Choice& choice) {
   return Database(choice.layer, Database::Mode::immutable);
 }
 
-void tell_of_layers(const std::vector<std::string>& notes, const Options& options) {
-  if (options.quiet) return;
-  for (const std::string& note : notes) fmt::print(stderr, "gemm-tune: {}\n", printable(note));
-}
-
 }  // namespace
 
 int run_best(const Options& options) {

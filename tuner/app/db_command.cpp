@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "core/printable.h"
 #include "db/check.h"
+#include "db/layers.h"
 #include "db/salvage.h"
 #include "db/validity.h"
 #include "gpu/device.h"
@@ -185,6 +186,12 @@ int run_db_info(const Options& options) {
 }
 
 int run_db_check(const Options& options) {
+  const std::filesystem::path own = default_database_path_or_none();
+  if (is_missing_above(layers_below(options), own)) {
+    print_text((own.empty() ? "the user's database" : printable(own.string())) +
+               " does not exist: the layers answer alone\n");
+    return check_layers(options) ? kExitOk : kExitDatabase;
+  }
   const std::filesystem::path path = database_path(options);
   const LockWait lock = lock_wait(options, path);
   std::vector<std::string> findings, foreign;

@@ -5,8 +5,9 @@
 
 #include <algorithm>
 
-#include "choose/choose.h"
+#include "choose/layered.h"
 #include "core/error.h"
+#include "core/printable.h"
 #include "core/shell_quote.h"
 #include "kernel_templates/source.h"
 #include "tuner/app/commands.h"
@@ -85,17 +86,22 @@ struct Question {
   const std::optional<KernelSources>& users;
   const Target& target;
   KernelHashes hashes;
-  std::optional<Database> database;
-  std::string no_database;  // why there is none
+  std::vector<std::filesystem::path> layers;
+  std::optional<Database> database;  // none above layers, or where a config is named
+  std::string no_database;           // why there is none to read
 };
 
 Question question(const Options& options, const std::optional<KernelSources>& users,
                   const Target& target) {
-  Question q{options, users,
-             target,  users ? hashes_of(kernel_texts(*users)) : current_kernel_hashes(),
-             {},      {}};
+  Question q{options,
+             users,
+             target,
+             users ? hashes_of(kernel_texts(*users)) : current_kernel_hashes(),
+             layers_below(options),
+             {},
+             {}};
   try {
-    q.database.emplace(open_for_reading(options));
+    q.database = open_above(q.layers, options);
   } catch (const DatabaseError& error) {
     if (options.config.empty()) throw;
     q.no_database = error.what();
@@ -106,8 +112,11 @@ Question question(const Options& options, const std::optional<KernelSources>& us
 // The config that the user names, or else the database's choice for the problem.
 KnownConfig config_to_explain(const Question& q, const Problem& problem) {
   if (!q.options.config.empty()) return named_config(q.options);
-  const Tuned tuned = load_tuned(*q.database, q.target.spec.arch, q.hashes);
-  const Choice choice = choose(tuned, device_key(q.target.spec), problem);
+  const std::string& arch = q.target.spec.arch;
+  Layered all = load_layered(q.database ? &*q.database : nullptr, q.layers, arch, q.hashes);
+  tell_of_layers(all.notes, q.options);
+  if (!q.database && !all.tuned.contains(arch)) open_for_reading(q.options);  // says why
+  const Choice choice = choose(all.tuned[arch], device_key(q.target.spec), problem);
   if (!choice.config) throw UsageError(choice.explanation);
   return *choice.config;
 }
@@ -190,7 +199,13 @@ void explain_model(Explanation& e, const Prediction& p, const DeviceSpec& device
                      {"repack_us", p.repack_us}};
 }
 
-void explain_row(Explanation& e, const Record& row) {
+struct StoredRow {
+  Record record;
+  std::string layer;  // the file of the layer that it is from; empty: the user's database
+};
+
+void explain_row(Explanation& e, const StoredRow& stored) {
+  const Record& row = stored.record;
   const Outcome& outcome = row.outcome;
   std::string text = fmt::format("{}: {}", to_string(row.source), to_string(outcome.disposition));
   nlohmann::json json = {{"source", to_string(row.source)},
@@ -206,22 +221,40 @@ void explain_row(Explanation& e, const Record& row) {
     json["error"] = *outcome.error;
   }
   if (!outcome.detail.empty()) text += ", " + outcome.detail;
-  e.line("database", text + " (" + row.recorded_at + ")");
+  text += " (" + row.recorded_at + ")";
+  if (!stored.layer.empty()) {
+    text += ", of '" + excerpt(stored.layer) + "'";
+    json["layer"] = stored.layer;
+  }
+  e.line("database", text);
   e.json["rows"].push_back(std::move(json));
 }
 
-// The rows at the problem, of this config and of others.
-std::vector<Record> rows_at(const Question& q, const Problem& problem) {
-  if (!q.database) return {};
-  return q.database->records(device_key(q.target.spec), problem);
+// The rows at the problem, of this config and of others, the user's first.
+std::vector<StoredRow> rows_at(const Question& q, const Problem& problem) {
+  std::vector<StoredRow> rows;
+  const auto add = [&](const Database& database, const std::string& layer) {
+    for (Record& record : database.records(device_key(q.target.spec), problem)) {
+      rows.push_back({std::move(record), layer});
+    }
+  };
+  if (q.database) add(*q.database, "");
+  for (const std::filesystem::path& layer : q.layers) {
+    try {
+      add(Database(layer, Database::Mode::immutable), layer.string());
+    } catch (const DatabaseError&) {
+      continue;  // left out whole, as by `best`
+    }
+  }
+  return rows;
 }
 
-void explain_rows(Explanation& e, const Question& q, const std::vector<Record>& rows,
+void explain_rows(Explanation& e, const Question& q, const std::vector<StoredRow>& rows,
                   const std::string& config) {
-  if (!q.database) return e.reason("database", q.no_database);
+  if (!q.no_database.empty()) return e.reason("database", q.no_database);
   e.json["rows"] = nlohmann::json::array();
-  for (const Record& row : rows) {
-    if (row.config == config) explain_row(e, row);
+  for (const StoredRow& row : rows) {
+    if (row.record.config == config) explain_row(e, row);
   }
   if (e.json["rows"].empty()) e.line("database", "no row for this config, device and problem");
 }
@@ -233,23 +266,22 @@ std::optional<double> time_of(const Question& q, const Record& row) {
   return row.outcome.time_us();
 }
 
-// A measured time of the config; `rows` are those of the problem.
-std::optional<double> measured_us(const Question& q, const std::vector<Record>& rows,
+// A measured time of the config, the user's before a layer's; `rows` are those of the problem.
+std::optional<double> measured_us(const Question& q, const std::vector<StoredRow>& rows,
                                   const std::string& config) {
-  std::optional<double> found;
-  for (const Record& row : rows) {
+  for (const auto& [row, layer] : rows) {
     const auto time = time_of(q, row);
-    if (row.config == config && row.outcome.timing && time) found = time;
+    if (row.config == config && row.outcome.timing && time) return time;
   }
-  return found;
+  return std::nullopt;
 }
 
 // The fastest other config, a measured one before a predicted one.
-std::optional<KnownConfig> best_other(const Question& q, const std::vector<Record>& rows,
+std::optional<KnownConfig> best_other(const Question& q, const std::vector<StoredRow>& rows,
                                       const std::string& config) {
   const Record* best = nullptr;
   std::pair<bool, double> least;
-  for (const Record& row : rows) {
+  for (const auto& [row, layer] : rows) {
     const auto time = time_of(q, row);
     const std::pair<bool, double> rank = {!row.outcome.timing, time.value_or(0)};
     if (row.config == config || !time || (best != nullptr && rank >= least)) continue;
@@ -315,7 +347,7 @@ void explain_unknown(Explanation& e, const std::vector<Figure>& figures) {
 }
 
 void explain_beside(Explanation& e, const Question& q, const KernelAnalysis& kernel,
-                    const std::vector<Record>& rows, const Problem& problem) {
+                    const std::vector<StoredRow>& rows, const Problem& problem) {
   const std::string name = to_string(kernel.config.config());
   const std::optional<KnownConfig> other = best_other(q, rows, name);
   std::vector<Figure> others;
@@ -365,7 +397,7 @@ Explanation explain_one(const Question& q, const Problem& problem) {
   }
   if (!q.options.cubin.empty()) write_output(q.options.cubin, compiled.cubin);
   const std::string name = to_string(config.config());
-  const std::vector<Record> rows = rows_at(q, problem);
+  const std::vector<StoredRow> rows = rows_at(q, problem);
   const KernelAnalysis kernel =
       analysis_of(q, config, problem, compiled, measured_us(q, rows, name));
   explain_resources(e, kernel);

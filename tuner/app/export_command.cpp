@@ -21,15 +21,18 @@ namespace gemm_tune {
 
 namespace {
 
-void export_winners(const Options& options, const std::string& arch, const Database& database) {
-  const WinnerRule rule = winner_rule(options);
+// Of the user's database and the layers below it.
+void export_winners(const Options& options, const std::string& arch) {
+  const std::vector<std::filesystem::path> layers = layers_below(options);
+  const std::optional<Database> own = open_above(layers, options);
+  const ExportedKernels kernels = export_kernels(
+      own ? &*own : nullptr, layers, arch, hashes_of(asked_kernels(options)), winner_rule(options));
+  tell_of_layers(kernels.notes, options);
   if (options.format == "bundle") {
-    write_bundle(export_kernels(database, arch, current_kernel_hashes(), rule), arch,
-                 options.output, options.quiet);
-    return;
+    write_bundle(kernels, arch, options.output, options.quiet);
+  } else {
+    write_output(options.output, kernels.header);
   }
-  write_output(options.output,
-               export_header(database, arch, hashes_of(asked_kernels(options)), rule));
 }
 
 std::string family_of(const Record& record) {
@@ -105,9 +108,8 @@ int run_export(const Options& options) {
     throw UsageError("a bundle holds the program's own kernels: leave --kernel-dir out");
   }
   const std::string arch = target_arch(options);
-  const Database database = open_for_reading(options);
   try {
-    export_winners(options, arch, database);
+    export_winners(options, arch);
   } catch (const NothingFound& error) {
     throw NothingFound(with_tune_command(error.what(), options, arch));
   }

@@ -3,9 +3,13 @@
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/fmt/ranges.h>
 
-#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <optional>
 #include <set>
+#include <tuple>
 
+#include "choose/layered.h"
 #include "core/error.h"
 #include "core/printable.h"
 #include "tuner/app/commands.h"
@@ -20,6 +24,8 @@
 namespace gemm_tune {
 namespace {
 
+namespace fs = std::filesystem;
+
 // Which rows --arch and --type ask for.
 struct Asked {
   std::string arch;  // empty: every one
@@ -30,28 +36,118 @@ struct Asked {
   }
 };
 
-nlohmann::json summary_of(const Database& database, const Asked& asked,
-                          const KernelHashes& hashes) {
-  DatabaseSummary summary(hashes);
-  database.for_each_stored([&](const Record& row, bool counts) {
-    if (asked.has(row.device, row.problem)) summary.add(row, counts);
-  });
+using Place = std::tuple<std::string, std::string, int, std::int64_t, std::int64_t, std::int64_t,
+                         std::string>;
+
+// In the order of Database::for_each_stored().
+Place place_of(const Record& row) {
+  const Problem& p = row.problem;
+  return {row.device.arch, row.device.name, row.device.sm_count, p.M, p.N, p.K, to_string(p)};
+}
+
+struct StoredRow {
+  Record record;
+  bool counts;
+};
+
+// Few: layers hold winners.
+std::map<Place, std::vector<StoredRow>> rows_of_layers(const std::vector<fs::path>& layers) {
+  std::map<Place, std::vector<StoredRow>> rows;
+  for (const fs::path& layer : layers) {
+    std::vector<StoredRow> found;
+    try {
+      Database(layer, Database::Mode::immutable)
+          .for_each_stored([&](const Record& row, bool counts) {
+            found.push_back({row, counts});
+          });
+    } catch (const Error&) {
+      continue;  // left out whole; load_layered_winners() says so
+    }
+    for (StoredRow& row : found) rows[place_of(row.record)].push_back(std::move(row));
+  }
+  return rows;
+}
+
+// Adds the rows of the user's database and, place by place, those of the layers that it lacks; all
+// architectures among them.
+std::set<std::string> add_rows(const Database* own, const std::vector<fs::path>& layers,
+                               const Asked& asked, DatabaseSummary& summary) {
+  std::map<Place, std::vector<StoredRow>> below = rows_of_layers(layers);
   std::set<std::string> archs;
-  for (const DeviceKey& device : database.devices()) archs.insert(device.arch);
+  std::optional<Place> place;
+  std::set<std::pair<std::string, std::string>> known;  // of the place: config and moment
+  const auto add = [&](const Record& row, bool counts) {
+    archs.insert(row.device.arch);
+    if (asked.has(row.device, row.problem)) summary.add(row, counts);
+  };
+  const auto add_below = [&](const Place* next) {  // up to the next place, which may be the end
+    while (!below.empty() && (next == nullptr || below.begin()->first < *next)) {
+      const auto& [here, rows] = *below.begin();
+      for (const auto& [row, counts] : rows) {
+        const bool is_known = place == here && known.contains({row.config, row.recorded_at});
+        if (!is_known) add(row, counts);
+      }
+      below.erase(below.begin());
+    }
+  };
+  const auto add_own = [&](const Record& row, bool counts) {
+    if (!below.empty()) {
+      const Place here = place_of(row);
+      if (place != here) {
+        add_below(&here);
+        known.clear();
+        place = here;
+      }
+      known.emplace(row.config, row.recorded_at);
+    }
+    add(row, counts);
+  };
+  if (own != nullptr) own->for_each_stored(add_own);
+  add_below(nullptr);
+  return archs;
+}
+
+nlohmann::json summary_of(const Database* own, const std::vector<fs::path>& layers,
+                          const Options& options, const Asked& asked, const KernelHashes& hashes) {
+  DatabaseSummary summary(hashes);
+  const std::set<std::string> archs = add_rows(own, layers, asked, summary);
   if (summary.row_count() == 0 && (!asked.arch.empty() || asked.type)) {
     throw NothingFound("the database has no rows of " +
                        (asked.arch.empty() ? "this type" : excerpt(asked.arch)) +
                        (asked.type && !asked.arch.empty() ? " of this type" : "") +
                        fmt::format(": its architectures are {}", fmt::join(archs, ", ")));
   }
+  std::vector<std::string> notes;  // the same for each architecture
   for (const std::string& arch : archs) {
     if (!asked.arch.empty() && arch != asked.arch) continue;
-    for (const Record& winner : database.winners(arch, hashes)) {
-      if (!asked.has(winner.device, winner.problem)) continue;
-      summary.set_winner(winner, database.baselines(winner));
+    const LayeredWinners all = load_layered_winners(own, layers, arch, hashes);
+    notes = all.notes;
+    for (const Winner& winner : all.winners) {
+      if (!asked.has(winner.record.device, winner.record.problem)) continue;
+      const bool is_own = winner.layer.empty();
+      summary.set_winner(
+          winner.record,
+          is_own ? own->baselines(winner.record)
+                 : Database(winner.layer, Database::Mode::immutable).baselines(winner.record));
     }
   }
+  tell_of_layers(notes, options);
   return summary.json();
+}
+
+// "gemm-tune.db", "gemm-tune.db with 2 layers below it", "sm_90-nvidia-h100.db".
+std::string name_of(const Database* own, const std::vector<fs::path>& layers) {
+  if (own == nullptr) {
+    std::string names;
+    for (const fs::path& layer : layers) {
+      names += (names.empty() ? "" : ", ") + layer.filename().string();
+    }
+    return printable(names);
+  }
+  const std::string name = printable(own->path().filename().string());
+  if (layers.empty()) return name;
+  return name +
+         fmt::format(" with {} layer{} below it", layers.size(), layers.size() == 1 ? "" : "s");
 }
 
 }  // namespace
@@ -60,13 +156,15 @@ int run_report(const Options& options) {
   require_writable(options.output);
   Asked asked{options.arch, {}};
   if (!options.type.empty()) asked.type = parse_signature(options.type);
-  const Database database = open_for_reading(options);
+  const std::vector<fs::path> layers = layers_below(options);
+  const std::optional<Database> database = open_above(layers, options);
+  const Database* const own = database ? &*database : nullptr;
   const KernelHashes hashes = hashes_of(asked_kernels(options));
   nlohmann::json data = [&] {
-    const SlowWork progress(options.quiet, "reading '" + database.path().string() + "'");
-    return summary_of(database, asked, hashes);
+    const SlowWork progress(options.quiet, "reading " + name_of(own, layers));
+    return summary_of(own, layers, options, asked, hashes);
   }();
-  data["database"] = printable(database.path().filename().string());
+  data["database"] = name_of(own, layers);
   data["program"] = std::string("gemm-tune ") + kVersion;
   write_output(options.output, report_page(data));
   return kExitOk;

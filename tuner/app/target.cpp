@@ -112,12 +112,12 @@ std::vector<DeviceKey> devices_of_layers(const std::vector<std::filesystem::path
 std::vector<DeviceKey> stored_devices(const Options& options) {
   const bool needs_one =
       options.command == Command::best || options.command == Command::export_winners;
+  const bool reads_layers = needs_one || options.command == Command::explain;
+  const std::vector<std::filesystem::path> layers =
+      reads_layers ? layers_below(options) : std::vector<std::filesystem::path>();
+  if (is_missing_above(layers, default_database_path_or_none())) return devices_of_layers(layers);
   std::error_code ignored;
   if (!needs_one && !std::filesystem::exists(database_path(options), ignored)) return {};
-  if (options.command == Command::best) {
-    const std::vector<std::filesystem::path> layers = layers_below(options);
-    if (!open_above(layers, options)) return devices_of_layers(layers);
-  }
   return open_for_reading(options).devices();
 }
 
@@ -253,11 +253,13 @@ std::vector<std::filesystem::path> layers_below(const Options& options) {
 
 std::optional<Database> open_above(const std::vector<std::filesystem::path>& layers,
                                    const Options& options) {
-  if (layers.empty()) return open_for_reading(options);
-  std::error_code error;
-  const std::filesystem::path own = default_database_path_or_none();
-  const bool exists = !own.empty() && (std::filesystem::exists(own, error) || error);
-  return exists ? std::optional(open_for_reading(options)) : std::nullopt;
+  if (is_missing_above(layers, default_database_path_or_none())) return std::nullopt;
+  return open_for_reading(options);
+}
+
+void tell_of_layers(const std::vector<std::string>& notes, const Options& options) {
+  if (options.quiet) return;
+  for (const std::string& note : notes) fmt::print(stderr, "gemm-tune: {}\n", printable(note));
 }
 
 Database open_for_reading(const Options& options) {

@@ -57,4 +57,7 @@ std::vector<std::filesystem::path> layers_below(const Options& options);
 std::optional<Database> open_above(const std::vector<std::filesystem::path>& layers,
                                    const Options& options);
 
+// Names the layers that were left out on stderr, unless quiet.
+void tell_of_layers(const std::vector<std::string>& notes, const Options& options);
+
 }  // namespace gemm_tune
