@@ -55,9 +55,9 @@ struct Capacity {
   std::size_t agents = 0, compilers = 0, gpus = 0;
 };
 
-// How many problems are tuned at once: two for each GPU (for each agent, where nothing is measured).
-// With one, the compilers beside a GPU would rest during the finals of its problem: by simulation,
-// a run of many agents would take 30 % longer (docs/cluster.md).
+// How many problems are tuned at once: two for each GPU (for each agent, where nothing is
+// measured). With one, the compilers beside a GPU would rest during the finals of its problem: by
+// simulation, a run of many agents would take 30 % longer (docs/cluster.md).
 std::size_t problems_at_once(const Capacity& group, std::size_t problems_left);
 
 // What each of this many problems may keep busy: more than one GPU where fewer problems than GPUs
