@@ -89,6 +89,22 @@ TEST(ClusterSchedulerTest, HasATaskWaitAtItsHomeOnlyWhereNoGpuIsIdle) {
   EXPECT_THAT(agents, ElementsAre(first.agent, second.agent, first.agent));
 }
 
+TEST(ClusterSchedulerTest, TasksThatWaitAtAGpuAreOfProblemsAtHomeThere) {
+  SchedulerRules rules;
+  rules.measurements_ahead = 1;
+  Scheduler scheduler(rules);
+  const auto first = scheduler.join(kH100, 0, 1, 0s);
+  const auto second = scheduler.join(kH100, 0, 1, 0s);
+  const ProblemId problem = scheduler.begin(first.group);
+  for (int i = 0; i < 6; ++i) scheduler.submit(problem, measurement(), 0s);
+  for (const Assignment& given : scheduler.take_orders().assignments) {
+    if (given.agent == second.agent) scheduler.answer(given.lease, {}, 1s);
+  }
+  const auto next = scheduler.take_orders().assignments;
+  ASSERT_THAT(next, SizeIs(1)) << "the other waits for whichever GPU is idle first";
+  EXPECT_EQ(next[0].agent, second.agent);
+}
+
 TEST(ClusterSchedulerTest, HasNoTaskWaitBehindFinals) {
   Scheduler scheduler;
   const auto agent = scheduler.join(kH100, 0, 1, 0s);
