@@ -131,6 +131,25 @@ TEST(ClusterSchedulerTest, AllFinalsOfAProblemRunOnOneGpuWhileOthersAreIdle) {
   }
 }
 
+TEST(ClusterSchedulerTest, FinalsOfProblemsAreSpreadEvenlyOverTheGpus) {
+  SchedulerRules rules = nothing_ahead();
+  rules.measurements_ahead = 1;
+  Scheduler scheduler(rules);
+  const auto agent = scheduler.join(kH100, 4, 4, 0s);
+  std::vector<ProblemId> problems;
+  for (int i = 0; i < 8; ++i) problems.push_back(scheduler.begin(agent.group));
+  std::map<std::optional<std::size_t>, int> finals_of;  // by GPU
+  for (const ProblemId problem : problems) scheduler.submit(problem, finals(), 0s);
+  for (int i = 0; i < 2; ++i) {
+    for (const Assignment& given : scheduler.take_orders().assignments) {
+      ++finals_of[given.gpu];
+      scheduler.answer(given.lease, {}, 1s);
+    }
+  }
+  ASSERT_THAT(finals_of, SizeIs(4));
+  for (const auto& [gpu, count] : finals_of) EXPECT_EQ(count, 2);
+}
+
 TEST(ClusterSchedulerTest, FinalsMoveOnlyWithTheirAgentAndTheNextAnswerSaysSo) {
   Scheduler scheduler(nothing_ahead());
   scheduler.join(kH100, 4, 1, 0s);

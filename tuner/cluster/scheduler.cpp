@@ -223,15 +223,36 @@ void Scheduler::cancel(TaskId id) {
   finish(id);
 }
 
-// Finals go to the GPU of earlier finals; all other tasks wait at their problem.
+// Finals go to the GPU of earlier finals, the first to the problem's home, since the homes are even
+// in number; where no GPU is there yet, to the first that comes. All other tasks wait at their
+// problem.
 void Scheduler::queue_up(TaskId id, bool at_front) {
   const Task& task = tasks_.at(id);
   Problem& problem = problems_.at(task.problem);
+  if (task.info.kind == TaskKind::finals && !problem.pin && problem.home &&
+      problem.home->index != kCompilers) {
+    pin(task.problem, *problem.home);
+  }
   const bool is_pinned = task.info.kind == TaskKind::finals && problem.pin;
   const Queue queue = queue_of(task.info.kind);
   std::deque<TaskId>& tasks = is_pinned ? server(*problem.pin).finals : problem.ready[queue];
   at_front && !is_pinned ? tasks.push_front(id) : tasks.push_back(id);
   if (!is_pinned) groups_.at(problem.group).ready[queue].insert(task.problem);
+}
+
+void Scheduler::pin(ProblemId id, ServerId gpu) {
+  Problem& problem = problems_.at(id);
+  problem.pin = gpu;
+  Server& its = server(gpu);
+  its.pinned.insert(id);
+  // Finals that waited while no GPU was there.
+  std::deque<TaskId>& ready = problem.ready[kToMeasure];
+  const auto first = std::stable_partition(ready.begin(), ready.end(), [this](TaskId task) {
+    return tasks_.at(task).info.kind != TaskKind::finals;
+  });
+  its.finals.insert(its.finals.end(), first, ready.end());
+  ready.erase(first, ready.end());
+  if (ready.empty()) groups_.at(problem.group).ready[kToMeasure].erase(id);
 }
 
 void Scheduler::unqueue(TaskId id) {
@@ -311,18 +332,7 @@ void Scheduler::assign(TaskId id, ServerId at, Time now) {
   Task& task = tasks_.at(id);
   Problem& problem = problems_.at(task.problem);
   Server& its = server(at);
-  if (task.info.kind == TaskKind::finals && !problem.pin) {
-    problem.pin = at;
-    its.pinned.insert(task.problem);
-    // Others that waited for this GPU to be chosen.
-    std::deque<TaskId>& ready = problem.ready[kToMeasure];
-    for (auto other = ready.begin(); other != ready.end();) {
-      const bool is_finals = tasks_.at(*other).info.kind == TaskKind::finals;
-      if (is_finals) its.finals.push_back(*other);
-      other = is_finals ? ready.erase(other) : other + 1;
-    }
-    if (ready.empty()) groups_.at(problem.group).ready[kToMeasure].erase(task.problem);
-  }
+  if (task.info.kind == TaskKind::finals && !problem.pin) pin(task.problem, at);
   Time before{};  // at most, until the server comes to this task
   for (const LeaseId lease : its.held) before += leases_.at(lease).limit;
   const LeaseId lease{next_id_++};

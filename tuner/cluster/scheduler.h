@@ -230,6 +230,7 @@ class Scheduler {
   void set_home(ProblemId problem, std::optional<ServerId> home);
   void settle(GroupId group);
   void queue_up(TaskId task, bool at_front);
+  void pin(ProblemId problem, ServerId gpu);
   void unqueue(TaskId task);
   void offer(ProblemId problem, Queue queue, Time now);
   void fill(ServerId server, Time now);
