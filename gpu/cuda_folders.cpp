@@ -2,6 +2,7 @@
 #include "gpu/cuda_folders.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <stdlib.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <sstream>
+#include <string_view>
 #include <system_error>
 
 namespace gemm_tune {
@@ -20,6 +22,7 @@ constexpr const char* kFolderOfWheels = "nvidia/cu13/lib";  // of CUDA 13, below
 
 std::mutex environment_mutex;
 std::optional<CudaEnvironment> environment_to_search;
+std::vector<fs::path> named_folders;  // guarded by environment_mutex, too
 
 std::optional<CudaEnvironment> searched_environment() {
   const std::lock_guard lock(environment_mutex);
@@ -75,11 +78,18 @@ void add_wheels_of_python_in(const fs::path& bin, std::vector<fs::path>* folders
   }
 }
 
-// For site-packages/gemm_tune/libgemm_tune.so.0: site-packages/nvidia/cu13/lib.
-void add_wheels_beside_this_library(std::vector<fs::path>* folders) {
+// The shared library that holds this code, else the program.
+fs::path own_binary() {
   ::Dl_info self{};
-  if (::dladdr(reinterpret_cast<const void*>(&kFolderOfWheels), &self) == 0) return;
-  add_if_folder(fs::path(self.dli_fname).parent_path().parent_path() / kFolderOfWheels, folders);
+  void* loaded = nullptr;
+  if (::dladdr1(reinterpret_cast<const void*>(&kFolderOfWheels), &self, &loaded, RTLD_DL_LINKMAP) ==
+          0 ||
+      loaded == nullptr) {
+    return {};
+  }
+  const std::string_view name = static_cast<const link_map*>(loaded)->l_name;
+  std::error_code ignored;
+  return fs::canonical(name.empty() ? "/proc/self/exe" : fs::path(name), ignored);
 }
 
 }  // namespace
@@ -92,6 +102,15 @@ std::vector<fs::path> toolkit_folders(const CudaEnvironment& environment) {
   for (const char* const usual :
        {"/usr/local/cuda/lib64", "/usr/local/cuda-13/lib64", "/opt/cuda/lib64"}) {
     add_if_folder(usual, &folders);
+  }
+  return folders;
+}
+
+std::vector<fs::path> wheel_folders_beside(const fs::path& binary) {
+  std::vector<fs::path> folders;
+  const fs::path folder = binary.parent_path();
+  for (const fs::path& package : {folder, folder.parent_path()}) {
+    add_if_folder(package.parent_path() / kFolderOfWheels, &folders);
   }
   return folders;
 }
@@ -115,12 +134,21 @@ void look_for_cuda_in_environment() {
   environment_to_search = std::move(now);
 }
 
+void look_for_cuda_in(std::vector<fs::path> folders) {
+  const std::lock_guard lock(environment_mutex);
+  named_folders = std::move(folders);
+}
+
 bool looks_for_cuda_in_environment() { return searched_environment().has_value(); }
 
 std::vector<fs::path> cuda_folders() {
   const std::optional<CudaEnvironment> environment = searched_environment();
   std::vector<fs::path> folders = toolkit_folders(environment.value_or(CudaEnvironment{}));
-  add_wheels_beside_this_library(&folders);
+  for (const fs::path& folder : wheel_folders_beside(own_binary())) add_if_folder(folder, &folders);
+  {
+    const std::lock_guard lock(environment_mutex);
+    for (const fs::path& folder : named_folders) add_if_folder(folder, &folders);
+  }
   if (environment) {
     for (const fs::path& folder : wheel_folders(*environment)) add_if_folder(folder, &folders);
   }

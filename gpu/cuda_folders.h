@@ -27,13 +27,23 @@ std::vector<std::filesystem::path> toolkit_folders(const CudaEnvironment& enviro
 // where pyenv provides it), and of the user.
 std::vector<std::filesystem::path> wheel_folders(const CudaEnvironment& environment);
 
+// That of wheels in the folder of packages that holds the binary's package, if it exists: of
+// site-packages/gemm_tune/libgemm_tune.so.0 and site-packages/gemm_tune/bin/gemm-tune,
+// site-packages/nvidia/cu13/lib.
+std::vector<std::filesystem::path> wheel_folders_beside(const std::filesystem::path& binary);
+
 // From now on cuda_folders() also follows the environment as it is at this call. For the program
 // and for gt_open(NULL): a library reads the environment nowhere else. A process with more rights
 // than its user (setuid) gets nothing from the environment.
 void look_for_cuda_in_environment();
 
+// Further folders of wheels, of whoever knows them otherwise: Python's own search path. They
+// replace those of an earlier call.
+void look_for_cuda_in(std::vector<std::filesystem::path> folders);
+
 // Where to look for CUDA's libraries, the most likely folder first: a toolkit's, those of wheels
-// beside the Python package that holds this library, those of wheels in the environment.
+// beside the Python package that holds this library or program, those that were named, those of
+// wheels in the environment.
 std::vector<std::filesystem::path> cuda_folders();
 
 // Whether look_for_cuda_in_environment() was called.

@@ -18,6 +18,7 @@ namespace fs = std::filesystem;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 class CudaFolders : public ::testing::Test {
  protected:
@@ -82,6 +83,25 @@ TEST_F(CudaFolders, TheToolkitOfCudaHomeIsTakenFirst) {
   const auto folders = toolkit_folders({path("toolkit"), "", "", ""});
   ASSERT_FALSE(folders.empty());
   EXPECT_EQ(folders.front(), root() / "toolkit/lib64");
+}
+
+TEST_F(CudaFolders, AWheelIsFoundBesideThePackageThatHoldsTheLibraryOrTheProgram) {
+  const fs::path wheel = make_wheel("site-packages");
+  EXPECT_THAT(wheel_folders_beside(path("site-packages/gemm_tune/libgemm_tune.so.0")),
+              ElementsAre(wheel));
+  EXPECT_THAT(wheel_folders_beside(path("site-packages/gemm_tune/bin/gemm-tune")),
+              ElementsAre(wheel));
+  EXPECT_THAT(wheel_folders_beside(path("site-packages/a/b/c/gemm-tune")), IsEmpty());
+  EXPECT_THAT(wheel_folders_beside({}), IsEmpty());
+}
+
+TEST_F(CudaFolders, AFolderThatWasNamedIsSearchedUntilOthersAre) {
+  const fs::path wheel = make_wheel("elsewhere");
+  look_for_cuda_in({wheel, root() / "missing"});
+  EXPECT_THAT(cuda_folders(), Contains(wheel));
+  EXPECT_THAT(cuda_folders(), Not(Contains(root() / "missing")));
+  look_for_cuda_in({});
+  EXPECT_THAT(cuda_folders(), Not(Contains(wheel)));
 }
 
 TEST_F(CudaFolders, ALibraryOfTheEnvironmentIsOpenedOnlyByWhoLooksThere) {

@@ -9,10 +9,10 @@
  * is opened when a kernel is compiled: the one that the process has loaded, else the loader's, else
  * the one beside the libcudart.so.13 that the process has loaded, else that of a toolkit in
  * /usr/local/cuda, /usr/local/cuda-13 or /opt/cuda, else that of NVIDIA's wheels where this library
- * lies in a Python package beside them (../nvidia/cu13/lib). Once gt_open was called with NULL for
- * the database, CUDA_HOME's toolkit comes before the other ones, and wheels are also taken from the
- * Python environments of VIRTUAL_ENV and of each python3 on PATH, and from ~/.local. Where NVRTC is
- * missing, GT_DEVICE_ERROR says what to install.
+ * lies in a Python package beside them (../nvidia/cu13/lib, ../../nvidia/cu13/lib). Once gt_open
+ * was called with NULL for the database, CUDA_HOME's toolkit comes before the other ones, and
+ * wheels are also taken from the Python environments of VIRTUAL_ENV and of each python3 on PATH,
+ * and from ~/.local. Where NVRTC is missing, GT_DEVICE_ERROR says what to install.
  *
  * Any number of threads may use a handle at once, except gt_close. Calls that cuBLAS serves
  * (libcublas.so.13, opened when the first one is prepared) take turns for each device.
