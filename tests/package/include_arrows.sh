@@ -7,7 +7,7 @@
 # an #include behind an #if counts.
 set -euo pipefail
 
-folders=(core gpu kernel_templates search db choose runtime dispatch tuner)
+folders=(core gpu kernel_templates search db choose runtime dispatch tuner python)
 # FOLDER: what it may include besides itself and the standard library. Nothing forms a circle; tuner and
 # dispatch do not know each other. Below tuner/, the folders of tuner/.
 may_include='
@@ -19,6 +19,7 @@ db: core kernel_templates
 choose: core kernel_templates search db
 runtime: core gpu kernel_templates
 dispatch: core gpu kernel_templates search db choose runtime
+python: core gpu dispatch
 tuner: core gpu kernel_templates search db choose runtime
 tuner/cluster:
 tuner/measure:

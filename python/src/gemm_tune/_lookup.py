@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which kernel serves a problem, and from which database."""
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from ._errors import ArgumentError
+from .lib import _core
+
+Shape = str | int | tuple[int, ...]
+
+_TYPES = {"f32": 0, "f16": 1, "bf16": 2}
+_LAYOUTS = {"nn": (False, False), "nt": (False, True), "tn": (True, False), "tt": (True, True)}
+_POLICIES = {"best": 0, "tuned_only": 1, "deterministic": 2}
+
+# That of configure(); None: the default one.
+database: str | None = None
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What serves a problem: gt_recipe of gemm_tune.h. None: not known."""
+
+    match: str  # "exact", "nearest", "default", "cublas" or "none"
+    source: str | None  # "measured" or "predicted"
+    config: str | None  # the kernel
+    explanation: str
+    is_twin: bool
+    alignment: int
+    block_threads: int
+    smem_bytes: int
+    grid: tuple[int, int, int]
+    workspace_bytes: int
+    tuned_us: float | None
+    baseline_us: float | None
+    distance: float | None
+    expected_us: float | None
+    expected_within: float | None
+    cublas_us: float | None
+
+
+def shape_text(shape: Shape) -> str:
+    """(M, N, K) or (M, N, K, batch), one edge of three equal ones, or a text of gemm-tune."""
+    if isinstance(shape, str):
+        return shape
+    edges = (shape,) * 3 if isinstance(shape, int) else tuple(shape)
+    if len(edges) not in (3, 4) or not all(isinstance(edge, int) for edge in edges):
+        raise ArgumentError(
+            f"the shape {shape!r} is not (M, N, K), (M, N, K, batch), one whole number or a text as in "
+            "'128x64x256:layout=nt:batch=8'")
+    text = "x".join(map(str, edges[:3]))
+    return text if len(edges) == 3 else f"{text}:batch={edges[3]}"
+
+
+def _one_of(value: str, known: dict[str, Any], what: str) -> Any:
+    if value not in known:
+        raise ArgumentError(f"{what} is '{value}': it must be one of {', '.join(known)}")
+    return known[value]
+
+
+def _types(text: str) -> tuple[int, int]:
+    """Of the operands and of the result: "bf16", or those of A, B, C and D."""
+    words = text.split("/")
+    if len(words) == 4 and words[0] == words[1] and words[2] == words[3]:
+        words = [words[0], words[2]]
+    elif len(words) == 1:
+        words = words * 2
+    else:
+        raise ArgumentError(f"type is '{text}': write it as in bf16 or bf16/bf16/f32/f32")
+    return _one_of(words[0], _TYPES, "type"), _one_of(words[1], _TYPES, "type")
+
+
+def configure(
+    database: str | os.PathLike[str] | None = None,
+    *,
+    kernel_cache: str | os.PathLike[str] | None = None,
+    policy: str = "best",
+    refine_ms: float = 0.0,
+    refined_choices: str | os.PathLike[str] | None = None,
+) -> None:
+    """From now on matmul(), lookup() and tune() use this database, the first two also the rest:
+    gt_options of gemm_tune.h. Without it, they use gemm-tune's defaults."""
+    path = None if database is None else os.fspath(database)
+    _core.open(
+        path,
+        None if kernel_cache is None else os.fspath(kernel_cache),
+        _one_of(policy, _POLICIES, "policy"),
+        refine_ms,
+        None if refined_choices is None else os.fspath(refined_choices),
+    )
+    globals()["database"] = path
+
+
+def reload() -> None:
+    """Reads the database again, which another process has changed. tune() does so itself."""
+    _core.reload()
+
+
+def lookup(
+    shape: Shape,
+    *,
+    alignment: int = 0,
+    arch: str | None = None,
+    device_name: str | None = None,
+    sm_count: int = 0,
+) -> Recipe:
+    """Which kernel serves the problem on the device, the current one unless arch names another
+    ("sm_90"). Needs neither a GPU nor CUDA's libraries where arch is given."""
+    text = shape_text(shape)
+    sizes, *fields = text.split(":")
+    edges = sizes.split("x")
+    words = dict(field.split("=", 1) for field in fields if "=" in field)
+    is_sound = (len(edges) in (1, 3) and all(edge.isascii() and edge.isdigit() for edge in edges)
+                and len(words) == len(fields) and words.keys() <= {"type", "layout", "batch"}
+                and words.get("batch", "1").isdigit())
+    if not is_sound:
+        raise ArgumentError(f"the shape '{text}' is not one problem, as in '128x64x256:layout=nt:batch=8'")
+    M, N, K = map(int, edges * 3 if len(edges) == 1 else edges)
+    transposes = _one_of(words.get("layout", "nn"), _LAYOUTS, "layout")
+    types = _types(words.get("type", "f32"))
+    if arch is None and (device_name is not None or sm_count != 0):
+        raise ArgumentError("device_name and sm_count need arch, as in arch='sm_90'")
+    try:
+        return Recipe(**_core.lookup(M, N, K, int(words.get("batch", "1")), *transposes, *types,
+                                     alignment, arch, device_name, sm_count))
+    except TypeError as error:
+        raise ArgumentError(f"the shape '{text}', alignment or sm_count is out of range") from error
+
+
+def lookup_call(a: Any, b: Any, bias: Any = None, out: Any = None) -> Recipe:
+    """Which kernel serves matmul() of these arguments. Reads no element."""
+    return Recipe(**_core.lookup_call(a, b, bias, out))

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Searches, run by the program gemm-tune."""
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from . import _lookup, _program
+from ._errors import ArgumentError, InternalError
+from ._lookup import Shape, shape_text
+from ._table import Table
+from .lib import _core
+
+_FORMAT_VERSION = 1
+
+
+def _common(database: str | os.PathLike[str] | None, arch: str | None, device: int | None) -> list[str]:
+    path = _lookup.database if database is None else os.fspath(database)
+    return [
+        *([] if path is None else ["--db", path]),
+        *([] if arch is None else ["--arch", arch]),
+        *([] if device is None else ["--device", str(device)]),
+    ]
+
+
+def _answer(output: str) -> Any:
+    answer = json.loads(output)
+    for one in answer if isinstance(answer, list) else [answer]:
+        if one.get("format_version") != _FORMAT_VERSION:
+            raise InternalError("the program gemm-tune in this package is of another version")
+    return answer
+
+
+def _row(problem: dict[str, Any]) -> dict[str, Any]:
+    winner = problem["winner"] or {}
+    baselines = [one for one in winner.get("baselines", ()) if one.get("time_us")]
+    best = min(baselines, key=lambda one: one["time_us"], default={})
+    time_us, baseline_us = winner.get("time_us"), best.get("time_us")
+    return {
+        "problem": problem["problem"],
+        "device": problem["device"],
+        "time_us": time_us,
+        "baseline": best.get("name"),
+        "baseline_us": baseline_us,
+        "speed_up": baseline_us / time_us if time_us and baseline_us else None,
+        "source": problem["source"],
+        "tried": problem["funnel"]["tried"],
+        "seconds": problem["seconds"],
+        "config": winner.get("config"),
+    }
+
+
+def tune(
+    shapes: Shape | Iterable[Shape],
+    *,
+    budget: int | str | None = None,
+    time: str | None = None,
+    arch: str | None = None,
+    device: int | None = None,
+    database: str | os.PathLike[str] | None = None,
+    options: Sequence[str] = (),
+    progress: bool | Callable[[str], None] = True,
+) -> Table:
+    """Finds the fastest kernel for each shape on the GPU, stores all that was tried, and returns
+    the winners, a row each. matmul() uses them from then on.
+
+    shapes: what capture() collected, or any of 1024, (M, N, K), (M, N, K, batch), a text as in
+    "128x64x256:layout=nt:batch=8". budget: candidates tried for each, or "all". time: as in
+    "15:00". arch: predicts for that architecture where its GPU is not there; source then says
+    "predicted". options: further words of the program's command line. progress: False, or who gets
+    its lines in place of sys.stderr.
+
+    What was stored before is not tried again, so the same call after an interruption goes on."""
+    given = [shapes] if isinstance(shapes, (str, int, tuple)) else list(shapes)
+    if isinstance(shapes, tuple) and shapes and not isinstance(shapes[0], int):
+        given = list(shapes)
+    texts = list(dict.fromkeys(shape_text(shape) for shape in given))
+    if not texts:
+        raise ArgumentError("shapes is empty: name at least one problem")
+    on_line: Callable[[str], None] | None = None
+    if callable(progress):
+        on_line = progress
+    elif progress:
+        on_line = lambda line: print(line, file=sys.stderr, flush=True)  # noqa: E731
+    with tempfile.TemporaryDirectory(prefix="gemm-tune-") as folder:
+        sizes = Path(folder, "shapes.txt")
+        sizes.write_text("".join(text + "\n" for text in texts))
+        code, output, sentence = _program.run(
+            [
+                "tune",
+                "--json",
+                "--sizes",
+                f"@{sizes}",
+                *_common(database, arch, device),
+                *([] if budget is None else ["--budget", str(budget)]),
+                *([] if time is None else ["--time", time]),
+                *([] if on_line is not None else ["-q"]),
+                *options,
+            ],
+            on_line,
+        )
+    report = _answer(output) if output.strip() else None
+    _core.reload()
+    if report is None or (code != 0 and not any(one["winner"] for one in report["problems"])):
+        raise _program.error_of(code, sentence or "no candidate has become a winner")
+    rows = [_row(problem) for problem in report["problems"]]
+    return Table({key: [row[key] for row in rows] for key in rows[0]}, report)
+
+
+def explain(
+    shape: Shape,
+    config: str | None = None,
+    *,
+    arch: str | None = None,
+    device: int | None = None,
+    database: str | os.PathLike[str] | None = None,
+) -> Table:
+    """The config's figures at the shape beside the best other config's, each with its origin:
+    compiler, formula or measurement. Without a config, the winner's. Compiles; needs no GPU."""
+    words = ["explain", "--json", "--sizes", shape_text(shape), *_common(database, arch, device)]
+    code, output, sentence = _program.run([*words, *([] if config is None else [config])])
+    if code != 0:
+        raise _program.error_of(code, sentence)
+    explanation = _answer(output)[0]
+    figures = explanation["figures"]
+    return Table(
+        {
+            "figure": [one["name"] for one in figures],
+            "value": [one.get("value") for one in figures],
+            "best_other": [one.get("best_other") for one in figures],
+            "from": [one.get("from") for one in figures],
+        },
+        explanation,
+    )

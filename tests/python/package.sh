@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# package.sh BUILD PYTHON HIDE_LIBRARIES LIBRARIES_OF_CUDA: makes the wheel of BUILD for PYTHON, installs it without a package
+# index in a fresh environment, imports it where no CUDA is, and runs the tests of this folder there.
+#
+# Skipped (77) where PYTHON is too old or lacks venv or its headers, or no package index is reached.
+set -euo pipefail
+build=$(cd "$1" && pwd) python=$2 hide_libraries=$3 libraries_of_cuda=$4
+cd "$(dirname "${BASH_SOURCE[0]}")"
+skip() { echo "skipped: $*" && exit 77; }
+"$python" -c 'import sys, sysconfig, os, venv, ensurepip
+sys.exit(sys.version_info < (3, 11) or not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))' ||
+  skip "$python is no Python from 3.11 on with venv and Python.h"
+"$python" -m pip --version >/dev/null 2>&1 || skip "$python has no pip"
+work=$build/python
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+"$python" -m venv "$scratch/venv"
+pip=("$scratch/venv/bin/python" -m pip --disable-pip-version-check --quiet)
+"${pip[@]}" install pytest numpy || skip "no package index is reached"
+
+rm -rf "$work/wheels"
+../../python/wheel.sh "$build" "$work" "$work/wheels" "$python"
+"${pip[@]}" install --no-index --no-deps "$work"/wheels/*.whl
+
+cd "$scratch" # nothing of the tree is imported
+LD_AUDIT=$hide_libraries GT_HIDDEN='libcu libnvrtc' venv/bin/python -c 'import gemm_tune' 2>errors
+! grep . errors || { echo "the import asks for CUDA's libraries" && exit 1; }
+env -u GEMM_TUNE_DB XDG_DATA_HOME="$scratch" XDG_CACHE_HOME="$scratch" GT_HIDE_LIBRARIES="$hide_libraries" \
+  GT_CUDA_LIBRARIES="$libraries_of_cuda" LD_LIBRARY_PATH="$libraries_of_cuda" CUDA_VISIBLE_DEVICES='' \
+  venv/bin/python -m pytest -q -p no:cacheprovider "$OLDPWD"

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What matmul() asks gt_gemm for, carried out by NumPy."""
+import itertools
+
+import numpy as np
+import pytest
+from device_arrays import multiply
+
+RANDOM = np.random.default_rng(1)
+
+
+def rand(*shape, dtype=np.float32):
+    return RANDOM.random(shape, dtype=np.float32).astype(dtype)
+
+
+def check(a, b, bias=None, out=None, calls=1):
+    expected = np.matmul(a, b) + (0 if bias is None else bias)
+    if out is None:
+        out = np.full(expected.shape, np.nan, a.dtype)
+    made = multiply(a, b, bias, out)
+    assert len(made) == calls
+    np.testing.assert_allclose(out, expected, rtol=1e-5)
+    return made
+
+
+# Matrices of this shape in every order of storage that gt_gemm takes.
+def stored_ways(rows, columns):
+    yield "by rows", rand(rows, columns)
+    yield "by columns", rand(columns, rows).T
+    yield "by rows, apart", rand(rows, columns + 3)[:, 1:columns + 1]
+    yield "by columns, apart", rand(columns, rows + 2).T[:rows]
+
+
+SIZES = [(3, 4, 5), (1, 4, 5), (3, 1, 5), (3, 4, 1), (1, 1, 1), (1, 1, 5), (1, 4, 1)]
+
+
+@pytest.mark.parametrize("sizes", SIZES)
+def test_every_order_of_storage_is_one_call_without_a_copy(sizes):
+    M, N, K = sizes
+    for (_, a), (_, b), (_, out) in itertools.product(stored_ways(M, K), stored_ways(K, N), stored_ways(M, N)):
+        [call] = check(a, b, out=out)
+        assert (call["A"], call["B"], call["D"]) == (a.ctypes.data, b.ctypes.data, out.ctypes.data)
+
+
+def test_packed_matrices_are_the_problem_that_is_tuned():
+    [call] = check(rand(3, 5), rand(5, 4))
+    assert call["problem"] == "3x4x5" and (call["lda"], call["ldb"], call["ldc"]) == (5, 4, 4)
+    assert check(rand(3, 5), rand(4, 5).T)[0]["problem"] == "3x4x5:layout=nt"
+    assert check(rand(5, 3).T, rand(5, 4))[0]["problem"] == "3x4x5:layout=tn"
+    assert check(rand(2, 3, 5), rand(2, 5, 4))[0]["problem"] == "3x4x5:batch=2"
+
+
+def test_a_result_by_columns_is_the_turned_product():
+    [call] = check(rand(3, 5), rand(5, 4), out=np.empty((4, 3), np.float32).T)
+    assert call["column_major"] and call["problem"] == "4x3x5:layout=tt"
+
+
+def test_a_batch_that_shares_b_is_one_matrix():
+    [call] = check(rand(2, 3, 5), rand(5, 4))
+    assert (call["M"], call["batch"]) == (6, 1)
+    [call] = check(rand(2, 7, 3, 5), rand(1, 5, 4), rand(4))
+    assert (call["M"], call["batch"]) == (42, 1)
+    # The last row of each sequence: as rows that lie apart.
+    [call] = check(rand(6, 9, 5)[:, -1:], rand(5, 4))
+    assert (call["M"], call["lda"]) == (6, 45)
+
+
+def test_batches_are_one_call_where_their_entries_lie_evenly():
+    [call] = check(rand(2, 3, 3, 5), rand(2, 3, 5, 4))
+    assert call["batch"] == 6
+    [call] = check(rand(3, 5), rand(7, 5, 4))
+    assert (call["batch"], call["stride_a"]) == (7, 0)
+    [call] = check(rand(7, 3, 5), rand(7, 4, 5).transpose(0, 2, 1))
+    assert call["trans_b"]
+
+
+def test_heads_of_attention_are_a_call_for_each_entry_of_the_shorter_dimension():
+    query, key = rand(2, 9, 5, 4).transpose(0, 2, 1, 3), rand(2, 9, 5, 4).transpose(0, 2, 3, 1)
+    calls = check(query, key, calls=2)
+    assert all(call["batch"] == 5 for call in calls)
+    check(rand(2, 1, 3, 5), rand(3, 5, 4), calls=2)
+    check(rand(2, 3, 2, 3, 5).transpose(2, 1, 0, 3, 4), rand(2, 3, 2, 5, 4), calls=4)
+
+
+def test_vectors_are_a_row_on_the_left_and_a_column_on_the_right():
+    check(rand(5), rand(5, 4))
+    check(rand(3, 5), rand(5))
+    check(rand(5), rand(5))
+    check(rand(2, 3, 5), rand(5))
+    check(rand(5), rand(2, 5, 4))
+    check(rand(10)[::2], rand(5, 4))
+
+
+@pytest.mark.parametrize("shapes", [((0, 5), (5, 4)), ((3, 5), (5, 0)), ((0, 3, 5), (5, 4)), ((2, 0, 5), (2, 5, 4)), ((0,), (0, 0))])
+def test_a_result_without_elements_makes_no_call(shapes):
+    check(rand(*shapes[0]), rand(*shapes[1]), calls=0)
+
+
+def test_a_sum_of_nothing_is_zero_plus_the_bias():
+    check(rand(3, 0), rand(0, 4))
+    check(rand(3, 0), rand(0, 4), rand(4))
+    check(rand(0), rand(0))
+
+
+def test_types_of_16_bits_give_their_type_or_float32():
+    a, b = rand(3, 5, dtype=np.float16), rand(5, 4, dtype=np.float16)
+    assert multiply(a, b, out=np.empty((3, 4), np.float16))[0]["problem"] == "3x4x5:type=f16"
+    assert multiply(a, b, out=np.empty((3, 4), np.float32))[0]["problem"] == "3x4x5:type=f16/f16/f32/f32"
+
+
+def test_random_views_are_multiplied_right():
+    for _ in range(300):
+        batch = [int(n) for n in RANDOM.integers(1, 4, RANDOM.integers(0, 3))]
+        M, N, K = (int(n) for n in RANDOM.integers(1, 6, 3))
+
+        def view(rows, columns):
+            axes = len(batch) + 2
+            order = RANDOM.permutation(axes)
+            if RANDOM.random() < 0.7:  # the matrix by rows or by columns, its batch in any order
+                order = [*RANDOM.permutation(axes - 2), *(axes - 2 + RANDOM.permutation(2))]
+            shape = [*batch, rows, columns]
+            array = rand(*(shape[i] for i in order)).transpose(np.argsort(order))
+            drop = len(batch) and RANDOM.random() < 0.2
+            return array[0] if drop else array
+
+        a, b = view(M, K), view(K, N)
+        expected = np.matmul(a, b)
+        out = np.empty(expected.shape, np.float32)
+        try:
+            multiply(a, b, out=out)
+        except ValueError as error:
+            assert "needs a copy" in str(error) or "need a copy" in str(error)
+            continue
+        np.testing.assert_allclose(out, expected, rtol=1e-5)
