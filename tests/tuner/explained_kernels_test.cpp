@@ -61,7 +61,7 @@ constexpr std::string_view kVectorised =
 TEST(Explain, TheFirstArticlesKernelsRunTwoCtasPerSmInSixWavesAndATail) {
   for (const std::string_view config : {kScalar, kVectorised}) {
     const KernelAnalysis kernel = analysed(config, a6000(), square(4096));
-    // The article has 128 and 116; NVRTC 13.0 makes 118 and 117 of our texts (docs/notes.md).
+    // The article has 128 and 116; NVRTC 13.0 makes 118 and 117 of our texts (docs/explain.md).
     EXPECT_GE(kernel.resources.registers, 97) << config;
     EXPECT_LE(kernel.resources.registers, 128) << config;
     EXPECT_EQ(kernel.fit.ctas_per_sm, 2);
