@@ -546,7 +546,7 @@ SimulatedRun simulate(const SimulatedCluster& cluster,
 }
 
 std::string limit_of(const SimulatedCluster& cluster, const SimulatedRun& run) {
-  constexpr double kFull = 0.9, kLongEnd = 0.15;
+  constexpr double kFull = 0.85, kLongEnd = 0.15;
   if (run.cores_busy > kFull) {
     return "rank 0's " + std::to_string(cluster.cores) +
            " cores, which enumerate spaces and choose candidates";
