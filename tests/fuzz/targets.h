@@ -21,6 +21,7 @@ void check_database(std::string_view input);   // a database file, whole or as e
 void check_duration(std::string_view input);   // the argument of --time
 void check_import(std::string_view input);     // rows as JSON or CSV
 void check_problem(std::string_view input);    // a problem's text
+void check_ptx(std::string_view input);        // a kernel's PTX, or the body of one
 void check_ptxas_log(std::string_view input);  // what the compiler says of a kernel
 void check_reply(std::string_view input);      // frames from a worker
 void check_salvage(std::string_view input);    // the same, checked for damage and salvaged
@@ -33,10 +34,11 @@ struct Target {
 };
 
 inline constexpr Target kTargets[] = {
-    {"call_log", check_call_log}, {"called", check_called},       {"config", check_config},
-    {"database", check_database}, {"duration", check_duration},   {"import", check_import},
-    {"problem", check_problem},   {"ptxas_log", check_ptxas_log}, {"reply", check_reply},
-    {"salvage", check_salvage},   {"sizes", check_sizes},         {"sweep", check_sweep},
+    {"call_log", check_call_log}, {"called", check_called},     {"config", check_config},
+    {"database", check_database}, {"duration", check_duration}, {"import", check_import},
+    {"problem", check_problem},   {"ptx", check_ptx},           {"ptxas_log", check_ptxas_log},
+    {"reply", check_reply},       {"salvage", check_salvage},   {"sizes", check_sizes},
+    {"sweep", check_sweep},
 };
 
 inline void require(bool holds, const char* property) {

@@ -47,6 +47,41 @@ TEST(Trace, NeighboursShareSectors) {
   EXPECT_EQ(loads.requests_by_bytes, (std::map<int, double>{{4, 2}}));
 }
 
+TEST(Trace, ArithmeticOfTheLeastIntegerIsThatOfTheProcessor) {
+  // The quotient by -1 wraps to the least integer again, the remainder is 0: both set no low bit.
+  const AccessCount loads = count(
+      "mov.b64 %rd4, 0x8000000000000000;\nmov.b64 %rd5, -1;\ndiv.s64 %rd6, %rd4, %rd5;\n"
+      "rem.s64 %rd7, %rd4, %rd5;\nabs.s64 %rd8, %rd4;\nxor.b64 %rd6, %rd6, %rd8;\n"
+      "or.b64 %rd6, %rd6, %rd7;\nadd.s64 %rd6, %rd6, %rd1;\nld.global.f32 %f1, [%rd6];\n",
+      Access::global_load);
+  EXPECT_EQ(loads.sectors, 1);
+  EXPECT_EQ(loads.requests, 1);
+}
+
+TEST(Trace, MalformedPtxIsAnErrorThatNamesTheStatement) {
+  const auto fault = [](const std::string& body) {
+    try {
+      trace(parse(with_body(body)), launch(32), 1000);
+      return std::string("none");
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+  };
+  EXPECT_EQ(fault("mov.u32;\n"), "the PTX's statement 'mov.u32' is cut off");
+  EXPECT_EQ(fault("add.q %r1, %r1, %r1;\n"),
+            "the trace knows no integers as in 'add.q %r1, %r1, %r1'");
+  EXPECT_EQ(fault("ld.global.u1000000 %r1, [%rd1];\n"),
+            "the trace knows no access as in 'ld.global.u1000000 %r1, [%rd1]'");
+  EXPECT_EQ(fault("cp.async.ca.shared.global [smem], [%rd1], 0;\n"),
+            "the trace knows copies of 4, 8 or 16 bytes only");
+  EXPECT_EQ(fault("ld.param.u64 %rd4, [gemm_param_0+-4];\n"),
+            "the kernel reads beyond its parameter");
+  EXPECT_EQ(fault("ld.param.v4.u32 {%r4}, [gemm_param_0];\n"),
+            "the trace knows no such load of a parameter");
+  EXPECT_EQ(fault(".shared .align 16 .b8 big[99999999999];\n"),
+            "the PTX declares more shared memory than there is");
+}
+
 TEST(Trace, AStrideOfASectorTouchesOneForEachLane) {
   const AccessCount stores = count(
       "mad.wide.u32 %rd5, %r1, 32, %rd3;\nst.global.v4.f32 [%rd5+16], {%f1, %f2, %f3, %f4};\n",

@@ -5,8 +5,10 @@
 #include <cctype>
 #include <charconv>
 #include <optional>
+#include <stdexcept>
 
 #include "core/error.h"
+#include "core/printable.h"
 
 namespace gemm_tune::ptx {
 namespace {
@@ -81,8 +83,7 @@ std::optional<std::int64_t> number(std::string_view text) {
   std::uint64_t value = 0;
   const auto end = std::from_chars(text.data(), text.data() + text.size(), value, base);
   if (text.empty() || end.ptr != text.data() + text.size()) return std::nullopt;
-  const auto as_signed = static_cast<std::int64_t>(value);
-  return negative ? -as_signed : as_signed;
+  return static_cast<std::int64_t>(negative ? 0 - value : value);
 }
 
 const std::map<std::string_view, Special> kSpecials = {
@@ -112,20 +113,31 @@ constexpr std::string_view kWithoutEffect[] = {
     "fma",  "mma",          "shfl", "membar",     "fence", "ex2",   "rcp",           "prefetch",
     "lop3", "createpolicy", "prmt", "activemask", "vote",  "redux", "griddepcontrol"};
 
+// A pair as in "f16x2" counts as one of its elements. Of no bits where the word is not a type.
 Type type_of(std::string_view word) {
   if (word == "pred") return {1, false, false};
+  if (word.ends_with("x2")) word.remove_suffix(2);
   const char kind = word.empty() ? ' ' : word[0];
   const bool is_bf16 = word.substr(0, 4) == "bf16";
-  const auto bits = number(word.substr(is_bf16 ? 2 : 1));
-  if (!bits || (kind != 'b' && kind != 'u' && kind != 's' && kind != 'f')) return {0, false, false};
-  return {static_cast<int>(*bits), kind == 's', kind == 'f' || is_bf16};
+  if (kind != 'b' && kind != 'u' && kind != 's' && kind != 'f') return {0, false, false};
+  const int bits = static_cast<int>(number(word.substr(is_bf16 ? 2 : 1)).value_or(0));
+  const bool is_known = bits == 8 || bits == 16 || bits == 32 || bits == 64 || bits == 128;
+  return {is_known ? bits : 0, kind == 's', kind == 'f' || is_bf16};
 }
+
+constexpr int kMostStaticSmemBytes = 1 << 20;  // more than any GPU has
+constexpr int kMostAccessBytes = 32;           // of a lane
 
 class Parser {
  public:
+  // Names and operands are looked for with at() and substr(), which throw where text is missing.
   explicit Parser(std::string_view text, std::string_view entry) : text_(without_comments(text)) {
-    declare_shared();
-    parse_body(body_of(entry));
+    try {
+      declare_shared();
+      parse_body(body_of(entry));
+    } catch (const std::out_of_range&) {
+      throw Error("the PTX's statement '" + excerpt(statement_) + "' is cut off");
+    }
     for (const auto& [instruction, label] : branches_) {
       const auto found = labels_.find(label);
       if (found == labels_.end()) throw Error("the PTX has no label " + label);
@@ -193,6 +205,7 @@ class Parser {
   }
 
   void parse_statement(std::string_view statement) {
+    statement_ = statement;
     if (statement.substr(0, 4) == ".reg") return declare_registers(statement);
     if (statement.substr(0, 7) == ".shared") return declare_static(statement);
     if (statement[0] == '.') return;  // .pragma, .loc
@@ -229,9 +242,14 @@ class Parser {
     const std::size_t at = name.find_last_of(" \t");
     const std::string_view before = trimmed(name.substr(0, at));
     const int bits = type_of(before.substr(before.rfind('.') + 1)).bits;
-    static_smem_bytes_ = (static_smem_bytes_ + 15) / 16 * 16;
-    static_smem_[std::string(name.substr(at + 1))] = static_smem_bytes_;
-    static_smem_bytes_ += static_cast<int>(elements) * bits / 8;
+    const std::int64_t begin = (static_smem_bytes_ + 15) / 16 * 16;
+    const bool is_size = elements >= 0 && elements <= kMostStaticSmemBytes;
+    const std::int64_t end = begin + (is_size ? elements * bits / 8 : kMostStaticSmemBytes + 1);
+    if (end > kMostStaticSmemBytes) {
+      throw Error("the PTX declares more shared memory than there is");
+    }
+    static_smem_[std::string(name.substr(at + 1))] = static_cast<int>(begin);
+    static_smem_bytes_ = static_cast<int>(end);
   }
 
   int register_of(std::string_view name) {
@@ -248,7 +266,7 @@ class Parser {
   Operand predicate(std::string_view text) {
     Operand operand;
     operand.kind = Operand::Kind::reg;
-    operand.is_negated = text[0] == '!';
+    operand.is_negated = text.starts_with('!');
     if (operand.is_negated) text.remove_prefix(1);
     operand.reg = register_of(text);
     return operand;
@@ -286,11 +304,13 @@ class Parser {
 
   // "[%rd1+4]", "[gemm_param_0+16]", "[%r30 + 0]"
   Operand address(std::string_view text) {
-    text = trimmed(text.substr(1, text.size() - 2));
+    text = trimmed(text.substr(1, std::max<std::size_t>(text.size(), 2) - 2));
     const std::size_t plus = text.find('+');
     Operand operand = operand_of(trimmed(text.substr(0, plus)));
     if (plus != std::string_view::npos) {
-      operand.value += number(trimmed(text.substr(plus + 1))).value_or(0);
+      const std::int64_t offset = number(trimmed(text.substr(plus + 1))).value_or(0);
+      operand.value = static_cast<std::int64_t>(static_cast<std::uint64_t>(operand.value) +
+                                                static_cast<std::uint64_t>(offset));
     }
     return operand;
   }
@@ -342,9 +362,14 @@ class Parser {
         if (to.type.is_float && to.op != Op::mov && to.op != Op::selp) to.op = Op::none;
     }
     if (to.op == Op::none) return;
-    if (to.op == Op::mov && (operands.at(0)[0] == '{' || operands.at(1)[0] == '{')) {
+    if (to.op == Op::mov && (operands.at(0).starts_with('{') || operands.at(1).starts_with('{'))) {
       to.op = Op::none;  // pairs of 16-bit elements
       return;
+    }
+    for (const Type& type : {to.type, to.op == Op::cvt ? to.from : to.type}) {
+      if (type.bits == 0 || type.bits > 64) {
+        throw Error("the trace knows no integers as in '" + std::string(statement) + "'");
+      }
     }
     to.out[0] = register_of(operands.at(0).substr(0, operands[0].find('|')));
     for (std::size_t i = 1; i < operands.size() && i <= to.in.size(); ++i) {
@@ -395,7 +420,10 @@ class Parser {
     to.op = Op::copy_async;
     to.in[0] = address(operands.at(0));
     to.in[1] = address(operands.at(1));
-    to.bytes = static_cast<int>(number(operands.at(2)).value_or(0));
+    const std::int64_t bytes = number(operands.at(2)).value_or(0);
+    if (bytes != 4 && bytes != 8 && bytes != 16)
+      throw Error("the trace knows copies of 4, 8 or 16 bytes only");
+    to.bytes = static_cast<int>(bytes);
     to.in[2].kind = Operand::Kind::value;
     to.in[2].value = 1;
     if (operands.size() > 3) to.in[2] = operand_of(operands[3]);
@@ -414,6 +442,9 @@ class Parser {
       if (word == "shared::cluster") to.space = Space::cluster;
     }
     to.bytes = to.type.bits / 8;
+    if (to.bytes == 0 || to.bytes * to.count > kMostAccessBytes) {
+      throw Error("the trace knows no access as in '" + std::string(statement_) + "'");
+    }
     if (to.space == Space::local) throw Error("the trace knows no local memory");
     const bool stores = to.op == Op::store;
     to.in[0] = address(operands.at(stores ? 0 : 1));
@@ -444,6 +475,7 @@ class Parser {
   std::vector<std::map<std::string, std::string, std::less<>>> scopes_;
   int scopes_opened_ = 0;
   std::string dynamic_smem_, parameter_;
+  std::string_view statement_;  // the last that was begun
   std::map<std::string, int, std::less<>> static_smem_;
   int static_smem_bytes_ = 0;
 };

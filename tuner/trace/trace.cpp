@@ -69,7 +69,7 @@ Value compute(const Instruction& i, Value a, Value b, Value c) {
   const bool is_signed = i.type.is_signed;
   const auto sa = as_signed(a, bits), sb = as_signed(b, bits);
   const auto product = [&] {
-    return is_signed ? Wide{sa} * sb : static_cast<Wide>(a) * static_cast<Wide>(b);
+    return is_signed ? static_cast<UnsignedWide>(Wide{sa} * sb) : static_cast<UnsignedWide>(a) * b;
   };
   const Value shift = b & 0xffffffffu;
   switch (i.op) {
@@ -85,21 +85,19 @@ Value compute(const Instruction& i, Value a, Value b, Value c) {
     case Op::mad_lo:
       return a * b + c;
     case Op::mul_hi:
-    case Op::mad_hi: {
-      const Value high = bits == 64 && !is_signed
-                             ? static_cast<Value>((static_cast<UnsignedWide>(a) * b) >> 64)
-                             : static_cast<Value>(product() >> bits);
-      return high + (i.op == Op::mad_hi ? c : 0);
-    }
+    case Op::mad_hi:
+      return static_cast<Value>(product() >> bits) + (i.op == Op::mad_hi ? c : 0);
     case Op::mul_wide:
       return static_cast<Value>(product());
     case Op::mad_wide:
       return static_cast<Value>(product()) + c;
     case Op::div:
       if (b == 0) return mask_of(bits);
+      if (is_signed && sb == -1) return Value{0} - a;  // the least integer has no quotient in C++
       return is_signed ? static_cast<Value>(sa / sb) : a / b;
     case Op::rem:
       if (b == 0) return a;
+      if (is_signed && sb == -1) return 0;
       return is_signed ? static_cast<Value>(sa % sb) : a % b;
     case Op::min:
       return is_signed ? static_cast<Value>(std::min(sa, sb)) : std::min(a, b);
@@ -108,7 +106,7 @@ Value compute(const Instruction& i, Value a, Value b, Value c) {
     case Op::neg:
       return Value{0} - a;
     case Op::abs:
-      return static_cast<Value>(sa < 0 ? -sa : sa);
+      return sa < 0 ? Value{0} - static_cast<Value>(sa) : static_cast<Value>(sa);
     case Op::bit_and:
       return a & b;
     case Op::bit_or:
@@ -127,8 +125,9 @@ Value compute(const Instruction& i, Value a, Value b, Value c) {
     case Op::bfe: {
       const int begin = static_cast<int>(b & 0xff), length = static_cast<int>(c & 0xff);
       if (length == 0 || begin >= bits) return 0;
-      const Value field = (a >> begin) & mask_of(std::min(length, bits - begin));
-      return is_signed ? static_cast<Value>(as_signed(field, length)) : field;
+      const int taken = std::min(length, bits - begin);
+      const Value field = (a >> begin) & mask_of(taken);
+      return is_signed ? static_cast<Value>(as_signed(field, taken)) : field;
     }
     default:
       return 0;
@@ -413,10 +412,16 @@ class Tracer {
 
   void load_parameter(Warp& warp, const Instruction& i, Mask active) {
     for (int j = 0; j < i.count; ++j) {
-      const auto offset = static_cast<std::size_t>(i.in[0].value + j * i.bytes);
-      const auto bytes = static_cast<std::size_t>(i.bytes);
-      if (offset + bytes > parameters_.size()) throw Error("the kernel reads beyond its parameter");
       Value loaded = 0;
+      const auto bytes = static_cast<std::size_t>(i.bytes);
+      if (bytes > sizeof loaded || i.out[static_cast<std::size_t>(j)] < 0) {
+        throw Error("the trace knows no such load of a parameter");
+      }
+      const auto offset =
+          static_cast<std::size_t>(i.in[0].value) + static_cast<std::size_t>(j) * bytes;
+      if (offset > parameters_.size() || parameters_.size() - offset < bytes) {
+        throw Error("the kernel reads beyond its parameter");
+      }
       std::memcpy(&loaded, parameters_.data() + offset, bytes);
       Lanes& out = reg(warp, i.out[static_cast<std::size_t>(j)]);
       each(active, [&](int lane) { out[static_cast<std::size_t>(lane)] = loaded; });
