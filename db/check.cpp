@@ -4,6 +4,10 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <sqlite3.h>
 
+#include <map>
+#include <optional>
+#include <string>
+
 #include "core/error.h"
 #include "db/database_file.h"
 #include "db/row_check.h"
@@ -11,6 +15,7 @@
 #include "db/schema.h"
 #include "db/schema_check.h"
 #include "db/upgrade.h"
+#include "kernel_templates/registry.h"
 
 namespace gemm_tune {
 namespace {
@@ -107,7 +112,33 @@ void check_rows(SQLite::Database& db, const std::string& table, const char* sele
   }
 }
 
+// Throws Error where a record's config has other element types than its problem: no run tries it.
+class TypeCheck {
+ public:
+  void operator()(const Record& record) {
+    const auto [known, is_new] = types_.try_emplace(record.config);
+    if (is_new) known->second = types_of(record.config);
+    const Signature& wanted = record.problem.signature;
+    if (!known->second || *known->second == wanted) return;
+    throw Error("its config is of " + to_string(*known->second) + ", its problem of " +
+                to_string(wanted));
+  }
+
+ private:
+  // Nothing of a config that this program does not know.
+  static std::optional<Signature> types_of(const std::string& config) {
+    try {
+      return check_config(parse_config(config)).traits.signature;
+    } catch (const UsageError&) {
+      return std::nullopt;
+    }
+  }
+
+  std::map<std::string, std::optional<Signature>> types_;  // by config
+};
+
 void check_measurements(SQLite::Database& db, const std::string& table, Findings& findings) {
+  TypeCheck check_types;
   SQLite::Statement ids(db, std::string("SELECT m.id FROM measurements m "
                                         "JOIN problems p ON p.id = m.problem_id WHERE ") +
                                 kKnownProblem);
@@ -115,7 +146,7 @@ void check_measurements(SQLite::Database& db, const std::string& table, Findings
   while (ids.executeStep()) {
     whole.bind(1, ids.getColumn(0).getInt64());
     try {
-      if (whole.executeStep()) read_record(whole);
+      if (whole.executeStep()) check_types(read_record(whole));
     } catch (const Error& error) {
       add(findings, table + " row " + ids.getColumn(0).getString() + ": " + error.what());
     }

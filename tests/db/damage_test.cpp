@@ -294,14 +294,33 @@ TEST_F(DamageTest, TheCheckNamesRowsThatMakeNoSense) {
                           HasSubstr("measurements row 7: "), HasSubstr("measurements row 8: ")));
 }
 
+const char* const kTensorCores =
+    "mma/AB=2,CD=2,BM=128,BN=64,BK=32,WM=64,WN=32,MMA_K=16,STAGES=3,ASYNC=1,VEC=8,RASTER=8,"
+    "SPLIT_K=2,TA=0,TB=0,PRED=1";
+
 TEST_F(DamageTest, TheCheckComparesTheTypesOfAProblemWithItsText) {
   const fs::path file = folder_ / "typed.db";
   Database writing = writable(file);
-  store_measured(writing, kA6000, "8x8x8:type=bf16", kPredicated, 1);
+  store_measured(writing, kA6000, "8x8x8:type=bf16", kTensorCores, 1);
   EXPECT_THAT(check_database(file), IsEmpty());
   SQLite::Database(file.string(), SQLite::OPEN_READWRITE)
       .exec("UPDATE problems SET type_a = 'f16', type_b = 'f16', type_c = 'f16'");
   EXPECT_THAT(check_database(file), Contains("problems row 1: its text and its numbers differ"));
+}
+
+TEST_F(DamageTest, TheCheckNamesRowsWhoseConfigHasOtherTypesThanTheirProblem) {
+  const fs::path file = folder_ / "typed.db";
+  {
+    Database writing = writable(file);
+    store_measured(writing, kA6000, "512x512x512:type=bf16", kTensorCores, 5);
+    store_measured(writing, kA6000, "512x512x512", kWholeTiles, 5);
+    store_measured(writing, kA6000, "512x512x512:type=f16", "of_a_later_version/A=1", 5);
+  }
+  EXPECT_THAT(check_database(file), IsEmpty());
+  SQLite::Database(file.string(), SQLite::OPEN_READWRITE)
+      .exec("UPDATE measurements SET problem_id = 3 WHERE id = 1");
+  EXPECT_THAT(check_database(file),
+              ElementsAre("measurements row 1: its config is of bf16, its problem of f16"));
 }
 
 }  // namespace
