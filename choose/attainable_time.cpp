@@ -107,8 +107,9 @@ Variants variants_of(const Signature& signature, Layout layout) {
 }
 
 const Variants& known_variants(const Signature& signature, Layout layout) {
-  static std::mutex mutex;
-  static std::map<std::pair<Signature, Layout>, Variants> known;
+  // Never destroyed: a thread may ask while the process ends.
+  static std::mutex& mutex = *new std::mutex;
+  static auto& known = *new std::map<std::pair<Signature, Layout>, Variants>;
   const std::lock_guard finding(mutex);
   const auto found = known.find({signature, layout});
   if (found != known.end()) return found->second;

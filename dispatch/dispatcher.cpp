@@ -169,9 +169,10 @@ Dispatcher::FirstSight Dispatcher::first_sight(const Generation& generation, con
 
 // The answer of the file, if this call can have it.
 std::optional<Dispatcher::Server> Dispatcher::refined_before(const GemmCall& call, int ordinal) {
-  if (!refined_choices_ || form_of(call) != CallForm()) return std::nullopt;
+  if (!refined_choices_) return std::nullopt;
   const DeviceKey& on = device(ordinal);
-  const std::optional<std::string> answer = refined_choices_->find(on, to_string(call.problem));
+  const std::optional<std::string> answer =
+      refined_choices_->find(on, refined_question(call.problem, form_of(call)));
   if (!answer) return std::nullopt;
   Choice known;
   if (allowed(cublas_takes(call)).cublas) {
@@ -245,8 +246,9 @@ Dispatcher::Server Dispatcher::refined(const Generation& generation, const Choic
   }
   if (!best) return prepare(choice, call, ordinal);
   // What was alone is no answer for other processes.
-  if (refined_choices_ && timed > 1 && form_of(call) == CallForm()) {
-    refined_choices_->add(on, to_string(call.problem), candidates[*best].answer);
+  if (refined_choices_ && timed > 1) {
+    refined_choices_->add(on, refined_question(call.problem, form_of(call)),
+                          candidates[*best].answer);
   }
   return candidates[*best].server;
 }

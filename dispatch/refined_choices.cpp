@@ -18,8 +18,9 @@ namespace {
 
 constexpr std::string_view kFirstLine = "gemm-tune refined choices 1";
 
-std::string key_of(const DeviceKey& device, const std::string& problem) {
-  return device.arch + '\t' + device.name + '\t' + std::to_string(device.sm_count) + '\t' + problem;
+std::string key_of(const DeviceKey& device, const std::string& question) {
+  return device.arch + '\t' + device.name + '\t' + std::to_string(device.sm_count) + '\t' +
+         question;
 }
 
 // One write, so that lines of several processes do not mix.
@@ -34,6 +35,22 @@ void append(const std::filesystem::path& file, const std::string& line) {
 }
 
 }  // namespace
+
+std::string refined_question(const Problem& problem, const CallForm& form) {
+  std::string text = to_string(problem);
+  if (form.c == COperand::separate) text += " separate_c";
+  switch (form.epilogue) {
+    case Epilogue::none:
+      break;
+    case Epilogue::bias:
+      text += " bias";
+      break;
+    case Epilogue::bias_relu:
+      text += " bias_relu";
+      break;
+  }
+  return text;
+}
 
 RefinedChoices::RefinedChoices(std::filesystem::path file) : file_(std::move(file)) {
   std::error_code unknown;
@@ -52,16 +69,16 @@ RefinedChoices::RefinedChoices(std::filesystem::path file) : file_(std::move(fil
 }
 
 std::optional<std::string> RefinedChoices::find(const DeviceKey& device,
-                                                const std::string& problem) const {
+                                                const std::string& question) const {
   const std::lock_guard reading(mutex_);
-  const auto found = answers_.find(key_of(device, problem));
+  const auto found = answers_.find(key_of(device, question));
   return found == answers_.end() ? std::nullopt : std::optional(found->second);
 }
 
-void RefinedChoices::add(const DeviceKey& device, const std::string& problem,
+void RefinedChoices::add(const DeviceKey& device, const std::string& question,
                          const std::string& answer) {
   const std::lock_guard adding(mutex_);
-  const std::string key = key_of(device, problem);
+  const std::string key = key_of(device, question);
   answers_[key] = answer;
   append(file_, key + '\t' + answer);
 }

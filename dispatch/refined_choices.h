@@ -3,7 +3,7 @@
 // times that again.
 //
 // Text: a first line that names the format, then a line for each answer: architecture, device's
-// name, its SMs, problem and answer, with tabs between them. The last line for a problem counts.
+// name, its SMs, question and answer, with tabs between them. The last line for a question counts.
 // Lines are appended whole, so that many processes may share a file. Any thread.
 #pragma once
 
@@ -13,9 +13,14 @@
 #include <optional>
 #include <string>
 
+#include "core/gemm_call.h"
 #include "db/record.h"
 
 namespace gemm_tune {
+
+// The problem, and the form of the call if it is not in place without an epilogue: another kernel
+// may be the fastest then. As in "64x64x64 separate_c bias".
+std::string refined_question(const Problem& problem, const CallForm& form);
 
 class RefinedChoices {
  public:
@@ -25,11 +30,11 @@ class RefinedChoices {
 
   // A config's text, kCublas, or the name of an algorithm of cublasLt.
   static constexpr const char* kCublas = "cublas";
-  std::optional<std::string> find(const DeviceKey& device, const std::string& problem) const;
+  std::optional<std::string> find(const DeviceKey& device, const std::string& question) const;
 
   // Keeps the answer, and appends it to the file. A file that cannot be written costs other
   // processes the time to refine anew, nothing else.
-  void add(const DeviceKey& device, const std::string& problem, const std::string& answer);
+  void add(const DeviceKey& device, const std::string& question, const std::string& answer);
 
  private:
   std::filesystem::path file_;

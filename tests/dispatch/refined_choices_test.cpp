@@ -47,6 +47,16 @@ TEST_F(RefinedChoicesTest, AnAnswerIsFoundInThisAndInALaterProcess) {
             "sm_90\tNVIDIA H100 80GB HBM3\t132\t64x64x64\tcublas\n");
 }
 
+TEST(RefinedQuestionTest, IsTheProblemWithTheFormOfTheCall) {
+  const Problem problem = packed_problem(64, 64, 64, Layout::nn, 3);
+  EXPECT_EQ(refined_question(problem, {}), "64x64x64:batch=3");  // as earlier versions wrote it
+  EXPECT_EQ(refined_question(problem, COperand::separate), "64x64x64:batch=3 separate_c");
+  EXPECT_EQ(refined_question(problem, {COperand::in_place, Epilogue::bias}),
+            "64x64x64:batch=3 bias");
+  EXPECT_EQ(refined_question(problem, {COperand::separate, Epilogue::bias_relu}),
+            "64x64x64:batch=3 separate_c bias_relu");
+}
+
 TEST_F(RefinedChoicesTest, AFileOfAnotherKindIsRefusedAndLeftAsItIs) {
   std::ofstream(file_) << "my thesis\n";
   try {
