@@ -314,16 +314,22 @@ bool requires_grad(nb::handle tensor) {
   return answer == Py_True;
 }
 
+bool is_grad_enabled() {
+  static auto* const asked = new nb::object(nb::module_::import_("torch").attr("is_grad_enabled"));
+  return (*asked)().ptr() == Py_True;
+}
+
 // Whether the call is autograd's, or of a subclass that has its own idea of a product.
 bool is_for_operator(nb::handle a, nb::handle b, nb::handle bias, nb::handle out) {
-  bool is_for = false;
+  bool is_subclass = false, has_grad = false;
   for (const nb::handle operand : {a, b, bias, out}) {
     if (operand.is_none()) continue;
     const Kind& kind = kind_of(operand);
     if (!is_torch(kind)) return false;
-    is_for = is_for || kind.library == Kind::Library::torch_subclass || requires_grad(operand);
+    is_subclass = is_subclass || kind.library == Kind::Library::torch_subclass;
+    has_grad = has_grad || requires_grad(operand);
   }
-  return is_for;
+  return is_subclass || (has_grad && is_grad_enabled());
 }
 
 // GT_OK, or the first failure, with the GIL released.
@@ -355,7 +361,11 @@ nb::object matmul_of_plain_tensors(nb::handle a, nb::handle b, nb::handle bias, 
 
 nb::object matmul(nb::handle a, nb::handle b, nb::handle bias, nb::handle out) {
   if (is_for_operator(a, b, bias, out)) return by_operator(a, b, bias, out);
-  return matmul_of_plain_tensors(a, b, bias, out);
+  try {
+    return matmul_of_plain_tensors(a, b, bias, out);
+  } catch (const NoMemoryOfItsOwn&) {
+    return by_operator(a, b, bias, out);
+  }
 }
 
 // Runs the body; its exceptions are Python's.

@@ -140,7 +140,8 @@ void take_torch_attributes(Operand& operand, Memory memory) {
               memory);
   const nb::object ordinal = device.attr("index");
   operand.device = ordinal.is_none() ? 0 : static_cast<int>(whole_number(ordinal));
-  const std::string type = nb::cast<std::string>(nb::str(tensor.attr("dtype")));
+  const nb::object dtype = tensor.attr("dtype");
+  const std::string type = nb::cast<std::string>(nb::str(dtype));
   if (type == "torch.float32") {
     array.type = GT_F32;
   } else if (type == "torch.float16") {
@@ -287,7 +288,11 @@ Operand::Operand(const char* name, nb::handle given, Memory memory) : object(giv
   switch (kind.way) {
     case Kind::Way::exchange_api: {
       dlpack::Tensor tensor{};
-      if (kind.api->borrow_from_object(given.ptr(), &tensor) != 0) nb::raise_python_error();
+      if (kind.api->borrow_from_object(given.ptr(), &tensor) != 0) {
+        nb::python_error failure;
+        if (kind.library == Kind::Library::torch) throw NoMemoryOfItsOwn();
+        throw failure;
+      }
       take(*this, tensor, memory);
       return;
     }

@@ -29,6 +29,14 @@ struct Kind {
 // Which memory counts as that of a CUDA device: tests read arrays of the host.
 enum class Memory { of_cuda, any };
 
+// A tensor of PyTorch that cannot be read: one that a transformation (vmap) stands behind, or of a
+// layout without strides. PyTorch's dispatcher finds the tensors that it is made of, or says why
+// not.
+class NoMemoryOfItsOwn : public std::runtime_error {
+ public:
+  NoMemoryOfItsOwn() : std::runtime_error("a tensor has no memory of its own") {}
+};
+
 // Holds what the array's description needs while it is in use.
 struct Operand {
   Array array;

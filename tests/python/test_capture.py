@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Captured problems, and PyTorch's operator where PyTorch is."""
+import subprocess
+import sys
+
 import pytest
 
 import gemm_tune
@@ -112,3 +115,40 @@ def test_the_compiler_of_pytorch_takes_the_operator_and_the_hook(tmp_path, monke
         x = torch.rand(16, 64)
         assert torch.allclose(torch.compile(layer, mode="max-autotune-no-cudagraphs")(x), layer(x), atol=1e-6)
     config.external_matmul.clear()
+
+
+def test_parameters_without_autograd_are_read_as_any_tensor():
+    torch = pytest.importorskip("torch")
+    from gemm_tune.lib import _core
+
+    parameter = torch.nn.Parameter(torch.rand(4, 3))
+    [call] = _core.calls_of(torch.rand(2, 4), parameter, None, torch.empty(2, 3))
+    assert call["B"] == parameter.data_ptr()
+    with torch.no_grad(), pytest.raises(gemm_tune.ArgumentError, match="a is in the memory of the CPU"):
+        gemm_tune.matmul(torch.rand(2, 4), parameter)
+
+
+def test_matmul_under_vmap_is_the_operators():
+    torch = pytest.importorskip("torch")
+    a, b = torch.rand(3, 4, 5), torch.rand(5, 2)
+    assert torch.allclose(torch.vmap(lambda x: gemm_tune.matmul(x, b))(a), a @ b)
+
+
+def test_tensors_are_read_by_their_attributes_where_pytorch_is_older():
+    pytest.importorskip("torch")
+    script = """
+import torch
+del torch.Tensor.__dlpack_c_exchange_api__
+import gemm_tune
+from gemm_tune.lib import _core
+a, b, out = torch.rand(2, 4), torch.rand(3, 4).T, torch.empty(2, 3)
+[call] = _core.calls_of(a, b, None, out)
+assert call["problem"] == "2x3x4:layout=nt" and call["B"] == b.data_ptr(), call
+assert _core.prepare_only(a, b).shape == (2, 3)
+try:
+    gemm_tune.matmul(a.double(), b)
+except gemm_tune.ArgumentError as error:
+    print(error)
+"""
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert ran.stdout == "a is in the memory of the CPU: it must be on a CUDA device, as tensor.cuda() or cupy.asarray() put it there\n", ran.stderr

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from device_arrays import multiply
 
+from gemm_tune.lib import _core
+
 RANDOM = np.random.default_rng(1)
 
 
@@ -132,3 +134,9 @@ def test_random_views_are_multiplied_right():
             assert "needs a copy" in str(error) or "need a copy" in str(error)
             continue
         np.testing.assert_allclose(out, expected, rtol=1e-5)
+
+
+def test_arrays_that_have_dlpack_only_are_read_by_it():
+    a, b, out = rand(3, 5), rand(5, 8)[:, ::2].T.copy().T, np.empty((3, 4), np.float32)
+    [call] = _core.calls_of(a, b, None, out)
+    assert call["problem"] == "3x4x5:layout=nt" and (call["A"], call["B"]) == (a.ctypes.data, b.ctypes.data)

@@ -118,13 +118,13 @@ def lookup(
     if not is_sound:
         raise ArgumentError(f"the shape '{text}' is not one problem, as in '128x64x256:layout=nt:batch=8'")
     M, N, K = map(int, edges * 3 if len(edges) == 1 else edges)
-    transposes = _one_of(words.get("layout", "nn"), _LAYOUTS, "layout")
-    types = _types(words.get("type", "f32"))
+    trans_a, trans_b = _one_of(words.get("layout", "nn"), _LAYOUTS, "layout")
+    of_operands, of_result = _types(words.get("type", "f32"))
     if arch is None and (device_name is not None or sm_count != 0):
         raise ArgumentError("device_name and sm_count need arch, as in arch='sm_90'")
     try:
-        return Recipe(**_core.lookup(M, N, K, int(words.get("batch", "1")), *transposes, *types,
-                                     alignment, arch, device_name, sm_count))
+        return Recipe(**_core.lookup(M, N, K, int(words.get("batch", "1")), trans_a, trans_b, of_operands,
+                                     of_result, alignment, arch, device_name, sm_count))
     except TypeError as error:
         raise ArgumentError(f"the shape '{text}', alignment or sm_count is out of range") from error
 

@@ -58,9 +58,10 @@ def run(arguments: list[str], on_line: Callable[[str], None] | None = None) -> t
         env=_environment(),
         process_group=0,
     )
-    assert process.stdout is not None and process.stderr is not None
+    stdout, stderr = process.stdout, process.stderr
+    assert stdout is not None and stderr is not None
     output: list[str] = []
-    reader = threading.Thread(target=lambda: output.append(process.stdout.read()), daemon=True)
+    reader = threading.Thread(target=lambda: output.append(stdout.read()), daemon=True)
     reader.start()
     interrupted: KeyboardInterrupt | None = None
     held: str | None = None  # the sentence of an exception, unless more follows
@@ -71,7 +72,7 @@ def run(arguments: list[str], on_line: Callable[[str], None] | None = None) -> t
 
     while True:
         try:
-            for line in process.stderr:
+            for line in stderr:
                 before, held = held, None
                 show(before)
                 line = line.rstrip("\n")

@@ -39,7 +39,7 @@ def _answer(output: str) -> Any:
 def _row(problem: dict[str, Any]) -> dict[str, Any]:
     winner = problem["winner"] or {}
     baselines = [one for one in winner.get("baselines", ()) if one.get("time_us")]
-    best = min(baselines, key=lambda one: one["time_us"], default={})
+    best: dict[str, Any] = min(baselines, key=lambda one: one["time_us"], default={})
     time_us, baseline_us = winner.get("time_us"), best.get("time_us")
     return {
         "problem": problem["problem"],
