@@ -8,10 +8,12 @@
 #include <istream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <queue>
 #include <random>
 #include <sstream>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "core/error.h"

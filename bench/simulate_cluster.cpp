@@ -8,10 +8,10 @@
 // bench/cluster_simulation.h's SimulatedCluster. Efficiency is the time of one agent over that of N
 // agents and over N. per_gpu=P: P problems for each GPU in place of `problems` in all; the time of
 // one agent is then that of P problems on it.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>
