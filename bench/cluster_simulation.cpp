@@ -544,6 +544,10 @@ std::vector<RecordedProblem> read_recording(std::istream& in) {
 
 SimulatedRun simulate(const SimulatedCluster& cluster,
                       const std::vector<RecordedProblem>& recording) {
+  for (const std::size_t count :
+       {cluster.agents, cluster.compilers, cluster.gpus, cluster.problems, cluster.cores}) {
+    if (count == 0) throw UsageError("agents, compilers, gpus, problems and cores are 1 or more");
+  }
   return Simulation(cluster, recording).run();
 }
 

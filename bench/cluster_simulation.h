@@ -74,6 +74,7 @@ struct SimulatedRun {
   std::size_t most_problems = 0;  // under way or being prepared at once
 };
 
+// Throws UsageError if the cluster lacks something or there is nothing to do.
 SimulatedRun simulate(const SimulatedCluster& cluster,
                       const std::vector<RecordedProblem>& recording);
 

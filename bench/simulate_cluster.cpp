@@ -9,6 +9,7 @@
 // agents and over N. per_gpu=P: P problems for each GPU in place of `problems` in all; the time of
 // one agent is then that of P problems on it.
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -36,6 +37,14 @@ double number_of(const std::string& name, const std::string& text) {
     throw UsageError(name + " needs a number from 0 on, not '" + text + "'");
   }
   return value;
+}
+
+std::size_t count_of(const std::string& name, const std::string& text) {
+  const double value = number_of(name, text);
+  if (value != std::floor(value) || value > 1e9) {
+    throw UsageError(name + " needs a whole number of at most 10^9, not '" + text + "'");
+  }
+  return static_cast<std::size_t>(value);
 }
 
 void set(Options& options, const std::string& name, const std::string& text) {
@@ -67,14 +76,13 @@ void set(Options& options, const std::string& name, const std::string& text) {
     options.agents.clear();
     for (std::size_t begin = 0; begin <= text.size();) {
       const std::size_t end = std::min(text.find(',', begin), text.size());
-      options.agents.push_back(
-          static_cast<std::size_t>(number_of(name, text.substr(begin, end - begin))));
+      options.agents.push_back(count_of(name, text.substr(begin, end - begin)));
       begin = end + 1;
     }
   } else if (const auto real = reals.find(name); real != reals.end()) {
     *real->second = number_of(name, text);
   } else if (const auto count = counts.find(name); count != counts.end()) {
-    *count->second = static_cast<std::size_t>(number_of(name, text));
+    *count->second = count_of(name, text);
   } else {
     throw UsageError("there is no option '" + name + "'; the names are in the first comment");
   }

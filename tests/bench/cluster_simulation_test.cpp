@@ -145,6 +145,12 @@ TEST(ClusterSimulationTest, NamesWhatLimits) {
   EXPECT_THAT(limit(), HasSubstr("compilers"));
 }
 
+TEST(ClusterSimulationTest, AClusterWithoutAgentsIsRefused) {
+  SimulatedCluster cluster;
+  cluster.agents = 0;
+  EXPECT_THROW(simulate(cluster, h100()), UsageError);
+}
+
 TEST(ClusterSimulationTest, ARecordingWithAnUnsoundLineIsRefusedByItsNumber) {
   const auto refusal = [](const std::string& text) -> std::string {
     std::istringstream in(text);
