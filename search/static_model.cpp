@@ -117,8 +117,8 @@ Traffic traffic(const Traits& traits, const Problem& problem, const DeviceSpec& 
   const double tiles_n = std::ceil(N / traits.tile_n);
   const double wave_n = std::min(tiles_n, work.slots);
   const double wave_m = std::max(1.0, work.slots / tiles_n);
-  const double wave =
-      (wave_m * traits.tile_m * a_element + wave_n * traits.tile_n * b_element) * cta_k;
+  const double wave = std::min(
+      once, (wave_m * traits.tile_m * a_element + wave_n * traits.tile_n * b_element) * cta_k);
   const double streamed = std::max(once, std::max(1.0, grid / work.slots) * wave);
   const double fits =
       once > 0

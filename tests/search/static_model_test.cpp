@@ -372,6 +372,23 @@ TEST(StaticModelTest, LargeClustersReachFewerSms) {
   EXPECT_NEAR(of_fours / of_pairs, 2, 0.1);
 }
 
+// Four tiles of 64 x 256 whose 132 pieces along K run at once.
+Traits of_few_tiles() {
+  Traits t = vectorized_2d();
+  t.tile_m = 64;
+  t.tile_n = 256;
+  t.registers_estimate = 200;
+  t.tail_ctas_per_sm = 1;
+  return t;
+}
+
+TEST(StaticModelTest, AWaveOfPiecesReadsBothOperandsOnce) {
+  const Prediction prediction =
+      predict(of_few_tiles(), packed_problem(256, 256, 65536), spec("sm_90"));
+  const double floats = 2.0 * 256 * 65536 + 256 * 256;
+  EXPECT_NEAR(prediction.flops_per_dram_byte, 2.0 * 256 * 256 * 65536 / (4 * floats), 0.01);
+}
+
 // A CTA of mma: four warps of 64x64, slices of 32 in three stages.
 Traits on_tensor_cores(const Signature& signature) {
   Traits t;
