@@ -310,7 +310,8 @@ std::vector<Winner> load_winners(const Database& database, const std::string& ar
                                  const WinnerRule& rule) {
   const auto is_known = [launches](const std::string& config) {
     try {
-      return !check_config(parse_config(config)).recipe.repack || launches == Launches::any;
+      const LaunchRecipe recipe = check_config(parse_config(config)).recipe;
+      return (!recipe.repack && !recipe.reduce) || launches == Launches::any;
     } catch (const UsageError&) {
       return false;
     }

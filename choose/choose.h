@@ -31,7 +31,8 @@ enum class Match {
 
 std::string_view to_string(Match match);
 
-// How many launches a winner's call may take: one, or any number (REPACK takes two).
+// How many launches a winner's call may take: one, or any number (REPACK and REDUCE take one more
+// each).
 enum class Launches { one, any };
 
 // One winner for each (device, problem) of the architecture, without stale rows (db/validity.h).

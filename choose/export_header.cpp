@@ -384,8 +384,9 @@ ExportedKernels export_kernels(const Database* own,
   const auto [winners, notes] = winners_of(Launches::one);
   const std::string where = own == nullptr ? "layers" : "database '" + own->path().string() + "'";
   if (winners.empty() && !winners_of(Launches::any).winners.empty()) {
-    throw NothingFound("each usable winner for " + arch + " in the " + where +
-                       " takes two launches, which no export holds: tune an aligned problem too");
+    throw NothingFound(
+        "each usable winner for " + arch + " in the " + where +
+        " takes two launches, which no export holds: time a config without REPACK and REDUCE too");
   }
   if (winners.empty()) {
     throw NothingFound("the " + where + (own == nullptr ? " have" : " has") +

@@ -49,6 +49,7 @@ struct LaunchRecipe {
                         // multiple of K: repacked_operands()
   // Of A, of B, and of C and D, where they differ: `alignment` is then the largest of them. Else 0.
   int alignment_a = 0, alignment_b = 0, alignment_cd = 0;
+  bool reduce = false;  // a launch after adds up the shares of tiles: reduce_grid()
 };
 
 // The grid of a launch: x counts tiles or pieces of tiles, y the shares of a tile along K, z the
@@ -155,6 +156,18 @@ constexpr Grid grid_of(const LaunchRecipe& recipe, const LaunchProblem& problem,
   const TailCut cut = tail_cut(recipe, problem, sm_count);
   const long long ctas = tiles_of(recipe, problem) + cut.tiles * (cut.pieces - 1);
   return Grid{ctas, recipe.split_k, problem.batch, cut.piece_k};
+}
+
+// The launch after a kernel with `reduce`, of so many threads in a block, each of which adds up the
+// shares of so many elements: x counts the blocks of a tile, y the tiles that are shared, z the
+// batch. No blocks where no tile is shared.
+constexpr Grid reduce_grid(const LaunchRecipe& recipe, const LaunchProblem& problem, int sm_count,
+                           int threads, int elements) {
+  const long long tile_elements = static_cast<long long>(recipe.tile_m) * recipe.tile_n;
+  const long long block = static_cast<long long>(threads) * elements;
+  const long long shared =
+      recipe.split_k > 1 ? tiles_of(recipe, problem) : tail_cut(recipe, problem, sm_count).tiles;
+  return Grid{(tile_elements + block - 1) / block, recipe.reduce ? shared : 0, problem.batch};
 }
 
 // Bytes of counters and partial sums for one launch; 0 if the kernel needs none.

@@ -104,6 +104,24 @@ void add_repack_param(KernelFamily& family) {
                   1, [](Traits& traits, int value) { traits.repack = value != 0; });
 }
 
+void add_reduce_param(KernelFamily& family) {
+  const std::size_t position = family.params.size();
+  ParamSpec reduce = {
+      "REDUCE", {0, 1}, "1: a launch after adds up the shares of tiles, on all SMs"};
+  // Elsewhere shares are few and small, and half of the space would be for nothing.
+  reduce.only_searched_with_large_k = true;
+  add_later_param(family, std::move(reduce), 1,
+                  [](Traits& traits, int value) { traits.reduce = value != 0; });
+  const std::size_t cluster = family.find_param("CLUSTER").value();
+  const std::size_t split_k = family.find_param("SPLIT_K").value();
+  const std::size_t tail = family.find_param("TAIL").value();
+  add_rule(family, "REDUCE needs shares outside of a cluster: SPLIT_K or TAIL, and CLUSTER=0",
+           {cluster, split_k, tail, position}, [=](Values values) {
+             return values[position] != 0 &&
+                    (values[cluster] != 0 || (values[split_k] == 1 && values[tail] == 0));
+           });
+}
+
 void add_vector_widths_param(KernelFamily& family,
                              std::function<void(Traits&, Values, int)> set_traits) {
   const std::size_t position = family.params.size();
@@ -173,6 +191,7 @@ LaunchRecipe launch_recipe(const Traits& traits) {
     recipe.alignment = std::max({a, b, cd});
   }
   recipe.repack = traits.repack;
+  recipe.reduce = traits.reduce;
   recipe.multiple_m = traits.vector_multiple_m;
   recipe.multiple_n = traits.vector_multiple_n;
   recipe.multiple_k = traits.vector_multiple_k;

@@ -40,6 +40,8 @@ struct ParamSpec {
   int only_with_vec = 0;
   // A search tries no other value than unless_named where all operands are aligned alike.
   bool only_searched_with_vector_widths = false;
+  // The same where K is not large beside M and N.
+  bool only_searched_with_large_k = false;
 };
 
 // A structural rule, by the positions of the parameters it reads.
@@ -155,6 +157,11 @@ void add_later_param(KernelFamily& family, ParamSpec param, int most,
 // Adds one of which the kernel knows nothing: whether a launch before it copies A and B
 // (device/repack.cuh).
 void add_repack_param(KernelFamily& family);
+
+// Adds REDUCE: whether a launch after the kernel adds up the shares of tiles
+// (device/share_reduce.cuh), which its CTAs leave in the workspace. The family's Params have
+// CLUSTER, SPLIT_K and TAIL.
+void add_reduce_param(KernelFamily& family);
 
 // The digits of Specialisation::vecs.
 struct VectorWidths {

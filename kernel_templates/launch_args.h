@@ -9,6 +9,7 @@
 #include "core/launch_recipe.h"
 #include "kernel_templates/device/gemm_args.cuh"
 #include "kernel_templates/device/repack.cuh"
+#include "kernel_templates/device/share_reduce.cuh"
 
 namespace gemm_tune {
 
@@ -53,6 +54,10 @@ inline Grid repack_grid(const RepackArgs& args) {
   const long long chunks =
       repack_chunks(args.a, args.element_bytes) + repack_chunks(args.b, args.element_bytes);
   return {(chunks + kRepackThreads - 1) / kRepackThreads};
+}
+
+inline Grid reduce_grid(const LaunchRecipe& recipe, const LaunchProblem& problem, int sm_count) {
+  return reduce_grid(recipe, problem, sm_count, kReduceThreads, kReduceSums);
 }
 
 // The call on the copies.

@@ -32,6 +32,7 @@ struct Traits {
   int vec = 1;              // elements per global access; the alignment class it needs
   int vecs = 0;             // Specialisation::vecs
   bool repack = false;      // a launch before copies A and B where the kernel needs that
+  bool reduce = false;      // a launch after adds up the shares of tiles
   bool predicated = false;  // legal for any shape; otherwise for multiples of the tile only
   // Where predicated all the same: so that no vector access is cut in two by a matrix edge.
   int vector_multiple_m = 1, vector_multiple_n = 1, vector_multiple_k = 1;

@@ -169,6 +169,9 @@ constexpr const char* reject(const Params& p) {
 #ifdef TUNED_REPACK
 #include "kernel_templates/device/repack.cuh"
 #endif
+#ifdef TUNED_REDUCE
+#include "kernel_templates/device/share_reduce.cuh"
+#endif
 #include "kernel_templates/device/share_sum.cuh"
 #include "kernel_templates/device/slice_copy.cuh"
 #include "kernel_templates/device/smem.cuh"
@@ -544,6 +547,10 @@ __device__ inline OwnSums add_warps_k(const Sums& sums, float* buffer) {
 
 using Shares = ShareSum<threads(kP), kOwnRows * kP.TN>;
 using Cluster = ClusterSum<threads(kP), kOwnRows * kP.TN, kP.VEC, kP.SPLIT_K>;
+#ifdef TUNED_REDUCE
+static_assert(kP.CLUSTER == 0 && (kP.SPLIT_K > 1 || kP.TAIL != 0));
+using Reduced = ShareReduce<threads(kP), kOwnRows * kP.TN>;
+#endif
 
 __device__ inline int first_own_row(int thread) { return thread / threads_mn(kP) * kOwnRows; }
 
@@ -679,11 +686,18 @@ extern "C" __global__ void GT_CLUSTER(cluster_ctas(kP)) __launch_bounds__(thread
     return;
   }
   if constexpr (kP.SPLIT_K > 1 || kP.TAIL != 0) {
+#ifdef TUNED_REDUCE
+    if (piece.shares > 1) {
+      Reduced::leave(&own.x[0][0], args.partials, piece.cut * piece.shares + piece.share);
+      return;
+    }
+#else
     if (piece.shares > 1 &&
         !Shares::add(&own.x[0][0], args.partials, args.counters + piece.cut * (piece.shares + 1),
                      piece.share, piece.shares,
                      [&](int share) { return piece.cut * piece.shares + share; }))
       return;
+#endif
   }
 #ifdef TUNED_LINES
 #ifdef TUNED_VECS
@@ -699,6 +713,30 @@ extern "C" __global__ void GT_CLUSTER(cluster_ctas(kP)) __launch_bounds__(thread
   store(own, args, origin, place);
 #endif
 }
+
+#ifdef TUNED_REDUCE
+// The grid's x counts parts of a tile, y the tiles that are shared, z the batch.
+extern "C" __global__ void __launch_bounds__(kReduceThreads, kReduceCtas)
+    reduce(const GemmArgs all) {
+  const GemmArgs args = batch_entry(all);
+  const int unit = static_cast<int>(blockIdx.x) * kReduceThreads + static_cast<int>(threadIdx.x);
+  int tile = static_cast<int>(blockIdx.y), shares = kP.SPLIT_K;
+  if constexpr (kP.TAIL != 0) {
+    tile += ((args.M - 1) / kP.BM + 1) * ((args.N - 1) / kP.BN + 1) - static_cast<int>(gridDim.y);
+    shares = (args.K - 1) / args.piece_k + 1;
+  }
+  const int cut = static_cast<int>(gridDim.y * blockIdx.z + blockIdx.y);
+  const Vec<kReduceSums> sums = Reduced::sum_up(args.partials, cut * shares, shares, unit);
+  const TileOrigin origin = raster_origin<kP.BM, kP.BN, kP.RASTER>(tile, args);
+#pragma unroll
+  for (int i = 0; i < kReduceSums; i += kP.VEC) {
+    Vec<kP.VEC> part;
+#pragma unroll
+    for (int j = 0; j < kP.VEC; ++j) part.x[j] = sums.x[i + j];
+    store_part(Reduced::thread_of(unit), Reduced::first_of(unit) + i, part, args, origin);
+  }
+}
+#endif
 
 }  // namespace gemm_tune::warp_tiled
 
@@ -855,6 +893,7 @@ inline KernelFamily family() {
     constexpr double kFewer = 8;  // instructions for addresses in a slice
     if (value != 0) t.other_instructions_per_k -= kFewer / t.tile_k;
   });
+  add_reduce_param(family);
   family.is_fastest_at_widest_vec = true;
   // 64 x 64 tiles waste little on small edges. cp.async is not used: sm_75 lacks it.
   family.untuned = [](const Signature& signature, int) -> std::optional<std::vector<int> > {

@@ -17,10 +17,12 @@ struct LoadedKernels {
   // Throws CudaError if the cubin does not fit the device or lacks a kernel.
   LoadedKernels(const std::string& cubin, const LaunchRecipe& recipe) : gemm(cubin) {
     if (recipe.repack) repack.emplace(cubin, "repack");
+    if (recipe.reduce) reduce.emplace(cubin, "reduce");
   }
 
   LoadedKernel gemm;
   std::optional<LoadedKernel> repack;  // kernel_templates/device/repack.cuh
+  std::optional<LoadedKernel> reduce;  // kernel_templates/device/share_reduce.cuh
 };
 
 }  // namespace gemm_tune

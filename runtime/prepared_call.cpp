@@ -25,6 +25,9 @@ void PreparedCall::launch(const GemmCall& call, const Grid& grid, int* counters,
                       : launch_args(call, grid, counters, partials);
   void* parameters[] = {&args};
   loaded_->gemm.launch(grid, recipe_.block_threads, recipe_.smem_bytes, stream, parameters);
+  if (!recipe_.reduce) return;
+  const Grid after = reduce_grid(recipe_, launch_problem(call.problem), sm_count_);
+  if (after.ctas() > 0) loaded_->reduce->launch(after, kReduceThreads, 0, stream, parameters);
 }
 
 // The call on copies of what it has unaligned, which an earlier launch makes.

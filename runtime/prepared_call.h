@@ -26,7 +26,7 @@ class PreparedCall {
 
   Grid grid(const Problem& problem) const;
 
-  // Enqueues the call, which the recipe must allow, in one launch or two. grid: grid() of the
+  // Enqueues the call, which the recipe must allow, in one to three launches. grid: grid() of the
   // call's problem. counters and partials: of a workspace with its workspace_bytes(); null where
   // these are 0. Throws CudaError where the launch is refused.
   void launch(const GemmCall& call, const Grid& grid, int* counters, float* partials,

@@ -79,6 +79,8 @@ struct ModelConstants {
   // then all shares at the rate at which one CTA loads. Fitted.
   double share_latency_cycles = 3500;
   double share_bytes_per_cycle = 28;
+  // REDUCE: shares whose loads a thread has under way at once (device/share_reduce.cuh).
+  double reduced_at_once = 16;
   // The same in a cluster, where shares stay in shared memory: two barriers of it and one round of
   // loads between. An estimate.
   double cluster_sum_cycles = 900;

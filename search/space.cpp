@@ -159,6 +159,14 @@ class Enumeration {
   KnownConfig point_;  // the one at hand: its values are set on the way down
 };
 
+// Whether so many shares along K are likely that it matters how they are added up. Where operands
+// are aligned differently, the space is several times as large: then only if they surely are.
+bool has_large_k(const Problem& problem, bool is_aligned_differently) {
+  const auto k = static_cast<double>(problem.K);
+  const double mn = static_cast<double>(problem.M) * static_cast<double>(problem.N);
+  return k * k >= (is_aligned_differently ? 32 : 2) * mn;
+}
+
 }  // namespace
 
 std::vector<FixedParam> settled_params(const Problem& problem) {
@@ -175,9 +183,11 @@ std::vector<FixedParam> settled_params(const Problem& problem) {
   for (const KernelFamily* family : families_of(problem.signature)) {
     for (const ParamSpec& param : family->params) {
       const int widths = differing_alignments(problem);
+      const bool is_large_k = has_large_k(problem, widths != 0);
       // Not worth a choice where wider accesses are legal, or where operands are aligned alike.
       if ((param.only_with_vec > 0 && param.only_with_vec < settled.vec) ||
-          (param.only_searched_with_vector_widths && widths == 0)) {
+          (param.only_searched_with_vector_widths && widths == 0) ||
+          (param.only_searched_with_large_k && !is_large_k)) {
         params.push_back({param.name, param.unless_named.value(), family});
       }
       // Wider accesses where an operand's rows allow them, beside the same for all.

@@ -135,21 +135,28 @@ Traffic traffic(const Traits& traits, const Problem& problem, const DeviceSpec& 
 }
 
 // What adding up the shares of tiles costs. They go through the L2, except in a cluster; the last
-// CTA of a tile reads them while nobody else works.
+// CTA of a tile reads them while nobody else works, or a launch after does, on all SMs.
 struct ShareSum {
   double l2_bytes = 0;
   double cycles = 0;
 };
 
-ShareSum share_sum(const Traits& traits, const Work& work, const ModelConstants& constants) {
+ShareSum share_sum(const Traits& traits, const Work& work, const DeviceSpec& device,
+                   const ModelConstants& constants) {
   if (traits.cluster) return {0, constants.cluster_sum_cycles};
   if (work.shares <= 1) return {};
   const double tile_bytes = kSumBytes * traits.tile_m * traits.tile_n;
+  const double all_bytes = (work.is_cut ? work.cut_tiles * work.shares : work.ctas) * tile_bytes;
+  if (traits.reduce) {
+    return {2 * all_bytes,
+            constants.launch_us * device.clock_mhz + constants.cta_overhead_cycles +
+                std::ceil(work.shares / constants.reduced_at_once) * constants.l2_latency_cycles +
+                all_bytes / (constants.l2_bytes_per_cycle_per_sm * work.sms)};
+  }
   const double rounds = work.shares <= 8 ? 1 : 2;
   const double read = work.shares <= 8 ? work.shares : 2 * std::sqrt(work.shares);
-  return {2 * (work.is_cut ? work.cut_tiles * work.shares : work.ctas) * tile_bytes,
-          rounds * constants.share_latency_cycles +
-              (read + rounds) * tile_bytes / constants.share_bytes_per_cycle};
+  return {2 * all_bytes, rounds * constants.share_latency_cycles +
+                             (read + rounds) * tile_bytes / constants.share_bytes_per_cycle};
 }
 
 // The SM that takes longest, in cycles.
@@ -292,7 +299,7 @@ Prediction predict(const Traits& traits, const Problem& problem, const DeviceSpe
   Traffic bytes = traffic(traits, problem, device, work, constants);
   const double l2_rate = l2_bytes_per_cycle(work, constants);
   const MainLoop loop(traits, device, kernel.spill_bytes, bytes, l2_rate, constants);
-  const ShareSum sum = share_sum(traits, work, constants);
+  const ShareSum sum = share_sum(traits, work, device, constants);
   // Spill stores write through to the L2; the loads find their lines in L1.
   bytes.l2 +=
       work.all_slices * traits.threads * kernel.spill_bytes / 2 * constants.spill_passes_per_slice;

@@ -335,6 +335,21 @@ TEST_F(ExportHeaderTest, HoldsTheBestOfOneLaunchWhereTheWinnerTakesTwo) {
   EXPECT_THAT(header, testing::Not(testing::HasSubstr("REPACK")));
 }
 
+TEST_F(ExportHeaderTest, HoldsTheBestWithoutAReductionInALaunchOfItsOwn) {
+  Database database = writable(file_);
+  const std::string shared =
+      "warp_tiled/CLUSTER=0,BM=64,BN=64,BK=16,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=2,ASYNC=0,"
+      "FRAGMENTS=2,VEC=4,RASTER=8,CTAS=1,SPLIT_K=16,TAIL=0,TA=0,TB=0,PRED=1";
+  store_measured(database, kA6000, "256x256x8192", shared + ",REDUCE=1", 60);
+  store_measured(database, kA6000, "256x256x8192", shared, 70);
+  const Choice best =
+      choose(load_winners(database, "sm_86", kHashes), kA6000, parse_problem("256x256x8192"));
+  EXPECT_TRUE(best.config->recipe.reduce);
+  const std::string header = export_header(database, "sm_86", kHashes);
+  EXPECT_THAT(header, testing::HasSubstr("70.000"));
+  EXPECT_THAT(header, testing::Not(testing::HasSubstr("REDUCE")));
+}
+
 TEST_F(ExportHeaderTest, NamesTheReasonWhereEveryWinnerTakesTwoLaunches) {
   Database database = writable(file_);
   store_measured(

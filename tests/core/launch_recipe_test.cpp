@@ -134,6 +134,27 @@ TEST(LaunchRecipeTest, AlignmentsOfOperandsAreComparedOneByOne) {
   EXPECT_EQ(refusal(recipe, LaunchProblem{64, 62, 64, 4}), Refusal::none);
 }
 
+// 64 x 64 tiles, blocks of 128 threads that add up four elements each.
+TEST(LaunchRecipeTest, AReductionHasAThreadForEachFourElementsOfSharedTiles) {
+  LaunchRecipe recipe;
+  recipe.tile_m = recipe.tile_n = 64;
+  recipe.tile_k = 8;
+  const LaunchProblem problem = {128, 192, 800, 4, Layout::nn, 3};
+  const auto grid = [&] { return reduce_grid(recipe, problem, 4, 128, 4); };
+  EXPECT_EQ(grid().ctas(), 0);
+  recipe.split_k = 5;
+  EXPECT_EQ(grid().ctas(), 0) << "the last block of a tile adds up";
+  recipe.reduce = true;
+  EXPECT_EQ(grid().x, 8);
+  EXPECT_EQ(grid().y, 6);
+  EXPECT_EQ(grid().z, 3);
+  recipe.split_k = 1;
+  recipe.tail_ctas_per_sm = 1;  // six tiles on four SMs: the last two are cut
+  EXPECT_EQ(grid().y, 2);
+  recipe.tail_ctas_per_sm = 3;  // on twelve places: all six are
+  EXPECT_EQ(grid().y, 6);
+}
+
 TEST(LaunchRecipeTest, RefusesABatchBeyondTheLaunchLimit) {
   Problem problem = packed_problem(128, 64, 8);
   problem.batch = 70000;

@@ -218,6 +218,22 @@ TEST_F(GemmGpuTest, AddsABiasOnceToTheSumOfAllShares) {
   }
 }
 
+TEST_F(GemmGpuTest, AddsUpSharesInALaunchAfter) {
+  const std::string tile =
+      "warp_tiled/CLUSTER=0,BM=64,BN=64,BK=16,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=1,ASYNC=0,"
+      "FRAGMENTS=1,VEC=4,RASTER=8,CTAS=1,SPLIT_K=";
+  for (const char* shares : {"19,TAIL=0", "1,TAIL=1"}) {
+    const std::string config = tile + shares + ",TA=0,TB=0,PRED=1,REDUCE=1";
+    open_with("128x64x4096", config, config);
+    for (const gt_epilogue epilogue : {GT_EPILOGUE_NONE, GT_EPILOGUE_BIAS_RELU}) {
+      expect_exact({128, 64, 4096}, {GT_F32, GT_F32}, 1, 0, epilogue);
+      expect_exact({121, 64, 4100}, {GT_F32, GT_F32}, -1, 2, epilogue);
+      expect_exact({121, 64, 4100}, {GT_F32, GT_F32}, 0, 2, epilogue);
+      expect_exact({61, 63, 501}, {GT_F32, GT_F32}, 2, 1, epilogue);  // by the narrower twin
+    }
+  }
+}
+
 // Copies of A, of B, of both and of neither, by which of them lie at an address that is no multiple
 // of 16 bytes, and by K; with partial sums before them in the workspace.
 TEST_F(GemmGpuTest, CopiesUnalignedOperandsInALaunchBefore) {

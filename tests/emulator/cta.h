@@ -71,6 +71,9 @@ inline constexpr const char* kThreadFunctionName = "gt_emulated_thread";
 // The same of the launch before the kernel, which is there where it is compiled with TUNED_REPACK.
 using RepackThreadFunction = void(Cta& cta, const RepackArgs& args);
 inline constexpr const char* kRepackThreadFunctionName = "gt_emulated_repack_thread";
+// A ThreadFunction of the launch after the kernel, which is there where it is compiled with
+// TUNED_REDUCE.
+inline constexpr const char* kReduceThreadFunctionName = "gt_emulated_reduce_thread";
 // Is there where the kernel is compiled with TUNED_IN_PLACE.
 inline constexpr const char* kInPlaceOnlyName = "gt_emulated_in_place";
 // An int, TUNED_EPILOGUE, where the kernel is compiled with it.

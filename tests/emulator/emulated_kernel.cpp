@@ -211,13 +211,17 @@ EmulatedKernel::EmulatedKernel(const std::filesystem::path& object, const std::s
     : config_(check_config(parse_config(config))),
       object_(dlopen(object.c_str(), RTLD_NOW | RTLD_LOCAL)),
       emulator_(config_.recipe.block_threads, config_.recipe.smem_bytes, resident_ctas(config_)),
-      repack_emulator_(kRepackThreads, 0) {
+      repack_emulator_(kRepackThreads, 0),
+      reduce_emulator_(kReduceThreads, 0) {
   if (object_ != nullptr) {
     thread_ = reinterpret_cast<ThreadFunction*>(dlsym(object_.get(), kThreadFunctionName));
     repack_thread_ =
         reinterpret_cast<RepackThreadFunction*>(dlsym(object_.get(), kRepackThreadFunctionName));
+    reduce_thread_ =
+        reinterpret_cast<ThreadFunction*>(dlsym(object_.get(), kReduceThreadFunctionName));
   }
-  if (thread_ == nullptr || (config_.recipe.repack && repack_thread_ == nullptr))
+  if (thread_ == nullptr || (config_.recipe.repack && repack_thread_ == nullptr) ||
+      (config_.recipe.reduce && reduce_thread_ == nullptr))
     throw Error(std::string("cannot load the kernel object: ") + dlerror());
   in_place_only_ = dlsym(object_.get(), kInPlaceOnlyName) != nullptr;
   const auto* const epilogue = static_cast<const int*>(dlsym(object_.get(), kEpilogueName));
@@ -252,7 +256,10 @@ void EmulatedKernel::launch(const GemmCall& call, const TensorCore& core, Order 
                          [&](Cta& cta, const GemmArgs&) { repack_thread_(cta, args); }, {});
   }
   const GemmCall aligned = is_copied ? on_copies(call, copies, a.view().data, b.view().data) : call;
-  emulator_.run(launch, thread_, launch_args(aligned, launch.grid, counters, partials));
+  const GemmArgs args = launch_args(aligned, launch.grid, counters, partials);
+  emulator_.run(launch, thread_, args);
+  const Grid after = reduce_grid(config_.recipe, launch_problem(problem_of(call)), kSmCount);
+  if (after.ctas() > 0) reduce_emulator_.run({after, order, order_seed}, reduce_thread_, args);
 }
 
 void EmulatedKernel::run(const GemmCall& call, const TensorCore& core) {

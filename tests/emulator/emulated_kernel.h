@@ -58,10 +58,12 @@ class EmulatedKernel {
   std::unique_ptr<void, CloseObject> object_;
   ThreadFunction* thread_ = nullptr;
   RepackThreadFunction* repack_thread_ = nullptr;  // where the config has REPACK
+  ThreadFunction* reduce_thread_ = nullptr;        // where the config has REDUCE
   bool in_place_only_ = false;                     // compiled with TUNED_IN_PLACE
   Epilogue epilogue_ = Epilogue::none;
   Emulator emulator_;
   Emulator repack_emulator_;
+  Emulator reduce_emulator_;
 };
 
 }  // namespace gemm_tune::emulator

@@ -18,6 +18,16 @@ extern "C" __attribute__((visibility("default"))) void gt_emulated_repack_thread
 }
 #endif
 
+#ifdef TUNED_REDUCE
+extern "C" void reduce(gemm_tune::GemmArgs args);
+
+extern "C" __attribute__((visibility("default"))) void gt_emulated_reduce_thread(
+    gemm_tune::emulator::Cta& cta, const gemm_tune::GemmArgs& args) {
+  gemm_tune::emulator::current = &cta;
+  reduce(args);
+}
+#endif
+
 extern "C" void gemm(gemm_tune::GemmArgs args);  // the kernel, whichever namespace it lives in
 
 extern "C" __attribute__((visibility("default"))) void gt_emulated_thread(

@@ -123,6 +123,16 @@ MUTATIONS_OF = {
         ("another stage read", r"(\+ [ab]_read_), read_", r"\1, write_"),
         ("copy into the stage that is read", r"(begin|finish)\(bytes_on\(([ab])_smem_, write_\)",
          r"\1(bytes_on(\2_smem_, read_)"),
+        ("reduce: the first tiles", r"tile \+= \(\(args[^;]*;", ";"),
+        ("reduce: shares of the first tile", r"args\.partials, cut \* shares, shares", "args.partials, 0, shares"),
+        ("reduce: tile of the batch's first", r"gridDim\.y \* blockIdx\.z \+", ""),
+        ("reduce: a share left out", r"cut \* shares, shares", "cut * shares, shares - 1"),
+        ("reduce: a share too many", r"args\.piece_k \+ 1", "args.piece_k + 2"),
+        ("reduce: the first part again", r"first_of\(unit\) \+ i", "first_of(unit)"),
+        ("reduce: the first part's sums again", r"sums\.x\[i \+ j\]", "sums.x[j]"),
+        ("shares in one slot", r"piece\.cut \* piece\.shares \+ piece\.share\)", "piece.cut * piece.shares)"),
+        ("bias of each share, reduced", r"if \(piece\.shares > 1\) \{",
+         BIAS_OF_A_SHARE % ("own.x[0][0]", "own.x[0][0]", "static_cast<const float*>(args.bias)[0]")),
         ("bias of each share", r"if \(piece\.shares > 1 &&",
          BIAS_OF_A_SHARE % ("own.x[0][0]", "own.x[0][0]", "static_cast<const float*>(args.bias)[0]")),
     ],
@@ -179,6 +189,16 @@ MUTATIONS_OF = {
         ("rows past the last", r"row < matrix\.from_rows \?", "true ?"),
         ("elements past a row's end", r"i < inside", "true"),
         ("an element too few", r"i < inside", "i + 1 < inside"),
+    ],
+    "kernel_templates/device/share_reduce.cuh": [
+        ("sums of another thread", r"place\(first, thread_of\(unit\)\)", "place(first, 0)"),
+        ("the first sums again", r"unit / THREADS \* kReduceSums", "0"),
+        ("a sum left out", r"i < SUMS", "i < SUMS - 1"),
+        ("shares past the last", r"shares >= COUNT", "shares > 0"),
+        ("the last shares left out", r"if constexpr \(COUNT > 1\)", "if constexpr (COUNT > 2)"),
+        ("the first shares again", r"from \+= COUNT \* SUMS \* THREADS;", ";"),
+        ("the same share again", r"s \* SUMS \+ i", "i"),
+        ("another slot", r"\(slot\) \* SUMS", "(slot) * (SUMS + 1)"),
     ],
     "kernel_templates/device/epilogue.cuh": [
         ("bias of another column", r"\(args\.bias\) \+ col", "(args.bias)"),
@@ -261,7 +281,11 @@ FAMILIES = {
         "CLUSTER=0,BM=32,BN=32,BK=8,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=2,ASYNC=0,FRAGMENTS=2,VEC=1,RASTER=8,CTAS=1,SPLIT_K=1,"
         "TAIL=0,TA=0,TB=0,PRED=1,LINES=1,VECS=421,STEPPED=1",
         "CLUSTER=0,BM=32,BN=32,BK=8,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=3,ASYNC=2,FRAGMENTS=1,VEC=1,RASTER=8,CTAS=1,SPLIT_K=1,"
-        "TAIL=0,TA=1,TB=1,PRED=1,VECS=124,STEPPED=1"],
+        "TAIL=0,TA=1,TB=1,PRED=1,VECS=124,STEPPED=1",
+        "CLUSTER=0,BM=32,BN=32,BK=8,WM=32,WN=32,TM=4,TN=8,WARPS_K=2,STAGES=2,ASYNC=0,FRAGMENTS=1,VEC=2,RASTER=8,CTAS=1,SPLIT_K=13,"
+        "TAIL=0,TA=0,TB=1,PRED=1,REDUCE=1 TUNED_EPILOGUE=1",
+        "CLUSTER=0,BM=32,BN=64,BK=8,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=2,ASYNC=1,FRAGMENTS=2,VEC=4,RASTER=8,CTAS=1,SPLIT_K=1,"
+        "TAIL=2,TA=1,TB=0,PRED=1,REDUCE=1"],
     "skinny": ["CLUSTER=0,BS=4,TL=4,WARPS=4,LANES_K=1,UNROLL=4,VEC=4,SPLIT_K=11,SKINNY_N=0,TA=0,TB=0,PRED=1",
                "CLUSTER=0,BS=2,TL=2,WARPS=4,LANES_K=8,UNROLL=2,VEC=2,SPLIT_K=1,SKINNY_N=1,TA=0,TB=0,PRED=1",
                "CLUSTER=1,BS=1,TL=4,WARPS=4,LANES_K=1,UNROLL=4,VEC=4,SPLIT_K=3,SKINNY_N=0,TA=0,TB=0,PRED=1",

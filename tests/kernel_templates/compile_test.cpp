@@ -276,5 +276,23 @@ TEST(Compile, AConfigWithRepackHasASecondKernel) {
   }
 }
 
+TEST(Compile, AConfigWithReduceHasASecondKernelThatSpillsNothing) {
+  const std::string shared =
+      "warp_tiled/CLUSTER=0,BM=64,BN=64,BK=16,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=2,ASYNC=0,"
+      "FRAGMENTS=2,VEC=4,RASTER=8,CTAS=1,SPLIT_K=";
+  for (const char* shares : {"16,TAIL=0", "1,TAIL=1"}) {
+    for (const char* arch : {"sm_80", "sm_86", "sm_90"}) {
+      const std::string text = shared + shares + ",TA=0,TB=0,PRED=1";
+      const CompileResult plain = compile(text, arch), reduce = compile(text + ",REDUCE=1", arch);
+      ASSERT_TRUE(plain.ok && reduce.ok) << plain.log << reduce.log;
+      EXPECT_FALSE(parse_ptxas_log(plain.log, "reduce"));
+      const auto sums = parse_ptxas_log(reduce.log, "reduce");
+      ASSERT_TRUE(sums) << reduce.log;
+      EXPECT_EQ(sums->spill_bytes, 0);
+      EXPECT_GE(sums->registers, 64) << "the loads that are under way at once";
+    }
+  }
+}
+
 }  // namespace
 }  // namespace gemm_tune

@@ -381,6 +381,21 @@ TEST(CheckConfig, WidthsOfOperandsAreThreeThatDifferAndVecIsTheLeast) {
               ThrowsMessage<UsageError>(HasSubstr("VECS needs REPACK=0")));
 }
 
+TEST(CheckConfig, AReductionNeedsSharesOutsideOfACluster) {
+  const auto of_shares = [](int cluster, int split_k, int tail) {
+    return "warp_tiled/CLUSTER=" + std::to_string(cluster) +
+           ",BM=64,BN=64,BK=16,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=2,ASYNC=0,FRAGMENTS=2,VEC=4,"
+           "RASTER=8,CTAS=1,SPLIT_K=" +
+           std::to_string(split_k) + ",TAIL=" + std::to_string(tail) + ",TA=0,TB=0,PRED=1,REDUCE=1";
+  };
+  EXPECT_TRUE(known(of_shares(0, 4, 0)).recipe.reduce);
+  EXPECT_TRUE(known(of_shares(0, 1, 1)).recipe.reduce);
+  for (const std::string& text : {of_shares(0, 1, 0), of_shares(1, 4, 0)}) {
+    EXPECT_THAT([&] { known(text); }, ThrowsMessage<UsageError>(HasSubstr("REDUCE needs shares")))
+        << text;
+  }
+}
+
 // A 16 x 8 slice for 512 threads: too few floats for accesses of 16 bytes by each warp.
 TEST(CheckConfig, EachWidthOfAnOperandMustBeLegalAsTheWidthOfAll) {
   const std::string tile =

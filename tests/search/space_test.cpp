@@ -259,9 +259,13 @@ TEST(SettledParams, AreTheLayoutAndTheWidthOfAccesses) {
     }
     if (one.only_of == nullptr || one.only_of->name == "skinny") of_skinny[one.name] = one.value;
   }
-  EXPECT_EQ(of_warp_tiled,
-            (std::map<std::string, int>{
-                {"LINES", 0}, {"REPACK", 0}, {"STEPPED", 0}, {"TA", 0}, {"TB", 1}, {"VEC", 2}}));
+  EXPECT_EQ(of_warp_tiled, (std::map<std::string, int>{{"LINES", 0},
+                                                       {"REDUCE", 0},
+                                                       {"REPACK", 0},
+                                                       {"STEPPED", 0},
+                                                       {"TA", 0},
+                                                       {"TB", 1},
+                                                       {"VEC", 2}}));
   EXPECT_EQ(of_skinny, (std::map<std::string, int>{{"REPACK", 0}, {"TA", 0}, {"TB", 1}}));
 }
 
@@ -272,7 +276,7 @@ TEST(SettledParams, LeaveCopiesAndTheWidthOfAccessesToTheSearchWhereCopiesAllowW
     if (one.or_value) continue;
     if (one.only_of == nullptr || one.only_of->name == "warp_tiled") settled.insert(one.name);
   }
-  EXPECT_EQ(settled, (std::set<std::string>{"TA", "TB"}));
+  EXPECT_EQ(settled, (std::set<std::string>{"REDUCE", "TA", "TB"}));
   for (const FixedParam& one : settled_params(packed_problem(1024, 1024, 1001, Layout::nn, 2))) {
     if (one.name == "REPACK") {
       EXPECT_EQ(one.value, 0);
@@ -305,6 +309,20 @@ TEST(SettledParams, OfferOneOffsetOfStagesWhereAlignmentsDiffer) {
   EXPECT_FALSE(is_settled("512x50257x768"));
   EXPECT_TRUE(is_settled("512x50257x767"));
   EXPECT_TRUE(is_settled("512x50256x768"));
+}
+
+TEST(SettledParams, OfferAReductionInALaunchAfterWhereKIsLarge) {
+  const auto is_settled = [](const std::string& problem) {
+    const std::vector<FixedParam> settled = settled_params(parse_problem(problem));
+    return std::any_of(settled.begin(), settled.end(),
+                       [](const FixedParam& one) { return one.name == "REDUCE"; });
+  };
+  EXPECT_FALSE(is_settled("256x256x65536"));
+  EXPECT_TRUE(is_settled("333x777x2222")) << "operands are aligned differently";
+  EXPECT_FALSE(is_settled("333x777x22222"));
+  EXPECT_FALSE(is_settled("4096x132x4096"));
+  EXPECT_TRUE(is_settled("1024x1024x1024"));
+  EXPECT_TRUE(is_settled("4096x512x1024"));
 }
 
 TEST(SpaceTest, AFixedParameterMayHaveASecondValue) {

@@ -389,6 +389,19 @@ TEST(StaticModelTest, AWaveOfPiecesReadsBothOperandsOnce) {
   EXPECT_NEAR(prediction.flops_per_dram_byte, 2.0 * 256 * 256 * 65536 / (4 * floats), 0.01);
 }
 
+// One CTA reads 16 MiB of shares a tile, or all SMs do.
+TEST(StaticModelTest, ALaunchAfterAddsUpManySharesSooner) {
+  Traits last = of_few_tiles(), after = of_few_tiles();
+  after.reduce = true;
+  const Problem large_k = packed_problem(256, 256, 65536);
+  EXPECT_LT(time_us(after, large_k), time_us(last, large_k) - 5);
+  last.tail_ctas_per_sm = after.tail_ctas_per_sm = 0;
+  last.split_k = after.split_k = 2;
+  last.tile_m = after.tile_m = last.tile_n = after.tile_n = 32;
+  const Problem small = packed_problem(256, 256, 1024);
+  EXPECT_NEAR(time_us(after, small), time_us(last, small), 1);
+}
+
 // A CTA of mma: four warps of 64x64, slices of 32 in three stages.
 Traits on_tensor_cores(const Signature& signature) {
   Traits t;
