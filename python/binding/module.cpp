@@ -251,17 +251,12 @@ struct Prepared {
   std::optional<Product> product;
   void* stream = nullptr;
   int device = 0;
-  bool waits = false;  // an operand's memory may be used again once the call is over
-  // Alive until the launch: operands that were copied.
-  std::vector<nb::object> copies;
+  bool waits = false;            // an operand's memory may be used again once the call is over
+  std::vector<nb::object> kept;  // until the launch: copies of operands, and who owns descriptions
 };
 
-Operand read(const char* name, nb::handle object, Memory memory) {
-  return Operand(name, object, memory);
-}
-
 Prepared prepare(nb::handle a, nb::handle b, nb::handle bias, nb::handle out, Memory memory) {
-  Operand A = read("a", a, memory), B = read("b", b, memory);
+  Operand A("a", a, memory), B("b", b, memory);
   std::optional<Operand> added, D;
   check_together(A, B);
   if (!bias.is_none()) check_together(A, added.emplace("bias", bias, memory));
@@ -284,9 +279,12 @@ Prepared prepare(nb::handle a, nb::handle b, nb::handle bias, nb::handle out, Me
       prepared.product.emplace(A.array, B.array, added ? &added->array : nullptr, D->array);
     } catch (const NeedsCopy& needed) {
       Operand& which = needed.array == &A.array ? A : needed.array == &B.array ? B : *added;
-      prepared.copies.push_back(packed(which));
-      which = read(which.array.name, prepared.copies.back(), memory);
+      prepared.kept.push_back(packed(which));
+      which = Operand(which.array.name, prepared.kept.back(), memory);
     }
+  }
+  for (const Operand* const one : {&A, &B, added ? &*added : nullptr, &*D}) {
+    if (one != nullptr && one->owner.is_valid()) prepared.kept.push_back(one->owner);
   }
   prepared.device = A.device;
   prepared.waits = A.kind.way == Kind::Way::dlpack || B.kind.way == Kind::Way::dlpack ||

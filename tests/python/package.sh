@@ -11,11 +11,12 @@ skip() { echo "skipped: $*" && exit 77; }
 "$python" -c 'import sys, sysconfig, os, venv, ensurepip
 sys.exit(sys.version_info < (3, 11) or not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))' ||
   skip "$python is no Python from 3.11 on with venv and Python.h"
-"$python" -m pip --version >/dev/null 2>&1 || skip "$python has no pip"
 work=$build/python
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-"$python" -m venv "$scratch/venv"
+own=()
+if "$python" -c 'import torch' 2>/dev/null; then own=(--system-site-packages); fi # the operator's tests need PyTorch
+"$python" -m venv "${own[@]}" "$scratch/venv"
 pip=("$scratch/venv/bin/python" -m pip --disable-pip-version-check --quiet)
 "${pip[@]}" install pytest numpy || skip "no package index is reached"
 
