@@ -124,9 +124,9 @@ Kernel kernel_of(const gt_recipe& answer, const DeviceSpec& device, const GemmCa
     throw Error(std::string("the library launches no kernel of its own: ") + answer.explanation);
   }
   const KnownConfig config = check_config(parse_config(answer.config));
-  if (config.recipe.repack) {
+  if (config.recipe.repack || config.recipe.reduce) {
     throw Error(std::string(answer.config) +
-                " takes two launches: choose a --size with aligned rows");
+                " takes two launches: choose a --size whose winner takes one");
   }
   return {config.recipe, jit_cubin(config, form_of(call), device.arch, nullptr)};
 }
