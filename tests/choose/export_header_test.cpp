@@ -401,7 +401,8 @@ TEST_F(ExportHeaderTest, IsConstexprAndRefusesNonsense) {
     static_assert(g::alignment_class(1024, 6, 8) == 2 && g::alignment_class(8, 12, 4) == 4, "");
     constexpr g::Match of_operands(int least, int a, int b, int cd) {
       return g::lookup({1024, 1024, 1024, least, g::Layout::nn, 1, g::ElementType::f32,
-                        g::ElementType::f32, a, b, cd}).match;
+                        g::ElementType::f32, a, b, cd})
+          .match;
     }
     static_assert(of_operands(1, 4, 2, 1) != g::Match::none, "");
     static_assert(of_operands(1, 4, 0, 0) != g::Match::none, "");
@@ -410,12 +411,12 @@ TEST_F(ExportHeaderTest, IsConstexprAndRefusesNonsense) {
     static_assert(of_operands(1, 1, 1, 8) == g::Match::none, "of f32, 4 at most");
     static_assert(of_operands(4, 4, 4, 2) == g::Match::none, "below the least");
     constexpr bool has(const g::Problem& p, int least, int a, int b, int cd) {
-      return p.alignment == least && p.alignment_a == a && p.alignment_b == b &&
-             p.alignment_cd == cd;
+      return p.alignment == least && p.alignment_a == a && p.alignment_b == b && p.alignment_cd == cd;
     }
     static_assert(has(g::aligned_by({8, 8, 8}, 12, 6, 7), 1, 4, 2, 1), "");
     static_assert(has(g::aligned_by({8, 8, 8, 1, g::Layout::nn, 1, g::ElementType::f16}, 16, 12, 4),
-                      4, 8, 4, 8), "16-bit A and B, 32-bit C");
+                      4, 8, 4, 8),
+                  "16-bit A and B, 32-bit C");
     int main() {})cpp");
   for (const std::string& compiler : compilers()) EXPECT_EQ(compile(compiler), "");
 }
