@@ -747,9 +747,14 @@ extern "C" __global__ void __launch_bounds__(kReduceThreads, kReduceCtas)
 
 namespace gemm_tune::warp_tiled {
 
+// Of a cp.async of single floats along a line: two lines of the matrix and one of shared memory.
+// Where the floats do not lie along lines, slice_copy_cost() says 32.
+constexpr double kLineWavefronts = 3;
+
 // What the copies of A and B cost and demand with accesses of these widths. tests_edges: whether
 // the machine code does in the main loop.
-inline void set_copies(Traits& t, const Params& p, const VectorWidths& widths, bool tests_edges) {
+inline void set_copies(Traits& t, const Params& p, const VectorWidths& widths, bool tests_edges,
+                       bool has_lines = false) {
   const auto width = [&](int vec, bool along_k) {
     return along_k && is_async(p, along_k) ? 1 : vec;
   };
@@ -758,7 +763,10 @@ inline void set_copies(Traits& t, const Params& p, const VectorWidths& widths, b
   t.vector_multiple_n = !b_along_k(p) ? b : 1;
   t.vector_multiple_k = max_of(a_along_k(p) ? a : 1, b_along_k(p) ? b : 1);
   const auto cost = [&](int edge, int vec, bool along_k) {
-    return slice_copy_cost(edge, p.BK, threads(p), vec, along_k, is_async(p, along_k));
+    const AccessCost any =
+        slice_copy_cost(edge, p.BK, threads(p), vec, along_k, is_async(p, along_k));
+    if (!has_lines || vec > 1 || along_k || !is_async(p, along_k)) return any;
+    return AccessCost{any.instructions, kLineWavefronts * any.instructions};
   };
   const AccessCost fill = cost(p.BM, a, a_along_k(p)) + cost(p.BN, b, b_along_k(p));
   t.fill_instructions_per_tile_k = fill.instructions;
@@ -862,6 +870,13 @@ inline KernelFamily family() {
     const double loads = copy_passes(t.tile_m, t.tile_k, t.threads, 1) +
                          copy_passes(t.tile_n, t.tile_k, t.threads, 1);
     t.other_instructions_per_k = overhead_per_k(t.tile_k, t.tile_k, loads, false);
+    const auto along_line = [&](int edge, bool along_k) {
+      if (along_k || !t.async_copy) return;
+      const AccessCost apart = slice_copy_cost(edge, t.tile_k, t.threads, 1, false, true);
+      t.fill_wavefronts_per_tile_k += kLineWavefronts * apart.instructions - apart.wavefronts;
+    };
+    along_line(t.tile_m, !t.transposed_a);
+    along_line(t.tile_n, t.transposed_b);
     if (t.cluster) return;
     ++t.end_barriers;
     t.end_wavefronts += 2 * t.tile_m * t.tile_n / 32;  // stored and loaded
@@ -869,7 +884,7 @@ inline KernelFamily family() {
   add_vector_widths_param(family, [lines_position](Traits& t, Values values, int vecs) {
     const VectorWidths widths = vector_widths(vecs);
     const bool has_lines = values[lines_position] != 0;
-    set_copies(t, params_of(values), widths, t.predicated && !has_lines);
+    set_copies(t, params_of(values), widths, t.predicated && !has_lines, has_lines);
     if (!has_lines || t.cluster || widths.cd == 1) return;
     --t.end_barriers;  // store() writes vectors
     t.end_wavefronts -= 2 * t.tile_m * t.tile_n / 32;

@@ -50,6 +50,21 @@ TEST(Traits, WideLoadsFillWithFewerInstructions) {
   EXPECT_EQ(vectorized(1, 4, 1).fill_instructions_per_tile_k, 16);
 }
 
+// Four copies of a float for each thread and operand, in 32 passes each or along a line in three. A
+// with accesses of 16 bytes takes one, in eight passes.
+TEST(Traits, CopiesAlongLinesByCpAsyncTakeThreePasses) {
+  const auto fill_wavefronts = [](const std::string& later) {
+    return known(
+               "warp_tiled/CLUSTER=0,BM=64,BN=64,BK=8,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=3,"
+               "ASYNC=1,FRAGMENTS=2,VEC=1,RASTER=8,CTAS=1,SPLIT_K=1,TAIL=0,TA=1,TB=0,PRED=1" +
+               later)
+        .traits.fill_wavefronts_per_tile_k;
+  };
+  EXPECT_EQ(fill_wavefronts(""), 2 * 4 * 32);
+  EXPECT_EQ(fill_wavefronts(",LINES=1"), 2 * 4 * 3);
+  EXPECT_EQ(fill_wavefronts(",LINES=1,VECS=411"), 8 + 4 * 3);
+}
+
 TEST(Traits, PredicatesCostInstructions) {
   const Traits plain = known("tiled_2d/BM=64,BN=64,BK=8,TM=4,TN=4,PRED=0").traits;
   const Traits predicated = known("tiled_2d/BM=64,BN=64,BK=8,TM=4,TN=4,PRED=1").traits;
