@@ -15,6 +15,7 @@
 #include "db/database.h"
 #include "db/database_error.h"
 #include "db/lock_wait.h"
+#include "db/network_file_system.h"
 
 namespace gemm_tune {
 
@@ -55,9 +56,6 @@ void disarm(SQLite::Database& db);
 // that if only a part of the last page is missing. nullopt while there is a log: its pages are
 // copied into the file in their order.
 std::optional<std::string> why_truncated(const std::filesystem::path& path, SQLite::Database& db);
-
-// The name of the network file system on which the folder lies; nullopt on a local file system.
-std::optional<std::string> network_file_system(const std::filesystem::path& folder);
 
 // The absolute path of a database. Throws DatabaseError if the working directory is gone.
 std::filesystem::path absolute_path(const std::filesystem::path& path);

@@ -16,6 +16,7 @@
 #include "core/error.h"
 #include "db/check.h"
 #include "db/database.h"
+#include "db/sole_writer.h"
 #include "tests/db/child_process.h"
 #include "tests/db/fixture.h"
 
@@ -433,6 +434,29 @@ TEST_F(DatabaseFileTest, ManyProcessesCreateAndWriteOneFile) {
   }
   const Database database(file_, Mode::read_only);
   EXPECT_EQ(database.winners("sm_86", kHashes).size(), 160u);
+}
+
+TEST(SoleWriterTest, ASecondJobIsRefusedByHostAndProcessAndAKilledOneOfThisHostHindersNobody) {
+  const TempFolder folder;
+  const fs::path path = folder.path() / "tune.db", beside = folder.path() / "tune.db-job";
+  const auto refusal = [&](const std::string& host) -> std::string {
+    try {
+      const SoleWriter writer(path, host);
+    } catch (const DatabaseError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  {
+    const SoleWriter first(path, "node1");
+    const std::string whom = "on host node1 (process " + std::to_string(getpid()) + ")";
+    EXPECT_THAT(refusal("node1"), AllOf(HasSubstr(whom), EndsWith("wait for its end")));
+    EXPECT_THAT(refusal("node2"), AllOf(HasSubstr(whom), HasSubstr("delete '" + beside.string())));
+  }
+  EXPECT_FALSE(fs::exists(beside));
+  std::ofstream(beside) << "node1 4711\n";  // a job that was killed
+  EXPECT_THAT(refusal("node2"), HasSubstr("node1 (process 4711)"));
+  EXPECT_EQ(refusal("node1"), "");
 }
 
 }  // namespace

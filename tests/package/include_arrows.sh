@@ -26,6 +26,8 @@ tuner/measure:
 tuner/trace:
 tuner/work: tuner/measure
 tuner/job: tuner/work tuner/measure
+tuner/agents: tuner/cluster tuner/job tuner/work tuner/measure
+tuner/mpi: tuner/agents tuner/cluster tuner/app tuner/report tuner/job tuner/work tuner/measure
 tuner/report: tuner/job tuner/work tuner/measure
 tuner/app: tuner/report tuner/job tuner/work tuner/measure tuner/trace
 '

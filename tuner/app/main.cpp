@@ -1,22 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Entry point: parses the command line, runs the command, turns failures into one sentence and an
-// exit code.
+// Entry point: parses the command line and runs the command.
 #include <signal.h>
 #include <spdlog/fmt/fmt.h>
 
 #include <cstdio>
 #include <cstring>
-#include <memory>
-#include <new>
-#include <string>
-#include <system_error>
-#include <utility>
 
-#include "core/error.h"
-#include "core/printable.h"
 #include "gpu/cuda_folders.h"
 #include "tuner/app/commands.h"
 #include "tuner/app/exit_code.h"
+#include "tuner/app/failure.h"
 #include "tuner/app/signals.h"
 #include "tuner/app/standard_output.h"
 #include "tuner/job/log.h"
@@ -81,14 +74,6 @@ int run(const ParsedOptions& parsed) {
   return has_been_interrupted() ? kExitInterrupted : code;
 }
 
-// Prints the sentence about a failure. All failures are printed here.
-int fail(const std::string& sentence, int code) {
-  std::fprintf(stderr, "gemm-tune: %s\n", printable(sentence).c_str());
-  return code;
-}
-
-int fail(const std::exception& error, int code) { return fail(std::string(error.what()), code); }
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -98,41 +83,14 @@ int main(int argc, char** argv) {
     try {
       return run_worker({argv + 2, argv + argc});
     } catch (const std::exception& error) {
-      return fail(error, kExitUsage);
+      return tell_failure(error.what(), kExitUsage);
     }
   }
   const ParsedOptions parsed = parse_options(argc, argv);
   if (parsed.exit_code && *parsed.exit_code != kExitOk) {
-    return fail(parsed.message, *parsed.exit_code);
+    return tell_failure(parsed.message, *parsed.exit_code);
   }
   signal(SIGXFSZ, SIG_IGN);  // a write beyond the file size limit then fails without a signal
   log_to_standard_error(parsed.options.verbose);
-  try {
-    return run(parsed);
-  } catch (const UsageError& error) {
-    return fail(error, kExitUsage);
-  } catch (const DeviceError& error) {
-    return fail(error, kExitNoDevice);
-  } catch (const NothingFound& error) {
-    return fail(error, kExitNothingSurvived);
-  } catch (const DatabaseError& error) {
-    return fail(error, kExitDatabase);
-  } catch (const OutputError& error) {
-    return fail(error, kExitOutput);
-  } catch (const std::system_error& error) {
-    if (std::ferror(stdout) != 0) {  // of fmt::print()
-      return fail(standard_output_error(error.code()), kExitOutput);
-    }
-    if (error.code() != std::errc::resource_unavailable_try_again) {
-      return fail(error, kExitInternal);
-    }
-    return fail("the system starts no further thread (" + error.code().message() +
-                    "): raise the limits on processes and memory (ulimit -u, -v)",
-                kExitNoDevice);  // the code for a worker process that cannot start
-  } catch (const std::bad_alloc&) {
-    return fail("the system gives no more memory: free some, or raise the limit on it (ulimit -v)",
-                kExitNoDevice);
-  } catch (const std::exception& error) {
-    return fail(error, kExitInternal);
-  }
+  return with_failures_told([&] { return run(parsed); });
 }

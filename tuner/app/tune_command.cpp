@@ -22,6 +22,7 @@
 #include "tuner/app/signals.h"
 #include "tuner/app/sizes.h"
 #include "tuner/app/standard_output.h"
+#include "tuner/app/tune_output.h"
 #include "tuner/app/version.h"
 #include "tuner/job/log.h"
 #include "tuner/job/problem_results.h"
@@ -35,72 +36,6 @@ namespace {
 
 constexpr const char* kConfigForm =
     "write one on each line, as in naive/BM=16,BN=16,COALESCED=1,PRED=0";
-
-// One compile process per core, but one core less for each GPU: a measuring worker that had to wait
-// for a core would measure the wait.
-std::size_t default_jobs(const Target& target) {
-  const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
-  const std::size_t kept = target.measurable ? target.ordinals.size() : 0;
-  return cores > kept ? cores - kept : 1;
-}
-
-int exit_code(const TuneReport& report) {
-  if (report.interrupted) return kExitInterrupted;
-  bool ran_and_failed = false, all_won = true;
-  for (const ProblemReport& problem : report.problems) {
-    all_won = all_won && problem.winner;
-    const Funnel& funnel = problem.funnel;
-    const auto failed = total(funnel.failed_on_gpu) + total(funnel.failed_by_environment);
-    ran_and_failed = ran_and_failed || (!problem.winner && failed > 0 && funnel.survived == 0);
-  }
-  if (ran_and_failed) return kExitVerification;
-  return all_won ? kExitOk : kExitNothingSurvived;
-}
-
-// One problem's result. Printed at once, so that a user who stops the run early has it.
-void print_problem(const ProblemReport& problem, const Target& target, const Options& options) {
-  if (options.quiet) {
-    print_text(result_line(problem, target) + "\n");
-  } else if (options.why) {
-    print_text(problem_text(problem, target) + "\n");
-  } else {
-    print_text(short_text(problem, target, form_of_standard_output()) + "\n");
-  }
-  flush_standard_output();
-}
-
-void print_json_report(const TuneReport& report, const Target& target, const Database& database) {
-  nlohmann::json problems = nlohmann::json::array();
-  for (const ProblemReport& problem : report.problems) {
-    problems.push_back(problem_json(problem, target));
-  }
-  print_json({{"problems", problems},
-              {"database", database.path().string()},
-              {"interrupted", report.interrupted}});
-}
-
-// What follows the problems' results.
-void print_end(const TuneReport& report, const Target& target, const Options& options,
-               Database& database) {
-  database.confirm_stored();
-  if (options.json) {
-    print_json_report(report, target, database);
-  } else if (!options.quiet) {
-    if (report.problems.size() > 1) {
-      print_text(results_table(report.problems, target) + "\n");
-    }
-    print_text(fmt::format("stored in {}\n", database.path().string()));
-    if (!options.why) print_text("every reason for a rejection: the same command with --why\n");
-    if (!target.measurable) print_text(how_to_time(target, options.command_line));
-  }
-  if (report.out_of_time) fmt::print(stderr, "gemm-tune: the time given by --time is used up\n");
-  if (report.interrupted) {
-    fmt::print(stderr, "gemm-tune: interrupted{} is stored in {}{}\n",
-               report.unfinished ? "; what was finished" : " when all was done; all",
-               database.path().string(),
-               report.unfinished ? ", and the same command goes on from there" : "");
-  }
-}
 
 // The configs that --config names, without duplicates.
 std::vector<KnownConfig> named_configs(const std::vector<std::string>& words) {
@@ -120,8 +55,97 @@ std::vector<KnownConfig> named_configs(const std::vector<std::string>& words) {
   return configs;
 }
 
-// The folder that the user named, or it throws, before anything is stored; else the default one,
-// whose failure costs the library a compilation and no run its results.
+// Throws where the run would not measure the errors that --max-error compares.
+void require_errors(const TuneRequest& request, const Target& target) {
+  const auto& baselines = request.baselines;
+  if (std::find(baselines.begin(), baselines.end(), BaselineKind::cublas) == baselines.end()) {
+    throw UsageError("--max-error is a ratio to cuBLAS's error: add cublas to --baselines");
+  }
+  if (!target.measurable) {
+    throw DeviceError("--max-error cannot be met without a GPU that measures errors: " +
+                      target.why_not);
+  }
+}
+
+}  // namespace
+
+std::size_t default_jobs(const Target& target) {
+  const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  const std::size_t kept = target.measurable ? target.ordinals.size() : 0;
+  return cores > kept ? cores - kept : 1;
+}
+
+int exit_code(const TuneReport& report) {
+  if (report.interrupted) return kExitInterrupted;
+  bool ran_and_failed = false, all_won = true;
+  for (const ProblemReport& problem : report.problems) {
+    all_won = all_won && problem.winner;
+    const Funnel& funnel = problem.funnel;
+    const auto failed = total(funnel.failed_on_gpu) + total(funnel.failed_by_environment);
+    ran_and_failed = ran_and_failed || (!problem.winner && failed > 0 && funnel.survived == 0);
+  }
+  if (ran_and_failed) return kExitVerification;
+  return all_won ? kExitOk : kExitNothingSurvived;
+}
+
+void print_problem(const ProblemReport& problem, const Target& target, const Options& options) {
+  if (options.quiet) {
+    print_text(result_line(problem, target) + "\n");
+  } else if (options.why) {
+    print_text(problem_text(problem, target) + "\n");
+  } else {
+    print_text(short_text(problem, target, form_of_standard_output()) + "\n");
+  }
+  flush_standard_output();
+}
+
+namespace {
+
+void print_json_report(std::span<const DeviceReport> reports, const Database& database) {
+  nlohmann::json problems = nlohmann::json::array();
+  bool interrupted = false;
+  for (const auto& [target, report] : reports) {
+    interrupted = interrupted || report.interrupted;
+    for (const ProblemReport& problem : report.problems) {
+      problems.push_back(problem_json(problem, target));
+    }
+  }
+  print_json({{"problems", problems},
+              {"database", database.path().string()},
+              {"interrupted", interrupted}});
+}
+
+}  // namespace
+
+void print_end(std::span<const DeviceReport> reports, const Options& options, Database& database) {
+  database.confirm_stored();
+  bool out_of_time = false, interrupted = false, unfinished = false;
+  for (const auto& [target, report] : reports) {
+    out_of_time = out_of_time || report.out_of_time;
+    interrupted = interrupted || report.interrupted;
+    unfinished = unfinished || report.unfinished;
+  }
+  if (options.json) {
+    print_json_report(reports, database);
+  } else if (!options.quiet) {
+    for (const auto& [target, report] : reports) {
+      if (report.problems.size() > 1) print_text(results_table(report.problems, target) + "\n");
+    }
+    print_text(fmt::format("stored in {}\n", database.path().string()));
+    if (!options.why) print_text("every reason for a rejection: the same command with --why\n");
+    for (const auto& [target, report] : reports) {
+      if (!target.measurable) print_text(how_to_time(target, options.command_line));
+    }
+  }
+  if (out_of_time) fmt::print(stderr, "gemm-tune: the time given by --time is used up\n");
+  if (interrupted) {
+    fmt::print(stderr, "gemm-tune: interrupted{} is stored in {}{}\n",
+               unfinished ? "; what was finished" : " when all was done; all",
+               database.path().string(),
+               unfinished ? ", and the same command goes on from there" : "");
+  }
+}
+
 void choose_kernel_cache(const Options& options, TuneRequest& request) {
   if (!options.kernel_cache.empty()) {
     const KernelStore usable(options.kernel_cache);
@@ -140,20 +164,6 @@ void choose_kernel_cache(const Options& options, TuneRequest& request) {
     if (!options.quiet) log_warning(std::string(error.what()) + "; compiled kernels are not kept");
   }
 }
-
-// Throws where the run would not measure the errors that --max-error compares.
-void require_errors(const TuneRequest& request, const Target& target) {
-  const auto& baselines = request.baselines;
-  if (std::find(baselines.begin(), baselines.end(), BaselineKind::cublas) == baselines.end()) {
-    throw UsageError("--max-error is a ratio to cuBLAS's error: add cublas to --baselines");
-  }
-  if (!target.measurable) {
-    throw DeviceError("--max-error cannot be met without a GPU that measures errors: " +
-                      target.why_not);
-  }
-}
-
-}  // namespace
 
 std::string without_white_space(std::string text) {
   std::erase_if(text, [](char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; });
@@ -263,7 +273,7 @@ int run_tune(const Options& options) {
         request, database, [&](const Progress& progress) { printer.show(progress); },
         options.json ? nullptr : OnFinished(print_result));
   }
-  print_end(report, target, options, database);
+  print_end(std::vector{DeviceReport{target, report}}, options, database);
   if (!database.mended().empty()) log_warning(database.mended());
   return exit_code(report);
 }

@@ -352,7 +352,10 @@ TuneReport tune(const TuneRequest& request, Database& database, std::span<TaskPo
     };
     for (TaskPools* const workers : lanes) {
       guarded([&] {  // the system may start no further thread
-        threads.emplace_back([&, workers] { guarded([&] { run_lane(run, *workers); }); });
+        threads.emplace_back([&, workers] {
+          guarded([&] { run_lane(run, *workers); });
+          workers->finished();
+        });
       });
     }
   }

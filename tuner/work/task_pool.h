@@ -28,6 +28,7 @@ struct TaskResult {
   // The environment's doing and not the task's, where it died or was timed out: killed or stopped
   // by somebody, or without memory.
   bool by_environment = false;
+  double seconds = 0;  // that a worker spent on it
 };
 
 struct Task {
@@ -69,6 +70,9 @@ class TaskPools {
   // Waits until some task is done, or the timeout, or a signal, or until the descriptor `also` can
   // be read, where there is one; calls `done` for each task.
   virtual void wait(std::chrono::milliseconds timeout, int also) = 0;
+
+  // Nothing more will be submitted: others may use what these workers had.
+  virtual void finished() {}
 };
 
 }  // namespace gemm_tune

@@ -166,6 +166,10 @@ void WorkerPool::tend_spare(Slot& slot) {
 void WorkerPool::collect(Slot& slot) {
   const bool fresh = slot.process->served() == 0;
   const Clock::duration spent = Clock::now() - slot.process->busy_since();
+  const auto finish = [&](TaskResult result) {
+    result.seconds = std::chrono::duration<double>(spent).count();
+    this->finish(slot, std::move(result));
+  };
   switch (slot.process->receive()) {
     case WorkerProcess::Status::greeting:
     case WorkerProcess::Status::reply: {
@@ -173,20 +177,18 @@ void WorkerPool::collect(Slot& slot) {
       spent_ += spent;
       if (reply.contains(kLeavingKey)) discard(slot);
       if (reply.contains(kNoMemoryKey)) {
-        return finish(slot,
-                      {TaskResult::Status::died, {}, "its worker had no memory", fresh, true});
+        return finish({TaskResult::Status::died, {}, "its worker had no memory", fresh, true});
       }
       if (reply.contains(kErrorKey)) {
-        return finish(slot, {TaskResult::Status::refused, {}, reply.at(kErrorKey), fresh});
+        return finish({TaskResult::Status::refused, {}, reply.at(kErrorKey), fresh});
       }
-      return finish(slot, {TaskResult::Status::reply, reply, {}, fresh});
+      return finish({TaskResult::Status::reply, reply, {}, fresh});
     }
     case WorkerProcess::Status::died: {
       spent_ += spent;
       const WorkerProcess::Ending ending = slot.process->ending();
       slot.process.reset();
       return finish(
-          slot,
           {TaskResult::Status::died, {}, "its worker " + ending.text, fresh, ending.from_outside});
     }
     case WorkerProcess::Status::partial:
@@ -197,12 +199,12 @@ void WorkerPool::collect(Slot& slot) {
     const bool stopped = slot.process->was_stopped();
     spent_ += spent;
     discard(slot);
-    finish(slot, {TaskResult::Status::timed_out,
-                  {},
-                  "not done after " + std::to_string(seconds.count()) + " s" +
-                      (stopped ? ", in which somebody stopped its worker" : ""),
-                  fresh,
-                  stopped});
+    finish({TaskResult::Status::timed_out,
+            {},
+            "not done after " + std::to_string(seconds.count()) + " s" +
+                (stopped ? ", in which somebody stopped its worker" : ""),
+            fresh,
+            stopped});
   }
 }
 
@@ -217,7 +219,7 @@ void WorkerPool::tend(Slot& slot) {
   if (slot.process && !slot.process->ready()) greet(slot);
 }
 
-void WorkerPool::wait(std::initializer_list<WorkerPool*> pools, std::chrono::milliseconds timeout,
+void WorkerPool::wait(std::span<WorkerPool* const> pools, std::chrono::milliseconds timeout,
                       int also) {
   std::vector<pollfd> descriptors = {{also, POLLIN, 0}};  // poll() passes over a negative one
   Clock::time_point wake = Clock::now() + timeout;

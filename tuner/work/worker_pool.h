@@ -13,6 +13,7 @@
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -38,8 +39,12 @@ class WorkerPool : public TaskPool {
 
   // Waits until some task of some pool is done, or the timeout, or a signal, or until the
   // descriptor `also` can be read, where there is one; calls `done` for each task.
-  static void wait(std::initializer_list<WorkerPool*> pools, std::chrono::milliseconds timeout,
+  static void wait(std::span<WorkerPool* const> pools, std::chrono::milliseconds timeout,
                    int also = -1);
+  static void wait(std::initializer_list<WorkerPool*> pools, std::chrono::milliseconds timeout,
+                   int also = -1) {
+    wait(std::span<WorkerPool* const>(pools.begin(), pools.size()), timeout, also);
+  }
 
   // Submits and waits. Throws DeviceError where the worker refused, died or overstayed.
   nlohmann::json call(const std::string& verb, nlohmann::json request,

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// Jobs of many agents in one process, with fake workers: what a job of many machines does, without
+// the machines. tests/tuner/mpi_test.sh has the same over MPI.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+#include <set>
+#include <thread>
+
+#include "core/error.h"
+#include "tests/tuner/fake_agents.h"
+#include "tuner/work/scratch_dir.h"
+
+namespace gemm_tune {
+namespace {
+
+using testing::HasSubstr;
+using namespace std::chrono_literals;
+
+// Agents in threads of this process.
+class FakeNodes {
+ public:
+  explicit FakeNodes(const TuneRequest& request) : request_(request) {}
+
+  void add(const AgentFacts& facts) {
+    auto [here, there] = in_process_line();
+    lines_.push_back(std::move(here));
+    const SignalsBlocked blocked;
+    threads_.emplace_back([this, facts, line = std::move(there)] {
+      serve_as_agent(facts, request_.worker, *line, 0);
+    });
+  }
+
+  // What an agent would hear over a line that is not cut.
+  void end() {
+    for (const auto& line : lines_) line->send(0, message_of(kEnd, nullptr));
+  }
+
+  std::vector<Transport*> lines() const {
+    std::vector<Transport*> all;
+    for (const auto& line : lines_) all.push_back(line.get());
+    return all;
+  }
+
+ private:
+  const TuneRequest& request_;
+  std::vector<std::unique_ptr<Transport>> lines_;
+  std::vector<std::jthread> threads_;
+};
+
+// A line that is cut after so many messages of the agent.
+class CutLine : public Transport {
+ public:
+  CutLine(Transport& whole, int messages) : whole_(whole), left_(messages) {}
+
+  std::vector<int> peers() const override { return whole_.peers(); }
+  void send(int peer, std::string message) override {
+    if (left_ > 0) whole_.send(peer, std::move(message));
+  }
+  std::optional<Event> receive() override {
+    if (left_ < 0) return std::nullopt;
+    std::optional<Event> event = whole_.receive();
+    if (event && left_-- == 0) event->message.reset();
+    return event;
+  }
+  int fd() const override { return whole_.fd(); }
+  void flush(std::chrono::milliseconds) override {}
+
+ private:
+  Transport& whole_;
+  int left_;
+};
+
+class AgentsTest : public testing::Test {
+ protected:
+  std::string file(const std::string& name) const { return (dir_.path() / name).string(); }
+
+  TuneRequest request(const std::string& log, bool with_faulty = true) const {
+    TuneRequest request =
+        fake::request_of(fake::some_configs(24, with_faulty), file(log), with_faulty ? 1s : 20s);
+    request.problems = fake::some_problems(3);
+    return request;
+  }
+
+  static std::set<std::string> rows(const Database& database) {
+    std::set<std::string> found;
+    database.for_each_record([&](const Record& row) {
+      found.insert(to_string(row.problem) + " " + row.config + " " +
+                   std::string(to_string(row.outcome.disposition)) + " " +
+                   std::string(to_string(row.outcome.standing)));
+    });
+    return found;
+  }
+
+  // How often each "PROBLEM config" was stored as a result of the search.
+  static std::map<std::string, int> search_rows(const Database& database) {
+    std::map<std::string, int> count;
+    database.for_each_stored([&](const Record& row, bool) {
+      if (row.outcome.standing == Standing::search) {
+        ++count[to_string(row.problem) + " " + row.config];
+      }
+    });
+    return count;
+  }
+
+  static std::vector<std::string> winners(const TuneReport& report) {
+    std::vector<std::string> all;
+    for (const ProblemReport& problem : report.problems) {
+      all.push_back(to_string(problem.problem) + " " +
+                    to_string(problem.winner.value().config.config()));
+    }
+    return all;
+  }
+
+  Database made(const std::string& name) const {
+    Database database(file(name), Database::Mode::create_or_open);
+    database.begin_run({"test", "13.0", "", name, 1});
+    return database;
+  }
+
+  ScratchDir dir_{"gemm-tune-test"};
+};
+
+TEST_F(AgentsTest, ThreeAgentsStoreTheRowsAndWinnersOfOneProcess) {
+  const TuneRequest alone = request("alone.log"), shared = request("shared.log");
+  Database one = made("one.db"), many = made("many.db");
+  const TuneReport expected = tune(alone, one, [](const Progress&) {});
+  TuneReport report;
+  FakeNodes nodes(shared);
+  for (const char* const host : {"a", "b", "c"}) nodes.add(fake::facts_of(host));
+  Broker broker(nodes.lines(), {});
+  report = fake::lead_group(broker, shared, many);
+  broker.end();
+  EXPECT_EQ(winners(report), winners(expected));
+  EXPECT_EQ(rows(many), rows(one));
+  for (const auto& [row, count] : search_rows(many)) EXPECT_EQ(count, 1) << row;
+}
+
+TEST_F(AgentsTest, TheLossOfAnAgentCostsNoRowAndNoWinnerAndNothingIsStoredTwice) {
+  const TuneRequest alone = request("alone.log", false), shared = request("shared.log", false);
+  Database one = made("one.db");
+  const TuneReport expected = tune(alone, one, [](const Progress&) {});
+  for (const int messages : {1, 4, 17}) {
+    Database many = made("many" + std::to_string(messages) + ".db");
+    FakeNodes nodes(shared);
+    for (const char* const host : {"a", "b", "c"}) nodes.add(fake::facts_of(host));
+    std::vector<Transport*> lines = nodes.lines();
+    CutLine cut(*lines[1], messages);
+    lines[1] = &cut;
+    Broker broker(lines, {});
+    EXPECT_EQ(winners(fake::lead_group(broker, shared, many)), winners(expected));
+    EXPECT_EQ(rows(many), rows(one));
+    for (const auto& [row, count] : search_rows(many)) EXPECT_EQ(count, 1) << row;
+    broker.end();
+    nodes.end();
+  }
+}
+
+TEST_F(AgentsTest, WithoutAnAgentLeftTheSearchesEndAndSayWhichWasTheLast) {
+  const TuneRequest sound = request("log", false);
+  Database database = made("db");
+  FakeNodes nodes(sound);
+  nodes.add(fake::facts_of("node7"));
+  CutLine cut(*nodes.lines()[0], 5);
+  Broker broker({&cut}, {});
+  try {
+    fake::lead_group(broker, sound, database);
+    ADD_FAILURE() << "no exception";
+  } catch (const DeviceError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("no agent of the job is left for NVIDIA H100"));
+    EXPECT_THAT(error.what(), HasSubstr("node7: the agent is lost"));
+  }
+  nodes.end();
+}
+
+TEST_F(AgentsTest, AnAgentWhoseWorkersCannotStartIsDismissedAndTheOthersDoItsTasks) {
+  const TuneRequest sound = request("log", false);
+  TuneRequest broken = sound;
+  broken.worker = {"/nowhere/worker"};
+  Database database = made("db");
+  FakeNodes good(sound), bad(broken);
+  good.add(fake::facts_of("good"));
+  bad.add(fake::facts_of("bad"));
+  Broker broker({good.lines()[0], bad.lines()[0]}, {});
+  EXPECT_EQ(fake::lead_group(broker, sound, database).problems.size(), 3u);
+  broker.end();
+}
+
+TEST(RefusedAgentsTest, DriversNvrtcsBuildsAndFailuresThatDifferAreRefusedByName) {
+  const AgentFacts first = fake::facts_of("node1");
+  const auto why = [&](const auto& change) {
+    AgentFacts other = fake::facts_of("node2");
+    change(other);
+    return why_refused(std::vector{first, other}).value_or("");
+  };
+  EXPECT_EQ(why([](AgentFacts&) {}), "");
+  EXPECT_EQ(
+      why([](AgentFacts& facts) { facts.target.driver_version = "590.2"; }),
+      "the drivers of the job's agents differ: 580.1 on node1, 590.2 on node2: tune the nodes "
+      "of each driver in a job of their own");
+  EXPECT_EQ(why([](AgentFacts& facts) { facts.nvrtc_version = "13.1"; }),
+            "the NVRTC versions of the job's agents differ: 13.0 on node1, 13.1 on node2: set "
+            "CUDA_HOME to one toolkit on all nodes");
+  EXPECT_THAT(why([](AgentFacts& facts) { facts.tool_version = "2"; }),
+              HasSubstr("start one build on all nodes"));
+  EXPECT_EQ(why([](AgentFacts& facts) { facts.failure = "no GPU"; }),
+            "the agent on node2 cannot serve: no GPU");
+  EXPECT_THAT(why([](AgentFacts& facts) {
+                facts.target.measurable = false;
+                facts.target.why_not = "no GPU";
+              }),
+              HasSubstr("node2 cannot measure (no GPU)"));
+  // Of another GPU: a group of its own, with a driver of its own.
+  EXPECT_EQ(why([](AgentFacts& facts) {
+              facts.target.spec.name = "NVIDIA GH200";
+              facts.target.driver_version = "590.2";
+            }),
+            "");
+  EXPECT_EQ(why_refused({}).value_or(""), "no agent of the job has come up");
+}
+
+}  // namespace
+}  // namespace gemm_tune

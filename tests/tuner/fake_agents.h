@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Agents whose workers are fakes, and a job of them: the problems, and their winners.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "tests/tuner/fake_tuning.h"
+#include "tuner/agents/agent.h"
+#include "tuner/agents/leader.h"
+#include "tuner/work/signals_blocked.h"
+
+namespace gemm_tune::fake {
+
+// A node with one GPU and two compilers.
+inline AgentFacts facts_of(const std::string& host) {
+  AgentFacts facts;
+  facts.host = host;
+  facts.target.spec = find_device_spec("sm_90").value();
+  facts.target.measurable = true;
+  facts.target.ordinals = {0};
+  facts.target.driver_version = "580.1";
+  facts.nvrtc_version = "13.0";
+  facts.tool_version = "test";
+  facts.jobs = 2;
+  return facts;
+}
+
+inline std::vector<Problem> some_problems(int count) {
+  std::vector<Problem> problems;
+  for (int i = 1; i <= count; ++i) problems.push_back(packed_problem(1024, 1024, 512 * i));
+  return problems;
+}
+
+// The job of gathered agents, all of one group.
+inline TuneReport lead_group(Broker& broker, const TuneRequest& request, Database& database,
+                             const OnFinished& on_finished = nullptr) {
+  const std::vector<AgentFacts> facts = broker.gather([](std::size_t) {});
+  if (const auto why = why_refused(facts)) throw DeviceError(*why);
+  TuneReport report;
+  const std::vector<GroupWork> groups = {
+      {groups_of(facts).at(0).key, request.problems.size(), [&](std::span<TaskPools* const> lanes) {
+         report = tune(
+             request, database, lanes, [](const Progress&) {}, on_finished);
+       }}};
+  lead(broker, groups, [](const std::vector<NodeStatus>&) {});
+  return report;
+}
+
+}  // namespace gemm_tune::fake

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// gemm-tune-mpi with fake workers, to be killed. usage: mpirun ... tune_by_mpi_with_fakes DB LOG
+// CONFIGS PROBLEMS [PIDS]. CONFIGS, PROBLEMS: how many. Prints each problem's winner. Appends "rank
+// pid" of each rank to PIDS.
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include "core/error.h"
+#include "tests/tuner/fake_agents.h"
+#include "tuner/mpi/mpi_transport.h"
+
+namespace {
+
+using namespace gemm_tune;
+
+int run(MpiSession& session, int argc, char** argv) {
+  if (argc < 5) return 2;
+  MpiTransport transport(session);
+  if (argc > 5) {
+    std::ofstream(argv[5], std::ios::app)
+        << std::to_string(session.rank()) + " " + std::to_string(getpid()) + "\n";
+  }
+  const std::string host = "node" + std::to_string(session.rank());
+  TuneRequest request =
+      fake::request_of(fake::some_configs(static_cast<std::size_t>(std::atoi(argv[3])), false),
+                       argv[2], std::chrono::seconds(20));
+  request.problems = fake::some_problems(std::atoi(argv[4]));
+  if (session.rank() != 0) {
+    return serve_as_agent(fake::facts_of(host), request.worker, transport, 0).in_order ? 0 : 3;
+  }
+  Database database(argv[1], Database::Mode::create_or_open);
+  database.begin_run({"test", "13.0", "580.1", "with fakes", 1});
+  with_own_agent(
+      [&] { return fake::facts_of(host); }, request.worker, &transport, {},
+      [&](Broker& broker) {
+        for (const ProblemReport& problem : fake::lead_group(broker, request, database).problems) {
+          std::printf("%s %s\n", to_string(problem.problem).c_str(),
+                      to_string(problem.winner.value().config.config()).c_str());
+        }
+      });
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    MpiSession session(argc, argv);
+    const int code = run(session, argc, argv);
+    session.set_exit_code(code);
+    return code;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+}

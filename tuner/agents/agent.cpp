@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/agents/agent.h"
+
+#include <chrono>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "core/error.h"
+#include "runtime/kernel_store.h"
+#include "tuner/work/scratch_dir.h"
+#include "tuner/work/worker.h"
+#include "tuner/work/worker_pool.h"
+
+namespace gemm_tune {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kHeartbeatInterval{10};
+constexpr std::chrono::seconds kHelloFlush{5};
+constexpr std::chrono::milliseconds kLongestWait{1000};
+
+class Agent {
+ public:
+  Agent(const AgentFacts& facts, const WorkerCommand& worker, Transport& transport, int leader)
+      : transport_(transport), leader_(leader), folder_("gemm-tune-agent") {
+    kernels_.emplace(folder_.path(), KernelStore::Directory::scratch);
+    add_pool({facts.jobs, compile_worker(worker)}, false);
+    if (!facts.target.measurable) return;
+    for (const int ordinal : facts.target.ordinals) {
+      add_pool({measuring_worker(worker, ordinal)}, true);
+    }
+  }
+
+  AgentEnding serve() {
+    const bool must_poll = transport_.fd() < 0;
+    while (true) {
+      while (std::optional<Transport::Event> event = transport_.receive()) {
+        if (event->peer != leader_) continue;
+        if (!event->message) return {false, "the leader of the job is lost"};
+        if (std::optional<AgentEnding> ending = take(*event->message)) return *std::move(ending);
+      }
+      if (Clock::now() >= next_heartbeat_) tell(kHeartbeat, nullptr);
+      WorkerPool::wait(waited_for_, must_poll ? Transport::kPollInterval : kLongestWait,
+                       transport_.fd());
+    }
+  }
+
+ private:
+  void add_pool(std::vector<WorkerCommand> commands, bool warm_spares) {
+    waited_for_.push_back(
+        pools_.emplace_back(std::make_unique<WorkerPool>(std::move(commands), warm_spares)).get());
+  }
+
+  void tell(const char* key, nlohmann::json body) {
+    transport_.send(leader_, message_of(key, std::move(body)));
+    next_heartbeat_ = Clock::now() + kHeartbeatInterval;
+  }
+
+  std::optional<AgentEnding> take(const std::string& bytes) {
+    auto message = read_agent_message(bytes);
+    if (!message) throw Error("the leader of the job sent something that is no message");
+    auto& [key, body] = *message;
+    if (key == kTask) start(body.get<TaskMessage>());
+    if (key == kEnd) return AgentEnding{true, {}};
+    if (key == kDismissed) return AgentEnding{false, body.get<std::string>()};
+    return std::nullopt;
+  }
+
+  void start(TaskMessage message) {
+    for (nlohmann::json* const place : cubin_places(message.request)) keep(*place);
+    const std::uint64_t lease = message.lease;
+    const std::string verb = message.verb;
+    // The bytes are read when a worker is free for them.
+    const auto with_cubins = [this](nlohmann::json& request) {
+      for (nlohmann::json* const place : cubin_places(request)) fill_in(*place);
+    };
+    const auto done = [this, lease, verb](TaskResult result) { answer(lease, verb, result); };
+    WorkerPool& pool = *pools_.at(message.gpu ? 1 + *message.gpu : 0);
+    pool.submit({verb, std::move(message.request), std::chrono::milliseconds(message.limit_ms),
+                 message.fresh, done, with_cubins});
+  }
+
+  // Takes the bytes that came with a config into the folder.
+  void keep(nlohmann::json& place) {
+    const auto cubin = place.find("cubin");
+    if (cubin == place.end()) return;
+    store(place.at("config").get<std::string>(), *cubin);
+    place.erase(cubin);
+  }
+
+  void fill_in(nlohmann::json& place) {
+    const auto config = place.at("config").get<std::string>();
+    const std::optional<std::string> cubin = kernels_->load(config);
+    if (!cubin) {
+      throw DeviceError("the compiled kernel of " + config + " is gone from '" +
+                        folder_.path().string() + "'");
+    }
+    place["cubin"] = binary_json(*cubin);
+  }
+
+  void store(const std::string& config, const nlohmann::json& cubin) {
+    const nlohmann::json::binary_t& bytes = cubin.get_binary();
+    if (!kernels_->store(config, std::string(bytes.begin(), bytes.end()))) {
+      throw DeviceError("compiled kernels cannot be written to '" + folder_.path().string() +
+                        "': make room or set TMPDIR to a folder with some");
+    }
+  }
+
+  void answer(std::uint64_t lease, const std::string& verb, TaskResult& result) {
+    const bool has_cubin = verb == "compile" && result.status == TaskResult::Status::reply &&
+                           result.reply.at("ok").get<bool>();
+    if (has_cubin) {
+      store(result.reply.at("config").get<std::string>(), result.reply.at("cubin"));
+    }
+    AnswerMessage message;
+    message.lease = lease;
+    message.status = static_cast<int>(result.status);
+    message.reply = std::move(result.reply);
+    message.detail = std::move(result.detail);
+    message.fresh = result.fresh;
+    message.by_environment = result.by_environment;
+    message.seconds = result.seconds;
+    tell(kAnswer, message);
+  }
+
+  Transport& transport_;
+  const int leader_;
+  ScratchDir folder_;
+  std::optional<KernelStore> kernels_;
+  std::vector<std::unique_ptr<WorkerPool>> pools_;  // of compilers, then of each GPU
+  std::vector<WorkerPool*> waited_for_;
+  Clock::time_point next_heartbeat_ = Clock::now() + kHeartbeatInterval;
+};
+
+}  // namespace
+
+AgentEnding serve_as_agent(const AgentFacts& facts, const WorkerCommand& worker,
+                           Transport& transport, int leader) {
+  const auto tell = [&](const AgentFacts& what) {
+    transport.send(leader, message_of(kHello, what));
+    transport.flush(kHelloFlush);
+  };
+  AgentFacts refusal = facts;
+  try {
+    if (!facts.failure.empty()) {
+      tell(facts);
+      return {false, facts.failure};
+    }
+    Agent agent(facts, worker, transport, leader);
+    tell(facts);
+    return agent.serve();
+  } catch (const std::exception& error) {  // the agent's edge
+    refusal.failure = error.what();
+    tell(refusal);
+    return {false, refusal.failure};
+  }
+}
+
+}  // namespace gemm_tune

@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/agents/broker.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <variant>
+
+#include "tuner/agents/lane_pools.h"
+
+namespace gemm_tune {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kLongestSilence{1000};
+constexpr milliseconds kStatusInterval{200};
+constexpr std::chrono::seconds kHelloNote{10};
+constexpr std::chrono::seconds kFlush{5};
+
+TaskKind kind_of(const std::string& verb) {
+  if (verb == "compile") return TaskKind::compile;
+  return verb == "finals" ? TaskKind::finals : TaskKind::measure;
+}
+
+// The config of a measurement, whose cubin it needs; empty where there is none.
+std::string config_of(const nlohmann::json& request) {
+  const auto candidate = request.find("candidate");
+  return candidate == request.end() ? "" : candidate->at("config").get<std::string>();
+}
+
+}  // namespace
+
+struct Broker::Impl {
+  Impl(std::vector<Transport*> lines, const Interruption& asked)
+      : transports(std::move(lines)), interruption(asked) {
+    for (std::size_t i = 0; i < transports.size(); ++i) {
+      for (const int peer : transports[i]->peers()) silent.insert({i, peer});
+    }
+  }
+
+  using Peer = std::pair<std::size_t, int>;  // a transport and its peer
+
+  struct Node {
+    Peer peer;
+    AgentFacts facts;
+    GroupKey key;
+    std::set<std::string> cubins;  // configs whose cubin it has
+    NodeStatus status;
+  };
+  struct Lane {
+    std::shared_ptr<LanePools> pools;
+    ProblemId problem{};
+    GroupKey key;
+    std::shared_ptr<GroupState> group;
+    std::map<TaskNumber, TaskId> tasks;
+  };
+  struct Open {
+    LanePools* lane;
+    Submitted what;
+  };
+  struct Leased {
+    TaskId task;
+    AgentId agent;
+    std::optional<std::size_t> gpu;
+    TaskKind kind;
+  };
+
+  Scheduler::Time now() const {
+    return std::chrono::duration_cast<Scheduler::Time>(Clock::now() - start);
+  }
+
+  void send(const Peer& peer, std::string message) {
+    transports[peer.first]->send(peer.second, std::move(message));
+  }
+
+  GroupState& state_of(const GroupKey& key) {
+    std::shared_ptr<GroupState>& state = groups[key];
+    if (!state) state = std::make_shared<GroupState>();
+    return *state;
+  }
+
+  void note_capacity(const GroupKey& key) {
+    const Capacity capacity = scheduler.capacity(scheduler.group(key));
+    GroupState& state = state_of(key);
+    state.agents = capacity.agents;
+    state.compilers = capacity.compilers;
+    state.gpus = capacity.gpus;
+  }
+
+  void join(const Peer& peer, AgentFacts facts) {
+    const Target& target = facts.target;
+    const GroupKey key{target.spec.arch, target.spec.name, target.spec.sm_count};
+    const std::size_t gpus = target.measurable ? target.ordinals.size() : 0;
+    const AgentId agent = scheduler.join(key, facts.jobs, gpus, now()).agent;
+    Node node{peer, std::move(facts), key, {}, {}};
+    node.status.host = node.facts.host;
+    node.status.device = key.gpu_name;
+    node.status.compilers = node.facts.jobs;
+    node.status.gpus = gpus;
+    nodes.emplace(agent, std::move(node));
+    agents[peer] = agent;
+    note_capacity(key);
+  }
+
+  void lose(const Peer& peer, const std::string& why, Scheduler::Departure departure) {
+    silent.erase(peer);
+    const auto entry = agents.find(peer);
+    if (entry == agents.end()) return;
+    const AgentId agent = entry->second;
+    agents.erase(entry);
+    scheduler.leave(agent, departure, now());
+    gone(agent, why);
+  }
+
+  // The scheduler has let the agent go.
+  void gone(AgentId agent, const std::string& why) {
+    Node& node = nodes.at(agent);
+    node.status.gone = why;
+    node.status.compilers_busy = node.status.gpus_busy = 0;
+    node.cubins.clear();
+    last_gone[node.key] = node.facts.host + ": " + why;
+    note_capacity(node.key);
+  }
+
+  void receive() {
+    for (std::size_t i = 0; i < transports.size(); ++i) {
+      while (std::optional<Transport::Event> event = transports[i]->receive()) {
+        const Peer peer{i, event->peer};
+        if (!event->message) {
+          lose(peer, "the agent is lost", Scheduler::Departure::lost);
+        } else if (auto message = read_agent_message(*event->message)) {
+          take(peer, message->first, message->second);
+        } else {
+          dismiss(peer, "it sent something that is no message");
+        }
+      }
+    }
+  }
+
+  void dismiss(const Peer& peer, const std::string& why) {
+    send(peer, message_of(kDismissed, why));
+    lose(peer, why, Scheduler::Departure::in_order);
+  }
+
+  void take(const Peer& peer, const std::string& key, const nlohmann::json& body) {
+    const auto entry = agents.find(peer);
+    if (entry != agents.end()) scheduler.heard(entry->second, now());
+    if (key == kHello) {
+      auto facts = body.get<AgentFacts>();
+      if (entry != agents.end()) return lose(peer, facts.failure, Scheduler::Departure::in_order);
+      silent.erase(peer);
+      greeted.emplace_back(peer, std::move(facts));
+    } else if (key == kAnswer && entry != agents.end()) {
+      take_answer(peer, entry->second, body.get<AnswerMessage>());
+    }
+  }
+
+  void take_answer(const Peer& peer, AgentId agent, AnswerMessage answer) {
+    const auto leased = leases.extract(answer.lease);
+    if (leased.empty() || leased.mapped().agent != agent) return;
+    const Leased lease = leased.mapped();
+    Node& node = nodes.at(agent);
+    free(node, lease);
+    TaskResult result;
+    result.status = static_cast<TaskResult::Status>(answer.status);
+    if (result.status == TaskResult::Status::refused) {
+      // Whatever the task: the next one would be refused as well.
+      last_refusal = answer.detail;
+      return dismiss(peer, answer.detail);
+    }
+    if (lease.gpu || node.status.gpus == 0) ++node.status.measured;
+    result.reply = std::move(answer.reply);
+    result.detail = std::move(answer.detail);
+    result.fresh = answer.fresh;
+    result.by_environment = answer.by_environment;
+    result.seconds = answer.seconds;
+    std::vector<ContentId> produced;
+    if (lease.kind == TaskKind::compile && result.status == TaskResult::Status::reply &&
+        result.reply.at("ok").get<bool>()) {
+      const auto config = result.reply.at("config").get<std::string>();
+      produced.push_back(content_of(node.key, config));
+      node.cubins.insert(config);
+    }
+    const auto answered = scheduler.answer(LeaseId{answer.lease}, produced, now());
+    if (answered) finish(answered->task, std::move(result));
+  }
+
+  static void free(Node& node, const Leased& lease) {
+    std::size_t& busy = lease.gpu ? node.status.gpus_busy : node.status.compilers_busy;
+    if (busy > 0) --busy;
+  }
+
+  // The same config has the same cubin in the whole group, whose compilers are of one version.
+  ContentId content_of(const GroupKey& key, const std::string& config) {
+    const auto next = static_cast<ContentId>(contents.size() + 1);
+    return contents.try_emplace({key, config}, next).first->second;
+  }
+
+  void finish(TaskId task, TaskResult result) {
+    const auto entry = open.extract(task);
+    if (entry.empty()) return;
+    const Open& one = entry.mapped();
+    const auto lane = lanes.find(one.lane);
+    if (lane == lanes.end()) return;
+    lane->second.tasks.erase(one.what.number);
+    lane->second.pools->put(Finished{one.what.number, std::move(result)});
+  }
+
+  // --- From the lanes ----------------------------------------------------------------------------
+
+  void take_from_lanes() {
+    for (auto& [pools, message] : from_lanes.take()) {
+      const auto lane = lanes.find(pools);
+      if (lane == lanes.end()) continue;
+      std::visit([&, which = lane](auto& one) { take(which->second, one); }, message);
+    }
+  }
+
+  void take(Lane& lane, Submitted& submitted) {
+    TaskInfo info;
+    info.kind = kind_of(submitted.verb);
+    info.limit = submitted.limit;
+    if (const std::string config = config_of(submitted.request); !config.empty()) {
+      info.contents.push_back(content_of(lane.key, config));
+    }
+    const TaskId task = scheduler.submit(lane.problem, std::move(info), now());
+    lane.tasks[submitted.number] = task;
+    open.emplace(task, Open{lane.pools.get(), std::move(submitted)});
+  }
+
+  void take(Lane& lane, const Abandoned& abandoned) {
+    const auto entry = lane.tasks.extract(abandoned.number);
+    if (entry.empty()) return;
+    scheduler.cancel(entry.mapped());
+    open.erase(entry.mapped());
+  }
+
+  void take(Lane&, Updated& updated) {
+    const auto lease = leases.find(updated.lease);
+    if (lease == leases.end()) return;  // its agent is lost
+    const auto task = open.find(lease->second.task);
+    if (task == open.end()) return answer_unsent(updated.lease);
+    send_task(updated.lease, lease->second, task->second.what, std::move(updated.request));
+  }
+
+  void take(Lane& lane, const LaneEnded&) {
+    for (const TaskId task : scheduler.end(lane.problem)) open.erase(task);
+    --lane.group->active_lanes;
+    lanes.erase(lane.pools.get());
+  }
+
+  // --- Orders ------------------------------------------------------------------------------------
+
+  void carry_out_orders() {
+    scheduler.advance(now());
+    // Some orders lead to others.
+    for (Scheduler::Orders orders = scheduler.take_orders(); !is_empty(orders);
+         orders = scheduler.take_orders()) {
+      for (const auto& assignment : orders.assignments) assign(assignment);
+      for (const TaskId task : orders.lost) {
+        TaskResult result;
+        result.status = TaskResult::Status::died;
+        result.detail = "several agents were lost while they worked on it";
+        finish(task, std::move(result));
+      }
+      for (const AgentId agent : orders.dismissed) {
+        const std::string why = "it did not answer in time";
+        send(nodes.at(agent).peer, message_of(kDismissed, why));
+        agents.erase(nodes.at(agent).peer);
+        gone(agent, why);
+      }
+    }
+    fail_groups_without_agents();
+  }
+
+  static bool is_empty(const Scheduler::Orders& orders) {
+    return orders.assignments.empty() && orders.lost.empty() && orders.dismissed.empty();
+  }
+
+  void assign(const Scheduler::Assignment& assignment) {
+    const auto task = open.find(assignment.task);
+    const auto lease = static_cast<std::uint64_t>(assignment.lease);
+    const Leased leased{assignment.task, assignment.agent, assignment.gpu,
+                        task == open.end() ? TaskKind::measure : kind_of(task->second.what.verb)};
+    leases.emplace(lease, leased);
+    Node& node = nodes.at(assignment.agent);
+    ++(assignment.gpu ? node.status.gpus_busy : node.status.compilers_busy);
+    if (task == open.end()) return answer_unsent(lease);
+    Submitted& what = task->second.what;
+    if (what.is_updated) return send_task(lease, leased, what, what.request);
+    task->second.lane->put(Wanted{what.number, lease});
+  }
+
+  // The task was abandoned before the agent heard of it.
+  void answer_unsent(std::uint64_t lease) {
+    const auto entry = leases.extract(lease);
+    if (entry.empty()) return;
+    const auto node = nodes.find(entry.mapped().agent);
+    if (node != nodes.end()) free(node->second, entry.mapped());
+    scheduler.answer(LeaseId{lease}, {}, now());
+  }
+
+  void send_task(std::uint64_t lease, const Leased& leased, const Submitted& what,
+                 nlohmann::json request) {
+    Node& node = nodes.at(leased.agent);
+    if (!node.status.gone.empty()) return;
+    for (nlohmann::json* const place : cubin_places(request)) {
+      const bool is_new = node.cubins.insert(place->at("config").get<std::string>()).second;
+      if (!is_new) place->erase("cubin");
+    }
+    TaskMessage message;
+    message.lease = lease;
+    message.verb = what.verb;
+    message.request = std::move(request);
+    message.limit_ms = what.limit.count();
+    message.fresh = what.fresh;
+    message.gpu = leased.gpu;
+    send(node.peer, message_of(kTask, message));
+  }
+
+  void fail_groups_without_agents() {
+    if (interruption.requested()) return;  // the searches end by themselves
+    for (auto& [pools, lane] : lanes) {
+      if (lane.group->agents > 0 || lane.tasks.empty()) continue;
+      const auto why = last_gone.find(lane.key);
+      TaskResult result;
+      result.status = TaskResult::Status::refused;
+      result.detail = "no agent of the job is left for " + lane.key.gpu_name +
+                      (why == last_gone.end() ? "" : "; the last one was on " + why->second);
+      for (const auto& [number, task] : std::exchange(lane.tasks, {})) {
+        scheduler.cancel(task);
+        open.erase(task);
+        lane.pools->put(Finished{number, result});
+      }
+    }
+  }
+
+  // --- Waiting -----------------------------------------------------------------------------------
+
+  void wait(milliseconds longest) {
+    std::vector<pollfd> descriptors = {{bell.fd(), POLLIN, 0}};
+    for (Transport* const transport : transports) {
+      if (transport->fd() >= 0) {
+        descriptors.push_back({transport->fd(), POLLIN, 0});
+      } else {
+        longest = std::min(longest, Transport::kPollInterval);
+      }
+    }
+    poll(descriptors.data(), descriptors.size(), static_cast<int>(longest.count()));
+    bell.quiet();
+  }
+
+  std::vector<NodeStatus> statuses() const {
+    std::vector<NodeStatus> all;
+    for (const auto& [agent, node] : nodes) {
+      all.push_back(node.status);
+      NodeStatus& one = all.back();
+      // Tasks wait at an agent, so that none of its workers waits for a message.
+      one.compilers_busy = std::min(one.compilers_busy, one.compilers);
+      one.gpus_busy = std::min(one.gpus_busy, one.gpus);
+    }
+    return all;
+  }
+
+  std::vector<Transport*> transports;
+  const Interruption interruption;
+  const Clock::time_point start = Clock::now();
+  Scheduler scheduler;
+  Bell bell;
+  ToBroker from_lanes;
+  std::set<Peer> silent;  // have not said hello
+  std::vector<std::pair<Peer, AgentFacts>> greeted;
+  std::map<Peer, AgentId> agents;  // those that serve
+  std::map<AgentId, Node> nodes;   // and those that did
+  std::map<GroupKey, std::shared_ptr<GroupState>> groups;
+  std::map<GroupKey, std::string> last_gone;
+  std::map<LanePools*, Lane> lanes;
+  std::map<TaskId, Open> open;
+  std::map<std::uint64_t, Leased> leases;
+  std::map<std::pair<GroupKey, std::string>, ContentId> contents;
+  std::string last_refusal;
+};
+
+Broker::Broker(std::vector<Transport*> transports, const Interruption& interruption)
+    : impl_(std::make_unique<Impl>(std::move(transports), interruption)) {}
+
+Broker::~Broker() = default;
+
+std::vector<AgentFacts> Broker::gather(const std::function<void(std::size_t missing)>& on_wait) {
+  auto next_note = Clock::now() + kHelloNote;
+  while (!impl_->silent.empty() && !impl_->interruption.requested()) {
+    impl_->receive();
+    if (impl_->silent.empty()) break;
+    impl_->wait(kLongestSilence);
+    if (Clock::now() < next_note) continue;
+    on_wait(impl_->silent.size());
+    next_note += kHelloNote;
+  }
+  std::vector<AgentFacts> facts;
+  for (auto& [peer, fact] : std::exchange(impl_->greeted, {})) {
+    facts.push_back(fact);
+    if (fact.failure.empty()) impl_->join(peer, std::move(fact));
+  }
+  return facts;
+}
+
+std::vector<std::shared_ptr<TaskPools>> Broker::lanes(const GroupKey& key, std::size_t problems) {
+  const GroupId group = impl_->scheduler.group(key);
+  impl_->state_of(key);
+  const std::shared_ptr<GroupState> state = impl_->groups.at(key);
+  std::vector<std::shared_ptr<TaskPools>> all;
+  const std::size_t count = problems_at_once(impl_->scheduler.capacity(group), problems);
+  for (std::size_t i = 0; i < std::max<std::size_t>(count, 1); ++i) {
+    const auto pools = std::make_shared<LanePools>(impl_->from_lanes, impl_->bell, state);
+    all.push_back(pools);
+    impl_->lanes[pools.get()] = {pools, impl_->scheduler.begin(group), key, state, {}};
+    ++state->active_lanes;
+  }
+  return all;
+}
+
+void Broker::serve(const std::function<bool()>& is_over,
+                   const std::function<void(const std::vector<NodeStatus>&)>& on_status) {
+  auto next_status = Clock::now();
+  bool has_told = false;
+  while (!is_over()) {
+    impl_->take_from_lanes();
+    impl_->receive();
+    impl_->carry_out_orders();
+    if (impl_->interruption.requested() && !std::exchange(has_told, true)) {
+      for (auto& [pools, lane] : impl_->lanes) pools->ring();
+    }
+    if (Clock::now() >= next_status) {
+      on_status(impl_->statuses());
+      next_status = Clock::now() + kStatusInterval;
+    }
+    impl_->wait(kStatusInterval);
+  }
+  on_status(impl_->statuses());
+}
+
+void Broker::end() {
+  for (Transport* const transport : impl_->transports) {
+    for (const int peer : transport->peers()) transport->send(peer, message_of(kEnd, nullptr));
+  }
+  for (Transport* const transport : impl_->transports) transport->flush(kFlush);
+}
+
+void Broker::wake() { impl_->bell.ring(); }
+
+}  // namespace gemm_tune

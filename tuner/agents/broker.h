@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// The leader's side of a job of many agents: takes the tasks of the searches, hands them to the
+// agents as tuner/cluster/scheduler.h says, and brings each result back to its search.
+//
+// A search runs in a lane (tuner/job/tune.h), a thread of its own; its tasks and their results
+// cross to the thread of serve(), which alone talks with the agents. An agent that is lost, silent
+// or overdue costs nothing but time: its tasks are given out again. So do the tasks of an agent
+// whose environment fails, which is dismissed. Where a group has no agent left, its searches fail.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tuner/agents/messages.h"
+#include "tuner/agents/transport.h"
+#include "tuner/cluster/scheduler.h"
+#include "tuner/work/interruption.h"
+#include "tuner/work/task_pool.h"
+
+namespace gemm_tune {
+
+// One agent, for a table of them.
+struct NodeStatus {
+  std::string host, device;
+  std::size_t compilers_busy = 0, compilers = 0;
+  std::size_t gpus_busy = 0, gpus = 0;
+  std::size_t measured = 0;  // answers of its GPUs; of its compilers, where it has no GPU
+  std::string gone;          // why it is there no more; usually empty
+};
+
+class Broker {
+ public:
+  // The transports reach the agents and outlive this object.
+  Broker(std::vector<Transport*> transports, const Interruption& interruption);
+  ~Broker();
+  Broker(const Broker&) = delete;
+  Broker& operator=(const Broker&) = delete;
+
+  // Waits until every agent has said hello or is lost, and returns the facts of the former. on_wait
+  // is called every few seconds with the number of those that have said nothing. Ends early where
+  // interrupted.
+  std::vector<AgentFacts> gather(const std::function<void(std::size_t missing)>& on_wait);
+
+  // The workers of a group's searches, as many lanes of tune() as should run at once. Call it
+  // before serve(). A lane lasts until TaskPools::finished(), which tune() calls.
+  std::vector<std::shared_ptr<TaskPools>> lanes(const GroupKey& group, std::size_t problems);
+
+  // Serves the lanes until `is_over`, which is asked whenever something happens; wake() is such a
+  // thing. on_status is called several times a second, and at the end.
+  void serve(const std::function<bool()>& is_over,
+             const std::function<void(const std::vector<NodeStatus>&)>& on_status);
+
+  // Any thread.
+  void wake();
+
+  // Tells all agents that the job is over.
+  void end();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace gemm_tune

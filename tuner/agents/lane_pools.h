@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// The two threads of a search whose workers are agents: the lane, which submits tasks and gets
+// their results from wait(), and the broker, which alone talks with the agents. Private to
+// tuner/agents.
+//
+// What crosses is a value in a mailbox, and a bell that poll() hears.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "tuner/cluster/scheduler.h"
+#include "tuner/work/task_pool.h"
+
+namespace gemm_tune {
+
+// A counter that poll() can wait for. Any thread.
+class Bell {
+ public:
+  Bell();  // throws DeviceError where the system has no descriptor
+  ~Bell();
+  Bell(const Bell&) = delete;
+  Bell& operator=(const Bell&) = delete;
+
+  void ring();
+  void quiet();
+  int fd() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+// What the threads of a group's lanes know of it.
+struct GroupState {
+  std::atomic<std::size_t> agents = 0, compilers = 0, gpus = 0, active_lanes = 0;
+};
+
+using TaskNumber = std::uint64_t;  // within a lane
+
+// From a lane to the broker.
+struct Submitted {
+  TaskNumber number;
+  std::string verb;
+  nlohmann::json request;  // without what Task::update adds
+  std::chrono::milliseconds limit;
+  bool fresh, is_updated;
+};
+struct Updated {
+  TaskNumber number;
+  std::uint64_t lease;
+  nlohmann::json request;
+};
+struct Abandoned {
+  TaskNumber number;
+};
+struct LaneEnded {};
+using FromLane = std::variant<Submitted, Updated, Abandoned, LaneEnded>;
+
+// From the broker to a lane.
+struct Wanted {  // the request as it is to be sent now
+  TaskNumber number;
+  std::uint64_t lease;
+};
+struct Finished {
+  TaskNumber number;
+  TaskResult result;
+};
+using ToLane = std::variant<Wanted, Finished>;
+
+template <class Message>
+class Mailbox {
+ public:
+  void put(Message message) {
+    const std::lock_guard lock(mutex_);
+    messages_.push_back(std::move(message));
+  }
+  std::deque<Message> take() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(messages_, {});
+  }
+
+ private:
+  std::mutex mutex_;
+  std::deque<Message> messages_;
+};
+
+class LanePools;
+using ToBroker = Mailbox<std::pair<LanePools*, FromLane>>;
+
+// The pools of one lane, for its thread. What crosses goes through the mailboxes.
+class LanePools : public TaskPools {
+ public:
+  LanePools(ToBroker& to_broker, Bell& broker_bell, std::shared_ptr<GroupState> group)
+      : to_broker_(to_broker), broker_bell_(broker_bell), group_(std::move(group)) {}
+
+  TaskPool& compilers() override { return compilers_; }
+  TaskPool& measurers() override { return measurers_; }
+
+  void wait(std::chrono::milliseconds timeout, int also) override;
+
+  void finished() override {
+    if (!std::exchange(is_finished_, true)) tell(LaneEnded{});
+  }
+
+  // For the broker's thread.
+  void put(ToLane message) {
+    from_broker_.put(std::move(message));
+    bell_.ring();
+  }
+  void ring() { bell_.ring(); }
+
+ private:
+  class Pool : public TaskPool {
+   public:
+    Pool(LanePools& lane, bool compiles) : lane_(lane), compiles_(compiles) {}
+
+    void submit(Task task) override { lane_.submit(*this, std::move(task)); }
+    std::size_t pending() const override { return pending_; }
+    std::size_t size() const override {
+      const GroupState& group = *lane_.group_;
+      const Capacity all{group.agents, group.compilers, group.gpus};
+      const Capacity share = share_of(all, std::max<std::size_t>(group.active_lanes, 1));
+      return std::max<std::size_t>(compiles_ ? share.compilers : share.gpus, 1);
+    }
+    std::chrono::duration<double> busy() const override { return busy_; }
+    void abandon() override { lane_.abandon(*this); }
+
+   private:
+    friend LanePools;
+    LanePools& lane_;
+    const bool compiles_;
+    std::size_t pending_ = 0;
+    std::chrono::duration<double> busy_{};
+  };
+
+  struct Open {
+    Pool* pool;
+    Task task;
+  };
+
+  void tell(FromLane message) {
+    to_broker_.put({this, std::move(message)});
+    broker_bell_.ring();
+  }
+
+  void submit(Pool& pool, Task task);
+  void update(const Wanted& wanted);
+  void finish(Finished& finished);
+  void abandon(Pool& pool);
+
+  ToBroker& to_broker_;
+  Bell& broker_bell_;
+  Bell bell_;
+  std::shared_ptr<GroupState> group_;
+  Mailbox<ToLane> from_broker_;
+  std::map<TaskNumber, Open> open_;
+  TaskNumber next_ = 1;
+  bool is_finished_ = false;
+  Pool compilers_{*this, true}, measurers_{*this, false};
+};
+
+}  // namespace gemm_tune

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/agents/leader.h"
+
+#include <atomic>
+#include <exception>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "tuner/agents/agent.h"
+#include "tuner/work/signals_blocked.h"
+
+namespace gemm_tune {
+namespace {
+
+GroupKey key_of(const AgentFacts& facts) {
+  const DeviceSpec& spec = facts.target.spec;
+  return {spec.arch, spec.name, spec.sm_count};
+}
+
+std::string differ(const std::string& subject, const AgentFacts& first, const std::string& firsts,
+                   const AgentFacts& other, const std::string& others, const std::string& remedy) {
+  return subject + " of the job's agents differ: " + firsts + " on " + first.host + ", " + others +
+         " on " + other.host + ": " + remedy;
+}
+
+}  // namespace
+
+std::optional<std::string> why_refused(std::span<const AgentFacts> agents) {
+  if (agents.empty()) return "no agent of the job has come up";
+  const AgentFacts& first = agents.front();
+  std::map<GroupKey, const AgentFacts*> groups;
+  for (const AgentFacts& one : agents) {
+    if (!one.failure.empty()) return "the agent on " + one.host + " cannot serve: " + one.failure;
+    if (one.tool_version != first.tool_version) {
+      return differ("the builds of gemm-tune", first, first.tool_version, one, one.tool_version,
+                    "start one build on all nodes");
+    }
+    if (one.nvrtc_version != first.nvrtc_version) {
+      return differ("the NVRTC versions", first, first.nvrtc_version, one, one.nvrtc_version,
+                    "set CUDA_HOME to one toolkit on all nodes");
+    }
+    const AgentFacts& same = *groups.try_emplace(key_of(one), &one).first->second;
+    if (one.target.measurable != same.target.measurable) {
+      const AgentFacts& without = one.target.measurable ? same : one;
+      return "the agent on " + without.host + " cannot measure (" + without.target.why_not +
+             "), others can: leave its node out";
+    }
+    if (one.target.driver_version != same.target.driver_version) {
+      return differ("the drivers", same, same.target.driver_version, one, one.target.driver_version,
+                    "tune the nodes of each driver in a job of their own");
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<AgentGroup> groups_of(std::span<const AgentFacts> agents) {
+  std::map<GroupKey, AgentGroup> groups;
+  for (const AgentFacts& one : agents) {
+    if (!one.failure.empty()) continue;
+    const GroupKey key = key_of(one);
+    ++groups.try_emplace(key, AgentGroup{key, one, 0}).first->second.agents;
+  }
+  std::vector<AgentGroup> all;
+  for (auto& [key, group] : groups) all.push_back(std::move(group));
+  return all;
+}
+
+void lead(Broker& broker, std::span<const GroupWork> groups,
+          const std::function<void(const std::vector<NodeStatus>&)>& on_status) {
+  std::mutex mutex;
+  std::exception_ptr error;
+  std::atomic<std::size_t> left = groups.size();
+  std::vector<std::vector<std::shared_ptr<TaskPools>>> owned;
+  std::vector<std::vector<TaskPools*>> lanes;
+  for (const GroupWork& group : groups) {
+    lanes.emplace_back();
+    for (const auto& one : owned.emplace_back(broker.lanes(group.key, group.problems))) {
+      lanes.back().push_back(one.get());
+    }
+  }
+  std::vector<std::jthread> threads;
+  const auto start = [&](std::size_t i) {
+    threads.emplace_back([&, i] {
+      try {
+        groups[i].run(lanes[i]);
+      } catch (...) {  // the thread's edge
+        const std::lock_guard lock(mutex);
+        if (!error) error = std::current_exception();
+      }
+      for (TaskPools* const lane : lanes[i]) lane->finished();
+      --left;
+      broker.wake();
+    });
+  };
+  {
+    const SignalsBlocked blocked;
+    for (std::size_t i = 0; i < groups.size(); ++i) start(i);
+  }
+  broker.serve([&] { return left == 0; }, on_status);
+  threads.clear();
+  if (error) std::rethrow_exception(error);
+}
+
+void with_own_agent(const std::function<AgentFacts()>& find_facts, const WorkerCommand& worker,
+                    Transport* others, const Interruption& interruption,
+                    const std::function<void(Broker&)>& work) {
+  auto [here, there] = in_process_line();
+  std::vector<Transport*> transports = {here.get()};
+  if (others != nullptr) transports.push_back(others);
+  std::jthread agent;
+  {
+    const SignalsBlocked blocked;
+    agent = std::jthread([&find_facts, &worker, line = std::move(there)] {
+      serve_as_agent(find_facts(), worker, *line, 0);
+    });
+  }
+  Broker broker(transports, interruption);
+  // Also where the work throws: the agents would wait for ever.
+  const struct End {
+    Broker& broker;
+    ~End() { broker.end(); }
+  } end{broker};
+  work(broker);
+}
+
+}  // namespace gemm_tune

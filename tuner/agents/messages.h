@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the leader of a job and its agents tell each other: one JSON object per message, framed as
+// between the program and its workers (tuner/work/frame.h).
+//
+// An agent says hello once, or why it cannot serve. It answers each task once, under the number of
+// the task's lease. A cubin travels to an agent once: later tasks name its config alone.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/device_spec.h"
+#include "tuner/job/target.h"
+#include "tuner/work/protocol.h"
+#include "tuner/work/task_pool.h"
+
+namespace gemm_tune {
+
+// An agent's machine, as it found it.
+struct AgentFacts {
+  std::string host;
+  std::string failure;  // why it cannot serve, as a sentence; usually empty
+  Target target;
+  std::string nvrtc_version, tool_version;
+  std::size_t jobs = 1;  // compile processes
+};
+
+void to_json(nlohmann::json& json, const AgentFacts& value);
+void from_json(const nlohmann::json& json, AgentFacts& value);
+
+struct TaskMessage {
+  std::uint64_t lease = 0;
+  std::string verb;
+  nlohmann::json request;
+  std::int64_t limit_ms = 0;
+  bool fresh = false;
+  std::optional<std::size_t> gpu;  // the agent's; nothing: one of its compilers
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TaskMessage, lease, verb, request, limit_ms, fresh, gpu)
+
+struct AnswerMessage {
+  std::uint64_t lease = 0;
+  int status = 0;  // of TaskResult
+  nlohmann::json reply;
+  std::string detail;
+  bool fresh = false, by_environment = false;
+  double seconds = 0;  // of a worker
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AnswerMessage, lease, status, reply, detail, fresh,
+                                   by_environment, seconds)
+
+// The keys of the messages.
+inline constexpr const char* kHello = "hello";          // AgentFacts
+inline constexpr const char* kAnswer = "answer";        // AnswerMessage
+inline constexpr const char* kHeartbeat = "heartbeat";  // null
+inline constexpr const char* kTask = "task";            // TaskMessage
+inline constexpr const char* kEnd = "end";              // null: the job is over
+inline constexpr const char* kDismissed = "dismissed";  // the reason
+
+std::string message_of(const char* key, nlohmann::json body);
+
+// Key and body; nothing where the bytes are no message of these.
+std::optional<std::pair<std::string, nlohmann::json>> read_agent_message(const std::string& bytes);
+
+// The places of a request that hold a config and its cubin.
+std::vector<nlohmann::json*> cubin_places(nlohmann::json& request);
+
+}  // namespace gemm_tune

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// gemm-tune-mpi: gemm-tune's command tune on the GPUs of many machines, one rank of MPI on each.
+//
+// Rank 0 has the searches and the database. Every rank has an agent, with the worker processes of
+// its machine; rank 0's is in a thread beside.
+#include <signal.h>
+#include <spdlog/fmt/fmt.h>
+
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+
+#include "core/error.h"
+#include "db/network_file_system.h"
+#include "db/sole_writer.h"
+#include "gpu/cuda_folders.h"
+#include "gpu/nvrtc.h"
+#include "tuner/agents/agent.h"
+#include "tuner/agents/leader.h"
+#include "tuner/app/exit_code.h"
+#include "tuner/app/failure.h"
+#include "tuner/app/own_worker.h"
+#include "tuner/app/requests.h"
+#include "tuner/app/signals.h"
+#include "tuner/app/standard_output.h"
+#include "tuner/app/tune_output.h"
+#include "tuner/app/version.h"
+#include "tuner/job/log.h"
+#include "tuner/mpi/mpi_transport.h"
+#include "tuner/mpi/node_table.h"
+#include "tuner/work/worker.h"
+
+namespace {
+
+using namespace gemm_tune;
+
+// This machine's GPUs; all of them, unless the options name some.
+Target own_target(Options options) {
+  const Target target = resolve_target(options);
+  if (!target.measurable || !options.devices.empty() || options.device != 0) return target;
+  options.devices = "all";
+  return resolve_target(options);
+}
+
+AgentFacts find_facts(const Options& options) {
+  AgentFacts facts;
+  facts.host = host_name();
+  facts.tool_version = kVersion;
+  try {
+    facts.nvrtc_version = nvrtc_version();
+    facts.target = own_target(options);
+    facts.jobs =
+        options.jobs > 0 ? static_cast<std::size_t>(options.jobs) : default_jobs(facts.target);
+  } catch (const std::exception& error) {  // the leader tells of it
+    facts.failure = error.what();
+  }
+  return facts;
+}
+
+// Throws DatabaseError where the database lies on another machine.
+void require_local(const std::filesystem::path& path) {
+  const auto folder = std::filesystem::absolute(path).parent_path();
+  const std::optional<std::string> network =
+      std::filesystem::exists(folder) ? network_file_system(folder) : std::nullopt;
+  if (!network) return;
+  throw DatabaseError("database '" + path.string() + "' is on a network file system (" + *network +
+                      "), where a job of many machines may damage it: name a file on a local disk "
+                      "of rank 0's machine by --db, and copy it when the job has ended");
+}
+
+// One group's problems; results are printed as they come.
+TuneReport tune_group(const Options& options, const Target& target, const TuneRequest& request,
+                      Database& database, std::span<TaskPools* const> lanes,
+                      const OnFinished& on_finished) {
+  begin_run(database, request, target, options.command_line);
+  return tune(
+      request, database, lanes, [](const Progress&) {}, on_finished);
+}
+
+int lead_job(const Options& options, const std::vector<Problem>& problems, Broker& broker,
+             const Interruption& interruption) {
+  const std::vector<AgentFacts> facts = broker.gather([](std::size_t missing) {
+    fmt::print(stderr, "gemm-tune: waiting for {} more agents\n", missing);
+  });
+  if (interruption.requested()) return kExitInterrupted;
+  if (const auto why = why_refused(facts)) throw DeviceError(*why);
+  require_local(database_path(options));
+  std::mutex printing;
+  NodeTable table(options.quiet || options.verbose);
+  std::size_t finished = 0, all = 0;
+  const std::vector<AgentGroup> groups = groups_of(facts);
+  std::vector<DeviceReport> reports(groups.size());
+  std::vector<TuneRequest> requests;
+  std::vector<Database> databases;
+  for (const AgentGroup& group : groups) {
+    TuneRequest& request = requests.emplace_back(
+        tune_request(options, group.facts.target, std::vector<Problem>(problems)));
+    request.interruption = interruption;
+    choose_kernel_cache(options, request);
+    databases.push_back(open_for_writing(options));
+    all += problems.size();
+  }
+  const SoleWriter sole(databases.front().path(), host_name());
+  std::vector<GroupWork> works;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    reports[i].target = groups[i].facts.target;
+    works.push_back({groups[i].key, problems.size(), [&, i](std::span<TaskPools* const> lanes) {
+                       const auto on_finished = [&, i](const ProblemReport& problem) {
+                         const std::lock_guard lock(printing);
+                         ++finished;
+                         if (options.json) return;
+                         table.clear();
+                         print_problem(problem, reports[i].target, options);
+                       };
+                       reports[i].report = tune_group(options, reports[i].target, requests[i],
+                                                      databases[i], lanes, on_finished);
+                     }});
+  }
+  lead(broker, works, [&](const std::vector<NodeStatus>& nodes) {
+    const std::lock_guard lock(printing);
+    table.show(nodes, finished, all);
+  });
+  table.clear();
+  for (Database& database : databases) database.confirm_stored();
+  print_end(reports, options, databases.front());
+  int code = kExitOk;
+  for (const DeviceReport& one : reports) {
+    if (const int its = exit_code(one.report); its != kExitOk) code = its;
+  }
+  return code;
+}
+
+std::vector<Problem> problems_of(const Options& options) {
+  if (options.command != Command::tune) {
+    throw UsageError(
+        "gemm-tune-mpi tunes and does nothing else: leave the command out, or use "
+        "gemm-tune");
+  }
+  if (options.dry_run) throw UsageError("--dry-run is for gemm-tune, which needs one machine only");
+  if (options.sizes.empty()) {
+    throw UsageError(
+        "name the problems with --sizes, as in --sizes 1024,4096; see gemm-tune --help");
+  }
+  return asked_problems(options);
+}
+
+int run_rank_0(const Options& options, MpiTransport& transport) {
+  std::vector<Problem> problems;
+  try {
+    problems = problems_of(options);
+  } catch (...) {  // before there is a broker, which would tell the agents that the job is over
+    for (const int peer : transport.peers()) transport.send(peer, message_of(kEnd, nullptr));
+    transport.flush(std::chrono::seconds(5));
+    throw;
+  }
+  const Interruption interruption = watch_for_signals();
+  int code = kExitOk;
+  with_own_agent([&] { return find_facts(options); }, own_worker(), &transport, interruption,
+                 [&](Broker& broker) { code = lead_job(options, problems, broker, interruption); });
+  close_standard_output();
+  return code;
+}
+
+int run_other_rank(const Options& options, MpiTransport& transport) {
+  watch_for_signals();  // rank 0 decides what they mean
+  const AgentEnding ending = serve_as_agent(find_facts(options), own_worker(), transport, 0);
+  if (ending.in_order) return kExitOk;
+  return tell_failure("the agent on " + host_name() + " ends: " + ending.why, kExitNoDevice);
+}
+
+int run_rank(MpiSession& session, int argc, char** argv) {
+  MpiTransport transport(session);
+  const ParsedOptions parsed = parse_options(argc, argv);
+  if (parsed.exit_code) {  // in every rank
+    if (session.rank() != 0) return *parsed.exit_code;
+    if (*parsed.exit_code != kExitOk) return tell_failure(parsed.message, *parsed.exit_code);
+    fmt::print("{}", parsed.message);
+    return kExitOk;
+  }
+  log_to_standard_error(parsed.options.verbose);
+  return with_failures_told([&] {
+    return session.rank() == 0 ? run_rank_0(parsed.options, transport)
+                               : run_other_rank(parsed.options, transport);
+  });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  occupy_standard_streams();
+  look_for_cuda_in_environment();
+  if (argc > 1 && std::strcmp(argv[1], kWorkerArgument) == 0) {
+    return with_failures_told([&] { return run_worker({argv + 2, argv + argc}); });
+  }
+  signal(SIGXFSZ, SIG_IGN);  // a write beyond the file size limit then fails without a signal
+  return with_failures_told([&] {
+    MpiSession session(argc, argv);
+    const int code = run_rank(session, argc, argv);
+    session.set_exit_code(code);
+    return code;
+  });
+}
