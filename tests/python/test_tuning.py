@@ -10,6 +10,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import gemm_tune
@@ -83,10 +84,35 @@ def test_an_interruption_ends_the_search_and_keeps_what_was_stored(tmp_path):
     assert path.exists()
 
 
+def test_an_exception_in_progress_leaves_no_process_and_no_open_file(tmp_path):
+    def fail(line):
+        raise RuntimeError(line)
+
+    before = len(os.listdir("/proc/self/fd"))
+    with pytest.raises(RuntimeError):
+        gemm_tune.tune([512, 1024], budget=500, arch=DEVICE, database=tmp_path / "failed.db", progress=fail)
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_shapes_may_be_integers_of_numpy():
+    assert gemm_tune.lookup(np.int64(64), arch=DEVICE) == gemm_tune.lookup(64, arch=DEVICE)
+    assert gemm_tune.lookup(np.array([64, 32, 16]), arch=DEVICE) == gemm_tune.lookup((64, 32, 16), arch=DEVICE)
+
+
+def test_shapes_of_numpys_integers_are_tuned(tmp_path):
+    table = gemm_tune.tune(tuple(np.array([64, 32, 16])), budget=1, arch=DEVICE, database=tmp_path / "a.db", progress=False)
+    assert table["problem"] == ["64x32x16"]
+
+
 @pytest.mark.parametrize("call, error, sentence", [
     (lambda path: gemm_tune.tune("12y", arch=DEVICE, database=path), gemm_tune.ArgumentError, "size '12y' is not a size"),
     (lambda path: gemm_tune.tune([], arch=DEVICE), gemm_tune.ArgumentError, "shapes is empty"),
     (lambda path: gemm_tune.tune((1, 2), arch=DEVICE), gemm_tune.ArgumentError, r"the shape \(1, 2\) is not \(M, N, K\)"),
+    (lambda path: gemm_tune.tune(None, arch=DEVICE), gemm_tune.ArgumentError, "shapes is None"),
+    (lambda path: gemm_tune.tune([1.5], arch=DEVICE), gemm_tune.ArgumentError, r"the shape 1.5 is not \(M, N, K\)"),
+    (lambda path: gemm_tune.tune(64, arch=DEVICE, options=["--help"]), gemm_tune.ArgumentError, "options make the program print"),
     (lambda path: gemm_tune.tune(64, arch="sm_1", database=path), gemm_tune.Error, "sm_1"),
     (lambda path: gemm_tune.tune(64, arch=DEVICE, database=path.parent / "none" / "x.db"), gemm_tune.DatabaseError, "does not exist"),
     (lambda path: gemm_tune.tune(64, arch=DEVICE, database=path, options=["--nonsense"]), gemm_tune.ArgumentError, "'--nonsense' is no option"),
@@ -98,6 +124,7 @@ def test_an_interruption_ends_the_search_and_keeps_what_was_stored(tmp_path):
     (lambda path: gemm_tune.lookup("64,65", arch=DEVICE), gemm_tune.ArgumentError, "the shape '64,65' is not one problem"),
     (lambda path: gemm_tune.lookup("64:type=f8", arch=DEVICE), gemm_tune.ArgumentError, "type is 'f8'"),
     (lambda path: gemm_tune.lookup("64:layout=xy", arch=DEVICE), gemm_tune.ArgumentError, "layout is 'xy'"),
+    (lambda path: gemm_tune.lookup("64:batch=\u00b2", arch=DEVICE), gemm_tune.ArgumentError, "is not one problem"),
     (lambda path: gemm_tune.lookup((0, 1, 1), arch=DEVICE), gemm_tune.ArgumentError, "problem.M is 0"),
     (lambda path: gemm_tune.lookup((64, 64, 2**70), arch=DEVICE), gemm_tune.ArgumentError, "out of range"),
     (lambda path: gemm_tune.lookup(64, alignment=3, arch=DEVICE), gemm_tune.ArgumentError, "problem.alignment is 3"),

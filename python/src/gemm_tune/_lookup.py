@@ -2,6 +2,7 @@
 """Which kernel serves a problem, and from which database."""
 from __future__ import annotations
 
+import operator
 import os
 from dataclasses import dataclass
 from typing import Any
@@ -41,12 +42,21 @@ class Recipe:
     cublas_us: float | None
 
 
+def whole_number(value: Any) -> int | None:
+    """Also of NumPy's integers; None where it is none."""
+    try:
+        return int(operator.index(value))
+    except TypeError:
+        return None
+
+
 def shape_text(shape: Shape) -> str:
     """(M, N, K) or (M, N, K, batch), one edge of three equal ones, or a text of gemm-tune."""
     if isinstance(shape, str):
         return shape
-    edges = (shape,) * 3 if isinstance(shape, int) else tuple(shape)
-    if len(edges) not in (3, 4) or not all(isinstance(edge, int) for edge in edges):
+    edge = whole_number(shape)
+    edges = (edge,) * 3 if edge is not None else tuple(map(whole_number, shape)) if hasattr(shape, "__iter__") else ()
+    if len(edges) not in (3, 4) or None in edges:
         raise ArgumentError(
             f"the shape {shape!r} is not (M, N, K), (M, N, K, batch), one whole number or a text as in "
             "'128x64x256:layout=nt:batch=8'")
@@ -114,7 +124,7 @@ def lookup(
     words = dict(field.split("=", 1) for field in fields if "=" in field)
     is_sound = (len(edges) in (1, 3) and all(edge.isascii() and edge.isdigit() for edge in edges)
                 and len(words) == len(fields) and words.keys() <= {"type", "layout", "batch"}
-                and words.get("batch", "1").isdigit())
+                and words.get("batch", "1").isascii() and words.get("batch", "1").isdigit())
     if not is_sound:
         raise ArgumentError(f"the shape '{text}' is not one problem, as in '128x64x256:layout=nt:batch=8'")
     M, N, K = map(int, edges * 3 if len(edges) == 1 else edges)

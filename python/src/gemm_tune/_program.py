@@ -70,28 +70,31 @@ def run(arguments: list[str], on_line: Callable[[str], None] | None = None) -> t
         if line is not None and on_line is not None:
             on_line(line)
 
-    while True:
-        try:
-            for line in stderr:
-                before, held = held, None
-                show(before)
-                line = line.rstrip("\n")
-                if line.startswith(_PREFIX):
-                    held = line
+    with stdout, stderr:
+        while True:
+            try:
+                for line in stderr:
+                    before, held = held, None
+                    show(before)
+                    line = line.rstrip("\n")
+                    if line.startswith(_PREFIX):
+                        held = line
+                    else:
+                        show(line)
+                reader.join()
+                code = process.wait()
+                break
+            except KeyboardInterrupt as error:
+                if interrupted is not None:
+                    process.kill()
                 else:
-                    show(line)
-            reader.join()
-            code = process.wait()
-            break
-        except KeyboardInterrupt as error:
-            if interrupted is not None:
+                    process.send_signal(signal.SIGINT)
+                interrupted = error
+            except BaseException:
                 process.kill()
-            else:
-                process.send_signal(signal.SIGINT)
-            interrupted = error
-        except BaseException:
-            process.kill()
-            raise
+                process.wait()
+                reader.join()
+                raise
     sentence = (held or "").removeprefix(_PREFIX)
     if code == 0:
         show(held)

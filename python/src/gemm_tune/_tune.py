@@ -12,7 +12,7 @@ from typing import Any
 
 from . import _lookup, _program
 from ._errors import ArgumentError, InternalError
-from ._lookup import Shape, shape_text
+from ._lookup import Shape, shape_text, whole_number
 from ._table import Table
 from .lib import _core
 
@@ -29,7 +29,10 @@ def _common(database: str | os.PathLike[str] | None, arch: str | None, device: i
 
 
 def _answer(output: str) -> Any:
-    answer = json.loads(output)
+    try:
+        answer = json.loads(output)
+    except ValueError as error:
+        raise ArgumentError("options make the program print something else than its report as JSON") from error
     for one in answer if isinstance(answer, list) else [answer]:
         if one.get("format_version") != _FORMAT_VERSION:
             raise InternalError("the program gemm-tune in this package is of another version")
@@ -67,7 +70,7 @@ def tune(
     progress: bool | Callable[[str], None] = True,
 ) -> Table:
     """Finds the fastest kernel for each shape on the GPU, stores all that was tried, and returns
-    the winners, a row each. matmul() uses them from then on.
+    the winners, a row each. matmul() uses them from then on, where database is configure()'s.
 
     shapes: what capture() collected, or any of 1024, (M, N, K), (M, N, K, batch), a text as in
     "128x64x256:layout=nt:batch=8". budget: candidates tried for each, or "all". time: as in
@@ -76,9 +79,11 @@ def tune(
     its lines in place of sys.stderr.
 
     What was stored before is not tried again, so the same call after an interruption goes on."""
-    given = [shapes] if isinstance(shapes, (str, int, tuple)) else list(shapes)
-    if isinstance(shapes, tuple) and shapes and not isinstance(shapes[0], int):
-        given = list(shapes)
+    is_one = (isinstance(shapes, str) or whole_number(shapes) is not None
+              or (isinstance(shapes, tuple) and bool(shapes) and whole_number(shapes[0]) is not None))
+    if not is_one and not hasattr(shapes, "__iter__"):
+        raise ArgumentError(f"shapes is {shapes!r}: it must be a shape or several")
+    given: list[Any] = [shapes] if is_one else list(shapes)  # type: ignore[arg-type]
     texts = list(dict.fromkeys(shape_text(shape) for shape in given))
     if not texts:
         raise ArgumentError("shapes is empty: name at least one problem")
