@@ -568,6 +568,28 @@ TEST_F(RobustnessTest, ASignalToTheWholeGroupBlamesNoCandidate) {
   }
 }
 
+TEST_F(RobustnessTest, ASearchEndsWhereTheLastReaderOfItsOutputHasGone) {
+  const std::string out = file("out"), db = file("a.db");
+  ASSERT_EQ(mkfifo(out.c_str(), 0600), 0);
+  const int reader = open(out.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  ASSERT_GE(reader, 0);
+  const pid_t pid = spawn({GT_PROGRAM, "--arch", "sm_86", "--sizes", "1024", "--jobs", "2", "-q",
+                           "--json", "--config", "@" + list_configs(500), "--db", db},
+                          out);
+  const auto deadline = Clock::now() + 30s;
+  while (!std::filesystem::exists(db) && Clock::now() < deadline) std::this_thread::sleep_for(10ms);
+  close(reader);
+  int status = 0;
+  while (waitpid(pid, &status, WNOHANG) == 0 && Clock::now() < deadline) {
+    std::this_thread::sleep_for(10ms);
+  }
+  kill(-pid, SIGKILL);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE) << status;
+  std::size_t count = 0;
+  Database(db, Database::Mode::read_only).for_each_record([&](const Record&) { ++count; });
+  EXPECT_LT(count, 500u);
+}
+
 // Until the process waits in write() to its standard output: proc(5), "syscall".
 bool waits_for_its_reader(pid_t pid, Clock::time_point deadline) {
   const std::string write_to_stdout = std::to_string(SYS_write) + " 0x1 ";

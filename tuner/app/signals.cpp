@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/app/signals.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstdint>
+#include <thread>
 
 #include "tuner/app/exit_code.h"
+#include "tuner/work/signals_blocked.h"
 
 namespace gemm_tune {
 namespace {
@@ -34,6 +38,12 @@ void on_signal(int) {
   }
 }
 
+bool survives_hangup() {  // nohup's wish
+  struct sigaction on_hangup {};
+  sigaction(SIGHUP, nullptr, &on_hangup);
+  return on_hangup.sa_handler == SIG_IGN;
+}
+
 }  // namespace
 
 Interruption watch_for_signals() {
@@ -43,10 +53,19 @@ Interruption watch_for_signals() {
   action.sa_flags = SA_RESTART;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
-  struct sigaction on_hangup {};
-  sigaction(SIGHUP, nullptr, &on_hangup);
-  if (on_hangup.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);  // nohup's wish
+  if (!survives_hangup()) sigaction(SIGHUP, &action, nullptr);
   return Interruption(flag);
+}
+
+void watch_for_reader() {
+  if (survives_hangup()) return;
+  const SignalsBlocked for_the_main_thread;
+  std::thread([] {
+    pollfd output{STDOUT_FILENO, 0, 0};  // of a pipe, POLLERR: nobody can read it any more
+    while (poll(&output, 1, -1) < 0 && errno == EINTR) {
+    }
+    if ((output.revents & POLLERR) != 0) flag = true;
+  }).detach();
 }
 
 bool has_been_interrupted() { return flag; }

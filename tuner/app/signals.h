@@ -11,7 +11,12 @@ namespace gemm_tune {
 // first of them. A second one, more than a second later, ends the process with kExitInterrupted.
 Interruption watch_for_signals();
 
-// Whether one of the signals has come since.
+// From here on the end of the last reader of standard output, where this is a pipe, requests the
+// same, but not under nohup: whoever started the program has ended, and may have been the only one
+// who knew of the work.
+void watch_for_reader();
+
+// Whether one of these has come since.
 bool has_been_interrupted();
 
 }  // namespace gemm_tune

@@ -261,6 +261,7 @@ int run_tune(const Options& options) {
   }
   begin_run(database, request, target, options.command_line);
   request.interruption = watch_for_signals();
+  watch_for_reader();
   TuneReport report;
   {
     // Log lines about candidates would break into the progress line.
