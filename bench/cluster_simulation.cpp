@@ -548,6 +548,15 @@ SimulatedRun simulate(const SimulatedCluster& cluster,
        {cluster.agents, cluster.compilers, cluster.gpus, cluster.problems, cluster.cores}) {
     if (count == 0) throw UsageError("agents, compilers, gpus, problems and cores are 1 or more");
   }
+  // Infinity: a message that takes no time on the link.
+  if (!(cluster.bytes_per_s > 0)) throw UsageError("bytes_per_s is above 0");
+  if (!(cluster.stragglers <= 1))
+    throw UsageError("stragglers is a share of the agents: 1 at most");
+  for (const double time :
+       {cluster.ask_s, cluster.message_s, cluster.latency_s, cluster.noticed_after_s,
+        cluster.back_after_s, cluster.straggler_factor, cluster.losses_per_hour}) {
+    if (!std::isfinite(time)) throw UsageError("times, factors and rates are finite");
+  }
   return Simulation(cluster, recording).run();
 }
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <limits>
 #include <sstream>
 #include <utility>
 
@@ -149,6 +150,18 @@ TEST(ClusterSimulationTest, AClusterWithoutAgentsIsRefused) {
   SimulatedCluster cluster;
   cluster.agents = 0;
   EXPECT_THROW(simulate(cluster, h100()), UsageError);
+}
+
+TEST(ClusterSimulationTest, AClusterWithoutALinkOrWithEndlessTimesIsRefused) {
+  SimulatedCluster without_link;
+  without_link.bytes_per_s = 0;
+  EXPECT_THROW(simulate(without_link, h100()), UsageError);
+  SimulatedCluster endless;
+  endless.latency_s = std::numeric_limits<double>::infinity();
+  EXPECT_THROW(simulate(endless, h100()), UsageError);
+  SimulatedCluster of_more_stragglers_than_agents;
+  of_more_stragglers_than_agents.stragglers = 2;
+  EXPECT_THROW(simulate(of_more_stragglers_than_agents, h100()), UsageError);
 }
 
 TEST(ClusterSimulationTest, ARecordingWithAnUnsoundLineIsRefusedByItsNumber) {
