@@ -57,7 +57,11 @@ void check(gt_status status) {
 std::atomic<gt_handle*> current_handle = nullptr;
 
 const char* text_or_null(const std::optional<std::string>& text) {
-  return text ? text->c_str() : nullptr;
+  if (!text) return nullptr;
+  if (text->find('\0') != std::string::npos) {  // C would read another path
+    throw ArgumentError("'" + std::string(text->c_str()) + "' goes on behind a null character");
+  }
+  return text->c_str();
 }
 
 void open(const std::optional<std::string>& database,

@@ -24,10 +24,15 @@ std::string full_type_name(nb::handle object) {
   throw ArgumentError(std::string(argument) + " " + rest);
 }
 
-// An attribute of the object or of its type; a null object where there is none.
+// An attribute of the object or of its type; a null object where there is none, and where it
+// cannot be had: some libraries raise other exceptions than AttributeError. KeyboardInterrupt and
+// SystemExit, which are no Exception, are not theirs.
 nb::object attribute_or_null(nb::handle object, const char* name) {
   PyObject* const found = PyObject_GetAttrString(object.ptr(), name);
-  if (found == nullptr) PyErr_Clear();
+  if (found == nullptr) {
+    if (PyErr_ExceptionMatches(PyExc_Exception) == 0) nb::raise_python_error();
+    PyErr_Clear();
+  }
   return nb::steal(found);
 }
 

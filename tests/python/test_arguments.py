@@ -59,6 +59,16 @@ def test_memory_of_the_host_is_refused(operand, sentence):
         gemm_tune.matmul(operand, B, out=OUT)
 
 
+def test_ctrl_c_while_an_array_describes_itself_is_no_lack_of_a_description():
+    class Interrupted:
+        @property
+        def __cuda_array_interface__(self):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        gemm_tune.matmul(Interrupted(), B, out=OUT)
+
+
 @pytest.mark.parametrize("arguments, keywords, sentence", [
     ((A,), {}, "needs the argument 'b'"),
     ((A, B, None, OUT, 1), {}, "at most 4 arguments"),

@@ -120,6 +120,8 @@ def test_shapes_of_numpys_integers_are_tuned(tmp_path):
     (lambda path: gemm_tune.tune(64, database=path), gemm_tune.ArgumentError, "without a GPU to ask, name a target"),
     (lambda path: gemm_tune.explain(64, "naive/BM=1", arch=DEVICE), gemm_tune.ArgumentError, "naive/BM=1"),
     (lambda path: gemm_tune.configure(path), gemm_tune.DatabaseError, "does not exist: tune first"),
+    (lambda path: gemm_tune.configure(f"{path}\0.db"), gemm_tune.ArgumentError, "behind a null character"),
+    (lambda path: gemm_tune.lookup(64, arch="sm_86\0"), gemm_tune.ArgumentError, "behind a null character"),
     (lambda path: gemm_tune.configure(policy="fast"), gemm_tune.ArgumentError, "policy is 'fast': it must be one of best"),
     (lambda path: gemm_tune.lookup("64,65", arch=DEVICE), gemm_tune.ArgumentError, "the shape '64,65' is not one problem"),
     (lambda path: gemm_tune.lookup("64:type=f8", arch=DEVICE), gemm_tune.ArgumentError, "type is 'f8'"),
