@@ -28,7 +28,7 @@ class CliReportTest : public CliTest {
 };
 
 TEST_F(CliReportTest, DryRunKnowsWhatTheDatabaseHolds) {
-  const std::string start = "--arch sm_86 --sizes 100x52x33 --seed 1 --db " + path("t.db");
+  const std::string start = "--arch sm_86 --sizes 100x52x32 --seed 1 --db " + path("t.db");
   ASSERT_EQ(run(start + " --budget 3").exit_code, 0);
   const std::string before = read_file(path("t.db"));
   const ProgramRun dry = run(start + " --budget 5 --dry-run");

@@ -25,9 +25,10 @@ environment = dict(os.environ)
 for prefix in ("OMPI", "PRTE"):  # a container's only user may be root
     environment[prefix + "_ALLOW_RUN_AS_ROOT"] = environment[prefix + "_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
 version = subprocess.run([MPIRUN, "--version"], capture_output=True, text=True, env=environment).stdout
-if "Open MPI" in version and " 4." in version:
+IS_OPEN_MPI = "Open MPI" in version or "OpenRTE" in version  # which its mpiexec calls itself
+if IS_OPEN_MPI and " 4." in version:
     options = ["--oversubscribe", "--mca", "btl", "self,vader"]
-elif "Open MPI" in version:
+elif IS_OPEN_MPI:
     options = ["--map-by", ":OVERSUBSCRIBE", "--bind-to", "none"]
 else:  # MPICH
     options = []
