@@ -342,7 +342,6 @@ TuneReport tune(const TuneRequest& request, Database& database, std::span<TaskPo
   Run run(request, database, lanes.size(), on_progress, on_finished);
   {
     const SignalsBlocked blocked;
-    std::vector<std::jthread> threads;
     const auto guarded = [&run](const auto& work) {
       try {
         work();
@@ -350,6 +349,7 @@ TuneReport tune(const TuneRequest& request, Database& database, std::span<TaskPo
         run.fail(std::current_exception());
       }
     };
+    std::vector<std::jthread> threads;  // joined before `guarded`, which they call, ends
     for (TaskPools* const workers : lanes) {
       guarded([&] {  // the system may start no further thread
         threads.emplace_back([&, workers] {
