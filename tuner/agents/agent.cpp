@@ -9,8 +9,7 @@
 #include <utility>
 
 #include "core/error.h"
-#include "runtime/kernel_store.h"
-#include "tuner/work/scratch_dir.h"
+#include "tuner/work/scratch_cubins.h"
 #include "tuner/work/worker.h"
 #include "tuner/work/worker_pool.h"
 
@@ -26,8 +25,7 @@ constexpr std::chrono::milliseconds kLongestWait{1000};
 class Agent {
  public:
   Agent(const AgentFacts& facts, const WorkerCommand& worker, Transport& transport, int leader)
-      : transport_(transport), leader_(leader), folder_("gemm-tune-agent") {
-    kernels_.emplace(folder_.path(), KernelStore::Directory::scratch);
+      : transport_(transport), leader_(leader) {
     add_pool({facts.jobs, compile_worker(worker)}, false);
     if (!facts.target.measurable) return;
     for (const int ordinal : facts.target.ordinals) {
@@ -94,20 +92,12 @@ class Agent {
 
   void fill_in(nlohmann::json& place) {
     const auto config = place.at("config").get<std::string>();
-    const std::optional<std::string> cubin = kernels_->load(config);
-    if (!cubin) {
-      throw DeviceError("the compiled kernel of " + config + " is gone from '" +
-                        folder_.path().string() + "'");
-    }
-    place["cubin"] = binary_json(*cubin);
+    place["cubin"] = binary_json(cubins_.load(config, config));
   }
 
   void store(const std::string& config, const nlohmann::json& cubin) {
     const nlohmann::json::binary_t& bytes = cubin.get_binary();
-    if (!kernels_->store(config, std::string(bytes.begin(), bytes.end()))) {
-      throw DeviceError("compiled kernels cannot be written to '" + folder_.path().string() +
-                        "': make room or set TMPDIR to a folder with some");
-    }
+    cubins_.store(config, std::string(bytes.begin(), bytes.end()));
   }
 
   void answer(std::uint64_t lease, const std::string& verb, TaskResult& result) {
@@ -129,8 +119,7 @@ class Agent {
 
   Transport& transport_;
   const int leader_;
-  ScratchDir folder_;
-  std::optional<KernelStore> kernels_;
+  const ScratchCubins cubins_{"gemm-tune-agent"};   // by config
   std::vector<std::unique_ptr<WorkerPool>> pools_;  // of compilers, then of each GPU
   std::vector<WorkerPool*> waited_for_;
   Clock::time_point next_heartbeat_ = Clock::now() + kHeartbeatInterval;

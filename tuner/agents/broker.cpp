@@ -167,7 +167,6 @@ struct Broker::Impl {
     result.status = static_cast<TaskResult::Status>(answer.status);
     if (result.status == TaskResult::Status::refused) {
       // Whatever the task: the next one would be refused as well.
-      last_refusal = answer.detail;
       return dismiss(peer, answer.detail);
     }
     if (lease.gpu || node.status.gpus == 0) ++node.status.measured;
@@ -380,7 +379,6 @@ struct Broker::Impl {
   std::map<TaskId, Open> open;
   std::map<std::uint64_t, Leased> leases;
   std::map<std::pair<GroupKey, std::string>, ContentId> contents;
-  std::string last_refusal;
 };
 
 Broker::Broker(std::vector<Transport*> transports, const Interruption& interruption)

@@ -2,8 +2,8 @@
 #include <deque>
 #include <mutex>
 
-#include "tuner/agents/lane_pools.h"
 #include "tuner/agents/transport.h"
+#include "tuner/work/bell.h"
 
 namespace gemm_tune {
 namespace {

@@ -2,31 +2,8 @@
 #include "tuner/agents/lane_pools.h"
 
 #include <poll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
-
-#include "core/descriptor_limit.h"
-#include "core/error.h"
 
 namespace gemm_tune {
-
-Bell::Bell() : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  if (fd_ >= 0) return;
-  throw DeviceError(std::string("the system gives no event descriptor (") + std::strerror(errno) +
-                    "): " + kRaiseDescriptorLimit);
-}
-
-Bell::~Bell() { close(fd_); }
-
-void Bell::ring() { eventfd_write(fd_, 1); }
-
-void Bell::quiet() {
-  eventfd_t count = 0;
-  eventfd_read(fd_, &count);
-}
 
 void LanePools::wait(std::chrono::milliseconds timeout, int also) {
   pollfd descriptors[] = {{bell_.fd(), POLLIN, 0}, {also, POLLIN, 0}};
@@ -50,7 +27,7 @@ void LanePools::update(const Wanted& wanted) {
   if (open == open_.end()) return;  // abandoned; the broker will hear of it
   nlohmann::json request = open->second.task.request;
   open->second.task.update(request);
-  tell(Updated{wanted.number, wanted.lease, std::move(request)});
+  tell(Updated{wanted.lease, std::move(request)});
 }
 
 void LanePools::finish(Finished& finished) {

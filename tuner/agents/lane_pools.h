@@ -19,25 +19,10 @@
 #include <variant>
 
 #include "tuner/cluster/scheduler.h"
+#include "tuner/work/bell.h"
 #include "tuner/work/task_pool.h"
 
 namespace gemm_tune {
-
-// A counter that poll() can wait for. Any thread.
-class Bell {
- public:
-  Bell();  // throws DeviceError where the system has no descriptor
-  ~Bell();
-  Bell(const Bell&) = delete;
-  Bell& operator=(const Bell&) = delete;
-
-  void ring();
-  void quiet();
-  int fd() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 // What the threads of a group's lanes know of it.
 struct GroupState {
@@ -55,7 +40,6 @@ struct Submitted {
   bool fresh, is_updated;
 };
 struct Updated {
-  TaskNumber number;
   std::uint64_t lease;
   nlohmann::json request;
 };

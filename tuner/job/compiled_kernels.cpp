@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "core/error.h"
 #include "gpu/nvrtc.h"
 #include "runtime/compile.h"
 
@@ -32,10 +31,7 @@ std::optional<KeptKernel> kept_by_this_nvrtc(const KernelStore& cache, const std
 
 CompiledKernels::CompiledKernels(std::string arch, const std::optional<KernelSources>& users,
                                  const std::optional<std::filesystem::path>& cache)
-    : arch_(std::move(arch)),
-      users_(users),
-      folder_("gemm-tune-cubins"),
-      own_(folder_.path(), KernelStore::Directory::scratch) {
+    : arch_(std::move(arch)), users_(users), own_("gemm-tune-cubins") {
   if (cache) cache_.emplace(*cache);
 }
 
@@ -71,10 +67,7 @@ std::optional<CompileReply> CompiledKernels::published(const KnownConfig& config
 }
 
 const CompileReply& CompiledKernels::add(CompileReply reply) {
-  if (reply.ok && !own_.store(reply.cubin_key, reply.cubin)) {
-    throw DeviceError("compiled kernels cannot be written to '" + folder_.path().string() +
-                      "': make room or set TMPDIR to a folder with some");
-  }
+  if (reply.ok) own_.store(reply.cubin_key, reply.cubin);
   reply.cubin = {};
   const std::lock_guard lock(mutex_);
   std::string config = reply.config;
@@ -82,10 +75,7 @@ const CompileReply& CompiledKernels::add(CompileReply reply) {
 }
 
 CompiledConfig CompiledKernels::with_cubin(const std::string& config) const {
-  std::optional<std::string> cubin = own_.load(kept(config)->cubin_key);
-  if (cubin) return {config, *std::move(cubin)};
-  throw DeviceError("the compiled kernel of " + config + " is gone from '" +
-                    folder_.path().string() + "'");
+  return {config, own_.load(kept(config)->cubin_key, config)};
 }
 
 bool CompiledKernels::publish(const CompileReply& reply) const {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels that a run has compiled, and those of the user's kernel cache.
 //
-// Cubins wait for their measurement in files of a temporary folder, which only this process
-// touches: a long run compiles thousands. What is published goes to the cache under the key that
-// the library looks for. Any thread; an answer stays where it is.
+// Cubins wait for their measurement in files (tuner/work/scratch_cubins.h). What is published goes
+// to the cache under the key that the library looks for. Any thread; an answer stays where it is.
 #pragma once
 
 #include <filesystem>
@@ -16,7 +15,7 @@
 #include "kernel_templates/source.h"
 #include "runtime/kernel_store.h"
 #include "tuner/work/protocol.h"
-#include "tuner/work/scratch_dir.h"
+#include "tuner/work/scratch_cubins.h"
 
 namespace gemm_tune {
 
@@ -54,8 +53,7 @@ class CompiledKernels {
 
   const std::string arch_;
   const std::optional<KernelSources>& users_;
-  ScratchDir folder_;
-  KernelStore own_;
+  const ScratchCubins own_;
   std::optional<KernelStore> cache_;
   mutable std::mutex mutex_;                      // of what follows
   KernelSources own_sources_;                     // the program's, as needed

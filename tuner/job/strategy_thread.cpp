@@ -1,45 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/job/strategy_thread.h"
 
-#include <sys/eventfd.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <chrono>
-#include <cstring>
-#include <string>
 
-#include "core/descriptor_limit.h"
-#include "core/error.h"
 #include "tuner/work/signals_blocked.h"
 
 namespace gemm_tune {
 namespace {
 
-// Signals the descriptor in its destructor.
+// Rings in its destructor.
 class Announcement {
  public:
-  explicit Announcement(int fd) : fd_(fd) {}
-  ~Announcement() { eventfd_write(fd_, 1); }
+  explicit Announcement(Bell& bell) : bell_(bell) {}
+  ~Announcement() { bell_.ring(); }
   Announcement(const Announcement&) = delete;
   Announcement& operator=(const Announcement&) = delete;
 
  private:
-  int fd_;
+  Bell& bell_;
 };
 
 }  // namespace
 
 StrategyThread::StrategyThread(std::unique_ptr<Strategy> strategy)
-    : strategy_(std::move(strategy)), fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  if (fd_ >= 0) return;
-  throw DeviceError(std::string("the system gives no event descriptor (") + std::strerror(errno) +
-                    "): " + kRaiseDescriptorLimit);
-}
+    : strategy_(std::move(strategy)) {}
 
 StrategyThread::~StrategyThread() {
   if (is_asking()) answer_.wait();
-  close(fd_);
 }
 
 void StrategyThread::tell(std::size_t point, std::optional<double> time_us) {
@@ -54,7 +41,7 @@ void StrategyThread::begin_ask(std::size_t count) {
   const SignalsBlocked blocked;
   pass_on_results();
   answer_ = std::async(std::launch::async, [this, count] {
-    const Announcement announcement(fd_);
+    const Announcement announcement(bell_);
     return strategy_->ask(count);
   });
 }
@@ -63,8 +50,7 @@ std::optional<std::vector<std::size_t>> StrategyThread::answer() {
   if (!is_asking() || answer_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
     return std::nullopt;
   }
-  eventfd_t count = 0;
-  eventfd_read(fd_, &count);
+  bell_.quiet();
   return answer_.get();
 }
 

@@ -13,12 +13,13 @@
 #include <vector>
 
 #include "search/strategy.h"
+#include "tuner/work/bell.h"
 
 namespace gemm_tune {
 
 class StrategyThread {
  public:
-  // Throws Error if the system has no free descriptor.
+  // Throws DeviceError if the system has no free descriptor.
   explicit StrategyThread(std::unique_ptr<Strategy> strategy);
   ~StrategyThread();  // waits for the running ask
   StrategyThread(const StrategyThread&) = delete;
@@ -33,7 +34,7 @@ class StrategyThread {
 
   // A descriptor that becomes readable with the answer. The answer is empty if the space is
   // exhausted; an exception of the strategy is rethrown here.
-  int fd() const { return fd_; }
+  int fd() const { return bell_.fd(); }
   std::optional<std::vector<std::size_t>> answer();
 
   // These block until the strategy is done.
@@ -45,8 +46,8 @@ class StrategyThread {
 
   std::unique_ptr<Strategy> strategy_;  // used by the other thread during an ask
   std::vector<std::pair<std::size_t, std::optional<double>>> told_;
+  Bell bell_;  // of the answer
   std::future<std::vector<std::size_t>> answer_;
-  int fd_;
 };
 
 }  // namespace gemm_tune
