@@ -70,10 +70,11 @@ void set_layer(std::vector<Winner>& winners, const std::filesystem::path& layer)
   for (Winner& winner : winners) winner.layer = layer.string();
 }
 
-// read(database, path) for each layer; a sentence for each that was left out.
-template <class Read>
-std::vector<std::string> read_each(const std::vector<std::filesystem::path>& layers,
-                                   const Read& read) {
+}  // namespace
+
+std::vector<std::string> read_layers(
+    const std::vector<std::filesystem::path>& layers,
+    const std::function<void(const Database&, const std::filesystem::path&)>& read) {
   std::vector<std::string> notes;
   for (const std::filesystem::path& layer : layers) {
     try {
@@ -85,21 +86,20 @@ std::vector<std::string> read_each(const std::vector<std::filesystem::path>& lay
   return notes;
 }
 
-}  // namespace
-
 Layered load_layered(const Database* own, const std::vector<std::filesystem::path>& layers,
                      const std::optional<std::string>& arch, const KernelHashes& hashes,
                      const WinnerRule& rule) {
   Layered all;
   ByArch rows = own == nullptr ? ByArch() : rows_of(*own, arch, hashes, rule);
-  all.notes = read_each(layers, [&](const Database& database, const std::filesystem::path& layer) {
-    ByArch below = rows_of(database, arch, hashes, rule);
-    for (auto& [name, found] : below) {
-      set_layer(found.winners, layer);
-      add_winners(rows[name].winners, std::move(found.winners), rule);
-      add_timed(rows[name].timed, std::move(found.timed));
-    }
-  });
+  all.notes =
+      read_layers(layers, [&](const Database& database, const std::filesystem::path& layer) {
+        ByArch below = rows_of(database, arch, hashes, rule);
+        for (auto& [name, found] : below) {
+          set_layer(found.winners, layer);
+          add_winners(rows[name].winners, std::move(found.winners), rule);
+          add_timed(rows[name].timed, std::move(found.timed));
+        }
+      });
   for (auto& [name, found] : rows) {
     sort_by_preference(found.winners);
     all.tuned.emplace(name, Tuned(std::move(found.winners), std::move(found.timed)));
@@ -113,11 +113,12 @@ LayeredWinners load_layered_winners(const Database* own,
                                     Launches launches, const WinnerRule& rule) {
   LayeredWinners all;
   if (own != nullptr) all.winners = load_winners(*own, arch, hashes, launches, rule);
-  all.notes = read_each(layers, [&](const Database& database, const std::filesystem::path& layer) {
-    std::vector<Winner> below = load_winners(database, arch, hashes, launches, rule);
-    set_layer(below, layer);
-    add_winners(all.winners, std::move(below), rule);
-  });
+  all.notes =
+      read_layers(layers, [&](const Database& database, const std::filesystem::path& layer) {
+        std::vector<Winner> below = load_winners(database, arch, hashes, launches, rule);
+        set_layer(below, layer);
+        add_winners(all.winners, std::move(below), rule);
+      });
   sort_by_preference(all.winners);
   return all;
 }

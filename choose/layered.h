@@ -7,6 +7,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -15,6 +16,12 @@
 #include "choose/choose.h"
 
 namespace gemm_tune {
+
+// Calls read(database, path) for each layer. Returns a sentence for each that was left out because
+// it, or `read`, threw an Error: a `read` that may throw midway keeps nothing of that layer.
+std::vector<std::string> read_layers(
+    const std::vector<std::filesystem::path>& layers,
+    const std::function<void(const Database&, const std::filesystem::path&)>& read);
 
 struct Layered {
   std::map<std::string, Tuned> tuned;  // by architecture

@@ -239,13 +239,9 @@ std::vector<StoredRow> rows_at(const Question& q, const Problem& problem) {
     }
   };
   if (q.database) add(*q.database, "");
-  for (const std::filesystem::path& layer : q.layers) {
-    try {
-      add(Database(layer, Database::Mode::immutable), layer.string());
-    } catch (const DatabaseError&) {
-      continue;  // left out whole, as by `best`
-    }
-  }
+  read_layers(q.layers, [&](const Database& database, const std::filesystem::path& layer) {
+    add(database, layer.string());
+  });
   return rows;
 }
 

@@ -53,18 +53,14 @@ struct StoredRow {
 // Few: layers hold winners.
 std::map<Place, std::vector<StoredRow>> rows_of_layers(const std::vector<fs::path>& layers) {
   std::map<Place, std::vector<StoredRow>> rows;
-  for (const fs::path& layer : layers) {
+  // load_layered_winners() says which were left out.
+  read_layers(layers, [&](const Database& database, const fs::path&) {
     std::vector<StoredRow> found;
-    try {
-      Database(layer, Database::Mode::immutable)
-          .for_each_stored([&](const Record& row, bool counts) {
-            found.push_back({row, counts});
-          });
-    } catch (const Error&) {
-      continue;  // left out whole; load_layered_winners() says so
-    }
+    database.for_each_stored([&](const Record& row, bool counts) {
+      found.push_back({row, counts});
+    });
     for (StoredRow& row : found) rows[place_of(row.record)].push_back(std::move(row));
-  }
+  });
   return rows;
 }
 
@@ -117,18 +113,22 @@ nlohmann::json summary_of(const Database* own, const std::vector<fs::path>& laye
                        (asked.type && !asked.arch.empty() ? " of this type" : "") +
                        fmt::format(": its architectures are {}", fmt::join(archs, ", ")));
   }
-  std::vector<std::string> notes;  // the same for each architecture
+  std::vector<std::string> notes;          // the same for each architecture
+  std::map<std::string, Database> opened;  // layers, by path
+  const auto database_of = [&](const Winner& winner) -> const Database& {
+    if (winner.layer.empty()) return *own;
+    const auto entry = opened.find(winner.layer);
+    if (entry != opened.end()) return entry->second;
+    return opened.emplace(winner.layer, Database(winner.layer, Database::Mode::immutable))
+        .first->second;
+  };
   for (const std::string& arch : archs) {
     if (!asked.arch.empty() && arch != asked.arch) continue;
     const LayeredWinners all = load_layered_winners(own, layers, arch, hashes);
     notes = all.notes;
     for (const Winner& winner : all.winners) {
       if (!asked.has(winner.record.device, winner.record.problem)) continue;
-      const bool is_own = winner.layer.empty();
-      summary.set_winner(
-          winner.record,
-          is_own ? own->baselines(winner.record)
-                 : Database(winner.layer, Database::Mode::immutable).baselines(winner.record));
+      summary.set_winner(winner.record, database_of(winner).baselines(winner.record));
     }
   }
   tell_of_layers(notes, options);
