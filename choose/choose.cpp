@@ -65,12 +65,13 @@ const char* const kGuess = "; a guess, for the sizes are far apart";
 std::string describe(const Serving& serving, const DeviceKey& device, const Problem& problem,
                      bool is_nearest) {
   const Record& record = serving.winner->record;
-  const int same = sameness(record.problem, problem);
-  std::string text = same == 2    ? "the winner for this problem on "
-                     : same == 1  ? "the winner where other operands are the least aligned ones, "
+  const Sameness same = sameness(record.problem, problem);
+  std::string text = same == Sameness::full ? "the winner for this problem on "
+                     : same == Sameness::by_class
+                         ? "the winner where other operands are the least aligned ones, "
                      : is_nearest ? "the nearest tuned size, "
                                   : "the near tuned size that is expected to be fastest here, ";
-  if (same != 2) text += to_string(record.problem) + " on ";
+  if (same != Sameness::full) text += to_string(record.problem) + " on ";
   text += record.device.name + " with " + std::to_string(record.device.sm_count) + " SMs";
   if (!device.name.empty() && record.device != device) text += ", another device of " + device.arch;
   text += record.source == Source::measured ? " (measured)" : " (predicted, not timed)";
@@ -160,7 +161,7 @@ std::optional<double> expected_of_cublas(const Candidates& candidates, const Dev
     const Winner& tuned = *serving.winner;
     if (!tuned.cublas || tuned.record.device != device) continue;
     const double there_us = tuned.cublas->timing.median_us;
-    if (sameness(tuned.record.problem, problem) > 0) return there_us;
+    if (sameness(tuned.record.problem, problem) != Sameness::none) return there_us;
     if (!spec) spec = modelled_device(device);
     if (!spec) return std::nullopt;
     const std::optional<double> attainable = attainable_us(tuned.record.problem, *spec);
@@ -353,8 +354,8 @@ Choice choose(const Tuned& tuned, const DeviceKey& device, const Problem& proble
   if (candidates.servings.empty()) return without_winner(device, problem, allowed);
   const Serving& nearest = candidates.servings.front();
   const Record& record = nearest.winner->record;
-  const bool exact =
-      sameness(record.problem, problem) > 0 && (device.name.empty() || record.device == device);
+  const bool exact = sameness(record.problem, problem) != Sameness::none &&
+                     (device.name.empty() || record.device == device);
   Choice choice = of_winner(candidates, exact ? 0 : fastest(candidates), device, problem);
   if (exact) {
     choice.match = Match::exact;

@@ -164,7 +164,7 @@ constexpr bool is_problem(const Problem& p) {
          is_of_operand(p.alignment_cd);
 }
 
-constexpr bool is_same(const Problem& a, const Problem& b) { return sameness(a, b) > 0; }
+constexpr bool is_same(const Problem& a, const Problem& b) { return sameness(a, b) != Sameness::none; }
 
 // The kernel for a problem. Nearest is the least shape_distance() among the winners with a legal
 // kernel; of equally near ones the first in the table, before it the exact one, and among several
@@ -173,10 +173,10 @@ constexpr Lookup lookup(const Problem& problem) {
   Lookup found{Match::none, nullptr, nullptr, false};
   if (!is_problem(problem)) return found;
   double least = 0;
-  int same = 0;  // sameness() of the one that was found
+  Sameness same = Sameness::none;  // of the one that was found
   for (const Winner& winner : kWinners) {
     const double distance = shape_distance(winner.problem, problem);
-    const int this_same = sameness(winner.problem, problem);
+    const Sameness this_same = sameness(winner.problem, problem);
     const bool better = found.winner == nullptr || distance < least ||
                         (distance <= least && this_same > same);
     if (!better) continue;
@@ -184,7 +184,7 @@ constexpr Lookup lookup(const Problem& problem) {
     if (variant < 0) continue;
     least = distance;
     same = this_same;
-    found = Lookup{same > 0 ? Match::exact : Match::nearest, &kKernels[winner.variants[variant]],
+    found = Lookup{same != Sameness::none ? Match::exact : Match::nearest, &kKernels[winner.variants[variant]],
                    &winner, variant > 0};
   }
   if (found.winner != nullptr) return found;

@@ -126,7 +126,8 @@ class NearestServing {
   void consider(const Entry& entry) {
     const double distance = shape_distance(entry.tuned, asked_);
     const Problem& tuned = entry.winner->record.problem;
-    const auto rank = std::make_tuple(distance, -sameness(entry.tuned, asked_), entry.winner);
+    const auto rank =
+        std::make_tuple(distance, -static_cast<int>(sameness(entry.tuned, asked_)), entry.winner);
     const auto same = std::find_if(found_.begin(), found_.end(), [&](const Found& found) {
       return found.variants == entry.variants;
     });

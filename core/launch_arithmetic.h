@@ -316,22 +316,27 @@ constexpr double shape_distance(const LaunchProblem& a, const LaunchProblem& b) 
   return ratio(a.M, b.M) * ratio(a.N, b.N) * ratio(a.K, b.K) * ratio(a.batch, b.batch);
 }
 
-// Whether a tuned problem is the asked one: 2 if it is, 1 if other operands are the least aligned
-// ones, 0 if it is not.
-constexpr int sameness(const LaunchProblem& tuned, const LaunchProblem& asked) {
+// How far a tuned problem is the asked one.
+enum class Sameness {
+  none,
+  by_class,  // the shape and the alignment class, but other operands are the least aligned ones
+  full,
+};
+
+constexpr Sameness sameness(const LaunchProblem& tuned, const LaunchProblem& asked) {
   const bool is_same = tuned.M == asked.M && tuned.N == asked.N && tuned.K == asked.K &&
                        tuned.alignment == asked.alignment && tuned.layout == asked.layout &&
                        tuned.batch == asked.batch && tuned.type_ab == asked.type_ab &&
                        tuned.type_cd == asked.type_cd;
-  if (!is_same) return 0;
+  if (!is_same) return Sameness::none;
   const auto is_equal = [&](int a, int b) {
     return (a > 0 ? a : tuned.alignment) == (b > 0 ? b : asked.alignment);
   };
   return is_equal(tuned.alignment_a, asked.alignment_a) &&
                  is_equal(tuned.alignment_b, asked.alignment_b) &&
                  is_equal(tuned.alignment_cd, asked.alignment_cd)
-             ? 2
-             : 1;
+             ? Sameness::full
+             : Sameness::by_class;
 }
 
 }  // namespace gemm_tune

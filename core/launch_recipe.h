@@ -26,7 +26,7 @@ constexpr LaunchProblem launch_problem(const Problem& problem) {
           aligned.a,      aligned.b,     aligned.cd};
 }
 
-constexpr int sameness(const Problem& tuned, const Problem& asked) {
+constexpr Sameness sameness(const Problem& tuned, const Problem& asked) {
   return sameness(launch_problem(tuned), launch_problem(asked));
 }
 

@@ -36,7 +36,7 @@ std::map<std::string, Tuned> read_tuned(const Dispatcher::Settings& settings) {
 }
 
 bool is_for_tuned(const Choice& choice, const DeviceKey& device, const Problem& problem) {
-  return choice.winner && sameness(choice.winner->problem, problem) > 0 &&
+  return choice.winner && sameness(choice.winner->problem, problem) != Sameness::none &&
          choice.winner->device == device;
 }
 

@@ -41,8 +41,8 @@ std::vector<Benched> asked_winners(const std::vector<Problem>& problems,
         winners.begin(), winners.end(), [&](const Benched& one, const Benched& other) {
           return sameness(one.problem, problem) < sameness(other.problem, problem);
         });
-    const bool is_tuned =
-        tuned != winners.end() && sameness(tuned->problem, problem) > 0 && tuned->config;
+    const bool is_tuned = tuned != winners.end() &&
+                          sameness(tuned->problem, problem) != Sameness::none && tuned->config;
     const std::optional<LegalConfig> legal =
         is_tuned ? legal_for(*tuned->config, problem) : std::nullopt;
     all.push_back({problem, legal ? std::optional(legal->config) : std::nullopt});

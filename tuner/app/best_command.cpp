@@ -22,7 +22,8 @@ namespace {
 
 // Whether the winner's own config has a measured or predicted time for the problem.
 bool has_time(const Problem& problem, const Choice& choice) {
-  return choice.winner && !choice.is_twin && sameness(choice.winner->problem, problem) > 0 &&
+  return choice.winner && !choice.is_twin &&
+         sameness(choice.winner->problem, problem) != Sameness::none &&
          choice.match != Match::nearest;
 }
 

@@ -101,8 +101,9 @@ void add_winner(std::vector<Step>& steps, const Database& database, const TuneRe
   for (Winner& winner : load_winners(database, request.device.arch, hashes)) {
     const Record& row = winner.record;
     if (row.source != source || row.device != device_key(request.device)) continue;
-    const int same = sameness(row.problem, problem);
-    if (same > (best ? sameness(best->record.problem, problem) : 0)) best = std::move(winner);
+    const Sameness same = sameness(row.problem, problem);
+    if (same > (best ? sameness(best->record.problem, problem) : Sameness::none))
+      best = std::move(winner);
   }
   if (!best) return;
   const bool is_rung = std::any_of(steps.begin(), steps.end(), [&](const Step& step) {
