@@ -5,6 +5,7 @@
 #include <cctype>
 #include <fstream>
 #include <sstream>
+#include <string_view>
 
 #include "gpu/driver.h"
 #include "gpu/error.h"
@@ -131,6 +132,21 @@ std::int64_t device_memory_bytes(int ordinal) {
   cudaDeviceProp properties{};
   GT_CUDA(cudaGetDeviceProperties(&properties, ordinal));
   return static_cast<std::int64_t>(properties.totalGlobalMem);
+}
+
+std::string device_uuid(int ordinal) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  cudaDeviceProp properties{};
+  GT_CUDA(cudaGetDeviceProperties(&properties, ordinal));
+  std::string text = "GPU";
+  bool is_known = false;
+  for (std::size_t i = 0; i < sizeof properties.uuid.bytes; ++i) {
+    const auto byte = static_cast<unsigned char>(properties.uuid.bytes[i]);
+    if (i == 0 || i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += {kDigits[byte / 16], kDigits[byte % 16]};
+    is_known = is_known || byte != 0;
+  }
+  return is_known ? text : "";
 }
 
 // The driver's functions take half the time of the runtime's, 21 of 41 ns, which is half a percent

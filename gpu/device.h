@@ -34,6 +34,10 @@ DeviceSpec query_device(int ordinal);
 // The device's total memory, free or in use. Throws CudaError.
 std::int64_t device_memory_bytes(int ordinal);
 
+// The device's UUID, the same in every process and container of its machine, as in
+// "GPU-0123abcd-4567-89ab-cdef-0123456789ab"; "" where the driver has none. Throws CudaError.
+std::string device_uuid(int ordinal);
+
 // The ordinal that launches of the calling thread go to. Throws DeviceError without a device.
 int current_device();
 

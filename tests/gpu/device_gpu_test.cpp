@@ -37,6 +37,12 @@ TEST_F(DeviceGpuTest, AgreesWithTheTableOnTheLimitsOfItsArchitecture) {
   EXPECT_EQ(spec.smem_reserved_per_cta_bytes, table->smem_reserved_per_cta_bytes);
 }
 
+TEST_F(DeviceGpuTest, TheUuidIsTheOneThatVisibleDevicesMayName) {
+  const std::string uuid = device_uuid(0);
+  EXPECT_EQ(uuid.size(), std::string("GPU-0123abcd-4567-89ab-cdef-0123456789ab").size()) << uuid;
+  EXPECT_EQ(uuid.substr(0, 4), "GPU-");
+}
+
 TEST_F(DeviceGpuTest, KnowsTheDriver) {
   EXPECT_TRUE(driver_version().has_value());
   EXPECT_NO_THROW(check_driver());

@@ -188,6 +188,28 @@ TEST_F(AgentsTest, AnAgentWhoseWorkersCannotStartIsDismissedAndTheOthersDoItsTas
   broker.end();
 }
 
+TEST_F(AgentsTest, OfTwoAgentsThatSeeOneGpuTheFirstMeasuresAndTheOtherCompiles) {
+  const TuneRequest first = request("first.log", false), second = request("second.log", false);
+  Database database = made("db");
+  FakeNodes measuring(first), compiling(second);
+  AgentFacts facts = fake::facts_of("node");
+  facts.target.uuids = {"GPU-0"};
+  measuring.add(facts);
+  compiling.add(facts);
+  Broker broker({measuring.lines()[0], compiling.lines()[0]}, {});
+  EXPECT_EQ(fake::lead_group(broker, first, database).problems.size(), 3u);
+  broker.end();
+  const auto tasks = [&](const char* log, const std::string& verb) {
+    std::ifstream file(this->file(log));
+    std::size_t count = 0;
+    for (std::string line; std::getline(file, line);) count += line.starts_with(verb + " ");
+    return count;
+  };
+  EXPECT_GT(tasks("first.log", "measure"), 3 * 10u);
+  EXPECT_EQ(tasks("second.log", "measure"), 0u);
+  EXPECT_GT(tasks("second.log", "compile"), 5u);
+}
+
 TEST(RefusedAgentsTest, DriversNvrtcsBuildsAndFailuresThatDifferAreRefusedByName) {
   const AgentFacts first = fake::facts_of("node1");
   const auto why = [&](const auto& change) {

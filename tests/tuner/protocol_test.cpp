@@ -116,6 +116,7 @@ TEST(ProtocolTest, ABaselinesNameTellsItsKind) {
 TEST(ProtocolTest, DeviceSpecsSurviveThePipe) {
   const DeviceSpec spec = find_device_spec("sm_90").value();
   EXPECT_EQ(round_trip(DeviceReply{spec, "580.1", 2, 1024}).spec, spec);
+  EXPECT_EQ(round_trip(DeviceReply{spec, "580.1", 2, 1024, {}, "GPU-7"}).uuid, "GPU-7");
 }
 
 }  // namespace

@@ -24,18 +24,21 @@ int run(MpiSession& session, int argc, char** argv) {
     std::ofstream(argv[5], std::ios::app)
         << std::to_string(session.rank()) + " " + std::to_string(getpid()) + "\n";
   }
-  const std::string host = "node" + std::to_string(session.rank());
+  // All ranks see the four GPUs of this machine: of five, four have one, and the last compiles.
+  AgentFacts facts = fake::facts_of("node");
+  facts.target.ordinals = {0, 1, 2, 3};
+  facts.target.uuids = {"GPU-0", "GPU-1", "GPU-2", "GPU-3"};
   TuneRequest request =
       fake::request_of(fake::some_configs(static_cast<std::size_t>(std::atoi(argv[3])), false),
                        argv[2], std::chrono::seconds(20));
   request.problems = fake::some_problems(std::atoi(argv[4]));
   if (session.rank() != 0) {
-    return serve_as_agent(fake::facts_of(host), request.worker, transport, 0).in_order ? 0 : 3;
+    return serve_as_agent(facts, request.worker, transport, 0).in_order ? 0 : 3;
   }
   Database database(argv[1], Database::Mode::create_or_open);
   database.begin_run({"test", "13.0", "580.1", "with fakes", 1});
   with_own_agent(
-      [&] { return fake::facts_of(host); }, request.worker, &transport, {},
+      [&] { return facts; }, request.worker, &transport, {},
       [&](Broker& broker) {
         for (const ProblemReport& problem : fake::lead_group(broker, request, database).problems) {
           std::printf("%s %s\n", to_string(problem.problem).c_str(),

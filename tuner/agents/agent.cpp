@@ -24,14 +24,8 @@ constexpr std::chrono::milliseconds kLongestWait{1000};
 
 class Agent {
  public:
-  Agent(const AgentFacts& facts, const WorkerCommand& worker, Transport& transport, int leader)
-      : transport_(transport), leader_(leader) {
-    add_pool({facts.jobs, compile_worker(worker)}, false);
-    if (!facts.target.measurable) return;
-    for (const int ordinal : facts.target.ordinals) {
-      add_pool({measuring_worker(worker, ordinal)}, true);
-    }
-  }
+  Agent(const WorkerCommand& worker, Transport& transport, int leader)
+      : worker_(worker), transport_(transport), leader_(leader) {}
 
   AgentEnding serve() {
     const bool must_poll = transport_.fd() < 0;
@@ -48,6 +42,11 @@ class Agent {
   }
 
  private:
+  void take_share(const ShareMessage& share) {
+    add_pool({share.jobs, compile_worker(worker_)}, false);
+    for (const int ordinal : share.ordinals) add_pool({measuring_worker(worker_, ordinal)}, true);
+  }
+
   void add_pool(std::vector<WorkerCommand> commands, bool warm_spares) {
     waited_for_.push_back(
         pools_.emplace_back(std::make_unique<WorkerPool>(std::move(commands), warm_spares)).get());
@@ -62,6 +61,7 @@ class Agent {
     auto message = read_agent_message(bytes);
     if (!message) throw Error("the leader of the job sent something that is no message");
     auto& [key, body] = *message;
+    if (key == kShare) take_share(body.get<ShareMessage>());
     if (key == kTask) start(body.get<TaskMessage>());
     if (key == kEnd) return AgentEnding{true, {}};
     if (key == kDismissed) return AgentEnding{false, body.get<std::string>()};
@@ -117,6 +117,7 @@ class Agent {
     tell(kAnswer, message);
   }
 
+  const WorkerCommand& worker_;
   Transport& transport_;
   const int leader_;
   const ScratchCubins cubins_{"gemm-tune-agent"};   // by config
@@ -139,7 +140,7 @@ AgentEnding serve_as_agent(const AgentFacts& facts, const WorkerCommand& worker,
       tell(facts);
       return {false, facts.failure};
     }
-    Agent agent(facts, worker, transport, leader);
+    Agent agent(worker, transport, leader);
     tell(facts);
     return agent.serve();
   } catch (const std::exception& error) {  // the agent's edge

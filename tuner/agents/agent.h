@@ -2,8 +2,9 @@
 // The side of one node: serves the leader's tasks by worker processes of this machine, which a
 // crashing kernel may kill; this process never uses a GPU.
 //
-// Has one pool of compilers, and one measuring worker for each GPU, so that the leader says which
-// GPU a task gets. Keeps every cubin that it has compiled or been sent in a temporary folder.
+// Has one pool of compilers, and one measuring worker for each GPU that the leader gives it, so
+// that the leader says which GPU a task gets. Keeps every cubin that it has compiled or been sent
+// in a temporary folder.
 #pragma once
 
 #include <cstddef>

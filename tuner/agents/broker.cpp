@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "tuner/agents/lane_pools.h"
+#include "tuner/agents/shares.h"
 
 namespace gemm_tune {
 namespace {
@@ -94,6 +95,8 @@ struct Broker::Impl {
     const GroupKey key{target.spec.arch, target.spec.name, target.spec.sm_count};
     const std::size_t gpus = target.measurable ? target.ordinals.size() : 0;
     const AgentId agent = scheduler.join(key, facts.jobs, gpus, now()).agent;
+    const ShareMessage share{gpus > 0 ? target.ordinals : std::vector<int>(), facts.jobs};
+    send(peer, message_of(kShare, share));
     Node node{peer, std::move(facts), key, {}, {}};
     node.status.host = node.facts.host;
     node.status.device = key.gpu_name;
@@ -151,7 +154,7 @@ struct Broker::Impl {
       auto facts = body.get<AgentFacts>();
       if (entry != agents.end()) return lose(peer, facts.failure, Scheduler::Departure::in_order);
       silent.erase(peer);
-      greeted.emplace_back(peer, std::move(facts));
+      greeted.emplace(peer, std::move(facts));
     } else if (key == kAnswer && entry != agents.end()) {
       take_answer(peer, entry->second, body.get<AnswerMessage>());
     }
@@ -370,7 +373,7 @@ struct Broker::Impl {
   Bell bell;
   ToBroker from_lanes;
   std::set<Peer> silent;  // have not said hello
-  std::vector<std::pair<Peer, AgentFacts>> greeted;
+  std::map<Peer, AgentFacts> greeted;
   std::map<Peer, AgentId> agents;  // those that serve
   std::map<AgentId, Node> nodes;   // and those that did
   std::map<GroupKey, std::shared_ptr<GroupState>> groups;
@@ -396,10 +399,13 @@ std::vector<AgentFacts> Broker::gather(const std::function<void(std::size_t miss
     on_wait(impl_->silent.size());
     next_note += kHelloNote;
   }
-  std::vector<AgentFacts> facts;
-  for (auto& [peer, fact] : std::exchange(impl_->greeted, {})) {
-    facts.push_back(fact);
-    if (fact.failure.empty()) impl_->join(peer, std::move(fact));
+  const std::map<Impl::Peer, AgentFacts> greeted = std::exchange(impl_->greeted, {});
+  std::vector<AgentFacts> facts;  // by transport and rank, whoever was first
+  for (const auto& [peer, fact] : greeted) facts.push_back(fact);
+  deal_out(facts);
+  for (std::size_t i = 0; const auto& [peer, fact] : greeted) {
+    const AgentFacts& its = facts[i++];
+    if (its.failure.empty()) impl_->join(peer, its);
   }
   return facts;
 }

@@ -46,7 +46,8 @@ class Broker {
   Broker(const Broker&) = delete;
   Broker& operator=(const Broker&) = delete;
 
-  // Waits until every agent has said hello or is lost, and returns the facts of the former. on_wait
+  // Waits until every agent has said hello or is lost, gives each of the former its share of their
+  // machine (tuner/agents/shares.h), and returns their facts with no more than that. on_wait
   // is called every few seconds with the number of those that have said nothing. Ends early where
   // interrupted.
   std::vector<AgentFacts> gather(const std::function<void(std::size_t missing)>& on_wait);

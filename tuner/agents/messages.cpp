@@ -14,13 +14,15 @@ void to_json(nlohmann::json& json, const AgentFacts& value) {
           {"spec", target.spec},
           {"measurable", target.measurable},
           {"ordinals", target.ordinals},
+          {"uuids", target.uuids},
           {"memory_bytes", target.memory_bytes},
           {"driver_version", target.driver_version},
           {"why_not", target.why_not},
           {"gpu", target.gpu},
           {"nvrtc_version", value.nvrtc_version},
           {"tool_version", value.tool_version},
-          {"jobs", value.jobs}};
+          {"jobs", value.jobs},
+          {"cpus", value.cpus}};
 }
 
 void from_json(const nlohmann::json& json, AgentFacts& value) {
@@ -30,6 +32,7 @@ void from_json(const nlohmann::json& json, AgentFacts& value) {
   json.at("spec").get_to(target.spec);
   json.at("measurable").get_to(target.measurable);
   json.at("ordinals").get_to(target.ordinals);
+  json.at("uuids").get_to(target.uuids);
   json.at("memory_bytes").get_to(target.memory_bytes);
   json.at("driver_version").get_to(target.driver_version);
   json.at("why_not").get_to(target.why_not);
@@ -37,6 +40,7 @@ void from_json(const nlohmann::json& json, AgentFacts& value) {
   json.at("nvrtc_version").get_to(value.nvrtc_version);
   json.at("tool_version").get_to(value.tool_version);
   json.at("jobs").get_to(value.jobs);
+  json.at("cpus").get_to(value.cpus);
 }
 
 std::string message_of(const char* key, nlohmann::json body) {

@@ -2,8 +2,9 @@
 // What the leader of a job and its agents tell each other: one JSON object per message, framed as
 // between the program and its workers (tuner/work/frame.h).
 //
-// An agent says hello once, or why it cannot serve. It answers each task once, under the number of
-// the task's lease. A cubin travels to an agent once: later tasks name its config alone.
+// An agent says hello once, or why it cannot serve, and hears which GPUs and how many compile
+// processes are its own. It answers each task once, under the number of the task's lease. A cubin
+// travels to an agent once: later tasks name its config alone.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +26,19 @@ struct AgentFacts {
   std::string failure;  // why it cannot serve, as a sentence; usually empty
   Target target;
   std::string nvrtc_version, tool_version;
-  std::size_t jobs = 1;  // compile processes
+  std::size_t jobs = 1;   // compile processes
+  std::vector<int> cpus;  // that these may use; none where `jobs` is the user's number
 };
 
 void to_json(nlohmann::json& json, const AgentFacts& value);
 void from_json(const nlohmann::json& json, AgentFacts& value);
+
+// What an agent may use, which may be less than it has found.
+struct ShareMessage {
+  std::vector<int> ordinals;
+  std::size_t jobs = 1;
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ShareMessage, ordinals, jobs)
 
 struct TaskMessage {
   std::uint64_t lease = 0;
@@ -56,6 +65,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AnswerMessage, lease, status, reply, detail, 
 inline constexpr const char* kHello = "hello";          // AgentFacts
 inline constexpr const char* kAnswer = "answer";        // AnswerMessage
 inline constexpr const char* kHeartbeat = "heartbeat";  // null
+inline constexpr const char* kShare = "share";          // ShareMessage, before any task
 inline constexpr const char* kTask = "task";            // TaskMessage
 inline constexpr const char* kEnd = "end";              // null: the job is over
 inline constexpr const char* kDismissed = "dismissed";  // the reason

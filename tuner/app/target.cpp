@@ -65,8 +65,8 @@ std::vector<int> parse_ordinals(const std::string& text) {
 }
 
 // The GPUs beside the first must exist and be of its model, because rows are stored by model.
-std::vector<int> other_ordinals(WorkerPool& prober, const Options& options,
-                                const DeviceReply& first) {
+void add_others(WorkerPool& prober, const Options& options, const DeviceReply& first,
+                Target& target) {
   std::vector<int> ordinals;
   if (options.devices == "all") {
     for (int i = 1; i < first.device_count; ++i) ordinals.push_back(i);
@@ -77,13 +77,16 @@ std::vector<int> other_ordinals(WorkerPool& prober, const Options& options,
   for (const int ordinal : ordinals) {
     const Probe probe = probe_gpu(prober, ordinal);
     if (!probe.device) throw DeviceError(probe.failure);
-    if (device_key(probe.device->spec) == device_key(first.spec)) continue;
+    if (device_key(probe.device->spec) == device_key(first.spec)) {
+      target.ordinals.push_back(ordinal);
+      target.uuids.push_back(probe.device->uuid);
+      continue;
+    }
     throw UsageError("GPU " + std::to_string(ordinal) + " is " + probe.device->spec.name + " (" +
                      std::to_string(probe.device->spec.sm_count) + " SMs), another model than " +
                      first.spec.name + " (" + std::to_string(first.spec.sm_count) +
                      " SMs): name GPUs of one model in --devices");
   }
-  return ordinals;
 }
 
 int first_ordinal(const Options& options) {
@@ -165,8 +168,9 @@ Target resolve_target(const Options& options) {
     target.driver_version = probe.device->driver_version;
     target.memory_bytes = probe.device->memory_bytes;
     target.gpu = probe.device->settings;
-    target.ordinals = other_ordinals(prober, options, *probe.device);
-    target.ordinals.insert(target.ordinals.begin(), first);
+    target.ordinals = {first};
+    target.uuids = {probe.device->uuid};
+    add_others(prober, options, *probe.device, target);
     target.measurable = true;
   } else if (options.arch.empty()) {
     target.spec = stored_target(options, probe.failure);

@@ -13,12 +13,13 @@ namespace gemm_tune {
 
 struct Target {
   DeviceSpec spec;
-  bool measurable = false;        // the GPUs of --device or --devices are the target
-  std::vector<int> ordinals;      // their CUDA numbers, if measurable
-  std::int64_t memory_bytes = 0;  // of each GPU, if measurable
-  std::string driver_version;     // if measurable
-  std::string why_not;            // if not measurable: the reason, as a sentence
-  GpuSettings gpu = {};           // of the first GPU, if measurable
+  bool measurable = false;              // the GPUs of --device or --devices are the target
+  std::vector<int> ordinals;            // their CUDA numbers, if measurable
+  std::int64_t memory_bytes = 0;        // of each GPU, if measurable
+  std::string driver_version;           // if measurable
+  std::string why_not;                  // if not measurable: the reason, as a sentence
+  GpuSettings gpu = {};                 // of the first GPU, if measurable
+  std::vector<std::string> uuids = {};  // of each GPU, if measurable; "" where unknown
 };
 
 }  // namespace gemm_tune

@@ -3,6 +3,7 @@
 //
 // Rank 0 has the searches and the database. Every rank has an agent, with the worker processes of
 // its machine; rank 0's is in a thread beside.
+#include <sched.h>
 #include <signal.h>
 #include <spdlog/fmt/fmt.h>
 
@@ -42,6 +43,18 @@ Target own_target(Options options) {
   return resolve_target(options);
 }
 
+// The CPUs that this process may use, as its batch system or mpirun has bound it.
+std::vector<int> allowed_cpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  std::vector<int> cpus;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return cpus;  // more than the set can hold
+  for (int i = 0; i < CPU_SETSIZE; ++i) {
+    if (CPU_ISSET(i, &set)) cpus.push_back(i);
+  }
+  return cpus;
+}
+
 AgentFacts find_facts(const Options& options) {
   AgentFacts facts;
   facts.host = host_name();
@@ -49,8 +62,12 @@ AgentFacts find_facts(const Options& options) {
   try {
     facts.nvrtc_version = nvrtc_version();
     facts.target = own_target(options);
-    facts.jobs =
-        options.jobs > 0 ? static_cast<std::size_t>(options.jobs) : default_jobs(facts.target);
+    if (options.jobs > 0) {
+      facts.jobs = static_cast<std::size_t>(options.jobs);
+    } else {
+      facts.jobs = default_jobs(facts.target);
+      facts.cpus = allowed_cpus();
+    }
   } catch (const std::exception& error) {  // the leader tells of it
     facts.failure = error.what();
   }

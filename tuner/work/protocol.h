@@ -61,6 +61,7 @@ struct DeviceReply {
   int device_count = 0;           // GPUs that CUDA sees
   std::int64_t memory_bytes = 0;  // of this one, in all
   GpuSettings settings = {};
+  std::string uuid = {};  // "" where the driver has none
 };
 
 // Throws UsageError, starting with `what`, where the text cannot cross the pipe.
@@ -113,7 +114,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CompileRequest, config, arch, source, wants_p
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DeviceRequest, ordinal)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GpuSettings, power_limit_w, memory_mhz, mig_slice)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DeviceReply, spec, driver_version, device_count, memory_bytes,
-                                   settings)
+                                   settings, uuid)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeasureRequest, problem, candidate, seed, best_us,
                                    small_shapes_only, objective)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeasureReply, outcome)

@@ -157,8 +157,12 @@ class Worker {
 
   DeviceReply device(const DeviceRequest& request) {
     check_driver();
-    return {query_device(request.ordinal), driver_version().value_or(""), device_count(),
-            device_memory_bytes(request.ordinal), Nvml(request.ordinal).settings()};
+    return {query_device(request.ordinal),
+            driver_version().value_or(""),
+            device_count(),
+            device_memory_bytes(request.ordinal),
+            Nvml(request.ordinal).settings(),
+            device_uuid(request.ordinal)};
   }
 
   MeasureReply measure(const MeasureRequest& request) {
