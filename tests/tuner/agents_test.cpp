@@ -73,6 +73,35 @@ class CutLine : public Transport {
   int left_;
 };
 
+// A line that is cut behind the first answer of finals.
+class LineCutAfterFinals : public Transport {
+ public:
+  explicit LineCutAfterFinals(Transport& whole) : whole_(whole) {}
+
+  bool is_cut() const { return is_cut_; }
+
+  std::vector<int> peers() const override { return whole_.peers(); }
+  void send(int peer, std::string message) override {
+    if (!is_cut_) whole_.send(peer, std::move(message));
+  }
+  std::optional<Event> receive() override {
+    if (is_cut_) return std::exchange(loss_, std::nullopt);
+    std::optional<Event> event = whole_.receive();
+    if (event && event->message->find("finalists") != std::string::npos) {
+      is_cut_ = true;
+      loss_ = Event{event->peer, std::nullopt};
+    }
+    return event;
+  }
+  int fd() const override { return whole_.fd(); }
+  void flush(std::chrono::milliseconds) override {}
+
+ private:
+  Transport& whole_;
+  bool is_cut_ = false;
+  std::optional<Event> loss_;
+};
+
 class AgentsTest : public testing::Test {
  protected:
   std::string file(const std::string& name) const { return (dir_.path() / name).string(); }
@@ -186,6 +215,31 @@ TEST_F(AgentsTest, AnAgentWhoseWorkersCannotStartIsDismissedAndTheOthersDoItsTas
   Broker broker({good.lines()[0], bad.lines()[0]}, {});
   EXPECT_EQ(fake::lead_group(broker, sound, database).problems.size(), 3u);
   broker.end();
+}
+
+// On the first GPU all finals take twice as long, so that they are repeated with other finalists,
+// and it is lost by then.
+TEST_F(AgentsTest, FinalsWhoseGpuIsLostBeginAnewAndStoreTimesOfOneGpu) {
+  TuneRequest sound = request("sound.log", false), half = request("half.log", false);
+  sound.problems.resize(1);
+  half.worker.back() = "half_speed";
+  Database one = made("one.db"), many = made("many.db");
+  const TuneReport expected = tune(sound, one, [](const Progress&) {});
+  FakeNodes slow(half), fast(sound);
+  slow.add(fake::facts_of("slow"));
+  fast.add(fake::facts_of("fast"));
+  LineCutAfterFinals line(*slow.lines()[0]);
+  Broker broker({&line, fast.lines()[0]}, {});
+  const TuneReport report = fake::lead_group(broker, sound, many);
+  broker.end();
+  slow.end();
+  EXPECT_TRUE(line.is_cut()) << "the first finals ran elsewhere";
+  EXPECT_EQ(winners(report), winners(expected));
+  EXPECT_EQ(rows(many), rows(one));
+  many.for_each_record([](const Record& row) {
+    EXPECT_EQ(row.outcome.timing.value().median_us, fake::time_us_of(row.config)) << row.config;
+  });
+  EXPECT_EQ(report.problems.at(0).winner.value().baselines.at(0).timing.median_us, 120);
 }
 
 TEST_F(AgentsTest, OfTwoAgentsThatSeeOneGpuTheFirstMeasuresAndTheOtherCompiles) {

@@ -130,7 +130,7 @@ TEST(ClusterSchedulerTest, AllFinalsOfAProblemRunOnOneGpuWhileOthersAreIdle) {
     EXPECT_EQ(given[0].gpu, gpu);
     const auto answered = scheduler.answer(given[0].lease, {}, 1s);
     ASSERT_TRUE(answered);
-    EXPECT_FALSE(answered->has_moved);
+    EXPECT_EQ(answered->gpu, gpu);
   }
 }
 
@@ -153,14 +153,14 @@ TEST(ClusterSchedulerTest, FinalsOfProblemsAreSpreadEvenlyOverTheGpus) {
   for (const auto& [gpu, count] : finals_of) EXPECT_EQ(count, 2);
 }
 
-TEST(ClusterSchedulerTest, FinalsMoveOnlyWithTheirAgentAndTheNextAnswerSaysSo) {
+TEST(ClusterSchedulerTest, FinalsMoveOnlyWithTheirAgentAndTheAnswerNamesIt) {
   Scheduler scheduler(nothing_ahead());
   scheduler.join(kH100, 4, 1, 0s);
   scheduler.join(kH100, 4, 1, 0s);
   const ProblemId problem = scheduler.begin(scheduler.group(kH100));
   scheduler.submit(problem, finals(), 0s);
   const Assignment first = scheduler.take_orders().assignments.at(0);
-  EXPECT_FALSE(scheduler.answer(first.lease, {}, 1s)->has_moved);
+  EXPECT_EQ(scheduler.answer(first.lease, {}, 1s)->agent, first.agent);
   scheduler.submit(problem, finals(), 1s);
   const Assignment second = scheduler.take_orders().assignments.at(0);
   EXPECT_EQ(second.agent, first.agent);
@@ -170,7 +170,7 @@ TEST(ClusterSchedulerTest, FinalsMoveOnlyWithTheirAgentAndTheNextAnswerSaysSo) {
   EXPECT_NE(third.agent, first.agent);
   // An answer from before the move is of another GPU.
   EXPECT_FALSE(scheduler.answer(second.lease, {}, 3s));
-  EXPECT_TRUE(scheduler.answer(third.lease, {}, 4s)->has_moved);
+  EXPECT_EQ(scheduler.answer(third.lease, {}, 4s)->agent, third.agent);
 }
 
 TEST(ClusterSchedulerTest, BytesGoOnlyToAgentsThatLackThem) {

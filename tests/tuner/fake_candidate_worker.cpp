@@ -11,6 +11,7 @@
 //   no_memory    has none, each time
 //   no_autotune  cuBLAS refuses to autotune
 //   cold         none; candidates and baselines can be timed with cold operands
+//   half_speed   the GPU's finals take twice as long
 //   slow         takes some 300 ms of it, which a stop does not shorten
 #include <fcntl.h>
 #include <signal.h>
@@ -109,9 +110,10 @@ class FakeWorker {
 
   FinalsReply finals(const FinalsRequest& request) const {
     FinalsReply reply;
+    const double factor = mode_ == "half_speed" ? 2 : 1;
     for (const CompiledConfig& finalist : request.finalists) {
       require_own_cubin(finalist);
-      reply.finalists.push_back(timing(fake::time_us_of(finalist.config)));
+      reply.finalists.push_back(timing(factor * fake::time_us_of(finalist.config)));
       if (mode_ == "cold") reply.finalists.back().cold_us = fake::cold_us_of(finalist.config);
       reply.errors.push_back(fake::error_of(finalist.config));
     }
@@ -121,7 +123,7 @@ class FakeWorker {
         if (mode_ == "no_autotune") {
           reply.absent.push_back(name + ": as the fake has it");
         } else {
-          reply.baselines.push_back({name, timing(115), {}});
+          reply.baselines.push_back({name, timing(factor * 115), {}});
         }
         continue;
       }
@@ -130,7 +132,7 @@ class FakeWorker {
       if (mode_ == "exact_cublas") error = 0;
       if (mode_ == "overflowing_cublas") error.reset();
       reply.baselines.push_back({lt ? "cublasLt 0.0 (best of 7 heuristics)" : "cublasSgemm 0.0",
-                                 timing(lt ? 110 : 120), error});
+                                 timing(factor * (lt ? 110 : 120)), error});
     }
     return reply;
   }

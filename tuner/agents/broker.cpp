@@ -186,7 +186,9 @@ struct Broker::Impl {
       node.cubins.insert(config);
     }
     const auto answered = scheduler.answer(LeaseId{answer.lease}, produced, now());
-    if (answered) finish(answered->task, std::move(result));
+    if (!answered) return;
+    result.gpu = {static_cast<std::uint64_t>(agent), answered->gpu.value_or(0)};
+    finish(answered->task, std::move(result));
   }
 
   static void free(Node& node, const Leased& lease) {

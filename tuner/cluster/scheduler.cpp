@@ -372,15 +372,10 @@ std::optional<Scheduler::Answered> Scheduler::answer(LeaseId id,
   std::optional<Answered> answered;
   if (lease.is_wanted) {
     const Task& task = tasks_.at(lease.task);
-    Problem& problem = problems_.at(task.problem);
     const bool is_finals = task.info.kind == TaskKind::finals;
-    if (!is_finals || problem.pin == lease.server) {
+    if (!is_finals || problems_.at(task.problem).pin == lease.server) {
       answered = Answered{lease.task, lease.server.agent, std::nullopt};
       if (lease.server.index != kCompilers) answered->gpu = lease.server.index - 1;
-      if (is_finals) {
-        answered->has_moved = problem.answered_finals.value_or(lease.server) != lease.server;
-        problem.answered_finals = lease.server;
-      }
       if (task.lease && *task.lease != id) orders_.unwanted.push_back(*task.lease);
       finish(lease.task);
     }

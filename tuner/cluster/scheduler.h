@@ -126,10 +126,7 @@ class Scheduler {
   struct Answered {
     TaskId task;
     AgentId agent;
-    std::optional<std::size_t> gpu;
-    // Earlier finals of the problem were answered by another GPU, which is lost: the times of both
-    // cannot be compared.
-    bool has_moved = false;
+    std::optional<std::size_t> gpu;  // of finals: that of earlier ones, unless it is lost
   };
   // An agent has answered a lease, and holds these contents now. nullopt: the answer is dropped,
   // because the task has ended, or is one of finals that have moved to another GPU since.
@@ -195,7 +192,7 @@ class Scheduler {
   };
   struct Problem {
     GroupId group;
-    std::optional<ServerId> home, pin, answered_finals;
+    std::optional<ServerId> home, pin;
     std::array<std::deque<TaskId>, kQueues> ready;
     std::array<std::size_t, 3> pending{};  // by kind
     std::set<TaskId> tasks;

@@ -22,7 +22,7 @@ std::vector<BenchRow> bench(const TuneRequest& request, const std::vector<Benche
   for (const Benched& one : all) {
     BenchRow row{one, {}, {}, {}, {}};
     if (one.config) {
-      std::optional<FinalsReply> reply = trials.finals({*one.config}, one.problem);
+      std::optional<TimedFinals> reply = trials.finals({*one.config}, one.problem);
       if (!reply) break;
       row.outcome.timing = std::move(reply->finalists.at(0));
       row.outcome.error = reply->errors.at(0);

@@ -35,15 +35,19 @@ class Finals {
         problem_(problem),
         judge_ties_(judge_ties),
         rule_(rule) {
-    result_.finishers = std::move(finishers);
-    result_.passed_over = std::move(passed_over);
+    begun_.finishers = std::move(finishers);
+    begun_.passed_over = std::move(passed_over);
+    result_ = begun_;
   }
 
   FinalsResult run(const OnFinalsStage& tell);
 
  private:
+  enum class Round { timed, moved, interrupted };
+
   bool time();
-  bool time_once();
+  Round time_once();
+  void begin_anew();
   void judge();
   void pass_over();
   std::optional<Outcome> twins_failure(const KnownConfig& config);
@@ -56,11 +60,29 @@ class Finals {
   const Problem& problem_;
   const bool judge_ties_;
   const WinnerRule rule_;
-  FinalsResult result_;
+  FinalsResult begun_, result_;                               // without any finals; so far
+  std::optional<std::pair<std::uint64_t, std::size_t>> gpu_;  // of all rounds so far
 };
 
-// One round of timings: the currently best finishers and the baselines. False if interrupted.
-bool Finals::time_once() {
+// After the loss of the GPU: times of two GPUs differ by more than finalists do.
+void Finals::begin_anew() {
+  FinalsResult anew = begun_;
+  anew.disqualified = std::move(result_.disqualified);
+  const auto is_out = [&](const Finisher& one) {
+    return std::any_of(anew.disqualified.begin(), anew.disqualified.end(), [&](const auto& out) {
+      return to_string(out.config.config()) == to_string(one.config.config());
+    });
+  };
+  std::erase_if(anew.finishers, is_out);
+  std::erase_if(anew.passed_over, is_out);
+  rank(anew.finishers, rule_.objective);
+  result_ = std::move(anew);
+  gpu_.reset();
+}
+
+// One round of timings: the currently best finishers and the baselines. Keeps none of a round on
+// another GPU than that of the rounds before.
+Finals::Round Finals::time_once() {
   std::vector<Finisher>& finishers = result_.finishers;
   const std::size_t count = finalists_among(finishers, rule_.objective);
   std::vector<KnownConfig> configs;
@@ -68,8 +90,10 @@ bool Finals::time_once() {
   for (std::size_t i = 0; i < std::min(count, kTwinsAhead); ++i) {
     trials_.compile_ahead(twins_of(configs[i]));
   }
-  std::optional<FinalsReply> reply = trials_.finals(configs, problem_);
-  if (!reply) return false;
+  std::optional<TimedFinals> reply = trials_.finals(configs, problem_);
+  if (!reply) return Round::interrupted;
+  if (gpu_.value_or(reply->gpu) != reply->gpu) return Round::moved;
+  gpu_ = reply->gpu;
   result_.baselines = std::move(reply->baselines);
   result_.absent = std::move(reply->absent);
   result_.others = std::move(reply->others);
@@ -87,7 +111,7 @@ bool Finals::time_once() {
   if (judge_ties_) judge();
   rank(finishers, rule_.objective);
   if (rule_.objective == Objective::hot) prefer_cold_among_equals(finishers);
-  return true;
+  return Round::timed;
 }
 
 void Finals::judge() {
@@ -117,7 +141,13 @@ void Finals::pass_over() {
 // Repeats the finals if their times are slower than that of a candidate outside them.
 bool Finals::time() {
   for (int round = 0; round < kMaxRounds; ++round) {
-    if (!time_once()) return false;
+    const Round how = time_once();
+    if (how == Round::interrupted) return false;
+    if (how == Round::moved) {
+      begin_anew();
+      round = -1;
+      continue;
+    }
     pass_over();
     if (result_.finishers.empty() || result_.finishers.front().in_finals) break;
   }

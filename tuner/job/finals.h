@@ -72,7 +72,8 @@ using OnFinalsStage = std::function<void(const char* stage, const FinalsResult& 
 // it. judge_ties: whether the finishers are all known candidates of the problem, so that their best
 // is the problem's best by hot times. rule: by which the best are chosen, with the errors that the
 // finals measure on the same operands. tell: called with "finals" and "twins", and with the results
-// so far. An interrupt skips the rest.
+// so far. All times are of one GPU: where it is lost, the finals begin anew on another. An
+// interrupt skips the rest.
 FinalsResult hold_finals(Trials& trials, ProblemResults& results, const Problem& problem,
                          std::vector<Finisher> finishers, std::vector<Finisher> passed_over,
                          bool judge_ties, const WinnerRule& rule, const OnFinalsStage& tell);

@@ -230,20 +230,20 @@ bool Trials::compile_all(const std::vector<KnownConfig>& configs) {
   return left == 0;
 }
 
-std::optional<FinalsReply> Trials::finals(const std::vector<KnownConfig>& configs,
+std::optional<TimedFinals> Trials::finals(const std::vector<KnownConfig>& configs,
                                           const Problem& problem) {
   return finals(configs, problem, request_.baselines);
 }
 
 std::optional<double> Trials::cublas_error(const Problem& problem) {
-  const std::optional<FinalsReply> reply = finals({}, problem, {BaselineKind::cublas});
+  const std::optional<TimedFinals> reply = finals({}, problem, {BaselineKind::cublas});
   if (!reply) return std::nullopt;
   if (const auto error = measured_cublas_error(reply->baselines)) return error;
   throw DeviceError("cuBLAS could not be run at " + to_string(problem) +
                     ", and so has no error to hold candidates against");
 }
 
-std::optional<FinalsReply> Trials::finals(const std::vector<KnownConfig>& configs,
+std::optional<TimedFinals> Trials::finals(const std::vector<KnownConfig>& configs,
                                           const Problem& problem,
                                           const std::vector<BaselineKind>& baselines) {
   if (!compile_all(configs)) return std::nullopt;
@@ -275,7 +275,9 @@ std::optional<FinalsReply> Trials::finals(const std::vector<KnownConfig>& config
       abandon();
       return std::nullopt;
     }
-    if (result->status == TaskResult::Status::reply) return result->reply.get<FinalsReply>();
+    if (result->status == TaskResult::Status::reply) {
+      return TimedFinals{result->reply.get<FinalsReply>(), result->gpu};
+    }
     const std::string detail = failure_of(*result, "finals").detail;
     if (attempt == kFinalsAttempts) throw DeviceError(detail);
   }

@@ -8,11 +8,13 @@
 // thread.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tuner/job/compiled_kernels.h"
@@ -22,6 +24,11 @@
 #include "tuner/work/task_pool.h"
 
 namespace gemm_tune {
+
+// One round of finals, and the GPU that it ran on (TaskResult::gpu).
+struct TimedFinals : FinalsReply {
+  std::pair<std::uint64_t, std::size_t> gpu;
+};
 
 class Trials {
  public:
@@ -42,7 +49,7 @@ class Trials {
   void verify(const KnownConfig& config, const Problem& problem, Done done);
 
   // Times the configs and the baselines in turn on one GPU. nullopt if the run was interrupted.
-  std::optional<FinalsReply> finals(const std::vector<KnownConfig>& configs,
+  std::optional<TimedFinals> finals(const std::vector<KnownConfig>& configs,
                                     const Problem& problem);
 
   // cuBLAS's error on this run's operands. nullopt if the run was interrupted.
@@ -94,7 +101,7 @@ class Trials {
   MeasureRequest measure_request(const Problem& problem, const CompileReply& compiled) const;
   Outcome after_compile(const KnownConfig& config, const Problem& problem,
                         const CompileReply& compiled) const;
-  std::optional<FinalsReply> finals(const std::vector<KnownConfig>& configs, const Problem& problem,
+  std::optional<TimedFinals> finals(const std::vector<KnownConfig>& configs, const Problem& problem,
                                     const std::vector<BaselineKind>& baselines);
   bool compile_all(const std::vector<KnownConfig>& configs);
 

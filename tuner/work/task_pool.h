@@ -8,9 +8,11 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 namespace gemm_tune {
 
@@ -29,6 +31,8 @@ struct TaskResult {
   // by somebody, or without memory.
   bool by_environment = false;
   double seconds = 0;  // that a worker spent on it
+  // Where it was measured, as an agent of a job and a GPU there: times of equal pairs compare.
+  std::pair<std::uint64_t, std::size_t> gpu = {};
 };
 
 struct Task {
