@@ -300,7 +300,8 @@ Prepared prepare(nb::handle a, nb::handle b, nb::handle bias, nb::handle out, Me
 }
 
 void note(const Product& product) {
-  product.for_each([](const gt_gemm_call& call) { recorder()(problem_text(call)); });
+  const nb::object record = recorder();  // another thread may take it away during a call
+  product.for_each([&](const gt_gemm_call& call) { record(problem_text(call)); });
 }
 
 // What the operator for PyTorch does: autograd, subclasses of tensors.
@@ -326,7 +327,7 @@ bool is_for_operator(nb::handle a, nb::handle b, nb::handle bias, nb::handle out
   bool is_subclass = false, has_grad = false;
   for (const nb::handle operand : {a, b, bias, out}) {
     if (operand.is_none()) continue;
-    const Kind& kind = kind_of(operand);
+    const Kind kind = kind_of(operand);
     if (!is_torch(kind)) return false;
     is_subclass = is_subclass || kind.library == Kind::Library::torch_subclass;
     has_grad = has_grad || requires_grad(operand);

@@ -52,7 +52,7 @@ struct Operand {
 };
 
 // How arrays of the object's type are read; remembered.
-const Kind& kind_of(nanobind::handle object);
+Kind kind_of(nanobind::handle object);
 
 // The class of gemm_tune/_errors.py of this name.
 nanobind::object error_class(const char* name);

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays of NumPy that pass for arrays on a device, and gt_gemm over them."""
+import ctypes
+
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
@@ -18,6 +20,39 @@ class DeviceArray:
         interface = self.array.__array_interface__
         return {"version": 3, "shape": interface["shape"], "strides": interface["strides"],
                 "typestr": interface["typestr"], "data": interface["data"], **self.fields}
+
+
+class ManagedTensor(ctypes.Structure):
+    """Of DLPack before version 1."""
+
+    _fields_ = [("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device", ctypes.c_int32), ("dimensions", ctypes.c_int32),
+                ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16), ("shape", ctypes.POINTER(ctypes.c_int64)),
+                ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64), ("context", ctypes.c_void_p),
+                ("deleter", ctypes.c_void_p)]
+
+
+class Capsule:
+    """By __dlpack__ only, on DLPack's device of the CPU; fields may be any."""
+
+    def __init__(self, array, place=(1, 0), name=b"dltensor", fails=None, **fields):
+        self.array, self.place, self.name, self.fails = array, place, name, fails
+        numbers = lambda values: None if values is None else (ctypes.c_int64 * len(values))(*values)  # noqa: E731
+        shape, strides = fields.pop("shape", array.shape), fields.pop("strides", None)
+        self.kept = [numbers(shape), numbers(strides)]
+        self.tensor = ManagedTensor(array.ctypes.data, 1, 0, array.ndim, 2, 8 * array.itemsize, 1,
+                                    *(None if one is None else ctypes.cast(one, ctypes.POINTER(ctypes.c_int64)) for one in self.kept))
+        for field, value in fields.items():
+            setattr(self.tensor, field, value)
+
+    def __dlpack_device__(self):
+        return self.place
+
+    def __dlpack__(self, stream=None):
+        if self.fails is not None:
+            raise self.fails
+        make = ctypes.pythonapi.PyCapsule_New
+        make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        return make(ctypes.addressof(self.tensor), self.name, None)
 
 
 def dtype_at(address, dtype, count):

@@ -3,10 +3,13 @@
 import copy
 import inspect
 import pickle
+import random
+import subprocess
+import sys
 
 import numpy as np
 import pytest
-from device_arrays import DeviceArray
+from device_arrays import Capsule, DeviceArray
 from numpy.lib.stride_tricks import as_strided
 
 import gemm_tune
@@ -57,6 +60,117 @@ def test_an_argument_is_refused_by_its_name(arguments, sentence):
 def test_memory_of_the_host_is_refused(operand, sentence):
     with pytest.raises(gemm_tune.ArgumentError, match=sentence):
         gemm_tune.matmul(operand, B, out=OUT)
+
+
+class Hostile:
+    """Each of its methods fails."""
+
+    def fail(self, *_):
+        raise RuntimeError("of another library")
+
+    __index__ = __len__ = __getitem__ = __bool__ = __str__ = __repr__ = __eq__ = fail
+    __hash__ = None
+
+
+def described(**fields):
+    return DeviceArray(A.array, **fields)
+
+
+@pytest.mark.parametrize("operand, sentence", [
+    (described(shape=3), "a has a __cuda_array_interface__ whose 'shape' is 3: it must be a tuple of whole numbers"),
+    (described(shape=(3, 5.0)), r"'shape' is \(3, 5.0\): it must be a tuple of whole numbers"),
+    (described(shape=(3, 2**64)), "'shape' is .*: it must be a tuple of whole numbers"),
+    (described(shape=Hostile()), "'shape' is of the type test_arguments.Hostile: it must be a tuple"),
+    (described(shape=(Hostile(), 5)), "'shape' is of the type tuple: it must be a tuple of whole numbers"),
+    (described(shape=None), "without 'shape'"),
+    (described(shape=(-3, 5)), r"a has shape \(-3, 5\): no size may be negative"),
+    (described(shape=(2**40, 2**40)), "a has shape .* farther than any memory"),
+    (described(strides=(2**62, 4)), "a has shape .* farther than any memory"),
+    (described(strides=(-2**63, 4)), "a has shape .* farther than any memory"),
+    (described(strides=(20,)), r"'strides' is \(20,\): it must be as long as 'shape', 2"),
+    (described(strides=(20, 4, 4)), "'strides' is .*: it must be as long as 'shape', 2"),
+    (described(typestr=4), "'typestr' is 4: it must be a text"),
+    (described(typestr="<f4" + "x" * 10**6), "a is of the type '<f4x{56}...: it must be float32"),
+    (described(data=5), r"'data' is 5: it must be \(address, read-only\)"),
+    (described(data=(-1, False)), r"'data' is \(-1, False\): it must be \(address, read-only\)"),
+    (described(data=("x", False)), r"'data' is \('x', False\): it must be"),
+    (described(stream=-1), "'stream' is -1: it must be an address"),
+    (described(stream=1.5), "'stream' is 1.5: it must be an address"),
+])
+def test_a_field_that_cannot_be_read_is_named_with_the_argument(operand, sentence):
+    with pytest.raises(gemm_tune.ArgumentError, match=sentence) as raised:
+        _core.calls_of(operand, B, None, OUT)
+    assert str(raised.value).startswith("a ")
+
+
+def test_integers_of_numpy_describe_an_array():
+    address = np.uint64(A.array.ctypes.data)
+    [call] = _core.calls_of(described(shape=np.array([3, 5]), data=(address, False), stream=np.int64(1)), B, None,
+                            DeviceArray(OUT.array, stream=1))
+    assert (call["M"], call["K"], call["A"]) == (3, 5, int(address))
+
+
+def test_any_description_is_taken_or_refused_by_the_arguments_name():
+    values = [None, 0, -1, 3, 2**62, 2**63, -2**64, 1.5, float("nan"), "x", b"<f4", (), (3,), (3, 5), [3, 5], (5, 3, 1), (-3, 5), (2**62, 4),
+              (None, 5), {}, {3, 5}, Hostile(), (Hostile(), 5), (1,) * 17, (A.array.ctypes.data, Hostile()), np.array([3, 5]), object(), range(2)]
+    chance = random.Random(0)
+    for _ in range(5000):
+        fields = {key: chance.choice(values) for key in chance.sample(["shape", "strides", "typestr", "data", "mask", "stream"], 2)}
+        which = chance.randrange(4)
+        arguments = [A, B, zeros(4), OUT]
+        arguments[which] = DeviceArray(arguments[which].array, **fields)
+        try:
+            _core.calls_of(*arguments)
+        except gemm_tune.ArgumentError as error:
+            assert str(error).split()[0] in ("a", "b", "bias", "out"), error
+
+
+@pytest.mark.parametrize("fields, sentence", [
+    ({"dimensions": -1}, "a has -1 dimensions"),
+    ({"dimensions": 2**31 - 1}, "a has 2147483647 dimensions"),
+    ({"shape": None}, "a gives a tensor of DLPack without its shape"),
+    ({"shape": (-3, 5)}, r"a has shape \(-3, 5\): no size may be negative"),
+    ({"shape": (2**62, 2**62)}, "a has shape .* farther than any memory"),
+    ({"strides": (2**62, 1)}, "a has shape .* farther than any memory"),
+    ({"bits": 64}, "a is float64"),
+    ({"code": 200}, "a is a type of 32"),
+    ({"lanes": 4}, "a is float32"),
+    ({"place": None}, r"a fails in its __dlpack_device__\(\): TypeError"),
+    ({"place": (1,)}, r"a fails in its __dlpack_device__\(\): IndexError"),
+    ({"place": ("cuda", 0)}, r"a fails in its __dlpack_device__\(\): TypeError"),
+    ({"place": Hostile()}, r"a fails in its __dlpack_device__\(\): RuntimeError"),
+    ({"name": b"used_dltensor"}, r"a gives no tensor by its __dlpack__\(\)"),
+    ({"fails": BufferError("no memory to share")}, r"a fails in its __dlpack__\(\): BufferError\('no memory to share'\)"),
+])
+def test_a_tensor_of_dlpack_is_refused_by_the_arguments_name(fields, sentence):
+    with pytest.raises(gemm_tune.ArgumentError, match=sentence):
+        _core.calls_of(Capsule(A.array, **fields), B, None, OUT)
+
+
+def test_a_tensor_of_dlpack_is_multiplied():
+    [call] = _core.calls_of(Capsule(A.array), Capsule(B.array), None, Capsule(OUT.array))
+    assert (call["M"], call["N"], call["K"], call["A"], call["lda"]) == (3, 4, 5, A.array.ctypes.data, 5)
+
+
+def test_types_are_not_kept_without_end():
+    for _ in range(200):
+        assert len(_core.calls_of(type("Array", (DeviceArray,), {})(A.array), B, None, OUT)) == 1
+
+
+def test_an_object_that_lies_about_its_class_leaves_no_exception_behind():
+    class Liar(DeviceArray):
+        @property
+        def __class__(self):
+            raise RuntimeError("of another library")
+
+    assert len(_core.calls_of(Liar(A.array), B, None, OUT)) == 1
+
+
+def test_an_interpreter_of_its_own_lock_is_refused():
+    script = "import _xxsubinterpreters as s; s.run_string(s.create(), 'import gemm_tune')"
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert sys.version_info[:2] != (3, 12) or "does not support loading in subinterpreters" in ran.stderr
+    assert ran.returncode in (0, 1)  # and not killed by a signal
 
 
 def test_ctrl_c_while_an_array_describes_itself_is_no_lack_of_a_description():

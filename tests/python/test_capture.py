@@ -2,6 +2,7 @@
 """Captured problems, and PyTorch's operator where PyTorch is."""
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -27,6 +28,64 @@ def test_captures_may_lie_within_one_another():
         _capture._note("3x3x3")
     _capture._note("4x4x4")
     assert set(outer) == {"1x1x1", "2x2x2", "3x3x3"} and set(inner) == {"2x2x2"}
+
+
+def test_each_thread_has_its_own_captures():
+    barrier, seen = threading.Barrier(4), {}
+
+    def multiply(size):
+        with gemm_tune.capture() as shapes:
+            barrier.wait()
+            for _ in range(1000):
+                _capture._note(f"{size}x{size}x{size}")
+            barrier.wait()
+        seen[size] = dict(shapes.calls)
+
+    threads = [threading.Thread(target=multiply, args=(size,)) for size in range(1, 5)]
+    for one in threads:
+        one.start()
+    with gemm_tune.capture() as mine:
+        for one in threads:
+            one.join()
+    assert seen == {size: {f"{size}x{size}x{size}": 1000} for size in range(1, 5)} and len(mine) == 0
+    assert _capture._count == 0
+
+
+def test_products_of_pytorch_are_captured_in_each_thread():
+    torch = pytest.importorskip("torch")
+    barrier, seen = threading.Barrier(2), {}
+
+    def multiply(size):
+        with gemm_tune.capture() as shapes:
+            barrier.wait()
+            torch.rand(size, 3) @ torch.rand(3, 4)
+            with gemm_tune.capture() as inner:
+                torch.rand(size, 5) @ torch.rand(5, 4)
+            barrier.wait()
+        seen[size] = dict(shapes.calls), dict(inner.calls)
+
+    threads = [threading.Thread(target=multiply, args=(size,)) for size in (6, 7)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert seen == {size: ({f"{size}x4x3": 1, f"{size}x4x5": 1}, {f"{size}x4x5": 1}) for size in (6, 7)}
+
+
+def test_captures_of_another_thread_that_runs_gradients_are_those_of_who_asked():
+    with gemm_tune.capture() as shapes:
+        captures = _capture._here.open
+
+        def gradients():
+            _capture._note("1x1x1")
+            with _capture._captures_of(captures):
+                _capture._note("2x2x2")
+            _capture._note("3x3x3")
+
+        other = threading.Thread(target=gradients)
+        other.start()
+        other.join()
+    assert dict(shapes.calls) == {"2x2x2": 1}
 
 
 def test_products_of_pytorch_are_captured_forwards_and_backwards():

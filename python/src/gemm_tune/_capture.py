@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
 
 from ._table import Table
 from .lib import _core
@@ -56,34 +56,71 @@ class Shapes:
         return self.table()._repr_html_()
 
 
-_active: list[Shapes] = []
+class _OfThread(threading.local):
+    """The captures that are open in a thread, and whether PyTorch's products are seen in it."""
+
+    def __init__(self) -> None:
+        self.open: list[Shapes] = []
+        self.sees_pytorch = False
+
+
+_here = _OfThread()
+_lock = threading.Lock()
+_count = 0  # of the captures that are open in all threads
 
 
 def _note(problem: str) -> None:
-    for shapes in _active:
+    for shapes in _here.open:
         shapes.calls[problem] += 1
+
+
+def _count_captures(change: int) -> None:
+    global _count
+    with _lock:
+        _count += change
+        _core.set_recorder(_note if _count > 0 else None)
+
+
+@contextmanager
+def _captures_of(captures: list[Shapes]) -> Iterator[None]:
+    """What this thread multiplies is noted in another's captures."""
+    before, _here.open = _here.open, captures
+    try:
+        yield
+    finally:
+        _here.open = before
+
+
+@contextmanager
+def _products_of_pytorch() -> Iterator[None]:
+    from ._torch_capture import ProductMode
+
+    captures = _here.open
+    _here.sees_pytorch = True
+    try:
+        with ProductMode(_note, lambda: _captures_of(captures)):
+            yield
+    finally:
+        _here.sees_pytorch = False
 
 
 @contextmanager
 def capture() -> Iterator[Shapes]:
     """Collects the problems of ``matmul()``, and those that PyTorch multiplies meanwhile in this
     thread (mm, addmm, bmm and baddbmm, forwards and backwards; tensors of any device) where
-    PyTorch is imported.
+    PyTorch is imported. Each thread has its own captures.
 
     ``gemm-tune capture`` does so for a whole program, whatever calls cuBLAS in it."""
     shapes = Shapes()
     with ExitStack() as stack:
-        torch: Any = sys.modules.get("torch")
-        if torch is not None and not _active:
-            from ._torch_capture import ProductMode
-
-            stack.enter_context(ProductMode(_note))
-        _active.append(shapes)
-        _core.set_recorder(_note)
+        if sys.modules.get("torch") is not None and not _here.sees_pytorch:
+            stack.enter_context(_products_of_pytorch())
+        captures = _here.open
+        captures.append(shapes)
+        _count_captures(1)
         try:
             yield shapes
         finally:
+            _count_captures(-1)
             # By identity: all have equal counters at first.
-            _active[:] = [one for one in _active if one is not shapes]
-            if not _active:
-                _core.set_recorder(None)
+            captures[:] = [one for one in captures if one is not shapes]

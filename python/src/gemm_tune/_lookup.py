@@ -50,12 +50,38 @@ def whole_number(value: Any) -> int | None:
         return None
 
 
+def text_of(value: Any, name: str, example: str) -> str:
+    """The argument, which a C library or the program reads as a text."""
+    if not isinstance(value, str):
+        raise ArgumentError(f"{name} is {value!r}: it must be a text, as in {example!r}")
+    try:
+        os.fsencode(value)
+    except UnicodeEncodeError:
+        raise ArgumentError(f"{name} is {value!r}, which UTF-8 cannot hold") from None
+    if "\0" in value:
+        raise ArgumentError(f"{name} is {value!r}: it goes on behind a null character")
+    return value
+
+
+def path_of(path: str | os.PathLike[str], name: str) -> str:
+    try:
+        return os.fsdecode(path)
+    except TypeError:
+        raise ArgumentError(f"{name} is {path!r}: it must be a path") from None
+
+
 def shape_text(shape: Shape) -> str:
     """(M, N, K) or (M, N, K, batch), one edge of three equal ones, or a text of gemm-tune."""
     if isinstance(shape, str):
+        if not shape.strip() or shape.lstrip()[0] == "#" or not "".join(shape.split()).isprintable():
+            raise ArgumentError(f"the shape {shape!r} is not a text as in '128x64x256:layout=nt:batch=8'")
         return shape
     edge = whole_number(shape)
-    edges = (edge,) * 3 if edge is not None else tuple(map(whole_number, shape)) if hasattr(shape, "__iter__") else ()
+    edges = (edge,) * 3 if edge is not None else ()
+    if edge is None and hasattr(shape, "__iter__") and not isinstance(shape, (bytes, bytearray, dict)):
+        edges = tuple(map(whole_number, shape))
+    if any(edge is not None and abs(edge) >= 2**63 for edge in edges):
+        raise ArgumentError("an edge of a shape is out of range: it must be below 2^63")
     if len(edges) not in (3, 4) or None in edges:
         raise ArgumentError(
             f"the shape {shape!r} is not (M, N, K), (M, N, K, batch), one whole number or a text as in "
@@ -65,7 +91,7 @@ def shape_text(shape: Shape) -> str:
 
 
 def _one_of(value: str, known: dict[str, Any], what: str) -> Any:
-    if value not in known:
+    if not isinstance(value, str) or value not in known:
         raise ArgumentError(f"{what} is '{value}': it must be one of {', '.join(known)}")
     return known[value]
 
@@ -92,13 +118,17 @@ def configure(
 ) -> None:
     """From now on matmul(), lookup() and tune() use this database, the first two also the rest:
     gt_options of gemm_tune.h. Without it, they use gemm-tune's defaults."""
-    path = None if database is None else os.fspath(database)
+    path = None if database is None else path_of(database, "database")
+    try:
+        milliseconds = float(refine_ms)
+    except (TypeError, ValueError, OverflowError):
+        raise ArgumentError(f"refine_ms is {refine_ms!r}: it must be a number of milliseconds") from None
     _core.open(
         path,
-        None if kernel_cache is None else os.fspath(kernel_cache),
+        None if kernel_cache is None else path_of(kernel_cache, "kernel_cache"),
         _one_of(policy, _POLICIES, "policy"),
-        refine_ms,
-        None if refined_choices is None else os.fspath(refined_choices),
+        milliseconds,
+        None if refined_choices is None else path_of(refined_choices, "refined_choices"),
     )
     globals()["database"] = path
 
@@ -127,11 +157,17 @@ def lookup(
                 and words.get("batch", "1").isascii() and words.get("batch", "1").isdigit())
     if not is_sound:
         raise ArgumentError(f"the shape '{text}' is not one problem, as in '128x64x256:layout=nt:batch=8'")
+    if max(map(len, (*edges, words.get("batch", "1")))) > 19:
+        raise ArgumentError("an edge or the batch of a shape is out of range: it must be below 2^63")
     M, N, K = map(int, edges * 3 if len(edges) == 1 else edges)
     trans_a, trans_b = _one_of(words.get("layout", "nn"), _LAYOUTS, "layout")
     of_operands, of_result = _types(words.get("type", "f32"))
     if arch is None and (device_name is not None or sm_count != 0):
         raise ArgumentError("device_name and sm_count need arch, as in arch='sm_90'")
+    if arch is not None:
+        text_of(arch, "arch", "sm_90")
+    if device_name is not None:
+        text_of(device_name, "device_name", "NVIDIA H100 80GB HBM3")
     try:
         return Recipe(**_core.lookup(M, N, K, int(words.get("batch", "1")), trans_a, trans_b, of_operands,
                                      of_result, alignment, arch, device_name, sm_count))

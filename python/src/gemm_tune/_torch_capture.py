@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import torch
@@ -32,14 +33,18 @@ def problem_of(a: torch.Tensor, b: torch.Tensor) -> str | None:
 
 
 class ProductMode(TorchDispatchMode):
-    def __init__(self, note: Callable[[str], None]) -> None:
+    """note: gets each problem. as_in_its_thread: PyTorch runs the gradients of a GPU in a thread of its own, under the
+    mode of the thread that asked for them; within as_in_its_thread() the captures are those of the latter."""
+
+    def __init__(self, note: Callable[[str], None], as_in_its_thread: Callable[[], AbstractContextManager[None]]) -> None:
         super().__init__()
-        self._note = note
+        self._note, self._as_in_its_thread = note, as_in_its_thread
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        first = _PRODUCTS.get(func.overloadpacket)
-        if first is not None:
-            problem = problem_of(args[first], args[first + 1])
-            if problem is not None:
-                self._note(problem)
-        return func(*args, **(kwargs or {}))
+        with self._as_in_its_thread():
+            first = _PRODUCTS.get(func.overloadpacket)
+            if first is not None:
+                problem = problem_of(args[first], args[first + 1])
+                if problem is not None:
+                    self._note(problem)
+            return func(*args, **(kwargs or {}))

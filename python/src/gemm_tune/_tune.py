@@ -12,7 +12,7 @@ from typing import Any
 
 from . import _lookup, _program
 from ._errors import ArgumentError, InternalError
-from ._lookup import Shape, shape_text, whole_number
+from ._lookup import Shape, path_of, shape_text, text_of, whole_number
 from ._table import Table
 from .lib import _core
 
@@ -20,10 +20,10 @@ _FORMAT_VERSION = 1
 
 
 def _common(database: str | os.PathLike[str] | None, arch: str | None, device: int | None) -> list[str]:
-    path = _lookup.database if database is None else os.fspath(database)
+    path = _lookup.database if database is None else path_of(database, "database")
     return [
         *([] if path is None else ["--db", path]),
-        *([] if arch is None else ["--arch", arch]),
+        *([] if arch is None else ["--arch", text_of(arch, "arch", "sm_90")]),
         *([] if device is None else ["--device", str(device)]),
     ]
 
@@ -81,12 +81,14 @@ def tune(
     What was stored before is not tried again, so the same call after an interruption goes on."""
     is_one = (isinstance(shapes, str) or whole_number(shapes) is not None
               or (isinstance(shapes, tuple) and bool(shapes) and whole_number(shapes[0]) is not None))
-    if not is_one and not hasattr(shapes, "__iter__"):
+    if not is_one and (isinstance(shapes, (bytes, bytearray)) or not hasattr(shapes, "__iter__")):
         raise ArgumentError(f"shapes is {shapes!r}: it must be a shape or several")
     given: list[Any] = [shapes] if is_one else list(shapes)  # type: ignore[arg-type]
     texts = list(dict.fromkeys(shape_text(shape) for shape in given))
     if not texts:
         raise ArgumentError("shapes is empty: name at least one problem")
+    if isinstance(options, str):
+        raise ArgumentError(f"options is {options!r}: it must be a list of words, as in ['--seed', '3']")
     on_line: Callable[[str], None] | None = None
     if callable(progress):
         on_line = progress
@@ -103,9 +105,9 @@ def tune(
                 f"@{sizes}",
                 *_common(database, arch, device),
                 *([] if budget is None else ["--budget", str(budget)]),
-                *([] if time is None else ["--time", time]),
+                *([] if time is None else ["--time", text_of(time, "time", "15:00")]),
                 *([] if on_line is not None else ["-q"]),
-                *options,
+                *(text_of(word, "a word of options", "--require-gpu") for word in options),
             ],
             on_line,
         )
@@ -128,7 +130,7 @@ def explain(
     """The config's figures at the shape beside the best other config's, each with its origin:
     compiler, formula or measurement. Without a config, the winner's. Compiles; needs no GPU."""
     words = ["explain", "--json", "--sizes", shape_text(shape), *_common(database, arch, device)]
-    code, output, sentence = _program.run([*words, *([] if config is None else [config])])
+    code, output, sentence = _program.run([*words, *([] if config is None else [text_of(config, "config", "naive/BM=16")])])
     if code != 0:
         raise _program.error_of(code, sentence)
     explanation = _answer(output)[0]
