@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# cpack -G DEB, in the build folder: gemm-tune, libgemm-tune0, libgemm-tune-dev and gemm-tune-defaults for Debian and Ubuntu. CUDA's libraries
+# cpack -G DEB, in the build folder, after its target installed (`./run packages`): gemm-tune, libgemm-tune0, libgemm-tune-dev and gemm-tune-defaults for Debian and Ubuntu. CUDA's libraries
 # are no dependency: they are opened when needed, and the program says what to install where they are missing.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME gemm-tune)

@@ -119,8 +119,10 @@ EXIT_CODES = {"./run gemm-tune bench --sizes 256,1000x1000x1000": 3}
 
 DATED_PAGES = ("notes.md", "results.md", "search_results.md")  # name the options of their day, and of scripts
 # Of cmake, pkg-config, NVRTC, mpirun and sbatch; of scripts of bench/.
-FOREIGN_OPTIONS = {"--array", "--bind-to", "--build", "--cflags", "--component", "--ftz", "--install", "--libs", "--map-by",
-                   "--preset", "--use_fast_math", "--prepare", "--refine-ms", "--require", "--sample", "--with-ft"}
+FOREIGN_OPTIONS = {"--array", "--bind-to", "--build", "--cflags", "--component", "--ftz", "--gpus-per-task",
+                   "--install", "--libs", "--map-by", "--npernode",
+                   "--preset", "--use_fast_math", "--prepare", "--refine-ms", "--require", "--sample", "--target",
+                   "--with-ft"}
 
 
 def code_blocks(text):
