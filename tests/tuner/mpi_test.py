@@ -103,7 +103,7 @@ def check_database(path, expected_winners, expected_rows):
 def main():
     seed = int(os.environ.get("GT_TEST_SEED", time.time_ns() % 1_000_000))
     random.seed(seed)
-    print(f"seed {seed}; {version.splitlines()[0] if version else 'unknown MPI'}")
+    print(f"seed {seed}; {' '.join(version.split()[:5]) or 'unknown MPI'}")
     with tempfile.TemporaryDirectory(prefix="gemm-tune-mpi-test") as folder:
         alone = Job(folder, "alone", ranks=1)
         expected, code = alone.end()
