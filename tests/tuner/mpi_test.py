@@ -115,7 +115,9 @@ def main():
         check_database(alone.db, expected, expected_rows)
 
         five = Job(folder, "five")
-        five.pid_of(0)
+        if five.pid_of(0) is None and not IS_OPEN_MPI and {line.split()[0] for line in open(five.pids)} == {"0"}:
+            print("this MPICH starts five jobs of one rank: its mpiexec and its library do not fit")
+            sys.exit(77)
         begun = time.monotonic()
         check("five ranks", five.end(), (expected, 0))
         duration = time.monotonic() - begun
