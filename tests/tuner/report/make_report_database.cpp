@@ -114,7 +114,7 @@ constexpr Published kPublished[] = {
     {"128x128x128:batch=64", 26.8, 27.1, 31.5, 0.848, 0.848},
 };
 constexpr const char* kPublishedConfig =
-    "warp_tiled/CLUSTER=0,BM=128,BN=128,BK=16,WM=64,WN=32,TM=16,TN=8,WARPS_K=1,STAGES=4,ASYNC=1,"
+    "warp_tiled/CLUSTER=0,BM=128,BN=128,BK=16,WM=64,WN=64,TM=16,TN=8,WARPS_K=1,STAGES=4,ASYNC=1,"
     "FRAGMENTS=2,VEC=4,RASTER=8,CTAS=1,SPLIT_K=1,TAIL=0,TA=0,TB=0,PRED=0";
 
 // The config of today's kernel; empty where there is none any more.
@@ -245,7 +245,9 @@ void write_types(const std::string& path) {
                                      {"cublasGemmEx 13.1.0", timing(work / cublas, work / cublas)});
     writer.store(kH100, problem, config, timed(work / ours, Standing::tied));
   };
-  const char* const kMma = "mma/BM=128,BN=128,BK=32,WM=64,WN=64,STAGES=4";
+  const char* const kMma =
+      "mma/AB=1,CD=1,BM=128,BN=128,BK=32,WM=64,WN=64,MMA_K=16,STAGES=4,ASYNC=1,VEC=8,RASTER=8,"
+      "SPLIT_K=1,TA=0,TB=0,PRED=0";
   add("256x256x256:type=bf16", 13.7, 13.8, kMma);
   add("1024x1024x1024:type=bf16", 394, 213, kMma);
   add("4096x4096x4096:type=bf16", 799, 311, kMma);
