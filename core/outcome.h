@@ -105,6 +105,9 @@ struct Outcome {
   // Of D at the problem, on random operands with alpha = 1 and beta = 0: the Frobenius norm of the
   // difference from an fp64 reference, over that of the reference.
   std::optional<double> error = {};
+  // Whether finals verified the variants that serve other problems; not known of rows from versions
+  // of the database before 4.
+  std::optional<bool> twins_verified = {};
 
   // The measured time of one launch, else the predicted one.
   std::optional<double> time_us() const {

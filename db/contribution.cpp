@@ -158,7 +158,7 @@ std::string text_of(SQLite::Database& db, const DeviceKey& device) {
   bind_device(find, device);
   if (!find.executeStep()) throw Error("a device of the database is not there");
   const std::int64_t id = find.getColumn(kDeviceIdColumn).getInt64();
-  std::string text = json_begin();
+  std::string text = json_begin(db);
   for (const Part& part : parts()) {
     text += std::string(",\n\"") + part.table + "\": [";
     SQLite::Statement rows(db, part.select);

@@ -33,6 +33,7 @@ inline constexpr CsvColumn kCsvColumns[] = {
     {"cold_us", CsvColumn::Table::measurement, "cold_us", true, true},
     {"error", CsvColumn::Table::measurement, "error", true, true},
     {"standing", CsvColumn::Table::measurement, "standing", true},
+    {"twins_verified", CsvColumn::Table::measurement, "twins_verified", true, true},
     {"samples", CsvColumn::Table::measurement, "samples", true},
     {"launches_per_sample", CsvColumn::Table::measurement, "launches_per_sample", true, true},
     {"predicted_us", CsvColumn::Table::measurement, "predicted_us", true, true},

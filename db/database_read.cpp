@@ -227,7 +227,8 @@ std::vector<Record> Database::winners_by(const WinnerRule& rule, const std::stri
       SELECT m.id, m.device_id, m.problem_id, k.family, k.hash, c.text, m.error, (
                SELECT b.error FROM baselines b
                WHERE b.run_id = m.run_id AND b.problem_id = m.problem_id AND b.device_id = m.device_id
-                 AND b.name GLOB 'cublas[SG]*' AND b.name NOT LIKE '%-autotuned%')
+                 AND b.name GLOB 'cublas[SG]*' AND b.name NOT LIKE '%-autotuned%'),
+             m.twins_verified IS 0
       FROM measurements m
       CROSS JOIN devices d ON d.id = m.device_id
       CROSS JOIN problems p ON p.id = m.problem_id
@@ -251,6 +252,9 @@ std::vector<Record> Database::winners_by(const WinnerRule& rule, const std::stri
                                                 *rule.max_error * rows.getColumn(7).getDouble())) {
         continue;
       }
+      // Finals verify the twins of the best without a limit of errors, and of the best within that
+      // of their own run.
+      if (rule.max_error && rows.getColumn(8).getInt() != 0) continue;
       if (usable && !usable(rows.getColumn(5).getString())) continue;
       decided = place;
       whole.bind(":id", rows.getColumn(0).getInt64());

@@ -23,12 +23,13 @@ constexpr const char* kInsertMeasurement = R"sql(
     device_id, problem_id, config_id, kernel_id, run_id, counts, disposition, reason, source,
     registers, spill_bytes, stack_bytes, smem_bytes, ctas_per_sm, median_us, samples,
     launches_per_sample, standing, cold_us, sm_mhz, power_w, temperature_c, disturbance,
-    predicted_us, compile_s, gpu_s, error, recorded_at)
+    predicted_us, compile_s, gpu_s, error, twins_verified, recorded_at)
   VALUES (
     :device, :problem, :config, :kernel, :run, 0, :disposition, nullif(:reason, ''), :source,
     :registers, :spill_bytes, :stack_bytes, :smem_bytes, :ctas_per_sm, :median_us, :samples,
     :launches_per_sample, :standing, :cold_us, :sm_mhz, :power_w, :temperature_c, :disturbance,
-    :predicted_us, :compile_s, :gpu_s, :error, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')))sql";
+    :predicted_us, :compile_s, :gpu_s, :error, :twins_verified,
+    strftime('%Y-%m-%dT%H:%M:%fZ', 'now')))sql";
 
 // Uses a compiled statement: clears old values before, releases locks after.
 class InUse {
@@ -303,6 +304,7 @@ void Database::store(const DeviceKey& device, const Problem& problem, const std:
     if (outcome.compile_s) row->bind(":compile_s", *outcome.compile_s);
     if (outcome.gpu_s) row->bind(":gpu_s", *outcome.gpu_s);
     if (outcome.error) row->bind(":error", *outcome.error);
+    if (outcome.twins_verified) row->bind(":twins_verified", *outcome.twins_verified ? 1 : 0);
     row->exec();
     const std::int64_t id = impl_->db.getLastInsertRowid();
     recount->exec();

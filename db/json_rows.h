@@ -18,7 +18,7 @@ nlohmann::ordered_json object_of(SQLite::Statement& row);
 std::string dumped(const nlohmann::ordered_json& json);
 
 // What such a text begins with, up to its first table.
-std::string json_begin();
+std::string json_begin(SQLite::Database& db);
 
 // Reads JSON or CSV into a new database in memory. name: of the text, for messages. Throws
 // UsageError as import_text() does.

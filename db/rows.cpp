@@ -98,7 +98,8 @@ const std::string kRecordColumns = R"sql(
          r.cuda_version, coalesce(r.driver_version, ''), r.command, r.seed,
          m.id, m.compile_s, m.gpu_s, r.uuid, coalesce(r.host, '') AS host,
          coalesce(r.cublas_version, '') AS cublas_version, r.power_limit_w, r.memory_mhz,
-         coalesce(r.mig_slice, '') AS mig_slice, m.error, b.error AS baseline_error
+         coalesce(r.mig_slice, '') AS mig_slice, m.error, b.error AS baseline_error,
+         m.twins_verified
 )sql";
 
 // Joins to each row of `measurements m` the rows that it refers to. CROSS JOIN finds each of them
@@ -210,6 +211,7 @@ Record read_record(SQLite::Statement& row) {
   record.run.gpu.mig_slice = text(47);
   record.outcome.error = optional_real_at(row, 48);
   if (record.baseline) record.baseline->error = optional_real_at(row, 49);
+  if (!row.isColumnNull(50)) record.outcome.twins_verified = int_at(row, 50) != 0;
   return sound(std::move(record));
 }
 

@@ -21,7 +21,7 @@ namespace gemm_tune {
 const std::string& select_record();
 extern const char* const kKnownProblem;
 inline constexpr int kRecordIdColumn = 39;  // of the measurement
-inline constexpr int kRecordCountsColumn = 50;
+inline constexpr int kRecordCountsColumn = 51;
 
 // Reads the current row of such a statement. Throws Error naming the fault of the row.
 Record read_record(SQLite::Statement& row);
@@ -30,8 +30,8 @@ Record read_record(SQLite::Statement& row);
 // rows of problems that this program does not know, read_record() throws.
 const std::string& select_record_and_row();
 inline constexpr int kRecordedAtColumn = 33, kRunUuidColumn = 42;
-inline constexpr int kKnownProblemColumn = 50;
-inline constexpr int kFirstRowColumn = 51;
+inline constexpr int kKnownProblemColumn = 51;
+inline constexpr int kFirstRowColumn = 52;
 
 // Binds the value, of any type that the schema has, to the parameter of that number.
 void copy_value(const SQLite::Column& value, SQLite::Statement& to, int index);

@@ -202,7 +202,7 @@ class Salvage {
         after = select.getColumn(0).getInt64();
         const int columns = insert.getBindParameterCount();
         if (has_surplus(select, columns)) continue;
-        // A row of version 2 may lack the last columns.
+        // A row of an earlier version may lack the last columns.
         insert.clearBindings();
         for (int i = 0; i < std::min(columns, select.getColumnCount()); ++i) {
           copy_value(select.getColumn(i), insert, i + 1);

@@ -8,7 +8,7 @@
 -- This file is executed once, in one transaction, to make a new database.
 
 PRAGMA application_id = 1734700397;  -- "gemm" in ASCII: `file` and gemm-tune know the file by it
-PRAGMA user_version = 3;             -- of this schema; a newer one than the program's is refused
+PRAGMA user_version = 4;             -- of this schema; a newer one than the program's is refused
 
 -- A GPU model with a number of SMs: half of the key under which results are kept.
 CREATE TABLE devices (
@@ -133,8 +133,9 @@ CREATE TABLE measurements (
   standing     TEXT CHECK (standing IN (
                  'search',   -- timed alone, during the search
                  'finals',   -- timed again, in turn with the baseline: slower than the best
-                 'tied')),   -- timed again, and the best or not shown to be slower; a later final
-                             -- that the config is not part of makes it 'finals'
+                 'tied')),   -- timed again, and the winner or not shown to be slower than the
+                             -- fastest; a later final that the config is not part of makes it
+                             -- 'finals'
   cold_us      REAL CHECK (cold_us > 0),  -- median with the operands rotated through more than L2
   sm_mhz       INTEGER,  -- clock of the SMs under load, where NVML tells it, as the next two
   power_w      REAL,     -- watts
@@ -147,6 +148,9 @@ CREATE TABLE measurements (
   error        REAL CHECK (error >= 0),        -- of D on random operands: the Frobenius norm of its
                                                -- difference from fp64, over that of fp64; NULL in
                                                -- rows from versions 1 and 2
+  twins_verified INTEGER CHECK (twins_verified IN (0, 1)),  -- 1: finals verified the variants that
+                                               -- serve other problems (layouts, edges, alignments);
+                                               -- NULL in rows from versions 1 to 3
   CHECK (disposition = 'ok' OR coalesce(reason, '') <> ''),
   CHECK ((registers IS NULL) = (ctas_per_sm IS NULL)),
   CHECK ((median_us IS NULL) = (samples IS NULL)),
@@ -165,8 +169,10 @@ CREATE INDEX measurements_by_time
 
 -- Best, for each device and problem: among the rows that count and are ok, those of a current kernel
 -- come first, then measured ones, then the shorter time, then the config's text. If that row is
--- tied with others whose times are at most 0.5 % longer, the least cold time decides among them (but
--- not among rows from versions 1 and 2: only the fastest of these was verified at all alignments).
+-- tied with others whose times are at most 3 % longer and whose twins are verified, the least product
+-- of time and cold time decides among them. Among rows from version 3 it is the least cold time, and
+-- times are at most 0.5 % longer; among older ones the fastest row stays: no other was verified at
+-- all alignments.
 -- This is the only definition: `gemm-tune best`, look-ups and exports read this view, with the
 -- program's own kernels in place of is_current.
 CREATE VIEW winners AS
@@ -194,10 +200,13 @@ FROM (
     JOIN configs c ON c.id = e.config_id
     WHERE f.standing = 'tied' AND f.cold_us IS NOT NULL AND f.error IS NOT NULL
       AND e.device_id = f.device_id AND e.problem_id = f.problem_id AND e.source = 'measured'
-      AND coalesce(e.median_us, e.predicted_us) <= 1.005 * f.median_us
+      AND coalesce(e.median_us, e.predicted_us) <=
+          CASE WHEN f.twins_verified IS NULL THEN 1.005 ELSE 1.03 END * f.median_us
       AND e.counts = 1 AND e.disposition = 'ok' AND e.standing = 'tied'
       AND e.cold_us IS NOT NULL AND e.error IS NOT NULL AND ek.is_current = fk.is_current
-    ORDER BY e.cold_us, e.median_us, c.text
+      AND e.twins_verified IS CASE WHEN f.twins_verified IS NULL THEN NULL ELSE 1 END
+    ORDER BY CASE WHEN e.twins_verified IS NULL THEN 1 ELSE e.median_us END * e.cold_us,
+             e.median_us, c.text
     LIMIT 1
   ), f.id) AS id
   FROM (

@@ -74,12 +74,14 @@ Schema schema_made_by(const char* text) {
 // The schema of a new database of that version.
 const Schema& expected_schema(int version) {
   static const Schema current = schema_made_by(kSchema), first = schema_made_by(kSchema1),
-                      second = schema_made_by(kSchema2);
+                      second = schema_made_by(kSchema2), third = schema_made_by(kSchema3);
   switch (version) {
     case 1:
       return first;
     case 2:
       return second;
+    case 3:
+      return third;
     case static_cast<int>(kSchemaVersion):
       return current;
     default:

@@ -147,10 +147,10 @@ void copy_version_1(SQLite::Database& db) {
   }
 }
 
-// Version 2 has the same tables, each with the same columns or the first of them.
-void copy_version_2(SQLite::Database& db) {
-  for (const std::string& table : tables_of(2)) {
-    const std::string from = set_aside(2, table);
+// Versions from 2 on have the same tables, each with the same columns or the first of them.
+void copy_tables(SQLite::Database& db, int version) {
+  for (const std::string& table : tables_of(version)) {
+    const std::string from = set_aside(version, table);
     SQLite::Statement columns(
         db, "SELECT group_concat(name, ', ') FROM pragma_table_info('" + from + "')");
     columns.executeStep();
@@ -170,11 +170,11 @@ void upgrade_from_version_1(SQLite::Database& db) {
   drop_tables_set_aside(db, 1);
 }
 
-void upgrade_from_version_2(SQLite::Database& db) {
-  set_aside_tables(db, 2);
+void upgrade_from_later_version(SQLite::Database& db, int version) {
+  set_aside_tables(db, version);
   db.exec(kSchema);
-  copy_version_2(db);
-  drop_tables_set_aside(db, 2);
+  copy_tables(db, version);
+  drop_tables_set_aside(db, version);
 }
 
 int version_of(SQLite::Database& db) { return db.execAndGet("PRAGMA user_version").getInt(); }
@@ -204,7 +204,8 @@ std::optional<std::string> why_not_upgradable(SQLite::Database& db) {
 
 void upgrade_schema(SQLite::Database& db) {
   try {
-    version_of(db) == 1 ? upgrade_from_version_1(db) : upgrade_from_version_2(db);
+    const int version = version_of(db);
+    version == 1 ? upgrade_from_version_1(db) : upgrade_from_later_version(db, version);
   } catch (const SQLite::Exception& error) {
     // No program stored a row that breaks a constraint.
     if (error.getErrorCode() != SQLITE_CONSTRAINT) throw;
@@ -213,18 +214,27 @@ void upgrade_schema(SQLite::Database& db) {
 }
 
 std::string select_measurements(SQLite::Database& db) {
-  return version_of(db) == 2 ? "SELECT *, NULL AS error FROM main.measurements"
-                             : "SELECT * FROM main.measurements";
+  switch (version_of(db)) {
+    case 2:
+      return "SELECT *, NULL AS error, NULL AS twins_verified FROM main.measurements";
+    case 3:
+      return "SELECT *, NULL AS twins_verified FROM main.measurements";
+    default:
+      return "SELECT * FROM main.measurements";
+  }
 }
 
 void show_as_current(SQLite::Database& db) {
-  if (version_of(db) != 2) return;
+  const int version = version_of(db);
+  if (version != 2 && version != 3) return;
   const bool query_only = db.execAndGet("PRAGMA query_only").getInt() != 0;
   if (query_only) db.exec("PRAGMA query_only = OFF");
   db.exec("PRAGMA temp_store = MEMORY");
   db.exec("CREATE TEMP VIEW IF NOT EXISTS measurements AS " + select_measurements(db));
-  db.exec(
-      "CREATE TEMP VIEW IF NOT EXISTS baselines AS SELECT *, NULL AS error FROM main.baselines");
+  if (version == 2) {
+    db.exec(
+        "CREATE TEMP VIEW IF NOT EXISTS baselines AS SELECT *, NULL AS error FROM main.baselines");
+  }
   if (query_only) db.exec("PRAGMA query_only = ON");
 }
 

@@ -104,8 +104,10 @@ TEST_F(DatabaseTest, RefusesAnErrorThatIsNoNumberFromZeroOn) {
 class EqualsTest : public DatabaseTest {
  protected:
   void store(const std::string& config, double us, std::optional<double> cold_us,
-             Standing standing = Standing::tied, std::optional<double> error = 1e-7) {
+             Standing standing = Standing::tied, std::optional<double> error = 1e-7,
+             std::optional<bool> twins_verified = {}) {
     Outcome outcome = measured(us);
+    outcome.twins_verified = twins_verified;
     outcome.standing = standing;
     outcome.timing->cold_us = cold_us;
     outcome.error = error;
@@ -118,7 +120,22 @@ class EqualsTest : public DatabaseTest {
   const std::string third_ = "naive/BM=16,BN=16,COALESCED=1,PRED=0";
 };
 
-TEST_F(EqualsTest, TheLeastColdTimeDecidesAmongTiedConfigsOfOneSpeed) {
+TEST_F(EqualsTest, TheLeastProductOfHotAndColdTimeDecidesAmongTiedConfigsWithVerifiedTwins) {
+  const auto tied = [&](const std::string& config, double us, double cold_us, bool verified) {
+    store(config, us, cold_us, Standing::tied, 1e-7, verified);
+  };
+  tied(kWholeTiles, 10, 13.5, true);
+  tied(kPredicated, 10.2, 9.3, false);
+  EXPECT_EQ(winner(), kWholeTiles);
+  tied(kPredicated, 10.2, 9.3, true);
+  EXPECT_EQ(winner(), kPredicated);
+  tied(third_, 10.25, 9.28, true);  // less cold, and more in the product
+  EXPECT_EQ(winner(), kPredicated);
+  tied(third_, 10.31, 5, true);  // more than 3 % slower
+  EXPECT_EQ(winner(), kPredicated);
+}
+
+TEST_F(EqualsTest, TheLeastColdTimeDecidesAmongTiedConfigsOfVersion3) {
   store(kWholeTiles, 100, 150);
   EXPECT_EQ(winner(), kWholeTiles);
   store(kPredicated, 100.4, 140);
@@ -182,6 +199,13 @@ TEST_F(RuleTest, TheFastestWithinTheLimitOfErrorsWins) {
   EXPECT_EQ(winner_by({Objective::hot, 1.0}), third_);
   EXPECT_EQ(winner_by({Objective::cold, 1.0}), "none");
   EXPECT_EQ(winner_by({Objective::hot, 0.9}), "none");
+}
+
+TEST_F(RuleTest, ARowWhoseTwinsWereNotVerifiedIsNotWithinALimitOfErrors) {
+  store(kPredicated, 100, 130, Standing::finals, 2e-7, false);
+  EXPECT_EQ(winner_by({Objective::hot, 1.0}), third_);
+  store(kPredicated, 100, 130, Standing::finals, 2e-7, true);
+  EXPECT_EQ(winner_by({Objective::hot, 1.0}), kPredicated);
 }
 
 TEST_F(RuleTest, RowsOfRunsWithoutCublasErrorOrOfOtherKernelsDoNotCount) {
@@ -686,7 +710,7 @@ TEST_F(DatabaseTest, EveryColumnOfTheSchemaIsExplained) {
 TEST_F(DatabaseTest, TheFileIsKnownByItsApplicationIdAndVersion) {
   writable(file_);
   EXPECT_THAT(shell("PRAGMA application_id"), ElementsAre("1734700397"));
-  EXPECT_THAT(shell("PRAGMA user_version"), ElementsAre("3"));
+  EXPECT_THAT(shell("PRAGMA user_version"), ElementsAre("4"));
   EXPECT_THAT(shell("PRAGMA integrity_check"), ElementsAre("ok"));
 }
 

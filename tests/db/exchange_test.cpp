@@ -166,7 +166,7 @@ TEST_F(ExchangeTest, AMalformedJsonIsRefusedByRowAndField) {
       {"\"disposition\":\"ok\"", "\"disposition\":\"fine\"",
        "CHECK constraint failed: disposition"},
       {"gemm-tune rows", "rows", "is no JSON of `gemm-tune export --format json`"},
-      {"\"schema\": 3", "\"schema\": 4", "was written by a newer gemm-tune"},
+      {"\"schema\": 3", "\"schema\": 5", "was written by a newer gemm-tune"},
       {"\"devices\": [", "\"gadgets\": [", "'gadgets' is not what an export has there"},
   };
   for (const auto& [from, to, sentence] : kFaults) {
@@ -205,7 +205,7 @@ TEST_F(ExchangeTest, AMalformedCsvIsRefusedByRowAndField) {
       {",measured,", ",guessed,", "row 2: CHECK constraint failed: source"},
       {"arch,device", "device,device", "its column 'device' is there twice"},
       {"arch,device", "arch,gadget", "'gadget' is no column of"},
-      {"sm_86,", "sm_86,,", "row 2 has 42 fields, the header 41"},
+      {"sm_86,", "sm_86,,", "row 2 has 43 fields, the header 42"},
       {"sm_86,", "\"sm_86,", "row 2: "},
       {"sm_86,", "\"sm_86\"x,", "row 2: text stands behind a closing quote"},
       {"sm_86,", "s\"m_86,", "row 2: a quote stands within a field"},

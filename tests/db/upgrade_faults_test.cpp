@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An upgrade that is killed, disturbed or out of space leaves version 1 or version 3, complete.
+// An upgrade that is killed, disturbed or out of space leaves version 1 or version 4, complete.
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -37,7 +37,7 @@ class UpgradeFaultsTest : public Version1Test {
   std::string version_with_all_rows() const {
     EXPECT_EQ(ask("PRAGMA integrity_check"), "ok");
     const std::string version = ask("PRAGMA user_version");
-    EXPECT_THAT(version, AnyOf("1", "3"));
+    EXPECT_THAT(version, AnyOf("1", "4"));
     EXPECT_EQ(ask(version == "1" ? "SELECT count(*) FROM candidates"
                                  : "SELECT count(*) FROM measurements"),
               "2294");
@@ -87,7 +87,7 @@ class UpgradeFaultsTest : public Version1Test {
     }
     EXPECT_GE(killed, kills / 5) << "enough was at stake";
     EXPECT_EQ(refusal(), "");
-    EXPECT_EQ(version_with_all_rows(), "3");
+    EXPECT_EQ(version_with_all_rows(), "4");
   }
 };
 
@@ -115,7 +115,7 @@ TEST_F(UpgradeFaultsTest, ProcessesThatOpenTheFileAtOnceAllSucceed) {
         waitpid(child, &status, 0);
         EXPECT_EQ(status, 0) << journal;
       }
-      EXPECT_EQ(version_with_all_rows(), "3") << journal;
+      EXPECT_EQ(version_with_all_rows(), "4") << journal;
     }
   }
 }
@@ -134,7 +134,7 @@ TEST_F(UpgradeFaultsTest, AFullDiskLeavesVersion1) {
     EXPECT_EQ(version_with_all_rows(), "1") << journal;
   }
   EXPECT_EQ(refusal(), "");
-  EXPECT_EQ(version_with_all_rows(), "3");
+  EXPECT_EQ(version_with_all_rows(), "4");
 }
 
 }  // namespace

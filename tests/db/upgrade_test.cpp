@@ -135,9 +135,9 @@ TEST_F(UpgradeTest, ReadingLeavesTheFileAsItIs) {
 
 TEST_F(UpgradeTest, TheUpgradedFileGivesTheSameAnswers) {
   const Answers before = answers(Mode::read_only);
-  EXPECT_EQ(Database(file_, Mode::create_or_open).schema_version(), 3);
-  EXPECT_EQ(ask("PRAGMA user_version"), "3");
-  EXPECT_EQ(Database(file_, Mode::read_only).schema_version(), 3);
+  EXPECT_EQ(Database(file_, Mode::create_or_open).schema_version(), 4);
+  EXPECT_EQ(ask("PRAGMA user_version"), "4");
+  EXPECT_EQ(Database(file_, Mode::read_only).schema_version(), 4);
   EXPECT_TRUE(answers(Mode::read_only) == before);
   EXPECT_TRUE(answers(Mode::create_or_open) == before);
   EXPECT_EQ(ask("PRAGMA integrity_check"), "ok");
@@ -272,7 +272,7 @@ TEST_F(UpgradeTest, RowsInTheLogOfAKilledProcessCount) {
   EXPECT_EQ(best("sm_90", Mode::read_only)["256x256x256"], kSecond);
   EXPECT_EQ(ask("PRAGMA user_version"), "1");
   EXPECT_EQ(best("sm_90", Mode::create_or_open)["256x256x256"], kSecond);
-  EXPECT_EQ(ask("PRAGMA user_version"), "3");
+  EXPECT_EQ(ask("PRAGMA user_version"), "4");
 }
 
 TEST_F(UpgradeTest, AReadOnlyFileInAReadOnlyFolderIsReadable) {
@@ -326,7 +326,7 @@ TEST_F(UpgradeTest, APersonsOwnTableWithANewTablesNameIsNamed) {
   const std::string why =
       "is of version 1 and cannot be upgraded: its table 'Configs' is not gemm-tune's and has a "
       "name "
-      "that version 3 takes: rename it, as in sqlite3 FILE 'ALTER TABLE Configs RENAME TO "
+      "that version 4 takes: rename it, as in sqlite3 FILE 'ALTER TABLE Configs RENAME TO "
       "my_Configs'";
   expect_refused_untouched(why);
   EXPECT_THAT(check_database(file_, {}), ElementsAre("it " + why));

@@ -102,12 +102,12 @@ TEST_F(Version2Test, IsReadAsItIsAndUpgradedByTheFirstWriter) {
   EXPECT_EQ(ask("PRAGMA user_version"), "2");
   {
     Database database = writable(file_);
-    EXPECT_EQ(database.schema_version(), 3);
+    EXPECT_EQ(database.schema_version(), 4);
     Outcome outcome = measured(60);
     outcome.error = 5e-7;
     database.store(kA6000, k1024, kWholeTiles, kHash, outcome, Source::measured);
   }
-  EXPECT_EQ(ask("PRAGMA user_version"), "3");
+  EXPECT_EQ(ask("PRAGMA user_version"), "4");
   EXPECT_EQ(ask(rows + "measurements WHERE source = 'predicted'"), before);
   EXPECT_EQ(ask("SELECT error FROM measurements WHERE source = 'measured'"), "5.0e-07");
   EXPECT_EQ(ask("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'version%'"), "0");
@@ -138,7 +138,7 @@ TEST_F(Version2Test, SalvageKeepsItsRows) {
   EXPECT_EQ(tables.back().kept, 18);
   EXPECT_EQ(tables.back().lost, 0);
   const Database database(saved, Database::Mode::read_only);
-  EXPECT_EQ(database.schema_version(), 3);
+  EXPECT_EQ(database.schema_version(), 4);
   EXPECT_EQ(database.winners("sm_86", kVersion2Kernels).size(), std::size(kStored));
 }
 

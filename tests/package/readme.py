@@ -86,7 +86,7 @@ EXPECTED = {
         r"after 96 1\.000 of the optimum, .* a step .* ms",
     ],
     "./run gemm-tune db info": [
-        r"{scratch}/gemm-tune\.db: .* bytes, schema 3, journal mode wal",
+        r"{scratch}/gemm-tune\.db: .* bytes, schema 4, journal mode wal",
         r"NVIDIA RTX A6000 \(sm_86, 84 SMs\) 256x256x256 \d+ ok \(predicted, not timed\)",
         r"\d+ exact",
     ],

@@ -100,7 +100,7 @@ TEST_F(CliTest, TellsWhatADatabaseHoldsAndWhetherItStillHolds) {
   ASSERT_EQ(run("--arch sm_86 --sizes 64 --config " + std::string(kNaive) + db).exit_code, 0);
   const ProgramRun text = run("db info" + db);
   EXPECT_EQ(text.exit_code, 0) << text.errors;
-  EXPECT_THAT(text.output, HasSubstr("schema 3, journal mode wal\nruns: 1, rows: 1\n"));
+  EXPECT_THAT(text.output, HasSubstr("schema 4, journal mode wal\nruns: 1, rows: 1\n"));
   EXPECT_THAT(text.output, HasSubstr("  64x64x64  1 ok (predicted, not timed)\n1 exact\n"));
   const auto json = nlohmann::json::parse(run("db info --json" + db).output);
   EXPECT_EQ(json.at("rows"), 1);
@@ -234,7 +234,7 @@ TEST_F(CliTest, HelpAndVersionGoToStandardOutput) {
 
 TEST_F(CliTest, VersionNamesWhatDecidesWhetherRowsCount) {
   const std::string version = run("--version").output;
-  EXPECT_THAT(version, HasSubstr("\nschema 3\n"));
+  EXPECT_THAT(version, HasSubstr("\nschema 4\n"));
   EXPECT_THAT(version, HasSubstr("\nNVRTC 13."));
   EXPECT_THAT(version, HasSubstr("\ndriver "));
   auto lines = std::count(version.begin(), version.end(), '\n');

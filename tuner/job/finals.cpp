@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::size_t kMinFinalists = 8;
 constexpr std::size_t kMaxFinalists = 24;
-// A single timing and a timing in turn with others differ by less than this factor.
+// A single timing and a timing in turn with others differ by less than this factor. The winner is
+// no slower than the fastest by more.
 constexpr double kReach = 1.03;
 constexpr int kMaxRounds = 5;
 // The first finalists, whose twins are compiled during the finals.
@@ -102,6 +103,7 @@ Finals::Round Finals::time_once() {
     if (i < count) {
       finishers[i].outcome.timing = std::move(reply->finalists[i]);
       finishers[i].outcome.error = reply->errors[i];
+      finishers[i].outcome.twins_verified = false;
       finishers[i].retimed = true;
     }
     // A candidate that took part in earlier finals only is no longer among the best.
@@ -110,7 +112,7 @@ Finals::Round Finals::time_once() {
   }
   if (judge_ties_) judge();
   rank(finishers, rule_.objective);
-  if (rule_.objective == Objective::hot) prefer_cold_among_equals(finishers);
+  if (rule_.objective == Objective::hot) prefer_cold_among_equals(finishers, Timed::now);
   return Round::timed;
 }
 
@@ -210,10 +212,13 @@ bool Finals::is_right(Objective objective) {
       index = i;
     }
   }
-  const bool is_winner = among == &result_.finishers && index == 0;
-  if (among == nullptr || is_winner) return true;
+  if (among == nullptr || (*among)[index].outcome.twins_verified.value_or(false)) return true;
   const std::optional<Outcome> failure = twins_failure((*among)[index].config);
-  if (!failure || trials_.interrupted()) return true;
+  if (trials_.interrupted()) return true;
+  if (!failure) {
+    (*among)[index].outcome.twins_verified = true;
+    return true;
+  }
   disqualify(*among, index, *failure);
   return false;
 }
@@ -230,7 +235,9 @@ FinalsResult Finals::run(const OnFinalsStage& tell) {
       disqualify(result_.finishers, 0, *failure);
       continue;
     }
-    while (!is_right(Objective::hot) || !is_right(Objective::cold)) continue;
+    result_.finishers.front().outcome.twins_verified = true;
+    // Without the disqualified one the winner may be another.
+    if (!is_right(Objective::hot) || !is_right(Objective::cold)) continue;
     if (!trials_.interrupted()) store();
     break;
   }
@@ -285,23 +292,34 @@ void rank(std::vector<Finisher>& finishers, Objective objective) {
   });
 }
 
-void prefer_cold_among_equals(std::vector<Finisher>& ranked) {
-  // Two runs of the program time one config as far apart. db/schema.sql has the same number.
-  constexpr double kEqual = 1.005;
-  const auto may_lead = [&](const Finisher& finisher) {
-    const Outcome& outcome = finisher.outcome;
-    return outcome.standing == Standing::tied && outcome.timing && outcome.timing->cold_us &&
-           outcome.error && outcome.timing->median_us <= kEqual * ranked.front().time_us();
+void prefer_cold_among_equals(std::vector<Finisher>& ranked, Timed timed) {
+  const auto has_all_figures = [](const Outcome& outcome) {
+    return outcome.timing && outcome.timing->cold_us && outcome.error;
   };
-  if (ranked.empty() || !may_lead(ranked.front())) return;
-  std::size_t best = 0;
-  for (std::size_t i = 1; i < ranked.size(); ++i) {
-    if (!may_lead(ranked[i])) continue;
-    if (ranked[i].outcome.timing->cold_us < ranked[best].outcome.timing->cold_us) best = i;
+  if (ranked.empty()) return;
+  const Outcome& fastest = ranked.front().outcome;
+  if (fastest.standing != Standing::tied || !has_all_figures(fastest)) return;
+  // db/schema.sql has the same numbers. Two runs of the program time one config 0.5 % apart.
+  const bool is_of_version_3 = timed == Timed::earlier && !fastest.twins_verified;
+  const double most_us = (is_of_version_3 ? 1.005 : kReach) * fastest.timing->median_us;
+  const auto may_win = [&](const Finisher& finisher) {
+    const Outcome& outcome = finisher.outcome;
+    if (!has_all_figures(outcome) || outcome.timing->median_us > most_us) return false;
+    if (timed == Timed::now) return finisher.in_finals;
+    return outcome.standing == Standing::tied &&
+           (is_of_version_3 ? !outcome.twins_verified : outcome.twins_verified.value_or(false));
+  };
+  const auto cost = [&](const Finisher& finisher) {
+    const Timing& timing = *finisher.outcome.timing;
+    return *timing.cold_us * (is_of_version_3 ? 1 : timing.median_us);
+  };
+  auto best = ranked.end();
+  for (auto one = ranked.begin(); one != ranked.end(); ++one) {
+    if (may_win(*one) && (best == ranked.end() || cost(*one) < cost(*best))) best = one;
   }
-  const auto begin = ranked.begin();
-  std::rotate(begin, begin + static_cast<std::ptrdiff_t>(best),
-              begin + static_cast<std::ptrdiff_t>(best) + 1);
+  if (best == ranked.end()) return;
+  std::rotate(ranked.begin(), best, best + 1);
+  ranked.front().outcome.standing = Standing::tied;
 }
 
 std::size_t finalists_among(const std::vector<Finisher>& ranked, Objective objective) {
@@ -323,13 +341,14 @@ FinalsResult hold_finals(Trials& trials, ProblemResults& results, const Problem&
 
 std::optional<FinalsResult> earlier_finals(const TuneRequest& request, const Plan& plan,
                                            std::vector<Finisher> ranked) {
-  if (request.rule.objective == Objective::hot) prefer_cold_among_equals(ranked);
+  if (request.rule.objective == Objective::hot) prefer_cold_among_equals(ranked, Timed::earlier);
   const Finisher& first = ranked.front();
   const auto baselines = plan.recalled_baselines.find(to_string(first.config.config()));
   if (baselines == plan.recalled_baselines.end() ||
       !has_all_baselines(request, baselines->second)) {
     return std::nullopt;
   }
+  if (first.outcome.twins_verified == false) return std::nullopt;
   const Standing standing = first.outcome.standing;
   const bool must_be_tied = request.judges_ties();
   if (standing == Standing::search || (standing != Standing::tied && must_be_tied)) {

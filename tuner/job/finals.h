@@ -45,9 +45,13 @@ std::optional<double> fastest_us(const std::vector<Baseline>& baselines, Objecti
 // database.
 void rank(std::vector<Finisher>& finishers, Objective objective = Objective::hot);
 
-// Puts first, of the ranked finishers that are tied with the first and at most 0.5 % slower, the
-// one with the least cold time, as in the database.
-void prefer_cold_among_equals(std::vector<Finisher>& ranked);
+// If the first of the ranked finishers is tied, puts first the one with the least product of time
+// and cold time, of those at most 3 % slower: a small loss hot may spare much cold. It is tied
+// then. now: of those in the finals. earlier: of stored ones, as in the database: those that are
+// tied and whose twins are verified, or, of rows from version 3, the one with the least cold time
+// of those that are tied and at most 0.5 % slower.
+enum class Timed { now, earlier };
+void prefer_cold_among_equals(std::vector<Finisher>& ranked, Timed timed);
 
 // How many of the ranked finishers take part in the finals: those close to the best, within limits.
 std::size_t finalists_among(const std::vector<Finisher>& ranked,

@@ -44,8 +44,10 @@ std::vector<TimedConfig> ProblemResults::timed_elsewhere() const {
 void ProblemResults::store(const KnownConfig& config, const Outcome& outcome) {
   if (outcome.by_environment) return;
   const auto turn = this->turn();
+  Outcome stored = outcome;
+  if (outcome.timing) stored.twins_verified = outcome.twins_verified.value_or(false);
   database_.store(key_, problem_, to_string(config.config()),
-                  environment_.hashes.at(config.family->name), outcome, source_);
+                  environment_.hashes.at(config.family->name), stored, source_);
 }
 
 void ProblemResults::set_standing(const KnownConfig& config, Standing standing) {
