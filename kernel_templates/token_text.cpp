@@ -158,8 +158,7 @@ std::optional<bool> is_defined(const std::string& name, TokensWith with) {
   if (name == "TUNED_REPACK") return false;  // a kernel of its own beside the family's
   // All or none of those of add_later_param().
   if (name == "TUNED_KEEP" || name == "TUNED_STAGED_FIRST" || name == "TUNED_LINES" ||
-      name == "TUNED_VECS" || name == "TUNED_STEPPED" || name == "TUNED_REDUCE" ||
-      name == "TUNED_UNEVEN") {
+      name == "TUNED_VECS" || name == "TUNED_STEPPED" || name == "TUNED_REDUCE") {
     return with.later_params;
   }
   return std::nullopt;

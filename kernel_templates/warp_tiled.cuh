@@ -11,15 +11,10 @@
 // compiler must allow. SPLIT_K CTAs share a tile along K, with CLUSTER as a cluster; TAIL, for so
 // many CTAs at once on each SM, cuts the tiles of a ragged last wave. TA and TB pick the layout,
 // PRED the edge handling: 1 for any shape, 0 for multiples of the tile. LINES = 1, for accesses of
-// 4 bytes: a warp's copies and its stores of D go along whole lines. UNEVEN = 1, for tiles such as
-// 96 x 256, whose edges 128 or 256 threads do not share evenly: a part of the threads copies, and
-// what else a thread tile of 16 x 12 leaves no registers for is done with fewer.
+// 4 bytes: a warp's copies and its stores of D go along whole lines.
 #pragma once
 
 #include "kernel_templates/device/slice_map.cuh"
-#ifdef TUNED_UNEVEN
-#include "kernel_templates/device/uneven_map.cuh"
-#endif
 #include "kernel_templates/rules.h"
 
 namespace gemm_tune::warp_tiled {
@@ -77,16 +72,11 @@ constexpr int element_offset(int lanes, int lane, int i) {
 
 // Whether slices are dealt out evenly, also in the twins with narrower accesses.
 constexpr bool deals_evenly(const Params& p, int edge, bool along_k) {
-#ifdef TUNED_UNEVEN
-  return is_dealt(edge, p.BK, copy_vec(p, along_k), along_k);
-}
-#else
   for (int vec = copy_vec(p, along_k); vec > 0; vec /= 2) {
     if (!is_dealt_evenly(edge, p.BK, threads(p), vec, along_k)) return false;
   }
   return true;
 }
-#endif
 constexpr int most_passes(const Params& p, int edge) {
   return copy_passes(edge, p.BK, threads(p), 1);
 }
@@ -306,21 +296,6 @@ struct Sums {
 
   // Back and forth along the rows: the column that a row ends with is still at hand for the next.
   __device__ void multiply(const Fragments& f) {
-#ifdef TUNED_UNEVEN
-    // Along the shorter edge: of a thread tile of 12 x 16 120 FFMAs in 1,536 else read three
-    // registers of one bank, by NVRTC 13.0 for sm_90.
-    if constexpr (kP.TN > kP.TM) {
-#pragma unroll
-      for (int j = 0; j < kP.TN; ++j) {
-#pragma unroll
-        for (int n = 0; n < kP.TM; ++n) {
-          const int i = j % 2 == 0 ? n : kP.TM - 1 - n;
-          x[i][j] += f.a[i] * f.b[j];
-        }
-      }
-      return;
-    }
-#endif
 #pragma unroll
     for (int i = 0; i < kP.TM; ++i) {
 #pragma unroll
@@ -768,7 +743,6 @@ extern "C" __global__ void __launch_bounds__(kReduceThreads, kReduceCtas)
 #else  // the host: cost and search space
 
 #include "kernel_templates/cost.h"
-#include "kernel_templates/device/uneven_map.cuh"
 #include "kernel_templates/family.h"
 
 namespace gemm_tune::warp_tiled {
@@ -841,8 +815,8 @@ inline Traits traits(const Params& p) {
   const int fragments = alone ? 2 : p.FRAGMENTS;
   const int others = 38 + (alone && p.ASYNC != 0 ? 8 : 0) + (p.SPLIT_K > 1 ? 4 : 0) +
                      (p.TAIL == 0 ? 0
-                      : alone ? 16
-                              : 5);
+                      : alone     ? 16
+                                  : 5);
   t.registers_estimate =
       static_cast<int>(others + p.TM * p.TN + fragments * (p.TM + p.TN) + staged);
   t.least_ctas_per_sm = p.CTAS;
@@ -855,20 +829,7 @@ inline Params params_of(Values values) {
   return p;
 }
 
-// reject() where slices need not be dealt out evenly.
-inline const char* reject_uneven(const Params& p) {
-  const char* const broken = reject(p);
-  const bool is_uneven = broken != nullptr && std::string_view(broken).substr(0, 9) == "slice of ";
-  if (!is_uneven) return broken;
-  const bool is_whole = is_dealt(p.BM, p.BK, copy_vec(p, a_along_k(p)), a_along_k(p)) &&
-                        is_dealt(p.BN, p.BK, copy_vec(p, b_along_k(p)), b_along_k(p));
-  if (!is_whole) return broken;
-  const int most = max_of(uneven_passes(p.BM, p.BK, threads(p), 1, a_along_k(p)),
-                          uneven_passes(p.BN, p.BK, threads(p), 1, b_along_k(p)));
-  return most > 32 ? "more than 32 accesses per thread for a slice" : nullptr;
-}
-
-inline KernelFamily family_by(const char* (*rejects)(const Params&)) {
+inline KernelFamily family() {
   KernelFamily family = make_family<Params>(
       "warp_tiled", "CTA, warp and thread tiles, multi-stage copies, work shared along K",
       {{"CLUSTER", &Params::CLUSTER, {0, 1}, "1: the SPLIT_K CTAs of a tile form a cluster"},
@@ -897,7 +858,7 @@ inline KernelFamily family_by(const char* (*rejects)(const Params&)) {
        transposed_a_param("TA", &Params::TA),
        transposed_b_param("TB", &Params::TB),
        predicated_param("PRED", &Params::PRED)},
-      kRules, rejects, &traits);
+      kRules, &reject, &traits);
   ParamSpec lines = {
       "LINES", {0, 1}, "1: copies and stores of 4 bytes go along whole lines, warp by warp"};
   lines.only_with_vec = 1;
@@ -948,8 +909,6 @@ inline KernelFamily family_by(const char* (*rejects)(const Params&)) {
     if (value != 0) t.other_instructions_per_k -= kFewer / t.tile_k;
   });
   add_reduce_param(family);
-  // Not searched: no GPU has timed it.
-  add_later_param(family, {"UNEVEN", {0}, "1: a part of the threads may copy a slice"}, 1, nullptr);
   family.is_fastest_at_widest_vec = true;
   // 64 x 64 tiles waste little on small edges. cp.async is not used: sm_75 lacks it.
   family.untuned = [](const Signature& signature, int) -> std::optional<std::vector<int> > {
@@ -974,26 +933,6 @@ inline KernelFamily family_by(const char* (*rejects)(const Params&)) {
                             .TA = 0,
                             .TB = 0,
                             .PRED = 1});
-  };
-  return family;
-}
-
-inline KernelFamily family() {
-  KernelFamily family = family_by(&reject);
-  const std::size_t uneven = family.find_param("UNEVEN").value();
-  const std::size_t lines = family.find_param("LINES").value();
-  family.reject = [uneven, lines, even = std::move(family.reject),
-                   any = family_by(&reject_uneven).reject](Values values) {
-    if (values[uneven] == 0) return even(values);
-    std::optional<std::string> broken = any(values);
-    const Params p = params_of(values);
-    const auto is_narrow_uneven = [&](int edge, bool along_k) {
-      return along_k && !is_dealt_evenly(edge, p.BK, threads(p), 1, true);
-    };
-    if (!broken && values[lines] != 0 &&
-        (is_narrow_uneven(p.BM, a_along_k(p)) || is_narrow_uneven(p.BN, b_along_k(p))))
-      broken = "UNEVEN with LINES needs even slices where k runs along the rows";
-    return broken;
   };
   return family;
 }

@@ -127,9 +127,6 @@ class NarrowCopy {
  private:
   static constexpr int kPasses = copy_passes(EDGE, BK, THREADS, 1);
   static_assert(kPasses <= 32);
-#ifdef TUNED_UNEVEN
-  static_assert(!ALONG_K || is_dealt_evenly(EDGE, BK, THREADS, 1, true));
-#endif
 
   static __device__ constexpr SlicePlace offset(int pass) {
     return narrow_offset(EDGE, BK, THREADS, ALONG_K, pass);

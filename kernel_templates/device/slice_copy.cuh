@@ -9,9 +9,6 @@
 
 #include "kernel_templates/device/async_copy.cuh"
 #include "kernel_templates/device/slice_map.cuh"
-#ifdef TUNED_UNEVEN
-#include "kernel_templates/device/uneven_map.cuh"
-#endif
 #include "kernel_templates/device/vec.cuh"
 #include "kernel_templates/rules.h"
 
@@ -28,20 +25,10 @@ class SliceCopy {
     const SlicePlace place = slice_place(EDGE, static_cast<int>(threadIdx.x), VEC, ALONG_K);
     smem_offset_ = place.k * LD + place.edge;
     k_ = place.k;
-#ifdef TUNED_UNEVEN
-    const int thread = static_cast<int>(threadIdx.x);
-    copies_ =
-        kAtOnce >= units_per_pass(THREADS, ALONG_K) || (ALONG_K ? thread / 32 : thread) < kAtOnce;
-    edge_left_ = edge_left - place.edge;
-#endif
 #pragma unroll
     for (int i = 0; i < kSources; ++i) {
       int edge = place.edge + i * kEdgeStep;
-#ifdef TUNED_UNEVEN
-      if constexpr (kClamps) {
-#else
       if constexpr (PREDICATED) {
-#endif
         if (!in_bounds(edge, edge_left)) edge = edge_left - (ALONG_K ? 1 : VEC);
       }
       src_[i] = src + (ALONG_K ? edge * ld + place.k : place.k * ld + edge);
@@ -94,11 +81,7 @@ class SliceCopy {
     if constexpr (!ASYNC) {
 #pragma unroll
       for (int pass = 0; pass < kPasses; ++pass) {
-#ifdef TUNED_UNEVEN
-        if (!has_part(pass)) continue;
-#else
         if (!has_part(pass)) break;
-#endif
         float* to = smem + smem_offset_ + offset(pass).k * LD + offset(pass).edge;
         if constexpr (ALONG_K) {
 #pragma unroll
@@ -112,52 +95,24 @@ class SliceCopy {
 
  private:
   static constexpr int kBytes = VEC * 4;
-#ifdef TUNED_UNEVEN
-  static constexpr int kAtOnce = units_at_once(EDGE, BK, THREADS, VEC, ALONG_K);
-  static constexpr int kPasses = uneven_passes(EDGE, BK, THREADS, VEC, ALONG_K);
-#else
   static constexpr int kPasses = copy_passes(EDGE, BK, THREADS, VEC);
-#endif
   static_assert(kPasses <= 32);
   static_assert(!(ASYNC && ALONG_K && VEC > 1));
 
   static __device__ constexpr SlicePlace offset(int pass) {
-#ifdef TUNED_UNEVEN
-    return uneven_offset(EDGE, BK, THREADS, VEC, ALONG_K, pass);
-#else
     return pass_offset(EDGE, THREADS, VEC, ALONG_K, pass);
-#endif
   }
   // Places along the edge that passes differ in; where edges matter, each has an address of its
   // own.
   static constexpr int kEdgeStep = kPasses > 1 ? offset(1).edge : 0;
   static constexpr int kEdges = kEdgeStep == 0 ? 1 : min_of(kPasses, EDGE / kEdgeStep);
-#ifdef TUNED_UNEVEN
-  // An address for each row would take registers that a thread tile of 16 x 12 has not: rows past
-  // the matrix are left out, since nobody stores what comes of them.
-  static constexpr bool kClamps = PREDICATED && !ALONG_K;
-  static constexpr int kSources = kClamps ? kEdges : 1;
-#else
   static constexpr int kSources = PREDICATED ? kEdges : 1;
-#endif
 
   // Whether the thread takes part in a pass: in all but the last one, every thread does.
   __device__ bool has_part(int pass) const {
-#ifdef TUNED_UNEVEN
-    if (is_last_uneven_pass_full(EDGE, BK, THREADS, VEC, ALONG_K) || pass + 1 < kPasses) {
-      return copies_ && is_row(pass);
-    }
-    return copies_ && is_row(pass) && k_ + offset(pass).k < BK;
-  }
-  // Whether the pass reads inside the matrix where k runs along its rows.
-  __device__ bool is_row(int pass) const {
-    return kClamps || !PREDICATED || in_bounds(offset(pass).edge, edge_left_);
-  }
-#else
     if (is_last_pass_full(EDGE, BK, THREADS, VEC) || pass + 1 < kPasses) return true;
     return k_ + offset(pass).k < BK;
   }
-#endif
 
   // Where the passes of the next slice begin.
   struct Sources {
@@ -231,10 +186,6 @@ class SliceCopy {
   long long at_ = 0;  // of the next slice, from src_
 #endif
   int smem_offset_, k_;
-#ifdef TUNED_UNEVEN
-  bool copies_;  // whether the thread is one of those that copy
-  int edge_left_;
-#endif
   Vec<VEC> share_[ASYNC ? 1 : kPasses];
 };
 

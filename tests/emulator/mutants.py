@@ -154,8 +154,6 @@ MUTATIONS_OF = {
         ("first slice not cleared", r"share_\[pass\] = 0\.0f;", 'share_[pass] = __builtin_nanf("");'),
     ],
     "kernel_templates/device/slice_copy.cuh": [
-        ("uneven: all threads copy", r"copies_ && is_row", "is_row"),
-        ("uneven: the tile's edge", r"edge_left_ = edge_left - place\.edge;", "edge_left_ = edge_left;"),
         ("the first slice again", r"at_ \+= k_count;|src_\[i\] \+= k_count \* ld_;", ";"),
         ("a whole first slice", r"advance\(k_count\);", "advance(BK);"),
     ],
@@ -191,12 +189,6 @@ MUTATIONS_OF = {
         ("rows past the last", r"row < matrix\.from_rows \?", "true ?"),
         ("elements past a row's end", r"i < inside", "true"),
         ("an element too few", r"i < inside", "i + 1 < inside"),
-    ],
-    "kernel_templates/device/uneven_map.cuh": [
-        ("uneven: a part that divides no line", r"line % part != 0", "false"),
-        ("uneven: the same line again", r"unit / line \* unit_k", "0"),
-        ("uneven: the same part again", r"unit % line \* unit_edge", "0"),
-        ("uneven: a pass less", r"\(units - 1\) / (units_at_once" + CALL + r") \+ 1", r"(units - 1) / \1"),
     ],
     "kernel_templates/device/share_reduce.cuh": [
         ("sums of another thread", r"place\(first, thread_of\(unit\)\)", "place(first, 0)"),
@@ -293,11 +285,7 @@ FAMILIES = {
         "CLUSTER=0,BM=32,BN=32,BK=8,WM=32,WN=32,TM=4,TN=8,WARPS_K=2,STAGES=2,ASYNC=0,FRAGMENTS=1,VEC=2,RASTER=8,CTAS=1,SPLIT_K=13,"
         "TAIL=0,TA=0,TB=1,PRED=1,REDUCE=1 TUNED_EPILOGUE=1",
         "CLUSTER=0,BM=32,BN=64,BK=8,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=2,ASYNC=1,FRAGMENTS=2,VEC=4,RASTER=8,CTAS=1,SPLIT_K=1,"
-        "TAIL=2,TA=1,TB=0,PRED=1,REDUCE=1",
-        "CLUSTER=0,BM=96,BN=64,BK=8,WM=96,WN=64,TM=12,TN=16,WARPS_K=1,STAGES=3,ASYNC=1,FRAGMENTS=1,VEC=4,RASTER=8,CTAS=1,SPLIT_K=1,"
-        "TAIL=0,TA=1,TB=1,PRED=1,UNEVEN=1",
-        "CLUSTER=0,BM=128,BN=48,BK=16,WM=64,WN=48,TM=8,TN=12,WARPS_K=1,STAGES=2,ASYNC=0,FRAGMENTS=2,VEC=4,RASTER=8,CTAS=1,SPLIT_K=1,"
-        "TAIL=0,TA=0,TB=1,PRED=1,UNEVEN=1"],
+        "TAIL=2,TA=1,TB=0,PRED=1,REDUCE=1"],
     "skinny": ["CLUSTER=0,BS=4,TL=4,WARPS=4,LANES_K=1,UNROLL=4,VEC=4,SPLIT_K=11,SKINNY_N=0,TA=0,TB=0,PRED=1",
                "CLUSTER=0,BS=2,TL=2,WARPS=4,LANES_K=8,UNROLL=2,VEC=2,SPLIT_K=1,SKINNY_N=1,TA=0,TB=0,PRED=1",
                "CLUSTER=1,BS=1,TL=4,WARPS=4,LANES_K=1,UNROLL=4,VEC=4,SPLIT_K=3,SKINNY_N=0,TA=0,TB=0,PRED=1",

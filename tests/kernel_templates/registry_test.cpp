@@ -415,31 +415,6 @@ TEST(CheckConfig, EachWidthOfAnOperandMustBeLegalAsTheWidthOfAll) {
   EXPECT_EQ(reason(tile + "1" + rest + ",VECS=411"), reason(tile + "4" + rest));
 }
 
-// 24 vectors of a row of 96 columns for 128 threads.
-TEST(CheckConfig, SlicesThatCannotBeDealtOutEvenlyNeedUneven) {
-  const auto reason = [](const std::string& edges, const std::string& rest) -> std::string {
-    try {
-      known("warp_tiled/CLUSTER=0," + edges +
-            ",WM=64,WN=96,TM=16,TN=12,WARPS_K=1,STAGES=2,ASYNC=0,FRAGMENTS=1,VEC=" + rest);
-    } catch (const UsageError& error) {
-      const std::string said = error.what();
-      return said.substr(said.find("illegal: "));
-    }
-    return "legal";
-  };
-  const std::string nn = ",RASTER=8,CTAS=1,SPLIT_K=1,TAIL=0,TA=0,TB=0,PRED=1";
-  const std::string tn = ",RASTER=8,CTAS=1,SPLIT_K=1,TAIL=0,TA=1,TB=0,PRED=1";
-  EXPECT_THAT(reason("BM=256,BN=96,BK=8", "4" + nn), HasSubstr("slice of B is not dealt out"));
-  EXPECT_EQ(reason("BM=256,BN=96,BK=8", "4" + nn + ",UNEVEN=1"), "legal");
-  EXPECT_THAT(reason("BM=256,BN=96,BK=8", "4" + nn + ",UNEVEN=2"), HasSubstr("must be 0 or 1"));
-  EXPECT_THAT(reason("BM=256,BN=96,BK=4", "4" + nn + ",UNEVEN=1"),
-              HasSubstr("slice of A is not dealt out"));
-  // Rows of A along K go to 6 warps: 16 patches of 4 rows.
-  EXPECT_EQ(reason("BM=128,BN=288,BK=8", "1" + tn + ",LINES=1,UNEVEN=1"), "legal");
-  EXPECT_THAT(reason("BM=128,BN=288,BK=8", "1" + nn + ",LINES=1,UNEVEN=1"),
-              HasSubstr("UNEVEN with LINES needs even slices"));
-}
-
 TEST(CheckConfig, NoWidthIsForCopiesThatCpAsyncMakesOneByOne) {
   std::string config = of_widths(1, ",VECS=411");
   config.replace(config.find("ASYNC=0"), 7, "ASYNC=1");
