@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """mpi_test.py PROGRAM MPIRUN KILLS [--ulfm]: jobs of five ranks on this machine, with fake workers.
 
-PROGRAM is tune_by_mpi_with_fakes. Five ranks must find the winners and store the rows of one rank. Then rank 0 is killed
+PROGRAM is tune_by_mpi_with_fakes. Five ranks must find the winners and store the rows of one rank, also where one of them has
+no workers. Then rank 0 is killed
 at KILLS random moments, and the same command again must go on from its database; with --ulfm, an agent is killed at KILLS
 random moments, and the job must go on without it. In either case nothing is lost, and no candidate is stored twice.
 Exit code 77 where this MPI starts no job at all.
@@ -123,6 +124,15 @@ def main():
         duration = time.monotonic() - begun
         check_database(five.db, expected, expected_rows)
         print(f"five ranks: {len(expected)} winners and {len(expected_rows)} rows of one rank, in {duration:.1f} s")
+
+        environment["GT_BROKEN_RANK"] = "2"
+        broken = Job(folder, "broken")
+        check("five ranks, one of them without workers", broken.end(), (expected, 0))
+        if "rank 2: a worker process cannot start" not in broken.errors:
+            sys.exit(f"rank 2 was not dismissed:\n{broken.errors[-1500:]}")
+        check_database(broken.db, expected, expected_rows)
+        del environment["GT_BROKEN_RANK"]
+        print("a rank whose workers do not start is dismissed, and the job goes on")
 
         killed = too_late = 0
         while killed < KILLS and killed + too_late < 3 * KILLS:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // gemm-tune-mpi with fake workers, to be killed. usage: mpirun ... tune_by_mpi_with_fakes DB LOG
 // CONFIGS PROBLEMS [PIDS]. CONFIGS, PROBLEMS: how many. Prints each problem's winner. Appends "rank
-// pid" of each rank to PIDS.
+// pid" of each rank to PIDS. The environment may name a GT_BROKEN_RANK, whose workers do not start.
 #include <unistd.h>
 
 #include <cstdio>
@@ -32,8 +32,16 @@ int run(MpiSession& session, int argc, char** argv) {
       fake::request_of(fake::some_configs(static_cast<std::size_t>(std::atoi(argv[3])), false),
                        argv[2], std::chrono::seconds(20));
   request.problems = fake::some_problems(std::atoi(argv[4]));
+  const char* const broken = std::getenv("GT_BROKEN_RANK");
+  if (broken != nullptr && std::atoi(broken) == session.rank()) request.worker = {"/bin/false"};
   if (session.rank() != 0) {
-    return serve_as_agent(facts, request.worker, transport, 0).in_order ? 0 : 3;
+    const AgentEnding ending = serve_as_agent(facts, request.worker, transport, 0);
+    if (ending.has_lost_leader) return 3;
+    if (!ending.in_order) {
+      std::fprintf(stderr, "rank %d: %s\n", session.rank(), ending.why.c_str());
+      await_end(transport, 0);
+    }
+    return 0;
   }
   Database database(argv[1], Database::Mode::create_or_open);
   database.begin_run({"test", "13.0", "580.1", "with fakes", 1});

@@ -21,6 +21,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kHeartbeatInterval{10};
 constexpr std::chrono::seconds kHelloFlush{5};
 constexpr std::chrono::milliseconds kLongestWait{1000};
+constexpr std::chrono::milliseconds kIdlePoll{50};
 
 class Agent {
  public:
@@ -32,7 +33,7 @@ class Agent {
     while (true) {
       while (std::optional<Transport::Event> event = transport_.receive()) {
         if (event->peer != leader_) continue;
-        if (!event->message) return {false, "the leader of the job is lost"};
+        if (!event->message) return {false, "the leader of the job is lost", true};
         if (std::optional<AgentEnding> ending = take(*event->message)) return *std::move(ending);
       }
       if (Clock::now() >= next_heartbeat_) tell(kHeartbeat, nullptr);
@@ -147,6 +148,18 @@ AgentEnding serve_as_agent(const AgentFacts& facts, const WorkerCommand& worker,
     refusal.failure = error.what();
     tell(refusal);
     return {false, refusal.failure};
+  }
+}
+
+void await_end(Transport& transport, int leader) {
+  while (true) {
+    while (const std::optional<Transport::Event> event = transport.receive()) {
+      if (event->peer != leader) continue;
+      if (!event->message) return;
+      const auto message = read_agent_message(*event->message);
+      if (message && message->first == kEnd) return;
+    }
+    WorkerPool::wait({}, transport.fd() < 0 ? kIdlePoll : kLongestWait, transport.fd());
   }
 }
 

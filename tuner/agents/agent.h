@@ -21,6 +21,7 @@ namespace gemm_tune {
 struct AgentEnding {
   bool in_order = false;  // the leader said that the job is over
   std::string why;        // otherwise
+  bool has_lost_leader = false;
 };
 
 // Says hello with these facts and serves the leader, a peer of the transport, until the job is
@@ -28,5 +29,9 @@ struct AgentEnding {
 // worker: as of TuneRequest. Workers end with the thread that called this.
 AgentEnding serve_as_agent(const AgentFacts& facts, const WorkerCommand& worker,
                            Transport& transport, int leader);
+
+// Waits until the leader says that the job is over, or is lost: for a process that has no agent any
+// more, and whose end would be the end of the job.
+void await_end(Transport& transport, int leader);
 
 }  // namespace gemm_tune

@@ -182,7 +182,12 @@ int run_other_rank(const Options& options, MpiTransport& transport) {
   watch_for_signals();  // rank 0 decides what they mean
   const AgentEnding ending = serve_as_agent(find_facts(options), own_worker(), transport, 0);
   if (ending.in_order) return kExitOk;
-  return tell_failure("the agent on " + host_name() + " ends: " + ending.why, kExitNoDevice);
+  const int code =
+      tell_failure("the agent on " + host_name() + " ends: " + ending.why, kExitNoDevice);
+  if (ending.has_lost_leader) return code;
+  // MPI ends a job with the first rank that leaves. Its exit code is for rank 0 to decide.
+  await_end(transport, 0);
+  return kExitOk;
 }
 
 int run_rank(MpiSession& session, int argc, char** argv) {
