@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dispatch/preload/shape_table.h"
 
-#include <algorithm>
 #include <cstring>
 #include <type_traits>
 
@@ -49,9 +48,9 @@ ShapeKey key_of(const CublasCall& c, int device) {
   key.epilogue = c.epilogue;
   key.separate_c = c.input_c != nullptr ? 1 : 0;
   key.device = device;
-  key.alignment = std::min({alignment_of_operand(c.A, c.lda, c.stride_a, c.type_a, c.batch),
-                            alignment_of_operand(c.B, c.ldb, c.stride_b, c.type_b, c.batch),
-                            alignment_of_operand(c.C, c.ldc, c.stride_c, c.type_c, c.batch)});
+  key.alignment_a = alignment_of_operand(c.A, c.lda, c.stride_a, c.type_a, c.batch);
+  key.alignment_b = alignment_of_operand(c.B, c.ldb, c.stride_b, c.type_b, c.batch);
+  key.alignment_c = alignment_of_operand(c.C, c.ldc, c.stride_c, c.type_c, c.batch);
   return key;
 }
 

@@ -5,6 +5,7 @@
 // the counts may be read at any time, also while the process exits. Any number of threads.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -15,13 +16,15 @@
 
 namespace gemm_tune::preload {
 
-// What tells calls apart in the report. The alignment, which kernels depend on, is the least of the
-// addresses, leading dimensions and strides, in bytes.
+// What tells calls apart in the report. The alignment of an operand, which kernels depend on, is
+// the least of its address, leading dimension and stride, in bytes.
 struct ShapeKey {
   std::int64_t m = 0, n = 0, k = 0, batch = 0, lda = 0, ldb = 0, ldc = 0;
   std::int32_t function = 0, op_a = 0, op_b = 0, type_a = 0, type_b = 0, type_c = 0;
   std::int32_t compute_type = 0, algorithm = 0, epilogue = 0, separate_c = 0;
-  std::int32_t device = 0, alignment = 0;
+  std::int32_t device = 0, alignment_a = 0, alignment_b = 0, alignment_c = 0;
+
+  std::int32_t least_alignment() const { return std::min({alignment_a, alignment_b, alignment_c}); }
 
   friend bool operator==(const ShapeKey&, const ShapeKey&) = default;
 };

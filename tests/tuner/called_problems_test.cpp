@@ -46,6 +46,23 @@ TEST_F(CalledProblemsTest, ACallOfCublasIsTheRowMajorProblemWithTheOperandsSwapp
             "16x8x24:type=f16/f16/f32/f32");
 }
 
+TEST_F(CalledProblemsTest, TheAlignmentOfEachOperandOfACallIsThatOfTheProblem) {
+  const auto aligned = [&](const std::string& alignments, const std::string& m = "8") {
+    return text_of(std::string(kF32) +
+                   R"("n":12,"k":16,"batch":1,"op_a":"N","op_b":"N","alignment":4,"m":)" + m +
+                   ",\"alignments\":" + alignments);
+  };
+  EXPECT_EQ(aligned("[16,16,16]"), "12x8x16");
+  EXPECT_EQ(aligned("[16,4,16]"), "12x8x16:align=1/4/4");  // cuBLAS's B is the row-major A
+  EXPECT_EQ(aligned("[4,16,8]"), "12x8x16:align=4/1/2");
+  EXPECT_EQ(aligned("[4,4,4]"), "12x8x16:align=1");
+  EXPECT_EQ(aligned("[4,16,4]", "9"), "12x9x16");
+  EXPECT_EQ(aligned("[4,3,99]"), "12x8x16:align=1/1/4");
+  EXPECT_EQ(text_of(R"("type_a":"f16","type_b":"f16","type_c":"f32","m":8,"n":16,"k":24,"batch":1,
+                    "op_a":"N","op_b":"N","alignment":2,"alignments":[2,16,16])"),
+            "16x8x24:type=f16/f16/f32/f32:align=8/1/4");
+}
+
 TEST_F(CalledProblemsTest, WhatNoKernelCanServeIsNoProblem) {
   EXPECT_EQ(text_of(R"("type_a":"3","type_b":"3","type_c":"f32","m":8,"n":16,"k":24,"batch":1,
                     "op_a":"N","op_b":"N","alignment":4)"),

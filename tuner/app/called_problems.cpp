@@ -54,9 +54,22 @@ std::optional<Problem> problem_called(const Json& line) {
   product.batch = size("batch");
   const std::optional<Problem> packed = problem_of(product);
   if (!packed) return std::nullopt;
-  const int least = bytes_of(product.types->a);
-  const auto aligned = std::clamp<std::int64_t>(size("alignment"), least, kWidestAccessBytes);
-  return in_class(*packed, alignment_of(static_cast<std::uint64_t>(aligned)) / least);
+  const auto aligned = [](const Json& value, ElementType type) {
+    const auto bytes =
+        std::clamp<std::int64_t>(whole_number(value), bytes_of(type), kWidestAccessBytes);
+    return alignment_of(static_cast<std::uint64_t>(bytes));
+  };
+  const Signature& types = *product.types;
+  if (!line.contains("alignments")) {  // of an earlier version
+    return in_class(*packed, aligned(line.at("alignment"), types.a) / bytes_of(types.a));
+  }
+  // cuBLAS's A is the row-major B.
+  const Json& all = line.at("alignments");
+  Problem problem = *packed;
+  problem.alignment.a = aligned(all.at(1), types.a);
+  problem.alignment.b = aligned(all.at(0), types.b);
+  problem.alignment.c = problem.alignment.d = aligned(all.at(2), types.d);
+  return key_of(problem);
 }
 
 // Nothing where the line has no such number above 0.
