@@ -67,12 +67,15 @@ Space thinned_space() {
   for (const KernelFamily& family : families()) {
     Space part = enumerate({&family}, {}, nullptr, {.seed = kSeed});
     space.enumerated += part.enumerated;
-    std::move(part.points.begin(), part.points.end(), std::back_inserter(space.points));
+    for (std::size_t i = 0; i < part.points.size(); ++i) {
+      const auto values = part.points.values(i);
+      space.points.add(family, std::vector<int>(values.begin(), values.end()));
+    }
   }
   return space;
 }
 
-std::vector<const KnownConfig*> choose(const Space& space, std::size_t count) {
+std::vector<KnownConfig> choose(const Space& space, std::size_t count) {
   std::vector<std::size_t> chosen = cover_pairs(space.points, kSeed);
   const std::size_t covering = chosen.size();
   const auto drawn = draw_evenly(space.points.size(), count, kSeed);
@@ -84,8 +87,8 @@ std::vector<const KnownConfig*> choose(const Space& space, std::size_t count) {
       "every pair of values\n",
       chosen.size(), space.points.size(), static_cast<unsigned long long>(space.enumerated),
       drawn.size(), covering);
-  std::vector<const KnownConfig*> configs;
-  for (const std::size_t i : chosen) configs.push_back(&space.points[i]);
+  std::vector<KnownConfig> configs;
+  for (const std::size_t i : chosen) configs.push_back(space.points[i]);
   return configs;
 }
 
@@ -103,10 +106,11 @@ void judge(const KnownConfig& config, const DeviceSpec& device, const TaskResult
   ++(reason ? tally.rejected_late[config.family->name + ": " + *reason] : tally.compiled)[layout];
 }
 
-Tally compile_all(const std::vector<const KnownConfig*>& configs, const DeviceSpec& device,
+Tally compile_all(const std::vector<KnownConfig>& configs, const DeviceSpec& device,
                   WorkerPool& pool) {
   Tally tally;
-  for (const KnownConfig* config : configs) {
+  for (const KnownConfig& one : configs) {
+    const KnownConfig* config = &one;
     ++tally.drawn[layout_of(*config)];
     if (const auto reason = reject_before_compile(*config, fitting_problem(*config), device)) {
       ++tally.rejected_early[std::string(*reason)][layout_of(*config)];
@@ -152,7 +156,7 @@ bool show(const std::string& arch, const Tally& tally, double seconds) {
 
 int run(std::size_t count, std::size_t processes, const std::vector<std::string>& archs) {
   const Space space = thinned_space();
-  const std::vector<const KnownConfig*> configs = choose(space, count);
+  const std::vector<KnownConfig> configs = choose(space, count);
   WorkerPool pool(std::vector<WorkerCommand>(processes, compile_worker(own_worker())));
   bool good = true;
   for (const std::string& arch : archs) {

@@ -26,8 +26,7 @@ constexpr const char* kArch = "sm_90";
 std::vector<KnownConfig> some_configs(std::size_t count) {
   TuneRequest request;
   request.device = find_device_spec(kArch).value();
-  const std::vector<KnownConfig> all =
-      candidates_for(request, packed_problem(1024, 1024, 1024)).points;
+  const ConfigList all = candidates_for(request, packed_problem(1024, 1024, 1024)).points;
   std::vector<KnownConfig> some;
   for (std::size_t i = 0; i < count; ++i) some.push_back(all[i * all.size() / count]);
   return some;

@@ -78,8 +78,9 @@ std::vector<KnownConfig> sample_configs() {
     if (point.traits.predicated) return "no tuned_problem() has a ragged edge";
     return std::nullopt;
   };
-  return enumerate({find_family("warp_tiled")}, settled_params(tuned_problem(0)), veto, {256, 1})
-      .points;
+  const Space space =
+      enumerate({find_family("warp_tiled")}, settled_params(tuned_problem(0)), veto, {256, 1});
+  return {space.points.begin(), space.points.end()};
 }
 
 // For tuned_problem(index): another one for the next.

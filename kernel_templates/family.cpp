@@ -54,8 +54,6 @@ std::vector<int> KernelFamily::specialised(Values values,
   return others;
 }
 
-namespace {
-
 void add_rule(KernelFamily& family, const std::string& reason, std::vector<std::size_t> reads,
               const std::function<bool(Values)>& is_broken) {
   family.rules.push_back({reason, std::move(reads), is_broken});
@@ -65,8 +63,6 @@ void add_rule(KernelFamily& family, const std::string& reason, std::vector<std::
     return broken;
   };
 }
-
-}  // namespace
 
 void add_later_param(KernelFamily& family, ParamSpec param, int most,
                      std::function<void(Traits&, int)> set_traits) {
@@ -144,22 +140,29 @@ void add_vector_widths_param(KernelFamily& family,
   add_rule(family, "VECS needs REPACK=0", {repack, position}, [position, repack](Values values) {
     return values[position] != 0 && values[repack] != 0;
   });
-  // Later parameters may need the least width, and do not limit others.
-  family.reject = [position, vec, params = family.params,
-                   before = std::move(family.reject)](Values values) {
-    std::optional<std::string> broken = before(values);
-    if (broken || values[position] == 0) return broken;
-    std::vector<int> uniform(values.begin(), values.end());
-    for (std::size_t i = 0; i < params.size(); ++i) {
-      uniform[i] = params[i].unless_named.value_or(uniform[i]);
+  // What limits the width of all accesses limits each of these. Later parameters may need the least
+  // width, and do not limit others.
+  const std::vector<FamilyRule> before = family.rules;
+  for (const FamilyRule& rule : before) {
+    if (std::find(rule.reads.begin(), rule.reads.end(), vec) == rule.reads.end() ||
+        std::any_of(rule.reads.begin(), rule.reads.end(), [&](std::size_t read) {
+          return family.params[read].unless_named.has_value();
+        })) {
+      continue;
     }
-    const auto [a, b, cd] = vector_widths(values[position]);
-    for (const int width : {a, b, cd}) {
-      uniform[vec] = width;
-      if (!broken) broken = before(uniform);
-    }
-    return broken;
-  };
+    std::vector<std::size_t> reads = rule.reads;
+    reads.push_back(position);
+    add_rule(family, rule.reason, std::move(reads),
+             [position, vec, broken = rule.broken](Values values) {
+               if (values[position] == 0) return false;
+               std::vector<int> uniform(values.begin(), values.end());
+               const auto [a, b, cd] = vector_widths(values[position]);
+               return std::ranges::any_of(std::initializer_list<int>{a, b, cd}, [&](int width) {
+                 uniform[vec] = width;
+                 return broken(uniform);
+               });
+             });
+  }
   family.traits = [position, set_traits = std::move(set_traits),
                    before = std::move(family.traits)](Values values) {
     Traits traits = before(values);

@@ -145,6 +145,10 @@ std::vector<int> values_of(const Params& p) {
   return values;
 }
 
+// Adds a rule, which reject() judges last. reads: positions in params, ascending.
+void add_rule(KernelFamily& family, const std::string& reason, std::vector<std::size_t> reads,
+              const std::function<bool(Values)>& is_broken);
+
 // Adds a last parameter that is no member of the family's Params, from 0 to `most`: configs without
 // it have 0, the kernel that was there before it, with the same constants in its machine code. A
 // tunable that is not 0 reaches the kernel as the macro TUNED_<name>. Text that stands in #ifdef

@@ -890,16 +890,19 @@ inline KernelFamily family() {
     t.end_wavefronts -= 2 * t.tile_m * t.tile_n / 32;
   });
   const std::size_t vecs_position = family.params.size() - 1;
-  family.reject = [vecs_position, before = std::move(family.reject)](Values values) {
-    std::optional<std::string> broken = before(values);
-    if (broken || values[vecs_position] == 0) return broken;
-    const Params p = params_of(values);
-    const VectorWidths widths = vector_widths(values[vecs_position]);
-    const bool is_a_single = a_along_k(p) && is_async(p, true) && widths.a > p.VEC;
-    const bool is_b_single = b_along_k(p) && is_async(p, true) && widths.b > p.VEC;
-    if (is_a_single || is_b_single) broken = "VECS widens copies that cp.async makes one by one";
-    return broken;
-  };
+  std::vector<std::size_t> reads;
+  for (const char* name : {"ASYNC", "VEC", "TA", "TB"}) {
+    reads.push_back(family.find_param(name).value());
+  }
+  reads.push_back(vecs_position);
+  add_rule(family, "VECS widens copies that cp.async makes one by one", std::move(reads),
+           [vecs_position](Values values) {
+             if (values[vecs_position] == 0) return false;
+             const Params p = params_of(values);
+             const VectorWidths widths = vector_widths(values[vecs_position]);
+             return (a_along_k(p) && is_async(p, true) && widths.a > p.VEC) ||
+                    (b_along_k(p) && is_async(p, true) && widths.b > p.VEC);
+           });
   ParamSpec stepped = {"STEPPED", {0, 1}, "1: one offset leads through the stages of A and B"};
   // On an H100: 7 % faster with VECS at 512x50257x768, 0.3 % at 4096x4096x4096 with VEC=4 for all.
   stepped.only_searched_with_vector_widths = true;

@@ -4,9 +4,13 @@
 #include <algorithm>
 #include <map>
 #include <random>
+#include <span>
+#include <string>
 
 namespace gemm_tune {
 namespace {
+
+using Point = std::span<const ConfigList::Value>;
 
 // Of one family: a number for each pair of values of two parameters, and which are still to be had.
 class Pairs {
@@ -22,27 +26,27 @@ class Pairs {
     wanted_.assign(count, false);
   }
 
-  void want(const KnownConfig& point) {
+  void want(Point point) {
     visit(point, [this](std::size_t pair) { wanted_[pair] = true; });
   }
 
-  std::size_t gain(const KnownConfig& point) const {
+  std::size_t gain(Point point) const {
     std::size_t gain = 0;
     visit(point, [&](std::size_t pair) { gain += wanted_[pair] ? 1 : 0; });
     return gain;
   }
 
-  void take(const KnownConfig& point) {
+  void take(Point point) {
     visit(point, [this](std::size_t pair) { wanted_[pair] = false; });
   }
 
  private:
   template <class Visit>
-  void visit(const KnownConfig& point, Visit visit_pair) const {
+  void visit(Point point, Visit visit_pair) const {
     std::vector<std::size_t> place;
-    for (std::size_t i = 0; i < point.values.size(); ++i) {
+    for (std::size_t i = 0; i < point.size(); ++i) {
       const std::vector<int>& values = family_.params[i].values;
-      const auto at = std::lower_bound(values.begin(), values.end(), point.values[i]);
+      const auto at = std::lower_bound(values.begin(), values.end(), point[i]);
       place.push_back(static_cast<std::size_t>(at - values.begin()));
     }
     std::size_t params = 0;  // pairs of them so far
@@ -59,21 +63,21 @@ class Pairs {
 };
 
 // From a few random points the best, while that pays; then whichever adds something, in turn.
-void cover_family(std::span<const KnownConfig> points, const std::vector<std::size_t>& members,
+void cover_family(const ConfigList& points, const std::vector<std::size_t>& members,
                   std::mt19937_64& random, std::vector<std::size_t>& chosen) {
   constexpr int kDraws = 200;
   constexpr std::size_t kWorthDrawing = 4;
-  Pairs pairs(*points[members.front()].family);
-  for (const std::size_t member : members) pairs.want(points[member]);
+  Pairs pairs(points.family(members.front()));
+  for (const std::size_t member : members) pairs.want(points.values(member));
   const auto take = [&](std::size_t member) {
-    pairs.take(points[member]);
+    pairs.take(points.values(member));
     chosen.push_back(member);
   };
   for (;;) {
     std::size_t best = 0, best_gain = 0;
     for (int i = 0; i < kDraws; ++i) {
       const std::size_t member = members[random() % members.size()];
-      const std::size_t gain = pairs.gain(points[member]);
+      const std::size_t gain = pairs.gain(points.values(member));
       if (gain > best_gain) {
         best = member;
         best_gain = gain;
@@ -84,7 +88,7 @@ void cover_family(std::span<const KnownConfig> points, const std::vector<std::si
   }
   for (const std::size_t least : {3U, 2U, 1U}) {
     for (const std::size_t member : members) {
-      if (pairs.gain(points[member]) >= least) take(member);
+      if (pairs.gain(points.values(member)) >= least) take(member);
     }
   }
 }
@@ -102,10 +106,10 @@ std::vector<std::size_t> draw_evenly(std::size_t size, std::size_t count, std::u
   return drawn;
 }
 
-std::vector<std::size_t> cover_pairs(std::span<const KnownConfig> points, std::uint64_t seed) {
+std::vector<std::size_t> cover_pairs(const ConfigList& points, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::map<std::string, std::vector<std::size_t>> members;  // by family
-  for (std::size_t i = 0; i < points.size(); ++i) members[points[i].family->name].push_back(i);
+  for (std::size_t i = 0; i < points.size(); ++i) members[points.family(i).name].push_back(i);
   std::vector<std::size_t> chosen;
   for (const auto& [name, of_family] : members) cover_family(points, of_family, random, chosen);
   std::sort(chosen.begin(), chosen.end());

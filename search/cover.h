@@ -7,10 +7,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
-#include "kernel_templates/registry.h"
+#include "search/config_list.h"
 
 namespace gemm_tune {
 
@@ -20,6 +19,6 @@ std::vector<std::size_t> draw_evenly(std::size_t size, std::size_t count, std::u
 
 // Indices of points such that any two values of two parameters that some point of a family has
 // together, one of them has too. About as few as a greedy choice finds.
-std::vector<std::size_t> cover_pairs(std::span<const KnownConfig> points, std::uint64_t seed);
+std::vector<std::size_t> cover_pairs(const ConfigList& points, std::uint64_t seed);
 
 }  // namespace gemm_tune

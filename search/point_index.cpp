@@ -3,31 +3,33 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdint>
 #include <functional>
 
 namespace gemm_tune {
 
-PointIndex::PointIndex(std::span<const KnownConfig> points)
-    : points_(points), slots_(std::bit_ceil(2 * points.size() + 1), points.size()) {
+PointIndex::PointIndex(const ConfigList& points)
+    : points_(points),
+      slots_(std::bit_ceil(2 * points.size() + 1), static_cast<std::uint32_t>(points.size())) {
   for (std::size_t i = 0; i < points.size(); ++i) {
-    const KnownConfig& point = points[i];
-    std::size_t slot = first_slot(*point.family, point.values);
+    std::size_t slot = first_slot(points.family(i), points.values(i));
     while (slots_[slot] != points.size()) slot = (slot + 1) % slots_.size();
-    slots_[slot] = i;
+    slots_[slot] = static_cast<std::uint32_t>(i);
   }
 }
 
 std::optional<std::size_t> PointIndex::find(const KernelFamily& family, Values values) const {
   for (std::size_t slot = first_slot(family, values); slots_[slot] != points_.size();
        slot = (slot + 1) % slots_.size()) {
-    const KnownConfig& point = points_[slots_[slot]];
-    if (point.family == &family && std::ranges::equal(point.values, values)) return slots_[slot];
+    const std::size_t point = slots_[slot];
+    if (&points_.family(point) == &family && std::ranges::equal(points_.values(point), values)) {
+      return point;
+    }
   }
   return std::nullopt;
 }
 
-std::size_t PointIndex::first_slot(const KernelFamily& family, Values values) const {
+template <class SomeValues>
+std::size_t PointIndex::first_slot(const KernelFamily& family, const SomeValues& values) const {
   std::uint64_t hash = std::hash<const KernelFamily*>{}(&family);
   for (const int value : values) {
     hash = (hash ^ static_cast<std::uint64_t>(value)) * 0x9E3779B97F4A7C15u;

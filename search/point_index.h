@@ -6,17 +6,18 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
-#include <span>
 #include <vector>
 
-#include "kernel_templates/registry.h"
+#include "search/config_list.h"
 
 namespace gemm_tune {
 
 class PointIndex {
  public:
-  explicit PointIndex(std::span<const KnownConfig> points);
+  explicit PointIndex(const ConfigList& points);
+  explicit PointIndex(ConfigList&& points) = delete;  // it must outlive the index
 
   // The position of the point of that family and these values; nothing where the list lacks it. Of
   // equal points it is the first.
@@ -24,10 +25,11 @@ class PointIndex {
 
  private:
   // Where the search for these values begins; slots_ is a power of two long.
-  std::size_t first_slot(const KernelFamily& family, Values values) const;
+  template <class SomeValues>
+  std::size_t first_slot(const KernelFamily& family, const SomeValues& values) const;
 
-  std::span<const KnownConfig> points_;
-  std::vector<std::size_t> slots_;  // positions in points_, or points_.size() for a free slot
+  const ConfigList& points_;
+  std::vector<std::uint32_t> slots_;  // positions in points_, or points_.size() for a free slot
 };
 
 }  // namespace gemm_tune

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
-#include <map>
 #include <set>
 #include <stdexcept>
 #include <utility>
@@ -17,10 +16,11 @@ SearchSpace::SearchSpace(std::vector<SearchParam> params, std::vector<ValueIndex
     throw std::invalid_argument("a point of a search space needs a value of every parameter");
   }
   size_ = params_.empty() ? 0 : places_.size() / params_.size();
-  for (std::size_t i = 0; i < places_.size(); ++i) {
-    const SearchParam& param = params_[i % params_.size()];
-    if (places_[i] >= param.values.size()) {
-      throw std::invalid_argument("a point lies outside the values of " + param.name);
+  for (std::size_t point = 0; point < size_; ++point) {
+    for (std::size_t i = 0; i < params_.size(); ++i) {
+      if (at(point)[i] >= params_[i].values.size()) {
+        throw std::invalid_argument("a point lies outside the values of " + params_[i].name);
+      }
     }
   }
   if (size_ >= std::numeric_limits<std::uint32_t>::max() / 2) {
@@ -73,55 +73,71 @@ std::vector<std::size_t> SearchSpace::neighbours(std::size_t point) const {
   return found;
 }
 
-SearchSpace search_space(std::span<const KnownConfig> points) {
-  std::vector<const KernelFamily*> families;  // in order of appearance
-  for (const KnownConfig& point : points) {
-    if (std::find(families.begin(), families.end(), point.family) == families.end()) {
-      families.push_back(point.family);
-    }
-  }
-  // A parameter that need not be named, and that no config does name, adds no dimension.
-  const auto adds_dimension = [&](const KernelFamily* family, std::size_t i) {
-    const std::optional<int> unless_named = family->params[i].unless_named;
-    return !unless_named || std::ranges::any_of(points, [&](const KnownConfig& point) {
-      return point.family == family && point.values[i] != *unless_named;
-    });
+SearchSpace search_space(const ConfigList& points) {
+  // The values that occur of each parameter of a family, in order of the families' appearance.
+  struct Occurring {
+    const KernelFamily* family;
+    std::vector<std::set<int>> values;
+    std::vector<std::optional<std::size_t>> name = {};  // in `names`; nothing: adds no dimension
   };
-  std::vector<std::string> names;
-  // By the family: where in `names` its parameters are, with their places in the family.
-  std::map<const KernelFamily*, std::vector<std::pair<std::size_t, std::size_t>>> name_of;
-  for (const KernelFamily* family : families) {
-    for (std::size_t i = 0; i < family->params.size(); ++i) {
-      if (!adds_dimension(family, i)) continue;
-      const auto name = std::find(names.begin(), names.end(), family->params[i].name);
-      name_of[family].emplace_back(name - names.begin(), i);
-      if (name == names.end()) names.push_back(family->params[i].name);
+  std::vector<Occurring> families;
+  std::vector<std::size_t> family_of(points.size());  // in `families`
+  for (std::size_t p = 0; p < points.size(); ++p) {
+    const KernelFamily& family = points.family(p);
+    std::size_t& place = family_of[p];
+    while (place < families.size() && families[place].family != &family) ++place;
+    if (place == families.size()) {
+      families.push_back({&family, std::vector<std::set<int>>(family.params.size())});
+    }
+    const bool follows = p > 0 && family_of[p - 1] == place;
+    for (std::size_t i = 0; i < family.params.size(); ++i) {
+      const int value = points.values(p)[i];
+      if (!follows || points.values(p - 1)[i] != value) families[place].values[i].insert(value);
     }
   }
-  std::vector<std::set<int>> values(names.size());  // those that occur
-  for (const KnownConfig& point : points) {
-    for (const auto& [name, i] : name_of[point.family]) values[name].insert(point.values[i]);
+  std::vector<std::string> names;
+  std::vector<std::set<int>> values;  // by name
+  for (Occurring& one : families) {
+    for (std::size_t i = 0; i < one.values.size(); ++i) {
+      const ParamSpec& param = one.family->params[i];
+      one.name.emplace_back();
+      // A parameter that need not be named, and that no config does name, adds no dimension.
+      if (param.unless_named && one.values[i] == std::set{*param.unless_named}) continue;
+      const auto name = std::find(names.begin(), names.end(), param.name);
+      one.name.back() = static_cast<std::size_t>(name - names.begin());
+      if (name == names.end()) {
+        names.push_back(param.name);
+        values.emplace_back();
+      }
+      values[*one.name.back()].insert(one.values[i].begin(), one.values[i].end());
+    }
   }
 
   std::vector<SearchParam> params = {{"family", {}}};
-  for (const KernelFamily* family : families) params[0].values.push_back(family->name);
-  std::vector<std::map<int, SearchSpace::ValueIndex>> place_of(names.size());
+  for (const Occurring& one : families) params[0].values.push_back(one.family->name);
+  std::vector<std::vector<SearchSpace::ValueIndex>> place_of;  // by name, by value less the least
   for (std::size_t i = 0; i < names.size(); ++i) {
     SearchParam param = {names[i], {"-"}};
+    place_of.emplace_back(*values[i].rbegin() - *values[i].begin() + 1);
     for (const int value : values[i]) {
-      place_of[i][value] = static_cast<SearchSpace::ValueIndex>(param.values.size());
+      place_of[i][static_cast<std::size_t>(value - *values[i].begin())] =
+          static_cast<SearchSpace::ValueIndex>(param.values.size());
       param.values.push_back(std::to_string(value));
     }
     params.push_back(std::move(param));
   }
+  std::vector<int> least;
+  for (const std::set<int>& one : values) least.push_back(*one.begin());
   std::vector<SearchSpace::ValueIndex> places(points.size() * params.size(), 0);
   for (std::size_t p = 0; p < points.size(); ++p) {
-    const KernelFamily* family = points[p].family;
+    const Occurring& of = families[family_of[p]];
+    const std::span<const ConfigList::Value> packed = points.values(p);
     SearchSpace::ValueIndex* of_point = places.data() + p * params.size();
-    *of_point = static_cast<SearchSpace::ValueIndex>(
-        std::find(families.begin(), families.end(), family) - families.begin());
-    for (const auto& [name, i] : name_of[family]) {
-      of_point[name + 1] = place_of[name].at(points[p].values[i]);
+    *of_point = static_cast<SearchSpace::ValueIndex>(family_of[p]);
+    for (std::size_t i = 0; i < packed.size(); ++i) {
+      if (const auto name = of.name[i]) {
+        of_point[*name + 1] = place_of[*name][static_cast<std::size_t>(packed[i] - least[*name])];
+      }
     }
   }
   return SearchSpace(std::move(params), std::move(places));

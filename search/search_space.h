@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "kernel_templates/registry.h"
+#include "search/config_list.h"
 
 namespace gemm_tune {
 
@@ -56,6 +56,6 @@ class SearchSpace {
 
 // Configs of any number of families. The parameters are the family and then those of all families
 // by name; one that a family lacks has the value "-" there, below all others.
-SearchSpace search_space(std::span<const KnownConfig> points);
+SearchSpace search_space(const ConfigList& points);
 
 }  // namespace gemm_tune

@@ -10,41 +10,29 @@
 namespace gemm_tune {
 namespace {
 
+// The number of a raw point among those of all families, the last parameter varying fastest.
+using Rank = std::uint64_t;
+
 // The first points that are offered and then, by Vitter's algorithm R (1985), an even sample of
 // all.
 class Sample {
  public:
   explicit Sample(const Sampling& sampling) : most_(sampling.most), random_(sampling.seed) {}
 
-  void offer(const KnownConfig& point) {
-    const std::uint64_t turn = offered_++;
+  void offer(Rank point) {
+    ++offered_;
     if (points_.size() < most_) {
       points_.push_back(point);
-      turns_.push_back(turn);
     } else if (const std::uint64_t place = random_() % offered_; place < most_) {
       points_[place] = point;
-      turns_[place] = turn;
     }
   }
 
   std::uint64_t offered() const { return offered_; }
 
-  // In the order offered. There may be too many for a second list of them.
-  std::vector<KnownConfig> take() {
-    std::vector<std::size_t> from(points_.size());  // where each place's point is now
-    std::iota(from.begin(), from.end(), std::size_t{0});
-    std::sort(from.begin(), from.end(),
-              [this](std::size_t a, std::size_t b) { return turns_[a] < turns_[b]; });
-    for (std::size_t start = 0; start < from.size(); ++start) {
-      if (from[start] == start) continue;
-      KnownConfig first = std::move(points_[start]);
-      std::size_t place = start;
-      for (std::size_t next = 0; (next = std::exchange(from[place], place)) != start;) {
-        points_[place] = std::move(points_[next]);
-        place = next;
-      }
-      points_[place] = std::move(first);
-    }
+  // In ascending order.
+  std::vector<Rank> take() {
+    std::sort(points_.begin(), points_.end());
     return std::move(points_);
   }
 
@@ -52,22 +40,28 @@ class Sample {
   std::size_t most_;
   std::mt19937_64 random_;
   std::uint64_t offered_ = 0;
-  std::vector<KnownConfig> points_;
-  std::vector<std::uint64_t> turns_;  // of each point
+  std::vector<Rank> points_;
 };
 
-// Enumerates one family depth first, a parameter per level.
+// Enumerates one family depth first, a parameter per level. Those that the problem has a say in
+// come first: what it allows of them is soon known, and most of the tree never visited.
 class Enumeration {
  public:
   Enumeration(const KernelFamily& family, std::span<const FixedParam> fixed, const Veto& veto,
-              Space& space, Sample& sample)
+              const FurtherRules& further_rules, Space& space, Sample& sample)
       : family_(family),
         veto_(veto),
         space_(space),
         sample_(sample),
+        first_(space.enumerated),
+        family_rules_(family.rules),
         rules_(family.params.size()),
         below_(family.params.size()),
-        broken_(family.rules.size()) {
+        strides_(family.params.size()) {
+    if (further_rules) {
+      for (FamilyRule& rule : further_rules(family)) family_rules_.push_back(std::move(rule));
+    }
+    broken_.resize(family_rules_.size());
     for (const ParamSpec& param : family.params) choices_.push_back(param.values);
     for (const FixedParam& one : fixed) {
       if (one.only_of != nullptr && one.only_of != &family) continue;
@@ -76,48 +70,70 @@ class Enumeration {
       std::erase_if(choices_[*param], [&](int value) { return value != one.value; });
       if (one.or_value) choices_[*param].push_back(*one.or_value);
     }
+    order_.resize(choices_.size());
+    std::iota(order_.begin(), order_.end(), std::size_t{0});
+    std::stable_partition(order_.begin(), order_.end(), [&](std::size_t param) {
+      return family.params[param].role != Role::tunable || family.params[param].only_with_vec > 0;
+    });
     std::uint64_t product = 1;
-    for (std::size_t depth = family.params.size(); depth-- > 0;) {
-      below_[depth] = product;
-      product *= choices_[depth].size();
+    for (std::size_t param = choices_.size(); param-- > 0;) {
+      strides_[param] = product;
+      product *= choices_[param].size();
     }
     space_.enumerated += product;
+    std::uint64_t below = 1;
+    for (std::size_t depth = order_.size(); depth-- > 0;) {
+      below_[depth] = below;
+      below *= choices_[order_[depth]].size();
+    }
     // A rule can be judged as soon as the last parameter it reads has a value, and one without a
     // choice has it from the start.
-    for (std::size_t i = 0; i < family.rules.size(); ++i) {
-      std::size_t depth = 0;
-      for (const std::size_t read : family.rules[i].reads) {
-        if (choices_[read].size() > 1) depth = read;
+    for (std::size_t i = 0; i < family_rules_.size(); ++i) {
+      std::size_t deepest = 0;
+      for (std::size_t depth = 0; depth < order_.size(); ++depth) {
+        const std::vector<std::size_t>& reads = family_rules_[i].reads;
+        const bool is_read = std::find(reads.begin(), reads.end(), order_[depth]) != reads.end();
+        if (is_read && choices_[order_[depth]].size() > 1) deepest = depth;
       }
-      rules_[depth].push_back(i);
+      rules_[deepest].push_back(i);
     }
     point_.family = &family;
     for (std::size_t i = 0; i < choices_.size(); ++i) point_.values.push_back(unchosen(i));
   }
 
   void run() {
-    descend(0);
+    descend(0, first_);
     for (std::size_t i = 0; i < broken_.size(); ++i) {
-      if (broken_[i] > 0) space_.rejected[family_.rules[i].reason] += broken_[i];
+      if (broken_[i] > 0) space_.rejected[family_rules_[i].reason] += broken_[i];
     }
     for (const auto& [reason, count] : vetoed_) space_.rejected[std::string(reason)] += count;
   }
 
+  // The values of one of the family's raw points.
+  void write_values(Rank rank, std::vector<int>& values) const {
+    values.resize(choices_.size());
+    for (std::size_t param = 0; param < choices_.size(); ++param) {
+      values[param] = choices_[param][(rank - first_) / strides_[param] % choices_[param].size()];
+    }
+  }
+
  private:
-  void descend(std::size_t depth) {
-    if (depth == choices_.size()) {
-      accept();
+  void descend(std::size_t depth, Rank rank) {
+    if (depth == order_.size()) {
+      accept(rank);
       return;
     }
-    for (const int value : choices_[depth]) {
-      point_.values[depth] = value;
+    const std::size_t param = order_[depth];
+    for (const int value : choices_[param]) {
+      point_.values[param] = value;
       if (const std::optional<std::size_t> rule = broken_at(depth)) {
         broken_[*rule] += below_[depth];
       } else {
-        descend(depth + 1);
+        descend(depth + 1, rank);
       }
+      rank += strides_[param];
     }
-    point_.values[depth] = unchosen(depth);
+    point_.values[param] = unchosen(param);
   }
 
   // Parameters not chosen yet hold something positive, as rules expect.
@@ -127,33 +143,34 @@ class Enumeration {
 
   std::optional<std::size_t> broken_at(std::size_t depth) const {
     for (const std::size_t rule : rules_[depth]) {
-      if (family_.rules[rule].broken(point_.values)) return rule;
+      if (family_rules_[rule].broken(point_.values)) return rule;
     }
     return std::nullopt;
   }
 
-  // The family's own verdict has the last word: it also knows what is not among the rules.
-  void accept() {
-    if (const std::optional<std::string> reason = family_.reject(point_.values)) {
-      ++space_.rejected[*reason];
-      return;
+  void accept(Rank rank) {
+    if (veto_) {
+      point_.traits = family_.traits(point_.values);
+      point_.recipe = launch_recipe(point_.traits);
+      if (const auto reason = veto_(point_)) {
+        ++vetoed_[*reason];
+        return;
+      }
     }
-    point_.traits = family_.traits(point_.values);
-    point_.recipe = launch_recipe(point_.traits);
-    if (const auto reason = veto_ ? veto_(point_) : std::nullopt) {
-      ++vetoed_[*reason];
-    } else {
-      sample_.offer(point_);
-    }
+    sample_.offer(rank);
   }
 
   const KernelFamily& family_;
   const Veto& veto_;
   Space& space_;
   Sample& sample_;
+  const Rank first_;  // of the family's raw points
+  std::vector<FamilyRule> family_rules_;
   std::vector<std::vector<int>> choices_;        // of each parameter
+  std::vector<std::size_t> order_;               // of parameters, by depth
   std::vector<std::vector<std::size_t>> rules_;  // by the depth at which they can be judged
   std::vector<std::uint64_t> below_;             // raw points that share a prefix, by depth
+  std::vector<std::uint64_t> strides_;           // of a rank, by parameter
   std::vector<std::uint64_t> broken_;            // raw points, by the rule
   std::map<std::string_view, std::uint64_t> vetoed_;
   KnownConfig point_;  // the one at hand: its values are set on the way down
@@ -202,14 +219,23 @@ std::vector<FixedParam> settled_params(const Problem& problem) {
 }
 
 Space enumerate(const std::vector<const KernelFamily*>& families, std::span<const FixedParam> fixed,
-                const Veto& veto, const Sampling& sampling) {
+                const Veto& veto, const Sampling& sampling, const FurtherRules& further_rules) {
   Space space;
   Sample sample(sampling);
+  std::vector<Enumeration> parts;
+  std::vector<Rank> ends;
   for (const KernelFamily* family : families) {
-    Enumeration(*family, fixed, veto, space, sample).run();
+    parts.emplace_back(*family, fixed, veto, further_rules, space, sample).run();
+    ends.push_back(space.enumerated);
   }
   space.valid = sample.offered();
-  space.points = sample.take();
+  std::size_t part = 0;
+  std::vector<int> values;
+  for (const Rank rank : sample.take()) {
+    while (rank >= ends[part]) ++part;
+    parts[part].write_values(rank, values);
+    space.points.add(*families[part], values);
+  }
   return space;
 }
 

@@ -17,13 +17,14 @@
 #include <vector>
 
 #include "kernel_templates/registry.h"
+#include "search/config_list.h"
 
 namespace gemm_tune {
 
 struct Space {
-  std::vector<KnownConfig> points;  // valid, in enumeration order: all of them, or a sample
-  std::uint64_t valid = 0;          // how many there are
-  std::uint64_t enumerated = 0;     // the raw product over all families
+  ConfigList points;             // valid, in order: all of them, or a sample
+  std::uint64_t valid = 0;       // how many there are
+  std::uint64_t enumerated = 0;  // the raw product over all families
   std::map<std::string, std::uint64_t>
       rejected;  // raw points by the reason of the first rule broken
 };
@@ -51,12 +52,16 @@ struct Sampling {
   std::uint64_t seed = 0;
 };
 
+// Rules beyond the family's own. A veto may know them too; as rules they are judged earlier.
+using FurtherRules = std::function<std::vector<FamilyRule>(const KernelFamily&)>;
+
 // enumerated == valid + the sum over rejected. Points hold pointers into families. Within a
 // family the last parameter varies fastest. A family that has one of the fixed parameters is
 // enumerated with that value of it only; others of its values are no part of the space.
 // veto: judges what no rule rejects, where given; what it turns down counts as rejected.
+// Precondition: of the values that the families list, reject() turns down what rules do.
 Space enumerate(const std::vector<const KernelFamily*>& families,
                 std::span<const FixedParam> fixed = {}, const Veto& veto = nullptr,
-                const Sampling& sampling = {});
+                const Sampling& sampling = {}, const FurtherRules& further_rules = nullptr);
 
 }  // namespace gemm_tune

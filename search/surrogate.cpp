@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 namespace gemm_tune {
@@ -276,17 +277,65 @@ void Surrogate::set_values(const std::vector<double>& values) {
   update_variance();
 }
 
+// The parameters in which points of a list differ least often from the one before come first: the
+// sums over the first parameters then serve many points in turn.
+std::vector<std::size_t> Surrogate::by_changes(std::span<const std::size_t> points) const {
+  std::vector<std::size_t> order(active_.size()), changes(active_.size(), 0);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  for (std::size_t p = 1; p < points.size(); ++p) {
+    const auto here = space_.at(points[p]), before = space_.at(points[p - 1]);
+    for (std::size_t i = 0; i < active_.size(); ++i) {
+      changes[i] += here[active_[i]] != before[active_[i]] ? 1 : 0;
+    }
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return changes[a] < changes[b]; });
+  return order;
+}
+
+// A row per observation, a column per value of the active parameter: the squared distance along it.
+Eigen::ArrayXXf Surrogate::squares_of_values(std::size_t active) const {
+  const std::size_t param = active_[active], values = space_.params()[param].values.size();
+  const double range = static_cast<double>(values - 1);
+  const double scale = 1 / range / std::exp(hyper_.log_length[index(active)]);
+  Eigen::ArrayXXf squares(index(observed_.size()), index(values));
+  for (std::size_t value = 0; value < values; ++value) {
+    for (std::size_t i = 0; i < observed_.size(); ++i) {
+      const double steps = static_cast<double>(value) - space_.at(observed_[i])[param];
+      squares(index(i), index(value)) = static_cast<float>(steps * scale * (steps * scale));
+    }
+  }
+  return squares;
+}
+
 Eigen::VectorXf Surrogate::means(std::span<const std::size_t> points) const {
   const Eigen::Index n = index(observed_.size());
-  const Eigen::VectorXd weights =
+  const Eigen::VectorXd exact_weights =
       factor_.topLeftCorner(n, n).transpose().triangularView<Eigen::Upper>().solve(surprise_);
-  const Places places = places_of(points);
-  Eigen::VectorXf means = Eigen::VectorXf::Zero(places.rows());
-  for (std::size_t i = 0; i < observed_.size(); ++i) {
-    means += static_cast<float>(weights[index(i)]) * correlations(places, observed_[i]);
-  }
+  const Eigen::ArrayXf weights = exact_weights.cast<float>();
+  const std::vector<std::size_t> order = by_changes(points);
+  std::vector<Eigen::ArrayXXf> squares;
+  for (const std::size_t active : order) squares.push_back(squares_of_values(active));
+  // Squared distances from the observations along the first parameters, a column for each number
+  // of them.
+  Eigen::ArrayXXf sums = Eigen::ArrayXXf::Zero(n, index(order.size()) + 1);
+  Eigen::VectorXf means(index(points.size()));
+  Eigen::ArrayXf r(n);
   for (std::size_t p = 0; p < points.size(); ++p) {
-    means[index(p)] += static_cast<float>(offset_ + prior_mean_[points[p]]);
+    const auto here = space_.at(points[p]);
+    std::size_t same = 0;
+    if (p > 0) {
+      const auto before = space_.at(points[p - 1]);
+      while (same < order.size() && here[active_[order[same]]] == before[active_[order[same]]]) {
+        ++same;
+      }
+    }
+    for (std::size_t i = same; i < order.size(); ++i) {
+      sums.col(index(i) + 1) = sums.col(index(i)) + squares[i].col(here[active_[order[i]]]);
+    }
+    r = (5 * sums.col(index(order.size()))).sqrt();
+    const float mean = (weights * (1 + r + r.square() / 3) * (-r).exp()).sum();
+    means[index(p)] = mean + static_cast<float>(offset_ + prior_mean_[points[p]]);
   }
   return means;
 }

@@ -53,7 +53,8 @@ class Surrogate {
   // Between some of the scored points, which are named by their places in scored().
   Eigen::MatrixXd covariance(std::span<const std::size_t> places) const;
 
-  // The mean at any points, scored or not.
+  // The mean at any points, scored or not. Fastest where neighbours in the list differ in few
+  // parameters.
   Eigen::VectorXf means(std::span<const std::size_t> points) const;
 
   // How far, as a share of a parameter's range, values are alike; of parameters with more than one
@@ -73,6 +74,8 @@ class Surrogate {
   double correlation(std::size_t a, std::size_t b) const;
   Places places_of(std::span<const std::size_t> points) const;
   Eigen::VectorXf correlations(const Places& places, std::size_t point) const;
+  std::vector<std::size_t> by_changes(std::span<const std::size_t> points) const;
+  Eigen::ArrayXXf squares_of_values(std::size_t active) const;
   std::vector<Eigen::MatrixXd> squared_distances(const std::vector<std::size_t>& points) const;
   double cost(const Hyper& hyper, const std::vector<Eigen::MatrixXd>& distances,
               const Eigen::VectorXd& residuals, Hyper& slope) const;

@@ -48,8 +48,10 @@ bool is_right(int fault, const std::string& disposition) {
 // Evenly from the space, the faulty ones between the healthy ones.
 std::vector<KnownConfig> mixture(const TuneRequest& request, std::size_t healthy,
                                  std::size_t faulty_count) {
-  std::vector<KnownConfig> all = candidates_for(request, kProblem).points;
-  std::erase_if(all, [](const KnownConfig& c) { return c.family->name == "faulty"; });
+  std::vector<KnownConfig> all;
+  for (const KnownConfig& config : candidates_for(request, kProblem).points) {
+    if (config.family->name != "faulty") all.push_back(config);
+  }
   std::vector<KnownConfig> mixed;
   for (std::size_t i = 0; i < healthy; ++i) mixed.push_back(all[i * all.size() / healthy]);
   for (std::size_t i = 0; i < faulty_count; ++i) {

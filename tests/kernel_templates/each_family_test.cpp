@@ -127,6 +127,23 @@ TEST_P(EachFamily, EveryValueOfEveryParameterIsValidInSomePoint) {
   }
 }
 
+// The filter prunes by these parameters (rules_of_problem() in tuner/job/filter.h).
+TEST_P(EachFamily, ParametersOfThatNameAreTheTraitsOfThatName) {
+  const std::pair<const char*, int Traits::*> named[] = {
+      {"BM", &Traits::tile_m},       {"BN", &Traits::tile_n},     {"BK", &Traits::tile_k},
+      {"SPLIT_K", &Traits::split_k}, {"STAGES", &Traits::stages}, {"VEC", &Traits::vec},
+      {"VECS", &Traits::vecs}};
+  for (const std::vector<int>& point : some_valid_points(family())) {
+    const Traits traits = family().traits(point);
+    for (const auto& [name, trait] : named) {
+      const auto param = family().find_param(name);
+      if (param) {
+        EXPECT_EQ(traits.*trait, point[*param]) << name;
+      }
+    }
+  }
+}
+
 TEST_P(EachFamily, TraitsAreSane) {
   for (const std::vector<int>& point : some_valid_points(family())) {
     const Traits t = family().traits(point);

@@ -39,14 +39,13 @@ TEST(DrawEvenly, DependsOnTheSeedAlone) {
 
 using Pair = std::tuple<std::string, std::size_t, int, std::size_t, int>;
 
-std::set<Pair> pairs_of(const std::vector<KnownConfig>& points,
-                        const std::vector<std::size_t>& chosen) {
+std::set<Pair> pairs_of(const ConfigList& points, const std::vector<std::size_t>& chosen) {
   std::set<Pair> pairs;
   for (const std::size_t i : chosen) {
-    const std::vector<int>& values = points[i].values;
+    const std::span<const ConfigList::Value> values = points.values(i);
     for (std::size_t a = 0; a < values.size(); ++a) {
       for (std::size_t b = a + 1; b < values.size(); ++b) {
-        pairs.emplace(points[i].family->name, a, values[a], b, values[b]);
+        pairs.emplace(points.family(i).name, a, values[a], b, values[b]);
       }
     }
   }
@@ -54,10 +53,10 @@ std::set<Pair> pairs_of(const std::vector<KnownConfig>& points,
 }
 
 TEST(CoverPairs, HasEveryPairOfValuesThatTheSpaceHasInFewPoints) {
-  std::vector<KnownConfig> points;
+  ConfigList points;
   for (const char* name : {"naive", "vectorized_2d"}) {
     const Space space = enumerate({find_family(name)});
-    points.insert(points.end(), space.points.begin(), space.points.end());
+    for (const KnownConfig& point : space.points) points.add(*point.family, point.values);
   }
   const std::vector<std::size_t> all = draw_evenly(points.size(), points.size(), 1);
   const std::vector<std::size_t> chosen = cover_pairs(points, 1);

@@ -24,8 +24,7 @@ KnownConfig point(const KernelFamily& family, int a, int b) {
 
 TEST(PointIndexTest, FindsAPointByFamilyAndValues) {
   const KernelFamily plain = two_params("plain"), fancy = two_params("fancy");
-  const std::vector<KnownConfig> points = {point(plain, 1, 0), point(plain, 2, 1),
-                                           point(fancy, 2, 1)};
+  const ConfigList points = std::vector{point(plain, 1, 0), point(plain, 2, 1), point(fancy, 2, 1)};
   const PointIndex index(points);
   EXPECT_EQ(index.find(plain, std::vector{1, 0}), 0u);
   EXPECT_EQ(index.find(plain, std::vector{2, 1}), 1u);
@@ -36,14 +35,14 @@ TEST(PointIndexTest, FindsAPointByFamilyAndValues) {
 
 TEST(PointIndexTest, OfEqualPointsItIsTheFirst) {
   const KernelFamily plain = two_params("plain");
-  const std::vector<KnownConfig> points = {point(plain, 1, 0), point(plain, 1, 1),
-                                           point(plain, 1, 1)};
+  const ConfigList points = std::vector{point(plain, 1, 0), point(plain, 1, 1), point(plain, 1, 1)};
   EXPECT_EQ(PointIndex(points).find(plain, std::vector{1, 1}), 1u);
 }
 
 TEST(PointIndexTest, AnEmptyListHoldsNothing) {
   const KernelFamily plain = two_params("plain");
-  EXPECT_EQ(PointIndex({}).find(plain, std::vector{1, 0}), std::nullopt);
+  const ConfigList nothing;
+  EXPECT_EQ(PointIndex(nothing).find(plain, std::vector{1, 0}), std::nullopt);
 }
 
 TEST(PointIndexTest, EveryPointOfALargeListIsFound) {
@@ -52,7 +51,8 @@ TEST(PointIndexTest, EveryPointOfALargeListIsFound) {
   for (int a = 0; a < 100; ++a) {
     for (int b = 0; b < 100; ++b) points.push_back(point(plain, a, 100 * b));
   }
-  const PointIndex index(points);
+  const ConfigList list = points;
+  const PointIndex index(list);
   for (std::size_t i = 0; i < points.size(); ++i) {
     ASSERT_EQ(index.find(plain, points[i].values), i);
   }

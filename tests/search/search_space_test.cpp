@@ -57,7 +57,7 @@ TEST(SearchSpaceTest, HoldsConfigsOfSeveralFamiliesByParameterNames) {
   configs[1].values = {4, 128};
   configs[2].family = &tiled;
   configs[2].values = {4, 16};
-  const SearchSpace space = search_space(configs);
+  const SearchSpace space = search_space(ConfigList(configs));
   ASSERT_EQ(space.params().size(), 3u);
   EXPECT_EQ(space.params()[0].values, (std::vector<std::string>{"plain", "tiled"}));
   EXPECT_EQ(space.params()[1].name, "BM");

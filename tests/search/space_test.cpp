@@ -74,16 +74,36 @@ TEST(SpaceTest, PointsCarryTraitsAndRecipe) {
   EXPECT_EQ(to_string(space.points[3].config()), "synthetic/A=2,B=2,C=0");
 }
 
-TEST(SpaceTest, ReasonOutsideTheRulesIsCountedToo) {
-  KernelFamily family = small_family();
-  family.reject = [](Values v) -> std::optional<std::string> {
-    if (v[2] == 0) return "C must be positive";
-    return std::nullopt;
+TEST(SpaceTest, FurtherRulesOfTheCallerAreJudgedAndCountedLikeTheFamilysOwn) {
+  const KernelFamily family = small_family();
+  std::vector<int> seen;  // C, whenever the further rule is judged
+  const auto further = [&seen](const KernelFamily&) -> std::vector<FamilyRule> {
+    return {{"B is 4", {1}, [&seen](Values v) {
+               seen.push_back(v[2]);
+               return v[1] == 4;
+             }}};
   };
-  const Space space = enumerate({&family});
-  EXPECT_EQ(space.points.size(), 2u);
-  EXPECT_EQ(space.rejected.at("C must be positive"), 4u);
+  const Space space = enumerate({&family}, {}, nullptr, {}, further);
+  EXPECT_EQ(space.points.size(), 4u);
+  EXPECT_EQ(space.rejected.at("B is 4"), 4u);
   EXPECT_EQ(space.enumerated, space.points.size() + rejected_sum(space));
+  EXPECT_EQ(seen, (std::vector<int>{1, 1, 1, 1}));  // before C is chosen
+}
+
+TEST(SpaceTest, ParametersThatTheProblemHasASayInAreChosenFirst) {
+  int judged = 0;
+  KernelFamily family = make_test_family(
+      {{"A", {1, 2, 3}, ""}, {"VEC", {1, 2, 4}, "", Role::vector_width}, {"C", {5, 6}, ""}},
+      {{"VEC is not 2", {1}, [&judged](Values v) {
+          ++judged;
+          return v[1] != 2;
+        }}});
+  const Space space = enumerate({&family});
+  EXPECT_EQ(judged, 3);  // not once for each A
+  std::vector<std::vector<int>> points;
+  for (const KnownConfig& point : space.points) points.push_back(point.values);
+  EXPECT_EQ(points, (std::vector<std::vector<int>>{
+                        {1, 2, 5}, {1, 2, 6}, {2, 2, 5}, {2, 2, 6}, {3, 2, 5}, {3, 2, 6}}));
 }
 
 TEST(SpaceTest, RuleSeesPositiveValuesWhereNothingIsChosenYet) {
@@ -330,7 +350,10 @@ TEST(SpaceTest, AFixedParameterMayHaveASecondValue) {
   std::set<int> seen;
   const Space space = enumerate({find_family("warp_tiled")}, fixed, nullptr, {200'000, 1});
   const std::size_t vecs = find_family("warp_tiled")->find_param("VECS").value();
-  for (const KnownConfig& point : space.points) seen.insert(point.values[vecs]);
+  for (const KnownConfig& point : space.points) {
+    seen.insert(point.values[vecs]);
+    ASSERT_EQ(point.family->reject(point.values), std::nullopt) << to_string(point.config());
+  }
   EXPECT_EQ(seen, (std::set<int>{0, 411}));
 }
 

@@ -36,10 +36,10 @@ inline bool twins_compile(const KnownConfig& config) {
 inline std::vector<KnownConfig> some_configs(std::size_t count, bool with_faulty) {
   TuneRequest request;
   request.device = find_device_spec("sm_90").value();
-  const std::vector<KnownConfig> all = candidates_for(request, kProblem).points;
+  const ConfigList all = candidates_for(request, kProblem).points;
   std::vector<KnownConfig> some;
   for (std::size_t i = 0; i < count; ++i) {
-    const KnownConfig& config = all[i * all.size() / count];
+    const KnownConfig config = all[i * all.size() / count];
     const bool healthy = fault_of(to_string(config.config())) == Fault::none;
     if (healthy ? twins_compile(config) : with_faulty) some.push_back(config);
   }

@@ -142,6 +142,33 @@ TEST(FilterTest, RejectsMoreThreadsThanTheTargetAllows) {
             "more threads per CTA than the device allows");
 }
 
+TEST(FilterTest, RulesOfAProblemTurnDownNothingThatTheFilterWouldTake) {
+  const DeviceSpec h100 = find_device_spec("sm_90").value();
+  for (const char* text : {"1024x1024x1024", "333x777x2222", "100x52x33", "512x50257x766:layout=nt",
+                           "16x4096x4096", "100x52x33:type=f16", "1024x1024x1024:type=bf16"}) {
+    const Problem problem = parse_problem(text);
+    for (const KernelFamily* family : families_of(problem.signature)) {
+      const std::vector<FamilyRule> rules = rules_of_problem(*family, problem, h100);
+      std::size_t turned_down = 0;
+      for (const std::vector<int>& point : some_valid_points(*family)) {
+        const KnownConfig config = known_config(*family, point);
+        const std::string name = to_string(config.config()) + " at " + text;
+        for (const FamilyRule& rule : rules) {
+          if (!rule.broken(point)) continue;
+          ++turned_down;
+          EXPECT_TRUE(reject_before_compile(config, problem, h100) ||
+                      reject_needless(config, problem, h100))
+              << name << ": " << rule.reason;
+        }
+      }
+      if (family->find_role(Role::predicated) && family->find_param("BM") &&
+          problem != packed_problem(1024, 1024, 1024)) {
+        EXPECT_GT(turned_down, 0u) << family->name << " at " << text;
+      }
+    }
+  }
+}
+
 TEST(FilterTest, LeavesOutPredicationWhereTheTileFits) {
   const KnownConfig predicated = tile_128("VEC=4,PAD=0,INTERLEAVE=0,PRED=1");
   EXPECT_EQ(reject_needless(predicated, packed_problem(1024, 1024, 1024), a6000()),

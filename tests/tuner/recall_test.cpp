@@ -109,15 +109,15 @@ TEST_F(RecallTest, TheBestOfAnotherGpuOfTheArchitectureAreTriedFirst) {
   EXPECT_EQ(planned.recalled, 1u);
   ASSERT_GT(planned.untried.size(), 8u);
   for (std::size_t i = 0; i < 8; ++i) {
-    EXPECT_EQ(to_string(planned.untried[i].config()),
+    EXPECT_EQ(to_string(planned.points[planned.untried[i]].config()),
               to_string(by_model[by_model.size() - 2 - i].config()))
         << i;
   }
   request.budget = 5;  // at most half of what is left
   const PlannedSearch short_one = plan_search(request, fake::kProblem, database);
-  EXPECT_EQ(to_string(short_one.untried[1].config()),
+  EXPECT_EQ(to_string(short_one.points[short_one.untried[1]].config()),
             to_string(by_model[by_model.size() - 3].config()));
-  EXPECT_NE(to_string(short_one.untried[2].config()),
+  EXPECT_NE(to_string(short_one.points[short_one.untried[2]].config()),
             to_string(by_model[by_model.size() - 4].config()));
 }
 
@@ -140,7 +140,9 @@ TEST_F(RecallTest, APlanKnowsWhatIsStoredAndStartsNoWorker) {
   EXPECT_EQ(planned.tries(), 100 - stored);
   EXPECT_EQ(planned.untried.size(), planned.funnel.searched - stored);
   std::set<std::string> untried;
-  for (const KnownConfig& config : planned.untried) untried.insert(to_string(config.config()));
+  for (const std::size_t point : planned.untried) {
+    untried.insert(to_string(planned.points[point].config()));
+  }
   for (const Record& row : database.records(device_key(request.device), fake::kProblem)) {
     EXPECT_FALSE(untried.contains(row.config));
   }

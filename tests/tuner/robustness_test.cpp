@@ -291,13 +291,15 @@ TEST_F(RobustnessTest, WhatEarlierRunsTriedBelongsToTheSampleOfALargeSpace) {
   const TuneReport first = tune_into(file("a.db"), request);
   EXPECT_EQ(first.problems[0].funnel.searched, 30u);
   EXPECT_GT(first.problems[0].funnel.left, 1000u);
+  const std::size_t stored = rows(file("a.db")).size();  // a failure of the environment is not
+  EXPECT_GT(stored, 7u);
   request.seed = 2;  // another sample
   request.budget = 15;
   const TuneReport second = tune_into(file("a.db"), request);
-  EXPECT_EQ(second.problems[0].funnel.recalled, 10u);
+  EXPECT_EQ(second.problems[0].funnel.recalled, stored);
   EXPECT_EQ(second.problems[0].funnel.tried, 15u);
-  EXPECT_GT(second.problems[0].funnel.searched, 35u);
-  EXPECT_LE(second.problems[0].funnel.searched, 40u);
+  EXPECT_GT(second.problems[0].funnel.searched, 30 + stored / 2);
+  EXPECT_LE(second.problems[0].funnel.searched, 30 + stored);
 }
 
 TEST_F(RobustnessTest, ASearchBeginsWithTheStaticModelsFavouriteUnlessToldOtherwise) {

@@ -41,7 +41,8 @@ struct Likely {
 Likely likely(const PlannedSearch& planned, const DeviceSpec& device) {
   const auto count = static_cast<std::ptrdiff_t>(planned.tries());
   std::vector<double> times;
-  for (const KnownConfig& config : planned.untried) {
+  for (const std::size_t point : planned.untried) {
+    const KnownConfig config = planned.points[point];
     times.push_back(predict(config.traits, planned.problem, device).time_us);
   }
   Likely result;
@@ -67,7 +68,7 @@ class Estimate {
   void add(const PlannedSearch& planned) {
     const Likely tries = likely(planned, request_.device);
     for (const std::size_t i : tries.first) {
-      const KnownConfig& config = planned.untried[i];
+      const KnownConfig config = planned.points[planned.untried[i]];
       // A run compiles a config once for all problems.
       if (!compiled_.insert(to_string(config.config())).second) continue;
       const std::string family = config.family->name;

@@ -17,7 +17,7 @@ Candidates listed_candidates(const TuneRequest& request, const Problem& problem)
     if (const auto reason = reject(request, problem, point)) {
       ++result.funnel.rejected_by_rule[std::string(*reason)];
     } else {
-      result.points.push_back(point);
+      result.points.add(*point.family, point.values);
     }
   }
   result.funnel.left = result.points.size();
@@ -25,9 +25,13 @@ Candidates listed_candidates(const TuneRequest& request, const Problem& problem)
 }
 
 Candidates enumerated_candidates(const TuneRequest& request, const Problem& problem) {
-  Space space = enumerate(families_of(problem.signature), settled_params(problem),
-                          [&](const KnownConfig& point) { return reject(request, problem, point); },
-                          {request.most_points, request.seed});
+  Space space = enumerate(
+      families_of(problem.signature), settled_params(problem),
+      [&](const KnownConfig& point) { return reject(request, problem, point); },
+      {request.most_points, request.seed},
+      [&](const KernelFamily& family) {
+        return rules_of_problem(family, problem, request.device);
+      });
   Candidates result;
   result.funnel.enumerated = space.enumerated;
   result.funnel.rejected_by_rule = std::move(space.rejected);

@@ -3,17 +3,18 @@
 // thread.
 #pragma once
 
-#include <vector>
+#include <optional>
+#include <string_view>
 
 #include "core/problem.h"
-#include "kernel_templates/registry.h"
+#include "search/config_list.h"
 #include "tuner/job/funnel.h"
 #include "tuner/job/tune_request.h"
 
 namespace gemm_tune {
 
 struct Candidates {
-  std::vector<KnownConfig> points;
+  ConfigList points;
   Funnel funnel;  // enumerated, rejected_by_rule, left and searched
 };
 

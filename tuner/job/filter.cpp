@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <utility>
 
 #include "core/error.h"
 #include "core/occupancy.h"
@@ -11,6 +14,15 @@
 
 namespace gemm_tune {
 namespace {
+
+// The reasons that rules_of_problem() has, too.
+constexpr std::string_view kTooWide = "vector accesses wider than the problem's alignment";
+constexpr std::string_view kRaggedEdge =
+    "not predicated and the problem is not a multiple of the tile";
+constexpr std::string_view kNeedlessCopies = "copies operands to aligned rows whose own suffice";
+constexpr std::string_view kNarrow = "narrower accesses than the alignment allows";
+constexpr std::string_view kShortShares = "shares along K of hardly a slice";
+constexpr std::string_view kTooManyStages = "more stages than slices";
 
 // Registers by which an estimate may be off before it counts; see ModelConstants
 // (squeezable_registers). A property of the compiler, not of the GPU.
@@ -26,6 +38,29 @@ std::int64_t slices_of(const Traits& traits, const Problem& problem) {
   return (problem.K + traits.tile_k - 1) / traits.tile_k / std::max(traits.split_k, 1);
 }
 
+bool copies_aligned_rows(const Traits& traits, const Problem& problem) {
+  return traits.repack && traits.vec <= alignment_class(problem);
+}
+
+bool is_narrower_than_possible(const Traits& traits, const Problem& problem) {
+  return traits.vec < (traits.repack ? repacked_class(problem) : alignment_class(problem));
+}
+
+bool has_stages_without_slices(const Traits& traits, const Problem& problem) {
+  return traits.stages - 1 > std::max<std::int64_t>(slices_of(traits, problem), 1);
+}
+
+const RecordedLosses& recorded_losses(const Signature& signature, const DeviceSpec& device) {
+  // All recordings are of FFMAs and say nothing about tensor cores.
+  static constexpr RecordedLosses kNone;
+  return uses_tensor_cores(signature) ? kNone : machine_profile(device.arch).losses;
+}
+
+bool has_too_short_shares(const Traits& traits, const Problem& problem,
+                          const RecordedLosses& losses) {
+  return traits.split_k > 1 && slices_of(traits, problem) < losses.least_slices_per_share;
+}
+
 // Whether so much of the larger operand is worth keeping in the L2 between launches: not where it
 // fits there as a whole, and neither more than the L2 holds beside what passes it by nor so little
 // that no clock would show it.
@@ -37,17 +72,13 @@ bool may_keep(int sixteenths, const Problem& problem, const DeviceSpec& device) 
   return bytes > l2 && kept >= l2 / 8 && kept <= l2 * 0.8;
 }
 
-// What lost everywhere in recordings on a GPU of the architecture, if any were made. All recordings
-// are of FFMAs and say nothing about tensor cores.
+// What lost everywhere in recordings on a GPU of the architecture, if any were made.
 std::optional<std::string_view> recorded_loss(const KnownConfig& config, const Problem& problem,
                                               const DeviceSpec& device) {
   const MachineProfile& profile = machine_profile(device.arch);
   const Traits& traits = config.traits;
-  static constexpr RecordedLosses kNone;
-  const RecordedLosses& losses = uses_tensor_cores(traits.signature) ? kNone : profile.losses;
-  if (traits.split_k > 1 && slices_of(traits, problem) < losses.least_slices_per_share) {
-    return "shares along K of hardly a slice";
-  }
+  const RecordedLosses& losses = recorded_losses(traits.signature, device);
+  if (has_too_short_shares(traits, problem, losses)) return kShortShares;
   if (losses.most_shared_waves && traits.split_k > 1 &&
       grid_of(config.recipe, problem, device.sm_count).ctas() >
           *losses.most_shared_waves * traits.split_k * device.sm_count) {
@@ -73,11 +104,11 @@ std::optional<std::string_view> reason_of(Refusal refused) {
     case Refusal::layout:
       return "the kernel is for another layout";
     case Refusal::alignment:
-      return "vector accesses wider than the problem's alignment";
+      return kTooWide;
     case Refusal::multiple_m:
     case Refusal::multiple_n:
     case Refusal::multiple_k:
-      return "not predicated and the problem is not a multiple of the tile";
+      return kRaggedEdge;
     case Refusal::repack_size:
       return "copies of operands that are too large for copies";
     case Refusal::tail_of_batch:
@@ -118,6 +149,82 @@ std::optional<std::string_view> reject_before_compile(const KnownConfig& config,
   return reason_of(refused);
 }
 
+std::vector<FamilyRule> rules_of_problem(const KernelFamily& family, const Problem& problem,
+                                         const DeviceSpec& device) {
+  // The traits that have parameters of their own in many families.
+  struct Direct {
+    std::optional<std::size_t> vec, repack, vecs, predicated, tile_m, tile_n, tile_k, split_k,
+        stages;
+
+    Traits traits(Values values) const {
+      const auto value = [&](const std::optional<std::size_t>& at, int otherwise) {
+        return at ? values[*at] : otherwise;
+      };
+      Traits traits;
+      traits.vec = value(vec, 1);
+      traits.repack = value(repack, 0) != 0;
+      traits.vecs = value(vecs, 0);
+      traits.tile_k = value(tile_k, 1);
+      traits.split_k = value(split_k, 1);
+      traits.stages = value(stages, 1);
+      return traits;
+    }
+  };
+  const Direct of = {family.find_role(Role::vector_width),
+                     family.find_role(Role::repack),
+                     family.find_role(Role::vector_widths),
+                     family.find_role(Role::predicated),
+                     family.find_param("BM"),
+                     family.find_param("BN"),
+                     family.find_param("BK"),
+                     family.find_param("SPLIT_K"),
+                     family.find_param("STAGES")};
+  std::vector<FamilyRule> rules;
+  const auto add = [&rules](std::string_view reason,
+                            std::initializer_list<std::optional<std::size_t>> reads,
+                            std::function<bool(Values)> is_broken) {
+    FamilyRule rule = {std::string(reason), {}, std::move(is_broken)};
+    for (const auto& read : reads) {
+      if (read) rule.reads.push_back(*read);
+    }
+    std::sort(rule.reads.begin(), rule.reads.end());
+    rules.push_back(std::move(rule));
+  };
+  if (of.vec) {
+    add(kTooWide, {of.vec, of.repack, of.vecs}, [of, launch = launch_problem(problem)](Values v) {
+      return !is_aligned(launch_recipe(of.traits(v)), launch);
+    });
+    add(kNeedlessCopies, {of.vec, of.repack},
+        [of, problem](Values v) { return copies_aligned_rows(of.traits(v), problem); });
+    if (family.is_fastest_at_widest_vec) {
+      add(kNarrow, {of.vec, of.repack},
+          [of, problem](Values v) { return is_narrower_than_possible(of.traits(v), problem); });
+    }
+  }
+  const std::pair<std::optional<std::size_t>, std::int64_t> edges[] = {
+      {of.tile_m, problem.M}, {of.tile_n, problem.N}, {of.tile_k, problem.K}};
+  for (const auto& [tile, edge] : edges) {
+    if (!of.predicated || !tile) continue;
+    // Copies are padded along K.
+    const std::optional<std::size_t> repack = tile == of.tile_k ? of.repack : std::nullopt;
+    add(kRaggedEdge, {of.predicated, tile, repack},
+        [predicated = *of.predicated, tile = *tile, repack, edge = edge](Values v) {
+          return v[predicated] == 0 && edge % v[tile] != 0 && !(repack && v[*repack] != 0);
+        });
+  }
+  if (of.tile_k && of.split_k) {
+    add(kShortShares, {of.tile_k, of.split_k},
+        [of, problem, &losses = recorded_losses(problem.signature, device)](Values v) {
+          return has_too_short_shares(of.traits(v), problem, losses);
+        });
+  }
+  if (of.tile_k && of.stages) {
+    add(kTooManyStages, {of.tile_k, of.split_k, of.stages},
+        [of, problem](Values v) { return has_stages_without_slices(of.traits(v), problem); });
+  }
+  return rules;
+}
+
 bool would_spill(const KnownConfig& config, const DeviceSpec& device) {
   const int most =
       std::min(device.max_registers_per_thread, shared_registers(config.traits, device));
@@ -127,19 +234,18 @@ bool would_spill(const KnownConfig& config, const DeviceSpec& device) {
 std::optional<std::string_view> reject_needless(const KnownConfig& config, const Problem& problem,
                                                 const DeviceSpec& device) {
   const Traits& traits = config.traits;
-  const int widest = traits.repack ? repacked_class(problem) : alignment_class(problem);
-  if (traits.repack && traits.vec <= alignment_class(problem)) {
-    return "copies operands to aligned rows whose own suffice";
+  if (copies_aligned_rows(traits, problem)) {
+    return kNeedlessCopies;
   }
-  if (config.family->is_fastest_at_widest_vec && traits.vec < widest) {
-    return "narrower accesses than the alignment allows";
+  if (config.family->is_fastest_at_widest_vec && is_narrower_than_possible(traits, problem)) {
+    return kNarrow;
   }
   if (const auto loss = recorded_loss(config, problem, device)) return loss;
   if (traits.deeper_sm != 0 && traits.deeper_sm <= device.sm()) {
     return "two instructions where the target has one";
   }
-  if (traits.stages - 1 > std::max<std::int64_t>(slices_of(traits, problem), 1)) {
-    return "more stages than slices";
+  if (has_stages_without_slices(traits, problem)) {
+    return kTooManyStages;
   }
   if (traits.kept_sixteenths > 0 && !may_keep(traits.kept_sixteenths, problem, device)) {
     return "keeps too little or too much of the large operand in the L2";

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/device_spec.h"
 #include "core/outcome.h"
@@ -35,6 +36,11 @@ bool would_spill(const KnownConfig& config, const DeviceSpec& device);
 // holds any. The search leaves it out, --config does not.
 std::optional<std::string_view> reject_needless(const KnownConfig& config, const Problem& problem,
                                                 const DeviceSpec& device);
+
+// Those of these verdicts that follow from few of the family's parameters, as rules by which an
+// enumeration prunes. They turn down nothing that the two functions above do not.
+std::vector<FamilyRule> rules_of_problem(const KernelFamily& family, const Problem& problem,
+                                         const DeviceSpec& device);
 
 // A spill of a few registers outside the main loop costs nothing that a clock would show; whether
 // it is there is for the timing to say. More than this is not worth the GPU's time.

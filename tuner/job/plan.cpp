@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <span>
 
 #include "search/point_index.h"
 #include "search/static_model.h"
@@ -87,7 +88,7 @@ void add_to_sample(Plan& plan, const TuneRequest& request, const std::vector<Row
       missing.push_back(config);
     }
   }
-  plan.points.insert(plan.points.end(), missing.begin(), missing.end());
+  for (const KnownConfig& config : missing) plan.points.add(*config.family, config.values);
   plan.funnel.searched = plan.points.size();
 }
 
@@ -126,8 +127,12 @@ std::string strategy_name(const TuneRequest& request, std::size_t points) {
 std::vector<double> model_times(const Plan& plan, const DeviceSpec& device) {
   std::vector<double> times;
   times.reserve(plan.points.size());
-  for (const KnownConfig& point : plan.points) {
-    times.push_back(predict(point.traits, plan.problem, device).time_us);
+  std::vector<int> values;
+  for (std::size_t point = 0; point < plan.points.size(); ++point) {
+    const std::span<const ConfigList::Value> packed = plan.points.values(point);
+    values.assign(packed.begin(), packed.end());
+    const Traits traits = plan.points.family(point).traits(values);
+    times.push_back(predict(traits, plan.problem, device).time_us);
   }
   return times;
 }
@@ -211,18 +216,20 @@ PlannedSearch plan_search(const TuneRequest& request, const Problem& problem, Da
   Plan plan =
       plan_problem(request, problem, ProblemResults(database, request, environment, problem));
   PlannedSearch planned{
-      problem, std::move(plan.funnel), plan.budget, plan.recalled.size(), plan.retries.size(), {}};
+      problem, std::move(plan.funnel), plan.budget, plan.recalled.size(), plan.retries.size(), {},
+      {}};
   std::vector<bool> is_taken(plan.points.size(), false);
   for (const auto& [point, outcome] : plan.recalled) is_taken[point] = true;
   for (const auto* first : {&plan.retries, &plan.leaders}) {
     for (const std::size_t point : *first) {
       is_taken[point] = true;
-      planned.untried.push_back(std::move(plan.points[point]));
+      planned.untried.push_back(point);
     }
   }
   for (std::size_t i = 0; i < plan.points.size(); ++i) {
-    if (!is_taken[i]) planned.untried.push_back(std::move(plan.points[i]));
+    if (!is_taken[i]) planned.untried.push_back(i);
   }
+  planned.points = std::move(plan.points);
   return planned;
 }
 

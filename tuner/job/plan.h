@@ -13,7 +13,7 @@
 #include "core/outcome.h"
 #include "core/problem.h"
 #include "db/database.h"
-#include "kernel_templates/registry.h"
+#include "search/config_list.h"
 #include "search/search_space.h"
 #include "tuner/job/funnel.h"
 #include "tuner/job/problem_report.h"
@@ -26,7 +26,7 @@ namespace gemm_tune {
 struct Plan {
   Problem problem;
   std::string unfit;  // why the problem cannot be tried at all, as a sentence; usually empty
-  std::vector<KnownConfig> points;   // all candidates
+  ConfigList points;  // all candidates
   std::optional<SearchSpace> space;  // of the points; nullopt if there is nothing to try
   Funnel funnel;                     // enumerated, rejected_by_rule, left and searched
   // The candidates that earlier runs tried, in the order stored. The baselines of those that were
@@ -55,7 +55,8 @@ struct PlannedSearch {
   std::size_t budget = 0;            // the most candidates to try
   std::size_t recalled = 0;          // tried by earlier runs, part of the budget
   std::size_t retried = 0;           // tried by earlier runs and tried again on request
-  std::vector<KnownConfig> untried;  // candidates; retries come first, then leaders
+  ConfigList points;                 // all candidates
+  std::vector<std::size_t> untried;  // of these; retries come first, then leaders
 
   std::size_t tries() const { return budget - recalled; }
 };

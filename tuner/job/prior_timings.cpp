@@ -31,7 +31,7 @@ std::optional<DeviceSpec> spec_of(const DeviceKey& key, const DeviceSpec& target
 // Finds the points that correspond to configs of other problems.
 class Counterparts {
  public:
-  Counterparts(std::span<const KnownConfig> points, const Problem& problem)
+  Counterparts(const ConfigList& points, const Problem& problem)
       : index_(points),
         layout_(problem.layout),
         signature_(problem.signature),
@@ -98,8 +98,7 @@ std::vector<std::pair<std::size_t, double>> log_ratios(std::span<const TimedConf
 }  // namespace
 
 std::vector<PriorTimings> prior_timings(std::span<const TimedConfig> rows, const DeviceSpec& device,
-                                        const Problem& problem,
-                                        std::span<const KnownConfig> points) {
+                                        const Problem& problem, const ConfigList& points) {
   std::vector<PriorTimings> found;
   if (rows.empty()) return found;
   const Counterparts counterparts(points, problem);

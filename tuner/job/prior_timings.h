@@ -13,7 +13,7 @@
 #include "core/device_spec.h"
 #include "core/problem.h"
 #include "db/database.h"
-#include "kernel_templates/registry.h"
+#include "search/config_list.h"
 #include "search/transfer.h"
 
 namespace gemm_tune {
@@ -35,7 +35,6 @@ inline constexpr std::size_t kMostPriorTimings = 16;
 // problem: the problem's layout and access width (the widest there corresponds to the widest here),
 // predicated or not. A timing of the point itself replaces timings of corresponding configs.
 std::vector<PriorTimings> prior_timings(std::span<const TimedConfig> rows, const DeviceSpec& device,
-                                        const Problem& problem,
-                                        std::span<const KnownConfig> points);
+                                        const Problem& problem, const ConfigList& points);
 
 }  // namespace gemm_tune

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "search/config_list.h"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "tests/kernel_templates/spaces.h"
+
+namespace gemm_tune {
+namespace {
+
+TEST(ConfigListTest, ConfigsOfFamiliesInAnyOrderComeBackAsTheyWere) {
+  std::vector<KnownConfig> configs;
+  for (std::size_t i = 0; i < 8; ++i) {
+    for (const char* name : {"naive", "warp_tiled", "skinny"}) {
+      const KernelFamily& family = *find_family(name);
+      configs.push_back(known_config(family, some_valid_points(family).at(i)));
+    }
+  }
+  const ConfigList list = configs;
+  ASSERT_EQ(list.size(), configs.size());
+  std::size_t i = 0;
+  for (const KnownConfig& config : list) {
+    EXPECT_EQ(to_string(config.config()), to_string(configs[i].config()));
+    EXPECT_EQ(config.traits.registers_estimate, configs[i].traits.registers_estimate);
+    EXPECT_EQ(config.recipe.smem_bytes, configs[i].recipe.smem_bytes);
+    ++i;
+  }
+  EXPECT_EQ(i, configs.size());
+}
+
+TEST(ConfigListTest, AValueThatTwoBytesDoNotHoldIsRefused) {
+  const KernelFamily& naive = *find_family("naive");
+  std::vector<int> values(naive.params.size(), 1);
+  values[0] = 40'000;
+  ConfigList list;
+  EXPECT_THROW(list.add(naive, values), std::out_of_range);
+  EXPECT_TRUE(list.empty());
+  EXPECT_THROW(list[0], std::out_of_range);
+}
+
+}  // namespace
+}  // namespace gemm_tune
