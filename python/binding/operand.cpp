@@ -372,6 +372,7 @@ void take_dlpack(Operand& operand, Memory memory) {
     PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
     if (PyErr_ExceptionMatches(PyExc_Exception) == 0) nb::raise_python_error();
     PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);  // before Python 3.12 a value may be its text
     const nb::object held[] = {nb::steal(type), nb::steal(value), nb::steal(trace)};
     refuse(array.name, "fails in its " + std::string(function) + ": " +
                            (held[1].is_valid() ? shown(held[1]) : shown(held[0])));
