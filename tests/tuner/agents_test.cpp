@@ -264,6 +264,28 @@ TEST_F(AgentsTest, OfTwoAgentsThatSeeOneGpuTheFirstMeasuresAndTheOtherCompiles) 
   EXPECT_GT(tasks("second.log", "compile"), 5u);
 }
 
+TEST_F(AgentsTest, WhereTheLastGpuIsLostTheSearchesEndThoughAnAgentThatCompilesIsLeft) {
+  const TuneRequest sound = request("log", false);
+  Database database = made("db");
+  FakeNodes measuring(sound), compiling(sound);
+  AgentFacts facts = fake::facts_of("node7");
+  facts.target.uuids = {"GPU-0"};
+  measuring.add(facts);
+  facts.host = "node8";
+  compiling.add(facts);
+  CutLine cut(*measuring.lines()[0], 5);
+  Broker broker({&cut, compiling.lines()[0]}, {});
+  try {
+    fake::lead_group(broker, sound, database);
+    ADD_FAILURE() << "no exception";
+  } catch (const DeviceError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("no agent of the job is left for NVIDIA H100"));
+    EXPECT_THAT(error.what(), HasSubstr("node7: the agent is lost"));
+  }
+  broker.end();
+  measuring.end();
+}
+
 TEST(RefusedAgentsTest, DriversNvrtcsBuildsAndFailuresThatDifferAreRefusedByName) {
   const AgentFacts first = fake::facts_of("node1");
   const auto why = [&](const auto& change) {

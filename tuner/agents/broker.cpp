@@ -109,6 +109,7 @@ struct Broker::Impl {
 
   void lose(const Peer& peer, const std::string& why, Scheduler::Departure departure) {
     silent.erase(peer);
+    greeted.erase(peer);  // no GPU is dealt to it
     const auto entry = agents.find(peer);
     if (entry == agents.end()) return;
     const AgentId agent = entry->second;
@@ -123,7 +124,9 @@ struct Broker::Impl {
     node.status.gone = why;
     node.status.compilers_busy = node.status.gpus_busy = 0;
     node.cubins.clear();
-    last_gone[node.key] = node.facts.host + ": " + why;
+    if (node.status.gpus > 0 || !last_gone.contains(node.key)) {
+      last_gone[node.key] = node.facts.host + ": " + why;
+    }
     note_capacity(node.key);
   }
 
@@ -324,10 +327,19 @@ struct Broker::Impl {
     send(node.peer, message_of(kTask, message));
   }
 
+  // Ranks that only compile are of no use once every GPU of a group that measures is lost.
+  bool can_serve(const GroupKey& key) {
+    const GroupState& state = state_of(key);
+    return state.agents > 0 &&
+           (state.gpus > 0 || std::ranges::none_of(nodes, [&](const auto& node) {
+              return node.second.key == key && node.second.status.gpus > 0;
+            }));
+  }
+
   void fail_groups_without_agents() {
     if (interruption.requested()) return;  // the searches end by themselves
     for (auto& [pools, lane] : lanes) {
-      if (lane.group->agents > 0 || lane.tasks.empty()) continue;
+      if (lane.tasks.empty() || can_serve(lane.key)) continue;
       const auto why = last_gone.find(lane.key);
       TaskResult result;
       result.status = TaskResult::Status::refused;
