@@ -158,17 +158,20 @@ std::string text_of(SQLite::Database& db, const DeviceKey& device) {
   bind_device(find, device);
   if (!find.executeStep()) throw Error("a device of the database is not there");
   const std::int64_t id = find.getColumn(kDeviceIdColumn).getInt64();
-  std::string text = json_begin(db);
+  std::string text;
+  bool has_twins_verified = false;
   for (const Part& part : parts()) {
     text += std::string(",\n\"") + part.table + "\": [";
     SQLite::Statement rows(db, part.select);
     rows.bind(1, id);
     for (const char* separator = "\n"; rows.executeStep(); separator = ",\n") {
-      text += separator + dumped(line_of(rows, part));
+      const nlohmann::ordered_json line = line_of(rows, part);
+      has_twins_verified = has_twins_verified || line.contains("twins_verified");
+      text += separator + dumped(line);
     }
     text += "]";
   }
-  return text + "}\n";
+  return json_begin(has_twins_verified) + text + "}\n";
 }
 
 std::int64_t count(SQLite::Database& db, const std::string& query) {

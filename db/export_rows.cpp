@@ -98,19 +98,19 @@ std::string dumped(const nlohmann::ordered_json& json) {
   return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
-std::string json_begin(SQLite::Database& db) {
-  // An earlier program can read rows that do not use the columns of version 4.
-  const bool is_of_4 =
-      db.execAndGet("SELECT count(*) FROM measurements WHERE twins_verified IS NOT NULL")
-          .getInt64() > 0;
-  return std::string("{\"format\": \"gemm-tune rows\", \"schema\": ") + (is_of_4 ? "4" : "3");
+std::string json_begin(bool has_twins_verified) {
+  return std::string("{\"format\": \"gemm-tune rows\", \"schema\": ") +
+         (has_twins_verified ? "4" : "3");
 }
 
 std::string export_as_json(const fs::path& database, const std::optional<std::string>& arch,
                            const KernelHashes& kernels, const LockWait& lock) {
   MemoryDatabase copy;
   copy_rows_of(database, arch, kernels, lock, copy);
-  std::string text = json_begin(copy.db());
+  std::string text = json_begin(
+      copy.db()
+          .execAndGet("SELECT count(*) FROM measurements WHERE twins_verified IS NOT NULL")
+          .getInt64() > 0);
   for (const std::string& table : tables_of(static_cast<int>(kSchemaVersion))) {
     text += ",\n\"" + table + "\": [";
     SQLite::Statement rows(copy.db(), "SELECT * FROM " + table + " ORDER BY id");

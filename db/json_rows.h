@@ -17,8 +17,9 @@ nlohmann::ordered_json object_of(SQLite::Statement& row);
 // On one line.
 std::string dumped(const nlohmann::ordered_json& json);
 
-// What such a text begins with, up to its first table.
-std::string json_begin(SQLite::Database& db);
+// What such a text begins with, up to its first table. has_twins_verified: whether a row of the
+// text does; programs of version 3 read all others.
+std::string json_begin(bool has_twins_verified);
 
 // Reads JSON or CSV into a new database in memory. name: of the text, for messages. Throws
 // UsageError as import_text() does.

@@ -138,6 +138,24 @@ TEST_F(ContributionTest, AnotherWinnerAddsLinesAndChangesNone) {
   each_line(before, [&](const std::string& line) { EXPECT_TRUE(lines.contains(line)) << line; });
 }
 
+TEST_F(ContributionTest, TheSchemaOfATextIsThatOfItsRowsWhateverOtherDevicesHave) {
+  const DeviceKey h200{"sm_90", "NVIDIA H200", 132};
+  {
+    Database database(file_, Database::Mode::create_or_open);
+    fill(database);
+    Outcome outcome = measured(50);
+    outcome.twins_verified = true;
+    database.store(h200, packed_problem(64, 64, 64), kPredicated, kHash, outcome, Source::measured);
+  }
+  const std::vector<Contribution> both = contributed(file_);
+  ASSERT_EQ(both.size(), 2u);
+  for (const Contribution& one : both) {
+    EXPECT_NO_THROW(check_contribution(one.text, path(one.file_name), kHashes)) << one.file_name;
+    const char* const schema = one.device.name == h200.name ? "\"schema\": 4" : "\"schema\": 3";
+    EXPECT_THAT(one.text, HasSubstr(schema));
+  }
+}
+
 TEST_F(ContributionTest, TheCheckCountsTheWinnersOfTodaysKernelsOnly) {
   const std::string text = good();
   const CheckedContribution today = check_contribution(text, path(kH100File), kHashes);
