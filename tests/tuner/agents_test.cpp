@@ -187,6 +187,17 @@ TEST_F(AgentsTest, TheLossOfAnAgentCostsNoRowAndNoWinnerAndNothingIsStoredTwice)
   }
 }
 
+void expect_that_node7_was_the_last(Broker& broker, const TuneRequest& request,
+                                    Database& database) {
+  try {
+    fake::lead_group(broker, request, database);
+    ADD_FAILURE() << "no exception";
+  } catch (const DeviceError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("no agent of the job is left for NVIDIA H100"));
+    EXPECT_THAT(error.what(), HasSubstr("node7: the agent is lost"));
+  }
+}
+
 TEST_F(AgentsTest, WithoutAnAgentLeftTheSearchesEndAndSayWhichWasTheLast) {
   const TuneRequest sound = request("log", false);
   Database database = made("db");
@@ -194,13 +205,7 @@ TEST_F(AgentsTest, WithoutAnAgentLeftTheSearchesEndAndSayWhichWasTheLast) {
   nodes.add(fake::facts_of("node7"));
   CutLine cut(*nodes.lines()[0], 5);
   Broker broker({&cut}, {});
-  try {
-    fake::lead_group(broker, sound, database);
-    ADD_FAILURE() << "no exception";
-  } catch (const DeviceError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("no agent of the job is left for NVIDIA H100"));
-    EXPECT_THAT(error.what(), HasSubstr("node7: the agent is lost"));
-  }
+  expect_that_node7_was_the_last(broker, sound, database);
   nodes.end();
 }
 
@@ -275,13 +280,7 @@ TEST_F(AgentsTest, WhereTheLastGpuIsLostTheSearchesEndThoughAnAgentThatCompilesI
   compiling.add(facts);
   CutLine cut(*measuring.lines()[0], 5);
   Broker broker({&cut, compiling.lines()[0]}, {});
-  try {
-    fake::lead_group(broker, sound, database);
-    ADD_FAILURE() << "no exception";
-  } catch (const DeviceError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("no agent of the job is left for NVIDIA H100"));
-    EXPECT_THAT(error.what(), HasSubstr("node7: the agent is lost"));
-  }
+  expect_that_node7_was_the_last(broker, sound, database);
   broker.end();
   measuring.end();
 }

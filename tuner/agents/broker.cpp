@@ -279,7 +279,7 @@ struct Broker::Impl {
         gone(agent, why);
       }
     }
-    fail_groups_without_agents();
+    fail_groups_that_cannot_serve();
   }
 
   static bool is_empty(const Scheduler::Orders& orders) {
@@ -336,7 +336,7 @@ struct Broker::Impl {
             }));
   }
 
-  void fail_groups_without_agents() {
+  void fail_groups_that_cannot_serve() {
     if (interruption.requested()) return;  // the searches end by themselves
     for (auto& [pools, lane] : lanes) {
       if (lane.tasks.empty() || can_serve(lane.key)) continue;
