@@ -21,6 +21,7 @@
 #include "gpu/cuda_folders.h"
 #include "gpu/device.h"
 #include "python/binding/operand.h"
+#include "python/binding/problem_text.h"
 #include "python/binding/product.h"
 
 namespace gemm_tune {
@@ -102,29 +103,6 @@ void reload() {
 nb::object& recorder() {
   static auto* const only = new nb::object;
   return *only;
-}
-
-const char* type_text(gt_type type) {
-  return type == GT_F32 ? "f32" : type == GT_F16 ? "f16" : "bf16";
-}
-
-// As gemm-tune writes it; of a column-major product the row-major one that it is.
-std::string problem_text(const gt_gemm_call& call) {
-  const bool turned = call.order == GT_COLUMN_MAJOR;
-  const auto letter = [](gt_transpose transpose) { return transpose == GT_TRANSPOSE ? 't' : 'n'; };
-  const std::string layout = {letter(turned ? call.trans_b : call.trans_a),
-                              letter(turned ? call.trans_a : call.trans_b)};
-  std::string text = std::to_string(turned ? call.N : call.M) + "x" +
-                     std::to_string(turned ? call.M : call.N) + "x" + std::to_string(call.K);
-  if (call.type_d != call.type_a) {
-    const std::string of_operand = type_text(call.type_a), of_result = type_text(call.type_d);
-    text += ":type=" + of_operand + "/" + of_operand + "/" + of_result + "/" + of_result;
-  } else if (call.type_a != GT_F32) {
-    text += std::string(":type=") + type_text(call.type_a);
-  }
-  if (layout != "nn") text += ":layout=" + layout;
-  if (call.batch != 1) text += ":batch=" + std::to_string(call.batch);
-  return text;
 }
 
 const char* framework_name(Kind::Library library) {

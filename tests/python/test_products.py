@@ -52,6 +52,16 @@ def test_packed_matrices_are_the_problem_that_is_tuned():
     assert check(rand(2, 3, 5), rand(2, 5, 4))[0]["problem"] == "3x4x5:batch=2"
 
 
+def test_a_problem_has_the_alignment_of_the_call():
+    def problem(a, b, out=None):
+        return check(a, b, out=out)[0]["problem"]
+
+    assert problem(rand(8, 20)[:, 1:17], rand(16, 8)) == "8x8x16:align=1/4/4"
+    assert problem(rand(8, 16), rand(16, 10)[:, 2:]) == "8x8x16:align=4/2/4"
+    assert problem(rand(8, 16), rand(16, 8), np.empty((8, 12), np.float32)[:, 2:10]) == "8x8x16:align=4/4/2"
+    assert problem(rand(4, 8, 16)[::2], rand(2, 16, 8)) == "8x8x16:batch=2"
+
+
 def test_a_result_by_columns_is_the_turned_product():
     [call] = check(rand(3, 5), rand(5, 4), out=np.empty((4, 3), np.float32).T)
     assert call["column_major"] and call["problem"] == "4x3x5:layout=tt"

@@ -215,3 +215,10 @@ def test_the_program_gets_the_folders_of_wheels_that_python_finds(tmp_path, monk
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("LD_LIBRARY_PATH", "/first")
     assert _program._environment()["LD_LIBRARY_PATH"].split(":")[:2] == ["/first", str(wheel)]
+
+
+def test_a_captured_problem_can_be_looked_up_at_its_alignment():
+    assert gemm_tune.lookup("1024:align=1/4/4", arch=DEVICE) == gemm_tune.lookup(1024, alignment=1, arch=DEVICE)
+    assert gemm_tune.lookup("1024:align=4", arch=DEVICE) == gemm_tune.lookup(1024, arch=DEVICE)
+    with pytest.raises(gemm_tune.ArgumentError, match="align is '3'"):
+        gemm_tune.lookup("1024:align=3", arch=DEVICE)

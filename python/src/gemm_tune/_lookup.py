@@ -147,13 +147,14 @@ def lookup(
     sm_count: int = 0,
 ) -> Recipe:
     """Which kernel serves the problem on the device, the current one unless arch names another
-    ("sm_90"). Needs neither a GPU nor CUDA's libraries where arch is given."""
+    ("sm_90"). alignment: elements that divide all addresses and leading dimensions; 0: of packed
+    matrices, or the least that the shape's text names (align=4/4/1). Needs neither a GPU nor CUDA's libraries where arch is given."""
     text = shape_text(shape)
     sizes, *fields = text.split(":")
     edges = sizes.split("x")
     words = dict(field.split("=", 1) for field in fields if "=" in field)
     is_sound = (len(edges) in (1, 3) and all(edge.isascii() and edge.isdigit() for edge in edges)
-                and len(words) == len(fields) and words.keys() <= {"type", "layout", "batch"}
+                and len(words) == len(fields) and words.keys() <= {"type", "layout", "align", "batch"}
                 and words.get("batch", "1").isascii() and words.get("batch", "1").isdigit())
     if not is_sound:
         raise ArgumentError(f"the shape '{text}' is not one problem, as in '128x64x256:layout=nt:batch=8'")
@@ -162,6 +163,11 @@ def lookup(
     M, N, K = map(int, edges * 3 if len(edges) == 1 else edges)
     trans_a, trans_b = _one_of(words.get("layout", "nn"), _LAYOUTS, "layout")
     of_operands, of_result = _types(words.get("type", "f32"))
+    if alignment == 0 and "align" in words:
+        aligned = words["align"].split("/")
+        if not all(one in ("1", "2", "4", "8") for one in aligned):
+            raise ArgumentError(f"align is '{words['align']}': write it as in 4 or 4/4/1, of 1, 2, 4 and 8")
+        alignment = min(map(int, aligned))
     if arch is None and (device_name is not None or sm_count != 0):
         raise ArgumentError("device_name and sm_count need arch, as in arch='sm_90'")
     if arch is not None:
