@@ -99,11 +99,17 @@ void reload() {
   check(status);
 }
 
-// A call that notes each problem, or a null object. Guarded by the GIL.
+// A call that notes each problem while a capture is open. Guarded by the GIL.
 nb::object& recorder() {
   static auto* const only = new nb::object;
   return *only;
 }
+
+// Guarded by the GIL, and by no lock of Python's: the garbage collector may close a capture at any
+// time, also while its thread opens another.
+int open_captures = 0;
+
+int count_captures(int change) { return open_captures += change; }
 
 const char* framework_name(Kind::Library library) {
   switch (library) {
@@ -278,7 +284,7 @@ Prepared prepare(nb::handle a, nb::handle b, nb::handle bias, nb::handle out, Me
 }
 
 void note(const Product& product) {
-  const nb::object record = recorder();  // another thread may take it away during a call
+  const nb::object& record = recorder();
   product.for_each([&](const gt_gemm_call& call) { record(problem_text(call)); });
 }
 
@@ -334,7 +340,7 @@ gt_status launch(gt_handle* with, const Prepared& prepared) {
 nb::object matmul_of_plain_tensors(nb::handle a, nb::handle b, nb::handle bias, nb::handle out) {
   Prepared prepared = prepare(a, b, bias, out, Memory::of_cuda);
   if (!prepared.product->is_empty()) {
-    if (recorder().is_valid()) note(*prepared.product);
+    if (open_captures > 0) note(*prepared.product);
     check(launch(handle(), prepared));
   }
   return std::move(prepared.result);
@@ -578,9 +584,8 @@ NB_MODULE(_core, module) {
              "out"_a = nb::none());
   module.def("look_for_cuda_in", &look_for_cuda, "folders"_a);
   module.def(
-      "set_recorder",
-      [](nb::object record) { recorder() = record.is_none() ? nb::object() : std::move(record); },
-      "record"_a.none());
+      "set_recorder", [](nb::object record) { recorder() = std::move(record); }, "record"_a);
+  module.def("count_captures", &count_captures, "change"_a);
   module.def("calls_of", &calls_of, "a"_a, "b"_a, "bias"_a = nb::none(), "out"_a = nb::none());
   module.def("prepare_only", &prepare_only, "a"_a, "b"_a, "bias"_a = nb::none(),
              "out"_a = nb::none());

@@ -3,11 +3,13 @@
 import subprocess
 import sys
 import threading
+import types
 
 import pytest
 
 import gemm_tune
 from gemm_tune import _capture
+from gemm_tune.lib import _core
 
 
 def test_captured_problems_come_with_the_most_operations_first(tmp_path):
@@ -48,7 +50,83 @@ def test_each_thread_has_its_own_captures():
         for one in threads:
             one.join()
     assert seen == {size: {f"{size}x{size}x{size}": 1000} for size in range(1, 5)} and len(mine) == 0
-    assert _capture._count == 0
+    assert _core.count_captures(0) == 0
+
+
+def test_captures_may_be_closed_in_any_order_and_by_another_thread():
+    first, second, third = gemm_tune.capture(), gemm_tune.capture(), gemm_tune.capture()
+    a, b, c = first.__enter__(), second.__enter__(), third.__enter__()
+    first.__exit__(None, None, None)
+    _capture._note("1x1x1")
+    other = threading.Thread(target=lambda: third.__exit__(None, None, None))
+    other.start()
+    other.join()
+    _capture._note("2x2x2")
+    second.__exit__(None, None, None)
+    _capture._note("3x3x3")
+    assert (dict(a.calls), dict(b.calls), dict(c.calls)) == ({}, {"1x1x1": 1, "2x2x2": 1}, {"1x1x1": 1})
+    assert _core.count_captures(0) == 0
+
+
+def test_the_mode_of_pytorch_lasts_as_long_as_a_capture_needs_it_and_leaves_in_its_own_thread(monkeypatch):
+    log = []
+
+    class Mode:
+        def __init__(self, note, as_in_its_thread):
+            pass
+
+        def __enter__(self):
+            log.append("on")
+
+        def __exit__(self, *_):
+            log.append("off")
+
+    stand_in = types.ModuleType("gemm_tune._torch_capture")
+    stand_in.ProductMode = Mode
+    monkeypatch.setitem(sys.modules, "torch", types.ModuleType("torch"))
+    monkeypatch.setitem(sys.modules, "gemm_tune._torch_capture", stand_in)
+    monkeypatch.setattr(_capture._here, "captures", _capture._Captures())
+    first, second = gemm_tune.capture(), gemm_tune.capture()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert log == ["on"]
+    second.__exit__(None, None, None)
+    assert log == ["on", "off"]
+    third = gemm_tune.capture()
+    third.__enter__()
+    other = threading.Thread(target=lambda: third.__exit__(None, None, None))
+    other.start()
+    other.join()
+    assert log == ["on", "off", "on"]
+    with gemm_tune.capture() as shapes:
+        _capture._note("1x1x1")
+    assert log == ["on", "off", "on"] and len(shapes) == 1 and _core.count_captures(0) == 0
+
+
+def test_the_garbage_collector_may_close_a_capture_while_another_is_opened_or_closed():
+    script = """
+import gc
+import gemm_tune
+from gemm_tune.lib import _core
+def abandon():
+    def multiply():
+        with gemm_tune.capture():
+            yield
+    one = multiply()
+    next(one)
+    ring = [one]
+    ring.append(ring)
+gc.set_threshold(1)
+for _ in range(3000):
+    abandon()
+    with gemm_tune.capture():
+        pass
+gc.collect()
+print(_core.count_captures(0))
+"""
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert ran.stdout == "0\n", ran.stderr
 
 
 def test_products_of_pytorch_are_captured_in_each_thread():
@@ -74,7 +152,7 @@ def test_products_of_pytorch_are_captured_in_each_thread():
 
 def test_captures_of_another_thread_that_runs_gradients_are_those_of_who_asked():
     with gemm_tune.capture() as shapes:
-        captures = _capture._here.open
+        captures = _capture._here.captures
 
         def gradients():
             _capture._note("1x1x1")

@@ -6,8 +6,9 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any
 
 from ._table import Table
 from .lib import _core
@@ -56,71 +57,78 @@ class Shapes:
         return self.table()._repr_html_()
 
 
-class _OfThread(threading.local):
-    """The captures that are open in a thread, and whether PyTorch's products are seen in it."""
+class _Captures:
+    """The captures that a thread has open, in the order of opening. Another thread may close them: each step on the list
+    is one operation of Python's, and no lock is held, since the garbage collector may close a capture at any time."""
 
     def __init__(self) -> None:
         self.open: list[Shapes] = []
-        self.sees_pytorch = False
+        self._mode: AbstractContextManager[Any] | None = None  # that sees PyTorch's products in the thread
+        self._mode_is_of: Shapes | None = None
+        self._thread = threading.current_thread()
+
+    def add(self, shapes: Shapes) -> None:
+        if sys.modules.get("torch") is not None and self._mode is None:
+            from ._torch_capture import ProductMode
+
+            self._mode = ProductMode(_note, lambda: _captures_of(self))
+            self._mode.__enter__()
+            self._mode_is_of = shapes
+        self.open.append(shapes)
+        _core.count_captures(1)
+
+    def close(self, shapes: Shapes) -> None:
+        later = self.open[self.open.index(shapes) + 1:]
+        self.open.remove(shapes)
+        _core.count_captures(-1)
+        if self._mode is None or shapes is not self._mode_is_of:
+            return
+        self._mode_is_of = later[0] if later else None
+        # PyTorch's modes are a stack of the thread: in another thread this one cannot be taken off, and notes nothing.
+        if not later and self._thread is threading.current_thread():
+            mode, self._mode = self._mode, None
+            mode.__exit__(None, None, None)
+
+
+class _OfThread(threading.local):
+    def __init__(self) -> None:
+        self.captures = _Captures()
 
 
 _here = _OfThread()
-_lock = threading.Lock()
-_count = 0  # of the captures that are open in all threads
 
 
 def _note(problem: str) -> None:
-    for shapes in _here.open:
+    for shapes in tuple(_here.captures.open):
         shapes.calls[problem] += 1
 
 
-def _count_captures(change: int) -> None:
-    global _count
-    with _lock:
-        _count += change
-        _core.set_recorder(_note if _count > 0 else None)
+# Called while a capture is open in any thread.
+_core.set_recorder(_note)
 
 
 @contextmanager
-def _captures_of(captures: list[Shapes]) -> Iterator[None]:
+def _captures_of(captures: _Captures) -> Iterator[None]:
     """What this thread multiplies is noted in another's captures."""
-    before, _here.open = _here.open, captures
+    before, _here.captures = _here.captures, captures
     try:
         yield
     finally:
-        _here.open = before
-
-
-@contextmanager
-def _products_of_pytorch() -> Iterator[None]:
-    from ._torch_capture import ProductMode
-
-    captures = _here.open
-    _here.sees_pytorch = True
-    try:
-        with ProductMode(_note, lambda: _captures_of(captures)):
-            yield
-    finally:
-        _here.sees_pytorch = False
+        _here.captures = before
 
 
 @contextmanager
 def capture() -> Iterator[Shapes]:
     """Collects the problems of ``matmul()``, and those that PyTorch multiplies meanwhile in this
     thread (mm, addmm, bmm and baddbmm, forwards and backwards; tensors of any device) where
-    PyTorch is imported. Each thread has its own captures.
+    PyTorch is imported. Each thread has its own captures: one sees its thread's calls until it is
+    closed, in any order and by any thread.
 
     ``gemm-tune capture`` does so for a whole program, whatever calls cuBLAS in it."""
     shapes = Shapes()
-    with ExitStack() as stack:
-        if sys.modules.get("torch") is not None and not _here.sees_pytorch:
-            stack.enter_context(_products_of_pytorch())
-        captures = _here.open
-        captures.append(shapes)
-        _count_captures(1)
-        try:
-            yield shapes
-        finally:
-            _count_captures(-1)
-            # By identity: all have equal counters at first.
-            captures[:] = [one for one in captures if one is not shapes]
+    captures = _here.captures
+    captures.add(shapes)
+    try:
+        yield shapes
+    finally:
+        captures.close(shapes)
