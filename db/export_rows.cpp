@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Databases to JSON and CSV.
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "core/error.h"
 #include "core/printable.h"
@@ -41,9 +43,23 @@ OrderedJson samples_of(const std::string& text) {
   return list.is_array() && list.dump() == text ? list : OrderedJson(text);
 }
 
-std::string select_for_csv() {
+bool has_twins_verified(SQLite::Database& db) {
+  return db.execAndGet("SELECT count(*) FROM measurements WHERE twins_verified IS NOT NULL")
+             .getInt64() > 0;
+}
+
+// Programs of version 3 read all but twins_verified, which is left out where no row has it.
+std::vector<CsvColumn> columns_for(SQLite::Database& db) {
+  std::vector<CsvColumn> columns(std::begin(kCsvColumns), std::end(kCsvColumns));
+  if (!has_twins_verified(db)) {
+    std::erase_if(columns, [](const CsvColumn& one) { return one.name == "twins_verified"; });
+  }
+  return columns;
+}
+
+std::string select_for_csv(const std::vector<CsvColumn>& written) {
   std::string columns;
-  for (const CsvColumn& column : kCsvColumns) {
+  for (const CsvColumn& column : written) {
     constexpr std::string_view kAliases = "dpckorm";  // in the order of CsvColumn::Table
     columns += columns.empty() ? "" : ", ";
     columns += kAliases[static_cast<std::size_t>(column.table)];
@@ -107,10 +123,7 @@ std::string export_as_json(const fs::path& database, const std::optional<std::st
                            const KernelHashes& kernels, const LockWait& lock) {
   MemoryDatabase copy;
   copy_rows_of(database, arch, kernels, lock, copy);
-  std::string text = json_begin(
-      copy.db()
-          .execAndGet("SELECT count(*) FROM measurements WHERE twins_verified IS NOT NULL")
-          .getInt64() > 0);
+  std::string text = json_begin(has_twins_verified(copy.db()));
   for (const std::string& table : tables_of(static_cast<int>(kSchemaVersion))) {
     text += ",\n\"" + table + "\": [";
     SQLite::Statement rows(copy.db(), "SELECT * FROM " + table + " ORDER BY id");
@@ -126,12 +139,13 @@ std::string export_as_csv(const fs::path& database, const std::optional<std::str
                           const KernelHashes& kernels, const LockWait& lock) {
   MemoryDatabase copy;
   copy_rows_of(database, arch, kernels, lock, copy);
+  const std::vector<CsvColumn> columns = columns_for(copy.db());
   std::string text;
-  for (const CsvColumn& column : kCsvColumns) {
+  for (const CsvColumn& column : columns) {
     text += (text.empty() ? "" : ",") + std::string(column.name);
   }
   text += "\n";
-  SQLite::Statement rows(copy.db(), select_for_csv());
+  SQLite::Statement rows(copy.db(), select_for_csv(columns));
   while (rows.executeStep()) {
     for (int i = 0; i < rows.getColumnCount(); ++i) {
       text += (i == 0 ? "" : ",") + csv_field(rows.getColumn(i));

@@ -122,6 +122,22 @@ TEST_F(ExchangeTest, CsvHoldsEveryRowWithItsRunButNoBaselineAndNoKernelText) {
   EXPECT_EQ(import(with(text, "\n", "\r\n")).added, 0);
 }
 
+TEST_F(ExchangeTest, CsvHasTheColumnOfVersion4OnlyWhereARowHasIt) {
+  fill();
+  EXPECT_THAT(csv(file_), Not(HasSubstr("twins_verified")));
+  EXPECT_THAT(json(file_), HasSubstr("\"schema\": 3"));
+  {
+    Database database = writable(file_);
+    Outcome outcome = measured(50);
+    outcome.twins_verified = false;
+    database.store(kA10, k1024, kPredicated, kHash, outcome, Source::measured);
+  }
+  EXPECT_THAT(csv(file_), HasSubstr(",standing,twins_verified,samples,"));
+  EXPECT_THAT(json(file_), HasSubstr("\"schema\": 4"));
+  import(csv(file_));
+  EXPECT_EQ(csv(path("out.db")), csv(file_));
+}
+
 TEST_F(ExchangeTest, AnArchitectureIsExportedAlone) {
   fill();
   import(json(file_, "sm_90"));
@@ -205,7 +221,7 @@ TEST_F(ExchangeTest, AMalformedCsvIsRefusedByRowAndField) {
       {",measured,", ",guessed,", "row 2: CHECK constraint failed: source"},
       {"arch,device", "device,device", "its column 'device' is there twice"},
       {"arch,device", "arch,gadget", "'gadget' is no column of"},
-      {"sm_86,", "sm_86,,", "row 2 has 43 fields, the header 42"},
+      {"sm_86,", "sm_86,,", "row 2 has 42 fields, the header 41"},
       {"sm_86,", "\"sm_86,", "row 2: "},
       {"sm_86,", "\"sm_86\"x,", "row 2: text stands behind a closing quote"},
       {"sm_86,", "s\"m_86,", "row 2: a quote stands within a field"},
