@@ -58,6 +58,7 @@ TEST_F(CalledProblemsTest, TheAlignmentOfEachOperandOfACallIsThatOfTheProblem) {
   EXPECT_EQ(aligned("[4,4,4]"), "12x8x16:align=1");
   EXPECT_EQ(aligned("[4,16,4]", "9"), "12x9x16");
   EXPECT_EQ(aligned("[4,3,99]"), "12x8x16:align=1/1/4");
+  EXPECT_EQ(aligned("[3,5,7]"), "12x8x16:align=1");  // no alignment is below an element
   EXPECT_EQ(text_of(R"("type_a":"f16","type_b":"f16","type_c":"f32","m":8,"n":16,"k":24,"batch":1,
                     "op_a":"N","op_b":"N","alignment":2,"alignments":[2,16,16])"),
             "16x8x24:type=f16/f16/f32/f32:align=8/1/4");

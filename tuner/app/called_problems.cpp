@@ -57,7 +57,7 @@ std::optional<Problem> problem_called(const Json& line) {
   const auto aligned = [](const Json& value, ElementType type) {
     const auto bytes =
         std::clamp<std::int64_t>(whole_number(value), bytes_of(type), kWidestAccessBytes);
-    return alignment_of(static_cast<std::uint64_t>(bytes));
+    return std::max(alignment_of(static_cast<std::uint64_t>(bytes)), bytes_of(type));
   };
   const Signature& types = *product.types;
   if (!line.contains("alignments")) {  // of an earlier version
