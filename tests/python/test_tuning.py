@@ -222,3 +222,9 @@ def test_a_captured_problem_can_be_looked_up_at_its_alignment():
     assert gemm_tune.lookup("1024:align=4", arch=DEVICE) == gemm_tune.lookup(1024, arch=DEVICE)
     with pytest.raises(gemm_tune.ArgumentError, match="align is '3'"):
         gemm_tune.lookup("1024:align=3", arch=DEVICE)
+
+
+@pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="needs a machine without a GPU")
+def test_a_search_without_a_gpu_asks_for_the_argument_arch(tmp_path):
+    with pytest.raises(gemm_tune.Error, match="name a target with arch, as in arch='sm_86' "):
+        gemm_tune.tune(64, database=tmp_path / "tune.db", progress=False)
