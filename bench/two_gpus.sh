@@ -27,7 +27,7 @@ timed() {
   start=$(date +%s.%N)
   "$@" >"$out/$name.txt" 2>"$out/$name.err" || echo "$name: exit code $?"
   end=$(date +%s.%N)
-  echo "$name $(echo "$end - $start" | bc -l)" | tee -a "$out/times.txt"
+  python3 -c "print('$name', round($end - $start, 2))" | tee -a "$out/times.txt"
 }
 
 rm -f "$out"/*.db "$out/times.txt"
