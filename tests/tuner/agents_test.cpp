@@ -222,6 +222,39 @@ TEST_F(AgentsTest, AnAgentWhoseWorkersCannotStartIsDismissedAndTheOthersDoItsTas
   broker.end();
 }
 
+TEST_F(AgentsTest, TheLossOfTheLeadersOwnAgentIsToldOnceWithItsReason) {
+  const TuneRequest sound = request("log", false);
+  const WorkerCommand broken = {"/bin/false"};
+  Database database = made("db");
+  FakeNodes good(sound);
+  good.add(fake::facts_of("good"));
+  std::vector<std::string> losses;
+  const auto facts = [] { return fake::facts_of("own"); };
+  with_own_agent(facts, broken, good.lines()[0], {}, [&](Broker& broker) {
+    const auto on_loss = [&](const std::string& sentence) { losses.push_back(sentence); };
+    EXPECT_EQ(fake::lead_group(broker, sound, database, on_loss).problems.size(), 3u);
+  });
+  EXPECT_THAT(losses, testing::ElementsAre(HasSubstr("the agent of rank 0 on own serves no more: a "
+                                                     "worker process cannot start")));
+}
+
+TEST_F(AgentsTest, AnAgentThatIsLostBeforeItsHelloIsToldOfAndTheOthersWork) {
+  const TuneRequest sound = request("log", false);
+  Database database = made("db");
+  FakeNodes good(sound), silent(sound);
+  good.add(fake::facts_of("good"));
+  silent.add(fake::facts_of("silent"));
+  CutLine cut(*silent.lines()[0], 0);
+  Broker broker({good.lines()[0], &cut}, {});
+  std::vector<std::string> losses;
+  const auto on_loss = [&](const std::string& sentence) { losses.push_back(sentence); };
+  EXPECT_EQ(fake::lead_group(broker, sound, database, on_loss).problems.size(), 3u);
+  EXPECT_THAT(losses,
+              testing::ElementsAre("the agent of rank 0 serves no more: the agent is lost"));
+  broker.end();
+  silent.end();
+}
+
 // On the first GPU all finals take twice as long, so that they are repeated with other finalists,
 // and it is lost by then.
 TEST_F(AgentsTest, FinalsWhoseGpuIsLostBeginAnewAndStoreTimesOfOneGpu) {

@@ -35,18 +35,23 @@ inline std::vector<Problem> some_problems(int count) {
   return problems;
 }
 
-// The job of gathered agents, all of one group.
+// The job of gathered agents, all of one group. on_loss: hears the sentence of each agent that is
+// gone.
 inline TuneReport lead_group(Broker& broker, const TuneRequest& request, Database& database,
-                             const OnFinished& on_finished = nullptr) {
+                             const std::function<void(const std::string&)>& on_loss = nullptr) {
   const std::vector<AgentFacts> facts = broker.gather([](std::size_t) {});
   if (const auto why = why_refused(facts)) throw DeviceError(*why);
   TuneReport report;
   const std::vector<GroupWork> groups = {
       {groups_of(facts).at(0).key, request.problems.size(), [&](std::span<TaskPools* const> lanes) {
          report = tune(
-             request, database, lanes, [](const Progress&) {}, on_finished);
+             request, database, lanes, [](const Progress&) {}, nullptr);
        }}};
-  lead(broker, groups, [](const std::vector<NodeStatus>&) {});
+  lead(
+      broker, groups, [](const std::vector<NodeStatus>&) {},
+      [&](const NodeStatus& lost) {
+        if (on_loss) on_loss(loss_sentence(lost));
+      });
   return report;
 }
 

@@ -37,22 +37,22 @@ int run(MpiSession& session, int argc, char** argv) {
   if (session.rank() != 0) {
     const AgentEnding ending = serve_as_agent(facts, request.worker, transport, 0);
     if (ending.has_lost_leader) return 3;
-    if (!ending.in_order) {
-      std::fprintf(stderr, "rank %d: %s\n", session.rank(), ending.why.c_str());
-      await_end(transport, 0);
-    }
+    if (!ending.in_order) await_end(transport, 0);
     return 0;
   }
   Database database(argv[1], Database::Mode::create_or_open);
   database.begin_run({"test", "13.0", "580.1", "with fakes", 1});
-  with_own_agent(
-      [&] { return facts; }, request.worker, &transport, {},
-      [&](Broker& broker) {
-        for (const ProblemReport& problem : fake::lead_group(broker, request, database).problems) {
-          std::printf("%s %s\n", to_string(problem.problem).c_str(),
-                      to_string(problem.winner.value().config.config()).c_str());
-        }
-      });
+  with_own_agent([&] { return facts; }, request.worker, &transport, {},
+                 [&](Broker& broker) {
+                   const auto on_loss = [](const std::string& sentence) {
+                     std::fprintf(stderr, "%s\n", sentence.c_str());
+                   };
+                   const TuneReport report = fake::lead_group(broker, request, database, on_loss);
+                   for (const ProblemReport& problem : report.problems) {
+                     std::printf("%s %s\n", to_string(problem.problem).c_str(),
+                                 to_string(problem.winner.value().config.config()).c_str());
+                   }
+                 });
   return 0;
 }
 

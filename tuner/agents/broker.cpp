@@ -33,6 +33,11 @@ std::string config_of(const nlohmann::json& request) {
 
 }  // namespace
 
+std::string loss_sentence(const NodeStatus& node) {
+  return "the agent of rank " + std::to_string(node.peer) +
+         (node.host.empty() ? "" : " on " + node.host) + " serves no more: " + node.gone;
+}
+
 struct Broker::Impl {
   Impl(std::vector<Transport*> lines, const Interruption& asked)
       : transports(std::move(lines)), interruption(asked) {
@@ -102,20 +107,33 @@ struct Broker::Impl {
     node.status.device = key.gpu_name;
     node.status.compilers = node.facts.jobs;
     node.status.gpus = gpus;
+    node.status.peer = peer.second;
     nodes.emplace(agent, std::move(node));
     agents[peer] = agent;
     note_capacity(key);
   }
 
   void lose(const Peer& peer, const std::string& why, Scheduler::Departure departure) {
-    silent.erase(peer);
-    greeted.erase(peer);  // no GPU is dealt to it
+    if (silent.erase(peer) > 0) lost_early(peer, "", why);
+    if (const auto known = greeted.extract(peer); !known.empty()) {  // no GPU is dealt to it
+      lost_early(peer, known.mapped().host, why);
+    }
     const auto entry = agents.find(peer);
     if (entry == agents.end()) return;
     const AgentId agent = entry->second;
     agents.erase(entry);
     scheduler.leave(agent, departure, now());
     gone(agent, why);
+  }
+
+  // Before it had a share.
+  void lost_early(const Peer& peer, const std::string& host, const std::string& why) {
+    NodeStatus status;
+    status.host = host;
+    status.gone = why;
+    status.peer = peer.second;
+    losses.push_back(status);
+    never_joined.push_back(std::move(status));
   }
 
   // The scheduler has let the agent go.
@@ -127,6 +145,7 @@ struct Broker::Impl {
     if (node.status.gpus > 0 || !last_gone.contains(node.key)) {
       last_gone[node.key] = node.facts.host + ": " + why;
     }
+    losses.push_back(node.status);
     note_capacity(node.key);
   }
 
@@ -156,8 +175,7 @@ struct Broker::Impl {
     if (key == kHello) {
       auto facts = body.get<AgentFacts>();
       if (entry != agents.end()) return lose(peer, facts.failure, Scheduler::Departure::in_order);
-      silent.erase(peer);
-      greeted.emplace(peer, std::move(facts));
+      if (silent.erase(peer) > 0) greeted.emplace(peer, std::move(facts));
     } else if (key == kAnswer && entry != agents.end()) {
       take_answer(peer, entry->second, body.get<AnswerMessage>());
     }
@@ -369,7 +387,7 @@ struct Broker::Impl {
   }
 
   std::vector<NodeStatus> statuses() const {
-    std::vector<NodeStatus> all;
+    std::vector<NodeStatus> all = never_joined;
     for (const auto& [agent, node] : nodes) {
       all.push_back(node.status);
       NodeStatus& one = all.back();
@@ -390,6 +408,8 @@ struct Broker::Impl {
   std::map<Peer, AgentFacts> greeted;
   std::map<Peer, AgentId> agents;  // those that serve
   std::map<AgentId, Node> nodes;   // and those that did
+  std::vector<NodeStatus> never_joined;
+  std::vector<NodeStatus> losses;  // that nobody has been told of
   std::map<GroupKey, std::shared_ptr<GroupState>> groups;
   std::map<GroupKey, std::string> last_gone;
   std::map<LanePools*, Lane> lanes;
@@ -440,13 +460,18 @@ std::vector<std::shared_ptr<TaskPools>> Broker::lanes(const GroupKey& key, std::
 }
 
 void Broker::serve(const std::function<bool()>& is_over,
-                   const std::function<void(const std::vector<NodeStatus>&)>& on_status) {
+                   const std::function<void(const std::vector<NodeStatus>&)>& on_status,
+                   const std::function<void(const NodeStatus&)>& on_loss) {
+  const auto tell_losses = [&] {
+    for (const NodeStatus& one : std::exchange(impl_->losses, {})) on_loss(one);
+  };
   auto next_status = Clock::now();
   bool has_told = false;
   while (!is_over()) {
     impl_->take_from_lanes();
     impl_->receive();
     impl_->carry_out_orders();
+    tell_losses();
     if (impl_->interruption.requested() && !std::exchange(has_told, true)) {
       for (auto& [pools, lane] : impl_->lanes) pools->ring();
     }
@@ -456,6 +481,7 @@ void Broker::serve(const std::function<bool()>& is_over,
     }
     impl_->wait(kStatusInterval);
   }
+  tell_losses();
   on_status(impl_->statuses());
 }
 

@@ -36,7 +36,12 @@ struct NodeStatus {
   std::size_t gpus_busy = 0, gpus = 0;
   std::size_t measured = 0;  // answers of its GPUs; of its compilers, where it has no GPU
   std::string gone;          // why it is there no more; usually empty
+  int peer = 0;              // its number on its transport: over MPI, its rank
 };
+
+// "the agent of rank 2 on node7 serves no more: it did not answer in time": of one that is gone.
+// Pure.
+std::string loss_sentence(const NodeStatus& node);
 
 class Broker {
  public:
@@ -57,9 +62,11 @@ class Broker {
   std::vector<std::shared_ptr<TaskPools>> lanes(const GroupKey& group, std::size_t problems);
 
   // Serves the lanes until `is_over`, which is asked whenever something happens; wake() is such a
-  // thing. on_status is called several times a second, and at the end.
+  // thing. on_status is called several times a second, and at the end; on_loss once for each agent
+  // that is gone, whoever ended it.
   void serve(const std::function<bool()>& is_over,
-             const std::function<void(const std::vector<NodeStatus>&)>& on_status);
+             const std::function<void(const std::vector<NodeStatus>&)>& on_status,
+             const std::function<void(const NodeStatus&)>& on_loss);
 
   // Any thread.
   void wake();

@@ -69,7 +69,8 @@ std::vector<AgentGroup> groups_of(std::span<const AgentFacts> agents) {
 }
 
 void lead(Broker& broker, std::span<const GroupWork> groups,
-          const std::function<void(const std::vector<NodeStatus>&)>& on_status) {
+          const std::function<void(const std::vector<NodeStatus>&)>& on_status,
+          const std::function<void(const NodeStatus&)>& on_loss) {
   std::mutex mutex;
   std::exception_ptr error;
   std::atomic<std::size_t> left = groups.size();
@@ -99,7 +100,7 @@ void lead(Broker& broker, std::span<const GroupWork> groups,
     const SignalsBlocked blocked;
     for (std::size_t i = 0; i < groups.size(); ++i) start(i);
   }
-  broker.serve([&] { return left == 0; }, on_status);
+  broker.serve([&] { return left == 0; }, on_status, on_loss);
   threads.clear();
   if (error) std::rethrow_exception(error);
 }

@@ -133,10 +133,17 @@ int lead_job(const Options& options, const std::vector<Problem>& problems, Broke
                                                       databases[i], lanes, on_finished);
                      }});
   }
-  lead(broker, works, [&](const std::vector<NodeStatus>& nodes) {
-    const std::lock_guard lock(printing);
-    table.show(nodes, finished, all);
-  });
+  lead(
+      broker, works,
+      [&](const std::vector<NodeStatus>& nodes) {
+        const std::lock_guard lock(printing);
+        table.show(nodes, finished, all);
+      },
+      [&](const NodeStatus& lost) {
+        const std::lock_guard lock(printing);
+        table.clear();
+        tell_failure(loss_sentence(lost), kExitOk);
+      });
   table.clear();
   for (Database& database : databases) database.confirm_stored();
   print_end(reports, options, databases.front());
@@ -182,10 +189,11 @@ int run_other_rank(const Options& options, MpiTransport& transport) {
   watch_for_signals();  // rank 0 decides what they mean
   const AgentEnding ending = serve_as_agent(find_facts(options), own_worker(), transport, 0);
   if (ending.in_order) return kExitOk;
-  const int code =
-      tell_failure("the agent on " + host_name() + " ends: " + ending.why, kExitNoDevice);
-  if (ending.has_lost_leader) return code;
-  // MPI ends a job with the first rank that leaves. Its exit code is for rank 0 to decide.
+  if (ending.has_lost_leader) {
+    return tell_failure("the agent on " + host_name() + " ends: " + ending.why, kExitNoDevice);
+  }
+  // Rank 0 tells of it. MPI ends a job with the first rank that leaves, whose exit code is for rank
+  // 0 to decide.
   await_end(transport, 0);
   return kExitOk;
 }
