@@ -93,12 +93,32 @@ TEST(SharesTest, AgentsWithTheSameCpusHaveTheCompileProcessesOfOneAgent) {
 
 TEST(SharesTest, AgentsWithCpusOfTheirOwnOrANumberOfJobsKeepTheirs) {
   EXPECT_THAT(jobs_of({seeing({"a"}, cpus(0, 8)), seeing({"b"}, cpus(8, 8))}), ElementsAre(7, 7));
-  AgentFacts elsewhere = seeing({"b"}, cpus(0, 8));
-  elsewhere.host = "another";
-  EXPECT_THAT(jobs_of({seeing({"a"}, cpus(0, 8)), elsewhere}), ElementsAre(7, 7));
   AgentFacts asked = seeing({"a", "b"});
   asked.jobs = 12;
   EXPECT_THAT(jobs_of({asked, asked}), ElementsAre(12, 12));
+}
+
+// An agent of this kernel on a host of this name, with the first CPUs.
+AgentFacts on(const std::string& boot_id, const std::string& host, std::vector<int> its) {
+  AgentFacts facts = seeing({boot_id + host}, std::move(its));
+  facts.boot_id = boot_id;
+  facts.host = host;
+  return facts;
+}
+
+TEST(SharesTest, ContainersOfOneMachineShareItsCpusWhateverTheirNames) {
+  EXPECT_THAT(jobs_of({on("x", "c1", cpus(0, 8)), on("x", "c2", cpus(0, 8))}), ElementsAre(3, 3));
+  // Where they overlap: each CPU goes to one of the two.
+  EXPECT_THAT(jobs_of({on("x", "c1", cpus(0, 8)), on("x", "c2", cpus(0, 16))}), ElementsAre(6, 8));
+  EXPECT_THAT(jobs_of({on("x", "c1", cpus(0, 8)), on("x", "c2", cpus(4, 8))}), ElementsAre(5, 5));
+}
+
+TEST(SharesTest, MachinesOfOneNameShareNothing) {
+  EXPECT_THAT(jobs_of({on("x", "node", cpus(0, 8)), on("y", "node", cpus(0, 8))}),
+              ElementsAre(7, 7));
+  // Where the kernel is unknown, the name decides.
+  EXPECT_THAT(jobs_of({on("", "a", cpus(0, 8)), on("", "b", cpus(0, 8))}), ElementsAre(7, 7));
+  EXPECT_THAT(jobs_of({on("", "a", cpus(0, 8)), on("", "a", cpus(0, 8))}), ElementsAre(4, 3));
 }
 
 }  // namespace

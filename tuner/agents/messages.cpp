@@ -10,6 +10,7 @@ namespace gemm_tune {
 void to_json(nlohmann::json& json, const AgentFacts& value) {
   const Target& target = value.target;
   json = {{"host", value.host},
+          {"boot_id", value.boot_id},
           {"failure", value.failure},
           {"spec", target.spec},
           {"measurable", target.measurable},
@@ -28,6 +29,7 @@ void to_json(nlohmann::json& json, const AgentFacts& value) {
 void from_json(const nlohmann::json& json, AgentFacts& value) {
   Target& target = value.target;
   json.at("host").get_to(value.host);
+  json.at("boot_id").get_to(value.boot_id);
   json.at("failure").get_to(value.failure);
   json.at("spec").get_to(target.spec);
   json.at("measurable").get_to(target.measurable);

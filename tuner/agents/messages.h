@@ -23,6 +23,9 @@ namespace gemm_tune {
 // An agent's machine, as it found it.
 struct AgentFacts {
   std::string host;
+  // Names the running kernel of the machine, which its containers share, whatever their host names;
+  // empty where unknown.
+  std::string boot_id;
   std::string failure;  // why it cannot serve, as a sentence; usually empty
   Target target;
   std::string nvrtc_version, tool_version;

@@ -3,9 +3,8 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
+#include <numeric>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -20,38 +19,43 @@ std::string uuid_of(const AgentFacts& agent, std::size_t gpu) {
   return gpu < uuids.size() ? uuids[gpu] : "";
 }
 
+// What agents share: each goes to one of the agents that see it. Those that few see come first,
+// because who sees many has a choice; of several agents, that with the least so far gets it.
+// counts: of each agent, so far.
+std::vector<std::size_t> owners_of(std::span<const std::vector<std::size_t>> seen_by,
+                                   std::vector<std::size_t> counts) {
+  std::vector<std::size_t> order(seen_by.size()), owners(seen_by.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return seen_by[a].size() < seen_by[b].size();
+  });
+  for (const std::size_t one : order) {
+    owners[one] =
+        *std::min_element(seen_by[one].begin(), seen_by[one].end(),
+                          [&](std::size_t a, std::size_t b) { return counts[a] < counts[b]; });
+    ++counts[owners[one]];
+  }
+  return owners;
+}
+
 void deal_out_gpus(std::span<AgentFacts> agents) {
-  struct Gpu {
-    std::vector<std::size_t> seen_by;           // agents, in their order
-    std::pair<std::size_t, std::size_t> place;  // the first of those, and its index there
-  };
-  std::map<std::string, Gpu> gpus;
-  std::vector<std::size_t> counts(agents.size());  // of the GPUs of each agent so far
+  std::map<std::string, std::size_t> numbers;  // by UUID, as the agents name them first
+  std::vector<std::vector<std::size_t>> seen_by;
+  std::vector<std::size_t> counts(agents.size());
   for (std::size_t i = 0; i < agents.size(); ++i) {
     if (!has_gpus(agents[i])) continue;
     for (std::size_t k = 0; k < agents[i].target.ordinals.size(); ++k) {
       const std::string uuid = uuid_of(agents[i], k);
       if (uuid.empty()) {
         ++counts[i];
-      } else {
-        gpus.try_emplace(uuid, Gpu{{}, {i, k}}).first->second.seen_by.push_back(i);
+        continue;
       }
+      const auto [entry, is_new] = numbers.try_emplace(uuid, seen_by.size());
+      if (is_new) seen_by.emplace_back();
+      seen_by[entry->second].push_back(i);
     }
   }
-  // Those that few see come first: who sees many has a choice.
-  std::vector<std::pair<std::string, Gpu>> order(gpus.begin(), gpus.end());
-  std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
-    return std::tuple(a.second.seen_by.size(), a.second.place) <
-           std::tuple(b.second.seen_by.size(), b.second.place);
-  });
-  std::map<std::string, std::size_t> owners;
-  for (const auto& [uuid, gpu] : order) {
-    const std::size_t owner =
-        *std::min_element(gpu.seen_by.begin(), gpu.seen_by.end(),
-                          [&](std::size_t a, std::size_t b) { return counts[a] < counts[b]; });
-    owners[uuid] = owner;
-    ++counts[owner];
-  }
+  const std::vector<std::size_t> owners = owners_of(seen_by, counts);
   for (std::size_t i = 0; i < agents.size(); ++i) {
     if (!has_gpus(agents[i])) continue;
     Target& target = agents[i].target;
@@ -59,7 +63,7 @@ void deal_out_gpus(std::span<AgentFacts> agents) {
     std::vector<std::string> uuids;
     for (std::size_t k = 0; k < target.ordinals.size(); ++k) {
       const std::string uuid = uuid_of(agents[i], k);
-      if (!uuid.empty() && owners.at(uuid) != i) continue;
+      if (!uuid.empty() && owners[numbers.at(uuid)] != i) continue;
       ordinals.push_back(target.ordinals[k]);
       uuids.push_back(uuid);
     }
@@ -70,23 +74,34 @@ void deal_out_gpus(std::span<AgentFacts> agents) {
 
 // As with one agent, each GPU keeps one core for the process that measures.
 void deal_out_cores(std::span<AgentFacts> agents) {
-  std::map<std::pair<std::string, std::vector<int>>, std::vector<AgentFacts*>> together;
+  std::map<std::pair<std::string, int>, std::vector<std::size_t>> cores;  // of a machine: seen by
+  for (std::size_t i = 0; i < agents.size(); ++i) {
+    const AgentFacts& one = agents[i];
+    if (!one.failure.empty()) continue;
+    const std::string& machine = one.boot_id.empty() ? one.host : one.boot_id;
+    for (const int cpu : one.cpus) cores[{machine, cpu}].push_back(i);
+  }
+  std::vector<std::size_t> kept(agents.size());
+  for (std::size_t i = 0; i < agents.size(); ++i) {
+    if (has_gpus(agents[i])) kept[i] = agents[i].target.ordinals.size();
+  }
+  std::vector<std::vector<std::size_t>> seen_by;
+  for (const auto& [core, its] : cores) {
+    const auto keeper =
+        std::find_if(its.begin(), its.end(), [&](std::size_t i) { return kept[i] > 0; });
+    if (keeper == its.end()) {
+      seen_by.push_back(its);
+    } else {
+      --kept[*keeper];
+    }
+  }
   for (AgentFacts& one : agents) {
-    if (one.failure.empty() && !one.cpus.empty()) {
-      together[{one.host, one.cpus}].push_back(&one);
-    }
+    if (one.failure.empty() && !one.cpus.empty()) one.jobs = 0;
   }
-  for (const auto& [place, sharers] : together) {
-    const std::size_t cores = place.second.size(), count = sharers.size();
-    std::size_t kept = 0;
-    for (const AgentFacts* const one : sharers) {
-      if (has_gpus(*one)) kept += one->target.ordinals.size();
-    }
-    const std::size_t jobs = cores > kept ? cores - kept : 1;
-    for (std::size_t i = 0; i < count; ++i) {
-      sharers[i]->jobs = std::max<std::size_t>(jobs / count + (i < jobs % count ? 1 : 0), 1);
-    }
-  }
+  const std::vector<std::size_t> owners =
+      owners_of(seen_by, std::vector<std::size_t>(agents.size()));
+  for (const std::size_t owner : owners) ++agents[owner].jobs;
+  for (AgentFacts& one : agents) one.jobs = std::max<std::size_t>(one.jobs, 1);
 }
 
 }  // namespace

@@ -13,9 +13,10 @@ namespace gemm_tune {
 //
 // A GPU that several see, by its UUID, goes to one of them: of four agents that see the same four
 // GPUs, each gets one, in their order, as MPI programs choose by local rank. An agent for which
-// none is left compiles for its group. Agents of one host with the same CPUs share those: together
-// they have as many compile processes as one agent with all their GPUs would, and each has at least
-// one.
+// none is left compiles for its group. So does a CPU of a machine that several agents may use:
+// agents with the same CPUs have as many compile processes together as one agent with all their
+// GPUs would. Each agent has at least one. A machine is one running kernel: containers of one host
+// share its CPUs whatever their host names, and equal host names on two machines share nothing.
 void deal_out(std::span<AgentFacts> agents);
 
 }  // namespace gemm_tune

@@ -9,6 +9,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <mutex>
 
 #include "core/error.h"
@@ -55,9 +56,18 @@ std::vector<int> allowed_cpus() {
   return cpus;
 }
 
+// Of the running kernel; containers have that of their machine.
+std::string boot_id() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  std::getline(file, id);
+  return id;
+}
+
 AgentFacts find_facts(const Options& options) {
   AgentFacts facts;
   facts.host = host_name();
+  facts.boot_id = boot_id();
   facts.tool_version = kVersion;
   try {
     facts.nvrtc_version = nvrtc_version();
