@@ -255,6 +255,43 @@ TEST_F(AgentsTest, AnAgentThatIsLostBeforeItsHelloIsToldOfAndTheOthersWork) {
   silent.end();
 }
 
+// The ranks of others, of which some never say hello.
+class SilentRanks : public Transport {
+ public:
+  std::vector<int> peers() const override { return {1, 2, 3, 4}; }
+  void send(int, std::string) override {}
+  std::optional<Event> receive() override {
+    if (has_greeted_) return std::nullopt;
+    has_greeted_ = true;
+    return Event{3, message_of(kHello, fake::facts_of("node3"))};
+  }
+  int fd() const override { return -1; }
+  void flush(std::chrono::milliseconds) override {}
+
+ private:
+  bool has_greeted_ = false;
+};
+
+TEST(MissingAgentsTest, WhoWaitsForAgentsHearsWhichRanksAreMissing) {
+  SilentRanks ranks;
+  std::atomic<bool> is_enough = false;
+  Broker broker({&ranks}, Interruption().also(is_enough));
+  std::vector<int> heard;
+  broker.gather(
+      [&](const std::vector<int>& missing) {
+        heard = missing;
+        is_enough = true;
+      },
+      20ms);
+  EXPECT_THAT(heard, testing::ElementsAre(1, 2, 4));
+}
+
+TEST(MissingAgentsTest, RanksAreNamedInAShortList) {
+  EXPECT_EQ(ranks_text({3}), "rank 3");
+  EXPECT_EQ(ranks_text({1, 4}), "ranks 1 and 4");
+  EXPECT_EQ(ranks_text({0, 1, 2, 5, 7, 8}), "ranks 0-2, 5 and 7-8");
+}
+
 // On the first GPU all finals take twice as long, so that they are repeated with other finalists,
 // and it is lost by then.
 TEST_F(AgentsTest, FinalsWhoseGpuIsLostBeginAnewAndStoreTimesOfOneGpu) {

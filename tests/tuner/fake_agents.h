@@ -39,7 +39,7 @@ inline std::vector<Problem> some_problems(int count) {
 // gone.
 inline TuneReport lead_group(Broker& broker, const TuneRequest& request, Database& database,
                              const std::function<void(const std::string&)>& on_loss = nullptr) {
-  const std::vector<AgentFacts> facts = broker.gather([](std::size_t) {});
+  const std::vector<AgentFacts> facts = broker.gather([](const std::vector<int>&) {});
   if (const auto why = why_refused(facts)) throw DeviceError(*why);
   TuneReport report;
   const std::vector<GroupWork> groups = {

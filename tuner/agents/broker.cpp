@@ -17,7 +17,6 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kLongestSilence{1000};
 constexpr milliseconds kStatusInterval{200};
-constexpr std::chrono::seconds kHelloNote{10};
 constexpr std::chrono::seconds kFlush{5};
 
 TaskKind kind_of(const std::string& verb) {
@@ -36,6 +35,21 @@ std::string config_of(const nlohmann::json& request) {
 std::string loss_sentence(const NodeStatus& node) {
   return "the agent of rank " + std::to_string(node.peer) +
          (node.host.empty() ? "" : " on " + node.host) + " serves no more: " + node.gone;
+}
+
+std::string ranks_text(const std::vector<int>& ranks) {
+  std::vector<std::string> runs;
+  for (std::size_t i = 0, next = 0; i < ranks.size(); i = next) {
+    next = i + 1;
+    while (next < ranks.size() && ranks[next] == ranks[next - 1] + 1) ++next;
+    const std::string first = std::to_string(ranks[i]), last = std::to_string(ranks[next - 1]);
+    runs.push_back(first == last ? first : first + "-" + last);
+  }
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 < runs.size() ? ", " : " and ") + runs[i];
+  }
+  return text;
 }
 
 struct Broker::Impl {
@@ -423,15 +437,18 @@ Broker::Broker(std::vector<Transport*> transports, const Interruption& interrupt
 
 Broker::~Broker() = default;
 
-std::vector<AgentFacts> Broker::gather(const std::function<void(std::size_t missing)>& on_wait) {
-  auto next_note = Clock::now() + kHelloNote;
+std::vector<AgentFacts> Broker::gather(
+    const std::function<void(const std::vector<int>& missing)>& on_wait, milliseconds interval) {
+  auto next_note = Clock::now() + interval;
   while (!impl_->silent.empty() && !impl_->interruption.requested()) {
     impl_->receive();
     if (impl_->silent.empty()) break;
-    impl_->wait(kLongestSilence);
+    impl_->wait(std::min(interval, kLongestSilence));
     if (Clock::now() < next_note) continue;
-    on_wait(impl_->silent.size());
-    next_note += kHelloNote;
+    std::vector<int> missing;
+    for (const auto& [transport, peer] : impl_->silent) missing.push_back(peer);
+    on_wait(missing);
+    next_note += interval;
   }
   const std::map<Impl::Peer, AgentFacts> greeted = std::exchange(impl_->greeted, {});
   std::vector<AgentFacts> facts;  // by transport and rank, whoever was first

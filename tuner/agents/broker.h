@@ -43,6 +43,9 @@ struct NodeStatus {
 // Pure.
 std::string loss_sentence(const NodeStatus& node);
 
+// "rank 3", "ranks 1, 4-6 and 9": for a sentence. Pure.
+std::string ranks_text(const std::vector<int>& ranks);
+
 class Broker {
  public:
   // The transports reach the agents and outlive this object.
@@ -52,10 +55,12 @@ class Broker {
   Broker& operator=(const Broker&) = delete;
 
   // Waits until every agent has said hello or is lost, gives each of the former its share of their
-  // machine (tuner/agents/shares.h), and returns their facts with no more than that. on_wait
-  // is called every few seconds with the number of those that have said nothing. Ends early where
+  // machine (tuner/agents/shares.h), and returns their facts with no more than that. on_wait is
+  // called in every interval with the numbers of the peers that have said nothing. Ends early where
   // interrupted.
-  std::vector<AgentFacts> gather(const std::function<void(std::size_t missing)>& on_wait);
+  std::vector<AgentFacts> gather(
+      const std::function<void(const std::vector<int>& missing)>& on_wait,
+      std::chrono::milliseconds interval = std::chrono::seconds(10));
 
   // The workers of a group's searches, as many lanes of tune() as should run at once. Call it
   // before serve(). A lane lasts until TaskPools::finished(), which tune() calls.

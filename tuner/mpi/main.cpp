@@ -106,8 +106,9 @@ TuneReport tune_group(const Options& options, const Target& target, const TuneRe
 
 int lead_job(const Options& options, const std::vector<Problem>& problems, Broker& broker,
              const Interruption& interruption) {
-  const std::vector<AgentFacts> facts = broker.gather([](std::size_t missing) {
-    fmt::print(stderr, "gemm-tune: waiting for {} more agents\n", missing);
+  const std::vector<AgentFacts> facts = broker.gather([](const std::vector<int>& missing) {
+    fmt::print(stderr, "gemm-tune: waiting for {} more agent{}, of {}\n", missing.size(),
+               missing.size() == 1 ? "" : "s", ranks_text(missing));
   });
   if (interruption.requested()) return kExitInterrupted;
   if (const auto why = why_refused(facts)) throw DeviceError(*why);
