@@ -355,12 +355,39 @@ TEST_F(AgentsTest, WhereTheLastGpuIsLostTheSearchesEndThoughAnAgentThatCompilesI
   measuring.end();
 }
 
+std::string why_refused(const std::vector<AgentFacts>& agents) {
+  try {
+    require_one_job(agents);
+  } catch (const DeviceError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(RefusedAgentsTest, EachFailureIsSaidOnceWithItsRanksAndBadOptionsAreTheUsers) {
+  std::vector<AgentFacts> agents(5, fake::facts_of("node"));
+  for (std::size_t i = 0; i < agents.size(); ++i) agents[i].peer = static_cast<int>(i);
+  agents[1].failure = agents[2].failure = agents[4].failure = "no GPU";
+  EXPECT_EQ(why_refused(agents), "the agents of ranks 1-2 and 4 cannot serve: no GPU");
+  agents[3].failure = "--jbos is unknown";
+  agents[3].has_bad_options = true;
+  try {
+    require_one_job(agents);
+    ADD_FAILURE() << "no exception";
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(error.what(),
+                 "the agents of ranks 1-2 and 4 cannot serve: no GPU; the agent of rank 3 on node "
+                 "cannot serve: --jbos is unknown");
+  }
+}
+
 TEST(RefusedAgentsTest, DriversNvrtcsBuildsAndFailuresThatDifferAreRefusedByName) {
   const AgentFacts first = fake::facts_of("node1");
   const auto why = [&](const auto& change) {
     AgentFacts other = fake::facts_of("node2");
     change(other);
-    return why_refused(std::vector{first, other}).value_or("");
+    other.peer = 1;
+    return why_refused({first, other});
   };
   EXPECT_EQ(why([](AgentFacts&) {}), "");
   EXPECT_EQ(
@@ -373,19 +400,19 @@ TEST(RefusedAgentsTest, DriversNvrtcsBuildsAndFailuresThatDifferAreRefusedByName
   EXPECT_THAT(why([](AgentFacts& facts) { facts.tool_version = "2"; }),
               HasSubstr("start one build on all nodes"));
   EXPECT_EQ(why([](AgentFacts& facts) { facts.failure = "no GPU"; }),
-            "the agent on node2 cannot serve: no GPU");
+            "the agent of rank 1 on node2 cannot serve: no GPU");
   EXPECT_THAT(why([](AgentFacts& facts) {
                 facts.target.measurable = false;
                 facts.target.why_not = "no GPU";
               }),
-              HasSubstr("node2 cannot measure (no GPU)"));
+              HasSubstr("rank 1 on node2 cannot measure (no GPU)"));
   // Of another GPU: a group of its own, with a driver of its own.
   EXPECT_EQ(why([](AgentFacts& facts) {
               facts.target.spec.name = "NVIDIA GH200";
               facts.target.driver_version = "590.2";
             }),
             "");
-  EXPECT_EQ(why_refused({}).value_or(""), "no agent of the job has come up");
+  EXPECT_EQ(why_refused({}), "no agent of the job has come up");
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ inline std::vector<Problem> some_problems(int count) {
 inline TuneReport lead_group(Broker& broker, const TuneRequest& request, Database& database,
                              const std::function<void(const std::string&)>& on_loss = nullptr) {
   const std::vector<AgentFacts> facts = broker.gather([](const std::vector<int>&) {});
-  if (const auto why = why_refused(facts)) throw DeviceError(*why);
+  require_one_job(facts);
   TuneReport report;
   const std::vector<GroupWork> groups = {
       {groups_of(facts).at(0).key, request.problems.size(), [&](std::span<TaskPools* const> lanes) {

@@ -17,22 +17,15 @@ import sys
 import tempfile
 import time
 
+from mpi_start import Start
+
 PROGRAM, MPIRUN, KILLS = sys.argv[1], sys.argv[2], int(sys.argv[3])
 ULFM = "--ulfm" in sys.argv
 RANKS, CONFIGS, PROBLEMS = 5, 60, 10
 LIMIT_S = 120
 
-environment = dict(os.environ)
-for prefix in ("OMPI", "PRTE"):  # a container's only user may be root
-    environment[prefix + "_ALLOW_RUN_AS_ROOT"] = environment[prefix + "_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
-version = subprocess.run([MPIRUN, "--version"], capture_output=True, text=True, env=environment).stdout
-IS_OPEN_MPI = "Open MPI" in version or "OpenRTE" in version  # which its mpiexec calls itself
-if IS_OPEN_MPI and " 4." in version:
-    options = ["--oversubscribe", "--mca", "btl", "self,vader"]
-elif IS_OPEN_MPI:
-    options = ["--map-by", ":OVERSUBSCRIBE", "--bind-to", "none"]
-else:  # MPICH
-    options = []
+start = Start(MPIRUN)
+environment, version, IS_OPEN_MPI, options = start.environment, start.version, start.is_open_mpi, start.options
 if ULFM:
     options += ["--with-ft", "ulfm"]
 

@@ -452,7 +452,10 @@ std::vector<AgentFacts> Broker::gather(
   }
   const std::map<Impl::Peer, AgentFacts> greeted = std::exchange(impl_->greeted, {});
   std::vector<AgentFacts> facts;  // by transport and rank, whoever was first
-  for (const auto& [peer, fact] : greeted) facts.push_back(fact);
+  for (const auto& [peer, fact] : greeted) {
+    facts.push_back(fact);
+    facts.back().peer = peer.second;
+  }
   deal_out(facts);
   for (std::size_t i = 0; const auto& [peer, fact] : greeted) {
     const AgentFacts& its = facts[i++];

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/agents/leader.h"
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
+#include <vector>
 
+#include "core/error.h"
 #include "tuner/agents/agent.h"
 #include "tuner/work/signals_blocked.h"
 
@@ -26,14 +30,37 @@ std::string differ(const std::string& subject, const AgentFacts& first, const st
          " on " + other.host + ": " + remedy;
 }
 
-}  // namespace
+std::string name_of(const AgentFacts& agent) {
+  return "the agent of " + ranks_text({agent.peer}) + " on " + agent.host;
+}
 
-std::optional<std::string> why_refused(std::span<const AgentFacts> agents) {
+// Each failure once, with the agents that have it, in the order of the first of those.
+std::string failures_of(std::span<const AgentFacts> agents) {
+  std::vector<std::pair<std::string, std::vector<const AgentFacts*>>> failures;
+  for (const AgentFacts& one : agents) {
+    if (one.failure.empty()) continue;
+    auto same = std::find_if(failures.begin(), failures.end(),
+                             [&](const auto& known) { return known.first == one.failure; });
+    if (same == failures.end()) same = failures.insert(same, {one.failure, {}});
+    same->second.push_back(&one);
+  }
+  std::string text;
+  for (const auto& [failure, those] : failures) {
+    std::vector<int> ranks;
+    for (const AgentFacts* const one : those) ranks.push_back(one->peer);
+    text += (text.empty() ? "" : "; ") +
+            (those.size() == 1 ? name_of(*those.front()) : "the agents of " + ranks_text(ranks)) +
+            " cannot serve: " + failure;
+  }
+  return text;
+}
+
+// Why agents that have not failed cannot work in one job; nothing where they can.
+std::optional<std::string> why_apart(std::span<const AgentFacts> agents) {
   if (agents.empty()) return "no agent of the job has come up";
   const AgentFacts& first = agents.front();
   std::map<GroupKey, const AgentFacts*> groups;
   for (const AgentFacts& one : agents) {
-    if (!one.failure.empty()) return "the agent on " + one.host + " cannot serve: " + one.failure;
     if (one.tool_version != first.tool_version) {
       return differ("the builds of gemm-tune", first, first.tool_version, one, one.tool_version,
                     "start one build on all nodes");
@@ -45,7 +72,7 @@ std::optional<std::string> why_refused(std::span<const AgentFacts> agents) {
     const AgentFacts& same = *groups.try_emplace(key_of(one), &one).first->second;
     if (one.target.measurable != same.target.measurable) {
       const AgentFacts& without = one.target.measurable ? same : one;
-      return "the agent on " + without.host + " cannot measure (" + without.target.why_not +
+      return name_of(without) + " cannot measure (" + without.target.why_not +
              "), others can: leave its node out";
     }
     if (one.target.driver_version != same.target.driver_version) {
@@ -54,6 +81,17 @@ std::optional<std::string> why_refused(std::span<const AgentFacts> agents) {
     }
   }
   return std::nullopt;
+}
+
+}  // namespace
+
+void require_one_job(std::span<const AgentFacts> agents) {
+  const std::string failures = failures_of(agents);
+  const bool is_usage = std::any_of(agents.begin(), agents.end(),
+                                    [](const AgentFacts& one) { return one.has_bad_options; });
+  if (is_usage) throw UsageError(failures);
+  if (!failures.empty()) throw DeviceError(failures);
+  if (const auto why = why_apart(agents)) throw DeviceError(*why);
 }
 
 std::vector<AgentGroup> groups_of(std::span<const AgentFacts> agents) {

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,9 +14,10 @@
 
 namespace gemm_tune {
 
-// Why these agents cannot work in one job, as a sentence that names hosts; nothing where they can.
-// Times under two drivers, and kernels of two compilers, cannot be compared.
-std::optional<std::string> why_refused(std::span<const AgentFacts> agents);
+// Throws where these agents cannot work in one job, with a sentence that names ranks or hosts, and
+// every failure: UsageError where an agent has bad options, else DeviceError. Times under two
+// drivers, and kernels of two compilers, cannot be compared.
+void require_one_job(std::span<const AgentFacts> agents);
 
 // The agents' groups, each with the facts of its first agent, in the order of the keys.
 struct AgentGroup {

@@ -12,6 +12,7 @@ void to_json(nlohmann::json& json, const AgentFacts& value) {
   json = {{"host", value.host},
           {"boot_id", value.boot_id},
           {"failure", value.failure},
+          {"has_bad_options", value.has_bad_options},
           {"spec", target.spec},
           {"measurable", target.measurable},
           {"ordinals", target.ordinals},
@@ -31,6 +32,7 @@ void from_json(const nlohmann::json& json, AgentFacts& value) {
   json.at("host").get_to(value.host);
   json.at("boot_id").get_to(value.boot_id);
   json.at("failure").get_to(value.failure);
+  json.at("has_bad_options").get_to(value.has_bad_options);
   json.at("spec").get_to(target.spec);
   json.at("measurable").get_to(target.measurable);
   json.at("ordinals").get_to(target.ordinals);

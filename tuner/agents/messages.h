@@ -26,7 +26,9 @@ struct AgentFacts {
   // Names the running kernel of the machine, which its containers share, whatever their host names;
   // empty where unknown.
   std::string boot_id;
-  std::string failure;  // why it cannot serve, as a sentence; usually empty
+  std::string failure;           // why it cannot serve, as a sentence; usually empty
+  bool has_bad_options = false;  // is the failure
+  int peer = 0;                  // filled in by the leader: its number, over MPI its rank
   Target target;
   std::string nvrtc_version, tool_version;
   std::size_t jobs = 1;   // compile processes

@@ -78,7 +78,10 @@ AgentFacts find_facts(const Options& options) {
       facts.jobs = default_jobs(facts.target);
       facts.cpus = allowed_cpus();
     }
-  } catch (const std::exception& error) {  // the leader tells of it
+  } catch (const UsageError& error) {  // the leader tells of it
+    facts.failure = error.what();
+    facts.has_bad_options = true;
+  } catch (const std::exception& error) {  // of this one, too
     facts.failure = error.what();
   }
   return facts;
@@ -111,7 +114,7 @@ int lead_job(const Options& options, const std::vector<Problem>& problems, Broke
                missing.size() == 1 ? "" : "s", ranks_text(missing));
   });
   if (interruption.requested()) return kExitInterrupted;
-  if (const auto why = why_refused(facts)) throw DeviceError(*why);
+  require_one_job(facts);
   require_local(database_path(options));
   std::mutex printing;
   NodeTable table(options.quiet || options.verbose);
@@ -179,13 +182,18 @@ std::vector<Problem> problems_of(const Options& options) {
   return asked_problems(options);
 }
 
+// Before there is a broker, which would tell the agents that the job is over.
+void end_early(MpiTransport& transport) {
+  for (const int peer : transport.peers()) transport.send(peer, message_of(kEnd, nullptr));
+  transport.flush(std::chrono::seconds(5));
+}
+
 int run_rank_0(const Options& options, MpiTransport& transport) {
   std::vector<Problem> problems;
   try {
     problems = problems_of(options);
-  } catch (...) {  // before there is a broker, which would tell the agents that the job is over
-    for (const int peer : transport.peers()) transport.send(peer, message_of(kEnd, nullptr));
-    transport.flush(std::chrono::seconds(5));
+  } catch (...) {
+    end_early(transport);
     throw;
   }
   const Interruption interruption = watch_for_signals();
@@ -196,9 +204,9 @@ int run_rank_0(const Options& options, MpiTransport& transport) {
   return code;
 }
 
-int run_other_rank(const Options& options, MpiTransport& transport) {
+int run_other_rank(const AgentFacts& facts, MpiTransport& transport) {
   watch_for_signals();  // rank 0 decides what they mean
-  const AgentEnding ending = serve_as_agent(find_facts(options), own_worker(), transport, 0);
+  const AgentEnding ending = serve_as_agent(facts, own_worker(), transport, 0);
   if (ending.in_order) return kExitOk;
   if (ending.has_lost_leader) {
     return tell_failure("the agent on " + host_name() + " ends: " + ending.why, kExitNoDevice);
@@ -212,16 +220,25 @@ int run_other_rank(const Options& options, MpiTransport& transport) {
 int run_rank(MpiSession& session, int argc, char** argv) {
   MpiTransport transport(session);
   const ParsedOptions parsed = parse_options(argc, argv);
-  if (parsed.exit_code) {  // in every rank
-    if (session.rank() != 0) return *parsed.exit_code;
+  if (parsed.exit_code && session.rank() == 0) {
+    end_early(transport);
     if (*parsed.exit_code != kExitOk) return tell_failure(parsed.message, *parsed.exit_code);
     fmt::print("{}", parsed.message);
     return kExitOk;
   }
+  if (parsed.exit_code) {  // rank 0 may have other options
+    AgentFacts facts;
+    facts.host = host_name();
+    facts.failure = *parsed.exit_code == kExitOk
+                        ? "the options ask for a text, as --help does, and not for a job"
+                        : parsed.message;
+    facts.has_bad_options = true;
+    return run_other_rank(facts, transport);
+  }
   log_to_standard_error(parsed.options.verbose);
   return with_failures_told([&] {
     return session.rank() == 0 ? run_rank_0(parsed.options, transport)
-                               : run_other_rank(parsed.options, transport);
+                               : run_other_rank(find_facts(parsed.options), transport);
   });
 }
 
