@@ -326,8 +326,14 @@ TEST_F(AgentsTest, OfTwoAgentsThatSeeOneGpuTheFirstMeasuresAndTheOtherCompiles) 
   measuring.add(facts);
   compiling.add(facts);
   Broker broker({measuring.lines()[0], compiling.lines()[0]}, {});
-  EXPECT_EQ(fake::lead_group(broker, first, database).problems.size(), 3u);
+  std::vector<NodeStatus> statuses;
+  const auto on_status = [&](const std::vector<NodeStatus>& nodes) { statuses = nodes; };
+  EXPECT_EQ(fake::lead_group(broker, first, database, nullptr, on_status).problems.size(), 3u);
   broker.end();
+  ASSERT_EQ(statuses.size(), 2u);
+  EXPECT_GT(statuses[0].measured, 3 * 10u);
+  EXPECT_EQ(statuses[1].measured, 0u);
+  EXPECT_GT(statuses[1].compiled, 5u);
   const auto tasks = [&](const char* log, const std::string& verb) {
     std::ifstream file(this->file(log));
     std::size_t count = 0;

@@ -37,8 +37,10 @@ inline std::vector<Problem> some_problems(int count) {
 
 // The job of gathered agents, all of one group. on_loss: hears the sentence of each agent that is
 // gone.
-inline TuneReport lead_group(Broker& broker, const TuneRequest& request, Database& database,
-                             const std::function<void(const std::string&)>& on_loss = nullptr) {
+inline TuneReport lead_group(
+    Broker& broker, const TuneRequest& request, Database& database,
+    const std::function<void(const std::string&)>& on_loss = nullptr,
+    const std::function<void(const std::vector<NodeStatus>&)>& on_status = [](const auto&) {}) {
   const std::vector<AgentFacts> facts = broker.gather([](const std::vector<int>&) {});
   require_one_job(facts);
   TuneReport report;
@@ -47,11 +49,9 @@ inline TuneReport lead_group(Broker& broker, const TuneRequest& request, Databas
          report = tune(
              request, database, lanes, [](const Progress&) {}, nullptr);
        }}};
-  lead(
-      broker, groups, [](const std::vector<NodeStatus>&) {},
-      [&](const NodeStatus& lost) {
-        if (on_loss) on_loss(loss_sentence(lost));
-      });
+  lead(broker, groups, on_status, [&](const NodeStatus& lost) {
+    if (on_loss) on_loss(loss_sentence(lost));
+  });
   return report;
 }
 

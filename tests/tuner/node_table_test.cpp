@@ -11,7 +11,7 @@ using testing::ElementsAre;
 using namespace std::chrono_literals;
 
 NodeStatus node(const std::string& host, std::size_t measured, const std::string& gone = "") {
-  return {host, "NVIDIA H100", 7, 15, 1, 2, measured, gone};
+  return {host, "NVIDIA H100", 7, 15, 1, 2, measured, 4000, gone};
 }
 
 TEST(NodeTableTest, HasALineForEachNodeAndOneOfTheWhole) {
@@ -37,8 +37,24 @@ TEST(NodeTableTest, FitsTheTerminalAndLeavesOutNodesAtWorkFirst) {
 }
 
 TEST(NodeTableTest, ALineOfAJobWithoutGpusSaysWhatWasCompiled) {
-  NodeStatus cpu{"a", "NVIDIA A10", 2, 2, 0, 0, 9, ""};
+  NodeStatus cpu{"a", "NVIDIA A10", 2, 2, 0, 0, 0, 9, ""};
   EXPECT_EQ(job_line({cpu}, {0, 6, 1s}), "0/6 problems, 1 node, compile 2/2, 9 compiled");
+  EXPECT_THAT(node_table({cpu}, {0, 6, 1s}, 24, 100),
+              ElementsAre("node  device        GPU    compile  compiled",
+                          "a     NVIDIA A10      -        2/2  9", testing::_));
+}
+
+TEST(NodeTableTest, CompilationsOfANodeWithoutAGpuAreNotMeasurements) {
+  const NodeStatus compiler{"b", "NVIDIA H100", 2, 2, 0, 0, 0, 900, ""};
+  NodeStatus lost;
+  lost.peer = 3;
+  lost.gone = "the agent is lost";
+  EXPECT_THAT(node_table({node("a", 12), compiler, lost}, {0, 6, 1s}, 24, 100),
+              ElementsAre("node    device         GPU    compile  measured",
+                          "a       NVIDIA H100    1/2       7/15  12",
+                          "b       NVIDIA H100      -        2/2  -",
+                          "rank 3                   -        0/0  -; lost: the agent is lost",
+                          "0/6 problems, 2 nodes (1 lost), GPU 1/2, compile 9/17, 12 measured"));
 }
 
 }  // namespace

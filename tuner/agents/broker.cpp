@@ -207,7 +207,7 @@ struct Broker::Impl {
       // Whatever the task: the next one would be refused as well.
       return dismiss(peer, answer.detail);
     }
-    if (lease.gpu || node.status.gpus == 0) ++node.status.measured;
+    ++(lease.gpu ? node.status.measured : node.status.compiled);
     result.reply = std::move(answer.reply);
     result.detail = std::move(answer.detail);
     result.fresh = answer.fresh;

@@ -34,9 +34,9 @@ struct NodeStatus {
   std::string host, device;
   std::size_t compilers_busy = 0, compilers = 0;
   std::size_t gpus_busy = 0, gpus = 0;
-  std::size_t measured = 0;  // answers of its GPUs; of its compilers, where it has no GPU
-  std::string gone;          // why it is there no more; usually empty
-  int peer = 0;              // its number on its transport: over MPI, its rank
+  std::size_t measured = 0, compiled = 0;  // answers of its GPUs and of its compilers
+  std::string gone;                        // why it is there no more; usually empty
+  int peer = 0;                            // its number on its transport: over MPI, its rank
 };
 
 // "the agent of rank 2 on node7 serves no more: it did not answer in time": of one that is gone.

@@ -27,6 +27,15 @@ std::size_t terminal_rows() {
   return is_known ? size.ws_row : 24;
 }
 
+// Whether the job measures: on a GPU that serves, or did.
+bool measures(const std::vector<NodeStatus>& nodes) {
+  return std::any_of(nodes.begin(), nodes.end(), [](const auto& node) { return node.gpus > 0; });
+}
+
+std::string name_of(const NodeStatus& node) {
+  return node.host.empty() ? ranks_text({node.peer}) : node.host;
+}
+
 bool is_idle(const NodeStatus& node) { return node.compilers_busy + node.gpus_busy == 0; }
 
 }  // namespace
@@ -36,6 +45,7 @@ std::string job_line(const std::vector<NodeStatus>& nodes, const JobProgress& pr
   std::size_t lost = 0;
   for (const NodeStatus& node : nodes) {
     all.measured += node.measured;
+    all.compiled += node.compiled;
     if (!node.gone.empty()) {
       ++lost;
       continue;
@@ -49,8 +59,9 @@ std::string job_line(const std::vector<NodeStatus>& nodes, const JobProgress& pr
                                  nodes.size() - lost, nodes.size() - lost == 1 ? "" : "s");
   if (lost > 0) line += fmt::format(" ({} lost)", lost);
   if (all.gpus > 0) line += fmt::format(", GPU {}/{}", all.gpus_busy, all.gpus);
-  line += fmt::format(", compile {}/{}, {} {}", all.compilers_busy, all.compilers, all.measured,
-                      all.gpus > 0 ? "measured" : "compiled");
+  line += fmt::format(", compile {}/{}, ", all.compilers_busy, all.compilers);
+  line += measures(nodes) ? fmt::format("{} measured", all.measured)
+                          : fmt::format("{} compiled", all.compiled);
   const std::string left = time_left(progress.finished, progress.problems, progress.elapsed);
   return left.empty() ? line : line + ", " + left;
 }
@@ -73,23 +84,26 @@ std::vector<std::string> node_table(const std::vector<NodeStatus>& nodes,
   }
   std::size_t host = 4, device = 6;
   for (const NodeStatus& node : shown) {
-    host = std::max(host, columns_of(node.host));
+    host = std::max(host, columns_of(name_of(node)));
     device = std::max(device, columns_of(node.device));
   }
   const auto line = [&](const std::string& first, const std::string& second, const std::string& gpu,
-                        const std::string& compile, const std::string& measured) {
+                        const std::string& compile, const std::string& done) {
     return cut_to_columns(padded(first, host) + "  " + padded(second, device) + "  " +
-                              fmt::format("{:>5}  {:>9}  {}", gpu, compile, measured),
+                              fmt::format("{:>5}  {:>9}  {}", gpu, compile, done),
                           columns);
   };
-  std::vector<std::string> lines = {line("node", "device", "GPU", "compile", "measured")};
+  const bool measures = gemm_tune::measures(nodes);
+  std::vector<std::string> lines = {
+      line("node", "device", "GPU", "compile", measures ? "measured" : "compiled")};
   for (const NodeStatus& node : shown) {
-    lines.push_back(line(node.host, node.device,
+    const std::string done = !measures       ? fmt::format("{}", node.compiled)
+                             : node.gpus > 0 ? fmt::format("{}", node.measured)
+                                             : "-";
+    lines.push_back(line(name_of(node), node.device,
                          node.gpus > 0 ? fmt::format("{}/{}", node.gpus_busy, node.gpus) : "-",
                          fmt::format("{}/{}", node.compilers_busy, node.compilers),
-                         node.gone.empty()
-                             ? fmt::format("{}", node.measured)
-                             : fmt::format("{}; lost: {}", node.measured, node.gone)));
+                         node.gone.empty() ? done : done + "; lost: " + node.gone));
   }
   if (left_out > 0) lines.push_back(fmt::format("and {} more nodes at work", left_out));
   lines.push_back(cut_to_columns(job_line(nodes, progress), columns));
