@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""mpi_messages_test.py PROGRAM MPIRUN: what gemm-tune-mpi says of ranks that cannot serve, and its exit codes; without a GPU.
+"""mpi_messages_test.py PROGRAM MPIRUN OBSERVER: what gemm-tune-mpi says of ranks that cannot serve, and its exit codes;
+without a GPU. OBSERVER is observed_mpi_start.
 
 Exit code 77 where this MPI starts no job at all.
 """
@@ -10,7 +11,7 @@ import tempfile
 
 from mpi_start import Start
 
-PROGRAM, MPIRUN = sys.argv[1:3]
+PROGRAM, MPIRUN, OBSERVER = sys.argv[1:4]
 start = Start(MPIRUN)
 start.environment["CUDA_VISIBLE_DEVICES"] = ""
 LIMIT_S = 60
@@ -45,3 +46,8 @@ expect("an architecture that one rank misspells is its bad option", job(leader, 
 code, text, errors = job((2, ["--help"]))
 if code != 0 or text.count("Usage:") != 1:
     sys.exit(f"--help of two ranks: exit code {code}, or not one text:\n{text}\n{errors}")
+
+start.environment["LD_PRELOAD"] = OBSERVER
+code, _, errors = job(leader)
+if code != 0 or errors.count("MPI starts beside 1 prober") != 1:
+    sys.exit(f"no driver wakes while MPI starts: exit code {code}\n{errors}")

@@ -15,23 +15,23 @@
 #include "core/shell_quote.h"
 #include "db/layers.h"
 #include "tuner/app/own_worker.h"
-#include "tuner/work/protocol.h"
 #include "tuner/work/worker.h"
-#include "tuner/work/worker_pool.h"
 
 namespace gemm_tune {
 namespace {
 
 constexpr std::chrono::seconds kDeviceLimit{60};  // a driver may take seconds to wake its GPUs
+constexpr std::chrono::seconds kGreetingLimit{1};
+constexpr const char* kDeviceVerb = "device";
 
 struct Probe {
   std::optional<DeviceReply> device;
   std::string failure;
 };
 
-Probe probe_gpu(WorkerPool& prober, int ordinal) {
+Probe probe_gpu(GpuProber& prober, int ordinal) {
   try {
-    return {prober.call("device", DeviceRequest{ordinal}, kDeviceLimit).get<DeviceReply>(), ""};
+    return {prober.ask(ordinal), ""};
   } catch (const DeviceError& error) {
     return {std::nullopt, error.what()};
   }
@@ -65,10 +65,11 @@ std::vector<int> parse_ordinals(const std::string& text) {
 }
 
 // The GPUs beside the first must exist and be of its model, because rows are stored by model.
-void add_others(WorkerPool& prober, const Options& options, const DeviceReply& first,
-                Target& target) {
+void add_others(GpuProber& prober, const Options& options, bool all_by_default,
+                const DeviceReply& first, Target& target) {
   std::vector<int> ordinals;
-  if (options.devices == "all") {
+  const bool names_none = options.devices.empty() && options.device == 0;
+  if (options.devices == "all" || (names_none && all_by_default)) {
     for (int i = 1; i < first.device_count; ++i) ordinals.push_back(i);
   } else if (!options.devices.empty()) {
     ordinals = parse_ordinals(options.devices);
@@ -155,13 +156,10 @@ DeviceSpec stored_target(const Options& options, const std::string& why_no_gpu) 
                   fmt::join(names, ", "), first.arch));
 }
 
-}  // namespace
-
-Target resolve_target(const Options& options) {
+Target find_target(const Options& options, GpuProber& prober, bool is_node) {
   Target target;
   if (!options.arch.empty()) target.spec = table_spec(options.arch);
-  WorkerPool prober({probing_worker(own_worker())});
-  const int first = first_ordinal(options);
+  const int first = prober.first();
   Probe probe = probe_gpu(prober, first);
   if (probe.device && (options.arch.empty() || probe.device->spec.arch == options.arch)) {
     target.spec = probe.device->spec;
@@ -170,7 +168,7 @@ Target resolve_target(const Options& options) {
     target.gpu = probe.device->settings;
     target.ordinals = {first};
     target.uuids = {probe.device->uuid};
-    add_others(prober, options, *probe.device, target);
+    add_others(prober, options, is_node, *probe.device, target);
     target.measurable = true;
   } else if (options.arch.empty()) {
     target.spec = stored_target(options, probe.failure);
@@ -191,6 +189,33 @@ Target resolve_target(const Options& options) {
                       std::string(" cannot be met: ") + target.why_not);
   }
   return target;
+}
+
+}  // namespace
+
+GpuProber::GpuProber(const Options& options)
+    : first_(first_ordinal(options)), pool_({probing_worker(own_worker())}) {
+  pool_.submit({kDeviceVerb, DeviceRequest{first_}, kDeviceLimit, false,
+                [this](TaskResult result) { result_ = std::move(result); }});
+  WorkerPool::wait({&pool_}, kGreetingLimit);  // the request leaves once the worker is there
+}
+
+DeviceReply GpuProber::ask(int ordinal) {
+  if (ordinal != first_) {
+    return pool_.call(kDeviceVerb, DeviceRequest{ordinal}, kDeviceLimit).get<DeviceReply>();
+  }
+  while (!result_) WorkerPool::wait({&pool_}, kDeviceLimit);
+  return WorkerPool::reply_of(kDeviceVerb, *result_).get<DeviceReply>();
+}
+
+Target resolve_target(const Options& options) {
+  if (!options.arch.empty()) table_spec(options.arch);  // refused before a driver is started
+  GpuProber prober(options);
+  return find_target(options, prober, /*is_node=*/false);
+}
+
+Target node_target(const Options& options, GpuProber& prober) {
+  return find_target(options, prober, /*is_node=*/true);
 }
 
 std::string target_arch(const Options& options) {

@@ -12,6 +12,8 @@
 #include "db/validity.h"
 #include "tuner/app/options.h"
 #include "tuner/job/target.h"
+#include "tuner/work/protocol.h"
+#include "tuner/work/worker_pool.h"
 
 namespace gemm_tune {
 
@@ -20,6 +22,28 @@ namespace gemm_tune {
 // missing or unknown to NVRTC or the device table, or if the GPUs are of different models. Throws
 // DeviceError if --require-gpu or --devices cannot be satisfied.
 Target resolve_target(const Options& options);
+
+// A worker process that tells of this machine's GPUs. Use from one thread at a time.
+class GpuProber {
+ public:
+  // Asks about the first GPU of the options, and leaves the driver to wake while the caller does
+  // something else. Throws UsageError where --devices names none.
+  explicit GpuProber(const Options& options);
+
+  int first() const { return first_; }
+
+  // Waits for what the worker tells of a GPU. Throws DeviceError where that cannot be used.
+  DeviceReply ask(int ordinal);
+
+ private:
+  const int first_;
+  WorkerPool pool_;
+  std::optional<TaskResult> result_;  // of the first
+};
+
+// As resolve_target(), for a node of a job of many machines: all GPUs are the target where the
+// options name none.
+Target node_target(const Options& options, GpuProber& prober);
 
 // Only the architecture; does not start a GPU if --arch names it. Throws as resolve_target() does.
 std::string target_arch(const Options& options);

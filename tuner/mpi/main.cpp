@@ -10,7 +10,9 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <memory>
 #include <mutex>
+#include <utility>
 
 #include "core/error.h"
 #include "db/network_file_system.h"
@@ -25,6 +27,7 @@
 #include "tuner/app/requests.h"
 #include "tuner/app/signals.h"
 #include "tuner/app/standard_output.h"
+#include "tuner/app/target.h"
 #include "tuner/app/tune_output.h"
 #include "tuner/app/version.h"
 #include "tuner/job/log.h"
@@ -36,12 +39,15 @@ namespace {
 
 using namespace gemm_tune;
 
-// This machine's GPUs; all of them, unless the options name some.
-Target own_target(Options options) {
-  const Target target = resolve_target(options);
-  if (!target.measurable || !options.devices.empty() || options.device != 0) return target;
-  options.devices = "all";
-  return resolve_target(options);
+// Called before MPI starts, which takes as long as a driver does; later, find_facts() tells why
+// there is none.
+std::unique_ptr<GpuProber> early_prober(const ParsedOptions& parsed) {
+  if (parsed.exit_code) return nullptr;
+  try {
+    return std::make_unique<GpuProber>(parsed.options);
+  } catch (const std::exception&) {
+    return nullptr;
+  }
 }
 
 // The CPUs that this process may use, as its batch system or mpirun has bound it.
@@ -64,14 +70,15 @@ std::string boot_id() {
   return id;
 }
 
-AgentFacts find_facts(const Options& options) {
+AgentFacts find_facts(const Options& options, std::unique_ptr<GpuProber> prober) {
   AgentFacts facts;
   facts.host = host_name();
   facts.boot_id = boot_id();
   facts.tool_version = kVersion;
   try {
     facts.nvrtc_version = nvrtc_version();
-    facts.target = own_target(options);
+    if (!prober) prober = std::make_unique<GpuProber>(options);
+    facts.target = node_target(options, *prober);
     if (options.jobs > 0) {
       facts.jobs = static_cast<std::size_t>(options.jobs);
     } else {
@@ -188,7 +195,7 @@ void end_early(MpiTransport& transport) {
   transport.flush(std::chrono::seconds(5));
 }
 
-int run_rank_0(const Options& options, MpiTransport& transport) {
+int run_rank_0(const Options& options, std::unique_ptr<GpuProber> prober, MpiTransport& transport) {
   std::vector<Problem> problems;
   try {
     problems = problems_of(options);
@@ -198,7 +205,8 @@ int run_rank_0(const Options& options, MpiTransport& transport) {
   }
   const Interruption interruption = watch_for_signals();
   int code = kExitOk;
-  with_own_agent([&] { return find_facts(options); }, own_worker(), &transport, interruption,
+  with_own_agent([&] { return find_facts(options, std::move(prober)); }, own_worker(), &transport,
+                 interruption,
                  [&](Broker& broker) { code = lead_job(options, problems, broker, interruption); });
   close_standard_output();
   return code;
@@ -217,9 +225,8 @@ int run_other_rank(const AgentFacts& facts, MpiTransport& transport) {
   return kExitOk;
 }
 
-int run_rank(MpiSession& session, int argc, char** argv) {
+int run_rank(MpiSession& session, const ParsedOptions& parsed, std::unique_ptr<GpuProber> prober) {
   MpiTransport transport(session);
-  const ParsedOptions parsed = parse_options(argc, argv);
   if (parsed.exit_code && session.rank() == 0) {
     end_early(transport);
     if (*parsed.exit_code != kExitOk) return tell_failure(parsed.message, *parsed.exit_code);
@@ -237,8 +244,8 @@ int run_rank(MpiSession& session, int argc, char** argv) {
   }
   log_to_standard_error(parsed.options.verbose);
   return with_failures_told([&] {
-    return session.rank() == 0 ? run_rank_0(parsed.options, transport)
-                               : run_other_rank(find_facts(parsed.options), transport);
+    if (session.rank() == 0) return run_rank_0(parsed.options, std::move(prober), transport);
+    return run_other_rank(find_facts(parsed.options, std::move(prober)), transport);
   });
 }
 
@@ -252,8 +259,10 @@ int main(int argc, char** argv) {
   }
   signal(SIGXFSZ, SIG_IGN);  // a write beyond the file size limit then fails without a signal
   return with_failures_told([&] {
+    const ParsedOptions parsed = parse_options(argc, argv);
+    std::unique_ptr<GpuProber> prober = early_prober(parsed);
     MpiSession session(argc, argv);
-    const int code = run_rank(session, argc, argv);
+    const int code = run_rank(session, parsed, std::move(prober));
     session.set_exit_code(code);
     return code;
   });

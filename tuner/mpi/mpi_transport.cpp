@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include <climits>
+#include <condition_variable>
 #include <cstdio>
+#include <mutex>
 #include <thread>
 #include <utility>
 
@@ -62,11 +64,11 @@ MpiSession::~MpiSession() {
   if (has_lost_) leave(exit_code_);
   // A rank may be lost while the others are at their end.
   std::jthread watch([code = exit_code_](const std::stop_token& stop) {
-    const auto deadline = std::chrono::steady_clock::now() + kFinalizeLimit;
-    while (!stop.stop_requested()) {
-      if (std::chrono::steady_clock::now() > deadline) leave(code);
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    }
+    std::mutex mutex;
+    std::condition_variable_any ended;
+    std::unique_lock lock(mutex);
+    ended.wait_for(lock, stop, kFinalizeLimit, [] { return false; });
+    if (!stop.stop_requested()) leave(code);
   });
   MPI_Finalize();
 }

@@ -260,10 +260,14 @@ nlohmann::json WorkerPool::call(const std::string& verb, nlohmann::json request,
   std::optional<TaskResult> result;
   submit({verb, std::move(request), limit, false, [&](TaskResult r) { result = std::move(r); }});
   while (!result) wait({this}, limit);
-  if (result->status == TaskResult::Status::reply) return std::move(result->reply);
-  throw DeviceError(result->status == TaskResult::Status::refused
-                        ? result->detail
-                        : "the '" + verb + "' request failed: " + result->detail);
+  return reply_of(verb, *std::move(result));
+}
+
+nlohmann::json WorkerPool::reply_of(const std::string& verb, TaskResult result) {
+  if (result.status == TaskResult::Status::reply) return std::move(result.reply);
+  throw DeviceError(result.status == TaskResult::Status::refused
+                        ? result.detail
+                        : "the '" + verb + "' request failed: " + result.detail);
 }
 
 void WorkerPool::abandon() {

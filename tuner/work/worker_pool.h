@@ -50,6 +50,9 @@ class WorkerPool : public TaskPool {
   nlohmann::json call(const std::string& verb, nlohmann::json request,
                       std::chrono::milliseconds limit);
 
+  // The reply of a task. Throws as call() does.
+  static nlohmann::json reply_of(const std::string& verb, TaskResult result);
+
   // Kills the workers that are at work.
   void abandon() override;
 
