@@ -5,6 +5,7 @@ without a GPU. OBSERVER is observed_mpi_start.
 
 Exit code 77 where this MPI starts no job at all.
 """
+import socket
 import subprocess
 import sys
 import tempfile
@@ -43,6 +44,8 @@ expect("a bad option of some ranks is said once, with the ranks", job(leader, (2
        "gemm-tune: the agents of ranks 1-2 cannot serve: '--jbos' is no option: perhaps --jobs is meant")
 expect("an architecture that one rank misspells is its bad option", job(leader, (1, ["--arch", "sm_9"])), 2,
        "cannot serve: 'sm_9' is not a target that can be tuned here")
+expect("a rank without a GPU is told of, with the remedies", job(leader, (1, [])), 3,
+       "gemm-tune: the agent of rank 1 on " + socket.gethostname() + " cannot serve: it has no GPU that can be used (")
 code, text, errors = job((2, ["--help"]))
 if code != 0 or text.count("Usage:") != 1:
     sys.exit(f"--help of two ranks: exit code {code}, or not one text:\n{text}\n{errors}")

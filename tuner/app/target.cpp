@@ -170,6 +170,10 @@ Target find_target(const Options& options, GpuProber& prober, bool is_node) {
     target.uuids = {probe.device->uuid};
     add_others(prober, options, is_node, *probe.device, target);
     target.measurable = true;
+  } else if (options.arch.empty() && is_node) {
+    throw DeviceError("it has no GPU that can be used (" + probe.failure +
+                      "): leave its node out of the job, or, to compile only, name the target of "
+                      "every rank with --arch, as in --arch sm_90");
   } else if (options.arch.empty()) {
     target.spec = stored_target(options, probe.failure);
     target.why_not = probe.failure;

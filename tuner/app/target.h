@@ -42,7 +42,7 @@ class GpuProber {
 };
 
 // As resolve_target(), for a node of a job of many machines: all GPUs are the target where the
-// options name none.
+// options name none. Throws DeviceError where there is neither a GPU nor --arch.
 Target node_target(const Options& options, GpuProber& prober);
 
 // Only the architecture; does not start a GPU if --arch names it. Throws as resolve_target() does.
