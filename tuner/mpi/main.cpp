@@ -213,7 +213,6 @@ int run_rank_0(const Options& options, std::unique_ptr<GpuProber> prober, MpiTra
 }
 
 int run_other_rank(const AgentFacts& facts, MpiTransport& transport) {
-  watch_for_signals();  // rank 0 decides what they mean
   const AgentEnding ending = serve_as_agent(facts, own_worker(), transport, 0);
   if (ending.in_order) return kExitOk;
   if (ending.has_lost_leader) {
@@ -233,7 +232,8 @@ int run_rank(MpiSession& session, const ParsedOptions& parsed, std::unique_ptr<G
     fmt::print("{}", parsed.message);
     return kExitOk;
   }
-  if (parsed.exit_code) {  // rank 0 may have other options
+  if (session.rank() != 0) watch_for_signals();  // rank 0 decides what they mean
+  if (parsed.exit_code) {                        // rank 0 may have other options
     AgentFacts facts;
     facts.host = host_name();
     facts.failure = *parsed.exit_code == kExitOk
