@@ -41,7 +41,11 @@ int Server::own_pid() { return ::getpid(); }
 bool Server::serve(const CublasCall& call, const std::optional<HandleState>& state,
                    std::optional<Reason> against, GpuTimer::Span* span) {
   const std::optional<int> device = current_device();
-  Shape* const shape = shapes_.find(key_of(call, device.value_or(-1)));
+  std::variant<gt_gemm_call, Reason> tuned = against.value_or(Reason::handle);
+  if (state && !against) tuned = tuned_call(call, *state, settings_.arithmetic);
+  const gt_gemm_call* const product = std::get_if<gt_gemm_call>(&tuned);
+  const bool reads_c = product == nullptr || product->beta != 0;
+  Shape* const shape = shapes_.find(key_of(call, device.value_or(-1), reads_c));
   if (shape == nullptr) {
     counts_.add_beyond_table();
     return false;
@@ -56,10 +60,8 @@ bool Server::serve(const CublasCall& call, const std::optional<HandleState>& sta
     span->begin(timer_, state->stream, shape);
   }
   if (state->device && *state->device != *device) return decline(Reason::other_device);
-  if (against) return decline(*against);
-  const auto tuned = tuned_call(call, *state, settings_.arithmetic);
-  if (const Reason* const reason = std::get_if<Reason>(&tuned)) return decline(*reason);
-  against = try_to_serve(std::get<gt_gemm_call>(tuned), state->stream, shape);
+  if (product == nullptr) return decline(std::get<Reason>(tuned));
+  against = try_to_serve(*product, state->stream, shape);
   if (against) return decline(*against);
   shape->count_served();
   return true;

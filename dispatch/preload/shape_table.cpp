@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dispatch/preload/shape_table.h"
 
+#include <algorithm>
 #include <cstring>
 #include <type_traits>
 
@@ -35,7 +36,8 @@ int alignment_of_operand(const void* at, std::int64_t ld, std::int64_t stride, i
 
 }  // namespace
 
-ShapeKey key_of(const CublasCall& c, int device) {
+ShapeKey key_of(const CublasCall& c, int device, bool reads_c) {
+  const bool separate_c = c.input_c != nullptr && reads_c;
   ShapeKey key{c.m, c.n, c.k, c.batch, c.lda, c.ldb, c.ldc};
   key.function = static_cast<std::int32_t>(c.function);
   key.op_a = c.op_a;
@@ -46,11 +48,15 @@ ShapeKey key_of(const CublasCall& c, int device) {
   key.compute_type = c.compute_type;
   key.algorithm = c.algorithm;
   key.epilogue = c.epilogue;
-  key.separate_c = c.input_c != nullptr ? 1 : 0;
+  key.separate_c = separate_c ? 1 : 0;
   key.device = device;
   key.alignment_a = alignment_of_operand(c.A, c.lda, c.stride_a, c.type_a, c.batch);
   key.alignment_b = alignment_of_operand(c.B, c.ldb, c.stride_b, c.type_b, c.batch);
   key.alignment_c = alignment_of_operand(c.C, c.ldc, c.stride_c, c.type_c, c.batch);
+  if (separate_c) {
+    key.alignment_c = std::min(
+        key.alignment_c, alignment_of_operand(c.input_c, c.ldc, c.stride_c, c.type_c, c.batch));
+  }
   return key;
 }
 

@@ -17,7 +17,7 @@
 namespace gemm_tune::preload {
 
 // What tells calls apart in the report. The alignment of an operand, which kernels depend on, is
-// the least of its address, leading dimension and stride, in bytes.
+// the least of its address, leading dimension and stride, in bytes; C's is the least of C and D.
 struct ShapeKey {
   std::int64_t m = 0, n = 0, k = 0, batch = 0, lda = 0, ldb = 0, ldc = 0;
   std::int32_t function = 0, op_a = 0, op_b = 0, type_a = 0, type_b = 0, type_c = 0;
@@ -29,8 +29,9 @@ struct ShapeKey {
   friend bool operator==(const ShapeKey&, const ShapeKey&) = default;
 };
 
-// device: the ordinal, -1 for none.
-ShapeKey key_of(const CublasCall& call, int device);
+// device: the ordinal, -1 for none. reads_c: whether a separate C counts, as for the library; one
+// that is not read (beta is 0) does not.
+ShapeKey key_of(const CublasCall& call, int device, bool reads_c = true);
 
 struct Shape {
   // Of a look-up: kUnknown before it, then a Reason, or kServed.

@@ -47,6 +47,17 @@ TEST(ShapeTableTest, AKeyHasTheAlignmentOfEachOperandAndTheLeast) {
   EXPECT_EQ(alignments(call), (All{2, 16, 16, 2}));
 }
 
+TEST(ShapeTableTest, TheAlignmentOfCIsTheLeastOfASeparateCThatIsReadAndOfD) {
+  CublasCall call = sized(64);
+  call.input_c = at(1028);
+  EXPECT_EQ(key_of(call, 0).alignment_c, 4);
+  EXPECT_EQ(key_of(call, 0).separate_c, 1);
+  EXPECT_EQ(key_of(call, 0, false), key_of(sized(64), 0));
+  call.input_c = at(1024);
+  call.C = const_cast<void*>(at(1032));
+  EXPECT_EQ(key_of(call, 0).alignment_c, 8);
+}
+
 TEST(ShapeTableTest, AShapeIsFoundAgainAndOthersAreOthers) {
   Counts counts("");
   const auto owned = std::make_unique<ShapeTable>(counts);
