@@ -26,6 +26,9 @@ MergeReport merge_databases(const std::vector<fs::path>& inputs, const fs::path&
   for (const fs::path& input : inputs) {
     const fs::path path = absolute_path(input);
     if (is_same_file(path, to)) continue;
+    if (std::error_code unknown; !fs::exists(path, unknown) && !unknown) {
+      throw database_error(path, "does not exist: name databases that are there");
+    }
     paths.push_back(path);
     opened.push_back(
         open_database(path, Database::Mode::read_only, lock, Database::Journaling::by_file_system));

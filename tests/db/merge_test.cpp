@@ -377,6 +377,8 @@ TEST_F(MergeTest, ATruncatedAForeignAndAMissingInputAreRefused) {
   change(path("foreign.db"), "CREATE TABLE mine (x)");
   write_file(path("text.db"), "SELECT 1;\n");
   write_file(path("empty.db"), "");
+  EXPECT_THAT(refusal({path("none.db")}),
+              HasSubstr("none.db' does not exist: name databases that"));
   EXPECT_THAT(refusal({path("short.db")}), HasSubstr("is damaged"));
   EXPECT_THAT(refusal({path("foreign.db")}), HasSubstr("belongs to another program"));
   EXPECT_THAT(refusal({path("text.db")}), HasSubstr("is not a database"));
