@@ -121,8 +121,8 @@ DATED_PAGES = ("notes.md", "results.md", "search_results.md")  # name the option
 # Of cmake, pkg-config, NVRTC, mpirun and sbatch; of scripts of bench/.
 FOREIGN_OPTIONS = {"--array", "--bind-to", "--build", "--cflags", "--component", "--ftz", "--gpus-per-task",
                    "--install", "--libs", "--map-by", "--npernode",
-                   "--preset", "--use_fast_math", "--prepare", "--refine-ms", "--require", "--sample", "--target",
-                   "--with-ft"}
+                   "--prefix", "--prepare", "--preset", "--refine-ms", "--require", "--sample", "--target",
+                   "--use_fast_math", "--with-ft"}
 
 
 def code_blocks(text):
