@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "choose/attainable_time.h"
@@ -17,11 +18,49 @@
 namespace gemm_tune {
 namespace {
 
-auto preference(const Record& record) {
-  return std::make_tuple(to_string(record.problem), record.source == Source::predicted,
-                         record.outcome.time_us().value(), record.device.name,
-                         record.device.sm_count, record.config);
-}
+// Of a winner among those at equal distance. Made once for each winner: a comparison that wrote the
+// problem's text anew would take most of the time in which a database is opened.
+struct Preference {
+  explicit Preference(const Record& record)
+      : problem(to_string(record.problem)),
+        is_predicted(record.source == Source::predicted),
+        time_us(record.outcome.time_us().value()),
+        device(&record.device),
+        config(&record.config) {}
+
+  friend bool operator<(const Preference& a, const Preference& b) { return a.key() < b.key(); }
+
+  std::string problem;
+  bool is_predicted;
+  double time_us;
+  const DeviceKey* device;
+  const std::string* config;
+
+ private:
+  std::tuple<const std::string&, bool, double, const std::string&, int, const std::string&> key()
+      const {
+    return {problem, is_predicted, time_us, device->name, device->sm_count, *config};
+  }
+};
+
+// The configs of a database, each parsed and checked once: thousands of winners share one.
+class CheckedConfigs {
+ public:
+  // Empty for a text that this program does not know.
+  const std::optional<KnownConfig>& of(const std::string& text) {
+    const auto [known, is_new] = known_.try_emplace(text);
+    if (is_new) {
+      try {
+        known->second = check_config(parse_config(text));
+      } catch (const UsageError&) {  // stays empty
+      }
+    }
+    return known->second;
+  }
+
+ private:
+  std::unordered_map<std::string, std::optional<KnownConfig>> known_;
+};
 
 // cuBLAS's own choice for the types, as an application gets it: neither cublasLt's best of several
 // ("cublasLt 13.1.0 (best of 8 heuristics)") nor one that cuBLAS found by timing
@@ -309,29 +348,33 @@ std::string_view to_string(Match match) {
 std::vector<Winner> load_winners(const Database& database, const std::string& arch,
                                  const KernelHashes& hashes, Launches launches,
                                  const WinnerRule& rule) {
-  const auto is_known = [launches](const std::string& config) {
-    try {
-      const LaunchRecipe recipe = check_config(parse_config(config)).recipe;
-      return (!recipe.repack && !recipe.reduce) || launches == Launches::any;
-    } catch (const UsageError&) {
-      return false;
-    }
+  CheckedConfigs configs;
+  const auto is_known = [&](const std::string& text) {
+    const std::optional<KnownConfig>& config = configs.of(text);
+    if (!config) return false;
+    const LaunchRecipe& recipe = config->recipe;
+    return (!recipe.repack && !recipe.reduce) || launches == Launches::any;
   };
   std::vector<Winner> winners;
   for (Record& record : rule == WinnerRule() ? database.winners(arch, hashes, is_known)
                                              : database.winners_by(rule, arch, hashes, is_known)) {
     std::optional<Baseline> cublas = cublas_beside(database, record);
-    winners.push_back(
-        {check_config(parse_config(record.config)), std::move(record), std::move(cublas)});
+    const KnownConfig& config = configs.of(record.config).value();
+    winners.push_back({config, std::move(record), std::move(cublas)});
   }
   sort_by_preference(winners);
   return winners;
 }
 
 void sort_by_preference(std::vector<Winner>& winners) {
-  std::sort(winners.begin(), winners.end(), [](const Winner& a, const Winner& b) {
-    return preference(a.record) < preference(b.record);
-  });
+  std::vector<std::pair<Preference, std::size_t>> order;
+  order.reserve(winners.size());
+  for (const Winner& winner : winners) order.emplace_back(Preference(winner.record), order.size());
+  std::sort(order.begin(), order.end());
+  std::vector<Winner> sorted;
+  sorted.reserve(winners.size());
+  for (const auto& [preference, place] : order) sorted.push_back(std::move(winners[place]));
+  winners = std::move(sorted);
 }
 
 TunedRows load_rows(const Database& database, const std::string& arch, const KernelHashes& hashes,

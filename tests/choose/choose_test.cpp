@@ -3,8 +3,13 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <random>
 #include <set>
 #include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "core/error.h"
 #include "kernel_templates/source.h"
@@ -411,6 +416,40 @@ TEST_F(ChooseTest, ThereIsOneWinnerForEachDeviceAndProblemInOrderOfPreference) {
 }
 
 // Whole tiles of K by padded copies, where a predicated kernel needs none.
+TEST(SortByPreferenceTest, OrdersAsTheListOfItsCriteriaDoes) {
+  const auto criteria = [](const Winner& winner) {
+    const Record& record = winner.record;
+    return std::make_tuple(to_string(record.problem), record.source == Source::predicted,
+                           record.outcome.time_us().value(), record.device.name,
+                           record.device.sm_count, record.config);
+  };
+  const KnownConfig config = check_config(parse_config(kWholeTiles));
+  std::mt19937 random(7);
+  const auto one_of_three = [&] { return static_cast<int>(random() % 3); };
+  std::vector<Winner> winners;
+  for (int i = 0; i < 2000; ++i) {
+    Record record;
+    record.problem = packed_problem(64 << one_of_three(), 64 << one_of_three(), 64);
+    record.device = {"sm_86", std::string(1, static_cast<char>('a' + one_of_three())),
+                     80 + one_of_three()};
+    record.config = std::to_string(one_of_three());
+    record.source = one_of_three() == 0 ? Source::predicted : Source::measured;
+    const double time_us = 10 + one_of_three();
+    if (record.source == Source::measured) {
+      record.outcome.timing = Timing{time_us, {}, 1};
+    } else {
+      record.outcome.predicted_us = time_us;
+    }
+    winners.push_back({config, std::move(record)});
+  }
+  std::vector<decltype(criteria(winners.front()))> expected, sorted;
+  for (const Winner& winner : winners) expected.push_back(criteria(winner));
+  std::sort(expected.begin(), expected.end());
+  sort_by_preference(winners);
+  for (const Winner& winner : winners) sorted.push_back(criteria(winner));
+  EXPECT_EQ(sorted, expected);
+}
+
 TEST_F(ChooseTest, AWinnerWithCopiesServesAnAlignedProblemWithoutThem) {
   const std::string tile = "vectorized_2d/BM=64,BN=32,BK=16,TM=8,TN=4,VEC=4,PAD=4,INTERLEAVE=1,";
   store_measured(database_, kA6000, "1024x1024x1001", tile + "PRED=0,REPACK=1", 60);
