@@ -28,7 +28,7 @@ constexpr std::size_t kLongestText = 400;
 
 // A row of finals whose served variants were all verified.
 constexpr const char* kIsFinalist =
-    "disposition = 'ok' AND source = 'measured' AND standing = 'tied'";
+    "disposition = 'ok' AND source = 'measured' AND standing = 'tied' AND twins_verified IS NOT 0";
 
 std::string file_name_of(const DeviceKey& device) {
   std::string name;

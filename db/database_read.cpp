@@ -223,6 +223,11 @@ std::vector<Record> Database::winners_by(const WinnerRule& rule, const std::stri
                                          const ConfigFilter& usable) const {
   const std::string time = rule.objective == Objective::cold ? "m.cold_us" : "m.median_us";
   return guarded(impl_->path, [&] {
+    if (rule.objective == Objective::hot && rule.max_error) {
+      const JudgedWinners judged(impl_->db, hashes);
+      judged.keep_within(*rule.max_error, usable);
+      return winners_of(impl_->path, impl_->db, arch);
+    }
     SQLite::Statement rows(impl_->db, R"sql(
       SELECT m.id, m.device_id, m.problem_id, k.family, k.hash, c.text, m.error, (
                SELECT b.error FROM baselines b

@@ -43,7 +43,8 @@ JudgedWinners::JudgedWinners(SQLite::Database& db, const KernelHashes& hashes)
 JudgedWinners::~JudgedWinners() {
   for (const char* drop :
        {"DROP VIEW IF EXISTS temp.measurements", "DROP VIEW IF EXISTS temp.winners",
-        "DROP TABLE IF EXISTS temp.refused", "DROP TABLE IF EXISTS temp.kernels"}) {
+        "DROP TABLE IF EXISTS temp.refused", "DROP TABLE IF EXISTS temp.within",
+        "DROP TABLE IF EXISTS temp.kernels"}) {
     db_.tryExec(drop);
   }
   try {
@@ -60,12 +61,33 @@ void JudgedWinners::take_kernels_with_text() const {
     WHERE id IN (SELECT id FROM main.kernels WHERE tokens IS NOT NULL))sql");
 }
 
-void JudgedWinners::leave_out(const Database::ConfigFilter& usable) const {
+void JudgedWinners::leave_out(const Database::ConfigFilter& usable) const { refuse(usable, ""); }
+
+// A table of the ids, so that the errors are compared once a row. Finals verify the twins of the
+// best without a limit of errors, and of the best within that of their own run.
+void JudgedWinners::keep_within(double max_error, const Database::ConfigFilter& usable) const {
+  db_.exec("CREATE TEMP TABLE within (id INTEGER PRIMARY KEY)");
+  SQLite::Statement keep(db_, R"sql(
+    INSERT INTO temp.within
+    SELECT m.id FROM measurements m
+    WHERE m.counts = 1 AND m.disposition = 'ok' AND m.source = 'measured'
+      AND m.twins_verified IS NOT 0 AND m.error <= :max_error * (
+        SELECT b.error FROM baselines b
+        WHERE b.run_id = m.run_id AND b.problem_id = m.problem_id AND b.device_id = m.device_id
+          AND b.name GLOB 'cublas[SG]*' AND b.name NOT LIKE '%-autotuned%'))sql");
+  keep.bind(":max_error", max_error);
+  keep.exec();
+  refuse(usable, " AND id IN (SELECT id FROM within)");
+}
+
+void JudgedWinners::refuse(const Database::ConfigFilter& usable,
+                           const std::string& admitted) const {
   db_.exec(R"sql(
     CREATE TEMP TABLE refused (config_id INTEGER PRIMARY KEY);
     DROP VIEW IF EXISTS temp.measurements)sql");
   db_.exec("CREATE TEMP VIEW measurements AS " + select_measurements(db_) +
-           " WHERE config_id NOT IN (SELECT config_id FROM refused)");
+           " WHERE config_id NOT IN (SELECT config_id FROM refused)" + admitted);
+  if (!usable) return;
   SQLite::Statement configs(db_, "SELECT id, text FROM configs");
   SQLite::Statement refuse(db_, "INSERT INTO temp.refused VALUES (?)");
   while (configs.executeStep()) {

@@ -28,7 +28,14 @@ class JudgedWinners {
   // Leaves out the rows of configs that are not usable from now on.
   void leave_out(const Database::ConfigFilter& usable) const;
 
+  // Keeps only the measured rows whose error is at most so many times that of cuBLAS in their run,
+  // and whose twins are not known to be unverified; of these the rows of usable configs, if a
+  // filter is given.
+  void keep_within(double max_error, const Database::ConfigFilter& usable) const;
+
  private:
+  void refuse(const Database::ConfigFilter& usable, const std::string& admitted) const;
+
   SQLite::Database& db_;
   const bool query_only_;  // the connection's setting before
 };

@@ -156,6 +156,24 @@ TEST_F(ContributionTest, TheSchemaOfATextIsThatOfItsRowsWhateverOtherDevicesHave
   }
 }
 
+TEST_F(ContributionTest, ARowWhoseTwinsWereNotVerifiedIsNeitherHandedOnNorAccepted) {
+  {
+    Database database(file_, Database::Mode::create_or_open);
+    fill(database);
+    Outcome outcome = measured(5);
+    outcome.twins_verified = false;
+    database.store(kH100, packed_problem(64, 64, 64), kWholeTiles, kHash, outcome,
+                   Source::measured);
+    outcome.twins_verified = true;
+    database.store(kH100, k1024, kWholeTiles, kHash, outcome, Source::measured);
+  }
+  const std::vector<Contribution> found = contributed(file_);
+  EXPECT_EQ(found.at(0).winners, 2);
+  EXPECT_THAT(found.at(0).text, Not(HasSubstr("\"twins_verified\":0")));
+  EXPECT_THAT(refusal(with(found.at(0).text, "\"twins_verified\":1", "\"twins_verified\":0")),
+              HasSubstr("that is no winner of finals: verified, measured and 'tied'"));
+}
+
 TEST_F(ContributionTest, TheCheckCountsTheWinnersOfTodaysKernelsOnly) {
   const std::string text = good();
   const CheckedContribution today = check_contribution(text, path(kH100File), kHashes);

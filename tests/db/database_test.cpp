@@ -201,6 +201,23 @@ TEST_F(RuleTest, TheFastestWithinTheLimitOfErrorsWins) {
   EXPECT_EQ(winner_by({Objective::hot, 0.9}), "none");
 }
 
+TEST_F(RuleTest, ALimitOfErrorsThatRefusesNoRowChangesNoWinner) {
+  store(kWholeTiles, 100, 150, Standing::tied, 2e-7, true);
+  store(kPredicated, 102, 130, Standing::tied, 2e-7, true);
+  EXPECT_EQ(winner(), kPredicated);  // the least product of time and cold time
+  EXPECT_EQ(winner_by({Objective::hot, 1.0}), kPredicated);
+  const auto is_other = [](const std::string& config) { return config != kPredicated; };
+  EXPECT_EQ(winner_by({Objective::hot, 1.0}, is_other), kWholeTiles);
+}
+
+TEST_F(RuleTest, ALimitOfErrorsThatRefusesTheFastestLetsTheFastestWithinDecideWhoIsTied) {
+  store(kWholeTiles, 100, 150, Standing::tied, 4e-7, true);
+  store(kPredicated, 102, 130, Standing::tied, 2e-7, true);
+  store(third_, 104, 100, Standing::tied, 2e-7, true);  // within 3 % of the second only
+  EXPECT_EQ(winner(), kPredicated);
+  EXPECT_EQ(winner_by({Objective::hot, 1.0}), third_);
+}
+
 TEST_F(RuleTest, ARowWhoseTwinsWereNotVerifiedIsNotWithinALimitOfErrors) {
   store(kPredicated, 100, 130, Standing::finals, 2e-7, false);
   EXPECT_EQ(winner_by({Objective::hot, 1.0}), third_);

@@ -19,6 +19,7 @@ class Version3Test : public DbTest {
     const std::filesystem::path newer = folder_ / "newer.db";
     {
       Database database = writable(newer);
+      database.store_baseline(kA6000, k1024, {"cublasSgemm 13.1.0", timing(110), 1e-7});
       const auto store = [&](const std::string& config, double us, double cold_us) {
         Outcome outcome = measured(us);
         outcome.standing = Standing::tied;
@@ -53,6 +54,7 @@ TEST_F(Version3Test, IsReadAsItIs) {
   const Database database(file_, Database::Mode::read_only);
   EXPECT_EQ(database.schema_version(), 3);
   EXPECT_EQ(winner(database), kPredicated);  // tied, and the least cold time within half a per cent
+  EXPECT_EQ(database.winners_by({Objective::hot, 1.0}, "sm_86", kHashes).at(0).config, kPredicated);
   EXPECT_EQ(database.winners_by({Objective::cold}, "sm_86", kHashes).at(0).config,
             "naive/BM=16,BN=16,COALESCED=1,PRED=0");
   EXPECT_EQ(database.records(kA6000, parse_problem("1024x1024x1024")).size(), 3u);
