@@ -12,6 +12,7 @@
 
 #include "tests/temp_folder.h"
 #include "tests/tuner/fake_tuning.h"
+#include "tuner/job/plan.h"
 #include "tuner/job/problem_results.h"
 #include "tuner/report/report.h"
 
@@ -82,6 +83,12 @@ TEST_F(ErrorLimitTest, TheFastestConfigWithinTheLimitWinsAndTheFasterOnesAreCoun
   EXPECT_EQ(report.winner->outcome.error, fake::error_of(fakes_[expected].config));
   EXPECT_EQ(report.winner->baselines.at(0).error, fake::kCublasError);
   EXPECT_TRUE(report.tied.empty());
+}
+
+TEST(WithinErrorTest, ATimeAboveTheLimitGrowsWithTheSquareOfTheExcess) {
+  EXPECT_EQ(within_error(10, 2, 2), 10);
+  EXPECT_EQ(within_error(10, 4, 2), 40);
+  EXPECT_TRUE(std::isinf(within_error(10, 4, 0)));
 }
 
 TEST_F(ErrorLimitTest, WithoutALimitTheFastestConfigWinsAndItsErrorIsKnown) {

@@ -110,6 +110,7 @@ Finals::Round Finals::time_once() {
     const bool before = finishers[i].outcome.standing != Standing::search;
     finishers[i].outcome.standing = i < count || before ? Standing::finals : Standing::search;
   }
+  pass_over();  // first: only what may win is judged, and preferred for its cold time
   if (judge_ties_) judge();
   rank(finishers, rule_.objective);
   if (rule_.objective == Objective::hot) prefer_cold_among_equals(finishers, Timed::now);
@@ -150,7 +151,6 @@ bool Finals::time() {
       round = -1;
       continue;
     }
-    pass_over();
     if (result_.finishers.empty() || result_.finishers.front().in_finals) break;
   }
   return true;

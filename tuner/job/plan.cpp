@@ -9,6 +9,7 @@
 #include <set>
 #include <span>
 
+#include "search/expected_error.h"
 #include "search/point_index.h"
 #include "search/static_model.h"
 #include "search/transfer.h"
@@ -123,16 +124,18 @@ std::string strategy_name(const TuneRequest& request, std::size_t points) {
   return all || request.has_list() ? "exhaustive" : "model";
 }
 
+Traits traits_of(const Plan& plan, std::size_t point) {
+  const std::span<const ConfigList::Value> packed = plan.points.values(point);
+  const std::vector<int> values(packed.begin(), packed.end());
+  return plan.points.family(point).traits(values);
+}
+
 // The static model's times of all points.
 std::vector<double> model_times(const Plan& plan, const DeviceSpec& device) {
   std::vector<double> times;
   times.reserve(plan.points.size());
-  std::vector<int> values;
   for (std::size_t point = 0; point < plan.points.size(); ++point) {
-    const std::span<const ConfigList::Value> packed = plan.points.values(point);
-    values.assign(packed.begin(), packed.end());
-    const Traits traits = plan.points.family(point).traits(values);
-    times.push_back(predict(traits, plan.problem, device).time_us);
+    times.push_back(predict(traits_of(plan, point), plan.problem, device).time_us);
   }
   return times;
 }
@@ -209,6 +212,21 @@ Plan plan_problem(const TuneRequest& request, const Problem& problem,
                                                       plan.recalled.size() + plan.retries.size()));
   if (plan.strategy == "model") make_prior(plan, request, results);
   return plan;
+}
+
+double within_error(double us, double error, double most_error) {
+  if (error <= most_error) return us;
+  const double excess = error / most_error;
+  return us * excess * excess;
+}
+
+void limit_errors(Plan& plan, double most_error, const DeviceSpec& device) {
+  plan.most_error = most_error;
+  if (plan.prior_us.empty() || uses_tensor_cores(plan.problem.signature)) return;
+  for (std::size_t point = 0; point < plan.points.size(); ++point) {
+    const double error = expected_error(traits_of(plan, point), plan.problem, device);
+    plan.prior_us[point] = within_error(plan.prior_us[point], error, most_error);
+  }
 }
 
 PlannedSearch plan_search(const TuneRequest& request, const Problem& problem, Database& database) {

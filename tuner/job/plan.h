@@ -48,6 +48,16 @@ struct Plan {
 Plan plan_problem(const TuneRequest& request, const Problem& problem,
                   const ProblemResults& results);
 
+// The time by which a search ranks a candidate of this time and error. Above the limit it is
+// longer, or the search would learn nothing of the candidate but that it failed. Errors grow with
+// the root of the number of products that are added up in turn (search/expected_error.h), so the
+// square of the excess says how many times too many they are.
+double within_error(double us, double error, double most_error);
+
+// Limits the errors of the candidates that may win. The prior ranks the others behind them, as far
+// as their errors can be expected.
+void limit_errors(Plan& plan, double most_error, const DeviceSpec& device);
+
 // The summary of a plan, for --dry-run.
 struct PlannedSearch {
   Problem problem;

@@ -26,6 +26,16 @@ void log(const Problem& problem, const KnownConfig& config, const Outcome& outco
   }
 }
 
+// The time that the strategy is told; nullopt for a failure.
+std::optional<double> told_us(const Outcome& outcome, Objective objective,
+                              const std::optional<double>& most_error) {
+  if (outcome.disposition != Disposition::ok) return std::nullopt;
+  const double us = outcome.deciding_us(objective).value();
+  if (!most_error) return us;
+  if (!outcome.error) return std::nullopt;
+  return within_error(us, *outcome.error, *most_error);
+}
+
 }  // namespace
 
 void count(const Outcome& outcome, Funnel& funnel) {
@@ -178,16 +188,13 @@ void Search::finish(std::size_t point, Outcome outcome) {
 // Counts the outcome and reports it to the strategy.
 void Search::take(std::size_t point, Outcome outcome) {
   count(outcome, result_.funnel);
-  std::optional<double> time_us;
+  const std::optional<double> us = told_us(outcome, request_.rule.objective, plan_.most_error);
+  strategy_->tell(point, us);
+  std::optional<double>& best_us = result_.progress.best_us;
+  if (us && is_within(outcome, plan_.most_error) && (!best_us || *us < *best_us)) best_us = us;
   if (outcome.disposition == Disposition::ok) {
     result_.finishers.push_back({plan_.points[point], std::move(outcome)});
-    const Finisher& finisher = result_.finishers.back();
-    if (is_within(finisher.outcome, plan_.most_error))
-      time_us = finisher.outcome.deciding_us(request_.rule.objective);
   }
-  strategy_->tell(point, time_us);
-  std::optional<double>& best_us = result_.progress.best_us;
-  if (time_us && (!best_us || *time_us < *best_us)) best_us = time_us;
 }
 
 void Search::tell_progress() {

@@ -291,7 +291,9 @@ void run_lane(Run& run, TaskPools& workers) {
     progress.number = i + 1;
     progress.problems = request.problems.size();
     Plan plan = plan_problem(request, request.problems[i], results);
-    plan.most_error = most_error(request, plan, trials);
+    if (const auto most = most_error(request, plan, trials)) {
+      limit_errors(plan, *most, request.device);
+    }
     return std::make_unique<Search>(std::move(plan), request, trials, results, progress,
                                     on_progress);
   };
