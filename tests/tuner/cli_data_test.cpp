@@ -173,6 +173,19 @@ class CliLayerTest : public CliDataTest {
                    current_kernel_hashes().at("naive"), timed(us), Source::measured);
   }
 
+  // The path of another layer, whose row is of sm_86's entry in the table of devices.
+  std::string layer_of_table() const {
+    {
+      Database database(path("system/gemm-tune/new"), Database::Mode::create_or_open);
+      database.begin_run({"0.1.0", "13.0", "580.1", "tune", 1});
+      database.store({"sm_86", "NVIDIA RTX A6000", 84}, parse_problem("64x64x64"), kNaive,
+                     current_kernel_hashes().at("naive"), timed(10), Source::measured);
+    }
+    std::string layer = path("system/gemm-tune/b.db");
+    std::filesystem::rename(path("system/gemm-tune/new"), layer);
+    return layer;
+  }
+
   const std::string layer_ = path("system/gemm-tune/a.db"),
                     system_ = "XDG_DATA_DIRS=" + path("system");
 };
@@ -201,17 +214,12 @@ TEST_F(CliLayerTest, BestAnswersFromALayerWhereNothingNamesAHomeAndWhereAFolderB
 }
 
 TEST_F(CliLayerTest, ExplainReadsTheLayersAndNamesThem) {
-  {
-    Database database(path("system/gemm-tune/new"), Database::Mode::create_or_open);
-    database.begin_run({"0.1.0", "13.0", "580.1", "tune", 1});
-    database.store({"sm_86", "NVIDIA RTX A6000", 84}, parse_problem("64x64x64"), kNaive,
-                   current_kernel_hashes().at("naive"), timed(10), Source::measured);
-  }
-  const std::string layer = path("system/gemm-tune/b.db");
-  std::filesystem::rename(path("system/gemm-tune/new"), layer);
+  const std::string layer = layer_of_table();
   const ProgramRun explain = run("explain --arch sm_86 --sizes 64", system_);
   EXPECT_EQ(explain.exit_code, 0) << explain.errors;
-  EXPECT_THAT(explain.output, AllOf(HasSubstr(kNaive), HasSubstr("measured: ok, 10 us")));
+  EXPECT_THAT(explain.output,
+              AllOf(HasSubstr(kNaive), HasSubstr("\n  layer                 measured: ok, 10 us"),
+                    testing::Not(HasSubstr("database"))));
   const ProgramRun json =
       run(std::string("explain --json --arch sm_86 --sizes 64 ") + kNaive, system_);
   const nlohmann::json rows = nlohmann::json::parse(json.output).at(0).at("rows");
@@ -219,6 +227,25 @@ TEST_F(CliLayerTest, ExplainReadsTheLayersAndNamesThem) {
   EXPECT_EQ(rows.at(0).at("layer"), layer);
   expect_refusal("explain --arch sm_80 --sizes 64", 6, "gemm-tune.db' does not exist: tune first",
                  system_);
+}
+
+TEST_F(CliLayerTest, ExplainOfANamedConfigReadsTheLayersBelowADatabaseThatCannotBeRead) {
+  layer_of_table();
+  std::filesystem::create_directories(path("xdg/gemm-tune"));
+  write_file(path("xdg/gemm-tune/gemm-tune.db"), "no database");
+  const ProgramRun explain = run(std::string("explain --arch sm_86 --sizes 64 ") + kNaive, system_);
+  EXPECT_EQ(explain.exit_code, 0) << explain.errors;
+  EXPECT_THAT(explain.output, AllOf(HasSubstr("not a database: name"),
+                                    HasSubstr("\n  layer                 measured: ok, 10 us")));
+}
+
+TEST_F(CliLayerTest, ExplainOfANamedConfigTellsOfALayerThatCannotBeRead) {
+  write_file(layer_, "no database");
+  const std::string explain = std::string("explain --arch sm_86 --sizes 64 ") + kNaive;
+  const ProgramRun told = run(explain, system_);
+  EXPECT_EQ(told.exit_code, 0) << told.errors;
+  EXPECT_THAT(told.errors, HasSubstr("gemm-tune: left out: database '" + layer_));
+  EXPECT_THAT(told.output, HasSubstr("\n  layers                no row for this config"));
 }
 
 TEST_F(CliLayerTest, ExportsHoldTheLayersWinnersBelowTheUsers) {

@@ -87,7 +87,7 @@ struct Question {
   const Target& target;
   KernelHashes hashes;
   std::vector<std::filesystem::path> layers;
-  std::optional<Database> database;  // none above layers, or where a config is named
+  std::optional<Database> database;  // the user's; none above layers, or where a config is named
   std::string no_database;           // why there is none to read
 };
 
@@ -105,6 +105,11 @@ Question question(const Options& options, const std::optional<KernelSources>& us
   } catch (const DatabaseError& error) {
     if (options.config.empty()) throw;
     q.no_database = error.what();
+  }
+  // Without a config, its choice tells of them.
+  if (!options.config.empty()) {
+    tell_of_layers(read_layers(q.layers, [](const Database&, const std::filesystem::path&) {}),
+                   options);
   }
   return q;
 }
@@ -226,7 +231,7 @@ void explain_row(Explanation& e, const StoredRow& stored) {
     text += ", of '" + excerpt(stored.layer) + "'";
     json["layer"] = stored.layer;
   }
-  e.line("database", text);
+  e.line(stored.layer.empty() ? "database" : "layer", text);
   e.json["rows"].push_back(std::move(json));
 }
 
@@ -247,12 +252,17 @@ std::vector<StoredRow> rows_at(const Question& q, const Problem& problem) {
 
 void explain_rows(Explanation& e, const Question& q, const std::vector<StoredRow>& rows,
                   const std::string& config) {
-  if (!q.no_database.empty()) return e.reason("database", q.no_database);
+  if (!q.no_database.empty()) e.reason("database", q.no_database);
+  if (!q.database && q.layers.empty()) return;
   e.json["rows"] = nlohmann::json::array();
   for (const StoredRow& row : rows) {
     if (row.record.config == config) explain_row(e, row);
   }
-  if (e.json["rows"].empty()) e.line("database", "no row for this config, device and problem");
+  if (!e.json["rows"].empty()) return;
+  const std::string read = !q.database        ? "layers"
+                           : q.layers.empty() ? "database"
+                                              : "database, layers";
+  e.line(read, "no row for this config, device and problem");
 }
 
 // The time of a row that holds, whose config still exists.
@@ -366,7 +376,7 @@ void explain_beside(Explanation& e, const Question& q, const KernelAnalysis& ker
   explain_figures(e, ours, others, column);
   explain_unknown(e, ours);
   if (!other) {
-    e.line("inconclusive", "a comparison: the database has no other config here; settled by");
+    e.line("inconclusive", "a comparison: no other config is stored here; settled by");
     e.command(tune_command(q, problem, ""));
   }
 }

@@ -294,7 +294,7 @@ std::vector<Figure> figures(const KernelAnalysis& kernel, const Problem& problem
             *kernel.measured_us, Origin::measurement);
   } else {
     all.add_unknown("measured_us", "time, measured", Origin::measurement,
-                    "the database has no timing of it here", how_to_measure);
+                    "no timing of it is stored here", how_to_measure);
   }
   const double predicted_us = kernel.prediction.time_us;
   if (std::isfinite(predicted_us)) {

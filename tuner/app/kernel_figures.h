@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Figures about a compiled config at a problem, each with its origin, for gemm-tune explain.
 //
-// Needs no GPU: registers and the widths of accesses come from the compiler, times from the
-// database, all else from formulas. Sectors and bank conflicts are counted from the addresses that
-// the kernel's PTX computes (tuner/trace). Pure.
+// Needs no GPU: registers and the widths of accesses come from the compiler, times from
+// stored rows, all else from formulas. Sectors and bank conflicts are counted from the addresses
+// that the kernel's PTX computes (tuner/trace). Pure.
 #pragma once
 
 #include <map>
@@ -61,7 +61,7 @@ struct KernelAnalysis {
   Waves waves;
   Prediction prediction;
   KernelAccesses accesses;
-  std::optional<double> measured_us;  // by a row of the database that holds
+  std::optional<double> measured_us;  // by a stored row that holds
 };
 
 KernelAnalysis analyse(const KnownConfig& config, const Problem& problem, const DeviceSpec& device,
