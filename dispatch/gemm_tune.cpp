@@ -16,6 +16,7 @@
 #include "core/error.h"
 #include "core/printable.h"
 #include "db/layers.h"
+#include "dispatch/c_values.h"
 #include "dispatch/dispatcher.h"
 #include "dispatch/recipe.h"
 #include "gpu/cuda_folders.h"
@@ -102,39 +103,6 @@ void check_edge(const char* name, std::int64_t size, std::int64_t least) {
   }
 }
 
-bool transposes(const char* name, gt_transpose value) {
-  if (value != GT_NO_TRANSPOSE && value != GT_TRANSPOSE) {
-    throw UsageError(std::string(name) + " is " + std::to_string(static_cast<int>(value)) +
-                     ": it must be GT_NO_TRANSPOSE or GT_TRANSPOSE");
-  }
-  return value == GT_TRANSPOSE;
-}
-
-Order order_of(const char* name, gt_order value) {
-  if (value != GT_ROW_MAJOR && value != GT_COLUMN_MAJOR) {
-    throw UsageError(std::string(name) + " is " + std::to_string(static_cast<int>(value)) +
-                     ": it must be GT_ROW_MAJOR or GT_COLUMN_MAJOR");
-  }
-  return value == GT_ROW_MAJOR ? Order::row_major : Order::column_major;
-}
-
-// owner and name: of the field in messages, "call" and "type_a".
-ElementType type_of(const char* owner, const char* name, gt_type value) {
-  switch (value) {
-    case GT_F32:
-      return ElementType::f32;
-    case GT_F16:
-      return ElementType::f16;
-    case GT_BF16:
-      return ElementType::bf16;
-    case GT_TYPE_MAX:
-      break;
-  }
-  throw UsageError(std::string(owner) + "." + name + " is " +
-                   std::to_string(static_cast<int>(value)) +
-                   ": it must be GT_F32, GT_F16 or GT_BF16");
-}
-
 Epilogue epilogue_of(gt_epilogue value) {
   switch (value) {
     case GT_EPILOGUE_NONE:
@@ -154,10 +122,10 @@ Epilogue epilogue_of(gt_epilogue value) {
 template <class T>
 Signature signature_of(const T& typed, const char* owner) {
   Signature types;
-  types.a = type_of(owner, "type_a", typed.type_a);
-  types.b = type_of(owner, "type_b", typed.type_b);
-  types.c = type_of(owner, "type_c", typed.type_c);
-  types.d = type_of(owner, "type_d", typed.type_d);
+  types.a = element_type_of(owner, "type_a", typed.type_a);
+  types.b = element_type_of(owner, "type_b", typed.type_b);
+  types.c = element_type_of(owner, "type_c", typed.type_c);
+  types.d = element_type_of(owner, "type_d", typed.type_d);
   types.accuracy = signature_of(types.a).accuracy;
   if (is_offered(types)) return types;
   throw UsageError(std::string(owner) + "'s types are " + to_string(types) +

@@ -9,7 +9,8 @@
 namespace gemm_tune {
 
 // With the alignment of the call's matrices, as the library looks it up; of a column-major product
-// the row-major one that it is.
+// the row-major one that it is. Throws UsageError where a type, a transposition or the order is no
+// value of gemm_tune.h.
 std::string problem_text(const gt_gemm_call& call);
 
 }  // namespace gemm_tune

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// The problem of a call, as Python's captures write it.
+#include "python/binding/problem_text.h"
+
+#include <gmock/gmock.h>
+
+#include "core/error.h"
+
+namespace gemm_tune {
+namespace {
+
+gt_gemm_call packed_call() {
+  gt_gemm_call call = GT_GEMM_CALL_INIT;
+  call.M = 4;
+  call.N = 8;
+  call.K = 16;
+  call.batch = 1;
+  call.lda = 16;
+  call.ldb = call.ldc = 8;
+  return call;
+}
+
+TEST(ProblemText, HasTheTypesLayoutAndOrderOfTheCall) {
+  gt_gemm_call call = packed_call();
+  EXPECT_EQ(problem_text(call), "4x8x16");
+  call.type_a = call.type_b = call.type_c = call.type_d = GT_BF16;
+  EXPECT_EQ(problem_text(call), "4x8x16:type=bf16");
+  call = packed_call();
+  call.order = GT_COLUMN_MAJOR;
+  call.trans_a = GT_TRANSPOSE;
+  call.ldb = 16;
+  call.ldc = 4;
+  EXPECT_EQ(problem_text(call), "8x4x16:layout=nt");
+}
+
+TEST(ProblemText, RefusesAnUnknownTypeTranspositionOrOrder) {
+  const auto refusal = [](const auto& change) {
+    gt_gemm_call call = packed_call();
+    change(call);
+    try {
+      return problem_text(call);
+    } catch (const UsageError& error) {
+      return std::string(error.what());
+    }
+  };
+  EXPECT_EQ(refusal([](gt_gemm_call& call) { call.type_a = static_cast<gt_type>(7); }),
+            "call.type_a is 7: it must be GT_F32, GT_F16 or GT_BF16");
+  EXPECT_EQ(refusal([](gt_gemm_call& call) { call.trans_b = static_cast<gt_transpose>(2); }),
+            "call.trans_b is 2: it must be GT_NO_TRANSPOSE or GT_TRANSPOSE");
+  EXPECT_EQ(refusal([](gt_gemm_call& call) { call.order = static_cast<gt_order>(2); }),
+            "call.order is 2: it must be GT_ROW_MAJOR or GT_COLUMN_MAJOR");
+}
+
+}  // namespace
+}  // namespace gemm_tune
