@@ -41,6 +41,16 @@ TEST_F(CliReportTest, DryRunKnowsWhatTheDatabaseHolds) {
   EXPECT_EQ(read_file(path("t.db")), before);
 }
 
+TEST_F(CliReportTest, DryRunTakesAnEmptyFileForAnEmptyDatabaseAsASearchDoes) {
+  write_file(path("t.db"), "");
+  const std::string tune = "--arch sm_86 --sizes 100x52x32 --budget 1 --db " + path("t.db");
+  const ProgramRun dry = run(tune + " --dry-run");
+  EXPECT_EQ(dry.exit_code, 0) << dry.errors;
+  EXPECT_THAT(dry.output, HasSubstr("1 would be tried\n"));
+  EXPECT_EQ(read_file(path("t.db")), "");
+  EXPECT_EQ(run(tune).exit_code, 0);
+}
+
 TEST_F(CliReportTest, DryRunAndExplainSayWhereTheModelWasNeverMeasured) {
   const std::string naive = std::string(kNaive) + " --db " + path("t.db");
   for (const std::string command : {"--dry-run --config ", "explain "}) {
