@@ -109,20 +109,19 @@ void judge(const KnownConfig& config, const DeviceSpec& device, const TaskResult
 Tally compile_all(const std::vector<KnownConfig>& configs, const DeviceSpec& device,
                   WorkerPool& pool) {
   Tally tally;
-  for (const KnownConfig& one : configs) {
-    const KnownConfig* config = &one;
-    ++tally.drawn[layout_of(*config)];
-    if (const auto reason = reject_before_compile(*config, fitting_problem(*config), device)) {
-      ++tally.rejected_early[std::string(*reason)][layout_of(*config)];
+  for (const KnownConfig& config : configs) {
+    ++tally.drawn[layout_of(config)];
+    if (const auto reason = reject_before_compile(config, fitting_problem(config), device)) {
+      ++tally.rejected_early[std::string(*reason)][layout_of(config)];
       continue;
     }
-    if (would_spill(*config, device)) {
-      ++tally.rejected_early["would spill, by the estimate of its registers"][layout_of(*config)];
+    if (would_spill(config, device)) {
+      ++tally.rejected_early["would spill, by the estimate of its registers"][layout_of(config)];
       continue;
     }
-    const CompileRequest request{to_string(config->config()), device.arch};
+    const CompileRequest request{to_string(config.config()), device.arch};
     pool.submit({"compile", request, kCompileLimit, false,
-                 [&, config](const TaskResult& result) { judge(*config, device, result, tally); }});
+                 [&](const TaskResult& result) { judge(config, device, result, tally); }});
   }
   while (pool.pending() > 0) WorkerPool::wait({&pool}, std::chrono::seconds(1));
   return tally;

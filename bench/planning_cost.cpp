@@ -20,6 +20,7 @@
 #include "search/static_model.h"
 #include "search/strategy_by_name.h"
 #include "tuner/job/plan.h"
+#include "tuner/work/scratch_dir.h"
 
 namespace gemm_tune {
 namespace {
@@ -52,7 +53,7 @@ double made_up_factor(const std::string& config) {
 int main(int argc, char** argv) {
   using namespace gemm_tune;
   CLI::App app("Cost of a plan and of a search's choices");
-  std::string problem_text, path = ":memory:";
+  std::string problem_text, path;
   std::size_t tries = 160;
   bool prints_choices = false;
   app.add_option("problem", problem_text)->required();
@@ -72,6 +73,8 @@ int main(int argc, char** argv) {
   request.seed = 1;
   const Problem problem = parse_problem(problem_text);
   request.problems = {problem};
+  const ScratchDir folder("gemm-tune-planning-cost");
+  if (path.empty()) path = folder.path() / "empty.db";
   Database database(path, Database::Mode::create_or_open);
   const Environment environment = environment_of(request);
   double before = processor_seconds();
