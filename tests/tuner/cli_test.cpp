@@ -168,6 +168,7 @@ TEST_F(CliTest, WithoutAGpuTheOnlyDeviceOfTheDatabaseIsTheTarget) {
   EXPECT_THAT(run("ladder -q --sizes 64" + db).output,
               HasSubstr("64x64x64 on NVIDIA GeForce RTX 3090 (sm_86)"));
   expect_refusal("--sizes 64" + db, 2, "name a target with --arch, as in --arch sm_86");
+  expect_refusal("--from-python --sizes 64" + db, 2, "name a target with arch, as in arch='sm_86'");
   expect_refusal("best --sizes 64 --db " + path("none.db"), 6, "none.db");
 
   store("sm_86", "NVIDIA RTX A6000", 84);

@@ -45,7 +45,8 @@ void add_command(const CLI::App& command, const std::string& path, std::vector<C
   const auto inner = command.get_subcommands([](const CLI::App*) { return true; });
   CommandText text{path, command.get_description(), {}, {}};
   for (const CLI::Option* option : command.get_options()) {
-    if (!option->check_lname("help")) text.options.push_back(option_text(*option));
+    const bool is_listed = !option->check_lname("help") && !option->get_group().empty();
+    if (is_listed) text.options.push_back(option_text(*option));
   }
   for (const CLI::App* one : inner) text.commands.push_back(one->get_name());
   all.push_back(std::move(text));

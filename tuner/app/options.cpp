@@ -33,6 +33,9 @@ survived, or the query found nothing; 5 every candidate that ran was wrong or fa
 Database: --db, else GEMM_TUNE_DB, else $XDG_DATA_HOME/gemm-tune/gemm-tune.db, below which best
 reads gemm-tune/*.db of XDG_DATA_DIRS and the winners that were installed.)";
 
+// Options of this group are for the project's own callers: CLI11's help leaves them out.
+constexpr const char* kUnlisted = "";
+
 // CLI11's own parser accepts 0x10, 010 as 8, " 5", and -1 for an unsigned number.
 template <class T>
 CLI::Validator whole_number(T least, T greatest) {
@@ -101,6 +104,8 @@ void add_common(CLI::App& app, Options& o) {
   app.add_flag("--json", o.json, "Results as JSON");
   app.add_flag("-v,--verbose", o.verbose, "Say what happens to each candidate");
   app.add_flag("-q,--quiet", o.quiet, "No progress, errors only; of tune a line for each problem");
+  app.add_flag("--from-python", o.from_python, "Name arguments as the Python package does")
+      ->group(kUnlisted);
 }
 
 CLI::Option* add_sizes(CLI::App& app, Options& o) {

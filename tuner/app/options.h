@@ -84,7 +84,8 @@ struct Options {
   bool json = false;
   bool quiet = false;
   bool verbose = false;
-  bool why = false;  // of tune: the long report
+  bool why = false;          // of tune: the long report
+  bool from_python = false;  // the caller is the Python package
 };
 
 // The result of parsing: options to act on, or a text to print and an exit code.

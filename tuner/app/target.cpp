@@ -129,14 +129,19 @@ std::string text_of(const DeviceKey& device) {
   return fmt::format("{} ({}, {} SMs)", device.name, device.arch, device.sm_count);
 }
 
+// How the caller names a target, with an example.
+std::string arch_argument(const Options& options, const std::string& arch) {
+  return options.from_python ? "arch, as in arch='" + arch + "'" : "--arch, as in --arch " + arch;
+}
+
 // The target of a command that names none, where there is no GPU: the only device of the database.
 // Of several devices the export takes the architecture, if it is the only one. Throws UsageError.
 DeviceSpec stored_target(const Options& options, const std::string& why_no_gpu) {
   std::vector<DeviceKey> devices;
   if (options.command != Command::tune) devices = stored_devices(options);
   if (devices.empty()) {
-    throw UsageError("without a GPU to ask, name a target with --arch, as in --arch sm_86 (" +
-                     why_no_gpu + ")");
+    throw UsageError("without a GPU to ask, name a target with " + arch_argument(options, "sm_86") +
+                     " (" + why_no_gpu + ")");
   }
   const DeviceKey& first = devices.front();
   const bool is_only_arch = std::all_of(devices.begin(), devices.end(), [&](const auto& device) {
@@ -150,10 +155,8 @@ DeviceSpec stored_target(const Options& options, const std::string& why_no_gpu) 
   }
   std::vector<std::string> names;
   for (const DeviceKey& device : devices) names.push_back(text_of(device));
-  throw UsageError(
-      fmt::format("the database has results of {}: name a target with --arch, as in "
-                  "--arch {}",
-                  fmt::join(names, ", "), first.arch));
+  throw UsageError(fmt::format("the database has results of {}: name a target with {}",
+                               fmt::join(names, ", "), arch_argument(options, first.arch)));
 }
 
 Target find_target(const Options& options, GpuProber& prober, bool is_node) {

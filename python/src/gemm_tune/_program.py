@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -41,8 +40,6 @@ def _environment() -> dict[str, str]:
 
 
 def error_of(code: int, sentence: str) -> _errors.Error:
-    # The argument of Python that is named by the program's option.
-    sentence = re.sub(r"--arch, as in --arch (\w+)", r"arch, as in arch='\1'", sentence)
     return _ERRORS.get(code, _errors.InternalError)(sentence or f"gemm-tune ended with {code}")
 
 

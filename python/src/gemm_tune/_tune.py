@@ -22,6 +22,7 @@ _FORMAT_VERSION = 1
 def _common(database: str | os.PathLike[str] | None, arch: str | None, device: int | None) -> list[str]:
     path = _lookup.database if database is None else path_of(database, "database")
     return [
+        "--from-python",  # its sentences name the arguments below
         *([] if path is None else ["--db", path]),
         *([] if arch is None else ["--arch", text_of(arch, "arch", "sm_90")]),
         *([] if device is None else ["--device", str(device)]),
