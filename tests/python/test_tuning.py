@@ -219,9 +219,14 @@ def test_the_program_gets_the_folders_of_wheels_that_python_finds(tmp_path, monk
 
 def test_a_captured_problem_can_be_looked_up_at_its_alignment():
     assert gemm_tune.lookup("1024:align=1/4/4", arch=DEVICE) == gemm_tune.lookup(1024, alignment=1, arch=DEVICE)
+    assert gemm_tune.lookup("1024:align=1/4/4/2", arch=DEVICE) == gemm_tune.lookup(1024, alignment=1, arch=DEVICE)
     assert gemm_tune.lookup("1024:align=4", arch=DEVICE) == gemm_tune.lookup(1024, arch=DEVICE)
-    with pytest.raises(gemm_tune.ArgumentError, match="align is '3'"):
-        gemm_tune.lookup("1024:align=3", arch=DEVICE)
+
+
+@pytest.mark.parametrize("align", ["3", "4/4", "1/2/4/4/8", "4/4/", ""])
+def test_an_alignment_is_one_number_or_one_for_each_matrix(align):
+    with pytest.raises(gemm_tune.ArgumentError, match=f"align is '{align}': write 1, 2, 4 or 8, or .* A, B and C"):
+        gemm_tune.lookup(f"1024:align={align}", arch=DEVICE)
 
 
 @pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="needs a machine without a GPU")

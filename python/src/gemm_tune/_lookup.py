@@ -165,8 +165,9 @@ def lookup(
     of_operands, of_result = _types(words.get("type", "f32"))
     if alignment == 0 and "align" in words:
         aligned = words["align"].split("/")
-        if not all(one in ("1", "2", "4", "8") for one in aligned):
-            raise ArgumentError(f"align is '{words['align']}': write it as in 4 or 4/4/1, of 1, 2, 4 and 8")
+        if len(aligned) not in (1, 3, 4) or not all(one in ("1", "2", "4", "8") for one in aligned):
+            raise ArgumentError(f"align is '{words['align']}': write 1, 2, 4 or 8, or one of these for each of A, B and C, "
+                                "as in 4/4/1, or of A, B, C and D")
         alignment = min(map(int, aligned))
     if arch is None and (device_name is not None or sm_count != 0):
         raise ArgumentError("device_name and sm_count need arch, as in arch='sm_90'")
