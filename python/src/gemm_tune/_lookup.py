@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from ._errors import ArgumentError
+from ._errors import ArgumentError, DeviceError
 from .lib import _core
 
 Shape = str | int | tuple[int, ...]
@@ -178,6 +178,10 @@ def lookup(
     try:
         return Recipe(**_core.lookup(M, N, K, int(words.get("batch", "1")), trans_a, trans_b, of_operands,
                                      of_result, alignment, arch, device_name, sm_count))
+    except DeviceError as error:
+        if arch is not None:
+            raise
+        raise DeviceError(f"{error}; or name another target with arch, as in arch='sm_90'") from None
     except TypeError as error:
         raise ArgumentError(f"the shape '{text}', alignment or sm_count is out of range") from error
 
