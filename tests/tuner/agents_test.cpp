@@ -286,6 +286,29 @@ TEST(MissingAgentsTest, WhoWaitsForAgentsHearsWhichRanksAreMissing) {
   EXPECT_THAT(heard, testing::ElementsAre(1, 2, 4));
 }
 
+TEST(MissingAgentsTest, AJobGoesOnWithoutTheRanksThatSayNothingInTime) {
+  SilentRanks ranks;
+  std::atomic<bool> is_late = false;  // ends the waiting of a broker without a limit
+  Broker broker({&ranks}, Interruption().also(is_late));
+  const auto start = std::chrono::steady_clock::now();
+  const std::vector<AgentFacts> facts = broker.gather(
+      [&](const std::vector<int>&) {
+        is_late = std::chrono::steady_clock::now() - start > std::chrono::seconds(20);
+      },
+      20ms, 100ms);
+  EXPECT_FALSE(is_late);
+  ASSERT_EQ(facts.size(), 1u);
+  EXPECT_EQ(facts[0].peer, 3);
+  std::vector<std::string> heard;
+  broker.serve([] { return true; }, [](const auto&) {},
+               [&](const NodeStatus& lost) { heard.push_back(loss_sentence(lost)); });
+  const auto sentence = [](const std::string& rank) {
+    return "the agent of rank " + rank +
+           " serves no more: it did not tell what its node has within 1 s";
+  };
+  EXPECT_THAT(heard, testing::ElementsAre(sentence("1"), sentence("2"), sentence("4")));
+}
+
 TEST(MissingAgentsTest, RanksAreNamedInAShortList) {
   EXPECT_EQ(ranks_text({3}), "rank 3");
   EXPECT_EQ(ranks_text({1, 4}), "ranks 1 and 4");

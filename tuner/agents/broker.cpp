@@ -140,6 +140,14 @@ struct Broker::Impl {
     gone(agent, why);
   }
 
+  // They may be stopped, or their node may be.
+  void lose_silent(milliseconds limit) {
+    const std::string why = "it did not tell what its node has within " +
+                            std::to_string(std::chrono::ceil<std::chrono::seconds>(limit).count()) +
+                            " s";
+    for (const Peer& peer : std::set<Peer>(silent)) lose(peer, why, Scheduler::Departure::lost);
+  }
+
   // Before it had a share.
   void lost_early(const Peer& peer, const std::string& host, const std::string& why) {
     NodeStatus status;
@@ -438,11 +446,17 @@ Broker::Broker(std::vector<Transport*> transports, const Interruption& interrupt
 Broker::~Broker() = default;
 
 std::vector<AgentFacts> Broker::gather(
-    const std::function<void(const std::vector<int>& missing)>& on_wait, milliseconds interval) {
+    const std::function<void(const std::vector<int>& missing)>& on_wait, milliseconds interval,
+    milliseconds limit) {
+  const auto deadline = Clock::now() + limit;
   auto next_note = Clock::now() + interval;
   while (!impl_->silent.empty() && !impl_->interruption.requested()) {
     impl_->receive();
     if (impl_->silent.empty()) break;
+    if (Clock::now() >= deadline) {
+      impl_->lose_silent(limit);
+      break;
+    }
     impl_->wait(std::min(interval, kLongestSilence));
     if (Clock::now() < next_note) continue;
     std::vector<int> missing;

@@ -56,11 +56,13 @@ class Broker {
 
   // Waits until every agent has said hello or is lost, gives each of the former its share of their
   // machine (tuner/agents/shares.h), and returns their facts with no more than that. on_wait is
-  // called in every interval with the numbers of the peers that have said nothing. Ends early where
+  // called in every interval with the numbers of the peers that have said nothing. Those that have
+  // said nothing within `limit` are lost: on_loss of serve() hears of them. Ends early where
   // interrupted.
   std::vector<AgentFacts> gather(
       const std::function<void(const std::vector<int>& missing)>& on_wait,
-      std::chrono::milliseconds interval = std::chrono::seconds(10));
+      std::chrono::milliseconds interval = std::chrono::seconds(10),
+      std::chrono::milliseconds limit = std::chrono::minutes(5));
 
   // The workers of a group's searches, as many lanes of tune() as should run at once. Call it
   // before serve(). A lane lasts until TaskPools::finished(), which tune() calls.
