@@ -325,6 +325,7 @@ def compile():
     try:
         with torch.no_grad(), inductor.patch(force_disable_caches=True):
             _core.set_recorder(lambda problem: offered.update([problem]))
+            _core.count_captures(1)
             hooked = torch.compile(mlp, mode="max-autotune-no-cudagraphs")
             result = hooked(x)
             torch.cuda.synchronize()
@@ -337,7 +338,8 @@ def compile():
         traceback.print_exc()
         report("compile an MLP with the hook", False, f"{type(error).__name__}: {str(error)[:500]}")
     finally:
-        _core.set_recorder(None)
+        _core.count_captures(-1)
+        _core.set_recorder(gemm_tune._capture._note)
         inductor.external_matmul.clear()
 
     class Ours(torch.nn.Module):
