@@ -77,4 +77,7 @@ if __name__ == "__main__":
     if len(sys.argv) != 4:
         sys.exit(__doc__)
     page, bench, database = map(pathlib.Path, sys.argv[1:])
-    print("\n".join(rows_of(page.read_text(), read_bench(bench), read_errors(database))))
+    try:
+        print("\n".join(rows_of(page.read_text(), read_bench(bench), read_errors(database))))
+    except KeyError as missing:
+        sys.exit(f"{bench} lacks {missing}, which {page} has: bench the problems of result_sizes.txt")
