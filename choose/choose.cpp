@@ -2,9 +2,11 @@
 #include "choose/choose.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <set>
+#include <span>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -14,6 +16,8 @@
 #include "choose/most_of_cublas.h"
 #include "core/error.h"
 #include "core/printable.h"
+#include "core/words.h"
+#include "kernel_templates/library_families.h"
 
 namespace gemm_tune {
 namespace {
@@ -24,6 +28,7 @@ struct Preference {
   explicit Preference(const Record& record)
       : problem(to_string(record.problem)),
         is_predicted(record.source == Source::predicted),
+        is_kernel(!names_library(record.config)),
         time_us(record.outcome.time_us().value()),
         device(&record.device),
         config(&record.config) {}
@@ -32,14 +37,15 @@ struct Preference {
 
   std::string problem;
   bool is_predicted;
+  bool is_kernel;  // else it is an algorithm that beat the problem's best kernel
   double time_us;
   const DeviceKey* device;
   const std::string* config;
 
  private:
-  std::tuple<const std::string&, bool, double, const std::string&, int, const std::string&> key()
-      const {
-    return {problem, is_predicted, time_us, device->name, device->sm_count, *config};
+  std::tuple<const std::string&, bool, bool, double, const std::string&, int, const std::string&>
+  key() const {
+    return {problem, is_predicted, is_kernel, time_us, device->name, device->sm_count, *config};
   }
 };
 
@@ -63,12 +69,12 @@ class CheckedConfigs {
 };
 
 // cuBLAS's own choice for the types, as an application gets it: neither cublasLt's best of several
-// ("cublasLt 13.1.0 (best of 8 heuristics)") nor one that cuBLAS found by timing
-// ("cublasGemmEx-autotuned 13.1.0").
+// nor one that cuBLAS found by timing.
 bool is_plain_cublas(const Baseline& baseline) {
   static const std::set<std::string> kFunctions = {"cublasSgemm", "cublasSgemmStridedBatched",
-                                                   "cublasGemmEx", "cublasGemmStridedBatchedEx"};
-  return kFunctions.count(baseline.name.substr(0, baseline.name.find(' '))) > 0;
+                                                   "cublasGemmEx", "cublasGemmStridedBatchedEx",
+                                                   "cublasLtMatmul"};
+  return kFunctions.count(baseline.name) > 0;
 }
 
 std::optional<Baseline> cublas_beside(const Database& database, const Record& record) {
@@ -115,7 +121,7 @@ std::string describe(const Serving& serving, const DeviceKey& device, const Prob
   if (!device.name.empty() && record.device != device) text += ", another device of " + device.arch;
   text += record.source == Source::measured ? " (measured)" : " (predicted, not timed)";
   text += of_layer(serving.winner->layer);
-  if (record.source == Source::measured && record.outcome.standing == Standing::search) {
+  if (record.source == Source::measured && !record.outcome.ranking) {
     text += ", from a search that was stopped before its finals";
   }
   if (serving.is_twin) {
@@ -142,13 +148,13 @@ Source source_of(const Serving& serving) { return serving.winner->record.source;
 
 // Of the device, or of another one if these are better evidence.
 std::vector<Serving> near_winners(const WinnerIndex& winners, const DeviceKey& device,
-                                  const Problem& problem) {
+                                  const Problem& problem, WinnerIndex::Of of) {
   const std::size_t most = device.name.empty() ? 1 : kCompared;
   std::vector<Serving> here =
-      winners.nearest(device, WinnerIndex::Where::on_the_device, problem, most);
+      winners.nearest(device, WinnerIndex::Where::on_the_device, problem, most, of);
   if (!here.empty() && source_of(here.front()) == Source::measured) return here;
   std::vector<Serving> elsewhere =
-      winners.nearest(device, WinnerIndex::Where::elsewhere, problem, most);
+      winners.nearest(device, WinnerIndex::Where::elsewhere, problem, most, of);
   if (elsewhere.empty()) return here;
   // A measured winner replaces a predicted one only if it is no farther away.
   const bool replaces = here.empty() || (source_of(elsewhere.front()) == Source::measured &&
@@ -157,8 +163,15 @@ std::vector<Serving> near_winners(const WinnerIndex& winners, const DeviceKey& d
 }
 
 Candidates candidates_for(const WinnerIndex& winners, const DeviceKey& device,
-                          const Problem& problem) {
-  Candidates candidates{near_winners(winners, device, problem), {}};
+                          const Problem& problem, const Allowed& allowed) {
+  const auto of = allowed.library ? WinnerIndex::Of::all : WinnerIndex::Of::kernels;
+  Candidates candidates{near_winners(winners, device, problem, of), {}};
+  if (candidates.servings.empty() && !problem.epilogue.is_none()) {
+    // Any kernel has any epilogue: where none was tuned with this one, those without any serve.
+    Problem plain = problem;
+    plain.epilogue = {};
+    candidates.servings = near_winners(winners, device, plain, WinnerIndex::Of::kernels);
+  }
   const std::optional<DeviceSpec> spec =
       device.name.empty() ? std::nullopt : modelled_device(device);
   for (const Serving& serving : candidates.servings) {
@@ -186,21 +199,30 @@ std::size_t fastest(const Candidates& candidates) {
   return best;
 }
 
-// cuBLAS's time. At a problem where it was not timed: the time of a suitable kernel by the model,
-// times how much longer cuBLAS took at the three nearest tuned problems, the nearer ones weighing
-// more. The candidates' own times will not do: where none of them suits the problem, cuBLAS still
-// does.
-std::optional<double> expected_of_cublas(const Candidates& candidates, const DeviceKey& device,
-                                         const Problem& problem) {
+// The time of cuBLAS's own choice, and the nearest winner beside which that was timed.
+struct LibraryTime {
+  double us = 0;
+  const Winner* nearest = nullptr;
+};
+
+// At a problem where it was not timed: the time of a suitable kernel by the model, times how much
+// longer cuBLAS took at the three nearest tuned problems, the nearer ones weighing more. The
+// candidates' own times will not do: where none of them suits the problem, cuBLAS still does.
+std::optional<LibraryTime> time_of_library(const Candidates& candidates, const DeviceKey& device,
+                                           const Problem& problem) {
   constexpr int kNearest = 3;
   int counted = 0;
   std::optional<DeviceSpec> spec;
+  const Winner* nearest = nullptr;
   double sum = 0, weights = 0;
   for (const Serving& serving : candidates.servings) {
     const Winner& tuned = *serving.winner;
     if (!tuned.cublas || tuned.record.device != device) continue;
     const double there_us = tuned.cublas->timing.median_us;
-    if (sameness(tuned.record.problem, problem) != Sameness::none) return there_us;
+    if (sameness(tuned.record.problem, problem) != Sameness::none) {
+      return LibraryTime{there_us, &tuned};
+    }
+    if (nearest == nullptr) nearest = &tuned;
     if (!spec) spec = modelled_device(device);
     if (!spec) return std::nullopt;
     const std::optional<double> attainable = attainable_us(tuned.record.problem, *spec);
@@ -212,7 +234,8 @@ std::optional<double> expected_of_cublas(const Candidates& candidates, const Dev
   }
   if (weights == 0) return std::nullopt;
   const std::optional<double> here = attainable_us(problem, *spec);
-  return here ? if_a_time(*here * std::exp(sum / weights)) : std::nullopt;
+  const std::optional<double> us = here ? if_a_time(*here * std::exp(sum / weights)) : std::nullopt;
+  return us ? std::optional(LibraryTime{*us, nearest}) : std::nullopt;
 }
 
 std::optional<double> spread_of(const Timing& timing) {
@@ -221,22 +244,34 @@ std::optional<double> spread_of(const Timing& timing) {
   return typical_factor(ratios);
 }
 
-// Exchanges a choice of a kernel for cuBLAS where that is faster, as far as is known. distance: of
+// Exchanges a kernel for cuBLAS's own choice where that is faster, as far as is known. distance: of
 // the nearest tuned problem.
-void prefer_cublas(Choice* choice, double distance) {
-  if (!choice->cublas_us || !choice->expected_us) return;
-  const bool exact = choice->match == Match::exact;
-  const double most = exact ? 1 : most_of_cublas(distance);
-  if (*choice->expected_us <= most * *choice->cublas_us) return;
-  const bool slower = *choice->expected_us >= *choice->cublas_us;
-  const bool took = exact && choice->winner->outcome.timing;
-  choice->explanation = std::string("cuBLAS, ") + (exact ? "timed at " : "expected to take ") +
-                        rounded_us(*choice->cublas_us) + "; the best kernel " +
-                        (took ? "took " : "is expected to take ") +
-                        rounded_us(*choice->expected_us) + (slower ? "" : ", not clearly less") +
-                        ": " + choice->explanation;
-  choice->match = Match::cublas;
-  choice->expected_us = choice->cublas_us;
+void prefer_library(const LibraryTime& library, const Problem& problem, double distance,
+                    Choice* choice) {
+  if (!choice->expected_us) return;
+  const double kernel_us = *choice->expected_us;
+  const bool is_exact = choice->match == Match::exact;
+  // Finals may have ranked a kernel before cuBLAS for its cold time (kReach).
+  const bool is_judged = is_exact && sameness(choice->winner->problem, problem) == Sameness::full;
+  const double least = is_judged ? kClearlyFaster : 1 / most_of_cublas(distance);
+  if (library.us >= least * kernel_us) return;
+  const bool took = is_exact && choice->winner->outcome.timing;
+  choice->explanation = std::string("cuBLAS, ") + (is_exact ? "timed at " : "expected to take ") +
+                        rounded_us(library.us) + "; the best kernel " +
+                        (took ? "took " : "is expected to take ") + rounded_us(kernel_us) +
+                        (kernel_us >= library.us ? "" : ", not clearly less") + ": " +
+                        choice->explanation;
+  choice->config = library_choice();
+  choice->is_twin = false;
+  choice->expected_us = library.us;
+  const Baseline& there = *library.nearest->cublas;
+  choice->winner = library.nearest->record;
+  choice->layer = library.nearest->layer;
+  choice->winner->config = to_string(choice->config->config());
+  choice->winner->revision = there.library_version;
+  choice->winner->outcome = {};
+  choice->winner->outcome.timing = there.timing;
+  choice->winner->outcome.error = there.error;
 }
 
 Choice of_winner(const Candidates& candidates, std::size_t index, const DeviceKey& device,
@@ -260,12 +295,12 @@ Choice of_timed(const Tuned& tuned, const TimedCandidate& timed, const DeviceKey
   record.device = row.device;
   record.problem = row.problem;
   record.config = row.config;
-  record.kernel_hash = row.kernel_hash;
+  record.revision = row.revision;
   record.source = Source::measured;
   record.outcome.timing = Timing{row.median_us, {}, 1};
   std::string layer;
-  for (const Serving& there :
-       tuned.winners.nearest(device, WinnerIndex::Where::on_the_device, row.problem, 1)) {
+  for (const Serving& there : tuned.winners.nearest(device, WinnerIndex::Where::on_the_device,
+                                                    row.problem, 1, WinnerIndex::Of::kernels)) {
     if (there.winner->record.problem == row.problem) {
       record.baseline = there.winner->record.baseline;
       if (there.winner->record.config == row.config) layer = there.winner->layer;
@@ -298,9 +333,11 @@ void prefer_timed(const Tuned& tuned, const DeviceKey& device, const Problem& pr
 Choice builtin_or_none(const DeviceKey& device, const Problem& problem) {
   Choice choice;
   std::optional<KnownConfig> config = builtin_default(problem, device.arch);
-  const std::optional<std::string> reason =
-      config ? why_illegal(config->recipe, problem)
-             : device.arch + " has no kernel of " + to_string(problem.signature);
+  std::optional<std::string> reason = why_unserved(problem.signature);
+  if (!reason) {
+    reason = config ? why_illegal(config->recipe, problem)
+                    : device.arch + " has no kernel of " + to_string(problem.signature);
+  }
   if (reason) {
     choice.explanation = "no kernel serves " + to_string(problem) + ": " + *reason;
     return choice;
@@ -317,9 +354,9 @@ Choice without_winner(const DeviceKey& device, const Problem& problem, Allowed a
   Choice choice = builtin_or_none(device, problem);
   // Where there is no kernel for the types on the architecture, cuBLAS may have none either.
   if (choice.match == Match::none) return choice;
-  if (allowed.cublas) {
+  if (allowed.library) {
     choice.explanation = "cuBLAS, for " + untuned;
-    choice.match = Match::cublas;
+    choice.config = library_choice();
   } else if (!allowed.untuned) {
     choice = {};
     choice.explanation = untuned;
@@ -327,37 +364,59 @@ Choice without_winner(const DeviceKey& device, const Problem& problem, Allowed a
   return choice;
 }
 
-}  // namespace
-
-std::string_view to_string(Match match) {
-  switch (match) {
-    case Match::exact:
-      return "exact";
-    case Match::nearest:
-      return "nearest";
-    case Match::builtin:
-      return "default";
-    case Match::cublas:
-      return "cublas";
-    case Match::none:
-      return "none";
+// The algorithms of libraries that are better than every kernel, of the versions by which the
+// database was written.
+std::vector<Winner> library_winners(const Database& database, const std::string& arch,
+                                    const KernelRevisions& revisions, const WinnerRule& rule) {
+  std::vector<Winner> winners;
+  KernelRevisions all = database.library_revisions();
+  if (all.empty()) return winners;
+  all.insert(revisions.begin(), revisions.end());
+  CheckedConfigs configs;
+  const auto is_known = [&](const std::string& text) { return configs.of(text).has_value(); };
+  for (Record& record : database.winners(arch, all, rule, is_known)) {
+    if (!names_library(record.config)) continue;
+    std::optional<Baseline> cublas = cublas_beside(database, record);
+    const KnownConfig& config = configs.of(record.config).value();
+    winners.push_back({config, std::move(record), std::move(cublas)});
   }
-  throw Error("a match outside the closed list");
+  return winners;
 }
 
+std::optional<KnownConfig> untuned_config(const KernelFamily& family, const Signature& signature,
+                                          Layout layout, std::string_view arch) {
+  if (!family.untuned) return std::nullopt;
+  std::optional<std::vector<int>> values = family.untuned(signature, number_of_arch(arch));
+  if (!values) return std::nullopt;
+  const KnownConfig config = known_config(family, *std::move(values));
+  Specialisation specialisation = config.specialisation();
+  specialisation.layout = layout;
+  return specialised(config, specialisation);
+}
+
+constexpr std::array kMatches = {
+    Word<Match>{Match::exact, "exact"},
+    Word<Match>{Match::nearest, "nearest"},
+    Word<Match>{Match::builtin, "default"},
+    Word<Match>{Match::none, "none"},
+};
+
+}  // namespace
+
+std::string_view to_string(Match match) { return word_of(kMatches, match); }
+
 std::vector<Winner> load_winners(const Database& database, const std::string& arch,
-                                 const KernelHashes& hashes, Launches launches,
+                                 const KernelRevisions& revisions, Launches launches,
                                  const WinnerRule& rule) {
   CheckedConfigs configs;
   const auto is_known = [&](const std::string& text) {
     const std::optional<KnownConfig>& config = configs.of(text);
     if (!config) return false;
-    const LaunchRecipe& recipe = config->recipe;
-    return (!recipe.repack && !recipe.reduce) || launches == Launches::any;
+    return launches == Launches::any || config->is_exportable();
   };
   std::vector<Winner> winners;
-  for (Record& record : rule == WinnerRule() ? database.winners(arch, hashes, is_known)
-                                             : database.winners_by(rule, arch, hashes, is_known)) {
+  for (Record& record : database.winners(arch, revisions, rule, is_known)) {
+    if (launches == Launches::one && !record.problem.epilogue.is_none()) continue;
     std::optional<Baseline> cublas = cublas_beside(database, record);
     const KnownConfig& config = configs.of(record.config).value();
     winners.push_back({config, std::move(record), std::move(cublas)});
@@ -377,23 +436,28 @@ void sort_by_preference(std::vector<Winner>& winners) {
   winners = std::move(sorted);
 }
 
-TunedRows load_rows(const Database& database, const std::string& arch, const KernelHashes& hashes,
-                    const WinnerRule& rule) {
-  if (rule != WinnerRule()) return {load_winners(database, arch, hashes, Launches::any, rule), {}};
+TunedRows load_rows(const Database& database, const std::string& arch,
+                    const KernelRevisions& revisions, const WinnerRule& rule) {
+  TunedRows rows{load_winners(database, arch, revisions, Launches::any, rule), {}};
+  for (Winner& winner : library_winners(database, arch, revisions, rule)) {
+    rows.winners.push_back(std::move(winner));
+  }
+  sort_by_preference(rows.winners);
   // Each costs the first question about a problem a microsecond.
   constexpr std::int64_t kMostTimed = 2048;
-  return {load_winners(database, arch, hashes), database.fastest_configs(arch, hashes, kMostTimed)};
+  if (rule == WinnerRule()) rows.timed = database.fastest_configs(arch, revisions, kMostTimed);
+  return rows;
 }
 
-Tuned load_tuned(const Database& database, const std::string& arch, const KernelHashes& hashes,
-                 const WinnerRule& rule) {
-  TunedRows rows = load_rows(database, arch, hashes, rule);
+Tuned load_tuned(const Database& database, const std::string& arch,
+                 const KernelRevisions& revisions, const WinnerRule& rule) {
+  TunedRows rows = load_rows(database, arch, revisions, rule);
   return {std::move(rows.winners), std::move(rows.timed)};
 }
 
 Choice choose(const Tuned& tuned, const DeviceKey& device, const Problem& problem,
               Allowed allowed) {
-  const Candidates candidates = candidates_for(tuned.winners, device, problem);
+  const Candidates candidates = candidates_for(tuned.winners, device, problem, allowed);
   if (candidates.servings.empty()) return without_winner(device, problem, allowed);
   const Serving& nearest = candidates.servings.front();
   const Record& record = nearest.winner->record;
@@ -409,18 +473,22 @@ Choice choose(const Tuned& tuned, const DeviceKey& device, const Problem& proble
     prefer_timed(tuned, device, problem, &choice);
     if (choice.expected_us) choice.within = tuned.timed.typical_error(device, problem);
   }
-  choice.cublas_us = expected_of_cublas(candidates, device, problem);
-  if (allowed.cublas) prefer_cublas(&choice, nearest.distance);
+  if (const auto library = time_of_library(candidates, device, problem)) {
+    choice.cublas_us = library->us;
+    if (allowed.library) prefer_library(*library, problem, nearest.distance, &choice);
+  }
   return choice;
 }
 
 std::vector<Choice> likeliest(const Tuned& tuned, const DeviceKey& device, const Problem& problem,
                               Allowed allowed, std::size_t most) {
-  Choice first = choose(tuned, device, problem, {false, allowed.untuned});
-  if (first.match == Match::exact) return {std::move(first)};
+  Choice best = choose(tuned, device, problem, allowed);
+  if (best.match == Match::exact) return {std::move(best)};
+  const Allowed kernels_alone{false, allowed.untuned};
+  Choice first = choose(tuned, device, problem, kernels_alone);
   std::vector<Choice> kernels;
   if (first.match == Match::nearest && !device.name.empty()) {
-    const Candidates near = candidates_for(tuned.winners, device, problem);
+    const Candidates near = candidates_for(tuned.winners, device, problem, kernels_alone);
     for (std::size_t i = 0; i < near.servings.size(); ++i) {
       if (near.expected_us[i]) kernels.push_back(of_winner(near, i, device, problem));
     }
@@ -437,11 +505,13 @@ std::vector<Choice> likeliest(const Tuned& tuned, const DeviceKey& device, const
     const bool is_new = kernel.config && texts.insert(to_string(kernel.config->config())).second;
     if (is_new && texts.size() <= most) answers.push_back(std::move(kernel));
   };
-  Choice cublas = first;  // with the kernel that serves without cuBLAS
-  cublas.match = Match::cublas;
-  cublas.expected_us = first.cublas_us;
-  cublas.explanation = "cuBLAS";
-  if (allowed.cublas) answers.push_back(std::move(cublas));  // first: needs no compilation
+  if (allowed.library) {  // first: needs no compilation
+    Choice& library = answers.emplace_back();
+    library.match = Match::builtin;
+    library.config = library_choice();
+    library.expected_us = first.cublas_us;
+    library.explanation = "cuBLAS's own choice";
+  }
   add(first);
   for (Choice& kernel : kernels) add(kernel);
   return answers;
@@ -454,22 +524,21 @@ Choice choose(const Database& database, const DeviceKey& device, const Problem& 
 std::optional<KnownConfig> builtin_config(const Signature& signature, Layout layout,
                                           std::string_view arch) {
   for (const KernelFamily& family : families()) {
-    if (!family.untuned) continue;
-    if (auto values = family.untuned(signature, number_of_arch(arch))) {
-      const KnownConfig config = known_config(family, *std::move(values));
-      Specialisation specialisation = config.specialisation();
-      specialisation.layout = layout;
-      return specialised(config, specialisation);
-    }
+    if (auto config = untuned_config(family, signature, layout, arch)) return config;
   }
   return std::nullopt;
 }
 
 std::optional<KnownConfig> builtin_default(const Problem& problem, std::string_view arch) {
-  const auto config = builtin_config(problem.signature, problem.layout, arch);
-  if (!config) return std::nullopt;
-  const std::optional<LegalConfig> legal = legal_for(*config, problem);
-  return legal ? legal->config : served_variants(*config).back();
+  std::optional<KnownConfig> last;
+  const std::span<const KernelFamily> all = families();
+  for (auto family = all.rbegin(); family != all.rend(); ++family) {  // the fastest first
+    const auto config = untuned_config(*family, problem.signature, problem.layout, arch);
+    if (!config) continue;
+    if (std::optional<LegalConfig> legal = legal_for(*config, problem)) return legal->config;
+    last = served_variants(*config).back();
+  }
+  return last;
 }
 
 }  // namespace gemm_tune

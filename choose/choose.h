@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses the kernel for a (device, problem) among the stored winners.
+// Chooses the config for a (device, problem) among the stored winners: a kernel or, for callers who
+// can call one, an algorithm of a library.
 //
 // `gemm-tune best` and the runtime library use this function, so that they agree. The exported
 // header agrees with it for a device without a name. The chosen kernel is legal for the very
@@ -16,7 +17,7 @@
 #include "choose/timed_configs.h"
 #include "choose/winner_index.h"
 #include "db/database.h"
-#include "db/validity.h"
+#include "db/validity/validity.h"
 #include "kernel_templates/registry.h"
 
 namespace gemm_tune {
@@ -25,21 +26,20 @@ enum class Match {
   exact,    // a winner tuned for this device and problem, or for its alignment class (sameness())
   nearest,  // a winner of a near tuned size, or of this size on another device
   builtin,  // nothing tuned fits: the conservative default config ("default" to users)
-  cublas,   // cuBLAS: no kernel was timed faster or is expected to be clearly so, or none fits
-  none,     // no kernel can serve the problem
+  none,     // nothing can serve the problem
 };
 
 std::string_view to_string(Match match);
 
-// How many launches a winner's call may take: one, or any number (REPACK and REDUCE take one more
-// each).
+// How many launches a winner's call may take: one, or any number (a pre-pass and a reduction take
+// one more each).
 enum class Launches { one, any };
 
-// One winner for each (device, problem) of the architecture, without stale rows (db/validity.h).
-// Sorted by choose()'s preference among winners at equal distance: by problem text, then measured
-// before predicted, then by time, device and config.
+// One kernel for each (device, problem) of the architecture, without stale rows
+// (db/validity/validity.h). Sorted by choose()'s preference among winners at equal distance: by
+// problem text, then measured before predicted, then by time, device and config.
 std::vector<Winner> load_winners(const Database& database, const std::string& arch,
-                                 const KernelHashes& hashes = current_kernel_hashes(),
+                                 const KernelRevisions& revisions = current_revisions(),
                                  Launches launches = Launches::any, const WinnerRule& rule = {});
 
 // Sorts as load_winners() does.
@@ -47,11 +47,11 @@ void sort_by_preference(std::vector<Winner>& winners);
 
 // The rows that Tuned is made of.
 struct TunedRows {
-  std::vector<Winner> winners;
+  std::vector<Winner> winners;  // load_winners(), and the algorithms of libraries that beat them
   std::vector<TimedConfig> timed;
 };
-TunedRows load_rows(const Database& database, const std::string& arch, const KernelHashes& hashes,
-                    const WinnerRule& rule);
+TunedRows load_rows(const Database& database, const std::string& arch,
+                    const KernelRevisions& revisions, const WinnerRule& rule);
 
 // What a database knows of an architecture.
 struct Tuned {
@@ -67,19 +67,19 @@ struct Tuned {
 // rule: by another than the default one, a problem is served by such winners only, and no config
 // that a search has tried takes the place of the nearest.
 Tuned load_tuned(const Database& database, const std::string& arch,
-                 const KernelHashes& hashes = current_kernel_hashes(), const WinnerRule& rule = {});
+                 const KernelRevisions& revisions = current_revisions(),
+                 const WinnerRule& rule = {});
 
-// Which answers a caller can use: unless told otherwise, every kernel and not cuBLAS.
+// Which answers a caller can use: unless told otherwise, every kernel and no library.
 struct Allowed {
-  bool cublas = false;  // the caller can call cuBLAS for the problem
-  bool untuned = true;  // the default config serves where nothing tuned fits
+  bool library = false;  // the caller can call cuBLAS and cublasLt for the problem
+  bool untuned = true;   // the default config serves where nothing tuned fits
 };
 
 struct Choice {
   Match match = Match::none;
-  // Empty iff no kernel serves. Where match is cublas, the kernel that serves without cuBLAS.
-  std::optional<KnownConfig> config;
-  bool is_twin = false;  // the winner's predicated twin: the winner is not legal here
+  std::optional<KnownConfig> config;  // empty iff nothing serves
+  bool is_twin = false;               // the winner's predicated twin: the winner is not legal here
   // The row that config rests on; none for the default config. Of a config that is no winner the
   // device, problem, time, and the baseline beside the winner there.
   std::optional<Record> winner;
@@ -93,7 +93,7 @@ struct Choice {
   // samples of an exact match, else from expectations among the tuned problems. Nothing where there
   // are too few.
   std::optional<double> within;
-  std::optional<double> cublas_us;  // measured or expected in the same way
+  std::optional<double> cublas_us;  // of cuBLAS's own choice, measured or expected in the same way
 };
 
 // A distance from which on an answer calls itself a guess: with one of the sizes 16 times another,
@@ -106,6 +106,8 @@ inline constexpr double kGuessDistance = 16;
 // A winner of another device of the architecture takes their place if there is none, or if there is
 // only a predicted one and the other is measured and no farther away; the explanation says so. A
 // device without a name stands for any device of its architecture; the nearest winner then serves.
+// Where a library is allowed, its algorithm serves the problem that it won, and cuBLAS's own choice
+// those where no kernel is expected to be as fast (choose/most_of_cublas.h).
 // tuned: as load_tuned() gives it for the device's architecture.
 Choice choose(const Tuned& tuned, const DeviceKey& device, const Problem& problem,
               Allowed allowed = {});
@@ -113,8 +115,9 @@ Choice choose(const Tuned& tuned, const DeviceKey& device, const Problem& proble
 // The same, but loads what the database knows for this one call.
 Choice choose(const Database& database, const DeviceKey& device, const Problem& problem);
 
-// For a caller who can time them: cuBLAS where it is allowed, choose()'s kernel, and those kernels
-// that are likeliest to be faster, `most` kernels at most. For a tuned problem its winner alone.
+// For a caller who can time them: cuBLAS's own choice where a library is allowed, choose()'s
+// kernel, and those kernels that are likeliest to be faster, `most` kernels at most. For a tuned
+// problem its winner alone.
 std::vector<Choice> likeliest(const Tuned& tuned, const DeviceKey& device, const Problem& problem,
                               Allowed allowed, std::size_t most);
 
@@ -124,7 +127,8 @@ std::vector<Choice> likeliest(const Tuned& tuned, const DeviceKey& device, const
 std::optional<KnownConfig> builtin_config(const Signature& signature, Layout layout,
                                           std::string_view arch);
 
-// The variant of builtin_config() with accesses as wide as the problem allows.
+// Of the last family that has an untuned config for the problem: the variant with accesses as wide
+// as the problem allows.
 std::optional<KnownConfig> builtin_default(const Problem& problem, std::string_view arch);
 
 }  // namespace gemm_tune

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "search/static_model.h"
+#include "search/model/static_model.h"
 
 namespace gemm_tune {
 

@@ -20,7 +20,7 @@ namespace gemm_tune {
 // sm_86, because arch becomes part of a name, and NothingFound if the database has no usable winner
 // for arch. rule: of the winners.
 std::string export_header(const Database& database, const std::string& arch,
-                          const KernelHashes& hashes = current_kernel_hashes(),
+                          const KernelRevisions& revisions = current_revisions(),
                           const WinnerRule& rule = {});
 
 // The header and the kernels that it names.
@@ -35,7 +35,7 @@ struct ExportedKernels {
 ExportedKernels export_kernels(const Database* own,
                                const std::vector<std::filesystem::path>& layers,
                                const std::string& arch,
-                               const KernelHashes& hashes = current_kernel_hashes(),
+                               const KernelRevisions& revisions = current_revisions(),
                                const WinnerRule& rule = {});
 
 }  // namespace gemm_tune

@@ -14,21 +14,27 @@ namespace {
 using ByArch = std::map<std::string, TunedRows>;
 
 ByArch rows_of(const Database& database, const std::optional<std::string>& arch,
-               const KernelHashes& hashes, const WinnerRule& rule) {
+               const KernelRevisions& revisions, const WinnerRule& rule) {
   ByArch rows;
   for (const DeviceKey& device : database.devices()) {
     const bool is_asked = !arch || device.arch == *arch;
     if (is_asked && !rows.contains(device.arch)) {
-      rows.emplace(device.arch, load_rows(database, device.arch, hashes, rule));
+      rows.emplace(device.arch, load_rows(database, device.arch, revisions, rule));
     }
   }
   return rows;
 }
 
 using Place = std::tuple<std::string, int, Problem>;  // device's name and SMs
+using PlaceOfWinner = std::pair<Place, bool>;         // true: of a library's algorithm
 
 Place place_of(const DeviceKey& device, const Problem& problem) {
   return {device.name, device.sm_count, problem};
+}
+
+PlaceOfWinner place_of(const Winner& winner) {
+  return {place_of(winner.record.device, winner.record.problem),
+          winner.config.family->is_library()};
 }
 
 // Measured before predicted, then the user's before a layer's, then the shortest time.
@@ -39,19 +45,36 @@ auto rank_among_layers(const Winner& winner, const WinnerRule& rule) {
 }
 
 void add_winners(std::vector<Winner>& all, std::vector<Winner> layer, const WinnerRule& rule) {
-  std::map<Place, std::size_t> places;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    places.emplace(place_of(all[i].record.device, all[i].record.problem), i);
-  }
+  std::map<PlaceOfWinner, std::size_t> places;
+  for (std::size_t i = 0; i < all.size(); ++i) places.emplace(place_of(all[i]), i);
   for (Winner& winner : layer) {
-    const auto [known, is_new] =
-        places.try_emplace(place_of(winner.record.device, winner.record.problem), all.size());
+    const auto [known, is_new] = places.try_emplace(place_of(winner), all.size());
     if (is_new) {
       all.push_back(std::move(winner));
     } else if (rank_among_layers(winner, rule) < rank_among_layers(all[known->second], rule)) {
       all[known->second] = std::move(winner);
     }
   }
+}
+
+// An algorithm of a library beats the kernels of its own database. One that ranks behind a kernel
+// of another is no winner.
+void leave_out_beaten(std::vector<Winner>& winners, const WinnerRule& rule) {
+  std::map<Place, const Winner*> kernels;
+  for (const Winner& one : winners) {
+    const auto [place, is_library] = place_of(one);
+    if (!is_library) kernels.emplace(place, &one);
+  }
+  std::set<PlaceOfWinner> beaten;
+  for (const Winner& one : winners) {
+    const PlaceOfWinner place = place_of(one);
+    const auto kernel = kernels.find(place.first);
+    if (place.second && kernel != kernels.end() && kernel->second->layer != one.layer &&
+        rank_among_layers(*kernel->second, rule) < rank_among_layers(one, rule)) {
+      beaten.insert(place);
+    }
+  }
+  std::erase_if(winners, [&](const Winner& one) { return beaten.contains(place_of(one)); });
 }
 
 void add_timed(std::vector<TimedConfig>& all, std::vector<TimedConfig> layer) {
@@ -87,13 +110,13 @@ std::vector<std::string> read_layers(
 }
 
 Layered load_layered(const Database* own, const std::vector<std::filesystem::path>& layers,
-                     const std::optional<std::string>& arch, const KernelHashes& hashes,
+                     const std::optional<std::string>& arch, const KernelRevisions& revisions,
                      const WinnerRule& rule) {
   Layered all;
-  ByArch rows = own == nullptr ? ByArch() : rows_of(*own, arch, hashes, rule);
+  ByArch rows = own == nullptr ? ByArch() : rows_of(*own, arch, revisions, rule);
   all.notes =
       read_layers(layers, [&](const Database& database, const std::filesystem::path& layer) {
-        ByArch below = rows_of(database, arch, hashes, rule);
+        ByArch below = rows_of(database, arch, revisions, rule);
         for (auto& [name, found] : below) {
           set_layer(found.winners, layer);
           add_winners(rows[name].winners, std::move(found.winners), rule);
@@ -101,6 +124,7 @@ Layered load_layered(const Database* own, const std::vector<std::filesystem::pat
         }
       });
   for (auto& [name, found] : rows) {
+    leave_out_beaten(found.winners, rule);
     sort_by_preference(found.winners);
     all.tuned.emplace(name, Tuned(std::move(found.winners), std::move(found.timed)));
   }
@@ -109,13 +133,13 @@ Layered load_layered(const Database* own, const std::vector<std::filesystem::pat
 
 LayeredWinners load_layered_winners(const Database* own,
                                     const std::vector<std::filesystem::path>& layers,
-                                    const std::string& arch, const KernelHashes& hashes,
+                                    const std::string& arch, const KernelRevisions& revisions,
                                     Launches launches, const WinnerRule& rule) {
   LayeredWinners all;
-  if (own != nullptr) all.winners = load_winners(*own, arch, hashes, launches, rule);
+  if (own != nullptr) all.winners = load_winners(*own, arch, revisions, launches, rule);
   all.notes =
       read_layers(layers, [&](const Database& database, const std::filesystem::path& layer) {
-        std::vector<Winner> below = load_winners(database, arch, hashes, launches, rule);
+        std::vector<Winner> below = load_winners(database, arch, revisions, launches, rule);
         set_layer(below, layer);
         add_winners(all.winners, std::move(below), rule);
       });

@@ -28,11 +28,11 @@ struct Layered {
   std::vector<std::string> notes;      // a sentence for each layer that was left out
 };
 
-// own: nullptr where the user has none. arch: only that one; nullopt: all. hashes and rule: as for
-// load_tuned(). Throws DatabaseError if `own` cannot be read.
+// own: nullptr where the user has none. arch: only that one; nullopt: all. revisions and rule: as
+// for load_tuned(). Throws DatabaseError if `own` cannot be read.
 Layered load_layered(const Database* own, const std::vector<std::filesystem::path>& layers,
                      const std::optional<std::string>& arch = std::nullopt,
-                     const KernelHashes& hashes = current_kernel_hashes(),
+                     const KernelRevisions& revisions = current_revisions(),
                      const WinnerRule& rule = {});
 
 // The winners of one architecture, as load_winners() sorts them.
@@ -44,7 +44,7 @@ struct LayeredWinners {
 // As load_layered().
 LayeredWinners load_layered_winners(const Database* own,
                                     const std::vector<std::filesystem::path>& layers,
-                                    const std::string& arch, const KernelHashes& hashes,
+                                    const std::string& arch, const KernelRevisions& revisions,
                                     Launches launches = Launches::any, const WinnerRule& rule = {});
 
 }  // namespace gemm_tune

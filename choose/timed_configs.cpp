@@ -46,7 +46,7 @@ using timed_configs::Group;
 using timed_configs::Groups;
 
 // How much the group's median weighs, where a row at the problem itself weighs 1. Chosen by leaving
-// each of five recorded sweeps of warp_tiled out (tests/data/sweeps, the fastest 60 to 1,000
+// each of five recorded sweeps of one family out (research/sweeps, the fastest 60 to 1,000
 // configs of the others): without the median's weight a config that the model takes for slow at one
 // problem is taken for fast everywhere (0.64 of the best at 4096x512x1024; 0.95 with it).
 constexpr double kMedianWeight = 0.15;

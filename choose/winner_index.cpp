@@ -61,6 +61,16 @@ const KnownConfig* serving_variant(const std::vector<KnownConfig>& variants, con
   return is_narrower && !copies_too_much(*legal, tuned, problem) ? &*legal : &*one_launch;
 }
 
+// What may be launched for the problem; nullptr: nothing.
+const KnownConfig* serving(const std::vector<KnownConfig>& variants, const Winner& winner,
+                           const Problem& problem, bool takes_libraries) {
+  if (!winner.config.family->is_library()) {
+    return serving_variant(variants, winner.record.problem, problem);
+  }
+  const bool is_same = sameness(winner.record.problem, problem) == Sameness::full;
+  return takes_libraries && is_same ? &variants.front() : nullptr;
+}
+
 }  // namespace
 
 struct WinnerIndex::Entry {
@@ -96,8 +106,11 @@ namespace {
 template <class Entry>
 class NearestServing {
  public:
-  NearestServing(const Problem& problem, std::size_t most)
-      : problem_(problem), asked_(launch_problem(problem)), most_(most) {}
+  NearestServing(const Problem& problem, std::size_t most, bool takes_libraries)
+      : problem_(problem),
+        asked_(launch_problem(problem)),
+        most_(most),
+        takes_libraries_(takes_libraries) {}
 
   void look_into(const std::vector<Entry>& entries) { entries_ = entries.data(); }
 
@@ -125,7 +138,6 @@ class NearestServing {
 
   void consider(const Entry& entry) {
     const double distance = shape_distance(entry.tuned, asked_);
-    const Problem& tuned = entry.winner->record.problem;
     const auto rank =
         std::make_tuple(distance, -static_cast<int>(sameness(entry.tuned, asked_)), entry.winner);
     const auto same = std::find_if(found_.begin(), found_.end(), [&](const Found& found) {
@@ -133,7 +145,8 @@ class NearestServing {
     });
     if (same != found_.end() && same->rank <= rank) return;
     if (same == found_.end() && full() && found_.back().rank <= rank) return;
-    const KnownConfig* const config = serving_variant(*entry.variants, tuned, problem_);
+    const KnownConfig* const config =
+        serving(*entry.variants, *entry.winner, problem_, takes_libraries_);
     if (config == nullptr) return;
     if (same != found_.end()) {
       found_.erase(same);
@@ -152,6 +165,7 @@ class NearestServing {
   const Problem& problem_;
   LaunchProblem asked_;
   std::size_t most_;
+  bool takes_libraries_;
   const Entry* entries_ = nullptr;
   std::vector<Found> found_;  // in ascending order of rank
   double worst_ = std::numeric_limits<double>::max();
@@ -170,11 +184,13 @@ WinnerIndex::WinnerIndex(std::vector<Winner> winners) : winners_(std::move(winne
     const auto [variants, is_new] = variants_.try_emplace(to_string(winner.config.config()));
     if (is_new) variants->second = served_variants(winner.config);
     const Record& record = winner.record;
-    std::unique_ptr<Group>& group = groups_[{record.device.name, record.device.sm_count,
-                                             record.problem.signature, record.problem.layout}];
+    std::unique_ptr<Group>& group =
+        groups_[{record.device.name, record.device.sm_count, record.problem.signature,
+                 record.problem.layout, record.problem.epilogue}];
     if (!group) group = std::make_unique<Group>();
-    group->entries.push_back({&winner, &variants->second, launch_problem(record.problem),
-                              correction_of(winner.config, record)});
+    group->entries.push_back(
+        {&winner, &variants->second, launch_problem(record.problem),
+         winner.config.family->is_library() ? std::nullopt : correction_of(winner.config, record)});
     group->points.all.push_back(point_of(record.problem));
   }
   for (const auto& [key, group] : groups_) {
@@ -187,14 +203,15 @@ WinnerIndex::WinnerIndex(WinnerIndex&&) noexcept = default;
 WinnerIndex& WinnerIndex::operator=(WinnerIndex&&) noexcept = default;
 
 std::vector<Serving> WinnerIndex::nearest(const DeviceKey& device, Where where,
-                                          const Problem& problem, std::size_t most) const {
-  NearestServing<Entry> nearest(problem, most);
+                                          const Problem& problem, std::size_t most, Of of) const {
+  NearestServing<Entry> nearest(problem, most, of == Of::all && where == Where::on_the_device);
   for (const auto& [key, group] : groups_) {
-    const auto& [name, sm_count, signature, layout] = key;
+    const auto& [name, sm_count, signature, layout, epilogue] = key;
     const bool is_here =
         device.name.empty() || (device.name == name && device.sm_count == sm_count);
     if (is_here != (where == Where::on_the_device)) continue;
     if (signature != problem.signature || layout != problem.layout) continue;
+    if (epilogue != problem.epilogue) continue;
     search(*group, problem, nearest);
   }
   return nearest.take();

@@ -20,22 +20,24 @@
 
 namespace gemm_tune {
 
-// The best usable row of one (device, problem).
+// The best usable row of one (device, problem): of all kernels and, where a library's algorithm is
+// better, that algorithm's besides.
 struct Winner {
   KnownConfig config;
   Record record;
-  // cublasSgemm, or the function for the types, timed beside the winner; not cublasLt's best.
+  // cuBLAS's own choice, timed beside the winner; not cublasLt's best.
   std::optional<Baseline> cublas = {};
   std::string layer = {};  // the file of the layer that it is from; empty: the user's database
 };
 
-// A winner that serves a problem as one of its served_variants().
+// A winner that serves a problem as one of its served_variants(). A library's algorithm serves the
+// very problem and device for which it was verified.
 struct Serving {
   const Winner* winner = nullptr;
   const KnownConfig* config = nullptr;  // the variant that is legal for the problem
   bool is_twin = false;                 // another variant than the winner itself
   double distance = 0;                  // of the winner's problem
-  std::optional<double> correction;     // correction_of() the winner
+  std::optional<double> correction;     // correction_of() the winner; none of a library's
 };
 
 class WinnerIndex {
@@ -51,18 +53,22 @@ class WinnerIndex {
   // architecture.
   enum class Where { on_the_device, elsewhere };
 
+  // Which winners may serve: of kernels, or of libraries too.
+  enum class Of { kernels, all };
+
   std::size_t size() const { return winners_.size(); }
 
   // The winners that serve the problem, nearest first, at most `most`, each of another config. At
   // equal distance the winner of the very problem comes first, then those of its alignment class
   // (sameness()), then the winners' order decides.
   std::vector<Serving> nearest(const DeviceKey& device, Where where, const Problem& problem,
-                               std::size_t most) const;
+                               std::size_t most, Of of) const;
 
  private:
   struct Group;
   struct Entry;
-  using GroupKey = std::tuple<std::string, int, Signature, Layout>;  // device's name and SMs
+  // The device's name and SMs first.
+  using GroupKey = std::tuple<std::string, int, Signature, Layout, Epilogue>;
 
   std::vector<Winner> winners_;                               // stay where they are
   std::map<std::string, std::vector<KnownConfig>> variants_;  // by the winner's config

@@ -54,12 +54,25 @@ if(GT_CUDA_FOUND)
     INTERFACE_LINK_LIBRARIES "Threads::Threads;${CMAKE_DL_LIBS};rt"
     INTERFACE_LINK_OPTIONS "LINKER:--disable-new-dtags")
   # For the libraries that are opened: where this machine has CUDA, then where another one is likely to have it.
+  # gpu/cuda_libraries/cuda_folders.cpp looks further.
   get_filename_component(GT_CUDA_LIBRARIES "${_gt_cudart}" DIRECTORY)
   set(CMAKE_BUILD_RPATH "${GT_CUDA_LIBRARIES};/usr/local/cuda/lib64")
-  set(CMAKE_INSTALL_RPATH "$ORIGIN/../lib;${GT_CUDA_LIBRARIES};/usr/local/cuda/lib64")
   list(REMOVE_DUPLICATES CMAKE_BUILD_RPATH)
-  list(REMOVE_DUPLICATES CMAKE_INSTALL_RPATH)
   message(STATUS "CUDA: ${_gt_root}")
 else()
   message(STATUS "CUDA 13 not found in ${_gt_roots}: building core, kernel_templates, search, db and choose only")
 endif()
+
+# gt_search_path(target folder component): where an installed target looks for the libraries that it opens. No folder of
+# the machine that built it is among them. CMake's own change of a search path would fill the built one up with an empty
+# entry, which is the working directory to the loader.
+function(gt_search_path target folder component)
+  if(NOT GT_CUDA_FOUND)
+    return()
+  endif()
+  list(JOIN CMAKE_BUILD_RPATH ":" built)
+  string(APPEND built ":$ORIGIN/../lib")
+  set_target_properties(${target} PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "${built}")
+  install(CODE "file(RPATH_CHANGE FILE \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${folder}/$<TARGET_FILE_NAME:${target}>\"
+                     OLD_RPATH \"${built}\" NEW_RPATH \"\$ORIGIN/../lib:/usr/local/cuda/lib64\")" COMPONENT ${component} ${ARGN})
+endfunction()

@@ -53,14 +53,14 @@ function(gt_add_test_headers)
   target_precompile_headers(gt_test_headers PRIVATE ${GT_STANDARD_HEADERS} <gmock/gmock.h> <gtest/gtest.h>)
 endfunction()
 
-# gt_test(name LABEL label SOURCES... [DEPENDS targets...] [TIMEOUT seconds] [ENV NAME=VALUE] [SLOW filter]
-# [MANY_ROUNDS filter]): one
-# GoogleTest program; each of its tests is a ctest named <name>.<Suite>.<Test>, because suites of two programs may
-# share names. TIMEOUT is for one test, 120 seconds unless told. Tests that the GoogleTest filter SLOW names get the
-# label slow instead: `./run slow` runs them, `./run tests` does not. Those that MANY_ROUNDS names are run once more there,
-# as <name>.many_rounds, for the many rounds of tests/rounds.h.
+# gt_test(name LABEL label SOURCES... [DEPENDS targets...] [ENV NAME=VALUE] [SLOW filter] [MANY_ROUNDS filter]):
+# one GoogleTest program; each of its tests is a ctest named <name>.<Suite>.<Test>, because suites of two programs may
+# share names. No test has a timeout of its own: ctest's of 25 minutes ends a test that hangs, and a loaded machine
+# reaches it with none. Tests that the GoogleTest filter SLOW names get the label slow instead: `./run slow` runs them,
+# `./run tests` does not. Those that MANY_ROUNDS names are run once more there, as <name>.many_rounds, for the many
+# rounds of tests/rounds.h.
 function(gt_test name)
-  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT;ENV;SLOW;MANY_ROUNDS" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "" "LABEL;ENV;SLOW;MANY_ROUNDS" "SOURCES;DEPENDS" ${ARGN})
   if(ARG_UNPARSED_ARGUMENTS OR NOT ARG_LABEL MATCHES "^(unit|emulator|mutants|package|gpu)$")
     message(FATAL_ERROR "gt_test(${name}): LABEL is unit, emulator, mutants, package or gpu, not '${ARG_LABEL}'; "
                         "unknown arguments: '${ARG_UNPARSED_ARGUMENTS}'")
@@ -69,23 +69,20 @@ function(gt_test name)
   if(GT_SANITIZE AND NOT ARG_LABEL STREQUAL "unit")
     return()
   endif()
-  if(NOT ARG_TIMEOUT)
-    set(ARG_TIMEOUT 120)
-  endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE gt_flags ${ARG_DEPENDS} GTest::gmock GTest::gtest_main)
   target_precompile_headers(${name} REUSE_FROM gt_test_headers)
   set(_gt_rest)
   if(ARG_SLOW)
     set(_gt_rest TEST_FILTER "-${ARG_SLOW}")
-    gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60 TEST_FILTER "${ARG_SLOW}"
-      TEST_LIST ${name}_SLOW_TESTS PROPERTIES LABELS slow TIMEOUT 600 ENVIRONMENT "${ARG_ENV}")
+    gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 600 TEST_FILTER "${ARG_SLOW}"
+      TEST_LIST ${name}_SLOW_TESTS PROPERTIES LABELS slow ENVIRONMENT "${ARG_ENV}")
   endif()
-  gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60 ${_gt_rest}
-    PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT "${ARG_TIMEOUT}" ENVIRONMENT "${ARG_ENV}")
+  gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 600 ${_gt_rest}
+    PROPERTIES LABELS "${ARG_LABEL}" ENVIRONMENT "${ARG_ENV}")
   if(ARG_MANY_ROUNDS)
     add_test(NAME ${name}.many_rounds COMMAND ${name} "--gtest_filter=${ARG_MANY_ROUNDS}")
     set(_gt_environment GT_MANY_ROUNDS=1 ${ARG_ENV})
-    set_tests_properties(${name}.many_rounds PROPERTIES LABELS slow TIMEOUT 900 ENVIRONMENT "${_gt_environment}")
+    set_tests_properties(${name}.many_rounds PROPERTIES LABELS slow ENVIRONMENT "${_gt_environment}")
   endif()
 endfunction()

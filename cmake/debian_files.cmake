@@ -19,11 +19,6 @@ foreach(root IN LISTS roots)
        "  * Built by cpack.\n\n -- ${CPACK_PACKAGE_CONTACT}  ${today}\n")
   file(GLOB pages "${root}/usr/share/man/man1/*.1")
   execute_process(COMMAND gzip -9 -n -f "${doc}/changelog.Debian" ${pages} COMMAND_ERROR_IS_FATAL ANY)
-  if(EXISTS "${root}/usr/bin/gemm-tune")
-    file(WRITE "${root}/usr/share/lintian/overrides/${package}"
-         "# One program for every later release of the distribution: its libraries are archives.\n"
-         "${package}: embedded-library zlib *\n")
-  endif()
   # The search path for CUDA of the machine that built: the loader's own and /usr/local/cuda are searched in any case.
   file(GLOB binaries "${root}/usr/bin/*" "${root}/usr/lib/*.so*")
   foreach(binary IN LISTS binaries)

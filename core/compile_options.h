@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The compile options that affect a kernel's machine code: the same for every config and target.
 //
-// Part of a kernel's identity (kernel_templates/source.h), so that a change here makes stored
-// results count as those of another kernel. Constants; any thread.
+// Part of the keys of compiled kernels (runtime/compile.h). A change here may change the machine
+// code of every family, which then gets another revision. Constants; any thread.
 #pragma once
 
 namespace gemm_tune {

@@ -32,9 +32,7 @@ Config parse_config(std::string_view text) {
   const auto malformed = [&](std::string_view part) {
     std::string message = "'";
     message.append(excerpt(part)).append("' in config '").append(excerpt(text));
-    message +=
-        "' is malformed: write family/NAME=VALUE,NAME=VALUE with whole numbers, as in "
-        "naive/BM=16,BN=16,COALESCED=1,PRED=1";
+    message += "' is malformed: write family/NAME=VALUE,NAME=VALUE with whole numbers";
     return UsageError(message);
   };
   constexpr std::size_t kLongest = 1000;

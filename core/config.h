@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One point of a family's space, by name: the text that identifies a kernel everywhere.
 //
-// "tiled_2d/BM=128,BN=128,BK=8,TM=8,TN=8,PRED=0" is the database key, the log line, the argument of
+// "family/NAME=128,OTHER=0" is the database key, the log line, the argument of
 // --config, the export and the test name; parse_config(to_string(c)) == c. This file knows the
 // syntax only; kernel_templates/registry.h knows which families and parameters exist.
 #pragma once

@@ -2,7 +2,8 @@
 // A GPU's limits and rates. They reject configs, feed the static model and identify stored results.
 //
 // The built-in table describes each architecture by a typical card, with its SM count, clock and
-// bandwidth. gpu/device.h fills the same struct from a real device. Units are in the names.
+// bandwidth (core/gpu_cards.h has more cards). gpu/device.h fills the same struct from a real
+// device. Units are in the names.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace gemm_tune {
 
@@ -37,6 +39,7 @@ struct DeviceSpec {
   int clock_mhz = 0;          // boost
   double dram_gb_per_s = 0;
   std::int64_t l2_bytes = 0;
+  std::int64_t memory_bytes = 0;  // of the card
 
   // The number in `arch`: 86 for "sm_86".
   int sm() const { return 10 * cc_major + cc_minor; }
@@ -52,5 +55,9 @@ int number_of_arch(std::string_view arch);
 
 // The table's entry; nullopt for an architecture that the table lacks.
 std::optional<DeviceSpec> find_device_spec(std::string_view arch);
+
+// The cards that a person may mean, as by "RTX 3090" or "a100": the one with exactly these words in
+// its name, whatever the case, "NVIDIA", "GeForce" and "Tesla" apart; else those with all of them.
+std::vector<DeviceSpec> find_cards(std::string_view name);
 
 }  // namespace gemm_tune

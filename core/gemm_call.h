@@ -1,23 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// One product: D = alpha * op(A) * op(B) + beta * C for each entry of a batch, row-major, and what
-// an epilogue makes of it.
+// One product: D = epilogue(alpha * op(A) * op(B) + beta * C) for each entry of a batch, row-major.
 //
 // Every part of the project describes a product by this struct. Only the C interface, cuBLAS and
-// the kernel's argument (kernel_templates/launch_args.h) convert it. A call without addresses
-// describes where the matrices would lie. C and D are the same matrix or do not overlap. Values; no
+// launch plans (core/launch_plan.h) convert it. A call without addresses describes where the
+// matrices would lie. C and D are the same matrix or do not overlap. Values; no
 // thread rule.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 
 #include "core/problem.h"
 
 namespace gemm_tune {
-
-// The operation on alpha * op(A) * op(B) + beta * C before the result is rounded and stored as D:
-// add a bias, one element for each column; then ReLU.
-enum class Epilogue { none, bias, bias_relu };
 
 struct GemmCall {
   Problem problem;
@@ -33,9 +29,9 @@ struct GemmCall {
   // Elements from one matrix of a batch to the next, unused for a batch of 1; stride_c holds for C
   // and D.
   std::int64_t stride_a = 0, stride_b = 0, stride_c = 0;
-  Epilogue epilogue = Epilogue::none;
-  // N elements of D's type, apart from D, for every entry of a batch; not read without an epilogue.
-  const void* bias = nullptr;
+  // Of the epilogue's functors, in their order (Epilogue::for_each()), apart from D; aux is
+  // written.
+  EpilogueOperands operands{};
 
   friend auto operator<=>(const GemmCall&, const GemmCall&) = default;
 };
@@ -48,12 +44,14 @@ GemmCall packed_call(const Problem& problem);
 enum class COperand { in_place, separate };
 
 // in_place also if C is not read.
-COperand c_operand(const GemmCall& call);
+inline COperand c_operand(const GemmCall& call) {
+  return call.C == call.D || call.beta == 0 ? COperand::in_place : COperand::separate;
+}
 
 // The form of a call that a kernel is compiled for. Any config may be compiled for each.
 struct CallForm {
   // NOLINTNEXTLINE(google-explicit-constructor)
-  constexpr CallForm(COperand c = COperand::in_place, Epilogue epilogue = Epilogue::none)
+  constexpr CallForm(COperand c = COperand::in_place, Epilogue epilogue = {})
       : c(c), epilogue(epilogue) {}
 
   COperand c;
@@ -62,13 +60,35 @@ struct CallForm {
   friend auto operator<=>(const CallForm&, const CallForm&) = default;
 };
 
-CallForm form_of(const GemmCall& call);
+inline CallForm form_of(const GemmCall& call) { return {c_operand(call), call.problem.epilogue}; }
 
 // The call with these addresses and with C in D: D = alpha * op(A) * op(B) + beta * D.
 GemmCall in_place(GemmCall call, const void* A, const void* B, void* D);
 
 // The alignment of each operand: of its leading dimension, its address and, in a batch, its stride.
-Alignment alignment_of(const GemmCall& call);
+// A separate C that is not read counts as aligned like D. D's is also that of the epilogue's
+// operands that lie as D does.
+inline Alignment alignment_of(const GemmCall& call) {
+  const auto of = [&](const void* address, std::int64_t ld, std::int64_t stride, ElementType type) {
+    const std::int64_t elements = call.problem.batch > 1 ? ld | stride : ld;
+    const auto bytes =
+        static_cast<std::uint64_t>(elements) * static_cast<std::uint64_t>(bytes_of(type));
+    return alignment_of(bytes | reinterpret_cast<std::uintptr_t>(address));
+  };
+  const Signature& types = call.problem.signature;
+  int d = of(call.D, call.ldc, call.stride_c, types.d);
+  if (!call.problem.epilogue.is_none()) {
+    call.problem.epilogue.for_each([&](const EpilogueFunctor& functor, int slot) {
+      if (!lies_as_d(functor)) return;
+      const void* const at = call.operands[static_cast<std::size_t>(slot)];
+      d = std::min(d, alignment_of(reinterpret_cast<std::uintptr_t>(at)));
+    });
+  }
+  const bool reads_c = c_operand(call) == COperand::separate;
+  return {of(call.A, call.lda, call.stride_a, types.a),
+          of(call.B, call.ldb, call.stride_b, types.b),
+          reads_c ? of(call.C, call.ldc, call.stride_c, types.c) : d, d};
+}
 
 // The call's problem with the alignment that its matrices have.
 Problem problem_of(const GemmCall& call);

@@ -7,7 +7,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
+#include <optional>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -15,8 +16,6 @@
 
 namespace gemm_tune {
 namespace {
-
-constexpr std::chrono::seconds kPipeWait{10};
 
 struct Descriptor {
   explicit Descriptor(int opened) : value(opened) {}
@@ -30,8 +29,9 @@ struct Descriptor {
 
 class InputFile {
  public:
-  InputFile(const std::string& path, const std::string& what)
+  InputFile(const std::string& path, const std::string& what, std::chrono::seconds pipe_wait)
       : name_(what + " '" + path + "'"),
+        pipe_wait_(pipe_wait),
         // O_NONBLOCK: without it, opening a pipe that has no writer would block.
         file_(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)) {
     struct stat status {};
@@ -68,24 +68,65 @@ class InputFile {
 
   void await_writer() const {
     pollfd pipe{file_.value, POLLIN, 0};
-    const auto wait = std::chrono::milliseconds(kPipeWait).count();
+    const auto wait = std::chrono::milliseconds(pipe_wait_).count();
     const int ready = poll(&pipe, 1, static_cast<int>(wait));
     if (ready == 0) {
-      fail("is a pipe that has sent nothing for " + std::to_string(kPipeWait.count()) +
+      fail("is a pipe that has sent nothing for " + std::to_string(pipe_wait_.count()) +
            " s: name a file, or start its writer first");
     }
   }
 
   std::string name_;
+  std::chrono::seconds pipe_wait_;
   Descriptor file_;
   bool is_pipe_ = false;
 };
 
+// What begins so is no text, and what would be right.
+struct FileMark {
+  std::string_view begin;
+  const char* sentence;
+};
+
+using namespace std::string_view_literals;
+
+constexpr const char* kUtf16 = "is text in UTF-16: save it as UTF-8";
+
+constexpr FileMark kFileMarks[] = {
+    {"\x1f\x8b"sv, "is compressed by gzip: name the unpacked file, or <(zcat FILE)"},
+    {"\xfd"
+     "7zXZ\0"sv,
+     "is compressed by xz: name the unpacked file, or <(xzcat FILE)"},
+    {"\x28\xb5\x2f\xfd"sv, "is compressed by zstd: name the unpacked file, or <(zstdcat FILE)"},
+    {"BZh"sv, "is compressed by bzip2: name the unpacked file, or <(bzcat FILE)"},
+    {"PK\x03\x04"sv, "is a zip archive: name the unpacked file"},
+    {"SQLite format 3\0"sv, "is a database, which `gemm-tune db merge` reads: name a text"},
+    {"\xff\xfe"sv, kUtf16},
+    {"\xfe\xff"sv, kUtf16},
+};
+
+// nullopt for what may be a text.
+std::optional<std::string> why_no_text(std::string_view bytes) {
+  for (const FileMark& one : kFileMarks) {
+    if (bytes.starts_with(one.begin)) return one.sentence;
+  }
+  const std::size_t zero = bytes.find('\0');
+  if (zero == bytes.npos) return std::nullopt;
+  return "is no text in UTF-8: byte " + std::to_string(zero + 1) + " is zero";
+}
+
 }  // namespace
 
+std::string read_text_file(const std::string& path, const std::string& what,
+                           std::size_t most_bytes) {
+  std::string text = read_input_file(path, what, most_bytes);
+  if (const auto why = why_no_text(text)) throw UsageError(what + " '" + path + "' " + *why);
+  return text;
+}
+
 std::string read_input_file(const std::string& path, const std::string& what,
-                            std::size_t most_bytes) {
-  return InputFile(path, what).read_whole(most_bytes);
+                            std::size_t most_bytes, std::chrono::seconds pipe_wait) {
+  return InputFile(path, what, pipe_wait).read_whole(most_bytes);
 }
 
 }  // namespace gemm_tune

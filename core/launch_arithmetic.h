@@ -2,10 +2,12 @@
 // The arithmetic of a launch: the problems that a kernel may serve, its grid, its scratch memory.
 //
 // The tuner, the library, the tests and the exported header share this text: the header contains
-// the lines between the braces below unchanged. Those lines are therefore C++17, include nothing
-// and use no name from outside. Host code includes core/launch_recipe.h. Constexpr and pure; any
-// thread.
+// the lines between the braces below unchanged, behind those of core/element_type.h. Those lines
+// are therefore C++17, include nothing else and use no name from elsewhere. Host code includes
+// core/launch_recipe.h. Constexpr and pure; any thread.
 #pragma once
+
+#include "core/element_type.h"
 
 namespace gemm_tune {
 
@@ -13,17 +15,14 @@ namespace gemm_tune {
 // transposed A is stored [K,M], a transposed B [N,K].
 enum class Layout { nn, nt, tn, tt };
 
-// The type of a matrix's elements. f64: for reference results only.
-enum class ElementType { f32, f16, bf16, f64 };
-
 // The part of a problem that a launch depends on.
 struct LaunchProblem {
   long long M, N, K;
   int alignment = 1;  // elements (1, 2, 4 or 8) that divide leading dimensions, addresses, strides
   Layout layout = Layout::nn;
-  long long batch = 1;                     // products of one launch
-  ElementType type_ab = ElementType::f32;  // of A and B
-  ElementType type_cd = ElementType::f32;  // of C and D
+  long long batch = 1;    // products of one launch
+  ElementType type_ab{};  // of A and B
+  ElementType type_cd{};  // of C and D
   // The alignments of A, of B, and of C and D, none below `alignment`; 0 where it is all that is
   // known of an operand. Kernels with wider accesses to some operands serve only where these are
   // known: aligned_by().
@@ -37,19 +36,18 @@ struct LaunchRecipe {
   int tile_k = 1;              // elements of K of one slice: the unit of a split along K
   int smem_bytes = 0;          // dynamic shared memory of a block
   int split_k = 1;             // blocks that share one tile along K
-  bool cluster = false;        // these form a thread block cluster and need no workspace
+  int cluster_blocks = 1;      // of a thread block cluster; above 1 a split needs no workspace
   int tail_ctas_per_sm = 0;    // above 0: so many blocks at once on each SM share a ragged last
                                // wave, whose tiles are cut along K
   Layout layout = Layout::nn;  // the only one that the kernel serves
   int alignment = 1;           // the least alignment that the kernel may serve
   int multiple_m = 1, multiple_n = 1, multiple_k = 1;  // M, N and K must be multiples of these
-  ElementType type_ab = ElementType::f32;              // the only types that the kernel serves
-  ElementType type_cd = ElementType::f32;
+  ElementType type_ab{};                               // the only types that the kernel serves
+  ElementType type_cd{};
   bool repack = false;  // a launch before copies A and B, where the kernel needs aligned rows or a
                         // multiple of K: repacked_operands()
   // Of A, of B, and of C and D, where they differ: `alignment` is then the largest of them. Else 0.
   int alignment_a = 0, alignment_b = 0, alignment_cd = 0;
-  bool reduce = false;  // a launch after adds up the shares of tiles: reduce_grid()
 };
 
 // The grid of a launch: x counts tiles or pieces of tiles, y the shares of a tile along K, z the
@@ -109,11 +107,6 @@ constexpr LaunchProblem aligned_by(LaunchProblem problem, long long lda, long lo
   return problem;
 }
 
-// Blocks of a cluster, along the grid's y; 1 without a cluster.
-constexpr int cluster_ctas(const LaunchRecipe& recipe) {
-  return recipe.cluster ? recipe.split_k : 1;
-}
-
 constexpr long long tiles_of(const LaunchRecipe& recipe, const LaunchProblem& problem) {
   const long long tiles_m = (problem.M + recipe.tile_m - 1) / recipe.tile_m;
   const long long tiles_n = (problem.N + recipe.tile_n - 1) / recipe.tile_n;
@@ -158,22 +151,10 @@ constexpr Grid grid_of(const LaunchRecipe& recipe, const LaunchProblem& problem,
   return Grid{ctas, recipe.split_k, problem.batch, cut.piece_k};
 }
 
-// The launch after a kernel with `reduce`, of so many threads in a block, each of which adds up the
-// shares of so many elements: x counts the blocks of a tile, y the tiles that are shared, z the
-// batch. No blocks where no tile is shared.
-constexpr Grid reduce_grid(const LaunchRecipe& recipe, const LaunchProblem& problem, int sm_count,
-                           int threads, int elements) {
-  const long long tile_elements = static_cast<long long>(recipe.tile_m) * recipe.tile_n;
-  const long long block = static_cast<long long>(threads) * elements;
-  const long long shared =
-      recipe.split_k > 1 ? tiles_of(recipe, problem) : tail_cut(recipe, problem, sm_count).tiles;
-  return Grid{(tile_elements + block - 1) / block, recipe.reduce ? shared : 0, problem.batch};
-}
-
 // Bytes of counters and partial sums for one launch; 0 if the kernel needs none.
 constexpr long long sums_bytes(const LaunchRecipe& recipe, const LaunchProblem& problem,
                                int sm_count) {
-  if (recipe.cluster) return 0;
+  if (recipe.cluster_blocks > 1) return 0;
   const TailCut cut = tail_cut(recipe, problem, sm_count);
   const long long shares = recipe.split_k > 1
                                ? tiles_of(recipe, problem) * recipe.split_k * problem.batch
@@ -230,7 +211,7 @@ constexpr RepackedOperands repacked_operands(const LaunchRecipe& recipe,
   const auto rounded_up = [](long long size, long long multiple) {
     return (size + multiple - 1) / multiple * multiple;
   };
-  const long long element_bytes = problem.type_ab == ElementType::f32 ? 4 : 2;
+  const long long element_bytes = bytes_of(problem.type_ab);
   // edge: M or N; along_k: whether a row is K elements long.
   const auto add = [&](RepackedOperand& copy, long long edge, bool along_k) {
     if (all.end == 0) all.end = kWorkspaceCounterBytes;
@@ -299,7 +280,7 @@ constexpr Refusal refusal(const LaunchRecipe& recipe, const LaunchProblem& probl
   if (tiles > kMaxGridX) return Refusal::grid;
   // A tile's counters: one for each share at most, and one for the tile.
   const long long counters = tiles * problem.batch * (recipe.split_k + 1);
-  const bool counts = recipe.split_k > 1 && !recipe.cluster;
+  const bool counts = recipe.split_k > 1 && recipe.cluster_blocks == 1;
   return counts && counters > kWorkspaceCounters ? Refusal::counters : Refusal::none;
 }
 

@@ -13,18 +13,17 @@ std::string misfit(const char* edge, std::int64_t size, int multiple) {
                         : " and the kernel is not predicated");
 }
 
-std::string of_operands(int a, int b, int c) {
-  return std::to_string(a) + "/" + std::to_string(b) + "/" + std::to_string(c);
-}
-
 }  // namespace
 
 Alignment needed_alignment(const LaunchRecipe& recipe, const Signature& signature) {
-  if (recipe.alignment_a == 0) return uniform_alignment(signature, recipe.alignment);
-  return {uniform_alignment(signature, recipe.alignment_a).a,
-          uniform_alignment(signature, recipe.alignment_b).b,
-          uniform_alignment(signature, recipe.alignment_cd).c,
-          uniform_alignment(signature, recipe.alignment_cd).d};
+  const auto of = [&](int own) {
+    return uniform_alignment(signature, own > 0 ? own : recipe.alignment);
+  };
+  if (recipe.repack) {
+    return {bytes_of(signature.a), bytes_of(signature.b), of(0).c, of(0).d};
+  }
+  return {of(recipe.alignment_a).a, of(recipe.alignment_b).b, of(recipe.alignment_cd).c,
+          of(recipe.alignment_cd).d};
 }
 
 std::optional<std::string> why_illegal(const LaunchRecipe& recipe, const Problem& problem) {
@@ -38,11 +37,11 @@ std::optional<std::string> why_illegal(const LaunchRecipe& recipe, const Problem
       return "the kernel is for layout " + std::string(to_string(recipe.layout)) +
              "; the problem has " + std::string(to_string(problem.layout));
     case Refusal::tail_of_batch:
-      return "TAIL takes no batches";
+      return "a kernel that cuts tiles of the last wave takes no batches";
     case Refusal::repack_of_batch:
-      return "REPACK takes no batches";
+      return "a pre-pass takes no batches";
     case Refusal::repack_size:
-      return "REPACK copies at most " + std::to_string(kMaxCopiedElements) + " elements";
+      return "a pre-pass copies at most " + std::to_string(kMaxCopiedElements) + " elements";
     case Refusal::multiple_m:
       return misfit("M", problem.M, recipe.multiple_m);
     case Refusal::multiple_n:
@@ -50,16 +49,9 @@ std::optional<std::string> why_illegal(const LaunchRecipe& recipe, const Problem
     case Refusal::multiple_k:
       return misfit("K", problem.K, recipe.multiple_k);
     case Refusal::alignment:
-      if (recipe.alignment_a > 0) {
-        const Alignments has = alignments(problem);
-        return "vector accesses need alignments " +
-               of_operands(recipe.alignment_a, recipe.alignment_b, recipe.alignment_cd) +
-               " of A, B and C; the problem has " + of_operands(has.a, has.b, has.cd);
-      }
-      return "vector accesses of " + std::to_string(recipe.alignment) +
-             " elements need alignment class " + std::to_string(recipe.alignment) +
-             (recipe.repack ? " of C and D" : "") + "; the problem has " +
-             std::to_string(recipe.repack ? repacked_class(problem) : alignment_class(problem));
+      return "the kernel's accesses need align=" +
+             to_string(needed_alignment(recipe, problem.signature)) +
+             "; the problem has align=" + to_string(problem.alignment);
     case Refusal::batch:
       return "a batch of " + std::to_string(problem.batch) + " exceeds the grid's " +
              std::to_string(kMaxBatch);

@@ -27,6 +27,7 @@ constexpr LaunchProblem launch_problem(const Problem& problem) {
 }
 
 constexpr Sameness sameness(const Problem& tuned, const Problem& asked) {
+  if (tuned.epilogue != asked.epilogue) return Sameness::none;
   return sameness(launch_problem(tuned), launch_problem(asked));
 }
 
@@ -42,7 +43,8 @@ constexpr std::int64_t workspace_bytes(const LaunchRecipe& recipe, const Problem
   return workspace_bytes(recipe, launch_problem(problem), sm_count);
 }
 
-// What the recipe needs of each operand, for a kernel of this signature.
+// What the recipe needs of each operand, for a kernel of this signature: of A and B that a launch
+// before copies, their elements' size.
 Alignment needed_alignment(const LaunchRecipe& recipe, const Signature& signature);
 
 // Why the recipe may not be launched for the problem, as a sentence fragment; nullopt if it may.

@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "core/words.h"
+
 namespace gemm_tune {
 namespace {
 
@@ -40,23 +42,17 @@ int ctas_by_smem(const DeviceSpec& device, int smem_bytes) {
   return device.smem_per_sm_bytes / per_cta;
 }
 
+constexpr std::array kLimiters = {
+    Word<OccupancyLimiter>{OccupancyLimiter::warps, "warps"},
+    Word<OccupancyLimiter>{OccupancyLimiter::ctas, "ctas"},
+    Word<OccupancyLimiter>{OccupancyLimiter::registers, "registers"},
+    Word<OccupancyLimiter>{OccupancyLimiter::smem, "smem"},
+    Word<OccupancyLimiter>{OccupancyLimiter::impossible, "impossible"},
+};
+
 }  // namespace
 
-std::string_view to_string(OccupancyLimiter limiter) {
-  switch (limiter) {
-    case OccupancyLimiter::warps:
-      return "warps";
-    case OccupancyLimiter::ctas:
-      return "ctas";
-    case OccupancyLimiter::registers:
-      return "registers";
-    case OccupancyLimiter::smem:
-      return "smem";
-    case OccupancyLimiter::impossible:
-      break;
-  }
-  return "impossible";
-}
+std::string_view to_string(OccupancyLimiter limiter) { return word_of(kLimiters, limiter); }
 
 Occupancy occupancy(const DeviceSpec& device, int threads, int registers, int smem_bytes) {
   const int warps = divide_up(threads, kWarpSize);

@@ -73,16 +73,15 @@ struct Timing {
   friend bool operator==(const Timing&, const Timing&) = default;
 };
 
-// How a measured candidate compares with the best of its problem.
-enum class Standing {
-  search,  // timed alone, during the search
-  finals,  // timed again, in turn with the baseline, and shown to be slower than the best
-  tied,    // timed again, and the best or not shown to be slower
-};
+// The place of a candidate in the finals of its run, by core/winner_rule.h.
+struct Ranking {
+  int rank = 0;                       // by the hot rule, from 1, the winner's
+  std::optional<int> cold_rank = {};  // by cold times alone, where it has one
+  bool tied = false;                  // the winner, or not shown to be slower than the fastest
+  bool verified = false;  // finals also verified the specialisations that serve other problems
 
-std::string_view to_string(Standing standing);
-// Throws Error on an unknown word.
-Standing parse_standing(std::string_view word);
+  friend bool operator==(const Ranking&, const Ranking&) = default;
+};
 
 // Which time decides between candidates.
 enum class Objective {
@@ -94,9 +93,9 @@ struct Outcome {
   Disposition disposition = Disposition::ok;
   std::string detail;  // the reason, empty for ok
   std::optional<Resources> resources;
-  std::optional<Timing> timing;        // present iff timed on a GPU
-  std::optional<double> predicted_us;  // the static model's time, if a prediction was requested
-  Standing standing = Standing::search;
+  std::optional<Timing> timing;         // present iff timed on a GPU
+  std::optional<double> predicted_us;   // the static model's time, if a prediction was requested
+  std::optional<Ranking> ranking = {};  // present iff finals timed it in turn with others
   // The environment caused the failure: the worker was killed or stopped from outside, or memory
   // ran out. The candidate may be fine, so the outcome is never stored.
   bool by_environment = false;
@@ -105,9 +104,6 @@ struct Outcome {
   // Of D at the problem, on random operands with alpha = 1 and beta = 0: the Frobenius norm of the
   // difference from an fp64 reference, over that of the reference.
   std::optional<double> error = {};
-  // Whether finals verified the variants that serve other problems; not known of rows from versions
-  // of the database before 4.
-  std::optional<bool> twins_verified = {};
 
   // The measured time of one launch, else the predicted one.
   std::optional<double> time_us() const {

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/printable.h"
 
+#include <algorithm>
+#include <iterator>
+
+#include "core/error.h"
+
 namespace gemm_tune {
 namespace {
 
@@ -27,11 +32,28 @@ std::size_t character_length(std::string_view text) {
   return overlong || beyond ? 0 : length;
 }
 
-// U+0000 to U+001F, U+007F and U+0080 to U+009F.
+// The number of a character of UTF-8.
+char32_t code_point(std::string_view character) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(character[i]); };
+  if (character.size() == 1) return byte(0);
+  char32_t code = byte(0) & (0xffU >> (character.size() + 1));
+  for (std::size_t i = 1; i < character.size(); ++i) code = code << 6 | (byte(i) & 0x3fU);
+  return code;
+}
+
+// What changes how other characters are shown, or is not seen: control characters, marks and
+// overrides of the writing direction, separators of lines, characters without width, tags.
 bool is_control(std::string_view character) {
-  const auto first = static_cast<unsigned char>(character[0]);
-  return first < 0x20 || first == 0x7f ||
-         (first == 0xc2 && static_cast<unsigned char>(character[1]) < 0xa0);
+  struct Range {
+    char32_t first, last;
+  };
+  constexpr Range kRanges[] = {{0, 0x1f},        {0x7f, 0x9f},      {0x61c, 0x61c},
+                               {0x180e, 0x180e}, {0x200b, 0x200b},  {0x200e, 0x200f},
+                               {0x2028, 0x202e}, {0x2060, 0x206f},  {0xfeff, 0xfeff},
+                               {0xfff9, 0xfffb}, {0xe0000, 0xe007f}};
+  const char32_t code = code_point(character);
+  return std::any_of(std::begin(kRanges), std::end(kRanges),
+                     [&](const Range& range) { return code >= range.first && code <= range.last; });
 }
 
 void add_escaped(std::string& to, std::string_view bytes) {
@@ -92,6 +114,10 @@ bool is_utf8(std::string_view text) {
     text.remove_prefix(length);
   }
   return true;
+}
+
+void require_utf8(const std::string& what, const std::string& text) {
+  if (!is_utf8(text)) throw UsageError(what + " '" + text + "' is not UTF-8: name another one");
 }
 
 std::string excerpt(std::string_view text, std::size_t limit) {

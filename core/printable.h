@@ -24,6 +24,9 @@ std::string printable_lines(std::string_view text);
 
 bool is_utf8(std::string_view text);
 
+// Throws UsageError, starting with `what`, where the text is not UTF-8.
+void require_utf8(const std::string& what, const std::string& text);
+
 // The text for a quotation in a sentence: cut as by printable(), otherwise unchanged. Only a zero
 // byte becomes \x00, because it would end the message of an exception.
 std::string excerpt(std::string_view text, std::size_t limit = kLongestQuote);

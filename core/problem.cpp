@@ -2,33 +2,27 @@
 #include "core/problem.h"
 
 #include <algorithm>
-#include <charconv>
+#include <array>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "core/error.h"
+#include "core/parse_number.h"
 #include "core/printable.h"
+#include "core/split.h"
+#include "core/words.h"
 
 namespace gemm_tune {
 namespace {
 
-UsageError malformed(std::string_view text) {
-  static_assert(kMaxEdge == 2'000'000'000, "the message names it");
-  return UsageError("'" + excerpt(text) +
-                    "' is not a problem: write MxNxK with M and N from 1 and K from 0, each to "
-                    "2000000000, as in 1024x512x256, where it differs followed by the type (f32, "
-                    "f16, bf16; or those of A, B, C and D), the layout (nn, nt, tn, tt), the "
-                    "alignment class (1, 2, 4, of 16-bit types also 8; or that of A, B and C, as "
-                    "in 4/4/1) and the batch, as in 1024x512x256:type=bf16:layout=nt:batch=8");
-}
-
-constexpr Layout kLayouts[] = {Layout::nn, Layout::nt, Layout::tn, Layout::tt};
-
-std::optional<Layout> find_layout(std::string_view text) {
-  for (const Layout layout : kLayouts) {
-    if (to_string(layout) == text) return layout;
-  }
-  return std::nullopt;
-}
+constexpr std::array kLayouts = {
+    Word<Layout>{Layout::nn, "nn"},
+    Word<Layout>{Layout::nt, "nt"},
+    Word<Layout>{Layout::tn, "tn"},
+    Word<Layout>{Layout::tt, "tt"},
+};
 
 Alignment packed_alignment(const Problem& problem) {
   const auto of = [](std::int64_t elements, ElementType type) {
@@ -39,101 +33,134 @@ Alignment packed_alignment(const Problem& problem) {
           of(problem.N, types.c), of(problem.N, types.d)};
 }
 
-std::string alignment_text(const Problem& problem) {
-  const int least = alignment_class(problem);
-  if (in_class(problem, least) == problem) return std::to_string(least);
-  const auto [a, b, c, d] = alignment_in_elements(problem);
-  std::string text = std::to_string(a) + "/" + std::to_string(b) + "/" + std::to_string(c);
-  if (d != c) text += "/" + std::to_string(d);
-  return text;
+std::optional<std::int64_t> number_in(std::string_view text, std::int64_t least) {
+  const std::optional<std::int64_t> value = parse_number<std::int64_t>(text);
+  return value && *value >= least && *value <= kMaxEdge ? value : std::nullopt;
 }
 
-// Reads a problem's text from left to right; throws malformed() of the whole text.
+// The text up to the separator, which goes with it; all of it where it has none.
+std::string_view take_up_to(char separator, std::string_view& text) {
+  const std::size_t end = text.find(separator);
+  const std::string_view taken = text.substr(0, end);
+  text.remove_prefix(end == text.npos ? text.size() : end + 1);
+  return taken;
+}
+
+// A problem's text, part by part. The parts behind the sizes may have any order.
 class ProblemReader {
  public:
-  explicit ProblemReader(std::string_view text) : text_(text), rest_(text) {}
-
-  bool at_end() const { return rest_.empty(); }
-
-  bool accept(std::string_view token) {
-    if (!rest_.starts_with(token)) return false;
-    rest_.remove_prefix(token.size());
-    return true;
+  explicit ProblemReader(std::string_view text) : text_(text) {
+    std::string_view rest = text;
+    sizes_ = take_up_to(':', rest);
+    if (text.ends_with(':')) throw refused("", "is no part of one");
+    while (!rest.empty()) add(take_up_to(':', rest));
   }
 
-  void expect(std::string_view token) {
-    if (!accept(token)) throw malformed(text_);
-  }
-
-  std::int64_t number(std::int64_t least) {
-    std::int64_t value = 0;
-    const char* const end = rest_.data() + rest_.size();
-    const auto [stop, error] = std::from_chars(rest_.data(), end, value);
-    if (error != std::errc() || value < least || value > kMaxEdge) throw malformed(text_);
-    rest_.remove_prefix(static_cast<std::size_t>(stop - rest_.data()));
-    return value;
-  }
-
-  Signature signature() {
-    const std::string_view name = rest_.substr(0, rest_.find(':'));
-    rest_.remove_prefix(name.size());
-    return parse_signature(name);
-  }
-
-  Layout layout() {
-    const auto found = find_layout(rest_.substr(0, 2));
-    if (!found) throw malformed(text_);
-    rest_.remove_prefix(2);
-    return *found;
-  }
-
-  // In elements.
-  int alignment(ElementType type) {
-    const std::int64_t elements = number(1);
-    const std::int64_t bytes = elements * bytes_of(type);
-    if (bytes > kWidestAccessBytes || alignment_of(static_cast<std::uint64_t>(bytes)) != bytes) {
-      throw malformed(text_);
-    }
-    return static_cast<int>(elements);
+  Problem read(const ProblemDefaults& defaults) const {
+    Problem sizes;
+    read_sizes(sizes);
+    const Signature signature = type_ ? named(parse_signature, *type_) : defaults.signature;
+    const Layout layout = layout_ ? named(parse_layout, *layout_) : defaults.layout;
+    Problem problem =
+        packed_problem(sizes.M, sizes.N, sizes.K, layout, batch(defaults.batch), signature);
+    problem.alignment = alignment(signature, problem.alignment);
+    if (epilogue_) problem.epilogue = named(parse_epilogue, *epilogue_);
+    return problem;
   }
 
  private:
-  const std::string_view text_;
-  std::string_view rest_;
-};
+  // Sets the sizes.
+  void read_sizes(Problem& problem) const {
+    std::string_view rest = sizes_;
+    const auto m = number_in(take_up_to('x', rest), 1), n = number_in(take_up_to('x', rest), 1);
+    const auto k = number_in(rest, 0);
+    static_assert(kMaxEdge == 2'000'000'000, "the message names it");
+    if (!m || !n || !k) {
+      throw refused(sizes_,
+                    "must be MxNxK with M and N from 1 and K from 0, each to 2000000000, "
+                    "as in 1024x512x256");
+    }
+    problem.M = *m;
+    problem.N = *n;
+    problem.K = *k;
+  }
 
-// The problem with the alignment that follows ":align=": the class, or that of each operand.
-Problem with_alignment(Problem problem, ProblemReader& reader) {
-  const Signature& types = problem.signature;
-  const int a = reader.alignment(types.a);
-  if (!reader.accept("/")) return in_class(problem, a);
-  const int b = reader.alignment(types.b);
-  reader.expect("/");
-  const int c = reader.alignment(types.c);
-  const int d = reader.accept("/") ? reader.alignment(types.d) : c;
-  problem.alignment = {a * bytes_of(types.a), b * bytes_of(types.b), c * bytes_of(types.c),
-                       d * bytes_of(types.d)};
-  return problem;
-}
+  std::int64_t batch(std::int64_t otherwise) const {
+    if (!batch_) return otherwise;
+    if (const auto count = number_in(*batch_, 1)) return *count;
+    throw refused("batch=", *batch_, "must be a number from 1 to 2000000000, as in batch=8");
+  }
+
+  // One number of bytes for all operands, or one for each of A, B, C and D.
+  Alignment alignment(const Signature& types, const Alignment& otherwise) const {
+    if (!align_) return otherwise;
+    std::vector<int> bytes;
+    for (const std::string_view one : split(*align_, '/')) {
+      bytes.push_back(static_cast<int>(number_in(one, 1).value_or(0)));
+    }
+    if (bytes.size() == 1) bytes.assign(4, bytes.front());
+    const ElementType of[] = {types.a, types.b, types.c, types.d};
+    bool is_sound = bytes.size() == 4;
+    for (std::size_t i = 0; is_sound && i < 4; ++i) {
+      is_sound = bytes[i] >= bytes_of(of[i]) && bytes[i] <= kWidestAccessBytes &&
+                 alignment_of(static_cast<std::uint64_t>(bytes[i])) == bytes[i];
+    }
+    if (is_sound) return {bytes[0], bytes[1], bytes[2], bytes[3]};
+    throw refused("align=", *align_,
+                  "must be bytes, a power of two from an element's size to 16, as in align=8, or "
+                  "those of A, B, C and D, as in align=16/16/4/4");
+  }
+
+  // The value that the text names; a refusal names the whole problem too.
+  template <typename Value>
+  Value named(Value (*parse)(std::string_view), std::string_view text) const {
+    try {
+      return parse(text);
+    } catch (const UsageError& error) {
+      throw UsageError("'" + excerpt(text_) + "' is not a problem: " + error.what());
+    }
+  }
+
+  void add(std::string_view part) {
+    std::string_view value = part;
+    const std::string_view name = take_up_to('=', value);
+    for (const auto& [known, place] :
+         {std::pair("type", &type_), std::pair("layout", &layout_), std::pair("align", &align_),
+          std::pair("batch", &batch_), std::pair("epilogue", &epilogue_)}) {
+      if (name != known || part.size() == name.size()) continue;
+      if (*place) throw refused(part, "is a second " + std::string(known));
+      *place = value;
+      return;
+    }
+    throw refused(part, "is none of type=, layout=, align=, batch= and epilogue=");
+  }
+
+  UsageError refused(std::string_view part, const std::string& why) const {
+    return refused("", part, why);
+  }
+  UsageError refused(const char* name, std::string_view value, const std::string& why) const {
+    return UsageError("'" + excerpt(text_) + "' is not a problem: '" +
+                      excerpt(name + std::string(value)) + "' " + why);
+  }
+
+  const std::string_view text_;
+  std::string_view sizes_;
+  std::optional<std::string_view> type_, layout_, align_, batch_, epilogue_;
+};
 
 }  // namespace
 
-std::string_view to_string(Layout layout) {
-  switch (layout) {
-    case Layout::nn:
-      return "nn";
-    case Layout::nt:
-      return "nt";
-    case Layout::tn:
-      return "tn";
-    case Layout::tt:
-      return "tt";
-  }
-  return "?";
+std::string to_string(const Alignment& bytes) {
+  const auto& [a, b, c, d] = bytes;
+  if (a == b && b == c && c == d) return std::to_string(a);
+  return std::to_string(a) + "/" + std::to_string(b) + "/" + std::to_string(c) + "/" +
+         std::to_string(d);
 }
 
+std::string_view to_string(Layout layout) { return word_of(kLayouts, layout); }
+
 Layout parse_layout(std::string_view text) {
-  if (const auto layout = find_layout(text)) return *layout;
+  if (const auto layout = value_of(kLayouts, text)) return *layout;
   throw UsageError("'" + excerpt(text) +
                    "' is not a layout: use nn, nt, tn or tt (A's letter first, t for transposed)");
 }
@@ -151,21 +178,6 @@ Problem in_class(Problem problem, int elements) {
     problem.alignment = uniform_alignment(problem.signature, elements);
   }
   return problem;
-}
-
-Problem key_of(const Problem& problem) {
-  const auto elements = [](const Problem& one) {
-    const Alignments aligned = alignments(one);
-    return std::array{aligned.a, aligned.b, aligned.cd};
-  };
-  Problem key = problem;
-  key.alignment = packed_alignment(problem);
-  if (elements(key) == elements(problem)) return key;
-  const auto [a, b, cd] = alignments(problem);
-  const Signature& types = problem.signature;
-  key.alignment = {uniform_alignment(types, a).a, uniform_alignment(types, b).b,
-                   uniform_alignment(types, cd).c, uniform_alignment(types, cd).d};
-  return key;
 }
 
 Problem packed_problem(std::int64_t M, std::int64_t N, std::int64_t K, Layout layout,
@@ -207,25 +219,16 @@ std::string to_string(const Problem& problem) {
       std::to_string(problem.M) + "x" + std::to_string(problem.N) + "x" + std::to_string(problem.K);
   if (problem.signature != Signature()) text += ":type=" + to_string(problem.signature);
   if (problem.layout != Layout::nn) text += ":layout=" + std::string(to_string(problem.layout));
-  if (problem.alignment != packed_alignment(problem)) text += ":align=" + alignment_text(problem);
+  if (problem.alignment != packed_alignment(problem)) {
+    text += ":align=" + to_string(problem.alignment);
+  }
   if (problem.batch != 1) text += ":batch=" + std::to_string(problem.batch);
+  if (!problem.epilogue.is_none()) text += ":epilogue=" + to_string(problem.epilogue);
   return text;
 }
 
 Problem parse_problem(std::string_view text, const ProblemDefaults& defaults) {
-  ProblemReader reader(text);
-  const std::int64_t M = reader.number(1);
-  reader.expect("x");
-  const std::int64_t N = reader.number(1);
-  reader.expect("x");
-  const std::int64_t K = reader.number(0);
-  const Signature signature = reader.accept(":type=") ? reader.signature() : defaults.signature;
-  const Layout layout = reader.accept(":layout=") ? reader.layout() : defaults.layout;
-  Problem problem = packed_problem(M, N, K, layout, defaults.batch, signature);
-  if (reader.accept(":align=")) problem = with_alignment(problem, reader);
-  if (reader.accept(":batch=")) problem.batch = reader.number(1);
-  if (!reader.at_end()) throw malformed(text);
-  return problem;
+  return ProblemReader(text).read(defaults);
 }
 
 }  // namespace gemm_tune

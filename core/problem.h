@@ -2,18 +2,18 @@
 // A GEMM problem: shape, types, layout, alignment and batch; with the device it is the database
 // key.
 //
-// D = alpha * op(A) * op(B) + beta * C with op(A) [M,K], op(B) [K,N], C and D [M,N], stored
-// row-major. alpha, beta and where the matrices lie belong to a call (core/gemm_call.h), not to the
-// problem. Values; no thread rule.
+// D = epilogue(alpha * op(A) * op(B) + beta * C) with op(A) [M,K], op(B) [K,N], C and D [M,N],
+// stored row-major. alpha, beta and where the matrices lie belong to a call (core/gemm_call.h), not
+// to the problem. Values; no thread rule.
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <compare>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "core/epilogue.h"
 #include "core/launch_arithmetic.h"
 #include "core/signature.h"
 
@@ -29,16 +29,20 @@ constexpr Layout layout_of(bool transposed_a, bool transposed_b) {
 // "nn", "nt", "tn", "tt".
 std::string_view to_string(Layout layout);
 
-// The inverse of to_string. Throws UsageError naming the text.
+// The inverse of to_string; the parts behind the sizes may have any order. Throws UsageError naming
+// the text and the part that is none.
 Layout parse_layout(std::string_view text);
 
 // Bytes that divide an operand's leading dimension, base address and batch stride: a power of two
 // from an element's size to kWidestAccessBytes.
 struct Alignment {
-  int a = bytes_of(ElementType::f32), b = a, c = a, d = a;
+  int a = bytes_of(ElementType()), b = a, c = a, d = a;
 
   friend auto operator<=>(const Alignment&, const Alignment&) = default;
 };
+
+// "16" where all operands have the same, else that of A, B, C and D: "16/16/4/4".
+std::string to_string(const Alignment& bytes);
 
 struct Problem {
   Signature signature;
@@ -46,20 +50,13 @@ struct Problem {
   Layout layout = Layout::nn;
   Alignment alignment;
   std::int64_t batch = 1;  // independent products of one call, their matrices equally far apart
+  Epilogue epilogue;
 
   friend auto operator<=>(const Problem&, const Problem&) = default;
 };
 
 // Every operand aligned to `elements` of its elements, at most to kWidestAccessBytes.
 Alignment uniform_alignment(const Signature& signature, int elements);
-
-// The alignments of A, B, C and D in elements.
-constexpr std::array<int, 4> alignment_in_elements(const Problem& problem) {
-  const Alignment& bytes = problem.alignment;
-  const Signature& types = problem.signature;
-  return {bytes.a / bytes_of(types.a), bytes.b / bytes_of(types.b), bytes.c / bytes_of(types.c),
-          bytes.d / bytes_of(types.d)};
-}
 
 // How many elements of each operand an access may have; of C and D together.
 struct Alignments {
@@ -100,12 +97,6 @@ constexpr int repacked_class(const Problem& problem) { return alignments(problem
 // same alignment for every operand.
 Problem in_class(Problem problem, int elements);
 
-// The problem under which the database stores results for this one: with packed matrices if
-// accesses to these may be as wide, else with C and D aligned alike. A call also finds results for
-// its alignment class (sameness() in core/launch_arithmetic.h): earlier versions had one key for
-// these.
-Problem key_of(const Problem& problem);
-
 // A problem whose matrices are packed: each leading dimension is the length of a stored row, each
 // batch stride the size of a matrix.
 Problem packed_problem(std::int64_t M, std::int64_t N, std::int64_t K, Layout layout = Layout::nn,
@@ -121,10 +112,9 @@ std::int64_t rows_b(const Problem& problem);
 double flops(const Problem& problem);
 
 // "1024x512x256", followed by all differences from packed_problem(M, N, K), as in
-// "1024x512x256:layout=nt:align=1:batch=8". align is the alignment class if in_class() gives the
-// problem, else the alignment of A, B and C in elements, as in align=4/4/1, and that of D if it
-// differs from C's. A signature other than fp32's precedes them, as in
-// "1x1x1:type=f16".
+// "1024x512x256:type=f16:layout=nt:align=8:batch=8:epilogue=bias_column+relu". align is the
+// alignment of each operand in bytes: one number if A, B, C and D have the same, else all four, as
+// in align=16/16/4/4. The text names a problem in the database too.
 std::string to_string(const Problem& problem);
 
 // What a problem's text leaves unsaid.

@@ -1,63 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
-// The signature of a product: the element types of its matrices and its accuracy.
+// The signature of a product: the element types of its matrices and its accuracy class; and what
+// follows from the table of types.
 //
-// No other file knows the size of an element. Values; any thread.
+// Values; any thread.
 #pragma once
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
-#include "core/launch_arithmetic.h"
+#include "core/accuracy.h"
+#include "core/element_type.h"
 
 namespace gemm_tune {
 
-constexpr int bytes_of(ElementType type) {
-  switch (type) {
-    case ElementType::f16:
-    case ElementType::bf16:
-      return 2;
-    case ElementType::f32:
-      return 4;
-    case ElementType::f64:
-      return 8;
+constexpr std::string_view to_string(ElementType type) { return info_of(type).name; }
+
+// The type for which is_it(const TypeInfo&) holds, among those that a matrix may have.
+template <class IsIt>
+constexpr std::optional<ElementType> find_type(IsIt is_it) {
+  for (int i = 0; i < kMatrixTypes; ++i) {
+    if (is_it(kTypeTable[i])) return static_cast<ElementType>(i);
   }
-  return 0;
+  return std::nullopt;
 }
 
-// Bits of a number's significand, the leading one included.
-constexpr int significand_bits(ElementType type) {
-  switch (type) {
-    case ElementType::f16:
-      return 11;
-    case ElementType::bf16:
-      return 8;
-    case ElementType::f32:
-      return 24;
-    case ElementType::f64:
-      return 53;
-  }
-  return 0;
-}
+// "f32, f16, ...": the names of all of these; another member's.
+std::string type_names(const char* TypeInfo::*name = &TypeInfo::name);
 
 // The largest relative error when a number that is not subnormal is rounded to the nearest value of
-// the type: 2^-significand_bits.
+// the type: 2^-significand_bits. 0 for whole numbers.
 constexpr double unit_roundoff(ElementType type) {
-  return 1.0 / static_cast<double>(std::int64_t{1} << significand_bits(type));
+  if (!is_floating(type)) return 0;
+  return 1.0 / static_cast<double>(std::int64_t{1} << info_of(type).significand_bits);
 }
+
+// Half of the type's least number above zero: the largest error of rounding near zero.
+double half_of_least(ElementType type);
 
 // The largest n such that every whole number from 0 to n is held exactly.
 constexpr std::int64_t largest_exact_integer(ElementType type) {
-  return std::int64_t{1} << significand_bits(type);
+  const std::int64_t beyond = std::int64_t{1} << info_of(type).significand_bits;
+  return is_floating(type) ? beyond : beyond - 1;
 }
-
-// "f32", "f16", "bf16", "f64".
-std::string_view to_string(ElementType type);
-
-// The accuracy that a result promises. fp32: products and sums rounded as fp32 rounds them. mixed:
-// 16-bit operands as they are, sums in fp32 as tensor cores round them.
-enum class Accuracy { fp32, mixed };
 
 struct Signature {
   ElementType a = ElementType::f32, b = ElementType::f32, c = ElementType::f32,
@@ -67,30 +54,45 @@ struct Signature {
   friend auto operator<=>(const Signature&, const Signature&) = default;
 };
 
+constexpr OperandKind kind_of_operand(ElementType type) {
+  if (!is_floating(type)) return OperandKind::whole;
+  return info_of(type).bits < 32 ? OperandKind::narrow_floating : OperandKind::f32;
+}
+
+// The class of products of A's type where none is asked for.
+constexpr Accuracy accuracy_of(ElementType a) {
+  switch (kind_of_operand(a)) {
+    case OperandKind::narrow_floating:
+      return Accuracy::sums_fp32;
+    case OperandKind::whole:
+      return Accuracy::sums_s32;
+    case OperandKind::f32:
+      break;
+  }
+  return Accuracy::fp32;
+}
+
+// Whether the class is one for operands of this type.
+constexpr bool has_class(ElementType a, Accuracy accuracy) {
+  return info_of(accuracy).operands == kind_of_operand(a);
+}
+
 // The signature with one type for A and B and one for C and D; with one type for all matrices.
 constexpr Signature signature_of(ElementType ab, ElementType cd) {
-  return {ab, ab, cd, cd, bytes_of(ab) == 2 ? Accuracy::mixed : Accuracy::fp32};
+  return {ab, ab, cd, cd, accuracy_of(ab)};
 }
 constexpr Signature signature_of(ElementType type) { return signature_of(type, type); }
 
 // Whether tensor cores multiply.
 constexpr bool uses_tensor_cores(const Signature& signature) {
-  return signature.accuracy == Accuracy::mixed;
+  return info_of(signature.accuracy).uses_tensor_cores;
 }
 
-// Whether a kernel may have the signature: A and B of one type, C and D of one type, f32 or the
-// operands' 16-bit type. A family may have some of these (KernelFamily::supports()).
-constexpr bool is_offered(const Signature& signature) {
-  const ElementType ab = signature.a, cd = signature.d;
-  const bool of_one_type = ab == ElementType::f32 && cd == ElementType::f32;
-  const bool of_16_bits = bytes_of(ab) == 2 && (cd == ab || cd == ElementType::f32);
-  return signature == signature_of(ab, cd) && (of_one_type || of_16_bits);
-}
-
-// "f32" if all matrices have one type, else the types of A, B, C and D: "bf16/bf16/f32/f32".
+// "f32" if all matrices have one type, else the types of A, B, C and D: "bf16/bf16/f32/f32". With
+// an accuracy class other than accuracy_of(a) its name follows: "f32+tf32".
 std::string to_string(const Signature& signature);
 
-// The inverse of to_string for signatures that are offered. Throws UsageError naming the text.
+// The inverse of to_string; a class may be named by an alias. Throws UsageError naming the text.
 Signature parse_signature(std::string_view text);
 
 // The widest access, a 16-byte vector. Alignment beyond it is not counted.

@@ -18,6 +18,8 @@ namespace gemm_tune {
 struct TensorCore {
   int fraction_bits = 0;  // kept below the largest exponent
   int products = 0;       // of 16-bit numbers, added in one step
+  // The same as fraction_bits for 8-bit numbers: Ada and Hopper keep fewer of these.
+  int fraction_bits_of_8 = fraction_bits;
 
   friend bool operator==(const TensorCore&, const TensorCore&) = default;
 };
@@ -26,7 +28,9 @@ struct TensorCore {
 inline TensorCore tensor_core_of(int sm) {
   if (sm < 70) throw DeviceError("sm_" + std::to_string(sm) + " has no tensor cores");
   if (sm < 75) return {23, 4};
-  if (sm < 90) return {24, 8};
+  if (sm < 89) return {24, 8};
+  if (sm < 90) return {24, 8, 13};
+  if (sm < 100) return {25, 16, 13};
   return {25, 16};
 }
 

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "db/database_impl.h"
+#include "db/schema/schema.h"
 
 namespace gemm_tune {
 
@@ -31,14 +32,13 @@ std::int64_t Database::superseded_count() const {
   });
 }
 
-int Database::schema_version() const { return impl_->opened.file_version; }
+int Database::schema_version() { return static_cast<int>(kSchemaVersion); }
 
 Database::Journal Database::journal() const {
   return guarded(impl_->path, [&] {
     Journal journal;
     journal.mode = impl_->db.execAndGet("PRAGMA journal_mode").getString();
     if (impl_->opened.reads_wal_format) journal.mode = "wal";
-    if (journal.mode == "memory") journal.mode = "delete";  // of a copy in memory, db/upgrade.h
     if (journal.mode == "wal") return journal;
     const auto network = network_file_system(impl_->path.parent_path());
     if (network) {
@@ -54,6 +54,11 @@ Database::Journal Database::journal() const {
 }
 
 DeviceKey device_key(const DeviceSpec& spec) { return {spec.arch, spec.name, spec.sm_count}; }
+
+std::string to_string(const Baseline& baseline) {
+  if (!baseline.algorithms) return baseline.title();
+  return baseline.title() + " (best of " + std::to_string(*baseline.algorithms) + " heuristics)";
+}
 
 fs::path default_database_path(const char* gemm_tune_db, const char* xdg_data_home,
                                const char* home) {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results on disk: one SQLite file, one committed row per candidate. db/schema.sql documents it.
+// Results on disk: one SQLite file, one committed row per candidate. db/schema/schema.sql documents
+// it.
 //
-// Opening refuses a bad file: a directory, a text file, a foreign or newer database, a truncated
-// database, a damaged header or table, a folder that cannot be written. It throws DatabaseError
-// with one sentence that names the path and what to do, and leaves the file untouched. Damage
-// deeper inside is found when a row there is read or written, with the same sentence; db/check.h
-// checks the whole file, db/salvage.h saves the readable rows.
+// Opening refuses a bad file: a directory, a text file, a foreign database, one of another version,
+// a truncated database, a damaged header or table, a folder that cannot be written. It throws
+// DatabaseError with one sentence that names the path and what to do, and leaves the file
+// untouched. Damage deeper inside is found when a row there is read or written, with the same
+// sentence; db/file/check.h checks the whole file.
 //
-// A file that is deleted while rows are stored is put back with all its rows. If it is moved or
-// replaced meanwhile, storing ends with a sentence that says where the rows are.
+// A file that is deleted, moved or replaced while rows are stored is noticed at the end of the run,
+// by confirm_stored().
 //
 // One connection per object. Use an object from one thread at a time; any number of objects and
 // processes may use one file. SQLite keeps a write-ahead log, or its rollback journal on network
@@ -21,7 +22,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,41 +52,31 @@ class Database {
   Database(Database&&) noexcept;
   Database& operator=(Database&&) noexcept;
 
-  // Begins a run; rows stored afterwards belong to it. kernels: the program's kernels, to which the
-  // rows refer. built_in: whether the kernels are the program's own, so that the file's view
-  // `winners` takes them for the current ones.
-  void begin_run(const RunInfo& run, std::span<const KernelText> kernels = {},
-                 bool built_in = true);
+  // Begins a run; rows stored afterwards belong to it. built_in: the revisions of the program's own
+  // kernels, by which the file's view `winners` chooses from now on; empty: as before.
+  void begin_run(const RunInfo& run, const KernelRevisions& built_in = {});
 
   // Stores a baseline of (device, problem) for the current run. The run's rows of (device, problem)
   // refer to the fastest baseline, whether they are stored before or after it.
   void store_baseline(const DeviceKey& device, const Problem& problem, const Baseline& baseline);
 
   // Commits one candidate's outcome beside the earlier outcomes of the same (device, problem,
-  // config, kernel hash, source), and decides which of them counts (db/schema.sql). An ok outcome
-  // needs a timing if measured and a prediction if predicted; any other outcome needs a detail.
-  // Throws DatabaseError if the outcome lacks these or if the row cannot be written, for example on
-  // a full disk; earlier rows are then unchanged.
+  // config, revision, source), and decides which of them counts (db/schema/schema.sql). An ok
+  // outcome needs a timing if measured and a prediction if predicted; any other outcome needs a
+  // detail. Throws DatabaseError if the outcome lacks these or if the row cannot be written, for
+  // example on a full disk; earlier rows are then unchanged.
   void store(const DeviceKey& device, const Problem& problem, const std::string& config,
-             const std::string& kernel_hash, const Outcome& outcome, Source source);
-
-  // Changes the standing of a timed candidate after finals. The rest of its row stays as it was,
-  // including the run that timed it.
-  void set_standing(const DeviceKey& device, const Problem& problem, const std::string& config,
-                    const std::string& kernel_hash, Standing standing);
+             const std::string& revision, const Outcome& outcome, Source source);
 
   // Commits all rows that `writes` stores at once, or none of them if `writes` throws.
   void together(const std::function<void()>& writes);
 
-  // Makes sure that others can read at path() the rows that this object stored. Throws
-  // DatabaseError if they cannot.
+  // To be called at the end of a run: throws DatabaseError if path() no longer leads to the file
+  // into which the run stored its rows.
   void confirm_stored();
 
-  // Repairs since the file was opened, as a sentence for the user; usually empty.
-  const std::string& mended() const;
-
-  // The rows of one (device, problem) that count, of all kernels and both sources, in the order in
-  // which their candidates were first stored.
+  // The rows of one (device, problem) that count, of all revisions and both sources, in the order
+  // in which their candidates were first stored.
   std::vector<Record> records(const DeviceKey& device, const Problem& problem) const;
 
   // All baselines of the candidate's row, from the row's own run and in the order stored;
@@ -105,43 +95,32 @@ class Database {
   void for_each_stored(const std::function<void(const Record&, bool counts)>& visit) const;
 
   // The best row of each (device, problem) of an architecture, by the view `winners`, among the
-  // rows of these kernels. usable: whether a config may win; without it all configs may.
+  // rows of these revisions. rule: by another than the default one, the ranks are those of its
+  // objective, and only verified rows count whose error is within the limit, that of cuBLAS being
+  // of the row's own run. usable: whether a config may win; without it all configs may.
   using ConfigFilter = std::function<bool(const std::string& config)>;
-  std::vector<Record> winners(const std::string& arch, const KernelHashes& hashes,
+  std::vector<Record> winners(const std::string& arch, const KernelRevisions& revisions,
+                              const WinnerRule& rule = {},
                               const ConfigFilter& usable = nullptr) const;
 
-  // The same by a rule: among the measured rows, those that have the times and errors that the rule
-  // needs. A row's error is compared with that of cuBLAS in the row's run. Reads every row of the
-  // architecture.
-  std::vector<Record> winners_by(const WinnerRule& rule, const std::string& arch,
-                                 const KernelHashes& hashes,
-                                 const ConfigFilter& usable = nullptr) const;
+  // The versions of NVIDIA's libraries by which the file was written last, as revisions of the
+  // families of library_families(); none where nothing of these was stored.
+  KernelRevisions library_revisions() const;
 
-  // Counts the rows of the architecture that count and are ok but belong to other kernels than
+  // Counts the rows of the architecture that count and are ok but are of other revisions than
   // these.
-  std::int64_t rows_of_other_kernels(const std::string& arch, const KernelHashes& hashes) const;
-
-  // Whether the kernel text of any such row, of any architecture, is stored: rekey() may then help.
-  bool has_other_kernel_texts(const KernelHashes& hashes) const;
-
-  // The kernels of rows that count and are ok but belong to other kernels than these. The best row
-  // of a problem is found as if all kernels with a stored text were among these.
-  std::vector<OtherKernel> other_kernels(const KernelHashes& hashes) const;
-
-  // Moves the rows of `from` for this use to the kernel `to`; rows that do not count move too. The
-  // rows remember the kernel that was tried. The caller has proved that both kernels give the same
-  // machine code for this use. built_in: as for begin_run().
-  void rekey(const OtherKernel& from, const OtherKernel::Use& use, const KernelText& to,
-             bool built_in = true);
+  std::int64_t rows_of_other_revisions(const std::string& arch,
+                                       const KernelRevisions& revisions) const;
 
   // The ok timings of this device at other problems, and of other devices at this problem, sorted
   // by device, problem and config.
   std::vector<TimedConfig> timed_elsewhere(const DeviceKey& device, const Problem& problem) const;
 
-  // The fastest measured configs of each problem of these kernels on devices of the architecture,
-  // by device, problem and time: of each kernel about `most` rows in all, and no more than 128 for
+  // The fastest measured configs of each problem of these revisions on devices of the architecture,
+  // by device, problem and time: of each family about `most` rows in all, and no more than 128 for
   // one problem. None where there are more problems than `most`.
-  std::vector<TimedConfig> fastest_configs(const std::string& arch, const KernelHashes& hashes,
+  std::vector<TimedConfig> fastest_configs(const std::string& arch,
+                                           const KernelRevisions& revisions,
                                            std::int64_t most) const;
 
   // Mean compile time in seconds of this compiler version on the host, for each kernel family that
@@ -161,9 +140,8 @@ class Database {
   // The number of rows that no longer count because a later row of the same candidate does.
   std::int64_t superseded_count() const;
 
-  // The version of the file's schema. An earlier version than the current one is read without a
-  // change to the file.
-  int schema_version() const;
+  // The version of the schema; a file of another version is refused.
+  static int schema_version();
 
   const std::filesystem::path& path() const;
 

@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // The state of an open Database, shared by the files that implement its calls.
 //
-// database.cpp opens it, lost_file.cpp keeps the file in place, database_store.cpp writes rows,
-// database_read.cpp reads them. Private to db/. Use from one thread.
+// database.cpp opens it, database_store.cpp writes rows, database_read.cpp reads them. Private to
+// db/. Use from one thread.
 #pragma once
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
 #include <cstdint>
 #include <filesystem>
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "core/error.h"
 #include "db/database.h"
-#include "db/database_file.h"
-#include "db/file_watch.h"
+#include "db/file/database_file.h"
 
 namespace gemm_tune {
 
@@ -31,7 +29,7 @@ auto guarded(const std::filesystem::path& path, const F& f) {
   }
 }
 
-// Reads the current row by one of db/rows.h's functions.
+// Reads the current row by one of db/schema/rows.h's functions.
 template <class Read>
 auto checked(const std::filesystem::path& path, SQLite::Statement& row, const Read& read) {
   try {
@@ -45,14 +43,8 @@ auto checked(const std::filesystem::path& path, SQLite::Statement& row, const Re
 struct Statements {
   explicit Statements(SQLite::Database& db);
 
-  SQLite::Statement find_device, insert_device, find_problem, insert_problem, find_config,
-      insert_config, find_kernel, insert_kernel, insert_measurement, recount;
-};
-
-// The kernels of the current run, by family and hash.
-struct RunKernels {
-  std::map<std::pair<std::string, std::string>, std::string> tokens;
-  bool built_in = false;
+  SQLite::Statement find_device, insert_device, find_problem, insert_problem, find_candidate,
+      insert_candidate, insert_measurement, recount;
 };
 
 struct Database::Impl {
@@ -62,9 +54,6 @@ struct Database::Impl {
         lock(std::move(lock_wait)),
         journaling(how),
         opened(open_database(path, mode, lock, journaling)) {}
-
-  // Must be called before rows are written. Makes sure that others will find the rows at path.
-  void keep_in_place();
 
   std::int64_t current_run() const {
     if (!run_id) throw database_error(path, "has no run to store rows for: begin one first");
@@ -83,18 +72,9 @@ struct Database::Impl {
   OpenDatabase opened;
   SQLite::Database& db = opened.connection;
   std::optional<std::int64_t> run_id;
-  RunKernels run_kernels;
-  std::string run_uuid;
-  std::int64_t latest = 0;         // measurement of this run; 0: none
-  std::optional<FileWatch> watch;  // since the run began
-  std::string mended;
+  std::optional<FileId> run_file;  // the file into which the run stores
 
  private:
-  void open_again();
-  void put_back();
-  bool empties_log();
-  void write_back_log();
-
   std::optional<Statements> statements_;  // declared after db: statements must not outlive it
 };
 

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <functional>
+#include <thread>
 #include <utility>
 
 namespace gemm_tune {
@@ -20,6 +21,10 @@ struct LockWait {
   std::chrono::milliseconds timeout = std::chrono::seconds(30);
   // Called once in each wait that lasts a second, from the waiting thread. Must not throw.
   std::function<void()> on_wait;
+  // Sleeps between two looks at the lock; the wait counts these times.
+  std::function<void(std::chrono::milliseconds)> pause = [](std::chrono::milliseconds time) {
+    std::this_thread::sleep_for(time);
+  };
 };
 
 }  // namespace gemm_tune

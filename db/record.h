@@ -14,6 +14,7 @@
 #include "core/device_spec.h"
 #include "core/outcome.h"
 #include "core/problem.h"
+#include "core/winner_rule.h"
 
 namespace gemm_tune {
 
@@ -28,26 +29,8 @@ struct DeviceKey {
 
 DeviceKey device_key(const DeviceSpec& spec);
 
-// Family name -> hash of the family's kernel (kernel_templates/source.h).
-using KernelHashes = std::map<std::string, std::string>;
-
-// A kernel family's text, as the compiler gets it.
-struct KernelText {
-  std::string family, hash, tokens;
-};
-
-// A kernel that has rows but is not the program's.
-struct OtherKernel {
-  // The kernel's rows that count and are ok, for one config on devices of one architecture.
-  struct Use {
-    std::string config, arch;
-    std::int64_t rows = 0;
-    bool is_rival = false;  // one of the rows is the best of its problem or was in finals
-  };
-  std::string family, hash;
-  std::optional<std::string> tokens;  // its text; nullopt if the text is not stored
-  std::vector<Use> uses;
-};
+// Family name -> revision of its kernel: "3", or "user:<hash>" of a text that a user gave.
+using KernelRevisions = std::map<std::string, std::string>;
 
 // The tools and the host of a run: stored once per run.
 struct RunInfo {
@@ -56,35 +39,34 @@ struct RunInfo {
   std::string driver_version;  // empty without a GPU
   std::string command;
   std::uint64_t seed = 0;
-  std::string uuid = {};            // empty: the database fills it in
-  std::string host = {};            // empty if not known
-  std::string cublas_version = {};  // empty until a baseline is timed
+  std::string uuid = {};  // empty: the database fills it in
+  std::string host = {};  // empty if not known
   GpuSettings gpu = {};
 };
 
-// The function that a user would call instead, timed by the same rule in the same run.
+// The function of a library that a user would call instead, timed in turn with the finalists.
 struct Baseline {
-  std::string name;  // function and version of its library: "cublasSgemm 13.1.0"
+  std::string name;             // "cublasSgemm", "cublasGemmEx-autotuned", "cublasLt"
+  std::string library_version;  // "13.1.0"
   Timing timing;
-  std::optional<double> error = {};  // as an Outcome's
+  std::optional<double> error = {};    // as an Outcome's
+  std::optional<int> algorithms = {};  // of cublasLt: so many were timed; this was the fastest
+
+  // "cublasSgemm 13.1.0".
+  std::string title() const { return name + " " + library_version; }
 
   friend bool operator==(const Baseline&, const Baseline&) = default;
 };
 
-// Which candidate wins.
-struct WinnerRule {
-  Objective objective = Objective::hot;
-  std::optional<double> max_error = {};  // at most so many times cuBLAS's error; nullopt: any
-
-  friend bool operator==(const WinnerRule&, const WinnerRule&) = default;
-};
+// "cublasLt 13.1.0 (best of 37 heuristics)".
+std::string to_string(const Baseline& baseline);
 
 // One candidate's row. An ok row is measured iff outcome.timing is present.
 struct Record {
   DeviceKey device;
   Problem problem;
-  std::string config;       // canonical text
-  std::string kernel_hash;  // the identity of its kernel
+  std::string config;    // canonical text
+  std::string revision;  // of the config's family
   Outcome outcome;
   Source source = Source::predicted;
   std::optional<Baseline> baseline;
@@ -96,7 +78,7 @@ struct Record {
 struct TimedConfig {
   DeviceKey device;
   Problem problem;
-  std::string config, kernel_hash;
+  std::string config, revision;
   double median_us = 0;
 
   friend bool operator==(const TimedConfig&, const TimedConfig&) = default;

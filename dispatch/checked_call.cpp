@@ -17,19 +17,42 @@ void check_size(const char* name, std::int64_t size) {
   }
 }
 
-void check_ld(const char* name, std::int64_t ld, const char* width_name, std::int64_t width) {
-  if (ld < std::max<std::int64_t>(1, width)) {
+// A matrix as it is stored: so many rows (column-major: columns), each `length` long. edge: the
+// name of the length.
+struct Stored {
+  std::int64_t lines, length;
+  const char* edge;
+};
+
+Stored stored(std::int64_t rows, const char* rows_name, std::int64_t columns,
+              const char* columns_name, bool by_rows) {
+  if (by_rows) return {rows, columns, columns_name};
+  return {columns, rows, rows_name};
+}
+
+// A matrix's leading dimension and stride: those of a packed one in place of 0.
+void complete(const char* name, std::int64_t& ld, std::int64_t& stride, const Stored& matrix) {
+  if (ld == 0) {
+    ld = std::max<std::int64_t>(1, matrix.length);
+    if (stride == 0) stride = matrix.lines * ld;
+  }
+  if (ld < 1 || ld < matrix.length) {
     throw UsageError(std::string(name) + " is " + std::to_string(ld) +
-                     ": it must be at least 1 and " + width_name + " = " + std::to_string(width));
+                     ": it must be at least 1 and " + matrix.edge + " = " +
+                     std::to_string(matrix.length) + ", or 0 for a packed matrix");
   }
 }
 
+[[noreturn, gnu::cold]] void refuse_pointer(const char* name, const void* pointer, int bytes) {
+  if (pointer == nullptr) throw UsageError(std::string(name) + " is NULL");
+  throw UsageError(std::string(name) + " is not aligned to " + std::to_string(bytes) + " bytes");
+}
+
 void check_pointer(const char* name, const void* pointer, ElementType type, bool is_used) {
-  if (pointer == nullptr && is_used) throw UsageError(std::string(name) + " is NULL");
-  if (reinterpret_cast<std::uintptr_t>(pointer) % static_cast<unsigned>(bytes_of(type)) != 0) {
-    throw UsageError(std::string(name) + " is not aligned to " + std::to_string(bytes_of(type)) +
-                     " bytes");
-  }
+  const int bytes = bytes_of(type);  // a power of two
+  const bool is_aligned =
+      (reinterpret_cast<std::uintptr_t>(pointer) & static_cast<std::uintptr_t>(bytes - 1)) == 0;
+  if ((pointer == nullptr && is_used) || !is_aligned) refuse_pointer(name, pointer, bytes);
 }
 
 void check_stride(const char* name, std::int64_t stride) {
@@ -39,63 +62,54 @@ void check_stride(const char* name, std::int64_t stride) {
   }
 }
 
-// Rows of a row-major D, columns of a column-major one, each `length` long.
-struct StoredD {
-  std::int64_t rows, length;
-};
-
-StoredD stored_d(const Problem& problem, Order order) {
-  if (order == Order::row_major) return {problem.M, problem.N};
-  return {problem.N, problem.M};
+// Of the epilogue.
+void check_operands(const GemmCall& call, bool are_used) {
+  call.problem.epilogue.for_each([&](const EpilogueFunctor& functor, int slot) {
+    if (slot < 0) return;
+    check_pointer(functor.name, call.operands[static_cast<std::size_t>(slot)],
+                  is_f32(functor) ? kSumType : call.problem.signature.d, are_used);
+  });
 }
 
 // Unless the matrices of D lie one after another, or beside one another within the same rows.
 // Divisions, since the products could overflow.
-bool d_overlaps(const GemmCall& call, const StoredD& d) {
+bool d_overlaps(const GemmCall& call, const Stored& d) {
   if (call.stride_c < d.length) return true;
-  const bool behind = d.rows == 1 || call.ldc <= (call.stride_c - d.length) / (d.rows - 1);
+  const bool behind = d.lines == 1 || call.ldc <= (call.stride_c - d.length) / (d.lines - 1);
   const bool beside = (call.ldc - d.length) / call.stride_c >= call.problem.batch - 1;
   return !behind && !beside;
 }
 
 }  // namespace
 
-void check(const GemmCall& call, Order order, const char* name_of_d) {
+void check(GemmCall& call, Order order, Addresses addresses) {
   const Problem& p = call.problem;
   check_size("M", p.M);
   check_size("N", p.N);
   check_size("K", p.K);
   check_size("batch", p.batch);
-  // A stored row is a row of op(X) where neither order nor transposition turns it round.
-  const bool by_columns = order == Order::column_major;
-  if (transposes_a(p.layout) == by_columns) {
-    check_ld("lda", call.lda, "K", p.K);
-  } else {
-    check_ld("lda", call.lda, "M", p.M);
-  }
-  if (transposes_b(p.layout) == by_columns) {
-    check_ld("ldb", call.ldb, "N", p.N);
-  } else {
-    check_ld("ldb", call.ldb, "K", p.K);
-  }
-  const StoredD d = stored_d(p, order);
-  check_ld("ldc", call.ldc, by_columns ? "M" : "N", d.length);
+  const bool by_rows = order == Order::row_major;
+  const Stored d = stored(p.M, "M", p.N, "N", by_rows);
+  complete("lda", call.lda, call.stride_a,
+           stored(p.M, "M", p.K, "K", by_rows != transposes_a(p.layout)));
+  complete("ldb", call.ldb, call.stride_b,
+           stored(p.K, "K", p.N, "N", by_rows != transposes_b(p.layout)));
+  complete("ldc", call.ldc, call.stride_c, d);
   const bool writes_d = p.M > 0 && p.N > 0 && p.batch > 0;
-  const bool reads_ab = writes_d && p.K > 0 && call.alpha != 0;
-  check_pointer("A", call.A, p.signature.a, reads_ab);
-  check_pointer("B", call.B, p.signature.b, reads_ab);
-  check_pointer("C", call.C, p.signature.c, writes_d && call.beta != 0);
-  if (call.epilogue != Epilogue::none) {
-    check_pointer("bias", call.bias, p.signature.d, writes_d);
-  }
-  check_pointer(name_of_d, call.D, p.signature.d, writes_d);
+  const bool needs_d = writes_d && addresses == Addresses::needed;
+  const bool needs_ab = needs_d && p.K > 0 && call.alpha != 0;
+  check_pointer("A", call.A, p.signature.a, needs_ab);
+  check_pointer("B", call.B, p.signature.b, needs_ab);
+  check_pointer("C", call.C, p.signature.c, needs_d && call.beta != 0);
+  if (!p.epilogue.is_none()) check_operands(call, needs_d);
+  check_pointer("D", call.D, p.signature.d, needs_d);
   if (p.batch <= 1) return;
   check_stride("stride_a", call.stride_a);
   check_stride("stride_b", call.stride_b);
   check_stride("stride_c", call.stride_c);
   if (writes_d && d_overlaps(call, d)) {
-    throw UsageError("stride_c is " + std::to_string(call.stride_c) + ": the matrices of " +
-                     name_of_d + " overlap");
+    throw UsageError("stride_c is " + std::to_string(call.stride_c) +
+                     ": the matrices of D overlap");
   }
 }
 
@@ -103,21 +117,22 @@ bool changes_nothing(const GemmCall& call) {
   const Problem& p = call.problem;
   const bool adds_nothing = p.K == 0 || call.alpha == 0;
   return p.M == 0 || p.N == 0 || p.batch == 0 ||
-         (call.C == call.D && call.beta == 1 && adds_nothing && call.epilogue == Epilogue::none);
+         (call.C == call.D && call.beta == 1 && adds_nothing && p.epilogue.is_none());
 }
 
-GemmCall in_row_major(const GemmCall& call, Order order) {
-  if (order == Order::row_major) return call;
-  GemmCall turned = call;
-  Problem& p = turned.problem;
+void make_row_major(GemmCall& call, Order order) {
+  if (order == Order::row_major) return;
+  Problem& p = call.problem;
   p.layout = layout_of(transposes_b(p.layout), transposes_a(p.layout));
   std::swap(p.M, p.N);
   std::swap(p.signature.a, p.signature.b);
   std::swap(p.alignment.a, p.alignment.b);
-  std::swap(turned.A, turned.B);
-  std::swap(turned.lda, turned.ldb);
-  std::swap(turned.stride_a, turned.stride_b);
-  return turned;
+  std::swap(call.A, call.B);
+  std::swap(call.lda, call.ldb);
+  std::swap(call.stride_a, call.stride_b);
+  if (p.epilogue.is_none()) return;
+  call.operands = transposed(p.epilogue, call.operands);
+  p.epilogue = p.epilogue.transposed();
 }
 
 GemmCall part_of(const GemmCall& call, std::int64_t first, std::int64_t count) {
@@ -135,6 +150,11 @@ GemmCall part_of(const GemmCall& call, std::int64_t first, std::int64_t count) {
   part.B = behind(call.B, bytes(call.stride_b, types.b));
   part.C = behind(call.C, bytes(call.stride_c, types.c));
   part.D = static_cast<char*>(call.D) + bytes(call.stride_c, types.d);
+  call.problem.epilogue.for_each([&](const EpilogueFunctor& functor, int slot) {
+    if (!lies_as_d(functor)) return;
+    const void*& operand = part.operands[static_cast<std::size_t>(slot)];
+    operand = behind(operand, bytes(call.stride_c, types.d));
+  });
   return part;
 }
 

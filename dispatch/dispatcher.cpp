@@ -10,9 +10,8 @@
 #include "choose/layered.h"
 #include "db/layers.h"
 #include "dispatch/recipe.h"
-#include "dispatch/refinement.h"
 #include "gpu/device.h"
-#include "gpu/stream.h"
+#include "gpu/launch/stream.h"
 #include "runtime/jit.h"
 
 namespace gemm_tune {
@@ -38,6 +37,26 @@ std::map<std::string, Tuned> read_tuned(const Dispatcher::Settings& settings) {
 bool is_for_tuned(const Choice& choice, const DeviceKey& device, const Problem& problem) {
   return choice.winner && sameness(choice.winner->problem, problem) != Sameness::none &&
          choice.winner->device == device;
+}
+
+// The library's version by which an algorithm was chosen; empty: any serves.
+std::string library_version(const Choice& choice) {
+  const bool is_algorithm =
+      choice.config->family->is_library() && choice.config->family != library_choice().family;
+  return is_algorithm && choice.winner ? choice.winner->revision : "";
+}
+
+// In a file of refined choices: a config and, of a library's algorithm, the version behind a blank.
+std::string answer_of(const KnownConfig& config, const std::string& version) {
+  return to_string(config.config()) + (version.empty() ? "" : " " + version);
+}
+
+std::optional<std::size_t> index_of_least(const std::vector<std::optional<double>>& values) {
+  std::optional<std::size_t> least;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i] && (!least || *values[i] < *values[*least])) least = i;
+  }
+  return least;
 }
 
 }  // namespace
@@ -69,10 +88,10 @@ void Dispatcher::reload() {
   current_.store(generations_.back().get(), std::memory_order_release);
 }
 
-Allowed Dispatcher::allowed(bool with_cublas) const {
+Allowed Dispatcher::allowed(bool with_library) const {
   switch (settings_.policy) {
     case Policy::best:
-      return {with_cublas, /*untuned=*/true};
+      return {with_library, /*untuned=*/true};
     case Policy::tuned_only:
       return {false, /*untuned=*/false};
     case Policy::deterministic:
@@ -81,21 +100,22 @@ Allowed Dispatcher::allowed(bool with_cublas) const {
   throw Error("a policy outside the closed list");
 }
 
-bool Dispatcher::recall(const Question& question, gt_recipe* recipe) const {
+void Dispatcher::lookup(const DeviceName& on, const GemmCall& call, gt_recipe* recipe) const {
   const Generation& generation = *current_.load(std::memory_order_acquire);
-  const gt_recipe* const known = generation.recipes.find(question);
-  if (known == nullptr) return false;
-  *recipe = *known;
-  return true;
-}
-
-void Dispatcher::lookup(const Question& question, const Problem& problem, bool with_cublas,
-                        gt_recipe* recipe) const {
-  const Generation& generation = *current_.load(std::memory_order_acquire);
-  const DeviceKey device{std::string(question.arch), std::string(question.name), question.sm_count};
-  const Choice choice = choose(generation.of(device.arch), device, problem, allowed(with_cublas));
+  const bool with_library = library_takes(call);
+  QuestionKey<std::string_view> question{on.arch, on.name, on.sm_count,
+                                         CallKey(call.problem, CallForm(), 0)};
+  if (!with_library) question.call.forbid_library();
+  if (const gt_recipe* const known = generation.recipes.find(question)) {
+    *recipe = *known;
+    return;
+  }
+  Problem problem = call.problem;
+  problem.batch = std::min<std::int64_t>(problem.batch, kMaxBatch);
+  const DeviceKey device{std::string(on.arch), std::string(on.name), on.sm_count};
+  const Choice choice = choose(generation.of(device.arch), device, problem, allowed(with_library));
   *recipe = recipe_of(choice, device, problem);
-  generation.recipes.add({device.arch, device.name, device.sm_count, question.words}, *recipe,
+  generation.recipes.add({device.arch, device.name, device.sm_count, question.call}, *recipe,
                          !is_for_tuned(choice, device, problem));
 }
 
@@ -120,20 +140,18 @@ void Dispatcher::gemm(const GemmCall& call, cudaStream_t stream) {
   }
 }
 
-void Dispatcher::launch(GemmCall call, cudaStream_t stream) {
+void Dispatcher::launch(const GemmCall& call, cudaStream_t stream) {
   const int ordinal = current_device();
-  if (call.beta == 0) call.C = call.D;  // it is not read; cuBLAS has one matrix for both
-  call.problem.alignment = alignment_of(call);
   Generation& generation = *current_.load(std::memory_order_acquire);
   CallKey key(call.problem, form_of(call), ordinal);
-  if (!cublas_takes(call)) key.forbid_cublas();
+  if (!library_takes(call)) key.forbid_library();
   if (const Server* const known = generation.servers.find(key)) {
     return enqueue(*known, call, ordinal, stream);
   }
   const DeviceKey& on = device(ordinal);
   const OutsideCapture loading;
   const Choice choice =
-      choose(generation.of(on.arch), on, call.problem, allowed(cublas_takes(call)));
+      choose(generation.of(on.arch), on, call.problem, allowed(library_takes(call)));
   const auto [server, lasts] = first_sight(generation, choice, call, ordinal, stream);
   if (lasts) generation.servers.add(key, server, !is_for_tuned(choice, on, call.problem));
   enqueue(server, call, ordinal, stream);
@@ -141,16 +159,11 @@ void Dispatcher::launch(GemmCall call, cudaStream_t stream) {
 
 void Dispatcher::enqueue(const Server& server, const GemmCall& call, int ordinal,
                          cudaStream_t stream) {
-  if (server.cublas != nullptr) {
-    if (server.cublas_lt && server.cublas_lt->takes(call) &&
-        server.cublas_lt->gemm(call, ordinal, stream, workspaces_)) {
-      return;
-    }
-    return server.cublas->gemm(call, ordinal, stream, workspaces_);
+  if (server.library) {
+    return library(ordinal).gemm(*server.library, call, ordinal, stream, workspaces_);
   }
-  workspaces_.lend(server.workspace_bytes, ordinal, stream, [&](int* counters, float* partials) {
-    server.kernel->launch(call, server.grid, counters, partials, stream);
-  });
+  workspaces_.lend(server.kernel->plan().workspace_bytes, ordinal, stream,
+                   [&](void* workspace) { server.kernel->launch(call, workspace, stream); });
 }
 
 Dispatcher::FirstSight Dispatcher::first_sight(const Generation& generation, const Choice& choice,
@@ -158,12 +171,13 @@ Dispatcher::FirstSight Dispatcher::first_sight(const Generation& generation, con
                                                cudaStream_t stream) {
   const bool may_differ = settings_.policy != Policy::deterministic &&
                           !is_for_tuned(choice, device(ordinal), call.problem);
-  if (!may_differ) return {prepare(choice, call, ordinal)};
+  if (!may_differ) return {prepare(generation, choice, call, ordinal)};
   if (std::optional<Server> known = refined_before(call, ordinal)) return {std::move(*known)};
-  if (settings_.refine_ms <= 0 || is_capturing(stream)) return {prepare(choice, call, ordinal)};
+  if (settings_.refine_ms <= 0 || is_capturing(stream))
+    return {prepare(generation, choice, call, ordinal)};
   // Who waited for another thread's refinement might wait for work that its own stream waits for.
   const std::unique_lock alone(refining_, std::try_to_lock);
-  if (!alone) return {prepare(choice, call, ordinal), false};
+  if (!alone) return {prepare(generation, choice, call, ordinal), false};
   return {refined(generation, choice, call, ordinal, stream)};
 }
 
@@ -174,109 +188,133 @@ std::optional<Dispatcher::Server> Dispatcher::refined_before(const GemmCall& cal
   const std::optional<std::string> answer =
       refined_choices_->find(on, refined_question(call.problem, form_of(call)));
   if (!answer) return std::nullopt;
-  Choice known;
-  if (allowed(cublas_takes(call)).cublas) {
-    known.match = Match::cublas;
-    known.config = builtin_default(call.problem, on.arch);
-    if (*answer == RefinedChoices::kCublas) return prepare(known, call, ordinal);
-    if (auto algorithm = cublas_lt_.find(*answer, call, ordinal)) {
-      Server server = prepare(known, call, ordinal);
-      server.cublas_lt = std::move(algorithm);
-      return server;
-    }
-  }
   try {
-    known.match = Match::nearest;
-    known.config = check_config(parse_config(*answer));
-  } catch (const UsageError&) {  // of another version, or no config
+    const std::size_t blank = answer->find(' ');
+    const KnownConfig config = check_config(parse_config(answer->substr(0, blank)));
+    const bool serves = config.family->is_library() ? allowed(library_takes(call)).library
+                                                    : !why_illegal(config.recipe, call.problem);
+    if (!serves) return std::nullopt;
+    const std::string version = blank == std::string::npos ? "" : answer->substr(blank + 1);
+    return prepare(config, version, call, ordinal);
+  } catch (const UsageError&) {  // of another version of this library, or no config
+    return std::nullopt;
+  } catch (const DeviceError&) {  // cuBLAS or cublasLt is missing, or another one
     return std::nullopt;
   }
-  if (why_illegal(known.config->recipe, call.problem)) return std::nullopt;
-  return prepare(known, call, ordinal);
 }
 
-// A candidate that fails leaves its place to the others; where all do, prepare() says why.
+// The likeliest configs and, where a library may serve, cublasLt's proposals. A candidate that
+// fails leaves its place to the others. Preparing may take half of the time, but one kernel is
+// always prepared.
+std::vector<Dispatcher::Candidate> Dispatcher::candidates(const Generation& generation,
+                                                          const GemmCall& call, int ordinal,
+                                                          const Refinement& timing) {
+  constexpr std::size_t kKernels = 3;
+  constexpr int kProposals = 16;
+  const DeviceKey& on = device(ordinal);
+  const Allowed allowed = this->allowed(library_takes(call));
+  std::vector<Candidate> prepared;
+  const auto try_to_add = [&](const KnownConfig& config, const std::string& version) {
+    try {
+      prepared.push_back({prepare(config, version, call, ordinal), answer_of(config, version)});
+      return true;
+    } catch (const Error&) {
+      return false;
+    }
+  };
+  bool has_kernel = false;
+  for (const Choice& one : likeliest(generation.of(on.arch), on, call.problem, allowed, kKernels)) {
+    if (has_kernel && timing.is_half_over()) break;
+    const bool is_added = one.config && try_to_add(*one.config, library_version(one));
+    has_kernel = has_kernel || (is_added && !one.config->family->is_library());
+  }
+  if (!allowed.library) return prepared;
+  Library& library = this->library(ordinal);
+  for (const KnownConfig& config : library.proposals(call, kProposals)) {
+    if (config.family == library_choice().family) continue;  // among the likeliest
+    try_to_add(config, library.revision(*config.family));
+  }
+  return prepared;
+}
+
+// What is fastest of all candidates; where none can be timed, prepare() serves or says why not.
 Dispatcher::Server Dispatcher::refined(const Generation& generation, const Choice& choice,
                                        const GemmCall& call, int ordinal, cudaStream_t stream) {
-  constexpr std::size_t kKernels = 3;
-  const DeviceKey& on = device(ordinal);
-  struct Candidate {
-    Server server;
-    std::string answer;
-  };
-  std::vector<Candidate> candidates;
-  std::optional<std::size_t> best;
-  std::size_t timed = 0;
+  std::vector<Candidate> all;
+  std::vector<std::optional<double>> time_us;
   try {
     Refinement timing(call, stream, settings_.refine_ms);
-    std::optional<Server> cublas;
-    bool has_kernel = false;
-    for (const Choice& one : likeliest(generation.of(on.arch), on, call.problem,
-                                       allowed(cublas_takes(call)), kKernels)) {
-      if (has_kernel && timing.is_half_over()) break;
-      try {
-        const Server server = prepare(one, call, ordinal);
-        const bool is_cublas = server.cublas != nullptr;
-        if (is_cublas) cublas = server;
-        has_kernel = has_kernel || !is_cublas;
-        candidates.push_back(
-            {server, is_cublas ? RefinedChoices::kCublas : to_string(one.config->config())});
-      } catch (const Error&) {
-        continue;
-      }
-    }
-    if (cublas) {
-      for (const auto& algorithm : cublas_lt_.proposals(call, ordinal)) {
-        candidates.push_back({*cublas, algorithm->name()});
-        candidates.back().server.cublas_lt = algorithm;
-      }
-    }
+    all = candidates(generation, call, ordinal, timing);
     std::vector<Refinement::Enqueue> ways;
-    for (const Candidate& one : candidates) {
+    for (const Candidate& one : all) {
       ways.emplace_back(
           [&](const GemmCall& way, cudaStream_t into) { enqueue(one.server, way, ordinal, into); });
     }
-    const std::vector<std::optional<double>> time_us = timing.median_us(ways);
-    for (std::size_t i = 0; i < time_us.size(); ++i) {
-      if (!time_us[i]) continue;
-      ++timed;
-      if (!best || *time_us[i] < *time_us[*best]) best = i;
-    }
+    time_us = timing.median_us(ways);
   } catch (const Error&) {  // no memory for another D
   }
-  if (!best) return prepare(choice, call, ordinal);
-  // What was alone is no answer for other processes.
-  if (refined_choices_ && timed > 1) {
-    refined_choices_->add(on, refined_question(call.problem, form_of(call)),
-                          candidates[*best].answer);
+  const std::optional<std::size_t> best = index_of_least(time_us);
+  if (!best) return prepare(generation, choice, call, ordinal);
+  // What was timed alone is no answer for other processes.
+  const auto none = std::count(time_us.begin(), time_us.end(), std::nullopt);
+  if (refined_choices_ && static_cast<std::size_t>(none) + 1 < time_us.size()) {
+    refined_choices_->add(device(ordinal), refined_question(call.problem, form_of(call)),
+                          all[*best].answer);
   }
-  return candidates[*best].server;
+  return std::move(all[*best].server);
 }
 
-Dispatcher::Server Dispatcher::prepare(const Choice& choice, const GemmCall& call, int ordinal) {
-  const DeviceKey& on = device(ordinal);
-  if (choice.match == Match::cublas) {
-    try {
-      return {std::nullopt, &cublas_.on(ordinal), nullptr, {}, 0};
-    } catch (const DeviceError&) {
-      if (!choice.config) throw;  // no kernel could take its place
-    }
-  }
+// Where a library cannot be opened, or is another one than the database knows: cuBLAS's own choice
+// in place of an algorithm, and a kernel in place of that.
+Dispatcher::Server Dispatcher::prepare(const Generation& generation, const Choice& choice,
+                                       const GemmCall& call, int ordinal) {
   if (!choice.config) {
     throw NoKernelError("no kernel can serve " + to_string(call.problem) + ": " +
                         choice.explanation);
   }
-  const PreparedCall kernel(kernels(ordinal, on.arch, *choice.config, form_of(call)),
-                            choice.config->recipe, on.sm_count);
-  return {kernel, nullptr, nullptr, kernel.grid(call.problem),
-          kernel.workspace_bytes(call.problem)};
+  const std::string version = library_version(choice);
+  try {
+    return prepare(*choice.config, version, call, ordinal);
+  } catch (const DeviceError&) {
+    if (!choice.config->family->is_library()) throw;
+    Choice next;
+    if (choice.config->family != library_choice().family) {
+      next.config = library_choice();
+    } else {
+      const DeviceKey& on = device(ordinal);
+      next = choose(generation.of(on.arch), on, call.problem, allowed(false));
+    }
+    if (!next.config) throw;
+    return prepare(generation, next, call, ordinal);
+  }
+}
+
+// library_version: that an algorithm is of; empty: any.
+Dispatcher::Server Dispatcher::prepare(const KnownConfig& config,
+                                       const std::string& library_version, const GemmCall& call,
+                                       int ordinal) {
+  if (config.family->is_library()) {
+    Library& library = this->library(ordinal);
+    if (!library_version.empty() && library_version != library.revision(*config.family)) {
+      throw DeviceError(to_string(config.config()) + " is of version " + library_version);
+    }
+    return {nullptr, std::make_shared<const LibraryCall>(library.prepare(config, call))};
+  }
+  const DeviceKey& on = device(ordinal);
+  const LoadedKernels& loaded = kernels(ordinal, on.arch, config, form_of(call));
+  return {std::make_shared<const PreparedCall>(loaded, config.plan(call.problem, on.sm_count)),
+          nullptr};
+}
+
+Library& Dispatcher::library(int ordinal) {
+  return *libraries_.get(ordinal, [] { return std::make_unique<Library>(); });
 }
 
 const LoadedKernels& Dispatcher::kernels(int ordinal, const std::string& arch,
                                          const KnownConfig& config, const CallForm& form) {
-  return kernels_.get({ordinal, to_string(config.config()), form}, [&] {
+  return *kernels_.get({ordinal, to_string(config.config()), form}, [&] {
     const KernelStore* const store = kernel_cache_ ? &*kernel_cache_ : nullptr;
-    return LoadedKernels(jit_cubin(config, form, arch, store), config.recipe);
+    return std::make_unique<const LoadedKernels>(jit_cubin(config, form, arch, store));
   });
 }
 

@@ -24,9 +24,9 @@
 #include "dispatch/checked_call.h"
 #include "dispatch/include/gemm_tune/gemm_tune.h"
 #include "dispatch/refined_choices.h"
-#include "runtime/cublas_calls.h"
-#include "runtime/cublas_lt_calls.h"
+#include "dispatch/refinement.h"
 #include "runtime/kernel_store.h"
+#include "runtime/library.h"
 #include "runtime/once_per_key.h"
 #include "runtime/prepared_call.h"
 #include "runtime/remembered.h"
@@ -34,7 +34,7 @@
 
 namespace gemm_tune {
 
-// No kernel can serve a problem.
+// Nothing can serve a problem.
 class NoKernelError : public Error {
  public:
   using Error::Error;
@@ -72,33 +72,22 @@ class Dispatcher {
   // DatabaseError, and then the winners stay as they are.
   void reload();
 
-  // A question as its caller put it, before it is checked: equal words have equal answers.
-  using Question = QuestionKey<std::string_view>;
-
-  // The answer to a question that was asked before; whether there is one.
-  bool recall(const Question& question, gt_recipe* recipe) const;
-
-  // Needs no GPU. with_cublas: whether cuBLAS has a function for the call.
-  void lookup(const Question& question, const Problem& problem, bool with_cublas,
-              gt_recipe* recipe) const;
+  // Which kernel serves the call. Needs no GPU. Precondition: it was checked, is row-major and has
+  // a product.
+  void lookup(const DeviceName& on, const GemmCall& call, gt_recipe* recipe) const;
 
   // The current device as the database's key. Throws DeviceError without one.
   DeviceName current_device_name() const;
 
-  // Launches the call on the current device; it must have been checked and be row-major. Throws
-  // NoKernelError and DeviceError.
+  // Launches the call on the current device. Precondition: it is of row_major_call()
+  // (dispatch/c_values.h). Throws NoKernelError and DeviceError.
   void gemm(const GemmCall& call, cudaStream_t stream);
 
  private:
-  // What serves a problem.
+  // What serves a problem: a kernel or an algorithm of a library.
   struct Server {
-    std::optional<PreparedCall> kernel;  // of kernels_; empty: cuBLAS
-    CublasCalls::OnDevice* cublas = nullptr;
-    // For the calls that it takes, in place of cublas.
-    std::shared_ptr<const CublasLtCalls::Algorithm> cublas_lt;
-    // Of the kernel for the problem. Dividing anew would make every call a tenth longer.
-    Grid grid{};
-    std::int64_t workspace_bytes = 0;
+    std::shared_ptr<const PreparedCall> kernel;  // of kernels_
+    std::shared_ptr<const LibraryCall> library;  // of libraries_
   };
 
   // The winners of the database as it was read once, and what has been found out with them.
@@ -112,10 +101,10 @@ class Dispatcher {
     Remembered<CallKey, Server> servers;
   };
 
-  Allowed allowed(bool with_cublas) const;
+  Allowed allowed(bool with_library) const;
 
   // At most kMaxBatch entries.
-  void launch(GemmCall call, cudaStream_t stream);
+  void launch(const GemmCall& call, cudaStream_t stream);
 
   // What serves a problem that was not asked for before.
   struct FirstSight {
@@ -124,13 +113,24 @@ class Dispatcher {
   };
   FirstSight first_sight(const Generation& generation, const Choice& choice, const GemmCall& call,
                          int ordinal, cudaStream_t stream);
+  // A way to serve a call, and its name in the file of refined choices.
+  struct Candidate {
+    Server server;
+    std::string answer;
+  };
+  std::vector<Candidate> candidates(const Generation& generation, const GemmCall& call, int ordinal,
+                                    const Refinement& timing);
   Server refined(const Generation& generation, const Choice& choice, const GemmCall& call,
                  int ordinal, cudaStream_t stream);
   std::optional<Server> refined_before(const GemmCall& call, int ordinal);
-  Server prepare(const Choice& choice, const GemmCall& call, int ordinal);
+  Server prepare(const Generation& generation, const Choice& choice, const GemmCall& call,
+                 int ordinal);
+  Server prepare(const KnownConfig& config, const std::string& library_version,
+                 const GemmCall& call, int ordinal);
   void enqueue(const Server& server, const GemmCall& call, int ordinal, cudaStream_t stream);
   const LoadedKernels& kernels(int ordinal, const std::string& arch, const KnownConfig& config,
                                const CallForm& form);
+  Library& library(int ordinal);
   const DeviceKey& device(int ordinal) const;
 
   const Settings settings_;
@@ -144,9 +144,8 @@ class Dispatcher {
   };
   mutable Remembered<Ordinal, DeviceKey> devices_;
   // By ordinal, config text and form of the call. Never shrinks: a kernel may still be running.
-  OncePerKey<std::tuple<int, std::string, CallForm>, LoadedKernels> kernels_;
-  CublasCalls cublas_;
-  CublasLtCalls cublas_lt_;
+  OncePerKey<std::tuple<int, std::string, CallForm>, std::unique_ptr<const LoadedKernels>> kernels_;
+  OncePerKey<int, std::unique_ptr<Library>> libraries_;  // by ordinal
   WorkspacePool workspaces_;
   std::mutex refining_;  // two refinements at once would time each other's work
 

@@ -7,7 +7,9 @@
 #include <string>
 
 #include "core/error.h"
+#include "core/launch_plan.h"
 #include "core/launch_recipe.h"
+#include "kernel_templates/library_families.h"
 
 namespace gemm_tune {
 namespace {
@@ -20,8 +22,6 @@ gt_match match_of(Match match) {
       return GT_MATCH_NEAREST;
     case Match::builtin:
       return GT_MATCH_DEFAULT;
-    case Match::cublas:
-      return GT_MATCH_CUBLAS;
     case Match::none:
       return GT_MATCH_NONE;
   }
@@ -70,16 +70,22 @@ gt_recipe recipe_of(const Choice& choice, const DeviceKey& device, const Problem
   const std::string config = to_string(choice.config->config());
   if (config.size() >= sizeof recipe.config) throw Error("config '" + config + "' is too long");
   copy_text(recipe.config, sizeof recipe.config, config.c_str());
+  if (choice.config->family->is_library()) {
+    const Alignment& own = problem.alignment;
+    recipe.align_a = own.a;
+    recipe.align_b = own.b;
+    recipe.align_c = own.c;
+    recipe.align_d = own.d;
+    recipe.workspace_bytes = library_workspace_bytes(*choice.config);
+    return recipe;
+  }
   const LaunchRecipe& launch = choice.config->recipe;
-  recipe.is_twin = choice.is_twin ? 1 : 0;
-  recipe.alignment = launch.alignment;
-  recipe.block_threads = launch.block_threads;
-  recipe.smem_bytes = launch.smem_bytes;
-  const Grid grid = grid_of(launch, problem, sm_count);
-  recipe.grid[0] = grid.x;
-  recipe.grid[1] = grid.y;
-  recipe.grid[2] = grid.z;
-  recipe.workspace_bytes = workspace_bytes(launch, problem, sm_count);
+  const Alignment needed = needed_alignment(launch, problem.signature);
+  recipe.align_a = needed.a;
+  recipe.align_b = needed.b;
+  recipe.align_c = needed.c;
+  recipe.align_d = needed.d;
+  recipe.workspace_bytes = choice.config->plan(problem, sm_count).workspace_bytes;
   return recipe;
 }
 

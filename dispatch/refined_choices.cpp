@@ -39,16 +39,6 @@ void append(const std::filesystem::path& file, const std::string& line) {
 std::string refined_question(const Problem& problem, const CallForm& form) {
   std::string text = to_string(problem);
   if (form.c == COperand::separate) text += " separate_c";
-  switch (form.epilogue) {
-    case Epilogue::none:
-      break;
-    case Epilogue::bias:
-      text += " bias";
-      break;
-    case Epilogue::bias_relu:
-      text += " bias_relu";
-      break;
-  }
   return text;
 }
 

@@ -19,7 +19,7 @@
 namespace gemm_tune {
 
 // The problem, and the form of the call if it is not in place without an epilogue: another kernel
-// may be the fastest then. As in "64x64x64 separate_c bias".
+// may be the fastest then. As in "64x64x64:epilogue=relu separate_c".
 std::string refined_question(const Problem& problem, const CallForm& form);
 
 class RefinedChoices {
@@ -28,8 +28,7 @@ class RefinedChoices {
   // be read or is of another format.
   explicit RefinedChoices(std::filesystem::path file);
 
-  // A config's text, kCublas, or the name of an algorithm of cublasLt.
-  static constexpr const char* kCublas = "cublas";
+  // A config's text; of cublasLt's algorithms with the library's version behind a blank.
   std::optional<std::string> find(const DeviceKey& device, const std::string& question) const;
 
   // Keeps the answer, and appends it to the file. A file that cannot be written costs other

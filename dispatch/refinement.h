@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "core/gemm_call.h"
-#include "gpu/head_start.h"
-#include "gpu/launch_graph.h"
-#include "gpu/memory.h"
-#include "gpu/stream.h"
+#include "gpu/launch/head_start.h"
+#include "gpu/launch/launch_graph.h"
+#include "gpu/launch/memory.h"
+#include "gpu/launch/stream.h"
 
 namespace gemm_tune {
 

@@ -13,15 +13,16 @@
 namespace gemm_tune {
 namespace {
 
-// The newest CUDA version that the driver serves, as 1000 * major + 10 * minor; 0 with no driver.
-int driver_cuda_version() {
-  int version = 0;
-  if (cudaDriverGetVersion(&version) != cudaSuccess) {
-    cudaGetLastError();
-    return 0;
-  }
-  return version;
+// What the runtime answers; 0 where it fails.
+int answer_of(cudaError_t (*ask)(int*)) {
+  int answer = 0;
+  if (ask(&answer) == cudaSuccess) return answer;
+  cudaGetLastError();
+  return 0;
 }
+
+// The newest CUDA version that the driver serves, as 1000 * major + 10 * minor; 0 with no driver.
+int driver_cuda_version() { return answer_of(cudaDriverGetVersion); }
 
 std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
@@ -51,14 +52,7 @@ DeviceSpec table_entry(int major, int minor, const std::string& name) {
 
 }  // namespace
 
-int device_count() {
-  int count = 0;
-  if (cudaGetDeviceCount(&count) != cudaSuccess) {
-    cudaGetLastError();
-    return 0;
-  }
-  return count;
-}
+int device_count() { return answer_of(cudaGetDeviceCount); }
 
 std::optional<std::string> parse_driver_version(std::string_view proc_text) {
   // "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.04  Tue ...". The words vary; the
@@ -121,6 +115,7 @@ DeviceSpec query_device(int ordinal) {
   spec.max_smem_per_cta_bytes = static_cast<int>(properties.sharedMemPerBlockOptin);
   spec.smem_reserved_per_cta_bytes = static_cast<int>(properties.reservedSharedMemPerBlock);
   spec.l2_bytes = properties.l2CacheSize;
+  spec.memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem);
   spec.clock_mhz = attribute(cudaDevAttrClockRate, ordinal) / 1000;
   // Two transfers per memory clock; the rate is in kHz, the bus in bits.
   spec.dram_gb_per_s = 2.0 * attribute(cudaDevAttrMemoryClockRate, ordinal) *

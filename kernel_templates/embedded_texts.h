@@ -11,7 +11,7 @@
 
 namespace gemm_tune {
 
-// "kernel_templates/naive.cuh" -> its text, for every .cuh and for rules.h.
+// "kernel_templates/<family>/kernel.cuh" -> its text, for every .cuh and for rules.h.
 const std::map<std::string, std::string, std::less<>>& embedded_texts();
 
 }  // namespace gemm_tune

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // A kernel family as the host sees it: a parameterised source, its parameters, rules, cost, recipe.
 //
-// The type-erased twin of what each .cuh declares over its own Params struct; make_family() is the
-// only way to build one, so that host filter and kernel rest on the same constexpr functions.
-// Immutable after construction; safe to share between threads.
+// The type-erased form of what each params.cuh declares over its own Params struct; make_family()
+// is the only way to build one, so that host filter and kernel rest on the same constexpr
+// functions. Immutable after construction; safe to share between threads.
 #pragma once
 
 #include <cstring>
 #include <functional>
-#include <initializer_list>
+#include <map>
 #include <optional>
 #include <span>
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -26,8 +27,18 @@
 
 namespace gemm_tune {
 
+struct LaunchPlan;  // core/launch_plan.h
+
 // A config's parameter values in the order of KernelFamily::params.
 using Values = std::span<const int>;
+
+// Where a search tries other values of a parameter than its default value.
+enum class SearchScope {
+  everywhere,
+  where_vec_is_1,                  // accesses of one element; no other width allows other values
+  where_vector_widths_may_differ,  // where operands are aligned differently
+  where_k_is_large,                // beside M and N
+};
 
 struct ParamSpec {
   std::string name;
@@ -35,14 +46,21 @@ struct ParamSpec {
   std::string meaning;
   Role role = Role::tunable;
   // The value in a text that does not name the parameter; the canonical text does not name it then.
-  std::optional<int> unless_named = {};
-  // Where above 0: other widths of accesses than this one allow no other value than unless_named.
-  int only_with_vec = 0;
-  // A search tries no other value than unless_named where all operands are aligned alike.
-  bool only_searched_with_vector_widths = false;
-  // The same where K is not large beside M and N.
-  bool only_searched_with_large_k = false;
+  std::optional<int> default_value = {};
+  SearchScope searched = SearchScope::everywhere;  // another place: with a default value only
+  bool adds_kernel = false;  // 1: the program has a further kernel, compiled where TUNED_<name> is
+  int Traits::*trait = nullptr;  // the trait that has the value in every config
 };
+
+// A step of the ladder that tutorials climb (kernel_templates/ladder.h).
+struct Rung {
+  std::string_view name;     // for reports: "shared memory 16x16"
+  std::string_view config;   // canonical text
+  std::string_view teaches;  // one line: what the step to this rung shows
+};
+
+// Kernel texts by the names that includes have.
+using KernelTexts = std::map<std::string, std::string, std::less<>>;
 
 // A structural rule, by the positions of the parameters it reads.
 struct FamilyRule {
@@ -53,35 +71,67 @@ struct FamilyRule {
 
 struct KernelFamily {
   std::string name;
+  // Raised when the machine code or the results of an existing config change: rows of another
+  // revision are stale.
+  int revision = 1;
   std::string summary;  // one line, for help and reports
+  // Whose algorithms the configs are ("cuBLAS", "cublasLt"); empty: kernels of ours. See
+  // library_families.h.
+  std::string library;
   std::vector<ParamSpec> params;
   std::vector<FamilyRule> rules;
   // Accesses narrower than the alignment allows are never better.
   bool is_fastest_at_widest_vec = false;
-  // The first reason why the values cannot be compiled, or nothing; the .cuh's reject().
+  // The first reason why the values cannot be compiled, or nothing; reject() of params.cuh.
   std::function<std::optional<std::string>(Values)> reject;
   std::function<Traits(Values)> traits;  // precondition: not rejected
+  // The launches of a call on a device of so many SMs; KnownConfig::plan(). Empty: product_plan().
+  std::function<LaunchPlan(Values, const Problem&, int sm_count)> plan;
+  // Whether the kernel's one parameter is GemmArgs, which is what an exported header tells of.
+  bool takes_gemm_args = true;
   // The config for problems of this signature that nothing tuned serves, on the architecture of
-  // this number (80 for sm_80): its served_variants() are legal for any shape and alignment. Empty
-  // in most families; nothing for a signature or an architecture that the family does not serve.
+  // this number (80 for sm_80). Of the first family that has one, its served_variants() are legal
+  // for any shape and alignment; of later, faster ones where legal_for() says so. Empty in most
+  // families; nothing for a signature or an architecture that the family does not serve.
   std::function<std::optional<std::vector<int>>(const Signature&, int sm)> untuned;
 
-  // The .cuh's path as an include: "kernel_templates/<name>.cuh".
-  std::string source_path() const { return "kernel_templates/" + name + ".cuh"; }
+  // For problems without a timing: configs whose least modelled time is near that over the family's
+  // space, in the values' order (choose/attainable_time.h). Empty: the family has none.
+  std::vector<std::vector<int>> representatives;
+  // The average time to compile a config by NVRTC 13.0 on one core of a server.
+  double compile_seconds = 0.6;
+  // From the plainest to the fastest.
+  std::vector<Rung> rungs;
+
+  // Of a user's family (user_families.h): its plug-in's file, and the .cuh files of its folder by
+  // their names. Empty: a family of the program's own.
+  std::string plugin;
+  KernelTexts texts;
+
+  bool is_library() const { return !library.empty(); }
+  bool is_users() const { return !plugin.empty(); }
+
+  // The kernel's path as an include: "kernel_templates/<name>/kernel.cuh"; of a user's family
+  // "<name>/kernel.cuh".
+  std::string source_path() const {
+    return (is_users() ? "" : "kernel_templates/") + name + "/kernel.cuh";
+  }
 
   // Whether the family has kernels of this signature: among the values of its parameters of the
-  // roles type_ab and type_cd are its types. A family without these parameters has f32 only.
+  // roles type_ab and type_cd are its types, and no rule forbids them together. A family without
+  // these parameters has f32 only.
   bool supports(const Signature& signature) const;
 
   // The position of a parameter, or nothing.
   std::optional<std::size_t> find_param(std::string_view name) const;
   std::optional<std::size_t> find_role(Role role) const;
+  std::optional<std::size_t> find_trait(int Traits::*trait) const;
 
   Config config(Values values) const;
 
   // The same tunables under another specialisation; rules may forbid them. A part of the
   // specialisation for which the family has no parameter stays as it is. A parameter that the width
-  // of accesses does not allow is as in a text that does not name it.
+  // of accesses does not allow has its default value.
   std::vector<int> specialised(Values values, const Specialisation& specialisation) const;
 };
 
@@ -89,6 +139,8 @@ struct KernelFamily {
 // predicated, else multiples of the tile; alignment class vec either way.
 LaunchRecipe launch_recipe(const Traits& traits);
 
+// A parameter of a family, and the member of its Params that has the value. One with a default
+// value has it as the member's initializer, too.
 template <class Params>
 struct ParamDecl {
   const char* name;
@@ -96,7 +148,50 @@ struct ParamDecl {
   std::vector<int> values;
   const char* meaning;
   Role role = Role::tunable;
+  std::optional<int> default_value = {};
+  SearchScope searched = SearchScope::everywhere;
+  bool adds_kernel = false;
+  int Traits::*trait = nullptr;
 };
+
+// Parameters that are a trait, which the filter and reports know in every family that has them.
+template <class Params>
+ParamDecl<Params> trait_param(const char* name, int Params::*member, int Traits::*trait,
+                              std::vector<int> values, const char* meaning) {
+  ParamDecl<Params> param = {name, member, std::move(values), meaning};
+  param.trait = trait;
+  return param;
+}
+template <class Params>
+ParamDecl<Params> tile_m_param(const char* name, int Params::*member, std::vector<int> values) {
+  return trait_param(name, member, &Traits::tile_m, std::move(values), "CTA tile rows");
+}
+template <class Params>
+ParamDecl<Params> tile_n_param(const char* name, int Params::*member, std::vector<int> values) {
+  return trait_param(name, member, &Traits::tile_n, std::move(values), "CTA tile columns");
+}
+template <class Params>
+ParamDecl<Params> tile_k_param(const char* name, int Params::*member, std::vector<int> values) {
+  return trait_param(name, member, &Traits::tile_k, std::move(values),
+                     "K elements per slice in shared memory");
+}
+template <class Params>
+ParamDecl<Params> thread_m_param(const char* name, int Params::*member, std::vector<int> values) {
+  return trait_param(name, member, &Traits::thread_m, std::move(values), "thread tile rows");
+}
+template <class Params>
+ParamDecl<Params> thread_n_param(const char* name, int Params::*member, std::vector<int> values) {
+  return trait_param(name, member, &Traits::thread_n, std::move(values), "thread tile columns");
+}
+template <class Params>
+ParamDecl<Params> stages_param(const char* name, int Params::*member, std::vector<int> values) {
+  return trait_param(name, member, &Traits::stages, std::move(values), "slices in shared memory");
+}
+template <class Params>
+ParamDecl<Params> split_k_param(const char* name, int Params::*member, std::vector<int> values,
+                                const char* meaning = "CTAs that share a tile along K") {
+  return trait_param(name, member, &Traits::split_k, std::move(values), meaning);
+}
 
 // The parameters of the specialisation, which are alike in every family that has them.
 template <class Params>
@@ -108,8 +203,12 @@ ParamDecl<Params> transposed_b_param(const char* name, int Params::*member) {
   return {name, member, {0, 1}, "1: B is stored [N,K]", Role::transposed_b};
 }
 template <class Params>
-ParamDecl<Params> vector_width_param(const char* name, int Params::*member) {
-  return {name, member, {1, 2, 4}, "elements per global access", Role::vector_width};
+ParamDecl<Params> vector_width_param(const char* name, int Params::*member,
+                                     std::vector<int> values = {1, 2, 4}) {
+  ParamDecl<Params> param = {name, member, std::move(values), "elements per global access",
+                             Role::vector_width};
+  param.trait = &Traits::vec;
+  return param;
 }
 template <class Params>
 ParamDecl<Params> predicated_param(const char* name, int Params::*member) {
@@ -119,25 +218,53 @@ ParamDecl<Params> predicated_param(const char* name, int Params::*member) {
           "1: predicated edges, any shape; 0: whole tiles only",
           Role::predicated};
 }
+template <class Params>
+ParamDecl<Params> repack_param(const char* name, int Params::*member) {
+  return {name,
+          member,
+          {0, 1},
+          "1: a pre-pass kernel copies A and B, to aligned rows and a padded K",
+          Role::repack,
+          0,
+          SearchScope::everywhere,
+          true};
+}
+template <class Params>
+ParamDecl<Params> vector_widths_param(const char* name, int Params::*member) {
+  ParamDecl<Params> param = {
+      name,
+      member,
+      {0},
+      "digits: elements per access of A, of B, and of C and D; 0: VEC for all",
+      Role::vector_widths,
+      0};
+  param.trait = &Traits::vecs;
+  return param;
+}
 
 // That a Params is its parameters' values in order, so that values become one by copying bytes:
-// enumeration does it for every rule of every point. Throws std::logic_error otherwise.
+// enumeration does it for every rule of every point. That a default value is the member's. Throws
+// std::logic_error otherwise.
 template <class Params>
-void check_order(const std::vector<int Params::*>& members) {
+void check_members(const std::vector<ParamDecl<Params>>& params) {
   static_assert(std::is_trivially_copyable_v<Params>);
-  if (sizeof(Params) != members.size() * sizeof(int)) {
+  if (sizeof(Params) != params.size() * sizeof(int)) {
     throw std::logic_error("a family must declare every member of its Params once");
   }
   Params p{};
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    p.*members[i] = 1;
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    int& member = p.*params[i].member;
+    if (params[i].default_value.value_or(member) != member) {
+      throw std::logic_error("a default value must be the member's");
+    }
+    member = -1;
     int value = 0;
     std::memcpy(&value, reinterpret_cast<const char*>(&p) + i * sizeof(int), sizeof(int));
-    if (value != 1) throw std::logic_error("a family must declare its Params in their order");
+    if (value != -1) throw std::logic_error("a family must declare its Params in their order");
   }
 }
 
-// The values in the order of the family's parameters, which check_order() proves.
+// The values in the order of the family's parameters, which check_members() proves.
 template <class Params>
 std::vector<int> values_of(const Params& p) {
   std::vector<int> values(sizeof p / sizeof(int));
@@ -145,74 +272,44 @@ std::vector<int> values_of(const Params& p) {
   return values;
 }
 
-// Adds a rule, which reject() judges last. reads: positions in params, ascending.
-void add_rule(KernelFamily& family, const std::string& reason, std::vector<std::size_t> reads,
-              const std::function<bool(Values)>& is_broken);
+// The values as the family's Params.
+template <class Params>
+Params params_of(Values values) {
+  Params p;
+  std::memcpy(static_cast<void*>(&p), values.data(),
+              sizeof p);  // check_members() proves that it may
+  return p;
+}
 
-// Adds a last parameter that is no member of the family's Params, from 0 to `most`: configs without
-// it have 0, the kernel that was there before it, with the same constants in its machine code. A
-// tunable that is not 0 reaches the kernel as the macro TUNED_<name>. Text that stands in #ifdef
-// TUNED_<name> and that token_text.cpp knows by this name is no part of the family's identity, so
-// that rows from before it count; where such a text changes, so must the parameter's value.
-// set_traits, where given, is told the value.
-void add_later_param(KernelFamily& family, ParamSpec param, int most,
-                     std::function<void(Traits&, int)> set_traits);
-
-// Adds one of which the kernel knows nothing: whether a launch before it copies A and B
-// (device/repack.cuh).
-void add_repack_param(KernelFamily& family);
-
-// Adds REDUCE: whether a launch after the kernel adds up the shares of tiles
-// (device/share_reduce.cuh), which its CTAs leave in the workspace. The family's Params have
-// CLUSTER, SPLIT_K and TAIL.
-void add_reduce_param(KernelFamily& family);
-
-// The digits of Specialisation::vecs.
-struct VectorWidths {
-  int a, b, cd;
-};
-constexpr VectorWidths vector_widths(int vecs) { return {vecs / 100, vecs / 10 % 10, vecs % 10}; }
-
-// Adds VECS, of the role vector_widths: the digits are legal where the family's rules allow each of
-// them as the width of all accesses. set_traits is told a config's values without VECS, and VECS.
-void add_vector_widths_param(KernelFamily& family,
-                             std::function<void(Traits&, Values, int)> set_traits);
-
-// Builds the host's view from what the .cuh declares: its parameters in canonical order, its rules
-// (each must name parameters that exist), its reject() and its traits().
+// Builds the host's view from what params.cuh declares: the parameters in canonical order, the
+// rules (each must name parameters that exist) and reject(). traits: of values that reject() takes.
 template <class Params, int N>
-KernelFamily make_family(const char* name, const char* summary,
-                         std::initializer_list<ParamDecl<Params>> params,
+KernelFamily make_family(const char* name, int revision, const char* summary,
+                         const std::vector<ParamDecl<Params>>& params,
                          const Rule<Params> (&rules)[N], const char* (*reject)(const Params&),
                          Traits (*traits)(const Params&)) {
   KernelFamily family;
   family.name = name;
+  family.revision = revision;
   family.summary = summary;
-  std::vector<int Params::*> members;
   for (const ParamDecl<Params>& param : params) {
-    family.params.push_back({param.name, param.values, param.meaning, param.role});
-    members.push_back(param.member);
+    family.params.push_back({param.name, param.values, param.meaning, param.role,
+                             param.default_value, param.searched, param.adds_kernel, param.trait});
   }
-  check_order<Params>(members);
-  const auto to_params = [](Values values) {
-    Params p;
-    std::memcpy(&p, values.data(), sizeof p);
-    return p;
-  };
+  check_members(params);
   for (const Rule<Params>& rule : rules) {
     FamilyRule erased;
     erased.reason = rule.reason;
     std::istringstream names(rule.reads);
     for (std::string read; names >> read;) erased.reads.push_back(family.find_param(read).value());
-    erased.broken = [to_params, broken = rule.broken](Values v) { return broken(to_params(v)); };
+    erased.broken = [broken = rule.broken](Values v) { return broken(params_of<Params>(v)); };
     family.rules.push_back(std::move(erased));
   }
-  family.reject = [to_params, reject](Values values) -> std::optional<std::string> {
-    const char* reason = reject(to_params(values));
+  family.reject = [reject](Values values) -> std::optional<std::string> {
+    const char* reason = reject(params_of<Params>(values));
     return reason == nullptr ? std::nullopt : std::optional<std::string>(reason);
   };
-  family.traits = [to_params, traits](Values values) { return traits(to_params(values)); };
-  if (family.find_role(Role::vector_width)) add_repack_param(family);
+  family.traits = [traits](Values values) { return traits(params_of<Params>(values)); };
   return family;
 }
 

@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel_templates/registry.h"
 
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <string>
 
 #include "core/error.h"
+#include "kernel_templates/families.h"
+#include "kernel_templates/library_families.h"
+#include "kernel_templates/product_plan.h"
+#include "kernel_templates/user_families.h"
 
 namespace gemm_tune {
 namespace {
@@ -24,6 +31,7 @@ std::vector<std::string> param_names(const KernelFamily& family) {
 // of the least width for all operands, then with half of it. The step from each of
 // served_variants() to the next; nothing after the last.
 std::optional<KnownConfig> next_variant(const KnownConfig& config) {
+  if (config.family->is_library()) return std::nullopt;
   Specialisation next = config.specialisation();
   if (next.predicated && !next.repack && next.vecs == 0) next.vec /= 2;
   if (next.predicated) next.repack = false;
@@ -46,6 +54,20 @@ Specialisation KnownConfig::specialisation() const {
           traits.vecs};
 }
 
+LaunchPlan KnownConfig::plan(const Problem& problem, int sm_count) const {
+  if (family->plan) return family->plan(values, problem, sm_count);
+  return product_plan(recipe, problem, sm_count);
+}
+
+std::span<const KernelFamily> families() {
+  static const std::vector<KernelFamily> all = [] {
+    std::vector<KernelFamily> list = built_in_families();
+    for (KernelFamily& family : take_user_families()) list.push_back(std::move(family));
+    return list;
+  }();
+  return all;
+}
+
 std::vector<const KernelFamily*> families_of(const Signature& signature) {
   std::vector<const KernelFamily*> found;
   for (const KernelFamily& family : families()) {
@@ -54,9 +76,40 @@ std::vector<const KernelFamily*> families_of(const Signature& signature) {
   return found;
 }
 
+bool is_served(const Signature& signature) {
+  enum Answer : unsigned char { unknown, yes, no };
+  constexpr std::size_t kTypes = std::size(kTypeTable), kClasses = std::size(kAccuracyTable) + 1;
+  static std::array<std::atomic<Answer>, kTypes * kTypes * kTypes * kTypes * kClasses> answers{};
+  std::size_t number = static_cast<std::size_t>(signature.accuracy);
+  for (const ElementType type : {signature.a, signature.b, signature.c, signature.d}) {
+    number = number * kTypes + static_cast<std::size_t>(type);
+  }
+  std::atomic<Answer>& answer = answers[number];
+  if (answer.load(std::memory_order_relaxed) == unknown) {
+    const bool is_any = std::any_of(families().begin(), families().end(),
+                                    [&](const auto& family) { return family.supports(signature); });
+    answer.store(is_any ? yes : no, std::memory_order_relaxed);
+  }
+  return answer.load(std::memory_order_relaxed) == yes;
+}
+
+std::optional<std::string> why_unserved(const Signature& signature) {
+  if (is_served(signature)) return std::nullopt;
+  Signature of_default_class = signature;
+  of_default_class.accuracy = accuracy_of(signature.a);
+  if (is_served(of_default_class)) {
+    const AccuracyInfo& asked = info_of(signature.accuracy);
+    return std::string("no kernel family has the accuracy class ") + asked.name + " (" +
+           asked.meaning + ") yet";
+  }
+  return "no kernel family has kernels of the types " + to_string(signature) + " yet";
+}
+
 const KernelFamily* find_family(std::string_view name) {
-  for (const KernelFamily& family : families()) {
-    if (family.name == name) return &family;
+  for (const std::span<const KernelFamily> all : {families(), library_families()}) {
+    for (const KernelFamily& family : all) {
+      if (family.name == name) return &family;
+    }
   }
   return nullptr;
 }
@@ -66,7 +119,7 @@ KnownConfig known_config(const KernelFamily& family, std::vector<int> values) {
   config.family = &family;
   config.values = std::move(values);
   while (config.values.size() < family.params.size()) {
-    config.values.push_back(family.params[config.values.size()].unless_named.value());
+    config.values.push_back(family.params[config.values.size()].default_value.value());
   }
   config.traits = family.traits(config.values);
   config.recipe = launch_recipe(config.traits);
@@ -89,7 +142,7 @@ KnownConfig check_config(const Config& config) {
   std::vector<int> values;
   for (const ParamSpec& param : family->params) {
     const std::optional<int> named = config.get(param.name);
-    const std::optional<int> value = named ? named : param.unless_named;
+    const std::optional<int> value = named ? named : param.default_value;
     if (!value) {
       throw UsageError("config '" + to_string(config) + "' lacks " + param.name + " (" +
                        param.meaning + "): name all of " + joined(param_names(*family)));

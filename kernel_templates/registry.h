@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The explicit list of kernel families, and configs checked against it.
 //
-// Adding a family = one .cuh + one line in families.cpp. Immutable; any thread.
+// Adding a family = one folder + one line in families.h; users load families of their own
+// (user_families.h) before anything of this file is asked. Immutable from then on; any thread.
 #pragma once
 
 #include <optional>
@@ -16,13 +17,19 @@
 
 namespace gemm_tune {
 
-// All families, from the plainest rung to the fastest.
+// All families of kernels, from the plainest rung to the fastest, then those of users.
 std::span<const KernelFamily> families();
 
 // Those that have kernels of this signature.
 std::vector<const KernelFamily*> families_of(const Signature& signature);
 
-// nullptr for an unknown name.
+// Whether a family has kernels of this signature. Cheap: what was asked before is remembered.
+bool is_served(const Signature& signature);
+
+// Why no family has kernels of this signature, as a sentence fragment; nothing where one has.
+std::optional<std::string> why_unserved(const Signature& signature);
+
+// Of kernels or of a library (library_families.h); nullptr for an unknown name.
 const KernelFamily* find_family(std::string_view name);
 
 // A config that names a known family, every one of its parameters once, and breaks no rule.
@@ -34,6 +41,12 @@ struct KnownConfig {
 
   Config config() const { return family->config(values); }
   Specialisation specialisation() const;
+
+  // Whether an exported header says all that a launch takes: one kernel, with GemmArgs.
+  bool is_exportable() const { return family->takes_gemm_args && !traits.repack && !traits.reduce; }
+
+  // The launches of a call of the problem, which the recipe must allow, on a device of so many SMs.
+  LaunchPlan plan(const Problem& problem, int sm_count) const;
 };
 
 // The config of these values, which break no rule of the family; it points to the family. Last

@@ -3,7 +3,7 @@
 // warp.
 //
 // Plain constexpr data, so that each family derives it beside its kernel from the same functions
-// the kernel uses. search/static_model.h turns it into a time.
+// the kernel uses. search/model/static_model.h turns it into a time.
 #pragma once
 
 #include "core/signature.h"
@@ -19,7 +19,7 @@ struct Traits {
   int smem_bytes = 0;              // dynamic shared memory per CTA
   int stages = 1;                  // slices in shared memory, all but one of them on their way
   int split_k = 1;                 // CTAs that share one tile along K
-  bool cluster = false;            // these form a thread-block cluster, which needs sm_90
+  int cluster_ctas = 1;            // CTAs of a thread-block cluster, which needs sm_90 above 1
   int tail_ctas_per_sm = 0;        // above 0: so many CTAs per SM share a ragged last wave
   int kept_sixteenths = 0;    // of the larger operand: they stay in the L2 from launch to launch
   bool transposed_a = false;  // A is stored [K,M]
@@ -59,7 +59,18 @@ struct Traits {
   double end_wavefronts = 0;
   int end_barriers = 0;
   int unrolled_k = 1;  // k steps in the code of the main loop, one after the other
+  // Above 0: multiplies by wgmma, whose instructions have 64 rows and so many columns. CTAs then
+  // stay for several tiles and load by TMA.
+  int warpgroup_columns = 0;
+  bool alternates = false;         // two warpgroups: one stores a tile while the other multiplies
+  bool stores_transposed = false;  // its instructions' rows are columns of D
+  bool streams_k = false;          // the tiles of a ragged last wave are cut along K
   bool reads_global_in_inner_loop = false;  // no shared memory: feeds come from L1, L2 or DRAM
 };
+
+// Whether the architecture of this number (80 for sm_80) has the kernel's instructions.
+constexpr bool has_instructions(const Traits& traits, int sm) {
+  return sm >= traits.least_sm && (traits.only_sm == 0 || traits.only_sm == sm);
+}
 
 }  // namespace gemm_tune

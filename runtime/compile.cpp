@@ -1,24 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/compile.h"
 
+#include "core/compile_options.h"
+#include "core/fnv1a.h"
+
 namespace gemm_tune {
 
 std::string kernel_name(const KnownConfig& config, const CallForm& form) {
   std::string name = to_string(config.config());
   if (form.c == COperand::separate) name += " with a separate C";
-  if (form.epilogue == Epilogue::bias) name += " with a bias";
-  if (form.epilogue == Epilogue::bias_relu) name += " with a bias and ReLU";
+  if (!form.epilogue.is_none()) name += " with epilogue " + to_string(form.epilogue);
   return name;
 }
 
 std::string kernel_key(const KernelSource& source, const KnownConfig& config, const CallForm& form,
                        const std::string& arch) {
-  const bool has_epilogue = form.epilogue != Epilogue::none;
-  const std::string later =
-      later_definitions(config).empty() ? "" : "+" + later_params_identity(source);
-  const std::string repack = config.recipe.repack ? "+" + repack_identity(source) : "";
-  return (has_epilogue ? epilogue_identity(source) : source.hash) + later + repack + " " +
-         kernel_name(config, form) + " " + compile_target(config, arch);
+  const std::string target = compile_target(config, arch);
+  Fnv1a hash;
+  hash.add(source.text);
+  for (const auto& [path, text] : source.headers) {
+    hash.add(path);
+    hash.add(text);
+  }
+  for (const std::string& definition : compile_definitions(config, form)) hash.add(definition);
+  for (const char* option : kCodeOptions) hash.add(option);
+  hash.add(target);
+  return hash.hex() + " " + kernel_name(config, form) + " " + target;
 }
 
 std::optional<KeptKernel> load_kernel(const KernelStore& store, const std::string& key) {

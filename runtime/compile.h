@@ -11,17 +11,18 @@
 #include <string>
 
 #include "core/gemm_call.h"
-#include "gpu/nvrtc.h"
+#include "gpu/compile/nvrtc.h"
 #include "kernel_templates/registry.h"
 #include "kernel_templates/source.h"
 #include "runtime/kernel_store.h"
 
 namespace gemm_tune {
 
-// All that the cubin depends on but the compiler: the text's tokens and the compile options
-// (KernelSource::hash or epilogue_identity(), later_params_identity() where the config has such,
-// and repack_identity() with REPACK), the config, the form of the call and the architecture. Needs
-// no NVRTC, so that a kernel that is kept is found where there is none.
+// A hash over all that the cubin depends on but the compiler: the text with its headers, the
+// definitions, the compile options and the target; behind it, in words, the config, the form of the
+// call and the target. So two keys are only taken for each other where two texts of one config have
+// one 64-bit hash: there are a few texts of a config, not billions. Needs no NVRTC, so that a
+// kernel that is kept is found where there is none.
 std::string kernel_key(const KernelSource& source, const KnownConfig& config, const CallForm& form,
                        const std::string& arch);
 

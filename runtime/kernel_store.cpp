@@ -43,12 +43,12 @@ int open_in(int directory, const std::string& name, int flags) {
 // Far above any kernel's. A larger file is damaged or foreign.
 constexpr off_t kMostFileBytes = off_t{256} << 20;
 
-// The whole content of a regular file, of any owner and mode or of those that can be trusted.
-std::optional<std::string> read_whole(int file, bool only_trusted) {
+// The whole content of a regular file, if its owner and mode can be trusted.
+std::optional<std::string> read_whole(int file) {
   struct stat info {};
   if (::fstat(file, &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
   if (info.st_size > kMostFileBytes) return std::nullopt;
-  if (only_trusted && why_untrusted(info.st_uid, info.st_mode, ::geteuid())) return std::nullopt;
+  if (why_untrusted(info.st_uid, info.st_mode, ::geteuid())) return std::nullopt;
   std::string text(static_cast<std::size_t>(info.st_size), '\0');
   std::size_t size = 0;
   while (size < text.size()) {
@@ -115,6 +115,41 @@ bool write_all(int file, std::string_view bytes) {
   return true;
 }
 
+std::string message_of(int code) { return std::generic_category().message(code); }
+
+[[noreturn]] void refuse(const std::filesystem::path& directory, const std::string& why) {
+  throw UsageError("'" + directory.string() + "' cannot serve as kernel cache: " + why);
+}
+
+[[noreturn]] void fail(const std::filesystem::path& directory, int code) {
+  if (!is_descriptor_limit(code)) refuse(directory, message_of(code));
+  throw DeviceError("'" + directory.string() + "' cannot be opened for compiled kernels (" +
+                    message_of(code) + "): " + kRaiseDescriptorLimit);
+}
+
+// "cache" for "cache/".
+std::filesystem::path without_slash(std::filesystem::path directory) {
+  return directory.has_filename() ? directory : directory.parent_path();
+}
+
+// Makes the directory where it does not exist.
+int open_directory(const std::filesystem::path& directory) {
+  std::error_code error;
+  std::filesystem::create_directories(directory.parent_path(), error);
+  if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) fail(directory, errno);
+  const int descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor >= 0) return descriptor;
+  if (errno == ENOTDIR) refuse(directory, "it is no directory");
+  fail(directory, errno);
+}
+
+// Why GPU code may not come from what is open.
+std::optional<std::string> why_untrusted(int descriptor) {
+  struct stat info {};
+  if (::fstat(descriptor, &info) != 0) return message_of(errno);
+  return gemm_tune::why_untrusted(info.st_uid, info.st_mode, ::geteuid());
+}
+
 }  // namespace
 
 std::optional<std::string> why_untrusted(uid_t owner, mode_t mode, uid_t user) {
@@ -129,35 +164,14 @@ std::optional<std::string> why_untrusted(uid_t owner, mode_t mode, uid_t user) {
   return std::nullopt;
 }
 
-KernelStore::KernelStore(std::filesystem::path directory, Directory kind, std::uintmax_t most_bytes)
-    : directory_(std::move(directory)), kind_(kind), most_bytes_(most_bytes) {
-  const auto refuse = [&](const std::string& why) {
-    throw UsageError("'" + directory_.string() + "' cannot serve as kernel cache: " + why);
-  };
-  const auto fail = [&](int code) {
-    const std::string why = std::generic_category().message(code);
-    if (kind_ == Directory::users && !is_descriptor_limit(code)) refuse(why);
-    throw DeviceError(
-        "'" + directory_.string() + "' cannot be opened for compiled kernels (" + why + "): " +
-        (is_descriptor_limit(code) ? kRaiseDescriptorLimit
-                                   : "set TMPDIR to a folder on another file system"));
-  };
-  if (!directory_.has_filename()) directory_ = directory_.parent_path();  // "cache/"
-  std::error_code error;
-  std::filesystem::create_directories(directory_.parent_path(), error);
-  if (::mkdir(directory_.c_str(), 0700) != 0 && errno != EEXIST) fail(errno);
-  descriptor_ = ::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor_ < 0 && kind_ == Directory::users && errno == ENOTDIR)
-    refuse("it is no directory");
-  if (descriptor_ < 0) fail(errno);
-  if (kind_ == Directory::scratch) return;
-  struct stat info {};
-  const bool known = ::fstat(descriptor_, &info) == 0;
-  const int code = errno;
-  const auto reason = why_untrusted(info.st_uid, info.st_mode, ::geteuid());
-  if (known && !reason) return;
+KernelStore::KernelStore(std::filesystem::path directory, std::uintmax_t most_bytes)
+    : directory_(without_slash(std::move(directory))),
+      most_bytes_(most_bytes),
+      descriptor_(open_directory(directory_)) {
+  const std::optional<std::string> why = why_untrusted(descriptor_);
+  if (!why) return;
   ::close(descriptor_);
-  refuse(known ? *reason : std::generic_category().message(code));
+  refuse(directory_, *why);
 }
 
 KernelStore::~KernelStore() { ::close(descriptor_); }
@@ -170,8 +184,8 @@ std::optional<std::string> KernelStore::load(std::string_view key) const {
   // Without waiting for the other end of a pipe.
   const int descriptor = open_in(descriptor_, file(key).filename(), O_RDONLY | O_NONBLOCK);
   if (descriptor < 0) return std::nullopt;
-  const std::optional<std::string> text = read_whole(descriptor, kind_ == Directory::users);
-  if (text && kind_ == Directory::users) mark_as_used(descriptor);
+  const std::optional<std::string> text = read_whole(descriptor);
+  if (text) mark_as_used(descriptor);
   ::close(descriptor);
   if (!text) return std::nullopt;
   const std::size_t line_end = text->find('\n');
@@ -193,7 +207,7 @@ bool KernelStore::store(std::string_view key, std::string_view cubin) const {
                        write_all(descriptor, cubin);
   const bool closed = ::close(descriptor) == 0;
   if (written && closed && ::renameat(descriptor_, aside.c_str(), descriptor_, name.c_str()) == 0) {
-    if (kind_ == Directory::users) trim(name);
+    trim(name);
     return true;
   }
   ::unlinkat(descriptor_, aside.c_str(), 0);

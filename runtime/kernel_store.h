@@ -12,8 +12,7 @@
 // to it; a file of such an owner or mode, or a symbolic link, counts as absent. Owner and mode are
 // those of what is open, so that nothing can be exchanged after the check. The hash over key and
 // cubin is no signature: it guards against damage, and a short, damaged or foreign file counts as
-// absent, too. Owner and mode of a directory that the process has made for itself alone are not
-// looked at: some file systems (vfat, NFS) have their own.
+// absent, too.
 #pragma once
 
 #include <sys/types.h>
@@ -28,16 +27,12 @@ namespace gemm_tune {
 
 class KernelStore {
  public:
-  // users: a user named the directory. scratch: this process has just made it.
-  enum class Directory { users, scratch };
-
   static constexpr std::uintmax_t kMostBytes = std::uintmax_t{1} << 30;
 
   // Makes the directory where it does not exist. Throws UsageError naming it where that is
   // impossible, or where others might write there. Throws DeviceError where too many files are
-  // open, and for all failures of a scratch directory. most_bytes: of a user's directory.
-  explicit KernelStore(std::filesystem::path directory, Directory kind = Directory::users,
-                       std::uintmax_t most_bytes = kMostBytes);
+  // open.
+  explicit KernelStore(std::filesystem::path directory, std::uintmax_t most_bytes = kMostBytes);
   ~KernelStore();
   KernelStore(const KernelStore&) = delete;
   KernelStore& operator=(const KernelStore&) = delete;
@@ -58,7 +53,6 @@ class KernelStore {
   void trim(const std::string& just_stored) const;
 
   std::filesystem::path directory_;
-  Directory kind_;
   std::uintmax_t most_bytes_;
   int descriptor_ = -1;  // of the directory, as it was checked
 };

@@ -1,28 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels that a config's calls launch, loaded from its cubin.
+// The kernels of a config's cubin, each loaded when a launch plan names it first.
 //
-// They belong to the device that was current when they were loaded. Const calls may come from
-// several threads at once.
+// They belong to the device that was current when the object was made. Any number of threads.
 #pragma once
 
-#include <optional>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <string>
 
-#include "core/launch_recipe.h"
-#include "gpu/kernel.h"
+#include "gpu/launch/kernel.h"
 
 namespace gemm_tune {
 
-struct LoadedKernels {
-  // Throws CudaError if the cubin does not fit the device or lacks a kernel.
-  LoadedKernels(const std::string& cubin, const LaunchRecipe& recipe) : gemm(cubin) {
-    if (recipe.repack) repack.emplace(cubin, "repack");
-    if (recipe.reduce) reduce.emplace(cubin, "reduce");
-  }
+class LoadedKernels {
+ public:
+  // Throws CudaError if the cubin does not fit the device.
+  explicit LoadedKernels(const std::string& cubin)
+      : library_(std::make_shared<LoadedLibrary>(cubin)) {}
 
-  LoadedKernel gemm;
-  std::optional<LoadedKernel> repack;  // kernel_templates/device/repack.cuh
-  std::optional<LoadedKernel> reduce;  // kernel_templates/device/share_reduce.cuh
+  // Lives as long as this object. Throws CudaError if the cubin has no such kernel.
+  const LoadedKernel& at(const std::string& entry) const;
+
+ private:
+  std::shared_ptr<LoadedLibrary> library_;
+  mutable std::mutex mutex_;
+  mutable std::map<std::string, LoadedKernel> kernels_;  // guarded by mutex_
 };
 
 }  // namespace gemm_tune

@@ -15,17 +15,11 @@ Workspace::Workspace(std::int64_t bytes, cudaStream_t stream)
   GT_CUDA(cudaMemsetAsync(memory_.data(), 0, kWorkspaceCounterBytes, stream));
 }
 
-int* Workspace::counters() const { return reinterpret_cast<int*>(memory_.data()); }
-
-float* Workspace::partials() const {
-  if (memory_.size() == 0) return nullptr;
-  return reinterpret_cast<float*>(memory_.data() + kWorkspaceCounterBytes);
-}
-
-void Workspace::poison_partials(std::int64_t bytes, cudaStream_t stream) const {
-  const std::int64_t partial_bytes = std::min(bytes, this->bytes()) - kWorkspaceCounterBytes;
-  if (partial_bytes <= 0) return;
-  GT_CUDA(cudaMemsetAsync(partials(), 0xFF, static_cast<std::size_t>(partial_bytes), stream));
+void Workspace::poison(std::int64_t bytes, cudaStream_t stream) const {
+  const std::int64_t others = std::min(bytes, this->bytes()) - kWorkspaceCounterBytes;
+  if (others <= 0) return;
+  GT_CUDA(cudaMemsetAsync(memory_.data() + kWorkspaceCounterBytes, 0xFF,
+                          static_cast<std::size_t>(others), stream));
 }
 
 bool Workspace::is_clean() const {
@@ -48,11 +42,5 @@ CapturedWorkspace::CapturedWorkspace(std::int64_t bytes, Counters counters, cuda
 
 // A failure here comes from a capture that has become invalid, which its owner learns at its end.
 CapturedWorkspace::~CapturedWorkspace() { cudaFreeAsync(memory_, stream_); }
-
-int* CapturedWorkspace::counters() const { return static_cast<int*>(memory_); }
-
-float* CapturedWorkspace::partials() const {
-  return reinterpret_cast<float*>(static_cast<char*>(memory_) + kWorkspaceCounterBytes);
-}
 
 }  // namespace gemm_tune

@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-#include "gpu/memory.h"
+#include "gpu/launch/memory.h"
 
 namespace gemm_tune {
 
@@ -25,13 +25,12 @@ class Workspace {
 
   std::int64_t bytes() const { return static_cast<std::int64_t>(memory_.size()); }
 
-  // Of GemmArgs; null in a workspace without memory.
-  int* counters() const;
-  float* partials() const;
+  // Null in a workspace without memory.
+  void* data() const { return memory_.data(); }
 
-  // Makes the partial sums of a launch that needs so many bytes NaN, in the stream: one that is
-  // read and was not written then shows.
-  void poison_partials(std::int64_t bytes, cudaStream_t stream) const;
+  // Makes all but the counters, of a launch that needs so many bytes, NaN, in the stream: a sum
+  // that is read and was not written then shows.
+  void poison(std::int64_t bytes, cudaStream_t stream) const;
 
   // Whether all counters are zero. Waits for the device.
   bool is_clean() const;
@@ -55,12 +54,7 @@ class CapturedWorkspace {
   CapturedWorkspace(const CapturedWorkspace&) = delete;
   CapturedWorkspace& operator=(const CapturedWorkspace&) = delete;
 
-  // All of it.
   void* data() const { return memory_; }
-
-  // Both with Counters::zero only.
-  int* counters() const;
-  float* partials() const;
 
  private:
   void* memory_ = nullptr;

@@ -13,29 +13,28 @@
 #include <vector>
 
 #include "core/launch_recipe.h"
-#include "gpu/stream.h"
+#include "gpu/launch/stream.h"
 #include "runtime/workspace.h"
 
 namespace gemm_tune {
 
 class WorkspacePool {
  public:
-  // Calls enqueue(int* counters, float* partials), which may put launches that need up to `bytes`
-  // into the stream; the pointers are null for 0 bytes. ordinal: of the current device. Nobody else
-  // enqueues launches of this stream that use a workspace meanwhile. Throws CudaError where memory
-  // does not suffice, and what enqueue() throws.
+  // Calls enqueue(void* workspace), which may put launches that need up to `bytes` into the stream;
+  // the workspace begins with counters, and is null for 0 bytes. ordinal: of the current device.
+  // Nobody else enqueues launches of this stream that use a workspace meanwhile. Throws CudaError
+  // where memory does not suffice, and what enqueue() throws.
   template <class Enqueue>
   void lend(std::int64_t bytes, int ordinal, cudaStream_t stream, const Enqueue& enqueue) {
-    if (bytes == 0) return enqueue(nullptr, nullptr);
+    if (bytes == 0) return enqueue(nullptr);
     if (is_capturing(stream)) {
       const CapturedWorkspace own(bytes, CapturedWorkspace::Counters::zero, stream);
-      return enqueue(own.counters(), own.partials());
+      return enqueue(own.data());
     }
     StreamWorkspaces& own = of(ordinal, stream);
     const std::lock_guard enqueuing(own.mutex);
     own.grow_to(bytes, stream);
-    const Workspace& workspace = own.grown.back();
-    enqueue(workspace.counters(), workspace.partials());
+    enqueue(own.grown.back().data());
   }
 
   // The same with memory alone: calls enqueue(void* memory).
@@ -46,10 +45,14 @@ class WorkspacePool {
       return enqueue(own.data());
     }
     lend(bytes > 0 ? kWorkspaceCounterBytes + bytes : 0, ordinal, stream,
-         [&](int*, float* memory) { enqueue(static_cast<void*>(memory)); });
+         [&](void* memory) { enqueue(behind_counters(memory)); });
   }
 
  private:
+  static void* behind_counters(void* workspace) {
+    return workspace == nullptr ? nullptr : static_cast<char*>(workspace) + kWorkspaceCounterBytes;
+  }
+
   // Launches use the last workspace, and only that. One that is under way may still use an
   // earlier, smaller one.
   struct StreamWorkspaces {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How often a test tries what chance decides: the moment of a kill.
+// How often a test tries what has many cases: the event at which a process is killed.
 //
 // Pure but for the environment. Any thread.
 #pragma once

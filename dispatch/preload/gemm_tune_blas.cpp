@@ -8,12 +8,12 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "dispatch/preload/counts.h"
+#include "dispatch/preload/cublas/handle_devices.h"
+#include "dispatch/preload/cublas/lt_call.h"
+#include "dispatch/preload/cublas/real_cublas.h"
 #include "dispatch/preload/driver.h"
-#include "dispatch/preload/handle_devices.h"
-#include "dispatch/preload/lt_call.h"
-#include "dispatch/preload/real_cublas.h"
-#include "dispatch/preload/report.h"
+#include "dispatch/preload/report/counts.h"
+#include "dispatch/preload/report/report.h"
 #include "dispatch/preload/server.h"
 
 #define GT_INTERPOSED extern "C" __attribute__((visibility("default"))) int
@@ -54,23 +54,34 @@ struct Inside {
 
 constinit HandleDevices handle_devices;
 
-bool serve(const CublasCall& call, Handle handle, GpuTimer::Span* span) noexcept {
+std::optional<Declined> serve(const CublasCall& call, Handle handle,
+                              GpuTimer::Span* span) noexcept {
   try {
     std::optional<HandleState> state = state_of(handle);
     if (state) state->device = handle_devices.device_of(handle);
     return server().serve(call, state, std::nullopt, span);
   } catch (...) {
-    return false;
+    return Declined{};
   }
+}
+
+// Hands a call on that is not served.
+template <class Forward>
+int finish(const std::optional<Declined>& declined, const Forward& forward) {
+  if (!declined) return kSuccess;
+  const int status = forward();
+  declined->count(status);
+  return status;
 }
 
 template <class Signature, class... Arguments>
 int serve_or_forward(RealFunction<Signature>& real, const CublasCall& call, Handle handle,
                      Arguments... arguments) {
-  if (is_inside) return real(handle, arguments...);
+  const auto forward = [&] { return real(handle, arguments...); };
+  if (is_inside) return forward();
   const Inside inside;
   GpuTimer::Span span;
-  return serve(call, handle, &span) ? kSuccess : real(handle, arguments...);
+  return finish(serve(call, handle, &span), forward);
 }
 
 template <class Int>
@@ -186,18 +197,18 @@ int gemm_strided_batched_ex(const char* name, Handle handle, int op_a, int op_b,
 }
 
 // handle: cublasLt's, or one of cuBLAS, which cublasLt takes, too.
-bool serve(Handle handle, const LtArguments& arguments, CUstream_st* stream,
-           GpuTimer::Span* span) noexcept {
+std::optional<Declined> serve(Handle handle, const LtArguments& arguments, CUstream_st* stream,
+                              GpuTimer::Span* span) noexcept {
   try {
-    const std::optional<LtCall> lt = lt_call(arguments);
-    if (!lt) return false;
+    const LtCall lt = lt_call(arguments);
     HandleState state;
     state.stream = stream;
-    state.pointer_mode = lt->pointer_mode;
+    state.pointer_mode = lt.pointer_mode;
     state.device = handle_devices.device_of(handle);
-    return server().serve(lt->call, state, lt->against, span);
+    return server().serve(lt.call, handle == nullptr ? std::nullopt : std::optional(state),
+                          lt.against, span);
   } catch (...) {
-    return false;
+    return Declined{};
   }
 }
 
@@ -215,7 +226,7 @@ int lt_matmul(Handle handle, const LtArguments& a, const void* algorithm, void* 
   if (is_inside) return forward();
   const Inside inside;
   GpuTimer::Span span;
-  return handle != nullptr && serve(handle, a, stream, &span) ? kSuccess : forward();
+  return finish(serve(handle, a, stream, &span), forward);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include <variant>
 
 #include "dispatch/preload/driver.h"
-#include "dispatch/preload/report.h"
+#include "dispatch/preload/report/report.h"
 
 namespace gemm_tune::preload {
 
@@ -18,6 +18,7 @@ Settings Settings::from(Get* get) {
   Settings settings;
   if (const char* const report = get("GEMM_TUNE_BLAS_REPORT")) settings.report = report;
   if (const char* const counts = get("GEMM_TUNE_BLAS_COUNTS")) settings.counts = counts;
+  if (const char* const families = get("GEMM_TUNE_BLAS_FAMILIES")) settings.families = families;
   if (const char* const distance = get("GEMM_TUNE_BLAS_DISTANCE")) {
     char* end = nullptr;
     settings.most_distance = std::strtod(distance, &end);
@@ -38,8 +39,9 @@ Settings Settings::from(Get* get) {
 
 int Server::own_pid() { return ::getpid(); }
 
-bool Server::serve(const CublasCall& call, const std::optional<HandleState>& state,
-                   std::optional<Reason> against, GpuTimer::Span* span) {
+std::optional<Declined> Server::serve(const CublasCall& call,
+                                      const std::optional<HandleState>& state,
+                                      std::optional<Reason> against, GpuTimer::Span* span) {
   const std::optional<int> device = current_device();
   std::variant<gt_gemm_call, Reason> tuned = against.value_or(Reason::handle);
   if (state && !against) tuned = tuned_call(call, *state, settings_.arithmetic);
@@ -48,12 +50,9 @@ bool Server::serve(const CublasCall& call, const std::optional<HandleState>& sta
   Shape* const shape = shapes_.find(key_of(call, device.value_or(-1), reads_c));
   if (shape == nullptr) {
     counts_.add_beyond_table();
-    return false;
+    return Declined{};
   }
-  const auto decline = [&](Reason reason) {
-    shape->count_declined(reason);
-    return false;
-  };
+  const auto decline = [&](Reason reason) { return Declined{shape, reason}; };
   if (!device) return decline(Reason::no_device);
   if (!state) return decline(Reason::handle);
   if (!settings_.report.empty() && GpuTimer::samples(shape->calls.fetch_add(1))) {
@@ -64,7 +63,7 @@ bool Server::serve(const CublasCall& call, const std::optional<HandleState>& sta
   against = try_to_serve(*product, state->stream, shape);
   if (against) return decline(*against);
   shape->count_served();
-  return true;
+  return std::nullopt;
 }
 
 std::optional<Reason> Server::try_to_serve(const gt_gemm_call& call, CUstream_st* stream,
@@ -104,7 +103,7 @@ const TunedLibrary* Server::library() {
   std::call_once(opening_, [this] {
     try {
       if (settings_.error.empty()) {
-        library_ = std::make_unique<const TunedLibrary>();
+        library_ = std::make_unique<const TunedLibrary>(settings_.families);
       } else {
         remember_error(settings_.error);
       }

@@ -11,19 +11,20 @@
 #include <string>
 #include <utility>
 
-#include "dispatch/preload/counts.h"
-#include "dispatch/preload/gpu_timer.h"
-#include "dispatch/preload/real_cublas.h"
-#include "dispatch/preload/shape_table.h"
+#include "dispatch/preload/cublas/real_cublas.h"
+#include "dispatch/preload/report/counts.h"
+#include "dispatch/preload/report/gpu_timer.h"
+#include "dispatch/preload/report/shape_table.h"
 #include "dispatch/preload/tuned_library.h"
 
 namespace gemm_tune::preload {
 
 // The environment's part. GEMM_TUNE_BLAS_REPORT: the file that the report is added to; none if
 // unset. GEMM_TUNE_BLAS_COUNTS: the folder for the counts of processes that may not come to report.
+// GEMM_TUNE_BLAS_FAMILIES: plug-ins of kernel families, a line each.
 // GEMM_TUNE_BLAS_DISTANCE: the most_distance of objection(), a number from 1.
 struct Settings {
-  std::string report, counts;
+  std::string report, counts, families;
   double most_distance = 4;
   Arithmetic arithmetic;
   std::string error;  // a sentence about a value that is none; nothing is served then
@@ -33,16 +34,28 @@ struct Settings {
   static Settings from(Get* get);
 };
 
+// A call that is left to cuBLAS.
+struct Declined {
+  Shape* shape = nullptr;  // null: the call is not counted
+  Reason reason = Reason::failed;
+
+  // status: what cuBLAS then returned.
+  void count(int status) const {
+    if (shape != nullptr) shape->count_declined(status == kSuccess ? reason : Reason::refused);
+  }
+};
+
 class Server {
  public:
   // Throws std::bad_alloc.
   explicit Server(Settings settings) : settings_(std::move(settings)) {}
 
-  // Whether the call was enqueued; otherwise nothing has happened. state: nothing where it cannot
-  // be read. against: what stands against the call already. span: begun where the call is timed,
-  // which is done for the report; the caller ends it behind the call.
-  bool serve(const CublasCall& call, const std::optional<HandleState>& state,
-             std::optional<Reason> against, GpuTimer::Span* span);
+  // Nothing if the call was enqueued; otherwise nothing has happened, and the caller counts the
+  // call once cuBLAS has answered it. state: nothing where it cannot be read. against: what stands
+  // against the call already. span: begun where the call is timed, which is done for the report;
+  // the caller ends it behind the call.
+  std::optional<Declined> serve(const CublasCall& call, const std::optional<HandleState>& state,
+                                std::optional<Reason> against, GpuTimer::Span* span);
 
   // Of the calls that were timed last; for the process's end, while it still has CUDA.
   void collect_times();

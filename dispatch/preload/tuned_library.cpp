@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include <filesystem>
+#include <sstream>
 #include <string>
 
 #include "core/error.h"
@@ -38,12 +39,18 @@ Function function_of(void* library, const char* name) {
 
 }  // namespace
 
-TunedLibrary::TunedLibrary() {
+TunedLibrary::TunedLibrary(const std::string& families) {
   void* const library = open_library();
-  const auto open = function_of<decltype(&gt_open_with)>(library, "gt_open_with");
-  lookup_call_ = function_of<decltype(&gt_lookup_call)>(library, "gt_lookup_call");
+  const auto open = function_of<decltype(&gt_open)>(library, "gt_open");
+  lookup_ = function_of<decltype(&gt_lookup)>(library, "gt_lookup");
   gemm_ = function_of<decltype(&gt_gemm)>(library, "gt_gemm");
   last_error_ = function_of<decltype(&gt_last_error)>(library, "gt_last_error");
+  std::istringstream lines(families);
+  for (std::string file; std::getline(lines, file);) {
+    if (function_of<decltype(&gt_load_family)>(library, "gt_load_family")(file.c_str()) != GT_OK) {
+      throw Error(last_error());
+    }
+  }
   gt_options options = GT_OPTIONS_INIT;
   // Never a cuBLAS of the library's own: of two calls of one shape with different addresses or
   // alpha, the second may get another choice than the look-up of the first.

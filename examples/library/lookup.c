@@ -9,26 +9,28 @@ static int fail(gt_status status) {
 }
 
 int main(int argc, char** argv) {
+  gt_options options = GT_OPTIONS_INIT;
   gt_device device = {0};
-  gt_problem problem = {0};
+  gt_gemm_call call = GT_GEMM_CALL_INIT;
   gt_recipe recipe;
   gt_handle* handle;
   gt_status status;
   if (argc > 2) return 2;
-  status = gt_open(argv[1], NULL, &handle); /* NULL, the default database, without an argument */
+  options.database_path = argv[1]; /* NULL, the default database, without an argument */
+  status = gt_open(&options, &handle);
   if (status != GT_OK) return fail(status);
   device.arch = "sm_86";
   device.name = "NVIDIA GeForce RTX 3090";
   device.sm_count = 82;
-  problem.M = 1000;
-  problem.N = 1004;
-  problem.K = 1020;
-  status = gt_lookup(handle, &device, &problem, &recipe);
+  call.M = 1000;
+  call.N = 1004;
+  call.K = 1020;
+  status = gt_lookup(handle, &device, &call, &recipe);
   gt_close(handle);
   if (status != GT_OK) return fail(status);
   printf("%s\n%s match, %s: %s\n", recipe.config, gt_match_string(recipe.match), gt_source_string(recipe.source),
          recipe.explanation);
-  printf("%lld CTAs of %d threads, %d bytes of shared memory\n", (long long)recipe.grid[0],
-         (int)recipe.block_threads, (int)recipe.smem_bytes);
+  printf("A at multiples of %d bytes, B of %d, D of %d\n", (int)recipe.align_a, (int)recipe.align_b,
+         (int)recipe.align_d);
   return 0;
 }

@@ -2,43 +2,30 @@
 // Thread-block clusters: CTAs that run at the same time and read each other's shared memory, from
 // sm_90 on.
 //
-// GT_CLUSTER(N): the attribute of a kernel whose N neighbours along the grid's y form a cluster;
-// nothing where N is 1. The barrier is the cluster's: a thread arrives and later waits for all
-// threads of all its CTAs to have arrived. No CTA may end while another one may still read its
-// shared memory. The emulator supplies the same functions. PTX ISA 9.0, sections
+// TUNED_CLUSTER is the CTAs of a cluster, neighbours along the grid's y, or 1; GT_CLUSTER is the
+// attribute of a kernel with such clusters. The barrier is the cluster's: a thread arrives and
+// later waits for all threads of all its CTAs to have arrived. No CTA may end while another one may
+// still read its shared memory. The emulator supplies the same functions. PTX ISA 9.0, sections
 // "barrier.cluster", "membar / fence", "mapa".
 #pragma once
-
-namespace gemm_tune {
-
-// Whether a kernel with clusters of so many CTAs is compiled with the attribute that it needs.
-constexpr bool has_its_cluster([[maybe_unused]] int ctas) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
-  return ctas == 1;
-#elif defined(TUNED_CLUSTER)
-  return ctas == TUNED_CLUSTER;
-#else
-  return true;
-#endif
-}
-
-}  // namespace gemm_tune
 
 #ifndef GT_EMULATOR
 
 // An attribute cannot depend on a constant of the text: it is there or not, and no older
-// architecture's compiler takes it. So who compiles says by TUNED_CLUSTER, the CTAs of a cluster or
-// 1, whether there is to be one. Without TUNED_CLUSTER there is, also for clusters of one CTA,
-// whose launches take up to 4 % longer (an H100 at 100000x64x64).
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
-#define GT_CLUSTER(N)
-#elif !defined(TUNED_CLUSTER) || TUNED_CLUSTER > 1
-#define GT_CLUSTER(N) __cluster_dims__(1, N, 1)
+// architecture's compiler takes it. Clusters of one CTA do without, since their launches take up to
+// 4 % longer (an H100 at 100000x64x64).
+#if TUNED_CLUSTER > 1 && __CUDA_ARCH__ >= 900
+#define GT_CLUSTER __cluster_dims__(1, TUNED_CLUSTER, 1)
 #else
-#define GT_CLUSTER(N)
+#define GT_CLUSTER
 #endif
 
 namespace gemm_tune {
+
+// Whether a kernel with clusters of so many CTAs is compiled with the attribute that it needs.
+constexpr bool has_its_cluster(int ctas) {
+  return ctas == TUNED_CLUSTER && (ctas == 1 || __CUDA_ARCH__ >= 900);
+}
 
 // Arrives; what the thread did before is done for those that have waited, its loads included.
 __device__ inline void cluster_arrive() {

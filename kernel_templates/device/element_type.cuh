@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Element types as kernels know them: the numbers of ElementType (core/signature.h).
+// Element types as kernels know them: the numbers of ElementType (core/element_type.h).
 //
 // Plain constants without any CUDA, for host, NVRTC and emulator. A 16-bit element is its bit
 // pattern; what it is worth only the tensor core and device/element_convert.cuh know.

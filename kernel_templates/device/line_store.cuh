@@ -9,8 +9,8 @@ namespace gemm_tune {
 
 // sum[m][j] belongs to row + m * row_step and col + j * col_step of D. With PREDICATED, what lies
 // outside D is left out.
-template <bool PREDICATED, int ROWS, int COLS>
-__device__ inline void store_lines(const float (&sum)[ROWS][COLS], const GemmArgs& args, int row,
+template <bool PREDICATED, int ROWS, int COLS, class Args>
+__device__ inline void store_lines(const float (&sum)[ROWS][COLS], const Args& args, int row,
                                    int row_step, int col, int col_step) {
   const auto is_inside = [&](int m, int j) {
     return !PREDICATED ||
@@ -18,12 +18,7 @@ __device__ inline void store_lines(const float (&sum)[ROWS][COLS], const GemmArg
   };
   float* const d = args.D + row * args.ldc + col;
   const float* c = d;
-#ifndef TUNED_IN_PLACE
-  c = args.C + row * args.ldc + col;
-#endif
-#ifdef TUNED_EPILOGUE
-  const float* const bias = static_cast<const float*>(args.bias) + col;
-#endif
+  if constexpr (!kInPlace) c = args.C + row * args.ldc + col;
   const long long step = row_step * args.ldc;
   float out[ROWS][COLS];
 #pragma unroll
@@ -45,10 +40,9 @@ __device__ inline void store_lines(const float (&sum)[ROWS][COLS], const GemmArg
 #pragma unroll
     for (int j = 0; j < COLS; ++j) {
       if (!is_inside(m, j)) continue;
-#ifdef TUNED_EPILOGUE
-      out[m][j] = with_bias(out[m][j], bias[j * col_step]);
-#endif
-      d[m * step + j * col_step] = out[m][j];
+      float one[1] = {out[m][j]};
+      apply_epilogue<kTypeF32>(one, args, row + m * row_step, col + j * col_step);
+      d[m * step + j * col_step] = one[0];
     }
   }
 }

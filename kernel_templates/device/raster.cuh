@@ -3,18 +3,17 @@
 // and z cannot exceed 65,535.
 #pragma once
 
-#include "kernel_templates/device/gemm_args.cuh"
+#include "kernel_templates/device/call_form.cuh"
 
 namespace gemm_tune {
 
 // The arguments of the CTA's own product.
-__device__ inline GemmArgs batch_entry(GemmArgs args) {
+template <class Args>
+__device__ inline Args batch_entry(Args args) {
   args.A += blockIdx.z * args.stride_a;
   args.B += blockIdx.z * args.stride_b;
   args.D += blockIdx.z * args.stride_c;
-#ifndef TUNED_IN_PLACE
-  args.C += blockIdx.z * args.stride_c;
-#endif
+  if constexpr (!kInPlace) args.C += blockIdx.z * args.stride_c;
   return args;
 }
 
@@ -33,7 +32,7 @@ __device__ inline TileOrigin tile_origin(int N) {
 // The same in groups of GROUP tile rows, walked column by column: CTAs that run at the same time
 // then share more of A and B in L2.
 template <int TILE_M, int TILE_N, int GROUP>
-__device__ inline TileOrigin raster_origin(int tile, const GemmArgs& args) {
+__device__ inline TileOrigin raster_origin(int tile, const KernelArgs& args) {
   const int tiles_n = (args.N - 1) / TILE_N + 1;
   if constexpr (GROUP == 1) return {tile / tiles_n * TILE_M, tile % tiles_n * TILE_N};
   const int tiles_m = (args.M - 1) / TILE_M + 1;

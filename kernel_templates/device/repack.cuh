@@ -1,35 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The launch before the kernel of a config with REPACK: copies of A and B whose rows begin at
-// multiples of 16 bytes, padded by zeros along K, so that vector accesses serve operands of any
-// alignment and any K.
+// The pre-pass kernel of a config with REPACK: copies of A and B whose rows begin at multiples of
+// 16 bytes, padded by zeros along K, so that vector accesses serve operands of any alignment and
+// any K.
 //
 // One launch copies both. Each thread writes one chunk of 16 bytes, which it reads element by
-// element. Read by NVRTC and the emulator, with TUNED_REPACK, and by the host that launches.
+// element.
 #pragma once
+
+#include "kernel_templates/device/repack_args.cuh"
 
 namespace gemm_tune {
 
-struct RepackedMatrix {
-  const void* from;
-  void* to;
-  long long from_rows, from_length, from_ld;  // rows of from_length elements
-  long long to_rows, to_ld;  // no copy where to_rows is 0; to_ld: a multiple of 16 bytes
-};
-
-struct RepackArgs {
-  RepackedMatrix a, b;
-  int element_bytes;  // 2 or 4
-};
-
-inline constexpr int kRepackThreads = 256;
-inline constexpr int kRepackChunkBytes = 16;
-
-// Chunks of a copy, a thread each.
-constexpr long long repack_chunks(const RepackedMatrix& matrix, int element_bytes) {
-  return matrix.to_rows * (matrix.to_ld * element_bytes / kRepackChunkBytes);
-}
-
-#ifdef TUNED_REPACK
 template <class Element>
 struct alignas(kRepackChunkBytes) RepackChunk {
   static constexpr int kElements = kRepackChunkBytes / sizeof(Element);
@@ -65,6 +46,5 @@ extern "C" __global__ void __launch_bounds__(kRepackThreads) repack(const Repack
     repack_chunk<unsigned>(matrix, own);
   }
 }
-#endif
 
 }  // namespace gemm_tune

@@ -1,30 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The launch after the kernel of a config with REDUCE: adds up what several CTAs computed of one
-// tile, on all SMs at once, in the order of the shares: bitwise the same from run to run.
+// Adds up what several CTAs computed of one tile by a reduction kernel, on all SMs at once, in the
+// order of the shares: bitwise the same from run to run.
 //
 // Does what ShareSum does, without its tickets: there the last CTA of a tile reads all shares at
-// the rate at which one SM loads, while the others have nothing left to do. Read by NVRTC and the
-// emulator, with TUNED_REDUCE, and by the host that launches.
+// the rate at which one SM loads, while the others have nothing left to do.
 #pragma once
 
-#ifdef TUNED_REDUCE
+#include "kernel_templates/device/reduce_shape.cuh"
 #include "kernel_templates/device/vec.cuh"
-#endif
 
 namespace gemm_tune {
 
-inline constexpr int kReduceThreads = 128;
-// CTAs per SM that leave registers for many loads under way: not told, NVRTC 13.0 takes 32.
-inline constexpr int kReduceCtas = 4;
-// Sums of one thread of the kernel, neighbours in a row of D, that a thread adds up.
-inline constexpr int kReduceSums = 4;
-
-#ifdef TUNED_REDUCE
 // SUMS for each of a CTA's THREADS; all CTAs deal a tile out to their threads in the same way.
 template <int THREADS, int SUMS>
 class ShareReduce {
  public:
-  // Of the units of a tile a thread of the launch after gets one.
+  // Of the units of a tile a thread of the reduction kernel gets one.
   static constexpr int kUnits = SUMS / kReduceSums * THREADS;
   static_assert(SUMS % kReduceSums == 0 && kUnits % kReduceThreads == 0);
 
@@ -80,6 +71,5 @@ class ShareReduce {
     return static_cast<long long>(slot) * SUMS * THREADS + thread;
   }
 };
-#endif
 
 }  // namespace gemm_tune

@@ -7,7 +7,6 @@
 // square root of them. Counters are zero before and after a launch (core/launch_recipe.h).
 #pragma once
 
-#include "kernel_templates/device/gemm_args.cuh"
 #include "kernel_templates/rules.h"
 
 namespace gemm_tune {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "kernel_templates/device/async_copy.cuh"
+#include "kernel_templates/device/select.cuh"
 #include "kernel_templates/device/slice_map.cuh"
 #include "kernel_templates/device/vec.cuh"
 #include "kernel_templates/rules.h"
@@ -15,8 +16,10 @@
 namespace gemm_tune {
 
 // EDGE x BK elements at a time; ALONG_K: k runs along the stored rows. LD: floats from one k to the
-// next in shared memory.
-template <int EDGE, int BK, int THREADS, int VEC, bool ALONG_K, bool ASYNC, bool PREDICATED, int LD>
+// next in shared memory. STEPPED: addresses step from slice to slice, instead of one offset from
+// the first slice's.
+template <int EDGE, int BK, int THREADS, int VEC, bool ALONG_K, bool ASYNC, bool PREDICATED, int LD,
+          bool STEPPED = false>
 class SliceCopy {
  public:
   // src: the first slice's first element; edge_left: how far the matrix reaches from there, at
@@ -48,11 +51,11 @@ class SliceCopy {
           share_[pass] = inside ? load_vec<VEC>(from.x[pass]) : Vec<VEC>{};
         }
       }
-#ifdef TUNED_STEPPED
-      advance(k_count);
-#else
-      at_ = k_count * step();
-#endif
+      if constexpr (STEPPED) {
+        advance(k_count);
+      } else {
+        at_ = k_count * step();
+      }
     } else {
       begin(smem, k_count > 0);
     }
@@ -69,11 +72,11 @@ class SliceCopy {
         if (has_part(pass)) share_[pass] = load_vec<VEC>(from.x[pass]);
       }
     }
-#ifdef TUNED_STEPPED
-    advance(BK);
-#else
-    at_ += BK * step();
-#endif
+    if constexpr (STEPPED) {
+      advance(BK);
+    } else {
+      at_ += BK * step();
+    }
   }
 
   // What waits in registers arrives; nothing where ASYNC.
@@ -121,11 +124,7 @@ class SliceCopy {
   __device__ Sources sources() const {
     const float* at[kSources];
 #pragma unroll
-#ifdef TUNED_STEPPED
-    for (int i = 0; i < kSources; ++i) at[i] = ALONG_K ? src_[i] + at_ : src_[i];
-#else
-    for (int i = 0; i < kSources; ++i) at[i] = src_[i] + at_;
-#endif
+    for (int i = 0; i < kSources; ++i) at[i] = !STEPPED || ALONG_K ? src_[i] + at_ : src_[i];
     Sources from;
 #pragma unroll
     for (int pass = 0; pass < kPasses; ++pass) {
@@ -162,9 +161,8 @@ class SliceCopy {
     }
   }
 
-#ifdef TUNED_STEPPED
-  // On to the next slice. Where k runs along the stored rows one number does for all of them: a
-  // product and a 64-bit sum are one instruction.
+  // On to the next slice, where STEPPED. Where k runs along the stored rows one number does for all
+  // of them: a product and a 64-bit sum are one instruction.
   __device__ void advance(int k_count) {
     if constexpr (ALONG_K) {
       at_ += k_count;
@@ -173,18 +171,13 @@ class SliceCopy {
       for (int i = 0; i < kSources; ++i) src_[i] += k_count * ld_;
     }
   }
-#else
   // Elements from one k to the next.
   __device__ long long step() const { return ALONG_K ? 1 : ld_; }
-#endif
 
   const float* src_[kSources];
   const long long ld_;
-#ifdef TUNED_STEPPED
-  int at_ = 0;  // of the next slice, from src_, where k runs along the stored rows
-#else
-  long long at_ = 0;  // of the next slice, from src_
-#endif
+  // Of the next slice, from src_; unused where STEPPED and k runs from row to row.
+  typename Select<STEPPED, int, long long>::Type at_ = 0;
   int smem_offset_, k_;
   Vec<VEC> share_[ASYNC ? 1 : kPasses];
 };

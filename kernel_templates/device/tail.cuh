@@ -8,7 +8,7 @@
 // which costs registers.
 #pragma once
 
-#include "kernel_templates/device/gemm_args.cuh"
+#include "kernel_templates/device/call_form.cuh"
 #include "kernel_templates/device/raster.cuh"
 
 namespace gemm_tune {
@@ -22,7 +22,7 @@ struct TilePiece {
 
 // Of the CTA, for tiles of BM x BN. K: what the main loop covers, args.K or 0.
 template <int BM, int BN>
-__device__ inline TilePiece tile_piece(const GemmArgs& args, int K) {
+__device__ inline TilePiece tile_piece(const KernelArgs& args, int K) {
   const int cta = static_cast<int>(blockIdx.x), ctas = static_cast<int>(gridDim.x);
   const int tiles = ((args.M - 1) / BM + 1) * ((args.N - 1) / BN + 1);
   if (ctas == tiles) return {cta, {0, K}, 0, 1, 0};

@@ -6,8 +6,8 @@
 // a time: all threads copy it, multiply it, and meet before the next.
 #pragma once
 
+#include "kernel_templates/device/call_form.cuh"
 #include "kernel_templates/device/epilogue.cuh"
-#include "kernel_templates/device/gemm_args.cuh"
 #include "kernel_templates/device/raster.cuh"
 #include "kernel_templates/device/smem.cuh"
 #include "kernel_templates/device/thread_tile.cuh"
@@ -19,8 +19,8 @@ namespace gemm_tune {
 // multiply(sum, a_tile, b_tile, row, col) adds a slice's products: a_tile is [BM][BK], b_tile
 // [BK][BN], row and col are those of the thread's first element in the CTA tile.
 template <ThreadTile T, bool PREDICATED, class Multiply>
-__device__ inline void compute_tile(const GemmArgs& all, Multiply multiply) {
-  const GemmArgs args = batch_entry(all);
+__device__ inline void compute_tile(const KernelArgs& all, Multiply multiply) {
+  const KernelArgs args = batch_entry(all);
   SharedMemory smem;
   float* const a_tile = smem.take(T.BM * T.BK);
   float* const b_tile = smem.take(T.BK * T.BN);

@@ -9,7 +9,7 @@ namespace gemm_tune {
 // row_of(i) and col_of(j) tell the row and column of D of sum[i][j]; VEC columns that start at a
 // multiple of VEC must be neighbours in D. With PREDICATED, what lies outside D is left out.
 template <int VEC, bool PREDICATED, int TM, int TN, class RowOf, class ColOf>
-__device__ inline void store_thread_tile(const float (&sum)[TM][TN], const GemmArgs& args,
+__device__ inline void store_thread_tile(const float (&sum)[TM][TN], const KernelArgs& args,
                                          RowOf row_of, ColOf col_of) {
 #pragma unroll
   for (int i = 0; i < TM; ++i) {

@@ -37,15 +37,17 @@ nb::dict fields_of(const gt_gemm_call& call) {
   fields["A"] = reinterpret_cast<std::uintptr_t>(call.A);
   fields["B"] = reinterpret_cast<std::uintptr_t>(call.B);
   fields["D"] = reinterpret_cast<std::uintptr_t>(call.D);
-  fields["bias"] = reinterpret_cast<std::uintptr_t>(call.bias);
+  fields["bias"] = reinterpret_cast<std::uintptr_t>(call.operands[0]);
   fields["problem"] = problem_text(call);
   return fields;
 }
 
 }  // namespace
 
-nb::list calls_of(nb::handle a, nb::handle b, nb::handle bias, nb::handle out) {
-  const Prepared prepared = prepare(a, b, bias, out, Memory::any);
+nb::list calls_of(nb::handle a, nb::handle b, nb::handle bias, nb::handle out,
+                  nb::handle activation) {
+  Prepared prepared = prepare(a, b, bias, out, Memory::any);
+  if (!activation.is_none()) prepared.product->add_activation(text_of(activation));
   nb::list calls;
   if (!prepared.product->is_empty()) {
     prepared.product->for_each([&](const gt_gemm_call& call) { calls.append(fields_of(call)); });

@@ -9,6 +9,8 @@
 
 #include <cstdint>
 
+#include "core/signature.h"
+
 namespace gemm_tune::dlpack {
 
 enum class DeviceType : std::int32_t {
@@ -25,11 +27,18 @@ struct Device {
 };
 
 struct DataType {
-  std::uint8_t code;  // kFloat, kBfloat
+  std::uint8_t code;  // of the table of types
   std::uint8_t bits;
   std::uint16_t lanes;
 };
-inline constexpr std::uint8_t kFloat = 2, kBfloat = 4;
+
+constexpr bool operator==(const DataType& a, const DataType& b) {
+  return a.code == b.code && a.bits == b.bits && a.lanes == b.lanes;
+}
+constexpr DataType type_of(ElementType type) {
+  const TypeInfo& info = info_of(type);
+  return {static_cast<std::uint8_t>(info.dlpack_code), static_cast<std::uint8_t>(info.bits), 1};
+}
 
 struct Tensor {
   void* data;

@@ -62,7 +62,7 @@ void open(const std::optional<std::string>& database,
   gt_status status = GT_OK;
   {
     const nb::gil_scoped_release others_run;
-    status = gt_open_with(&options, &opened);
+    status = gt_open(&options, &opened);
   }
   check(status);
   current_handle = opened;

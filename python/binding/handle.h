@@ -20,7 +20,7 @@ void check(gt_status status);
 // Throws ArgumentError where C would read another text.
 const char* text_or_null(const std::optional<std::string>& text);
 
-// The options are those of gt_open_with(). Earlier handles stay open: their kernels may be at work,
+// The options are those of gt_open(). Earlier handles stay open: their kernels may be at work,
 // or in a graph.
 void open(const std::optional<std::string>& database,
           const std::optional<std::string>& kernel_cache, int policy, double refine_ms,

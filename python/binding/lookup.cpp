@@ -8,6 +8,7 @@
 #include "python/binding/on_device.h"
 #include "python/binding/operand.h"
 #include "python/binding/prepare.h"
+#include "python/binding/problem_text.h"
 
 namespace gemm_tune {
 
@@ -24,11 +25,8 @@ nb::dict fields_of(const gt_recipe& recipe) {
   const bool has_kernel = recipe.match != GT_MATCH_NONE;
   fields["config"] = has_kernel ? nb::object(nb::str(recipe.config)) : nb::none();
   fields["explanation"] = recipe.explanation;
-  fields["is_twin"] = recipe.is_twin != 0;
-  fields["alignment"] = recipe.alignment;
-  fields["block_threads"] = recipe.block_threads;
-  fields["smem_bytes"] = recipe.smem_bytes;
-  fields["grid"] = nb::make_tuple(recipe.grid[0], recipe.grid[1], recipe.grid[2]);
+  fields["align_bytes"] =
+      nb::make_tuple(recipe.align_a, recipe.align_b, recipe.align_c, recipe.align_d);
   fields["workspace_bytes"] = recipe.workspace_bytes;
   const auto known = [](double value) {
     return value == 0 ? nb::none() : nb::object(nb::float_(value));
@@ -49,29 +47,19 @@ struct NamedDevice {
 
   NamedDevice(std::optional<std::string> of_arch, std::optional<std::string> of_name, int sm_count)
       : arch(std::move(of_arch)), name(std::move(of_name)) {
-    device = {text_or_null(arch), text_or_null(name), sm_count, {}};
+    device = {text_or_null(arch), text_or_null(name), sm_count};
   }
   const gt_device* get() const { return arch ? &device : nullptr; }
 };
 
 }  // namespace
 
-nb::dict lookup(std::int64_t M, std::int64_t N, std::int64_t K, std::int64_t batch, bool trans_a,
-                bool trans_b, int type, int type_of_result, int alignment,
-                std::optional<std::string> arch, std::optional<std::string> name, int sm_count) {
+nb::dict lookup(const std::string& problem, std::optional<std::string> arch,
+                std::optional<std::string> name, int sm_count) {
   const NamedDevice on(std::move(arch), std::move(name), sm_count);
-  gt_problem problem = {};
-  problem.M = M;
-  problem.N = N;
-  problem.K = K;
-  problem.batch = batch;
-  problem.trans_a = trans_a ? GT_TRANSPOSE : GT_NO_TRANSPOSE;
-  problem.trans_b = trans_b ? GT_TRANSPOSE : GT_NO_TRANSPOSE;
-  problem.alignment = alignment;
-  problem.type_a = problem.type_b = static_cast<gt_type>(type);
-  problem.type_c = problem.type_d = static_cast<gt_type>(type_of_result);
+  const gt_gemm_call call = call_of(problem);
   gt_recipe recipe = {};
-  check(gt_lookup(handle(), on.get(), &problem, &recipe));
+  check(gt_lookup(handle(), on.get(), &call, &recipe));
   return fields_of(recipe);
 }
 
@@ -80,7 +68,7 @@ nb::dict lookup_call(nb::handle a, nb::handle b, nb::handle bias, nb::handle out
   gt_handle* const with = handle();
   gt_recipe recipe = {};
   const OnDevice device(prepared.device);
-  check(gt_lookup_call(with, nullptr, &prepared.product->first(), &recipe));
+  check(gt_lookup(with, nullptr, &prepared.product->first(), &recipe));
   return fields_of(recipe);
 }
 

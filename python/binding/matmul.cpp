@@ -73,12 +73,20 @@ gt_status launch(gt_handle* with, const Prepared& prepared) {
   return status;
 }
 
-nb::object matmul(nb::handle a, nb::handle b, nb::handle bias, nb::handle out) {
-  if (is_for_operator(a, b, bias, out)) return by_operator(a, b, bias, out);
-  try {
-    return matmul_of_plain_tensors(a, b, bias, out);
-  } catch (const NoMemoryOfItsOwn&) {
+nb::object matmul(nb::handle a, nb::handle b, nb::handle bias, nb::handle out,
+                  nb::handle activation) {
+  const auto by_torch = [&] {
+    if (!activation.is_none()) {
+      throw ArgumentError(
+          "activation is given where a tensor requires grad or is of a subclass: apply it apart");
+    }
     return by_operator(a, b, bias, out);
+  };
+  if (is_for_operator(a, b, bias, out)) return by_torch();
+  try {
+    return matmul_of_plain_tensors(a, b, bias, out, activation);
+  } catch (const NoMemoryOfItsOwn&) {
+    return by_torch();
   }
 }
 
@@ -92,6 +100,9 @@ PyObject* guarded(const Body& body) noexcept {
   } catch (nb::python_error& raised) {
     raised.restore();
     return nullptr;
+  } catch (const UsageError& raised) {
+    error = "ArgumentError";
+    sentence = raised.what();
   } catch (const ArgumentError& raised) {
     error = "ArgumentError";
     sentence = raised.what();
@@ -109,14 +120,14 @@ PyObject* guarded(const Body& body) noexcept {
   return nullptr;
 }
 
-constexpr std::size_t kArguments = 4;
+constexpr std::size_t kArguments = 5;
 
 // The arguments of a METH_FASTCALL | METH_KEYWORDS function: None where one is not given.
 bool take_arguments(PyObject* const* given, Py_ssize_t count, PyObject* keywords,
                     std::array<nb::handle, kArguments>& taken) {
-  static constexpr const char* kNames[kArguments] = {"a", "b", "bias", "out"};
+  static constexpr const char* kNames[kArguments] = {"a", "b", "bias", "out", "activation"};
   if (count > static_cast<Py_ssize_t>(kArguments)) {
-    PyErr_Format(PyExc_TypeError, "matmul() takes at most 4 arguments, not %zd", count);
+    PyErr_Format(PyExc_TypeError, "matmul() takes at most 5 arguments, not %zd", count);
     return false;
   }
   for (Py_ssize_t i = 0; i < count; ++i) taken[static_cast<std::size_t>(i)] = given[i];
@@ -145,12 +156,21 @@ bool take_arguments(PyObject* const* given, Py_ssize_t count, PyObject* keywords
 
 }  // namespace
 
+std::string text_of(nb::handle activation) {
+  if (!nb::isinstance<nb::str>(activation)) {
+    throw ArgumentError("activation must be a text, as 'relu', or None");
+  }
+  return nb::cast<std::string>(activation);
+}
+
 void set_recorder(nb::object record) { recorder() = std::move(record); }
 
 int count_captures(int change) { return open_captures += change; }
 
-nb::object matmul_of_plain_tensors(nb::handle a, nb::handle b, nb::handle bias, nb::handle out) {
+nb::object matmul_of_plain_tensors(nb::handle a, nb::handle b, nb::handle bias, nb::handle out,
+                                   nb::handle activation) {
   Prepared prepared = prepare(a, b, bias, out, Memory::of_cuda);
+  if (!activation.is_none()) prepared.product->add_activation(text_of(activation));
   if (!prepared.product->is_empty()) {
     if (open_captures > 0) note(*prepared.product);
     check(launch(handle(), prepared));
@@ -174,7 +194,7 @@ PyObject* matmul_of_python(PyObject*, PyObject* const* given, Py_ssize_t count,
                            PyObject* keywords) {
   std::array<nb::handle, kArguments> taken;
   if (!take_arguments(given, count, keywords, taken)) return nullptr;
-  return guarded([&] { return matmul(taken[0], taken[1], taken[2], taken[3]); });
+  return guarded([&] { return matmul(taken[0], taken[1], taken[2], taken[3], taken[4]); });
 }
 
 }  // namespace gemm_tune

@@ -7,9 +7,14 @@
 
 #include <nanobind/nanobind.h>
 
+#include <string>
+
 namespace gemm_tune {
 
 // What notes each problem while a capture is open.
+// The argument `activation`. Throws ArgumentError.
+std::string text_of(nanobind::handle activation);
+
 void set_recorder(nanobind::object record);
 
 // How many captures are open once there are `change` more.
@@ -17,7 +22,8 @@ int count_captures(int change);
 
 // Without autograd's part: what the operator for PyTorch calls.
 nanobind::object matmul_of_plain_tensors(nanobind::handle a, nanobind::handle b,
-                                         nanobind::handle bias, nanobind::handle out);
+                                         nanobind::handle bias, nanobind::handle out,
+                                         nanobind::handle activation);
 
 // Whether the call is autograd's, or of a subclass that has its own idea of a product.
 bool is_for_operator(nanobind::handle a, nanobind::handle b, nanobind::handle bias,

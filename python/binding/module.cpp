@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // The module gemm_tune.lib._core: what Python sees of the other files of this folder.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <exception>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "core/error.h"
+#include "core/signature.h"
 #include "dispatch/include/gemm_tune/gemm_tune.h"
-#include "gpu/cuda_folders.h"
+#include "gpu/cuda_libraries/cuda_folders.h"
+#include "kernel_templates/registry.h"
 #include "python/binding/calls.h"
 #include "python/binding/handle.h"
 #include "python/binding/lookup.h"
@@ -25,11 +29,23 @@ namespace gemm_tune {
 namespace {
 
 constexpr const char* kMatmulText =
-    "matmul(a, b, bias=None, out=None)\n--\n\n"
+    "matmul(a, b, bias=None, out=None, activation=None)\n--\n\n"
     "The product of a and b, plus bias, on the current stream of their library.\n\n"
     "a and b: arrays on one CUDA device, of float32, float16 or bfloat16; shapes as for\n"
     "numpy.matmul. bias: an element for each column. out: where the result goes; of 16-bit\n"
-    "operands it may be float32. Returns out, or a new array of the operands' library.";
+    "operands it may be float32. activation: what is applied behind the bias, as 'relu' or\n"
+    "'gelu_tanh'. Returns out, or a new array of the operands' library.";
+
+// Of types that all matrices of a product may have: the libraries' name of each, and this
+// project's.
+std::map<std::string, std::string> types_with_kernels() {
+  std::map<std::string, std::string> types;
+  for (int i = 0; i < kMatrixTypes; ++i) {
+    if (!is_served(signature_of(static_cast<ElementType>(i)))) continue;
+    types.emplace(kTypeTable[i].array_name, kTypeTable[i].name);
+  }
+  return types;
+}
 
 void look_for_cuda(const std::vector<std::string>& folders) {
   look_for_cuda_in(std::vector<std::filesystem::path>(folders.begin(), folders.end()));
@@ -45,6 +61,8 @@ NB_MODULE(_core, module) {
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
     try {
       std::rethrow_exception(thrown);
+    } catch (const UsageError& error) {
+      PyErr_SetString(error_class("ArgumentError").ptr(), error.what());
     } catch (const ArgumentError& error) {
       PyErr_SetString(error_class("ArgumentError").ptr(), error.what());
     } catch (const DeviceError& error) {
@@ -60,17 +78,18 @@ NB_MODULE(_core, module) {
       {nullptr, nullptr, 0, nullptr}};
   if (PyModule_AddFunctions(module.ptr(), functions) != 0) nb::raise_python_error();
   module.def("matmul_of_plain_tensors", &matmul_of_plain_tensors, "a"_a, "b"_a,
-             "bias"_a = nb::none(), "out"_a = nb::none());
-  module.def("lookup", &lookup, "M"_a, "N"_a, "K"_a, "batch"_a, "trans_a"_a, "trans_b"_a, "type"_a,
-             "type_of_result"_a, "alignment"_a, "arch"_a.none(), "name"_a.none(), "sm_count"_a);
+             "bias"_a = nb::none(), "out"_a = nb::none(), "activation"_a = nb::none());
+  module.def("lookup", &lookup, "problem"_a, "arch"_a.none(), "name"_a.none(), "sm_count"_a);
   module.def("lookup_call", &lookup_call, "a"_a, "b"_a, "bias"_a = nb::none(),
              "out"_a = nb::none());
   module.def("look_for_cuda_in", &look_for_cuda, "folders"_a);
   module.def("set_recorder", &set_recorder, "record"_a);
   module.def("count_captures", &count_captures, "change"_a);
-  module.def("calls_of", &calls_of, "a"_a, "b"_a, "bias"_a = nb::none(), "out"_a = nb::none());
+  module.def("calls_of", &calls_of, "a"_a, "b"_a, "bias"_a = nb::none(), "out"_a = nb::none(),
+             "activation"_a = nb::none());
   module.def("prepare_only", &prepare_only, "a"_a, "b"_a, "bias"_a = nb::none(),
              "out"_a = nb::none());
   module.def("c_call_of", &c_call_of, "a"_a, "b"_a, "bias"_a = nb::none(), "out"_a = nb::none());
   module.attr("version") = gt_version();
+  module.attr("types") = nb::cast(types_with_kernels());
 }

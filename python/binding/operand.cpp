@@ -115,15 +115,16 @@ Kind kind_of_type(nb::handle object) {
   return {library, Kind::Way::cuda_array_interface, nullptr};
 }
 
-gt_type type_of(const char* name, const dlpack::DataType& type) {
-  if (type.lanes == 1 && type.code == dlpack::kFloat && type.bits == 32) return GT_F32;
-  if (type.lanes == 1 && type.code == dlpack::kFloat && type.bits == 16) return GT_F16;
-  if (type.lanes == 1 && type.code == dlpack::kBfloat && type.bits == 16) return GT_BF16;
+ElementType type_of(const char* name, const dlpack::DataType& type) {
+  for (int i = 0; i < kMatrixTypes; ++i) {
+    const auto one = static_cast<ElementType>(i);
+    if (type == dlpack::type_of(one)) return one;
+  }
   const char* const kinds[] = {"int",    "uint",    "float", "an opaque type of ",
                                "bfloat", "complex", "bool"};
   const std::string kind = type.code < std::size(kinds) ? kinds[type.code] : "a type of ";
   refuse(name, "is " + (type.code == 6 ? kind : kind + std::to_string(type.bits)) +
-                   ": it must be float32, float16 or bfloat16");
+                   ": it must be one of " + type_names(&TypeInfo::array_name));
 }
 
 std::string place_text(dlpack::DeviceType type) {
@@ -200,15 +201,12 @@ void take_torch_attributes(Operand& operand, Memory memory) {
   operand.device = ordinal.is_none() ? 0 : static_cast<int>(whole_number(ordinal));
   const nb::object dtype = tensor.attr("dtype");
   const std::string type = nb::cast<std::string>(nb::str(dtype));
-  if (type == "torch.float32") {
-    array.type = GT_F32;
-  } else if (type == "torch.float16") {
-    array.type = GT_F16;
-  } else if (type == "torch.bfloat16") {
-    array.type = GT_BF16;
-  } else {
-    refuse(array.name, "is " + type + ": it must be float32, float16 or bfloat16");
+  const auto known = find_type(
+      [&](const TypeInfo& one) { return type == "torch." + std::string(one.array_name); });
+  if (!known) {
+    refuse(array.name, "is " + type + ": it must be one of " + type_names(&TypeInfo::array_name));
   }
+  array.type = *known;
   const nb::object shape = tensor.attr("shape"), strides = tensor.attr("stride")();
   const auto dimensions = static_cast<std::int64_t>(nb::len(shape));
   check_dimensions(array.name, dimensions);
@@ -233,11 +231,17 @@ int device_of_pointer(const char* name, const void* pointer) {
   return attributes.device;
 }
 
-gt_type type_of_text(const char* name, nb::handle text) {
-  if (PyUnicode_CompareWithASCIIString(text.ptr(), "<f4") == 0) return GT_F32;
-  if (PyUnicode_CompareWithASCIIString(text.ptr(), "<f2") == 0) return GT_F16;
-  refuse(name, "is of the type " + shown(text) +
-                   ": it must be float32, float16 or bfloat16 (bfloat16 by __dlpack__ only)");
+ElementType type_of_text(const char* name, nb::handle text) {
+  // NumPy has no letters for the others, which come by __dlpack__ only.
+  const auto type = find_type([&](const TypeInfo& one) {
+    const char letter = one.dlpack_code == 2 ? 'f' : one.dlpack_code == 0 ? 'i' : 0;
+    const std::string typestr =
+        std::string(one.bits > 8 ? "<" : "|") + letter + std::to_string(one.bits / 8);
+    return letter != 0 && PyUnicode_CompareWithASCIIString(text.ptr(), typestr.c_str()) == 0;
+  });
+  if (type) return *type;
+  refuse(name, "is of the type " + shown(text) + ": it must be one of " +
+                   type_names(&TypeInfo::array_name) + " (bfloat16 and float8 by __dlpack__ only)");
 }
 
 // An array's __cuda_array_interface__, version 3; every failure names the argument and the field.
@@ -324,7 +328,7 @@ void take_cuda_array_interface(Operand& operand, nb::handle given, Memory memory
     interface.refuse_value("typestr", typestr, "a text, as in '<f4'");
   }
   array.type = type_of_text(name, typestr);
-  const std::int64_t bytes = array.type == GT_F32 ? 4 : 2;
+  const std::int64_t bytes = bytes_of(array.type);
   array.dimensions = interface.numbers("shape", interface.required("shape"), {}, array.shape);
   const auto shape_end = array.shape.begin() + array.dimensions;
   const bool is_empty = std::find(array.shape.begin(), shape_end, 0) != shape_end;

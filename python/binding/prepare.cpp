@@ -81,13 +81,11 @@ void note_failure(void* context, const char*, const char* message) {
 
 nb::object allocated(const Operand& like, const ResultShape& shape) {
   Extents extents = shape.shape;
-  const gt_type type = like.array.type;
   if (like.kind.api != nullptr) {
     dlpack::Tensor prototype{};
     prototype.device = {dlpack::DeviceType::cuda, like.device};
     prototype.dimensions = shape.dimensions;
-    prototype.type = {type == GT_BF16 ? dlpack::kBfloat : dlpack::kFloat,
-                      static_cast<std::uint8_t>(type == GT_F32 ? 32 : 16), 1};
+    prototype.type = dlpack::type_of(like.array.type);
     prototype.shape = extents.data();
     dlpack::VersionedTensor* made = nullptr;
     std::string failure;

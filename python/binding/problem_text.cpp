@@ -1,33 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/binding/problem_text.h"
 
-#include "core/gemm_call.h"
+#include <algorithm>
+#include <cstdint>
+
 #include "dispatch/c_values.h"
-#include "dispatch/checked_call.h"
 
 namespace gemm_tune {
 
 std::string problem_text(const gt_gemm_call& call) {
-  GemmCall product;
-  Problem& problem = product.problem;
-  problem.signature = signature_of(element_type_of("call", "type_a", call.type_a),
-                                   element_type_of("call", "type_d", call.type_d));
-  problem.M = call.M;
-  problem.N = call.N;
-  problem.K = call.K;
-  problem.layout =
-      layout_of(transposes("call.trans_a", call.trans_a), transposes("call.trans_b", call.trans_b));
-  problem.batch = call.batch;
-  product.A = call.A;
-  product.B = call.B;
-  product.C = product.D = call.D;  // C is not read
-  product.lda = call.lda;
-  product.ldb = call.ldb;
-  product.ldc = call.ldc;
-  product.stride_a = call.stride_a;
-  product.stride_b = call.stride_b;
-  product.stride_c = call.stride_c;
-  return to_string(key_of(problem_of(in_row_major(product, order_of("call.order", call.order)))));
+  return to_string(row_major_call(call, Addresses::optional).problem);
+}
+
+gt_gemm_call call_of(const std::string& problem_text) {
+  const Problem problem = parse_problem(problem_text);
+  const Signature& types = problem.signature;
+  // Rows as far apart as the widest access wants them: an operand's alignment is its address's.
+  const auto padded = [](std::int64_t length, ElementType type) {
+    const std::int64_t unit = kWidestAccessBytes / bytes_of(type);
+    return std::max<std::int64_t>((length + unit - 1) / unit, 1) * unit;
+  };
+  const auto at = [](int bytes) { return reinterpret_cast<void*>(std::intptr_t{bytes}); };
+  gt_gemm_call call = GT_GEMM_CALL_INIT;
+  call.M = problem.M;
+  call.N = problem.N;
+  call.K = problem.K;
+  call.batch = problem.batch;
+  call.trans_a = transposes_a(problem.layout) ? GT_TRANSPOSE : GT_NO_TRANSPOSE;
+  call.trans_b = transposes_b(problem.layout) ? GT_TRANSPOSE : GT_NO_TRANSPOSE;
+  call.type_a = c_type_of(types.a);
+  call.type_b = c_type_of(types.b);
+  call.type_c = c_type_of(types.c);
+  call.type_d = c_type_of(types.d);
+  call.accuracy = c_accuracy_of(types.accuracy);
+  call.epilogue = problem.epilogue.bits();
+  call.lda = padded(row_length_a(problem), types.a);
+  call.ldb = padded(row_length_b(problem), types.b);
+  call.ldc = padded(problem.N, types.d);
+  call.stride_a = rows_a(problem) * call.lda;
+  call.stride_b = rows_b(problem) * call.ldb;
+  call.stride_c = problem.M * call.ldc;
+  const Alignment& aligned = problem.alignment;
+  call.A = at(aligned.a);
+  call.B = at(aligned.b);
+  call.D = at(aligned.d);
+  if (aligned.c != aligned.d) {  // a C that is read, apart from D
+    call.C = at(aligned.c);
+    call.beta = 1;
+  }
+  return call;
 }
 
 }  // namespace gemm_tune

@@ -3,14 +3,14 @@
 
 #include <algorithm>
 
+#include "core/printable.h"
+#include "dispatch/c_values.h"
+#include "kernel_templates/registry.h"
+
 namespace gemm_tune {
 namespace {
 
-int bytes_of(gt_type type) { return type == GT_F32 ? 4 : 2; }
-
-const char* name_of(gt_type type) {
-  return type == GT_F32 ? "float32" : type == GT_F16 ? "float16" : "bfloat16";
-}
+std::string name_of(ElementType type) { return std::string(info_of(type).array_name); }
 
 std::string tuple_text(const std::int64_t* values, int count) {
   std::string text = "(";
@@ -40,6 +40,21 @@ int batch_dimensions(const Array& array) { return std::max(array.dimensions - 2,
 struct Lines {
   bool by_rows;
   std::int64_t ld;
+};
+
+struct StoredLines {
+  Lines a{}, b{}, d{};
+};
+
+// A dimension of the batch, or several that are one for A, B and D.
+struct Loop {
+  std::int64_t size;
+  std::array<std::int64_t, 3> strides;  // of A, B and D
+};
+
+struct Loops {
+  std::array<Loop, kMostDimensions> all;
+  std::size_t count = 0;
 };
 
 bool takes_lines(std::int64_t lines, std::int64_t length, std::int64_t line_stride,
@@ -79,17 +94,14 @@ void check_dimensions(const Array& array) {
 }
 
 void check_types(const Array& a, const Array& b, const Array* bias, const Array& out) {
-  if (a.type != b.type) {
-    throw ArgumentError(std::string("b is ") + name_of(b.type) + " and a " + name_of(a.type) +
-                        ": both must have one type");
-  }
-  if (out.type != a.type && out.type != GT_F32) {
-    throw ArgumentError(std::string("out is ") + name_of(out.type) + ": it must be " +
-                        name_of(a.type) + (a.type == GT_F32 ? "" : " or float32"));
+  const Signature types{a.type, b.type, out.type, out.type, accuracy_of(a.type)};
+  if (!is_served(types)) {
+    throw ArgumentError("a is " + name_of(a.type) + ", b " + name_of(b.type) + " and out " +
+                        name_of(out.type) + ": " + *why_unserved(types));
   }
   if (bias != nullptr && bias->type != out.type) {
-    throw ArgumentError(std::string("bias is ") + name_of(bias->type) + ": it must be " +
-                        name_of(out.type) + ", as the result is");
+    throw ArgumentError("bias is " + name_of(bias->type) + ": it must be " + name_of(out.type) +
+                        ", as the result is");
   }
 }
 
@@ -103,6 +115,143 @@ Extents broadcast_strides(const Array& array, int dimensions) {
     strides[to] = array.shape[from] == 1 ? 0 : array.strides[from];
   }
   return strides;
+}
+
+void check_address(const Array& array) {
+  const int bytes = bytes_of(array.type);
+  if (reinterpret_cast<std::uintptr_t>(array.data) % static_cast<unsigned>(bytes) == 0) return;
+  throw ArgumentError(std::string(array.name) + " is not aligned to " + std::to_string(bytes) +
+                      " bytes, its elements' size");
+}
+
+void check_result_shape(const ResultShape& shape, const Array& out) {
+  const auto end = shape.shape.begin() + shape.dimensions;
+  if (out.dimensions == shape.dimensions && std::equal(shape.shape.begin(), end, out.shape.begin()))
+    return;
+  throw ArgumentError("out has shape " + shape_text(out) + ": it must be " +
+                      tuple_text(shape.shape.data(), shape.dimensions));
+}
+
+void add_bias(const Array& bias, gt_gemm_call& call) {
+  if (bias.dimensions != 1 || bias.shape[0] != call.N) {
+    throw ArgumentError("bias has shape " + shape_text(bias) + ": it must be (" +
+                        std::to_string(call.N) + ",), an element for each column of the result");
+  }
+  if (call.N > 1 && bias.strides[0] != 1) throw NeedsCopy{&bias};
+  constexpr Epilogue kBias = *find_epilogue("bias_column");
+  call.epilogue = kBias.bits();
+  call.operands[0] = bias.data;
+}
+
+// Adds a dimension of the batch: nothing for one entry; a longer last loop where the dimension goes
+// on where that begins anew.
+void add(const Loop& next, Loops& loops) {
+  if (next.size == 1) return;
+  Loop* const last = loops.count > 0 ? &loops.all[loops.count - 1] : nullptr;
+  bool joins = last != nullptr;
+  for (std::size_t of = 0; joins && of < 3; ++of) {
+    joins = last->strides[of] == next.size * next.strides[of];
+  }
+  if (joins) {
+    *last = {last->size * next.size, next.strides};
+  } else {
+    loops.all[loops.count++] = next;
+  }
+}
+
+// The dimensions of the result's batch.
+Loops loops_of(const Array& a, const Array& b, const Array& out) {
+  const int vectors = (a.dimensions == 1 ? 1 : 0) + (b.dimensions == 1 ? 1 : 0);
+  const int dimensions = out.dimensions - 2 + vectors;
+  const Extents strides_a = broadcast_strides(a, dimensions),
+                strides_b = broadcast_strides(b, dimensions);
+  Loops loops;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(dimensions); ++i) {
+    add({out.shape[i], {strides_a[i], strides_b[i], out.strides[i]}}, loops);
+  }
+  for (std::size_t i = 0; i < loops.count; ++i) {
+    const auto& strides = loops.all[i].strides;
+    if (strides[2] <= 0) {
+      throw ArgumentError("out has strides " + tuple_text(out.strides.data(), out.dimensions) +
+                          ": its matrices overlap or lie backwards");
+    }
+    if (strides[0] < 0) throw NeedsCopy{&a};
+    if (strides[1] < 0) throw NeedsCopy{&b};
+  }
+  return loops;
+}
+
+// The matrix of the result: what is a vector there lies along the matrix's other side.
+Plane plane_of_result(const Array& a, const Array& b, const Array& out, std::int64_t M,
+                      std::int64_t N) {
+  Plane plane{M, N, 0, 0};
+  auto next = static_cast<std::size_t>(out.dimensions);
+  if (b.dimensions > 1) plane.column_stride = out.strides[--next];
+  if (a.dimensions > 1) plane.row_stride = out.strides[--next];
+  return plane;
+}
+
+StoredLines stored_lines(const Array& a, const Array& b, const Array& out) {
+  Plane plane_a = plane_of(a, true), plane_b = plane_of(b, false);
+  StoredLines lines;
+  if (!lines_of(plane_a, &lines.a)) throw NeedsCopy{&a};
+  if (!lines_of(plane_b, &lines.b)) throw NeedsCopy{&b};
+  if (!lines_of(plane_of_result(a, b, out, plane_a.rows, plane_b.columns), &lines.d)) {
+    throw ArgumentError("out has strides " + tuple_text(out.strides.data(), out.dimensions) +
+                        ": the elements of its rows or of its columns must lie one after another");
+  }
+  return lines;
+}
+
+// Whether the matrices of the last loop are one matrix, because they share B and lie below one
+// another. Where each is one row, the rows may be any distance apart.
+bool joins_rows(const Loops& loops, const StoredLines& lines, const gt_gemm_call& call) {
+  if (loops.count == 0 || call.K == 0 || !lines.a.by_rows || !lines.d.by_rows) return false;
+  const auto& strides = loops.all[loops.count - 1].strides;
+  const auto lies_below = [&](std::int64_t stride, std::int64_t width, const Lines& stored) {
+    return call.M == 1 ? stride >= std::max<std::int64_t>(width, 1) : stride == call.M * stored.ld;
+  };
+  return strides[1] == 0 && lies_below(strides[0], call.K, lines.a) &&
+         lies_below(strides[2], call.N, lines.d);
+}
+
+void set_storage(const StoredLines& lines, gt_gemm_call& call) {
+  call.order = lines.d.by_rows ? GT_ROW_MAJOR : GT_COLUMN_MAJOR;
+  const auto transposes = [&](const Lines& operand) {
+    return operand.by_rows == lines.d.by_rows ? GT_NO_TRANSPOSE : GT_TRANSPOSE;
+  };
+  call.trans_a = transposes(lines.a);
+  call.trans_b = transposes(lines.b);
+  call.lda = lines.a.ld;
+  call.ldb = lines.b.ld;
+  call.ldc = lines.d.ld;
+  if (call.K > 0) return;
+  // Operands without elements have no leading dimension of their own: one that any storage allows.
+  call.lda = std::max<std::int64_t>(call.M, 1);
+  call.ldb = std::max<std::int64_t>(call.N, 1);
+}
+
+// The longest loop is the call's batch; returns the others. element_bytes: of A, B and D.
+Product::Outer with_batch(const Loops& loops, const std::array<int, 3>& element_bytes,
+                          gt_gemm_call& call) {
+  Product::Outer outer;
+  if (loops.count == 0) return outer;
+  const auto end = loops.all.begin() + static_cast<std::ptrdiff_t>(loops.count);
+  const auto longest = std::max_element(
+      loops.all.begin(), end, [](const Loop& x, const Loop& y) { return x.size < y.size; });
+  call.batch = longest->size;
+  call.stride_a = longest->strides[0];
+  call.stride_b = longest->strides[1];
+  call.stride_c = longest->strides[2];
+  for (auto loop = loops.all.begin(); loop != end; ++loop) {
+    if (loop == longest) continue;
+    outer.sizes[outer.count] = loop->size;
+    for (std::size_t of = 0; of < 3; ++of) {
+      outer.bytes[of][outer.count] = loop->strides[of] * element_bytes[of];
+    }
+    ++outer.count;
+  }
+  return outer;
 }
 
 }  // namespace
@@ -143,155 +292,66 @@ ResultShape result_shape(const Array& a, const Array& b) {
 Product::Product(const Array& a, const Array& b, const Array* bias, const Array& out) {
   const ResultShape shape = result_shape(a, b);
   check_types(a, b, bias, out);
-  const auto shape_end = shape.shape.begin() + shape.dimensions;
-  if (out.dimensions != shape.dimensions ||
-      !std::equal(shape.shape.begin(), shape_end, out.shape.begin())) {
-    throw ArgumentError("out has shape " + shape_text(out) + ": it must be " +
-                        tuple_text(shape.shape.data(), shape.dimensions));
+  for (const Array* const array : {&a, &b, bias, &out}) {
+    if (array != nullptr) check_address(*array);
   }
+  check_result_shape(shape, out);
   const Plane plane_a = plane_of(a, true), plane_b = plane_of(b, false);
   call_.M = plane_a.rows;
   call_.N = plane_b.columns;
   call_.K = plane_a.columns;
-  call_.type_a = call_.type_b = a.type;
-  call_.type_c = call_.type_d = out.type;
-
-  if (bias != nullptr) {
-    if (bias->dimensions != 1 || bias->shape[0] != call_.N) {
-      throw ArgumentError("bias has shape " + shape_text(*bias) + ": it must be (" +
-                          std::to_string(call_.N) + ",), an element for each column of the result");
-    }
-    if (call_.N > 1 && bias->strides[0] != 1) throw NeedsCopy{bias};
-    call_.epilogue = GT_EPILOGUE_BIAS;
-    call_.bias = bias->data;
-  }
-
-  // A vector of the result lies along the matrix's other side.
-  Plane plane_d{call_.M, call_.N, 0, 0};
-  int own = out.dimensions;
-  if (b.dimensions > 1) plane_d.column_stride = out.strides[static_cast<std::size_t>(--own)];
-  if (a.dimensions > 1) plane_d.row_stride = out.strides[static_cast<std::size_t>(--own)];
-  const int dimensions = own;
-  for (int i = 0; i < shape.dimensions; ++i)
-    is_empty_ |= shape.shape[static_cast<std::size_t>(i)] == 0;
-  if (is_empty_) return;
-
-  // The dimensions of the batch, those that are one for all three left out or put together.
-  struct Loop {
-    std::int64_t size;
-    std::array<std::int64_t, 3> strides;  // of A, B and D
-  };
-  std::array<Loop, kMostDimensions> loops;
-  std::size_t count = 0;
-  const Extents strides_a = broadcast_strides(a, dimensions),
-                strides_b = broadcast_strides(b, dimensions);
-  for (std::size_t i = 0; i < static_cast<std::size_t>(dimensions); ++i) {
-    const Loop next{shape.shape[i], {strides_a[i], strides_b[i], out.strides[i]}};
-    if (next.size == 1) continue;
-    bool joins = count > 0;
-    for (std::size_t of = 0; of < 3; ++of) {
-      joins = joins && loops[count - 1].strides[of] == next.size * next.strides[of];
-    }
-    if (joins) {
-      loops[count - 1] = {loops[count - 1].size * next.size, next.strides};
-    } else {
-      loops[count++] = next;
-    }
-  }
-  for (std::size_t i = 0; i < count; ++i) {
-    if (loops[i].strides[2] <= 0) {
-      throw ArgumentError("out has strides " + tuple_text(out.strides.data(), out.dimensions) +
-                          ": its matrices overlap or lie backwards");
-    }
-    if (loops[i].strides[0] < 0) throw NeedsCopy{&a};
-    if (loops[i].strides[1] < 0) throw NeedsCopy{&b};
-  }
-
-  Lines lines_a{}, lines_b{}, lines_d{};
-  if (call_.K > 0 && !lines_of(plane_a, &lines_a)) throw NeedsCopy{&a};
-  if (call_.K > 0 && !lines_of(plane_b, &lines_b)) throw NeedsCopy{&b};
-  if (call_.K == 0) {
-    lines_of({call_.M, 0, 0, 0}, &lines_a);
-    lines_of({0, call_.N, 0, 0}, &lines_b);
-  }
-  if (!lines_of(plane_d, &lines_d)) {
-    throw ArgumentError("out has strides " + tuple_text(out.strides.data(), out.dimensions) +
-                        ": the elements of its rows or of its columns must lie one after another");
-  }
-  if (!lines_d.by_rows && bias != nullptr) {
-    throw ArgumentError("out is stored by columns: with a bias it must be stored by rows");
-  }
-
-  // Matrices that share B and lie below one another are one matrix; where each is one row, the rows
-  // may be any distance apart.
-  if (count > 0 && lines_a.by_rows && lines_d.by_rows && loops[count - 1].strides[1] == 0) {
-    const Loop& last = loops[count - 1];
-    const auto lies_below = [&](std::int64_t stride, std::int64_t width, const Lines& lines) {
-      return call_.M == 1 ? stride >= std::max<std::int64_t>(width, 1)
-                          : stride == call_.M * lines.ld;
-    };
-    if (call_.K > 0 && lies_below(last.strides[0], call_.K, lines_a) &&
-        lies_below(last.strides[2], call_.N, lines_d)) {
-      if (call_.M == 1) {
-        lines_a.ld = last.strides[0];
-        lines_d.ld = last.strides[2];
-      }
-      call_.M *= last.size;
-      --count;
-    }
-  }
-
-  call_.order = lines_d.by_rows ? GT_ROW_MAJOR : GT_COLUMN_MAJOR;
-  const auto transposes = [&](const Lines& lines) {
-    return lines.by_rows == lines_d.by_rows ? GT_NO_TRANSPOSE : GT_TRANSPOSE;
-  };
-  call_.trans_a = transposes(lines_a);
-  call_.trans_b = transposes(lines_b);
-  // An operand without elements has no leading dimension of its own: by the width that is asked.
-  if (call_.K == 0) {
-    lines_a.ld = std::max<std::int64_t>(call_.M, 1);
-    lines_b.ld = std::max<std::int64_t>(call_.N, 1);
-  }
+  call_.type_a = call_.type_b = c_type_of(a.type);
+  call_.type_c = call_.type_d = c_type_of(out.type);
   call_.A = a.data;
   call_.B = b.data;
   call_.D = out.data;
-  call_.lda = lines_a.ld;
-  call_.ldb = lines_b.ld;
-  call_.ldc = lines_d.ld;
-  if (count > 0) {  // the longest is the batch, the others are loops
-    const auto end = loops.begin() + static_cast<std::ptrdiff_t>(count);
-    const auto longest = std::max_element(
-        loops.begin(), end, [](const Loop& x, const Loop& y) { return x.size < y.size; });
-    call_.batch = longest->size;
-    call_.stride_a = longest->strides[0];
-    call_.stride_b = longest->strides[1];
-    call_.stride_c = longest->strides[2];
-    for (auto loop = loops.begin(); loop != end; ++loop) {
-      if (loop == longest) continue;
-      const auto at = static_cast<std::size_t>(outer_dimensions_++);
-      outer_sizes_[at] = loop->size;
-      for (std::size_t of = 0; of < 3; ++of) {
-        outer_bytes_[of][at] = loop->strides[of] * bytes_of(of == 2 ? out.type : a.type);
-      }
-    }
+  if (bias != nullptr) add_bias(*bias, call_);
+  const auto shape_end = shape.shape.begin() + shape.dimensions;
+  is_empty_ = std::find(shape.shape.begin(), shape_end, 0) != shape_end;
+  if (is_empty_) return;
+  Loops loops = loops_of(a, b, out);
+  StoredLines lines = stored_lines(a, b, out);
+  if (!lines.d.by_rows && bias != nullptr) {
+    throw ArgumentError("out is stored by columns: with a bias it must be stored by rows");
   }
+  if (joins_rows(loops, lines, call_)) {
+    const Loop& last = loops.all[--loops.count];
+    if (call_.M == 1) {
+      lines.a.ld = last.strides[0];
+      lines.d.ld = last.strides[2];
+    }
+    call_.M *= last.size;
+  }
+  set_storage(lines, call_);
+  outer_ = with_batch(loops, {bytes_of(a.type), bytes_of(b.type), bytes_of(out.type)}, call_);
+}
+
+void Product::add_activation(const std::string& name) {
+  std::string known;
+  for (int row = 0; row < kEpilogueFunctors; ++row) {
+    if (kEpilogueTable[row].stage != Stage::activation) continue;
+    known += (known.empty() ? "" : ", ") + std::string(kEpilogueTable[row].name);
+    if (name != kEpilogueTable[row].name) continue;
+    call_.epilogue |= 1U << row;
+    return;
+  }
+  throw ArgumentError("activation is '" + excerpt(name) + "': it must be one of " + known);
 }
 
 void Product::for_each(const std::function<void(const gt_gemm_call&)>& launch) const {
   Extents index{};
-  const auto outer = static_cast<std::size_t>(outer_dimensions_);
   for (;;) {
     gt_gemm_call call = call_;
     std::array<std::int64_t, 3> bytes{};
-    for (std::size_t i = 0; i < outer; ++i) {
-      for (std::size_t of = 0; of < 3; ++of) bytes[of] += index[i] * outer_bytes_[of][i];
+    for (std::size_t i = 0; i < outer_.count; ++i) {
+      for (std::size_t of = 0; of < 3; ++of) bytes[of] += index[i] * outer_.bytes[of][i];
     }
     if (call.A != nullptr) call.A = static_cast<const char*>(call.A) + bytes[0];
     if (call.B != nullptr) call.B = static_cast<const char*>(call.B) + bytes[1];
     call.D = static_cast<char*>(call.D) + bytes[2];
     launch(call);
-    std::size_t i = outer;
-    while (i > 0 && ++index[i - 1] == outer_sizes_[i - 1]) index[--i] = 0;
+    std::size_t i = outer_.count;
+    while (i > 0 && ++index[i - 1] == outer_.sizes[i - 1]) index[--i] = 0;
     if (i == 0) return;
   }
 }

@@ -7,11 +7,13 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <stdexcept>
 #include <string>
 
+#include "core/signature.h"
 #include "dispatch/include/gemm_tune/gemm_tune.h"
 
 namespace gemm_tune {
@@ -23,7 +25,7 @@ using Extents = std::array<std::int64_t, kMostDimensions>;
 struct Array {
   const char* name = "";  // of the argument, for messages
   void* data = nullptr;
-  gt_type type = GT_F32;
+  ElementType type{};
   int dimensions = 0;
   Extents shape{}, strides{};  // strides in elements
 };
@@ -50,11 +52,22 @@ std::string shape_text(const Array& array);
 // Throws ArgumentError where the shapes do not fit together.
 ResultShape result_shape(const Array& a, const Array& b);
 
-// A product as calls of gt_gemm: `outer` dimensions of the batch are loops around them.
+// A product as calls of gt_gemm.
 class Product {
  public:
+  // Dimensions of the batch that are loops around the calls.
+  struct Outer {
+    std::size_t count = 0;
+    Extents sizes{};
+    std::array<Extents, 3> bytes{};  // from one entry to the next, of A, B and D
+  };
+
   // bias: may be nullptr. Throws ArgumentError, and NeedsCopy for a, b or bias.
   Product(const Array& a, const Array& b, const Array* bias, const Array& out);
+
+  // Has the result go through an activation, behind the bias: a functor's name. Throws
+  // ArgumentError.
+  void add_activation(const std::string& name);
 
   // Whether the result has no elements.
   bool is_empty() const { return is_empty_; }
@@ -66,14 +79,12 @@ class Product {
   void for_each(const std::function<void(const gt_gemm_call&)>& launch) const;
 
   // Whether first() is all of it.
-  bool is_one_call() const { return outer_dimensions_ == 0; }
+  bool is_one_call() const { return outer_.count == 0; }
 
  private:
   gt_gemm_call call_ = GT_GEMM_CALL_INIT;
   bool is_empty_ = false;
-  int outer_dimensions_ = 0;
-  Extents outer_sizes_{};
-  std::array<Extents, 3> outer_bytes_{};  // from one entry to the next, of A, B and D
+  Outer outer_;
 };
 
 }  // namespace gemm_tune

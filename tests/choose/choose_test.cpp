@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "choose/choose.h"
 
-#include <gmock/gmock.h>
-
 #include <algorithm>
 #include <random>
 #include <set>
@@ -14,18 +12,15 @@
 #include "core/error.h"
 #include "kernel_templates/source.h"
 #include "tests/db/fixture.h"
+#include "tests/matchers.h"
 
 namespace gemm_tune {
 namespace {
 
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-
 class ChooseTest : public DbTest {
  protected:
   Choice choice(const std::string& problem, const DeviceKey& device = kA6000) {
-    return choose(load_winners(database_, device.arch, kHashes), device, parse_problem(problem));
+    return choose(load_winners(database_, device.arch, kRevisions), device, parse_problem(problem));
   }
 
   // The tuned problem that the choice for `problem` rests on.
@@ -66,9 +61,8 @@ TEST_F(ChooseTest, TheTunedProblemIsExact) {
 }
 
 TEST_F(ChooseTest, SaysWhereTheSearchWasStoppedBeforeItsFinals) {
-  Outcome outcome = measured(60);
-  outcome.standing = Standing::search;
-  database_.store(kA6000, parse_problem("1024x1024x1024"), kWholeTiles, kHash, outcome,
+  const Outcome outcome = timed_alone(60);
+  database_.store(kA6000, parse_problem("1024x1024x1024"), kWholeTiles, kRevision, outcome,
                   Source::measured);
   EXPECT_EQ(choice("1024x1024x1024").explanation,
             "the winner for this problem on NVIDIA RTX A6000 with 84 SMs (measured), from a search "
@@ -87,7 +81,7 @@ TEST_F(ChooseTest, APredictionSaysThatItIsOne) {
 }
 
 TEST_F(ChooseTest, FailedRowsAreNoWinners) {
-  database_.store(kA6000, parse_problem("1024x1024x1024"), kWholeTiles, kHash,
+  database_.store(kA6000, parse_problem("1024x1024x1024"), kWholeTiles, kRevision,
                   failed(Disposition::wrong_result, "C[3][5] is off"), Source::measured);
   EXPECT_EQ(choice("1024x1024x1024").match, Match::builtin);
 }
@@ -131,20 +125,21 @@ TEST_F(ChooseTest, ARaggedProblemGetsThePredicatedTwin) {
 
 TEST_F(ChooseTest, AMisalignedProblemGetsATwinWithNarrowerAccesses) {
   store_measured(database_, kA6000, "1024x1024x1024", kWholeTiles, 60);
-  const Choice two = choice("1024x1024x1024:align=2");
+  const Choice two = choice("1024x1024x1024:align=8");
   EXPECT_EQ(two.match, Match::nearest);
   EXPECT_EQ(text(two),
             "vectorized_2d/BM=128,BN=128,BK=8,TM=8,TN=8,VEC=2,PAD=4,INTERLEAVE=1,PRED=1");
-  EXPECT_THAT(two.explanation, HasSubstr("vector accesses of 4 elements need alignment class 4"));
-  EXPECT_EQ(text(choice("1024x1024x1024:align=1")),
+  EXPECT_THAT(two.explanation,
+              HasSubstr("the kernel's accesses need align=16; the problem has align=8"));
+  EXPECT_EQ(text(choice("1024x1024x1024:align=4")),
             "vectorized_2d/BM=128,BN=128,BK=8,TM=8,TN=8,VEC=1,PAD=4,INTERLEAVE=1,PRED=1");
 }
 
 TEST_F(ChooseTest, TheTunedAlignmentIsExactThoughAnotherHasTheSameShape) {
   store_measured(database_, kA6000, "1024x1024x1024", kWholeTiles, 60);
-  store_measured(database_, kA6000, "1024x1024x1024:align=1", kPredicated, 80);
-  EXPECT_EQ(choice("1024x1024x1024:align=1").match, Match::exact);
-  EXPECT_EQ(text(choice("1024x1024x1024:align=1")), kPredicated);
+  store_measured(database_, kA6000, "1024x1024x1024:align=4", kPredicated, 80);
+  EXPECT_EQ(choice("1024x1024x1024:align=4").match, Match::exact);
+  EXPECT_EQ(text(choice("1024x1024x1024:align=4")), kPredicated);
   EXPECT_EQ(text(choice("1024x1024x1024")), kWholeTiles);
 }
 
@@ -152,25 +147,25 @@ TEST_F(ChooseTest, ProblemsWhoseOperandsAreAlignedDifferentlyDoNotHideEachOther)
   const std::string widths =
       "warp_tiled/CLUSTER=0,BM=64,BN=64,BK=16,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=2,ASYNC=0,"
       "FRAGMENTS=2,VEC=1,RASTER=8,CTAS=1,SPLIT_K=1,TAIL=0,TA=0,TB=0,PRED=1,VECS=441";
-  store_measured(database_, kA6000, "1024x1024x1024:align=4/4/1", widths, 60);
-  store_measured(database_, kA6000, "1024x1024x1024:align=1", kPredicated, 80);
-  const Choice wide = choice("1024x1024x1024:align=4/4/1");
+  store_measured(database_, kA6000, "1024x1024x1024:align=16/16/4/4", widths, 60);
+  store_measured(database_, kA6000, "1024x1024x1024:align=4", kPredicated, 80);
+  const Choice wide = choice("1024x1024x1024:align=16/16/4/4");
   EXPECT_EQ(wide.match, Match::exact);
   EXPECT_FALSE(wide.is_twin);
   EXPECT_EQ(text(wide), widths);
   EXPECT_EQ(wide.explanation,
             "the winner for this problem on NVIDIA RTX A6000 with 84 SMs (measured)");
-  EXPECT_EQ(text(choice("1024x1024x1024:align=1")), kPredicated);
-  EXPECT_EQ(choice("1024x1024x1024:align=1").match, Match::exact);
+  EXPECT_EQ(text(choice("1024x1024x1024:align=4")), kPredicated);
+  EXPECT_EQ(choice("1024x1024x1024:align=4").match, Match::exact);
 }
 
 TEST_F(ChooseTest, TheWinnerOfTheAlignmentClassServesWhereOtherOperandsAreTheLeastAligned) {
-  store_measured(database_, kA6000, "1024x1024x1024:align=1", kPredicated, 80);
-  const Choice found = choice("1024x1024x1024:align=4/4/1");
+  store_measured(database_, kA6000, "1024x1024x1024:align=4", kPredicated, 80);
+  const Choice found = choice("1024x1024x1024:align=16/16/4/4");
   EXPECT_EQ(found.match, Match::exact);
   EXPECT_EQ(text(found), kPredicated);
   EXPECT_EQ(found.explanation,
-            "the winner where other operands are the least aligned ones, 1024x1024x1024:align=1 on "
+            "the winner where other operands are the least aligned ones, 1024x1024x1024:align=4 on "
             "NVIDIA RTX A6000 with 84 SMs (measured)");
 }
 
@@ -374,18 +369,33 @@ TEST_F(ChooseTest, TheBuiltinDefaultNeedsNoCpAsync) {
   EXPECT_FALSE(builtin_default(packed_problem(64, 64, 64), "sm_75")->traits.async_copy);
 }
 
+TEST_F(ChooseTest, AProblemWithAnEpilogueTakesItsOwnWinnersAheadOfThoseWithout) {
+  store_measured(database_, kA6000, "64x64x64", kPredicated, 5);
+  const Problem asked = parse_problem("64x64x64:epilogue=bias_column+relu");
+  const auto chosen = [&] {
+    return choose(load_winners(database_, "sm_86", kRevisions), kA6000, asked);
+  };
+  EXPECT_EQ(chosen().match, Match::nearest);
+  EXPECT_EQ(chosen().winner->problem, parse_problem("64x64x64"));
+  store_measured(database_, kA6000, to_string(asked), kPredicated, 6);
+  EXPECT_EQ(chosen().match, Match::exact);
+  EXPECT_EQ(chosen().winner->problem, asked);
+}
+
 TEST_F(ChooseTest, AWinnerForOtherTypesIsNeverChosen) {
   store_measured(database_, kA6000, "64x64x64", kPredicated, 5);
   Problem problem = parse_problem("64x64x64");
   problem.signature = signature_of(ElementType::f64);
-  const Choice found = choose(load_winners(database_, "sm_86", kHashes), kA6000, problem);
+  const Choice found = choose(load_winners(database_, "sm_86", kRevisions), kA6000, problem);
   EXPECT_EQ(found.match, Match::none);
-  EXPECT_EQ(found.explanation, "no kernel serves 64x64x64:type=f64: sm_86 has no kernel of f64");
+  EXPECT_EQ(
+      found.explanation,
+      "no kernel serves 64x64x64:type=f64: no kernel family has kernels of the types f64 yet");
 }
 
 TEST_F(ChooseTest, AGridTooLargeForOneWinnerIsServedByAFartherOne) {
-  store_measured(database_, kA6000, "2000000000x64x8", kPredicated, 60);   // tile 32 x 64
-  store_measured(database_, kA6000, "4096x4096x4096", kWholeTiles, 4000);  // tile 128 x 128
+  store_measured(database_, kA6000, "2000000000x64x8", kPredicated, 90000);  // tile 32 x 64
+  store_measured(database_, kA6000, "4096x4096x4096", kWholeTiles, 4000);    // tile 128 x 128
   EXPECT_EQ(nearest("2000000000x4096x8"), "4096x4096x4096");
   const Choice neither = choice("2000000000x2000000000x8");
   EXPECT_EQ(neither.match, Match::none);
@@ -393,7 +403,7 @@ TEST_F(ChooseTest, AGridTooLargeForOneWinnerIsServedByAFartherOne) {
 }
 
 TEST_F(ChooseTest, ThroughTheDatabaseTodaysKernelTextsCount) {
-  const std::string hash = kernel_source(*find_family("vectorized_2d")).hash;
+  const std::string hash = kernel_source(*find_family("vectorized_2d")).revision;
   store_measured(database_, kA6000, "1024x1024x1024", kPredicated, 10);
   store_measured(database_, kA6000, "1024x1024x1024", kWholeTiles, 60, hash);
   const Choice found = choose(database_, kA6000, parse_problem("1024x1024x1024"));
@@ -407,7 +417,7 @@ TEST_F(ChooseTest, ThereIsOneWinnerForEachDeviceAndProblemInOrderOfPreference) {
   store_measured(database_, kA6000, "1024x1024x1024", kWholeTiles, 60);
   store_measured(database_, kA6000, "1024x1024x1024", kPredicated, 70);
   std::vector<std::string> order;
-  for (const Winner& winner : load_winners(database_, "sm_86", kHashes)) {
+  for (const Winner& winner : load_winners(database_, "sm_86", kRevisions)) {
     order.push_back(to_string(winner.record.problem) + " on " + winner.record.device.name);
   }
   EXPECT_THAT(order,
@@ -465,15 +475,16 @@ TEST_F(ChooseTest, AWinnerWithCopiesServesInOneLaunchWhereTheProductHasLittleToD
   store_measured(database_, kA6000, "1000x1000x1001", winner, 60);
   EXPECT_EQ(text(choice("1000x1000x1001")), winner);
   EXPECT_EQ(text(choice("1200x1000x1003")), winner);
-  const Choice skinny = choice("8x1000x1001:align=4/1/4");
+  const Choice skinny = choice("8x1000x1001:align=16/4/16/16");
   EXPECT_EQ(text(skinny), tile + "VEC=1" + rest);
   EXPECT_TRUE(skinny.is_twin);
   EXPECT_THAT(skinny.explanation, HasSubstr("twin serves, since copies of A and B would not pay"));
 }
 
-Baseline cublas_sgemm(double median_us) { return {"cublasSgemm 13.1.0", timing(median_us)}; }
+Baseline cublas_sgemm(double median_us) { return {"cublasSgemm", "13.1.0", timing(median_us)}; }
 
-constexpr Allowed kCublasToo = {.cublas = true};
+constexpr Allowed kLibraryToo = {.library = true};
+const char* const kChoice = "cublas/WORKSPACE=33554432";
 
 class ChooseWithCublasTest : public ChooseTest {
  protected:
@@ -482,17 +493,20 @@ class ChooseWithCublasTest : public ChooseTest {
     database_.store_baseline(kA6000, k1024, baseline);
     store_measured(database_, kA6000, "1024x1024x1024", kPredicated, winner_us);
   }
-  Choice choice(const std::string& problem, Allowed allowed = kCublasToo) {
-    return choose(load_tuned(database_, "sm_86", kHashes), kA6000, parse_problem(problem), allowed);
+  Choice choice(const std::string& problem, Allowed allowed = kLibraryToo) {
+    return choose(load_tuned(database_, "sm_86", kRevisions), kA6000, parse_problem(problem),
+                  allowed);
   }
 };
 
 TEST_F(ChooseWithCublasTest, CublasServesWhereItWasTimedFaster) {
   store(60, cublas_sgemm(50));
   const Choice found = choice("1024x1024x1024");
-  EXPECT_EQ(found.match, Match::cublas);
+  EXPECT_EQ(found.match, Match::exact);
   EXPECT_EQ(found.expected_us, 50);
-  EXPECT_EQ(text(found), kPredicated);  // for callers without cuBLAS
+  EXPECT_EQ(text(found), kChoice);
+  EXPECT_EQ(found.winner->config, kChoice);
+  EXPECT_EQ(found.winner->outcome.timing->median_us, 50);
   EXPECT_THAT(found.explanation,
               HasSubstr("cuBLAS, timed at 50.0 us; the best kernel took 60.0 us: the winner for"));
   const Choice kernel = choice("1024x1024x1024", {});
@@ -503,14 +517,20 @@ TEST_F(ChooseWithCublasTest, CublasServesWhereItWasTimedFaster) {
 
 TEST_F(ChooseWithCublasTest, AFasterWinnerServes) {
   store(60, cublas_sgemm(60));
-  EXPECT_EQ(choice("1024x1024x1024").match, Match::exact);
+  EXPECT_EQ(text(choice("1024x1024x1024")), kPredicated);
 }
 
-// The library cannot call the algorithm that a user of cublasLt found by timing all of them.
+// A kernel that is better with cold operands may take a little longer with hot ones.
+TEST_F(ChooseWithCublasTest, AWinnerThatIsHardlySlowerServes) {
+  store(60, cublas_sgemm(59));
+  EXPECT_EQ(text(choice("1024x1024x1024")), kPredicated);
+}
+
+// A baseline does not say which algorithm it was.
 TEST_F(ChooseWithCublasTest, CublasLtsBestOfSeveralIsNotWhatCublasTakes) {
-  store(60, {"cublasLt 13.1.0 (best of 8 heuristics)", timing(50)});
-  database_.store_baseline(kA6000, k1024, {"cublasGemmEx-autotuned 13.1.0", timing(52)});
-  EXPECT_EQ(choice("1024x1024x1024").match, Match::exact);
+  store(60, {"cublasLt", "13.1.0", timing(50), {}, 8});
+  database_.store_baseline(kA6000, k1024, {"cublasGemmEx-autotuned", "13.1.0", timing(52)});
+  EXPECT_EQ(text(choice("1024x1024x1024")), kPredicated);
   database_.store_baseline(kA6000, k1024, cublas_sgemm(55));
   EXPECT_EQ(choice("1024x1024x1024").expected_us, 55);
 }
@@ -518,7 +538,8 @@ TEST_F(ChooseWithCublasTest, CublasLtsBestOfSeveralIsNotWhatCublasTakes) {
 TEST_F(ChooseWithCublasTest, AtAnotherProblemItsTimeGrowsAsTheModelSays) {
   store(60, cublas_sgemm(50));
   const Choice found = choice("2048x2048x2048");
-  EXPECT_EQ(found.match, Match::cublas);
+  EXPECT_EQ(found.match, Match::nearest);
+  EXPECT_EQ(text(found), kChoice);
   EXPECT_GT(found.expected_us.value(), 4 * 50);
   EXPECT_LT(found.expected_us.value(), 12 * 50);
   EXPECT_THAT(found.explanation, HasSubstr("cuBLAS, expected to take "));
@@ -531,17 +552,16 @@ TEST_F(ChooseWithCublasTest, AtAnotherProblemItsTimeGrowsAsTheModelSays) {
 TEST_F(ChooseWithCublasTest, ItsExpectedTimeDoesNotGrowWhereNoTunedKernelSuits) {
   store_measured(database_, kA6000, "4096x4096x4096", kWholeTiles, 6000);
   database_.store_baseline(kA6000, parse_problem("4096x4096x4096"), cublas_sgemm(6500));
-  const Choice found = choice("128x128x4096");
-  EXPECT_EQ(found.match, Match::cublas);
+  EXPECT_EQ(text(choice("128x128x4096")), kChoice);
   const Choice kernel = choice("128x128x4096", {});
   EXPECT_LT(kernel.cublas_us.value(), 0.5 * kernel.expected_us.value());
 }
 
 TEST_F(ChooseWithCublasTest, CublasServesWhereNothingTunedFits) {
   const Choice found = choice("64x64x64:layout=nt");
-  EXPECT_EQ(found.match, Match::cublas);
+  EXPECT_EQ(found.match, Match::builtin);
   EXPECT_EQ(found.expected_us, std::nullopt);
-  EXPECT_TRUE(found.config.has_value());
+  EXPECT_EQ(text(found), kChoice);
   EXPECT_EQ(choice("64x64x64:layout=nt", {}).match, Match::builtin);
   const Choice tuned_only = choice("64x64x64:layout=nt", {.untuned = false});
   EXPECT_EQ(tuned_only.match, Match::none);
@@ -549,11 +569,83 @@ TEST_F(ChooseWithCublasTest, CublasServesWhereNothingTunedFits) {
   EXPECT_EQ(tuned_only.explanation, "nothing tuned for sm_86 fits 64x64x64:layout=nt");
 }
 
+const char* const kAlgorithm = "cublaslt/ALGO=66,TILE=20";
+
+class ChooseAlgorithmTest : public ChooseTest {
+ protected:
+  // Finals at 1024x1024x1024, which the algorithm won, with the library's version in the file.
+  ChooseAlgorithmTest() {
+    database_.begin_run({"1.0", "13.0", "580.1", "tune", 1}, {{"cublaslt", "13.1.0"}});
+    store(kAlgorithm, "13.1.0", 50, 1);
+    store(kPredicated, kRevisions.at("vectorized_2d"), 60, 2);
+  }
+  void store(const std::string& config, const std::string& revision, double us, int rank) {
+    Outcome outcome;
+    outcome.timing = timing(us);
+    outcome.ranking = Ranking{rank, {}, rank == 1, /*verified=*/true};
+    database_.store(kA6000, k1024, config, revision, outcome, Source::measured);
+  }
+  Choice choice(const std::string& problem, Allowed allowed = kLibraryToo,
+                const DeviceKey& device = kA6000) {
+    return choose(load_tuned(database_, "sm_86", kRevisions), device, parse_problem(problem),
+                  allowed);
+  }
+};
+
+TEST_F(ChooseAlgorithmTest, AnAlgorithmServesTheProblemThatItWon) {
+  const Choice found = choice("1024x1024x1024");
+  EXPECT_EQ(found.match, Match::exact);
+  EXPECT_EQ(text(found), kAlgorithm);
+  EXPECT_EQ(found.expected_us, 50);
+  EXPECT_EQ(found.winner->revision, "13.1.0");
+  EXPECT_EQ(found.explanation,
+            "the winner for this problem on NVIDIA RTX A6000 with 84 SMs (measured)");
+}
+
+TEST_F(ChooseAlgorithmTest, ACallerWithoutLibrariesGetsTheBestKernel) {
+  const Choice found = choice("1024x1024x1024", {});
+  EXPECT_EQ(found.match, Match::exact);
+  EXPECT_EQ(text(found), kPredicated);
+  EXPECT_EQ(found.expected_us, 60);
+}
+
+TEST_F(ChooseAlgorithmTest, AnAlgorithmServesNoOtherProblemAlignmentOrDevice) {
+  EXPECT_EQ(text(choice("1024x1024x1032")), kPredicated);
+  EXPECT_EQ(text(choice("1024x1024x1024:align=16/4/16/16")).substr(0, 13), "vectorized_2d");
+  const DeviceKey other{"sm_86", "NVIDIA A10", 72};
+  EXPECT_EQ(text(choice("1024x1024x1024", kLibraryToo, other)), kPredicated);
+}
+
+TEST_F(ChooseAlgorithmTest, AKernelThatFinalsRankFirstServesThoughAnAlgorithmTakesNoLonger) {
+  database_.begin_run({"1.0", "13.0", "580.1", "tune", 1});
+  store(kAlgorithm, "13.1.0", 40, 2);
+  store(kPredicated, kRevisions.at("vectorized_2d"), 40, 1);
+  EXPECT_EQ(text(choice("1024x1024x1024")), kPredicated);
+}
+
+TEST_F(ChooseAlgorithmTest, AnAlgorithmOfAnotherVersionThanTheLatestIsStale) {
+  database_.begin_run({"1.0", "13.0", "580.1", "tune", 1}, {{"cublaslt", "13.2.0"}});
+  EXPECT_EQ(text(choice("1024x1024x1024")), kPredicated);
+}
+
+// Not every program that writes knows the version.
+TEST_F(ChooseAlgorithmTest, ARunWithoutTheLibraryLeavesItsVersionInTheFile) {
+  database_.begin_run({"1.0", "13.0", "580.1", "tune", 1}, kRevisions);
+  EXPECT_EQ(text(choice("1024x1024x1024")), kAlgorithm);
+}
+
+TEST_F(ChooseAlgorithmTest, TheLikeliestForATunedProblemIsItsAlgorithmAlone) {
+  const Tuned tuned = load_tuned(database_, "sm_86", kRevisions);
+  const std::vector<Choice> all = likeliest(tuned, kA6000, k1024, kLibraryToo, 3);
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(text(all.front()), kAlgorithm);
+}
+
 // One tile of 128 x 128 leaves 83 of 84 SMs idle; tiles of 32 x 64 occupy eight.
 TEST_F(ChooseTest, AVerifiedConfigServesWhereTheModelExpectsTheNearestWinnerToBeSlower) {
   store_measured(database_, kA6000, "1024x1024x1024", kWholeTiles, 100);
   store_measured(database_, kA6000, "1024x1024x1024", kPredicated, 130);
-  const Tuned tuned = load_tuned(database_, "sm_86", kHashes);
+  const Tuned tuned = load_tuned(database_, "sm_86", kRevisions);
   const Choice found = choose(tuned, kA6000, parse_problem("128x128x1024"));
   EXPECT_EQ(found.match, Match::nearest);
   EXPECT_EQ(text(found), kPredicated);
@@ -571,23 +663,23 @@ TEST_F(ChooseTest, ARowThatThisProgramDoesNotKnowIsNoCandidate) {
   store_measured(database_, kA6000, "1024x1024x1024", kWholeTiles, 100);
   store_measured(database_, kA6000, "1024x1024x1024", "vectorized_2d/BM=32,GONE=1", 1);
   store_measured(database_, kA6000, "1024x1024x1024", kPredicated, 1, "yesterday's hash");
-  const Tuned tuned = load_tuned(database_, "sm_86", kHashes);
+  const Tuned tuned = load_tuned(database_, "sm_86", kRevisions);
   EXPECT_EQ(text(choose(tuned, kA6000, parse_problem("128x128x1024"))), kWholeTiles);
 }
 
 TEST_F(ChooseWithCublasTest, TheLikeliestAreCublasThenTheChoiceThenTheNextKernels) {
   store(130, cublas_sgemm(100));
   store_measured(database_, kA6000, "1024x1024x1024", kWholeTiles, 100);
-  const Tuned tuned = load_tuned(database_, "sm_86", kHashes);
+  const Tuned tuned = load_tuned(database_, "sm_86", kRevisions);
   const auto of = [&](const char* problem, std::size_t most) {
     std::vector<std::string> texts;
-    for (const Choice& one : likeliest(tuned, kA6000, parse_problem(problem), kCublasToo, most)) {
-      texts.push_back(one.match == Match::cublas ? "cublas" : text(one));
+    for (const Choice& one : likeliest(tuned, kA6000, parse_problem(problem), kLibraryToo, most)) {
+      texts.push_back(text(one));
     }
     return texts;
   };
-  EXPECT_THAT(of("128x128x1024", 3), ElementsAre("cublas", kPredicated, kWholeTiles));
-  EXPECT_THAT(of("128x128x1024", 1), ElementsAre("cublas", kPredicated));
+  EXPECT_THAT(of("128x128x1024", 3), ElementsAre(kChoice, kPredicated, kWholeTiles));
+  EXPECT_THAT(of("128x128x1024", 1), ElementsAre(kChoice, kPredicated));
   EXPECT_THAT(of("1024x1024x1024", 3), ElementsAre(kWholeTiles));
   EXPECT_EQ(of("64x64x64:layout=nt", 3).size(), 2u);  // the default and cuBLAS
 }

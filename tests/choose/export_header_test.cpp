@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "choose/export_header.h"
 
-#include <gmock/gmock.h>
-
 #include <cstdlib>
 #include <sstream>
 
 #include "core/error.h"
 #include "tests/db/sample_database.h"
+#include "tests/matchers.h"
 
 namespace gemm_tune {
 namespace {
-
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
 
 // Reads "M N K alignment layout batch types" lines, prints what the header's lookup() says to each.
 constexpr const char* kLookupProgram = R"cpp(
@@ -117,7 +112,7 @@ class ExportHeaderTest : public DbTest {
   }
 
   void write_header(const Database& database, const std::string& arch) {
-    write("gemm_tune_" + arch + ".h", export_header(database, arch, kHashes));
+    write("gemm_tune_" + arch + ".h", export_header(database, arch, kRevisions));
   }
 
   // Asks the header's lookup() and choose() for each problem; counts their answers by kind.
@@ -137,7 +132,7 @@ class ExportHeaderTest : public DbTest {
     const std::string base = folder_.string();
     EXPECT_EQ(std::system((base + "/main < " + base + "/in > " + base + "/out").c_str()), 0);
     std::istringstream output(read_file(folder_ / "out"));
-    const Tuned winners(load_winners(database, "sm_86", kHashes));
+    const Tuned winners(load_winners(database, "sm_86", kRevisions));
     for (const Problem& problem : problems) {
       std::string line;
       const bool is_there = static_cast<bool>(std::getline(output, line));
@@ -238,7 +233,7 @@ TEST_F(ExportHeaderTest, HandsOutEachWinnerAsTheConfigsThatTheFinalsVerify) {
   const std::string base = folder_.string();
   ASSERT_EQ(std::system((base + "/main > " + base + "/out").c_str()), 0);
   std::string want;
-  for (const Winner& winner : load_winners(database, "sm_86", kHashes)) {
+  for (const Winner& winner : load_winners(database, "sm_86", kRevisions)) {
     for (const KnownConfig& variant : served_variants(winner.config)) {
       want += to_string(variant.config()) + "\n";
     }
@@ -277,8 +272,8 @@ TEST_F(ExportHeaderTest, AKernelOfOperandsOfDifferentWidthsServesThoseThatAreKno
 
 TEST_F(ExportHeaderTest, AWinnerForOperandsAlignedDifferentlyStandsBesideThatOfTheirClass) {
   Database database = writable(file_);
-  store_measured(database, kA6000, "512x512x512:align=1", kPredicated, 70);
-  store_measured(database, kA6000, "512x512x512:align=4/4/1",
+  store_measured(database, kA6000, "512x512x512:align=4", kPredicated, 70);
+  store_measured(database, kA6000, "512x512x512:align=16/16/4/4",
                  "warp_tiled/CLUSTER=0,BM=64,BN=64,BK=16,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=2,"
                  "ASYNC=0,FRAGMENTS=2,VEC=1,RASTER=8,CTAS=1,SPLIT_K=1,TAIL=0,TA=0,TB=0,PRED=1,"
                  "VECS=441",
@@ -316,7 +311,7 @@ TEST_F(ExportHeaderTest, LookupFallsBackToTheBuiltinDefaultAsChooseDoes) {
     int main() {})cpp");
   EXPECT_EQ(compile(compilers().at(0)), "");
   Problem problem = packed_problem(1000000000, 8000, 8);
-  const Tuned winners(load_winners(database, "sm_86", kHashes));
+  const Tuned winners(load_winners(database, "sm_86", kRevisions));
   EXPECT_EQ(choose(winners, {"sm_86", "", 0}, problem).match, Match::builtin);
 }
 
@@ -327,10 +322,10 @@ TEST_F(ExportHeaderTest, HoldsTheBestOfOneLaunchWhereTheWinnerTakesTwo) {
   store_measured(database, kA6000, "1024x1024x1001", vectorized + "4" + rest + ",REPACK=1", 60);
   store_measured(database, kA6000, "1024x1024x1001", vectorized + "1" + rest, 70);
   const Problem problem = parse_problem("1024x1024x1001");
-  const Choice best = choose(load_winners(database, "sm_86", kHashes), kA6000, problem);
+  const Choice best = choose(load_winners(database, "sm_86", kRevisions), kA6000, problem);
   EXPECT_EQ(best.winner->outcome.time_us(), 60);
   EXPECT_TRUE(best.config->recipe.repack);
-  const std::string header = export_header(database, "sm_86", kHashes);
+  const std::string header = export_header(database, "sm_86", kRevisions);
   EXPECT_THAT(header, testing::HasSubstr("70.000"));
   EXPECT_THAT(header, testing::Not(testing::HasSubstr("REPACK")));
 }
@@ -343,9 +338,9 @@ TEST_F(ExportHeaderTest, HoldsTheBestWithoutAReductionInALaunchOfItsOwn) {
   store_measured(database, kA6000, "256x256x8192", shared + ",REDUCE=1", 60);
   store_measured(database, kA6000, "256x256x8192", shared, 70);
   const Choice best =
-      choose(load_winners(database, "sm_86", kHashes), kA6000, parse_problem("256x256x8192"));
-  EXPECT_TRUE(best.config->recipe.reduce);
-  const std::string header = export_header(database, "sm_86", kHashes);
+      choose(load_winners(database, "sm_86", kRevisions), kA6000, parse_problem("256x256x8192"));
+  EXPECT_TRUE(best.config->traits.reduce);
+  const std::string header = export_header(database, "sm_86", kRevisions);
   EXPECT_THAT(header, testing::HasSubstr("70.000"));
   EXPECT_THAT(header, testing::Not(testing::HasSubstr("REDUCE")));
 }
@@ -355,7 +350,7 @@ TEST_F(ExportHeaderTest, NamesTheReasonWhereEveryWinnerTakesTwoLaunches) {
   store_measured(
       database, kA6000, "1024x1024x1001",
       "vectorized_2d/BM=64,BN=32,BK=16,TM=8,TN=4,VEC=4,PAD=4,INTERLEAVE=1,PRED=1,REPACK=1", 60);
-  EXPECT_THAT([&] { export_header(database, "sm_86", kHashes); },
+  EXPECT_THAT([&] { export_header(database, "sm_86", kRevisions); },
               testing::ThrowsMessage<NothingFound>(testing::HasSubstr("takes two launches")));
 }
 
@@ -436,15 +431,16 @@ TEST_F(ExportHeaderTest, TwoArchitecturesMeetInOneProgram) {
 }
 
 TEST_F(ExportHeaderTest, SaysWhereEachRowComesFrom) {
-  const std::string header = export_header(sample_database(file_), "sm_86", kHashes);
-  EXPECT_THAT(header,
-              AllOf(HasSubstr("// 1024x1024x1024: " + kWholeTiles),
-                    HasSubstr("\"NVIDIA RTX A6000\", /*sm_count=*/84,\n"
-                              "     /*measured=*/true, 151.250, \"cublasSgemm\", 130.000"),
-                    HasSubstr("/*predicted, not timed*/false, 6543.211, /*baseline=*/nullptr, 0"),
-                    HasSubstr("\"kernel_templates/vectorized_2d.cuh\", \"" + kHash + "\""),
-                    HasSubstr("{.BM=128,.BN=128,"), Not(HasSubstr("#include")),
-                    Not(HasSubstr("a stale hash"))));
+  const std::string header = export_header(sample_database(file_), "sm_86", kRevisions);
+  EXPECT_THAT(
+      header,
+      AllOf(HasSubstr("// 1024x1024x1024: " + kWholeTiles),
+            HasSubstr("\"NVIDIA RTX A6000\", /*sm_count=*/84,\n"
+                      "     /*measured=*/true, 151.250, \"cublasSgemm 13.1.0\", 130.000"),
+            HasSubstr("/*measured=*/false, 6543.211, /*baseline=*/nullptr, 0"),
+            HasSubstr("\"kernel_templates/vectorized_2d/kernel.cuh\", \"" + kRevision + "\""),
+            HasSubstr("{.BM=128,.BN=128,"), Not(HasSubstr("#include")),
+            Not(HasSubstr("a stale hash"))));
 }
 
 TEST_F(ExportHeaderTest, SameRowsGiveSameBytesWhateverTheirOrderAndRun) {
@@ -457,7 +453,7 @@ TEST_F(ExportHeaderTest, SameRowsGiveSameBytesWhateverTheirOrderAndRun) {
       if ((i == 0) != reversed) store_measured(database, kA10, "64x64x64", kPredicated, 5);
       if ((i == 1) != reversed) store_measured(database, kA6000, "64x64x64", kPredicated, 5);
     }
-    return export_header(database, "sm_86", kHashes);
+    return export_header(database, "sm_86", kRevisions);
   };
   EXPECT_EQ(header("a.db", false), header("b.db", true));
 }
@@ -466,7 +462,7 @@ TEST_F(ExportHeaderTest, SaysWhereNoWinnerMeetsTheLimitOfErrors) {
   const Database database = sample_database(file_);
   EXPECT_THAT(
       [&] {
-        export_header(database, "sm_86", kHashes, {Objective::hot, 1.0});
+        export_header(database, "sm_86", kRevisions, {Objective::hot, 1.0});
       },
       testing::ThrowsMessage<NothingFound>(testing::HasSubstr("ask for: tune with them")));
 }
@@ -474,7 +470,7 @@ TEST_F(ExportHeaderTest, SaysWhereNoWinnerMeetsTheLimitOfErrors) {
 TEST_F(ExportHeaderTest, SaysWhereThereIsNothingToExport) {
   const Database database = sample_database(file_);
   try {
-    export_header(database, "sm_120", kHashes);
+    export_header(database, "sm_120", kRevisions);
     FAIL() << "exported nothing";
   } catch (const NothingFound& error) {
     EXPECT_THAT(error.what(), AllOf(HasSubstr(file_.string()),
@@ -485,7 +481,7 @@ TEST_F(ExportHeaderTest, SaysWhereThereIsNothingToExport) {
 TEST_F(ExportHeaderTest, NoTextButAnArchBecomesPartOfAName) {
   const Database database = sample_database(file_);
   for (const char* arch : {"", "sm_", "86", "SM_86", "sm_86 {}", "sm_86;\n", "sm_8x"}) {
-    EXPECT_THROW(export_header(database, arch, kHashes), UsageError) << arch;
+    EXPECT_THROW(export_header(database, arch, kRevisions), UsageError) << arch;
   }
 }
 

@@ -3,41 +3,32 @@
 #include "choose/layered.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
-#include <gmock/gmock.h>
 
 #include "db/layers.h"
-#include "db/merge.h"
+#include "db/transfer/merge.h"
 #include "tests/db/fixture.h"
+#include "tests/matchers.h"
 
 namespace gemm_tune {
 namespace {
 
-namespace fs = std::filesystem;
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
-
 class LayeredTest : public DbTest {
  protected:
-  fs::path path(const std::string& name) const { return folder_ / name; }
-
   // A file as a package has it: whole, with no log beside it.
   fs::path layer(const std::string& name, const std::string& problem, const std::string& config,
-                 double us, const std::string& hash = kHash) const {
+                 double us, const std::string& hash = kRevision) const {
     {
       Database database(path("source-" + name), Database::Mode::create_or_open);
       database.begin_run(kRun);
       store_measured(database, kA6000, problem, config, us, hash);
     }
-    merge_databases({path("source-" + name)}, path(name), kHashes);
+    merge_databases({path("source-" + name)}, path(name), kRevisions);
     for (const char* suffix : {"-wal", "-shm"}) EXPECT_FALSE(fs::exists(path(name + suffix)));
     return path(name);
   }
   Choice choice(const std::vector<fs::path>& layers, const Database* own = nullptr,
                 const std::string& problem = "1024x1024x1024") const {
-    Layered known = load_layered(own, layers, "sm_86", kHashes);
+    Layered known = load_layered(own, layers, "sm_86", kRevisions);
     EXPECT_THAT(known.notes, IsEmpty());
     return choose(known.tuned["sm_86"], kA6000, parse_problem(problem));
   }
@@ -111,7 +102,7 @@ TEST_F(LayeredTest, ALayerThatCannotBeReadIsLeftOutWithOneSentence) {
   int left_out = 0;
   for (const char* name : {"text.db", "cut.db", "overwritten.db", "folder.db", "endless.db",
                            "dangling.db", "foreign.db", "unfinished.db"}) {
-    Layered known = load_layered(nullptr, {path(name), good}, std::nullopt, kHashes);
+    Layered known = load_layered(nullptr, {path(name), good}, std::nullopt, kRevisions);
     ASSERT_EQ(known.notes.size(), 1u) << name;
     EXPECT_THAT(known.notes[0], HasSubstr(name));
     EXPECT_EQ(known.notes[0].find('\n'), std::string::npos);

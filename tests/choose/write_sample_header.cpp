@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
     std::filesystem::remove(folder / "sample.db");
     const gemm_tune::Database database = gemm_tune::sample_database(folder / "sample.db");
     std::ofstream header(folder / "gemm_tune_sm_86.h", std::ios::binary);
-    header << gemm_tune::export_header(database, "sm_86", gemm_tune::kHashes);
+    header << gemm_tune::export_header(database, "sm_86", gemm_tune::kRevisions);
     return header.flush() ? 0 : 1;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/config.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <string>
 
 #include "core/error.h"
+#include "tests/matchers.h"
 
 namespace gemm_tune {
 namespace {
-
-using testing::HasSubstr;
 
 TEST(ConfigTest, TextNamesFamilyAndParametersInOrder) {
   const Config config{"vectorized_2d", {{"BM", 128}, {"BN", 64}, {"PRED", 0}}};
@@ -51,24 +47,17 @@ TEST(ConfigTest, RejectsMalformedTextByItsPart) {
       {"naive/BM=16,BN=16,", "''"},
   };
   for (const auto& [text, part] : cases) {
-    try {
-      parse_config(text);
-      ADD_FAILURE() << "accepted '" << text << "'";
-    } catch (const UsageError& error) {
-      EXPECT_THAT(error.what(), HasSubstr(std::string(part) + " in config '" + text + "'"));
-      EXPECT_THAT(error.what(), HasSubstr("write family/NAME=VALUE"));
-    }
+    EXPECT_THAT(
+        [&text = text] { parse_config(text); },
+        ThrowsMessage<UsageError>(AllOf(HasSubstr(std::string(part) + " in config '" + text + "'"),
+                                        HasSubstr("write family/NAME=VALUE"))))
+        << text;
   }
 }
 
 TEST(ConfigTest, RefusesAParameterThatIsNamedTwice) {
-  try {
-    parse_config("naive/BM=16,BM=32");
-    ADD_FAILURE() << "accepted";
-  } catch (const UsageError& error) {
-    EXPECT_STREQ(error.what(),
-                 "config 'naive/BM=16,BM=32' names BM twice: name each parameter once");
-  }
+  EXPECT_THAT([] { parse_config("naive/BM=16,BM=32"); },
+              ThrowsMessage<UsageError>(HasSubstr("names BM twice")));
 }
 
 }  // namespace

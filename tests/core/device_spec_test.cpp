@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/device_spec.h"
 
-#include <gtest/gtest.h>
-
+#include <cstdint>
 #include <set>
 #include <string>
+#include <vector>
+
+#include "core/gpu_cards.h"
+#include "tests/matchers.h"
 
 namespace gemm_tune {
 namespace {
@@ -43,13 +46,11 @@ TEST(DeviceSpecTest, EveryFigureIsFilledIn) {
 TEST(DeviceSpecTest, FindsTheA6000ForSm86) {
   const DeviceSpec spec = find_device_spec("sm_86").value();
   EXPECT_EQ(spec.name, "NVIDIA RTX A6000");
-  EXPECT_EQ(spec.sm_count, 84);
-  EXPECT_EQ(spec.max_threads_per_sm, 1536);
-  EXPECT_EQ(spec.max_ctas_per_sm, 16);
-  EXPECT_EQ(spec.smem_per_sm_bytes, 102400);
-  EXPECT_EQ(spec.max_smem_per_cta_bytes, 101376);
-  EXPECT_EQ(spec.smem_reserved_per_cta_bytes, 1024);
-  EXPECT_EQ(spec.fp32_lanes_per_sm, 128);
+  EXPECT_THAT(std::vector({spec.sm_count, spec.max_threads_per_sm, spec.max_ctas_per_sm}),
+              ElementsAre(84, 1536, 16));
+  EXPECT_THAT(std::vector({spec.smem_per_sm_bytes, spec.max_smem_per_cta_bytes,
+                           spec.smem_reserved_per_cta_bytes, spec.fp32_lanes_per_sm}),
+              ElementsAre(102400, 101376, 1024, 128));
 }
 
 TEST(DeviceSpecTest, TuringReservesNoSharedMemory) {
@@ -69,6 +70,49 @@ TEST(DeviceSpecTest, H100PeakIsTheDatasheets) {
 TEST(DeviceSpecTest, UnknownArchitecturesAreNotFound) {
   for (const char* arch : {"", "sm_70", "sm_88", "sm_999", "86", "SM_86", "sm_90a"}) {
     EXPECT_EQ(find_device_spec(arch), std::nullopt) << arch;
+  }
+}
+
+std::vector<std::string> names_of(const std::string& asked) {
+  std::vector<std::string> names;
+  for (const DeviceSpec& card : find_cards(asked)) names.push_back(card.name);
+  return names;
+}
+
+TEST(DeviceSpecTest, ACardIsFoundByTheNameThatAPersonTypes) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(names_of("RTX 3090"), Names{"NVIDIA GeForce RTX 3090"});
+  EXPECT_EQ(names_of("rtx-3090 ti"), Names{"NVIDIA GeForce RTX 3090 Ti"});
+  EXPECT_EQ(names_of("T4"), Names{"Tesla T4"});
+  EXPECT_EQ(names_of("NVIDIA H100 80GB HBM3"), Names{"NVIDIA H100 80GB HBM3"});
+  EXPECT_EQ(names_of("a10"), Names{"NVIDIA A10"});  // and not the A100
+  EXPECT_EQ(names_of("H100"),
+            (Names{"NVIDIA H100 80GB HBM3", "NVIDIA H100 PCIe", "NVIDIA H100 NVL"}));
+  EXPECT_EQ(names_of("GTX 9999"), Names{});
+  EXPECT_EQ(names_of(" "), Names{});
+}
+
+TEST(DeviceSpecTest, EveryCardHasFiguresOfItsOwnAndTheLimitsOfItsArchitecture) {
+  const DeviceSpec card = find_cards("RTX 3090").at(0);
+  EXPECT_EQ(card.arch, "sm_86");
+  EXPECT_EQ(card.sm_count, 82);
+  EXPECT_EQ(card.clock_mhz, 1695);
+  EXPECT_EQ(card.l2_bytes, 6 << 20);
+  EXPECT_EQ(card.memory_bytes, std::int64_t{24} << 30);
+  EXPECT_EQ(card.max_threads_per_sm, 1536);
+  std::set<std::string> names, archs;
+  std::string last;
+  for (const GpuCard& one : gpu_cards()) {
+    EXPECT_TRUE(names.insert(one.name).second) << one.name << " twice";
+    if (one.arch != last) EXPECT_TRUE(archs.insert(one.arch).second) << one.name << " stands apart";
+    last = one.arch;
+    EXPECT_TRUE(find_device_spec(one.arch)) << one.name;
+    EXPECT_EQ(names_of(one.name), std::vector<std::string>{one.name});
+    EXPECT_GE(one.sm_count, 10) << one.name;
+    EXPECT_GE(one.clock_mhz, 1000) << one.name;
+    EXPECT_GE(one.dram_gb_per_s, 100) << one.name;
+    EXPECT_GE(one.l2_kib, 1024) << one.name;
+    EXPECT_GE(one.memory_gib, 4) << one.name;
   }
 }
 

@@ -49,6 +49,33 @@ TEST(ErrorBoundTest, ADOf16BitsIsRoundedOnceMore) {
   EXPECT_DOUBLE_EQ(bf16.at(3, 5), f32.at(3, 5) + (3 + f32.at(3, 5)) * 0x1p-8 + 0x1p-134);
 }
 
+TEST(ErrorBoundTest, OperandsThatAreRoundedOrSplitLeaveOutWhatIsBelowTheirParts) {
+  const auto sums = [](Accuracy accuracy, std::int64_t K) {
+    Signature types;
+    types.accuracy = accuracy;
+    return error_bound(types, K, 90).sums;
+  };
+  EXPECT_NEAR(sums(Accuracy::tf32, 0), 2 * 0x1p-11, 1e-6);
+  EXPECT_NEAR(sums(Accuracy::bf16x3, 0), 3 * 0x1p-16, 1e-6);
+  EXPECT_NEAR(sums(Accuracy::fp32_f16x3, 0), 3 * 0x1p-22 + 4 * 0x1p-24, 1e-9);
+  EXPECT_LT(sums(Accuracy::fp32_f16x3, 4096), sums(Accuracy::tf32, 4096));
+}
+
+// Beyond the k after which they are promoted, each further one adds a rounding in fp32.
+TEST(ErrorBoundTest, OfPromotedSumsGrowsByOneRoundingPerPromotion) {
+  Signature types;
+  types.accuracy = Accuracy::fp32_3xtf32;
+  const double once = error_bound(types, 1024, 90).sums, twice = error_bound(types, 2048, 90).sums;
+  EXPECT_NEAR(twice - once, 32 * 0x1p-24, 1e-9);
+}
+
+TEST(ErrorBoundTest, OfWholeNumbersIsTheirScalingAndRounding) {
+  const ErrorBound bound = error_bound(signature_of(ElementType::s8), 1 << 20, 90);
+  EXPECT_NEAR(bound.sums, 4 * 0x1p-24, 1e-12);
+  EXPECT_EQ(bound.stored, 0);
+  EXPECT_EQ(bound.least, 0.5);
+}
+
 TEST(ExactRangeTest, ShrinksAsKGrowsButNeverToZero) {
   EXPECT_EQ(exact_range(0, ElementType::f32), 4);
   EXPECT_EQ(exact_range(1 << 20, ElementType::f32), 4);

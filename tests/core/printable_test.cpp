@@ -13,6 +13,13 @@ TEST(PrintableTest, KeepsTextAndEscapesControlBytes) {
             "NVIDIA H100\xc2\xb2 \xe2\x82\xac \xf0\x9f\x98\x80");
   EXPECT_EQ(printable("a\x1b[2Jb\r\n\tc\x7f\0d"s), "a\\x1b[2Jb\\x0d\\n\\tc\\x7f\\x00d");
   EXPECT_EQ(printable("\xc2\x9b"), "\\xc2\\x9b") << "a control character above ASCII";
+  EXPECT_EQ(printable("A\xe2\x80\xae"
+                      "B"),
+            "A\\xe2\\x80\\xaeB")
+      << "from right to left";
+  EXPECT_EQ(printable("\xe2\x81\xa7\xe2\x80\xa8"), "\\xe2\\x81\\xa7\\xe2\\x80\\xa8");
+  EXPECT_EQ(printable("\xef\xbb\xbf\xe2\x80\x8b"), "\\xef\\xbb\\xbf\\xe2\\x80\\x8b");
+  EXPECT_EQ(printable("\xf3\xa0\x81\x81"), "\\xf3\\xa0\\x81\\x81") << "a tag";
 }
 
 TEST(PrintableTest, EscapesBytesThatAreNotUtf8) {

@@ -30,34 +30,69 @@ TEST(SignatureTest, IsFp32UnlessToldOtherwise) {
   EXPECT_EQ(Signature().accuracy, Accuracy::fp32);
 }
 
-TEST(SignatureTest, SixteenBitOperandsAreOfTheMixedClass) {
+TEST(SignatureTest, SixteenBitOperandsHaveSumsInFp32) {
   EXPECT_EQ(signature_of(ElementType::f64).accuracy, Accuracy::fp32);
   EXPECT_EQ(signature_of(ElementType::bf16),
             (Signature{ElementType::bf16, ElementType::bf16, ElementType::bf16, ElementType::bf16,
-                       Accuracy::mixed}));
+                       Accuracy::sums_fp32}));
   EXPECT_EQ(signature_of(ElementType::f16, ElementType::f32),
             (Signature{ElementType::f16, ElementType::f16, ElementType::f32, ElementType::f32,
-                       Accuracy::mixed}));
+                       Accuracy::sums_fp32}));
   EXPECT_EQ(to_string(signature_of(ElementType::bf16)), "bf16");
 }
 
 TEST(SignatureTest, TextIsOneTypeWhereAllAreOne) {
   EXPECT_EQ(to_string(Signature()), "f32");
   EXPECT_EQ(to_string(signature_of(ElementType::f64)), "f64");
-  EXPECT_EQ(
-      to_string(Signature{ElementType::f16, ElementType::f16, ElementType::f32, ElementType::f16}),
-      "f16/f16/f32/f16");
+  EXPECT_EQ(to_string(Signature{ElementType::f16, ElementType::f16, ElementType::f32,
+                                ElementType::f16, Accuracy::sums_fp32}),
+            "f16/f16/f32/f16");
 }
 
-TEST(SignatureTest, ATextIsReadBackWhereAKernelMayHaveIt) {
-  for (const std::string text : {"f32", "f16", "bf16", "f16/f16/f32/f32", "bf16/bf16/f32/f32"}) {
+TEST(SignatureTest, ATextIsReadBack) {
+  for (const std::string text :
+       {"f32", "f16", "bf16", "e4m3", "s8/s8/s32/s32", "f16/f16/f32/f32", "e4m3/e5m2/f16/bf16",
+        "f32+tf32", "f32+fp32_f16x3", "f16/f16/f32/f32+sums_fp16"}) {
     EXPECT_EQ(to_string(parse_signature(text)), text);
   }
   EXPECT_EQ(parse_signature("bf16"), signature_of(ElementType::bf16));
-  for (const char* text :
-       {"", "f64", "fp16", "bf16/f32", "f16/f16/bf16/bf16", "f16/bf16/f32/f32"}) {
+  EXPECT_EQ(parse_signature("f32+fp32"), Signature());
+  EXPECT_EQ(parse_signature("f32+TF32_TF32_F32_X3"), parse_signature("f32+fp32_3xtf32"));
+  EXPECT_EQ(parse_signature("f32+bf16x6"), parse_signature("f32+fp32_bf16x6"));
+  for (const char* text : {"", "f64", "fp16", "bf16/f32", "f16/f16/f32/f32/f32", "f16/", "/f16",
+                           "f32+", "+tf32", "f32+mixed", "bf16+tf32", "f32+sums_s32"}) {
     EXPECT_THROW(parse_signature(text), UsageError) << text;
   }
+}
+
+TEST(SignatureTest, EveryTypeIsNamedOnceAndKnowsItsBits) {
+  for (int i = 0; i < kMatrixTypes; ++i) {
+    const auto type = static_cast<ElementType>(i);
+    const TypeInfo& info = info_of(type);
+    EXPECT_EQ(find_type([&](const TypeInfo& one) { return to_string(type) == one.name; }), type);
+    EXPECT_EQ(
+        find_type([&](const TypeInfo& one) { return one.cuda_data_type == info.cuda_data_type; }),
+        type);
+    // A sign, the exponent, and the significand without its leading one.
+    EXPECT_EQ(1 + info.exponent_bits + info.significand_bits - (is_floating(type) ? 1 : 0),
+              info.bits)
+        << info.name;
+  }
+}
+
+TEST(SignatureTest, RoundingNearZeroIsOffByHalfOfTheLeastNumber) {
+  EXPECT_EQ(half_of_least(ElementType::f16), 0x1p-25);
+  EXPECT_EQ(half_of_least(ElementType::bf16), 0x1p-134);
+  EXPECT_EQ(half_of_least(ElementType::e4m3), 0x1p-10);
+  EXPECT_EQ(half_of_least(ElementType::e5m2), 0x1p-17);
+  EXPECT_EQ(half_of_least(ElementType::s8), 0.5);
+}
+
+TEST(SignatureTest, EightBitTypesHoldFewWholeNumbers) {
+  EXPECT_EQ(largest_exact_integer(ElementType::e4m3), 16);
+  EXPECT_EQ(largest_exact_integer(ElementType::e5m2), 8);
+  EXPECT_EQ(largest_exact_integer(ElementType::s8), 127);
+  EXPECT_EQ(largest_exact_integer(ElementType::s32), 2147483647);
 }
 
 TEST(SignatureTest, AlignmentIsAPowerOfTwoUpToTheWidestAccess) {

@@ -11,8 +11,8 @@ TEST(TensorCoreTest, EachArchitectureKeepsItsBitsAndAddsItsProductsAtOnce) {
   EXPECT_EQ(tensor_core_of(75), (TensorCore{24, 8}));
   EXPECT_EQ(tensor_core_of(80), (TensorCore{24, 8}));
   EXPECT_EQ(tensor_core_of(86), (TensorCore{24, 8}));
-  EXPECT_EQ(tensor_core_of(89), (TensorCore{24, 8}));
-  EXPECT_EQ(tensor_core_of(90), (TensorCore{25, 16}));
+  EXPECT_EQ(tensor_core_of(89), (TensorCore{24, 8, 13}));
+  EXPECT_EQ(tensor_core_of(90), (TensorCore{25, 16, 13}));
   EXPECT_EQ(tensor_core_of(120), (TensorCore{25, 16}));
   EXPECT_THROW(tensor_core_of(61), DeviceError);
 }

@@ -1,35 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 // Refused files: the sentence for each kind, and that the file stays unchanged.
-#include "db/database_file.h"
+#include "db/file/database_file.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <fcntl.h>
-#include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <functional>
 #include <set>
 
 #include "core/error.h"
-#include "db/check.h"
 #include "db/database.h"
-#include "db/sole_writer.h"
+#include "db/file/check.h"
+#include "db/file/sole_writer.h"
 #include "tests/db/child_process.h"
 #include "tests/db/fixture.h"
+#include "tests/matchers.h"
 
 namespace gemm_tune {
 namespace {
 
-namespace fs = std::filesystem;
 using Mode = Database::Mode;
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::EndsWith;
-using testing::HasSubstr;
-using testing::StartsWith;
 
 // The sentence with which opening is refused; empty where it is not.
 std::string refusal(const fs::path& path, Mode mode = Mode::create_or_open) {
@@ -104,9 +99,19 @@ TEST_F(DatabaseFileTest, RefusesADatabaseWithoutApplicationIdEvenWithAWriteAhead
   expect_refused_untouched("belongs to another program");
 }
 
-TEST_F(DatabaseFileTest, RefusesADatabaseOfANewerVersion) {
-  write_sqlite("PRAGMA application_id = 1734700397; PRAGMA user_version = 99;");
-  expect_refused_untouched("newer gemm-tune (its schema is 99");
+TEST_F(DatabaseFileTest, RefusesADatabaseOfAnotherVersionAndNamesTheWayAcross) {
+  for (const char* version : {"2", "99"}) {
+    fs::remove(file_);
+    write_sqlite(
+        "PRAGMA application_id = 1735681122; PRAGMA user_version = " + std::string(version) + ";");
+    expect_refused_untouched("has the schema of another version of gemm-tune");
+    expect_refused_untouched("`gemm-tune db import`");
+  }
+}
+
+TEST_F(DatabaseFileTest, RefusesADatabaseFromBeforeTheFirstReleaseWithoutNamingAWayAcross) {
+  write_sqlite("PRAGMA application_id = 1734700397; PRAGMA user_version = 4;");
+  expect_refused_untouched("was written before gemm-tune's first release");
 }
 
 TEST_F(DatabaseFileTest, RefusesAMissingFileForReadingAndMakesNone) {
@@ -291,12 +296,19 @@ TEST_F(DatabaseFileTest, SaysAtOpeningThatTheDatabaseIsLocked) {
 
 TEST_F(DatabaseFileTest, TellsOnceThatItWaitsForALock) {
   int told = 0;
-  Database database(file_, Mode::create_or_open,
-                    LockWait(std::chrono::milliseconds(1500), [&] { ++told; }));
+  std::chrono::milliseconds waited{0}, told_after{0};
+  LockWait wait(std::chrono::milliseconds(1500), [&] {
+    ++told;
+    told_after = waited;
+  });
+  wait.pause = [&](std::chrono::milliseconds time) { waited += time; };
+  Database database(file_, Mode::create_or_open, wait);
   SQLite::Database other(file_.string(), SQLite::OPEN_READWRITE);
   other.exec("BEGIN IMMEDIATE");
   EXPECT_THROW(database.begin_run(kRun), DatabaseError);
   EXPECT_EQ(told, 1);
+  EXPECT_EQ(told_after, std::chrono::seconds(1));
+  EXPECT_EQ(waited, std::chrono::milliseconds(1500));
   other.exec("ROLLBACK");
   database.begin_run(kRun);
   EXPECT_EQ(told, 1) << "no wait, no word";
@@ -336,6 +348,52 @@ TEST_F(DatabaseFileTest, NoOtherConnectionOfTheProcessDropsTheLocksOfOne) {
   }
 }
 
+TEST_F(DatabaseFileTest, AFileThatIsDeletedMovedOrReplacedIsAnErrorAtTheEndOfTheRun) {
+  const fs::path elsewhere = folder_ / "elsewhere.db";
+  const std::function<void()> kChanges[] = {
+      [&] { fs::remove(file_); },
+      [&] { fs::rename(file_, elsewhere); },
+      [&] {
+        writable(elsewhere);
+        fs::rename(elsewhere, file_);
+      },
+  };
+  for (const auto& change : kChanges) {
+    Database database = writable(file_);
+    database.confirm_stored();
+    store_measured(database, kA6000, "1024x1024x1024", kWholeTiles, 60);
+    change();
+    try {
+      database.confirm_stored();
+      ADD_FAILURE() << "no error";
+    } catch (const DatabaseError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("was deleted, moved or replaced during the run"));
+    }
+    for (const char* suffix : {"", "-wal", "-shm"}) fs::remove(file_.string() + suffix);
+  }
+}
+
+TEST_F(DatabaseFileTest, AFileThatIsMovedDuringTheRunHoldsItsRows) {
+  const fs::path elsewhere = folder_ / "elsewhere.db";
+  {
+    Database database = writable(file_);
+    store_measured(database, kA6000, "1024x1024x1024", kWholeTiles, 60);
+    fs::rename(file_, elsewhere);
+    EXPECT_THROW(database.confirm_stored(), DatabaseError);
+  }
+  int rows = 0;
+  Database(elsewhere, Mode::read_only).for_each_record([&](const Record&) { ++rows; });
+  EXPECT_EQ(rows, 1);
+}
+
+TEST_F(DatabaseFileTest, WithARollbackJournalTheNextRowOfADeletedFileIsTheError) {
+  Database database(file_, Mode::create_or_open, {}, Database::Journaling::rollback);
+  database.begin_run(kRun);
+  fs::remove(file_);
+  EXPECT_THAT([&] { store_measured(database, kA6000, "1024x1024x1024", kWholeTiles, 60); },
+              ThrowsMessage<DatabaseError>(HasSubstr("was deleted, moved or replaced")));
+}
+
 TEST_F(DatabaseFileTest, AReaderWithoutWriteAccessBlamesNobodyForTheJournal) {
   writable(file_);
   fs::permissions(folder_, fs::perms::owner_read | fs::perms::owner_exec | fs::perms::others_read |
@@ -373,7 +431,7 @@ TEST_F(DatabaseFileTest, SaysThatAFileLimitIsReachedAndKeepsWhatWasStored) {
   EXPECT_THAT(said,
               HasSubstr("cannot be written: the disk is full, a limit on file sizes is reached"));
   const Database database(file_, Mode::read_only);
-  EXPECT_EQ(database.winners("sm_86", kHashes).size(), std::stoul(said));
+  EXPECT_EQ(database.winners("sm_86", kRevisions).size(), std::stoul(said));
 }
 
 TEST_F(DatabaseFileTest, IsReadWhereTheDiskHasNoRoomForTheLogsIndex) {
@@ -403,7 +461,7 @@ TEST_F(DatabaseFileTest, AFileThatCannotBeCreatedWholeIsNotCreated) {
 
 TEST_F(DatabaseFileTest, CallsAFullDiskAFullDisk) {
   const DatabaseError full = translated("/x.db", SQLite::Exception("", 13));  // SQLITE_FULL
-  EXPECT_STREQ(full.what(), "database '/x.db' cannot be written: the disk is full");
+  EXPECT_THAT(full.what(), AllOf(HasSubstr("'/x.db'"), HasSubstr("disk is full")));
 }
 
 TEST_F(DatabaseFileTest, ManyProcessesCreateAndWriteOneFile) {
@@ -433,7 +491,7 @@ TEST_F(DatabaseFileTest, ManyProcessesCreateAndWriteOneFile) {
     EXPECT_EQ(status, 0);
   }
   const Database database(file_, Mode::read_only);
-  EXPECT_EQ(database.winners("sm_86", kHashes).size(), 160u);
+  EXPECT_EQ(database.winners("sm_86", kRevisions).size(), 160u);
 }
 
 TEST(SoleWriterTest, ASecondJobIsRefusedByHostAndProcessAndAKilledOneOfThisHostHindersNobody) {

@@ -1,30 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two databases compared, and a database without some of its rows.
-#include <gmock/gmock.h>
 
 #include "core/error.h"
-#include "db/check.h"
-#include "db/diff.h"
-#include "db/prune.h"
+#include "db/file/check.h"
+#include "db/transfer/diff.h"
+#include "db/transfer/prune.h"
 #include "tests/db/dump.h"
 #include "tests/db/fixture.h"
+#include "tests/matchers.h"
 
 namespace gemm_tune {
 namespace {
 
-namespace fs = std::filesystem;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
 using testing::Pair;
-using testing::SizeIs;
 
 class DiffTest : public DbTest {
  protected:
-  fs::path path(const std::string& name) const { return folder_ / name; }
-
   DatabaseDifference diff(const std::string& a, const std::string& b) const {
-    return compare_databases(path(a), path(b), kHashes);
+    return compare_databases(path(a), path(b), kRevisions);
   }
 };
 
@@ -37,7 +30,7 @@ TEST_F(DiffTest, RowsThatOnlyTheSecondDatabaseHasAreCounted) {
   {
     Database b = writable(path("b.db"));
     store_measured(b, kA6000, "1024x1024x1024", kWholeTiles, 60);  // another measurement
-    b.store(kA6000, k1024, kPredicated, kHash, failed(Disposition::crashed, "why"),
+    b.store(kA6000, k1024, kPredicated, kRevision, failed(Disposition::crashed, "why"),
             Source::measured);
     store_predicted(b, kA10, "64x64x64", kPredicated, 5);
     Database a = writable(path("a.db"));
@@ -67,7 +60,7 @@ TEST_F(DiffTest, WinnersThatDifferAreShownWithBothTimes) {
     store_measured(a, kA6000, "512x512x512", kWholeTiles, 9);
     store_measured(b, kA6000, "512x512x512", kWholeTiles, 8);  // the same config
     store_measured(b, kA10, "64x64x64", kPredicated, 5);
-    store_measured(b, kA10, "8x8x8", kPredicated, 5, "a stale hash");
+    store_measured(b, kA10, "8x8x8", kPredicated, 5, "6");
   }
   const DatabaseDifference found = diff("a.db", "b.db");
   ASSERT_THAT(found.winners, SizeIs(2));
@@ -83,19 +76,19 @@ class PruneTest : public DbTest {
  protected:
   PruneTest() {
     Database database(file_, Database::Mode::create_or_open);
-    database.begin_run(kRun, std::vector<KernelText>{{"vectorized_2d", kHash, "its text"}});
-    database.store_baseline(kA6000, k1024, {"cublasSgemm 13.1.0", timing(80)});
-    database.store_baseline(kA10, k1024, {"cublasSgemm 13.1.0", timing(90)});
+    database.begin_run(kRun);
+    database.store_baseline(kA6000, k1024, {"cublasSgemm", "13.1.0", timing(80)});
+    database.store_baseline(kA10, k1024, {"cublasSgemm", "13.1.0", timing(90)});
     store_measured(database, kA6000, "1024x1024x1024", kWholeTiles, 60);
     store_measured(database, kA6000, "1024x1024x1024", kPredicated, 50);
-    store_measured(database, kA6000, "512x512x512", kWholeTiles, 9, "a stale hash");
+    store_measured(database, kA6000, "512x512x512", kWholeTiles, 9, "6");
     database.begin_run(kRun);
     store_measured(database, kA10, "1024x1024x1024", kWholeTiles, 70);
     // Timed first, found wrong later.
-    database.store(kA6000, k1024, kPredicated, kHash, failed(Disposition::wrong_result, "wrong"),
-                   Source::measured);
+    database.store(kA6000, k1024, kPredicated, kRevision,
+                   failed(Disposition::wrong_result, "wrong"), Source::measured);
     // Failed first, timed later.
-    database.store(kA10, k1024, kPredicated, kHash, failed(Disposition::timed_out, "slow"),
+    database.store(kA10, k1024, kPredicated, kRevision, failed(Disposition::timed_out, "slow"),
                    Source::measured);
     store_measured(database, kA10, "1024x1024x1024", kPredicated, 75);
     // No two rows of one moment, of which the later could not be told.
@@ -104,7 +97,7 @@ class PruneTest : public DbTest {
   }
 
   PruneReport prune(const PruneRule& rule) const {
-    return prune_database(file_, rule, kHashes, out_);
+    return prune_database(file_, rule, kRevisions, out_);
   }
 
   std::vector<std::string> rows() const {
@@ -117,12 +110,12 @@ class PruneTest : public DbTest {
   const fs::path out_ = folder_ / "out.db";
 };
 
-TEST_F(PruneTest, RowsOfOtherKernelsAreLeftOut) {
+TEST_F(PruneTest, RowsOfOtherRevisionsAreLeftOut) {
   const PruneReport report = prune({true, false});
-  EXPECT_THAT(report.removed, ElementsAre(Pair("stale: the kernel text has changed since", 1)));
+  EXPECT_THAT(report.removed, ElementsAre(Pair("stale: the kernel has changed since", 1)));
   EXPECT_EQ(report.kept, 6);
   EXPECT_THAT(rows(), SizeIs(6));
-  EXPECT_THAT(rows_of(out_, "SELECT hash FROM kernels"), ElementsAre(kHash));
+  EXPECT_THAT(rows_of(out_, "SELECT DISTINCT revision FROM candidates"), ElementsAre(kRevision));
   EXPECT_THAT(rows_of(out_, "SELECT text FROM problems"), ElementsAre("1024x1024x1024"));
   EXPECT_THAT(check_database(out_), IsEmpty());
 }
@@ -157,12 +150,12 @@ TEST_F(PruneTest, RowsOfADeviceAreLeftOutByItsNameOrArchitecture) {
 
 TEST_F(PruneTest, TheDatabaseStaysAsItIsAndAnExistingOutputToo) {
   const std::string before = read_file(file_);
-  EXPECT_EQ(prune_database(file_, {true, true}, kHashes, std::nullopt).kept, 3);
+  EXPECT_EQ(prune_database(file_, {true, true}, kRevisions, std::nullopt).kept, 3);
   prune({true, true});
   EXPECT_EQ(read_file(file_), before);
   const std::string written = read_file(out_);
   EXPECT_THROW(prune({true, false}), DatabaseError);
-  EXPECT_THROW(prune_database(file_, {true, true}, kHashes, file_), DatabaseError);
+  EXPECT_THROW(prune_database(file_, {true, true}, kRevisions, file_), DatabaseError);
   EXPECT_EQ(read_file(out_), written);
   EXPECT_EQ(read_file(file_), before);
 }

@@ -42,27 +42,27 @@ inline std::vector<std::string> dump_of(const std::filesystem::path& file, bool 
       "JOIN devices d ON d.id = t.device_id JOIN problems p ON p.id = t.problem_id "
       "JOIN runs r ON r.id = t.run_id ";
   add("devices", "arch, name, sm_count", "");
-  add("problems", "text, M, N, K, type_a, type_b, type_c, type_compute, layout, alignment, batch",
+  add("problems",
+      "text, M, N, K, batch_kind, batch, type_a, type_b, type_c, type_d, accuracy, layout, "
+      "align_a, align_b, align_c, align_d, epilogue",
       "");
-  add("configs", "text", "");
-  add("kernels", "family, hash, tokens, is_current", "");
+  add("candidates", "family, revision, config", "");
   add("runs",
-      "uuid, host, tool_version, cuda_version, driver_version, cublas_version, power_limit_w, "
+      "uuid, host, tool_version, cuda_version, driver_version, power_limit_w, "
       "memory_mhz, mig_slice, command, seed, started_at",
       "");
   add("baselines",
-      "d.arch, d.name, d.sm_count, p.text, r.uuid, t.name, median_us, samples, "
-      "launches_per_sample, cold_us, sm_mhz, power_w, temperature_c, disturbance, recorded_at, "
+      "d.arch, d.name, d.sm_count, p.text, r.uuid, t.name, library_version, algorithms, median_us, "
+      "samples, launches_per_sample, cold_us, sm_mhz, power_w, temperature_c, disturbance, "
+      "recorded_at, "
       "error",
       named);
   add("measurements",
-      "d.arch, d.name, d.sm_count, p.text, c.text, k.family, k.hash, o.hash, r.uuid, counts, "
+      "d.arch, d.name, d.sm_count, p.text, c.config, c.revision, r.uuid, counts, "
       "disposition, reason, source, registers, spill_bytes, stack_bytes, smem_bytes, ctas_per_sm, "
-      "median_us, samples, launches_per_sample, standing, cold_us, sm_mhz, power_w, "
-      "temperature_c, disturbance, predicted_us, compile_s, gpu_s, recorded_at, error",
-      named +
-          "JOIN configs c ON c.id = t.config_id JOIN kernels k ON k.id = t.kernel_id "
-          "LEFT JOIN kernels o ON o.id = t.measured_kernel_id");
+      "median_us, samples, launches_per_sample, rank, cold_rank, tied, verified, cold_us, sm_mhz, "
+      "power_w, temperature_c, disturbance, predicted_us, compile_s, gpu_s, recorded_at, error",
+      named + "JOIN candidates c ON c.id = t.candidate_id");
   std::sort(lines.begin(), lines.end());
   return lines;
 }

@@ -1,65 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
 // Databases as JSON and CSV, and back.
-#include "db/exchange.h"
-
-#include <gmock/gmock.h>
+#include "db/transfer/exchange.h"
 
 #include "core/error.h"
-#include "db/check.h"
+#include "db/file/check.h"
 #include "tests/db/dump.h"
 #include "tests/db/fixture.h"
+#include "tests/matchers.h"
 
 namespace gemm_tune {
 namespace {
 
-namespace fs = std::filesystem;
-using testing::AllOf;
-using testing::Contains;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
-using testing::StartsWith;
-
 class ExchangeTest : public DbTest {
  protected:
-  fs::path path(const std::string& name) const { return folder_ / name; }
-
   // Every kind of row, with texts that need quoting.
   void fill() const {
     Database database(file_, Database::Mode::create_or_open);
     RunInfo run = kRun;
     run.host = "a, \"b\"";
     run.command = "gemm-tune --sizes '1\n2'\r\n\x01";
-    run.cublas_version = "13.1.0";
     run.gpu = {700.5, 2619, "1g.10gb"};
-    database.begin_run(run, std::vector<KernelText>{{"vectorized_2d", kHash, "its \"text\"\n"}});
-    database.store_baseline(kA6000, k1024, {"cublasSgemm 13.1.0", timing(80), 2e-7});
+    database.begin_run(run);
+    database.store_baseline(kA6000, k1024, {"cublasLt", "13.1.0", timing(70), {}, 8});
+    database.store_baseline(kA6000, k1024, {"cublasSgemm", "13.1.0", timing(80), 2e-7});
     Outcome outcome = measured(1.0 / 3);
     outcome.timing->cold_us = 0.1 + 0.2;
+    outcome.ranking->cold_rank = 1;
     outcome.timing->conditions = GpuConditions{1800, 290.25, 62};
     outcome.timing->disturbance = "another process";
     outcome.error = 1e-7 / 3;
     outcome.compile_s = 0.7;
     outcome.gpu_s = 1e-5;
-    database.store(kA6000, k1024, kWholeTiles, kHash, outcome, Source::measured);
+    database.store(kA6000, k1024, kWholeTiles, kRevision, outcome, Source::measured);
     database.begin_run(kRun);
     store_measured(database, {"sm_90", "NVIDIA \"H100\", \xc2\xb2\n", 132}, "7x8x0", kPredicated, 3,
-                   "a stale hash");
-    store_predicted(database, kA10, "64x64x64:align=2:batch=3", kPredicated, 20);
-    database.store(kA10, k1024, kPredicated, kHash,
+                   "user:0011");
+    store_predicted(database, kA10, "64x64x64:align=8:batch=3", kPredicated, 20);
+    database.store(kA10, k1024, kPredicated, kRevision,
                    failed(Disposition::wrong_result, "element 7,\n\"8\""), Source::measured);
-    database.store(kA10, k1024, kPredicated, kHash, measured(70), Source::measured);
+    database.store(kA10, k1024, kPredicated, kRevision, measured(70), Source::measured);
   }
 
   std::string json(const fs::path& database, const std::optional<std::string>& arch = {}) const {
-    return export_as_json(database, arch, kHashes);
+    return export_as_json(database, arch, kRevisions);
   }
   std::string csv(const fs::path& database, const std::optional<std::string>& arch = {}) const {
-    return export_as_csv(database, arch, kHashes);
+    return export_as_csv(database, arch, kRevisions);
   }
   MergeReport import(const std::string& text, const std::string& output = "out.db") const {
-    return import_text(text, "file", path(output), kHashes);
+    return import_text(text, "file", path(output), kRevisions);
   }
   std::string refusal(const std::string& text) const {
     try {
@@ -70,15 +59,8 @@ class ExchangeTest : public DbTest {
     }
   }
 
-  // The text with the first `from` replaced.
-  static std::string with(std::string text, const std::string& from, const std::string& to) {
-    const std::size_t at = text.find(from);
-    if (at == text.npos) throw std::runtime_error("no " + from);
-    return text.replace(at, from.size(), to);
-  }
-
   void expect_round_trip(const fs::path& database) const {
-    merge_databases({database}, path("copy.db"), kHashes);
+    merge_databases({database}, path("copy.db"), kRevisions);
     const std::string text = json(database);
     import(text);
     EXPECT_EQ(dump_of(path("out.db"), true), dump_of(path("copy.db"), true));
@@ -95,47 +77,32 @@ TEST_F(ExchangeTest, JsonHoldsEveryRowAndColumn) {
   expect_round_trip(file_);
 }
 
-TEST_F(ExchangeTest, JsonHoldsDatabasesOfEarlierVersions) {
-  for (const char* dump : {GT_TEST_VERSION_1_SQL, GT_TEST_VERSION_2_SQL}) {
-    fs::remove(file_);
-    SQLite::Database(file_.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE)
-        .exec(read_file(dump));
-    expect_round_trip(file_);
-  }
-}
-
-TEST_F(ExchangeTest, CsvHoldsEveryRowWithItsRunButNoBaselineAndNoKernelText) {
+TEST_F(ExchangeTest, CsvHoldsEveryRowWithItsRunButNoBaseline) {
   fill();
   const std::string text = csv(file_);
   EXPECT_EQ(import(text).added, 5);
   const auto without_lost = [](std::vector<std::string> lines) {
-    std::erase_if(lines, [](const std::string& line) {
-      return line.starts_with("baselines|") || line.starts_with("kernels|");
-    });
+    std::erase_if(lines, [](const std::string& line) { return line.starts_with("baselines|"); });
     return lines;
   };
   EXPECT_EQ(without_lost(dump_of(path("out.db"))), without_lost(dump_of(file_)));
   EXPECT_THAT(rows_of(path("out.db"), "SELECT count(*) FROM baselines"), ElementsAre("0"));
-  EXPECT_THAT(rows_of(path("out.db"), "SELECT hash, tokens FROM kernels"),
-              ElementsAre(kHash + "|NULL", "a stale hash|NULL"));
   EXPECT_EQ(csv(path("out.db")), text);
   EXPECT_EQ(import(with(text, "\n", "\r\n")).added, 0);
 }
 
-TEST_F(ExchangeTest, CsvHasTheColumnOfVersion4OnlyWhereARowHasIt) {
-  fill();
-  EXPECT_THAT(csv(file_), Not(HasSubstr("twins_verified")));
-  EXPECT_THAT(json(file_), HasSubstr("\"schema\": 3"));
+TEST_F(ExchangeTest, ThreeHundredRowsComeBackAsTheyWere) {
   {
     Database database = writable(file_);
-    Outcome outcome = measured(50);
-    outcome.twins_verified = false;
-    database.store(kA10, k1024, kPredicated, kHash, outcome, Source::measured);
+    database.together([&] {
+      for (int i = 0; i < 300; ++i) {
+        const std::string problem = std::to_string(64 + i % 30) + "x64x64";
+        store_measured(database, i % 2 == 0 ? kA6000 : kA10, problem,
+                       i % 3 == 0 ? kWholeTiles : kPredicated, 10 + i / 7.0, std::to_string(i % 5));
+      }
+    });
   }
-  EXPECT_THAT(csv(file_), HasSubstr(",standing,twins_verified,samples,"));
-  EXPECT_THAT(json(file_), HasSubstr("\"schema\": 4"));
-  import(csv(file_));
-  EXPECT_EQ(csv(path("out.db")), csv(file_));
+  expect_round_trip(file_);
 }
 
 TEST_F(ExchangeTest, AnArchitectureIsExportedAlone) {
@@ -156,6 +123,15 @@ TEST_F(ExchangeTest, AnImportIsMergedIntoWhatIsThere) {
   EXPECT_EQ(report.added, 5);
 }
 
+TEST_F(ExchangeTest, ExportsAsCsvThatWereJoinedAreReadAsOne) {
+  {
+    Database first = writable(file_), second = writable(path("second.db"));
+    store_measured(first, kA6000, "1024x1024x1024", kWholeTiles, 60);
+    store_measured(second, kA10, "8x8x8", kPredicated, 5);
+  }
+  EXPECT_EQ(import(csv(file_) + csv(path("second.db"))).added, 2);
+}
+
 TEST_F(ExchangeTest, AMalformedJsonIsRefusedByRowAndField) {
   fill();
   const std::string good = json(file_);
@@ -163,26 +139,27 @@ TEST_F(ExchangeTest, AMalformedJsonIsRefusedByRowAndField) {
     std::string from, to, sentence;
   } kFaults[] = {
       {"\"median_us\":80.0", "\"median_us\":-80.0",
-       "baselines row 1: CHECK constraint failed: median"},
+       "baselines row 2: CHECK constraint failed: median"},
       {"\"median_us\":80.0", "\"median_us\":NaN", "is not JSON from byte "},
       {"\"median_us\":80.0", "\"median_us\":1e999", "holds a number that is too large at byte "},
       {"\"median_us\":80.0", "\"median_us\":\"80\"",
-       "baselines row 1: its median_us is not a number"},
+       "baselines row 2: its median_us is not a number"},
       {"\"median_us\":80.0", "\"median_us\":true", "its median_us is not what an export has there"},
       {"\"median_us\":80.0", "\"median_us\":[80]", "its median_us is not what an export has there"},
       {"\"median_us\":80.0", "\"median_us\":81.0", "is not the median of its samples"},
-      {"\"median_us\":80.0", "\"median\":80.0", "baselines row 1: its median is no column"},
-      {"[80.0,80.5,79.75]", "[80.0,-1,79.75]", "its samples are not times above 0"},
+      {"\"median_us\":80.0", "\"median\":80.0", "baselines row 2: its median is no column"},
+      {"[80.0,80.5,79.75]", "[80.0,-1,79.75]", "its sample is not a time above 0"},
       {"\"registers\":116", "\"registers\":-1", "CHECK constraint failed: registers >= 0"},
       {"\"registers\":116", "\"registers\":1.5", "its registers is not a whole number"},
       {"\"registers\":116", "\"registers\":99999999999999999999", "its registers is"},
-      {"\"config_id\":1", "\"config_id\":77", "refers to a row of configs that does not exist"},
+      {"\"candidate_id\":1", "\"candidate_id\":77",
+       "refers to a row of candidates that does not exist"},
       {"\"M\":64", "\"M\":65", "its text and its numbers differ"},
       {"\"sm_86\"", "\"sm_\\u001b[31m\"", "CHECK constraint failed"},
       {"\"disposition\":\"ok\"", "\"disposition\":\"fine\"",
        "CHECK constraint failed: disposition"},
       {"gemm-tune rows", "rows", "is no JSON of `gemm-tune export --format json`"},
-      {"\"schema\": 3", "\"schema\": 5", "was written by a newer gemm-tune"},
+      {"\"schema\": 1", "\"schema\": 4", "has the schema of another version of gemm-tune"},
       {"\"devices\": [", "\"gadgets\": [", "'gadgets' is not what an export has there"},
   };
   for (const auto& [from, to, sentence] : kFaults) {
@@ -221,7 +198,7 @@ TEST_F(ExchangeTest, AMalformedCsvIsRefusedByRowAndField) {
       {",measured,", ",guessed,", "row 2: CHECK constraint failed: source"},
       {"arch,device", "device,device", "its column 'device' is there twice"},
       {"arch,device", "arch,gadget", "'gadget' is no column of"},
-      {"sm_86,", "sm_86,,", "row 2 has 42 fields, the header 41"},
+      {"sm_86,", "sm_86,,", "row 2 has 43 fields, the header 42"},
       {"sm_86,", "\"sm_86,", "row 2: "},
       {"sm_86,", "\"sm_86\"x,", "row 2: text stands behind a closing quote"},
       {"sm_86,", "s\"m_86,", "row 2: a quote stands within a field"},

@@ -15,13 +15,14 @@ inline Database sample_database(const std::filesystem::path& path) {
            ",PAD=0,INTERLEAVE=0,PRED=" + std::to_string(pred);
   };
   Database database = writable(path);
-  database.store_baseline(kA6000, parse_problem("1024x1024x1024"), {"cublasSgemm", timing(130)});
+  database.store_baseline(kA6000, parse_problem("1024x1024x1024"),
+                          {"cublasSgemm", "13.1.0", timing(130)});
   store_measured(database, kA6000, "1024x1024x1024", kWholeTiles, 151.25);
   store_measured(database, kA6000, "1024x1024x1024", kPredicated, 270);
   store_predicted(database, kA6000, "4096x4096x4096", kWholeTiles, 6543.2109);
   store_measured(database, kA10, "4096x4096x4096", config("BM=64,BN=128,BK=8,TM=8,TN=8", 2, 0),
                  9000);
-  store_measured(database, kA10, "1024x1024x1024:align=1", kPredicated, 300);
+  store_measured(database, kA10, "1024x1024x1024:align=4", kPredicated, 300);
   store_measured(database, kA6000, "16x4096x4096", config("BM=32,BN=32,BK=32,TM=4,TN=4", 4, 1),
                  100);
   store_measured(

@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include "gpu/memory.h"
-#include "gpu/stream.h"
+#include "gpu/launch/memory.h"
+#include "gpu/launch/stream.h"
 #include "tests/dispatch/open_kernels.h"
 #include "tests/dispatch/sample_database.h"
 #include "tests/gpu/gpu_test.h"
@@ -71,7 +71,7 @@ class CaptureGpuTest : public GpuTest {
     Outcome measured;
     measured.timing = Timing{30.0, {29.0, 30.0, 31.0}, 4};
     database.store(device_key(query_device(0)), packed_problem(kEdge, kEdge, kDepth), kSplitConfig,
-                   current_kernel_hashes().at("warp_tiled"), measured, Source::measured);
+                   current_revisions().at("warp_tiled"), measured, Source::measured);
     open();
   }
   void TearDown() override { gt_close(handle_); }
@@ -84,11 +84,11 @@ class CaptureGpuTest : public GpuTest {
                            &handle_),
               GT_OK)
         << gt_last_error();
-    gt_problem problem{};
-    problem.M = problem.N = kEdge;
-    problem.K = kDepth;
+    gt_gemm_call call = GT_GEMM_CALL_INIT;
+    call.M = call.N = kEdge;
+    call.K = kDepth;
     gt_recipe recipe{};
-    ASSERT_EQ(gt_lookup(handle_, nullptr, &problem, &recipe), GT_OK) << gt_last_error();
+    ASSERT_EQ(gt_lookup(handle_, nullptr, &call, &recipe), GT_OK) << gt_last_error();
     ASSERT_STREQ(recipe.config, kSplitConfig);
     ASSERT_GT(recipe.workspace_bytes, 0);
   }

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dispatch/checked_call.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <limits>
+#include <string>
+#include <utility>
 
 #include "core/error.h"
-#include "kernel_templates/launch_args.h"
+#include "kernel_templates/product_plan.h"
+#include "tests/epilogues.h"
+#include "tests/matchers.h"
 
 namespace gemm_tune {
 namespace {
-
-using ::testing::HasSubstr;
-using ::testing::ThrowsMessage;
 
 // Addresses are only looked at, never read.
 template <class T = const float*>
@@ -27,14 +25,22 @@ GemmCall valid() {
                   address<float*>(0x3000));
 }
 
-// As gt_sgemm does, unless it is told otherwise.
-void expect_refused(const GemmCall& call, const char* text, Order order = Order::row_major,
-                    const char* name_of_d = "C") {
-  EXPECT_THAT([&] { check(call, order, name_of_d); }, ThrowsMessage<UsageError>(HasSubstr(text)));
+void expect_refused(GemmCall call, const char* text, Order order = Order::row_major,
+                    Addresses addresses = Addresses::needed) {
+  EXPECT_THAT([&] { check(call, order, addresses); }, ThrowsMessage<UsageError>(HasSubstr(text)));
 }
 
-void expect_valid(const GemmCall& call, Order order = Order::row_major) {
-  EXPECT_NO_THROW(check(call, order, "C"));
+// Nothing is filled in where leading dimensions are given.
+void expect_valid(const GemmCall& call, Order order = Order::row_major,
+                  Addresses addresses = Addresses::needed) {
+  GemmCall checked = call;
+  EXPECT_NO_THROW(check(checked, order, addresses));
+  EXPECT_EQ(checked, call);
+}
+
+GemmCall row_major(GemmCall call, Order order) {
+  make_row_major(call, order);
+  return call;
 }
 
 TEST(CheckedCall, ThePackedCallIsValidAndOfItsOwnClass) {
@@ -56,6 +62,9 @@ TEST(CheckedCall, AnAddressLowersTheAlignmentClass) {
   call.A = address(0x1008);
   EXPECT_EQ(alignment_class(problem_of(call)), 2);
   call.C = address<float*>(0x3004);
+  call.beta = 0;  // C is not read
+  EXPECT_EQ(alignment_class(problem_of(call)), 2);
+  call.beta = 1;
   EXPECT_EQ(alignment_class(problem_of(call)), 1);
 }
 
@@ -78,9 +87,18 @@ TEST(CheckedCall, RefusesLeadingDimensionsBelowTheWidth) {
   call = valid();
   call.ldc = 47;
   expect_refused(call, "ldc is 47");
-  call = valid();
-  call.problem.K = call.lda = 0;
-  expect_refused(call, "lda is 0");
+  call.ldc = -1;
+  expect_refused(call, "ldc is -1");
+}
+
+TEST(CheckedCall, ACallThatIsOnlyLookedUpNeedsNoAddress) {
+  GemmCall call = packed_call(packed_problem(64, 48, 32));
+  call.beta = 1;
+  call.problem.epilogue = kBiasColumn;
+  expect_valid(call, Order::row_major, Addresses::optional);
+  expect_refused(call, "A is NULL");
+  call.A = address(0x1002);
+  expect_refused(call, "A is not aligned to 4 bytes", Order::row_major, Addresses::optional);
 }
 
 // The least leading dimensions of a 64 x 48 x 32 product, by order and transposition.
@@ -105,27 +123,51 @@ GemmCall valid(const LeastLd& least) {
   return call;
 }
 
+TEST(CheckedCall, ALeadingDimensionOfZeroIsThatOfAPackedMatrix) {
+  for (const LeastLd& least : kLeastLds) {
+    GemmCall call = valid(least);
+    call.problem.batch = 3;
+    call.lda = call.ldb = call.ldc = 0;
+    call.stride_a = call.stride_b = call.stride_c = 0;
+    check(call, least.order, Addresses::needed);
+    EXPECT_EQ(call.lda, least.lda);
+    EXPECT_EQ(call.ldb, least.ldb);
+    EXPECT_EQ(call.ldc, least.ldc);
+    EXPECT_EQ(call.stride_a, 64 * 32);
+    EXPECT_EQ(call.stride_b, 32 * 48);
+    EXPECT_EQ(call.stride_c, 64 * 48);
+  }
+  GemmCall call = valid();
+  call.problem.batch = 2;
+  call.lda = 0;
+  call.stride_a = 5000;  // stays, as a stride of 0 beside a leading dimension does
+  call.stride_b = 0;
+  check(call, Order::row_major, Addresses::needed);
+  EXPECT_EQ(call.lda, 32);
+  EXPECT_EQ(call.stride_a, 5000);
+  EXPECT_EQ(call.stride_b, 0);
+  call = valid();
+  call.problem.K = call.lda = 0;
+  check(call, Order::row_major, Addresses::needed);
+  EXPECT_EQ(call.lda, 1);
+}
+
+constexpr std::pair<const char*, std::int64_t GemmCall::*> kLeadingDimensions[] = {
+    {"lda", &GemmCall::lda}, {"ldb", &GemmCall::ldb}, {"ldc", &GemmCall::ldc}};
+
 TEST(CheckedCall, LeadingDimensionsAreAtLeastAStoredRowInEachOrderAndLayout) {
   for (const LeastLd& least : kLeastLds) {
     expect_valid(valid(least), least.order);
-    GemmCall call = valid(least);
-    --call.lda;
-    expect_refused(call,
-                   least.lda == 32 ? "lda is 31: it must be at least 1 and K = 32"
-                                   : "lda is 63: it must be at least 1 and M = 64",
-                   least.order);
-    call = valid(least);
-    --call.ldb;
-    expect_refused(call,
-                   least.ldb == 32 ? "ldb is 31: it must be at least 1 and K = 32"
-                                   : "ldb is 47: it must be at least 1 and N = 48",
-                   least.order);
-    call = valid(least);
-    --call.ldc;
-    expect_refused(call,
-                   least.ldc == 64 ? "ldc is 63: it must be at least 1 and M = 64"
-                                   : "ldc is 47: it must be at least 1 and N = 48",
-                   least.order);
+    for (const auto& [name, ld] : kLeadingDimensions) {
+      GemmCall call = valid(least);
+      const std::int64_t stored = (call.*ld)--;
+      const char* edge = stored == 64 ? "M = 64" : stored == 48 ? "N = 48" : "K = 32";
+      expect_refused(call,
+                     (std::string(name) + " is " + std::to_string(stored - 1) +
+                      ": it must be at least 1 and " + edge)
+                         .c_str(),
+                     least.order);
+    }
   }
 }
 
@@ -135,7 +177,7 @@ TEST(CheckedCall, AColumnMajorCallIsTheRowMajorOneWithTheOperandsSwapped) {
   call.stride_a = 5000;
   call.stride_b = 6000;
   call.stride_c = 7000;
-  const GemmCall turned = in_row_major(call, Order::column_major);
+  const GemmCall turned = row_major(call, Order::column_major);
   EXPECT_EQ(turned.problem.layout, Layout::tn);
   EXPECT_EQ(turned.problem.M, 48);
   EXPECT_EQ(turned.problem.N, 64);
@@ -154,7 +196,7 @@ TEST(CheckedCall, AColumnMajorCallIsTheRowMajorOneWithTheOperandsSwapped) {
 }
 
 TEST(CheckedCall, ARowMajorCallStaysAsItIs) {
-  const GemmCall same = in_row_major(valid(kLeastLds[2]), Order::row_major);
+  const GemmCall same = row_major(valid(kLeastLds[2]), Order::row_major);
   EXPECT_EQ(same.A, valid().A);
   EXPECT_EQ(same.problem.M, 64);
   EXPECT_EQ(to_string(problem_of(same)), "64x48x32:layout=tn");
@@ -194,9 +236,9 @@ TEST(CheckedCall, ASeparateCMayBeMissingWhereItIsNotRead) {
   expect_refused(call, "C is NULL");
   call = valid();
   call.D = nullptr;
-  expect_refused(call, "D is NULL", Order::row_major, "D");
+  expect_refused(call, "D is NULL");
   call.C = nullptr;
-  expect_refused(call, "D is NULL", Order::row_major, "D");
+  expect_refused(call, "D is NULL");
 }
 
 TEST(CheckedCall, ACopyOfCIsAChange) {
@@ -218,7 +260,7 @@ TEST(CheckedCall, AddressesAreMultiplesOfTheirElements) {
   call.A = address(0x1010);
   EXPECT_EQ(alignment_class(problem_of(call)), 8);
   call.D = address<float*>(0x3002);
-  expect_refused(call, "D is not aligned to 4 bytes", Order::row_major, "D");
+  expect_refused(call, "D is not aligned to 4 bytes");
 }
 
 TEST(CheckedCall, APartOfABatchIsCountedInBytesOfEachType) {
@@ -250,7 +292,7 @@ TEST(CheckedCall, RefusesNegativeStrides) {
 TEST(CheckedCall, RefusesMatricesOfCThatOverlap) {
   GemmCall call = valid_batch();
   call.stride_c = 64 * 48 - 1;
-  expect_refused(call, "stride_c is 3071: the matrices of C overlap");
+  expect_refused(call, "stride_c is 3071: the matrices of D overlap");
   call.stride_c = 0;
   expect_refused(call, "stride_c is 0");
   call.ldc = 50;
@@ -313,11 +355,18 @@ TEST(CheckedCall, APartOfABatchBeginsAtItsFirstEntry) {
   EXPECT_EQ(part_of(call, 2, 1).A, nullptr);
 }
 
+// Of a kernel with 64 x 64 tiles.
+GemmArgs kernels_argument(const GemmCall& call) {
+  LaunchRecipe recipe;
+  recipe.tile_m = recipe.tile_n = 64;
+  return product_argument(product_plan(recipe, call.problem, 1), call, nullptr);
+}
+
 TEST(CheckedCall, TheKernelGetsLeadingDimensionsAndStrides) {
   GemmCall call = valid_batch();
   call.alpha = 0.75;
   call.beta = -0.5;
-  const GemmArgs args = launch_args(call, Grid{}, nullptr, nullptr);
+  const GemmArgs args = kernels_argument(call);
   EXPECT_EQ(args.M, 64);
   EXPECT_EQ(args.N, 48);
   EXPECT_EQ(args.K, 32);
@@ -341,7 +390,7 @@ TEST(CheckedCall, CIsReadInPlaceOrFromAMatrixOfItsOwn) {
   call.C = address(0x9000);
   call.beta = 0.5;
   EXPECT_EQ(c_operand(call), COperand::separate);
-  EXPECT_EQ(launch_args(call, Grid{}, nullptr, nullptr).C, call.C);
+  EXPECT_EQ(kernels_argument(call).C, call.C);
   call.beta = 0;  // not read
   EXPECT_EQ(c_operand(call), COperand::in_place);
   call.beta = 0.5;
@@ -355,7 +404,7 @@ TEST(CheckedCall, RefusesNullAndPointersBetweenFloats) {
   expect_refused(call, "B is NULL");
   call = valid();
   call.C = call.D = nullptr;
-  expect_refused(call, "C is NULL");
+  expect_refused(call, "D is NULL");
   call = valid();
   call.A = address(0x1002);
   expect_refused(call, "A is not aligned to 4 bytes");
@@ -374,38 +423,38 @@ TEST(CheckedCall, OperandsThatAreNotReadMayBeNull) {
   expect_valid(call);
 }
 
-TEST(CheckedCall, AnEpilogueNeedsABiasOfDsElements) {
+TEST(CheckedCall, AnEpilogueNeedsItsOperands) {
   GemmCall call = valid();
-  call.bias = address(0x4001);  // not read
+  call.operands[0] = address(0x4001);  // not read
   expect_valid(call);
-  for (const Epilogue epilogue : {Epilogue::bias, Epilogue::bias_relu}) {
-    call.epilogue = epilogue;
-    call.bias = nullptr;
-    expect_refused(call, "bias is NULL");
-    call.bias = address(0x4002);
-    expect_refused(call, "bias is not aligned to 4 bytes");
-    call.bias = address(0x4004);
+  for (const Epilogue epilogue : {kBiasColumn, kBiasColumnRelu}) {
+    call.problem.epilogue = epilogue;
+    call.operands[0] = nullptr;
+    expect_refused(call, "bias_column is NULL");
+    call.operands[0] = address(0x4002);
+    expect_refused(call, "bias_column is not aligned to 4 bytes");
+    call.operands[0] = address(0x4004);
     expect_valid(call);
-    EXPECT_EQ(problem_of(call), problem_of(valid()));  // the bias lowers no alignment
+    EXPECT_EQ(alignment_of(call), alignment_of(valid()));  // the bias lowers no alignment
   }
   call.problem.signature = signature_of(ElementType::bf16);
-  call.bias = address(0x4002);
+  call.operands[0] = address(0x4002);
   expect_valid(call);
   call.problem.M = 0;
-  call.bias = nullptr;
+  call.operands[0] = nullptr;
   expect_valid(call);
 }
 
 TEST(CheckedCall, TheEpilogueReachesTheKernelInEveryForm) {
   GemmCall call = valid_batch();
-  EXPECT_EQ(form_of(call), CallForm(COperand::in_place, Epilogue::none));
-  call.epilogue = Epilogue::bias_relu;
-  call.bias = address(0x4004);
-  EXPECT_EQ(form_of(call), CallForm(COperand::in_place, Epilogue::bias_relu));
-  // One bias for each row of a column-major D is one for each column of the row-major one.
-  const GemmCall part = part_of(in_row_major(call, Order::column_major), 1, 2);
-  EXPECT_EQ(part.epilogue, Epilogue::bias_relu);
-  EXPECT_EQ(launch_args(part, Grid{}, nullptr, nullptr).bias, call.bias);
+  EXPECT_EQ(form_of(call), CallForm(COperand::in_place));
+  call.problem.epilogue = *find_epilogue("bias_row+relu");
+  call.operands[0] = address(0x4004);
+  EXPECT_EQ(form_of(call), CallForm(COperand::in_place, *find_epilogue("bias_row+relu")));
+  // A bias for each row of a column-major D is one for each column of the row-major one.
+  const GemmCall part = part_of(row_major(call, Order::column_major), 1, 2);
+  EXPECT_EQ(part.problem.epilogue, kBiasColumnRelu);
+  EXPECT_EQ(kernels_argument(part).operands[0], address(0x4004));
 }
 
 TEST(CheckedCall, AnEpilogueChangesDAlsoWhereNothingIsAdded) {
@@ -413,7 +462,7 @@ TEST(CheckedCall, AnEpilogueChangesDAlsoWhereNothingIsAdded) {
   call.beta = 1;
   call.alpha = 0;
   EXPECT_TRUE(changes_nothing(call));
-  call.epilogue = Epilogue::bias;
+  call.problem.epilogue = kBiasColumn;
   EXPECT_FALSE(changes_nothing(call));
   call.problem.M = 0;
   EXPECT_TRUE(changes_nothing(call));

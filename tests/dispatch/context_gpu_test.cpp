@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "gpu/cuda_library.h"
-#include "gpu/memory.h"
-#include "gpu/stream.h"
+#include "gpu/cuda_libraries/cuda_library.h"
+#include "gpu/launch/memory.h"
+#include "gpu/launch/stream.h"
 #include "tests/dispatch/gemm_case.h"
 #include "tests/dispatch/open_kernels.h"
 #include "tests/dispatch/sample_database.h"

@@ -44,6 +44,21 @@ struct Operand {
   }
 };
 
+// The call's addresses and leading dimensions are not set.
+inline gt_gemm_call call_of(const Case& c, float alpha, float beta) {
+  gt_gemm_call call = GT_GEMM_CALL_INIT;
+  call.order = c.order;
+  call.trans_a = c.trans_a;
+  call.trans_b = c.trans_b;
+  call.M = c.M;
+  call.N = c.N;
+  call.K = c.K;
+  call.batch = c.batch;
+  call.alpha = alpha;
+  call.beta = beta;
+  return call;
+}
+
 // From -8 to 7.
 inline std::vector<float> integers(std::size_t count, unsigned seed) {
   std::vector<float> values(count);

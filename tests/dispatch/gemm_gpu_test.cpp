@@ -11,8 +11,9 @@
 #include <vector>
 
 #include "core/float16.h"
-#include "gpu/memory.h"
-#include "gpu/stream.h"
+#include "dispatch/c_values.h"
+#include "gpu/launch/memory.h"
+#include "gpu/launch/stream.h"
 #include "tests/dispatch/gemm_case.h"
 #include "tests/dispatch/open_kernels.h"
 #include "tests/dispatch/sample_database.h"
@@ -26,7 +27,11 @@ struct Types {
   gt_type ab, cd;
 };
 
-std::size_t bytes_of(gt_type type) { return type == GT_F32 ? 4 : 2; }
+std::size_t bytes_of(gt_type type) {
+  return static_cast<std::size_t>(bytes_of(element_type_of("type", type)));
+}
+constexpr const char *kBias = "bias_column", *kBiasRelu = "bias_column+relu";
+
 Float16Format format_of(gt_type type) { return type == GT_F16 ? kF16 : kBf16; }
 
 std::vector<char> stored(const std::vector<float>& values, gt_type type) {
@@ -59,13 +64,15 @@ class GemmGpuTest : public GpuTest {
   // Runs the case with NaN around and between D's elements and in them, C apart or, where it is
   // read, in D; compares every cell of D bit for bit.
   void expect_exact(const Case& x, const Types& types, float alpha, float beta,
-                    gt_epilogue epilogue = GT_EPILOGUE_NONE, bool in_place = false) const {
+                    const char* epilogue = "none", bool in_place = false) const {
     const Operand A(x, x.M, x.K, x.trans_a), B(x, x.K, x.N, x.trans_b),
         D(x, x.M, x.N, GT_NO_TRANSPOSE);
     const std::vector<float> a = integers(A.size(x.batch), 1), b = integers(B.size(x.batch), 2),
                              c = integers(D.size(x.batch), 3),
                              bias = integers(static_cast<std::size_t>(D.by_rows ? x.N : x.M), 4);
     constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+    const bool has_bias = std::string_view(epilogue) != "none",
+               has_relu = std::string_view(epilogue) == kBiasRelu;
     std::vector<float> before(c.size(), kNaN), want(c.size(), kNaN);
     for (std::int64_t entry = 0; entry < x.batch; ++entry) {
       for (std::int64_t m = 0; m < x.M; ++m) {
@@ -75,9 +82,9 @@ class GemmGpuTest : public GpuTest {
           const std::size_t at = D.at(entry, m, n);
           if (in_place && beta != 0) before[at] = c[at];
           want[at] = alpha * sum + beta * c[at];
-          if (epilogue == GT_EPILOGUE_NONE) continue;
+          if (!has_bias) continue;
           want[at] += bias[static_cast<std::size_t>(D.by_rows ? n : m)];
-          if (epilogue == GT_EPILOGUE_BIAS_RELU) want[at] = std::max(want[at], 0.0f);
+          if (has_relu) want[at] = std::max(want[at], 0.0f);
         }
       }
     }
@@ -92,25 +99,18 @@ class GemmGpuTest : public GpuTest {
     device_d.copy_from_host(poison);
     device_bias.copy_from_host(stored_bias);
 
-    gt_gemm_call call = GT_GEMM_CALL_INIT;
-    call.order = x.order;
-    call.trans_a = x.trans_a;
-    call.trans_b = x.trans_b;
+    gt_gemm_call call = call_of(x, alpha, beta);
     call.type_a = call.type_b = types.ab;
     call.type_c = call.type_d = types.cd;
-    call.M = x.M;
-    call.N = x.N;
-    call.K = x.K;
-    call.batch = x.batch;
-    call.alpha = alpha;
-    call.beta = beta;
     call.A = device_a.data() + x.offset * bytes_of(types.ab);
     call.B = device_b.data() + x.offset * bytes_of(types.ab);
     call.C = beta == 0 ? nullptr : device_c.data() + x.offset * bytes_of(types.cd);
     call.D = device_d.data() + x.offset * bytes_of(types.cd);
     if (in_place) call.C = call.D;
-    call.epilogue = epilogue;
-    call.bias = epilogue == GT_EPILOGUE_NONE ? nullptr : device_bias.data();
+    // Of each element of a stored line of D.
+    const Epilogue of_rows = *find_epilogue(epilogue);
+    call.epilogue = (D.by_rows ? of_rows : of_rows.transposed()).bits();
+    call.operands[0] = has_bias ? device_bias.data() : nullptr;
     call.lda = A.ld;
     call.ldb = B.ld;
     call.ldc = D.ld;
@@ -137,23 +137,20 @@ class GemmGpuTest : public GpuTest {
       Outcome measured;
       measured.timing = Timing{150.0, {149.0, 150.0, 151.0}, 4};
       const std::string family = config.substr(0, config.find('/'));
-      database.store(device_key(query_device(0)), problem, config,
-                     current_kernel_hashes().at(family), measured, Source::measured);
+      database.store(device_key(query_device(0)), problem, config, current_revisions().at(family),
+                     measured, Source::measured);
     }
     gt_close(handle_);
     handle_ = nullptr;
     ASSERT_EQ(open_kernels(file.c_str(), nullptr, &handle_), GT_OK) << gt_last_error();
-    gt_problem asked{};
+    gt_gemm_call asked = GT_GEMM_CALL_INIT;
     asked.M = problem.M;
     asked.N = problem.N;
     asked.K = problem.K;
     asked.trans_a = transposes_a(problem.layout) ? GT_TRANSPOSE : GT_NO_TRANSPOSE;
     asked.trans_b = transposes_b(problem.layout) ? GT_TRANSPOSE : GT_NO_TRANSPOSE;
-    const auto type = [](ElementType of) {
-      return of == ElementType::f32 ? GT_F32 : of == ElementType::f16 ? GT_F16 : GT_BF16;
-    };
-    asked.type_a = asked.type_b = type(problem.signature.a);
-    asked.type_c = asked.type_d = type(problem.signature.d);
+    asked.type_a = asked.type_b = c_type_of(problem.signature.a);
+    asked.type_c = asked.type_d = c_type_of(problem.signature.d);
     gt_recipe recipe;
     ASSERT_EQ(gt_lookup(handle_, nullptr, &asked, &recipe), GT_OK) << gt_last_error();
     ASSERT_EQ(recipe.config, served);
@@ -192,7 +189,7 @@ TEST_F(GemmGpuTest, AddsABiasAndTakesItsReluInEveryTypeAndOrder) {
   for (const Types& types : kEveryTypes) {
     if (!has(types)) continue;
     ++ran;
-    for (const gt_epilogue epilogue : {GT_EPILOGUE_BIAS, GT_EPILOGUE_BIAS_RELU}) {
+    for (const char* const epilogue : {kBias, kBiasRelu}) {
       for (const bool in_place : {false, true}) {
         for (const gt_order order : {GT_ROW_MAJOR, GT_COLUMN_MAJOR}) {
           const Case whole{64, 128, 96, 0, 0, order};
@@ -212,7 +209,7 @@ TEST_F(GemmGpuTest, AddsABiasOnceToTheSumOfAllShares) {
       "warp_tiled/CLUSTER=0,BM=64,BN=64,BK=16,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=1,ASYNC=0,"
       "FRAGMENTS=1,VEC=2,RASTER=8,CTAS=1,SPLIT_K=16,TAIL=0,TA=1,TB=1,PRED=1";
   open_with("64x64x4096:layout=tt", kSharing, kSharing);
-  for (const gt_epilogue epilogue : {GT_EPILOGUE_BIAS, GT_EPILOGUE_BIAS_RELU}) {
+  for (const char* const epilogue : {kBias, kBiasRelu}) {
     expect_exact({64, 64, 4096, 0, 0, GT_ROW_MAJOR, GT_TRANSPOSE, GT_TRANSPOSE}, {GT_F32, GT_F32},
                  1, 0, epilogue);
   }
@@ -225,7 +222,7 @@ TEST_F(GemmGpuTest, AddsUpSharesInALaunchAfter) {
   for (const char* shares : {"19,TAIL=0", "1,TAIL=1"}) {
     const std::string config = tile + shares + ",TA=0,TB=0,PRED=1,REDUCE=1";
     open_with("128x64x4096", config, config);
-    for (const gt_epilogue epilogue : {GT_EPILOGUE_NONE, GT_EPILOGUE_BIAS_RELU}) {
+    for (const char* const epilogue : {"none", kBiasRelu}) {
       expect_exact({128, 64, 4096}, {GT_F32, GT_F32}, 1, 0, epilogue);
       expect_exact({121, 64, 4100}, {GT_F32, GT_F32}, -1, 2, epilogue);
       expect_exact({121, 64, 4100}, {GT_F32, GT_F32}, 0, 2, epilogue);
@@ -255,8 +252,7 @@ TEST_F(GemmGpuTest, CopiesUnalignedOperandsInALaunchBefore) {
       const auto expect_all = [&](const Types& types) {
         for (const std::int64_t K : {501, 512}) {
           expect_exact({64, 128, K, 0, 0, GT_ROW_MAJOR, trans_a, trans_b}, types, 1, 0);
-          expect_exact({61, 128, K, 0, 0, GT_ROW_MAJOR, trans_a, trans_b}, types, -1, 2,
-                       GT_EPILOGUE_BIAS_RELU);
+          expect_exact({61, 128, K, 0, 0, GT_ROW_MAJOR, trans_a, trans_b}, types, -1, 2, kBiasRelu);
           expect_exact({64, 127, K, 3, 1, GT_ROW_MAJOR, trans_a, trans_b}, types, 2, 1);
         }
       };

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The C interface without a GPU: opening, looking up, refusing.
 #include <gemm_tune/gemm_tune.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -15,33 +13,48 @@
 #include <vector>
 
 #include "gpu/device.h"
+#include "tests/dispatch/open_kernels.h"
 #include "tests/dispatch/sample_database.h"
+#include "tests/matchers.h"
 #include "tests/temp_folder.h"
 
 namespace gemm_tune {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
+constexpr gt_device kDevice = {"sm_86", "NVIDIA GeForce RTX 3090", 82};
 
-constexpr gt_device kDevice = {"sm_86", "NVIDIA GeForce RTX 3090", 82, {}};
+// Never read: only its alignment counts.
+const void* const kAt4Bytes = reinterpret_cast<const void*>(0x1004);
+
+std::vector<int> needed_alignment(const gt_recipe& recipe) {
+  return {recipe.align_a, recipe.align_b, recipe.align_c, recipe.align_d};
+}
 
 class LookupTest : public ::testing::Test {
  protected:
   void SetUp() override {
     write_sample_database(database_);
-    ASSERT_EQ(gt_open(database_.c_str(), nullptr, &handle_), GT_OK) << gt_last_error();
+    ASSERT_EQ(open_database(database_, &handle_), GT_OK) << gt_last_error();
   }
   void TearDown() override { gt_close(handle_); }
 
-  gt_recipe lookup(const gt_problem& problem, const gt_device& device = kDevice) {
+  gt_recipe lookup(const gt_gemm_call& call, const gt_device& device = kDevice) {
     gt_recipe recipe;
-    EXPECT_EQ(gt_lookup(handle_, &device, &problem, &recipe), GT_OK) << gt_last_error();
+    EXPECT_EQ(gt_lookup(handle_, &device, &call, &recipe), GT_OK) << gt_last_error();
     return recipe;
   }
-  void expect_refused(const gt_device& device, const gt_problem& problem, const char* text) {
+  // From now on no library serves.
+  void use_kernels_alone() {
+    gt_close(handle_);
+    handle_ = nullptr;
+    gt_options options = GT_OPTIONS_INIT;
+    options.database_path = database_.c_str();
+    options.policy = GT_POLICY_DETERMINISTIC;
+    ASSERT_EQ(gt_open(&options, &handle_), GT_OK) << gt_last_error();
+  }
+  void expect_refused(const gt_device& device, const gt_gemm_call& call, const char* text) {
     gt_recipe recipe;
-    EXPECT_EQ(gt_lookup(handle_, &device, &problem, &recipe), GT_INVALID_ARGUMENT);
+    EXPECT_EQ(gt_lookup(handle_, &device, &call, &recipe), GT_INVALID_ARGUMENT);
     EXPECT_THAT(gt_last_error(), HasSubstr(text));
   }
 
@@ -51,48 +64,40 @@ class LookupTest : public ::testing::Test {
 };
 
 TEST_F(LookupTest, ATunedProblemIsAnExactMatchWithItsWholeRecipe) {
-  const gt_recipe recipe = lookup(make_problem(1024, 1024, 1024));
+  const gt_recipe recipe = lookup(make_call(1024, 1024, 1024));
   EXPECT_EQ(recipe.match, GT_MATCH_EXACT);
   EXPECT_EQ(recipe.source, GT_SOURCE_MEASURED);
   EXPECT_STREQ(recipe.config, kSampleConfig);
-  EXPECT_EQ(recipe.is_twin, 0);
-  EXPECT_EQ(recipe.alignment, 4);
-  EXPECT_EQ(recipe.block_threads, 256);
-  EXPECT_EQ(recipe.grid[0], 64);
-  EXPECT_EQ(recipe.smem_bytes, 2 * 8 * (128 + 4) * 4);
+  EXPECT_EQ(needed_alignment(recipe), (std::vector<int>{16, 16, 16, 16}));
   EXPECT_EQ(recipe.workspace_bytes, 0);
   EXPECT_STRNE(recipe.explanation, "");
 }
 
 TEST_F(LookupTest, APredictedWinnerSaysSo) {
-  const gt_recipe recipe = lookup(make_problem(256, 256, 256));
+  const gt_recipe recipe = lookup(make_call(256, 256, 256));
   EXPECT_EQ(recipe.match, GT_MATCH_EXACT);
   EXPECT_EQ(recipe.source, GT_SOURCE_PREDICTED);
   EXPECT_STREQ(recipe.config, kSmallConfig);
 }
 
 TEST_F(LookupTest, ASizeNotTunedGetsTheNearest) {
-  const gt_recipe recipe = lookup(make_problem(2048, 1024, 1024));
+  const gt_recipe recipe = lookup(make_call(2048, 1024, 1024));
   EXPECT_EQ(recipe.match, GT_MATCH_NEAREST);
   EXPECT_STREQ(recipe.config, kSampleConfig);
-  EXPECT_EQ(recipe.grid[0], 128);
 }
 
 TEST_F(LookupTest, ARaggedProblemGetsThePredicatedTwin) {
-  const gt_recipe recipe = lookup(make_problem(1000, 1004, 1020));
+  const gt_recipe recipe = lookup(make_call(1000, 1004, 1020));
   EXPECT_EQ(recipe.match, GT_MATCH_NEAREST);
-  EXPECT_EQ(recipe.is_twin, 1);
   EXPECT_STREQ(recipe.config,
                "vectorized_2d/BM=128,BN=128,BK=8,TM=8,TN=8,VEC=4,PAD=4,INTERLEAVE=1,PRED=1");
-  EXPECT_EQ(recipe.grid[0], 64);
 }
 
 TEST_F(LookupTest, AMisalignedProblemGetsATwinWithNarrowAccesses) {
-  gt_problem problem = make_problem(1024, 1024, 1024);
-  problem.alignment = 1;
-  const gt_recipe recipe = lookup(problem);
-  EXPECT_EQ(recipe.is_twin, 1);
-  EXPECT_EQ(recipe.alignment, 1);
+  gt_gemm_call call = make_call(1024, 1024, 1024);
+  call.A = kAt4Bytes;
+  const gt_recipe recipe = lookup(call);
+  EXPECT_EQ(needed_alignment(recipe), (std::vector<int>{4, 4, 4, 4}));
   EXPECT_THAT(recipe.config, HasSubstr("VEC=1"));
   EXPECT_THAT(recipe.config, StartsWith("vectorized_2d/BM=128,BN=128"));
 }
@@ -106,7 +111,7 @@ TEST_F(LookupTest, ARecipeSaysHowManyPiecesATailIsCutIntoAndTheirScratchMemory) 
   {
     Database database(database_, Database::Mode::create_or_open);
     database.begin_run({"0.1.0", "13.0", "580.159.04", "gemm-tune --sizes 2048x1024x512", 1});
-    const std::string hash = current_kernel_hashes().at("warp_tiled");
+    const std::string hash = current_revisions().at("warp_tiled");
     Outcome measured;
     measured.timing = Timing{100.0, {99.0, 100.0, 101.0}, 4};
     database.store(kSampleDevice, packed_problem(2048, 1024, 512),
@@ -115,83 +120,79 @@ TEST_F(LookupTest, ARecipeSaysHowManyPiecesATailIsCutIntoAndTheirScratchMemory) 
                    tile + "SPLIT_K=8,TAIL=0,TA=0,TB=0,PRED=0", hash, measured, Source::measured);
   }
   gt_close(handle_);
-  ASSERT_EQ(gt_open(database_.c_str(), nullptr, &handle_), GT_OK) << gt_last_error();
-  const gt_recipe cut = lookup(make_problem(2048, 1024, 512));
-  EXPECT_EQ(cut.grid[0], 256);
+  ASSERT_EQ(open_database(database_, &handle_), GT_OK) << gt_last_error();
+  const gt_recipe cut = lookup(make_call(2048, 1024, 512));
   EXPECT_EQ(cut.workspace_bytes, 65536 + 128 * 2 * 65536);
-  const gt_recipe shared = lookup(make_problem(128, 1024, 8192));
-  EXPECT_EQ(shared.grid[0], 8);
-  EXPECT_EQ(shared.grid[1], 8);
+  const gt_recipe shared = lookup(make_call(128, 1024, 8192));
   EXPECT_EQ(shared.workspace_bytes, 65536 + 8 * 8 * 65536);
 }
 
 TEST_F(LookupTest, ABatchIsServedByTheWinnerForOneProduct) {
-  gt_problem problem = make_problem(1024, 1024, 1024);
-  problem.batch = 16;
-  const gt_recipe recipe = lookup(problem);
+  gt_gemm_call call = make_call(1024, 1024, 1024);
+  call.batch = 16;
+  const gt_recipe recipe = lookup(call);
   EXPECT_EQ(recipe.match, GT_MATCH_NEAREST);
   EXPECT_STREQ(recipe.config, kSampleConfig);
-  EXPECT_EQ(recipe.grid[0], 64);
-  EXPECT_EQ(recipe.grid[1], 1);
-  EXPECT_EQ(recipe.grid[2], 16);
+  EXPECT_EQ(recipe.distance, 16);
 }
 
-TEST_F(LookupTest, AColumnMajorProblemIsTheRowMajorOneWithTheOperandsSwapped) {
-  gt_problem problem = make_problem(128, 1024, 1024);
-  problem.order = GT_COLUMN_MAJOR;
-  EXPECT_EQ(lookup(problem).grid[0], 8);
-  gt_problem ragged = make_problem(1024, 130, 1024);
-  ragged.order = GT_COLUMN_MAJOR;  // rows of 1024 elements, so that 130 rows are no matter
-  EXPECT_EQ(lookup(ragged).alignment, 4);
-  ragged.order = GT_ROW_MAJOR;
-  EXPECT_EQ(lookup(ragged).alignment, 2);
+TEST_F(LookupTest, AColumnMajorCallIsTheRowMajorOneWithTheOperandsSwapped) {
+  use_kernels_alone();
+  gt_gemm_call call = make_call(1024, 130, 1024);
+  call.order = GT_COLUMN_MAJOR;  // rows of 1024 elements, so that 130 rows are no matter
+  EXPECT_EQ(needed_alignment(lookup(call)), (std::vector<int>{16, 16, 16, 16}));
+  call.order = GT_ROW_MAJOR;
+  EXPECT_EQ(needed_alignment(lookup(call)), (std::vector<int>{8, 8, 8, 8}));
 }
 
 TEST_F(LookupTest, ALayoutIsServedByItsOwnKernelsOnly) {
+  use_kernels_alone();
   for (const gt_order order : {GT_ROW_MAJOR, GT_COLUMN_MAJOR}) {
-    gt_problem problem = make_problem(1024, 1024, 1024);
-    problem.order = order;
-    problem.trans_a = GT_TRANSPOSE;
-    const gt_recipe recipe = lookup(problem);
-    EXPECT_EQ(recipe.match, GT_MATCH_CUBLAS);
+    gt_gemm_call call = make_call(1024, 1024, 1024);
+    call.order = order;
+    call.trans_a = GT_TRANSPOSE;
+    const gt_recipe recipe = lookup(call);
+    EXPECT_EQ(recipe.match, GT_MATCH_DEFAULT);
     EXPECT_THAT(recipe.config, HasSubstr(order == GT_ROW_MAJOR ? "TA=1,TB=0" : "TA=0,TB=1"));
-    problem.trans_a = GT_NO_TRANSPOSE;
-    EXPECT_STREQ(lookup(problem).config, kSampleConfig);
+    call.trans_a = GT_NO_TRANSPOSE;
+    EXPECT_STREQ(lookup(call).config, kSampleConfig);
   }
 }
 
 TEST_F(LookupTest, RefusesOrdersTranspositionsAndBatchesOutOfRange) {
-  gt_problem problem = make_problem(64, 64, 64);
-  problem.order = static_cast<gt_order>(2);
-  expect_refused(kDevice, problem, "problem.order is 2");
-  problem = make_problem(64, 64, 64);
-  problem.trans_a = static_cast<gt_transpose>(3);
-  expect_refused(kDevice, problem, "problem.trans_a is 3");
-  problem = make_problem(64, 64, 64);
-  problem.batch = 65536;
-  expect_refused(kDevice, problem, "problem.batch is 65536: it must be 1 to 65535");
-  problem.batch = -1;
-  expect_refused(kDevice, problem, "problem.batch is -1");
+  gt_gemm_call call = make_call(64, 64, 64);
+  call.order = static_cast<gt_order>(2);
+  expect_refused(kDevice, call, "call.order is 2");
+  call = make_call(64, 64, 64);
+  call.trans_a = static_cast<gt_transpose>(3);
+  expect_refused(kDevice, call, "call.trans_a is 3");
+  call = make_call(64, 64, 64);
+  call.batch = 2'000'000'001;
+  expect_refused(kDevice, call, "batch is 2000000001: it must be 0 to 2000000000");
+  call.batch = -1;
+  expect_refused(kDevice, call, "batch is -1");
 }
 
 TEST_F(LookupTest, ARecipeHasTheWinnersTimeBesideTheBaselinesAndHowFarAwayThatWas) {
-  const gt_recipe exact = lookup(make_problem(1024, 1024, 1024));
+  use_kernels_alone();
+  const gt_recipe exact = lookup(make_call(1024, 1024, 1024));
   EXPECT_EQ(exact.tuned_us, 150);
   EXPECT_EQ(exact.baseline_us, 160);
   EXPECT_EQ(exact.distance, 1);
-  const gt_recipe nearest = lookup(make_problem(2048, 512, 3072));
+  const gt_recipe nearest = lookup(make_call(2048, 512, 3072));
   EXPECT_EQ(nearest.tuned_us, 150);
   EXPECT_EQ(nearest.distance, 12);  // 2 * 2 * 3
-  const gt_recipe elsewhere = lookup(make_problem(1024, 1024, 1024), {"sm_86", "another", 82, {}});
+  const gt_recipe elsewhere = lookup(make_call(1024, 1024, 1024), {"sm_86", "another", 82});
   EXPECT_EQ(elsewhere.match, GT_MATCH_NEAREST);
   EXPECT_EQ(elsewhere.tuned_us, 0);
   EXPECT_EQ(elsewhere.baseline_us, 0);
   EXPECT_EQ(elsewhere.distance, 1);
-  EXPECT_EQ(lookup(make_problem(256, 256, 256)).tuned_us, 0);  // predicted
-  EXPECT_EQ(lookup(make_problem(64, 64, 64), {"sm_120", nullptr, 0, {}}).distance, 0);
+  EXPECT_EQ(lookup(make_call(256, 256, 256)).tuned_us, 0);  // predicted
+  EXPECT_EQ(lookup(make_call(64, 64, 64), {"sm_120", nullptr, 0}).distance, 0);
 }
 
 TEST_F(LookupTest, ACallIsLookedUpAsItsProblem) {
+  use_kernels_alone();
   alignas(16) float matrix[8] = {};
   gt_gemm_call call = GT_GEMM_CALL_INIT;
   call.order = GT_COLUMN_MAJOR;
@@ -199,36 +200,35 @@ TEST_F(LookupTest, ACallIsLookedUpAsItsProblem) {
   call.N = call.K = call.lda = call.ldb = call.ldc = 1024;
   call.A = call.B = call.C = call.D = matrix;
   gt_recipe recipe;
-  ASSERT_EQ(gt_lookup_call(handle_, &kDevice, &call, &recipe), GT_OK) << gt_last_error();
+  ASSERT_EQ(gt_lookup(handle_, &kDevice, &call, &recipe), GT_OK) << gt_last_error();
   EXPECT_STREQ(recipe.config, kSampleConfig);
-  EXPECT_EQ(recipe.grid[0], 8);
   call.A = matrix + 2;  // at 8 bytes
-  ASSERT_EQ(gt_lookup_call(handle_, &kDevice, &call, &recipe), GT_OK) << gt_last_error();
-  EXPECT_EQ(recipe.alignment, 2);
+  ASSERT_EQ(gt_lookup(handle_, &kDevice, &call, &recipe), GT_OK) << gt_last_error();
+  EXPECT_EQ(recipe.align_a, 8);
   call.batch = 65536;  // two launches
   call.stride_c = 1024 * 1024;
-  ASSERT_EQ(gt_lookup_call(handle_, &kDevice, &call, &recipe), GT_OK) << gt_last_error();
-  EXPECT_EQ(recipe.grid[2], 65535);
+  ASSERT_EQ(gt_lookup(handle_, &kDevice, &call, &recipe), GT_OK) << gt_last_error();
+  EXPECT_EQ(recipe.distance, 8.0 * 65535);
   call.N = 0;
-  EXPECT_EQ(gt_lookup_call(handle_, &kDevice, &call, &recipe), GT_INVALID_ARGUMENT);
+  EXPECT_EQ(gt_lookup(handle_, &kDevice, &call, &recipe), GT_INVALID_ARGUMENT);
   EXPECT_STREQ(gt_last_error(), "call has no product: M, N or batch is 0");
   call.lda = 1;
-  EXPECT_EQ(gt_lookup_call(handle_, &kDevice, &call, &recipe), GT_INVALID_ARGUMENT);
-  EXPECT_STREQ(gt_last_error(), "lda is 1: it must be at least 1 and M = 128");
+  EXPECT_EQ(gt_lookup(handle_, &kDevice, &call, &recipe), GT_INVALID_ARGUMENT);
+  EXPECT_STREQ(gt_last_error(),
+               "lda is 1: it must be at least 1 and M = 128, or 0 for a packed matrix");
 }
 
 TEST_F(LookupTest, AnUntunedArchitectureGetsTheDefaultThatServesAnything) {
-  gt_problem problem = make_problem(1023, 1025, 0);
-  problem.alignment = 1;
-  const gt_recipe recipe = lookup(problem, {"sm_120", nullptr, 0, {}});
+  gt_gemm_call call = make_call(1023, 1025, 0);
+  call.A = kAt4Bytes;
+  const gt_recipe recipe = lookup(call, {"sm_120", nullptr, 0});
   EXPECT_EQ(recipe.match, GT_MATCH_DEFAULT);
   EXPECT_EQ(recipe.source, GT_SOURCE_NONE);
-  EXPECT_EQ(recipe.alignment, 1);
-  EXPECT_GT(recipe.block_threads, 0);
+  EXPECT_EQ(needed_alignment(recipe), (std::vector<int>{4, 4, 4, 4}));
 }
 
 TEST_F(LookupTest, ADeviceWithoutANameStandsForItsArchitecture) {
-  const gt_recipe recipe = lookup(make_problem(1024, 1024, 1024), {"sm_86", nullptr, 0, {}});
+  const gt_recipe recipe = lookup(make_call(1024, 1024, 1024), {"sm_86", nullptr, 0});
   EXPECT_STREQ(recipe.config, kSampleConfig);
 }
 
@@ -238,8 +238,8 @@ TEST_F(LookupTest, ThreadsShareAHandle) {
     threads.emplace_back([this] {
       for (int i = 0; i < 200; ++i) {
         gt_recipe recipe;
-        const gt_problem problem = make_problem(1024, 1024, 1024);
-        ASSERT_EQ(gt_lookup(handle_, &kDevice, &problem, &recipe), GT_OK);
+        const gt_gemm_call call = make_call(1024, 1024, 1024);
+        ASSERT_EQ(gt_lookup(handle_, &kDevice, &call, &recipe), GT_OK);
         ASSERT_STREQ(recipe.config, kSampleConfig);
       }
     });
@@ -248,49 +248,42 @@ TEST_F(LookupTest, ThreadsShareAHandle) {
 }
 
 TEST_F(LookupTest, RefusesNullArguments) {
-  const gt_problem problem = make_problem(64, 64, 64);
+  const gt_gemm_call call = make_call(64, 64, 64);
   gt_recipe recipe;
-  EXPECT_EQ(gt_lookup(nullptr, &kDevice, &problem, &recipe), GT_INVALID_ARGUMENT);
+  EXPECT_EQ(gt_lookup(nullptr, &kDevice, &call, &recipe), GT_INVALID_ARGUMENT);
   EXPECT_STREQ(gt_last_error(), "handle is NULL");
   EXPECT_EQ(gt_lookup(handle_, &kDevice, nullptr, &recipe), GT_INVALID_ARGUMENT);
-  EXPECT_STREQ(gt_last_error(), "problem is NULL");
-  EXPECT_EQ(gt_lookup(handle_, &kDevice, &problem, nullptr), GT_INVALID_ARGUMENT);
+  EXPECT_STREQ(gt_last_error(), "call is NULL");
+  EXPECT_EQ(gt_lookup(handle_, &kDevice, &call, nullptr), GT_INVALID_ARGUMENT);
   EXPECT_STREQ(gt_last_error(), "recipe is NULL");
-  expect_refused({nullptr, nullptr, 0, {}}, problem, "device.arch is NULL");
-  EXPECT_EQ(gt_open(database_.c_str(), nullptr, nullptr), GT_INVALID_ARGUMENT);
+  expect_refused({nullptr, nullptr, 0}, call, "device.arch is NULL");
+  EXPECT_EQ(open_database(database_, nullptr), GT_INVALID_ARGUMENT);
   gt_close(nullptr);
 }
 
 TEST_F(LookupTest, RefusesProblemsOutOfRange) {
-  expect_refused(kDevice, make_problem(0, 1, 1), "problem.M is 0: it must be 1 to 2000000000");
-  expect_refused(kDevice, make_problem(1, -5, 1), "problem.N is -5");
-  expect_refused(kDevice, make_problem(1, 1, 2'000'000'001), "problem.K is 2000000001");
-  gt_problem problem = make_problem(64, 64, 64);
-  problem.alignment = 3;
-  expect_refused(kDevice, problem, "problem.alignment is 3");
-  problem = make_problem(64, 64, 64);
-  problem.reserved[1] = 1;
-  expect_refused(kDevice, problem, "problem.reserved");
+  expect_refused(kDevice, make_call(0, 1, 1), "call has no product: M, N or batch is 0");
+  expect_refused(kDevice, make_call(1, -5, 1), "N is -5: it must be 0 to 2000000000");
+  expect_refused(kDevice, make_call(1, 1, 2'000'000'001), "K is 2000000001");
 }
 
 TEST_F(LookupTest, RefusesDevicesThatAreNone) {
-  const gt_problem problem = make_problem(64, 64, 64);
-  expect_refused({"ampere", nullptr, 0, {}}, problem, "'ampere'");
-  expect_refused({"", nullptr, 0, {}}, problem, "sm_90");
-  expect_refused({"sm_86", nullptr, -1, {}}, problem, "device.sm_count");
-  expect_refused({"sm_86", nullptr, 0, {0, 1, 0}}, problem, "device.reserved");
+  const gt_gemm_call call = make_call(64, 64, 64);
+  expect_refused({"ampere", nullptr, 0}, call, "'ampere'");
+  expect_refused({"", nullptr, 0}, call, "sm_90");
+  expect_refused({"sm_86", nullptr, -1}, call, "device.sm_count");
 }
 
 TEST_F(LookupTest, AFailureLeavesTheRecipeAlone) {
   gt_recipe recipe{};
-  recipe.block_threads = 7;
-  const gt_problem problem = make_problem(0, 0, 0);
-  EXPECT_EQ(gt_lookup(handle_, &kDevice, &problem, &recipe), GT_INVALID_ARGUMENT);
-  EXPECT_EQ(recipe.block_threads, 7);
+  recipe.align_a = 7;
+  const gt_gemm_call call = make_call(0, 0, 0);
+  EXPECT_EQ(gt_lookup(handle_, &kDevice, &call, &recipe), GT_INVALID_ARGUMENT);
+  EXPECT_EQ(recipe.align_a, 7);
 }
 
 TEST_F(LookupTest, LastErrorIsTheThreadsOwn) {
-  ASSERT_EQ(gt_open(database_.c_str(), nullptr, nullptr), GT_INVALID_ARGUMENT);
+  ASSERT_EQ(open_database(database_, nullptr), GT_INVALID_ARGUMENT);
   std::string elsewhere = "not run";
   std::thread([&] { elsewhere = gt_last_error(); }).join();
   EXPECT_EQ(elsewhere, "");
@@ -300,26 +293,26 @@ TEST_F(LookupTest, LastErrorIsTheThreadsOwn) {
 TEST_F(LookupTest, RefusesDatabasesThatAreNone) {
   gt_handle* handle = nullptr;
   const auto missing = directory_ / "missing.db";
-  EXPECT_EQ(gt_open(missing.c_str(), nullptr, &handle), GT_DATABASE_ERROR);
+  EXPECT_EQ(open_database(missing, &handle), GT_DATABASE_ERROR);
   EXPECT_THAT(gt_last_error(), HasSubstr(missing.string()));
   EXPECT_FALSE(std::filesystem::exists(missing));
-  EXPECT_EQ(gt_open(directory_.c_str(), nullptr, &handle), GT_DATABASE_ERROR);
+  EXPECT_EQ(open_database(directory_, &handle), GT_DATABASE_ERROR);
   const auto text = directory_ / "text.db";
   std::ofstream(text) << "no database, but long enough to be looked at as one, line by line\n";
-  EXPECT_EQ(gt_open(text.c_str(), nullptr, &handle), GT_DATABASE_ERROR);
+  EXPECT_EQ(open_database(text, &handle), GT_DATABASE_ERROR);
   EXPECT_EQ(handle, nullptr);
 }
 
 TEST_F(LookupTest, OpensTheDefaultDatabaseWhereNoneIsNamed) {
   ASSERT_EQ(setenv("XDG_CACHE_HOME", directory_.c_str(), 1), 0);
   ASSERT_EQ(setenv("GEMM_TUNE_DB", database_.c_str(), 1), 0);
-  EXPECT_STREQ(Handle().lookup(kDevice, make_problem(1024, 1024, 1024)).config, kSampleConfig);
+  EXPECT_STREQ(Handle().lookup(kDevice, make_call(1024, 1024, 1024)).config, kSampleConfig);
   ASSERT_EQ(unsetenv("GEMM_TUNE_DB"), 0);
   ASSERT_EQ(setenv("XDG_DATA_HOME", directory_.c_str(), 1), 0);
   std::filesystem::create_directory(directory_ / "gemm-tune");
   std::ofstream(directory_ / "gemm-tune" / "gemm-tune.db") << "no database";
   gt_handle* handle = nullptr;
-  EXPECT_EQ(gt_open(nullptr, nullptr, &handle), GT_DATABASE_ERROR);
+  EXPECT_EQ(gt_open(nullptr, &handle), GT_DATABASE_ERROR);
   EXPECT_THAT(gt_last_error(), HasSubstr((directory_ / "gemm-tune" / "gemm-tune.db").string()));
 }
 
@@ -347,7 +340,7 @@ class LayerTest : public LookupTest {
 
 TEST_F(LayerTest, AnEmptyHomeIsAnsweredByALayerThatIsNamed) {
   put_layer();
-  const gt_recipe recipe = Handle().lookup(kDevice, make_problem(1024, 1024, 1024));
+  const gt_recipe recipe = Handle().lookup(kDevice, make_call(1024, 1024, 1024));
   EXPECT_EQ(recipe.match, GT_MATCH_EXACT);
   EXPECT_STREQ(recipe.config, kSampleConfig);
   EXPECT_EQ(recipe.tuned_us, 150);
@@ -360,9 +353,9 @@ TEST_F(LayerTest, ANamedDatabaseHasNoLayer) {
   put_layer();
   const std::string missing = directory_ / "missing.db";
   gt_handle* handle = nullptr;
-  EXPECT_EQ(gt_open(missing.c_str(), nullptr, &handle), GT_DATABASE_ERROR);
+  EXPECT_EQ(open_database(missing, &handle), GT_DATABASE_ERROR);
   ASSERT_EQ(setenv("GEMM_TUNE_DB", missing.c_str(), 1), 0);
-  EXPECT_EQ(gt_open(nullptr, nullptr, &handle), GT_DATABASE_ERROR);
+  EXPECT_EQ(gt_open(nullptr, &handle), GT_DATABASE_ERROR);
   ASSERT_EQ(unsetenv("GEMM_TUNE_DB"), 0);
 }
 
@@ -371,15 +364,15 @@ TEST_F(LayerTest, ALayerThatComesOrGoesIsSeenByReload) {
   std::filesystem::create_directories(home.parent_path());
   { const Database empty(home, Database::Mode::create_or_open); }
   Handle handle;
-  const auto match = [&] { return handle.lookup(kDevice, make_problem(1024, 1024, 1024)).match; };
-  EXPECT_EQ(match(), GT_MATCH_CUBLAS);  // nothing tuned fits
+  const auto match = [&] { return handle.lookup(kDevice, make_call(1024, 1024, 1024)).match; };
+  EXPECT_EQ(match(), GT_MATCH_DEFAULT);  // nothing tuned fits
   put_layer();
-  EXPECT_EQ(match(), GT_MATCH_CUBLAS);
+  EXPECT_EQ(match(), GT_MATCH_DEFAULT);
   handle.reload();
   EXPECT_EQ(match(), GT_MATCH_EXACT);
   std::ofstream(layer_) << "a layer that cannot be read";
   handle.reload();
-  EXPECT_EQ(match(), GT_MATCH_CUBLAS);
+  EXPECT_EQ(match(), GT_MATCH_DEFAULT);
 }
 
 class DefaultCacheTest : public LookupTest {
@@ -408,7 +401,10 @@ TEST_F(DefaultCacheTest, ANamedDatabaseHasNone) {
 
 TEST_F(DefaultCacheTest, ANamedDirectoryTakesItsPlace) {
   gt_handle* handle = nullptr;
-  ASSERT_EQ(gt_open(nullptr, (directory_ / "named").c_str(), &handle), GT_OK);
+  gt_options options = GT_OPTIONS_INIT;
+  const std::string named = directory_ / "named";
+  options.kernel_cache = named.c_str();
+  ASSERT_EQ(gt_open(&options, &handle), GT_OK);
   gt_close(handle);
   EXPECT_TRUE(std::filesystem::exists(directory_ / "named"));
   EXPECT_FALSE(std::filesystem::exists(cache_));
@@ -417,17 +413,17 @@ TEST_F(DefaultCacheTest, ANamedDirectoryTakesItsPlace) {
 TEST_F(DefaultCacheTest, IsLeftOutWhereItCannotServe) {
   std::filesystem::create_directories(cache_.parent_path());
   std::ofstream(cache_) << "a file in its place";
-  EXPECT_EQ(Handle().lookup(kDevice, make_problem(1024, 1024, 1024)).match, GT_MATCH_EXACT);
+  EXPECT_EQ(Handle().lookup(kDevice, make_call(1024, 1024, 1024)).match, GT_MATCH_EXACT);
   std::filesystem::remove(cache_);
   std::filesystem::create_directory(cache_);
   std::filesystem::permissions(cache_, std::filesystem::perms::all);
-  EXPECT_EQ(Handle().lookup(kDevice, make_problem(1024, 1024, 1024)).match, GT_MATCH_EXACT);
+  EXPECT_EQ(Handle().lookup(kDevice, make_call(1024, 1024, 1024)).match, GT_MATCH_EXACT);
 }
 
 TEST_F(DefaultCacheTest, IsNotMadeWhereTheDatabaseCannotBeOpened) {
   std::filesystem::remove(database_);
   gt_handle* handle = nullptr;
-  EXPECT_EQ(gt_open(nullptr, nullptr, &handle), GT_DATABASE_ERROR);
+  EXPECT_EQ(gt_open(nullptr, &handle), GT_DATABASE_ERROR);
   EXPECT_FALSE(std::filesystem::exists(cache_));
 }
 
@@ -435,7 +431,7 @@ TEST_F(LookupTest, RefusesACachePathThatCannotBeADirectory) {
   gt_handle* handle = nullptr;
   const std::string below = database_.string() + "/kernels";
   for (const std::string& path : {database_.string(), below, std::string()}) {
-    EXPECT_EQ(gt_open(database_.c_str(), path.c_str(), &handle), GT_INVALID_ARGUMENT) << path;
+    EXPECT_EQ(open_kernels(database_.c_str(), path.c_str(), &handle), GT_INVALID_ARGUMENT) << path;
     EXPECT_THAT(gt_last_error(), HasSubstr("'" + path + "' cannot serve as kernel cache: "));
   }
   EXPECT_EQ(handle, nullptr);
@@ -445,7 +441,7 @@ TEST_F(LookupTest, RefusesACacheDirectoryThatOthersMayWriteTo) {
   std::filesystem::create_directory(directory_ / "kernels");
   std::filesystem::permissions(directory_ / "kernels", std::filesystem::perms::all);
   gt_handle* handle = nullptr;
-  EXPECT_EQ(gt_open(database_.c_str(), (directory_ / "kernels").c_str(), &handle),
+  EXPECT_EQ(open_kernels(database_.c_str(), (directory_ / "kernels").c_str(), &handle),
             GT_INVALID_ARGUMENT);
   EXPECT_THAT(gt_last_error(), HasSubstr("chmod go-w"));
 }
@@ -465,16 +461,11 @@ TEST_F(LookupTest, SgemmChecksArgumentsBeforeItLooksForAGpu) {
   EXPECT_EQ(gt_sgemm(handle_, nullptr, static_cast<gt_order>(2), GT_NO_TRANSPOSE, GT_NO_TRANSPOSE,
                      1, 1, 1, 1, &c, 1, &c, 1, 0, &c, 1),
             GT_INVALID_ARGUMENT);
-  EXPECT_STREQ(gt_last_error(), "order is 2: it must be GT_ROW_MAJOR or GT_COLUMN_MAJOR");
+  EXPECT_STREQ(gt_last_error(), "call.order is 2: it must be GT_ROW_MAJOR or GT_COLUMN_MAJOR");
   EXPECT_EQ(gt_sgemm(handle_, nullptr, GT_ROW_MAJOR, GT_NO_TRANSPOSE,
                      static_cast<gt_transpose>(112), 1, 1, 1, 1, &c, 1, &c, 1, 0, &c, 1),
             GT_INVALID_ARGUMENT);
-  EXPECT_STREQ(gt_last_error(), "trans_b is 112: it must be GT_NO_TRANSPOSE or GT_TRANSPOSE");
-  EXPECT_EQ(
-      gt_sgemm_strided_batched(handle_, nullptr, GT_ROW_MAJOR, GT_NO_TRANSPOSE, GT_NO_TRANSPOSE, 1,
-                               1, 1, 1, &c, 1, 1, &c, 1, 1, 0, &c, 1, 1, -1),
-      GT_INVALID_ARGUMENT);
-  EXPECT_STREQ(gt_last_error(), "batch is -1: it must be 0 to 2000000000");
+  EXPECT_STREQ(gt_last_error(), "call.trans_b is 112: it must be GT_NO_TRANSPOSE or GT_TRANSPOSE");
 }
 
 // A packed 64x64x64 call of these types, whose matrices are all one that is not read.
@@ -497,34 +488,35 @@ TEST_F(LookupTest, GemmChecksItsCallBeforeItLooksForAGpu) {
   gt_gemm_call call = good;
   call.size = 0;
   EXPECT_EQ(refusal(call),
-            "call.size is 0: set it to sizeof(gt_gemm_call), as GT_GEMM_CALL_INIT does");
-  call = good;
-  call.type_b = GT_F16;
-  EXPECT_EQ(refusal(call),
-            "call's types are bf16/f16/f32/f32: A and B must have one type, and C and D that type "
-            "or f32");
+            "call.size is 0: set it to sizeof(gt_gemm_call) of this version's header, as "
+            "GT_GEMM_CALL_INIT does");
+  call.size = sizeof(gt_gemm_call) + 8;
+  EXPECT_THAT(refusal(call), StartsWith("call.size is 232: set it"));
   call = good;
   call.type_c = static_cast<gt_type>(9);
-  EXPECT_EQ(refusal(call), "call.type_c is 9: it must be GT_F32, GT_F16 or GT_BF16");
+  EXPECT_EQ(refusal(call), "call.type_c is 9: it must be a gt_type");
+  call = good;
+  call.accuracy = static_cast<gt_accuracy>(10);
+  EXPECT_EQ(refusal(call), "call.accuracy is 10: it must be a gt_accuracy");
+  call.accuracy = GT_ACCURACY_TF32;
+  EXPECT_EQ(refusal(call), "call.accuracy is tf32, which is no class of bf16 operands");
   call = good;
   call.trans_b = static_cast<gt_transpose>(7);
   EXPECT_EQ(refusal(call), "call.trans_b is 7: it must be GT_NO_TRANSPOSE or GT_TRANSPOSE");
   call = good;
-  call.reserved = 1;
-  EXPECT_EQ(refusal(call), "call.reserved is not 0: begin with GT_GEMM_CALL_INIT");
-  call = good;
-  call.reserved2 = 1;
-  EXPECT_EQ(refusal(call), "call.reserved2 is not 0: begin with GT_GEMM_CALL_INIT");
-  call = good;
-  call.epilogue = static_cast<gt_epilogue>(3);
+  call.epilogue = gt_epilogue_named("bias_column+bias_row");
+  EXPECT_EQ(call.epilogue, UINT32_MAX);
   EXPECT_EQ(refusal(call),
-            "call.epilogue is 3: it must be GT_EPILOGUE_NONE, GT_EPILOGUE_BIAS or "
-            "GT_EPILOGUE_BIAS_RELU");
-  call.epilogue = GT_EPILOGUE_BIAS;
-  EXPECT_EQ(refusal(call), "bias is NULL");
+            "call.epilogue is 4294967295: it must be 0 or what gt_epilogue_named() returns for a "
+            "known text");
+  call.epilogue = gt_epilogue_named("bias_column");
+  EXPECT_EQ(refusal(call), "bias_column is NULL");
   call = good;
   call.lda = 63;
-  EXPECT_EQ(refusal(call), "lda is 63: it must be at least 1 and K = 64");
+  EXPECT_EQ(refusal(call), "lda is 63: it must be at least 1 and K = 64, or 0 for a packed matrix");
+  call = good;
+  call.batch = -1;
+  EXPECT_EQ(refusal(call), "batch is -1: it must be 0 to 2000000000");
   call = good;
   call.D = nullptr;
   EXPECT_EQ(refusal(call), "D is NULL");
@@ -535,62 +527,43 @@ TEST_F(LookupTest, GemmChecksItsCallBeforeItLooksForAGpu) {
   EXPECT_EQ(gt_gemm(nullptr, nullptr, &good), GT_INVALID_ARGUMENT);
 }
 
-// The first version's call ended ahead of `epilogue`; what lies behind it is not the call's.
-TEST_F(LookupTest, GemmTakesTheShorterCallOfAnEarlierProgram) {
-  gt_gemm_call call = GT_GEMM_CALL_INIT;
-  call.size = 168;
-  call.lda = call.ldb = call.ldc = 1;
-  call.epilogue = static_cast<gt_epilogue>(77);
-  call.reserved2 = 1;
-  EXPECT_EQ(gt_gemm(handle_, nullptr, &call), GT_OK) << gt_last_error();  // M is 0
-  call.size = 160;
-  EXPECT_EQ(gt_gemm(handle_, nullptr, &call), GT_INVALID_ARGUMENT);
-  EXPECT_THAT(gt_last_error(), StartsWith("call.size is 160"));
-}
-
-TEST_F(LookupTest, GemmTakesALaterCallThatSetsNothingNew) {
-  struct Later {
-    gt_gemm_call known;
-    std::int64_t added;
-  } later = {GT_GEMM_CALL_INIT, 0};
-  later.known.size = sizeof later;
-  EXPECT_EQ(gt_gemm(handle_, nullptr, &later.known), GT_INVALID_ARGUMENT);  // ld of 0
-  EXPECT_THAT(gt_last_error(), StartsWith("lda is 0"));
-  later.known.lda = later.known.ldb = later.known.ldc = 1;
-  EXPECT_EQ(gt_gemm(handle_, nullptr, &later.known), GT_OK) << gt_last_error();  // M is 0
-  later.added = 1;
-  EXPECT_EQ(gt_gemm(handle_, nullptr, &later.known), GT_INVALID_ARGUMENT);
-  EXPECT_THAT(gt_last_error(), StartsWith("call has fields that version"));
-}
-
-TEST_F(LookupTest, ProblemsNameTheirTypes) {
-  gt_problem problem = make_problem(64, 64, 64);
-  problem.type_a = problem.type_b = GT_F16;
-  problem.alignment = 8;
-  const gt_recipe recipe = lookup(problem);
-  EXPECT_EQ(recipe.match, GT_MATCH_CUBLAS);
+TEST_F(LookupTest, CallsNameTheirTypes) {
+  gt_gemm_call call = make_call(64, 64, 64);
+  call.type_a = call.type_b = GT_F16;
+  use_kernels_alone();
+  const gt_recipe recipe = lookup(call);
+  EXPECT_EQ(recipe.match, GT_MATCH_DEFAULT);
   EXPECT_THAT(recipe.config, StartsWith("mma/AB=1,CD=0,"));
-  EXPECT_EQ(recipe.alignment, 8);
-  const gt_device old = {"sm_70", nullptr, 0, {}};
-  EXPECT_EQ(lookup(problem, old).match, GT_MATCH_NONE);
-  EXPECT_THAT(lookup(problem, old).explanation,
-              HasSubstr("sm_70 has no kernel of f16/f16/f32/f32"));
-  problem.alignment = 16;
-  expect_refused(kDevice, problem, "problem.alignment is 16: it must be 1, 2, 4 or 8");
-  problem.type_d = GT_BF16;
-  expect_refused(kDevice, problem, "problem's types are f16/f16/f32/bf16");
-  problem = make_problem(64, 64, 64);
-  problem.alignment = 8;
-  expect_refused(kDevice, problem, "problem.alignment is 8: it must be 1, 2 or 4");
+  EXPECT_EQ(needed_alignment(recipe), (std::vector<int>{16, 16, 16, 16}));
+  const gt_device old = {"sm_70", nullptr, 0};
+  EXPECT_EQ(lookup(call, old).match, GT_MATCH_NONE);
+  EXPECT_THAT(lookup(call, old).explanation, HasSubstr("sm_70 has no kernel of f16/f16/f32/f32"));
+  call.type_d = GT_BF16;
+  EXPECT_EQ(lookup(call).match, GT_MATCH_NONE);
+  EXPECT_THAT(lookup(call).explanation,
+              HasSubstr("no kernel family has kernels of the types f16/f16/f32/bf16 yet"));
+}
+
+TEST_F(LookupTest, GivenAddressesAndLeadingDimensionsCountAndNoneArePacked) {
+  const gt_recipe packed = lookup(make_call(1024, 1024, 1024));
+  gt_gemm_call call = make_call(1024, 1024, 1024);
+  call.lda = call.ldb = call.ldc = 1024;
+  alignas(16) float matrix[8] = {};
+  call.A = call.B = call.C = call.D = matrix;
+  const gt_recipe given = lookup(call);
+  EXPECT_EQ(std::memcmp(&given, &packed, sizeof given), 0);
+  call.ldb = 1025;
+  EXPECT_EQ(lookup(call).align_b, 4);
+  call.ldb = 1024;
+  call.D = matrix + 1;
+  EXPECT_EQ(lookup(call).align_d, 4);
 }
 
 TEST_F(LookupTest, SgemmThatChangesNothingNeedsNoGpu) {
   EXPECT_EQ(sgemm(handle_, 0, 5, 5, nullptr, 5, nullptr, 5, nullptr, 5), GT_OK);
   EXPECT_EQ(sgemm(handle_, 5, 0, 5, nullptr, 5, nullptr, 1, nullptr, 1), GT_OK);
-  EXPECT_EQ(
-      gt_sgemm_strided_batched(handle_, nullptr, GT_COLUMN_MAJOR, GT_TRANSPOSE, GT_TRANSPOSE, 5, 6,
-                               7, 1, nullptr, 7, 35, nullptr, 6, 42, 0, nullptr, 5, 30, 0),
-      GT_OK);
+  const gt_gemm_call none = GT_GEMM_CALL_INIT;
+  EXPECT_EQ(gt_gemm(handle_, nullptr, &none), GT_OK) << gt_last_error();
 }
 
 TEST_F(LookupTest, WithoutAGpuTheCurrentDeviceIsADeviceError) {
@@ -599,13 +572,13 @@ TEST_F(LookupTest, WithoutAGpuTheCurrentDeviceIsADeviceError) {
   EXPECT_EQ(sgemm(handle_, 1, 1, 1, &x, 1, &x, 1, &x, 1), GT_DEVICE_ERROR);
   EXPECT_STRNE(gt_last_error(), "");
   gt_recipe recipe;
-  const gt_problem problem = make_problem(64, 64, 64);
-  EXPECT_EQ(gt_lookup(handle_, nullptr, &problem, &recipe), GT_DEVICE_ERROR);
+  const gt_gemm_call call = make_call(64, 64, 64);
+  EXPECT_EQ(gt_lookup(handle_, nullptr, &call, &recipe), GT_DEVICE_ERROR);
 }
 
 TEST_F(LookupTest, TheCppWrapperThrowsTheStatusWithItsSentence) {
   const Handle handle(database_.string());
-  EXPECT_STREQ(handle.lookup(kDevice, make_problem(1024, 1024, 1024)).config, kSampleConfig);
+  EXPECT_STREQ(handle.lookup(kDevice, make_call(1024, 1024, 1024)).config, kSampleConfig);
   try {
     Handle missing((directory_ / "missing.db").string());
     FAIL() << "opened a missing database";
@@ -624,95 +597,93 @@ TEST(Strings, NameEveryValueAndSurviveOthers) {
 
 class PolicyTest : public LookupTest {
  protected:
-  gt_recipe lookup_by(gt_policy policy, const gt_problem& problem) {
+  gt_recipe lookup_by(gt_policy policy, const gt_gemm_call& call) {
     gt_options options = GT_OPTIONS_INIT;
     options.database_path = database_.c_str();
     options.policy = policy;
     const Handle handle(options);
-    return handle.lookup(kDevice, problem);
+    return handle.lookup(kDevice, call);
   }
 };
 
 TEST_F(PolicyTest, SaysWhatServesWhereNothingTunedFits) {
-  gt_problem problem = make_problem(1024, 1024, 1024);
-  problem.trans_a = GT_TRANSPOSE;
-  EXPECT_EQ(lookup_by(GT_POLICY_BEST, problem).match, GT_MATCH_CUBLAS);
-  EXPECT_EQ(lookup_by(GT_POLICY_DETERMINISTIC, problem).match, GT_MATCH_DEFAULT);
-  const gt_recipe none = lookup_by(GT_POLICY_TUNED_ONLY, problem);
+  gt_gemm_call call = make_call(1024, 1024, 1024);
+  call.trans_a = GT_TRANSPOSE;
+  const gt_recipe best = lookup_by(GT_POLICY_BEST, call);
+  EXPECT_EQ(best.match, GT_MATCH_DEFAULT);
+  EXPECT_STREQ(best.config, "cublas/WORKSPACE=33554432");
+  EXPECT_EQ(best.workspace_bytes, 33554432);
+  EXPECT_EQ(lookup_by(GT_POLICY_DETERMINISTIC, call).match, GT_MATCH_DEFAULT);
+  const gt_recipe none = lookup_by(GT_POLICY_TUNED_ONLY, call);
   EXPECT_EQ(none.match, GT_MATCH_NONE);
   EXPECT_STREQ(none.explanation, "nothing tuned for sm_86 fits 1024x1024x1024:layout=tn");
   for (const gt_policy policy : {GT_POLICY_BEST, GT_POLICY_DETERMINISTIC, GT_POLICY_TUNED_ONLY}) {
-    EXPECT_EQ(lookup_by(policy, make_problem(1024, 1024, 1024)).match, GT_MATCH_EXACT);
+    EXPECT_EQ(lookup_by(policy, make_call(1024, 1024, 1024)).match, GT_MATCH_EXACT);
   }
 }
 
 // Of 16-bit matrices at odd elements cuBLAS wants none.
 TEST_F(PolicyTest, CublasIsNotChosenForWhatItDoesNotTake) {
-  gt_problem odd = make_problem(63, 63, 63);
+  gt_gemm_call odd = make_call(63, 63, 63);
   odd.type_a = odd.type_b = GT_F16;
   EXPECT_EQ(lookup(odd).match, GT_MATCH_DEFAULT);
-  EXPECT_EQ(lookup(make_problem(64, 64, 0)).match, GT_MATCH_NEAREST);
+  EXPECT_EQ(lookup(make_call(64, 64, 0)).match, GT_MATCH_NEAREST);
 }
 
 TEST_F(PolicyTest, RecipesTellExpectedTimes) {
-  const gt_recipe exact = lookup(make_problem(1024, 1024, 1024));
+  const gt_recipe exact = lookup(make_call(1024, 1024, 1024));
   EXPECT_EQ(exact.expected_us, 150);
   EXPECT_NEAR(exact.expected_within, 1.0066, 0.0002);  // the middle one of 1, 150/149 and 151/150
   EXPECT_EQ(exact.cublas_us, 160);
-  const gt_recipe near = lookup(make_problem(1024, 1024, 2048));
+  const gt_recipe near = lookup(make_call(1024, 1024, 2048));
   EXPECT_NEAR(near.expected_us, 300, 30);
   EXPECT_NEAR(near.cublas_us, 320, 32);
   EXPECT_EQ(near.expected_within, 0);  // one timed problem says nothing of others
 }
 
 TEST_F(PolicyTest, TheSameQuestionHasTheSameAnswer) {
-  const gt_problem problems[] = {make_problem(1024, 1024, 1024), make_problem(100, 200, 300)};
-  for (const gt_problem& problem : problems) {
-    const gt_recipe first = lookup(problem), again = lookup(problem);
+  const gt_gemm_call calls[] = {make_call(1024, 1024, 1024), make_call(100, 200, 300)};
+  for (const gt_gemm_call& call : calls) {
+    const gt_recipe first = lookup(call), again = lookup(call);
     EXPECT_EQ(std::memcmp(&first, &again, sizeof first), 0);
   }
-  EXPECT_STRNE(lookup(problems[0]).config, lookup(problems[1]).config);
-  const gt_device any = {"sm_86", nullptr, 0, {}};
-  EXPECT_EQ(lookup(problems[1], any).expected_us, 0);  // another question
+  EXPECT_STRNE(lookup(calls[0]).config, lookup(calls[1]).config);
+  const gt_device any = {"sm_86", nullptr, 0};
+  EXPECT_EQ(lookup(calls[1], any).expected_us, 0);  // another question
 }
 
 TEST_F(PolicyTest, RefusesBadOptions) {
   gt_handle* handle = nullptr;
   gt_options options = GT_OPTIONS_INIT;
   options.database_path = database_.c_str();
-  EXPECT_EQ(gt_open_with(nullptr, &handle), GT_INVALID_ARGUMENT);
-  EXPECT_STREQ(gt_last_error(), "options is NULL");
   options.policy = static_cast<gt_policy>(3);
-  EXPECT_EQ(gt_open_with(&options, &handle), GT_INVALID_ARGUMENT);
+  EXPECT_EQ(gt_open(&options, &handle), GT_INVALID_ARGUMENT);
   EXPECT_THAT(gt_last_error(), StartsWith("options.policy is 3: it must be GT_POLICY_BEST"));
   options.policy = GT_POLICY_BEST;
-  options.reserved = 1;
-  EXPECT_EQ(gt_open_with(&options, &handle), GT_INVALID_ARGUMENT);
-  options.reserved = 0;
   for (const double none : {-1.0, 60001.0, std::numeric_limits<double>::quiet_NaN()}) {
     options.refine_ms = none;
-    EXPECT_EQ(gt_open_with(&options, &handle), GT_INVALID_ARGUMENT);
+    EXPECT_EQ(gt_open(&options, &handle), GT_INVALID_ARGUMENT);
     EXPECT_THAT(gt_last_error(), HasSubstr("it must be 0 to 60000 milliseconds"));
   }
   options.refine_ms = 0;
   options.size = 8;
-  EXPECT_EQ(gt_open_with(&options, &handle), GT_INVALID_ARGUMENT);
+  EXPECT_EQ(gt_open(&options, &handle), GT_INVALID_ARGUMENT);
   EXPECT_THAT(gt_last_error(), StartsWith("options.size is 8: set it to sizeof(gt_options)"));
   EXPECT_EQ(handle, nullptr);
 }
 
 TEST_F(LookupTest, AChangedDatabaseIsSeenAfterReload) {
-  const gt_problem problem = make_problem(2048, 2048, 2048);
-  EXPECT_EQ(lookup(problem).match, GT_MATCH_NEAREST);
+  const gt_gemm_call call = make_call(2048, 2048, 2048);
+  EXPECT_EQ(lookup(call).match, GT_MATCH_NEAREST);
   Database database(database_, Database::Mode::create_or_open);
   database.begin_run({"0.1.0", "13.0", "580.159.04", "gemm-tune --sizes 2048", 1});
   Outcome measured;
   measured.timing = Timing{20.0, {19.0, 20.0, 21.0}, 4};
   database.store(kSampleDevice, packed_problem(2048, 2048, 2048), kSampleConfig,
-                 current_kernel_hashes().at("vectorized_2d"), measured, Source::measured);
-  EXPECT_EQ(lookup(problem).match, GT_MATCH_NEAREST);
+                 current_revisions().at("vectorized_2d"), measured, Source::measured);
+  EXPECT_EQ(lookup(call).match, GT_MATCH_NEAREST);
   EXPECT_EQ(gt_reload(handle_), GT_OK) << gt_last_error();
-  EXPECT_EQ(lookup(problem).match, GT_MATCH_EXACT);
+  EXPECT_EQ(lookup(call).match, GT_MATCH_EXACT);
   EXPECT_EQ(gt_reload(nullptr), GT_INVALID_ARGUMENT);
 }
 
@@ -720,7 +691,7 @@ TEST_F(LookupTest, AReloadThatFailsLeavesTheWinners) {
   std::filesystem::remove(database_);
   EXPECT_EQ(gt_reload(handle_), GT_DATABASE_ERROR);
   EXPECT_THAT(gt_last_error(), HasSubstr("winners.db"));
-  EXPECT_EQ(lookup(make_problem(1024, 1024, 1024)).match, GT_MATCH_EXACT);
+  EXPECT_EQ(lookup(make_call(1024, 1024, 1024)).match, GT_MATCH_EXACT);
 }
 
 TEST_F(LookupTest, ReloadsWhileOthersLookUp) {
@@ -729,7 +700,7 @@ TEST_F(LookupTest, ReloadsWhileOthersLookUp) {
   for (int thread = 0; thread < 3; ++thread) {
     readers.emplace_back([&, thread] {
       for (int i = 0; !done; ++i) {
-        const gt_recipe recipe = lookup(make_problem(64 + i % 50, 64 + thread, 64));
+        const gt_recipe recipe = lookup(make_call(64 + i % 50, 64 + thread, 64));
         EXPECT_GT(recipe.distance, 1);  // from a winner
       }
     });

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "tests/epilogues.h"
 #include "tests/temp_folder.h"
 
 namespace gemm_tune {
@@ -32,7 +33,7 @@ TEST_F(RefinedChoicesTest, AnAnswerIsFoundInThisAndInALaterProcess) {
   RefinedChoices choices(file_);
   EXPECT_EQ(choices.find(kH100, "64x64x64"), std::nullopt);
   choices.add(kH100, "64x64x64", "naive/BM=16,BN=16,COALESCED=1,PRED=1");
-  choices.add(kH100, "65x65x65", RefinedChoices::kCublas);
+  choices.add(kH100, "65x65x65", "cublas");
   choices.add(kH100, "64x64x64", "cublas");  // the later one counts
   const RefinedChoices later(file_);
   for (const RefinedChoices* const one : {&std::as_const(choices), &later}) {
@@ -51,10 +52,10 @@ TEST(RefinedQuestionTest, IsTheProblemWithTheFormOfTheCall) {
   const Problem problem = packed_problem(64, 64, 64, Layout::nn, 3);
   EXPECT_EQ(refined_question(problem, {}), "64x64x64:batch=3");  // as earlier versions wrote it
   EXPECT_EQ(refined_question(problem, COperand::separate), "64x64x64:batch=3 separate_c");
-  EXPECT_EQ(refined_question(problem, {COperand::in_place, Epilogue::bias}),
-            "64x64x64:batch=3 bias");
-  EXPECT_EQ(refined_question(problem, {COperand::separate, Epilogue::bias_relu}),
-            "64x64x64:batch=3 separate_c bias_relu");
+  Problem with_bias = problem;
+  with_bias.epilogue = kBiasColumn;
+  EXPECT_EQ(refined_question(with_bias, COperand::separate),
+            "64x64x64:batch=3:epilogue=bias_column separate_c");
 }
 
 TEST_F(RefinedChoicesTest, AFileOfAnotherKindIsRefusedAndLeftAsItIs) {

@@ -22,11 +22,11 @@ inline void write_sample_database(const std::filesystem::path& path,
                                   const std::string& other_arch = "") {
   Database database(path, Database::Mode::create_or_open);
   database.begin_run({"0.1.0", "13.0", "580.159.04", "gemm-tune --sizes 256,1024", 1});
-  const std::string hash = current_kernel_hashes().at("vectorized_2d");
+  const std::string hash = current_revisions().at("vectorized_2d");
   Outcome measured;
   measured.timing = Timing{150.0, {149.0, 150.0, 151.0}, 4};
   database.store_baseline(kSampleDevice, packed_problem(1024, 1024, 1024),
-                          {"cublasSgemm 13.1.0", Timing{160.0, {159.0, 160.0, 161.0}, 4}});
+                          {"cublasSgemm", "13.1.0", Timing{160.0, {159.0, 160.0, 161.0}, 4}});
   Outcome predicted;
   predicted.predicted_us = 9.0;
   database.store(kSampleDevice, packed_problem(1024, 1024, 1024), kSampleConfig, hash, measured,

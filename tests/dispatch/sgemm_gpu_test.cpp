@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "dispatch/dispatcher.h"
-#include "gpu/launch_graph.h"
-#include "gpu/memory.h"
-#include "gpu/stream.h"
+#include "gpu/launch/launch_graph.h"
+#include "gpu/launch/memory.h"
+#include "gpu/launch/stream.h"
 #include "tests/dispatch/gemm_case.h"
 #include "tests/dispatch/open_kernels.h"
 #include "tests/dispatch/sample_database.h"
@@ -68,11 +68,17 @@ class SgemmGpuTest : public GpuTest {
     device_b.copy_from_host(b);
     device_c.copy_from_host(c);
     const Stream stream;
-    const gt_status status = gt_sgemm_strided_batched(
-        handle_, stream.get(), x.order, x.trans_a, x.trans_b, x.M, x.N, x.K, alpha,
-        device_a.data() + x.offset, A.ld, A.stride, device_b.data() + x.offset, B.ld, B.stride,
-        beta, device_c.data() + x.offset, C.ld, C.stride, x.batch);
-    ASSERT_EQ(status, GT_OK) << gt_last_error();
+    gt_gemm_call call = call_of(x, alpha, beta);
+    call.A = device_a.data() + x.offset;
+    call.B = device_b.data() + x.offset;
+    call.C = call.D = device_c.data() + x.offset;
+    call.lda = A.ld;
+    call.ldb = B.ld;
+    call.ldc = C.ld;
+    call.stride_a = A.stride;
+    call.stride_b = B.stride;
+    call.stride_c = C.stride;
+    ASSERT_EQ(gt_gemm(handle_, stream.get(), &call), GT_OK) << gt_last_error();
     stream.synchronize();
     std::vector<float> result(c.size());
     device_c.copy_to_host(result);
@@ -141,11 +147,13 @@ TEST_F(SgemmGpuTest, AStrideOfZeroUsesOneOperandForAll) {
   b.copy_from_host(std::vector<float>{5, 7, 11});
   const Stream stream;
   // C_i [2,1] = A [2,1] * B_i [1,1]
-  ASSERT_EQ(gt_sgemm_strided_batched(handle_, stream.get(), GT_ROW_MAJOR, GT_NO_TRANSPOSE,
-                                     GT_NO_TRANSPOSE, 2, 1, 1, 1, a.data(), 1, 0, b.data(), 1, 1, 0,
-                                     c.data(), 1, 2, 3),
-            GT_OK)
-      << gt_last_error();
+  gt_gemm_call call = make_call(2, 1, 1);
+  call.batch = 3;
+  call.A = a.data();
+  call.lda = 1;  // given: its stride of 0 is one for all
+  call.B = b.data();
+  call.D = c.data();
+  ASSERT_EQ(gt_gemm(handle_, stream.get(), &call), GT_OK) << gt_last_error();
   stream.synchronize();
   std::vector<float> result(6);
   c.copy_to_host(result);
@@ -213,10 +221,9 @@ TEST_F(SgemmGpuTest, ThreadsShareAHandle) {
 }
 
 TEST_F(SgemmGpuTest, LooksUpForTheCurrentDevice) {
-  gt_problem problem{};
-  problem.M = problem.N = problem.K = 1024;
+  const gt_gemm_call call = make_call(1024, 1024, 1024);
   gt_recipe recipe;
-  ASSERT_EQ(gt_lookup(handle_, nullptr, &problem, &recipe), GT_OK) << gt_last_error();
+  ASSERT_EQ(gt_lookup(handle_, nullptr, &call, &recipe), GT_OK) << gt_last_error();
   EXPECT_STREQ(recipe.config, kSampleConfig);
 }
 
@@ -224,12 +231,12 @@ TEST_F(SgemmGpuTest, LooksUpForTheCurrentDevice) {
 // stream has work of another product, has scratch memory of its own.
 TEST_F(SgemmGpuTest, CublasServesWhereNothingTunedFitsAlsoInAGraph) {
   gt_handle* best = nullptr;
-  ASSERT_EQ(gt_open((directory_ / "winners.db").c_str(), nullptr, &best), GT_OK) << gt_last_error();
-  gt_problem problem = make_problem(256, 192, 4096);
-  problem.trans_a = GT_TRANSPOSE;
+  ASSERT_EQ(open_database(directory_ / "winners.db", &best), GT_OK) << gt_last_error();
+  gt_gemm_call call = make_call(256, 192, 4096);
+  call.trans_a = GT_TRANSPOSE;
   gt_recipe recipe{};
-  ASSERT_EQ(gt_lookup(best, nullptr, &problem, &recipe), GT_OK) << gt_last_error();
-  EXPECT_EQ(recipe.match, GT_MATCH_CUBLAS);
+  ASSERT_EQ(gt_lookup(best, nullptr, &call, &recipe), GT_OK) << gt_last_error();
+  EXPECT_STREQ(recipe.config, "cublas/WORKSPACE=33554432");
   const std::vector<float> a = integers(256 * 4096, 1), b = integers(4096 * 192, 2);
   DeviceBuffer<float> device_a(a.size()), device_b(b.size()), by_kernel(256 * 192),
       by_cublas(256 * 192), captured(256 * 192);
@@ -270,7 +277,7 @@ TEST_F(SgemmGpuTest, RefinementLeavesTheResultAsOneCallMakesIt) {
   options.database_path = database.c_str();
   options.refine_ms = 30'000;
   gt_handle* refining = nullptr;
-  ASSERT_EQ(gt_open_with(&options, &refining), GT_OK) << gt_last_error();
+  ASSERT_EQ(gt_open(&options, &refining), GT_OK) << gt_last_error();
   const Stream stream;
   for (const std::int64_t edge : {300, 512, 1024}) {  // two untuned, one tuned
     const auto size = static_cast<std::size_t>(edge * edge);
@@ -326,7 +333,7 @@ TEST_F(SgemmGpuTest, AnAnswerOfTheFileServesCapturedCallsAndCallsWithoutC) {
   for (const double refine_ms : {30'000.0, 0.0}) {  // the second handle knows the answer
     options.refine_ms = refine_ms;
     gt_handle* handle = nullptr;
-    ASSERT_EQ(gt_open_with(&options, &handle), GT_OK) << gt_last_error();
+    ASSERT_EQ(gt_open(&options, &handle), GT_OK) << gt_last_error();
     const auto multiply = [&] {
       EXPECT_EQ(gt_gemm(handle, stream.get(), &call), GT_OK) << gt_last_error();
     };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A real run on a GPU in which one candidate in four does its worst (tests/faults/faulty.cuh).
+// A real run on a GPU in which one candidate in four does its worst (tests/faults/faulty).
 //
 // usage: tune_with_faults DB KERNEL_DIR HEALTHY FAULTY
-//   KERNEL_DIR holds a kernel_templates/ with faulty.cuh in it; HEALTHY and FAULTY are numbers of
+//   KERNEL_DIR holds a kernel_templates/ with faulty/ in it; HEALTHY and FAULTY are numbers of
 //   configs, FAULTY 0 for the clean run to compare with.
 // Prints what became of the candidates and the winner; exit code 1 where a healthy one
 // was not timed or a faulty one's row is not what it has to be.
@@ -12,14 +12,14 @@
 #include <map>
 #include <set>
 
+#include "cli/arguments/target.h"
 #include "core/error.h"
 #include "db/database.h"
-#include "gpu/nvrtc.h"
-#include "tests/faults/faulty.cuh"
-#include "tuner/app/own_worker.h"
-#include "tuner/app/target.h"
-#include "tuner/job/candidates.h"
+#include "gpu/compile/nvrtc.h"
+#include "tests/faults/faulty/family.h"
 #include "tuner/job/tune.h"
+#include "tuner/plan/candidates.h"
+#include "tuner/work/own_worker.h"
 #include "tuner/work/worker.h"
 
 namespace gemm_tune {
@@ -90,7 +90,7 @@ int judge(const Database& database, const TuneRequest& request) {
 }
 
 int run(char** argv) {
-  Options options;
+  TargetOptions options;
   options.require_gpu = true;
   const Target target = resolve_target(options);
   TuneRequest request;
@@ -98,7 +98,6 @@ int run(char** argv) {
   request.problems = {kProblem};
   request.device = target.spec;
   request.measure = true;
-  request.memory_bytes = target.memory_bytes;
   request.cuda_version = nvrtc_version();
   request.driver_version = target.driver_version;
   request.jobs = 8;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A database file of anybody's making: opened, read and written; checked and salvaged.
+// A database file of anybody's making: opened, read and written; checked.
 //
 // The input's first byte says what is done with the rest: 'f' takes it for a whole file; anything
 // else for edits of a sound one, each two bytes of offset, one of length and as many bytes to put
@@ -15,9 +15,8 @@
 #include "choose/choose.h"
 #include "choose/export_header.h"
 #include "core/error.h"
-#include "db/check.h"
 #include "db/database.h"
-#include "db/salvage.h"
+#include "db/file/check.h"
 #include "tests/fuzz/targets.h"
 #include "tests/temp_folder.h"
 
@@ -27,7 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 const DeviceKey kDevice{"sm_86", "NVIDIA RTX A6000", 84};
-const KernelHashes kHashes = {{"naive", "00112233aabbccdd"}};
+const KernelRevisions kRevisions = {{"naive", "00112233aabbccdd"}};
 constexpr const char* kConfig = "naive/BM=16,BN=16,COALESCED=1,PRED=1";
 constexpr const char* kOtherConfig = "naive/BM=8,BN=32,COALESCED=1,PRED=0";
 
@@ -43,7 +42,7 @@ void store_rows(Database& database) {
   };
   database.begin_run({"0.1.0", "13.0", "580.159.04", "gemm-tune --sizes 64", 7});
   Timing timing{12.5, {12.5, 12.75, 12.25}, 20};
-  database.store_baseline(kDevice, parse_problem("64x64x64"), {"cublasSgemm", timing});
+  database.store_baseline(kDevice, parse_problem("64x64x64"), {"cublasSgemm", "13.1.0", timing});
   timing.cold_us = 14.5;
   timing.conditions = GpuConditions{1980, 300.5, 55};
   Outcome measured;
@@ -54,11 +53,11 @@ void store_rows(Database& database) {
   Outcome predicted;
   predicted.predicted_us = 9.5;
   store("64x64x64", kOtherConfig, predicted, Source::predicted);
-  store("64x32x7:align=1", kConfig, measured, Source::measured);
+  store("64x32x7:align=4", kConfig, measured, Source::measured);
   Outcome crashed;
   crashed.disposition = Disposition::crashed;
   crashed.detail = "was killed by signal 11";
-  store("64x32x7:align=1", kOtherConfig, crashed, Source::measured);
+  store("64x32x7:align=4", kOtherConfig, crashed, Source::measured);
 }
 
 // Of the smallest pages that there are, so that an edit seldom falls on unused bytes.
@@ -108,18 +107,18 @@ bool answers(const fs::path& path, const F& f) {
 void read(const Database& database) {
   database.devices();
   database.for_each_record([](const Record&) {});
-  database.winners("sm_86", kHashes);
+  database.winners("sm_86", kRevisions);
 }
 
 void use_winners(const Database& database) {
-  const Tuned tuned = load_tuned(database, "sm_86", kHashes);
+  const Tuned tuned = load_tuned(database, "sm_86", kRevisions);
   for (const char* const problem : {"60x60x60", "4096x64x512:batch=3"}) {
-    const Choice choice = choose(tuned, kDevice, parse_problem(problem), {.cublas = true});
+    const Choice choice = choose(tuned, kDevice, parse_problem(problem), {.library = true});
     require(choice.config.has_value(), "the built-in default serves where no row does");
     require(choice.expected_us.value_or(1) > 0, "an expected time is a time");
   }
   try {
-    export_header(database, "sm_86", kHashes);
+    export_header(database, "sm_86", kRevisions);
   } catch (const NothingFound&) {  // no winner is left
   }
 }
@@ -153,10 +152,15 @@ struct DamagedFile {
 
 void check_database(std::string_view input) {
   const DamagedFile file(input);
-  answers(file.path, [&] {
+  const bool reads = answers(file.path, [&] {
     const Database database(file.path, Database::Mode::read_only);
     read(database);
     if (file.first == 'x') use_winners(database);
+  });
+  file.require_untouched();
+  answers(file.path, [&] {
+    const bool sound = gemm_tune::check_database(file.path).empty();
+    require(reads || !sound, "what cannot be read has a finding");
   });
   file.require_untouched();
   if (file.first != 'w') return;
@@ -164,27 +168,6 @@ void check_database(std::string_view input) {
     Database database(file.path, Database::Mode::create_or_open);
     store_rows(database);
   });
-}
-
-void check_salvage(std::string_view input) {
-  const DamagedFile file(input);
-  const bool reads =
-      answers(file.path, [&] { read(Database(file.path, Database::Mode::read_only)); });
-  answers(file.path, [&] {
-    const bool sound = gemm_tune::check_database(file.path).empty();
-    require(reads || !sound, "what cannot be read has a finding");
-  });
-  file.require_untouched();
-  const fs::path output = scratch() / "salvaged.db";
-  std::int64_t kept = 0, found = 0;
-  answers(file.path, [&] { kept = salvage_database(file.path, output).back().kept; });
-  file.require_untouched();
-  require(fs::exists(output) == (kept > 0), "there is an output where there are rows");
-  if (kept == 0) return;
-  require(gemm_tune::check_database(output).empty(), "what is salvaged is sound");
-  Database(output, Database::Mode::read_only).for_each_record([&](const Record&) { ++found; });
-  require(found == kept, "the kept rows are there");
-  fs::remove(output);
 }
 
 }  // namespace gemm_tune::fuzz

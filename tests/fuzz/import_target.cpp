@@ -3,9 +3,9 @@
 #include <filesystem>
 
 #include "core/error.h"
-#include "db/check.h"
-#include "db/contribution.h"
-#include "db/exchange.h"
+#include "db/file/check.h"
+#include "db/transfer/contribution.h"
+#include "db/transfer/exchange.h"
 #include "tests/fuzz/targets.h"
 #include "tests/temp_folder.h"
 

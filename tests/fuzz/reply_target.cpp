@@ -31,6 +31,7 @@ bool reads_as(const nlohmann::json& json) {
 void check_message(const nlohmann::json& json) {
   reads_as<CompileReply>(json);
   reads_as<DeviceReply>(json);
+  reads_as<ProposalsReply>(json);
   reads_as<MeasureReply>(json);
   reads_as<FinalsReply>(json);
   reads_as<CompileRequest>(json);

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "core/error.h"
+#include "research/sweep/sweep.h"
 #include "tests/fuzz/targets.h"
 #include "tests/temp_folder.h"
-#include "tuner/app/sweep.h"
 
 namespace gemm_tune::fuzz {
 namespace {

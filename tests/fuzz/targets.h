@@ -17,14 +17,14 @@ namespace gemm_tune::fuzz {
 void check_call_log(std::string_view input);   // a log of calls of cuBLAS or of PyTorch
 void check_called(std::string_view input);     // a report of the drop-in
 void check_config(std::string_view input);     // a config's text, and the kernel it names
-void check_database(std::string_view input);   // a database file, whole or as edits of a sound one
+void check_database(std::string_view input);   // a database file, whole or as edits of a sound one:
+                                               // read, checked for damage and written
 void check_duration(std::string_view input);   // the argument of --time
 void check_import(std::string_view input);     // rows as JSON or CSV
 void check_problem(std::string_view input);    // a problem's text
 void check_ptx(std::string_view input);        // a kernel's PTX, or the body of one
 void check_ptxas_log(std::string_view input);  // what the compiler says of a kernel
 void check_reply(std::string_view input);      // frames from a worker
-void check_salvage(std::string_view input);    // the same, checked for damage and salvaged
 void check_sizes(std::string_view input);      // the argument of --sizes, or a file of sizes
 void check_sweep(std::string_view input);      // a recorded sweep, packed or not
 
@@ -37,8 +37,7 @@ inline constexpr Target kTargets[] = {
     {"call_log", check_call_log}, {"called", check_called},     {"config", check_config},
     {"database", check_database}, {"duration", check_duration}, {"import", check_import},
     {"problem", check_problem},   {"ptx", check_ptx},           {"ptxas_log", check_ptxas_log},
-    {"reply", check_reply},       {"salvage", check_salvage},   {"sizes", check_sizes},
-    {"sweep", check_sweep},
+    {"reply", check_reply},       {"sizes", check_sizes},       {"sweep", check_sweep},
 };
 
 inline void require(bool holds, const char* property) {

@@ -5,16 +5,16 @@
 #include <optional>
 #include <vector>
 
+#include "cli/arguments/values/sizes.h"
+#include "cli/capture/call_log.h"
+#include "cli/capture/called_problems.h"
 #include "core/config.h"
 #include "core/error.h"
 #include "core/problem.h"
-#include "gpu/ptxas_log.h"
+#include "gpu/compile/ptxas_log.h"
 #include "kernel_templates/registry.h"
 #include "tests/fuzz/targets.h"
 #include "tests/temp_folder.h"
-#include "tuner/app/call_log.h"
-#include "tuner/app/called_problems.h"
-#include "tuner/app/sizes.h"
 
 namespace gemm_tune::fuzz {
 namespace {

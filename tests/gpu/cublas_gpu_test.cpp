@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "core/float16.h"
-#include "gpu/cublas.h"
-#include "gpu/launch_graph.h"
-#include "gpu/memory.h"
-#include "gpu/stream.h"
+#include "gpu/cuda_libraries/cublas.h"
+#include "gpu/launch/launch_graph.h"
+#include "gpu/launch/memory.h"
+#include "gpu/launch/stream.h"
 #include "tests/gpu/gpu_test.h"
 
 namespace gemm_tune {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of gpu/cublas.h that needs neither cuBLAS nor a GPU.
-#include "gpu/cublas.h"
+// The part of gpu/cuda_libraries/cublas.h that needs neither cuBLAS nor a GPU.
+#include "gpu/cuda_libraries/cublas.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,24 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gpu/cuda_folders.h"
+#include "gpu/cuda_libraries/cuda_folders.h"
 
 #include <dlfcn.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <link.h>
 
 #include <cstdlib>
 
-#include "gpu/cuda_library.h"
+#include "gpu/cuda_libraries/cuda_library.h"
+#include "tests/matchers.h"
 #include "tests/temp_folder.h"
 
 namespace gemm_tune {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-using ::testing::Not;
 
 class CudaFolders : public ::testing::Test {
  protected:

@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gpu/cuda_library.h"
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
+#include "gpu/cuda_libraries/cuda_library.h"
 
 #include "core/error.h"
+#include "tests/matchers.h"
 
 namespace gemm_tune {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
-using ::testing::ThrowsMessage;
 
 TEST(CudaLibrary, OneThatIsMissingIsADeviceErrorWithWhatToInstall) {
   EXPECT_THAT(

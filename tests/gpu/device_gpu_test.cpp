@@ -2,8 +2,8 @@
 #include <cmath>
 #include <vector>
 
-#include "gpu/memory.h"
-#include "gpu/stream.h"
+#include "gpu/launch/memory.h"
+#include "gpu/launch/stream.h"
 #include "tests/gpu/gpu_test.h"
 
 namespace gemm_tune {

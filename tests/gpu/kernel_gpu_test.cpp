@@ -2,10 +2,10 @@
 #include <thread>
 #include <vector>
 
-#include "gpu/kernel.h"
-#include "gpu/memory.h"
-#include "gpu/nvrtc.h"
-#include "gpu/stream.h"
+#include "gpu/compile/nvrtc.h"
+#include "gpu/launch/kernel.h"
+#include "gpu/launch/memory.h"
+#include "gpu/launch/stream.h"
 #include "tests/gpu/gpu_test.h"
 
 namespace gemm_tune {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 
-#include "gpu/memory.h"
+#include "gpu/launch/memory.h"
 #include "gpu/nvml.h"
 #include "tests/gpu/gpu_test.h"
 

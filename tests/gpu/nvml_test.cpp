@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu/nvml.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "gpu/device.h"
+#include "tests/matchers.h"
 
 namespace gemm_tune {
 namespace {
-
-using testing::ElementsAre;
-using testing::IsEmpty;
 
 TEST(NvmlTest, WhatProtectsTheCardIsASlowdown) {
   EXPECT_EQ(slowdown_text(0x08), "hardware slowdown");

@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gpu/nvrtc.h"
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
+#include "gpu/compile/nvrtc.h"
 
 #include "core/error.h"
+#include "tests/matchers.h"
 
 namespace gemm_tune {
 namespace {
-
-using ::testing::Contains;
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
-using ::testing::ThrowsMessage;
 
 NvrtcSource source(const std::string& text) { return {"test.cu", text, {}}; }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gpu/ptxas_log.h"
+#include "gpu/compile/ptxas_log.h"
 
 #include <gtest/gtest.h>
+
+#include <string>
 
 namespace gemm_tune {
 namespace {
@@ -32,12 +34,10 @@ ptxas info    : Compile time = 29.832 ms
 )";
 
 Resources resources(int registers, int spill_bytes, int stack_bytes, int smem_bytes) {
-  Resources r;
-  r.registers = registers;
-  r.spill_bytes = spill_bytes;
-  r.stack_bytes = stack_bytes;
-  r.smem_bytes = smem_bytes;
-  return r;
+  return {.registers = registers,
+          .spill_bytes = spill_bytes,
+          .stack_bytes = stack_bytes,
+          .smem_bytes = smem_bytes};
 }
 
 TEST(PtxasLog, ReadsRegistersOfTheOnlyEntry) {
@@ -89,6 +89,18 @@ TEST(PtxasLog, IgnoresANumberTooLargeToBeOne) {
                             "ptxas info : Used 99999999999999999999 registers\n",
                             "gemm"),
             std::nullopt);
+}
+
+TEST(PtxasLogTest, TellsOfInstructionsThatWaitForEachOther) {
+  EXPECT_EQ(serialised_wgmma("ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async "
+                             "instructions are serialized\nptxas info    : Used 90 registers\n"),
+            "(C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized");
+  for (const char* code : {"C7504", "C7508", "C7511", "C7512", "C7515", "C7520"}) {
+    EXPECT_EQ(serialised_wgmma("a line\nptxas info : (" + std::string(code) + ") lost\r\n"),
+              "(" + std::string(code) + ") lost");
+  }
+  EXPECT_EQ(serialised_wgmma(kOneEntry), std::nullopt);
+  EXPECT_EQ(serialised_wgmma("ptxas info : (C7509) another\nC7510\n"), std::nullopt);
 }
 
 }  // namespace

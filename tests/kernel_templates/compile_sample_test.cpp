@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A few configs of every family, drawn at random from its space, through the real compiler for each
-// architecture. No GPU is needed. bench/compile_space does the same with thousands.
+// architecture. No GPU is needed. bench/compile/compile_space does the same with thousands.
 #include <gtest/gtest.h>
 
 #include <ostream>
@@ -8,7 +8,8 @@
 #include <string>
 #include <tuple>
 
-#include "gpu/nvrtc.h"
+#include "core/error.h"
+#include "gpu/compile/nvrtc.h"
 #include "kernel_templates/source.h"
 #include "tests/kernel_templates/spaces.h"
 
@@ -42,13 +43,20 @@ TEST_P(CompileSample, CompilesEveryConfigThatTheRulesAllow) {
   for (int compiled = 0; compiled < arch.configs;) {
     const std::vector<int> point = walk_to_a_valid_point(family, random);
     if (point.empty()) continue;
-    if (family.traits(point).cluster && arch.number < 90) continue;  // the tuner leaves it out
+    const KnownConfig known = known_config(family, point);
+    // The tuner leaves it out.
+    if (known.traits.cluster_ctas > 1 && arch.number < 90) continue;
+    ++compiled;
+    if (known.traits.only_sm != 0 &&
+        !has_instructions(known.traits, static_cast<int>(arch.number))) {
+      EXPECT_THROW(compile_target(known, arch.name), UsageError);
+      continue;
+    }
     const Config config = family.config(point);
     const CompileResult result =
-        nvrtc_compile({source.path, source.text, source.headers},
-                      compile_definitions(known_config(family, point)), arch.name);
+        nvrtc_compile({source.path, source.text, source.headers}, compile_definitions(known),
+                      compile_target(known, arch.name));
     EXPECT_TRUE(result.ok) << to_string(config) << ": " << result.log;
-    ++compiled;
   }
 }
 

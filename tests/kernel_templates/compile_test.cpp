@@ -4,12 +4,13 @@
 
 #include <set>
 
-#include "gpu/machine_code.h"
-#include "gpu/nvrtc.h"
-#include "gpu/ptxas_log.h"
+#include "gpu/compile/machine_code.h"
+#include "gpu/compile/nvrtc.h"
+#include "gpu/compile/ptxas_log.h"
 #include "kernel_templates/embedded_texts.h"
 #include "kernel_templates/ladder.h"
 #include "kernel_templates/source.h"
+#include "tests/epilogues.h"
 #include "tests/kernel_templates/spaces.h"
 
 namespace gemm_tune {
@@ -36,25 +37,6 @@ TEST(Compile, EveryRungOfTheLadderWithoutSpills) {
   for (const Rung& rung : ladder()) expect_clean(rung.config, "sm_90");
 }
 
-// What makes the hash over the tokens an identity.
-TEST(Compile, TheTokensOfAKernelGiveTheMachineCodeOfItsText) {
-  std::set<std::string> seen;
-  for (const Rung& rung : ladder()) {
-    const KnownConfig config = known(rung.config);
-    if (!seen.insert(config.family->name).second) continue;
-    const KernelSource source = kernel_source(*config.family);
-    const std::vector<std::string> definitions = compile_definitions(config);
-    const CompileResult text =
-        nvrtc_compile({source.path, source.text, source.headers}, definitions, "sm_86");
-    const CompileResult tokens =
-        nvrtc_compile({"tokens.cu", source.tokens, {}}, definitions, "sm_86");
-    ASSERT_TRUE(text.ok && tokens.ok) << rung.config << tokens.log;
-    EXPECT_FALSE(machine_code(text.cubin).empty());
-    EXPECT_EQ(machine_code(text.cubin), machine_code(tokens.cubin)) << rung.config;
-  }
-  EXPECT_GE(seen.size(), 5u);
-}
-
 // A small config of each family of fp32.
 constexpr const char* kOfEachFamily[] = {
     "naive/BM=32,BN=8,COALESCED=1,PRED=0",
@@ -76,7 +58,7 @@ TEST(Compile, EveryFamilyWithAnEpilogue) {
     const KnownConfig config = known(text);
     const KernelSource source = kernel_source(*config.family);
     std::set<std::string> codes;
-    for (const Epilogue epilogue : {Epilogue::none, Epilogue::bias, Epilogue::bias_relu}) {
+    for (const Epilogue epilogue : {Epilogue(), kBiasColumn, kBiasColumnRelu}) {
       const CompileResult result =
           compile(source, compile_definitions(config, {COperand::separate, epilogue}), "sm_90");
       ASSERT_TRUE(result.ok) << text << ": " << result.log;
@@ -191,9 +173,10 @@ extern "C" __global__ void gemm(const float* from, float* sums, int left) {
 }
 
 TEST(Compile, ARejectedConfigStopsAtTheAssertion) {
-  const CompileResult result =
-      compile(kernel_source(*find_family("naive")),
-              {"TUNED_PARAMS={.BM=64,.BN=64,.COALESCED=1,.PRED=1}"}, "sm_90");
+  const CompileResult result = compile(kernel_source(*find_family("naive")),
+                                       {"TUNED_PARAMS={.BM=64,.BN=64,.COALESCED=1,.PRED=1}",
+                                        "TUNED_CLUSTER=1", "TUNED_FORM=" + tuned_form({})},
+                                       "sm_90");
   EXPECT_FALSE(result.ok);
   EXPECT_NE(result.log.find("static assertion failed"), std::string::npos) << result.log;
 }
@@ -205,58 +188,19 @@ constexpr const char* kClusters[] = {
     "skinny/CLUSTER=1,BS=8,TL=2,WARPS=4,LANES_K=8,UNROLL=2,VEC=2,SPLIT_K=3,SKINNY_N=1,TA=0,TB=1,"
     "PRED=1"};
 
-// What a kernel's machine code says of its clusters is part of machine_code().
-TEST(Compile, WithoutTunedClusterAKernelHasItsClusterAllTheSame) {
-  for (const char* text : kClusters) {
-    const KnownConfig config = known(text);
-    const KernelSource source = kernel_source(*config.family);
-    const std::string params = "TUNED_PARAMS=" + tuned_params(config);
-    const CompileResult with = compile(source, {params, "TUNED_CLUSTER=3"}, "sm_90");
-    const CompileResult without = compile(source, {params}, "sm_90");
-    ASSERT_TRUE(with.ok && without.ok) << with.log << without.log;
-    EXPECT_TRUE(machine_code(with.cubin) == machine_code(without.cubin)) << text;
-  }
-}
-
 TEST(Compile, AClusterThatIsNotThatOfTheParamsStopsAtTheAssertion) {
   for (const char* text : kClusters) {
     const KnownConfig config = known(text);
     const KernelSource source = kernel_source(*config.family);
     const std::string params = "TUNED_PARAMS=" + tuned_params(config);
+    const std::string form = "TUNED_FORM=" + tuned_form({});
     for (const char* cluster : {"TUNED_CLUSTER=1", "TUNED_CLUSTER=2"}) {
-      const CompileResult result = compile(source, {params, cluster}, "sm_90");
+      const CompileResult result = compile(source, {params, cluster, form}, "sm_90");
       EXPECT_FALSE(result.ok) << text << " with " << cluster;
       EXPECT_NE(result.log.find("clusters need sm_90"), std::string::npos) << result.log;
     }
-    EXPECT_FALSE(compile(source, {params, "TUNED_CLUSTER=3"}, "sm_86").ok) << text;
+    EXPECT_FALSE(compile(source, {params, "TUNED_CLUSTER=3", form}, "sm_86").ok) << text;
   }
-}
-
-// The first of a family's Params is a parameter like the others.
-TEST(Compile, AKernelHasItsClusterWhereverTheParameterStands) {
-  const KnownConfig config = known(kClusters[0]);
-  KernelSource source = kernel_source(*config.family);
-  std::string params = tuned_params(config);
-  const std::string first = "CLUSTER, ", last = "TB, PRED";
-  const std::size_t begin = source.text.find(first);
-  ASSERT_NE(begin, std::string::npos);
-  source.text.erase(begin, first.size());
-  const std::size_t end = source.text.find(last, begin);
-  ASSERT_NE(end, std::string::npos);
-  source.text.insert(end + last.size(), ", CLUSTER");
-  params.erase(1, std::string(".CLUSTER=1,").size());
-  params.insert(params.size() - 1, ",.CLUSTER=1");
-  std::vector<std::string> definitions = compile_definitions(config);
-  definitions.front() = "TUNED_PARAMS=" + params;
-  const CompileResult moved = compile(source, definitions, "sm_90");
-  const CompileResult unmoved = compile(kClusters[0], "sm_90");
-  ASSERT_TRUE(moved.ok && unmoved.ok) << moved.log << unmoved.log;
-  // But for kP itself, which lies before .nv.info.
-  const auto code_and_attributes = [](const CompileResult& result) {
-    const std::string all = machine_code(result.cubin);
-    return all.substr(all.find(".nv.info"));
-  };
-  EXPECT_TRUE(code_and_attributes(moved) == code_and_attributes(unmoved));
 }
 
 TEST(Compile, AConfigWithRepackHasASecondKernel) {

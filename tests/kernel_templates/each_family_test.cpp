@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // What holds for every family, whichever list of them the program is linked with.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <random>
 #include <set>
 
 #include "tests/kernel_templates/spaces.h"
+#include "tests/matchers.h"
 
 namespace gemm_tune {
 namespace {
-
-using testing::ElementsAreArray;
 
 std::vector<std::string> names_of_families() {
   std::vector<std::string> names;
@@ -112,7 +109,7 @@ TEST_P(EachFamily, AnotherSpecialisationIsReachedWhereTheFamilyHasItsParameters)
     if (family().reject(values)) continue;  // a rule on the layout
     const Specialisation reached = known_config(family(), values).specialisation();
     EXPECT_EQ(reached.layout, roles.contains(Role::transposed_a) ? Layout::tt : Layout::nn);
-    EXPECT_EQ(reached.vec, 1);
+    EXPECT_EQ(reached.vec, roles.contains(Role::vector_width) ? 1 : config.traits.vec);
     EXPECT_TRUE(reached.predicated);
   }
 }
@@ -127,18 +124,14 @@ TEST_P(EachFamily, EveryValueOfEveryParameterIsValidInSomePoint) {
   }
 }
 
-// The filter prunes by these parameters (rules_of_problem() in tuner/job/filter.h).
-TEST_P(EachFamily, ParametersOfThatNameAreTheTraitsOfThatName) {
-  const std::pair<const char*, int Traits::*> named[] = {
-      {"BM", &Traits::tile_m},       {"BN", &Traits::tile_n},     {"BK", &Traits::tile_k},
-      {"SPLIT_K", &Traits::split_k}, {"STAGES", &Traits::stages}, {"VEC", &Traits::vec},
-      {"VECS", &Traits::vecs}};
+// The filter prunes by these parameters (rules_of_problem() in tuner/plan/filter.h).
+TEST_P(EachFamily, AParameterThatIsATraitHasItsValueInEveryConfig) {
   for (const std::vector<int>& point : some_valid_points(family())) {
     const Traits traits = family().traits(point);
-    for (const auto& [name, trait] : named) {
-      const auto param = family().find_param(name);
-      if (param) {
-        EXPECT_EQ(traits.*trait, point[*param]) << name;
+    for (std::size_t i = 0; i < point.size(); ++i) {
+      const ParamSpec& param = family().params[i];
+      if (param.trait != nullptr) {
+        EXPECT_EQ(traits.*param.trait, point[i]) << param.name;
       }
     }
   }
@@ -149,6 +142,11 @@ TEST_P(EachFamily, TraitsAreSane) {
     const Traits t = family().traits(point);
     const std::string text = to_string(family().config(point));
     EXPECT_EQ(t.threads % 32, 0) << text;
+    if (t.warpgroup_columns > 0) {  // threads that load have no sums, and barriers are the stages'
+      EXPECT_EQ(t.tile_m * t.tile_n % (64 * t.warpgroup_columns), 0) << text;
+      EXPECT_GT(t.smem_bytes, 0) << text;
+      continue;
+    }
     EXPECT_EQ(t.threads * t.thread_m * t.thread_n, t.tile_m * t.tile_n * t.threads_along_k) << text;
     EXPECT_GE(t.registers_estimate, t.thread_m * t.thread_n) << text;
     EXPECT_GE(t.feed_wavefronts_per_k, t.feed_instructions_per_k) << text;

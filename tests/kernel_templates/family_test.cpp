@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel_templates/family.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <map>
 
 #include "tests/kernel_templates/spaces.h"
+#include "tests/matchers.h"
 
 namespace gemm_tune {
 namespace {
 
-using testing::ElementsAre;
 using testing::Pair;
 
 std::vector<std::string> names_of(const KernelFamily& family) {
@@ -46,7 +43,7 @@ TEST(Family, WithoutAParameterForTypesHasF32Only) {
   EXPECT_FALSE(family.supports(signature_of(ElementType::bf16)));
   EXPECT_FALSE(family.supports(signature_of(ElementType::f16, ElementType::f32)));
   Signature mixed;
-  mixed.accuracy = Accuracy::mixed;
+  mixed.accuracy = Accuracy::tf32;
   EXPECT_FALSE(family.supports(mixed));
 }
 

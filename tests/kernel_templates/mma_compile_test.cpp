@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "gpu/nvrtc.h"
+#include "gpu/compile/nvrtc.h"
 #include "kernel_templates/source.h"
 #include "tests/kernel_templates/spaces.h"
 

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel_templates/registry.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <set>
 #include <string>
@@ -12,13 +9,10 @@
 
 #include "core/error.h"
 #include "tests/kernel_templates/spaces.h"
+#include "tests/matchers.h"
 
 namespace gemm_tune {
 namespace {
-
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::ThrowsMessage;
 
 constexpr const char* kVectorized =
     "vectorized_2d/BM=128,BN=64,BK=16,TM=8,TN=4,VEC=4,PAD=4,INTERLEAVE=1,PRED=0";
@@ -184,7 +178,10 @@ TEST(Twin, OfAnyValidPointIsValidAndOneServesARaggedProblem) {
       for (const KnownConfig& twin : served_variants(config)) {
         EXPECT_EQ(family.reject(twin.values), std::nullopt) << to_string(twin.config());
       }
-      for (const int alignment : {1, 2, 4}) {
+      const bool is_of_any = family.find_role(Role::vector_width).has_value();
+      for (const int alignment : {1, 2, 4, 8}) {
+        if (alignment == 8 && config.traits.signature.a == ElementType::f32) continue;
+        if (alignment < config.recipe.alignment && !is_of_any) continue;
         Problem ragged =
             packed_problem(13, 17, 19, config.recipe.layout, 1, config.traits.signature);
         ragged = in_class(ragged, alignment);
@@ -290,17 +287,17 @@ TEST(LegalFor, GivesNothingForABatch) {
 
 TEST(WhyIllegal, NamesTheEdgeThatIsNoMultiple) {
   const LaunchRecipe recipe = known(kVectorized).recipe;
-  EXPECT_EQ(why_illegal(recipe, problem(129, 64, 16, 4)),
-            "M = 129 is not a multiple of 128 and the kernel is not predicated");
-  EXPECT_EQ(why_illegal(recipe, problem(128, 65, 16, 4)),
-            "N = 65 is not a multiple of 64 and the kernel is not predicated");
-  EXPECT_EQ(why_illegal(recipe, problem(128, 64, 17, 4)),
-            "K = 17 is not a multiple of 16 and the kernel is not predicated");
+  EXPECT_THAT(why_illegal(recipe, problem(129, 64, 16, 4)),
+              Optional(AllOf(HasSubstr("M = 129"), HasSubstr("128"))));
+  EXPECT_THAT(why_illegal(recipe, problem(128, 65, 16, 4)),
+              Optional(AllOf(HasSubstr("N = 65"), HasSubstr("64 and"))));
+  EXPECT_THAT(why_illegal(recipe, problem(128, 64, 17, 4)),
+              Optional(AllOf(HasSubstr("K = 17"), HasSubstr("16"))));
 }
 
 TEST(WhyIllegal, NamesTheAlignment) {
-  EXPECT_EQ(why_illegal(known(kVectorized).recipe, problem(128, 64, 16, 2)),
-            "vector accesses of 4 elements need alignment class 4; the problem has 2");
+  EXPECT_THAT(why_illegal(known(kVectorized).recipe, problem(128, 64, 16, 2)),
+              Optional(AllOf(HasSubstr("need align=16;"), HasSubstr("has align=8"))));
 }
 
 TEST(ServedVariants, OfAConfigWithALaunchBeforeAlsoDoWithout) {
@@ -388,8 +385,8 @@ TEST(CheckConfig, AReductionNeedsSharesOutsideOfACluster) {
            "RASTER=8,CTAS=1,SPLIT_K=" +
            std::to_string(split_k) + ",TAIL=" + std::to_string(tail) + ",TA=0,TB=0,PRED=1,REDUCE=1";
   };
-  EXPECT_TRUE(known(of_shares(0, 4, 0)).recipe.reduce);
-  EXPECT_TRUE(known(of_shares(0, 1, 1)).recipe.reduce);
+  EXPECT_TRUE(known(of_shares(0, 4, 0)).traits.reduce);
+  EXPECT_TRUE(known(of_shares(0, 1, 1)).traits.reduce);
   for (const std::string& text : {of_shares(0, 1, 0), of_shares(1, 4, 0)}) {
     EXPECT_THAT([&] { known(text); }, ThrowsMessage<UsageError>(HasSubstr("REDUCE needs shares")))
         << text;
@@ -440,10 +437,10 @@ TEST(LegalFor, AsksEachOperandForItsOwnAlignment) {
   };
   EXPECT_EQ(text("512x50257x768"), of_widths(1, ",VECS=411"));
   EXPECT_EQ(text("512x50256x768"), of_widths(1, ",VECS=411"));
-  EXPECT_EQ(text("512x50257x768:align=2/1/1"), of_widths(1, ""));
-  EXPECT_EQ(text("512x50257x768:align=1/4/4"), of_widths(1, ""));
+  EXPECT_EQ(text("512x50257x768:align=8/4/4/4"), of_widths(1, ""));
+  EXPECT_EQ(text("512x50257x768:align=4/16/16/16"), of_widths(1, ""));
   // A's rows begin well, and end within a vector.
-  EXPECT_EQ(text("512x50257x767:align=4/1/1"), of_widths(1, ""));
+  EXPECT_EQ(text("512x50257x767:align=16/4/4/4"), of_widths(1, ""));
 }
 
 }  // namespace

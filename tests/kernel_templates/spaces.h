@@ -20,7 +20,7 @@ inline std::vector<int> values_in(const KernelFamily& family, const Config& conf
   std::vector<int> values;
   for (const ParamSpec& param : family.params) {
     const std::optional<int> named = config.get(param.name);
-    values.push_back(named ? *named : param.unless_named.value());
+    values.push_back(named ? *named : param.default_value.value());
   }
   return values;
 }

@@ -22,12 +22,14 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PREDICTED = r"\(predicted, not timed"
 EXPECTED = [
     [rf"256x256x256 .* us .*{PREDICTED}.* 1024x1024x1024 .* us .*{PREDICTED}"],
-    [r"(\w+/\w+=\d+\S* nearest match, predicted: .* \d+ CTAs of \d+ threads, .*){3}"],
+    [r"(\w+/\w+=\d+\S* nearest match, predicted: .* A at multiples of \d+ bytes, B of \d+, D of \d+ ?){3}"],
     [r"^nearest.*: \w+/\w+=\d+.* blocks of \d+ threads .*; predicted [\d.]+ us on "],
     [r"256x256x256 by \w+/.* 250x252x260 by \w+/.* 100x77x300 by \w+/.* 64x64x4096 by \w+/"],
     [r"64x64x64: right 256x256x256: right gemm-tune: 2 problems in build/calls\.txt",
      rf"256x256x256 \w+/.*{PREDICTED}.* 64x64x64 \w+/.*{PREDICTED}",
      r"right gemm-tune: served 0 of 6 calls of cuBLAS, .* left to cuBLAS 6, "],
+    [rf"256x256x256 my_tiles/BM=\d+.*{PREDICTED}", r"'my_tiles' is no kernel family of this program: load it by --family",
+     r"my_tiles/BM=\d+,BN=\d+,BK=\d+,TM=\d+,TN=\d+, predicted"],
 ]
 
 

@@ -7,29 +7,52 @@
 # an #include behind an #if counts.
 set -euo pipefail
 
-folders=(core gpu kernel_templates search db choose runtime dispatch tuner python)
+folders=(core gpu kernel_templates search db choose runtime dispatch tuner cli research python)
 # FOLDER: what it may include besides itself and the standard library. Nothing forms a circle; tuner and
-# dispatch do not know each other. Below tuner/, the folders of tuner/.
+# dispatch do not know each other. Below gpu/, search/, db/, tuner/ and cli/, the folders of the same one.
 may_include='
 core:
 gpu: core
+gpu/launch:
+gpu/cuda_libraries:
+gpu/compile: gpu/cuda_libraries
 kernel_templates: core
 search: core kernel_templates
+search/space:
+search/model:
+search/strategy: search/space
 db: core kernel_templates
+db/schema:
+db/validity:
+db/file: db/schema
+db/transfer: db/file db/schema db/validity
 choose: core kernel_templates search db
 runtime: core gpu kernel_templates
 dispatch: core gpu kernel_templates search db choose runtime
-python: core gpu dispatch
+python: core gpu kernel_templates dispatch
 tuner: core gpu kernel_templates search db choose runtime
 tuner/cluster:
+tuner/process:
 tuner/measure:
 tuner/trace:
-tuner/work: tuner/measure
-tuner/job: tuner/work tuner/measure
-tuner/agents: tuner/cluster tuner/job tuner/work tuner/measure
-tuner/mpi: tuner/agents tuner/cluster tuner/app tuner/report tuner/job tuner/work tuner/measure
-tuner/report: tuner/job tuner/work tuner/measure
-tuner/app: tuner/report tuner/job tuner/work tuner/measure tuner/trace
+tuner/work: tuner/process tuner/measure
+tuner/plan: tuner/process tuner/work tuner/measure
+tuner/job: tuner/plan tuner/process tuner/work tuner/measure
+tuner/agents: tuner/cluster tuner/job tuner/plan tuner/process tuner/work tuner/measure
+tuner/report: tuner/job tuner/plan tuner/process tuner/work tuner/measure
+tuner/mpi: tuner/agents tuner/cluster tuner/report tuner/job tuner/plan tuner/process tuner/work tuner/measure
+research: core kernel_templates search db tuner
+cli: core gpu kernel_templates search db choose runtime tuner
+cli/output:
+cli/help: cli/arguments cli/output
+cli/arguments: cli/output
+cli/tune: cli/arguments cli/output cli/help
+cli/explain: cli/arguments cli/output
+cli/database: cli/arguments cli/output
+cli/export: cli/arguments cli/output
+cli/capture: cli/arguments cli/output
+cli/report: cli/arguments cli/output cli/help
+cli/mpi: cli/tune cli/arguments cli/output cli/help
 '
 # These build where there is no CUDA.
 no_cuda="core kernel_templates search db choose"
@@ -54,8 +77,8 @@ check() {
         print location " includes " shown ": " why
         bad = 1
       }
-      # The part of a path that the arrows speak of: a folder, or one of those below tuner/.
-      function inner(path) { return match(path, /^tuner\/[^\/]+\//) ? substr(path, 1, RLENGTH - 1) : "" }
+      # The part of a path that the arrows speak of: a folder, or one of those below gpu/, search/, db/, tuner/ and cli/.
+      function inner(path) { return match(path, /^(gpu|search|db|tuner|cli)\/[^\/]+\//) ? substr(path, 1, RLENGTH - 1) : "" }
       function follow(from, to) {
         if (from != to && !has(may[from], to))
           refuse(from " may include only itself and: " (may[from] == "" ? "nothing" : may[from]))
@@ -82,7 +105,7 @@ check() {
             refuse("write it from the repository root")
           } else {
             follow(folder, target)
-            if (inner(file) != "" && inner(header) != "") follow(inner(file), inner(header))
+            if (folder == target && inner(file) != "" && inner(header) != "") follow(inner(file), inner(header))
           }
         } else if (shown ~ /^</ && header ~ /^(cuda|nvrtc|cublas|cu[A-Z]|crt\/|curand|driver_types|vector_types)/) {
           if (has(no_cuda, folder)) refuse(folder " builds without CUDA")
@@ -96,13 +119,13 @@ self_test() {
   scratch=$(mktemp -d)
   trap 'rm -rf "$scratch"' EXIT
   cd "$scratch"
-  mkdir -p core search db tuner/{app,report,job,work,measure}
+  mkdir -p core search db/{schema,transfer} tuner/{report,job,work,measure} cli/output
   echo '#include "core/outcome.h"' >search/good.h
   echo '#include <nvrtc.h>' >tuner/good.cpp
   echo '#include "tuner/measure/verify.h"' >tuner/report/good.cpp
   check || { echo "self-test: complains about a sound tree" && exit 1; }
-  local bad=('core/a.h|#include "db/database.h"' 'db/a.cpp|#  include "search/space.h"' 'tuner/a.cpp|#include "dispatch/plan.h"'
-    'tuner/measure/a.h|#include "tuner/work/protocol.h"' 'tuner/report/a.h|#include "tuner/app/options.h"'
+  local bad=('core/a.h|#include "db/database.h"' 'db/a.cpp|#  include "search/space/space.h"' 'tuner/a.cpp|#include "dispatch/plan.h"' 'db/schema/a.cpp|#include "db/transfer/merge.h"'
+    'tuner/measure/a.h|#include "tuner/work/protocol.h"' 'tuner/report/a.h|#include "cli/arguments/options.h"' 'cli/output/a.h|#include "cli/arguments/options.h"'
     'tuner/work/a.cpp|#include "tuner/new/a.h"' 'search/a.cpp|#include "space.h"' 'search/a.cpp|#include <cuda_runtime_api.h>' 'tuner/a.cpp|#include <cublas_v2.h>')
   local case
   for case in "${bad[@]}"; do

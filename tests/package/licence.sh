@@ -7,7 +7,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 line='SPDX-License-Identifier: Apache-2.0'
 lacking=$({
   sources '*.h' '*.hpp' '*.c' '*.cpp' '*.cuh' '*.cmake' CMakeLists.txt '*.py' '*.sh' '*.html' '*.css' '*.js'
-  printf '%s\n' CMakeLists.txt cmake/*.cmake db/*.sql run .ci/run
+  printf '%s\n' CMakeLists.txt cmake/*.cmake db/schema/*.sql run .ci/run
 } | while read -r file; do
   head -n 2 "$file" | grep -q -F "$line" || echo "$file"
 done)

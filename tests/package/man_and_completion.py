@@ -69,7 +69,7 @@ def check_man(program):
 COMPLETED = {
     "gemm-tune lad": ["ladder"],
     "gemm-tune --siz": ["--sizes"],
-    "gemm-tune db re": ["rekey"],
+    "gemm-tune db pr": ["prune"],
     "gemm-tune db merge --": ["--help", "--quiet"],
     "gemm-tune --db report best --obj": ["--objective"],
     "gemm-tune --db = report best --obj": ["--objective"],
@@ -102,8 +102,8 @@ def check_completion(program):
                 "complete -o default -F _gemm_tune gemm-tune\n":
             sys.exit("bash does not complete gemm-tune")
         if shutil.which("fish"):
-            offered = output("fish", "-c", f"source {scripts['fish']}; complete -C 'gemm-tune db re'")
-            if offered.split("\t")[0] != "rekey":
+            offered = output("fish", "-c", f"source {scripts['fish']}; complete -C 'gemm-tune db pr'")
+            if offered.split("\t")[0] != "prune":
                 sys.exit(f"fish offers {offered}")
     script = output(program, "completion", "bash")
     for path, name in of_help(program):

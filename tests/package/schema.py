@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Holds docs/schema.md against db/schema.sql: the same tables and views, in each the same columns in the
+"""Holds docs/schema.md against db/schema/schema.sql: the same tables and views, in each the same columns in the
 same order, of tables also the types and which columns may be NULL. --self-test shows that it notices.
 """
 import pathlib
@@ -51,18 +51,18 @@ def differences(sql, page):
 
 
 def main():
-    sql = (ROOT / "db/schema.sql").read_text()
+    sql = (ROOT / "db/schema/schema.sql").read_text()
     page = (ROOT / "docs/schema.md").read_text()
     if sys.argv[1:] == ["--self-test"]:
         for old, new in (("  cold_us      REAL", "  warm_us REAL, cold_us REAL"), ("  host           TEXT,", ""),
                          ("  seed           TEXT NOT NULL", "  seed TEXT"), ("CREATE VIEW outcomes", "CREATE VIEW results"),
                          ("user_version = ", "user_version = 1"), ("       m.reason,\n", "")):
             if old not in sql:
-                sys.exit(f"db/schema.sql has no '{old}'")
+                sys.exit(f"db/schema/schema.sql has no '{old}'")
             if not differences(sql.replace(old, new, 1), page):
                 sys.exit(f"'{new}' in place of '{old}' is not noticed")
     elif found := differences(sql, page):
-        sys.exit("db/schema.sql and docs/schema.md differ:\n" + "\n".join(found))
+        sys.exit("db/schema/schema.sql and docs/schema.md differ:\n" + "\n".join(found))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 sources() {
   local names=() folders=() pattern folder
   for pattern in "$@"; do names+=(-o -name "$pattern"); done
-  for folder in core gpu kernel_templates search db choose runtime dispatch tuner python cmake tests bench examples; do
+  for folder in core gpu kernel_templates search db choose runtime dispatch tuner cli python cmake tests bench examples; do
     [ ! -d "$folder" ] || folders+=("$folder")
   done
   find "${folders[@]}" -type f \( "${names[@]:1}" \) | sort

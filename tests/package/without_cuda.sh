@@ -42,3 +42,12 @@ VIRTUAL_ENV=$scratch/venv GT_SHOWN=$scratch/venv without_cuda "$program" --arch 
   --config naive/BM=16,BN=16,COALESCED=1,PRED=0 --no-kernel-cache >"$scratch/answer" 2>"$scratch/errors" ||
   fail "tuning with NVRTC of a wheel ends with $?"
 [ -e "$scratch/new.db" ] || fail "tuning with NVRTC of a wheel stores nothing"
+
+# NVRTC without its builtins: a package that is not whole.
+status=0
+LD_AUDIT=$hide_libraries GT_HIDDEN='libnvrtc-builtins' CUDA_VISIBLE_DEVICES='' "$program" --arch sm_86 --sizes 64 \
+  --config naive/BM=16,BN=16,COALESCED=1,PRED=0 --no-kernel-cache --db "$scratch/new.db" >"$scratch/answer" 2>"$scratch/errors" ||
+  status=$?
+[ $status -eq 3 ] || fail "a search without NVRTC's builtins ends with $status"
+grep -q 'finds no libnvrtc-builtins.so.13.* that fits it: the file belongs beside libnvrtc.so.13, in /.*cuda-nvrtc-13-0' "$scratch/errors" ||
+  fail "a search without NVRTC's builtins does not say what is missing"

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "core/error.h"
+#include "dispatch/c_values.h"
 
 namespace gemm_tune {
 namespace {
@@ -44,11 +45,23 @@ TEST(ProblemText, RefusesAnUnknownTypeTranspositionOrOrder) {
     }
   };
   EXPECT_EQ(refusal([](gt_gemm_call& call) { call.type_a = static_cast<gt_type>(7); }),
-            "call.type_a is 7: it must be GT_F32, GT_F16 or GT_BF16");
+            "call.type_a is 7: it must be a gt_type");
   EXPECT_EQ(refusal([](gt_gemm_call& call) { call.trans_b = static_cast<gt_transpose>(2); }),
             "call.trans_b is 2: it must be GT_NO_TRANSPOSE or GT_TRANSPOSE");
   EXPECT_EQ(refusal([](gt_gemm_call& call) { call.order = static_cast<gt_order>(2); }),
             "call.order is 2: it must be GT_ROW_MAJOR or GT_COLUMN_MAJOR");
+}
+
+TEST(ProblemText, ACallOfATextHasItsProblem) {
+  for (const char* text :
+       {"1024x1000x512", "63x65x67:align=16", "63x65x67", "4x8x16:type=bf16:layout=nt:batch=3",
+        "64x64x64:type=f16/f16/f32/f32:layout=tt", "1024x1024x1024:align=4/16/16/16",
+        "100x200x300:align=16/8/4/4:batch=7", "64x64x0"}) {
+    EXPECT_EQ(problem_text(call_of(text)), text);
+  }
+  EXPECT_EQ(
+      row_major_call(call_of("64x64x64:align=16/16/8/4"), Addresses::optional).problem.alignment,
+      (Alignment{16, 16, 8, 4}));
 }
 
 }  // namespace

@@ -4,8 +4,9 @@ import itertools
 
 import numpy as np
 import pytest
-from device_arrays import multiply
+from device_arrays import DeviceArray, multiply
 
+import gemm_tune
 from gemm_tune.lib import _core
 
 RANDOM = np.random.default_rng(1)
@@ -56,9 +57,9 @@ def test_a_problem_has_the_alignment_of_the_call():
     def problem(a, b, out=None):
         return check(a, b, out=out)[0]["problem"]
 
-    assert problem(rand(8, 20)[:, 1:17], rand(16, 8)) == "8x8x16:align=1/4/4"
-    assert problem(rand(8, 16), rand(16, 10)[:, 2:]) == "8x8x16:align=4/2/4"
-    assert problem(rand(8, 16), rand(16, 8), np.empty((8, 12), np.float32)[:, 2:10]) == "8x8x16:align=4/4/2"
+    assert problem(rand(8, 20)[:, 1:17], rand(16, 8)) == "8x8x16:align=4/16/16/16"
+    assert problem(rand(8, 16), rand(16, 10)[:, 2:]) == "8x8x16:align=16/8/16/16"
+    assert problem(rand(8, 16), rand(16, 8), np.empty((8, 12), np.float32)[:, 2:10]) == "8x8x16:align=16/16/8/8"
     assert problem(rand(4, 8, 16)[::2], rand(2, 16, 8)) == "8x8x16:batch=2"
 
 
@@ -150,3 +151,14 @@ def test_arrays_that_have_dlpack_only_are_read_by_it():
     a, b, out = rand(3, 5), rand(5, 8)[:, ::2].T.copy().T, np.empty((3, 4), np.float32)
     [call] = _core.calls_of(a, b, None, out)
     assert call["problem"] == "3x4x5:layout=nt" and (call["A"], call["B"]) == (a.ctypes.data, b.ctypes.data)
+
+
+def test_an_activation_is_part_of_the_problem():
+    a, b, out = DeviceArray(rand(3, 5)), DeviceArray(rand(5, 4)), DeviceArray(np.empty((3, 4), np.float32))
+    bias = DeviceArray(rand(4))
+    calls = _core.calls_of(a, b, bias, out, "gelu_tanh")
+    assert [call["problem"] for call in calls] == ["3x4x5:epilogue=bias_column+gelu_tanh"]
+    assert [call["problem"] for call in _core.calls_of(a, b, None, out, "relu")] == ["3x4x5:epilogue=relu"]
+    for wrong in ("residual", "", 7):
+        with pytest.raises(gemm_tune.ArgumentError, match="activation"):
+            _core.calls_of(a, b, None, out, wrong)

@@ -53,7 +53,7 @@ def test_what_was_tuned_is_looked_up(tuned):
     assert (recipe.match, recipe.source, recipe.config) == ("exact", "predicted", table["config"][0])
     assert gemm_tune.lookup("128x64x32:layout=nt", arch=DEVICE).match == "exact"
     assert gemm_tune.lookup(65, arch=DEVICE).match != "exact"
-    assert gemm_tune.lookup("64:type=f16", arch=DEVICE).match in ("cublas", "default")
+    assert gemm_tune.lookup("64:type=f16", arch=DEVICE).match == "default"
 
 
 def test_a_search_is_seen_by_later_look_ups(tuned):
@@ -120,7 +120,7 @@ def test_shapes_of_numpys_integers_are_tuned(tmp_path):
     (lambda path: gemm_tune.lookup(b"646", arch=DEVICE), gemm_tune.ArgumentError, "the shape b'646' is not"),
     (lambda path: gemm_tune.tune(b"646", arch=DEVICE), gemm_tune.ArgumentError, "shapes is b'646'"),
     (lambda path: gemm_tune.tune(10**5000, arch=DEVICE), gemm_tune.ArgumentError, "an edge of a shape is out of range"),
-    (lambda path: gemm_tune.lookup("9" * 5000, arch=DEVICE), gemm_tune.ArgumentError, "an edge or the batch of a shape is out of range"),
+    (lambda path: gemm_tune.lookup("9" * 5000, arch=DEVICE), gemm_tune.ArgumentError, "is not a problem"),
     (lambda path: gemm_tune.tune(64, arch=86), gemm_tune.ArgumentError, "arch is 86: it must be a text, as in 'sm_90'"),
     (lambda path: gemm_tune.tune(64, arch="sm_86\0"), gemm_tune.ArgumentError, "arch is .*: it goes on behind a null character"),
     (lambda path: gemm_tune.tune(64, arch=DEVICE, time=60), gemm_tune.ArgumentError, "time is 60: it must be a text, as in '15:00'"),
@@ -141,13 +141,13 @@ def test_shapes_of_numpys_integers_are_tuned(tmp_path):
     (lambda path: gemm_tune.configure(f"{path}\0.db"), gemm_tune.ArgumentError, "behind a null character"),
     (lambda path: gemm_tune.lookup(64, arch="sm_86\0"), gemm_tune.ArgumentError, "arch is .*behind a null character"),
     (lambda path: gemm_tune.configure(policy="fast"), gemm_tune.ArgumentError, "policy is 'fast': it must be one of best"),
-    (lambda path: gemm_tune.lookup("64,65", arch=DEVICE), gemm_tune.ArgumentError, "the shape '64,65' is not one problem"),
-    (lambda path: gemm_tune.lookup("64:type=f8", arch=DEVICE), gemm_tune.ArgumentError, "type is 'f8'"),
-    (lambda path: gemm_tune.lookup("64:layout=xy", arch=DEVICE), gemm_tune.ArgumentError, "layout is 'xy'"),
-    (lambda path: gemm_tune.lookup("64:batch=\u00b2", arch=DEVICE), gemm_tune.ArgumentError, "is not one problem"),
-    (lambda path: gemm_tune.lookup((0, 1, 1), arch=DEVICE), gemm_tune.ArgumentError, "problem.M is 0"),
+    (lambda path: gemm_tune.lookup("64,65", arch=DEVICE), gemm_tune.ArgumentError, "'64,65' is not a problem"),
+    (lambda path: gemm_tune.lookup("64:type=f8", arch=DEVICE), gemm_tune.ArgumentError, "'f8' is not a type"),
+    (lambda path: gemm_tune.lookup("64:layout=xy", arch=DEVICE), gemm_tune.ArgumentError, "layout=xy"),
+    (lambda path: gemm_tune.lookup("64:batch=\u00b2", arch=DEVICE), gemm_tune.ArgumentError, "is not a problem"),
+    (lambda path: gemm_tune.lookup((0, 1, 1), arch=DEVICE), gemm_tune.ArgumentError, "'0x1x1' is not a problem"),
     (lambda path: gemm_tune.lookup((64, 64, 2**70), arch=DEVICE), gemm_tune.ArgumentError, "out of range"),
-    (lambda path: gemm_tune.lookup(64, alignment=3, arch=DEVICE), gemm_tune.ArgumentError, "problem.alignment is 3"),
+    (lambda path: gemm_tune.lookup(64, alignment=3, arch=DEVICE), gemm_tune.ArgumentError, "64x64x64:align=3"),
     (lambda path: gemm_tune.lookup(64, arch="ampere"), gemm_tune.ArgumentError, "device.arch is 'ampere'"),
     (lambda path: gemm_tune.lookup(64, sm_count=3), gemm_tune.ArgumentError, "device_name and sm_count need arch"),
 ])
@@ -218,14 +218,16 @@ def test_the_program_gets_the_folders_of_wheels_that_python_finds(tmp_path, monk
 
 
 def test_a_captured_problem_can_be_looked_up_at_its_alignment():
-    assert gemm_tune.lookup("1024:align=1/4/4", arch=DEVICE) == gemm_tune.lookup(1024, alignment=1, arch=DEVICE)
-    assert gemm_tune.lookup("1024:align=1/4/4/2", arch=DEVICE) == gemm_tune.lookup(1024, alignment=1, arch=DEVICE)
-    assert gemm_tune.lookup("1024:align=4", arch=DEVICE) == gemm_tune.lookup(1024, arch=DEVICE)
+    assert gemm_tune.lookup("1024:align=4", arch=DEVICE) == gemm_tune.lookup(1024, alignment=4, arch=DEVICE)
+    assert gemm_tune.lookup("1024:align=16", arch=DEVICE) == gemm_tune.lookup(1024, arch=DEVICE)
+    for text, needs in ("1024:align=4/16/16/16", (4, 16, 16, 16)), ("1024:align=16/8/16/8", (16, 8, 8, 8)):
+        needed = gemm_tune.lookup(text, arch=DEVICE).align_bytes
+        assert all(one <= most for one, most in zip(needed, needs)), needed
 
 
-@pytest.mark.parametrize("align", ["3", "4/4", "1/2/4/4/8", "4/4/", ""])
-def test_an_alignment_is_one_number_or_one_for_each_matrix(align):
-    with pytest.raises(gemm_tune.ArgumentError, match=f"align is '{align}': write 1, 2, 4 or 8, or .* A, B and C"):
+@pytest.mark.parametrize("align", ["3", "4/4", "4/8/4/4/8", "4/4/4/", "", "2", "32"])
+def test_an_alignment_is_one_number_of_bytes_or_one_for_each_matrix(align):
+    with pytest.raises(gemm_tune.ArgumentError, match=f"1024:align={align}'|align"):
         gemm_tune.lookup(f"1024:align={align}", arch=DEVICE)
 
 

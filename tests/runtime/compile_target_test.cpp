@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a kernel is compiled for where that is not the GPU's architecture as such.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "core/error.h"
 #include "runtime/compile.h"
 #include "tests/kernel_templates/spaces.h"
+#include "tests/matchers.h"
 #include "tests/runtime/wgmma_kernel.h"
 #include "tests/temp_folder.h"
 
 namespace gemm_tune {
 namespace {
-
-using ::testing::EndsWith;
-using ::testing::HasSubstr;
-using ::testing::ThrowsMessage;
 
 class CompileTargetTest : public ::testing::Test {
  protected:

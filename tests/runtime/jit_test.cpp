@@ -1,23 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/jit.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <filesystem>
+#include <set>
 #include <string>
 
 #include "choose/choose.h"
 #include "core/error.h"
 #include "tests/dispatch/sample_database.h"
+#include "tests/epilogues.h"
+#include "tests/matchers.h"
 #include "tests/temp_folder.h"
 
 namespace gemm_tune {
 namespace {
-
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
-using ::testing::ThrowsMessage;
 
 constexpr const char* kElf = "\177ELF";
 
@@ -95,38 +91,37 @@ TEST_F(JitTest, KeepsKernelsWithAnEpilogueApartInTheCache) {
   const auto cubin = [&](Epilogue epilogue) {
     return jit_cubin(config_, {COperand::in_place, epilogue}, "sm_86", &cache);
   };
-  EXPECT_NE(cubin(Epilogue::none), cubin(Epilogue::bias));
-  EXPECT_NE(cubin(Epilogue::bias), cubin(Epilogue::bias_relu));
+  EXPECT_NE(cubin({}), cubin(kBiasColumn));
+  EXPECT_NE(cubin(kBiasColumn), cubin(kBiasColumnRelu));
 }
 
-TEST_F(JitTest, AKernelWithAnEpilogueIsKeptByTheTokensOfItsEpilogue) {
-  KernelSource source = kernel_source(*config_.family);
-  const auto key = [&](Epilogue epilogue) {
-    return kernel_key(source, config_, {COperand::in_place, epilogue}, "sm_86");
+TEST_F(JitTest, AKernelIsKeptByItsTextAndHeaders) {
+  const KernelSource source = kernel_source(*config_.family);
+  const auto key = [&](const KernelSource& of) {
+    return kernel_key(of, config_, COperand::in_place, "sm_86");
   };
-  const std::string plain = key(Epilogue::none), with_bias = key(Epilogue::bias);
-  for (auto& [path, text] : source.headers) {
-    if (path == "kernel_templates/device/bias.cuh") text += "constexpr int kMine = 1;\n";
+  KernelSource other_text = source, other_header = source, other_revision = source;
+  other_text.text += "constexpr int kMine = 1;\n";
+  other_header.headers.front().second += "constexpr int kMine = 1;\n";
+  other_revision.revision = "2";
+  EXPECT_NE(key(other_text), key(source));
+  EXPECT_NE(key(other_header), key(source));
+  EXPECT_EQ(key(other_revision), key(source));
+}
+
+TEST_F(JitTest, AKernelIsKeptByItsConfigFormAndTarget) {
+  const KernelSource source = kernel_source(*config_.family);
+  std::set<std::string> keys;
+  for (const KnownConfig& config : {config_, served_variants(config_).back()}) {
+    for (const COperand c : {COperand::in_place, COperand::separate}) {
+      for (const Epilogue epilogue : {Epilogue(), kBiasColumn, kBiasColumnRelu}) {
+        for (const char* arch : {"sm_86", "sm_90"}) {
+          keys.insert(kernel_key(source, config, {c, epilogue}, arch).substr(0, 16));
+        }
+      }
+    }
   }
-  EXPECT_EQ(key(Epilogue::none), plain);
-  EXPECT_NE(key(Epilogue::bias), with_bias);
-}
-
-TEST_F(JitTest, AKernelWithALaterParameterIsKeptByTheTokensOfIts) {
-  const std::string before =
-      "skinny/CLUSTER=0,BS=1,TL=4,WARPS=8,LANES_K=1,UNROLL=8,VEC=4,SPLIT_K=8,SKINNY_N=0,TA=0,TB=0,"
-      "PRED=0";
-  const KnownConfig plain = check_config(parse_config(before)),
-                    later = check_config(parse_config(before + ",KEEP=6"));
-  const KernelSource source = kernel_source(*plain.family);
-  KernelSource changed = source;
-  changed.text.insert(changed.text.find("#ifdef TUNED_KEEP"),
-                      "#ifdef TUNED_KEEP\nconstexpr int kMine = 1;\n#endif\n");
-  const auto key = [](const KernelSource& of, const KnownConfig& config) {
-    return kernel_key(of, config, COperand::in_place, "sm_86");
-  };
-  EXPECT_EQ(key(changed, plain), key(source, plain));
-  EXPECT_NE(key(changed, later), key(source, later));
+  EXPECT_EQ(keys.size(), 2U * 2 * 3 * 2);
 }
 
 TEST_F(JitTest, AnUnsupportedArchitectureIsADeviceError) {

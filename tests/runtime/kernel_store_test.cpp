@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/kernel_store.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,6 +17,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "tests/matchers.h"
 #include "tests/temp_folder.h"
 
 namespace gemm_tune {
@@ -26,9 +25,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using std::filesystem::perms;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::ThrowsMessage;
 
 class KernelStoreTest : public ::testing::Test {
  protected:
@@ -231,7 +227,7 @@ class BoundedKernelStoreTest : public KernelStoreTest {
 
   // Room for eight files of these bytes, but not for nine.
   const std::string kilobyte_ = std::string(1000, 'x');
-  const KernelStore cache_{directory_, KernelStore::Directory::users, 9000};
+  const KernelStore cache_{directory_, 9000};
 };
 
 TEST_F(BoundedKernelStoreTest, RemovesWhatWasUnusedForLongestWhereItGrowsBeyondItsBound) {
@@ -296,7 +292,7 @@ TEST_F(BoundedKernelStoreTest, ManyWritersStayWithinTheBoundAndReadWholeFiles) {
   std::vector<std::thread> writers;
   for (int writer = 0; writer < 4; ++writer) {
     writers.emplace_back([this, writer] {
-      const KernelStore cache(directory_, KernelStore::Directory::users, 9000);
+      const KernelStore cache(directory_, 9000);
       for (int i = 0; i < 50; ++i) {
         const std::string key = std::to_string(writer) + " " + std::to_string(i);
         EXPECT_TRUE(cache.store(key, kilobyte_));
@@ -307,13 +303,6 @@ TEST_F(BoundedKernelStoreTest, ManyWritersStayWithinTheBoundAndReadWholeFiles) {
   for (std::thread& writer : writers) writer.join();
   EXPECT_LE(files(), 8U);
   EXPECT_GE(files(), 1U);
-}
-
-TEST_F(KernelStoreTest, AScratchDirectoryHasNoBound) {
-  const KernelStore scratch(directory_, KernelStore::Directory::scratch, 10);
-  ASSERT_TRUE(scratch.store("one", cubin_));
-  ASSERT_TRUE(scratch.store("two", cubin_));
-  EXPECT_EQ(files(), 2U);
 }
 
 TEST(DefaultKernelCache, FollowsTheXdgSpecification) {
@@ -344,15 +333,6 @@ TEST(WhyUntrusted, RefusesWhatGroupOrOthersMayWriteToEvenOfRoot) {
   EXPECT_NE(why_untrusted(0, 01777, 1000), std::nullopt);
 }
 
-// As a file system without owners and modes has it.
-TEST_F(KernelStoreTest, OwnerAndModeOfAScratchDirectoryAreNotLookedAt) {
-  std::filesystem::permissions(directory_, perms::all);
-  const KernelStore scratch(directory_, KernelStore::Directory::scratch);
-  ASSERT_TRUE(scratch.store("key", cubin_));
-  std::filesystem::permissions(scratch.file("key"), perms::all);
-  EXPECT_EQ(scratch.load("key"), cubin_);
-}
-
 // What is thrown where no more file can be opened.
 std::exception_ptr without_descriptors(const std::function<void()>& act) {
   rlimit limit{};
@@ -376,15 +356,13 @@ std::exception_ptr without_descriptors(const std::function<void()>& act) {
 }
 
 TEST_F(KernelStoreTest, TooManyOpenFilesAreTheEnvironmentsFailureWhoeverNamedTheDirectory) {
-  for (const auto kind : {KernelStore::Directory::users, KernelStore::Directory::scratch}) {
-    // Not the member: UBSan would look at the type of `this`.
-    const std::filesystem::path folder = directory_;
-    const auto thrown = without_descriptors([&] { const KernelStore store(folder, kind); });
-    ASSERT_TRUE(thrown);
-    EXPECT_THAT(
-        [&] { std::rethrow_exception(thrown); },
-        ThrowsMessage<DeviceError>(AllOf(HasSubstr(directory_.string()), HasSubstr("ulimit -n"))));
-  }
+  // Not the member: UBSan would look at the type of `this`.
+  const std::filesystem::path folder = directory_;
+  const auto thrown = without_descriptors([&] { const KernelStore store(folder); });
+  ASSERT_TRUE(thrown);
+  EXPECT_THAT(
+      [&] { std::rethrow_exception(thrown); },
+      ThrowsMessage<DeviceError>(AllOf(HasSubstr(directory_.string()), HasSubstr("ulimit -n"))));
 }
 
 TEST_F(KernelStoreTest, WhereTheDiskIsFullStoreFailsAndWhatLiesThereStays) {

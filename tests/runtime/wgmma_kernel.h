@@ -8,6 +8,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <string_view>
 
 #include "kernel_templates/registry.h"
 #include "kernel_templates/source.h"
@@ -66,9 +68,12 @@ inline KernelFamily wgmma_family() {
 // The text as kernel_source() reads it from a --kernel-dir. folder: exists and is empty.
 inline KernelSource wgmma_source(const KernelFamily& family, const std::filesystem::path& folder) {
   const KernelSource naive = kernel_source(*find_family("naive"));
-  std::filesystem::create_directories(folder / "kernel_templates" / "device");
-  for (const auto& [path, text] : naive.headers) std::ofstream(folder / path) << text;
-  std::ofstream(folder / family.source_path()) << kWgmmaText;
+  const auto write = [&](const std::string& path, std::string_view text) {
+    std::filesystem::create_directories((folder / path).parent_path());
+    std::ofstream(folder / path) << text;
+  };
+  for (const auto& [path, text] : naive.headers) write(path, text);
+  write(family.source_path(), kWgmmaText);
   return kernel_source(family, folder);
 }
 

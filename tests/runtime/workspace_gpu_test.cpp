@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "core/launch_recipe.h"
-#include "gpu/launch_graph.h"
-#include "gpu/stream.h"
+#include "gpu/launch/launch_graph.h"
+#include "gpu/launch/stream.h"
 #include "runtime/workspace.h"
 #include "tests/gpu/gpu_test.h"
 
@@ -16,11 +16,14 @@ using WorkspaceGpuTest = GpuTest;
 
 constexpr std::int64_t kTwoTiles = kWorkspaceCounterBytes + 2 * 64 * 64 * 4;
 
+char* sums_of(const Workspace& workspace) {
+  return static_cast<char*>(workspace.data()) + kWorkspaceCounterBytes;
+}
+
 TEST_F(WorkspaceGpuTest, ServesLaunchesThatNeedNone) {
   const Workspace none;
   EXPECT_EQ(none.bytes(), 0);
-  EXPECT_EQ(none.counters(), nullptr);
-  EXPECT_EQ(none.partials(), nullptr);
+  EXPECT_EQ(none.data(), nullptr);
   EXPECT_TRUE(none.is_clean());
 }
 
@@ -29,18 +32,18 @@ TEST_F(WorkspaceGpuTest, BeginsWithZeroedCountersAndTellsWhenTheyAreNot) {
   const Workspace workspace(kTwoTiles, stream.get());
   EXPECT_EQ(workspace.bytes(), 65536 + 32768);
   EXPECT_TRUE(workspace.is_clean());
-  GT_CUDA(cudaMemsetAsync(workspace.counters() + 16383, 1, 1, stream.get()));
+  GT_CUDA(cudaMemsetAsync(sums_of(workspace) - 1, 1, 1, stream.get()));
   EXPECT_FALSE(workspace.is_clean());
 }
 
 TEST_F(WorkspaceGpuTest, PoisonsThePartialSumsOfALaunchAlone) {
   const Stream stream;
   const Workspace workspace(kTwoTiles, stream.get());
-  GT_CUDA(cudaMemsetAsync(workspace.partials(), 0, 32768, stream.get()));
-  workspace.poison_partials(kTwoTiles - 16384, stream.get());
+  GT_CUDA(cudaMemsetAsync(sums_of(workspace), 0, 32768, stream.get()));
+  workspace.poison(kTwoTiles - 16384, stream.get());
   stream.synchronize();
   std::vector<float> partials(8192);
-  GT_CUDA(cudaMemcpy(partials.data(), workspace.partials(), 32768, cudaMemcpyDeviceToHost));
+  GT_CUDA(cudaMemcpy(partials.data(), sums_of(workspace), 32768, cudaMemcpyDeviceToHost));
   EXPECT_TRUE(std::isnan(partials[0]));
   EXPECT_TRUE(std::isnan(partials[4095]));
   EXPECT_EQ(partials[4096], 0.0F);
@@ -52,9 +55,9 @@ TEST_F(WorkspaceGpuTest, ACapturedOneBeginsEachRunOfItsGraphWithZeroedCounters) 
   DeviceBuffer<char> seen(kWorkspaceCounterBytes);
   const LaunchGraph graph(stream, [&] {
     const CapturedWorkspace workspace(kTwoTiles, CapturedWorkspace::Counters::zero, stream.get());
-    GT_CUDA(cudaMemcpyAsync(seen.data(), workspace.counters(), kWorkspaceCounterBytes,
+    GT_CUDA(cudaMemcpyAsync(seen.data(), workspace.data(), kWorkspaceCounterBytes,
                             cudaMemcpyDeviceToDevice, stream.get()));
-    GT_CUDA(cudaMemsetAsync(workspace.counters(), 1, kTwoTiles, stream.get()));
+    GT_CUDA(cudaMemsetAsync(workspace.data(), 1, kTwoTiles, stream.get()));
   });
   for (int run = 0; run < 3; ++run) {
     seen.fill_bytes(0xff, stream.get());
@@ -64,15 +67,6 @@ TEST_F(WorkspaceGpuTest, ACapturedOneBeginsEachRunOfItsGraphWithZeroedCounters) 
     seen.copy_to_host(counters);
     EXPECT_EQ(std::count(counters.begin(), counters.end(), '\0'), kWorkspaceCounterBytes);
   }
-}
-
-TEST_F(WorkspaceGpuTest, AKernelsPartialSumsFollowTheCountersAlsoWhereCaptured) {
-  const Stream stream;
-  const LaunchGraph graph(stream, [&] {
-    const CapturedWorkspace workspace(kTwoTiles, CapturedWorkspace::Counters::zero, stream.get());
-    EXPECT_EQ(reinterpret_cast<char*>(workspace.partials()),
-              reinterpret_cast<char*>(workspace.counters()) + 65536);
-  });
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "search/config_list.h"
+#include "search/space/config_list.h"
 
 #include <gtest/gtest.h>
 

@@ -1,22 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "search/cover.h"
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
+#include "search/space/cover.h"
 
 #include <set>
 #include <tuple>
 #include <vector>
 
-#include "search/space.h"
+#include "search/space/space.h"
+#include "tests/matchers.h"
 
 namespace gemm_tune {
 namespace {
 
-using testing::ElementsAre;
 using testing::Ge;
 using testing::Le;
-using testing::SizeIs;
 
 TEST(DrawEvenly, TakesOnePointFromEachStretch) {
   const std::vector<std::size_t> drawn = draw_evenly(1000, 4, 7);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Errors as an H100 measured them (winners/, 2026-11-24).
-#include "search/expected_error.h"
+#include "search/model/expected_error.h"
 
 #include <gtest/gtest.h>
 

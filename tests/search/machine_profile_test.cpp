@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "search/machine_profile.h"
+#include "search/model/machine_profile.h"
 
 #include <gtest/gtest.h>
 

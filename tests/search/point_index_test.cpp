@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "search/point_index.h"
+#include "search/space/point_index.h"
 
 #include <gtest/gtest.h>
 

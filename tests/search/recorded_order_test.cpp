@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kernel_templates/registry.h"
-#include "search/static_model.h"
+#include "search/model/static_model.h"
 
 namespace gemm_tune {
 namespace {

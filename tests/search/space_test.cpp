@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "search/space.h"
+#include "search/space/space.h"
 
 #include <gtest/gtest.h>
 
@@ -85,9 +85,9 @@ TEST(SpaceTest, FurtherRulesOfTheCallerAreJudgedAndCountedLikeTheFamilysOwn) {
   };
   const Space space = enumerate({&family}, {}, nullptr, {}, further);
   EXPECT_EQ(space.points.size(), 4u);
-  EXPECT_EQ(space.rejected.at("B is 4"), 4u);
+  EXPECT_EQ(space.rejected.at("B is 4"), 6u);
   EXPECT_EQ(space.enumerated, space.points.size() + rejected_sum(space));
-  EXPECT_EQ(seen, (std::vector<int>{1, 1, 1, 1}));  // before C is chosen
+  EXPECT_EQ(seen, (std::vector<int>{1, 1}));  // before A and C are chosen
 }
 
 TEST(SpaceTest, ParametersThatTheProblemHasASayInAreChosenFirst) {
@@ -253,6 +253,50 @@ TEST(SpaceTest, OfTooManyPointsAnEvenSampleIsKept) {
   EXPECT_EQ(draw(99'999, 1).points.size(), 99'999u);
 }
 
+// Four parameters, of which the problem's rule reads D and its verdict depends on A.
+TEST(SpaceTest, WhatIsRememberedGivesEachProblemTheSameSpaceWithLessWork) {
+  std::vector<int> ten(10);
+  std::iota(ten.begin(), ten.end(), 1);
+  std::uint64_t judged = 0;
+  const KernelFamily family = make_test_family(
+      {{"A", ten, ""}, {"B", ten, ""}, {"C", ten, ""}, {"D", ten, ""}},
+      {{"B not below C", {1, 2}, [&](Values v) { return ++judged, v[1] >= v[2]; }}});
+  const auto space_at = [&](int problem, SpaceMemory& memory) {
+    const ProblemVeto veto = {
+        [](const KnownConfig& point) -> std::optional<std::string_view> {
+          return point.values[2] == 10 ? std::optional<std::string_view>("C is ten") : std::nullopt;
+        },
+        [](const KnownConfig& point) { return std::vector<int>{point.values[0]}; },
+        [&](const KnownConfig& point) -> std::optional<std::string_view> {
+          return point.values[0] % problem != 0
+                     ? std::optional<std::string_view>("A is no multiple")
+                     : std::nullopt;
+        }};
+    const auto rules = [&](const KernelFamily&) {
+      return std::vector<FamilyRule>{
+          {"D is large", {3}, [problem](Values v) { return v[3] > problem; }}};
+    };
+    return enumerate({&family}, {}, veto, {}, rules, memory);
+  };
+  SpaceMemory memory;
+  for (const int problem : {2, 5, 3, 2}) {
+    SpaceMemory none;
+    const Space anew = space_at(problem, none);
+    judged = 0;
+    const Space remembered = space_at(problem, memory);
+    EXPECT_EQ(anew.valid, std::uint64_t(10 / problem * 36 * problem)) << problem;
+    EXPECT_EQ(anew.enumerated, anew.valid + rejected_sum(anew)) << problem;
+    EXPECT_EQ(remembered.valid, anew.valid);
+    EXPECT_EQ(remembered.rejected, anew.rejected);
+    EXPECT_EQ(remembered.vetoed, anew.vetoed);
+    ASSERT_EQ(remembered.points.size(), anew.points.size());
+    for (std::size_t i = 0; i < anew.points.size(); ++i) {
+      EXPECT_EQ(remembered.points[i].values, anew.points[i].values);
+    }
+  }
+  EXPECT_EQ(judged, 0u);  // the last problem was the first, too
+}
+
 // Nothing is stored: the families have millions of points.
 TEST(SpaceTest, RealFamiliesAccountForEveryRawPoint) {
   const FixedParam of_one_layout[] = {{"TA", 0}, {"TB", 0}, {"VEC", 4}, {"CLUSTER", 0}};
@@ -320,23 +364,22 @@ TEST(SettledParams, OfferWidthsOfOperandsWhereTheirAlignmentsDiffer) {
   EXPECT_EQ(offered("512x50257x767"), std::pair(0, 0));
 }
 
+// Whether the problem leaves the search no choice of the parameter.
+bool settles(const std::string& problem, const std::string& param) {
+  const std::vector<FixedParam> settled = settled_params(parse_problem(problem));
+  return std::any_of(settled.begin(), settled.end(),
+                     [&](const FixedParam& one) { return one.name == param; });
+}
+
 TEST(SettledParams, OfferOneOffsetOfStagesWhereAlignmentsDiffer) {
-  const auto is_settled = [](const std::string& problem) {
-    const std::vector<FixedParam> settled = settled_params(parse_problem(problem));
-    return std::any_of(settled.begin(), settled.end(),
-                       [](const FixedParam& one) { return one.name == "STEPPED"; });
-  };
+  const auto is_settled = [](const char* problem) { return settles(problem, "STEPPED"); };
   EXPECT_FALSE(is_settled("512x50257x768"));
   EXPECT_TRUE(is_settled("512x50257x767"));
   EXPECT_TRUE(is_settled("512x50256x768"));
 }
 
 TEST(SettledParams, OfferAReductionInALaunchAfterWhereKIsLarge) {
-  const auto is_settled = [](const std::string& problem) {
-    const std::vector<FixedParam> settled = settled_params(parse_problem(problem));
-    return std::any_of(settled.begin(), settled.end(),
-                       [](const FixedParam& one) { return one.name == "REDUCE"; });
-  };
+  const auto is_settled = [](const char* problem) { return settles(problem, "REDUCE"); };
   EXPECT_FALSE(is_settled("256x256x65536"));
   EXPECT_TRUE(is_settled("333x777x2222")) << "operands are aligned differently";
   EXPECT_FALSE(is_settled("333x777x22222"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "search/static_model.h"
+#include "search/model/static_model.h"
 
 #include <gtest/gtest.h>
 
@@ -362,10 +362,9 @@ TEST(StaticModelTest, EachArchitectureHasTheConstantsOfItsProfile) {
 // Recorded on an H100: 128 CTAs in clusters of 4 take twice as long as those in clusters of 2.
 TEST(StaticModelTest, LargeClustersReachFewerSms) {
   Traits pair = vectorized_2d(), four = vectorized_2d();
-  pair.cluster = four.cluster = true;
   pair.registers_estimate = four.registers_estimate = 200;  // one CTA for each of 132 SMs
-  pair.split_k = 2;
-  four.split_k = 4;
+  pair.split_k = pair.cluster_ctas = 2;
+  four.split_k = four.cluster_ctas = 4;
   // 128 CTAs that each multiply 128 slices, and the same of twice as many tiles.
   const double of_pairs = time_us(pair, packed_problem(1024, 1024, 2048));
   const double of_fours = time_us(four, packed_problem(1024, 512, 4096));
@@ -477,9 +476,17 @@ TEST(StaticModelTest, TensorCoresPayNothingForOperandsLoadedLate) {
 TEST(StaticModelTest, ConstantsCanBeReplaced) {
   ModelConstants constants;
   constants.launch_us = 100.5;
-  EXPECT_DOUBLE_EQ(
-      predict(vectorized_2d(), cube(1024), spec("sm_90"), std::nullopt, constants).time_us,
-      time_us(vectorized_2d(), cube(1024)) + 100);
+  EXPECT_NEAR(predict(vectorized_2d(), cube(1024), spec("sm_90"), std::nullopt, constants).time_us,
+              time_us(vectorized_2d(), cube(1024)) + 100, 1e-6);
+}
+
+TEST(StaticModelTest, NoLaunchIsShorterThanAnyThatWasTimedAndShorterOnesKeepTheirOrder) {
+  const auto at = [](std::int64_t n) {
+    return predict(naive(true), packed_problem(1, n, 1), spec("sm_90")).time_us;
+  };
+  EXPECT_GE(at(1), 1.5);
+  EXPECT_LT(at(1), 1.8);
+  EXPECT_LT(at(7919), at(1'000'000));
 }
 
 TEST(StaticModelTest, WhatTheL2KeepsDoesNotComeFromDramAgain) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "search/surrogate.h"
+#include "search/strategy/surrogate.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "search/transfer.h"
+#include "search/strategy/transfer.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "core/error.h"
-#include "tuner/work/scratch_cubins.h"
+#include "tuner/process/scratch_cubins.h"
 #include "tuner/work/worker.h"
 #include "tuner/work/worker_pool.h"
 
@@ -25,8 +25,8 @@ constexpr std::chrono::milliseconds kIdlePoll{50};
 
 class Agent {
  public:
-  Agent(const WorkerCommand& worker, Transport& transport, int leader)
-      : worker_(worker), transport_(transport), leader_(leader) {}
+  Agent(const WorkerCommand& worker, Transport& transport, int leader, const WorkerClock& clock)
+      : worker_(worker), clock_(clock), transport_(transport), leader_(leader) {}
 
   AgentEnding serve() {
     const bool must_poll = transport_.fd() < 0;
@@ -50,7 +50,8 @@ class Agent {
 
   void add_pool(std::vector<WorkerCommand> commands, bool warm_spares) {
     waited_for_.push_back(
-        pools_.emplace_back(std::make_unique<WorkerPool>(std::move(commands), warm_spares)).get());
+        pools_.emplace_back(std::make_unique<WorkerPool>(std::move(commands), warm_spares, clock_))
+            .get());
   }
 
   void tell(const char* key, nlohmann::json body) {
@@ -83,7 +84,7 @@ class Agent {
                  message.fresh, done, with_cubins});
   }
 
-  // Takes the bytes that came with a config into the folder.
+  // Takes the bytes that came with a config into the temporary file.
   void keep(nlohmann::json& place) {
     const auto cubin = place.find("cubin");
     if (cubin == place.end()) return;
@@ -93,7 +94,7 @@ class Agent {
 
   void fill_in(nlohmann::json& place) {
     const auto config = place.at("config").get<std::string>();
-    place["cubin"] = binary_json(cubins_.load(config, config));
+    place["cubin"] = binary_json(cubins_.load(config));
   }
 
   void store(const std::string& config, const nlohmann::json& cubin) {
@@ -119,9 +120,10 @@ class Agent {
   }
 
   const WorkerCommand& worker_;
+  const WorkerClock& clock_;
   Transport& transport_;
   const int leader_;
-  const ScratchCubins cubins_{"gemm-tune-agent"};   // by config
+  ScratchCubins cubins_;                            // by config
   std::vector<std::unique_ptr<WorkerPool>> pools_;  // of compilers, then of each GPU
   std::vector<WorkerPool*> waited_for_;
   Clock::time_point next_heartbeat_ = Clock::now() + kHeartbeatInterval;
@@ -130,7 +132,7 @@ class Agent {
 }  // namespace
 
 AgentEnding serve_as_agent(const AgentFacts& facts, const WorkerCommand& worker,
-                           Transport& transport, int leader) {
+                           Transport& transport, int leader, const WorkerClock& clock) {
   const auto tell = [&](const AgentFacts& what) {
     transport.send(leader, message_of(kHello, what));
     transport.flush(kHelloFlush);
@@ -141,7 +143,7 @@ AgentEnding serve_as_agent(const AgentFacts& facts, const WorkerCommand& worker,
       tell(facts);
       return {false, facts.failure};
     }
-    Agent agent(worker, transport, leader);
+    Agent agent(worker, transport, leader, clock);
     tell(facts);
     return agent.serve();
   } catch (const std::exception& error) {  // the agent's edge

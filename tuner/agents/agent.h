@@ -4,7 +4,7 @@
 //
 // Has one pool of compilers, and one measuring worker for each GPU that the leader gives it, so
 // that the leader says which GPU a task gets. Keeps every cubin that it has compiled or been sent
-// in a temporary folder.
+// in a temporary file.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ struct AgentEnding {
 // over, or the leader is lost or dismisses the agent: an interruption is the leader's to decide.
 // worker: as of TuneRequest. Workers end with the thread that called this.
 AgentEnding serve_as_agent(const AgentFacts& facts, const WorkerCommand& worker,
-                           Transport& transport, int leader);
+                           Transport& transport, int leader, const WorkerClock& clock = nullptr);
 
 // Waits until the leader says that the job is over, or is lost: for a process that has no agent any
 // more, and whose end would be the end of the job.

@@ -24,7 +24,7 @@
 #include "tuner/agents/messages.h"
 #include "tuner/agents/transport.h"
 #include "tuner/cluster/scheduler.h"
-#include "tuner/work/interruption.h"
+#include "tuner/process/interruption.h"
 #include "tuner/work/task_pool.h"
 
 namespace gemm_tune {

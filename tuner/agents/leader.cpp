@@ -14,7 +14,7 @@
 
 #include "core/error.h"
 #include "tuner/agents/agent.h"
-#include "tuner/work/signals_blocked.h"
+#include "tuner/process/signals_blocked.h"
 
 namespace gemm_tune {
 namespace {

@@ -17,14 +17,14 @@ void to_json(nlohmann::json& json, const AgentFacts& value) {
           {"measurable", target.measurable},
           {"ordinals", target.ordinals},
           {"uuids", target.uuids},
-          {"memory_bytes", target.memory_bytes},
           {"driver_version", target.driver_version},
           {"why_not", target.why_not},
           {"gpu", target.gpu},
           {"nvrtc_version", value.nvrtc_version},
           {"tool_version", value.tool_version},
           {"jobs", value.jobs},
-          {"cpus", value.cpus}};
+          {"cpus", value.cpus},
+          {"cpus_of_machine", value.cpus_of_machine}};
 }
 
 void from_json(const nlohmann::json& json, AgentFacts& value) {
@@ -37,7 +37,6 @@ void from_json(const nlohmann::json& json, AgentFacts& value) {
   json.at("measurable").get_to(target.measurable);
   json.at("ordinals").get_to(target.ordinals);
   json.at("uuids").get_to(target.uuids);
-  json.at("memory_bytes").get_to(target.memory_bytes);
   json.at("driver_version").get_to(target.driver_version);
   json.at("why_not").get_to(target.why_not);
   json.at("gpu").get_to(target.gpu);
@@ -45,6 +44,7 @@ void from_json(const nlohmann::json& json, AgentFacts& value) {
   json.at("tool_version").get_to(value.tool_version);
   json.at("jobs").get_to(value.jobs);
   json.at("cpus").get_to(value.cpus);
+  json.at("cpus_of_machine").get_to(value.cpus_of_machine);
 }
 
 std::string message_of(const char* key, nlohmann::json body) {

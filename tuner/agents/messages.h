@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "core/device_spec.h"
-#include "tuner/job/target.h"
+#include "tuner/plan/target.h"
 #include "tuner/work/protocol.h"
 #include "tuner/work/task_pool.h"
 
@@ -33,6 +33,7 @@ struct AgentFacts {
   std::string nvrtc_version, tool_version;
   std::size_t jobs = 1;   // compile processes
   std::vector<int> cpus;  // that these may use; none where `jobs` is the user's number
+  int cpus_of_machine = 0;
 };
 
 void to_json(nlohmann::json& json, const AgentFacts& value);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -72,14 +73,17 @@ void deal_out_gpus(std::span<AgentFacts> agents) {
   }
 }
 
+const std::string& machine_of(const AgentFacts& agent) {
+  return agent.boot_id.empty() ? agent.host : agent.boot_id;
+}
+
 // As with one agent, each GPU keeps one core for the process that measures.
 void deal_out_cores(std::span<AgentFacts> agents) {
   std::map<std::pair<std::string, int>, std::vector<std::size_t>> cores;  // of a machine: seen by
   for (std::size_t i = 0; i < agents.size(); ++i) {
     const AgentFacts& one = agents[i];
     if (!one.failure.empty()) continue;
-    const std::string& machine = one.boot_id.empty() ? one.host : one.boot_id;
-    for (const int cpu : one.cpus) cores[{machine, cpu}].push_back(i);
+    for (const int cpu : one.cpus) cores[{machine_of(one), cpu}].push_back(i);
   }
   std::vector<std::size_t> kept(agents.size());
   for (std::size_t i = 0; i < agents.size(); ++i) {
@@ -109,6 +113,32 @@ void deal_out_cores(std::span<AgentFacts> agents) {
 void deal_out(std::span<AgentFacts> agents) {
   deal_out_gpus(agents);
   deal_out_cores(agents);
+}
+
+std::vector<std::string> few_cpus_notes(std::span<const AgentFacts> agents) {
+  struct Machine {
+    std::string host;
+    std::set<int> cpus;
+    int all = 0;
+  };
+  std::map<std::string, Machine> machines;
+  for (const AgentFacts& one : agents) {
+    if (!one.failure.empty() || one.cpus.empty()) continue;
+    Machine& machine = machines[machine_of(one)];
+    machine.host = one.host;
+    machine.cpus.insert(one.cpus.begin(), one.cpus.end());
+    machine.all = std::max(machine.all, one.cpus_of_machine);
+  }
+  std::vector<std::string> notes;
+  for (const auto& [name, machine] : machines) {
+    const std::size_t usable = machine.cpus.size();
+    if (2 * usable >= static_cast<std::size_t>(std::max(machine.all, 0))) continue;
+    notes.push_back(std::to_string(usable) + " of the " + std::to_string(machine.all) +
+                    " CPUs of " + machine.host + " may be used, and all compilations there share " +
+                    (usable == 1 ? "it" : "them") +
+                    ": mpirun --bind-to none (of Slurm: more --cpus-per-task) gives more");
+  }
+  return notes;
 }
 
 }  // namespace gemm_tune

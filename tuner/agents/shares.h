@@ -4,6 +4,8 @@
 #pragma once
 
 #include <span>
+#include <string>
+#include <vector>
 
 #include "tuner/agents/messages.h"
 
@@ -18,5 +20,9 @@ namespace gemm_tune {
 // GPUs would. Each agent has at least one. A machine is one running kernel: containers of one host
 // share its CPUs whatever their host names, and equal host names on two machines share nothing.
 void deal_out(std::span<AgentFacts> agents);
+
+// A line for each machine of whose CPUs the agents there may use less than half together, as where
+// mpirun binds a rank to one core: compilations then take many times as long.
+std::vector<std::string> few_cpus_notes(std::span<const AgentFacts> agents);
 
 }  // namespace gemm_tune

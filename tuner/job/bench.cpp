@@ -13,11 +13,9 @@ std::vector<BenchRow> bench(const TuneRequest& request, const std::vector<Benche
   CompiledKernels kernels(request.device.arch, request.kernels, request.kernel_cache);
   LocalWorkers workers(request);
   Trials trials(request, kernels, workers);
-  std::vector<KnownConfig> configs;
   for (const Benched& one : all) {
-    if (one.config) configs.push_back(*one.config);
+    if (one.config) trials.compile_ahead({*one.config}, one.problem.epilogue);
   }
-  trials.compile_ahead(configs);
   std::vector<BenchRow> rows;
   for (const Benched& one : all) {
     BenchRow row{one, {}, {}, {}, {}};

@@ -12,7 +12,7 @@
 #include "core/problem.h"
 #include "db/record.h"
 #include "kernel_templates/registry.h"
-#include "tuner/job/tune_request.h"
+#include "tuner/plan/tune_request.h"
 
 namespace gemm_tune {
 

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "gpu/nvrtc.h"
+#include "gpu/compile/nvrtc.h"
 #include "runtime/compile.h"
 
 namespace gemm_tune {
@@ -31,7 +31,7 @@ std::optional<KeptKernel> kept_by_this_nvrtc(const KernelStore& cache, const std
 
 CompiledKernels::CompiledKernels(std::string arch, const std::optional<KernelSources>& users,
                                  const std::optional<std::filesystem::path>& cache)
-    : arch_(std::move(arch)), users_(users), own_("gemm-tune-cubins") {
+    : arch_(std::move(arch)), users_(users) {
   if (cache) cache_.emplace(*cache);
 }
 
@@ -39,27 +39,33 @@ std::optional<KernelSource> CompiledKernels::users_source(const KernelFamily& fa
   return users_ ? std::optional(source(family)) : std::nullopt;
 }
 
-const CompileReply* CompiledKernels::find(const KnownConfig& config) {
-  if (const CompileReply* const known = kept(to_string(config.config()))) return known;
-  std::optional<CompileReply> reply = published(config);
+const CompileReply* CompiledKernels::find(const KnownConfig& config, const Epilogue& epilogue) {
+  if (const CompileReply* const known = kept(to_string(config.config()), to_string(epilogue))) {
+    return known;
+  }
+  std::optional<CompileReply> reply = published(config, epilogue);
   return reply ? &add(*std::move(reply)) : nullptr;
 }
 
-const CompileReply* CompiledKernels::kept(const std::string& config) const {
+const CompileReply* CompiledKernels::kept(const std::string& config,
+                                          const std::string& epilogue) const {
   const std::lock_guard lock(mutex_);
-  const auto known = compiled_.find(config);
+  const auto known = compiled_.find({config, epilogue});
   return known != compiled_.end() ? &known->second : nullptr;
 }
 
-std::optional<CompileReply> CompiledKernels::published(const KnownConfig& config) {
+std::optional<CompileReply> CompiledKernels::published(const KnownConfig& config,
+                                                       const Epilogue& epilogue) {
   if (!cache_) return std::nullopt;
   CompileReply reply;
-  reply.cubin_key = kernel_key(source(*config.family), config, COperand::in_place, arch_);
+  reply.cubin_key =
+      kernel_key(source(*config.family), config, {COperand::in_place, epilogue}, arch_);
   std::optional<KeptKernel> cubin = kept_by_this_nvrtc(*cache_, reply.cubin_key);
   const auto account = kept_by_this_nvrtc(*cache_, resources_key(reply.cubin_key));
   const std::optional<Resources> resources = account ? resources_in(account->bytes) : std::nullopt;
   if (!cubin || !resources) return std::nullopt;
   reply.config = to_string(config.config());
+  reply.epilogue = to_string(epilogue);
   reply.ok = true;
   reply.cubin = std::move(cubin->bytes);
   reply.resources = *resources;
@@ -70,12 +76,13 @@ const CompileReply& CompiledKernels::add(CompileReply reply) {
   if (reply.ok) own_.store(reply.cubin_key, reply.cubin);
   reply.cubin = {};
   const std::lock_guard lock(mutex_);
-  std::string config = reply.config;
-  return compiled_.try_emplace(std::move(config), std::move(reply)).first->second;
+  std::pair key(reply.config, reply.epilogue);
+  return compiled_.try_emplace(std::move(key), std::move(reply)).first->second;
 }
 
-CompiledConfig CompiledKernels::with_cubin(const std::string& config) const {
-  return {config, own_.load(kept(config)->cubin_key, config)};
+CompiledConfig CompiledKernels::with_cubin(const std::string& config,
+                                           const Epilogue& epilogue) const {
+  return {config, own_.load(kept(config, to_string(epilogue))->cubin_key)};
 }
 
 bool CompiledKernels::publish(const CompileReply& reply) const {
@@ -85,7 +92,8 @@ bool CompiledKernels::publish(const CompileReply& reply) const {
     return true;
   }
   const std::string account = nlohmann::json(reply.resources).dump();
-  return store_kernel(*cache_, reply.cubin_key, {version, with_cubin(reply.config).cubin}) &&
+  return store_kernel(*cache_, reply.cubin_key,
+                      {version, with_cubin(reply.config, parse_epilogue(reply.epilogue)).cubin}) &&
          store_kernel(*cache_, resources, {version, account});
 }
 

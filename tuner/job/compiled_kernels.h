@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels that a run has compiled, and those of the user's kernel cache.
 //
-// Cubins wait for their measurement in files (tuner/work/scratch_cubins.h). What is published goes
-// to the cache under the key that the library looks for. Any thread; an answer stays where it is.
+// Cubins wait for their measurement in a file (tuner/process/scratch_cubins.h). What is published
+// goes to the cache under the key that the library looks for. Any thread; an answer stays where it
+// is.
 #pragma once
 
 #include <filesystem>
@@ -14,15 +15,15 @@
 #include "kernel_templates/registry.h"
 #include "kernel_templates/source.h"
 #include "runtime/kernel_store.h"
+#include "tuner/process/scratch_cubins.h"
 #include "tuner/work/protocol.h"
-#include "tuner/work/scratch_cubins.h"
 
 namespace gemm_tune {
 
 class CompiledKernels {
  public:
   // Of one architecture and the user's texts, which must outlive this object, or the program's own.
-  // Throws UsageError where no temporary folder can be made or the cache is no folder of the
+  // Throws UsageError where no temporary file can be made or the cache is no folder of the
   // user's, and DeviceError where the system gives no descriptor.
   CompiledKernels(std::string arch, const std::optional<KernelSources>& users,
                   const std::optional<std::filesystem::path>& cache);
@@ -31,16 +32,15 @@ class CompiledKernels {
   std::optional<KernelSource> users_source(const KernelFamily& family);
 
   // The compiler's answer, without its cubin; nullptr where neither this run nor a run that
-  // published has compiled the config.
-  const CompileReply* find(const KnownConfig& config);
+  // published has compiled the config with this epilogue.
+  const CompileReply* find(const KnownConfig& config, const Epilogue& epilogue);
 
   // Keeps an answer and its cubin, unless there is one already. Throws DeviceError where the
   // temporary folder is full.
   const CompileReply& add(CompileReply reply);
 
-  // The bytes for a worker. Precondition: the answer to the config is ok. Throws DeviceError where
-  // somebody has removed them.
-  CompiledConfig with_cubin(const std::string& config) const;
+  // The bytes for a worker. Precondition: the answer to the config is ok.
+  CompiledConfig with_cubin(const std::string& config, const Epilogue& epilogue) const;
 
   // Puts the kernel of an answer that is ok into the cache, where there is one; false where that
   // cannot be written.
@@ -48,16 +48,17 @@ class CompiledKernels {
 
  private:
   const KernelSource& source(const KernelFamily& family);
-  std::optional<CompileReply> published(const KnownConfig& config);
-  const CompileReply* kept(const std::string& config) const;
+  std::optional<CompileReply> published(const KnownConfig& config, const Epilogue& epilogue);
+  const CompileReply* kept(const std::string& config, const std::string& epilogue) const;
 
   const std::string arch_;
   const std::optional<KernelSources>& users_;
-  const ScratchCubins own_;
+  ScratchCubins own_;
   std::optional<KernelStore> cache_;
-  mutable std::mutex mutex_;                      // of what follows
-  KernelSources own_sources_;                     // the program's, as needed
-  std::map<std::string, CompileReply> compiled_;  // by config text, without cubins
+  mutable std::mutex mutex_;   // of what follows
+  KernelSources own_sources_;  // the program's, as needed
+  // By the texts of config and epilogue, without cubins.
+  std::map<std::pair<std::string, std::string>, CompileReply> compiled_;
 };
 
 }  // namespace gemm_tune

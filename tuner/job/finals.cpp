@@ -5,19 +5,28 @@
 #include <limits>
 #include <utility>
 
+#include "core/winner_rule.h"
 #include "tuner/measure/sampling.h"
 
 namespace gemm_tune {
 namespace {
 
-constexpr std::size_t kMinFinalists = 8;
-constexpr std::size_t kMaxFinalists = 24;
-// A single timing and a timing in turn with others differ by less than this factor. The winner is
-// no slower than the fastest by more.
-constexpr double kReach = 1.03;
 constexpr int kMaxRounds = 5;
 // The first finalists, whose twins are compiled during the finals.
 constexpr std::size_t kTwinsAhead = 4;
+
+// By rank where they have one, then by time.
+void sort_by_rank(std::vector<RankedCandidate>& candidates, Objective objective) {
+  sort_by_time(candidates, objective);
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [&](const RankedCandidate& a, const RankedCandidate& b) {
+                     constexpr int kLast = std::numeric_limits<int>::max();
+                     return rank_by(objective, a.outcome).value_or(kLast) <
+                            rank_by(objective, b.outcome).value_or(kLast);
+                   });
+}
+
+bool is_kernel(const RankedCandidate& one) { return !one.config.family->is_library(); }
 
 // The predicated twins that must be served beside the config.
 std::vector<KnownConfig> twins_of(const KnownConfig& config) {
@@ -29,14 +38,10 @@ std::vector<KnownConfig> twins_of(const KnownConfig& config) {
 class Finals {
  public:
   Finals(Trials& trials, ProblemResults& results, const Problem& problem,
-         std::vector<Finisher> finishers, std::vector<Finisher> passed_over, bool judge_ties,
+         std::vector<RankedCandidate> candidates, std::vector<RankedCandidate> passed_over,
          const WinnerRule& rule)
-      : trials_(trials),
-        results_(results),
-        problem_(problem),
-        judge_ties_(judge_ties),
-        rule_(rule) {
-    begun_.finishers = std::move(finishers);
+      : trials_(trials), results_(results), problem_(problem), rule_(rule) {
+    begun_.candidates = std::move(candidates);
     begun_.passed_over = std::move(passed_over);
     result_ = begun_;
   }
@@ -47,49 +52,54 @@ class Finals {
   enum class Round { timed, moved, interrupted };
 
   bool time();
+  bool has_timed_the_best() const;
   Round time_once();
   void begin_anew();
-  void judge();
   void pass_over();
-  std::optional<Outcome> twins_failure(const KnownConfig& config);
-  void disqualify(std::vector<Finisher>& among, std::size_t index, const Outcome& failure);
-  bool is_right(Objective objective);
+  void rank();
+  std::vector<RankedCandidate*> finalists();
+  std::vector<RankedCandidate*> to_verify();
+  std::optional<Outcome> failure_of_specialisations(const KnownConfig& config);
+  void disqualify(const RankedCandidate& one, const Outcome& failure);
+  bool verify();
   void store();
 
   Trials& trials_;
   ProblemResults& results_;
   const Problem& problem_;
-  const bool judge_ties_;
   const WinnerRule rule_;
   FinalsResult begun_, result_;                               // without any finals; so far
   std::optional<std::pair<std::uint64_t, std::size_t>> gpu_;  // of all rounds so far
 };
 
+bool is_same(const RankedCandidate& a, const RankedCandidate& b) {
+  return to_string(a.config.config()) == to_string(b.config.config());
+}
+
 // After the loss of the GPU: times of two GPUs differ by more than finalists do.
 void Finals::begin_anew() {
   FinalsResult anew = begun_;
   anew.disqualified = std::move(result_.disqualified);
-  const auto is_out = [&](const Finisher& one) {
-    return std::any_of(anew.disqualified.begin(), anew.disqualified.end(), [&](const auto& out) {
-      return to_string(out.config.config()) == to_string(one.config.config());
-    });
+  const auto is_out = [&](const RankedCandidate& one) {
+    return std::any_of(anew.disqualified.begin(), anew.disqualified.end(),
+                       [&](const RankedCandidate& out) { return is_same(out, one); });
   };
-  std::erase_if(anew.finishers, is_out);
+  std::erase_if(anew.candidates, is_out);
   std::erase_if(anew.passed_over, is_out);
-  rank(anew.finishers, rule_.objective);
+  sort_by_time(anew.candidates, rule_.objective);
   result_ = std::move(anew);
   gpu_.reset();
 }
 
-// One round of timings: the currently best finishers and the baselines. Keeps none of a round on
+// One round of timings: the currently best candidates and the baselines. Keeps none of a round on
 // another GPU than that of the rounds before.
 Finals::Round Finals::time_once() {
-  std::vector<Finisher>& finishers = result_.finishers;
-  const std::size_t count = finalists_among(finishers, rule_.objective);
+  std::vector<RankedCandidate>& candidates = result_.candidates;
+  const std::size_t count = finalists_among(candidates, rule_.objective);
   std::vector<KnownConfig> configs;
-  for (std::size_t i = 0; i < count; ++i) configs.push_back(finishers[i].config);
+  for (std::size_t i = 0; i < count; ++i) configs.push_back(candidates[i].config);
   for (std::size_t i = 0; i < std::min(count, kTwinsAhead); ++i) {
-    trials_.compile_ahead(twins_of(configs[i]));
+    trials_.compile_ahead(twins_of(configs[i]), problem_.epilogue);
   }
   std::optional<TimedFinals> reply = trials_.finals(configs, problem_);
   if (!reply) return Round::interrupted;
@@ -98,47 +108,23 @@ Finals::Round Finals::time_once() {
   result_.baselines = std::move(reply->baselines);
   result_.absent = std::move(reply->absent);
   result_.others = std::move(reply->others);
-  for (std::size_t i = 0; i < finishers.size(); ++i) {
-    finishers[i].in_finals = i < count;
-    if (i < count) {
-      finishers[i].outcome.timing = std::move(reply->finalists[i]);
-      finishers[i].outcome.error = reply->errors[i];
-      finishers[i].outcome.twins_verified = false;
-      finishers[i].retimed = true;
-    }
-    // A candidate that took part in earlier finals only is no longer among the best.
-    const bool before = finishers[i].outcome.standing != Standing::search;
-    finishers[i].outcome.standing = i < count || before ? Standing::finals : Standing::search;
+  for (RankedCandidate& one : result_.passed_over) one.in_finals = false;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    candidates[i].in_finals = i < count;
+    if (i >= count) continue;
+    candidates[i].outcome.timing = std::move(reply->finalists[i]);
+    candidates[i].outcome.error = reply->errors[i];
+    candidates[i].retimed = true;
   }
-  pass_over();  // first: only what may win is judged, and preferred for its cold time
-  if (judge_ties_) judge();
-  rank(finishers, rule_.objective);
-  if (rule_.objective == Objective::hot) prefer_cold_among_equals(finishers, Timed::now);
+  sort_by_time(candidates, rule_.objective);
   return Round::timed;
 }
 
-void Finals::judge() {
-  std::vector<Finisher>& finishers = result_.finishers;
-  std::vector<std::vector<double>> samples;
-  for (const Finisher& finisher : finishers) {
-    if (finisher.in_finals) samples.push_back(finisher.outcome.timing->samples_us);
-  }
-  const std::vector<bool> tied = ties(samples);
-  for (std::size_t i = 0; i < tied.size(); ++i) {
-    if (tied[i]) finishers[i].outcome.standing = Standing::tied;
-  }
-}
-
-// Removes the finalists whose error is above the limit.
-void Finals::pass_over() {
-  const std::optional<double> theirs = measured_cublas_error(result_.baselines);
-  if (!rule_.max_error || !theirs) return;
-  const double most = *rule_.max_error * *theirs;
-  std::erase_if(result_.finishers, [&](Finisher& finisher) {
-    if (!finisher.in_finals || is_within(finisher.outcome, most)) return false;
-    result_.passed_over.push_back(std::move(finisher));
-    return true;
-  });
+// Whether the fastest of all and the fastest kernel are of the latest round.
+bool Finals::has_timed_the_best() const {
+  const std::vector<RankedCandidate>& all = result_.candidates;
+  const auto kernel = std::find_if(all.begin(), all.end(), is_kernel);
+  return all.empty() || (all.front().in_finals && (kernel == all.end() || kernel->in_finals));
 }
 
 // Repeats the finals if their times are slower than that of a candidate outside them.
@@ -151,13 +137,85 @@ bool Finals::time() {
       round = -1;
       continue;
     }
-    if (result_.finishers.empty() || result_.finishers.front().in_finals) break;
+    pass_over();
+    if (has_timed_the_best()) break;
   }
+  rank();
   return true;
 }
 
-// The failure of one of the config's predicated twins; nullopt if all are correct.
-std::optional<Outcome> Finals::twins_failure(const KnownConfig& config) {
+// Removes the finalists whose error is above the limit.
+void Finals::pass_over() {
+  const std::optional<double> theirs = measured_cublas_error(result_.baselines);
+  if (!rule_.max_error || !theirs) return;
+  const double most = *rule_.max_error * *theirs;
+  std::erase_if(result_.candidates, [&](RankedCandidate& candidate) {
+    if (!candidate.in_finals || is_within(candidate.outcome, most)) return false;
+    result_.passed_over.push_back(std::move(candidate));
+    return true;
+  });
+}
+
+// All that these finals timed, those above the limit of errors too: a reader may have another.
+std::vector<RankedCandidate*> Finals::finalists() {
+  std::vector<RankedCandidate*> all;
+  for (std::vector<RankedCandidate>* const list : {&result_.candidates, &result_.passed_over}) {
+    for (RankedCandidate& one : *list) {
+      if (one.retimed) all.push_back(&one);
+    }
+  }
+  return all;
+}
+
+void Finals::rank() {
+  for (RankedCandidate& one : result_.candidates) one.outcome.ranking.reset();
+  const std::vector<RankedCandidate*> all = finalists();
+  std::vector<std::vector<double>> samples;
+  for (const RankedCandidate* const one : all) {
+    if (one->in_finals) samples.push_back(one->outcome.timing->samples_us);
+  }
+  const std::vector<bool> tied = samples.empty() ? std::vector<bool>() : ties(samples);
+  std::vector<Finalist> finalists;
+  std::size_t timed = 0;
+  for (RankedCandidate* const one : all) {
+    one->outcome.ranking = Ranking{};
+    one->outcome.ranking->tied = one->in_finals && tied[timed++];
+    finalists.push_back({to_string(one->config.config()), &one->outcome, one->in_finals});
+  }
+  rank_finalists(finalists);
+  sort_by_rank(result_.candidates, rule_.objective);
+}
+
+// What may be handed out: the first by each of the ranks, of all and of kernels, and the winner by
+// this run's rule.
+std::vector<RankedCandidate*> Finals::to_verify() {
+  std::vector<RankedCandidate*> found;
+  const auto add = [&](RankedCandidate* one) {
+    if (one != nullptr && std::find(found.begin(), found.end(), one) == found.end()) {
+      found.push_back(one);
+    }
+  };
+  const auto first_by = [&](Objective objective, bool kernels_alone) {
+    RankedCandidate* first = nullptr;
+    for (RankedCandidate* const one : finalists()) {
+      const std::optional<int> rank = rank_by(objective, one->outcome);
+      if (!rank || (kernels_alone && !is_kernel(*one))) continue;
+      if (first == nullptr || *rank < rank_by(objective, first->outcome)) first = one;
+    }
+    return first;
+  };
+  std::vector<RankedCandidate>& candidates = result_.candidates;
+  const auto kernel = std::find_if(candidates.begin(), candidates.end(), is_kernel);
+  if (!candidates.empty()) add(&candidates.front());
+  if (kernel != candidates.end()) add(&*kernel);
+  for (const Objective objective : {Objective::hot, Objective::cold}) {
+    for (const bool kernels_alone : {false, true}) add(first_by(objective, kernels_alone));
+  }
+  return found;
+}
+
+// The failure of one of the config's specialisations; nullopt if all are correct.
+std::optional<Outcome> Finals::failure_of_specialisations(const KnownConfig& config) {
   for (const KnownConfig& twin : twins_of(config)) {
     std::optional<Outcome> outcome;
     trials_.verify(twin, problem_, [&](Outcome result) { outcome = std::move(result); });
@@ -170,75 +228,56 @@ std::optional<Outcome> Finals::twins_failure(const KnownConfig& config) {
   return std::nullopt;
 }
 
-void Finals::disqualify(std::vector<Finisher>& among, std::size_t index, const Outcome& failure) {
-  Finisher loser = std::move(among[index]);
-  among.erase(among.begin() + static_cast<std::ptrdiff_t>(index));
-  loser.outcome.disposition = failure.disposition;
-  loser.outcome.detail = failure.detail;
-  loser.outcome.by_environment = failure.by_environment;
-  results_.store(loser.config, loser.outcome);
-  result_.disqualified.push_back(std::move(loser));
+void Finals::disqualify(const RankedCandidate& one, const Outcome& failure) {
+  RankedCandidate out = one;
+  const auto is_it = [&](const RankedCandidate& other) { return is_same(other, out); };
+  std::erase_if(result_.candidates, is_it);
+  std::erase_if(result_.passed_over, is_it);
+  out.outcome.disposition = failure.disposition;
+  out.outcome.detail = failure.detail;
+  out.outcome.by_environment = failure.by_environment;
+  out.outcome.ranking.reset();
+  results_.store(out.config, out.outcome);
+  result_.disqualified.push_back(std::move(out));
 }
 
-// In one transaction: half of the standings would look like a finished decision.
+// Whether all that may be handed out serve every size. The first that does not is disqualified:
+// without it another may be the first.
+bool Finals::verify() {
+  for (RankedCandidate* const one : to_verify()) {
+    if (one->outcome.ranking && one->outcome.ranking->verified) continue;
+    const std::optional<Outcome> failure = failure_of_specialisations(one->config);
+    if (trials_.interrupted()) return true;
+    if (failure) {
+      disqualify(*one, *failure);
+      return false;
+    }
+    if (one->outcome.ranking) one->outcome.ranking->verified = true;
+  }
+  return true;
+}
+
+// In one transaction: half of the ranks would look like a finished decision.
 void Finals::store() {
   results_.together([&] {
     for (const Baseline& baseline : result_.baselines) results_.store_baseline(baseline);
-    for (const Finisher& finisher : result_.finishers) {
-      if (finisher.retimed) {
-        results_.store(finisher.config, finisher.outcome);
-      } else if (finisher.outcome.standing != Standing::search) {
-        results_.set_standing(finisher.config, finisher.outcome.standing);
-      }
+    for (const RankedCandidate* const one : finalists()) {
+      results_.store(one->config, one->outcome);
     }
   });
   result_.complete = true;
 }
 
-// Whether the twins are right of the best by this objective without a limit of errors, which `best`
-// and `export` may be asked for whatever this run's rule is. If they are not, it is disqualified.
-bool Finals::is_right(Objective objective) {
-  std::vector<Finisher>* among = nullptr;
-  std::size_t index = 0;
-  double least = std::numeric_limits<double>::infinity();
-  for (std::vector<Finisher>* const list : {&result_.finishers, &result_.passed_over}) {
-    for (std::size_t i = 0; i < list->size(); ++i) {
-      const std::optional<Timing>& timing = (*list)[i].outcome.timing;
-      if (!timing || (objective == Objective::cold && !timing->cold_us)) continue;
-      const double us = objective == Objective::cold ? *timing->cold_us : timing->median_us;
-      if (us >= least) continue;
-      least = us;
-      among = list;
-      index = i;
-    }
-  }
-  if (among == nullptr || (*among)[index].outcome.twins_verified.value_or(false)) return true;
-  const std::optional<Outcome> failure = twins_failure((*among)[index].config);
-  if (trials_.interrupted()) return true;
-  if (!failure) {
-    (*among)[index].outcome.twins_verified = true;
-    return true;
-  }
-  disqualify(*among, index, *failure);
-  return false;
-}
-
 FinalsResult Finals::run(const OnFinalsStage& tell) {
-  rank(result_.finishers, rule_.objective);
-  while (!result_.finishers.empty() && !trials_.interrupted()) {
+  sort_by_time(result_.candidates, rule_.objective);
+  while (!result_.candidates.empty() && !trials_.interrupted()) {
     tell("finals", result_);
-    if (!time() || result_.finishers.empty()) break;
+    if (!time() || result_.candidates.empty()) break;
     tell("twins", result_);
-    const std::optional<Outcome> failure = twins_failure(result_.finishers.front().config);
+    const bool is_right = verify();
     if (trials_.interrupted()) break;
-    if (failure) {
-      disqualify(result_.finishers, 0, *failure);
-      continue;
-    }
-    result_.finishers.front().outcome.twins_verified = true;
-    // Without the disqualified one the winner may be another.
-    if (!is_right(Objective::hot) || !is_right(Objective::cold)) continue;
-    if (!trials_.interrupted()) store();
+    if (!is_right) continue;
+    store();
     break;
   }
   return std::move(result_);
@@ -276,7 +315,8 @@ std::optional<double> measured_cublas_error(const std::vector<Baseline>& baselin
 
 std::optional<double> fastest_us(const std::vector<Baseline>& baselines, Objective objective) {
   std::optional<double> fastest;
-  for (const auto& [name, timing, error] : baselines) {
+  for (const Baseline& baseline : baselines) {
+    const Timing& timing = baseline.timing;
     const double us =
         objective == Objective::cold ? timing.cold_us.value_or(timing.median_us) : timing.median_us;
     fastest = std::min(fastest.value_or(us), us);
@@ -284,80 +324,72 @@ std::optional<double> fastest_us(const std::vector<Baseline>& baselines, Objecti
   return fastest;
 }
 
-void rank(std::vector<Finisher>& finishers, Objective objective) {
-  std::sort(finishers.begin(), finishers.end(), [&](const Finisher& a, const Finisher& b) {
-    const auto a_us = a.outcome.deciding_us(objective), b_us = b.outcome.deciding_us(objective);
-    if (a_us != b_us) return a_us < b_us;
-    return to_string(a.config.config()) < to_string(b.config.config());
-  });
+void sort_by_time(std::vector<RankedCandidate>& candidates, Objective objective) {
+  std::sort(candidates.begin(), candidates.end(),
+            [&](const RankedCandidate& a, const RankedCandidate& b) {
+              const auto a_us = a.outcome.deciding_us(objective),
+                         b_us = b.outcome.deciding_us(objective);
+              if (a_us != b_us) return a_us < b_us;
+              return to_string(a.config.config()) < to_string(b.config.config());
+            });
 }
 
-void prefer_cold_among_equals(std::vector<Finisher>& ranked, Timed timed) {
-  const auto has_all_figures = [](const Outcome& outcome) {
-    return outcome.timing && outcome.timing->cold_us && outcome.error;
+std::size_t finalists_among(std::vector<RankedCandidate>& candidates, Objective objective) {
+  if (candidates.empty()) return 0;
+  const auto us = [&](const RankedCandidate& one) {
+    return one.outcome.deciding_us(objective).value();
   };
-  if (ranked.empty()) return;
-  const Outcome& fastest = ranked.front().outcome;
-  if (fastest.standing != Standing::tied || !has_all_figures(fastest)) return;
-  // db/schema.sql has the same numbers. Two runs of the program time one config 0.5 % apart.
-  const bool is_of_version_3 = timed == Timed::earlier && !fastest.twins_verified;
-  const double most_us = (is_of_version_3 ? 1.005 : kReach) * fastest.timing->median_us;
-  const auto may_win = [&](const Finisher& finisher) {
-    const Outcome& outcome = finisher.outcome;
-    if (!has_all_figures(outcome) || outcome.timing->median_us > most_us) return false;
-    if (timed == Timed::now) return finisher.in_finals;
-    return outcome.standing == Standing::tied &&
-           (is_of_version_3 ? !outcome.twins_verified : outcome.twins_verified.value_or(false));
+  const double best_us = us(candidates.front());
+  const auto best_kernel = std::find_if(candidates.begin(), candidates.end(), is_kernel);
+  const double best_kernel_us = best_kernel == candidates.end() ? 0 : us(*best_kernel);
+  std::size_t kernels = 0, algorithms = 0;
+  const auto takes_part = [&](const RankedCandidate& one) {
+    if (!is_kernel(one)) return us(one) <= kReach * best_us && ++algorithms <= kMinFinalists;
+    ++kernels;
+    return kernels <= kMinFinalists ||
+           (kernels <= kMaxFinalists && us(one) <= kReach * best_kernel_us);
   };
-  const auto cost = [&](const Finisher& finisher) {
-    const Timing& timing = *finisher.outcome.timing;
-    return *timing.cold_us * (is_of_version_3 ? 1 : timing.median_us);
-  };
-  auto best = ranked.end();
-  for (auto one = ranked.begin(); one != ranked.end(); ++one) {
-    if (may_win(*one) && (best == ranked.end() || cost(*one) < cost(*best))) best = one;
+  std::vector<RankedCandidate> in, out;
+  for (RankedCandidate& one : candidates) {
+    std::vector<RankedCandidate>& list = takes_part(one) ? in : out;
+    list.push_back(std::move(one));
   }
-  if (best == ranked.end()) return;
-  std::rotate(ranked.begin(), best, best + 1);
-  ranked.front().outcome.standing = Standing::tied;
-}
-
-std::size_t finalists_among(const std::vector<Finisher>& ranked, Objective objective) {
-  const auto us = [&](const Finisher& one) { return one.outcome.deciding_us(objective).value(); };
-  const auto out_of_reach = std::find_if(ranked.begin(), ranked.end(), [&](const Finisher& f) {
-    return us(f) > kReach * us(ranked.front());
-  });
-  const auto within = static_cast<std::size_t>(out_of_reach - ranked.begin());
-  return std::min(std::clamp(within, kMinFinalists, kMaxFinalists), ranked.size());
+  const std::size_t count = in.size();
+  std::move(out.begin(), out.end(), std::back_inserter(in));
+  candidates = std::move(in);
+  return count;
 }
 
 FinalsResult hold_finals(Trials& trials, ProblemResults& results, const Problem& problem,
-                         std::vector<Finisher> finishers, std::vector<Finisher> passed_over,
-                         bool judge_ties, const WinnerRule& rule, const OnFinalsStage& tell) {
-  return Finals(trials, results, problem, std::move(finishers), std::move(passed_over), judge_ties,
-                rule)
+                         std::vector<RankedCandidate> candidates,
+                         std::vector<RankedCandidate> passed_over, const WinnerRule& rule,
+                         const OnFinalsStage& tell) {
+  return Finals(trials, results, problem, std::move(candidates), std::move(passed_over), rule)
       .run(tell);
 }
 
 std::optional<FinalsResult> earlier_finals(const TuneRequest& request, const Plan& plan,
-                                           std::vector<Finisher> ranked) {
-  if (request.rule.objective == Objective::hot) prefer_cold_among_equals(ranked, Timed::earlier);
-  const Finisher& first = ranked.front();
-  const auto baselines = plan.recalled_baselines.find(to_string(first.config.config()));
-  if (baselines == plan.recalled_baselines.end() ||
-      !has_all_baselines(request, baselines->second)) {
-    return std::nullopt;
+                                           std::vector<RankedCandidate> candidates) {
+  const auto finals_of = [&](const RankedCandidate& one) {
+    return plan.recalled_finals.find(to_string(one.config.config()));
+  };
+  const auto none = plan.recalled_finals.end();
+  const auto best = finals_of(candidates.front());
+  if (best == none || !has_all_baselines(request, best->second.baselines)) return std::nullopt;
+  for (RankedCandidate& one : candidates) {
+    const auto its = finals_of(one);
+    const bool is_of_them = its != none && its->second.run == best->second.run;
+    if (!is_of_them) one.outcome.ranking.reset();
   }
-  if (first.outcome.twins_verified == false) return std::nullopt;
-  const Standing standing = first.outcome.standing;
-  const bool must_be_tied = request.judges_ties();
-  if (standing == Standing::search || (standing != Standing::tied && must_be_tied)) {
-    return std::nullopt;
-  }
+  sort_by_rank(candidates, request.rule.objective);
+  const Outcome& winner = candidates.front().outcome;
+  const std::optional<int> rank = rank_by(request.rule.objective, winner);
+  const bool is_first = rank && (rank == 1 || request.rule.max_error);
+  if (!is_first || !winner.ranking->verified) return std::nullopt;
   FinalsResult result;
-  result.finishers = std::move(ranked);
-  result.baselines = baselines->second;
-  result.complete = standing == Standing::tied;
+  result.candidates = std::move(candidates);
+  result.baselines = best->second.baselines;
+  result.complete = true;
   return result;
 }
 

@@ -21,7 +21,7 @@ std::vector<WorkerCommand> measuring_workers(const TuneRequest& request) {
 }  // namespace
 
 LocalWorkers::LocalWorkers(const TuneRequest& request)
-    : compilers_(compile_workers(request)),
-      measurers_(measuring_workers(request), /*warm_spares=*/true) {}
+    : compilers_(compile_workers(request), /*warm_spares=*/false, request.worker_clock),
+      measurers_(measuring_workers(request), /*warm_spares=*/true, request.worker_clock) {}
 
 }  // namespace gemm_tune

@@ -3,7 +3,7 @@
 // GPU. Use from one thread.
 #pragma once
 
-#include "tuner/job/tune_request.h"
+#include "tuner/plan/tune_request.h"
 #include "tuner/work/worker_pool.h"
 
 namespace gemm_tune {

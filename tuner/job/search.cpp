@@ -8,9 +8,9 @@
 #include <string>
 #include <utility>
 
-#include "search/strategy_by_name.h"
-#include "tuner/job/filter.h"
+#include "search/strategy/strategy_by_name.h"
 #include "tuner/job/log.h"
+#include "tuner/plan/filter.h"
 
 namespace gemm_tune {
 namespace {
@@ -38,7 +38,7 @@ std::optional<double> told_us(const Outcome& outcome, Objective objective,
 
 }  // namespace
 
-void count(const Outcome& outcome, Funnel& funnel) {
+void count(const KnownConfig& config, const Outcome& outcome, Funnel& funnel) {
   if (outcome.by_environment) {
     ++funnel.failed_by_environment[outcome.detail];
     return;
@@ -54,7 +54,8 @@ void count(const Outcome& outcome, Funnel& funnel) {
       ++funnel.compile_failed[outcome.detail];
       return;
     default:
-      if (!outcome.resources) {  // the compiler crashed or hung: nothing could run
+      // The compiler crashed or hung: nothing could run.
+      if (!outcome.resources && !config.family->is_library()) {
         ++funnel.compile_failed[outcome.detail];
         return;
       }
@@ -76,17 +77,21 @@ Search::Search(Plan plan, const TuneRequest& request, Trials& trials, const Prob
   result_.progress.recalled = plan_.recalled.size();
   result_.progress.is_predicted = !request.measure;
   result_.progress.stage = kSearching;
-  for (const auto& [config, baselines] : plan_.recalled_baselines) {
-    const std::optional<double> us = fastest_us(baselines, request.rule.objective);
+  for (const auto& [config, finals] : plan_.recalled_finals) {
+    const std::optional<double> us = fastest_us(finals.baselines, request.rule.objective);
     if (us && (!result_.progress.cublas_us || *us < *result_.progress.cublas_us)) {
       result_.progress.cublas_us = us;
     }
   }
   if (!plan_.space) return;
   const std::size_t recalled = plan_.recalled.size();
-  strategy_.emplace(make_strategy(plan_.strategy, *plan_.space, std::move(plan_.prior_us),
-                                  plan_.budget - recalled, request.seed));
+  strategy_.emplace(
+      make_strategy(plan_.strategy, *plan_.space, std::move(plan_.prior_us), request.seed));
   for (auto& [point, outcome] : plan_.recalled) take(point, std::move(outcome));
+  for (auto& [config, outcome] : plan_.recalled_algorithms) {
+    ++algorithms_;
+    take_algorithm(config, std::move(outcome));
+  }
   result_.progress.done = asked_ = recalled;
   next_.assign(plan_.retries.begin(), plan_.retries.end());
   next_.insert(next_.end(), plan_.leaders.begin(), plan_.leaders.end());
@@ -103,27 +108,38 @@ void Search::take_up(const std::vector<std::size_t>& points) {
 void Search::compile_ahead() {
   std::vector<KnownConfig> first;
   for (const std::size_t point : next_) first.push_back(plan_.points[point]);
-  trials_.compile_ahead(first);
+  trials_.compile_ahead(first, plan_.problem.epilogue);
 }
 
-Searched Search::run(std::optional<RunningClock::time_point> deadline) {
+Searched Search::run(std::optional<TimeShare> time) {
   if (!strategy_) return std::move(result_);
   is_exhausted_ = next_.empty();
+  const auto start = RunningClock::now();
+  const std::size_t recalled_algorithms = algorithms_;
+  ask_for_algorithms();
   tell_progress();
-  while (!trials_.interrupted() && !(deadline && RunningClock::now() >= *deadline)) {
+  const auto is_out_of_time = [&] {
+    return time && time->is_over(RunningClock::now(), result_.progress.best_us.has_value());
+  };
+  while (!trials_.interrupted() && !is_out_of_time()) {
     ask_and_begin();
-    if (has_all_that_it_asked() && under_way_ == 0) break;
+    if (has_all_that_it_asked() && under_way_ == 0 && !is_proposing_) break;
     trials_.wait(strategy_->fd());
+    if (!result_.first_result && result_.progress.best_us &&
+        result_.progress.done > plan_.recalled.size()) {
+      result_.first_result = RunningClock::now() - start;
+    }
     tell_progress();
   }
-  result_.funnel.tried = asked_;
-  result_.funnel.recalled = plan_.recalled.size();
+  result_.funnel.tried = asked_ + algorithms_;
+  result_.funnel.algorithms = algorithms_;
+  result_.funnel.recalled = plan_.recalled.size() + recalled_algorithms;
   result_.funnel.unfinished = under_way_;
-  result_.tried_now = asked_ - plan_.recalled.size();
-  if (!has_all_that_it_asked() || under_way_ > 0) {
+  result_.tried_now = result_.funnel.tried - result_.funnel.recalled;
+  if (!has_all_that_it_asked() || under_way_ > 0 || is_proposing_) {
     result_.cut_short = trials_.interrupted() ? CutShort::by_interruption : CutShort::by_time_limit;
   }
-  if (under_way_ > 0) trials_.abandon();
+  if (under_way_ > 0 || is_proposing_) trials_.abandon();
   result_.expected_gain = expected_gain();
   return std::move(result_);
 }
@@ -137,6 +153,10 @@ void Search::ask_and_begin() {
   if (!is_exhausted_ && target_met()) {
     is_exhausted_ = result_.target_met = true;
     next_.clear();
+  }
+  // First, for they need no compilation.
+  for (; !next_algorithms_.empty() && trials_.wants_more(); next_algorithms_.pop_front()) {
+    begin_algorithm(next_algorithms_.front());
   }
   for (; !next_.empty() && trials_.wants_more(); next_.pop_front()) begin(next_.front());
   is_exhausted_ = is_exhausted_ || asked_ + next_.size() == plan_.budget;
@@ -162,12 +182,47 @@ std::optional<ExpectedGain> Search::expected_gain() {
   return gain ? std::optional(ExpectedGain{tries, *gain}) : std::nullopt;
 }
 
+// Libraries propose the same algorithms again: those of earlier runs are left out.
+void Search::ask_for_algorithms() {
+  if (request_.libraries.empty() || !request_.measure) return;
+  is_proposing_ = true;
+  trials_.propose(plan_.problem, [this](const std::vector<KnownConfig>& proposed) {
+    is_proposing_ = false;
+    std::set<std::string> known;
+    for (const auto& [config, outcome] : plan_.recalled_algorithms) {
+      known.insert(to_string(config.config()));
+    }
+    for (const KnownConfig& config : proposed) {
+      if (known.insert(to_string(config.config())).second) next_algorithms_.push_back(config);
+    }
+    result_.progress.budget += next_algorithms_.size();
+  });
+}
+
+void Search::begin_algorithm(const KnownConfig& config) {
+  ++algorithms_;
+  ++under_way_;
+  trials_.start(
+      config, plan_.problem, [this] { return result_.progress.best_us; },
+      [this, config](Outcome outcome) {
+        --under_way_;
+        ++result_.progress.done;
+        store_and_log(config, outcome);
+        take_algorithm(config, std::move(outcome));
+      });
+}
+
 void Search::begin(std::size_t point) {
   ++asked_;
   ++under_way_;
   trials_.start(
-      plan_.points[point], plan_.problem, [this] { return result_.progress.best_us; },
+      plan_.points[point], plan_.problem, [this] { return best_kernel_us_; },
       [this, point](Outcome outcome) { finish(point, std::move(outcome)); });
+}
+
+void Search::store_and_log(const KnownConfig& config, const Outcome& outcome) {
+  results_.store(config, outcome);
+  log(plan_.problem, config, outcome);
 }
 
 // Stores the outcome first, before any other step uses it.
@@ -175,8 +230,7 @@ void Search::finish(std::size_t point, Outcome outcome) {
   --under_way_;
   ++result_.progress.done;
   const KnownConfig& config = plan_.points[point];
-  results_.store(config, outcome);
-  log(plan_.problem, config, outcome);
+  store_and_log(config, outcome);
   if (outcome.timing &&
       complete_resources(*outcome.resources, config, request_.device).ctas_per_sm !=
           outcome.resources->ctas_per_sm) {
@@ -187,14 +241,27 @@ void Search::finish(std::size_t point, Outcome outcome) {
 
 // Counts the outcome and reports it to the strategy.
 void Search::take(std::size_t point, Outcome outcome) {
-  count(outcome, result_.funnel);
+  count(plan_.points[point], outcome, result_.funnel);
   const std::optional<double> us = told_us(outcome, request_.rule.objective, plan_.most_error);
   strategy_->tell(point, us);
+  keep(plan_.points[point], us, std::move(outcome));
+}
+
+// The same of a library's algorithm, of which the strategy knows nothing.
+void Search::take_algorithm(const KnownConfig& config, Outcome outcome) {
+  count(config, outcome, result_.funnel);
+  const std::optional<double> us = told_us(outcome, request_.rule.objective, plan_.most_error);
+  keep(config, us, std::move(outcome));
+}
+
+void Search::keep(const KnownConfig& config, const std::optional<double>& us, Outcome outcome) {
   std::optional<double>& best_us = result_.progress.best_us;
-  if (us && is_within(outcome, plan_.most_error) && (!best_us || *us < *best_us)) best_us = us;
-  if (outcome.disposition == Disposition::ok) {
-    result_.finishers.push_back({plan_.points[point], std::move(outcome)});
+  if (us && is_within(outcome, plan_.most_error)) {
+    if (!best_us || *us < *best_us) best_us = us;
+    const bool is_kernel = !config.family->is_library();
+    if (is_kernel && (!best_kernel_us_ || *us < *best_kernel_us_)) best_kernel_us_ = us;
   }
+  if (outcome.disposition == Disposition::ok) result_.timed.push_back({config, std::move(outcome)});
 }
 
 void Search::tell_progress() {

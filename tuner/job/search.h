@@ -11,29 +11,31 @@
 #include <vector>
 
 #include "tuner/job/finals.h"
-#include "tuner/job/plan.h"
-#include "tuner/job/problem_report.h"
-#include "tuner/job/problem_results.h"
 #include "tuner/job/strategy_thread.h"
+#include "tuner/job/time_limit.h"
 #include "tuner/job/trials.h"
-#include "tuner/work/running_clock.h"
+#include "tuner/plan/plan.h"
+#include "tuner/plan/problem_report.h"
+#include "tuner/plan/problem_results.h"
 
 namespace gemm_tune {
 
 // The result of a search.
 struct Searched {
   Funnel funnel;
-  std::vector<Finisher> finishers;  // candidates with a time, including earlier runs'
-  std::size_t tried_now = 0;        // candidates, without earlier runs'
+  std::vector<RankedCandidate> timed;  // candidates with a time, including earlier runs'
+  std::size_t tried_now = 0;           // candidates, without earlier runs'
   CutShort cut_short = CutShort::no;
   bool target_met = false;                    // the search ended before the budget was spent
   std::optional<ExpectedGain> expected_gain;  // of the rest of the budget, or of as much again
   std::uint64_t occupancy_disagreements = 0;  // as in ProblemReport
   Progress progress;                          // at its end
+  // From the search's begin to the first result of its own; nothing where there was none.
+  std::optional<RunningClock::duration> first_result;
 };
 
-// Adds a candidate's outcome to the funnel's counts.
-void count(const Outcome& outcome, Funnel& funnel);
+// Adds the outcome of a kernel or of a library's algorithm to the funnel's counts.
+void count(const KnownConfig& config, const Outcome& outcome, Funnel& funnel);
 
 class Search {
  public:
@@ -49,7 +51,7 @@ class Search {
 
   // Runs until the budget, the space or the time is used up, the target is met, or the run is
   // interrupted. Call it once.
-  Searched run(std::optional<RunningClock::time_point> deadline);
+  Searched run(std::optional<TimeShare> time);
 
  private:
   void take_up(const std::vector<std::size_t>& points);
@@ -57,8 +59,15 @@ class Search {
   void begin(std::size_t point);
   void finish(std::size_t point, Outcome outcome);
   void take(std::size_t point, Outcome outcome);
+  void ask_for_algorithms();
+  void begin_algorithm(const KnownConfig& config);
+  void take_algorithm(const KnownConfig& config, Outcome outcome);
+  void keep(const KnownConfig& config, const std::optional<double>& us, Outcome outcome);
+  void store_and_log(const KnownConfig& config, const Outcome& outcome);
   bool target_met();
-  bool has_all_that_it_asked() const { return is_exhausted_ && next_.empty(); }
+  bool has_all_that_it_asked() const {
+    return is_exhausted_ && next_.empty() && next_algorithms_.empty();
+  }
   std::optional<ExpectedGain> expected_gain();
   void tell_progress();
 
@@ -69,11 +78,16 @@ class Search {
   const OnProgress& on_progress_;
   std::optional<StrategyThread> strategy_;  // nullopt if there is nothing to try
   std::deque<std::size_t> next_;            // points chosen but not begun
+  // Of libraries, proposed but not begun; the strategy does not know of them.
+  std::deque<KnownConfig> next_algorithms_;
   // Queued without the strategy's knowledge, so that its points may contain them again.
   std::set<std::size_t> unasked_;
-  bool is_exhausted_ = false;       // the space or the budget is used up
-  std::size_t next_judgement_ = 0;  // number of results at which the target is judged again
+  std::optional<double> best_kernel_us_;  // that kernels must beat, whatever libraries have
+  bool is_exhausted_ = false;             // the space or the budget is used up
+  std::size_t next_judgement_ = 0;        // number of results at which the target is judged again
   std::size_t asked_ = 0, under_way_ = 0;
+  std::size_t algorithms_ = 0;  // begun, or recalled
+  bool is_proposing_ = false;   // libraries were asked for their algorithms
   Searched result_;
 };
 

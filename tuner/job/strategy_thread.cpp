@@ -3,7 +3,7 @@
 
 #include <chrono>
 
-#include "tuner/work/signals_blocked.h"
+#include "tuner/process/signals_blocked.h"
 
 namespace gemm_tune {
 namespace {

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "search/strategy.h"
+#include "search/strategy/strategy.h"
 #include "tuner/work/bell.h"
 
 namespace gemm_tune {

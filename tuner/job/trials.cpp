@@ -5,10 +5,11 @@
 #include <utility>
 
 #include "core/error.h"
-#include "search/static_model.h"
-#include "tuner/job/filter.h"
+#include "kernel_templates/library_families.h"
+#include "search/model/static_model.h"
 #include "tuner/job/finals.h"
 #include "tuner/job/log.h"
+#include "tuner/plan/filter.h"
 
 namespace gemm_tune {
 namespace {
@@ -69,10 +70,10 @@ bool Trials::wants_more() const {
          compilers_.size() + kCompilingAhead + kMeasuringAhead * gpus;
 }
 
-void Trials::compile_ahead(const std::vector<KnownConfig>& configs) {
+void Trials::compile_ahead(const std::vector<KnownConfig>& configs, const Epilogue& epilogue) {
   for (const KnownConfig& config : configs) {
     compile(
-        config, [](const CompileReply&) {}, [](const Outcome&) {});
+        config, epilogue, [](const CompileReply&) {}, [](const Outcome&) {});
   }
 }
 
@@ -90,25 +91,28 @@ void Trials::submit(TaskPool& pool, const Task& task) {
 }
 
 // Calls `then` with the reply, or `failed` if the compiler process itself crashed or hung.
-void Trials::compile(const KnownConfig& config, OnCompiled then, Done failed) {
-  if (const CompileReply* const known = kernels_.find(config)) return then(*known);
-  const std::string text = to_string(config.config());
-  std::vector<Waiting>& waiting = compiling_[text];
+void Trials::compile(const KnownConfig& config, const Epilogue& epilogue, OnCompiled then,
+                     Done failed) {
+  if (const CompileReply* const known = kernels_.find(config, epilogue)) return then(*known);
+  const std::pair kernel(to_string(config.config()), to_string(epilogue));
+  std::vector<Waiting>& waiting = compiling_[kernel];
   waiting.push_back({std::move(then), std::move(failed)});
   if (waiting.size() > 1) return;
-  const CompileRequest request{text, request_.device.arch, kernels_.users_source(*config.family)};
+  const CompileRequest request{kernel.first, request_.device.arch,
+                               kernels_.users_source(*config.family), false, kernel.second};
   submit(compilers_, {"compile", request, request_.compile_limit, false,
-                      [this, text](const TaskResult& result) { compiled(text, result); }});
+                      [this, kernel](const TaskResult& result) { compiled(kernel, result); }});
 }
 
-void Trials::compiled(const std::string& text, const TaskResult& result) {
-  const auto entry = compiling_.extract(text);
+void Trials::compiled(const std::pair<std::string, std::string>& kernel, const TaskResult& result) {
+  const auto entry = compiling_.extract(kernel);
   if (result.status != TaskResult::Status::reply) {
     for (const Waiting& one : entry.mapped()) one.failed(failure_of(result, "compiler"));
     return;
   }
   auto answer = result.reply.get<CompileReply>();
-  answer.config = text;
+  answer.config = kernel.first;
+  answer.epilogue = kernel.second;
   const CompileReply& reply = kernels_.add(std::move(answer));
   for (const Waiting& one : entry.mapped()) one.then(reply);
 }
@@ -133,29 +137,51 @@ Outcome Trials::after_compile(const KnownConfig& config, const Problem& problem,
   return outcome;
 }
 
-MeasureRequest Trials::measure_request(const Problem& problem, const CompileReply& compiled) const {
+MeasureRequest Trials::measure_request(const Problem& problem, const std::string& config) const {
   MeasureRequest request;
   request.problem = problem;
-  request.candidate.config = compiled.config;
+  request.candidate.config = config;
   request.seed = request_.seed;
   request.objective = request_.rule.objective;
   return request;
 }
 
+CompiledConfig Trials::with_cubin(const std::string& config, const Epilogue& epilogue) const {
+  return names_library(config) ? CompiledConfig{config, ""} : kernels_.with_cubin(config, epilogue);
+}
+
+void Trials::propose(const Problem& problem,
+                     std::function<void(const std::vector<KnownConfig>&)> done) {
+  const ProposalsRequest request{problem, request_.seed};
+  submit(measurers_, {"propose", request, measure_limit(request_, problem), false,
+                      [done = std::move(done)](const TaskResult& result) {
+                        std::vector<KnownConfig> configs;
+                        if (result.status == TaskResult::Status::reply) {
+                          for (const std::string& text : result.reply.get<ProposalsReply>().configs)
+                            configs.push_back(check_config(parse_config(text)));
+                        }
+                        done(configs);
+                      }});
+}
+
 void Trials::measure(MeasureRequest request, bool fresh, const BestSoFar& best_us, Done done) {
   const nlohmann::json body = request;
   const std::string config = request.candidate.config;
+  const Epilogue epilogue = request.problem.epilogue;
   const std::chrono::milliseconds limit = measure_limit(request_, request.problem);
   const auto measured = [this, request = std::move(request), best_us,
                          done = std::move(done)](const TaskResult& result) {
     if (result.status != TaskResult::Status::reply) return done(failure_of(result, "GPU"));
     Outcome outcome = result.reply.get<MeasureReply>().outcome;
-    if (outcome.disposition == Disposition::ok || result.fresh) return done(std::move(outcome));
+    const bool was_run = outcome.disposition != Disposition::rejected;
+    if (outcome.disposition == Disposition::ok || !was_run || result.fresh) {
+      return done(std::move(outcome));
+    }
     measure(request, /*fresh=*/true, best_us, done);
   };
   // What is large, or better known by then, is put in when a worker is free.
-  const auto complete = [this, config, best_us](nlohmann::json& body_now) {
-    body_now["candidate"] = kernels_.with_cubin(config);
+  const auto complete = [this, config, epilogue, best_us](nlohmann::json& body_now) {
+    body_now["candidate"] = with_cubin(config, epilogue);
     if (best_us) body_now["best_us"] = best_us();
   };
   submit(measurers_, {"measure", body, limit, fresh, measured, complete});
@@ -163,12 +189,16 @@ void Trials::measure(MeasureRequest request, bool fresh, const BestSoFar& best_u
 
 void Trials::start(const KnownConfig& config, const Problem& problem, const BestSoFar& best_us,
                    Done done) {
+  if (config.family->is_library()) {
+    return measure(measure_request(problem, to_string(config.config())), /*fresh=*/false, best_us,
+                   std::move(done));
+  }
   const auto then = [this, config, problem, best_us, done](const CompileReply& reply) {
     Outcome compiled = after_compile(config, problem, reply);
     if (compiled.disposition != Disposition::ok || !request_.measure) {
       return done(std::move(compiled));
     }
-    measure(measure_request(problem, reply), /*fresh=*/false, best_us,
+    measure(measure_request(problem, reply.config), /*fresh=*/false, best_us,
             [compiled = std::move(compiled), done](Outcome outcome) {
               // The driver's occupancy replaces ours if the driver was asked.
               std::optional<Resources> resources = compiled.resources;
@@ -179,33 +209,33 @@ void Trials::start(const KnownConfig& config, const Problem& problem, const Best
               done(std::move(outcome));
             });
   };
-  compile(config, then, done);
+  compile(config, problem.epilogue, then, done);
 }
 
 void Trials::verify(const KnownConfig& config, const Problem& problem, Done done) {
   const auto then = [this, config, problem, done](const CompileReply& reply) {
     Outcome compiled = after_compile(config, problem, reply);
     if (compiled.disposition == Disposition::compile_failed) return done(std::move(compiled));
-    MeasureRequest request = measure_request(problem, reply);
+    MeasureRequest request = measure_request(problem, reply.config);
     request.small_shapes_only = true;
     measure(std::move(request), /*fresh=*/false, nullptr, done);
   };
-  compile(config, then, done);
+  compile(config, problem.epilogue, then, done);
 }
 
-void Trials::publish(const KnownConfig& winner) {
-  if (!request_.kernel_cache) return;
+void Trials::publish(const KnownConfig& winner, const Epilogue& epilogue) {
+  if (!request_.kernel_cache || winner.family->is_library()) return;
   std::size_t left = 0;
   bool written = true;
   for (const KnownConfig& variant : served_variants(winner)) {
-    if (!request_.completes_kernel_cache && kernels_.find(variant) == nullptr) continue;
+    if (!request_.completes_kernel_cache && kernels_.find(variant, epilogue) == nullptr) continue;
     ++left;
     const auto then = [&](const CompileReply& reply) {
       written = (!reply.ok || kernels_.publish(reply)) && written;
       --left;
     };
     // One that does not compile will not be launched either.
-    compile(variant, then, [&left](const Outcome&) { --left; });
+    compile(variant, epilogue, then, [&left](const Outcome&) { --left; });
   }
   while (left > 0 && !interrupted()) wait();
   if (left > 0) abandon();
@@ -216,11 +246,13 @@ void Trials::publish(const KnownConfig& winner) {
 }
 
 // Compiles the configs: cubins of earlier runs are not in this run's folder. False if interrupted.
-bool Trials::compile_all(const std::vector<KnownConfig>& configs) {
-  std::size_t left = configs.size();
+bool Trials::compile_all(const std::vector<KnownConfig>& configs, const Epilogue& epilogue) {
+  std::size_t left = 0;
   for (const KnownConfig& config : configs) {
+    if (config.family->is_library()) continue;
+    ++left;
     compile(
-        config, [&left](const CompileReply&) { --left; },
+        config, epilogue, [&left](const CompileReply&) { --left; },
         [](const Outcome& outcome) {
           throw DeviceError("a finalist compiled before and now does not: " + outcome.detail);
         });
@@ -246,7 +278,7 @@ std::optional<double> Trials::cublas_error(const Problem& problem) {
 std::optional<TimedFinals> Trials::finals(const std::vector<KnownConfig>& configs,
                                           const Problem& problem,
                                           const std::vector<BaselineKind>& baselines) {
-  if (!compile_all(configs)) return std::nullopt;
+  if (!compile_all(configs, problem.epilogue)) return std::nullopt;
   FinalsRequest request;
   request.problem = problem;
   request.seed = request_.seed;
@@ -254,13 +286,17 @@ std::optional<TimedFinals> Trials::finals(const std::vector<KnownConfig>& config
   request.objective = request_.rule.objective;
   std::vector<std::string> finalists;
   for (const KnownConfig& config : configs) {
-    const CompileReply& reply = *kernels_.find(config);
+    if (config.family->is_library()) {
+      finalists.push_back(to_string(config.config()));
+      continue;
+    }
+    const CompileReply& reply = *kernels_.find(config, problem.epilogue);
     if (!reply.ok) throw DeviceError("a finalist compiled before and now does not: " + reply.log);
     finalists.push_back(reply.config);
   }
   const auto complete = [&](nlohmann::json& body) {
     for (const std::string& config : finalists) {
-      body["finalists"].push_back(kernels_.with_cubin(config));
+      body["finalists"].push_back(with_cubin(config, problem.epilogue));
     }
   };
   // Repeats the finals, because a worker may be killed from outside. The finalists have run before.

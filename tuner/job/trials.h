@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "tuner/job/compiled_kernels.h"
-#include "tuner/job/problem_report.h"
-#include "tuner/job/tune_request.h"
+#include "tuner/plan/problem_report.h"
+#include "tuner/plan/tune_request.h"
 #include "tuner/work/protocol.h"
 #include "tuner/work/task_pool.h"
 
@@ -39,6 +39,10 @@ class Trials {
   // kernels and pools must outlive this object. Several objects may share the kernels.
   Trials(const TuneRequest& request, CompiledKernels& kernels, TaskPools& pools);
 
+  // Asks a GPU's worker which algorithms of libraries to try; none where the worker failed. Calls
+  // `done` from a later wait().
+  void propose(const Problem& problem, std::function<void(const std::vector<KnownConfig>&)> done);
+
   // Tries the candidate. Calls `done` from a later wait(), or at once if the compilation is known
   // and its resources decide. Timing stops as soon as the candidate can no longer beat the best.
   // Throws DeviceError, here and from wait(), if a worker's environment fails.
@@ -57,13 +61,13 @@ class Trials {
 
   // Puts every config that the winner is served as into the request's kernel cache, where there is
   // one, so that the library compiles none of them. Does nothing more once interrupted.
-  void publish(const KnownConfig& winner);
+  void publish(const KnownConfig& winner, const Epilogue& epilogue);
 
   // Whether one more candidate would keep compilers and GPUs busier.
   bool wants_more() const;
 
   // Compiles configs that will probably be tried next. Reports no result.
-  void compile_ahead(const std::vector<KnownConfig>& configs);
+  void compile_ahead(const std::vector<KnownConfig>& configs, const Epilogue& epilogue);
 
   // Returns when a task is done, a second has passed, a signal has come, or `also` is readable.
   void wait(int also = -1);
@@ -95,22 +99,24 @@ class Trials {
   };
 
   void submit(TaskPool& pool, const Task& task);
-  void compile(const KnownConfig& config, OnCompiled then, Done failed);
-  void compiled(const std::string& text, const TaskResult& result);
+  void compile(const KnownConfig& config, const Epilogue& epilogue, OnCompiled then, Done failed);
+  void compiled(const std::pair<std::string, std::string>& kernel, const TaskResult& result);
   void measure(MeasureRequest request, bool fresh, const BestSoFar& best_us, Done done);
-  MeasureRequest measure_request(const Problem& problem, const CompileReply& compiled) const;
+  MeasureRequest measure_request(const Problem& problem, const std::string& config) const;
+  CompiledConfig with_cubin(const std::string& config, const Epilogue& epilogue) const;
   Outcome after_compile(const KnownConfig& config, const Problem& problem,
                         const CompileReply& compiled) const;
   std::optional<TimedFinals> finals(const std::vector<KnownConfig>& configs, const Problem& problem,
                                     const std::vector<BaselineKind>& baselines);
-  bool compile_all(const std::vector<KnownConfig>& configs);
+  bool compile_all(const std::vector<KnownConfig>& configs, const Epilogue& epilogue);
 
   const TuneRequest& request_;
   CompiledKernels& kernels_;
   TaskPools& pools_;
   TaskPool &compilers_, &measurers_;
-  std::map<std::string, std::vector<Waiting>> compiling_;  // by config text
-  std::set<std::string> retried_;                          // tasks, by verb and request
+  // By the texts of config and epilogue.
+  std::map<std::pair<std::string, std::string>, std::vector<Waiting>> compiling_;
+  std::set<std::string> retried_;  // tasks, by verb and request
 };
 
 }  // namespace gemm_tune

@@ -14,40 +14,25 @@
 #include "tuner/job/compiled_kernels.h"
 #include "tuner/job/finals.h"
 #include "tuner/job/local_workers.h"
-#include "tuner/job/plan.h"
-#include "tuner/job/problem_results.h"
 #include "tuner/job/search.h"
+#include "tuner/job/time_limit.h"
 #include "tuner/job/trials.h"
-#include "tuner/measure/sampling.h"
-#include "tuner/work/running_clock.h"
-#include "tuner/work/signals_blocked.h"
+#include "tuner/plan/plan.h"
+#include "tuner/plan/problem_results.h"
+#include "tuner/process/running_clock.h"
+#include "tuner/process/signals_blocked.h"
 
 namespace gemm_tune {
 namespace {
 
 using Clock = RunningClock;
 
-// Divides the run's remaining time evenly among the remaining problems, of which so many are under
-// way at a time, so that the last problem gets its share.
-class TimeLimit {
- public:
-  TimeLimit(const TuneRequest& request, std::size_t at_a_time)
-      : request_(request), at_a_time_(at_a_time) {}
-
-  // The deadline of the problem at this position, which begins now.
-  std::optional<Clock::time_point> deadline(std::size_t problem) const {
-    if (!request_.time_limit) return std::nullopt;
-    const auto left = std::max<Clock::duration>(start_ + *request_.time_limit - Clock::now(),
-                                                Clock::duration::zero());
-    const std::size_t problems = request_.problems.size() - problem;
-    return Clock::now() + left / ((problems + at_a_time_ - 1) / at_a_time_);
-  }
-
- private:
-  const TuneRequest& request_;
-  const std::size_t at_a_time_;
-  const Clock::time_point start_ = Clock::now();
-};
+std::optional<TimeLimit> time_limit(const TuneRequest& request, std::size_t at_a_time) {
+  if (!request.time_limit) return std::nullopt;
+  std::vector<double> weights = request.weights;
+  if (weights.empty()) weights.assign(request.problems.size(), 1);
+  return TimeLimit(Clock::now() + *request.time_limit, std::move(weights), at_a_time);
+}
 
 // The utilisation of the workers since construction.
 class Usage {
@@ -87,33 +72,40 @@ ProblemReport report_of(const Plan& plan, Searched searched) {
   return report;
 }
 
-// Whether the finisher is tied with the first: by the finals' judgement of hot times, or by cold
-// times that differ by no more than one config's in two runs.
-bool is_tied(const Finisher& finisher, const Finisher& first, Objective objective) {
-  if (objective == Objective::hot) return finisher.outcome.standing == Standing::tied;
-  const auto& timing = finisher.outcome.timing;
-  return finisher.outcome.standing != Standing::search && timing && timing->cold_us &&
-         *timing->cold_us <= (1 + kTieMargin) * first.outcome.deciding_us(Objective::cold).value();
+// Of a problem that the time does not suffice to begin.
+ProblemReport unreached(const Problem& problem) {
+  ProblemReport report;
+  report.problem = problem;
+  report.cut_short = CutShort::by_time_limit;
+  return report;
 }
 
-void add_best(const FinalsResult& finals, Objective objective, ProblemReport& report) {
-  for (const Finisher& loser : finals.disqualified) {
+void add_best(const FinalsResult& finals, const TuneRequest& request, ProblemReport& report) {
+  const Objective objective = request.rule.objective;
+  for (const RankedCandidate& one : finals.disqualified) {
     --report.funnel.survived;
-    count(loser.outcome, report.funnel);
+    count(one.config, one.outcome, report.funnel);
   }
   report.absent_baselines = finals.absent;
   report.others = finals.others;
-  if (finals.finishers.empty()) return;
+  if (finals.candidates.empty()) return;
   report.twins_verified = finals.complete;
-  const auto as_winner = [&](const Finisher& finisher) {
-    return TuneWinner{finisher.config, finisher.outcome, finals.baselines};
+  const auto as_winner = [&](const RankedCandidate& one) {
+    const auto library = request.libraries.find(one.config.family->name);
+    return TuneWinner{one.config, one.outcome, finals.baselines,
+                      library == request.libraries.end() ? "" : library->second};
   };
-  report.winner = as_winner(finals.finishers.front());
-  for (std::size_t i = 1; i < finals.finishers.size(); ++i) {
-    const Finisher& finisher = finals.finishers[i];
-    if (is_tied(finisher, finals.finishers.front(), objective)) {
-      report.tied.push_back(as_winner(finisher));
-    }
+  const RankedCandidate& winner = finals.candidates.front();
+  report.winner = as_winner(winner);
+  const auto kernel =
+      std::find_if(finals.candidates.begin(), finals.candidates.end(),
+                   [](const RankedCandidate& one) { return !one.config.family->is_library(); });
+  if (kernel != finals.candidates.begin() && kernel != finals.candidates.end()) {
+    report.kernel = as_winner(*kernel);
+  }
+  for (std::size_t i = 1; i < finals.candidates.size(); ++i) {
+    const RankedCandidate& one = finals.candidates[i];
+    if (is_tied_with(winner.outcome, one.outcome, objective)) report.tied.push_back(as_winner(one));
   }
 }
 
@@ -121,23 +113,23 @@ void add_best(const FinalsResult& finals, Objective objective, ProblemReport& re
 std::optional<double> most_error(const TuneRequest& request, const Plan& plan, Trials& trials) {
   if (!request.rule.max_error || plan.points.empty() || !plan.unfit.empty()) return std::nullopt;
   std::optional<double> theirs;
-  for (const auto& [config, baselines] : plan.recalled_baselines) {
-    if (!theirs) theirs = cublas_error(baselines);
+  for (const auto& [config, finals] : plan.recalled_finals) {
+    if (!theirs) theirs = cublas_error(finals.baselines);
   }
   if (!theirs) theirs = trials.cublas_error(plan.problem);
   if (!theirs) return std::nullopt;  // interrupted
   return *request.rule.max_error * *theirs;
 }
 
-// Moves the finishers above the limit from the list.
-std::vector<Finisher> taken_above(std::vector<Finisher>& finishers,
-                                  const std::optional<double>& limit) {
+// Moves the candidates above the limit from the list.
+std::vector<RankedCandidate> taken_above(std::vector<RankedCandidate>& candidates,
+                                         const std::optional<double>& limit) {
   const auto above = std::stable_partition(
-      finishers.begin(), finishers.end(),
-      [&](const Finisher& finisher) { return is_within(finisher.outcome, limit); });
-  std::vector<Finisher> taken(std::make_move_iterator(above),
-                              std::make_move_iterator(finishers.end()));
-  finishers.erase(above, finishers.end());
+      candidates.begin(), candidates.end(),
+      [&](const RankedCandidate& one) { return is_within(one.outcome, limit); });
+  std::vector<RankedCandidate> taken(std::make_move_iterator(above),
+                                     std::make_move_iterator(candidates.end()));
+  candidates.erase(above, candidates.end());
   return taken;
 }
 
@@ -145,16 +137,16 @@ ErrorLimit error_limit(double ratio, Objective objective, const FinalsResult& fi
                        double limit) {
   ErrorLimit found;
   found.ratio = ratio;
-  const auto see = [&](const Finisher& finisher) {
-    const auto its = error_ratio(finisher.outcome.error, limit / ratio);
+  const auto see = [&](const RankedCandidate& one) {
+    const auto its = error_ratio(one.outcome.error, limit / ratio);
     if (its) found.least = std::min(found.least.value_or(*its), *its);
   };
-  for (const Finisher& finisher : finals.finishers) see(finisher);
-  for (const Finisher& finisher : finals.passed_over) {
-    see(finisher);
+  for (const RankedCandidate& one : finals.candidates) see(one);
+  for (const RankedCandidate& one : finals.passed_over) {
+    see(one);
     const bool is_faster =
-        finals.finishers.empty() || finisher.outcome.deciding_us(objective) <
-                                        finals.finishers.front().outcome.deciding_us(objective);
+        finals.candidates.empty() || one.outcome.deciding_us(objective) <
+                                         finals.candidates.front().outcome.deciding_us(objective);
     found.passed_over += is_faster ? 1 : 0;
   }
   return found;
@@ -162,36 +154,36 @@ ErrorLimit error_limit(double ratio, Objective objective, const FinalsResult& fi
 
 // The best of the finals so far beside their baselines, once they are timed.
 void tell_best(const FinalsResult& finals, Objective objective, Progress& progress) {
-  if (finals.baselines.empty() || finals.finishers.empty()) return;
-  progress.best_us = finals.finishers.front().outcome.deciding_us(objective);
+  if (finals.baselines.empty() || finals.candidates.empty()) return;
+  progress.best_us = finals.candidates.front().outcome.deciding_us(objective);
   progress.cublas_us = fastest_us(finals.baselines, objective);
 }
 
-// Ranks the finishers, after finals if finals are needed. on_finals: called when the finals leave
-// the compilers idle.
+// Ranks the timed candidates, by finals if finals are needed. on_finals: called when the finals
+// leave the compilers idle.
 FinalsResult decide(const TuneRequest& request, Trials& trials, Search& search, Searched& searched,
                     const OnProgress& on_progress, const std::function<void()>& on_finals) {
   const Plan& plan = search.plan();
-  std::vector<Finisher> above = taken_above(searched.finishers, plan.most_error);
-  rank(searched.finishers, request.rule.objective);
+  std::vector<RankedCandidate> above = taken_above(searched.timed, plan.most_error);
+  sort_by_time(searched.timed, request.rule.objective);
   const auto with_those_above = [&](FinalsResult result) {
     std::move(above.begin(), above.end(), std::back_inserter(result.passed_over));
     return result;
   };
-  if (!request.measure || searched.finishers.empty()) {
+  if (!request.measure || searched.timed.empty()) {
     FinalsResult ranked;
-    ranked.finishers = std::move(searched.finishers);
+    ranked.candidates = std::move(searched.timed);
     return with_those_above(std::move(ranked));
   }
   if (searched.tried_now == 0 && !request.finals_again) {
-    if (auto earlier = earlier_finals(request, plan, searched.finishers)) {
+    if (auto earlier = earlier_finals(request, plan, searched.timed)) {
       return with_those_above(std::move(*earlier));
     }
   }
   on_finals();
   Progress progress = searched.progress;
-  return hold_finals(trials, search.results(), plan.problem, std::move(searched.finishers),
-                     std::move(above), request.judges_ties(), request.rule,
+  return hold_finals(trials, search.results(), plan.problem, std::move(searched.timed),
+                     std::move(above), request.rule,
                      [&](const char* stage, const FinalsResult& so_far) {
                        progress.stage = stage;
                        tell_best(so_far, request.rule.objective, progress);
@@ -199,6 +191,20 @@ FinalsResult decide(const TuneRequest& request, Trials& trials, Search& search, 
                        on_progress(progress);
                      });
 }
+
+// Of durations; zero where there are none.
+class Mean {
+ public:
+  void add(Clock::duration one) {
+    sum_ += one;
+    ++count_;
+  }
+  Clock::duration value() const { return count_ > 0 ? sum_ / count_ : Clock::duration(); }
+
+ private:
+  Clock::duration sum_{};
+  int count_ = 0;
+};
 
 // What the lanes of a run share. Any thread.
 class Run {
@@ -210,7 +216,7 @@ class Run {
         on_progress_(on_progress),
         on_finished_(on_finished),
         environment_(environment_of(request)),
-        limit_(request, lanes),
+        limit_(time_limit(request, lanes)),
         kernels_(request.device.arch, request.kernels, request.kernel_cache) {
     request_.interruption = request.interruption.also(failed_);
   }
@@ -218,7 +224,21 @@ class Run {
   // With an interruption that a failed lane requests, too.
   const TuneRequest& request() const { return request_; }
   CompiledKernels& kernels() { return kernels_; }
-  const TimeLimit& limit() const { return limit_; }
+  std::optional<TimeShare> time_share(std::size_t problem) const {
+    if (!limit_) return std::nullopt;
+    const std::lock_guard lock(mutex_);
+    return limit_->share(problem, Clock::now(),
+                         {to_first_result_.value(), between_searches_.value()});
+  }
+  void note_first_result(Clock::duration after) {
+    const std::lock_guard lock(mutex_);
+    to_first_result_.add(after);
+  }
+  void note_between_searches(Clock::duration time) {
+    const std::lock_guard lock(mutex_);
+    between_searches_.add(time);
+  }
+  bool is_out_of_time() const { return limit_ && limit_->is_over(Clock::now()); }
 
   // The next problem that nobody has begun.
   std::optional<std::size_t> take() {
@@ -267,13 +287,14 @@ class Run {
   const OnProgress& on_progress_;
   const OnFinished& on_finished_;
   const Environment environment_;
-  const TimeLimit limit_;
+  const std::optional<TimeLimit> limit_;
   CompiledKernels kernels_;
   std::recursive_mutex database_turn_;
   std::atomic<std::size_t> next_ = 0;
   std::atomic<bool> failed_ = false;
 
-  std::mutex mutex_;  // of what follows
+  mutable std::mutex mutex_;  // of what follows
+  Mean to_first_result_, between_searches_;
   std::map<std::size_t, ProblemReport> finished_;
   std::exception_ptr error_;
   bool out_of_time_ = false, unfinished_ = false;
@@ -284,13 +305,14 @@ void run_lane(Run& run, TaskPools& workers) {
   const TuneRequest& request = run.request();
   const OnProgress on_progress = [&run](const Progress& progress) { run.tell(progress); };
   Trials trials(request, run.kernels(), workers);
+  SpaceMemory memory;
   // Enumerates the candidates, rejects by rule, recalls earlier results.
   const auto make_search = [&](std::size_t i) {
     const ProblemResults results = run.results(request.problems[i]);
     Progress progress;
     progress.number = i + 1;
     progress.problems = request.problems.size();
-    Plan plan = plan_problem(request, request.problems[i], results);
+    Plan plan = plan_problem(request, request.problems[i], results, memory);
     if (const auto most = most_error(request, plan, trials)) {
       limit_errors(plan, *most, request.device);
     }
@@ -299,28 +321,38 @@ void run_lane(Run& run, TaskPools& workers) {
   };
   std::optional<std::size_t> i = run.take(), next_i;
   std::unique_ptr<Search> next;
+  std::optional<Clock::time_point> searched_at;
   for (; i && !trials.interrupted(); i = next ? next_i : run.take()) {
-    const auto deadline = run.limit().deadline(*i);
+    if (!next && run.is_out_of_time()) {
+      run.finish(*i, unreached(request.problems[*i]), /*is_whole=*/false, /*interrupted=*/false);
+      continue;
+    }
     const std::unique_ptr<Search> search = next ? std::move(next) : make_search(*i);
     const auto prepare_next = [&] {
-      if (trials.interrupted() || !(next_i = run.take())) return;
+      if (trials.interrupted() || run.is_out_of_time() || !(next_i = run.take())) return;
       next = make_search(*next_i);
       next->compile_ahead();
     };
     const Usage usage(trials);
+    if (searched_at) run.note_between_searches(Clock::now() - *searched_at);
     // Compiles, rejects by resources, verifies, times and stores each candidate.
-    Searched searched = search->run(deadline);
-    // Ranks them; times and verifies the best again and stores their standings.
+    Searched searched = search->run(run.time_share(*i));
+    searched_at = Clock::now();
+    if (searched.first_result) run.note_first_result(*searched.first_result);
+    // Ranks them; times and verifies the best again and stores their ranks.
     const FinalsResult finals =
         decide(request, trials, *search, searched, on_progress, prepare_next);
     ProblemReport problem = report_of(search->plan(), std::move(searched));
     problem.objective = request.rule.objective;
-    add_best(finals, request.rule.objective, problem);
+    add_best(finals, request, problem);
     if (search->plan().most_error) {
       problem.error_limit = error_limit(*request.rule.max_error, request.rule.objective, finals,
                                         *search->plan().most_error);
     }
-    if (problem.winner && !trials.interrupted()) trials.publish(problem.winner->config);
+    if (problem.winner && !trials.interrupted()) {
+      trials.publish(problem.kernel ? problem.kernel->config : problem.winner->config,
+                     problem.problem.epilogue);
+    }
     usage.write_to(problem);
     const bool is_whole = problem.cut_short == CutShort::no &&
                           (!request.measure || finals.complete || !problem.winner) &&

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "db/database.h"
-#include "tuner/job/problem_report.h"
-#include "tuner/job/tune_request.h"
+#include "tuner/plan/problem_report.h"
+#include "tuner/plan/tune_request.h"
 #include "tuner/work/task_pool.h"
 
 namespace gemm_tune {

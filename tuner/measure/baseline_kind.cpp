@@ -1,36 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/measure/baseline_kind.h"
 
+#include <array>
 #include <string>
 
 #include "core/error.h"
+#include "core/words.h"
 
 namespace gemm_tune {
+namespace {
 
-std::string_view to_string(BaselineKind kind) {
-  switch (kind) {
-    case BaselineKind::cublas:
-      return "cublas";
-    case BaselineKind::cublas_lt:
-      return "cublaslt";
-    case BaselineKind::cublas_autotuned:
-      return "cublas-autotuned";
-  }
-  throw Error("a kind of baseline outside the closed list");
-}
+constexpr auto kBaselineWords =
+    words<BaselineKind>({{BaselineKind::cublas, "cublas"},
+                         {BaselineKind::cublas_lt, "cublaslt"},
+                         {BaselineKind::cublas_autotuned, "cublas-autotuned"}});
+
+}  // namespace
+
+std::string_view to_string(BaselineKind kind) { return word_of(kBaselineWords, kind); }
 
 BaselineKind parse_baseline_kind(std::string_view word) {
-  for (const BaselineKind kind : kBaselineKinds) {
-    if (word == to_string(kind)) return kind;
-  }
+  if (const auto kind = value_of(kBaselineWords, word)) return *kind;
   throw UsageError("'" + std::string(word) +
                    "' is no baseline: name cublas, cublaslt or cublas-autotuned");
 }
 
 BaselineKind kind_of(std::string_view baseline_name) {
-  const std::string_view function = baseline_name.substr(0, baseline_name.find(' '));
-  if (function.ends_with("-autotuned")) return BaselineKind::cublas_autotuned;
-  return function == "cublasLt" ? BaselineKind::cublas_lt : BaselineKind::cublas;
+  if (baseline_name.ends_with("-autotuned")) return BaselineKind::cublas_autotuned;
+  return baseline_name == "cublasLt" ? BaselineKind::cublas_lt : BaselineKind::cublas;
 }
 
 }  // namespace gemm_tune

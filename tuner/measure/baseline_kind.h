@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a run's kernels can be compared with: what a user would call instead.
 //
-// A baseline's name tells the kind and what it was exactly: "cublasSgemm 13.1.0", "cublasGemmEx
-// 13.1.0", "cublasGemmEx-autotuned 13.1.0", "cublasLt 13.1.0 (best of 37 heuristics)". Pure; any
+// A baseline's name tells the kind: "cublasSgemm", "cublasGemmEx-autotuned", "cublasLt". Pure; any
 // thread.
 #pragma once
 
@@ -14,7 +13,7 @@ namespace gemm_tune {
 enum class BaselineKind {
   cublas,            // cublasSgemm, for 16-bit operands cublasGemmEx; strided-batched for a batch
   cublas_autotuned,  // cublasGemmEx with cuBLAS's own autotuning, CUBLAS_GEMM_AUTOTUNE
-  cublas_lt,         // of all that cublasLt proposes, what is fastest here: gpu/cublas_lt.h
+  cublas_lt,  // of all that cublasLt proposes, what is fastest here: gpu/cuda_libraries/cublas_lt.h
 };
 
 inline constexpr std::array kBaselineKinds = {BaselineKind::cublas, BaselineKind::cublas_lt,

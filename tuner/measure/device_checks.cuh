@@ -7,6 +7,7 @@
 // fp64.
 #include "core/error_bound.cuh"
 #include "tuner/measure/element_bits.cuh"
+#include "tuner/measure/epilogue_check.cuh"
 
 namespace gemm_tune {
 
@@ -71,6 +72,11 @@ __device__ long long element_at(const Matrices& m, long long cell) {
   return row < m.rows && col < m.cols ? (entry * m.rows + row) * m.cols + col : -1;
 }
 
+// Of the element of this packed position, in this cell.
+__device__ CheckedPlace place_of(const Matrices& m, long long index, long long cell) {
+  return {index / m.cols % m.rows, index % m.cols, cell};
+}
+
 }  // namespace
 
 // Cells outside the matrices hold poison; those inside too if `poisoned`.
@@ -131,56 +137,60 @@ struct CheckResult {
   unsigned long long first_wrong_inverted;  // ~(packed position) of the first; begins as zero
 };
 
-// Judges D against alpha * sum + beta * C, where C is what fill_matrices wrote with c_seed. Whole
-// numbers must be those of the reference rounded once to D's type; otherwise the error must lie
-// within the bound.
+// Judges D against what the epilogue makes of alpha * sum + beta * C, where C is what fill_matrices
+// wrote with c_seed, and what the epilogue writes beside it. Whole numbers that the epilogue keeps
+// must be those of the reference rounded once to D's type; otherwise the error must lie within the
+// bound, that of sums of whole numbers within 0.
 extern "C" __global__ void check_matrices(const void* allocation, Matrices matrices,
                                           const double* sum, const double* magnitude, double alpha,
                                           double beta, unsigned long long c_seed, int integer_range,
-                                          ErrorBound bound, CheckResult* result) {
+                                          int keeps_whole_numbers, ErrorBound bound,
+                                          CheckedOperands operands, CheckResult* result) {
+  const Judge judge{matrices.type, bound, integer_range > 0 && keeps_whole_numbers != 0};
   const long long total = allocation_size(matrices);
   for (long long i = first_index(); i < total; i += index_step()) {
     const long long index = element_at(matrices, i);
     const unsigned bits = load_bits(allocation, i, matrices.type);
     if (index < 0) {
-      if (bits != poison_of(matrices.type)) atomicAdd(&result->touched, 1ull);
+      const unsigned poison = poison_of(matrices.type);
+      const bool is_left = bits == poison;
+      if (!is_left || !CheckedEpilogue::leaves(i, poison, operands, matrices.type)) {
+        atomicAdd(&result->touched, 1ull);
+      }
       continue;
     }
-    const auto rounded = [&](float number) {
-      return value_of(bits_of(number, matrices.type), matrices.type);
-    };
     const float got = value_of(bits, matrices.type);
     double old = 0;
     if (beta != 0) {
       const unsigned c = bits_at(c_seed, index, integer_range, matrices.type);
       old = beta * static_cast<double>(value_of(c, matrices.type));
     }
-    const double want = alpha * sum[index] + old;
-    const double error = fabs(static_cast<double>(got) - want);
-    const double largest = bound.at(fabs(want), fabs(alpha) * magnitude[index] + fabs(old));
-    const bool good =
-        integer_range > 0 ? got == rounded(static_cast<float>(want)) : error <= largest;
-    if (!good) {
+    const double largest = bound.sums * (fabs(alpha) * magnitude[index] + fabs(old));
+    CheckedValue want{alpha * sum[index] + old, integer_range > 0 ? 0 : largest, true};
+    CheckedEpilogue::apply(want, place_of(matrices, index, i), operands, judge);
+    if (!want.good || !judge.takes(got, want.value, want.error)) {
       atomicAdd(&result->wrong, 1ull);
       atomicMax(&result->first_wrong_inverted, ~static_cast<unsigned long long>(index));
     }
   }
 }
 
-// Adds up, for each thread of the grid, the squares of D - sum and of sum over its elements: the
-// squares of differences first in `squares`. The host adds them in one order, so that
-// equal results have equal errors.
+// Adds up, for each thread of the grid, the squares of D - R and of R over its elements, where R is
+// what the epilogue makes of sum: the squares of differences first in `squares`. The host adds them
+// in one order, so that equal results have equal errors.
 extern "C" __global__ void sum_squares(const void* allocation, Matrices matrices, const double* sum,
-                                       double* squares) {
+                                       CheckedOperands operands, double* squares) {
+  const Judge judge{matrices.type, {}, false};
   const long long total = allocation_size(matrices);
   double off = 0, all = 0;
   for (long long i = first_index(); i < total; i += index_step()) {
     const long long index = element_at(matrices, i);
     if (index < 0) continue;
-    const double want = sum[index];
-    const double error = static_cast<double>(element(allocation, i, matrices.type)) - want;
+    CheckedValue want{sum[index], 0, true};
+    CheckedEpilogue::apply(want, place_of(matrices, index, i), operands, judge);
+    const double error = static_cast<double>(element(allocation, i, matrices.type)) - want.value;
     off = fma(error, error, off);
-    all = fma(want, want, all);
+    all = fma(want.value, want.value, all);
   }
   squares[first_index()] = off;
   squares[index_step() + first_index()] = all;

@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "gpu/cublas_lt.h"
-#include "gpu/stream.h"
+#include "gpu/cuda_libraries/cublas_lt.h"
+#include "gpu/launch/stream.h"
 #include "tuner/measure/timing.h"
 
 namespace gemm_tune {

@@ -9,12 +9,14 @@
 #include <utility>
 
 #include "core/error.h"
-#include "gpu/cublas.h"
-#include "gpu/cublas_lt.h"
+#include "gpu/cuda_libraries/cublas.h"
+#include "gpu/cuda_libraries/cublas_lt.h"
+#include "gpu/cuda_libraries/cublas_types.h"
 #include "gpu/device.h"
+#include "gpu/launch/stream.h"
 #include "gpu/nvml.h"
-#include "gpu/stream.h"
 #include "kernel_templates/registry.h"
+#include "runtime/library.h"
 #include "runtime/prepared_call.h"
 #include "runtime/workspace.h"
 #include "tuner/measure/lt_algorithms.h"
@@ -25,40 +27,52 @@
 namespace gemm_tune {
 namespace {
 
-// A loaded candidate and how to launch it.
+// A loaded candidate and how to launch it. Use from one thread.
 class LoadedConfig {
  public:
   LoadedConfig(const CompiledConfig& compiled, int sm_count)
       : config_(check_config(parse_config(compiled.config))),
-        kernels_(std::make_unique<LoadedKernels>(compiled.cubin, config_.recipe)),
-        call_(*kernels_, config_.recipe, sm_count) {}
+        sm_count_(sm_count),
+        kernels_(std::make_unique<LoadedKernels>(compiled.cubin)) {}
 
   const KnownConfig& config() const { return config_; }
 
-  int max_active_ctas() const { return call_.max_active_ctas(); }
+  int max_active_ctas(const Problem& problem) const {
+    return gemm_tune::max_active_ctas(*kernels_, prepared(problem).plan());
+  }
 
   bool shares_tiles() const {
     return config_.recipe.split_k > 1 || config_.recipe.tail_ctas_per_sm > 0;
   }
 
   std::int64_t workspace_bytes(const Problem& problem) const {
-    return call_.workspace_bytes(problem);
+    return prepared(problem).plan().workspace_bytes;
   }
 
   // The workspace must have the bytes that the call's problem needs.
   void launch(const GemmCall& call, const Workspace& workspace, cudaStream_t stream) const {
-    call_.launch(call, workspace.counters(), workspace.partials(), stream);
+    prepared(call.problem).launch(call, workspace.data(), stream);
   }
 
  private:
+  // Of calls that are timed, one after the other has the same problem.
+  const PreparedCall& prepared(const Problem& problem) const {
+    if (!latest_ || latest_->first != problem) {
+      latest_.emplace(problem, PreparedCall(*kernels_, config_.plan(problem, sm_count_)));
+    }
+    return latest_->second;
+  }
+
   KnownConfig config_;
+  int sm_count_;
   std::unique_ptr<LoadedKernels> kernels_;  // stay where they are when this object moves
-  PreparedCall call_;
+  mutable std::optional<std::pair<Problem, PreparedCall>> latest_;
 };
 
 // A way to do what a baseline does; of several of one name, the fastest counts.
+// A function of a library. what: without a timing.
 struct Contender {
-  std::string name;
+  Baseline what;
   Gemm gemm;
 };
 
@@ -68,19 +82,30 @@ constexpr std::size_t kMostKeptBytes = std::size_t{1} << 30;
 // Of cublasLt's algorithms, so many are timed in turn with the finalists.
 constexpr std::size_t kLtContenders = 3;
 
-// The fastest timing of each name, with its error, in the contenders' order.
+// The fastest timing of each function, with its error, in the contenders' order.
 std::vector<Baseline> best_of_each(const std::vector<Contender>& contenders,
                                    std::span<const Timing> timings,
                                    std::span<const std::optional<double>> errors) {
   std::vector<Baseline> best;
   for (std::size_t i = 0; i < contenders.size(); ++i) {
-    if (best.empty() || best.back().name != contenders[i].name) {
-      best.push_back({contenders[i].name, timings[i], errors[i]});
-    } else if (timings[i].median_us < best.back().timing.median_us) {
-      best.back() = {contenders[i].name, timings[i], errors[i]};
+    Baseline one = contenders[i].what;
+    one.timing = timings[i];
+    one.error = errors[i];
+    if (best.empty() || best.back().name != one.name) {
+      best.push_back(std::move(one));
+    } else if (one.timing.median_us < best.back().timing.median_us) {
+      best.back() = std::move(one);
     }
   }
   return best;
+}
+
+// Why a library has no function for products with this epilogue, as a sentence.
+std::optional<std::string> why_no_contender(BaselineKind kind, const Epilogue& epilogue) {
+  const std::string name(to_string(kind));
+  if (kind == BaselineKind::cublas_autotuned) return name + ": cublasGemmEx has no epilogues";
+  if (cublas_abi::lt_number(epilogue.transposed())) return std::nullopt;
+  return name + ": cublasLt has no epilogue " + to_string(epilogue);
 }
 
 Outcome launch_failure(const std::string& detail) {
@@ -128,11 +153,11 @@ struct Measurer::Impl {
 
   Contender cublas_contender(const Problem& problem, Verifier& verify) {
     Cublas& library = cublas_library();
-    Contender cublas_itself{std::string(Cublas::function_name(problem)) + " " + library.version(),
+    Contender cublas_itself{{Cublas::function_name(problem), library.version(), {}},
                             [&library](const GemmCall& call) { library.gemm(call); }};
     // The baseline must have done the same work.
     if (auto wrong = verify.check(cublas_itself.gemm, shape_of(problem))) {
-      throw DeviceError(cublas_itself.name + " fails verification: " + *wrong);
+      throw DeviceError(to_string(cublas_itself.what) + " fails verification: " + *wrong);
     }
     return cublas_itself;
   }
@@ -143,8 +168,7 @@ struct Measurer::Impl {
     if (!lt_workspace) lt_workspace.emplace(CublasLt::kWorkspaceBytes);
     const GemmCall call = verify.timing_call(shape_of(problem));
     const auto plan = std::make_shared<const CublasLt::Plan>(cublas_lt->plan(call));
-    const std::string name = "cublasLt " + cublas_lt->version() + " (best of " +
-                             std::to_string(plan->size()) + " heuristics)";
+    const Baseline what{"cublasLt", cublas_lt->version(), {}, {}, static_cast<int>(plan->size())};
     std::vector<Contender> best;
     // Finals may be held again soon.
     if (!lt_order || lt_order->first != problem) {
@@ -155,11 +179,30 @@ struct Measurer::Impl {
         run_algorithm(*plan, i, one, *stream, lt_workspace->data());
       };
       if (verify.check(gemm, shape_of(problem))) continue;
-      best.push_back({name, gemm});
+      best.push_back({what, gemm});
       if (best.size() == kLtContenders) break;
     }
-    if (best.empty()) throw DeviceError(name + " has none that is right");
+    if (best.empty()) throw DeviceError(to_string(what) + " has none that is right");
     return best;
+  }
+
+  // What a program gets that asks cublasLt for the epilogue and takes its first proposal. absent:
+  // gets a sentence where there is none.
+  std::optional<Contender> plain_lt_contender(const Problem& problem, Verifier& verify,
+                                              std::vector<std::string>& absent) {
+    if (!cublas_lt) cublas_lt.emplace();
+    if (!lt_workspace) lt_workspace.emplace(CublasLt::kWorkspaceBytes);
+    const GemmCall call = verify.timing_call(shape_of(problem));
+    const auto plan = std::make_shared<const CublasLt::Plan>(cublas_lt->plan(call, 1));
+    const Baseline what{"cublasLtMatmul", cublas_lt->version(), {}};
+    const Gemm gemm = [plan, this](const GemmCall& one) {
+      run_algorithm(*plan, 0, one, *stream, lt_workspace->data());
+    };
+    const auto wrong = plan->size() == 0 ? std::optional<std::string>("has no algorithm")
+                                         : verify.check(gemm, shape_of(problem));
+    if (!wrong) return Contender{what, gemm};
+    absent.push_back(to_string(what) + ": " + *wrong);
+    return std::nullopt;
   }
 
   // absent: gets a sentence where there is none.
@@ -170,14 +213,14 @@ struct Measurer::Impl {
       autotuning->set_stream(stream->get());
     }
     const std::string function = Cublas::autotuned_name(problem);
-    const std::string name = function + "-autotuned " + autotuning->version();
+    const Baseline what{function + "-autotuned", autotuning->version(), {}};
     const Gemm gemm = [&library = *autotuning, function](const GemmCall& call) {
       if (const auto status = library.gemm_autotuned(call)) {
         throw DeviceError(function + " with autotuning failed with " + *status);
       }
     };
     const auto without = [&](const std::string& why) {
-      absent.push_back(name + ": " + why);
+      absent.push_back(to_string(what) + ": " + why);
       return std::nullopt;
     };
     const auto timing_call = [&] { return verify.timing_call(shape_of(problem)); };
@@ -194,14 +237,24 @@ struct Measurer::Impl {
     } catch (const DeviceError& error) {
       return without(error.what());
     }
-    return Contender{name, gemm};
+    return Contender{what, gemm};
   }
 
   std::vector<Contender> contenders(const FinalsRequest& request, Verifier& verify,
                                     std::vector<std::string>& absent) {
     std::vector<Contender> all;
     for (const BaselineKind kind : request.baselines) {
-      if (kind == BaselineKind::cublas) {
+      if (!request.problem.epilogue.is_none()) {
+        if (const auto why = why_no_contender(kind, request.problem.epilogue)) {
+          absent.push_back(*why);
+          continue;
+        }
+      }
+      if (kind == BaselineKind::cublas && !request.problem.epilogue.is_none()) {
+        if (auto one = plain_lt_contender(request.problem, verify, absent)) {
+          all.push_back(std::move(*one));
+        }
+      } else if (kind == BaselineKind::cublas) {
         all.push_back(cublas_contender(request.problem, verify));
       } else if (kind == BaselineKind::cublas_autotuned) {
         if (auto one = autotuned_contender(request.problem, verify, absent)) {
@@ -240,7 +293,7 @@ struct Measurer::Impl {
   std::optional<std::string> find_wrong(Verifier& verify, const LoadedConfig& loaded,
                                         const std::vector<GemmCall>& shapes) {
     const Gemm gemm = [&](const GemmCall& call) {
-      workspace.poison_partials(loaded.workspace_bytes(call.problem), stream->get());
+      workspace.poison(loaded.workspace_bytes(call.problem), stream->get());
       loaded.launch(call, workspace, stream->get());
     };
     for (const GemmCall& shape : shapes) {
@@ -259,10 +312,43 @@ struct Measurer::Impl {
         [&](const GemmCall& call) { loaded.launch(call, workspace, stream->get()); }, shape);
   }
 
+  // Enqueues calls of the problem by an algorithm of a library. Throws DeviceError where the
+  // library refuses it.
+  Gemm gemm_of_library(const std::string& config, const GemmCall& call) {
+    const auto prepared = std::make_shared<const LibraryCall>(
+        libraries.prepare(check_config(parse_config(config)), call));
+    if (!lt_workspace) lt_workspace.emplace(CublasLt::kWorkspaceBytes);
+    return [prepared, config, this](const GemmCall& one) {
+      if (prepared->launch(one, lt_workspace->data(), stream->get())) return;
+      throw DeviceError("the library refuses " + config);
+    };
+  }
+
+  // What a library refuses was not run.
+  Outcome verify_and_time_library(const MeasureRequest& request) {
+    Outcome outcome;
+    Verifier& verify = verifier_for(request.seed);
+    const GemmCall shape = shape_of(request.problem);
+    try {
+      const Gemm gemm = gemm_of_library(request.candidate.config, verify.timing_call(shape));
+      if (auto wrong = verify.check(gemm, shape)) return wrong_result(outcome, *wrong);
+      outcome.error = verify.relative_error(gemm, shape);
+      time(request, verify.timing_call(shape), gemm, outcome);
+    } catch (const CudaError&) {
+      throw;
+    } catch (const DeviceError& error) {
+      outcome = {};
+      outcome.disposition = Disposition::rejected;
+      outcome.detail = error.what();
+    }
+    return outcome;
+  }
+
   Outcome verify_and_time(const MeasureRequest& request, const LoadedConfig& loaded) {
     Outcome outcome;
-    outcome.resources.emplace().ctas_per_sm = loaded.max_active_ctas();
-    std::vector<GemmCall> shapes = small_verification_shapes(loaded.config(), spec.sm_count);
+    outcome.resources.emplace().ctas_per_sm = loaded.max_active_ctas(request.problem);
+    std::vector<GemmCall> shapes =
+        small_verification_shapes(loaded.config(), spec.sm_count, request.problem.epilogue);
     if (!request.small_shapes_only) shapes.push_back(shape_of(request.problem));
     std::int64_t bytes = 0;
     for (const GemmCall& shape : shapes) {
@@ -278,20 +364,26 @@ struct Measurer::Impl {
     if (auto wrong = find_wrong(verify, loaded, shapes)) return wrong_result(outcome, *wrong);
     if (request.small_shapes_only) return outcome;
     outcome.error = error_of(verify, loaded, shapes.back());
-    const GemmCall call = verify.timing_call(shapes.back());
-    SampleRule rule;
-    rule.best_us = request.best_us;
-    outcome.timing = timer->time([&](int) { loaded.launch(call, workspace, stream->get()); }, rule);
-    const bool is_beaten = request.best_us && outcome.timing->median_us > *request.best_us;
-    if (request.objective == Objective::cold && !is_beaten) {
-      outcome.timing->cold_us = cold_us(request.seed, call, loaded);
-    }
+    time(
+        request, verify.timing_call(shapes.back()),
+        [&](const GemmCall& call) { loaded.launch(call, workspace, stream->get()); }, outcome);
     return outcome;
   }
 
+  // Sets the outcome's timing.
+  void time(const MeasureRequest& request, const GemmCall& call, const Gemm& gemm,
+            Outcome& outcome) {
+    SampleRule rule;
+    rule.best_us = request.best_us;
+    outcome.timing = timer->time([&](int) { gemm(call); }, rule);
+    const bool is_beaten = request.best_us && outcome.timing->median_us > *request.best_us;
+    if (request.objective == Objective::cold && !is_beaten) {
+      outcome.timing->cold_us = cold_us(request.seed, call, gemm);
+    }
+  }
+
   // nullopt where no copies of the operands can be had, as for rotate_operands().
-  std::optional<double> cold_us(std::uint64_t seed, const GemmCall& call,
-                                const LoadedConfig& loaded) {
+  std::optional<double> cold_us(std::uint64_t seed, const GemmCall& call, const Gemm& gemm) {
     if (!rotated || rotated->seed != seed || rotated->original != call) {
       rotated.reset();
       auto operands = rotate_operands(call, spec.l2_bytes, *stream);
@@ -299,9 +391,7 @@ struct Measurer::Impl {
       rotated.emplace(Rotated{seed, call, std::move(*operands)});
     }
     const std::vector<GemmCall>& copies = rotated->operands.copies;
-    const auto launch = [&](int copy) {
-      loaded.launch(copies[static_cast<std::size_t>(copy)], workspace, stream->get());
-    };
+    const auto launch = [&](int copy) { gemm(copies[static_cast<std::size_t>(copy)]); };
     const double us = timer->time_cold({launch}, static_cast<int>(copies.size())).front();
     // The next candidate's workspace may need the memory.
     if (rotated->operands.memory.size() > kMostKeptBytes) rotated.reset();
@@ -318,7 +408,8 @@ struct Measurer::Impl {
   std::optional<Cublas> cublas;
   std::optional<Cublas> autotuning;  // a handle of its own: it keeps what cuBLAS's timings chose
   std::optional<CublasLt> cublas_lt;
-  std::optional<DeviceBuffer<char>> lt_workspace;
+  Library libraries;
+  std::optional<DeviceBuffer<char>> lt_workspace;  // of both libraries' algorithms
   // The latest problem, and cublasLt's algorithms for it: fastest_first().
   std::optional<std::pair<Problem, std::vector<std::size_t>>> lt_order;
   // The cold operands of the latest candidate, for the next one.
@@ -334,7 +425,25 @@ struct Measurer::Impl {
 Measurer::Measurer(int ordinal) : impl_(std::make_unique<Impl>(ordinal)) {}
 Measurer::~Measurer() = default;
 
+ProposalsReply Measurer::propose(const ProposalsRequest& request) {
+  const GemmCall call = impl_->verifier_for(request.seed).timing_call(shape_of(request.problem));
+  ProposalsReply reply;
+  if (!library_takes(call)) return reply;
+  for (const KnownConfig& config : impl_->libraries.proposals(call, request.most)) {
+    reply.configs.push_back(to_string(config.config()));
+  }
+  return reply;
+}
+
 MeasureReply Measurer::measure(const MeasureRequest& request) {
+  if (names_library(request.candidate.config)) {
+    try {
+      return {impl_->verify_and_time_library(request)};
+    } catch (const CudaError& error) {
+      if (error.code() == cudaErrorMemoryAllocation) throw;
+      return {launch_failure(error.what())};
+    }
+  }
   std::optional<LoadedConfig> loaded;
   try {
     loaded.emplace(request.candidate, impl_->spec.sm_count);
@@ -354,18 +463,28 @@ FinalsReply Measurer::finals(const FinalsRequest& request) {
   Verifier& verify = impl_->verifier_for(request.seed);
   FinalsReply reply;
   const std::vector<Contender> contenders = impl_->contenders(request, verify, reply.absent);
+  const GemmCall shape = shape_of(request.problem);
   std::vector<LoadedConfig> loaded;
+  loaded.reserve(request.finalists.size());
+  std::vector<Gemm> finalists, of_libraries;
   for (const CompiledConfig& finalist : request.finalists) {
+    if (names_library(finalist.config)) {
+      finalists.push_back(impl_->gemm_of_library(finalist.config, verify.timing_call(shape)));
+      of_libraries.push_back(finalists.back());
+      continue;
+    }
     loaded.emplace_back(finalist, impl_->spec.sm_count);
     const std::int64_t bytes = loaded.back().workspace_bytes(request.problem);
     if (!impl_->reserve_workspace(bytes)) {
       throw DeviceError("no memory for a finalist's workspace of " + std::to_string(bytes) +
                         " bytes");
     }
+    finalists.push_back([this, &config = loaded.back()](const GemmCall& call) {
+      config.launch(call, impl_->workspace, impl_->stream->get());
+    });
   }
-  const GemmCall shape = shape_of(request.problem);
-  for (const LoadedConfig& config : loaded) {
-    reply.errors.push_back(impl_->error_of(verify, config, shape));
+  for (const Gemm& gemm : finalists) {
+    reply.errors.push_back(verify.relative_error(gemm, shape));
   }
   std::vector<std::optional<double>> errors;  // of the contenders
   for (const Contender& contender : contenders) {
@@ -376,10 +495,8 @@ FinalsReply Measurer::finals(const FinalsRequest& request) {
   for (const Contender& contender : contenders) {
     launches.push_back([&](int copy) { contender.gemm(calls[static_cast<std::size_t>(copy)]); });
   }
-  for (const LoadedConfig& config : loaded) {
-    launches.push_back([&, this](int copy) {
-      config.launch(calls[static_cast<std::size_t>(copy)], impl_->workspace, impl_->stream->get());
-    });
+  for (const Gemm& gemm : finalists) {
+    launches.push_back([&](int copy) { gemm(calls[static_cast<std::size_t>(copy)]); });
   }
   std::set<std::string> others = impl_->others();
   std::vector<Timing> timings = impl_->timer->time_interleaved(launches, FinalsRule());
@@ -388,6 +505,7 @@ FinalsReply Measurer::finals(const FinalsRequest& request) {
     calls = std::move(rotated->copies);
     for (const GemmCall& call : calls) {  // cuBLAS may know a problem by its addresses' alignment
       for (const Contender& contender : contenders) contender.gemm(call);
+      for (const Gemm& gemm : of_libraries) gemm(call);
     }
     impl_->stream->synchronize();
     const std::vector<double> cold_us = impl_->timer->time_cold(

@@ -2,8 +2,8 @@
 // What the measuring worker does on its GPU: verify, then time.
 //
 // One object per process and device; it keeps operands and references between requests. A candidate
-// whose outcome is not ok may have spoilt the process's CUDA context or what its memory holds: the
-// process should end then.
+// whose outcome is neither ok nor rejected may have spoilt the process's CUDA context or what its
+// memory holds: the process should end then.
 #pragma once
 
 #include <memory>
@@ -18,6 +18,7 @@ class Measurer {
   explicit Measurer(int ordinal);
   ~Measurer();
 
+  ProposalsReply propose(const ProposalsRequest& request);
   MeasureReply measure(const MeasureRequest& request);
   FinalsReply finals(const FinalsRequest& request);
 

@@ -15,9 +15,21 @@
 
 namespace gemm_tune {
 
+// A kernel, or an algorithm of a library, which has no cubin.
 struct CompiledConfig {
   std::string config;  // canonical text
   std::string cubin;   // its bytes: a worker shares no folder with whoever compiled it
+};
+
+// Which algorithms of libraries to try at the problem: Library::proposals().
+struct ProposalsRequest {
+  Problem problem;
+  std::uint64_t seed = 0;  // of the operands
+  int most = 100;          // of cublasLt's
+};
+
+struct ProposalsReply {
+  std::vector<std::string> configs;  // canonical texts
 };
 
 // Verify the candidate at small shapes and at the problem, then time it there.

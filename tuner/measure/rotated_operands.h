@@ -10,8 +10,8 @@
 #include <optional>
 #include <vector>
 
-#include "gpu/memory.h"
-#include "gpu/stream.h"
+#include "gpu/launch/memory.h"
+#include "gpu/launch/stream.h"
 #include "tuner/measure/verify.h"
 
 namespace gemm_tune {

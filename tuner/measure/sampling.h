@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "core/winner_rule.h"
+
 namespace gemm_tune {
 
 inline constexpr double kMinSampleUs = 500;
@@ -35,9 +37,6 @@ struct Interval {
 // samples it is their whole range, whose level is only 1 - 2^(1-n): 94 % for 5, 75 % for 3, none
 // for 1. Precondition: not empty.
 Interval median_interval(std::span<const double> samples);
-
-// Differences below this are no reason to prefer one kernel to another.
-inline constexpr double kTieMargin = 0.01;
 
 // The tie set of finalists timed in rounds, one sample of each in turn: entry k is true unless k
 // was shown to be more than kTieMargin slower than the fastest by median, which is tied itself.

@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "core/outcome.h"
-#include "gpu/head_start.h"
-#include "gpu/launch_graph.h"
+#include "gpu/launch/head_start.h"
+#include "gpu/launch/launch_graph.h"
+#include "gpu/launch/stream.h"
 #include "gpu/nvml.h"
-#include "gpu/stream.h"
 #include "tuner/measure/sampling.h"
 
 namespace gemm_tune {

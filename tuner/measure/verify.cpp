@@ -8,9 +8,9 @@
 
 #include "core/error.h"
 #include "core/error_bound.h"
-#include "gpu/nvrtc.h"
-#include "kernel_templates/device/element_type.cuh"
+#include "gpu/compile/nvrtc.h"
 #include "kernel_templates/embedded_texts.h"
+#include "kernel_templates/source.h"
 #include "tuner/measure/device_checks_text.h"
 
 namespace gemm_tune {
@@ -24,11 +24,6 @@ constexpr int kReferenceTile = 32;
 constexpr std::int64_t kMaxReferenceGridY = 65535;            // CUDA's limit
 constexpr std::size_t kMaxSmallBytes = std::size_t{1} << 29;  // of all small operands together
 constexpr std::size_t kLargeBytes = std::size_t{1} << 25;     // from here operands are large
-
-// The kernels take a type by its number.
-static_assert(static_cast<int>(ElementType::f32) == kTypeF32 &&
-              static_cast<int>(ElementType::f16) == kTypeF16 &&
-              static_cast<int>(ElementType::bf16) == kTypeBf16);
 
 // The smallest leading dimension for rows of this width whose alignment is exactly so many bytes.
 std::int64_t padded(std::int64_t width, int alignment_bytes, int element_bytes) {
@@ -50,7 +45,7 @@ GemmCall without_gaps(GemmCall shape) {
 std::size_t operand_bytes(const GemmCall& shape) {
   const Problem& p = shape.problem;
   return matrices_a(shape).bytes() + matrices_b(shape).bytes() +
-         static_cast<std::size_t>(2 * bytes_of(ElementType::f64) * p.batch * p.M * p.N);
+         static_cast<std::size_t>(2 * bytes_of(kReferenceType) * p.batch * p.M * p.N);
 }
 
 std::string text_of(const GemmCall& shape) {
@@ -115,7 +110,8 @@ Matrices matrices_c(const GemmCall& shape) {
   return c;
 }
 
-std::vector<GemmCall> small_verification_shapes(const KnownConfig& config, int sm_count) {
+std::vector<GemmCall> small_verification_shapes(const KnownConfig& config, int sm_count,
+                                                const Epilogue& epilogue) {
   const Traits& t = config.traits;
   const int vec = t.vec;
   const Alignment aligned = needed_alignment(config.recipe, t.signature);
@@ -129,15 +125,15 @@ std::vector<GemmCall> small_verification_shapes(const KnownConfig& config, int s
     if (!t.repack) K = rounded_up(K, config.recipe.multiple_k);
     GemmCall shape;
     shape.problem = packed_problem(M, N, K, config.recipe.layout, batch, t.signature);
+    shape.problem.epilogue = epilogue;
     const int a = bytes_of(t.signature.a), b = bytes_of(t.signature.b);
     const int d = bytes_of(t.signature.d);
-    const int aligned_a = t.repack ? a : aligned.a, aligned_b = t.repack ? b : aligned.b;
-    shape.lda = padded(row_length_a(shape.problem) + vec, aligned_a, a);
-    shape.ldb = padded(row_length_b(shape.problem) + 2 * vec, aligned_b, b);
+    shape.lda = padded(row_length_a(shape.problem) + vec, aligned.a, a);
+    shape.ldb = padded(row_length_b(shape.problem) + 2 * vec, aligned.b, b);
     shape.ldc = padded(N + vec, aligned.d, d);
     shape = without_gaps(shape);
-    shape.stride_a += aligned_a / a;
-    shape.stride_b += 3 * (aligned_b / b);
+    shape.stride_a += aligned.a / a;
+    shape.stride_b += 3 * (aligned.b / b);
     shape.stride_c += 5 * (aligned.d / d);
     shape.problem = problem_of(shape);
     return shape;
@@ -169,22 +165,31 @@ NvrtcSource device_checks_source() {
   NvrtcSource source{"tuner/measure/device_checks.cuh", kDeviceChecksText, {}};
   source.headers.emplace_back("core/error_bound.cuh", kErrorBoundText);
   source.headers.emplace_back("tuner/measure/element_bits.cuh", kElementBitsText);
-  for (const char* const path : {"kernel_templates/device/element_convert.cuh",
-                                 "kernel_templates/device/element_type.cuh"}) {
-    source.headers.emplace_back(path, embedded_texts().at(path));
+  source.headers.emplace_back("tuner/measure/epilogue_check.cuh", kEpilogueCheckText);
+  for (const auto& [path, text] : embedded_texts()) {
+    if (path.starts_with("kernel_templates/device/")) source.headers.emplace_back(path, text);
   }
   return source;
 }
 
-Verifier::Kernels Verifier::load_kernels(const std::string& arch) {
-  const CompileResult result = nvrtc_compile(device_checks_source(), {}, arch, "check_matrices");
+Verifier::Kernels Verifier::load_kernels(const Epilogue& epilogue) const {
+  const CompileResult result = nvrtc_compile(device_checks_source(), epilogue_definitions(epilogue),
+                                             arch_, "check_matrices");
   if (!result.ok) throw Error("the verification kernels do not compile: " + result.log);
   return {LoadedKernel(result.cubin, "fill_matrices"), LoadedKernel(result.cubin, "reference_gemm"),
           LoadedKernel(result.cubin, "check_matrices"), LoadedKernel(result.cubin, "sum_squares")};
 }
 
 Verifier::Verifier(const DeviceSpec& device, cudaStream_t stream, std::uint64_t seed)
-    : sm_(device.sm()), stream_(stream), seed_(seed), kernels_(load_kernels(device.arch)) {}
+    : arch_(device.arch), sm_(device.sm()), stream_(stream), seed_(seed) {
+  kernels();
+}
+
+const Verifier::Kernels& Verifier::kernels(const Epilogue& epilogue) {
+  const auto known = kernels_.find(epilogue);
+  if (known != kernels_.end()) return known->second;
+  return kernels_.emplace(epilogue, load_kernels(epilogue)).first->second;
+}
 
 void Verifier::fill(DeviceBuffer<char>& buffer, Matrices matrices, std::uint64_t seed,
                     int integer_range, bool poisoned) {
@@ -192,7 +197,7 @@ void Verifier::fill(DeviceBuffer<char>& buffer, Matrices matrices, std::uint64_t
   int poison = poisoned ? 1 : 0;
   unsigned long long seed_arg = seed;
   void* args[] = {&data, &matrices, &seed_arg, &integer_range, &poison};
-  kernels_.fill.launch({kFillCtas}, kFillThreads, 0, stream_, args);
+  kernels().fill.launch({kFillCtas}, kFillThreads, 0, stream_, args);
 }
 
 void Verifier::make_room(const GemmCall& shape) {
@@ -230,8 +235,8 @@ const Verifier::Operands& Verifier::operands(const GemmCall& shape, int integer_
   void* args[] = {&A, &a, &transposed_a, &B, &b, &transposed_b, &M, &N, &K, &sum, &magnitude};
   const std::int64_t tiles =
       ((p.M + kReferenceTile - 1) / kReferenceTile) * ((p.N + kReferenceTile - 1) / kReferenceTile);
-  kernels_.reference.launch({tiles, std::min(p.batch, kMaxReferenceGridY)},
-                            kReferenceTile * kReferenceTile, 0, stream_, args);
+  kernels().reference.launch({tiles, std::min(p.batch, kMaxReferenceGridY)},
+                             kReferenceTile * kReferenceTile, 0, stream_, args);
   return operands_.emplace(key, std::move(fresh)).first->second;
 }
 
@@ -244,6 +249,41 @@ void Verifier::fill_c(const GemmCall& shape, const Case& kind) {
   fill(c_, c, seed_ * 3, kind.integer_range, kind.beta == 0);
 }
 
+void Verifier::fill_epilogue(GemmCall& call, const Case& kind) {
+  const Problem& p = call.problem;
+  const auto line = [](std::int64_t length, ElementType type) {
+    return matrices(1, length, length, length, 1, type);
+  };
+  p.epilogue.for_each([&](const EpilogueFunctor& functor, int slot) {
+    if (slot < 0) return;
+    const auto i = static_cast<std::size_t>(slot);
+    const ElementType type = is_f32(functor) ? kSumType : p.signature.d;
+    const bool of_rows =
+        functor.operand == OperandShape::row_f32 || functor.operand == OperandShape::row_d;
+    const std::int64_t length = functor.operand == OperandShape::scalar_f32 ? 1
+                                : of_rows                                   ? p.M
+                                                                            : p.N;
+    const Matrices stored = lies_as_d(functor) ? matrices_c(call) : line(length, type);
+    DeviceBuffer<char>& buffer = epilogue_buffers_[i];
+    if (buffer.size() < stored.bytes()) {
+      buffer = DeviceBuffer<char>();
+      buffer = DeviceBuffer<char>(stored.bytes());
+    }
+    // Factors of 1 at most, so that whole numbers stay within fp32's exact ones.
+    const int range = is_f32(functor) ? std::min(kind.integer_range, 1) : kind.integer_range;
+    fill(buffer, stored, seed_ * 3 + 4 + i, range, functor.operand == OperandShape::output_d);
+    call.operands[i] = buffer.data() + stored.guard * bytes_of(type);
+  });
+}
+
+CheckedOperands Verifier::checked_operands() const {
+  CheckedOperands operands{};
+  for (std::size_t i = 0; i < std::size(operands.at); ++i) {
+    operands.at[i] = epilogue_buffers_[i].data();
+  }
+  return operands;
+}
+
 GemmCall Verifier::call_at(const GemmCall& shape, const Case& kind) {
   const Operands& in = operands(shape, kind.integer_range);
   fill_c(shape, kind);
@@ -252,6 +292,7 @@ GemmCall Verifier::call_at(const GemmCall& shape, const Case& kind) {
   call.beta = kind.beta;
   const std::int64_t guard_bytes = kGuardCells * bytes_of(shape.problem.signature.d);
   call = in_place(call, in.A.data(), in.B.data(), c_.data() + guard_bytes);
+  fill_epilogue(call, kind);
   call.problem = problem_of(call);
   return call;
 }
@@ -271,10 +312,13 @@ std::optional<std::string> Verifier::check_case(const Gemm& gemm, const GemmCall
   double alpha = kind.alpha, beta = kind.beta;
   unsigned long long c_seed = seed_ * 3;
   int range = kind.integer_range;
+  int keeps_whole_numbers = p.epilogue.keeps_whole_numbers() ? 1 : 0;
+  CheckedOperands checked = checked_operands();
   CheckResult* out = result.data();
-  void* check_args[] = {&allocation, &c,      &sum,   &magnitude, &alpha,
-                        &beta,       &c_seed, &range, &bound,     &out};
-  kernels_.check.launch({kFillCtas}, kFillThreads, 0, stream_, check_args);
+  void* check_args[] = {&allocation, &c,      &sum,   &magnitude,           &alpha,
+                        &beta,       &c_seed, &range, &keeps_whole_numbers, &bound,
+                        &checked,    &out};
+  kernels(p.epilogue).check.launch({kFillCtas}, kFillThreads, 0, stream_, check_args);
   GT_CUDA(cudaStreamSynchronize(stream_));
 
   CheckResult found;
@@ -304,8 +348,9 @@ std::optional<double> Verifier::relative_error(const Gemm& gemm, const GemmCall&
   const double* sum = operands(shape, 0).sum.data();
   Matrices c = matrices_c(shape);
   double* out = squares.data();
-  void* args[] = {&allocation, &c, &sum, &out};
-  kernels_.squares.launch({kSquaresCtas}, kFillThreads, 0, stream_, args);
+  CheckedOperands checked = checked_operands();
+  void* args[] = {&allocation, &c, &sum, &checked, &out};
+  kernels(shape.problem.epilogue).squares.launch({kSquaresCtas}, kFillThreads, 0, stream_, args);
   GT_CUDA(cudaStreamSynchronize(stream_));
   std::vector<double> parts(squares.size());
   squares.copy_to_host(parts);

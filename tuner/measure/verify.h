@@ -12,6 +12,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -21,8 +22,8 @@
 
 #include "core/device_spec.h"
 #include "core/gemm_call.h"
-#include "gpu/kernel.h"
-#include "gpu/memory.h"
+#include "gpu/launch/kernel.h"
+#include "gpu/launch/memory.h"
 #include "kernel_templates/registry.h"
 
 namespace gemm_tune {
@@ -38,7 +39,7 @@ struct Matrices {
   long long rows = 0, cols = 0, ld = 0;
   long long stride = 1, count = 1;
   long long guard = 0;  // cells before the first matrix and after the last
-  ElementType type = ElementType::f32;
+  ElementType type{};
 
   std::size_t size() const {
     return static_cast<std::size_t>(2 * guard + (count - 1) * stride + rows * ld);
@@ -55,12 +56,18 @@ Matrices matrices_c(const GemmCall& shape);
 // several tiles with gaps between rows, A and B unaligned for REPACK, deep enough for every CTA
 // that shares tiles to get its part of K; a batch with gaps between its matrices; for a predicated
 // kernel also a tiny one and one that is ragged on every edge. sm_count: of the device that
-// launches.
-std::vector<GemmCall> small_verification_shapes(const KnownConfig& config, int sm_count);
+// launches. epilogue: of the shapes.
+std::vector<GemmCall> small_verification_shapes(const KnownConfig& config, int sm_count,
+                                                const Epilogue& epilogue = {});
 
 // The seed of A and B in a run with this seed. Random ones are the same in every run, so that the
 // errors of all runs may be compared; whole numbers (integer_range > 0) are the run's own.
 std::uint64_t seed_of_operands(std::uint64_t run_seed, int integer_range);
+
+// Mirrored in epilogue_check.cuh: the operands of an epilogue, in its functors' order.
+struct CheckedOperands {
+  const void* at[kMostOperands];
+};
 
 // Enqueues one GEMM.
 using Gemm = std::function<void(const GemmCall& call)>;
@@ -101,7 +108,12 @@ class Verifier {
   };
   static constexpr Case kRandom = {0, 0.75, -0.5};  // uniform data with both scalings
 
-  static Kernels load_kernels(const std::string& arch);
+  Kernels load_kernels(const Epilogue& epilogue) const;
+  // Compiled when first needed.
+  const Kernels& kernels(const Epilogue& epilogue = {});
+  // The epilogue's operands: those that it reads are filled, those that it writes poisoned.
+  void fill_epilogue(GemmCall& call, const Case& kind);
+  CheckedOperands checked_operands() const;
   std::optional<std::string> check_case(const Gemm& gemm, const GemmCall& shape, const Case& kind);
   const Operands& operands(const GemmCall& shape, int integer_range);
   // Operands of the tuned shape can be gigabytes: those of one large shape are kept at a time, and
@@ -113,12 +125,14 @@ class Verifier {
   void fill(DeviceBuffer<char>& buffer, Matrices matrices, std::uint64_t seed, int integer_range,
             bool poisoned);
 
+  std::string arch_;
   int sm_;  // 90 for sm_90
   cudaStream_t stream_;
   std::uint64_t seed_;
-  Kernels kernels_;
+  std::map<Epilogue, Kernels> kernels_;
   std::map<std::pair<GemmCall, int>, Operands> operands_;  // by shape and integer range
   DeviceBuffer<char> c_;                                   // with its guards
+  std::array<DeviceBuffer<char>, kMostOperands> epilogue_buffers_;
 };
 
 }  // namespace gemm_tune

@@ -126,7 +126,7 @@ std::string bench_end(const std::vector<BenchRow>& rows) {
   std::set<std::string> names, absent, others;
   for (const BenchRow& row : rows) {
     for (const Baseline& baseline : row.baselines) {
-      names.insert(baseline.name.substr(0, baseline.name.find(" (")));
+      names.insert(baseline.title());
     }
     absent.insert(row.absent.begin(), row.absent.end());
     others.insert(row.others.begin(), row.others.end());

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <limits>
 
+#include "tuner/report/report.h"
 #include "tuner/report/terminal.h"
 
 namespace gemm_tune {
@@ -55,14 +56,14 @@ Lines lines_of(const Progress& progress, const std::string& left) {
   const std::string end = left.empty() ? "" : ", " + left;
   std::string best, terse_best;
   if (progress.best_us) {
-    terse_best = best = fmt::format(", best {:.5g} us", *progress.best_us);
+    terse_best = best = ", best " + duration_text(*progress.best_us);
     if (progress.is_predicted) {
       best += " (predicted)";
       terse_best = best;
     } else if (progress.cublas_us) {
       const double share = *progress.cublas_us / *progress.best_us;
       best += fmt::format(" ({:.3f} of cuBLAS)", share);
-      terse_best = fmt::format(", {:.4g} us, {:.3g} of cuBLAS", *progress.best_us, share);
+      terse_best = fmt::format(", {}, {:.3g} of cuBLAS", duration_text(*progress.best_us), share);
     }
   }
   lines.full = tried + stage + best + lanes_text(progress, "compile", ", ") + end;

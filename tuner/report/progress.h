@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "tuner/job/problem_report.h"
+#include "tuner/plan/problem_report.h"
 
 namespace gemm_tune {
 

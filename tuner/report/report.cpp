@@ -8,8 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "search/machine_profile.h"
+#include "search/model/machine_profile.h"
 #include "tuner/measure/sampling.h"
+#include "tuner/plan/plan.h"
 #include "tuner/work/protocol.h"
 
 namespace gemm_tune {
@@ -38,6 +39,17 @@ std::optional<Interval> interval_of(const Outcome& outcome) {
   return median_interval(outcome.timing->samples_us);
 }
 
+// The unit in which a time has few digits, in us.
+struct TimeUnit {
+  double us;
+  const char* name;
+};
+
+TimeUnit unit_of(double us) {
+  if (us < 1e5) return {1, "us"};
+  return us < 1e7 ? TimeUnit{1e3, "ms"} : TimeUnit{1e6, "s"};
+}
+
 // "; cublasSgemm 55.7 us, 38.5 TFLOP/s: 0.884 of its speed", for a kernel that takes time_us.
 // Further baselines follow on lines of their own. baseline_us: of the baseline, if known.
 template <class TimeOf>
@@ -47,8 +59,8 @@ std::string beside_text(const Problem& problem, const std::vector<Baseline>& bas
   for (const Baseline& baseline : baselines) {
     const std::optional<double> us = baseline_us(baseline.timing);
     if (!us) continue;
-    text += fmt::format("{}{} {:.5g} us, {}: {:.3f} of its speed", separator, baseline.name, *us,
-                        tflops_text(problem, *us), *us / time_us);
+    text += fmt::format("{}{} {}, {}: {:.3f} of its speed", separator, to_string(baseline),
+                        duration_text(*us), tflops_text(problem, *us), *us / time_us);
     separator = ";\n" + indent + "  ";
   }
   return text;
@@ -60,7 +72,7 @@ std::optional<double> cold_us(const Timing& timing) { return timing.cold_us; }
 nlohmann::json baselines_json(const Outcome& outcome, const std::vector<Baseline>& baselines) {
   nlohmann::json all = nlohmann::json::array();
   for (const Baseline& baseline : baselines) {
-    nlohmann::json one = {{"name", baseline.name},
+    nlohmann::json one = {{"name", to_string(baseline)},
                           {"time_us", baseline.timing.median_us},
                           {"cold_us", baseline.timing.cold_us},
                           {"error", baseline.error},
@@ -109,8 +121,8 @@ std::string error_text(double error, const std::vector<Baseline>& baselines) {
     const auto ratio = error_ratio(error, baseline.error);
     if (!ratio) continue;
     text += std::isfinite(*ratio)
-                ? fmt::format("{}{:.3g} of {}'s", separator, *ratio, baseline.name)
-                : fmt::format("{}{}'s is 0", separator, baseline.name);
+                ? fmt::format("{}{:.3g} of {}'s", separator, *ratio, to_string(baseline))
+                : fmt::format("{}{}'s is 0", separator, to_string(baseline));
     separator = ", ";
   }
   return text;
@@ -183,8 +195,14 @@ std::string grouped(std::uint64_t value) {
   return digits;
 }
 
-std::string rows_text(std::int64_t rows) {
-  return grouped(static_cast<std::uint64_t>(rows)) + (rows == 1 ? " row" : " rows");
+std::string counted_text(std::uint64_t number, const std::string& noun, const std::string& plural) {
+  const std::string several = plural.empty() ? noun + "s" : plural;
+  return grouped(number) + " " + (number == 1 ? noun : several);
+}
+
+std::string duration_text(double us) {
+  const TimeUnit unit = unit_of(us);
+  return fmt::format("{:.5g} {}", us / unit.us, unit.name);
 }
 
 std::string tflops_text(const Problem& problem, double time_us) {
@@ -200,10 +218,11 @@ std::string funnel_text(const Funnel& funnel, bool measured) {
   if (funnel.searched < funnel.left) {
     add_count(text, "of these searched", funnel.searched, "an even sample: too many to keep");
   }
+  const std::uint64_t compiled = funnel.tried - funnel.algorithms;
   const double share =
-      funnel.left == 0 ? 0
-                       : 100 * static_cast<double>(funnel.tried) / static_cast<double>(funnel.left);
-  add_count(text, "tried (compiled)", funnel.tried, fmt::format("{:.3g} % of those left", share));
+      funnel.left == 0 ? 0 : 100 * static_cast<double>(compiled) / static_cast<double>(funnel.left);
+  add_count(text, "tried (compiled)", compiled, fmt::format("{:.3g} % of those left", share));
+  if (funnel.algorithms > 0) add_count(text, "of libraries", funnel.algorithms, "tried, too");
   if (funnel.recalled > 0) {
     text +=
         fmt::format("    {:>12}  by earlier runs, from the database\n", grouped(funnel.recalled));
@@ -254,20 +273,27 @@ std::string error_limit_text(const ErrorLimit& limit) {
                      limit.ratio, grouped(limit.passed_over));
 }
 
+std::string memory_note(const ProblemReport& report, const Target& target) {
+  return target.measurable ? "" : beyond_memory(report.problem, target.spec);
+}
+
 std::string problem_text(const ProblemReport& report, const Target& target) {
   std::string text =
       fmt::format("{} on {} ({}, {} SMs), {:.1f} s\n", to_string(report.problem), target.spec.name,
                   target.spec.arch, target.spec.sm_count, report.seconds);
   text += funnel_text(report.funnel, target.measurable);
   if (report.occupancy_disagreements > 0) {
-    text += fmt::format("  CTAs per SM differ from the driver's for {} candidates\n",
-                        report.occupancy_disagreements);
+    text += fmt::format("  CTAs per SM differ from the driver's for {}\n",
+                        counted(report.occupancy_disagreements, "candidate"));
   }
   if (report.stale > 0) {
-    text += fmt::format("  {} rows of earlier runs are stale: see gemm-tune db info\n",
-                        grouped(report.stale));
+    text += fmt::format("  stale    {} of earlier runs: see gemm-tune db info\n",
+                        counted(report.stale, "row"));
   }
   if (!report.failure.empty()) return text + "  " + report.failure + "\n";
+  if (const std::string note = memory_note(report, target); !note.empty()) {
+    text += "  memory   " + note + "\n";
+  }
   if (report.prior) text += "  prior    " + prior_text(*report.prior) + "\n";
   if (const std::string note = unmeasured_model(target.spec, {&report.problem, 1}); !note.empty()) {
     text += "  model    " + note + "\n";
@@ -287,8 +313,9 @@ std::string problem_text(const ProblemReport& report, const Target& target) {
                         report.target_met ? ": the target is met" : "");
   }
   if (report.expected_gain) {
-    text += fmt::format("  more     {} tries would likely gain {:.2g} %{}\n",
-                        grouped(report.expected_gain->tries), 100 * report.expected_gain->gain,
+    text += fmt::format("  more     {} would likely gain {:.2g} %{}\n",
+                        counted(report.expected_gain->tries, "try", "tries"),
+                        100 * report.expected_gain->gain,
                         target.measurable ? "" : fmt::format(" ({})", kPredictedLabel));
   }
   for (const std::string& absent : report.absent_baselines) {
@@ -303,7 +330,7 @@ std::string problem_text(const ProblemReport& report, const Target& target) {
   }
   const TuneWinner& winner = *report.winner;
   const std::string indent(11, ' ');
-  text += "  winner   " + to_string(winner.config.config()) + "\n";
+  text += "  winner   " + config_text(winner) + "\n";
   if (report.objective == Objective::cold) text += indent + cold_decides_text(winner.outcome);
   text += indent + time_text(report.problem, winner.outcome);
   if (!target.measurable) return text + fmt::format(" ({})\n", kPredictedLabel);
@@ -311,15 +338,30 @@ std::string problem_text(const ProblemReport& report, const Target& target) {
   text += measured_details(report.problem, winner.outcome, winner.baselines, names_of(report.tied),
                            indent);
   text += indent + "verified at small, ragged and tuned shapes";
-  text += report.twins_verified ? ", its predicated twins too\n" : "\n";
+  const bool has_twins = report.twins_verified && !winner.config.family->is_library();
+  text += has_twins ? ", its predicated twins too\n" : "\n";
+  if (report.kernel) {
+    text += "  kernel   " + config_text(*report.kernel) + "\n" + indent +
+            time_text(report.problem, report.kernel->outcome) + ", the best of kernels\n";
+  }
   return text;
+}
+
+std::string config_text(const TuneWinner& winner) {
+  const KernelFamily& family = *winner.config.family;
+  const std::string text = to_string(winner.config.config());
+  return family.is_library()
+             ? fmt::format("{}  ({} {})", text, family.library, winner.library_version)
+             : text;
 }
 
 std::string time_text(const Problem& problem, const Outcome& outcome) {
   const double time_us = outcome.time_us().value_or(0);
-  std::string text = fmt::format("{:.5g} us", time_us);
+  std::string text = duration_text(time_us);
   if (const auto interval = interval_of(outcome)) {
-    text += fmt::format(" (95 %: {:.5g} to {:.5g})", interval->low, interval->high);
+    const TimeUnit unit = unit_of(time_us);
+    text +=
+        fmt::format(" (95 %: {:.5g} to {:.5g})", interval->low / unit.us, interval->high / unit.us);
   }
   return text + ", " + tflops_text(problem, time_us);
 }
@@ -337,7 +379,7 @@ std::string measured_details(const Problem& problem, const Outcome& outcome,
   std::string text;
   if (!outcome.timing) return text;
   if (const auto cold = outcome.timing->cold_us) {
-    text += fmt::format("{}cold {:.5g} us, {}", indent, *cold, tflops_text(problem, *cold));
+    text += fmt::format("{}cold {}, {}", indent, duration_text(*cold), tflops_text(problem, *cold));
     text += beside_text(problem, baselines, cold_us, *cold, indent) + "\n";
   }
   if (outcome.error) text += indent + error_text(*outcome.error, baselines) + "\n";
@@ -390,6 +432,7 @@ nlohmann::json problem_json(const ProblemReport& report, const Target& target) {
         {"left", f.left},
         {"searched", f.searched},
         {"tried", f.tried},
+        {"algorithms", f.algorithms},
         {"recalled", f.recalled},
         {"compile_failed", f.compile_failed},
         {"rejected_by_resources", f.rejected_by_resources},
@@ -408,7 +451,8 @@ nlohmann::json problem_json(const ProblemReport& report, const Target& target) {
       {"others", report.others},
       {"busy", {{"compile", report.compilers_busy}, {"gpu", report.measurers_busy}}},
       {"occupancy_disagreements", report.occupancy_disagreements},
-      {"winner", nullptr}};
+      {"winner", nullptr},
+      {"kernel", nullptr}};
   if (report.expected_gain) {
     json["expected_gain"] = {{"tries", report.expected_gain->tries},
                              {"gain", report.expected_gain->gain}};
@@ -419,14 +463,34 @@ nlohmann::json problem_json(const ProblemReport& report, const Target& target) {
     winner["config"] = to_string(report.winner->config.config());
     winner["resources"] = report.winner->outcome.resources;
     winner["twins_verified"] = report.twins_verified;
+    winner["library_version"] = nullptr;
+    if (report.winner->config.family->is_library()) {
+      winner["library_version"] = report.winner->library_version;
+    }
+  }
+  if (report.kernel) {
+    json["kernel"] = {{"config", to_string(report.kernel->config.config())},
+                      {"time_us", report.kernel->outcome.time_us()}};
   }
   if (!report.failure.empty()) json["failure"] = report.failure;
+  if (const std::string why = memory_note(report, target); !why.empty()) {
+    json["beyond_memory"] = why;
+  }
   if (!target.measurable) json["note"] = kPredictedLabel;
   return json;
 }
 
+std::string card_note(const Target& target) {
+  if (!target.stands_for_arch) return "";
+  return fmt::format(
+      "{} stands for its typical card, {} with {} SMs:\n  --gpu names another, as in --gpu \"RTX "
+      "3090\"\n",
+      target.spec.arch, target.spec.name, target.spec.sm_count);
+}
+
 std::string how_to_time(const Target& target, const std::string& command_line) {
-  return fmt::format("{}: {}\nto time them, run on a machine with an {} GPU:\n  {}\n",
+  return card_note(target) +
+         fmt::format("{}: {}\nto time them, run on a machine with an {} GPU:\n  {}\n",
                      kPredictedLabel, target.why_not, target.spec.arch, command_line);
 }
 

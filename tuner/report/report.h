@@ -9,10 +9,16 @@
 #include <string>
 #include <vector>
 
-#include "tuner/job/problem_report.h"
-#include "tuner/job/target.h"
+#include "tuner/plan/problem_report.h"
+#include "tuner/plan/target.h"
 
 namespace gemm_tune {
+
+// Which card an architecture stands for and how to name another; empty for any other target.
+std::string card_note(const Target& target);
+
+// Why a predicted problem cannot run on the target at all; empty where it can.
+std::string memory_note(const ProblemReport& report, const Target& target);
 
 // The label of every prediction.
 inline constexpr const char* kPredictedLabel = "predicted, not timed";
@@ -34,8 +40,15 @@ std::string tflops_text(const Problem& problem, double time_us);
 // "1,234,567".
 std::string grouped(std::uint64_t value);
 
-// "1 row", "12,345 rows".
-std::string rows_text(std::int64_t rows);
+// "1 row", "12,345 rows": of 1 and of other numbers. plural: where it is not the noun and an s.
+std::string counted_text(std::uint64_t number, const std::string& noun, const std::string& plural);
+template <class Count>
+std::string counted(Count number, const std::string& noun, const std::string& plural = "") {
+  return counted_text(static_cast<std::uint64_t>(number), noun, plural);
+}
+
+// With five digits and the unit that fits: "2.6314 us", "340.21 ms", "70.95 s".
+std::string duration_text(double us);
 
 // Why a problem has no winner, as the begin of a sentence.
 std::string why_no_winner(const ProblemReport& report);
@@ -53,6 +66,9 @@ nlohmann::json problem_json(const ProblemReport& report, const Target& target);
 // A candidate's time with its uncertainty: "50 us (95 %: 49.8 to 50.3), 42.9 TFLOP/s". The interval
 // is that of median_interval(); it is omitted below 6 samples, which it needs.
 std::string time_text(const Problem& problem, const Outcome& outcome);
+
+// The config and, of a library's algorithm, whose it is: "cublaslt/ALGO=66  (cublasLt 13.1.0)".
+std::string config_text(const TuneWinner& winner);
 
 // The text behind a measured candidate's time_text(): "; cublasSgemm 13.1.0 40 us, 53.7 TFLOP/s:
 // 0.800 of its speed". Further baselines follow on lines of their own.

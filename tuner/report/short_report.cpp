@@ -24,7 +24,7 @@ namespace {
 constexpr std::size_t kIndent = 11;  // "  winner   "
 
 // Three digits, because a rule rejects millions: "282 M", "553 k".
-std::string rounded(std::uint64_t count) {
+std::string short_count(std::uint64_t count) {
   if (count < 100'000) return grouped(count);
   if (count < 999'500) return fmt::format("{:.3g} k", static_cast<double>(count) * 1e-3);
   if (count >= 999'500'000) return grouped(count / 1'000'000) + " M";
@@ -73,13 +73,11 @@ class Page {
   std::vector<std::vector<std::string>> items_;  // the lines of each
 };
 
-std::string without_version(const std::string& name) { return name.substr(0, name.find(" (")); }
-
 // "1.171 of cublasSgemm 13.1.0 hot, 1.116 cold; error 1.95 of its".
 std::string beside(const Outcome& outcome, const Baseline& baseline) {
   const Timing &ours = *outcome.timing, &theirs = baseline.timing;
-  std::string text = fmt::format("{:.3f} of {} hot", theirs.median_us / ours.median_us,
-                                 without_version(baseline.name));
+  std::string text =
+      fmt::format("{:.3f} of {} hot", theirs.median_us / ours.median_us, baseline.title());
   if (theirs.cold_us && ours.cold_us) {
     text += fmt::format(", {:.3f} cold", *theirs.cold_us / *ours.cold_us);
   }
@@ -94,12 +92,16 @@ void add_winner(const ProblemReport& report, const Target& target, Page& page) {
   if (!report.winner) return page.item("winner", "none: " + why_none(report));
   const TuneWinner& winner = *report.winner;
   const std::optional<Timing>& timing = winner.outcome.timing;
-  page.config("winner", to_string(winner.config.config()));
+  page.config("winner", config_text(winner));
   std::string time = time_text(report.problem, winner.outcome);
   if (!target.measurable) time += fmt::format(" ({})", kPredictedLabel);
-  if (timing && timing->cold_us) time += fmt::format("; cold {:.5g} us", *timing->cold_us);
+  if (timing && timing->cold_us) time += "; cold " + duration_text(*timing->cold_us);
   page.item("time", time);
   if (!timing) return;
+  if (report.kernel) {
+    page.config("kernel", config_text(*report.kernel));
+    page.item("its time", time_text(report.problem, report.kernel->outcome));
+  }
   for (std::size_t i = 0; i < winner.baselines.size(); ++i) {
     page.item(i == 0 ? "speed" : "", beside(winner.outcome, winner.baselines[i]));
   }
@@ -121,6 +123,9 @@ void add_honest_labels(const ProblemReport& report, const Target& target, Page& 
     labels.push_back(
         fmt::format("kernels compiled for {} and emulated, never executed on one", device.arch));
   }
+  if (const std::string note = memory_note(report, target); !note.empty()) {
+    page.item("memory", note);
+  }
   if (!labels.empty()) page.item("model", fmt::format("{}", fmt::join(labels, "; ")));
 }
 
@@ -136,8 +141,11 @@ std::string tried_text(const ProblemReport& report, const Target& target) {
   add(total(f.failed_on_gpu), "failed on the GPU");
   add(total(f.failed_by_environment), "failed by environment, not stored");
   add(f.unfinished, "given up unfinished");
-  std::string text = fmt::format("{} of {} candidates, budget {}: {}", grouped(f.tried),
-                                 grouped(f.left), grouped(report.budget), fmt::join(parts, ", "));
+  const std::string algorithms =
+      f.algorithms > 0 ? fmt::format(" and {} algorithms of libraries", grouped(f.algorithms)) : "";
+  std::string text =
+      fmt::format("{} of {} candidates, budget {}{}: {}", grouped(f.tried - f.algorithms),
+                  grouped(f.left), grouped(report.budget), algorithms, fmt::join(parts, ", "));
   if (f.recalled > 0) text += fmt::format("; {} by earlier runs", grouped(f.recalled));
   if (report.target_met) text += "; the target is met";
   return text;
@@ -163,10 +171,10 @@ std::string rejections_text(const Funnel& funnel, const PageForm& form) {
     const auto& [count, reason] = ordered[i];
     const std::string first_line = printable(reason.substr(0, reason.find('\n')), kLongestQuote);
     const std::string cut = cut_to_columns(first_line, each);
-    named.push_back(
-        fmt::format("{} {}{}", rounded(count), cut, cut.size() < first_line.size() ? "..." : ""));
+    named.push_back(fmt::format("{} {}{}", short_count(count), cut,
+                                cut.size() < first_line.size() ? "..." : ""));
   }
-  return fmt::format("{}: {}", rounded(all), fmt::join(named, "; "));
+  return fmt::format("{}: {}", short_count(all), fmt::join(named, "; "));
 }
 
 void add_search(const ProblemReport& report, const Target& target, const PageForm& form,
@@ -178,10 +186,10 @@ void add_search(const ProblemReport& report, const Target& target, const PageFor
   }
   if (report.prior) page.item("prior", prior_text(*report.prior));
   if (report.expected_gain) {
-    page.item("more",
-              fmt::format("{} tries would likely gain {:.2g} %{}",
-                          grouped(report.expected_gain->tries), 100 * report.expected_gain->gain,
-                          target.measurable ? "" : fmt::format(" ({})", kPredictedLabel)));
+    page.item("more", fmt::format("{} would likely gain {:.2g} %{}",
+                                  counted(report.expected_gain->tries, "try", "tries"),
+                                  100 * report.expected_gain->gain,
+                                  target.measurable ? "" : fmt::format(" ({})", kPredictedLabel)));
   }
 }
 
@@ -213,15 +221,15 @@ void add_remarks(const ProblemReport& report, const Target& target, Page& page) 
   }
   for (const std::string& absent : report.absent_baselines) page.item("without", absent);
   if (report.stale > 0) {
-    page.item("stale",
-              fmt::format("{} rows of earlier runs: see gemm-tune db info", grouped(report.stale)));
+    page.item("stale", fmt::format("{} of earlier runs: see gemm-tune db info",
+                                   counted(report.stale, "row")));
   }
   if (!report.tied.empty()) {
     page.item("tied", fmt::format("with {} more: --why names them", report.tied.size()));
   }
   if (report.occupancy_disagreements > 0 && target.measurable) {
-    page.item("driver", fmt::format("counts other CTAs per SM for {} candidates",
-                                    grouped(report.occupancy_disagreements)));
+    page.item("driver", fmt::format("counts other CTAs per SM for {}",
+                                    counted(report.occupancy_disagreements, "candidate")));
   }
 }
 

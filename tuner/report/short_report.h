@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <string>
 
-#include "tuner/job/problem_report.h"
-#include "tuner/job/target.h"
+#include "tuner/plan/problem_report.h"
+#include "tuner/plan/target.h"
 
 namespace gemm_tune {
 

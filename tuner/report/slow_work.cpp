@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "core/printable.h"
+#include "tuner/process/signals_blocked.h"
 #include "tuner/report/terminal.h"
-#include "tuner/work/signals_blocked.h"
 
 namespace gemm_tune {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "core/printable.h"
-#include "tuner/job/filter.h"
+#include "tuner/plan/filter.h"
 #include "tuner/report/report.h"
 
 namespace gemm_tune {
@@ -39,7 +39,7 @@ std::optional<Share> share_of(const ProblemReport& report) {
 }
 
 // The most frequent failure among the candidates that passed the rules; if none passed, the most
-// frequent rejection by a rule. Empty if there is neither.
+// frequent rejection of those that came furthest. Empty if there is neither.
 std::string commonest_reason(const Funnel& funnel) {
   const std::array<const Reasons*, 4> later = {&funnel.compile_failed,
                                                &funnel.rejected_by_resources, &funnel.failed_on_gpu,
@@ -52,13 +52,7 @@ std::string commonest_reason(const Funnel& funnel) {
   };
   for (const Reasons* reasons : later) look(*reasons);
   if (funnel.left == 0) {
-    // Where the target has no kernel at all, the other reasons say nothing.
-    const auto lacks = funnel.rejected_by_rule.find(std::string(kLacksInstructions));
-    if (lacks != funnel.rejected_by_rule.end()) {
-      most = &*lacks;
-    } else {
-      look(funnel.rejected_by_rule);
-    }
+    look(funnel.decisive.empty() ? funnel.rejected_by_rule : funnel.decisive);
   }
   if (most == nullptr) return "";
   const std::string_view reason = most->first;
@@ -75,19 +69,25 @@ std::string why_none(const ProblemReport& report) {
   return why_no_winner(report) + (report.failure.empty() ? commonest_reason(report.funnel) : "");
 }
 
+std::string why_none_left(const Funnel& funnel) {
+  return "no candidate is left" + commonest_reason(funnel);
+}
+
 std::string result_line(const ProblemReport& report, const Target& target) {
   std::string text = to_string(report.problem) + "  ";
   if (!report.winner) return text + why_none(report);
   const double time_us = report.winner->outcome.deciding_us(report.objective).value_or(0);
-  text += fmt::format("{}  {:.5g} us  {}", to_string(report.winner->config.config()), time_us,
-                      tflops_text(report.problem, time_us));
+  text += fmt::format("{}  {}  {}", to_string(report.winner->config.config()),
+                      duration_text(time_us), tflops_text(report.problem, time_us));
   if (!target.measurable) {
     const bool measured = unmeasured_model(target.spec, {&report.problem, 1}).empty();
     const bool on_tensor_cores = uses_tensor_cores(report.problem.signature);
-    return text + fmt::format("  ({}{})", kPredictedLabel,
+    const std::string memory = memory_note(report, target);
+    return text + fmt::format("  ({}{}{})", kPredictedLabel,
                               measured ? ""
                                        : "; model never measured on " + target.spec.arch +
-                                             (on_tensor_cores ? "'s tensor cores" : ""));
+                                             (on_tensor_cores ? "'s tensor cores" : ""),
+                              memory.empty() ? "" : "; " + memory);
   }
   const std::optional<Share> share = share_of(report);
   return share ? text + fmt::format("  {:.3f} of {}", share->of_speed, share->name) : text;
@@ -99,8 +99,8 @@ std::string results_table(const std::vector<ProblemReport>& reports, const Targe
     width = std::max(width, to_string(report.problem).size());
   }
   std::string text =
-      fmt::format("{} problems on {} ({}){}\n", reports.size(), target.spec.name, target.spec.arch,
-                  target.measurable ? "" : fmt::format(", {}", kPredictedLabel));
+      fmt::format("{} on {} ({}){}\n", counted(std::size(reports), "problem"), target.spec.name,
+                  target.spec.arch, target.measurable ? "" : fmt::format(", {}", kPredictedLabel));
   text += fmt::format("{:<{}}  {:<13}  {:>10}  {:>7}{}\n", "problem", width, "family", "us",
                       "TFLOP/s", target.measurable ? "  of cuBLAS" : "");
   for (const ProblemReport& report : reports) {
@@ -112,8 +112,9 @@ std::string results_table(const std::vector<ProblemReport>& reports, const Targe
     const double time_us = report.winner->outcome.deciding_us(report.objective).value_or(0);
     std::string tflops = tflops_text(report.problem, time_us);
     tflops = tflops.substr(0, tflops.find(' '));
-    text += fmt::format("{:<13}  {:>10.5g}  {:>7}", report.winner->config.family->name, time_us,
-                        tflops);
+    const std::string us =
+        time_us < 1e5 ? fmt::format("{:.5g}", time_us) : fmt::format("{:.0f}", time_us);
+    text += fmt::format("{:<13}  {:>10}  {:>7}", report.winner->config.family->name, us, tflops);
     if (const auto share = share_of(report)) text += fmt::format("  {:>9.3f}", share->of_speed);
     text += "\n";
   }

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "tuner/job/problem_report.h"
-#include "tuner/job/target.h"
+#include "tuner/plan/problem_report.h"
+#include "tuner/plan/target.h"
 
 namespace gemm_tune {
 
@@ -19,6 +19,9 @@ std::string result_line(const ProblemReport& report, const Target& target);
 // Why a problem has no winner, with the commonest reason: "no candidate survived: registers spill
 // to local memory (8 of 50 tried)".
 std::string why_none(const ProblemReport& report);
+
+// The same of a problem whose candidates are all rejected by rules: "no candidate is left: ...".
+std::string why_none_left(const Funnel& funnel);
 
 // A heading and one line per problem: family, time, throughput and share of cuBLAS's speed. Fits 80
 // columns unless a problem's text is long.

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/trace/memory_instructions.h"
 
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <optional>
 
 #include "core/error.h"
-#include "gpu/machine_code.h"
+#include "core/words.h"
+#include "gpu/compile/machine_code.h"
 
 namespace gemm_tune::ptx {
 namespace {
@@ -54,21 +56,14 @@ int bytes_of_lane(std::uint64_t high) {
 }  // namespace
 
 std::string_view to_string(MemoryInstruction instruction) {
-  switch (instruction) {
-    case MemoryInstruction::global_load:
-      return "global loads";
-    case MemoryInstruction::global_store:
-      return "global stores";
-    case MemoryInstruction::shared_load:
-      return "shared loads";
-    case MemoryInstruction::shared_store:
-      return "shared stores";
-    case MemoryInstruction::copy_async:
-      return "cp.async";
-    case MemoryInstruction::load_matrices:
-      return "ldmatrix";
-  }
-  return "?";
+  using enum MemoryInstruction;
+  static constexpr auto kNames = words<MemoryInstruction>({{global_load, "global loads"},
+                                                           {global_store, "global stores"},
+                                                           {shared_load, "shared loads"},
+                                                           {shared_store, "shared stores"},
+                                                           {copy_async, "cp.async"},
+                                                           {load_matrices, "ldmatrix"}});
+  return word_of(kNames, instruction);
 }
 
 InstructionCounts memory_instructions(const Kernel& kernel) {

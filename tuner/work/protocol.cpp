@@ -14,10 +14,6 @@ std::string bytes_of(const nlohmann::json& json) {
 
 }  // namespace
 
-void require_utf8(const std::string& what, const std::string& text) {
-  if (!is_utf8(text)) throw UsageError(what + " '" + text + "' is not UTF-8: name another one");
-}
-
 void to_json(nlohmann::json& json, const Problem& value) { json = to_string(value); }
 
 void from_json(const nlohmann::json& json, Problem& value) {
@@ -32,8 +28,7 @@ void to_json(nlohmann::json& json, const Outcome& value) {
           {"predicted_us", value.predicted_us},
           {"compile_s", value.compile_s},
           {"gpu_s", value.gpu_s},
-          {"error", value.error},
-          {"standing", to_string(value.standing)}};
+          {"error", value.error}};
 }
 
 void from_json(const nlohmann::json& json, Outcome& value) {
@@ -45,7 +40,6 @@ void from_json(const nlohmann::json& json, Outcome& value) {
   json.at("compile_s").get_to(value.compile_s);
   json.at("gpu_s").get_to(value.gpu_s);
   json.at("error").get_to(value.error);
-  value.standing = parse_standing(json.at("standing").get<std::string>());
 }
 
 nlohmann::json binary_json(const std::string& bytes) {
@@ -61,7 +55,7 @@ void to_json(nlohmann::json& json, const KernelSource& value) {
   json = {{"path", value.path},
           {"text", binary_json(value.text)},
           {"headers", headers},
-          {"hash", value.hash}};
+          {"revision", value.revision}};
 }
 
 void from_json(const nlohmann::json& json, KernelSource& value) {
@@ -71,22 +65,19 @@ void from_json(const nlohmann::json& json, KernelSource& value) {
   for (const nlohmann::json& header : json.at("headers")) {
     value.headers.emplace_back(header.at("path"), bytes_of(header.at("text")));
   }
-  json.at("hash").get_to(value.hash);
+  json.at("revision").get_to(value.revision);
 }
 
 void to_json(nlohmann::json& json, const CompileReply& value) {
-  json = {{"config", value.config},
-          {"ok", value.ok},
-          {"log", value.log},
-          {"cubin", binary_json(value.cubin)},
-          {"cubin_key", value.cubin_key},
-          {"ptx", value.ptx},
-          {"resources", value.resources},
-          {"seconds", value.seconds}};
+  json = {
+      {"config", value.config}, {"epilogue", value.epilogue},        {"ok", value.ok},
+      {"log", value.log},       {"cubin", binary_json(value.cubin)}, {"cubin_key", value.cubin_key},
+      {"ptx", value.ptx},       {"resources", value.resources},      {"seconds", value.seconds}};
 }
 
 void from_json(const nlohmann::json& json, CompileReply& value) {
   json.at("config").get_to(value.config);
+  json.at("epilogue").get_to(value.epilogue);
   json.at("ok").get_to(value.ok);
   json.at("log").get_to(value.log);
   value.cubin = bytes_of(json.at("cubin"));

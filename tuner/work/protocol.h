@@ -38,10 +38,12 @@ struct CompileRequest {
   std::string arch;
   std::optional<KernelSource> source = {};  // its family's text; nothing: the worker's own
   bool wants_ptx = false;
+  std::string epilogue = "none";  // that the kernel has
 };
 
 struct CompileReply {
   std::string config;
+  std::string epilogue = "none";
   bool ok = false;
   std::string log;                     // the compiler's first error line where not ok
   std::string cubin;                   // its bytes, where ok
@@ -58,14 +60,10 @@ struct DeviceRequest {
 struct DeviceReply {
   DeviceSpec spec;
   std::string driver_version;
-  int device_count = 0;           // GPUs that CUDA sees
-  std::int64_t memory_bytes = 0;  // of this one, in all
+  int device_count = 0;  // GPUs that CUDA sees
   GpuSettings settings = {};
   std::string uuid = {};  // "" where the driver has none
 };
-
-// Throws UsageError, starting with `what`, where the text cannot cross the pipe.
-void require_utf8(const std::string& what, const std::string& text);
 
 // The text of a reply that reports a failure of the worker's environment.
 inline constexpr const char* kErrorKey = "error";
@@ -83,7 +81,6 @@ void from_json(const nlohmann::json& json, Problem& value);
 void to_json(nlohmann::json& json, const Outcome& value);
 void from_json(const nlohmann::json& json, Outcome& value);
 
-// What the compiler needs, and the hash; the tokens do not travel.
 void to_json(nlohmann::json& json, const KernelSource& value);
 void from_json(const nlohmann::json& json, KernelSource& value);
 void to_json(nlohmann::json& json, const CompileReply& value);
@@ -109,17 +106,18 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DeviceSpec, arch, name, cc_major, cc_minor, s
                                    register_allocation_unit, smem_per_sm_bytes,
                                    max_smem_per_cta_bytes, smem_reserved_per_cta_bytes,
                                    smem_allocation_unit_bytes, fp32_lanes_per_sm, clock_mhz,
-                                   dram_gb_per_s, l2_bytes)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CompileRequest, config, arch, source, wants_ptx)
+                                   dram_gb_per_s, l2_bytes, memory_bytes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CompileRequest, config, arch, source, wants_ptx, epilogue)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DeviceRequest, ordinal)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GpuSettings, power_limit_w, memory_mhz, mig_slice)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DeviceReply, spec, driver_version, device_count, memory_bytes,
-                                   settings, uuid)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DeviceReply, spec, driver_version, device_count, settings, uuid)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeasureRequest, problem, candidate, seed, best_us,
                                    small_shapes_only, objective)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeasureReply, outcome)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ProposalsRequest, problem, seed, most)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ProposalsReply, configs)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FinalsRequest, problem, finalists, seed, baselines, objective)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Baseline, name, timing, error)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Baseline, name, library_version, timing, error, algorithms)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FinalsReply, finalists, errors, baselines, absent, others)
 
 }  // namespace gemm_tune

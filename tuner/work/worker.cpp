@@ -20,6 +20,7 @@
 #include "gpu/device.h"
 #include "gpu/nvml.h"
 #include "kernel_templates/registry.h"
+#include "kernel_templates/user_families.h"
 #include "runtime/compile.h"
 #include "tuner/measure/measure.h"
 #include "tuner/work/frame.h"
@@ -115,6 +116,7 @@ class Worker {
     const auto& body = entry.value();
     if (verb == "compile") return compile(body.get<CompileRequest>());
     if (verb == "device") return device(body.get<DeviceRequest>());
+    if (verb == "propose") return measurer().propose(body.get<ProposalsRequest>());
     if (verb == "measure") return measure(body.get<MeasureRequest>());
     if (verb == "finals") return measurer().finals(body.get<FinalsRequest>());
     throw Error("worker got the unknown request '" + verb + "'");
@@ -136,12 +138,14 @@ class Worker {
     const KernelSource& text = request.source ? *request.source : own_source(*config.family);
     const KeptStderr kept;
     const Stopwatch watch;
-    CompileResult result = compile_kernel(text, config, COperand::in_place, request.arch);
+    const CallForm form(COperand::in_place, parse_epilogue(request.epilogue));
+    CompileResult result = compile_kernel(text, config, form, request.arch);
     if (!result.ok && tells_of_no_memory(result.log + kept.text())) {
       throw MemoryError("the compiler had no memory");
     }
     CompileReply reply;
     reply.config = request.config;
+    reply.epilogue = request.epilogue;
     reply.ok = result.ok;
     reply.seconds = watch.seconds();
     if (!result.ok) {
@@ -150,26 +154,23 @@ class Worker {
     }
     reply.cubin = std::move(result.cubin);
     if (request.wants_ptx) reply.ptx = std::move(result.ptx);
-    reply.cubin_key = kernel_key(text, config, COperand::in_place, request.arch);
+    reply.cubin_key = kernel_key(text, config, form, request.arch);
     reply.resources = result.resources;
     return reply;
   }
 
   DeviceReply device(const DeviceRequest& request) {
     check_driver();
-    return {query_device(request.ordinal),
-            driver_version().value_or(""),
-            device_count(),
-            device_memory_bytes(request.ordinal),
-            Nvml(request.ordinal).settings(),
-            device_uuid(request.ordinal)};
+    return {query_device(request.ordinal), driver_version().value_or(""), device_count(),
+            Nvml(request.ordinal).settings(), device_uuid(request.ordinal)};
   }
 
   MeasureReply measure(const MeasureRequest& request) {
     const Stopwatch watch;
     MeasureReply reply = measurer().measure(request);
     reply.outcome.gpu_s = watch.seconds();
-    must_leave_ = reply.outcome.disposition != Disposition::ok;
+    const Disposition disposition = reply.outcome.disposition;
+    must_leave_ = disposition != Disposition::ok && disposition != Disposition::rejected;
     return reply;
   }
 
@@ -229,7 +230,11 @@ WorkerCommand probing_worker(WorkerCommand program) {
 }
 
 int run_worker(std::span<char* const> arguments) {
-  const bool is_whole = fcntl(kWorkerFd, F_GETFD) >= 0 && arguments.size() == 3;
+  const std::size_t of_families = arguments.size() < 3 ? 0 : arguments.size() - 3;
+  const std::span<char* const> families = arguments.first(of_families);
+  arguments = arguments.subspan(of_families);
+  const bool is_whole =
+      fcntl(kWorkerFd, F_GETFD) >= 0 && arguments.size() == 3 && families.size() % 2 == 0;
   const auto ordinal = is_whole ? parse_number<int>(arguments[1]) : std::nullopt;
   const auto parent = is_whole ? parse_number<pid_t>(arguments[2]) : std::nullopt;
   if (!ordinal || !parent) {
@@ -238,6 +243,9 @@ int run_worker(std::span<char* const> arguments) {
   follow_parent(*parent);
   Worker worker;
   try {
+    for (std::size_t i = 0; i < families.size(); i += 2) {
+      load_same_family({families[i], families[i + 1]});
+    }
     set_up(worker, arguments[0], *ordinal);
     say({{kReadyKey, true}});
   } catch (const std::exception& error) {  // the worker's edge

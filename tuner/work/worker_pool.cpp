@@ -18,11 +18,12 @@ constexpr std::chrono::seconds kStartLimit{120};  // a driver may take long to w
 constexpr int kMaxFailedStarts = 3;
 constexpr std::chrono::milliseconds kStartInterval{500};  // where the system starts no process
 constexpr std::chrono::milliseconds kLeavingInterval{5};
+constexpr std::chrono::seconds kAbandonedLimit{1};  // for a task that nobody waits for
 
 }  // namespace
 
-WorkerPool::WorkerPool(std::vector<WorkerCommand> commands, bool warm_spares)
-    : slots_(commands.size()), warm_spares_(warm_spares) {
+WorkerPool::WorkerPool(std::vector<WorkerCommand> commands, bool warm_spares, WorkerClock clock)
+    : clock_(std::move(clock)), slots_(commands.size()), warm_spares_(warm_spares) {
   for (std::size_t i = 0; i < commands.size(); ++i) slots_[i].command = std::move(commands[i]);
 }
 
@@ -40,15 +41,16 @@ void WorkerPool::submit(Task task) {
 }
 
 std::size_t WorkerPool::pending() const {
-  const auto running =
-      std::count_if(slots_.begin(), slots_.end(), [](const Slot& slot) { return !!slot.task; });
+  const auto running = std::count_if(slots_.begin(), slots_.end(), [](const Slot& slot) {
+    return slot.task && !slot.is_abandoned;
+  });
   return queue_.size() + static_cast<std::size_t>(running);
 }
 
 std::chrono::duration<double> WorkerPool::busy() const {
   std::chrono::duration<double> total = spent_;
   for (const Slot& slot : slots_) {
-    if (slot.task) total += Clock::now() - slot.process->busy_since();
+    if (slot.task) total += slot.process->busy_for();
   }
   return total;
 }
@@ -56,7 +58,7 @@ std::chrono::duration<double> WorkerPool::busy() const {
 // False where the system has no room for one more process: others may end.
 bool WorkerPool::start(std::optional<WorkerProcess>& place, const WorkerCommand& command) {
   try {
-    place.emplace(command);
+    place.emplace(command, clock_);
     why_no_process_.clear();
   } catch (const Error& error) {
     why_no_process_ = error.what();
@@ -116,6 +118,7 @@ void WorkerPool::start_tasks() {
 
 void WorkerPool::finish(Slot& slot, TaskResult result) {
   const Task task = *std::exchange(slot.task, std::nullopt);
+  slot.is_abandoned = false;
   start_tasks();
   task.done(std::move(result));
 }
@@ -142,7 +145,7 @@ void WorkerPool::greet(Slot& slot) {
   } else if (status == WorkerProcess::Status::died) {
     why += "it " + slot.process->ending().text;
   } else {
-    if (Clock::now() - slot.process->busy_since() < kStartLimit) return;
+    if (slot.process->busy_for() < kStartLimit) return;
     why += "not ready after " + std::to_string(kStartLimit.count()) + " s";
   }
   discard(slot);
@@ -157,7 +160,7 @@ void WorkerPool::tend_spare(Slot& slot) {
   const WorkerProcess::Status status = slot.spare->receive();
   const bool refused =
       status == WorkerProcess::Status::greeting && slot.spare->reply().contains(kErrorKey);
-  const bool late = Clock::now() - slot.spare->busy_since() >= kStartLimit;
+  const bool late = slot.spare->busy_for() >= kStartLimit;
   if (status != WorkerProcess::Status::died && !refused && !late) return;
   slot.spare.reset();
   slot.spare_failed = true;
@@ -165,7 +168,7 @@ void WorkerPool::tend_spare(Slot& slot) {
 
 void WorkerPool::collect(Slot& slot) {
   const bool fresh = slot.process->served() == 0;
-  const Clock::duration spent = Clock::now() - slot.process->busy_since();
+  const Clock::duration spent = slot.process->busy_for();
   const auto finish = [&](TaskResult result) {
     result.seconds = std::chrono::duration<double>(spent).count();
     this->finish(slot, std::move(result));
@@ -231,7 +234,7 @@ void WorkerPool::wait(std::span<WorkerPool* const> pools, std::chrono::milliseco
       const auto watch = [&](const WorkerProcess& process, std::chrono::milliseconds limit) {
         const int events = process.is_sending() ? POLLIN | POLLOUT : POLLIN;
         descriptors.push_back({process.fd(), static_cast<short>(events), 0});
-        wake = std::min(wake, process.busy_since() + limit);
+        wake = std::min(wake, Clock::now() + (limit - process.busy_for()));
       };
       if (slot.task) {
         watch(*slot.process, slot.task->limit);
@@ -273,8 +276,12 @@ nlohmann::json WorkerPool::reply_of(const std::string& verb, TaskResult result) 
 void WorkerPool::abandon() {
   queue_.clear();
   for (Slot& slot : slots_) {
-    slot.task.reset();
-    if (slot.process && !slot.process->idle()) discard(slot);
+    if (!slot.task || slot.is_abandoned) continue;
+    slot.is_abandoned = true;
+    slot.task->done = [](const TaskResult&) {};
+    const auto limit =
+        std::chrono::ceil<std::chrono::milliseconds>(slot.process->busy_for()) + kAbandonedLimit;
+    slot.task->limit = std::min(slot.task->limit, limit);
   }
 }
 

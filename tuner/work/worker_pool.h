@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "tuner/work/running_clock.h"
+#include "tuner/process/running_clock.h"
 #include "tuner/work/task_pool.h"
 #include "tuner/work/worker_process.h"
 
@@ -27,7 +27,8 @@ class WorkerPool : public TaskPool {
  public:
   // One worker for each command. With warm spares, each has a set-up successor waiting: for
   // workers that take long to start and may be lost often.
-  explicit WorkerPool(std::vector<WorkerCommand> commands, bool warm_spares = false);
+  explicit WorkerPool(std::vector<WorkerCommand> commands, bool warm_spares = false,
+                      WorkerClock clock = nullptr);
   ~WorkerPool() override;
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
@@ -53,7 +54,7 @@ class WorkerPool : public TaskPool {
   // The reply of a task. Throws as call() does.
   static nlohmann::json reply_of(const std::string& verb, TaskResult result);
 
-  // Kills the workers that are at work.
+  // A worker that ends its task soon serves on, as its start takes longer; else it is killed.
   void abandon() override;
 
  private:
@@ -64,6 +65,7 @@ class WorkerPool : public TaskPool {
     bool spare_failed = false;           // there may be too little memory for two
     std::vector<WorkerProcess> leaving;  // let go, but not gone
     std::optional<Task> task;
+    bool is_abandoned = false;  // the task: nobody waits for its result
   };
 
   void start_tasks();
@@ -79,7 +81,8 @@ class WorkerPool : public TaskPool {
   void refuse_next(const std::string& detail);
 
   // Time goes on for limits, a run's included, whatever the owner waits for outside of wait().
-  RunningClock::Reader clock_reader_;
+  const ClockReader clock_reader_;
+  const WorkerClock clock_;
   std::vector<Slot> slots_;
   bool warm_spares_;
   std::deque<Task> queue_;

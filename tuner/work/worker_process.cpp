@@ -78,7 +78,7 @@ class NoSignalsBlocked {
 
 }  // namespace
 
-WorkerProcess::WorkerProcess(WorkerCommand command) : busy_since_(RunningClock::now()) {
+WorkerProcess::WorkerProcess(WorkerCommand command, WorkerClock clock) : clock_(std::move(clock)) {
   std::array<int, 2> ends{};
   // Close-on-exec: a child must not hold its siblings' pipes open, or they would outlive the
   // parent.
@@ -108,12 +108,14 @@ WorkerProcess::WorkerProcess(WorkerCommand command) : busy_since_(RunningClock::
     close(fd_);
     throw Error("cannot start a worker process: " + std::string(std::strerror(error)));
   }
+  busy_since_ = now();
 }
 
 WorkerProcess::~WorkerProcess() { end(); }
 
 WorkerProcess::WorkerProcess(WorkerProcess&& other) noexcept
-    : pid_(std::exchange(other.pid_, -1)),
+    : clock_(std::move(other.clock_)),
+      pid_(std::exchange(other.pid_, -1)),
       fd_(std::exchange(other.fd_, -1)),
       state_(other.state_),
       is_garbled_(other.is_garbled_),
@@ -127,6 +129,7 @@ WorkerProcess::WorkerProcess(WorkerProcess&& other) noexcept
 WorkerProcess& WorkerProcess::operator=(WorkerProcess&& other) noexcept {
   if (this == &other) return *this;
   end();
+  clock_ = std::move(other.clock_);
   pid_ = std::exchange(other.pid_, -1);
   fd_ = std::exchange(other.fd_, -1);
   state_ = other.state_;
@@ -143,7 +146,7 @@ WorkerProcess& WorkerProcess::operator=(WorkerProcess&& other) noexcept {
 void WorkerProcess::send(const std::string& verb, const nlohmann::json& request) {
   unsent_ = to_frame({{verb, request}});
   state_ = State::busy;
-  busy_since_ = RunningClock::now();
+  busy_since_ = now();
   take_stops(/*keep=*/false);  // of earlier requests
   send_some();
 }
@@ -224,7 +227,7 @@ bool WorkerProcess::take_stops(bool keep) const {
 void WorkerProcess::let_go() noexcept {
   if (fd_ >= 0) {
     close(std::exchange(fd_, -1));
-    let_go_at_ = RunningClock::now();
+    let_go_at_ = now();
   }
   if (pid_ >= 0 && state_ != State::idle) kill(pid_, SIGKILL);
 }
@@ -233,7 +236,7 @@ void WorkerProcess::let_go() noexcept {
 // that is stopped or waits in the driver does not.
 bool WorkerProcess::is_gone() noexcept {
   if (pid_ >= 0 && waitpid(pid_, nullptr, WNOHANG) != 0) pid_ = -1;
-  if (pid_ >= 0 && RunningClock::now() - let_go_at_ >= kGrace) kill(pid_, SIGKILL);
+  if (pid_ >= 0 && now() - let_go_at_ >= kGrace) kill(pid_, SIGKILL);
   return pid_ < 0;
 }
 

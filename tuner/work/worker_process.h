@@ -10,23 +10,28 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "tuner/process/running_clock.h"
 #include "tuner/work/frame.h"
-#include "tuner/work/running_clock.h"
 
 namespace gemm_tune {
 
 // A worker's command line, its program first.
 using WorkerCommand = std::vector<std::string>;
 
+// The time by which the limits of one worker count: RunningClock's unless told. The worker is named
+// so that a test can let one of them be late alone.
+using WorkerClock = std::function<RunningClock::time_point(pid_t worker)>;
+
 class WorkerProcess {
  public:
   // Throws Error if it cannot start.
-  explicit WorkerProcess(WorkerCommand command);
+  explicit WorkerProcess(WorkerCommand command, WorkerClock clock = nullptr);
   ~WorkerProcess();  // an idle child leaves by itself, a busy one is killed; either is reaped
   WorkerProcess(WorkerProcess&& other) noexcept;
   WorkerProcess& operator=(WorkerProcess&& other) noexcept;
@@ -36,7 +41,7 @@ class WorkerProcess {
   pid_t pid() const { return pid_; }
 
   // Since its start, or since the request that it is at work on.
-  RunningClock::time_point busy_since() const { return busy_since_; }
+  RunningClock::duration busy_for() const { return now() - busy_since_; }
   bool ready() const { return state_ != State::starting; }
   bool idle() const { return state_ == State::idle; }
   // Requests answered.
@@ -74,11 +79,13 @@ class WorkerProcess {
  private:
   enum class State { starting, idle, busy };
 
+  RunningClock::time_point now() const { return clock_ ? clock_(pid_) : RunningClock::now(); }
   void end() noexcept;
   void send_some();
   Status take(nlohmann::json message);
   bool take_stops(bool keep) const;
 
+  WorkerClock clock_;
   pid_t pid_ = -1;
   int fd_ = -1;
   State state_ = State::starting;

@@ -2,15 +2,15 @@
 /* gemm_tune: tuned matrix multiplication from a gemm-tune database.
  *
  * D = alpha * op(A) * op(B) + beta * C with op(A) [M,K], op(B) [K,N], C and D [M,N] on the device,
- * in gt_gemm also with a bias and ReLU,
- * row- or column-major, one product or a batch; leading dimensions and strides in elements.
- * gt_lookup says which kernel serves a problem, and needs neither a GPU nor CUDA's libraries;
- * gt_gemm, and gt_sgemm for fp32, compiles it at first use and launches it. NVRTC (libnvrtc.so.13)
- * is opened when a kernel is compiled: the one that the process has loaded, else the loader's, else
- * the one beside the libcudart.so.13 that the process has loaded, else that of a toolkit in
- * /usr/local/cuda, /usr/local/cuda-13 or /opt/cuda, else that of NVIDIA's wheels where this library
- * lies in a Python package beside them (../nvidia/cu13/lib, ../../nvidia/cu13/lib). Once gt_open
- * was called with NULL for the database, CUDA_HOME's toolkit comes before the other ones, and
+ * also with an epilogue (bias, activation and others), row- or column-major, one product or a
+ * batch; leading dimensions and strides in elements. One struct, gt_gemm_call, describes a product.
+ * gt_lookup says which kernel serves it, and needs neither a GPU nor CUDA's libraries; gt_gemm, and
+ * gt_sgemm for fp32 with BLAS's arguments, compiles the kernel at first use and launches it. NVRTC
+ * (libnvrtc.so.13) is opened when a kernel is compiled: the one that the process has loaded, else
+ * the loader's, else the one beside the libcudart.so.13 that the process has loaded, else that of a
+ * toolkit in /usr/local/cuda, /usr/local/cuda-13 or /opt/cuda, else that of NVIDIA's wheels where
+ * this library lies in a Python package beside them (../nvidia/cu13/lib, ../../nvidia/cu13/lib).
+ * Once gt_open was called without a database, CUDA_HOME's toolkit comes before the other ones, and
  * wheels are also taken from the Python environments of VIRTUAL_ENV and of each python3 on PATH,
  * and from ~/.local. Where NVRTC is missing, GT_DEVICE_ERROR says what to install.
  *
@@ -64,10 +64,8 @@ typedef enum gt_match {
   GT_MATCH_NONE = 0,    /* no kernel can serve the problem; nothing else of the recipe holds */
   GT_MATCH_EXACT = 1,   /* tuned for this device and problem */
   GT_MATCH_NEAREST = 2, /* tuned for a near size, or on another device of the architecture */
-  GT_MATCH_DEFAULT = 3, /* nothing tuned fits: a conservative kernel that serves any problem */
-  GT_MATCH_CUBLAS = 4 /* cuBLAS: no kernel was timed faster or is expected to be clearly faster, or
-                         nothing tuned fits; the rest of the recipe is of the kernel that serves
-                         where cuBLAS cannot be opened */
+  GT_MATCH_DEFAULT = 3  /* nothing tuned fits: cuBLAS's own choice where the policy and the call
+                           allow that, else a conservative kernel that serves any problem */
 } gt_match;
 
 /* What may serve calls. By all policies, the same device, database and call give the same choice,
@@ -102,64 +100,100 @@ typedef enum gt_transpose {
   GT_TRANSPOSE_MAX = 0x7fffffff
 } gt_transpose;
 
-/* The type of a matrix's elements. A and B have one type. C and D have one type: A's or GT_F32.
- * Sums are in fp32; of 16-bit operands as tensor cores round them. 16 bits need sm_75 (GT_F16) or
- * sm_80 (GT_BF16). */
+/* The type of a matrix's elements. There are kernels for A and B of GT_F32, and for both of GT_F16
+ * (from sm_75 on) or both of GT_BF16 (from sm_80 on); C and D then have one type, A's or GT_F32.
+ * Other calls are GT_NO_KERNEL, and gt_lookup says why. */
 typedef enum gt_type {
   GT_F32 = 0,
   GT_F16 = 1,  /* IEEE binary16, as CUDA's __half */
   GT_BF16 = 2, /* bfloat16, as CUDA's __nv_bfloat16 */
+  GT_E4M3 = 3, /* 8 bits, as CUDA's __nv_fp8_e4m3 */
+  GT_E5M2 = 4, /* 8 bits, as CUDA's __nv_fp8_e5m2 */
+  GT_S8 = 5,   /* signed 8-bit whole number */
+  GT_S32 = 6,  /* signed 32-bit whole number */
   GT_TYPE_MAX = 0x7fffffff
 } gt_type;
 
-/* The operation on alpha * op(A) * op(B) + beta * C, in fp32, before the result is rounded to D's
- * type. The bias has an element for each column of a row-major D (N elements), for each row of a
- * column-major one (M elements). */
-typedef enum gt_epilogue {
-  GT_EPILOGUE_NONE = 0,
-  GT_EPILOGUE_BIAS = 1,      /* the bias is added */
-  GT_EPILOGUE_BIAS_RELU = 2, /* the bias is added, then negative values become 0; a NaN stays */
-  GT_EPILOGUE_MAX = 0x7fffffff
-} gt_epilogue;
+/* How products are made and added up; a result is verified against the class's error bound. There
+ * are kernels for the classes that types stand for. */
+typedef enum gt_accuracy {
+  GT_ACCURACY_OF_TYPES = 0,    /* FP32 for GT_F32, SUMS_FP32 for other floats, else SUMS_S32 */
+  GT_ACCURACY_FP32 = 1,        /* fp32 throughout, each step rounded once */
+  GT_ACCURACY_TF32 = 2,        /* fp32 operands rounded to tf32 */
+  GT_ACCURACY_FP32_3XTF32 = 3, /* fp32 operands split into two tf32 parts */
+  GT_ACCURACY_FP32_F16X3 = 4,  /* fp32 operands scaled and split into two fp16 parts */
+  GT_ACCURACY_FP32_BF16X6 = 5, /* fp32 operands split into three bf16 parts */
+  GT_ACCURACY_BF16X3 = 6,      /* fp32 operands split into two bf16 parts */
+  GT_ACCURACY_SUMS_FP32 = 7,   /* exact products, sums in fp32 as tensor cores round them */
+  GT_ACCURACY_SUMS_FP16 = 8,   /* exact products, sums in fp16 that are promoted to fp32 */
+  GT_ACCURACY_SUMS_S32 = 9,    /* whole numbers: exact products and sums */
+  GT_ACCURACY_MAX = 0x7fffffff
+} gt_accuracy;
+
+/* What becomes of alpha * op(A) * op(B) + beta * C, in fp32, before it is rounded to D's type: 0
+ * for nothing, or what gt_epilogue_named() returns for a text as "bias_column+relu".
+ * gt_epilogue_list() has the parts that there are, in the order in which they are applied, whatever
+ * the text's order. Rows and columns are those of D in the call's order. */
+typedef uint32_t gt_epilogue;
+
+/* A product. Begin with gt_gemm_call call = GT_GEMM_CALL_INIT, which sets size, one product,
+ * alpha = 1 and beta = 0, and all else to 0.
+ *
+ * A leading dimension is at least 1 and the length of a stored row (column-major: column): lda of a
+ * row-major A that is not transposed at least K, of a column-major one at least M. 0 stands for
+ * that length, and a stride of 0 beside it for matrices one after another. Beside a leading
+ * dimension that is given, a stride of 0 uses the same A or B for all. Strides are not negative.
+ * The matrices of D must not overlap: either each lies behind the one before, or all lie side by
+ * side in the same rows (column-major: columns). */
+typedef struct gt_gemm_call {
+  uint64_t size; /* sizeof(gt_gemm_call) */
+  gt_order order;
+  gt_transpose trans_a, trans_b;
+  gt_type type_a, type_b, type_c, type_d;
+  gt_accuracy accuracy;
+  gt_epilogue epilogue;
+  int64_t M, N, K;    /* each from 0 to 2,000,000,000 */
+  int64_t batch;      /* products; entry i works on A + i * stride_a and so on */
+  double alpha, beta; /* rounded to fp32 */
+  const void* A;
+  const void* B;
+  const void* C; /* D itself, or a matrix that does not overlap D; may be NULL where beta is 0 */
+  void* D;
+  const void* operands[6]; /* of the epilogue's parts that have one, in the order of application;
+                              apart from D, aligned to their elements; one for all products unless
+                              it lies as D does */
+  int64_t lda, ldb, ldc;   /* ldc: of C and of D */
+  int64_t stride_a, stride_b, stride_c; /* of a batch; stride_c: of C and of D */
+} gt_gemm_call;
+
+#define GT_GEMM_CALL_INIT                                                                         \
+  {                                                                                               \
+    sizeof(gt_gemm_call), GT_ROW_MAJOR, GT_NO_TRANSPOSE, GT_NO_TRANSPOSE, GT_F32, GT_F32, GT_F32, \
+        GT_F32, GT_ACCURACY_OF_TYPES, 0, 0, 0, 0, 1, 1.0, 0.0, 0, 0, 0, 0, {0, 0, 0, 0, 0, 0}, 0, \
+        0, 0, 0, 0, 0                                                                             \
+  }
 
 /* Strings are the caller's and are read during the call only. */
 typedef struct gt_device {
-  const char* arch;    /* "sm_90" */
-  const char* name;    /* as the driver reports it; NULL for any device of the architecture */
-  int32_t sm_count;    /* 0 with a NULL name */
-  int32_t reserved[3]; /* 0 */
+  const char* arch; /* "sm_90" */
+  const char* name; /* as the driver reports it; NULL for any device of the architecture */
+  int32_t sm_count; /* 0 with a NULL name */
 } gt_device;
 
-/* Zero it before setting fields: gt_problem problem = {0}. */
-typedef struct gt_problem {
-  int64_t M, N, K; /* M, N from 1, K from 0, each up to 2,000,000,000 */
-  int64_t batch;   /* products of one launch, up to 65,535; 0 for one */
-  gt_order order;
-  gt_transpose trans_a, trans_b;
-  int32_t alignment; /* elements (1, 2 or 4, where A is of 16 bits also 8) that divide every leading
-                        dimension and base address and, in a batch, every stride; 0: as packed
-                        matrices at 16-byte addresses have it. A matrix whose rows all begin at
-                        multiples of 16 bytes does not count. */
-  gt_type type_a, type_b, type_c, type_d;
-  int32_t reserved[2]; /* 0 */
-} gt_problem;
-
-/* Self-contained: nothing in it points anywhere. Kernels are row-major: what is said of a
- * column-major problem is said of the row-major one that it is, with A and B, M and N swapped. */
+/* Self-contained: nothing in it points anywhere. */
 typedef struct gt_recipe {
   gt_match match;
   gt_source source;
-  char config[256];      /* canonical text of the kernel, "family/NAME=VALUE,..." */
+  char config[256];      /* canonical text of the kernel, "family/NAME=VALUE,..."; kernels are
+                            row-major: that of a column-major call has A and B, M and N exchanged.
+                            Or of a library's algorithm, by GT_POLICY_BEST: "cublas/...", cuBLAS's
+                            own choice, or "cublaslt/...", which calls by cublasLt's interface can
+                            have; gt_gemm takes the next best where the library is missing */
   char explanation[512]; /* one sentence: what was chosen and why */
-  int32_t is_twin;       /* 1: the winner is not legal here; this is its predicated twin */
-  int32_t alignment;     /* widest access of the kernel to any operand, in elements; the problem's
-                            operands are aligned as each of them needs */
-  int32_t block_threads; /* one-dimensional block */
-  int32_t smem_bytes;    /* dynamic shared memory of one CTA */
-  int64_t grid[3];       /* x, y and z for the problem and device asked about; for a device without
-                            a name, as for the one that the kernel was tuned on */
-  int64_t workspace_bytes; /* global scratch memory of one launch, for that device; gt_sgemm brings
-                              its own */
+  int32_t align_a, align_b, align_c, align_d; /* bytes that must divide an operand's address,
+                                                 leading dimension and, in a batch, stride */
+  int64_t workspace_bytes; /* global scratch memory of one launch, which gt_gemm brings; for a
+                              device without a name, as for the one that the kernel was tuned on */
   double tuned_us;    /* median time of the kernel at the problem that it was timed for; 0 where
                          nothing was timed on this very device, or on any for one without a name */
   double baseline_us; /* the fastest of cuBLAS beside it in the same run; 0 where none was timed */
@@ -174,46 +208,20 @@ typedef struct gt_recipe {
                              winner near it was timed beside cuBLAS */
 } gt_recipe;
 
-/* A product for gt_gemm. Begin with gt_gemm_call call = GT_GEMM_CALL_INIT, which sets size, one
- * product, alpha = 1 and beta = 0, and all else to 0. Later versions add fields at the end: a
- * program keeps working with a later library, and with an earlier one where it sets none of them.
- */
-typedef struct gt_gemm_call {
-  uint64_t size; /* sizeof(gt_gemm_call) */
-  gt_order order;
-  gt_transpose trans_a, trans_b;
-  gt_type type_a, type_b, type_c, type_d;
-  int32_t reserved; /* 0 */
-  int64_t M, N, K;
-  int64_t batch;      /* products; entry i works on A + i * stride_a and so on */
-  double alpha, beta; /* rounded to fp32 */
-  const void* A;
-  const void* B;
-  const void* C; /* D itself, or a matrix that does not overlap D; may be NULL where beta is 0 */
-  void* D;
-  int64_t lda, ldb, ldc;                /* ldc: of C and of D */
-  int64_t stride_a, stride_b, stride_c; /* of a batch; stride_c: of C and of D */
-  gt_epilogue epilogue;
-  int32_t reserved2; /* 0 */
-  const void* bias;  /* of D's type, not in D; one for all products; not read without an epilogue */
-} gt_gemm_call;
-
-#define GT_GEMM_CALL_INIT                                                                         \
-  {                                                                                               \
-    sizeof(gt_gemm_call), GT_ROW_MAJOR, GT_NO_TRANSPOSE, GT_NO_TRANSPOSE, GT_F32, GT_F32, GT_F32, \
-        GT_F32, 0, 0, 0, 0, 1, 1.0, 0.0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, GT_EPILOGUE_NONE, 0, 0     \
-  }
-
 typedef struct gt_handle gt_handle;
 
 /* Begin with gt_options options = GT_OPTIONS_INIT, which sets size and all else to 0. Strings are
  * read during the call only. */
 typedef struct gt_options {
-  uint64_t size;             /* sizeof(gt_options) */
-  const char* database_path; /* as for gt_open */
-  const char* kernel_cache;
+  uint64_t size; /* sizeof(gt_options) */
   gt_policy policy;
-  int32_t reserved; /* 0 */
+  const char*
+      database_path;        /* NULL: where gemm-tune stores unless told otherwise, the environment's
+                               GEMM_TUNE_DB, else $XDG_DATA_HOME/gemm-tune/gemm-tune.db, else
+                               ~/.local/share/gemm-tune/gemm-tune.db */
+  const char* kernel_cache; /* a directory for compiled kernels; NULL: kernels are kept in memory
+                               only, but where database_path is NULL too, in
+                               $XDG_CACHE_HOME/gemm-tune, else ~/.cache/gemm-tune */
   double refine_ms; /* how long the first call for a problem that nobody has tuned may take longer,
                        in order to time the likeliest two or three kernels and, by GT_POLICY_BEST,
                        cuBLAS and cublasLt's first proposals on its operands; 0: no time. Such a
@@ -227,27 +235,25 @@ typedef struct gt_options {
 } gt_options;
 
 #define GT_OPTIONS_INIT \
-  { sizeof(gt_options), 0, 0, GT_POLICY_BEST, 0, 0.0, 0 }
+  { sizeof(gt_options), GT_POLICY_BEST, 0, 0, 0.0, 0 }
 
 /* Reads the database's winners, all at once: later changes to the file are seen by gt_reload and by
- * handles opened later. The file is not modified. The policy is GT_POLICY_BEST. NULL for
- * database_path is where gemm-tune stores unless told otherwise: the environment's GEMM_TUNE_DB,
- * else $XDG_DATA_HOME/gemm-tune/gemm-tune.db, else
- * ~/.local/share/gemm-tune/gemm-tune.db. *handle is set on GT_OK only.
+ * handles opened later. The file is not modified. options may be NULL for GT_OPTIONS_INIT's.
+ * *handle is set on GT_OK only.
  *
- * Unless GEMM_TUNE_DB is set, NULL also reads the layers below that database: the files named .db
- * in the folder gemm-tune of each folder of the environment's XDG_DATA_DIRS, unset of
- * /usr/local/share and /usr/share, then those in share/gemm-tune/winners of this library's
- * installation. For a problem on a device, the user's measured winner comes first, then the fastest
- * measured one of the layers, then a predicted one. Layers are neither written nor locked. One that
- * cannot be read is left out (`gemm-tune --version` says why). The user's database may be missing
- * where a layer holds winners. A recipe's explanation names the layer that the winner is from.
+ * Where no database is named, here or by GEMM_TUNE_DB, the layers below the default one are read,
+ * too: the files named .db in the folder gemm-tune of each folder of the environment's
+ * XDG_DATA_DIRS, unset of /usr/local/share and /usr/share, then those in share/gemm-tune/winners of
+ * this library's installation. For a problem on a device, the user's measured winner comes first,
+ * then the fastest measured one of the layers, then a predicted one. Layers are neither written nor
+ * locked. One that cannot be read is left out (`gemm-tune --version` says why). The user's database
+ * may be missing where a layer holds winners. A recipe's explanation names the layer that the
+ * winner is from.
  *
- * kernel_cache names a directory for compiled kernels, made if missing and then for its owner
- * alone; the processes of one user may share it. A kernel that lies there needs no NVRTC. NULL
- * keeps kernels in memory only; but with a NULL database_path too, the directory is
- * $XDG_CACHE_HOME/gemm-tune, else ~/.cache/gemm-tune, where gemm-tune puts what it has compiled,
- * and kernels are kept in memory only where that directory cannot serve.
+ * The directory of compiled kernels is made if missing and then for its owner alone; the processes
+ * of one user may share it. A kernel that lies there needs no NVRTC. In the default directory
+ * gemm-tune puts what it has compiled, and kernels are kept in memory only where that directory
+ * cannot serve.
  *
  * Where a directory holds more than 1 GiB, the kernels that were not loaded for longest are
  * removed; files of other names stay. A directory that is full or read-only costs compilations,
@@ -255,64 +261,78 @@ typedef struct gt_options {
  * belongs to another user than this process's or root, or where group or others may write to it;
  * files of such an owner or mode are not loaded. A hash tells damaged files, which are compiled
  * anew; it guards against nothing else. */
-GT_API gt_status gt_open(const char* database_path, const char* kernel_cache, gt_handle** handle);
+GT_API gt_status gt_open(const gt_options* options, gt_handle** handle);
 
-/* The same with options. */
-GT_API gt_status gt_open_with(const gt_options* options, gt_handle** handle);
+/* Loads the plug-in of a kernel family of the user's, which gemm_tune_add_family() of the CMake
+ * package has built: winners of the family then serve as those of the built-in ones. For the whole
+ * process, from then on, and so before the first gt_open: later it is GT_INVALID_ARGUMENT, as for a
+ * file that is no plug-in of this version. A file that is loaded already is GT_OK. The plug-in's
+ * code runs in this process. */
+GT_API gt_status gt_load_family(const char* file);
 
-/* Reads the database again, and what NULL reads with it; calls that begin later use its winners.
- * Other threads may use the handle meanwhile. Where it fails, the winners stay as they are. What
- * was read before is kept until gt_close: reload when the database has changed, not as a matter of
- * course. */
+/* Reads the database again, and the layers that were read with it; calls that begin later use its
+ * winners. Other threads may use the handle meanwhile. Where it fails, the winners stay as they
+ * are. What was read before is kept until gt_close: reload when the database has changed, not as a
+ * matter of course. */
 GT_API gt_status gt_reload(gt_handle* handle);
 
 /* Unloads the handle's kernels: no call may be running and no launched kernel unfinished. NULL is
  * allowed. */
 GT_API void gt_close(gt_handle* handle);
 
-/* Which kernel serves the problem on the device; NULL for the calling thread's current CUDA device.
- * Touches no disk. A question that was asked before costs no lock and no allocation: of tuned
- * problems each, of others the first 16,384. A problem that no kernel can serve is GT_OK with match
- * GT_MATCH_NONE. */
-GT_API gt_status gt_lookup(const gt_handle* handle, const gt_device* device,
-                           const gt_problem* problem, gt_recipe* recipe);
-
-/* The same for a call of gt_gemm: of its sizes, types, addresses and leading dimensions. Reads none
- * of its matrices. GT_INVALID_ARGUMENT where gt_gemm has it, and where M, N or batch is 0. */
-GT_API gt_status gt_lookup_call(const gt_handle* handle, const gt_device* device,
-                                const gt_gemm_call* call, gt_recipe* recipe);
-
-/* Launches C = alpha * op(A) * op(B) + beta * C on the calling thread's current device and returns
- * before it has run. stream is a cudaStream_t of the thread's current context, NULL for the
- * default stream. The first call for a kernel compiles or loads it, which takes about a second.
+/* Which kernel serves the call on the device; NULL for the calling thread's current CUDA device.
+ * Reads no matrix. Of an address only its alignment counts; NULL counts as a multiple of 16 bytes.
+ * So a call of types and sizes alone asks for packed matrices at such addresses.
+ * GT_INVALID_ARGUMENT where gt_gemm has it for other reasons than a NULL, and where M, N or batch
+ * is 0. A call that no kernel can serve is GT_OK with match GT_MATCH_NONE.
  *
- * Each leading dimension is at least 1 and the length of a stored row (column-major: column): lda
- * of a row-major A that is not transposed at least K, of a column-major one at least M. As in BLAS,
- * nothing is done where M or N is 0, or where beta is 1 and K or alpha is 0; beta 0 does not read
- * C; A and B may be NULL where K or alpha is 0. Any leading dimensions and any addresses that
- * floats may have are served; those divisible by 4 elements best. */
-GT_API gt_status gt_sgemm(gt_handle* handle, struct CUstream_st* stream, gt_order order,
-                          gt_transpose trans_a, gt_transpose trans_b, int64_t M, int64_t N,
-                          int64_t K, float alpha, const float* A, int64_t lda, const float* B,
-                          int64_t ldb, float beta, float* C, int64_t ldc);
+ * Touches no disk. A question that was asked before costs no lock and no allocation: of tuned
+ * problems each, of others the first 16,384. */
+GT_API gt_status gt_lookup(const gt_handle* handle, const gt_device* device,
+                           const gt_gemm_call* call, gt_recipe* recipe);
 
-/* The same for `batch` products: entry i works on A + i * stride_a, B + i * stride_b and
- * C + i * stride_c. Strides are not negative; 0 uses the same A or B for all. The matrices of C
- * must not overlap: either each lies behind the one before, or all lie side by side in the same
- * rows (column-major: columns). Nothing is done where batch is 0; where it is 1 the strides do not
- * count. A batch above 65,535 takes several launches. */
-GT_API gt_status gt_sgemm_strided_batched(gt_handle* handle, struct CUstream_st* stream,
-                                          gt_order order, gt_transpose trans_a,
-                                          gt_transpose trans_b, int64_t M, int64_t N, int64_t K,
-                                          float alpha, const float* A, int64_t lda,
-                                          int64_t stride_a, const float* B, int64_t ldb,
-                                          int64_t stride_b, float beta, float* C, int64_t ldc,
-                                          int64_t stride_c, int64_t batch);
-
-/* Launches a product of any of the types above; the rules of gt_sgemm_strided_batched hold for the
- * types' elements. Nothing is done where M, N or batch is 0, or where C is D, beta is 1, K or
- * alpha is 0 and there is no epilogue. GT_NO_KERNEL where the device has no kernel of the types. */
+/* Launches the product on the calling thread's current device and returns before it has run. stream
+ * is a cudaStream_t of the thread's current context, NULL for the default stream. The first call
+ * for a kernel compiles or loads it, which takes about a second. A batch above 65,535 takes several
+ * launches.
+ *
+ * As in BLAS, beta 0 does not read C, and A and B may be NULL where K or alpha is 0. Nothing is
+ * done where M, N or batch is 0, or where C is D, beta is 1, K or alpha is 0 and there is no
+ * epilogue. Any leading dimensions and any addresses that elements may have are served; those
+ * divisible by 16 bytes best. GT_NO_KERNEL where the device has no kernel of the types. */
 GT_API gt_status gt_gemm(gt_handle* handle, struct CUstream_st* stream, const gt_gemm_call* call);
+
+/* gt_gemm for one product of fp32 with the result in C, with the arguments of CBLAS. */
+static inline gt_status gt_sgemm(gt_handle* handle, struct CUstream_st* stream, gt_order order,
+                                 gt_transpose trans_a, gt_transpose trans_b, int64_t M, int64_t N,
+                                 int64_t K, float alpha, const float* A, int64_t lda,
+                                 const float* B, int64_t ldb, float beta, float* C, int64_t ldc) {
+  gt_gemm_call call = GT_GEMM_CALL_INIT;
+  call.order = order;
+  call.trans_a = trans_a;
+  call.trans_b = trans_b;
+  call.M = M;
+  call.N = N;
+  call.K = K;
+  call.alpha = alpha;
+  call.beta = beta;
+  call.A = A;
+  call.B = B;
+  call.C = C;
+  call.D = C;
+  call.lda = lda;
+  call.ldb = ldb;
+  call.ldc = ldc;
+  return gt_gemm(handle, stream, &call);
+}
+
+/* The epilogue of a text: parts with a plus between them, or "none". UINT32_MAX, which calls
+ * refuse, where a part is unknown or two parts exclude each other. */
+GT_API gt_epilogue gt_epilogue_named(const char* text);
+
+/* A line for each part, in the order of application: its name, what it does, and its operand. A
+ * static string. */
+GT_API const char* gt_epilogue_list(void);
 
 /* The sentence of the calling thread's last failed call, empty if none has failed; valid until its
  * next call. */

@@ -25,61 +25,41 @@ class StatusError : public std::runtime_error {
   gt_status status_;
 };
 
-// One product of packed row-major matrices; set order, transposition, batch or alignment for
-// others.
-inline gt_problem make_problem(std::int64_t M, std::int64_t N, std::int64_t K) {
-  gt_problem problem{};
-  problem.M = M;
-  problem.N = N;
-  problem.K = K;
-  return problem;
+// One product of packed row-major fp32 matrices; set other fields for others, and addresses to
+// launch it.
+inline gt_gemm_call make_call(std::int64_t M, std::int64_t N, std::int64_t K) {
+  gt_gemm_call call = GT_GEMM_CALL_INIT;
+  call.M = M;
+  call.N = N;
+  call.K = K;
+  return call;
 }
 
 class Handle {
  public:
   // On the default database, with the default directory for compiled kernels.
-  Handle() { open(nullptr, nullptr); }
-
-  // kernel_cache: a directory for compiled kernels, none if empty.
-  explicit Handle(const std::string& database_path, const std::string& kernel_cache = "") {
-    open(database_path.c_str(), kernel_cache.empty() ? nullptr : kernel_cache.c_str());
-  }
+  Handle() : Handle(gt_options(GT_OPTIONS_INIT)) {}
 
   explicit Handle(const gt_options& options) {
     gt_handle* handle = nullptr;
-    check(gt_open_with(&options, &handle));
+    check(gt_open(&options, &handle));
     handle_.reset(handle);
   }
+
+  // kernel_cache: a directory for compiled kernels, none if empty.
+  explicit Handle(const std::string& database_path, const std::string& kernel_cache = "")
+      : Handle(options_of(database_path, kernel_cache)) {}
 
   // Reads the database again.
   void reload() { check(gt_reload(handle_.get())); }
 
   // For the named device.
-  gt_recipe lookup(const gt_device& device, const gt_problem& problem) const {
-    return lookup(&device, problem);
+  gt_recipe lookup(const gt_device& device, const gt_gemm_call& call) const {
+    return lookup(&device, call);
   }
 
   // For the calling thread's current device.
-  gt_recipe lookup(const gt_problem& problem) const { return lookup(nullptr, problem); }
-
-  void sgemm(CUstream_st* stream, gt_order order, gt_transpose trans_a, gt_transpose trans_b,
-             std::int64_t M, std::int64_t N, std::int64_t K, float alpha, const float* A,
-             std::int64_t lda, const float* B, std::int64_t ldb, float beta, float* C,
-             std::int64_t ldc) {
-    check(gt_sgemm(handle_.get(), stream, order, trans_a, trans_b, M, N, K, alpha, A, lda, B, ldb,
-                   beta, C, ldc));
-  }
-
-  void sgemm_strided_batched(CUstream_st* stream, gt_order order, gt_transpose trans_a,
-                             gt_transpose trans_b, std::int64_t M, std::int64_t N, std::int64_t K,
-                             float alpha, const float* A, std::int64_t lda, std::int64_t stride_a,
-                             const float* B, std::int64_t ldb, std::int64_t stride_b, float beta,
-                             float* C, std::int64_t ldc, std::int64_t stride_c,
-                             std::int64_t batch) {
-    check(gt_sgemm_strided_batched(handle_.get(), stream, order, trans_a, trans_b, M, N, K, alpha,
-                                   A, lda, stride_a, B, ldb, stride_b, beta, C, ldc, stride_c,
-                                   batch));
-  }
+  gt_recipe lookup(const gt_gemm_call& call) const { return lookup(nullptr, call); }
 
   void gemm(CUstream_st* stream, const gt_gemm_call& call) {
     check(gt_gemm(handle_.get(), stream, &call));
@@ -96,15 +76,16 @@ class Handle {
     if (status != GT_OK) throw StatusError(status);
   }
 
-  void open(const char* database_path, const char* kernel_cache) {
-    gt_handle* handle = nullptr;
-    check(gt_open(database_path, kernel_cache, &handle));
-    handle_.reset(handle);
+  static gt_options options_of(const std::string& database_path, const std::string& kernel_cache) {
+    gt_options options = GT_OPTIONS_INIT;
+    options.database_path = database_path.c_str();
+    options.kernel_cache = kernel_cache.empty() ? nullptr : kernel_cache.c_str();
+    return options;
   }
 
-  gt_recipe lookup(const gt_device* device, const gt_problem& problem) const {
+  gt_recipe lookup(const gt_device* device, const gt_gemm_call& call) const {
     gt_recipe recipe{};
-    check(gt_lookup(handle_.get(), device, &problem, &recipe));
+    check(gt_lookup(handle_.get(), device, &call, &recipe));
     return recipe;
   }
 

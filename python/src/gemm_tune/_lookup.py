@@ -12,8 +12,6 @@ from .lib import _core
 
 Shape = str | int | tuple[int, ...]
 
-_TYPES = {"f32": 0, "f16": 1, "bf16": 2}
-_LAYOUTS = {"nn": (False, False), "nt": (False, True), "tn": (True, False), "tt": (True, True)}
 _POLICIES = {"best": 0, "tuned_only": 1, "deterministic": 2}
 
 # That of configure(); None: the default one.
@@ -24,15 +22,11 @@ database: str | None = None
 class Recipe:
     """What serves a problem: gt_recipe of gemm_tune.h. None: not known."""
 
-    match: str  # "exact", "nearest", "default", "cublas" or "none"
+    match: str  # "exact", "nearest", "default" or "none"
     source: str | None  # "measured" or "predicted"
     config: str | None  # the kernel
     explanation: str
-    is_twin: bool
-    alignment: int
-    block_threads: int
-    smem_bytes: int
-    grid: tuple[int, int, int]
+    align_bytes: tuple[int, int, int, int]  # that the kernel needs of A, B, C and D
     workspace_bytes: int
     tuned_us: float | None
     baseline_us: float | None
@@ -96,18 +90,6 @@ def _one_of(value: str, known: dict[str, Any], what: str) -> Any:
     return known[value]
 
 
-def _types(text: str) -> tuple[int, int]:
-    """Of the operands and of the result: "bf16", or those of A, B, C and D."""
-    words = text.split("/")
-    if len(words) == 4 and words[0] == words[1] and words[2] == words[3]:
-        words = [words[0], words[2]]
-    elif len(words) == 1:
-        words = words * 2
-    else:
-        raise ArgumentError(f"type is '{text}': write it as in bf16 or bf16/bf16/f32/f32")
-    return _one_of(words[0], _TYPES, "type"), _one_of(words[1], _TYPES, "type")
-
-
 def configure(
     database: str | os.PathLike[str] | None = None,
     *,
@@ -147,28 +129,15 @@ def lookup(
     sm_count: int = 0,
 ) -> Recipe:
     """Which kernel serves the problem on the device, the current one unless arch names another
-    ("sm_90"). alignment: elements that divide all addresses and leading dimensions; 0: of packed
-    matrices, or the least that the shape's text names (align=4/4/1). Needs neither a GPU nor CUDA's libraries where arch is given."""
+    ("sm_90"). alignment: bytes that divide all addresses and leading dimensions, as align= in the shape's text; 0: of
+    packed matrices. Needs neither a GPU nor CUDA's libraries where arch is given."""
     text = shape_text(shape)
-    sizes, *fields = text.split(":")
-    edges = sizes.split("x")
-    words = dict(field.split("=", 1) for field in fields if "=" in field)
-    is_sound = (len(edges) in (1, 3) and all(edge.isascii() and edge.isdigit() for edge in edges)
-                and len(words) == len(fields) and words.keys() <= {"type", "layout", "align", "batch"}
-                and words.get("batch", "1").isascii() and words.get("batch", "1").isdigit())
-    if not is_sound:
-        raise ArgumentError(f"the shape '{text}' is not one problem, as in '128x64x256:layout=nt:batch=8'")
-    if max(map(len, (*edges, words.get("batch", "1")))) > 19:
-        raise ArgumentError("an edge or the batch of a shape is out of range: it must be below 2^63")
-    M, N, K = map(int, edges * 3 if len(edges) == 1 else edges)
-    trans_a, trans_b = _one_of(words.get("layout", "nn"), _LAYOUTS, "layout")
-    of_operands, of_result = _types(words.get("type", "f32"))
-    if alignment == 0 and "align" in words:
-        aligned = words["align"].split("/")
-        if len(aligned) not in (1, 3, 4) or not all(one in ("1", "2", "4", "8") for one in aligned):
-            raise ArgumentError(f"align is '{words['align']}': write 1, 2, 4 or 8, or one of these for each of A, B and C, "
-                                "as in 4/4/1, or of A, B, C and D")
-        alignment = min(map(int, aligned))
+    edge, *fields = text.split(":", 1)
+    if edge.isdigit():
+        text = ":".join(["x".join([edge] * 3), *fields])
+    if alignment != 0:
+        head, mark, batch = text.partition(":batch=")
+        text = f"{head}:align={alignment}{mark}{batch}"
     if arch is None and (device_name is not None or sm_count != 0):
         raise ArgumentError("device_name and sm_count need arch, as in arch='sm_90'")
     if arch is not None:
@@ -176,14 +145,13 @@ def lookup(
     if device_name is not None:
         text_of(device_name, "device_name", "NVIDIA H100 80GB HBM3")
     try:
-        return Recipe(**_core.lookup(M, N, K, int(words.get("batch", "1")), trans_a, trans_b, of_operands,
-                                     of_result, alignment, arch, device_name, sm_count))
+        return Recipe(**_core.lookup(text, arch, device_name, sm_count))
     except DeviceError as error:
         if arch is not None:
             raise
         raise DeviceError(f"{error}; or name another target with arch, as in arch='sm_90'") from None
     except TypeError as error:
-        raise ArgumentError(f"the shape '{text}', alignment or sm_count is out of range") from error
+        raise ArgumentError(f"sm_count is {sm_count!r}: it must be a whole number below 2^31") from error
 
 
 def lookup_call(a: Any, b: Any, bias: Any = None, out: Any = None) -> Recipe:

@@ -9,7 +9,10 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-_TYPES = {torch.float32: "", torch.float16: ":type=f16", torch.bfloat16: ":type=bf16"}
+from .lib import _core
+
+# The part of a problem's text for each type that has kernels.
+TYPES = {getattr(torch, name): f":type={ours}" if ours != "f32" else "" for name, ours in _core.types.items()}
 _aten = torch.ops.aten
 # Where A and B are among the arguments.
 _PRODUCTS = {_aten.mm: 0, _aten.bmm: 0, _aten.addmm: 1, _aten.baddbmm: 1}
@@ -23,7 +26,7 @@ def _letter(matrix: torch.Tensor) -> str:
 
 def problem_of(a: torch.Tensor, b: torch.Tensor) -> str | None:
     """Of matrices, or of batches of them; None where gemm-tune has no kernels for it."""
-    kind = _TYPES.get(a.dtype)
+    kind = TYPES.get(a.dtype)
     if kind is None or b.dtype != a.dtype or 0 in (*a.shape, *b.shape):
         return None
     layout = _letter(a) + _letter(b)

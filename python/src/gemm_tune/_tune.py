@@ -131,7 +131,7 @@ def explain(
     """The config's figures at the shape beside the best other config's, each with its origin:
     compiler, formula or measurement. Without a config, the winner's. Compiles; needs no GPU."""
     words = ["explain", "--json", "--sizes", shape_text(shape), *_common(database, arch, device)]
-    code, output, sentence = _program.run([*words, *([] if config is None else [text_of(config, "config", "naive/BM=16")])])
+    code, output, sentence = _program.run([*words, *([] if config is None else [text_of(config, "config", "family/NAME=16")])])
     if code != 0:
         raise _program.error_of(code, sentence)
     explanation = _answer(output)[0]

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from ._errors import ArgumentError
+from ._torch_capture import TYPES
 from .lib import _core
 
 _library = torch.library.Library("gemm_tune", "DEF")
@@ -97,7 +98,7 @@ torch.library.register_autograd("gemm_tune::matmul", _backward, setup_context=_r
 
 def gemm_tune_matmul(a: torch.Tensor, b: torch.Tensor, out: torch.Tensor) -> None:
     """For torch._inductor.config.external_matmul: torch.mm where gemm_tune has no kernels."""
-    if a.is_cuda and a.dtype in (torch.float32, torch.float16, torch.bfloat16):
+    if a.is_cuda and a.dtype in TYPES:
         _core.matmul_of_plain_tensors(a, b, None, out)
     else:
         torch.mm(a, b, out=out)

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuBLAS's arguments as a call of gt_gemm, or why not.
-#include "dispatch/preload/cublas_call.h"
+#include "dispatch/preload/cublas/cublas_call.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
+
+#include "core/epilogue.h"
 
 namespace gemm_tune::preload {
 namespace {
@@ -91,8 +93,8 @@ TEST(CublasCallTest, EveryArgumentFindsItsPlace) {
   EXPECT_EQ(call.stride_a, 23);
   EXPECT_EQ(call.stride_b, 29);
   EXPECT_EQ(call.stride_c, 31);
-  EXPECT_EQ(call.epilogue, GT_EPILOGUE_NONE);
-  EXPECT_EQ(call.bias, nullptr);
+  EXPECT_EQ(call.epilogue, 0U);
+  EXPECT_EQ(call.operands[0], nullptr);
 }
 
 TEST(CublasCallTest, TheConjugateTransposeOfRealNumbersIsTheTranspose) {
@@ -104,7 +106,7 @@ TEST(CublasCallTest, TheConjugateTransposeOfRealNumbersIsTheTranspose) {
   EXPECT_EQ(call.trans_b, GT_TRANSPOSE);
 }
 
-TEST(CublasCallTest, NonsenseIsForCublasToRefuse) {
+TEST(CublasCallTest, NonsenseIsForCublasToAnswer) {
   const auto expect_nonsense = [](auto change) {
     CublasCall call = good_call();
     change(call);
@@ -116,6 +118,12 @@ TEST(CublasCallTest, NonsenseIsForCublasToRefuse) {
   expect_nonsense([](CublasCall& call) { call.n = -5; });
   expect_nonsense([](CublasCall& call) { call.k = -1; });
   expect_nonsense([](CublasCall& call) { call.batch = -1; });
+  expect_nonsense([](CublasCall& call) { call.lda = 0; });  // no packed matrix, as to gt_gemm
+  expect_nonsense([](CublasCall& call) { call.ldb = 0; });
+  expect_nonsense([](CublasCall& call) { call.ldc = 0; });
+  expect_nonsense([](CublasCall& call) { call.A = nullptr; });
+  expect_nonsense([](CublasCall& call) { call.B = nullptr; });
+  expect_nonsense([](CublasCall& call) { call.C = nullptr; });
   expect_nonsense([](CublasCall& call) { call.alpha = nullptr; });
   expect_nonsense([](CublasCall& call) { call.beta = nullptr; });
 }
@@ -156,16 +164,16 @@ TEST(CublasCallTest, AnEpilogueKeepsItsBias) {
   asked.bias = &bias;
   asked.input_c = &matrix_a;
   for (const auto& [epilogue, expected] :
-       {std::pair(1, GT_EPILOGUE_NONE), std::pair(4, GT_EPILOGUE_BIAS),
-        std::pair(6, GT_EPILOGUE_BIAS_RELU)}) {
+       {std::pair(1, "none"), std::pair(2, "relu"), std::pair(4, "bias_row"),
+        std::pair(6, "bias_row+relu")}) {
     asked.epilogue = epilogue;
     const auto call = std::get<gt_gemm_call>(tuned_call(asked, {}, {}));
-    EXPECT_EQ(call.epilogue, expected);
-    EXPECT_EQ(call.bias, &bias);
+    EXPECT_EQ(call.epilogue, find_epilogue(expected)->bits());
+    EXPECT_EQ(call.operands[0], (epilogue & 4) != 0 ? &bias : nullptr);
     EXPECT_EQ(call.C, &matrix_a);
     EXPECT_EQ(call.D, &matrix_c);
   }
-  for (const int epilogue : {0, 2, 32, 36, 130, 256}) {
+  for (const int epilogue : {0, 130, 134, 136, 192, 256, 512}) {
     asked.epilogue = epilogue;
     expect_declined(Reason::epilogue, asked);
   }
@@ -264,7 +272,7 @@ TEST(CublasCallTest, AWinnerServesThatWasTimedAndNotSlowerAndNotFarAway) {
   EXPECT_EQ(objection(recipe(GT_MATCH_NEAREST, 9, 10, 4.1), 4), Reason::distant);
   EXPECT_EQ(objection(recipe(GT_MATCH_EXACT, 0, 0, 1), 4), Reason::untimed);
   EXPECT_EQ(objection(recipe(GT_MATCH_EXACT, 9, 0, 1), 4), Reason::untimed);
-  EXPECT_EQ(objection(recipe(GT_MATCH_CUBLAS, 9, 10, 2), 4), Reason::untuned);
+  EXPECT_EQ(objection(recipe(GT_MATCH_DEFAULT, 9, 10, 2), 4), Reason::untuned);
   EXPECT_EQ(objection(recipe(GT_MATCH_DEFAULT, 0, 0, 0), 4), Reason::untuned);
   EXPECT_EQ(objection(recipe(GT_MATCH_NONE, 0, 0, 0), 4), Reason::untuned);
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -35,10 +36,10 @@ void write_winners(const std::filesystem::path& file, const DeviceSpec& device) 
         if (!config) continue;
         const Problem problem = packed_problem(128, 128, 128, layout, 1, types);
         database.store_baseline(device_key(device), problem,
-                                {"cublas 13.1.0", Timing{10.0, {9.0, 10.0, 11.0}, 4}});
+                                {"cublas", "13.1.0", Timing{10.0, {9.0, 10.0, 11.0}, 4}});
         const std::string text = to_string(config->config());
         database.store(device_key(device), problem, text,
-                       current_kernel_hashes().at(text.substr(0, text.find('/'))), measured,
+                       current_revisions().at(text.substr(0, text.find('/'))), measured,
                        Source::measured);
       }
     }
@@ -62,24 +63,25 @@ Ended run(const std::string& command) {
   return ended;
 }
 
-// Beside this program, wherever the build has been carried to.
-std::string random_client() {
-  return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "random_client";
+// A client, which lies beside this program wherever the build has been carried to. It has winners
+// for all problems, and leaves its report in the folder.
+Ended run_client(const std::filesystem::path& folder, const std::string& client,
+                 const std::string& arguments = "") {
+  write_winners(folder / "winners.db", query_device(0));
+  const auto variable = [](const char* name, const std::string& value) {
+    return std::string(name) + "=" + shell_quote(value) + " ";
+  };
+  const auto own = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  return run("env -u NVIDIA_TF32_OVERRIDE -u CUBLAS_EMULATE_SINGLE_PRECISION " +
+             variable("GEMM_TUNE_DB", folder / "winners.db") + variable("XDG_CACHE_HOME", folder) +
+             variable("GEMM_TUNE_BLAS_REPORT", folder / "report.jsonl") +
+             "GEMM_TUNE_BLAS_DISTANCE=1e12 " + shell_quote((own / client).string()) + " " +
+             arguments + " 2>&1");
 }
 
 TEST_F(DropInGpuTest, RandomCallsGiveTheBytesThatCublasGivesOrExactResults) {
   const TempFolder folder;
-  write_winners(folder.path() / "winners.db", query_device(0));
-  const auto variable = [](const char* name, const std::string& value) {
-    return std::string(name) + "=" + shell_quote(value) + " ";
-  };
-  const std::string command = "env -u NVIDIA_TF32_OVERRIDE -u CUBLAS_EMULATE_SINGLE_PRECISION " +
-                              variable("GEMM_TUNE_DB", folder.path() / "winners.db") +
-                              variable("XDG_CACHE_HOME", folder.path()) +
-                              variable("GEMM_TUNE_BLAS_REPORT", folder.path() / "report.jsonl") +
-                              "GEMM_TUNE_BLAS_DISTANCE=1e12 " + shell_quote(random_client()) +
-                              " 400 2>&1";
-  const auto [status, said] = run(command);
+  const auto [status, said] = run_client(folder.path(), "random_client", "400");
   EXPECT_EQ(status, 0) << said;
   std::istringstream report(read_file(folder.path() / "report.jsonl"));
   std::string line;
@@ -92,6 +94,44 @@ TEST_F(DropInGpuTest, RandomCallsGiveTheBytesThatCublasGivesOrExactResults) {
     EXPECT_TRUE(shape["declined"].empty()) << line;
   }
   EXPECT_EQ(served, 400);
+}
+
+TEST_F(DropInGpuTest, LegalAndIllegalCallsEndAsCublassOwnAndOnlyItsErrorsAreCountedAsErrors) {
+  const TempFolder folder;
+  const auto [status, said] = run_client(folder.path(), "legal_calls_client");
+  ASSERT_EQ(status, 0) << said;
+  std::istringstream rows(said);
+  int calls = 0, errors = 0;
+  for (std::string row; std::getline(rows, row);) {
+    if (!row.starts_with('{')) continue;  // cuBLAS's own words
+    ++calls;
+    const auto call = nlohmann::json::parse(row);
+    EXPECT_EQ(call["cublas"], call["drop_in"]) << row;
+    EXPECT_TRUE(call["same"]) << row;
+    if (call["cublas"] != 0) ++errors;
+  }
+  EXPECT_GT(errors, 0);
+  std::istringstream report(read_file(folder.path() / "report.jsonl"));
+  std::string line;
+  ASSERT_TRUE(std::getline(report, line));
+  int served = 0;
+  std::map<std::string, int> declined;
+  while (std::getline(report, line)) {
+    const auto shape = nlohmann::json::parse(line);
+    served += shape["served"].get<int>();
+    for (const auto& [reason, count] : shape["declined"].items()) {
+      declined[reason] += count.get<int>();
+    }
+  }
+  EXPECT_EQ(declined["an error that cuBLAS returned"], errors);
+  std::string figures = std::to_string(calls) + " calls: " + std::to_string(served) + " served\n";
+  int counted = served;
+  for (const auto& [reason, count] : declined) {
+    counted += count;
+    figures += std::to_string(count) + " left to cuBLAS: " + reason + "\n";
+  }
+  EXPECT_EQ(counted, calls);
+  std::fputs(figures.c_str(), stdout);
 }
 
 }  // namespace

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The drop-in's report and environment. Each process has these once, so that this one makes no call
 // itself.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +15,7 @@
 #include <vector>
 
 #include "tests/dispatch/preload/interposed.h"
+#include "tests/matchers.h"
 #include "tests/temp_folder.h"
 
 extern "C" int gemm_tune_blas_report_of(const char* counts, const char* report);
@@ -24,10 +23,25 @@ extern "C" int gemm_tune_blas_report_of(const char* counts, const char* report);
 namespace gemm_tune {
 namespace {
 
-using ::testing::HasSubstr;
 using Json = nlohmann::json;
 
-class ReportTest : public InterposedTest {};
+class ReportTest : public InterposedTest {
+ protected:
+  void SetUp() override {
+    InterposedTest::SetUp();
+    handle_.status = 0;  // cuBLAS takes every call
+  }
+  void expect_served(int m) {
+    const int before = handle_.calls;
+    EXPECT_EQ(sgemm(handle_, m), 0);
+    EXPECT_EQ(handle_.calls, before);
+  }
+  void expect_by_cublas(int m) {
+    const int before = handle_.calls;
+    EXPECT_EQ(sgemm(handle_, m), 0);
+    EXPECT_EQ(handle_.calls, before + 1);
+  }
+};
 
 // Runs `calls` in a process of its own with a report, and returns the report's lines. The process
 // exits as a program does that returns from main().
@@ -59,6 +73,7 @@ TEST_F(ReportTest, CountsWhatWasServedAndDeclinedForEachShape) {
     handle_.pointer_mode = 1;
     sgemm(handle_, 100);
     FakeHandle other;
+    other.status = 0;
     library_.recipe.tuned_us = 11;
     cublasGemmStridedBatchedEx(&other, 1, 2, 20, 8, 12, &kAlpha, matrix, 2, 16, 1000, matrix, 2, 20,
                                2000, &kBeta, matrix, 0, 24, 3000, 7, 68, 99);
@@ -85,6 +100,37 @@ TEST_F(ReportTest, CountsWhatWasServedAndDeclinedForEachShape) {
                                       pid.dump() + "}"));
 }
 
+TEST_F(ReportTest, OnlyAnErrorThatCublasReturnedIsCalledOne) {
+  const auto declined = [&](int cublas_status, const std::function<int()>& call) {
+    handle_.status = cublas_status;
+    const auto lines = report_of({}, [&] { EXPECT_EQ(call(), cublas_status); });
+    EXPECT_EQ(lines.size(), 2U);
+    return lines.back()["declined"];
+  };
+  const auto lda_0 = [&] {
+    return cublasSgemm_v2(&handle_, 0, 0, 100, 8, 8, &kAlpha, matrix, 0, matrix, 8, &kBeta, matrix,
+                          100);
+  };
+  const auto null_a = [&] {
+    return cublasSgemm_v2(&handle_, 0, 0, 100, 8, 8, &kAlpha, nullptr, 100, matrix, 8, &kBeta,
+                          matrix, 100);
+  };
+  const auto null_descriptors = [&] {
+    return cublasLtMatmul(&handle_, nullptr, &kAlpha, matrix, nullptr, matrix, nullptr, &kBeta,
+                          matrix, nullptr, matrix, nullptr, nullptr, nullptr, 0, nullptr);
+  };
+  for (const auto& call : std::vector<std::function<int()>>{lda_0, null_a, null_descriptors}) {
+    EXPECT_EQ(declined(0, call), Json({{"arguments that gemm-tune does not take", 1}}));
+    EXPECT_EQ(declined(7, call), Json({{"an error that cuBLAS returned", 1}}));
+  }
+  const auto untuned = [&] {
+    library_.recipe.match = GT_MATCH_NONE;
+    return sgemm(handle_, 100);
+  };
+  EXPECT_EQ(declined(0, untuned), Json({{"nothing tuned fits", 1}}));
+  EXPECT_EQ(declined(13, untuned), Json({{"an error that cuBLAS returned", 1}}));
+}
+
 TEST_F(ReportTest, HasTheGpuTimeOfASampleOfAShapesCalls) {
   const auto lines = report_of({}, [&] {
     for (int i = 0; i < 100; ++i) sgemm(handle_, 100);
@@ -103,7 +149,7 @@ TEST_F(ReportTest, OnlyCountsCallsThatCannotBeTimed) {
   const auto expect_counted = [&](const std::function<void()>& change) {
     const auto lines = report_of({}, [&] {
       change();
-      for (int i = 0; i < 40; ++i) EXPECT_EQ(sgemm(handle_, 100), kServed);
+      for (int i = 0; i < 40; ++i) expect_served(100);
     });
     ASSERT_EQ(lines.size(), 2U);
     EXPECT_EQ(lines[1]["served"], 40);
@@ -154,7 +200,7 @@ TEST_F(ReportTest, SaysWhyNothingIsServedWhereTheDatabaseIsUnusable) {
   const auto lines = report_of({}, [&] {
     library_.open_status = GT_DATABASE_ERROR;
     library_.error = "database 'x' does not exist";
-    EXPECT_EQ(sgemm(handle_, 100), kByCublas);
+    expect_by_cublas(100);
   });
   ASSERT_EQ(lines.size(), 2U);
   EXPECT_EQ(lines[0]["error"], "database 'x' does not exist");
@@ -164,7 +210,7 @@ TEST_F(ReportTest, SaysWhyNothingIsServedWhereTheDatabaseIsUnusable) {
 TEST_F(ReportTest, SaysWhyTheLibraryFailedAtACall) {
   const auto lines = report_of({}, [&] {
     library_.gemm_status = GT_DEVICE_ERROR;
-    EXPECT_EQ(sgemm(handle_, 100), kByCublas);
+    expect_by_cublas(100);
   });
   ASSERT_EQ(lines.size(), 2U);
   EXPECT_EQ(lines[0]["error"], "the fake failed");
@@ -173,8 +219,8 @@ TEST_F(ReportTest, SaysWhyTheLibraryFailedAtACall) {
 
 TEST_F(ReportTest, ADistanceThatIsNoneIsNamedAndNothingIsServed) {
   for (const char* const text : {"", "near", "0.5", "nan", "4x"}) {
-    const auto lines = report_of({{"GEMM_TUNE_BLAS_DISTANCE", text}},
-                                 [&] { EXPECT_EQ(sgemm(handle_, 100), kByCublas); });
+    const auto lines =
+        report_of({{"GEMM_TUNE_BLAS_DISTANCE", text}}, [&] { expect_by_cublas(100); });
     ASSERT_EQ(lines.size(), 2U) << text;
     EXPECT_EQ(lines[0]["error"], "GEMM_TUNE_BLAS_DISTANCE is '" + std::string(text) +
                                      "': it must be a number from 1 on");
@@ -185,9 +231,9 @@ TEST_F(ReportTest, TheDistanceIsTheEnvironments) {
   const auto lines = report_of({{"GEMM_TUNE_BLAS_DISTANCE", "8"}}, [&] {
     library_.recipe.match = GT_MATCH_NEAREST;
     library_.recipe.distance = 8;
-    EXPECT_EQ(sgemm(handle_, 100), kServed);
+    expect_served(100);
     library_.recipe.distance = 9;
-    EXPECT_EQ(sgemm(handle_, 200), kByCublas);
+    expect_by_cublas(200);
   });
   EXPECT_EQ(lines.size(), 3U);
 }
@@ -198,7 +244,7 @@ TEST_F(ReportTest, WhatIsExpectedNearATunedSizeIsOfTheSizeCalledFor) {
     library_.recipe.distance = 2;
     library_.recipe.expected_us = 18;
     library_.recipe.cublas_us = 21;
-    EXPECT_EQ(sgemm(handle_, 100), kServed);
+    expect_served(100);
   });
   ASSERT_EQ(lines.size(), 2U);
   EXPECT_EQ(lines[1]["expected_us"], 18.0);
@@ -208,13 +254,11 @@ TEST_F(ReportTest, WhatIsExpectedNearATunedSizeIsOfTheSizeCalledFor) {
 TEST_F(ReportTest, NvidiasEnvironmentIsHonoured) {
   report_of({{"NVIDIA_TF32_OVERRIDE", "0"}}, [&] {
     handle_.math_mode = 3;
-    EXPECT_EQ(sgemm(handle_, 100), kServed);
+    expect_served(100);
   });
-  report_of({{"NVIDIA_TF32_OVERRIDE", "1"}}, [&] { EXPECT_EQ(sgemm(handle_, 100), kByCublas); });
-  report_of({{"CUBLAS_EMULATE_SINGLE_PRECISION", "1"}},
-            [&] { EXPECT_EQ(sgemm(handle_, 100), kByCublas); });
-  report_of({{"CUBLAS_EMULATE_SINGLE_PRECISION", "0"}},
-            [&] { EXPECT_EQ(sgemm(handle_, 100), kServed); });
+  report_of({{"NVIDIA_TF32_OVERRIDE", "1"}}, [&] { expect_by_cublas(100); });
+  report_of({{"CUBLAS_EMULATE_SINGLE_PRECISION", "1"}}, [&] { expect_by_cublas(100); });
+  report_of({{"CUBLAS_EMULATE_SINGLE_PRECISION", "0"}}, [&] { expect_served(100); });
 }
 
 TEST_F(ReportTest, AChildOfAProcessDoesNotReportItsParentsCalls) {
@@ -276,8 +320,8 @@ TEST_F(ReportTest, AProcessThatReportsLeavesNoCounts) {
 }
 
 TEST_F(ReportTest, AFolderForCountsThatCannotBeWrittenCostsNothingElse) {
-  const auto lines = report_of({{"GEMM_TUNE_BLAS_COUNTS", "/proc/no/folder"}},
-                               [&] { EXPECT_EQ(sgemm(handle_, 100), kServed); });
+  const auto lines =
+      report_of({{"GEMM_TUNE_BLAS_COUNTS", "/proc/no/folder"}}, [&] { expect_served(100); });
   EXPECT_EQ(lines.size(), 2U);
 }
 

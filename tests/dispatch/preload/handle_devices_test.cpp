@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dispatch/preload/handle_devices.h"
+#include "dispatch/preload/cublas/handle_devices.h"
 
 #include <gtest/gtest.h>
 

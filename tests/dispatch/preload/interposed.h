@@ -8,9 +8,9 @@
 
 #include <cstdlib>
 
-#include "tests/dispatch/preload/fake_cublas.h"
-#include "tests/dispatch/preload/fake_driver.h"
-#include "tests/dispatch/preload/fake_library.h"
+#include "tests/dispatch/preload/fakes/fake_cublas.h"
+#include "tests/dispatch/preload/fakes/fake_driver.h"
+#include "tests/dispatch/preload/fakes/fake_library.h"
 
 namespace gemm_tune {
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 
+#include "core/epilogue.h"
 #include "tests/dispatch/preload/interposed.h"
 
 namespace gemm_tune {
@@ -101,20 +102,21 @@ TEST_F(LtTest, EveryFieldFindsItsPlace) {
   EXPECT_EQ(call.lda, 16);
   EXPECT_EQ(call.ldb, 20);
   EXPECT_EQ(call.ldc, product.m + 4);
-  EXPECT_EQ(call.epilogue, GT_EPILOGUE_NONE);
+  EXPECT_EQ(call.epilogue, 0U);
 }
 
 TEST_F(LtTest, ServesABiasAndAReluOfItWithCApart) {
   const float bias = 1;
   for (const auto& [epilogue, expected] :
-       {std::pair(kBias, GT_EPILOGUE_BIAS), std::pair(kReluBias, GT_EPILOGUE_BIAS_RELU)}) {
+       {std::pair(kBias, "bias_row"), std::pair(kReluBias, "bias_row+relu")}) {
     Product product;
     product.descriptor.set(kEpilogue, epilogue);
     product.descriptor.set<const void*>(kBiasPointer, &bias);
     product.C = matrix + 3;
+    product.beta = 3;
     expect_served(product);
-    EXPECT_EQ(library_.call.epilogue, expected);
-    EXPECT_EQ(library_.call.bias, &bias);
+    EXPECT_EQ(library_.call.epilogue, find_epilogue(expected)->bits());
+    EXPECT_EQ(library_.call.operands[0], &bias);
     EXPECT_EQ(library_.call.C, matrix + 3);
     EXPECT_EQ(library_.call.D, matrix);
     product.descriptor.set(kBiasType, kF32);
@@ -123,6 +125,34 @@ TEST_F(LtTest, ServesABiasAndAReluOfItWithCApart) {
     expect_by_cublas(product);
     handle_.calls = 0;
   }
+}
+
+// As XLA calls it.
+TEST_F(LtTest, BesideABetaOf0CIsNotReadAndMayBeNullOrLieOtherwiseThanD) {
+  Product product;
+  const auto expect_only_d = [&] {
+    expect_served(product);
+    EXPECT_EQ(library_.call.C, matrix);
+    EXPECT_EQ(library_.call.D, matrix);
+  };
+  product.C = nullptr;
+  expect_only_d();
+  product.c = Layout(kF32, std::uint64_t(product.m), 8, product.m);
+  expect_only_d();
+  product.C = matrix + 3;
+  expect_only_d();
+  product.beta = 3;
+  expect_by_cublas(product);  // C is read, and lies otherwise
+  product.c = product.d;
+  product.C = nullptr;
+  expect_by_cublas(product);
+}
+
+TEST_F(LtTest, TheStrideOfASingleMatrixSaysNothing) {
+  Product product;
+  product.beta = 3;
+  product.c.set(kBatchStride, std::int64_t{7});
+  expect_served(product);
 }
 
 TEST_F(LtTest, ServesBatches) {
@@ -150,14 +180,17 @@ TEST_F(LtTest, OtherSettingsAreForCublas) {
   expect_other([](Product& p) { p.descriptor.set(kPointerMode, 1); });
   expect_other([](Product& p) { p.descriptor.set(kEpilogue, kGeluBias); });
   expect_other([](Product& p) { p.descriptor.set(kEpilogue, kBias); });  // without a bias
+  expect_other(
+      [](Product& p) { p.descriptor.set<const void*>(kBiasPointer, &p); });  // none adds it
   expect_other([](Product& p) { p.descriptor.set(kSmCountTarget, 66); });
   expect_other(
       [](Product& p) { p.descriptor.set(kTransposeB, 1); });  // whose sizes do not fit then
   expect_other([](Product& p) { p.descriptor.set(30, 1); });  // of a later version
   expect_other([](Product& p) { p.a.set(kOrder, 1); });
-  expect_other([](Product& p) { p.C = nullptr; });
   expect_other([](Product& p) { p.b.set(kBatchCount, std::int32_t{2}); });
-  expect_other([](Product& p) { p.c = Layout(kF32, std::uint64_t(p.m), 8, p.m); });  // not D's
+  expect_other([](Product& p) { p.c = Layout(kF32, std::uint64_t(p.m), 9, p.m + 4); });
+  expect_other([](Product& p) { p.c = Layout(kF32, std::uint64_t(p.m), 8, p.m - 1); });
+  expect_other([](Product& p) { p.c = Layout(kF16, std::uint64_t(p.m), 8, p.m + 4); });
   expect_other([](Product& p) { p.c = p.d = Layout(kF16, std::uint64_t(p.m), 8, p.m); });
   expect_other([](Product& p) { p.a = Layout(kF16, 12, std::uint64_t(p.m), 16); });
 }

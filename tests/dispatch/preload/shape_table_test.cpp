@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dispatch/preload/shape_table.h"
+#include "dispatch/preload/report/shape_table.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "dispatch/preload/counts.h"
+#include "dispatch/preload/report/counts.h"
 
 namespace gemm_tune::preload {
 namespace {

@@ -896,9 +896,8 @@
         (data.devices.length === 1 ? deviceText(first) : `${data.devices.length} devices`) +
         ` · ${data.environments.join('; ')}`;
     const notes = [];
-    if (data.rows_of_other_kernels > 0) {
-      notes.push(`${count(data.rows_of_other_kernels, 'further result is', 'further results are')} of other kernel texts than this program's, and left out. ` +
-        'gemm-tune db rekey lets those count whose machine code is the same.');
+    if (data.rows_of_other_revisions > 0) {
+      notes.push(`${count(data.rows_of_other_revisions, 'further result is', 'further results are')} of other kernel texts than this program's, and left out.`);
     }
     if (data.problems.length < data.problem_count) {
       notes.push(`${grouped(data.problems.length)} of ${grouped(data.problem_count)} problems are shown, those with the most results: --arch and --type narrow the choice.`);

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// Times what a handle serves for tuned problems, in turn with cuBLAS's own choice and with the best
+// of 100 algorithms of cublasLt, by the tuner's rules: the GPU's time, operands in L2 where they
+// fit, random normal elements, every other round in reverse.
+//
+//   served_winners DATABASE PROBLEM... [--require]
+//
+// PROBLEM: as in 16x4096x4096:type=bf16:layout=nt, packed. bench/library/served_winners.sh tunes
+// the problems first. Needs a GPU. Exit codes: 0; 1 with --require where a call took more than 1 /
+// 0.98 of the better of the two; 2 usage; 3 no GPU, no usable database, a call that failed.
+#include <gemm_tune/gemm_tune.h>
+#include <spdlog/fmt/fmt.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bench/library/sgemm_ways.h"
+#include "bench/program.h"
+#include "core/error.h"
+#include "core/float16.h"
+#include "core/gemm_call.h"
+#include "gpu/cuda_libraries/cublas.h"
+#include "gpu/cuda_libraries/cublas_lt.h"
+#include "gpu/device.h"
+#include "gpu/launch/memory.h"
+#include "gpu/launch/stream.h"
+#include "gpu/nvml.h"
+#include "tuner/measure/lt_algorithms.h"
+#include "tuner/measure/timing.h"
+
+namespace gemm_tune {
+namespace {
+
+constexpr double kGoal = 0.98;           // of the speed of the better one
+constexpr std::size_t kLtFinalists = 5;  // of cublasLt's algorithms
+
+std::vector<char> bytes_of_element(float value, ElementType type) {
+  std::vector<char> bytes(static_cast<std::size_t>(bytes_of(type)));
+  if (type == ElementType::f32) {
+    std::memcpy(bytes.data(), &value, sizeof value);
+    return bytes;
+  }
+  const std::uint16_t half = from_float(type == ElementType::f16 ? kF16 : kBf16, value);
+  std::memcpy(bytes.data(), &half, sizeof half);
+  return bytes;
+}
+
+// Copies of a block of random normal elements: a number for each would take longer than the calls.
+DeviceBuffer<char> operand(std::int64_t elements, ElementType type, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal;
+  std::vector<char> block;
+  const std::int64_t own = std::min<std::int64_t>(elements, std::int64_t{1} << 20);
+  for (std::int64_t i = 0; i < own; ++i) {
+    const std::vector<char> bytes = bytes_of_element(normal(random), type);
+    block.insert(block.end(), bytes.begin(), bytes.end());
+  }
+  DeviceBuffer<char> matrix(static_cast<std::size_t>(elements * bytes_of(type)));
+  for (std::size_t at = 0; at < matrix.size(); at += block.size()) {
+    matrix.copy_from_host(std::span(block).first(std::min(block.size(), matrix.size() - at)), at);
+  }
+  return matrix;
+}
+
+gt_gemm_call c_call(const GemmCall& call) {
+  const Problem& p = call.problem;
+  const auto op = [](bool transposes) { return transposes ? GT_TRANSPOSE : GT_NO_TRANSPOSE; };
+  const auto type = [](ElementType one) { return static_cast<gt_type>(one); };
+  gt_gemm_call c = GT_GEMM_CALL_INIT;
+  c.trans_a = op(transposes_a(p.layout));
+  c.trans_b = op(transposes_b(p.layout));
+  c.type_a = type(p.signature.a);
+  c.type_b = type(p.signature.b);
+  c.type_c = type(p.signature.c);
+  c.type_d = type(p.signature.d);
+  c.M = p.M;
+  c.N = p.N;
+  c.K = p.K;
+  c.batch = p.batch;
+  c.A = call.A;
+  c.B = call.B;
+  c.C = call.C;
+  c.D = call.D;
+  c.lda = call.lda;
+  c.ldb = call.ldb;
+  c.ldc = call.ldc;
+  c.stride_a = call.stride_a;
+  c.stride_b = call.stride_b;
+  c.stride_c = call.stride_c;
+  return c;
+}
+
+struct Times {
+  double served_us, cublas_us, lt_us;
+
+  double better_us() const { return std::min(cublas_us, lt_us); }
+};
+
+class Bench {
+ public:
+  explicit Bench(const gt_options& options)
+      : handle_(options), nvml_(current_device()), timer_(stream_, nvml_) {
+    cublas_.set_stream(stream_.get());
+  }
+
+  // The config that serves, as a look-up tells.
+  std::string config(const Problem& problem) const {
+    const gt_gemm_call call = c_call(packed_call(problem));
+    gt_recipe recipe{};
+    check_status(gt_lookup(handle_.get(), nullptr, &call, &recipe));
+    return recipe.config;
+  }
+
+  Times times(const Problem& problem) {
+    const Signature& types = problem.signature;
+    const DeviceBuffer<char> a = operand(problem.batch * problem.M * problem.K, types.a, 1),
+                             b = operand(problem.batch * problem.K * problem.N, types.b, 2);
+    DeviceBuffer<char> d(
+        static_cast<std::size_t>(problem.batch * problem.M * problem.N * bytes_of(types.d)));
+    const GemmCall call = in_place(packed_call(problem), a.data(), b.data(), d.data());
+    const gt_gemm_call served = c_call(call);
+    const CublasLt::Plan plan = lt_.plan(call);
+    void* const workspace = lt_workspace_.data();
+    std::vector<std::size_t> order = fastest_first(plan, call, timer_, stream_, workspace);
+    order.resize(std::min(order.size(), kLtFinalists));
+    std::vector<Launch> launches = {
+        [&](int) { cublas_.gemm(call); },
+        [&](int) { check_status(gt_gemm(handle_.get(), stream_.get(), &served)); }};
+    for (const std::size_t i : order) {
+      launches.push_back([&, i](int) { run_algorithm(plan, i, call, stream_, workspace); });
+    }
+    for (const Launch& launch : launches) launch(0);  // outside of a capture: it may load code
+    stream_.synchronize();
+    const std::vector<Timing> timings = timer_.time_interleaved(launches, FinalsRule());
+    Times times{timings[1].median_us, timings[0].median_us, timings[0].median_us};
+    for (std::size_t i = 2; i < timings.size(); ++i) {
+      times.lt_us = i == 2 ? timings[i].median_us : std::min(times.lt_us, timings[i].median_us);
+    }
+    return times;
+  }
+
+ private:
+  const OpenHandle handle_;
+  const Stream stream_;
+  const Nvml nvml_;
+  LaunchTimer timer_;
+  Cublas cublas_;
+  const CublasLt lt_;
+  const DeviceBuffer<char> lt_workspace_{CublasLt::kWorkspaceBytes};
+};
+
+struct Options {
+  std::string database;
+  std::vector<std::string> problems;
+  bool require = false;
+};
+
+Options parse(int argc, char** argv) {
+  Options o;
+  CLI::App app("What a handle serves beside cuBLAS and cublasLt.", "served_winners");
+  app.add_option("DATABASE", o.database, "Of tuned problems")->required()->check(CLI::ExistingFile);
+  app.add_option("PROBLEM", o.problems, "As in 128x4096x4096:type=bf16")->required();
+  app.add_flag("--require", o.require, "Exit code 1 where the goal is missed");
+  parse_or_exit(app, argc, argv);
+  return o;
+}
+
+int run(const Options& o, const std::vector<Problem>& problems, const std::string& description) {
+  gt_options options = GT_OPTIONS_INIT;
+  options.database_path = o.database.c_str();
+  Bench bench(options);
+  fmt::print(
+      "{}| problem | served us | cuBLAS us | cublasLt us | over the better | config |\n"
+      "|---|---|---|---|---|---|\n",
+      description);
+  double worst = 1e9;
+  for (const Problem& problem : problems) {
+    const Times times = bench.times(problem);
+    const double speed = times.better_us() / times.served_us;
+    worst = std::min(worst, speed);
+    fmt::print("| {} | {:.5g} | {:.5g} | {:.5g} | {:.3f} | {} |\n", to_string(problem),
+               times.served_us, times.cublas_us, times.lt_us, speed, bench.config(problem));
+    std::fflush(stdout);  // for who interrupts
+  }
+  fmt::print("\nworst {:.3f}, goal {} at each: {}\n", worst, kGoal,
+             worst >= kGoal ? "met" : "MISSED");
+  return o.require && worst < kGoal ? 1 : 0;
+}
+
+}  // namespace
+}  // namespace gemm_tune
+
+int main(int argc, char** argv) {
+  using namespace gemm_tune;
+  const Options options = parse(argc, argv);
+  return exit_code_of("served_winners", [&] {
+    std::vector<Problem> problems;
+    for (const std::string& text : options.problems) problems.push_back(parse_problem(text));
+    check_driver();
+    return run(options, problems, run_description(argc, argv));
+  });
+}

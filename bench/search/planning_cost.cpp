@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the tuning process spends on a search: processor time and memory of the plan, of the first
+// choices and of those that follow, and which they are. No GPU and no compiler is used.
+//
+//   planning_cost PROBLEM [--database FILE] [--tries 160] [--choices]
+//
+// The target is an H100; times that the search is told are the static model's, each times a factor
+// between 0.75 and 1.33 that follows from the config's text. The database is read only, as the
+// results of earlier runs; none where it is not given. --choices prints every choice.
+#include <spdlog/fmt/fmt.h>
+#include <sys/resource.h>
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <cstdio>
+#include <string>
+
+#include "bench/program.h"
+#include "core/fnv1a.h"
+#include "search/model/static_model.h"
+#include "search/strategy/strategy_by_name.h"
+#include "tuner/plan/plan.h"
+#include "tuner/process/scratch_dir.h"
+
+namespace gemm_tune {
+namespace {
+
+double processor_seconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+double most_memory_mb() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024;
+}
+
+double made_up_factor(const std::string& config) {
+  Fnv1a hash;
+  hash.add(config);
+  const double share =
+      static_cast<double>(std::stoull(hash.hex().substr(0, 12), nullptr, 16)) * 0x1p-48;
+  return std::exp((share - 0.5) * 0.57);
+}
+}  // namespace
+}  // namespace gemm_tune
+
+int main(int argc, char** argv) {
+  using namespace gemm_tune;
+  CLI::App app("Cost of a plan and of a search's choices");
+  std::string problem_text, path;
+  std::size_t tries = 160;
+  bool prints_choices = false;
+  app.add_option("problem", problem_text)->required();
+  app.add_option("--database", path);
+  app.add_option("--tries", tries);
+  app.add_flag("--choices", prints_choices);
+  CLI11_PARSE(app, argc, argv);
+
+  TuneRequest request;
+  request.device = find_device_spec("sm_90").value();
+  request.device.name = "NVIDIA H100 80GB HBM3";
+  request.device.sm_count = 132;
+  request.measure = true;
+  request.device.memory_bytes = std::int64_t{80} << 30;
+  request.cuda_version = "13.0";
+  request.budget = tries;
+  request.seed = 1;
+  const Problem problem = parse_problem(problem_text);
+  request.problems = {problem};
+  const ScratchDir folder("gemm-tune-planning-cost");
+  if (path.empty()) path = folder.path() / "empty.db";
+  Database database(path, Database::Mode::create_or_open);
+  const Environment environment = environment_of(request);
+  double before = processor_seconds();
+  const auto lap = [&](const char* name) {
+    const double now = processor_seconds();
+    std::printf("%-16s %6.2f s, %4.0f MB at most\n", name, now - before, most_memory_mb());
+    before = now;
+  };
+  SpaceMemory memory;
+  Plan plan = plan_problem(request, problem,
+                           ProblemResults(database, request, environment, problem), memory);
+  lap("plan");
+  std::printf("%zu of %zu points, %zu recalled, %zu leaders\n", plan.funnel.searched,
+              plan.funnel.left, plan.recalled.size(), plan.leaders.size());
+  before = processor_seconds();
+  const auto strategy =
+      make_strategy(plan.strategy, *plan.space, std::move(plan.prior_us), request.seed);
+  for (const auto& [point, outcome] : plan.recalled) strategy->tell(point, outcome.time_us());
+  Fnv1a choices;
+  double best = INFINITY;
+  for (std::size_t i = 0; i < tries; ++i) {
+    const std::vector<std::size_t> asked = strategy->ask(i == 0 ? 16 : 1);
+    if (i == 0) lap("first choices");
+    for (const std::size_t point : asked) {
+      const KnownConfig& config = plan.points[point];
+      const std::string text = to_string(config.config());
+      const double us =
+          predict(config.traits, problem, request.device).time_us * made_up_factor(text);
+      best = std::min(best, us);
+      choices.add(text);
+      if (prints_choices) std::printf("%s %.4g\n", text.c_str(), us);
+      strategy->tell(point, us);
+    }
+  }
+  lap("other choices");
+  std::printf("choices %s, the best of them %.4f us\n", choices.hex().c_str(), best);
+  return 0;
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/arguments/shared_options.h"
+
+#include "cli/arguments/checks.h"
+#include "cli/arguments/values/sizes.h"
+#include "core/launch_recipe.h"
+
+namespace gemm_tune {
+namespace {
+
+// Options of this group are for the project's own callers: CLI11's help leaves them out.
+constexpr const char* kUnlisted = "";
+
+}  // namespace
+
+void add_database(CLI::App& app, DatabaseOptions& o) {
+  app.add_option("--db", o.db, "Database file");
+  app.add_option("--family", o.families,
+                 "Plug-in of a kernel family of your own, to use beside the built-in ones; "
+                 "repeatable")
+      ->allow_extra_args(false);
+  add_quiet(app, o.quiet);
+}
+
+void add_quiet(CLI::App& app, bool& quiet) {
+  app.add_flag("-q,--quiet", quiet, "No progress, errors only; of tune a line for each problem");
+}
+
+void add_json(CLI::App& app, bool& json) { app.add_flag("--json", json, "Results as JSON"); }
+
+ProblemDefaults problem_defaults(const SizeOptions& options) {
+  return {parse_layout(options.layout), options.batch, parse_signature(options.type)};
+}
+
+std::vector<Problem> asked_problems(const SizeOptions& options) {
+  return parse_sizes(options.sizes, problem_defaults(options));
+}
+
+CLI::Option* add_kernel_options(CLI::App& app, KernelOptions& o) {
+  CLI::Option* const arch = app.add_option(
+      "--arch", o.arch,
+      "Target, as in sm_86; default: the GPU of --device, or without one the only device of the "
+      "database that is read");
+  app.add_option("--gpu", o.gpu, "Target by its card's name, as in \"RTX 3090\"")->excludes(arch);
+  app.add_option("--device", o.device, "GPU to use, by CUDA's number")
+      ->check(whole_number(0, 1023))
+      ->capture_default_str();
+  app.add_option("--sm-count", o.sm_count,
+                 "SMs of the target; default: its own, or the typical card's")
+      ->check(whole_number(1, 4096));
+  add_database(app, o);
+  add_json(app, o.json);
+  app.add_flag("-v,--verbose", o.verbose, "Say what happens to each candidate");
+  app.add_flag("--from-python", o.from_python, "Name arguments as the Python package does")
+      ->group(kUnlisted);
+  add_kernel_dir(app, o.kernel_dir);
+  app.add_option("--type", o.type,
+                 "Element type: " + type_names() +
+                     "; or those of A, B, C and D, as in bf16/bf16/f32/f32; with an accuracy "
+                     "class as in f32+tf32")
+      ->capture_default_str();
+  app.add_option("--layout", o.layout,
+                 "Operands stored transposed, A's letter first: nn, nt, tn or tt")
+      ->capture_default_str();
+  app.add_option("--batch", o.batch,
+                 "Products of one launch, with equal distances between their matrices")
+      ->check(whole_number(1, kMaxBatch))
+      ->capture_default_str();
+  return app.add_option("--sizes", o.sizes, "Problems, as in 1024,4096x512x1024");
+}
+
+void add_kernel_dir(CLI::App& app, std::string& folder) {
+  app.add_option("--kernel-dir", folder,
+                 "Folder that holds a kernel_templates/ to use instead of the built-in one");
+}
+
+void add_search(CLI::App& app, SearchOptions& search, TargetOptions& target) {
+  app.add_option("--jobs", search.jobs,
+                 "Compile processes; default: one per core, less one per GPU in use")
+      ->check(whole_number(1, 1024));
+  app.add_option("--seed", search.seed, "Seed of search order and operands; default: random")
+      ->check(any_seed());
+  app.add_option("--devices", target.devices,
+                 "GPUs of one model to share the work, as in 0,1, or 'all'")
+      ->excludes("--device");
+  app.add_flag("--require-gpu", target.require_gpu, "Fail rather than predict");
+}
+
+void add_winner_rule(CLI::App& app, RuleOptions& o) {
+  app.add_option("--objective", o.objective,
+                 "Which time decides: with operands in L2 (hot) or outside (cold)")
+      ->check(one_of({"hot", "cold"}))
+      ->capture_default_str();
+  app.add_option("--max-error", o.max_error,
+                 "Greatest error of a winner, as a ratio to cuBLAS's error: 1.0 is no more than "
+                 "cuBLAS's")
+      ->check(number(0.001, 1e6));
+}
+
+WinnerRule winner_rule(const RuleOptions& options) {
+  return {options.objective == "cold" ? Objective::cold : Objective::hot, options.max_error};
+}
+
+}  // namespace gemm_tune

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/capture/under_drop_in.h"
+
+#include <dlfcn.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <string_view>
+
+#include "cli/arguments/database.h"
+#include "core/error.h"
+#include "core/printable.h"
+
+namespace gemm_tune {
+namespace {
+
+constexpr const char* kDropIn = "libgemm_tune_blas.so";
+constexpr const char* kAuditModule = "libgemm_tune_blas_audit.so";
+
+// Installed, built, or carried beside the program.
+std::filesystem::path library_file(const char* name) {
+  const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  for (const char* const folder : {"../" GT_LIBRARY_FOLDER, "../dispatch", "."}) {
+    std::error_code missing;
+    const auto file = std::filesystem::canonical(own / folder / name, missing);
+    if (!missing) return file;
+  }
+  throw UsageError(std::string(name) + " lies neither in " +
+                   (own / ".." / GT_LIBRARY_FOLDER).lexically_normal().string() + " nor beside " +
+                   own.string() + "/gemm-tune: install it there, with libgemm_tune.so");
+}
+
+// The loader parts LD_PRELOAD at blanks and colons.
+bool is_parted(const std::filesystem::path& file) {
+  return file.string().find_first_of(" :") != std::string::npos;
+}
+
+// The library by a name that the loader takes whole: through a link to its folder where its own
+// name is parted. links: a folder for the link.
+std::filesystem::path preloadable(const std::filesystem::path& library,
+                                  const std::filesystem::path& links) {
+  if (!is_parted(library)) return library;
+  const std::filesystem::path link = links / "lib";
+  if (is_parted(link)) {
+    throw UsageError("the loader takes no library from '" + printable(library.string()) +
+                     "', whose name has a blank or a colon, nor by a link in the folder for "
+                     "temporary files, whose name has one, too: set TMPDIR to another folder");
+  }
+  std::filesystem::remove(link);
+  std::filesystem::create_directory_symlink(library.parent_path(), link);
+  return link / library.filename();
+}
+
+// This process's environment, with other values for some names.
+class ChildEnvironment {
+ public:
+  ChildEnvironment() {
+    for (char** at = environ; *at != nullptr; ++at) lines_.emplace_back(*at);
+  }
+  void set(const std::string& name, const std::string& value) {
+    std::erase_if(lines_, [&](const std::string& line) { return line.starts_with(name + "="); });
+    lines_.push_back(name + "=" + value);
+  }
+  // Of a list of libraries, which others may have begun.
+  void put_first(const std::string& name, const std::string& file) {
+    const char* const others = std::getenv(name.c_str());
+    set(name, others == nullptr || *others == '\0' ? file : file + ":" + others);
+  }
+  std::vector<char*> pointers() {
+    std::vector<char*> all;
+    for (std::string& line : lines_) all.push_back(line.data());
+    all.push_back(nullptr);
+    return all;
+  }
+
+ private:
+  std::vector<std::string> lines_;
+};
+
+// Signals that end programs, as long as this lives, wait for passed_on_until_end(). Those that this
+// process ignores, as SIGHUP under nohup, stay ignored.
+class EndingSignals {
+ public:
+  EndingSignals() {
+    sigemptyset(&waiting_);
+    for (const int signal : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) {
+      struct sigaction action {};
+      sigaction(signal, nullptr, &action);
+      if (action.sa_handler != SIG_IGN) sigaddset(&waiting_, signal);
+    }
+    sigaddset(&waiting_, SIGCHLD);
+    struct sigaction by_default {};
+    by_default.sa_handler = SIG_DFL;  // where it is ignored, no exit code is kept
+    sigaction(SIGCHLD, &by_default, &before_of_child_);
+    sigprocmask(SIG_BLOCK, &waiting_, &before_);
+  }
+  ~EndingSignals() {
+    const timespec none{};  // one that came late has been meant for the program, too
+    while (sigtimedwait(&waiting_, nullptr, &none) > 0) {
+    }
+    sigaction(SIGCHLD, &before_of_child_, nullptr);
+    sigprocmask(SIG_SETMASK, &before_, nullptr);
+  }
+  EndingSignals(const EndingSignals&) = delete;
+  EndingSignals& operator=(const EndingSignals&) = delete;
+
+  const sigset_t& childs_mask() const { return before_; }
+
+  // Waits for the child, and sends it what is sent to this process; the terminal sends its own
+  // signals to both. Returns the exit code; 128 and the signal's number where one ended it.
+  int passed_on_until_end(pid_t child) const {
+    while (true) {
+      siginfo_t info{};
+      const int signal = sigwaitinfo(&waiting_, &info);
+      if (signal > 0 && signal != SIGCHLD && info.si_code <= 0) kill(child, signal);
+      int status = 0;
+      const pid_t ended = waitpid(child, &status, WNOHANG);
+      if (ended < 0) throw Error(std::string("waitpid failed: ") + std::strerror(errno));
+      if (ended == child) return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    }
+  }
+
+ private:
+  sigset_t waiting_, before_;
+  struct sigaction before_of_child_ {};
+};
+
+// The report of processes that did not come to write their own, from what they left in the folder.
+void report_counts(const std::filesystem::path& folder, const std::filesystem::path& report) {
+  void* drop_in = nullptr;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (!entry.path().filename().string().starts_with("counts.")) continue;
+    if (drop_in == nullptr)
+      drop_in = ::dlopen(library_file(kDropIn).c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (drop_in == nullptr) throw Error(std::string(kDropIn) + ": " + ::dlerror());
+    const auto report_of = reinterpret_cast<int (*)(const char*, const char*)>(
+        ::dlsym(drop_in, "gemm_tune_blas_report_of"));
+    if (report_of != nullptr) report_of(entry.path().c_str(), report.c_str());
+  }
+}
+
+}  // namespace
+
+void add_drop_in_options(CLI::App& app, DropInOptions& o) {
+  add_database(app, o);
+  app.add_flag("--audit", o.audit,
+               "Reach a program that finds cuBLAS by dlsym(), too: JAX, CTranslate2, ctypes");
+}
+
+int run_under_drop_in(const std::vector<std::string>& application, const DropInOptions& options,
+                      const std::filesystem::path& report) {
+  ChildEnvironment environment;
+  const auto preload = [&](const char* variable, const char* name) {
+    environment.put_first(variable, preloadable(library_file(name), report.parent_path()).string());
+  };
+  preload("LD_PRELOAD", kDropIn);
+  if (options.audit) preload("LD_AUDIT", kAuditModule);
+  environment.set("GEMM_TUNE_BLAS_REPORT", std::filesystem::absolute(report).string());
+  environment.set("GEMM_TUNE_BLAS_COUNTS",
+                  std::filesystem::absolute(report).parent_path().string());
+  std::string families;
+  for (const std::string& file : options.families) {
+    families += std::filesystem::absolute(file).string() + "\n";
+  }
+  if (!families.empty()) environment.set("GEMM_TUNE_BLAS_FAMILIES", families);
+  // The default database has layers below it, one that is named has none.
+  if (is_database_named(options)) {
+    environment.set("GEMM_TUNE_DB", std::filesystem::absolute(database_path(options)).string());
+  }
+  std::vector<std::string> words = application;
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  const EndingSignals signals;
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t ignored_by_main;
+  sigemptyset(&ignored_by_main);
+  sigaddset(&ignored_by_main, SIGXFSZ);
+  posix_spawnattr_setsigdefault(&attributes, &ignored_by_main);
+  posix_spawnattr_setsigmask(&attributes, &signals.childs_mask());
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+  pid_t child = 0;
+  const int failure = posix_spawnp(&child, arguments[0], nullptr, &attributes, arguments.data(),
+                                   environment.pointers().data());
+  posix_spawnattr_destroy(&attributes);
+  if (failure != 0) {
+    throw UsageError("'" + excerpt(words[0]) + "' cannot be started: " + std::strerror(failure));
+  }
+  const int exit_code = signals.passed_on_until_end(child);
+  report_counts(report.parent_path(), report);
+  return exit_code;
+}
+
+}  // namespace gemm_tune

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/help/command_tree.h"
+
+#include <spdlog/fmt/fmt.h>
+#include <spdlog/fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <sstream>
+
+namespace gemm_tune {
+namespace {
+
+// What the validator one_of() of options.cpp calls itself, behind the type.
+std::vector<std::string> listed_values(const std::string& type) {
+  const std::string_view kMark = ":one of ";
+  const std::size_t mark = type.find(kMark);
+  if (mark == type.npos) return {};
+  std::vector<std::string> values;
+  std::istringstream list(type.substr(mark + kMark.size()));
+  for (std::string value; std::getline(list >> std::ws, value, ',');) values.push_back(value);
+  return values;
+}
+
+OptionText option_text(const CLI::Option& option) {
+  OptionText text;
+  for (const std::string& name : option.get_snames()) text.names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) text.names.push_back("--" + name);
+  text.is_positional = text.names.empty();
+  if (text.is_positional) text.names.push_back(option.get_name(true));
+  text.is_required = option.get_required();
+  text.description = option.get_description();
+  if (option.get_items_expected_max() == 0) return text;  // a flag
+  const std::string type = option.get_type_name();        // "INT:from 0 to 1023"
+  const std::size_t colon = type.find(':');
+  text.value = type.substr(0, colon);
+  text.values = listed_values(type);
+  if (colon != type.npos) text.description += "; " + type.substr(colon + 1);
+  if (!option.get_default_str().empty()) {
+    text.description += "; default: " + option.get_default_str();
+  }
+  return text;
+}
+
+void add_command(const CLI::App& command, const std::string& path, std::vector<CommandText>& all) {
+  const auto inner = command.get_subcommands([](const CLI::App*) { return true; });
+  CommandText text{path, command.get_description(), {}, {}};
+  for (const CLI::Option* option : command.get_options()) {
+    const bool is_listed = !option->check_lname("help") && !option->get_group().empty();
+    if (is_listed) text.options.push_back(option_text(*option));
+  }
+  for (const CLI::App* one : inner) text.commands.push_back(one->get_name());
+  all.push_back(std::move(text));
+  for (const CLI::App* one : inner) {
+    add_command(*one, path.empty() ? one->get_name() : path + " " + one->get_name(), all);
+  }
+}
+
+}  // namespace
+
+std::vector<CommandText> command_tree(const CLI::App& app) {
+  std::vector<CommandText> all;
+  add_command(app, "", all);
+  return all;
+}
+
+}  // namespace gemm_tune

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Adds an element of the bias for each column of D.
+#pragma once
+
+#include "kernel_templates/device/epilogue_operands.cuh"
+
+namespace gemm_tune {
+
+struct BiasColumn {
+  static constexpr int kOperand = kColumnD;
+
+  template <class T>
+  static __device__ T apply(T value, T bias) {
+    return value + bias;
+  }
+};
+
+}  // namespace gemm_tune

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// SiLU: x times its sigmoid.
+#pragma once
+
+#include "kernel_templates/device/epilogue_operands.cuh"
+#include "kernel_templates/device/real_functions.cuh"
+
+namespace gemm_tune {
+
+struct Silu {
+  static constexpr int kOperand = kNoOperand;
+
+  template <class T>
+  static __device__ T apply(T x) {
+    return x / (T(1) + exp_of(-x));
+  }
+};
+
+}  // namespace gemm_tune

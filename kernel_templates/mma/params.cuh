@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parameters of mma (kernel.cuh), what follows from them, and the rules that they obey. Read by
+// host, NVRTC and emulator alike.
+#pragma once
+
+#include "kernel_templates/device/chunk_map.cuh"
+#include "kernel_templates/device/element_type.cuh"
+#include "kernel_templates/rules.h"
+
+namespace gemm_tune::mma {
+
+struct Params {
+  int AB, CD, BM, BN, BK, WM, WN, MMA_K, STAGES, ASYNC, VEC, RASTER, SPLIT_K, TA, TB, PRED;
+  int REPACK = 0;
+};
+
+constexpr int warps_n(const Params& p) { return p.BN / p.WN; }
+constexpr int threads(const Params& p) { return 32 * (p.BM / p.WM) * warps_n(p); }
+
+// Whether k runs along a stored row.
+constexpr bool a_along_k(const Params& p) { return p.TA == 0; }
+constexpr bool b_along_k(const Params& p) { return p.TB != 0; }
+constexpr bool is_async(const Params& p) { return p.ASYNC != 0 && p.VEC > 1; }
+
+// 16-bit elements of one stage; shared memory is taken in floats.
+constexpr int stage_a(const Params& p) { return p.BM * p.BK; }
+constexpr int stage_b(const Params& p) { return p.BN * p.BK; }
+constexpr int smem_floats_a(const Params& p) { return p.STAGES * stage_a(p) / 2; }
+constexpr int smem_floats_b(const Params& p) { return p.STAGES * stage_b(p) / 2; }
+constexpr int smem_bytes(const Params& p) { return (smem_floats_a(p) + smem_floats_b(p)) * 4; }
+
+constexpr int sums_per_thread(const Params& p) { return p.WM * p.WN / 32; }
+// Words that a thread keeps of the slices on their way, in the specialisation with accesses of one
+// element at least.
+constexpr int staged_words(const Params& p) {
+  const int words_of_a = chunk_passes(p.BM, p.BK / kChunk, threads(p)) * (kChunk / 2);
+  return words_of_a + chunk_passes(p.BN, p.BK / kChunk, threads(p)) * (kChunk / 2);
+}
+// Sums, blocks of a k step, and what addresses and counts were never seen to take less than.
+constexpr int least_registers(const Params& p) {
+  return sums_per_thread(p) + (p.WM + p.WN) / kBlock * 4 + staged_words(p) + 16;
+}
+
+constexpr Rule<Params> kRules[] = {
+    {"C and D are of f32 or of the operands' type", "AB CD",
+     [](const Params& p) { return p.CD != kTypeF32 && p.CD != p.AB; }},
+    {"instructions of depth 8 are for f16", "AB MMA_K",
+     [](const Params& p) { return p.MMA_K == 8 && p.AB != kTypeF16; }},
+    {"warp tile does not divide CTA tile", "BM WM",
+     [](const Params& p) { return p.BM % p.WM != 0; }},
+    {"warp tile does not divide CTA tile", "BN WN",
+     [](const Params& p) { return p.BN % p.WN != 0; }},
+    {"more than 512 threads per CTA", "BM BN WM WN",
+     [](const Params& p) { return threads(p) > 512; }},
+    {"registers hold no blocks beside the sums", "BM BN BK WM WN",
+     [](const Params& p) {
+       return least_registers(p) > 255 || least_registers(p) * threads(p) > 65536;
+     }},
+    {"more than two stages need cp.async", "STAGES ASYNC",
+     [](const Params& p) { return p.STAGES > 2 && p.ASYNC == 0; }},
+};
+
+constexpr bool is_block_multiple(int size) { return is_tile_size(size) && size % kBlock == 0; }
+
+constexpr const char* reject(const Params& p) {
+  if (p.AB != kTypeF16 && p.AB != kTypeBf16) return "AB must be 1 for f16 or 2 for bf16";
+  if (p.CD < kTypeF32 || p.CD > kTypeBf16) return "CD must be 0 for f32, 1 for f16 or 2 for bf16";
+  if (!is_block_multiple(p.BM) || !is_block_multiple(p.BN) || !is_block_multiple(p.BK) ||
+      !is_block_multiple(p.WM) || !is_block_multiple(p.WN))
+    return "tile sizes must be multiples of 16 up to 1024";
+  if (p.MMA_K != 8 && p.MMA_K != 16) return "MMA_K must be 8 or 16";
+  if (p.VEC != 1 && p.VEC != 2 && p.VEC != 4 && p.VEC != 8) return "VEC must be 1, 2, 4 or 8";
+  if (p.STAGES < 2 || p.STAGES > 8) return "STAGES must lie between 2 and 8";
+  if (p.RASTER < 1 || p.RASTER > 64) return "RASTER must lie between 1 and 64";
+  if (p.SPLIT_K < 1 || p.SPLIT_K > 1024) return "SPLIT_K must lie between 1 and 1024";
+  if (!is_flag(p.ASYNC) || !is_flag(p.TA) || !is_flag(p.TB) || !is_flag(p.PRED) ||
+      !is_flag(p.REPACK))
+    return "ASYNC, TA, TB, PRED and REPACK must be 0 or 1";
+  return first_broken(kRules, p);
+}
+
+}  // namespace gemm_tune::mma

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// Adds up what several CTAs computed of one tile, always in the same order: results are bitwise the
+// same from run to run.
+//
+// CTAs of a cluster (SPLIT_K) bring each other the columns that each adds up, through shared
+// memory. Workers that cut the last tiles (STREAM_K) leave their sums in the workspace; the one
+// that has the tile's end takes them up, and has a higher index than those it waits for, which
+// therefore run or are done. A thread has the same elements of the tile in every CTA: nothing is
+// rearranged.
+#pragma once
+
+#include "kernel_templates/wgmma/pipeline.cuh"
+#include "kernel_templates/wgmma/schedule.cuh"
+
+namespace gemm_tune::wgmma {
+
+// Threads that hold a tile's sums; a thread's number among them.
+constexpr int kHolders = kP.PINGPONG != 0 ? kGroup : kP.GROUPS * kGroup;
+__device__ inline int holder(int group, int thread) {
+  return kP.PINGPONG != 0 ? thread : group * kGroup + thread;
+}
+
+// Workspace, in units of its type.
+class StreamedSums {
+ public:
+  __device__ StreamedSums(const Args& args, const ClusterPlace& place, int group, int thread)
+      : args_(args),
+        rank_(place.rank),
+        group_(kP.PINGPONG != 0 ? 0 : group),
+        thread_(thread),
+        holder_(holder(group, thread)),
+        barrier_(group + 1) {}
+
+  // The sums of a unit without the tile's end.
+  __device__ void leave(const Sums& sums, int worker) const {
+    float4* const to = sums_of(worker);
+#pragma unroll
+    for (int i = 0; i < kBlocks; ++i) {
+#pragma unroll
+      for (int q = 0; q < kP.BN / 8; ++q) {
+        const float* const x = &sums[i][4 * q];
+        to[(i * (kP.BN / 8) + q) * kHolders] = {x[0], x[1], x[2], x[3]};
+      }
+    }
+    meet(barrier_, kGroup);
+    if (thread_ == 0) raise_flag(flag_of(worker));
+  }
+
+  // Adds the sums of all workers that have earlier parts of the unit's tile.
+  __device__ void take_up(Sums& sums, const Unit& unit, int worker) const {
+    for (int from = unit.first_worker; from < worker; ++from) {
+      if (thread_ == 0) await_flag(flag_of(from));
+      meet(barrier_, kGroup);
+      const float4* const x = sums_of(from);
+#pragma unroll
+      for (int i = 0; i < kBlocks; ++i) {
+#pragma unroll
+        for (int q = 0; q < kP.BN / 8; ++q) {
+          const float4 other = __ldcg(x + (i * (kP.BN / 8) + q) * kHolders);
+          sums[i][4 * q] += other.x;
+          sums[i][4 * q + 1] += other.y;
+          sums[i][4 * q + 2] += other.z;
+          sums[i][4 * q + 3] += other.w;
+        }
+      }
+    }
+  }
+
+ private:
+  __device__ int cta_of(int worker) const { return worker * kClusterCtas + rank_; }
+  __device__ int* flag_of(int worker) const {
+    return args_.flags + cta_of(worker) * kP.GROUPS + group_;
+  }
+  __device__ float4* sums_of(int worker) const {
+    return reinterpret_cast<float4*>(args_.partials + 1LL * cta_of(worker) * kP.BM * kP.BN) +
+           holder_;
+  }
+
+  const Args& args_;
+  const int rank_, group_, thread_, holder_, barrier_;
+};
+
+// The cluster's parts of K of one tile. CTA k of them adds up columns [k, k + 1) * kColumns.
+class ClusterSums {
+ public:
+  static constexpr int kColumns = part_columns(kP);
+
+  __device__ ClusterSums(const Buffers& buffers, const ClusterPlace& place, int group, int thread)
+      : at_(reinterpret_cast<float*>(buffers.left) + 4 * holder(group, thread)),
+        brought_(buffers.brought),
+        place_(place) {}
+
+  // Brings the columns of CTA `to` there. All of the cluster's stages are free.
+  template <int TO>
+  __device__ void bring(const Sums& sums) const {
+    if (TO == place_.k) return;
+    const int rank = (TO * kP.CLUSTER_M + place_.row) * kP.CLUSTER_N + place_.col;
+#pragma unroll
+    for (int i = 0; i < kBlocks; ++i) {
+#pragma unroll
+      for (int q = 0; q < kColumns / 8; ++q) {
+        const float* const x = &sums[i][TO * kColumns / 2 + 4 * q];
+        store_at_peer(place_of(place_.k, TO, i, q), brought_, rank, x[0], x[1], x[2], x[3]);
+      }
+    }
+  }
+
+  // Adds what the others brought to the columns of this CTA, k = OF, in the order of k.
+  template <int OF>
+  __device__ void add_up(Sums& sums) const {
+    wait(brought_, 0);
+#pragma unroll
+    for (int i = 0; i < kBlocks; ++i) {
+#pragma unroll
+      for (int q = 0; q < kColumns / 8; ++q) {
+        float* const own = &sums[i][OF * kColumns / 2 + 4 * q];
+        float4 total = {own[0], own[1], own[2], own[3]};
+#pragma unroll
+        for (int from = 0; from < kP.SPLIT_K; ++from) {
+          if (from == OF) continue;
+          const float4 x = *reinterpret_cast<const float4*>(place_of(from, OF, i, q));
+          total.x += x.x;
+          total.y += x.y;
+          total.z += x.z;
+          total.w += x.w;
+        }
+        own[0] = total.x;
+        own[1] = total.y;
+        own[2] = total.z;
+        own[3] = total.w;
+      }
+    }
+  }
+
+ private:
+  __device__ float* place_of(int from, int to, int i, int q) const {
+    const int slot = from < to ? from : from - 1;
+    return at_ + ((slot * kBlocks + i) * (kColumns / 8) + q) * 4 * kHolders;
+  }
+
+  float* const at_;
+  Barrier* const brought_;
+  const ClusterPlace& place_;
+};
+
+}  // namespace gemm_tune::wgmma

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "search/model/static_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "core/occupancy.h"
+#include "core/signature.h"
+#include "kernel_templates/family.h"
+#include "search/model/main_loop.h"
+#include "search/model/warpgroup_cycles.h"
+
+namespace gemm_tune {
+namespace {
+
+constexpr double kSectorBytes = 32;  // the unit of traffic between L1, L2 and DRAM
+
+double element_bytes(ElementType type) { return bytes_of(type); }
+
+// Registers and spills of a config, compiled or estimated.
+struct Footprint {
+  int registers = 1;
+  int smem_bytes = 0;
+  double spill_bytes = 0;  // stores + loads per thread
+};
+
+Footprint footprint(const Traits& traits, const DeviceSpec& device,
+                    const std::optional<Resources>& resources, const ModelConstants& constants) {
+  if (resources) {
+    return {std::max(resources->registers, 1), std::max(resources->smem_bytes, traits.smem_bytes),
+            static_cast<double>(resources->spill_bytes)};
+  }
+  // Launch bounds make the compiler fit the CTAs' registers into the SM, in steps of 8; what it
+  // cannot do without is stored and loaded again.
+  const int warps = (traits.threads + 31) / 32;
+  const int fit = device.registers_per_cta / (warps * 32 * traits.least_ctas_per_sm) / 8 * 8;
+  const int most = std::min(device.max_registers_per_thread, fit);
+  const int wanted = std::max(traits.registers_estimate, 1);
+  return {std::min(wanted, most), traits.smem_bytes,
+          std::max(0.0, wanted - most - constants.squeezable_registers) * 2 * kRegisterBytes};
+}
+
+// How much longer an access gets because whole sectors move.
+double sector_waste(double bytes) {
+  return bytes > 0 ? std::ceil(bytes / kSectorBytes) * kSectorBytes / bytes : 1;
+}
+
+// How the grid cuts the problem.
+struct Work {
+  double sms = 0;
+  double ctas = 0;          // launched
+  double slots = 0;         // for CTAs, of all SMs
+  int ctas_per_sm = 0;      // resident
+  double tiles = 0;         // of C
+  double slices = 0;        // K slices of a whole tile's CTA
+  double uncut_ctas = 0;    // CTAs if TAIL cut no tile
+  double all_slices = 0;    // of all CTAs
+  bool is_cut = false;      // TAIL cuts tiles of a ragged last wave
+  double piece_slices = 0;  // K slices of a cut tile's CTA
+  double shares = 1;        // CTAs of a tile that is shared along K
+  double cut_tiles = 0;
+};
+
+Work work_of(const Traits& traits, const Problem& problem, const DeviceSpec& device,
+             const Grid& grid, int ctas_per_sm) {
+  Work work;
+  work.sms = device.sm_count;
+  work.ctas = static_cast<double>(grid.ctas());
+  work.slots = work.sms * ctas_per_sm;
+  work.ctas_per_sm = ctas_per_sm;
+  const double k = static_cast<double>(problem.K), piece_k = static_cast<double>(grid.piece_k);
+  const double tile_slices = std::ceil(k / traits.tile_k);
+  work.tiles = std::ceil(static_cast<double>(problem.M) / traits.tile_m) *
+               std::ceil(static_cast<double>(problem.N) / traits.tile_n) *
+               static_cast<double>(problem.batch);
+  work.slices = std::ceil(tile_slices / traits.split_k);
+  work.uncut_ctas = work.tiles * traits.split_k;
+  work.all_slices = work.uncut_ctas * work.slices;
+  work.is_cut = grid.piece_k > 0;
+  work.piece_slices = std::ceil(piece_k / traits.tile_k);
+  work.shares = work.is_cut ? std::ceil(k / piece_k) : traits.split_k;
+  work.cut_tiles = work.is_cut ? (work.ctas - work.tiles) / (work.shares - 1) : 0;
+  return work;
+}
+
+// Bytes that one SM gets from the L2 in a cycle: those that are at work share what it gives.
+double l2_bytes_per_cycle(const Work& work, const ModelConstants& constants) {
+  return std::min(constants.l2_port_bytes_per_cycle,
+                  constants.l2_bytes_per_cycle_per_sm * work.sms / std::min(work.ctas, work.sms));
+}
+
+Traffic traffic(const Traits& traits, const Problem& problem, const DeviceSpec& device,
+                const Work& work, const ModelConstants& constants) {
+  const double grid = work.uncut_ctas, cta_k = work.slices * traits.tile_k;
+  const double M = static_cast<double>(problem.M), N = static_cast<double>(problem.N);
+  const double K = static_cast<double>(problem.K), batch = static_cast<double>(problem.batch);
+  const double a_element = element_bytes(traits.signature.a);
+  const double b_element = element_bytes(traits.signature.b);
+  // Rows of A are read tile_k at a time; straight from global memory, L1 keeps the sectors of A for
+  // the next k steps.
+  const double a_waste =
+      traits.reads_global_in_inner_loop ? 1 : sector_waste(traits.tile_k * a_element);
+  const double a_row = a_element * a_waste;
+  const double b_col = b_element * sector_waste(traits.tile_n * b_element);
+  const double c_bytes = M * N * batch * element_bytes(traits.signature.d);
+
+  Traffic bytes;
+  const double per_k = traits.tile_m * a_row + traits.tile_n * b_col;
+  bytes.slice = per_k * traits.tile_k;
+  bytes.l2 = grid * per_k * cta_k + c_bytes;
+
+  // Every operand comes from DRAM once. What does not fit the L2 comes again with each wave: A's
+  // rows and B's columns that it covers. It covers whole rows of tiles, or with wgmma about a
+  // square.
+  const double once = (M * a_element + N * b_element) * K * batch;
+  const double tiles_n = std::ceil(N / traits.tile_n);
+  const double square_n = std::ceil(std::sqrt(work.slots * traits.tile_m / traits.tile_n));
+  const double wave_n = std::min(tiles_n, traits.warpgroup_columns > 0 ? square_n : work.slots);
+  const double wave_m = std::max(1.0, work.slots / wave_n);
+  const double wave = std::min(
+      once, (wave_m * traits.tile_m * a_element + wave_n * traits.tile_n * b_element) * cta_k);
+  const double streamed = std::max(once, std::max(1.0, grid / work.slots) * wave);
+  const double fits =
+      once > 0
+          ? std::min(1.0, static_cast<double>(device.l2_bytes) * constants.l2_usable_share / once)
+          : 1.0;
+  bytes.dram = once + (1 - fits) * (streamed - once) + c_bytes;
+
+  // Where the larger operand passes the L2 by, all but what it keeps, the next launch finds that.
+  const double kept =
+      std::max(M * a_element, N * b_element) * K * batch * traits.kept_sixteenths / 16;
+  const double room = static_cast<double>(device.l2_bytes) * constants.l2_kept_share;
+  if (kept > 0) bytes.dram -= kept <= room ? kept : room * room / kept;
+  return bytes;
+}
+
+// What adding up the shares of tiles costs. They go through the L2, except in a cluster; the last
+// CTA of a tile reads them while nobody else works, or a launch after does, on all SMs.
+struct ShareSum {
+  double l2_bytes = 0;
+  double cycles = 0;
+};
+
+ShareSum share_sum(const Traits& traits, const Work& work, const DeviceSpec& device,
+                   const ModelConstants& constants) {
+  if (traits.split_k > 1 && traits.cluster_ctas > 1) return {0, constants.cluster_sum_cycles};
+  if (work.shares <= 1) return {};
+  const double tile_bytes = kSumBytes * traits.tile_m * traits.tile_n;
+  const double all_bytes = (work.is_cut ? work.cut_tiles * work.shares : work.ctas) * tile_bytes;
+  if (traits.reduce) {
+    return {2 * all_bytes,
+            constants.launch_us * device.clock_mhz + constants.cta_overhead_cycles +
+                std::ceil(work.shares / constants.reduced_at_once) * constants.l2_latency_cycles +
+                all_bytes / (constants.l2_bytes_per_cycle_per_sm * work.sms)};
+  }
+  const double rounds = work.shares <= 8 ? 1 : 2;
+  const double read = work.shares <= 8 ? work.shares : 2 * std::sqrt(work.shares);
+  return {2 * all_bytes, rounds * constants.share_latency_cycles +
+                             (read + rounds) * tile_bytes / constants.share_bytes_per_cycle};
+}
+
+// The SM that takes longest, in cycles.
+class BusiestSm {
+ public:
+  // l2_rate: bytes that it gets from the L2 in a cycle.
+  BusiestSm(const Traits& traits, const Work& work, const MainLoop& loop, double l2_rate,
+            const ModelConstants& constants)
+      : traits_(traits), loop_(loop), l2_rate_(l2_rate), constants_(constants) {
+    if (work.is_cut) {
+      add_cut_tiles(work);
+    } else {
+      add_tiles(work);
+    }
+  }
+
+  double cycles() const { return cycles_; }
+  double latency_cycles() const { return latency_cycles_; }  // exposed
+
+ private:
+  // The CTAs in full sets of residents, then the rest.
+  void add_tiles(const Work& work) {
+    const double sms = reached_sms(work.sms, traits_.cluster_ctas, constants_);
+    const auto ctas = static_cast<std::int64_t>(std::ceil(work.ctas / sms));
+    const std::int64_t sets = ctas / work.ctas_per_sm, rest = ctas % work.ctas_per_sm;
+    add_sets(static_cast<double>(sets), work.ctas_per_sm, work.slices);
+    add_sets(1, static_cast<double>(rest), work.slices);
+  }
+
+  // Where as many are resident as the cut reckons with, or fewer, in turns: either the last wave
+  // alone is cut, or it and the one before so that all SMs end together. Where more are, the SMs
+  // end together anyhow.
+  void add_cut_tiles(const Work& work) {
+    const double at_once = std::min<double>(work.ctas_per_sm, std::ceil(work.ctas / work.sms));
+    const double turns = std::max(1.0, traits_.tail_ctas_per_sm / at_once);
+    const double cut_slots = work.sms * at_once * turns;
+    if (at_once <= traits_.tail_ctas_per_sm && 2 * work.cut_tiles <= cut_slots) {
+      add_sets((work.tiles - work.cut_tiles) / cut_slots * turns, at_once, work.slices);
+      add_sets(turns, at_once, work.piece_slices);
+    } else {
+      const double sets = std::ceil(work.ctas / cut_slots) * turns;
+      add_sets(sets, at_once, work.all_slices / cut_slots * turns / sets);
+    }
+  }
+
+  // `count` sets of residents, each of which multiplies so many slices.
+  void add_sets(double count, double residents, double slices) {
+    if (count <= 0 || residents <= 0) return;
+    // The first CTAs begin together; later an edge of one falls into the others' main loops.
+    const double edges = cycles_ == 0 ? 1 + (count - 1) / residents : count / residents;
+    const double busy = loop_.busy_cycles(residents), exposed = loop_.exposed_cycles(busy);
+    cycles_ += count * slices * (busy + exposed) + edges * edge_cycles(residents);
+    latency_cycles_ += count * slices * exposed;
+  }
+
+  // What lies around the main loops of `residents` CTAs at once.
+  double edge_cycles(double residents) const {
+    const double c_bytes =
+        residents * traits_.tile_m * traits_.tile_n * element_bytes(traits_.signature.d);
+    return c_bytes / l2_rate_ + constants_.cta_overhead_cycles +
+           residents * traits_.end_wavefronts + traits_.end_barriers * constants_.sum_step_cycles +
+           loop_.start_cycles(residents);
+  }
+
+  const Traits& traits_;
+  const MainLoop& loop_;
+  const double l2_rate_;
+  const ModelConstants& constants_;
+  double cycles_ = 0, latency_cycles_ = 0;
+};
+
+double dram_us(double bytes, const DeviceSpec& device, const ModelConstants& constants) {
+  return bytes / (device.dram_gb_per_s * 1e3 * constants.dram_efficiency);
+}
+
+// As long as the shortest launch at least.
+double launched_us(double us, const ModelConstants& constants) {
+  return overlapped(us, constants.least_launch_us, constants.least_launch_exponent);
+}
+
+// Sets the terms that are times.
+void set_times(Prediction& prediction, const Traits& traits, const DeviceSpec& device,
+               const Work& work, const MainLoop& loop, const Traffic& bytes, double latency_cycles,
+               const ModelConstants& constants) {
+  const double cycles_per_us = device.clock_mhz;
+  const double pipe_us = work.all_slices / work.sms / cycles_per_us;  // for one cycle of each slice
+  double& multiply_us =
+      uses_tensor_cores(traits.signature) ? prediction.tensor_us : prediction.ffma_us;
+  multiply_us = loop.multiply_cycles() * pipe_us;
+  prediction.issue_us = loop.issue_cycles() * pipe_us;
+  prediction.l1_us = loop.l1_cycles() * pipe_us;
+  prediction.latency_us = latency_cycles / cycles_per_us;
+  prediction.l2_us = bytes.l2 / (constants.l2_bytes_per_cycle_per_sm * work.sms * cycles_per_us);
+  prediction.dram_us = dram_us(bytes.dram, device, constants);
+}
+
+// Of a kernel by wgmma: an SM's own cycles beside DRAM. What its copies take from the L2 is among
+// those cycles.
+Prediction of_warpgroups(Prediction prediction, const Traits& traits, const Problem& problem,
+                         const DeviceSpec& device, const Traffic& bytes,
+                         const ModelConstants& constants) {
+  const WarpgroupCycles cycles = warpgroup_cycles(traits, problem, device, constants);
+  const double per_us = device.clock_mhz;
+  prediction.tensor_us = cycles.multiply / per_us;
+  prediction.l1_us = cycles.smem / per_us;
+  prediction.l2_us = cycles.load / per_us;
+  prediction.dram_us = dram_us(bytes.dram, device, constants);
+  prediction.flops_per_dram_byte = flops(problem) / bytes.dram;
+  const double busy_us = cycles.slowdown * overlapped(cycles.total / per_us, prediction.dram_us,
+                                                      constants.memory_exponent);
+  prediction.time_us = launched_us(constants.launch_us + busy_us, constants);
+  return prediction;
+}
+
+// The launch that copies operands to aligned rows: every byte is read and written once.
+double repack_time_us(const RepackedOperands& copies, const Traits& traits,
+                      const DeviceSpec& device, const ModelConstants& constants) {
+  const auto elements = [](const RepackedOperand& copy) {
+    return static_cast<double>(copy.from_rows * copy.from_length + copy.elements());
+  };
+  const double bytes = elements(copies.a) * element_bytes(traits.signature.a) +
+                       elements(copies.b) * element_bytes(traits.signature.b);
+  if (bytes == 0) return 0;
+  return constants.launch_us + dram_us(bytes, device, constants);
+}
+
+}  // namespace
+
+int shared_registers(const Traits& traits, const DeviceSpec& device) {
+  return device.registers_per_cta / (traits.threads * traits.least_ctas_per_sm);
+}
+
+bool loads_operands_late(const Traits& traits, const DeviceSpec& device,
+                         const ModelConstants& constants) {
+  if (uses_tensor_cores(traits.signature) || traits.stages == 1 || traits.feeds_ahead) return false;
+  // Where no warps share the k steps, the estimate has a second set of operands in it either way.
+  const bool shares_steps = traits.threads_along_k > 1;
+  const int early =
+      traits.registers_estimate + (shares_steps ? traits.thread_m + traits.thread_n : 0);
+  const int most = std::min(device.max_registers_per_thread, shared_registers(traits, device));
+  return early <= most + constants.squeezable_registers;
+}
+
+Prediction predict(const Traits& traits, const Problem& problem, const DeviceSpec& device,
+                   const std::optional<Resources>& resources) {
+  return predict(traits, problem, device, resources, machine_profile(device.arch).model);
+}
+
+Prediction predict(const Traits& traits, const Problem& problem, const DeviceSpec& device,
+                   const std::optional<Resources>& resources, const ModelConstants& constants) {
+  Prediction prediction;
+  const Footprint kernel = footprint(traits, device, resources, constants);
+  const Occupancy resident = occupancy(device, traits.threads, kernel.registers, kernel.smem_bytes);
+  prediction.ctas_per_sm = resident.ctas_per_sm;
+  prediction.occupancy = resident.fraction;
+  if (resident.ctas_per_sm == 0) {
+    prediction.time_us = std::numeric_limits<double>::infinity();
+    return prediction;
+  }
+  const LaunchRecipe recipe = launch_recipe(traits);
+  const Grid grid = grid_of(recipe, problem, device.sm_count);
+  prediction.waves = waves(device, grid.ctas(), resident.ctas_per_sm).waves;
+  prediction.tail_efficiency = prediction.waves / std::ceil(prediction.waves);
+
+  const Work work = work_of(traits, problem, device, grid, resident.ctas_per_sm);
+  Traffic bytes = traffic(traits, problem, device, work, constants);
+  const double l2_rate = l2_bytes_per_cycle(work, constants);
+  const MainLoop loop(traits, device, kernel.spill_bytes, bytes, l2_rate, constants);
+  const ShareSum sum = share_sum(traits, work, device, constants);
+  // Spill stores write through to the L2; the loads find their lines in L1.
+  bytes.l2 +=
+      work.all_slices * traits.threads * kernel.spill_bytes / 2 * constants.spill_passes_per_slice;
+  bytes.l2 += sum.l2_bytes;
+  if (traits.warpgroup_columns > 0) {
+    return of_warpgroups(prediction, traits, problem, device, bytes, constants);
+  }
+  const BusiestSm sm(traits, work, loop, l2_rate, constants);
+  const bool is_late = loads_operands_late(traits, device, constants);
+  const double sm_cycles =
+      sm.cycles() * (is_late ? constants.late_operands_factor : 1) + sum.cycles;
+
+  set_times(prediction, traits, device, work, loop, bytes, sm.latency_cycles(), constants);
+  prediction.flops_per_dram_byte = flops(problem) / bytes.dram;
+  const double memory_us =
+      overlapped(prediction.l2_us, prediction.dram_us, constants.memory_exponent);
+  prediction.repack_us =
+      repack_time_us(repacked_operands(recipe, launch_problem(problem), device.sm_count), traits,
+                     device, constants);
+  const double busy_us =
+      overlapped(sm_cycles / device.clock_mhz, memory_us, constants.memory_exponent);
+  prediction.time_us = launched_us(prediction.repack_us + constants.launch_us + busy_us, constants);
+  return prediction;
+}
+
+}  // namespace gemm_tune

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cycles of the SM that takes longest, of a kernel by wgmma whose CTAs stay for several tiles.
+//
+// Tensor cores, shared memory and TMA work at the same time in the main loop; the slowest decides.
+// Pure; any thread.
+#pragma once
+
+#include "core/device_spec.h"
+#include "core/problem.h"
+#include "kernel_templates/traits.h"
+#include "search/model/machine_profile.h"
+
+namespace gemm_tune {
+
+struct WarpgroupCycles {
+  double total = 0;
+  double slowdown = 1;                      // of the launch, also where DRAM decides
+  double multiply = 0, smem = 0, load = 0;  // what each alone takes in the main loops
+};
+
+WarpgroupCycles warpgroup_cycles(const Traits& traits, const Problem& problem,
+                                 const DeviceSpec& device, const ModelConstants& constants);
+
+}  // namespace gemm_tune

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "search/strategy/transfer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <stdexcept>
+
+#include "search/strategy/model_strategy.h"
+#include "search/strategy/surrogate.h"
+
+namespace gemm_tune {
+namespace {
+
+// The surrogate learns from so many points at most, half of them the best.
+constexpr std::size_t kMostObserved = 256;
+constexpr int kFitSteps = 20;
+constexpr std::size_t kChunk =
+    4096;  // points whose correction is computed at once: it stays in the cache
+
+double median(std::vector<std::pair<std::size_t, double>> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end(),
+                   [](const auto& a, const auto& b) { return a.second < b.second; });
+  return middle->second;
+}
+
+// By point, how far off the model is expected to be at the target, as a logarithm: the sources'
+// ratios, each source's median being 0, averaged by likeness, and less the less alike they are.
+std::map<std::size_t, double> corrections(std::span<const Evidence> evidence) {
+  struct Sum {
+    double weights = 0, weighted = 0, most = 0;
+  };
+  std::map<std::size_t, Sum> sums;
+  for (const Evidence& source : evidence) {
+    if (source.log_ratios.empty()) continue;
+    const double middle = median(source.log_ratios);
+    for (const auto& [point, ratio] : source.log_ratios) {
+      Sum& sum = sums[point];
+      sum.weights += source.likeness;
+      sum.weighted += source.likeness * (ratio - middle);
+      sum.most = std::max(sum.most, source.likeness);
+    }
+  }
+  std::map<std::size_t, double> result;
+  for (const auto& [point, sum] : sums) {
+    if (sum.weights > 0) result[point] = sum.most * sum.weighted / sum.weights;
+  }
+  return result;
+}
+
+// The best half of them by corrected prior, the others evenly from the rest.
+std::vector<std::size_t> to_observe(const std::map<std::size_t, double>& corrections,
+                                    const std::vector<double>& log_prior) {
+  std::vector<std::pair<double, std::size_t>> order;
+  for (const auto& [point, correction] : corrections) {
+    order.emplace_back(log_prior[point] + correction, point);
+  }
+  std::sort(order.begin(), order.end());
+  const std::size_t best = std::min(order.size(), kMostObserved / 2);
+  const std::size_t rest = std::min(order.size() - best, kMostObserved - best);
+  std::vector<std::size_t> points;
+  for (std::size_t i = 0; i < best; ++i) points.push_back(order[i].second);
+  for (std::size_t i = 0; i < rest; ++i) {
+    points.push_back(order[best + i * (order.size() - best) / rest].second);
+  }
+  return points;
+}
+
+double octaves(double a, double b) { return std::log2(std::max(a, 1.0) / std::max(b, 1.0)); }
+
+}  // namespace
+
+double likeness(const Problem& a, const Problem& b) {
+  const double m = octaves(static_cast<double>(a.M), static_cast<double>(b.M));
+  const double n = octaves(static_cast<double>(a.N), static_cast<double>(b.N));
+  const double k = octaves(static_cast<double>(a.K), static_cast<double>(b.K));
+  const double batch = octaves(static_cast<double>(a.batch), static_cast<double>(b.batch));
+  double distance = std::sqrt(m * m + n * n + k * k + batch * batch);
+  // Other accesses change what the loads cost: an octave where they are transposed, three where
+  // they are narrower (64 tries at 1023x1025x1021, guided by 1024 and 1000, ended at 0.85 of
+  // cublasSgemm, where 1.02 can be had).
+  if (a.layout != b.layout) distance += 1;
+  if (a.signature != b.signature) distance += 1;  // as a layout: not measured
+  if (alignment_class(a) != alignment_class(b)) distance += 3;
+  // Octaves at which half is left. At 8, the errors at 1024 sent the first 50 tries at 4096, where
+  // waves and operands are other ones, to the wrong end of the space.
+  constexpr double kHalf = 2;
+  return std::exp2(-distance / kHalf);
+}
+
+double likeness(const DeviceSpec& a, const DeviceSpec& b) {
+  if (a.arch == b.arch) return a.name == b.name && a.sm_count == b.sm_count ? 1.0 : 0.9;
+  return a.cc_major == b.cc_major ? 0.7 : 0.5;
+}
+
+std::vector<double> transferred_prior(const SearchSpace& space, std::vector<double> prior_us,
+                                      std::span<const Evidence> evidence) {
+  if (prior_us.size() != space.size()) {
+    throw std::invalid_argument("a transferred prior needs one prior time per point");
+  }
+  std::map<std::size_t, double> known = corrections(evidence);
+  std::vector<double> log_prior;
+  for (const double time : prior_us) log_prior.push_back(std::log(time));
+  std::erase_if(known, [&](const auto& one) { return !std::isfinite(log_prior.at(one.first)); });
+  if (known.empty()) return prior_us;
+
+  const ModelSearchConstants search;  // which takes the static model for its prior
+  Surrogate::Constants constants;
+  constants.scale = search.prior_scale;
+  constants.scale_weight = search.prior_scale_weight;
+  constants.length = search.prior_length;
+  Surrogate surrogate(space, {}, constants);
+  std::vector<double> values;
+  const std::vector<std::size_t> observed = to_observe(known, log_prior);
+  for (const std::size_t point : observed) values.push_back(known.at(point));
+  surrogate.fit(observed, values, {}, kFitSteps);
+  for (const auto& [point, correction] : known) prior_us[point] *= std::exp(correction);
+  std::vector<std::size_t> others;
+  for (std::size_t point = 0; point < space.size(); ++point) {
+    if (known.find(point) == known.end()) others.push_back(point);
+    if (others.size() < kChunk && point + 1 < space.size()) continue;
+    const Eigen::VectorXf means = surrogate.means(others);
+    for (std::size_t i = 0; i < others.size(); ++i) {
+      prior_us[others[i]] *= std::exp(means[static_cast<Eigen::Index>(i)]);
+    }
+    others.clear();
+  }
+  return prior_us;
+}
+
+}  // namespace gemm_tune

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// What was measured elsewhere, made into a prior: for the same GPU at another problem, or another
+// GPU at the same one.
+//
+// Times themselves do not carry over, but what the static model got wrong does: a surrogate over
+// log(measured / predicted) of the source's configs corrects the prediction for every point of the
+// target. Pure. Any thread.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/device_spec.h"
+#include "core/problem.h"
+#include "search/space/search_space.h"
+
+namespace gemm_tune {
+
+// Timings of one source, a (device, problem) that is not the target's.
+struct Evidence {
+  double likeness = 0;  // of the source to the target, at most 1
+  // A point of the target's space, and the logarithm of its measured over its statically predicted
+  // time at the source. Of several for one point the mean counts.
+  std::vector<std::pair<std::size_t, double>> log_ratios;
+};
+
+// How much of the static model's errors at one problem to expect at another, of one GPU at another:
+// 1 for the same, above 0 for any. Both factors of an Evidence's likeness.
+double likeness(const Problem& a, const Problem& b);
+double likeness(const DeviceSpec& a, const DeviceSpec& b);
+
+// The prior (microseconds, one per point, as make_model() takes it) as corrected by the evidence:
+// fully where its likeness is 1, hardly where that is near 0 or nothing similar was timed. What is
+// infinite or NaN stays so. Takes about half a second for 100,000 points. Throws
+// std::invalid_argument where there is not one prior per point, std::out_of_range for evidence of a
+// point that is not in the space.
+std::vector<double> transferred_prior(const SearchSpace& space, std::vector<double> prior_us,
+                                      std::span<const Evidence> evidence);
+
+}  // namespace gemm_tune

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// The output of a run as a person sees it: on a terminal, through a pipe, and with -q.
+#include "tuner/report/terminal.h"
+
+#include <pty.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <vector>
+
+#include "tests/cli/fixture.h"
+
+namespace gemm_tune {
+namespace {
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+class CliTerminalTest : public CliTest {
+ protected:
+  std::string tune(const std::string& options) const {
+    return options + " --arch sm_86 --seed 1 --db " + path("t.db");
+  }
+
+  // Standard output and error on a terminal of so many columns, without the carriage returns that
+  // the terminal puts before line ends.
+  std::string on_terminal(const std::string& arguments, unsigned short columns,
+                          const std::string& before = "") const {
+    const std::string command =
+        before + " CUDA_VISIBLE_DEVICES= GEMM_TUNE_DB= XDG_CACHE_HOME=" + path("xdg-cache") + " " +
+        std::getenv("GT_PROGRAM") + " " + arguments;
+    winsize size{50, columns, 0, 0};
+    int terminal = -1;
+    const pid_t child = forkpty(&terminal, nullptr, nullptr, &size);
+    if (child == 0) {
+      execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+      _exit(127);
+    }
+    std::string output;
+    std::array<char, 4096> chunk{};
+    for (ssize_t n = 0; (n = read(terminal, chunk.data(), chunk.size())) > 0;) {
+      output.append(chunk.data(), static_cast<std::size_t>(n));
+    }
+    close(terminal);
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(WEXITSTATUS(status), 0) << output;
+    for (std::size_t at = 0; (at = output.find("\r\n", at)) != output.npos;) output.erase(at, 1);
+    return output;
+  }
+
+  // What a terminal still shows after its one line was rewritten for the last time.
+  static std::vector<std::string> shown(const std::string& output) {
+    std::vector<std::string> lines = lines_of(output);
+    for (std::string& line : lines) {
+      const std::size_t cleared = line.rfind("\r\033[K");
+      if (cleared != line.npos) line.erase(0, cleared + 4);
+    }
+    return lines;
+  }
+};
+
+TEST_F(CliTerminalTest, ASizeTakesTwelveLinesOfEightyColumnsAtMostOnATerminal) {
+  const std::vector<std::string> lines = shown(on_terminal(tune("--sizes 256 --budget 2"), 80));
+  const auto blank = std::find(lines.begin(), lines.end(), "");
+  ASSERT_NE(blank, lines.end());
+  EXPECT_LE(blank - lines.begin(), 12);
+  EXPECT_GE(blank - lines.begin(), 5);
+  for (auto line = lines.begin(); line != blank; ++line) EXPECT_LE(line->size(), 80u) << *line;
+  EXPECT_THAT(lines[0], StartsWith("256x256x256 on NVIDIA RTX A6000 (sm_86, 84 SMs), "));
+  EXPECT_THAT(lines[1], AllOf(StartsWith("  winner   "), testing::EndsWith(",")));
+}
+
+TEST_F(CliTerminalTest, AConfigThatTheReportBrokeCanBePastedInQuotes) {
+  const std::vector<std::string> lines = shown(on_terminal(tune("--sizes 256 --budget 2"), 80));
+  std::string config = lines[1].substr(11);
+  for (std::size_t i = 2; lines[i].starts_with("           "); ++i) config += "\n" + lines[i];
+  EXPECT_THAT(config, HasSubstr("\n"));
+  const ProgramRun explain =
+      run("explain --arch sm_86 --sizes 256 --db " + path("t.db") + " '" + config + "'");
+  EXPECT_EQ(explain.exit_code, 0) << explain.errors;
+  EXPECT_THAT(explain.output, HasSubstr("at 256x256x256 on"));
+}
+
+TEST_F(CliTerminalTest, ExplainFitsEightyColumnsOnATerminal) {
+  ASSERT_EQ(run(tune("-q --sizes 256 --budget 2")).exit_code, 0);
+  for (const std::string config : {"", kNaive,
+                                   "vectorized_2d/BM=128,BN=128,BK=8,TM=8,TN=8,VEC=4,"
+                                   "PAD=4,INTERLEAVE=0,PRED=0"}) {
+    const std::string output =
+        on_terminal("explain --arch sm_86 --sizes 256 " + config + " --db " + path("t.db"), 80);
+    EXPECT_THAT(output, HasSubstr("best other config"));
+    for (const std::string& line : lines_of(output)) EXPECT_LE(line.size(), 80u) << line;
+  }
+}
+
+TEST_F(CliTerminalTest, BestLadderAndDryRunFitEightyColumns) {
+  ASSERT_EQ(run(tune("-q --sizes 256 --budget 2")).exit_code, 0);
+  ASSERT_EQ(
+      run("-q --arch sm_86 --sizes 96 --config " + std::string(kNaive) + " --db " + path("t.db"))
+          .exit_code,
+      0);
+  const std::string rest = " --arch sm_86 --sizes 256,300x200x100 --db " + path("t.db");
+  for (const std::string command : {"best", "ladder -q", "--dry-run -q"}) {
+    const std::string shown = on_terminal(command + rest, 80);
+    std::size_t longest = 0;
+    for (const std::string& line : lines_of(shown)) {
+      // The command that times the rungs stays whole, to be copied.
+      if (!line.starts_with("  gemm-tune ")) longest = std::max(longest, columns_of(line));
+    }
+    EXPECT_LE(longest, 80u) << shown;
+    for (const std::string& line : lines_of(run(command + rest).output)) {
+      const bool is_config = line.find("PRED=") != line.npos && line.find_last_of(' ') < 8;
+      const bool may_be_long = is_config || line.starts_with("  gemm-tune ");
+      EXPECT_TRUE(may_be_long || line.size() <= 80) << line;
+    }
+  }
+}
+
+TEST_F(CliTerminalTest, TheLadderEndsWithTheTunedWinnerAndSaysWhatEachRungChanges) {
+  ASSERT_EQ(run(tune("-q --sizes 256 --budget 6")).exit_code, 0);
+  const std::string problem = " --arch sm_86 --sizes 256 --db " + path("t.db");
+  const auto json = nlohmann::json::parse(run("ladder -q --json" + problem).output).at(0);
+  ASSERT_EQ(json.at("rungs").size(), 19u);
+  EXPECT_EQ(json.at("rungs").back().at("rung"), "the tuned winner");
+  // The rungs are rows now, too, and one of them might have won.
+  const auto after = nlohmann::json::parse(run("best --json" + problem).output).at(0);
+  EXPECT_EQ(json.at("rungs").back().at("config"), after.at("config"));
+  EXPECT_THAT(run("ladder -q" + problem).output,
+              ContainsRegex("\n  two fragments +[0-9.]+ TFLOP/s +x[0-9.]+\n"
+                            "    a k step's operands are loaded while the step before is "
+                            "multiplied\n    warp_tiled/"));
+}
+
+TEST_F(CliTerminalTest, APipeGetsNoControlByteAndConfigsWhole) {
+  const ProgramRun piped = run(tune("--sizes 256 --budget 2"));
+  ASSERT_EQ(piped.exit_code, 0) << piped.errors;
+  for (const std::string& text : {piped.output, piped.errors}) {
+    EXPECT_EQ(text.find('\033'), text.npos);
+    EXPECT_EQ(text.find('\r'), text.npos);
+  }
+  EXPECT_THAT(piped.output, ContainsRegex("\n  winner   [a-z_0-9]+/[^\n]*PRED=0\n  time     "));
+  int wide = 0;
+  const std::vector<std::string> lines = lines_of(piped.output);
+  for (std::size_t i = 0; !lines[i].empty(); ++i) wide += lines[i].size() > 80 ? 1 : 0;
+  EXPECT_LE(wide, 1) << "only the config's";
+}
+
+TEST_F(CliTerminalTest, AProgressLineIsRewrittenOnATerminalAndLeavesNothing) {
+  const std::string output = on_terminal(tune("--sizes 64,96 --budget 3 --jobs 1"), 80);
+  EXPECT_THAT(output, ContainsRegex("1/2 64x64x64: [0-3]/3 tried, [^\n]*compile [01]/1"));
+  EXPECT_THAT(output, ContainsRegex("2/2 96x96x96: [0-3]/3 tried[^\n]*\r\033\\[K"));
+  EXPECT_THAT(output, ContainsRegex("best [0-9.]+ us \\(predicted\\)"));
+  for (const std::string& line : shown(output)) {
+    EXPECT_EQ(line.find('\r'), line.npos) << line;
+    EXPECT_THAT(line, Not(HasSubstr(" tried, ")));
+  }
+}
+
+TEST_F(CliTerminalTest, AShortRunWithoutATerminalPrintsOneLineOfProgress) {
+  const ProgramRun piped = run(tune("--sizes 64,96 --config " + std::string(kNaive)));
+  EXPECT_EQ(lines_of(piped.errors).size(), 1u) << piped.errors;
+  EXPECT_THAT(piped.errors, StartsWith("1/2 64x64x64: 0/1 tried"));
+}
+
+TEST_F(CliTerminalTest, NoColoursAreUsedWithAndWithoutNoColor) {
+  const std::string colour = "\033\\[[0-9;]*m";
+  for (const char* environment : {"NO_COLOR=1", "TERM=xterm-256color"}) {
+    EXPECT_THAT(on_terminal(tune("--sizes 64,96 --config " + std::string(kNaive)), 80, environment),
+                Not(ContainsRegex(colour)));
+  }
+}
+
+TEST_F(CliTerminalTest, WhyListsEveryReasonAndThePlainReportThree) {
+  const ProgramRun plain = run(tune("--sizes 256 --budget 2"));
+  const ProgramRun why = run(tune("--sizes 256 --budget 2 --why"));
+  ASSERT_EQ(why.exit_code, 0) << why.errors;
+  EXPECT_THAT(why.output,
+              AllOf(HasSubstr("  rejected by rule "), HasSubstr("more stages than slices"),
+                    HasSubstr("warp tile does not divide CTA tile")));
+  EXPECT_THAT(plain.output, HasSubstr("every reason for a rejection: the same command with --why"));
+  EXPECT_THAT(plain.output, AllOf(HasSubstr("  rejected "), Not(HasSubstr("rejected by rule")),
+                                  Not(HasSubstr("more stages than slices"))));
+}
+
+TEST_F(CliTerminalTest, QuietIsExactlyOneLineForEachSize) {
+  const ProgramRun quiet = run(tune("-q --sizes 64,96,100x52x33 --config " + std::string(kNaive)));
+  EXPECT_EQ(quiet.exit_code, 4) << "for no size of 100 is a multiple of the tile";
+  EXPECT_EQ(quiet.errors, "");
+  const std::vector<std::string> lines = lines_of(quiet.output);
+  ASSERT_EQ(lines.size(), 3u) << quiet.output;
+  EXPECT_THAT(lines[0], StartsWith("64x64x64  "));
+  EXPECT_THAT(lines[2], StartsWith("100x52x33  no candidate survived: "));
+}
+
+}  // namespace
+}  // namespace gemm_tune

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/launch_plan.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+
+namespace gemm_tune {
+namespace {
+
+struct Args {
+  int M, N;
+  float alpha, beta;
+  const void* A;
+  long long ldb;
+  const void* sums;
+};
+
+GemmCall call_at(const void* A, double alpha = 1.5) {
+  GemmCall call = packed_call(packed_problem(3, 5, 7));
+  call.A = A;
+  call.alpha = alpha;
+  call.beta = -2;
+  return call;
+}
+
+Step step_with_args() {
+  Step step;
+  step.arguments.add(Args{3, 5, 0, 0, nullptr, 0, nullptr},
+                     {{CallValue::alpha_beta, offsetof(Args, alpha)},
+                      {CallValue::A, offsetof(Args, A)},
+                      {CallValue::ldb, offsetof(Args, ldb)},
+                      {region(1), offsetof(Args, sums)}});
+  return step;
+}
+
+// The entries that a call launches.
+std::vector<std::string> launched(const LaunchPlan& plan, const GemmCall& call) {
+  std::vector<std::string> entries;
+  run_plan(
+      plan, call, [](std::size_t) { return nullptr; }, [](auto&&...) {},
+      [&](std::size_t, const Step& step, void**) { entries.push_back(step.entry); });
+  return entries;
+}
+
+TEST(LaunchPlanTest, WritesACallsValuesIntoTheSlotsOfItsArguments) {
+  LaunchPlan plan;
+  plan.steps.push_back(step_with_args());
+  plan.add_region(64);
+  plan.add_region(128);
+  char a = 0, workspace[192];
+  Args args{};
+  run_plan(
+      plan, call_at(&a), [&](std::size_t i) { return workspace + plan.regions[i].offset; },
+      [](auto&&...) {},
+      [&](std::size_t, const Step&, void** parameters) {
+        args = *static_cast<const Args*>(parameters[0]);
+      });
+  EXPECT_EQ(args.M, 3);
+  EXPECT_EQ(args.N, 5);
+  EXPECT_EQ(args.alpha, 1.5F);
+  EXPECT_EQ(args.beta, -2.0F);
+  EXPECT_EQ(args.A, &a);
+  EXPECT_EQ(args.ldb, 5);
+  EXPECT_EQ(args.sums, workspace + 64);
+}
+
+TEST(LaunchPlanTest, LeavesAStepOutThatReadsOperandsWhereAlphaIsZero) {
+  LaunchPlan plan;
+  plan.steps = {Step(), Step(), Step()};
+  plan.steps[0].entry = "copy";
+  plan.steps[0].only_with_operands = true;
+  plan.steps[2].entry = "sum";
+  EXPECT_EQ(launched(plan, call_at(nullptr)), (std::vector<std::string>{"copy", "gemm", "sum"}));
+  EXPECT_EQ(launched(plan, call_at(nullptr, 0)), (std::vector<std::string>{"gemm", "sum"}));
+  EXPECT_EQ(&plan.product(), &plan.steps[1]);
+}
+
+TEST(LaunchPlanTest, PutsARegionAtTheNextMultipleBehindTheOneBefore) {
+  LaunchPlan plan;
+  EXPECT_EQ(plan.add_region(100), region(0));
+  EXPECT_EQ(plan.add_region(50, 256), region(1));
+  EXPECT_EQ(plan.regions[1].offset, 256);
+  EXPECT_EQ(plan.workspace_bytes, 306);
+}
+
+TEST(LaunchPlanTest, PutsParametersAtTheirAlignment) {
+  Arguments arguments;
+  arguments.add('x');
+  arguments.add(1.0);
+  arguments.add_tensor_map({});
+  EXPECT_EQ(arguments.parameters(), (std::vector<std::uint16_t>{0, 16, 128}));
+  EXPECT_EQ(arguments.bytes(), 256U);
+}
+
+TEST(LaunchPlanTest, RefusesMoreThanAKernelTakes) {
+  Arguments arguments;
+  for (int i = 0; i < 8; ++i) arguments.add_tensor_map({});
+  EXPECT_THROW(arguments.add(0), Error);
+}
+
+TensorMapSlot map_of_a() {
+  TensorMapSlot slot;
+  slot.address = CallValue::A;
+  slot.map.dims = 2;
+  slot.map.size = {7, 3};
+  slot.map.box = {64, 128};
+  slot.map.element = TensorElement::bits_16;
+  slot.strides[0] = {CallValue::lda, 2};
+  return slot;
+}
+
+TEST(LaunchPlanTest, GivesATensorMapTheCallsAddressAndStrides) {
+  LaunchPlan plan;
+  plan.steps.emplace_back().arguments.add_tensor_map(map_of_a());
+  std::vector<BoundTensorMap> maps;
+  const auto encode = [&](const BoundTensorMap& map, std::size_t, std::size_t, void* to) {
+    maps.push_back(map);
+    std::memset(to, 42, kTensorMapBytes);
+  };
+  alignas(16) char a[16];
+  GemmCall call = call_at(a);
+  call.lda = 8;
+  run_plan(
+      plan, call, [](std::size_t) { return nullptr; }, encode,
+      [](std::size_t, const Step&, void** parameters) {
+        EXPECT_EQ(static_cast<const char*>(parameters[0])[127], 42);
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(parameters[0]) % 128, 0U);
+      });
+  ASSERT_EQ(maps.size(), 1U);
+  EXPECT_EQ(maps[0].address, reinterpret_cast<std::uintptr_t>(a));
+  EXPECT_EQ(maps[0].stride_bytes[0], 16);
+  EXPECT_EQ(maps[0].size[1], 3);
+}
+
+TEST(LaunchPlanTest, MakesATensorMapOfANullAddressZero) {
+  const BoundTensorMap map = bound(map_of_a(), call_at(nullptr), {});
+  EXPECT_EQ(map.dims, 0);
+  EXPECT_EQ(map.size[0], 0);
+}
+
+}  // namespace
+}  // namespace gemm_tune

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/dispatch/preload/fakes/fake_library.h"
+
+extern "C" {
+
+gemm_tune::FakeLibrary* fake_library() {
+  static auto* const only = new gemm_tune::FakeLibrary;
+  return only;
+}
+
+gt_status gt_open(const gt_options* options, gt_handle** handle) {
+  fake_library()->policy = options->policy;
+  *handle = nullptr;
+  return fake_library()->open_status;
+}
+
+gt_status gt_lookup(const gt_handle*, const gt_device*, const gt_gemm_call*, gt_recipe* recipe) {
+  gemm_tune::FakeLibrary& fake = *fake_library();
+  ++fake.lookups;
+  *recipe = fake.recipe;
+  return fake.lookup_status;
+}
+
+gt_status gt_gemm(gt_handle*, CUstream_st* stream, const gt_gemm_call* call) {
+  gemm_tune::FakeLibrary& fake = *fake_library();
+  if (fake.gemm_status != GT_OK) return fake.gemm_status;
+  ++fake.served;
+  if (fake.records) {
+    fake.call = *call;
+    fake.stream = stream;
+  }
+  return GT_OK;
+}
+
+const char* gt_last_error() { return fake_library()->error.c_str(); }
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// What mma.sync computes, bit for bit as far as is known: fragments of a warp, and how its sums are
+// rounded.
+//
+// core/tensor_core.h says how the steps of an architecture round. Products that are zero align
+// nothing. Pure; any thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "core/float16.h"
+#include "core/tensor_core.h"
+
+namespace gemm_tune::emulator {
+
+// sum + a[0] b[0] + a[1] b[1] + ..., as many products in a step as the tensor core adds at once.
+float multiply_add(const TensorCore& core, Float16Format format, std::span<const std::uint16_t> a,
+                   std::span<const std::uint16_t> b, float sum);
+
+// The same for every line of a with every line of b, 16 elements each: sums[line of a][line of b].
+void multiply_add(const TensorCore& core, Float16Format format, std::span<const std::uint16_t> a,
+                  std::span<const std::uint16_t> b, std::span<float> sums);
+
+inline constexpr int kWarp = 32;
+
+// A lane's operands of mma.sync m16n8k8 or m16n8k16: the instruction's registers, two numbers each,
+// the first of them in the lower half.
+struct MmaOperands {
+  Float16Format format;
+  int k = 0;                    // 8 or 16
+  std::array<unsigned, 4> a{};  // k / 4 of them
+  std::array<unsigned, 2> b{};  // k / 8 of them
+};
+
+// D = A * B + D of a warp: sums[lane] are the lane's four elements of D. Which elements a lane has:
+// PTX ISA 9.0, sections "Matrix Fragments for mma.m16n8k8" and "Matrix Fragments for mma.m16n8k16
+// with floating point type". Precondition: format and k are those of all lanes.
+void multiply_add(const TensorCore& core, const std::array<MmaOperands, kWarp>& operands,
+                  const std::array<float*, kWarp>& sums);
+
+}  // namespace gemm_tune::emulator

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// The calls that an emulated kernel must get right: chosen to be hostile to its tile.
+//
+// Every list is a pure function of the config's traits, so that a failure can be run again.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/gemm_call.h"
+#include "kernel_templates/registry.h"
+#include "tests/emulator/device/emulator.h"
+
+namespace gemm_tune::emulator {
+
+// What A, B and C hold. Integers make every sum exact in fp32, and on tensor cores.
+enum class Values { integers, reals, signs };
+
+// SMs of the GPU that is emulated, for CTAs without a cluster.
+inline constexpr int kSmCount = 3;
+// The same for the config's kernels: as many clusters run at a time as CTAs without one.
+int sm_count(const KnownConfig& config);
+
+struct Case {
+  GemmCall call;         // without addresses; A and B may serve a whole batch with a stride of 0
+  bool in_place = true;  // D is C
+  Values values = Values::integers;
+  Order order = Order::forward;
+  unsigned seed = 1;
+  int sm = 90;  // whose tensor cores round: 80 for sm_80
+};
+
+// What the config needs of A, of B, and of C and D, in elements.
+struct OperandAlignments {
+  int a, b, c;
+};
+OperandAlignments operand_alignments(const KnownConfig& config);
+
+std::string to_string(const Case& c);
+
+// Whether several CTAs work on one tile.
+bool shares_tiles(const KnownConfig& config);
+
+// Ones, primes, and one below, at and above each tile edge (for unpredicated kernels: multiples of
+// it), with K = 0, padded rows, and every order of threads.
+std::vector<Case> edge_cases(const KnownConfig& config);
+
+// Several slices of K under every order of threads: where a missing barrier shows.
+std::vector<Case> barrier_cases(const KnownConfig& config);
+
+// alpha and beta zero and nonzero in every combination, on a shape with edges.
+std::vector<Case> scale_cases(const KnownConfig& config);
+
+// A few shapes with operands that round.
+std::vector<Case> rounding_cases(const KnownConfig& config);
+
+// Batches: packed, with gaps between matrices, of one A or one B for all, dealt out over the
+// columns of wide rows.
+std::vector<Case> batch_cases(const KnownConfig& config);
+
+// For kernels whose CTAs share tiles: as few slices and tiles as none, fewer than there are shares
+// or CTAs, as many, and more. Nothing for other kernels.
+std::vector<Case> share_cases(const KnownConfig& config);
+
+// Leading dimensions and strides that put elements past 2^31, within one tile, from tile to tile
+// and from matrix to matrix.
+std::vector<Case> far_cases(const KnownConfig& config);
+
+}  // namespace gemm_tune::emulator

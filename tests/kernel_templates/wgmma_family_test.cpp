@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// wgmma's launches: tensor maps, grid, workspace.
+
+#include <algorithm>
+#include <string>
+
+#include "core/launch_plan.h"
+#include "kernel_templates/registry.h"
+#include "kernel_templates/source.h"
+#include "kernel_templates/wgmma/args.cuh"
+#include "tests/kernel_templates/spaces.h"
+#include "tests/matchers.h"
+
+namespace gemm_tune {
+namespace {
+
+constexpr int kSms = 132;
+
+KnownConfig wgmma(const std::string& rest) { return known("wgmma/AB=2," + rest); }
+
+constexpr const char* kPingPong = "CD=2,BM=128,BN=192,GROUPS=2,PINGPONG=1,TA=0,TB=1";
+
+// What a launch of the plan's only step passes.
+wgmma::Args passed(const LaunchPlan& plan, const GemmCall& call) {
+  wgmma::Args args{};
+  run_plan(
+      plan, call, [](std::size_t i) { return reinterpret_cast<void*>(0x10000 * (i + 1)); },
+      [](auto&&...) {},
+      [&](std::size_t, const Step&, void** parameters) {
+        args = *static_cast<const wgmma::Args*>(parameters[3]);
+      });
+  return args;
+}
+
+TEST(Wgmma, MapsRowsOf128BytesOfOperandsAndBoxesOfD) {
+  const Problem problem = parse_problem("1000x2000x72:type=bf16:layout=nt");
+  const LaunchPlan plan = wgmma(kPingPong).plan(problem, kSms);
+  const auto& maps = plan.product().arguments.tensor_maps();
+  ASSERT_EQ(maps.size(), 3U);
+  GemmCall call = packed_call(problem);
+  call.A = reinterpret_cast<const void*>(0x1000);
+  call.B = reinterpret_cast<const void*>(0x2000);
+  call.lda = 80;
+  const BoundTensorMap a = bound(maps[0], call, {}), b = bound(maps[1], call, {});
+  EXPECT_EQ(a.address, 0x1000U);
+  EXPECT_EQ(a.size, (std::array<std::int64_t, 5>{72, 1000, 1, 0, 0}));
+  EXPECT_EQ(a.stride_bytes[0], 160);
+  EXPECT_GT(a.stride_bytes[1], 0);  // of one matrix, for which a call has none
+  EXPECT_EQ(a.box, (std::array<std::int32_t, 5>{64, 128, 1, 0, 0}));
+  EXPECT_EQ(a.swizzle, Swizzle::bytes_128);
+  EXPECT_EQ(b.size, (std::array<std::int64_t, 5>{72, 2000, 1, 0, 0}));
+  EXPECT_EQ(b.box, (std::array<std::int32_t, 5>{64, 192, 1, 0, 0}));
+  EXPECT_EQ(bound(maps[2], call, {}).address, 0U);  // the call has no D
+}
+
+TEST(Wgmma, SwappedOperandsChangePlaces) {
+  const Problem problem = parse_problem("16x2000x72:type=bf16:layout=nn:batch=3");
+  const KnownConfig config = wgmma("CD=0,BM=64,BN=16,GROUPS=1,PINGPONG=0,SWAP=1,TA=0,TB=0");
+  EXPECT_EQ(config.recipe.tile_m, 16);
+  EXPECT_EQ(config.recipe.tile_n, 64);
+  const LaunchPlan plan = config.plan(problem, kSms);
+  const auto& maps = plan.product().arguments.tensor_maps();
+  ASSERT_EQ(maps.size(), 2U);  // D of f32 is stored by threads
+  EXPECT_EQ(maps[0].address, CallValue::B);
+  EXPECT_EQ(maps[1].address, CallValue::A);
+  const BoundTensorMap b = [&] {
+    GemmCall call = packed_call(problem);
+    call.B = reinterpret_cast<const void*>(0x1000);
+    return bound(maps[0], call, {});
+  }();
+  EXPECT_EQ(b.size, (std::array<std::int64_t, 5>{2000, 72, 3, 0, 0}));
+  EXPECT_EQ(b.box, (std::array<std::int32_t, 5>{64, 64, 1, 0, 0}));
+  EXPECT_EQ(b.stride_bytes[1], 2000 * 72 * 2);
+  const wgmma::Args args = passed(plan, packed_call(problem));
+  EXPECT_EQ(args.rows, 2000);
+  EXPECT_EQ(args.cols, 16);
+  EXPECT_EQ(args.row_tiles, 32);
+  EXPECT_EQ(args.batch, 3);
+}
+
+TEST(Wgmma, CtasStayForSeveralTilesAndGroupsOfRowsAreAboutEqual) {
+  const Problem problem = parse_problem("8192x8192x8192:type=bf16:layout=nt");
+  const LaunchPlan plan = wgmma(kPingPong).plan(problem, kSms);
+  EXPECT_EQ(plan.product().grid.x, 132);
+  EXPECT_EQ(plan.workspace_bytes, 0);
+  EXPECT_EQ(passed(plan, packed_call(problem)).raster_group, 13);  // of 64 rows of tiles
+  const Problem small = parse_problem("256x384x64:type=bf16:layout=nt");
+  EXPECT_EQ(wgmma(kPingPong).plan(small, kSms).product().grid.x, 4);
+}
+
+TEST(Wgmma, ClustersLieAlongTheGridsY) {
+  const KnownConfig config =
+      wgmma("CD=2,BM=128,BN=128,GROUPS=2,PINGPONG=0,CLUSTER_M=2,SPLIT_K=2,TA=0,TB=1");
+  const LaunchPlan plan = config.plan(parse_problem("512x128x4096:type=bf16:layout=nt"), kSms);
+  EXPECT_EQ(plan.product().cluster.ctas(), 4);
+  EXPECT_EQ(plan.product().grid.y, 4);
+  EXPECT_EQ(plan.product().grid.x, 2);
+  EXPECT_THAT(compile_definitions(config), testing::Contains("TUNED_CLUSTER=4"));
+}
+
+TEST(Wgmma, StreamedTilesHaveFlagsThatAreZeroAndSums) {
+  const Problem problem = parse_problem("2048x2176x2048:type=bf16:layout=nt");  // 272 tiles
+  const LaunchPlan plan =
+      wgmma("CD=2,BM=128,BN=128,GROUPS=2,PINGPONG=0,STREAM_K=1,TA=0,TB=1").plan(problem, kSms);
+  EXPECT_EQ(plan.product().grid.x, 132);
+  EXPECT_GE(plan.zeroed_bytes, 132 * 2 * 4);
+  EXPECT_EQ(plan.workspace_bytes, plan.zeroed_bytes + 132LL * 128 * 128 * 4);
+  const wgmma::Args args = passed(plan, packed_call(problem));
+  EXPECT_EQ(args.streamed_tiles, 8);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(args.flags), 0x10000U);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(args.partials), 0x20000U);
+}
+
+TEST(Wgmma, IsForHopperAndAlignedOperandsOnly) {
+  const KnownConfig config = wgmma(kPingPong);
+  EXPECT_EQ(compile_target(config, "sm_90"), "sm_90a");
+  EXPECT_FALSE(has_instructions(config.traits, 100));
+  EXPECT_FALSE(config.is_exportable());
+  EXPECT_EQ(why_illegal(config.recipe, parse_problem("33x40x72:type=bf16:layout=nt")),
+            std::nullopt);
+  EXPECT_NE(why_illegal(config.recipe, parse_problem("33x41x72:type=bf16:layout=nt")),
+            std::nullopt);
+  EXPECT_EQ(served_variants(config).size(), 1U);
+}
+
+}  // namespace
+}  // namespace gemm_tune

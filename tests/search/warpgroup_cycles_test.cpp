@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// The model's order of configs by wgmma, beside what was fastest on an H100 (bf16, nt).
+#include "search/model/warpgroup_cycles.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "core/problem.h"
+#include "kernel_templates/registry.h"
+#include "search/model/static_model.h"
+#include "tests/kernel_templates/spaces.h"
+
+namespace gemm_tune {
+namespace {
+
+const DeviceSpec& h100() {
+  static const DeviceSpec spec = find_device_spec("sm_90").value();
+  return spec;
+}
+
+std::vector<KnownConfig> all_of_bf16() {
+  const KernelFamily* family = find_family("wgmma");
+  std::vector<KnownConfig> all;
+  for (std::vector<int>& values : valid_points(*family)) {
+    KnownConfig config = known_config(*family, std::move(values));
+    const Traits& t = config.traits;
+    if (t.signature == parse_signature("bf16") && !t.transposed_a && t.transposed_b) {
+      all.push_back(std::move(config));
+    }
+  }
+  return all;
+}
+
+struct Fastest {
+  const char *problem, *config;
+};
+
+TEST(WarpgroupCycles, TheFastestOfEachShapeIsAmongTheFirstTwenty) {
+  constexpr Fastest kFastest[] = {
+      {"1024x1024x1024", "BM=64,BN=128,GROUPS=1,PINGPONG=0"},
+      {"2048x2048x2048", "BM=128,BN=128,GROUPS=2,PINGPONG=1"},
+      {"4096x4096x4096", "BM=128,BN=128,GROUPS=2,PINGPONG=1"},
+      {"8192x8192x8192", "BM=128,BN=192,GROUPS=2,PINGPONG=1"},
+      {"3072x3072x768", "BM=192,BN=128,GROUPS=2,PINGPONG=1"},
+      {"256x4096x14336", "BM=64,BN=128,GROUPS=2,PINGPONG=1"},
+      {"512x4096x4096", "BM=128,BN=128,GROUPS=2,PINGPONG=0"},
+      {"3072x768x2048", "BM=192,BN=96,GROUPS=1,PINGPONG=0"},
+  };
+  const std::vector<KnownConfig> all = all_of_bf16();
+  for (const Fastest& one : kFastest) {
+    const Problem problem = parse_problem(std::string(one.problem) + ":type=bf16:layout=nt");
+    const std::string wanted = std::string("wgmma/AB=2,CD=2,") + one.config + ",TA=0,TB=1";
+    const auto time = [&](const KnownConfig& config) {
+      return predict(config.traits, problem, h100()).time_us;
+    };
+    const double its = time(check_config(parse_config(wanted)));
+    const auto faster = std::count_if(all.begin(), all.end(),
+                                      [&](const KnownConfig& other) { return time(other) < its; });
+    EXPECT_LT(faster, 20) << one.problem;
+  }
+}
+
+TEST(WarpgroupCycles, TensorCoresDoTwoThousandMultiplicationsInACycle) {
+  const KnownConfig config =
+      check_config(parse_config("wgmma/AB=2,CD=2,BM=128,BN=128,GROUPS=2,PINGPONG=1,TA=0,TB=1"));
+  const Problem problem = parse_problem("1408x1536x640:type=bf16:layout=nt");  // 132 tiles
+  const WarpgroupCycles cycles =
+      warpgroup_cycles(config.traits, problem, h100(), machine_profile("sm_90").model);
+  EXPECT_DOUBLE_EQ(cycles.multiply, 128.0 * 128 * 640 / 2048);
+  EXPECT_GT(cycles.total, cycles.multiply);
+}
+
+}  // namespace
+}  // namespace gemm_tune

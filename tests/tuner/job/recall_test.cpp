@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a run uses the rows of earlier runs. Fake workers, so no GPU is needed.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "search/model/static_model.h"
+#include "tests/temp_folder.h"
+#include "tests/tuner/fakes/fake_tuning.h"
+#include "tuner/plan/plan.h"
+
+namespace gemm_tune {
+namespace {
+
+namespace fs = std::filesystem;
+
+class RecallTest : public testing::Test {
+ protected:
+  std::string file(const std::string& name) const { return (folder_.path() / name).string(); }
+
+ private:
+  const TempFolder folder_;
+};
+
+TEST_F(RecallTest, ARerunExpectsOfMoreTriesWhatTheFirstRunDid) {
+  TuneRequest request = fake::request_of({}, file("log"));
+  request.measure = false;  // fakes that die on the GPU would be tried again
+  request.most_points = 3000;
+  request.budget = 48;  // few, so that more is to be gained, in whatever order their results come
+  const ProblemReport first = fake::tune_into(file("a.db"), request).problems.at(0);
+  ASSERT_TRUE(first.expected_gain.has_value());
+  EXPECT_EQ(first.expected_gain->tries, 48u);
+  const ProblemReport again = fake::tune_into(file("a.db"), request).problems.at(0);
+  EXPECT_EQ(again.funnel.recalled, 48u);
+  ASSERT_TRUE(again.expected_gain.has_value());
+  EXPECT_EQ(again.expected_gain->tries, 48u);
+  EXPECT_NEAR(again.expected_gain->gain, first.expected_gain->gain, 1e-6);
+}
+
+TEST_F(RecallTest, ACompilerThatHangsOrDiesIsNoFailureOnTheGpu) {
+  std::vector<KnownConfig> configs;
+  std::uint64_t broken = 0;
+  for (const KnownConfig& config : fake::some_configs(2000, true)) {
+    const fake::Fault fault = fake::fault_of(to_string(config.config()));
+    const bool ends = fault == fake::Fault::compiler_crash || fault == fake::Fault::endless_compile;
+    if (!ends && fault != fake::Fault::crash) continue;
+    if (configs.size() == 12) break;
+    configs.push_back(config);
+    broken += ends ? 1 : 0;
+  }
+  ASSERT_GT(broken, 0u);
+  ASSERT_LT(broken, configs.size());
+  for (int run = 0; run < 2; ++run) {  // tried, then recalled
+    const ProblemReport report =
+        fake::tune_with_fakes(configs, file("a.db"), file("a.log")).problems.at(0);
+    EXPECT_EQ(report.funnel.recalled, run == 0 ? 0u : configs.size());
+    EXPECT_EQ(total(report.funnel.compile_failed), broken);
+    EXPECT_EQ(total(report.funnel.failed_on_gpu), configs.size() - broken);
+  }
+}
+
+TEST_F(RecallTest, TheBestOfAnotherGpuOfTheArchitectureAreTriedFirst) {
+  TuneRequest request = fake::request_of({}, file("log"));
+  request.budget = 20;
+  const std::vector<KnownConfig> configs = fake::some_configs(40, false);
+  ASSERT_GT(configs.size(), 16u);
+  DeviceSpec other = request.device;
+  other.name = "another card of the architecture";
+  Database database(file("a.db"), Database::Mode::create_or_open);
+  database.begin_run({"test", "13.0", "", "by hand", 1});
+  const auto revisions = environment_of(request).revisions;
+  const auto expected_us = [&](const KnownConfig& config) {
+    return predict(config.traits, fake::kProblem, other).time_us;
+  };
+  const auto store = [&](const DeviceSpec& device, const KnownConfig& config, double us) {
+    Outcome outcome;
+    outcome.disposition = Disposition::ok;
+    outcome.resources.emplace();
+    outcome.timing.emplace();
+    outcome.timing->median_us = us;
+    outcome.timing->samples_us = {us};
+    outcome.timing->launches_per_sample = 1;
+    database.store(device_key(device), fake::kProblem, to_string(config.config()),
+                   revisions.at(config.family->name), outcome, Source::measured);
+  };
+  // The static model's order, reversed.
+  std::vector<KnownConfig> by_model = configs;
+  std::stable_sort(by_model.begin(), by_model.end(),
+                   [&](const auto& a, const auto& b) { return expected_us(a) < expected_us(b); });
+  for (std::size_t i = 0; i < by_model.size(); ++i) {
+    store(other, by_model[i], 100 - static_cast<double>(i));
+  }
+  // One of them is known here already.
+  store(request.device, by_model.back(), 70);
+  const Environment environment = environment_of(request);
+  SpaceMemory memory;
+  const auto plan = [&] {
+    return plan_problem(request, fake::kProblem,
+                        ProblemResults(database, request, environment, fake::kProblem), memory);
+  };
+  const Plan planned = plan();
+  EXPECT_EQ(planned.recalled.size(), 1u);
+  ASSERT_EQ(planned.leaders.size(), 8u);
+  for (std::size_t i = 0; i < 8; ++i) {
+    EXPECT_EQ(to_string(planned.points[planned.leaders[i]].config()),
+              to_string(by_model[by_model.size() - 2 - i].config()))
+        << i;
+  }
+  request.budget = 5;  // at most half of what is left
+  const Plan short_one = plan();
+  ASSERT_EQ(short_one.leaders.size(), 2u);
+  EXPECT_EQ(to_string(short_one.points[short_one.leaders[1]].config()),
+            to_string(by_model[by_model.size() - 3].config()));
+}
+
+TEST_F(RecallTest, APlanKnowsWhatIsStoredAndStartsNoWorker) {
+  TuneRequest request = fake::request_of({}, file("log"));
+  request.measure = false;
+  request.most_points = 1000;
+  request.budget = 40;
+  fake::tune_into(file("a.db"), request);
+  fs::remove(file("log"));
+  request.budget = 100;
+  Database database(file("a.db"), Database::Mode::read_only);
+  SpaceMemory memory;
+  const PlannedSearch planned = plan_search(request, fake::kProblem, database, memory);
+  // Of the 40 that were tried, a failure that the environment caused leaves no row.
+  const std::size_t stored = database.records(device_key(request.device), fake::kProblem).size();
+  EXPECT_GT(stored, 20u);
+  EXPECT_LE(stored, 40u);
+  EXPECT_EQ(planned.recalled, stored);
+  EXPECT_EQ(planned.tries(), 100 - stored);
+  EXPECT_EQ(planned.untried.size(), planned.funnel.searched - stored);
+  std::set<std::string> untried;
+  for (const std::size_t point : planned.untried) {
+    untried.insert(to_string(planned.points[point].config()));
+  }
+  for (const Record& row : database.records(device_key(request.device), fake::kProblem)) {
+    EXPECT_FALSE(untried.contains(row.config));
+  }
+  EXPECT_FALSE(fs::exists(file("log")));
+}
+
+}  // namespace
+}  // namespace gemm_tune

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/plan/candidates.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "search/space/space.h"
+#include "tuner/plan/filter.h"
+
+namespace gemm_tune {
+namespace {
+
+Candidates listed_candidates(const TuneRequest& request, const Problem& problem) {
+  Candidates result;
+  result.funnel.enumerated = request.only.size();
+  for (const KnownConfig& point : request.only) {
+    if (const auto reason = reject(request, problem, point)) {
+      ++result.funnel.rejected_by_rule[std::string(*reason)];
+    } else {
+      result.points.add(*point.family, point.values);
+    }
+  }
+  result.funnel.left = result.points.size();
+  return result;
+}
+
+Candidates enumerated_candidates(const TuneRequest& request, const Problem& problem,
+                                 SpaceMemory& memory) {
+  const auto always = [&](const KnownConfig& point) {
+    const auto reason = reject_on_device(point, request.device);
+    return reason ? reason : reject_needless_on_device(point, request.device);
+  };
+  const auto here = [&](const KnownConfig& point) { return reject(request, problem, point); };
+  std::vector<const KernelFamily*> families = families_of(problem.signature);
+  if (!request.families.empty()) {
+    std::erase_if(families, [&](const KernelFamily* family) {
+      return std::count(request.families.begin(), request.families.end(), family) == 0;
+    });
+  }
+  Space space = enumerate(
+      families, settled_params(problem), {always, seen_by_problems, here},
+      {request.most_points, request.seed},
+      [&](const KernelFamily& family) { return rules_of_problem(family, problem, request.device); },
+      memory);
+  Candidates result;
+  result.funnel.enumerated = space.enumerated;
+  result.funnel.rejected_by_rule = std::move(space.rejected);
+  result.funnel.decisive = std::move(space.vetoed);
+  result.funnel.left = space.valid;
+  result.points = std::move(space.points);
+  return result;
+}
+
+}  // namespace
+
+std::optional<std::string_view> reject(const TuneRequest& request, const Problem& problem,
+                                       const KnownConfig& config) {
+  const auto reason = reject_before_compile(config, problem, request.device);
+  return reason || request.has_list() ? reason : reject_needless(config, problem, request.device);
+}
+
+Candidates candidates_for(const TuneRequest& request, const Problem& problem, SpaceMemory& memory) {
+  Candidates result = request.has_list() ? listed_candidates(request, problem)
+                                         : enumerated_candidates(request, problem, memory);
+  result.funnel.searched = result.points.size();
+  return result;
+}
+
+}  // namespace gemm_tune

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// The configs that a search may try at a problem, and the reasons against the others. Pure; any
+// thread.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "core/problem.h"
+#include "search/space/config_list.h"
+#include "search/space/space.h"
+#include "tuner/plan/funnel.h"
+#include "tuner/plan/tune_request.h"
+
+namespace gemm_tune {
+
+struct Candidates {
+  ConfigList points;
+  Funnel funnel;  // enumerated, rejected_by_rule, left and searched
+};
+
+// The points of the space, or of the request's list, that pass every rule before compiling. If they
+// are too many, an even sample of them. memory: of the same request's problems before.
+Candidates candidates_for(const TuneRequest& request, const Problem& problem, SpaceMemory& memory);
+inline Candidates candidates_for(const TuneRequest& request, const Problem& problem) {
+  SpaceMemory none;
+  return candidates_for(request, problem, none);
+}
+
+// Why a config is not a candidate for the problem; nullopt if it is. reject_needless() does not
+// apply to a config that the request names.
+std::optional<std::string_view> reject(const TuneRequest& request, const Problem& problem,
+                                       const KnownConfig& config);
+
+}  // namespace gemm_tune

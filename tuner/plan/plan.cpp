@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/plan/plan.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <span>
+
+#include "search/model/expected_error.h"
+#include "search/model/static_model.h"
+#include "search/space/point_index.h"
+#include "search/strategy/transfer.h"
+#include "tuner/plan/budget.h"
+#include "tuner/plan/candidates.h"
+#include "tuner/plan/prior_timings.h"
+
+namespace gemm_tune {
+namespace {
+
+using Row = std::pair<KnownConfig, Record>;
+
+constexpr double kGiB = 1024.0 * 1024 * 1024;
+
+double bytes_of_matrix(ElementType type, std::int64_t rows, std::int64_t columns) {
+  return bytes_of(type) * static_cast<double>(rows) * static_cast<double>(columns);
+}
+
+double operand_bytes(const Problem& problem) {
+  return bytes_of_matrix(problem.signature.a, problem.M, problem.K) +
+         bytes_of_matrix(problem.signature.b, problem.K, problem.N);
+}
+
+double result_bytes(const Problem& problem) {
+  return bytes_of_matrix(problem.signature.d, problem.M, problem.N);
+}
+
+// Why the problem cannot be measured on a GPU with that much memory; nullopt if it can.
+std::optional<std::string> too_large_to_measure(const Problem& problem, double memory_bytes) {
+  // A, B and C, each twice for two sets of operands, and two fp64 matrices of C's size for the
+  // check.
+  const double reference = 2 * bytes_of_matrix(kReferenceType, problem.M, problem.N);
+  const double needed = static_cast<double>(problem.batch) *
+                        (2 * (operand_bytes(problem) + reference) + result_bytes(problem));
+  if (needed <= memory_bytes) return std::nullopt;
+  return fmt::format(
+      "{} needs {:.0f} GiB of GPU memory, including the reference for the check, and the GPU has "
+      "{:.0f}: choose a smaller size",
+      to_string(problem), needed / kGiB, memory_bytes / kGiB);
+}
+
+// Rejected candidates are not retried: a rule would reject the same config again.
+bool has_failed(const Outcome& outcome) {
+  return outcome.disposition != Disposition::ok && outcome.disposition != Disposition::rejected;
+}
+
+// Imported rows may have none.
+bool lacks_error(const Outcome& outcome) { return outcome.timing && !outcome.error; }
+
+// Of rows timed by hot operands alone: up to which hot time one could have the best cold time.
+// nullopt if there is none, because cold operands decide nothing, or cannot be had: finals always
+// time with them where they can.
+std::optional<double> could_be_best_cold(const TuneRequest& request, const std::vector<Row>& rows) {
+  if (request.rule.objective != Objective::cold) return std::nullopt;
+  double best = std::numeric_limits<double>::infinity();
+  for (const auto& [config, record] : rows) {
+    const std::optional<Timing>& timing = record.outcome.timing;
+    if (record.outcome.disposition != Disposition::ok || !timing) continue;
+    if (timing->cold_us) {
+      best = std::min(best, *timing->cold_us);
+    } else if (record.outcome.ranking) {
+      return std::nullopt;
+    }
+  }
+  return best;
+}
+
+bool lacks_cold_time(const Outcome& outcome, const std::optional<double>& could_be_best) {
+  return could_be_best && outcome.disposition == Disposition::ok && outcome.timing &&
+         !outcome.timing->cold_us && outcome.timing->median_us <= *could_be_best;
+}
+
+std::vector<Row> rows_that_hold(const ProblemResults& results, std::size_t& stale) {
+  std::vector<Row> rows;
+  for (Record& record : results.valid_rows(stale)) {
+    rows.emplace_back(check_config(parse_config(record.config)), std::move(record));
+  }
+  return rows;
+}
+
+// Adds the configs with results of earlier runs that this run's sample of the space lacks.
+void add_to_sample(Plan& plan, const TuneRequest& request, const std::vector<Row>& rows) {
+  const PointIndex index(plan.points);
+  std::vector<KnownConfig> missing;
+  for (const auto& [config, record] : rows) {
+    if (!index.find(*config.family, config.values) && !reject(request, plan.problem, config)) {
+      missing.push_back(config);
+    }
+  }
+  for (const KnownConfig& config : missing) plan.points.add(*config.family, config.values);
+  plan.funnel.searched = plan.points.size();
+}
+
+// Moves the rows of libraries' algorithms into the plan, where they are tried at all. Those that
+// failed or lack something may be tried again.
+void recall_algorithms(Plan& plan, const TuneRequest& request, const ProblemResults& results,
+                       std::vector<Row>& rows) {
+  std::vector<Row> kernels;
+  for (Row& row : rows) {
+    auto& [config, record] = row;
+    if (!config.family->is_library()) {
+      kernels.push_back(std::move(row));
+      continue;
+    }
+    const bool lacks = (request.retry_failed && has_failed(record.outcome)) ||
+                       (request.rule.max_error && lacks_error(record.outcome));
+    if (!request.libraries.contains(config.family->name) || lacks) continue;
+    if (record.outcome.ranking) {
+      plan.recalled_finals.emplace(record.config,
+                                   RecalledFinals{record.run.uuid, results.baselines(record)});
+    }
+    plan.recalled_algorithms.emplace_back(config, std::move(record.outcome));
+  }
+  rows = std::move(kernels);
+}
+
+// Takes over the valid results of earlier runs.
+void recall(Plan& plan, const TuneRequest& request, const ProblemResults& results) {
+  std::vector<Row> rows = rows_that_hold(results, plan.stale);
+  recall_algorithms(plan, request, results, rows);
+  if (rows.empty()) return;
+  if (plan.funnel.searched < plan.funnel.left) add_to_sample(plan, request, rows);
+  const PointIndex index(plan.points);
+  std::set<std::size_t> seen, retries;
+  const std::optional<double> cold = could_be_best_cold(request, rows);
+  for (auto& [config, record] : rows) {
+    const std::optional<std::size_t> point = index.find(*config.family, config.values);
+    if (!point || !seen.insert(*point).second) continue;
+    if ((request.retry_failed && has_failed(record.outcome)) ||
+        (request.rule.max_error && lacks_error(record.outcome)) ||
+        lacks_cold_time(record.outcome, cold)) {
+      retries.insert(*point);
+      continue;
+    }
+    if (record.outcome.ranking) {
+      plan.recalled_finals.emplace(record.config,
+                                   RecalledFinals{record.run.uuid, results.baselines(record)});
+    }
+    plan.recalled.emplace_back(*point, std::move(record.outcome));
+  }
+  plan.retries.assign(retries.begin(), retries.end());
+}
+
+std::string strategy_name(const TuneRequest& request, std::size_t points) {
+  if (!request.strategy.empty()) return request.strategy;
+  const bool all = request.budget >= points && !request.target;
+  return all || request.has_list() ? "exhaustive" : "model";
+}
+
+Traits traits_of(const Plan& plan, std::size_t point) {
+  const std::span<const ConfigList::Value> packed = plan.points.values(point);
+  const std::vector<int> values(packed.begin(), packed.end());
+  return plan.points.family(point).traits(values);
+}
+
+// The static model's times of all points.
+std::vector<double> model_times(const Plan& plan, const DeviceSpec& device) {
+  std::vector<double> times;
+  times.reserve(plan.points.size());
+  for (std::size_t point = 0; point < plan.points.size(); ++point) {
+    times.push_back(predict(traits_of(plan, point), plan.problem, device).time_us);
+  }
+  return times;
+}
+
+// A source whose order of configs is expected here too: another GPU of the architecture at this
+// problem, or this GPU at a problem within half an octave (likeness() in
+// search/strategy/transfer.h).
+constexpr double kAlmostAlike = 0.85;
+
+// Of an H100's 160 timings at each of eight problems, the prior alone chose 16 tries for an H200
+// whose best ended at 0.994 of a full search's: a surrogate smooths the source's order.
+constexpr std::size_t kMostLeaders = 8;
+
+// The configs that are expected to be the fastest here by this source alone, best first.
+std::vector<std::size_t> leaders_of(const PriorTimings& source, const Plan& plan,
+                                    std::size_t most) {
+  std::vector<std::pair<double, std::size_t>> order;
+  for (const auto& [point, log_ratio] : source.evidence.log_ratios) {
+    order.emplace_back(std::log(plan.prior_us[point]) + log_ratio, point);
+  }
+  std::sort(order.begin(), order.end());
+  std::set<std::size_t> taken(plan.retries.begin(), plan.retries.end());
+  for (const auto& [point, outcome] : plan.recalled) taken.insert(point);
+  std::vector<std::size_t> leaders;
+  for (const auto& [log_us, point] : order) {
+    if (leaders.size() == most) break;
+    if (std::isfinite(log_us) && taken.insert(point).second) leaders.push_back(point);
+  }
+  return leaders;
+}
+
+// Sets the prior: the static model's times, corrected by timings of other problems and devices. And
+// the leaders: at most half of what the budget leaves.
+void make_prior(Plan& plan, const TuneRequest& request, const ProblemResults& results) {
+  plan.prior_us = model_times(plan, request.device);
+  plan.prior_sources.emplace();
+  if (!request.measure) return;  // the results will be the model's own times
+  const std::vector<PriorTimings> known =
+      prior_timings(results.timed_elsewhere(), request.device, plan.problem, plan.points);
+  std::vector<Evidence> evidence;
+  for (const PriorTimings& one : known) {
+    const bool is_own = one.device == device_key(request.device);
+    plan.prior_sources->push_back({is_own ? std::nullopt : std::optional(one.device.name),
+                                   one.problem, one.evidence.log_ratios.size()});
+    evidence.push_back(one.evidence);
+  }
+  const std::size_t settled = plan.recalled.size() + plan.retries.size();
+  if (!known.empty() && known.front().evidence.likeness >= kAlmostAlike && plan.budget > settled) {
+    plan.leaders =
+        leaders_of(known.front(), plan, std::min(kMostLeaders, (plan.budget - settled) / 2));
+  }
+  plan.prior_us = transferred_prior(*plan.space, std::move(plan.prior_us), evidence);
+}
+
+std::size_t asked_budget(const TuneRequest& request, std::size_t points) {
+  if (request.budget) return *request.budget;
+  return request.has_list() ? points : default_budget(points, request.measure);
+}
+
+// The candidates, their results of earlier runs and the budget.
+Plan plan_candidates(const TuneRequest& request, const Problem& problem,
+                     const ProblemResults& results, SpaceMemory& memory) {
+  Plan plan;
+  plan.problem = problem;
+  Candidates candidates = candidates_for(request, problem, memory);
+  plan.points = std::move(candidates.points);
+  plan.funnel = std::move(candidates.funnel);
+  const auto memory_bytes = static_cast<double>(request.device.memory_bytes);
+  if (request.measure) plan.unfit = too_large_to_measure(problem, memory_bytes).value_or("");
+  if (!plan.unfit.empty() || plan.points.empty()) return plan;
+  recall(plan, request, results);
+  plan.budget = std::min(plan.points.size(), std::max(asked_budget(request, plan.points.size()),
+                                                      plan.recalled.size() + plan.retries.size()));
+  return plan;
+}
+
+}  // namespace
+
+Plan plan_problem(const TuneRequest& request, const Problem& problem, const ProblemResults& results,
+                  SpaceMemory& memory) {
+  Plan plan = plan_candidates(request, problem, results, memory);
+  if (!plan.unfit.empty() || plan.points.empty()) return plan;
+  plan.space = search_space(plan.points);
+  plan.strategy = strategy_name(request, plan.points.size());
+  if (plan.strategy == "model") make_prior(plan, request, results);
+  return plan;
+}
+
+std::string beyond_memory(const Problem& problem, const DeviceSpec& device) {
+  const double needed =
+      static_cast<double>(problem.batch) * (operand_bytes(problem) + result_bytes(problem));
+  const auto has = static_cast<double>(device.memory_bytes);
+  if (has == 0 || needed <= has) return "";
+  return fmt::format("its matrices need {:.0f} GiB and {} has {:.0f}: it cannot run there",
+                     needed / kGiB, device.name, has / kGiB);
+}
+
+double within_error(double us, double error, double most_error) {
+  if (error <= most_error) return us;
+  const double excess = error / most_error;
+  return us * excess * excess;
+}
+
+void limit_errors(Plan& plan, double most_error, const DeviceSpec& device) {
+  plan.most_error = most_error;
+  if (plan.prior_us.empty() || uses_tensor_cores(plan.problem.signature)) return;
+  for (std::size_t point = 0; point < plan.points.size(); ++point) {
+    const double error = expected_error(traits_of(plan, point), plan.problem, device);
+    plan.prior_us[point] = within_error(plan.prior_us[point], error, most_error);
+  }
+}
+
+PlannedSearch plan_search(const TuneRequest& request, const Problem& problem, Database& database,
+                          SpaceMemory& memory, std::recursive_mutex* turn) {
+  const Environment environment = environment_of(request);
+  Plan plan = plan_candidates(
+      request, problem, ProblemResults(database, request, environment, problem, turn), memory);
+  PlannedSearch planned{
+      problem, std::move(plan.funnel), plan.budget, plan.recalled.size(), plan.retries.size(), {},
+      {}};
+  std::vector<bool> is_taken(plan.points.size(), false);
+  for (const auto& [point, outcome] : plan.recalled) is_taken[point] = true;
+  for (const std::size_t point : plan.retries) {
+    is_taken[point] = true;
+    planned.untried.push_back(point);
+  }
+  for (std::size_t i = 0; i < plan.points.size(); ++i) {
+    if (!is_taken[i]) planned.untried.push_back(i);
+  }
+  planned.points = std::move(plan.points);
+  return planned;
+}
+
+}  // namespace gemm_tune

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Earlier timings as evidence for a search: of this GPU at other problems and of other GPUs at this
+// problem.
+//
+// Each timed config corresponds to a point of the search. The evidence is the static model's error
+// at that point; search/strategy/transfer.h derives a prior from it. Reads no database. Pure; any
+// thread.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "core/device_spec.h"
+#include "core/problem.h"
+#include "db/database.h"
+#include "search/space/config_list.h"
+#include "search/strategy/transfer.h"
+
+namespace gemm_tune {
+
+// All timings of one problem on one device.
+struct PriorTimings {
+  DeviceKey device;
+  Problem problem;
+  Evidence evidence;
+};
+
+// Fewer timings than this do not help to predict other configs.
+inline constexpr std::size_t kFewestTimings = 8;
+inline constexpr std::size_t kMostPriorTimings = 16;
+
+// Sorted by likeness of problem and device, the most similar first. rows: sorted by device and
+// problem; their configs must still exist. points: the candidates for the problem on the device. A
+// timed config corresponds to the point with the same tunables under a specialisation of the
+// problem: the problem's layout and access width (the widest there corresponds to the widest here),
+// predicated or not. A timing of the point itself replaces timings of corresponding configs.
+std::vector<PriorTimings> prior_timings(std::span<const TimedConfig> rows, const DeviceSpec& device,
+                                        const Problem& problem, const ConfigList& points);
+
+}  // namespace gemm_tune

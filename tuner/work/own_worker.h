@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The running program as the worker of tuner/work/worker.h: its main() must hand kWorkerArgument's
+// command lines to run_worker().
+#pragma once
+
+#include "kernel_templates/user_families.h"
+#include "tuner/work/worker.h"
+
+namespace gemm_tune {
+
+// The very file that runs, also where another has taken its place since; with the families that
+// users have brought.
+inline WorkerCommand own_worker() {
+  WorkerCommand command = {"/proc/self/exe", kWorkerArgument};
+  for (const FamilyFile& file : loaded_families()) {
+    command.insert(command.end(), {file.path, file.hash});
+  }
+  return command;
+}
+
+}  // namespace gemm_tune
