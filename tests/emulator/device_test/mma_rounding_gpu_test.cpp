@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether a GPU's tensor cores round as the emulator says (tests/emulator/device/tensor_core.h):
-// configs of mma compiled for the GPU at hand, on 64 x 64 outputs and on a ragged shape, operands
-// uniform in
-// [-1, 1).
+// configs of mma and wgmma compiled for the GPU at hand, on 64 x 64 outputs and on a ragged shape,
+// operands uniform in [-1, 1). Of mma the size of the error is compared, of wgmma each bit.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "core/float16.h"
-#include "gpu/compile/nvrtc.h"
 #include "gpu/device.h"
-#include "gpu/launch/kernel.h"
 #include "gpu/launch/memory.h"
-#include "kernel_templates/product_plan.h"
 #include "kernel_templates/registry.h"
 #include "kernel_templates/source.h"
+#include "runtime/compile.h"
+#include "runtime/prepared_call.h"
 #include "tests/emulator/device/tensor_core.h"
 #include "tests/gpu/gpu_test.h"
 
@@ -47,12 +47,29 @@ constexpr const char* kConfigs[] = {
     "mma/AB=1,CD=1,BM=64,BN=64,BK=32,WM=64,WN=32,MMA_K=16,STAGES=3,ASYNC=1,VEC=8,RASTER=8,SPLIT_K="
     "1,TA=1,TB=0,PRED=1",
 };
-LoadedKernel load(const KnownConfig& config, const std::string& arch) {
-  const KernelSource source = kernel_source(*config.family);
+
+// Each layout, schedule, cluster, orientation, type and way of storing D. A tile is summed by one
+// CTA.
+constexpr const char* kWarpgroupConfigs[] = {
+    "wgmma/AB=2,CD=2,BM=128,BN=128,GROUPS=2,PINGPONG=1,TA=0,TB=0",
+    "wgmma/AB=1,CD=1,BM=128,BN=256,GROUPS=2,PINGPONG=0,TA=0,TB=1",
+    "wgmma/AB=2,CD=0,BM=256,BN=128,GROUPS=2,PINGPONG=0,CLUSTER_M=2,TA=1,TB=0",
+    "wgmma/AB=1,CD=0,BM=64,BN=128,GROUPS=1,PINGPONG=0,CLUSTER_N=2,TA=1,TB=1",
+    "wgmma/AB=2,CD=2,BM=192,BN=128,GROUPS=3,PINGPONG=0,TA=0,TB=1",
+    "wgmma/AB=2,CD=2,BM=64,BN=96,GROUPS=1,PINGPONG=0,SWAP=1,TA=0,TB=1",
+    "wgmma/AB=1,CD=1,BM=64,BN=208,GROUPS=2,PINGPONG=1,TA=0,TB=1",
+    "wgmma/AB=2,CD=0,BM=64,BN=16,GROUPS=1,PINGPONG=0,SWAP=1,TA=0,TB=0",
+    "wgmma/AB=2,CD=2,BM=64,BN=176,GROUPS=1,PINGPONG=0,TA=1,TB=0",
+    "wgmma/AB=1,CD=1,BM=128,BN=192,GROUPS=2,PINGPONG=1,CLUSTER_M=2,TA=0,TB=1",
+    "wgmma/AB=2,CD=2,BM=64,BN=32,GROUPS=1,PINGPONG=0,CLUSTER_M=2,CLUSTER_N=2,TA=0,TB=1",
+    "wgmma/AB=2,CD=2,BM=256,BN=112,GROUPS=2,PINGPONG=0,TA=0,TB=1",
+};
+
+std::string compile(const KnownConfig& config, const std::string& arch) {
   const CompileResult result =
-      nvrtc_compile({source.path, source.text, source.headers}, compile_definitions(config), arch);
+      compile_kernel(kernel_source(*config.family), config, COperand::in_place, arch);
   if (!result.ok) throw Error(to_string(config.config()) + ": " + result.log);
-  return LoadedKernel(result.cubin);
+  return result.cubin;
 }
 
 // A problem of the config with rows padded to its alignment, its operands on the host and on the
@@ -64,6 +81,7 @@ class Product {
         problem_(packed_problem(M, N, K, config.recipe.layout)),
         format_(config.traits.signature.a == ElementType::f16 ? kF16 : kBf16) {
     problem_.signature = config.traits.signature;
+    problem_.alignment = uniform_alignment(problem_.signature, config.recipe.alignment);
     call_ = packed_call(problem_);
     for (std::int64_t* ld : {&call_.lda, &call_.ldb, &call_.ldc}) {
       const int alignment = config.recipe.alignment;
@@ -81,21 +99,17 @@ class Product {
     call_ = in_place(call_, A_.data(), B_.data(), d_bytes_.data());
   }
 
-  void launch(const LoadedKernel& kernel, const DeviceSpec& device) {
-    const LaunchPlan plan = config_.plan(problem_, device.sm_count);
-    GemmArgs args = product_argument(plan, call_, nullptr);
-    void* pointers[] = {&args};
-    const Step& step = plan.product();
-    kernel.launch(step.grid, step.threads, step.smem_bytes, nullptr, pointers);
+  void launch(const LoadedKernels& kernels, const DeviceSpec& device) {
+    PreparedCall(kernels, config_.plan(problem_, device.sm_count)).launch(call_, nullptr, nullptr);
   }
 
   // How many of so many launches give other bits than the first.
-  int different_launches(const LoadedKernel& kernel, const DeviceSpec& device, int launches) {
+  int different_launches(const LoadedKernels& kernels, const DeviceSpec& device, int launches) {
     std::vector<char> first(d_bytes_.size()), again(d_bytes_.size());
     int different = 0;
     for (int i = 0; i < launches; ++i) {
       d_bytes_.fill_bytes(0xff);
-      launch(kernel, device);
+      launch(kernels, device);
       GT_CUDA(cudaDeviceSynchronize());
       d_bytes_.copy_to_host(i == 0 ? first : again);
       if (i > 0 && again != first) ++different;
@@ -103,14 +117,18 @@ class Product {
     return different;
   }
 
-  // The measured error over the emulated one, both against fp64 in the Frobenius norm.
-  double error_over_emulated(const DeviceSpec& device) const {
+  struct Comparison {
+    double error_ratio = 0;       // measured over emulated, both against fp64 in the Frobenius norm
+    std::int64_t other_bits = 0;  // elements of D that are not the emulated ones
+  };
+  Comparison compare(const DeviceSpec& device) const {
     GT_CUDA(cudaDeviceSynchronize());
     std::vector<char> bytes(d_bytes_.size());
     d_bytes_.copy_to_host(bytes);
     TensorCore core = tensor_core_of(device.sm());
-    core.products = std::min(core.products, config_.config().get("MMA_K").value());
+    core.products = std::min(core.products, config_.config().get("MMA_K").value_or(core.products));
     double measured_error = 0, emulated_error = 0;
+    Comparison result;
     const auto K = static_cast<std::size_t>(problem_.K);
     Bits a(K), b(K);
     for (std::int64_t row = 0; row < problem_.M; ++row) {
@@ -127,9 +145,11 @@ class Product {
         const float measured = d_at(bytes, row * call_.ldc + col);
         measured_error += (measured - exact) * (measured - exact);
         emulated_error += (emulated - exact) * (emulated - exact);
+        if (measured != emulated) ++result.other_bits;
       }
     }
-    return std::sqrt(measured_error / emulated_error);
+    result.error_ratio = std::sqrt(measured_error / emulated_error);
+    return result;
   }
 
  private:
@@ -172,27 +192,55 @@ class Product {
   DeviceBuffer<char> d_bytes_;
 };
 
-class MmaRoundingTest : public GpuTest, public testing::WithParamInterface<const char*> {};
+class MmaRoundingTest : public GpuTest, public testing::WithParamInterface<const char*> {
+ protected:
+  void SetUp() override {
+    GpuTest::SetUp();
+    if (IsSkipped()) return;
+    device_ = query_device(current_device());
+    config_.emplace(check_config(parse_config(GetParam())));
+    if (device_.sm() < config_->traits.least_sm) {
+      GTEST_SKIP() << device_.arch << " has no instruction of the config";
+    }
+    kernels_ = std::make_unique<LoadedKernels>(compile(*config_, device_.arch));
+  }
+
+  Product::Comparison compare_at(std::int64_t M, std::int64_t N, std::int64_t K) {
+    Product product(*config_, M, N, K);
+    product.launch(*kernels_, device_);
+    return product.compare(device_);
+  }
+
+  int different_launches() {
+    return Product(*config_, 64, 64, 4096).different_launches(*kernels_, device_, 100);
+  }
+
+  DeviceSpec device_;
+  std::optional<KnownConfig> config_;
+  std::unique_ptr<LoadedKernels> kernels_;
+};
 
 TEST_P(MmaRoundingTest, TheErrorIsTheEmulatedOneAndEveryLaunchGivesTheSameBits) {
-  const DeviceSpec device = query_device(current_device());
-  if (device.sm() < 80) GTEST_SKIP() << device.arch << " has no instruction of these configs";
-  const KnownConfig config = check_config(parse_config(GetParam()));
-  const LoadedKernel kernel = load(config, device.arch);
-  const auto error_at = [&](std::int64_t M, std::int64_t N, std::int64_t K) {
-    Product product(config, M, N, K);
-    product.launch(kernel, device);
-    return product.error_over_emulated(device);
-  };
-  for (const int K : {64, 1024, 4096}) EXPECT_NEAR(error_at(64, 64, K), 1, 0.1) << K;
-  if (config.traits.predicated) {
-    EXPECT_NEAR(error_at(61, 75, 333), 1, 0.1);
+  for (const int K : {64, 1024, 4096}) {
+    EXPECT_NEAR(compare_at(64, 64, K).error_ratio, 1, 0.1) << K;
   }
-  Product product(config, 64, 64, 4096);
-  EXPECT_EQ(product.different_launches(kernel, device, 100), 0);
+  if (config_->traits.predicated) {
+    EXPECT_NEAR(compare_at(61, 75, 333).error_ratio, 1, 0.1);
+  }
+  EXPECT_EQ(different_launches(), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Configs, MmaRoundingTest, testing::ValuesIn(kConfigs));
+
+class WarpgroupRoundingTest : public MmaRoundingTest {};
+
+TEST_P(WarpgroupRoundingTest, EachBitIsTheEmulatedOneAndEveryLaunchGivesTheSame) {
+  for (const int K : {64, 1000, 4096}) EXPECT_EQ(compare_at(64, 64, K).other_bits, 0) << K;
+  EXPECT_EQ(compare_at(161, 275, 333).other_bits, 0);
+  EXPECT_EQ(different_launches(), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Configs, WarpgroupRoundingTest, testing::ValuesIn(kWarpgroupConfigs));
 
 }  // namespace
 }  // namespace gemm_tune
