@@ -140,7 +140,7 @@ def normal(problem):
 
 def counts_of_log(listed):
     """Problem -> calls, of what `gemm-tune capture --log` has written."""
-    found = re.findall(r"^(\S+)  # (\d+) calls", listed, re.MULTILINE)
+    found = re.findall(r"^(\S+)  # (\d+) calls?\b", listed, re.MULTILINE)
     return {normal(problem): int(count) for problem, count in found if ":type=" not in problem}
 
 

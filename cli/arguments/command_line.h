@@ -41,7 +41,7 @@ void attach(CLI::App& app, Call& call, Run run) {
   options->declare(app);
   app.callback([options, run, &call] {
     if (call.run) return;
-    call.run = [options, run, &call] {
+    call.run = [&, options, run] {  // and `call`, where the command takes it
       if constexpr (requires { options->families; }) {
         for (const std::string& file : options->families) load_family(file);
       }
