@@ -269,7 +269,7 @@ TEST(ReportTest, ATimeHasItsIntervalFromSixSamplesOn) {
 
 TEST(ReportTest, ColdTimeTieSetAndDisturbanceFollow) {
   const Problem problem = packed_problem(1024, 1024, 1024);
-  Outcome outcome = timed({50});
+  Outcome outcome = timed(50);
   EXPECT_EQ(measured_details(problem, outcome, {}, {}, "  "), "");
   outcome.timing->cold_us = 100;
   outcome.timing->disturbance = "2 of 15 samples under power brake";
@@ -284,7 +284,7 @@ TEST(ReportTest, ColdTimeTieSetAndDisturbanceFollow) {
 }
 
 TEST(ReportTest, FiveOfATieSetAreNamedAndTheRestCounted) {
-  const std::string text = measured_details(packed_problem(8, 8, 8), timed({50}), {},
+  const std::string text = measured_details(packed_problem(8, 8, 8), timed(50), {},
                                             {"a", "b", "c", "d", "e", "f", "g"}, "");
   EXPECT_THAT(text, HasSubstr("tied with: a\n"));
   EXPECT_THAT(text, HasSubstr("           e\n           and 2 more\n"));
