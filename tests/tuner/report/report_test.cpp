@@ -254,7 +254,7 @@ TEST(ReportTest, EachFurtherBaselineHasALineOfItsOwn) {
                             {"cold_speedup", 1.25}}));
 }
 
-Outcome timed(std::vector<double> samples_us) {
+Outcome with_samples(std::vector<double> samples_us) {
   Outcome outcome;
   outcome.timing = Timing{50, std::move(samples_us), 4};
   return outcome;
@@ -262,14 +262,14 @@ Outcome timed(std::vector<double> samples_us) {
 
 TEST(ReportTest, ATimeHasItsIntervalFromSixSamplesOn) {
   const Problem problem = packed_problem(1024, 1024, 1024);
-  EXPECT_EQ(time_text(problem, timed({49, 49.5, 50, 50, 50.5})), "50 us, 42.9 TFLOP/s");
-  EXPECT_EQ(time_text(problem, timed({49, 49.5, 50, 50, 50.5, 51.25})),
+  EXPECT_EQ(time_text(problem, with_samples({49, 49.5, 50, 50, 50.5})), "50 us, 42.9 TFLOP/s");
+  EXPECT_EQ(time_text(problem, with_samples({49, 49.5, 50, 50, 50.5, 51.25})),
             "50 us (95 %: 49 to 51.25), 42.9 TFLOP/s");
 }
 
 TEST(ReportTest, ColdTimeTieSetAndDisturbanceFollow) {
   const Problem problem = packed_problem(1024, 1024, 1024);
-  Outcome outcome = timed(50);
+  Outcome outcome = with_samples({50});
   EXPECT_EQ(measured_details(problem, outcome, {}, {}, "  "), "");
   outcome.timing->cold_us = 100;
   outcome.timing->disturbance = "2 of 15 samples under power brake";
@@ -284,7 +284,7 @@ TEST(ReportTest, ColdTimeTieSetAndDisturbanceFollow) {
 }
 
 TEST(ReportTest, FiveOfATieSetAreNamedAndTheRestCounted) {
-  const std::string text = measured_details(packed_problem(8, 8, 8), timed(50), {},
+  const std::string text = measured_details(packed_problem(8, 8, 8), with_samples({50}), {},
                                             {"a", "b", "c", "d", "e", "f", "g"}, "");
   EXPECT_THAT(text, HasSubstr("tied with: a\n"));
   EXPECT_THAT(text, HasSubstr("           e\n           and 2 more\n"));
@@ -293,7 +293,7 @@ TEST(ReportTest, FiveOfATieSetAreNamedAndTheRestCounted) {
 
 TEST(ReportTest, ProgramsGetTheSame) {
   ProblemReport measured = report();
-  measured.winner->outcome = timed({49, 49.5, 50, 50, 50.5, 51.25});
+  measured.winner->outcome = with_samples({49, 49.5, 50, 50, 50.5, 51.25});
   measured.winner->outcome.timing->cold_us = 100;
   measured.winner->outcome.timing->conditions = GpuConditions{1980, 650.5, 61};
   measured.winner->baselines = {{"cublasSgemm", "13.1.0", {40, {40}, 5}}};
