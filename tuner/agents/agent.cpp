@@ -88,25 +88,27 @@ class Agent {
   void keep(nlohmann::json& place) {
     const auto cubin = place.find("cubin");
     if (cubin == place.end()) return;
-    store(place.at("config").get<std::string>(), *cubin);
+    const std::string key = cubin_key(place);
+    if (key.empty()) return;
+    store(key, *cubin);
     place.erase(cubin);
   }
 
   void fill_in(nlohmann::json& place) {
-    const auto config = place.at("config").get<std::string>();
-    place["cubin"] = binary_json(cubins_.load(config));
+    const std::string key = cubin_key(place);
+    if (!key.empty()) place["cubin"] = binary_json(cubins_.load(key));
   }
 
-  void store(const std::string& config, const nlohmann::json& cubin) {
+  void store(const std::string& key, const nlohmann::json& cubin) {
     const nlohmann::json::binary_t& bytes = cubin.get_binary();
-    cubins_.store(config, std::string(bytes.begin(), bytes.end()));
+    cubins_.store(key, std::string(bytes.begin(), bytes.end()));
   }
 
   void answer(std::uint64_t lease, const std::string& verb, TaskResult& result) {
     const bool has_cubin = verb == "compile" && result.status == TaskResult::Status::reply &&
                            result.reply.at("ok").get<bool>();
     if (has_cubin) {
-      store(result.reply.at("config").get<std::string>(), result.reply.at("cubin"));
+      store(cubin_key(result.reply), result.reply.at("cubin"));
     }
     AnswerMessage message;
     message.lease = lease;
@@ -123,7 +125,7 @@ class Agent {
   const WorkerClock& clock_;
   Transport& transport_;
   const int leader_;
-  ScratchCubins cubins_;                            // by config
+  ScratchCubins cubins_;
   std::vector<std::unique_ptr<WorkerPool>> pools_;  // of compilers, then of each GPU
   std::vector<WorkerPool*> waited_for_;
   Clock::time_point next_heartbeat_ = Clock::now() + kHeartbeatInterval;

@@ -24,10 +24,10 @@ TaskKind kind_of(const std::string& verb) {
   return verb == "finals" ? TaskKind::finals : TaskKind::measure;
 }
 
-// The config of a measurement, whose cubin it needs; empty where there is none.
-std::string config_of(const nlohmann::json& request) {
+// The key of the cubin that a measurement needs; empty where it needs none.
+std::string needed_by(const nlohmann::json& request) {
   const auto candidate = request.find("candidate");
-  return candidate == request.end() ? "" : candidate->at("config").get<std::string>();
+  return candidate == request.end() ? "" : cubin_key(*candidate);
 }
 
 }  // namespace
@@ -66,7 +66,7 @@ struct Broker::Impl {
     Peer peer;
     AgentFacts facts;
     GroupKey key;
-    std::set<std::string> cubins;  // configs whose cubin it has
+    std::set<std::string> cubins;  // keys of those that it has
     NodeStatus status;
   };
   struct Lane {
@@ -224,9 +224,9 @@ struct Broker::Impl {
     std::vector<ContentId> produced;
     if (lease.kind == TaskKind::compile && result.status == TaskResult::Status::reply &&
         result.reply.at("ok").get<bool>()) {
-      const auto config = result.reply.at("config").get<std::string>();
-      produced.push_back(content_of(node.key, config));
-      node.cubins.insert(config);
+      const std::string cubin = cubin_key(result.reply);
+      produced.push_back(content_of(node.key, cubin));
+      node.cubins.insert(cubin);
     }
     const auto answered = scheduler.answer(LeaseId{answer.lease}, produced, now());
     if (!answered) return;
@@ -239,10 +239,10 @@ struct Broker::Impl {
     if (busy > 0) --busy;
   }
 
-  // The same config has the same cubin in the whole group, whose compilers are of one version.
-  ContentId content_of(const GroupKey& key, const std::string& config) {
+  // Equal keys mean equal cubins in the whole group, whose compilers are of one version.
+  ContentId content_of(const GroupKey& key, const std::string& cubin) {
     const auto next = static_cast<ContentId>(contents.size() + 1);
-    return contents.try_emplace({key, config}, next).first->second;
+    return contents.try_emplace({key, cubin}, next).first->second;
   }
 
   void finish(TaskId task, TaskResult result) {
@@ -269,8 +269,8 @@ struct Broker::Impl {
     TaskInfo info;
     info.kind = kind_of(submitted.verb);
     info.limit = submitted.limit;
-    if (const std::string config = config_of(submitted.request); !config.empty()) {
-      info.contents.push_back(content_of(lane.key, config));
+    if (const std::string cubin = needed_by(submitted.request); !cubin.empty()) {
+      info.contents.push_back(content_of(lane.key, cubin));
     }
     const TaskId task = scheduler.submit(lane.problem, std::move(info), now());
     lane.tasks[submitted.number] = task;
@@ -354,8 +354,9 @@ struct Broker::Impl {
     Node& node = nodes.at(leased.agent);
     if (!node.status.gone.empty()) return;
     for (nlohmann::json* const place : cubin_places(request)) {
-      const bool is_new = node.cubins.insert(place->at("config").get<std::string>()).second;
-      if (!is_new) place->erase("cubin");
+      const std::string key = cubin_key(*place);
+      const bool has_it = !key.empty() && !node.cubins.insert(key).second;
+      if (has_it) place->erase("cubin");
     }
     TaskMessage message;
     message.lease = lease;

@@ -71,4 +71,8 @@ std::vector<nlohmann::json*> cubin_places(nlohmann::json& request) {
   return places;
 }
 
+std::string cubin_key(const nlohmann::json& place) {
+  return place.at("cubin_key").get<std::string>();
+}
+
 }  // namespace gemm_tune

@@ -4,7 +4,7 @@
 //
 // An agent says hello once, or why it cannot serve, and hears which GPUs and how many compile
 // processes are its own. It answers each task once, under the number of the task's lease. A cubin
-// travels to an agent once: later tasks name its config alone.
+// travels to an agent once: later tasks name its key alone.
 #pragma once
 
 #include <cstdint>
@@ -81,7 +81,11 @@ std::string message_of(const char* key, nlohmann::json body);
 // Key and body; nothing where the bytes are no message of these.
 std::optional<std::pair<std::string, nlohmann::json>> read_agent_message(const std::string& bytes);
 
-// The places of a request that hold a config and its cubin.
+// The places of a request that hold a config and its cubin: CompiledConfig as JSON.
 std::vector<nlohmann::json*> cubin_places(nlohmann::json& request);
+
+// Of such a place or of a compiler's answer: names its cubin, for every problem of the job alike.
+// Empty for an algorithm of a library, which has none.
+std::string cubin_key(const nlohmann::json& place);
 
 }  // namespace gemm_tune

@@ -80,9 +80,9 @@ const CompileReply& CompiledKernels::add(CompileReply reply) {
   return compiled_.try_emplace(std::move(key), std::move(reply)).first->second;
 }
 
-CompiledConfig CompiledKernels::with_cubin(const std::string& config,
-                                           const Epilogue& epilogue) const {
-  return {config, own_.load(kept(config, to_string(epilogue))->cubin_key)};
+CompiledConfig CompiledKernels::with_cubin(CompiledConfig compiled) const {
+  if (!compiled.cubin_key.empty()) compiled.cubin = own_.load(compiled.cubin_key);
+  return compiled;
 }
 
 bool CompiledKernels::publish(const CompileReply& reply) const {
@@ -92,8 +92,7 @@ bool CompiledKernels::publish(const CompileReply& reply) const {
     return true;
   }
   const std::string account = nlohmann::json(reply.resources).dump();
-  return store_kernel(*cache_, reply.cubin_key,
-                      {version, with_cubin(reply.config, parse_epilogue(reply.epilogue)).cubin}) &&
+  return store_kernel(*cache_, reply.cubin_key, {version, own_.load(reply.cubin_key)}) &&
          store_kernel(*cache_, resources, {version, account});
 }
 

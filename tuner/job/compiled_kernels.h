@@ -39,8 +39,9 @@ class CompiledKernels {
   // temporary folder is full.
   const CompileReply& add(CompileReply reply);
 
-  // The bytes for a worker. Precondition: the answer to the config is ok.
-  CompiledConfig with_cubin(const std::string& config, const Epilogue& epilogue) const;
+  // The bytes for a worker; none for an algorithm of a library. Precondition: an answer that was ok
+  // has this key.
+  CompiledConfig with_cubin(CompiledConfig compiled) const;
 
   // Puts the kernel of an answer that is ok into the cache, where there is one; false where that
   // cannot be written.

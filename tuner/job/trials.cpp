@@ -137,17 +137,13 @@ Outcome Trials::after_compile(const KnownConfig& config, const Problem& problem,
   return outcome;
 }
 
-MeasureRequest Trials::measure_request(const Problem& problem, const std::string& config) const {
+MeasureRequest Trials::measure_request(const Problem& problem, CompiledConfig candidate) const {
   MeasureRequest request;
   request.problem = problem;
-  request.candidate.config = config;
+  request.candidate = std::move(candidate);
   request.seed = request_.seed;
   request.objective = request_.rule.objective;
   return request;
-}
-
-CompiledConfig Trials::with_cubin(const std::string& config, const Epilogue& epilogue) const {
-  return names_library(config) ? CompiledConfig{config, ""} : kernels_.with_cubin(config, epilogue);
 }
 
 void Trials::propose(const Problem& problem,
@@ -166,8 +162,7 @@ void Trials::propose(const Problem& problem,
 
 void Trials::measure(MeasureRequest request, bool fresh, const BestSoFar& best_us, Done done) {
   const nlohmann::json body = request;
-  const std::string config = request.candidate.config;
-  const Epilogue epilogue = request.problem.epilogue;
+  const CompiledConfig candidate = request.candidate;
   const std::chrono::milliseconds limit = measure_limit(request_, request.problem);
   const auto measured = [this, request = std::move(request), best_us,
                          done = std::move(done)](const TaskResult& result) {
@@ -180,8 +175,8 @@ void Trials::measure(MeasureRequest request, bool fresh, const BestSoFar& best_u
     measure(request, /*fresh=*/true, best_us, done);
   };
   // What is large, or better known by then, is put in when a worker is free.
-  const auto complete = [this, config, epilogue, best_us](nlohmann::json& body_now) {
-    body_now["candidate"] = with_cubin(config, epilogue);
+  const auto complete = [this, candidate, best_us](nlohmann::json& body_now) {
+    body_now["candidate"] = kernels_.with_cubin(candidate);
     if (best_us) body_now["best_us"] = best_us();
   };
   submit(measurers_, {"measure", body, limit, fresh, measured, complete});
@@ -190,7 +185,7 @@ void Trials::measure(MeasureRequest request, bool fresh, const BestSoFar& best_u
 void Trials::start(const KnownConfig& config, const Problem& problem, const BestSoFar& best_us,
                    Done done) {
   if (config.family->is_library()) {
-    return measure(measure_request(problem, to_string(config.config())), /*fresh=*/false, best_us,
+    return measure(measure_request(problem, {to_string(config.config())}), /*fresh=*/false, best_us,
                    std::move(done));
   }
   const auto then = [this, config, problem, best_us, done](const CompileReply& reply) {
@@ -198,7 +193,7 @@ void Trials::start(const KnownConfig& config, const Problem& problem, const Best
     if (compiled.disposition != Disposition::ok || !request_.measure) {
       return done(std::move(compiled));
     }
-    measure(measure_request(problem, reply.config), /*fresh=*/false, best_us,
+    measure(measure_request(problem, {reply.config, reply.cubin_key}), /*fresh=*/false, best_us,
             [compiled = std::move(compiled), done](Outcome outcome) {
               // The driver's occupancy replaces ours if the driver was asked.
               std::optional<Resources> resources = compiled.resources;
@@ -216,7 +211,7 @@ void Trials::verify(const KnownConfig& config, const Problem& problem, Done done
   const auto then = [this, config, problem, done](const CompileReply& reply) {
     Outcome compiled = after_compile(config, problem, reply);
     if (compiled.disposition == Disposition::compile_failed) return done(std::move(compiled));
-    MeasureRequest request = measure_request(problem, reply.config);
+    MeasureRequest request = measure_request(problem, {reply.config, reply.cubin_key});
     request.small_shapes_only = true;
     measure(std::move(request), /*fresh=*/false, nullptr, done);
   };
@@ -284,19 +279,19 @@ std::optional<TimedFinals> Trials::finals(const std::vector<KnownConfig>& config
   request.seed = request_.seed;
   request.baselines = baselines;
   request.objective = request_.rule.objective;
-  std::vector<std::string> finalists;
+  std::vector<CompiledConfig> finalists;
   for (const KnownConfig& config : configs) {
     if (config.family->is_library()) {
-      finalists.push_back(to_string(config.config()));
+      finalists.push_back({to_string(config.config())});
       continue;
     }
     const CompileReply& reply = *kernels_.find(config, problem.epilogue);
     if (!reply.ok) throw DeviceError("a finalist compiled before and now does not: " + reply.log);
-    finalists.push_back(reply.config);
+    finalists.push_back({reply.config, reply.cubin_key});
   }
   const auto complete = [&](nlohmann::json& body) {
-    for (const std::string& config : finalists) {
-      body["finalists"].push_back(with_cubin(config, problem.epilogue));
+    for (const CompiledConfig& finalist : finalists) {
+      body["finalists"].push_back(kernels_.with_cubin(finalist));
     }
   };
   // Repeats the finals, because a worker may be killed from outside. The finalists have run before.

@@ -102,8 +102,7 @@ class Trials {
   void compile(const KnownConfig& config, const Epilogue& epilogue, OnCompiled then, Done failed);
   void compiled(const std::pair<std::string, std::string>& kernel, const TaskResult& result);
   void measure(MeasureRequest request, bool fresh, const BestSoFar& best_us, Done done);
-  MeasureRequest measure_request(const Problem& problem, const std::string& config) const;
-  CompiledConfig with_cubin(const std::string& config, const Epilogue& epilogue) const;
+  MeasureRequest measure_request(const Problem& problem, CompiledConfig candidate) const;
   Outcome after_compile(const KnownConfig& config, const Problem& problem,
                         const CompileReply& compiled) const;
   std::optional<TimedFinals> finals(const std::vector<KnownConfig>& configs, const Problem& problem,

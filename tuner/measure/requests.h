@@ -17,8 +17,9 @@ namespace gemm_tune {
 
 // A kernel, or an algorithm of a library, which has no cubin.
 struct CompiledConfig {
-  std::string config;  // canonical text
-  std::string cubin;   // its bytes: a worker shares no folder with whoever compiled it
+  std::string config;          // canonical text
+  std::string cubin_key = {};  // of kernel_key(): the config alone does not tell what was compiled
+  std::string cubin = {};      // its bytes: a worker shares no folder with whoever compiled it
 };
 
 // Which algorithms of libraries to try at the problem: Library::proposals().

@@ -88,11 +88,14 @@ void from_json(const nlohmann::json& json, CompileReply& value) {
 }
 
 void to_json(nlohmann::json& json, const CompiledConfig& value) {
-  json = {{"config", value.config}, {"cubin", binary_json(value.cubin)}};
+  json = {{"config", value.config},
+          {"cubin_key", value.cubin_key},
+          {"cubin", binary_json(value.cubin)}};
 }
 
 void from_json(const nlohmann::json& json, CompiledConfig& value) {
   json.at("config").get_to(value.config);
+  json.at("cubin_key").get_to(value.cubin_key);
   value.cubin = bytes_of(json.at("cubin"));
 }
 

@@ -185,6 +185,24 @@ TEST_F(AgentsTest, TheLossOfAnAgentCostsNoRowAndNoWinnerAndNothingIsStoredTwice)
   }
 }
 
+TEST_F(AgentsTest, ProblemsThatDifferInTheirEpilogueAloneAreMeasuredWithTheirOwnKernels) {
+  TuneRequest alone = request("alone.log", false);
+  alone.problems.resize(1);
+  alone.problems.push_back(alone.problems[0]);
+  alone.problems[1].epilogue = parse_epilogue("relu");
+  TuneRequest shared = alone;
+  shared.worker[1] = file("shared.log");
+  Database one = made("one.db"), many = made("many.db");
+  const TuneReport expected = tune(alone, one, [](const Progress&) {});
+  FakeNodes nodes(shared);
+  nodes.add(fake::facts_of("node"));
+  Broker broker(nodes.lines(), {});
+  const TuneReport report = fake::lead_group(broker, shared, many);
+  broker.end();
+  EXPECT_EQ(winners(report), winners(expected));
+  EXPECT_EQ(rows(many), rows(one));
+}
+
 void expect_that_node7_was_the_last(Broker& broker, const TuneRequest& request,
                                     Database& database) {
   try {

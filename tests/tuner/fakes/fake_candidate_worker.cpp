@@ -71,10 +71,11 @@ class FakeWorker {
     if (fault == Fault::compiler_crash) die_by(SIGSEGV);
     if (fault == Fault::endless_compile) hang();
     CompileReply reply;
-    reply.config = reply.cubin_key = request.config;
+    reply.config = request.config;
     reply.epilogue = request.epilogue;
+    reply.cubin_key = fake::cubin_key_of(request.config, request.epilogue);
     reply.ok = fault != Fault::compile_failed;
-    reply.cubin = fake::cubin_of(request.config);
+    reply.cubin = fake::cubin_of(request.config, request.epilogue);
     reply.log = reply.ok ? "" : "error: no such instruction";
     reply.resources.registers = 64;
     return reply;
@@ -89,7 +90,7 @@ class FakeWorker {
   nlohmann::json measure(const MeasureRequest& request) {
     const std::string& config = request.candidate.config;
     note("measure " + config);
-    require_own_cubin(request.candidate);
+    require_own_cubin(request.candidate, request.problem);
     if (request.best_us) note("best " + std::to_string(*request.best_us));
     MeasureReply reply;
     Outcome& outcome = reply.outcome;
@@ -128,7 +129,7 @@ class FakeWorker {
     FinalsReply reply;
     const double factor = mode_ == "half_speed" ? 2 : 1;
     for (const CompiledConfig& finalist : request.finalists) {
-      require_own_cubin(finalist);
+      require_own_cubin(finalist, request.problem);
       reply.finalists.push_back(timing(factor * time_us_of(finalist.config)));
       if (mode_ == "cold") reply.finalists.back().cold_us = fake::cold_us_of(finalist.config);
       reply.errors.push_back(fake::error_of(finalist.config));
@@ -160,9 +161,9 @@ class FakeWorker {
     return fake::time_us_of(config) * (is_slow ? 10 : 1);
   }
 
-  // A request with another config's kernel, or without one, ends the run.
-  static void require_own_cubin(const CompiledConfig& candidate) {
-    if (candidate.cubin != fake::cubin_of(candidate.config)) _exit(6);
+  // A request with another config's or epilogue's kernel, or without one, ends the run.
+  static void require_own_cubin(const CompiledConfig& candidate, const Problem& problem) {
+    if (candidate.cubin != fake::cubin_of(candidate.config, to_string(problem.epilogue))) _exit(6);
   }
 
   static Timing timing(double us) { return {us, {us, us, us, us, us, us}, 10}; }

@@ -92,10 +92,15 @@ inline std::string mark_of_hang(const std::string& log, pid_t worker) {
   return log + ".hangs." + std::to_string(worker);
 }
 
-// Bytes that belong to the config, and are no text.
-inline std::string cubin_of(std::string_view config) {
+// What a kernel_key() is made of here.
+inline std::string cubin_key_of(std::string_view config, std::string_view epilogue) {
+  return std::string(config) + " " + std::string(epilogue);
+}
+
+// Bytes that belong to the config and its epilogue, and are no text.
+inline std::string cubin_of(std::string_view config, std::string_view epilogue) {
   if (is_of_library(config)) return "";
-  return "\177ELF\xff\n" + std::string(1, '\0') + std::string(config);
+  return "\177ELF\xff\n" + std::string(1, '\0') + std::string(config) + std::string(epilogue);
 }
 
 }  // namespace gemm_tune::fake

@@ -496,9 +496,9 @@ TEST_F(RobustnessTest, TheWinnersKernelsArePutIntoTheKernelCacheAsItIsServed) {
     EXPECT_GT(served.size(), 1u);
     for (const KnownConfig& variant : served) {
       const std::string config = to_string(variant.config());
-      const auto kept = load_kernel(KernelStore(file(name)), config);
+      const auto kept = load_kernel(KernelStore(file(name)), fake::cubin_key_of(config, "none"));
       ASSERT_TRUE(kept) << config << ", " << name;
-      EXPECT_EQ(kept->bytes, fake::cubin_of(config)) << config;
+      EXPECT_EQ(kept->bytes, fake::cubin_of(config, "none")) << config;
     }
   }
 }

@@ -37,13 +37,14 @@ TEST(ProtocolTest, WhatWasNotMeasuredStaysEmpty) {
 TEST(ProtocolTest, RequestsSurviveThePipe) {
   MeasureRequest request;
   request.problem = parse_problem("1000x1024x1000:align=4");
-  request.candidate = {"naive/BM=16,BN=16,COALESCED=1,PRED=1", "\177ELF\xff\n"};
+  request.candidate = {"naive/BM=16,BN=16,COALESCED=1,PRED=1", "a key", "\177ELF\xff\n"};
   request.seed = 0xffffffffffffffff;
   request.best_us = 12.5;
   request.small_shapes_only = true;
   const MeasureRequest same = round_trip(request);
   EXPECT_EQ(same.problem, request.problem);
   EXPECT_EQ(same.candidate.config, request.candidate.config);
+  EXPECT_EQ(same.candidate.cubin_key, request.candidate.cubin_key);
   EXPECT_EQ(same.candidate.cubin, request.candidate.cubin);
   EXPECT_EQ(same.seed, request.seed);
   EXPECT_EQ(same.best_us, request.best_us);
