@@ -134,7 +134,7 @@ class Simulation {
     lanes_.resize(lanes);
     lanes_left_ = lanes;
     for (std::size_t i = 0; i < lanes; ++i) {
-      begin_next(i, [this, i] { search(i); });
+      begin_next(i);
     }
     while (lanes_left_ > 0) {
       if (!events_.step()) throw Error("the simulated cluster stands still");
@@ -173,7 +173,7 @@ class Simulation {
     bool is_asking = false;
   };
   struct Lane {
-    std::unique_ptr<Problem> current, next;
+    std::unique_ptr<Problem> current;
     std::size_t twins_left = 0;
   };
 
@@ -318,41 +318,38 @@ class Simulation {
 
   // --- Searches ----------------------------------------------------------------------------------
 
-  std::size_t problems_under_way() const {
-    return std::min(lanes_left_, cluster_.problems - problems_done_);
-  }
+  // Of a problem that is planned or in its finals, others use the share.
   Capacity share() {
-    return share_of(scheduler_.capacity(scheduler_.group(kGroup)), problems_under_way());
-  }
-
-  // Enumerates the space of the next problem in the list, as the lane's next one.
-  void begin_next(std::size_t lane, Events::Action then) {
-    if (problems_begun_ == cluster_.problems) return then();
-    const std::size_t number = problems_begun_++;
-    last_begun_s_ = events_.now();
-    auto problem = std::make_unique<Problem>();
-    problem->recorded = &recording_[number % recording_.size()];
-    problem->first_config = number / recording_.size() * kConfigsOfARound;
-    Problem* const its = problem.get();
-    lanes_[lane].next = std::move(problem);
-    most_problems_ = std::max(most_problems_, problems_begun_ - problems_done_);
-    cores_.serve(its->recorded->plan_s, [this, its, then = std::move(then)] {
-      its->id = scheduler_.begin(scheduler_.group(kGroup));
-      its->asked = std::min(its->recorded->tries.size(), share().compilers);
-      then();
+    const auto searching = std::count_if(lanes_.begin(), lanes_.end(), [](const Lane& lane) {
+      return lane.current && lane.current->done < lane.current->recorded->tries.size();
     });
+    return share_of(scheduler_.capacity(scheduler_.group(kGroup)),
+                    static_cast<std::size_t>(searching));
   }
 
-  void search(std::size_t lane_number) {
-    Lane& lane = lanes_[lane_number];
-    lane.current = std::move(lane.next);
-    if (!lane.current) {
+  // Enumerates the space of the next problem in the list and begins its search; ends the lane where
+  // none is left.
+  void begin_next(std::size_t lane) {
+    lanes_[lane].current.reset();
+    if (problems_begun_ == cluster_.problems) {
       --lanes_left_;
       // The others' shares have grown.
       for (std::size_t i = 0; i < lanes_.size(); ++i) pump(i);
       return;
     }
-    pump(lane_number);
+    const std::size_t number = problems_begun_++;
+    last_begun_s_ = events_.now();
+    const RecordedProblem& recorded = recording_[number % recording_.size()];
+    most_problems_ = std::max(most_problems_, problems_begun_ - problems_done_);
+    cores_.serve(recorded.plan_s, [this, lane, number, &recorded] {
+      auto problem = std::make_unique<Problem>();
+      problem->recorded = &recorded;
+      problem->first_config = number / recording_.size() * kConfigsOfARound;
+      problem->id = scheduler_.begin(scheduler_.group(kGroup));
+      problem->asked = std::min(recorded.tries.size(), share().compilers);
+      lanes_[lane].current = std::move(problem);
+      pump(lane);
+    });
   }
 
   // Keeps the search's share of compilers and GPUs busy, and its strategy one candidate ahead.
@@ -411,18 +408,7 @@ class Simulation {
   void tried(std::size_t lane) {
     Problem& problem = *lanes_[lane].current;
     if (++problem.done < problem.recorded->tries.size()) return pump(lane);
-    begin_next(lane, [this, lane] {
-      compile_ahead(lane);
-      hold_finals(lane);
-    });
-  }
-
-  void compile_ahead(std::size_t lane) {
-    Problem* const next = lanes_[lane].next.get();
-    if (next == nullptr) return;
-    for (std::size_t i = 0; i < next->asked; ++i) {
-      compile(next->id, content_of(*next, i), next->recorded->tries[i].compile_s, [] {});
-    }
+    hold_finals(lane);
   }
 
   void hold_finals(std::size_t lane) {
@@ -454,7 +440,7 @@ class Simulation {
   void end(std::size_t lane) {
     scheduler_.end(lanes_[lane].current->id);
     ++problems_done_;
-    search(lane);
+    begin_next(lane);
   }
 
   SimulatedRun result() const {

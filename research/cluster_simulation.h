@@ -4,8 +4,8 @@
 //
 // Rank 0 has one broker (a thread that handles messages one after the other), a link, and cores
 // that the searches share: each enumerates its space once and asks its strategy for each candidate.
-// Searches go as in tuner/job: a search compiles the first candidates of its next problem during
-// its finals. Timings of candidates decide nothing: each problem tries those that were recorded.
+// Searches go as in tuner/job, several beside one another. Timings of candidates decide nothing:
+// each problem tries those that were recorded.
 #pragma once
 
 #include <cstddef>
@@ -72,7 +72,7 @@ struct SimulatedRun {
   double bytes = 0;
   std::uint64_t events = 0, lost_agents = 0;
   std::size_t tasks_ended = 0, tasks_lost = 0, tasks_submitted = 0;
-  std::size_t most_problems = 0;  // under way or being prepared at once
+  std::size_t most_problems = 0;  // under way at once, being planned included
 };
 
 // Throws UsageError if the cluster lacks something or there is nothing to do.

@@ -12,7 +12,6 @@
 #include <cstring>
 #include <fstream>
 #include <memory>
-#include <mutex>
 #include <utility>
 
 #include "cli/arguments/command_line.h"
@@ -154,7 +153,6 @@ int lead_job(const Asked& asked, const WeightedProblems& to_tune, Broker& broker
       fmt::print(stderr, "gemm-tune: {}\n", note);
   }
   require_local(database_path(options));
-  std::mutex printing;
   NodeTable table(options.quiet || options.verbose);
   std::size_t finished = 0, all = 0;
   const std::vector<AgentGroup> groups = groups_of(facts);
@@ -176,11 +174,12 @@ int lead_job(const Asked& asked, const WeightedProblems& to_tune, Broker& broker
     works.push_back(
         {groups[i].key, to_tune.problems.size(), [&, i](std::span<TaskPools* const> lanes) {
            const auto on_finished = [&, i](const ProblemReport& problem) {
-             const std::lock_guard lock(printing);
-             ++finished;
-             if (options.json) return;
-             table.clear();
-             print_problem(problem, reports[i].target, options);
+             broker.call_soon([&, i, problem] {
+               ++finished;
+               if (options.json) return;
+               table.clear();
+               print_problem(problem, reports[i].target, options);
+             });
            };
            reports[i].report = tune_group(asked.call, reports[i].target, requests[i], databases[i],
                                           lanes, on_finished);
@@ -188,12 +187,8 @@ int lead_job(const Asked& asked, const WeightedProblems& to_tune, Broker& broker
   }
   lead(
       broker, works,
-      [&](const std::vector<NodeStatus>& nodes) {
-        const std::lock_guard lock(printing);
-        table.show(nodes, finished, all);
-      },
+      [&](const std::vector<NodeStatus>& nodes) { table.show(nodes, finished, all); },
       [&](const NodeStatus& lost) {
-        const std::lock_guard lock(printing);
         table.clear();
         tell_failure(loss_sentence(lost), kExitOk);
       });

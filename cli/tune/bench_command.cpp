@@ -14,7 +14,7 @@
 #include "cli/output/standard_output.h"
 #include "cli/tune/request.h"
 #include "core/error.h"
-#include "tuner/job/bench.h"
+#include "tuner/agents/one_machine.h"
 #include "tuner/job/log.h"
 #include "tuner/report/bench_table.h"
 #include "tuner/report/progress.h"

@@ -14,6 +14,7 @@
 #include "cli/tune/request.h"
 #include "cli/tune/tune_output.h"
 #include "core/error.h"
+#include "tuner/agents/one_machine.h"
 #include "tuner/job/log.h"
 #include "tuner/report/progress.h"
 

@@ -6,7 +6,7 @@
 #include "cli/tune/request.h"
 #include "kernel_templates/source.h"
 #include "tests/cli/fixture.h"
-#include "tuner/job/tune.h"
+#include "tuner/agents/one_machine.h"
 #include "tuner/work/worker.h"
 
 namespace gemm_tune {

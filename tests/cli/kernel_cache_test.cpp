@@ -7,7 +7,7 @@
 #include "gpu/compile/nvrtc.h"
 #include "runtime/jit.h"
 #include "tests/cli/fixture.h"
-#include "tuner/job/tune.h"
+#include "tuner/agents/one_machine.h"
 #include "tuner/work/worker.h"
 
 namespace gemm_tune {

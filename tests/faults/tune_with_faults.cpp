@@ -17,7 +17,7 @@
 #include "db/database.h"
 #include "gpu/compile/nvrtc.h"
 #include "tests/faults/faulty/family.h"
-#include "tuner/job/tune.h"
+#include "tuner/agents/one_machine.h"
 #include "tuner/plan/candidates.h"
 #include "tuner/work/own_worker.h"
 #include "tuner/work/worker.h"

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "tuner/process/running_clock.h"
 #include "tuner/process/scratch_cubins.h"
 #include "tuner/work/worker.h"
 #include "tuner/work/worker_pool.h"
@@ -16,7 +17,7 @@
 namespace gemm_tune {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using Clock = RunningClock;
 
 constexpr std::chrono::seconds kHeartbeatInterval{10};
 constexpr std::chrono::seconds kHelloFlush{5};
@@ -65,6 +66,7 @@ class Agent {
     auto& [key, body] = *message;
     if (key == kShare) take_share(body.get<ShareMessage>());
     if (key == kTask) start(body.get<TaskMessage>());
+    if (key == kUnwanted) hurry(body.get<std::uint64_t>());
     if (key == kEnd) return AgentEnding{true, {}};
     if (key == kDismissed) return AgentEnding{false, body.get<std::string>()};
     return std::nullopt;
@@ -81,10 +83,15 @@ class Agent {
     const auto done = [this, lease, verb](TaskResult result) { answer(lease, verb, result); };
     WorkerPool& pool = *pools_.at(message.gpu ? 1 + *message.gpu : 0);
     pool.submit({verb, std::move(message.request), std::chrono::milliseconds(message.limit_ms),
-                 message.fresh, done, with_cubins});
+                 message.fresh, done, with_cubins, lease});
   }
 
-  // Takes the bytes that came with a config into the temporary file.
+  // Nobody waits for the answer any more: another task shall have the worker.
+  void hurry(std::uint64_t lease) {
+    for (WorkerPool* const pool : waited_for_) pool->hurry(lease);
+  }
+
+  // Takes the bytes that came with a kernel into the temporary file.
   void keep(nlohmann::json& place) {
     const auto cubin = place.find("cubin");
     if (cubin == place.end()) return;

@@ -4,15 +4,19 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <exception>
 #include <variant>
 
+#include "core/error.h"
 #include "tuner/agents/lane_pools.h"
 #include "tuner/agents/shares.h"
+#include "tuner/process/running_clock.h"
 
 namespace gemm_tune {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+// An agent is not silent while this process was stopped.
+using Clock = RunningClock;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kLongestSilence{1000};
@@ -73,7 +77,6 @@ struct Broker::Impl {
     std::shared_ptr<LanePools> pools;
     ProblemId problem{};
     GroupKey key;
-    std::shared_ptr<GroupState> group;
     std::map<TaskNumber, TaskId> tasks;
   };
   struct Open {
@@ -85,6 +88,7 @@ struct Broker::Impl {
     AgentId agent;
     std::optional<std::size_t> gpu;
     TaskKind kind;
+    bool is_sent = false;
   };
 
   Scheduler::Time now() const {
@@ -111,7 +115,7 @@ struct Broker::Impl {
 
   void join(const Peer& peer, AgentFacts facts) {
     const Target& target = facts.target;
-    const GroupKey key{target.spec.arch, target.spec.name, target.spec.sm_count};
+    const GroupKey key = group_of(facts);
     const std::size_t gpus = target.measurable ? target.ordinals.size() : 0;
     const AgentId agent = scheduler.join(key, facts.jobs, gpus, now()).agent;
     const ShareMessage share{gpus > 0 ? target.ordinals : std::vector<int>(), facts.jobs};
@@ -165,7 +169,7 @@ struct Broker::Impl {
     node.status.compilers_busy = node.status.gpus_busy = 0;
     node.cubins.clear();
     if (node.status.gpus > 0 || !last_gone.contains(node.key)) {
-      last_gone[node.key] = node.facts.host + ": " + why;
+      last_gone[node.key] = is_alone() ? why : node.facts.host + ": " + why;
     }
     losses.push_back(node.status);
     note_capacity(node.key);
@@ -216,6 +220,7 @@ struct Broker::Impl {
       return dismiss(peer, answer.detail);
     }
     ++(lease.gpu ? node.status.measured : node.status.compiled);
+    note_work(node.key, lease, answer.seconds);
     result.reply = std::move(answer.reply);
     result.detail = std::move(answer.detail);
     result.fresh = answer.fresh;
@@ -232,6 +237,12 @@ struct Broker::Impl {
     if (!answered) return;
     result.gpu = {static_cast<std::uint64_t>(agent), answered->gpu.value_or(0)};
     finish(answered->task, std::move(result));
+  }
+
+  void note_work(const GroupKey& key, const Leased& lease, double seconds) {
+    GroupState& state = state_of(key);
+    std::atomic<double>& spent = lease.gpu ? state.gpus_s : state.compilers_s;
+    spent = spent + seconds;  // this thread alone writes it
   }
 
   static void free(Node& node, const Leased& lease) {
@@ -294,7 +305,6 @@ struct Broker::Impl {
 
   void take(Lane& lane, const LaneEnded&) {
     for (const TaskId task : scheduler.end(lane.problem)) open.erase(task);
-    --lane.group->active_lanes;
     lanes.erase(lane.pools.get());
   }
 
@@ -306,6 +316,7 @@ struct Broker::Impl {
     for (Scheduler::Orders orders = scheduler.take_orders(); !is_empty(orders);
          orders = scheduler.take_orders()) {
       for (const auto& assignment : orders.assignments) assign(assignment);
+      for (const LeaseId lease : orders.unwanted) want_no_more(static_cast<std::uint64_t>(lease));
       for (const TaskId task : orders.lost) {
         TaskResult result;
         result.status = TaskResult::Status::died;
@@ -323,21 +334,32 @@ struct Broker::Impl {
   }
 
   static bool is_empty(const Scheduler::Orders& orders) {
-    return orders.assignments.empty() && orders.lost.empty() && orders.dismissed.empty();
+    return orders.assignments.empty() && orders.unwanted.empty() && orders.lost.empty() &&
+           orders.dismissed.empty();
   }
 
   void assign(const Scheduler::Assignment& assignment) {
     const auto task = open.find(assignment.task);
     const auto lease = static_cast<std::uint64_t>(assignment.lease);
-    const Leased leased{assignment.task, assignment.agent, assignment.gpu,
-                        task == open.end() ? TaskKind::measure : kind_of(task->second.what.verb)};
-    leases.emplace(lease, leased);
+    const TaskKind kind = task == open.end() ? TaskKind::measure : kind_of(task->second.what.verb);
+    Leased& leased =
+        leases.emplace(lease, Leased{assignment.task, assignment.agent, assignment.gpu, kind})
+            .first->second;
     Node& node = nodes.at(assignment.agent);
     ++(assignment.gpu ? node.status.gpus_busy : node.status.compilers_busy);
     if (task == open.end()) return answer_unsent(lease);
     Submitted& what = task->second.what;
     if (what.is_updated) return send_task(lease, leased, what, what.request);
     task->second.lane->put(Wanted{what.number, lease});
+  }
+
+  // The lane that was asked for the request may never answer.
+  void want_no_more(std::uint64_t lease) {
+    const auto leased = leases.find(lease);
+    if (leased == leases.end()) return;
+    if (!leased->second.is_sent) return answer_unsent(lease);
+    const Node& node = nodes.at(leased->second.agent);
+    if (node.status.gone.empty()) send(node.peer, message_of(kUnwanted, lease));
   }
 
   // The task was abandoned before the agent heard of it.
@@ -349,10 +371,11 @@ struct Broker::Impl {
     scheduler.answer(LeaseId{lease}, {}, now());
   }
 
-  void send_task(std::uint64_t lease, const Leased& leased, const Submitted& what,
+  void send_task(std::uint64_t lease, Leased& leased, const Submitted& what,
                  nlohmann::json request) {
     Node& node = nodes.at(leased.agent);
     if (!node.status.gone.empty()) return;
+    leased.is_sent = true;
     for (nlohmann::json* const place : cubin_places(request)) {
       const std::string key = cubin_key(*place);
       const bool has_it = !key.empty() && !node.cubins.insert(key).second;
@@ -368,6 +391,9 @@ struct Broker::Impl {
     send(node.peer, message_of(kTask, message));
   }
 
+  // Whether the job is this machine's alone, whose agent has no name (tuner/agents/one_machine.h).
+  bool is_alone() const { return nodes.size() == 1 && nodes.begin()->second.facts.host.empty(); }
+
   // Ranks that only compile are of no use once every GPU of a group that measures is lost.
   bool can_serve(const GroupKey& key) {
     const GroupState& state = state_of(key);
@@ -377,15 +403,20 @@ struct Broker::Impl {
             }));
   }
 
+  std::string why_none_is_left(const GroupKey& key) const {
+    const auto why = last_gone.find(key);
+    if (why != last_gone.end() && is_alone()) return why->second;
+    return "no agent of the job is left for " + key.gpu_name +
+           (why == last_gone.end() ? "" : "; the last one was on " + why->second);
+  }
+
   void fail_groups_that_cannot_serve() {
     if (interruption.requested()) return;  // the searches end by themselves
     for (auto& [pools, lane] : lanes) {
       if (lane.tasks.empty() || can_serve(lane.key)) continue;
-      const auto why = last_gone.find(lane.key);
       TaskResult result;
       result.status = TaskResult::Status::refused;
-      result.detail = "no agent of the job is left for " + lane.key.gpu_name +
-                      (why == last_gone.end() ? "" : "; the last one was on " + why->second);
+      result.detail = why_none_is_left(lane.key);
       for (const auto& [number, task] : std::exchange(lane.tasks, {})) {
         scheduler.cancel(task);
         open.erase(task);
@@ -421,12 +452,43 @@ struct Broker::Impl {
     return all;
   }
 
+  // For the lanes of each group.
+  void note_loads() {
+    std::map<GroupKey, std::pair<std::size_t, std::size_t>> busy;
+    for (const auto& [agent, node] : nodes) {
+      const NodeStatus& status = node.status;
+      busy[node.key].first += std::min(status.compilers_busy, status.compilers);
+      busy[node.key].second += std::min(status.gpus_busy, status.gpus);
+    }
+    for (const auto& [key, counts] : busy) {
+      state_of(key).compilers_busy = counts.first;
+      state_of(key).gpus_busy = counts.second;
+    }
+  }
+
+  // What call_soon() was given. An exception of theirs is the job's.
+  void make_calls() {
+    for (const auto& call : calls.take()) {
+      if (error) return;
+      try {
+        call();
+      } catch (...) {  // the edge of what others have left to this thread
+        error = std::current_exception();
+        has_failed = true;
+      }
+    }
+  }
+
   std::vector<Transport*> transports;
   const Interruption interruption;
+  const ClockReader clock_reader;
   const Clock::time_point start = Clock::now();
   Scheduler scheduler;
   Bell bell;
   ToBroker from_lanes;
+  Mailbox<std::function<void()>> calls;
+  std::exception_ptr error;  // of a call
+  std::atomic<bool> has_failed = false;
   std::set<Peer> silent;  // have not said hello
   std::map<Peer, AgentFacts> greeted;
   std::map<Peer, AgentId> agents;  // those that serve
@@ -488,8 +550,7 @@ std::vector<std::shared_ptr<TaskPools>> Broker::lanes(const GroupKey& key, std::
   for (std::size_t i = 0; i < std::max<std::size_t>(count, 1); ++i) {
     const auto pools = std::make_shared<LanePools>(impl_->from_lanes, impl_->bell, state);
     all.push_back(pools);
-    impl_->lanes[pools.get()] = {pools, impl_->scheduler.begin(group), key, state, {}};
-    ++state->active_lanes;
+    impl_->lanes[pools.get()] = {pools, impl_->scheduler.begin(group), key, {}};
   }
   return all;
 }
@@ -503,6 +564,7 @@ void Broker::serve(const std::function<bool()>& is_over,
   auto next_status = Clock::now();
   bool has_told = false;
   while (!is_over()) {
+    impl_->make_calls();
     impl_->take_from_lanes();
     impl_->receive();
     impl_->carry_out_orders();
@@ -511,13 +573,22 @@ void Broker::serve(const std::function<bool()>& is_over,
       for (auto& [pools, lane] : impl_->lanes) pools->ring();
     }
     if (Clock::now() >= next_status) {
+      impl_->note_loads();
       on_status(impl_->statuses());
       next_status = Clock::now() + kStatusInterval;
     }
     impl_->wait(kStatusInterval);
   }
+  impl_->make_calls();
   tell_losses();
   on_status(impl_->statuses());
+  if (impl_->error) std::rethrow_exception(impl_->error);
+}
+
+void Broker::call_soon(std::function<void()> call) {
+  if (impl_->has_failed) throw Error("an earlier call of the job has failed");
+  impl_->calls.put(std::move(call));
+  wake();
 }
 
 void Broker::end() {

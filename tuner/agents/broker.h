@@ -75,6 +75,12 @@ class Broker {
              const std::function<void(const std::vector<NodeStatus>&)>& on_status,
              const std::function<void(const NodeStatus&)>& on_loss);
 
+  // Leaves a call to the thread of serve(), which makes it soon, at its own end at the latest, and
+  // in this order: output is of one thread, and no search waits for it. serve() throws the first
+  // exception of a call once it is over, and makes no further calls; call_soon() throws from then
+  // on, so that a search ends. Any thread.
+  void call_soon(std::function<void()> call);
+
   // Any thread.
   void wake();
 

@@ -35,7 +35,6 @@ void LanePools::finish(Finished& finished) {
   if (entry.empty()) return;
   Pool& pool = *entry.mapped().pool;
   --pool.pending_;
-  pool.busy_ += std::chrono::duration<double>(finished.result.seconds);
   entry.mapped().task.done(std::move(finished.result));
 }
 

@@ -26,7 +26,10 @@ namespace gemm_tune {
 
 // What the threads of a group's lanes know of it.
 struct GroupState {
-  std::atomic<std::size_t> agents = 0, compilers = 0, gpus = 0, active_lanes = 0;
+  std::atomic<std::size_t> agents = 0, compilers = 0, gpus = 0;
+  std::atomic<std::size_t> searching = 0;  // lanes
+  std::atomic<std::size_t> compilers_busy = 0, gpus_busy = 0;
+  std::atomic<double> compilers_s = 0, gpus_s = 0;  // spent on tasks that have ended
 };
 
 using TaskNumber = std::uint64_t;  // within a lane
@@ -91,7 +94,13 @@ class LanePools : public TaskPools {
 
   void wait(std::chrono::milliseconds timeout, int also) override;
 
+  void set_searching(bool searches) override {
+    if (std::exchange(is_searching_, searches) == searches) return;
+    searches ? ++group_->searching : --group_->searching;
+  }
+
   void finished() override {
+    set_searching(false);
     if (!std::exchange(is_finished_, true)) tell(LaneEnded{});
   }
 
@@ -112,10 +121,14 @@ class LanePools : public TaskPools {
     std::size_t size() const override {
       const GroupState& group = *lane_.group_;
       const Capacity all{group.agents, group.compilers, group.gpus};
-      const Capacity share = share_of(all, std::max<std::size_t>(group.active_lanes, 1));
+      const Capacity share = share_of(all, group.searching);
       return std::max<std::size_t>(compiles_ ? share.compilers : share.gpus, 1);
     }
-    std::chrono::duration<double> busy() const override { return busy_; }
+    WorkersLoad load() const override {
+      const GroupState& group = *lane_.group_;
+      return compiles_ ? WorkersLoad{group.compilers_busy, group.compilers, group.compilers_s}
+                       : WorkersLoad{group.gpus_busy, group.gpus, group.gpus_s};
+    }
     void abandon() override { lane_.abandon(*this); }
 
    private:
@@ -123,7 +136,6 @@ class LanePools : public TaskPools {
     LanePools& lane_;
     const bool compiles_;
     std::size_t pending_ = 0;
-    std::chrono::duration<double> busy_{};
   };
 
   struct Open {
@@ -148,7 +160,7 @@ class LanePools : public TaskPools {
   Mailbox<ToLane> from_broker_;
   std::map<TaskNumber, Open> open_;
   TaskNumber next_ = 1;
-  bool is_finished_ = false;
+  bool is_searching_ = false, is_finished_ = false;
   Pool compilers_{*this, true}, measurers_{*this, false};
 };
 

@@ -19,11 +19,6 @@
 namespace gemm_tune {
 namespace {
 
-GroupKey key_of(const AgentFacts& facts) {
-  const DeviceSpec& spec = facts.target.spec;
-  return {spec.arch, spec.name, spec.sm_count};
-}
-
 std::string differ(const std::string& subject, const AgentFacts& first, const std::string& firsts,
                    const AgentFacts& other, const std::string& others, const std::string& remedy) {
   return subject + " of the job's agents differ: " + firsts + " on " + first.host + ", " + others +
@@ -69,7 +64,7 @@ std::optional<std::string> why_apart(std::span<const AgentFacts> agents) {
       return differ("the NVRTC versions", first, first.nvrtc_version, one, one.nvrtc_version,
                     "set CUDA_HOME to one toolkit on all nodes");
     }
-    const AgentFacts& same = *groups.try_emplace(key_of(one), &one).first->second;
+    const AgentFacts& same = *groups.try_emplace(group_of(one), &one).first->second;
     if (one.target.measurable != same.target.measurable) {
       const AgentFacts& without = one.target.measurable ? same : one;
       return name_of(without) + " cannot measure (" + without.target.why_not +
@@ -98,7 +93,7 @@ std::vector<AgentGroup> groups_of(std::span<const AgentFacts> agents) {
   std::map<GroupKey, AgentGroup> groups;
   for (const AgentFacts& one : agents) {
     if (!one.failure.empty()) continue;
-    const GroupKey key = key_of(one);
+    const GroupKey key = group_of(one);
     ++groups.try_emplace(key, AgentGroup{key, one, 0}).first->second.agents;
   }
   std::vector<AgentGroup> all;
@@ -134,10 +129,17 @@ void lead(Broker& broker, std::span<const GroupWork> groups,
       broker.wake();
     });
   };
-  {
+  for (std::size_t i = 0; i < groups.size(); ++i) {
     const SignalsBlocked blocked;
-    for (std::size_t i = 0; i < groups.size(); ++i) start(i);
+    try {
+      start(i);
+    } catch (...) {  // the system may start no further thread; others have begun
+      const std::lock_guard lock(mutex);
+      if (!error) error = std::current_exception();
+      --left;
+    }
   }
+  // Where a call fails, the groups may fail for that, too.
   broker.serve([&] { return left == 0; }, on_status, on_loss);
   threads.clear();
   if (error) std::rethrow_exception(error);
@@ -145,23 +147,23 @@ void lead(Broker& broker, std::span<const GroupWork> groups,
 
 void with_own_agent(const std::function<AgentFacts()>& find_facts, const WorkerCommand& worker,
                     Transport* others, const Interruption& interruption,
-                    const std::function<void(Broker&)>& work) {
+                    const std::function<void(Broker&)>& work, const WorkerClock& clock) {
   auto [here, there] = in_process_line();
   std::vector<Transport*> transports = {here.get()};
   if (others != nullptr) transports.push_back(others);
-  std::jthread agent;
-  {
-    const SignalsBlocked blocked;
-    agent = std::jthread([&find_facts, &worker, line = std::move(there)] {
-      serve_as_agent(find_facts(), worker, *line, 0);
-    });
-  }
+  std::jthread agent;  // started once nothing else can fail: its end is the broker's to tell it
   Broker broker(transports, interruption);
   // Also where the work throws: the agents would wait for ever.
   const struct End {
     Broker& broker;
     ~End() { broker.end(); }
   } end{broker};
+  {
+    const SignalsBlocked blocked;
+    agent = std::jthread([&find_facts, &worker, &clock, line = std::move(there)] {
+      serve_as_agent(find_facts(), worker, *line, 0, clock);
+    });
+  }
   work(broker);
 }
 

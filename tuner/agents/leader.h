@@ -34,17 +34,17 @@ struct GroupWork {
   std::function<void(std::span<TaskPools* const> lanes)> run;
 };
 
-// Does the work of all groups; on_status, on_loss: as of Broker::serve(). Throws what the first of
-// the groups threw, once all have ended.
+// Does the work of all groups; on_status, on_loss: as of Broker::serve(). Throws what a call of
+// call_soon() threw, else what the first of the groups threw, once all have ended.
 void lead(Broker& broker, std::span<const GroupWork> groups,
           const std::function<void(const std::vector<NodeStatus>&)>& on_status,
           const std::function<void(const NodeStatus&)>& on_loss);
 
 // Calls `work` with a broker of an agent on this machine, in a thread beside, and of the agents
 // that `others` reaches, if any; tells all agents at the end that the job is over, also where
-// `work` throws. find_facts, worker: of the agent here.
+// `work` throws. find_facts, worker, clock: of the agent here, as of serve_as_agent().
 void with_own_agent(const std::function<AgentFacts()>& find_facts, const WorkerCommand& worker,
                     Transport* others, const Interruption& interruption,
-                    const std::function<void(Broker&)>& work);
+                    const std::function<void(Broker&)>& work, const WorkerClock& clock = nullptr);
 
 }  // namespace gemm_tune

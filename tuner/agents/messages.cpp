@@ -7,6 +7,11 @@
 
 namespace gemm_tune {
 
+GroupKey group_of(const AgentFacts& facts) {
+  const DeviceSpec& spec = facts.target.spec;
+  return {spec.arch, spec.name, spec.sm_count};
+}
+
 void to_json(nlohmann::json& json, const AgentFacts& value) {
   const Target& target = value.target;
   json = {{"host", value.host},

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/device_spec.h"
+#include "tuner/cluster/scheduler.h"
 #include "tuner/plan/target.h"
 #include "tuner/work/protocol.h"
 #include "tuner/work/task_pool.h"
@@ -35,6 +36,9 @@ struct AgentFacts {
   std::vector<int> cpus;  // that these may use; none where `jobs` is the user's number
   int cpus_of_machine = 0;
 };
+
+// Of agents with equal GPUs.
+GroupKey group_of(const AgentFacts& facts);
 
 void to_json(nlohmann::json& json, const AgentFacts& value);
 void from_json(const nlohmann::json& json, AgentFacts& value);
@@ -73,6 +77,7 @@ inline constexpr const char* kAnswer = "answer";        // AnswerMessage
 inline constexpr const char* kHeartbeat = "heartbeat";  // null
 inline constexpr const char* kShare = "share";          // ShareMessage, before any task
 inline constexpr const char* kTask = "task";            // TaskMessage
+inline constexpr const char* kUnwanted = "unwanted";    // a lease, to be answered soon
 inline constexpr const char* kEnd = "end";              // null: the job is over
 inline constexpr const char* kDismissed = "dismissed";  // the reason
 

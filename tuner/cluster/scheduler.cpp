@@ -6,7 +6,7 @@
 namespace gemm_tune {
 namespace {
 
-constexpr std::size_t kProblemsOfAGpu = 2;
+constexpr std::size_t kProblemsOfAGpu = 3;
 
 std::size_t rounded_up(std::size_t count, std::size_t parts) { return (count + parts - 1) / parts; }
 

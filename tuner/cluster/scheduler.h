@@ -55,13 +55,14 @@ struct Capacity {
   std::size_t agents = 0, compilers = 0, gpus = 0;
 };
 
-// How many problems are tuned at once: two for each GPU (for each agent, where nothing is
-// measured). With one, the compilers beside a GPU would rest during the finals of its problem: by
-// simulation, a run of many agents would take 30 % longer (docs/cluster.md).
+// How many problems are tuned at once: three for each GPU (for each agent, where nothing is
+// measured). While one is planned, or in its finals, or waits for its last compilations, the others
+// use its compilers and its GPU. With more, a problem would know the results of fewer others when
+// it begins (docs/notes/search/search_cost.md).
 std::size_t problems_at_once(const Capacity& group, std::size_t problems_left);
 
-// What each of this many problems may keep busy: more than one GPU where fewer problems than GPUs
-// are left.
+// What each of this many searches may keep busy: more than one GPU where there are fewer of them
+// than GPUs.
 Capacity share_of(const Capacity& group, std::size_t problems);
 
 struct SchedulerRules {

@@ -3,15 +3,14 @@
 
 #include <utility>
 
-#include "tuner/job/local_workers.h"
 #include "tuner/job/trials.h"
 
 namespace gemm_tune {
 
 std::vector<BenchRow> bench(const TuneRequest& request, const std::vector<Benched>& all,
+                            TaskPools& workers,
                             const std::function<void(const BenchRow&)>& on_row) {
   CompiledKernels kernels(request.device.arch, request.kernels, request.kernel_cache);
-  LocalWorkers workers(request);
   Trials trials(request, kernels, workers);
   for (const Benched& one : all) {
     if (one.config) trials.compile_ahead({*one.config}, one.problem.epilogue);

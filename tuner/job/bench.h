@@ -13,6 +13,7 @@
 #include "db/record.h"
 #include "kernel_templates/registry.h"
 #include "tuner/plan/tune_request.h"
+#include "tuner/work/task_pool.h"
 
 namespace gemm_tune {
 
@@ -34,6 +35,6 @@ struct BenchRow {
 // request: for its device, GPU, baselines, objective and workers; it measures. Throws DeviceError
 // where a kernel cannot be compiled or a worker's environment fails.
 std::vector<BenchRow> bench(const TuneRequest& request, const std::vector<Benched>& all,
-                            const std::function<void(const BenchRow&)>& on_row);
+                            TaskPools& workers, const std::function<void(const BenchRow&)>& on_row);
 
 }  // namespace gemm_tune

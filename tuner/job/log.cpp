@@ -30,7 +30,7 @@ class PrintableText : public spdlog::custom_flag_formatter {
 }  // namespace
 
 void log_to_standard_error(bool verbose) {
-  spdlog::set_default_logger(spdlog::stderr_color_st("gemm-tune"));
+  spdlog::set_default_logger(spdlog::stderr_color_mt("gemm-tune"));
   auto formatter = std::make_unique<spdlog::pattern_formatter>();
   formatter->add_flag<PrintableText>('*').set_pattern("%n: %*");
   spdlog::set_formatter(std::move(formatter));

@@ -105,12 +105,6 @@ void Search::take_up(const std::vector<std::size_t>& points) {
                [this](std::size_t point) { return !unasked_.contains(point); });
 }
 
-void Search::compile_ahead() {
-  std::vector<KnownConfig> first;
-  for (const std::size_t point : next_) first.push_back(plan_.points[point]);
-  trials_.compile_ahead(first, plan_.problem.epilogue);
-}
-
 Searched Search::run(std::optional<TimeShare> time) {
   if (!strategy_) return std::move(result_);
   is_exhausted_ = next_.empty();
@@ -160,7 +154,7 @@ void Search::ask_and_begin() {
   }
   for (; !next_.empty() && trials_.wants_more(); next_.pop_front()) begin(next_.front());
   is_exhausted_ = is_exhausted_ || asked_ + next_.size() == plan_.budget;
-  // Asks for one point ahead of need. The compilers may still have work that was compiled ahead.
+  // Asks for one point ahead of need.
   if (!is_exhausted_ && next_.empty() && !strategy_->is_asking()) strategy_->begin_ask(1);
 }
 

@@ -46,9 +46,6 @@ class Search {
   const Plan& plan() const { return plan_; }
   ProblemResults& results() { return results_; }
 
-  // Compiles the first candidates while the previous problem's search leaves compilers idle.
-  void compile_ahead();
-
   // Runs until the budget, the space or the time is used up, the target is met, or the run is
   // interrupted. Call it once.
   Searched run(std::optional<TimeShare> time);

@@ -57,11 +57,9 @@ void Trials::abandon() {
 }
 
 void Trials::tell_lanes(Progress& progress) const {
-  const auto lanes = [](const TaskPool& pool) {
-    return Lanes{std::min(pool.pending(), pool.size()), pool.size()};
-  };
-  progress.compilers = lanes(compilers_);
-  if (request_.measure) progress.gpus = lanes(measurers_);
+  const Load now = load();
+  progress.compilers = {now.compilers.busy, now.compilers.all};
+  if (request_.measure) progress.gpus = {now.measurers.busy, now.measurers.all};
 }
 
 bool Trials::wants_more() const {

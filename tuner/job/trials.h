@@ -78,15 +78,14 @@ class Trials {
   // Kills the running tasks without a call of their `done`.
   void abandon();
 
-  // Seconds spent on tasks so far, summed over all processes of a kind.
-  struct Busy {
-    double compilers_s = 0, measurers_s = 0;
+  // Of all problems under way.
+  struct Load {
+    WorkersLoad compilers, measurers;
   };
-  Busy busy() const { return {compilers_.busy().count(), measurers_.busy().count()}; }
+  Load load() const { return {compilers_.load(), measurers_.load()}; }
   // The number of tasks that were repeated.
   std::size_t retries() const { return retried_.size(); }
   std::size_t compilers() const { return compilers_.size(); }
-  std::size_t measurers() const { return measurers_.size(); }
 
   // Fills in how many compile processes and GPUs have a task.
   void tell_lanes(Progress& progress) const;

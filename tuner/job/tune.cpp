@@ -13,7 +13,6 @@
 
 #include "tuner/job/compiled_kernels.h"
 #include "tuner/job/finals.h"
-#include "tuner/job/local_workers.h"
 #include "tuner/job/search.h"
 #include "tuner/job/time_limit.h"
 #include "tuner/job/trials.h"
@@ -34,25 +33,28 @@ std::optional<TimeLimit> time_limit(const TuneRequest& request, std::size_t at_a
   return TimeLimit(Clock::now() + *request.time_limit, std::move(weights), at_a_time);
 }
 
-// The utilisation of the workers since construction.
+// The utilisation of the workers, by all problems under way, since construction.
 class Usage {
  public:
   explicit Usage(const Trials& trials)
-      : trials_(trials), busy_before_(trials.busy()), retries_before_(trials.retries()) {}
+      : trials_(trials), before_(trials.load()), retries_before_(trials.retries()) {}
 
   void write_to(ProblemReport& report) const {
-    const Trials::Busy busy = trials_.busy();
-    report.seconds = std::chrono::duration<double>(Clock::now() - start_).count();
-    report.compilers_busy = (busy.compilers_s - busy_before_.compilers_s) / report.seconds /
-                            static_cast<double>(trials_.compilers());
-    report.measurers_busy = (busy.measurers_s - busy_before_.measurers_s) / report.seconds /
-                            static_cast<double>(trials_.measurers());
+    const Trials::Load now = trials_.load();
+    const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+    const auto share = [seconds](const WorkersLoad& before, const WorkersLoad& after) {
+      const auto workers = static_cast<double>(std::max<std::size_t>(after.all, 1));
+      return (after.seconds - before.seconds) / seconds / workers;
+    };
+    report.seconds = seconds;
+    report.compilers_busy = share(before_.compilers, now.compilers);
+    report.measurers_busy = share(before_.measurers, now.measurers);
     report.funnel.retried = trials_.retries() - retries_before_;
   }
 
  private:
   const Trials& trials_;
-  const Trials::Busy busy_before_;
+  const Trials::Load before_;
   const std::size_t retries_before_;
   const Clock::time_point start_ = Clock::now();
 };
@@ -159,10 +161,9 @@ void tell_best(const FinalsResult& finals, Objective objective, Progress& progre
   progress.cublas_us = fastest_us(finals.baselines, objective);
 }
 
-// Ranks the timed candidates, by finals if finals are needed. on_finals: called when the finals
-// leave the compilers idle.
+// Ranks the timed candidates, by finals if finals are needed.
 FinalsResult decide(const TuneRequest& request, Trials& trials, Search& search, Searched& searched,
-                    const OnProgress& on_progress, const std::function<void()>& on_finals) {
+                    const OnProgress& on_progress) {
   const Plan& plan = search.plan();
   std::vector<RankedCandidate> above = taken_above(searched.timed, plan.most_error);
   sort_by_time(searched.timed, request.rule.objective);
@@ -180,7 +181,6 @@ FinalsResult decide(const TuneRequest& request, Trials& trials, Search& search, 
       return with_those_above(std::move(*earlier));
     }
   }
-  on_finals();
   Progress progress = searched.progress;
   return hold_finals(trials, search.results(), plan.problem, std::move(searched.timed),
                      std::move(above), request.rule,
@@ -259,8 +259,10 @@ class Run {
     const std::lock_guard lock(mutex_);
     out_of_time_ |= problem.cut_short == CutShort::by_time_limit;
     unfinished_ |= interrupted && !is_whole;
-    const auto at = finished_.insert_or_assign(number, std::move(problem)).first;
-    if (on_finished_) on_finished_(at->second);
+    finished_.insert_or_assign(number, std::move(problem));
+    for (; told_ < request_.problems.size() && finished_.contains(told_); ++told_) {
+      tell_if_finished();
+    }
   }
 
   void fail(std::exception_ptr error) {
@@ -271,6 +273,7 @@ class Run {
 
   // Once all lanes have ended.
   TuneReport report(bool interrupted) {
+    for (; told_ < request_.problems.size(); ++told_) tell_if_finished();
     if (error_) std::rethrow_exception(error_);
     TuneReport report;
     for (auto& [number, problem] : finished_) report.problems.push_back(std::move(problem));
@@ -282,6 +285,11 @@ class Run {
   }
 
  private:
+  void tell_if_finished() const {
+    const auto problem = finished_.find(told_);
+    if (problem != finished_.end() && on_finished_) on_finished_(problem->second);
+  }
+
   TuneRequest request_;
   Database& database_;
   const OnProgress& on_progress_;
@@ -296,80 +304,111 @@ class Run {
   mutable std::mutex mutex_;  // of what follows
   Mean to_first_result_, between_searches_;
   std::map<std::size_t, ProblemReport> finished_;
+  std::size_t told_ = 0;  // of the request's problems
   std::exception_ptr error_;
   bool out_of_time_ = false, unfinished_ = false;
 };
 
-// Tunes one problem after another until none is left.
-void run_lane(Run& run, TaskPools& workers) {
-  const TuneRequest& request = run.request();
-  const OnProgress on_progress = [&run](const Progress& progress) { run.tell(progress); };
-  Trials trials(request, run.kernels(), workers);
-  SpaceMemory memory;
-  // Enumerates the candidates, rejects by rule, recalls earlier results.
-  const auto make_search = [&](std::size_t i) {
-    const ProblemResults results = run.results(request.problems[i]);
-    Progress progress;
-    progress.number = i + 1;
-    progress.problems = request.problems.size();
-    Plan plan = plan_problem(request, request.problems[i], results, memory);
-    if (const auto most = most_error(request, plan, trials)) {
-      limit_errors(plan, *most, request.device);
+// While it exists, its lane expects its share of the workers.
+class Searching {
+ public:
+  explicit Searching(TaskPools& workers) : workers_(workers) { workers_.set_searching(true); }
+  ~Searching() { workers_.set_searching(false); }
+  Searching(const Searching&) = delete;
+  Searching& operator=(const Searching&) = delete;
+
+ private:
+  TaskPools& workers_;
+};
+
+// Tunes one problem after another until none is left. Use from one thread.
+class Lane {
+ public:
+  Lane(Run& run, TaskPools& workers)
+      : run_(run),
+        request_(run.request()),
+        workers_(workers),
+        trials_(request_, run.kernels(), workers) {}
+
+  void run() {
+    for (auto i = run_.take(); i && !trials_.interrupted(); i = run_.take()) {
+      if (run_.is_out_of_time()) {
+        run_.finish(*i, unreached(request_.problems[*i]), /*is_whole=*/false,
+                    /*interrupted=*/false);
+      } else {
+        tune(*i);
+      }
     }
-    return std::make_unique<Search>(std::move(plan), request, trials, results, progress,
-                                    on_progress);
-  };
-  std::optional<std::size_t> i = run.take(), next_i;
-  std::unique_ptr<Search> next;
-  std::optional<Clock::time_point> searched_at;
-  for (; i && !trials.interrupted(); i = next ? next_i : run.take()) {
-    if (!next && run.is_out_of_time()) {
-      run.finish(*i, unreached(request.problems[*i]), /*is_whole=*/false, /*interrupted=*/false);
-      continue;
-    }
-    const std::unique_ptr<Search> search = next ? std::move(next) : make_search(*i);
-    const auto prepare_next = [&] {
-      if (trials.interrupted() || run.is_out_of_time() || !(next_i = run.take())) return;
-      next = make_search(*next_i);
-      next->compile_ahead();
-    };
-    const Usage usage(trials);
-    if (searched_at) run.note_between_searches(Clock::now() - *searched_at);
-    // Compiles, rejects by resources, verifies, times and stores each candidate.
-    Searched searched = search->run(run.time_share(*i));
-    searched_at = Clock::now();
-    if (searched.first_result) run.note_first_result(*searched.first_result);
-    // Ranks them; times and verifies the best again and stores their ranks.
-    const FinalsResult finals =
-        decide(request, trials, *search, searched, on_progress, prepare_next);
-    ProblemReport problem = report_of(search->plan(), std::move(searched));
-    problem.objective = request.rule.objective;
-    add_best(finals, request, problem);
-    if (search->plan().most_error) {
-      problem.error_limit = error_limit(*request.rule.max_error, request.rule.objective, finals,
-                                        *search->plan().most_error);
-    }
-    if (problem.winner && !trials.interrupted()) {
-      trials.publish(problem.kernel ? problem.kernel->config : problem.winner->config,
-                     problem.problem.epilogue);
-    }
-    usage.write_to(problem);
-    const bool is_whole = problem.cut_short == CutShort::no &&
-                          (!request.measure || finals.complete || !problem.winner) &&
-                          !request.completes_kernel_cache;
-    run.finish(*i, std::move(problem), is_whole, trials.interrupted());
   }
+
+ private:
+  Plan plan(const Problem& problem, const ProblemResults& results);
+  Searched search(Search& search, std::size_t i);
+  void tune(std::size_t i);
+
+  Run& run_;
+  const TuneRequest& request_;
+  TaskPools& workers_;
+  Trials trials_;
+  SpaceMemory memory_;
+  std::optional<Clock::time_point> searched_at_;
+  const OnProgress on_progress_ = [this](const Progress& progress) { run_.tell(progress); };
+};
+
+// Enumerates the candidates, rejects by rule, recalls earlier results.
+Plan Lane::plan(const Problem& problem, const ProblemResults& results) {
+  Plan plan = plan_problem(request_, problem, results, memory_);
+  if (const auto most = most_error(request_, plan, trials_)) {
+    limit_errors(plan, *most, request_.device);
+  }
+  return plan;
+}
+
+// Compiles, rejects by resources, verifies, times and stores each candidate.
+Searched Lane::search(Search& search, std::size_t i) {
+  if (searched_at_) run_.note_between_searches(Clock::now() - *searched_at_);
+  Searched searched = search.run(run_.time_share(i));
+  searched_at_ = Clock::now();
+  if (searched.first_result) run_.note_first_result(*searched.first_result);
+  return searched;
+}
+
+void Lane::tune(std::size_t i) {
+  const Problem& problem = request_.problems[i];
+  const ProblemResults results = run_.results(problem);
+  Progress progress;
+  progress.number = i + 1;
+  progress.problems = request_.problems.size();
+  Plan planned = plan(problem, results);
+  std::optional<Searching> searching(workers_);
+  Search search(std::move(planned), request_, trials_, results, progress, on_progress_);
+  const Usage usage(trials_);
+  Searched searched = this->search(search, i);
+  searching.reset();
+  progress = searched.progress;
+  // Ranks the candidates; times and verifies the best again and stores their ranks.
+  const FinalsResult finals = decide(request_, trials_, search, searched, on_progress_);
+  ProblemReport report = report_of(search.plan(), std::move(searched));
+  report.objective = request_.rule.objective;
+  add_best(finals, request_, report);
+  if (const auto& limit = search.plan().most_error) {
+    report.error_limit =
+        error_limit(*request_.rule.max_error, request_.rule.objective, finals, *limit);
+  }
+  if (report.winner && !trials_.interrupted()) {
+    trials_.publish(report.kernel ? report.kernel->config : report.winner->config,
+                    problem.epilogue);
+  }
+  usage.write_to(report);
+  const bool is_whole = report.cut_short == CutShort::no &&
+                        (!request_.measure || finals.complete || !report.winner) &&
+                        !request_.completes_kernel_cache;
+  run_.finish(i, std::move(report), is_whole, trials_.interrupted());
+  progress.stage = kFinished;
+  run_.tell(progress);
 }
 
 }  // namespace
-
-TuneReport tune(const TuneRequest& request, Database& database, const OnProgress& on_progress,
-                const OnFinished& on_finished) {
-  Run run(request, database, 1, on_progress, on_finished);
-  LocalWorkers workers(request);
-  run_lane(run, workers);
-  return run.report(request.interruption.requested());
-}
 
 TuneReport tune(const TuneRequest& request, Database& database, std::span<TaskPools* const> lanes,
                 const OnProgress& on_progress, const OnFinished& on_finished) {
@@ -387,7 +426,7 @@ TuneReport tune(const TuneRequest& request, Database& database, std::span<TaskPo
     for (TaskPools* const workers : lanes) {
       guarded([&] {  // the system may start no further thread
         threads.emplace_back([&, workers] {
-          guarded([&] { run_lane(run, *workers); });
+          guarded([&] { Lane(run, *workers).run(); });
           workers->finished();
         });
       });

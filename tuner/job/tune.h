@@ -24,16 +24,14 @@ struct TuneReport {
   bool out_of_time = false;
 };
 
-// Throws DeviceError if a worker's environment fails and DatabaseError if a row cannot be stored.
-// Rows stored before remain.
-TuneReport tune(const TuneRequest& request, Database& database, const OnProgress& on_progress,
-                const OnFinished& on_finished = nullptr);
-
-// The same with as many problems under way at a time as there are lanes. A lane is a thread with
-// its own pools of workers, which tune() uses from that thread alone. Calls on_progress and
-// on_finished from those threads, one at a time, and on_finished in the order in which the problems
-// end; the report has the request's order. A lane that fails ends the others, and its exception is
-// thrown.
+// As many problems are under way at a time as there are lanes. A lane is a thread with its own view
+// of the workers, which tune() uses from that thread alone. Calls on_progress and on_finished from
+// those threads, one at a time, and on_finished in the request's order: where a problem ends before
+// an earlier one, once this has ended or the run ends. A lane that fails, also in these calls, ends
+// the others, and its exception is thrown: DeviceError if a worker's environment fails and
+// DatabaseError if a row cannot be stored. Rows stored before remain.
+//
+// tuner/agents/one_machine.h has it for the GPUs of this machine.
 TuneReport tune(const TuneRequest& request, Database& database, std::span<TaskPools* const> lanes,
                 const OnProgress& on_progress, const OnFinished& on_finished);
 

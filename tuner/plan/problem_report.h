@@ -74,7 +74,8 @@ struct ProblemReport {
   std::vector<std::string> absent_baselines;
   std::vector<std::string> others;  // processes that used the GPU during the finals
   double seconds = 0;               // by RunningClock
-  // The shares of that time that compile processes and measuring workers spent on tasks.
+  // The shares of that time that compile processes and measuring workers spent on tasks, those of
+  // other problems included.
   double compilers_busy = 0, measurers_busy = 0;
 };
 
@@ -84,6 +85,7 @@ struct Lanes {
 };
 
 inline constexpr const char* kSearching = "searching";
+inline constexpr const char* kFinished = "finished";
 
 // A run's progress, reported while it goes on.
 struct Progress {
@@ -94,8 +96,8 @@ struct Progress {
   std::optional<double> best_us;
   std::optional<double> cublas_us;  // of the fastest baseline, where it was timed already
   bool is_predicted = false;        // whether best_us is predicted
-  Lanes compilers, gpus;            // gpus.all is 0 where none measures
-  std::string stage;                // kSearching, "finals", "twins"
+  Lanes compilers, gpus;            // of all problems; gpus.all is 0 where none measures
+  std::string stage;                // kSearching, "finals", "twins", kFinished
 };
 using OnProgress = std::function<void(const Progress&)>;
 

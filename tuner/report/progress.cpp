@@ -92,16 +92,29 @@ std::string progress_line(const Progress& progress, const std::string& left, std
   return cut_to_columns(problem + kCut + lines.without_lanes, columns);
 }
 
-std::string RunProgress::left(const Progress& progress, milliseconds elapsed) {
-  if (progress.number != number_) {
-    done_before_ += done_;  // a search may end before its budget is spent
-    number_ = progress.number;
+void RunProgress::note(const Progress& progress) {
+  problems_ = progress.problems;
+  const bool is_over = progress.stage == kFinished;
+  const std::size_t done = progress.done - progress.recalled;
+  // A search may end before its budget is spent.
+  begun_[progress.number] = {done, is_over ? done : progress.budget - progress.recalled, is_over};
+}
+
+bool RunProgress::is_first(std::size_t number) const {
+  const auto first = std::find_if(begun_.begin(), begun_.end(),
+                                  [](const auto& entry) { return !entry.second.is_over; });
+  return first != begun_.end() && first->first == number;
+}
+
+std::string RunProgress::left(milliseconds elapsed) const {
+  std::size_t done = 0, begun = 0;
+  for (const auto& [number, work] : begun_) {
+    done += work.done;
+    begun += work.all;
   }
-  done_ = progress.done - progress.recalled;
-  const std::size_t begun = done_before_ + progress.budget - progress.recalled;
-  const std::size_t later = progress.problems - progress.number;
-  const std::size_t total = begun + begun * later / progress.number;
-  std::optional<milliseconds> left = expected_left(done_before_ + done_, total, elapsed);
+  const std::size_t later = problems_ - std::min(problems_, begun_.size());
+  const std::size_t all = begun + begun * later / std::max<std::size_t>(begun_.size(), 1);
+  std::optional<milliseconds> left = expected_left(done, all, elapsed);
   if (left && limit_) left = std::min(*left, std::max(*limit_ - elapsed, milliseconds::zero()));
   return left ? text_of(*left) : "";
 }
@@ -125,9 +138,10 @@ void ProgressPrinter::clear() {
 
 void ProgressPrinter::show(const Progress& progress) {
   if (quiet_) return;
+  run_.note(progress);
+  if (!run_.is_first(progress.number)) return;
   const auto now = std::chrono::steady_clock::now();
   const auto elapsed = std::chrono::duration_cast<milliseconds>(now - start_);
-  const std::string left = run_.left(progress, elapsed);
   const bool news = progress.number != last_number_ || progress.stage != last_stage_;
   const milliseconds interval = terminal_ ? kTerminalInterval : plain_interval(elapsed);
   if (has_shown_ && !(terminal_ && news) && now - last_shown_ < interval) return;
@@ -138,7 +152,7 @@ void ProgressPrinter::show(const Progress& progress) {
   // A line that fills the last column would wrap on some terminals.
   const std::size_t columns =
       terminal_ ? terminal_columns(STDERR_FILENO) - 1 : std::numeric_limits<std::size_t>::max();
-  const std::string line = progress_line(progress, left, columns);
+  const std::string line = progress_line(progress, run_.left(elapsed), columns);
   clear();
   std::fputs(terminal_ ? line.c_str() : (line + "\n").c_str(), stderr);
   std::fflush(stderr);

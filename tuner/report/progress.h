@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows a run's progress on stderr: on a terminal one line that is rewritten and fits the
-// terminal's width, elsewhere a plain line every 10 s, of long runs every minute, with --quiet
-// nothing.
+// Shows a run's progress on stderr, that of the first problem under way: on a terminal one line
+// that is rewritten and fits the terminal's width, elsewhere a plain line every 10 s, of long runs
+// every minute, with --quiet nothing.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -21,21 +22,30 @@ std::string time_left(std::size_t done, std::size_t total, std::chrono::millisec
 // then the processes, and then the problem's text is cut. Pure.
 std::string progress_line(const Progress& progress, const std::string& left, std::size_t columns);
 
-// Estimates a run's remaining time from its progress. Candidates of earlier runs are not counted,
-// because they take no time. Pure.
+// The progress of all problems of a run, of which several may be under way. Candidates of earlier
+// runs are not counted, because they take no time. Pure.
 class RunProgress {
  public:
   explicit RunProgress(std::optional<std::chrono::milliseconds> limit = std::nullopt)
       : limit_(limit) {}
 
+  void note(const Progress& progress);
+
+  // Whether it is the first problem under way, in the request's order: the one to show.
+  bool is_first(std::size_t number) const;
+
   // The time left for all problems, in the form of time_left(). A problem not yet begun counts as
   // much work as the average of the others; the run's time limit bounds the result.
-  std::string left(const Progress& progress, std::chrono::milliseconds elapsed);
+  std::string left(std::chrono::milliseconds elapsed) const;
 
  private:
+  struct Work {
+    std::size_t done = 0, all = 0;
+    bool is_over = false;
+  };
   std::optional<std::chrono::milliseconds> limit_;
-  std::size_t number_ = 0;                  // of the problem reported last
-  std::size_t done_ = 0, done_before_ = 0;  // of that problem, and of all before it
+  std::size_t problems_ = 1;
+  std::map<std::size_t, Work> begun_;  // by the problem's number
 };
 
 // From a plain line to the next: a tenth of the elapsed time, from 10 s to a minute. Pure.

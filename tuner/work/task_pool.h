@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tasks for workers, whatever serves them: the processes of this machine
-// (tuner/work/worker_pool.h), or those of other machines (tuner/cluster).
+// Tasks for workers, wherever these are: the processes of this machine or of others
+// (tuner/agents/broker.h).
 //
 // A request is a plain value, and so is a result. The owner of a task hears of it from its own
 // wait(), in its own thread. Use an object from one thread.
@@ -43,27 +43,33 @@ struct Task {
   std::function<void(TaskResult)> done;
   // Called before the request goes to a worker: for what is large, or known better by then.
   std::function<void(nlohmann::json& request)> update = nullptr;
+  std::uint64_t number = 0;  // its owner's, for WorkerPool::hurry()
 };
 
-// Workers of one role.
+// All workers of one role, whoever owns the tasks.
+struct WorkersLoad {
+  std::size_t busy = 0, all = 0;  // now
+  double seconds = 0;             // spent on tasks that have ended
+};
+
+// Workers of one role, for one of those who share them.
 class TaskPool {
  public:
   virtual ~TaskPool() = default;
 
   virtual void submit(Task task) = 0;
 
-  // Tasks queued or under way.
+  // Its owner's tasks, queued or under way.
   virtual std::size_t pending() const = 0;
-  // The number of tasks that are worked on at the same time.
+  // The number of tasks that its owner may expect to be worked on at the same time.
   virtual std::size_t size() const = 0;
-  // What the workers have spent on tasks so far, all of them together.
-  virtual std::chrono::duration<double> busy() const = 0;
+  virtual WorkersLoad load() const = 0;
 
-  // Forgets all tasks, and ends those under way where that is possible; their `done` is not called.
+  // Forgets its owner's tasks and ends those under way soon; their `done` is not called.
   virtual void abandon() = 0;
 };
 
-// The workers of a run.
+// The workers of a run, for one of those who share them.
 class TaskPools {
  public:
   virtual ~TaskPools() = default;
@@ -75,7 +81,11 @@ class TaskPools {
   // be read, where there is one; calls `done` for each task.
   virtual void wait(std::chrono::milliseconds timeout, int also) = 0;
 
-  // Nothing more will be submitted: others may use what these workers had.
+  // Whether its owner searches, and so expects its share of the workers: at other times it has few
+  // tasks, and others may use that share.
+  virtual void set_searching(bool /*searches*/) {}
+
+  // Nothing more will be submitted.
   virtual void finished() {}
 };
 

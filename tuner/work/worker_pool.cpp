@@ -18,7 +18,7 @@ constexpr std::chrono::seconds kStartLimit{120};  // a driver may take long to w
 constexpr int kMaxFailedStarts = 3;
 constexpr std::chrono::milliseconds kStartInterval{500};  // where the system starts no process
 constexpr std::chrono::milliseconds kLeavingInterval{5};
-constexpr std::chrono::seconds kAbandonedLimit{1};  // for a task that nobody waits for
+constexpr std::chrono::seconds kUnwantedLimit{1};  // for a task that nobody waits for
 
 }  // namespace
 
@@ -41,18 +41,9 @@ void WorkerPool::submit(Task task) {
 }
 
 std::size_t WorkerPool::pending() const {
-  const auto running = std::count_if(slots_.begin(), slots_.end(), [](const Slot& slot) {
-    return slot.task && !slot.is_abandoned;
-  });
+  const auto running = std::count_if(slots_.begin(), slots_.end(),
+                                     [](const Slot& slot) { return slot.task.has_value(); });
   return queue_.size() + static_cast<std::size_t>(running);
-}
-
-std::chrono::duration<double> WorkerPool::busy() const {
-  std::chrono::duration<double> total = spent_;
-  for (const Slot& slot : slots_) {
-    if (slot.task) total += slot.process->busy_for();
-  }
-  return total;
 }
 
 // False where the system has no room for one more process: others may end.
@@ -118,7 +109,6 @@ void WorkerPool::start_tasks() {
 
 void WorkerPool::finish(Slot& slot, TaskResult result) {
   const Task task = *std::exchange(slot.task, std::nullopt);
-  slot.is_abandoned = false;
   start_tasks();
   task.done(std::move(result));
 }
@@ -177,7 +167,6 @@ void WorkerPool::collect(Slot& slot) {
     case WorkerProcess::Status::greeting:
     case WorkerProcess::Status::reply: {
       const nlohmann::json reply = slot.process->reply();
-      spent_ += spent;
       if (reply.contains(kLeavingKey)) discard(slot);
       if (reply.contains(kNoMemoryKey)) {
         return finish({TaskResult::Status::died, {}, "its worker had no memory", fresh, true});
@@ -188,7 +177,6 @@ void WorkerPool::collect(Slot& slot) {
       return finish({TaskResult::Status::reply, reply, {}, fresh});
     }
     case WorkerProcess::Status::died: {
-      spent_ += spent;
       const WorkerProcess::Ending ending = slot.process->ending();
       slot.process.reset();
       return finish(
@@ -200,7 +188,6 @@ void WorkerPool::collect(Slot& slot) {
   if (spent >= slot.task->limit) {
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(slot.task->limit);
     const bool stopped = slot.process->was_stopped();
-    spent_ += spent;
     discard(slot);
     finish({TaskResult::Status::timed_out,
             {},
@@ -273,16 +260,19 @@ nlohmann::json WorkerPool::reply_of(const std::string& verb, TaskResult result) 
                         : "the '" + verb + "' request failed: " + result.detail);
 }
 
-void WorkerPool::abandon() {
-  queue_.clear();
+void WorkerPool::hurry(std::uint64_t number) {
   for (Slot& slot : slots_) {
-    if (!slot.task || slot.is_abandoned) continue;
-    slot.is_abandoned = true;
-    slot.task->done = [](const TaskResult&) {};
+    if (!slot.task || slot.task->number != number) continue;
     const auto limit =
-        std::chrono::ceil<std::chrono::milliseconds>(slot.process->busy_for()) + kAbandonedLimit;
+        std::chrono::ceil<std::chrono::milliseconds>(slot.process->busy_for()) + kUnwantedLimit;
     slot.task->limit = std::min(slot.task->limit, limit);
   }
+  const auto queued = std::find_if(queue_.begin(), queue_.end(),
+                                   [&](const Task& task) { return task.number == number; });
+  if (queued == queue_.end()) return;
+  const Task task = std::move(*queued);
+  queue_.erase(queued);
+  task.done({TaskResult::Status::died, {}, "nobody waits for it"});
 }
 
 }  // namespace gemm_tune

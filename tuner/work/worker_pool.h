@@ -23,20 +23,21 @@
 
 namespace gemm_tune {
 
-class WorkerPool : public TaskPool {
+class WorkerPool {
  public:
   // One worker for each command. With warm spares, each has a set-up successor waiting: for
   // workers that take long to start and may be lost often.
   explicit WorkerPool(std::vector<WorkerCommand> commands, bool warm_spares = false,
                       WorkerClock clock = nullptr);
-  ~WorkerPool() override;
+  ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
-  void submit(Task task) override;
-  std::size_t pending() const override;
-  std::size_t size() const override { return slots_.size(); }
-  std::chrono::duration<double> busy() const override;
+  void submit(Task task);
+
+  // Tasks queued or under way.
+  std::size_t pending() const;
+  std::size_t size() const { return slots_.size(); }
 
   // Waits until some task of some pool is done, or the timeout, or a signal, or until the
   // descriptor `also` can be read, where there is one; calls `done` for each task.
@@ -54,8 +55,10 @@ class WorkerPool : public TaskPool {
   // The reply of a task. Throws as call() does.
   static nlohmann::json reply_of(const std::string& verb, TaskResult result);
 
-  // A worker that ends its task soon serves on, as its start takes longer; else it is killed.
-  void abandon() override;
+  // Nobody waits for the task of this number any more: it is done at once where it is queued, and
+  // soon where it is under way, whatever its result. A worker that ends it soon serves on, as its
+  // start takes longer; else it is killed.
+  void hurry(std::uint64_t number);
 
  private:
   struct Slot {
@@ -65,7 +68,6 @@ class WorkerPool : public TaskPool {
     bool spare_failed = false;           // there may be too little memory for two
     std::vector<WorkerProcess> leaving;  // let go, but not gone
     std::optional<Task> task;
-    bool is_abandoned = false;  // the task: nobody waits for its result
   };
 
   void start_tasks();
@@ -89,7 +91,6 @@ class WorkerPool : public TaskPool {
   int failed_starts_ = 0;       // in a row
   std::string why_no_process_;  // why the system did not start the latest; usually empty
   RunningClock::time_point next_start_;
-  std::chrono::duration<double> spent_{};
 };
 
 }  // namespace gemm_tune

@@ -2,6 +2,8 @@
 // Jobs of many agents in one process, with fake workers: what a job of many machines does, without
 // the machines. tests/tuner/mpi_test.sh has the same over MPI.
 
+#include <atomic>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
@@ -395,6 +397,77 @@ TEST_F(AgentsTest, WhereTheLastGpuIsLostTheSearchesEndThoughAnAgentThatCompilesI
   expect_that_node7_was_the_last(broker, sound, database);
   broker.end();
   measuring.end();
+}
+
+// A lane abandons a measurement that a GPU is free for before it has said what is to be measured.
+TEST_F(AgentsTest, ATaskThatIsAbandonedBeforeItsRequestIsKnownKeepsNoGpu) {
+  const TuneRequest sound = request("log", false);
+  FakeNodes nodes(sound);
+  nodes.add(fake::facts_of("node"));
+  Broker broker(nodes.lines(), {});
+  const std::vector<AgentFacts> facts = broker.gather([](const std::vector<int>&) {});
+  const std::shared_ptr<TaskPools> lane = broker.lanes(group_of(facts.at(0)), 1).at(0);
+  std::atomic<bool> is_assigned = false, is_over = false;
+  std::jthread search([&] {
+    const Task proposals = {"propose", ProposalsRequest{fake::kProblem}, 1min, false,
+                            [](const TaskResult&) {}};
+    Task late = proposals;
+    late.update = [](nlohmann::json&) { ADD_FAILURE() << "abandoned"; };
+    for (int i = 0; i < 2; ++i) lane->measurers().submit(late);  // one of them waits at the GPU
+    while (!is_assigned) std::this_thread::yield();
+    lane->measurers().abandon();
+    Task next = proposals;
+    next.done = [&](const TaskResult& result) {
+      EXPECT_EQ(result.status, TaskResult::Status::reply);
+      is_over = true;
+    };
+    lane->measurers().submit(next);
+    while (!is_over) lane->wait(1s, -1);
+    broker.wake();
+  });
+  const auto on_status = [&](const std::vector<NodeStatus>& all) {
+    is_assigned = is_assigned || all.at(0).gpus_busy > 0;
+  };
+  broker.serve([&] { return is_over.load(); }, on_status, [](const NodeStatus&) {});
+  broker.end();
+}
+
+TEST_F(AgentsTest, ACompilationThatNobodyWaitsForFreesItsWorker) {
+  TuneRequest hanging = request("log");
+  hanging.only = fake::some_configs(400, /*with_faulty=*/true);
+  std::erase_if(hanging.only, [](const KnownConfig& config) {
+    return fake::fault_of(to_string(config.config())) != fake::Fault::endless_compile;
+  });
+  ASSERT_FALSE(hanging.only.empty());
+  // A second passes for a worker that hangs whenever its clock is read: far from the task's limit.
+  std::atomic<int> seconds = 0;
+  hanging.worker_clock = [&](pid_t worker) {
+    const bool hangs = std::filesystem::exists(fake::mark_of_hang(file("log"), worker));
+    return RunningClock::time_point(hangs ? ++seconds * 1s : 0s);
+  };
+  FakeNodes nodes(hanging);
+  AgentFacts facts = fake::facts_of("node");
+  facts.jobs = 1;
+  nodes.add(facts);
+  Broker broker(nodes.lines(), {});
+  broker.gather([](const std::vector<int>&) {});
+  const std::shared_ptr<TaskPools> lane = broker.lanes(group_of(facts), 1).at(0);
+  std::atomic<bool> is_over = false;
+  std::jthread search([&] {
+    const auto compile = [&](const std::string& config, const std::function<void()>& then) {
+      const CompileRequest what{config, "sm_90"};
+      lane->compilers().submit(
+          {"compile", what, 100h, false, [then](const TaskResult&) { then(); }});
+    };
+    compile(to_string(hanging.only[0].config()), [] { ADD_FAILURE() << "abandoned"; });
+    while (seconds == 0) std::this_thread::yield();
+    lane->compilers().abandon();
+    compile(to_string(fake::some_configs(4, false)[0].config()), [&] { is_over = true; });
+    while (!is_over) lane->wait(1s, -1);
+    broker.wake();
+  });
+  broker.serve([&] { return is_over.load(); }, [](const auto&) {}, [](const NodeStatus&) {});
+  broker.end();
 }
 
 std::string why_refused(const std::vector<AgentFacts>& agents) {

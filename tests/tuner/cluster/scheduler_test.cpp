@@ -39,11 +39,11 @@ std::vector<AgentId> agents_given_work(Scheduler& scheduler) {
   return agents;
 }
 
-TEST(ClusterShareTest, TwoProblemsForEachGpuAndAllGpusForTheLastProblems) {
+TEST(ClusterShareTest, ThreeProblemsForEachGpuAndAllGpusForTheLastProblems) {
   const Capacity group{.agents = 2, .compilers = 32, .gpus = 8};
-  EXPECT_EQ(problems_at_once(group, 5000), 16U);
+  EXPECT_EQ(problems_at_once(group, 5000), 24U);
   EXPECT_EQ(problems_at_once(group, 3), 3U);
-  EXPECT_EQ(problems_at_once({.agents = 2, .compilers = 32, .gpus = 0}, 5000), 4U);
+  EXPECT_EQ(problems_at_once({.agents = 2, .compilers = 32, .gpus = 0}, 5000), 6U);
   EXPECT_EQ(share_of(group, 8).gpus, 1U);
   EXPECT_EQ(share_of(group, 8).compilers, 4U);
   EXPECT_EQ(share_of(group, 3).gpus, 3U);
@@ -78,6 +78,22 @@ TEST(ClusterSchedulerTest, PrefersTheProblemsHomeAndThenTheLeastLoadedAgent) {
   scheduler.submit(b, compilation(), 0s);
   EXPECT_THAT(agents_given_work(scheduler),
               ElementsAre(first.agent, first.agent, second.agent, second.agent));
+}
+
+TEST(ClusterSchedulerTest, AGpuTakesAnyProblemsTaskWhileTheOthersWaitForTheirCompilations) {
+  Scheduler scheduler(nothing_ahead());
+  const auto agent = scheduler.join(kH100, 2, 1, 0s);
+  const ProblemId older = scheduler.begin(agent.group), younger = scheduler.begin(agent.group);
+  scheduler.submit(older, compilation(), 0s);
+  scheduler.submit(younger, compilation(), 0s);
+  const auto compiling = scheduler.take_orders().assignments;
+  ASSERT_THAT(compiling, SizeIs(2)) << "no compiler is kept for the older problem";
+  scheduler.answer(compiling[1].lease, {}, 1s);
+  const TaskId ready = scheduler.submit(younger, measurement(), 1s);
+  const auto given = scheduler.take_orders().assignments;
+  ASSERT_THAT(given, SizeIs(1));
+  EXPECT_EQ(given[0].task, ready);
+  EXPECT_EQ(given[0].gpu, 0U);
 }
 
 // Of two agents, where one task may wait at a GPU.

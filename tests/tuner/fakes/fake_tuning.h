@@ -12,7 +12,7 @@
 #include "kernel_templates/registry.h"
 #include "search/space/space.h"
 #include "tests/tuner/fakes/fake_candidates.h"
-#include "tuner/job/tune.h"
+#include "tuner/agents/one_machine.h"
 #include "tuner/plan/candidates.h"
 
 namespace gemm_tune::fake {

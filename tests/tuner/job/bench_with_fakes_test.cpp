@@ -6,6 +6,7 @@
 
 #include "tests/temp_folder.h"
 #include "tests/tuner/fakes/fake_tuning.h"
+#include "tuner/agents/one_machine.h"
 #include "tuner/report/bench_table.h"
 
 namespace gemm_tune {

@@ -3,12 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
-#include <memory>
 #include <set>
+#include <thread>
 
 #include "core/error.h"
 #include "tests/tuner/fakes/fake_tuning.h"
-#include "tuner/job/local_workers.h"
 #include "tuner/process/scratch_dir.h"
 
 namespace gemm_tune {
@@ -18,23 +17,17 @@ class LanesTest : public testing::Test {
  protected:
   std::string file(const std::string& name) const { return (dir_.path() / name).string(); }
 
+  Database made(const std::string& name) const {
+    Database database(file(name), Database::Mode::create_or_open);
+    database.begin_run({"test", "13.0", "", name, 1});
+    return database;
+  }
+
   TuneRequest request(const std::string& log) const {
     TuneRequest request = fake::request_of(fake::some_configs(24, /*with_faulty=*/true), file(log));
     request.problems.clear();
     for (int i = 1; i <= 3; ++i) request.problems.push_back(packed_problem(1024, 1024, 512 * i));
-    request.jobs = 1;
     return request;
-  }
-
-  static TuneReport tune_in_lanes(const TuneRequest& request, Database& database, std::size_t count,
-                                  const OnFinished& on_finished = nullptr) {
-    std::vector<std::unique_ptr<LocalWorkers>> workers;
-    std::vector<TaskPools*> lanes;
-    for (std::size_t i = 0; i < count; ++i) {
-      lanes.push_back(workers.emplace_back(std::make_unique<LocalWorkers>(request)).get());
-    }
-    return tune(
-        request, database, lanes, [](const Progress&) {}, on_finished);
   }
 
   // "MxNxK config disposition rank": what the database says of each candidate.
@@ -48,47 +41,94 @@ class LanesTest : public testing::Test {
     return found;
   }
 
+  static std::string winner_of(const ProblemReport& problem) {
+    return to_string(problem.problem) + " " + to_string(problem.winner.value().config.config());
+  }
+
   ScratchDir dir_{"gemm-tune-test"};
 };
 
 TEST_F(LanesTest, SeveralProblemsAtATimeStoreTheRowsAndWinnersOfOneAtATime) {
-  Database one(file("one.db"), Database::Mode::create_or_open);
-  one.begin_run({"test", "13.0", "", "one at a time", 1});
-  const TuneReport in_turn = tune(request("one.log"), one, [](const Progress&) {});
-  Database two(file("two.db"), Database::Mode::create_or_open);
-  two.begin_run({"test", "13.0", "", "two at a time", 1});
-  std::size_t finished = 0;
-  const TuneReport at_once =
-      tune_in_lanes(request("two.log"), two, 2, [&](const ProblemReport&) { ++finished; });
-
-  EXPECT_EQ(finished, 3u);
-  ASSERT_EQ(at_once.problems.size(), in_turn.problems.size());
-  for (std::size_t i = 0; i < in_turn.problems.size(); ++i) {
-    EXPECT_EQ(at_once.problems[i].problem, in_turn.problems[i].problem);
-    EXPECT_EQ(to_string(at_once.problems[i].winner.value().config.config()),
-              to_string(in_turn.problems[i].winner.value().config.config()));
+  Database one = made("one.db"), two = made("two.db");
+  std::vector<std::string> in_turn, at_once;
+  for (const Problem& problem : request("one.log").problems) {
+    TuneRequest alone = request("one.log");
+    alone.problems = {problem};
+    in_turn.push_back(winner_of(tune(alone, one, [](const Progress&) {}).problems.at(0)));
   }
-  EXPECT_FALSE(at_once.interrupted || at_once.unfinished);
+  const auto thread = std::this_thread::get_id();
+  const TuneReport report = tune(
+      request("two.log"), two,
+      [&](const Progress&) { EXPECT_EQ(std::this_thread::get_id(), thread); },
+      [&](const ProblemReport& problem) {
+        EXPECT_EQ(std::this_thread::get_id(), thread);
+        at_once.push_back(winner_of(problem));
+      });
+  EXPECT_EQ(at_once, in_turn) << "in the request's order, whichever ends first";
+  EXPECT_EQ(report.problems.size(), 3u);
+  EXPECT_FALSE(report.interrupted || report.unfinished);
   EXPECT_EQ(rows(two), rows(one));
   EXPECT_GT(rows(one).size(), 3 * 18u);
 }
 
-TEST_F(LanesTest, ALaneThatFailsEndsTheOthersAndItsExceptionIsThrown) {
-  Database database(file("db"), Database::Mode::create_or_open);
-  database.begin_run({"test", "13.0", "", "fails", 1});
-  TuneRequest busy = request("log"), lost = busy;
-  busy.only = fake::some_configs(400, /*with_faulty=*/true);
-  std::erase_if(busy.only, [](const KnownConfig& config) {
-    return fake::fault_of(to_string(config.config())) != fake::Fault::endless_compile;
-  });
-  ASSERT_FALSE(busy.only.empty());
-  busy.compile_limit = std::chrono::hours(10);
-  busy.worker_clock = nullptr;
-  lost.worker = {"/nowhere/worker"};
-  LocalWorkers workers(busy), none(lost);
-  const std::vector<TaskPools*> lanes = {&workers, &none};
+TEST_F(LanesTest, AJobStartsItsWorkersOnceForAllProblems) {
+  TuneRequest sound = request("log");
+  sound.only = fake::some_configs(24, /*with_faulty=*/false);
+  Database database = made("db");
+  EXPECT_EQ(tune(sound, database, [](const Progress&) {}).problems.size(), 3u);
+  std::ifstream log(file("log"));
+  std::set<std::string> workers;
+  for (std::string line; std::getline(log, line);) {
+    if (line.starts_with("pid ")) workers.insert(line);
+  }
+  EXPECT_LE(workers.size(), sound.jobs + 2)
+      << "the compilers, and a measuring worker and its spare";
+}
+
+TEST_F(LanesTest, AnExceptionOfWhoIsToldOfAProblemEndsTheRunAndIsThrown) {
+  Database database = made("db");
+  const auto fail = [](const ProblemReport&) { throw UsageError("the reader has gone"); };
   EXPECT_THROW(tune(
-                   busy, database, lanes, [](const Progress&) {}, nullptr),
+                   request("log"), database, [](const Progress&) {}, fail),
+               UsageError);
+}
+
+// Workers that fail at their first task, or that never answer.
+class DeadPools : public TaskPools {
+ public:
+  explicit DeadPools(bool refuses) : pool_(refuses) {}
+
+  TaskPool& compilers() override { return pool_; }
+  TaskPool& measurers() override { return pool_; }
+  void wait(std::chrono::milliseconds, int) override { std::this_thread::yield(); }
+
+ private:
+  class Pool : public TaskPool {
+   public:
+    explicit Pool(bool refuses) : refuses_(refuses) {}
+    void submit(Task) override {
+      if (refuses_) throw DeviceError("no such worker");
+      ++pending_;
+    }
+    std::size_t pending() const override { return pending_; }
+    std::size_t size() const override { return 1; }
+    WorkersLoad load() const override { return {0, 1, 0}; }
+    void abandon() override { pending_ = 0; }
+
+   private:
+    const bool refuses_;
+    std::size_t pending_ = 0;
+  };
+
+  Pool pool_;
+};
+
+TEST_F(LanesTest, ALaneThatFailsEndsTheOthersAndItsExceptionIsThrown) {
+  Database database = made("db");
+  DeadPools silent(false), refusing(true);
+  const std::vector<TaskPools*> lanes = {&silent, &refusing};
+  EXPECT_THROW(tune(
+                   request("log"), database, lanes, [](const Progress&) {}, nullptr),
                DeviceError);
   EXPECT_TRUE(rows(database).empty()) << "the other lane went on to the end";
 }

@@ -77,26 +77,53 @@ TEST(ProgressTest, PlainLinesGetRarerInALongRun) {
   EXPECT_EQ(plain_interval(10h), 60s);
 }
 
+// A run's progress after that of one problem.
+std::string left_after(RunProgress& run, const Progress& progress,
+                       std::chrono::milliseconds elapsed) {
+  run.note(progress);
+  return run.left(elapsed);
+}
+
 TEST(ProgressTest, TheTimeLeftIsThatOfAllProblems) {
   const Problem problem = packed_problem(64, 64, 64);
-  Progress now = progress(problem);
-  now.problems = 4;
-  now.done = 16;
+  Progress first = progress(problem);
+  first.problems = 4;
+  first.done = 16;
   RunProgress run;
-  EXPECT_EQ(run.left(now, 8s), "2:00 left");  // 16 of 4 x 64 done in 8 s
-  now.done = 64;
-  EXPECT_EQ(run.left(now, 32s), "1:36 left");
-  now.number = 2;
-  now.budget = 128;
-  now.done = 0;
-  EXPECT_EQ(run.left(now, 32s), "2:40 left");  // 192 begun, as many to come, 64 done
-  now.done = 96;                               // the search ends before its budget does
-  EXPECT_EQ(run.left(now, 80s), "1:52 left");
-  now.number = 3;
-  now.budget = now.done = 80;
-  EXPECT_EQ(run.left(now, 120s), "0:40 left");  // 240 done, 80 to come
-  now.number = 4;
-  EXPECT_EQ(run.left(now, 160s), "");
+  EXPECT_EQ(left_after(run, first, 8s), "2:00 left");  // 16 of 4 x 64 done in 8 s
+  first.done = 64;
+  EXPECT_EQ(left_after(run, first, 32s), "1:36 left");
+  Progress second = first;
+  second.number = 2;
+  second.budget = 128;
+  second.done = 0;
+  EXPECT_EQ(left_after(run, second, 32s), "2:40 left");  // 192 begun, as many to come, 64 done
+  second.done = 96;
+  second.stage = kFinished;  // before its budget is spent
+  EXPECT_EQ(left_after(run, second, 80s), "1:20 left");
+  Progress third = first;
+  third.number = 3;
+  third.budget = third.done = 80;
+  EXPECT_EQ(left_after(run, third, 120s), "0:40 left");  // 240 done, 80 to come
+  third.number = 4;
+  EXPECT_EQ(left_after(run, third, 160s), "");
+}
+
+TEST(ProgressTest, OfSeveralProblemsUnderWayTheFirstIsShown) {
+  const Problem problem = packed_problem(64, 64, 64);
+  Progress first = progress(problem), second = first;
+  first.problems = second.problems = 2;
+  second.number = 2;
+  RunProgress run;
+  run.note(second);
+  EXPECT_TRUE(run.is_first(2)) << "the other is being planned";
+  run.note(first);
+  EXPECT_TRUE(run.is_first(1));
+  EXPECT_FALSE(run.is_first(2));
+  first.stage = kFinished;
+  run.note(first);
+  EXPECT_FALSE(run.is_first(1));
+  EXPECT_TRUE(run.is_first(2));
 }
 
 TEST(ProgressTest, WhatEarlierRunsTriedTakesNoTime) {
@@ -104,9 +131,9 @@ TEST(ProgressTest, WhatEarlierRunsTriedTakesNoTime) {
   Progress now = progress(problem);
   now.done = now.recalled = 60;
   RunProgress run;
-  EXPECT_EQ(run.left(now, 1s), "");
+  EXPECT_EQ(left_after(run, now, 1s), "");
   now.done = 61;
-  EXPECT_EQ(run.left(now, 2s), "0:06 left");
+  EXPECT_EQ(left_after(run, now, 2s), "0:06 left");
 }
 
 TEST(ProgressTest, ALimitOfTheRunBoundsTheTimeLeft) {
@@ -114,8 +141,8 @@ TEST(ProgressTest, ALimitOfTheRunBoundsTheTimeLeft) {
   Progress now = progress(problem);
   now.done = 1;
   RunProgress run(60s);
-  EXPECT_EQ(run.left(now, 10s), "0:50 left");
-  EXPECT_EQ(run.left(now, 61s), "0:00 left");
+  EXPECT_EQ(left_after(run, now, 10s), "0:50 left");
+  EXPECT_EQ(left_after(run, now, 61s), "0:00 left");
 }
 
 TEST(TerminalTest, ATextIsCutBetweenCharactersByTheirColumns) {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <set>
 
 #include "core/error.h"
@@ -337,35 +338,35 @@ TEST_F(WorkerPoolTest, CallThrowsWhatTheWorkerRefused) {
   }
 }
 
-TEST_F(WorkerPoolTest, AbandonForgetsTasksAndGoesOnAfterwards) {
+TEST_F(WorkerPoolTest, ATaskThatNobodyWaitsForEndsSoonAndOthersGoOn) {
   WorkerPool pool = fakes(1);
   const pid_t pid = pid_of_worker(pool);
-  bool called = false;
-  pool.submit({"hang", 1, 10s, false, [&](TaskResult) { called = true; }});
-  pool.submit({"echo", 1, 10s, false, [&](TaskResult) { called = true; }});
-  pool.abandon();
-  EXPECT_EQ(pool.pending(), 0u);
+  std::map<std::uint64_t, TaskResult::Status> ended;
+  const auto submit = [&](const std::string& verb, std::uint64_t number) {
+    pool.submit({verb, 1, 10s, false, [&ended, number](TaskResult r) { ended[number] = r.status; },
+                 nullptr, number});
+  };
+  submit("hang", 1);
+  submit("echo", 2);
+  submit("echo", 3);
+  pool.hurry(2);
+  EXPECT_EQ(ended, (std::map<std::uint64_t, TaskResult::Status>{{2, TaskResult::Status::died}}));
+  pool.hurry(1);
   now_ += 1s;  // long before the task's own limit
+  while (pool.pending() > 0) WorkerPool::wait({&pool}, kWait);
+  EXPECT_EQ(ended.at(1), TaskResult::Status::timed_out);
+  EXPECT_EQ(ended.at(3), TaskResult::Status::reply);
   EXPECT_NE(pid_of_worker(pool), pid);
-  EXPECT_FALSE(called);
 }
 
-TEST_F(WorkerPoolTest, AWorkerThatStartsOrSoonEndsItsTaskSurvivesThatThisIsAbandoned) {
-  WorkerPool pool = this->pool({fake("note_pid")});
-  const auto started = [&] {
-    return std::distance(std::filesystem::directory_iterator(folder_.path()), {});
-  };
-  bool called = false;
-  const Task task = {"echo", 1, 10s, false, [&](TaskResult) { called = true; }};
-  pool.submit(task);
-  pool.abandon();  // while the worker starts
+TEST_F(WorkerPoolTest, AWorkerThatSoonEndsATaskThatNobodyWaitsForServesOn) {
+  WorkerPool pool = fakes(1);
   const pid_t pid = pid_of_worker(pool);
-  pool.submit(task);
-  pool.abandon();  // while the worker is at work
-  EXPECT_EQ(pool.pending(), 0u);
+  std::optional<TaskResult> result;
+  pool.submit({"echo", 1, 10s, false, [&](TaskResult r) { result = std::move(r); }, nullptr, 7});
+  pool.hurry(7);
+  while (!result) WorkerPool::wait({&pool}, kWait);
   EXPECT_EQ(pid_of_worker(pool), pid);
-  EXPECT_EQ(started(), 1);
-  EXPECT_FALSE(called);
 }
 
 TEST_F(WorkerPoolTest, ATaskThatWantsAFreshWorkerGetsOneThatHasServedNothing) {
@@ -420,25 +421,17 @@ TEST_F(WorkerPoolTest, WorkersThatDieBeforeTheyGreetAreNotTheTasksFault) {
   EXPECT_THAT(results[0].detail, AllOf(HasSubstr("cannot start"), HasSubstr("exited with code 4")));
 }
 
-TEST_F(WorkerPoolTest, CountsTheTimeSpentOnTasksAndNotOnStarting) {
+TEST_F(WorkerPoolTest, CountsTheTimeSpentOnATaskAndNotOnStarting) {
   WorkerPool pool = fakes(1);
   bool sent = false;
-  const auto submit = [&](const std::string& verb) {
-    pool.submit(
-        {verb, 1, 300ms, false, [](const TaskResult&) {}, [&](nlohmann::json&) { sent = true; }});
-  };
-  submit("hang");
+  std::optional<TaskResult> result;
+  pool.submit({"hang", 1, 300ms, false, [&](TaskResult r) { result = std::move(r); },
+               [&](nlohmann::json&) { sent = true; }});
   now_ += 400ms;  // of its start
   while (!sent) WorkerPool::wait({&pool}, kWait);
-  EXPECT_EQ(pool.busy().count(), 0);
-  now_ += 200ms;
-  EXPECT_DOUBLE_EQ(pool.busy().count(), 0.2);
-  now_ += 100ms;
-  while (pool.pending() > 0) WorkerPool::wait({&pool}, kWait);
-  now_ += 1h;
-  submit("echo");
-  while (pool.pending() > 0) WorkerPool::wait({&pool}, kWait);
-  EXPECT_DOUBLE_EQ(pool.busy().count(), 0.3);
+  now_ += 300ms;
+  while (!result) WorkerPool::wait({&pool}, kWait);
+  EXPECT_DOUBLE_EQ(result->seconds, 0.3);
 }
 
 }  // namespace
