@@ -38,6 +38,9 @@ struct AccuracyInfo {
   int promoted_each;  // k whose sums stay in the tensor cores before they are added in fp32; 0: all
   int sum_bits;       // significand bits of those sums: 24 for fp32; 0: exact
   const char* meaning;
+  // Significand bits that the parts of a number keep where it is so small beside the largest one of
+  // its row of A or column of B that they keep fewer than parts_bits; 0: there are none such.
+  int least_bits = 0;
 };
 
 // In the order of Accuracy.
@@ -75,9 +78,10 @@ inline constexpr AccuracyInfo kAccuracyTable[] = {
      true,
      22,
      3,
-     64,
+     16,
      24,
-     "operands scaled and split into two f16 parts"},
+     "operands scaled and split into two f16 parts",
+     17},
     {"fp32_bf16x6",
      {"BF16_BF16_F32_X6", "bf16x6"},
      OperandKind::f32,

@@ -23,8 +23,9 @@ double power_of_two(int exponent) { return std::ldexp(1.0, exponent); }
 double left_out(const AccuracyInfo& info) {
   if (info.parts_bits == 0) return 0;
   const double below = power_of_two(-info.parts_bits);
+  const int least_bits = info.least_bits > 0 ? info.least_bits : info.parts_bits;
   const int pairs = info.products / 2;
-  return 2 * std::log1p(below) + std::log1p(pairs * below);
+  return 2 * std::log1p(power_of_two(-least_bits)) + std::log1p(pairs * below);
 }
 
 // The log of 1 + the error of sums over K products, by steps that cut off and, where they are

@@ -27,7 +27,7 @@ constexpr LaunchProblem launch_problem(const Problem& problem) {
 }
 
 constexpr Sameness sameness(const Problem& tuned, const Problem& asked) {
-  if (tuned.epilogue != asked.epilogue) return Sameness::none;
+  if (tuned.epilogue != asked.epilogue || tuned.signature != asked.signature) return Sameness::none;
   return sameness(launch_problem(tuned), launch_problem(asked));
 }
 

@@ -15,7 +15,8 @@
   each(warp_tiled)        \
   each(skinny)            \
   each(mma)               \
-  each(wgmma)
+  each(wgmma)             \
+  each(wgmma_f16x3)
 // clang-format on
 
 // Each is defined in the family.cpp of its folder.

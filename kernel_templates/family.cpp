@@ -15,7 +15,7 @@ static_assert(static_cast<int>(ElementType::f32) == kTypeF32 &&
 
 bool KernelFamily::supports(const Signature& signature) const {
   if (signature.b != signature.a || signature.c != signature.d ||
-      signature.accuracy != accuracy_of(signature.a)) {
+      signature.accuracy != accuracy.value_or(accuracy_of(signature.a))) {
     return false;
   }
   bool has_ab = signature.a == kSumType, has_cd = signature.d == kSumType;

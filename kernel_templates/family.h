@@ -82,6 +82,8 @@ struct KernelFamily {
   std::vector<FamilyRule> rules;
   // Accesses narrower than the alignment allows are never better.
   bool is_fastest_at_widest_vec = false;
+  // The accuracy class of the family's products; nothing: that of A's type, accuracy_of().
+  std::optional<Accuracy> accuracy;
   // The first reason why the values cannot be compiled, or nothing; reject() of params.cuh.
   std::function<std::optional<std::string>(Values)> reject;
   std::function<Traits(Values)> traits;  // precondition: not rejected
@@ -119,7 +121,7 @@ struct KernelFamily {
 
   // Whether the family has kernels of this signature: among the values of its parameters of the
   // roles type_ab and type_cd are its types, and no rule forbids them together. A family without
-  // these parameters has f32 only.
+  // these parameters has f32 only. Of accuracy classes it has the one.
   bool supports(const Signature& signature) const;
 
   // The position of a parameter, or nothing.

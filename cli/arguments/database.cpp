@@ -67,6 +67,7 @@ std::string with_tune_command(const std::string& sentence, const KernelOptions& 
   if (options.gpu.empty()) add("--arch", options.arch.empty() ? arch : options.arch);
   add("--sizes", options.sizes.empty() ? "1024,4096" : options.sizes);
   add("--type", options.type, "f32");
+  add("--accuracy", options.accuracy);
   add("--layout", options.layout, "nn");
   add("--batch", std::to_string(options.batch), "1");
   add("--kernel-dir", options.kernel_dir);

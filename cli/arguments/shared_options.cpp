@@ -29,7 +29,8 @@ void add_quiet(CLI::App& app, bool& quiet) {
 void add_json(CLI::App& app, bool& json) { app.add_flag("--json", json, "Results as JSON"); }
 
 ProblemDefaults problem_defaults(const SizeOptions& options) {
-  return {parse_layout(options.layout), options.batch, parse_signature(options.type)};
+  const std::string of_class = options.accuracy.empty() ? "" : "+" + options.accuracy;
+  return {parse_layout(options.layout), options.batch, parse_signature(options.type + of_class)};
 }
 
 std::vector<Problem> asked_problems(const SizeOptions& options) {
@@ -54,11 +55,13 @@ CLI::Option* add_kernel_options(CLI::App& app, KernelOptions& o) {
   app.add_flag("--from-python", o.from_python, "Name arguments as the Python package does")
       ->group(kUnlisted);
   add_kernel_dir(app, o.kernel_dir);
-  app.add_option("--type", o.type,
-                 "Element type: " + type_names() +
-                     "; or those of A, B, C and D, as in bf16/bf16/f32/f32; with an accuracy "
-                     "class as in f32+tf32")
+  app.add_option(
+         "--type", o.type,
+         "Element type: " + type_names() + "; or those of A, B, C and D, as in bf16/bf16/f32/f32")
       ->capture_default_str();
+  app.add_option(
+      "--accuracy", o.accuracy,
+      "Accuracy class, as in fp32_f16x3; default: fp32 for f32, sums in fp32 for 16 bits");
   app.add_option("--layout", o.layout,
                  "Operands stored transposed, A's letter first: nn, nt, tn or tt")
       ->capture_default_str();

@@ -36,6 +36,7 @@ struct TargetOptions {
 struct SizeOptions {
   std::string sizes;
   std::string type = "f32";
+  std::string accuracy;  // class; empty: the type's own
   std::string layout = "nn";
   std::int64_t batch = 1;
 };

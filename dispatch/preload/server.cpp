@@ -9,6 +9,8 @@
 #include <string_view>
 #include <variant>
 
+#include "core/signature.h"
+#include "dispatch/c_values.h"
 #include "dispatch/preload/driver.h"
 #include "dispatch/preload/report/report.h"
 
@@ -25,6 +27,15 @@ Settings Settings::from(Get* get) {
     if (end == distance || *end != '\0' || !(settings.most_distance >= 1)) {
       settings.error = std::string("GEMM_TUNE_BLAS_DISTANCE is '") + distance +
                        "': it must be a number from 1 on";
+    }
+  }
+  if (const char* const name = get("GEMM_TUNE_BLAS_ACCURACY")) {
+    const std::optional<Accuracy> accuracy = accuracy_named(name);
+    if (accuracy && has_class(ElementType::f32, *accuracy)) {
+      settings.arithmetic.accuracy = c_accuracy_of(*accuracy);
+    } else {
+      settings.error = std::string("GEMM_TUNE_BLAS_ACCURACY is '") + name +
+                       "': it must be an accuracy class of fp32 products, as fp32_f16x3";
     }
   }
   if (const char* const tf32 = get("NVIDIA_TF32_OVERRIDE")) {

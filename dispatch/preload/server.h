@@ -23,6 +23,7 @@ namespace gemm_tune::preload {
 // unset. GEMM_TUNE_BLAS_COUNTS: the folder for the counts of processes that may not come to report.
 // GEMM_TUNE_BLAS_FAMILIES: plug-ins of kernel families, a line each.
 // GEMM_TUNE_BLAS_DISTANCE: the most_distance of objection(), a number from 1.
+// GEMM_TUNE_BLAS_ACCURACY: the accuracy class of fp32 calls that are not pedantic.
 struct Settings {
   std::string report, counts, families;
   double most_distance = 4;

@@ -81,7 +81,7 @@ void require_in_place(const GemmCall& call) {
 enum class Kind { f32, f64, mixed };
 
 Kind kind_of(const Signature& types) {
-  if (types == Signature()) return Kind::f32;
+  if (cublas_abi::is_sgemm(types)) return Kind::f32;
   if (types == signature_of(kReferenceType)) return Kind::f64;
   if (cublas_abi::has_function(types)) return Kind::mixed;
   throw DeviceError("no cuBLAS function for " + to_string(types));

@@ -20,11 +20,19 @@ inline std::optional<ElementType> element_type(std::int64_t data_type) {
   return find_type([&](const TypeInfo& type) { return type.cuda_data_type == data_type; });
 }
 
+// Whether all matrices are of f32. cublasSgemm computes in fp32, whose accuracy class is the best
+// of those that such products have.
+constexpr bool is_sgemm(const Signature& types) {
+  Signature in_fp32 = types;
+  in_fp32.accuracy = accuracy_of(types.a);
+  return in_fp32 == Signature();
+}
+
 // Whether cuBLAS has a function for products of f32, or of these 16-bit operands with sums in fp32.
 constexpr bool has_function(const Signature& types) {
   const bool is_16_bits =
       info_of(types.a).bits == 16 && (types.d == types.a || types.d == kSumType);
-  return types == Signature() || (is_16_bits && types == signature_of(types.a, types.d));
+  return is_sgemm(types) || (is_16_bits && types == signature_of(types.a, types.d));
 }
 
 // cublasLt's epilogues that are ours too, by its numbers (cublasLtEpilogue_t). Its bias is one for

@@ -45,9 +45,9 @@ nb::dict fields_of(const gt_gemm_call& call) {
 }  // namespace
 
 nb::list calls_of(nb::handle a, nb::handle b, nb::handle bias, nb::handle out,
-                  nb::handle activation) {
+                  nb::handle activation, nb::handle accuracy) {
   Prepared prepared = prepare(a, b, bias, out, Memory::any);
-  if (!activation.is_none()) prepared.product->add_activation(text_of(activation));
+  set_options(*prepared.product, activation, accuracy);
   nb::list calls;
   if (!prepared.product->is_empty()) {
     prepared.product->for_each([&](const gt_gemm_call& call) { calls.append(fields_of(call)); });

@@ -10,7 +10,8 @@ namespace gemm_tune {
 
 // All that matmul() does but gt_gemm, with arrays in any memory. The calls' fields.
 nanobind::list calls_of(nanobind::handle a, nanobind::handle b, nanobind::handle bias,
-                        nanobind::handle out, nanobind::handle activation);
+                        nanobind::handle out, nanobind::handle activation,
+                        nanobind::handle accuracy);
 
 // The same; the result.
 nanobind::object prepare_only(nanobind::handle a, nanobind::handle b, nanobind::handle bias,

@@ -33,6 +33,14 @@ nb::object& recorder() {
 // time, also while its thread opens another.
 int open_captures = 0;
 
+// The argument of this name. Throws ArgumentError.
+std::string text_of(nb::handle argument, const char* name, const char* example) {
+  if (!nb::isinstance<nb::str>(argument)) {
+    throw ArgumentError(std::string(name) + " must be a text, as '" + example + "', or None");
+  }
+  return nb::cast<std::string>(argument);
+}
+
 void note(const Product& product) {
   const nb::object& record = recorder();
   product.for_each([&](const gt_gemm_call& call) { record(problem_text(call)); });
@@ -74,17 +82,22 @@ gt_status launch(gt_handle* with, const Prepared& prepared) {
 }
 
 nb::object matmul(nb::handle a, nb::handle b, nb::handle bias, nb::handle out,
-                  nb::handle activation) {
+                  nb::handle activation, nb::handle accuracy) {
   const auto by_torch = [&] {
     if (!activation.is_none()) {
       throw ArgumentError(
           "activation is given where a tensor requires grad or is of a subclass: apply it apart");
     }
+    if (!accuracy.is_none()) {
+      throw ArgumentError(
+          "accuracy is given where a tensor requires grad or is of a subclass: products there are "
+          "fp32");
+    }
     return by_operator(a, b, bias, out);
   };
   if (is_for_operator(a, b, bias, out)) return by_torch();
   try {
-    return matmul_of_plain_tensors(a, b, bias, out, activation);
+    return matmul_of_plain_tensors(a, b, bias, out, activation, accuracy);
   } catch (const NoMemoryOfItsOwn&) {
     return by_torch();
   }
@@ -120,14 +133,15 @@ PyObject* guarded(const Body& body) noexcept {
   return nullptr;
 }
 
-constexpr std::size_t kArguments = 5;
+constexpr std::size_t kArguments = 6;
 
 // The arguments of a METH_FASTCALL | METH_KEYWORDS function: None where one is not given.
 bool take_arguments(PyObject* const* given, Py_ssize_t count, PyObject* keywords,
                     std::array<nb::handle, kArguments>& taken) {
-  static constexpr const char* kNames[kArguments] = {"a", "b", "bias", "out", "activation"};
+  static constexpr const char* kNames[kArguments] = {"a",   "b",          "bias",
+                                                     "out", "activation", "accuracy"};
   if (count > static_cast<Py_ssize_t>(kArguments)) {
-    PyErr_Format(PyExc_TypeError, "matmul() takes at most 5 arguments, not %zd", count);
+    PyErr_Format(PyExc_TypeError, "matmul() takes at most 6 arguments, not %zd", count);
     return false;
   }
   for (Py_ssize_t i = 0; i < count; ++i) taken[static_cast<std::size_t>(i)] = given[i];
@@ -156,11 +170,9 @@ bool take_arguments(PyObject* const* given, Py_ssize_t count, PyObject* keywords
 
 }  // namespace
 
-std::string text_of(nb::handle activation) {
-  if (!nb::isinstance<nb::str>(activation)) {
-    throw ArgumentError("activation must be a text, as 'relu', or None");
-  }
-  return nb::cast<std::string>(activation);
+void set_options(Product& product, nb::handle activation, nb::handle accuracy) {
+  if (!activation.is_none()) product.add_activation(text_of(activation, "activation", "relu"));
+  if (!accuracy.is_none()) product.set_accuracy(text_of(accuracy, "accuracy", "fp32_f16x3"));
 }
 
 void set_recorder(nb::object record) { recorder() = std::move(record); }
@@ -168,9 +180,9 @@ void set_recorder(nb::object record) { recorder() = std::move(record); }
 int count_captures(int change) { return open_captures += change; }
 
 nb::object matmul_of_plain_tensors(nb::handle a, nb::handle b, nb::handle bias, nb::handle out,
-                                   nb::handle activation) {
+                                   nb::handle activation, nb::handle accuracy) {
   Prepared prepared = prepare(a, b, bias, out, Memory::of_cuda);
-  if (!activation.is_none()) prepared.product->add_activation(text_of(activation));
+  set_options(*prepared.product, activation, accuracy);
   if (!prepared.product->is_empty()) {
     if (open_captures > 0) note(*prepared.product);
     check(launch(handle(), prepared));
@@ -194,7 +206,8 @@ PyObject* matmul_of_python(PyObject*, PyObject* const* given, Py_ssize_t count,
                            PyObject* keywords) {
   std::array<nb::handle, kArguments> taken;
   if (!take_arguments(given, count, keywords, taken)) return nullptr;
-  return guarded([&] { return matmul(taken[0], taken[1], taken[2], taken[3], taken[4]); });
+  return guarded(
+      [&] { return matmul(taken[0], taken[1], taken[2], taken[3], taken[4], taken[5]); });
 }
 
 }  // namespace gemm_tune

@@ -7,14 +7,14 @@
 
 #include <nanobind/nanobind.h>
 
-#include <string>
-
 namespace gemm_tune {
 
-// What notes each problem while a capture is open.
-// The argument `activation`. Throws ArgumentError.
-std::string text_of(nanobind::handle activation);
+class Product;
 
+// Has the product be as matmul()'s last arguments say, each a text or None. Throws ArgumentError.
+void set_options(Product& product, nanobind::handle activation, nanobind::handle accuracy);
+
+// What notes each problem while a capture is open.
 void set_recorder(nanobind::object record);
 
 // How many captures are open once there are `change` more.
@@ -23,7 +23,7 @@ int count_captures(int change);
 // Without autograd's part: what the operator for PyTorch calls.
 nanobind::object matmul_of_plain_tensors(nanobind::handle a, nanobind::handle b,
                                          nanobind::handle bias, nanobind::handle out,
-                                         nanobind::handle activation);
+                                         nanobind::handle activation, nanobind::handle accuracy);
 
 // Whether the call is autograd's, or of a subclass that has its own idea of a product.
 bool is_for_operator(nanobind::handle a, nanobind::handle b, nanobind::handle bias,

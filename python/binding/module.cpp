@@ -29,12 +29,13 @@ namespace gemm_tune {
 namespace {
 
 constexpr const char* kMatmulText =
-    "matmul(a, b, bias=None, out=None, activation=None)\n--\n\n"
+    "matmul(a, b, bias=None, out=None, activation=None, accuracy=None)\n--\n\n"
     "The product of a and b, plus bias, on the current stream of their library.\n\n"
     "a and b: arrays on one CUDA device, of float32, float16 or bfloat16; shapes as for\n"
     "numpy.matmul. bias: an element for each column. out: where the result goes; of 16-bit\n"
     "operands it may be float32. activation: what is applied behind the bias, as 'relu' or\n"
-    "'gelu_tanh'. Returns out, or a new array of the operands' library.";
+    "'gelu_tanh'. accuracy: the class of float32 products, as 'fp32_f16x3'; None: fp32.\n"
+    "Returns out, or a new array of the operands' library.";
 
 // Of types that all matrices of a product may have: the libraries' name of each, and this
 // project's.
@@ -78,7 +79,8 @@ NB_MODULE(_core, module) {
       {nullptr, nullptr, 0, nullptr}};
   if (PyModule_AddFunctions(module.ptr(), functions) != 0) nb::raise_python_error();
   module.def("matmul_of_plain_tensors", &matmul_of_plain_tensors, "a"_a, "b"_a,
-             "bias"_a = nb::none(), "out"_a = nb::none(), "activation"_a = nb::none());
+             "bias"_a = nb::none(), "out"_a = nb::none(), "activation"_a = nb::none(),
+             "accuracy"_a = nb::none());
   module.def("lookup", &lookup, "problem"_a, "arch"_a.none(), "name"_a.none(), "sm_count"_a);
   module.def("lookup_call", &lookup_call, "a"_a, "b"_a, "bias"_a = nb::none(),
              "out"_a = nb::none());
@@ -86,7 +88,7 @@ NB_MODULE(_core, module) {
   module.def("set_recorder", &set_recorder, "record"_a);
   module.def("count_captures", &count_captures, "change"_a);
   module.def("calls_of", &calls_of, "a"_a, "b"_a, "bias"_a = nb::none(), "out"_a = nb::none(),
-             "activation"_a = nb::none());
+             "activation"_a = nb::none(), "accuracy"_a = nb::none());
   module.def("prepare_only", &prepare_only, "a"_a, "b"_a, "bias"_a = nb::none(),
              "out"_a = nb::none());
   module.def("c_call_of", &c_call_of, "a"_a, "b"_a, "bias"_a = nb::none(), "out"_a = nb::none());

@@ -338,6 +338,25 @@ void Product::add_activation(const std::string& name) {
   throw ArgumentError("activation is '" + excerpt(name) + "': it must be one of " + known);
 }
 
+void Product::set_accuracy(const std::string& name) {
+  Signature types =
+      signature_of(element_type_of("a", call_.type_a), element_type_of("out", call_.type_d));
+  const auto accuracy = accuracy_named(name);
+  if (!accuracy || !has_class(types.a, *accuracy)) {
+    std::string known;
+    for (const AccuracyInfo& info : kAccuracyTable) {
+      if (info.operands == kind_of_operand(types.a))
+        known += (known.empty() ? "" : ", ") + std::string(info.name);
+    }
+    throw ArgumentError("accuracy is '" + excerpt(name) + "': it must be one of " + known);
+  }
+  types.accuracy = *accuracy;
+  if (const auto reason = why_unserved(types)) {
+    throw ArgumentError("accuracy is '" + excerpt(name) + "': " + *reason);
+  }
+  call_.accuracy = c_accuracy_of(*accuracy);
+}
+
 void Product::for_each(const std::function<void(const gt_gemm_call&)>& launch) const {
   Extents index{};
   for (;;) {

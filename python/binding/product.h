@@ -69,6 +69,9 @@ class Product {
   // ArgumentError.
   void add_activation(const std::string& name);
 
+  // Has the products be of this accuracy class. Throws ArgumentError.
+  void set_accuracy(const std::string& name);
+
   // Whether the result has no elements.
   bool is_empty() const { return is_empty_; }
 

@@ -255,6 +255,17 @@ void set_times(Prediction& prediction, const Traits& traits, const DeviceSpec& d
   prediction.dram_us = dram_us(bytes.dram, device, constants);
 }
 
+// The launch that splits operands of f32 into parts of half their size: every byte is read and
+// written once.
+double split_time_us(const Traits& traits, const Problem& problem, const DeviceSpec& device,
+                     const ModelConstants& constants) {
+  if (info_of(traits.signature.accuracy).operands != OperandKind::f32) return 0;
+  const double elements = static_cast<double>(problem.M + problem.N) *
+                          static_cast<double>(problem.K) * static_cast<double>(problem.batch);
+  return constants.launch_us +
+         dram_us(2 * elements * element_bytes(traits.signature.a), device, constants);
+}
+
 // Of a kernel by wgmma: an SM's own cycles beside DRAM. What its copies take from the L2 is among
 // those cycles.
 Prediction of_warpgroups(Prediction prediction, const Traits& traits, const Problem& problem,
@@ -269,7 +280,8 @@ Prediction of_warpgroups(Prediction prediction, const Traits& traits, const Prob
   prediction.flops_per_dram_byte = flops(problem) / bytes.dram;
   const double busy_us = cycles.slowdown * overlapped(cycles.total / per_us, prediction.dram_us,
                                                       constants.memory_exponent);
-  prediction.time_us = launched_us(constants.launch_us + busy_us, constants);
+  prediction.repack_us = split_time_us(traits, problem, device, constants);
+  prediction.time_us = launched_us(prediction.repack_us + constants.launch_us + busy_us, constants);
   return prediction;
 }
 

@@ -12,6 +12,7 @@ namespace {
 constexpr double kInstructionRows = 64, kInstructionDepth = 16;
 constexpr double kScatteredFactor = 3;       // bytes that move for each that is stored
 constexpr double kStreamedArea = 128 * 128;  // that of ModelConstants::streamed_sums_cycles
+constexpr double kPartBytes = 2;             // of an element of a split operand's part
 constexpr int kSingleConsumerThreads = 160;  // one warpgroup and the producer's warp
 
 // Tiles that the busiest of the workers, which are clusters, multiplies.
@@ -34,10 +35,13 @@ WarpgroupCycles warpgroup_cycles(const Traits& traits, const Problem& problem,
   const double area = static_cast<double>(traits.tile_m) * traits.tile_n;
   const double columns = traits.warpgroup_columns, rows = area / columns, depth = traits.tile_k;
   const double instructions = rows / kInstructionRows * depth / kInstructionDepth;
-  // Of one step of tile_k.
-  const double multiply = area * depth / constants.tensor_multiplications_per_cycle;
-  const double smem = instructions * (kInstructionRows + columns) * kInstructionDepth *
-                      element_bytes / constants.smem_bytes_per_cycle;
+  // Of one step of tile_k. Operands of f32 come as parts, which take as many bytes.
+  const AccuracyInfo& accuracy = info_of(traits.signature.accuracy);
+  const double part_bytes = accuracy.operands == OperandKind::f32 ? kPartBytes : element_bytes;
+  const double multiply =
+      accuracy.products * area * depth / constants.tensor_multiplications_per_cycle;
+  const double smem = accuracy.products * instructions * (kInstructionRows + columns) *
+                      kInstructionDepth * part_bytes / constants.smem_bytes_per_cycle;
   const double load = (rows + columns) * depth * element_bytes / constants.tma_bytes_per_cycle;
   const double p = constants.warpgroup_exponent;
   const double step = overlapped(overlapped(multiply, smem, p), load, p);

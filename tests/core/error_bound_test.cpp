@@ -57,7 +57,8 @@ TEST(ErrorBoundTest, OperandsThatAreRoundedOrSplitLeaveOutWhatIsBelowTheirParts)
   };
   EXPECT_NEAR(sums(Accuracy::tf32, 0), 2 * 0x1p-11, 1e-6);
   EXPECT_NEAR(sums(Accuracy::bf16x3, 0), 3 * 0x1p-16, 1e-6);
-  EXPECT_NEAR(sums(Accuracy::fp32_f16x3, 0), 3 * 0x1p-22 + 4 * 0x1p-24, 1e-9);
+  EXPECT_NEAR(sums(Accuracy::fp32_bf16x6, 0), 5 * 0x1p-24 + 4 * 0x1p-24, 1e-9);
+  EXPECT_NEAR(sums(Accuracy::fp32_f16x3, 0), 2 * 0x1p-17 + 0x1p-22 + 4 * 0x1p-24, 1e-9);
   EXPECT_LT(sums(Accuracy::fp32_f16x3, 4096), sums(Accuracy::tf32, 4096));
 }
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// mma through the real compiler for every architecture it serves; no GPU is needed.
+// Families of tensor cores through the real compiler, mma for every architecture that it serves; no
+// GPU is needed.
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "gpu/compile/nvrtc.h"
+#include "gpu/compile/ptxas_log.h"
 #include "kernel_templates/source.h"
 #include "tests/kernel_templates/spaces.h"
 
@@ -25,6 +27,18 @@ void expect_clean(const std::string& text, int sm) {
   ASSERT_TRUE(result.ok) << text << " on " << arch << ": " << result.log;
   EXPECT_EQ(result.resources.spill_bytes, 0) << text << " on " << arch;
   EXPECT_EQ(result.resources.stack_bytes, 0) << text << " on " << arch;
+}
+
+// The log of ptxas is where sums that wait for each other show.
+TEST(F16x3Compile, WithoutSpillsOrSerialisedInstructions) {
+  for (const char* text : {"wgmma_f16x3/BM=128,BN=128,GROUPS=2,PROMOTE=32,TA=0,TB=1",
+                           "wgmma_f16x3/BM=64,BN=128,GROUPS=1,PROMOTE=16,TA=1,TB=0"}) {
+    const KnownConfig config = known(text);
+    const CompileResult result = compile(config, compile_target(config, "sm_90"));
+    ASSERT_TRUE(result.ok) << text << ": " << result.log;
+    EXPECT_EQ(result.resources.spill_bytes, 0) << text;
+    EXPECT_EQ(serialised_wgmma(result.log), std::nullopt) << text;
+  }
 }
 
 // Between them every layout, type, way of copying and kind of edge.

@@ -185,7 +185,7 @@ def test_ctrl_c_while_an_array_describes_itself_is_no_lack_of_a_description():
 
 @pytest.mark.parametrize("arguments, keywords, sentence", [
     ((A,), {}, "needs the argument 'b'"),
-    ((A, B, None, OUT, None, 1), {}, "at most 5 arguments"),
+    ((A, B, None, OUT, None, None, 1), {}, "at most 6 arguments"),
     ((A, B), {"c": OUT}, "unknown argument 'c'"),
     ((A, B), {"a": A}, "two values for 'a'"),
 ])
@@ -195,7 +195,7 @@ def test_arguments_are_counted_and_named_as_of_any_function(arguments, keywords,
 
 
 def test_matmul_says_its_signature_and_can_be_copied():
-    assert str(inspect.signature(gemm_tune.matmul)) == "(a, b, bias=None, out=None, activation=None)"
+    assert str(inspect.signature(gemm_tune.matmul)) == "(a, b, bias=None, out=None, activation=None, accuracy=None)"
     assert copy.deepcopy(gemm_tune.matmul) is gemm_tune.matmul
     assert pickle.loads(pickle.dumps(gemm_tune.matmul)) is gemm_tune.matmul
 

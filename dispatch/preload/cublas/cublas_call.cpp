@@ -48,6 +48,11 @@ std::optional<Reason> objection_to_f32(const CublasCall& c, const HandleState& s
   return std::nullopt;
 }
 
+bool is_pedantic(const CublasCall& c, const HandleState& state) {
+  return c.compute_type == cublas_abi::kPedanticComputeF32 ||
+         (state.math_mode & ~kFullReduction) == kPedanticMath;
+}
+
 // Tensor cores with sums in fp32, which the pedantic modes rule out. The modes for fp32 operands do
 // not concern these.
 std::optional<Reason> objection_to_narrow(const CublasCall& c, const HandleState& state) {
@@ -158,6 +163,9 @@ std::variant<gt_gemm_call, Reason> tuned_call(const CublasCall& c, const HandleS
   call.type_a = c_type_of(*a);
   call.type_b = c_type_of(*b);
   call.type_c = call.type_d = c_type_of(*d);
+  if (kind_of_operand(*a) == OperandKind::f32 && !is_pedantic(c, state)) {
+    call.accuracy = arithmetic.accuracy;
+  }
   call.M = c.m;
   call.N = c.n;
   call.K = c.k;

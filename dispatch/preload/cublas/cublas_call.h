@@ -70,11 +70,12 @@ struct HandleState {
   std::optional<int> device;   // that the handle was created for, where known
 };
 
-// NVIDIA's environment variables that change the arithmetic of fp32 calls.
+// The environment's variables that change the arithmetic of fp32 calls.
 struct Arithmetic {
-  bool never_tf32 = false;   // NVIDIA_TF32_OVERRIDE is 0
-  bool forced_tf32 = false;  // NVIDIA_TF32_OVERRIDE is set to something else
-  bool emulated = false;     // CUBLAS_EMULATE_SINGLE_PRECISION is set, and not to 0
+  gt_accuracy accuracy = GT_ACCURACY_FP32;  // GEMM_TUNE_BLAS_ACCURACY; not of pedantic calls
+  bool never_tf32 = false;                  // NVIDIA_TF32_OVERRIDE is 0
+  bool forced_tf32 = false;                 // NVIDIA_TF32_OVERRIDE is set to something else
+  bool emulated = false;                    // CUBLAS_EMULATE_SINGLE_PRECISION is set, and not to 0
 };
 
 // Why a call is left to cuBLAS. `refused` is only said once cuBLAS itself has returned an error.

@@ -62,6 +62,21 @@ HandleState math_mode(int mode) {
   return state;
 }
 
+TEST(CublasCallTest, TheAccuracyClassIsThatOfTheEnvironmentUnlessTheCallIsPedantic) {
+  const auto accuracy = [](const CublasCall& call, const HandleState& state,
+                           const Arithmetic& arithmetic) {
+    return std::get<gt_gemm_call>(tuned_call(call, state, arithmetic)).accuracy;
+  };
+  Arithmetic f16x3;
+  f16x3.accuracy = GT_ACCURACY_FP32_F16X3;
+  EXPECT_EQ(accuracy(good_call(), {}, {}), GT_ACCURACY_FP32);
+  EXPECT_EQ(accuracy(good_call(), {}, f16x3), GT_ACCURACY_FP32_F16X3);
+  EXPECT_EQ(accuracy(good_call(), math_mode(kPedanticMath), f16x3), GT_ACCURACY_OF_TYPES);
+  CublasCall pedantic = good_call();
+  pedantic.compute_type = 69;
+  EXPECT_EQ(accuracy(pedantic, {}, f16x3), GT_ACCURACY_OF_TYPES);
+}
+
 TEST(CublasCallTest, EveryArgumentFindsItsPlace) {
   CublasCall asked = good_call();
   asked.stride_a = 23;

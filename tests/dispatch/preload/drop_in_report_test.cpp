@@ -227,6 +227,17 @@ TEST_F(ReportTest, ADistanceThatIsNoneIsNamedAndNothingIsServed) {
   }
 }
 
+TEST_F(ReportTest, AnAccuracyThatIsNoneOfFp32IsNamedAndNothingIsServed) {
+  for (const char* const text : {"", "fp16x3", "sums_fp16"}) {
+    const auto lines =
+        report_of({{"GEMM_TUNE_BLAS_ACCURACY", text}}, [&] { expect_by_cublas(100); });
+    ASSERT_EQ(lines.size(), 2U) << text;
+    EXPECT_EQ(lines[0]["error"],
+              "GEMM_TUNE_BLAS_ACCURACY is '" + std::string(text) +
+                  "': it must be an accuracy class of fp32 products, as fp32_f16x3");
+  }
+}
+
 TEST_F(ReportTest, TheDistanceIsTheEnvironments) {
   const auto lines = report_of({{"GEMM_TUNE_BLAS_DISTANCE", "8"}}, [&] {
     library_.recipe.match = GT_MATCH_NEAREST;

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "core/launch_plan.h"
-
 namespace gemm_tune::emulator {
 namespace {
 
@@ -140,10 +138,7 @@ std::string to_string(const Case& c) {
 }
 
 bool shares_tiles(const KnownConfig& config) {
-  const Problem one_tile =
-      packed_problem(config.traits.tile_m, config.traits.tile_n, config.traits.tile_k,
-                     config.recipe.layout, 1, config.traits.signature);
-  return config.recipe.split_k > 1 || config.plan(one_tile, sm_count(config)).zeroed_bytes > 0;
+  return config.recipe.split_k > 1 || config.recipe.tail_ctas_per_sm > 0 || config.traits.streams_k;
 }
 
 std::vector<Case> edge_cases(const KnownConfig& config) {

@@ -351,6 +351,25 @@ MUTATIONS_OF = {
         ("store: the batch's first", r"unit\.batch \* args_\.stride_d", "0 * args_.stride_d"),
         ("store: the upper rows", r"\+ half \* 8", ""),
     ],
+    "kernel_templates/wgmma_f16x3/consumer.cuh": [
+        ("a cross term twice, the other dropped", r"1 - is_second, is_second", "1, 0"),
+        ("low parts count as high ones", r"1 / kLowScale", "1"),
+        ("sums not promoted", r"(kHighSteps \+ step, )step(\);(?:.|\n)*?)add_up\(sums_, high_, 1\)",
+         r"\1k | i | step\2if (k + 1 == k_blocks && i + 1 == kPromotions) add_up(sums_, high_, 1)"),
+        ("products not waited for", r"wgmma::wait_multiplied<0>\(\);", ";"),
+        ("stage not handed back", r"hand_back\(at_\.stage\);", ";"),
+    ],
+    "kernel_templates/wgmma_f16x3/split.cuh": [
+        ("another scale", r"-scale_exponent\(largest\)", "1 - scale_exponent(largest)"),
+        ("losses not told", r"if \(loses_\)", "if (false)"),
+        ("low parts lost", r"\* kLowScale;", "* 1;"),
+        ("largest of one warp", r"if \(!is_short\) largest", "if (false) largest"),
+        ("another line's scale", r"scales\[own\]", "scales[0]"),
+    ],
+    "kernel_templates/wgmma_f16x3/kernel.cuh": [
+        ("flag not read", r"__ldcg\(flags\) != 0", "false"),
+        ("flag not lowered", r"flags\[0\] = 0;", ";"),
+    ],
     "kernel_templates/device/chunk_map.cuh": [
         ("chunks of another row", r"pass \* \(threads / chunks\)", "0"),
         ("chunks of another pass", r"pass \* threads \+", ""),
@@ -408,7 +427,11 @@ FAMILIES = {
               "AB=1,CD=0,BM=128,BN=16,GROUPS=1,PINGPONG=0,STREAM_K=1,TA=1,TB=1",
               "AB=2,CD=2,BM=256,BN=32,GROUPS=2,PINGPONG=0,CLUSTER_N=2,SWAP=1,TA=1,TB=1",
               "AB=2,CD=0,BM=64,BN=208,GROUPS=2,PINGPONG=1,TA=1,TB=0"],
+    "wgmma_f16x3": ["BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=0,TB=0"],
 }
+
+# What every config of a family has beside the product.
+FURTHER_KERNELS = {"wgmma_f16x3": ["split"]}
 
 # Survivors that are right to survive: (file, mutation, line) -> why.
 ALLOWED = {
@@ -500,7 +523,7 @@ class Workshop:
         functors = name.split("+") if epilogue else []
         fields = ",".join("." + param for param in values.split(","))
         kernels = [kernel for kernel in self.further_kernels if f"{kernel}=1" in values.split(",")]
-        entries = "".join(f"GT_ENTRY({kernel.lower()})" for kernel in kernels)
+        entries = "".join(f"GT_ENTRY({kernel.lower()})" for kernel in kernels + FURTHER_KERNELS.get(family, []))
         further = [f"-DTUNED_{kernel}" for kernel in kernels] + [f"-DGT_FAMILY={family}", f"-DGT_ENTRIES={entries}"]
         further.append(f'-DGT_EPILOGUE_TEXT="{name}"')
         if functors:

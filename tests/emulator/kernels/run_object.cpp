@@ -6,6 +6,7 @@
 #include <exception>
 
 #include "tests/emulator/kernels/emulated_kernel.h"
+#include "tests/emulator/kernels/split_operands.h"
 
 int main(int argc, char** argv) try {
   using namespace gemm_tune::emulator;
@@ -21,6 +22,12 @@ int main(int argc, char** argv) try {
         std::printf("%s: %s\n", to_string(c).c_str(), wrong->c_str());
         return 1;
       }
+    }
+  }
+  if (kernel.config().family->accuracy) {
+    if (const auto wrong = wrong_of_split_operands(kernel)) {
+      std::printf("%s\n", wrong->c_str());
+      return 1;
     }
   }
   return 0;

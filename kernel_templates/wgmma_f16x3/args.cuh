@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The arguments of the kernels beside tensor maps. The layout is the same for host and device.
+#pragma once
+
+#include "kernel_templates/device/element_type.cuh"
+#include "kernel_templates/device/gemm_args.cuh"
+#include "kernel_templates/wgmma/args.cuh"
+
+namespace gemm_tune::wgmma_f16x3 {
+
+using wgmma::TensorMap;
+
+// An operand and its parts. `to` has for each matrix of the batch the high parts, then the low
+// ones: lines of parts_k elements.
+struct SplitMatrix {
+  const float* from;
+  Bits16* to;
+  long long ld, stride;  // of `from`
+  int lines, ctas;       // of a matrix
+};
+
+// factors: what the parts of each line count, of A's lines, then of B's.
+struct SplitArgs {
+  SplitMatrix a, b;
+  int* flag;
+  float* factors;
+  int K, parts_k;
+  int ctas_a;  // of all matrices, which come first
+};
+
+// flags[0]: 1 where the parts of some line do not keep what the accuracy class needs: the product
+// is then computed from A and B in fp32. flags[1]: CTAs that have read it. Both are 0 before and
+// after a call.
+struct Args {
+  int M, N, K;
+  int row_tiles, col_tiles, batch;
+  int raster_group;  // rows of tiles that are walked together
+  int unused;
+  float alpha, beta;
+  const float* A;
+  const float* B;
+  float* D;
+  const float* C;  // lies as D does; not read where beta is 0
+  long long lda, ldb, ldd;
+  long long stride_a, stride_b, stride_d;
+  int* flags;
+  const float* factors;  // SplitArgs::factors
+  const void* operands[kMostEpilogueOperands];
+};
+
+}  // namespace gemm_tune::wgmma_f16x3

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// The family wgmma_f16x3 as the host sees it: launches, cost and search space.
+#include "kernel_templates/family.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/launch_plan.h"
+#include "core/problem.h"
+#include "core/signature.h"
+#include "kernel_templates/families.h"
+#include "kernel_templates/wgmma_f16x3/args.cuh"
+#include "kernel_templates/wgmma_f16x3/params.cuh"
+
+namespace gemm_tune::wgmma_f16x3 {
+namespace {
+
+constexpr Signature kSignature = {ElementType::f32, ElementType::f32, ElementType::f32,
+                                  ElementType::f32, Accuracy::fp32_f16x3};
+constexpr int kPartBytes = 2;  // of an element of a part
+
+Traits traits(const Params& p) {
+  Traits t;
+  t.signature = kSignature;
+  t.least_sm = t.only_sm = 90;
+  t.threads = threads(p);
+  t.tile_m = p.BM;
+  t.tile_n = p.BN;
+  t.tile_k = kBK;
+  t.stages = stages(p);
+  t.warpgroup_columns = p.BN;
+  t.smem_bytes = smem_bytes(p);
+  t.predicated = true;
+  t.transposed_a = p.TA != 0;
+  t.transposed_b = p.TB != 0;
+  // As ptxas counts: what setmaxnreg moves between warpgroups is none of its business.
+  t.registers_estimate = min_of(255, kAllRegisters / threads(p) / 8 * 8);
+  return t;
+}
+
+std::int64_t parts_k(const Problem& problem) { return (problem.K + kBK - 1) / kBK * kBK; }
+
+// Bytes of both parts of so many lines.
+std::int64_t parts_bytes(std::int64_t lines, const Problem& problem) {
+  return kParts * kPartBytes * problem.batch * lines * parts_k(problem);
+}
+
+// The parts of an operand: lines along K, the matrices of high and low parts in turns.
+TensorMapSlot parts_map(CallValue address, std::int64_t lines, const Problem& problem, int tile) {
+  TensorMapSlot slot = {};
+  slot.address = address;
+  BoundTensorMap& map = slot.map;
+  const std::int64_t row = std::max<std::int64_t>(parts_k(problem), kBK);  // also where K is 0
+  map.size = {row, lines, kParts * problem.batch};
+  map.stride_bytes = {row * kPartBytes, row * lines * kPartBytes};
+  map.box = {kBK, tile, kParts};
+  map.dims = 3;
+  map.element = TensorElement::bits_16;
+  map.swizzle = Swizzle::bytes_128;
+  map.promotion = L2Promotion::bytes_256;
+  return slot;
+}
+
+SplitMatrix split_matrix(std::int64_t lines, bool along_k, const Problem& problem) {
+  SplitMatrix matrix = {};
+  matrix.lines = static_cast<int>(lines);
+  const int of_cta = split_lines(along_k, static_cast<int>(problem.K));
+  matrix.ctas = static_cast<int>((lines + of_cta - 1) / of_cta);
+  return matrix;
+}
+
+// Where the parts and what belongs to them lie.
+struct Regions {
+  CallValue flags, factors, a, b;
+};
+
+Step split_step(const Params& p, const Problem& problem, const Regions& regions) {
+  SplitArgs args = {};
+  args.a = split_matrix(problem.M, p.TA == 0, problem);
+  args.b = split_matrix(problem.N, p.TB != 0, problem);
+  args.K = static_cast<int>(problem.K);
+  args.parts_k = static_cast<int>(parts_k(problem));
+  std::vector<Slot> slots = {{regions.flags, offsetof(SplitArgs, flag)}};
+  const auto patch = [&](std::size_t matrix, CallValue from, CallValue ld, CallValue stride,
+                         CallValue to) {
+    slots.push_back({from, matrix + offsetof(SplitMatrix, from)});
+    slots.push_back({to, matrix + offsetof(SplitMatrix, to)});
+    slots.push_back({ld, matrix + offsetof(SplitMatrix, ld)});
+    if (problem.batch > 1) slots.push_back({stride, matrix + offsetof(SplitMatrix, stride)});
+  };
+  patch(offsetof(SplitArgs, a), CallValue::A, CallValue::lda, CallValue::stride_a, regions.a);
+  patch(offsetof(SplitArgs, b), CallValue::B, CallValue::ldb, CallValue::stride_b, regions.b);
+  slots.push_back({regions.factors, offsetof(SplitArgs, factors)});
+  Step step;
+  step.entry = "split";
+  step.grid.x = problem.batch * (args.a.ctas + args.b.ctas);
+  step.threads = kSplitThreads;
+  step.smem_bytes = kSplitSmemBytes;
+  step.only_with_operands = true;
+  args.ctas_a = static_cast<int>(problem.batch * args.a.ctas);
+  step.arguments.add(args, slots);
+  return step;
+}
+
+// Rows of tiles that a wave covers where it reads the fewest bytes: as many rows of D as columns.
+// The groups are about equal.
+int raster_group(const Params& p, int row_tiles, int workers) {
+  const double square = std::sqrt(1.0 * workers * p.BN / p.BM);
+  const int groups = static_cast<int>(std::ceil(row_tiles / std::max(1.0, square)));
+  return (row_tiles + groups - 1) / groups;
+}
+
+Step product_step(const Params& p, const Problem& problem, int sm_count, const Regions& regions) {
+  Args args = {};
+  args.M = static_cast<int>(problem.M);
+  args.N = static_cast<int>(problem.N);
+  args.K = static_cast<int>(problem.K);
+  args.row_tiles = (args.M - 1) / p.BM + 1;
+  args.col_tiles = (args.N - 1) / p.BN + 1;
+  args.batch = static_cast<int>(problem.batch);
+  args.raster_group = raster_group(p, args.row_tiles, sm_count);
+  static_assert(offsetof(Args, beta) == offsetof(Args, alpha) + sizeof(float));
+  std::vector<Slot> slots = {{CallValue::alpha_beta, offsetof(Args, alpha)},
+                             {CallValue::A, offsetof(Args, A)},
+                             {CallValue::B, offsetof(Args, B)},
+                             {CallValue::D, offsetof(Args, D)},
+                             {CallValue::C, offsetof(Args, C)},
+                             {CallValue::lda, offsetof(Args, lda)},
+                             {CallValue::ldb, offsetof(Args, ldb)},
+                             {CallValue::ldc, offsetof(Args, ldd)},
+                             {regions.flags, offsetof(Args, flags)},
+                             {regions.factors, offsetof(Args, factors)}};
+  if (problem.batch > 1) {
+    slots.push_back({CallValue::stride_a, offsetof(Args, stride_a)});
+    slots.push_back({CallValue::stride_b, offsetof(Args, stride_b)});
+    slots.push_back({CallValue::stride_c, offsetof(Args, stride_d)});
+  }
+  static_assert(kMostEpilogueOperands == kMostOperands);
+  for (int i = 0; i < problem.epilogue.operand_count(); ++i) {
+    slots.push_back(
+        {operand(i), offsetof(Args, operands) + static_cast<std::size_t>(i) * sizeof(void*)});
+  }
+  Step step;
+  step.grid.x = std::min(args.row_tiles * args.col_tiles * args.batch, sm_count);
+  step.threads = threads(p);
+  step.smem_bytes = smem_bytes(p);
+  step.arguments.add_tensor_map(parts_map(regions.a, problem.M, problem, p.BM));
+  step.arguments.add_tensor_map(parts_map(regions.b, problem.N, problem, p.BN));
+  step.arguments.add(args, slots);
+  return step;
+}
+
+LaunchPlan plan(Values values, const Problem& problem, int sm_count) {
+  constexpr std::int64_t kAlignment = 256;
+  const Params p = params_of<Params>(values);
+  LaunchPlan plan;
+  plan.zeroed_bytes = kWorkspaceCounterBytes;
+  Regions regions = {};
+  regions.flags = plan.add_region(plan.zeroed_bytes);
+  const std::int64_t factors = problem.batch * (problem.M + problem.N);
+  regions.factors = plan.add_region(factors * static_cast<std::int64_t>(sizeof(float)));
+  regions.a = plan.add_region(parts_bytes(problem.M, problem), kAlignment);
+  plan.regions.back().copy_of = CallValue::A;
+  regions.b = plan.add_region(parts_bytes(problem.N, problem), kAlignment);
+  plan.regions.back().copy_of = CallValue::B;
+  plan.steps.push_back(split_step(p, problem, regions));
+  plan.steps.push_back(product_step(p, problem, sm_count, regions));
+  return plan;
+}
+
+constexpr Params with_tile(int bm, int bn, int groups) {
+  return {.BM = bm, .BN = bn, .GROUPS = groups, .PROMOTE = 32, .TA = 0, .TB = 0};
+}
+
+std::vector<std::vector<int>> representatives() {
+  std::vector<std::vector<int>> all;
+  for (const Params& p : {with_tile(128, 128, 2), with_tile(128, 96, 2), with_tile(128, 64, 2),
+                          with_tile(64, 128, 1), with_tile(64, 64, 1), with_tile(64, 32, 1)}) {
+    all.push_back(values_of(p));
+  }
+  return all;
+}
+
+std::optional<std::vector<int>> untuned(const Signature& signature, int sm) {
+  if (sm != 90 || signature != kSignature) return std::nullopt;
+  return values_of(with_tile(128, 128, 2));
+}
+
+}  // namespace
+
+KernelFamily family() {
+  KernelFamily family = make_family<Params>(
+      "wgmma_f16x3", /*revision=*/1,
+      "fp32 on Hopper's tensor cores: operands split into two f16 parts, three products",
+      {tile_m_param("BM", &Params::BM, {64, 128, 256}),
+       tile_n_param("BN", &Params::BN, {32, 64, 96, 128}),
+       {"GROUPS", &Params::GROUPS, {1, 2}, "warpgroups that multiply"},
+       {"PROMOTE", &Params::PROMOTE, {16, 32, 64}, "k whose sums are added in fp32 at once"},
+       transposed_a_param("TA", &Params::TA),
+       transposed_b_param("TB", &Params::TB)},
+      kRules, &reject, &traits);
+  family.accuracy = Accuracy::fp32_f16x3;
+  family.plan = plan;
+  family.takes_gemm_args = false;
+  family.representatives = representatives();
+  family.untuned = untuned;
+  family.compile_seconds = 1;
+  return family;
+}
+
+}  // namespace gemm_tune::wgmma_f16x3

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// The product in fp32 by the consumers' threads, for operands whose parts would lose too much: what
+// plain fp32 kernels compute, each element's sum along K in order.
+//
+// Threads compute 8 x 8 elements each, of tiles of 64 GROUPS x 128.
+#pragma once
+
+#include "kernel_templates/wgmma_f16x3/output.cuh"
+
+namespace gemm_tune::wgmma_f16x3 {
+
+class Fp32Product {
+ public:
+  // thread: of the consumers.
+  __device__ Fp32Product(const Args& args, char* smem, int thread)
+      : args_(args),
+        a_(reinterpret_cast<float*>(smem)),
+        b_(a_ + kDepth * kRows),
+        thread_(thread),
+        row_(thread / kThreadsOfRow * kEdge),
+        col_(thread % kThreadsOfRow * kEdge) {}
+
+  __device__ void run() const {
+    const int row_tiles = (args_.M - 1) / kRows + 1, col_tiles = (args_.N - 1) / kCols + 1;
+    const int in_matrix = row_tiles * col_tiles;
+    for (int tile = static_cast<int>(blockIdx.x); tile < in_matrix * args_.batch;
+         tile += static_cast<int>(gridDim.x)) {
+      const int batch = tile / in_matrix, number = tile % in_matrix;
+      multiply(batch, number % row_tiles * kRows, number / row_tiles * kCols);
+    }
+  }
+
+ private:
+  static constexpr int kEdge = 8, kDepth = 8, kCols = 128, kRows = 64 * kP.GROUPS;
+  static constexpr int kThreadsOfRow = kCols / kEdge, kThreads = kP.GROUPS * kGroup;
+  static constexpr int kBarrier = 1;
+  static_assert(kDepth * (kRows + kCols) * 4 <= smem_bytes(kP));
+
+  __device__ void multiply(int batch, int first_row, int first_col) const {
+    const float* const a = args_.A + batch * args_.stride_a;
+    const float* const b = args_.B + batch * args_.stride_b;
+    float sums[kEdge][kEdge] = {};
+    for (int k = 0; k < args_.K; k += kDepth) {
+      wgmma::meet(kBarrier, kThreads);
+      load<kRows, kP.TA != 0>(a_, a, args_.lda, first_row, args_.M, k);
+      load<kCols, kP.TB == 0>(b_, b, args_.ldb, first_col, args_.N, k);
+      wgmma::meet(kBarrier, kThreads);
+#pragma unroll
+      for (int depth = 0; depth < kDepth; ++depth) {
+#pragma unroll
+        for (int i = 0; i < kEdge; ++i) {
+#pragma unroll
+          for (int j = 0; j < kEdge; ++j) {
+            sums[i][j] += a_[depth * kRows + row_ + i] * b_[depth * kCols + col_ + j];
+          }
+        }
+      }
+    }
+    const Output output(args_, batch);
+#pragma unroll
+    for (int i = 0; i < kEdge; ++i) {
+#pragma unroll
+      for (int j = 0; j < kEdge; ++j) {
+        const int row = first_row + row_ + i, col = first_col + col_ + j;
+        if (row < args_.M && col < args_.N) output.store(sums[i][j], row, col);
+      }
+    }
+  }
+
+  // kDepth k of LINES lines from the first one on, zeros for what lies outside.
+  template <int LINES, bool ACROSS>
+  __device__ void load(float* to, const float* from, long long ld, int first, int lines,
+                       int k) const {
+#pragma unroll
+    for (int i = thread_; i < LINES * kDepth; i += kThreads) {
+      const int line = ACROSS ? i % LINES : i / kDepth, depth = ACROSS ? i / LINES : i % kDepth;
+      const long long row = ACROSS ? k + depth : first + line;
+      const int in_row = ACROSS ? first + line : k + depth;
+      const bool exists = first + line < lines && k + depth < args_.K;
+      to[depth * LINES + line] = exists ? from[row * ld + in_row] : 0.0f;
+    }
+  }
+
+  const Args& args_;
+  float* const a_;
+  float* const b_;
+  const int thread_, row_, col_;
+};
+
+}  // namespace gemm_tune::wgmma_f16x3

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// wgmma_f16x3: D = alpha * op(A) * op(B) + beta * C of fp32 matrices on Hopper's tensor cores, with
+// an error as small as fp32's.
+//
+// A first kernel splits each element of A and B into two f16 parts (split.cuh). The product is then
+// the sum of three: high by high, high by low and low by high parts (Ootomo and Yokota, arXiv
+// 2203.03341). A producer lets the copy engine load blocks of 64 k of both parts of both operands;
+// GROUPS consumers multiply them, each its part of the tile's rows. CTAs stay for several tiles.
+// Where parts would lose too much, the first kernel sets a flag, and this one computes the product
+// in fp32 (fp32_product.cuh).
+#pragma once
+
+#include "kernel_templates/device/cluster.cuh"
+#include "kernel_templates/wgmma_f16x3/consumer.cuh"
+#include "kernel_templates/wgmma_f16x3/fp32_product.cuh"
+#include "kernel_templates/wgmma_f16x3/split.cuh"
+
+namespace gemm_tune::wgmma_f16x3 {
+
+constexpr int kProducerRegisters = 40;
+
+// The flag of the operands' parts. The last CTA that has read it lowers it for the next call.
+__device__ inline bool read_flag(int* flags) {
+  const bool loses = __ldcg(flags) != 0;
+  __syncthreads();
+  if (threadIdx.x == 0 && atomicAdd(flags + 1, 1) == static_cast<int>(gridDim.x) - 1) {
+    flags[0] = 0;
+    flags[1] = 0;
+  }
+  return loses;
+}
+
+extern "C" __global__ void GT_CLUSTER __launch_bounds__(threads(kP), 1)
+    gemm(const __grid_constant__ TensorMap left_map, const __grid_constant__ TensorMap right_map,
+         const __grid_constant__ Args args) {
+  char* const smem = wgmma::shared_memory();
+  const Buffers buffers(smem);
+  const int group = wgmma::uniform(static_cast<int>(threadIdx.x) / kGroup);
+  const int thread = static_cast<int>(threadIdx.x) % kGroup;
+  const bool is_producer = group == kP.GROUPS && thread == 0;
+  if (is_producer) {
+    buffers.init_barriers();
+    wgmma::prefetch(left_map);
+    wgmma::prefetch(right_map);
+  }
+  wgmma::allow_next_launch();
+  wgmma::await_earlier_launch();
+  if (read_flag(args.flags)) {
+    if (group < kP.GROUPS) Fp32Product(args, smem, static_cast<int>(threadIdx.x)).run();
+    return;
+  }
+  if (group == kP.GROUPS) {
+    if constexpr (moves_registers(kP)) wgmma::give_registers<kProducerRegisters>();
+    if (is_producer) produce(left_map, right_map, args, buffers);
+  } else {
+    if constexpr (moves_registers(kP)) wgmma::take_registers<most_registers(kP)>();
+    Consumer consumer(args, buffers, group, thread);
+    consumer.run();
+  }
+}
+
+}  // namespace gemm_tune::wgmma_f16x3

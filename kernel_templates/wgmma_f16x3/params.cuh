@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parameters of wgmma_f16x3 (kernel.cuh), what follows from them, and the rules that they obey.
+// Read by host, NVRTC and emulator alike.
+#pragma once
+
+#include "kernel_templates/device/element_type.cuh"
+#include "kernel_templates/rules.h"
+
+namespace gemm_tune::wgmma_f16x3 {
+
+struct Params {
+  int BM, BN;   // CTA tile
+  int GROUPS;   // consumer warpgroups, which share the tile's rows
+  int PROMOTE;  // k whose sums of high parts stay in the tensor cores before they are added in fp32
+  int TA, TB;   // 1: A is stored [K,M]; B is stored [N,K]
+};
+
+constexpr int kBK = 64;      // of a stage: rows of 128 bytes, the widest swizzle
+constexpr int kMmaM = 64;    // rows of an instruction
+constexpr int kMmaK = 16;    // its depth
+constexpr int kGroup = 128;  // threads of a warpgroup
+constexpr int kParts = 2;    // of an operand: high and low
+constexpr int kBarrierBytes = 8;
+constexpr int kMostSmemBytes = 232448;
+constexpr int kAllRegisters = 65536;  // of an SM
+constexpr int kMostStages = 8;
+
+// A line is a row of A or a column of B. Its largest magnitude is scaled to [2^14, 2^15), its low
+// parts are 2^11 times as large as they count. Whatever it holds must keep 17 bits at least, which
+// a number does down to 2^-33 of the largest one.
+constexpr int kLargestExponent = 14, kMostScale = 126;
+constexpr float kLowScale = 2048, kMostLost = 1.0f / (1 << 17);
+
+constexpr bool moves_registers(const Params& p) { return p.GROUPS > 1; }
+constexpr int threads(const Params& p) {
+  return p.GROUPS * kGroup + (moves_registers(p) ? kGroup : 32);
+}
+
+constexpr int group_rows(const Params& p) { return p.BM / p.GROUPS; }
+constexpr int group_blocks(const Params& p) { return group_rows(p) / kMmaM; }
+
+// Of a consumer's thread: sums in fp32, those of high parts since the last promotion, and those of
+// high by low parts.
+constexpr int sums_per_thread(const Params& p) { return 3 * group_blocks(p) * p.BN / 2; }
+
+constexpr int part_bytes(int extent) { return extent * kBK * 2; }
+constexpr int left_bytes(const Params& p) { return kParts * part_bytes(p.BM); }
+constexpr int right_bytes(const Params& p) { return kParts * part_bytes(p.BN); }
+constexpr int stage_bytes(const Params& p) { return left_bytes(p) + right_bytes(p); }
+constexpr int stages(const Params& p) {
+  return min_of((kMostSmemBytes - 2 * kMostStages * kBarrierBytes) / stage_bytes(p), kMostStages);
+}
+constexpr int smem_bytes(const Params& p) {
+  return stages(p) * (stage_bytes(p) + 2 * kBarrierBytes);
+}
+
+// Of a consumer's thread.
+constexpr int most_registers(const Params& p) { return p.GROUPS == 1 ? 255 : 232; }
+
+constexpr Rule<Params> kRules[] = {
+    {"BM is a multiple of 64 up to 256", "BM",
+     [](const Params& p) { return p.BM % kMmaM != 0 || p.BM < kMmaM || p.BM > 256; }},
+    {"BN is a multiple of 16 up to 256", "BN",
+     [](const Params& p) { return p.BN % 16 != 0 || p.BN < 16 || p.BN > 256; }},
+    {"1 or 2 consumers", "GROUPS", [](const Params& p) { return p.GROUPS < 1 || p.GROUPS > 2; }},
+    {"consumers share a tile's rows in blocks of 64", "BM GROUPS",
+     [](const Params& p) { return p.BM % (p.GROUPS * kMmaM) != 0; }},
+    {"sums do not fit the registers", "BM BN GROUPS",
+     [](const Params& p) { return sums_per_thread(p) > 192; }},
+    {"sums are promoted every 16, 32 or 64 k", "PROMOTE",
+     [](const Params& p) { return p.PROMOTE < kMmaK || p.PROMOTE > kBK || kBK % p.PROMOTE != 0; }},
+    {"fewer than two stages fit the shared memory", "BM BN",
+     [](const Params& p) { return stages(p) < 2; }},
+};
+
+constexpr const char* reject(const Params& p) {
+  if (!is_flag(p.TA) || !is_flag(p.TB)) return "TA and TB must be 0 or 1";
+  return first_broken(kRules, p);
+}
+
+// The kernel that splits the operands: a CTA takes some lines.
+constexpr int kSplitThreads = 512, kSplitWarps = kSplitThreads / 32;
+constexpr int kChunk = 8;         // elements along K that a thread splits at once
+constexpr int kShortK = 1024;     // up to which a warp takes a line that lies along K, else a team
+constexpr int kTeam = 256;        // threads
+constexpr int kKeptChunks = 2;    // of a line along K that a thread reads once
+constexpr int kStrip = 32;        // lines across the rows that a CTA takes
+constexpr int kStripDepth = 128;  // k that it splits at a time
+constexpr int kStripPitch = kStrip + 1;
+constexpr int kSplitSmemBytes = (kStripDepth * kStripPitch + (kSplitWarps + 1) * kStrip) * 4;
+static_assert(kStrip * kStripDepth == kSplitThreads * kChunk);
+
+constexpr int split_lines(bool along_k, int K) {
+  if (!along_k) return kStrip;
+  return kSplitThreads / (K <= kShortK ? 32 : kTeam);
+}
+
+}  // namespace gemm_tune::wgmma_f16x3

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which tiles a CTA computes, and the stages between its producer and its consumers: buffers with
+// the high and low parts of both operands, and two barriers each.
+//
+// `full` ends a phase when a stage's bytes are there, `empty` when all consumers are done with it.
+// Both sides walk the same tiles and stages in the same order.
+#pragma once
+
+#include "kernel_templates/wgmma/descriptor.cuh"
+#include "kernel_templates/wgmma/tensor_copy.cuh"
+#include "kernel_templates/wgmma_f16x3/config.cuh"
+
+namespace gemm_tune::wgmma_f16x3 {
+
+using LeftTile = wgmma::TileLayout<kP.BM, true>;
+using RightTile = wgmma::TileLayout<kP.BN, true>;
+
+struct Tile {
+  int row, col, batch;
+};
+
+// Every so-many-th tile, along a raster of groups of rows.
+class Schedule {
+ public:
+  __device__ explicit Schedule(const Args& args)
+      : args_(args), tile_(static_cast<int>(blockIdx.x)) {}
+
+  // The next tile; false after the last one.
+  __device__ bool next(Tile& tile) {
+    const int in_matrix = args_.row_tiles * args_.col_tiles;
+    if (tile_ >= in_matrix * args_.batch) return false;
+    tile.batch = tile_ / in_matrix;
+    const int number = tile_ - tile.batch * in_matrix;
+    const int of_group = args_.raster_group * args_.col_tiles;
+    const int first = number / of_group * args_.raster_group;
+    const int in_group = number % of_group;
+    const int rows = min_of(args_.row_tiles - first, args_.raster_group);
+    tile.row = (first + in_group % rows) * kP.BM;
+    tile.col = in_group / rows * kP.BN;
+    tile_ += static_cast<int>(gridDim.x);
+    return true;
+  }
+
+ private:
+  const Args& args_;
+  int tile_;
+};
+
+struct Buffers {
+  char* left;
+  char* right;
+  wgmma::Barrier* full;
+  wgmma::Barrier* empty;
+
+  explicit __device__ Buffers(char* smem)
+      : left(smem),
+        right(left + kStages * left_bytes(kP)),
+        full(reinterpret_cast<wgmma::Barrier*>(right + kStages * right_bytes(kP))),
+        empty(full + kStages) {}
+
+  __device__ void init_barriers() const {
+    for (int i = 0; i < kStages; ++i) {
+      wgmma::init_barrier(full + i, 1);
+      wgmma::init_barrier(empty + i, kP.GROUPS);
+    }
+    wgmma::publish_barriers();
+  }
+};
+
+// A stage, and the parity of the phases that both of its barriers are in.
+struct StageCursor {
+  int stage = 0, parity = 0;
+
+  __device__ void advance() {
+    if (++stage == kStages) {
+      stage = 0;
+      parity ^= 1;
+    }
+  }
+};
+
+// One thread loads stage after stage. A box has the high and the low parts of its lines.
+__device__ inline void produce(const TensorMap& left_map, const TensorMap& right_map,
+                               const Args& args, const Buffers& buffers) {
+  const int k_blocks = k_blocks_of(args);
+  Schedule schedule(args);
+  StageCursor at;
+  Tile tile;
+  while (schedule.next(tile)) {
+    for (int k = 0; k < k_blocks; ++k) {
+      wgmma::wait(buffers.empty + at.stage, at.parity ^ 1);  // the first round finds them empty
+      wgmma::Barrier* const full = buffers.full + at.stage;
+      wgmma::arrive_expecting(full, stage_bytes(kP));
+      const int matrix = kParts * tile.batch;
+      wgmma::load_box(buffers.left + at.stage * left_bytes(kP), left_map, full,
+                      {k * kBK, tile.row, matrix}, wgmma::kEvictNormally);
+      wgmma::load_box(buffers.right + at.stage * right_bytes(kP), right_map, full,
+                      {k * kBK, tile.col, matrix}, wgmma::kEvictNormally);
+      at.advance();
+    }
+  }
+}
+
+}  // namespace gemm_tune::wgmma_f16x3

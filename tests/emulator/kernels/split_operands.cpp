@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/emulator/kernels/split_operands.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+
+#include "core/error_bound.h"
+
+namespace gemm_tune::emulator {
+namespace {
+
+constexpr int kSm = 90;
+constexpr int kLongK = 1100;  // of which a warp alone does not take a line
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+// A product by the kernel, by fp64 and in fp32, with a layout of the kernel's.
+class SplitProduct {
+ public:
+  SplitProduct(EmulatedKernel& kernel, Data data, int M, int N, int K)
+      : M_(M),
+        N_(N),
+        K_(K),
+        problem_(packed_problem(M, N, K, kernel.config().recipe.layout, 1,
+                                kernel.config().traits.signature)),
+        a_(static_cast<std::size_t>(M) * static_cast<std::size_t>(K)),
+        b_(static_cast<std::size_t>(K) * static_cast<std::size_t>(N)),
+        d_(static_cast<std::size_t>(M) * static_cast<std::size_t>(N)) {
+    fill(data);
+    kernel.run(in_place(packed_call(problem_), a_.data(), b_.data(), d_.data()),
+               tensor_core_of(kSm));
+  }
+
+  float d(int row, int col) const { return d_[static_cast<std::size_t>(row * N_ + col)]; }
+
+  double exact(int row, int col, double* magnitude = nullptr) const {
+    double sum = 0, magnitudes = 0;
+    for (int k = 0; k < K_; ++k) {
+      const double product = double{a(row, k)} * double{b(k, col)};
+      sum += product;
+      magnitudes += std::abs(product);
+    }
+    if (magnitude != nullptr) *magnitude = magnitudes;
+    return sum;
+  }
+
+  float in_fp32(int row, int col) const {
+    float sum = 0;
+    for (int k = 0; k < K_; ++k) sum += a(row, k) * b(k, col);
+    return sum;
+  }
+
+  template <class Visit>
+  void for_each(Visit visit) const {
+    for (int row = 0; row < M_; ++row) {
+      for (int col = 0; col < N_; ++col) visit(row, col);
+    }
+  }
+
+  double bound() const { return error_bound(problem_.signature, K_, kSm).sums; }
+
+ private:
+  std::size_t a_at(int row, int k) const {
+    return static_cast<std::size_t>(transposes_a(problem_.layout) ? k * M_ + row : row * K_ + k);
+  }
+  std::size_t b_at(int k, int col) const {
+    return static_cast<std::size_t>(transposes_b(problem_.layout) ? col * K_ + k : k * N_ + col);
+  }
+  float a(int row, int k) const { return a_[a_at(row, k)]; }
+  float b(int k, int col) const { return b_[b_at(k, col)]; }
+
+  void fill(Data data) {
+    std::mt19937 random(7);
+    const auto next = [&] {
+      const float value = static_cast<float>(static_cast<std::int32_t>(random())) * 0x1p-31f;
+      return data == Data::positive ? std::abs(value) : value;
+    };
+    for (float& x : a_) x = next();
+    for (float& x : b_) x = next();
+    const auto scale = [](float& x, int exponent) { x = std::ldexp(x, exponent); };
+    switch (data) {
+      case Data::uniform:
+      case Data::positive:
+        break;
+      case Data::scaled_lines:
+        for (int k = 0; k < K_; ++k) {
+          for (int row = 0; row < M_; ++row) scale(a_[a_at(row, k)], row % 7 * 20 - 60);
+          for (int col = 0; col < N_; ++col) scale(b_[b_at(k, col)], col % 5 * 20 - 40);
+        }
+        break;
+      case Data::denormal:
+        for (float& x : a_) scale(x, -130);
+        for (float& x : b_) scale(x, 100);
+        break;
+      case Data::small_beside_large:
+        for (int row = 0; row < M_; ++row) scale(a_[a_at(row, 0)] = 1.5f, 40);
+        for (int col = 0; col < N_; ++col) b_[b_at(0, col)] = 0;
+        break;
+      case Data::infinite:
+        a_[a_at(M_ / 2, K_ / 2)] = kInfinity;
+        b_[b_at(K_ / 3, N_ / 2)] = -kInfinity;
+        break;
+      case Data::not_a_number:
+        b_[b_at(K_ - 1, N_ / 2)] = std::numeric_limits<float>::quiet_NaN();
+        break;
+    }
+  }
+
+  const int M_, N_, K_;
+  const Problem problem_;
+  std::vector<float> a_, b_, d_;
+};
+
+bool is_same(float x, float y) {
+  return (std::isnan(x) && std::isnan(y)) || std::memcmp(&x, &y, sizeof x) == 0;
+}
+
+}  // namespace
+
+const char* to_string(Data data) {
+  switch (data) {
+    case Data::uniform:
+      return "uniform";
+    case Data::positive:
+      return "positive";
+    case Data::scaled_lines:
+      return "scaled_lines";
+    case Data::denormal:
+      return "denormal";
+    case Data::small_beside_large:
+      return "small_beside_large";
+    case Data::infinite:
+      return "infinite";
+    case Data::not_a_number:
+      return "not_a_number";
+  }
+  return "";
+}
+
+std::optional<std::string> wrong_of(EmulatedKernel& kernel, Data data) {
+  const Traits& traits = kernel.config().traits;
+  const SplitProduct product(kernel, data, traits.tile_m + 1, traits.tile_n + 1, 131);
+  const bool fits = data <= Data::denormal;
+  std::optional<std::string> wrong;
+  bool is_all_fp32 = true;
+  product.for_each([&](int row, int col) {
+    const float got = product.d(row, col), in_fp32 = product.in_fp32(row, col);
+    is_all_fp32 = is_all_fp32 && is_same(got, in_fp32);
+    double magnitude = 0;
+    const double exact = product.exact(row, col, &magnitude);
+    const double most = product.bound() * magnitude;
+    const bool is_right = fits ? std::abs(got - exact) <= most : is_same(got, in_fp32);
+    if (is_right || wrong) return;
+    wrong = std::string(to_string(data)) + ": D[" + std::to_string(row) + "][" +
+            std::to_string(col) + "] is " + std::to_string(got) + " where " +
+            std::to_string(exact) + " is right" +
+            (fits ? " (within " + std::to_string(most) + ")" : "");
+  });
+  if (!wrong && fits && is_all_fp32) return std::string(to_string(data)) + ": computed in fp32";
+  return wrong;
+}
+
+double error_beside_fp32(EmulatedKernel& kernel, Data data, int K) {
+  const SplitProduct product(kernel, data, 64, 32, K);
+  double own = 0, of_fp32 = 0;
+  product.for_each([&](int row, int col) {
+    const double exact = product.exact(row, col);
+    own += std::pow(product.d(row, col) - exact, 2);
+    of_fp32 += std::pow(product.in_fp32(row, col) - exact, 2);
+  });
+  return std::sqrt(own / of_fp32);
+}
+
+std::optional<std::string> wrong_of_split_operands(EmulatedKernel& kernel) {
+  for (const Data data : kAllData) {
+    if (auto wrong = wrong_of(kernel, data)) return wrong;
+  }
+  for (const Data data : {Data::uniform, Data::positive}) {
+    const double error = error_beside_fp32(kernel, data, kLongK);
+    if (error > 0.5) {
+      return std::string(to_string(data)) + ": error " + std::to_string(error) + " of fp32's";
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace gemm_tune::emulator

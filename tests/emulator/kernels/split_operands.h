@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products by kernels that split fp32 operands into parts, on data that are hard for parts: held
+// against fp64 and against fp32's own sums.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/emulator/kernels/emulated_kernel.h"
+
+namespace gemm_tune::emulator {
+
+// What A and B hold. Those up to denormal fit the parts, of the others some number does not.
+enum class Data {
+  uniform,
+  positive,
+  scaled_lines,        // each row of A and column of B by another power of two
+  denormal,            // A's numbers are denormal
+  small_beside_large,  // only small numbers count beside a large one that meets zeros
+  infinite,
+  not_a_number,
+};
+inline constexpr Data kAllData[] = {Data::uniform,     Data::positive,           Data::scaled_lines,
+                                    Data::denormal,    Data::small_beside_large, Data::infinite,
+                                    Data::not_a_number};
+
+const char* to_string(Data data);
+
+// What is wrong with a small product of such data, or nothing. Those that fit must be within the
+// bound of the accuracy class, of the others D must be fp32's own: each element's sum along K in
+// order.
+std::optional<std::string> wrong_of(EmulatedKernel& kernel, Data data);
+
+// The error of a product of this K, in the Frobenius norm, over that of fp32's own sums.
+double error_beside_fp32(EmulatedKernel& kernel, Data data, int K);
+
+// Whether any product of the above is wrong, or has an error larger than half of fp32's, in words.
+std::optional<std::string> wrong_of_split_operands(EmulatedKernel& kernel);
+
+}  // namespace gemm_tune::emulator

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// fp32 products by parts of 16 bits: data that fit the parts, and data that do not.
+#include "tests/emulator/kernels/split_operands.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/emulator/kernels/objects.h"
+
+namespace gemm_tune::emulator {
+namespace {
+
+const char* const kConfig = "wgmma_f16x3/BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=0,TB=1";
+
+class SplitOperands : public testing::TestWithParam<Data> {
+ protected:
+  EmulatedKernel kernel_{object_of(kConfig), kConfig};
+};
+
+TEST_P(SplitOperands, AreWithinTheBoundOfTheClassOrFp32sOwn) {
+  const auto wrong = wrong_of(kernel_, GetParam());
+  EXPECT_FALSE(wrong) << *wrong;
+}
+
+INSTANTIATE_TEST_SUITE_P(Data, SplitOperands, testing::ValuesIn(kAllData),
+                         [](const auto& instance) { return to_string(instance.param); });
+
+// What a promotion every 64 k gives, of which the bound, for the worst case, says little.
+TEST(SplitOperandsError, IsHalfOfFp32sAtMost) {
+  EmulatedKernel kernel(object_of(kConfig), kConfig);
+  EXPECT_LT(error_beside_fp32(kernel, Data::uniform, 1024), 0.5);
+  EXPECT_LT(error_beside_fp32(kernel, Data::positive, 1024), 0.5);
+}
+
+}  // namespace
+}  // namespace gemm_tune::emulator

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// wgmma_f16x3: the problems that it serves, its launches, what lies in its workspace.
+
+#include <cstdint>
+
+#include "core/launch_plan.h"
+#include "kernel_templates/registry.h"
+#include "kernel_templates/wgmma_f16x3/args.cuh"
+#include "tests/kernel_templates/spaces.h"
+#include "tests/matchers.h"
+
+namespace gemm_tune {
+namespace {
+
+constexpr int kHopperSms = 132;
+
+KnownConfig f16x3(const std::string& rest) { return known("wgmma_f16x3/" + rest); }
+
+constexpr const char* kUsual = "BM=128,BN=128,GROUPS=2,PROMOTE=64,TA=0,TB=0";
+
+TEST(F16x3, ServesItsAccuracyClassAndNoOther) {
+  const KernelFamily& family = *find_family("wgmma_f16x3");
+  EXPECT_TRUE(family.supports(parse_signature("f32+fp32_f16x3")));
+  EXPECT_FALSE(family.supports(parse_signature("f32")));
+  EXPECT_FALSE(family.supports(parse_signature("f32+tf32")));
+  EXPECT_FALSE(find_family("warp_tiled")->supports(parse_signature("f32+fp32_f16x3")));
+  EXPECT_TRUE(legal_for(f16x3(kUsual), parse_problem("33x41x7:type=f32+fp32_f16x3")));
+  EXPECT_FALSE(legal_for(f16x3(kUsual), parse_problem("33x41x7")));
+  EXPECT_FALSE(legal_for(known("naive/BM=16,BN=16,COALESCED=1,PRED=1"),
+                         parse_problem("33x41x7:type=f32+fp32_f16x3")));
+}
+
+TEST(F16x3, ServesEveryAlignmentOnHopper) {
+  const KnownConfig config = f16x3(kUsual);
+  EXPECT_EQ(why_illegal(config.recipe, parse_problem("33x41x7:type=f32+fp32_f16x3:batch=3")),
+            std::nullopt);
+  EXPECT_TRUE(has_instructions(config.traits, 90));
+  EXPECT_FALSE(has_instructions(config.traits, 100));
+  EXPECT_FALSE(config.is_exportable());
+}
+
+TEST(F16x3, SplitsOperandsBeforeTheProduct) {
+  const Problem problem = parse_problem("1000x2000x72:type=f32+fp32_f16x3:batch=3");
+  const LaunchPlan plan = f16x3(kUsual).plan(problem, kHopperSms);
+  ASSERT_EQ(plan.steps.size(), 2U);
+  const Step& split = plan.steps[0];
+  EXPECT_EQ(split.entry, "split");
+  EXPECT_TRUE(split.only_with_operands);
+  EXPECT_EQ(split.grid.x, 3 * (63 + 63));  // 16 rows of A a CTA, 32 columns of B
+  EXPECT_EQ(plan.steps[1].entry, kProductEntry);
+  EXPECT_EQ(plan.product().grid.x, kHopperSms);
+  ASSERT_EQ(plan.regions.size(), 4U);
+  EXPECT_EQ(plan.zeroed_bytes, kWorkspaceCounterBytes);
+  EXPECT_EQ(plan.regions[1].bytes, 3 * (1000 + 2000) * 4);
+  EXPECT_EQ(plan.regions[2].bytes, 3 * 1000 * 128 * 2 * 2);
+  EXPECT_EQ(plan.regions[2].copy_of, CallValue::A);
+  EXPECT_EQ(plan.regions[3].bytes, 3 * 2000 * 128 * 2 * 2);
+}
+
+TEST(F16x3, MapsHighAndLowPartsOfLinesAlongK) {
+  const Problem problem = parse_problem("1000x2000x72:type=f32+fp32_f16x3:batch=3:layout=tt");
+  const LaunchPlan plan =
+      f16x3("BM=64,BN=96,GROUPS=1,PROMOTE=64,TA=1,TB=1").plan(problem, kHopperSms);
+  const auto& maps = plan.product().arguments.tensor_maps();
+  ASSERT_EQ(maps.size(), 2U);
+  RegionAddresses regions = {};
+  regions[3] = reinterpret_cast<void*>(std::uintptr_t{0x3000});
+  const BoundTensorMap b = bound(maps[1], packed_call(problem), regions);
+  EXPECT_EQ(b.address, 0x3000U);
+  EXPECT_EQ(b.size, (std::array<std::int64_t, 5>{128, 2000, 6, 0, 0}));
+  EXPECT_EQ(b.stride_bytes, (std::array<std::int64_t, 4>{256, 256 * 2000, 0, 0}));
+  EXPECT_EQ(b.box, (std::array<std::int32_t, 5>{64, 96, 2, 0, 0}));
+}
+
+TEST(F16x3, PassesOperandsForAProductInFp32) {
+  const Problem problem = parse_problem("1000x2000x72:type=f32+fp32_f16x3");
+  GemmCall call = packed_call(problem);
+  call.A = reinterpret_cast<const void*>(std::uintptr_t{0x1000});
+  call.alpha = 2;
+  wgmma_f16x3::Args args{};
+  run_plan(
+      f16x3(kUsual).plan(problem, kHopperSms), call,
+      [](std::size_t i) { return reinterpret_cast<void*>(0x10000 * (i + 1)); }, [](auto&&...) {},
+      [&](std::size_t, const Step& step, void** parameters) {
+        if (step.entry == kProductEntry) {
+          args = *static_cast<const wgmma_f16x3::Args*>(parameters[2]);
+        }
+      });
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(args.A), 0x1000U);
+  EXPECT_EQ(args.lda, 72);
+  EXPECT_EQ(args.alpha, 2);
+  EXPECT_EQ(args.row_tiles, 8);
+  EXPECT_EQ(args.col_tiles, 16);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(args.flags), 0x10000U);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(args.factors), 0x20000U);
+}
+
+}  // namespace
+}  // namespace gemm_tune
