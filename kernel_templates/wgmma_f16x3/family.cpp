@@ -174,13 +174,14 @@ LaunchPlan plan(Values values, const Problem& problem, int sm_count) {
 }
 
 constexpr Params with_tile(int bm, int bn, int groups) {
-  return {.BM = bm, .BN = bn, .GROUPS = groups, .PROMOTE = 32, .TA = 0, .TB = 0};
+  return {.BM = bm, .BN = bn, .GROUPS = groups, .PROMOTE = 64, .TA = 0, .TB = 0};
 }
 
 std::vector<std::vector<int>> representatives() {
   std::vector<std::vector<int>> all;
-  for (const Params& p : {with_tile(128, 128, 2), with_tile(128, 96, 2), with_tile(128, 64, 2),
-                          with_tile(64, 128, 1), with_tile(64, 64, 1), with_tile(64, 32, 1)}) {
+  for (const Params& p :
+       {with_tile(128, 128, 2), with_tile(128, 144, 2), with_tile(128, 96, 2),
+        with_tile(128, 64, 2), with_tile(64, 128, 1), with_tile(64, 64, 1), with_tile(64, 32, 1)}) {
     all.push_back(values_of(p));
   }
   return all;
@@ -195,10 +196,10 @@ std::optional<std::vector<int>> untuned(const Signature& signature, int sm) {
 
 KernelFamily family() {
   KernelFamily family = make_family<Params>(
-      "wgmma_f16x3", /*revision=*/1,
+      "wgmma_f16x3", /*revision=*/2,
       "fp32 on Hopper's tensor cores: operands split into two f16 parts, three products",
       {tile_m_param("BM", &Params::BM, {64, 128, 256}),
-       tile_n_param("BN", &Params::BN, {32, 64, 96, 128}),
+       tile_n_param("BN", &Params::BN, {32, 64, 80, 96, 112, 128, 144}),
        {"GROUPS", &Params::GROUPS, {1, 2}, "warpgroups that multiply"},
        {"PROMOTE", &Params::PROMOTE, {16, 32, 64}, "k whose sums are added in fp32 at once"},
        transposed_a_param("TA", &Params::TA),

@@ -45,7 +45,7 @@ class Fp32Product {
       load<kRows, kP.TA != 0>(a_, a, args_.lda, first_row, args_.M, k);
       load<kCols, kP.TB == 0>(b_, b, args_.ldb, first_col, args_.N, k);
       wgmma::meet(kBarrier, kThreads);
-#pragma unroll
+#pragma unroll 2
       for (int depth = 0; depth < kDepth; ++depth) {
 #pragma unroll
         for (int i = 0; i < kEdge; ++i) {
@@ -56,13 +56,24 @@ class Fp32Product {
         }
       }
     }
-    const Output output(args_, batch);
+    store(Output(args_, batch), sums, first_row + row_, first_col + col_);
+  }
+
+  // Written out for one row, not for all: the code shares its cache with the usual product's.
+  __device__ void store(const Output& output, const float (&sums)[kEdge][kEdge], int row,
+                        int col) const {
+#pragma unroll 1
+    for (int i = 0; i < kEdge && row + i < args_.M; ++i) {
+      float of_row[kEdge] = {};
 #pragma unroll
-    for (int i = 0; i < kEdge; ++i) {
+      for (int known = 0; known < kEdge; ++known) {  // registers have no index
+        if (known != i) continue;
+#pragma unroll
+        for (int j = 0; j < kEdge; ++j) of_row[j] = sums[known][j];
+      }
 #pragma unroll
       for (int j = 0; j < kEdge; ++j) {
-        const int row = first_row + row_ + i, col = first_col + col_ + j;
-        if (row < args_.M && col < args_.N) output.store(sums[i][j], row, col);
+        if (col + j < args_.N) output.store(of_row[j], row + i, col + j);
       }
     }
   }

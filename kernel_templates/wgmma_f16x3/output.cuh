@@ -20,12 +20,17 @@ class Output {
   __device__ int rows() const { return args_.M; }
   __device__ int cols() const { return args_.N; }
 
-  // Whether pairs of neighbours, the first one's column even, lie at multiples of 8 bytes.
-  __device__ bool has_pairs() const {
+  // Whether a part of the tile that ends before this row and column lies within D, pairs of its
+  // elements at multiples of 8 bytes, and the sums times alpha are all that is stored.
+  __device__ bool is_usual(int row_end, int col_end) const {
     const unsigned long long bits =
         reinterpret_cast<unsigned long long>(args_.D) / sizeof(float) | args_.ldd | args_.stride_d;
-    return bits % 2 == 0;
+    return !kHasEpilogue && args_.beta == 0.0f && has_factors() && row_end <= args_.M &&
+           col_end <= args_.N && bits % 2 == 0;
   }
+
+  __device__ float* address(int row, int col) const { return args_.D + place_of(row, col); }
+  __device__ float scaled(float sum) const { return args_.alpha * sum; }
 
   __device__ float finished(float sum, int row, int col) const {
     const long long at = place_of(row, col);
@@ -39,10 +44,6 @@ class Output {
 
   __device__ void store(float sum, int row, int col) const {
     args_.D[place_of(row, col)] = finished(sum, row, col);
-  }
-  __device__ void store_pair(float sum, float next, int row, int col) const {
-    const float2 pair = {finished(sum, row, col), finished(next, row, col + 1)};
-    *reinterpret_cast<float2*>(args_.D + place_of(row, col)) = pair;
   }
 
  private:
@@ -60,42 +61,101 @@ __device__ inline float unscaled(float sum, float factor, float other) {
   return sum * fminf(factor, other) * fmaxf(factor, other);
 }
 
-// The sums of a consumer, whose first row and column are these. Thread t has of each 8 columns
-// elements 2 (t % 4) and the next one, of rows 16 (t / 32) + t % 32 / 4 and that row + 8 of each
-// block.
-__device__ inline void store_sums(const Output& output, const Sums& sums, int first_row,
-                                  int first_col, int thread) {
-  const int own_row = first_row + thread / 32 * 16 + thread % 32 / 4;
-  const bool has_pairs = output.has_pairs(), has_factors = output.has_factors();
+// A consumer's part of a tile: its first row and column.
+struct Place {
+  int row, col;
+};
+
+// Stores a consumer's sums. A thread has of each block of 8 columns elements 2 (t % 4) and the next
+// one, of rows 16 (t / 32) + t % 32 / 4 and that row + 8 of each 64.
+//
+// Code that is written out for each element would not fit the instruction cache beside the main
+// loop. Tiles in the usual case get short code that is written out, all others a loop over blocks.
+class SumStore {
+ public:
+  __device__ SumStore(const Output& output, Place place, int thread)
+      : output_(output),
+        row_(place.row + thread / 32 * 16 + thread % 32 / 4),
+        col_(place.col + thread % 4 * 2),
+        is_usual_(output.is_usual(place.row + group_rows(kP), place.col + kP.BN)) {}
+
+  __device__ void store(const Sums& sums) const {
+    if (is_usual_) {
+      store_usual(sums);
+    } else {
+      store_any(sums);
+    }
+  }
+
+ private:
+  static constexpr int kHalves = 2, kColBlocks = kP.BN / 8;
+
+  __device__ static int row_of(int i, int half) { return i * kMmaM + half * 8; }
+
+  __device__ void store_usual(const Sums& sums) const {
+    // Loaded before the first element is stored: the compiler cannot know that D is elsewhere.
+    float2 of_cols[kColBlocks];
+    float of_rows[kBlocks][kHalves];
 #pragma unroll
-  for (int i = 0; i < kBlocks; ++i) {
+    for (int block = 0; block < kColBlocks; ++block) {
+      const float* const factors = output_.factors_of_cols() + col_ + block * 8;
+      of_cols[block] = {factors[0], factors[1]};
+    }
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const int row = own_row + i * kMmaM + half * 8;
-      if (row >= output.rows()) continue;
-      const float of_row = has_factors ? output.factors_of_rows()[row] : 0.0f;
+    for (int i = 0; i < kBlocks; ++i) {
 #pragma unroll
-      for (int block = 0; block < kP.BN; block += 8) {
-        const int col = first_col + block + thread % 4 * 2;
-        float x[2] = {0, 0};
+      for (int half = 0; half < kHalves; ++half) {
+        of_rows[i][half] = output_.factors_of_rows()[row_ + row_of(i, half)];
+      }
+    }
 #pragma unroll
-        for (int j = 0; j < 2; ++j) {
-          if (has_factors && col + j < output.cols()) {
-            x[j] = unscaled(sums[i][block / 2 + 2 * half + j], of_row,
-                            output.factors_of_cols()[col + j]);
-          }
-        }
-        if (has_pairs && col + 1 < output.cols()) {
-          output.store_pair(x[0], x[1], row, col);
-        } else {
+    for (int i = 0; i < kBlocks; ++i) {
 #pragma unroll
-          for (int j = 0; j < 2; ++j) {
-            if (col + j < output.cols()) output.store(x[j], row, col + j);
-          }
+      for (int half = 0; half < kHalves; ++half) {
+        float* const to = output_.address(row_ + row_of(i, half), col_);
+#pragma unroll
+        for (int block = 0; block < kColBlocks; ++block) {
+          const float* const pair = sums[i] + block * 4 + half * 2;
+          const float2 scaled = {
+              output_.scaled(unscaled(pair[0], of_rows[i][half], of_cols[block].x)),
+              output_.scaled(unscaled(pair[1], of_rows[i][half], of_cols[block].y))};
+          *reinterpret_cast<float2*>(to + block * 8) = scaled;
         }
       }
     }
   }
-}
+
+  __device__ void store_any(const Sums& sums) const {
+#pragma unroll 1
+    for (int block = 0; block < kBlocks * kColBlocks; ++block) {
+      float of_block[4] = {};
+#pragma unroll
+      for (int known = 0; known < kBlocks * kColBlocks; ++known) {  // registers have no index
+        if (known != block) continue;
+#pragma unroll
+        for (int j = 0; j < 4; ++j)
+          of_block[j] = sums[known / kColBlocks][known % kColBlocks * 4 + j];
+      }
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        store_element(of_block[j], row_ + row_of(block / kColBlocks, j / 2),
+                      col_ + block % kColBlocks * 8 + j % 2);
+      }
+    }
+  }
+
+  __device__ void store_element(float sum, int row, int col) const {
+    if (row >= output_.rows() || col >= output_.cols()) return;
+    float value = 0;
+    if (output_.has_factors()) {
+      value = unscaled(sum, output_.factors_of_rows()[row], output_.factors_of_cols()[col]);
+    }
+    output_.store(value, row, col);
+  }
+
+  const Output& output_;
+  const int row_, col_;
+  const bool is_usual_;
+};
 
 }  // namespace gemm_tune::wgmma_f16x3

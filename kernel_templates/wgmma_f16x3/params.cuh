@@ -66,7 +66,7 @@ constexpr Rule<Params> kRules[] = {
     {"consumers share a tile's rows in blocks of 64", "BM GROUPS",
      [](const Params& p) { return p.BM % (p.GROUPS * kMmaM) != 0; }},
     {"sums do not fit the registers", "BM BN GROUPS",
-     [](const Params& p) { return sums_per_thread(p) > 192; }},
+     [](const Params& p) { return sums_per_thread(p) > 216; }},
     {"sums are promoted every 16, 32 or 64 k", "PROMOTE",
      [](const Params& p) { return p.PROMOTE < kMmaK || p.PROMOTE > kBK || kBK % p.PROMOTE != 0; }},
     {"fewer than two stages fit the shared memory", "BM BN",
@@ -80,15 +80,12 @@ constexpr const char* reject(const Params& p) {
 
 // The kernel that splits the operands: a CTA takes some lines.
 constexpr int kSplitThreads = 512, kSplitWarps = kSplitThreads / 32;
-constexpr int kChunk = 8;         // elements along K that a thread splits at once
-constexpr int kShortK = 1024;     // up to which a warp takes a line that lies along K, else a team
-constexpr int kTeam = 256;        // threads
-constexpr int kKeptChunks = 2;    // of a line along K that a thread reads once
-constexpr int kStrip = 32;        // lines across the rows that a CTA takes
-constexpr int kStripDepth = 128;  // k that it splits at a time
-constexpr int kStripPitch = kStrip + 1;
-constexpr int kSplitSmemBytes = (kStripDepth * kStripPitch + (kSplitWarps + 1) * kStrip) * 4;
-static_assert(kStrip * kStripDepth == kSplitThreads * kChunk);
+constexpr int kChunk = 8;       // elements along K that a thread splits at once
+constexpr int kShortK = 1024;   // up to which a warp takes a line that lies along K, else a team
+constexpr int kTeam = 256;      // threads
+constexpr int kKeptChunks = 4;  // of a line that a thread reads once
+constexpr int kStrip = 8;       // lines across the rows that a CTA takes: a sector of each row
+constexpr int kSplitSmemBytes = kSplitWarps * kStrip * 4;
 
 constexpr int split_lines(bool along_k, int K) {
   if (!along_k) return kStrip;

@@ -5,7 +5,7 @@
 // The factor is a power of two, one for each line: a row of A or a column of B. Lines of parts lie
 // along K, padded by zeros to whole stages, whatever the operands' layouts. What of a line does not
 // fit the registers is read twice, for its largest magnitude and for its parts; CTAs take few
-// lines, so that a cache has them then. What does not keep kMostLost sets a flag: numbers far below
+// lines, so that a cache has it then. What does not keep kMostLost sets a flag: numbers far below
 // the largest one of their line, infinities and NaN.
 #pragma once
 
@@ -17,26 +17,6 @@ namespace gemm_tune::wgmma_f16x3 {
 struct alignas(16) PartChunk {
   Bits16 x[kChunk];
 };
-
-__device__ inline float largest_of_warp(float value) {
-#pragma unroll
-  for (int lanes = 16; lanes > 0; lanes /= 2) {
-    value = fmaxf(value, __shfl_xor_sync(0xffffffffu, value, lanes));
-  }
-  return value;
-}
-
-// Of a team, one value a warp.
-__device__ inline float largest_of_team(float value, int thread) {
-  constexpr int kWarps = kTeam / 32, kBarrier = 1;
-  const int team = thread / kTeam;
-  float* const of_warps = reinterpret_cast<float*>(wgmma::shared_memory()) + team * kWarps;
-  if (thread % 32 == 0) of_warps[thread % kTeam / 32] = value;
-  wgmma::meet(kBarrier + team, kTeam);
-#pragma unroll
-  for (int warp = 0; warp < kWarps; ++warp) value = fmaxf(value, of_warps[warp]);
-  return value;
-}
 
 __device__ inline float larger_of_chunk(float value, const float (&x)[kChunk]) {
 #pragma unroll
@@ -100,107 +80,145 @@ class LineParts {
   bool loses_ = false;
 };
 
+// The line of a thread and its chunks there: from element `first` on, every `step` elements.
+struct Share {
+  int line, first, step;
+};
+
 // Elements k to k + 7 of a line that lies along K, zeros behind its end.
-__device__ inline void load_chunk(float (&x)[kChunk], const float* line, int k, int K) {
-  const bool is_aligned = reinterpret_cast<unsigned long long>(line) % 16 == 0;
-  if (is_aligned && k + kChunk <= K) {
+class AlongK {
+ public:
+  __device__ AlongK(const Lines& lines, const SplitArgs& args, const Share& share)
+      : line_(lines.from + share.line * lines.matrix.ld), K_(args.K) {}
+
+  __device__ void load(float (&x)[kChunk], int k) const {
+    const bool is_aligned = reinterpret_cast<unsigned long long>(line_) % 16 == 0;
+    if (is_aligned && k + kChunk <= K_) {
 #pragma unroll
-    for (int i = 0; i < kChunk; i += 4) {
-      const float4 four = *reinterpret_cast<const float4*>(line + k + i);
-      x[i] = four.x;
-      x[i + 1] = four.y;
-      x[i + 2] = four.z;
-      x[i + 3] = four.w;
+      for (int i = 0; i < kChunk; i += 4) {
+        const float4 four = *reinterpret_cast<const float4*>(line_ + k + i);
+        x[i] = four.x;
+        x[i + 1] = four.y;
+        x[i + 2] = four.z;
+        x[i + 3] = four.w;
+      }
+      return;
     }
-    return;
+#pragma unroll
+    for (int i = 0; i < kChunk; ++i) x[i] = k + i < K_ ? line_[k + i] : 0.0f;
+  }
+
+ private:
+  const float* const line_;
+  const int K_;
+};
+
+// The same of a line across the rows of a matrix. Neighbours in the warp have neighbouring lines,
+// which makes the sectors whole.
+class AcrossRows {
+ public:
+  __device__ AcrossRows(const Lines& lines, const SplitArgs& args, const Share& share)
+      : line_(lines.from + share.line), ld_(lines.matrix.ld), K_(args.K) {}
+
+  __device__ void load(float (&x)[kChunk], int k) const {
+    const float* from = line_ + k * ld_;
+#pragma unroll
+    for (int i = 0; i < kChunk; ++i) {
+      x[i] = k + i < K_ ? *from : 0.0f;
+      from += ld_;
+    }
+  }
+
+ private:
+  const float* const line_;
+  const long long ld_;
+  const int K_;
+};
+
+// largest_of_line: what makes of its threads' largest magnitudes the line's.
+template <class Line, class LargestOfLine>
+__device__ inline void split_line(const Lines& lines, const SplitArgs& args, const Share& share,
+                                  LargestOfLine largest_of_line) {
+  const Line line(lines, args, share);
+  const bool exists = share.line < lines.matrix.lines;
+  const int K = exists ? args.K : 0, parts_k = exists ? args.parts_k : 0;
+  float kept[kKeptChunks][kChunk] = {}, x[kChunk];
+  float largest = 0;
+#pragma unroll
+  for (int i = 0; i < kKeptChunks; ++i) {
+    const int k = share.first + i * share.step;
+    if (k < K) line.load(kept[i], k);
   }
 #pragma unroll
-  for (int i = 0; i < kChunk; ++i) x[i] = k + i < K ? line[k + i] : 0.0f;
+  for (int i = 0; i < kKeptChunks; ++i) largest = larger_of_chunk(largest, kept[i]);
+  const int rest = share.first + kKeptChunks * share.step;
+#pragma unroll 1
+  for (int k = rest; k < K; k += share.step) {
+    line.load(x, k);
+    largest = larger_of_chunk(largest, x);
+  }
+  largest = largest_of_line(largest);
+  LineParts parts(lines, args);
+  if (exists && share.first == 0) parts.set_factor(share.line, largest);
+  const float scale = ldexpf(1.0f, scale_exponent(largest));
+#pragma unroll
+  for (int i = 0; i < kKeptChunks; ++i) {
+    const int k = share.first + i * share.step;
+    if (k < parts_k) parts.put(share.line, k, kept[i], scale);
+  }
+#pragma unroll 1
+  for (int k = rest; k < parts_k; k += share.step) {
+    line.load(x, k);
+    parts.put(share.line, k, x, scale);
+  }
+  parts.raise_flag();
+}
+
+__device__ inline float largest_of_lanes(float value, int least_distance) {
+  for (int lanes = 16; lanes >= least_distance; lanes /= 2) {
+    value = fmaxf(value, __shfl_xor_sync(0xffffffffu, value, lanes));
+  }
+  return value;
 }
 
 // Lines along K: each by a warp, or by a team of warps.
 __device__ inline void split_along_k(const Lines& lines, const SplitArgs& args, int cta) {
+  constexpr int kTeamWarps = kTeam / 32, kBarrier = 1;
   const int thread = static_cast<int>(threadIdx.x);
   const bool is_short = args.K <= kShortK;
   const int team = is_short ? 32 : kTeam;
-  const int line = cta * (kSplitThreads / team) + thread / team;
-  if (line >= lines.matrix.lines) return;  // whole teams
-  const int first = thread % team * kChunk, step = team * kChunk;
-  const float* const from = lines.from + line * lines.matrix.ld;
-  float kept[kKeptChunks][kChunk], x[kChunk];
-  float largest = 0;
+  const Share share = {cta * (kSplitThreads / team) + thread / team, thread % team * kChunk,
+                       team * kChunk};
+  if (share.line >= lines.matrix.lines) return;  // whole teams
+  split_line<AlongK>(lines, args, share, [&](float value) {
+    value = largest_of_lanes(value, 1);
+    if (is_short) return value;
+    const int number = thread / kTeam;
+    float* const of_warps = reinterpret_cast<float*>(wgmma::shared_memory()) + number * kTeamWarps;
+    if (thread % 32 == 0) of_warps[thread % kTeam / 32] = value;
+    wgmma::meet(kBarrier + number, kTeam);
 #pragma unroll
-  for (int i = 0; i < kKeptChunks; ++i) load_chunk(kept[i], from, first + i * step, args.K);
-#pragma unroll
-  for (int i = 0; i < kKeptChunks; ++i) largest = larger_of_chunk(largest, kept[i]);
-  for (int k = first + kKeptChunks * step; k < args.K; k += step) {
-    load_chunk(x, from, k, args.K);
-    largest = larger_of_chunk(largest, x);
-  }
-  largest = largest_of_warp(largest);
-  if (!is_short) largest = largest_of_team(largest, thread);
-  LineParts parts(lines, args);
-  if (first == 0) parts.set_factor(line, largest);
-  const float scale = ldexpf(1.0f, scale_exponent(largest));
-#pragma unroll
-  for (int i = 0; i < kKeptChunks; ++i) {
-    const int k = first + i * step;
-    if (k < args.parts_k) parts.put(line, k, kept[i], scale);
-  }
-  for (int k = first + kKeptChunks * step; k < args.parts_k; k += step) {
-    load_chunk(x, from, k, args.K);
-    parts.put(line, k, x, scale);
-  }
-  parts.raise_flag();
+    for (int warp = 0; warp < kTeamWarps; ++warp) value = fmaxf(value, of_warps[warp]);
+    return value;
+  });
 }
 
-// Lines across the rows of a matrix: blocks of K pass through shared memory, where threads that
-// loaded along the rows find chunks along K. The last block is split first: it was read last.
+// Lines across the rows: a few by a CTA.
 __device__ inline void split_across(const Lines& lines, const SplitArgs& args, int cta) {
-  float* const block = reinterpret_cast<float*>(wgmma::shared_memory());
-  float* const of_warps = block + kStripDepth * kStripPitch;
-  float* const scales = of_warps + kSplitWarps * kStrip;
-  const int thread = static_cast<int>(threadIdx.x), warp = thread / 32, lane = thread % 32;
-  const bool exists = cta * kStrip + lane < lines.matrix.lines;
-  const long long ld = lines.matrix.ld;
-  const float* const from = lines.from + cta * kStrip + lane;
-  float largest = 0;
-#pragma unroll 16
-  for (int k = warp; k < args.K; k += kSplitWarps) {
-    if (exists) largest = fmaxf(largest, fabsf(from[k * ld]));
-  }
-  of_warps[warp * kStrip + lane] = largest;
-  __syncthreads();
-  LineParts parts(lines, args);
-  if (warp == 0) {
-#pragma unroll
-    for (int other = 1; other < kSplitWarps; ++other) {
-      largest = fmaxf(largest, of_warps[other * kStrip + lane]);
-    }
-    scales[lane] = ldexpf(1.0f, scale_exponent(largest));
-    if (exists) parts.set_factor(cta * kStrip + lane, largest);
-  }
-  constexpr int kStageChunks = kBK / kChunk;  // of 128 bytes of parts, which a few lanes store
-  const int own = thread / kStageChunks % kStrip, line = cta * kStrip + own;
-  const int in_block =
-      (thread / (kStageChunks * kStrip) * kStageChunks + thread % kStageChunks) * kChunk;
-  for (int begin = (args.parts_k - 1) / kStripDepth * kStripDepth; begin >= 0;
-       begin -= kStripDepth) {
-#pragma unroll
-    for (int i = warp; i < kStripDepth; i += kSplitWarps) {
-      const int k = begin + i;
-      block[i * kStripPitch + lane] = exists && k < args.K ? from[k * ld] : 0.0f;
-    }
+  const int thread = static_cast<int>(threadIdx.x), own = thread % kStrip;
+  const Share share = {cta * kStrip + own, thread / kStrip * kChunk,
+                       kSplitThreads / kStrip * kChunk};
+  split_line<AcrossRows>(lines, args, share, [&](float value) {
+    float* const of_warps = reinterpret_cast<float*>(wgmma::shared_memory());
+    value = largest_of_lanes(value, kStrip);
+    if (thread % 32 < kStrip) of_warps[thread / 32 * kStrip + own] = value;
     __syncthreads();
-    if (line < lines.matrix.lines && begin + in_block < args.parts_k) {
-      float x[kChunk];
 #pragma unroll
-      for (int i = 0; i < kChunk; ++i) x[i] = block[(in_block + i) * kStripPitch + own];
-      parts.put(line, begin + in_block, x, scales[own]);
+    for (int warp = 0; warp < kSplitWarps; ++warp) {
+      value = fmaxf(value, of_warps[warp * kStrip + own]);
     }
-    __syncthreads();
-  }
-  parts.raise_flag();
+    return value;
+  });
 }
 
 // cta: of the operand's.

@@ -46,7 +46,7 @@ TEST(F16x3, SplitsOperandsBeforeTheProduct) {
   const Step& split = plan.steps[0];
   EXPECT_EQ(split.entry, "split");
   EXPECT_TRUE(split.only_with_operands);
-  EXPECT_EQ(split.grid.x, 3 * (63 + 63));  // 16 rows of A a CTA, 32 columns of B
+  EXPECT_EQ(split.grid.x, 3 * (63 + 250));  // 16 rows of A a CTA, 8 columns of B
   EXPECT_EQ(plan.steps[1].entry, kProductEntry);
   EXPECT_EQ(plan.product().grid.x, kHopperSms);
   ASSERT_EQ(plan.regions.size(), 4U);

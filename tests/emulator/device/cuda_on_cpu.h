@@ -11,6 +11,8 @@
 
 #include <math.h>  // functions of float in the global namespace, as CUDA has them
 
+#include <bit>
+
 #include "core/float16.h"
 #include "kernel_templates/device/element_type.cuh"
 #include "tests/emulator/device/cta.h"
@@ -59,6 +61,7 @@ inline int atomicAdd(int* address, int value) {
   return old;
 }
 
+inline unsigned __float_as_uint(float value) { return std::bit_cast<unsigned>(value); }
 template <class T>
 inline T __ldcg(const T* address) {
   return *address;

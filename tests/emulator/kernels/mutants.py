@@ -354,17 +354,29 @@ MUTATIONS_OF = {
     "kernel_templates/wgmma_f16x3/consumer.cuh": [
         ("a cross term twice, the other dropped", r"1 - is_second, is_second", "1, 0"),
         ("low parts count as high ones", r"1 / kLowScale", "1"),
-        ("sums not promoted", r"(kHighSteps \+ step, )step(\);(?:.|\n)*?)add_up\(sums_, high_, 1\)",
-         r"\1k | i | step\2if (k + 1 == k_blocks && i + 1 == kPromotions) add_up(sums_, high_, 1)"),
+        ("sums not promoted", r"(kHighSteps \+ step, )step(\);(?:.|\n)*?)add_up\(sums_, high\)",
+         r"\1k | i | step\2if (k + 1 == k_blocks && i + 1 == kPromotions) add_up(sums_, high)"),
         ("products not waited for", r"wgmma::wait_multiplied<0>\(\);", ";"),
         ("stage not handed back", r"hand_back\(at_\.stage\);", ";"),
+        ("exact sums changed", r"return may_be_exact \? sum :", "return"),
+    ],
+    "kernel_templates/wgmma_f16x3/output.cuh": [
+        ("edge tiles are usual ones", r"row_end <= args_\.M &&\s*col_end <= args_\.N", "true"),
+        ("beta left out", r"args_\.beta == 0\.0f && has_factors", "has_factors"),
+        ("another block", r"known != block", "known != 0"),
+        ("odd rows stored in pairs", r"&& bits % 2 == 0", ""),
+    ],
+    "kernel_templates/wgmma_f16x3/fp32_product.cuh": [
+        ("another row", r"known != i", "known != 0"),
     ],
     "kernel_templates/wgmma_f16x3/split.cuh": [
         ("another scale", r"-scale_exponent\(largest\)", "1 - scale_exponent(largest)"),
         ("losses not told", r"if \(loses_\)", "if (false)"),
         ("low parts lost", r"\* kLowScale;", "* 1;"),
-        ("largest of one warp", r"if \(!is_short\) largest", "if (false) largest"),
-        ("another line's scale", r"scales\[own\]", "scales[0]"),
+        ("largest of one warp", r"if \(is_short\) return value", "return value"),
+        ("largest of another line", r"warp \* kStrip \+ own", "warp * kStrip"),
+        ("largest of all lines", r"largest_of_lanes\(value, kStrip\)", "largest_of_lanes(value, 1)"),
+        ("the first chunk again", r"share\.first \+ i \* share\.step", "share.first"),
     ],
     "kernel_templates/wgmma_f16x3/kernel.cuh": [
         ("flag not read", r"__ldcg\(flags\) != 0", "false"),
