@@ -364,6 +364,39 @@ Choice without_winner(const DeviceKey& device, const Problem& problem, Allowed a
   return choice;
 }
 
+// Among the kernels of the problem's own accuracy class.
+Choice choose_in_class(const Tuned& tuned, const DeviceKey& device, const Problem& problem,
+                       Allowed allowed) {
+  const Candidates candidates = candidates_for(tuned.winners, device, problem, allowed);
+  if (candidates.servings.empty()) return without_winner(device, problem, allowed);
+  const Serving& nearest = candidates.servings.front();
+  const Record& record = nearest.winner->record;
+  const bool exact = sameness(record.problem, problem) != Sameness::none &&
+                     (device.name.empty() || record.device == device);
+  Choice choice = of_winner(candidates, exact ? 0 : fastest(candidates), device, problem);
+  if (exact) {
+    choice.match = Match::exact;
+    if (!nearest.is_twin) choice.expected_us = record.outcome.time_us();
+    if (!nearest.is_twin && record.outcome.timing)
+      choice.within = spread_of(*record.outcome.timing);
+  } else {
+    prefer_timed(tuned, device, problem, &choice);
+    if (choice.expected_us) choice.within = tuned.timed.typical_error(device, problem);
+  }
+  if (const auto library = time_of_library(candidates, device, problem)) {
+    choice.cublas_us = library->us;
+    if (allowed.library) prefer_library(*library, problem, nearest.distance, &choice);
+  }
+  return choice;
+}
+
+// As far as is known. A measured time gives way to a measured one only.
+bool is_faster(const Choice& one, const Choice& other) {
+  if (!one.expected_us || !other.expected_us) return false;
+  if (other.match == Match::exact && one.match != Match::exact) return false;
+  return *one.expected_us < *other.expected_us;
+}
+
 // The algorithms of libraries that are better than every kernel, of the versions by which the
 // database was written.
 std::vector<Winner> library_winners(const Database& database, const std::string& arch,
@@ -457,27 +490,17 @@ Tuned load_tuned(const Database& database, const std::string& arch,
 
 Choice choose(const Tuned& tuned, const DeviceKey& device, const Problem& problem,
               Allowed allowed) {
-  const Candidates candidates = candidates_for(tuned.winners, device, problem, allowed);
-  if (candidates.servings.empty()) return without_winner(device, problem, allowed);
-  const Serving& nearest = candidates.servings.front();
-  const Record& record = nearest.winner->record;
-  const bool exact = sameness(record.problem, problem) != Sameness::none &&
-                     (device.name.empty() || record.device == device);
-  Choice choice = of_winner(candidates, exact ? 0 : fastest(candidates), device, problem);
-  if (exact) {
-    choice.match = Match::exact;
-    if (!nearest.is_twin) choice.expected_us = record.outcome.time_us();
-    if (!nearest.is_twin && record.outcome.timing)
-      choice.within = spread_of(*record.outcome.timing);
-  } else {
-    prefer_timed(tuned, device, problem, &choice);
-    if (choice.expected_us) choice.within = tuned.timed.typical_error(device, problem);
+  Choice choice = choose_in_class(tuned, device, problem, allowed);
+  const Accuracy asked = problem.signature.accuracy;
+  if (!choice.config || asked == Accuracy::fp32 || info_of(asked).operands != OperandKind::f32) {
+    return choice;
   }
-  if (const auto library = time_of_library(candidates, device, problem)) {
-    choice.cublas_us = library->us;
-    if (allowed.library) prefer_library(*library, problem, nearest.distance, &choice);
-  }
-  return choice;
+  Problem plain = problem;
+  plain.signature.accuracy = Accuracy::fp32;
+  Choice in_fp32 = choose_in_class(tuned, device, plain, allowed);
+  if (!is_faster(in_fp32, choice)) return choice;
+  in_fp32.explanation = "fp32, which satisfies the class and is faster: " + in_fp32.explanation;
+  return in_fp32;
 }
 
 std::vector<Choice> likeliest(const Tuned& tuned, const DeviceKey& device, const Problem& problem,

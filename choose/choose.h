@@ -107,7 +107,8 @@ inline constexpr double kGuessDistance = 16;
 // only a predicted one and the other is measured and no farther away; the explanation says so. A
 // device without a name stands for any device of its architecture; the nearest winner then serves.
 // Where a library is allowed, its algorithm serves the problem that it won, and cuBLAS's own choice
-// those where no kernel is expected to be as fast (choose/most_of_cublas.h).
+// those where no kernel is expected to be as fast (choose/most_of_cublas.h). What is chosen for the
+// class fp32 serves other classes of fp32 operands where it is faster: it satisfies them all.
 // tuned: as load_tuned() gives it for the device's architecture.
 Choice choose(const Tuned& tuned, const DeviceKey& device, const Problem& problem,
               Allowed allowed = {});

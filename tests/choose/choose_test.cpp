@@ -60,6 +60,22 @@ TEST_F(ChooseTest, TheTunedProblemIsExact) {
             "the winner for this problem on NVIDIA RTX A6000 with 84 SMs (measured)");
 }
 
+TEST_F(ChooseTest, Fp32ServesAnotherClassOfFp32OperandsWhereItIsFaster) {
+  const DeviceKey hopper{"sm_90", "NVIDIA H100 80GB HBM3", 132};
+  const std::string in_parts = "wgmma_f16x3/BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=0,TB=0";
+  store_measured(database_, hopper, "512x512x512:type=f32+fp32_f16x3", in_parts, 13);
+  EXPECT_EQ(text(choice("512x512x512:type=f32+fp32_f16x3", hopper)), in_parts);
+  store_measured(database_, hopper, "512x512x512", kWholeTiles, 9);
+  const Choice found = choice("512x512x512:type=f32+fp32_f16x3", hopper);
+  EXPECT_EQ(text(found), kWholeTiles);
+  EXPECT_EQ(found.expected_us, 9);
+  EXPECT_THAT(found.explanation, HasSubstr("fp32, which satisfies the class and is faster: "));
+  store_measured(database_, hopper, "1024x1024x1024", kWholeTiles, 47);
+  store_measured(database_, hopper, "1024x1024x1024:type=f32+fp32_f16x3", in_parts, 27);
+  EXPECT_EQ(text(choice("1024x1024x1024:type=f32+fp32_f16x3", hopper)), in_parts);
+  EXPECT_EQ(text(choice("1024x1024x1024", hopper)), kWholeTiles);
+}
+
 TEST_F(ChooseTest, SaysWhereTheSearchWasStoppedBeforeItsFinals) {
   const Outcome outcome = timed_alone(60);
   database_.store(kA6000, parse_problem("1024x1024x1024"), kWholeTiles, kRevision, outcome,
