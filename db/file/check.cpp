@@ -202,8 +202,12 @@ std::vector<std::string> check_database(const fs::path& file, const LockWait& lo
   return findings;
 }
 
+// Not .recover: it reads the table sqlite_dbpage, which the sqlite3 of Debian 12 and Ubuntu 24.04
+// lacks, and leaves an empty file there. .clone copies no pragmas.
 std::string recovery_command(const fs::path& file) {
-  return "sqlite3 " + shell_quote(file.string()) + " .recover | sqlite3 NEW";
+  return "sqlite3 " + shell_quote(file.string()) + " '.clone NEW' '.open NEW' " +
+         "'PRAGMA application_id=" + std::to_string(kApplicationId) +
+         "; PRAGMA user_version=" + std::to_string(kSchemaVersion) + "'";
 }
 
 std::vector<std::string> foreign_objects(const fs::path& file, const LockWait& lock) {

@@ -126,8 +126,9 @@ void judge_other(const SchemaObject& object, const Schema& ours, SchemaCompariso
                         (object.type == "index" && !on_our_table);
   auto& list = is_inert ? comparison.foreign : comparison.faults;
   if (list.size() == kMostNamed) return;
-  list.push_back(is_inert ? named(object)
-                          : "it has the " + named(object) + ", which gemm-tune never makes");
+  list.push_back(is_inert
+                     ? named(object)
+                     : "it has the " + named(object) + ", which gemm-tune never makes: drop it");
 }
 
 }  // namespace

@@ -3,9 +3,11 @@
 // must name the file and the remedy in one sentence, and leave refused files untouched.
 #include <SQLiteCpp/SQLiteCpp.h>
 
+#include <cstdlib>
 #include <random>
 
 #include "core/error.h"
+#include "core/shell_quote.h"
 #include "db/file/check.h"
 #include "db/file/database_file.h"
 #include "tests/db/fixture.h"
@@ -98,11 +100,27 @@ TEST_F(DamageTest, ATruncatedFileIsRefusedUntouched) {
       EXPECT_FALSE(opens(mode));
       EXPECT_THAT(use(mode), AllOf(StartsWith("database '" + file_.string() + "' is damaged"),
                                    HasSubstr("gemm-tune db check"),
-                                   HasSubstr("sqlite3 " + file_.string() + " .recover")));
+                                   HasSubstr("sqlite3 " + file_.string() + " '.clone NEW'")));
       EXPECT_EQ(read_file(file_), damaged);
     }
     EXPECT_THAT(check_database(file_), Contains(HasSubstr("it ends after")));
   }
+}
+
+TEST_F(DamageTest, TheCommandThatIsNamedKeepsTheRowsThatCanBeRead) {
+  if (std::system("sqlite3 --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "no sqlite3";
+  // A page in the middle of the table that is largest by far.
+  write_damaged(sound_with(sound_.size() / kPage / 2 * kPage, std::string(kPage, '\0')));
+  ASSERT_THAT(check_database(file_), Not(IsEmpty()));
+  const std::string command = "cd " + shell_quote(file_.parent_path().string()) + " && " +
+                              recovery_command(file_) + " >/dev/null 2>&1";
+  ASSERT_EQ(std::system(command.c_str()), 0) << command;
+  const std::filesystem::path recovered = file_.parent_path() / "NEW";
+  EXPECT_THAT(check_database(recovered), IsEmpty());
+  int rows = 0;
+  const Database database(recovered, Mode::read_only);
+  database.for_each_record([&](const Record&) { ++rows; });
+  EXPECT_GT(rows, kRows / 2);
 }
 
 TEST_F(DamageTest, AFileShorterThanAHeaderIsRefusedUntouched) {

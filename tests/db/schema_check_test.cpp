@@ -57,7 +57,7 @@ class SchemaCheckTest : public DbTest {
       EXPECT_THAT(refusal(mode),
                   AllOf(HasSubstr("(" + what + ")"),
                         HasSubstr("`gemm-tune db check --db " + file_.string() + "`"),
-                        HasSubstr("`sqlite3 " + file_.string() + " .recover")));
+                        HasSubstr("`sqlite3 " + file_.string() + " '.clone NEW'")));
     }
     EXPECT_THAT(check_database(file_), Contains(what));
   }
@@ -87,7 +87,7 @@ TEST_F(SchemaCheckTest, ATriggerIsRefusedAndNeverFires) {
       "CREATE TABLE log (x);"
       "CREATE TRIGGER spy AFTER INSERT ON runs BEGIN INSERT INTO log " +
       std::string(kEndless) + "i FROM n; END");
-  expect_refused("it has the trigger 'spy', which gemm-tune never makes");
+  expect_refused("it has the trigger 'spy', which gemm-tune never makes: drop it");
 }
 
 TEST_F(SchemaCheckTest, AVirtualTableIsRefused) {
@@ -119,13 +119,13 @@ TEST_F(SchemaCheckTest, AnIndexThatComputesIsRefusedAndAPlainOneIsNot) {
   EXPECT_THAT(check_database(file_), IsEmpty());
   EXPECT_THAT(foreign_objects(file_), IsEmpty());
   alter("CREATE INDEX slow ON measurements (length(printf('%.*c', 1000000, 'x')))");
-  expect_refused("it has the index 'slow', which gemm-tune never makes");
+  expect_refused("it has the index 'slow', which gemm-tune never makes: drop it");
 }
 
 // It would turn down rows of a run, which nobody could foresee.
 TEST_F(SchemaCheckTest, AUniqueIndexOfOthersIsRefusedByTheCheckAsByARun) {
   alter("CREATE UNIQUE INDEX mine ON measurements (candidate_id)");
-  expect_refused("it has the index 'mine', which gemm-tune never makes");
+  expect_refused("it has the index 'mine', which gemm-tune never makes: drop it");
 }
 
 TEST_F(SchemaCheckTest, TablesAndViewsBesideOursAreLeftAloneAndNamed) {
