@@ -125,6 +125,29 @@ Fault resources_fault(const Resources& resources) {
                    range_fault(resources.ctas_per_sm, 0, 1024, "ctas_per_sm")});
 }
 
+// As schema.sql has it; tenths and less may be left out, and all before the row is stored. The
+// latest row of a candidate counts, so that a text like 'z' would count for ever.
+Fault moment_fault(const std::string& moment) {
+  if (moment.empty()) return std::nullopt;
+  constexpr std::string_view kFirst = "1970-01-01T00:00:00.000Z",
+                             kLast = "2199-12-31T23:59:60.999Z";
+  const std::string whole = moment.size() == 20 ? moment.substr(0, 19) + ".000Z" : moment;
+  bool is_moment = whole.size() == kFirst.size() && whole <= kLast && whole >= kFirst;
+  for (std::size_t i = 0; is_moment && i < kFirst.size(); ++i) {
+    const bool is_digit = whole[i] >= '0' && whole[i] <= '9';
+    is_moment = kFirst[i] >= '0' && kFirst[i] <= '9' ? is_digit : whole[i] == kFirst[i];
+  }
+  const auto part_is = [&](std::size_t at, const char* least, const char* most) {
+    const std::string_view part = std::string_view(whole).substr(at, 2);
+    return part >= least && part <= most;
+  };
+  if (is_moment && part_is(5, "01", "12") && part_is(8, "01", "31") && part_is(11, "00", "23") &&
+      part_is(14, "00", "59") && part_is(17, "00", "60")) {
+    return std::nullopt;
+  }
+  return "its recorded_at is no moment as in 2026-01-31T12:00:00.000Z";
+}
+
 constexpr int kMostRank = 1'000'000;
 
 Fault ranking_fault(const Outcome& outcome) {
@@ -220,16 +243,15 @@ std::optional<std::string> why_unsound(const TimedConfig& timed) {
 
 std::optional<std::string> why_unsound(const Record& record) {
   const Outcome& outcome = record.outcome;
-  return first_of(
-      {why_unsound(record.device), config_fault(record.config),
-       name_fault(record.revision, "revision"), outcome_fault(outcome, record.source),
-       speed_fault(record.device, record.problem, outcome.timing),
-       outcome.predicted_us
-           ? speed_fault(record.device, record.problem, *outcome.predicted_us, "predicted_us")
-           : std::nullopt,
-       record.baseline ? why_unsound(record.device, record.problem, *record.baseline)
-                       : std::nullopt,
-       why_unsound(record.run), text_fault(record.recorded_at, "recorded_at", kLongestName)});
+  return first_of({why_unsound(record.device), config_fault(record.config),
+                   name_fault(record.revision, "revision"), outcome_fault(outcome, record.source),
+                   speed_fault(record.device, record.problem, outcome.timing),
+                   outcome.predicted_us ? speed_fault(record.device, record.problem,
+                                                      *outcome.predicted_us, "predicted_us")
+                                        : std::nullopt,
+                   record.baseline ? why_unsound(record.device, record.problem, *record.baseline)
+                                   : std::nullopt,
+                   why_unsound(record.run), moment_fault(record.recorded_at)});
 }
 
 std::optional<std::string> why_unsound(const DeviceKey& device, const Problem& problem,

@@ -36,6 +36,7 @@ Record sound_record() {
   outcome.error = 3e-7;
   record.baseline = Baseline{"cublasLt", "13.1.0", *outcome.timing, 3e-7, 37};
   record.run.gpu = {300, 8001, ""};
+  record.recorded_at = "2026-11-30T23:59:59.125Z";
   return record;
 }
 
@@ -47,6 +48,10 @@ TEST(SoundnessTest, EachNumberMustBePhysicallyPossible) {
   const std::pair<const char*, std::function<void(Record&)>> kImpossible[] = {
       {"its sm_count", [](Record& r) { r.device.sm_count = 0; }},
       {"its sm_count", [](Record& r) { r.device.sm_count = 70'000; }},
+      {"its recorded_at", [](Record& r) { r.recorded_at = "yesterday"; }},
+      {"its recorded_at", [](Record& r) { r.recorded_at = "9999-12-31T23:59:59.999Z"; }},
+      {"its recorded_at", [](Record& r) { r.recorded_at = "2026-13-01T00:00:00.000Z"; }},
+      {"its recorded_at", [](Record& r) { r.recorded_at = "2026-12-01 00:00:00.000"; }},
       {"its predicted_us", [](Record& r) { r.outcome.predicted_us = 1e-300; }},
       {"its predicted_us", [](Record& r) { r.outcome.predicted_us = 0.2; }},
       {"its sample", [](Record& r) { r.outcome.timing = sample_of(1e-300); }},
