@@ -2,9 +2,11 @@
 #include "kernel_templates/user_families.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <mutex>
 #include <optional>
@@ -44,6 +46,27 @@ std::string plugin_named(const std::string& path) { return "family plug-in " + i
 
 // --- The file -----------------------------------------------------------------------------------
 
+// Whether a segment that dlopen() maps ends behind the file's end, where reading it is a SIGBUS.
+bool is_cut(std::string_view elf) {
+  Elf64_Ehdr header{};
+  if (elf.size() < sizeof header) return true;
+  std::memcpy(&header, elf.data(), sizeof header);
+  if (header.e_ident[EI_CLASS] != ELFCLASS64) return false;
+  if (header.e_phoff > elf.size() ||
+      elf.size() - header.e_phoff < header.e_phnum * sizeof(Elf64_Phdr)) {
+    return true;
+  }
+  for (std::size_t i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr segment{};
+    std::memcpy(&segment, elf.data() + header.e_phoff + i * sizeof segment, sizeof segment);
+    if (segment.p_type != PT_LOAD) continue;
+    if (segment.p_offset > elf.size() || segment.p_filesz > elf.size() - segment.p_offset) {
+      return true;
+    }
+  }
+  return false;
+}
+
 FamilyFile file_of(const std::string& file) {
   require_utf8("the family plug-in's name", file);
   constexpr std::size_t kMostBytes = std::size_t{1} << 28;
@@ -53,6 +76,7 @@ FamilyFile file_of(const std::string& file) {
     throw UsageError(plugin_named(file) +
                      " is no shared library: name the .so that gemm_tune_add_family() builds");
   }
+  if (is_cut(bytes)) throw UsageError(plugin_named(file) + " is cut short" + kRebuild);
   Fnv1a hash;
   hash.add_bytes(bytes);
   return {std::filesystem::absolute(file).lexically_normal().string(), hash.hex()};

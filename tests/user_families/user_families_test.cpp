@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "kernel_templates/source.h"
 #include "tests/matchers.h"
+#include "tests/temp_folder.h"
 
 namespace gemm_tune {
 namespace {
@@ -80,7 +81,10 @@ TEST(UserFamilies, AFileThatIsNoPluginIsRefusedByName) {
   EXPECT_THAT(refusal(text_file("short.so",
                                 "\x7f"
                                 "ELF")),
-              HasSubstr("short.so' cannot be loaded: "));
+              HasSubstr("short.so' is cut short: build it again"));
+  const std::string whole = read_file(GT_NO_PLUGIN);
+  EXPECT_THAT(refusal(text_file("half.so", whole.substr(0, whole.size() / 2))),
+              HasSubstr("half.so' is cut short: build it again"));
   EXPECT_THAT(refusal(GT_NO_PLUGIN),
               HasSubstr("has no function gemm_tune_plugin: build it by gemm_tune_add_family()"));
   EXPECT_THAT(refusal(GT_UNDEFINED_PLUGIN),
