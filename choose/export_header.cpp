@@ -218,6 +218,12 @@ bool is_arch(std::string_view text) {
          text.find_first_not_of("0123456789", kStart.size()) == text.npos;
 }
 
+const char* why_unexportable(const Winner& winner) {
+  if (!winner.config.family->takes_gemm_args)
+    return "takes tensor maps or other arguments of its own";
+  return winner.config.is_exportable() ? "has an epilogue" : "takes two launches";
+}
+
 // Why no winner can be exported.
 std::string why_none(const Database* own, const std::vector<std::filesystem::path>& layers,
                      const std::string& arch, const KernelRevisions& revisions,
@@ -225,8 +231,12 @@ std::string why_none(const Database* own, const std::vector<std::filesystem::pat
   const std::string where = own == nullptr ? "layers" : "database '" + own->path().string() + "'";
   const auto of_any = load_layered_winners(own, layers, arch, revisions, Launches::any, rule);
   if (!of_any.winners.empty()) {
-    return "each usable winner for " + arch + " in the " + where +
-           " takes two launches, which no export holds: time a config that takes one too";
+    std::set<std::string> reasons;
+    for (const Winner& winner : of_any.winners) reasons.insert(why_unexportable(winner));
+    std::string text;
+    for (const std::string& reason : reasons) text += (text.empty() ? "" : " or ") + reason;
+    return "each usable winner for " + arch + " in the " + where + " " + text +
+           ", which no export holds: time a config of another kind, too";
   }
   return "the " + where + (own == nullptr ? " have" : " has") + " no usable winner for " + arch +
          (rule == WinnerRule() ? ": tune for it first"

@@ -345,13 +345,25 @@ TEST_F(ExportHeaderTest, HoldsTheBestWithoutAReductionInALaunchOfItsOwn) {
   EXPECT_THAT(header, testing::Not(testing::HasSubstr("REDUCE")));
 }
 
-TEST_F(ExportHeaderTest, NamesTheReasonWhereEveryWinnerTakesTwoLaunches) {
+TEST_F(ExportHeaderTest, NamesTheReasonsWhereNoWinnerCanBeExported) {
   Database database = writable(file_);
+  KernelRevisions revisions = kRevisions;
+  revisions["wgmma"] = revisions["naive"] = kRevision;
+  const auto expect_reason = [&](const char* arch, const std::string& reason) {
+    EXPECT_THAT([&] { export_header(database, arch, revisions); },
+                testing::ThrowsMessage<NothingFound>(
+                    testing::HasSubstr("' " + reason + ", which no export holds")));
+  };
   store_measured(
       database, kA6000, "1024x1024x1001",
       "vectorized_2d/BM=64,BN=32,BK=16,TM=8,TN=4,VEC=4,PAD=4,INTERLEAVE=1,PRED=1,REPACK=1", 60);
-  EXPECT_THAT([&] { export_header(database, "sm_86", kRevisions); },
-              testing::ThrowsMessage<NothingFound>(testing::HasSubstr("takes two launches")));
+  expect_reason("sm_86", "takes two launches");
+  store_measured(database, kA6000, "64x64x64:epilogue=relu", "naive/BM=16,BN=16,COALESCED=1,PRED=0",
+                 60);
+  expect_reason("sm_86", "has an epilogue or takes two launches");
+  store_measured(database, {"sm_90", "NVIDIA H100 80GB HBM3", 132}, "1024x1024x1024:type=bf16",
+                 "wgmma/AB=2,CD=2,BM=64,BN=128,GROUPS=1,PINGPONG=0,TA=0,TB=0", 6);
+  expect_reason("sm_90", "takes tensor maps or other arguments of its own");
 }
 
 TEST_F(ExportHeaderTest, IsConstexprAndRefusesNonsense) {
