@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/epilogue.h"
 
+#include <algorithm>
+#include <iterator>
+#include <vector>
+
 #include "core/error.h"
 #include "core/printable.h"
+#include "core/split.h"
 
 namespace gemm_tune {
 EpilogueOperands transposed(const Epilogue& epilogue, const EpilogueOperands& operands) {
@@ -29,6 +34,18 @@ std::string to_string(const Epilogue& epilogue) {
   return text.empty() ? "none" : text;
 }
 
+namespace {
+
+// " scale, scale_row, ..., residual, as in bias_column+relu".
+std::string names() {
+  std::string text;
+  for (const EpilogueFunctor& functor : kEpilogueTable)
+    text += " " + std::string(functor.name) + ",";
+  return text + " as in bias_column+relu";
+}
+
+}  // namespace
+
 std::string epilogue_list() {
   // In the order of OperandShape.
   constexpr const char* kOperands[] = {"no operand",
@@ -48,11 +65,26 @@ std::string epilogue_list() {
 }
 
 Epilogue parse_epilogue(std::string_view text) {
-  if (const auto epilogue = find_epilogue(text)) return *epilogue;
-  std::string names;
-  for (const EpilogueFunctor& functor : kEpilogueTable) names += std::string(", ") + functor.name;
-  throw UsageError("'" + excerpt(text) + "' is not an epilogue: use none" + names +
-                   ", or several of these for different ends, as in bias_column+relu");
+  if (text == "none") return Epilogue();
+  const auto refused = [&](const std::string& why) {
+    return UsageError("'" + excerpt(text) + "' is not an epilogue: " + why);
+  };
+  std::vector<const EpilogueFunctor*> functors;
+  for (const std::string_view name : split(text, '+')) {
+    const auto functor = std::find_if(std::begin(kEpilogueTable), std::end(kEpilogueTable),
+                                      [&](const auto& row) { return row.name == name; });
+    if (functor == std::end(kEpilogueTable)) {
+      throw refused("'" + excerpt(name) + "' is no functor: use none, or one or more of" + names());
+    }
+    for (const EpilogueFunctor* other : functors) {
+      if (other->stage != functor->stage) continue;
+      throw refused(other == functor ? std::string(name) + " stands there twice"
+                                     : std::string(other->name) + " and " + std::string(name) +
+                                           " are for one end: leave one out");
+    }
+    functors.push_back(functor);
+  }
+  return find_epilogue(text).value();
 }
 
 }  // namespace gemm_tune

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/epilogue.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
@@ -10,6 +11,8 @@
 namespace gemm_tune {
 namespace {
 
+using testing::HasSubstr;
+
 TEST(EpilogueTest, ATextIsReadBackInTheOrderOfApplication) {
   EXPECT_EQ(to_string(Epilogue()), "none");
   EXPECT_EQ(parse_epilogue("none"), Epilogue());
@@ -18,6 +21,21 @@ TEST(EpilogueTest, ATextIsReadBackInTheOrderOfApplication) {
   for (const char* text : {"", "relu+", "+relu", "none+relu", "bias", "bias_row+bias_column"}) {
     EXPECT_THROW(parse_epilogue(text), UsageError) << text;
   }
+}
+
+TEST(EpilogueTest, TheBadPartOfATextIsNamed) {
+  const auto refusal_of = [](const char* text) -> std::string {
+    try {
+      parse_epilogue(text);
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(refusal_of("bias_row+wobble"), HasSubstr("'wobble' is no functor"));
+  EXPECT_THAT(refusal_of("relu+bias_row+silu"), HasSubstr("relu and silu are for one end"));
+  EXPECT_THAT(refusal_of("scale+relu+scale"), HasSubstr("scale stands there twice"))
+      << "the second factor would be left out";
 }
 
 TEST(EpilogueTest, EveryFunctorHasANameOfItsOwnAndIsAppliedInTheOrderOfStages) {
