@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <numeric>
 
 #include "core/gpu_cards.h"
 
@@ -87,6 +88,20 @@ std::vector<std::string> words_of(std::string_view name) {
   return words;
 }
 
+std::string joined(std::span<const std::string> words) {
+  return std::accumulate(words.begin(), words.end(), std::string());
+}
+
+// The word, or several that follow each other, written without the blanks: "RTX3090".
+bool has_words(std::span<const std::string> words, std::string_view asked) {
+  for (std::size_t begin = 0; begin < words.size(); ++begin) {
+    for (std::size_t count = 1; begin + count <= words.size(); ++count) {
+      if (joined(words.subspan(begin, count)) == asked) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 std::span<const DeviceSpec> device_table() {
@@ -122,10 +137,9 @@ std::vector<DeviceSpec> find_cards(std::string_view name) {
   if (asked.empty()) return found;
   for (const DeviceSpec& card : cards()) {
     const std::vector<std::string> has = words_of(card.name);
-    if (has == asked) return {card};
-    const bool has_all = std::all_of(asked.begin(), asked.end(), [&](const std::string& word) {
-      return std::find(has.begin(), has.end(), word) != has.end();
-    });
+    if (joined(has) == joined(asked)) return {card};
+    const bool has_all = std::all_of(asked.begin(), asked.end(),
+                                     [&](const std::string& word) { return has_words(has, word); });
     if (has_all) found.push_back(card);
   }
   return found;

@@ -83,6 +83,8 @@ TEST(DeviceSpecTest, ACardIsFoundByTheNameThatAPersonTypes) {
   using Names = std::vector<std::string>;
   EXPECT_EQ(names_of("RTX 3090"), Names{"NVIDIA GeForce RTX 3090"});
   EXPECT_EQ(names_of("rtx-3090 ti"), Names{"NVIDIA GeForce RTX 3090 Ti"});
+  EXPECT_EQ(names_of("RTX3090"), Names{"NVIDIA GeForce RTX 3090"});
+  EXPECT_EQ(names_of("RTX4060Ti"), Names{"NVIDIA GeForce RTX 4060 Ti"});
   EXPECT_EQ(names_of("T4"), Names{"Tesla T4"});
   EXPECT_EQ(names_of("NVIDIA H100 80GB HBM3"), Names{"NVIDIA H100 80GB HBM3"});
   EXPECT_EQ(names_of("a10"), Names{"NVIDIA A10"});  // and not the A100
@@ -104,7 +106,9 @@ TEST(DeviceSpecTest, EveryCardHasFiguresOfItsOwnAndTheLimitsOfItsArchitecture) {
   std::string last;
   for (const GpuCard& one : gpu_cards()) {
     EXPECT_TRUE(names.insert(one.name).second) << one.name << " twice";
-    if (one.arch != last) EXPECT_TRUE(archs.insert(one.arch).second) << one.name << " stands apart";
+    if (one.arch != last) {
+      EXPECT_TRUE(archs.insert(one.arch).second) << one.name << " stands apart";
+    }
     last = one.arch;
     EXPECT_TRUE(find_device_spec(one.arch)) << one.name;
     EXPECT_EQ(names_of(one.name), std::vector<std::string>{one.name});
