@@ -189,7 +189,7 @@ TEST_F(CliTest, ChecksADamagedDatabaseAndNamesTheCommandThatRecoversItsRows) {
   const ProgramRun check = run("db check" + db);
   EXPECT_EQ(check.exit_code, 6);
   EXPECT_THAT(check.output, HasSubstr("it ends after"));
-  EXPECT_THAT(check.output, HasSubstr("`sqlite3 " + path("t.db") + " .recover"));
+  EXPECT_THAT(check.output, HasSubstr("`sqlite3 " + path("t.db") + " '.clone NEW'"));
   EXPECT_EQ(std::filesystem::file_size(path("t.db")), size - 100);
   ASSERT_EQ(
       run("--arch sm_86 --sizes 64 --config " + std::string(kNaive) + " --db " + path("new.db"))
