@@ -63,7 +63,7 @@ std::optional<Resources> parse_ptxas_log(std::string_view log, std::string_view 
 
 std::optional<std::string_view> serialised_wgmma(std::string_view log) {
   constexpr std::string_view kCodes[] = {"(C7504)", "(C7508)", "(C7510)", "(C7511)",
-                                         "(C7512)", "(C7515)", "(C7520)"};
+                                         "(C7512)", "(C7515)", "(C7518)", "(C7520)"};
   while (!log.empty()) {
     const std::string_view line = log.substr(0, log.find_first_of("\r\n"));
     for (const std::string_view code : kCodes) {

@@ -6,7 +6,7 @@
 // high by high parts are therefore added in fp32, rounded to nearest, every PROMOTE k. Those of
 // high by low parts count 2^-11 of these and stay in the tensor cores to the end. Some of them are
 // issued behind each of the former, so that the tensor cores are at work on these during the
-// additions in fp32.
+// additions in fp32, and while the consumer waits for the next stage.
 #pragma once
 
 #include "kernel_templates/wgmma/instruction.cuh"
@@ -80,6 +80,7 @@ class Consumer {
     }
     Sums high = {}, cross = {};  // of this tile: no registers are theirs while it is stored
     const int k_blocks = k_blocks_of(args_);
+    int previous = 0;  // stage, of which products may still be under way
     for (int k = 0; k < k_blocks; ++k) {
       wgmma::wait(buffers_.full + at_.stage, at_.parity);
 #pragma unroll
@@ -87,20 +88,23 @@ class Consumer {
         wgmma::begin_multiply();
         for_steps<kHighSteps>([&](int step) { issue(high, 0, 0, i * kHighSteps + step, step); });
         wgmma::commit_multiply();
+        wgmma::wait_multiplied<1>();
+        if (i == 0 && k > 0) hand_back(previous);
         for_steps<kCrossSteps>([&](int step) {
           const int of_both = i * kCrossSteps + step, is_second = of_both / kSteps;
-          issue(cross, 1 - is_second, is_second, of_both % kSteps, k | of_both);
+          issue(cross, 1 - is_second, is_second, of_both % kSteps, 1);
         });
         wgmma::commit_multiply();
         wgmma::wait_multiplied<1>();
         settle(high);
         add_up(sums_, high);
       }
-      wgmma::wait_multiplied<0>();  // none may be under way at the loop's end (C7518)
-      hand_back(at_.stage);
+      previous = at_.stage;
       at_.advance();
     }
+    wgmma::wait_multiplied<0>();  // on every path from the loop (C7518)
     if (k_blocks == 0) return;
+    hand_back(previous);
     settle(cross);
 #pragma unroll
     for (int i = 0; i < kBlocks; ++i) {

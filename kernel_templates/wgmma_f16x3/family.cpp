@@ -201,7 +201,7 @@ KernelFamily family() {
       {tile_m_param("BM", &Params::BM, {64, 128, 256}),
        tile_n_param("BN", &Params::BN, {32, 64, 80, 96, 112, 128, 144}),
        {"GROUPS", &Params::GROUPS, {1, 2}, "warpgroups that multiply"},
-       {"PROMOTE", &Params::PROMOTE, {16, 32, 64}, "k whose sums are added in fp32 at once"},
+       {"PROMOTE", &Params::PROMOTE, {32, 64}, "k whose sums are added in fp32 at once"},
        transposed_a_param("TA", &Params::TA),
        transposed_b_param("TB", &Params::TB)},
       kRules, &reject, &traits);

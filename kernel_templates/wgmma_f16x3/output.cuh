@@ -20,13 +20,18 @@ class Output {
   __device__ int rows() const { return args_.M; }
   __device__ int cols() const { return args_.N; }
 
-  // Whether a part of the tile that ends before this row and column lies within D, pairs of its
-  // elements at multiples of 8 bytes, and the sums times alpha are all that is stored.
-  __device__ bool is_usual(int row_end, int col_end) const {
+  // Whether pairs of neighbours, the first one's column even, lie at multiples of 8 bytes.
+  __device__ bool has_pairs() const {
     const unsigned long long bits =
         reinterpret_cast<unsigned long long>(args_.D) / sizeof(float) | args_.ldd | args_.stride_d;
+    return bits % 2 == 0;
+  }
+
+  // Whether a part of the tile that ends before this row and column lies within D, and the sums
+  // times alpha are all that is stored.
+  __device__ bool is_usual(int row_end, int col_end) const {
     return !kHasEpilogue && args_.beta == 0.0f && has_factors() && row_end <= args_.M &&
-           col_end <= args_.N && bits % 2 == 0;
+           col_end <= args_.N;
   }
 
   __device__ float* address(int row, int col) const { return args_.D + place_of(row, col); }
@@ -80,10 +85,12 @@ class SumStore {
         is_usual_(output.is_usual(place.row + group_rows(kP), place.col + kP.BN)) {}
 
   __device__ void store(const Sums& sums) const {
-    if (is_usual_) {
-      store_usual(sums);
-    } else {
+    if (!is_usual_) {
       store_any(sums);
+    } else if (output_.has_pairs()) {
+      store_usual<true>(sums);
+    } else {
+      store_usual<false>(sums);
     }
   }
 
@@ -92,6 +99,7 @@ class SumStore {
 
   __device__ static int row_of(int i, int half) { return i * kMmaM + half * 8; }
 
+  template <bool PAIRS>
   __device__ void store_usual(const Sums& sums) const {
     // Loaded before the first element is stored: the compiler cannot know that D is elsewhere.
     float2 of_cols[kColBlocks];
@@ -119,7 +127,12 @@ class SumStore {
           const float2 scaled = {
               output_.scaled(unscaled(pair[0], of_rows[i][half], of_cols[block].x)),
               output_.scaled(unscaled(pair[1], of_rows[i][half], of_cols[block].y))};
-          *reinterpret_cast<float2*>(to + block * 8) = scaled;
+          if constexpr (PAIRS) {
+            *reinterpret_cast<float2*>(to + block * 8) = scaled;
+          } else {
+            to[block * 8] = scaled.x;
+            to[block * 8 + 1] = scaled.y;
+          }
         }
       }
     }

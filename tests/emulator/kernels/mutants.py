@@ -357,14 +357,15 @@ MUTATIONS_OF = {
         ("sums not promoted", r"(kHighSteps \+ step, )step(\);(?:.|\n)*?)add_up\(sums_, high\)",
          r"\1k | i | step\2if (k + 1 == k_blocks && i + 1 == kPromotions) add_up(sums_, high)"),
         ("products not waited for", r"wgmma::wait_multiplied<0>\(\);", ";"),
-        ("stage not handed back", r"hand_back\(at_\.stage\);", ";"),
+        ("stage not handed back", r"(if \(i == 0 && k > 0\) )?hand_back\(previous\);", ";"),
+        ("stage handed back early", r"(wgmma::wait_multiplied<1>\(\);\s*)if \(i == 0 && k > 0\) hand_back\(previous\);", r"if (i == 0 \&\& k > 0) hand_back(previous);\n\1"),
         ("exact sums changed", r"return may_be_exact \? sum :", "return"),
     ],
     "kernel_templates/wgmma_f16x3/output.cuh": [
         ("edge tiles are usual ones", r"row_end <= args_\.M &&\s*col_end <= args_\.N", "true"),
         ("beta left out", r"args_\.beta == 0\.0f && has_factors", "has_factors"),
         ("another block", r"known != block", "known != 0"),
-        ("odd rows stored in pairs", r"&& bits % 2 == 0", ""),
+        ("odd rows stored in pairs", r"bits % 2 == 0", "true"),
     ],
     "kernel_templates/wgmma_f16x3/fp32_product.cuh": [
         ("another row", r"known != i", "known != 0"),
