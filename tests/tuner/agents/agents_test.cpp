@@ -23,6 +23,9 @@ using namespace std::chrono_literals;
 class FakeNodes {
  public:
   explicit FakeNodes(const TuneRequest& request) : request_(request) {}
+  ~FakeNodes() { end(); }  // also where a test ends by an exception, and nobody else tells them
+  FakeNodes(const FakeNodes&) = delete;
+  FakeNodes& operator=(const FakeNodes&) = delete;
 
   void add(const AgentFacts& facts) {
     auto [here, there] = in_process_line();
