@@ -83,8 +83,7 @@ class Consumer {
     int previous = 0;  // stage, of which products may still be under way
     for (int k = 0; k < k_blocks; ++k) {
       wgmma::wait(buffers_.full + at_.stage, at_.parity);
-#pragma unroll
-      for (int i = 0; i < kPromotions; ++i) {
+      for_steps<kPromotions>([&](int i) {
         wgmma::begin_multiply();
         for_steps<kHighSteps>([&](int step) { issue(high, 0, 0, i * kHighSteps + step, step); });
         wgmma::commit_multiply();
@@ -98,7 +97,7 @@ class Consumer {
         wgmma::wait_multiplied<1>();
         settle(high);
         add_up(sums_, high);
-      }
+      });
       previous = at_.stage;
       at_.advance();
     }

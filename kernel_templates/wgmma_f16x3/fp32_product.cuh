@@ -82,8 +82,10 @@ class Fp32Product {
   template <int LINES, bool ACROSS>
   __device__ void load(float* to, const float* from, long long ld, int first, int lines,
                        int k) const {
+    static_assert(LINES * kDepth % kThreads == 0);
 #pragma unroll
-    for (int i = thread_; i < LINES * kDepth; i += kThreads) {
+    for (int pass = 0; pass < LINES * kDepth / kThreads; ++pass) {
+      const int i = pass * kThreads + thread_;
       const int line = ACROSS ? i % LINES : i / kDepth, depth = ACROSS ? i / LINES : i % kDepth;
       const long long row = ACROSS ? k + depth : first + line;
       const int in_row = ACROSS ? first + line : k + depth;
