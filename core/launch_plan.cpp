@@ -134,6 +134,12 @@ const Step& LaunchPlan::product() const {
   throw Error("a launch plan without a product");
 }
 
+LaunchPlan LaunchPlan::without_overlap_before() const {
+  LaunchPlan plan = *this;
+  if (!plan.steps.empty()) plan.steps.front().overlaps = false;
+  return plan;
+}
+
 BoundTensorMap bound(const TensorMapSlot& slot, const GemmCall& call,
                      const RegionAddresses& regions) {
   BoundTensorMap map = slot.map;

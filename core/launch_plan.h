@@ -179,6 +179,10 @@ struct Step {
   ClusterShape cluster;
   Arguments arguments;
   bool only_with_operands = false;  // left out where alpha is 0 and A and B are not read
+  // May begin before the launch before it in the stream has ended, on SMs that this one leaves
+  // (programmatic dependent launch): the kernel itself waits, by griddepcontrol, before it reads or
+  // writes global memory.
+  bool overlaps = false;
 };
 
 // Bytes of the workspace that have one use.
@@ -201,6 +205,10 @@ struct LaunchPlan {
 
   // The step of kProductEntry. Precondition: there is one.
   const Step& product() const;
+
+  // The same plan, but the first step waits until all earlier work has ended: for times beside
+  // kernels that do not overlap with what is before them.
+  LaunchPlan without_overlap_before() const;
 };
 
 // The map for a call. regions: as in run_plan().

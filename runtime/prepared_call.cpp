@@ -22,7 +22,9 @@ void PreparedCall::launch(const GemmCall& call, void* workspace, cudaStream_t st
         kept_maps_[step][i].get(map, to, encode_tensor_map);
       },
       [&](std::size_t index, const Step& step, void** parameters) {
-        kernels_[index]->launch(step.grid, step.threads, step.smem_bytes, stream, parameters);
+        using Begin = LoadedKernel::Begin;
+        kernels_[index]->launch(step.grid, step.threads, step.smem_bytes, stream, parameters,
+                                step.overlaps ? Begin::early : Begin::after_earlier_work);
       });
 }
 

@@ -31,12 +31,21 @@ void allow_all_dynamic_smem(cudaKernel_t kernel) {
 using LaunchFunction = int(CUfunc_st*, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                            unsigned block_x, unsigned block_y, unsigned block_z,
                            unsigned smem_bytes, cudaStream_t, void** args, void** extra);
+// Attributes are the runtime's, bit for bit.
+struct LaunchConfig {
+  unsigned grid_x, grid_y, grid_z, block_x, block_y, block_z, smem_bytes;
+  cudaStream_t stream;
+  const cudaLaunchAttribute* attributes;
+  unsigned attribute_count;
+};
+using LaunchFunctionEx = int(const LaunchConfig*, CUfunc_st*, void** args, void** extra);
 using FunctionOfKernel = int(CUfunc_st**, cudaKernel_t);
 using IdOfContext = int(void* context, unsigned long long* id);  // a null context: the current one
 
 // The driver's functions.
 struct Driver {
   LaunchFunction* launch;
+  LaunchFunctionEx* launch_ex;
   FunctionOfKernel* function_of_kernel;
   IdOfContext* id_of_context;
 };
@@ -44,10 +53,11 @@ struct Driver {
 // Null where the driver does not tell all of them.
 const Driver* driver() {
   static const Driver found = {driver_function<LaunchFunction>("cuLaunchKernel", 12000),
+                               driver_function<LaunchFunctionEx>("cuLaunchKernelEx", 12000),
                                driver_function<FunctionOfKernel>("cuKernelGetFunction", 12000),
                                driver_function<IdOfContext>("cuCtxGetId", 12000)};
-  const bool has_all = found.launch != nullptr && found.function_of_kernel != nullptr &&
-                       found.id_of_context != nullptr;
+  const bool has_all = found.launch != nullptr && found.launch_ex != nullptr &&
+                       found.function_of_kernel != nullptr && found.id_of_context != nullptr;
   return has_all ? &found : nullptr;
 }
 
@@ -103,16 +113,23 @@ LoadedKernel::LoadedKernel(LoadedKernel&& other) noexcept = default;
 LoadedKernel& LoadedKernel::operator=(LoadedKernel&& other) noexcept = default;
 
 void LoadedKernel::launch(const Grid& grid, int block_threads, int smem_bytes, cudaStream_t stream,
-                          void** args) const {
+                          void** args, Begin begin) const {
   const auto x = static_cast<unsigned>(grid.x), y = static_cast<unsigned>(grid.y),
              z = static_cast<unsigned>(grid.z), threads = static_cast<unsigned>(block_threads);
   // The driver's function costs the host less than the runtime's. It would take the context of a
   // kernel from the stream, whichever that is; that of a function is the current one, and a stream
   // of another is refused. What it refuses, such as a thread without a context, the runtime judges.
   CUfunc_st* const function = functions_->of(kernel_);
-  if (function != nullptr &&
-      functions_->driver()->launch(function, x, y, z, threads, 1, 1,
-                                   static_cast<unsigned>(smem_bytes), stream, args, nullptr) == 0) {
+  const auto smem = static_cast<unsigned>(smem_bytes);
+  if (function != nullptr && begin == Begin::early) {
+    cudaLaunchAttribute overlaps = {};
+    overlaps.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    overlaps.val.programmaticStreamSerializationAllowed = 1;
+    const LaunchConfig config = {x, y, z, threads, 1, 1, smem, stream, &overlaps, 1};
+    if (functions_->driver()->launch_ex(&config, function, args, nullptr) == 0) return;
+  }
+  if (function != nullptr && functions_->driver()->launch(function, x, y, z, threads, 1, 1, smem,
+                                                          stream, args, nullptr) == 0) {
     return;
   }
   GT_CUDA(cudaLaunchKernel(as_function(kernel_), dim3(x, y, z), dim3(threads), args,

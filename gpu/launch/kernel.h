@@ -43,9 +43,11 @@ class LoadedKernel {
 
   // Enqueues the kernel with one-dimensional blocks and returns. args: a pointer to each parameter.
   // Throws CudaError if the launch is refused; a fault of the kernel shows at the next
-  // synchronisation.
-  void launch(const Grid& grid, int block_threads, int smem_bytes, cudaStream_t stream,
-              void** args) const;
+  // synchronisation. With Begin::early the kernel may begin before the launch before it has ended,
+  // and waits itself (griddepcontrol, sm_90); where the driver cannot do that it begins after it.
+  enum class Begin { after_earlier_work, early };
+  void launch(const Grid& grid, int block_threads, int smem_bytes, cudaStream_t stream, void** args,
+              Begin begin = Begin::after_earlier_work) const;
 
   // For launches of the caller's own; lives as long as this object.
   cudaKernel_t get() const { return kernel_; }

@@ -46,6 +46,15 @@ std::vector<std::string> launched(const LaunchPlan& plan, const GemmCall& call) 
   return entries;
 }
 
+TEST(LaunchPlanTest, OfAPlanWithoutOverlapBeforeOnlyLaterStepsOverlap) {
+  LaunchPlan plan;
+  plan.steps.resize(2, step_with_args());
+  for (Step& step : plan.steps) step.overlaps = true;
+  const LaunchPlan alone = plan.without_overlap_before();
+  EXPECT_FALSE(alone.steps[0].overlaps);
+  EXPECT_TRUE(alone.steps[1].overlaps);
+}
+
 TEST(LaunchPlanTest, WritesACallsValuesIntoTheSlotsOfItsArguments) {
   LaunchPlan plan;
   plan.steps.push_back(step_with_args());

@@ -4,6 +4,7 @@
 
 #include "gpu/compile/nvrtc.h"
 #include "gpu/launch/kernel.h"
+#include "gpu/launch/launch_graph.h"
 #include "gpu/launch/memory.h"
 #include "gpu/launch/stream.h"
 #include "tests/gpu/gpu_test.h"
@@ -48,6 +49,44 @@ TEST_F(KernelGpuTest, LaunchesWithSharedMemoryBeyond48Kilobytes) {
   EXPECT_EQ(host[0], 1.0F);
   EXPECT_EQ(host[62], 63.0F);
   EXPECT_EQ(host[63], 0.0F);
+}
+
+constexpr const char* kAddUp = R"(
+extern "C" __global__ void gemm(const float* in, float* out, int n) {
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+  float sum = 0;
+  for (int i = 0; i < n; ++i) sum += in[(threadIdx.x + i) % blockDim.x];
+  out[threadIdx.x] = sum / n + 1;
+}
+)";
+
+TEST_F(KernelGpuTest, ALaunchThatBeginsEarlySeesWhatTheOneBeforeStored) {
+  const std::string arch = query_device(0).arch;
+  if (arch < "sm_90") GTEST_SKIP() << arch << " has no griddepcontrol";
+  const CompileResult result = nvrtc_compile({"add_up.cu", kAddUp, {}}, {}, arch);
+  ASSERT_TRUE(result.ok) << result.log;
+  const LoadedKernel kernel(result.cubin);
+  DeviceBuffer<float> a(64), b(64);
+  const Stream stream;
+  a.fill_bytes(0, stream.get());
+  const auto chain = [&] {
+    for (int i = 0; i < 100; ++i) {
+      const float* in = i % 2 == 0 ? a.data() : b.data();
+      float* out = i % 2 == 0 ? b.data() : a.data();
+      int n = 1000;
+      void* args[] = {&in, &out, &n};
+      kernel.launch({1}, 64, 0, stream.get(), args, LoadedKernel::Begin::early);
+    }
+  };
+  chain();
+  stream.synchronize();
+  const LaunchGraph graph(stream, chain);
+  graph.launch(stream.get());
+  stream.synchronize();
+  std::vector<float> host(64);
+  a.copy_to_host(host);
+  EXPECT_EQ(host, std::vector<float>(64, 200.0F));
 }
 
 TEST_F(KernelGpuTest, LaunchesFromAThreadThatHasNoContextYet) {

@@ -55,10 +55,12 @@ class LoadedConfig {
   }
 
  private:
-  // Of calls that are timed, one after the other has the same problem.
+  // Of calls that are timed, one after the other has the same problem. Libraries' kernels wait for
+  // the launch before; so do these, though what is served may overlap with it.
   const PreparedCall& prepared(const Problem& problem) const {
     if (!latest_ || latest_->first != problem) {
-      latest_.emplace(problem, PreparedCall(*kernels_, config_.plan(problem, sm_count_)));
+      const LaunchPlan plan = config_.plan(problem, sm_count_);
+      latest_.emplace(problem, PreparedCall(*kernels_, plan.without_overlap_before()));
     }
     return latest_->second;
   }

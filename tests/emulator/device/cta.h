@@ -76,7 +76,7 @@ class Cta {
   virtual int cluster_rank() = 0;
   virtual void store_at_peer(void* to, void* barrier, int rank, const float (&x)[4]) = 0;
   virtual void await_flag(int* flag, const char* file, int line) = 0;
-  virtual void await_earlier_launch() = 0;
+  virtual void await_earlier_launch(const char* file, int line) = 0;
 
   // kernel_templates/wgmma/tensor_copy.cuh. map: a BoundTensorMap. ctas: a bit for the rank of each
   // that receives the box.

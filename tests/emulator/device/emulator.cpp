@@ -105,6 +105,13 @@ class Emulator::Grid final : private Cta {
       start_cluster(resident.back(), *next++);
       return true;
     };
+    earlier_has_ended_ = !launch.earlier_end;
+    const auto end_earlier = [&] {
+      if (earlier_has_ended_) return false;
+      launch.earlier_end();
+      earlier_has_ended_ = true;
+      return true;
+    };
     while (order_ == Order::shuffled && start_next()) continue;
     while (!resident.empty() || start_next()) {
       std::vector<std::size_t> able;
@@ -112,7 +119,7 @@ class Emulator::Grid final : private Cta {
         if (can_go_on(resident[i])) able.push_back(i);
       }
       if (able.empty()) {
-        if (deliver(resident) || start_next()) continue;
+        if (deliver(resident) || start_next() || end_earlier()) continue;
         throw ExecutionError("nobody can go on: " + standing(resident));
       }
       const bool take_turns = order_ == Order::shuffled && resident.size() > 1;
@@ -122,6 +129,7 @@ class Emulator::Grid final : private Cta {
       resident.erase(resident.begin() + static_cast<std::ptrdiff_t>(turn));
       if (order_ == Order::shuffled) start_next();
     }
+    end_earlier();
   }
 
  private:
@@ -536,7 +544,13 @@ class Emulator::Grid final : private Cta {
     *flag = 0;
   }
 
-  void await_earlier_launch() override { running().awaited_earlier_launch = true; }
+  void await_earlier_launch(const char* file, int line) override {
+    if (!earlier_has_ended_) {
+      await({Stop::Kind::event, "end of the launch before", file, line},
+            [this] { return earlier_has_ended_; });
+    }
+    running().awaited_earlier_launch = true;
+  }
 
   void load_box(unsigned ctas, void* to, const void* map, void* barrier,
                 const int (&from)[3]) override {
@@ -738,6 +752,7 @@ class Emulator::Grid final : private Cta {
   std::vector<Lane> lanes_;
   Transfers transfers_;
   WarpgroupProducts products_;
+  bool earlier_has_ended_ = true;
   std::optional<std::string> error_;
   Fibers fibers_;
 };

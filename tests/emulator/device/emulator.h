@@ -44,6 +44,9 @@ struct Launch {
   unsigned seed = 1;  // of Order::shuffled
   int cluster = 1;    // neighbours along the grid's y that form a cluster
   TensorCore tensor_core = tensor_core_of(90);
+  // The end of the launch before, where this one may begin earlier: it comes when no thread can go
+  // on without.
+  std::function<void()> earlier_end = {};
 };
 
 // A place where CTAs of one size run; its fibers are kept between launches.

@@ -61,7 +61,9 @@ inline void await_flag(int* flag, const char* file = __builtin_FILE(),
 }
 
 inline void allow_next_launch() {}
-inline void await_earlier_launch() { emulator::current->await_earlier_launch(); }
+inline void await_earlier_launch(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  emulator::current->await_earlier_launch(file, line);
+}
 
 template <int COUNT>
 void give_registers() {}

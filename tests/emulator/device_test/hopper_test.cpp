@@ -243,6 +243,34 @@ TEST(NamedBarrier, ReportsWhatAGpuLeavesUndefined) {
                     HasSubstr("thread 32 of CTA 0 has left the kernel, as the 31 after it")));
 }
 
+TEST(EarlierLaunch, EndsOnlyWhereSomebodyWaitsForIt) {
+  for (const Order order : {Order::forward, Order::reversed}) {
+    int result = 1, before = 0, after = 0;
+    Launch launch = {{3}, order};
+    launch.earlier_end = [&] { result = 2; };
+    emulator::Emulator(64, kSmemBytes, 2).run(launch, [&](emulator::Cta& cta) {
+      current = &cta;
+      if (blockIdx.x == 0) before += result;
+      __syncthreads();
+      await_earlier_launch();
+      after += result;
+    });
+    EXPECT_EQ(before, order == Order::reversed ? 2 * 64 : 64) << to_string(order);
+    EXPECT_EQ(after, 3 * 2 * 64) << to_string(order);
+  }
+}
+
+TEST(EarlierLaunch, EndsAfterALaunchThatDoesNotWait) {
+  int result = 1;
+  Launch launch;
+  launch.earlier_end = [&] { result = 2; };
+  emulator::Emulator(32, kSmemBytes).run(launch, [&](emulator::Cta& cta) {
+    current = &cta;
+    result = 3;
+  });
+  EXPECT_EQ(result, 2);
+}
+
 TEST(Flags, LetACtaWaitForOneThatBeginsLater) {
   for (const Order order : kOrders) {
     int flag = 0, left = 0;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <list>
@@ -180,6 +181,22 @@ class EmulatedKernel::Workspace {
     return std::next(regions_.begin(), static_cast<std::ptrdiff_t>(region))->view().data;
   }
 
+  // Takes away what launches left behind the counters, until show().
+  void hide() {
+    hidden_.clear();
+    for (const std::span<char> bytes : behind_counters()) {
+      hidden_.emplace_back(bytes.begin(), bytes.end());
+      std::fill(bytes.begin(), bytes.end(), '\xff');
+    }
+  }
+  void show() {
+    auto from = hidden_.begin();
+    for (const std::span<char> bytes : behind_counters()) {
+      std::copy(from->begin(), from->end(), bytes.begin());
+      ++from;
+    }
+  }
+
   // What a launch did there that it may not do.
   std::optional<std::string> find_wrong() {
     auto region = regions_.begin();
@@ -195,8 +212,19 @@ class EmulatedKernel::Workspace {
   }
 
  private:
+  std::vector<std::span<char>> behind_counters() const {
+    std::vector<std::span<char>> all;
+    for (auto region = std::next(regions_.begin(), static_cast<std::ptrdiff_t>(zeroed_));
+         region != regions_.end(); ++region) {
+      const MatrixView& view = region->view();
+      all.emplace_back(static_cast<char*>(view.data), static_cast<std::size_t>(view.cols) * 4);
+    }
+    return all;
+  }
+
   std::list<ExactMatrix> regions_;
   std::size_t zeroed_ = 0;
+  std::vector<std::vector<char>> hidden_;
 };
 
 namespace {
@@ -362,43 +390,60 @@ EmulatedKernel::Entry& EmulatedKernel::entry_of(const Step& step) {
       .first->second;
 }
 
+// Where a step may begin early, what comes from before it is there only when it has waited.
 void EmulatedKernel::launch(const GemmCall& call, const LaunchPlan& plan, const TensorCore& core,
-                            Order order, unsigned order_seed, const Workspace& workspace) {
+                            Order order, unsigned order_seed, Workspace& workspace,
+                            const Before& before) {
   const auto encode = [](const BoundTensorMap& map, std::size_t, std::size_t, void* to) {
     std::memcpy(to, &map, sizeof map);
   };
+  bool is_first = true;
   run_plan(
       plan, call, [&](std::size_t i) { return workspace.at(i); }, encode,
       [&](std::size_t, const Step& step, void* const* parameters) {
         const Entry& entry = entry_of(step);
-        entry.emulator->run({step.grid, order, order_seed, step.cluster.y, core},
+        std::function<void()> end_before;
+        if (step.overlaps && is_first && before.end) {
+          before.begin();
+          end_before = before.end;
+        } else if (step.overlaps && !is_first) {
+          workspace.hide();
+          end_before = [&] { workspace.show(); };
+        }
+        is_first = false;
+        entry.emulator->run({step.grid, order, order_seed, step.cluster.y, core, end_before},
                             [&](Cta& cta) { entry.thread(cta, parameters); });
       });
 }
 
 void EmulatedKernel::run(const GemmCall& call, const TensorCore& core) {
   const LaunchPlan plan = config_.plan(problem_of(call), sm_count(config_));
-  launch(call, plan, core, Order::forward, 1, Workspace(plan));
+  Workspace workspace(plan);
+  launch(call, plan, core, Order::forward, 1, workspace, {});
 }
 
 std::optional<std::string> EmulatedKernel::check_once(const Case& c, const Operands& operands,
                                                       Order order, const std::vector<float>& known,
                                                       std::vector<float>& result) {
   const bool reads_ab = c.call.alpha != 0, reads_c = c.call.beta != 0;
-  std::mt19937 random(c.seed);
-  fill(operands.A, !reads_ab, c.values, random);
-  fill(operands.B, !reads_ab, c.values, random);
-  if (!c.in_place) fill(operands.D, true, c.values, random);
-  fill(operands.C, !reads_c, c.values, random);
+  // all_nan: as they are before the launch before the first step has ended.
+  const auto fill_all = [&](bool all_nan) {
+    std::mt19937 random(c.seed);
+    fill(operands.A, all_nan || !reads_ab, c.values, random);
+    fill(operands.B, all_nan || !reads_ab, c.values, random);
+    if (!c.in_place) fill(operands.D, true, c.values, random);
+    fill(operands.C, all_nan || !reads_c, c.values, random);
+    c.call.problem.epilogue.for_each([&](const EpilogueFunctor& functor, int slot) {
+      if (slot < 0) return;
+      const MatrixView& operand = operands.of_epilogue[static_cast<std::size_t>(slot)];
+      // Factors of whole numbers are whole, and 1 at most: no product leaves fp32's exact range.
+      const bool is_factor = is_f32(functor) && c.values == Values::integers;
+      fill(operand, all_nan || functor.operand == OperandShape::output_d,
+           is_factor ? Values::signs : c.values, random);
+    });
+  };
+  fill_all(false);
   const std::vector<float> before = elements(operands.C);
-  c.call.problem.epilogue.for_each([&](const EpilogueFunctor& functor, int slot) {
-    if (slot < 0) return;
-    const MatrixView& operand = operands.of_epilogue[static_cast<std::size_t>(slot)];
-    // Factors of whole numbers are whole, and 1 at most: no product leaves fp32's exact range.
-    const bool is_factor = is_f32(functor) && c.values == Values::integers;
-    fill(operand, functor.operand == OperandShape::output_d, is_factor ? Values::signs : c.values,
-         random);
-  });
   GemmCall call = in_place(c.call, operands.A.data, operands.B.data, operands.D.data);
   call.C = operands.C.data;
   for (std::size_t i = 0; i < operands.of_epilogue.size(); ++i) {
@@ -406,7 +451,8 @@ std::optional<std::string> EmulatedKernel::check_once(const Case& c, const Opera
   }
   const LaunchPlan plan = config_.plan(problem_of(call), sm_count(config_));
   Workspace workspace(plan);
-  launch(call, plan, tensor_core_of(c.sm), order, c.seed, workspace);
+  launch(call, plan, tensor_core_of(c.sm), order, c.seed, workspace,
+         {[&] { fill_all(true); }, [&] { fill_all(false); }});
   result = elements(operands.D);
   const ErrorBound bound = error_bound(c.call.problem.signature, c.call.problem.K, c.sm);
   if (!same_bits(result, known)) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -64,9 +65,14 @@ class EmulatedKernel {
   // Throws Error where the object lacks it.
   void* symbol(const std::string& name) const;
   Entry& entry_of(const Step& step);
+  // What happens before the plan in the stream: its begin, and its end, which comes as late as it
+  // may.
+  struct Before {
+    std::function<void()> begin, end;
+  };
   // order_seed: of Order::shuffled.
   void launch(const GemmCall& call, const LaunchPlan& plan, const TensorCore& core, Order order,
-              unsigned order_seed, const Workspace& workspace);
+              unsigned order_seed, Workspace& workspace, const Before& before);
 
   KnownConfig config_;
   std::unique_ptr<void, CloseObject> object_;
