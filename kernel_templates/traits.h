@@ -64,7 +64,7 @@ struct Traits {
   int warpgroup_columns = 0;
   bool alternates = false;         // two warpgroups: one stores a tile while the other multiplies
   bool stores_transposed = false;  // its instructions' rows are columns of D
-  bool streams_k = false;          // the tiles of a ragged last wave are cut along K
+  bool cuts_tiles = false;         // those of a ragged last wave, along K (cut_tiles.h)
   bool reads_global_in_inner_loop = false;  // no shared memory: feeds come from L1, L2 or DRAM
 };
 

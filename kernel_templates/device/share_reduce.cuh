@@ -23,9 +23,9 @@ class ShareReduce {
   static __device__ int thread_of(int unit) { return unit % THREADS; }
   static __device__ int first_of(int unit) { return unit / THREADS * kReduceSums; }
 
-  // Called by all threads of a CTA that has a share. Element by element, as in ShareSum.
-  static __device__ void leave(const float* sums, float* partials, int slot) {
-    float* const to = partials + place(slot, static_cast<int>(threadIdx.x));
+  // Called by all THREADS of a CTA that has a share. Element by element, as in ShareSum.
+  static __device__ void leave(const float* sums, float* partials, int slot, int thread) {
+    float* const to = partials + place(slot, thread);
 #pragma unroll
     for (int i = 0; i < SUMS; ++i) to[i * THREADS] = sums[i];
   }

@@ -47,7 +47,8 @@ __device__ inline bool add_shares(OwnSums& own, const KernelArgs& args, const Ti
   using Reduced = ShareReduce<threads(P), kOwnRows * P.TN>;
   if constexpr (P.REDUCE != 0) {
     if (piece.shares > 1) {
-      Reduced::leave(&own.x[0][0], args.partials, piece.cut * piece.shares + piece.share);
+      Reduced::leave(&own.x[0][0], args.partials, piece.cut * piece.shares + piece.share,
+                     static_cast<int>(threadIdx.x));
       return false;
     }
   } else {

@@ -21,14 +21,13 @@ struct Args {
   int row_tiles, col_tiles;  // cluster tiles that cover them
   int batch;                 // matrices
   int raster_group;          // cluster tiles side by side: along rows, or along columns below 0
-  int streamed_tiles;        // with STREAM_K: so many of the first tiles are cut along K
+  int cut_tiles, parts;      // with REDUCE: the last so many cluster tiles are cut along K
   float alpha, beta;
   void* D;
   const void* C;                             // lies as D does; not read where beta is 0
   long long ldd, stride_d;                   // elements
   unsigned long long left_hint, right_hint;  // L2 policies
-  int* flags;       // with STREAM_K: one a consumer, 0 before and after a launch
-  float* partials;  // with STREAM_K: the sums of one tile a CTA
+  float* partials;                           // with REDUCE: the sums of each part, of each CTA
   const void* operands[kMostEpilogueOperands];
 };
 

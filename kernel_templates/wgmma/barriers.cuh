@@ -112,22 +112,6 @@ __device__ inline void store_at_peer(float* to, Barrier* barrier, int rank, floa
 // The value of the warp's first lane, which the compiler then knows to be the same in all lanes.
 __device__ inline int uniform(int value) { return __shfl_sync(0xffffffffu, value, 0); }
 
-// Tells another CTA that what the caller and those that it met before stored is there.
-__device__ inline void raise_flag(int* flag) {
-  asm volatile("st.release.gpu.global.s32 [%0], 1;" ::"l"(flag) : "memory");
-}
-
-// Waits for raise_flag() of another CTA, and lowers the flag again.
-__device__ inline void await_flag(int* flag) {
-  constexpr int kMostTries = 20'000'000;
-  int tries = 0, raised = 0;
-  while (raised == 0) {
-    asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(raised) : "l"(flag) : "memory");
-    if (++tries > kMostTries) __trap();
-  }
-  *flag = 0;
-}
-
 // Lets the next launch of the stream begin as CTAs of this one end, where the launch allows it
 // (programmatic dependent launch); it waits for this launch's results by await_earlier_launch().
 __device__ inline void allow_next_launch() {

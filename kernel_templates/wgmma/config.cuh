@@ -24,7 +24,7 @@ using RightTile = TileLayout<kP.BN, kRightAlongK>;
 struct ClusterPlace {
   int rank, row, col, k;
 
-  __device__ ClusterPlace() : rank(kClusterCtas > 1 ? cluster_rank() : 0) {
+  explicit __device__ ClusterPlace(int rank) : rank(rank) {
     col = rank % kP.CLUSTER_N;
     row = rank / kP.CLUSTER_N % kP.CLUSTER_M;
     k = rank / (kP.CLUSTER_N * kP.CLUSTER_M);
@@ -36,5 +36,10 @@ struct ClusterPlace {
 
 // The consumer's sums of a tile: kBlocks blocks of 64 rows.
 using Sums = float[kBlocks][kP.BN / 2];
+
+// The consumer's row that a thread's sums of a block are of; half: of the two rows that it has.
+__device__ inline int row_of_sums(int thread, int block, int half) {
+  return block * kMmaM + thread % kGroup / 32 * 16 + thread % 32 / 4 + half * 8;
+}
 
 }  // namespace gemm_tune::wgmma

@@ -17,10 +17,11 @@ class Consumer {
       : group_(group),
         schedule_(args, place),
         loop_(buffers, place, first_row(group), thread),
-        streamed_(args, place, group, thread),
         cluster_sums_(buffers, place, group, thread),
         store_(d_map, args, buffers, group, first_row(group), thread),
-        place_(place) {}
+        place_(place),
+        partials_(args.partials),
+        holder_(holder(group, thread)) {}
 
   // All of the CTA's units.
   __device__ void run() {
@@ -70,12 +71,10 @@ class Consumer {
   }
 
   __device__ void finish(const Unit& unit) {
-    if constexpr (kP.STREAM_K != 0) {
-      if (!unit.is_end) {
-        streamed_.leave(sums_, schedule_.worker());
-        return;
+    if constexpr (kP.REDUCE != 0) {
+      if (unit.slot != kWholeTile) {
+        return PartSums::leave(&sums_[0][0], partials_, unit.slot, holder_);
       }
-      streamed_.take_up(sums_, unit, schedule_.worker());
     }
     if constexpr (kP.SPLIT_K > 1) {
       meet_cluster();  // the others' stages are free
@@ -103,10 +102,11 @@ class Consumer {
   const int group_;
   Schedule schedule_;
   MainLoop loop_;
-  StreamedSums streamed_;
   ClusterSums cluster_sums_;
   Store store_;
   const ClusterPlace& place_;
+  float* const partials_;
+  const int holder_;
   Sums sums_;
 };
 

@@ -14,6 +14,8 @@
 #include "core/launch_plan.h"
 #include "core/problem.h"
 #include "core/signature.h"
+#include "kernel_templates/cut_tiles.h"
+#include "kernel_templates/device/reduce_shape.cuh"
 #include "kernel_templates/families.h"
 #include "kernel_templates/wgmma/args.cuh"
 #include "kernel_templates/wgmma/params.cuh"
@@ -33,7 +35,7 @@ Traits traits(const Params& p) {
   t.warpgroup_columns = p.BN;
   t.alternates = p.PINGPONG != 0;
   t.stores_transposed = p.SWAP != 0;
-  t.streams_k = p.STREAM_K != 0;
+  t.reduce = t.cuts_tiles = p.REDUCE != 0;
   t.smem_bytes = smem_bytes(p);
   t.vec = kMapBytes / 2;
   t.predicated = true;
@@ -101,12 +103,17 @@ int raster_group(const Params& p, int row_tiles, int workers) {
   return (row_tiles + groups - 1) / groups;
 }
 
-// With STREAM_K: a ragged last wave is cut along K, together with a whole one where it is nearly
-// full itself.
-int streamed_tiles(int tiles, int workers) {
-  const int ragged = tiles % workers;
-  if (ragged == 0) return 0;
-  return std::min(tiles, 2 * ragged > workers ? ragged + workers : ragged);
+// A thread of the reduction kernel has the sums of kReduceSums elements: the grid's x counts the
+// CTAs of a tile, y the tiles, which are those of CTAs.
+Step reduction(const Params& p, const Args& args, const std::vector<Slot>& slots) {
+  Step step;
+  step.entry = "reduce";
+  step.grid.x = p.BM * p.BN / (kReduceThreads * kReduceSums);
+  step.grid.y = args.cut_tiles * cluster_ctas(p);
+  step.threads = kReduceThreads;
+  step.overlaps = true;
+  step.arguments.add(args, slots);
+  return step;
 }
 
 LaunchPlan plan(Values values, const Problem& problem, int sm_count) {
@@ -132,20 +139,23 @@ LaunchPlan plan(Values values, const Problem& problem, int sm_count) {
   step.grid.y = step.cluster.y = cluster_ctas(p);
   step.threads = threads(p);
   step.smem_bytes = smem_bytes(p);
+  step.overlaps = true;
   static_assert(offsetof(Args, beta) == offsetof(Args, alpha) + sizeof(float));
   std::vector<Slot> slots = {{CallValue::alpha_beta, offsetof(Args, alpha)},
                              {CallValue::D, offsetof(Args, D)},
                              {CallValue::C, offsetof(Args, C)},
                              {CallValue::ldc, offsetof(Args, ldd)},
                              {CallValue::stride_c, offsetof(Args, stride_d)}};
-  if (p.STREAM_K != 0) {
-    step.grid.x = workers;
-    args.streamed_tiles = streamed_tiles(tiles, workers);
-    const std::int64_t ctas = step.grid.ctas();
-    plan.zeroed_bytes = kWorkspaceCounterBytes;
-    slots.push_back({plan.add_region(plan.zeroed_bytes), offsetof(Args, flags)});
-    const std::int64_t sums = ctas * p.BM * p.BN * static_cast<std::int64_t>(sizeof(float));
-    slots.push_back({plan.add_region(sums), offsetof(Args, partials)});
+  if (p.REDUCE != 0) {
+    const CutTiles cut = cut_tiles(tiles, workers, (problem.K + kBK - 1) / kBK);
+    args.cut_tiles = static_cast<int>(cut.tiles);
+    args.parts = cut.parts;
+    step.grid.x = std::min<std::int64_t>(tiles + cut.tiles * (cut.parts - 1), workers);
+    if (cut.tiles > 0) {
+      const std::int64_t sums = cut.tiles * cut.parts * step.cluster.ctas() * p.BM * p.BN;
+      slots.push_back({plan.add_region(sums * static_cast<std::int64_t>(sizeof(float))),
+                       offsetof(Args, partials)});
+    }
   }
   static_assert(kMostEpilogueOperands == kMostOperands);
   for (int i = 0; i < problem.epilogue.operand_count(); ++i) {
@@ -161,6 +171,7 @@ LaunchPlan plan(Values values, const Problem& problem, int sm_count) {
   }
   step.arguments.add(args, slots);
   plan.steps.push_back(std::move(step));
+  if (args.cut_tiles > 0) plan.steps.push_back(reduction(p, args, slots));
   return plan;
 }
 
@@ -205,7 +216,7 @@ std::optional<std::vector<int>> untuned(const Signature& signature, int sm) {
 
 KernelFamily family() {
   KernelFamily family = make_family<Params>(
-      "wgmma", /*revision=*/1,
+      "wgmma", /*revision=*/2,
       "Hopper's tensor cores by wgmma and TMA, 16-bit operands, sums in fp32",
       {{"AB", &Params::AB, {1, 2}, "type of A and B: 1 for f16, 2 for bf16", Role::type_ab},
        {"CD", &Params::CD, {0, 1, 2}, "type of C and D: 0 for f32, else AB", Role::type_cd},
@@ -234,12 +245,14 @@ KernelFamily family() {
         "CTAs of a cluster that share a tile along K",
         Role::tunable,
         1},
-       {"STREAM_K",
-        &Params::STREAM_K,
+       {"REDUCE",
+        &Params::REDUCE,
         {0, 1},
-        "1: the tiles of a ragged wave are cut along K",
+        "1: tiles of a ragged wave are cut along K, and a reduction kernel adds up the parts",
         Role::tunable,
-        0},
+        0,
+        SearchScope::everywhere,
+        true},
        {"SWAP",
         &Params::SWAP,
         {0, 1},

@@ -6,7 +6,8 @@
 // engine load blocks of 64 k into as many stages as shared memory holds; GROUPS consumers multiply
 // them: each a part of the rows, or with PINGPONG a tile each in turn. CTAs stay for several tiles.
 // Clusters of CLUSTER_M x CLUSTER_N load what they have in common once. For few tiles SPLIT_K CTAs
-// of a cluster share a tile along K; STREAM_K cuts the last tiles, so that all CTAs end together.
+// of a cluster share a tile along K; with REDUCE the last tiles are cut into as many parts as there
+// are CTAs for, and a reduction kernel adds up their sums.
 // Matrices need no whole tiles: the copy engine fills up with zeros and leaves out. A's and B's
 // addresses and rows must be aligned to 16 bytes.
 #pragma once
@@ -24,7 +25,7 @@ extern "C" __global__ void GT_CLUSTER __launch_bounds__(threads(kP), 1)
     gemm(const __grid_constant__ TensorMap left_map, const __grid_constant__ TensorMap right_map,
          const __grid_constant__ TensorMap d_map, const __grid_constant__ Args args) {
   const Buffers buffers(shared_memory());
-  const ClusterPlace place;
+  const ClusterPlace place(kClusterCtas > 1 ? cluster_rank() : 0);
   const int group = uniform(static_cast<int>(threadIdx.x) / kGroup);
   const int thread = static_cast<int>(threadIdx.x) % kGroup;
   // The producer's thread initialises the barriers, and may use them at once.
@@ -67,3 +68,7 @@ extern "C" __global__ void GT_CLUSTER __launch_bounds__(threads(kP), 1)
 }
 
 }  // namespace gemm_tune::wgmma
+
+#ifdef TUNED_REDUCE
+#include "kernel_templates/wgmma/reduce.cuh"
+#endif

@@ -19,7 +19,7 @@ struct Params {
   int CLUSTER_M = 1;  // CTAs of a cluster that share right's loads
   int CLUSTER_N = 1;  // CTAs of a cluster that share left's loads
   int SPLIT_K = 1;    // CTAs of a cluster that share a tile along K
-  int STREAM_K = 0;   // 1: the last tiles are cut along K so that all CTAs end together
+  int REDUCE = 0;     // 1: the last tiles are cut along K; a reduction kernel adds up the parts
   int SWAP = 0;       // 1: left is B
   int TA, TB;         // 1: A is stored [K,M]; B is stored [N,K]
 };
@@ -160,8 +160,8 @@ constexpr Rule<Params> kRules[] = {
      [](const Params& p) { return right_along_k(p) && p.BN % (8 * p.CLUSTER_M) != 0; }},
     {"CTAs that share a tile along K store whole chunks of it", "BN SPLIT_K",
      [](const Params& p) { return p.SPLIT_K > 1 && p.BN % (8 * p.SPLIT_K) != 0; }},
-    {"tiles are cut along K in a cluster or at the end, not both", "SPLIT_K STREAM_K PINGPONG",
-     [](const Params& p) { return p.SPLIT_K > 1 && (p.STREAM_K != 0 || p.PINGPONG != 0); }},
+    {"tiles are cut along K in a cluster or at the end, not both", "SPLIT_K REDUCE PINGPONG",
+     [](const Params& p) { return p.SPLIT_K > 1 && (p.REDUCE != 0 || p.PINGPONG != 0); }},
     {"fewer than two stages fit the shared memory", "CD BM BN GROUPS PINGPONG SPLIT_K SWAP",
      [](const Params& p) { return stages(p) < 2; }},
     {"partial sums do not fit the stages", "CD BM BN GROUPS PINGPONG SPLIT_K SWAP",
@@ -169,9 +169,9 @@ constexpr Rule<Params> kRules[] = {
 };
 
 constexpr const char* reject(const Params& p) {
-  if (!is_flag(p.PINGPONG) || !is_flag(p.STREAM_K) || !is_flag(p.SWAP) || !is_flag(p.TA) ||
+  if (!is_flag(p.PINGPONG) || !is_flag(p.REDUCE) || !is_flag(p.SWAP) || !is_flag(p.TA) ||
       !is_flag(p.TB))
-    return "PINGPONG, STREAM_K, SWAP, TA and TB must be 0 or 1";
+    return "PINGPONG, REDUCE, SWAP, TA and TB must be 0 or 1";
   return first_broken(kRules, p);
 }
 

@@ -3,12 +3,11 @@
 // same from run to run.
 //
 // CTAs of a cluster (SPLIT_K) bring each other the columns that each adds up, through shared
-// memory. Workers that cut the last tiles (STREAM_K) leave their sums in the workspace; the one
-// that has the tile's end takes them up, and has a higher index than those it waits for, which
-// therefore run or are done. A thread has the same elements of the tile in every CTA: nothing is
-// rearranged.
+// memory. CTAs with parts of the last tiles (REDUCE) leave their sums in the workspace for the
+// reduction kernel. A thread has the same elements of the tile in every CTA: nothing is rearranged.
 #pragma once
 
+#include "kernel_templates/device/share_reduce.cuh"
 #include "kernel_templates/wgmma/pipeline.cuh"
 #include "kernel_templates/wgmma/schedule.cuh"
 
@@ -20,65 +19,8 @@ __device__ inline int holder(int group, int thread) {
   return kP.PINGPONG != 0 ? thread : group * kGroup + thread;
 }
 
-// Workspace, in units of its type.
-class StreamedSums {
- public:
-  __device__ StreamedSums(const Args& args, const ClusterPlace& place, int group, int thread)
-      : args_(args),
-        rank_(place.rank),
-        group_(kP.PINGPONG != 0 ? 0 : group),
-        thread_(thread),
-        holder_(holder(group, thread)),
-        barrier_(group + 1) {}
-
-  // The sums of a unit without the tile's end.
-  __device__ void leave(const Sums& sums, int worker) const {
-    float4* const to = sums_of(worker);
-#pragma unroll
-    for (int i = 0; i < kBlocks; ++i) {
-#pragma unroll
-      for (int q = 0; q < kP.BN / 8; ++q) {
-        const float* const x = &sums[i][4 * q];
-        to[(i * (kP.BN / 8) + q) * kHolders] = {x[0], x[1], x[2], x[3]};
-      }
-    }
-    meet(barrier_, kGroup);
-    if (thread_ == 0) raise_flag(flag_of(worker));
-  }
-
-  // Adds the sums of all workers that have earlier parts of the unit's tile.
-  __device__ void take_up(Sums& sums, const Unit& unit, int worker) const {
-    for (int from = unit.first_worker; from < worker; ++from) {
-      if (thread_ == 0) await_flag(flag_of(from));
-      meet(barrier_, kGroup);
-      const float4* const x = sums_of(from);
-#pragma unroll
-      for (int i = 0; i < kBlocks; ++i) {
-#pragma unroll
-        for (int q = 0; q < kP.BN / 8; ++q) {
-          const float4 other = __ldcg(x + (i * (kP.BN / 8) + q) * kHolders);
-          sums[i][4 * q] += other.x;
-          sums[i][4 * q + 1] += other.y;
-          sums[i][4 * q + 2] += other.z;
-          sums[i][4 * q + 3] += other.w;
-        }
-      }
-    }
-  }
-
- private:
-  __device__ int cta_of(int worker) const { return worker * kClusterCtas + rank_; }
-  __device__ int* flag_of(int worker) const {
-    return args_.flags + cta_of(worker) * kP.GROUPS + group_;
-  }
-  __device__ float4* sums_of(int worker) const {
-    return reinterpret_cast<float4*>(args_.partials + 1LL * cta_of(worker) * kP.BM * kP.BN) +
-           holder_;
-  }
-
-  const Args& args_;
-  const int rank_, group_, thread_, holder_, barrier_;
-};
+// The sums of the parts of tiles, in the workspace.
+using PartSums = ShareReduce<kHolders, kBlocks * kP.BN / 2>;
 
 // The cluster's parts of K of one tile. CTA k of them adds up columns [k, k + 1) * kColumns.
 class ClusterSums {

@@ -6,22 +6,10 @@
 // aligned to 16 bytes. With SWAP the sums' rows are columns of D. beta == 0 never reads C.
 #pragma once
 
-#include "kernel_templates/device/call_form.cuh"
-#include "kernel_templates/device/element_convert.cuh"
+#include "kernel_templates/wgmma/elements.cuh"
 #include "kernel_templates/wgmma/pipeline.cuh"
-#include "kernel_templates/wgmma/schedule.cuh"
-#include "kernel_templates/wgmma/tensor_copy.cuh"
 
 namespace gemm_tune::wgmma {
-
-template <int TYPE>
-__device__ inline float element_at(const void* matrix, long long at) {
-  if constexpr (TYPE == kTypeF32) {
-    return static_cast<const float*>(matrix)[at];
-  } else {
-    return element_to_float<TYPE>(static_cast<const Bits16*>(matrix)[at]);
-  }
-}
 
 class Store {
  public:
@@ -55,8 +43,9 @@ class Store {
         if (thread_ == 0) commit_stores();
       }
     } else {
-      for_each_pair<FIRST>(
-          sums, unit, [&](const float* x, int row, int col) { store_pair(x, unit, row, col); });
+      for_each_pair<FIRST>(sums, unit, [&](const float* x, int row, int col) {
+        store_pair(args_, x, unit.batch, row, col);
+      });
     }
   }
 
@@ -68,31 +57,21 @@ class Store {
   // D's elements of the sums of columns [FIRST, FIRST + part_columns()), in their place.
   template <int FIRST>
   __device__ void finish(Sums& sums, const Unit& unit) const {
-    const float alpha = k_blocks_of(args_) == 0 ? 0.0f : args_.alpha;
+    const float factor = factor_of_sums(args_);
 #pragma unroll
     for (int i = 0; i < kBlocks; ++i) {
 #pragma unroll
       for (int j = FIRST / 2; j < (FIRST + part_columns(kP)) / 2; ++j) {
-        sums[i][j] = alpha == 0.0f ? 0.0f : alpha * sums[i][j];  // where 0, they are anything
+        sums[i][j] = scaled(factor, sums[i][j]);
       }
     }
     if (args_.beta != 0.0f) {
-      const void* const c = kInPlace ? args_.D : args_.C;
-      for_each_element<FIRST>(sums, unit, [&](float& x, int row, int col) {
-        x += args_.beta * element_at<kP.CD>(c, place_of(unit, row, col));
-      });
+      for_each_element<FIRST>(
+          sums, unit, [&](float& x, int row, int col) { add_c(args_, x, unit.batch, row, col); });
     }
     if constexpr (kHasEpilogue) {
       for_each_pair<FIRST>(sums, unit, [&](float* x, int row, int col) {
-#pragma unroll
-        for (int i = 0; i < 2; ++i) {
-          if (col + i >= args_.cols) break;
-          float value[1] = {x[i]};
-          const int d_row = kP.SWAP != 0 ? col + i : row, d_col = kP.SWAP != 0 ? row : col + i;
-          EpilogueChain::apply<kP.CD>(value, {d_row, d_col, place_of(unit, row, col + i)},
-                                      args_.operands);
-          x[i] = value[0];
-        }
+        apply_epilogue(args_, x, unit.batch, row, col);
       });
     }
   }
@@ -128,13 +107,7 @@ class Store {
 
   // The thread's row of block i, of the two that it has.
   __device__ int first_row(const Unit& unit, int i, int half) const {
-    return unit.row + row_ + i * kMmaM + warp_ * 16 + lane_ / 4 + half * 8;
-  }
-
-  // Where C and D have the element of a row of left and a column of right.
-  __device__ long long place_of(const Unit& unit, int row, int col) const {
-    const long long in_matrix = kP.SWAP != 0 ? col * args_.ldd + row : row * args_.ldd + col;
-    return unit.batch * args_.stride_d + in_matrix;
+    return unit.row + row_ + row_of_sums(thread_, i, half);
   }
 
   // The two 8 x 8 matrices that columns `col` to `col` + 7 of the warp's rows of block i are.
@@ -223,31 +196,6 @@ class Store {
     if constexpr (kSwizzle == 128) return chunk ^ row % 8;
     if constexpr (kSwizzle == 64) return chunk ^ row / 2 % 4;
     return chunk;
-  }
-
-  __device__ void store_pair(const float* x, const Unit& unit, int row, int col) const {
-    if constexpr (store_by(kP) == StoreBy::pairs) {
-      if (col + 1 < args_.cols) {
-        const long long at = place_of(unit, row, col);
-        if constexpr (kP.CD == kTypeF32) {
-          *reinterpret_cast<float2*>(static_cast<float*>(args_.D) + at) = {x[0], x[1]};
-        } else {
-          *reinterpret_cast<unsigned*>(static_cast<Bits16*>(args_.D) + at) =
-              pack_pair<kP.CD>(x[0], x[1]);
-        }
-        return;
-      }
-    }
-#pragma unroll
-    for (int j = 0; j < 2; ++j) {
-      if (col + j >= args_.cols) return;
-      const long long at = place_of(unit, row, col + j);
-      if constexpr (kP.CD == kTypeF32) {
-        static_cast<float*>(args_.D)[at] = x[j];
-      } else {
-        static_cast<Bits16*>(args_.D)[at] = element_from_float<kP.CD>(x[j]);
-      }
-    }
   }
 
   const TensorMap& map_;

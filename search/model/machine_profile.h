@@ -112,11 +112,14 @@ struct ModelConstants {
   double setmaxnreg_cycles = 200;
   double transposed_store_cycles = 300;
   // A launch with clusters; how much longer launches take whose CTAs share loads, and whose CTAs
-  // share a tile along K; what the sums of a streamed tile of 128 x 128 take on their way.
+  // share a tile along K; a launch that adds up the parts of cut tiles, which overlaps with the
+  // launch before.
   double cluster_launch_cycles = 1400;
   double shared_loads_factor = 1.02;
   double shared_tile_factor = 1.12;
-  double streamed_sums_cycles = 20000;
+  double reduction_launch_cycles = 1800;
+  // How much longer launches take that cut tiles: an estimate that keeps what was measured ahead.
+  double cut_tiles_factor = 1.05;
   // From one kernel's end to the next one's start in a stream. Chosen between fits.
   double launch_us = 0.5;
   // No launch is shorter: of all that were timed on an H100, in graphs, 1.8 us was the least. Times

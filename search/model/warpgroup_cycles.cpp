@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 #include "search/model/main_loop.h"
 
@@ -11,23 +12,53 @@ namespace {
 
 constexpr double kInstructionRows = 64, kInstructionDepth = 16;
 constexpr double kScatteredFactor = 3;       // bytes that move for each that is stored
-constexpr double kStreamedArea = 128 * 128;  // that of ModelConstants::streamed_sums_cycles
 constexpr double kPartBytes = 2;             // of an element of a split operand's part
 constexpr int kSingleConsumerThreads = 160;  // one warpgroup and the producer's warp
 
-// Tiles that the busiest of the workers, which are clusters, multiplies.
-double tiles_of_busiest(const Traits& traits, const Problem& problem, const DeviceSpec& device,
-                        const ModelConstants& constants) {
-  const double sharing = static_cast<double>(traits.cluster_ctas) / traits.split_k;
-  const double tiles = std::ceil(static_cast<double>(problem.M) / traits.tile_m) *
-                       std::ceil(static_cast<double>(problem.N) / traits.tile_n) *
-                       static_cast<double>(problem.batch) / sharing;
+// Tiles of clusters.
+std::int64_t cluster_tiles(const Traits& traits, const Problem& problem) {
+  const auto along = [](std::int64_t extent, int tile) { return (extent + tile - 1) / tile; };
+  const std::int64_t tiles =
+      along(problem.M, traits.tile_m) * along(problem.N, traits.tile_n) * problem.batch;
+  return along(tiles, traits.cluster_ctas / traits.split_k);
+}
+
+// What the busiest of the workers, which are clusters, has to do.
+struct Share {
+  double tiles = 0;  // whole ones
+  CutTiles cut;      // of which it has a part, where there are any
+};
+
+Share share_of_busiest(const Traits& traits, const Problem& problem, const DeviceSpec& device,
+                       const ModelConstants& constants) {
+  const CutTiles cut = cut_tiles(traits, problem, device);
+  const double tiles =
+      static_cast<double>(cluster_tiles(traits, problem)) - static_cast<double>(cut.tiles);
   const double sms = reached_sms(device.sm_count, traits.cluster_ctas, constants);
-  const double each = tiles / std::max(1.0, std::floor(sms / traits.cluster_ctas));
-  return traits.streams_k && each > 1 ? each : std::ceil(each);
+  return {std::ceil(tiles / std::max(1.0, std::floor(sms / traits.cluster_ctas))), cut};
+}
+
+// The parts' sums on their way to the workspace, and the launch that adds them up on all SMs.
+double cut_cycles(const Share& share, const Traits& traits, const DeviceSpec& device,
+                  const ModelConstants& constants) {
+  if (share.cut.tiles == 0) return 0;
+  const double part_bytes = static_cast<double>(traits.tile_m) * traits.tile_n * kSumBytes;
+  const double parts = share.cut.parts;
+  const double all_bytes = static_cast<double>(share.cut.tiles) * traits.cluster_ctas /
+                           traits.split_k * parts * part_bytes;
+  return part_bytes / constants.l2_bytes_per_cycle_per_sm + constants.reduction_launch_cycles +
+         std::ceil(parts / constants.reduced_at_once) * constants.l2_latency_cycles +
+         all_bytes / (constants.l2_bytes_per_cycle_per_sm * device.sm_count);
 }
 
 }  // namespace
+
+CutTiles cut_tiles(const Traits& traits, const Problem& problem, const DeviceSpec& device) {
+  if (!traits.cuts_tiles) return {};
+  return cut_tiles(cluster_tiles(traits, problem),
+                   std::max(1, device.sm_count / traits.cluster_ctas),
+                   (problem.K + traits.tile_k - 1) / traits.tile_k);
+}
 
 WarpgroupCycles warpgroup_cycles(const Traits& traits, const Problem& problem,
                                  const DeviceSpec& device, const ModelConstants& constants) {
@@ -46,9 +77,11 @@ WarpgroupCycles warpgroup_cycles(const Traits& traits, const Problem& problem,
   const double p = constants.warpgroup_exponent;
   const double step = overlapped(overlapped(multiply, smem, p), load, p);
 
-  const double tiles = tiles_of_busiest(traits, problem, device, constants);
+  const Share share = share_of_busiest(traits, problem, device, constants);
+  const double tiles = share.tiles + (share.cut.tiles > 0 ? 1 : 0);
   const double k_steps = std::ceil(static_cast<double>(problem.K) / depth);
-  const double steps = tiles * std::ceil(k_steps / traits.split_k);
+  const double part_steps = share.cut.tiles > 0 ? std::ceil(k_steps / share.cut.parts) : 0;
+  const double steps = share.tiles * std::ceil(k_steps / traits.split_k) + part_steps;
   // Sums stored as columns are accesses of one element where no buffer turns them.
   const bool is_scattered = traits.stores_transposed && d_bytes == kSumBytes;
   const double store = area / traits.split_k * d_bytes * (is_scattered ? kScatteredFactor : 1) /
@@ -71,8 +104,9 @@ WarpgroupCycles warpgroup_cycles(const Traits& traits, const Problem& problem,
     cycles.total +=
         ends * (constants.cluster_sum_cycles + brought_bytes / constants.l2_bytes_per_cycle_per_sm);
   }
-  if (traits.streams_k) cycles.total += constants.streamed_sums_cycles * area / kStreamedArea;
-  if (shares_tiles || traits.streams_k) cycles.slowdown *= constants.shared_tile_factor;
+  cycles.total += cut_cycles(share, traits, device, constants);
+  if (shares_tiles) cycles.slowdown *= constants.shared_tile_factor;
+  if (share.cut.tiles > 0) cycles.slowdown *= constants.cut_tiles_factor;
   if (traits.cluster_ctas > traits.split_k) cycles.slowdown *= constants.shared_loads_factor;
   return cycles;
 }

@@ -7,6 +7,7 @@
 
 #include "core/device_spec.h"
 #include "core/problem.h"
+#include "kernel_templates/cut_tiles.h"
 #include "kernel_templates/traits.h"
 #include "search/model/machine_profile.h"
 
@@ -17,6 +18,9 @@ struct WarpgroupCycles {
   double slowdown = 1;                      // of the launch, also where DRAM decides
   double multiply = 0, smem = 0, load = 0;  // what each alone takes in the main loops
 };
+
+// The tiles, of clusters, that a kernel with REDUCE cuts on the device.
+CutTiles cut_tiles(const Traits& traits, const Problem& problem, const DeviceSpec& device);
 
 WarpgroupCycles warpgroup_cycles(const Traits& traits, const Problem& problem,
                                  const DeviceSpec& device, const ModelConstants& constants);

@@ -20,13 +20,14 @@ KnownConfig wgmma(const std::string& rest) { return known("wgmma/AB=2," + rest);
 
 constexpr const char* kPingPong = "CD=2,BM=128,BN=192,GROUPS=2,PINGPONG=1,TA=0,TB=1";
 
-// What a launch of the plan's only step passes.
+// What the launch of the plan's product passes.
 wgmma::Args passed(const LaunchPlan& plan, const GemmCall& call) {
   wgmma::Args args{};
   run_plan(
       plan, call, [](std::size_t i) { return reinterpret_cast<void*>(0x10000 * (i + 1)); },
       [](auto&&...) {},
-      [&](std::size_t, const Step&, void** parameters) {
+      [&](std::size_t, const Step& step, void** parameters) {
+        if (step.entry != kProductEntry) return;
         args = *static_cast<const wgmma::Args*>(parameters[3]);
       });
   return args;
@@ -98,17 +99,38 @@ TEST(Wgmma, ClustersLieAlongTheGridsY) {
   EXPECT_THAT(compile_definitions(config), testing::Contains("TUNED_CLUSTER=4"));
 }
 
-TEST(Wgmma, StreamedTilesHaveFlagsThatAreZeroAndSums) {
-  const Problem problem = parse_problem("2048x2176x2048:type=bf16:layout=nt");  // 272 tiles
-  const LaunchPlan plan =
-      wgmma("CD=2,BM=128,BN=128,GROUPS=2,PINGPONG=0,STREAM_K=1,TA=0,TB=1").plan(problem, kSms);
+constexpr const char* kReducing = "CD=2,BM=128,BN=128,GROUPS=2,PINGPONG=0,REDUCE=1,TA=0,TB=1";
+
+TEST(Wgmma, FewTilesOfADeepKAreCutIntoAsManyPartsAsThereAreSms) {
+  const Problem problem = parse_problem("512x128x16384:type=bf16:layout=nt");  // 4 tiles
+  const LaunchPlan plan = wgmma(kReducing).plan(problem, kSms);
   EXPECT_EQ(plan.product().grid.x, 132);
-  EXPECT_GE(plan.zeroed_bytes, 132 * 2 * 4);
-  EXPECT_EQ(plan.workspace_bytes, plan.zeroed_bytes + 132LL * 128 * 128 * 4);
+  EXPECT_EQ(plan.zeroed_bytes, 0);
+  EXPECT_EQ(plan.workspace_bytes, 132LL * 128 * 128 * 4);
   const wgmma::Args args = passed(plan, packed_call(problem));
-  EXPECT_EQ(args.streamed_tiles, 8);
-  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(args.flags), 0x10000U);
-  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(args.partials), 0x20000U);
+  EXPECT_EQ(args.cut_tiles, 4);
+  EXPECT_EQ(args.parts, 33);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(args.partials), 0x10000U);
+  ASSERT_EQ(plan.steps.size(), 2U);
+  EXPECT_TRUE(plan.steps[0].overlaps);
+  EXPECT_TRUE(plan.steps[1].overlaps);
+  EXPECT_EQ(plan.steps[1].entry, "reduce");
+  EXPECT_EQ(plan.steps[1].grid, (Grid{32, 4, 1}));  // 512 elements of a CTA
+}
+
+TEST(Wgmma, TilesOfARaggedWaveAreCutAndWholeWavesStayWhole) {
+  const Problem ragged = parse_problem("3072x768x2048:type=bf16:layout=nt");  // 144 tiles
+  const LaunchPlan plan = wgmma(kReducing).plan(ragged, kSms);
+  EXPECT_EQ(plan.product().grid.x, 132);
+  EXPECT_EQ(passed(plan, packed_call(ragged)).cut_tiles, 12);
+  EXPECT_EQ(passed(plan, packed_call(ragged)).parts, 11);
+  for (const char* whole : {"1408x1536x2048", "2304x1536x2048", "512x128x128"}) {
+    const Problem problem = parse_problem(std::string(whole) + ":type=bf16:layout=nt");
+    const LaunchPlan alone = wgmma(kReducing).plan(problem, kSms);
+    EXPECT_EQ(alone.steps.size(), 1U) << whole;
+    EXPECT_EQ(alone.workspace_bytes, 0) << whole;
+    EXPECT_EQ(passed(alone, packed_call(problem)).cut_tiles, 0) << whole;
+  }
 }
 
 TEST(Wgmma, IsForHopperAndAlignedOperandsOnly) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -61,6 +62,45 @@ TEST(WarpgroupCycles, TheFastestOfEachShapeIsAmongTheFirstTwenty) {
                                       [&](const KnownConfig& other) { return time(other) < its; });
     EXPECT_LT(faster, 20) << one.problem;
   }
+}
+
+// The model's time of the best config with these parts of its text.
+double best_us(const char* problem_text, const char* with) {
+  static const std::vector<KnownConfig> all = all_of_bf16();
+  const Problem problem = parse_problem(std::string(problem_text) + ":type=bf16:layout=nt");
+  double best = std::numeric_limits<double>::infinity();
+  for (const KnownConfig& config : all) {
+    if (to_string(config.config()).find(with) == std::string::npos) continue;
+    if (config.traits.cuts_tiles && cut_tiles(config.traits, problem, h100()).tiles == 0) continue;
+    best = std::min(best, predict(config.traits, problem, h100()).time_us);
+  }
+  return best;
+}
+
+TEST(WarpgroupCycles, FewTilesOfADeepKAreFasterInPartsThanInClusters) {
+  for (const char* problem : {"512x128x16384", "256x256x8192", "64x1024x12288"}) {
+    EXPECT_LT(best_us(problem, ",REDUCE=1,") * 1.1, best_us(problem, ",SPLIT_K=4,")) << problem;
+  }
+}
+
+// 192 x 96 fills a wave of 3072x768x2048; the parts' sums would take longer than its rest.
+TEST(WarpgroupCycles, ARaggedWaveIsRatherFilledByAnotherTileThanCut) {
+  EXPECT_LT(best_us("3072x768x2048", "BM=192,BN=96,") * 1.1,
+            best_us("3072x768x2048", ",REDUCE=1,"));
+}
+
+TEST(WarpgroupCycles, TilesAreCutWhereTheyFillAtMostHalfAWave) {
+  const auto cut = [](const char* problem, const char* reduce) {
+    const KnownConfig config = check_config(parse_config(
+        std::string("wgmma/AB=2,CD=2,BM=128,BN=128,GROUPS=2,PINGPONG=0,") + reduce + "TA=0,TB=1"));
+    return cut_tiles(config.traits, parse_problem(std::string(problem) + ":type=bf16:layout=nt"),
+                     h100());
+  };
+  EXPECT_EQ(cut("512x128x16384", "REDUCE=1,").parts, 33);
+  EXPECT_EQ(cut("512x128x1024", "REDUCE=1,").parts, 8);  // of two blocks each
+  EXPECT_EQ(cut("3072x768x2048", "REDUCE=1,").tiles, 12);
+  EXPECT_EQ(cut("2304x1536x2048", "REDUCE=1,").tiles, 0);  // 84 of a last wave
+  EXPECT_EQ(cut("512x128x16384", "").tiles, 0);
 }
 
 TEST(WarpgroupCycles, TensorCoresDoTwoThousandMultiplicationsInACycle) {

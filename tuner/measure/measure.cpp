@@ -42,7 +42,8 @@ class LoadedConfig {
   }
 
   bool shares_tiles() const {
-    return config_.recipe.split_k > 1 || config_.recipe.tail_ctas_per_sm > 0;
+    return config_.recipe.split_k > 1 || config_.recipe.tail_ctas_per_sm > 0 ||
+           config_.traits.cuts_tiles;
   }
 
   std::int64_t workspace_bytes(const Problem& problem) const {

@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/error_bound.h"
 #include "gpu/compile/nvrtc.h"
+#include "kernel_templates/cut_tiles.h"
 #include "kernel_templates/embedded_texts.h"
 #include "kernel_templates/source.h"
 #include "tuner/measure/device_checks_text.h"
@@ -139,10 +140,11 @@ std::vector<GemmCall> small_verification_shapes(const KnownConfig& config, int s
     return shape;
   };
   // Shares of K that are not all equally long; of 2 x 2 tiles, each CTA that shares them gets two
-  // slices and a half.
+  // slices and a half; tiles that are cut become four parts.
   const std::int64_t sharing = std::int64_t{t.tail_ctas_per_sm} * sm_count;
   const std::int64_t slices = std::max<std::int64_t>(
-      {3, (32 + t.tile_k - 1) / t.tile_k, t.split_k > 1 ? 2 * t.split_k + 1 : 0, sharing * 5 / 8});
+      {3, (32 + t.tile_k - 1) / t.tile_k, t.split_k > 1 ? 2 * t.split_k + 1 : 0, sharing * 5 / 8,
+       t.cuts_tiles ? 4 * kLeastPartBlocks + 1 : 0});
   std::vector<GemmCall> shapes = {with_gaps(2 * t.tile_m, 2 * t.tile_n, slices * t.tile_k)};
   if (t.predicated) {
     shapes.push_back(with_gaps(7, 5, 3));

@@ -11,6 +11,7 @@
 #include "core/occupancy.h"
 #include "search/model/machine_profile.h"
 #include "search/model/static_model.h"
+#include "search/model/warpgroup_cycles.h"
 
 namespace gemm_tune {
 namespace {
@@ -22,6 +23,7 @@ constexpr std::string_view kRaggedEdge =
 constexpr std::string_view kNeedlessCopies = "copies operands to aligned rows whose own suffice";
 constexpr std::string_view kNarrow = "narrower accesses than the alignment allows";
 constexpr std::string_view kShortShares = "shares along K of hardly a slice";
+constexpr std::string_view kCutsNothing = "cuts no tile of a ragged last wave";
 constexpr std::string_view kTooManyStages = "more stages than slices";
 
 // Registers by which an estimate may be off before it counts; see ModelConstants
@@ -279,8 +281,9 @@ std::optional<std::string_view> reject_needless(const KnownConfig& config, const
   }
   if (traits.tail_ctas_per_sm > 0 &&
       grid_of(config.recipe, problem, device.sm_count).piece_k == 0) {
-    return "cuts no tile of a ragged last wave";
+    return kCutsNothing;
   }
+  if (traits.cuts_tiles && cut_tiles(traits, problem, device).tiles == 0) return kCutsNothing;
   if (const auto reason = reject_needless_on_device(config, device)) return reason;
   // Whole tiles are all that the unpredicated twin demands beyond what this config does.
   const bool has_edge = problem.M % traits.tile_m != 0 || problem.N % traits.tile_n != 0 ||
@@ -327,6 +330,7 @@ std::vector<int> seen_by_problems(const KnownConfig& config) {
           traits.vec,
           traits.stages,
           traits.kept_sixteenths,
+          traits.cuts_tiles ? 1 : 0,
           traits.predicated ? 1 + (has_unpredicated_twin(config) ? 1 : 0) : 0};
 }
 

@@ -75,7 +75,6 @@ class Cta {
   virtual void meet(int id, int threads, const char* file, int line) = 0;
   virtual int cluster_rank() = 0;
   virtual void store_at_peer(void* to, void* barrier, int rank, const float (&x)[4]) = 0;
-  virtual void await_flag(int* flag, const char* file, int line) = 0;
   virtual void await_earlier_launch(const char* file, int line) = 0;
 
   // kernel_templates/wgmma/tensor_copy.cuh. map: a BoundTensorMap. ctas: a bit for the rank of each

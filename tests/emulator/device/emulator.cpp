@@ -539,11 +539,6 @@ class Emulator::Grid final : private Cta {
     });
   }
 
-  void await_flag(int* flag, const char* file, int line) override {
-    if (*flag == 0) await({Stop::Kind::event, "flag", file, line}, [=] { return *flag != 0; });
-    *flag = 0;
-  }
-
   void await_earlier_launch(const char* file, int line) override {
     if (!earlier_has_ended_) {
       await({Stop::Kind::event, "end of the launch before", file, line},

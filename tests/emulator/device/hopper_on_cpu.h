@@ -54,12 +54,6 @@ inline int uniform(int value, const char* file = __builtin_FILE(), int line = __
   return static_cast<int>(emulator::current->shuffle_xor(0xffffffffu, offer, lane, file, line));
 }
 
-inline void raise_flag(int* flag) { *flag = 1; }
-inline void await_flag(int* flag, const char* file = __builtin_FILE(),
-                       int line = __builtin_LINE()) {
-  emulator::current->await_flag(flag, file, line);
-}
-
 inline void allow_next_launch() {}
 inline void await_earlier_launch(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
   emulator::current->await_earlier_launch(file, line);

@@ -271,40 +271,6 @@ TEST(EarlierLaunch, EndsAfterALaunchThatDoesNotWait) {
   EXPECT_EQ(result, 2);
 }
 
-TEST(Flags, LetACtaWaitForOneThatBeginsLater) {
-  for (const Order order : kOrders) {
-    int flag = 0, left = 0;
-    run(
-        32,
-        [&] {
-          if (thread_id() != 0) return;
-          const bool leaves = blockIdx.x == (order == Order::forward ? 1 : 0);
-          if (leaves) {
-            left = 1;
-            raise_flag(&flag);
-          } else {
-            await_flag(&flag);
-            EXPECT_EQ(left, 1);
-          }
-        },
-        {{2}, order, 1}, 2);
-    EXPECT_EQ(flag, 0) << to_string(order);
-  }
-}
-
-TEST(Flags, ReportAWaitForACtaThatIsNotResident) {
-  int flag = 0;
-  EXPECT_THAT(error_of(
-                  32,
-                  [&] {
-                    if (thread_id() != 0) return;
-                    if (blockIdx.x == 1) raise_flag(&flag);
-                    if (blockIdx.x == 0) await_flag(&flag);
-                  },
-                  {{2}, Order::forward, 1}, 1),
-              AllOf(HasSubstr("nobody can go on"), HasSubstr("waits at the flag in ")));
-}
-
 TEST(Uniform, GivesAllLanesTheFirstOnesValue) {
   int wrong = 0;
   run(64, [&] { wrong += uniform(thread_id() + 1) != thread_id() / 32 * 32 + 1; });

@@ -138,7 +138,8 @@ std::string to_string(const Case& c) {
 }
 
 bool shares_tiles(const KnownConfig& config) {
-  return config.recipe.split_k > 1 || config.recipe.tail_ctas_per_sm > 0 || config.traits.streams_k;
+  return config.recipe.split_k > 1 || config.recipe.tail_ctas_per_sm > 0 ||
+         config.traits.cuts_tiles;
 }
 
 std::vector<Case> edge_cases(const KnownConfig& config) {

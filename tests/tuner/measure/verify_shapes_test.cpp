@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include "core/launch_plan.h"
 #include "tests/kernel_templates/spaces.h"
 #include "tuner/measure/verify.h"
 
@@ -170,6 +171,14 @@ TEST(VerifyShapesTest, OperandsOf16BitsAreAsAlignedAsTheirAccesses) {
       }
     }
   }
+}
+
+TEST(VerifyShapesTest, TilesThatAreCutHavePartsThatDiffer) {
+  const KnownConfig config = check_config(
+      parse_config("wgmma/AB=2,CD=2,BM=128,BN=128,GROUPS=2,PINGPONG=0,REDUCE=1,TA=0,TB=0"));
+  const GemmCall shape = small_verification_shapes(config, 132).front();
+  EXPECT_EQ(config.plan(shape.problem, 132).steps.size(), 2U);
+  EXPECT_EQ(shape.problem.K, 9 * 64);  // in four parts
 }
 
 TEST(VerifyShapesTest, SharesOfATileAllGetSlicesAndNotEquallyMany) {

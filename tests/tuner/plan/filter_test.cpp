@@ -285,6 +285,17 @@ TEST(FilterTest, LeavesOutWhatHasTooLittleToDoOrChangesNothing) {
   EXPECT_EQ(reason("640x1280x208", "4", "1,TAIL=1"), std::nullopt);
 }
 
+TEST(FilterTest, LeavesOutAReductionWhereNoTileIsCut) {
+  const auto reason = [](const char* shape) {
+    return needless("wgmma/AB=2,CD=2,BM=128,BN=128,GROUPS=2,PINGPONG=0,REDUCE=1,TA=0,TB=0",
+                    (std::string(shape) + ":type=bf16").c_str(), "sm_90");
+  };
+  EXPECT_EQ(reason("512x128x16384"), std::nullopt);
+  EXPECT_EQ(reason("3072x768x2048"), std::nullopt);  // 12 of 144 tiles
+  EXPECT_THAT(reason("512x128x128"), Optional(HasSubstr("cuts no tile")));
+  EXPECT_THAT(reason("2304x1536x2048"), Optional(HasSubstr("cuts no tile")));
+}
+
 TEST(FilterTest, RejectsSpillsStackAndKernelsThatDoNotFit) {
   Resources good{116, 0, 0, 8192, 2};
   EXPECT_EQ(reject_after_compile(good), std::nullopt);
