@@ -1,0 +1,578 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels of the family wgmma beside cublasGemmEx and cublasLt's best of 100, bf16, random normal
+// data, hot, in graphs. Needs a GPU of sm_90.
+//
+//   wgmma_arms --sizes FILE > rows.jsonl
+//
+// For each problem the model's first configs are timed, without and with REDUCE, all arms in
+// another order in each round. The best of each kind go on to finals beside the libraries, there
+// also with what needs no other kernel: launches that overlap, the raster's group, L2 policies, the
+// tensor maps' promotion, fewer parts. One line of JSON a problem; ratios are medians of those of a
+// round. An arm that is wrong beside cublasGemmEx is named and not timed.
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdint>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "bench/program.h"
+#include "core/float16.h"
+#include "core/gemm_call.h"
+#include "core/launch_plan.h"
+#include "gpu/compile/ptxas_log.h"
+#include "gpu/cuda_libraries/cublas.h"
+#include "gpu/cuda_libraries/cublas_lt.h"
+#include "gpu/device.h"
+#include "gpu/launch/head_start.h"
+#include "gpu/launch/launch_graph.h"
+#include "gpu/launch/memory.h"
+#include "gpu/launch/stream.h"
+#include "gpu/launch/tensor_map.h"
+#include "kernel_templates/registry.h"
+#include "kernel_templates/source.h"
+#include "kernel_templates/wgmma/args.cuh"
+#include "runtime/compile.h"
+#include "runtime/loaded_kernels.h"
+#include "search/model/static_model.h"
+
+namespace gemm_tune {
+namespace {
+
+constexpr const char* kFamily = "wgmma";
+constexpr double kSampleUs = 300;  // of a graph, at least
+constexpr int kRepeats = 50;
+constexpr int kMostSpills = 64;  // bytes a thread
+
+struct Options {
+  std::string sizes;
+  int plain = 10, reducing = 5, rounds = 7, finals = 21;
+  bool dry_run = false, compile = false;
+};
+
+// What a launch may change without another kernel.
+struct Tweak {
+  std::string name;
+  bool overlaps = false;
+  double raster = 1;  // times the plan's group
+  unsigned long long left_hint = 0, right_hint = 0;
+  std::optional<L2Promotion> promotion = {};
+  int fewer_parts = 1;  // the plan's divided by this
+};
+
+struct Candidate {
+  KnownConfig config;
+  double predicted_us;
+};
+
+std::string text_of(const KnownConfig& config) { return to_string(config.config()); }
+
+// The configs of the problem's types and layout in the model's order.
+std::vector<Candidate> candidates_of(const Problem& problem, const DeviceSpec& device) {
+  const KernelFamily& family = *find_family(kFamily);
+  std::vector<std::vector<int>> points = {{}};
+  for (const ParamSpec& param : family.params) {
+    std::vector<int> values = param.values;
+    if (param.role == Role::type_ab) values = {static_cast<int>(problem.signature.a)};
+    if (param.role == Role::type_cd) values = {static_cast<int>(problem.signature.d)};
+    if (param.role == Role::transposed_a) values = {transposes_a(problem.layout) ? 1 : 0};
+    if (param.role == Role::transposed_b) values = {transposes_b(problem.layout) ? 1 : 0};
+    if (param.role == Role::repack) values = {0};
+    std::vector<std::vector<int>> longer;
+    for (const std::vector<int>& point : points) {
+      for (const int value : values) {
+        longer.push_back(point);
+        longer.back().push_back(value);
+      }
+    }
+    points = std::move(longer);
+  }
+  std::vector<Candidate> all;
+  for (std::vector<int>& point : points) {
+    if (family.reject(point)) continue;
+    KnownConfig config = known_config(family, std::move(point));
+    if (why_illegal(config.recipe, problem)) continue;
+    // Without anything to cut the kernel does what its twin does.
+    if (config.traits.cuts_tiles && config.plan(problem, device.sm_count).steps.size() < 2)
+      continue;
+    const double us = predict(config.traits, problem, device).time_us;
+    all.push_back({std::move(config), us});
+  }
+  std::stable_sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
+    return a.predicted_us < b.predicted_us;
+  });
+  return all;
+}
+
+std::vector<Candidate> first_of(const std::vector<Candidate>& all, bool reducing, int most) {
+  std::vector<Candidate> chosen;
+  for (const Candidate& one : all) {
+    if (one.config.traits.cuts_tiles == reducing && static_cast<int>(chosen.size()) < most) {
+      chosen.push_back(one);
+    }
+  }
+  return chosen;
+}
+
+// Compiles what is missing, on all cores.
+class Compiled {
+ public:
+  void add(const std::vector<Candidate>& candidates) {
+    for (const Candidate& one : candidates) wanted_.try_emplace(text_of(one.config), one.config);
+  }
+
+  void compile() {
+    std::vector<std::pair<const std::string, KnownConfig>*> todo;
+    for (auto& one : wanted_) todo.push_back(&one);
+    std::vector<std::string> cubins(todo.size()), logs(todo.size());
+    const KernelSource source = kernel_source(*find_family(kFamily));
+    std::atomic<std::size_t> next = 0;
+    std::vector<std::thread> threads;
+    for (unsigned i = 0; i < std::max(1u, std::thread::hardware_concurrency()); ++i) {
+      threads.emplace_back([&] {
+        for (std::size_t at; (at = next++) < todo.size();) {
+          const CompileResult done =
+              compile_kernel(source, todo[at]->second, COperand::in_place, "sm_90");
+          const auto serialised = serialised_wgmma(done.log);
+          const int spills = done.resources.spill_bytes;
+          if (done.ok && !serialised && spills <= kMostSpills) {
+            cubins[at] = done.cubin;
+          } else {
+            logs[at] = serialised ? std::string(*serialised)
+                       : done.ok  ? std::to_string(spills) + " bytes spill"
+                                  : done.log;
+          }
+        }
+      });
+    }
+    for (std::thread& one : threads) one.join();
+    for (std::size_t i = 0; i < todo.size(); ++i) {
+      if (!cubins[i].empty()) cubins_.emplace(todo[i]->first, cubins[i]);
+      if (!logs[i].empty()) fmt::print(stderr, "{}: {}\n", todo[i]->first, logs[i]);
+    }
+    fmt::print(stderr, "{} of {} kernels compiled\n", cubins_.size(), todo.size());
+  }
+
+  // Null where it did not compile.
+  const LoadedKernels* loaded(const std::string& config) {
+    const auto known = loaded_.find(config);
+    if (known != loaded_.end()) return known->second.get();
+    const auto cubin = cubins_.find(config);
+    if (cubin == cubins_.end()) return nullptr;
+    return loaded_.emplace(config, std::make_unique<LoadedKernels>(cubin->second))
+        .first->second.get();
+  }
+
+ private:
+  std::map<std::string, KnownConfig> wanted_;
+  std::map<std::string, std::string> cubins_;
+  std::map<std::string, std::unique_ptr<LoadedKernels>> loaded_;
+};
+
+// One launch of a plan as the tweak says.
+void launch(const LaunchPlan& plan, const LoadedKernels& kernels, const GemmCall& call,
+            const Tweak& tweak, char* workspace, cudaStream_t stream) {
+  const auto change = [&](wgmma::Args& args) {
+    args.raster_group =
+        std::max(1, static_cast<int>(std::lround(args.raster_group * tweak.raster)));
+    if (tweak.left_hint != 0) args.left_hint = tweak.left_hint;
+    if (tweak.right_hint != 0) args.right_hint = tweak.right_hint;
+    args.parts = std::max(2, args.parts / tweak.fewer_parts);
+  };
+  run_plan(
+      plan, call, [&](std::size_t i) { return workspace + plan.regions[i].offset; },
+      [&](BoundTensorMap map, std::size_t, std::size_t i, void* to) {
+        if (tweak.promotion && i < 2) map.promotion = *tweak.promotion;
+        encode_tensor_map(map, to);
+      },
+      [&](std::size_t index, const Step& step, void** parameters) {
+        const bool is_product = step.entry == kProductEntry;
+        change(*static_cast<wgmma::Args*>(parameters[is_product ? 3 : 0]));
+        using Begin = LoadedKernel::Begin;
+        const bool early = step.overlaps && (index > 0 || tweak.overlaps);
+        kernels.at(step.entry)
+            .launch(step.grid, step.threads, step.smem_bytes, stream, parameters,
+                    early ? Begin::early : Begin::after_earlier_work);
+      });
+}
+
+// Random normal values, the same few millions again and again, in device memory.
+class NormalValues {
+ public:
+  NormalValues() : table_(kValues) {
+    std::mt19937 random(20261126);
+    std::normal_distribution<float> normal;
+    std::vector<std::uint16_t> values(kValues);
+    for (std::uint16_t& value : values) value = from_float(kBf16, normal(random));
+    table_.copy_from_host(values);
+  }
+
+  DeviceBuffer<std::uint16_t> matrix(std::size_t elements) const {
+    DeviceBuffer<std::uint16_t> all(elements);
+    for (std::size_t at = 0; at < elements; at += kValues) {
+      const std::size_t count = std::min(kValues, elements - at);
+      GT_CUDA(cudaMemcpy(all.data() + at, table_.data(), count * sizeof(std::uint16_t),
+                         cudaMemcpyDeviceToDevice));
+    }
+    GT_CUDA(cudaDeviceSynchronize());
+    return all;
+  }
+
+ private:
+  static constexpr std::size_t kValues = 3999971;  // a prime: no row of a matrix is another's
+  DeviceBuffer<std::uint16_t> table_;
+};
+
+// What is timed: a function that enqueues one product.
+struct Arm {
+  std::string name, config;
+  std::function<void()> enqueue;
+  std::unique_ptr<LaunchGraph> graph;
+  int launches = 1;
+  std::vector<double> us;  // of each round
+};
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+class Bench {
+ public:
+  Bench(Options options, const DeviceSpec& device)
+      : options_(std::move(options)), device_(device), lt_workspace_(CublasLt::kWorkspaceBytes) {
+    cublas_.set_stream(stream_.get());
+  }
+
+  nlohmann::json run(const Problem& problem, Compiled& compiled) {
+    const std::vector<Candidate> all = candidates_of(problem, device_);
+    std::vector<Candidate> ours = first_of(all, false, options_.plain);
+    for (Candidate& one : first_of(all, true, options_.reducing)) ours.push_back(std::move(one));
+    prepare(problem);
+    std::vector<Arm> arms;
+    add_libraries(arms);
+    for (const Candidate& one : ours) add(arms, one.config, compiled, {"plain"});
+    time(arms, options_.rounds);
+    nlohmann::json row = {{"problem", to_string(problem)}, {"wrong", wrong_}};
+    for (const Arm& arm : arms) {
+      row["first"].push_back({{"name", arm.name}, {"config", arm.config}, {"us", median(arm.us)}});
+    }
+    finals(row, arms, ours, compiled);
+    return row;
+  }
+
+ private:
+  void prepare(const Problem& problem) {
+    problem_ = problem;
+    wrong_ = nlohmann::json::array();
+    plans_.clear();
+    A_ = values_.matrix(static_cast<std::size_t>(problem.M * problem.K));
+    B_ = values_.matrix(static_cast<std::size_t>(problem.K * problem.N));
+    D_ = DeviceBuffer<std::uint16_t>(static_cast<std::size_t>(problem.M * problem.N));
+    call_ = in_place(packed_call(problem), A_.data(), B_.data(), D_.data());
+    cublas_.gemm(call_);
+    stream_.synchronize();
+    right_ = some_of_d();
+    lt_plan_.emplace(lt_.plan(call_, 100));
+  }
+
+  // The last and the first million elements of D.
+  std::vector<std::uint16_t> some_of_d() const {
+    const std::size_t count = std::min<std::size_t>(D_.size(), 1000000);
+    std::vector<std::uint16_t> all(2 * count);
+    GT_CUDA(cudaMemcpy(all.data(), D_.data(), 2 * count, cudaMemcpyDeviceToHost));
+    GT_CUDA(cudaMemcpy(all.data() + count, D_.data() + D_.size() - count, 2 * count,
+                       cudaMemcpyDeviceToHost));
+    return all;
+  }
+
+  bool is_right() const {
+    const std::vector<std::uint16_t> got = some_of_d();
+    const double slack = 2e-3 * std::sqrt(static_cast<double>(problem_.K));
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      const double a = to_float(kBf16, got[i]), b = to_float(kBf16, right_[i]);
+      if (!(std::abs(a - b) <= 0x1p-7 * std::max(std::abs(a), std::abs(b)) + slack)) return false;
+    }
+    return true;
+  }
+
+  void add_libraries(std::vector<Arm>& arms) {
+    arms.push_back({"cublasGemmEx", "", [this] { cublas_.gemm(call_); }, nullptr, 1, {}});
+    for (std::size_t i = 0; i < lt_plan_->size(); ++i) {
+      add_lt(arms, i);
+    }
+  }
+
+  void add_lt(std::vector<Arm>& arms, std::size_t i) {
+    const auto enqueue = [this, i] {
+      if (!lt_plan_->run(i, call_, stream_.get(), lt_workspace_.data())) {
+        throw Error("cublasLt refuses the call");
+      }
+    };
+    arms.push_back({"cublasLt " + std::to_string(i), "", enqueue, nullptr, 1, {}});
+  }
+
+  void add(std::vector<Arm>& arms, const KnownConfig& config, Compiled& compiled,
+           const Tweak& tweak) {
+    const std::string text = text_of(config);
+    const LoadedKernels* const kernels = compiled.loaded(text);
+    if (kernels == nullptr) return;
+    const auto plan = plans_.try_emplace(text, config.plan(call_.problem, device_.sm_count)).first;
+    const LaunchPlan& known = plan->second;
+    if (static_cast<std::size_t>(known.workspace_bytes) > workspace_.size()) {
+      workspace_ = DeviceBuffer<char>(static_cast<std::size_t>(known.workspace_bytes));
+    }
+    const auto enqueue = [this, &known, kernels, tweak] {
+      launch(known, *kernels, call_, tweak, workspace_.data(), stream_.get());
+    };
+    // Poisoned before, twice in a row: a launch that does not wait shows.
+    if (workspace_.size() > 0) workspace_.fill_bytes(0xff, stream_.get());
+    D_.fill_bytes(0xff, stream_.get());
+    stream_.synchronize();
+    try {
+      enqueue();
+      enqueue();
+      stream_.synchronize();
+    } catch (const std::exception& error) {
+      wrong_.push_back(tweak.name + " " + text + ": " + error.what());
+      throw;
+    }
+    if (!is_right()) {
+      wrong_.push_back(tweak.name + " " + text);
+      return;
+    }
+    arms.push_back({tweak.name, text, enqueue, nullptr, 1, {}});
+  }
+
+  // Launches one behind the other, which may overlap, leave the same bits as one alone.
+  void check_repeats(const std::vector<Arm>& arms) {
+    for (const Arm& arm : arms) {
+      if (is_library(arm)) continue;
+      arm.enqueue();
+      stream_.synchronize();
+      const std::vector<std::uint16_t> alone = some_of_d();
+      const LaunchGraph many(stream_, [&] {
+        for (int i = 0; i < kRepeats; ++i) arm.enqueue();
+      });
+      many.launch(stream_.get());
+      for (int i = 0; i < kRepeats; ++i) arm.enqueue();
+      stream_.synchronize();
+      if (some_of_d() != alone) wrong_.push_back("other bits: " + arm.name + " " + arm.config);
+    }
+  }
+
+  // Of cubes: a product whose operand the launch before stores, with and without overlap.
+  void check_chain(const KnownConfig& config, Compiled& compiled) {
+    if (problem_.M != problem_.N || problem_.M != problem_.K || problem_.M > 4096) return;
+    const LaunchPlan& plan = plans_.at(text_of(config));
+    const LoadedKernels& kernels = *compiled.loaded(text_of(config));
+    DeviceBuffer<std::uint16_t> E(D_.size());
+    const GemmCall back = in_place(packed_call(problem_), D_.data(), B_.data(), E.data());
+    const GemmCall there = in_place(packed_call(problem_), E.data(), A_.data(), D_.data());
+    std::vector<std::uint16_t> results[2];
+    for (const bool overlaps : {false, true}) {
+      const Tweak tweak = {.name = "chain", .overlaps = overlaps};
+      for (int i = 0; i < kRepeats; ++i) {
+        for (const GemmCall& call : {call_, back, there}) {
+          launch(plan, kernels, call, tweak, workspace_.data(), stream_.get());
+        }
+      }
+      stream_.synchronize();
+      results[overlaps ? 1 : 0] = some_of_d();
+    }
+    if (results[0] != results[1]) wrong_.push_back("chain: " + text_of(config));
+  }
+
+  // The head start hides the host's cost of the graph's launch.
+  double sample_us(Arm& arm) {
+    while (true) {
+      head_start_.launch(stream_.get());
+      begin_.record(stream_.get());
+      arm.graph->launch(stream_.get());
+      end_.record(stream_.get());
+      const bool may_have_waited = begin_.is_done();
+      end_.synchronize();
+      if (may_have_waited && head_start_.lengthen()) continue;
+      return elapsed_us(begin_, end_) / arm.launches;
+    }
+  }
+
+  void capture(Arm& arm, int launches) {
+    arm.launches = launches;
+    arm.graph = std::make_unique<LaunchGraph>(stream_, [&] {
+      for (int i = 0; i < launches; ++i) arm.enqueue();
+    });
+  }
+
+  // Each arm once a round, in another order each time.
+  void time(std::vector<Arm>& arms, int rounds) {
+    for (Arm& arm : arms) {
+      capture(arm, 1);
+      sample_us(arm);
+      const double us = std::max(sample_us(arm), 0.5);
+      capture(arm, std::clamp(static_cast<int>(kSampleUs / us) + 1, 1, 200));
+    }
+    std::vector<std::size_t> order(arms.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    for (int round = 0; round < rounds; ++round) {
+      std::shuffle(order.begin(), order.end(), random_);
+      for (const std::size_t i : order) arms[i].us.push_back(sample_us(arms[i]));
+    }
+  }
+
+  static const Arm* best(const std::vector<Arm>& arms, const std::function<bool(const Arm&)>& is) {
+    const Arm* found = nullptr;
+    for (const Arm& arm : arms) {
+      if (is(arm) && (found == nullptr || median(arm.us) < median(found->us))) found = &arm;
+    }
+    return found;
+  }
+
+  static bool is_library(const Arm& arm) { return arm.config.empty(); }
+  static bool reduces(const Arm& arm) { return arm.config.find("REDUCE=1") != std::string::npos; }
+
+  void finals(nlohmann::json& row, const std::vector<Arm>& first,
+              const std::vector<Candidate>& ours, Compiled& compiled) {
+    using wgmma::kEvictFirst;
+    using wgmma::kEvictLast;
+    const std::vector<Tweak> tweaks = {{"plain"},
+                                       {.name = "overlap", .overlaps = true},
+                                       {.name = "raster/2", .raster = 0.5},
+                                       {.name = "raster*2", .raster = 2},
+                                       {.name = "left first", .left_hint = kEvictFirst},
+                                       {.name = "right first", .right_hint = kEvictFirst},
+                                       {.name = "left last", .left_hint = kEvictLast},
+                                       {.name = "right last", .right_hint = kEvictLast},
+                                       {.name = "promote 128", .promotion = L2Promotion::bytes_128},
+                                       {.name = "promote none", .promotion = L2Promotion::none}};
+    const std::vector<Tweak> of_parts = {{"plain"},
+                                         {.name = "overlap", .overlaps = true},
+                                         {.name = "parts/2", .fewer_parts = 2},
+                                         {.name = "parts/4", .fewer_parts = 4}};
+    std::vector<Arm> arms;
+    const Arm* const lt = best(first, [](const Arm& a) { return a.name.starts_with("cublasLt"); });
+    arms.push_back({"cublasGemmEx", "", [this] { cublas_.gemm(call_); }, nullptr, 1, {}});
+    if (lt != nullptr) add_lt(arms, static_cast<std::size_t>(std::stoi(lt->name.substr(9))));
+    const Arm* const plain =
+        best(first, [](const Arm& a) { return !is_library(a) && !reduces(a); });
+    const Arm* const reducing = best(first, [](const Arm& a) { return reduces(a); });
+    const auto add_all = [&](const Arm* arm, const std::vector<Tweak>& with) {
+      if (arm == nullptr) return;
+      for (const Candidate& one : ours) {
+        if (text_of(one.config) != arm->config) continue;
+        for (const Tweak& tweak : with) add(arms, one.config, compiled, tweak);
+      }
+    };
+    add_all(plain, tweaks);
+    add_all(reducing, of_parts);
+    check_repeats(arms);
+    for (const Arm* arm : {plain, reducing}) {
+      if (arm == nullptr) continue;
+      for (const Candidate& one : ours) {
+        if (text_of(one.config) == arm->config) check_chain(one.config, compiled);
+      }
+    }
+    time(arms, options_.finals);
+    report(row, arms);
+  }
+
+  void report(nlohmann::json& row, const std::vector<Arm>& arms) const {
+    const double operations = 2.0 * static_cast<double>(problem_.M) *
+                              static_cast<double>(problem_.N) * static_cast<double>(problem_.K);
+    for (const Arm& arm : arms) {
+      std::vector<double> ratios;  // of the better library of the round
+      for (std::size_t i = 0; i < arm.us.size(); ++i) {
+        double least = arms[0].us[i];
+        if (arms.size() > 1 && is_library(arms[1])) least = std::min(least, arms[1].us[i]);
+        ratios.push_back(least / arm.us[i]);
+      }
+      const double us = median(arm.us);
+      row["finals"].push_back({{"name", arm.name},
+                               {"config", arm.config},
+                               {"us", us},
+                               {"tflops", operations / us * 1e-6},
+                               {"ratio", median(ratios)}});
+    }
+  }
+
+  const Options options_;
+  const DeviceSpec device_;
+  const Stream stream_;
+  HeadStart head_start_;
+  Event begin_, end_;
+  Cublas cublas_;
+  CublasLt lt_;
+  DeviceBuffer<char> lt_workspace_, workspace_;
+  const NormalValues values_;
+  std::mt19937 random_{7};
+  Problem problem_;
+  GemmCall call_;
+  DeviceBuffer<std::uint16_t> A_, B_, D_;
+  std::vector<std::uint16_t> right_;
+  std::optional<CublasLt::Plan> lt_plan_;
+  std::map<std::string, LaunchPlan> plans_;
+  nlohmann::json wrong_;
+};
+
+std::vector<Problem> problems_in(const std::string& path) {
+  std::ifstream file(path);
+  std::vector<Problem> problems;
+  for (std::string line; std::getline(file, line);) {
+    if (!line.empty() && line[0] != '#') problems.push_back(parse_problem(line));
+  }
+  if (problems.empty()) throw UsageError("no problem in " + path);
+  return problems;
+}
+
+int run(const Options& options) {
+  const std::vector<Problem> problems = problems_in(options.sizes);
+  const DeviceSpec device = options.dry_run ? find_device_spec("sm_90").value() : query_device(0);
+  Compiled compiled;
+  for (const Problem& problem : problems) {
+    const std::vector<Candidate> all = candidates_of(problem, device);
+    for (const bool reducing : {false, true}) {
+      const auto chosen = first_of(all, reducing, reducing ? options.reducing : options.plain);
+      compiled.add(chosen);
+      for (std::size_t i = 0; options.dry_run && i < std::min<std::size_t>(chosen.size(), 2); ++i) {
+        fmt::print("{} {:.2f} us {}\n", to_string(problem), chosen[i].predicted_us,
+                   text_of(chosen[i].config));
+      }
+    }
+  }
+  if (options.dry_run && !options.compile) return 0;
+  compiled.compile();
+  if (options.dry_run) return 0;
+  Bench bench(options, device);
+  for (const Problem& problem : problems) {
+    fmt::print("{}\n", bench.run(problem, compiled).dump());
+    std::fflush(stdout);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace gemm_tune
+
+int main(int argc, char** argv) {
+  using namespace gemm_tune;
+  CLI::App app("Kernels of wgmma beside cuBLAS and cublasLt");
+  Options options;
+  app.add_option("--sizes", options.sizes, "A problem a line, as 4096x4096x64:type=bf16:layout=nt")
+      ->required();
+  app.add_option("--plain", options.plain, "Configs a problem without REDUCE");
+  app.add_option("--reducing", options.reducing, "Configs a problem with REDUCE");
+  app.add_option("--rounds", options.rounds, "Of the first timing");
+  app.add_option("--finals", options.finals, "Rounds of finals");
+  app.add_flag("--dry-run", options.dry_run, "Print the model's first configs; needs no GPU");
+  app.add_flag("--compile", options.compile, "Compile them, too, with --dry-run");
+  parse_or_exit(app, argc, argv);
+  return exit_code_of("wgmma_arms", [&] { return run(options); });
+}
