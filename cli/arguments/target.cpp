@@ -114,6 +114,13 @@ std::string arch_argument(const TargetOptions& options, const std::string& arch)
   return options.from_python ? "arch, as in arch='" + arch + "'" : "--arch, as in --arch " + arch;
 }
 
+// Throws DeviceError if the options demand a GPU that measures.
+void require_no_demand(const TargetOptions& options, const std::string& why_not) {
+  if (!options.require_gpu && options.devices.empty()) return;
+  throw DeviceError((options.require_gpu ? "--require-gpu" : "--devices") +
+                    std::string(" cannot be met: ") + why_not);
+}
+
 // The target where the options name none and there is no GPU. Throws UsageError.
 DeviceSpec stored_target(const TargetOptions& options, const StoredTarget& stored,
                          const std::string& why_no_gpu) {
@@ -168,6 +175,7 @@ Target find_target(const TargetOptions& options, GpuProber& prober, const Stored
                       "): leave its node out of the job, or, to compile only, name the target of "
                       "every rank with --arch, as in --arch sm_90");
   } else if (!named) {
+    require_no_demand(options, probe.failure);
     target.spec = stored_target(options, *stored, probe.failure);
     target.why_not = probe.failure;
   } else if (probe.device) {
@@ -181,10 +189,7 @@ Target find_target(const TargetOptions& options, GpuProber& prober, const Stored
     if (target.measurable) target.why_not = "--sm-count is not the GPU's";
     target.measurable = false;
   }
-  if (!target.measurable && (options.require_gpu || !options.devices.empty())) {
-    throw DeviceError((options.require_gpu ? "--require-gpu" : "--devices") +
-                      std::string(" cannot be met: ") + target.why_not);
-  }
+  if (!target.measurable) require_no_demand(options, target.why_not);
   return target;
 }
 

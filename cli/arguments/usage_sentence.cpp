@@ -71,6 +71,12 @@ std::vector<std::string> command_names(const CLI::App& app) {
 std::string unexpected(const CLI::App& app) {
   const CLI::App& command = named_command(app);
   const std::vector<std::string> words = app.remaining(true);
+  const std::string name_of_command = command.get_name();
+  if ((name_of_command == "run" || name_of_command == "capture") && !words.empty() &&
+      !words.front().starts_with("-")) {
+    return "'" + excerpt(words.front()) + "' stands behind no --: write the program behind it, " +
+           "as in gemm-tune run -- python3 train.py";
+  }
   const auto is_option = [](const std::string& word) { return word.starts_with("-"); };
   const auto option = std::find_if(words.begin(), words.end(), is_option);
   if (option != words.end()) {
@@ -101,6 +107,10 @@ std::string with_example(const std::string& text) {
   const std::map<std::string, std::string> examples = {
       {"--sizes", "name the problems, as in --sizes 1024,4096x512x1024"},
       {"--output", "name what to write, as in -o FILE"},
+      {"output", "name it, as in gemm-tune db merge OUT IN..."},
+      {"inputs", "name them, as in gemm-tune db merge OUT IN..."},
+      {"databases", "name two, as in gemm-tune db diff A B"},
+      {"file", "name it, as in gemm-tune db import FILE"},
       {"shell", "name one, as in gemm-tune completion bash"}};
   const auto example = examples.find(text.substr(0, text.find(' ')));
   return example == examples.end() ? text : text + ": " + example->second;
@@ -125,6 +135,7 @@ std::string usage_sentence(const CLI::App& app, const CLI::ParseError& error) {
   }
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) == nullptr) return text;
   const std::string option = text.substr(0, text.find(':'));
+  if (!option.starts_with('-')) return with_example(option);
   const bool is_missing = text.find("missing") != std::string::npos;
   return option + (is_missing ? " needs a value: write one behind it"
                               : " is given more than once: give it once");

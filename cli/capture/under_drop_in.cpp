@@ -36,9 +36,9 @@ std::filesystem::path library_file(const char* name) {
                    own.string() + "/gemm-tune: install it there, with libgemm_tune.so");
 }
 
-// The loader parts LD_PRELOAD at blanks and colons.
+// The loader parts LD_PRELOAD at blanks and colons, and puts folders for $ORIGIN and the like.
 bool is_parted(const std::filesystem::path& file) {
-  return file.string().find_first_of(" :") != std::string::npos;
+  return file.string().find_first_of(" :$") != std::string::npos;
 }
 
 // The library by a name that the loader takes whole: through a link to its folder where its own
@@ -48,9 +48,10 @@ std::filesystem::path preloadable(const std::filesystem::path& library,
   if (!is_parted(library)) return library;
   const std::filesystem::path link = links / "lib";
   if (is_parted(link)) {
-    throw UsageError("the loader takes no library from '" + printable(library.string()) +
-                     "', whose name has a blank or a colon, nor by a link in the folder for "
-                     "temporary files, whose name has one, too: set TMPDIR to another folder");
+    throw UsageError(
+        "the loader takes no library from '" + printable(library.string()) +
+        "', whose name has a blank, a colon or a dollar, nor by a link in the folder for "
+        "temporary files, whose name has one, too: set TMPDIR to another folder");
   }
   std::filesystem::remove(link);
   std::filesystem::create_directory_symlink(library.parent_path(), link);

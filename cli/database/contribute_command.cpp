@@ -62,6 +62,7 @@ int run_contribute(const ContributeOptions& options) {
         "db contribute writes a file for each device: name their folder in -o, as in "
         "-o winners");
   }
+  require_no_journal(options.output);
   const std::filesystem::path folder = options.output, path = database_path(options);
   const std::vector<Contribution> all = [&] {
     const SlowWork progress(options.quiet, "reading '" + path.string() + "'");

@@ -142,6 +142,7 @@ int run_export(const ExportOptions& options) {
   if (is_bundle && !options.kernel_dir.empty()) {
     throw UsageError("a bundle holds the program's own kernels: leave --kernel-dir out");
   }
+  if (is_bundle) require_no_journal(options.output);
   const std::string arch = arch_to_export(options);
   try {
     export_winners(options, arch);

@@ -171,12 +171,17 @@ void require_writable(const std::string& path, const std::vector<std::string>& i
   if (destination.way == Way::replace) require_no_input(path, inputs);
 }
 
+// A folder at the place of a journal would shut the database, so each folder above counts, too.
 void require_no_journal(const std::string& path) {
-  for (const std::string_view suffix : {"-wal", "-shm", "-journal"}) {
-    const std::string database = path.substr(0, path.size() - std::min(path.size(), suffix.size()));
-    if (!path.ends_with(suffix) || !is_database(database)) continue;
-    throw UsageError("'" + path + "' is where SQLite keeps changes of the database '" + database +
-                     "': name another file");
+  for (fs::path part = path; part.has_relative_path(); part = part.parent_path()) {
+    const std::string name = part.string();
+    for (const std::string_view suffix : {"-wal", "-shm", "-journal"}) {
+      if (!name.ends_with(suffix)) continue;
+      const std::string database = name.substr(0, name.size() - suffix.size());
+      if (!is_database(database)) continue;
+      throw UsageError("'" + path + "' is where SQLite keeps changes of the database '" + database +
+                       "': name another");
+    }
   }
 }
 

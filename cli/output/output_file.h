@@ -21,7 +21,8 @@ namespace gemm_tune {
 // the empty text names none.
 void require_writable(const std::string& path, const std::vector<std::string>& inputs = {});
 
-// Throws UsageError if SQLite keeps a journal of an existing database at the path.
+// Throws UsageError if SQLite keeps a journal of an existing database at the path, of a file or
+// folder.
 void require_no_journal(const std::string& path);
 
 // Throws as require_writable() does, and OutputError if the writing itself fails.

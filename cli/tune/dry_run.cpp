@@ -207,6 +207,13 @@ std::string line_of(const PlannedSearch& planned, const Target& target) {
       grouped(planned.tries()), again, none);
 }
 
+// In the unit that fits: "39 s", "18 min", "2.5 h".
+std::string rough_text(double seconds) {
+  if (seconds < 120) return fmt::format("{:.0f} s", seconds);
+  if (seconds < 7200) return fmt::format("{:.0f} min", seconds / 60);
+  return fmt::format("{:.1f} h", seconds / 3600);
+}
+
 }  // namespace
 
 int dry_run(const TuneRequest& request, const Target& target, const TuneOptions& options) {
@@ -244,8 +251,8 @@ int dry_run(const TuneRequest& request, const Target& target, const TuneOptions&
     return exit_code;
   }
   print_fitted(fmt::format(
-      "{}about {:.0f} s with {} compile processes, {}; nothing was compiled\nthe time is {}\n",
-      text, estimate.seconds(), request.jobs,
+      "{}about {} with {} compile processes, {}; nothing was compiled\nthe time is {}\n", text,
+      rough_text(estimate.seconds()), request.jobs,
       request.measure ? "timed on the GPU" : kPredictedLabel, estimate.basis()));
   if (const std::string note = card_note(target); !note.empty()) print_fitted(note);
   if (const std::string note = unmeasured_model(target.spec, request.problems); !note.empty()) {

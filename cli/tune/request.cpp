@@ -13,6 +13,7 @@
 #include "cli/arguments/values/named_config.h"
 #include "cli/arguments/values/sizes.h"
 #include "cli/help/version.h"
+#include "cli/output/output_file.h"
 #include "core/error.h"
 #include "core/parse_number.h"
 #include "core/printable.h"
@@ -123,6 +124,7 @@ TuneRequest tune_request(const TuneOptions& options, const Target& target,
 
 void choose_kernel_cache(const TuneOptions& options, TuneRequest& request) {
   if (!options.kernel_cache.empty()) {
+    require_no_journal(options.kernel_cache);
     const KernelStore usable(options.kernel_cache);
     request.kernel_cache = options.kernel_cache;
     request.completes_kernel_cache = true;

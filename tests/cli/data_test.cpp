@@ -85,7 +85,10 @@ TEST_F(CliDataTest, DiffShowsTheRowsOfTheSecondDatabaseAndWritesJson) {
                              "winners that differ: 0\n");
   EXPECT_THAT(run("db diff -q --json " + a + " " + b).output,
               AllOf(HasSubstr("\"rows_only_in_b\": 1"), HasSubstr("\"ok\": 1")));
-  expect_refusal("db diff -q " + a, 2, "databases");
+  for (const std::string& databases : {a, a + " " + a + " " + a}) {
+    expect_refusal("db diff -q " + databases, 2,
+                   "databases: name two, as in gemm-tune db diff A B");
+  }
   expect_refusal("db diff -q " + a + " " + path("none"), 6, "does not exist");
 }
 

@@ -35,7 +35,7 @@ TEST_F(CliDropInTest, RunHandsTheProgramItsWordsAsTheyAre) {
   EXPECT_THAT(run("run -- true").errors, HasSubstr("no call of cuBLAS was seen"));
 }
 
-// The loader parts the names of libraries to preload at blanks and colons.
+// The loader parts the names of libraries to preload at blanks and colons, and expands dollars.
 TEST_F(CliDropInTest, AnInstallPrefixWithABlankAndAColonServesAsAnyOther) {
   const std::filesystem::path prefix = folder_ / "my tools:v1", bin = prefix / "bin";
   const std::filesystem::path built =
@@ -61,7 +61,12 @@ TEST_F(CliDropInTest, AnInstallPrefixWithABlankAndAColonServesAsAnyOther) {
   const ProgramRun refused =
       run_own("run -- " + client_ + " 64", "TMPDIR='" + path("tmp here") + "'");
   EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_THAT(refused.errors, HasSubstr("whose name has a blank or a colon"));
+  EXPECT_THAT(refused.errors, HasSubstr("whose name has a blank, a colon or a dollar"));
+  const std::filesystem::path other = folder_ / "my$LIB";  // the loader would put "lib" or the like
+  std::filesystem::rename(prefix, other);
+  const ProgramRun renamed =
+      run_program("'" + (other / "bin/gemm-tune").string() + "'", "run -- " + client_ + " 64");
+  EXPECT_THAT(renamed.errors, HasSubstr("gemm-tune: served 0 of 1 call of cuBLAS"));
 }
 
 TEST_F(CliDropInTest, RunSendsTheProgramTheSignalsThatItGetsAndStillReports) {
@@ -130,6 +135,7 @@ TEST_F(CliDropInTest, AValueBeforeACommandIsNoCommand) {
 TEST_F(CliDropInTest, RunRefusesWhatIsNoProgram) {
   expect_refusal("run", 2, "name the program behind --, as in gemm-tune run -- python3 train.py");
   expect_refusal("run --", 2, "name the program behind --");
+  expect_refusal("run python3 train.py --epochs 3", 2, "'python3' stands behind no --: write");
   expect_refusal("run -- " + path("nowhere"), 2, "nowhere' cannot be started: No such file");
   expect_refusal("run --report " + path("no/folder") + " -- true", 2, "no/folder");
   expect_refusal("capture -- true", 2, "--output is required");

@@ -187,6 +187,7 @@ TEST_F(CliInputTest, AFamilyOfAUserThatIsNoneIsRefusedByEveryCommandThatReadsADa
 
 TEST_F(CliInputTest, ASearchIsLimitedToConfigsOrToFamilies) {
   const std::string start = "--arch sm_86 --sizes 64 --dry-run" + db() + " --config ";
+  expect_refusal(start + "wobble", 2, "'wobble' is no family of kernels and no config: use one of");
   expect_refusal(start + "naive --config " + kNaive, 2,
                  "--config names both configs and a family, 'naive': name either");
   expect_refusal(start + "cublaslt", 2, "cublaslt");

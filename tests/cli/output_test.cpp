@@ -122,8 +122,9 @@ TEST_F(CliOutputTest, NoCommandWritesOverADatabaseItsJournalsOrItsOwnInput) {
        {"export --arch sm_86 -o " + wal + db(), "export --format json -o " + wal + db(),
         "report -o " + wal + db(), "explain --arch sm_86 --sizes 64 --cubin " + wal + db(),
         "run --report " + wal + " -- true", "capture -o " + wal + " -- true",
-        "db prune --stale -o " + wal + db(), "db merge " + wal + " " + path("t.db"),
-        "--arch sm_86 --sizes 64 --db " + wal}) {
+        "export --arch sm_86 --format bundle -o " + wal + db(), "db contribute -o " + wal + db(),
+        "--arch sm_86 --sizes 64 --kernel-cache " + wal + db(), "db prune --stale -o " + wal + db(),
+        "db merge " + wal + " " + path("t.db"), "--arch sm_86 --sizes 64 --db " + wal}) {
     expect_refusal(command, 2, "keeps changes of the database '" + path("t.db") + "'");
   }
   EXPECT_EQ(read_file(path("t.db")), database);

@@ -163,6 +163,7 @@ TEST_F(CliTest, WithoutAGpuTheOnlyDeviceOfTheDatabaseIsTheTarget) {
   EXPECT_THAT(run("ladder -q --sizes 64" + db).output,
               HasSubstr("64x64x64 on NVIDIA GeForce RTX 3090 (sm_86)"));
   expect_refusal("--sizes 64" + db, 2, "name a target with --arch, as in --arch sm_86");
+  expect_refusal("--require-gpu --sizes 64" + db, 3, "--require-gpu cannot be met");
   expect_refusal("--from-python --sizes 64" + db, 2, "name a target with arch, as in arch='sm_86'");
   expect_refusal("best --sizes 64 --db " + path("none.db"), 6, "none.db");
 
@@ -241,6 +242,8 @@ TEST_F(CliTest, DryRunCompilesAndWritesNothing) {
   EXPECT_THAT(dry.output, HasSubstr("128 would be tried"));
   EXPECT_THAT(dry.output, HasSubstr("nothing was compiled"));
   EXPECT_THAT(dry.output, HasSubstr("the time is a guess, not measured on this machine"));
+  const ProgramRun long_one = run("--arch sm_86 --sizes 1024 --budget 10000 --jobs 1 --dry-run");
+  EXPECT_THAT(long_one.output, testing::ContainsRegex("about [0-9]+ min|about [0-9.]+ h"));
   EXPECT_FALSE(std::filesystem::exists(path("t.db")));
 }
 
@@ -252,6 +255,11 @@ TEST_F(CliTest, ADryRunOfAProblemWithoutACandidateNamesTheReasonThatDecides) {
   EXPECT_THAT(said, HasSubstr("no candidate is left: the problem is too large: more CTAs than a "
                               "launch may have"));
   EXPECT_THAT(said, HasSubstr("GiB and NVIDIA RTX A6000 has 48: it cannot run there"));
+  const ProgramRun other =
+      run("--arch sm_86 --sizes 64 --config mma --dry-run --db " + path("t.db"));
+  EXPECT_EQ(other.exit_code, 4) << other.errors;
+  EXPECT_THAT(unbroken(other.output),
+              HasSubstr("no family that is tried has kernels of these types"));
 }
 
 TEST_F(CliTest, ACardIsNamedByGpuAndAnArchitectureSaysWhichCardItStandsFor) {

@@ -6,6 +6,7 @@
 
 #include "cli/arguments/values/list_file.h"
 #include "core/error.h"
+#include "core/printable.h"
 
 namespace gemm_tune {
 
@@ -18,6 +19,13 @@ KnownConfig kernel_config(const std::string& text) {
                      ": name a config of a kernel");
   }
   return config;
+}
+
+UsageError no_family(const std::string& word) {
+  std::string names;
+  for (const KernelFamily& family : families()) names += (names.empty() ? "" : ", ") + family.name;
+  return UsageError("'" + excerpt(word) + "' is no family of kernels and no config: use one of " +
+                    names + ", or write family/NAME=VALUE,NAME=VALUE");
 }
 
 }  // namespace
@@ -40,6 +48,7 @@ NamedConfigs named_configs(const std::vector<std::string>& words) {
       continue;
     }
     if (!word.starts_with('@')) {
+      if (word.find_first_of("/=,") == word.npos) throw no_family(word);
       add(named_config(word));
       continue;
     }

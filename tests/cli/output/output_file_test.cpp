@@ -87,11 +87,15 @@ TEST_F(OutputFileTest, TheJournalsOfADatabaseAreNotWritten) {
   fs::create_symlink(path("t.db-wal"), path("link"));
   for (const char* name : {"t.db-wal", "t.db-shm", "t.db-journal", "link"}) {
     EXPECT_THAT([&] { require_writable(path(name)); },
-                ThrowsMessage<UsageError>(HasSubstr("t.db': name another file")));
+                ThrowsMessage<UsageError>(HasSubstr("changes of the database")));
     EXPECT_THROW(write_output(path(name), "text"), UsageError);
     EXPECT_FALSE(fs::exists(path(name)));
   }
+  for (const char* name : {"t.db-wal/", "t.db-wal/folder", "t.db-journal/a/b"}) {
+    EXPECT_THROW(require_no_journal(path(name)), UsageError) << name;
+  }
   for (const char* name : {"text-wal", "none-shm", "-wal", "t.db-wall"}) {
+    require_no_journal(path(name));
     write_output(path(name), "text");
   }
 }
