@@ -39,7 +39,8 @@ std::optional<Share> share_of(const ProblemReport& report) {
 }
 
 // The most frequent failure among the candidates that passed the rules; if none passed, the most
-// frequent rejection of those that came furthest. Empty if there is neither.
+// frequent rejection of those that came furthest. Empty if there is neither, though something was
+// enumerated.
 std::string commonest_reason(const Funnel& funnel) {
   const std::array<const Reasons*, 4> later = {&funnel.compile_failed,
                                                &funnel.rejected_by_resources, &funnel.failed_on_gpu,
@@ -54,6 +55,9 @@ std::string commonest_reason(const Funnel& funnel) {
   if (funnel.left == 0) {
     look(funnel.decisive.empty() ? funnel.rejected_by_rule : funnel.decisive);
   }
+  if (most == nullptr && funnel.enumerated == 0) {
+    return ": no family that is tried has kernels of these types";
+  }
   if (most == nullptr) return "";
   const std::string_view reason = most->first;
   const bool by_rule = funnel.left == 0;
@@ -66,7 +70,9 @@ std::string commonest_reason(const Funnel& funnel) {
 }  // namespace
 
 std::string why_none(const ProblemReport& report) {
-  return why_no_winner(report) + (report.failure.empty() ? commonest_reason(report.funnel) : "");
+  const bool has_reasons =
+      report.failure.empty() && (report.cut_short == CutShort::no || report.funnel.enumerated > 0);
+  return why_no_winner(report) + (has_reasons ? commonest_reason(report.funnel) : "");
 }
 
 std::string why_none_left(const Funnel& funnel) {

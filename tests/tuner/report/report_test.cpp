@@ -336,7 +336,9 @@ TEST(SummaryTest, AResultIsOneLine) {
       result_line(one, target(true)),
       "1024x1024x1024  no candidate survived: kernel.cu(3): error: \\x1b[31m (42 of 50 tried)");
   one.funnel = Funnel();
-  EXPECT_EQ(result_line(one, target(true)), "1024x1024x1024  no candidate survived");
+  EXPECT_EQ(result_line(one, target(true)),
+            "1024x1024x1024  no candidate survived: no family that is tried has kernels of these "
+            "types");
   one.funnel.enumerated = 1200;
   one.funnel.rejected_by_rule = {{"few", 200}, {"many", 1000}};
   EXPECT_EQ(result_line(one, target(true)),
