@@ -204,8 +204,11 @@ const char* gt_status_string(gt_status status) {
 }
 
 gt_epilogue gt_epilogue_named(const char* text) {
-  const auto epilogue = gemm_tune::find_epilogue(text == nullptr ? "" : text);
-  return epilogue ? epilogue->bits() : UINT32_MAX;
+  try {
+    return gemm_tune::parse_epilogue(text == nullptr ? "" : text).bits();
+  } catch (const std::exception&) {
+    return UINT32_MAX;
+  }
 }
 
 const char* gt_epilogue_list() {

@@ -506,6 +506,7 @@ TEST_F(LookupTest, GemmChecksItsCallBeforeItLooksForAGpu) {
   call = good;
   call.epilogue = gt_epilogue_named("bias_column+bias_row");
   EXPECT_EQ(call.epilogue, UINT32_MAX);
+  EXPECT_EQ(gt_epilogue_named("scale+scale"), UINT32_MAX);
   EXPECT_EQ(refusal(call),
             "call.epilogue is 4294967295: it must be 0 or what gt_epilogue_named() returns for a "
             "known text");
