@@ -66,7 +66,9 @@ TensorMapSlot matrices(CallValue address, CallValue ld, CallValue stride, std::i
                 : swizzled_bytes == 64 ? Swizzle::bytes_64
                 : swizzled_bytes == 32 ? Swizzle::bytes_32
                                        : Swizzle::none;
-  map.promotion = L2Promotion::bytes_256;
+  // Of packed rows; where they begin elsewhere, 256 bytes bring in what nobody reads.
+  map.promotion =
+      row_length * kElementBytes % 256 == 0 ? L2Promotion::bytes_256 : L2Promotion::bytes_128;
   slot.strides[0] = {ld, kElementBytes};
   if (batch > 1) {
     slot.strides[1] = {stride, kElementBytes};
@@ -116,6 +118,31 @@ Step reduction(const Params& p, const Args& args, const std::vector<Slot>& slots
   return step;
 }
 
+struct OperandBytes {
+  double a, b, d;
+};
+
+OperandBytes bytes_of_operands(const Problem& problem) {
+  const auto m = static_cast<double>(problem.M), n = static_cast<double>(problem.N),
+             k = static_cast<double>(problem.K), batch = static_cast<double>(problem.batch);
+  return {m * k * batch * kElementBytes, k * n * batch * kElementBytes,
+          m * n * batch * bytes_of(problem.signature.d)};
+}
+
+// Each half of an H100's L2 keeps what the SMs near it read. CTAs of a launch that overlaps with
+// the one before get other SMs each time, and find their operands in the half that is far.
+constexpr double kMostBytesOfOverlap = 20 << 20;
+bool may_overlap(const OperandBytes& bytes) {
+  return bytes.a + bytes.b + bytes.d <= kMostBytesOfOverlap;
+}
+
+// An operand that passes the L2 by while the other one stays there.
+constexpr double kLeastStreamedBytes = 32e6, kLeastStreamedRatio = 8;
+unsigned long long hint_of(double bytes, double others) {
+  const bool is_streamed = bytes >= kLeastStreamedBytes && bytes >= kLeastStreamedRatio * others;
+  return is_streamed ? kEvictFirst : kEvictNormally;
+}
+
 LaunchPlan plan(Values values, const Problem& problem, int sm_count) {
   const Params p = params_of<Params>(values);
   const bool swap = p.SWAP != 0;
@@ -130,7 +157,9 @@ LaunchPlan plan(Values values, const Problem& problem, int sm_count) {
   args.col_tiles = (args.cols - 1) / (p.BN * p.CLUSTER_N) + 1;
   args.batch = static_cast<int>(problem.batch);
   args.raster_group = raster_group(p, args.row_tiles, workers);
-  args.left_hint = args.right_hint = kEvictNormally;
+  const OperandBytes bytes = bytes_of_operands(problem);
+  args.left_hint = swap ? hint_of(bytes.b, bytes.a) : hint_of(bytes.a, bytes.b);
+  args.right_hint = swap ? hint_of(bytes.a, bytes.b) : hint_of(bytes.b, bytes.a);
   const int tiles = args.row_tiles * args.col_tiles * args.batch;
 
   LaunchPlan plan;
@@ -139,7 +168,7 @@ LaunchPlan plan(Values values, const Problem& problem, int sm_count) {
   step.grid.y = step.cluster.y = cluster_ctas(p);
   step.threads = threads(p);
   step.smem_bytes = smem_bytes(p);
-  step.overlaps = true;
+  step.overlaps = may_overlap(bytes);
   static_assert(offsetof(Args, beta) == offsetof(Args, alpha) + sizeof(float));
   std::vector<Slot> slots = {{CallValue::alpha_beta, offsetof(Args, alpha)},
                              {CallValue::D, offsetof(Args, D)},

@@ -106,7 +106,9 @@ WarpgroupCycles warpgroup_cycles(const Traits& traits, const Problem& problem,
   }
   cycles.total += cut_cycles(share, traits, device, constants);
   if (shares_tiles) cycles.slowdown *= constants.shared_tile_factor;
-  if (share.cut.tiles > 0) cycles.slowdown *= constants.cut_tiles_factor;
+  if (share.cut.tiles > 0) {
+    cycles.slowdown *= share.tiles > 0 ? constants.cut_rest_factor : constants.cut_tiles_factor;
+  }
   if (traits.cluster_ctas > traits.split_k) cycles.slowdown *= constants.shared_loads_factor;
   return cycles;
 }

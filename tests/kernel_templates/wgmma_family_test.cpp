@@ -49,6 +49,7 @@ TEST(Wgmma, MapsRowsOf128BytesOfOperandsAndBoxesOfD) {
   EXPECT_GT(a.stride_bytes[1], 0);  // of one matrix, for which a call has none
   EXPECT_EQ(a.box, (std::array<std::int32_t, 5>{64, 128, 1, 0, 0}));
   EXPECT_EQ(a.swizzle, Swizzle::bytes_128);
+  EXPECT_EQ(a.promotion, L2Promotion::bytes_128);  // rows of 144 bytes
   EXPECT_EQ(b.size, (std::array<std::int64_t, 5>{72, 2000, 1, 0, 0}));
   EXPECT_EQ(b.box, (std::array<std::int32_t, 5>{64, 192, 1, 0, 0}));
   EXPECT_EQ(bound(maps[2], call, {}).address, 0U);  // the call has no D
@@ -112,10 +113,36 @@ TEST(Wgmma, FewTilesOfADeepKAreCutIntoAsManyPartsAsThereAreSms) {
   EXPECT_EQ(args.parts, 33);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(args.partials), 0x10000U);
   ASSERT_EQ(plan.steps.size(), 2U);
-  EXPECT_TRUE(plan.steps[0].overlaps);
   EXPECT_TRUE(plan.steps[1].overlaps);
   EXPECT_EQ(plan.steps[1].entry, "reduce");
   EXPECT_EQ(plan.steps[1].grid, (Grid{32, 4, 1}));  // 512 elements of a CTA
+}
+
+TEST(Wgmma, LaunchesOverlapWhereTheL2sHalvesHoldAllOperands) {
+  const auto overlaps = [](const char* problem) {
+    return wgmma(kReducing).plan(parse_problem(problem), kSms).product().overlaps;
+  };
+  EXPECT_TRUE(overlaps("1024x1024x1024:type=bf16:layout=nt"));
+  EXPECT_TRUE(overlaps("3072x768x2048:type=bf16:layout=nt"));
+  EXPECT_FALSE(overlaps("2048x2048x2048:type=bf16:layout=nt"));
+  EXPECT_FALSE(overlaps("256x4096x14336:type=bf16:layout=nt"));
+}
+
+TEST(Wgmma, AnOperandThatPassesTheL2ByIsEvictedFirst) {
+  const auto args = [](const char* text, const char* config) {
+    const Problem problem = parse_problem(text);
+    return passed(wgmma(config).plan(problem, kSms), packed_call(problem));
+  };
+  const wgmma::Args large_b = args("256x4096x14336:type=bf16:layout=nt", kPingPong);
+  EXPECT_EQ(large_b.left_hint, wgmma::kEvictNormally);
+  EXPECT_EQ(large_b.right_hint, wgmma::kEvictFirst);
+  const wgmma::Args swapped = args("256x4096x14336:type=bf16:layout=nt",
+                                   "CD=2,BM=128,BN=64,GROUPS=1,PINGPONG=0,SWAP=1,TA=0,TB=1");
+  EXPECT_EQ(swapped.left_hint, wgmma::kEvictFirst);
+  EXPECT_EQ(swapped.right_hint, wgmma::kEvictNormally);
+  const wgmma::Args square = args("8192x8192x8192:type=bf16:layout=nt", kPingPong);
+  EXPECT_EQ(square.left_hint, wgmma::kEvictNormally);
+  EXPECT_EQ(square.right_hint, wgmma::kEvictNormally);
 }
 
 TEST(Wgmma, TilesOfARaggedWaveAreCutAndWholeWavesStayWhole) {
