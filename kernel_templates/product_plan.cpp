@@ -11,13 +11,6 @@
 namespace gemm_tune {
 namespace {
 
-// Where the product finds A and B, and its K.
-struct Operands {
-  CallValue a = CallValue::A, b = CallValue::B;
-  std::optional<std::int64_t> lda, ldb;  // of copies
-  std::int64_t k;
-};
-
 // Copies of operands, in the workspace behind the sums, and the step that makes them.
 class PrePass {
  public:
@@ -31,7 +24,7 @@ class PrePass {
     plan.steps.push_back(step());
   }
 
-  const Operands& operands() const { return operands_; }
+  const ProductOperands& operands() const { return operands_; }
 
  private:
   static constexpr std::int64_t kAlignment = 256;
@@ -70,12 +63,12 @@ class PrePass {
 
   int element_bytes_;
   RepackArgs args_ = {};
-  Operands operands_;
+  ProductOperands operands_;
 };
 
 // The argument of the kernel that multiplies. The sums are the plan's first two regions.
-Arguments product_arguments(const Problem& problem, const Grid& grid, const Operands& operands,
-                            bool has_workspace) {
+Arguments product_arguments(const Problem& problem, const Grid& grid,
+                            const ProductOperands& operands, bool has_workspace) {
   GemmArgs args = {};
   args.M = static_cast<int>(problem.M);
   args.N = static_cast<int>(problem.N);
@@ -111,6 +104,11 @@ Arguments product_arguments(const Problem& problem, const Grid& grid, const Oper
 
 }  // namespace
 
+ProductOperands add_pre_pass(LaunchPlan& plan, const RepackedOperands& copies,
+                             const Problem& problem) {
+  return PrePass(plan, copies, problem).operands();
+}
+
 LaunchPlan product_plan(const LaunchRecipe& recipe, const Problem& problem, int sm_count) {
   const LaunchProblem launched = launch_problem(problem);
   const RepackedOperands copies = repacked_operands(recipe, launched, sm_count);
@@ -123,13 +121,13 @@ LaunchPlan product_plan(const LaunchRecipe& recipe, const Problem& problem, int 
     plan.add_region(kWorkspaceCounterBytes);
     plan.add_region(sums > 0 ? sums - kWorkspaceCounterBytes : 0);
   }
-  const PrePass pre_pass(plan, copies, problem);
+  const ProductOperands operands = add_pre_pass(plan, copies, problem);
   Step step;
   step.grid = {grid.x, grid.y, grid.z};
   step.threads = recipe.block_threads;
   step.smem_bytes = recipe.smem_bytes;
   step.cluster.y = recipe.cluster_blocks;
-  step.arguments = product_arguments(problem, grid, pre_pass.operands(), has_workspace);
+  step.arguments = product_arguments(problem, grid, operands, has_workspace);
   plan.steps.push_back(std::move(step));
   return plan;
 }

@@ -5,11 +5,26 @@
 // A family whose kernel takes other arguments makes its own plan. Pure; any thread.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+
 #include "core/launch_plan.h"
 #include "core/launch_recipe.h"
 #include "kernel_templates/device/gemm_args.cuh"
 
 namespace gemm_tune {
+
+// Where a product finds A and B, and its K.
+struct ProductOperands {
+  CallValue a = CallValue::A, b = CallValue::B;
+  std::optional<std::int64_t> lda, ldb;  // of copies
+  std::int64_t k;
+};
+
+// Adds regions for the copies of operands that the recipe makes, and the step that makes them, if
+// there are any.
+ProductOperands add_pre_pass(LaunchPlan& plan, const RepackedOperands& copies,
+                             const Problem& problem);
 
 // One step; with a pre-pass kernel before it where the recipe copies operands that the problem has
 // unaligned. sm_count: of the device that launches.

@@ -17,6 +17,7 @@
 #include "kernel_templates/cut_tiles.h"
 #include "kernel_templates/device/reduce_shape.cuh"
 #include "kernel_templates/families.h"
+#include "kernel_templates/product_plan.h"
 #include "kernel_templates/wgmma/args.cuh"
 #include "kernel_templates/wgmma/params.cuh"
 
@@ -39,6 +40,7 @@ Traits traits(const Params& p) {
   t.smem_bytes = smem_bytes(p);
   t.vec = kMapBytes / 2;
   t.predicated = true;
+  t.repack = p.REPACK != 0;
   t.split_k = p.SPLIT_K;
   t.cluster_ctas = cluster_ctas(p);
   t.transposed_a = p.TA != 0;
@@ -79,15 +81,20 @@ TensorMapSlot matrices(CallValue address, CallValue ld, CallValue stride, std::i
 }
 
 // of_b: B, else A. tile: its extent beside K, which `parts` CTAs deal out.
-TensorMapSlot operand_map(const Problem& problem, bool of_b, bool along_k, int tile, int parts) {
+TensorMapSlot operand_map(const Problem& problem, const ProductOperands& operands, bool of_b,
+                          bool along_k, int tile, int parts) {
   const int length = along_k ? kBK : block_width(tile), rows = (along_k ? tile : kBK) / parts;
   const int swizzled_bytes = length * kElementBytes;
-  if (of_b) {
-    return matrices(CallValue::B, CallValue::ldb, CallValue::stride_b, row_length_b(problem),
-                    rows_b(problem), problem.batch, length, rows, swizzled_bytes);
+  TensorMapSlot slot =
+      of_b ? matrices(operands.b, CallValue::ldb, CallValue::stride_b, row_length_b(problem),
+                      rows_b(problem), problem.batch, length, rows, swizzled_bytes)
+           : matrices(operands.a, CallValue::lda, CallValue::stride_a, row_length_a(problem),
+                      rows_a(problem), problem.batch, length, rows, swizzled_bytes);
+  if (const auto ld = of_b ? operands.ldb : operands.lda) {  // of a copy
+    slot.strides[0] = {};
+    slot.map.stride_bytes[0] = *ld * kElementBytes;
   }
-  return matrices(CallValue::A, CallValue::lda, CallValue::stride_a, row_length_a(problem),
-                  rows_a(problem), problem.batch, length, rows, swizzled_bytes);
+  return slot;
 }
 
 TensorMapSlot store_map(const Params& p, const Problem& problem) {
@@ -163,6 +170,9 @@ LaunchPlan plan(Values values, const Problem& problem, int sm_count) {
   const int tiles = args.row_tiles * args.col_tiles * args.batch;
 
   LaunchPlan plan;
+  const ProductOperands operands = add_pre_pass(
+      plan, repacked_operands(launch_recipe(traits(p)), launch_problem(problem), sm_count),
+      problem);
   Step step;
   step.grid.x = p.SPLIT_K > 1 ? tiles : std::min(tiles, workers);
   step.grid.y = step.cluster.y = cluster_ctas(p);
@@ -191,8 +201,10 @@ LaunchPlan plan(Values values, const Problem& problem, int sm_count) {
     slots.push_back(
         {operand(i), offsetof(Args, operands) + static_cast<std::size_t>(i) * sizeof(void*)});
   }
-  step.arguments.add_tensor_map(operand_map(problem, swap, left_along_k(p), p.BM, p.CLUSTER_N));
-  step.arguments.add_tensor_map(operand_map(problem, !swap, right_along_k(p), p.BN, p.CLUSTER_M));
+  step.arguments.add_tensor_map(
+      operand_map(problem, operands, swap, left_along_k(p), p.BM, p.CLUSTER_N));
+  step.arguments.add_tensor_map(
+      operand_map(problem, operands, !swap, right_along_k(p), p.BN, p.CLUSTER_M));
   if (store_by(p) == StoreBy::boxes) {
     step.arguments.add_tensor_map(store_map(p, problem));
   } else {
@@ -288,6 +300,7 @@ KernelFamily family() {
         "1: the left operand is B, the right one A",
         Role::tunable,
         0},
+       repack_param("REPACK", &Params::REPACK),
        transposed_a_param("TA", &Params::TA),
        transposed_b_param("TB", &Params::TB)},
       kRules, &reject, &traits);

@@ -8,11 +8,13 @@
 // Clusters of CLUSTER_M x CLUSTER_N load what they have in common once. For few tiles SPLIT_K CTAs
 // of a cluster share a tile along K; with REDUCE the last tiles are cut into as many parts as there
 // are CTAs for, and a reduction kernel adds up their sums.
-// Matrices need no whole tiles: the copy engine fills up with zeros and leaves out. A's and B's
-// addresses and rows must be aligned to 16 bytes.
+// Matrices need no whole tiles: the copy engine fills up with zeros and leaves out. Their addresses
+// and rows must be aligned to 16 bytes; with REPACK a launch before copies A and B where theirs are
+// not.
 #pragma once
 
 #include "kernel_templates/device/cluster.cuh"
+#include "kernel_templates/device/pre_pass.cuh"
 #include "kernel_templates/wgmma/consumer.cuh"
 #include "kernel_templates/wgmma/producer.cuh"
 

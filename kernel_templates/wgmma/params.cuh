@@ -21,6 +21,7 @@ struct Params {
   int SPLIT_K = 1;    // CTAs of a cluster that share a tile along K
   int REDUCE = 0;     // 1: the last tiles are cut along K; a reduction kernel adds up the parts
   int SWAP = 0;       // 1: left is B
+  int REPACK = 0;     // 1: a launch before copies operands that TMA cannot address
   int TA, TB;         // 1: A is stored [K,M]; B is stored [N,K]
 };
 
@@ -169,9 +170,9 @@ constexpr Rule<Params> kRules[] = {
 };
 
 constexpr const char* reject(const Params& p) {
-  if (!is_flag(p.PINGPONG) || !is_flag(p.REDUCE) || !is_flag(p.SWAP) || !is_flag(p.TA) ||
-      !is_flag(p.TB))
-    return "PINGPONG, REDUCE, SWAP, TA and TB must be 0 or 1";
+  if (!is_flag(p.PINGPONG) || !is_flag(p.REDUCE) || !is_flag(p.SWAP) || !is_flag(p.REPACK) ||
+      !is_flag(p.TA) || !is_flag(p.TB))
+    return "PINGPONG, REDUCE, SWAP, REPACK, TA and TB must be 0 or 1";
   return first_broken(kRules, p);
 }
 

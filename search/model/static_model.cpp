@@ -280,7 +280,7 @@ Prediction of_warpgroups(Prediction prediction, const Traits& traits, const Prob
   prediction.flops_per_dram_byte = flops(problem) / bytes.dram;
   const double busy_us = cycles.slowdown * overlapped(cycles.total / per_us, prediction.dram_us,
                                                       constants.memory_exponent);
-  prediction.repack_us = split_time_us(traits, problem, device, constants);
+  prediction.repack_us += split_time_us(traits, problem, device, constants);
   prediction.time_us = launched_us(prediction.repack_us + constants.launch_us + busy_us, constants);
   return prediction;
 }
@@ -344,6 +344,9 @@ Prediction predict(const Traits& traits, const Problem& problem, const DeviceSpe
   bytes.l2 +=
       work.all_slices * traits.threads * kernel.spill_bytes / 2 * constants.spill_passes_per_slice;
   bytes.l2 += sum.l2_bytes;
+  prediction.repack_us =
+      repack_time_us(repacked_operands(recipe, launch_problem(problem), device.sm_count), traits,
+                     device, constants);
   if (traits.warpgroup_columns > 0) {
     return of_warpgroups(prediction, traits, problem, device, bytes, constants);
   }
@@ -356,9 +359,6 @@ Prediction predict(const Traits& traits, const Problem& problem, const DeviceSpe
   prediction.flops_per_dram_byte = flops(problem) / bytes.dram;
   const double memory_us =
       overlapped(prediction.l2_us, prediction.dram_us, constants.memory_exponent);
-  prediction.repack_us =
-      repack_time_us(repacked_operands(recipe, launch_problem(problem), device.sm_count), traits,
-                     device, constants);
   const double busy_us =
       overlapped(sm_cycles / device.clock_mhz, memory_us, constants.memory_exponent);
   prediction.time_us = launched_us(prediction.repack_us + constants.launch_us + busy_us, constants);

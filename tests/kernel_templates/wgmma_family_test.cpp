@@ -160,6 +160,27 @@ TEST(Wgmma, TilesOfARaggedWaveAreCutAndWholeWavesStayWhole) {
   }
 }
 
+TEST(Wgmma, AnOperandThatTmaCannotAddressIsCopiedToAlignedRows) {
+  const KnownConfig config = wgmma("CD=2,BM=64,BN=64,GROUPS=1,PINGPONG=0,REPACK=1,TA=0,TB=1");
+  const Problem problem = parse_problem("100x200x333:type=bf16:layout=nt:align=16/2/16/16");
+  EXPECT_EQ(why_illegal(config.recipe, problem), std::nullopt);
+  const LaunchPlan plan = config.plan(problem, kSms);
+  ASSERT_EQ(plan.steps.size(), 2U);
+  EXPECT_EQ(plan.steps[0].entry, "repack");
+  ASSERT_EQ(plan.regions.size(), 1U);
+  EXPECT_EQ(plan.regions[0].copy_of, CallValue::B);
+  const auto& maps = plan.product().arguments.tensor_maps();
+  EXPECT_EQ(maps[0].address, CallValue::A);
+  EXPECT_EQ(maps[1].address, region(0));
+  RegionAddresses regions = {reinterpret_cast<void*>(0x4000)};
+  const BoundTensorMap b = bound(maps[1], packed_call(problem), regions);
+  EXPECT_EQ(b.address, 0x4000U);
+  EXPECT_EQ(b.stride_bytes[0], 336 * 2);
+  EXPECT_EQ(b.size[0], 333);  // zeros behind
+  EXPECT_NE(why_illegal(config.recipe, parse_problem("100x201x336:type=bf16:layout=nt")),
+            std::nullopt);  // D's rows
+}
+
 TEST(Wgmma, IsForHopperAndAlignedOperandsOnly) {
   const KnownConfig config = wgmma(kPingPong);
   EXPECT_EQ(compile_target(config, "sm_90"), "sm_90a");

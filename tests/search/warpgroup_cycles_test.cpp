@@ -28,7 +28,7 @@ std::vector<KnownConfig> all_of_bf16() {
   for (std::vector<int>& values : valid_points(*family)) {
     KnownConfig config = known_config(*family, std::move(values));
     const Traits& t = config.traits;
-    if (t.signature == parse_signature("bf16") && !t.transposed_a && t.transposed_b) {
+    if (t.signature == parse_signature("bf16") && !t.transposed_a && t.transposed_b && !t.repack) {
       all.push_back(std::move(config));
     }
   }
