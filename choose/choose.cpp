@@ -71,9 +71,10 @@ class CheckedConfigs {
 // cuBLAS's own choice for the types, as an application gets it: neither cublasLt's best of several
 // nor one that cuBLAS found by timing.
 bool is_plain_cublas(const Baseline& baseline) {
-  static const std::set<std::string> kFunctions = {"cublasSgemm", "cublasSgemmStridedBatched",
-                                                   "cublasGemmEx", "cublasGemmStridedBatchedEx",
-                                                   "cublasLtMatmul"};
+  static const std::set<std::string> kFunctions = {
+      "cublasSgemm",   "cublasSgemmStridedBatched",  "cublasSgemmBatched",
+      "cublasGemmEx",  "cublasGemmStridedBatchedEx", "cublasGemmBatchedEx",
+      "cublasLtMatmul"};
   return kFunctions.count(baseline.name) > 0;
 }
 
@@ -333,7 +334,7 @@ void prefer_timed(const Tuned& tuned, const DeviceKey& device, const Problem& pr
 Choice builtin_or_none(const DeviceKey& device, const Problem& problem) {
   Choice choice;
   std::optional<KnownConfig> config = builtin_default(problem, device.arch);
-  std::optional<std::string> reason = why_unserved(problem.signature);
+  std::optional<std::string> reason = why_unserved(problem);
   if (!reason) {
     reason = config ? why_illegal(config->recipe, problem)
                     : device.arch + " has no kernel of " + to_string(problem.signature);
@@ -417,13 +418,15 @@ std::vector<Winner> library_winners(const Database& database, const std::string&
 }
 
 std::optional<KnownConfig> untuned_config(const KernelFamily& family, const Signature& signature,
-                                          Layout layout, std::string_view arch) {
+                                          Layout layout, std::string_view arch,
+                                          BatchKind batch_kind = BatchKind::strided) {
   if (!family.untuned) return std::nullopt;
   std::optional<std::vector<int>> values = family.untuned(signature, number_of_arch(arch));
   if (!values) return std::nullopt;
   const KnownConfig config = known_config(family, *std::move(values));
   Specialisation specialisation = config.specialisation();
   specialisation.layout = layout;
+  specialisation.batch_kind = batch_kind;
   return specialised(config, specialisation);
 }
 
@@ -449,7 +452,9 @@ std::vector<Winner> load_winners(const Database& database, const std::string& ar
   };
   std::vector<Winner> winners;
   for (Record& record : database.winners(arch, revisions, rule, is_known)) {
-    if (launches == Launches::one && !record.problem.epilogue.is_none()) continue;
+    const bool is_plain =
+        record.problem.epilogue.is_none() && record.problem.batch_kind == BatchKind::strided;
+    if (launches == Launches::one && !is_plain) continue;
     std::optional<Baseline> cublas = cublas_beside(database, record);
     const KnownConfig& config = configs.of(record.config).value();
     winners.push_back({config, std::move(record), std::move(cublas)});
@@ -556,7 +561,8 @@ std::optional<KnownConfig> builtin_default(const Problem& problem, std::string_v
   std::optional<KnownConfig> last;
   const std::span<const KernelFamily> all = families();
   for (auto family = all.rbegin(); family != all.rend(); ++family) {  // the fastest first
-    const auto config = untuned_config(*family, problem.signature, problem.layout, arch);
+    const auto config =
+        untuned_config(*family, problem.signature, problem.layout, arch, problem.batch_kind);
     if (!config) continue;
     if (std::optional<LegalConfig> legal = legal_for(*config, problem)) return legal->config;
     last = served_variants(*config).back();

@@ -221,7 +221,9 @@ bool is_arch(std::string_view text) {
 const char* why_unexportable(const Winner& winner) {
   if (!winner.config.family->takes_gemm_args)
     return "takes tensor maps or other arguments of its own";
-  return winner.config.is_exportable() ? "has an epilogue" : "takes two launches";
+  if (!winner.config.is_exportable()) return "takes two launches";
+  const bool is_strided = winner.record.problem.batch_kind == BatchKind::strided;
+  return is_strided ? "has an epilogue" : "is for a batch of pointers";
 }
 
 // Why no winner can be exported.

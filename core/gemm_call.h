@@ -19,15 +19,16 @@ struct GemmCall {
   Problem problem;
   double alpha = 1, beta = 0;
   // The elements have the types of the problem's signature. C is not read if beta is 0; A and B are
-  // not read if alpha is 0.
+  // not read if alpha is 0. Of a batch of pointers each is an array on the device, of as many
+  // addresses as there are products.
   const void* A = nullptr;
   const void* B = nullptr;
   const void* C = nullptr;
   void* D = nullptr;
   // Elements from one stored row to the next; ldc holds for C and D.
   std::int64_t lda = 0, ldb = 0, ldc = 0;
-  // Elements from one matrix of a batch to the next, unused for a batch of 1; stride_c holds for C
-  // and D.
+  // Elements from one matrix of a batch to the next, unused for a batch of 1 and for pointers;
+  // stride_c holds for C and D.
   std::int64_t stride_a = 0, stride_b = 0, stride_c = 0;
   // Of the epilogue's functors, in their order (Epilogue::for_each()), apart from D; aux is
   // written.
@@ -65,15 +66,17 @@ inline CallForm form_of(const GemmCall& call) { return {c_operand(call), call.pr
 // The call with these addresses and with C in D: D = alpha * op(A) * op(B) + beta * D.
 GemmCall in_place(GemmCall call, const void* A, const void* B, void* D);
 
-// The alignment of each operand: of its leading dimension, its address and, in a batch, its stride.
+// The alignment of each operand: of its leading dimension, its address and, in a batch, its stride;
+// of its leading dimension alone where its addresses are an array on the device.
 // A separate C that is not read counts as aligned like D. D's is also that of the epilogue's
 // operands that lie as D does.
 inline Alignment alignment_of(const GemmCall& call) {
+  const bool is_strided = call.problem.batch_kind == BatchKind::strided;
   const auto of = [&](const void* address, std::int64_t ld, std::int64_t stride, ElementType type) {
-    const std::int64_t elements = call.problem.batch > 1 ? ld | stride : ld;
+    const std::int64_t elements = is_strided && call.problem.batch > 1 ? ld | stride : ld;
     const auto bytes =
         static_cast<std::uint64_t>(elements) * static_cast<std::uint64_t>(bytes_of(type));
-    return alignment_of(bytes | reinterpret_cast<std::uintptr_t>(address));
+    return alignment_of(is_strided ? bytes | reinterpret_cast<std::uintptr_t>(address) : bytes);
   };
   const Signature& types = call.problem.signature;
   int d = of(call.D, call.ldc, call.stride_c, types.d);

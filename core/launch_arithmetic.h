@@ -15,10 +15,17 @@ namespace gemm_tune {
 // transposed A is stored [K,M], a transposed B [N,K].
 enum class Layout { nn, nt, tn, tt };
 
+// How the matrices of a batch lie. strided: those of each operand equally far apart. pointers:
+// where an operand's address would be is that of an array on the device, of the addresses of its
+// matrices. groups: as pointers, but each product has sizes of its own, of which M, N and K are the
+// largest.
+enum class BatchKind { strided, pointers, groups };
+
 // The part of a problem that a launch depends on.
 struct LaunchProblem {
   long long M, N, K;
-  int alignment = 1;  // elements (1, 2, 4 or 8) that divide leading dimensions, addresses, strides
+  int alignment = 1;  // elements (1, 2, 4 or 8) that divide leading dimensions, addresses, strides;
+                      // of pointers on the device, which nobody knows, leading dimensions only
   Layout layout = Layout::nn;
   long long batch = 1;    // products of one launch
   ElementType type_ab{};  // of A and B
@@ -27,6 +34,7 @@ struct LaunchProblem {
   // known of an operand. Kernels with wider accesses to some operands serve only where these are
   // known: aligned_by().
   int alignment_a = 0, alignment_b = 0, alignment_cd = 0;
+  BatchKind batch_kind = BatchKind::strided;
 };
 
 // How to launch a compiled kernel, and which problems it serves.
@@ -48,6 +56,7 @@ struct LaunchRecipe {
                         // multiple of K: repacked_operands()
   // Of A, of B, and of C and D, where they differ: `alignment` is then the largest of them. Else 0.
   int alignment_a = 0, alignment_b = 0, alignment_cd = 0;
+  BatchKind batch_kind = BatchKind::strided;  // the only one that the kernel serves
 };
 
 // The grid of a launch: x counts tiles or pieces of tiles, y the shares of a tile along K, z the
@@ -251,6 +260,7 @@ enum class Refusal {
   none,
   types,
   layout,
+  batch_kind,
   tail_of_batch,
   repack_of_batch,
   repack_size,
@@ -266,6 +276,7 @@ enum class Refusal {
 constexpr Refusal refusal(const LaunchRecipe& recipe, const LaunchProblem& problem) {
   if (problem.type_ab != recipe.type_ab || problem.type_cd != recipe.type_cd) return Refusal::types;
   if (problem.layout != recipe.layout) return Refusal::layout;
+  if (problem.batch_kind != recipe.batch_kind) return Refusal::batch_kind;
   if (recipe.tail_ctas_per_sm > 0 && problem.batch > 1) return Refusal::tail_of_batch;
   if (recipe.repack && problem.batch > 1) return Refusal::repack_of_batch;
   const Copied copied = copied_operands(recipe, problem);
@@ -307,8 +318,8 @@ enum class Sameness {
 constexpr Sameness sameness(const LaunchProblem& tuned, const LaunchProblem& asked) {
   const bool is_same = tuned.M == asked.M && tuned.N == asked.N && tuned.K == asked.K &&
                        tuned.alignment == asked.alignment && tuned.layout == asked.layout &&
-                       tuned.batch == asked.batch && tuned.type_ab == asked.type_ab &&
-                       tuned.type_cd == asked.type_cd;
+                       tuned.batch == asked.batch && tuned.batch_kind == asked.batch_kind &&
+                       tuned.type_ab == asked.type_ab && tuned.type_cd == asked.type_cd;
   if (!is_same) return Sameness::none;
   const auto is_equal = [&](int a, int b) {
     return (a > 0 ? a : tuned.alignment) == (b > 0 ? b : asked.alignment);

@@ -36,6 +36,9 @@ std::optional<std::string> why_illegal(const LaunchRecipe& recipe, const Problem
     case Refusal::layout:
       return "the kernel is for layout " + std::string(to_string(recipe.layout)) +
              "; the problem has " + std::string(to_string(problem.layout));
+    case Refusal::batch_kind:
+      return "the kernel is for batches of the kind " + std::string(to_string(recipe.batch_kind)) +
+             "; the problem's is " + std::string(to_string(problem.batch_kind));
     case Refusal::tail_of_batch:
       return "a kernel that cuts tiles of the last wave takes no batches";
     case Refusal::repack_of_batch:

@@ -24,6 +24,12 @@ constexpr std::array kLayouts = {
     Word<Layout>{Layout::tt, "tt"},
 };
 
+constexpr std::array kBatchKinds = {
+    Word<BatchKind>{BatchKind::strided, "strided"},
+    Word<BatchKind>{BatchKind::pointers, "pointers"},
+    Word<BatchKind>{BatchKind::groups, "groups"},
+};
+
 Alignment packed_alignment(const Problem& problem) {
   const auto of = [](std::int64_t elements, ElementType type) {
     return alignment_of(static_cast<std::uint64_t>(elements * bytes_of(type)));
@@ -65,6 +71,8 @@ class ProblemReader {
         packed_problem(sizes.M, sizes.N, sizes.K, layout, batch(defaults.batch), signature);
     problem.alignment = alignment(signature, problem.alignment);
     if (epilogue_) problem.epilogue = named(parse_epilogue, *epilogue_);
+    problem.batch_kind = batch_kind_;
+    if (const auto why = why_impossible(problem)) throw refused(text_, *why);
     return problem;
   }
 
@@ -122,6 +130,11 @@ class ProblemReader {
   }
 
   void add(std::string_view part) {
+    if (const auto kind = value_of(kBatchKinds, part); kind && *kind != BatchKind::strided) {
+      if (batch_kind_ != BatchKind::strided) throw refused(part, "is a second kind of batch");
+      batch_kind_ = *kind;
+      return;
+    }
     std::string_view value = part;
     const std::string_view name = take_up_to('=', value);
     for (const auto& [known, place] :
@@ -132,7 +145,8 @@ class ProblemReader {
       *place = value;
       return;
     }
-    throw refused(part, "is none of type=, layout=, align=, batch= and epilogue=");
+    throw refused(part,
+                  "is none of type=, layout=, align=, batch=, pointers, groups and epilogue=");
   }
 
   UsageError refused(std::string_view part, const std::string& why) const {
@@ -146,6 +160,7 @@ class ProblemReader {
   const std::string_view text_;
   std::string_view sizes_;
   std::optional<std::string_view> type_, layout_, align_, batch_, epilogue_;
+  BatchKind batch_kind_ = BatchKind::strided;
 };
 
 }  // namespace
@@ -158,6 +173,8 @@ std::string to_string(const Alignment& bytes) {
 }
 
 std::string_view to_string(Layout layout) { return word_of(kLayouts, layout); }
+
+std::string_view to_string(BatchKind kind) { return word_of(kBatchKinds, kind); }
 
 Layout parse_layout(std::string_view text) {
   if (const auto layout = value_of(kLayouts, text)) return *layout;
@@ -209,6 +226,18 @@ std::int64_t rows_b(const Problem& problem) {
   return transposes_b(problem.layout) ? problem.N : problem.K;
 }
 
+std::optional<std::string> why_impossible(const Problem& problem) {
+  std::optional<std::string> why;
+  if (problem.batch_kind == BatchKind::strided) return why;
+  problem.epilogue.for_each([&](const EpilogueFunctor& functor, int) {
+    if (!lies_as_d(functor)) return;
+    why = "has the epilogue " + std::string(functor.name) +
+          ", whose operand lies as D does and so has no addresses in a batch of " +
+          std::string(to_string(problem.batch_kind));
+  });
+  return why;
+}
+
 double flops(const Problem& problem) {
   return 2.0 * static_cast<double>(problem.M) * static_cast<double>(problem.N) *
          static_cast<double>(problem.K) * static_cast<double>(problem.batch);
@@ -223,6 +252,9 @@ std::string to_string(const Problem& problem) {
     text += ":align=" + to_string(problem.alignment);
   }
   if (problem.batch != 1) text += ":batch=" + std::to_string(problem.batch);
+  if (problem.batch_kind != BatchKind::strided) {
+    text += ":" + std::string(to_string(problem.batch_kind));
+  }
   if (!problem.epilogue.is_none()) text += ":epilogue=" + to_string(problem.epilogue);
   return text;
 }

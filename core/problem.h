@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -33,8 +34,12 @@ std::string_view to_string(Layout layout);
 // the text and the part that is none.
 Layout parse_layout(std::string_view text);
 
+// "strided", "pointers", "groups".
+std::string_view to_string(BatchKind kind);
+
 // Bytes that divide an operand's leading dimension, base address and batch stride: a power of two
-// from an element's size to kWidestAccessBytes.
+// from an element's size to kWidestAccessBytes. Of a batch of pointers those that divide the
+// leading dimension: the addresses are known on the device only.
 struct Alignment {
   int a = bytes_of(ElementType()), b = a, c = a, d = a;
 
@@ -49,7 +54,8 @@ struct Problem {
   std::int64_t M = 0, N = 0, K = 0;  // M, N >= 1, K >= 0, each at most kMaxEdge
   Layout layout = Layout::nn;
   Alignment alignment;
-  std::int64_t batch = 1;  // independent products of one call, their matrices equally far apart
+  std::int64_t batch = 1;  // independent products of one call
+  BatchKind batch_kind = BatchKind::strided;
   Epilogue epilogue;
 
   friend auto operator<=>(const Problem&, const Problem&) = default;
@@ -108,13 +114,18 @@ std::int64_t row_length_b(const Problem& problem);
 std::int64_t rows_a(const Problem& problem);
 std::int64_t rows_b(const Problem& problem);
 
+// Why there is no such product, as a sentence fragment; nothing where there is: an operand of an
+// epilogue that lies as D does has no addresses beside pointers.
+std::optional<std::string> why_impossible(const Problem& problem);
+
 // Floating-point operations of one call: 2 M N K batch.
 double flops(const Problem& problem);
 
 // "1024x512x256", followed by all differences from packed_problem(M, N, K), as in
 // "1024x512x256:type=f16:layout=nt:align=8:batch=8:epilogue=bias_column+relu". align is the
 // alignment of each operand in bytes: one number if A, B, C and D have the same, else all four, as
-// in align=16/16/4/4. The text names a problem in the database too.
+// in align=16/16/4/4. A batch of pointers is "batch=8:pointers". The text names a problem in the
+// database too.
 std::string to_string(const Problem& problem);
 
 // What a problem's text leaves unsaid.

@@ -67,6 +67,13 @@ inline Epilogue epilogue_of(gt_epilogue value) {
                    ": it must be 0 or what gt_epilogue_named() returns for a known text");
 }
 
+inline BatchKind batch_kind_of(gt_batch_kind value) {
+  if (value != GT_STRIDED && value != GT_POINTERS) {
+    refuse_value("call.batch_kind", value, "GT_STRIDED or GT_POINTERS");
+  }
+  return value == GT_STRIDED ? BatchKind::strided : BatchKind::pointers;
+}
+
 inline Accuracy accuracy_of(gt_accuracy value, ElementType a) {
   if (value == GT_ACCURACY_OF_TYPES) return accuracy_of(a);
   if (value < GT_ACCURACY_OF_TYPES || value > GT_ACCURACY_SUMS_S32) {
@@ -111,6 +118,7 @@ inline GemmCall row_major_call(const gt_gemm_call& asked, Addresses addresses) {
                                       transposes("call.trans_b", asked.trans_b)),
                   .alignment = {},
                   .batch = asked.batch,
+                  .batch_kind = batch_kind_of(asked.batch_kind),
                   .epilogue = epilogue_of(asked.epilogue)},
       .alpha = asked.alpha,
       .beta = asked.beta,

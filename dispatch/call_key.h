@@ -39,7 +39,7 @@ struct CallKey {
   }
   static std::uint64_t shape_bits(const Problem& p) {
     return word(p.alignment.a) | word(p.alignment.b) << 8 | word(p.alignment.c) << 16 |
-           word(p.alignment.d) << 24 | word(p.layout) << 32;
+           word(p.alignment.d) << 24 | word(p.layout) << 32 | word(p.batch_kind) << 36;
   }
   static std::uint64_t type_bits(const Problem& p, COperand c, int ordinal) {
     const Signature& s = p.signature;

@@ -48,8 +48,8 @@ void complete(const char* name, std::int64_t& ld, std::int64_t& stride, const St
   throw UsageError(std::string(name) + " is not aligned to " + std::to_string(bytes) + " bytes");
 }
 
-void check_pointer(const char* name, const void* pointer, ElementType type, bool is_used) {
-  const int bytes = bytes_of(type);  // a power of two
+// bytes: a power of two.
+void check_pointer(const char* name, const void* pointer, int bytes, bool is_used) {
   const bool is_aligned =
       (reinterpret_cast<std::uintptr_t>(pointer) & static_cast<std::uintptr_t>(bytes - 1)) == 0;
   if ((pointer == nullptr && is_used) || !is_aligned) refuse_pointer(name, pointer, bytes);
@@ -67,7 +67,7 @@ void check_operands(const GemmCall& call, bool are_used) {
   call.problem.epilogue.for_each([&](const EpilogueFunctor& functor, int slot) {
     if (slot < 0) return;
     check_pointer(functor.name, call.operands[static_cast<std::size_t>(slot)],
-                  is_f32(functor) ? kSumType : call.problem.signature.d, are_used);
+                  bytes_of(is_f32(functor) ? kSumType : call.problem.signature.d), are_used);
   });
 }
 
@@ -98,11 +98,19 @@ void check(GemmCall& call, Order order, Addresses addresses) {
   const bool writes_d = p.M > 0 && p.N > 0 && p.batch > 0;
   const bool needs_d = writes_d && addresses == Addresses::needed;
   const bool needs_ab = needs_d && p.K > 0 && call.alpha != 0;
-  check_pointer("A", call.A, p.signature.a, needs_ab);
-  check_pointer("B", call.B, p.signature.b, needs_ab);
-  check_pointer("C", call.C, p.signature.c, needs_d && call.beta != 0);
+  const bool is_strided = p.batch_kind == BatchKind::strided;
+  const auto unit = [&](ElementType type) {
+    return is_strided ? bytes_of(type) : static_cast<int>(sizeof(void*));
+  };
+  check_pointer("A", call.A, unit(p.signature.a), needs_ab);
+  check_pointer("B", call.B, unit(p.signature.b), needs_ab);
+  check_pointer("C", call.C, unit(p.signature.c), needs_d && call.beta != 0);
   if (!p.epilogue.is_none()) check_operands(call, needs_d);
-  check_pointer("D", call.D, p.signature.d, needs_d);
+  check_pointer("D", call.D, unit(p.signature.d), needs_d);
+  if (!is_strided) {
+    if (const auto why = why_impossible(p)) throw UsageError("call " + *why);
+    return;
+  }
   if (p.batch <= 1) return;
   check_stride("stride_a", call.stride_a);
   check_stride("stride_b", call.stride_b);
@@ -139,8 +147,10 @@ GemmCall part_of(const GemmCall& call, std::int64_t first, std::int64_t count) {
   GemmCall part = call;
   part.problem.batch = count;
   if (first == 0) return part;
+  const bool is_strided = call.problem.batch_kind == BatchKind::strided;
   const auto bytes = [&](std::int64_t stride, ElementType type) {
-    return first * stride * bytes_of(type);
+    const auto address_bytes = static_cast<std::int64_t>(sizeof(void*));
+    return first * (is_strided ? stride * bytes_of(type) : address_bytes);
   };
   const auto behind = [](const void* at, std::int64_t bytes) -> const void* {
     return at == nullptr ? nullptr : static_cast<const char*>(at) + bytes;

@@ -18,8 +18,9 @@ enum class Addresses { needed, optional };
 
 // A leading dimension of 0 becomes the length of a stored row (column-major: column), and a stride
 // of 0 beside it the size of a matrix. Throws UsageError naming the first argument that is out of
-// range, null or not aligned to its elements: a leading dimension below the length of a stored row,
-// a negative stride, matrices of D that overlap. C may be null where it is not read.
+// range, null or not aligned to its elements (an array of addresses to these): a leading dimension
+// below the length of a stored row, a negative stride, matrices of D that overlap. C may be null
+// where it is not read.
 void check(GemmCall& call, Order order, Addresses addresses);
 
 // Whether D stays as it is by BLAS's rules: M, N or batch is 0, or C is D, beta is 1, K or alpha is

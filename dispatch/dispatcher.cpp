@@ -173,8 +173,9 @@ Dispatcher::FirstSight Dispatcher::first_sight(const Generation& generation, con
                           !is_for_tuned(choice, device(ordinal), call.problem);
   if (!may_differ) return {prepare(generation, choice, call, ordinal)};
   if (std::optional<Server> known = refined_before(call, ordinal)) return {std::move(*known)};
-  if (settings_.refine_ms <= 0 || is_capturing(stream))
-    return {prepare(generation, choice, call, ordinal)};
+  // Of a batch of pointers nobody knows where D could lie as well.
+  const bool may_refine = settings_.refine_ms > 0 && call.problem.batch_kind == BatchKind::strided;
+  if (!may_refine || is_capturing(stream)) return {prepare(generation, choice, call, ordinal)};
   // Who waited for another thread's refinement might wait for work that its own stream waits for.
   const std::unique_lock alone(refining_, std::try_to_lock);
   if (!alone) return {prepare(generation, choice, call, ordinal), false};

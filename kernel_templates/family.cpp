@@ -101,6 +101,7 @@ LaunchRecipe launch_recipe(const Traits& traits) {
     recipe.alignment = std::max({a, b, cd});
   }
   recipe.repack = traits.repack;
+  recipe.batch_kind = traits.batch_kind;
   recipe.multiple_m = traits.vector_multiple_m;
   recipe.multiple_n = traits.vector_multiple_n;
   recipe.multiple_k = traits.vector_multiple_k;

@@ -244,6 +244,16 @@ ParamDecl<Params> vector_widths_param(const char* name, int Params::*member) {
   return param;
 }
 
+template <class Params>
+ParamDecl<Params> pointers_param(const char* name, int Params::*member) {
+  return {name,
+          member,
+          {0, 1},
+          "1: a batch's matrices have their addresses in arrays on the device",
+          Role::batch_kind,
+          0};
+}
+
 // That a Params is its parameters' values in order, so that values become one by copying bytes:
 // enumeration does it for every rule of every point. That a default value is the member's. Throws
 // std::logic_error otherwise.

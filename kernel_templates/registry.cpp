@@ -51,7 +51,8 @@ Specialisation KnownConfig::specialisation() const {
           traits.predicated,
           traits.signature,
           traits.repack,
-          traits.vecs};
+          traits.vecs,
+          traits.batch_kind};
 }
 
 LaunchPlan KnownConfig::plan(const Problem& problem, int sm_count) const {
@@ -103,6 +104,13 @@ std::optional<std::string> why_unserved(const Signature& signature) {
            asked.meaning + ") yet";
   }
   return "no kernel family has kernels of the types " + to_string(signature) + " yet";
+}
+
+std::optional<std::string> why_unserved(const Problem& problem) {
+  if (problem.batch_kind == BatchKind::groups) {
+    return "no kernel family serves batches of groups, whose products have sizes of their own, yet";
+  }
+  return why_unserved(problem.signature);
 }
 
 const KernelFamily* find_family(std::string_view name) {

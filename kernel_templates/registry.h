@@ -29,6 +29,9 @@ bool is_served(const Signature& signature);
 // Why no family has kernels of this signature, as a sentence fragment; nothing where one has.
 std::optional<std::string> why_unserved(const Signature& signature);
 
+// The same for a problem of any size.
+std::optional<std::string> why_unserved(const Problem& problem);
+
 // Of kernels or of a library (library_families.h); nullptr for an unknown name.
 const KernelFamily* find_family(std::string_view name);
 

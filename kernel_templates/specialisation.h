@@ -21,12 +21,13 @@ struct Specialisation {
   // Where the accesses of A, of B, and of C and D differ in width: their elements, as the digits of
   // a number, the least of which is vec. Else 0.
   int vecs = 0;
+  BatchKind batch_kind = BatchKind::strided;  // the only one that the kernel serves
 
   friend bool operator==(const Specialisation&, const Specialisation&) = default;
 };
 
 // What a parameter's value decides. Each family declares it for each of its parameters.
-// type_ab and type_cd: the number of an ElementType.
+// type_ab and type_cd: the number of an ElementType; batch_kind: that of a BatchKind.
 enum class Role {
   tunable,
   transposed_a,
@@ -36,7 +37,8 @@ enum class Role {
   type_ab,
   type_cd,
   repack,
-  vector_widths
+  vector_widths,
+  batch_kind
 };
 
 // The value of a parameter of this role under the specialisation; nothing for a tunable.
@@ -60,6 +62,8 @@ constexpr std::optional<int> value_of(const Specialisation& specialisation, Role
       return specialisation.repack;
     case Role::vector_widths:
       return specialisation.vecs;
+    case Role::batch_kind:
+      return static_cast<int>(specialisation.batch_kind);
   }
   return std::nullopt;
 }

@@ -6,6 +6,7 @@
 // the kernel uses. search/model/static_model.h turns it into a time.
 #pragma once
 
+#include "core/launch_arithmetic.h"
 #include "core/signature.h"
 
 namespace gemm_tune {
@@ -27,8 +28,9 @@ struct Traits {
   bool async_copy = false;    // needs cp.async, that is sm_80
   int least_sm = 0;           // the oldest architecture that has its instructions: 80 for sm_80
   int only_sm = 0;            // not 0: the only one; 90 where sm_90a, not sm_90, has them
-  int deeper_sm = 0;        // not 0: the oldest with an instruction for two of its multiplications
-  Signature signature;      // the only one that the kernel serves
+  int deeper_sm = 0;    // not 0: the oldest with an instruction for two of its multiplications
+  Signature signature;  // the only one that the kernel serves
+  BatchKind batch_kind = BatchKind::strided;  // likewise
   int vec = 1;              // elements per global access; the alignment class it needs
   int vecs = 0;             // Specialisation::vecs
   bool repack = false;      // a launch before copies A and B where the kernel needs that

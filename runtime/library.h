@@ -30,9 +30,10 @@ namespace gemm_tune {
 inline bool library_takes(const Problem& problem) {
   const Alignment& aligned = problem.alignment;
   const Signature& types = problem.signature;
-  return problem.K > 0 && problem.epilogue.is_none() && cublas_abi::has_function(types) &&
-         aligned.a >= bytes_of(types.a) && aligned.b >= bytes_of(types.b) &&
-         aligned.c >= bytes_of(types.c) && aligned.d >= bytes_of(types.d);
+  return problem.K > 0 && problem.epilogue.is_none() && problem.batch_kind != BatchKind::groups &&
+         cublas_abi::has_function(types) && aligned.a >= bytes_of(types.a) &&
+         aligned.b >= bytes_of(types.b) && aligned.c >= bytes_of(types.c) &&
+         aligned.d >= bytes_of(types.d);
 }
 
 // Whether they have one for the call: also C in D, no epilogue, leading dimensions within 32 bits.

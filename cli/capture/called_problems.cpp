@@ -55,8 +55,11 @@ std::optional<Problem> problem_called(const Json& line) {
   product.n = size("n");
   product.k = size("k");
   product.batch = size("batch");
-  const std::optional<Problem> packed = problem_of(product);
+  std::optional<Problem> packed = problem_of(product);
   if (!packed) return std::nullopt;
+  if (line.value("batch_kind", "strided") == to_string(BatchKind::pointers)) {
+    packed->batch_kind = BatchKind::pointers;
+  }
   // cuBLAS's D is the transpose of the row-major one.
   const auto epilogue = find_epilogue(line.value("epilogue", "none"));
   if (!epilogue) return std::nullopt;

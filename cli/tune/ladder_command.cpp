@@ -177,7 +177,7 @@ int run_ladder(const LadderOptions& options, const Call& call) {
   std::vector<Problem> problems = asked_problems(options);
   for (const Problem& problem : problems) {
     const bool has_rungs = problem.signature == Signature() && problem.layout == Layout::nn;
-    if (has_rungs && problem.batch == 1) continue;
+    if (has_rungs && problem.batch == 1 && problem.batch_kind == BatchKind::strided) continue;
     throw UsageError("the ladder has no rungs for " + to_string(problem) +
                      ": leave out type, layout and batch");
   }

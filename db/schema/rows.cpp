@@ -224,7 +224,8 @@ const std::string& known_problem() {
       sql += std::string("p.") + column + " IN " + sql_list(types) + " AND ";
     }
     return sql + "p.accuracy IN " + sql_list(classes) +
-           " AND p.layout IN ('nn', 'nt', 'tn', 'tt') AND p.batch_kind = 'strided' AND "
+           " AND p.layout IN ('nn', 'nt', 'tn', 'tt') AND p.batch_kind IN ('strided', 'pointers', "
+           "'groups') AND "
            "(p.epilogue = 'none' OR p.epilogue IN " +
            sql_list(epilogues) + ")";
   }();
@@ -234,14 +235,15 @@ const std::string& known_problem() {
 const std::string& select_problem() {
   static const std::string select =
       "SELECT p.id, p.text, " + known_problem() +
-      ", p.M, p.N, p.K, p.batch, p.type_a, p.type_b, p.type_c, p.type_d, p.accuracy, p.layout, "
+      ", p.M, p.N, p.K, p.batch_kind, p.batch, p.type_a, p.type_b, p.type_c, p.type_d, p.accuracy, "
+      "p.layout, "
       "p.align_a, p.align_b, p.align_c, p.align_d, p.epilogue FROM problems p";
   return select;
 }
 const char* const kInsertProblem = R"sql(
   INSERT INTO problems (text, M, N, K, batch_kind, batch, type_a, type_b, type_c, type_d, accuracy,
                         layout, align_a, align_b, align_c, align_d, epilogue)
-  VALUES (:text, :M, :N, :K, 'strided', :batch, :type_a, :type_b, :type_c, :type_d, :accuracy,
+  VALUES (:text, :M, :N, :K, :batch_kind, :batch, :type_a, :type_b, :type_c, :type_d, :accuracy,
           :layout, :align_a, :align_b, :align_c, :align_d, :epilogue))sql";
 const char* const kInsertCandidate =
     "INSERT INTO main.candidates (family, revision, config) VALUES (:family, :revision, :config)";
@@ -262,7 +264,8 @@ bool is_sound_problem(SQLite::Statement& row) {
       return row.getColumn(++at).getInt64() == expected;
     };
     return is_number(problem.M) && is_number(problem.N) && is_number(problem.K) &&
-           is_number(problem.batch) && is_text(to_string(types.a)) && is_text(to_string(types.b)) &&
+           is_text(to_string(problem.batch_kind)) && is_number(problem.batch) &&
+           is_text(to_string(types.a)) && is_text(to_string(types.b)) &&
            is_text(to_string(types.c)) && is_text(to_string(types.d)) &&
            is_text(to_string(types.accuracy)) && is_text(to_string(problem.layout)) &&
            is_number(align.a) && is_number(align.b) && is_number(align.c) && is_number(align.d) &&
@@ -365,6 +368,7 @@ void bind_problem(SQLite::Statement& row, const Problem& problem) {
   row.bind(":M", problem.M);
   row.bind(":N", problem.N);
   row.bind(":K", problem.K);
+  bind_text(":batch_kind", to_string(problem.batch_kind));
   row.bind(":batch", problem.batch);
   bind_text(":type_a", to_string(types.a));
   bind_text(":type_b", to_string(types.b));

@@ -29,7 +29,9 @@ CREATE TABLE problems (
   N          INTEGER NOT NULL CHECK (N >= 1),  -- columns of C and D
   K          INTEGER NOT NULL CHECK (K >= 0),  -- length of the sums
   batch_kind TEXT NOT NULL CHECK (batch_kind <> ''),  -- 'strided': each operand's matrices are
-                                                      -- equally far apart
+                                                      -- equally far apart; 'pointers': an array
+                                                      -- on the device has their addresses;
+                                                      -- 'groups': also sizes of their own
   batch      INTEGER NOT NULL CHECK (batch >= 1),     -- independent products of one call
   type_a     TEXT NOT NULL CHECK (type_a <> ''),      -- element type of A: 'f32', 'bf16' and the
                                                       -- like, as in core/element_type.h

@@ -128,6 +128,26 @@ int sgemm_strided_batched(const char* name, Handle handle, int op_a, int op_b, I
                           stride_b, beta, C, ldc, stride_c, batch);
 }
 
+template <class Int>
+int sgemm_batched(const char* name, Handle handle, int op_a, int op_b, Int m, Int n, Int k,
+                  const float* alpha, const float* const* A, Int lda, const float* const* B,
+                  Int ldb, const float* beta, float* const* C, Int ldc, Int batch) {
+  static RealFunction<int(Handle, int, int, Int, Int, Int, const float*, const float* const*, Int,
+                          const float* const*, Int, const float*, float* const*, Int, Int)>
+      real(name);
+  CublasCall call{Function::sgemm_batched, op_a, op_b, m, n, k, alpha};
+  call.A = A;
+  call.lda = lda;
+  call.B = B;
+  call.ldb = ldb;
+  call.beta = beta;
+  call.C = const_cast<float**>(C);
+  call.ldc = ldc;
+  call.batch = batch;
+  return serve_or_forward(real, call, handle, op_a, op_b, m, n, k, alpha, A, lda, B, ldb, beta, C,
+                          ldc, batch);
+}
+
 // The matrices of the functions whose types are arguments.
 template <class Int>
 CublasCall typed_call(Function function, int op_a, int op_b, Int m, Int n, Int k, const void* alpha,
@@ -194,6 +214,24 @@ int gemm_strided_batched_ex(const char* name, Handle handle, int op_a, int op_b,
   return serve_or_forward(real, call, handle, op_a, op_b, m, n, k, alpha, A, type_a, lda, stride_a,
                           B, type_b, ldb, stride_b, beta, C, type_c, ldc, stride_c, batch,
                           compute_type, algorithm);
+}
+
+template <class Int>
+int gemm_batched_ex(const char* name, Handle handle, int op_a, int op_b, Int m, Int n, Int k,
+                    const void* alpha, const void* const* A, int type_a, Int lda,
+                    const void* const* B, int type_b, Int ldb, const void* beta, void* const* C,
+                    int type_c, Int ldc, Int batch, int compute_type, int algorithm) {
+  static RealFunction<int(Handle, int, int, Int, Int, Int, const void*, const void* const*, int,
+                          Int, const void* const*, int, Int, const void*, void* const*, int, Int,
+                          Int, int, int)>
+      real(name);
+  CublasCall call = typed_call(Function::gemm_batched_ex, op_a, op_b, m, n, k, alpha, A, type_a,
+                               lda, B, type_b, ldb, beta, const_cast<void**>(C), type_c, ldc);
+  call.batch = batch;
+  call.compute_type = compute_type;
+  call.algorithm = algorithm;
+  return serve_or_forward(real, call, handle, op_a, op_b, m, n, k, alpha, A, type_a, lda, B, type_b,
+                          ldb, beta, C, type_c, ldc, batch, compute_type, algorithm);
 }
 
 // handle: cublasLt's, or one of cuBLAS, which cublasLt takes, too.
@@ -276,6 +314,23 @@ GT_INTERPOSED cublasSgemmStridedBatched_64(void* handle, int op_a, int op_b, std
                                              batch);
 }
 
+GT_INTERPOSED cublasSgemmBatched(void* handle, int op_a, int op_b, int m, int n, int k,
+                                 const float* alpha, const float* const* A, int lda,
+                                 const float* const* B, int ldb, const float* beta, float* const* C,
+                                 int ldc, int batch) {
+  return sgemm_batched<int>(__func__, handle, op_a, op_b, m, n, k, alpha, A, lda, B, ldb, beta, C,
+                            ldc, batch);
+}
+
+GT_INTERPOSED cublasSgemmBatched_64(void* handle, int op_a, int op_b, std::int64_t m,
+                                    std::int64_t n, std::int64_t k, const float* alpha,
+                                    const float* const* A, std::int64_t lda, const float* const* B,
+                                    std::int64_t ldb, const float* beta, float* const* C,
+                                    std::int64_t ldc, std::int64_t batch) {
+  return sgemm_batched<std::int64_t>(__func__, handle, op_a, op_b, m, n, k, alpha, A, lda, B, ldb,
+                                     beta, C, ldc, batch);
+}
+
 GT_INTERPOSED cublasSgemmEx(void* handle, int op_a, int op_b, int m, int n, int k,
                             const float* alpha, const void* A, int type_a, int lda, const void* B,
                             int type_b, int ldb, const float* beta, void* C, int type_c, int ldc) {
@@ -330,6 +385,26 @@ GT_INTERPOSED cublasGemmStridedBatchedEx_64(void* handle, int op_a, int op_b, st
   return gemm_strided_batched_ex<std::int64_t>(
       __func__, handle, op_a, op_b, m, n, k, alpha, A, type_a, lda, stride_a, B, type_b, ldb,
       stride_b, beta, C, type_c, ldc, stride_c, batch, compute_type, algorithm);
+}
+
+GT_INTERPOSED cublasGemmBatchedEx(void* handle, int op_a, int op_b, int m, int n, int k,
+                                  const void* alpha, const void* const* A, int type_a, int lda,
+                                  const void* const* B, int type_b, int ldb, const void* beta,
+                                  void* const* C, int type_c, int ldc, int batch, int compute_type,
+                                  int algorithm) {
+  return gemm_batched_ex<int>(__func__, handle, op_a, op_b, m, n, k, alpha, A, type_a, lda, B,
+                              type_b, ldb, beta, C, type_c, ldc, batch, compute_type, algorithm);
+}
+
+GT_INTERPOSED cublasGemmBatchedEx_64(void* handle, int op_a, int op_b, std::int64_t m,
+                                     std::int64_t n, std::int64_t k, const void* alpha,
+                                     const void* const* A, int type_a, std::int64_t lda,
+                                     const void* const* B, int type_b, std::int64_t ldb,
+                                     const void* beta, void* const* C, int type_c, std::int64_t ldc,
+                                     std::int64_t batch, int compute_type, int algorithm) {
+  return gemm_batched_ex<std::int64_t>(__func__, handle, op_a, op_b, m, n, k, alpha, A, type_a, lda,
+                                       B, type_b, ldb, beta, C, type_c, ldc, batch, compute_type,
+                                       algorithm);
 }
 
 GT_INTERPOSED cublasLtMatmul(void* handle, const void* descriptor, const void* alpha, const void* A,

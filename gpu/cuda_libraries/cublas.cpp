@@ -42,6 +42,10 @@ template <class T>
 using GemmStridedBatched = Status(Handle, int, int, int, int, int, const T*, const T*, int,
                                   long long, const T*, int, long long, const T*, T*, int, long long,
                                   int);
+// Of a batch whose matrices have their addresses in arrays on the device, in place of A, B and C.
+template <class T>
+using GemmBatched = Status(Handle, int, int, int, int, int, const T*, const T* const*, int,
+                           const T* const*, int, const T*, T* const*, int, int);
 // The same for types that are named: each matrix's follows its address; what the product is
 // computed in and the algorithm come last.
 using GemmEx = Status(Handle, int, int, int, int, int, const void*, const void*, int, int,
@@ -49,6 +53,9 @@ using GemmEx = Status(Handle, int, int, int, int, int, const void*, const void*,
 using GemmStridedBatchedEx = Status(Handle, int, int, int, int, int, const void*, const void*, int,
                                     int, long long, const void*, int, int, long long, const void*,
                                     void*, int, int, long long, int, int, int);
+using GemmBatchedEx = Status(Handle, int, int, int, int, int, const void*, const void* const*, int,
+                             int, const void* const*, int, int, const void*, void* const*, int, int,
+                             int, int, int);
 
 }  // namespace abi
 
@@ -66,15 +73,20 @@ template <class T>
 struct Functions {
   abi::Gemm<T>* gemm;
   abi::GemmStridedBatched<T>* strided_batched;
+  abi::GemmBatched<T>* batched;
 };
 
 // Those for types that are named.
 struct ExFunctions {
   abi::GemmEx* gemm;
   abi::GemmStridedBatchedEx* strided_batched;
+  abi::GemmBatchedEx* batched;
 };
 
-void require_in_place(const GemmCall& call) {
+void require_known(const GemmCall& call) {
+  if (call.problem.batch_kind == BatchKind::groups) {
+    throw DeviceError("cuBLAS is not called for batches of groups");
+  }
   if (call.D != call.C) throw DeviceError("cuBLAS takes calls only whose C is D");
 }
 
@@ -98,6 +110,12 @@ abi::Status enqueue(const Functions<T>& functions, abi::Handle handle, const Gem
   const T alpha = static_cast<T>(c.alpha), beta = static_cast<T>(c.beta);
   const auto *A = static_cast<const T*>(c.A), *B = static_cast<const T*>(c.B);
   auto* const D = static_cast<T*>(c.D);
+  if (p.batch_kind == BatchKind::pointers) {
+    const auto *const *As = static_cast<const T*const*>(c.A), *const *Bs =
+                                                                  static_cast<const T*const*>(c.B);
+    return functions.batched(handle, op_b, op_a, m, n, k, &alpha, Bs, ldb, As, lda, &beta,
+                             static_cast<T* const*>(c.D), ldc, narrow(p.batch));
+  }
   if (p.batch == 1) {
     return functions.gemm(handle, op_b, op_a, m, n, k, &alpha, B, ldb, A, lda, &beta, D, ldc);
   }
@@ -115,6 +133,12 @@ abi::Status enqueue(const ExFunctions& functions, abi::Handle handle, const Gemm
   const int a = data_type(p.signature.a), b = data_type(p.signature.b),
             d = data_type(p.signature.d);
   const auto alpha = static_cast<float>(c.alpha), beta = static_cast<float>(c.beta);
+  if (p.batch_kind == BatchKind::pointers) {
+    return functions.batched(
+        handle, op_b, op_a, m, n, k, &alpha, static_cast<const void* const*>(c.B), b, ldb,
+        static_cast<const void* const*>(c.A), a, lda, &beta, static_cast<void* const*>(c.D), d, ldc,
+        narrow(p.batch), cublas_abi::kComputeF32, algorithm);
+  }
   if (p.batch == 1) {
     return functions.gemm(handle, op_b, op_a, m, n, k, &alpha, c.B, b, ldb, c.A, a, lda, &beta, c.D,
                           d, ldc, cublas_abi::kComputeF32, algorithm);
@@ -122,6 +146,13 @@ abi::Status enqueue(const ExFunctions& functions, abi::Handle handle, const Gemm
   return functions.strided_batched(handle, op_b, op_a, m, n, k, &alpha, c.B, b, ldb, c.stride_b,
                                    c.A, a, lda, c.stride_a, &beta, c.D, d, ldc, c.stride_c,
                                    narrow(p.batch), cublas_abi::kComputeF32, algorithm);
+}
+
+// The function for the problem's kind of batch.
+const char* one_of(const Problem& problem, const char* single, const char* strided,
+                   const char* pointers) {
+  if (problem.batch_kind == BatchKind::pointers) return pointers;
+  return problem.batch == 1 ? single : strided;
 }
 
 }  // namespace
@@ -137,13 +168,15 @@ struct Cublas::Impl {
   abi::SetMathMode* set_math_mode = find_function<abi::SetMathMode>(library, "cublasSetMathMode");
   Functions<float> sgemm = {
       find_function<abi::Gemm<float>>(library, "cublasSgemm_v2"),
-      find_function<abi::GemmStridedBatched<float>>(library, "cublasSgemmStridedBatched")};
+      find_function<abi::GemmStridedBatched<float>>(library, "cublasSgemmStridedBatched"),
+      find_function<abi::GemmBatched<float>>(library, "cublasSgemmBatched")};
   Functions<double> dgemm = {
       find_function<abi::Gemm<double>>(library, "cublasDgemm_v2"),
-      find_function<abi::GemmStridedBatched<double>>(library, "cublasDgemmStridedBatched")};
-  ExFunctions ex = {
-      find_function<abi::GemmEx>(library, "cublasGemmEx"),
-      find_function<abi::GemmStridedBatchedEx>(library, "cublasGemmStridedBatchedEx")};
+      find_function<abi::GemmStridedBatched<double>>(library, "cublasDgemmStridedBatched"),
+      find_function<abi::GemmBatched<double>>(library, "cublasDgemmBatched")};
+  ExFunctions ex = {find_function<abi::GemmEx>(library, "cublasGemmEx"),
+                    find_function<abi::GemmStridedBatchedEx>(library, "cublasGemmStridedBatchedEx"),
+                    find_function<abi::GemmBatchedEx>(library, "cublasGemmBatchedEx")};
   abi::GetStatusName* status_name =
       find_function<abi::GetStatusName>(library, "cublasGetStatusName");
   abi::Handle handle = nullptr;
@@ -192,7 +225,7 @@ void Cublas::set_workspace(void* memory, std::int64_t bytes) {
 }
 
 void Cublas::gemm(const GemmCall& call, Math math) {
-  require_in_place(call);
+  require_known(call);
   const char* const name = function_name(call.problem);
   switch (kind_of(call.problem.signature)) {
     case Kind::f32:
@@ -210,7 +243,7 @@ void Cublas::gemm(const GemmCall& call, Math math) {
 }
 
 std::optional<std::string> Cublas::gemm_autotuned(const GemmCall& call) {
-  require_in_place(call);
+  require_known(call);
   const char* const name = autotuned_name(call.problem);
   const bool mixed = kind_of(call.problem.signature) == Kind::mixed;
   impl_->set_math(mixed ? abi::kFp32Reduction : abi::kDefaultMath);
@@ -226,18 +259,17 @@ const char* Cublas::autotuned_name(const Problem& problem) {
   if (kind_of(problem.signature) == Kind::f64) {
     throw DeviceError("no autotuned cuBLAS function for " + to_string(problem.signature));
   }
-  return problem.batch == 1 ? "cublasGemmEx" : "cublasGemmStridedBatchedEx";
+  return one_of(problem, "cublasGemmEx", "cublasGemmStridedBatchedEx", "cublasGemmBatchedEx");
 }
 
 const char* Cublas::function_name(const Problem& problem) {
-  const bool is_single = problem.batch == 1;
   switch (kind_of(problem.signature)) {
     case Kind::f32:
-      return is_single ? "cublasSgemm" : "cublasSgemmStridedBatched";
+      return one_of(problem, "cublasSgemm", "cublasSgemmStridedBatched", "cublasSgemmBatched");
     case Kind::f64:
-      return is_single ? "cublasDgemm" : "cublasDgemmStridedBatched";
+      return one_of(problem, "cublasDgemm", "cublasDgemmStridedBatched", "cublasDgemmBatched");
     case Kind::mixed:
-      return is_single ? "cublasGemmEx" : "cublasGemmStridedBatchedEx";
+      return one_of(problem, "cublasGemmEx", "cublasGemmStridedBatchedEx", "cublasGemmBatchedEx");
   }
   return "";
 }

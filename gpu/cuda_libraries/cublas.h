@@ -44,8 +44,8 @@ class Cublas {
 
   // Enqueues the call and returns. C must be D; all matrices must be f32 or, for reference results,
   // f64; or A and B f16 or bf16, C and D of the same type or f32, all sums in fp32. A batch goes
-  // through the strided-batched function. Sizes must fit a 32-bit integer. Throws DeviceError. math
-  // applies to f32 only.
+  // through the strided-batched function, one of pointers through the batched one. Sizes must fit a
+  // 32-bit integer. Throws DeviceError. math applies to f32 only.
   void gemm(const GemmCall& call, Math math = Math::standard);
 
   // The call through cublasGemmEx with CUBLAS_GEMM_AUTOTUNE: cuBLAS's first call of a problem times

@@ -231,6 +231,10 @@ CublasLt::Plan::Impl::Impl(const CublasLt::Impl& lt_impl, const GemmCall& made_f
            "cublasLtMatmulDescCreate");
   matmul = Owned<abi::MatmulDesc>(desc, lt.destroy_desc);
   const Problem& p = call.problem;
+  if (p.batch_kind != BatchKind::strided) {
+    throw DeviceError("cublasLt is not called for batches of " +
+                      std::string(to_string(p.batch_kind)));
+  }
   const bool ta = transposes_a(p.layout), tb = transposes_b(p.layout);
   const std::int32_t op_a = tb ? abi::kOpT : abi::kOpN, op_b = ta ? abi::kOpT : abi::kOpN;
   lt.check(lt.set_desc(desc, abi::kDescTransposeA, &op_a, sizeof op_a),

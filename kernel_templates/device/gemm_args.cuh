@@ -12,7 +12,8 @@ namespace gemm_tune {
 // M, N, K: of the product. piece_k: K elements of a piece where tiles are cut along K
 // (device/tail.cuh). A: [M, K], lda >= K; stored [K, M], lda >= M, in a kernel for transposed A. B:
 // [K, N], ldb >= N; stored [N, K], ldb >= K, in a kernel for transposed B. D: [M, N], ldc >= N.
-// stride_a to stride_c: from one matrix of a batch to the next; the grid's z counts the batch.
+// stride_a to stride_c: from one matrix of a batch to the next; the grid's z counts the batch. Of a
+// batch of pointers A to D are arrays of addresses (device/pointer_batch.cuh).
 // counters, partials: null where the recipe needs none, else counters (core/launch_recipe.h), then
 // partial sums. A macro and no base class, of which NVRTC 13.0 makes other machine code.
 #define GT_GEMM_ARGS                      \

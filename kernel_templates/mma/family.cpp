@@ -26,6 +26,7 @@ Traits traits(const Params& p) {
   t.vec = p.VEC;
   t.predicated = p.PRED != 0;
   t.repack = p.REPACK != 0;
+  t.batch_kind = static_cast<BatchKind>(p.POINTERS);
   t.split_k = p.SPLIT_K;
   t.transposed_a = p.TA != 0;
   t.transposed_b = p.TB != 0;
@@ -96,7 +97,8 @@ KernelFamily family() {
        transposed_a_param("TA", &Params::TA),
        transposed_b_param("TB", &Params::TB),
        predicated_param("PRED", &Params::PRED),
-       repack_param("REPACK", &Params::REPACK)},
+       repack_param("REPACK", &Params::REPACK),
+       pointers_param("POINTERS", &Params::POINTERS)},
       kRules, &reject, &traits);
   family.is_fastest_at_widest_vec = true;
   family.representatives = representatives();

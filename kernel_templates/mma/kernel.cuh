@@ -18,6 +18,7 @@
 #include "kernel_templates/device/element_store.cuh"
 #include "kernel_templates/device/epilogue.cuh"
 #include "kernel_templates/device/mma_block.cuh"
+#include "kernel_templates/device/pointer_batch.cuh"
 #include "kernel_templates/device/pre_pass.cuh"
 #include "kernel_templates/device/raster.cuh"
 #include "kernel_templates/device/share_sum.cuh"
@@ -169,13 +170,28 @@ __device__ inline void store(const Sums& sums, const KernelArgs& args, TileOrigi
   }
 }
 
+// Of the CTA's own product, or of a strided batch.
+__device__ inline KernelArgs arguments_of(const KernelArgs& all) {
+  if constexpr (kP.POINTERS != 0) return pointer_entry(all);
+  return all;
+}
+
+// Elements per access of C and D, but at edges.
+constexpr int kVecD = kP.VEC > 1 ? 2 : 1;
+
 __device__ inline const Bits16* matrix_of_batch(const float* first, long long stride) {
   return reinterpret_cast<const Bits16*>(first) + blockIdx.z * stride;
 }
 
 using Shares = ShareSum<threads(kP), sums_per_thread(kP)>;
 
-extern "C" __global__ void __launch_bounds__(threads(kP)) gemm(const KernelArgs args) {
+extern "C" __global__ void __launch_bounds__(threads(kP)) gemm(const KernelArgs all) {
+  const KernelArgs args = arguments_of(all);
+  if constexpr (kP.POINTERS != 0) {
+    if (!are_aligned<kP.AB, kP.CD, kP.VEC, kP.VEC, kVecD>(args)) {
+      return compute_elements<kP.AB, kP.CD, kP.TA != 0, kP.TB != 0>(args);
+    }
+  }
   SharedMemory smem;
   Bits16* const a_smem = reinterpret_cast<Bits16*>(smem.take(smem_floats_a(kP)));
   Bits16* const b_smem = reinterpret_cast<Bits16*>(smem.take(smem_floats_b(kP)));

@@ -11,7 +11,7 @@ namespace gemm_tune::mma {
 
 struct Params {
   int AB, CD, BM, BN, BK, WM, WN, MMA_K, STAGES, ASYNC, VEC, RASTER, SPLIT_K, TA, TB, PRED;
-  int REPACK = 0;
+  int REPACK = 0, POINTERS = 0;
 };
 
 constexpr int warps_n(const Params& p) { return p.BN / p.WN; }
@@ -58,6 +58,8 @@ constexpr Rule<Params> kRules[] = {
      }},
     {"more than two stages need cp.async", "STAGES ASYNC",
      [](const Params& p) { return p.STAGES > 2 && p.ASYNC == 0; }},
+    {kNoPointersToCopy, "REPACK POINTERS",
+     [](const Params& p) { return p.REPACK != 0 && p.POINTERS != 0; }},
 };
 
 constexpr bool is_block_multiple(int size) { return is_tile_size(size) && size % kBlock == 0; }
@@ -74,8 +76,8 @@ constexpr const char* reject(const Params& p) {
   if (p.RASTER < 1 || p.RASTER > 64) return "RASTER must lie between 1 and 64";
   if (p.SPLIT_K < 1 || p.SPLIT_K > 1024) return "SPLIT_K must lie between 1 and 1024";
   if (!is_flag(p.ASYNC) || !is_flag(p.TA) || !is_flag(p.TB) || !is_flag(p.PRED) ||
-      !is_flag(p.REPACK))
-    return "ASYNC, TA, TB, PRED and REPACK must be 0 or 1";
+      !is_flag(p.REPACK) || !is_flag(p.POINTERS))
+    return "ASYNC, TA, TB, PRED, REPACK and POINTERS must be 0 or 1";
   return first_broken(kRules, p);
 }
 

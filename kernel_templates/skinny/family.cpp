@@ -26,6 +26,7 @@ Traits traits(const Params& p) {
   t.vec = p.VEC;
   t.predicated = p.PRED != 0;
   t.repack = p.REPACK != 0;
+  t.batch_kind = static_cast<BatchKind>(p.POINTERS);
   t.kept_sixteenths = p.KEEP;
   t.barriers_per_tile_k = 2;
   const int rounds = 2 * p.BS / sum_rows(p);
@@ -96,7 +97,8 @@ KernelFamily family() {
         {0, 1},
         "1: the small operand's first loads come before the large one's",
         Role::tunable,
-        0}},
+        0},
+       pointers_param("POINTERS", &Params::POINTERS)},
       kRules, &reject, &traits);
   family.compile_seconds = 0.3;
   // Chosen as warp_tiled's.

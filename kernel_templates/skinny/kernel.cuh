@@ -23,6 +23,7 @@
 #include "kernel_templates/device/call_form.cuh"
 #include "kernel_templates/device/cluster_sum.cuh"
 #include "kernel_templates/device/epilogue.cuh"
+#include "kernel_templates/device/pointer_batch.cuh"
 #include "kernel_templates/device/pre_pass.cuh"
 #include "kernel_templates/device/raster.cuh"
 #include "kernel_templates/device/share_sum.cuh"
@@ -292,7 +293,12 @@ __device__ inline void store_outputs(int thread, int i, const Vec<kOutVec>& out,
 
 extern "C" __global__ void GT_CLUSTER __launch_bounds__(threads(kP), min_ctas_per_sm(kP))
     gemm(const KernelArgs all) {
-  const KernelArgs args = batch_entry(all);
+  const KernelArgs args = own_product<kP.POINTERS != 0>(all);
+  if constexpr (kP.POINTERS != 0) {
+    if (!are_aligned<kTypeF32, kTypeF32, kP.VEC, kP.VEC, kOutVec>(args)) {
+      return compute_elements<kTypeF32, kTypeF32, kP.TA != 0, kP.TB != 0>(args);
+    }
+  }
   const Operands op = operands(args);
   SharedMemory smem;
   float* const buffer = smem.take(buffer_floats(kP));

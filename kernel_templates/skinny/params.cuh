@@ -9,7 +9,7 @@ namespace gemm_tune::skinny {
 
 struct Params {
   int CLUSTER, BS, TL, WARPS, LANES_K, UNROLL, VEC, SPLIT_K, SKINNY_N, TA, TB, PRED;
-  int REPACK = 0, KEEP = 0, STAGED_FIRST = 0;
+  int REPACK = 0, KEEP = 0, STAGED_FIRST = 0, POINTERS = 0;
 };
 
 // The large operand streams: B, or A where N is skinny. The other one is staged.
@@ -103,6 +103,8 @@ constexpr Rule<Params> kRules[] = {
      [](const Params& p) {
        return p.CLUSTER != 0 && (p.SPLIT_K < 2 || p.SPLIT_K > kMostClusterCtas);
      }},
+    {kNoPointersToCopy, "REPACK POINTERS",
+     [](const Params& p) { return p.REPACK != 0 && p.POINTERS != 0; }},
 };
 
 constexpr bool is_power_of_two(int value, int most) {
@@ -117,8 +119,8 @@ constexpr const char* reject(const Params& p) {
   if (p.SPLIT_K < 1 || p.SPLIT_K > 64) return "SPLIT_K must lie between 1 and 64";
   if (p.KEEP < 0 || p.KEEP > 16) return "KEEP must lie between 0 and 16";
   if (!is_flag(p.CLUSTER) || !is_flag(p.SKINNY_N) || !is_flag(p.TA) || !is_flag(p.TB) ||
-      !is_flag(p.PRED) || !is_flag(p.REPACK) || !is_flag(p.STAGED_FIRST))
-    return "CLUSTER, SKINNY_N, TA, TB, PRED, REPACK and STAGED_FIRST must be 0 or 1";
+      !is_flag(p.PRED) || !is_flag(p.REPACK) || !is_flag(p.STAGED_FIRST) || !is_flag(p.POINTERS))
+    return "CLUSTER, SKINNY_N, TA, TB, PRED, REPACK, STAGED_FIRST and POINTERS must be 0 or 1";
   return first_broken(kRules, p);
 }
 

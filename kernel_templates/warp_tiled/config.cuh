@@ -13,6 +13,7 @@ constexpr Params kP = TUNED_PARAMS;
 static_assert(reject(kP) == nullptr);
 constexpr bool kPredicated = kP.PRED != 0;
 constexpr bool kStepped = kP.STEPPED != 0;
+constexpr bool kPointers = kP.POINTERS != 0;
 
 // Elements per access.
 constexpr VectorWidths kWidths = access_widths(kP);

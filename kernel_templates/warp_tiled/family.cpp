@@ -86,6 +86,7 @@ Traits traits(const Params& p) {
   t.predicated = p.PRED != 0;
   t.repack = p.REPACK != 0;
   t.reduce = p.REDUCE != 0;
+  t.batch_kind = static_cast<BatchKind>(p.POINTERS);
   t.split_k = p.SPLIT_K;
   t.tail_ctas_per_sm = p.TAIL;
   t.cluster_ctas = p.CLUSTER != 0 ? p.SPLIT_K : 1;
@@ -165,7 +166,8 @@ std::vector<ParamDecl<Params>> params_with_default_values() {
            Role::tunable,
            0,
            SearchScope::where_k_is_large,
-           true}};
+           true},
+          pointers_param("POINTERS", &Params::POINTERS)};
 }
 
 std::vector<ParamDecl<Params>> all_params() {

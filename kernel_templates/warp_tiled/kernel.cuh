@@ -17,6 +17,7 @@
 #include "kernel_templates/device/call_form.cuh"
 #include "kernel_templates/device/cluster_sum.cuh"
 #include "kernel_templates/device/epilogue.cuh"
+#include "kernel_templates/device/pointer_batch.cuh"
 #include "kernel_templates/device/pre_pass.cuh"
 #include "kernel_templates/device/raster.cuh"
 #include "kernel_templates/device/share_reduce.cuh"
@@ -76,7 +77,12 @@ using Cluster = ClusterSum<threads(kP), kOwnRows * kP.TN, kVecD, kP.SPLIT_K>;
 
 extern "C" __global__ void GT_CLUSTER __launch_bounds__(threads(kP), kP.CTAS)
     gemm(const KernelArgs all) {
-  const KernelArgs args = batch_entry(all);
+  const KernelArgs args = own_product<kPointers>(all);
+  if constexpr (kPointers) {
+    if (!has_aligned_matrices(args)) {
+      return compute_elements<kTypeF32, kTypeF32, kP.TA != 0, kP.TB != 0>(args);
+    }
+  }
   SharedMemory smem;
   float* const buffer = smem.take(smem_bytes(kP) / static_cast<int>(sizeof(float)));
   float* const a_smem = buffer;              // [STAGES][BK][a_ld]

@@ -12,7 +12,7 @@ namespace gemm_tune::warp_tiled {
 struct Params {
   int CLUSTER, BM, BN, BK, WM, WN, TM, TN, WARPS_K, STAGES, ASYNC, FRAGMENTS, VEC, RASTER, CTAS,
       SPLIT_K, TAIL, TA, TB, PRED;
-  int REPACK = 0, LINES = 0, VECS = 0, STEPPED = 0, REDUCE = 0;
+  int REPACK = 0, LINES = 0, VECS = 0, STEPPED = 0, REDUCE = 0, POINTERS = 0;
 };
 
 constexpr int kGroup = 4;  // a thread's rows and columns come in groups of neighbours
@@ -166,6 +166,8 @@ constexpr Rule<Params> kRules[] = {
      [](const Params& p) {
        return p.REDUCE != 0 && (p.CLUSTER != 0 || (p.SPLIT_K == 1 && p.TAIL == 0));
      }},
+    {kNoPointersToCopy, "REPACK POINTERS",
+     [](const Params& p) { return p.REPACK != 0 && p.POINTERS != 0; }},
 };
 
 constexpr const char* reject(const Params& p) {
@@ -184,8 +186,9 @@ constexpr const char* reject(const Params& p) {
   if (p.VECS < 0 || p.VECS > 444) return "VECS must lie between 0 and 444";
   if (!is_flag(p.CLUSTER) || !is_flag(p.TA) || !is_flag(p.TB) || !is_flag(p.PRED))
     return "CLUSTER, TA, TB and PRED must be 0 or 1";
-  if (!is_flag(p.REPACK) || !is_flag(p.LINES) || !is_flag(p.STEPPED) || !is_flag(p.REDUCE))
-    return "REPACK, LINES, STEPPED and REDUCE must be 0 or 1";
+  if (!is_flag(p.REPACK) || !is_flag(p.LINES) || !is_flag(p.STEPPED) || !is_flag(p.REDUCE) ||
+      !is_flag(p.POINTERS))
+    return "REPACK, LINES, STEPPED, REDUCE and POINTERS must be 0 or 1";
   return first_broken(kRules, p);
 }
 

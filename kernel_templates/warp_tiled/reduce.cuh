@@ -15,7 +15,10 @@ using Reduced = ShareReduce<threads(kP), kOwnRows * kP.TN>;
 // The grid's x counts parts of a tile, y the tiles that are shared, z the batch.
 extern "C" __global__ void __launch_bounds__(kReduceThreads, kReduceCtas)
     reduce(const KernelArgs all) {
-  const KernelArgs args = batch_entry(all);
+  const KernelArgs args = own_product<kPointers>(all);
+  if constexpr (kPointers) {
+    if (!has_aligned_matrices(args)) return;  // the product's kernel stored it
+  }
   const int unit = static_cast<int>(blockIdx.x) * kReduceThreads + static_cast<int>(threadIdx.x);
   int tile = static_cast<int>(blockIdx.y), shares = kP.SPLIT_K;
   if constexpr (kP.TAIL != 0) {

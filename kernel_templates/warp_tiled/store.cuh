@@ -3,11 +3,17 @@
 #pragma once
 
 #include "kernel_templates/device/epilogue.cuh"
+#include "kernel_templates/device/pointer_batch.cuh"
 #include "kernel_templates/device/raster.cuh"
 #include "kernel_templates/device/tile_store.cuh"
 #include "kernel_templates/warp_tiled/warps_k.cuh"
 
 namespace gemm_tune::warp_tiled {
+
+// Of a batch of pointers.
+__device__ inline bool has_aligned_matrices(const KernelArgs& args) {
+  return are_aligned<kTypeF32, kTypeF32, kVecA, kVecB, kVecD>(args);
+}
 
 __device__ inline void store(const OwnSums& sums, const KernelArgs& args, TileOrigin origin,
                              const Place& place) {

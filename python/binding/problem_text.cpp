@@ -4,9 +4,29 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "core/error.h"
 #include "dispatch/c_values.h"
+#include "kernel_templates/registry.h"
 
 namespace gemm_tune {
+namespace {
+
+// The call with arrays of addresses and with leading dimensions of the problem's alignment.
+gt_gemm_call of_pointers(const Problem& problem, gt_gemm_call call) {
+  if (problem.batch_kind == BatchKind::groups) {
+    throw UsageError("'" + to_string(problem) + "': " + *why_unserved(problem));
+  }
+  call.batch_kind = GT_POINTERS;
+  const auto align = [](std::int64_t& ld, int bytes, ElementType type) {
+    if (bytes < kWidestAccessBytes) ld += bytes / bytes_of(type);
+  };
+  align(call.lda, problem.alignment.a, problem.signature.a);
+  align(call.ldb, problem.alignment.b, problem.signature.b);
+  align(call.ldc, problem.alignment.d, problem.signature.d);
+  return call;
+}
+
+}  // namespace
 
 std::string problem_text(const gt_gemm_call& call) {
   return to_string(row_major_call(call, Addresses::optional).problem);
@@ -37,6 +57,7 @@ gt_gemm_call call_of(const std::string& problem_text) {
   call.lda = padded(row_length_a(problem), types.a);
   call.ldb = padded(row_length_b(problem), types.b);
   call.ldc = padded(problem.N, types.d);
+  if (problem.batch_kind != BatchKind::strided) return of_pointers(problem, call);
   call.stride_a = rows_a(problem) * call.lda;
   call.stride_b = rows_b(problem) * call.ldb;
   call.stride_c = problem.M * call.ldc;

@@ -293,13 +293,15 @@ bool is_searched(SearchScope searched, const Problem& problem, int vec) {
 }  // namespace
 
 std::vector<FixedParam> settled_params(const Problem& problem) {
-  const Specialisation settled = {problem.layout, alignment_class(problem), false,
-                                  problem.signature};
+  Specialisation settled = {problem.layout, alignment_class(problem), false, problem.signature};
+  settled.batch_kind = problem.batch_kind;
   // Copies with aligned rows allow wider accesses: then both are the search's to choose.
-  const bool may_repack = problem.batch == 1 && repacked_class(problem) > alignment_class(problem);
+  const bool may_repack = problem.batch == 1 && problem.batch_kind == BatchKind::strided &&
+                          repacked_class(problem) > alignment_class(problem);
   const auto is_settled = [may_repack](const KernelFamily& family, Role role) {
     return role == Role::transposed_a || role == Role::transposed_b || role == Role::type_ab ||
-           role == Role::type_cd || (role == Role::repack && !may_repack) ||
+           role == Role::type_cd || role == Role::batch_kind ||
+           (role == Role::repack && !may_repack) ||
            (role == Role::vector_width && family.is_fastest_at_widest_vec && !may_repack);
   };
   std::vector<FixedParam> params;

@@ -275,6 +275,23 @@ TEST_F(ChooseTest, ATunedBatchIsExactAndCountsInTheDistance) {
   EXPECT_EQ(nearest("256x256x128:batch=2"), "128x128x128");
 }
 
+TEST_F(ChooseTest, ABatchOfPointersIsServedByItsOwnWinnersOrByTheBuiltinDefault) {
+  const std::string tile =
+      "warp_tiled/CLUSTER=0,BM=64,BN=64,BK=16,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=2,ASYNC=0,"
+      "FRAGMENTS=2,VEC=4,RASTER=8,CTAS=1,SPLIT_K=1,TAIL=0,TA=0,TB=0,PRED=1";
+  store_measured(database_, kA6000, "64x64x64:batch=8", tile, 10);
+  const Choice builtin = choice("64x64x64:batch=8:pointers");
+  EXPECT_EQ(builtin.match, Match::builtin);
+  EXPECT_EQ(builtin.config.value().recipe.batch_kind, BatchKind::pointers);
+  EXPECT_EQ(choice("64x64x64:batch=8:pointers:type=bf16").config.value().family->name, "mma");
+  store_measured(database_, kA6000, "64x64x64:batch=8:pointers", tile + ",POINTERS=1", 11);
+  EXPECT_EQ(choice("64x64x64:batch=8:pointers").match, Match::exact);
+  EXPECT_EQ(text(choice("64x64x60:batch=7:pointers")), tile + ",POINTERS=1");
+  EXPECT_EQ(text(choice("64x64x64:batch=8")), tile);
+  EXPECT_THAT(choice("64x64x64:batch=8:groups").explanation,
+              HasSubstr("no kernel family serves batches of groups"));
+}
+
 TEST_F(ChooseTest, ABatchThatExceedsTheGridIsNotServed) {
   store_measured(database_, kA6000, "128x128x128", kPredicated, 5);
   const Choice found = choice("128x128x128:batch=65536");

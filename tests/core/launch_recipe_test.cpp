@@ -137,6 +137,17 @@ TEST(LaunchRecipeTest, RefusesABatchBeyondTheLaunchLimit) {
   EXPECT_THAT(why_illegal(whole_tiles(), problem), Optional(HasSubstr("65535")));
 }
 
+TEST(LaunchRecipeTest, AKernelServesOneKindOfBatch) {
+  LaunchRecipe recipe = predicated();
+  EXPECT_THAT(why_illegal(recipe, parse_problem("64x64x64:batch=2:pointers")),
+              Optional(HasSubstr("of the kind strided; the problem's is pointers")));
+  recipe.batch_kind = BatchKind::pointers;
+  EXPECT_EQ(why_illegal(recipe, parse_problem("64x64x64:batch=2:pointers")), std::nullopt);
+  EXPECT_NE(why_illegal(recipe, parse_problem("64x64x64")), std::nullopt);
+  EXPECT_THAT(why_illegal(recipe, parse_problem("64x64x64:groups")),
+              Optional(HasSubstr("the problem's is groups")));
+}
+
 TEST(LaunchRecipeTest, RefusesAGridBeyondTheLaunchLimit) {
   LaunchRecipe recipe = predicated();
   recipe.tile_m = recipe.tile_n = 16;

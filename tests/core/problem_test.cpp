@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/error.h"
+#include "core/gemm_call.h"
 #include "tests/matchers.h"
 
 namespace gemm_tune {
@@ -166,6 +167,26 @@ TEST(ProblemTest, ThePartsBehindTheSizesMayHaveAnyOrder) {
   }
 }
 
+TEST(ProblemTest, ABatchOfPointersOrGroupsIsReadBack) {
+  Problem problem = packed_problem(64, 8, 12, Layout::nt, 3);
+  problem.batch_kind = BatchKind::pointers;
+  EXPECT_EQ(to_string(problem), "64x8x12:layout=nt:batch=3:pointers");
+  EXPECT_EQ(parse_problem("64x8x12:pointers:layout=nt:batch=3"), problem);
+  EXPECT_EQ(parse_problem("64x8x12:batch=3:groups").batch_kind, BatchKind::groups);
+  EXPECT_EQ(to_string(parse_problem("64x8x12:pointers")), "64x8x12:pointers");
+  EXPECT_NO_THROW(parse_problem("64x8x12:pointers:epilogue=bias_column+relu"));
+  EXPECT_THROW(parse_problem("64x8x12:pointers:epilogue=residual"), UsageError);
+}
+
+TEST(ProblemTest, OfABatchOfPointersLeadingDimensionsAloneAreAligned) {
+  GemmCall call = packed_call(parse_problem("64x8x12:batch=3:pointers"));
+  call.A = reinterpret_cast<const void*>(8);
+  call.stride_a = 1;
+  EXPECT_EQ(alignment_of(call), (Alignment{16, 16, 16, 16}));
+  call.ldb = 10;
+  EXPECT_EQ(alignment_of(call).b, 8);
+}
+
 TEST(ProblemTest, RejectsMalformedTextAndNamesThePart) {
   const std::pair<std::string, std::string> kMalformed[] = {
       {"", "'' must be MxNxK"},
@@ -188,8 +209,12 @@ TEST(ProblemTest, RejectsMalformedTextAndNamesThePart) {
       {"1x1x1:", "''"},
       {"1x1x1:batch=2:", "''"},
       {"1x1x1:512:64", "'512' is none of"},
-      {"1x1x1:form=nt", "'form=nt' is none of type=, layout=, align=, batch= and epilogue="},
+      {"1x1x1:form=nt",
+       "'form=nt' is none of type=, layout=, align=, batch=, pointers, "
+       "groups and epilogue="},
       {"1x1x1:batch", "'batch' is none of"},
+      {"1x1x1:strided", "'strided' is none of"},
+      {"1x1x1:pointers:groups", "'groups' is a second kind of batch"},
       {"1x1x1:align=3", "'align=3' must be bytes"},
       {"1x1x1:align=", "'align=' must be bytes"},
       {"1x1x1:align=2", "'align=2' must be bytes"},

@@ -627,6 +627,22 @@ TEST_F(DatabaseTest, TheFileIsKnownByItsApplicationIdAndVersion) {
   EXPECT_THAT(shell("PRAGMA integrity_check"), ElementsAre("ok"));
 }
 
+TEST_F(DatabaseTest, KeepsKindsOfBatchApart) {
+  const std::string strided = "64x64x64:batch=8", pointers = strided + ":pointers";
+  {
+    Database database = writable(file_);
+    store_measured(database, kA6000, strided, kWholeTiles, 5);
+    store_measured(database, kA6000, pointers, kWholeTiles, 6);
+  }
+  EXPECT_THAT(shell("SELECT text, batch_kind FROM problems ORDER BY id"),
+              ElementsAre(strided + "|strided", pointers + "|pointers"));
+  const Database database(file_, Database::Mode::read_only);
+  const std::vector<Record> records = database.records(kA6000, parse_problem(pointers));
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_EQ(records[0].problem, parse_problem(pointers));
+  EXPECT_EQ(records[0].outcome.time_us(), 6);
+}
+
 TEST_F(DatabaseTest, KeepsTypesApart) {
   const std::vector<std::string> texts = {"512x512x512", "512x512x512:type=bf16",
                                           "512x512x512:type=bf16/bf16/f32/f32",

@@ -275,6 +275,30 @@ TEST(CheckedCall, APartOfABatchIsCountedInBytesOfEachType) {
   EXPECT_EQ(part.problem.batch, 2);
 }
 
+TEST(CheckedCall, ABatchOfPointersHasArraysOfAddressesAndNoStrides) {
+  GemmCall call = valid();
+  call.problem.batch_kind = BatchKind::pointers;
+  call.problem.batch = 5;
+  call.stride_a = -1;
+  call.stride_c = 0;
+  expect_valid(call);
+  const GemmCall part = part_of(call, 3, 2);
+  EXPECT_EQ(part.problem.batch, 2);
+  EXPECT_EQ(part.A, address(0x1018));
+  EXPECT_EQ(part.B, address(0x2018));
+  EXPECT_EQ(part.C, address(0x3018));
+  EXPECT_EQ(part.D, address(0x3018));
+  call.A = address(0x1004);
+  expect_refused(call, "A is not aligned to 8 bytes");
+  call.A = nullptr;
+  expect_refused(call, "A is NULL");
+  call = valid();
+  call.problem.batch_kind = BatchKind::pointers;
+  call.problem.epilogue = *find_epilogue("residual");
+  call.operands[0] = address(0x4000);
+  expect_refused(call, "call has the epilogue residual, whose operand lies as D does");
+}
+
 TEST(CheckedCall, RefusesNegativeStrides) {
   GemmCall call = valid_batch();
   call.stride_a = -1;

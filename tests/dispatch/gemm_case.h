@@ -19,6 +19,7 @@ struct Case {
   gt_transpose trans_a = GT_NO_TRANSPOSE, trans_b = GT_NO_TRANSPOSE;
   std::int64_t batch = 1;
   std::int64_t gap = 0;  // between the matrices of a batch
+  gt_batch_kind batch_kind = GT_STRIDED;
 };
 
 // A matrix, or a batch of them, of rows x cols as BLAS's op() leaves it.
@@ -54,6 +55,7 @@ inline gt_gemm_call call_of(const Case& c, float alpha, float beta) {
   call.N = c.N;
   call.K = c.K;
   call.batch = c.batch;
+  call.batch_kind = c.batch_kind;
   call.alpha = alpha;
   call.beta = beta;
   return call;

@@ -117,12 +117,38 @@ class GemmGpuTest : public GpuTest {
     call.stride_a = A.stride;
     call.stride_b = B.stride;
     call.stride_c = D.stride;
+    const DeviceBuffer<const void*> arrays = put_addresses(call);
     const Stream stream;
     ASSERT_EQ(gt_gemm(handle_, stream.get(), &call), GT_OK) << gt_last_error();
     stream.synchronize();
     std::vector<char> result(poison.size());
     device_d.copy_to_host(result);
     EXPECT_TRUE(result == stored(want, types.cd)) << x.M << "x" << x.N << "x" << x.K;
+  }
+
+  // Of a batch of pointers: puts arrays of addresses in place of the first ones.
+  static DeviceBuffer<const void*> put_addresses(gt_gemm_call& call) {
+    if (call.batch_kind == GT_STRIDED) return {};
+    std::vector<const void*> all;
+    const auto add = [&](const void* first, std::int64_t stride, gt_type type) {
+      const auto step = static_cast<std::size_t>(stride) * bytes_of(type);
+      for (std::size_t entry = 0; entry < static_cast<std::size_t>(call.batch); ++entry) {
+        all.push_back(static_cast<const char*>(first) + entry * step);
+      }
+    };
+    add(call.A, call.stride_a, call.type_a);
+    add(call.B, call.stride_b, call.type_b);
+    add(call.D, call.stride_c, call.type_d);
+    if (call.C != nullptr) add(call.C, call.stride_c, call.type_c);
+    DeviceBuffer<const void*> arrays(all.size());
+    arrays.copy_from_host(all);
+    const bool in_place = call.C == call.D;
+    call.A = arrays.data();
+    call.B = arrays.data() + call.batch;
+    call.D = arrays.data() + 2 * call.batch;
+    if (call.C != nullptr) call.C = in_place ? call.D : arrays.data() + 3 * call.batch;
+    call.stride_a = call.stride_b = call.stride_c = 0;
+    return arrays;
   }
 
   // A handle of a database whose only winner is this one. A look-up of the problem gives `served`.
@@ -182,6 +208,36 @@ TEST_F(GemmGpuTest, MultipliesEveryTypeOrderLayoutAndAlignment) {
     expect_exact({5, 7, 0}, types, 1, 3);
   }
   EXPECT_GE(ran, 3);
+}
+
+TEST_F(GemmGpuTest, MultipliesBatchesOfPointersAlsoToUnalignedMatrices) {
+  for (const Types& types : kEveryTypes) {
+    if (!has(types)) continue;
+    for (const gt_order order : {GT_ROW_MAJOR, GT_COLUMN_MAJOR}) {
+      for (const gt_transpose trans : {GT_NO_TRANSPOSE, GT_TRANSPOSE}) {
+        for (const bool in_place : {false, true}) {
+          const auto check = [&](Case x, float alpha, float beta, const char* epilogue = "none") {
+            x.order = order;
+            x.trans_a = trans;
+            x.trans_b = trans;
+            x.batch_kind = GT_POINTERS;
+            expect_exact(x, types, alpha, beta, epilogue, in_place);
+          };
+          Case whole{64, 128, 96};
+          whole.batch = 3;
+          check(whole, 1, 0);
+          Case unaligned{72, 80, 40, 8};  // all entries but the first
+          unaligned.batch = 3;
+          unaligned.gap = 5;
+          check(unaligned, 0.5f, -2);
+          Case ragged{65, 33, 17, 3, 1};
+          ragged.batch = 2;
+          check(ragged, 2, 1, kBiasRelu);
+          check({5, 7, 0}, 1, 3);
+        }
+      }
+    }
+  }
 }
 
 TEST_F(GemmGpuTest, AddsABiasAndTakesItsReluInEveryTypeAndOrder) {

@@ -159,6 +159,20 @@ TEST_F(LookupTest, ALayoutIsServedByItsOwnKernelsOnly) {
   }
 }
 
+TEST_F(LookupTest, ABatchOfPointersIsServedByKernelsForPointersAlone) {
+  gt_gemm_call call = make_call(1024, 1024, 1024);
+  call.batch = 4;
+  call.batch_kind = GT_POINTERS;
+  use_kernels_alone();
+  const gt_recipe recipe = lookup(call);
+  EXPECT_EQ(recipe.match, GT_MATCH_DEFAULT);
+  EXPECT_THAT(recipe.config, HasSubstr(",POINTERS=1"));
+  call.batch_kind = GT_STRIDED;  // the same question but for the kind
+  EXPECT_EQ(lookup(call).match, GT_MATCH_NEAREST);
+  call.batch_kind = static_cast<gt_batch_kind>(2);
+  expect_refused(kDevice, call, "call.batch_kind is 2: it must be GT_STRIDED or GT_POINTERS");
+}
+
 TEST_F(LookupTest, RefusesOrdersTranspositionsAndBatchesOutOfRange) {
   gt_gemm_call call = make_call(64, 64, 64);
   call.order = static_cast<gt_order>(2);

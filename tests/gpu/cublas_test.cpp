@@ -17,6 +17,11 @@ Problem problem_of(const Signature& types, std::int64_t batch) {
 TEST(CublasTest, NamesTheFunctionThatACallGoesThrough) {
   EXPECT_STREQ(Cublas::function_name(problem_of(Signature(), 1)), "cublasSgemm");
   EXPECT_STREQ(Cublas::function_name(problem_of(Signature(), 2)), "cublasSgemmStridedBatched");
+  const Problem pointers = parse_problem("4x4x4:pointers");
+  EXPECT_STREQ(Cublas::function_name(pointers), "cublasSgemmBatched");
+  EXPECT_STREQ(Cublas::autotuned_name(pointers), "cublasGemmBatchedEx");
+  EXPECT_STREQ(Cublas::function_name(parse_problem("4x4x4:pointers:type=bf16")),
+               "cublasGemmBatchedEx");
   const Signature f64 = signature_of(ElementType::f64);
   EXPECT_STREQ(Cublas::function_name(problem_of(f64, 1)), "cublasDgemm");
   for (const ElementType type : {ElementType::f16, ElementType::bf16}) {

@@ -28,13 +28,15 @@ TEST(Family, ParametersStandInTheOrderOfTheirStruct) {
   EXPECT_THAT(
       names_of(*find_family("vectorized_2d")),
       ElementsAre("BM", "BN", "BK", "TM", "TN", "VEC", "PAD", "INTERLEAVE", "PRED", "REPACK"));
-  EXPECT_THAT(names_of(*find_family("warp_tiled")),
-              ElementsAre("CLUSTER", "BM", "BN", "BK", "WM", "WN", "TM", "TN", "WARPS_K", "STAGES",
-                          "ASYNC", "FRAGMENTS", "VEC", "RASTER", "CTAS", "SPLIT_K", "TAIL", "TA",
-                          "TB", "PRED", "REPACK", "LINES", "VECS", "STEPPED", "REDUCE"));
-  EXPECT_THAT(names_of(*find_family("skinny")),
-              ElementsAre("CLUSTER", "BS", "TL", "WARPS", "LANES_K", "UNROLL", "VEC", "SPLIT_K",
-                          "SKINNY_N", "TA", "TB", "PRED", "REPACK", "KEEP", "STAGED_FIRST"));
+  EXPECT_THAT(
+      names_of(*find_family("warp_tiled")),
+      ElementsAre("CLUSTER", "BM", "BN", "BK", "WM", "WN", "TM", "TN", "WARPS_K", "STAGES", "ASYNC",
+                  "FRAGMENTS", "VEC", "RASTER", "CTAS", "SPLIT_K", "TAIL", "TA", "TB", "PRED",
+                  "REPACK", "LINES", "VECS", "STEPPED", "REDUCE", "POINTERS"));
+  EXPECT_THAT(
+      names_of(*find_family("skinny")),
+      ElementsAre("CLUSTER", "BS", "TL", "WARPS", "LANES_K", "UNROLL", "VEC", "SPLIT_K", "SKINNY_N",
+                  "TA", "TB", "PRED", "REPACK", "KEEP", "STAGED_FIRST", "POINTERS"));
 }
 
 TEST(Family, WithoutAParameterForTypesHasF32Only) {

@@ -185,6 +185,7 @@ TEST(Twin, OfAnyValidPointIsValidAndOneServesARaggedProblem) {
         Problem ragged =
             packed_problem(13, 17, 19, config.recipe.layout, 1, config.traits.signature);
         ragged = in_class(ragged, alignment);
+        ragged.batch_kind = config.recipe.batch_kind;
         const auto legal = legal_for(config, ragged);
         ASSERT_TRUE(legal.has_value()) << to_string(config.config());
         EXPECT_EQ(why_illegal(legal->config.recipe, ragged), std::nullopt)
@@ -333,7 +334,7 @@ TEST(CheckConfig, ATextWithoutLaterParametersIsTheKernelFromBeforeThem) {
   EXPECT_THAT([&] { known(before + ",KEEP=17"); },
               ThrowsMessage<UsageError>(HasSubstr("KEEP must lie between 0 and 16")));
   EXPECT_THAT([&] { known(before + ",STAGED_FIRST=2"); },
-              ThrowsMessage<UsageError>(HasSubstr("STAGED_FIRST must be 0 or 1")));
+              ThrowsMessage<UsageError>(HasSubstr("STAGED_FIRST and POINTERS must be 0 or 1")));
 }
 
 TEST(CheckConfig, WholeLinesAreOfAccessesOf4BytesOnly) {

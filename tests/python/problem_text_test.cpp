@@ -56,7 +56,8 @@ TEST(ProblemText, ACallOfATextHasItsProblem) {
   for (const char* text :
        {"1024x1000x512", "63x65x67:align=16", "63x65x67", "4x8x16:type=bf16:layout=nt:batch=3",
         "64x64x64:type=f16/f16/f32/f32:layout=tt", "1024x1024x1024:align=4/16/16/16",
-        "100x200x300:align=16/8/4/4:batch=7", "64x64x0"}) {
+        "100x200x300:align=16/8/4/4:batch=7", "64x64x0", "64x64x64:batch=9:pointers",
+        "100x200x300:type=bf16:align=16/8/4/4:batch=7:pointers"}) {
     EXPECT_EQ(problem_text(call_of(text)), text);
   }
   EXPECT_EQ(

@@ -324,13 +324,20 @@ TEST(SettledParams, AreTheLayoutAndTheWidthOfAccesses) {
     if (one.only_of == nullptr || one.only_of->name == "skinny") of_skinny[one.name] = one.value;
   }
   EXPECT_EQ(of_warp_tiled, (std::map<std::string, int>{{"LINES", 0},
+                                                       {"POINTERS", 0},
                                                        {"REDUCE", 0},
                                                        {"REPACK", 0},
                                                        {"STEPPED", 0},
                                                        {"TA", 0},
                                                        {"TB", 1},
                                                        {"VEC", 2}}));
-  EXPECT_EQ(of_skinny, (std::map<std::string, int>{{"REPACK", 0}, {"TA", 0}, {"TB", 1}}));
+  EXPECT_EQ(of_skinny,
+            (std::map<std::string, int>{{"POINTERS", 0}, {"REPACK", 0}, {"TA", 0}, {"TB", 1}}));
+  of_skinny.clear();
+  for (const FixedParam& one : settled_params(parse_problem("64x64x64:batch=8:pointers"))) {
+    if (one.name == "POINTERS") of_skinny[one.only_of->name] = one.value;
+  }
+  EXPECT_EQ(of_skinny, (std::map<std::string, int>{{"skinny", 1}, {"warp_tiled", 1}}));
 }
 
 // Rows of A alone are unaligned: copies of them allow accesses of four elements.
@@ -340,7 +347,7 @@ TEST(SettledParams, LeaveCopiesAndTheWidthOfAccessesToTheSearchWhereCopiesAllowW
     if (one.or_value) continue;
     if (one.only_of == nullptr || one.only_of->name == "warp_tiled") settled.insert(one.name);
   }
-  EXPECT_EQ(settled, (std::set<std::string>{"REDUCE", "TA", "TB"}));
+  EXPECT_EQ(settled, (std::set<std::string>{"POINTERS", "REDUCE", "TA", "TB"}));
   for (const FixedParam& one : settled_params(packed_problem(1024, 1024, 1001, Layout::nn, 2))) {
     if (one.name == "REPACK") {
       EXPECT_EQ(one.value, 0);

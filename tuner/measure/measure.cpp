@@ -103,10 +103,14 @@ std::vector<Baseline> best_of_each(const std::vector<Contender>& contenders,
   return best;
 }
 
-// Why a library has no function for products with this epilogue, as a sentence.
-std::optional<std::string> why_no_contender(BaselineKind kind, const Epilogue& epilogue) {
+// Why a library is not called for such products, as a sentence.
+std::optional<std::string> why_no_contender(BaselineKind kind, const Problem& problem) {
   const std::string name(to_string(kind));
+  const Epilogue& epilogue = problem.epilogue;
+  const bool is_strided = problem.batch_kind == BatchKind::strided;
+  if (epilogue.is_none() && (is_strided || kind != BaselineKind::cublas_lt)) return std::nullopt;
   if (kind == BaselineKind::cublas_autotuned) return name + ": cublasGemmEx has no epilogues";
+  if (!is_strided) return name + ": cublasLt is called for strided batches only";
   if (cublas_abi::lt_number(epilogue.transposed())) return std::nullopt;
   return name + ": cublasLt has no epilogue " + to_string(epilogue);
 }
@@ -247,11 +251,9 @@ struct Measurer::Impl {
                                     std::vector<std::string>& absent) {
     std::vector<Contender> all;
     for (const BaselineKind kind : request.baselines) {
-      if (!request.problem.epilogue.is_none()) {
-        if (const auto why = why_no_contender(kind, request.problem.epilogue)) {
-          absent.push_back(*why);
-          continue;
-        }
+      if (const auto why = why_no_contender(kind, request.problem)) {
+        absent.push_back(*why);
+        continue;
       }
       if (kind == BaselineKind::cublas && !request.problem.epilogue.is_none()) {
         if (auto one = plain_lt_contender(request.problem, verify, absent)) {

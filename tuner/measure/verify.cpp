@@ -13,6 +13,7 @@
 #include "kernel_templates/embedded_texts.h"
 #include "kernel_templates/source.h"
 #include "tuner/measure/device_checks_text.h"
+#include "tuner/measure/matrix_addresses.h"
 
 namespace gemm_tune {
 namespace {
@@ -127,6 +128,7 @@ std::vector<GemmCall> small_verification_shapes(const KnownConfig& config, int s
     GemmCall shape;
     shape.problem = packed_problem(M, N, K, config.recipe.layout, batch, t.signature);
     shape.problem.epilogue = epilogue;
+    shape.problem.batch_kind = config.recipe.batch_kind;
     const int a = bytes_of(t.signature.a), b = bytes_of(t.signature.b);
     const int d = bytes_of(t.signature.d);
     shape.lda = padded(row_length_a(shape.problem) + vec, aligned.a, a);
@@ -155,6 +157,13 @@ std::vector<GemmCall> small_verification_shapes(const KnownConfig& config, int s
   shapes.push_back(with_gaps(std::max(t.tile_m - ragged, 1), 2 * t.tile_n - ragged,
                              slices * t.tile_k - ragged_k,
                              t.tail_ctas_per_sm > 0 || t.repack ? 1 : 3));
+  if (t.batch_kind == BatchKind::pointers) {
+    GemmCall unaligned = shapes.back();
+    for (std::int64_t* stride : {&unaligned.stride_a, &unaligned.stride_b, &unaligned.stride_c}) {
+      ++*stride;
+    }
+    shapes.push_back(unaligned);
+  }
   return shapes;
 }
 
@@ -296,7 +305,18 @@ GemmCall Verifier::call_at(const GemmCall& shape, const Case& kind) {
   call = in_place(call, in.A.data(), in.B.data(), c_.data() + guard_bytes);
   fill_epilogue(call, kind);
   call.problem = problem_of(call);
-  return call;
+  return with_addresses(call);
+}
+
+GemmCall Verifier::with_addresses(const GemmCall& call) {
+  const std::size_t bytes = address_bytes(call.problem);
+  if (bytes == 0) return call;
+  GT_CUDA(cudaStreamSynchronize(stream_));  // which may read those of an earlier call
+  if (addresses_.size() < bytes) {
+    addresses_ = DeviceBuffer<char>();
+    addresses_ = DeviceBuffer<char>(bytes);
+  }
+  return pointing(call, addresses_.data());
 }
 
 std::optional<std::string> Verifier::check_case(const Gemm& gemm, const GemmCall& shape,

@@ -54,9 +54,9 @@ Matrices matrices_c(const GemmCall& shape);
 
 // Small shapes at which a config of this kind is checked before the tuned one, in its layout:
 // several tiles with gaps between rows, A and B unaligned for REPACK, deep enough for every CTA
-// that shares tiles to get its part of K; a batch with gaps between its matrices; for a predicated
-// kernel also a tiny one and one that is ragged on every edge. sm_count: of the device that
-// launches. epilogue: of the shapes.
+// that shares tiles to get its part of K; a batch with gaps between its matrices, of pointers also
+// with unaligned ones; for a predicated kernel also a tiny one and one that is ragged on every
+// edge. sm_count: of the device that launches. epilogue: of the shapes.
 std::vector<GemmCall> small_verification_shapes(const KnownConfig& config, int sm_count,
                                                 const Epilogue& epilogue = {});
 
@@ -122,6 +122,8 @@ class Verifier {
   // C between its guards, with what the case wants in it.
   void fill_c(const GemmCall& shape, const Case& kind);
   GemmCall call_at(const GemmCall& shape, const Case& kind);
+  // The call as a program makes it: of a batch of pointers with arrays of addresses.
+  GemmCall with_addresses(const GemmCall& call);
   void fill(DeviceBuffer<char>& buffer, Matrices matrices, std::uint64_t seed, int integer_range,
             bool poisoned);
 
@@ -132,6 +134,7 @@ class Verifier {
   std::map<Epilogue, Kernels> kernels_;
   std::map<std::pair<GemmCall, int>, Operands> operands_;  // by shape and integer range
   DeviceBuffer<char> c_;                                   // with its guards
+  DeviceBuffer<char> addresses_;                           // of a batch of pointers
   std::array<DeviceBuffer<char>, kMostOperands> epilogue_buffers_;
 };
 

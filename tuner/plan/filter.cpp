@@ -121,6 +121,8 @@ std::optional<std::string_view> reason_of(Refusal refused) {
       return "the kernel is for other element types";
     case Refusal::layout:
       return "the kernel is for another layout";
+    case Refusal::batch_kind:
+      return "the kernel is for another kind of batch";
     case Refusal::alignment:
       return kTooWide;
     case Refusal::multiple_m:

@@ -35,6 +35,7 @@ class Counterparts {
       : index_(points),
         layout_(problem.layout),
         signature_(problem.signature),
+        batch_kind_(problem.batch_kind),
         widest_(alignment_class(problem)),
         widths_(differing_alignments(problem)) {}
 
@@ -48,6 +49,7 @@ class Counterparts {
     Specialisation here = config.specialisation();
     here.layout = layout_;
     here.signature = signature_;
+    here.batch_kind = batch_kind_;
     const bool was_widest = here.vec == alignment_class(source);
     const bool is_widest = was_widest || family.is_fastest_at_widest_vec;
     here.vec = is_widest ? widest_ : std::min(here.vec, widest_);
@@ -71,6 +73,7 @@ class Counterparts {
   PointIndex index_;
   Layout layout_;
   Signature signature_;
+  BatchKind batch_kind_;
   int widest_, widths_;
 };
 

@@ -55,7 +55,7 @@ class SizeList {
   const ProblemDefaults& defaults() const { return defaults_; }
 
   void add(const Problem& problem) {
-    if (const auto why = why_unserved(problem.signature)) {
+    if (const auto why = why_unserved(problem)) {
       throw UsageError(to_string(problem) + ": " + *why);
     }
     if (!known_.insert(to_string(problem)).second) return;
@@ -135,7 +135,8 @@ void add_item(std::string_view item, bool in_file, SizeList& list) {
   }
   const std::string_view shape = item.substr(0, item.find(':'));
   if (shape.find('x') == std::string_view::npos) {
-    const bool is_range = shape != item && item.find('=') == std::string_view::npos;
+    const bool has_words = item.find_first_of("=abcdefghijklmnopqrstuvwxyz") != item.npos;
+    const bool is_range = shape != item && !has_words;
     if (is_range) return add_range(item, list);
     edge(item, shape, 1);
     const std::string n(shape);

@@ -136,6 +136,13 @@ typedef enum gt_accuracy {
  * the text's order. Rows and columns are those of D in the call's order. */
 typedef uint32_t gt_epilogue;
 
+/* How the matrices of a batch are told of. */
+typedef enum gt_batch_kind {
+  GT_STRIDED = 0,  /* each operand's matrices are equally far apart */
+  GT_POINTERS = 1, /* A, B, C and D are arrays on the device, of `batch` addresses each */
+  GT_BATCH_KIND_MAX = 0x7fffffff
+} gt_batch_kind;
+
 /* A product. Begin with gt_gemm_call call = GT_GEMM_CALL_INIT, which sets size, one product,
  * alpha = 1 and beta = 0, and all else to 0.
  *
@@ -144,7 +151,13 @@ typedef uint32_t gt_epilogue;
  * that length, and a stride of 0 beside it for matrices one after another. Beside a leading
  * dimension that is given, a stride of 0 uses the same A or B for all. Strides are not negative.
  * The matrices of D must not overlap: either each lies behind the one before, or all lie side by
- * side in the same rows (column-major: columns). */
+ * side in the same rows (column-major: columns).
+ *
+ * Of GT_POINTERS strides mean nothing, and the matrices of D must not overlap either. The arrays
+ * are read when the product runs. Where in them the address of a matrix is less aligned than the
+ * leading dimension, up to 16 bytes, the product of that entry is right and slow. C is D, the same
+ * array, or one of matrices that do not overlap D's. Epilogues with an operand that lies as D does
+ * are refused. */
 typedef struct gt_gemm_call {
   uint64_t size; /* sizeof(gt_gemm_call) */
   gt_order order;
@@ -152,8 +165,10 @@ typedef struct gt_gemm_call {
   gt_type type_a, type_b, type_c, type_d;
   gt_accuracy accuracy;
   gt_epilogue epilogue;
-  int64_t M, N, K;    /* each from 0 to 2,000,000,000 */
-  int64_t batch;      /* products; entry i works on A + i * stride_a and so on */
+  gt_batch_kind batch_kind;
+  int64_t M, N, K; /* each from 0 to 2,000,000,000 */
+  int64_t batch;   /* products; entry i works on A + i * stride_a and so on, of GT_POINTERS on the
+                      matrix at address i of the array A */
   double alpha, beta; /* rounded to fp32 */
   const void* A;
   const void* B;
@@ -169,8 +184,8 @@ typedef struct gt_gemm_call {
 #define GT_GEMM_CALL_INIT                                                                         \
   {                                                                                               \
     sizeof(gt_gemm_call), GT_ROW_MAJOR, GT_NO_TRANSPOSE, GT_NO_TRANSPOSE, GT_F32, GT_F32, GT_F32, \
-        GT_F32, GT_ACCURACY_OF_TYPES, 0, 0, 0, 0, 1, 1.0, 0.0, 0, 0, 0, 0, {0, 0, 0, 0, 0, 0}, 0, \
-        0, 0, 0, 0, 0                                                                             \
+        GT_F32, GT_ACCURACY_OF_TYPES, 0, GT_STRIDED, 0, 0, 0, 1, 1.0, 0.0, 0, 0, 0, 0,            \
+        {0, 0, 0, 0, 0, 0}, 0, 0, 0, 0, 0, 0                                                      \
   }
 
 /* Strings are the caller's and are read during the call only. */
@@ -191,7 +206,8 @@ typedef struct gt_recipe {
                             have; gt_gemm takes the next best where the library is missing */
   char explanation[512]; /* one sentence: what was chosen and why */
   int32_t align_a, align_b, align_c, align_d; /* bytes that must divide an operand's address,
-                                                 leading dimension and, in a batch, stride */
+                                                 leading dimension and, in a batch, stride; of
+                                                 GT_POINTERS its leading dimension */
   int64_t workspace_bytes; /* global scratch memory of one launch, which gt_gemm brings; for a
                               device without a name, as for the one that the kernel was tuned on */
   double tuned_us;    /* median time of the kernel at the problem that it was timed for; 0 where

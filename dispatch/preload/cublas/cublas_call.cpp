@@ -70,12 +70,16 @@ std::string_view to_string(Function function) {
       return "cublasSgemm";
     case Function::sgemm_strided_batched:
       return "cublasSgemmStridedBatched";
+    case Function::sgemm_batched:
+      return "cublasSgemmBatched";
     case Function::sgemm_ex:
       return "cublasSgemmEx";
     case Function::gemm_ex:
       return "cublasGemmEx";
     case Function::gemm_strided_batched_ex:
       return "cublasGemmStridedBatchedEx";
+    case Function::gemm_batched_ex:
+      return "cublasGemmBatchedEx";
     case Function::lt_matmul:
       return "cublasLtMatmul";
   }
@@ -170,6 +174,7 @@ std::variant<gt_gemm_call, Reason> tuned_call(const CublasCall& c, const HandleS
   call.N = c.n;
   call.K = c.k;
   call.batch = c.batch;
+  call.batch_kind = takes_pointers(c.function) ? GT_POINTERS : GT_STRIDED;
   call.alpha = *static_cast<const float*>(c.alpha);
   call.beta = *static_cast<const float*>(c.beta);
   call.A = c.A;

@@ -18,14 +18,21 @@ namespace gemm_tune::preload {
 enum class Function {
   sgemm,
   sgemm_strided_batched,
+  sgemm_batched,
   sgemm_ex,
   gemm_ex,
   gemm_strided_batched_ex,
+  gemm_batched_ex,
   lt_matmul
 };
 
 // "cublasSgemm"; the variants for 64-bit integers are not told apart.
 std::string_view to_string(Function function);
+
+// Whether A, B and C are arrays on the device, of the addresses of a batch's matrices.
+constexpr bool takes_pointers(Function function) {
+  return function == Function::sgemm_batched || function == Function::gemm_batched_ex;
+}
 
 // The numbers of cublas_api.h and library_types.h that the drop-in knows.
 inline constexpr int kSuccess = 0, kNotInitialized = 1;

@@ -17,12 +17,12 @@ namespace gemm_tune::preload {
 std::string process_line(int pid, const std::string& program, const std::string& error,
                          std::uint64_t beyond_table);
 
-// Of a shape, in cuBLAS's terms: "function", "m", "n", "k", "batch", "op_a", "op_b", "lda", "ldb",
-// "ldc", "type_a", "type_b", "type_c", "compute_type", "algorithm", "epilogue", "device",
-// "alignment"; "served", a count; "declined", an object of a count for each reason; "tunable", the
-// number of the declined calls that may be served once the shape has been tuned; where some were
-// timed, "timed", their number, and "gpu_us", their GPU time; where the database has both,
-// "expected_us" and "cublas_us", what it expects of a call served and of cuBLAS.
+// Of a shape, in cuBLAS's terms: "function", "m", "n", "k", "batch", "batch_kind", "op_a", "op_b",
+// "lda", "ldb", "ldc", "type_a", "type_b", "type_c", "compute_type", "algorithm", "epilogue",
+// "device", "alignment"; "served", a count; "declined", an object of a count for each reason;
+// "tunable", the number of the declined calls that may be served once the shape has been tuned;
+// where some were timed, "timed", their number, and "gpu_us", their GPU time; where the database
+// has both, "expected_us" and "cublas_us", what it expects of a call served and of cuBLAS.
 std::string shape_line(int pid, const Shape& shape);
 
 // In one write, so that the lines of several processes do not mix. A file that cannot be written

@@ -30,13 +30,15 @@ int element_bytes(int data_type) {
   return type ? bytes_of(*type) : 1;
 }
 
-// The least alignment of an operand's address, leading dimension and, in a batch, stride.
-int alignment_of_operand(const void* at, std::int64_t ld, std::int64_t stride, int data_type,
-                         std::int64_t batch) {
+// The least alignment of an operand's address, leading dimension and, in a batch, stride; of its
+// leading dimension where its addresses are an array on the device.
+int alignment_of_operand(const CublasCall& call, const void* at, std::int64_t ld,
+                         std::int64_t stride, int data_type) {
   const auto bytes = static_cast<std::uint64_t>(element_bytes(data_type));
-  const std::uint64_t between = static_cast<std::uint64_t>(batch > 1 ? stride : 0) * bytes;
-  return alignment_of(reinterpret_cast<std::uintptr_t>(at) |
-                      static_cast<std::uint64_t>(ld) * bytes | between);
+  const std::uint64_t row = static_cast<std::uint64_t>(ld) * bytes;
+  if (takes_pointers(call.function)) return alignment_of(row);
+  const std::uint64_t between = static_cast<std::uint64_t>(call.batch > 1 ? stride : 0) * bytes;
+  return alignment_of(reinterpret_cast<std::uintptr_t>(at) | row | between);
 }
 
 }  // namespace
@@ -55,12 +57,12 @@ ShapeKey key_of(const CublasCall& c, int device, bool reads_c) {
   key.epilogue = c.epilogue;
   key.separate_c = separate_c ? 1 : 0;
   key.device = device;
-  key.alignment_a = alignment_of_operand(c.A, c.lda, c.stride_a, c.type_a, c.batch);
-  key.alignment_b = alignment_of_operand(c.B, c.ldb, c.stride_b, c.type_b, c.batch);
-  key.alignment_c = alignment_of_operand(c.C, c.ldc, c.stride_c, c.type_c, c.batch);
+  key.alignment_a = alignment_of_operand(c, c.A, c.lda, c.stride_a, c.type_a);
+  key.alignment_b = alignment_of_operand(c, c.B, c.ldb, c.stride_b, c.type_b);
+  key.alignment_c = alignment_of_operand(c, c.C, c.ldc, c.stride_c, c.type_c);
   if (separate_c) {
-    key.alignment_c = std::min(
-        key.alignment_c, alignment_of_operand(c.input_c, c.ldc, c.stride_c, c.type_c, c.batch));
+    key.alignment_c =
+        std::min(key.alignment_c, alignment_of_operand(c, c.input_c, c.ldc, c.stride_c, c.type_c));
   }
   return key;
 }

@@ -17,7 +17,8 @@
 namespace gemm_tune::preload {
 
 // What tells calls apart in the report. The alignment of an operand, which kernels depend on, is
-// the least of its address, leading dimension and stride, in bytes; C's is the least of C and D.
+// the least of its address, leading dimension and stride, in bytes (of arrays of addresses, of the
+// leading dimension); C's is the least of C and D.
 struct ShapeKey {
   std::int64_t m = 0, n = 0, k = 0, batch = 0, lda = 0, ldb = 0, ldc = 0;
   std::int32_t function = 0, op_a = 0, op_b = 0, type_a = 0, type_b = 0, type_c = 0;

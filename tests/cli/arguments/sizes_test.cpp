@@ -40,6 +40,15 @@ TEST(SizesTest, RefusesABatchThatNoLaunchHolds) {
               HasSubstr("size '64x64x64:batch=65536' has a batch above 65535"));
 }
 
+TEST(SizesTest, ABatchMayBeOfPointersAndNotOfGroups) {
+  EXPECT_EQ(to_string(parse_sizes("1024:batch=16:pointers").at(0)),
+            "1024x1024x1024:batch=16:pointers");
+  EXPECT_EQ(to_string(parse_sizes("64:pointers", {Layout::nn, 8}).at(0)),
+            "64x64x64:batch=8:pointers");
+  EXPECT_THAT(message_of("64:batch=16:groups"),
+              HasSubstr("64x64x64:batch=16:groups: no kernel family serves batches of groups"));
+}
+
 TEST(SizesTest, AllowsAnEmptyReductionAndAnAlignmentClass) {
   Problem misaligned = packed_problem(8, 8, 8);
   misaligned = in_class(misaligned, 1);

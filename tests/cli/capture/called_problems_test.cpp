@@ -44,6 +44,9 @@ TEST_F(CalledProblemsTest, ACallOfCublasIsTheRowMajorProblemWithTheOperandsSwapp
   EXPECT_EQ(text_of(R"("type_a":"f16","type_b":"f16","type_c":"f32","m":8,"n":16,"k":24,"batch":1,
                     "op_a":"N","op_b":"N","alignment":16)"),
             "16x8x24:type=f16/f16/f32/f32");
+  EXPECT_EQ(text_of(f32 + R"("m":8,"n":12,"k":16,"batch":5,"batch_kind":"pointers",
+                    "op_a":"T","op_b":"N","alignment":16,"alignments":[16,16,16])"),
+            "12x8x16:layout=nt:batch=5:pointers");
 }
 
 TEST_F(CalledProblemsTest, TheAlignmentOfEachOperandOfACallIsThatOfTheProblem) {

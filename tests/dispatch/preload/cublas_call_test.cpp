@@ -152,6 +152,15 @@ TEST(CublasCallTest, NothingToMultiplyIsLeftToCublas) {
   }
 }
 
+TEST(CublasCallTest, ABatchOfPointersIsCalledOne) {
+  CublasCall asked = good_call();
+  EXPECT_EQ(std::get<gt_gemm_call>(tuned_call(asked, {}, {})).batch_kind, GT_STRIDED);
+  for (const Function function : {Function::sgemm_batched, Function::gemm_batched_ex}) {
+    asked.function = function;
+    EXPECT_EQ(std::get<gt_gemm_call>(tuned_call(asked, {}, {})).batch_kind, GT_POINTERS);
+  }
+}
+
 TEST(CublasCallTest, ABatchOfSeveralLaunchesIsLeftToCublas) {
   CublasCall call = good_call();
   call.batch = 65535;

@@ -96,6 +96,80 @@ TEST_F(InterposedTest, ServesEveryFunctionAndItsVariantFor64BitIntegers) {
                 m, GT_BF16, GT_F32, 8);
 }
 
+TEST_F(InterposedTest, ServesBatchesOfPointers) {
+  FakeHandle& h = handle_;
+  float* addresses[3] = {matrix, matrix + 1, matrix + 2};
+  float* const* const x = addresses;
+  const void* const* const v = const_cast<const void* const*>(reinterpret_cast<void* const*>(x));
+  void* const* const d = reinterpret_cast<void* const*>(addresses);
+  const auto expect_served = [&](int status, int m, gt_type ab, gt_type cd, std::int64_t batch) {
+    EXPECT_EQ(status, kServed);
+    EXPECT_EQ(h.calls, 0);
+    const gt_gemm_call& call = library_.call;
+    EXPECT_EQ(call.batch_kind, GT_POINTERS);
+    EXPECT_EQ(call.batch, batch);
+    EXPECT_EQ(std::vector({call.M, call.N, call.K}), (std::vector<std::int64_t>{m, 8, 12}));
+    EXPECT_EQ(call.trans_a, GT_TRANSPOSE);
+    EXPECT_EQ(call.trans_b, GT_NO_TRANSPOSE);
+    EXPECT_EQ(call.type_a, ab);
+    EXPECT_EQ(call.type_b, ab);
+    EXPECT_EQ(call.type_d, cd);
+    EXPECT_EQ(call.A, x);
+    EXPECT_EQ(call.B, x + 1);
+    EXPECT_EQ(call.C, x + 2);
+    EXPECT_EQ(call.D, x + 2);
+    EXPECT_EQ(std::vector({call.lda, call.ldb, call.ldc}),
+              (std::vector<std::int64_t>{16, 20, m + 4}));
+  };
+  int m = new_size();
+  expect_served(
+      cublasSgemmBatched(&h, 1, 0, m, 8, 12, &kAlpha, x, 16, x + 1, 20, &kBeta, x + 2, m + 4, 5), m,
+      GT_F32, GT_F32, 5);
+  m = new_size();
+  expect_served(
+      cublasSgemmBatched_64(&h, 1, 0, m, 8, 12, &kAlpha, x, 16, x + 1, 20, &kBeta, x + 2, m + 4, 6),
+      m, GT_F32, GT_F32, 6);
+  m = new_size();
+  expect_served(cublasGemmBatchedEx(&h, 1, 0, m, 8, 12, &kAlpha, v, 2, 16, v + 1, 2, 20, &kBeta,
+                                    d + 2, 2, m + 4, 7, 68, -1),
+                m, GT_F16, GT_F16, 7);
+  m = new_size();
+  expect_served(cublasGemmBatchedEx_64(&h, 1, 0, m, 8, 12, &kAlpha, v, 14, 16, v + 1, 14, 20,
+                                       &kBeta, d + 2, 0, m + 4, 8, 68, -1),
+                m, GT_BF16, GT_F32, 8);
+}
+
+TEST_F(InterposedTest, HandsBatchesOfPointersOnAsTheyAre) {
+  FakeHandle& h = handle_;
+  h.pointer_mode = 1;
+  float* addresses[1] = {matrix};
+  float* const* const x = addresses;
+  const void* const* const v = const_cast<const void* const*>(reinterpret_cast<void* const*>(x));
+  void* const* const d = reinterpret_cast<void* const*>(addresses);
+  int calls = 0;
+  const auto expect_forwarded = [&](int status, const char* function, std::int64_t m,
+                                    std::int64_t batch) {
+    EXPECT_EQ(status, kByCublas);
+    EXPECT_EQ(h.calls, ++calls) << function;
+    EXPECT_STREQ(h.function, function);
+    EXPECT_EQ(h.m, m);
+    EXPECT_EQ(h.ldc, m + 1);
+    EXPECT_EQ(h.batch, batch);
+  };
+  constexpr std::int64_t kLarge = std::int64_t{1} << 40;  // beyond 32 bits
+  expect_forwarded(cublasSgemmBatched(&h, 0, 0, 5, 8, 12, matrix, x, 16, x, 20, matrix, x, 6, 9),
+                   "cublasSgemmBatched", 5, 9);
+  expect_forwarded(cublasSgemmBatched_64(&h, 0, 0, kLarge, 8, 12, matrix, x, 16, x, 20, matrix, x,
+                                         kLarge + 1, kLarge),
+                   "cublasSgemmBatched_64", kLarge, kLarge);
+  expect_forwarded(cublasGemmBatchedEx(&h, 0, 0, 5, 8, 12, matrix, v, 0, 16, v, 0, 20, matrix, d, 0,
+                                       6, 9, 68, -1),
+                   "cublasGemmBatchedEx", 5, 9);
+  expect_forwarded(cublasGemmBatchedEx_64(&h, 0, 0, kLarge, 8, 12, matrix, v, 0, 16, v, 0, 20,
+                                          matrix, d, 0, kLarge + 1, kLarge, 68, -1),
+                   "cublasGemmBatchedEx_64", kLarge, kLarge);
+}
+
 TEST_F(InterposedTest, HandsEveryFunctionOnAsItIs) {
   FakeHandle& h = handle_;
   h.pointer_mode = 1;

@@ -42,6 +42,7 @@ Case make_case(const KnownConfig& config, int M, int N, int K, std::size_t index
       rounded_up(M, config.recipe.multiple_m), rounded_up(N, config.recipe.multiple_n),
       config.recipe.repack ? K : rounded_up(K, config.recipe.multiple_k), config.recipe.layout);
   call.problem.signature = config.traits.signature;
+  call.problem.batch_kind = config.recipe.batch_kind;
   call.lda = padded(row_length_a(call.problem), aligned.a, index % 2 * 3);
   call.ldb = padded(row_length_b(call.problem), aligned.b, (index + 1) % 2);
   call.ldc = padded(call.problem.N, aligned.c, index / 2 % 2);
@@ -217,6 +218,11 @@ std::vector<Case> batch_cases(const KnownConfig& config) {
   add(0, 2, 1);
   add(K, 3, 1).call.stride_a = 0;
   add(K, 3, 1).call.stride_b = 0;
+  if (config.recipe.batch_kind == BatchKind::pointers) {  // of which nobody knows the alignment
+    ++add(K, 3, 1).call.stride_a;
+    ++add(K, 2, 1).call.stride_b;
+    ++add(K, 3, 1).call.stride_c;
+  }
   if (!takes_batches(config)) return cases;
   GemmCall& wide = add(K, 3, 0).call;
   wide.stride_a = wide.lda;

@@ -147,6 +147,13 @@ float operand_at(const EpilogueFunctor& functor, const MatrixView& operand, int 
   return 0;
 }
 
+// The addresses of a batch's matrices, as a batch of pointers has them on the device.
+std::vector<void*> addresses_of(const MatrixView& m) {
+  std::vector<void*> addresses;
+  for (int b = 0; b < m.batch; ++b) addresses.push_back(m.entry(b).data);
+  return addresses;
+}
+
 // make(functor) for each operand, in the functors' order.
 template <class Make>
 std::vector<MatrixView> views_of_epilogue(const GemmCall& call, Make make) {
@@ -446,6 +453,14 @@ std::optional<std::string> EmulatedKernel::check_once(const Case& c, const Opera
   const std::vector<float> before = elements(operands.C);
   GemmCall call = in_place(c.call, operands.A.data, operands.B.data, operands.D.data);
   call.C = operands.C.data;
+  std::vector<std::vector<void*>> arrays;
+  if (call.problem.batch_kind == BatchKind::pointers) {
+    for (const MatrixView* const m : {&operands.A, &operands.B, &operands.C, &operands.D}) {
+      arrays.push_back(addresses_of(*m));
+    }
+    call = in_place(call, arrays[0].data(), arrays[1].data(), arrays[3].data());
+    if (!c.in_place) call.C = arrays[2].data();
+  }
   for (std::size_t i = 0; i < operands.of_epilogue.size(); ++i) {
     call.operands[i] = operands.of_epilogue[i].data;
   }

@@ -254,6 +254,16 @@ MUTATIONS_OF = {
         ("the second stored twice", r"sums \+ i", "sums + 1"),
         ("epilogue of another column", r"values, args, row, col\);", "values, args, row, 0);"),
     ],
+    "kernel_templates/device/pointer_batch.cuh": [
+        ("the first matrix", r"\[blockIdx\.z\]", "[0]"),
+        ("A's alignment passed over", r"divides\(VEC_A \* [^,]*, args\.A\)", "true"),
+        ("B's alignment passed over", r"divides\(VEC_B \* [^,]*, args\.B\)", "true"),
+        ("D's alignment passed over", r"divides\(VEC_CD \* [^,]*, args\.D\)", "true"),
+        ("elements of the first CTA alone", r"cta \* blockDim\.x", "0"),
+        ("elements twice", r"i \+= threads\)", "i += blockDim.x)"),
+        ("the first k again", r"\[k \* args\.ld", "[0 * args.ld"),
+        ("a k left out", r"k < K; \+\+k", "k + 1 < K; ++k"),
+    ],
     "kernel_templates/wgmma/kernel.cuh": [
         ("start: not met", r"\bmeet\(kStart, threads\(kP\)\);", ";"),
         ("start: not announced", r"announce\(kStart, threads\(kP\)\);", ";"),
@@ -441,7 +451,9 @@ FAMILIES = {
         "CLUSTER=0,BM=32,BN=32,BK=8,WM=32,WN=32,TM=4,TN=8,WARPS_K=2,STAGES=2,ASYNC=0,FRAGMENTS=1,VEC=2,RASTER=8,CTAS=1,SPLIT_K=13,"
         "TAIL=0,TA=0,TB=1,PRED=1,REDUCE=1 EPILOGUE=bias_column",
         "CLUSTER=0,BM=32,BN=64,BK=8,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=2,ASYNC=1,FRAGMENTS=2,VEC=4,RASTER=8,CTAS=1,SPLIT_K=1,"
-        "TAIL=2,TA=1,TB=0,PRED=1,REDUCE=1"],
+        "TAIL=2,TA=1,TB=0,PRED=1,REDUCE=1",
+        "CLUSTER=0,BM=32,BN=32,BK=8,WM=32,WN=32,TM=4,TN=8,WARPS_K=2,STAGES=2,ASYNC=0,FRAGMENTS=1,VEC=2,RASTER=8,CTAS=1,SPLIT_K=2,"
+        "TAIL=0,TA=1,TB=0,PRED=1,REDUCE=1,POINTERS=1"],
     "skinny": ["CLUSTER=0,BS=4,TL=4,WARPS=4,LANES_K=1,UNROLL=4,VEC=4,SPLIT_K=11,SKINNY_N=0,TA=0,TB=0,PRED=1",
                "CLUSTER=0,BS=2,TL=2,WARPS=4,LANES_K=8,UNROLL=2,VEC=2,SPLIT_K=1,SKINNY_N=1,TA=0,TB=0,PRED=1",
                "CLUSTER=1,BS=1,TL=4,WARPS=4,LANES_K=1,UNROLL=4,VEC=4,SPLIT_K=3,SKINNY_N=0,TA=0,TB=0,PRED=1",
@@ -449,7 +461,8 @@ FAMILIES = {
     "mma": ["AB=2,CD=2,BM=32,BN=48,BK=32,WM=16,WN=48,MMA_K=16,STAGES=3,ASYNC=1,VEC=4,RASTER=8,SPLIT_K=2,TA=0,TB=0,PRED=1",
             "AB=2,CD=2,BM=32,BN=48,BK=32,WM=16,WN=48,MMA_K=16,STAGES=3,ASYNC=1,VEC=4,RASTER=8,SPLIT_K=2,TA=0,TB=0,PRED=1 EPILOGUE=bias_column+relu",
             "AB=2,CD=0,BM=32,BN=32,BK=32,WM=16,WN=32,MMA_K=16,STAGES=2,ASYNC=1,VEC=8,RASTER=8,SPLIT_K=1,TA=0,TB=1,PRED=1,REPACK=1",
-            "AB=1,CD=0,BM=32,BN=48,BK=16,WM=32,WN=16,MMA_K=8,STAGES=2,ASYNC=0,VEC=2,RASTER=8,SPLIT_K=11,TA=1,TB=1,PRED=1"],
+            "AB=1,CD=0,BM=32,BN=48,BK=16,WM=32,WN=16,MMA_K=8,STAGES=2,ASYNC=0,VEC=2,RASTER=8,SPLIT_K=11,TA=1,TB=1,PRED=1",
+            "AB=2,CD=2,BM=32,BN=48,BK=16,WM=32,WN=16,MMA_K=16,STAGES=2,ASYNC=0,VEC=2,RASTER=8,SPLIT_K=1,TA=0,TB=1,PRED=1,POINTERS=1"],
     # Those of wide tiles have few stages, so that each is loaded again.
     "wgmma": ["AB=2,CD=2,BM=64,BN=160,GROUPS=1,PINGPONG=0,TA=0,TB=1",
               "AB=1,CD=1,BM=64,BN=192,GROUPS=2,PINGPONG=1,CLUSTER_M=2,TA=1,TB=0",

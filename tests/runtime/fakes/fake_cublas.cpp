@@ -50,6 +50,9 @@ int cublasSetMathMode(void*, int) { return 0; }
 // Declared without parameters, which callers in C's convention may pass all the same.
 int cublasSgemm_v2() { return note_call(); }
 int cublasSgemmStridedBatched() { return note_call(); }
+int cublasSgemmBatched() { return note_call(); }
+int cublasDgemmBatched() { return note_call(); }
+int cublasGemmBatchedEx() { return note_call(); }
 int cublasDgemm_v2() { return note_call(); }
 int cublasDgemmStridedBatched() { return note_call(); }
 int cublasGemmEx() { return note_call(); }

@@ -54,6 +54,19 @@ TEST(VerifyShapesTest, ATileOfOneRowLeavesOneRow) {
   for (const GemmCall& shape : small_verification_shapes(twin, 132)) EXPECT_GE(shape.problem.M, 1);
 }
 
+TEST(VerifyShapesTest, AKernelForPointersIsCheckedOnUnalignedMatricesToo) {
+  const KnownConfig config = known(
+      "warp_tiled/CLUSTER=0,BM=64,BN=64,BK=16,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=2,ASYNC=0,"
+      "FRAGMENTS=2,VEC=4,RASTER=8,CTAS=1,SPLIT_K=1,TAIL=0,TA=0,TB=0,PRED=1,POINTERS=1");
+  const std::vector<GemmCall> shapes = small_verification_shapes(config, 132);
+  for (const GemmCall& shape : shapes) {
+    EXPECT_EQ(why_illegal(config.recipe, shape.problem), std::nullopt);
+  }
+  EXPECT_EQ(shapes.back().problem.batch, 3);
+  EXPECT_EQ(shapes.back().stride_a % 4, 1);
+  EXPECT_EQ(shapes[shapes.size() - 2].stride_a % 4, 0);
+}
+
 TEST(VerifyShapesTest, TheMatricesOfABatchFollowOneAnother) {
   const GemmCall shape = shape_of(packed_problem(4, 8, 12, Layout::nn, 3));
   EXPECT_EQ(shape.stride_a, 48);

@@ -26,6 +26,22 @@ int cublasSgemmStridedBatched_64(void* handle, int op_a, int op_b, std::int64_t 
                                  std::int64_t lda, long long stride_a, const float* B,
                                  std::int64_t ldb, long long stride_b, const float* beta, float* C,
                                  std::int64_t ldc, long long stride_c, std::int64_t batch);
+int cublasSgemmBatched(void* handle, int op_a, int op_b, int m, int n, int k, const float* alpha,
+                       const float* const* A, int lda, const float* const* B, int ldb,
+                       const float* beta, float* const* C, int ldc, int batch);
+int cublasSgemmBatched_64(void* handle, int op_a, int op_b, std::int64_t m, std::int64_t n,
+                          std::int64_t k, const float* alpha, const float* const* A,
+                          std::int64_t lda, const float* const* B, std::int64_t ldb,
+                          const float* beta, float* const* C, std::int64_t ldc, std::int64_t batch);
+int cublasGemmBatchedEx(void* handle, int op_a, int op_b, int m, int n, int k, const void* alpha,
+                        const void* const* A, int type_a, int lda, const void* const* B, int type_b,
+                        int ldb, const void* beta, void* const* C, int type_c, int ldc, int batch,
+                        int compute_type, int algorithm);
+int cublasGemmBatchedEx_64(void* handle, int op_a, int op_b, std::int64_t m, std::int64_t n,
+                           std::int64_t k, const void* alpha, const void* const* A, int type_a,
+                           std::int64_t lda, const void* const* B, int type_b, std::int64_t ldb,
+                           const void* beta, void* const* C, int type_c, std::int64_t ldc,
+                           std::int64_t batch, int compute_type, int algorithm);
 int cublasSgemmEx(void* handle, int op_a, int op_b, int m, int n, int k, const float* alpha,
                   const void* A, int type_a, int lda, const void* B, int type_b, int ldb,
                   const float* beta, void* C, int type_c, int ldc);

@@ -71,6 +71,28 @@ int cublasSgemmStridedBatched_64(void* handle, int, int, std::int64_t m, std::in
                                  long long, std::int64_t batch) {
   return record(handle, __func__, m, ldc, batch);
 }
+int cublasSgemmBatched(void* handle, int, int, int m, int, int, const float*, const float* const*,
+                       int, const float* const*, int, const float*, float* const*, int ldc,
+                       int batch) {
+  return record(handle, __func__, m, ldc, batch);
+}
+int cublasSgemmBatched_64(void* handle, int, int, std::int64_t m, std::int64_t, std::int64_t,
+                          const float*, const float* const*, std::int64_t, const float* const*,
+                          std::int64_t, const float*, float* const*, std::int64_t ldc,
+                          std::int64_t batch) {
+  return record(handle, __func__, m, ldc, batch);
+}
+int cublasGemmBatchedEx(void* handle, int, int, int m, int, int, const void*, const void* const*,
+                        int, int, const void* const*, int, int, const void*, void* const*, int,
+                        int ldc, int batch, int, int) {
+  return record(handle, __func__, m, ldc, batch);
+}
+int cublasGemmBatchedEx_64(void* handle, int, int, std::int64_t m, std::int64_t, std::int64_t,
+                           const void*, const void* const*, int, std::int64_t, const void* const*,
+                           int, std::int64_t, const void*, void* const*, int, std::int64_t ldc,
+                           std::int64_t batch, int, int) {
+  return record(handle, __func__, m, ldc, batch);
+}
 int cublasSgemmEx(void* handle, int, int, int m, int, int, const float*, const void*, int, int,
                   const void*, int, int, const float*, void*, int, int ldc) {
   return record(handle, __func__, m, ldc);
