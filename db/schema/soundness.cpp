@@ -24,8 +24,13 @@ Fault text_fault(const std::string& text, const std::string& what, std::size_t l
   return std::nullopt;
 }
 
+// A line break in a name would let a row of someone else's file forge lines of a report.
 Fault name_fault(const std::string& text, const std::string& what) {
   if (text.empty()) return "its " + what + " is empty";
+  const auto is_control = [](char c) { return (c >= 0 && c < 0x20) || c == 0x7f; };
+  if (std::any_of(text.begin(), text.end(), is_control)) {
+    return "its " + what + " has a control character";
+  }
   return text_fault(text, what, kLongestName);
 }
 
@@ -118,11 +123,14 @@ Fault config_fault(const std::string& config) {
 
 Fault resources_fault(const Resources& resources) {
   constexpr int kMostBytes = 1 << 26;  // the driver's limits are far below
+  // CUDA's limits are 228 KiB and 32 CTAs of an SM (CUDA C++
+  // Programming Guide, Technical Specifications per Compute Capability).
+  constexpr int kMostSharedBytes = 1 << 20, kMostCtas = 128;
   return first_of({range_fault(resources.registers, 0, 255, "registers"),
                    range_fault(resources.spill_bytes, 0, kMostBytes, "spill_bytes"),
                    range_fault(resources.stack_bytes, 0, kMostBytes, "stack_bytes"),
-                   range_fault(resources.smem_bytes, 0, kMostBytes, "smem_bytes"),
-                   range_fault(resources.ctas_per_sm, 0, 1024, "ctas_per_sm")});
+                   range_fault(resources.smem_bytes, 0, kMostSharedBytes, "smem_bytes"),
+                   range_fault(resources.ctas_per_sm, 0, kMostCtas, "ctas_per_sm")});
 }
 
 // As schema.sql has it; tenths and less may be left out, and all before the row is stored. The

@@ -123,8 +123,15 @@ bool is_heading(std::string line) {
 
 void add_file(const std::string& path, SizeList& list) {
   std::vector<std::string> lines = read_list_file(path, "size", std::string(kForms));
-  if (lines.size() > 1 && is_heading(lines.front())) lines.erase(lines.begin());
-  for (const std::string& line : lines) add_list(row_as_size(line), true, list);
+  const bool has_heading = lines.size() > 1 && is_heading(lines.front());
+  if (has_heading) lines.erase(lines.begin());
+  for (const std::string& line : lines) {
+    const std::string size = row_as_size(line);
+    if (has_heading && size == line && line.find('x') == line.npos) {
+      throw bad_size(line, "is not a row of three numbers, as the file's heading M,N,K announces");
+    }
+    add_list(size, true, list);
+  }
 }
 
 void add_item(std::string_view item, bool in_file, SizeList& list) {

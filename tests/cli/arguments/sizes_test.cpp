@@ -114,6 +114,15 @@ TEST(SizesTest, ARowOfThreeNumbersInAFileIsMNK) {
   std::remove(path.c_str());
 }
 
+TEST(SizesTest, BelowAHeadingEachRowHasThreeNumbers) {
+  for (const std::string row : {"64 96", "32,48,128,80", "64"}) {
+    const std::string path = size_file("M,N,K\n1,2,3\n" + row + "\n");
+    EXPECT_THAT(message_of("@" + path),
+                HasSubstr("size '" + row + "' is not a row of three numbers"));
+    std::remove(path.c_str());
+  }
+}
+
 TEST(SizesTest, AFilesNameMayHoldCommas) {
   const TempFolder folder;
   const std::string path = (folder.path() / "a,b 1.txt").string();
