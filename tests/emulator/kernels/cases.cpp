@@ -253,6 +253,10 @@ std::vector<Case> share_cases(const KnownConfig& config) {
     if (slices > 0 && bit > 0) add(2, slices * t.tile_k - 1);
   }
   if (bit > 0) add(1, 1);
+  if (t.cuts_tiles) {  // ragged along both edges
+    cases.push_back(make_case(config, t.tile_m - bit, t.tile_n - bit, (2 * shares + 1) * t.tile_k,
+                              cases.size()));
+  }
   for (const int K : {2 * t.tile_k, (shares + 1) * t.tile_k}) set_batch(add(2, K), config, 2, 3);
   if (!is_split) {
     const int many = config.recipe.tail_ctas_per_sm > 0 ? 24 : 2 * shares + 1;
