@@ -309,16 +309,21 @@ class Run {
   bool out_of_time_ = false, unfinished_ = false;
 };
 
-// While it exists, its lane expects its share of the workers.
+// Until its end its lane expects its share of the workers.
 class Searching {
  public:
-  explicit Searching(TaskPools& workers) : workers_(workers) { workers_.set_searching(true); }
-  ~Searching() { workers_.set_searching(false); }
+  explicit Searching(TaskPools& workers) : workers_(&workers) { workers.set_searching(true); }
+  ~Searching() { end(); }
   Searching(const Searching&) = delete;
   Searching& operator=(const Searching&) = delete;
 
+  void end() {
+    if (workers_ != nullptr) workers_->set_searching(false);
+    workers_ = nullptr;
+  }
+
  private:
-  TaskPools& workers_;
+  TaskPools* workers_;
 };
 
 // Tunes one problem after another until none is left. Use from one thread.
@@ -380,11 +385,11 @@ void Lane::tune(std::size_t i) {
   progress.number = i + 1;
   progress.problems = request_.problems.size();
   Plan planned = plan(problem, results);
-  std::optional<Searching> searching(workers_);
+  Searching searching(workers_);
   Search search(std::move(planned), request_, trials_, results, progress, on_progress_);
   const Usage usage(trials_);
   Searched searched = this->search(search, i);
-  searching.reset();
+  searching.end();
   progress = searched.progress;
   // Ranks the candidates; times and verifies the best again and stores their ranks.
   const FinalsResult finals = decide(request_, trials_, search, searched, on_progress_);
