@@ -115,6 +115,15 @@ int raster_group(const Params& p, int row_tiles, int workers) {
   return (row_tiles + groups - 1) / groups;
 }
 
+// A product begins while its split ends. Where wgmma's operands are larger than that, overlap costs
+// more than the few us of a launch (docs/notes/kernels/wgmma.md).
+constexpr double kMostBytesOfOverlap = 20 << 20;
+bool may_overlap(const Problem& problem) {
+  const auto m = static_cast<double>(problem.M), n = static_cast<double>(problem.N),
+             k = static_cast<double>(problem.K), batch = static_cast<double>(problem.batch);
+  return (m * k + k * n + m * n) * batch * sizeof(float) <= kMostBytesOfOverlap;
+}
+
 Step product_step(const Params& p, const Problem& problem, int sm_count, const Regions& regions) {
   Args args = {};
   args.M = static_cast<int>(problem.M);
@@ -149,6 +158,7 @@ Step product_step(const Params& p, const Problem& problem, int sm_count, const R
   step.grid.x = std::min(args.row_tiles * args.col_tiles * args.batch, sm_count);
   step.threads = threads(p);
   step.smem_bytes = smem_bytes(p);
+  step.overlaps = may_overlap(problem);
   step.arguments.add_tensor_map(parts_map(regions.a, problem.M, problem, p.BM));
   step.arguments.add_tensor_map(parts_map(regions.b, problem.N, problem, p.BN));
   step.arguments.add(args, slots);

@@ -57,6 +57,17 @@ TEST(F16x3, SplitsOperandsBeforeTheProduct) {
   EXPECT_EQ(plan.regions[3].bytes, 3 * 2000 * 128 * 2 * 2);
 }
 
+TEST(F16x3, SmallProductsBeginWhileTheSplitEnds) {
+  const auto overlaps = [](const char* problem) {
+    const LaunchPlan plan = f16x3(kUsual).plan(parse_problem(problem), kHopperSms);
+    EXPECT_FALSE(plan.steps[0].overlaps);
+    return plan.steps[1].overlaps;
+  };
+  EXPECT_TRUE(overlaps("1024x1024x1024:type=f32+fp32_f16x3"));
+  EXPECT_FALSE(overlaps("2048x2048x2048:type=f32+fp32_f16x3"));
+  EXPECT_FALSE(overlaps("512x512x512:type=f32+fp32_f16x3:batch=64"));
+}
+
 TEST(F16x3, MapsHighAndLowPartsOfLinesAlongK) {
   const Problem problem = parse_problem("1000x2000x72:type=f32+fp32_f16x3:batch=3:layout=tt");
   const LaunchPlan plan =
