@@ -427,6 +427,7 @@ void EmulatedKernel::run(const GemmCall& call, const TensorCore& core) {
   const LaunchPlan plan = config_.plan(problem_of(call), sm_count(config_));
   Workspace workspace(plan);
   launch(call, plan, core, Order::forward, 1, workspace, {});
+  if (const auto wrong = workspace.find_wrong()) throw Error(*wrong);
 }
 
 std::optional<std::string> EmulatedKernel::check_once(const Case& c, const Operands& operands,

@@ -37,7 +37,8 @@ class EmulatedKernel {
   // all, the partial sums are NaN at first, and the counters must be zero in the end.
   std::optional<std::string> check(const Case& any_case);
 
-  // Launches a call, CTAs forward, on tensor cores that round like this one.
+  // Launches a call, CTAs forward, on tensor cores that round like this one. Throws Error where the
+  // kernels leave counters or write beside the workspace.
   void run(const GemmCall& call, const TensorCore& core);
 
  private:

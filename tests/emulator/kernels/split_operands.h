@@ -16,11 +16,13 @@ enum class Data {
   uniform,
   positive,
   scaled_lines,        // each row of A and column of B by another power of two
+  growing,             // by powers of two along K
   denormal,            // A's numbers are denormal
   small_beside_large,  // only small numbers count beside a large one that meets zeros
   infinite,
   not_a_number,
 };
+inline constexpr int kLongK = 1100;  // of which a warp alone does not take a line
 inline constexpr Data kAllData[] = {Data::uniform,     Data::positive,           Data::scaled_lines,
                                     Data::denormal,    Data::small_beside_large, Data::infinite,
                                     Data::not_a_number};

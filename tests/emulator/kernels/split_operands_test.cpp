@@ -29,6 +29,7 @@ TEST(SplitOperandsError, IsHalfOfFp32sAtMost) {
   EmulatedKernel kernel(object_of(kConfig), kConfig);
   EXPECT_LT(error_beside_fp32(kernel, Data::uniform, 1024), 0.5);
   EXPECT_LT(error_beside_fp32(kernel, Data::positive, 1024), 0.5);
+  EXPECT_LT(error_beside_fp32(kernel, Data::growing, kLongK), 0.5);
 }
 
 }  // namespace

@@ -18,7 +18,6 @@
 #include "tests/emulator/device/cuda_on_cpu.h"
 #define __shared__ static  // one CTA runs at a time
 
-inline unsigned __float_as_uint(float value) { return std::bit_cast<unsigned>(value); }
 inline float __uint_as_float(unsigned bits) { return std::bit_cast<float>(bits); }
 inline void atomicAdd(unsigned long long* address, unsigned long long value) { *address += value; }
 inline void atomicMax(unsigned long long* address, unsigned long long value) {
@@ -324,7 +323,10 @@ TEST_P(ShallowMma, IsWrongWhereSumsLoseTenBits) {
 
 std::vector<std::string> mma_configs() {
   std::vector<std::string> configs = configs_in(GT_EMULATOR_CONFIGS);
-  std::erase_if(configs, [](const std::string& config) { return !config.starts_with("mma/"); });
+  std::erase_if(configs, [](const std::string& config) {
+    return !config.starts_with("mma/") ||
+           config.find("POINTERS=1") != config.npos;  // of matrices, not arrays
+  });
   return configs;
 }
 
