@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/launch_plan.h"
 
+#include <algorithm>
 #include <cstddef>
 
 #include "core/error.h"
@@ -121,7 +122,10 @@ void Arguments::add_move(CallValue value, std::size_t at) {
 
 CallValue LaunchPlan::add_region(std::int64_t bytes, std::int64_t alignment) {
   if (regions.size() == kMostRegions) throw Error("a launch plan with too many regions");
-  const std::int64_t offset = rounded_up(workspace_bytes, alignment);
+  const bool is_zeroed = workspace_bytes < zeroed_bytes;
+  const std::int64_t first =
+      is_zeroed ? workspace_bytes : std::max<std::int64_t>(workspace_bytes, kWorkspaceCounterBytes);
+  const std::int64_t offset = rounded_up(first, alignment);
   regions.push_back({offset, bytes});
   workspace_bytes = offset + bytes;
   return region(static_cast<int>(regions.size()) - 1);

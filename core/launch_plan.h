@@ -200,7 +200,9 @@ struct LaunchPlan {
   // kWorkspaceCounterBytes.
   std::int64_t zeroed_bytes = 0;
 
-  // Adds a region behind the last one, at a multiple of so many bytes.
+  // Adds a region behind the last one, at a multiple of so many bytes: of the zeroed bytes while
+  // these suffice, else behind kWorkspaceCounterBytes. There the counters of other plans lie, which
+  // have the workspace in turn with this one and find them as they left them.
   CallValue add_region(std::int64_t bytes, std::int64_t alignment = 1);
 
   // The step of kProductEntry. Precondition: there is one.

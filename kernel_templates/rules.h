@@ -34,7 +34,7 @@ constexpr int kMostClusterCtas = 8;
 constexpr const char* kBadCluster = "a cluster is the 2 to 8 CTAs of SPLIT_K";
 
 // A pre-pass copies matrices whose addresses the host knows.
-constexpr const char* kNoPointersToCopy = "REPACK needs POINTERS=0";
+constexpr const char* kNoPointersToCopy = "operands of a batch of pointers are not copied before";
 
 // Floats that SharedMemory::take(n) uses up: arrays begin at 16-byte boundaries.
 constexpr int smem_floats(int n) { return (n + 3) / 4 * 4; }

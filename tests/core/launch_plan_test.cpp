@@ -58,6 +58,7 @@ TEST(LaunchPlanTest, OfAPlanWithoutOverlapBeforeOnlyLaterStepsOverlap) {
 TEST(LaunchPlanTest, WritesACallsValuesIntoTheSlotsOfItsArguments) {
   LaunchPlan plan;
   plan.steps.push_back(step_with_args());
+  plan.zeroed_bytes = 192;
   plan.add_region(64);
   plan.add_region(128);
   char a = 0, workspace[192];
@@ -90,10 +91,24 @@ TEST(LaunchPlanTest, LeavesAStepOutThatReadsOperandsWhereAlphaIsZero) {
 
 TEST(LaunchPlanTest, PutsARegionAtTheNextMultipleBehindTheOneBefore) {
   LaunchPlan plan;
+  plan.zeroed_bytes = 400;
   EXPECT_EQ(plan.add_region(100), region(0));
   EXPECT_EQ(plan.add_region(50, 256), region(1));
   EXPECT_EQ(plan.regions[1].offset, 256);
   EXPECT_EQ(plan.workspace_bytes, 306);
+}
+
+TEST(LaunchPlanTest, LeavesTheCountersOfOtherPlansAlone) {
+  LaunchPlan without;
+  without.add_region(100);
+  EXPECT_EQ(without.regions[0].offset, kWorkspaceCounterBytes);
+  EXPECT_EQ(without.workspace_bytes, kWorkspaceCounterBytes + 100);
+  LaunchPlan with;
+  with.zeroed_bytes = 64;
+  with.add_region(64);
+  with.add_region(100, 256);
+  EXPECT_EQ(with.regions[0].offset, 0);
+  EXPECT_EQ(with.regions[1].offset, kWorkspaceCounterBytes);
 }
 
 TEST(LaunchPlanTest, PutsParametersAtTheirAlignment) {

@@ -107,7 +107,7 @@ TEST(Wgmma, FewTilesOfADeepKAreCutIntoAsManyPartsAsThereAreSms) {
   const LaunchPlan plan = wgmma(kReducing).plan(problem, kSms);
   EXPECT_EQ(plan.product().grid.x, 132);
   EXPECT_EQ(plan.zeroed_bytes, 0);
-  EXPECT_EQ(plan.workspace_bytes, 132LL * 128 * 128 * 4);
+  EXPECT_EQ(plan.workspace_bytes, kWorkspaceCounterBytes + 132LL * 128 * 128 * 4);
   const wgmma::Args args = passed(plan, packed_call(problem));
   EXPECT_EQ(args.cut_tiles, 4);
   EXPECT_EQ(args.parts, 33);

@@ -157,6 +157,7 @@ AgentEnding serve_as_agent(const AgentFacts& facts, const WorkerCommand& worker,
     return agent.serve();
   } catch (const std::exception& error) {  // the agent's edge
     refusal.failure = error.what();
+    refusal.has_bad_options = dynamic_cast<const UsageError*>(&error) != nullptr;
     tell(refusal);
     return {false, refusal.failure};
   }

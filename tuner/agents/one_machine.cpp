@@ -26,6 +26,7 @@ void on_this_machine(
     const std::function<void(Broker& broker, std::span<TaskPools* const> lanes)>& work) {
   const auto lead_here = [&](Broker& broker) {
     for (const AgentFacts& one : broker.gather([](const std::vector<int>&) {})) {
+      if (one.has_bad_options) throw UsageError(one.failure);
       if (!one.failure.empty()) throw DeviceError(one.failure);
     }
     const AgentFacts facts = facts_of(request);
