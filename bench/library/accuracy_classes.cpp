@@ -115,7 +115,7 @@ class Bench {
 
     void launch(int arm) {
       if (arm == 0) return bench_.cublas_.gemm(call_);
-      const gt_gemm_call call = c_call(call_, arm == 1 ? Accuracy::fp32 : bench_.accuracy_);
+      const gt_gemm_call call = c_call_in(arm == 1 ? Accuracy::fp32 : bench_.accuracy_, call_);
       check_status(gt_gemm(bench_.handle_.get(), bench_.stream_.get(), &call));
     }
 
@@ -164,32 +164,15 @@ class Bench {
     const GemmCall call_;
   };
 
-  static gt_gemm_call c_call(const GemmCall& call, Accuracy accuracy) {
-    const Problem& p = call.problem;
-    gt_gemm_call c = GT_GEMM_CALL_INIT;
-    c.trans_a = transposes_a(p.layout) ? GT_TRANSPOSE : GT_NO_TRANSPOSE;
-    c.trans_b = transposes_b(p.layout) ? GT_TRANSPOSE : GT_NO_TRANSPOSE;
+  static gt_gemm_call c_call_in(Accuracy accuracy, const GemmCall& call) {
+    gt_gemm_call c = c_call(call);
     c.accuracy = static_cast<gt_accuracy>(accuracy);
-    c.M = p.M;
-    c.N = p.N;
-    c.K = p.K;
-    c.batch = p.batch;
-    c.A = call.A;
-    c.B = call.B;
-    c.C = call.C;
-    c.D = call.D;
-    c.lda = call.lda;
-    c.ldb = call.ldb;
-    c.ldc = call.ldc;
-    c.stride_a = call.stride_a;
-    c.stride_b = call.stride_b;
-    c.stride_c = call.stride_c;
     return c;
   }
 
   // That serves the class, as a look-up tells.
   std::string config(const Problem& problem) const {
-    const gt_gemm_call call = c_call(packed_call(problem), accuracy_);
+    const gt_gemm_call call = c_call_in(accuracy_, packed_call(problem));
     gt_recipe recipe{};
     check_status(gt_lookup(handle_.get(), nullptr, &call, &recipe));
     return recipe.config;

@@ -70,34 +70,6 @@ DeviceBuffer<char> operand(std::int64_t elements, ElementType type, unsigned see
   return matrix;
 }
 
-gt_gemm_call c_call(const GemmCall& call) {
-  const Problem& p = call.problem;
-  const auto op = [](bool transposes) { return transposes ? GT_TRANSPOSE : GT_NO_TRANSPOSE; };
-  const auto type = [](ElementType one) { return static_cast<gt_type>(one); };
-  gt_gemm_call c = GT_GEMM_CALL_INIT;
-  c.trans_a = op(transposes_a(p.layout));
-  c.trans_b = op(transposes_b(p.layout));
-  c.type_a = type(p.signature.a);
-  c.type_b = type(p.signature.b);
-  c.type_c = type(p.signature.c);
-  c.type_d = type(p.signature.d);
-  c.M = p.M;
-  c.N = p.N;
-  c.K = p.K;
-  c.batch = p.batch;
-  c.A = call.A;
-  c.B = call.B;
-  c.C = call.C;
-  c.D = call.D;
-  c.lda = call.lda;
-  c.ldb = call.ldb;
-  c.ldc = call.ldc;
-  c.stride_a = call.stride_a;
-  c.stride_b = call.stride_b;
-  c.stride_c = call.stride_c;
-  return c;
-}
-
 struct Times {
   double served_us, cublas_us, lt_us;
 

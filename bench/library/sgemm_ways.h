@@ -35,6 +35,9 @@ class OpenHandle {
   gt_handle* handle_ = nullptr;
 };
 
+// The call as the C interface takes it: alpha 1, beta 0, the accuracy class of its types.
+gt_gemm_call c_call(const GemmCall& call);
+
 // cublasSgemm and cublasGemmEx as an application calls them: gpu/cuda_libraries/cublas.h sets the
 // math mode and checks sizes at each call.
 class DirectCublas {
