@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "choose/expected_time.h"
-#include "core/launch_recipe.h"
-#include "kernel_templates/registry.h"
+#include "core/launch/launch_recipe.h"
+#include "kernel_templates/registry/registry.h"
 
 namespace gemm_tune {
 namespace {

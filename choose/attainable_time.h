@@ -7,8 +7,8 @@
 
 #include <optional>
 
-#include "core/device_spec.h"
-#include "core/problem.h"
+#include "core/device/device_spec.h"
+#include "core/problem/problem.h"
 
 namespace gemm_tune {
 

@@ -15,9 +15,9 @@
 #include "choose/expected_time.h"
 #include "choose/most_of_cublas.h"
 #include "core/error.h"
-#include "core/printable.h"
-#include "core/words.h"
-#include "kernel_templates/library_families.h"
+#include "core/text/printable.h"
+#include "core/text/words.h"
+#include "kernel_templates/registry/library_families.h"
 
 namespace gemm_tune {
 namespace {

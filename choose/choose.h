@@ -18,7 +18,7 @@
 #include "choose/winner_index.h"
 #include "db/database.h"
 #include "db/validity/validity.h"
-#include "kernel_templates/registry.h"
+#include "kernel_templates/registry/registry.h"
 
 namespace gemm_tune {
 

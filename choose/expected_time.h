@@ -9,9 +9,9 @@
 #include <optional>
 #include <vector>
 
-#include "core/device_spec.h"
+#include "core/device/device_spec.h"
 #include "db/record.h"
-#include "kernel_templates/registry.h"
+#include "kernel_templates/registry/registry.h"
 
 namespace gemm_tune {
 

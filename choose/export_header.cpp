@@ -14,8 +14,8 @@
 #include "choose/launch_arithmetic_text.h"
 #include "choose/layered.h"
 #include "core/error.h"
-#include "core/replaced.h"
-#include "kernel_templates/source.h"
+#include "core/text/replaced.h"
+#include "kernel_templates/source/source.h"
 
 namespace gemm_tune {
 namespace {

@@ -38,7 +38,7 @@ inline constexpr std::string_view kHeaderBegin =
 // of their files in kernel_templates/device/epilogue, and GemmArgs' member `operands`, theirs in
 // their order. Launch its function "gemm" with grid() blocks of
 // block_threads threads and smem_bytes of dynamic shared memory; its one argument is GemmArgs of
-// kernel_templates/device/gemm_args.cuh, from the same place. Where workspace_bytes() is not 0 it wants that
+// kernel_templates/device/call/gemm_args.cuh, from the same place. Where workspace_bytes() is not 0 it wants that
 // much global memory: `counters` at the beginning, kWorkspaceCounterBytes that are zero before the
 // first launch and that every launch leaves zero, then `partials`. Launches that may overlap need one
 // each.

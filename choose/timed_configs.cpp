@@ -10,7 +10,7 @@
 
 #include "choose/expected_time.h"
 #include "core/error.h"
-#include "core/launch_recipe.h"
+#include "core/launch/launch_recipe.h"
 
 namespace gemm_tune {
 namespace timed_configs {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "db/record.h"
-#include "kernel_templates/registry.h"
+#include "kernel_templates/registry/registry.h"
 
 namespace gemm_tune {
 

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "choose/expected_time.h"
-#include "core/launch_recipe.h"
+#include "core/launch/launch_recipe.h"
 
 namespace gemm_tune {
 namespace {

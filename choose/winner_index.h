@@ -2,8 +2,8 @@
 // The winners of an architecture, arranged so that those nearest to a problem are found among many.
 //
 // A k-d tree for each device, signature and layout, over the logarithms of M, N, K and batch: the
-// distance of two problems (shape_distance(), core/launch_arithmetic.h) is the exponential of the
-// sum of differences there. Immutable; any thread.
+// distance of two problems (shape_distance(), core/problem/launch_problem.h) is the exponential
+// of the sum of differences there. Immutable; any thread.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +14,9 @@
 #include <tuple>
 #include <vector>
 
-#include "core/launch_arithmetic.h"
+#include "core/problem/launch_problem.h"
 #include "db/record.h"
-#include "kernel_templates/registry.h"
+#include "kernel_templates/registry/registry.h"
 
 namespace gemm_tune {
 

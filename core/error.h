@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The exceptions of the project: the environment or the caller failed.
 //
-// A candidate that fails is data (core/outcome.h), not an exception. Exceptions are caught in three
-// places only: in main, at the worker's edge and at the C API's edge. The message is one sentence
-// that names the offending thing and says what would be right; the user sees it unchanged.
+// A candidate that fails is data (core/candidate/outcome.h), not an exception. Exceptions are
+// caught in three places only: in main, at the worker's edge and at the C API's edge. The message
+// is one sentence that names the offending thing and says what would be right; the user sees it
+// unchanged.
 #pragma once
 
 #include <stdexcept>

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "core/printable.h"
+#include "core/text/printable.h"
 #include "db/database_impl.h"
 #include "db/schema/rows.h"
 #include "db/schema/soundness.h"

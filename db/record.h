@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "core/config.h"
-#include "core/device_spec.h"
-#include "core/outcome.h"
-#include "core/problem.h"
-#include "core/winner_rule.h"
+#include "core/candidate/config.h"
+#include "core/candidate/outcome.h"
+#include "core/candidate/winner_rule.h"
+#include "core/device/device_spec.h"
+#include "core/problem/problem.h"
 
 namespace gemm_tune {
 

@@ -9,8 +9,8 @@
 #include <string>
 
 #include "core/error.h"
-#include "core/gemm_call.h"
-#include "core/signature.h"
+#include "core/problem/gemm_call.h"
+#include "core/types/signature.h"
 #include "dispatch/checked_call.h"
 #include "dispatch/include/gemm_tune/gemm_tune.h"
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/gemm_call.h"
-#include "core/hash_words.h"
+#include "core/problem/gemm_call.h"
+#include "core/text/hash_words.h"
 #include "db/record.h"
 
 namespace gemm_tune {

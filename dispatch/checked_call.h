@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "core/gemm_call.h"
+#include "core/problem/gemm_call.h"
 
 namespace gemm_tune {
 

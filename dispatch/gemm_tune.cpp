@@ -14,13 +14,13 @@
 #include <utility>
 
 #include "core/error.h"
-#include "core/printable.h"
+#include "core/text/printable.h"
 #include "db/layers.h"
 #include "dispatch/c_values.h"
 #include "dispatch/dispatcher.h"
 #include "dispatch/recipe.h"
 #include "gpu/cuda_libraries/cuda_folders.h"
-#include "kernel_templates/user_families.h"
+#include "kernel_templates/registry/user_families.h"
 
 struct gt_handle {
   gemm_tune::Dispatcher dispatcher;

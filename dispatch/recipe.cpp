@@ -7,9 +7,9 @@
 #include <string>
 
 #include "core/error.h"
-#include "core/launch_plan.h"
-#include "core/launch_recipe.h"
-#include "kernel_templates/library_families.h"
+#include "core/launch/launch_plan.h"
+#include "core/launch/launch_recipe.h"
+#include "kernel_templates/registry/library_families.h"
 
 namespace gemm_tune {
 namespace {

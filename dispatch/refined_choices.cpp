@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "core/error.h"
-#include "core/input_file.h"
-#include "core/printable.h"
+#include "core/files/input_file.h"
+#include "core/text/printable.h"
 
 namespace gemm_tune {
 namespace {

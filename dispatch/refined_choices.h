@@ -13,7 +13,7 @@
 #include <optional>
 #include <string>
 
-#include "core/gemm_call.h"
+#include "core/problem/gemm_call.h"
 #include "db/record.h"
 
 namespace gemm_tune {

@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/gemm_call.h"
+#include "core/problem/gemm_call.h"
 #include "gpu/launch/head_start.h"
 #include "gpu/launch/launch_graph.h"
 #include "gpu/launch/memory.h"

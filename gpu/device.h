@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/device_spec.h"
+#include "core/device/device_spec.h"
 
 namespace gemm_tune {
 

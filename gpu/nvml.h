@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/outcome.h"
+#include "core/candidate/outcome.h"
 
 namespace gemm_tune {
 

@@ -15,9 +15,9 @@
 #include <functional>
 #include <optional>
 
-#include "kernel_templates/device/slice_map.cuh"
-#include "kernel_templates/device/thread_tile.cuh"
-#include "kernel_templates/device/tile_map.cuh"
+#include "kernel_templates/device/copy/slice_map.cuh"
+#include "kernel_templates/device/copy/tile_map.cuh"
+#include "kernel_templates/device/tile/thread_tile.cuh"
 #include "kernel_templates/traits.h"
 
 namespace gemm_tune {
@@ -56,7 +56,7 @@ struct AccessCost {
 
 AccessCost operator+(AccessCost a, AccessCost b);
 
-// Per warp, of TileCopy (device/tile_load.cuh) with these template arguments: its global loads
+// Per warp, of TileCopy (device/copy/tile_load.cuh) with these template arguments: its global loads
 // and shared stores. Rows of the matrix are taken to begin at 128-byte lines.
 AccessCost tile_copy_cost(int rows, int cols, int threads, int vec, TileOrder order, int smem_ld);
 
@@ -66,8 +66,8 @@ AccessCost tile_copy_cost(int rows, int cols, int threads, int vec, TileOrder or
 AccessCost shared_load_cost(int threads, int period, double instructions, int vec,
                             const std::function<long long(int)>& word);
 
-// Per warp, of SliceCopy (device/slice_copy.cuh) with these template arguments: its global loads
-// and shared stores; cp.async is one instruction for both.
+// Per warp, of SliceCopy (device/copy/slice_copy.cuh) with these template arguments: its global
+// loads and shared stores; cp.async is one instruction for both.
 AccessCost slice_copy_cost(int edge, int bk, int threads, int vec, bool along_k, bool async);
 
 // Global loads per thread with which TileCopy copies a tile.
@@ -78,7 +78,7 @@ double tile_loads(int rows, int cols, int threads, int vec);
 // unrolled whole. Rounded from counts in the SASS of 110 configs (CUDA 13.0, sm_90).
 double overhead_per_k(int bk, int unroll, double global_loads, bool predicated);
 
-// Of compute_tile() (device/tile_gemm.cuh), all but the registers, where `unroll` k steps of a
+// Of compute_tile() (device/tile/tile_gemm.cuh), all but the registers, where `unroll` k steps of a
 // slice are unrolled: the compiler then merges neighbouring loads, along k for A, along a row for
 // B.
 Traits thread_tile_traits(const ThreadTile& tile, int unroll, bool predicated);

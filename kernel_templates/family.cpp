@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "kernel_templates/device/element_type.cuh"
-#include "kernel_templates/device/vector_widths.cuh"
+#include "kernel_templates/device/element/element_type.cuh"
+#include "kernel_templates/device/element/vector_widths.cuh"
 
 namespace gemm_tune {
 

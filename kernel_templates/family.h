@@ -19,15 +19,15 @@
 #include <utility>
 #include <vector>
 
-#include "core/config.h"
-#include "core/launch_recipe.h"
+#include "core/candidate/config.h"
+#include "core/launch/launch_recipe.h"
 #include "kernel_templates/rules.h"
-#include "kernel_templates/specialisation.h"
+#include "kernel_templates/source/specialisation.h"
 #include "kernel_templates/traits.h"
 
 namespace gemm_tune {
 
-struct LaunchPlan;  // core/launch_plan.h
+struct LaunchPlan;  // core/launch/launch_plan.h
 
 // A config's parameter values in the order of KernelFamily::params.
 using Values = std::span<const int>;

@@ -13,7 +13,7 @@
 #include <string>
 #include <utility>
 
-#include "core/launch_plan.h"
+#include "core/launch/launch_plan.h"
 #include "kernel_templates/family.h"
 
 namespace gemm_tune {

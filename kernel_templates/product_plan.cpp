@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernel_templates/device/repack_args.cuh"
+#include "kernel_templates/device/copy/repack_args.cuh"
 
 namespace gemm_tune {
 namespace {

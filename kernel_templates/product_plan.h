@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "core/launch_plan.h"
-#include "core/launch_recipe.h"
-#include "kernel_templates/device/gemm_args.cuh"
+#include "core/launch/launch_plan.h"
+#include "core/launch/launch_recipe.h"
+#include "kernel_templates/device/call/gemm_args.cuh"
 
 namespace gemm_tune {
 

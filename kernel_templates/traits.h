@@ -6,8 +6,8 @@
 // the kernel uses. search/model/static_model.h turns it into a time.
 #pragma once
 
-#include "core/launch_arithmetic.h"
-#include "core/signature.h"
+#include "core/launch/launch_arithmetic.h"
+#include "core/types/signature.h"
 
 namespace gemm_tune {
 

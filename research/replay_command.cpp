@@ -10,7 +10,7 @@
 #include <set>
 
 #include "core/error.h"
-#include "core/parse_number.h"
+#include "core/text/parse_number.h"
 #include "research/classics.h"
 #include "research/commands.h"
 #include "research/replay.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/compile.h"
 
-#include "core/compile_options.h"
-#include "core/fnv1a.h"
+#include "core/candidate/compile_options.h"
+#include "core/text/fnv1a.h"
 
 namespace gemm_tune {
 

@@ -10,10 +10,10 @@
 #include <optional>
 #include <string>
 
-#include "core/gemm_call.h"
+#include "core/problem/gemm_call.h"
 #include "gpu/compile/nvrtc.h"
-#include "kernel_templates/registry.h"
-#include "kernel_templates/source.h"
+#include "kernel_templates/registry/registry.h"
+#include "kernel_templates/source/source.h"
 #include "runtime/kernel_store.h"
 
 namespace gemm_tune {

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "core/launch_plan.h"
+#include "core/launch/launch_plan.h"
 
 namespace gemm_tune {
 

@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/descriptor_limit.h"
 #include "core/error.h"
-#include "core/fnv1a.h"
+#include "core/files/descriptor_limit.h"
+#include "core/text/fnv1a.h"
 
 namespace gemm_tune {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls that cuBLAS and cublasLt serve on one device, by configs of
-// kernel_templates/library_families.h.
+// kernel_templates/registry/library_families.h.
 //
 // Both are opened when first needed. Calls on one device are enqueued one after the other. Any
 // number of threads.
@@ -16,11 +16,11 @@
 #include <string>
 #include <vector>
 
-#include "core/gemm_call.h"
+#include "core/problem/gemm_call.h"
 #include "gpu/cuda_libraries/cublas.h"
 #include "gpu/cuda_libraries/cublas_lt.h"
 #include "gpu/cuda_libraries/cublas_types.h"
-#include "kernel_templates/library_families.h"
+#include "kernel_templates/registry/library_families.h"
 #include "runtime/workspace_pool.h"
 
 namespace gemm_tune {

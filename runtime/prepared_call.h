@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/launch_plan.h"
+#include "core/launch/launch_plan.h"
 #include "runtime/kept_tensor_map.h"
 #include "runtime/loaded_kernels.h"
 

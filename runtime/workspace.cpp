@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/launch_recipe.h"
+#include "core/launch/launch_recipe.h"
 
 namespace gemm_tune {
 

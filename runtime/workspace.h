@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Global scratch memory for launches that follow one another in a stream: counters, then partial
-// sums (core/launch_recipe.h).
+// sums (core/launch/launch_recipe.h).
 //
 // A Workspace zeroes the counters when it is made; the launches leave them so. Launches that may
 // overlap need one each, which is why a launch that is captured into a graph has a

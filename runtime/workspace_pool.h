@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/launch_recipe.h"
+#include "core/launch/launch_recipe.h"
 #include "gpu/launch/stream.h"
 #include "runtime/workspace.h"
 

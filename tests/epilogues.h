@@ -2,7 +2,7 @@
 // Epilogues that tests use often.
 #pragma once
 
-#include "core/epilogue.h"
+#include "core/problem/epilogue.h"
 
 namespace gemm_tune {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an owner of a folder (core/own_folder.h) leaves behind when it is killed.
+// What an owner of a folder (core/files/own_folder.h) leaves behind when it is killed.
 #pragma once
 
 #include <signal.h>
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "core/own_folder.h"
+#include "core/files/own_folder.h"
 #include "tests/temp_folder.h"
 
 namespace gemm_tune {

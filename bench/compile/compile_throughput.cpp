@@ -9,7 +9,7 @@
 #include <functional>
 #include <thread>
 
-#include "core/device_spec.h"
+#include "core/device/device_spec.h"
 #include "runtime/compile.h"
 #include "tuner/job/tune.h"
 #include "tuner/plan/candidates.h"

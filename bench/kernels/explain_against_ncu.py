@@ -90,7 +90,7 @@ def launch(folder):
     m, n, k = spec["m"], spec["n"], spec["k"]
     a, b, d = zeros(4 * m * k), zeros(4 * k * n), zeros(4 * m * n)
     counters = zeros(65536 + 4 * spec["grid"][0] * spec["grid"][1] * spec["tile_m"] * spec["tile_n"])
-    # InPlaceGemmArgs (kernel_templates/device/gemm_args.cuh).
+    # InPlaceGemmArgs (kernel_templates/device/call/gemm_args.cuh).
     argument = struct.pack("<4i2f3Q3q3q2Q", m, n, k, spec["piece_k"], 1.0, 0.0, a, b, d, spec["lda"], spec["ldb"], spec["ldc"],
                            0, 0, 0, counters, counters + 65536)
     buffer = ctypes.create_string_buffer(argument, len(argument))

@@ -25,7 +25,7 @@
 #include <thread>
 
 #include "bench/kernels/ffma_ceiling_text.h"
-#include "core/occupancy.h"
+#include "core/device/occupancy.h"
 #include "gpu/compile/nvrtc.h"
 #include "gpu/device.h"
 #include "gpu/launch/kernel.h"

@@ -24,9 +24,9 @@
 #include <vector>
 
 #include "bench/program.h"
-#include "core/float16.h"
-#include "core/gemm_call.h"
-#include "core/launch_plan.h"
+#include "core/launch/launch_plan.h"
+#include "core/problem/gemm_call.h"
+#include "core/types/float16.h"
 #include "gpu/compile/ptxas_log.h"
 #include "gpu/cuda_libraries/cublas.h"
 #include "gpu/cuda_libraries/cublas_lt.h"
@@ -36,8 +36,8 @@
 #include "gpu/launch/memory.h"
 #include "gpu/launch/stream.h"
 #include "gpu/launch/tensor_map.h"
-#include "kernel_templates/registry.h"
-#include "kernel_templates/source.h"
+#include "kernel_templates/registry/registry.h"
+#include "kernel_templates/source/source.h"
 #include "kernel_templates/wgmma/args.cuh"
 #include "runtime/compile.h"
 #include "runtime/loaded_kernels.h"

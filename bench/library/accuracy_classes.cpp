@@ -24,9 +24,9 @@
 
 #include "bench/library/sgemm_ways.h"
 #include "bench/program.h"
-#include "core/accuracy.h"
 #include "core/error.h"
-#include "core/gemm_call.h"
+#include "core/problem/gemm_call.h"
+#include "core/types/accuracy.h"
 #include "gpu/cuda_libraries/cublas.h"
 #include "gpu/device.h"
 #include "gpu/launch/memory.h"

@@ -30,7 +30,7 @@
 #include "gpu/device.h"
 #include "gpu/launch/kernel.h"
 #include "kernel_templates/product_plan.h"
-#include "kernel_templates/registry.h"
+#include "kernel_templates/registry/registry.h"
 #include "runtime/jit.h"
 #include "runtime/workspace.h"
 

@@ -19,8 +19,8 @@
 #include "core/error.h"
 #include "db/database.h"
 #include "db/validity/validity.h"
-#include "kernel_templates/registry.h"
-#include "kernel_templates/source.h"
+#include "kernel_templates/registry/registry.h"
+#include "kernel_templates/source/source.h"
 #include "search/space/space.h"
 
 namespace gemm_tune {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/gemm_call.h"
+#include "core/problem/gemm_call.h"
 #include "gpu/launch/memory.h"
 #include "gpu/launch/stream.h"
 

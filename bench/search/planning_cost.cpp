@@ -16,7 +16,7 @@
 #include <string>
 
 #include "bench/program.h"
-#include "core/fnv1a.h"
+#include "core/text/fnv1a.h"
 #include "search/model/static_model.h"
 #include "search/strategy/strategy_by_name.h"
 #include "tuner/plan/plan.h"

@@ -8,8 +8,8 @@
 #include <limits>
 #include <optional>
 
-#include "core/parse_number.h"
-#include "core/printable.h"
+#include "core/text/parse_number.h"
+#include "core/text/printable.h"
 
 namespace gemm_tune {
 namespace {

@@ -10,7 +10,7 @@
 #include "cli/arguments/checks.h"
 #include "cli/arguments/usage_sentence.h"
 #include "cli/output/exit_code.h"
-#include "core/shell_quote.h"
+#include "core/text/shell_quote.h"
 
 namespace gemm_tune {
 namespace {

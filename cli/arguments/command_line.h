@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "kernel_templates/user_families.h"
+#include "kernel_templates/registry/user_families.h"
 
 namespace gemm_tune {
 

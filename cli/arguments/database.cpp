@@ -9,8 +9,8 @@
 
 #include "cli/output/output_file.h"
 #include "core/error.h"
-#include "core/printable.h"
-#include "core/shell_quote.h"
+#include "core/text/printable.h"
+#include "core/text/shell_quote.h"
 
 namespace gemm_tune {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/arguments/kernel_dir.h"
 
-#include "core/printable.h"
+#include "core/text/printable.h"
 
 namespace gemm_tune {
 

@@ -6,9 +6,9 @@
 #include <span>
 #include <string>
 
-#include "core/problem.h"
+#include "core/problem/problem.h"
 #include "db/validity/validity.h"
-#include "kernel_templates/source.h"
+#include "kernel_templates/source/source.h"
 
 namespace gemm_tune {
 

@@ -3,7 +3,7 @@
 
 #include "cli/arguments/checks.h"
 #include "cli/arguments/values/sizes.h"
-#include "core/launch_recipe.h"
+#include "core/launch/launch_recipe.h"
 
 namespace gemm_tune {
 namespace {

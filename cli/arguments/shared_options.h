@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/problem.h"
+#include "core/problem/problem.h"
 #include "db/record.h"
 
 namespace gemm_tune {

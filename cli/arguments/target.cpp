@@ -7,8 +7,8 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "core/parse_number.h"
-#include "core/printable.h"
+#include "core/text/parse_number.h"
+#include "core/text/printable.h"
 #include "tuner/work/own_worker.h"
 #include "tuner/work/worker.h"
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/printable.h"
+#include "core/text/printable.h"
 
 namespace gemm_tune {
 namespace {

@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "core/error.h"
-#include "core/parse_number.h"
-#include "core/printable.h"
+#include "core/text/parse_number.h"
+#include "core/text/printable.h"
 #include "gpu/cuda_libraries/cublas_types.h"
-#include "kernel_templates/registry.h"
+#include "kernel_templates/registry/registry.h"
 #include "tuner/report/report.h"
 
 namespace gemm_tune {

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "core/error.h"
-#include "core/input_file.h"
-#include "kernel_templates/registry.h"
+#include "core/files/input_file.h"
+#include "kernel_templates/registry/registry.h"
 
 namespace gemm_tune {
 namespace {

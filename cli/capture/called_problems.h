@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "core/problem.h"
+#include "core/problem/problem.h"
 
 namespace gemm_tune {
 

@@ -15,8 +15,8 @@
 #include "cli/output/exit_code.h"
 #include "cli/output/output_file.h"
 #include "core/error.h"
-#include "core/input_file.h"
-#include "core/printable.h"
+#include "core/files/input_file.h"
+#include "core/text/printable.h"
 #include "tuner/process/scratch_dir.h"
 #include "tuner/report/report.h"
 

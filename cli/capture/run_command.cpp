@@ -11,7 +11,7 @@
 #include "cli/commands.h"
 #include "cli/output/output_file.h"
 #include "core/error.h"
-#include "core/printable.h"
+#include "core/text/printable.h"
 #include "tuner/process/scratch_dir.h"
 
 namespace gemm_tune {

@@ -15,7 +15,7 @@
 
 #include "cli/arguments/database.h"
 #include "core/error.h"
-#include "core/printable.h"
+#include "core/text/printable.h"
 
 namespace gemm_tune {
 namespace {

@@ -7,7 +7,7 @@
 #include "cli/database/db_commands.h"
 #include "cli/output/exit_code.h"
 #include "cli/output/standard_output.h"
-#include "core/printable.h"
+#include "core/text/printable.h"
 #include "db/file/check.h"
 #include "db/layers.h"
 #include "tuner/report/slow_work.h"

@@ -8,7 +8,7 @@
 #include "cli/output/exit_code.h"
 #include "cli/output/output_file.h"
 #include "cli/output/standard_output.h"
-#include "core/input_file.h"
+#include "core/files/input_file.h"
 #include "db/transfer/exchange.h"
 #include "db/validity/validity.h"
 #include "tuner/report/report.h"

@@ -10,7 +10,7 @@
 #include "cli/output/output_file.h"
 #include "cli/output/standard_output.h"
 #include "core/error.h"
-#include "core/printable.h"
+#include "core/text/printable.h"
 #include "db/transfer/prune.h"
 #include "db/validity/validity.h"
 #include "tuner/report/report.h"

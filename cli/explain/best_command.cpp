@@ -13,7 +13,7 @@
 #include "cli/output/exit_code.h"
 #include "cli/output/standard_output.h"
 #include "core/error.h"
-#include "core/printable.h"
+#include "core/text/printable.h"
 #include "runtime/library.h"
 #include "tuner/report/report.h"
 #include "tuner/work/protocol.h"

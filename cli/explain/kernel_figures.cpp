@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "core/error.h"
-#include "core/gemm_call.h"
-#include "core/launch_plan.h"
-#include "core/words.h"
+#include "core/launch/launch_plan.h"
+#include "core/problem/gemm_call.h"
+#include "core/text/words.h"
 
 namespace gemm_tune {
 namespace {

@@ -12,11 +12,11 @@
 #include <string>
 #include <vector>
 
-#include "core/device_spec.h"
-#include "core/occupancy.h"
-#include "core/outcome.h"
-#include "core/problem.h"
-#include "kernel_templates/registry.h"
+#include "core/candidate/outcome.h"
+#include "core/device/device_spec.h"
+#include "core/device/occupancy.h"
+#include "core/problem/problem.h"
+#include "kernel_templates/registry/registry.h"
 #include "search/model/static_model.h"
 #include "tuner/trace/memory_instructions.h"
 #include "tuner/trace/trace.h"

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kArgument = "kernel_templates/device/gemm_args.cuh";
+constexpr const char* kArgument = "kernel_templates/device/call/gemm_args.cuh";
 
 void make_folder(const fs::path& folder) {
   std::error_code error;

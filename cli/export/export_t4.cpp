@@ -3,8 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/config.h"
-#include "core/words.h"
+#include "core/candidate/config.h"
+#include "core/text/words.h"
 
 namespace gemm_tune {
 namespace {

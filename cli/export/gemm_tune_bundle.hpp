@@ -33,7 +33,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "kernel_templates/device/gemm_args.cuh"
+#include "kernel_templates/device/call/gemm_args.cuh"
 
 struct CUstream_st;  // CUDA's: a cudaStream_t and a CUstream point to one
 

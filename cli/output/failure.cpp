@@ -9,7 +9,7 @@
 #include "cli/output/exit_code.h"
 #include "cli/output/standard_output.h"
 #include "core/error.h"
-#include "core/printable.h"
+#include "core/text/printable.h"
 
 namespace gemm_tune {
 namespace {

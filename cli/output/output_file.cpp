@@ -19,7 +19,7 @@
 #include <system_error>
 
 #include "core/error.h"
-#include "core/own_folder.h"
+#include "core/files/own_folder.h"
 #include "db/database.h"
 
 namespace gemm_tune {

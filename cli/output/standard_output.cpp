@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "core/printable.h"
+#include "core/text/printable.h"
 #include "tuner/report/terminal.h"
 
 namespace gemm_tune {

@@ -18,7 +18,7 @@ namespace gemm_tune {
 // stream's direction. Otherwise a file opened later would take the stream's number. Call it first.
 void occupy_standard_streams();
 
-// Prints by core/printable.h: names and reasons may come from anybody's files.
+// Prints by core/text/printable.h: names and reasons may come from anybody's files.
 void print_text(std::string_view text);
 
 // The version of the form of all JSON output, docs/json-output.schema.json. It rises when a field

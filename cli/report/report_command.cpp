@@ -17,7 +17,7 @@
 #include "cli/output/exit_code.h"
 #include "cli/output/output_file.h"
 #include "core/error.h"
-#include "core/printable.h"
+#include "core/text/printable.h"
 #include "tuner/report/page/database_summary.h"
 #include "tuner/report/page/report_page.h"
 #include "tuner/report/report.h"

@@ -9,13 +9,13 @@
 #include <string>
 
 #include "core/error.h"
-#include "core/shell_quote.h"
+#include "core/text/shell_quote.h"
 #include "db/file/database_file.h"
 #include "db/file/row_check.h"
 #include "db/schema/rows.h"
 #include "db/schema/schema.h"
 #include "db/schema/schema_check.h"
-#include "kernel_templates/registry.h"
+#include "kernel_templates/registry/registry.h"
 
 namespace gemm_tune {
 namespace {

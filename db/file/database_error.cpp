@@ -3,7 +3,7 @@
 
 #include <sqlite3.h>
 
-#include "core/shell_quote.h"
+#include "core/text/shell_quote.h"
 #include "db/file/check.h"
 
 namespace gemm_tune {

@@ -12,7 +12,7 @@
 #include "db/schema/column_reader.h"
 #include "db/schema/schema.h"
 #include "db/schema/soundness.h"
-#include "kernel_templates/library_families.h"
+#include "kernel_templates/registry/library_families.h"
 
 namespace gemm_tune {
 namespace {

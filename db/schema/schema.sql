@@ -34,13 +34,13 @@ CREATE TABLE problems (
                                                       -- 'groups': also sizes of their own
   batch      INTEGER NOT NULL CHECK (batch >= 1),     -- independent products of one call
   type_a     TEXT NOT NULL CHECK (type_a <> ''),      -- element type of A: 'f32', 'bf16' and the
-                                                      -- like, as in core/element_type.h
+                                                      -- like, as in core/types/element_type.h
   type_b     TEXT NOT NULL CHECK (type_b <> ''),      -- element type of B
   type_c     TEXT NOT NULL CHECK (type_c <> ''),      -- element type of C
   type_d     TEXT NOT NULL CHECK (type_d <> ''),      -- element type of D
   accuracy   TEXT NOT NULL CHECK (accuracy <> ''),    -- class of products and sums: 'fp32',
                                                       -- 'sums_fp32' and the like, as in
-                                                      -- core/accuracy.h
+                                                      -- core/types/accuracy.h
   layout     TEXT NOT NULL CHECK (layout <> ''),  -- which operands are stored transposed, A's letter
                                                   -- first: 'nn', 'nt', 'tn', 'tt'
   align_a    INTEGER NOT NULL CHECK (align_a >= 1),  -- bytes, at most 16, that divide A's address,
@@ -149,7 +149,7 @@ CREATE TABLE measurements (
                                           -- difference from fp64, over that of fp64
   rank         INTEGER CHECK (rank >= 1),  -- among those that the run's finals timed in turn for
                                            -- the problem; 1: the winner. The rule stands in
-                                           -- core/winner_rule.h, and nowhere else. NULL: not in
+                                           -- core/candidate/winner_rule.h, and nowhere else. NULL: not in
                                            -- finals
   cold_rank    INTEGER CHECK (cold_rank >= 1),  -- the same by cold_us alone
   tied         INTEGER CHECK (tied IN (0, 1)),  -- 1: finals did not show it to be slower than the

@@ -6,7 +6,7 @@
 #include <map>
 #include <string_view>
 
-#include "core/printable.h"
+#include "core/text/printable.h"
 #include "db/schema/schema.h"
 
 namespace gemm_tune {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "core/printable.h"
+#include "core/text/printable.h"
 
 namespace gemm_tune {
 namespace {

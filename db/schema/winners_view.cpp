@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "core/error.h"
-#include "core/replaced.h"
+#include "core/text/replaced.h"
 #include "db/schema/rows.h"
 #include "db/schema/schema.h"
 

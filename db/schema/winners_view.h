@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The view `winners` of db/schema/schema.sql, but with the caller's revisions in place of the
-// file's, and by any rule (core/winner_rule.h).
+// file's, and by any rule (core/candidate/winner_rule.h).
 //
 // The query is a part of the view's text, so that "best" has one definition: temporary tables hide
 // the file's tables of the same names. Private to db/. Use the connection from one thread.

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/error.h"
-#include "core/printable.h"
+#include "core/text/printable.h"
 #include "db/database_impl.h"
 #include "db/file/database_file.h"
 #include "db/schema/rows.h"

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/error.h"
-#include "core/parse_number.h"
-#include "core/printable.h"
+#include "core/text/parse_number.h"
+#include "core/text/printable.h"
 #include "db/database_impl.h"
 #include "db/file/database_file.h"
 #include "db/file/row_check.h"

@@ -2,7 +2,7 @@
 #include "db/transfer/prune.h"
 
 #include "core/error.h"
-#include "core/printable.h"
+#include "core/text/printable.h"
 #include "db/database_impl.h"
 #include "db/file/database_file.h"
 #include "db/transfer/row_transfer.h"

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "core/error.h"
-#include "core/words.h"
-#include "kernel_templates/library_families.h"
+#include "core/text/words.h"
+#include "kernel_templates/registry/library_families.h"
 
 namespace gemm_tune {
 namespace {

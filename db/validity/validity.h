@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "db/database.h"
-#include "kernel_templates/source.h"
+#include "kernel_templates/source/source.h"
 
 namespace gemm_tune {
 

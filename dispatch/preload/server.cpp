@@ -9,7 +9,7 @@
 #include <string_view>
 #include <variant>
 
-#include "core/signature.h"
+#include "core/types/signature.h"
 #include "dispatch/c_values.h"
 #include "dispatch/preload/driver.h"
 #include "dispatch/preload/report/report.h"

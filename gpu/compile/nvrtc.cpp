@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "core/compile_options.h"
+#include "core/candidate/compile_options.h"
 #include "core/error.h"
 #include "gpu/compile/ptxas_log.h"
 #include "gpu/cuda_libraries/cuda_library.h"

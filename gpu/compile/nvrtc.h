@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/outcome.h"
+#include "core/candidate/outcome.h"
 
 namespace gemm_tune {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "core/outcome.h"
+#include "core/candidate/outcome.h"
 
 namespace gemm_tune {
 

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "core/epilogue.h"
-#include "core/signature.h"
+#include "core/problem/epilogue.h"
+#include "core/types/signature.h"
 
 namespace gemm_tune::cublas_abi {
 

@@ -10,7 +10,7 @@
 #include <memory>
 #include <string>
 
-#include "core/launch_recipe.h"
+#include "core/launch/launch_recipe.h"
 #include "gpu/error.h"
 
 namespace gemm_tune {

@@ -2,7 +2,7 @@
 // Tensor maps for TMA copies, as kernels take them. Any thread.
 #pragma once
 
-#include "core/launch_plan.h"
+#include "core/launch/launch_plan.h"
 
 namespace gemm_tune {
 

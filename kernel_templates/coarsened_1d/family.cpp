@@ -4,7 +4,7 @@
 
 #include "kernel_templates/coarsened_1d/params.cuh"
 #include "kernel_templates/cost.h"
-#include "kernel_templates/families.h"
+#include "kernel_templates/registry/families.h"
 
 namespace gemm_tune::coarsened_1d {
 namespace {

@@ -8,8 +8,8 @@
 #pragma once
 
 #include "kernel_templates/coarsened_1d/params.cuh"
-#include "kernel_templates/device/call_form.cuh"
-#include "kernel_templates/device/tile_gemm.cuh"
+#include "kernel_templates/device/call/call_form.cuh"
+#include "kernel_templates/device/tile/tile_gemm.cuh"
 
 namespace gemm_tune::coarsened_1d {
 

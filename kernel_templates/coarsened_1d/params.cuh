@@ -3,7 +3,7 @@
 // obey. Read by host, NVRTC and emulator alike.
 #pragma once
 
-#include "kernel_templates/device/thread_tile.cuh"
+#include "kernel_templates/device/tile/thread_tile.cuh"
 #include "kernel_templates/rules.h"
 
 namespace gemm_tune::coarsened_1d {

@@ -2,9 +2,9 @@
 // The family mma as the host sees it: cost and search space.
 #include "kernel_templates/family.h"
 
-#include "core/signature.h"
-#include "kernel_templates/families.h"
+#include "core/types/signature.h"
 #include "kernel_templates/mma/params.cuh"
+#include "kernel_templates/registry/families.h"
 
 namespace gemm_tune::mma {
 namespace {

@@ -13,16 +13,16 @@
 // (tests/emulator/device_test/mma_rounding_gpu_test.cpp).
 #pragma once
 
-#include "kernel_templates/device/call_form.cuh"
-#include "kernel_templates/device/chunk_copy.cuh"
-#include "kernel_templates/device/element_store.cuh"
-#include "kernel_templates/device/epilogue.cuh"
-#include "kernel_templates/device/mma_block.cuh"
-#include "kernel_templates/device/pointer_batch.cuh"
-#include "kernel_templates/device/pre_pass.cuh"
-#include "kernel_templates/device/raster.cuh"
-#include "kernel_templates/device/share_sum.cuh"
-#include "kernel_templates/device/smem.cuh"
+#include "kernel_templates/device/call/call_form.cuh"
+#include "kernel_templates/device/call/element_store.cuh"
+#include "kernel_templates/device/call/epilogue.cuh"
+#include "kernel_templates/device/call/pointer_batch.cuh"
+#include "kernel_templates/device/copy/chunk_copy.cuh"
+#include "kernel_templates/device/copy/pre_pass.cuh"
+#include "kernel_templates/device/sum/share_sum.cuh"
+#include "kernel_templates/device/tile/mma_block.cuh"
+#include "kernel_templates/device/tile/raster.cuh"
+#include "kernel_templates/device/tile/smem.cuh"
 #include "kernel_templates/mma/params.cuh"
 
 namespace gemm_tune::mma {

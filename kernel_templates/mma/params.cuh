@@ -3,8 +3,8 @@
 // host, NVRTC and emulator alike.
 #pragma once
 
-#include "kernel_templates/device/chunk_map.cuh"
-#include "kernel_templates/device/element_type.cuh"
+#include "kernel_templates/device/copy/chunk_map.cuh"
+#include "kernel_templates/device/element/element_type.cuh"
 #include "kernel_templates/rules.h"
 
 namespace gemm_tune::mma {

@@ -3,8 +3,8 @@
 #include "kernel_templates/family.h"
 
 #include "kernel_templates/cost.h"
-#include "kernel_templates/families.h"
 #include "kernel_templates/naive/params.cuh"
+#include "kernel_templates/registry/families.h"
 
 namespace gemm_tune::naive {
 namespace {

@@ -8,9 +8,9 @@
 // shape, 0 for multiples of the tile.
 #pragma once
 
-#include "kernel_templates/device/call_form.cuh"
-#include "kernel_templates/device/epilogue.cuh"
-#include "kernel_templates/device/raster.cuh"
+#include "kernel_templates/device/call/call_form.cuh"
+#include "kernel_templates/device/call/epilogue.cuh"
+#include "kernel_templates/device/tile/raster.cuh"
 #include "kernel_templates/naive/params.cuh"
 
 namespace gemm_tune::naive {

@@ -20,15 +20,15 @@
 // first slice before the stream's loads, behind which it would arrive last.
 #pragma once
 
-#include "kernel_templates/device/call_form.cuh"
-#include "kernel_templates/device/cluster_sum.cuh"
-#include "kernel_templates/device/epilogue.cuh"
-#include "kernel_templates/device/pointer_batch.cuh"
-#include "kernel_templates/device/pre_pass.cuh"
-#include "kernel_templates/device/raster.cuh"
-#include "kernel_templates/device/share_sum.cuh"
-#include "kernel_templates/device/smem.cuh"
-#include "kernel_templates/device/tile_load.cuh"
+#include "kernel_templates/device/call/call_form.cuh"
+#include "kernel_templates/device/call/epilogue.cuh"
+#include "kernel_templates/device/call/pointer_batch.cuh"
+#include "kernel_templates/device/copy/pre_pass.cuh"
+#include "kernel_templates/device/copy/tile_load.cuh"
+#include "kernel_templates/device/sum/cluster_sum.cuh"
+#include "kernel_templates/device/sum/share_sum.cuh"
+#include "kernel_templates/device/tile/raster.cuh"
+#include "kernel_templates/device/tile/smem.cuh"
 #include "kernel_templates/skinny/params.cuh"
 
 namespace gemm_tune::skinny {

@@ -3,7 +3,7 @@
 #include "kernel_templates/family.h"
 
 #include "kernel_templates/cost.h"
-#include "kernel_templates/families.h"
+#include "kernel_templates/registry/families.h"
 #include "kernel_templates/smem_tiled/params.cuh"
 
 namespace gemm_tune::smem_tiled {

@@ -8,8 +8,8 @@
 // PRED picks the edge handling: 1 for any shape, 0 for multiples of the tile.
 #pragma once
 
-#include "kernel_templates/device/call_form.cuh"
-#include "kernel_templates/device/tile_gemm.cuh"
+#include "kernel_templates/device/call/call_form.cuh"
+#include "kernel_templates/device/tile/tile_gemm.cuh"
 #include "kernel_templates/smem_tiled/params.cuh"
 
 namespace gemm_tune::smem_tiled {

@@ -7,8 +7,8 @@
 // tile. vectorized_2d is the next step.
 #pragma once
 
-#include "kernel_templates/device/call_form.cuh"
-#include "kernel_templates/device/tile_gemm.cuh"
+#include "kernel_templates/device/call/call_form.cuh"
+#include "kernel_templates/device/tile/tile_gemm.cuh"
 #include "kernel_templates/tiled_2d/params.cuh"
 
 namespace gemm_tune::tiled_2d {

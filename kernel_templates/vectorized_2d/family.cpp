@@ -3,7 +3,7 @@
 #include "kernel_templates/family.h"
 
 #include "kernel_templates/cost.h"
-#include "kernel_templates/families.h"
+#include "kernel_templates/registry/families.h"
 #include "kernel_templates/vectorized_2d/params.cuh"
 
 namespace gemm_tune::vectorized_2d {

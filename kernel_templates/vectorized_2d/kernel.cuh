@@ -9,13 +9,13 @@
 // neighbouring banks. PRED picks the edge handling: 1 for any shape, 0 for multiples of the tile.
 #pragma once
 
-#include "kernel_templates/device/call_form.cuh"
-#include "kernel_templates/device/epilogue.cuh"
-#include "kernel_templates/device/pre_pass.cuh"
-#include "kernel_templates/device/raster.cuh"
-#include "kernel_templates/device/smem.cuh"
-#include "kernel_templates/device/tile_load.cuh"
-#include "kernel_templates/device/tile_store.cuh"
+#include "kernel_templates/device/call/call_form.cuh"
+#include "kernel_templates/device/call/epilogue.cuh"
+#include "kernel_templates/device/copy/pre_pass.cuh"
+#include "kernel_templates/device/copy/tile_load.cuh"
+#include "kernel_templates/device/tile/raster.cuh"
+#include "kernel_templates/device/tile/smem.cuh"
+#include "kernel_templates/device/tile/tile_store.cuh"
 #include "kernel_templates/vectorized_2d/params.cuh"
 
 namespace gemm_tune::vectorized_2d {

@@ -2,9 +2,9 @@
 // The config that is compiled, and how its copies of A and B are made.
 #pragma once
 
-#include "kernel_templates/device/narrow_copy.cuh"
-#include "kernel_templates/device/select.cuh"
-#include "kernel_templates/device/slice_copy.cuh"
+#include "kernel_templates/device/copy/narrow_copy.cuh"
+#include "kernel_templates/device/copy/slice_copy.cuh"
+#include "kernel_templates/device/element/select.cuh"
 #include "kernel_templates/warp_tiled/params.cuh"
 
 namespace gemm_tune::warp_tiled {

@@ -3,9 +3,9 @@
 #include "kernel_templates/family.h"
 
 #include "kernel_templates/cost.h"
-#include "kernel_templates/device/reduce_shape.cuh"
-#include "kernel_templates/families.h"
+#include "kernel_templates/device/sum/reduce_shape.cuh"
 #include "kernel_templates/product_plan.h"
+#include "kernel_templates/registry/families.h"
 #include "kernel_templates/warp_tiled/params.cuh"
 #include "kernel_templates/warp_tiled/representatives.h"
 

@@ -3,8 +3,8 @@
 // Read by host, NVRTC and emulator alike.
 #pragma once
 
-#include "kernel_templates/device/slice_map.cuh"
-#include "kernel_templates/device/vector_widths.cuh"
+#include "kernel_templates/device/copy/slice_map.cuh"
+#include "kernel_templates/device/element/vector_widths.cuh"
 #include "kernel_templates/rules.h"
 
 namespace gemm_tune::warp_tiled {

@@ -3,9 +3,9 @@
 // product left in the workspace, and stores the sums.
 #pragma once
 
-#include "kernel_templates/device/call_form.cuh"
-#include "kernel_templates/device/raster.cuh"
-#include "kernel_templates/device/share_reduce.cuh"
+#include "kernel_templates/device/call/call_form.cuh"
+#include "kernel_templates/device/sum/share_reduce.cuh"
+#include "kernel_templates/device/tile/raster.cuh"
 #include "kernel_templates/warp_tiled/store.cuh"
 
 namespace gemm_tune::warp_tiled {

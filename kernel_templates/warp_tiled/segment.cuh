@@ -2,9 +2,9 @@
 // A range of k of one tile: brings its slices in, stage by stage, and multiplies them.
 #pragma once
 
-#include "kernel_templates/device/async_copy.cuh"
-#include "kernel_templates/device/call_form.cuh"
-#include "kernel_templates/device/raster.cuh"
+#include "kernel_templates/device/call/call_form.cuh"
+#include "kernel_templates/device/copy/async_copy.cuh"
+#include "kernel_templates/device/tile/raster.cuh"
 #include "kernel_templates/warp_tiled/thread_tile.cuh"
 
 namespace gemm_tune::warp_tiled {

@@ -2,10 +2,10 @@
 // A thread's sums on their way to D, each from the thread that has it.
 #pragma once
 
-#include "kernel_templates/device/epilogue.cuh"
-#include "kernel_templates/device/pointer_batch.cuh"
-#include "kernel_templates/device/raster.cuh"
-#include "kernel_templates/device/tile_store.cuh"
+#include "kernel_templates/device/call/epilogue.cuh"
+#include "kernel_templates/device/call/pointer_batch.cuh"
+#include "kernel_templates/device/tile/raster.cuh"
+#include "kernel_templates/device/tile/tile_store.cuh"
 #include "kernel_templates/warp_tiled/warps_k.cuh"
 
 namespace gemm_tune::warp_tiled {

@@ -5,8 +5,8 @@
 // of neighbouring columns share a bank.
 #pragma once
 
-#include "kernel_templates/device/line_store.cuh"
-#include "kernel_templates/device/raster.cuh"
+#include "kernel_templates/device/tile/line_store.cuh"
+#include "kernel_templates/device/tile/raster.cuh"
 #include "kernel_templates/warp_tiled/warps_k.cuh"
 
 namespace gemm_tune::warp_tiled {

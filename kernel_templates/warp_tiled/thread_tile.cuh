@@ -2,7 +2,7 @@
 // A thread's part of the CTA tile: where it lies, its operands of a k step, and its sums.
 #pragma once
 
-#include "kernel_templates/device/vec.cuh"
+#include "kernel_templates/device/element/vec.cuh"
 #include "kernel_templates/warp_tiled/config.cuh"
 
 namespace gemm_tune::warp_tiled {

@@ -2,7 +2,7 @@
 // The argument of the kernel beside its tensor maps. The layout is the same for host and device.
 #pragma once
 
-#include "kernel_templates/device/gemm_args.cuh"
+#include "kernel_templates/device/call/gemm_args.cuh"
 
 namespace gemm_tune::wgmma {
 

@@ -6,8 +6,8 @@
 // columns of D. beta == 0 never reads C.
 #pragma once
 
-#include "kernel_templates/device/call_form.cuh"
-#include "kernel_templates/device/element_convert.cuh"
+#include "kernel_templates/device/call/call_form.cuh"
+#include "kernel_templates/device/element/element_convert.cuh"
 #include "kernel_templates/wgmma/schedule.cuh"
 #include "kernel_templates/wgmma/tensor_copy.cuh"
 

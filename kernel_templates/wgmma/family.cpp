@@ -11,13 +11,13 @@
 #include <utility>
 #include <vector>
 
-#include "core/launch_plan.h"
-#include "core/problem.h"
-#include "core/signature.h"
+#include "core/launch/launch_plan.h"
+#include "core/problem/problem.h"
+#include "core/types/signature.h"
 #include "kernel_templates/cut_tiles.h"
-#include "kernel_templates/device/reduce_shape.cuh"
-#include "kernel_templates/families.h"
+#include "kernel_templates/device/sum/reduce_shape.cuh"
 #include "kernel_templates/product_plan.h"
+#include "kernel_templates/registry/families.h"
 #include "kernel_templates/wgmma/args.cuh"
 #include "kernel_templates/wgmma/params.cuh"
 

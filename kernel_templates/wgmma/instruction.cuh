@@ -9,7 +9,7 @@
 // same functions.
 #pragma once
 
-#include "kernel_templates/device/element_type.cuh"
+#include "kernel_templates/device/element/element_type.cuh"
 
 #ifndef GT_EMULATOR
 namespace gemm_tune::wgmma {

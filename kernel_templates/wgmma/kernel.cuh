@@ -13,8 +13,8 @@
 // not.
 #pragma once
 
-#include "kernel_templates/device/cluster.cuh"
-#include "kernel_templates/device/pre_pass.cuh"
+#include "kernel_templates/device/copy/pre_pass.cuh"
+#include "kernel_templates/device/sum/cluster.cuh"
 #include "kernel_templates/wgmma/consumer.cuh"
 #include "kernel_templates/wgmma/producer.cuh"
 

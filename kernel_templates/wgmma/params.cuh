@@ -6,7 +6,7 @@
 // right is B, or, with SWAP, left is B and right is A: then BM counts columns of D and BN its rows.
 #pragma once
 
-#include "kernel_templates/device/element_type.cuh"
+#include "kernel_templates/device/element/element_type.cuh"
 #include "kernel_templates/rules.h"
 
 namespace gemm_tune::wgmma {

@@ -7,7 +7,7 @@
 // reduction kernel. A thread has the same elements of the tile in every CTA: nothing is rearranged.
 #pragma once
 
-#include "kernel_templates/device/share_reduce.cuh"
+#include "kernel_templates/device/sum/share_reduce.cuh"
 #include "kernel_templates/wgmma/pipeline.cuh"
 #include "kernel_templates/wgmma/schedule.cuh"
 

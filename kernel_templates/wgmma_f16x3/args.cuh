@@ -2,8 +2,8 @@
 // The arguments of the kernels beside tensor maps. The layout is the same for host and device.
 #pragma once
 
-#include "kernel_templates/device/element_type.cuh"
-#include "kernel_templates/device/gemm_args.cuh"
+#include "kernel_templates/device/call/gemm_args.cuh"
+#include "kernel_templates/device/element/element_type.cuh"
 #include "kernel_templates/wgmma/args.cuh"
 
 namespace gemm_tune::wgmma_f16x3 {

@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/launch_plan.h"
-#include "core/problem.h"
-#include "core/signature.h"
-#include "kernel_templates/families.h"
+#include "core/launch/launch_plan.h"
+#include "core/problem/problem.h"
+#include "core/types/signature.h"
+#include "kernel_templates/registry/families.h"
 #include "kernel_templates/wgmma_f16x3/args.cuh"
 #include "kernel_templates/wgmma_f16x3/params.cuh"
 

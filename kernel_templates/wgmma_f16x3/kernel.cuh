@@ -10,7 +10,7 @@
 // in fp32 (fp32_product.cuh).
 #pragma once
 
-#include "kernel_templates/device/cluster.cuh"
+#include "kernel_templates/device/sum/cluster.cuh"
 #include "kernel_templates/wgmma_f16x3/consumer.cuh"
 #include "kernel_templates/wgmma_f16x3/fp32_product.cuh"
 #include "kernel_templates/wgmma_f16x3/split.cuh"

@@ -2,7 +2,7 @@
 // From sums to D: D = alpha * sum + beta * C, and the epilogue on that. beta == 0 never reads C.
 #pragma once
 
-#include "kernel_templates/device/call_form.cuh"
+#include "kernel_templates/device/call/call_form.cuh"
 #include "kernel_templates/wgmma_f16x3/config.cuh"
 
 namespace gemm_tune::wgmma_f16x3 {

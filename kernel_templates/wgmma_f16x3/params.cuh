@@ -3,7 +3,7 @@
 // Read by host, NVRTC and emulator alike.
 #pragma once
 
-#include "kernel_templates/device/element_type.cuh"
+#include "kernel_templates/device/element/element_type.cuh"
 #include "kernel_templates/rules.h"
 
 namespace gemm_tune::wgmma_f16x3 {

@@ -9,7 +9,7 @@
 // the largest one of their line, infinities and NaN.
 #pragma once
 
-#include "kernel_templates/device/element_convert.cuh"
+#include "kernel_templates/device/element/element_convert.cuh"
 #include "kernel_templates/wgmma_f16x3/config.cuh"
 
 namespace gemm_tune::wgmma_f16x3 {

@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-#include "core/signature.h"
+#include "core/types/signature.h"
 
 namespace gemm_tune::dlpack {
 

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "core/error.h"
-#include "core/signature.h"
+#include "core/types/signature.h"
 #include "dispatch/include/gemm_tune/gemm_tune.h"
 #include "gpu/cuda_libraries/cuda_folders.h"
-#include "kernel_templates/registry.h"
+#include "kernel_templates/registry/registry.h"
 #include "python/binding/calls.h"
 #include "python/binding/handle.h"
 #include "python/binding/lookup.h"

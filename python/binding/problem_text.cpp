@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 #include "dispatch/c_values.h"
-#include "kernel_templates/registry.h"
+#include "kernel_templates/registry/registry.h"
 
 namespace gemm_tune {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "core/printable.h"
+#include "core/text/printable.h"
 #include "dispatch/c_values.h"
-#include "kernel_templates/registry.h"
+#include "kernel_templates/registry/registry.h"
 
 namespace gemm_tune {
 namespace {

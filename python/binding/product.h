@@ -13,7 +13,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "core/signature.h"
+#include "core/types/signature.h"
 #include "dispatch/include/gemm_tune/gemm_tune.h"
 
 namespace gemm_tune {

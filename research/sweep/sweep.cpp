@@ -11,9 +11,9 @@
 #include <new>
 #include <utility>
 
-#include "core/config.h"
+#include "core/candidate/config.h"
 #include "core/error.h"
-#include "core/input_file.h"
+#include "core/files/input_file.h"
 #include "db/database.h"
 #include "research/sweep/sweep_entries.h"
 

@@ -3,9 +3,9 @@
 //
 // Formats: Kernel Tuner cache files and T4 results (github.com/odgaard/TuningSchema), both as .json
 // or .json.gz, and databases of this program (.db), which hold one sweep for each device and
-// problem. If a sweep names a family of ours, a problem and a GPU of core/device_spec.h, each
-// config also gets the static model's time. Writes nothing. Errors are UsageErrors that name the
-// file and the entry, for databases DatabaseErrors.
+// problem. If a sweep names a family of ours, a problem and a GPU of core/device/device_spec.h,
+// each config also gets the static model's time. Writes nothing. Errors are UsageErrors that name
+// the file and the entry, for databases DatabaseErrors.
 #pragma once
 
 #include <optional>
@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "core/device_spec.h"
-#include "core/problem.h"
+#include "core/device/device_spec.h"
+#include "core/problem/problem.h"
 #include "db/lock_wait.h"
 #include "search/space/search_space.h"
 

@@ -9,9 +9,9 @@
 #include <limits>
 #include <utility>
 
-#include "core/config.h"
+#include "core/candidate/config.h"
 #include "core/error.h"
-#include "kernel_templates/registry.h"
+#include "kernel_templates/registry/registry.h"
 #include "search/model/static_model.h"
 
 namespace gemm_tune {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "core/printable.h"
+#include "core/text/printable.h"
 #include "research/sweep/sweep_entries.h"
 
 namespace gemm_tune {

@@ -2,8 +2,8 @@
 // The error of a config's sums in fp32, expected from the lengths of its chains of additions.
 #pragma once
 
-#include "core/device_spec.h"
-#include "core/problem.h"
+#include "core/device/device_spec.h"
+#include "core/problem/problem.h"
 #include "kernel_templates/traits.h"
 
 namespace gemm_tune {

@@ -2,9 +2,9 @@
 // What the static model and the search assume of an architecture, and where each figure comes from:
 // fitted to recordings on one of its GPUs, or taken from data sheets.
 //
-// Limits and rates that a driver or a data sheet names are in core/device_spec.h. What cannot be
-// compiled or cannot be right is a rule of the filter and stands in no profile. Constant data; any
-// thread.
+// Limits and rates that a driver or a data sheet names are in core/device/device_spec.h. What
+// cannot be compiled or cannot be right is a rule of the filter and stands in no profile. Constant
+// data; any thread.
 #pragma once
 
 #include <cstdint>
@@ -79,7 +79,7 @@ struct ModelConstants {
   // then all shares at the rate at which one CTA loads. Fitted.
   double share_latency_cycles = 3500;
   double share_bytes_per_cycle = 28;
-  // REDUCE: shares whose loads a thread has under way at once (device/share_reduce.cuh).
+  // REDUCE: shares whose loads a thread has under way at once (device/sum/share_reduce.cuh).
   double reduced_at_once = 16;
   // The same in a cluster, where shares stay in shared memory: two barriers of it and one round of
   // loads between. An estimate.

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string>
 
-#include "core/signature.h"
+#include "core/types/signature.h"
 
 namespace gemm_tune {
 namespace {

@@ -6,7 +6,7 @@
 // thread.
 #pragma once
 
-#include "core/device_spec.h"
+#include "core/device/device_spec.h"
 #include "kernel_templates/traits.h"
 #include "search/model/machine_profile.h"
 

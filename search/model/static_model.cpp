@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <limits>
 
-#include "core/occupancy.h"
-#include "core/signature.h"
+#include "core/device/occupancy.h"
+#include "core/types/signature.h"
 #include "kernel_templates/family.h"
 #include "search/model/main_loop.h"
 #include "search/model/warpgroup_cycles.h"

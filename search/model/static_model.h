@@ -11,9 +11,9 @@
 
 #include <optional>
 
-#include "core/device_spec.h"
-#include "core/outcome.h"
-#include "core/problem.h"
+#include "core/candidate/outcome.h"
+#include "core/device/device_spec.h"
+#include "core/problem/problem.h"
 #include "kernel_templates/traits.h"
 #include "search/model/machine_profile.h"
 

@@ -5,8 +5,8 @@
 // Pure; any thread.
 #pragma once
 
-#include "core/device_spec.h"
-#include "core/problem.h"
+#include "core/device/device_spec.h"
+#include "core/problem/problem.h"
 #include "kernel_templates/cut_tiles.h"
 #include "kernel_templates/traits.h"
 #include "search/model/machine_profile.h"

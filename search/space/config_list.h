@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "kernel_templates/registry.h"
+#include "kernel_templates/registry/registry.h"
 
 namespace gemm_tune {
 

@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernel_templates/registry.h"
+#include "kernel_templates/registry/registry.h"
 #include "search/space/config_list.h"
 
 namespace gemm_tune {

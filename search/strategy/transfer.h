@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/device_spec.h"
-#include "core/problem.h"
+#include "core/device/device_spec.h"
+#include "core/problem/problem.h"
 #include "search/space/search_space.h"
 
 namespace gemm_tune {

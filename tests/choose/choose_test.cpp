@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "kernel_templates/source.h"
+#include "kernel_templates/source/source.h"
 #include "tests/db/fixture.h"
 #include "tests/matchers.h"
 

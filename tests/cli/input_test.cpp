@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/tune/request.h"
-#include "kernel_templates/source.h"
+#include "kernel_templates/source/source.h"
 #include "tests/cli/fixture.h"
 #include "tuner/agents/one_machine.h"
 #include "tuner/work/worker.h"

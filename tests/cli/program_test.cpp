@@ -6,7 +6,7 @@
 
 #include "choose/choose.h"
 #include "db/database.h"
-#include "kernel_templates/source.h"
+#include "kernel_templates/source/source.h"
 #include "tests/cli/fixture.h"
 
 namespace gemm_tune {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/device_spec.h"
+#include "core/device/device_spec.h"
 
 #include <cstdint>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "core/gpu_cards.h"
+#include "core/device/gpu_cards.h"
 #include "tests/matchers.h"
 
 namespace gemm_tune {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/epilogue.h"
+#include "core/problem/epilogue.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/error_bound.h"
+#include "core/types/error_bound.h"
 
 #include <gtest/gtest.h>
 

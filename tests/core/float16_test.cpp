@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/float16.h"
+#include "core/types/float16.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "core/signature.h"
+#include "core/types/signature.h"
 
 namespace gemm_tune {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/input_file.h"
+#include "core/files/input_file.h"
 
 #include <sys/stat.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/launch_recipe.h"
+#include "core/launch/launch_recipe.h"
 
 #include "tests/matchers.h"
 

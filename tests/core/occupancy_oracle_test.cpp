@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// core/occupancy.cpp against the occupancy calculator of the CUDA toolkit, which needs no GPU.
+// core/device/occupancy.cpp against the occupancy calculator of the CUDA toolkit, which needs no
+// GPU.
 #include <cuda_occupancy.h>
 #include <gtest/gtest.h>
 
@@ -10,7 +11,7 @@
 #include <span>
 #include <string>
 
-#include "core/occupancy.h"
+#include "core/device/occupancy.h"
 
 namespace gemm_tune {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/occupancy.h"
+#include "core/device/occupancy.h"
 
 #include <gtest/gtest.h>
 

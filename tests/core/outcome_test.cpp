@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/outcome.h"
+#include "core/candidate/outcome.h"
 
 #include <limits>
 #include <optional>

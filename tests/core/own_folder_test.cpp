@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/own_folder.h"
+#include "core/files/own_folder.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

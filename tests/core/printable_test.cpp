@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/printable.h"
+#include "core/text/printable.h"
 
 #include <gtest/gtest.h>
 

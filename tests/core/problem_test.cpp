@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/problem.h"
+#include "core/problem/problem.h"
 
 #include <string>
 
 #include "core/error.h"
-#include "core/gemm_call.h"
+#include "core/problem/gemm_call.h"
 #include "tests/matchers.h"
 
 namespace gemm_tune {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/shell_quote.h"
+#include "core/text/shell_quote.h"
 
 #include <gtest/gtest.h>
 

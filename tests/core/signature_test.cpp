@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/signature.h"
+#include "core/types/signature.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/tensor_core.h"
+#include "core/types/tensor_core.h"
 
 #include <gtest/gtest.h>
 

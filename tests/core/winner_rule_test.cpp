@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The order of finalists, from literal times.
-#include "core/winner_rule.h"
+#include "core/candidate/winner_rule.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <random>
 
 #include "core/error.h"
-#include "core/shell_quote.h"
+#include "core/text/shell_quote.h"
 #include "db/file/check.h"
 #include "db/file/database_file.h"
 #include "tests/db/fixture.h"

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/float16.h"
+#include "core/types/float16.h"
 #include "dispatch/c_values.h"
 #include "gpu/launch/memory.h"
 #include "gpu/launch/stream.h"

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "choose/choose.h"
-#include "core/config.h"
+#include "core/candidate/config.h"
 #include "db/database.h"
 
 namespace gemm_tune {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program's families and the faulty one, in place of kernel_templates/families.cpp.
-#include "kernel_templates/families.h"
+// The program's families and the faulty one, in place of kernel_templates/registry/families.cpp.
+#include "kernel_templates/registry/families.h"
 
-#include "kernel_templates/registry.h"
+#include "kernel_templates/registry/registry.h"
 #include "tests/faults/faulty/family.h"
 
 namespace gemm_tune {

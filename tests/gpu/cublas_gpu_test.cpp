@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/float16.h"
+#include "core/types/float16.h"
 #include "gpu/cuda_libraries/cublas.h"
 #include "gpu/launch/launch_graph.h"
 #include "gpu/launch/memory.h"

@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/float16.h"
+#include "core/types/float16.h"
 #include "gpu/cuda_libraries/cublas_lt.h"
 #include "gpu/launch/memory.h"
 #include "gpu/launch/stream.h"

@@ -10,7 +10,7 @@
 
 #include "core/error.h"
 #include "gpu/compile/nvrtc.h"
-#include "kernel_templates/source.h"
+#include "kernel_templates/source/source.h"
 #include "tests/kernel_templates/spaces.h"
 
 namespace gemm_tune {

@@ -7,9 +7,9 @@
 #include "gpu/compile/machine_code.h"
 #include "gpu/compile/nvrtc.h"
 #include "gpu/compile/ptxas_log.h"
-#include "kernel_templates/embedded_texts.h"
 #include "kernel_templates/ladder.h"
-#include "kernel_templates/source.h"
+#include "kernel_templates/source/embedded_texts.h"
+#include "kernel_templates/source/source.h"
 #include "tests/epilogues.h"
 #include "tests/kernel_templates/spaces.h"
 
@@ -144,9 +144,9 @@ TEST(Compile, TheVectorisedRungStaysUnder128RegistersOnSm86) {
 }
 
 TEST(Compile, AsynchronousCopiesOfEveryWidthFromSm80On) {
-  constexpr const char* kHeader = "kernel_templates/device/async_copy.cuh";
+  constexpr const char* kHeader = "kernel_templates/device/copy/async_copy.cuh";
   constexpr const char* kText = R"(
-#include "kernel_templates/device/async_copy.cuh"
+#include "kernel_templates/device/copy/async_copy.cuh"
 template <int BYTES>
 __device__ void copy_all(float* to, const float* from, int left) {
   gemm_tune::copy_async_if<BYTES, 64>(to, from, left > 1);

@@ -13,11 +13,11 @@
 #include <string>
 #include <vector>
 
-#include "core/fnv1a.h"
+#include "core/text/fnv1a.h"
 #include "gpu/compile/machine_code.h"
 #include "gpu/compile/nvrtc.h"
-#include "kernel_templates/registry.h"
-#include "kernel_templates/source.h"
+#include "kernel_templates/registry/registry.h"
+#include "kernel_templates/source/source.h"
 
 namespace gemm_tune {
 

@@ -120,12 +120,12 @@ constexpr const char* kNaive = "naive/BM=8,BN=32,COALESCED=1,PRED=1";
 
 constexpr Change kChanges[] = {
     {"warp_tiled/thread_tile.cuh", "f.a[i] * f.b[j]", "2 * f.a[i] * f.b[j]", kPlain},
-    {"device/line_store.cuh", "args.beta != 0.0f", "args.beta != 1.0f", kLines},
-    {"device/narrow_copy.cuh", "share_[pass] = 0.0f", "share_[pass] = 1.0f", kLines},
+    {"device/tile/line_store.cuh", "args.beta != 0.0f", "args.beta != 1.0f", kLines},
+    {"device/copy/narrow_copy.cuh", "share_[pass] = 0.0f", "share_[pass] = 1.0f", kLines},
     {"warp_tiled/config.cuh", "kVecA = kWidths.a", "kVecA = kWidths.b", kStepped},
     {"warp_tiled/segment.cuh", "(kP.STAGES - 1) * kStage", "kP.STAGES * kStage", kStepped},
-    {"device/share_reduce.cuh", "s * SUMS + i", "s * SUMS", kReduce},
-    {"device/repack.cuh", "i < inside", "i + 1 < inside", kRepack},
+    {"device/sum/share_reduce.cuh", "s * SUMS + i", "s * SUMS", kReduce},
+    {"device/copy/repack.cuh", "i < inside", "i + 1 < inside", kRepack},
     {"skinny/kernel.cuh", "kP.KEEP % 16", "kP.KEEP % 8", kKeep},
     {"device/epilogue/relu.cuh", "value < T(0)", "value < T(1)", kNaive, kBiasColumnRelu},
     {"device/epilogue/bias_column.cuh", "value + bias", "value + 2 * bias", kNaive, kBiasColumn},

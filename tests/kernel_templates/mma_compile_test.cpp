@@ -7,7 +7,7 @@
 
 #include "gpu/compile/nvrtc.h"
 #include "gpu/compile/ptxas_log.h"
-#include "kernel_templates/source.h"
+#include "kernel_templates/source/source.h"
 #include "tests/kernel_templates/spaces.h"
 
 namespace gemm_tune {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "kernel_templates/device/chunk_map.cuh"
-#include "kernel_templates/registry.h"
+#include "kernel_templates/device/copy/chunk_map.cuh"
+#include "kernel_templates/registry/registry.h"
 #include "tests/kernel_templates/spaces.h"
 #include "tests/matchers.h"
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "kernel_templates/device/repack_args.cuh"
-#include "kernel_templates/registry.h"
+#include "kernel_templates/device/copy/repack_args.cuh"
+#include "kernel_templates/registry/registry.h"
 
 namespace gemm_tune {
 namespace {

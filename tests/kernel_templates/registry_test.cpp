@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernel_templates/registry.h"
+#include "kernel_templates/registry/registry.h"
 
 #include <algorithm>
 #include <set>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernel_templates/source.h"
+#include "kernel_templates/source/source.h"
 
 #include <filesystem>
 #include <fstream>
 
 #include "core/error.h"
-#include "kernel_templates/embedded_texts.h"
+#include "kernel_templates/source/embedded_texts.h"
 #include "tests/epilogues.h"
 #include "tests/kernel_templates/spaces.h"
 #include "tests/matchers.h"
@@ -54,18 +54,19 @@ TEST(KernelSourceTest, HoldsTheFamilyAndTheDeviceHeadersItReaches) {
     return path.starts_with("kernel_templates/device/epilogue/");
   });
   EXPECT_EQ(functors, static_cast<std::size_t>(kEpilogueFunctors));
-  EXPECT_THAT(paths,
-              testing::IsSupersetOf(
-                  {"kernel_templates/device/call_form.cuh", "kernel_templates/device/epilogue.cuh",
-                   "kernel_templates/device/epilogue_chain.cuh",
-                   "kernel_templates/device/gemm_args.cuh", "kernel_templates/device/raster.cuh",
-                   "kernel_templates/naive/params.cuh", "kernel_templates/rules.h"}));
-  EXPECT_THAT(paths, Not(Contains("kernel_templates/device/async_copy.cuh")));
+  EXPECT_THAT(paths, testing::IsSupersetOf({"kernel_templates/device/call/call_form.cuh",
+                                            "kernel_templates/device/call/epilogue.cuh",
+                                            "kernel_templates/device/call/epilogue_chain.cuh",
+                                            "kernel_templates/device/call/gemm_args.cuh",
+                                            "kernel_templates/device/tile/raster.cuh",
+                                            "kernel_templates/naive/params.cuh",
+                                            "kernel_templates/rules.h"}));
+  EXPECT_THAT(paths, Not(Contains("kernel_templates/device/copy/async_copy.cuh")));
 }
 
 TEST(KernelSourceTest, FollowsIncludesOfIncludes) {
   EXPECT_THAT(header_paths(kernel_source(*find_family("vectorized_2d"))),
-              testing::Contains("kernel_templates/device/tile_map.cuh"));
+              testing::Contains("kernel_templates/device/copy/tile_map.cuh"));
 }
 
 TEST(KernelSourceTest, TheRevisionIsTheFamilysNumber) {
@@ -104,7 +105,7 @@ TEST_F(KernelDir, WithTheSameTextsGivesTheSameSource) {
 
 // A comment counts, too: who changes a text is told that it is another one.
 TEST_F(KernelDir, AChangedTextIsTheUsersForThoseWhoReachIt) {
-  const std::string path = "kernel_templates/device/tile_map.cuh";
+  const std::string path = "kernel_templates/device/copy/tile_map.cuh";
   write(path, embedded_texts().at(path) + "// mine\n");
   const std::string mine = kernel_source(*find_family("tiled_2d"), dir_).revision;
   EXPECT_THAT(mine, MatchesRegex("user:[0-9a-f]{16}"));
@@ -124,9 +125,10 @@ TEST_F(KernelDir, MayBringHeadersOfItsOwn) {
 }
 
 TEST_F(KernelDir, LackingAFileIsAnErrorThatNamesIt) {
-  fs::remove(dir_ / "kernel_templates/device/vec.cuh");
-  EXPECT_THAT([&] { kernel_source(*find_family("naive"), dir_); },
-              ThrowsMessage<UsageError>(HasSubstr("must hold kernel_templates/device/vec.cuh")));
+  fs::remove(dir_ / "kernel_templates/device/element/vec.cuh");
+  EXPECT_THAT(
+      [&] { kernel_source(*find_family("naive"), dir_); },
+      ThrowsMessage<UsageError>(HasSubstr("must hold kernel_templates/device/element/vec.cuh")));
 }
 
 // As a folder that was copied from a release without the family.

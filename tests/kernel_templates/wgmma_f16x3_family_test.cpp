@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "core/launch_plan.h"
-#include "kernel_templates/registry.h"
+#include "core/launch/launch_plan.h"
+#include "kernel_templates/registry/registry.h"
 #include "kernel_templates/wgmma_f16x3/args.cuh"
 #include "tests/kernel_templates/spaces.h"
 #include "tests/matchers.h"

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <string>
 
-#include "core/launch_plan.h"
-#include "kernel_templates/registry.h"
-#include "kernel_templates/source.h"
+#include "core/launch/launch_plan.h"
+#include "kernel_templates/registry/registry.h"
+#include "kernel_templates/source/source.h"
 #include "kernel_templates/wgmma/args.cuh"
 #include "tests/kernel_templates/spaces.h"
 #include "tests/matchers.h"

@@ -15,7 +15,7 @@ import tempfile
 
 FOLDERS = ["core", "gpu", "kernel_templates", "search", "db", "choose", "runtime", "dispatch", "tuner", "cli", "python"]
 SUFFIXES = {".h", ".hpp", ".cpp", ".cuh", ".py", ".js", ".cmake", ".txt"}
-LISTS = {"kernel_templates/families.h"}
+LISTS = {"kernel_templates/registry/families.h"}
 
 
 def families_of(root):

@@ -9,9 +9,16 @@ set -euo pipefail
 
 folders=(core gpu kernel_templates search db choose runtime dispatch tuner cli research python)
 # FOLDER: what it may include besides itself and the standard library. Nothing forms a circle; tuner and
-# dispatch do not know each other. Below gpu/, search/, db/, tuner/ and cli/, the folders of the same one.
+# dispatch do not know each other. Below core/, gpu/, search/, db/, tuner/ and cli/, the folders of the same one.
 may_include='
 core:
+core/text:
+core/files: core/text
+core/types: core/text
+core/problem: core/types core/text
+core/launch: core/problem core/types core/text
+core/candidate: core/text
+core/device: core/text
 gpu: core
 gpu/launch:
 gpu/cuda_libraries:
@@ -77,8 +84,8 @@ check() {
         print location " includes " shown ": " why
         bad = 1
       }
-      # The part of a path that the arrows speak of: a folder, or one of those below gpu/, search/, db/, tuner/ and cli/.
-      function inner(path) { return match(path, /^(gpu|search|db|tuner|cli)\/[^\/]+\//) ? substr(path, 1, RLENGTH - 1) : "" }
+      # The part of a path that the arrows speak of: a folder, or one of those below core/, gpu/, search/, db/, tuner/ and cli/.
+      function inner(path) { return match(path, /^(core|gpu|search|db|tuner|cli)\/[^\/]+\//) ? substr(path, 1, RLENGTH - 1) : "" }
       function follow(from, to) {
         if (from != to && !has(may[from], to))
           refuse(from " may include only itself and: " (may[from] == "" ? "nothing" : may[from]))
@@ -120,7 +127,7 @@ self_test() {
   trap 'rm -rf "$scratch"' EXIT
   cd "$scratch"
   mkdir -p core search db/{schema,transfer} tuner/{report,job,work,measure} cli/output
-  echo '#include "core/outcome.h"' >search/good.h
+  echo '#include "core/candidate/outcome.h"' >search/good.h
   echo '#include <nvrtc.h>' >tuner/good.cpp
   echo '#include "tuner/measure/verify.h"' >tuner/report/good.cpp
   check || { echo "self-test: complains about a sound tree" && exit 1; }

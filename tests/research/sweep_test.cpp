@@ -12,7 +12,7 @@
 
 #include "core/error.h"
 #include "db/database.h"
-#include "kernel_templates/registry.h"
+#include "kernel_templates/registry/registry.h"
 #include "search/model/static_model.h"
 #include "tests/db/sample_database.h"
 #include "tests/matchers.h"

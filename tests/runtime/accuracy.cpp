@@ -25,8 +25,8 @@
 #include "gpu/cuda_libraries/cublas.h"
 #include "gpu/device.h"
 #include "gpu/launch/memory.h"
-#include "kernel_templates/registry.h"
-#include "kernel_templates/source.h"
+#include "kernel_templates/registry/registry.h"
+#include "kernel_templates/source/source.h"
 #include "runtime/prepared_call.h"
 #include "runtime/workspace.h"
 

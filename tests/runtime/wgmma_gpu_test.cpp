@@ -7,7 +7,7 @@
 #include "gpu/launch/kernel.h"
 #include "gpu/launch/memory.h"
 #include "gpu/launch/stream.h"
-#include "kernel_templates/device/gemm_args.cuh"
+#include "kernel_templates/device/call/gemm_args.cuh"
 #include "runtime/compile.h"
 #include "tests/gpu/gpu_test.h"
 #include "tests/runtime/wgmma_kernel.h"

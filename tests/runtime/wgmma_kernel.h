@@ -11,13 +11,13 @@
 #include <string>
 #include <string_view>
 
-#include "kernel_templates/registry.h"
-#include "kernel_templates/source.h"
+#include "kernel_templates/registry/registry.h"
+#include "kernel_templates/source/source.h"
 
 namespace gemm_tune {
 
 inline constexpr const char* kWgmmaText = R"cuda(
-#include "kernel_templates/device/gemm_args.cuh"
+#include "kernel_templates/device/call/gemm_args.cuh"
 
 using gemm_tune::GemmArgs;
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <vector>
 
-#include "core/launch_recipe.h"
+#include "core/launch/launch_recipe.h"
 #include "gpu/launch/launch_graph.h"
 #include "gpu/launch/stream.h"
 #include "runtime/workspace.h"

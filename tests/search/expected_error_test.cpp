@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kernel_templates/registry.h"
+#include "kernel_templates/registry/registry.h"
 
 namespace gemm_tune {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/device_spec.h"
+#include "core/device/device_spec.h"
 
 namespace gemm_tune {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kernel_templates/registry.h"
+#include "kernel_templates/registry/registry.h"
 #include "search/model/static_model.h"
 
 namespace gemm_tune {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "core/problem.h"
-#include "kernel_templates/registry.h"
+#include "core/problem/problem.h"
+#include "kernel_templates/registry/registry.h"
 #include "search/model/static_model.h"
 #include "tests/kernel_templates/spaces.h"
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plug-ins that are wrong, each in its way, and the sentence that refuses it; then one that is
 // right.
-#include "kernel_templates/user_families.h"
+#include "kernel_templates/registry/user_families.h"
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
 #include "core/error.h"
-#include "kernel_templates/source.h"
+#include "kernel_templates/source/source.h"
 #include "tests/matchers.h"
 #include "tests/temp_folder.h"
 
@@ -128,7 +128,8 @@ TEST(UserFamilies, EachWrongPluginHasItsSentenceAndTheRightOneIsLoadedBesideTheO
   EXPECT_EQ(kernel_sources().at("right").revision, source.revision);
   std::set<std::string> headers;
   for (const auto& [path, text] : source.headers) headers.insert(path);
-  EXPECT_THAT(headers, testing::IsSupersetOf({"params.cuh", "kernel_templates/device/raster.cuh"}));
+  EXPECT_THAT(headers,
+              testing::IsSupersetOf({"params.cuh", "kernel_templates/device/tile/raster.cuh"}));
 
   // Texts and number are the identity; what fails later is told, too.
   KernelFamily other = *config.family;

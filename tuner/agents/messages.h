@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "core/device_spec.h"
+#include "core/device/device_spec.h"
 #include "tuner/cluster/scheduler.h"
 #include "tuner/plan/target.h"
 #include "tuner/work/protocol.h"

@@ -56,6 +56,8 @@ TuneReport tune(const TuneRequest& request, Database& database, const OnProgress
         report = tune(request, database, lanes, tell_progress,
                       on_finished ? OnFinished(tell_finished) : nullptr);
       });
+  // The caller's functions may ask for the end after the lanes have ended.
+  report.interrupted = request.interruption.requested();
   return report;
 }
 

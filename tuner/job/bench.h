@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "core/outcome.h"
-#include "core/problem.h"
+#include "core/candidate/outcome.h"
+#include "core/problem/problem.h"
 #include "db/record.h"
-#include "kernel_templates/registry.h"
+#include "kernel_templates/registry/registry.h"
 #include "tuner/plan/tune_request.h"
 #include "tuner/work/task_pool.h"
 

@@ -12,8 +12,8 @@
 #include <optional>
 #include <string>
 
-#include "kernel_templates/registry.h"
-#include "kernel_templates/source.h"
+#include "kernel_templates/registry/registry.h"
+#include "kernel_templates/source/source.h"
 #include "runtime/kernel_store.h"
 #include "tuner/process/scratch_cubins.h"
 #include "tuner/work/protocol.h"

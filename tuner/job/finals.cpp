@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-#include "core/winner_rule.h"
+#include "core/candidate/winner_rule.h"
 #include "tuner/measure/sampling.h"
 
 namespace gemm_tune {

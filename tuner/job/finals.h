@@ -2,9 +2,9 @@
 // Decides the winner among the candidates that have a time.
 //
 // With a GPU, the best few and the baselines are timed again in turn and ranked by
-// core/winner_rule.h. The specialisations of the first by each of the ranks, and of the winner by
-// the run's rule, are verified, so that the winner serves every size. The ranks are stored at the
-// very end, so that rows with ranks need no finals again. Use from one thread.
+// core/candidate/winner_rule.h. The specialisations of the first by each of the ranks, and of the
+// winner by the run's rule, are verified, so that the winner serves every size. The ranks are
+// stored at the very end, so that rows with ranks need no finals again. Use from one thread.
 #pragma once
 
 #include <functional>

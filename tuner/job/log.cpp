@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-#include "core/printable.h"
+#include "core/text/printable.h"
 
 namespace gemm_tune {
 namespace {

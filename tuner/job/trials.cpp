@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/error.h"
-#include "kernel_templates/library_families.h"
+#include "kernel_templates/registry/library_families.h"
 #include "search/model/static_model.h"
 #include "tuner/job/finals.h"
 #include "tuner/job/log.h"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/error.h"
-#include "core/words.h"
+#include "core/text/words.h"
 
 namespace gemm_tune {
 namespace {

@@ -5,7 +5,7 @@
 // Values are a function of (seed, position), so that C's initial values need no second buffer. The
 // type of an element is looked at where it is loaded or stored; all else is computed in fp32 and
 // fp64.
-#include "core/error_bound.cuh"
+#include "core/types/error_bound.cuh"
 #include "tuner/measure/element_bits.cuh"
 #include "tuner/measure/epilogue_check.cuh"
 

@@ -8,7 +8,7 @@ namespace gemm_tune {
 
 extern const char* const kDeviceChecksText;
 extern const char* const kElementBitsText;    // of tuner/measure/element_bits.cuh
-extern const char* const kErrorBoundText;     // of core/error_bound.cuh
+extern const char* const kErrorBoundText;     // of core/types/error_bound.cuh
 extern const char* const kEpilogueCheckText;  // of tuner/measure/epilogue_check.cuh
 
 // What NVRTC compiles.

@@ -3,7 +3,7 @@
 // For kernels that check results, not for those that are timed.
 #pragma once
 
-#include "kernel_templates/device/element_convert.cuh"
+#include "kernel_templates/device/element/element_convert.cuh"
 
 namespace gemm_tune {
 namespace {

@@ -3,8 +3,8 @@
 // functors are those of the kernel that is checked, instantiated for double.
 #pragma once
 
-#include "core/error_bound.cuh"
-#include "kernel_templates/device/epilogue_chain.cuh"
+#include "core/types/error_bound.cuh"
+#include "kernel_templates/device/call/epilogue_chain.cuh"
 #include "tuner/measure/element_bits.cuh"
 
 namespace gemm_tune {

@@ -7,7 +7,7 @@
 
 #include <cstddef>
 
-#include "core/gemm_call.h"
+#include "core/problem/gemm_call.h"
 
 namespace gemm_tune {
 

@@ -15,7 +15,7 @@
 #include "gpu/device.h"
 #include "gpu/launch/stream.h"
 #include "gpu/nvml.h"
-#include "kernel_templates/registry.h"
+#include "kernel_templates/registry/registry.h"
 #include "runtime/library.h"
 #include "runtime/prepared_call.h"
 #include "runtime/workspace.h"

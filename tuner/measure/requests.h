@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "core/outcome.h"
-#include "core/problem.h"
+#include "core/candidate/outcome.h"
+#include "core/problem/problem.h"
 #include "db/database.h"
 #include "tuner/measure/baseline_kind.h"
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "core/winner_rule.h"
+#include "core/candidate/winner_rule.h"
 
 namespace gemm_tune {
 

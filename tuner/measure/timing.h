@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "core/outcome.h"
+#include "core/candidate/outcome.h"
 #include "gpu/launch/head_start.h"
 #include "gpu/launch/launch_graph.h"
 #include "gpu/launch/stream.h"

@@ -7,11 +7,11 @@
 #include <string>
 
 #include "core/error.h"
-#include "core/error_bound.h"
+#include "core/types/error_bound.h"
 #include "gpu/compile/nvrtc.h"
 #include "kernel_templates/cut_tiles.h"
-#include "kernel_templates/embedded_texts.h"
-#include "kernel_templates/source.h"
+#include "kernel_templates/source/embedded_texts.h"
+#include "kernel_templates/source/source.h"
 #include "tuner/measure/device_checks_text.h"
 #include "tuner/measure/matrix_addresses.h"
 
@@ -174,7 +174,7 @@ std::uint64_t seed_of_operands(std::uint64_t run_seed, int integer_range) {
 
 NvrtcSource device_checks_source() {
   NvrtcSource source{"tuner/measure/device_checks.cuh", kDeviceChecksText, {}};
-  source.headers.emplace_back("core/error_bound.cuh", kErrorBoundText);
+  source.headers.emplace_back("core/types/error_bound.cuh", kErrorBoundText);
   source.headers.emplace_back("tuner/measure/element_bits.cuh", kElementBitsText);
   source.headers.emplace_back("tuner/measure/epilogue_check.cuh", kEpilogueCheckText);
   for (const auto& [path, text] : embedded_texts()) {

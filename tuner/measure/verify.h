@@ -5,9 +5,10 @@
 // poison in the gaps between its rows and between the matrices of a batch: on whole numbers whose
 // sums are exact in fp32, which must match an fp64 reference, rounded once to D's type, with
 // beta = 0 over the NaN; and on uniform random data with alpha and beta, within the bound of the
-// problem's accuracy class, which holds for any order of summation and any K (core/error_bound.h,
-// docs/verification.md). A and B are of f32, f16 or bf16, so are C and D, and C is D. The reference
-// is a kernel of its own and does not rest on cuBLAS. One object per device, one thread.
+// problem's accuracy class, which holds for any order of summation and any K
+// (core/types/error_bound.h, docs/verification.md). A and B are of f32, f16 or bf16, so are C and
+// D, and C is D. The reference is a kernel of its own and does not rest on cuBLAS. One object per
+// device, one thread.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -20,11 +21,11 @@
 #include <string>
 #include <vector>
 
-#include "core/device_spec.h"
-#include "core/gemm_call.h"
+#include "core/device/device_spec.h"
+#include "core/problem/gemm_call.h"
 #include "gpu/launch/kernel.h"
 #include "gpu/launch/memory.h"
-#include "kernel_templates/registry.h"
+#include "kernel_templates/registry/registry.h"
 
 namespace gemm_tune {
 

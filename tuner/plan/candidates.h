@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "core/problem.h"
+#include "core/problem/problem.h"
 #include "search/space/config_list.h"
 #include "search/space/space.h"
 #include "tuner/plan/funnel.h"

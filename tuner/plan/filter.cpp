@@ -7,8 +7,8 @@
 #include <initializer_list>
 #include <utility>
 
+#include "core/device/occupancy.h"
 #include "core/error.h"
-#include "core/occupancy.h"
 #include "search/model/machine_profile.h"
 #include "search/model/static_model.h"
 #include "search/model/warpgroup_cycles.h"

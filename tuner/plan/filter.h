@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "core/device_spec.h"
-#include "core/outcome.h"
-#include "core/problem.h"
-#include "kernel_templates/registry.h"
+#include "core/candidate/outcome.h"
+#include "core/device/device_spec.h"
+#include "core/problem/problem.h"
+#include "kernel_templates/registry/registry.h"
 
 namespace gemm_tune {
 

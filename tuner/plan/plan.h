@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/outcome.h"
-#include "core/problem.h"
+#include "core/candidate/outcome.h"
+#include "core/problem/problem.h"
 #include "db/database.h"
 #include "search/space/config_list.h"
 #include "search/space/search_space.h"

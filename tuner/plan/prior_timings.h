@@ -11,8 +11,8 @@
 #include <span>
 #include <vector>
 
-#include "core/device_spec.h"
-#include "core/problem.h"
+#include "core/device/device_spec.h"
+#include "core/problem/problem.h"
 #include "db/database.h"
 #include "search/space/config_list.h"
 #include "search/strategy/transfer.h"

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "core/problem.h"
+#include "core/problem/problem.h"
 #include "db/database.h"
-#include "kernel_templates/registry.h"
+#include "kernel_templates/registry/registry.h"
 #include "tuner/plan/funnel.h"
 
 namespace gemm_tune {

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "kernel_templates/library_families.h"
+#include "kernel_templates/registry/library_families.h"
 
 namespace gemm_tune {
 

@@ -10,7 +10,7 @@
 
 #include "db/database.h"
 #include "db/validity/validity.h"
-#include "kernel_templates/registry.h"
+#include "kernel_templates/registry/registry.h"
 #include "tuner/plan/tune_request.h"
 
 namespace gemm_tune {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/device_spec.h"
+#include "core/device/device_spec.h"
 #include "db/database.h"
 
 namespace gemm_tune {

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "core/device_spec.h"
-#include "core/problem.h"
+#include "core/device/device_spec.h"
+#include "core/problem/problem.h"
 #include "db/record.h"
-#include "kernel_templates/registry.h"
-#include "kernel_templates/source.h"
+#include "kernel_templates/registry/registry.h"
+#include "kernel_templates/source/source.h"
 #include "search/space/space.h"
 #include "tuner/measure/baseline_kind.h"
 #include "tuner/process/interruption.h"

@@ -9,9 +9,9 @@
 #include <cstdlib>
 #include <system_error>
 
-#include "core/descriptor_limit.h"
 #include "core/error.h"
-#include "core/printable.h"
+#include "core/files/descriptor_limit.h"
+#include "core/text/printable.h"
 
 namespace gemm_tune {
 namespace {

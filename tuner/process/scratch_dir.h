@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string>
 
-#include "core/own_folder.h"
+#include "core/files/own_folder.h"
 
 namespace gemm_tune {
 

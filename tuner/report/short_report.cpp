@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/printable.h"
+#include "core/text/printable.h"
 #include "tuner/report/report.h"
 #include "tuner/report/summary.h"
 #include "tuner/report/terminal.h"

@@ -8,7 +8,7 @@
 #include <limits>
 #include <utility>
 
-#include "core/printable.h"
+#include "core/text/printable.h"
 #include "tuner/process/signals_blocked.h"
 #include "tuner/report/terminal.h"
 

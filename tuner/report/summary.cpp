@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/printable.h"
+#include "core/text/printable.h"
 #include "tuner/plan/filter.h"
 #include "tuner/report/report.h"
 

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "core/error.h"
-#include "core/words.h"
+#include "core/text/words.h"
 #include "gpu/compile/machine_code.h"
 
 namespace gemm_tune::ptx {

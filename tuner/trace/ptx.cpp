@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "core/error.h"
-#include "core/printable.h"
+#include "core/text/printable.h"
 
 namespace gemm_tune::ptx {
 namespace {

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/launch_recipe.h"
-#include "kernel_templates/device/gemm_args.cuh"
+#include "core/launch/launch_recipe.h"
+#include "kernel_templates/device/call/gemm_args.cuh"
 #include "tuner/trace/ptx.h"
 
 namespace gemm_tune::ptx {

@@ -8,8 +8,8 @@
 #include <cstring>
 #include <string>
 
-#include "core/descriptor_limit.h"
 #include "core/error.h"
+#include "core/files/descriptor_limit.h"
 
 namespace gemm_tune {
 

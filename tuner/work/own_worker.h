@@ -3,7 +3,7 @@
 // command lines to run_worker().
 #pragma once
 
-#include "kernel_templates/user_families.h"
+#include "kernel_templates/registry/user_families.h"
 #include "tuner/work/worker.h"
 
 namespace gemm_tune {

@@ -2,7 +2,7 @@
 #include "tuner/work/protocol.h"
 
 #include "core/error.h"
-#include "core/printable.h"
+#include "core/text/printable.h"
 
 namespace gemm_tune {
 namespace {

@@ -13,11 +13,11 @@
 #include <string>
 #include <vector>
 
-#include "core/device_spec.h"
-#include "core/outcome.h"
-#include "core/problem.h"
+#include "core/candidate/outcome.h"
+#include "core/device/device_spec.h"
+#include "core/problem/problem.h"
 #include "db/database.h"
-#include "kernel_templates/source.h"
+#include "kernel_templates/source/source.h"
 #include "tuner/measure/requests.h"
 
 // Empty optionals travel as null.

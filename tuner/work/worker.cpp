@@ -16,11 +16,11 @@
 #include <string>
 
 #include "core/error.h"
-#include "core/parse_number.h"
+#include "core/text/parse_number.h"
 #include "gpu/device.h"
 #include "gpu/nvml.h"
-#include "kernel_templates/registry.h"
-#include "kernel_templates/user_families.h"
+#include "kernel_templates/registry/registry.h"
+#include "kernel_templates/registry/user_families.h"
 #include "runtime/compile.h"
 #include "tuner/measure/measure.h"
 #include "tuner/work/frame.h"

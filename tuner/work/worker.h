@@ -13,7 +13,7 @@ inline constexpr int kWorkerFd = 3;                       // where a worker find
 
 // program, in all three: a program and its first arguments that lead to run_worker(), as in
 // {"/usr/bin/gemm-tune", kWorkerArgument}. Users' families may follow, each a file and its hash
-// (kernel_templates/user_families.h). What the worker is to do is put behind them.
+// (kernel_templates/registry/user_families.h). What the worker is to do is put behind them.
 
 // A worker that compiles, with bounded memory: a compiler gone astray must not take the machine
 // with it.

@@ -16,8 +16,8 @@
 #include <thread>
 #include <utility>
 
-#include "core/descriptor_limit.h"
 #include "core/error.h"
+#include "core/files/descriptor_limit.h"
 #include "tuner/work/protocol.h"
 #include "tuner/work/worker.h"
 

@@ -6,7 +6,7 @@
 
 #include "cli/arguments/values/list_file.h"
 #include "core/error.h"
-#include "core/printable.h"
+#include "core/text/printable.h"
 
 namespace gemm_tune {
 

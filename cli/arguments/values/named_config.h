@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "kernel_templates/registry.h"
+#include "kernel_templates/registry/registry.h"
 
 namespace gemm_tune {
 

@@ -15,11 +15,11 @@
 #include "cli/arguments/values/list_file.h"
 #include "cli/arguments/values/other_notations.h"
 #include "core/error.h"
-#include "core/launch_recipe.h"
-#include "core/parse_number.h"
-#include "core/printable.h"
-#include "core/split.h"
-#include "kernel_templates/registry.h"
+#include "core/launch/launch_recipe.h"
+#include "core/text/parse_number.h"
+#include "core/text/printable.h"
+#include "core/text/split.h"
+#include "kernel_templates/registry/registry.h"
 
 namespace gemm_tune {
 namespace {

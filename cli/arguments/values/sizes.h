@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/problem.h"
+#include "core/problem/problem.h"
 
 namespace gemm_tune {
 

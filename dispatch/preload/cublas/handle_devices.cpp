@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dispatch/preload/cublas/handle_devices.h"
 
-#include "core/hash_words.h"
+#include "core/text/hash_words.h"
 
 namespace gemm_tune::preload {
 namespace {

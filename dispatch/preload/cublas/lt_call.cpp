@@ -7,7 +7,7 @@
 #include <cstring>
 #include <memory>
 
-#include "core/hash_words.h"
+#include "core/text/hash_words.h"
 #include "dispatch/preload/cublas/real_cublas.h"
 #include "gpu/cuda_libraries/cublas_types.h"
 

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/problem.h"
+#include "core/problem/problem.h"
 #include "gpu/cuda_libraries/cublas_types.h"
 
 namespace gemm_tune::preload {

@@ -6,8 +6,8 @@
 #include <optional>
 #include <type_traits>
 
-#include "core/hash_words.h"
-#include "core/signature.h"
+#include "core/text/hash_words.h"
+#include "core/types/signature.h"
 #include "dispatch/preload/report/counts.h"
 #include "gpu/cuda_libraries/cublas_types.h"
 

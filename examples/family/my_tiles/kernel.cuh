@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernel_templates/device/tile_gemm.cuh"
+#include "kernel_templates/device/tile/tile_gemm.cuh"
 #include "params.cuh"
 
 namespace gemm_tune::my_tiles {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "kernel_templates/device/thread_tile.cuh"
+#include "kernel_templates/device/tile/thread_tile.cuh"
 
 namespace gemm_tune::my_tiles {
 

@@ -2,7 +2,7 @@
 // Stores the value, rounded to D's type, in a second matrix that lies as D does.
 #pragma once
 
-#include "kernel_templates/device/epilogue_operands.cuh"
+#include "kernel_templates/device/call/epilogue_operands.cuh"
 
 namespace gemm_tune {
 

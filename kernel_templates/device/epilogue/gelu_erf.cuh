@@ -2,8 +2,8 @@
 // GELU: x times the normal distribution's share below x.
 #pragma once
 
-#include "kernel_templates/device/epilogue_operands.cuh"
-#include "kernel_templates/device/real_functions.cuh"
+#include "kernel_templates/device/call/epilogue_operands.cuh"
+#include "kernel_templates/device/element/real_functions.cuh"
 
 namespace gemm_tune {
 

@@ -3,8 +3,8 @@
 // Error Linear Units, arXiv 1606.08415.
 #pragma once
 
-#include "kernel_templates/device/epilogue_operands.cuh"
-#include "kernel_templates/device/real_functions.cuh"
+#include "kernel_templates/device/call/epilogue_operands.cuh"
+#include "kernel_templates/device/element/real_functions.cuh"
 
 namespace gemm_tune {
 

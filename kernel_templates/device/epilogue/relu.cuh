@@ -2,7 +2,7 @@
 // ReLU: makes negative values zero. A NaN stays a NaN.
 #pragma once
 
-#include "kernel_templates/device/epilogue_operands.cuh"
+#include "kernel_templates/device/call/epilogue_operands.cuh"
 
 namespace gemm_tune {
 

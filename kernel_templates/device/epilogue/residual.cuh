@@ -2,7 +2,7 @@
 // Adds an element of a matrix that lies as D does.
 #pragma once
 
-#include "kernel_templates/device/epilogue_operands.cuh"
+#include "kernel_templates/device/call/epilogue_operands.cuh"
 
 namespace gemm_tune {
 

@@ -2,7 +2,7 @@
 // Multiplies by a factor for each row of D.
 #pragma once
 
-#include "kernel_templates/device/epilogue_operands.cuh"
+#include "kernel_templates/device/call/epilogue_operands.cuh"
 
 namespace gemm_tune {
 

@@ -2,8 +2,8 @@
 // SiLU: x times its sigmoid.
 #pragma once
 
-#include "kernel_templates/device/epilogue_operands.cuh"
-#include "kernel_templates/device/real_functions.cuh"
+#include "kernel_templates/device/call/epilogue_operands.cuh"
+#include "kernel_templates/device/element/real_functions.cuh"
 
 namespace gemm_tune {
 

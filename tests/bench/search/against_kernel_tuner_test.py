@@ -45,7 +45,7 @@ class AgainstKernelTunerTest(unittest.TestCase):
         self.assertNotIn((32, 32, 8, 16, 4, 4, 1, 4, 2), at_4096)  # 16,384 tiles and their shares
 
     def test_the_kernel_takes_the_members_of_its_struct_in_order(self):
-        text = (ROOT / "kernel_templates/device/gemm_args.cuh").read_text()
+        text = (ROOT / "kernel_templates/device/call/gemm_args.cuh").read_text()
         [body] = re.findall(r"#define GT_GEMM_ARGS(.*?)\n\n", text, re.S)
         types = []
         for declaration in body.replace("\\", "").split(";")[:-1]:

@@ -6,7 +6,7 @@
 #include "cli/explain/kernel_figures.h"
 #include "gpu/compile/nvrtc.h"
 #include "kernel_templates/ladder.h"
-#include "kernel_templates/source.h"
+#include "kernel_templates/source/source.h"
 #include "tuner/plan/filter.h"
 
 namespace gemm_tune {

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "kernel_templates/device/gemm_args.cuh"
+#include "kernel_templates/device/call/gemm_args.cuh"
 
 namespace {
 

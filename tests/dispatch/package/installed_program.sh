@@ -50,7 +50,7 @@ grep -q 'registers a thread  *[0-9]' "$scratch/explained" || fail "the installed
 # The kernel's argument, in an outside program beside the header.
 cat >"$scratch/main.cpp" <<'END'
 #include "gemm_tune_sm_86.h"
-#include <kernel_templates/device/gemm_args.cuh>
+#include <kernel_templates/device/call/gemm_args.cuh>
 static_assert(gemm_tune_sm_86::lookup({1024, 1024, 1024, 4}).match == gemm_tune_sm_86::Match::exact, "");
 int main() { return gemm_tune::GemmArgs{}.M; }
 END

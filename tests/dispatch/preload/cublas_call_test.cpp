@@ -6,7 +6,7 @@
 
 #include <set>
 
-#include "core/epilogue.h"
+#include "core/problem/epilogue.h"
 
 namespace gemm_tune::preload {
 namespace {

@@ -12,7 +12,7 @@
 #include <string>
 
 #include "choose/choose.h"
-#include "core/shell_quote.h"
+#include "core/text/shell_quote.h"
 #include "gpu/device.h"
 #include "tests/gpu/gpu_test.h"
 #include "tests/temp_folder.h"

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstring>
 
-#include "core/epilogue.h"
+#include "core/problem/epilogue.h"
 #include "tests/dispatch/preload/interposed.h"
 
 namespace gemm_tune {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/error.h"
-#include "core/error_bound.h"
-#include "core/float16.h"
+#include "core/types/error_bound.h"
+#include "core/types/float16.h"
 #include "tests/dispatch/random_calls/gemm_checks.h"
 
 namespace gemm_tune {

@@ -5,7 +5,7 @@
 // A matrix lies in a buffer of cells of its type, with rows * cols elements for each entry of a
 // batch, any distances apart; all other cells of the buffer are guards. Compiled by NVRTC; grids of
 // any size, blocks of whole warps.
-#include "core/error_bound.cuh"
+#include "core/types/error_bound.cuh"
 #include "tuner/measure/element_bits.cuh"
 
 namespace gemm_tune {
@@ -13,7 +13,7 @@ namespace gemm_tune {
 struct Matrix {
   void* data;  // of the first element
   long long rows, cols, row_step, col_step, stride, batch;
-  int type;  // of kernel_templates/device/element_type.cuh
+  int type;  // of kernel_templates/device/element/element_type.cuh
 };
 
 namespace {

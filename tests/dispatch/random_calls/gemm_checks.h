@@ -9,12 +9,12 @@
 #include <map>
 #include <string>
 
-#include "core/error_bound.cuh"
-#include "core/gemm_call.h"
+#include "core/problem/gemm_call.h"
+#include "core/types/error_bound.cuh"
 #include "gpu/compile/nvrtc.h"
 #include "gpu/launch/kernel.h"
 #include "gpu/launch/memory.h"
-#include "kernel_templates/device/element_type.cuh"
+#include "kernel_templates/device/element/element_type.cuh"
 
 namespace gemm_tune {
 

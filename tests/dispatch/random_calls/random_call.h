@@ -10,7 +10,7 @@
 #include <random>
 #include <string>
 
-#include "core/gemm_call.h"
+#include "core/problem/gemm_call.h"
 #include "tests/dispatch/random_calls/gemm_checks.h"
 
 namespace gemm_tune {

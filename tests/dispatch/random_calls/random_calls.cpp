@@ -10,8 +10,8 @@
 // must not read, eager calls and calls captured into a graph. NaN guards lie around and between all
 // matrices: a guard of A or B that is read shows in the result, and overwritten guards of D are
 // counted, as are changes of A, B, C and the bias. Half of the calls have whole numbers, whose
-// results must be exact; the others must stay within the bound of core/error_bound.h. The kernels
-// that check are first checked themselves: against products of the host.
+// results must be exact; the others must stay within the bound of core/types/error_bound.h. The
+// kernels that check are first checked themselves: against products of the host.
 //
 // SEED (default: 1) and the number of a call determine the call. --prepare compiles what the calls
 // will launch into KERNEL_CACHE, on a machine without a GPU too, for the architecture's typical
@@ -30,11 +30,11 @@
 
 #include "bench/program.h"
 #include "core/error.h"
-#include "core/error_bound.h"
+#include "core/types/error_bound.h"
 #include "gpu/device.h"
 #include "gpu/launch/launch_graph.h"
 #include "gpu/launch/stream.h"
-#include "kernel_templates/registry.h"
+#include "kernel_templates/registry/registry.h"
 #include "runtime/jit.h"
 #include "tests/dispatch/open_kernels.h"
 #include "tests/dispatch/random_calls/check_the_checks.h"

@@ -29,8 +29,8 @@ class Cta {
   virtual float shuffle_xor(unsigned members, float value, int lane_mask, const char* file,
                             int line) = 0;
 
-  // kernel_templates/device/tensor_core.cuh: returns once every lane of the warp has come to this
-  // line. load_matrices: of the 8 * matrices rows of 16 bytes whose addresses the first lanes
+  // kernel_templates/device/tile/tensor_core.cuh: returns once every lane of the warp has come to
+  // this line. load_matrices: of the 8 * matrices rows of 16 bytes whose addresses the first lanes
   // bring, a fragment of each matrix. multiply_add: sums are the lane's four elements of A * B +
   // sums.
   virtual void load_matrices(const void* row, int matrices, bool transposed, unsigned* fragments,
@@ -45,13 +45,13 @@ class Cta {
   // The CTA's index-th shared array of n floats, aligned to 16 bytes; every thread takes the same.
   virtual float* take(int index, int n) = 0;
 
-  // kernel_templates/device/async_copy.cuh: `inside` of so many bytes are copied, the others become
-  // zero.
+  // kernel_templates/device/copy/async_copy.cuh: `inside` of so many bytes are copied, the others
+  // become zero.
   virtual void copy_async(void* smem, const void* global, int bytes, int inside) = 0;
   virtual void commit_copies() = 0;
   virtual void wait_copies(int groups_left) = 0;
 
-  // kernel_templates/device/cluster.cuh: the thread arrives at its cluster's barrier; later it
+  // kernel_templates/device/sum/cluster.cuh: the thread arrives at its cluster's barrier; later it
   // waits there, at this line, until all threads of the cluster's CTAs have arrived.
   virtual void cluster_arrive() = 0;
   virtual void cluster_wait(const char* file, int line) = 0;

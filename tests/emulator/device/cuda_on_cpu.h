@@ -13,8 +13,8 @@
 
 #include <bit>
 
-#include "core/float16.h"
-#include "kernel_templates/device/element_type.cuh"
+#include "core/types/float16.h"
+#include "kernel_templates/device/element/element_type.cuh"
 #include "tests/emulator/device/cta.h"
 
 #define __global__
@@ -74,7 +74,8 @@ inline T __ldcs(const T* address) {
 
 namespace gemm_tune {
 
-// The interface of kernel_templates/device/smem.cuh; poisoned red zones lie between the arrays.
+// The interface of kernel_templates/device/tile/smem.cuh; poisoned red zones lie between the
+// arrays.
 class SharedMemory {
  public:
   float* take(int n) { return emulator::current->take(taken_++, n); }
@@ -83,7 +84,7 @@ class SharedMemory {
   int taken_ = 0;
 };
 
-// The interface of kernel_templates/device/async_copy.cuh.
+// The interface of kernel_templates/device/copy/async_copy.cuh.
 template <int BYTES, int OFFSET = 0>
 void copy_async_or_zero(float* smem, const float* global, bool inside) {
   static_assert(BYTES == 4 || BYTES == 8 || BYTES == 16);
@@ -95,7 +96,7 @@ void copy_async_if(float* smem, const float* global, bool is_wanted) {
   if (is_wanted) copy_async_or_zero<BYTES, OFFSET>(smem, global, true);
 }
 
-// The interface of kernel_templates/device/byte_copy.cuh.
+// The interface of kernel_templates/device/copy/byte_copy.cuh.
 template <int BYTES>
 void copy_async_bytes(void* smem, const void* global, int inside) {
   static_assert(BYTES == 4 || BYTES == 8 || BYTES == 16);
@@ -109,7 +110,7 @@ void wait_copies() {
   emulator::current->wait_copies(N);
 }
 
-// The interface of kernel_templates/device/cluster.cuh.
+// The interface of kernel_templates/device/sum/cluster.cuh.
 constexpr bool has_its_cluster(int) { return true; }
 inline void cluster_arrive() { emulator::current->cluster_arrive(); }
 inline void cluster_arrive_stored() { emulator::current->cluster_arrive(); }
@@ -126,7 +127,7 @@ class PeerSmem {
   const float* at_;
 };
 
-// The interface of kernel_templates/device/element_convert.cuh.
+// The interface of kernel_templates/device/element/element_convert.cuh.
 template <int TYPE>
 constexpr Float16Format kFormat = TYPE == kTypeBf16 ? kBf16 : kF16;
 
@@ -140,7 +141,7 @@ Bits16 element_from_float(float value) {
   return from_float(kFormat<TYPE>, value);
 }
 
-// The interface of kernel_templates/device/tensor_core.cuh.
+// The interface of kernel_templates/device/tile/tensor_core.cuh.
 template <bool TRANSPOSED>
 void load_matrices(unsigned (&fragments)[4], const Bits16* row, const char* file = __builtin_FILE(),
                    int line = __builtin_LINE()) {

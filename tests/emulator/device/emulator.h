@@ -21,7 +21,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "core/launch_recipe.h"
+#include "core/launch/launch_recipe.h"
 #include "tests/emulator/device/cta.h"
 
 namespace gemm_tune::emulator {

@@ -11,7 +11,7 @@
 #include <new>
 #include <system_error>
 
-#include "core/float16.h"
+#include "core/types/float16.h"
 
 namespace gemm_tune::emulator {
 namespace {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "core/signature.h"
+#include "core/types/signature.h"
 
 namespace gemm_tune::emulator {
 

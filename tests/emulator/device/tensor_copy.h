@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "core/launch_plan.h"
+#include "core/launch/launch_plan.h"
 #include "tests/emulator/device/barriers.h"
 
 namespace gemm_tune::emulator {

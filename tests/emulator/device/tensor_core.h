@@ -2,16 +2,16 @@
 // What mma.sync computes, bit for bit as far as is known: fragments of a warp, and how its sums are
 // rounded.
 //
-// core/tensor_core.h says how the steps of an architecture round. Products that are zero align
-// nothing. Pure; any thread.
+// core/types/tensor_core.h says how the steps of an architecture round. Products that are zero
+// align nothing. Pure; any thread.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <span>
 
-#include "core/float16.h"
-#include "core/tensor_core.h"
+#include "core/types/float16.h"
+#include "core/types/tensor_core.h"
 
 namespace gemm_tune::emulator {
 

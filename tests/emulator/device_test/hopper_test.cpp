@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/launch_plan.h"
+#include "core/launch/launch_plan.h"
 #include "tests/emulator/device/emulator.h"
 // Last: its macros are CUDA's names.
 #include "tests/emulator/device/cuda_on_cpu.h"

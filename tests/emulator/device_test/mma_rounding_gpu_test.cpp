@@ -13,11 +13,11 @@
 #include <string>
 #include <vector>
 
-#include "core/float16.h"
+#include "core/types/float16.h"
 #include "gpu/device.h"
 #include "gpu/launch/memory.h"
-#include "kernel_templates/registry.h"
-#include "kernel_templates/source.h"
+#include "kernel_templates/registry/registry.h"
+#include "kernel_templates/source/source.h"
 #include "runtime/compile.h"
 #include "runtime/prepared_call.h"
 #include "tests/emulator/device/tensor_core.h"

@@ -7,7 +7,7 @@
 // Ahead of the device header: it is what that compiles against.
 #include "tests/emulator/device/cuda_on_cpu.h"
 // After it.
-#include "kernel_templates/device/share_sum.cuh"
+#include "kernel_templates/device/sum/share_sum.cuh"
 #include "tests/matchers.h"
 
 namespace gemm_tune::emulator {

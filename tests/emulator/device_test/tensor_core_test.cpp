@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "core/error_bound.h"
+#include "core/types/error_bound.h"
 
 namespace gemm_tune::emulator {
 namespace {

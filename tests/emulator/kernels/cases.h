@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "core/gemm_call.h"
-#include "kernel_templates/registry.h"
+#include "core/problem/gemm_call.h"
+#include "kernel_templates/registry/registry.h"
 #include "tests/emulator/device/emulator.h"
 
 namespace gemm_tune::emulator {

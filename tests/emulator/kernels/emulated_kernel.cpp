@@ -17,9 +17,9 @@
 #include <vector>
 
 #include "core/error.h"
-#include "core/error_bound.h"
-#include "core/float16.h"
-#include "kernel_templates/device/gemm_args.cuh"
+#include "core/types/error_bound.h"
+#include "core/types/float16.h"
+#include "kernel_templates/device/call/gemm_args.cuh"
 #include "tests/emulator/device/matrix.h"
 #include "tests/emulator/kernels/epilogue_reference.h"
 

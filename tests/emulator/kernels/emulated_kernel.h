@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/launch_plan.h"
-#include "kernel_templates/registry.h"
+#include "core/launch/launch_plan.h"
+#include "kernel_templates/registry/registry.h"
 #include "tests/emulator/device/emulator.h"
 #include "tests/emulator/kernels/cases.h"
 
@@ -32,7 +32,7 @@ class EmulatedKernel {
   // What went wrong, or nothing. A kernel for in-place products has C in D in every case, and one
   // with an epilogue has operands in every case, with nothing behind their last elements. C must be
   // exact for integers, rounded once to a D of 16 bits; else within the bound of its accuracy class
-  // (core/error_bound.h). A and B are NaN where alpha is 0, C is where beta is 0. Where CTAs
+  // (core/types/error_bound.h). A and B are NaN where alpha is 0, C is where beta is 0. Where CTAs
   // share tiles, in every order of CTAs instead of the case's own: C must be bitwise the same in
   // all, the partial sums are NaN at first, and the counters must be zero in the end.
   std::optional<std::string> check(const Case& any_case);

@@ -7,7 +7,7 @@
 #include <map>
 #include <string_view>
 
-#include "core/epilogue.h"
+#include "core/problem/epilogue.h"
 
 namespace gemm_tune::emulator {
 

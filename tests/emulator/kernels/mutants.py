@@ -149,7 +149,7 @@ MUTATIONS_OF = {
         ("first group not fetched that is kept", r"stream\.fetch<true>\(u\);", ";"),
         ("first slice neither first nor later", r"load_slice\([^;]*;\s*end_step\(\);", ";"),
     ],
-    "kernel_templates/device/narrow_copy.cuh": [
+    "kernel_templates/device/copy/narrow_copy.cuh": [
         ("surplus columns copied", r"inside && is_column_\[[^;]*;", "inside;"),
         ("column of another place", r"is_column_\[place_of\(PASS\)\]", "is_column_[0]"),
         ("place of another pass", r"place\.edge \+ i \* kEdgeStep", "place.edge"),
@@ -161,11 +161,11 @@ MUTATIONS_OF = {
         ("slice past the last one", r"else if \(is_wanted\)", "else if (true)"),
         ("first slice not cleared", r"share_\[pass\] = 0\.0f;", 'share_[pass] = __builtin_nanf("");'),
     ],
-    "kernel_templates/device/slice_copy.cuh": [
+    "kernel_templates/device/copy/slice_copy.cuh": [
         ("the first slice again", r"at_ \+= k_count;|src_\[i\] \+= k_count \* ld_;", ";"),
         ("a whole first slice", r"advance\(k_count\);", "advance(BK);"),
     ],
-    "kernel_templates/device/line_store.cuh": [
+    "kernel_templates/device/tile/line_store.cuh": [
         ("C read where D is", r"(?<!\*) c = args\.C ", " c = args.D "),
         ("alpha left out", r"args\.alpha \* sum", "sum"),
         ("beta left out", r"args\.beta \* c", "c"),
@@ -183,11 +183,11 @@ MUTATIONS_OF = {
     "kernel_templates/device/epilogue/relu.cuh": [
         ("ReLU left out", r"value < T\(0\)", "false"),
     ],
-    "kernel_templates/device/epilogue_chain.cuh": [
+    "kernel_templates/device/call/epilogue_chain.cuh": [
         ("operand of a neighbour", r": at\.col \+ i;", ": at.col;"),
         ("operand of the first columns", r": at\.col \+ i;", ": i;"),
     ],
-    "kernel_templates/device/repack.cuh": [
+    "kernel_templates/device/copy/repack.cuh": [
         ("the other matrix", r"is_of_a \? args\.a : args\.b", "args.a"),
         ("chunks of both", r": chunk - chunks_a", ": chunk"),
         ("the next matrix's first chunk", r"chunk < chunks_a", "chunk <= chunks_a"),
@@ -202,7 +202,7 @@ MUTATIONS_OF = {
         ("elements past a row's end", r"i < inside", "true"),
         ("an element too few", r"i < inside", "i + 1 < inside"),
     ],
-    "kernel_templates/device/share_reduce.cuh": [
+    "kernel_templates/device/sum/share_reduce.cuh": [
         ("sums of another thread", r"place\(first, thread_of\(unit\)\)", "place(first, 0)"),
         ("the first sums again", r"unit / THREADS \* kReduceSums", "0"),
         ("a sum left out", r"i < SUMS", "i < SUMS - 1"),
@@ -212,10 +212,10 @@ MUTATIONS_OF = {
         ("the same share again", r"s \* SUMS \+ i", "i"),
         ("another slot", r"\(slot\) \* SUMS", "(slot) * (SUMS + 1)"),
     ],
-    "kernel_templates/device/epilogue.cuh": [
+    "kernel_templates/device/call/epilogue.cuh": [
         ("epilogue of a neighbour", r"args, row, col \+ i\);", "args, row, col);"),
     ],
-    "kernel_templates/device/mma_block.cuh": [
+    "kernel_templates/device/tile/mma_block.cuh": [
         ("ldmatrix: edge half", r"lane / 8 % 2 \* 8", "lane / 16 * 8"),
         ("ldmatrix: k half", r"k_half = lane / 16 \* 8", "k_half = 0"),
         ("ldmatrix: row of a matrix", r"row \+ lane % 8", "row + lane / 4"),
@@ -227,7 +227,7 @@ MUTATIONS_OF = {
         ("mma: first k half again", r"a\.x\[2\], a\.x\[3\]", "a.x[0], a.x[1]"),
         ("mma: other half of B", r"b\.x\[half", "b.x[1 - half"),
     ],
-    "kernel_templates/device/chunk_copy.cuh": [
+    "kernel_templates/device/copy/chunk_copy.cuh": [
         ("chunk not exchanged", r"chunk_offset\(row, chunk, kChunks\)",
          "(row * kChunks + chunk) * kChunk"),
         ("surplus threads copy too", r"row >= kRows", "false"),
@@ -246,7 +246,7 @@ MUTATIONS_OF = {
         ("element past the edge", r": 0u", ": 0x7fffu"),
         ("neighbours exchanged", r"i % 2 == 0 \? element", "i % 2 != 0 ? element"),
     ],
-    "kernel_templates/device/element_store.cuh": [
+    "kernel_templates/device/call/element_store.cuh": [
         ("C read where D is", r"\(args\.C, ", "(args.D, "),
         ("D written where C is", r"\(args\.D, ", "(args.C, "),
         ("the batch's first C", r"blockIdx\.z \* args", "0 * args"),
@@ -254,7 +254,7 @@ MUTATIONS_OF = {
         ("the second stored twice", r"sums \+ i", "sums + 1"),
         ("epilogue of another column", r"values, args, row, col\);", "values, args, row, 0);"),
     ],
-    "kernel_templates/device/pointer_batch.cuh": [
+    "kernel_templates/device/call/pointer_batch.cuh": [
         ("the first matrix", r"\[blockIdx\.z\]", "[0]"),
         ("A's alignment passed over", r"divides\(VEC_A \* [^,]*, args\.A\)", "true"),
         ("B's alignment passed over", r"divides\(VEC_B \* [^,]*, args\.B\)", "true"),
@@ -411,7 +411,7 @@ MUTATIONS_OF = {
         ("flag not lowered", r"flags\[0\] = 0;", ";"),
         ("earlier launches not waited for", r"wgmma::await_earlier_launch\(\);", ";"),
     ],
-    "kernel_templates/device/chunk_map.cuh": [
+    "kernel_templates/device/copy/chunk_map.cuh": [
         ("chunks of another row", r"pass \* \(threads / chunks\)", "0"),
         ("chunks of another pass", r"pass \* threads \+", ""),
         ("a pass too few", r"threads \+ 1;", "threads;"),
@@ -658,7 +658,7 @@ def parse_arguments():
     parser.add_argument("--family", choices=sorted(FAMILIES), help="only this one")
     parser.add_argument("--except", dest="left_out", choices=sorted(FAMILIES),
                         help="all but this one")
-    parser.add_argument("--file", metavar="TEXT", help="only in this text, as in device/repack.cuh")
+    parser.add_argument("--file", metavar="TEXT", help="only in this text, as in device/copy/repack.cuh")
     parser.add_argument("--every", type=int, default=1, metavar="N",
                         help="only every N-th mutant, for a quick look")
     parser.add_argument("compiler", nargs="+")

@@ -11,7 +11,7 @@
 
 namespace gemm_tune {
 
-// In place of kernel_templates/families.cpp.
+// In place of kernel_templates/registry/families.cpp.
 std::vector<KernelFamily> built_in_families() { return {sample::family()}; }
 
 namespace emulator {

@@ -6,7 +6,7 @@
 #include <limits>
 #include <random>
 
-#include "core/error_bound.h"
+#include "core/types/error_bound.h"
 
 namespace gemm_tune::emulator {
 namespace {

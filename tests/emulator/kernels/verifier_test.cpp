@@ -10,7 +10,7 @@
 #include <tuple>
 #include <vector>
 
-#include "core/error_bound.h"
+#include "core/types/error_bound.h"
 #include "tests/emulator/device/matrix.h"
 #include "tests/emulator/kernels/emulated_kernel.h"
 #include "tests/emulator/kernels/objects.h"

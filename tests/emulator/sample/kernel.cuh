@@ -6,11 +6,11 @@
 // is what is wrong with it.
 #pragma once
 
-#include "kernel_templates/device/call_form.cuh"
-#include "kernel_templates/device/epilogue.cuh"
-#include "kernel_templates/device/raster.cuh"
-#include "kernel_templates/device/share_sum.cuh"
-#include "kernel_templates/device/tail.cuh"
+#include "kernel_templates/device/call/call_form.cuh"
+#include "kernel_templates/device/call/epilogue.cuh"
+#include "kernel_templates/device/sum/share_sum.cuh"
+#include "kernel_templates/device/tile/raster.cuh"
+#include "kernel_templates/device/tile/tail.cuh"
 #include "tests/emulator/sample/params.cuh"
 
 namespace gemm_tune::sample {

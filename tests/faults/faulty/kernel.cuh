@@ -6,9 +6,9 @@
 // text was found that crashes NVRTC 13: the fake workers of tests/tuner stand in for that.)
 #pragma once
 
-#include "kernel_templates/device/call_form.cuh"
-#include "kernel_templates/device/epilogue.cuh"
-#include "kernel_templates/device/raster.cuh"
+#include "kernel_templates/device/call/call_form.cuh"
+#include "kernel_templates/device/call/epilogue.cuh"
+#include "kernel_templates/device/tile/raster.cuh"
 #include "kernel_templates/faulty/params.cuh"
 
 namespace gemm_tune::faulty {

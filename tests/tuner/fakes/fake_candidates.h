@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/words.h"
+#include "core/text/words.h"
 
 namespace gemm_tune::fake {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "db/database.h"
-#include "kernel_templates/registry.h"
+#include "kernel_templates/registry/registry.h"
 #include "search/space/space.h"
 #include "tests/tuner/fakes/fake_candidates.h"
 #include "tuner/agents/one_machine.h"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replaces kernel_templates/families.cpp by the families of the tutorials' rungs only. A test that
-// starts the program some hundred times then does not enumerate the large spaces each time.
-#include "kernel_templates/families.h"
-#include "kernel_templates/registry.h"
+// Replaces kernel_templates/registry/families.cpp by the families of the tutorials' rungs only. A
+// test that starts the program some hundred times then does not enumerate the large spaces each
+// time.
+#include "kernel_templates/registry/families.h"
+#include "kernel_templates/registry/registry.h"
 
 namespace gemm_tune {
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "gpu/compile/nvrtc.h"
-#include "kernel_templates/source.h"
+#include "kernel_templates/source/source.h"
 #include "tuner/measure/device_checks_text.h"
 
 namespace gemm_tune {

@@ -6,7 +6,7 @@
 #include "gpu/compile/nvrtc.h"
 #include "gpu/cuda_libraries/cublas.h"
 #include "gpu/launch/stream.h"
-#include "kernel_templates/source.h"
+#include "kernel_templates/source/source.h"
 #include "runtime/prepared_call.h"
 #include "tests/gpu/gpu_test.h"
 #include "tuner/measure/verify.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "core/launch_plan.h"
+#include "core/launch/launch_plan.h"
 #include "tests/kernel_templates/spaces.h"
 #include "tuner/measure/verify.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One thread per element, any shape, but for its FAULT (params.cuh). A hang ends by the GPU's clock
 // after a minute: the limit of a measurement is 20 s.
-#include "kernel_templates/device/epilogue.cuh"
-#include "kernel_templates/device/raster.cuh"
+#include "kernel_templates/device/call/epilogue.cuh"
+#include "kernel_templates/device/tile/raster.cuh"
 #include "params.cuh"
 
 namespace gemm_tune::edges {

@@ -83,7 +83,7 @@ KernelFamily family() {
 
 KernelTexts texts() {
   KernelTexts texts = {{"kernel.cuh",
-                        "#include \"kernel_templates/device/raster.cuh\"\n"
+                        "#include \"kernel_templates/device/tile/raster.cuh\"\n"
                         "#include \"params.cuh\"\n"},
                        {"params.cuh", "// #include \"only/in/a/comment.cuh\"\n"}};
   if (is_wrong("no kernel")) texts.erase("kernel.cuh");

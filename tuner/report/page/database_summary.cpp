@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "core/printable.h"
+#include "core/text/printable.h"
 #include "search/model/machine_profile.h"
 #include "tuner/measure/baseline_kind.h"
 #include "tuner/report/page/problem_summary.h"

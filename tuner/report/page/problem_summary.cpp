@@ -9,8 +9,8 @@
 #include <set>
 #include <tuple>
 
-#include "core/printable.h"
-#include "kernel_templates/registry.h"
+#include "core/text/printable.h"
+#include "kernel_templates/registry/registry.h"
 
 namespace gemm_tune {
 namespace {

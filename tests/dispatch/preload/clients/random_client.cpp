@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-#include "core/float16.h"
+#include "core/types/float16.h"
 #include "gpu/cuda_libraries/cublas_types.h"
 #include "gpu/launch/memory.h"
 #include "gpu/launch/stream.h"

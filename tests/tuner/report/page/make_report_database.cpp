@@ -25,11 +25,11 @@
 #include <utility>
 #include <vector>
 
+#include "core/device/occupancy.h"
 #include "core/error.h"
-#include "core/occupancy.h"
 #include "db/database.h"
 #include "db/validity/validity.h"
-#include "kernel_templates/registry.h"
+#include "kernel_templates/registry/registry.h"
 #include "research/sweep/sweep.h"
 #include "search/space/space.h"
 

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of accuracy classes: how the products of a result are made and added up.
+//
+// A class is a promise: core/types/error_bound.h derives the largest error from its row, and every
+// kernel of the class is verified against that. A class is listed even if no family has kernels of
+// it yet; families say what they serve (KernelFamily::supports()). Values; any thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace gemm_tune {
+
+// The numbers are those of gt_accuracy in the C ABI.
+enum class Accuracy {
+  fp32 = 1,
+  tf32,
+  fp32_3xtf32,
+  fp32_f16x3,
+  fp32_bf16x6,
+  bf16x3,
+  sums_fp32,
+  sums_fp16,
+  sums_s32
+};
+
+// Of what types A and B are.
+enum class OperandKind { f32, narrow_floating, whole };
+
+struct AccuracyInfo {
+  const char* name;
+  const char* aliases[2];  // XLA's and Triton's names; null where they have none
+  OperandKind operands;
+  bool uses_tensor_cores;
+  int parts_bits;     // significand bits that the parts of an operand keep; 0: all of them
+  int products;       // instructions for one product of the operands' parts
+  int promoted_each;  // k whose sums stay in the tensor cores before they are added in fp32; 0: all
+  int sum_bits;       // significand bits of those sums: 24 for fp32; 0: exact
+  const char* meaning;
+  // Significand bits that the parts of a number keep where it is so small beside the largest one of
+  // its row of A or column of B that they keep fewer than parts_bits; 0: there are none such.
+  int least_bits = 0;
+};
+
+// In the order of Accuracy.
+inline constexpr AccuracyInfo kAccuracyTable[] = {
+    {"fp32",
+     {"F32_F32_F32", "ieee"},
+     OperandKind::f32,
+     false,
+     0,
+     1,
+     0,
+     24,
+     "fp32 throughout, each step rounded once"},
+    {"tf32",
+     {"TF32_TF32_F32", nullptr},
+     OperandKind::f32,
+     true,
+     11,
+     1,
+     0,
+     24,
+     "operands rounded to tf32"},
+    {"fp32_3xtf32",
+     {"TF32_TF32_F32_X3", "tf32x3"},
+     OperandKind::f32,
+     true,
+     22,
+     3,
+     32,
+     24,
+     "operands split into two tf32 parts"},
+    {"fp32_f16x3",
+     {nullptr, nullptr},
+     OperandKind::f32,
+     true,
+     22,
+     3,
+     16,
+     24,
+     "operands scaled and split into two f16 parts",
+     17},
+    {"fp32_bf16x6",
+     {"BF16_BF16_F32_X6", "bf16x6"},
+     OperandKind::f32,
+     true,
+     24,
+     6,
+     32,
+     24,
+     "operands split into three bf16 parts"},
+    {"bf16x3",
+     {"BF16_BF16_F32_X3", nullptr},
+     OperandKind::f32,
+     true,
+     16,
+     3,
+     32,
+     24,
+     "operands split into two bf16 parts"},
+    {"sums_fp32",
+     {nullptr, nullptr},
+     OperandKind::narrow_floating,
+     true,
+     0,
+     1,
+     0,
+     24,
+     "exact products, sums in fp32 as tensor cores round them"},
+    {"sums_fp16",
+     {nullptr, nullptr},
+     OperandKind::narrow_floating,
+     true,
+     0,
+     1,
+     32,
+     11,
+     "exact products, sums in fp16 that are promoted to fp32"},
+    {"sums_s32",
+     {nullptr, nullptr},
+     OperandKind::whole,
+     true,
+     0,
+     1,
+     0,
+     0,
+     "exact products and sums in s32"},
+};
+
+constexpr const AccuracyInfo& info_of(Accuracy accuracy) {
+  return kAccuracyTable[static_cast<int>(accuracy) - 1];
+}
+constexpr std::string_view to_string(Accuracy accuracy) { return info_of(accuracy).name; }
+
+// Of a name or an alias; nothing for other texts.
+std::optional<Accuracy> accuracy_named(std::string_view text);
+
+// "fp32, tf32, ...": all names.
+std::string accuracy_names();
+
+}  // namespace gemm_tune

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies slice after slice of a 16-bit operand from global into shared memory, by all threads of a
+// CTA, in chunks of 16 bytes (device/copy/chunk_map.cuh).
+//
+// In two halves, so that loads can be under way while the slice before is multiplied. A chunk takes
+// one access, or several narrower ones where VEC elements are fewer. What lies past the matrix, in
+// either direction, is zero and is not read.
+#pragma once
+
+#include "kernel_templates/device/copy/byte_copy.cuh"
+#include "kernel_templates/device/copy/chunk_map.cuh"
+#include "kernel_templates/device/element/element_type.cuh"
+#include "kernel_templates/device/element/vec.cuh"
+
+namespace gemm_tune {
+
+// VEC elements in words of two.
+template <int VEC>
+struct alignas(VEC * 2) Words {
+  unsigned x[VEC / 2];
+};
+
+// COUNT elements from `from` on, the first of each word in its lower half. Those from `inside` on
+// are zero and not read. VEC of them in one access where all of these are inside; from must be
+// aligned to it then.
+template <int COUNT, int VEC>
+__device__ inline void load_elements(unsigned (&words)[COUNT / 2], const Bits16* from, int inside) {
+#pragma unroll
+  for (int first = 0; first < COUNT; first += VEC) {
+    if constexpr (VEC > 1) {
+      if (in_bounds(first + VEC - 1, inside)) {
+        const auto whole = *reinterpret_cast<const Words<VEC>*>(from + first);
+#pragma unroll
+        for (int i = 0; i < VEC / 2; ++i) words[first / 2 + i] = whole.x[i];
+        continue;
+      }
+    }
+#pragma unroll
+    for (int i = first; i < first + VEC; ++i) {
+      const unsigned element = in_bounds(i, inside) ? from[i] : 0u;
+      words[i / 2] = i % 2 == 0 ? element : words[i / 2] | element << 16;
+    }
+  }
+}
+
+// EDGE x BK elements at a time; ALONG_K: k runs along the stored rows.
+template <int EDGE, int BK, int THREADS, int VEC, bool ALONG_K, bool ASYNC, bool PREDICATED>
+class ChunkCopy {
+ public:
+  static constexpr int kRows = slice_rows(EDGE, BK, ALONG_K);
+  static constexpr int kChunks = slice_chunks(EDGE, BK, ALONG_K);
+
+  // src: the first slice's first element; edge_left: how far the matrix reaches from there.
+  __device__ ChunkCopy(const Bits16* src, long long ld, int edge_left)
+      : src_(src), ld_(ld), edge_left_(edge_left) {}
+
+  // Sets out for the next slice; K has k_left elements from there on, at least one.
+  __device__ void begin(Bits16* smem, int k_left) {
+#pragma unroll
+    for (int pass = 0; pass < kPasses; ++pass) {
+      const auto [row, chunk] = place(pass);
+      if (is_surplus(row)) break;
+      const Bits16* const from = src_ + row * ld_ + chunk * kChunk;
+      const int inside = elements_inside(row, chunk * kChunk, k_left);
+      if constexpr (ASYNC) {
+        copy_chunk(smem + chunk_offset(row, chunk, kChunks), from, inside);
+      } else {
+        load_elements<kChunk, VEC>(share_[pass].x, from, inside);
+      }
+    }
+    src_ += ALONG_K ? BK : BK * ld_;
+  }
+
+  // What waits in registers arrives; nothing where ASYNC.
+  __device__ void finish(Bits16* smem) const {
+    if constexpr (!ASYNC) {
+#pragma unroll
+      for (int pass = 0; pass < kPasses; ++pass) {
+        const auto [row, chunk] = place(pass);
+        if (is_surplus(row)) break;
+        *reinterpret_cast<Words<kChunk>*>(smem + chunk_offset(row, chunk, kChunks)) = share_[pass];
+      }
+    }
+  }
+
+ private:
+  static constexpr int kPasses = chunk_passes(kRows, kChunks, THREADS);
+  static_assert(!ASYNC || VEC > 1);
+
+  static __device__ ChunkPlace place(int pass) {
+    return chunk_place(static_cast<int>(threadIdx.x), pass, THREADS, kChunks);
+  }
+
+  // Not a matrix edge: the last pass may have fewer chunks than threads.
+  static __device__ bool is_surplus(int row) {
+    return kRows * kChunks % THREADS != 0 && row >= kRows;
+  }
+
+  // How many elements of its row lie in the matrix from the chunk's first one on: none where
+  // negative.
+  __device__ int elements_inside(int row, int col, int k_left) const {
+    if constexpr (!PREDICATED) return kChunk;
+    if (!in_bounds(row, ALONG_K ? edge_left_ : k_left)) return 0;
+    return (ALONG_K ? k_left : edge_left_) - col;
+  }
+
+  static __device__ void copy_chunk(Bits16* to, const Bits16* from, int inside) {
+#pragma unroll
+    for (int first = 0; first < kChunk; first += VEC) {
+      const int left = inside - first;
+      const int elements = left < 0 ? 0 : left < VEC ? left : VEC;
+      copy_async_bytes<VEC * 2>(to + first, from + first, elements * 2);
+    }
+  }
+
+  const Bits16* src_;  // of the next slice
+  const long long ld_;
+  const int edge_left_;
+  Words<kChunk> share_[ASYNC ? 1 : kPasses];
+};
+
+}  // namespace gemm_tune

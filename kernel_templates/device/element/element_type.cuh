@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Element types as kernels know them: the numbers of ElementType (core/types/element_type.h).
+//
+// Plain constants without any CUDA, for host, NVRTC and emulator. A 16-bit element is its bit
+// pattern; what it is worth only the tensor core and device/element/element_convert.cuh know.
+#pragma once
+
+namespace gemm_tune {
+
+constexpr int kTypeF32 = 0, kTypeF16 = 1, kTypeBf16 = 2;
+
+constexpr int type_bytes(int type) { return type == kTypeF32 ? 4 : 2; }
+
+using Bits16 = unsigned short;
+
+}  // namespace gemm_tune
