@@ -97,6 +97,9 @@ TEST(MachineCodeSample, HasEveryFamilyParameterTypeFormAndTarget) {
 struct Change {
   const char *path, *from, *to, *config;
   Epilogue epilogue = {};
+
+  // In the name of a test, instead of the addresses of the texts.
+  friend void PrintTo(const Change& change, std::ostream* out) { *out << change.path; }
 };
 
 constexpr const char* kPlain =

@@ -558,7 +558,7 @@ class Workshop:
     def __init__(self, root, run, compiler):
         self.root, self.run_program, self.compiler = root, run, compiler
         # Where TUNED_X is defined, a text has the kernel x beside the product.
-        texts = [path.read_text() for path in sorted((root / "kernel_templates").glob("*/*.cuh"))]
+        texts = [path.read_text() for path in sorted((root / "kernel_templates").rglob("*.cuh"))]
         self.further_kernels = sorted({kernel for text in texts for kernel in re.findall(r"^#ifdef TUNED_([A-Z_]+)$", text, re.M)})
         self.original_code, self.require_sound = Once(self.original_code), Once(self.require_sound)
 
