@@ -14,8 +14,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/problem/launch_problem.h"
 #include "core/problem/epilogue.h"
+#include "core/problem/launch_problem.h"
 #include "core/types/signature.h"
 
 namespace gemm_tune {
