@@ -161,6 +161,18 @@ std::vector<Case> edge_cases(const KnownConfig& config) {
   return cases;
 }
 
+std::vector<Case> output_edge_cases(const KnownConfig& config) {
+  const std::vector<int> ms = edge_sizes(config, config.traits.tile_m);
+  const std::vector<int> ns = edge_sizes(config, config.traits.tile_n);
+  const std::vector<int> ks = depth_sizes(config);
+  std::vector<Case> cases;
+  for (std::size_t i = 0; i < std::max(ms.size(), ns.size()); ++i) {
+    const int m = ms[i % ms.size()], n = ns[ns.size() - 1 - i % ns.size()];
+    cases.push_back(make_case(config, m, n, ks[i % ks.size()], cases.size()));
+  }
+  return cases;
+}
+
 std::vector<Case> barrier_cases(const KnownConfig& config) {
   const Traits& t = config.traits;
   std::vector<Case> cases;

@@ -45,6 +45,9 @@ bool shares_tiles(const KnownConfig& config);
 // it), with K = 0, padded rows, and every order of threads.
 std::vector<Case> edge_cases(const KnownConfig& config);
 
+// Each of these extents of D once, and each K.
+std::vector<Case> output_edge_cases(const KnownConfig& config);
+
 // Several slices of K under every order of threads: where a missing barrier shows.
 std::vector<Case> barrier_cases(const KnownConfig& config);
 
