@@ -112,8 +112,41 @@
     figure.querySelector('.missing').textContent = missing;
     figure.querySelector('.missing').hidden = missing === '';
     figure.querySelector('figcaption').textContent = missing === '' ? caption : '';
+    if (missing !== '' && figure.querySelector('details') !== null) figure.querySelector('details').hidden = true;
     return missing === '';
   }
+
+  // What a figure draws, as a table below it that is filled once it is opened. rows: a function that gives texts and
+  // numbers by column.
+  function addTable(id, columns, rows) {
+    const figure = byId(id);
+    let details = figure.querySelector('details');
+    if (details === null) {
+      details = element('details');
+      details.append(element('summary', '', 'Data as a table'), element('div', 'data'));
+      details.addEventListener('toggle', () => details.fill());
+      figure.append(details);
+    }
+    details.hidden = false;
+    details.fill = () => {
+      if (!details.open) return;
+      const table = element('table');
+      const line = (cells, tag) => {
+        const row = element('tr');
+        row.append(...cells.map((cell) => element(tag, typeof cell === 'number' ? 'number' : '', cell === null ? '–' : String(cell))));
+        return row;
+      };
+      const head = element('thead');
+      const body = element('tbody');
+      head.append(line(columns, 'th'));
+      body.append(...rows().map((cells) => line(cells, 'td')));
+      table.append(head, body);
+      details.querySelector('.data').replaceChildren(table);
+    };
+    details.fill();
+  }
+
+  const exact = (value) => (value === null ? null : Number(value.toPrecision(5)));
 
   // A tooltip for what is no canvas.
   function addTip(target, text) {
@@ -244,7 +277,19 @@
   const problems = () => data.problems.filter((problem) => problem.device === chosen.device);
   const isTimed = (problem) => problem.winner !== null && problem.winner.source === 'measured';
 
+  // The same problem's winner on another device of the database, as a baseline; null where it has none.
+  function elsewhere(problem, device) {
+    const other = data.problems.find((one) => one.device === device && one.problem === problem.problem);
+    if (other === undefined || !isTimed(other)) return null;
+    return {name: data.devices[device].name, us: other.winner.us, cold_us: other.winner.cold_us};
+  }
+
+  // beside: 'better', 'cublas', or the number of a device.
   function baselineOf(problem, beside, operands) {
+    if (beside !== 'better' && beside !== 'cublas') {
+      const other = elsewhere(problem, Number(beside));
+      return other === null || other[operands] === null ? null : other;
+    }
     const timed = problem.winner.baselines.filter(
       (one) => one[operands] !== null && (beside === 'better' || one.kind === 'cublas'));
     if (timed.length === 0) return null;
@@ -258,7 +303,20 @@
     return baseline === null ? null : baseline[operands] / problem.winner[operands];
   }
 
-  const besideText = () => (chosen.beside === 'better' ? 'the better baseline' : "cuBLAS's own choice");
+  const isBesideDevice = () => chosen.beside !== 'better' && chosen.beside !== 'cublas';
+  const besideText = () => {
+    if (isBesideDevice()) return data.devices[Number(chosen.beside)].name;
+    return chosen.beside === 'better' ? 'the better baseline' : "cuBLAS's own choice";
+  };
+  // The label of its points and lines.
+  const besideLabel = () => (isBesideDevice() ? cut(besideText(), 30) : chosen.beside === 'better' ? 'The better baseline' : 'cuBLAS');
+
+  // The baselines, and the devices that the chosen one can be compared with.
+  function fillBeside() {
+    const others = data.devices.map((device, i) => [String(i), `${device.name}, its winners`]).filter(([i]) => Number(i) !== chosen.device);
+    if (chosen.beside === String(chosen.device)) chosen.beside = 'better';
+    fillSelect(byId('beside'), [['better', 'the better baseline'], ['cublas', "cuBLAS's own choice"], ...others], chosen.beside);
+  }
   const operandsText = () => (chosen.operands === 'us' ? 'in L2 (hot)' : 'outside L2 (cold)');
 
   // Why no problem can be drawn beside a baseline, or whose times are missing.
@@ -295,12 +353,8 @@
     }
   };
 
-  // Of the problems with a ratio: all, or the smallest and the greatest ratios.
-  function drawnBars(rows) {
-    const most = 40;
-    rows.sort((a, b) => b.ratio - a.ratio);
-    return rows.length <= most ? rows : [...rows.slice(0, most / 2), ...rows.slice(-most / 2)];
-  }
+  // As many problems have a bar with a name; more are columns side by side.
+  const kMostNamedBars = 40;
 
   function showFigures(rows) {
     const figures = byId('speedup-figures');
@@ -322,21 +376,23 @@
     const rows = problems()
       .map((problem) => ({problem, ratio: ratioOf(problem)}))
       .filter((row) => row.ratio !== null);
-    const drawn = drawnBars([...rows]);
+    const drawn = [...rows].sort((a, b) => b.ratio - a.ratio);
     const without = problems().length - rows.length;
     showFigures(rows);
     byId('speedup-lead').textContent =
       rows.length === 0 ? '' : `Time of ${besideText()} over ours, operands ${operandsText()}.`;
-    let caption = 'Logarithmic. Both times are medians of the same run.';
-    if (drawn.length < rows.length) {
-      caption += ` ${drawn.length} of ${grouped(rows.length)} problems are drawn: those with the greatest and the least ratios.`;
-    }
+    let caption = isBesideDevice() ? 'Logarithmic. Times are medians, each of its device\'s run.' : 'Logarithmic. Both times are medians of the same run.';
+    if (drawn.length > kMostNamedBars) caption += ' A column for each problem, sorted.';
     if (without > 0) {
       caption += ` ${count(without, 'problem has', 'problems have')} no such pair of times.`;
     }
     const missing = whyNothingTimed() ||
-      (rows.length === 0 ? 'No winner has a baseline that was timed in the same run.' : '');
+      (rows.length > 0 ? '' : isBesideDevice() ? `No problem has a winner that was timed on ${besideText()}, too.`
+        : 'No winner has a baseline that was timed in the same run.');
     if (!show('speedup', missing, caption)) return undraw('speedup');
+    addTable('speedup', ['problem', 'ours, µs', `${besideText()}, µs`, 'ratio', 'config'], () => drawn.map(({problem, ratio}) =>
+      [problem.problem, problem.winner[chosen.operands], baselineOf(problem, chosen.beside, chosen.operands)[chosen.operands], exact(ratio), problem.winner.config]));
+    if (drawn.length > kMostNamedBars) return drawColumns(drawn);
 
     const logs = drawn.map((row) => Math.log2(row.ratio));
     const low = Math.min(0, ...logs);
@@ -370,16 +426,44 @@
         plugins: {
           legend: {display: false},
           barLabels: {texts: drawn.map((row) => percentText(row.ratio)), colors},
-          tooltip: {
-            callbacks: {
-              title: ([item]) => drawn[item.dataIndex].problem.problem,
-              label: (item) => speedupTip(drawn[item.dataIndex].problem),
-              footer: ([item]) => inLines(drawn[item.dataIndex].problem.winner.config)
-            }
-          }
+          tooltip: speedupTips(drawn)
         }
       },
       plugins: [barLabels]
+    });
+  }
+
+  const speedupTips = (drawn) => ({
+    callbacks: {
+      title: ([item]) => drawn[item.dataIndex].problem.problem,
+      label: (item) => speedupTip(drawn[item.dataIndex].problem),
+      footer: ([item]) => inLines(drawn[item.dataIndex].problem.winner.config)
+    }
+  });
+
+  // Of many problems: a column each, without names.
+  function drawColumns(drawn) {
+    const logs = drawn.map((row) => Math.log2(row.ratio));
+    const canvasBox = byId('speedup').querySelector('.canvas');
+    canvasBox.style.height = '340px';
+    draw('speedup', `Speed-up of ${drawn.length} problems over ${besideText()}, sorted`, {
+      type: 'bar',
+      data: {
+        labels: drawn.map((row) => row.problem.problem),
+        datasets: [{data: logs, backgroundColor: drawn.map((row) => color(row.ratio < 1 ? 'loss' : 'gain')), barPercentage: 1, categoryPercentage: drawn.length > 200 ? 1 : 0.86}]
+      },
+      options: {
+        interaction: {mode: 'index', intersect: false},
+        scales: {
+          x: {grid: {display: false, drawBorder: false}, title: axisTitle(`${grouped(drawn.length)} problems`), ticks: {display: false}},
+          y: {
+            afterBuildTicks: (axis) => { axis.ticks = ratioTicks(axis, axis.height || axis.chart.height, 28); },
+            ticks: {callback: (value) => tickText(2 ** value), autoSkip: true},
+            grid: {color: (context) => color(context.tick && context.tick.value === 0 ? 'muted' : 'grid'), drawBorder: false}
+          }
+        },
+        plugins: {legend: {display: false}, tooltip: speedupTips(drawn)}
+      }
     });
   }
 
@@ -399,12 +483,12 @@
     return textPixels / (plot - textPixels * (onBothSides ? 2 : 1));
   }
 
-  // Round percentages, dense enough for the range; at most one for each 90 pixels.
-  function ratioTicks(axis) {
+  // Round percentages, dense enough for the range, at least so many pixels apart.
+  function ratioTicks(axis, pixels = axis.width || axis.chart.width, least = 62) {
     const ratios = [0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 1.01, 1.02, 1.03, 1.04, 1.05, 1.1, 1.2, 1.5, 2, 3, 5, 10, 20, 50];
-    const perPixel = (axis.max - axis.min) / Math.max(axis.width || axis.chart.width, 1);
+    const perPixel = (axis.max - axis.min) / Math.max(pixels, 1);
     const kept = [0];
-    const far = (value) => kept.every((other) => Math.abs(other - value) >= 62 * perPixel);
+    const far = (value) => kept.every((other) => Math.abs(other - value) >= least * perPixel);
     for (const ratio of [2, 0.5, 1.5, 3, 5, 1.2, 0.8, 0.9, 1.1, 1.05, 0.95, ...ratios]) {
       const value = Math.log2(ratio);
       if (value >= axis.min && value <= axis.max && far(value)) kept.push(value);
@@ -423,7 +507,8 @@
   function speedupTip(problem) {
     const operands = chosen.operands;
     const lines = [`ours  ${timeText(problem.winner[operands])}, ${digits(tflops(problem, problem.winner[operands]))} TFLOP/s`];
-    for (const one of problem.winner.baselines) {
+    const other = isBesideDevice() ? baselineOf(problem, chosen.beside, operands) : null;
+    for (const one of other === null ? problem.winner.baselines : [other]) {
       if (one[operands] === null) continue;
       lines.push(`${shortName(one.name)}  ${timeText(one[operands])}, ${percentText(one[operands] / problem.winner[operands])}`);
     }
@@ -434,20 +519,23 @@
 
   function showRoofline() {
     const operands = chosen.operands;
-    const timed = problems().filter(
-      (problem) => isTimed(problem) && problem.winner[operands] !== null && problem.flops > 0);
+    const arePredicted = !problems().some(isTimed);
+    const timed = problems().filter((problem) => problem.winner !== null && problem.flops > 0 &&
+      (arePredicted ? problem.winner.us !== null : isTimed(problem) && problem.winner[operands] !== null));
     const {rates, name} = data.devices[chosen.device];
     const points = (timeOf) => timed
       .map((problem) => ({problem, us: timeOf(problem)}))
       .filter((one) => one.us !== null)
       .map(({problem, us}) => ({problem, us, x: problem.flops / problem.bytes, y: tflops(problem, us)}));
-    const ours = points((problem) => problem.winner[operands]);
-    const theirs = points((problem) => {
+    const ours = points((problem) => problem.winner[arePredicted ? 'us' : operands]);
+    const theirs = arePredicted ? [] : points((problem) => {
       const baseline = baselineOf(problem, chosen.beside, operands);
       return baseline === null ? null : baseline[operands];
     });
-    const missing = whyNothingTimed() || (timed.length === 0 ? 'No timed problem has any operations.' : '');
+    const missing = (timed.length > 0 ? '' : whyNothingTimed() || 'No timed problem has any operations.');
     if (!show('roofline', missing, '')) return undraw('roofline');
+    addTable('roofline', ['problem', 'operations for each byte', 'of', 'µs', 'TFLOP/s'], () => [['winner', ours], [besideText(), theirs]].flatMap(
+      ([of, points]) => points.map((point) => [point.problem.problem, exact(point.x), of, point.us, exact(point.y)])));
 
     const xs = [...ours, ...theirs].map((point) => point.x);
     const ys = [...ours, ...theirs].map((point) => point.y);
@@ -478,14 +566,15 @@
     byId('roofline').querySelector('figcaption').textContent = (roofs.length === 0
       ? `The peak rates of ${name} are unknown, so there is no roof: the program's table of devices lacks them.`
       : `Roof: ${grouped(rates.dram_gb_per_s)} GB/s of DRAM, ${peaks.join(' and ')} if no cycle at ${grouped(rates.clock_mhz)} MHz is lost.` +
-        (operands === 'us' ? ' Hot operands come from L2, so that points may lie above the slope.' : ''));
+        (arePredicted ? " Times are the static model's: predicted, not timed." : operands === 'us' ? ' Hot operands come from L2, so that points may lie above the slope.' : ''));
     draw('roofline', `Roofline of ${ours.length} winners`, {
       type: 'scatter',
       data: {
         datasets: [
-          {label: 'Winners', data: ours, backgroundColor: color('gain'), borderWidth: 0, pointRadius: 4.5, pointHoverRadius: 6},
-          {label: chosen.beside === 'better' ? 'The better baseline' : 'cuBLAS', data: theirs,
-           backgroundColor: 'transparent', borderColor: color('series-2'), borderWidth: 1.5, pointRadius: 4.5, pointHoverRadius: 6},
+          {label: arePredicted ? 'Winners, predicted' : 'Winners', data: ours, backgroundColor: arePredicted ? 'transparent' : color('gain'),
+           borderColor: color('gain'), borderWidth: arePredicted ? 1.5 : 0, pointRadius: 4.5, pointHoverRadius: 6},
+          ...arePredicted ? [] : [{label: besideLabel(), data: theirs,
+           backgroundColor: 'transparent', borderColor: color('series-2'), borderWidth: 1.5, pointRadius: 4.5, pointHoverRadius: 6}],
           ...lines
         ]
       },
@@ -540,15 +629,15 @@
     const overTries = chosen.axis === 'try';
     const hasClock = seconds > 0 && steps.every((step) => step[1] !== null);
     let missing = '';
-    if (problem.source !== 'measured') missing = 'Nothing was timed here, so there is no best so far.';
-    else if (steps.length === 0) missing = 'No candidate of this problem was timed.';
+    if (steps.length === 0) missing = 'No candidate of this problem was timed.';
     else if (problem.flops === 0) missing = 'The problem has no operations, so there is no rate.';
     else if (!overTries && !hasClock) missing = 'The rows were not stored at different times: only their order is known.';
     const tried = `${count(problem.tried, 'config was', 'configs were')} tried`;
-    const caption = overTries
+    const caption = problem.source !== 'measured' ? `${tried}. Times are the static model's: predicted, not timed.` : overTries
       ? `${tried}; failures count as tries. Dots: single configs. Times are those of the search, before the finals.`
       : `${tried}. Seconds from the first stored result to the last, finals included; pauses between runs are left out.`;
     if (!show('search', missing, caption)) return undraw('search');
+    addTable('search', ['try', 'seconds', 'best so far, µs', 'TFLOP/s'], () => steps.map(([attempt, second, us]) => [attempt, second, us, exact(tflops(problem, us))]));
 
     const end = overTries ? problem.tried : seconds;
     const line = steps.map(([attempt, second, us]) => ({x: overTries ? attempt : second, y: tflops(problem, us), us, attempt, second}));
@@ -561,7 +650,7 @@
     if (baseline !== null) {
       const y = tflops(problem, baseline.us);
       datasets.push({
-        label: chosen.beside === 'better' ? 'The better baseline' : 'cuBLAS', type: 'line', data: [{x: 0, y}, {x: end, y}],
+        label: besideLabel(), type: 'line', data: [{x: 0, y}, {x: end, y}],
         borderColor: color('series-2'), borderDash: [6, 4], borderWidth: 1.5, pointRadius: 0, pointHitRadius: 0, pointStyle: 'line', order: 2
       });
     }
@@ -679,6 +768,7 @@
       });
     }
     const name = parameters.find(([key]) => key === chosen.parameter)[1];
+    addTable('scatter', [name, 'µs', 'config'], () => shown.map((point) => [point.value, point.us, configText(points.config[point.i])]));
     draw('scatter', `Times by ${name}`, {
       type: 'scatter',
       data: {datasets},
@@ -720,6 +810,7 @@
     const caption = `${unit.name}, rows ${down}, columns ${across}. Colour: logarithm of the time; framed: the best.` +
       (problem.source === 'measured' ? '' : " The static model's times: predicted, not timed.");
     if (!show(id, missing, caption)) return;
+    addTable(id, [down, across, 'best, µs', 'configs'], () => cells);
 
     const rows = [...new Set(cells.map((cell) => cell[0]))].sort((a, b) => a - b);
     const columns = [...new Set(cells.map((cell) => cell[1]))].sort((a, b) => a - b);
@@ -763,7 +854,10 @@
     bars.replaceChildren();
     if (!show('outcomes', problem.tried === 0 ? 'No config was tried.' : '',
               'Configs that were compiled. How many the space has, and how many a rule excluded before, is not stored.')) return;
+    const lines = [];
+    addTable('outcomes', ['outcome', 'configs'], () => lines);
     const add = (text, value, bad, part) => {
+      lines.push([text, value]);
       const bar = element('div', bad ? 'bar bad' : 'bar');
       const fill = element('i');
       bar.append(fill);
@@ -779,6 +873,7 @@
       add(text, value, true);
       for (const [disposition, reason, number, differ] of reasons) {
         if (disposition !== key) continue;
+        lines.push([`${text}: ${reason}`, number]);
         bars.append(element('span', 'reason', `${grouped(number)}: ${reason}${differ ? ' (and the same with other numbers)' : ''}`));
       }
     }
@@ -800,6 +895,7 @@
     const caption = 'η² = Σ nᵥ (ȳᵥ − ȳ)² / Σ (y − ȳ)² with y = log time: the share of the variance that a parameter alone explains, ' +
       'among the configs that have it. Shares overlap and need not add up to 100 %. A search tries promising configs more often, which this does not correct.';
     if (!show('shares', missing, caption)) return undraw('shares');
+    addTable('shares', ['parameter', 'η²', 'values', 'configs'], () => shares);
     byId('shares').querySelector('.canvas').style.height = `${Math.max(shares.length * 24 + 50, 120)}px`;
     draw('shares', 'Share of the variance of log time that each parameter explains', {
       type: 'bar',
@@ -921,6 +1017,7 @@
   function showAll() {
     styleCharts();
     if (data.problems.length === 0) return;
+    fillBeside();
     showSpeedup();
     showRoofline();
     showProblem();

@@ -214,6 +214,19 @@ def check_cell_tooltip(name, browser, selector, text):
     demand(text in shown, f"{name}: {selector} has a tooltip with '{text}': '{shown}'")
 
 
+def check_table(name, browser, figure, least):
+    """What the figure draws, as a table once that is opened: at least so many rows. Returns its first row."""
+    rows = browser.value(f"""(async () => {{ const details = document.querySelector('#{figure} details');
+        details.open = true;
+        await new Promise((done) => setTimeout(done, 0));
+        const rows = [...details.querySelectorAll('tr')].map((row) => [...row.children].map((cell) => cell.textContent));
+        details.open = false;
+        return rows; }})()""")
+    demand(len(rows) > least, f"{name}: {figure} has a table of at least {least} rows: {len(rows) - 1}")
+    demand(len({len(row) for row in rows}) == 1, f"{name}: the rows of {figure}'s table have a cell for each column")
+    return rows[1] if len(rows) > 1 else []
+
+
 def text_of(browser):
     return browser.value("document.body.innerText")
 
@@ -253,6 +266,10 @@ def of_sweeps(browser):
     check_tooltip("sweeps", browser, "search")
     demand("TFLOP/s" in check_tooltip("sweeps", browser, "scatter", index=5), "sweeps: a point's tooltip has its rate")
     check_tooltip("sweeps", browser, "shares")
+    for figure, least in (("speedup", 23), ("roofline", 46), ("search", 3), ("scatter", 100), ("tiles", 10), ("thread_tiles", 5),
+                          ("outcomes", 5), ("shares", 5)):
+        check_table("sweeps", browser, figure, least)
+    demand(check_table("sweeps", browser, "speedup", 23)[0] == "256x256x256", "sweeps: the table's first row is the greatest speed-up")
     check_cell_tooltip("sweeps", browser, "#tiles .cell.best", "the best of all")
     check_cell_tooltip("sweeps", browser, "#outcomes .bar", "Tried:")
     # Every choice of every select, each without a complaint.
@@ -290,6 +307,11 @@ def of_predicted(browser):
     for expected in ("nothing was timed", "Nothing was timed: the database holds predictions", "predicted, not timed",
                      "Compiled, time predicted"):
         demand(expected in text, f"predicted: the page says '{expected}'")
+    figures = check_figures("predicted", browser)
+    for figure in ("roofline", "search", "scatter", "tiles"):
+        demand(figures[figure]["drawn"], f"predicted: {figure} draws the static model's times")
+    labels = browser.value("Chart.getChart(document.querySelector('#roofline canvas')).data.datasets.map((one) => one.label)")
+    demand(labels[0] == "Winners, predicted", f"predicted: the roofline says so: {labels}")
 
 
 def of_hostile(browser):
@@ -305,7 +327,13 @@ def of_large(browser):
     text = text_of(browser)
     demand("100,000 results for 200 problems on 2 devices" in text, "large: the page counts the rows")
     demand(re.search(r"\d+ of 500 configs are drawn", text), "large: the page says which times are left out")
-    demand("40 of 134 problems are drawn" in text.replace("133", "134"), "large: the page says which bars are left out")
+    columns = browser.value("Chart.getChart(document.querySelector('#speedup canvas')).data.datasets[0].data")
+    demand(100 < len(columns) < 200 and columns == sorted(columns, reverse=True), "large: each problem has a column, sorted")
+    check_tooltip("large", browser, "speedup", index=3)
+    check_table("large", browser, "speedup", 100)
+    browser.choose("beside", "1")
+    check_figures("large, beside the other device", browser)
+    browser.choose("beside", "better")
     browser.choose("device", "1")
     check_figures("large, the other device", browser)
 
