@@ -14,8 +14,9 @@ static_assert(static_cast<int>(ElementType::f32) == kTypeF32 &&
               static_cast<int>(ElementType::bf16) == kTypeBf16);
 
 bool KernelFamily::supports(const Signature& signature) const {
-  if (signature.b != signature.a || signature.c != signature.d ||
-      signature.accuracy != accuracy.value_or(accuracy_of(signature.a))) {
+  const bool has_own_class = accuracy && has_class(signature.a, *accuracy);
+  const Accuracy served = has_own_class ? *accuracy : accuracy_of(signature.a);
+  if (signature.b != signature.a || signature.c != signature.d || signature.accuracy != served) {
     return false;
   }
   bool has_ab = signature.a == kSumType, has_cd = signature.d == kSumType;
@@ -99,6 +100,11 @@ LaunchRecipe launch_recipe(const Traits& traits) {
     recipe.alignment_b = b;
     recipe.alignment_cd = cd;
     recipe.alignment = std::max({a, b, cd});
+  }
+  if (traits.alignment_cd != 0) {
+    recipe.alignment_a = recipe.alignment_b = traits.vec;
+    recipe.alignment_cd = traits.alignment_cd;
+    recipe.alignment = std::max(traits.vec, traits.alignment_cd);
   }
   recipe.repack = traits.repack;
   recipe.batch_kind = traits.batch_kind;

@@ -82,7 +82,8 @@ struct KernelFamily {
   std::vector<FamilyRule> rules;
   // Accesses narrower than the alignment allows are never better.
   bool is_fastest_at_widest_vec = false;
-  // The accuracy class of the family's products; nothing: that of A's type, accuracy_of().
+  // The accuracy class of the family's products of operands that have it; of others, and where
+  // there is none, that of A's type, accuracy_of().
   std::optional<Accuracy> accuracy;
   // The first reason why the values cannot be compiled, or nothing; reject() of params.cuh.
   std::function<std::optional<std::string>(Values)> reject;
@@ -121,7 +122,7 @@ struct KernelFamily {
 
   // Whether the family has kernels of this signature: among the values of its parameters of the
   // roles type_ab and type_cd are its types, and no rule forbids them together. A family without
-  // these parameters has f32 only. Of accuracy classes it has the one.
+  // these parameters has f32 only. Of each type's accuracy classes it has one.
   bool supports(const Signature& signature) const;
 
   // The position of a parameter, or nothing.

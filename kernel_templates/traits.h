@@ -33,7 +33,9 @@ struct Traits {
   BatchKind batch_kind = BatchKind::strided;  // likewise
   int vec = 1;              // elements per global access; the alignment class it needs
   int vecs = 0;             // Specialisation::vecs
+  int alignment_cd = 0;     // not 0: that of C and D, vec being that of A and B
   bool repack = false;      // a launch before copies A and B where the kernel needs that
+  bool pack = false;        // a launch before copies A or B in any case, to lines along K
   bool reduce = false;      // a launch after adds up the shares of tiles
   bool predicated = false;  // legal for any shape; otherwise for multiples of the tile only
   // Where predicated all the same: so that no vector access is cut in two by a matrix edge.

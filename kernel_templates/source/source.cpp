@@ -240,6 +240,7 @@ std::vector<std::string> compile_definitions(const KnownConfig& config, const Ca
       definitions.push_back("TUNED_" + params[i].name);
     }
   }
+  if (config.traits.pack) definitions.emplace_back("TUNED_PACK");
   for (std::string& one : epilogue_definitions(form.epilogue)) {
     definitions.push_back(std::move(one));
   }

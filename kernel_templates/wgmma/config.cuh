@@ -17,8 +17,9 @@ constexpr int kClusterCtas = cluster_ctas(kP);
 constexpr int kStages = stages(kP);
 constexpr int kBlocks = group_blocks(kP);  // instructions that cover a consumer's rows
 
-using LeftTile = TileLayout<kP.BM, kLeftAlongK>;
-using RightTile = TileLayout<kP.BN, kRightAlongK>;
+constexpr int kBlockK = block_k(kP);
+using LeftTile = TileLayout<kP.BM, kLeftAlongK, element_bytes(kP)>;
+using RightTile = TileLayout<kP.BN, kRightAlongK, element_bytes(kP)>;
 
 // Ranks count the columns of a cluster first, then its rows, then its parts of K.
 struct ClusterPlace {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where an operand's tile lies in shared memory, as wgmma's matrix descriptor says it.
 //
-// A tile whose rows run along K: EXTENT rows of 64 elements, 128 bytes, swizzled. A tile whose rows
-// run along M or N: blocks of block_width(EXTENT) columns, one after the other; a block has 64
-// rows of its width, swizzled by its width. PTX ISA 9.0, section "Asynchronous Warpgroup Level
-// Matrix Shared Memory Layout"; the layouts' strides as in CUTLASS, mma_traits_sm90_gmma.hpp.
+// A tile whose rows run along K: EXTENT rows of 128 bytes, swizzled. A tile of 16-bit elements
+// whose rows run along M or N: blocks of block_width(EXTENT) columns, one after the other; a block
+// has 64 rows of its width, swizzled by its width. PTX ISA 9.0, section "Asynchronous Warpgroup
+// Level Matrix Shared Memory Layout"; the layouts' strides as in CUTLASS, mma_traits_sm90_gmma.hpp.
 #pragma once
 
 #include "kernel_templates/wgmma/barriers.cuh"
@@ -12,15 +12,18 @@
 
 namespace gemm_tune::wgmma {
 
-template <int EXTENT, bool ALONG_K>
+// BYTES: of an element.
+template <int EXTENT, bool ALONG_K, int BYTES = 2>
 struct TileLayout {
-  static constexpr int kWidth = ALONG_K ? kBK : block_width(EXTENT);  // elements of a swizzled row
-  static constexpr int kRowBytes = kWidth * 2;
+  static_assert(ALONG_K || BYTES == 2);
+  // Elements of a swizzled row.
+  static constexpr int kWidth = ALONG_K ? kLineBytes / BYTES : block_width(EXTENT);
+  static constexpr int kRowBytes = kWidth * BYTES;
   static constexpr int kBlockBytes = kRowBytes * kBK;  // rows along M or N
   static constexpr unsigned long long kSwizzle = kRowBytes == 128 ? 1 : kRowBytes == 64 ? 2 : 3;
 
-  // From a step of 16 k to the next; in units of 16 bytes, as addresses in a descriptor.
-  static constexpr int kStep = (ALONG_K ? kMmaK * 2 : kMmaK * kRowBytes) / 16;
+  // From an instruction's k to the next one's; in units of 16 bytes, as addresses in a descriptor.
+  static constexpr int kStep = (ALONG_K ? kMmaBytes : kMmaK * kRowBytes) / 16;
 
   // Of the tile from row (or column) `first` on, a multiple of 64.
   static __device__ unsigned long long descriptor(const void* tile, int first) {

@@ -54,12 +54,24 @@ __device__ inline void apply_epilogue(const Args& args, float* x, int batch, int
   }
 }
 
+// Whether a pair of D is one access. Calls of configs that do not pack operands have aligned rows
+// of D.
+__device__ inline bool is_aligned_pair(const float* pair) {
+  return !packs(kP) || reinterpret_cast<unsigned long long>(pair) % sizeof(float2) == 0;
+}
+
 __device__ inline void store_pair(const Args& args, const float* x, int batch, int row, int col) {
   if constexpr (kP.SWAP == 0) {
     if (col + 1 < args.cols) {
       const long long at = place_of(args, batch, row, col);
       if constexpr (kP.CD == kTypeF32) {
-        *reinterpret_cast<float2*>(static_cast<float*>(args.D) + at) = {x[0], x[1]};
+        float* const pair = static_cast<float*>(args.D) + at;
+        if (is_aligned_pair(pair)) {
+          *reinterpret_cast<float2*>(pair) = {x[0], x[1]};
+        } else {
+          pair[0] = x[0];
+          pair[1] = x[1];
+        }
       } else {
         *reinterpret_cast<unsigned*>(static_cast<Bits16*>(args.D) + at) =
             pack_pair<kP.CD>(x[0], x[1]);

@@ -19,26 +19,35 @@
 #include "kernel_templates/product_plan.h"
 #include "kernel_templates/registry/families.h"
 #include "kernel_templates/wgmma/args.cuh"
+#include "kernel_templates/wgmma/pack_args.cuh"
 #include "kernel_templates/wgmma/params.cuh"
 
 namespace gemm_tune::wgmma {
 namespace {
 
+constexpr Accuracy kClassOfF32 = Accuracy::tf32;
+
 Traits traits(const Params& p) {
   Traits t;
   t.signature = signature_of(static_cast<ElementType>(p.AB), static_cast<ElementType>(p.CD));
+  if (t.signature.accuracy == Accuracy::fp32) t.signature.accuracy = kClassOfF32;
   t.least_sm = t.only_sm = 90;
   t.threads = threads(p);
   t.tile_m = p.SWAP != 0 ? p.BN : p.BM;
   t.tile_n = p.SWAP != 0 ? p.BM : p.BN;
-  t.tile_k = kBK;
+  t.tile_k = block_k(p);
   t.stages = stages(p);
   t.warpgroup_columns = p.BN;
   t.alternates = p.PINGPONG != 0;
   t.stores_transposed = p.SWAP != 0;
   t.reduce = t.cuts_tiles = p.REDUCE != 0;
   t.smem_bytes = smem_bytes(p);
-  t.vec = kMapBytes / 2;
+  t.vec = kMapBytes / element_bytes(p);
+  if (packs(p)) {
+    t.pack = true;
+    t.alignment_cd = alignment_of_d(p);
+    t.vec = 1;
+  }
   t.predicated = true;
   t.repack = p.REPACK != 0;
   t.split_k = p.SPLIT_K;
@@ -50,12 +59,18 @@ Traits traits(const Params& p) {
   return t;
 }
 
-constexpr int kElementBytes = 2;  // of operands, and of D where the copy engine stores it
+constexpr int kStoredBytes = 2;  // of an element of D that the copy engine stores
 
-// A tensor map of a batch of matrices of 16-bit elements, whose boxes lie in one matrix.
-TensorMapSlot matrices(CallValue address, CallValue ld, CallValue stride, std::int64_t row_length,
-                       std::int64_t rows, std::int64_t batch, int box_length, int box_rows,
-                       int swizzled_bytes) {
+TensorElement element_of_map(int bytes) {
+  return bytes == 1   ? TensorElement::bits_8
+         : bytes == 2 ? TensorElement::bits_16
+                      : TensorElement::bits_32;
+}
+
+// A tensor map of a batch of matrices whose boxes lie in one matrix; without distances. bytes: of
+// an element.
+TensorMapSlot matrices(CallValue address, int bytes, std::int64_t row_length, std::int64_t rows,
+                       std::int64_t batch, int box_length, int box_rows, int swizzled_bytes) {
   TensorMapSlot slot = {};
   slot.address = address;
   BoundTensorMap& map = slot.map;
@@ -63,45 +78,100 @@ TensorMapSlot matrices(CallValue address, CallValue ld, CallValue stride, std::i
   map.size = {std::max<std::int64_t>(row_length, 1), std::max<std::int64_t>(rows, 1), batch};
   map.box = {box_length, box_rows, 1};
   map.dims = 3;
-  map.element = TensorElement::bits_16;
+  map.element = element_of_map(bytes);
   map.swizzle = swizzled_bytes == 128  ? Swizzle::bytes_128
                 : swizzled_bytes == 64 ? Swizzle::bytes_64
                 : swizzled_bytes == 32 ? Swizzle::bytes_32
                                        : Swizzle::none;
   // Of packed rows; where they begin elsewhere, 256 bytes bring in what nobody reads.
-  map.promotion =
-      row_length * kElementBytes % 256 == 0 ? L2Promotion::bytes_256 : L2Promotion::bytes_128;
-  slot.strides[0] = {ld, kElementBytes};
-  if (batch > 1) {
-    slot.strides[1] = {stride, kElementBytes};
-  } else {
-    map.stride_bytes[1] = kMapBytes;  // calls need not have a stride
+  map.promotion = row_length * bytes % 256 == 0 ? L2Promotion::bytes_256 : L2Promotion::bytes_128;
+  map.stride_bytes[1] = kMapBytes;  // calls need not have a stride
+  return slot;
+}
+
+// Distances that a call brings.
+void set_distances(TensorMapSlot& slot, CallValue ld, CallValue stride, int bytes) {
+  slot.strides[0] = {ld, bytes};
+  if (slot.map.size[2] > 1) slot.strides[1] = {stride, bytes};
+}
+
+// of_b: B, else A. tile: its extent beside K, which `parts` CTAs deal out.
+TensorMapSlot operand_map(const Params& p, const Problem& problem, const ProductOperands& operands,
+                          bool of_b, bool along_k, int tile, int parts) {
+  const int bytes = element_bytes(p);
+  const int length = along_k ? block_k(p) : block_width(tile);
+  const int rows = (along_k ? tile : kBK) / parts;
+  const CallValue address = of_b ? operands.b : operands.a;
+  const std::optional<std::int64_t> ld = of_b ? operands.ldb : operands.lda;
+  if (packs(p) && ld) {
+    const std::int64_t lines = of_b ? problem.N : problem.M;
+    TensorMapSlot slot =
+        matrices(address, bytes, problem.K, lines, problem.batch, length, rows, length * bytes);
+    slot.map.stride_bytes = {*ld * bytes, *ld * bytes * lines};
+    return slot;
+  }
+  TensorMapSlot slot = matrices(
+      address, bytes, of_b ? row_length_b(problem) : row_length_a(problem),
+      of_b ? rows_b(problem) : rows_a(problem), problem.batch, length, rows, length * bytes);
+  set_distances(slot, of_b ? CallValue::ldb : CallValue::lda,
+                of_b ? CallValue::stride_b : CallValue::stride_a, bytes);
+  if (ld) {  // of a copy
+    slot.strides[0] = {};
+    slot.map.stride_bytes[0] = *ld * bytes;
   }
   return slot;
 }
 
-// of_b: B, else A. tile: its extent beside K, which `parts` CTAs deal out.
-TensorMapSlot operand_map(const Problem& problem, const ProductOperands& operands, bool of_b,
-                          bool along_k, int tile, int parts) {
-  const int length = along_k ? kBK : block_width(tile), rows = (along_k ? tile : kBK) / parts;
-  const int swizzled_bytes = length * kElementBytes;
-  TensorMapSlot slot =
-      of_b ? matrices(operands.b, CallValue::ldb, CallValue::stride_b, row_length_b(problem),
-                      rows_b(problem), problem.batch, length, rows, swizzled_bytes)
-           : matrices(operands.a, CallValue::lda, CallValue::stride_a, row_length_a(problem),
-                      rows_a(problem), problem.batch, length, rows, swizzled_bytes);
-  if (const auto ld = of_b ? operands.ldb : operands.lda) {  // of a copy
-    slot.strides[0] = {};
-    slot.map.stride_bytes[0] = *ld * kElementBytes;
-  }
-  return slot;
+// Adds regions for lines of A and B, and the step that packs them.
+ProductOperands add_packing(LaunchPlan& plan, const Params& p, const Problem& problem) {
+  constexpr std::int64_t kAlignment = 256;
+  const int bytes = element_bytes(p);
+  const std::int64_t chunk = kChunkBytes / bytes;
+  PackArgs args = {};
+  args.K = static_cast<int>(problem.K);
+  args.chunks = static_cast<int>(std::max<std::int64_t>((problem.K + chunk - 1) / chunk, 1));
+  ProductOperands operands;
+  operands.k = problem.K;
+  std::vector<Slot> slots;
+  Step step;
+  const auto add = [&](PackedMatrix& matrix, std::size_t at, CallValue from, CallValue ld,
+                       CallValue stride, std::int64_t lines, bool along_k) {
+    const int of_cta = lines_of_cta(along_k, bytes), chunks = chunks_of_cta(along_k, bytes);
+    matrix.lines = static_cast<int>(lines);
+    matrix.groups = static_cast<int>((lines + of_cta - 1) / of_cta);
+    step.grid.x += problem.batch * matrix.groups;
+    step.grid.y = std::max<std::int64_t>(step.grid.y, (args.chunks + chunks - 1) / chunks);
+    const CallValue to =
+        plan.add_region(problem.batch * lines * args.chunks * kChunkBytes, kAlignment);
+    plan.regions.back().copy_of = from;
+    slots.push_back({from, at + offsetof(PackedMatrix, from)});
+    slots.push_back({to, at + offsetof(PackedMatrix, to)});
+    slots.push_back({ld, at + offsetof(PackedMatrix, ld)});
+    if (problem.batch > 1) slots.push_back({stride, at + offsetof(PackedMatrix, stride)});
+    return to;
+  };
+  step.grid.x = 0;
+  operands.a = add(args.a, offsetof(PackArgs, a), CallValue::A, CallValue::lda, CallValue::stride_a,
+                   problem.M, a_along_k(p));
+  args.ctas_a = static_cast<int>(step.grid.x);
+  operands.b = add(args.b, offsetof(PackArgs, b), CallValue::B, CallValue::ldb, CallValue::stride_b,
+                   problem.N, b_along_k(p));
+  operands.lda = operands.ldb = args.chunks * chunk;
+  step.entry = "pack";
+  step.threads = kPackThreads;
+  step.only_with_operands = true;
+  step.arguments.add(args, slots);
+  plan.steps.push_back(std::move(step));
+  return operands;
 }
 
 TensorMapSlot store_map(const Params& p, const Problem& problem) {
   const bool swap = p.SWAP != 0;
-  return matrices(CallValue::D, CallValue::ldc, CallValue::stride_c, problem.N, problem.M,
-                  problem.batch, swap ? kMmaM : store_columns(p),
-                  swap ? store_columns(p) : group_rows(p), store_swizzle(p));
+  TensorMapSlot slot = matrices(CallValue::D, kStoredBytes, problem.N, problem.M, problem.batch,
+                                swap ? kMmaM : store_columns(p),
+                                swap ? store_columns(p) : group_rows(p), store_swizzle(p));
+  set_distances(slot, CallValue::ldc, CallValue::stride_c, kStoredBytes);
+  return slot;
 }
 
 // Rows of tiles that a wave covers where it reads the fewest bytes: as many rows of D as columns.
@@ -132,7 +202,8 @@ struct OperandBytes {
 OperandBytes bytes_of_operands(const Problem& problem) {
   const auto m = static_cast<double>(problem.M), n = static_cast<double>(problem.N),
              k = static_cast<double>(problem.K), batch = static_cast<double>(problem.batch);
-  return {m * k * batch * kElementBytes, k * n * batch * kElementBytes,
+  return {m * k * batch * bytes_of(problem.signature.a),
+          k * n * batch * bytes_of(problem.signature.b),
           m * n * batch * bytes_of(problem.signature.d)};
 }
 
@@ -170,9 +241,12 @@ LaunchPlan plan(Values values, const Problem& problem, int sm_count) {
   const int tiles = args.row_tiles * args.col_tiles * args.batch;
 
   LaunchPlan plan;
-  const ProductOperands operands = add_pre_pass(
-      plan, repacked_operands(launch_recipe(traits(p)), launch_problem(problem), sm_count),
-      problem);
+  const ProductOperands operands =
+      packs(p) ? add_packing(plan, p, problem)
+               : add_pre_pass(
+                     plan,
+                     repacked_operands(launch_recipe(traits(p)), launch_problem(problem), sm_count),
+                     problem);
   Step step;
   step.grid.x = p.SPLIT_K > 1 ? tiles : std::min(tiles, workers);
   step.grid.y = step.cluster.y = cluster_ctas(p);
@@ -186,7 +260,7 @@ LaunchPlan plan(Values values, const Problem& problem, int sm_count) {
                              {CallValue::ldc, offsetof(Args, ldd)},
                              {CallValue::stride_c, offsetof(Args, stride_d)}};
   if (p.REDUCE != 0) {
-    const CutTiles cut = cut_tiles(tiles, workers, (problem.K + kBK - 1) / kBK);
+    const CutTiles cut = cut_tiles(tiles, workers, (problem.K + block_k(p) - 1) / block_k(p));
     args.cut_tiles = static_cast<int>(cut.tiles);
     args.parts = cut.parts;
     step.grid.x = std::min<std::int64_t>(tiles + cut.tiles * (cut.parts - 1), workers);
@@ -202,9 +276,9 @@ LaunchPlan plan(Values values, const Problem& problem, int sm_count) {
         {operand(i), offsetof(Args, operands) + static_cast<std::size_t>(i) * sizeof(void*)});
   }
   step.arguments.add_tensor_map(
-      operand_map(problem, operands, swap, left_along_k(p), p.BM, p.CLUSTER_N));
+      operand_map(p, problem, operands, swap, left_along_k(p), p.BM, p.CLUSTER_N));
   step.arguments.add_tensor_map(
-      operand_map(problem, operands, !swap, right_along_k(p), p.BN, p.CLUSTER_M));
+      operand_map(p, problem, operands, !swap, right_along_k(p), p.BN, p.CLUSTER_M));
   if (store_by(p) == StoreBy::boxes) {
     step.arguments.add_tensor_map(store_map(p, problem));
   } else {
@@ -244,13 +318,11 @@ std::vector<std::vector<int>> representatives() {
 }
 
 std::optional<std::vector<int>> untuned(const Signature& signature, int sm) {
-  const bool is_served = (signature.a == ElementType::f16 || signature.a == ElementType::bf16) &&
-                         (signature.d == ElementType::f32 || signature.d == signature.a);
-  if (sm != 90 || !is_served) return std::nullopt;
   Params p = with_tile(128, 128, 2, true);
   p.AB = static_cast<int>(signature.a);
   p.CD = static_cast<int>(signature.d);
-  return values_of(p);
+  const bool is_served = reject(p) == nullptr && traits(p).signature == signature;
+  return sm == 90 && is_served ? std::optional(values_of(p)) : std::nullopt;
 }
 
 }  // namespace
@@ -258,8 +330,12 @@ std::optional<std::vector<int>> untuned(const Signature& signature, int sm) {
 KernelFamily family() {
   KernelFamily family = make_family<Params>(
       "wgmma", /*revision=*/2,
-      "Hopper's tensor cores by wgmma and TMA, 16-bit operands, sums in fp32",
-      {{"AB", &Params::AB, {1, 2}, "type of A and B: 1 for f16, 2 for bf16", Role::type_ab},
+      "Hopper's tensor cores by wgmma and TMA, 16-bit operands or tf32, sums in fp32",
+      {{"AB",
+        &Params::AB,
+        {0, 1, 2},
+        "type of A and B: 0 for f32, rounded to tf32, 1 for f16, 2 for bf16",
+        Role::type_ab},
        {"CD", &Params::CD, {0, 1, 2}, "type of C and D: 0 for f32, else AB", Role::type_cd},
        {"BM", &Params::BM, {64, 128, 192, 256}, "CTA tile rows of the left operand"},
        {"BN",
@@ -304,6 +380,7 @@ KernelFamily family() {
        transposed_a_param("TA", &Params::TA),
        transposed_b_param("TB", &Params::TB)},
       kRules, &reject, &traits);
+  family.accuracy = kClassOfF32;
   family.plan = plan;
   family.takes_gemm_args = false;
   family.representatives = representatives();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// wgmma.mma_async: sums[64, N] += left[64, 16] * right[N, 16]^T by one warpgroup, 16-bit elements
-// from shared memory, sums in fp32.
+// wgmma.mma_async: sums[64, N] += left[64, k] * right[N, k]^T by one warpgroup, elements from
+// shared memory, 32 bytes of them along K, sums in fp32.
 //
 // All 128 threads of the warpgroup call. Sums must not be touched between multiply() and the
 // wait_multiplied() that covers it. Thread t has of each 8 columns elements 2 (t % 4) and the next
@@ -98,7 +98,14 @@ struct Instruction;  // multiply(sums, left, right, adds): see below
 #define GT_SUMS_256 GT_SUMS_248, "+f"(x[124]), "+f"(x[125]), "+f"(x[126]), "+f"(x[127])
 
 // left, right: descriptors. adds: 0 where the sums begin with this product. LEFT_MN, RIGHT_MN: 1
-// where the operand's elements of one k are neighbours.
+// where the operand's elements of one k are neighbours, of 16 bits only. f32 is cut off to tf32.
+#define GT_ISSUE_ALONG_K(N, K_AND_TYPE, LEFT, RIGHT, ADDS, ...)                   \
+  asm volatile("{\n.reg .pred adds;\nsetp.ne.b32 adds, " ADDS                     \
+               ", 0;\n"                                                           \
+               "wgmma.mma_async.sync.aligned.m64n" #N K_AND_TYPE " {" GT_TEXT_##N \
+               "}, " LEFT ", " RIGHT ", adds, 1, 1;\n}"                           \
+               : GT_SUMS_##N                                                      \
+               : "l"(left), "l"(right), "r"(adds))
 #define GT_ISSUE(N, TYPE, LEFT, RIGHT, ADDS, LEFT_IS_MN, RIGHT_IS_MN)                    \
   asm volatile("{\n.reg .pred adds;\nsetp.ne.b32 adds, " ADDS                            \
                ", 0;\n"                                                                  \
@@ -114,8 +121,11 @@ struct Instruction;  // multiply(sums, left, right, adds): see below
                                                     unsigned long long right, int adds) {       \
       if constexpr (TYPE == kTypeBf16) {                                                        \
         GT_ISSUE(N, "bf16.bf16", __VA_ARGS__);                                                  \
-      } else {                                                                                  \
+      } else if constexpr (TYPE == kTypeF16) {                                                  \
         GT_ISSUE(N, "f16.f16", __VA_ARGS__);                                                    \
+      } else {                                                                                  \
+        static_assert(TYPE == kTypeF32 && LEFT_MN == 0 && RIGHT_MN == 0);                       \
+        GT_ISSUE_ALONG_K(N, "k8.f32.tf32.tf32", __VA_ARGS__);                                   \
       }                                                                                         \
     }                                                                                           \
   };
@@ -153,6 +163,7 @@ GT_INSTRUCTION(248, "%124", "%125", "%126", "%127", "%128")
 GT_INSTRUCTION(256, "%128", "%129", "%130", "%131", "%132")
 #undef GT_INSTRUCTION
 #undef GT_ISSUE
+#undef GT_ISSUE_ALONG_K
 
 }  // namespace gemm_tune::wgmma
 #endif

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// wgmma: D = alpha * op(A) * op(B) + beta * C on Hopper's tensor cores, A and B of f16 or bf16,
-// sums in fp32, C and D of f32 or of A's type.
+// wgmma: D = alpha * op(A) * op(B) + beta * C on Hopper's tensor cores, A and B of f16, of bf16 or
+// of f32 rounded to tf32, sums in fp32, C and D of f32 or of A's type.
 //
 // A CTA computes BM x BN of the product of left and right (params.cuh). A producer lets the copy
-// engine load blocks of 64 k into as many stages as shared memory holds; GROUPS consumers multiply
-// them: each a part of the rows, or with PINGPONG a tile each in turn. CTAs stay for several tiles.
-// Clusters of CLUSTER_M x CLUSTER_N load what they have in common once. For few tiles SPLIT_K CTAs
-// of a cluster share a tile along K; with REDUCE the last tiles are cut into as many parts as there
-// are CTAs for, and a reduction kernel adds up their sums.
-// Matrices need no whole tiles: the copy engine fills up with zeros and leaves out. Their addresses
-// and rows must be aligned to 16 bytes; with REPACK a launch before copies A and B where theirs are
-// not.
+// engine load blocks of 128 bytes along K into as many stages as shared memory holds; GROUPS
+// consumers multiply them: each a part of the rows, or with PINGPONG a tile each in turn. CTAs stay
+// for several tiles. Clusters of CLUSTER_M x CLUSTER_N load what they have in common once. For few
+// tiles SPLIT_K CTAs of a cluster share a tile along K; with REDUCE the last tiles are cut into as
+// many parts as there are CTAs for, and a reduction kernel adds up their sums. Matrices need no
+// whole tiles: the copy engine fills up with zeros and leaves out. Their addresses and rows must be
+// aligned to 16 bytes; with REPACK a launch before copies A and B where theirs are not. Operands of
+// other than 16 bits must lie along K: a launch before packs what does not (pack.cuh).
 #pragma once
 
 #include "kernel_templates/device/copy/pre_pass.cuh"
@@ -73,4 +73,7 @@ extern "C" __global__ void GT_CLUSTER __launch_bounds__(threads(kP), 1)
 
 #ifdef TUNED_REDUCE
 #include "kernel_templates/wgmma/reduce.cuh"
+#endif
+#ifdef TUNED_PACK
+#include "kernel_templates/wgmma/pack.cuh"
 #endif

@@ -29,7 +29,7 @@ class MainLoop {
         const unsigned long long left =
             LeftTile::descriptor(buffers_.left + at_.stage * left_bytes(kP), row_ + i * kMmaM);
 #pragma unroll
-        for (int step = 0; step < kBK / kMmaK; ++step) {
+        for (int step = 0; step < kSteps; ++step) {
           Instruction<kP.BN>::template multiply<kP.AB, !kLeftAlongK, !kRightAlongK>(
               sums[i], left + step * LeftTile::kStep, right + step * RightTile::kStep,
               (k - unit.k_begin) | step);

@@ -33,9 +33,12 @@ constexpr StoreBy store_by(const Params& p) {
   return p.SWAP != 0 ? StoreBy::elements : StoreBy::pairs;
 }
 
-constexpr int kBK = 64;      // one row of 128 bytes, the widest swizzle
+constexpr int kLineBytes = 128;  // of a block along K: the widest swizzle
+constexpr int kMmaBytes = 32;    // of an instruction's depth
+constexpr int kSteps = kLineBytes / kMmaBytes;
+constexpr int kBK = 64;      // of a block of 16-bit elements
+constexpr int kMmaK = 16;    // their depth of an instruction
 constexpr int kMmaM = 64;    // rows of an instruction
-constexpr int kMmaK = 16;    // its depth
 constexpr int kGroup = 128;  // threads of a warpgroup
 constexpr int kBarrierBytes = 8;
 constexpr int kMapBytes = 16;  // of which addresses, leading dimensions and strides are multiples
@@ -52,9 +55,28 @@ constexpr int threads(const Params& p) {
 
 constexpr int cluster_ctas(const Params& p) { return p.CLUSTER_M * p.CLUSTER_N * p.SPLIT_K; }
 
-// Whether k runs along a stored row.
-constexpr bool left_along_k(const Params& p) { return p.SWAP != 0 ? p.TB != 0 : p.TA == 0; }
-constexpr bool right_along_k(const Params& p) { return p.SWAP != 0 ? p.TA == 0 : p.TB != 0; }
+// Of an operand; elements of a block along K.
+constexpr int element_bytes(const Params& p) { return type_bytes(p.AB); }
+constexpr int block_k(const Params& p) { return kLineBytes / element_bytes(p); }
+
+// Whether k runs along a stored row of A, of B.
+constexpr bool a_along_k(const Params& p) { return p.TA == 0; }
+constexpr bool b_along_k(const Params& p) { return p.TB != 0; }
+
+// The instruction takes either order of 16-bit elements, of others only rows along K. A launch
+// before packs operands whose rows run along M or N; those of f32 in any case, which it rounds to
+// tf32: the instruction cuts off.
+constexpr bool packs(const Params& p) {
+  return p.AB == kTypeF32 || (element_bytes(p) == 1 && !(a_along_k(p) && b_along_k(p)));
+}
+
+// Whether k runs along the rows that the copy engine reads.
+constexpr bool left_along_k(const Params& p) {
+  return packs(p) || (p.SWAP != 0 ? b_along_k(p) : a_along_k(p));
+}
+constexpr bool right_along_k(const Params& p) {
+  return packs(p) || (p.SWAP != 0 ? a_along_k(p) : b_along_k(p));
+}
 
 // Rows of left that one consumer multiplies, and its instructions for them.
 constexpr int group_rows(const Params& p) { return p.PINGPONG != 0 ? p.BM : p.BM / p.GROUPS; }
@@ -64,9 +86,14 @@ constexpr int sums_per_thread(const Params& p) { return group_blocks(p) * p.BN /
 // Columns of a block of an operand whose rows run along M or N: as many as one swizzled row holds.
 constexpr int block_width(int extent) { return extent % 64 == 0 ? 64 : extent % 32 == 0 ? 32 : 16; }
 
-constexpr int left_bytes(const Params& p) { return p.BM * kBK * 2; }
-constexpr int right_bytes(const Params& p) { return p.BN * kBK * 2; }
+constexpr int left_bytes(const Params& p) { return p.BM * kLineBytes; }
+constexpr int right_bytes(const Params& p) { return p.BN * kLineBytes; }
 constexpr int stage_bytes(const Params& p) { return left_bytes(p) + right_bytes(p); }
+
+// Of C and D, in elements, where the launch that packs A and B leaves it to them.
+constexpr int alignment_of_d(const Params& p) {
+  return store_by(p) == StoreBy::boxes ? kMapBytes / element_bytes(p) : 1;
+}
 
 // Columns of right that a CTA adds up and stores: those of its part of the cluster's tile.
 constexpr int part_columns(const Params& p) { return p.BN / p.SPLIT_K; }
@@ -131,10 +158,12 @@ constexpr int most_registers(const Params& p) {
 }
 
 constexpr Rule<Params> kRules[] = {
-    {"operands are f16 or bf16", "AB",
-     [](const Params& p) { return p.AB != kTypeF16 && p.AB != kTypeBf16; }},
+    {"operands are f32, f16 or bf16", "AB",
+     [](const Params& p) { return p.AB != kTypeF32 && p.AB != kTypeF16 && p.AB != kTypeBf16; }},
     {"C and D are of f32 or of the operands' type", "AB CD",
      [](const Params& p) { return p.CD != kTypeF32 && p.CD != p.AB; }},
+    {"the launch that packs operands copies unaligned rows, too", "AB REPACK TA TB",
+     [](const Params& p) { return packs(p) && p.REPACK != 0; }},
     {"BM is a multiple of 64 up to 256", "BM",
      [](const Params& p) { return p.BM % kMmaM != 0 || p.BM < kMmaM || p.BM > 256; }},
     {"BN is a multiple of 8 up to 256", "BN",

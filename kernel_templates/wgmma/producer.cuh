@@ -22,7 +22,7 @@ class TileLoad {
   // The tile from row (or column) `first` and from k on. Its rows along K are dealt out, or the
   // k of each block.
   __device__ void load(char* to, Barrier* barrier, int first, int k, int batch) const {
-    using Layout = TileLayout<EXTENT, ALONG_K>;
+    using Layout = TileLayout<EXTENT, ALONG_K, element_bytes(kP)>;
     if constexpr (ALONG_K) {
       constexpr int kRows = EXTENT / PARTS;
       load_part(to + part_ * kRows * Layout::kRowBytes, barrier, {k, first + part_ * kRows, batch});
@@ -78,8 +78,9 @@ __device__ inline void produce(const TensorMap& left_map, const TensorMap& right
       wait(buffers.empty + at.stage, at.parity ^ 1);  // the first round finds them empty
       Barrier* const full = buffers.full + at.stage;
       arrive_expecting(full, stage_bytes(kP));
-      left.load(buffers.left + at.stage * left_bytes(kP), full, unit.row, k * kBK, unit.batch);
-      right.load(buffers.right + at.stage * right_bytes(kP), full, unit.col, k * kBK, unit.batch);
+      left.load(buffers.left + at.stage * left_bytes(kP), full, unit.row, k * kBlockK, unit.batch);
+      right.load(buffers.right + at.stage * right_bytes(kP), full, unit.col, k * kBlockK,
+                 unit.batch);
       at.advance();
     }
   }

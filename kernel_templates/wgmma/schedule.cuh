@@ -16,7 +16,7 @@ constexpr int kWholeTile = -1;
 struct Unit {
   int row, col;  // first of left and of right
   int batch;
-  int k_begin, k_end;  // blocks of kBK
+  int k_begin, k_end;  // blocks of kBlockK
   int slot;            // where a part's sums go; those of a tile's parts follow each other
 };
 
@@ -24,7 +24,7 @@ struct Unit {
 // begin with a block, if one of zeros behind K.
 __device__ inline int k_blocks_of(const Args& args) {
   if (args.alpha == 0.0f || args.K == 0) return 0;
-  const int blocks = (args.K + kBK - 1) / kBK;
+  const int blocks = (args.K + kBlockK - 1) / kBlockK;
   return blocks < kP.SPLIT_K ? kP.SPLIT_K : blocks;
 }
 

@@ -255,8 +255,8 @@ void set_times(Prediction& prediction, const Traits& traits, const DeviceSpec& d
   prediction.dram_us = dram_us(bytes.dram, device, constants);
 }
 
-// The launch that splits operands of f32 into parts of half their size: every byte is read and
-// written once.
+// The launch that splits operands of f32 into parts of half their size, or rounds them: every byte
+// is read and written once.
 double split_time_us(const Traits& traits, const Problem& problem, const DeviceSpec& device,
                      const ModelConstants& constants) {
   if (info_of(traits.signature.accuracy).operands != OperandKind::f32) return 0;

@@ -10,9 +10,10 @@
 namespace gemm_tune {
 namespace {
 
-constexpr double kInstructionRows = 64, kInstructionDepth = 16;
-constexpr double kScatteredFactor = 3;       // bytes that move for each that is stored
-constexpr double kPartBytes = 2;             // of an element of a split operand's part
+constexpr double kInstructionRows = 64;
+constexpr double kScatteredFactor = 3;  // bytes that move for each that is stored
+constexpr double kPartBytes = 2;        // of an element of a split operand's part
+constexpr double kRatedBytes = 2;       // of those that tensor_multiplications_per_cycle is for
 constexpr int kSingleConsumerThreads = 160;  // one warpgroup and the producer's warp
 
 // Tiles of clusters.
@@ -65,14 +66,15 @@ WarpgroupCycles warpgroup_cycles(const Traits& traits, const Problem& problem,
   const double element_bytes = bytes_of(traits.signature.a), d_bytes = bytes_of(traits.signature.d);
   const double area = static_cast<double>(traits.tile_m) * traits.tile_n;
   const double columns = traits.warpgroup_columns, rows = area / columns, depth = traits.tile_k;
-  const double instructions = rows / kInstructionRows * depth / kInstructionDepth;
-  // Of one step of tile_k. Operands of f32 come as parts, which take as many bytes.
+  // Of one step of tile_k. Operands of f32 that are split come as parts, which take as many bytes.
+  // Tensor cores multiply so many bytes a cycle, whatever the type.
   const AccuracyInfo& accuracy = info_of(traits.signature.accuracy);
-  const double part_bytes = accuracy.operands == OperandKind::f32 ? kPartBytes : element_bytes;
-  const double multiply =
-      accuracy.products * area * depth / constants.tensor_multiplications_per_cycle;
-  const double smem = accuracy.products * instructions * (kInstructionRows + columns) *
-                      kInstructionDepth * part_bytes / constants.smem_bytes_per_cycle;
+  const bool is_split = accuracy.operands == OperandKind::f32 && accuracy.products > 1;
+  const double read_bytes = is_split ? kPartBytes : element_bytes;
+  const double multiply = accuracy.products * area * depth * (read_bytes / kRatedBytes) /
+                          constants.tensor_multiplications_per_cycle;
+  const double smem = accuracy.products * rows / kInstructionRows * (kInstructionRows + columns) *
+                      depth * read_bytes / constants.smem_bytes_per_cycle;
   const double load = (rows + columns) * depth * element_bytes / constants.tma_bytes_per_cycle;
   const double p = constants.warpgroup_exponent;
   const double step = overlapped(overlapped(multiply, smem, p), load, p);

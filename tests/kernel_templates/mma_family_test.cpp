@@ -91,8 +91,10 @@ TEST(Signatures, WithoutKernelsHaveTheReason) {
             "no kernel family has kernels of the types e4m3/e4m3/bf16/bf16 yet");
   EXPECT_EQ(why_unserved(signature_of(ElementType::f16, ElementType::bf16)),
             "no kernel family has kernels of the types f16/f16/bf16/bf16 yet");
-  EXPECT_EQ(why_unserved(parse_signature("f32+tf32")),
-            "no kernel family has the accuracy class tf32 (operands rounded to tf32) yet");
+  EXPECT_EQ(why_unserved(parse_signature("f32+tf32")), std::nullopt);
+  EXPECT_EQ(why_unserved(parse_signature("f32+bf16x3")),
+            "no kernel family has the accuracy class bf16x3 (operands split into two bf16 parts) "
+            "yet");
 }
 
 TEST(Mma, ServesProblemsOfItsTypesOnly) {

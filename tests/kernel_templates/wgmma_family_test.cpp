@@ -193,5 +193,62 @@ TEST(Wgmma, IsForHopperAndAlignedOperandsOnly) {
   EXPECT_EQ(served_variants(config).size(), 1U);
 }
 
+const KernelFamily& family() { return *find_family("wgmma"); }
+
+TEST(Wgmma, ServesOneAccuracyClassOfEachType) {
+  EXPECT_TRUE(family().supports(parse_signature("f32+tf32")));
+  EXPECT_FALSE(family().supports(Signature()));
+  EXPECT_FALSE(family().supports(parse_signature("f32+fp32_f16x3")));
+  EXPECT_TRUE(family().supports(parse_signature("bf16")));
+  EXPECT_FALSE(family().supports(parse_signature("f16/f16/f16/f16+sums_fp16")));
+}
+
+constexpr const char* kOfTf32 = "wgmma/AB=0,CD=0,BM=128,BN=128,GROUPS=2,PINGPONG=1,TA=0,TB=0";
+
+TEST(Wgmma, RoundsAndPacksOperandsOfF32InALaunchBefore) {
+  const KnownConfig config = known(kOfTf32);
+  const Problem problem = parse_problem("1000x2001x70:type=f32+tf32:batch=3:align=4");
+  EXPECT_EQ(why_illegal(config.recipe, problem), std::nullopt);
+  EXPECT_THAT(compile_definitions(config), testing::Contains("TUNED_PACK"));
+  const LaunchPlan plan = config.plan(problem, kSms);
+  ASSERT_EQ(plan.steps.size(), 2U);
+  EXPECT_EQ(plan.steps[0].entry, "pack");
+  EXPECT_TRUE(plan.steps[0].only_with_operands);
+  // Eight lines of a matrix to a CTA, up to 128 chunks of each.
+  EXPECT_EQ(plan.steps[0].grid, (Grid{3 * (125 + 251), 1, 1}));
+  ASSERT_EQ(plan.regions.size(), 2U);
+  EXPECT_EQ(plan.regions[0].copy_of, CallValue::A);
+  EXPECT_EQ(plan.regions[0].bytes, 3 * 1000 * 18 * 16);
+  EXPECT_EQ(plan.regions[1].bytes, 3 * 2001 * 18 * 16);
+  const auto& maps = plan.product().arguments.tensor_maps();
+  ASSERT_EQ(maps.size(), 2U);
+  const RegionAddresses regions = {reinterpret_cast<void*>(0x4000),
+                                   reinterpret_cast<void*>(0x8000)};
+  const BoundTensorMap b = bound(maps[1], packed_call(problem), regions);
+  EXPECT_EQ(b.address, 0x8000U);
+  EXPECT_EQ(b.size, (std::array<std::int64_t, 5>{70, 2001, 3, 0, 0}));
+  EXPECT_EQ(b.stride_bytes[0], 18 * 16);
+  EXPECT_EQ(b.stride_bytes[1], 2001 * 18 * 16);
+  EXPECT_EQ(b.box, (std::array<std::int32_t, 5>{32, 128, 1, 0, 0}));
+  EXPECT_EQ(b.element, TensorElement::bits_32);
+}
+
+TEST(Wgmma, IsTheDefaultOfTf32ForAnyShapeAndAlignment) {
+  const auto values = family().untuned(parse_signature("f32+tf32"), 90);
+  ASSERT_TRUE(values);
+  const KnownConfig config = known_config(family(), *values);
+  EXPECT_EQ(to_string(config.config()), kOfTf32);
+  EXPECT_EQ(why_illegal(config.recipe, parse_problem("33x41x71:type=f32+tf32:align=4")),
+            std::nullopt);
+  EXPECT_FALSE(family().untuned(Signature(), 90));
+  EXPECT_FALSE(family().untuned(parse_signature("f32+tf32"), 100));
+}
+
+TEST(Wgmma, OperandsOfF32AreNotCopiedTwice) {
+  EXPECT_FALSE(family().reject(values_in(family(), parse_config(kOfTf32))));
+  EXPECT_TRUE(
+      family().reject(values_in(family(), parse_config(std::string(kOfTf32) + ",REPACK=1"))));
+}
+
 }  // namespace
 }  // namespace gemm_tune

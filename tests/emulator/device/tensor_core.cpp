@@ -27,13 +27,16 @@ struct Number {
   }
 };
 
-// Of a binary format with a sign, so many exponent bits, so many fraction bits.
-Number number_of(std::uint32_t bits, int exponent_bits, int fraction_bits) {
+// Of a binary format with a sign, so many exponent bits, so many fraction bits. Without infinity
+// the largest fraction of the largest exponent is the only NaN.
+Number number_of(std::uint32_t bits, int exponent_bits, int fraction_bits,
+                 bool has_infinity = true) {
   const int largest = (1 << exponent_bits) - 1, bias = largest / 2;
   const bool is_negative = (bits >> (exponent_bits + fraction_bits) & 1) != 0;
   const auto exponent = static_cast<int>(bits >> fraction_bits) & largest;
   std::int64_t significand = bits & ((1u << fraction_bits) - 1);
-  if (exponent == largest) {
+  const bool is_largest_fraction = significand == (1 << fraction_bits) - 1;
+  if (exponent == largest && (has_infinity || is_largest_fraction)) {
     const float special = significand != 0 ? std::nanf("") : HUGE_VALF;
     return {0, 0, is_negative ? -special : special};
   }
@@ -45,6 +48,12 @@ Number number_of(Float16Format format, std::uint16_t bits) {
   return number_of(bits, format.exponent_bits, format.fraction_bits);
 }
 
+Number number_of(const OperandFormat& format, std::uint32_t element) {
+  const int bits = 1 + format.exponent_bits + format.fraction_bits;
+  return number_of(element >> (8 * format.bytes - bits), format.exponent_bits, format.fraction_bits,
+                   format.has_infinity);
+}
+
 // Of significand * 2^places what lies left of the point: cut off toward zero.
 std::int64_t shifted(std::int64_t significand, int places) {
   if (places >= 0) return significand * (std::int64_t{1} << places);
@@ -54,11 +63,11 @@ std::int64_t shifted(std::int64_t significand, int places) {
   return significand < 0 ? -magnitude : magnitude;
 }
 
-// sum * 2^scale as fp32, cut off toward zero.
-float cut_off(std::int64_t sum, int scale) {
+// sum * 2^scale as fp32, cut off toward zero to so many bits.
+float cut_off(std::int64_t sum, int scale, int kept_bits) {
   if (sum == 0) return 0;
   const auto bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(std::abs(sum))));
-  const int dropped = std::max(bits - kFp32Bits, kFp32LeastExponent - kFp32Fraction - scale);
+  const int dropped = std::max(bits - kept_bits, kFp32LeastExponent - kFp32Fraction - scale);
   if (dropped <= 0) return std::ldexp(static_cast<float>(sum), scale);
   return std::ldexp(static_cast<float>(shifted(sum, -dropped)), scale + dropped);
 }
@@ -90,7 +99,8 @@ float step(const TensorCore& core, const Number* a, const Number* b, int count, 
     total += shifted(a[i].significand * b[i].significand,
                      std::min(core.fraction_bits - 2 * fraction - below, 62));
   }
-  return cut_off(total, largest - core.fraction_bits);
+  const int kept_bits = std::min(core.fraction_bits + 1, kFp32Bits);
+  return cut_off(total, largest - core.fraction_bits, kept_bits);
 }
 
 float steps(const TensorCore& core, const Number* a, const Number* b, int count, int fraction,
@@ -101,34 +111,54 @@ float steps(const TensorCore& core, const Number* a, const Number* b, int count,
   return sum;
 }
 
-// Lines of kMostK elements each.
+// Lines of so many elements each.
 struct Lines {
-  Lines(Float16Format format, std::span<const std::uint16_t> bits) {
-    for (std::size_t i = 0; i < bits.size(); ++i) {
-      const float value = to_float(format, bits[i]);
-      const bool is_small = std::abs(value) <= kSmall && std::trunc(value) == value;
-      numbers.push_back(number_of(format, bits[i]));
+  // most: whole numbers up to this are small.
+  Lines(const OperandFormat& format, int depth, int most, std::span<const std::uint32_t> elements) {
+    numbers.reserve(elements.size());
+    whole.reserve(elements.size());
+    for (std::size_t i = 0; i < elements.size(); ++i) {
+      const Number number = number_of(format, elements[i]);
+      const double value = std::ldexp(static_cast<double>(number.significand),
+                                      number.exponent - format.fraction_bits);
+      const bool is_small =
+          number.special == 0 && std::abs(value) <= most && std::trunc(value) == value;
+      numbers.push_back(number);
       whole.push_back(is_small ? static_cast<std::int16_t>(value) : std::int16_t{0});
-      if (i % kMostK == 0) are_small.push_back(true);
+      if (i % static_cast<std::size_t>(depth) == 0) are_small.push_back(true);
       are_small.back() = are_small.back() && is_small;
     }
   }
-
-  // Of whole numbers up to this, and a sum up to kSmallSum, nothing is cut off that is added.
-  static constexpr float kSmall = 256, kSmallSum = 1 << 22;
-  static constexpr int kLeastFraction = 23;
 
   std::vector<Number> numbers;
   std::vector<std::int16_t> whole;  // the elements of lines that are small
   std::vector<char> are_small;      // a line's elements
 };
 
+// What a tensor core adds up exactly: the products of whole numbers up to `operand`, to a sum up to
+// `sum`; their total is of less than kept bits.
+struct Exact {
+  int operand, sum;
+};
+Exact exact_of(const TensorCore& core) {
+  if (core.fraction_bits >= 23) return {256, 1 << 22};
+  return core.fraction_bits >= 13 ? Exact{8, 1 << 12} : Exact{0, 0};
+}
+
+// How the tensor core adds elements of so many bytes.
+TensorCore core_for(const TensorCore& core, int bytes) {
+  TensorCore own = core;
+  own.products = core.products * 2 / bytes;
+  if (bytes == 1) own.fraction_bits = core.fraction_bits_of_8;
+  return own;
+}
+
 // Without sanitizers, which would forbid to take several elements at a time: tests mostly multiply
 // whole numbers.
 __attribute__((no_sanitize("address", "undefined"))) int dot(const std::int16_t* a,
-                                                             const std::int16_t* b) {
+                                                             const std::int16_t* b, int depth) {
   int sum = 0;
-  for (int k = 0; k < kMostK; ++k) sum += a[k] * b[k];
+  for (int k = 0; k < depth; ++k) sum += a[k] * b[k];
   return sum;
 }
 
@@ -178,19 +208,24 @@ void multiply_add(const TensorCore& core, const std::array<MmaOperands, kWarp>& 
   }
 }
 
-void multiply_add(const TensorCore& core, Float16Format format, std::span<const std::uint16_t> a,
-                  std::span<const std::uint16_t> b, std::span<float> sums) {
-  const Lines rows(format, a), cols(format, b);
-  const std::size_t count = cols.are_small.size();
+void multiply_add(const TensorCore& of_16_bits, const OperandFormat& format,
+                  std::span<const std::uint32_t> a, std::span<const std::uint32_t> b,
+                  std::span<float> sums) {
+  const TensorCore core = core_for(of_16_bits, format.bytes);
+  const Exact exact = exact_of(core);
+  const int depth = format.depth();
+  const Lines rows(format, depth, exact.operand, a), cols(format, depth, exact.operand, b);
+  const std::size_t count = cols.are_small.size(), length = static_cast<std::size_t>(depth);
+  const auto most = static_cast<float>(exact.sum);
   for (std::size_t i = 0; i < sums.size(); ++i) {
     const std::size_t row = i / count, col = i % count;
     float& sum = sums[i];
-    if (core.fraction_bits >= Lines::kLeastFraction && rows.are_small[row] && cols.are_small[col] &&
-        std::abs(sum) <= Lines::kSmallSum && std::trunc(sum) == sum) {
+    if (exact.sum > 0 && rows.are_small[row] && cols.are_small[col] && std::abs(sum) <= most &&
+        std::trunc(sum) == sum) {
       sum = static_cast<float>(static_cast<int>(sum) +
-                               dot(&rows.whole[row * kMostK], &cols.whole[col * kMostK]));
+                               dot(&rows.whole[row * length], &cols.whole[col * length], depth));
     } else {
-      sum = steps(core, &rows.numbers[row * kMostK], &cols.numbers[col * kMostK], kMostK,
+      sum = steps(core, &rows.numbers[row * length], &cols.numbers[col * length], depth,
                   format.fraction_bits, sum);
     }
   }

@@ -19,9 +19,25 @@ namespace gemm_tune::emulator {
 float multiply_add(const TensorCore& core, Float16Format format, std::span<const std::uint16_t> a,
                    std::span<const std::uint16_t> b, float sum);
 
-// The same for every line of a with every line of b, 16 elements each: sums[line of a][line of b].
-void multiply_add(const TensorCore& core, Float16Format format, std::span<const std::uint16_t> a,
-                  std::span<const std::uint16_t> b, std::span<float> sums);
+// An element of wgmma's operands: its bytes in memory, and the format that the tensor core takes,
+// of its upper bits.
+struct OperandFormat {
+  int bytes, exponent_bits, fraction_bits;
+  bool has_infinity = true;
+
+  // Of an instruction, along K.
+  constexpr int depth() const { return 32 / bytes; }
+
+  friend bool operator==(const OperandFormat&, const OperandFormat&) = default;
+};
+inline constexpr OperandFormat kOperandF16 = {2, 5, 10}, kOperandBf16 = {2, 8, 7},
+                               kOperandTf32 = {4, 8, 10}, kOperandE4m3 = {1, 4, 3, false};
+
+// The same for every line of a with every line of b, as wgmma multiplies them, format.depth()
+// elements each: sums[line of a][line of b].
+void multiply_add(const TensorCore& core, const OperandFormat& format,
+                  std::span<const std::uint32_t> a, std::span<const std::uint32_t> b,
+                  std::span<float> sums);
 
 inline constexpr int kWarp = 32;
 

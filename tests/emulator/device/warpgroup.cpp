@@ -12,12 +12,12 @@
 namespace gemm_tune::emulator {
 namespace {
 
-constexpr int kRows = 64, kDepth = 16;
-constexpr int kChunk = 8;                        // elements of 16 bytes
+constexpr int kRows = 64;
+constexpr unsigned kChunkBytes = 16, kDepthBytes = 32;
 constexpr std::uint32_t kUnderWay = 0x7fa07fde;  // a NaN
 
 bool same(const Product& one, const Product& other) {
-  return one.format.fraction_bits == other.format.fraction_bits && one.columns == other.columns &&
+  return one.format == other.format && one.columns == other.columns &&
          one.left_is_mn == other.left_is_mn && one.right_is_mn == other.right_is_mn &&
          one.adds == other.adds && one.left == other.left && one.right == other.right;
 }
@@ -123,8 +123,8 @@ void WarpgroupProducts::multiply(std::span<ProductQueue* const> queues, std::siz
                                  const TensorCore& core, const ReadChunk& read) {
   const Product& product = queues[0]->groups_.front()[issued].product;
   const auto columns = static_cast<std::size_t>(product.columns);
-  read_operand(product.left, product.left_is_mn, kRows, read, left_);
-  read_operand(product.right, product.right_is_mn, product.columns, read, right_);
+  read_operand(product.left, product.format, product.left_is_mn, kRows, read, left_);
+  read_operand(product.right, product.format, product.right_is_mn, product.columns, read, right_);
   sums_.assign(kRows * columns, 0.0f);
   // Calls move(the thread's sum, its place in sums_). A thread has of each 8 columns elements
   // 2 (t % 4) and the next one of rows 16 (t / 32) + t % 32 / 4 and that row + 8.
@@ -146,34 +146,41 @@ void WarpgroupProducts::multiply(std::span<ProductQueue* const> queues, std::siz
   }
 }
 
-// The operand's lines, rows of left or columns of right, 16 k of each.
-void WarpgroupProducts::read_operand(std::uint64_t bits, bool is_mn, int lines,
-                                     const ReadChunk& read, std::vector<std::uint16_t>& operand) {
+// The operand's lines, rows of left or columns of right, an instruction's k of each.
+void WarpgroupProducts::read_operand(std::uint64_t bits, const OperandFormat& format, bool is_mn,
+                                     int lines, const ReadChunk& read,
+                                     std::vector<std::uint32_t>& operand) {
   const Descriptor descriptor(bits);
-  operand.resize(static_cast<std::size_t>(lines) * kDepth);
-  const auto chunk_at = [&](unsigned address) {
-    std::array<std::uint16_t, kChunk> chunk;
-    std::memcpy(chunk.data(), read(swizzled(descriptor.swizzle, address)), sizeof chunk);
-    return chunk;
+  const auto bytes = static_cast<unsigned>(format.bytes), in_chunk = kChunkBytes / bytes;
+  const auto depth = static_cast<unsigned>(format.depth()), count = static_cast<unsigned>(lines);
+  operand.resize(static_cast<std::size_t>(count) * depth);
+  // The elements of the chunk at an address.
+  const auto for_each_of = [&](unsigned address, auto take) {
+    const char* const chunk = read(swizzled(descriptor.swizzle, address));
+    for (unsigned i = 0; i < in_chunk; ++i) {
+      std::uint32_t element = 0;
+      std::memcpy(&element, chunk + i * bytes, bytes);
+      take(i, element);
+    }
   };
   const unsigned row_bytes = descriptor.row_bytes;
   if (!is_mn) {
-    for (unsigned line = 0; line < static_cast<unsigned>(lines); ++line) {
-      for (unsigned k = 0; k < kDepth; k += kChunk) {
-        const auto chunk = chunk_at(descriptor.start + line / 8 * descriptor.stride +
-                                    line % 8 * row_bytes + k * 2);
-        std::copy(chunk.begin(), chunk.end(), operand.begin() + line * kDepth + k);
+    for (unsigned line = 0; line < count; ++line) {
+      for (unsigned at = 0; at < kDepthBytes; at += kChunkBytes) {
+        for_each_of(
+            descriptor.start + line / 8 * descriptor.stride + line % 8 * row_bytes + at,
+            [&](unsigned i, std::uint32_t x) { operand[line * depth + at / bytes + i] = x; });
       }
     }
     return;
   }
-  const unsigned in_row = row_bytes / 2;
-  for (unsigned k = 0; k < kDepth; ++k) {
-    for (unsigned line = 0; line < static_cast<unsigned>(lines); line += kChunk) {
-      const auto chunk =
-          chunk_at(descriptor.start + line / in_row * descriptor.leading + line % in_row * 2 +
-                   k / 8 * descriptor.stride + k % 8 * row_bytes);
-      for (unsigned i = 0; i < kChunk; ++i) operand[(line + i) * kDepth + k] = chunk[i];
+  if (bytes != 2) throw ExecutionError("multiplies elements across K that are not of 16 bits");
+  const unsigned in_row = row_bytes / bytes;
+  for (unsigned k = 0; k < depth; ++k) {
+    for (unsigned line = 0; line < count; line += in_chunk) {
+      for_each_of(descriptor.start + line / in_row * descriptor.leading + line % in_row * bytes +
+                      k / 8 * descriptor.stride + k % 8 * row_bytes,
+                  [&](unsigned i, std::uint32_t x) { operand[(line + i) * depth + k] = x; });
     }
   }
 }

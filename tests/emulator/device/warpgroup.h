@@ -20,10 +20,11 @@ namespace gemm_tune::emulator {
 
 inline constexpr int kWarpgroup = 128;
 
-// An instruction: sums[64, columns] += left[64, 16] * right[columns, 16]^T, or = where it does not
-// add. left, right: matrix descriptors; is_mn: an operand's elements of one k are neighbours.
+// An instruction: sums[64, columns] += left[64, k] * right[columns, k]^T, k of format.depth(), or =
+// where it does not add. left, right: matrix descriptors; is_mn: an operand's elements of one k are
+// neighbours, of 16 bits only.
 struct Product {
-  Float16Format format;
+  OperandFormat format;
   int columns = 8;
   bool left_is_mn = false, right_is_mn = false, adds = true;
   std::uint64_t left = 0, right = 0;
@@ -77,10 +78,10 @@ class WarpgroupProducts {
  private:
   void multiply(std::span<ProductQueue* const> queues, std::size_t issued, const TensorCore& core,
                 const ReadChunk& read);
-  static void read_operand(std::uint64_t descriptor, bool is_mn, int lines, const ReadChunk& read,
-                           std::vector<std::uint16_t>& operand);
+  static void read_operand(std::uint64_t descriptor, const OperandFormat& format, bool is_mn,
+                           int lines, const ReadChunk& read, std::vector<std::uint32_t>& operand);
 
-  std::vector<std::uint16_t> left_, right_;
+  std::vector<std::uint32_t> left_, right_;
   std::vector<float> sums_;
 };
 

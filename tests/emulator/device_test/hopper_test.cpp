@@ -765,7 +765,8 @@ TEST(Wgmma, RoundsAsOneInstructionOfTheTensorCore) {
     expected[i] = emulator::multiply_add(core, kBf16, std::span(a).subspan(i / 8 * 16, 16),
                                          std::span(b).subspan(i % 8 * 16, 16), sums[i]);
   }
-  emulator::multiply_add(core, kBf16, a, b, sums);
+  const std::vector<std::uint32_t> left(a.begin(), a.end()), right(b.begin(), b.end());
+  emulator::multiply_add(core, emulator::kOperandBf16, left, right, sums);
   for (std::size_t i = 0; i < sums.size(); ++i) {
     EXPECT_EQ(std::bit_cast<std::uint32_t>(sums[i]), std::bit_cast<std::uint32_t>(expected[i]))
         << i;

@@ -4,9 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <random>
+#include <span>
 #include <vector>
 
 #include "core/types/error_bound.h"
@@ -63,6 +66,31 @@ TEST(TensorCore, RoundsAfterEachStep) {
 }
 
 // The exponents are those of the factors: 1.5 * 1.5 counts as 2^0, though it is above 2.
+// One line of left by one of right.
+float product_of(const OperandFormat& format, std::vector<std::uint32_t> a,
+                 std::vector<std::uint32_t> b, float sum) {
+  a.resize(static_cast<std::size_t>(format.depth()));
+  b.resize(static_cast<std::size_t>(format.depth()));
+  multiply_add(tensor_core_of(90), format, a, b, std::span(&sum, 1));
+  return sum;
+}
+
+// Ten bits of fraction; what lies below is cut off, so that rounding is up to who stores operands.
+TEST(TensorCore, CutsElementsOfF32OffToTf32) {
+  const auto bits = [](float x) { return std::bit_cast<std::uint32_t>(x); };
+  EXPECT_EQ(product_of(kOperandTf32, {bits(1 + 0x1p-10f)}, {bits(3)}, 0), 3 * (1 + 0x1p-10f));
+  EXPECT_EQ(product_of(kOperandTf32, {bits(1 + 0x1.8p-11f)}, {bits(3)}, 0), 3);
+  EXPECT_EQ(product_of(kOperandTf32, {bits(-1 - 0x1.8p-11f)}, {bits(0x1p-130f)}, 0), -0x1p-130f);
+}
+
+// Hopper adds as many bytes at once: 16 products of 16 bits, 8 of tf32.
+TEST(TensorCore, AddsEightProductsOfTf32AtOnce) {
+  const auto bits = [](float x) { return std::bit_cast<std::uint32_t>(x); };
+  std::vector<std::uint32_t> small(8, bits(0x1p-12f));
+  EXPECT_EQ(product_of(kOperandTf32, {small.begin(), small.begin() + 2}, small, 1), 1 + 0x1p-23f);
+  EXPECT_EQ(kOperandTf32.depth(), 8);
+}
+
 TEST(TensorCore, AlignsProductsByTheExponentsOfTheirFactors) {
   EXPECT_EQ(sum_of(80, kF16, 0, {{1.5f, 1.5f}, {0x1p-12f, 0x1p-12f}, {-1.5f, 1.5f}}), 0x1p-24f);
   EXPECT_EQ(sum_of(80, kF16, 0, {{2, 1}, {0x1p-12f, 0x1p-12f}, {-2, 1}}), 0);

@@ -212,6 +212,10 @@ std::vector<Case> rounding_cases(const KnownConfig& config) {
       cases.back().values = Values::reals;
     }
   }
+  if (takes_any_k(config)) {  // one product each, whose bound is the error of its operands
+    cases.push_back(make_case(config, t.tile_m, t.tile_n, 1, 0));
+    cases.back().values = Values::reals;
+  }
   return cases;
 }
 

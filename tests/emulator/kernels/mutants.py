@@ -289,7 +289,7 @@ MUTATIONS_OF = {
         ("too few bytes", r"stage_bytes\(kP\)\);", "stage_bytes(kP) - 16);"),
         ("too many bytes", r"stage_bytes\(kP\)\);", "stage_bytes(kP) + 16);"),
         ("stage not left", r"at\.advance\(\);", ";"),
-        ("the same k again", r"k \* kBK, ", "0, "),
+        ("the same k again", r"k \* kBlockK, ", "0, "),
         ("the batch's first", r"unit\.batch\)", "0)"),
         ("parts in one place", r"\bpart_ \* kRows \* Layout::kRowBytes", "0"),
         ("parts from one place", r"first \+ part_ \* kRows", "first"),
@@ -321,7 +321,7 @@ MUTATIONS_OF = {
         ("descriptor: another leading distance", r": kBlockBytes", ": 2 * kBlockBytes"),
         ("descriptor: another swizzle", r"\? 1 : ", "? 2 : "),
         ("descriptor: another swizzle", r"\? 2 : 3", "? 3 : 2"),
-        ("descriptor: another k step", r"kMmaK \* 2 :", "kMmaK :"),
+        ("descriptor: another k step", r"kMmaBytes :", "kMmaBytes / 2 :"),
         ("descriptor: another k step", r"kMmaK \* kRowBytes", "8 * kRowBytes"),
         ("descriptor: the first rows", r"first \* kRowBytes", "0"),
         ("descriptor: the first columns", r"first / kWidth \* kBlockBytes", "0"),
@@ -342,6 +342,24 @@ MUTATIONS_OF = {
         ("parts of one tile", r"cut = number % args_\.cut_tiles", "cut = 0"),
         ("no tile is cut", r"whole_ = units_ - args\.cut_tiles;", "whole_ = units_;"),
     ],
+    "kernel_templates/wgmma/pack.cuh": [
+        ("pack: not rounded", r"to\[at\] = rounded\(chunks\[i\]\)", "to[at] = chunks[i]"),
+        ("pack: lines past the last", r"line >= matrix\.lines", "false"),
+        ("pack: lines of the first CTA", r"group \* kLines \+", ""),
+        ("pack: the first round again", r"first \+ i \* kSide", "first"),
+        ("pack: the first chunks again", r"blockIdx\.y\) \*", "blockIdx.y) * 0 *"),
+        ("pack: chunks past a line's end", r"at < args\.chunks", "true"),
+        ("pack: elements past K", r"k \+ i < K", "true"),
+        ("pack: whole chunks past K", r"k \+ kElements <= K", "true"),
+        ("pack: unaligned chunks read at once", r"is_aligned &&", ""),
+        ("pack: the first k again", r"line \+ k \* step", "line"),
+        ("pack: the same element again", r"from \+= step;", ";"),
+        ("pack: the batch's first", r"batch \* matrix\.stride", "0 * matrix.stride"),
+        ("pack: over the batch's first", r"1LL \* batch \* matrix\.lines", "0LL"),
+        ("pack: the other order", r"pack_lines<([ab])_along_k", r"pack_lines<!\1_along_k"),
+        ("pack: the other operand", r"cta < args\.ctas_a", "true"),
+        ("pack: earlier launches not waited for", r"await_earlier_launch\(\);", ";"),
+    ],
     "kernel_templates/wgmma/reduce.cuh": [
         ("another tile", r"tiles_of\(args\) - args\.cut_tiles \+", ""),
         ("sums of the first tile", r"cta \* args\.parts,", "0,"),
@@ -356,6 +374,7 @@ MUTATIONS_OF = {
     ],
     "kernel_templates/wgmma/elements.cuh": [
         ("columns past the edge", r"col \+ 1 < args\.cols", "true"),
+        ("unaligned pairs stored at once", r"return !packs\(kP\) \|\|[^;]*;", "return true;"),
         ("alpha left out", r"factor \* sum", "sum"),
         ("sums that are none", r"factor == 0\.0f \? 0\.0f :", ""),
         ("the batch's first", r"batch \* args\.stride_d", "0 * args.stride_d"),
@@ -470,12 +489,14 @@ FAMILIES = {
               "AB=2,CD=2,BM=64,BN=32,GROUPS=1,PINGPONG=0,SPLIT_K=2,TA=1,TB=0",
               "AB=1,CD=0,BM=256,BN=16,GROUPS=2,PINGPONG=0,REDUCE=1,TA=1,TB=1",
               "AB=2,CD=2,BM=256,BN=32,GROUPS=2,PINGPONG=0,CLUSTER_N=2,SWAP=1,TA=1,TB=1",
-              "AB=2,CD=0,BM=64,BN=208,GROUPS=2,PINGPONG=1,TA=1,TB=0"],
+              "AB=2,CD=0,BM=64,BN=208,GROUPS=2,PINGPONG=1,TA=1,TB=0",
+              "AB=0,CD=0,BM=64,BN=16,GROUPS=1,PINGPONG=0,TA=0,TB=0",
+              "AB=0,CD=0,BM=64,BN=16,GROUPS=1,PINGPONG=0,TA=1,TB=1"],
     "wgmma_f16x3": ["BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=0,TB=0"],
 }
 
-# What every config of a family has beside the product.
-FURTHER_KERNELS = {"wgmma_f16x3": ["split"]}
+# What configs of a family have beside the product, where a pattern is in their parameters.
+FURTHER_KERNELS = {"wgmma_f16x3": ("", "split"), "wgmma": ("^AB=0,", "pack")}
 
 # Survivors that are right to survive: (file, mutation, line) -> why.
 ALLOWED = {
@@ -576,7 +597,10 @@ class Workshop:
         functors = name.split("+") if epilogue else []
         fields = ",".join("." + param for param in values.split(","))
         kernels = [kernel for kernel in self.further_kernels if f"{kernel}=1" in values.split(",")]
-        entries = "".join(f"GT_ENTRY({kernel.lower()})" for kernel in kernels + FURTHER_KERNELS.get(family, []))
+        pattern, further_kernel = FURTHER_KERNELS.get(family, ("$^", ""))
+        if re.search(pattern, params):
+            kernels.append(further_kernel.upper())
+        entries = "".join(f"GT_ENTRY({kernel.lower()})" for kernel in kernels)
         further = [f"-DTUNED_{kernel}" for kernel in kernels] + [f"-DGT_FAMILY={family}", f"-DGT_ENTRIES={entries}"]
         further.append(f'-DGT_EPILOGUE_TEXT="{name}"')
         if functors:

@@ -9,6 +9,7 @@
 #include "tests/emulator/kernels/split_operands.h"
 
 int main(int argc, char** argv) try {
+  using namespace gemm_tune;
   using namespace gemm_tune::emulator;
   if (argc != 3) {
     std::fputs("usage: emulator_run OBJECT CONFIG\n", stderr);
@@ -24,7 +25,16 @@ int main(int argc, char** argv) try {
       }
     }
   }
-  if (kernel.config().family->accuracy) {
+  const AccuracyInfo& accuracy = info_of(kernel.config().traits.signature.accuracy);
+  if (accuracy.parts_bits > 0) {  // operands are rounded
+    for (const Case& c : rounding_cases(kernel.config())) {
+      if (const auto wrong = kernel.check(c)) {
+        std::printf("%s: %s\n", to_string(c).c_str(), wrong->c_str());
+        return 1;
+      }
+    }
+  }
+  if (accuracy.products > 1) {
     if (const auto wrong = wrong_of_split_operands(kernel)) {
       std::printf("%s\n", wrong->c_str());
       return 1;
