@@ -11,7 +11,8 @@ namespace gemm_tune {
 // Kernels know a type by its number.
 static_assert(static_cast<int>(ElementType::f32) == kTypeF32 &&
               static_cast<int>(ElementType::f16) == kTypeF16 &&
-              static_cast<int>(ElementType::bf16) == kTypeBf16);
+              static_cast<int>(ElementType::bf16) == kTypeBf16 &&
+              static_cast<int>(ElementType::e4m3) == kTypeE4m3);
 
 bool KernelFamily::supports(const Signature& signature) const {
   const bool has_own_class = accuracy && has_class(signature.a, *accuracy);

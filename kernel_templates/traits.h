@@ -66,6 +66,7 @@ struct Traits {
   // Above 0: multiplies by wgmma, whose instructions have 64 rows and so many columns. CTAs then
   // stay for several tiles and load by TMA.
   int warpgroup_columns = 0;
+  int promoted_k = 0;              // above 0: k whose sums are added in fp32 at once
   bool alternates = false;         // two warpgroups: one stores a tile while the other multiplies
   bool stores_transposed = false;  // its instructions' rows are columns of D
   bool cuts_tiles = false;         // those of a ragged last wave, along K (cut_tiles.h)

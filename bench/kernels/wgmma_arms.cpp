@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels of the family wgmma beside cublasGemmEx and cublasLt's best of 100, bf16, random normal
-// data, hot, in graphs. Needs a GPU of sm_90.
+// Kernels of the family wgmma beside cublasGemmEx and cublasLt's best of 100, random normal data,
+// hot, in graphs. Needs a GPU of sm_90. Operands of f32 (type=f32+tf32) and of e4m3 have cublasLt's
+// best of 100 alone, of e4m3 without and with fast accumulation, where its layout allows (nt).
 //
 //   wgmma_arms --sizes FILE > rows.jsonl
 //
@@ -8,11 +9,13 @@
 // another order in each round. The best of each kind go on to finals beside the libraries, there
 // also with what needs no other kernel: launches that overlap, the raster's group, L2 policies, the
 // tensor maps' promotion, fewer parts. One line of JSON a problem; ratios are medians of those of a
-// round. An arm that is wrong beside cublasGemmEx is named and not timed.
+// round, over the better library that does not accumulate fast. An arm that is wrong beside the
+// first library is named and not timed.
 #include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -23,10 +26,12 @@
 #include <thread>
 #include <vector>
 
+#include "bench/kernels/lt_products.h"
 #include "bench/program.h"
 #include "core/launch/launch_plan.h"
 #include "core/problem/gemm_call.h"
 #include "core/types/float16.h"
+#include "core/types/float8.h"
 #include "gpu/compile/ptxas_log.h"
 #include "gpu/cuda_libraries/cublas.h"
 #include "gpu/cuda_libraries/cublas_lt.h"
@@ -50,6 +55,8 @@ constexpr const char* kFamily = "wgmma";
 constexpr double kSampleUs = 300;  // of a graph, at least
 constexpr int kRepeats = 50;
 constexpr int kMostSpills = 64;  // bytes a thread
+constexpr int kLtAlgorithms = 100;
+constexpr const char* kFastName = "cublasLt fast ";
 
 struct Options {
   std::string sizes;
@@ -100,8 +107,10 @@ std::vector<Candidate> candidates_of(const Problem& problem, const DeviceSpec& d
     KnownConfig config = known_config(family, std::move(point));
     if (why_illegal(config.recipe, problem)) continue;
     // Without anything to cut the kernel does what its twin does.
-    if (config.traits.cuts_tiles && config.plan(problem, device.sm_count).steps.size() < 2)
+    if (config.traits.cuts_tiles &&
+        config.plan(problem, device.sm_count).steps.back().entry != "reduce") {
       continue;
+    }
     const double us = predict(config.traits, problem, device).time_us;
     all.push_back({std::move(config), us});
   }
@@ -194,7 +203,9 @@ void launch(const LaunchPlan& plan, const LoadedKernels& kernels, const GemmCall
       },
       [&](std::size_t index, const Step& step, void** parameters) {
         const bool is_product = step.entry == kProductEntry;
-        change(*static_cast<wgmma::Args*>(parameters[is_product ? 3 : 0]));
+        if (is_product || step.entry == "reduce") {
+          change(*static_cast<wgmma::Args*>(parameters[is_product ? 3 : 0]));
+        }
         using Begin = LoadedKernel::Begin;
         const bool early = step.overlaps && (index > 0 || tweak.overlaps);
         kernels.at(step.entry)
@@ -203,23 +214,23 @@ void launch(const LaunchPlan& plan, const LoadedKernels& kernels, const GemmCall
       });
 }
 
-// Random normal values, the same few millions again and again, in device memory.
+// Random normal values of a type, the same few millions again and again, in device memory.
 class NormalValues {
  public:
-  NormalValues() : table_(kValues) {
+  explicit NormalValues(ElementType type)
+      : bytes_(static_cast<std::size_t>(bytes_of(type))), table_(kValues * bytes_) {
     std::mt19937 random(20261126);
     std::normal_distribution<float> normal;
-    std::vector<std::uint16_t> values(kValues);
-    for (std::uint16_t& value : values) value = from_float(kBf16, normal(random));
+    std::vector<char> values(kValues * bytes_);
+    for (std::size_t i = 0; i < kValues; ++i) put(values.data() + i * bytes_, type, normal(random));
     table_.copy_from_host(values);
   }
 
-  DeviceBuffer<std::uint16_t> matrix(std::size_t elements) const {
-    DeviceBuffer<std::uint16_t> all(elements);
-    for (std::size_t at = 0; at < elements; at += kValues) {
-      const std::size_t count = std::min(kValues, elements - at);
-      GT_CUDA(cudaMemcpy(all.data() + at, table_.data(), count * sizeof(std::uint16_t),
-                         cudaMemcpyDeviceToDevice));
+  DeviceBuffer<char> matrix(std::size_t elements) const {
+    DeviceBuffer<char> all(elements * bytes_);
+    for (std::size_t at = 0; at < all.size(); at += table_.size()) {
+      const std::size_t count = std::min(table_.size(), all.size() - at);
+      GT_CUDA(cudaMemcpy(all.data() + at, table_.data(), count, cudaMemcpyDeviceToDevice));
     }
     GT_CUDA(cudaDeviceSynchronize());
     return all;
@@ -227,8 +238,34 @@ class NormalValues {
 
  private:
   static constexpr std::size_t kValues = 3999971;  // a prime: no row of a matrix is another's
-  DeviceBuffer<std::uint16_t> table_;
+
+  static void put(char* to, ElementType type, float value) {
+    if (type == ElementType::f32) {
+      std::memcpy(to, &value, sizeof value);
+    } else if (type == ElementType::e4m3) {
+      const std::uint8_t bits = e4m3_from_float(value);
+      std::memcpy(to, &bits, sizeof bits);
+    } else {
+      const std::uint16_t bits = from_float(type == ElementType::f16 ? kF16 : kBf16, value);
+      std::memcpy(to, &bits, sizeof bits);
+    }
+  }
+
+  std::size_t bytes_;
+  DeviceBuffer<char> table_;
 };
+
+// Element i of D's.
+double value_at(const std::vector<char>& elements, std::size_t i, ElementType type) {
+  if (type == ElementType::f32) {
+    float value = 0;
+    std::memcpy(&value, elements.data() + i * sizeof value, sizeof value);
+    return value;
+  }
+  std::uint16_t bits = 0;
+  std::memcpy(&bits, elements.data() + i * sizeof bits, sizeof bits);
+  return to_float(type == ElementType::f16 ? kF16 : kBf16, bits);
+}
 
 // What is timed: a function that enqueues one product.
 struct Arm {
@@ -248,7 +285,9 @@ double median(std::vector<double> values) {
 class Bench {
  public:
   Bench(Options options, const DeviceSpec& device)
-      : options_(std::move(options)), device_(device), lt_workspace_(CublasLt::kWorkspaceBytes) {
+      : options_(std::move(options)),
+        device_(device),
+        lt_workspace_(std::max(CublasLt::kWorkspaceBytes, LtProducts::kWorkspaceBytes)) {
     cublas_.set_stream(stream_.get());
   }
 
@@ -257,8 +296,7 @@ class Bench {
     std::vector<Candidate> ours = first_of(all, false, options_.plain);
     for (Candidate& one : first_of(all, true, options_.reducing)) ours.push_back(std::move(one));
     prepare(problem);
-    std::vector<Arm> arms;
-    add_libraries(arms);
+    std::vector<Arm> arms = libraries();
     for (const Candidate& one : ours) add(arms, one.config, compiled, {"plain"});
     time(arms, options_.rounds);
     nlohmann::json row = {{"problem", to_string(problem)}, {"wrong", wrong_}};
@@ -274,50 +312,80 @@ class Bench {
     problem_ = problem;
     wrong_ = nlohmann::json::array();
     plans_.clear();
-    A_ = values_.matrix(static_cast<std::size_t>(problem.M * problem.K));
-    B_ = values_.matrix(static_cast<std::size_t>(problem.K * problem.N));
-    D_ = DeviceBuffer<std::uint16_t>(static_cast<std::size_t>(problem.M * problem.N));
+    const Signature& types = problem.signature;
+    const NormalValues& values = values_.try_emplace(types.a, types.a).first->second;
+    A_ = values.matrix(static_cast<std::size_t>(problem.M * problem.K));
+    B_ = values.matrix(static_cast<std::size_t>(problem.K * problem.N));
+    d_bytes_ = static_cast<std::size_t>(bytes_of(types.d));
+    D_ = DeviceBuffer<char>(static_cast<std::size_t>(problem.M * problem.N) * d_bytes_);
     call_ = in_place(packed_call(problem), A_.data(), B_.data(), D_.data());
-    cublas_.gemm(call_);
+    lt_plan_.reset();
+    slow_.reset();
+    fast_.reset();
+    if (has_gemm_ex()) {
+      lt_plan_.emplace(lt_.plan(call_, kLtAlgorithms));
+    } else {
+      slow_ = std::make_unique<LtProducts>(call_, false, kLtAlgorithms);
+      if (types.a == ElementType::e4m3) {
+        fast_ = std::make_unique<LtProducts>(call_, true, kLtAlgorithms);
+      }
+    }
+    const std::vector<Arm> all = libraries();
+    if (all.empty()) throw Error("no library has an arm for " + to_string(problem));
+    all.front().enqueue();
     stream_.synchronize();
     right_ = some_of_d();
-    lt_plan_.emplace(lt_.plan(call_, 100));
   }
 
+  bool has_gemm_ex() const { return info_of(problem_.signature.a).bits == 16; }
+
   // The last and the first million elements of D.
-  std::vector<std::uint16_t> some_of_d() const {
-    const std::size_t count = std::min<std::size_t>(D_.size(), 1000000);
-    std::vector<std::uint16_t> all(2 * count);
-    GT_CUDA(cudaMemcpy(all.data(), D_.data(), 2 * count, cudaMemcpyDeviceToHost));
-    GT_CUDA(cudaMemcpy(all.data() + count, D_.data() + D_.size() - count, 2 * count,
+  std::vector<char> some_of_d() const {
+    const std::size_t count = std::min<std::size_t>(D_.size(), 1000000 * d_bytes_);
+    std::vector<char> all(2 * count);
+    GT_CUDA(cudaMemcpy(all.data(), D_.data(), count, cudaMemcpyDeviceToHost));
+    GT_CUDA(cudaMemcpy(all.data() + count, D_.data() + D_.size() - count, count,
                        cudaMemcpyDeviceToHost));
     return all;
   }
 
+  // Rounded operands and sums of few bits differ more from each other's.
   bool is_right() const {
-    const std::vector<std::uint16_t> got = some_of_d();
-    const double slack = 2e-3 * std::sqrt(static_cast<double>(problem_.K));
-    for (std::size_t i = 0; i < got.size(); ++i) {
-      const double a = to_float(kBf16, got[i]), b = to_float(kBf16, right_[i]);
+    const std::vector<char> got = some_of_d();
+    const ElementType d = problem_.signature.d;
+    const double slack = (has_gemm_ex() ? 2e-3 : 2e-2) * std::sqrt(static_cast<double>(problem_.K));
+    for (std::size_t i = 0; i < got.size() / d_bytes_; ++i) {
+      const double a = value_at(got, i, d), b = value_at(right_, i, d);
       if (!(std::abs(a - b) <= 0x1p-7 * std::max(std::abs(a), std::abs(b)) + slack)) return false;
     }
     return true;
   }
 
-  void add_libraries(std::vector<Arm>& arms) {
-    arms.push_back({"cublasGemmEx", "", [this] { cublas_.gemm(call_); }, nullptr, 1, {}});
-    for (std::size_t i = 0; i < lt_plan_->size(); ++i) {
-      add_lt(arms, i);
+  std::vector<Arm> libraries() {
+    std::vector<Arm> arms;
+    const auto add = [&](const std::string& name, std::function<void()> enqueue) {
+      arms.push_back({name, "", std::move(enqueue), nullptr, 1, {}});
+    };
+    if (lt_plan_) {
+      add("cublasGemmEx", [this] { cublas_.gemm(call_); });
+      for (std::size_t i = 0; i < lt_plan_->size(); ++i) {
+        add("cublasLt " + std::to_string(i), [this, i] {
+          if (!lt_plan_->run(i, call_, stream_.get(), lt_workspace_.data())) {
+            throw Error("cublasLt refuses the call");
+          }
+        });
+      }
     }
-  }
-
-  void add_lt(std::vector<Arm>& arms, std::size_t i) {
-    const auto enqueue = [this, i] {
-      if (!lt_plan_->run(i, call_, stream_.get(), lt_workspace_.data())) {
-        throw Error("cublasLt refuses the call");
+    const auto add_products = [&](const std::string& name, const LtProducts* products) {
+      if (products == nullptr) return;
+      for (std::size_t i = 0; i < products->size(); ++i) {
+        add(name + std::to_string(i),
+            [this, products, i] { products->run(i, stream_.get(), lt_workspace_.data()); });
       }
     };
-    arms.push_back({"cublasLt " + std::to_string(i), "", enqueue, nullptr, 1, {}});
+    add_products("cublasLt ", slow_.get());
+    add_products(kFastName, fast_.get());
+    return arms;
   }
 
   void add(std::vector<Arm>& arms, const KnownConfig& config, Compiled& compiled,
@@ -358,7 +426,7 @@ class Bench {
       if (is_library(arm)) continue;
       arm.enqueue();
       stream_.synchronize();
-      const std::vector<std::uint16_t> alone = some_of_d();
+      const std::vector<char> alone = some_of_d();
       const LaunchGraph many(stream_, [&] {
         for (int i = 0; i < kRepeats; ++i) arm.enqueue();
       });
@@ -372,12 +440,13 @@ class Bench {
   // Of cubes: a product whose operand the launch before stores, with and without overlap.
   void check_chain(const KnownConfig& config, Compiled& compiled) {
     if (problem_.M != problem_.N || problem_.M != problem_.K || problem_.M > 4096) return;
+    if (problem_.signature.a != problem_.signature.d) return;
     const LaunchPlan& plan = plans_.at(text_of(config));
     const LoadedKernels& kernels = *compiled.loaded(text_of(config));
-    DeviceBuffer<std::uint16_t> E(D_.size());
+    DeviceBuffer<char> E(D_.size());
     const GemmCall back = in_place(packed_call(problem_), D_.data(), B_.data(), E.data());
     const GemmCall there = in_place(packed_call(problem_), E.data(), A_.data(), D_.data());
-    std::vector<std::uint16_t> results[2];
+    std::vector<char> results[2];
     for (const bool overlaps : {false, true}) {
       const Tweak tweak = {.name = "chain", .overlaps = overlaps};
       for (int i = 0; i < kRepeats; ++i) {
@@ -437,6 +506,7 @@ class Bench {
   }
 
   static bool is_library(const Arm& arm) { return arm.config.empty(); }
+  static bool is_fast(const Arm& arm) { return arm.name.starts_with(kFastName); }
   static bool reduces(const Arm& arm) { return arm.config.find("REDUCE=1") != std::string::npos; }
 
   void finals(nlohmann::json& row, const std::vector<Arm>& first,
@@ -458,9 +528,16 @@ class Bench {
                                          {.name = "parts/2", .fewer_parts = 2},
                                          {.name = "parts/4", .fewer_parts = 4}};
     std::vector<Arm> arms;
-    const Arm* const lt = best(first, [](const Arm& a) { return a.name.starts_with("cublasLt"); });
-    arms.push_back({"cublasGemmEx", "", [this] { cublas_.gemm(call_); }, nullptr, 1, {}});
-    if (lt != nullptr) add_lt(arms, static_cast<std::size_t>(std::stoi(lt->name.substr(9))));
+    for (const auto& is_wanted : std::vector<std::function<bool(const Arm&)>>{
+             [](const Arm& a) { return a.name == "cublasGemmEx"; },
+             [](const Arm& a) { return a.name.starts_with("cublasLt") && !is_fast(a); },
+             [](const Arm& a) { return is_fast(a); }}) {
+      const Arm* const found = best(first, is_wanted);
+      if (found == nullptr) continue;
+      for (Arm& arm : libraries()) {
+        if (arm.name == found->name) arms.push_back(std::move(arm));
+      }
+    }
     const Arm* const plain =
         best(first, [](const Arm& a) { return !is_library(a) && !reduces(a); });
     const Arm* const reducing = best(first, [](const Arm& a) { return reduces(a); });
@@ -490,9 +567,13 @@ class Bench {
     for (const Arm& arm : arms) {
       std::vector<double> ratios;  // of the better library of the round
       for (std::size_t i = 0; i < arm.us.size(); ++i) {
-        double least = arms[0].us[i];
-        if (arms.size() > 1 && is_library(arms[1])) least = std::min(least, arms[1].us[i]);
-        ratios.push_back(least / arm.us[i]);
+        std::optional<double> least;
+        for (const Arm& other : arms) {
+          if (is_library(other) && !is_fast(other)) {
+            least = std::min(least.value_or(other.us[i]), other.us[i]);
+          }
+        }
+        ratios.push_back(least.value_or(0) / arm.us[i]);
       }
       const double us = median(arm.us);
       row["finals"].push_back({{"name", arm.name},
@@ -511,13 +592,15 @@ class Bench {
   Cublas cublas_;
   CublasLt lt_;
   DeviceBuffer<char> lt_workspace_, workspace_;
-  const NormalValues values_;
+  std::map<ElementType, NormalValues> values_;
   std::mt19937 random_{7};
   Problem problem_;
   GemmCall call_;
-  DeviceBuffer<std::uint16_t> A_, B_, D_;
-  std::vector<std::uint16_t> right_;
+  std::size_t d_bytes_ = 0;
+  DeviceBuffer<char> A_, B_, D_;
+  std::vector<char> right_;
   std::optional<CublasLt::Plan> lt_plan_;
+  std::unique_ptr<LtProducts> slow_, fast_;
   std::map<std::string, LaunchPlan> plans_;
   nlohmann::json wrong_;
 };

@@ -13,8 +13,9 @@ constexpr double kU = unit_roundoff(kSumType);
 constexpr int kLargestRange = 4;
 // The depth of the shallowest instruction: mma.m16n8k8 for 16-bit operands, m16n8k4 for tf32.
 constexpr int kLeastProducts = 8, kLeastTf32Products = 4;
-// 8-bit operands: k whose sums a kernel adds in fp32 at the latest.
-constexpr int kPromotedEach8 = 128;
+// 8-bit operands: products of the shallowest instruction, m16n8k16; k whose sums a kernel adds in
+// fp32 at the latest.
+constexpr int kLeastProductsOf8 = 16, kPromotedEach8 = 128;
 
 double power_of_two(int exponent) { return std::ldexp(1.0, exponent); }
 
@@ -33,15 +34,17 @@ double left_out(const AccuracyInfo& info) {
 double tensor_core_sums(const Signature& signature, std::int64_t K, const TensorCore& core) {
   const AccuracyInfo& info = info_of(signature.accuracy);
   const bool is_8_bits = info_of(signature.a).bits == 8;
-  const int depth = info.operands == OperandKind::f32 ? kLeastTf32Products : kLeastProducts;
-  const int products = std::min(core.products, depth);
+  const int depth = info.operands == OperandKind::f32 ? kLeastTf32Products
+                    : is_8_bits                       ? kLeastProductsOf8
+                                                      : kLeastProducts;
+  const int products = is_8_bits ? depth : std::min(core.products, depth);
   const std::int64_t together = is_8_bits ? kPromotedEach8 : info.promoted_each;
   const std::int64_t k = together > 0 ? std::min(K, together) : K;
   const std::int64_t steps = info.products * ((k + products - 1) / products);
   const int kept = is_8_bits ? core.fraction_bits_of_8 : core.fraction_bits;
-  const double of_steps =
-      static_cast<double>(steps) *
-      (std::log1p(products * power_of_two(-kept)) + std::log1p(power_of_two(1 - info.sum_bits)));
+  const int sum_bits = std::min(info.sum_bits, kept + 1);  // that a step leaves
+  const double of_steps = static_cast<double>(steps) * (std::log1p(products * power_of_two(-kept)) +
+                                                        std::log1p(power_of_two(1 - sum_bits)));
   const std::int64_t promotions = together > 0 ? (K + together - 1) / together : 0;
   return of_steps + static_cast<double>(promotions) * std::log1p(kU);
 }

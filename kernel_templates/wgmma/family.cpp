@@ -38,6 +38,7 @@ Traits traits(const Params& p) {
   t.tile_k = block_k(p);
   t.stages = stages(p);
   t.warpgroup_columns = p.BN;
+  t.promoted_k = promotes(p) ? promoted_k(p) : 0;
   t.alternates = p.PINGPONG != 0;
   t.stores_transposed = p.SWAP != 0;
   t.reduce = t.cuts_tiles = p.REDUCE != 0;
@@ -320,6 +321,7 @@ std::vector<std::vector<int>> representatives() {
 std::optional<std::vector<int>> untuned(const Signature& signature, int sm) {
   Params p = with_tile(128, 128, 2, true);
   p.AB = static_cast<int>(signature.a);
+  if (promotes(p)) p.PINGPONG = 0;  // twice as many sums
   p.CD = static_cast<int>(signature.d);
   const bool is_served = reject(p) == nullptr && traits(p).signature == signature;
   return sm == 90 && is_served ? std::optional(values_of(p)) : std::nullopt;
@@ -330,13 +332,17 @@ std::optional<std::vector<int>> untuned(const Signature& signature, int sm) {
 KernelFamily family() {
   KernelFamily family = make_family<Params>(
       "wgmma", /*revision=*/2,
-      "Hopper's tensor cores by wgmma and TMA, 16-bit operands or tf32, sums in fp32",
+      "Hopper's tensor cores by wgmma and TMA, 16-bit operands, tf32 or e4m3, sums in fp32",
       {{"AB",
         &Params::AB,
-        {0, 1, 2},
-        "type of A and B: 0 for f32, rounded to tf32, 1 for f16, 2 for bf16",
+        {0, 1, 2, 3},
+        "type of A and B: 0 for f32, rounded to tf32, 1 for f16, 2 for bf16, 3 for e4m3",
         Role::type_ab},
-       {"CD", &Params::CD, {0, 1, 2}, "type of C and D: 0 for f32, else AB", Role::type_cd},
+       {"CD",
+        &Params::CD,
+        {0, 1, 2},
+        "type of C and D: 0 for f32, 1 for f16, 2 for bf16",
+        Role::type_cd},
        {"BM", &Params::BM, {64, 128, 192, 256}, "CTA tile rows of the left operand"},
        {"BN",
         &Params::BN,
@@ -377,6 +383,12 @@ KernelFamily family() {
         Role::tunable,
         0},
        repack_param("REPACK", &Params::REPACK),
+       {"PROMOTE",
+        &Params::PROMOTE,
+        {0},
+        "k of e4m3 whose sums are added in fp32 at once: 32, 64 or, by 0, 128",
+        Role::tunable,
+        0},
        transposed_a_param("TA", &Params::TA),
        transposed_b_param("TB", &Params::TB)},
       kRules, &reject, &traits);

@@ -28,6 +28,13 @@ __device__ inline void wait_multiplied() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory");
 }
 
+// Keeps reads of sums behind the wait before it.
+template <int COUNT>
+__device__ inline void settle(float (&sums)[COUNT]) {
+#pragma unroll
+  for (int i = 0; i < COUNT; ++i) asm volatile("" : "+f"(sums[i])::"memory");
+}
+
 template <int N>
 struct Instruction;  // multiply(sums, left, right, adds): see below
 
@@ -124,8 +131,13 @@ struct Instruction;  // multiply(sums, left, right, adds): see below
       } else if constexpr (TYPE == kTypeF16) {                                                  \
         GT_ISSUE(N, "f16.f16", __VA_ARGS__);                                                    \
       } else {                                                                                  \
-        static_assert(TYPE == kTypeF32 && LEFT_MN == 0 && RIGHT_MN == 0);                       \
-        GT_ISSUE_ALONG_K(N, "k8.f32.tf32.tf32", __VA_ARGS__);                                   \
+        static_assert(LEFT_MN == 0 && RIGHT_MN == 0);                                           \
+        if constexpr (TYPE == kTypeF32) {                                                       \
+          GT_ISSUE_ALONG_K(N, "k8.f32.tf32.tf32", __VA_ARGS__);                                 \
+        } else {                                                                                \
+          static_assert(TYPE == kTypeE4m3);                                                     \
+          GT_ISSUE_ALONG_K(N, "k32.f32.e4m3.e4m3", __VA_ARGS__);                                \
+        }                                                                                       \
       }                                                                                         \
     }                                                                                           \
   };

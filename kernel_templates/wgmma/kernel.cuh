@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// wgmma: D = alpha * op(A) * op(B) + beta * C on Hopper's tensor cores, A and B of f16, of bf16 or
-// of f32 rounded to tf32, sums in fp32, C and D of f32 or of A's type.
+// wgmma: D = alpha * op(A) * op(B) + beta * C on Hopper's tensor cores, A and B of f16, bf16,
+// e4m3, or f32 rounded to tf32, sums in fp32, C and D of f32 or of A's type, beside e4m3 of f16 or
+// bf16.
 //
 // A CTA computes BM x BN of the product of left and right (params.cuh). A producer lets the copy
 // engine load blocks of 128 bytes along K into as many stages as shared memory holds; GROUPS

@@ -22,6 +22,7 @@ struct Params {
   int REDUCE = 0;     // 1: the last tiles are cut along K; a reduction kernel adds up the parts
   int SWAP = 0;       // 1: left is B
   int REPACK = 0;     // 1: a launch before copies operands that TMA cannot address
+  int PROMOTE = 0;    // k of e4m3 whose sums are added in fp32 at once; 0: kMostPromoted
   int TA, TB;         // 1: A is stored [K,M]; B is stored [N,K]
 };
 
@@ -64,11 +65,18 @@ constexpr bool a_along_k(const Params& p) { return p.TA == 0; }
 constexpr bool b_along_k(const Params& p) { return p.TB != 0; }
 
 // The instruction takes either order of 16-bit elements, of others only rows along K. A launch
-// before packs operands whose rows run along M or N; those of f32 in any case, which it rounds to
-// tf32: the instruction cuts off.
+// before packs both operands where one's rows run along M or N; those of f32 in any case, which it
+// rounds to tf32: the instruction cuts off. With REPACK it copies unaligned e4m3.
+constexpr bool has_lines_along_k(const Params& p) { return a_along_k(p) && b_along_k(p); }
 constexpr bool packs(const Params& p) {
-  return p.AB == kTypeF32 || (element_bytes(p) == 1 && !(a_along_k(p) && b_along_k(p)));
+  return p.AB == kTypeF32 || (element_bytes(p) == 1 && (!has_lines_along_k(p) || p.REPACK != 0));
 }
+
+// Sums of e4m3 keep 14 bits in the tensor cores: the accuracy class has them added in fp32 every so
+// many k.
+constexpr int kMostPromoted = 128;
+constexpr bool promotes(const Params& p) { return element_bytes(p) == 1; }
+constexpr int promoted_k(const Params& p) { return p.PROMOTE != 0 ? p.PROMOTE : kMostPromoted; }
 
 // Whether k runs along the rows that the copy engine reads.
 constexpr bool left_along_k(const Params& p) {
@@ -82,6 +90,10 @@ constexpr bool right_along_k(const Params& p) {
 constexpr int group_rows(const Params& p) { return p.PINGPONG != 0 ? p.BM : p.BM / p.GROUPS; }
 constexpr int group_blocks(const Params& p) { return group_rows(p) / kMmaM; }
 constexpr int sums_per_thread(const Params& p) { return group_blocks(p) * p.BN / 2; }
+// Those that the tensor cores add to beside.
+constexpr int all_sums_per_thread(const Params& p) {
+  return sums_per_thread(p) * (promotes(p) ? 2 : 1);
+}
 
 // Columns of a block of an operand whose rows run along M or N: as many as one swizzled row holds.
 constexpr int block_width(int extent) { return extent % 64 == 0 ? 64 : extent % 32 == 0 ? 32 : 16; }
@@ -158,12 +170,22 @@ constexpr int most_registers(const Params& p) {
 }
 
 constexpr Rule<Params> kRules[] = {
-    {"operands are f32, f16 or bf16", "AB",
-     [](const Params& p) { return p.AB != kTypeF32 && p.AB != kTypeF16 && p.AB != kTypeBf16; }},
-    {"C and D are of f32 or of the operands' type", "AB CD",
-     [](const Params& p) { return p.CD != kTypeF32 && p.CD != p.AB; }},
+    {"operands are f32, f16, bf16 or e4m3", "AB",
+     [](const Params& p) { return p.AB < kTypeF32 || p.AB > kTypeE4m3; }},
+    {"C and D are of f32 or of the operands' type, beside e4m3 also of f16 or bf16", "AB CD",
+     [](const Params& p) {
+       const bool is_16_bits = p.CD == kTypeF16 || p.CD == kTypeBf16;
+       return p.CD != kTypeF32 && !(is_16_bits && (p.CD == p.AB || p.AB == kTypeE4m3));
+     }},
     {"the launch that packs operands copies unaligned rows, too", "AB REPACK TA TB",
-     [](const Params& p) { return packs(p) && p.REPACK != 0; }},
+     [](const Params& p) {
+       return p.REPACK != 0 &&
+              (p.AB == kTypeF32 || (element_bytes(p) == 1 && !has_lines_along_k(p)));
+     }},
+    {"sums of e4m3 are promoted every 32, 64 or 128 k, others never", "AB PROMOTE",
+     [](const Params& p) {
+       return p.PROMOTE != 0 && (!promotes(p) || (p.PROMOTE != 32 && p.PROMOTE != 64));
+     }},
     {"BM is a multiple of 64 up to 256", "BM",
      [](const Params& p) { return p.BM % kMmaM != 0 || p.BM < kMmaM || p.BM > 256; }},
     {"BN is a multiple of 8 up to 256", "BN",
@@ -173,10 +195,10 @@ constexpr Rule<Params> kRules[] = {
      [](const Params& p) { return p.PINGPONG == 0 && p.BM % (p.GROUPS * kMmaM) != 0; }},
     {"two consumers take turns", "GROUPS PINGPONG",
      [](const Params& p) { return p.PINGPONG != 0 && p.GROUPS != 2; }},
-    {"sums do not fit the registers", "BM BN GROUPS PINGPONG",
+    {"sums do not fit the registers", "AB BM BN GROUPS PINGPONG",
      [](const Params& p) {
        // Whatever setmaxnreg gives, ptxas counts 128 registers at 512 threads.
-       return sums_per_thread(p) > (p.GROUPS == 3 ? 96 : 192);
+       return all_sums_per_thread(p) > (p.GROUPS == 3 ? 96 : 192);
      }},
     {"a row of 16-bit elements along N is a multiple of 16", "BN SWAP TA TB",
      [](const Params& p) { return !right_along_k(p) && p.BN % 16 != 0; }},

@@ -255,11 +255,12 @@ void set_times(Prediction& prediction, const Traits& traits, const DeviceSpec& d
   prediction.dram_us = dram_us(bytes.dram, device, constants);
 }
 
-// The launch that splits operands of f32 into parts of half their size, or rounds them: every byte
-// is read and written once.
+// The launch that splits operands of f32 into parts of half their size, or packs operands: every
+// byte is read and written once.
 double split_time_us(const Traits& traits, const Problem& problem, const DeviceSpec& device,
                      const ModelConstants& constants) {
-  if (info_of(traits.signature.accuracy).operands != OperandKind::f32) return 0;
+  const bool is_f32 = info_of(traits.signature.accuracy).operands == OperandKind::f32;
+  if (!is_f32 && !traits.pack) return 0;
   const double elements = static_cast<double>(problem.M + problem.N) *
                           static_cast<double>(problem.K) * static_cast<double>(problem.batch);
   return constants.launch_us +
@@ -288,6 +289,7 @@ Prediction of_warpgroups(Prediction prediction, const Traits& traits, const Prob
 // The launch that copies operands to aligned rows: every byte is read and written once.
 double repack_time_us(const RepackedOperands& copies, const Traits& traits,
                       const DeviceSpec& device, const ModelConstants& constants) {
+  if (traits.pack) return 0;  // one launch does both
   const auto elements = [](const RepackedOperand& copy) {
     return static_cast<double>(copy.from_rows * copy.from_length + copy.elements());
   };

@@ -11,9 +11,10 @@ namespace gemm_tune {
 namespace {
 
 constexpr double kInstructionRows = 64;
-constexpr double kScatteredFactor = 3;  // bytes that move for each that is stored
-constexpr double kPartBytes = 2;        // of an element of a split operand's part
-constexpr double kRatedBytes = 2;       // of those that tensor_multiplications_per_cycle is for
+constexpr double kAdditionsPerCycle = 128;  // of an SM, in fp32
+constexpr double kScatteredFactor = 3;      // bytes that move for each that is stored
+constexpr double kPartBytes = 2;            // of an element of a split operand's part
+constexpr double kRatedBytes = 2;           // of those that tensor_multiplications_per_cycle is for
 constexpr int kSingleConsumerThreads = 160;  // one warpgroup and the producer's warp
 
 // Tiles of clusters.
@@ -77,7 +78,13 @@ WarpgroupCycles warpgroup_cycles(const Traits& traits, const Problem& problem,
                       depth * read_bytes / constants.smem_bytes_per_cycle;
   const double load = (rows + columns) * depth * element_bytes / constants.tma_bytes_per_cycle;
   const double p = constants.warpgroup_exponent;
-  const double step = overlapped(overlapped(multiply, smem, p), load, p);
+  double step = overlapped(overlapped(multiply, smem, p), load, p);
+  if (traits.promoted_k > 0) {
+    // While one consumer adds, another one of the same tile multiplies.
+    const double promote = area / kAdditionsPerCycle * depth / traits.promoted_k;
+    const bool is_shared = traits.threads > kSingleConsumerThreads && !traits.alternates;
+    step = is_shared ? overlapped(step, promote, p) : step + promote;
+  }
 
   const Share share = share_of_busiest(traits, problem, device, constants);
   const double tiles = share.tiles + (share.cut.tiles > 0 ? 1 : 0);

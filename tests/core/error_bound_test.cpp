@@ -62,6 +62,15 @@ TEST(ErrorBoundTest, OperandsThatAreRoundedOrSplitLeaveOutWhatIsBelowTheirParts)
   EXPECT_LT(sums(Accuracy::fp32_f16x3, 4096), sums(Accuracy::tf32, 4096));
 }
 
+// Each step of 16 products keeps 14 bits on sm_89 and sm_90, fp32's on others.
+TEST(ErrorBoundTest, Of8BitOperandsCountsWhatFewBitsOfASumLeaveOut) {
+  const Signature types = parse_signature("e4m3/e4m3/f32/f32");
+  const double of_steps = std::pow((1 + 16 * 0x1p-13) * (1 + 0x1p-13), 8) - 1;
+  EXPECT_NEAR(error_bound(types, 128, 90).sums, of_steps, 1e-6);
+  EXPECT_NEAR(error_bound(types, 4096, 90).sums, of_steps, 1e-5);  // promoted every 128 k
+  EXPECT_LT(error_bound(types, 128, 100).sums, 1e-4);
+}
+
 // Beyond the k after which they are promoted, each further one adds a rounding in fp32.
 TEST(ErrorBoundTest, OfPromotedSumsGrowsByOneRoundingPerPromotion) {
   Signature types;

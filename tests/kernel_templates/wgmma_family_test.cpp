@@ -200,6 +200,10 @@ TEST(Wgmma, ServesOneAccuracyClassOfEachType) {
   EXPECT_FALSE(family().supports(Signature()));
   EXPECT_FALSE(family().supports(parse_signature("f32+fp32_f16x3")));
   EXPECT_TRUE(family().supports(parse_signature("bf16")));
+  EXPECT_TRUE(family().supports(parse_signature("e4m3/e4m3/bf16/bf16")));
+  EXPECT_TRUE(family().supports(parse_signature("e4m3/e4m3/f16/f16")));
+  EXPECT_TRUE(family().supports(parse_signature("e4m3/e4m3/f32/f32")));
+  EXPECT_FALSE(family().supports(parse_signature("e4m3")));
   EXPECT_FALSE(family().supports(parse_signature("f16/f16/f16/f16+sums_fp16")));
 }
 
@@ -248,6 +252,55 @@ TEST(Wgmma, OperandsOfF32AreNotCopiedTwice) {
   EXPECT_FALSE(family().reject(values_in(family(), parse_config(kOfTf32))));
   EXPECT_TRUE(
       family().reject(values_in(family(), parse_config(std::string(kOfTf32) + ",REPACK=1"))));
+}
+
+TEST(Wgmma, MapsE4m3AsItLiesWhereRowsRunAlongK) {
+  const KnownConfig config = known("wgmma/AB=3,CD=2,BM=128,BN=192,GROUPS=2,PINGPONG=0,TA=0,TB=1");
+  const Problem problem = parse_problem("1000x2000x80:type=e4m3/e4m3/bf16/bf16:layout=nt");
+  EXPECT_EQ(why_illegal(config.recipe, problem), std::nullopt);
+  EXPECT_NE(
+      why_illegal(config.recipe, parse_problem("1000x2000x72:type=e4m3/e4m3/bf16/bf16:layout=nt")),
+      std::nullopt);  // rows of 72 bytes
+  EXPECT_EQ(config.recipe.tile_k, 128);
+  const LaunchPlan plan = config.plan(problem, kSms);
+  EXPECT_EQ(plan.steps.size(), 1U);
+  const auto& maps = plan.product().arguments.tensor_maps();
+  ASSERT_EQ(maps.size(), 3U);
+  GemmCall call = packed_call(problem);
+  call.B = reinterpret_cast<const void*>(0x1000);
+  const BoundTensorMap b = bound(maps[1], call, {});
+  EXPECT_EQ(b.box, (std::array<std::int32_t, 5>{128, 192, 1, 0, 0}));
+  EXPECT_EQ(b.stride_bytes[0], 80);
+  EXPECT_EQ(b.element, TensorElement::bits_8);
+}
+
+TEST(Wgmma, PacksE4m3WhereRowsRunAcrossKOrAreUnaligned) {
+  const auto entries = [](const char* rest, const char* rest_of_problem) {
+    const KnownConfig config =
+        known(std::string("wgmma/AB=3,CD=0,BM=64,BN=64,GROUPS=1,PINGPONG=0,") + rest);
+    const Problem problem =
+        parse_problem(std::string("100x201x333:type=e4m3/e4m3/f32/f32:") + rest_of_problem);
+    EXPECT_EQ(why_illegal(config.recipe, problem), std::nullopt);
+    std::vector<std::string> names;
+    for (const Step& step : config.plan(problem, kSms).steps) names.emplace_back(step.entry);
+    return names;
+  };
+  const std::vector<std::string> kBoth = {"pack", "gemm"};
+  EXPECT_EQ(entries("TA=0,TB=0", "align=1/1/4/4"), kBoth);
+  EXPECT_EQ(entries("TA=1,TB=1", "layout=tt:align=1/1/4/4"), kBoth);
+  EXPECT_EQ(entries("REPACK=1,TA=0,TB=1", "layout=nt:align=1/1/4/4"), kBoth);
+}
+
+TEST(Wgmma, PromotesSumsOfE4m3OnlyAndAtLeastEvery128K) {
+  const auto is_legal = [](const char* text) {
+    return !family().reject(values_in(family(), parse_config(text)));
+  };
+  EXPECT_TRUE(is_legal("wgmma/AB=3,CD=2,BM=64,BN=64,GROUPS=1,PINGPONG=0,PROMOTE=32,TA=0,TB=1"));
+  EXPECT_FALSE(is_legal("wgmma/AB=3,CD=2,BM=64,BN=64,GROUPS=1,PINGPONG=0,PROMOTE=256,TA=0,TB=1"));
+  EXPECT_FALSE(is_legal("wgmma/AB=2,CD=2,BM=64,BN=64,GROUPS=1,PINGPONG=0,PROMOTE=32,TA=0,TB=1"));
+  // Twice as many sums: no room for two whole tiles of 128 x 128.
+  EXPECT_FALSE(is_legal("wgmma/AB=3,CD=2,BM=128,BN=128,GROUPS=2,PINGPONG=1,TA=0,TB=1"));
+  EXPECT_TRUE(is_legal("wgmma/AB=3,CD=2,BM=128,BN=192,GROUPS=2,PINGPONG=0,TA=0,TB=1"));
 }
 
 }  // namespace

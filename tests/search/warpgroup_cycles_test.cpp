@@ -64,6 +64,29 @@ TEST(WarpgroupCycles, TheFastestOfEachShapeIsAmongTheFirstTwenty) {
   }
 }
 
+TEST(WarpgroupCycles, TensorCoresMultiplyAsManyBytesOfEachType) {
+  const auto tensor_us = [](const std::string& types, const std::string& config) {
+    const Problem problem = parse_problem("4096x4096x4096:layout=nt:type=" + types);
+    return predict(known("wgmma/" + config).traits, problem, h100()).tensor_us;
+  };
+  const std::string tile = "BM=128,BN=128,GROUPS=2,PINGPONG=0,TA=0,TB=1";
+  const double bf16 = tensor_us("bf16", "AB=2,CD=2," + tile);
+  EXPECT_DOUBLE_EQ(tensor_us("f32+tf32", "AB=0,CD=0," + tile), 2 * bf16);
+  EXPECT_DOUBLE_EQ(tensor_us("e4m3/e4m3/bf16/bf16", "AB=3,CD=2," + tile), bf16 / 2);
+}
+
+TEST(WarpgroupCycles, PromotedSumsAreFreeOnlyWhereAnotherConsumerOfTheTileMultiplies) {
+  const Problem problem = parse_problem("8192x8192x8192:layout=nt:type=e4m3/e4m3/bf16/bf16");
+  const auto time_us = [&](const char* config) {
+    return predict(known(std::string("wgmma/AB=3,CD=2,") + config + ",TA=0,TB=1").traits, problem,
+                   h100())
+        .time_us;
+  };
+  const double shared = time_us("BM=128,BN=128,GROUPS=2,PINGPONG=0");
+  EXPECT_LT(shared, .85 * time_us("BM=64,BN=128,GROUPS=2,PINGPONG=1"));
+  EXPECT_LT(shared, time_us("BM=128,BN=128,GROUPS=2,PINGPONG=0,PROMOTE=32"));
+}
+
 // The model's time of the best config with these parts of its text.
 double best_us(const char* problem_text, const char* with) {
   static const std::vector<KnownConfig> all = all_of_bf16();

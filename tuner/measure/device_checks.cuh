@@ -24,9 +24,11 @@ namespace {
 
 // Quiet NaNs, which no conversion gives; also what guards and row gaps hold. That of 16 bits is one
 // of f16 and of bf16.
-constexpr unsigned kPoisonBits = 0x7fc0dead, kPoisonBits16 = 0x7fed;
+constexpr unsigned kPoisonBits = 0x7fc0dead, kPoisonBits16 = 0x7fed, kPoisonBits8 = 0xff;
 
-__device__ unsigned poison_of(int type) { return type == kTypeF32 ? kPoisonBits : kPoisonBits16; }
+__device__ unsigned poison_of(int type) {
+  return type == kTypeF32 ? kPoisonBits : type == kTypeE4m3 ? kPoisonBits8 : kPoisonBits16;
+}
 
 __device__ float element(const void* cells, long long i, int type) {
   return value_of(load_bits(cells, i, type), type);

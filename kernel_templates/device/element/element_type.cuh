@@ -7,9 +7,9 @@
 
 namespace gemm_tune {
 
-constexpr int kTypeF32 = 0, kTypeF16 = 1, kTypeBf16 = 2;
+constexpr int kTypeF32 = 0, kTypeF16 = 1, kTypeBf16 = 2, kTypeE4m3 = 3;
 
-constexpr int type_bytes(int type) { return type == kTypeF32 ? 4 : 2; }
+constexpr int type_bytes(int type) { return type == kTypeF32 ? 4 : type == kTypeE4m3 ? 1 : 2; }
 
 using Bits16 = unsigned short;
 

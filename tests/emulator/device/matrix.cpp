@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "core/types/float16.h"
+#include "core/types/float8.h"
 
 namespace gemm_tune::emulator {
 namespace {
@@ -56,6 +57,7 @@ float MatrixView::get(int row, int col) const {
     std::memcpy(&value, from, sizeof(value));
     return value;
   }
+  if (type == ElementType::e4m3) return e4m3_to_float(static_cast<std::uint8_t>(*from));
   std::uint16_t bits = 0;
   std::memcpy(&bits, from, sizeof(bits));
   return to_float(format_of(type), bits);
@@ -67,6 +69,10 @@ void MatrixView::set(int row, int col, float value) const {
     std::memcpy(to, &value, sizeof(value));
     return;
   }
+  if (type == ElementType::e4m3) {
+    *to = static_cast<char>(e4m3_from_float(value));
+    return;
+  }
   const std::uint16_t bits = from_float(format_of(type), value);
   std::memcpy(to, &bits, sizeof(bits));
 }
@@ -74,7 +80,7 @@ void MatrixView::set(int row, int col, float value) const {
 ExactMatrix::ExactMatrix(const MatrixView& shape, int alignment, unsigned padding_bits)
     : view_(shape), is_element_(extent(shape)) {
   const std::size_t size = bytes_of_element(view_);
-  if (size < sizeof(padding_bits)) padding_bits >>= 16;
+  if (size < sizeof(padding_bits)) padding_bits >>= 8 * (sizeof(padding_bits) - size);
   std::memcpy(padding_, &padding_bits, sizeof(padding_bits));
   bytes_ = extent(view_) * size + 2 * kRedZoneBytes;
   memory_ = new (kAlignment) char[bytes_];

@@ -37,8 +37,8 @@ struct MatrixView {
 // Ends exactly with its last matrix's last element; ahead of it, after it, between rows and between
 // matrices lies memory that AddressSanitizer reports. The first element is aligned to `alignment`
 // elements, 16 bytes at most, and no more. Elements that AddressSanitizer cannot mark (it counts in
-// 8 bytes) hold a given pattern of 4 bytes, those of 2 bytes its upper half, and so do all elements
-// at first.
+// 8 bytes) hold a given pattern of 4 bytes, those of 2 bytes or 1 its upper part, and so do all
+// elements at first.
 class ExactMatrix {
  public:
   // shape.data is not read.

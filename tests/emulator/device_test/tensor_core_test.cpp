@@ -10,9 +10,11 @@
 #include <limits>
 #include <random>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/types/error_bound.h"
+#include "core/types/float8.h"
 
 namespace gemm_tune::emulator {
 namespace {
@@ -89,6 +91,25 @@ TEST(TensorCore, AddsEightProductsOfTf32AtOnce) {
   std::vector<std::uint32_t> small(8, bits(0x1p-12f));
   EXPECT_EQ(product_of(kOperandTf32, {small.begin(), small.begin() + 2}, small, 1), 1 + 0x1p-23f);
   EXPECT_EQ(kOperandTf32.depth(), 8);
+}
+
+// Of e4m3 Hopper keeps 13 fraction bits, of each product and of the sum.
+TEST(TensorCore, KeepsFourteenBitsOfSumsOfE4m3) {
+  const auto with = [](float sum, const std::vector<std::pair<float, float>>& products) {
+    std::vector<std::uint32_t> a, b;
+    for (const auto& [x, y] : products) {
+      a.push_back(e4m3_from_float(x));
+      b.push_back(e4m3_from_float(y));
+    }
+    return product_of(kOperandE4m3, a, b, sum);
+  };
+  EXPECT_EQ(kOperandE4m3.depth(), 32);
+  EXPECT_EQ(with(0, {{448, 448}}), 448.0f * 448);
+  EXPECT_EQ(with(0, {{0x1p-9f, -0x1p-9f}}), -0x1p-18f);
+  EXPECT_EQ(with(1, {{0x1p-6f, 0x1p-7f}}), 1 + 0x1p-13f);
+  EXPECT_EQ(with(1, {{0x1p-7f, 0x1p-7f}, {0x1p-7f, 0x1p-7f}}), 1);
+  EXPECT_EQ(with(1 + 0x1p-14f, {{1, 1}}), 2);
+  EXPECT_TRUE(std::isnan(with(0, {{std::nanf(""), 1}})));
 }
 
 TEST(TensorCore, AlignsProductsByTheExponentsOfTheirFactors) {

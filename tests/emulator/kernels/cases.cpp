@@ -133,8 +133,10 @@ std::string to_string(const Case& c) {
          std::string(to_string(p.layout)) + part("lda", call.lda) + part("ldb", call.ldb) +
          part("ldc", call.ldc) + batch + part("alpha", call.alpha) + part("beta", call.beta) +
          (c.in_place ? ", in place" : "") + ", epilogue " + to_string(p.epilogue) +
-         (c.values == Values::integers ? ", integers" : ", reals") + ", threads " +
-         to_string(c.order) +
+         (c.values == Values::integers    ? ", integers"
+          : c.values == Values::positives ? ", positive reals"
+                                          : ", reals") +
+         ", threads " + to_string(c.order) +
          (uses_tensor_cores(p.signature) ? ", sm_" + std::to_string(c.sm) : "");
 }
 
@@ -216,6 +218,10 @@ std::vector<Case> rounding_cases(const KnownConfig& config) {
     cases.push_back(make_case(config, t.tile_m, t.tile_n, 1, 0));
     cases.back().values = Values::reals;
   }
+  if (info_of(t.signature.a).bits == 8) {  // sums that tensor cores would not keep
+    cases.push_back(make_case(config, t.tile_m, t.tile_n, 16 * t.tile_k, 0));
+    cases.back().values = Values::positives;
+  }
   return cases;
 }
 
@@ -285,7 +291,7 @@ std::vector<Case> share_cases(const KnownConfig& config) {
 
 std::vector<Case> far_cases(const KnownConfig& config) {
   const Traits& t = config.traits;
-  constexpr std::int64_t kPast = (1LL << 31) + 8;
+  constexpr std::int64_t kPast = (1LL << 31) + 16;
   std::vector<Case> cases;
   // Row 1 of every operand lies past 2^31 elements; then the second tile and slice do.
   const int rows = is_predicated(config) ? 2 : t.tile_m;

@@ -13,8 +13,9 @@
 
 namespace gemm_tune::emulator {
 
-// What A, B and C hold. Integers make every sum exact in fp32, and on tensor cores.
-enum class Values { integers, reals, signs };
+// What A, B and C hold. Integers make every sum exact in fp32, and on tensor cores. Sums of
+// positive numbers lose most to what is cut off.
+enum class Values { integers, reals, signs, positives };
 
 // SMs of the GPU that is emulated, for CTAs without a cluster.
 inline constexpr int kSmCount = 3;

@@ -52,6 +52,7 @@ void fill(const MatrixView& m, bool with_nan, Values values, std::mt19937& rando
     float value = static_cast<float>(bits) * 0x1p-31f;
     if (values == Values::integers) value = static_cast<float>(bits % 9);
     if (values == Values::signs) value = static_cast<float>(bits % 2);
+    if (values == Values::positives) value = std::abs(value);
     entry.set(row, col, with_nan ? std::numeric_limits<float>::quiet_NaN() : value);
   });
 }

@@ -310,9 +310,13 @@ MUTATIONS_OF = {
         ("the same k step again", r" \+ step \* (Left|Right)Tile::kStep", ""),
         ("the same rows again", r"row_ \+ i \* kMmaM", "row_"),
         ("another consumer's rows", r"row_ \+ i \* kMmaM", "i * kMmaM"),
-        ("sums without a begin", r"\(k - unit\.k_begin\) \| step", "1"),
-        ("sums of the last block", r"\(k - unit\.k_begin\) \| step", "step"),
+        ("sums without a begin", r"adds \| \(step - FIRST\)", "1"),
+        ("sums of the last block", r"k - unit\.k_begin\)", "0)"),
         ("another major order", r"!k(Left|Right)AlongK", r"k\1AlongK"),
+        ("sums not promoted", r"promote<0>\(sums, fresh\);",
+         "issue<0, kSteps>(sums, k - unit.k_begin); wait_multiplied<0>(); hand_back(at_.stage);"),
+        ("sums promoted twice", r"issue<FIRST, kEnd>\(fresh, 0\)", "issue<FIRST, kEnd>(fresh, FIRST)"),
+        ("a promotion left out", r"if constexpr \(kEnd < kSteps\)", "if constexpr (false)"),
         ("a peer's peer", r"\+\+row;", ";"),
         ("arrival at the CTA's own", r"arrive_at_peer\(buffers_\.empty \+ stage, peer_\)", "arrive(buffers_.empty + stage)"),
     ],
@@ -491,12 +495,14 @@ FAMILIES = {
               "AB=2,CD=2,BM=256,BN=32,GROUPS=2,PINGPONG=0,CLUSTER_N=2,SWAP=1,TA=1,TB=1",
               "AB=2,CD=0,BM=64,BN=208,GROUPS=2,PINGPONG=1,TA=1,TB=0",
               "AB=0,CD=0,BM=64,BN=16,GROUPS=1,PINGPONG=0,TA=0,TB=0",
-              "AB=0,CD=0,BM=64,BN=16,GROUPS=1,PINGPONG=0,TA=1,TB=1"],
+              "AB=0,CD=0,BM=64,BN=16,GROUPS=1,PINGPONG=0,TA=1,TB=1",
+              "AB=3,CD=2,BM=64,BN=16,GROUPS=1,PINGPONG=0,TA=0,TB=1",
+              "AB=3,CD=0,BM=64,BN=16,GROUPS=1,PINGPONG=0,PROMOTE=64,TA=0,TB=0"],
     "wgmma_f16x3": ["BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=0,TB=0"],
 }
 
 # What configs of a family have beside the product, where a pattern is in their parameters.
-FURTHER_KERNELS = {"wgmma_f16x3": ("", "split"), "wgmma": ("^AB=0,", "pack")}
+FURTHER_KERNELS = {"wgmma_f16x3": ("", "split"), "wgmma": ("^AB=0,|^AB=3,.*(REPACK=1|TA=1|TB=0)", "pack")}
 
 # Survivors that are right to survive: (file, mutation, line) -> why.
 ALLOWED = {

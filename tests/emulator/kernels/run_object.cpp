@@ -26,7 +26,8 @@ int main(int argc, char** argv) try {
     }
   }
   const AccuracyInfo& accuracy = info_of(kernel.config().traits.signature.accuracy);
-  if (accuracy.parts_bits > 0) {  // operands are rounded
+  const bool is_8_bits = info_of(kernel.config().traits.signature.a).bits == 8;
+  if (accuracy.parts_bits > 0 || is_8_bits) {  // operands are rounded, or sums to few bits
     for (const Case& c : rounding_cases(kernel.config())) {
       if (const auto wrong = kernel.check(c)) {
         std::printf("%s: %s\n", to_string(c).c_str(), wrong->c_str());
