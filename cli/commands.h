@@ -9,6 +9,6 @@ namespace gemm_tune {
 
 AddCommand add_tune;  // also as the program's default
 AddCommand add_best, add_explain, add_ladder, add_bench, add_export, add_report, add_db, add_run,
-    add_capture, add_man, add_completion;
+    add_capture, add_speed_up, add_man, add_completion;
 
 }  // namespace gemm_tune

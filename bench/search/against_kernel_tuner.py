@@ -310,7 +310,8 @@ def gemm_tune(arguments, db, *options):
 def search_options(arguments, space_file):
     """How gemm-tune is asked to search."""
     program = arguments.bin / "gemm-tune"
-    usage = subprocess.run([program, "tune", "--help"], stdout=subprocess.PIPE, text=True).stdout
+    usage = "".join(subprocess.run([program, "tune", option], capture_output=True, text=True).stdout
+                    for option in ("--help", "--help-all"))  # earlier versions have all in the first
     chosen = ["--strategy", "model"] if "--strategy" in usage else []
     where = [] if arguments.whole_space else ["--config", f"@{space_file}"]
     minutes, seconds = divmod(arguments.seconds, 60)

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <sstream>
 #include <string_view>
 #include <system_error>
 
@@ -34,11 +33,11 @@ Words::const_iterator find_command(const CLI::App& app, const Words& words) {
   return words.end();
 }
 
-// Takes away the words behind the first "--" of `run` and `capture`, which are another program's:
-// CLI11 would read its options, and lists in its arguments.
+// Takes away the words behind the first "--" of `run`, `capture` and `speed-up`, which are another
+// program's: CLI11 would read its options, and lists in its arguments.
 Words take_application(const CLI::App& app, Words& words) {
   const auto command = find_command(app, words);
-  if (command == words.end() || (*command != "run" && *command != "capture")) return {};
+  if (command == words.end() || !takes_application(*command)) return {};
   const auto end = std::find(command, words.cend(), "--");
   if (end == words.end()) return {};
   Words application(end + 1, words.cend());
@@ -132,10 +131,12 @@ std::optional<Answer> parse_command_line(CLI::App& app, Call& call, int argc,
   for (const std::string& word : words) texts.push_back(word.c_str());
   try {
     app.parse(static_cast<int>(texts.size()), texts.data());
-  } catch (const CLI::Success& success) {  // --help, --version
-    std::ostringstream text;
-    app.exit(success, text, text);
-    return Answer{kExitOk, text.str()};
+  } catch (const CLI::CallForHelp&) {
+    return Answer{kExitOk, call.help(named_command(app), false)};
+  } catch (const CLI::CallForAllHelp&) {
+    return Answer{kExitOk, call.help(named_command(app), true)};
+  } catch (const CLI::CallForVersion& version) {
+    return Answer{kExitOk, std::string(version.what()) + "\n"};
   } catch (const CLI::ParseError& error) {
     return Answer{kExitUsage, usage_sentence(app, error) + "; see gemm-tune --help"};
   }

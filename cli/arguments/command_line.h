@@ -20,6 +20,8 @@ struct Call {
   std::string command_line;  // complete, quoted for a shell: UTF-8 without control bytes
   std::vector<std::string> application;  // behind "--": a program and its arguments
   std::function<int()> run;              // the command that was chosen; returns the exit code
+  // The text of --help, or of --help-all, of a command. Set before the command line is parsed.
+  std::function<std::string(const CLI::App& command, bool all)> help;
 };
 
 // Gives a command's parser its options, and `call` what to run.
@@ -29,6 +31,7 @@ struct NamedCommand {
   const char* name;
   const char* what;
   AddCommand* add;
+  const char* examples = "";  // lines with an indent, for its help
 };
 
 // Gives `app` the options that Options::declare() adds: run(options) or run(options, call) is what

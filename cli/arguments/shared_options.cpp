@@ -14,10 +14,11 @@ constexpr const char* kUnlisted = "";
 }  // namespace
 
 void add_database(CLI::App& app, DatabaseOptions& o) {
-  app.add_option("--db", o.db, "Database file");
+  app.add_option("--db", o.db, "Database file")->type_name("FILE");
   app.add_option("--family", o.families,
                  "Plug-in of a kernel family of your own, to use beside the built-in ones; "
                  "repeatable")
+      ->type_name("FILE")
       ->allow_extra_args(false);
   add_quiet(app, o.quiet);
 }
@@ -38,11 +39,14 @@ std::vector<Problem> asked_problems(const SizeOptions& options) {
 }
 
 CLI::Option* add_kernel_options(CLI::App& app, KernelOptions& o) {
-  CLI::Option* const arch = app.add_option(
-      "--arch", o.arch,
-      "Target, as in sm_86; default: the GPU of --device, or without one the only device of the "
-      "database that is read");
-  app.add_option("--gpu", o.gpu, "Target by its card's name, as in \"RTX 3090\"")->excludes(arch);
+  CLI::Option* const arch = app.add_option("--arch", o.arch,
+                                           "Target, as in sm_86; default: the GPU of --device, or "
+                                           "without one the only device of the "
+                                           "database that is read")
+                                ->type_name("ARCH");
+  app.add_option("--gpu", o.gpu, "Target by its card's name, as in \"RTX 3090\"")
+      ->type_name("NAME")
+      ->excludes(arch);
   app.add_option("--device", o.device, "GPU to use, by CUDA's number")
       ->check(whole_number(0, 1023))
       ->capture_default_str();
@@ -58,23 +62,28 @@ CLI::Option* add_kernel_options(CLI::App& app, KernelOptions& o) {
   app.add_option(
          "--type", o.type,
          "Element type: " + type_names() + "; or those of A, B, C and D, as in bf16/bf16/f32/f32")
+      ->type_name("TYPE")
       ->capture_default_str();
   app.add_option(
-      "--accuracy", o.accuracy,
-      "Accuracy class, as in fp32_f16x3; default: fp32 for f32, sums in fp32 for 16 bits");
+         "--accuracy", o.accuracy,
+         "Accuracy class, as in fp32_f16x3; default: fp32 for f32, sums in fp32 for 16 bits")
+      ->type_name("CLASS");
   app.add_option("--layout", o.layout,
                  "Operands stored transposed, A's letter first: nn, nt, tn or tt")
+      ->type_name("LAYOUT")
       ->capture_default_str();
   app.add_option("--batch", o.batch,
                  "Products of one launch, with equal distances between their matrices")
       ->check(whole_number(1, kMaxBatch))
       ->capture_default_str();
-  return app.add_option("--sizes", o.sizes, "Problems, as in 1024,4096x512x1024");
+  return app.add_option("--sizes", o.sizes, "Problems, as in 1024,4096x512x1024")
+      ->type_name("SIZES");
 }
 
 void add_kernel_dir(CLI::App& app, std::string& folder) {
   app.add_option("--kernel-dir", folder,
-                 "Folder that holds a kernel_templates/ to use instead of the built-in one");
+                 "Folder that holds a kernel_templates/ to use instead of the built-in one")
+      ->type_name("FOLDER");
 }
 
 void add_search(CLI::App& app, SearchOptions& search, TargetOptions& target) {
@@ -85,6 +94,7 @@ void add_search(CLI::App& app, SearchOptions& search, TargetOptions& target) {
       ->check(any_seed());
   app.add_option("--devices", target.devices,
                  "GPUs of one model to share the work, as in 0,1, or 'all'")
+      ->type_name("LIST")
       ->excludes("--device");
   app.add_flag("--require-gpu", target.require_gpu, "Fail rather than predict");
 }

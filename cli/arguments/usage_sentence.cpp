@@ -51,15 +51,6 @@ std::string suggestion(std::string_view word, const std::vector<std::string>& na
   return nearest == nullptr ? "" : fmt::format(": perhaps {} is meant", *nearest);
 }
 
-// The innermost command that was named, or the program itself.
-const CLI::App& named_command(const CLI::App& app) {
-  const CLI::App* command = &app;
-  for (auto named = app.get_subcommands(); !named.empty(); named = command->get_subcommands()) {
-    command = named.front();
-  }
-  return *command;
-}
-
 std::vector<std::string> command_names(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::App* one : app.get_subcommands([](const CLI::App*) { return true; })) {
@@ -72,10 +63,11 @@ std::string unexpected(const CLI::App& app) {
   const CLI::App& command = named_command(app);
   const std::vector<std::string> words = app.remaining(true);
   const std::string name_of_command = command.get_name();
-  if ((name_of_command == "run" || name_of_command == "capture") && !words.empty() &&
-      !words.front().starts_with("-")) {
+  if (takes_application(name_of_command) && !words.empty() && !words.front().starts_with("-")) {
     return "'" + excerpt(words.front()) + "' stands behind no --: write the program behind it, " +
-           "as in gemm-tune run -- python3 train.py";
+           "as in gemm-tune " +
+           (name_of_command == "capture" ? "capture -o calls.txt" : name_of_command) +
+           " -- python3 train.py";
   }
   const auto is_option = [](const std::string& word) { return word.starts_with("-"); };
   const auto option = std::find_if(words.begin(), words.end(), is_option);
@@ -117,6 +109,18 @@ std::string with_example(const std::string& text) {
 }
 
 }  // namespace
+
+bool takes_application(std::string_view command) {
+  return command == "run" || command == "capture" || command == "speed-up";
+}
+
+const CLI::App& named_command(const CLI::App& app) {
+  const CLI::App* command = &app;
+  for (auto named = app.get_subcommands(); !named.empty(); named = command->get_subcommands()) {
+    command = named.front();
+  }
+  return *command;
+}
 
 std::string usage_sentence(const CLI::App& app, const CLI::ParseError& error) {
   const std::string text = error.what();

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace CLI {
 class App;
@@ -11,6 +12,12 @@ class ParseError;
 }  // namespace CLI
 
 namespace gemm_tune {
+
+// Whether the words behind "--" are another program's.
+bool takes_application(std::string_view command);
+
+// The innermost command that was named, or the program itself.
+const CLI::App& named_command(const CLI::App& app);
 
 // app: as the failed parsing left it.
 std::string usage_sentence(const CLI::App& app, const CLI::ParseError& error);

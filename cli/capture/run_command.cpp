@@ -10,7 +10,6 @@
 #include "cli/capture/under_drop_in.h"
 #include "cli/commands.h"
 #include "cli/output/output_file.h"
-#include "core/error.h"
 #include "core/text/printable.h"
 #include "tuner/process/scratch_dir.h"
 
@@ -22,18 +21,16 @@ struct RunOptions : DropInOptions {
 
   void declare(CLI::App& app) {
     add_drop_in_options(app, *this);
-    app.add_option("--report", report, "File for the report: lines of JSON");
+    app.add_option("--report", report, "File for the report: lines of JSON")->type_name("FILE");
   }
 };
 
 int run_application(const RunOptions& options, const Call& call) {
-  if (call.application.empty()) {
-    throw UsageError("name the program behind --, as in gemm-tune run -- python3 train.py");
-  }
+  require_drop_in(call.application, "run");
   if (!options.report.empty()) require_writable(options.report, {options.db});
   const ScratchDir scratch("gemm-tune-run");
   const std::filesystem::path report = scratch.path() / "report.jsonl";
-  const int exit_code = run_under_drop_in(call.application, options, report);
+  const int exit_code = run_under_drop_in(call.application, options, report).exit_code;
   const CalledProblems called = read_called_problems(report);
   if (!options.report.empty()) write_output(options.report, called.text);
   if (!options.quiet)

@@ -35,7 +35,7 @@ struct Declined {
 // What was called, served and left.
 class Summary {
  public:
-  explicit Summary(const CalledProblems& called) {
+  Summary(const CalledProblems& called, std::size_t shown) : shown_(shown) {
     const std::vector<double> costs = costs_of_calls(called.problems);
     for (std::size_t i = 0; i < costs.size(); ++i) add(called.problems[i], costs[i]);
   }
@@ -86,24 +86,24 @@ class Summary {
   }
 
   std::string declined_text(const std::string& reason, Declined declined) const {
-    constexpr std::size_t kShown = 20;
     std::stable_sort(declined.problems.begin(), declined.problems.end(),
                      [](const auto& a, const auto& b) { return a.first.cost > b.first.cost; });
     std::string text = fmt::format("  left to cuBLAS {}, {}: {}\n", declined.all.calls,
                                    shares(declined.all), reason);
-    for (std::size_t i = 0; i < std::min(kShown, declined.problems.size()); ++i) {
+    for (std::size_t i = 0; i < std::min(shown_, declined.problems.size()); ++i) {
       const auto& [part, problem] = declined.problems[i];
       text += fmt::format(
           "    {}: {}, {:.1f} %\n", problem, part.calls,
           is_measured_ ? percent(part.cost, all_.cost) : percent(part.flops, all_.flops));
     }
-    if (declined.problems.size() > kShown) {
+    if (declined.problems.size() > shown_) {
       text += fmt::format("    and {} more, which --report FILE lists\n",
-                          declined.problems.size() - kShown);
+                          declined.problems.size() - shown_);
     }
     return text;
   }
 
+  std::size_t shown_;
   Part all_, served_, unmeasured_;
   bool is_measured_ = false;                // whether GPU time is known at all
   std::int64_t with_times_ = 0;             // served calls whose times the database has
@@ -113,12 +113,12 @@ class Summary {
 
 }  // namespace
 
-std::string run_report(const CalledProblems& called, bool audit) {
+std::string run_report(const CalledProblems& called, bool audit, std::size_t shown) {
   if (called.problems.empty()) {
     return std::string("gemm-tune: no call of cuBLAS was seen") +
            (audit ? "\n" : "; --audit sees also those of a program that finds cuBLAS by dlsym()\n");
   }
-  std::string text = Summary(called).text();
+  std::string text = Summary(called, shown).text();
   for (const std::string& error : called.errors) text += "  " + error + "\n";
   return text;
 }

@@ -12,7 +12,8 @@
 namespace gemm_tune {
 
 // Shares are of the operations, and of the GPU time where some was measured. The gain is what the
-// database expects. audit: whether the program ran under the audit module.
-std::string run_report(const CalledProblems& called, bool audit);
+// database expects. audit: whether the program ran under the audit module. shown: how many problems
+// are named for each reason why calls were left to cuBLAS.
+std::string run_report(const CalledProblems& called, bool audit, std::size_t shown = 20);
 
 }  // namespace gemm_tune

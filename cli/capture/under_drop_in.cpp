@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -114,16 +115,21 @@ class EndingSignals {
   const sigset_t& childs_mask() const { return before_; }
 
   // Waits for the child, and sends it what is sent to this process; the terminal sends its own
-  // signals to both. Returns the exit code; 128 and the signal's number where one ended it.
-  int passed_on_until_end(pid_t child) const {
+  // signals to both. Without the seconds.
+  ApplicationEnd passed_on_until_end(pid_t child) const {
+    ApplicationEnd end;
     while (true) {
       siginfo_t info{};
       const int signal = sigwaitinfo(&waiting_, &info);
-      if (signal > 0 && signal != SIGCHLD && info.si_code <= 0) kill(child, signal);
+      const bool is_request = signal > 0 && signal != SIGCHLD;
+      end.was_signalled = end.was_signalled || is_request;
+      if (is_request && info.si_code <= 0) kill(child, signal);
       int status = 0;
       const pid_t ended = waitpid(child, &status, WNOHANG);
       if (ended < 0) throw Error(std::string("waitpid failed: ") + std::strerror(errno));
-      if (ended == child) return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+      if (ended != child) continue;
+      end.exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+      return end;
     }
   }
 
@@ -154,8 +160,17 @@ void add_drop_in_options(CLI::App& app, DropInOptions& o) {
                "Reach a program that finds cuBLAS by dlsym(), too: JAX, CTranslate2, ctypes");
 }
 
-int run_under_drop_in(const std::vector<std::string>& application, const DropInOptions& options,
-                      const std::filesystem::path& report) {
+void require_drop_in(const std::vector<std::string>& application, const std::string& command) {
+  if (application.empty()) {
+    throw UsageError("name the program behind --, as in gemm-tune " + command +
+                     " -- python3 train.py");
+  }
+  library_file(kDropIn);
+}
+
+ApplicationEnd run_under_drop_in(const std::vector<std::string>& application,
+                                 const DropInOptions& options,
+                                 const std::filesystem::path& report) {
   ChildEnvironment environment;
   const auto preload = [&](const char* variable, const char* name) {
     environment.put_first(variable, preloadable(library_file(name), report.parent_path()).string());
@@ -188,15 +203,17 @@ int run_under_drop_in(const std::vector<std::string>& application, const DropInO
   posix_spawnattr_setsigmask(&attributes, &signals.childs_mask());
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
   pid_t child = 0;
+  const auto start = std::chrono::steady_clock::now();
   const int failure = posix_spawnp(&child, arguments[0], nullptr, &attributes, arguments.data(),
                                    environment.pointers().data());
   posix_spawnattr_destroy(&attributes);
   if (failure != 0) {
     throw UsageError("'" + excerpt(words[0]) + "' cannot be started: " + std::strerror(failure));
   }
-  const int exit_code = signals.passed_on_until_end(child);
+  ApplicationEnd end = signals.passed_on_until_end(child);
+  end.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   report_counts(report.parent_path(), report);
-  return exit_code;
+  return end;
 }
 
 }  // namespace gemm_tune

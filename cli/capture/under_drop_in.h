@@ -19,13 +19,23 @@ struct DropInOptions : DatabaseOptions {
 
 void add_drop_in_options(CLI::App& app, DropInOptions& o);
 
+// How a program ended that ran.
+struct ApplicationEnd {
+  int exit_code = 0;           // 128 and the signal's number where one ended it
+  double seconds = 0;          // from its start to its end
+  bool was_signalled = false;  // this process got one of the signals below meanwhile
+};
+
 // Runs the application with the drop-in preloaded, the database of the options, and `report` as the
 // file for the drop-in's report, in a folder of its own: processes that are killed leave their
-// counts there, which are added to it. Returns the
-// program's exit code; 128 and the signal's number where one ended it. The program gets SIGINT,
-// SIGQUIT, SIGTERM and SIGHUP that are sent to this one, which waits for it. Throws UsageError
-// where the program cannot be started or the drop-in is missing.
-int run_under_drop_in(const std::vector<std::string>& application, const DropInOptions& options,
-                      const std::filesystem::path& report);
+// counts there, which are added to it. The program gets SIGINT, SIGQUIT, SIGTERM and SIGHUP that
+// are sent to this one, which waits for it. Throws UsageError where the program cannot be started
+// or the drop-in is missing.
+ApplicationEnd run_under_drop_in(const std::vector<std::string>& application,
+                                 const DropInOptions& options, const std::filesystem::path& report);
+
+// Throws UsageError where the drop-in is missing, or nobody has named a program behind "--".
+// command: that needs them, as in "run".
+void require_drop_in(const std::vector<std::string>& application, const std::string& command);
 
 }  // namespace gemm_tune

@@ -23,7 +23,9 @@ constexpr NamedCommand kCommands[] = {
 
 void add_db(CLI::App& group, Call& call) {
   group.require_subcommand(1);
-  for (const auto& [name, what, add] : kCommands) add(*group.add_subcommand(name, what), call);
+  for (const NamedCommand& one : kCommands) {
+    one.add(*group.add_subcommand(one.name, one.what), call);
+  }
 }
 
 }  // namespace gemm_tune

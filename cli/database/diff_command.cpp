@@ -37,7 +37,7 @@ double winner_us(const Record& record) {
 std::string winner_text(const char* name, const std::optional<Record>& winner) {
   if (!winner) return fmt::format("    {}  -\n", name);
   return fmt::format(
-      "    {}  {:>10.4g} us  {}{}\n", name, winner_us(*winner), winner->config,
+      "    {}  {:>10}  {}{}\n", name, duration_text(winner_us(*winner)), winner->config,
       winner->source == Source::predicted ? fmt::format("  ({})", kPredictedLabel) : "");
 }
 

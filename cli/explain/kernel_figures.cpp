@@ -12,6 +12,7 @@
 #include "core/launch/launch_plan.h"
 #include "core/problem/gemm_call.h"
 #include "core/text/words.h"
+#include "tuner/report/report.h"
 
 namespace gemm_tune {
 namespace {
@@ -300,7 +301,7 @@ std::vector<Figure> figures(const KernelAnalysis& kernel, const Problem& problem
                             const DeviceSpec& device, const std::string& how_to_measure) {
   Figures all(kernel);
   if (kernel.measured_us) {
-    all.add("measured_us", "time, measured", fmt::format("{:.5g} us", *kernel.measured_us),
+    all.add("measured_us", "time, measured", duration_text(*kernel.measured_us),
             *kernel.measured_us, Origin::measurement);
   } else {
     all.add_unknown("measured_us", "time, measured", Origin::measurement,
@@ -308,7 +309,7 @@ std::vector<Figure> figures(const KernelAnalysis& kernel, const Problem& problem
   }
   const double predicted_us = kernel.prediction.time_us;
   if (std::isfinite(predicted_us)) {
-    all.add("predicted_us", "time, predicted", fmt::format("{:.5g} us", predicted_us), predicted_us,
+    all.add("predicted_us", "time, predicted", duration_text(predicted_us), predicted_us,
             Origin::formula);
   }
   add_occupancy(all, kernel, device);

@@ -43,9 +43,10 @@ OptionText option_text(const CLI::Option& option) {
 
 void add_command(const CLI::App& command, const std::string& path, std::vector<CommandText>& all) {
   const auto inner = command.get_subcommands([](const CLI::App*) { return true; });
-  CommandText text{path, command.get_description(), {}, {}};
+  CommandText text{path, command.get_description(), {}, {}, examples_of(command.get_footer())};
   for (const CLI::Option* option : command.get_options()) {
-    const bool is_listed = !option->check_lname("help") && !option->get_group().empty();
+    const bool is_listed = !option->check_lname("help") && !option->check_lname("help-all") &&
+                           !option->get_group().empty();
     if (is_listed) text.options.push_back(option_text(*option));
   }
   for (const CLI::App* one : inner) text.commands.push_back(one->get_name());
@@ -56,6 +57,21 @@ void add_command(const CLI::App& command, const std::string& path, std::vector<C
 }
 
 }  // namespace
+
+std::string examples_of(const std::string& footer) {
+  constexpr std::string_view kBegin = "Examples:\n";
+  const std::size_t begin = footer.find(kBegin);
+  if (begin == footer.npos) return "";
+  const std::size_t end = footer.find("\n\n", begin);
+  return footer.substr(begin, end == footer.npos ? end : end + 1 - begin);
+}
+
+bool is_heading(std::string_view line) {
+  constexpr std::size_t kLongest = 12;
+  const std::size_t colon = line.find(':');
+  if (line.empty() || line.front() < 'A' || line.front() > 'Z') return false;
+  return colon < kLongest && (colon + 1 == line.size() || line[colon + 1] == ' ');
+}
 
 std::vector<CommandText> command_tree(const CLI::App& app) {
   std::vector<CommandText> all;

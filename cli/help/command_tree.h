@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace CLI {
@@ -24,11 +25,18 @@ struct OptionText {
 struct CommandText {
   std::string path;  // "db info"; empty: the program itself
   std::string description;
-  std::vector<OptionText> options;    // without --help
+  std::vector<OptionText> options;    // without --help and --help-all
   std::vector<std::string> commands;  // last words of the paths of the commands within
+  std::string examples;               // lines with an indent; empty: none
 };
 
 // The program itself, then every command, each ahead of the commands within it.
 std::vector<CommandText> command_tree(const CLI::App& app);
+
+// Of a footer the paragraph that begins with "Examples:"; empty where it has none.
+std::string examples_of(const std::string& footer);
+
+// Whether a footer's line begins with a heading: a word or two and a colon.
+bool is_heading(std::string_view line);
 
 }  // namespace gemm_tune

@@ -58,15 +58,20 @@ std::string footer_sections(const std::string& footer) {
   std::string sections;
   std::istringstream lines(footer);
   for (std::string line; std::getline(lines, line);) {
-    const std::size_t colon = line.find(": ");
-    const bool has_heading = colon < 12 && std::isupper(static_cast<unsigned char>(line[0])) != 0;
-    if (has_heading) {
+    if (is_heading(line)) {
+      const std::size_t colon = line.find(':');
       sections += ".SH " + upper(line.substr(0, colon)) + "\n";
       line.erase(0, colon + 2);
     }
     if (!line.empty()) sections += roff(line) + "\n";
   }
   return sections;
+}
+
+// The examples as they are.
+std::string example_lines(const std::string& examples) {
+  if (examples.empty()) return "";
+  return ".PP\n.nf\n" + roff(examples) + ".fi\n";
 }
 
 const CommandText& default_command(const std::vector<CommandText>& all) {
@@ -90,8 +95,9 @@ std::string man_page(const CLI::App& app) {
       ".SH SYNOPSIS\n.B gemm\\-tune\n[\\fICOMMAND\\fR] [\\fIOPTION\\fR]...\n"
       ".SH DESCRIPTION\n{}\nThe default command is \\fBtune\\fR: its options may also stand "
       "without "
-      "it.\n.SH OPTIONS\n.TP\n\\fB\\-h\\fR, \\fB\\-\\-help\\fR\nPrint the options of the program, "
-      "behind a command those of the command.\n",
+      "it.\n.SH OPTIONS\n.TP\n\\fB\\-h\\fR, \\fB\\-\\-help\\fR\nPrint the most used options of the "
+      "program, "
+      "behind a command those of the command.\n.TP\n\\fB\\-\\-help\\-all\\fR\nPrint all of them.\n",
       kVersion, roff(all.front().description));
   for (const OptionText& option : all.front().options) {
     if (!has_option(default_command(all), option)) page += option_entry(option);
@@ -101,6 +107,7 @@ std::string man_page(const CLI::App& app) {
     if (command.path.empty()) continue;
     page += fmt::format(".SS {}\n{}\n", roff(command.path), sentence(command.description));
     for (const OptionText& option : command.options) page += option_entry(option);
+    page += example_lines(command.examples);
   }
   return page + footer_sections(app.get_footer()) +
          ".SH SEE ALSO\nThe README, in the documentation of the package.\n";

@@ -52,6 +52,7 @@ std::string bash(const std::vector<CommandText>& all) {
                             fmt::join(option.values, " "));
     }
     offered.push_back("--help");
+    offered.push_back("--help-all");
     words += fmt::format("    '{}') words='{}' ;;\n", command.path, fmt::join(offered, " "));
   }
   return fmt::format(R"(# Written by 'gemm-tune completion bash'.
@@ -142,8 +143,10 @@ std::string zsh(const std::vector<CommandText>& all) {
     if (!command.commands.empty()) {
       positional = fmt::format(" '*:command:({})'", fmt::join(command.commands, " "));
     }
-    cases += fmt::format("    '{}')\n      _arguments '--help[Print the options]'{}{}\n      ;;\n",
-                         command.path, positional, specs);
+    cases += fmt::format(
+        "    '{}')\n      _arguments '--help[Print the most used options]' '--help-all[Print all "
+        "options]'{}{}\n      ;;\n",
+        command.path, positional, specs);
   }
   return fmt::format(R"(#compdef gemm-tune
 # Written by 'gemm-tune completion zsh'.
@@ -170,7 +173,10 @@ fi
 
 std::string fish(const std::vector<CommandText>& all) {
   const auto text = [](const std::string& plain) { return quoted(plain, "\\", "\\'"); };
-  std::string script = "# Written by 'gemm-tune completion fish'.\n";
+  std::string script =
+      "# Written by 'gemm-tune completion fish'.\n"
+      "complete -c gemm-tune -s h -l help -d 'Print the most used options'\n"
+      "complete -c gemm-tune -l help-all -d 'Print all options'\n";
   for (const CommandText& command : all) {
     const auto [outer, word] = split(command.path);
     std::string condition = "__fish_use_subcommand";

@@ -17,6 +17,7 @@
 #include "cli/arguments/command_line.h"
 #include "cli/arguments/database.h"
 #include "cli/arguments/target.h"
+#include "cli/help/help_text.h"
 #include "cli/help/version.h"
 #include "cli/help/version_text.h"
 #include "cli/output/exit_code.h"
@@ -54,6 +55,8 @@ struct Asked {
 Asked parse(int argc, char** argv) {
   Asked asked;
   CLI::App app("Tunes on the GPUs of many machines, by one rank of MPI on each.", "gemm-tune-mpi");
+  add_help_flags(app);
+  asked.call.help = printed_help;
   app.set_version_flag("--version", program_version_text,
                        "Print the versions of program, database, kernels, NVRTC and driver");
   asked.options.declare(app);

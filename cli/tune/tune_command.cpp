@@ -1,25 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 // gemm-tune [tune]: runs the search that the command line asks for, and reports its results.
 #include <spdlog/fmt/fmt.h>
+#include <unistd.h>
 
 #include <cstdio>
+#include <string>
+#include <utility>
 
-#include "cli/arguments/database.h"
 #include "cli/arguments/target.h"
 #include "cli/commands.h"
-#include "cli/output/exit_code.h"
 #include "cli/output/signals.h"
-#include "cli/output/standard_output.h"
 #include "cli/tune/dry_run.h"
 #include "cli/tune/request.h"
 #include "cli/tune/tune_output.h"
-#include "core/error.h"
-#include "tuner/agents/one_machine.h"
+#include "cli/tune/tuning.h"
+#include "core/text/printable.h"
 #include "tuner/job/log.h"
-#include "tuner/report/progress.h"
+#include "tuner/report/report.h"
+#include "tuner/report/terminal.h"
 
 namespace gemm_tune {
 namespace {
+
+// What a person sees before the first result, on a terminal.
+void tell_what_begins(const TuneRequest& request, const Target& target) {
+  std::string line = fmt::format("{} on {} ({}): ", counted(request.problems.size(), "problem"),
+                                 target.spec.name, target.spec.arch);
+  line += target.measurable
+              ? "kernels are compiled, verified and timed beside cuBLAS"
+              : "kernels are compiled and ranked by prediction, for " + target.why_not;
+  line += request.time_limit ? "; Ctrl-C ends it early and keeps what is found"
+                             : "; --time limits it, Ctrl-C keeps what is found";
+  fmt::print(stderr, "{}", fitted(printable(line), terminal_columns(STDERR_FILENO), false));
+}
 
 int run_tune(const TuneOptions& options, const Call& call) {
   log_to_standard_error(options.verbose);
@@ -29,26 +42,16 @@ int run_tune(const TuneOptions& options, const Call& call) {
   TuneRequest request = tune_request(options, target, std::move(problems));
   if (options.dry_run) return dry_run(request, target, options);
   choose_kernel_cache(options, request);
-  Database database = open_for_writing(options);
-  if (const std::string why = database.journal().why; !why.empty() && !options.quiet) {
-    log_warning(fmt::format("{} keeps a rollback journal: {}; processes that share it wait longer",
-                            database.path().string(), why));
-  }
-  begin_run(database, request, target, call.command_line);
-  request.interruption = watch_for_signals();
+  Database database = open_for_tuning(options);
   watch_for_reader();
-  TuneReport report;
-  {
-    // Log lines about candidates would break into the progress line.
-    ProgressPrinter printer(options.quiet || options.verbose, request.time_limit);
-    const auto print_result = [&](const ProblemReport& problem) {
-      printer.clear();
-      print_problem(problem, target, options);
-    };
-    report = tune(
-        request, database, [&](const Progress& progress) { printer.show(progress); },
-        options.json ? nullptr : OnFinished(print_result));
-  }
+  const bool shows_progress = !options.quiet && !options.verbose && isatty(STDERR_FILENO) != 0;
+  if (shows_progress) tell_what_begins(request, target);
+  const auto print_result = [&](const ProblemReport& problem) {
+    print_problem(problem, target, options);
+  };
+  const TuneReport report =
+      tune_with_progress(std::move(request), options, target, database, call.command_line,
+                         options.json ? nullptr : OnFinished(print_result));
   print_end(std::vector{DeviceReport{target, report}}, options, call, database);
   return exit_code(report);
 }

@@ -15,27 +15,32 @@ void add_search_options(CLI::App& app, TuneOptions& o) {
   add_search(app, o, o);
   app.add_option("--strategy", o.strategy,
                  "How to search; default: model, but list order where all are tried")
+      ->type_name("NAME")
       ->check(one_of({kStrategyNames.begin(), kStrategyNames.end()}));
   app.add_option("--from-capture", o.capture, "Tune what `capture` wrote, the most GPU time first")
+      ->type_name("FILE")
       ->excludes(sizes);
   app.add_option("--budget", o.budget,
-                 "Distinct candidates tried per problem, or 'all'; default: by the space's size");
+                 "Distinct candidates tried per problem, or 'all'; default: by the space's size")
+      ->type_name("N");
   app.add_option("--target", o.target,
                  "Stop when the rest of the budget would likely gain less, as in 0.98: 2 %")
       ->check(number(0.5, 0.9999));
   app.add_option(
-      "--time", o.time,
-      "Time for the run, as in 15:00, which the finals of its last problem may exceed by "
-      "seconds; time in which the program is stopped is not counted");
+         "--time", o.time,
+         "Time for the run, as in 15:00; the finals of its last problem may end seconds later")
+      ->type_name("TIME");
   app.add_option("--config", o.configs,
                  "Try only this config, or the configs of the family of this name; repeatable; "
-                 "@FILE has a config on each line");
+                 "@FILE has a config on each line")
+      ->type_name("CONFIG");
 }
 
 void add_finals_options(CLI::App& app, TuneOptions& o) {
   app.add_option("--baselines", o.baselines,
                  "Baselines of the finals, of cublas, cublaslt (the best of its proposals) and "
                  "cublas-autotuned (CUBLAS_GEMM_AUTOTUNE)")
+      ->type_name("LIST")
       ->delimiter(',')
       ->check(one_of({"cublas", "cublaslt", "cublas-autotuned"}))
       ->capture_default_str();
@@ -55,12 +60,15 @@ void add_finals_options(CLI::App& app, TuneOptions& o) {
 void TuneOptions::declare(CLI::App& app) {
   add_search_options(app, *this);
   add_finals_options(app, *this);
-  CLI::Option* const cache = app.add_option(
-      "--kernel-cache", kernel_cache,
-      "Folder of compiled kernels, also for gt_open(): stored winners' kernels, all that the "
-      "library may launch, are written there, and kernels found there are not compiled again; "
-      "default: "
-      "$XDG_CACHE_HOME/gemm-tune, else ~/.cache/gemm-tune, for what the search compiles anyhow");
+  CLI::Option* const cache = app.add_option("--kernel-cache", kernel_cache,
+                                            "Folder of compiled kernels, also for gt_open(): "
+                                            "stored winners' kernels, all that the "
+                                            "library may launch, are written there, and kernels "
+                                            "found there are not compiled again; "
+                                            "default: "
+                                            "$XDG_CACHE_HOME/gemm-tune, else ~/.cache/gemm-tune, "
+                                            "for what the search compiles anyhow")
+                                 ->type_name("FOLDER");
   app.add_flag("--no-kernel-cache", no_kernel_cache, "Keep no compiled kernels")->excludes(cache);
   app.add_flag("--why", why, "The long report: every reason for a rejection, all baselines' times");
   app.add_flag("--dry-run", dry_run, "Count and estimate; compile nothing");

@@ -123,7 +123,7 @@ TEST_F(CliInputTest, WordsThatAreNotExpectedAreAnsweredWithWhatToWrite) {
   expect_refusal("--sizes 64 --frobnicate", 2, "'--frobnicate' is no option; see");
   expect_refusal("1024", 2, "'1024' stands behind no option: write --sizes 1024");
   expect_refusal("bset --sizes 64", 2, "'bset' is no command: perhaps best is meant;");
-  expect_refusal("wobble", 2, "'wobble' is no command: use one of tune, best, explain, ");
+  expect_refusal("wobble", 2, "'wobble' is no command: use one of tune, speed-up, best, ");
   expect_refusal("best --sizes 64 foo", 2, "'foo' is more than 'best' takes: leave it out");
   expect_refusal("best", 2, "--sizes is required: name the problems, as in --sizes 1024,");
   expect_refusal("capture -- true", 2, "--output is required: name what to write, as in -o FILE");

@@ -217,8 +217,13 @@ TEST_F(CliTest, RefusesToPredictWhereAGpuIsDemanded) {
 TEST_F(CliTest, HelpAndVersionGoToStandardOutput) {
   const ProgramRun help = run("--help");
   EXPECT_EQ(help.exit_code, 0);
-  EXPECT_THAT(help.output, HasSubstr("--sizes"));
-  EXPECT_THAT(help.output, HasSubstr("Exit codes"));
+  EXPECT_THAT(help.output, AllOf(HasSubstr("--sizes"), HasSubstr("gemm-tune --help-all")));
+  EXPECT_THAT(help.output, Not(HasSubstr("--seed")));
+  const ProgramRun all = run("--help-all");
+  EXPECT_EQ(all.exit_code, 0);
+  EXPECT_THAT(all.output, AllOf(HasSubstr("--seed"), HasSubstr("Exit codes: 0 done; ")));
+  EXPECT_THAT(run("best --help").output, StartsWith("The config for a size, from the database\n"
+                                                    "Usage: gemm-tune best [OPTION]...\n"));
   const ProgramRun version = run("--version");
   EXPECT_EQ(version.exit_code, 0);
   EXPECT_THAT(version.output, StartsWith("gemm-tune 0."));

@@ -64,10 +64,36 @@ class CliTerminalTest : public CliTest {
     }
     return lines;
   }
+
+  // The lines before the first result, and those from it on.
+  static std::vector<std::string> begin_of(const std::vector<std::string>& lines) {
+    return {lines.begin(), first_result(lines)};
+  }
+  static std::vector<std::string> results_of(const std::vector<std::string>& lines) {
+    return {first_result(lines), lines.end()};
+  }
+
+ private:
+  static std::vector<std::string>::const_iterator first_result(
+      const std::vector<std::string>& lines) {
+    return std::find_if(lines.begin(), lines.end(), [](const std::string& line) {
+      return line.find(" on ") != line.npos && line.find("problem") == line.npos;
+    });
+  }
 };
 
+TEST_F(CliTerminalTest, ARunSaysFirstWhatItDoes) {
+  const std::vector<std::string> lines =
+      shown(on_terminal(tune("--sizes 64,96 --config " + std::string(kNaive)), 80));
+  EXPECT_THAT(lines[0], StartsWith("2 problems on NVIDIA RTX A6000 (sm_86): kernels are compiled"));
+  for (const std::string& line : begin_of(lines)) EXPECT_LE(line.size(), 80u) << line;
+  EXPECT_THAT(unbroken(on_terminal("-q " + tune("--sizes 64 --config " + std::string(kNaive)), 80)),
+              Not(HasSubstr("kernels are compiled")));
+}
+
 TEST_F(CliTerminalTest, ASizeTakesTwelveLinesOfEightyColumnsAtMostOnATerminal) {
-  const std::vector<std::string> lines = shown(on_terminal(tune("--sizes 256 --budget 2"), 80));
+  const std::vector<std::string> lines =
+      results_of(shown(on_terminal(tune("--sizes 256 --budget 2"), 80)));
   const auto blank = std::find(lines.begin(), lines.end(), "");
   ASSERT_NE(blank, lines.end());
   EXPECT_LE(blank - lines.begin(), 12);
@@ -78,7 +104,8 @@ TEST_F(CliTerminalTest, ASizeTakesTwelveLinesOfEightyColumnsAtMostOnATerminal) {
 }
 
 TEST_F(CliTerminalTest, AConfigThatTheReportBrokeCanBePastedInQuotes) {
-  const std::vector<std::string> lines = shown(on_terminal(tune("--sizes 256 --budget 2"), 80));
+  const std::vector<std::string> lines =
+      results_of(shown(on_terminal(tune("--sizes 256 --budget 2"), 80)));
   std::string config = lines[1].substr(11);
   for (std::size_t i = 2; lines[i].starts_with("           "); ++i) config += "\n" + lines[i];
   EXPECT_THAT(config, HasSubstr("\n"));

@@ -59,6 +59,7 @@ cli/database: cli/arguments cli/output
 cli/export: cli/arguments cli/output
 cli/capture: cli/arguments cli/output
 cli/report: cli/arguments cli/output cli/help
+cli/speed_up: cli/capture cli/tune cli/arguments cli/output
 cli/mpi: cli/tune cli/arguments cli/output cli/help
 '
 # These build where there is no CUDA.

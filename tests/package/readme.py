@@ -3,8 +3,8 @@
 """Holds README.md against what is there.
 
 usage: readme.py commands PROGRAM CLIENT
-                                    every `./run gemm-tune ...` and `gemm-tune ...` of the README does
-                                    what EXPECTED says; CLIENT multiplies by cuBLAS for its train.py
+                                    every `./run gemm-tune ...` and `gemm-tune ...` of the README and of
+                                    docs/five_minutes.md does what EXPECTED says; CLIENT multiplies by cuBLAS for its train.py
        readme.py options PROGRAM... every option that README.md, those of examples/, bench/ and research/, and docs/
                                     name is one of a PROGRAM, or of one of FOREIGN_OPTIONS
        readme.py links              what README.md, CONTRIBUTING.md, CHANGELOG.md, the README.md of examples/,
@@ -30,9 +30,10 @@ from man_and_completion import of_help
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()
+FIVE_MINUTES = (ROOT / "docs/five_minutes.md").read_text()
 READMES = [ROOT / folder / "README.md" for folder in (".", "examples", "bench", "research")]
 
-# A command of the README, without its comment -> patterns that its output has to show, runs of
+# A command of the README or of docs/five_minutes.md, without its comment -> patterns that its output has to show, runs of
 # spaces counting as one. {scratch} is the folder that it runs in.
 EXPECTED = {
     "./run gemm-tune --arch sm_86 --sizes 1024,4096": [
@@ -92,6 +93,13 @@ EXPECTED = {
     "./run gemm-tune db merge all.db mine.db theirs.db": [
         r"all\.db: \d+ rows, \d+ of them new",
     ],
+    "gemm-tune speed-up -- python3 train.py": [
+        r"^gemm-tune: 1 of 3: python3 train\.py runs as it is",
+        r"2 calls of cuBLAS with 2 products to tune",
+        r"1 of 2 64x96x64: .* us \(predicted, not timed\) 2 of 2 64x64x64: ",
+        r"wall time [\d.]+ m?s [\d.]+ m?s [\d.]+ ",
+        r"served 0 of 2 calls of cuBLAS.* nothing was served: the program is as it was$",
+    ],
     "gemm-tune capture -o calls.txt -- python3 train.py": [
         r"^cublas cublas$",
     ],
@@ -101,6 +109,15 @@ EXPECTED = {
     "gemm-tune run -- python3 train.py": [
         r"^cublas cublas$",
     ],
+    "gemm-tune --from-capture calls.txt --time 15:00": [
+        r"64x96x64 on .* 64x64x64 on .* winner .*\(predicted, not timed\)",
+    ],
+    "gemm-tune --sizes 4096x512x1024 --time 5:00": [
+        r"4096x512x1024 on NVIDIA RTX A6000 .* winner .*\(predicted, not timed\)",
+    ],
+    "gemm-tune best --sizes 4096x512x1024": [
+        r"4096x512x1024 exact \w+/",
+    ],
 }
 # At its default budget the first compiles for two minutes on 2 cores. What is under test, that the
 # command is accepted, tunes both sizes and stores a winner for each, takes 3 candidates. The second
@@ -108,7 +125,12 @@ EXPECTED = {
 ADDED = {
     "./run gemm-tune --arch sm_86 --sizes 1024,4096": ["--budget", "3"],
     "gemm-tune --from-capture calls.txt": ["--arch", "sm_86", "--budget", "2"],
+    "gemm-tune speed-up -- python3 train.py": ["--arch", "sm_86", "--budget", "2"],
+    "gemm-tune --from-capture calls.txt --time 15:00": ["--arch", "sm_86", "--budget", "2"],
+    "gemm-tune --sizes 4096x512x1024 --time 5:00": ["--arch", "sm_86", "--budget", "2"],
 }
+# Those that tell on standard error: standard output is another program's.
+TELL_ON_STDERR = {"gemm-tune speed-up -- python3 train.py"}
 
 # Those that end so without a GPU, and say why on standard error.
 EXIT_CODES = {"./run gemm-tune bench --sizes 256,1000x1000x1000": 3}
@@ -143,9 +165,9 @@ def code_blocks(text):
 
 
 def commands():
-    """The README's commands in order, each once."""
+    """The pages' commands in order, each once."""
     found = {}
-    for language, lines in code_blocks(README):
+    for language, lines in [*code_blocks(README), *code_blocks(FIVE_MINUTES)]:
         for line in lines:
             if language in ("", "sh") and line.startswith(("./run gemm-tune", "gemm-tune ")):
                 found[line.split("  #")[0].rstrip()] = None
@@ -155,7 +177,7 @@ def commands():
 def check_commands(program, client):
     found = commands()
     if set(found) != set(EXPECTED):
-        sys.exit("The README's commands and EXPECTED differ by: "
+        sys.exit("The commands of the README and docs/five_minutes.md and EXPECTED differ by: "
                  + "; ".join(sorted(set(found) ^ set(EXPECTED))))
     with tempfile.TemporaryDirectory() as folder:
         scratch = pathlib.Path(folder).resolve()
@@ -171,13 +193,16 @@ def check_commands(program, client):
             if "mine.db theirs.db" in command:
                 for name in ("mine.db", "theirs.db"):
                     shutil.copyfile(scratch / "gemm-tune.db", scratch / name)
-            arguments = shlex.split(command.removeprefix("./run "))[1:] + ADDED.get(command, [])
+            arguments, dashes, application = command.removeprefix("./run ").partition(" -- ")
+            arguments = shlex.split(arguments)[1:] + ADDED.get(command, [])
+            arguments += ["--", *shlex.split(application)] if dashes else []
             run = subprocess.run([program, *arguments], cwd=scratch, env=environment,
                                  stdin=subprocess.DEVNULL, capture_output=True, text=True)
             expected_code = EXIT_CODES.get(command, 0)
             if run.returncode != expected_code:
                 sys.exit(f"exit code {run.returncode}\n{run.stdout}{run.stderr}")
-            output = " ".join((run.stderr if expected_code else run.stdout).split())
+            is_on_stderr = expected_code or command in TELL_ON_STDERR
+            output = " ".join((run.stderr if is_on_stderr else run.stdout).split())
             for pattern in EXPECTED[command]:
                 pattern = pattern.replace("{scratch}", scratch_pattern)
                 if not re.search(pattern, output):
@@ -214,7 +239,7 @@ def check_links():
 
 
 def check_options(*programs):
-    known = {option for program in programs for _, option in of_help(program)} | {"--help"} | FOREIGN_OPTIONS
+    known = {option for program in programs for _, option in of_help(program)} | {"--help", "--help-all"} | FOREIGN_OPTIONS
     unknown = []
     for page in (*READMES, *sorted((ROOT / "docs").glob("*.md"))):
         if page.name in DATED_PAGES:

@@ -81,7 +81,8 @@ std::string line_of(std::string_view name, const BenchRow& row, Objective operan
   std::string line = fmt::format("{:<{}}{:<5}", name, kProblem, name_of(operands));
   if (!us) return line + "        -\n";
   const double tflops = flops(row.what.problem) / *us * 1e-6;
-  line += fmt::format("{:>10.5g}{:>9.4g}", *us, tflops);
+  line += *us < 1e5 ? fmt::format("{:>10.5g}", *us) : fmt::format("{:>10.0f}", *us);
+  line += fmt::format("{:>9.4g}", tflops);
   for (const BaselineKind kind : kBaselineKinds) line += ratio_text(speedup(row, kind, operands));
   line.erase(line.find_last_not_of(' ') + 1);
   return line + "\n";

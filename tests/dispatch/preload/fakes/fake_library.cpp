@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/dispatch/preload/fakes/fake_library.h"
 
+#include <unistd.h>
+
+#include <cstdlib>
+
 extern "C" {
 
 gemm_tune::FakeLibrary* fake_library() {
@@ -11,6 +15,10 @@ gemm_tune::FakeLibrary* fake_library() {
 gt_status gt_open(const gt_options* options, gt_handle** handle) {
   fake_library()->policy = options->policy;
   *handle = nullptr;
+  const char* const database = std::getenv("GEMM_TUNE_DB");
+  if (database != nullptr && *database != '\0' && ::access(database, F_OK) != 0) {
+    return GT_DATABASE_ERROR;
+  }
   return fake_library()->open_status;
 }
 

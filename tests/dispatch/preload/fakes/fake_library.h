@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A libgemm_tune.so.0 for tests: its answers are set by hand, and its calls recorded.
+// A libgemm_tune.so.0 for tests: its answers are set by hand, and its calls recorded. It opens no
+// database that GEMM_TUNE_DB names and that does not exist.
 //
 // `served` counts from any thread; all else belongs to one thread at a time.
 #pragma once

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// gemm-tune speed-up, with programs that multiply by a fake cuBLAS, a fake library that serves
+// every call, and predictions in place of a GPU's times.
+#include "tests/cli/fixture.h"
+
+namespace gemm_tune {
+namespace {
+
+class CliSpeedUpTest : public CliTest {
+ protected:
+  CliSpeedUpTest() {
+    std::filesystem::create_directories(bin_);
+    std::filesystem::copy(std::getenv("GT_PROGRAM"), bin_ / "gemm-tune");
+    for (const char* const file : {GT_DROP_IN, GT_FAKE_LIBRARY}) {
+      std::filesystem::copy(file, bin_ / std::filesystem::path(file).filename());
+    }
+  }
+
+  // options: ahead of "--".
+  ProgramRun speed_up(const std::string& options, const std::string& program) const {
+    return run_program((bin_ / "gemm-tune").string(), arguments(options, program));
+  }
+
+  std::string arguments(const std::string& options, const std::string& program) const {
+    return "speed-up --db " + path("t.db") + " " + options + " -- " + program;
+  }
+
+  const std::filesystem::path bin_ = folder_ / "prefix/bin";
+  const std::string client_ = GT_CUBLAS_CLIENT;
+  const std::string predicted_ = "--arch sm_86 --budget 2 --jobs 1";
+};
+
+TEST_F(CliSpeedUpTest, AProgramIsRunTunedAndServedAndServedAtOnceTheSecondTime) {
+  const std::string program = "sh -c '" + client_ + " 64 64 64 96; true'";
+  const ProgramRun first = speed_up(predicted_, program);
+  EXPECT_EQ(first.exit_code, 0) << first.errors;
+  EXPECT_EQ(first.output,
+            "cublas\ncublas\ncublas\ncublas\ngemm-tune\ngemm-tune\ngemm-tune\ngemm-tune\n");
+  EXPECT_THAT(first.errors, StartsWith("gemm-tune: 1 of 3: sh -c "));
+  EXPECT_THAT(first.errors, HasSubstr("4 calls of cuBLAS with 2 products to tune, 1.12 ms of GPU "
+                                      "time\n"));
+  EXPECT_THAT(first.errors, ContainsRegex("   66\\.7 % +3 +250 us +[0-9.]+ us  64x64x64\n"));
+  EXPECT_THAT(first.errors,
+              ContainsRegex("gemm-tune: 2 of 3: searches on NVIDIA RTX A6000 \\(sm_86, "
+                            "84 SMs\\) for 10:00 at most"));
+  EXPECT_THAT(first.errors,
+              ContainsRegex("\n  1 of 2  64x64x64: [0-9.]+ us \\(predicted, not timed\\)\n"));
+  EXPECT_THAT(first.errors, ContainsRegex("\n  wall time +[0-9.]+ m?s +[0-9.]+ m?s +[0-9.]+\n"));
+  EXPECT_THAT(first.errors, ContainsRegex("\n  GPU time of GEMM +1\\.12 ms +1\\.12 ms +1\\.000\n"));
+  EXPECT_THAT(first.errors, HasSubstr("\ngemm-tune: served 4 of 4 calls of cuBLAS"));
+  EXPECT_THAT(first.errors, EndsWith("gemm-tune: from now on: gemm-tune run --db " + path("t.db") +
+                                     " -- " + program + "\n"));
+
+  const ProgramRun second = speed_up(predicted_, program);
+  EXPECT_EQ(second.exit_code, 0) << second.errors;
+  EXPECT_EQ(second.output, "gemm-tune\ngemm-tune\ngemm-tune\ngemm-tune\n");
+  EXPECT_THAT(second.errors, HasSubstr(" UTC are known and tuned: it starts served; --again"));
+  EXPECT_THAT(second.errors, Not(HasSubstr("of 3")));
+  EXPECT_THAT(second.errors, HasSubstr("\n  wall time "));
+
+  const ProgramRun again = speed_up("--again " + predicted_, program);
+  EXPECT_THAT(again.errors, StartsWith("gemm-tune: 1 of 3: "));
+  const ProgramRun quiet = speed_up("-q " + predicted_, program);
+  EXPECT_EQ(quiet.errors, "");
+  EXPECT_EQ(quiet.output, second.output);
+}
+
+TEST_F(CliSpeedUpTest, AProgramThatFailsIsToldOfAndTunedAllTheSameTheSecondTime) {
+  const ProgramRun first = speed_up(predicted_, client_ + " 64");
+  EXPECT_EQ(first.exit_code, 5);
+  EXPECT_EQ(first.output, "cublas\n");
+  EXPECT_THAT(first.errors,
+              HasSubstr("the program itself failed, with exit code 5, before anything "
+                        "was served; kept: 1 product"));
+  const ProgramRun second = speed_up(predicted_, client_ + " 64");
+  EXPECT_EQ(second.exit_code, 5);
+  EXPECT_EQ(second.output, "gemm-tune\n");
+  EXPECT_THAT(second.errors, HasSubstr(" UTC are known and not tuned to the end"));
+  EXPECT_THAT(second.errors,
+              HasSubstr("no times to compare, for it failed when it was served, with "
+                        "exit code 5, as it may without"));
+  EXPECT_THAT(second.errors, HasSubstr("from now on: gemm-tune run "));
+}
+
+TEST_F(CliSpeedUpTest, AProgramThatFailsOnlyWhenItIsServedIsLeftAsItIs) {
+  const ProgramRun done = speed_up(predicted_, "sh -c '" + client_ + " 64 | grep -q cublas'");
+  EXPECT_EQ(done.exit_code, 1);
+  EXPECT_THAT(done.errors, HasSubstr("failed when it was served, with exit code 1, and had not "
+                                     "before\n"));
+  EXPECT_THAT(done.errors, HasSubstr("gemm-tune: leave the program as it is: sh -c "));
+  EXPECT_THAT(done.errors, Not(HasSubstr("from now on")));
+}
+
+TEST_F(CliSpeedUpTest, AnInterruptedProgramLeavesItsProductsAndTheSameCommandGoesOn) {
+  const std::string flag = path("interrupted");
+  const std::string program = "sh -c '" + client_ + " 64; [ -e " + flag + " ] || { touch " + flag +
+                              "; kill -TERM $PPID; exec sleep 60; }'";
+  const ProgramRun first = speed_up(predicted_, program);
+  EXPECT_EQ(first.exit_code, 130);
+  EXPECT_THAT(first.errors, HasSubstr("gemm-tune: interrupted; kept: 1 product of the program; the "
+                                      "same command goes on with the search\n"));
+  const ProgramRun second = speed_up(predicted_, program);
+  EXPECT_EQ(second.exit_code, 0) << second.errors;
+  EXPECT_EQ(second.output, "gemm-tune\n");
+  EXPECT_THAT(second.errors, HasSubstr("no times to compare, for the run before was interrupted"));
+}
+
+TEST_F(CliSpeedUpTest, AnInterruptedSearchIsKeptAndTheSameCommandGoesOn) {
+  const std::string program = "sh -c '" + client_ + " 64; true'", said = path("said");
+  write_file(path("interrupt.sh"), "'" + (bin_ / "gemm-tune").string() + "' \"$@\" 2>" + said +
+                                       " &\n"
+                                       "until grep -q '2 of 3' " +
+                                       said + "; do sleep 0.05; done\nkill -TERM $!\nwait $!\n");
+  const ProgramRun first = run_program("sh " + path("interrupt.sh"),
+                                       arguments("--arch sm_86 --budget all --jobs 1", program));
+  EXPECT_EQ(first.exit_code, 130);
+  EXPECT_EQ(first.output, "cublas\n");
+  EXPECT_THAT(read_file(said), EndsWith(" and the same command goes on from there\n"));
+  const ProgramRun second = speed_up(predicted_, program);
+  EXPECT_EQ(second.exit_code, 0) << second.errors;
+  EXPECT_EQ(second.output, "gemm-tune\n");
+  EXPECT_THAT(second.errors, HasSubstr("2 of 3"));
+}
+
+TEST_F(CliSpeedUpTest, OnAnotherGpuItBeginsAnew) {
+  const std::string program = "sh -c '" + client_ + " 64; true'";
+  EXPECT_EQ(speed_up(predicted_, program).exit_code, 0);
+  const ProgramRun other = speed_up("--arch sm_80 --budget 2 --jobs 1", program);
+  EXPECT_EQ(other.output, "cublas\ngemm-tune\n");
+  EXPECT_THAT(other.errors,
+              HasSubstr(" was run on NVIDIA RTX A6000 (sm_86, 84 SMs) before: it begins "
+                        "anew\n"));
+}
+
+TEST_F(CliSpeedUpTest, WithoutAGpuTheProgramIsNotEvenStarted) {
+  expect_refusal("speed-up --db " + path("t.db") + " -- " + client_ + " 64", 3,
+                 "speed-up times kernels on a GPU and cannot: ");
+}
+
+TEST_F(CliSpeedUpTest, WhatIsNoProgramThatMultipliesIsRefused) {
+  expect_refusal("speed-up", 2, "name the program behind --, as in gemm-tune speed-up -- python3");
+  expect_refusal("speed-up python3 train.py", 2, "'python3' stands behind no --: write");
+  const ProgramRun none = speed_up(predicted_, "true");
+  EXPECT_EQ(none.exit_code, 4);
+  EXPECT_THAT(none.errors, HasSubstr("made no call of cuBLAS that could be served: true exited"));
+  EXPECT_EQ(speed_up("--time soon " + predicted_, "true").exit_code, 2);
+}
+
+TEST_F(CliSpeedUpTest, ADamagedRecordIsMadeAnew) {
+  const std::string program = "sh -c '" + client_ + " 64; true'";
+  EXPECT_EQ(speed_up(predicted_, program).exit_code, 0);
+  int records = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_ / "speed-up")) {
+    write_file(entry.path().string(), "{");
+    ++records;
+  }
+  EXPECT_EQ(records, 1);
+  EXPECT_EQ(speed_up(predicted_, program).output, "cublas\ngemm-tune\n");
+}
+
+}  // namespace
+}  // namespace gemm_tune
