@@ -19,7 +19,7 @@ FOLDERS = ["core", "gpu", "kernel_templates", "search", "db", "choose", "runtime
 TABLES = {"core/types/element_type.h", "core/types/accuracy.h", "core/types/accuracy.cpp", "core/types/signature.h", "core/types/signature.cpp",
           "core/types/float16.h", "dispatch/include/gemm_tune/gemm_tune.h"}
 # Prototypes of NVIDIA's functions; the surrogate's arithmetic; the interpreter of PTX; the memory of partial sums.
-OTHERS = {"dispatch/preload/gemm_tune_blas.cpp", "dispatch/preload/driver.h", "search/strategy/surrogate.cpp",
+OTHERS = {"core/problem/cublas_functions.h", "dispatch/preload/driver.h", "search/strategy/surrogate.cpp",
           "search/strategy/surrogate.h", "tuner/trace/ptx.cpp", "tuner/trace/trace.cpp",
           "runtime/workspace.cpp", "runtime/workspace.h", "runtime/workspace_pool.h"}
 ASSUMES = re.compile(

@@ -15,6 +15,7 @@
 #include "choose/expected_time.h"
 #include "choose/most_of_cublas.h"
 #include "core/error.h"
+#include "core/problem/cublas_functions.h"
 #include "core/text/printable.h"
 #include "core/text/words.h"
 #include "kernel_templates/registry/library_families.h"
@@ -71,11 +72,7 @@ class CheckedConfigs {
 // cuBLAS's own choice for the types, as an application gets it: neither cublasLt's best of several
 // nor one that cuBLAS found by timing.
 bool is_plain_cublas(const Baseline& baseline) {
-  static const std::set<std::string> kFunctions = {
-      "cublasSgemm",   "cublasSgemmStridedBatched",  "cublasSgemmBatched",
-      "cublasGemmEx",  "cublasGemmStridedBatchedEx", "cublasGemmBatchedEx",
-      "cublasLtMatmul"};
-  return kFunctions.count(baseline.name) > 0;
+  return cublas_function_named(baseline.name).has_value();
 }
 
 std::optional<Baseline> cublas_beside(const Database& database, const Record& record) {
@@ -118,7 +115,8 @@ std::string describe(const Serving& serving, const DeviceKey& device, const Prob
                      : is_nearest ? "the nearest tuned size, "
                                   : "the near tuned size that is expected to be fastest here, ";
   if (same != Sameness::full) text += to_string(record.problem) + " on ";
-  text += record.device.name + " with " + std::to_string(record.device.sm_count) + " SMs";
+  text +=
+      printable(record.device.name) + " with " + std::to_string(record.device.sm_count) + " SMs";
   if (!device.name.empty() && record.device != device) text += ", another device of " + device.arch;
   text += record.source == Source::measured ? " (measured)" : " (predicted, not timed)";
   text += of_layer(serving.winner->layer);
@@ -313,9 +311,9 @@ Choice of_timed(const Tuned& tuned, const TimedCandidate& timed, const DeviceKey
   choice.config = *timed.config;
   choice.expected_us = timed.expected_us;
   choice.explanation = "expected to take " + rounded_us(timed.expected_us) +
-                       ", the least of all configs that were verified on " + row.device.name +
-                       " with " + std::to_string(row.device.sm_count) + " SMs; timed nearest at " +
-                       to_string(row.problem) + of_layer(layer);
+                       ", the least of all configs that were verified on " +
+                       printable(row.device.name) + " with " + std::to_string(row.device.sm_count) +
+                       " SMs; timed nearest at " + to_string(row.problem) + of_layer(layer);
   if (timed.distance > kGuessDistance) choice.explanation += kGuess;
   choice.winner = std::move(record);
   return choice;

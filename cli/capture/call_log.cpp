@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/problem/cublas_functions.h"
 #include "core/text/parse_number.h"
 #include "core/text/printable.h"
 #include "gpu/cuda_libraries/cublas_types.h"
@@ -94,10 +95,11 @@ void add_logged(const LoggedCall& call, CallCounts& counts) {
   for (const std::string_view suffix : {"_64", "_v2"}) {
     if (function.ends_with(suffix)) function.resize(function.size() - suffix.size());
   }
-  constexpr std::string_view kFunctions[] = {"cublasSgemm", "cublasSgemmStridedBatched",
-                                             "cublasSgemmEx", "cublasGemmEx",
-                                             "cublasGemmStridedBatchedEx"};
-  if (std::find(std::begin(kFunctions), std::end(kFunctions), function) == std::end(kFunctions)) {
+  const std::optional<CublasFunction> known = cublas_function_named(function);
+  const bool has_kernels = known && *known != CublasFunction::cublasLtMatmul &&
+                           info_of(*known).type != CublasType::F64 &&
+                           info_of(*known).batch != CublasBatch::GROUPS;
+  if (!has_kernels) {
     if (multiplies(function)) counts.leave_out(function);
     return;
   }
@@ -119,6 +121,7 @@ void add_logged(const LoggedCall& call, CallCounts& counts) {
   product.n = call.value("n", 0);
   product.k = call.value("k", 0);
   product.batch = call.value("batchCount", 1);
+  product.batch_kind = batch_kind_of(info_of(*known).batch);
   counts.add(function, product);
 }
 

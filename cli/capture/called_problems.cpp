@@ -55,11 +55,12 @@ std::optional<Problem> problem_called(const Json& line) {
   product.n = size("n");
   product.k = size("k");
   product.batch = size("batch");
-  std::optional<Problem> packed = problem_of(product);
-  if (!packed) return std::nullopt;
-  if (line.value("batch_kind", "strided") == to_string(BatchKind::pointers)) {
-    packed->batch_kind = BatchKind::pointers;
+  const std::string batch_kind = line.value("batch_kind", "strided");
+  for (const BatchKind one : {BatchKind::pointers, BatchKind::groups}) {
+    if (batch_kind == to_string(one)) product.batch_kind = one;
   }
+  const std::optional<Problem> packed = problem_of(product);
+  if (!packed) return std::nullopt;
   // cuBLAS's D is the transpose of the row-major one.
   const auto epilogue = find_epilogue(line.value("epilogue", "none"));
   if (!epilogue) return std::nullopt;
@@ -125,10 +126,14 @@ std::optional<Problem> problem_of(const CublasProduct& product) {
   };
   const bool sound = in_range(product.m, kMaxEdge) && in_range(product.n, kMaxEdge) &&
                      in_range(product.k, kMaxEdge) && in_range(product.batch, kMaxBatch);
-  if (!sound || !product.types || !is_served(*product.types)) return std::nullopt;
-  return packed_problem(product.n, product.m, product.k,
-                        layout_of(product.transposes_b, product.transposes_a), product.batch,
-                        *product.types);
+  const bool has_kernels =
+      product.types && is_served(*product.types) && product.batch_kind != BatchKind::groups;
+  if (!sound || !has_kernels) return std::nullopt;
+  Problem problem = packed_problem(product.n, product.m, product.k,
+                                   layout_of(product.transposes_b, product.transposes_a),
+                                   product.batch, *product.types);
+  problem.batch_kind = product.batch_kind;
+  return problem;
 }
 
 std::int64_t CalledProblem::calls() const {

@@ -40,6 +40,7 @@ struct CublasProduct {
   std::optional<Signature> types;  // nothing for those that gemm-tune does not know
   bool transposes_a = false, transposes_b = false;
   std::int64_t m = 0, n = 0, k = 0, batch = 1;
+  BatchKind batch_kind = BatchKind::strided;
 };
 
 // The same product in row-major terms, the operands, M and N swapped, with packed matrices. Nothing

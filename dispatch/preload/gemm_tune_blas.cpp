@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The names that the drop-in takes over from cuBLAS. Each serves the call or hands it on as it is.
 //
-// A template for each pair of a function and its variant for 64-bit integers: an instance has a
-// real function of its own.
+// All but cublasLtMatmul are defined by the rows of core/problem/cublas_functions.h.
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <numeric>
 
+#include "core/problem/cublas_functions.h"
 #include "dispatch/preload/cublas/handle_devices.h"
 #include "dispatch/preload/cublas/lt_call.h"
 #include "dispatch/preload/cublas/real_cublas.h"
@@ -74,165 +76,34 @@ int finish(const std::optional<Declined>& declined, const Forward& forward) {
   return status;
 }
 
-template <class Signature, class... Arguments>
-int serve_or_forward(RealFunction<Signature>& real, const CublasCall& call, Handle handle,
-                     Arguments... arguments) {
-  const auto forward = [&] { return real(handle, arguments...); };
+template <class Forward>
+int serve_or_forward(const CublasCall& call, Handle handle, const Forward& forward) {
   if (is_inside) return forward();
   const Inside inside;
   GpuTimer::Span span;
   return finish(serve(call, handle, &span), forward);
 }
 
+// The arrays of a call for groups of products, by which they differ.
 template <class Int>
-int sgemm(const char* name, Handle handle, int op_a, int op_b, Int m, Int n, Int k,
-          const float* alpha, const float* A, Int lda, const float* B, Int ldb, const float* beta,
-          float* C, Int ldc) {
-  static RealFunction<int(Handle, int, int, Int, Int, Int, const float*, const float*, Int,
-                          const float*, Int, const float*, float*, Int)>
-      real(name);
-  CublasCall call{Function::sgemm, op_a, op_b, m, n, k, alpha};
-  call.A = A;
-  call.lda = lda;
-  call.B = B;
-  call.ldb = ldb;
-  call.beta = beta;
-  call.C = C;
-  call.ldc = ldc;
-  return serve_or_forward(real, call, handle, op_a, op_b, m, n, k, alpha, A, lda, B, ldb, beta, C,
-                          ldc);
-}
+struct Groups {
+  const Int* sizes;
+  Int count;
 
+  // Of an array's elements, one for each group; 0 without an array.
+  template <class T>
+  std::int64_t largest(const T* array) const {
+    return array == nullptr || count < 1 ? 0 : *std::max_element(array, array + count);
+  }
+  std::int64_t products() const {
+    return sizes == nullptr || count < 1 ? 0
+                                         : std::accumulate(sizes, sizes + count, std::int64_t{0});
+  }
+  // One group is a batch of pointers.
+  BatchKind kind() const { return count == 1 ? BatchKind::pointers : BatchKind::groups; }
+};
 template <class Int>
-int sgemm_strided_batched(const char* name, Handle handle, int op_a, int op_b, Int m, Int n, Int k,
-                          const float* alpha, const float* A, Int lda, long long stride_a,
-                          const float* B, Int ldb, long long stride_b, const float* beta, float* C,
-                          Int ldc, long long stride_c, Int batch) {
-  static RealFunction<int(Handle, int, int, Int, Int, Int, const float*, const float*, Int,
-                          long long, const float*, Int, long long, const float*, float*, Int,
-                          long long, Int)>
-      real(name);
-  CublasCall call{Function::sgemm_strided_batched, op_a, op_b, m, n, k, alpha};
-  call.A = A;
-  call.lda = lda;
-  call.stride_a = stride_a;
-  call.B = B;
-  call.ldb = ldb;
-  call.stride_b = stride_b;
-  call.beta = beta;
-  call.C = C;
-  call.ldc = ldc;
-  call.stride_c = stride_c;
-  call.batch = batch;
-  return serve_or_forward(real, call, handle, op_a, op_b, m, n, k, alpha, A, lda, stride_a, B, ldb,
-                          stride_b, beta, C, ldc, stride_c, batch);
-}
-
-template <class Int>
-int sgemm_batched(const char* name, Handle handle, int op_a, int op_b, Int m, Int n, Int k,
-                  const float* alpha, const float* const* A, Int lda, const float* const* B,
-                  Int ldb, const float* beta, float* const* C, Int ldc, Int batch) {
-  static RealFunction<int(Handle, int, int, Int, Int, Int, const float*, const float* const*, Int,
-                          const float* const*, Int, const float*, float* const*, Int, Int)>
-      real(name);
-  CublasCall call{Function::sgemm_batched, op_a, op_b, m, n, k, alpha};
-  call.A = A;
-  call.lda = lda;
-  call.B = B;
-  call.ldb = ldb;
-  call.beta = beta;
-  call.C = const_cast<float**>(C);
-  call.ldc = ldc;
-  call.batch = batch;
-  return serve_or_forward(real, call, handle, op_a, op_b, m, n, k, alpha, A, lda, B, ldb, beta, C,
-                          ldc, batch);
-}
-
-// The matrices of the functions whose types are arguments.
-template <class Int>
-CublasCall typed_call(Function function, int op_a, int op_b, Int m, Int n, Int k, const void* alpha,
-                      const void* A, int type_a, Int lda, const void* B, int type_b, Int ldb,
-                      const void* beta, void* C, int type_c, Int ldc) {
-  CublasCall call{function, op_a, op_b, m, n, k, alpha, A, type_a, lda};
-  call.B = B;
-  call.type_b = type_b;
-  call.ldb = ldb;
-  call.beta = beta;
-  call.C = C;
-  call.type_c = type_c;
-  call.ldc = ldc;
-  return call;
-}
-
-template <class Int>
-int sgemm_ex(const char* name, Handle handle, int op_a, int op_b, Int m, Int n, Int k,
-             const float* alpha, const void* A, int type_a, Int lda, const void* B, int type_b,
-             Int ldb, const float* beta, void* C, int type_c, Int ldc) {
-  static RealFunction<int(Handle, int, int, Int, Int, Int, const float*, const void*, int, Int,
-                          const void*, int, Int, const float*, void*, int, Int)>
-      real(name);
-  const CublasCall call = typed_call(Function::sgemm_ex, op_a, op_b, m, n, k, alpha, A, type_a, lda,
-                                     B, type_b, ldb, beta, C, type_c, ldc);
-  return serve_or_forward(real, call, handle, op_a, op_b, m, n, k, alpha, A, type_a, lda, B, type_b,
-                          ldb, beta, C, type_c, ldc);
-}
-
-template <class Int>
-int gemm_ex(const char* name, Handle handle, int op_a, int op_b, Int m, Int n, Int k,
-            const void* alpha, const void* A, int type_a, Int lda, const void* B, int type_b,
-            Int ldb, const void* beta, void* C, int type_c, Int ldc, int compute_type,
-            int algorithm) {
-  static RealFunction<int(Handle, int, int, Int, Int, Int, const void*, const void*, int, Int,
-                          const void*, int, Int, const void*, void*, int, Int, int, int)>
-      real(name);
-  CublasCall call = typed_call(Function::gemm_ex, op_a, op_b, m, n, k, alpha, A, type_a, lda, B,
-                               type_b, ldb, beta, C, type_c, ldc);
-  call.compute_type = compute_type;
-  call.algorithm = algorithm;
-  return serve_or_forward(real, call, handle, op_a, op_b, m, n, k, alpha, A, type_a, lda, B, type_b,
-                          ldb, beta, C, type_c, ldc, compute_type, algorithm);
-}
-
-template <class Int>
-int gemm_strided_batched_ex(const char* name, Handle handle, int op_a, int op_b, Int m, Int n,
-                            Int k, const void* alpha, const void* A, int type_a, Int lda,
-                            long long stride_a, const void* B, int type_b, Int ldb,
-                            long long stride_b, const void* beta, void* C, int type_c, Int ldc,
-                            long long stride_c, Int batch, int compute_type, int algorithm) {
-  static RealFunction<int(Handle, int, int, Int, Int, Int, const void*, const void*, int, Int,
-                          long long, const void*, int, Int, long long, const void*, void*, int, Int,
-                          long long, Int, int, int)>
-      real(name);
-  CublasCall call = typed_call(Function::gemm_strided_batched_ex, op_a, op_b, m, n, k, alpha, A,
-                               type_a, lda, B, type_b, ldb, beta, C, type_c, ldc);
-  call.stride_a = stride_a;
-  call.stride_b = stride_b;
-  call.stride_c = stride_c;
-  call.batch = batch;
-  call.compute_type = compute_type;
-  call.algorithm = algorithm;
-  return serve_or_forward(real, call, handle, op_a, op_b, m, n, k, alpha, A, type_a, lda, stride_a,
-                          B, type_b, ldb, stride_b, beta, C, type_c, ldc, stride_c, batch,
-                          compute_type, algorithm);
-}
-
-template <class Int>
-int gemm_batched_ex(const char* name, Handle handle, int op_a, int op_b, Int m, Int n, Int k,
-                    const void* alpha, const void* const* A, int type_a, Int lda,
-                    const void* const* B, int type_b, Int ldb, const void* beta, void* const* C,
-                    int type_c, Int ldc, Int batch, int compute_type, int algorithm) {
-  static RealFunction<int(Handle, int, int, Int, Int, Int, const void*, const void* const*, int,
-                          Int, const void* const*, int, Int, const void*, void* const*, int, Int,
-                          Int, int, int)>
-      real(name);
-  CublasCall call = typed_call(Function::gemm_batched_ex, op_a, op_b, m, n, k, alpha, A, type_a,
-                               lda, B, type_b, ldb, beta, const_cast<void**>(C), type_c, ldc);
-  call.batch = batch;
-  call.compute_type = compute_type;
-  call.algorithm = algorithm;
-  return serve_or_forward(real, call, handle, op_a, op_b, m, n, k, alpha, A, type_a, lda, B, type_b,
-                          ldb, beta, C, type_c, ldc, batch, compute_type, algorithm);
-}
+Groups(const Int*, Int) -> Groups<Int>;  // clang 14 deduces no aggregate
 
 // handle: cublasLt's, or one of cuBLAS, which cublasLt takes, too.
 std::optional<Declined> serve(Handle handle, const LtArguments& arguments, CUstream_st* stream,
@@ -280,132 +151,47 @@ GT_INTERPOSED cublasCreate_v2(void** handle) {
   return status;
 }
 
-GT_INTERPOSED cublasSgemm_v2(void* handle, int op_a, int op_b, int m, int n, int k,
-                             const float* alpha, const float* A, int lda, const float* B, int ldb,
-                             const float* beta, float* C, int ldc) {
-  return sgemm<int>(__func__, handle, op_a, op_b, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc);
-}
+// How a row's parameters become members of a CublasCall.
+#define GT_READ_SIZES(of)                                                         \
+  call.op_a = static_cast<int>(of(op_a)), call.op_b = static_cast<int>(of(op_b)); \
+  call.m = of(m), call.n = of(n), call.k = of(k);                                 \
+  call.lda = of(lda), call.ldb = of(ldb), call.ldc = of(ldc)
+#define GT_READ_SINGLE GT_READ_SIZES()
+#define GT_READ_STRIDED                                                         \
+  GT_READ_SIZES();                                                              \
+  call.stride_a = stride_a, call.stride_b = stride_b, call.stride_c = stride_c; \
+  call.batch = batch
+#define GT_READ_POINTERS \
+  GT_READ_SIZES();       \
+  call.batch_kind = gemm_tune::BatchKind::pointers, call.batch = batch
+#define GT_READ_GROUPS             \
+  const Groups all{batch, groups}; \
+  GT_READ_SIZES(all.largest);      \
+  call.batch_kind = all.kind(), call.batch = all.products()
+#define GT_READ_TYPES_F32  // CublasCall's default values
+#define GT_READ_TYPES_NAMED call.type_a = type_a, call.type_b = type_b, call.type_c = type_c;
+#define GT_READ_COMPUTING_F32
+#define GT_READ_COMPUTING_NAMED call.compute_type = compute_type, call.algorithm = algorithm;
+#define GT_READ_COMPUTING_NAMED_TYPE call.compute_type = compute_type;
 
-GT_INTERPOSED cublasSgemm_v2_64(void* handle, int op_a, int op_b, std::int64_t m, std::int64_t n,
-                                std::int64_t k, const float* alpha, const float* A,
-                                std::int64_t lda, const float* B, std::int64_t ldb,
-                                const float* beta, float* C, std::int64_t ldc) {
-  return sgemm<std::int64_t>(__func__, handle, op_a, op_b, m, n, k, alpha, A, lda, B, ldb, beta, C,
-                             ldc);
-}
-
-GT_INTERPOSED cublasSgemmStridedBatched(void* handle, int op_a, int op_b, int m, int n, int k,
-                                        const float* alpha, const float* A, int lda,
-                                        long long stride_a, const float* B, int ldb,
-                                        long long stride_b, const float* beta, float* C, int ldc,
-                                        long long stride_c, int batch) {
-  return sgemm_strided_batched<int>(__func__, handle, op_a, op_b, m, n, k, alpha, A, lda, stride_a,
-                                    B, ldb, stride_b, beta, C, ldc, stride_c, batch);
-}
-
-GT_INTERPOSED cublasSgemmStridedBatched_64(void* handle, int op_a, int op_b, std::int64_t m,
-                                           std::int64_t n, std::int64_t k, const float* alpha,
-                                           const float* A, std::int64_t lda, long long stride_a,
-                                           const float* B, std::int64_t ldb, long long stride_b,
-                                           const float* beta, float* C, std::int64_t ldc,
-                                           long long stride_c, std::int64_t batch) {
-  return sgemm_strided_batched<std::int64_t>(__func__, handle, op_a, op_b, m, n, k, alpha, A, lda,
-                                             stride_a, B, ldb, stride_b, beta, C, ldc, stride_c,
-                                             batch);
-}
-
-GT_INTERPOSED cublasSgemmBatched(void* handle, int op_a, int op_b, int m, int n, int k,
-                                 const float* alpha, const float* const* A, int lda,
-                                 const float* const* B, int ldb, const float* beta, float* const* C,
-                                 int ldc, int batch) {
-  return sgemm_batched<int>(__func__, handle, op_a, op_b, m, n, k, alpha, A, lda, B, ldb, beta, C,
-                            ldc, batch);
-}
-
-GT_INTERPOSED cublasSgemmBatched_64(void* handle, int op_a, int op_b, std::int64_t m,
-                                    std::int64_t n, std::int64_t k, const float* alpha,
-                                    const float* const* A, std::int64_t lda, const float* const* B,
-                                    std::int64_t ldb, const float* beta, float* const* C,
-                                    std::int64_t ldc, std::int64_t batch) {
-  return sgemm_batched<std::int64_t>(__func__, handle, op_a, op_b, m, n, k, alpha, A, lda, B, ldb,
-                                     beta, C, ldc, batch);
-}
-
-GT_INTERPOSED cublasSgemmEx(void* handle, int op_a, int op_b, int m, int n, int k,
-                            const float* alpha, const void* A, int type_a, int lda, const void* B,
-                            int type_b, int ldb, const float* beta, void* C, int type_c, int ldc) {
-  return sgemm_ex<int>(__func__, handle, op_a, op_b, m, n, k, alpha, A, type_a, lda, B, type_b, ldb,
-                       beta, C, type_c, ldc);
-}
-
-GT_INTERPOSED cublasSgemmEx_64(void* handle, int op_a, int op_b, std::int64_t m, std::int64_t n,
-                               std::int64_t k, const float* alpha, const void* A, int type_a,
-                               std::int64_t lda, const void* B, int type_b, std::int64_t ldb,
-                               const float* beta, void* C, int type_c, std::int64_t ldc) {
-  return sgemm_ex<std::int64_t>(__func__, handle, op_a, op_b, m, n, k, alpha, A, type_a, lda, B,
-                                type_b, ldb, beta, C, type_c, ldc);
-}
-
-GT_INTERPOSED cublasGemmEx(void* handle, int op_a, int op_b, int m, int n, int k, const void* alpha,
-                           const void* A, int type_a, int lda, const void* B, int type_b, int ldb,
-                           const void* beta, void* C, int type_c, int ldc, int compute_type,
-                           int algorithm) {
-  return gemm_ex<int>(__func__, handle, op_a, op_b, m, n, k, alpha, A, type_a, lda, B, type_b, ldb,
-                      beta, C, type_c, ldc, compute_type, algorithm);
-}
-
-GT_INTERPOSED cublasGemmEx_64(void* handle, int op_a, int op_b, std::int64_t m, std::int64_t n,
-                              std::int64_t k, const void* alpha, const void* A, int type_a,
-                              std::int64_t lda, const void* B, int type_b, std::int64_t ldb,
-                              const void* beta, void* C, int type_c, std::int64_t ldc,
-                              int compute_type, int algorithm) {
-  return gemm_ex<std::int64_t>(__func__, handle, op_a, op_b, m, n, k, alpha, A, type_a, lda, B,
-                               type_b, ldb, beta, C, type_c, ldc, compute_type, algorithm);
-}
-
-GT_INTERPOSED cublasGemmStridedBatchedEx(void* handle, int op_a, int op_b, int m, int n, int k,
-                                         const void* alpha, const void* A, int type_a, int lda,
-                                         long long stride_a, const void* B, int type_b, int ldb,
-                                         long long stride_b, const void* beta, void* C, int type_c,
-                                         int ldc, long long stride_c, int batch, int compute_type,
-                                         int algorithm) {
-  return gemm_strided_batched_ex<int>(__func__, handle, op_a, op_b, m, n, k, alpha, A, type_a, lda,
-                                      stride_a, B, type_b, ldb, stride_b, beta, C, type_c, ldc,
-                                      stride_c, batch, compute_type, algorithm);
-}
-
-GT_INTERPOSED cublasGemmStridedBatchedEx_64(void* handle, int op_a, int op_b, std::int64_t m,
-                                            std::int64_t n, std::int64_t k, const void* alpha,
-                                            const void* A, int type_a, std::int64_t lda,
-                                            long long stride_a, const void* B, int type_b,
-                                            std::int64_t ldb, long long stride_b, const void* beta,
-                                            void* C, int type_c, std::int64_t ldc,
-                                            long long stride_c, std::int64_t batch,
-                                            int compute_type, int algorithm) {
-  return gemm_strided_batched_ex<std::int64_t>(
-      __func__, handle, op_a, op_b, m, n, k, alpha, A, type_a, lda, stride_a, B, type_b, ldb,
-      stride_b, beta, C, type_c, ldc, stride_c, batch, compute_type, algorithm);
-}
-
-GT_INTERPOSED cublasGemmBatchedEx(void* handle, int op_a, int op_b, int m, int n, int k,
-                                  const void* alpha, const void* const* A, int type_a, int lda,
-                                  const void* const* B, int type_b, int ldb, const void* beta,
-                                  void* const* C, int type_c, int ldc, int batch, int compute_type,
-                                  int algorithm) {
-  return gemm_batched_ex<int>(__func__, handle, op_a, op_b, m, n, k, alpha, A, type_a, lda, B,
-                              type_b, ldb, beta, C, type_c, ldc, batch, compute_type, algorithm);
-}
-
-GT_INTERPOSED cublasGemmBatchedEx_64(void* handle, int op_a, int op_b, std::int64_t m,
-                                     std::int64_t n, std::int64_t k, const void* alpha,
-                                     const void* const* A, int type_a, std::int64_t lda,
-                                     const void* const* B, int type_b, std::int64_t ldb,
-                                     const void* beta, void* const* C, int type_c, std::int64_t ldc,
-                                     std::int64_t batch, int compute_type, int algorithm) {
-  return gemm_batched_ex<std::int64_t>(__func__, handle, op_a, op_b, m, n, k, alpha, A, type_a, lda,
-                                       B, type_b, ldb, beta, C, type_c, ldc, batch, compute_type,
-                                       algorithm);
-}
+#define GT_DEFINE(Int, name, symbol, Scalar, type, batch, computing)                           \
+  GT_INTERPOSED symbol GT_CUBLAS_PARAMETERS(Int, Scalar, type, batch, computing) {             \
+    static RealFunction<int GT_CUBLAS_PARAMETERS(Int, Scalar, type, batch, computing)> real(   \
+        #symbol);                                                                              \
+    CublasCall call;                                                                           \
+    call.function = gemm_tune::CublasFunction::name;                                           \
+    call.alpha = alpha, call.A = A, call.B = B, call.beta = beta;                              \
+    call.C = const_cast<void*>(static_cast<const void*>(C));                                   \
+    GT_READ_##batch;                                                                           \
+    GT_READ_TYPES_##type GT_READ_COMPUTING_##computing;                                        \
+    return serve_or_forward(call, handle,                                                      \
+                            [&] { return real GT_CUBLAS_ARGUMENTS(type, batch, computing); }); \
+  }
+#define GT_DEFINE_BOTH(name, suffix, Scalar, type, batch, computing) \
+  GT_DEFINE(int, name, name##suffix, Scalar, type, batch, computing) \
+  GT_DEFINE(std::int64_t, name, name##suffix##_64, Scalar, type, batch, computing)
+GT_CUBLAS_PLAIN_FUNCTIONS(GT_DEFINE_BOTH)
+GT_CUBLAS_GROUPED_FUNCTIONS(GT_DEFINE_BOTH)
 
 GT_INTERPOSED cublasLtMatmul(void* handle, const void* descriptor, const void* alpha, const void* A,
                              const void* layout_a, const void* B, const void* layout_b,

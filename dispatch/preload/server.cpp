@@ -31,7 +31,7 @@ Settings Settings::from(Get* get) {
   }
   if (const char* const name = get("GEMM_TUNE_BLAS_ACCURACY")) {
     const std::optional<Accuracy> accuracy = accuracy_named(name);
-    if (accuracy && has_class(ElementType::f32, *accuracy)) {
+    if (accuracy && info_of(*accuracy).operands == OperandKind::f32) {
       settings.arithmetic.accuracy = c_accuracy_of(*accuracy);
     } else {
       settings.error = std::string("GEMM_TUNE_BLAS_ACCURACY is '") + name +
@@ -71,24 +71,26 @@ std::optional<Declined> Server::serve(const CublasCall& call,
   }
   if (state->device && *state->device != *device) return decline(Reason::other_device);
   if (product == nullptr) return decline(std::get<Reason>(tuned));
-  against = try_to_serve(*product, state->stream, shape);
+  against = try_to_serve(call, *product, state->stream, shape);
   if (against) return decline(*against);
   shape->count_served();
   return std::nullopt;
 }
 
-std::optional<Reason> Server::try_to_serve(const gt_gemm_call& call, CUstream_st* stream,
-                                           Shape* shape) {
+std::optional<Reason> Server::try_to_serve(const CublasCall& asked, const gt_gemm_call& call,
+                                           CUstream_st* stream, Shape* shape) {
   // Who reads that a call is served also sees library_, which another thread may have opened.
   int verdict = shape->verdict.load(std::memory_order_acquire);
   if (verdict == Shape::kUnknown) {
     verdict = verdict_on(call, shape);
-    // Of the addresses, not of the shape.
-    if (verdict == static_cast<int>(Reason::arguments)) return Reason::arguments;
+    if (verdict == Shape::kUnknown) return why_invalid(asked);
     shape->verdict.store(verdict, std::memory_order_release);
   }
   if (verdict != Shape::kServed) return static_cast<Reason>(verdict);
-  if (library_->gemm(stream, call) == GT_OK) return std::nullopt;
+  const gt_status status = library_->gemm(stream, call);
+  if (status == GT_OK) return std::nullopt;
+  // Calls of one shape may have other addresses and strides than the one that was looked up.
+  if (status == GT_INVALID_ARGUMENT) return why_invalid(asked);
   remember_error(library_->last_error());
   return Reason::failed;
 }
@@ -98,7 +100,7 @@ int Server::verdict_on(const gt_gemm_call& call, Shape* shape) {
   if (opened == nullptr) return static_cast<int>(Reason::library);
   gt_recipe recipe{};
   const gt_status status = opened->lookup(call, &recipe);
-  if (status == GT_INVALID_ARGUMENT) return static_cast<int>(Reason::arguments);
+  if (status == GT_INVALID_ARGUMENT) return Shape::kUnknown;
   if (status != GT_OK) {
     remember_error(opened->last_error());
     return static_cast<int>(Reason::failed);

@@ -68,7 +68,9 @@ class Server {
 
  private:
   // What stands against the call, after counting it served where nothing does.
-  std::optional<Reason> try_to_serve(const gt_gemm_call& call, CUstream_st* stream, Shape* shape);
+  std::optional<Reason> try_to_serve(const CublasCall& asked, const gt_gemm_call& call,
+                                     CUstream_st* stream, Shape* shape);
+  // A verdict of the shape; kUnknown where the library calls this call's arguments invalid.
   int verdict_on(const gt_gemm_call& call, Shape* shape);
   const TunedLibrary* library();
   void remember_error(const std::string& sentence);

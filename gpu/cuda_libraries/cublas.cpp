@@ -2,17 +2,19 @@
 #include "gpu/cuda_libraries/cublas.h"
 
 #include <limits>
+#include <vector>
 
 #include "core/error.h"
+#include "core/problem/cublas_functions.h"
 #include "gpu/cuda_libraries/cublas_types.h"
 #include "gpu/cuda_libraries/cuda_library.h"
 
 namespace gemm_tune {
 namespace {
 
-// The part of cuBLAS 13's binary interface that this file uses, as cublas_v2.h and library_types.h
-// declare it. Repeated here because those headers come with 400 MB of libraries that a build does
-// not need.
+// The part of cuBLAS 13's binary interface that this file uses beside its products
+// (core/problem/cublas_functions.h), as cublas_v2.h and library_types.h declare it. Repeated here
+// because those headers come with 400 MB of libraries that a build does not need.
 namespace abi {
 
 using Handle = struct Context*;
@@ -32,31 +34,6 @@ using SetStream = Status(Handle, cudaStream_t);
 using SetWorkspace = Status(Handle, void*, std::size_t);
 using SetMathMode = Status(Handle, int);
 using GetStatusName = const char*(Status);
-// Column-major: handle, transa, transb, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc.
-template <class T>
-using Gemm = Status(Handle, int, int, int, int, int, const T*, const T*, int, const T*, int,
-                    const T*, T*, int);
-// The same for a batch: the matrix stride in elements follows each leading dimension, and the
-// number of matrices comes last.
-template <class T>
-using GemmStridedBatched = Status(Handle, int, int, int, int, int, const T*, const T*, int,
-                                  long long, const T*, int, long long, const T*, T*, int, long long,
-                                  int);
-// Of a batch whose matrices have their addresses in arrays on the device, in place of A, B and C.
-template <class T>
-using GemmBatched = Status(Handle, int, int, int, int, int, const T*, const T* const*, int,
-                           const T* const*, int, const T*, T* const*, int, int);
-// The same for types that are named: each matrix's follows its address; what the product is
-// computed in and the algorithm come last.
-using GemmEx = Status(Handle, int, int, int, int, int, const void*, const void*, int, int,
-                      const void*, int, int, const void*, void*, int, int, int, int);
-using GemmStridedBatchedEx = Status(Handle, int, int, int, int, int, const void*, const void*, int,
-                                    int, long long, const void*, int, int, long long, const void*,
-                                    void*, int, int, long long, int, int, int);
-using GemmBatchedEx = Status(Handle, int, int, int, int, int, const void*, const void* const*, int,
-                             int, const void* const*, int, int, const void*, void* const*, int, int,
-                             int, int, int);
-
 }  // namespace abi
 
 int narrow(std::int64_t value) {
@@ -68,19 +45,49 @@ int narrow(std::int64_t value) {
 
 int op(bool transposed) { return transposed ? abi::kOpT : abi::kOpN; }
 
-// The functions for one element type.
-template <class T>
-struct Functions {
-  abi::Gemm<T>* gemm;
-  abi::GemmStridedBatched<T>* strided_batched;
-  abi::GemmBatched<T>* batched;
+// An argument for whatever a parameter points to.
+struct Address {
+  const void* at;
+
+  template <class T>
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  operator T*() const {
+    return static_cast<T*>(const_cast<void*>(at));
+  }
 };
 
-// Those for types that are named.
-struct ExFunctions {
-  abi::GemmEx* gemm;
-  abi::GemmStridedBatchedEx* strided_batched;
-  abi::GemmBatchedEx* batched;
+// The arguments of any function, named as its parameters.
+struct Arguments {
+  abi::Handle handle;
+  int op_a, op_b, m, n, k;
+  Address alpha, A;
+  int type_a, lda;
+  long long stride_a;
+  Address B;
+  int type_b, ldb;
+  long long stride_b;
+  Address beta, C;
+  int type_c, ldc;
+  long long stride_c;
+  int batch, compute_type, algorithm;
+};
+
+struct Callee {
+  const char* symbol;
+  abi::Status (*call)(void* function, const Arguments& all);
+};
+
+// In the order of CublasFunction.
+constexpr Callee kCallees[] = {
+#define GT_ROW(name, suffix, Scalar, type, kind, computing)                                        \
+  {#name #suffix, [](void* function, const Arguments& all) {                                       \
+     const auto& [handle, op_a, op_b, m, n, k, alpha, A, type_a, lda, stride_a, B, type_b, ldb,    \
+                  stride_b, beta, C, type_c, ldc, stride_c, batch, compute_type, algorithm] = all; \
+     using Function = abi::Status GT_CUBLAS_PARAMETERS(int, Scalar, type, kind, computing);        \
+     return reinterpret_cast<Function*>(function) GT_CUBLAS_ARGUMENTS(type, kind, computing);      \
+   }},
+    GT_CUBLAS_PLAIN_FUNCTIONS(GT_ROW) GT_CUBLAS_REFERENCE_FUNCTIONS(GT_ROW)
+#undef GT_ROW
 };
 
 void require_known(const GemmCall& call) {
@@ -90,69 +97,58 @@ void require_known(const GemmCall& call) {
   if (call.D != call.C) throw DeviceError("cuBLAS takes calls only whose C is D");
 }
 
-enum class Kind { f32, f64, mixed };
-
-Kind kind_of(const Signature& types) {
-  if (cublas_abi::is_sgemm(types)) return Kind::f32;
-  if (types == signature_of(kReferenceType)) return Kind::f64;
-  if (cublas_abi::has_function(types)) return Kind::mixed;
+// By which functions multiply these types: NAMED for those whose types are arguments.
+CublasType type_of(const Signature& types) {
+  if (cublas_abi::is_sgemm(types)) return CublasType::F32;
+  if (types == signature_of(kReferenceType)) return CublasType::F64;
+  if (cublas_abi::has_function(types)) return CublasType::NAMED;
   throw DeviceError("no cuBLAS function for " + to_string(types));
 }
 
+// The function of the type for the problem's kind of batch.
+CublasFunction function_of(CublasType type, const Problem& problem) {
+  const CublasBatch batch = problem.batch_kind == BatchKind::pointers ? CublasBatch::POINTERS
+                            : problem.batch == 1                      ? CublasBatch::SINGLE
+                                                                      : CublasBatch::STRIDED;
+  int index = 0;
+  for (const CublasFunctionInfo& one : kCublasFunctions) {
+    if (one.type == type && one.computing == type && one.batch == batch) break;
+    ++index;
+  }
+  return static_cast<CublasFunction>(index);
+}
+
+// alpha, beta: of the function's type.
+//
 // cuBLAS is column-major and reads a row-major matrix as its transpose. C^T = op(B)^T * op(A)^T is
 // therefore the same product with the operands, and M and N, swapped.
-template <class T>
-abi::Status enqueue(const Functions<T>& functions, abi::Handle handle, const GemmCall& c) {
-  const Problem& p = c.problem;
-  const int op_a = op(transposes_a(p.layout)), op_b = op(transposes_b(p.layout));
-  const int m = narrow(p.N), n = narrow(p.M), k = narrow(p.K);
-  const int lda = narrow(c.lda), ldb = narrow(c.ldb), ldc = narrow(c.ldc);
-  const T alpha = static_cast<T>(c.alpha), beta = static_cast<T>(c.beta);
-  const auto *A = static_cast<const T*>(c.A), *B = static_cast<const T*>(c.B);
-  auto* const D = static_cast<T*>(c.D);
-  if (p.batch_kind == BatchKind::pointers) {
-    const auto *const *As = static_cast<const T*const*>(c.A), *const *Bs =
-                                                                  static_cast<const T*const*>(c.B);
-    return functions.batched(handle, op_b, op_a, m, n, k, &alpha, Bs, ldb, As, lda, &beta,
-                             static_cast<T* const*>(c.D), ldc, narrow(p.batch));
-  }
-  if (p.batch == 1) {
-    return functions.gemm(handle, op_b, op_a, m, n, k, &alpha, B, ldb, A, lda, &beta, D, ldc);
-  }
-  return functions.strided_batched(handle, op_b, op_a, m, n, k, &alpha, B, ldb, c.stride_b, A, lda,
-                                   c.stride_a, &beta, D, ldc, c.stride_c, narrow(p.batch));
-}
-
-abi::Status enqueue(const ExFunctions& functions, abi::Handle handle, const GemmCall& c,
-                    int algorithm) {
+Arguments arguments_of(const GemmCall& c, abi::Handle handle, const void* alpha, const void* beta,
+                       int algorithm) {
   using cublas_abi::data_type;
   const Problem& p = c.problem;
-  const int op_a = op(transposes_a(p.layout)), op_b = op(transposes_b(p.layout));
-  const int m = narrow(p.N), n = narrow(p.M), k = narrow(p.K);
-  const int lda = narrow(c.lda), ldb = narrow(c.ldb), ldc = narrow(c.ldc);
-  const int a = data_type(p.signature.a), b = data_type(p.signature.b),
-            d = data_type(p.signature.d);
-  const auto alpha = static_cast<float>(c.alpha), beta = static_cast<float>(c.beta);
-  if (p.batch_kind == BatchKind::pointers) {
-    return functions.batched(
-        handle, op_b, op_a, m, n, k, &alpha, static_cast<const void* const*>(c.B), b, ldb,
-        static_cast<const void* const*>(c.A), a, lda, &beta, static_cast<void* const*>(c.D), d, ldc,
-        narrow(p.batch), cublas_abi::kComputeF32, algorithm);
-  }
-  if (p.batch == 1) {
-    return functions.gemm(handle, op_b, op_a, m, n, k, &alpha, c.B, b, ldb, c.A, a, lda, &beta, c.D,
-                          d, ldc, cublas_abi::kComputeF32, algorithm);
-  }
-  return functions.strided_batched(handle, op_b, op_a, m, n, k, &alpha, c.B, b, ldb, c.stride_b,
-                                   c.A, a, lda, c.stride_a, &beta, c.D, d, ldc, c.stride_c,
-                                   narrow(p.batch), cublas_abi::kComputeF32, algorithm);
-}
-
-// The function for the problem's kind of batch.
-const char* one_of(const Problem& problem, const char* single, const char* strided,
-                   const char* pointers) {
-  if (problem.batch_kind == BatchKind::pointers) return pointers;
-  return problem.batch == 1 ? single : strided;
+  return {handle,
+          op(transposes_b(p.layout)),
+          op(transposes_a(p.layout)),
+          narrow(p.N),
+          narrow(p.M),
+          narrow(p.K),
+          {alpha},
+          {c.B},
+          data_type(p.signature.b),
+          narrow(c.ldb),
+          c.stride_b,
+          {c.A},
+          data_type(p.signature.a),
+          narrow(c.lda),
+          c.stride_a,
+          {beta},
+          {c.D},
+          data_type(p.signature.d),
+          narrow(c.ldc),
+          c.stride_c,
+          narrow(p.batch),
+          cublas_abi::kComputeF32,
+          algorithm};
 }
 
 }  // namespace
@@ -166,17 +162,11 @@ struct Cublas::Impl {
   abi::SetWorkspace* set_workspace =
       find_function<abi::SetWorkspace>(library, "cublasSetWorkspace_v2");
   abi::SetMathMode* set_math_mode = find_function<abi::SetMathMode>(library, "cublasSetMathMode");
-  Functions<float> sgemm = {
-      find_function<abi::Gemm<float>>(library, "cublasSgemm_v2"),
-      find_function<abi::GemmStridedBatched<float>>(library, "cublasSgemmStridedBatched"),
-      find_function<abi::GemmBatched<float>>(library, "cublasSgemmBatched")};
-  Functions<double> dgemm = {
-      find_function<abi::Gemm<double>>(library, "cublasDgemm_v2"),
-      find_function<abi::GemmStridedBatched<double>>(library, "cublasDgemmStridedBatched"),
-      find_function<abi::GemmBatched<double>>(library, "cublasDgemmBatched")};
-  ExFunctions ex = {find_function<abi::GemmEx>(library, "cublasGemmEx"),
-                    find_function<abi::GemmStridedBatchedEx>(library, "cublasGemmStridedBatchedEx"),
-                    find_function<abi::GemmBatchedEx>(library, "cublasGemmBatchedEx")};
+  std::vector<void*> products = [this] {
+    std::vector<void*> found;
+    for (const Callee& one : kCallees) found.push_back(find_function<void>(library, one.symbol));
+    return found;
+  }();
   abi::GetStatusName* status_name =
       find_function<abi::GetStatusName>(library, "cublasGetStatusName");
   abi::Handle handle = nullptr;
@@ -189,6 +179,17 @@ struct Cublas::Impl {
   Impl& operator=(const Impl&) = delete;
 
   void set_math(int mode) const { check(set_math_mode(handle, mode), "cublasSetMathMode"); }
+
+  abi::Status enqueue(CublasFunction function, const GemmCall& call, int algorithm) const {
+    const auto index = static_cast<std::size_t>(function);
+    const double wide[] = {call.alpha, call.beta};
+    const float narrowed[] = {static_cast<float>(call.alpha), static_cast<float>(call.beta)};
+    const bool is_wide = info_of(function).computing == CublasType::F64;
+    const void* const alpha = is_wide ? static_cast<const void*>(&wide[0]) : &narrowed[0];
+    const void* const beta = is_wide ? static_cast<const void*>(&wide[1]) : &narrowed[1];
+    return kCallees[index].call(products[index],
+                                arguments_of(call, handle, alpha, beta, algorithm));
+  }
 
   void check(abi::Status status, const char* call) const {
     if (status == abi::kSuccess) return;
@@ -226,28 +227,24 @@ void Cublas::set_workspace(void* memory, std::int64_t bytes) {
 
 void Cublas::gemm(const GemmCall& call, Math math) {
   require_known(call);
-  const char* const name = function_name(call.problem);
-  switch (kind_of(call.problem.signature)) {
-    case Kind::f32:
-      impl_->set_math(math == Math::pedantic ? abi::kPedanticMath : abi::kDefaultMath);
-      impl_->check(enqueue(impl_->sgemm, impl_->handle, call), name);
-      return;
-    case Kind::f64:
-      impl_->check(enqueue(impl_->dgemm, impl_->handle, call), name);
-      return;
-    case Kind::mixed:
-      impl_->set_math(abi::kFp32Reduction);
-      impl_->check(enqueue(impl_->ex, impl_->handle, call, abi::kAnyAlgorithm), name);
-      return;
+  const CublasType type = type_of(call.problem.signature);
+  const bool is_pedantic = type == CublasType::F32 && math == Math::pedantic;
+  if (type != CublasType::F64) {
+    impl_->set_math(is_pedantic                 ? abi::kPedanticMath
+                    : type == CublasType::NAMED ? abi::kFp32Reduction
+                                                : abi::kDefaultMath);
   }
+  impl_->check(impl_->enqueue(function_of(type, call.problem), call, abi::kAnyAlgorithm),
+               function_name(call.problem));
 }
 
 std::optional<std::string> Cublas::gemm_autotuned(const GemmCall& call) {
   require_known(call);
   const char* const name = autotuned_name(call.problem);
-  const bool mixed = kind_of(call.problem.signature) == Kind::mixed;
-  impl_->set_math(mixed ? abi::kFp32Reduction : abi::kDefaultMath);
-  const abi::Status status = enqueue(impl_->ex, impl_->handle, call, abi::kAutotune);
+  const bool is_named = type_of(call.problem.signature) == CublasType::NAMED;
+  impl_->set_math(is_named ? abi::kFp32Reduction : abi::kDefaultMath);
+  const abi::Status status =
+      impl_->enqueue(function_of(CublasType::NAMED, call.problem), call, abi::kAutotune);
   for (const abi::Status refusal : {abi::kInvalidValue, abi::kArchMismatch, abi::kNotSupported}) {
     if (status == refusal) return impl_->status_name(status);
   }
@@ -256,22 +253,14 @@ std::optional<std::string> Cublas::gemm_autotuned(const GemmCall& call) {
 }
 
 const char* Cublas::autotuned_name(const Problem& problem) {
-  if (kind_of(problem.signature) == Kind::f64) {
+  if (type_of(problem.signature) == CublasType::F64) {
     throw DeviceError("no autotuned cuBLAS function for " + to_string(problem.signature));
   }
-  return one_of(problem, "cublasGemmEx", "cublasGemmStridedBatchedEx", "cublasGemmBatchedEx");
+  return info_of(function_of(CublasType::NAMED, problem)).name;
 }
 
 const char* Cublas::function_name(const Problem& problem) {
-  switch (kind_of(problem.signature)) {
-    case Kind::f32:
-      return one_of(problem, "cublasSgemm", "cublasSgemmStridedBatched", "cublasSgemmBatched");
-    case Kind::f64:
-      return one_of(problem, "cublasDgemm", "cublasDgemmStridedBatched", "cublasDgemmBatched");
-    case Kind::mixed:
-      return one_of(problem, "cublasGemmEx", "cublasGemmStridedBatchedEx", "cublasGemmBatchedEx");
-  }
-  return "";
+  return info_of(function_of(type_of(problem.signature), problem)).name;
 }
 
 }  // namespace gemm_tune

@@ -18,13 +18,15 @@ bool is_operation(int op) { return op == kOpN || op == kOpT || op == kOpC; }
 gt_transpose transpose_of(int op) { return op == kOpN ? GT_NO_TRANSPOSE : GT_TRANSPOSE; }
 
 std::optional<Reason> objection_to_arguments(const CublasCall& c) {
+  if (c.batch_kind == BatchKind::groups) return Reason::groups;
   const bool sound = is_operation(c.op_a) && is_operation(c.op_b) && c.m >= 0 && c.n >= 0 &&
-                     c.k >= 0 && c.batch >= 0 && c.lda >= 1 && c.ldb >= 1 && c.ldc >= 1 &&
-                     c.alpha != nullptr && c.beta != nullptr;
+                     c.k >= 0 && c.batch >= 0 && c.lda >= 1 && c.ldb >= 1 && c.ldc >= 1;
   if (!sound) return Reason::arguments;
   if (c.m == 0 || c.n == 0 || c.k == 0 || c.batch == 0) return Reason::empty;
   // Whether cuBLAS takes a null address beside an alpha of 0 is its own to say.
-  if (c.A == nullptr || c.B == nullptr || c.C == nullptr) return Reason::arguments;
+  for (const void* const address : {c.alpha, c.beta, c.A, c.B, static_cast<const void*>(c.C)}) {
+    if (address == nullptr) return Reason::null_address;
+  }
   if (c.batch > kMostBatch) return Reason::batch;
   if (c.algorithm != kDefaultAlgorithm && c.algorithm != kDefaultTensorOpAlgorithm) {
     return Reason::algorithm;
@@ -64,38 +66,28 @@ std::optional<Reason> objection_to_narrow(const CublasCall& c, const HandleState
 
 }  // namespace
 
-std::string_view to_string(Function function) {
-  switch (function) {
-    case Function::sgemm:
-      return "cublasSgemm";
-    case Function::sgemm_strided_batched:
-      return "cublasSgemmStridedBatched";
-    case Function::sgemm_batched:
-      return "cublasSgemmBatched";
-    case Function::sgemm_ex:
-      return "cublasSgemmEx";
-    case Function::gemm_ex:
-      return "cublasGemmEx";
-    case Function::gemm_strided_batched_ex:
-      return "cublasGemmStridedBatchedEx";
-    case Function::gemm_batched_ex:
-      return "cublasGemmBatchedEx";
-    case Function::lt_matmul:
-      return "cublasLtMatmul";
-  }
-  return "unknown";
-}
-
 std::string_view to_string(Reason reason) {
   switch (reason) {
     case Reason::refused:
       return "an error that cuBLAS returned";
     case Reason::arguments:
-      return "arguments that gemm-tune does not take";
+      return "a size, leading dimension, stride or operation out of its range";
+    case Reason::null_address:
+      return "an address that is NULL";
+    case Reason::misaligned:
+      return "an address that is no multiple of its element's size";
+    case Reason::overlap:
+      return "results of a batch that overlap";
+    case Reason::mismatch:
+      return "sizes of the matrices that do not fit together";
+    case Reason::operand:
+      return "addresses of a bias or an auxiliary output that do not fit the epilogue";
     case Reason::empty:
       return "nothing to multiply";
     case Reason::batch:
       return "a batch above 65535";
+    case Reason::groups:
+      return "several groups, which cuBLAS multiplies in one launch";
     case Reason::scalars:
       return "alpha and beta on the device";
     case Reason::types:
@@ -135,7 +127,7 @@ std::string_view to_string(Reason reason) {
     case Reason::too_many_shapes:
       return "too many different shapes";
     case Reason::failed:
-      return "the library failed";
+      return "an error of gemm-tune's library";
   }
   return "unknown";
 }
@@ -174,7 +166,7 @@ std::variant<gt_gemm_call, Reason> tuned_call(const CublasCall& c, const HandleS
   call.N = c.n;
   call.K = c.k;
   call.batch = c.batch;
-  call.batch_kind = takes_pointers(c.function) ? GT_POINTERS : GT_STRIDED;
+  call.batch_kind = c.batch_kind == BatchKind::pointers ? GT_POINTERS : GT_STRIDED;
   call.alpha = *static_cast<const float*>(c.alpha);
   call.beta = *static_cast<const float*>(c.beta);
   call.A = c.A;
@@ -194,6 +186,26 @@ std::variant<gt_gemm_call, Reason> tuned_call(const CublasCall& c, const HandleS
     call.operands[slot] = functor.stage == Stage::bias ? c.bias : c.aux;
   });
   return call;
+}
+
+Reason why_invalid(const CublasCall& c) {
+  const auto is_aligned = [](const void* address, int data_type) {
+    const auto type = cublas_abi::element_type(data_type);
+    const auto bytes = static_cast<std::uintptr_t>(type ? bytes_of(*type) : 1);
+    return reinterpret_cast<std::uintptr_t>(address) % bytes == 0;
+  };
+  const bool is_strided = c.batch_kind == BatchKind::strided;
+  const bool are_aligned = is_aligned(c.A, c.type_a) && is_aligned(c.B, c.type_b) &&
+                           is_aligned(c.C, c.type_c) && is_aligned(c.input_c, c.type_c) &&
+                           is_aligned(c.bias, c.type_c) && is_aligned(c.aux, c.type_c);
+  if (is_strided && !are_aligned) return Reason::misaligned;
+  const std::int64_t sizes[] = {c.m, c.n, c.k}, strides[] = {c.stride_a, c.stride_b, c.stride_c};
+  const bool are_in_range =
+      std::all_of(std::begin(sizes), std::end(sizes), [](auto size) { return size <= kMaxEdge; }) &&
+      std::all_of(std::begin(strides), std::end(strides), [](auto one) { return one >= 0; }) &&
+      c.lda >= (c.op_a == kOpN ? c.m : c.k) && c.ldb >= (c.op_b == kOpN ? c.k : c.n) &&
+      c.ldc >= c.m;
+  return are_in_range && is_strided && c.batch > 1 ? Reason::overlap : Reason::arguments;
 }
 
 std::optional<Reason> objection(const gt_recipe& recipe, double most_distance) {

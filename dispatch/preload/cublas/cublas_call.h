@@ -11,28 +11,10 @@
 #include <string_view>
 #include <variant>
 
+#include "core/problem/cublas_functions.h"
 #include "dispatch/include/gemm_tune/gemm_tune.h"
 
 namespace gemm_tune::preload {
-
-enum class Function {
-  sgemm,
-  sgemm_strided_batched,
-  sgemm_batched,
-  sgemm_ex,
-  gemm_ex,
-  gemm_strided_batched_ex,
-  gemm_batched_ex,
-  lt_matmul
-};
-
-// "cublasSgemm"; the variants for 64-bit integers are not told apart.
-std::string_view to_string(Function function);
-
-// Whether A, B and C are arrays on the device, of the addresses of a batch's matrices.
-constexpr bool takes_pointers(Function function) {
-  return function == Function::sgemm_batched || function == Function::gemm_batched_ex;
-}
 
 // The numbers of cublas_api.h and library_types.h that the drop-in knows.
 inline constexpr int kSuccess = 0, kNotInitialized = 1;
@@ -44,7 +26,8 @@ inline constexpr int kNoEpilogue = 1;
 inline constexpr int kDefaultAlgorithm = -1, kDefaultTensorOpAlgorithm = 99;
 
 struct CublasCall {
-  Function function = Function::sgemm;
+  CublasFunction function = CublasFunction::cublasSgemm;
+  BatchKind batch_kind = BatchKind::strided;
   int op_a = kOpN, op_b = kOpN;
   std::int64_t m = 0, n = 0, k = 0;
   const void* alpha = nullptr;
@@ -59,8 +42,8 @@ struct CublasCall {
   void* C = nullptr;
   int type_c = 0;
   std::int64_t ldc = 0, stride_c = 0;
-  std::int64_t batch = 1;
-  int compute_type = 68;  // fp32
+  std::int64_t batch = 1;  // of groups: of all of them, as m, n and k are the largest of any
+  int compute_type = 68;   // fp32
   int algorithm = kDefaultAlgorithm;
   int epilogue = kNoEpilogue;
   const void* bias = nullptr;
@@ -89,8 +72,14 @@ struct Arithmetic {
 enum class Reason {
   refused,
   arguments,
+  null_address,
+  misaligned,
+  overlap,
+  mismatch,
+  operand,
   empty,
   batch,
+  groups,
   scalars,
   types,
   compute_type,
@@ -123,6 +112,9 @@ bool tuning_may_help(Reason reason);
 // Reads alpha and beta, where they are on the host.
 std::variant<gt_gemm_call, Reason> tuned_call(const CublasCall& call, const HandleState& state,
                                               const Arithmetic& arithmetic);
+
+// Why gt_gemm calls the arguments of such a call invalid.
+Reason why_invalid(const CublasCall& call);
 
 // Why gt_gemm does not serve a call with this recipe, of GT_POLICY_TUNED_ONLY; nothing where it
 // does: the kernel was timed on this device, at a problem at most `most_distance` away, and by the

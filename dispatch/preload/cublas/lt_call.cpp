@@ -195,9 +195,10 @@ std::optional<Reason> objection_to(const Descriptor& d, const Layout& a, const L
                      (d.op_b == kOpN ? b.columns : b.rows) == of_d.columns &&
                      (d.op_b == kOpN ? b.rows : b.columns) == k && c.rows == of_d.rows &&
                      c.columns == of_d.columns && c.ld >= c.rows && a.batch == of_d.batch &&
-                     b.batch == of_d.batch && c.batch == of_d.batch &&
-                     has_bias == (d.bias != nullptr) && (!has_aux || d.aux != nullptr);
-  return sound ? std::nullopt : std::optional(Reason::arguments);
+                     b.batch == of_d.batch && c.batch == of_d.batch;
+  if (!sound) return Reason::mismatch;
+  const bool has_operands = has_bias == (d.bias != nullptr) && (!has_aux || d.aux != nullptr);
+  return has_operands ? std::nullopt : std::optional(Reason::operand);
 }
 
 // All but the addresses of the call, which are no part of the descriptors; nothing where these
@@ -212,7 +213,7 @@ std::optional<LtCall> read_call(const Functions& lt, const LtArguments& argument
   made.against = objection_to(*d, *a, *b, *c, *of_d);
   made.c_lies_as_d = c->ld == of_d->ld && (c->batch == 1 || c->stride == of_d->stride);
   CublasCall& call = made.call;
-  call.function = Function::lt_matmul;
+  call.function = CublasFunction::cublasLtMatmul;
   call.op_a = d->op_a;
   call.op_b = d->op_b;
   call.m = of_d->rows;
@@ -275,14 +276,13 @@ LtCall lt_call(const LtArguments& arguments) {
   static const Functions lt;
   static const bool usable = lt.usable();
   LtCall without_sizes;
-  without_sizes.call.function = Function::lt_matmul;
-  without_sizes.against = usable ? Reason::arguments : Reason::unreadable;
+  without_sizes.call.function = CublasFunction::cublasLtMatmul;
+  without_sizes.against = Reason::unreadable;
   if (!usable) return without_sizes;
   for (const void* const opaque : {arguments.descriptor, arguments.layout_a, arguments.layout_b,
                                    arguments.layout_c, arguments.layout_d}) {
     if (opaque == nullptr) return without_sizes;
   }
-  without_sizes.against = Reason::unreadable;
   LtCall made = remembered_call(lt, arguments).value_or(without_sizes);
   CublasCall& call = made.call;
   call.alpha = arguments.alpha;
@@ -292,7 +292,7 @@ LtCall lt_call(const LtArguments& arguments) {
   call.C = arguments.D;
   if (made.against || made.pointer_mode != kPointersOnHost) return made;
   if (call.beta == nullptr || *static_cast<const float*>(call.beta) == 0) return made;
-  if (arguments.C == nullptr) made.against = Reason::arguments;
+  if (arguments.C == nullptr) made.against = Reason::null_address;
   if (!made.c_lies_as_d) made.against = Reason::descriptor;
   if (arguments.C != arguments.D) call.input_c = arguments.C;
   return made;

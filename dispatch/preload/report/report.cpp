@@ -55,7 +55,6 @@ std::string process_line(int pid, const std::string& program, const std::string&
 
 std::string shape_line(int pid, const Shape& shape) {
   const ShapeKey& key = shape.key;
-  const auto function = static_cast<Function>(key.function);
   Json declined = Json::object();
   std::uint64_t tunable = 0;
   for (int reason = 0; reason < kReasons; ++reason) {
@@ -65,13 +64,12 @@ std::string shape_line(int pid, const Shape& shape) {
     if (tuning_may_help(static_cast<Reason>(reason))) tunable += count;
   }
   Json object = {{"pid", pid},
-                 {"function", to_string(function)},
+                 {"function", info_of(static_cast<CublasFunction>(key.function)).name},
                  {"m", key.m},
                  {"n", key.n},
                  {"k", key.k},
                  {"batch", key.batch},
-                 {"batch_kind",
-                  to_string(takes_pointers(function) ? BatchKind::pointers : BatchKind::strided)},
+                 {"batch_kind", to_string(static_cast<BatchKind>(key.batch_kind))},
                  {"op_a", operation(key.op_a)},
                  {"op_b", operation(key.op_b)},
                  {"lda", key.lda},

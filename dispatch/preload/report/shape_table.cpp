@@ -36,7 +36,7 @@ int alignment_of_operand(const CublasCall& call, const void* at, std::int64_t ld
                          std::int64_t stride, int data_type) {
   const auto bytes = static_cast<std::uint64_t>(element_bytes(data_type));
   const std::uint64_t row = static_cast<std::uint64_t>(ld) * bytes;
-  if (takes_pointers(call.function)) return alignment_of(row);
+  if (call.batch_kind != BatchKind::strided) return alignment_of(row);
   const std::uint64_t between = static_cast<std::uint64_t>(call.batch > 1 ? stride : 0) * bytes;
   return alignment_of(reinterpret_cast<std::uintptr_t>(at) | row | between);
 }
@@ -46,7 +46,8 @@ int alignment_of_operand(const CublasCall& call, const void* at, std::int64_t ld
 ShapeKey key_of(const CublasCall& c, int device, bool reads_c) {
   const bool separate_c = c.input_c != nullptr && reads_c;
   ShapeKey key{c.m, c.n, c.k, c.batch, c.lda, c.ldb, c.ldc};
-  key.function = static_cast<std::int32_t>(c.function);
+  key.function = static_cast<std::int16_t>(c.function);
+  key.batch_kind = static_cast<std::int16_t>(c.batch_kind);
   key.op_a = c.op_a;
   key.op_b = c.op_b;
   key.type_a = c.type_a;

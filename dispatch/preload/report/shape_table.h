@@ -21,7 +21,8 @@ namespace gemm_tune::preload {
 // leading dimension); C's is the least of C and D.
 struct ShapeKey {
   std::int64_t m = 0, n = 0, k = 0, batch = 0, lda = 0, ldb = 0, ldc = 0;
-  std::int32_t function = 0, op_a = 0, op_b = 0, type_a = 0, type_b = 0, type_c = 0;
+  std::int16_t function = 0, batch_kind = 0;
+  std::int32_t op_a = 0, op_b = 0, type_a = 0, type_b = 0, type_c = 0;
   std::int32_t compute_type = 0, algorithm = 0, epilogue = 0, separate_c = 0;
   std::int32_t device = 0, alignment_a = 0, alignment_b = 0, alignment_c = 0;
 

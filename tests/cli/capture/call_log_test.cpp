@@ -52,17 +52,25 @@ TEST(CallLogTest, ReadsTheLogOfCublas) {
                           "cublasSgemm 20x12x32:layout=tn x2"));
 }
 
+TEST(CallLogTest, ReadsABatchOfPointersAsOne) {
+  std::string log = kBatched;
+  log.replace(log.find("Strided"), 7, "");
+  EXPECT_THAT(calls_of(log),
+              ElementsAre("cublasGemmBatchedEx "
+                          "24x16x32:type=bf16/bf16/f32/f32:layout=nt:batch=7:pointers x1"));
+}
+
 TEST(CallLogTest, LeavesOutOtherFunctionsTypesAndComputeTypes) {
   const auto changed = [](std::string log, const std::string& from, const std::string& to) {
     log.replace(log.find(from), from.size(), to);
     return log;
   };
   const std::string sgemm = kSgemm, batched = kBatched;
-  for (const std::string& other :
-       {changed(sgemm, "cublasSgemm_v2", "cublasDgemm_v2"),
-        changed(sgemm, "cublasSgemm_v2", "cublasSgemmBatched"), changed(sgemm, "val=12", "val=0"),
-        changed(batched, "COMPUTE_32F(68)", "COMPUTE_32F_FAST_TF32(77)"),
-        changed(batched, "CUDA_R_16BF(14)", "CUDA_R_8I(3)")}) {
+  for (const std::string& other : {changed(sgemm, "cublasSgemm_v2", "cublasDgemm_v2"),
+                                   changed(sgemm, "cublasSgemm_v2", "cublasSgemmGroupedBatched"),
+                                   changed(sgemm, "val=12", "val=0"),
+                                   changed(batched, "COMPUTE_32F(68)", "COMPUTE_32F_FAST_TF32(77)"),
+                                   changed(batched, "CUDA_R_16BF(14)", "CUDA_R_8I(3)")}) {
     EXPECT_THAT(calls_of(other + sgemm), ElementsAre("cublasSgemm 20x12x32:layout=tn x1"));
   }
 }

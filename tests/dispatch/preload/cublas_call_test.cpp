@@ -136,11 +136,21 @@ TEST(CublasCallTest, NonsenseIsForCublasToAnswer) {
   expect_nonsense([](CublasCall& call) { call.lda = 0; });  // no packed matrix, as to gt_gemm
   expect_nonsense([](CublasCall& call) { call.ldb = 0; });
   expect_nonsense([](CublasCall& call) { call.ldc = 0; });
-  expect_nonsense([](CublasCall& call) { call.A = nullptr; });
-  expect_nonsense([](CublasCall& call) { call.B = nullptr; });
-  expect_nonsense([](CublasCall& call) { call.C = nullptr; });
-  expect_nonsense([](CublasCall& call) { call.alpha = nullptr; });
-  expect_nonsense([](CublasCall& call) { call.beta = nullptr; });
+}
+
+TEST(CublasCallTest, ANullAddressIsForCublasToAnswer) {
+  const auto expect_null = [](auto member) {
+    CublasCall call = good_call();
+    call.*member = nullptr;
+    expect_declined(Reason::null_address, call);
+    call.m = 0;
+    expect_declined(Reason::empty, call);
+  };
+  expect_null(&CublasCall::A);
+  expect_null(&CublasCall::B);
+  expect_null(&CublasCall::C);
+  expect_null(&CublasCall::alpha);
+  expect_null(&CublasCall::beta);
 }
 
 TEST(CublasCallTest, NothingToMultiplyIsLeftToCublas) {
@@ -152,13 +162,31 @@ TEST(CublasCallTest, NothingToMultiplyIsLeftToCublas) {
   }
 }
 
-TEST(CublasCallTest, ABatchOfPointersIsCalledOne) {
+TEST(CublasCallTest, ABatchOfPointersIsCalledOneAndGroupsAreLeftToCublas) {
   CublasCall asked = good_call();
   EXPECT_EQ(std::get<gt_gemm_call>(tuned_call(asked, {}, {})).batch_kind, GT_STRIDED);
-  for (const Function function : {Function::sgemm_batched, Function::gemm_batched_ex}) {
-    asked.function = function;
-    EXPECT_EQ(std::get<gt_gemm_call>(tuned_call(asked, {}, {})).batch_kind, GT_POINTERS);
-  }
+  asked.batch_kind = BatchKind::pointers;
+  EXPECT_EQ(std::get<gt_gemm_call>(tuned_call(asked, {}, {})).batch_kind, GT_POINTERS);
+  asked.batch_kind = BatchKind::groups;
+  expect_declined(Reason::groups, asked);
+}
+
+TEST(CublasCallTest, AnInvalidCallHasTheReasonThatHoldsForIt) {
+  const auto reason = [](auto change) {
+    CublasCall call = good_call();
+    change(call);
+    return why_invalid(call);
+  };
+  const auto* const odd = reinterpret_cast<const float*>(0x1002);
+  EXPECT_EQ(reason([&](CublasCall& call) { call.A = odd; }), Reason::misaligned);
+  EXPECT_EQ(reason([&](CublasCall& call) { call.bias = odd; }), Reason::misaligned);
+  EXPECT_EQ(reason([](CublasCall& call) { call.lda = 10; }), Reason::arguments);  // K is 11
+  EXPECT_EQ(reason([](CublasCall& call) { call.ldb = 10; }), Reason::arguments);
+  EXPECT_EQ(reason([](CublasCall& call) { call.ldc = 4; }), Reason::arguments);
+  EXPECT_EQ(reason([](CublasCall& call) { call.m = 2'000'000'001; }), Reason::arguments);
+  EXPECT_EQ(reason([](CublasCall& call) { call.batch = 2, call.stride_b = -1; }),
+            Reason::arguments);
+  EXPECT_EQ(reason([](CublasCall& call) { call.batch = 2; }), Reason::overlap);
 }
 
 TEST(CublasCallTest, ABatchOfSeveralLaunchesIsLeftToCublas) {

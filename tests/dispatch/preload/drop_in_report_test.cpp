@@ -132,8 +132,12 @@ TEST_F(ReportTest, OnlyAnErrorThatCublasReturnedIsCalledOne) {
     return cublasLtMatmul(&handle_, nullptr, &kAlpha, matrix, nullptr, matrix, nullptr, &kBeta,
                           matrix, nullptr, matrix, nullptr, nullptr, nullptr, 0, nullptr);
   };
-  for (const auto& call : std::vector<std::function<int()>>{lda_0, null_a, null_descriptors}) {
-    EXPECT_EQ(declined(0, call), Json({{"arguments that gemm-tune does not take", 1}}));
+  const std::vector<std::pair<std::function<int()>, std::string>> calls = {
+      {lda_0, "a size, leading dimension, stride or operation out of its range"},
+      {null_a, "an address that is NULL"},
+      {null_descriptors, "descriptors that cannot be read"}};
+  for (const auto& [call, reason] : calls) {
+    EXPECT_EQ(declined(0, call), Json({{reason, 1}}));
     EXPECT_EQ(declined(7, call), Json({{"an error that cuBLAS returned", 1}}));
   }
   const auto untuned = [&] {
@@ -142,6 +146,66 @@ TEST_F(ReportTest, OnlyAnErrorThatCublasReturnedIsCalledOne) {
   };
   EXPECT_EQ(declined(0, untuned), Json({{"nothing tuned fits", 1}}));
   EXPECT_EQ(declined(13, untuned), Json({{"an error that cuBLAS returned", 1}}));
+}
+
+// Strides and addresses are no part of a shape, which is looked up once.
+TEST_F(ReportTest, SaysOfEachCallThatTheLibraryFindsInvalidWhy) {
+  const auto batched = [&](const float* a, long long stride_c) {
+    return cublasSgemmStridedBatched(&handle_, 0, 0, 8, 8, 8, &kAlpha, a, 8, 64, matrix, 8, 64,
+                                     &kBeta, matrix, 8, stride_c, 3);
+  };
+  const auto declined = [&](const std::function<void()>& calls) {
+    const auto lines = report_of({}, calls);
+    EXPECT_EQ(lines.size(), 2U);
+    EXPECT_FALSE(lines[0].contains("error"));
+    return lines.back()["declined"];
+  };
+  const Json overlap = {{"results of a batch that overlap", 1}};
+  EXPECT_EQ(declined([&] {
+              EXPECT_EQ(batched(matrix, 64), 0);
+              EXPECT_EQ(handle_.calls, 0);
+              library_.gemm_status = GT_INVALID_ARGUMENT;
+              EXPECT_EQ(batched(matrix, 0), 0);
+              EXPECT_EQ(handle_.calls, 1);
+            }),
+            overlap);
+  EXPECT_EQ(declined([&] {
+              library_.lookup_status = GT_INVALID_ARGUMENT;
+              batched(matrix, 0);
+            }),
+            overlap);
+  EXPECT_EQ(declined([&] {
+              library_.lookup_status = GT_INVALID_ARGUMENT;
+              const auto odd = reinterpret_cast<std::uintptr_t>(matrix) + 2;
+              batched(reinterpret_cast<const float*>(odd), 64);
+            }),
+            Json({{"an address that is no multiple of its element's size", 1}}));
+  EXPECT_EQ(declined([&] {
+              library_.lookup_status = GT_INVALID_ARGUMENT;
+              batched(matrix, -64);
+            }),
+            Json({{"a size, leading dimension, stride or operation out of its range", 1}}));
+}
+
+TEST_F(ReportTest, CountsACallForSeveralGroupsAsOneOfTheLargestSizes) {
+  const int n[] = {0, 0}, m[] = {24, 40}, sizes[] = {12, 8}, ld[] = {40, 48}, count[] = {2, 3};
+  const float* const in[] = {matrix};
+  float* const out[] = {matrix};
+  const auto lines = report_of({}, [&] {
+    EXPECT_EQ(cublasSgemmGroupedBatched(&handle_, n, n, m, sizes, sizes, &kAlpha, in, ld, in, ld,
+                                        &kBeta, out, ld, 2, count),
+              0);
+    EXPECT_EQ(handle_.calls, 1);
+  });
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(lines[1]["function"], "cublasSgemmGroupedBatched");
+  EXPECT_EQ(lines[1]["batch_kind"], "groups");
+  EXPECT_EQ(lines[1]["m"], 40);
+  EXPECT_EQ(lines[1]["n"], 12);
+  EXPECT_EQ(lines[1]["batch"], 5);
+  EXPECT_EQ(lines[1]["tunable"], 0);
+  EXPECT_EQ(lines[1]["declined"],
+            Json({{"several groups, which cuBLAS multiplies in one launch", 1}}));
 }
 
 TEST_F(ReportTest, HasTheGpuTimeOfASampleOfAShapesCalls) {
@@ -227,7 +291,7 @@ TEST_F(ReportTest, SaysWhyTheLibraryFailedAtACall) {
   });
   ASSERT_EQ(lines.size(), 2U);
   EXPECT_EQ(lines[0]["error"], "the fake failed");
-  EXPECT_EQ(lines[1]["declined"], Json({{"the library failed", 1}}));
+  EXPECT_EQ(lines[1]["declined"], Json({{"an error of gemm-tune's library", 1}}));
 }
 
 TEST_F(ReportTest, ADistanceThatIsNoneIsNamedAndNothingIsServed) {
@@ -328,7 +392,7 @@ TEST_F(ReportTest, TheCountsOfAProcessThatIsKilledAreReportedByAnother) {
   EXPECT_EQ(process["error"], "the fake failed");
   ASSERT_TRUE(std::getline(text, line));
   EXPECT_EQ(Json::parse(line)["served"], 3);
-  EXPECT_EQ(Json::parse(line)["declined"], Json({{"the library failed", 1}}));
+  EXPECT_EQ(Json::parse(line)["declined"], Json({{"an error of gemm-tune's library", 1}}));
   EXPECT_FALSE(std::getline(text, line));
   write_file(folder.path() / "other", "no counts");
   EXPECT_EQ(gemm_tune_blas_report_of((folder.path() / "other").c_str(), report.c_str()), 1);

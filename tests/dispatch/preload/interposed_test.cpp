@@ -139,6 +139,79 @@ TEST_F(InterposedTest, ServesBatchesOfPointers) {
                 m, GT_BF16, GT_F32, 8);
 }
 
+TEST_F(InterposedTest, ServesOneGroupAsTheBatchOfPointersThatItIs) {
+  FakeHandle& h = handle_;
+  float* addresses[3] = {matrix, matrix + 1, matrix + 2};
+  float* const* const x = addresses;
+  const void* const* const v = const_cast<const void* const*>(reinterpret_cast<void* const*>(x));
+  void* const* const d = reinterpret_cast<void* const*>(addresses);
+  const int op_a[] = {1}, op_b[] = {0};
+  const auto expect_served = [&](int status, std::int64_t m, gt_type type, std::int64_t batch) {
+    EXPECT_EQ(status, kServed);
+    EXPECT_EQ(h.calls, 0);
+    const gt_gemm_call& call = library_.call;
+    EXPECT_EQ(call.batch_kind, GT_POINTERS);
+    EXPECT_EQ(call.batch, batch);
+    EXPECT_EQ(std::vector({call.M, call.N, call.K}), (std::vector<std::int64_t>{m, 8, 12}));
+    EXPECT_EQ(call.trans_a, GT_TRANSPOSE);
+    EXPECT_EQ(call.trans_b, GT_NO_TRANSPOSE);
+    EXPECT_EQ(call.type_a, type);
+    EXPECT_EQ(call.type_d, type);
+    EXPECT_EQ(call.A, x);
+    EXPECT_EQ(call.B, x + 1);
+    EXPECT_EQ(call.D, x + 2);
+    EXPECT_EQ(std::vector({call.lda, call.ldb, call.ldc}),
+              (std::vector<std::int64_t>{16, 20, m + 4}));
+    EXPECT_EQ(call.alpha, 2);
+    EXPECT_EQ(call.beta, 3);
+  };
+  {
+    const int m = new_size(), n = 8, k = 12, lda = 16, ldb = 20, ldc = m + 4, batch = 5;
+    expect_served(cublasSgemmGroupedBatched(&h, op_a, op_b, &m, &n, &k, &kAlpha, x, &lda, x + 1,
+                                            &ldb, &kBeta, x + 2, &ldc, 1, &batch),
+                  m, GT_F32, 5);
+  }
+  const std::int64_t n = 8, k = 12, lda = 16, ldb = 20, batch = 6;
+  std::int64_t m = new_size(), ldc = m + 4;
+  expect_served(cublasSgemmGroupedBatched_64(&h, op_a, op_b, &m, &n, &k, &kAlpha, x, &lda, x + 1,
+                                             &ldb, &kBeta, x + 2, &ldc, 1, &batch),
+                m, GT_F32, 6);
+  m = new_size(), ldc = m + 4;
+  expect_served(
+      cublasGemmGroupedBatchedEx_64(&h, op_a, op_b, &m, &n, &k, &kAlpha, v, 2, &lda, v + 1, 2, &ldb,
+                                    &kBeta, d + 2, 2, &ldc, 1, &batch, 68),
+      m, GT_F16, 6);
+}
+
+TEST_F(InterposedTest, HandsGroupsOnAsTheyAre) {
+  FakeHandle& h = handle_;
+  float* addresses[1] = {matrix};
+  float* const* const x = addresses;
+  const void* const* const v = const_cast<const void* const*>(reinterpret_cast<void* const*>(x));
+  void* const* const d = reinterpret_cast<void* const*>(addresses);
+  const int op[] = {0, 0}, m[] = {5, 7}, k[] = {8, 8}, ld[] = {9, 9}, batch[] = {3, 4};
+  const int* const none = nullptr;
+  const int served = library_.served;
+  EXPECT_EQ(cublasSgemmGroupedBatched(&h, op, op, m, k, k, &kAlpha, x, ld, x, ld, &kBeta, x, ld, 2,
+                                      batch),
+            kByCublas);
+  EXPECT_STREQ(h.function, "cublasSgemmGroupedBatched");
+  EXPECT_EQ(cublasGemmGroupedBatchedEx(&h, op, op, m, k, k, &kAlpha, v, 0, ld, v, 0, ld, &kBeta, d,
+                                       0, ld, 2, batch, 68),
+            kByCublas);
+  EXPECT_STREQ(h.function, "cublasGemmGroupedBatchedEx");
+  EXPECT_EQ(h.m, 5);
+  EXPECT_EQ(h.ldc, 9);
+  EXPECT_EQ(h.batch, 3);
+  for (const int groups : {-1, 0, 1}) {  // arrays that are missing are cuBLAS's to refuse
+    EXPECT_EQ(cublasSgemmGroupedBatched(&h, none, none, none, none, none, nullptr, x, none, x, none,
+                                        nullptr, x, none, groups, none),
+              kByCublas);
+  }
+  EXPECT_EQ(h.calls, 5);
+  EXPECT_EQ(library_.served, served);
+}
+
 TEST_F(InterposedTest, HandsBatchesOfPointersOnAsTheyAre) {
   FakeHandle& h = handle_;
   h.pointer_mode = 1;

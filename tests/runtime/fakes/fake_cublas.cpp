@@ -2,6 +2,7 @@
 // A cuBLAS 13.1.0 without a GPU, which notes the calls.
 #include <cstddef>
 
+#include "core/problem/cublas_functions.h"
 #include "tests/runtime/fakes/fake_libraries.h"
 
 namespace {
@@ -48,13 +49,8 @@ int cublasSetWorkspace_v2(void*, void* memory, std::size_t) {
 }
 int cublasSetMathMode(void*, int) { return 0; }
 // Declared without parameters, which callers in C's convention may pass all the same.
-int cublasSgemm_v2() { return note_call(); }
-int cublasSgemmStridedBatched() { return note_call(); }
-int cublasSgemmBatched() { return note_call(); }
-int cublasDgemmBatched() { return note_call(); }
-int cublasGemmBatchedEx() { return note_call(); }
-int cublasDgemm_v2() { return note_call(); }
-int cublasDgemmStridedBatched() { return note_call(); }
-int cublasGemmEx() { return note_call(); }
-int cublasGemmStridedBatchedEx() { return note_call(); }
+#define GT_ROW(name, suffix, Scalar, type, batch, computing) \
+  int name##suffix() { return note_call(); }
+GT_CUBLAS_FUNCTIONS(GT_ROW)
+#undef GT_ROW
 }
