@@ -19,6 +19,7 @@
 #include "kernel_templates/device/call/pointer_batch.cuh"
 #include "kernel_templates/device/copy/chunk_copy.cuh"
 #include "kernel_templates/device/copy/pre_pass.cuh"
+#include "kernel_templates/device/sum/cluster_sum.cuh"
 #include "kernel_templates/device/sum/share_sum.cuh"
 #include "kernel_templates/device/tile/mma_block.cuh"
 #include "kernel_templates/device/tile/raster.cuh"
@@ -29,12 +30,37 @@ namespace gemm_tune::mma {
 
 constexpr Params kP = TUNED_PARAMS;
 static_assert(reject(kP) == nullptr);
+static_assert(has_its_cluster(cluster_ctas(kP)),
+              "clusters need sm_90, and TUNED_CLUSTER says of how many CTAs");
 constexpr bool kPredicated = kP.PRED != 0;
 constexpr bool kAsync = is_async(kP);
 constexpr int kBlocksM = kP.WM / kBlock, kBlocksN = kP.WN / kBlock;  // of a warp
 
-using CopyA = ChunkCopy<kP.BM, kP.BK, threads(kP), kP.VEC, a_along_k(kP), kAsync, kPredicated>;
-using CopyB = ChunkCopy<kP.BN, kP.BK, threads(kP), kP.VEC, b_along_k(kP), kAsync, kPredicated>;
+// Elements per access; of D, which lies in pairs of a lane's sums, as many as a quad's lanes can
+// bring together.
+constexpr VectorWidths kWidths = access_widths(kP);
+constexpr int kQuadBlocks = 4;
+constexpr bool kByQuads =
+    kP.CD != kTypeF32 && kWidths.cd == kChunk && kP.CLUSTER == 0 && 2 * kBlocksN % kQuadBlocks == 0;
+constexpr int kVecD = kByQuads ? kChunk : min_of(kWidths.cd, 2);
+
+// An operand may stream past the L2 where the other one is skinny.
+constexpr bool kMayStream = kAsync && min_of(kP.BM, kP.BN) <= 64;
+
+using CopyA =
+    ChunkCopy<kP.BM, kP.BK, threads(kP), kWidths.a, a_along_k(kP), kAsync, kPredicated, kMayStream>;
+using CopyB =
+    ChunkCopy<kP.BN, kP.BK, threads(kP), kWidths.b, b_along_k(kP), kAsync, kPredicated, kMayStream>;
+
+// Of an operand of K x edge elements, beside one of K x other: more of it than an L2 keeps until it
+// is read again is evicted first, and the other one stays there.
+__device__ inline unsigned long long policy_of(const KernelArgs& args, int edge, int other) {
+  if constexpr (!kMayStream) return 0;
+  constexpr long long kLeastElements = 16LL << 20;
+  constexpr int kLeastRatio = 8;
+  const bool is_streamed = 1LL * edge * args.K >= kLeastElements && edge / kLeastRatio >= other;
+  return l2_policy(is_streamed);
+}
 
 // A thread's place in the CTA tile: its warp's tile.
 struct Place {
@@ -47,80 +73,117 @@ struct Place {
   }
 };
 
+// A warp's blocks of one k step.
+struct Fragments {
+  MmaBlock a[kBlocksM], b[kBlocksN];
+};
+
 // Four of each 16 x 8 part of the warp's tile.
 struct Sums {
   float x[kBlocksM][2 * kBlocksN][4];
 
-  // Adds the product of a slice.
-  __device__ void multiply(const Bits16* a_slice, const Bits16* b_slice, const Place& place) {
+  __device__ void multiply(const Fragments& of) {
 #pragma unroll
-    for (int k = 0; k < kP.BK; k += kBlock) {
-      MmaBlock a[kBlocksM], b[kBlocksN];
+    for (int i = 0; i < kBlocksM; ++i) {
 #pragma unroll
-      for (int i = 0; i < kBlocksM; ++i) {
-        a[i].load<kP.BM, kP.BK, a_along_k(kP)>(a_slice, place.row + i * kBlock, k);
-      }
-#pragma unroll
-      for (int j = 0; j < kBlocksN; ++j) {
-        b[j].load<kP.BN, kP.BK, b_along_k(kP)>(b_slice, place.col + j * kBlock, k);
-      }
-#pragma unroll
-      for (int i = 0; i < kBlocksM; ++i) {
-#pragma unroll
-        for (int j = 0; j < 2 * kBlocksN; ++j) {
-          multiply_blocks<kP.AB, kP.MMA_K>(x[i][j], a[i], b[j / 2], j % 2);
-        }
+      for (int j = 0; j < 2 * kBlocksN; ++j) {
+        multiply_blocks<kP.AB, kP.MMA_K>(x[i][j], of.a[i], of.b[j / 2], j % 2);
       }
     }
   }
 };
 
 // A range of k of one tile: brings its slices in and multiplies them.
+//
+// The blocks of a k step are loaded while those of the step before are multiplied. A warp has
+// loaded all blocks of a slice before it multiplies the last ones; there, where its multiplications
+// hide the wait, it meets the others: the next slice is whole then, and the stage of this one is
+// free. Slices on their way in registers arrive after the last multiplication.
 class Segment {
  public:
   // a and b: the CTA's product's operands.
   __device__ Segment(const KernelArgs& args, const Bits16* a, const Bits16* b, TileOrigin origin,
-                     KRange k, Bits16* a_smem, Bits16* b_smem)
+                     KRange k, Bits16* a_smem, Bits16* b_smem, const Place& place)
       : a_copy_(a_along_k(kP) ? a + origin.row * args.lda + k.begin
                               : a + k.begin * args.lda + origin.row,
-                args.lda, args.M - origin.row),
+                args.lda, args.M - origin.row, policy_of(args, args.M, args.N)),
         b_copy_(b_along_k(kP) ? b + origin.col * args.ldb + k.begin
                               : b + k.begin * args.ldb + origin.col,
-                args.ldb, args.N - origin.col),
+                args.ldb, args.N - origin.col, policy_of(args, args.N, args.M)),
+        a_places_(place.row),
+        b_places_(place.col),
         a_smem_(a_smem),
         b_smem_(b_smem),
         k_left_(k.end - k.begin),
         slices_((k_left_ + kP.BK - 1) / kP.BK) {}
 
-  __device__ void multiply(Sums& sums, const Place& place) {
+  __device__ void multiply(Sums& sums) {
     // All stages but one on their way, the first of them there. Not unrolled: copies of few
     // elements at a time are long.
 #pragma unroll 1
     for (int stage = 0; stage < kP.STAGES - 1; ++stage) {
-      begin_copy();
+      begin_copy<false, 0, 1>();
       finish_copy();
-      commit();
+      end_copy();
     }
     synchronise();
-    for (int slice = 0; slice < slices_; ++slice) {
-      const int stage = read_;
-      begin_copy();
-      commit();
-      sums.multiply(a_smem_ + stage * stage_a(kP), b_smem_ + stage * stage_b(kP), place);
-      finish_copy();
-      read_ = next(read_);
-      synchronise();
-    }
+    Fragments of[2];
+    load(of[0], 0);
+    // Slices during which a whole one sets out, then those during which the last or none does.
+    const bool is_whole = a_copy_.has_whole_chunks() && b_copy_.has_whole_chunks();
+#pragma unroll 1
+    for (; is_whole && k_left_ >= kP.BK; --slices_) multiply_slice<true>(sums, of);
+#pragma unroll 1
+    for (; slices_ > 0; --slices_) multiply_slice<false>(sums, of);
   }
 
  private:
+  static constexpr int kSteps = kP.BK / kBlock;
+  // Steps over which a slice's copies are spread: all but the last, where the wait for them is.
+  static constexpr int kCopySteps = max_of(1, kSteps - 1);
+
+  // of: the first step's blocks in the first of them, before and after. WHOLE: the slice that sets
+  // out meanwhile is.
+  template <bool WHOLE>
+  __device__ void multiply_slice(Sums& sums, Fragments (&of)[2]) {
+    if constexpr (kSteps == 1) begin_copy<WHOLE, 0, 1>();
+    multiply_steps<WHOLE, 0>(sums, of);
+    read_ = next(read_);
+    if constexpr (kAsync) {
+      end_copy();
+      synchronise();
+      load(of[kSteps % 2], 0);
+      sums.multiply(of[(kSteps - 1) % 2]);
+    } else {
+      sums.multiply(of[(kSteps - 1) % 2]);
+      finish_copy();
+      end_copy();
+      synchronise();
+      load(of[kSteps % 2], 0);
+    }
+    if constexpr (kSteps % 2 != 0) of[0] = of[1];
+  }
+
+  // From a step on all but the last. Copies come behind the loads, which multiplications wait for.
+  template <bool WHOLE, int STEP>
+  __device__ void multiply_steps(Sums& sums, Fragments (&of)[2]) {
+    if constexpr (STEP < kSteps - 1) {
+      load(of[(STEP + 1) % 2], STEP + 1);
+      begin_copy<WHOLE, STEP, kCopySteps>();
+      sums.multiply(of[STEP % 2]);
+      multiply_steps<WHOLE, STEP + 1>(sums, of);
+    }
+  }
+
   static __device__ int next(int stage) { return stage + 1 == kP.STAGES ? 0 : stage + 1; }
 
-  // The next slice's way into a stage: what cp.async does not bring waits in registers.
+  // The next slice's way into a stage, in parts: what cp.async does not bring waits in registers.
+  // Where matrices are multiples of the tile a slice that is not whole is none.
+  template <bool WHOLE, int PART, int PARTS>
   __device__ void begin_copy() {
-    if (k_left_ > 0) {
-      a_copy_.begin(a_smem_ + write_ * stage_a(kP), k_left_);
-      b_copy_.begin(b_smem_ + write_ * stage_b(kP), k_left_);
+    if (WHOLE || k_left_ > 0) {
+      a_copy_.template begin<WHOLE, PART, PARTS>(a_smem_ + write_ * stage_a(kP), k_left_);
+      b_copy_.template begin<WHOLE, PART, PARTS>(b_smem_ + write_ * stage_b(kP), k_left_);
     }
   }
   __device__ void finish_copy() {
@@ -128,46 +191,100 @@ class Segment {
       a_copy_.finish(a_smem_ + write_ * stage_a(kP));
       b_copy_.finish(b_smem_ + write_ * stage_b(kP));
     }
+  }
+  __device__ void end_copy() {
+    if constexpr (kAsync) commit_copies();
     k_left_ -= kP.BK;
     write_ = next(write_);
   }
 
-  static __device__ void commit() {
-    if constexpr (kAsync) commit_copies();
-  }
   // The next stage to read is whole, for all threads, and the last one read is free.
   static __device__ void synchronise() {
     if constexpr (kAsync) wait_copies<kP.STAGES - 2>();
     __syncthreads();
   }
 
+  // Of the stage to read.
+  __device__ void load(Fragments& of, int step) const {
+#pragma unroll
+    for (int i = 0; i < kBlocksM; ++i) {
+      a_places_.load(of.a[i], a_smem_, read_ * stage_a(kP), i, step);
+    }
+#pragma unroll
+    for (int j = 0; j < kBlocksN; ++j) {
+      b_places_.load(of.b[j], b_smem_, read_ * stage_b(kP), j, step);
+    }
+  }
+
   CopyA a_copy_;
   CopyB b_copy_;
+  const MmaPlaces<MmaOperand::a, kP.BM, kP.BK, a_along_k(kP), kP.WM> a_places_;
+  const MmaPlaces<MmaOperand::b, kP.BN, kP.BK, b_along_k(kP), kP.WN> b_places_;
   Bits16* const a_smem_;
   Bits16* const b_smem_;
   int k_left_;  // from the next slice to copy on
-  const int slices_;
+  int slices_;  // left to multiply
   int read_ = 0, write_ = 0;
 };
+
+// Of each of PARTS 16 x 8 parts beside each other, 4 or 1, a lane has two neighbours in a row. The
+// lanes of a quad exchange these: lane q of it gets the row's eight of part q.
+template <int PARTS>
+__device__ inline void exchange_in_quad(float (&x)[PARTS][2]) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+#pragma unroll
+  for (int bit = 1; bit < PARTS; bit *= 2) {
+    const bool upper = (lane & bit) != 0;
+#pragma unroll
+    for (int part = 0; part < PARTS; ++part) {
+      if ((part & bit) != 0) continue;
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        const float given = upper ? x[part][i] : x[part + bit][i];
+        const float taken = __shfl_xor_sync(0xffffffffu, given, bit);
+        x[part][i] = upper ? taken : x[part][i];
+        x[part + bit][i] = upper ? x[part + bit][i] : taken;
+      }
+    }
+  }
+}
 
 // A lane has of each 16 x 8 part elements 2 (lane % 4) and the next one of rows lane / 4 and that
 // row + 8: PTX ISA 9.0, section "Matrix Fragments for mma.m16n8k16 with floating point type".
 __device__ inline void store(const Sums& sums, const KernelArgs& args, TileOrigin origin,
                              const Place& place) {
+  constexpr int kTogether = kByQuads ? kQuadBlocks : 1;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int row = origin.row + place.row + lane / 4;
-  const int col = origin.col + place.col + lane % 4 * 2;
+  const int col = origin.col + place.col + lane % 4 * 2 * kTogether;
 #pragma unroll
   for (int i = 0; i < kBlocksM; ++i) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
 #pragma unroll
-      for (int j = 0; j < 2 * kBlocksN; ++j) {
-        store_pair<kP.CD, kP.VEC, kPredicated>(args, row + i * kBlock + half * 8, col + j * 8,
-                                               &sums.x[i][j][half * 2]);
+      for (int j = 0; j < 2 * kBlocksN; j += kTogether) {
+        float x[kTogether][2];
+#pragma unroll
+        for (int part = 0; part < kTogether; ++part) {
+          x[part][0] = sums.x[i][j + part][half * 2];
+          x[part][1] = sums.x[i][j + part][half * 2 + 1];
+        }
+        exchange_in_quad(x);
+        store_neighbours<kP.CD, 2 * kTogether, kVecD, kPredicated>(
+            args, row + i * kBlock + half * 8, col + j * 8, x[0]);
       }
     }
   }
+}
+
+// Sum number `index` of a thread and the next one.
+__device__ inline void store_pair(int thread, int index, const Vec<2>& sums, const KernelArgs& args,
+                                  TileOrigin origin) {
+  const Place place(thread);
+  const int lane = thread % 32, part = index / 4, half = index / 2 % 2;
+  const int row = origin.row + place.row + lane / 4 + part / (2 * kBlocksN) * kBlock + half * 8;
+  const int col = origin.col + place.col + lane % 4 * 2 + part % (2 * kBlocksN) * 8;
+  store_neighbours<kP.CD, 2, kVecD, kPredicated>(args, row, col, sums.x);
 }
 
 // Of the CTA's own product, or of a strided batch.
@@ -176,19 +293,14 @@ __device__ inline KernelArgs arguments_of(const KernelArgs& all) {
   return all;
 }
 
-// Elements per access of C and D, but at edges.
-constexpr int kVecD = kP.VEC > 1 ? 2 : 1;
-
 __device__ inline const Bits16* matrix_of_batch(const float* first, long long stride) {
   return reinterpret_cast<const Bits16*>(first) + blockIdx.z * stride;
 }
 
-using Shares = ShareSum<threads(kP), sums_per_thread(kP)>;
-
-extern "C" __global__ void __launch_bounds__(threads(kP)) gemm(const KernelArgs all) {
+extern "C" __global__ void GT_CLUSTER __launch_bounds__(threads(kP)) gemm(const KernelArgs all) {
   const KernelArgs args = arguments_of(all);
   if constexpr (kP.POINTERS != 0) {
-    if (!are_aligned<kP.AB, kP.CD, kP.VEC, kP.VEC, kVecD>(args)) {
+    if (!are_aligned<kP.AB, kP.CD, kWidths.a, kWidths.b, kVecD>(args)) {
       return compute_elements<kP.AB, kP.CD, kP.TA != 0, kP.TB != 0>(args);
     }
   }
@@ -202,12 +314,20 @@ extern "C" __global__ void __launch_bounds__(threads(kP)) gemm(const KernelArgs 
 
   Sums sums = {};
   Segment(args, matrix_of_batch(args.A, args.stride_a), matrix_of_batch(args.B, args.stride_b),
-          origin, k, a_smem, b_smem)
-      .multiply(sums, place);
+          origin, k, a_smem, b_smem, place)
+      .multiply(sums);
+  float* const own = &sums.x[0][0][0];
+  if constexpr (kP.CLUSTER != 0) {
+    ClusterSum<threads(kP), sums_per_thread(kP), 2, kP.SPLIT_K, /*ONE_ORDER=*/true>::add(
+        own, smem.take(smem_floats_sums(kP)), share,
+        [&](int thread, int i, const Vec<2>& pair) { store_pair(thread, i, pair, args, origin); });
+    return;
+  }
   if constexpr (kP.SPLIT_K > 1) {
+    using Shares = ShareSum<threads(kP), sums_per_thread(kP)>;
     const int number = static_cast<int>(gridDim.x * blockIdx.z) + tile;  // of all the batch's tiles
-    if (!Shares::add(&sums.x[0][0][0], args.partials, args.counters + number * (kP.SPLIT_K + 1),
-                     share, kP.SPLIT_K, [&](int s) { return number * kP.SPLIT_K + s; }))
+    if (!Shares::add(own, args.partials, args.counters + number * (kP.SPLIT_K + 1), share,
+                     kP.SPLIT_K, [&](int s) { return number * kP.SPLIT_K + s; }))
       return;
   }
   store(sums, args, origin, place);

@@ -5,13 +5,14 @@
 
 #include "kernel_templates/device/copy/chunk_map.cuh"
 #include "kernel_templates/device/element/element_type.cuh"
+#include "kernel_templates/device/element/vector_widths.cuh"
 #include "kernel_templates/rules.h"
 
 namespace gemm_tune::mma {
 
 struct Params {
   int AB, CD, BM, BN, BK, WM, WN, MMA_K, STAGES, ASYNC, VEC, RASTER, SPLIT_K, TA, TB, PRED;
-  int REPACK = 0, POINTERS = 0;
+  int REPACK = 0, POINTERS = 0, VECS = 0, CLUSTER = 0;
 };
 
 constexpr int warps_n(const Params& p) { return p.BN / p.WN; }
@@ -20,25 +21,52 @@ constexpr int threads(const Params& p) { return 32 * (p.BM / p.WM) * warps_n(p);
 // Whether k runs along a stored row.
 constexpr bool a_along_k(const Params& p) { return p.TA == 0; }
 constexpr bool b_along_k(const Params& p) { return p.TB != 0; }
-constexpr bool is_async(const Params& p) { return p.ASYNC != 0 && p.VEC > 1; }
+// Elements per access of each operand; cp.async brings both operands or neither.
+constexpr VectorWidths access_widths(const Params& p) {
+  if (p.VECS == 0) return {p.VEC, p.VEC, p.VEC};
+  return vector_widths(p.VECS);
+}
+constexpr bool is_async(const Params& p) {
+  return p.ASYNC != 0 && min_of(access_widths(p).a, access_widths(p).b) > 1;
+}
+constexpr int cluster_ctas(const Params& p) { return p.CLUSTER != 0 ? p.SPLIT_K : 1; }
 
 // 16-bit elements of one stage; shared memory is taken in floats.
 constexpr int stage_a(const Params& p) { return p.BM * p.BK; }
 constexpr int stage_b(const Params& p) { return p.BN * p.BK; }
 constexpr int smem_floats_a(const Params& p) { return p.STAGES * stage_a(p) / 2; }
 constexpr int smem_floats_b(const Params& p) { return p.STAGES * stage_b(p) / 2; }
-constexpr int smem_bytes(const Params& p) { return (smem_floats_a(p) + smem_floats_b(p)) * 4; }
-
 constexpr int sums_per_thread(const Params& p) { return p.WM * p.WN / 32; }
-// Words that a thread keeps of the slices on their way, in the specialisation with accesses of one
-// element at least.
-constexpr int staged_words(const Params& p) {
-  const int words_of_a = chunk_passes(p.BM, p.BK / kChunk, threads(p)) * (kChunk / 2);
-  return words_of_a + chunk_passes(p.BN, p.BK / kChunk, threads(p)) * (kChunk / 2);
+// For the other CTAs of a cluster to read.
+constexpr int smem_floats_sums(const Params& p) { return p.CLUSTER != 0 ? p.BM * p.BN : 0; }
+constexpr int smem_bytes(const Params& p) {
+  return (smem_floats_a(p) + smem_floats_b(p) + smem_floats_sums(p)) * 4;
 }
-// Sums, blocks of a k step, and what addresses and counts were never seen to take less than.
+// Chunks of a slice that a thread copies.
+constexpr int copied_chunks(const Params& p) {
+  return chunk_passes(p.BM, p.BK / kChunk, threads(p)) +
+         chunk_passes(p.BN, p.BK / kChunk, threads(p));
+}
+// Words that a thread keeps of a slice on its way. With cp.async none; the specialisation with
+// accesses of one element, which goes without, may spill them.
+constexpr int staged_words(const Params& p) {
+  return p.ASYNC != 0 ? 0 : copied_chunks(p) * (kChunk / 2);
+}
+// Sums, blocks of two k steps, and what addresses and counts were never seen to take less than.
 constexpr int least_registers(const Params& p) {
-  return sums_per_thread(p) + (p.WM + p.WN) / kBlock * 4 + staged_words(p) + 16;
+  return sums_per_thread(p) + 2 * (p.WM + p.WN) / kBlock * 4 + staged_words(p) + 16;
+}
+
+constexpr bool is_width(int elements) {
+  return elements == 1 || elements == 2 || elements == 4 || elements == 8;
+}
+// Whether VECS is 0 or has widths that differ, the least of which is VEC.
+constexpr bool is_with_vec(const Params& p) {
+  const VectorWidths widths = access_widths(p);
+  if (p.VECS == 0) return true;
+  return is_width(widths.a) && is_width(widths.b) && is_width(widths.cd) &&
+         (widths.a != widths.b || widths.b != widths.cd) &&
+         p.VEC == min_of(min_of(widths.a, widths.b), widths.cd);
 }
 
 constexpr Rule<Params> kRules[] = {
@@ -52,7 +80,7 @@ constexpr Rule<Params> kRules[] = {
      [](const Params& p) { return p.BN % p.WN != 0; }},
     {"more than 512 threads per CTA", "BM BN WM WN",
      [](const Params& p) { return threads(p) > 512; }},
-    {"registers hold no blocks beside the sums", "BM BN BK WM WN",
+    {"registers hold no blocks beside the sums", "BM BN BK WM WN ASYNC",
      [](const Params& p) {
        return least_registers(p) > 255 || least_registers(p) * threads(p) > 65536;
      }},
@@ -60,6 +88,14 @@ constexpr Rule<Params> kRules[] = {
      [](const Params& p) { return p.STAGES > 2 && p.ASYNC == 0; }},
     {kNoPointersToCopy, "REPACK POINTERS",
      [](const Params& p) { return p.REPACK != 0 && p.POINTERS != 0; }},
+    {"VECS needs three digits of 1, 2, 4 and 8 that differ, VEC the least of them", "VEC VECS",
+     [](const Params& p) { return !is_with_vec(p); }},
+    {"VECS needs REPACK=0", "REPACK VECS",
+     [](const Params& p) { return p.VECS != 0 && p.REPACK != 0; }},
+    {kBadCluster, "SPLIT_K CLUSTER",
+     [](const Params& p) {
+       return p.CLUSTER != 0 && (p.SPLIT_K < 2 || p.SPLIT_K > kMostClusterCtas);
+     }},
 };
 
 constexpr bool is_block_multiple(int size) { return is_tile_size(size) && size % kBlock == 0; }
@@ -71,13 +107,14 @@ constexpr const char* reject(const Params& p) {
       !is_block_multiple(p.WM) || !is_block_multiple(p.WN))
     return "tile sizes must be multiples of 16 up to 1024";
   if (p.MMA_K != 8 && p.MMA_K != 16) return "MMA_K must be 8 or 16";
-  if (p.VEC != 1 && p.VEC != 2 && p.VEC != 4 && p.VEC != 8) return "VEC must be 1, 2, 4 or 8";
+  if (!is_width(p.VEC)) return "VEC must be 1, 2, 4 or 8";
+  if (p.VECS < 0 || p.VECS > 888) return "VECS must lie between 0 and 888";
   if (p.STAGES < 2 || p.STAGES > 8) return "STAGES must lie between 2 and 8";
   if (p.RASTER < 1 || p.RASTER > 64) return "RASTER must lie between 1 and 64";
   if (p.SPLIT_K < 1 || p.SPLIT_K > 1024) return "SPLIT_K must lie between 1 and 1024";
   if (!is_flag(p.ASYNC) || !is_flag(p.TA) || !is_flag(p.TB) || !is_flag(p.PRED) ||
-      !is_flag(p.REPACK) || !is_flag(p.POINTERS))
-    return "ASYNC, TA, TB, PRED, REPACK and POINTERS must be 0 or 1";
+      !is_flag(p.REPACK) || !is_flag(p.POINTERS) || !is_flag(p.CLUSTER))
+    return "ASYNC, TA, TB, PRED, REPACK, POINTERS and CLUSTER must be 0 or 1";
   return first_broken(kRules, p);
 }
 

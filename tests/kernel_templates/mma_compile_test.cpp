@@ -73,6 +73,26 @@ TEST(MmaCompile, WithoutSpillsOnEveryArchitecture) {
       120);
 }
 
+// Sums and the blocks of two k steps take most of the registers; addresses get by with the rest.
+TEST(MmaCompile, TheLargestWarpTilesWithoutSpillsInEveryLayout) {
+  for (const char* tile : {"BM=128,BN=256,BK=32", "BM=256,BN=128,BK=64"}) {
+    for (const char* rest : {"TA=0,TB=0,PRED=1", "TA=0,TB=1,PRED=1", "TA=1,TB=0,PRED=0"}) {
+      expect_clean("mma/AB=2,CD=2," + std::string(tile) +
+                       ",WM=64,WN=64,MMA_K=16,STAGES=4,ASYNC=1,VEC=8,RASTER=8,SPLIT_K=1," + rest,
+                   90);
+    }
+  }
+}
+
+// Of decode: few rows, a stream of weights, sums of a cluster.
+TEST(MmaCompile, SkinnyTilesWithoutSpills) {
+  const std::string tile =
+      "mma/AB=2,CD=2,BM=16,BN=64,BK=128,WM=16,WN=16,MMA_K=16,STAGES=4,ASYNC=1,";
+  const std::string rest = "RASTER=8,SPLIT_K=4,TA=0,TB=1,PRED=1";
+  expect_clean(tile + "VEC=8," + rest + ",CLUSTER=1", 90);
+  expect_clean(tile + "VEC=1," + rest + ",VECS=881", 80);
+}
+
 // What the traits say of the oldest architecture is what its compiler says.
 TEST(MmaCompile, NotWhereTheInstructionsAreMissing) {
   const std::string tile = "BM=32,BN=32,BK=16,WM=16,WN=16,";

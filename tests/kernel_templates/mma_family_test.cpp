@@ -50,6 +50,21 @@ TEST(Mma, RejectsForTheReasonAtFault) {
        "STAGES must lie between 2 and 8"},
       {"AB=2,CD=0,BM=32,BN=32,BK=32,WM=16,WN=16,MMA_K=16,STAGES=2,ASYNC=0,VEC=3,RASTER=8,SPLIT_K=1",
        "VEC must be 1, 2, 4 or 8"},
+      {"AB=2,CD=0,BM=32,BN=32,BK=32,WM=16,WN=16,MMA_K=16,STAGES=2,ASYNC=0,VEC=1,RASTER=8,SPLIT_K=1,"
+       "VECS=1000",
+       "VECS must lie between 0 and 888"},
+      {"AB=2,CD=0,BM=32,BN=32,BK=32,WM=16,WN=16,MMA_K=16,STAGES=2,ASYNC=0,VEC=1,RASTER=8,SPLIT_K=1,"
+       "VECS=884",
+       "VECS needs three digits of 1, 2, 4 and 8 that differ, VEC the least of them"},
+      {"AB=2,CD=0,BM=32,BN=32,BK=32,WM=16,WN=16,MMA_K=16,STAGES=2,ASYNC=0,VEC=1,RASTER=8,SPLIT_K=1,"
+       "VECS=881,REPACK=1",
+       "VECS needs REPACK=0"},
+      {"AB=2,CD=0,BM=32,BN=32,BK=32,WM=16,WN=16,MMA_K=16,STAGES=2,ASYNC=0,VEC=8,RASTER=8,SPLIT_K=1,"
+       "CLUSTER=1",
+       "a cluster is the 2 to 8 CTAs of SPLIT_K"},
+      {"AB=2,CD=0,BM=32,BN=32,BK=32,WM=16,WN=16,MMA_K=16,STAGES=2,ASYNC=0,VEC=8,RASTER=8,"
+       "SPLIT_K=16,CLUSTER=1",
+       "a cluster is the 2 to 8 CTAs of SPLIT_K"},
   };
   const KernelFamily& family = *find_family("mma");
   for (const MmaRejection& rejection : rejections) {
@@ -128,6 +143,32 @@ TEST(Mma, IsHandedOutWithEveryAccessWidth) {
   EXPECT_THAT(widths, ElementsAre(8, 8, 4, 2, 1));
   EXPECT_THAT(least_sms, ElementsAre(80, 80, 80, 80, 75));
   EXPECT_THAT(predicated, ElementsAre(0, 1, 1, 1, 1));
+}
+
+// Rows of 1,536 bytes of A and of B are aligned where N is odd, and D's are not.
+TEST(Mma, CopiesAlignedOperandsWidelyWhereDIsNot) {
+  const std::string rest = "MMA_K=16,STAGES=3,ASYNC=1,VEC=1,RASTER=8,SPLIT_K=1,TA=0,TB=1,PRED=1";
+  const KnownConfig odd = mma_config("AB=2,CD=2,", rest + ",VECS=881");
+  EXPECT_TRUE(odd.traits.async_copy);
+  EXPECT_FALSE(mma_config("AB=2,CD=2,", rest).traits.async_copy);
+  const Signature bf16 = signature_of(ElementType::bf16);
+  EXPECT_EQ(why_illegal(odd.recipe, packed_problem(8, 50257, 768, Layout::nt, 1, bf16)),
+            std::nullopt);
+  EXPECT_NE(why_illegal(odd.recipe, packed_problem(8, 50257, 767, Layout::nt, 1, bf16)),
+            std::nullopt);
+}
+
+TEST(Mma, ClusterTakesSharedMemoryAndNoWorkspace) {
+  const std::string rest = "MMA_K=16,STAGES=2,ASYNC=1,VEC=8,RASTER=8,SPLIT_K=4,TA=0,TB=1,PRED=1";
+  const KnownConfig alone = mma_config("AB=2,CD=2,", rest);
+  const KnownConfig cluster = mma_config("AB=2,CD=2,", rest + ",CLUSTER=1");
+  EXPECT_EQ(alone.traits.cluster_ctas, 1);
+  EXPECT_EQ(cluster.traits.cluster_ctas, 4);
+  EXPECT_EQ(cluster.recipe.smem_bytes, alone.recipe.smem_bytes + 128 * 128 * 4);
+  const Problem problem =
+      packed_problem(128, 256, 4096, Layout::nt, 1, signature_of(ElementType::bf16));
+  EXPECT_GT(workspace_bytes(alone.recipe, launch_problem(problem), 132), 0);
+  EXPECT_EQ(workspace_bytes(cluster.recipe, launch_problem(problem), 132), 0);
 }
 
 TEST(Mma, EveryPointHasAllOfItsSpecialisations) {

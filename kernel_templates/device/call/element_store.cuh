@@ -36,18 +36,20 @@ __device__ inline void store_elements(const Args& args, int row, int col, const 
   *d = out;
 }
 
-// Stores sums[0] and [1] at (row, col) and (row, col + 1), in one access where D's rows are aligned
-// to VEC > 1 elements; col is even. With PREDICATED, what lies outside D is left out.
-template <int TYPE, int VEC, bool PREDICATED>
-__device__ inline void store_pair(const KernelArgs& args, int row, int col, const float* sums) {
+// Stores COUNT sums at (row, col) and the columns after it, in one access where D's rows are
+// aligned to VEC >= COUNT elements; col is a multiple of COUNT. With PREDICATED, what lies outside
+// D is left out.
+template <int TYPE, int COUNT, int VEC, bool PREDICATED>
+__device__ inline void store_neighbours(const KernelArgs& args, int row, int col,
+                                        const float* sums) {
   if (PREDICATED && !in_bounds(row, args.M)) return;
-  if constexpr (VEC > 1) {
-    if (!PREDICATED || in_bounds(col + 1, args.N)) {
-      return store_elements<TYPE, 2>(args, row, col, sums);
+  if constexpr (VEC >= COUNT) {
+    if (!PREDICATED || in_bounds(col + COUNT - 1, args.N)) {
+      return store_elements<TYPE, COUNT>(args, row, col, sums);
     }
   }
 #pragma unroll
-  for (int i = 0; i < 2; ++i) {
+  for (int i = 0; i < COUNT; ++i) {
     if (PREDICATED && !in_bounds(col + i, args.N)) break;
     store_elements<TYPE, 1>(args, row, col + i, sums + i);
   }

@@ -43,32 +43,62 @@ __device__ inline void load_elements(unsigned (&words)[COUNT / 2], const Bits16*
   }
 }
 
-// EDGE x BK elements at a time; ALONG_K: k runs along the stored rows.
-template <int EDGE, int BK, int THREADS, int VEC, bool ALONG_K, bool ASYNC, bool PREDICATED>
+// EDGE x BK elements at a time; ALONG_K: k runs along the stored rows. HAS_POLICY: whole chunks
+// come by an l2_policy().
+template <int EDGE, int BK, int THREADS, int VEC, bool ALONG_K, bool ASYNC, bool PREDICATED,
+          bool HAS_POLICY>
 class ChunkCopy {
  public:
   static constexpr int kRows = slice_rows(EDGE, BK, ALONG_K);
   static constexpr int kChunks = slice_chunks(EDGE, BK, ALONG_K);
 
-  // src: the first slice's first element; edge_left: how far the matrix reaches from there.
-  __device__ ChunkCopy(const Bits16* src, long long ld, int edge_left)
-      : src_(src), ld_(ld), edge_left_(edge_left) {}
+  // src: the first slice's first element; edge_left: how far the matrix reaches from there. policy:
+  // read where HAS_POLICY only.
+  __device__ ChunkCopy(const Bits16* src, long long ld, int edge_left, unsigned long long policy)
+      : src_(src), ld_(ld), edge_left_(edge_left), policy_(policy) {
+    if constexpr (kIsEven) {
+      const auto [row, chunk] = place(0);
+      src_ += row * ld + chunk * kChunk;
+    }
+  }
 
-  // Sets out for the next slice; K has k_left elements from there on, at least one.
+  // Whether the matrix's edge cuts no chunk in two.
+  __device__ bool has_whole_chunks() const {
+    return ALONG_K || !PREDICATED || in_bounds(EDGE - 1, edge_left_) || edge_left_ % kChunk == 0;
+  }
+
+  // Sets out for part PART of PARTS of the next slice, in their order. K has k_left elements from
+  // there on, at least one. WHOLE: it has BK, and has_whole_chunks().
+  template <bool WHOLE, int PART = 0, int PARTS = 1>
   __device__ void begin(Bits16* smem, int k_left) {
+    // Later chunks are constants away.
+    Bits16* const first = smem + offset(0);
 #pragma unroll
-    for (int pass = 0; pass < kPasses; ++pass) {
+    for (int pass = PART * kPasses / PARTS; pass < (PART + 1) * kPasses / PARTS; ++pass) {
       const auto [row, chunk] = place(pass);
       if (is_surplus(row)) break;
-      const Bits16* const from = src_ + row * ld_ + chunk * kChunk;
-      const int inside = elements_inside(row, chunk * kChunk, k_left);
-      if constexpr (ASYNC) {
-        copy_chunk(smem + chunk_offset(row, chunk, kChunks), from, inside);
+      const Bits16* const from = kIsEven ? src_ : src_ + row * ld_ + chunk * kChunk;
+      const int col = chunk * kChunk;
+      if constexpr (!ASYNC) {
+        load_elements<kChunk, VEC>(share_[pass].x, from, elements_inside(row, col, k_left));
       } else {
-        load_elements<kChunk, VEC>(share_[pass].x, from, inside);
+        Bits16* const to = kIsConstant ? first + pass * kPassOffset : smem + offset(pass);
+        if constexpr (WHOLE) {
+          copy_whole_chunk(to, from, !PREDICATED || in_bounds(ALONG_K ? row : col, edge_left_));
+        } else {
+          copy_chunk(to, from, elements_inside(row, col, k_left));
+        }
+      }
+      if constexpr (kIsEven) src_ += kRowsOfPass * ld_;
+    }
+    if constexpr (PART == PARTS - 1) {
+      if constexpr (ALONG_K) src_ += BK;
+      if constexpr (kIsEven) {
+        src_ -= (kPasses * kRowsOfPass - (ALONG_K ? 0 : BK)) * ld_;
+      } else if constexpr (!ALONG_K) {
+        src_ += BK * ld_;
       }
     }
-    src_ += ALONG_K ? BK : BK * ld_;
   }
 
   // What waits in registers arrives; nothing where ASYNC.
@@ -76,9 +106,8 @@ class ChunkCopy {
     if constexpr (!ASYNC) {
 #pragma unroll
       for (int pass = 0; pass < kPasses; ++pass) {
-        const auto [row, chunk] = place(pass);
-        if (is_surplus(row)) break;
-        *reinterpret_cast<Words<kChunk>*>(smem + chunk_offset(row, chunk, kChunks)) = share_[pass];
+        if (is_surplus(place(pass).row)) break;
+        *reinterpret_cast<Words<kChunk>*>(smem + offset(pass)) = share_[pass];
       }
     }
   }
@@ -86,9 +115,23 @@ class ChunkCopy {
  private:
   static constexpr int kPasses = chunk_passes(kRows, kChunks, THREADS);
   static_assert(!ASYNC || VEC > 1);
+  // Each pass has whole rows: the thread's chunks lie one below the other, and src_ is the next of
+  // them. Elsewhere it is the next slice's first element.
+  static constexpr bool kIsEven = THREADS % kChunks == 0;
+  static constexpr int kRowsOfPass = kIsEven ? THREADS / kChunks : 0;
 
   static __device__ ChunkPlace place(int pass) {
     return chunk_place(static_cast<int>(threadIdx.x), pass, THREADS, kChunks);
+  }
+
+  // Rows a multiple of 8 apart have their chunks exchanged alike.
+  static constexpr bool kIsConstant = kIsEven && kRowsOfPass % 8 == 0;
+  static constexpr int kPassOffset = kRowsOfPass * kChunks * kChunk;
+
+  // The thread's chunk of a pass in shared memory.
+  static __device__ int offset(int pass) {
+    const auto [row, chunk] = place(pass);
+    return chunk_offset(row, chunk, kChunks);
   }
 
   // Not a matrix edge: the last pass may have fewer chunks than threads.
@@ -113,9 +156,21 @@ class ChunkCopy {
     }
   }
 
-  const Bits16* src_;  // of the next slice
+  __device__ void copy_whole_chunk(Bits16* to, const Bits16* from, bool inside) const {
+    constexpr int kBytes = VEC * 2;
+    if constexpr (HAS_POLICY && VEC == kChunk) {
+      return copy_async_16_by(policy_, to, from, inside ? kBytes : 0);
+    }
+#pragma unroll
+    for (int first = 0; first < kChunk; first += VEC) {
+      copy_async_bytes<kBytes>(to + first, from + first, inside ? kBytes : 0);
+    }
+  }
+
+  const Bits16* src_;
   const long long ld_;
   const int edge_left_;
+  const unsigned long long policy_;
   Words<kChunk> share_[ASYNC ? 1 : kPasses];
 };
 

@@ -3,7 +3,8 @@
 //
 // Does what ShareSum does, without its way through global memory. Every CTA leaves its sums in its
 // own shared memory; then each adds up its part of the tile over all of them, in an order that only
-// depends on the part: results are bitwise the same from run to run.
+// depends on the part: results are bitwise the same from run to run. With ONE_ORDER it is that of
+// the shares for every part: results do not depend on where in a tile an element lies.
 #pragma once
 
 #include "kernel_templates/device/element/vec.cuh"
@@ -12,7 +13,7 @@
 namespace gemm_tune {
 
 // SUMS per thread of a CTA's first THREADS, of SHARES CTAs. VEC sums of a thread stay together.
-template <int THREADS, int SUMS, int VEC, int SHARES>
+template <int THREADS, int SUMS, int VEC, int SHARES, bool ONE_ORDER = false>
 class ClusterSum {
  public:
   // Called by all threads of each CTA. buffer: THREADS * SUMS floats of shared memory, at the same
@@ -60,12 +61,12 @@ class ClusterSum {
     return in_part && (kUnits % SHARES == 0 || unit_of(share, pass) < kUnits);
   }
 
-  // From one's own share on, so that the CTAs do not all read the same one at a time. No load waits
-  // for another.
+  // Unless ONE_ORDER from one's own share on, so that the CTAs do not all read the same one at a
+  // time. No load waits for another.
   static __device__ void sum_up(Vec<VEC>* total, const float* buffer, int share) {
 #pragma unroll
     for (int turn = 0; turn < SHARES; ++turn) {
-      const PeerSmem from(buffer, (share + turn) % SHARES);
+      const PeerSmem from(buffer, ONE_ORDER ? turn : (share + turn) % SHARES);
 #pragma unroll
       for (int pass = 0; pass < kPasses; ++pass) {
         if (!is_own(share, pass)) continue;
