@@ -9,6 +9,7 @@
 
 #include "choose/layered.h"
 #include "db/layers.h"
+#include "dispatch/c_values.h"
 #include "dispatch/recipe.h"
 #include "gpu/device.h"
 #include "gpu/launch/stream.h"
@@ -22,6 +23,9 @@ namespace {
 // that were tuned on the device do not count.
 constexpr std::size_t kMostRemembered = 16384;
 constexpr std::size_t kMostDevices = 1024;
+
+// What CallKey gets for a device: recipes of column-major calls have A and B exchanged.
+int number_of(int device, gt_order order) { return 2 * device + (order == GT_ROW_MAJOR ? 0 : 1); }
 
 std::map<std::string, Tuned> read_tuned(const Dispatcher::Settings& settings) {
   const std::vector<std::filesystem::path> layers = layer_files(settings.layer_folders);
@@ -62,7 +66,10 @@ std::optional<std::size_t> index_of_least(const std::vector<std::optional<double
 }  // namespace
 
 Dispatcher::Generation::Generation(const Settings& settings)
-    : tuned(read_tuned(settings)), recipes(kMostRemembered), servers(kMostRemembered) {}
+    : tuned(read_tuned(settings)),
+      devices(kMostDevices),
+      recipes(kMostRemembered),
+      servers(kMostRemembered) {}
 
 const Tuned& Dispatcher::Generation::of(const std::string& arch) const {
   static const Tuned kNothing;
@@ -100,23 +107,64 @@ Allowed Dispatcher::allowed(bool with_library) const {
   throw Error("a policy outside the closed list");
 }
 
-void Dispatcher::lookup(const DeviceName& on, const GemmCall& call, gt_recipe* recipe) const {
+const gt_recipe* Dispatcher::remembered(const DeviceName& on, const gt_gemm_call& asked) const {
   const Generation& generation = *current_.load(std::memory_order_acquire);
-  const bool with_library = library_takes(call);
-  QuestionKey<std::string_view> question{on.arch, on.name, on.sm_count,
-                                         CallKey(call.problem, CallForm(), 0)};
-  if (!with_library) question.call.forbid_library();
-  if (const gt_recipe* const known = generation.recipes.find(question)) {
-    *recipe = *known;
-    return;
+  const int* const device = generation.devices.find(on);
+  if (device == nullptr) return nullptr;
+  const std::optional<CallKey> key = plain_key(asked, number_of(*device, asked.order));
+  return key ? generation.recipes.find(*key) : nullptr;
+}
+
+Dispatcher::Question Dispatcher::question_of(const DeviceName& on,
+                                             const gt_gemm_call& asked) const {
+  const GemmCall call = row_major_call(asked, Addresses::optional);
+  Question question{
+      {on.arch, on.name, on.sm_count}, call, call.problem, allowed(library_takes(call))};
+  Problem& problem = question.problem;
+  if (problem.M == 0 || problem.N == 0 || problem.batch == 0) {
+    throw UsageError("call has no product: M, N or batch is 0");
   }
-  Problem problem = call.problem;
   problem.batch = std::min<std::int64_t>(problem.batch, kMaxBatch);
-  const DeviceKey device{std::string(on.arch), std::string(on.name), on.sm_count};
-  const Choice choice = choose(generation.of(device.arch), device, problem, allowed(with_library));
-  *recipe = recipe_of(choice, device, problem);
-  generation.recipes.add({device.arch, device.name, device.sm_count, question.call}, *recipe,
-                         !is_for_tuned(choice, device, problem));
+  return question;
+}
+
+const int* Dispatcher::number_of_device(const Generation& generation, const DeviceName& on) const {
+  if (const int* const known = generation.devices.find(on)) return known;
+  const std::lock_guard naming(naming_);
+  if (const int* const known = generation.devices.find(on)) return known;
+  const int* const added =
+      generation.devices.add({on.arch, on.name, on.sm_count}, generation.next_device);
+  if (added != nullptr) ++generation.next_device;
+  return added;
+}
+
+gt_recipe Dispatcher::lookup(const DeviceName& on, const gt_gemm_call& asked) const {
+  const auto [device, call, problem, allowed] = question_of(on, asked);
+  const Generation& generation = *current_.load(std::memory_order_acquire);
+  std::optional<CallKey> key;
+  if (const int* const number = number_of_device(generation, on)) {
+    key.emplace(call, number_of(*number, asked.order));
+  }
+  if (key) {
+    if (const gt_recipe* const known = generation.recipes.find(*key)) return *known;
+  }
+  const Choice choice = choose(generation.of(device.arch), device, problem, allowed);
+  gt_recipe recipe = recipe_of(choice, device, problem);
+  if (choice.config) {
+    const std::lock_guard naming(naming_);
+    recipe.config = names_.insert(to_string(choice.config->config())).first->c_str();
+  }
+  if (asked.order == GT_COLUMN_MAJOR) std::swap(recipe.align_a, recipe.align_b);
+  if (key) generation.recipes.add(*key, recipe, !is_for_tuned(choice, device, problem));
+  return recipe;
+}
+
+std::string Dispatcher::explain(const DeviceName& on, const gt_gemm_call& asked) const {
+  const Question question = question_of(on, asked);
+  const Generation& generation = *current_.load(std::memory_order_acquire);
+  return choose(generation.of(question.device.arch), question.device, question.problem,
+                question.allowed)
+      .explanation;
 }
 
 const DeviceKey& Dispatcher::device(int ordinal) const {
@@ -128,7 +176,7 @@ const DeviceKey& Dispatcher::device(int ordinal) const {
 
 DeviceName Dispatcher::current_device_name() const {
   const DeviceKey& key = device(current_device());
-  return {key.arch, key.name, key.sm_count};
+  return {key.arch.c_str(), key.name.c_str(), key.sm_count};
 }
 
 void Dispatcher::gemm(const GemmCall& call, cudaStream_t stream) {
@@ -143,8 +191,7 @@ void Dispatcher::gemm(const GemmCall& call, cudaStream_t stream) {
 void Dispatcher::launch(const GemmCall& call, cudaStream_t stream) {
   const int ordinal = current_device();
   Generation& generation = *current_.load(std::memory_order_acquire);
-  CallKey key(call.problem, form_of(call), ordinal);
-  if (!library_takes(call)) key.forbid_library();
+  const CallKey key(call, ordinal);
   if (const Server* const known = generation.servers.find(key)) {
     return enqueue(*known, call, ordinal, stream);
   }

@@ -8,13 +8,14 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
-#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -46,12 +47,6 @@ enum class CacheNeed { required, optional };
 // What may serve (gt_policy).
 enum class Policy { best, tuned_only, deterministic };
 
-// A device as a caller names it; without a name, any of the architecture.
-struct DeviceName {
-  std::string_view arch, name;
-  int sm_count = 0;
-};
-
 class Dispatcher {
  public:
   struct Settings {
@@ -72,9 +67,16 @@ class Dispatcher {
   // DatabaseError, and then the winners stay as they are.
   void reload();
 
-  // Which kernel serves the call. Needs no GPU. Precondition: it was checked, is row-major and has
-  // a product.
-  void lookup(const DeviceName& on, const GemmCall& call, gt_recipe* recipe) const;
+  // The answer of lookup(), where the question was asked before and is seen at once to be valid;
+  // nullptr otherwise. Precondition: the call's size is that of its type.
+  const gt_recipe* remembered(const DeviceName& on, const gt_gemm_call& asked) const;
+
+  // Which kernel serves the call. Needs no GPU. Throws UsageError for a call that is not valid or
+  // has no product. Texts in the recipe live as long as this object.
+  gt_recipe lookup(const DeviceName& on, const gt_gemm_call& asked) const;
+
+  // The same as a sentence.
+  std::string explain(const DeviceName& on, const gt_gemm_call& asked) const;
 
   // The current device as the database's key. Throws DeviceError without one.
   DeviceName current_device_name() const;
@@ -96,10 +98,23 @@ class Dispatcher {
 
     const Tuned& of(const std::string& arch) const;
 
-    std::map<std::string, Tuned> tuned;  // by architecture
-    mutable Remembered<QuestionKey<std::string>, gt_recipe> recipes;
+    std::map<std::string, Tuned> tuned;                // by architecture
+    mutable Remembered<OwnedDeviceName, int> devices;  // their numbers, in the order of asking
+    mutable int next_device = 0;                       // guarded by naming_
+    mutable Remembered<CallKey, gt_recipe> recipes;    // by device's number and order of storage
     Remembered<CallKey, Server> servers;
   };
+
+  // A question for choose().
+  struct Question {
+    DeviceKey device;
+    GemmCall call;
+    Problem problem;  // of one launch
+    Allowed allowed;
+  };
+  Question question_of(const DeviceName& on, const gt_gemm_call& asked) const;
+  // nullptr where too many devices were asked for.
+  const int* number_of_device(const Generation& generation, const DeviceName& on) const;
 
   Allowed allowed(bool with_library) const;
 
@@ -147,6 +162,9 @@ class Dispatcher {
   OncePerKey<std::tuple<int, std::string, CallForm>, std::unique_ptr<const LoadedKernels>> kernels_;
   OncePerKey<int, std::unique_ptr<Library>> libraries_;  // by ordinal
   WorkspacePool workspaces_;
+  mutable std::mutex naming_;
+  // Of configs in recipes: as few as configs that serve. Guarded by naming_; entries stay.
+  mutable std::set<std::string> names_;
   std::mutex refining_;  // two refinements at once would time each other's work
 
   // The last is the current one. The others stay, since a call may be at work with them.

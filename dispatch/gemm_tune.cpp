@@ -18,7 +18,6 @@
 #include "db/layers.h"
 #include "dispatch/c_values.h"
 #include "dispatch/dispatcher.h"
-#include "dispatch/recipe.h"
 #include "gpu/cuda_libraries/cuda_folders.h"
 #include "kernel_templates/registry/user_families.h"
 
@@ -30,11 +29,20 @@ namespace gemm_tune {
 namespace {
 
 // The layout is the binary interface.
-static_assert(sizeof(gt_device) == 24 && sizeof(gt_recipe) == 848 && sizeof(gt_gemm_call) == 224 &&
+static_assert(sizeof(gt_device) == 24 && sizeof(gt_recipe) == 88 && sizeof(gt_gemm_call) == 224 &&
               sizeof(gt_options) == 48);
 
 // Of the thread; a fixed array, since reporting an error must not fail.
 thread_local char last_error[1024] = "";
+
+// Copies what fits, always terminated.
+void copy_text(char* target, std::size_t capacity, const char* text) {
+  std::size_t size = std::min(capacity - 1, std::strlen(text));
+  const auto continues = [&] { return (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80; };
+  while (size > 0 && continues()) --size;  // no part of a UTF-8 character
+  std::memcpy(target, text, size);
+  target[size] = '\0';
+}
 
 gt_status failed(gt_status status, const char* message) {
   copy_text(last_error, sizeof last_error, message);
@@ -70,7 +78,11 @@ const T& required(const T* pointer, const char* name) {
   return *pointer;
 }
 
-DeviceName device_name_of(const gt_device* device, const Dispatcher& dispatcher) {
+DeviceName name_of(const gt_device& device) {
+  return {device.arch, device.name == nullptr ? "" : device.name, device.sm_count};
+}
+
+DeviceName checked_name(const gt_device* device, const Dispatcher& dispatcher) {
   if (device == nullptr) return dispatcher.current_device_name();
   const std::string_view arch = &required(device->arch, "device.arch");
   constexpr std::size_t kMostDigits = 4, kLongestName = 255;
@@ -85,7 +97,7 @@ DeviceName device_name_of(const gt_device* device, const Dispatcher& dispatcher)
     throw UsageError("device.name is longer than 255 bytes: write it as the driver reports it");
   }
   if (device->sm_count < 0) throw UsageError("device.sm_count is negative");
-  return {arch, device->name == nullptr ? "" : device->name, device->sm_count};
+  return name_of(*device);
 }
 
 Policy policy_of(gt_policy value) {
@@ -161,16 +173,31 @@ void gt_close(gt_handle* handle) { delete handle; }
 
 gt_status gt_lookup(const gt_handle* handle, const gt_device* device, const gt_gemm_call* call,
                     gt_recipe* recipe) {
+  const bool is_whole = handle != nullptr && device != nullptr && device->arch != nullptr &&
+                        call != nullptr && call->size == sizeof(gt_gemm_call) && recipe != nullptr;
+  if (is_whole) {
+    if (const gt_recipe* const known = handle->dispatcher.remembered(name_of(*device), *call)) {
+      *recipe = *known;
+      return GT_OK;
+    }
+  }
   return guarded([&] {
     const Dispatcher& dispatcher = required(handle, "handle").dispatcher;
-    const GemmCall asked = row_major_call(required(call, "call"), Addresses::optional);
+    required(call, "call");
     required(recipe, "recipe");
-    const Problem& problem = asked.problem;
-    if (problem.M == 0 || problem.N == 0 || problem.batch == 0) {
-      throw UsageError("call has no product: M, N or batch is 0");
-    }
-    dispatcher.lookup(device_name_of(device, dispatcher), asked, recipe);
-    if (call->order == GT_COLUMN_MAJOR) std::swap(recipe->align_a, recipe->align_b);
+    *recipe = dispatcher.lookup(checked_name(device, dispatcher), *call);
+  });
+}
+
+gt_status gt_explain(const gt_handle* handle, const gt_device* device, const gt_gemm_call* call,
+                     const char** sentence) {
+  return guarded([&] {
+    const Dispatcher& dispatcher = required(handle, "handle").dispatcher;
+    required(call, "call");
+    required(sentence, "sentence");
+    thread_local std::string own;
+    own = dispatcher.explain(checked_name(device, dispatcher), *call);
+    *sentence = own.c_str();
   });
 }
 

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dispatch/recipe.h"
 
-#include <algorithm>
-#include <cstring>
 #include <optional>
-#include <string>
 
 #include "core/error.h"
 #include "core/launch/launch_plan.h"
@@ -49,27 +46,16 @@ void describe_winner(const Record& winner, const DeviceKey& device, const Proble
 
 }  // namespace
 
-void copy_text(char* target, std::size_t capacity, const char* text) {
-  std::size_t size = std::min(capacity - 1, std::strlen(text));
-  const auto continues = [&] { return (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80; };
-  while (size > 0 && continues()) --size;  // no part of a UTF-8 character
-  std::memcpy(target, text, size);
-  target[size] = '\0';
-}
-
 gt_recipe recipe_of(const Choice& choice, const DeviceKey& device, const Problem& problem) {
   const int sm_count = sm_count_of(device, choice);
   gt_recipe recipe{};
   recipe.match = match_of(choice.match);
-  copy_text(recipe.explanation, sizeof recipe.explanation, choice.explanation.c_str());
+  recipe.config = "";
   recipe.expected_us = choice.expected_us.value_or(0);
   recipe.cublas_us = choice.cublas_us.value_or(0);
   recipe.expected_within = choice.within.value_or(0);
   if (choice.winner) describe_winner(*choice.winner, device, problem, &recipe);
   if (!choice.config) return recipe;
-  const std::string config = to_string(choice.config->config());
-  if (config.size() >= sizeof recipe.config) throw Error("config '" + config + "' is too long");
-  copy_text(recipe.config, sizeof recipe.config, config.c_str());
   if (choice.config->family->is_library()) {
     const Alignment& own = problem.alignment;
     recipe.align_a = own.a;

@@ -9,9 +9,7 @@
 
 namespace gemm_tune {
 
+// All but the config's text, which is empty.
 gt_recipe recipe_of(const Choice& choice, const DeviceKey& device, const Problem& problem);
-
-// Copies what fits, always terminated.
-void copy_text(char* target, std::size_t capacity, const char* text);
 
 }  // namespace gemm_tune

@@ -57,7 +57,7 @@ class Remembered {
   // A power of two of them, at most half of which are taken.
   class Slots {
    public:
-    explicit Slots(std::size_t size) : slots_(size) {}
+    explicit Slots(std::size_t size) : mask_(size - 1), slots_(size) {}
     std::size_t size() const { return slots_.size(); }
 
     // The slot with the key's entry, or the free slot where it belongs. The entry is the one that
@@ -68,12 +68,11 @@ class Remembered {
     };
     template <class Sought>
     Place place_of(const Sought& key) const {
-      const std::size_t mask = slots_.size() - 1;
-      std::size_t i = key.hash() & mask;
+      std::size_t i = key.hash() & mask_;
       while (true) {
         const Entry* const entry = slots_[i].load(std::memory_order_acquire);
         if (entry == nullptr || entry->key == key) return {i, entry};
-        i = (i + 1) & mask;
+        i = (i + 1) & mask_;
       }
     }
     void put(const Entry& entry) {
@@ -81,6 +80,7 @@ class Remembered {
     }
 
    private:
+    const std::size_t mask_;
     std::vector<std::atomic<const Entry*>> slots_;
   };
 

@@ -113,7 +113,8 @@ struct Kernel {
 // What gt_sgemm launches.
 Kernel kernel_of(const gt_recipe& answer, const DeviceSpec& device, const GemmCall& call) {
   if (answer.config[0] == '\0') {
-    throw Error(std::string("the library launches no kernel of its own: ") + answer.explanation);
+    throw Error("the library launches no kernel of its own: gt_lookup answers " +
+                std::string(gt_match_string(answer.match)));
   }
   const KnownConfig config = check_config(parse_config(answer.config));
   if (!config.is_exportable()) {

@@ -217,7 +217,7 @@ void look_ups(benchmark::State& state, const Kind& kind, int winners) {
   for (const gt_gemm_call& one : asked) {
     const gt_status status = gt_lookup(handle, &device, &one, &recipe);
     if (status == GT_OK && recipe.match == kind.match) continue;
-    state.SkipWithError(status == GT_OK ? recipe.explanation : gt_last_error());
+    state.SkipWithError(status == GT_OK ? recipe.config : gt_last_error());
     return;
   }
   CountedCalls counted;

@@ -13,6 +13,7 @@ int main(int argc, char** argv) {
   gt_device device = {0};
   gt_gemm_call call = GT_GEMM_CALL_INIT;
   gt_recipe recipe;
+  const char* explanation;
   gt_handle* handle;
   gt_status status;
   if (argc > 2) return 2;
@@ -26,11 +27,12 @@ int main(int argc, char** argv) {
   call.N = 1004;
   call.K = 1020;
   status = gt_lookup(handle, &device, &call, &recipe);
-  gt_close(handle);
+  if (status == GT_OK) status = gt_explain(handle, &device, &call, &explanation);
   if (status != GT_OK) return fail(status);
   printf("%s\n%s match, %s: %s\n", recipe.config, gt_match_string(recipe.match), gt_source_string(recipe.source),
-         recipe.explanation);
+         explanation);
   printf("A at multiples of %d bytes, B of %d, D of %d\n", (int)recipe.align_a, (int)recipe.align_b,
          (int)recipe.align_d);
+  gt_close(handle);
   return 0;
 }

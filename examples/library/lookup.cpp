@@ -36,10 +36,11 @@ int main(int argc, char** argv) {
   try {
     gemm_tune::Handle handle(argv[1]);
     const gt_device device = {"sm_86", "NVIDIA GeForce RTX 3090", 82};
-    const gt_recipe recipe = handle.lookup(device, gemm_tune::make_call(1000, 1004, 1020));
+    const gt_gemm_call call = gemm_tune::make_call(1000, 1004, 1020);
+    const gt_recipe recipe = handle.lookup(device, call);
     std::cout << recipe.config << '\n'
               << gt_match_string(recipe.match) << " match, " << gt_source_string(recipe.source)
-              << ": " << recipe.explanation << '\n'
+              << ": " << handle.explain(device, call) << '\n'
               << "A at multiples of " << recipe.align_a << " bytes, B of " << recipe.align_b
               << ", D of " << recipe.align_d << '\n';
     // Without a row or a head there is nothing to do, and so no need for a GPU.

@@ -16,7 +16,11 @@ namespace nb = nanobind;
 
 namespace {
 
-nb::dict fields_of(const gt_recipe& recipe) {
+nb::dict answer_of(const gt_device* device, const gt_gemm_call& call) {
+  gt_recipe recipe = {};
+  check(gt_lookup(handle(), device, &call, &recipe));
+  const char* explanation = nullptr;
+  check(gt_explain(handle(), device, &call, &explanation));
   nb::dict fields;
   fields["match"] = gt_match_string(recipe.match);
   fields["source"] = recipe.source == GT_SOURCE_NONE
@@ -24,7 +28,7 @@ nb::dict fields_of(const gt_recipe& recipe) {
                          : nb::object(nb::str(gt_source_string(recipe.source)));
   const bool has_kernel = recipe.match != GT_MATCH_NONE;
   fields["config"] = has_kernel ? nb::object(nb::str(recipe.config)) : nb::none();
-  fields["explanation"] = recipe.explanation;
+  fields["explanation"] = explanation;
   fields["align_bytes"] =
       nb::make_tuple(recipe.align_a, recipe.align_b, recipe.align_c, recipe.align_d);
   fields["workspace_bytes"] = recipe.workspace_bytes;
@@ -58,18 +62,14 @@ nb::dict lookup(const std::string& problem, std::optional<std::string> arch,
                 std::optional<std::string> name, int sm_count) {
   const NamedDevice on(std::move(arch), std::move(name), sm_count);
   const gt_gemm_call call = call_of(problem);
-  gt_recipe recipe = {};
-  check(gt_lookup(handle(), on.get(), &call, &recipe));
-  return fields_of(recipe);
+  return answer_of(on.get(), call);
 }
 
 nb::dict lookup_call(nb::handle a, nb::handle b, nb::handle bias, nb::handle out) {
   const Prepared prepared = prepare(a, b, bias, out, Memory::of_cuda);
-  gt_handle* const with = handle();
-  gt_recipe recipe = {};
+  handle();  // opened before the device changes
   const OnDevice device(prepared.device);
-  check(gt_lookup(with, nullptr, &prepared.product->first(), &recipe));
-  return fields_of(recipe);
+  return answer_of(nullptr, prepared.product->first());
 }
 
 }  // namespace gemm_tune

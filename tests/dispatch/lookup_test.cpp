@@ -43,6 +43,11 @@ class LookupTest : public ::testing::Test {
     EXPECT_EQ(gt_lookup(handle_, &device, &call, &recipe), GT_OK) << gt_last_error();
     return recipe;
   }
+  std::string explain(const gt_gemm_call& call, const gt_device& device = kDevice) {
+    const char* sentence = "";
+    EXPECT_EQ(gt_explain(handle_, &device, &call, &sentence), GT_OK) << gt_last_error();
+    return sentence;
+  }
   // From now on no library serves.
   void use_kernels_alone() {
     gt_close(handle_);
@@ -70,7 +75,7 @@ TEST_F(LookupTest, ATunedProblemIsAnExactMatchWithItsWholeRecipe) {
   EXPECT_STREQ(recipe.config, kSampleConfig);
   EXPECT_EQ(needed_alignment(recipe), (std::vector<int>{16, 16, 16, 16}));
   EXPECT_EQ(recipe.workspace_bytes, 0);
-  EXPECT_STRNE(recipe.explanation, "");
+  EXPECT_THAT(explain(make_call(1024, 1024, 1024)), StartsWith("the winner for this problem on"));
 }
 
 TEST_F(LookupTest, APredictedWinnerSaysSo) {
@@ -232,6 +237,44 @@ TEST_F(LookupTest, ACallIsLookedUpAsItsProblem) {
                "lda is 1: it must be at least 1 and M = 128, or 0 for a packed matrix");
 }
 
+TEST_F(LookupTest, AQuestionThatWasAskedBeforeIsStillRefusedWhereItIsNotValid) {
+  gt_gemm_call call = make_call(128, 1024, 1024);
+  call.lda = call.ldb = call.ldc = 1024;
+  EXPECT_EQ(lookup(call).match, GT_MATCH_NEAREST);
+  call.lda = 512;  // as aligned as before, but too short
+  expect_refused(kDevice, call, "lda is 512: it must be at least 1 and K = 1024");
+  call.lda = -1024;
+  expect_refused(kDevice, call, "lda is -1024");
+  call.lda = 1024;
+  call.ldb = 16;
+  expect_refused(kDevice, call, "ldb is 16");
+  call.ldb = 1024;
+  call.ldc = 16;
+  expect_refused(kDevice, call, "ldc is 16");
+  call.ldc = 1024;
+  call.C = reinterpret_cast<const void*>(0x1001);  // not read
+  expect_refused(kDevice, call, "C is not aligned to 4 bytes");
+  call.C = nullptr;
+  call.batch = 2;
+  call.stride_c = 128 * 1024;
+  EXPECT_EQ(lookup(call).match, GT_MATCH_NEAREST);
+  call.stride_c = 64 * 1024;
+  expect_refused(kDevice, call, "stride_c is 65536: the matrices of D overlap");
+  call.stride_c = -128 * 1024;
+  expect_refused(kDevice, call, "stride_c is -131072");
+}
+
+TEST_F(LookupTest, TheSentenceOfARefusedQuestionIsLeftAlone) {
+  const char* sentence = "as before";
+  const gt_gemm_call none = make_call(0, 1, 1), call = make_call(64, 64, 64);
+  EXPECT_EQ(gt_explain(handle_, &kDevice, &none, &sentence), GT_INVALID_ARGUMENT);
+  EXPECT_STREQ(gt_last_error(), "call has no product: M, N or batch is 0");
+  EXPECT_STREQ(sentence, "as before");
+  EXPECT_EQ(gt_explain(nullptr, &kDevice, &call, &sentence), GT_INVALID_ARGUMENT);
+  EXPECT_EQ(gt_explain(handle_, &kDevice, &call, nullptr), GT_INVALID_ARGUMENT);
+  EXPECT_STREQ(gt_last_error(), "sentence is NULL");
+}
+
 TEST_F(LookupTest, AnUntunedArchitectureGetsTheDefaultThatServesAnything) {
   gt_gemm_call call = make_call(1023, 1025, 0);
   call.A = kAt4Bytes;
@@ -354,12 +397,14 @@ class LayerTest : public LookupTest {
 
 TEST_F(LayerTest, AnEmptyHomeIsAnsweredByALayerThatIsNamed) {
   put_layer();
-  const gt_recipe recipe = Handle().lookup(kDevice, make_call(1024, 1024, 1024));
+  const Handle handle;
+  const gt_gemm_call call = make_call(1024, 1024, 1024);
+  const gt_recipe recipe = handle.lookup(kDevice, call);
   EXPECT_EQ(recipe.match, GT_MATCH_EXACT);
   EXPECT_STREQ(recipe.config, kSampleConfig);
   EXPECT_EQ(recipe.tuned_us, 150);
   EXPECT_EQ(recipe.baseline_us, 160);
-  EXPECT_THAT(recipe.explanation, HasSubstr(", of '" + layer_.string() + "'"));
+  EXPECT_THAT(handle.explain(kDevice, call), HasSubstr(", of '" + layer_.string() + "'"));
   EXPECT_FALSE(std::filesystem::exists(directory_ / "home"));
 }
 
@@ -552,10 +597,10 @@ TEST_F(LookupTest, CallsNameTheirTypes) {
   EXPECT_EQ(needed_alignment(recipe), (std::vector<int>{16, 16, 16, 16}));
   const gt_device old = {"sm_70", nullptr, 0};
   EXPECT_EQ(lookup(call, old).match, GT_MATCH_NONE);
-  EXPECT_THAT(lookup(call, old).explanation, HasSubstr("sm_70 has no kernel of f16/f16/f32/f32"));
+  EXPECT_THAT(explain(call, old), HasSubstr("sm_70 has no kernel of f16/f16/f32/f32"));
   call.type_d = GT_BF16;
   EXPECT_EQ(lookup(call).match, GT_MATCH_NONE);
-  EXPECT_THAT(lookup(call).explanation,
+  EXPECT_THAT(explain(call),
               HasSubstr("no kernel family has kernels of the types f16/f16/f32/bf16 yet"));
 }
 
@@ -612,28 +657,34 @@ TEST(Strings, NameEveryValueAndSurviveOthers) {
 
 class PolicyTest : public LookupTest {
  protected:
-  gt_recipe lookup_by(gt_policy policy, const gt_gemm_call& call) {
+  Handle opened_by(gt_policy policy) {
     gt_options options = GT_OPTIONS_INIT;
     options.database_path = database_.c_str();
     options.policy = policy;
-    const Handle handle(options);
-    return handle.lookup(kDevice, call);
+    return Handle(options);
+  }
+  gt_match match_by(gt_policy policy, const gt_gemm_call& call) {
+    return opened_by(policy).lookup(kDevice, call).match;
   }
 };
 
 TEST_F(PolicyTest, SaysWhatServesWhereNothingTunedFits) {
   gt_gemm_call call = make_call(1024, 1024, 1024);
   call.trans_a = GT_TRANSPOSE;
-  const gt_recipe best = lookup_by(GT_POLICY_BEST, call);
+  const Handle by_best = opened_by(GT_POLICY_BEST);
+  const gt_recipe best = by_best.lookup(kDevice, call);
   EXPECT_EQ(best.match, GT_MATCH_DEFAULT);
   EXPECT_STREQ(best.config, "cublas/WORKSPACE=33554432");
   EXPECT_EQ(best.workspace_bytes, 33554432);
-  EXPECT_EQ(lookup_by(GT_POLICY_DETERMINISTIC, call).match, GT_MATCH_DEFAULT);
-  const gt_recipe none = lookup_by(GT_POLICY_TUNED_ONLY, call);
+  EXPECT_EQ(match_by(GT_POLICY_DETERMINISTIC, call), GT_MATCH_DEFAULT);
+  const Handle by_tuned = opened_by(GT_POLICY_TUNED_ONLY);
+  const gt_recipe none = by_tuned.lookup(kDevice, call);
   EXPECT_EQ(none.match, GT_MATCH_NONE);
-  EXPECT_STREQ(none.explanation, "nothing tuned for sm_86 fits 1024x1024x1024:layout=tn");
+  EXPECT_STREQ(none.config, "");
+  EXPECT_EQ(by_tuned.explain(kDevice, call),
+            "nothing tuned for sm_86 fits 1024x1024x1024:layout=tn");
   for (const gt_policy policy : {GT_POLICY_BEST, GT_POLICY_DETERMINISTIC, GT_POLICY_TUNED_ONLY}) {
-    EXPECT_EQ(lookup_by(policy, make_call(1024, 1024, 1024)).match, GT_MATCH_EXACT);
+    EXPECT_EQ(match_by(policy, make_call(1024, 1024, 1024)), GT_MATCH_EXACT);
   }
 }
 

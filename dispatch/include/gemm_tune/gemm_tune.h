@@ -195,16 +195,16 @@ typedef struct gt_device {
   int32_t sm_count; /* 0 with a NULL name */
 } gt_device;
 
-/* Self-contained: nothing in it points anywhere. */
+/* What serves a call. Few bytes, which each gt_lookup copies. */
 typedef struct gt_recipe {
   gt_match match;
   gt_source source;
-  char config[256];      /* canonical text of the kernel, "family/NAME=VALUE,..."; kernels are
-                            row-major: that of a column-major call has A and B, M and N exchanged.
-                            Or of a library's algorithm, by GT_POLICY_BEST: "cublas/...", cuBLAS's
-                            own choice, or "cublaslt/...", which calls by cublasLt's interface can
-                            have; gt_gemm takes the next best where the library is missing */
-  char explanation[512]; /* one sentence: what was chosen and why */
+  const char* config; /* canonical text of the kernel, "family/NAME=VALUE,...", empty for
+                         GT_MATCH_NONE; the handle's, valid until gt_close. Kernels are row-major:
+                         that of a column-major call has A and B, M and N exchanged. Or of a
+                         library's algorithm, by GT_POLICY_BEST: "cublas/...", cuBLAS's own choice,
+                         or "cublaslt/...", which calls by cublasLt's interface can have; gt_gemm
+                         takes the next best where the library is missing */
   int32_t align_a, align_b, align_c, align_d; /* bytes that must divide an operand's address,
                                                  leading dimension and, in a batch, stride; of
                                                  GT_POINTERS its leading dimension */
@@ -263,8 +263,7 @@ typedef struct gt_options {
  * this library's installation. For a problem on a device, the user's measured winner comes first,
  * then the fastest measured one of the layers, then a predicted one. Layers are neither written nor
  * locked. One that cannot be read is left out (`gemm-tune --version` says why). The user's database
- * may be missing where a layer holds winners. A recipe's explanation names the layer that the
- * winner is from.
+ * may be missing where a layer holds winners. gt_explain names the layer that a winner is from.
  *
  * The directory of compiled kernels is made if missing and then for its owner alone; the processes
  * of one user may share it. A kernel that lies there needs no NVRTC. In the default directory
@@ -306,6 +305,12 @@ GT_API void gt_close(gt_handle* handle);
  * problems each, of others the first 16,384. */
 GT_API gt_status gt_lookup(const gt_handle* handle, const gt_device* device,
                            const gt_gemm_call* call, gt_recipe* recipe);
+
+/* What gt_lookup answers, in one sentence: what was chosen and why, and the layer that a winner is
+ * from. Chooses anew each time. *sentence is the calling thread's, valid until its next gt_explain;
+ * it is set on GT_OK only. Statuses are those of gt_lookup. */
+GT_API gt_status gt_explain(const gt_handle* handle, const gt_device* device,
+                            const gt_gemm_call* call, const char** sentence);
 
 /* Launches the product on the calling thread's current device and returns before it has run. stream
  * is a cudaStream_t of the thread's current context, NULL for the default stream. The first call

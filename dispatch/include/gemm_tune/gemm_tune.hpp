@@ -53,13 +53,19 @@ class Handle {
   // Reads the database again.
   void reload() { check(gt_reload(handle_.get())); }
 
-  // For the named device.
+  // For the named device. The recipe's text is this handle's.
   gt_recipe lookup(const gt_device& device, const gt_gemm_call& call) const {
     return lookup(&device, call);
   }
 
   // For the calling thread's current device.
   gt_recipe lookup(const gt_gemm_call& call) const { return lookup(nullptr, call); }
+
+  // The sentence of gt_explain() on lookup()'s answer.
+  std::string explain(const gt_device& device, const gt_gemm_call& call) const {
+    return explain(&device, call);
+  }
+  std::string explain(const gt_gemm_call& call) const { return explain(nullptr, call); }
 
   void gemm(CUstream_st* stream, const gt_gemm_call& call) {
     check(gt_gemm(handle_.get(), stream, &call));
@@ -87,6 +93,12 @@ class Handle {
     gt_recipe recipe{};
     check(gt_lookup(handle_.get(), device, &call, &recipe));
     return recipe;
+  }
+
+  std::string explain(const gt_device* device, const gt_gemm_call& call) const {
+    const char* sentence = nullptr;
+    check(gt_explain(handle_.get(), device, &call, &sentence));
+    return sentence;
   }
 
   std::unique_ptr<gt_handle, Close> handle_;
