@@ -137,10 +137,16 @@ std::string describe(const Serving& serving, const DeviceKey& device, const Prob
 constexpr std::size_t kCompared = 8;
 constexpr double kClearlyFaster = 0.97;
 
-// The winners that may serve, the nearest first, and their expected times.
+// The winners that may serve, the nearest first.
 struct Candidates {
   std::vector<Serving> servings;
-  std::vector<std::optional<double>> expected_us;  // of each
+  std::optional<DeviceSpec> device;  // as the model knows it; nothing where it does not
+
+  std::optional<double> expected_us(std::size_t index, const Problem& problem) const {
+    const Serving& serving = servings[index];
+    if (!device || !serving.correction) return std::nullopt;
+    return gemm_tune::expected_us(*serving.config, *serving.correction, problem, *device);
+  }
 };
 
 Source source_of(const Serving& serving) { return serving.winner->record.source; }
@@ -164,35 +170,36 @@ std::vector<Serving> near_winners(const WinnerIndex& winners, const DeviceKey& d
 Candidates candidates_for(const WinnerIndex& winners, const DeviceKey& device,
                           const Problem& problem, const Allowed& allowed) {
   const auto of = allowed.library ? WinnerIndex::Of::all : WinnerIndex::Of::kernels;
-  Candidates candidates{near_winners(winners, device, problem, of), {}};
+  Candidates candidates{near_winners(winners, device, problem, of),
+                        device.name.empty() ? std::nullopt : modelled_device(device)};
   if (candidates.servings.empty() && !problem.epilogue.is_none()) {
     // Any kernel has any epilogue: where none was tuned with this one, those without any serve.
     Problem plain = problem;
     plain.epilogue = {};
     candidates.servings = near_winners(winners, device, plain, WinnerIndex::Of::kernels);
   }
-  const std::optional<DeviceSpec> spec =
-      device.name.empty() ? std::nullopt : modelled_device(device);
-  for (const Serving& serving : candidates.servings) {
-    candidates.expected_us.push_back(
-        spec && serving.correction
-            ? gemm_tune::expected_us(*serving.config, *serving.correction, problem, *spec)
-            : std::nullopt);
-  }
   return candidates;
 }
 
-// The index of the candidate to use. Predicted winners are not compared with measured ones.
-std::size_t fastest(const Candidates& candidates) {
-  if (!candidates.expected_us.front()) return 0;
-  std::size_t best = 0;
-  double least = kClearlyFaster * *candidates.expected_us.front();
+// A candidate and its expected time.
+struct Expected {
+  std::size_t index = 0;
+  std::optional<double> us;
+};
+
+// The candidate to use. Predicted winners are not compared with measured ones.
+Expected fastest(const Candidates& candidates, const Problem& problem) {
+  Expected best{0, candidates.expected_us(0, problem)};
+  if (!best.us) return best;
+  double least = kClearlyFaster * *best.us;
   for (std::size_t i = 1; i < candidates.servings.size(); ++i) {
-    const bool comparable =
-        source_of(candidates.servings[i]) == source_of(candidates.servings.front());
-    const std::optional<double>& expected = candidates.expected_us[i];
-    if (!comparable || !expected || *expected >= least) continue;
-    best = i;
+    const Serving& serving = candidates.servings[i];
+    if (source_of(serving) != source_of(candidates.servings.front()) || !serving.correction)
+      continue;
+    if (*serving.correction * serving.least->us(problem, *candidates.device) > least) continue;
+    const std::optional<double> expected = candidates.expected_us(i, problem);
+    if (!expected || *expected >= least) continue;
+    best = {i, expected};
     least = *expected;
   }
   return best;
@@ -207,8 +214,8 @@ struct LibraryTime {
 // At a problem where it was not timed: the time of a suitable kernel by the model, times how much
 // longer cuBLAS took at the three nearest tuned problems, the nearer ones weighing more. The
 // candidates' own times will not do: where none of them suits the problem, cuBLAS still does.
-std::optional<LibraryTime> time_of_library(const Candidates& candidates, const DeviceKey& device,
-                                           const Problem& problem) {
+std::optional<LibraryTime> time_of_library(const WinnerIndex& winners, const Candidates& candidates,
+                                           const DeviceKey& device, const Problem& problem) {
   constexpr int kNearest = 3;
   int counted = 0;
   std::optional<DeviceSpec> spec;
@@ -224,7 +231,7 @@ std::optional<LibraryTime> time_of_library(const Candidates& candidates, const D
     if (nearest == nullptr) nearest = &tuned;
     if (!spec) spec = modelled_device(device);
     if (!spec) return std::nullopt;
-    const std::optional<double> attainable = attainable_us(tuned.record.problem, *spec);
+    const std::optional<double> attainable = winners.attainable_at(tuned);
     if (!attainable) continue;
     const double weight = weight_at(serving.distance);
     sum += weight * std::log(there_us / *attainable);
@@ -273,9 +280,9 @@ void prefer_library(const LibraryTime& library, const Problem& problem, double d
   choice->winner->outcome.error = there.error;
 }
 
-Choice of_winner(const Candidates& candidates, std::size_t index, const DeviceKey& device,
+Choice of_winner(const Candidates& candidates, const Expected& expected, const DeviceKey& device,
                  const Problem& problem) {
-  const Serving& serving = candidates.servings[index];
+  const Serving& serving = candidates.servings[expected.index];
   const Record& record = serving.winner->record;
   Choice choice;
   choice.match = Match::nearest;
@@ -283,8 +290,8 @@ Choice of_winner(const Candidates& candidates, std::size_t index, const DeviceKe
   choice.is_twin = serving.is_twin;
   choice.winner = record;
   choice.layer = serving.winner->layer;
-  choice.expected_us = candidates.expected_us[index];
-  choice.explanation = describe(serving, device, problem, index == 0);
+  choice.expected_us = expected.us;
+  choice.explanation = describe(serving, device, problem, expected.index == 0);
   return choice;
 }
 
@@ -323,8 +330,8 @@ Choice of_timed(const Tuned& tuned, const TimedCandidate& timed, const DeviceKey
 void prefer_timed(const Tuned& tuned, const DeviceKey& device, const Problem& problem,
                   Choice* choice) {
   if (device.name.empty() || choice->winner->device != device || !choice->expected_us) return;
-  for (const TimedCandidate& timed : tuned.timed.fastest(device, problem, 1)) {
-    if (timed.expected_us >= kClearlyFaster * *choice->expected_us) return;
+  const double below_us = kClearlyFaster * *choice->expected_us;
+  for (const TimedCandidate& timed : tuned.timed.fastest(device, problem, 1, below_us)) {
     *choice = of_timed(tuned, timed, device);
   }
 }
@@ -372,17 +379,19 @@ Choice choose_in_class(const Tuned& tuned, const DeviceKey& device, const Proble
   const Record& record = nearest.winner->record;
   const bool exact = sameness(record.problem, problem) != Sameness::none &&
                      (device.name.empty() || record.device == device);
-  Choice choice = of_winner(candidates, exact ? 0 : fastest(candidates), device, problem);
+  const Expected best = exact && !nearest.is_twin ? Expected{0, record.outcome.time_us()}
+                        : exact                   ? Expected{0, candidates.expected_us(0, problem)}
+                                                  : fastest(candidates, problem);
+  Choice choice = of_winner(candidates, best, device, problem);
   if (exact) {
     choice.match = Match::exact;
-    if (!nearest.is_twin) choice.expected_us = record.outcome.time_us();
     if (!nearest.is_twin && record.outcome.timing)
       choice.within = spread_of(*record.outcome.timing);
   } else {
     prefer_timed(tuned, device, problem, &choice);
     if (choice.expected_us) choice.within = tuned.timed.typical_error(device, problem);
   }
-  if (const auto library = time_of_library(candidates, device, problem)) {
+  if (const auto library = time_of_library(tuned.winners, candidates, device, problem)) {
     choice.cublas_us = library->us;
     if (allowed.library) prefer_library(*library, problem, nearest.distance, &choice);
   }
@@ -516,7 +525,8 @@ std::vector<Choice> likeliest(const Tuned& tuned, const DeviceKey& device, const
   if (first.match == Match::nearest && !device.name.empty()) {
     const Candidates near = candidates_for(tuned.winners, device, problem, kernels_alone);
     for (std::size_t i = 0; i < near.servings.size(); ++i) {
-      if (near.expected_us[i]) kernels.push_back(of_winner(near, i, device, problem));
+      const Expected one{i, near.expected_us(i, problem)};
+      if (one.us) kernels.push_back(of_winner(near, one, device, problem));
     }
     for (const TimedCandidate& timed : tuned.timed.fastest(device, problem, most)) {
       kernels.push_back(of_timed(tuned, timed, device));

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "choose/expected_time.h"
+#include "choose/least_time.h"
 #include "core/error.h"
 #include "core/launch/launch_recipe.h"
 
@@ -24,7 +25,9 @@ struct Correction {
 
 struct Candidate {
   KnownConfig config;
+  LeastTime least;
   std::vector<Correction> corrections;
+  double least_correction = 1;  // of all that a problem may have
 };
 
 // Those of one device, signature and layout.
@@ -68,9 +71,10 @@ void add(const TimedConfig& row, const DeviceSpec& device, Group* group) {
   try {
     auto candidate = group->candidates.find(row.config);
     if (candidate == group->candidates.end()) {
-      candidate = group->candidates
-                      .emplace(row.config, Candidate{check_config(parse_config(row.config)), {}})
-                      .first;
+      KnownConfig config = check_config(parse_config(row.config));
+      const LeastTime least(config.traits, device.arch);
+      candidate =
+          group->candidates.emplace(row.config, Candidate{std::move(config), least, {}, 1}).first;
     }
     const auto modelled = modelled_us(candidate->second.config, row.problem, device);
     if (!modelled) return;
@@ -110,6 +114,11 @@ Groups groups_of(const std::vector<TimedConfig>& rows, const DeviceKey& device,
     }
     group.median = median_of(std::move(logs)).value_or(0);
     group.error = error_of(group);
+    for (auto& [text, candidate] : group.candidates) {
+      double least = group.median;
+      for (const Correction& one : candidate.corrections) least = std::min(least, one.log_ratio);
+      candidate.least_correction = std::exp(least);
+    }
   }
   return groups;
 }
@@ -165,7 +174,7 @@ std::optional<double> TimedConfigs::typical_error(const DeviceKey& device,
 }
 
 std::vector<TimedCandidate> TimedConfigs::fastest(const DeviceKey& device, const Problem& problem,
-                                                  std::size_t most) const {
+                                                  std::size_t most, double below_us) const {
   const Group* const group = group_for(device, problem);
   if (group == nullptr) return {};
   const DeviceSpec spec = modelled_device(device).value();
@@ -176,10 +185,14 @@ std::vector<TimedCandidate> TimedConfigs::fastest(const DeviceKey& device, const
   std::vector<TimedCandidate> fastest;
   for (const auto& [text, candidate] : group->candidates) {
     if (candidate.corrections.empty()) continue;
+    const double limit_us = fastest.size() == most ? fastest.back().expected_us : below_us;
+    const double least_us = candidate.least.us(problem, spec);
+    if (candidate.least_correction * least_us > limit_us) continue;
     if (refusal(candidate.config.recipe, asked) != Refusal::none) continue;
     const double correction = std::exp(log_correction(candidate, asked, group->median));
+    if (correction * least_us > limit_us) continue;
     const auto expected = expected_us(candidate.config, correction, problem, spec);
-    if (!expected || (fastest.size() == most && *expected >= fastest.back().expected_us)) continue;
+    if (!expected || *expected >= limit_us) continue;
     const Correction& at = nearest(candidate, asked);
     const TimedCandidate one{&candidate.config, at.row, shape_distance(at.tuned, asked), *expected};
     fastest.insert(std::upper_bound(fastest.begin(), fastest.end(), one, is_faster), one);

@@ -3,10 +3,12 @@
 // tuned: the search for another problem has often tried the config that is fast here.
 //
 // The configs are read and checked at the first question about a device, which takes a millisecond
-// for every hundred; each later question takes a microsecond or so for each config. Any thread.
+// for every hundred. Each later question takes some ten nanoseconds for a config that cannot be the
+// fastest, and a microsecond for one that may. Any thread.
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -37,8 +39,10 @@ class TimedConfigs {
   TimedConfigs& operator=(TimedConfigs&&) noexcept;
 
   // The legal ones with the least expected times on the device, `most` at most, the least first.
-  std::vector<TimedCandidate> fastest(const DeviceKey& device, const Problem& problem,
-                                      std::size_t most) const;
+  // Only those that are expected to take less than below_us.
+  std::vector<TimedCandidate> fastest(
+      const DeviceKey& device, const Problem& problem, std::size_t most,
+      double below_us = std::numeric_limits<double>::infinity()) const;
 
   // By which factor expected times on the device are typically off (typical_factor()): of the
   // configs that were timed at several problems, each time over that expected from the others.

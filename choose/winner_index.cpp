@@ -9,6 +9,7 @@
 #include <nanoflann.hpp>
 #include <utility>
 
+#include "choose/attainable_time.h"
 #include "choose/expected_time.h"
 #include "core/launch/launch_recipe.h"
 
@@ -73,9 +74,15 @@ const KnownConfig* serving(const std::vector<KnownConfig>& variants, const Winne
 
 }  // namespace
 
+// A config's served_variants().
+struct WinnerIndex::Variants {
+  std::vector<KnownConfig> configs;
+  std::vector<LeastTime> least;  // of each
+};
+
 struct WinnerIndex::Entry {
   const Winner* winner;
-  const std::vector<KnownConfig>* variants;
+  const Variants* variants;
   LaunchProblem tuned;
   std::optional<double> correction;
 };
@@ -132,7 +139,7 @@ class NearestServing {
  private:
   struct Found {
     std::tuple<double, int, const Winner*> rank;
-    const std::vector<KnownConfig>* variants;
+    decltype(Entry::variants) variants;
     Serving serving;
   };
 
@@ -146,15 +153,19 @@ class NearestServing {
     if (same != found_.end() && same->rank <= rank) return;
     if (same == found_.end() && full() && found_.back().rank <= rank) return;
     const KnownConfig* const config =
-        serving(*entry.variants, *entry.winner, problem_, takes_libraries_);
+        serving(entry.variants->configs, *entry.winner, problem_, takes_libraries_);
     if (config == nullptr) return;
     if (same != found_.end()) {
       found_.erase(same);
     } else if (full()) {
       found_.pop_back();
     }
-    const bool is_twin = config != &entry.variants->front();
-    Found found{rank, entry.variants, {entry.winner, config, is_twin, distance, entry.correction}};
+    const std::vector<KnownConfig>& all = entry.variants->configs;
+    const LeastTime* const least =
+        &entry.variants->least[static_cast<std::size_t>(config - all.data())];
+    Found found{rank,
+                entry.variants,
+                {entry.winner, config, config != all.data(), distance, entry.correction, least}};
     found_.insert(std::upper_bound(found_.begin(), found_.end(), found,
                                    [](const Found& a, const Found& b) { return a.rank < b.rank; }),
                   std::move(found));
@@ -179,17 +190,25 @@ void search(const Group& group, const Problem& problem, NearestServing<Entry>& n
 
 }  // namespace
 
-WinnerIndex::WinnerIndex(std::vector<Winner> winners) : winners_(std::move(winners)) {
+WinnerIndex::WinnerIndex(std::vector<Winner> winners)
+    : winners_(std::move(winners)),
+      attainable_us_(std::make_unique<std::atomic<double>[]>(winners_.size())) {
   for (const Winner& winner : winners_) {
-    const auto [variants, is_new] = variants_.try_emplace(to_string(winner.config.config()));
-    if (is_new) variants->second = served_variants(winner.config);
     const Record& record = winner.record;
+    std::unique_ptr<Variants>& variants = variants_[to_string(winner.config.config())];
+    if (!variants) {
+      variants = std::make_unique<Variants>();
+      variants->configs = served_variants(winner.config);
+      for (const KnownConfig& one : variants->configs) {
+        variants->least.emplace_back(one.traits, record.device.arch);
+      }
+    }
     std::unique_ptr<Group>& group =
         groups_[{record.device.name, record.device.sm_count, record.problem.signature,
                  record.problem.layout, record.problem.epilogue}];
     if (!group) group = std::make_unique<Group>();
     group->entries.push_back(
-        {&winner, &variants->second, launch_problem(record.problem),
+        {&winner, variants.get(), launch_problem(record.problem),
          winner.config.family->is_library() ? std::nullopt : correction_of(winner.config, record)});
     group->points.all.push_back(point_of(record.problem));
   }
@@ -201,6 +220,18 @@ WinnerIndex::WinnerIndex(std::vector<Winner> winners) : winners_(std::move(winne
 WinnerIndex::~WinnerIndex() = default;
 WinnerIndex::WinnerIndex(WinnerIndex&&) noexcept = default;
 WinnerIndex& WinnerIndex::operator=(WinnerIndex&&) noexcept = default;
+
+std::optional<double> WinnerIndex::attainable_at(const Winner& winner) const {
+  std::atomic<double>& known = attainable_us_[static_cast<std::size_t>(&winner - winners_.data())];
+  double us = known.load(std::memory_order_relaxed);
+  if (us == 0) {  // threads that find this at once compute the same
+    const std::optional<DeviceSpec> device = modelled_device(winner.record.device);
+    us = device ? attainable_us(winner.record.problem, *device).value_or(std::nan(""))
+                : std::nan("");
+    known.store(us, std::memory_order_relaxed);
+  }
+  return if_a_time(us);
+}
 
 std::vector<Serving> WinnerIndex::nearest(const DeviceKey& device, Where where,
                                           const Problem& problem, std::size_t most, Of of) const {

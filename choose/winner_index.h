@@ -6,6 +6,7 @@
 // of the sum of differences there. Immutable; any thread.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -14,6 +15,7 @@
 #include <tuple>
 #include <vector>
 
+#include "choose/least_time.h"
 #include "core/problem/launch_problem.h"
 #include "db/record.h"
 #include "kernel_templates/registry/registry.h"
@@ -38,6 +40,7 @@ struct Serving {
   bool is_twin = false;                 // another variant than the winner itself
   double distance = 0;                  // of the winner's problem
   std::optional<double> correction;     // correction_of() the winner; none of a library's
+  const LeastTime* least = nullptr;     // of the variant
 };
 
 class WinnerIndex {
@@ -64,15 +67,22 @@ class WinnerIndex {
   std::vector<Serving> nearest(const DeviceKey& device, Where where, const Problem& problem,
                                std::size_t most, Of of) const;
 
+  // attainable_us() at the problem and on the device of a winner of this index. Computed when first
+  // asked for: for all winners, this would take most of the time in which a database is opened.
+  std::optional<double> attainable_at(const Winner& winner) const;
+
  private:
   struct Group;
   struct Entry;
+  struct Variants;
   // The device's name and SMs first.
   using GroupKey = std::tuple<std::string, int, Signature, Layout, Epilogue>;
 
-  std::vector<Winner> winners_;                               // stay where they are
-  std::map<std::string, std::vector<KnownConfig>> variants_;  // by the winner's config
+  std::vector<Winner> winners_;                                // stay where they are
+  std::map<std::string, std::unique_ptr<Variants>> variants_;  // by the winner's config
   std::map<GroupKey, std::unique_ptr<Group>> groups_;
+  // attainable_at() each winner: 0 where nobody has asked, NaN where there is none.
+  std::unique_ptr<std::atomic<double>[]> attainable_us_;
 };
 
 }  // namespace gemm_tune

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "choose/least_time.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "choose/expected_time.h"
+#include "kernel_templates/registry/registry.h"
+#include "search/model/static_model.h"
+
+namespace gemm_tune {
+namespace {
+
+// The configs by which families stand for their spaces, and what they are served as.
+std::vector<KnownConfig> sample_variants() {
+  std::vector<KnownConfig> all;
+  for (const KernelFamily& family : families()) {
+    for (const std::vector<int>& values : family.representatives) {
+      for (KnownConfig& one : served_variants(known_config(family, values))) {
+        all.push_back(std::move(one));
+      }
+    }
+  }
+  return all;
+}
+
+Problem random_problem(std::mt19937& random, const KnownConfig& config) {
+  const auto size = [&] {
+    const double log = std::uniform_real_distribution(0.0, 14.0)(random);
+    const auto multiple = std::int64_t{1} << std::uniform_int_distribution(0, 7)(random);
+    return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::exp2(log)) / multiple) *
+           multiple;
+  };
+  const std::int64_t batch = random() % 4 == 0 ? std::uniform_int_distribution(2, 200)(random) : 1;
+  const std::int64_t M = size(), N = size(), K = random() % 50 == 0 ? 0 : size();
+  return packed_problem(M, N, K, config.recipe.layout, batch, config.traits.signature);
+}
+
+TEST(LeastTimeTest, TheModelIsNeverBelowIt) {
+  const std::vector<KnownConfig> variants = sample_variants();
+  ASSERT_GT(variants.size(), 50U);
+  const DeviceSpec devices[] = {modelled_device({"sm_90", "NVIDIA H100 80GB HBM3", 132}).value(),
+                                modelled_device({"sm_90", "NVIDIA H100 PCIe", 114}).value(),
+                                modelled_device({"sm_86", "NVIDIA GeForce RTX 3090", 82}).value(),
+                                modelled_device({"sm_80", "", 0}).value(),
+                                modelled_device({"sm_120", "one of few SMs", 1}).value()};
+  std::mt19937 random(3);
+  std::vector<double> shares;
+  for (const KnownConfig& config : variants) {
+    for (const DeviceSpec& device : devices) {
+      if (!has_instructions(config.traits, device.sm())) continue;
+      const LeastTime least(config.traits, device.arch);
+      for (int i = 0; i < 60; ++i) {
+        const Problem problem = random_problem(random, config);
+        const double modelled_us = predict(config.traits, problem, device).time_us;
+        const double least_us = least.us(problem, device);
+        ASSERT_LE(least_us, modelled_us * (1 + 1e-12))
+            << to_string(config.config()) << " at " << to_string(problem) << " on " << device.name;
+        if (std::isfinite(modelled_us)) shares.push_back(least_us / modelled_us);
+      }
+    }
+  }
+  std::sort(shares.begin(), shares.end());
+  EXPECT_GT(shares[shares.size() / 2], 0.7);  // and it is near
+  EXPECT_GT(shares[shares.size() / 10], 0.25);
+}
+
+TEST(LeastTimeTest, OfAnUnknownArchitectureNothingIsLeftOut) {
+  const KnownConfig config = sample_variants().front();
+  const DeviceSpec device = modelled_device({"sm_90", "NVIDIA H100 80GB HBM3", 132}).value();
+  EXPECT_EQ(LeastTime(config.traits, "sm_1").us(packed_problem(512, 512, 512), device), 0);
+}
+
+}  // namespace
+}  // namespace gemm_tune
