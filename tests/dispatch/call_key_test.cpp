@@ -77,7 +77,8 @@ TEST(CallKeyTest, TheKeyOfAnUncheckedCallIsThatOfTheCheckedOneOrOfNone) {
   std::vector<CallKey> of_valid, of_refused;
   for (int i = 0; i < 400'000; ++i) {
     const gt_gemm_call call = questions.next();
-    const std::optional<CallKey> fast = plain_key(call, 2 + call.order), checked = checked_key(call);
+    const std::optional<CallKey> fast = plain_key(call, 2 + call.order),
+                                 checked = checked_key(call);
     if (checked) {
       ++valid;
       of_valid.push_back(*checked);
