@@ -103,17 +103,17 @@ static_assert(kMatrixTypes <= kPlainTypes.size() && std::size(kTypeTable) >= kPl
 
 // The key of a call of the C interface that nobody has checked: of row_major_call() (c_values.h),
 // if that finds the call valid. If it does not, either nothing or a key that no valid call has.
-// Nothing for a batch, for a call with an epilogue and for values that the interface does not have.
-// device: another number for each order of storage, since A's type of the call as it was asked says
-// which accuracy classes it may name.
-// Few instructions: every gt_lookup computes one.
+// Nothing also for an epilogue, for a batch whose matrices of D do not lie one behind the other,
+// for pointers and for values that the interface does not have. device: another number for each
+// order of storage, since A's type of the call as it was asked says which accuracy classes it may
+// name. Few instructions: every gt_lookup computes one.
 inline std::optional<CallKey> plain_key(const gt_gemm_call& call, int device) {
   const auto bits = [](auto value) { return static_cast<std::uint64_t>(value); };
   const std::uint64_t types =
       bits(call.type_a) | bits(call.type_b) | bits(call.type_c) | bits(call.type_d);
   const bool is_plain = (bits(call.order) | bits(call.trans_a) | bits(call.trans_b)) <= 1 &&
                         types < kPlainTypes.size() && bits(call.accuracy) <= 15 &&
-                        call.batch == 1 && (bits(call.epilogue) | bits(call.batch_kind)) == 0;
+                        call.batch >= 1 && (bits(call.epilogue) | bits(call.batch_kind)) == 0;
   if (!is_plain) return std::nullopt;
 
   // In row-major terms.
@@ -134,13 +134,33 @@ inline std::optional<CallKey> plain_key(const gt_gemm_call& call, int device) {
   const std::int64_t row_a = lda == 0 ? length_a : lda, row_b = ldb == 0 ? length_b : ldb;
   const std::int64_t row_c = call.ldc == 0 ? length_c : call.ldc;
   const auto bytes = [&](gt_type type) { return bits(kPlainTypes[bits(type)].bytes); };
-  const auto aligned = [&](std::int64_t row, std::uint64_t element_bytes, const void* at) {
-    return alignment_of(bits(row) * element_bytes | reinterpret_cast<std::uintptr_t>(at));
+
+  // Elements that the alignment counts.
+  std::uint64_t elements_a = bits(row_a), elements_b = bits(row_b), elements_c = bits(row_c);
+  const bool is_wide = std::max({row_a, row_b, row_c}) > std::numeric_limits<int>::max();
+  if (call.batch > 1) {
+    const std::int64_t own_a = is_swapped ? call.stride_b : call.stride_a;
+    const std::int64_t own_b = is_swapped ? call.stride_a : call.stride_b;
+    const auto stride = [&](std::int64_t own, std::int64_t ld, std::int64_t lines,
+                            std::int64_t row) {
+      return own == 0 && ld == 0 ? bits(lines) * bits(row) : bits(own);
+    };
+    elements_a |= stride(own_a, lda, transposed_a ? call.K : M, row_a);
+    elements_b |= stride(own_b, ldb, transposed_b ? N : call.K, row_b);
+    const std::uint64_t stride_c = stride(call.stride_c, call.ldc, M, row_c);
+    elements_c |= stride_c;
+    // One behind the other: no matrices of D overlap.
+    const bool is_seen_valid =
+        (own_a | own_b | call.stride_c) >= 0 && !is_wide && stride_c >= bits(M) * bits(row_c);
+    if (!is_seen_valid) return std::nullopt;
+  }
+  const auto aligned = [&](std::uint64_t elements, std::uint64_t element_bytes, const void* at) {
+    return alignment_of(elements * element_bytes | reinterpret_cast<std::uintptr_t>(at));
   };
   // Of a C that the call does not read, too.
   const std::uint64_t bytes_c = bytes(call.type_c);
-  const int aligned_c = aligned(row_c, bytes_c, call.C);
-  const int aligned_d = aligned(row_c, bytes(call.type_d), call.D);
+  const int aligned_c = aligned(elements_c, bytes_c, call.C);
+  const int aligned_d = aligned(elements_c, bytes(call.type_d), call.D);
   const bool is_valid =
       row_a >= length_a && row_b >= length_b && row_c >= length_c && bits(aligned_c) >= bytes_c;
   if (!is_valid) return std::nullopt;
@@ -151,14 +171,15 @@ inline std::optional<CallKey> plain_key(const gt_gemm_call& call, int device) {
                                 ? kPlainTypes[bits(call.type_a)].accuracy
                                 : static_cast<Accuracy>(call.accuracy);
   return CallKey(
-      M, N, call.K, 1,
-      {.aligned = {aligned(row_a, bytes(type_a), at_a), aligned(row_b, bytes(type_b), at_b),
-                   reads_c ? aligned_c : aligned_d, aligned_d},
+      M, N, call.K, call.batch,
+      {.aligned = {aligned(elements_a, bytes(type_a), at_a),
+                   aligned(elements_b, bytes(type_b), at_b), reads_c ? aligned_c : aligned_d,
+                   aligned_d},
        .layout = layout_of(transposed_a, transposed_b),
        .batch_kind = BatchKind::strided,
        .c = reads_c ? COperand::separate : COperand::in_place,
        .is_alpha_zero = call.alpha == 0,
-       .has_wide_rows = std::max({row_a, row_b, row_c}) > std::numeric_limits<int>::max(),
+       .has_wide_rows = is_wide,
        .types = {type(type_a), type(type_b), type(call.type_c), type(call.type_d), accuracy},
        .epilogue = 0,
        .device = device});

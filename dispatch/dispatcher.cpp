@@ -27,6 +27,16 @@ constexpr std::size_t kMostDevices = 1024;
 // What CallKey gets for a device: recipes of column-major calls have A and B exchanged.
 int number_of(int device, gt_order order) { return 2 * device + (order == GT_ROW_MAJOR ? 0 : 1); }
 
+// A valid call with a product. Throws UsageError.
+GemmCall checked_question(const gt_gemm_call& asked) {
+  const GemmCall call = row_major_call(asked, Addresses::optional);
+  const Problem& problem = call.problem;
+  if (problem.M == 0 || problem.N == 0 || problem.batch == 0) {
+    throw UsageError("call has no product: M, N or batch is 0");
+  }
+  return call;
+}
+
 std::map<std::string, Tuned> read_tuned(const Dispatcher::Settings& settings) {
   const std::vector<std::filesystem::path> layers = layer_files(settings.layer_folders);
   std::optional<Database> own;
@@ -115,16 +125,9 @@ const gt_recipe* Dispatcher::remembered(const DeviceName& on, const gt_gemm_call
   return key ? generation.recipes.find(*key) : nullptr;
 }
 
-Dispatcher::Question Dispatcher::question_of(const DeviceName& on,
-                                             const gt_gemm_call& asked) const {
-  const GemmCall call = row_major_call(asked, Addresses::optional);
-  Question question{
-      {on.arch, on.name, on.sm_count}, call, call.problem, allowed(library_takes(call))};
-  Problem& problem = question.problem;
-  if (problem.M == 0 || problem.N == 0 || problem.batch == 0) {
-    throw UsageError("call has no product: M, N or batch is 0");
-  }
-  problem.batch = std::min<std::int64_t>(problem.batch, kMaxBatch);
+Dispatcher::Question Dispatcher::question_of(const DeviceName& on, const GemmCall& call) const {
+  Question question{{on.arch, on.name, on.sm_count}, call.problem, allowed(library_takes(call))};
+  question.problem.batch = std::min<std::int64_t>(call.problem.batch, kMaxBatch);
   return question;
 }
 
@@ -139,7 +142,7 @@ const int* Dispatcher::number_of_device(const Generation& generation, const Devi
 }
 
 gt_recipe Dispatcher::lookup(const DeviceName& on, const gt_gemm_call& asked) const {
-  const auto [device, call, problem, allowed] = question_of(on, asked);
+  const GemmCall call = checked_question(asked);
   const Generation& generation = *current_.load(std::memory_order_acquire);
   std::optional<CallKey> key;
   if (const int* const number = number_of_device(generation, on)) {
@@ -148,6 +151,7 @@ gt_recipe Dispatcher::lookup(const DeviceName& on, const gt_gemm_call& asked) co
   if (key) {
     if (const gt_recipe* const known = generation.recipes.find(*key)) return *known;
   }
+  const auto [device, problem, allowed] = question_of(on, call);
   const Choice choice = choose(generation.of(device.arch), device, problem, allowed);
   gt_recipe recipe = recipe_of(choice, device, problem);
   if (choice.config) {
@@ -160,7 +164,7 @@ gt_recipe Dispatcher::lookup(const DeviceName& on, const gt_gemm_call& asked) co
 }
 
 std::string Dispatcher::explain(const DeviceName& on, const gt_gemm_call& asked) const {
-  const Question question = question_of(on, asked);
+  const Question question = question_of(on, checked_question(asked));
   const Generation& generation = *current_.load(std::memory_order_acquire);
   return choose(generation.of(question.device.arch), question.device, question.problem,
                 question.allowed)

@@ -108,11 +108,10 @@ class Dispatcher {
   // A question for choose().
   struct Question {
     DeviceKey device;
-    GemmCall call;
     Problem problem;  // of one launch
     Allowed allowed;
   };
-  Question question_of(const DeviceName& on, const gt_gemm_call& asked) const;
+  Question question_of(const DeviceName& on, const GemmCall& call) const;
   // nullptr where too many devices were asked for.
   const int* number_of_device(const Generation& generation, const DeviceName& on) const;
 

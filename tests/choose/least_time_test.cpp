@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "choose/expected_time.h"
+#include "choose/timed_configs.h"
 #include "kernel_templates/registry/registry.h"
 #include "search/model/static_model.h"
 
@@ -68,6 +69,39 @@ TEST(LeastTimeTest, TheModelIsNeverBelowIt) {
   std::sort(shares.begin(), shares.end());
   EXPECT_GT(shares[shares.size() / 2], 0.7);  // and it is near
   EXPECT_GT(shares[shares.size() / 10], 0.25);
+}
+
+// Where all are asked for, none is left out for its least time.
+TEST(LeastTimeTest, TheFastestTimedConfigIsTheFirstOfAll) {
+  const DeviceKey h100 = {"sm_90", "NVIDIA H100 80GB HBM3", 132};
+  std::mt19937 random(5);
+  std::vector<TimedConfig> rows;
+  std::vector<KnownConfig> asked_as;
+  for (const KnownConfig& config : sample_variants()) {
+    if (config.traits.signature != Signature() || !config.traits.predicated) continue;
+    asked_as.push_back(config);
+    for (int i = 0; i < 3; ++i) {
+      const Problem problem = random_problem(random, config);
+      const double us = modelled_us(config, problem, modelled_device(h100).value()).value_or(5);
+      const double off = std::uniform_real_distribution(0.7, 1.5)(random);
+      rows.push_back({h100, problem, to_string(config.config()), "1", us * off});
+    }
+  }
+  ASSERT_GT(rows.size(), 30U);
+  const TimedConfigs timed(std::move(rows));
+  int found = 0;
+  for (int i = 0; i < 500; ++i) {
+    const Problem problem = random_problem(random, asked_as[random() % asked_as.size()]);
+    const std::vector<TimedCandidate> all = timed.fastest(h100, problem, 10'000);
+    const std::vector<TimedCandidate> one = timed.fastest(h100, problem, 1);
+    ASSERT_EQ(one.empty(), all.empty());
+    if (all.empty()) continue;
+    ++found;
+    EXPECT_EQ(one.front().config, all.front().config) << to_string(problem);
+    EXPECT_EQ(one.front().expected_us, all.front().expected_us);
+    EXPECT_TRUE(timed.fastest(h100, problem, 1, all.front().expected_us).empty());
+  }
+  EXPECT_GT(found, 300);
 }
 
 TEST(LeastTimeTest, OfAnUnknownArchitectureNothingIsLeftOut) {

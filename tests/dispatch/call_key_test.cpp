@@ -29,7 +29,12 @@ class RandomQuestions {
     if (one_of(2) == 0) call.type_c = call.type_d = static_cast<gt_type>(one_of(8));
     if (one_of(30) == 0) call.type_d = static_cast<gt_type>(one_of(100) - 50);
     if (one_of(3) == 0) call.accuracy = static_cast<gt_accuracy>(one_of(18) - 2);
-    if (one_of(20) == 0) call.batch = one_of(3);
+    if (one_of(3) == 0) {
+      call.batch = one_of(4);
+      call.stride_a = stride();
+      call.stride_b = stride();
+      call.stride_c = stride();
+    }
     if (one_of(20) == 0) call.epilogue = gt_epilogue{1} << one_of(4);
     if (one_of(20) == 0) call.batch_kind = GT_POINTERS;
     call.M = size();
@@ -53,6 +58,9 @@ class RandomQuestions {
   std::int64_t ld() {
     return one_of(2) == 0 ? 0 : one_of(8) == 0 ? one_of(30) - 1 : 24 + one_of(9);
   }
+  std::int64_t stride() {
+    return one_of(3) == 0 ? 0 : one_of(16) == 0 ? -one_of(2000) : 300 + one_of(700);
+  }
   const void* address() {
     const int way = one_of(8);
     return reinterpret_cast<const void*>(
@@ -73,7 +81,7 @@ std::optional<CallKey> checked_key(const gt_gemm_call& call) {
 
 TEST(CallKeyTest, TheKeyOfAnUncheckedCallIsThatOfTheCheckedOneOrOfNone) {
   RandomQuestions questions;
-  int valid = 0, plain = 0, refused = 0;
+  int valid = 0, plain = 0, batches = 0, refused = 0;
   std::vector<CallKey> of_valid, of_refused;
   for (int i = 0; i < 400'000; ++i) {
     const gt_gemm_call call = questions.next();
@@ -84,6 +92,7 @@ TEST(CallKeyTest, TheKeyOfAnUncheckedCallIsThatOfTheCheckedOneOrOfNone) {
       of_valid.push_back(*checked);
       if (fast) {
         ++plain;
+        batches += call.batch > 1 ? 1 : 0;
         ASSERT_EQ(*fast, *checked) << i;
       } else {
         ASSERT_TRUE(call.batch != 1 || call.epilogue != 0 || call.batch_kind != GT_STRIDED) << i;
@@ -94,6 +103,7 @@ TEST(CallKeyTest, TheKeyOfAnUncheckedCallIsThatOfTheCheckedOneOrOfNone) {
     }
   }
   EXPECT_GT(plain, 10'000);
+  EXPECT_GT(batches, 1'000);
   EXPECT_GT(valid, plain);
   EXPECT_GT(refused, 1'000);
   // No key of a call that is refused is that of a valid one.
