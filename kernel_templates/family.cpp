@@ -102,10 +102,10 @@ LaunchRecipe launch_recipe(const Traits& traits) {
     recipe.alignment_cd = cd;
     recipe.alignment = std::max({a, b, cd});
   }
-  if (traits.alignment_cd != 0) {
-    recipe.alignment_a = recipe.alignment_b = traits.vec;
+  if (traits.alignment_ab != 0) {
+    recipe.alignment_a = recipe.alignment_b = traits.alignment_ab;
     recipe.alignment_cd = traits.alignment_cd;
-    recipe.alignment = std::max(traits.vec, traits.alignment_cd);
+    recipe.alignment = std::max(traits.alignment_ab, traits.alignment_cd);
   }
   recipe.repack = traits.repack;
   recipe.batch_kind = traits.batch_kind;

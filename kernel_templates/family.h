@@ -38,6 +38,7 @@ enum class SearchScope {
   where_vec_is_1,                  // accesses of one element; no other width allows other values
   where_vector_widths_may_differ,  // where operands are aligned differently
   where_k_is_large,                // beside M and N
+  where_d_is_unaligned,            // to 16 bytes, or C
 };
 
 struct ParamSpec {

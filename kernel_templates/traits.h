@@ -31,9 +31,9 @@ struct Traits {
   int deeper_sm = 0;    // not 0: the oldest with an instruction for two of its multiplications
   Signature signature;  // the only one that the kernel serves
   BatchKind batch_kind = BatchKind::strided;  // likewise
-  int vec = 1;              // elements per global access; the alignment class it needs
-  int vecs = 0;             // Specialisation::vecs
-  int alignment_cd = 0;     // not 0: that of C and D, vec being that of A and B
+  int vec = 1;   // elements per global access; the alignment class it needs
+  int vecs = 0;  // Specialisation::vecs
+  int alignment_ab = 0, alignment_cd = 0;  // not 0: of A and B, of C and D, whatever vec is
   bool repack = false;      // a launch before copies A and B where the kernel needs that
   bool pack = false;        // a launch before copies A or B in any case, to lines along K
   bool reduce = false;      // a launch after adds up the shares of tiles

@@ -54,10 +54,11 @@ __device__ inline void apply_epilogue(const Args& args, float* x, int batch, int
   }
 }
 
-// Whether a pair of D is one access. Calls of configs that do not pack operands have aligned rows
-// of D.
-__device__ inline bool is_aligned_pair(const float* pair) {
-  return !packs(kP) || reinterpret_cast<unsigned long long>(pair) % sizeof(float2) == 0;
+// Whether a pair of D is one access: where rows of D need not be aligned, its address decides.
+template <class Element>
+__device__ inline bool is_aligned_pair(const Element* pair) {
+  return !has_own_alignment_of_d(kP) ||
+         reinterpret_cast<unsigned long long>(pair) % (2 * sizeof(Element)) == 0;
 }
 
 __device__ inline void store_pair(const Args& args, const float* x, int batch, int row, int col) {
@@ -73,8 +74,14 @@ __device__ inline void store_pair(const Args& args, const float* x, int batch, i
           pair[1] = x[1];
         }
       } else {
-        *reinterpret_cast<unsigned*>(static_cast<Bits16*>(args.D) + at) =
-            pack_pair<kP.CD>(x[0], x[1]);
+        Bits16* const pair = static_cast<Bits16*>(args.D) + at;
+        const unsigned both = pack_pair<kP.CD>(x[0], x[1]);
+        if (is_aligned_pair(pair)) {
+          *reinterpret_cast<unsigned*>(pair) = both;
+        } else {
+          pair[0] = static_cast<Bits16>(both);
+          pair[1] = static_cast<Bits16>(both >> 16);
+        }
       }
       return;
     }

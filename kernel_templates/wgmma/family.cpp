@@ -44,10 +44,10 @@ Traits traits(const Params& p) {
   t.reduce = t.cuts_tiles = p.REDUCE != 0;
   t.smem_bytes = smem_bytes(p);
   t.vec = kMapBytes / element_bytes(p);
-  if (packs(p)) {
-    t.pack = true;
+  t.pack = packs(p);
+  if (has_own_alignment_of_d(p)) {
+    t.alignment_ab = packs(p) ? 1 : t.vec;
     t.alignment_cd = alignment_of_d(p);
-    t.vec = 1;
   }
   t.predicated = true;
   t.repack = p.REPACK != 0;
@@ -389,6 +389,13 @@ KernelFamily family() {
         "k of e4m3 whose sums are added in fp32 at once: 32, 64 or, by 0, 128",
         Role::tunable,
         0},
+       {"DIRECT",
+        &Params::DIRECT,
+        {0, 1},
+        "1: threads store D, whose rows may be of any alignment",
+        Role::tunable,
+        0,
+        SearchScope::where_d_is_unaligned},
        transposed_a_param("TA", &Params::TA),
        transposed_b_param("TB", &Params::TB)},
       kRules, &reject, &traits);

@@ -10,8 +10,9 @@
 // tiles SPLIT_K CTAs of a cluster share a tile along K; with REDUCE the last tiles are cut into as
 // many parts as there are CTAs for, and a reduction kernel adds up their sums. Matrices need no
 // whole tiles: the copy engine fills up with zeros and leaves out. Their addresses and rows must be
-// aligned to 16 bytes; with REPACK a launch before copies A and B where theirs are not. Operands of
-// other than 16 bits must lie along K: a launch before packs what does not (pack.cuh).
+// aligned to 16 bytes; with REPACK a launch before copies A and B where theirs are not, with DIRECT
+// threads store D of any alignment. Operands of other than 16 bits must lie along K: a launch
+// before packs what does not (pack.cuh).
 #pragma once
 
 #include "kernel_templates/device/copy/pre_pass.cuh"

@@ -23,14 +23,15 @@ struct Params {
   int SWAP = 0;       // 1: left is B
   int REPACK = 0;     // 1: a launch before copies operands that TMA cannot address
   int PROMOTE = 0;    // k of e4m3 whose sums are added in fp32 at once; 0: kMostPromoted
+  int DIRECT = 0;     // 1: threads store D, whose rows may be of any alignment
   int TA, TB;         // 1: A is stored [K,M]; B is stored [N,K]
 };
 
-// How D is stored: 16-bit elements by the copy engine, others by accesses of two elements, or of
-// one where pairs of sums lie in two rows.
+// How D is stored: 16-bit elements by the copy engine where their rows are aligned, others by
+// accesses of two elements, or of one where pairs of sums lie in two rows.
 enum class StoreBy { boxes, pairs, elements };
 constexpr StoreBy store_by(const Params& p) {
-  if (p.CD != kTypeF32) return StoreBy::boxes;
+  if (p.CD != kTypeF32 && p.DIRECT == 0) return StoreBy::boxes;
   return p.SWAP != 0 ? StoreBy::elements : StoreBy::pairs;
 }
 
@@ -102,7 +103,8 @@ constexpr int left_bytes(const Params& p) { return p.BM * kLineBytes; }
 constexpr int right_bytes(const Params& p) { return p.BN * kLineBytes; }
 constexpr int stage_bytes(const Params& p) { return left_bytes(p) + right_bytes(p); }
 
-// Of C and D, in elements, where the launch that packs A and B leaves it to them.
+// Whether D's rows may be aligned otherwise than A's and B's; how far, in elements.
+constexpr bool has_own_alignment_of_d(const Params& p) { return packs(p) || p.DIRECT != 0; }
 constexpr int alignment_of_d(const Params& p) {
   return store_by(p) == StoreBy::boxes ? kMapBytes / element_bytes(p) : 1;
 }
@@ -190,6 +192,10 @@ constexpr Rule<Params> kRules[] = {
      [](const Params& p) { return p.BM % kMmaM != 0 || p.BM < kMmaM || p.BM > 256; }},
     {"BN is a multiple of 8 up to 256", "BN",
      [](const Params& p) { return p.BN % 8 != 0 || p.BN < 8 || p.BN > 256; }},
+    {"threads store D of f32 in any case where operands are packed", "AB CD REPACK DIRECT TA TB",
+     [](const Params& p) { return p.DIRECT != 0 && p.CD == kTypeF32 && packs(p); }},
+    {"the launch that copies operands leaves D as it is", "AB REPACK DIRECT TA TB",
+     [](const Params& p) { return p.DIRECT != 0 && p.REPACK != 0; }},
     {"1 to 3 consumers", "GROUPS", [](const Params& p) { return p.GROUPS < 1 || p.GROUPS > 3; }},
     {"consumers share a tile's rows in blocks of 64", "BM GROUPS PINGPONG",
      [](const Params& p) { return p.PINGPONG == 0 && p.BM % (p.GROUPS * kMmaM) != 0; }},
@@ -214,16 +220,16 @@ constexpr Rule<Params> kRules[] = {
      [](const Params& p) { return p.SPLIT_K > 1 && p.BN % (8 * p.SPLIT_K) != 0; }},
     {"tiles are cut along K in a cluster or at the end, not both", "SPLIT_K REDUCE PINGPONG",
      [](const Params& p) { return p.SPLIT_K > 1 && (p.REDUCE != 0 || p.PINGPONG != 0); }},
-    {"fewer than two stages fit the shared memory", "CD BM BN GROUPS PINGPONG SPLIT_K SWAP",
+    {"fewer than two stages fit the shared memory", "CD BM BN GROUPS PINGPONG SPLIT_K SWAP DIRECT",
      [](const Params& p) { return stages(p) < 2; }},
-    {"partial sums do not fit the stages", "CD BM BN GROUPS PINGPONG SPLIT_K SWAP",
+    {"partial sums do not fit the stages", "CD BM BN GROUPS PINGPONG SPLIT_K SWAP DIRECT",
      [](const Params& p) { return exchange_bytes(p) > stages(p) * stage_bytes(p); }},
 };
 
 constexpr const char* reject(const Params& p) {
   if (!is_flag(p.PINGPONG) || !is_flag(p.REDUCE) || !is_flag(p.SWAP) || !is_flag(p.REPACK) ||
-      !is_flag(p.TA) || !is_flag(p.TB))
-    return "PINGPONG, REDUCE, SWAP, REPACK, TA and TB must be 0 or 1";
+      !is_flag(p.DIRECT) || !is_flag(p.TA) || !is_flag(p.TB))
+    return "PINGPONG, REDUCE, SWAP, REPACK, DIRECT, TA and TB must be 0 or 1";
   return first_broken(kRules, p);
 }
 

@@ -286,6 +286,8 @@ bool is_searched(SearchScope searched, const Problem& problem, int vec) {
       return is_aligned_differently;
     case SearchScope::where_k_is_large:
       return has_large_k(problem, is_aligned_differently);
+    case SearchScope::where_d_is_unaligned:
+      return std::min(problem.alignment.c, problem.alignment.d) < kWidestAccessBytes;
   }
   throw Error("a place to search outside the closed list");
 }

@@ -195,6 +195,19 @@ TEST(Wgmma, IsForHopperAndAlignedOperandsOnly) {
 
 const KernelFamily& family() { return *find_family("wgmma"); }
 
+TEST(Wgmma, ThreadsStoreRowsOfDThatTheCopyEngineCannotAddress) {
+  const KnownConfig config = wgmma("CD=2,BM=128,BN=128,GROUPS=2,PINGPONG=1,DIRECT=1,TA=0,TB=1");
+  const Problem problem = parse_problem("64x50257x768:type=bf16:layout=nt:align=16/16/2/2");
+  EXPECT_EQ(why_illegal(config.recipe, problem), std::nullopt);
+  EXPECT_NE(
+      why_illegal(config.recipe, parse_problem("64x50257x767:type=bf16:layout=nt:align=2/2/2/2")),
+      std::nullopt);  // rows of A and B
+  EXPECT_EQ(config.plan(problem, kSms).product().arguments.tensor_maps().size(), 2U);
+  // No room is taken by a buffer that nothing is stored through.
+  EXPECT_GT(config.traits.stages,
+            wgmma("CD=2,BM=128,BN=128,GROUPS=2,PINGPONG=1,TA=0,TB=1").traits.stages);
+}
+
 TEST(Wgmma, ServesOneAccuracyClassOfEachType) {
   EXPECT_TRUE(family().supports(parse_signature("f32+tf32")));
   EXPECT_FALSE(family().supports(Signature()));

@@ -413,5 +413,18 @@ TEST(SettledParams, NameNoFamilyThatLacksTheTypes) {
   EXPECT_TRUE(settled_params(packed_problem(64, 64, 64, Layout::nt, 1, f64)).empty());
 }
 
+TEST(Space, HasThreadsThatStoreDOnlyWhereItsRowsAreUnaligned) {
+  const auto settled = [](const char* problem) {
+    std::optional<int> value;
+    for (const FixedParam& one : settled_params(parse_problem(problem))) {
+      if (one.name == "DIRECT") value = one.value;
+    }
+    return value;
+  };
+  EXPECT_EQ(settled("64x4096x768:type=bf16:layout=nt"), 0);
+  EXPECT_EQ(settled("64x50257x768:type=bf16:layout=nt:align=16/16/2/2"), std::nullopt);
+  EXPECT_EQ(settled("64x4100x768:type=bf16:layout=nt:align=16/16/8/8"), std::nullopt);
+}
+
 }  // namespace
 }  // namespace gemm_tune

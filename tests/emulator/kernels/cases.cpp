@@ -218,6 +218,10 @@ std::vector<Case> rounding_cases(const KnownConfig& config) {
     cases.push_back(make_case(config, t.tile_m, t.tile_n, 1, 0));
     cases.back().values = Values::reals;
   }
+  if (t.pack) {  // longer lines than a CTA packs
+    cases.push_back(
+        make_case(config, beyond(config, t.tile_m, 1, 1), t.tile_n, deep(config, 17, 3), 0));
+  }
   if (info_of(t.signature.a).bits == 8) {  // sums that tensor cores would not keep
     cases.push_back(make_case(config, t.tile_m, t.tile_n, 16 * t.tile_k, 0));
     cases.back().values = Values::positives;

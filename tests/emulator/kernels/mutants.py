@@ -384,7 +384,6 @@ MUTATIONS_OF = {
         ("pack: over the batch's first", r"1LL \* batch \* matrix\.lines", "0LL"),
         ("pack: the other order", r"pack_lines<([ab])_along_k", r"pack_lines<!\1_along_k"),
         ("pack: the other operand", r"cta < args\.ctas_a", "true"),
-        ("pack: earlier launches not waited for", r"await_earlier_launch\(\);", ";"),
     ],
     "kernel_templates/wgmma/reduce.cuh": [
         ("another tile", r"tiles_of\(args\) - args\.cut_tiles \+", ""),
@@ -400,7 +399,8 @@ MUTATIONS_OF = {
     ],
     "kernel_templates/wgmma/elements.cuh": [
         ("columns past the edge", r"col \+ 1 < args\.cols", "true"),
-        ("unaligned pairs stored at once", r"return !packs\(kP\) \|\|[^;]*;", "return true;"),
+        ("unaligned pairs stored at once", r"return !has_own_alignment_of_d\(kP\) \|\|[^;]*;", "return true;"),
+        ("unaligned pairs: the first twice", r"both >> 16", "both"),
         ("alpha left out", r"factor \* sum", "sum"),
         ("sums that are none", r"factor == 0\.0f \? 0\.0f :", ""),
         ("the batch's first", r"batch \* args\.stride_d", "0 * args.stride_d"),
@@ -522,6 +522,7 @@ FAMILIES = {
               "AB=0,CD=0,BM=64,BN=16,GROUPS=1,PINGPONG=0,TA=0,TB=0",
               "AB=0,CD=0,BM=64,BN=16,GROUPS=1,PINGPONG=0,TA=1,TB=1",
               "AB=3,CD=2,BM=64,BN=16,GROUPS=1,PINGPONG=0,TA=0,TB=1",
+              "AB=2,CD=2,BM=64,BN=16,GROUPS=1,PINGPONG=0,DIRECT=1,TA=0,TB=1",
               "AB=3,CD=0,BM=64,BN=16,GROUPS=1,PINGPONG=0,PROMOTE=64,TA=0,TB=0"],
     "wgmma_f16x3": ["BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=0,TB=0"],
 }
@@ -538,6 +539,8 @@ ALLOWED = {
     ("kernel_templates/wgmma/schedule.cuh", "alpha = 0 is not special",
      "if (args.alpha == 0.0f || args.K == 0) return 0;"):
         "A and B are read, but their product is not used",
+    ("kernel_templates/wgmma/pack.cuh", "pack: chunks past a line's end", "if (at < args.chunks) {"):
+        "spares loads: behind K all elements are zeros",
     ("kernel_templates/wgmma_f16x3/output.cuh", "sum does not start at zero",
      "float of_block[4] = {};"):
         "all of it is assigned; compilers do not see that",

@@ -178,6 +178,8 @@ constexpr Signature kSignatures[] = {
     signature_of(ElementType::bf16, ElementType::f32),
     signature_of(ElementType::f16),
     signature_of(ElementType::bf16),
+    signature_of(ElementType::e4m3, ElementType::f32),
+    signature_of(ElementType::e4m3, ElementType::bf16),
 };
 
 class VerifierKernels : public testing::TestWithParam<Signature> {};
