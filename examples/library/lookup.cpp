@@ -37,7 +37,7 @@ int main(int argc, char** argv) {
     gemm_tune::Handle handle(argv[1]);
     const gt_device device = {"sm_86", "NVIDIA GeForce RTX 3090", 82};
     const gt_gemm_call call = gemm_tune::make_call(1000, 1004, 1020);
-    const gt_recipe recipe = handle.lookup(device, call);
+    const gt_recipe recipe = handle.lookup(device, call);  // handle.explain(device, call): why
     std::cout << recipe.config << '\n'
               << gt_match_string(recipe.match) << " match, " << gt_source_string(recipe.source)
               << ": " << handle.explain(device, call) << '\n'
