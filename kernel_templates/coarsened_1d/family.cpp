@@ -34,7 +34,7 @@ KernelFamily family() {
       {tile_m_param("BM", &Params::BM, {32, 64, 128}),
        tile_n_param("BN", &Params::BN, {32, 64, 128}), tile_k_param("BK", &Params::BK, {8, 16, 32}),
        thread_m_param("TM", &Params::TM, {4, 8, 16}), predicated_param("PRED", &Params::PRED)},
-      kRules, &reject, &traits);
+      rules().list, &reject, &traits);
   family.rungs = rungs();
   return family;
 }

@@ -53,7 +53,7 @@ KernelFamily family() {
        tile_n_param("BN", &Params::BN, {8, 16, 32}),
        {"COALESCED", &Params::COALESCED, {0, 1}, "1: neighbouring threads along a row of C"},
        predicated_param("PRED", &Params::PRED)},
-      kRules, &reject, &traits);
+      rules().list, &reject, &traits);
   family.rungs = rungs();
   return family;
 }

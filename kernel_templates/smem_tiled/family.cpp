@@ -38,7 +38,7 @@ KernelFamily family() {
        tile_k_param("BK", &Params::BK, {8, 16, 32}),
        {"UNROLL", &Params::UNROLL, {0, 1}, "1: unroll the loop over a slice"},
        predicated_param("PRED", &Params::PRED)},
-      kRules, &reject, &traits);
+      rules().list, &reject, &traits);
   family.rungs = rungs();
   return family;
 }

@@ -16,15 +16,17 @@ constexpr ThreadTile tile(const Params& p) { return {p.BM, p.BN, p.BK, 1, 1}; }
 constexpr int threads(const Params& p) { return threads(tile(p)); }
 constexpr int unroll(const Params& p) { return p.UNROLL != 0 ? p.BK : 1; }
 
-constexpr Rule<Params> kRules[] = {
-    whole_warps<Params>("BM BN"),
-    at_most_1024_threads<Params>("BM BN"),
-};
+constexpr auto rules() {
+  return rules_of<Params>({
+      whole_warps<Params>("BM BN"),
+      at_most_1024_threads<Params>("BM BN"),
+  });
+}
 
 constexpr const char* reject(const Params& p) {
   if (!are_tile_sizes(tile(p))) return kBadTileSize;
   if (!is_flag(p.UNROLL) || !is_flag(p.PRED)) return "UNROLL and PRED must be 0 or 1";
-  return first_broken(kRules, p);
+  return first_broken(rules(), p);
 }
 
 }  // namespace gemm_tune::smem_tiled

@@ -37,7 +37,7 @@ KernelFamily family() {
        tile_n_param("BN", &Params::BN, {32, 64, 128}), tile_k_param("BK", &Params::BK, {8, 16}),
        thread_m_param("TM", &Params::TM, {2, 4, 8}), thread_n_param("TN", &Params::TN, {2, 4, 8}),
        predicated_param("PRED", &Params::PRED)},
-      kRules, &reject, &traits);
+      rules().list, &reject, &traits);
   family.rungs = rungs();
   return family;
 }

@@ -97,7 +97,7 @@ KernelFamily family() {
        {"INTERLEAVE", &Params::INTERLEAVE, {0, 1}, "1: deal a thread's tile out in groups"},
        predicated_param("PRED", &Params::PRED),
        repack_param("REPACK", &Params::REPACK)},
-      kRules, &reject, &traits);
+      rules().list, &reject, &traits);
   family.rungs = rungs();
   return family;
 }

@@ -272,7 +272,7 @@ KernelFamily family() {
   KernelFamily family =
       make_family<Params>("warp_tiled", /*revision=*/1,
                           "CTA, warp and thread tiles, multi-stage copies, work shared along K",
-                          all_params(), kRules, &reject, &traits);
+                          all_params(), rules().list, &reject, &traits);
   family.is_fastest_at_widest_vec = true;
   family.rungs = rungs();
   family.untuned = untuned;

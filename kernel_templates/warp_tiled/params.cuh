@@ -104,71 +104,74 @@ constexpr bool widens_single_copies(const Params& p) {
          ((a_along_k(p) && widths.a > p.VEC) || (b_along_k(p) && widths.b > p.VEC));
 }
 
-constexpr Rule<Params> kRules[] = {
-    {"thread tile is not in groups of four", "TM TN",
-     [](const Params& p) { return p.TM % kGroup != 0 || p.TN % kGroup != 0; }},
-    {"registers hold no fragments beside the accumulators", "TM TN FRAGMENTS",
-     [](const Params& p) { return least_registers(p) > 255; }},
-    {"thread tile does not divide warp tile", "WM TM",
-     [](const Params& p) { return p.WM % p.TM != 0; }},
-    {"thread tile does not divide warp tile", "WN TN",
-     [](const Params& p) { return p.WN % p.TN != 0; }},
-    {"warp tile is not that of 4 x 8 or 8 x 4 lanes", "WM WN TM TN",
-     [](const Params& p) {
-       return lanes_m(p) * lanes_n(p) != 32 || (lanes_m(p) != 4 && lanes_m(p) != 8);
-     }},
-    {"warp tile does not divide CTA tile", "BM WM",
-     [](const Params& p) { return p.BM % p.WM != 0; }},
-    {"warp tile does not divide CTA tile", "BN WN",
-     [](const Params& p) { return p.BN % p.WN != 0; }},
-    {"more than 512 threads per CTA", "BM BN WM WN WARPS_K",
-     [](const Params& p) { return threads(p) > 512; }},
-    {"an SM's registers do not hold the accumulators of CTAS CTAs",
-     "BM BN WM WN TM TN WARPS_K FRAGMENTS CTAS",
-     [](const Params& p) { return least_registers(p) * threads(p) * p.CTAS > 65536; }},
-    {"groups of warps do not divide the thread tile's rows", "TM WARPS_K",
-     [](const Params& p) { return p.TM % p.WARPS_K != 0; }},
-    {"warps along K do not divide a slice's pairs of k steps", "BK WARPS_K",
-     [](const Params& p) { return p.BK % (2 * p.WARPS_K) != 0; }},
-    {"main loop beyond 2048 unrolled multiplications", "BK TM TN WARPS_K",
-     [](const Params& p) { return steps(p) * p.TM * p.TN > 2048; }},
-    {"one stage needs copies through registers", "STAGES ASYNC",
-     [](const Params& p) { return p.STAGES == 1 && p.ASYNC != 0; }},
-    {"more than two stages need cp.async", "STAGES ASYNC",
-     [](const Params& p) { return p.STAGES > 2 && p.ASYNC == 0; }},
-    {"one stage needs single fragments", "STAGES FRAGMENTS",
-     [](const Params& p) { return p.STAGES == 1 && p.FRAGMENTS != 1; }},
-    {"nothing to transpose: ASYNC = 2 is ASYNC = 1", "ASYNC TA TB",
-     [](const Params& p) { return p.ASYNC == 2 && p.TA != 0 && p.TB == 0; }},
-    {"a tile is shared by SPLIT_K or by TAIL, not by both", "SPLIT_K TAIL",
-     [](const Params& p) { return p.SPLIT_K > 1 && p.TAIL != 0; }},
-    {kBadCluster, "CLUSTER SPLIT_K TAIL",
-     [](const Params& p) {
-       return p.CLUSTER != 0 && (p.SPLIT_K < 2 || p.SPLIT_K > kMostClusterCtas || p.TAIL != 0);
-     }},
-    {"VECS needs three digits of 1, 2 and 4 that differ, VEC the least of them", "VEC VECS",
-     [](const Params& p) { return !is_with_vec(p); }},
-    {"slice of A is not dealt out evenly to the threads",
-     "BM BN BK WM WN WARPS_K ASYNC VEC TA VECS",
-     [](const Params& p) { return !deals_evenly(p, p.BM, a_along_k(p)); }},
-    {"slice of B is not dealt out evenly to the threads",
-     "BM BN BK WM WN WARPS_K ASYNC VEC TB VECS",
-     [](const Params& p) { return !deals_evenly(p, p.BN, b_along_k(p)); }},
-    {"more than 32 accesses per thread for a slice", "BM BN BK WM WN WARPS_K",
-     [](const Params& p) { return most_passes(p, max_of(p.BM, p.BN)) > 32; }},
-    {"LINES needs VEC=1", "VEC LINES", [](const Params& p) { return p.LINES != 0 && p.VEC != 1; }},
-    {"VECS needs REPACK=0", "REPACK VECS",
-     [](const Params& p) { return p.VECS != 0 && p.REPACK != 0; }},
-    {"VECS widens copies that cp.async makes one by one", "ASYNC VEC TA TB VECS",
-     [](const Params& p) { return widens_single_copies(p); }},
-    {"REDUCE needs shares outside of a cluster: SPLIT_K or TAIL, and CLUSTER=0",
-     "CLUSTER SPLIT_K TAIL REDUCE",
-     [](const Params& p) {
-       return p.REDUCE != 0 && (p.CLUSTER != 0 || (p.SPLIT_K == 1 && p.TAIL == 0));
-     }},
-    {kNoPointersToCopy, "REPACK POINTERS",
-     [](const Params& p) { return p.REPACK != 0 && p.POINTERS != 0; }},
-};
+constexpr auto rules() {
+  return rules_of<Params>({
+      {"thread tile is not in groups of four", "TM TN",
+       [](const Params& p) { return p.TM % kGroup != 0 || p.TN % kGroup != 0; }},
+      {"registers hold no fragments beside the accumulators", "TM TN FRAGMENTS",
+       [](const Params& p) { return least_registers(p) > 255; }},
+      {"thread tile does not divide warp tile", "WM TM",
+       [](const Params& p) { return p.WM % p.TM != 0; }},
+      {"thread tile does not divide warp tile", "WN TN",
+       [](const Params& p) { return p.WN % p.TN != 0; }},
+      {"warp tile is not that of 4 x 8 or 8 x 4 lanes", "WM WN TM TN",
+       [](const Params& p) {
+         return lanes_m(p) * lanes_n(p) != 32 || (lanes_m(p) != 4 && lanes_m(p) != 8);
+       }},
+      {"warp tile does not divide CTA tile", "BM WM",
+       [](const Params& p) { return p.BM % p.WM != 0; }},
+      {"warp tile does not divide CTA tile", "BN WN",
+       [](const Params& p) { return p.BN % p.WN != 0; }},
+      {"more than 512 threads per CTA", "BM BN WM WN WARPS_K",
+       [](const Params& p) { return threads(p) > 512; }},
+      {"an SM's registers do not hold the accumulators of CTAS CTAs",
+       "BM BN WM WN TM TN WARPS_K FRAGMENTS CTAS",
+       [](const Params& p) { return least_registers(p) * threads(p) * p.CTAS > 65536; }},
+      {"groups of warps do not divide the thread tile's rows", "TM WARPS_K",
+       [](const Params& p) { return p.TM % p.WARPS_K != 0; }},
+      {"warps along K do not divide a slice's pairs of k steps", "BK WARPS_K",
+       [](const Params& p) { return p.BK % (2 * p.WARPS_K) != 0; }},
+      {"main loop beyond 2048 unrolled multiplications", "BK TM TN WARPS_K",
+       [](const Params& p) { return steps(p) * p.TM * p.TN > 2048; }},
+      {"one stage needs copies through registers", "STAGES ASYNC",
+       [](const Params& p) { return p.STAGES == 1 && p.ASYNC != 0; }},
+      {"more than two stages need cp.async", "STAGES ASYNC",
+       [](const Params& p) { return p.STAGES > 2 && p.ASYNC == 0; }},
+      {"one stage needs single fragments", "STAGES FRAGMENTS",
+       [](const Params& p) { return p.STAGES == 1 && p.FRAGMENTS != 1; }},
+      {"nothing to transpose: ASYNC = 2 is ASYNC = 1", "ASYNC TA TB",
+       [](const Params& p) { return p.ASYNC == 2 && p.TA != 0 && p.TB == 0; }},
+      {"a tile is shared by SPLIT_K or by TAIL, not by both", "SPLIT_K TAIL",
+       [](const Params& p) { return p.SPLIT_K > 1 && p.TAIL != 0; }},
+      {kBadCluster, "CLUSTER SPLIT_K TAIL",
+       [](const Params& p) {
+         return p.CLUSTER != 0 && (p.SPLIT_K < 2 || p.SPLIT_K > kMostClusterCtas || p.TAIL != 0);
+       }},
+      {"VECS needs three digits of 1, 2 and 4 that differ, VEC the least of them", "VEC VECS",
+       [](const Params& p) { return !is_with_vec(p); }},
+      {"slice of A is not dealt out evenly to the threads",
+       "BM BN BK WM WN WARPS_K ASYNC VEC TA VECS",
+       [](const Params& p) { return !deals_evenly(p, p.BM, a_along_k(p)); }},
+      {"slice of B is not dealt out evenly to the threads",
+       "BM BN BK WM WN WARPS_K ASYNC VEC TB VECS",
+       [](const Params& p) { return !deals_evenly(p, p.BN, b_along_k(p)); }},
+      {"more than 32 accesses per thread for a slice", "BM BN BK WM WN WARPS_K",
+       [](const Params& p) { return most_passes(p, max_of(p.BM, p.BN)) > 32; }},
+      {"LINES needs VEC=1", "VEC LINES",
+       [](const Params& p) { return p.LINES != 0 && p.VEC != 1; }},
+      {"VECS needs REPACK=0", "REPACK VECS",
+       [](const Params& p) { return p.VECS != 0 && p.REPACK != 0; }},
+      {"VECS widens copies that cp.async makes one by one", "ASYNC VEC TA TB VECS",
+       [](const Params& p) { return widens_single_copies(p); }},
+      {"REDUCE needs shares outside of a cluster: SPLIT_K or TAIL, and CLUSTER=0",
+       "CLUSTER SPLIT_K TAIL REDUCE",
+       [](const Params& p) {
+         return p.REDUCE != 0 && (p.CLUSTER != 0 || (p.SPLIT_K == 1 && p.TAIL == 0));
+       }},
+      {kNoPointersToCopy, "REPACK POINTERS",
+       [](const Params& p) { return p.REPACK != 0 && p.POINTERS != 0; }},
+  });
+}
 
 constexpr const char* reject(const Params& p) {
   if (!is_tile_size(p.BM) || !is_tile_size(p.BN) || !is_tile_size(p.BK) || !is_tile_size(p.WM) ||
@@ -189,7 +192,7 @@ constexpr const char* reject(const Params& p) {
   if (!is_flag(p.REPACK) || !is_flag(p.LINES) || !is_flag(p.STEPPED) || !is_flag(p.REDUCE) ||
       !is_flag(p.POINTERS))
     return "REPACK, LINES, STEPPED, REDUCE and POINTERS must be 0 or 1";
-  return first_broken(kRules, p);
+  return first_broken(rules(), p);
 }
 
 }  // namespace gemm_tune::warp_tiled

@@ -18,7 +18,7 @@ KernelFamily family() {
       {tile_m_param("BM", &Params::BM, {32, 64, 128}),
        tile_n_param("BN", &Params::BN, {32, 64, 128}), tile_k_param("BK", &Params::BK, {8, 16}),
        thread_m_param("TM", &Params::TM, {2, 4, 8}), thread_n_param("TN", &Params::TN, {2, 4, 8})},
-      kRules, &reject, &traits);
+      rules().list, &reject, &traits);
 }
 
 }  // namespace gemm_tune::my_tiles
