@@ -142,7 +142,8 @@ bool SampleRule::enough(std::span<const double> samples_us) const {
   // A batch of more than one launch is shorter than patience anyway.
   const double spent_us = std::accumulate(samples_us.begin(), samples_us.end(), 0.0);
   if (count >= min_when_long && spent_us >= patience_us) return true;
-  return count >= min_samples && relative_spread(samples_us) <= spread;
+  const int least = spent_us >= long_us ? min_when_long : min_samples;
+  return count >= least && relative_spread(samples_us) <= spread;
 }
 
 bool is_warm(std::span<const double> batch_means_us, double spent_us, double least_us,

@@ -13,6 +13,7 @@
 #include "kernel_templates/source/embedded_texts.h"
 #include "kernel_templates/source/source.h"
 #include "tuner/measure/device_checks_text.h"
+#include "tuner/measure/kept_operands.h"
 #include "tuner/measure/matrix_addresses.h"
 
 namespace gemm_tune {
@@ -23,9 +24,7 @@ constexpr int kFillThreads = 256;
 constexpr int kFillCtas = 4096;
 constexpr int kSquaresCtas = 128;  // few, since the host adds up what each thread finds
 constexpr int kReferenceTile = 32;
-constexpr std::int64_t kMaxReferenceGridY = 65535;            // CUDA's limit
-constexpr std::size_t kMaxSmallBytes = std::size_t{1} << 29;  // of all small operands together
-constexpr std::size_t kLargeBytes = std::size_t{1} << 25;     // from here operands are large
+constexpr std::int64_t kMaxReferenceGridY = 65535;  // CUDA's limit
 
 // The smallest leading dimension for rows of this width whose alignment is exactly so many bytes.
 std::int64_t padded(std::int64_t width, int alignment_bytes, int element_bytes) {
@@ -192,7 +191,11 @@ Verifier::Kernels Verifier::load_kernels(const Epilogue& epilogue) const {
 }
 
 Verifier::Verifier(const DeviceSpec& device, cudaStream_t stream, std::uint64_t seed)
-    : arch_(device.arch), sm_(device.sm()), stream_(stream), seed_(seed) {
+    : arch_(device.arch),
+      sm_(device.sm()),
+      memory_bytes_(static_cast<std::size_t>(device.memory_bytes)),
+      stream_(stream),
+      seed_(seed) {
   kernels();
 }
 
@@ -211,30 +214,29 @@ void Verifier::fill(DeviceBuffer<char>& buffer, Matrices matrices, std::uint64_t
   kernels().fill.launch({kFillCtas}, kFillThreads, 0, stream_, args);
 }
 
-void Verifier::make_room(const GemmCall& shape) {
-  const bool large = operand_bytes(shape) >= kLargeBytes;
-  std::size_t small_bytes = large ? 0 : operand_bytes(shape);
-  for (const auto& [key, cached] : operands_) {
-    const std::size_t bytes = operand_bytes(key.first);
-    if (bytes < kLargeBytes) small_bytes += bytes;
+void Verifier::make_room_for(const GemmCall& shape) {
+  std::vector<KeptOperands> kept;
+  for (const auto& [key, operands] : operands_) {
+    kept.push_back({operand_bytes(key.first), operands.last_use, key.first == shape});
   }
-  std::erase_if(operands_, [&](const auto& entry) {
-    const GemmCall& other = entry.first.first;
-    const bool other_large = operand_bytes(other) >= kLargeBytes;
-    return other_large ? large && other != shape : small_bytes > kMaxSmallBytes;
-  });
+  const std::vector<bool> goes = make_room(kept, operand_bytes(shape), memory_bytes_);
+  std::size_t i = 0;
+  std::erase_if(operands_, [&](const auto&) { return goes[i++]; });
 }
 
 const Verifier::Operands& Verifier::operands(const GemmCall& shape, int integer_range) {
   const auto key = std::pair(shape, integer_range);
-  if (const auto found = operands_.find(key); found != operands_.end()) return found->second;
-  make_room(shape);
+  if (const auto found = operands_.find(key); found != operands_.end()) {
+    found->second.last_use = ++uses_;
+    return found->second;
+  }
+  make_room_for(shape);
   Matrices a = matrices_a(shape), b = matrices_b(shape);
   const Problem& p = shape.problem;
   const auto products = static_cast<std::size_t>(p.batch * p.M * p.N);
   Operands fresh{DeviceBuffer<char>(std::max<std::size_t>(a.bytes(), 1)),
                  DeviceBuffer<char>(std::max<std::size_t>(b.bytes(), 1)),
-                 DeviceBuffer<double>(products), DeviceBuffer<double>(products)};
+                 DeviceBuffer<double>(products), DeviceBuffer<double>(products), ++uses_};
   const std::uint64_t seed = seed_of_operands(seed_, integer_range);
   fill(fresh.A, a, seed * 3 + 1, integer_range, false);
   fill(fresh.B, b, seed * 3 + 2, integer_range, false);

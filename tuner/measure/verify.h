@@ -99,6 +99,7 @@ class Verifier {
   struct Operands {
     DeviceBuffer<char> A, B;
     DeviceBuffer<double> sum, magnitude;  // of op(A) * op(B) and |op(A)| * |op(B)|, packed
+    std::uint64_t last_use;               // by the count of uses
   };
   struct Kernels {
     LoadedKernel fill, reference, check, squares;
@@ -117,9 +118,8 @@ class Verifier {
   CheckedOperands checked_operands() const;
   std::optional<std::string> check_case(const Gemm& gemm, const GemmCall& shape, const Case& kind);
   const Operands& operands(const GemmCall& shape, int integer_range);
-  // Operands of the tuned shape can be gigabytes: those of one large shape are kept at a time, and
-  // small ones until they are too many.
-  void make_room(const GemmCall& shape);
+  // For further operands, by the rule of kept_operands.h.
+  void make_room_for(const GemmCall& shape);
   // C between its guards, with what the case wants in it.
   void fill_c(const GemmCall& shape, const Case& kind);
   GemmCall call_at(const GemmCall& shape, const Case& kind);
@@ -129,11 +129,13 @@ class Verifier {
             bool poisoned);
 
   std::string arch_;
-  int sm_;  // 90 for sm_90
+  int sm_;                    // 90 for sm_90
+  std::size_t memory_bytes_;  // of the card
   cudaStream_t stream_;
   std::uint64_t seed_;
   std::map<Epilogue, Kernels> kernels_;
   std::map<std::pair<GemmCall, int>, Operands> operands_;  // by shape and integer range
+  std::uint64_t uses_ = 0;                                 // of operands
   DeviceBuffer<char> c_;                                   // with its guards
   DeviceBuffer<char> addresses_;                           // of a batch of pointers
   std::array<DeviceBuffer<char>, kMostOperands> epilogue_buffers_;

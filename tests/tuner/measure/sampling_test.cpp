@@ -155,7 +155,15 @@ TEST(SampleRuleTest, SlowLaunchesStopAtThreeSamplesOnceTheyTookTwoSeconds) {
   EXPECT_FALSE(rule.enough(std::vector{0.9e6, 0.8e6}));
   EXPECT_TRUE(rule.enough(std::vector{0.9e6, 0.8e6, 0.7e6}));
   EXPECT_FALSE(rule.enough(std::vector{3e6, 2e6}));
-  EXPECT_FALSE(rule.enough(std::vector{0.4e6, 0.4e6, 0.4e6}));
+  EXPECT_FALSE(rule.enough(std::vector{0.4e6, 0.5e6, 0.6e6}));
+}
+
+TEST(SampleRuleTest, SlowLaunchesThatAgreeStopAtThreeSamplesOnceTheyTookFiftyMilliseconds) {
+  const SampleRule rule;
+  EXPECT_TRUE(rule.enough(std::vector{20e3, 20.1e3, 20.1e3}));
+  EXPECT_FALSE(rule.enough(std::vector{20e3, 20.1e3, 21e3}));
+  EXPECT_FALSE(rule.enough(std::vector{20e3, 20e3}));
+  EXPECT_FALSE(rule.enough(std::vector{15e3, 15e3, 15e3}));
 }
 
 TEST(SettledTest, TheLastThreeBatchesAgreeWithinHalfAPercent) {
