@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <deque>
 #include <limits>
 #include <optional>
+#include <random>
 
 #include "research/classics.h"
 
@@ -22,15 +24,15 @@ double seconds_since(SteadyClock::time_point start) {
   return std::chrono::duration<double>(SteadyClock::now() - start).count();
 }
 
-std::vector<std::size_t> run_once(Strategy& strategy, const Sweep& sweep, std::size_t in_flight,
+std::vector<std::size_t> run_once(Strategy& strategy, const Sweep& sweep, const ReplayRule& rule,
                                   Replay& replay) {
   std::vector<std::size_t> done;
   std::deque<std::size_t> running;
-  bool exhausted = false;
+  bool exhausted = false, settled = false;
   while (true) {
     const std::size_t fits_before = strategy.fits();
     const SteadyClock::time_point start = SteadyClock::now();
-    while (!exhausted && running.size() < in_flight &&
+    while (!exhausted && !settled && running.size() < rule.in_flight &&
            done.size() + running.size() < replay.budget) {
       const std::vector<std::size_t> asked = strategy.ask(1);
       exhausted = asked.empty();
@@ -42,6 +44,8 @@ std::vector<std::size_t> run_once(Strategy& strategy, const Sweep& sweep, std::s
     done.push_back(point);
     strategy.tell(point, sweep.time_us[point]);
     (strategy.fits() > fits_before ? replay.refits : replay.steps).add(seconds_since(start));
+    const std::optional<Outlook> outlook = rule.stops ? strategy.outlook() : std::nullopt;
+    settled = outlook && StopRule().is_over(*outlook);  // which the next result may change
   }
 }
 
@@ -56,6 +60,13 @@ double ratio_after(const Sweep& sweep, const std::vector<std::size_t>& run, std:
   }
   for (const auto& time : sweep.time_us) optimum = best_of(optimum, time);
   return optimum / best;
+}
+
+std::vector<double> with_noise(std::vector<double> prior_us, double deviation, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::normal_distribution<double> normal(0, deviation);
+  for (double& us : prior_us) us *= std::exp(normal(random));
+  return prior_us;
 }
 
 // Interpolates linearly between ranks.
@@ -79,9 +90,12 @@ Replay replay(const Sweep& sweep, const std::vector<double>& prior_us, const Rep
   Replay replay;
   replay.budget = std::min(rule.budget, sweep.space.size());
   for (std::uint64_t repeat = 0; repeat < rule.repeats; ++repeat) {
+    const std::uint64_t seed = rule.seed + repeat;
     const auto strategy =
-        make_studied(rule.strategy, sweep.space, prior_us, replay.budget, rule.seed + repeat);
-    replay.runs.push_back(run_once(*strategy, sweep, rule.in_flight, replay));
+        make_studied(rule.strategy, sweep.space,
+                     rule.prior_noise > 0 ? with_noise(prior_us, rule.prior_noise, seed) : prior_us,
+                     replay.budget, seed);
+    replay.runs.push_back(run_once(*strategy, sweep, rule, replay));
   }
   return replay;
 }
@@ -103,6 +117,24 @@ std::vector<Score> scores(const Sweep& sweep, const Replay& replay) {
   return all;
 }
 
+Ends ends(const Sweep& sweep, const Replay& replay) {
+  std::vector<std::size_t> lengths;
+  std::vector<double> regrets;
+  double sum = 0;
+  for (const auto& run : replay.runs) {
+    lengths.push_back(run.size());
+    regrets.push_back(1 / ratio_after(sweep, run, run.size()) - 1);
+    sum += regrets.back();
+  }
+  std::sort(lengths.begin(), lengths.end());
+  return {lengths.front(),
+          lengths[lengths.size() / 2],
+          lengths.back(),
+          percentile(regrets, 0.5),
+          sum / static_cast<double>(regrets.size()),
+          percentile(regrets, 1)};
+}
+
 std::string text_of(const Sweep& sweep, const Replay& replay) {
   const auto failed = std::count(sweep.time_us.begin(), sweep.time_us.end(), std::nullopt);
   std::string text = fmt::format("{}: {} configs, {} failed; {} runs of {}\n", sweep.name,
@@ -111,6 +143,13 @@ std::string text_of(const Sweep& sweep, const Replay& replay) {
     text += fmt::format("  after {:<4} {:.3f} of the optimum, 10th percentile {:.3f}\n",
                         score.evaluations, score.mean, score.tenth);
   }
+  const Ends end = ends(sweep, replay);
+  text += fmt::format(
+      "  ended after {} to {}, median {}, behind the optimum by {:.2f} % in the median, {:.2f} in "
+      "the "
+      "mean, {:.2f} at worst\n",
+      end.least, end.most, end.median, 100 * end.median_regret, 100 * end.mean_regret,
+      100 * end.worst_regret);
   text += fmt::format("  a step {:.2f} ms, {:.1f} at most", replay.steps.mean_ms(),
                       1000 * replay.steps.longest);
   if (replay.refits.count > 0) {
@@ -128,10 +167,14 @@ nlohmann::json json_of(const Sweep& sweep, const Replay& replay) {
     ratios.push_back(
         {{"evaluations", score.evaluations}, {"mean", score.mean}, {"tenth", score.tenth}});
   }
+  const Ends end = ends(sweep, replay);
   return {{"space", sweep.name},
           {"configs", sweep.space.size()},
           {"runs", replay.runs.size()},
           {"ratios", ratios},
+          {"evaluations", {{"least", end.least}, {"median", end.median}, {"most", end.most}}},
+          {"regret",
+           {{"median", end.median_regret}, {"mean", end.mean_regret}, {"worst", end.worst_regret}}},
           {"step_ms", replay.steps.mean_ms()},
           {"refit_ms", replay.refits.mean_ms()}};
 }

@@ -19,6 +19,8 @@ struct ReplayRule {
   std::size_t in_flight = 1;       // evaluations at once, which end in the order of their beginning
   std::uint64_t repeats = 1;       // runs, each with its own seed
   std::uint64_t seed = 1;          // of the first run
+  bool stops = false;              // by search/strategy/stop_rule.h, as a search without --budget
+  double prior_noise = 0;          // deviation of what each run's prior is off, as a logarithm
 };
 
 // The computing time of the strategy itself, in seconds.
@@ -46,6 +48,14 @@ struct Score {
   double mean, tenth;  // over the runs; the 10th percentile
 };
 std::vector<Score> scores(const Sweep& sweep, const Replay& replay);
+
+// The ends of the runs: evaluations, and by what share the best is slower than the optimum
+// (infinity where none was valid).
+struct Ends {
+  std::size_t least, median, most;  // evaluations
+  double median_regret, mean_regret, worst_regret;
+};
+Ends ends(const Sweep& sweep, const Replay& replay);
 
 // What a replay gave, for a reader and for a program.
 std::string text_of(const Sweep& sweep, const Replay& replay);

@@ -22,6 +22,7 @@ struct ReplayOptions {
   std::vector<std::string> sweeps;
   std::string prior = "none";
   std::string budget = "200";
+  std::size_t known = std::numeric_limits<std::size_t>::max();
   ReplayRule rule;
   std::string trace;
   bool json = false;
@@ -37,7 +38,7 @@ std::size_t parse_budget(const std::string& text) {
 // The expected times of each sweep, as --prior says.
 class Priors {
  public:
-  explicit Priors(const std::string& prior) : prior_(prior) {
+  Priors(const std::string& prior, std::size_t known) : prior_(prior), known_(known) {
     if (std::set<std::string>{"none", "model", "others"}.contains(prior)) return;
     from_file_ = read_sweeps(prior);
     if (from_file_.size() == 1) return;
@@ -55,11 +56,12 @@ class Priors {
     for (const Sweep& other : all) {
       if (prior_ == "others" && &other != &sweep) others.push_back(&other);
     }
-    return transferred_prior(sweep, others);
+    return transferred_prior(sweep, others, known_);
   }
 
  private:
   std::string prior_;
+  std::size_t known_;
   std::vector<Sweep> from_file_;
 };
 
@@ -71,7 +73,7 @@ void run_replay(const ReplayOptions& options) {
     for (Sweep& sweep : read_sweeps(path)) sweeps.push_back(std::move(sweep));
   }
   std::vector<std::vector<double>> priors;  // all are read before a file is written
-  const Priors prior(options.prior);
+  const Priors prior(options.prior, options.known);
   for (const Sweep& sweep : sweeps) priors.push_back(prior.of(sweep, sweeps));
 
   const std::string label = rule.strategy + (options.prior == "none" ? "" : ", with a prior");
@@ -108,6 +110,16 @@ void add_replay(CLI::App& app) {
   add("--prior", options->prior,
       "Expected times: none, the static model's (model), the model's corrected by the other sweeps "
       "(others), or those of the sweep in a file");
+  command
+      ->add_option(
+          "--others-known", options->known,
+          "Of each other sweep the times of so many configs, which the model expects to be "
+          "the fastest; default: all")
+      ->check(CLI::PositiveNumber);
+  add("--prior-noise", rule.prior_noise,
+      "Deviation of what is added to the logarithms of each run's prior")
+      ->check(CLI::NonNegativeNumber);
+  command->add_flag("--stops", rule.stops, "End runs as a search without --budget ends itself");
   add("--repeats", rule.repeats, "Runs of each sweep, each with its own seed")
       ->check(CLI::PositiveNumber);
   add("--budget", options->budget, "Evaluations per run, or 'all'");

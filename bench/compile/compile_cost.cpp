@@ -106,8 +106,8 @@ void show(const std::string& family, const std::vector<Cost>& costs) {
     ptxas.push_back(cost.all - cost.ptx);
     all.push_back(cost.all);
   }
-  std::string text = fmt::format("{}, {} configs, ms of the processor, median and 95th percentile:",
-                                 family, costs.size());
+  std::string text = fmt::format(
+      "{}, {} configs, ms of the processor, median and 95th percentile:", family, costs.size());
   const auto add = [&text](const char* name, const std::vector<double>& values) {
     text += fmt::format(" {} {:.0f} {:.0f};", name, 1000 * quantile(values, 0.5),
                         1000 * quantile(values, 0.95));
@@ -120,18 +120,7 @@ void show(const std::string& family, const std::vector<Cost>& costs) {
   fmt::print("{}", text);
 }
 
-}  // namespace
-}  // namespace gemm_tune
-
-int main(int argc, char** argv) {
-  using namespace gemm_tune;
-  CLI::App app("Where a compilation spends its processor time");
-  std::string path, arch = "sm_90";
-  int repeats = 1;
-  app.add_option("configs", path)->required()->check(CLI::ExistingFile);
-  app.add_option("arch", arch);
-  app.add_option("--repeats", repeats)->check(CLI::PositiveNumber);
-  CLI11_PARSE(app, argc, argv);
+int run(const std::string& path, const std::string& arch, int repeats) {
   const Nvrtc nvrtc;
   std::map<std::string, std::vector<Cost>> costs;
   std::ifstream lines(path);
@@ -148,4 +137,19 @@ int main(int argc, char** argv) {
   }
   for (const auto& [family, all] : costs) show(family, all);
   return 0;
+}
+
+}  // namespace
+}  // namespace gemm_tune
+
+int main(int argc, char** argv) {
+  using namespace gemm_tune;
+  CLI::App app("Where a compilation spends its processor time");
+  std::string path, arch = "sm_90";
+  int repeats = 1;
+  app.add_option("configs", path)->required()->check(CLI::ExistingFile);
+  app.add_option("arch", arch);
+  app.add_option("--repeats", repeats)->check(CLI::PositiveNumber);
+  parse_or_exit(app, argc, argv);
+  return exit_code_of("compile_cost", [&] { return run(path, arch, repeats); });
 }

@@ -20,8 +20,9 @@ void add_search_options(CLI::App& app, TuneOptions& o) {
   app.add_option("--from-capture", o.capture, "Tune what `capture` wrote, the most GPU time first")
       ->type_name("FILE")
       ->excludes(sizes);
-  app.add_option("--budget", o.budget,
-                 "Distinct candidates tried per problem, or 'all'; default: by the space's size")
+  app.add_option(
+         "--budget", o.budget,
+         "Distinct candidates tried per problem, or 'all'; default: as many as are worth it")
       ->type_name("N");
   app.add_option("--target", o.target,
                  "Stop when the rest of the budget would likely gain less, as in 0.98: 2 %")

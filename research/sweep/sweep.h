@@ -8,6 +8,8 @@
 // the file and the entry, for databases DatabaseErrors.
 #pragma once
 
+#include <cstddef>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -47,9 +49,10 @@ std::vector<Sweep> read_sweeps(const std::string& path, const LockWait& lock = {
 Sweep parse_sweep(const std::string& text, const std::string& name, const SweepBounds& bounds = {});
 
 // The static model's times of a sweep, corrected by the measured times of other sweeps
-// (search/strategy/transfer.h). Throws UsageError if the sweep or another sweep has no times of the
-// model.
-std::vector<double> transferred_prior(const Sweep& sweep, std::span<const Sweep* const> others);
+// (search/strategy/transfer.h): of each those of the `known` configs that its model expects to be
+// the fastest. Throws UsageError if the sweep or another sweep has no times of the model.
+std::vector<double> transferred_prior(const Sweep& sweep, std::span<const Sweep* const> others,
+                                      std::size_t known = std::numeric_limits<std::size_t>::max());
 
 // The times of another sweep as a prior for a search of this one. Points correspond if all
 // parameters that both sweeps have are equal; several corresponding times give their geometric

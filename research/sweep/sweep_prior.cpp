@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Derives priors from other sweeps.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -13,7 +14,23 @@
 
 namespace gemm_tune {
 
-std::vector<double> transferred_prior(const Sweep& sweep, std::span<const Sweep* const> others) {
+namespace {
+
+// Forgets the times of all configs but those that the model expects to be the fastest.
+void keep_fastest(Sweep& sweep, std::size_t count) {
+  std::vector<std::pair<double, std::size_t>> order;
+  for (std::size_t i = 0; i < sweep.predicted_us.size(); ++i) {
+    const double us = sweep.predicted_us[i];
+    order.emplace_back(std::isnan(us) ? std::numeric_limits<double>::infinity() : us, i);
+  }
+  std::sort(order.begin(), order.end());
+  for (std::size_t i = count; i < order.size(); ++i) sweep.time_us[order[i].second].reset();
+}
+
+}  // namespace
+
+std::vector<double> transferred_prior(const Sweep& sweep, std::span<const Sweep* const> others,
+                                      std::size_t known) {
   const auto require_model = [](const Sweep& one) {
     if (!one.predicted_us.empty()) return;
     throw UsageError("sweep '" + one.name +
@@ -26,6 +43,7 @@ std::vector<double> transferred_prior(const Sweep& sweep, std::span<const Sweep*
     require_model(*other);
     if (other->family != sweep.family) continue;  // each family's model errors differ
     Sweep errors = *other;                        // its times become the ratios
+    keep_fastest(errors, known);
     for (std::size_t i = 0; i < errors.time_us.size(); ++i) {
       auto& time = errors.time_us[i];
       if (time) time = *time / errors.predicted_us[i];

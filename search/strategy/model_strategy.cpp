@@ -3,6 +3,7 @@
 
 #include <Eigen/Cholesky>
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -331,6 +332,22 @@ class Model : public Strategy {
     return 1 - std::exp(-gain);
   }
 
+  std::optional<Outlook> outlook() const override {
+    if (next_gains_count_ == 0) return std::nullopt;
+    double sum = 0, squares = 0, count = 0;
+    for (std::size_t i = 0; i < results_.points.size(); ++i) {
+      if (!std::isfinite(results_.values[i])) continue;
+      const double off = results_.values[i] - (prior_.empty() ? 0 : prior_[results_.points[i]]);
+      sum += off;
+      squares += off * off;
+      ++count;
+    }
+    const double mean = sum / count;
+    const double variance = std::max(0.0, squares / count - mean * mean);
+    return Outlook{static_cast<std::size_t>(count), results_.since_best, std::sqrt(variance),
+                   *std::max_element(next_gains_.begin(), next_gains_.end())};
+  }
+
  private:
   ModelSearchConstants belief_constants() const {
     return prior_.empty() ? constants_ : believing(constants_);
@@ -351,8 +368,12 @@ class Model : public Strategy {
 
   std::optional<std::size_t> promising(Belief& belief) {
     update(belief);
-    const std::vector<std::size_t> places = belief.most_promising(results_, untried_, 1);
+    const std::vector<std::size_t> places = belief.most_promising(results_, untried_, kNextTries);
     if (places.empty()) return std::nullopt;
+    if (&belief == &belief_ && !results_.none_valid()) {
+      next_gains_[next_gains_count_++ % next_gains_.size()] =
+          belief.expected_gain(results_, places);
+    }
     return belief.surrogate().scored()[places[0]];
   }
 
@@ -505,7 +526,10 @@ class Model : public Strategy {
   Untried untried_;
   Results results_;
   std::vector<double> bests_;  // after each result
-  std::size_t doubts_ = 0;     // asks since the search first stalled
+  // Of the most promising points, at the latest asks: one alone may follow a refit that errs.
+  std::array<double, 4> next_gains_ = {};
+  std::size_t next_gains_count_ = 0;
+  std::size_t doubts_ = 0;  // asks since the search first stalled
   std::size_t fits_ = 0;
 };
 

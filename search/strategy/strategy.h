@@ -12,6 +12,8 @@
 #include <optional>
 #include <vector>
 
+#include "search/strategy/stop_rule.h"
+
 namespace gemm_tune {
 
 class Strategy {
@@ -35,6 +37,10 @@ class Strategy {
   // "2 % faster". What is under way counts as if it came out as expected. Nothing where there is no
   // model, or too few results for one. Takes as long as some refits.
   virtual std::optional<double> expected_gain(std::size_t /*tries*/) { return std::nullopt; }
+
+  // By the results told so far and what the latest asks expected. Nothing where there is no model,
+  // or it was not asked since the first result. Costs nothing.
+  virtual std::optional<Outlook> outlook() const { return std::nullopt; }
 };
 
 // All points in list order.

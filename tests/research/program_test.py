@@ -51,6 +51,12 @@ class ReplayTest(FolderTest):
         self.assertEqual([(line["space"], line["strategy"], line["repeat"], len(line["evals"])) for line in lines],
                          [("made_up_sweep", "model", repeat, 30) for repeat in range(3)])
 
+    def test_a_replay_says_how_its_runs_ended(self):
+        text = self.accepted("replay", SWEEP, "--repeats", "2", "--budget", "30", "--stops", "--prior-noise", "0.1")
+        self.assertRegex(text, r"ended after [0-9]+ to 30, median [0-9]+, behind the optimum by [0-9.]+ % in the median")
+        [found] = json.loads(self.accepted("replay", SWEEP, "--budget", "all", "--json"))
+        self.assertEqual((found["evaluations"]["least"], found["regret"]["worst"]), (96, 0))
+
     def test_every_strategy_finds_the_optimum_in_the_end(self):
         for strategy in ("model", "random", "exhaustive", "annealing", "genetic", "diff_evo"):
             [found] = json.loads(self.accepted("replay", SWEEP, "--budget", "all", "--in-flight", "4", "--json",

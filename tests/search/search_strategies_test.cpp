@@ -241,6 +241,29 @@ TEST(ModelStrategyTest, ExpectsOfResultsToldAgainWhatItExpectedWhenItAskedForThe
   }
 }
 
+TEST(ModelStrategyTest, TellsHowFarOffThePriorWasAndSinceWhenNothingImproved) {
+  const Land land = make_land();
+  const double hopeless = std::numeric_limits<double>::infinity();
+  std::vector<double> right(land.space.size(), hopeless), wrong = right;
+  for (std::size_t i = 0; i < land.space.size(); ++i) {
+    if (!land.time_us[i]) continue;
+    right[i] = 3 * *land.time_us[i];
+    wrong[i] = *land.time_us[i] * (i % 2 == 0 ? 1 : std::exp(0.4));
+  }
+  const auto knows = make_model(land.space, right, 1), errs = make_model(land.space, wrong, 1);
+  EXPECT_FALSE(knows->outlook().has_value());
+  run(*knows, land, 20, 1);
+  run(*errs, land, 60, 1);
+  const Outlook known = knows->outlook().value(), doubted = errs->outlook().value();
+  EXPECT_NEAR(known.prior_error, 0, 1e-6);
+  EXPECT_EQ(known.since_best, 19u);  // the first was the best
+  EXPECT_GT(known.next_gain, 0);
+  run(*knows, land, 60, 1);
+  EXPECT_LT(knows->outlook()->next_gain, 0.5 * known.next_gain);
+  EXPECT_NEAR(doubted.prior_error, 0.2, 0.02);
+  EXPECT_FALSE(StopRule().is_over(doubted));
+}
+
 TEST(ModelStrategyTest, FitsSeldomAndSaysHowOften) {
   const Land land = make_land();
   const auto strategy = make_model(land.space, {}, 1);

@@ -97,7 +97,9 @@ Search::Search(Plan plan, const TuneRequest& request, Trials& trials, const Prob
   next_.insert(next_.end(), plan_.leaders.begin(), plan_.leaders.end());
   unasked_.insert(next_.begin(), next_.end());
   const std::size_t left = plan_.budget - recalled - next_.size();
-  if (left > 0) take_up(strategy_->ask(std::min(left, trials_.compilers())));
+  if (left == 0) return;
+  const std::vector<std::size_t> points = strategy_->ask(std::min(left, trials_.compilers()));
+  if (!next_.empty() || !is_settled()) take_up(points);  // unless earlier runs settled it
 }
 
 void Search::take_up(const std::vector<std::size_t>& points) {
@@ -107,7 +109,8 @@ void Search::take_up(const std::vector<std::size_t>& points) {
 
 Searched Search::run(std::optional<TimeShare> time) {
   if (!strategy_) return std::move(result_);
-  is_exhausted_ = next_.empty();
+  result_.settled = next_.empty() && asked_ < plan_.budget && is_settled();
+  is_exhausted_ = next_.empty() && !result_.settled;
   const auto start = RunningClock::now();
   const std::size_t recalled_algorithms = algorithms_;
   ask_for_algorithms();
@@ -154,6 +157,9 @@ void Search::ask_and_begin() {
   }
   for (; !next_.empty() && trials_.wants_more(); next_.pop_front()) begin(next_.front());
   is_exhausted_ = is_exhausted_ || asked_ + next_.size() == plan_.budget;
+  // A result of what is under way may still open the search again.
+  result_.settled = !is_exhausted_ && next_.empty() && !strategy_->is_asking() && is_settled();
+  if (result_.settled) return;
   // Asks for one point ahead of need.
   if (!is_exhausted_ && next_.empty() && !strategy_->is_asking()) strategy_->begin_ask(1);
 }
@@ -167,6 +173,13 @@ bool Search::target_met() {
   next_judgement_ = done + kResults;
   const std::optional<double> gain = strategy_->expected_gain(plan_.budget - asked_);
   return gain && *gain < 1 - *request_.target;
+}
+
+// Whether a search whose end nobody named is over.
+bool Search::is_settled() {
+  if (!plan_.ends_itself) return false;
+  const std::optional<Outlook> outlook = strategy_->outlook();
+  return outlook && StopRule().is_over(*outlook);
 }
 
 std::optional<ExpectedGain> Search::expected_gain() {

@@ -27,6 +27,7 @@ struct Searched {
   std::size_t tried_now = 0;           // candidates, without earlier runs'
   CutShort cut_short = CutShort::no;
   bool target_met = false;                    // the search ended before the budget was spent
+  bool settled = false;                       // likewise, since more is not worth its cost
   std::optional<ExpectedGain> expected_gain;  // of the rest of the budget, or of as much again
   std::uint64_t occupancy_disagreements = 0;  // as in ProblemReport
   Progress progress;                          // at its end
@@ -46,8 +47,8 @@ class Search {
   const Plan& plan() const { return plan_; }
   ProblemResults& results() { return results_; }
 
-  // Runs until the budget, the space or the time is used up, the target is met, or the run is
-  // interrupted. Call it once.
+  // Runs until the budget, the space or the time is used up, the target is met, further tries are
+  // not worth their cost, or the run is interrupted. Call it once.
   Searched run(std::optional<TimeShare> time);
 
  private:
@@ -62,8 +63,9 @@ class Search {
   void keep(const KnownConfig& config, const std::optional<double>& us, Outcome outcome);
   void store_and_log(const KnownConfig& config, const Outcome& outcome);
   bool target_met();
+  bool is_settled();
   bool has_all_that_it_asked() const {
-    return is_exhausted_ && next_.empty() && next_algorithms_.empty();
+    return (is_exhausted_ || result_.settled) && next_.empty() && next_algorithms_.empty();
   }
   std::optional<ExpectedGain> expected_gain();
   void tell_progress();

@@ -66,4 +66,10 @@ std::optional<double> StrategyThread::expected_gain(std::size_t tries) {
   return strategy_->expected_gain(tries);
 }
 
+std::optional<Outlook> StrategyThread::outlook() {
+  if (is_asking()) answer_.wait();
+  pass_on_results();
+  return strategy_->outlook();
+}
+
 }  // namespace gemm_tune

@@ -40,6 +40,7 @@ class StrategyThread {
   // These block until the strategy is done.
   std::vector<std::size_t> ask(std::size_t count);
   std::optional<double> expected_gain(std::size_t tries);
+  std::optional<Outlook> outlook();
 
  private:
   void pass_on_results();

@@ -69,6 +69,7 @@ ProblemReport report_of(const Plan& plan, Searched searched) {
   report.funnel = std::move(searched.funnel);
   report.cut_short = searched.cut_short;
   report.target_met = searched.target_met;
+  report.settled = searched.settled;
   report.expected_gain = searched.expected_gain;
   report.occupancy_disagreements = searched.occupancy_disagreements;
   return report;

@@ -83,9 +83,9 @@ struct SampleRule {
   double spread = 0.01;
   // The best of the others. Nothing: there is no race.
   std::optional<double> best_us = {};
-  // So many will do once launches have taken long together: with this spread after long_us, with any
-  // after patience_us. The clocks move slow kernels' samples less, each of which is a mean over more
-  // of their changes.
+  // So many will do once launches have taken long together: with this spread after long_us, with
+  // any after patience_us. The clocks move slow kernels' samples less, each of which is a mean over
+  // more of their changes.
   int min_when_long = 3;
   double long_us = 50e3;
   double patience_us = 2e6;

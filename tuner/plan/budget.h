@@ -8,14 +8,14 @@
 
 namespace gemm_tune {
 
-// On a GPU: the square root of the space, within these bounds; each try costs some tens of
-// milliseconds.
-inline constexpr std::size_t kLeastBudget = 64;
-inline constexpr std::size_t kGreatestBudget = 160;
+// On a GPU: the most tries of a search that ends itself (search/strategy/stop_rule.h).
+inline constexpr std::size_t kMeasuredBudget = 160;
 // Without a GPU, for every space: the static model decides the order, and two cores compile this
 // many candidates in two minutes.
 inline constexpr std::size_t kPredictedBudget = 128;
 
-std::size_t default_budget(std::size_t points, bool measured);
+constexpr std::size_t default_budget(bool measured) {
+  return measured ? kMeasuredBudget : kPredictedBudget;
+}
 
 }  // namespace gemm_tune

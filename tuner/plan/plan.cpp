@@ -227,7 +227,7 @@ void make_prior(Plan& plan, const TuneRequest& request, const ProblemResults& re
 
 std::size_t asked_budget(const TuneRequest& request, std::size_t points) {
   if (request.budget) return *request.budget;
-  return request.has_list() ? points : default_budget(points, request.measure);
+  return request.has_list() ? points : default_budget(request.measure);
 }
 
 // The candidates, their results of earlier runs and the budget.
@@ -255,6 +255,7 @@ Plan plan_problem(const TuneRequest& request, const Problem& problem, const Prob
   if (!plan.unfit.empty() || plan.points.empty()) return plan;
   plan.space = search_space(plan.points);
   plan.strategy = strategy_name(request, plan.points.size());
+  plan.ends_itself = request.measure && !request.budget && !request.has_list() && !request.target;
   if (plan.strategy == "model") make_prior(plan, request, results);
   return plan;
 }

@@ -49,6 +49,7 @@ struct Plan {
   std::optional<double> most_error;  // of a candidate that may win; nullopt: any
   std::size_t stale = 0;             // rows of earlier runs that are no longer valid
   std::size_t budget = 0;            // the most candidates to try, recalled ones included
+  bool ends_itself = false;          // before, by search/strategy/stop_rule.h
   std::string strategy;              // by search/strategy/strategy_by_name.h
   std::vector<double> prior_us;      // expected time of each point; empty without a prior
   std::optional<std::vector<PriorSource>> prior_sources;  // as in ProblemReport

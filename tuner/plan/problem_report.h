@@ -60,6 +60,7 @@ struct ProblemReport {
   std::size_t budget = 0;
   CutShort cut_short = CutShort::no;
   bool target_met = false;  // the search ended before the budget was spent
+  bool settled = false;     // likewise, since more is not worth its cost
   std::optional<ExpectedGain>
       expected_gain;    // for the rest of the budget, or for as many tries again; if known
   std::string failure;  // why nothing could be tried, as a sentence; usually empty

@@ -323,7 +323,9 @@ std::string problem_text(const ProblemReport& report, const Target& target) {
   if (report.funnel.tried > 0) {
     text += fmt::format("  spent    {} of {} tries, {:.1f} s{}\n", grouped(report.funnel.tried),
                         grouped(report.budget), report.seconds,
-                        report.target_met ? ": the target is met" : "");
+                        report.target_met ? ": the target is met"
+                        : report.settled  ? ": more tries are not worth their cost"
+                                          : "");
   }
   if (report.expected_gain) {
     text += fmt::format("  more     {} would likely gain {:.2g} %{}\n",
@@ -437,6 +439,7 @@ nlohmann::json problem_json(const ProblemReport& report, const Target& target) {
       {"seconds", report.seconds},
       {"budget", report.budget},
       {"target_met", report.target_met},
+      {"settled", report.settled},
       {"cut_short", cut_short_json(report.cut_short)},
       {"expected_gain", nullptr},
       {"funnel",

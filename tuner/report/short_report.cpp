@@ -148,6 +148,7 @@ std::string tried_text(const ProblemReport& report, const Target& target) {
                   grouped(f.left), grouped(report.budget), algorithms, fmt::join(parts, ", "));
   if (f.recalled > 0) text += fmt::format("; {} by earlier runs", grouped(f.recalled));
   if (report.target_met) text += "; the target is met";
+  if (report.settled) text += "; more are not worth their cost";
   return text;
 }
 

@@ -377,11 +377,38 @@ TEST_F(RobustnessTest, ASearchIsGuidedByWhatWasTimedElsewhereAndSaysSo) {
   EXPECT_EQ(second.prior->at(0).device, std::nullopt);
   EXPECT_GE(second.prior->at(0).count, 64u);
   EXPECT_LE(second.prior->at(0).count, first.funnel.survived);
-  EXPECT_EQ(second.budget, default_budget(second.funnel.left, true));
-  EXPECT_EQ(second.funnel.tried, second.budget);
+  EXPECT_EQ(second.budget, default_budget(/*measured=*/true));
 
   request.strategy = "random";
   EXPECT_EQ(fake::tune_into(file("a.db"), request).problems.at(0).prior, std::nullopt);
+}
+
+TEST_F(RobustnessTest, ASearchWithoutABudgetEndsItselfAndHardlyGoesOnWhenItIsRepeated) {
+  TuneRequest request = fake::request_of({}, file("log"));
+  request.families = {find_family("tiled_2d")};
+  // The fake times have nothing to do with the model's.
+  const ProblemReport all = fake::tune_into(file("a.db"), request).problems.at(0);
+  EXPECT_FALSE(all.settled);
+  EXPECT_EQ(all.funnel.tried, all.funnel.left);
+  EXPECT_GT(all.funnel.left, 100u);
+
+  request.problems = {packed_problem(1024, 1024, 1152)};  // the same times
+  const ProblemReport near = fake::tune_into(file("a.db"), request).problems.at(0);
+  EXPECT_TRUE(near.settled);
+  EXPECT_EQ(near.cut_short, CutShort::no);
+  EXPECT_EQ(near.funnel.unfinished, 0u);
+  EXPECT_LT(near.funnel.tried, 50u);
+  ASSERT_TRUE(near.winner.has_value());
+  EXPECT_EQ(near.winner->config.values, all.winner->config.values);
+
+  const ProblemReport again = fake::tune_into(file("a.db"), request).problems.at(0);
+  EXPECT_TRUE(again.settled);
+  EXPECT_LT(again.funnel.tried, near.funnel.tried + 16);
+
+  request.budget = again.funnel.tried + 5;
+  const ProblemReport more = fake::tune_into(file("a.db"), request).problems.at(0);
+  EXPECT_FALSE(more.settled);
+  EXPECT_EQ(more.funnel.tried, again.funnel.tried + 5);
 }
 
 TEST_F(RobustnessTest, ATargetEndsASearchWhoseRestIsNotWorthItsWhile) {

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// When another try is no longer worth its cost: pure rules over numbers, tested with literal ones.
+//
+// The cost of a try is counted in tries, not in seconds: the same results end a search on a loaded
+// machine as on an idle one. docs/search.md explains the rule, docs/notes/search/stop_rule.md has
+// its regret on recorded sweeps. Pure; any thread.
+#pragma once
+
+#include <cstddef>
+
+namespace gemm_tune {
+
+// Of so many further tries together the gain is expected.
+inline constexpr std::size_t kNextTries = 16;
+
+// What a search knows of the worth of another try.
+struct Outlook {
+  std::size_t timed = 0;       // results with a time
+  std::size_t since_best = 0;  // results since the best, failures among them
+  double prior_error = 0;      // standard deviation of log(measured / expected at the start)
+  // The expected fall of the best log time by the next kNextTries: the greatest of what the latest
+  // few asks expected.
+  double next_gain = 0;
+};
+
+// Both must say so. The surrogate alone is sure of itself where its prior is wrong; results without
+// an improvement say the more the better the prior was: their number grows with its variance.
+struct StopRule {
+  std::size_t least_timed = 8;
+  double worth = 0.01;  // the least gain for which kNextTries are made
+  double patience = 4;  // results without an improvement, of a prior without errors
+  double patience_by_variance = 4000;
+
+  bool is_over(const Outlook& outlook) const {
+    const double enough =
+        patience + patience_by_variance * outlook.prior_error * outlook.prior_error;
+    return outlook.timed >= least_timed && outlook.next_gain < worth &&
+           static_cast<double>(outlook.since_best) >= enough;
+  }
+};
+
+}  // namespace gemm_tune

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "search/strategy/stop_rule.h"
+
+#include <gtest/gtest.h>
+
+namespace gemm_tune {
+namespace {
+
+TEST(StopRuleTest, ASearchEndsWhereTheNextTriesPromiseLittleAndTheLastOnesBroughtNothing) {
+  const StopRule rule;
+  EXPECT_TRUE(rule.is_over({20, 8, 0.03, 0.009}));   // 4 + 4000 * 0.03^2 = 7.6
+  EXPECT_FALSE(rule.is_over({20, 8, 0.03, 0.011}));  // they promise more than they cost
+  EXPECT_FALSE(rule.is_over({20, 7, 0.03, 0.009}));  // an improvement was not long ago
+  EXPECT_FALSE(rule.is_over({7, 100, 0.03, 0.0}));   // too few results to know the prior by
+}
+
+TEST(StopRuleTest, AWrongPriorIsDoubtedLonger) {
+  const StopRule rule;
+  EXPECT_FALSE(rule.is_over({60, 43, 0.1, 0}));
+  EXPECT_TRUE(rule.is_over({60, 44, 0.1, 0}));
+  EXPECT_FALSE(rule.is_over({160, 160, 0.2, 0}));
+}
+
+}  // namespace
+}  // namespace gemm_tune
