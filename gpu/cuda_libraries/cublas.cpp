@@ -99,7 +99,8 @@ void require_known(const GemmCall& call) {
 
 // By which functions multiply these types: NAMED for those whose types are arguments.
 CublasType type_of(const Signature& types) {
-  if (cublas_abi::is_sgemm(types)) return CublasType::F32;
+  const bool is_plain = cublas_abi::compute_type(types) == cublas_abi::kComputeF32;
+  if (cublas_abi::is_sgemm(types) && is_plain) return CublasType::F32;
   if (types == signature_of(kReferenceType)) return CublasType::F64;
   if (cublas_abi::has_function(types)) return CublasType::NAMED;
   throw DeviceError("no cuBLAS function for " + to_string(types));
@@ -147,7 +148,7 @@ Arguments arguments_of(const GemmCall& c, abi::Handle handle, const void* alpha,
           narrow(c.ldc),
           c.stride_c,
           narrow(p.batch),
-          cublas_abi::kComputeF32,
+          cublas_abi::compute_type(p.signature),
           algorithm};
 }
 

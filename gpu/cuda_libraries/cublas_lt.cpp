@@ -227,7 +227,8 @@ CublasLt::Plan::Impl::Impl(const CublasLt::Impl& lt_impl, const GemmCall& made_f
     : owner(lt_impl), call(made_for) {
   const Library& lt = owner.lt;
   abi::MatmulDesc desc = nullptr;
-  lt.check(lt.create_desc(&desc, cublas_abi::kComputeF32, cublas_abi::data_type(kSumType)),
+  lt.check(lt.create_desc(&desc, cublas_abi::compute_type(made_for.problem.signature),
+                          cublas_abi::data_type(kSumType)),
            "cublasLtMatmulDescCreate");
   matmul = Owned<abi::MatmulDesc>(desc, lt.destroy_desc);
   const Problem& p = call.problem;
@@ -342,7 +343,7 @@ abi::Algorithm CublasLt::Plan::Impl::made_of_attributes(const LtAlgorithm& algor
   const Signature& types = call.problem.signature;
   const int c = cublas_abi::data_type(types.c), d = cublas_abi::data_type(types.d);
   abi::Algorithm made{};
-  lt.init_algorithm(owner.handle, cublas_abi::kComputeF32, cublas_abi::data_type(kSumType),
+  lt.init_algorithm(owner.handle, cublas_abi::compute_type(types), cublas_abi::data_type(kSumType),
                     cublas_abi::data_type(types.b), cublas_abi::data_type(types.a), c, d,
                     algorithm.front(), &made);
   for (std::size_t i = 1; i < kLtAttributes; ++i) {

@@ -11,7 +11,12 @@
 
 namespace gemm_tune::cublas_abi {
 
-inline constexpr int kComputeF32 = 68, kPedanticComputeF32 = 69;
+inline constexpr int kComputeF32 = 68, kPedanticComputeF32 = 69, kComputeTf32 = 77;
+
+// What a library computes in for the accuracy class: fp32 where it has nothing of its own for it.
+constexpr int compute_type(const Signature& types) {
+  return types.accuracy == Accuracy::tf32 ? kComputeTf32 : kComputeF32;
+}
 
 constexpr int data_type(ElementType type) { return info_of(type).cuda_data_type; }
 

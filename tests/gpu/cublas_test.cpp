@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
+#include "gpu/cuda_libraries/cublas_types.h"
 
 namespace gemm_tune {
 namespace {
@@ -30,6 +31,22 @@ TEST(CublasTest, NamesTheFunctionThatACallGoesThrough) {
       EXPECT_STREQ(Cublas::function_name(problem_of(types, 2)), "cublasGemmStridedBatchedEx");
     }
   }
+}
+
+TEST(CublasTest, ComputesInTf32WhereTheClassIsTf32AndInFp32Otherwise) {
+  const auto of = [](Accuracy accuracy) {
+    Signature types;
+    types.accuracy = accuracy;
+    return types;
+  };
+  // CUBLAS_COMPUTE_32F_FAST_TF32 and CUBLAS_COMPUTE_32F of cublas_api.h.
+  EXPECT_EQ(cublas_abi::compute_type(of(Accuracy::tf32)), 77);
+  EXPECT_EQ(cublas_abi::compute_type(of(Accuracy::fp32)), 68);
+  EXPECT_EQ(cublas_abi::compute_type(of(Accuracy::fp32_f16x3)), 68);
+  EXPECT_EQ(cublas_abi::compute_type(signature_of(ElementType::bf16)), 68);
+  // cublasSgemm has no argument for it.
+  EXPECT_STREQ(Cublas::function_name(problem_of(of(Accuracy::tf32), 1)), "cublasGemmEx");
+  EXPECT_STREQ(Cublas::function_name(problem_of(of(Accuracy::fp32_f16x3), 1)), "cublasSgemm");
 }
 
 TEST(CublasTest, RefusesTypesThatCublasDoesNotMultiplyAndNamesThem) {
