@@ -119,7 +119,7 @@ KernelFamily family() {
         "1: the SPLIT_K CTAs of a tile form a cluster",
         Role::tunable,
         0}},
-      kRules, &reject, &traits);
+      rules().list, &reject, &traits);
   family.is_fastest_at_widest_vec = true;
   family.representatives = representatives();
   // 64 x 64 tiles waste little on small edges. Without cp.async, and with instructions of depth 8,

@@ -69,34 +69,36 @@ constexpr bool is_with_vec(const Params& p) {
          p.VEC == min_of(min_of(widths.a, widths.b), widths.cd);
 }
 
-constexpr Rule<Params> kRules[] = {
-    {"C and D are of f32 or of the operands' type", "AB CD",
-     [](const Params& p) { return p.CD != kTypeF32 && p.CD != p.AB; }},
-    {"instructions of depth 8 are for f16", "AB MMA_K",
-     [](const Params& p) { return p.MMA_K == 8 && p.AB != kTypeF16; }},
-    {"warp tile does not divide CTA tile", "BM WM",
-     [](const Params& p) { return p.BM % p.WM != 0; }},
-    {"warp tile does not divide CTA tile", "BN WN",
-     [](const Params& p) { return p.BN % p.WN != 0; }},
-    {"more than 512 threads per CTA", "BM BN WM WN",
-     [](const Params& p) { return threads(p) > 512; }},
-    {"registers hold no blocks beside the sums", "BM BN BK WM WN ASYNC",
-     [](const Params& p) {
-       return least_registers(p) > 255 || least_registers(p) * threads(p) > 65536;
-     }},
-    {"more than two stages need cp.async", "STAGES ASYNC",
-     [](const Params& p) { return p.STAGES > 2 && p.ASYNC == 0; }},
-    {kNoPointersToCopy, "REPACK POINTERS",
-     [](const Params& p) { return p.REPACK != 0 && p.POINTERS != 0; }},
-    {"VECS needs three digits of 1, 2, 4 and 8 that differ, VEC the least of them", "VEC VECS",
-     [](const Params& p) { return !is_with_vec(p); }},
-    {"VECS needs REPACK=0", "REPACK VECS",
-     [](const Params& p) { return p.VECS != 0 && p.REPACK != 0; }},
-    {kBadCluster, "SPLIT_K CLUSTER",
-     [](const Params& p) {
-       return p.CLUSTER != 0 && (p.SPLIT_K < 2 || p.SPLIT_K > kMostClusterCtas);
-     }},
-};
+constexpr auto rules() {
+  return rules_of<Params>({
+      {"C and D are of f32 or of the operands' type", "AB CD",
+       [](const Params& p) { return p.CD != kTypeF32 && p.CD != p.AB; }},
+      {"instructions of depth 8 are for f16", "AB MMA_K",
+       [](const Params& p) { return p.MMA_K == 8 && p.AB != kTypeF16; }},
+      {"warp tile does not divide CTA tile", "BM WM",
+       [](const Params& p) { return p.BM % p.WM != 0; }},
+      {"warp tile does not divide CTA tile", "BN WN",
+       [](const Params& p) { return p.BN % p.WN != 0; }},
+      {"more than 512 threads per CTA", "BM BN WM WN",
+       [](const Params& p) { return threads(p) > 512; }},
+      {"registers hold no blocks beside the sums", "BM BN BK WM WN ASYNC",
+       [](const Params& p) {
+         return least_registers(p) > 255 || least_registers(p) * threads(p) > 65536;
+       }},
+      {"more than two stages need cp.async", "STAGES ASYNC",
+       [](const Params& p) { return p.STAGES > 2 && p.ASYNC == 0; }},
+      {kNoPointersToCopy, "REPACK POINTERS",
+       [](const Params& p) { return p.REPACK != 0 && p.POINTERS != 0; }},
+      {"VECS needs three digits of 1, 2, 4 and 8 that differ, VEC the least of them", "VEC VECS",
+       [](const Params& p) { return !is_with_vec(p); }},
+      {"VECS needs REPACK=0", "REPACK VECS",
+       [](const Params& p) { return p.VECS != 0 && p.REPACK != 0; }},
+      {kBadCluster, "SPLIT_K CLUSTER",
+       [](const Params& p) {
+         return p.CLUSTER != 0 && (p.SPLIT_K < 2 || p.SPLIT_K > kMostClusterCtas);
+       }},
+  });
+}
 
 constexpr bool is_block_multiple(int size) { return is_tile_size(size) && size % kBlock == 0; }
 
@@ -115,7 +117,7 @@ constexpr const char* reject(const Params& p) {
   if (!is_flag(p.ASYNC) || !is_flag(p.TA) || !is_flag(p.TB) || !is_flag(p.PRED) ||
       !is_flag(p.REPACK) || !is_flag(p.POINTERS) || !is_flag(p.CLUSTER))
     return "ASYNC, TA, TB, PRED, REPACK, POINTERS and CLUSTER must be 0 or 1";
-  return first_broken(kRules, p);
+  return first_broken(rules(), p);
 }
 
 }  // namespace gemm_tune::mma

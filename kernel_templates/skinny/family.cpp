@@ -99,7 +99,7 @@ KernelFamily family() {
         Role::tunable,
         0},
        pointers_param("POINTERS", &Params::POINTERS)},
-      kRules, &reject, &traits);
+      rules().list, &reject, &traits);
   family.compile_seconds = 0.3;
   // Chosen as warp_tiled's.
   family.representatives = {values_of(Params{.CLUSTER = 0,

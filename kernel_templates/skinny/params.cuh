@@ -76,36 +76,38 @@ constexpr int min_ctas_per_sm(const Params& p) {
                 min_of(kSmRegisters / (threads(p) * max_of(96, registers(p))), 512 / threads(p)));
 }
 
-constexpr Rule<Params> kRules[] = {
-    {"thread tile holds more than 128 accumulators", "BS TL",
-     [](const Params& p) { return p.BS * p.TL > 128; }},
-    {"lanes lie along K where the large operand's rows do, and only there",
-     "LANES_K SKINNY_N TA TB",
-     [](const Params& p) { return (p.LANES_K > 1) != streams_along_k(p); }},
-    {"vector access does not divide the thread tile", "TL VEC SKINNY_N TA TB",
-     [](const Params& p) { return p.TL % vec_l(p) != 0; }},
-    {"loads under way take more than 64 registers", "TL UNROLL VEC SKINNY_N TA TB",
-     [](const Params& p) { return p.TL * vec_k(p) * p.UNROLL > 64; }},
-    {"too few loads under way", "TL UNROLL SKINNY_N TA TB",
-     [](const Params& p) { return p.TL * p.UNROLL < (streams_along_k(p) ? 4 : 16); }},
-    {"CTA needs more registers than an SM has", "BS TL WARPS UNROLL VEC SKINNY_N TA TB",
-     [](const Params& p) {
-       Params predicated = p;
-       predicated.PRED = 1;
-       return threads(p) * registers(predicated) > kSmRegisters;
-     }},
-    {"slice of the small operand takes more than 16 registers per thread",
-     "BS WARPS LANES_K UNROLL VEC SKINNY_N TA TB",
-     [](const Params& p) { return p.BS * slice_k(p) > 16 * threads(p); }},
-    {"CTA tile holds fewer than four elements", "BS TL WARPS LANES_K SKINNY_N TA TB",
-     [](const Params& p) { return p.BS * tile_l(p) < 4; }},
-    {kBadCluster, "CLUSTER SPLIT_K",
-     [](const Params& p) {
-       return p.CLUSTER != 0 && (p.SPLIT_K < 2 || p.SPLIT_K > kMostClusterCtas);
-     }},
-    {kNoPointersToCopy, "REPACK POINTERS",
-     [](const Params& p) { return p.REPACK != 0 && p.POINTERS != 0; }},
-};
+constexpr auto rules() {
+  return rules_of<Params>({
+      {"thread tile holds more than 128 accumulators", "BS TL",
+       [](const Params& p) { return p.BS * p.TL > 128; }},
+      {"lanes lie along K where the large operand's rows do, and only there",
+       "LANES_K SKINNY_N TA TB",
+       [](const Params& p) { return (p.LANES_K > 1) != streams_along_k(p); }},
+      {"vector access does not divide the thread tile", "TL VEC SKINNY_N TA TB",
+       [](const Params& p) { return p.TL % vec_l(p) != 0; }},
+      {"loads under way take more than 64 registers", "TL UNROLL VEC SKINNY_N TA TB",
+       [](const Params& p) { return p.TL * vec_k(p) * p.UNROLL > 64; }},
+      {"too few loads under way", "TL UNROLL SKINNY_N TA TB",
+       [](const Params& p) { return p.TL * p.UNROLL < (streams_along_k(p) ? 4 : 16); }},
+      {"CTA needs more registers than an SM has", "BS TL WARPS UNROLL VEC SKINNY_N TA TB",
+       [](const Params& p) {
+         Params predicated = p;
+         predicated.PRED = 1;
+         return threads(p) * registers(predicated) > kSmRegisters;
+       }},
+      {"slice of the small operand takes more than 16 registers per thread",
+       "BS WARPS LANES_K UNROLL VEC SKINNY_N TA TB",
+       [](const Params& p) { return p.BS * slice_k(p) > 16 * threads(p); }},
+      {"CTA tile holds fewer than four elements", "BS TL WARPS LANES_K SKINNY_N TA TB",
+       [](const Params& p) { return p.BS * tile_l(p) < 4; }},
+      {kBadCluster, "CLUSTER SPLIT_K",
+       [](const Params& p) {
+         return p.CLUSTER != 0 && (p.SPLIT_K < 2 || p.SPLIT_K > kMostClusterCtas);
+       }},
+      {kNoPointersToCopy, "REPACK POINTERS",
+       [](const Params& p) { return p.REPACK != 0 && p.POINTERS != 0; }},
+  });
+}
 
 constexpr bool is_power_of_two(int value, int most) {
   return value >= 1 && value <= most && (value & (value - 1)) == 0;
@@ -121,7 +123,7 @@ constexpr const char* reject(const Params& p) {
   if (!is_flag(p.CLUSTER) || !is_flag(p.SKINNY_N) || !is_flag(p.TA) || !is_flag(p.TB) ||
       !is_flag(p.PRED) || !is_flag(p.REPACK) || !is_flag(p.STAGED_FIRST) || !is_flag(p.POINTERS))
     return "CLUSTER, SKINNY_N, TA, TB, PRED, REPACK, STAGED_FIRST and POINTERS must be 0 or 1";
-  return first_broken(kRules, p);
+  return first_broken(rules(), p);
 }
 
 }  // namespace gemm_tune::skinny

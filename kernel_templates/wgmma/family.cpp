@@ -398,7 +398,7 @@ KernelFamily family() {
         SearchScope::where_d_is_unaligned},
        transposed_a_param("TA", &Params::TA),
        transposed_b_param("TB", &Params::TB)},
-      kRules, &reject, &traits);
+      rules().list, &reject, &traits);
   family.accuracy = kClassOfF32;
   family.plan = plan;
   family.takes_gemm_args = false;

@@ -171,66 +171,69 @@ constexpr int most_registers(const Params& p) {
   return p.GROUPS == 1 ? 255 : p.GROUPS == 2 ? 232 : 160;
 }
 
-constexpr Rule<Params> kRules[] = {
-    {"operands are f32, f16, bf16 or e4m3", "AB",
-     [](const Params& p) { return p.AB < kTypeF32 || p.AB > kTypeE4m3; }},
-    {"C and D are of f32 or of the operands' type, beside e4m3 also of f16 or bf16", "AB CD",
-     [](const Params& p) {
-       const bool is_16_bits = p.CD == kTypeF16 || p.CD == kTypeBf16;
-       return p.CD != kTypeF32 && !(is_16_bits && (p.CD == p.AB || p.AB == kTypeE4m3));
-     }},
-    {"the launch that packs operands copies unaligned rows, too", "AB REPACK TA TB",
-     [](const Params& p) {
-       return p.REPACK != 0 &&
-              (p.AB == kTypeF32 || (element_bytes(p) == 1 && !has_lines_along_k(p)));
-     }},
-    {"sums of e4m3 are promoted every 32, 64 or 128 k, others never", "AB PROMOTE",
-     [](const Params& p) {
-       return p.PROMOTE != 0 && (!promotes(p) || (p.PROMOTE != 32 && p.PROMOTE != 64));
-     }},
-    {"BM is a multiple of 64 up to 256", "BM",
-     [](const Params& p) { return p.BM % kMmaM != 0 || p.BM < kMmaM || p.BM > 256; }},
-    {"BN is a multiple of 8 up to 256", "BN",
-     [](const Params& p) { return p.BN % 8 != 0 || p.BN < 8 || p.BN > 256; }},
-    {"threads store D of f32 in any case where operands are packed", "AB CD REPACK DIRECT TA TB",
-     [](const Params& p) { return p.DIRECT != 0 && p.CD == kTypeF32 && packs(p); }},
-    {"the launch that copies operands leaves D as it is", "AB REPACK DIRECT TA TB",
-     [](const Params& p) { return p.DIRECT != 0 && p.REPACK != 0; }},
-    {"1 to 3 consumers", "GROUPS", [](const Params& p) { return p.GROUPS < 1 || p.GROUPS > 3; }},
-    {"consumers share a tile's rows in blocks of 64", "BM GROUPS PINGPONG",
-     [](const Params& p) { return p.PINGPONG == 0 && p.BM % (p.GROUPS * kMmaM) != 0; }},
-    {"two consumers take turns", "GROUPS PINGPONG",
-     [](const Params& p) { return p.PINGPONG != 0 && p.GROUPS != 2; }},
-    {"sums do not fit the registers", "AB BM BN GROUPS PINGPONG",
-     [](const Params& p) {
-       // Whatever setmaxnreg gives, ptxas counts 128 registers at 512 threads.
-       return all_sums_per_thread(p) > (p.GROUPS == 3 ? 96 : 192);
-     }},
-    {"a row of 16-bit elements along N is a multiple of 16", "BN SWAP TA TB",
-     [](const Params& p) { return !right_along_k(p) && p.BN % 16 != 0; }},
-    {"a cluster has 1, 2 or 4 CTAs along each extent", "CLUSTER_M CLUSTER_N SPLIT_K",
-     [](const Params& p) {
-       const auto is_extent = [](int n) { return n == 1 || n == 2 || n == 4; };
-       return !is_extent(p.CLUSTER_M) || !is_extent(p.CLUSTER_N) || !is_extent(p.SPLIT_K) ||
-              cluster_ctas(p) > kMostClusterCtas;
-     }},
-    {"parts of right's load are whole blocks of 8 rows", "BN CLUSTER_M",
-     [](const Params& p) { return right_along_k(p) && p.BN % (8 * p.CLUSTER_M) != 0; }},
-    {"CTAs that share a tile along K store whole chunks of it", "BN SPLIT_K",
-     [](const Params& p) { return p.SPLIT_K > 1 && p.BN % (8 * p.SPLIT_K) != 0; }},
-    {"tiles are cut along K in a cluster or at the end, not both", "SPLIT_K REDUCE PINGPONG",
-     [](const Params& p) { return p.SPLIT_K > 1 && (p.REDUCE != 0 || p.PINGPONG != 0); }},
-    {"fewer than two stages fit the shared memory", "CD BM BN GROUPS PINGPONG SPLIT_K SWAP DIRECT",
-     [](const Params& p) { return stages(p) < 2; }},
-    {"partial sums do not fit the stages", "CD BM BN GROUPS PINGPONG SPLIT_K SWAP DIRECT",
-     [](const Params& p) { return exchange_bytes(p) > stages(p) * stage_bytes(p); }},
-};
+constexpr auto rules() {
+  return rules_of<Params>({
+      {"operands are f32, f16, bf16 or e4m3", "AB",
+       [](const Params& p) { return p.AB < kTypeF32 || p.AB > kTypeE4m3; }},
+      {"C and D are of f32 or of the operands' type, beside e4m3 also of f16 or bf16", "AB CD",
+       [](const Params& p) {
+         const bool is_16_bits = p.CD == kTypeF16 || p.CD == kTypeBf16;
+         return p.CD != kTypeF32 && !(is_16_bits && (p.CD == p.AB || p.AB == kTypeE4m3));
+       }},
+      {"the launch that packs operands copies unaligned rows, too", "AB REPACK TA TB",
+       [](const Params& p) {
+         return p.REPACK != 0 &&
+                (p.AB == kTypeF32 || (element_bytes(p) == 1 && !has_lines_along_k(p)));
+       }},
+      {"sums of e4m3 are promoted every 32, 64 or 128 k, others never", "AB PROMOTE",
+       [](const Params& p) {
+         return p.PROMOTE != 0 && (!promotes(p) || (p.PROMOTE != 32 && p.PROMOTE != 64));
+       }},
+      {"BM is a multiple of 64 up to 256", "BM",
+       [](const Params& p) { return p.BM % kMmaM != 0 || p.BM < kMmaM || p.BM > 256; }},
+      {"BN is a multiple of 8 up to 256", "BN",
+       [](const Params& p) { return p.BN % 8 != 0 || p.BN < 8 || p.BN > 256; }},
+      {"threads store D of f32 in any case where operands are packed", "AB CD REPACK DIRECT TA TB",
+       [](const Params& p) { return p.DIRECT != 0 && p.CD == kTypeF32 && packs(p); }},
+      {"the launch that copies operands leaves D as it is", "AB REPACK DIRECT TA TB",
+       [](const Params& p) { return p.DIRECT != 0 && p.REPACK != 0; }},
+      {"1 to 3 consumers", "GROUPS", [](const Params& p) { return p.GROUPS < 1 || p.GROUPS > 3; }},
+      {"consumers share a tile's rows in blocks of 64", "BM GROUPS PINGPONG",
+       [](const Params& p) { return p.PINGPONG == 0 && p.BM % (p.GROUPS * kMmaM) != 0; }},
+      {"two consumers take turns", "GROUPS PINGPONG",
+       [](const Params& p) { return p.PINGPONG != 0 && p.GROUPS != 2; }},
+      {"sums do not fit the registers", "AB BM BN GROUPS PINGPONG",
+       [](const Params& p) {
+         // Whatever setmaxnreg gives, ptxas counts 128 registers at 512 threads.
+         return all_sums_per_thread(p) > (p.GROUPS == 3 ? 96 : 192);
+       }},
+      {"a row of 16-bit elements along N is a multiple of 16", "BN SWAP TA TB",
+       [](const Params& p) { return !right_along_k(p) && p.BN % 16 != 0; }},
+      {"a cluster has 1, 2 or 4 CTAs along each extent", "CLUSTER_M CLUSTER_N SPLIT_K",
+       [](const Params& p) {
+         const auto is_extent = [](int n) { return n == 1 || n == 2 || n == 4; };
+         return !is_extent(p.CLUSTER_M) || !is_extent(p.CLUSTER_N) || !is_extent(p.SPLIT_K) ||
+                cluster_ctas(p) > kMostClusterCtas;
+       }},
+      {"parts of right's load are whole blocks of 8 rows", "BN CLUSTER_M",
+       [](const Params& p) { return right_along_k(p) && p.BN % (8 * p.CLUSTER_M) != 0; }},
+      {"CTAs that share a tile along K store whole chunks of it", "BN SPLIT_K",
+       [](const Params& p) { return p.SPLIT_K > 1 && p.BN % (8 * p.SPLIT_K) != 0; }},
+      {"tiles are cut along K in a cluster or at the end, not both", "SPLIT_K REDUCE PINGPONG",
+       [](const Params& p) { return p.SPLIT_K > 1 && (p.REDUCE != 0 || p.PINGPONG != 0); }},
+      {"fewer than two stages fit the shared memory",
+       "CD BM BN GROUPS PINGPONG SPLIT_K SWAP DIRECT",
+       [](const Params& p) { return stages(p) < 2; }},
+      {"partial sums do not fit the stages", "CD BM BN GROUPS PINGPONG SPLIT_K SWAP DIRECT",
+       [](const Params& p) { return exchange_bytes(p) > stages(p) * stage_bytes(p); }},
+  });
+}
 
 constexpr const char* reject(const Params& p) {
   if (!is_flag(p.PINGPONG) || !is_flag(p.REDUCE) || !is_flag(p.SWAP) || !is_flag(p.REPACK) ||
       !is_flag(p.DIRECT) || !is_flag(p.TA) || !is_flag(p.TB))
     return "PINGPONG, REDUCE, SWAP, REPACK, DIRECT, TA and TB must be 0 or 1";
-  return first_broken(kRules, p);
+  return first_broken(rules(), p);
 }
 
 }  // namespace gemm_tune::wgmma

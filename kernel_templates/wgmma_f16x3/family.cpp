@@ -20,8 +20,11 @@
 namespace gemm_tune::wgmma_f16x3 {
 namespace {
 
-constexpr Signature kSignature = {ElementType::f32, ElementType::f32, ElementType::f32,
-                                  ElementType::f32, Accuracy::fp32_f16x3};
+constexpr Signature kSignature = [] {
+  Signature of_sums = signature_of(kSumType);
+  of_sums.accuracy = Accuracy::fp32_f16x3;
+  return of_sums;
+}();
 constexpr int kPartBytes = 2;  // of an element of a part
 
 Traits traits(const Params& p) {
@@ -121,7 +124,7 @@ constexpr double kMostBytesOfOverlap = 20 << 20;
 bool may_overlap(const Problem& problem) {
   const auto m = static_cast<double>(problem.M), n = static_cast<double>(problem.N),
              k = static_cast<double>(problem.K), batch = static_cast<double>(problem.batch);
-  return (m * k + k * n + m * n) * batch * sizeof(float) <= kMostBytesOfOverlap;
+  return (m * k + k * n + m * n) * batch * bytes_of(kSumType) <= kMostBytesOfOverlap;
 }
 
 Step product_step(const Params& p, const Problem& problem, int sm_count, const Regions& regions) {
@@ -173,7 +176,7 @@ LaunchPlan plan(Values values, const Problem& problem, int sm_count) {
   Regions regions = {};
   regions.flags = plan.add_region(plan.zeroed_bytes);
   const std::int64_t factors = problem.batch * (problem.M + problem.N);
-  regions.factors = plan.add_region(factors * static_cast<std::int64_t>(sizeof(float)));
+  regions.factors = plan.add_region(factors * bytes_of(kSumType));
   regions.a = plan.add_region(parts_bytes(problem.M, problem), kAlignment);
   plan.regions.back().copy_of = CallValue::A;
   regions.b = plan.add_region(parts_bytes(problem.N, problem), kAlignment);
@@ -214,7 +217,7 @@ KernelFamily family() {
        {"PROMOTE", &Params::PROMOTE, {32, 64}, "k whose sums are added in fp32 at once"},
        transposed_a_param("TA", &Params::TA),
        transposed_b_param("TB", &Params::TB)},
-      kRules, &reject, &traits);
+      rules().list, &reject, &traits);
   family.accuracy = Accuracy::fp32_f16x3;
   family.plan = plan;
   family.takes_gemm_args = false;

@@ -57,25 +57,29 @@ constexpr int smem_bytes(const Params& p) {
 // Of a consumer's thread.
 constexpr int most_registers(const Params& p) { return p.GROUPS == 1 ? 255 : 232; }
 
-constexpr Rule<Params> kRules[] = {
-    {"BM is a multiple of 64 up to 256", "BM",
-     [](const Params& p) { return p.BM % kMmaM != 0 || p.BM < kMmaM || p.BM > 256; }},
-    {"BN is a multiple of 16 up to 256", "BN",
-     [](const Params& p) { return p.BN % 16 != 0 || p.BN < 16 || p.BN > 256; }},
-    {"1 or 2 consumers", "GROUPS", [](const Params& p) { return p.GROUPS < 1 || p.GROUPS > 2; }},
-    {"consumers share a tile's rows in blocks of 64", "BM GROUPS",
-     [](const Params& p) { return p.BM % (p.GROUPS * kMmaM) != 0; }},
-    {"sums do not fit the registers", "BM BN GROUPS",
-     [](const Params& p) { return sums_per_thread(p) > 216; }},
-    {"sums are promoted every 16, 32 or 64 k", "PROMOTE",
-     [](const Params& p) { return p.PROMOTE < kMmaK || p.PROMOTE > kBK || kBK % p.PROMOTE != 0; }},
-    {"fewer than two stages fit the shared memory", "BM BN",
-     [](const Params& p) { return stages(p) < 2; }},
-};
+constexpr auto rules() {
+  return rules_of<Params>({
+      {"BM is a multiple of 64 up to 256", "BM",
+       [](const Params& p) { return p.BM % kMmaM != 0 || p.BM < kMmaM || p.BM > 256; }},
+      {"BN is a multiple of 16 up to 256", "BN",
+       [](const Params& p) { return p.BN % 16 != 0 || p.BN < 16 || p.BN > 256; }},
+      {"1 or 2 consumers", "GROUPS", [](const Params& p) { return p.GROUPS < 1 || p.GROUPS > 2; }},
+      {"consumers share a tile's rows in blocks of 64", "BM GROUPS",
+       [](const Params& p) { return p.BM % (p.GROUPS * kMmaM) != 0; }},
+      {"sums do not fit the registers", "BM BN GROUPS",
+       [](const Params& p) { return sums_per_thread(p) > 216; }},
+      {"sums are promoted every 16, 32 or 64 k", "PROMOTE",
+       [](const Params& p) {
+         return p.PROMOTE < kMmaK || p.PROMOTE > kBK || kBK % p.PROMOTE != 0;
+       }},
+      {"fewer than two stages fit the shared memory", "BM BN",
+       [](const Params& p) { return stages(p) < 2; }},
+  });
+}
 
 constexpr const char* reject(const Params& p) {
   if (!is_flag(p.TA) || !is_flag(p.TB)) return "TA and TB must be 0 or 1";
-  return first_broken(kRules, p);
+  return first_broken(rules(), p);
 }
 
 // The kernel that splits the operands: a CTA takes some lines.
