@@ -90,7 +90,12 @@ TEST(MachineCodeSample, HasEveryFamilyParameterTypeFormAndTarget) {
   }
   EXPECT_THAT(missing, IsEmpty());
   EXPECT_EQ(targets, (std::set<std::string>{"sm_75", "sm_80", "sm_86", "sm_90", "sm_120"}));
-  EXPECT_EQ(types.size(), 5U);  // f32, and f16 and bf16 with D of these or of f32
+  // D of f32 with every type of A, and of 16 bits with every other one.
+  EXPECT_EQ(types.size(), 7U);
+  for (const ElementType a :
+       {ElementType::f32, ElementType::f16, ElementType::bf16, ElementType::e4m3}) {
+    EXPECT_TRUE(types.contains({a, ElementType::f32})) << to_string(a);
+  }
 }
 
 // A change of a text, and a config and form whose kernel it is part of.

@@ -68,8 +68,8 @@ exports() {
   exported=$(nm -D --defined-only "$1" | awk '{print $3}' | LC_ALL=C sort | tr '\n' ' ')
   [ "$exported" = "$2 " ] || { echo "$1 exports $exported" && exit 1; }
 }
-exports "$drop_in" "cublasCreate_v2 cublasGemmBatchedEx cublasGemmBatchedEx_64 cublasGemmEx cublasGemmEx_64 cublasGemmStridedBatchedEx cublasGemmStridedBatchedEx_64 cublasLtMatmul \
-cublasSgemmBatched cublasSgemmBatched_64 cublasSgemmEx cublasSgemmEx_64 cublasSgemmStridedBatched cublasSgemmStridedBatched_64 cublasSgemm_v2 cublasSgemm_v2_64 gemm_tune_blas_report_of"
+exports "$drop_in" "cublasCreate_v2 cublasGemmBatchedEx cublasGemmBatchedEx_64 cublasGemmEx cublasGemmEx_64 cublasGemmGroupedBatchedEx cublasGemmGroupedBatchedEx_64 cublasGemmStridedBatchedEx cublasGemmStridedBatchedEx_64 cublasLtMatmul \
+cublasSgemmBatched cublasSgemmBatched_64 cublasSgemmEx cublasSgemmEx_64 cublasSgemmGroupedBatched cublasSgemmGroupedBatched_64 cublasSgemmStridedBatched cublasSgemmStridedBatched_64 cublasSgemm_v2 cublasSgemm_v2_64 gemm_tune_blas_report_of"
 exports "$audit" "la_objopen la_symbind64 la_version"
 # needs_only FILE PATTERN
 needs_only() {
