@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/arguments/shared_options.h"
 
+#include <spdlog/fmt/fmt.h>
+#include <spdlog/fmt/ranges.h>
+
+#include <algorithm>
+#include <string_view>
+
 #include "cli/arguments/checks.h"
 #include "cli/arguments/values/sizes.h"
 #include "core/launch/launch_recipe.h"
+#include "kernel_templates/registry/families.h"
 
 namespace gemm_tune {
 namespace {
@@ -11,16 +18,49 @@ namespace {
 // Options of this group are for the project's own callers: CLI11's help leaves them out.
 constexpr const char* kUnlisted = "";
 
+// What --type takes: the types that built-in families have products of, those that they have of A
+// and B alone, and the others. The registry is not asked: it would take no family of the user's
+// afterwards.
+const std::string& type_help() {
+  static const std::string all = [] {
+    const std::vector<KernelFamily> built_in = built_in_families();
+    const auto has = [&](ElementType ab, ElementType cd) {
+      return std::any_of(built_in.begin(), built_in.end(),
+                         [&](const auto& family) { return family.supports(signature_of(ab, cd)); });
+    };
+    std::vector<std::string_view> whole, operands, others;
+    for (int i = 0; i < kMatrixTypes; ++i) {
+      const auto type = static_cast<ElementType>(i);
+      bool is_operand = false;
+      for (int d = 0; d < kMatrixTypes; ++d) is_operand |= has(type, static_cast<ElementType>(d));
+      (has(type, type) ? whole : is_operand ? operands : others).push_back(to_string(type));
+    }
+    std::string text =
+        fmt::format("Element type: {}; or those of A, B, C and D, as in bf16/bf16/f32/f32",
+                    fmt::join(whole, ", "));
+    if (!operands.empty()) text += fmt::format(", A and B also of {}", fmt::join(operands, ", "));
+    if (!others.empty()) {
+      text += fmt::format(" (by a family of yours also {})", fmt::join(others, ", "));
+    }
+    return text;
+  }();
+  return all;
+}
+
 }  // namespace
 
 void add_database(CLI::App& app, DatabaseOptions& o) {
   app.add_option("--db", o.db, "Database file")->type_name("FILE");
-  app.add_option("--family", o.families,
+  add_families(app, o.families);
+  add_quiet(app, o.quiet);
+}
+
+void add_families(CLI::App& app, std::vector<std::string>& families) {
+  app.add_option("--family", families,
                  "Plug-in of a kernel family of your own, to use beside the built-in ones; "
                  "repeatable")
       ->type_name("FILE")
       ->allow_extra_args(false);
-  add_quiet(app, o.quiet);
 }
 
 void add_quiet(CLI::App& app, bool& quiet) {
@@ -59,11 +99,7 @@ CLI::Option* add_kernel_options(CLI::App& app, KernelOptions& o) {
   app.add_flag("--from-python", o.from_python, "Name arguments as the Python package does")
       ->group(kUnlisted);
   add_kernel_dir(app, o.kernel_dir);
-  app.add_option(
-         "--type", o.type,
-         "Element type: " + type_names() + "; or those of A, B, C and D, as in bf16/bf16/f32/f32")
-      ->type_name("TYPE")
-      ->capture_default_str();
+  app.add_option("--type", o.type, type_help())->type_name("TYPE")->capture_default_str();
   app.add_option(
          "--accuracy", o.accuracy,
          "Accuracy class, as in fp32_f16x3; default: fp32 for f32, sums in fp32 for 16 bits")

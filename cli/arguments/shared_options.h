@@ -20,6 +20,8 @@ struct DatabaseOptions {
 };
 
 void add_database(CLI::App& app, DatabaseOptions& o);
+// families: a member of this name is loaded before the command runs (attach()).
+void add_families(CLI::App& app, std::vector<std::string>& families);
 void add_quiet(CLI::App& app, bool& quiet);
 void add_json(CLI::App& app, bool& json);
 

@@ -106,7 +106,7 @@ int first_ordinal(const TargetOptions& options) {
 }
 
 std::string text_of(const DeviceKey& device) {
-  return fmt::format("{} ({}, {} SMs)", device.name, device.arch, device.sm_count);
+  return fmt::format("{} ({}, {} SMs)", printable(device.name), device.arch, device.sm_count);
 }
 
 // How the caller names a target, with an example.
@@ -179,8 +179,8 @@ Target find_target(const TargetOptions& options, GpuProber& prober, const Stored
     target.spec = stored_target(options, *stored, probe.failure);
     target.why_not = probe.failure;
   } else if (probe.device) {
-    target.why_not = "the GPU here is " + probe.device->spec.name + " (" + probe.device->spec.arch +
-                     "), not " + name_here;
+    target.why_not = "the GPU here is " + printable(probe.device->spec.name) + " (" +
+                     probe.device->spec.arch + "), not " + name_here;
   } else {
     target.why_not = probe.failure;
   }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/text/printable.h"
 #include "tuner/report/report.h"
 
 namespace gemm_tune {
@@ -73,7 +74,8 @@ class Summary {
       Part part;
       part.add(count, problem, cost);
       declined_[reason].all.add(count, problem, cost);
-      declined_[reason].problems.emplace_back(part, problem.function + " " + problem.text);
+      declined_[reason].problems.emplace_back(
+          part, printable(problem.function) + " " + printable(problem.text));
     }
   }
 
@@ -89,7 +91,7 @@ class Summary {
     std::stable_sort(declined.problems.begin(), declined.problems.end(),
                      [](const auto& a, const auto& b) { return a.first.cost > b.first.cost; });
     std::string text = fmt::format("  left to cuBLAS {}, {}: {}\n", declined.all.calls,
-                                   shares(declined.all), reason);
+                                   shares(declined.all), printable(reason));
     for (std::size_t i = 0; i < std::min(shown_, declined.problems.size()); ++i) {
       const auto& [part, problem] = declined.problems[i];
       text += fmt::format(
@@ -119,7 +121,7 @@ std::string run_report(const CalledProblems& called, bool audit, std::size_t sho
            (audit ? "\n" : "; --audit sees also those of a program that finds cuBLAS by dlsym()\n");
   }
   std::string text = Summary(called, shown).text();
-  for (const std::string& error : called.errors) text += "  " + error + "\n";
+  for (const std::string& error : called.errors) text += "  " + printable(error) + "\n";
   return text;
 }
 

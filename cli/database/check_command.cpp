@@ -46,13 +46,13 @@ int run_check(const CheckOptions& options) {
     findings = check_database(path, lock);
     if (findings.empty()) foreign = foreign_objects(path, lock);
   }
-  if (findings.empty()) print_text(fmt::format("{} is sound\n", path.string()));
+  if (findings.empty()) print_text(fmt::format("{} is sound\n", printable(path.string())));
   for (const std::string& finding : findings) print_text(fmt::format("{}\n", printable(finding)));
   if (!findings.empty()) {
     print_text(fmt::format("`{}` keeps the rows that can be read\n", recovery_command(path)));
   }
   for (const std::string& object : foreign) {
-    print_text(fmt::format("{} is not gemm-tune's; it is never read\n", object));
+    print_text(fmt::format("{} is not gemm-tune's; it is never read\n", printable(object)));
   }
   const bool layers_are_sound = check_layers(options);
   return findings.empty() && layers_are_sound ? kExitOk : kExitDatabase;

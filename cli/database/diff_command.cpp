@@ -9,6 +9,7 @@
 #include "cli/database/db_commands.h"
 #include "cli/output/exit_code.h"
 #include "cli/output/standard_output.h"
+#include "core/text/printable.h"
 #include "db/transfer/diff.h"
 #include "db/validity/validity.h"
 #include "tuner/report/report.h"
@@ -19,12 +20,14 @@ namespace {
 
 struct DiffOptions {
   std::vector<std::string> databases;  // two
+  std::vector<std::string> families;
   bool json = false;
   bool quiet = false;
 
   void declare(CLI::App& app) {
     app.add_option("databases", databases, "A and B")->required()->expected(2);
     add_json(app, json);
+    add_families(app, families);
     add_quiet(app, quiet);
   }
 };
@@ -43,8 +46,9 @@ std::string winner_text(const char* name, const std::optional<Record>& winner) {
 
 std::string difference_text(const DatabaseDifference& difference, const std::string& a,
                             const std::string& b) {
-  std::string text = fmt::format("a: {}\nb: {}\nrows of b that a has not: {}\n", a, b,
-                                 grouped(static_cast<std::uint64_t>(difference.rows)));
+  std::string text =
+      fmt::format("a: {}\nb: {}\nrows of b that a has not: {}\n", printable(a), printable(b),
+                  grouped(static_cast<std::uint64_t>(difference.rows)));
   for (const DatabaseDifference::Rows& rows : difference.by_problem) {
     std::string counts;
     for (const auto& [kind, count] : rows.counts) {
@@ -52,12 +56,12 @@ std::string difference_text(const DatabaseDifference& difference, const std::str
                             grouped(static_cast<std::uint64_t>(count)), to_string(kind.second),
                             kind.first == Source::predicted ? " (predicted)" : "");
     }
-    text += fmt::format("  {} ({}, {} SMs)  {}  {}\n", rows.device.name, rows.device.arch,
-                        rows.device.sm_count, rows.problem, counts);
+    text += fmt::format("  {} ({}, {} SMs)  {}  {}\n", printable(rows.device.name),
+                        rows.device.arch, rows.device.sm_count, rows.problem, counts);
   }
   text += fmt::format("winners that differ: {}\n", difference.winners.size());
   for (const DatabaseDifference::Winner& winner : difference.winners) {
-    text += fmt::format("  {} ({}, {} SMs)  {}", winner.device.name, winner.device.arch,
+    text += fmt::format("  {} ({}, {} SMs)  {}", printable(winner.device.name), winner.device.arch,
                         winner.device.sm_count, winner.problem);
     if (winner.a && winner.b && winner.a->source == winner.b->source) {
       text +=

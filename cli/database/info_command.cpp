@@ -12,6 +12,7 @@
 #include "cli/output/exit_code.h"
 #include "cli/output/standard_output.h"
 #include "core/error.h"
+#include "core/text/printable.h"
 #include "db/validity/validity.h"
 #include "gpu/compile/nvrtc.h"
 #include "gpu/device.h"
@@ -93,15 +94,15 @@ std::uintmax_t size_bytes(const Database& database) {
 
 std::string info_text(const Database& database, const Contents& contents) {
   const Database::Journal journal = database.journal();
-  std::string text =
-      fmt::format("{}: {} bytes, schema {}, journal mode {}{}\n", database.path().string(),
-                  grouped(size_bytes(database)), Database::schema_version(), journal.mode,
-                  journal.why.empty() ? "" : ": " + journal.why);
+  std::string text = fmt::format("{}: {} bytes, schema {}, journal mode {}{}\n",
+                                 printable(database.path().string()), grouped(size_bytes(database)),
+                                 Database::schema_version(), journal.mode,
+                                 journal.why.empty() ? "" : ": " + journal.why);
   text +=
       fmt::format("runs: {}, rows: {}\n", grouped(static_cast<std::uint64_t>(database.run_count())),
                   grouped(contents.rows));
   for (const auto& [device_key, device] : contents.devices) {
-    text += fmt::format("{} ({}, {} SMs)\n", device.device.name, device.device.arch,
+    text += fmt::format("{} ({}, {} SMs)\n", printable(device.device.name), device.device.arch,
                         device.device.sm_count);
     for (const auto& [problem_key, problem] : device.problems) {
       text += fmt::format("  {}  {}\n", to_string(problem.problem), counts_text(problem.rows));
@@ -109,7 +110,7 @@ std::string info_text(const Database& database, const Contents& contents) {
   }
   for (const auto& [grade, count] : contents.validity) {
     text += fmt::format("{} {}{}{}\n", grouped(count), to_string(grade.first),
-                        grade.second.empty() ? "" : ": ", grade.second);
+                        grade.second.empty() ? "" : ": ", printable(grade.second));
   }
   return text;
 }

@@ -20,11 +20,13 @@ namespace {
 struct MergeOptions {
   std::string output;
   std::vector<std::string> inputs;
+  std::vector<std::string> families;
   bool quiet = false;
 
   void declare(CLI::App& app) {
     app.add_option("output", output, "Database that gets the rows; a new one is made")->required();
     app.add_option("inputs", inputs, "Databases to read; they do not change")->required();
+    add_families(app, families);
     add_quiet(app, quiet);
   }
 };
@@ -54,7 +56,8 @@ void print_merge(const MergeReport& merged, const std::filesystem::path& output)
   for (const Contradiction& contradiction : merged.contradictions) {
     print_text(printable(text_of(contradiction)) + "\n");
   }
-  print_text(fmt::format("{}: {}, {} of them new\n", output.string(), counted(merged.rows, "row"),
+  print_text(fmt::format("{}: {}, {} of them new\n", printable(output.string()),
+                         counted(merged.rows, "row"),
                          grouped(static_cast<std::uint64_t>(merged.added))));
 }
 

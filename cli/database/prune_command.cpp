@@ -44,8 +44,8 @@ std::string prune_text(const PruneReport& report, const std::filesystem::path& d
   const std::string counts = fmt::format("{} left out, {} kept", counted(removed, "row"),
                                          grouped(static_cast<std::uint64_t>(report.kept)));
   if (!output) return text + counts + "; nothing is written without --output NEW\n";
-  return text +
-         fmt::format("{} in {}; {} is unchanged\n", counts, output->string(), database.string());
+  return text + fmt::format("{} in {}; {} is unchanged\n", counts, printable(output->string()),
+                            printable(database.string()));
 }
 
 int run_prune(const PruneOptions& options) {

@@ -150,8 +150,8 @@ void explain_start(Explanation& e, const KnownConfig& config, const Target& targ
                    const Problem& problem) {
   const std::string name = to_string(config.config());
   e.config("", name);
-  e.paragraph(fmt::format("  at {} on {} ({}, {} SMs)", to_string(problem), target.spec.name,
-                          target.spec.arch, target.spec.sm_count),
+  e.paragraph(fmt::format("  at {} on {} ({}, {} SMs)", to_string(problem),
+                          printable(target.spec.name), target.spec.arch, target.spec.sm_count),
               ' ', 2);
   const Traits& t = config.traits;
   e.line("CTA", fmt::format("{} x {} outputs in K slices of {}, {} threads of {} x {}", t.tile_m,

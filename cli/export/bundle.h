@@ -14,9 +14,10 @@
 namespace gemm_tune {
 
 // Compiles what is not in the default kernel cache, and writes the folder, which may hold other
-// architectures already. The header comes last: until then an earlier bundle stays whole. Throws
-// UsageError and OutputError where the folder cannot be written, DeviceError where NVRTC is missing
-// or refuses a kernel.
+// architectures already. All files are written aside first: where that fails or is interrupted, the
+// folder stays as it was, or is not made. The header comes last: until then an earlier bundle stays
+// whole. Throws UsageError and OutputError where the folder cannot be written, DeviceError where
+// NVRTC is missing or refuses a kernel.
 void write_bundle(const ExportedKernels& exported, const std::string& arch,
                   const std::filesystem::path& folder, bool quiet);
 

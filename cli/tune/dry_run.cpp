@@ -20,6 +20,7 @@
 #include "cli/output/exit_code.h"
 #include "cli/output/standard_output.h"
 #include "cli/tune/request.h"
+#include "core/text/printable.h"
 #include "search/model/static_model.h"
 #include "tuner/plan/plan.h"
 #include "tuner/process/scratch_dir.h"
@@ -202,9 +203,9 @@ std::string line_of(const PlannedSearch& planned, const Target& target) {
   }
   return fmt::format(
       "{} on {} ({}): {} enumerated, {} rejected by rule, {} left{}{}, {} would be tried{}\n{}",
-      to_string(planned.problem), target.spec.name, target.spec.arch, grouped(funnel.enumerated),
-      grouped(total(funnel.rejected_by_rule)), grouped(funnel.left), sample, stored,
-      grouped(planned.tries()), again, none);
+      to_string(planned.problem), printable(target.spec.name), target.spec.arch,
+      grouped(funnel.enumerated), grouped(total(funnel.rejected_by_rule)), grouped(funnel.left),
+      sample, stored, grouped(planned.tries()), again, none);
 }
 
 // In the unit that fits: "39 s", "18 min", "2.5 h".

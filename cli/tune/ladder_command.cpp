@@ -16,6 +16,7 @@
 #include "cli/output/standard_output.h"
 #include "cli/tune/request.h"
 #include "core/error.h"
+#include "core/text/printable.h"
 #include "kernel_templates/ladder.h"
 #include "tuner/agents/one_machine.h"
 #include "tuner/job/log.h"
@@ -124,7 +125,7 @@ void add_winner(std::vector<Step>& steps, const Database& database, const TuneRe
 }
 
 void print_table(const std::vector<Step>& steps, const Problem& problem, const Target& target) {
-  print_fitted(fmt::format("{} on {} ({}){}\n", to_string(problem), target.spec.name,
+  print_fitted(fmt::format("{} on {} ({}){}\n", to_string(problem), printable(target.spec.name),
                            target.spec.arch,
                            target.measurable ? "" : fmt::format(", {}", kPredictedLabel)));
   const std::optional<double> baseline_us = baseline_us_of(steps);

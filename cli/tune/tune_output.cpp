@@ -7,6 +7,7 @@
 
 #include "cli/output/exit_code.h"
 #include "cli/output/standard_output.h"
+#include "core/text/printable.h"
 #include "tuner/report/report.h"
 #include "tuner/report/summary.h"
 
@@ -72,7 +73,7 @@ void print_end(std::span<const DeviceReport> reports, const TuneOptions& options
     for (const auto& [target, report] : reports) {
       if (report.problems.size() > 1) print_text(results_table(report.problems, target) + "\n");
     }
-    print_text(fmt::format("stored in {}\n", database.path().string()));
+    print_text(fmt::format("stored in {}\n", printable(database.path().string())));
     if (!options.why) print_text("every reason for a rejection: the same command with --why\n");
     for (const auto& [target, report] : reports) {
       if (!target.measurable) print_text(how_to_time(target, call.command_line));
@@ -82,7 +83,7 @@ void print_end(std::span<const DeviceReport> reports, const TuneOptions& options
   if (interrupted) {
     fmt::print(stderr, "gemm-tune: interrupted{} is stored in {}{}\n",
                unfinished ? "; what was finished" : " when all was done; all",
-               database.path().string(),
+               printable(database.path().string()),
                unfinished ? ", and the same command goes on from there" : "");
   }
 }

@@ -36,6 +36,43 @@ class CliDataTest : public CliTest {
   const std::string out_ = path("out.db");
 };
 
+// Names are stored as drivers and files have them; JSON, CSV and C++ escape them their own way.
+TEST_F(CliDataTest, ADeviceNameWithLineEndsAndControlBytesStandsOnOneLineOfEveryOutput) {
+  const auto with_name = [&](const std::string& file, const Outcome& outcome) {
+    Database database(path(file), Database::Mode::create_or_open);
+    database.begin_run({"0.1.0", "13.0", "580.1", "tune", 1});
+    database.store({"sm_86", "evil\nGPU 2\x1b[31m\r", 72}, parse_problem("64x64x64"), kNaive,
+                   current_revisions().at("naive"), outcome, Source::measured);
+    return path(file);
+  };
+  const std::string a = with_name("a.db", timed(10)), b = with_name("b.db", wrong());
+  const std::string db = " --db " + a, here = " --arch sm_86 --sizes 64" + db;
+  const auto run_shown = [&](const std::string& command) {
+    const ProgramRun ran = run(command);
+    const std::string shown = ran.output + ran.errors;
+    EXPECT_THAT(shown, Not(HasSubstr("evil\n"))) << command;
+    EXPECT_THAT(shown, Not(HasSubstr("\x1b"))) << command;
+    EXPECT_THAT(shown, Not(HasSubstr("\r"))) << command;
+    return ran;
+  };
+  const std::string name = "evil\\nGPU 2\\x1b[31m\\x0d";
+  for (const std::string& command :
+       {"db info" + db, "db diff " + b + " " + a, "db merge " + out_ + " " + a + " " + b,
+        "best" + here, "best --sizes 64" + db, "best --sizes 65" + db, "explain --sizes 64" + db}) {
+    const ProgramRun ran = run_shown(command);
+    EXPECT_EQ(ran.exit_code, 0) << command << ran.errors;
+    EXPECT_THAT(unbroken(ran.output + ran.errors), HasSubstr(name)) << command;
+  }
+  for (const std::string& command :
+       {"db check" + db, "db prune --stale" + db, "db contribute -o " + path("to") + db,
+        "report -o -" + db, "export --arch sm_86" + db, "best --json" + here,
+        "export --format json" + db, "explain --json" + here, "--dry-run --budget 1" + here,
+        "--dry-run --json --budget 1" + here, "--budget 1 --why" + here,
+        "export --format t4 --sizes 64 --arch sm_86" + db}) {
+    run_shown(command);
+  }
+}
+
 // As --db does: only the default folder is made.
 TEST_F(CliDataTest, AFolderThatTheEnvironmentNamesMustExist) {
   const std::string command = std::string("sh -c 'GEMM_TUNE_DB=") + path("no/such.db") + " exec " +

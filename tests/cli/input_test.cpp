@@ -183,6 +183,16 @@ TEST_F(CliInputTest, AFamilyOfAUserThatIsNoneIsRefusedByEveryCommandThatReadsADa
   for (const std::string command : {"report", "db info", "db prune --stale"}) {
     expect_refusal(command + " --family /none.so" + db(), 2, "family plug-in '/none.so' cannot");
   }
+  for (const std::string command : {"db merge a.db b.db", "db diff a.db b.db"}) {
+    expect_refusal(command + " --family /none.so", 2, "family plug-in '/none.so' cannot be read");
+  }
+}
+
+TEST_F(CliInputTest, HelpNamesTheTypesThatBuiltInFamiliesServeAndTheOthersApart) {
+  EXPECT_THAT(unbroken(run("best --help-all").output),
+              HasSubstr("Element type: f32, f16, bf16; or those of A, B, C and D, as in "
+                        "bf16/bf16/f32/f32, A and B also of e4m3 (by a family of yours also e5m2, "
+                        "s8, s32)"));
 }
 
 TEST_F(CliInputTest, ASearchIsLimitedToConfigsOrToFamilies) {

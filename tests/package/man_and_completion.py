@@ -107,7 +107,7 @@ COMPLETED = {
     "gemm-tune lad": ["ladder"],
     "gemm-tune --siz": ["--sizes"],
     "gemm-tune db pr": ["prune"],
-    "gemm-tune db merge --": ["--help", "--help-all", "--quiet"],
+    "gemm-tune db merge --": ["--family", "--help", "--help-all", "--quiet"],
     "gemm-tune spe": ["speed-up"],
     "gemm-tune --db report best --obj": ["--objective"],
     "gemm-tune --db = report best --obj": ["--objective"],

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/text/printable.h"
 #include "search/model/machine_profile.h"
 #include "tuner/measure/sampling.h"
 #include "tuner/plan/plan.h"
@@ -271,7 +272,8 @@ std::string prior_text(const std::vector<PriorSource>& timings) {
   std::string text = "static model";
   for (std::size_t i = 0; i < std::min(kNamed, timings.size()); ++i) {
     const PriorSource& one = timings[i];
-    const std::string where = one.device ? "on " + *one.device : "at " + to_string(one.problem);
+    const std::string where =
+        one.device ? "on " + printable(*one.device) : "at " + to_string(one.problem);
     text += fmt::format("{} {}{} {}", i == 0 ? ", and" : ",", grouped(one.count),
                         i == 0 ? " timings" : "", where);
   }
@@ -291,9 +293,9 @@ std::string memory_note(const ProblemReport& report, const Target& target) {
 }
 
 std::string problem_text(const ProblemReport& report, const Target& target) {
-  std::string text =
-      fmt::format("{} on {} ({}, {} SMs), {:.1f} s\n", to_string(report.problem), target.spec.name,
-                  target.spec.arch, target.spec.sm_count, report.seconds);
+  std::string text = fmt::format("{} on {} ({}, {} SMs), {:.1f} s\n", to_string(report.problem),
+                                 printable(target.spec.name), target.spec.arch,
+                                 target.spec.sm_count, report.seconds);
   text += funnel_text(report.funnel, target.measurable);
   if (report.occupancy_disagreements > 0) {
     text += fmt::format("  CTAs per SM differ from the driver's for {}\n",
@@ -501,7 +503,7 @@ std::string card_note(const Target& target) {
   return fmt::format(
       "{} stands for its typical card, {} with {} SMs:\n  --gpu names another, as in --gpu \"RTX "
       "3090\"\n",
-      target.spec.arch, target.spec.name, target.spec.sm_count);
+      target.spec.arch, printable(target.spec.name), target.spec.sm_count);
 }
 
 std::string how_to_time(const Target& target, const std::string& command_line) {

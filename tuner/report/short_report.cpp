@@ -239,7 +239,8 @@ void add_remarks(const ProblemReport& report, const Target& target, Page& page) 
 std::string short_text(const ProblemReport& report, const Target& target, const PageForm& form) {
   Page page(form);
   page.head(fmt::format("{} on {} ({}, {} SMs), {:.1f} s", to_string(report.problem),
-                        target.spec.name, target.spec.arch, target.spec.sm_count, report.seconds));
+                        printable(target.spec.name), target.spec.arch, target.spec.sm_count,
+                        report.seconds));
   add_winner(report, target, page);
   if (report.failure.empty()) add_honest_labels(report, target, page);
   add_doubts(report, page);

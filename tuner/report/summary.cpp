@@ -104,9 +104,9 @@ std::string results_table(const std::vector<ProblemReport>& reports, const Targe
   for (const ProblemReport& report : reports) {
     width = std::max(width, to_string(report.problem).size());
   }
-  std::string text =
-      fmt::format("{} on {} ({}){}\n", counted(std::size(reports), "problem"), target.spec.name,
-                  target.spec.arch, target.measurable ? "" : fmt::format(", {}", kPredictedLabel));
+  std::string text = fmt::format("{} on {} ({}){}\n", counted(std::size(reports), "problem"),
+                                 printable(target.spec.name), target.spec.arch,
+                                 target.measurable ? "" : fmt::format(", {}", kPredictedLabel));
   text += fmt::format("{:<{}}  {:<13}  {:>10}  {:>7}{}\n", "problem", width, "family", "us",
                       "TFLOP/s", target.measurable ? "  of cuBLAS" : "");
   for (const ProblemReport& report : reports) {

@@ -25,11 +25,32 @@ refuses 2 'leave --kernel-dir out' --arch sm_86 --kernel-dir "$source" -o "$scra
 refuses 4 'no usable winner for sm_80' --arch sm_80 -o "$scratch/bundle"
 [ ! -e "$scratch/bundle" ] || fail "a refused export leaves a folder"
 echo mine >"$scratch/file"
-refuses 2 "file/sm_86' cannot be made" --arch sm_86 -o "$scratch/file"
+refuses 2 "file' cannot be made" --arch sm_86 -o "$scratch/file"
 grep -q mine "$scratch/file" || fail "a refused export changes a file"
 
 for arch in sm_86 sm_90; do export_bundle --arch $arch -o "$scratch/bundle" || fail "export ends with $?"; done
 [ "$(wc -l <"$scratch/bundle/gemm_tune_bundle.hpp")" -le 200 ] || fail "the loader is longer than 200 lines"
+# A bundle that meets a full disk, or is interrupted, leaves what was there and nothing else.
+before=$(cd "$scratch" && find bundle -type f -exec sha256sum {} + | sort)
+stays() {
+  [ "$(cd "$scratch" && find bundle -type f -exec sha256sum {} + | sort)" = "$before" ] || fail "$1 changes the bundle"
+  [ ! -e "$scratch/new" ] || fail "$1 leaves a folder"
+  [ -z "$(find "$scratch" -name '.gemm-tune-*')" ] || fail "$1 leaves files aside"
+}
+for folder in bundle new; do
+  (ulimit -f 4 && refuses 7 "$folder/.*' cannot be written: File too large" --arch sm_86 -o "$scratch/$folder")
+  stays "a full disk"
+done
+interrupted() {
+  XDG_CACHE_HOME=$scratch/other-cache "$program" export -q --format bundle --arch sm_86 -o "$scratch/new" 2>"$scratch/errors" &
+  local child=$! status=0
+  until [ -n "$(find "$scratch" -name '.gemm-tune-*')" ] || ! kill -0 $child 2>"$scratch/gone"; do sleep 0.01; done
+  kill -TERM $child
+  wait $child || status=$?
+  [ $status -eq 130 ] || fail "an interrupted export ends with $status"
+}
+interrupted
+stays "an interruption"
 flags=(-std=c++17 -Wall -Wextra -Wpedantic -Wconversion -Werror -I "$scratch/bundle")
 "$cxx" "${flags[@]}" "$source/examples/bundle/main.cpp" -o "$scratch/multiply" "$driver"
 export LD_LIBRARY_PATH

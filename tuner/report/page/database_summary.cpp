@@ -18,7 +18,7 @@ namespace {
 // Peak rates by the table of devices; null for a card that it does not list.
 nlohmann::json device_json(const DeviceKey& key) {
   nlohmann::json json = {{"arch", key.arch},
-                         {"name", short_text(key.name)},
+                         {"name", printable(key.name, kLongestQuote)},
                          {"sm_count", key.sm_count},
                          {"rates", nullptr}};
   const std::optional<DeviceSpec> spec = find_device_spec(key.arch);
