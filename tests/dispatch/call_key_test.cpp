@@ -27,8 +27,8 @@ class RandomQuestions {
     call.type_a = call.type_b = call.type_c = call.type_d = static_cast<gt_type>(one_of(8));
     if (one_of(2) == 0) call.type_b = static_cast<gt_type>(one_of(8));
     if (one_of(2) == 0) call.type_c = call.type_d = static_cast<gt_type>(one_of(8));
-    if (one_of(30) == 0) call.type_d = static_cast<gt_type>(one_of(100) - 50);
-    if (one_of(3) == 0) call.accuracy = static_cast<gt_accuracy>(one_of(18) - 2);
+    if (one_of(30) == 0) call.type_d = static_cast<gt_type>(one_of(100));
+    if (one_of(3) == 0) call.accuracy = static_cast<gt_accuracy>(one_of(18));
     if (one_of(3) == 0) {
       call.batch = one_of(4);
       call.stride_a = stride();
