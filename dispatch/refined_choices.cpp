@@ -19,8 +19,8 @@ namespace {
 constexpr std::string_view kFirstLine = "gemm-tune refined choices 1";
 
 std::string key_of(const DeviceKey& device, const std::string& question) {
-  return device.arch + '\t' + device.name + '\t' + std::to_string(device.sm_count) + '\t' +
-         question;
+  return device.arch + '\t' + printable(device.name) + '\t' + std::to_string(device.sm_count) +
+         '\t' + question;
 }
 
 // One write, so that lines of several processes do not mix.

@@ -48,6 +48,14 @@ TEST_F(RefinedChoicesTest, AnAnswerIsFoundInThisAndInALaterProcess) {
             "sm_90\tNVIDIA H100 80GB HBM3\t132\t64x64x64\tcublas\n");
 }
 
+TEST_F(RefinedChoicesTest, ADeviceNameWithLineEndsAndTabsKeepsToItsLine) {
+  const DeviceKey strange{"sm_90", "GPU\n\tof mine", 132};
+  RefinedChoices(file_).add(strange, "64x64x64", "cublas");
+  EXPECT_EQ(RefinedChoices(file_).find(strange, "64x64x64"), "cublas");
+  EXPECT_EQ(text(),
+            "gemm-tune refined choices 1\nsm_90\tGPU\\n\\tof mine\t132\t64x64x64\tcublas\n");
+}
+
 TEST(RefinedQuestionTest, IsTheProblemWithTheFormOfTheCall) {
   const Problem problem = packed_problem(64, 64, 64, Layout::nn, 3);
   EXPECT_EQ(refined_question(problem, {}), "64x64x64:batch=3");  // as earlier versions wrote it
