@@ -18,6 +18,7 @@
 #include "cli/capture/wanted_problems.h"
 #include "cli/commands.h"
 #include "cli/output/exit_code.h"
+#include "cli/output/signals.h"
 #include "cli/speed_up/record.h"
 #include "cli/speed_up/speed_up_text.h"
 #include "cli/tune/request.h"
@@ -218,6 +219,7 @@ class SpeedUp {
 
   // Returns an exit code where the command ends there.
   std::optional<int> tune_products() {
+    watch_for_signals();  // before it says that Ctrl-C keeps what is found
     const std::vector<WantedProblem> wanted = wanted_problems(record_->called);
     tell(
         "gemm-tune: 2 of 3: searches on {} for {} at most, the costliest product first; Ctrl-C "
