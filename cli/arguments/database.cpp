@@ -44,6 +44,12 @@ bool is_database_named(const DatabaseOptions& options) {
   return !options.db.empty() || (variable != nullptr && *variable != '\0');
 }
 
+std::string database_words(const DatabaseOptions& options) {
+  std::string words = options.db.empty() ? "" : " --db " + shell_quote(options.db);
+  for (const std::string& file : options.families) words += " --family " + shell_quote(file);
+  return words;
+}
+
 LockWait lock_wait(bool quiet, const fs::path& path) {
   constexpr std::chrono::seconds kLimit{30};
   if (quiet) return LockWait(kLimit);

@@ -19,6 +19,9 @@ std::filesystem::path database_path(const DatabaseOptions& options);
 // Whether --db or GEMM_TUNE_DB names the database, so that no layer lies below it (db/layers.h).
 bool is_database_named(const DatabaseOptions& options);
 
+// " --db FILE --family FILE", as far as they were given: the end of a command in a message.
+std::string database_words(const DatabaseOptions& options);
+
 // The longest wait for the database at `path`. A note on stderr reports the wait unless quiet.
 LockWait lock_wait(bool quiet, const std::filesystem::path& path);
 

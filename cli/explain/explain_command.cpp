@@ -305,9 +305,8 @@ std::optional<KnownConfig> best_other(const Question& q, const std::vector<Store
 }
 
 std::string tune_command(const Question& q, const Problem& problem, const std::string& config) {
-  std::string command = "gemm-tune --sizes " + shell_quote(to_string(problem));
-  if (!q.options.db.empty()) command += " --db " + shell_quote(q.options.db);
-  for (const std::string& file : q.options.families) command += " --family " + shell_quote(file);
+  std::string command =
+      "gemm-tune --sizes " + shell_quote(to_string(problem)) + database_words(q.options);
   if (!config.empty()) command += std::string(kConfigOption) + config + "'";
   return command;
 }

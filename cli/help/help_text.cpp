@@ -122,8 +122,8 @@ std::string help_text(const CLI::App& command, bool all, std::size_t columns) {
   text += is_short ? "\nThe most used options:\n" : "\nOptions:\n";
   for (const OptionText& option : shown) text += option_entry_text(option, columns);
   if (!is_short) {
-    text += entry("-h, --help", "Print the most used options, and examples", columns);
-    text += entry("--help-all", "Print all options", columns);
+    text += entry("-h, --help", command.get_help_ptr()->get_description(), columns);
+    text += entry("--help-all", command.get_help_all_ptr()->get_description(), columns);
   }
   const auto inner = command.get_subcommands([](const CLI::App*) { return true; });
   if (!inner.empty()) text += "\nCommands:\n";

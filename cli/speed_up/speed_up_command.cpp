@@ -302,11 +302,8 @@ class SpeedUp {
     if (is_much_slower(end)) {
       return "gemm-tune: it took longer served: leave the program as it is: " + program_;
     }
-    std::string command = "gemm-tune run";
-    if (options_.audit) command += " --audit";
-    if (!options_.db.empty()) command += " --db " + shell_quote(options_.db);
-    for (const std::string& file : options_.families) command += " --family " + shell_quote(file);
-    return "gemm-tune: from now on: " + command + " -- " + program_;
+    return std::string("gemm-tune: from now on: gemm-tune run") +
+           (options_.audit ? " --audit" : "") + database_words(options_) + " -- " + program_;
   }
 
   const SpeedUpOptions& options_;

@@ -27,15 +27,6 @@ std::string comparison_line(const char* what, const std::optional<double>& befor
                      time_or_dash(served_us), ratio);
 }
 
-// The time of the fastest baseline beside the winner.
-const Baseline* fastest_baseline(const TuneWinner& winner) {
-  const auto faster = [](const Baseline& a, const Baseline& b) {
-    return a.timing.median_us < b.timing.median_us;
-  };
-  const auto fastest = std::min_element(winner.baselines.begin(), winner.baselines.end(), faster);
-  return fastest == winner.baselines.end() ? nullptr : &*fastest;
-}
-
 }  // namespace
 
 std::optional<double> gemm_us(const CalledProblems& called) {
@@ -94,10 +85,9 @@ std::string found_text(const ProblemReport& report, bool is_measured) {
   const double us = kernel->outcome.deciding_us(report.objective).value_or(0);
   std::string text = short_duration_text(us);
   if (!is_measured) return text + fmt::format(" ({})", kPredictedLabel);
-  if (const Baseline* const baseline = fastest_baseline(*report.winner)) {
-    const double share = us > 0 ? baseline->timing.median_us / us : 0;
-    text += fmt::format(", {:.3f} of {}", share, baseline->name);
-    if (share < 1) text += ", which stays";
+  if (const auto share = share_of(*kernel, report.winner->baselines, report.objective)) {
+    text += fmt::format(", {:.3f} of {}", share->of_speed, share->name);
+    if (share->of_speed < 1) text += ", which stays";
   }
   if (is_library) {
     text += fmt::format(

@@ -16,28 +16,6 @@
 namespace gemm_tune {
 namespace {
 
-struct Share {
-  double of_speed = 0;
-  std::string name;  // of the baseline, without version
-};
-
-// The winner's speed divided by that of the fastest baseline, by the times that decide; nullopt if
-// it was timed beside none.
-std::optional<Share> share_of(const ProblemReport& report) {
-  const TuneWinner& winner = *report.winner;
-  const auto& baselines = winner.baselines;
-  if (!winner.outcome.timing || baselines.empty()) return std::nullopt;
-  const bool by_cold = report.objective == Objective::cold && winner.outcome.timing->cold_us;
-  const auto us = [&](const Timing& timing) {
-    return by_cold ? timing.cold_us.value_or(timing.median_us) : timing.median_us;
-  };
-  const auto fastest =
-      std::min_element(baselines.begin(), baselines.end(),
-                       [&](const auto& a, const auto& b) { return us(a.timing) < us(b.timing); });
-  return Share{us(fastest->timing) / us(*winner.outcome.timing),
-               fastest->name.substr(0, fastest->name.find(' '))};
-}
-
 // The most frequent failure among the candidates that passed the rules; if none passed, the most
 // frequent rejection of those that came furthest. Empty if there is neither, though something was
 // enumerated.
@@ -69,6 +47,19 @@ std::string commonest_reason(const Funnel& funnel) {
 
 }  // namespace
 
+std::optional<Share> share_of(const TuneWinner& timed, const std::vector<Baseline>& baselines,
+                              Objective objective) {
+  if (!timed.outcome.timing || baselines.empty()) return std::nullopt;
+  const bool by_cold = objective == Objective::cold && timed.outcome.timing->cold_us;
+  const auto us = [&](const Timing& timing) {
+    return by_cold ? timing.cold_us.value_or(timing.median_us) : timing.median_us;
+  };
+  const auto fastest =
+      std::min_element(baselines.begin(), baselines.end(),
+                       [&](const auto& a, const auto& b) { return us(a.timing) < us(b.timing); });
+  return Share{us(fastest->timing) / us(*timed.outcome.timing), fastest->name};
+}
+
 std::string why_none(const ProblemReport& report) {
   const bool has_reasons =
       report.failure.empty() && (report.cut_short == CutShort::no || report.funnel.enumerated > 0);
@@ -95,8 +86,11 @@ std::string result_line(const ProblemReport& report, const Target& target) {
                                              (on_tensor_cores ? "'s tensor cores" : ""),
                               memory.empty() ? "" : "; " + memory);
   }
-  const std::optional<Share> share = share_of(report);
-  return share ? text + fmt::format("  {:.3f} of {}", share->of_speed, share->name) : text;
+  const std::optional<Share> share =
+      share_of(*report.winner, report.winner->baselines, report.objective);
+  return share ? text + fmt::format("  {:.3f} of {}", share->of_speed,
+                                    share->name.substr(0, share->name.find(' ')))
+               : text;
 }
 
 std::string results_table(const std::vector<ProblemReport>& reports, const Target& target) {
@@ -121,7 +115,8 @@ std::string results_table(const std::vector<ProblemReport>& reports, const Targe
     const std::string us =
         time_us < 1e5 ? fmt::format("{:.5g}", time_us) : fmt::format("{:.0f}", time_us);
     text += fmt::format("{:<13}  {:>10}  {:>7}", report.winner->config.family->name, us, tflops);
-    if (const auto share = share_of(report)) text += fmt::format("  {:>9.3f}", share->of_speed);
+    if (const auto share = share_of(*report.winner, report.winner->baselines, report.objective))
+      text += fmt::format("  {:>9.3f}", share->of_speed);
     text += "\n";
   }
   return text;

@@ -3,6 +3,7 @@
 // text out; tuner/report/short_report.h and report.h have the longer forms.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,16 @@ namespace gemm_tune {
 // timed)" replaces the last item for a prediction; without a winner the line gives the reason. No
 // line end.
 std::string result_line(const ProblemReport& report, const Target& target);
+
+// A config's speed divided by that of a baseline.
+struct Share {
+  double of_speed = 0;
+  std::string name;  // of the baseline
+};
+
+// Of the fastest baseline, by the times that decide; nullopt if the config was timed beside none.
+std::optional<Share> share_of(const TuneWinner& timed, const std::vector<Baseline>& baselines,
+                              Objective objective);
 
 // Why a problem has no winner, with the commonest reason: "no candidate survived: registers spill
 // to local memory (8 of 50 tried)".

@@ -12,6 +12,49 @@
 namespace gemm_tune {
 namespace {
 
+// op(A)^T * op(B) of m x 8 x 12, whose addresses stand at x, x + 1 and x + 2, was served.
+void expect_pointers_served(int status, const FakeHandle& h, const gt_gemm_call& call,
+                            float* const* x, std::int64_t m, gt_type ab, gt_type cd,
+                            std::int64_t batch) {
+  EXPECT_EQ(status, kServed);
+  EXPECT_EQ(h.calls, 0);
+  EXPECT_EQ(call.batch_kind, GT_POINTERS);
+  EXPECT_EQ(call.batch, batch);
+  EXPECT_EQ(std::vector({call.M, call.N, call.K}), (std::vector<std::int64_t>{m, 8, 12}));
+  EXPECT_EQ(call.trans_a, GT_TRANSPOSE);
+  EXPECT_EQ(call.trans_b, GT_NO_TRANSPOSE);
+  EXPECT_EQ(call.type_a, ab);
+  EXPECT_EQ(call.type_b, ab);
+  EXPECT_EQ(call.type_d, cd);
+  EXPECT_EQ(call.A, x);
+  EXPECT_EQ(call.B, x + 1);
+  EXPECT_EQ(call.C, x + 2);
+  EXPECT_EQ(call.D, x + 2);
+  EXPECT_EQ(std::vector({call.lda, call.ldb, call.ldc}),
+            (std::vector<std::int64_t>{16, 20, m + 4}));
+  EXPECT_EQ(call.alpha, 2);
+  EXPECT_EQ(call.beta, 3);
+}
+
+// Expects of each call in turn that cuBLAS got it as it was.
+class ExpectForwarded {
+ public:
+  explicit ExpectForwarded(const FakeHandle& handle) : h_(handle) {}
+
+  void operator()(int status, const char* function, std::int64_t m, std::int64_t batch) {
+    EXPECT_EQ(status, kByCublas);
+    EXPECT_EQ(h_.calls, ++calls_) << function;
+    EXPECT_STREQ(h_.function, function);
+    EXPECT_EQ(h_.m, m);
+    EXPECT_EQ(h_.ldc, m + 1);
+    EXPECT_EQ(h_.batch, batch);
+  }
+
+ private:
+  const FakeHandle& h_;
+  int calls_ = 0;
+};
+
 TEST_F(InterposedTest, ServesASgemmThroughTheLibraryInTheHandlesStream) {
   const int m = new_size();
   int stream = 0;
@@ -103,23 +146,7 @@ TEST_F(InterposedTest, ServesBatchesOfPointers) {
   const void* const* const v = const_cast<const void* const*>(reinterpret_cast<void* const*>(x));
   void* const* const d = reinterpret_cast<void* const*>(addresses);
   const auto expect_served = [&](int status, int m, gt_type ab, gt_type cd, std::int64_t batch) {
-    EXPECT_EQ(status, kServed);
-    EXPECT_EQ(h.calls, 0);
-    const gt_gemm_call& call = library_.call;
-    EXPECT_EQ(call.batch_kind, GT_POINTERS);
-    EXPECT_EQ(call.batch, batch);
-    EXPECT_EQ(std::vector({call.M, call.N, call.K}), (std::vector<std::int64_t>{m, 8, 12}));
-    EXPECT_EQ(call.trans_a, GT_TRANSPOSE);
-    EXPECT_EQ(call.trans_b, GT_NO_TRANSPOSE);
-    EXPECT_EQ(call.type_a, ab);
-    EXPECT_EQ(call.type_b, ab);
-    EXPECT_EQ(call.type_d, cd);
-    EXPECT_EQ(call.A, x);
-    EXPECT_EQ(call.B, x + 1);
-    EXPECT_EQ(call.C, x + 2);
-    EXPECT_EQ(call.D, x + 2);
-    EXPECT_EQ(std::vector({call.lda, call.ldb, call.ldc}),
-              (std::vector<std::int64_t>{16, 20, m + 4}));
+    expect_pointers_served(status, h, library_.call, x, m, ab, cd, batch);
   };
   int m = new_size();
   expect_served(
@@ -147,23 +174,7 @@ TEST_F(InterposedTest, ServesOneGroupAsTheBatchOfPointersThatItIs) {
   void* const* const d = reinterpret_cast<void* const*>(addresses);
   const int op_a[] = {1}, op_b[] = {0};
   const auto expect_served = [&](int status, std::int64_t m, gt_type type, std::int64_t batch) {
-    EXPECT_EQ(status, kServed);
-    EXPECT_EQ(h.calls, 0);
-    const gt_gemm_call& call = library_.call;
-    EXPECT_EQ(call.batch_kind, GT_POINTERS);
-    EXPECT_EQ(call.batch, batch);
-    EXPECT_EQ(std::vector({call.M, call.N, call.K}), (std::vector<std::int64_t>{m, 8, 12}));
-    EXPECT_EQ(call.trans_a, GT_TRANSPOSE);
-    EXPECT_EQ(call.trans_b, GT_NO_TRANSPOSE);
-    EXPECT_EQ(call.type_a, type);
-    EXPECT_EQ(call.type_d, type);
-    EXPECT_EQ(call.A, x);
-    EXPECT_EQ(call.B, x + 1);
-    EXPECT_EQ(call.D, x + 2);
-    EXPECT_EQ(std::vector({call.lda, call.ldb, call.ldc}),
-              (std::vector<std::int64_t>{16, 20, m + 4}));
-    EXPECT_EQ(call.alpha, 2);
-    EXPECT_EQ(call.beta, 3);
+    expect_pointers_served(status, h, library_.call, x, m, type, type, batch);
   };
   {
     const int m = new_size(), n = 8, k = 12, lda = 16, ldb = 20, ldc = m + 4, batch = 5;
@@ -219,16 +230,7 @@ TEST_F(InterposedTest, HandsBatchesOfPointersOnAsTheyAre) {
   float* const* const x = addresses;
   const void* const* const v = const_cast<const void* const*>(reinterpret_cast<void* const*>(x));
   void* const* const d = reinterpret_cast<void* const*>(addresses);
-  int calls = 0;
-  const auto expect_forwarded = [&](int status, const char* function, std::int64_t m,
-                                    std::int64_t batch) {
-    EXPECT_EQ(status, kByCublas);
-    EXPECT_EQ(h.calls, ++calls) << function;
-    EXPECT_STREQ(h.function, function);
-    EXPECT_EQ(h.m, m);
-    EXPECT_EQ(h.ldc, m + 1);
-    EXPECT_EQ(h.batch, batch);
-  };
+  ExpectForwarded expect_forwarded(h);
   constexpr std::int64_t kLarge = std::int64_t{1} << 40;  // beyond 32 bits
   expect_forwarded(cublasSgemmBatched(&h, 0, 0, 5, 8, 12, matrix, x, 16, x, 20, matrix, x, 6, 9),
                    "cublasSgemmBatched", 5, 9);
@@ -247,16 +249,7 @@ TEST_F(InterposedTest, HandsEveryFunctionOnAsItIs) {
   FakeHandle& h = handle_;
   h.pointer_mode = 1;
   float* const x = matrix;
-  int calls = 0;
-  const auto expect_forwarded = [&](int status, const char* function, std::int64_t m,
-                                    std::int64_t batch) {
-    EXPECT_EQ(status, kByCublas);
-    EXPECT_EQ(h.calls, ++calls) << function;
-    EXPECT_STREQ(h.function, function);
-    EXPECT_EQ(h.m, m);
-    EXPECT_EQ(h.ldc, m + 1);
-    EXPECT_EQ(h.batch, batch);
-  };
+  ExpectForwarded expect_forwarded(h);
   constexpr std::int64_t kLarge = std::int64_t{1} << 40;  // beyond 32 bits
   expect_forwarded(cublasSgemm_v2(&h, 0, 0, 5, 8, 12, x, x, 16, x, 20, x, x, 6), "cublasSgemm_v2",
                    5, 1);

@@ -277,9 +277,12 @@
   const problems = () => data.problems.filter((problem) => problem.device === chosen.device);
   const isTimed = (problem) => problem.winner !== null && problem.winner.source === 'measured';
 
+  const placeOf = (device, problem) => `${device} ${problem}`;
+  const byPlace = new Map(data.problems.map((one) => [placeOf(one.device, one.problem), one]));
+
   // The same problem's winner on another device of the database, as a baseline; null where it has none.
   function elsewhere(problem, device) {
-    const other = data.problems.find((one) => one.device === device && one.problem === problem.problem);
+    const other = byPlace.get(placeOf(device, problem.problem));
     if (other === undefined || !isTimed(other)) return null;
     return {name: data.devices[device].name, us: other.winner.us, cold_us: other.winner.cold_us};
   }
