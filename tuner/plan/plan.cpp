@@ -184,7 +184,8 @@ constexpr double kAlmostAlike = 0.85;
 // whose best ended at 0.994 of a full search's: a surrogate smooths the source's order.
 constexpr std::size_t kMostLeaders = 8;
 
-// The configs that are expected to be the fastest here by this source alone, best first.
+// The configs that are expected to be the fastest here by this source alone, best first, but for
+// those that an earlier run has tried: a repeated search does not go down the source's list.
 std::vector<std::size_t> leaders_of(const PriorTimings& source, const Plan& plan,
                                     std::size_t most) {
   std::vector<std::pair<double, std::size_t>> order;
@@ -195,8 +196,8 @@ std::vector<std::size_t> leaders_of(const PriorTimings& source, const Plan& plan
   std::set<std::size_t> taken(plan.retries.begin(), plan.retries.end());
   for (const auto& [point, outcome] : plan.recalled) taken.insert(point);
   std::vector<std::size_t> leaders;
+  order.resize(std::min(order.size(), most));
   for (const auto& [log_us, point] : order) {
-    if (leaders.size() == most) break;
     if (std::isfinite(log_us) && taken.insert(point).second) leaders.push_back(point);
   }
   return leaders;

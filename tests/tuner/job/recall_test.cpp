@@ -104,17 +104,17 @@ TEST_F(RecallTest, TheBestOfAnotherGpuOfTheArchitectureAreTriedFirst) {
   };
   const Plan planned = plan();
   EXPECT_EQ(planned.recalled.size(), 1u);
-  ASSERT_EQ(planned.leaders.size(), 8u);
-  for (std::size_t i = 0; i < 8; ++i) {
+  ASSERT_EQ(planned.leaders.size(), 7u);  // of the eight fastest elsewhere one is known here
+  for (std::size_t i = 0; i < 7; ++i) {
     EXPECT_EQ(to_string(planned.points[planned.leaders[i]].config()),
               to_string(by_model[by_model.size() - 2 - i].config()))
         << i;
   }
   request.budget = 5;  // at most half of what is left
   const Plan short_one = plan();
-  ASSERT_EQ(short_one.leaders.size(), 2u);
-  EXPECT_EQ(to_string(short_one.points[short_one.leaders[1]].config()),
-            to_string(by_model[by_model.size() - 3].config()));
+  ASSERT_EQ(short_one.leaders.size(), 1u);
+  EXPECT_EQ(to_string(short_one.points[short_one.leaders[0]].config()),
+            to_string(by_model[by_model.size() - 2].config()));
 }
 
 TEST_F(RecallTest, APlanKnowsWhatIsStoredAndStartsNoWorker) {
