@@ -24,6 +24,10 @@ if(GT_SANITIZE)
   target_link_options(gt_flags INTERFACE -fsanitize=${GT_SANITIZE})
 endif()
 
+# The C++ library as an archive, of which only what is called stays: std::random_device of Debian's calls a function of
+# glibc 2.36, and what needs that would not start on Ubuntu 22.04 (core/random_word.h).
+set(GT_STATIC_CPP -static-libstdc++ -static-libgcc LINKER:--gc-sections)
+
 # gt_library(folder SOURCES... [DEPENDS targets...] [PRIVATE_DEPENDS targets...]): the static library gt_<folder>.
 function(gt_library folder)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
@@ -40,7 +44,7 @@ function(gt_executable name)
   target_link_libraries(${name} PRIVATE gt_flags ${ARG_DEPENDS})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
   if(NOT GT_SANITIZE)
-    target_link_options(${name} PRIVATE -static-libstdc++ -static-libgcc)
+    target_link_options(${name} PRIVATE ${GT_STATIC_CPP})
   endif()
 endfunction()
 

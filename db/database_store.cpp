@@ -4,8 +4,8 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <random>
 
+#include "core/random_word.h"
 #include "core/text/printable.h"
 #include "db/database_impl.h"
 #include "db/schema/rows.h"
@@ -57,11 +57,10 @@ std::string valid_utf8(const std::string& bytes) {
 
 // A version 4 UUID: RFC 9562, section 5.4.
 std::string random_uuid() {
-  std::random_device entropy;
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string uuid = "xxxxxxxx-xxxx-4xxx-8xxx-xxxxxxxxxxxx";
   for (char& digit : uuid) {
-    if (digit == 'x') digit = kDigits[entropy() % 16];
+    if (digit == 'x') digit = kDigits[random_word() % 16];
   }
   return uuid;
 }

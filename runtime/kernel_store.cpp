@@ -10,13 +10,13 @@
 #include <cerrno>
 #include <cstdlib>
 #include <ctime>
-#include <random>
 #include <system_error>
 #include <utility>
 #include <vector>
 
 #include "core/error.h"
 #include "core/files/descriptor_limit.h"
+#include "core/random_word.h"
 #include "core/text/fnv1a.h"
 
 namespace gemm_tune {
@@ -87,9 +87,8 @@ bool is_name_aside(std::string_view name) {
 
 // Not to be guessed, so that nobody is there first.
 std::string name_aside() {
-  std::random_device random;
   std::string name(kAside);
-  for (int i = 0; i < 4; ++i) name += "-" + std::to_string(random());
+  for (int i = 0; i < 4; ++i) name += "-" + std::to_string(random_word());
   return name;
 }
 

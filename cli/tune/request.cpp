@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <random>
 #include <thread>
 #include <utility>
 
@@ -15,6 +14,7 @@
 #include "cli/help/version.h"
 #include "cli/output/output_file.h"
 #include "core/error.h"
+#include "core/random_word.h"
 #include "core/text/parse_number.h"
 #include "core/text/printable.h"
 #include "gpu/compile/nvrtc.h"
@@ -93,7 +93,7 @@ TuneRequest search_request(const SearchOptions& search, const std::string& kerne
   request.driver_version = target.driver_version;
   request.worker = own_worker();
   request.jobs = search.jobs > 0 ? static_cast<std::size_t>(search.jobs) : default_jobs(target);
-  request.seed = search.seed ? *search.seed : std::random_device()();
+  request.seed = search.seed ? *search.seed : random_word();
   request.kernels = users_kernels(kernel_dir, request.problems);
   return request;
 }
