@@ -3,7 +3,7 @@
 # wheel.sh BUILD WORK OUTPUT PYTHON...: wheels of the package in OUTPUT, for each PYTHON, of what the release build BUILD
 # holds; audited, and their descriptions checked. WORK keeps the tools and objects for the next call.
 #
-# 3.11 gets a wheel of its own; one made with a later Python serves all from 3.12 on. The system's C library decides the
+# 3.10 and 3.11 get wheels of their own; one made with a later Python serves all from 3.12 on. The system's C library decides the
 # platform tag: manylinux_2_36 on Debian 12.
 set -euo pipefail
 build=$(cd "$1" && pwd)

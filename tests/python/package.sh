@@ -9,8 +9,8 @@ build=$(cd "$1" && pwd) python=$2 hide_libraries=$3 libraries_of_cuda=$4
 cd "$(dirname "${BASH_SOURCE[0]}")"
 skip() { echo "skipped: $*" && exit 77; }
 "$python" -c 'import sys, sysconfig, os, venv, ensurepip
-sys.exit(sys.version_info < (3, 11) or not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))' ||
-  skip "$python is no Python from 3.11 on with venv and Python.h"
+sys.exit(sys.version_info < (3, 10) or not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))' ||
+  skip "$python is no Python from 3.10 on with venv and Python.h"
 work=$build/python
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -27,6 +27,7 @@ rm -rf "$work/wheels"
 cd "$scratch" # nothing of the tree is imported
 LD_AUDIT=$hide_libraries GT_HIDDEN='libcu libnvrtc' venv/bin/python -c 'import gemm_tune' 2>errors
 ! grep . errors || { echo "the import asks for CUDA's libraries" && exit 1; }
+LD_LIBRARY_PATH=$libraries_of_cuda "$OLDPWD/walk.sh" venv
 env -u GEMM_TUNE_DB XDG_DATA_HOME="$scratch" XDG_CACHE_HOME="$scratch" GT_HIDE_LIBRARIES="$hide_libraries" \
   GT_CUDA_LIBRARIES="$libraries_of_cuda" LD_LIBRARY_PATH="$libraries_of_cuda" CUDA_VISIBLE_DEVICES='' \
   venv/bin/python -m pytest -q -p no:cacheprovider "$OLDPWD"

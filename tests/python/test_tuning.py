@@ -80,7 +80,7 @@ def test_an_interruption_ends_the_search_and_keeps_what_was_stored(tmp_path):
 
     with pytest.raises(KeyboardInterrupt) as raised:
         gemm_tune.tune([512, 1024], budget=500, arch=DEVICE, database=path, progress=interrupt)
-    assert "the same command goes on from there" in raised.value.__notes__[0]
+    assert "the same command goes on from there" in str(raised.value)
     assert path.exists()
 
 

@@ -47,7 +47,7 @@ def run(arguments: list[str], on_line: Callable[[str], None] | None = None) -> t
     """The program's exit code, output and last sentence. on_line gets its lines of progress.
 
     KeyboardInterrupt lets the program end what it has begun and store it, and is raised then."""
-    # A process group of its own: Ctrl-C reaches the program once, from here.
+    # A session of its own: Ctrl-C reaches the program once, from here.
     process = subprocess.Popen(
         [PROGRAM, *arguments],
         stdin=subprocess.DEVNULL,
@@ -56,7 +56,7 @@ def run(arguments: list[str], on_line: Callable[[str], None] | None = None) -> t
         text=True,
         errors="replace",
         env=_environment(),
-        process_group=0,
+        start_new_session=True,
     )
     stdout, stderr = process.stdout, process.stderr
     assert stdout is not None and stderr is not None
@@ -100,7 +100,7 @@ def run(arguments: list[str], on_line: Callable[[str], None] | None = None) -> t
         show(held)
     if interrupted is not None:
         if code == _INTERRUPTED:
-            interrupted.add_note(sentence)
+            interrupted.args = (sentence,)
         raise interrupted
     if code == _INTERRUPTED:
         raise KeyboardInterrupt(sentence)
