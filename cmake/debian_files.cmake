@@ -19,6 +19,13 @@ foreach(root IN LISTS roots)
        "  * Built by cpack.\n\n -- ${CPACK_PACKAGE_CONTACT}  ${today}\n")
   file(GLOB pages "${root}/usr/share/man/man1/*.1")
   execute_process(COMMAND gzip -9 -n -f "${doc}/changelog.Debian" ${pages} COMMAND_ERROR_IS_FATAL ANY)
+  # The loader searches Debian's folder of libraries in any case, and a program's own search path is forbidden.
+  file(GLOB texts "${root}/usr/lib/pkgconfig/*.pc")
+  foreach(text IN LISTS texts)
+    file(READ "${text}" content)
+    string(REPLACE " -Wl,-rpath,\${libdir}" "" content "${content}")
+    file(WRITE "${text}" "${content}")
+  endforeach()
   # The search path for CUDA of the machine that built: the loader's own and /usr/local/cuda are searched in any case.
   file(GLOB binaries "${root}/usr/bin/*" "${root}/usr/lib/*.so*")
   foreach(binary IN LISTS binaries)

@@ -39,6 +39,7 @@ done
 for binary in usr/bin/gemm-tune usr/lib/libgemm_tune.so.0; do
   ! readelf -d "$scratch/root/$binary" | grep -E 'RPATH|RUNPATH' || fail "$binary searches a folder of this machine"
 done
+! grep -n rpath "$scratch/root/usr/lib/pkgconfig/gemm_tune.pc" || fail "programs built by pkg-config get a search path"
 
 "$make_database" "$scratch/winners.db"
 "$scratch/root/usr/bin/gemm-tune" best --arch sm_86 --sizes 1024 --db "$scratch/winners.db" | grep -q vectorized_2d/BM=128 ||

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # consumer.sh BUILD_DIR PROJECT_DIR CXX GENERATOR MAKE_DATABASE HIDE_LIBRARIES cmake|pkg-config: installs the library into
 # an empty prefix, builds the outside project against nothing but that prefix, and runs it, also where CUDA's libraries
-# and the driver's are hidden by the audit module HIDE_LIBRARIES. CXX and GENERATOR are CMake's.
+# and the driver's are hidden by the audit module HIDE_LIBRARIES. The program finds the library without LD_LIBRARY_PATH.
+# CXX and GENERATOR are CMake's.
 set -euo pipefail
+unset LD_LIBRARY_PATH LD_RUN_PATH
 build=$1 project=$2 cxx=$3 generator=$4 make_database=$5 hide_libraries=$6 way=$7
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -25,14 +27,12 @@ else
   PKG_CONFIG_PATH=$(dirname "$(find "$scratch/prefix" -name gemm_tune.pc)")
   export PKG_CONFIG_PATH
   mkdir "$scratch/build"
-  libdir=$(pkg-config --variable=libdir gemm_tune)
   # shellcheck disable=SC2046  # flags are words
-  "$cxx" -std=c++17 "$project/lookup.cpp" -o "$scratch/build/lookup_cpp" $(pkg-config --cflags --libs gemm_tune) \
-    "-Wl,-rpath,$libdir"
+  "$cxx" -std=c++17 "$project/lookup.cpp" -o "$scratch/build/lookup_cpp" $(pkg-config --cflags --libs gemm_tune)
   # Plain C, by the C compiler of the system.
   # shellcheck disable=SC2046
   cc -std=c99 -Wall -Wextra -Wpedantic -Werror "$project/lookup.c" -o "$scratch/build/lookup_c" \
-    $(pkg-config --cflags --libs gemm_tune) "-Wl,-rpath,$libdir"
+    $(pkg-config --cflags --libs gemm_tune)
 fi
 "$make_database" "$scratch/winners.db"
 for program in "$scratch"/build/lookup_*; do
