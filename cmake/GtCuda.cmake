@@ -7,7 +7,7 @@
 # process whatever CUDA runtime, of CUDA 12 too, the process has loaded besides. Contexts, streams, events and memory
 # are the driver's, and so common to all runtimes of a process.
 #
-# Sets GT_CUDA_FOUND and GT_CUDA_LIBRARIES (a folder), and defines gt::cudart. Not finding CUDA is no error (core,
+# Sets GT_CUDA_FOUND, GT_CUDA_FOLDER and its GT_CUDA_LIBRARIES, and defines gt::cudart. Not finding CUDA is no error (core,
 # kernel_templates, search, db and choose build without it); finding another version is.
 set(GT_CUDA_ROOT "" CACHE PATH "CUDA 13 toolkit, or the folder nvidia/cu13 of NVIDIA's wheels; 'none' builds without")
 
@@ -24,24 +24,24 @@ set(GT_CUDA_FOUND FALSE)
 foreach(_gt_candidate IN LISTS _gt_roots)
   if(EXISTS "${_gt_candidate}/include/nvrtc.h" AND EXISTS "${_gt_candidate}/include/cuda_runtime_api.h")
     set(GT_CUDA_FOUND TRUE)
-    set(_gt_root "${_gt_candidate}")
+    set(GT_CUDA_FOLDER "${_gt_candidate}")
     break()
   endif()
 endforeach()
 
 if(GT_CUDA_FOUND)
-  file(STRINGS "${_gt_root}/include/cuda_runtime_api.h" _gt_version REGEX "^#define CUDART_VERSION")
+  file(STRINGS "${GT_CUDA_FOLDER}/include/cuda_runtime_api.h" _gt_version REGEX "^#define CUDART_VERSION")
   string(REGEX MATCH "[0-9]+" _gt_version "${_gt_version}")
   if(NOT _gt_version GREATER_EQUAL 13000 OR NOT _gt_version LESS 14000)
     math(EXPR _gt_major "${_gt_version} / 1000")
     math(EXPR _gt_minor "${_gt_version} % 1000 / 10")
-    message(FATAL_ERROR "CUDA ${_gt_major}.${_gt_minor} in ${_gt_root} is not CUDA 13; set GT_CUDA_ROOT to one "
+    message(FATAL_ERROR "CUDA ${_gt_major}.${_gt_minor} in ${GT_CUDA_FOLDER} is not CUDA 13; set GT_CUDA_ROOT to one "
                         "that is, to 'none' to build without, or use ./run, which fetches it.")
   endif()
-  find_library(_gt_cudart NAMES libcudart_static.a PATHS "${_gt_root}" PATH_SUFFIXES lib64 lib
+  find_library(_gt_cudart NAMES libcudart_static.a PATHS "${GT_CUDA_FOLDER}" PATH_SUFFIXES lib64 lib
                NO_DEFAULT_PATH NO_CACHE)
   if(NOT _gt_cudart)
-    message(FATAL_ERROR "CUDA in ${_gt_root} lacks libcudart_static.a: install it (package cuda-cudart-dev-13-0 of "
+    message(FATAL_ERROR "CUDA in ${GT_CUDA_FOLDER} lacks libcudart_static.a: install it (package cuda-cudart-dev-13-0 of "
                         "NVIDIA's Debian repository, nvidia-cuda-runtime of pip), or set GT_CUDA_ROOT to another.")
   endif()
   find_package(Threads REQUIRED)
@@ -50,7 +50,7 @@ if(GT_CUDA_FOUND)
   # of the program counts for that.
   set_target_properties(gt::cudart PROPERTIES
     IMPORTED_LOCATION "${_gt_cudart}"
-    INTERFACE_INCLUDE_DIRECTORIES "${_gt_root}/include"
+    INTERFACE_INCLUDE_DIRECTORIES "${GT_CUDA_FOLDER}/include"
     INTERFACE_LINK_LIBRARIES "Threads::Threads;${CMAKE_DL_LIBS};rt"
     INTERFACE_LINK_OPTIONS "LINKER:--disable-new-dtags")
   # For the libraries that are opened: where this machine has CUDA, then where another one is likely to have it.
@@ -58,7 +58,7 @@ if(GT_CUDA_FOUND)
   get_filename_component(GT_CUDA_LIBRARIES "${_gt_cudart}" DIRECTORY)
   set(CMAKE_BUILD_RPATH "${GT_CUDA_LIBRARIES};/usr/local/cuda/lib64")
   list(REMOVE_DUPLICATES CMAKE_BUILD_RPATH)
-  message(STATUS "CUDA: ${_gt_root}")
+  message(STATUS "CUDA: ${GT_CUDA_FOLDER}")
 else()
   message(STATUS "CUDA 13 not found in ${_gt_roots}: building core, kernel_templates, search, db and choose only")
 endif()
