@@ -60,6 +60,7 @@ class WinnerIndex {
   enum class Of { kernels, all };
 
   std::size_t size() const { return winners_.size(); }
+  const std::vector<Winner>& all() const { return winners_; }
 
   // The winners that serve the problem, nearest first, at most `most`, each of another config. At
   // equal distance the winner of the very problem comes first, then those of its alignment class

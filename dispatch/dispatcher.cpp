@@ -2,12 +2,14 @@
 #include "dispatch/dispatcher.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <system_error>
 #include <utility>
 
 #include "choose/layered.h"
+#include "core/text/fnv1a.h"
 #include "db/layers.h"
 #include "dispatch/c_values.h"
 #include "dispatch/recipe.h"
@@ -37,15 +39,35 @@ GemmCall checked_question(const gt_gemm_call& asked) {
   return call;
 }
 
-std::map<std::string, Tuned> read_tuned(const Dispatcher::Settings& settings) {
+std::map<std::string, Tuned> read_tuned(const Dispatcher::Settings& settings,
+                                        const LockWait& lock) {
   const std::vector<std::filesystem::path> layers = layer_files(settings.layer_folders);
   std::optional<Database> own;
   if (!is_missing_above(layers, settings.database)) {
-    own.emplace(settings.database, Database::Mode::read_only);
+    own.emplace(settings.database, Database::Mode::read_only, lock);
   }
   std::map<std::string, Tuned> tuned = load_layered(own ? &*own : nullptr, layers).tuned;
   if (!own && tuned.empty()) Database(settings.database, Database::Mode::read_only);  // says why
   return tuned;
+}
+
+// Of what a search says in the end. A problem whose search goes on has a better row every second,
+// without a baseline.
+std::string hash_of_timed_beside_library(const std::map<std::string, Tuned>& tuned) {
+  Fnv1a hash;
+  for (const auto& [arch, its] : tuned) {
+    for (const Winner& winner : its.winners.all()) {
+      const Record& row = winner.record;
+      if (!row.baseline || !row.outcome.timing) continue;
+      for (const std::string& text :
+           {arch, row.device.name, std::to_string(row.device.sm_count), to_string(row.problem),
+            row.config, row.revision, std::to_string(row.outcome.timing->median_us),
+            row.baseline->title(), std::to_string(row.baseline->timing.median_us), winner.layer}) {
+        hash.add(text);
+      }
+    }
+  }
+  return hash.hex();
 }
 
 bool is_for_tuned(const Choice& choice, const DeviceKey& device, const Problem& problem) {
@@ -75,13 +97,14 @@ std::optional<std::size_t> index_of_least(const std::vector<std::optional<double
 
 }  // namespace
 
-Dispatcher::Generation::Generation(const Settings& settings)
-    : tuned(read_tuned(settings)),
-      devices(kMostDevices),
-      recipes(kMostRemembered),
-      servers(kMostRemembered) {}
+Dispatcher::Winners::Winners(const Settings& settings, const LockWait& lock)
+    : tuned(read_tuned(settings, lock)),
+      timed_beside_library(hash_of_timed_beside_library(tuned)) {}
 
-const Tuned& Dispatcher::Generation::of(const std::string& arch) const {
+Dispatcher::Generation::Generation()
+    : devices(kMostDevices), recipes(kMostRemembered), servers(kMostRemembered) {}
+
+const Tuned& Dispatcher::Winners::of(const std::string& arch) const {
   static const Tuned kNothing;
   const auto found = tuned.find(arch);
   return found == tuned.end() ? kNothing : found->second;
@@ -101,8 +124,35 @@ Dispatcher::Dispatcher(Settings settings) : settings_(std::move(settings)), devi
 void Dispatcher::reload() {
   // Reads one after the other, so that what was read last stays.
   const std::lock_guard reloading(reloading_);
-  generations_.push_back(std::make_unique<Generation>(settings_));
+  const DatabaseStamp stamp = stamp_of(settings_.database);
+  take(std::make_shared<const Winners>(settings_, LockWait()));
+  stamp_ = stamp;
+}
+
+bool Dispatcher::refresh() {
+  const std::lock_guard reloading(reloading_);
+  // What is written while it reads changes the stamp once more.
+  const DatabaseStamp stamp = stamp_of(settings_.database);
+  if (stamp == stamp_) return false;
+  auto read = std::make_shared<const Winners>(settings_, LockWait(std::chrono::milliseconds(0)));
+  stamp_ = stamp;
+  if (read->timed_beside_library == winners()->timed_beside_library) return false;
+  take(std::move(read));
+  return true;
+}
+
+void Dispatcher::take(std::shared_ptr<const Winners> winners) {
+  generations_.push_back(std::make_unique<Generation>());
+  {
+    const std::lock_guard taking(taking_winners_);
+    winners_.swap(winners);
+  }
   current_.store(generations_.back().get(), std::memory_order_release);
+}
+
+std::shared_ptr<const Dispatcher::Winners> Dispatcher::winners() const {
+  const std::lock_guard taking(taking_winners_);
+  return winners_;
 }
 
 Allowed Dispatcher::allowed(bool with_library) const {
@@ -152,7 +202,7 @@ gt_recipe Dispatcher::lookup(const DeviceName& on, const gt_gemm_call& asked) co
     if (const gt_recipe* const known = generation.recipes.find(*key)) return *known;
   }
   const auto [device, problem, allowed] = question_of(on, call);
-  const Choice choice = choose(generation.of(device.arch), device, problem, allowed);
+  const Choice choice = choose(winners()->of(device.arch), device, problem, allowed);
   gt_recipe recipe = recipe_of(choice, device, problem);
   if (choice.config) {
     const std::lock_guard naming(naming_);
@@ -165,8 +215,7 @@ gt_recipe Dispatcher::lookup(const DeviceName& on, const gt_gemm_call& asked) co
 
 std::string Dispatcher::explain(const DeviceName& on, const gt_gemm_call& asked) const {
   const Question question = question_of(on, checked_question(asked));
-  const Generation& generation = *current_.load(std::memory_order_acquire);
-  return choose(generation.of(question.device.arch), question.device, question.problem,
+  return choose(winners()->of(question.device.arch), question.device, question.problem,
                 question.allowed)
       .explanation;
 }
@@ -201,9 +250,10 @@ void Dispatcher::launch(const GemmCall& call, cudaStream_t stream) {
   }
   const DeviceKey& on = device(ordinal);
   const OutsideCapture loading;
+  const std::shared_ptr<const Winners> winners = this->winners();
   const Choice choice =
-      choose(generation.of(on.arch), on, call.problem, allowed(library_takes(call)));
-  const auto [server, lasts] = first_sight(generation, choice, call, ordinal, stream);
+      choose(winners->of(on.arch), on, call.problem, allowed(library_takes(call)));
+  const auto [server, lasts] = first_sight(*winners, choice, call, ordinal, stream);
   if (lasts) generation.servers.add(key, server, !is_for_tuned(choice, on, call.problem));
   enqueue(server, call, ordinal, stream);
 }
@@ -217,20 +267,20 @@ void Dispatcher::enqueue(const Server& server, const GemmCall& call, int ordinal
                    [&](void* workspace) { server.kernel->launch(call, workspace, stream); });
 }
 
-Dispatcher::FirstSight Dispatcher::first_sight(const Generation& generation, const Choice& choice,
+Dispatcher::FirstSight Dispatcher::first_sight(const Winners& winners, const Choice& choice,
                                                const GemmCall& call, int ordinal,
                                                cudaStream_t stream) {
   const bool may_differ = settings_.policy != Policy::deterministic &&
                           !is_for_tuned(choice, device(ordinal), call.problem);
-  if (!may_differ) return {prepare(generation, choice, call, ordinal)};
+  if (!may_differ) return {prepare(winners, choice, call, ordinal)};
   if (std::optional<Server> known = refined_before(call, ordinal)) return {std::move(*known)};
   // Of a batch of pointers nobody knows where D could lie as well.
   const bool may_refine = settings_.refine_ms > 0 && call.problem.batch_kind == BatchKind::strided;
-  if (!may_refine || is_capturing(stream)) return {prepare(generation, choice, call, ordinal)};
+  if (!may_refine || is_capturing(stream)) return {prepare(winners, choice, call, ordinal)};
   // Who waited for another thread's refinement might wait for work that its own stream waits for.
   const std::unique_lock alone(refining_, std::try_to_lock);
-  if (!alone) return {prepare(generation, choice, call, ordinal), false};
-  return {refined(generation, choice, call, ordinal, stream)};
+  if (!alone) return {prepare(winners, choice, call, ordinal), false};
+  return {refined(winners, choice, call, ordinal, stream)};
 }
 
 // The answer of the file, if this call can have it.
@@ -258,7 +308,7 @@ std::optional<Dispatcher::Server> Dispatcher::refined_before(const GemmCall& cal
 // The likeliest configs and, where a library may serve, cublasLt's proposals. A candidate that
 // fails leaves its place to the others. Preparing may take half of the time, but one kernel is
 // always prepared.
-std::vector<Dispatcher::Candidate> Dispatcher::candidates(const Generation& generation,
+std::vector<Dispatcher::Candidate> Dispatcher::candidates(const Winners& winners,
                                                           const GemmCall& call, int ordinal,
                                                           const Refinement& timing) {
   constexpr std::size_t kKernels = 3;
@@ -275,7 +325,7 @@ std::vector<Dispatcher::Candidate> Dispatcher::candidates(const Generation& gene
     }
   };
   bool has_kernel = false;
-  for (const Choice& one : likeliest(generation.of(on.arch), on, call.problem, allowed, kKernels)) {
+  for (const Choice& one : likeliest(winners.of(on.arch), on, call.problem, allowed, kKernels)) {
     if (has_kernel && timing.is_half_over()) break;
     const bool is_added = one.config && try_to_add(*one.config, library_version(one));
     has_kernel = has_kernel || (is_added && !one.config->family->is_library());
@@ -290,13 +340,13 @@ std::vector<Dispatcher::Candidate> Dispatcher::candidates(const Generation& gene
 }
 
 // What is fastest of all candidates; where none can be timed, prepare() serves or says why not.
-Dispatcher::Server Dispatcher::refined(const Generation& generation, const Choice& choice,
+Dispatcher::Server Dispatcher::refined(const Winners& winners, const Choice& choice,
                                        const GemmCall& call, int ordinal, cudaStream_t stream) {
   std::vector<Candidate> all;
   std::vector<std::optional<double>> time_us;
   try {
     Refinement timing(call, stream, settings_.refine_ms);
-    all = candidates(generation, call, ordinal, timing);
+    all = candidates(winners, call, ordinal, timing);
     std::vector<Refinement::Enqueue> ways;
     for (const Candidate& one : all) {
       ways.emplace_back(
@@ -306,7 +356,7 @@ Dispatcher::Server Dispatcher::refined(const Generation& generation, const Choic
   } catch (const Error&) {  // no memory for another D
   }
   const std::optional<std::size_t> best = index_of_least(time_us);
-  if (!best) return prepare(generation, choice, call, ordinal);
+  if (!best) return prepare(winners, choice, call, ordinal);
   // What was timed alone is no answer for other processes.
   const auto none = std::count(time_us.begin(), time_us.end(), std::nullopt);
   if (refined_choices_ && static_cast<std::size_t>(none) + 1 < time_us.size()) {
@@ -318,7 +368,7 @@ Dispatcher::Server Dispatcher::refined(const Generation& generation, const Choic
 
 // Where a library cannot be opened, or is another one than the database knows: cuBLAS's own choice
 // in place of an algorithm, and a kernel in place of that.
-Dispatcher::Server Dispatcher::prepare(const Generation& generation, const Choice& choice,
+Dispatcher::Server Dispatcher::prepare(const Winners& winners, const Choice& choice,
                                        const GemmCall& call, int ordinal) {
   if (!choice.config) {
     throw NoKernelError("no kernel can serve " + to_string(call.problem) + ": " +
@@ -334,10 +384,10 @@ Dispatcher::Server Dispatcher::prepare(const Generation& generation, const Choic
       next.config = library_choice();
     } else {
       const DeviceKey& on = device(ordinal);
-      next = choose(generation.of(on.arch), on, call.problem, allowed(false));
+      next = choose(winners.of(on.arch), on, call.problem, allowed(false));
     }
     if (!next.config) throw;
-    return prepare(generation, next, call, ordinal);
+    return prepare(winners, next, call, ordinal);
   }
 }
 

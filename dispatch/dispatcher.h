@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a gt_handle is: the winners of a database, and the kernels loaded so far.
 //
-// Everything of the database is read at construction and in reload(), so that a look-up touches no
-// disk. Answers are remembered: a known problem costs neither a lock nor an allocation nor a system
-// call. A thread waits only for a compilation of the kernel that it needs, and for another launch
-// of its stream that needs scratch memory. Any number of threads.
+// Everything of the database is read at construction, in reload() and in refresh(), so that a
+// look-up touches no disk. Answers are remembered: a known problem costs neither a lock nor an
+// allocation nor a system call. A thread waits only for a compilation of the kernel that it needs,
+// and for another launch of its stream that needs scratch memory. Any number of threads.
 #pragma once
 
 #include <atomic>
@@ -21,6 +21,8 @@
 
 #include "choose/choose.h"
 #include "core/error.h"
+#include "db/database_stamp.h"
+#include "db/lock_wait.h"
 #include "dispatch/call_key.h"
 #include "dispatch/checked_call.h"
 #include "dispatch/include/gemm_tune/gemm_tune.h"
@@ -67,6 +69,12 @@ class Dispatcher {
   // DatabaseError, and then the winners stay as they are.
   void reload();
 
+  // Reads the database again if its file has changed since it was read, and takes the winners if
+  // others than before have been timed beside a library; returns whether it took them. For any
+  // number of calls: where nothing has changed, it asks the file system for two files, and it waits
+  // for no other process. Throws as reload() does.
+  bool refresh();
+
   // The answer of lookup(), where the question was asked before and is seen at once to be valid;
   // nullptr otherwise. Precondition: the call's size is that of its type.
   const gt_recipe* remembered(const DeviceName& on, const gt_gemm_call& asked) const;
@@ -92,13 +100,20 @@ class Dispatcher {
     std::shared_ptr<const LibraryCall> library;  // of libraries_
   };
 
-  // The winners of the database as it was read once, and what has been found out with them.
-  struct Generation {
-    explicit Generation(const Settings& settings);
+  // The winners of the database as it was read once.
+  struct Winners {
+    Winners(const Settings& settings, const LockWait& lock);
 
     const Tuned& of(const std::string& arch) const;
 
-    std::map<std::string, Tuned> tuned;                // by architecture
+    std::map<std::string, Tuned> tuned;  // by architecture
+    std::string timed_beside_library;    // a hash of those that were
+  };
+
+  // What has been found out with the winners of one reading.
+  struct Generation {
+    Generation();
+
     mutable Remembered<OwnedDeviceName, int> devices;  // their numbers, in the order of asking
     mutable int next_device = 0;                       // guarded by naming_
     mutable Remembered<CallKey, gt_recipe> recipes;    // by device's number and order of storage
@@ -115,6 +130,10 @@ class Dispatcher {
   // nullptr where too many devices were asked for.
   const int* number_of_device(const Generation& generation, const DeviceName& on) const;
 
+  // Those of the current generation, or of a later one. Call it after the generation was loaded.
+  std::shared_ptr<const Winners> winners() const;
+  void take(std::shared_ptr<const Winners> winners);  // with reloading_ locked
+
   Allowed allowed(bool with_library) const;
 
   // At most kMaxBatch entries.
@@ -125,20 +144,19 @@ class Dispatcher {
     Server server;
     bool lasts = true;  // for later calls too
   };
-  FirstSight first_sight(const Generation& generation, const Choice& choice, const GemmCall& call,
+  FirstSight first_sight(const Winners& winners, const Choice& choice, const GemmCall& call,
                          int ordinal, cudaStream_t stream);
   // A way to serve a call, and its name in the file of refined choices.
   struct Candidate {
     Server server;
     std::string answer;
   };
-  std::vector<Candidate> candidates(const Generation& generation, const GemmCall& call, int ordinal,
+  std::vector<Candidate> candidates(const Winners& winners, const GemmCall& call, int ordinal,
                                     const Refinement& timing);
-  Server refined(const Generation& generation, const Choice& choice, const GemmCall& call,
-                 int ordinal, cudaStream_t stream);
+  Server refined(const Winners& winners, const Choice& choice, const GemmCall& call, int ordinal,
+                 cudaStream_t stream);
   std::optional<Server> refined_before(const GemmCall& call, int ordinal);
-  Server prepare(const Generation& generation, const Choice& choice, const GemmCall& call,
-                 int ordinal);
+  Server prepare(const Winners& winners, const Choice& choice, const GemmCall& call, int ordinal);
   Server prepare(const KnownConfig& config, const std::string& library_version,
                  const GemmCall& call, int ordinal);
   void enqueue(const Server& server, const GemmCall& call, int ordinal, cudaStream_t stream);
@@ -166,8 +184,13 @@ class Dispatcher {
   mutable std::set<std::string> names_;
   std::mutex refining_;  // two refinements at once would time each other's work
 
-  // The last is the current one. The others stay, since a call may be at work with them.
+  mutable std::mutex taking_winners_;
+  std::shared_ptr<const Winners> winners_;  // guarded by taking_winners_
+
+  // The last is the current one. The others stay, since a call may be at work with them: as much as
+  // there are problems that were asked for.
   std::mutex reloading_;
+  DatabaseStamp stamp_;                                   // guarded by reloading_
   std::vector<std::unique_ptr<Generation>> generations_;  // guarded by reloading_
   std::atomic<Generation*> current_;
 };

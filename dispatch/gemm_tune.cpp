@@ -169,6 +169,14 @@ gt_status gt_reload(gt_handle* handle) {
   });
 }
 
+gt_status gt_refresh(gt_handle* handle, int* changed) {
+  return guarded([&] {
+    required(handle, "handle");
+    const bool has_changed = handle->dispatcher.refresh();
+    if (changed != nullptr) *changed = has_changed ? 1 : 0;
+  });
+}
+
 void gt_close(gt_handle* handle) { delete handle; }
 
 gt_status gt_lookup(const gt_handle* handle, const gt_device* device, const gt_gemm_call* call,

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <exception>
@@ -27,6 +28,16 @@ Settings Settings::from(Get* get) {
     if (end == distance || *end != '\0' || !(settings.most_distance >= 1)) {
       settings.error = std::string("GEMM_TUNE_BLAS_DISTANCE is '") + distance +
                        "': it must be a number from 1 on";
+    }
+  }
+  if (const char* const seconds = get("GEMM_TUNE_BLAS_REFRESH")) {
+    constexpr double kMost = 86400;
+    char* end = nullptr;
+    settings.refresh_s = std::strtod(seconds, &end);
+    const bool is_in_range = settings.refresh_s >= 0 && settings.refresh_s <= kMost;
+    if (end == seconds || *end != '\0' || !is_in_range) {
+      settings.error = std::string("GEMM_TUNE_BLAS_REFRESH is '") + seconds +
+                       "': it must be a number of seconds from 0 (never) to 86400";
     }
   }
   if (const char* const name = get("GEMM_TUNE_BLAS_ACCURACY")) {
@@ -82,9 +93,11 @@ std::optional<Reason> Server::try_to_serve(const CublasCall& asked, const gt_gem
   // Who reads that a call is served also sees library_, which another thread may have opened.
   int verdict = shape->verdict.load(std::memory_order_acquire);
   if (verdict == Shape::kUnknown) {
+    const std::uint64_t generation = generation_;
     verdict = verdict_on(call, shape);
     if (verdict == Shape::kUnknown) return why_invalid(asked);
-    shape->verdict.store(verdict, std::memory_order_release);
+    shape->verdict = verdict;
+    if (generation_ != generation) shape->verdict = Shape::kUnknown;  // refresh() came in between
   }
   if (verdict != Shape::kServed) return static_cast<Reason>(verdict);
   const gt_status status = library_->gemm(stream, call);
@@ -113,18 +126,39 @@ int Server::verdict_on(const gt_gemm_call& call, Shape* shape) {
 }
 
 const TunedLibrary* Server::library() {
-  std::call_once(opening_, [this] {
-    try {
-      if (settings_.error.empty()) {
-        library_ = std::make_unique<const TunedLibrary>(settings_.families);
-      } else {
-        remember_error(settings_.error);
-      }
-    } catch (const std::exception& error) {
-      remember_error(error.what());
-    }
-  });
-  return library_.get();
+  std::call_once(opening_, [this] { open_library(); });
+  return library_ != nullptr && library_->is_open() ? library_.get() : nullptr;
+}
+
+void Server::open_library() {
+  if (!settings_.error.empty()) return remember_error(settings_.error);
+  try {
+    library_ = std::make_unique<TunedLibrary>(settings_.families);
+    library_->refresh();
+  } catch (const std::exception& error) {
+    remember_error(error.what());
+  }
+  if (library_ == nullptr || settings_.refresh_s == 0) return;
+  refresher_.start([this] { return refresh(); },
+                   std::chrono::duration<double>(settings_.refresh_s));
+}
+
+bool Server::refresh() {
+  const bool was_open = library_->is_open();
+  try {
+    if (!library_->refresh()) return false;
+  } catch (const std::exception&) {  // the winners stay as they are; the next time may be better
+    return false;
+  }
+  if (!was_open) forget_error();  // that it could not be opened
+  ++generation_;
+  shapes_.for_each([](Shape& shape) { shape.verdict = Shape::kUnknown; });
+  return true;
+}
+
+void Server::forget_error() {
+  const std::lock_guard lock(error_mutex_);
+  counts_.forget_error();
 }
 
 void Server::remember_error(const std::string& sentence) {

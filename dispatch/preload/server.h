@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Serves a call of cuBLAS by gt_gemm where it may, and counts both.
 //
-// Any number of threads.
+// What serves a shape is looked up at its first call, and again once the database has other
+// winners: a thread beside looks for them, so that no call ever waits for the database but the
+// first. Any number of threads.
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -12,6 +15,7 @@
 #include <utility>
 
 #include "dispatch/preload/cublas/real_cublas.h"
+#include "dispatch/preload/refresher.h"
 #include "dispatch/preload/report/counts.h"
 #include "dispatch/preload/report/gpu_timer.h"
 #include "dispatch/preload/report/shape_table.h"
@@ -24,9 +28,10 @@ namespace gemm_tune::preload {
 // GEMM_TUNE_BLAS_FAMILIES: plug-ins of kernel families, a line each.
 // GEMM_TUNE_BLAS_DISTANCE: the most_distance of objection(), a number from 1.
 // GEMM_TUNE_BLAS_ACCURACY: the accuracy class of fp32 calls that are not pedantic.
+// GEMM_TUNE_BLAS_REFRESH: how often to look for new winners, in seconds; 0: never.
 struct Settings {
   std::string report, counts, families;
-  double most_distance = 4;
+  double most_distance = 4, refresh_s = 10;
   Arithmetic arithmetic;
   std::string error;  // a sentence about a value that is none; nothing is served then
 
@@ -73,7 +78,11 @@ class Server {
   // A verdict of the shape; kUnknown where the library calls this call's arguments invalid.
   int verdict_on(const gt_gemm_call& call, Shape* shape);
   const TunedLibrary* library();
+  void open_library();
+  // Takes winners that were tuned since; whether there were some. In the thread of refresher_.
+  bool refresh();
   void remember_error(const std::string& sentence);
+  void forget_error();
 
   const Settings settings_;
   const int pid_ = own_pid();
@@ -82,7 +91,10 @@ class Server {
   GpuTimer timer_;
 
   std::once_flag opening_;
-  std::unique_ptr<const TunedLibrary> library_;  // null if unusable; fixed after opening_
+  std::unique_ptr<TunedLibrary> library_;  // null if unusable; fixed after opening_
+  // How often the library has got other winners. A verdict that was looked up meanwhile counts not.
+  std::atomic<std::uint64_t> generation_ = 0;
+  Refresher refresher_;
 
   std::mutex error_mutex_;  // guards the error of counts_
 

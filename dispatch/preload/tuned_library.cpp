@@ -41,7 +41,8 @@ Function function_of(void* library, const char* name) {
 
 TunedLibrary::TunedLibrary(const std::string& families) {
   void* const library = open_library();
-  const auto open = function_of<decltype(&gt_open)>(library, "gt_open");
+  open_ = function_of<decltype(&gt_open)>(library, "gt_open");
+  refresh_ = function_of<decltype(&gt_refresh)>(library, "gt_refresh");
   lookup_ = function_of<decltype(&gt_lookup)>(library, "gt_lookup");
   gemm_ = function_of<decltype(&gt_gemm)>(library, "gt_gemm");
   last_error_ = function_of<decltype(&gt_last_error)>(library, "gt_last_error");
@@ -51,11 +52,22 @@ TunedLibrary::TunedLibrary(const std::string& families) {
       throw Error(last_error());
     }
   }
+}
+
+bool TunedLibrary::refresh() {
+  if (gt_handle* const handle = handle_.load(std::memory_order_relaxed)) {
+    int changed = 0;
+    if (refresh_(handle, &changed) != GT_OK) throw Error(last_error());
+    return changed != 0;
+  }
   gt_options options = GT_OPTIONS_INIT;
   // Never a cuBLAS of the library's own: of two calls of one shape with different addresses or
   // alpha, the second may get another choice than the look-up of the first.
   options.policy = GT_POLICY_TUNED_ONLY;
-  if (open(&options, &handle_) != GT_OK) throw Error(last_error());
+  gt_handle* handle = nullptr;
+  if (open_(&options, &handle) != GT_OK) throw Error(last_error());
+  handle_.store(handle, std::memory_order_release);
+  return true;
 }
 
 }  // namespace gemm_tune::preload

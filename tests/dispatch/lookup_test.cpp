@@ -2,14 +2,12 @@
 // The C interface without a GPU: opening, looking up, refusing.
 #include <gemm_tune/gemm_tune.h>
 
-#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <gemm_tune/gemm_tune.hpp>
 #include <limits>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "gpu/device.h"
@@ -736,43 +734,6 @@ TEST_F(PolicyTest, RefusesBadOptions) {
   EXPECT_EQ(gt_open(&options, &handle), GT_INVALID_ARGUMENT);
   EXPECT_THAT(gt_last_error(), StartsWith("options.size is 8: set it to sizeof(gt_options)"));
   EXPECT_EQ(handle, nullptr);
-}
-
-TEST_F(LookupTest, AChangedDatabaseIsSeenAfterReload) {
-  const gt_gemm_call call = make_call(2048, 2048, 2048);
-  EXPECT_EQ(lookup(call).match, GT_MATCH_NEAREST);
-  Database database(database_, Database::Mode::create_or_open);
-  database.begin_run({"0.1.0", "13.0", "580.159.04", "gemm-tune --sizes 2048", 1});
-  Outcome measured;
-  measured.timing = Timing{20.0, {19.0, 20.0, 21.0}, 4};
-  database.store(kSampleDevice, packed_problem(2048, 2048, 2048), kSampleConfig,
-                 current_revisions().at("vectorized_2d"), measured, Source::measured);
-  EXPECT_EQ(lookup(call).match, GT_MATCH_NEAREST);
-  EXPECT_EQ(gt_reload(handle_), GT_OK) << gt_last_error();
-  EXPECT_EQ(lookup(call).match, GT_MATCH_EXACT);
-  EXPECT_EQ(gt_reload(nullptr), GT_INVALID_ARGUMENT);
-}
-
-TEST_F(LookupTest, AReloadThatFailsLeavesTheWinners) {
-  std::filesystem::remove(database_);
-  EXPECT_EQ(gt_reload(handle_), GT_DATABASE_ERROR);
-  EXPECT_THAT(gt_last_error(), HasSubstr("winners.db"));
-  EXPECT_EQ(lookup(make_call(1024, 1024, 1024)).match, GT_MATCH_EXACT);
-}
-
-TEST_F(LookupTest, ReloadsWhileOthersLookUp) {
-  std::atomic<bool> done = false;
-  std::vector<std::jthread> readers;
-  for (int thread = 0; thread < 3; ++thread) {
-    readers.emplace_back([&, thread] {
-      for (int i = 0; !done; ++i) {
-        const gt_recipe recipe = lookup(make_call(64 + i % 50, 64 + thread, 64));
-        EXPECT_GT(recipe.distance, 1);  // from a winner
-      }
-    });
-  }
-  for (int i = 0; i < 20; ++i) EXPECT_EQ(gt_reload(handle_), GT_OK) << gt_last_error();
-  done = true;
 }
 
 }  // namespace

@@ -53,6 +53,13 @@ class Handle {
   // Reads the database again.
   void reload() { check(gt_reload(handle_.get())); }
 
+  // The same where it has other winners now; whether it has.
+  bool refresh() {
+    int changed = 0;
+    check(gt_refresh(handle_.get(), &changed));
+    return changed != 0;
+  }
+
   // For the named device. The recipe's text is this handle's.
   gt_recipe lookup(const gt_device& device, const gt_gemm_call& call) const {
     return lookup(&device, call);

@@ -93,6 +93,11 @@ void Counts::set_error(const std::string& sentence) {
   content_->has_error = true;
 }
 
+void Counts::forget_error() {
+  content_->has_error = false;
+  content_->error[0] = '\0';
+}
+
 std::string Counts::report() const { return text_of(*content_); }
 
 void Counts::remove_file() const {

@@ -2,7 +2,7 @@
 // The memory of a process's counts: a file, so that they outlive a process that a signal or _exit()
 // ends before it can report.
 //
-// Written by any number of threads; read by another process once the first has ended.
+// Written by any number of threads; read by another process meanwhile, or once the first has ended.
 #pragma once
 
 #include <array>
@@ -19,7 +19,8 @@ namespace gemm_tune::preload {
 struct CountsContent {
   static constexpr std::size_t kShapes = 16384;
 
-  std::uint64_t layout;  // of this struct; another version of the drop-in may have another
+  std::atomic<std::uint64_t> layout;  // of this struct; another version of the drop-in may have
+                                      // another. 0 until the next two are there
   std::int64_t pid;
   std::array<char, 1024> program;  // with a zero at its end, as `error`
   std::array<char, 1024> error;
@@ -48,8 +49,9 @@ class Counts {
   void publish(const Shape* shape);
 
   void add_beyond_table() { content_->beyond_table.fetch_add(1, std::memory_order_relaxed); }
-  // Only the first is kept.
+  // Only the first is kept, until it is forgotten.
   void set_error(const std::string& sentence);
+  void forget_error();
 
   // The lines of the report.
   std::string report() const;

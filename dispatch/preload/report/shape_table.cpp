@@ -87,9 +87,9 @@ Shape* ShapeTable::find(const ShapeKey& key) {
   return nullptr;
 }
 
-void ShapeTable::for_each(const std::function<void(const Shape&)>& visit) const {
+void ShapeTable::for_each(const std::function<void(Shape&)>& visit) const {
   for (const std::atomic<Shape*>& slot : slots_) {
-    if (const Shape* const shape = slot.load(std::memory_order_acquire)) visit(*shape);
+    if (Shape* const shape = slot.load(std::memory_order_acquire)) visit(*shape);
   }
 }
 

@@ -36,7 +36,8 @@ struct ShapeKey {
 ShapeKey key_of(const CublasCall& call, int device, bool reads_c = true);
 
 struct Shape {
-  // Of a look-up: kUnknown before it, then a Reason, or kServed.
+  // Of a look-up: kUnknown before it, then a Reason, or kServed; kUnknown again once there are
+  // other winners.
   static constexpr int kUnknown = -2, kServed = -1;
 
   ShapeKey key;
@@ -71,7 +72,7 @@ class ShapeTable {
   Shape* find(const ShapeKey& key);
 
   // In no order.
-  void for_each(const std::function<void(const Shape&)>& visit) const;
+  void for_each(const std::function<void(Shape&)>& visit) const;
 
  private:
   static constexpr std::size_t kSlots = 16384;  // a power of two

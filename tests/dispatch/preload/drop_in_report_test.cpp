@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -282,6 +283,42 @@ TEST_F(ReportTest, SaysWhyNothingIsServedWhereTheDatabaseIsUnusable) {
   ASSERT_EQ(lines.size(), 2U);
   EXPECT_EQ(lines[0]["error"], "database 'x' does not exist");
   EXPECT_EQ(lines[1]["declined"], Json({{"the library or its database is unusable", 1}}));
+}
+
+TEST_F(ReportTest, ADatabaseThatComesLaterIsOpenedAndTheErrorForgotten) {
+  const auto lines = report_of({}, [&] {
+    library_.open_status = GT_DATABASE_ERROR;
+    library_.error = "database 'x' does not exist";
+    expect_by_cublas(100);
+    library_.open_status = GT_OK;
+    while (library_.served == 0) sgemm(handle_, 100);
+  });
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_FALSE(lines[0].contains("error"));
+  EXPECT_EQ(lines[1]["served"], 1);
+}
+
+TEST_F(ReportTest, AnIntervalOfZeroLeavesTheWinnersOfTheStart) {
+  const auto lines = report_of({{"GEMM_TUNE_BLAS_REFRESH", "0"}}, [&] {
+    expect_served(100);
+    const int threads = [] {
+      const std::filesystem::directory_iterator all("/proc/self/task");
+      return static_cast<int>(std::distance(begin(all), end(all)));
+    }();
+    EXPECT_EQ(threads, 1);
+    EXPECT_EQ(library_.refreshes, 0);
+  });
+  EXPECT_EQ(lines.size(), 2U);
+}
+
+TEST_F(ReportTest, AnIntervalThatIsNoneIsNamedAndNothingIsServed) {
+  for (const char* const text : {"", "often", "-1", "nan", "1e9", "4x"}) {
+    const auto lines =
+        report_of({{"GEMM_TUNE_BLAS_REFRESH", text}}, [&] { expect_by_cublas(100); });
+    ASSERT_EQ(lines.size(), 2U) << text;
+    EXPECT_EQ(lines[0]["error"], "GEMM_TUNE_BLAS_REFRESH is '" + std::string(text) +
+                                     "': it must be a number of seconds from 0 (never) to 86400");
+  }
 }
 
 TEST_F(ReportTest, SaysWhyTheLibraryFailedAtACall) {

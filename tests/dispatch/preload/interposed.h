@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <thread>
 
 #include "tests/dispatch/preload/fakes/fake_cublas.h"
 #include "tests/dispatch/preload/fakes/fake_driver.h"
@@ -28,12 +29,20 @@ inline int sgemm(FakeHandle& handle, int m) {
   return cublasSgemm_v2(&handle, 0, 0, m, 8, 8, &kAlpha, matrix, m, matrix, 8, &kBeta, matrix, m);
 }
 
+// Until the drop-in has looked for other winners so many times from now on, to the end.
+inline void await_refreshes(FakeLibrary& library, int times = 2) {
+  for (const int last = library.refreshes + times; library.refreshes < last;) {
+    std::this_thread::yield();
+  }
+}
+
 class InterposedTest : public ::testing::Test {
  protected:
   void SetUp() override {
     // Nothing of the tests' environment.
     unsetenv("NVIDIA_TF32_OVERRIDE");
     unsetenv("CUBLAS_EMULATE_SINGLE_PRECISION");
+    setenv("GEMM_TUNE_BLAS_REFRESH", "0.0001", 1);
     library_.recipe = FakeLibrary().recipe;
     library_.lookup_status = library_.gemm_status = GT_OK;
     fake_driver()->has_context = true;

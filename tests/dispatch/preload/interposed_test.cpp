@@ -314,8 +314,64 @@ TEST_F(InterposedTest, AShapeIsLookedUpOnce) {
   for (int i = 0; i < 5; ++i) EXPECT_EQ(sgemm(handle_, m), kServed);
   EXPECT_EQ(library_.lookups, before + 1);
   library_.recipe.tuned_us = 11;
-  EXPECT_EQ(sgemm(handle_, m), kServed);  // the choice is pinned
+  await_refreshes(library_);
+  EXPECT_EQ(sgemm(handle_, m), kServed);  // as long as the database has no other winners
   EXPECT_EQ(sgemm(handle_, new_size()), kByCublas);
+}
+
+TEST_F(InterposedTest, AWinnerThatIsTunedMeanwhileServesFromThenOn) {
+  const int m = new_size(), other = new_size();
+  library_.recipe.match = GT_MATCH_NONE;
+  EXPECT_EQ(sgemm(handle_, m), kByCublas);
+  library_.lookup_status = GT_DEVICE_ERROR;
+  EXPECT_EQ(sgemm(handle_, other), kByCublas);
+  library_.lookup_status = GT_OK;
+  library_.recipe.match = GT_MATCH_EXACT;
+  await_refreshes(library_);
+  EXPECT_EQ(sgemm(handle_, m), kByCublas);
+  library_.has_others = true;
+  while (sgemm(handle_, m) != kServed) std::this_thread::yield();
+  while (sgemm(handle_, other) != kServed) std::this_thread::yield();
+  library_.recipe.tuned_us = 11;
+  library_.has_others = true;
+  while (sgemm(handle_, m) != kByCublas) std::this_thread::yield();
+}
+
+TEST_F(InterposedTest, ADatabaseThatCannotBeReadAgainLeavesTheVerdicts) {
+  const int m = new_size();
+  EXPECT_EQ(sgemm(handle_, m), kServed);
+  library_.refresh_status = GT_DATABASE_ERROR;
+  library_.recipe.tuned_us = 11;
+  library_.has_others = true;
+  await_refreshes(library_);
+  EXPECT_EQ(sgemm(handle_, m), kServed);
+  library_.refresh_status = GT_OK;
+  while (sgemm(handle_, m) != kByCublas) std::this_thread::yield();
+}
+
+TEST_F(InterposedTest, NoCallIsLostWhileWinnersCome) {
+  library_.records = false;
+  std::vector<int> sizes;
+  for (int i = 0; i < 10; ++i) sizes.push_back(new_size());
+  std::atomic<int> done = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      FakeHandle own;
+      int served = 0;
+      for (int i = 0; i < 5000; ++i) {
+        served += sgemm(own, sizes[static_cast<std::size_t>(i % 10)]) == kServed;
+      }
+      EXPECT_EQ(served, 5000);
+      ++done;
+    });
+  }
+  while (done < 4) {
+    library_.has_others = true;
+    std::this_thread::yield();
+  }
+  for (std::thread& thread : threads) thread.join();
+  library_.records = true;
 }
 
 TEST_F(InterposedTest, NothingIsTimedWhereNoReportIsAskedFor) {

@@ -14,12 +14,21 @@ gemm_tune::FakeLibrary* fake_library() {
 
 gt_status gt_open(const gt_options* options, gt_handle** handle) {
   fake_library()->policy = options->policy;
-  *handle = nullptr;
   const char* const database = std::getenv("GEMM_TUNE_DB");
   if (database != nullptr && *database != '\0' && ::access(database, F_OK) != 0) {
     return GT_DATABASE_ERROR;
   }
+  static int only = 0;
+  *handle = reinterpret_cast<gt_handle*>(&only);
   return fake_library()->open_status;
+}
+
+gt_status gt_refresh(gt_handle*, int* changed) {
+  gemm_tune::FakeLibrary& fake = *fake_library();
+  ++fake.refreshes;
+  if (fake.refresh_status != GT_OK) return fake.refresh_status;
+  *changed = fake.has_others.exchange(false) ? 1 : 0;
+  return GT_OK;
 }
 
 gt_status gt_lookup(const gt_handle*, const gt_device*, const gt_gemm_call*, gt_recipe* recipe) {

@@ -2,7 +2,7 @@
 // A libgemm_tune.so.0 for tests: its answers are set by hand, and its calls recorded. It opens no
 // database that GEMM_TUNE_DB names and that does not exist.
 //
-// `served` counts from any thread; all else belongs to one thread at a time.
+// What is atomic may be used from any thread; all else belongs to one thread at a time.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,10 @@ struct FakeLibrary {
     return found;
   }();
   gt_policy policy = GT_POLICY_MAX;  // that it was opened with
-  gt_status open_status = GT_OK, lookup_status = GT_OK, gemm_status = GT_OK;
+  std::atomic<gt_status> open_status = GT_OK, refresh_status = GT_OK;
+  std::atomic<bool> has_others = false;  // winners, that the next gt_refresh takes
+  std::atomic<int> refreshes = 0;
+  gt_status lookup_status = GT_OK, gemm_status = GT_OK;
   std::string error = "the fake failed";
   std::atomic<int> lookups = 0, served = 0;
   gt_gemm_call call = GT_GEMM_CALL_INIT;  // the last that was served, where `records`
