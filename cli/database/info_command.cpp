@@ -146,21 +146,12 @@ nlohmann::json info_json(const Database& database, const Contents& contents) {
           {"validity", validity}};
 }
 
-// Empty without NVRTC: rows are then not compared with it.
-std::string nvrtc_version_here() {
-  try {
-    return nvrtc_version();
-  } catch (const DeviceError&) {
-    return "";
-  }
-}
-
 int run_info(const InfoOptions& options) {
   const Database database = open_for_reading(options);
   const Contents contents = [&] {
     const SlowWork progress(options.quiet, "reading '" + database.path().string() + "'");
-    return contents_of(database,
-                       {current_revisions(), nvrtc_version_here(), driver_version().value_or("")});
+    return contents_of(
+        database, {current_revisions(), nvrtc_version_if_there(), driver_version().value_or("")});
   }();
   if (options.json) {
     print_json(info_json(database, contents));

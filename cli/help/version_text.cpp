@@ -30,11 +30,8 @@ std::string kernel_set() {
 }
 
 std::string nvrtc() {
-  try {
-    return nvrtc_version();
-  } catch (const DeviceError&) {
-    return "not found";
-  }
+  const std::string version = nvrtc_version_if_there();
+  return version.empty() ? "not found" : version;
 }
 
 // A line for each layer below the default database: its winners, or why it is left out.

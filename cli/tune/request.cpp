@@ -83,13 +83,13 @@ std::size_t default_jobs(const Target& target) {
 }
 
 TuneRequest search_request(const SearchOptions& search, const std::string& kernel_dir,
-                           const Target& target, std::vector<Problem> problems) {
+                           const Target& target, std::vector<Problem> problems, bool compiles) {
   TuneRequest request;
   request.problems = std::move(problems);
   request.device = target.spec;
   request.measure = target.measurable;
   if (target.measurable) request.ordinals = target.ordinals;
-  request.cuda_version = nvrtc_version();
+  request.cuda_version = compiles ? nvrtc_version() : nvrtc_version_if_there();
   request.driver_version = target.driver_version;
   request.worker = own_worker();
   request.jobs = search.jobs > 0 ? static_cast<std::size_t>(search.jobs) : default_jobs(target);
@@ -100,8 +100,8 @@ TuneRequest search_request(const SearchOptions& search, const std::string& kerne
 
 TuneRequest tune_request(const TuneOptions& options, const Target& target,
                          WeightedProblems problems) {
-  TuneRequest request =
-      search_request(options, options.kernel_dir, target, std::move(problems.problems));
+  TuneRequest request = search_request(options, options.kernel_dir, target,
+                                       std::move(problems.problems), !options.dry_run);
   request.weights = std::move(problems.weights);
   NamedConfigs named = named_configs(options.configs);
   request.only = std::move(named.configs);

@@ -17,9 +17,11 @@ namespace gemm_tune {
 // for a core would measure the wait.
 std::size_t default_jobs(const Target& target);
 
-// A request of default rules. Throws UsageError naming the option that is malformed.
+// A request of default rules. Throws UsageError naming the option that is malformed, and
+// DeviceError where it compiles and there is no NVRTC.
 TuneRequest search_request(const SearchOptions& search, const std::string& kernel_dir,
-                           const Target& target, std::vector<Problem> problems);
+                           const Target& target, std::vector<Problem> problems,
+                           bool compiles = true);
 
 // problems: of problems_to_tune(), which reads files and pipes. Throws as search_request() does.
 TuneRequest tune_request(const TuneOptions& options, const Target& target,

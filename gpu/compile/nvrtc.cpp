@@ -211,6 +211,14 @@ std::string nvrtc_version() {
   return std::to_string(version.first) + "." + std::to_string(version.second);
 }
 
+std::string nvrtc_version_if_there() {
+  try {
+    return nvrtc_version();
+  } catch (const DeviceError&) {
+    return "";
+  }
+}
+
 std::vector<std::string> nvrtc_supported_archs() {
   int count = 0;
   GT_NVRTC(nvrtcGetNumSupportedArchs, &count);

@@ -34,6 +34,9 @@ CompileResult nvrtc_compile(const NvrtcSource& source, const std::vector<std::st
 // "13.0".
 std::string nvrtc_version();
 
+// Empty without NVRTC.
+std::string nvrtc_version_if_there();
+
 // "sm_75", ... as this NVRTC lists them.
 std::vector<std::string> nvrtc_supported_archs();
 

@@ -27,6 +27,11 @@ for line in 'gemm-tune [0-9.]+' 'schema [0-9]+' 'kernels [0-9a-f]{16} \([0-9]+ f
   grep -q -x -E "$line" "$scratch/answer" || fail "--version has no line '$line': $(cat "$scratch/answer")"
 done
 
+# A dry run compiles nothing.
+without_cuda "$program" --arch sm_86 --sizes 256 --dry-run --db "$scratch/winners.db" >"$scratch/answer" 2>"$scratch/errors" ||
+  fail "a dry run ends with $?"
+grep -q '^256x256x256 on .* enumerated' "$scratch/answer" || fail "a dry run counts nothing: $(cat "$scratch/answer")"
+
 status=0
 without_cuda "$program" --arch sm_86 --sizes 256 --db "$scratch/new.db" 2>"$scratch/errors" >"$scratch/answer" || status=$?
 [ $status -eq 3 ] || fail "tuning without NVRTC ends with $status"
