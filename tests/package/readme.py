@@ -5,10 +5,10 @@
 usage: readme.py commands PROGRAM CLIENT
                                     every `./run gemm-tune ...` and `gemm-tune ...` of the README and of
                                     docs/five_minutes.md does what EXPECTED says; CLIENT multiplies by cuBLAS for its train.py
-       readme.py options PROGRAM... every option that README.md, those of examples/, bench/ and research/, and docs/
+       readme.py options PROGRAM... every option that README.md, those of examples/, bench/, packaging/ and research/, and docs/
                                     name is one of a PROGRAM, or of one of FOREIGN_OPTIONS
-       readme.py links              what README.md, CONTRIBUTING.md, CHANGELOG.md, the README.md of examples/,
-                                    bench/ and research/, and the pages of docs/ link to, or name as `folder/file`, exists
+       readme.py links              what README.md, CONTRIBUTING.md, CHANGELOG.md, SECURITY.md, the README.md of examples/,
+                                    bench/, packaging/ and research/, and the pages of docs/ link to, or name as `folder/file`, exists
        readme.py snippets           the C++ of the README stands in the programs that it names
        readme.py picture            docs/results.svg is of the tables in docs/results.md
 
@@ -31,7 +31,7 @@ from man_and_completion import of_help
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()
 FIVE_MINUTES = (ROOT / "docs/five_minutes.md").read_text()
-READMES = [ROOT / folder / "README.md" for folder in (".", "examples", "bench", "research")]
+READMES = [ROOT / folder / "README.md" for folder in (".", "examples", "bench", "packaging", "research")]
 
 # A command of the README or of docs/five_minutes.md, without its comment -> patterns that its output has to show, runs of
 # spaces counting as one. {scratch} is the folder that it runs in.
@@ -224,7 +224,7 @@ def named_paths(text):
 
 
 def check_links():
-    pages = [*READMES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    pages = [*READMES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").rglob("*.md"))]
     checked, dead = 0, []
     for page in pages:
         text = page.read_text()
