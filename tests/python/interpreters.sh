@@ -11,7 +11,7 @@ trap 'rm -rf "$scratch"' EXIT
 
 pythons=() abi3=''
 for minor in 10 11 12 13 14; do
-  for python in "$(command -v "python3.$minor" || true)" "${PYENV_ROOT:-$HOME/.pyenv}"/versions/"3.$minor".*/bin/python3 python3; do
+  for python in "$(command -v "python3.$minor" || true)" "${PYENV_ROOT:-$HOME/.pyenv}/versions/3.$minor."*/bin/python3 python3; do
     "$python" -c "import sys, sysconfig, os, venv, ensurepip
 sys.exit(sys.version_info[:2] != (3, $minor) or not os.path.exists(os.path.join(sysconfig.get_path('include'), 'Python.h')))" \
       2>/dev/null || continue
