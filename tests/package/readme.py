@@ -10,6 +10,7 @@ usage: readme.py commands PROGRAM CLIENT
        readme.py links              what README.md, CONTRIBUTING.md, CHANGELOG.md, SECURITY.md, the README.md of examples/,
                                     bench/, packaging/ and research/, and the pages of docs/ link to, or name as `folder/file`, exists
        readme.py snippets           the C++ of the README stands in the programs that it names
+       readme.py variables          SECURITY.md names each environment variable that the sources read
        readme.py picture            docs/results.svg is of the tables in docs/results.md
 
 commands runs PROGRAM in place of ./run, in a folder of its own with a database of its own, in the
@@ -271,6 +272,20 @@ def check_snippets():
         print(f"{programs[-1]}: {len(lines)} lines")
 
 
+def check_variables():
+    read = set()
+    for folder in ("cli", "core", "db", "dispatch", "gpu", "runtime", "tuner"):
+        for path in (ROOT / folder).rglob("*.cpp"):
+            text = path.read_text()
+            read |= set(re.findall(r'\b(?:secure_getenv|getenv|get|variable)\(\s*"([A-Z_]+)"\)', text))
+            for names in re.findall(r'variable : \{((?:"[A-Z_]+",? ?)+)\}', text):
+                read |= set(re.findall(r"[A-Z_]+", names))
+    named = set(re.findall(r"`([A-Z_]+)`", (ROOT / "SECURITY.md").read_text()))
+    if not read or read - named:
+        sys.exit("SECURITY.md does not say whether these are trusted: " + ", ".join(sorted(read - named)))
+    print(f"{len(read)} environment variables")
+
+
 def check_picture():
     drawn = subprocess.run([sys.executable, ROOT / "bench/results/draw_results.py", ROOT / "docs/results.md"], check=True,
                            capture_output=True, text=True).stdout
@@ -287,6 +302,8 @@ if __name__ == "__main__":
         check_links()
     elif sys.argv[1:] == ["snippets"]:
         check_snippets()
+    elif sys.argv[1:] == ["variables"]:
+        check_variables()
     elif sys.argv[1:] == ["picture"]:
         check_picture()
     else:
