@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "core/files/own_folder.h"
 #include "db/database_impl.h"
 #include "db/file/file_header.h"
 #include "db/schema/rows.h"
@@ -254,6 +256,56 @@ OpenDatabase open_for_writing(const fs::path& path, const LockWait& lock,
   return {std::move(db), false};
 }
 
+void in_transaction(SQLite::Database& db, const std::function<void(SQLite::Database&)>& change) {
+  SQLite::Transaction transaction(db, SQLite::TransactionBehavior::IMMEDIATE);
+  change(db);
+  transaction.commit();
+}
+
+// Of a link that leads to no file, where the file would be. The system has refused circular links.
+fs::path behind_links(fs::path path) {
+  while (fs::is_symlink(fs::symlink_status(path))) {
+    path = path.parent_path() / fs::read_symlink(path);
+  }
+  return path;
+}
+
+// Gives a file its place, unless another process has put one there.
+void take_place(const fs::path& file, const fs::path& path) {
+  // SQLite would take what an earlier file has left for changes of this one.
+  std::error_code ignored;
+  for (const char* const suffix : {"-wal", "-shm", "-journal"}) {
+    fs::remove(path.string() + suffix, ignored);
+  }
+  int error = 0;
+  if (renameat2(AT_FDCWD, file.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) != 0) {
+    error = errno;
+  }
+  if (error == EINVAL) {  // a file system that only replaces
+    error = is_file(path) ? EEXIST : rename(file.c_str(), path.c_str()) != 0 ? errno : 0;
+  }
+  if (error == EEXIST) {
+    throw database_error(path, "was made by another process meanwhile: try again");
+  }
+  if (error != 0) throw database_error(path, "cannot be created: " + reason(error));
+}
+
+void make_database(const fs::path& path, const LockWait& lock,
+                   const std::function<void(SQLite::Database&)>& change) try {
+  require_writable_place(path);
+  const OwnFolder aside = folder_aside(path.parent_path());
+  const fs::path file = aside.path() / "new";
+  guarded(path, [&] {
+    OpenDatabase made = open_for_writing(file, lock, Database::Journaling::by_file_system);
+    in_transaction(made.connection, change);
+    // Closing would not say that the log found no room in the file.
+    made.connection.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+  });
+  take_place(file, path);
+} catch (const std::system_error& error) {
+  throw database_error(path, "cannot be created: " + error.code().message());
+}
+
 void json_valid(sqlite3_context* context, int, sqlite3_value** arguments) {
   const auto* const text = sqlite3_value_text(arguments[0]);
   if (text == nullptr) return sqlite3_result_null(context);
@@ -271,20 +323,12 @@ std::optional<FileId> file_id(const fs::path& path) {
 
 void change_database(const fs::path& path, const LockWait& lock,
                      const std::function<void(SQLite::Database&)>& change) {
-  const bool existed = is_file(path);
-  try {
-    guarded(path, [&] {
-      OpenDatabase opened =
-          open_database(path, Mode::create_or_open, lock, Database::Journaling::by_file_system);
-      SQLite::Transaction transaction(opened.connection, SQLite::TransactionBehavior::IMMEDIATE);
-      change(opened.connection);
-      transaction.commit();
-    });
-  } catch (...) {
-    std::error_code ignored;
-    if (!existed) fs::remove(path, ignored);  // closing has removed the log
-    throw;
-  }
+  if (!is_file(path)) return make_database(behind_links(path), lock, change);
+  guarded(path, [&] {
+    OpenDatabase opened =
+        open_database(path, Mode::create_or_open, lock, Database::Journaling::by_file_system);
+    in_transaction(opened.connection, change);
+  });
 }
 
 void require_new(const fs::path& path) {

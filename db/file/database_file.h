@@ -43,9 +43,9 @@ struct FileId {
 std::optional<FileId> file_id(const std::filesystem::path& path);
 
 // Calls `change` in one transaction of the database at the path, which it creates if there is none.
-// path: absolute. Throws DatabaseError, or what `change` throws: an existing database is then as it
-// was, and a new one is removed. A killed process leaves a new file without rows, which the next
-// writer fills.
+// path: absolute. A new one is made in a folder aside and appears whole, or not at all where the
+// process is killed. Throws DatabaseError, or what `change` throws: an existing database is then as
+// it was.
 void change_database(const std::filesystem::path& path, const LockWait& lock,
                      const std::function<void(SQLite::Database&)>& change);
 
