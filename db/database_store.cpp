@@ -28,7 +28,10 @@ constexpr const char* kInsertMeasurement = R"sql(
     :spill_bytes, :stack_bytes, :smem_bytes, :ctas_per_sm, :median_us, :samples,
     :launches_per_sample, :cold_us, :error, :rank, :cold_rank, :tied, :verified, :sm_mhz, :power_w,
     :temperature_c, :disturbance, :predicted_us, :compile_s, :gpu_s,
-    strftime('%Y-%m-%dT%H:%M:%fZ', 'now')))sql";
+    -- A clock that was set back makes no row earlier than those before it: the latest one counts.
+    max(:now, coalesce((SELECT max(recorded_at) FROM measurements
+                        WHERE device_id = :device AND problem_id = :problem
+                          AND candidate_id = :candidate AND source = :source), ''))))sql";
 
 // Uses a compiled statement: clears old values before, releases locks after.
 class InUse {
@@ -53,6 +56,14 @@ constexpr std::size_t kLongestReason = 100'000;
 std::string valid_utf8(const std::string& bytes) {
   using nlohmann::json;
   return json::parse(json(bytes).dump(-1, ' ', false, json::error_handler_t::replace));
+}
+
+// As rows have it. Throws DatabaseError where no reader would take the row.
+std::string moment_now(const fs::path& path, SQLite::Database& db) {
+  std::string now = db.execAndGet("SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now')").getString();
+  if (is_moment(now)) return now;
+  throw database_error(
+      path, "takes no rows of '" + now + "', which the system's clock says: set " + "the clock");
 }
 
 // A version 4 UUID: RFC 9562, section 5.4.
@@ -155,8 +166,9 @@ void Database::begin_run(const RunInfo& run, const KernelRevisions& built_in) {
       INSERT INTO runs (uuid, host, tool_version, cuda_version, driver_version, power_limit_w,
                         memory_mhz, mig_slice, command, seed, started_at)
       VALUES (:uuid, nullif(:host, ''), :tool, :cuda, nullif(:driver, ''), :power_limit_w,
-              :memory_mhz, nullif(:mig_slice, ''), :command, :seed,
-              strftime('%Y-%m-%dT%H:%M:%SZ', 'now')))sql");
+              :memory_mhz, nullif(:mig_slice, ''), :command, :seed, :now))sql");
+    // Of a run, seconds suffice.
+    insert.bind(":now", moment_now(impl_->path, impl_->db).substr(0, 19) + "Z");
     insert.bind(":uuid", run.uuid.empty() ? random_uuid() : run.uuid);
     insert.bind(":host", run.host);
     insert.bind(":tool", run.tool_version);
@@ -193,8 +205,8 @@ void Database::store_baseline(const DeviceKey& device, const Problem& problem,
         recorded_at)
       VALUES (:device, :problem, :run, :name, :library_version, :algorithms, :median_us, :samples,
               :launches_per_sample, :cold_us, :error, :sm_mhz, :power_w, :temperature_c,
-              :disturbance,
-              strftime('%Y-%m-%dT%H:%M:%fZ', 'now')))sql");
+              :disturbance, :now))sql");
+    insert.bind(":now", moment_now(impl_->path, db));
     insert.bind(":device", device_row);
     insert.bind(":problem", problem_row);
     insert.bind(":run", run);
@@ -229,6 +241,7 @@ void Database::store(const DeviceKey& device, const Problem& problem, const std:
     bind(":problem", problem_id(statements, problem));
     bind(":candidate", candidate_id(statements, config, revision));
     row->bind(":run", run);
+    row->bind(":now", moment_now(impl_->path, impl_->db));
     row->bind(":disposition", std::string(to_string(outcome.disposition)));
     row->bind(":reason", outcome.detail);
     row->bind(":source", std::string(to_string(source)));

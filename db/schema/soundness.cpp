@@ -128,26 +128,10 @@ Fault resources_fault(const Resources& resources) {
                    range_fault(resources.ctas_per_sm, 0, kMostCtas, "ctas_per_sm")});
 }
 
-// As schema.sql has it; tenths and less may be left out, and all before the row is stored. The
-// latest row of a candidate counts, so that a text like 'z' would count for ever.
+// All may be left out before the row is stored. The latest row of a candidate counts, so that a
+// text like 'z' would count for ever.
 Fault moment_fault(const std::string& moment) {
-  if (moment.empty()) return std::nullopt;
-  constexpr std::string_view kFirst = "1970-01-01T00:00:00.000Z",
-                             kLast = "2199-12-31T23:59:60.999Z";
-  const std::string whole = moment.size() == 20 ? moment.substr(0, 19) + ".000Z" : moment;
-  bool is_moment = whole.size() == kFirst.size() && whole <= kLast && whole >= kFirst;
-  for (std::size_t i = 0; is_moment && i < kFirst.size(); ++i) {
-    const bool is_digit = whole[i] >= '0' && whole[i] <= '9';
-    is_moment = kFirst[i] >= '0' && kFirst[i] <= '9' ? is_digit : whole[i] == kFirst[i];
-  }
-  const auto part_is = [&](std::size_t at, const char* least, const char* most) {
-    const std::string_view part = std::string_view(whole).substr(at, 2);
-    return part >= least && part <= most;
-  };
-  if (is_moment && part_is(5, "01", "12") && part_is(8, "01", "31") && part_is(11, "00", "23") &&
-      part_is(14, "00", "59") && part_is(17, "00", "60")) {
-    return std::nullopt;
-  }
+  if (moment.empty() || is_moment(moment)) return std::nullopt;
   return "its recorded_at is no moment as in 2026-01-31T12:00:00.000Z";
 }
 
@@ -192,6 +176,23 @@ Fault conditions_fault(const GpuConditions& conditions) {
 }
 
 }  // namespace
+
+bool is_moment(const std::string& moment) {
+  constexpr std::string_view kFirst = "1970-01-01T00:00:00.000Z",
+                             kLast = "2199-12-31T23:59:60.999Z";
+  const std::string whole = moment.size() == 20 ? moment.substr(0, 19) + ".000Z" : moment;
+  bool has_form = whole.size() == kFirst.size() && whole <= kLast && whole >= kFirst;
+  for (std::size_t i = 0; has_form && i < kFirst.size(); ++i) {
+    const bool is_digit = whole[i] >= '0' && whole[i] <= '9';
+    has_form = kFirst[i] >= '0' && kFirst[i] <= '9' ? is_digit : whole[i] == kFirst[i];
+  }
+  const auto part_is = [&](std::size_t at, const char* least, const char* most) {
+    const std::string_view part = std::string_view(whole).substr(at, 2);
+    return part >= least && part <= most;
+  };
+  return has_form && part_is(5, "01", "12") && part_is(8, "01", "31") && part_is(11, "00", "23") &&
+         part_is(14, "00", "59") && part_is(17, "00", "60");
+}
 
 std::optional<std::string> why_unsound(const DeviceKey& device) {
   constexpr int kMostSms = 65536;

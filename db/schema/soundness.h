@@ -28,6 +28,10 @@ std::optional<std::string> why_unsound(const RunInfo& run);
 std::optional<std::string> why_unsound(const TimedConfig& timed);
 std::optional<std::string> why_unsound(const Record& record);  // and its parts
 
+// Whether the text is a moment of 1970 to 2199 as schema.sql has it; tenths of a second and less
+// may be left out.
+bool is_moment(const std::string& text);
+
 inline constexpr std::size_t kLongestName = 1000;         // bytes; of devices, configs, hashes
 inline constexpr std::size_t kLongestDetail = 1'000'000;  // bytes; of reasons and command lines
 

@@ -2,6 +2,7 @@
 #include "db/database.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
+#include <sqlite3.h>
 
 #include <cmath>
 #include <limits>
@@ -815,6 +816,77 @@ TEST(DefaultDatabasePathTest, TakesTheFirstThatIsSet) {
   EXPECT_EQ(default_database_path(nullptr, "relative", "/home/u"),
             "/home/u/.local/share/gemm-tune/gemm-tune.db");
   EXPECT_THROW(default_database_path(nullptr, nullptr, nullptr), DatabaseError);
+}
+
+// The moment that SQLite takes for now, as long as this lives.
+class SetClock {
+ public:
+  explicit SetClock(const char* moment) {
+    SQLite::Database db(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+    SQLite::Statement days(db, "SELECT julianday(?)");
+    days.bind(1, moment);
+    days.executeStep();
+    constexpr double kMsPerDay = 24.0 * 60 * 60 * 1000;
+    now_ms_ = static_cast<sqlite3_int64>(days.getColumn(0).getDouble() * kMsPerDay + 0.5);
+    vfs_->xCurrentTimeInt64 = [](sqlite3_vfs*, sqlite3_int64* now) {
+      *now = now_ms_;
+      return SQLITE_OK;
+    };
+  }
+  ~SetClock() { vfs_->xCurrentTimeInt64 = usual_; }
+  SetClock(const SetClock&) = delete;
+  SetClock& operator=(const SetClock&) = delete;
+
+ private:
+  static inline sqlite3_int64 now_ms_ = 0;
+  sqlite3_vfs* const vfs_ = sqlite3_vfs_find(nullptr);
+  int (*const usual_)(sqlite3_vfs*, sqlite3_int64*) = vfs_->xCurrentTimeInt64;
+};
+
+TEST_F(DatabaseTest, AClockBeyondAllMomentsOfRowsStoresNothingThatNobodyReads) {
+  Database database = writable(file_);
+  store_measured(database, kA6000, "8x8x8", kPredicated, 1);
+  const SetClock clock("2250-01-01 00:00:00");
+  const auto why = [](const auto& store) {
+    try {
+      store();
+    } catch (const DatabaseError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const std::string sentence = "database '" + file_.string() +
+                               "' takes no rows of '2250-01-01T00:00:00.000Z', which the system's "
+                               "clock says: set the clock";
+  EXPECT_EQ(why([&] { store_measured(database, kA6000, "8x8x8", kWholeTiles, 2); }), sentence);
+  EXPECT_EQ(why([&] { database.begin_run(kRun); }), sentence);
+  EXPECT_EQ(why([&] {
+              database.store_baseline(kA6000, parse_problem("8x8x8"),
+                                      {"cublasSgemm", "13.1.0", timing(50)});
+            }),
+            sentence);
+  EXPECT_EQ(database.records(kA6000, parse_problem("8x8x8")).size(), 1u);
+}
+
+TEST_F(DatabaseTest, AClockThatWasSetBackMakesNoRowEarlierThanThoseBeforeIt) {
+  Database database = writable(file_);
+  {
+    const SetClock ahead("2099-01-01 00:00:00");
+    database.store(kA6000, parse_problem("8x8x8"), kPredicated, kRevision,
+                   failed(Disposition::wrong_result, "element 7"), Source::measured);
+  }
+  const SetClock right("2026-11-26 12:00:00");
+  database.store(kA6000, parse_problem("8x8x8"), kPredicated, kRevision, measured(3),
+                 Source::measured);
+  database.store(kA6000, parse_problem("8x8x8"), kWholeTiles, kRevision, measured(4),
+                 Source::measured);
+  std::vector<std::string> counting;
+  for (const Record& record : database.records(kA6000, parse_problem("8x8x8"))) {
+    counting.push_back(record.recorded_at + " " +
+                       std::string(to_string(record.outcome.disposition)));
+  }
+  EXPECT_THAT(counting, testing::UnorderedElementsAre("2099-01-01T00:00:00.000Z ok",
+                                                      "2026-11-26T12:00:00.000Z ok"));
 }
 
 }  // namespace
