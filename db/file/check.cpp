@@ -9,12 +9,14 @@
 #include <string>
 
 #include "core/error.h"
+#include "core/text/printable.h"
 #include "core/text/shell_quote.h"
 #include "db/file/database_file.h"
 #include "db/file/row_check.h"
 #include "db/schema/rows.h"
 #include "db/schema/schema.h"
 #include "db/schema/schema_check.h"
+#include "db/schema/soundness.h"
 #include "kernel_templates/registry/registry.h"
 
 namespace gemm_tune {
@@ -42,7 +44,8 @@ void part(const fs::path& path, Findings& findings, const F& look) {
         code != SQLITE_CONSTRAINT) {
       throw translated(path, error);
     }
-    if (findings.empty()) add(findings, error.what());
+    constexpr std::size_t kLongest = 200;  // SQLite quotes a damaged schema to its end
+    if (findings.empty()) add(findings, printable(error.what(), kLongest));
   }
 }
 
@@ -156,6 +159,17 @@ void check_counts(SQLite::Database& db, Findings& findings) {
   }
 }
 
+// table, column: of moments, which no reader above judges.
+void check_moments(SQLite::Database& db, const std::string& table, const std::string& column,
+                   Findings& findings) {
+  SQLite::Statement rows(db, "SELECT id, " + column + " FROM " + table);
+  while (rows.executeStep()) {
+    if (is_moment(rows.getColumn(1).getString())) continue;
+    add(findings, table + " row " + rows.getColumn(0).getString() + ": its " + column +
+                      " is no moment as in 2026-01-31T12:00:00.000Z");
+  }
+}
+
 void check_values(const fs::path& path, SQLite::Database& db, Findings& findings) {
   part(path, findings, [&] { check_problems(db, findings); });
   part(path, findings, [&] {
@@ -166,6 +180,8 @@ void check_values(const fs::path& path, SQLite::Database& db, Findings& findings
                findings);
   });
   part(path, findings, [&] { check_measurements(db, findings); });
+  part(path, findings, [&] { check_moments(db, "runs", "started_at", findings); });
+  part(path, findings, [&] { check_moments(db, "baselines", "recorded_at", findings); });
 }
 
 // Parses the schema as an ordinary connection does, which is stricter than a connection for damaged

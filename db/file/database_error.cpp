@@ -3,6 +3,7 @@
 
 #include <sqlite3.h>
 
+#include "core/text/printable.h"
 #include "core/text/shell_quote.h"
 #include "db/file/check.h"
 
@@ -15,9 +16,12 @@ DatabaseError database_error(const fs::path& path, const std::string& what) {
 }
 
 DatabaseError damaged(const fs::path& path, const std::string& what) {
-  return database_error(path, "is damaged (" + what + "): `gemm-tune db check --db " +
-                                  shell_quote(path.string()) + "` lists what is wrong, `" +
-                                  recovery_command(path) + "` keeps the rows that can be read");
+  // SQLite quotes a damaged schema from the fault to its end.
+  constexpr std::size_t kLongest = 200;
+  return database_error(path, "is damaged (" + printable(what, kLongest) +
+                                  "): `gemm-tune db check --db " + shell_quote(path.string()) +
+                                  "` lists what is wrong, `" + recovery_command(path) +
+                                  "` keeps the rows that can be read");
 }
 
 DatabaseError moved_away(const fs::path& path) {
