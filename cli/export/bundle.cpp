@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <fstream>
 #include <optional>
@@ -15,6 +16,7 @@
 #include "cli/output/signals.h"
 #include "core/error.h"
 #include "core/files/own_folder.h"
+#include "core/text/fnv1a.h"
 #include "runtime/jit.h"
 #include "tuner/report/slow_work.h"
 
@@ -112,6 +114,14 @@ std::string cubin_name(const KnownConfig& config, const std::string& revision) {
   return name;
 }
 
+// What the loader compares: a cubin, and its hash in the 8 bytes behind it.
+std::string with_hash(std::string cubin) {
+  Fnv1a hash;
+  hash.add_bytes(cubin);
+  const std::uint64_t value = hash.value();
+  return cubin.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
 // Every family's kernel has the same.
 std::string argument_text() {
   const KernelSource source = kernel_source(families().front());
@@ -141,8 +151,9 @@ void write_bundle(const ExportedKernels& exported, const std::string& arch, cons
       if (has_been_interrupted()) break;
       progress.now_at(fmt::format("compiling: {} of {} kernels", done++, exported.kernels.size()));
       const KernelSource source = kernel_source(*config.family);
-      bundle.write(fs::path(arch) / cubin_name(config, source.revision),
-                   jit_cubin(config, COperand::in_place, arch, cache ? &*cache : nullptr));
+      bundle.write(
+          fs::path(arch) / cubin_name(config, source.revision),
+          with_hash(jit_cubin(config, COperand::in_place, arch, cache ? &*cache : nullptr)));
     }
   }
   bundle.write(kArgument, argument_text());

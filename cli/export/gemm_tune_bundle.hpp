@@ -25,6 +25,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -150,15 +151,26 @@ class Bundle {
     check_one("C", o.C, p.type_cd, o.ldc, p.N, o.stride_c, p.alignment_cd);
   }
 
-  void* function_of(const std::string& config, const std::string& hash, int smem_bytes) {
+  void* function_of(const std::string& config, const std::string& revision, int smem_bytes) {
     auto& [module, known] = kernels_[config];
     if (known != nullptr) return known;
-    std::string name = hash + "-" + config + ".cubin";
+    std::string name = revision + "-" + config + ".cubin";
     std::replace(name.begin(), name.end(), '/', '-');
     const std::string path = folder_ + "/" + arch_ + "/" + name;
     std::ifstream file(path, std::ios::binary);
     const std::string cubin{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
     if (cubin.empty()) throw std::runtime_error("the bundle lacks '" + path + "'");
+    // The driver would read beyond a cubin that is cut short. The last 8 bytes are the others'
+    // hash.
+    std::uint64_t hash = 0xcbf29ce484222325U, stored = 0;
+    const std::size_t size = cubin.size() - std::min(cubin.size(), sizeof stored);
+    for (std::size_t i = 0; i < size; ++i) {
+      hash = (hash ^ static_cast<unsigned char>(cubin[i])) * 0x100000001b3U;
+    }
+    std::memcpy(&stored, cubin.data() + size, cubin.size() - size);
+    if (stored != hash) {
+      throw std::runtime_error("'" + path + "' is damaged: export the bundle again");
+    }
     void* function = nullptr;
     if (module == nullptr) run("cuModuleLoadData", &module, cubin.data());
     run("cuModuleGetFunction", &function, module, "gemm");

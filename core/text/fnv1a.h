@@ -23,6 +23,8 @@ class Fnv1a {
     for (const char c : bytes) add_byte(static_cast<unsigned char>(c));
   }
 
+  std::uint64_t value() const { return state_; }
+
   // 16 hexadecimal digits.
   std::string hex() const {
     constexpr std::string_view kDigits = "0123456789abcdef";

@@ -64,6 +64,24 @@ for sm in 86 90; do
   [ "$(wc -l <"$scratch/output")" -eq 4 ] || fail "not four products on sm_$sm"
   [ ! -s "$scratch/errors" ] || fail "on sm_$sm"
 done
+# A kernel that is cut short, has another's bytes or a wrong bit is no kernel.
+kernels=("$scratch"/bundle/sm_86/*.cubin)
+damaged() {
+  ! multiply 86 || fail "the products by a kernel that is $1"
+  grep -q "bundle/sm_86/.*.cubin' is damaged: export the bundle again$" "$scratch/errors" || fail "of a kernel that is $1"
+}
+mkdir "$scratch/sound" && cp "${kernels[@]}" "$scratch/sound"
+for kernel in "${kernels[@]}"; do truncate -s -100 "$kernel"; done
+damaged "cut short"
+for kernel in "${kernels[@]}"; do truncate -s 5 "$kernel"; done
+damaged "of 5 bytes"
+for kernel in "${kernels[@]}"; do
+  cp "$scratch/sound/${kernel##*/}" "$kernel"
+  printf '\377' | dd of="$kernel" bs=1 seek=900 conv=notrunc status=none
+done
+damaged "changed"
+cp "$scratch"/sound/* "$scratch/bundle/sm_86"
+multiply 86 || fail "the products by the sound kernels end with $?"
 ! multiply 75 || fail "products on an architecture that the bundle lacks"
 grep -q '^wrong on sm_75$' "$scratch/errors" || fail "on sm_75"
 
