@@ -2,6 +2,7 @@
 #include "gpu/compile/nvrtc.h"
 
 #include <nvrtc.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <iterator>
@@ -58,6 +59,26 @@ std::string builtins_file(const std::pair<int, int>& version) {
 
 #define GT_NVRTC(function, ...) check_nvrtc(nvrtc().function(__VA_ARGS__), #function)
 
+// While it lives, SIGINT and SIGTERM to this thread wait. NVRTC handles both itself while it
+// compiles, by ending the process with 4, and then puts back the handlers that were there. A signal
+// that another thread may take still meets NVRTC's.
+class EndingSignalsWait {
+ public:
+  EndingSignalsWait() {
+    sigset_t both;
+    sigemptyset(&both);
+    sigaddset(&both, SIGINT);
+    sigaddset(&both, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &both, &before_);
+  }
+  ~EndingSignalsWait() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  EndingSignalsWait(const EndingSignalsWait&) = delete;
+  EndingSignalsWait& operator=(const EndingSignalsWait&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
 // One program from source to cubin.
 class Program {
  public:
@@ -77,6 +98,7 @@ class Program {
   nvrtcResult compile(const std::vector<std::string>& options) {
     std::vector<const char*> pointers;
     for (const std::string& option : options) pointers.push_back(option.c_str());
+    const EndingSignalsWait until_it_has_compiled;
     return nvrtc().nvrtcCompileProgram(program_, static_cast<int>(pointers.size()),
                                        pointers.data());
   }

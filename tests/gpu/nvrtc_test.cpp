@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu/compile/nvrtc.h"
 
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+
 #include "core/error.h"
 #include "tests/matchers.h"
 
@@ -41,6 +47,38 @@ TEST(Nvrtc, ReportsStaticSharedMemory) {
       {}, "sm_86");
   ASSERT_TRUE(result.ok) << result.log;
   EXPECT_EQ(result.resources.smem_bytes, 4000);
+}
+
+volatile sig_atomic_t requests = 0;
+void on_request(int) { requests = requests + 1; }
+
+// NVRTC puts a handler of its own in place at a process's first compilation.
+TEST(Nvrtc, ASignalThatComesWhileItCompilesMeetsTheProgramsOwnHandler) {
+  struct sigaction own {};
+  own.sa_handler = on_request;
+  sigaction(SIGTERM, &own, nullptr);
+  sigset_t request, before;
+  sigemptyset(&request);
+  sigaddset(&request, SIGTERM);
+  std::atomic<bool> is_done = false, is_sent = false;
+  pthread_sigmask(SIG_BLOCK, &request, &before);  // the sender is not to get it
+  std::thread sender([&] {
+    while (!is_done && !is_sent) {
+      struct sigaction now {};
+      sigaction(SIGTERM, nullptr, &now);
+      if (now.sa_handler == on_request) continue;
+      kill(getpid(), SIGTERM);
+      is_sent = true;
+    }
+  });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  const CompileResult result =
+      nvrtc_compile(source("extern \"C\" __global__ void gemm() {}"), {}, "sm_86");
+  is_done = true;
+  sender.join();
+  EXPECT_TRUE(result.ok) << result.log;
+  if (!is_sent) GTEST_SKIP() << "NVRTC has set no handler, or had compiled before";
+  EXPECT_EQ(requests, 1);
 }
 
 TEST(Nvrtc, AnErrorInTheTextIsAResultThatCarriesTheCompilersWords) {
