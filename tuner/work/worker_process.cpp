@@ -76,6 +76,36 @@ class NoSignalsBlocked {
   posix_spawnattr_t attributes_;
 };
 
+// This process's environment without the drop-in, under which it may run itself: cuBLAS's times are
+// not those of what serves its calls.
+class OwnEnvironment {
+ public:
+  OwnEnvironment() {
+    for (char** at = environ; *at != nullptr; ++at) lines_.push_back(without_drop_in(*at));
+    for (std::string& line : lines_) pointers_.push_back(line.data());
+    pointers_.push_back(nullptr);
+  }
+
+  char* const* get() const { return pointers_.data(); }
+
+ private:
+  static std::string without_drop_in(const std::string& line) {
+    const std::size_t name = line.find('=') + 1;
+    if (!line.starts_with("LD_PRELOAD=") && !line.starts_with("LD_AUDIT=")) return line;
+    std::string others;
+    for (std::size_t begin = name, end; begin < line.size(); begin = end + 1) {
+      end = std::min(line.find_first_of(": ", begin), line.size());
+      const std::string file = line.substr(begin, end - begin);
+      if (file.find("libgemm_tune_blas") != file.npos) continue;
+      others += (others.empty() ? "" : ":") + file;
+    }
+    return line.substr(0, name) + others;
+  }
+
+  std::vector<std::string> lines_;
+  std::vector<char*> pointers_;
+};
+
 }  // namespace
 
 WorkerProcess::WorkerProcess(WorkerCommand command, WorkerClock clock) : clock_(std::move(clock)) {
@@ -101,8 +131,9 @@ WorkerProcess::WorkerProcess(WorkerCommand command, WorkerClock clock) : clock_(
   pointers.push_back(nullptr);
   const SpawnActions actions(child_fd);
   const NoSignalsBlocked attributes;
-  const int error =
-      posix_spawn(&pid_, pointers[0], actions.get(), attributes.get(), pointers.data(), environ);
+  const OwnEnvironment environment;
+  const int error = posix_spawn(&pid_, pointers[0], actions.get(), attributes.get(),
+                                pointers.data(), environment.get());
   close(child_fd);
   if (error != 0) {
     close(fd_);

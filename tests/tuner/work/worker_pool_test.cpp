@@ -219,6 +219,18 @@ TEST_F(WorkerPoolTest, WhereTheSystemStartsNoProcessATaskWaitsALittleAndThenLear
   }
 }
 
+TEST_F(WorkerPoolTest, AWorkerTimesCublasWithoutTheDropInUnderWhichTheProgramRuns) {
+  setenv("LD_PRELOAD", "/none/libgemm_tune_blas.so:libm.so.6", 1);
+  setenv("LD_AUDIT", "/none/libgemm_tune_blas_audit.so", 1);
+  WorkerPool pool = fakes(1);
+  const pid_t worker = pid_of_worker(pool);
+  unsetenv("LD_PRELOAD");
+  unsetenv("LD_AUDIT");
+  const std::string environment = read_file("/proc/" + std::to_string(worker) + "/environ");
+  EXPECT_THAT(environment, HasSubstr(std::string("LD_PRELOAD=libm.so.6\0", 21)));
+  EXPECT_THAT(environment, Not(HasSubstr("libgemm_tune_blas")));
+}
+
 TEST_F(WorkerPoolTest, AHangEndsAtItsLimit) {
   WorkerPool pool = fakes(2);
   std::vector<TaskResult> results;
