@@ -91,8 +91,8 @@ void create_database_folder(const fs::path& database_path) {
   std::error_code error;
   fs::create_directories(absolute_path(database_path).parent_path(), error);
   if (error) {
-    throw database_error(database_path,
-                         "cannot be created: its folder cannot (" + error.message() + ")");
+    throw database_error(database_path, "cannot be created: its folder cannot (" + error.message() +
+                                            "): name another by --db or GEMM_TUNE_DB");
   }
 }
 

@@ -8,6 +8,7 @@
 #include "cli/capture/call_log.h"
 #include "cli/capture/called_problems.h"
 #include "cli/capture/under_drop_in.h"
+#include "cli/capture/unseen_calls.h"
 #include "cli/capture/wanted_problems.h"
 #include "cli/commands.h"
 #include "cli/output/exit_code.h"
@@ -74,9 +75,9 @@ int run_capture(const CaptureOptions& options, const Call& call) {
   const int exit_code = run_under_drop_in(application, options, report).exit_code;
   const std::vector<WantedProblem> wanted = wanted_problems(read_called_problems(report));
   if (wanted.empty()) {
-    throw NothingFound("the program made no call of cuBLAS that could be served: " +
-                       excerpt(application[0]) + " exited with " + std::to_string(exit_code) +
-                       (options.audit ? "" : "; if it finds cuBLAS by dlsym(), try --audit"));
+    throw NothingFound(
+        "the program made no call of cuBLAS that could be served: " + excerpt(application[0]) +
+        " exited with " + std::to_string(exit_code) + why_unseen(application, options.audit));
   }
   write_list(wanted, options, call);
   return exit_code;

@@ -8,6 +8,7 @@
 #include "cli/capture/called_problems.h"
 #include "cli/capture/run_report.h"
 #include "cli/capture/under_drop_in.h"
+#include "cli/capture/unseen_calls.h"
 #include "cli/commands.h"
 #include "cli/output/output_file.h"
 #include "core/text/printable.h"
@@ -33,8 +34,10 @@ int run_application(const RunOptions& options, const Call& call) {
   const int exit_code = run_under_drop_in(call.application, options, report).exit_code;
   const CalledProblems called = read_called_problems(report);
   if (!options.report.empty()) write_output(options.report, called.text);
-  if (!options.quiet)
-    std::fputs(printable_lines(run_report(called, options.audit)).c_str(), stderr);
+  if (!options.quiet) {
+    const std::string text = run_report(called, why_unseen(call.application, options.audit));
+    std::fputs(printable_lines(text).c_str(), stderr);
+  }
   return exit_code;
 }
 

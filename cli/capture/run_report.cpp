@@ -115,10 +115,10 @@ class Summary {
 
 }  // namespace
 
-std::string run_report(const CalledProblems& called, bool audit, std::size_t shown) {
+std::string run_report(const CalledProblems& called, const std::string& why_unseen,
+                       std::size_t shown) {
   if (called.problems.empty()) {
-    return std::string("gemm-tune: no call of cuBLAS was seen") +
-           (audit ? "\n" : "; --audit sees also those of a program that finds cuBLAS by dlsym()\n");
+    return "gemm-tune: no call of cuBLAS was seen" + why_unseen + "\n";
   }
   std::string text = Summary(called, shown).text();
   for (const std::string& error : called.errors) text += "  " + printable(error) + "\n";

@@ -12,8 +12,9 @@
 namespace gemm_tune {
 
 // Shares are of the operations, and of the GPU time where some was measured. The gain is what the
-// database expects. audit: whether the program ran under the audit module. shown: how many problems
-// are named for each reason why calls were left to cuBLAS.
-std::string run_report(const CalledProblems& called, bool audit, std::size_t shown = 20);
+// database expects. why_unseen: of a program without a call (unseen_calls.h). shown: how many
+// problems are named for each reason why calls were left to cuBLAS.
+std::string run_report(const CalledProblems& called, const std::string& why_unseen,
+                       std::size_t shown = 20);
 
 }  // namespace gemm_tune

@@ -22,6 +22,8 @@ namespace gemm_tune {
 namespace {
 
 constexpr const char* kDropIn = "libgemm_tune_blas.so";
+// For the drop-in: the folder for what processes leave that do not come to write their report.
+constexpr const char* kCountsVariable = "GEMM_TUNE_BLAS_COUNTS";
 constexpr const char* kAuditModule = "libgemm_tune_blas_audit.so";
 
 // Installed, built, or carried beside the program.
@@ -165,6 +167,11 @@ void require_drop_in(const std::vector<std::string>& application, const std::str
     throw UsageError("name the program behind --, as in gemm-tune " + command +
                      " -- python3 train.py");
   }
+  if (std::getenv(kCountsVariable) != nullptr) {
+    throw UsageError("gemm-tune " + command.substr(0, command.find(' ')) +
+                     " is itself run by gemm-tune run, capture or speed-up, and only one of them "
+                     "would see the program's calls: leave one out");
+  }
   library_file(kDropIn);
 }
 
@@ -178,8 +185,7 @@ ApplicationEnd run_under_drop_in(const std::vector<std::string>& application,
   preload("LD_PRELOAD", kDropIn);
   if (options.audit) preload("LD_AUDIT", kAuditModule);
   environment.set("GEMM_TUNE_BLAS_REPORT", std::filesystem::absolute(report).string());
-  environment.set("GEMM_TUNE_BLAS_COUNTS",
-                  std::filesystem::absolute(report).parent_path().string());
+  environment.set(kCountsVariable, std::filesystem::absolute(report).parent_path().string());
   std::string families;
   for (const std::string& file : options.families) {
     families += std::filesystem::absolute(file).string() + "\n";

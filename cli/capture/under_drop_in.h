@@ -34,7 +34,8 @@ struct ApplicationEnd {
 ApplicationEnd run_under_drop_in(const std::vector<std::string>& application,
                                  const DropInOptions& options, const std::filesystem::path& report);
 
-// Throws UsageError where the drop-in is missing, or nobody has named a program behind "--".
+// Throws UsageError where the drop-in is missing, nobody has named a program behind "--", or this
+// process itself runs under such a command.
 // command: that needs them, as in "run".
 void require_drop_in(const std::vector<std::string>& application, const std::string& command);
 

@@ -70,11 +70,11 @@ int run_contribute(const ContributeOptions& options) {
         options.arch.empty() ? std::nullopt : std::optional(options.arch);
     return contributions(path, arch, current_revisions(), lock_wait(options.quiet, path));
   }();
-  std::error_code error;
+  std::error_code error, ignored;
   std::filesystem::create_directory(folder, error);
-  if (!std::filesystem::is_directory(folder, error)) {
-    throw UsageError("'" + excerpt(options.output) +
-                     "' is no folder and cannot be made: name one in -o");
+  if (!std::filesystem::is_directory(folder, ignored)) {
+    throw UsageError("'" + excerpt(options.output) + "' is no folder and cannot be made" +
+                     (error ? " (" + error.message() + ")" : std::string()) + ": name one in -o");
   }
   for (const Contribution& one : all) {
     const std::string file = (folder / one.file_name).string();

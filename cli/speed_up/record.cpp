@@ -42,10 +42,10 @@ fs::path record_file(const fs::path& database, const std::vector<std::string>& a
          (plain_name(application.front()) + "-" + key.hex() + ".json");
 }
 
-void create_record_folder(const fs::path& file) {
+void require_record_place(const fs::path& file) {
   std::error_code failure;
   fs::create_directories(file.parent_path(), failure);
-  if (!failure) return;
+  if (!failure) return require_writable(file.string());
   throw UsageError("the folder '" + printable(file.parent_path().string()) +
                    "', which keeps what the program multiplies, cannot be created (" +
                    failure.message() + "): name a database in another folder with --db");

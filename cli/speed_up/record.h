@@ -29,8 +29,8 @@ struct SpeedUpRecord {
 std::filesystem::path record_file(const std::filesystem::path& database,
                                   const std::vector<std::string>& application);
 
-// Creates the folder. Throws UsageError where it cannot be created.
-void create_record_folder(const std::filesystem::path& file);
+// Creates the folder. Throws UsageError where it cannot be created, or the file not written.
+void require_record_place(const std::filesystem::path& file);
 
 // Nothing where there is none, or none of this version.
 std::optional<SpeedUpRecord> read_record(const std::filesystem::path& file);

@@ -15,6 +15,7 @@
 #include "cli/arguments/target.h"
 #include "cli/capture/run_report.h"
 #include "cli/capture/under_drop_in.h"
+#include "cli/capture/unseen_calls.h"
 #include "cli/capture/wanted_problems.h"
 #include "cli/commands.h"
 #include "cli/output/exit_code.h"
@@ -117,7 +118,7 @@ class SpeedUp {
     // What cannot be tuned or stored is refused before the program runs.
     tune_request(tuning_, target_, {});
     open_for_tuning(tuning_);
-    create_record_folder(file_);
+    require_record_place(file_);
     if (!options_.again) recall();
     tunes_ = !record_ || !record_->is_tuned;
     if (!record_) {
@@ -186,7 +187,7 @@ class SpeedUp {
     if (wanted_problems(record.called).empty()) {
       throw NothingFound("the program made no call of cuBLAS that could be served: " +
                          excerpt(name_) + " exited with " + std::to_string(end.exit_code) +
-                         (options_.audit ? "" : "; if it finds cuBLAS by dlsym(), try --audit"));
+                         why_unseen(call_.application, options_.audit));
     }
     write_record(file_, record);
     record_ = std::move(record);
@@ -271,7 +272,8 @@ class SpeedUp {
       tell("gemm-tune: {}: no times to compare, for {}", name_, why_not_compared(end));
     }
     constexpr std::size_t kShown = 3;
-    tell("{}{}", run_report(called, options_.audit, kShown), last_line(end, called));
+    tell("{}{}", run_report(called, why_unseen(call_.application, options_.audit), kShown),
+         last_line(end, called));
     return end.exit_code;
   }
 

@@ -105,7 +105,8 @@ TEST_F(CliDropInTest, AnAuditReachesAProgramThatFindsCublasByDlsym) {
   const ProgramRun with = run("run --audit -- " + program);
   EXPECT_EQ(with.exit_code, 5);
   EXPECT_THAT(with.errors, HasSubstr("gemm-tune: served 0 of 1 call of cuBLAS"));
-  expect_refusal("capture -o " + path("calls.txt") + " -- " GT_OPENING_CLIENT, 4, "try --audit");
+  expect_refusal("capture -o " + path("calls.txt") + " -- " GT_OPENING_CLIENT, 4,
+                 "; --audit sees also");
   EXPECT_EQ(run("capture --audit -o " + path("calls.txt") + " -- " + program).exit_code, 5);
   EXPECT_THAT(read_file(path("calls.txt")), HasSubstr("\n64x64x64  # 1 call"));
   expect_refusal("capture --audit --log x -o y", 2, "--log excludes --audit");

@@ -146,6 +146,34 @@ TEST_F(CliSpeedUpTest, WhatIsNoProgramThatMultipliesIsRefused) {
   EXPECT_EQ(speed_up("--time soon " + predicted_, "true").exit_code, 2);
 }
 
+TEST_F(CliSpeedUpTest, AProgramWhoseProductsCannotBeKeptIsNotEvenStarted) {
+  const std::string program = "sh -c '" + client_ + " 64; true'";
+  EXPECT_EQ(speed_up(predicted_, program).exit_code, 0);
+  for (const auto& entry : std::filesystem::directory_iterator(folder_ / "speed-up")) {
+    const std::filesystem::path record = entry.path();
+    std::filesystem::remove(record);
+    std::filesystem::create_directory(record);
+    const ProgramRun refused = speed_up(predicted_, program);
+    EXPECT_EQ(refused.exit_code, 2);
+    EXPECT_EQ(refused.output, "");
+    EXPECT_EQ(refused.errors, "gemm-tune: '" + record.string() +
+                                  "' cannot be written: it is a directory; name a file in it\n");
+    break;
+  }
+}
+
+TEST_F(CliSpeedUpTest, OneThatRunsUnderAnotherIsRefused) {
+  const std::string inner = (bin_ / "gemm-tune").string() + " " +
+                            arguments(predicted_, "sh -c '" + client_ + " 64; true'");
+  const ProgramRun outer = speed_up(predicted_, inner);
+  EXPECT_EQ(outer.output, "");
+  EXPECT_EQ(outer.exit_code, 4);
+  EXPECT_THAT(outer.errors,
+              HasSubstr("gemm-tune: gemm-tune speed-up is itself run by gemm-tune run, capture or "
+                        "speed-up, and only one of them would see the program's calls: leave one "
+                        "out\n"));
+}
+
 TEST_F(CliSpeedUpTest, ADamagedRecordIsMadeAnew) {
   const std::string program = "sh -c '" + client_ + " 64; true'";
   EXPECT_EQ(speed_up(predicted_, program).exit_code, 0);
