@@ -170,6 +170,24 @@ void check_moments(SQLite::Database& db, const std::string& table, const std::st
   }
 }
 
+// No value is a blob. A text that is one for a wrong bit in its type is still read as a text.
+void check_blobs(SQLite::Database& db, Findings& findings) {
+  for (const std::string& table : exported_tables()) {
+    std::string blob = "CASE";
+    SQLite::Statement columns(db, "SELECT name FROM pragma_table_info('" + table + "')");
+    while (columns.executeStep()) {
+      const std::string name = columns.getColumn(0).getString();
+      blob += " WHEN typeof(" + name + ") = 'blob' THEN '" + name + "'";
+    }
+    SQLite::Statement rows(
+        db, "SELECT id, " + blob + " END AS blob FROM " + table + " WHERE blob IS NOT NULL");
+    while (rows.executeStep()) {
+      add(findings, table + " row " + rows.getColumn(0).getString() + ": its " +
+                        rows.getColumn(1).getString() + " is a blob");
+    }
+  }
+}
+
 void check_values(const fs::path& path, SQLite::Database& db, Findings& findings) {
   part(path, findings, [&] { check_problems(db, findings); });
   part(path, findings, [&] {
@@ -180,6 +198,7 @@ void check_values(const fs::path& path, SQLite::Database& db, Findings& findings
                findings);
   });
   part(path, findings, [&] { check_measurements(db, findings); });
+  part(path, findings, [&] { check_blobs(db, findings); });
   part(path, findings, [&] { check_moments(db, "runs", "started_at", findings); });
   part(path, findings, [&] { check_moments(db, "baselines", "recorded_at", findings); });
 }

@@ -306,8 +306,10 @@ void copy_value(const SQLite::Column& value, SQLite::Statement& to, int index) {
     to.bind(index, value.getDouble());
   } else if (value.isText()) {
     to.bind(index, value.getString());
-  } else {
-    to.bind(index);  // NULL; the schema has no blobs
+  } else if (value.isNull()) {
+    to.bind(index);
+  } else {  // no row has one: a text's type with a wrong bit
+    throw Error(std::string("its ") + value.getName() + " is a blob");
   }
 }
 

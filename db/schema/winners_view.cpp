@@ -79,7 +79,8 @@ void WinnersByRevisions::leave_out_others(const Database::ConfigFilter& usable) 
   SQLite::Statement keep(db_, "INSERT INTO temp.candidates VALUES (?, ?, ?, ?)");
   while (all.executeStep()) {
     if (!usable(all.getColumn(3).getString())) continue;
-    for (int i = 0; i < 4; ++i) copy_value(all.getColumn(i), keep, i + 1);
+    keep.bind(1, all.getColumn(0).getInt64());
+    for (int i = 1; i < 4; ++i) keep.bind(i + 1, all.getColumn(i).getString());
     keep.exec();
     keep.reset();
   }

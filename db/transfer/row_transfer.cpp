@@ -119,7 +119,13 @@ class Transfer {
                            const Visit& visit) {
     SQLite::Statement rows =
         guarded(source.path, [&] { return SQLite::Statement(*source.db, query); });
-    while (guarded(source.path, [&] { return rows.executeStep(); })) visit(rows);
+    try {
+      while (guarded(source.path, [&] { return rows.executeStep(); })) visit(rows);
+    } catch (const DatabaseError&) {
+      throw;
+    } catch (const Error& error) {
+      throw damaged(source.path, std::string("a row cannot be read: ") + error.what());
+    }
   }
 
   static void execute(SQLite::Statement& statement) {

@@ -10,6 +10,7 @@
 #include "core/text/shell_quote.h"
 #include "db/file/check.h"
 #include "db/file/database_file.h"
+#include "db/transfer/merge.h"
 #include "tests/db/fixture.h"
 #include "tests/matchers.h"
 
@@ -191,6 +192,23 @@ TEST_F(DamageTest, TheCheckNamesRowsThatMakeNoSense) {
               ElementsAre("measurements row 9 refers to a row of runs that does not exist",
                           "problems row 1: its text and its numbers differ",
                           HasSubstr("measurements row 7: "), HasSubstr("measurements row 8: ")));
+}
+
+// As one wrong bit in the type of a value leaves it.
+TEST_F(DamageTest, ATextThatIsStoredAsABlobIsFoundAndNeverLostByAMerge) {
+  SQLite::Database(file_.string(), SQLite::OPEN_READWRITE)
+      .exec("UPDATE baselines SET recorded_at = CAST(recorded_at AS BLOB)");
+  EXPECT_THAT(check_database(file_), ElementsAre("baselines row 1: its recorded_at is a blob"));
+  try {
+    merge_databases({file_}, folder_ / "merged.db", kRevisions);
+    ADD_FAILURE() << "merged";
+  } catch (const DatabaseError& error) {
+    EXPECT_THAT(error.what(), StartsWith("database '" + file_.string() +
+                                         "' is damaged (a row "
+                                         "cannot be read: its "
+                                         "recorded_at is a blob)"));
+  }
+  EXPECT_FALSE(fs::exists(folder_ / "merged.db"));
 }
 
 const char* const kTensorCores =

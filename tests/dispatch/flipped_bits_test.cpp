@@ -7,6 +7,7 @@
 
 #include <gemm_tune/gemm_tune.hpp>
 #include <random>
+#include <regex>
 #include <string>
 
 #include "choose/choose.h"
@@ -61,7 +62,7 @@ class FlippedBitsTest : public ::testing::Test {
     } catch (const DatabaseError& error) {
       EXPECT_THAT(error.what(), HasSubstr(file_.string()));
       EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos) << error.what();
-      return kRefused;
+      return kRefused + std::string(error.what());
     } catch (const NothingFound&) {
       return "nothing";
     }
@@ -97,10 +98,12 @@ class FlippedBitsTest : public ::testing::Test {
     return all;
   }
 
+  // But for the baselines' versions, which may be any texts.
   std::string header() const {
     return answer_of([&] {
-      return export_header(Database(file_, Database::Mode::read_only), "sm_86",
-                           current_revisions());
+      return std::regex_replace(
+          export_header(Database(file_, Database::Mode::read_only), "sm_86", current_revisions()),
+          std::regex("\"cublasSgemm [^\"]*\""), "\"cublasSgemm\"");
     });
   }
 
@@ -114,7 +117,7 @@ class FlippedBitsTest : public ::testing::Test {
     return !found.empty();
   }
 
-  static constexpr const char* kRefused = "refused";
+  static constexpr const char* kRefused = "refused: ";
   const TempFolder temp_;
   const std::filesystem::path file_ = temp_.path() / "tune.db";
   std::string sound_;
@@ -132,12 +135,13 @@ TEST_F(FlippedBitsTest, AreRefusedOrFoundByTheCheckOrChangeNoAnswer) {
     write_file(file_, damaged);
     const bool is_found = is_found_by_check();
     found += is_found ? 1 : 0;
-    EXPECT_TRUE(is_found || best() == sound_best);
-    EXPECT_TRUE(is_found || looked_up() == sound_lookup);
-    EXPECT_TRUE(is_found || header() == sound_header);
-    EXPECT_TRUE(is_found || json() != kRefused);
-    if (is_found) {  // whatever the readers say of it, in a sentence
-      best(), looked_up(), header(), json();
+    const std::string now_best = best(), now_lookup = looked_up(), now_header = header(),
+                      now_json = json();  // whatever they say, in a sentence
+    if (!is_found) {
+      EXPECT_EQ(now_best, sound_best);
+      EXPECT_EQ(now_lookup, sound_lookup);
+      EXPECT_EQ(now_header, sound_header);
+      EXPECT_THAT(now_json, Not(StartsWith(kRefused)));
     }
     EXPECT_EQ(read_file(file_), damaged);
   }
