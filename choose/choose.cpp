@@ -105,15 +105,29 @@ std::string of_layer(const std::string& layer) {
 
 const char* const kGuess = "; a guess, for the sizes are far apart";
 
+// Why a winner of another problem was taken.
+enum class Because { it_is_nearest, it_is_expected_to_be_fastest, its_m_is_beside };
+
+constexpr const char* words_of(Because because) {
+  switch (because) {
+    case Because::it_is_nearest:
+      return "the nearest tuned size, ";
+    case Because::it_is_expected_to_be_fastest:
+      return "the near tuned size that is expected to be fastest here, ";
+    case Because::its_m_is_beside:
+      return "the better of the winners for the tuned M on both sides, ";
+  }
+  return "";
+}
+
 std::string describe(const Serving& serving, const DeviceKey& device, const Problem& problem,
-                     bool is_nearest) {
+                     Because because) {
   const Record& record = serving.winner->record;
   const Sameness same = sameness(record.problem, problem);
   std::string text = same == Sameness::full ? "the winner for this problem on "
                      : same == Sameness::by_class
                          ? "the winner where other operands are the least aligned ones, "
-                     : is_nearest ? "the nearest tuned size, "
-                                  : "the near tuned size that is expected to be fastest here, ";
+                         : words_of(because);
   if (same != Sameness::full) text += to_string(record.problem) + " on ";
   text +=
       printable(record.device.name) + " with " + std::to_string(record.device.sm_count) + " SMs";
@@ -281,7 +295,7 @@ void prefer_library(const LibraryTime& library, const Problem& problem, double d
 }
 
 Choice of_winner(const Candidates& candidates, const Expected& expected, const DeviceKey& device,
-                 const Problem& problem) {
+                 const Problem& problem, Because because) {
   const Serving& serving = candidates.servings[expected.index];
   const Record& record = serving.winner->record;
   Choice choice;
@@ -291,8 +305,30 @@ Choice of_winner(const Candidates& candidates, const Expected& expected, const D
   choice.winner = record;
   choice.layer = serving.winner->layer;
   choice.expected_us = expected.us;
-  choice.explanation = describe(serving, device, problem, expected.index == 0);
+  choice.explanation = describe(serving, device, problem, because);
   return choice;
+}
+
+Choice of_near_winner(const Candidates& candidates, const Expected& expected,
+                      const DeviceKey& device, const Problem& problem) {
+  return of_winner(
+      candidates, expected, device, problem,
+      expected.index == 0 ? Because::it_is_nearest : Because::it_is_expected_to_be_fastest);
+}
+
+// Where the problem's M lies between two that were tuned, not far apart: what was found for these.
+// Other configs of their searches may be expected to be faster by a little, but who tunes a range
+// wants few kernels.
+std::optional<Choice> between_tuned_m(const Tuned& tuned, const DeviceKey& device,
+                                      const Problem& problem, const Candidates& nearest) {
+  if (device.name.empty() || nearest.servings.front().winner->record.device != device) {
+    return std::nullopt;
+  }
+  Problem with_winners = problem;
+  with_winners.epilogue = nearest.servings.front().winner->record.problem.epilogue;
+  const Candidates beside{tuned.winners.beside_in_m(device, with_winners), nearest.device};
+  if (beside.servings.empty()) return std::nullopt;
+  return of_winner(beside, fastest(beside, problem), device, problem, Because::its_m_is_beside);
 }
 
 Choice of_timed(const Tuned& tuned, const TimedCandidate& timed, const DeviceKey& device) {
@@ -379,16 +415,21 @@ Choice choose_in_class(const Tuned& tuned, const DeviceKey& device, const Proble
   const Record& record = nearest.winner->record;
   const bool exact = sameness(record.problem, problem) != Sameness::none &&
                      (device.name.empty() || record.device == device);
-  const Expected best = exact && !nearest.is_twin ? Expected{0, record.outcome.time_us()}
-                        : exact                   ? Expected{0, candidates.expected_us(0, problem)}
-                                                  : fastest(candidates, problem);
-  Choice choice = of_winner(candidates, best, device, problem);
+  const std::optional<Choice> between =
+      exact ? std::nullopt : between_tuned_m(tuned, device, problem, candidates);
+  const auto near = [&] {
+    const Expected best = exact && !nearest.is_twin ? Expected{0, record.outcome.time_us()}
+                          : exact ? Expected{0, candidates.expected_us(0, problem)}
+                                  : fastest(candidates, problem);
+    return of_near_winner(candidates, best, device, problem);
+  };
+  Choice choice = between ? *between : near();
   if (exact) {
     choice.match = Match::exact;
     if (!nearest.is_twin && record.outcome.timing)
       choice.within = spread_of(*record.outcome.timing);
   } else {
-    prefer_timed(tuned, device, problem, &choice);
+    if (!between) prefer_timed(tuned, device, problem, &choice);
     if (choice.expected_us) choice.within = tuned.timed.typical_error(device, problem);
   }
   if (const auto library = time_of_library(tuned.winners, candidates, device, problem)) {
@@ -526,7 +567,7 @@ std::vector<Choice> likeliest(const Tuned& tuned, const DeviceKey& device, const
     const Candidates near = candidates_for(tuned.winners, device, problem, kernels_alone);
     for (std::size_t i = 0; i < near.servings.size(); ++i) {
       const Expected one{i, near.expected_us(i, problem)};
-      if (one.us) kernels.push_back(of_winner(near, one, device, problem));
+      if (one.us) kernels.push_back(of_near_winner(near, one, device, problem));
     }
     for (const TimedCandidate& timed : tuned.timed.fastest(device, problem, most)) {
       kernels.push_back(of_timed(tuned, timed, device));

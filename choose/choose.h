@@ -103,6 +103,8 @@ inline constexpr double kGuessDistance = 16;
 // Chooses the winner for the problem on the device. For a problem that nobody has tuned, the
 // nearest winner that is legal, itself or as its twin, unless another config that was verified on
 // the device is expected to be clearly faster: another near winner or one that a search has tried.
+// Where M alone differs from tuned problems, one below and one above it and not far apart, one of
+// these two winners serves: the nearer, unless the other is expected to be clearly faster.
 // A winner of another device of the architecture takes their place if there is none, or if there is
 // only a predicted one and the other is measured and no farther away; the explanation says so. A
 // device without a name stands for any device of its architecture; the nearest winner then serves.

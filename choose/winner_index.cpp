@@ -104,6 +104,10 @@ struct WinnerIndex::Group {
   std::vector<Entry> entries;
   Points points;
   std::optional<Tree> tree;  // of points
+  // The entries of kernels by their M, for each N, K and batch.
+  std::map<std::tuple<long long, long long, long long, BatchKind>,
+           std::multimap<long long, std::size_t>>
+      by_m;
 };
 
 namespace {
@@ -182,6 +186,10 @@ class NearestServing {
   double worst_ = std::numeric_limits<double>::max();
 };
 
+auto sizes_but_m(const LaunchProblem& problem) {
+  return std::make_tuple(problem.N, problem.K, problem.batch, problem.batch_kind);
+}
+
 template <class Group, class Entry>
 void search(const Group& group, const Problem& problem, NearestServing<Entry>& nearest) {
   nearest.look_into(group.entries);
@@ -211,6 +219,9 @@ WinnerIndex::WinnerIndex(std::vector<Winner> winners)
         {&winner, variants.get(), launch_problem(record.problem),
          winner.config.family->is_library() ? std::nullopt : correction_of(winner.config, record)});
     group->points.all.push_back(point_of(record.problem));
+    if (winner.config.family->is_library()) continue;
+    const LaunchProblem& tuned = group->entries.back().tuned;
+    group->by_m[sizes_but_m(tuned)].emplace(tuned.M, group->entries.size() - 1);
   }
   for (const auto& [key, group] : groups_) {
     group->tree.emplace(static_cast<int>(std::tuple_size_v<Point>), group->points);
@@ -231,6 +242,40 @@ std::optional<double> WinnerIndex::attainable_at(const Winner& winner) const {
     known.store(us, std::memory_order_relaxed);
   }
   return if_a_time(us);
+}
+
+std::vector<Serving> WinnerIndex::beside_in_m(const DeviceKey& device,
+                                              const Problem& problem) const {
+  const auto group = groups_.find(
+      {device.name, device.sm_count, problem.signature, problem.layout, problem.epilogue});
+  if (group == groups_.end()) return {};
+  const LaunchProblem asked = launch_problem(problem);
+  const auto sizes = group->second->by_m.find(sizes_but_m(asked));
+  if (sizes == group->second->by_m.end()) return {};
+  const auto above = sizes->second.upper_bound(asked.M), below = sizes->second.lower_bound(asked.M);
+  if (above != below) return {};  // this very M was tuned, for other alignments
+  if (above == sizes->second.end() || below == sizes->second.begin()) return {};
+  const long long smaller = std::prev(below)->first, larger = above->first;
+  if (!are_near(smaller, larger)) return {};
+  std::vector<Serving> both;
+  for (const long long m : {smaller, larger}) {
+    const auto [first, last] = sizes->second.equal_range(m);
+    for (auto one = first; one != last; ++one) {
+      const Entry& entry = group->second->entries[one->second];
+      const std::vector<KnownConfig>& variants = entry.variants->configs;
+      const KnownConfig* const config = serving(variants, *entry.winner, problem, false);
+      if (config == nullptr) continue;
+      both.push_back({entry.winner, config, config != variants.data(),
+                      shape_distance(entry.tuned, asked), entry.correction,
+                      &entry.variants->least[static_cast<std::size_t>(config - variants.data())]});
+      break;
+    }
+  }
+  const bool is_whole =
+      both.size() == 2 && both[0].winner->record.source == both[1].winner->record.source;
+  if (!is_whole) return {};
+  if (both[1].distance < both[0].distance) std::swap(both[0], both[1]);
+  return both;
 }
 
 std::vector<Serving> WinnerIndex::nearest(const DeviceKey& device, Where where,

@@ -43,6 +43,12 @@ struct Serving {
   const LeastTime* least = nullptr;     // of the variant
 };
 
+// Whether the larger M is at most half as large again, so that the kernels for one of them suit
+// what lies between.
+constexpr bool are_near(long long smaller_m, long long larger_m) {
+  return 2 * larger_m <= 3 * smaller_m;
+}
+
 class WinnerIndex {
  public:
   // winners: sorted by preference among winners at equal distance. Implicit: a list of winners is
@@ -67,6 +73,12 @@ class WinnerIndex {
   // (sameness()), then the winners' order decides.
   std::vector<Serving> nearest(const DeviceKey& device, Where where, const Problem& problem,
                                std::size_t most, Of of) const;
+
+  // The winners at the next smaller and the next larger M that were tuned on the device with all
+  // other sizes the same, the nearer one first: what one (N, K) was tuned for over a range of M
+  // (--m-range). Kernels only. Both, or nothing where there is none on a side, where these M are
+  // not are_near() or were not timed alike, or where a winner serves the problem not at all.
+  std::vector<Serving> beside_in_m(const DeviceKey& device, const Problem& problem) const;
 
   // attainable_us() at the problem and on the device of a winner of this index. Computed when first
   // asked for: for all winners, this would take most of the time in which a database is opened.

@@ -169,16 +169,6 @@ class Estimate {
   double compile_s_ = 0, measure_s_ = 0;  // summed over processes and over GPUs
 };
 
-// Opens the database read-only. If there is none, or a file of no bytes, which a search would fill,
-// opens an empty one in the folder instead.
-Database database_to_read(const std::filesystem::path& path, const ScratchDir& folder) {
-  std::error_code ignored;
-  const bool is_there = std::filesystem::exists(path, ignored);
-  const bool is_empty = is_there && std::filesystem::file_size(path, ignored) == 0;
-  if (is_there && !is_empty) return Database(path, Database::Mode::read_only);
-  return Database(folder.path() / "empty.db", Database::Mode::create_or_open);
-}
-
 std::string line_of(const PlannedSearch& planned, const Target& target) {
   const Funnel& funnel = planned.funnel;
   const std::string sample =
@@ -216,6 +206,14 @@ std::string rough_text(double seconds) {
 }
 
 }  // namespace
+
+Database database_to_read(const std::filesystem::path& path, const ScratchDir& folder) {
+  std::error_code ignored;
+  const bool is_there = std::filesystem::exists(path, ignored);
+  const bool is_empty = is_there && std::filesystem::file_size(path, ignored) == 0;
+  if (is_there && !is_empty) return Database(path, Database::Mode::read_only);
+  return Database(folder.path() / "empty.db", Database::Mode::create_or_open);
+}
 
 int dry_run(const TuneRequest& request, const Target& target, const TuneOptions& options) {
   const ScratchDir folder("gemm-tune-dry-run");

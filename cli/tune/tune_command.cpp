@@ -11,9 +11,11 @@
 #include "cli/commands.h"
 #include "cli/output/signals.h"
 #include "cli/tune/dry_run.h"
+#include "cli/tune/range_command.h"
 #include "cli/tune/request.h"
 #include "cli/tune/tune_output.h"
 #include "cli/tune/tuning.h"
+#include "core/error.h"
 #include "core/text/printable.h"
 #include "tuner/job/log.h"
 #include "tuner/report/report.h"
@@ -34,8 +36,12 @@ void tell_what_begins(const TuneRequest& request, const Target& target) {
   fmt::print(stderr, "{}", fitted(printable(line), terminal_columns(STDERR_FILENO), false));
 }
 
-int run_tune(const TuneOptions& options, const Call& call) {
+int run_tune(const TuneHereOptions& options, const Call& call) {
   log_to_standard_error(options.verbose);
+  if (!options.m_range.empty()) return tune_ranges(options, call);
+  if (!options.within.empty()) {
+    throw UsageError("--within has no use without --m-range: leave it out, or name the range of M");
+  }
   // Malformed sizes are refused before a driver is started, which takes seconds.
   WeightedProblems problems = problems_to_tune(options);
   const Target target = resolve_target(options);
@@ -58,6 +64,6 @@ int run_tune(const TuneOptions& options, const Call& call) {
 
 }  // namespace
 
-void add_tune(CLI::App& app, Call& call) { attach<TuneOptions>(app, call, run_tune); }
+void add_tune(CLI::App& app, Call& call) { attach<TuneHereOptions>(app, call, run_tune); }
 
 }  // namespace gemm_tune

@@ -4,6 +4,8 @@
 #include "cli/arguments/checks.h"
 #include "cli/arguments/values/sizes.h"
 #include "core/error.h"
+#include "core/text/parse_number.h"
+#include "core/text/printable.h"
 #include "search/strategy/strategy_by_name.h"
 
 namespace gemm_tune {
@@ -73,6 +75,27 @@ void TuneOptions::declare(CLI::App& app) {
   app.add_flag("--no-kernel-cache", no_kernel_cache, "Keep no compiled kernels")->excludes(cache);
   app.add_flag("--why", why, "The long report: every reason for a rejection, all baselines' times");
   app.add_flag("--dry-run", dry_run, "Count and estimate; compile nothing");
+}
+
+void TuneHereOptions::declare(CLI::App& app) {
+  TuneOptions::declare(app);
+  app.add_option(
+         "--m-range", m_range,
+         "Tune each NxK of --sizes for all M from the first to the last, as in 1:256: by the "
+         "fewest configs that are near the best at each M")
+      ->type_name("A:B");
+  app.add_option("--within", within,
+                 "How much longer than the best config those of --m-range may take; default: 5%")
+      ->type_name("SHARE");
+}
+
+double parse_share(const std::string& option, const std::string& text) {
+  const bool is_percent = text.ends_with('%');
+  const auto number = parse_number<double>(text.substr(0, text.size() - (is_percent ? 1 : 0)));
+  const double share = number.value_or(-1) / (is_percent ? 100 : 1);
+  if (share >= 0 && share <= 1) return share;
+  throw UsageError(option + " '" + excerpt(text) +
+                   "' is not a share from 0 to 1: write one as in 5% or 0.05");
 }
 
 WeightedProblems problems_to_tune(const TuneOptions& options) {

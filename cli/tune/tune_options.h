@@ -30,6 +30,17 @@ struct TuneOptions : KernelOptions, SearchOptions, RuleOptions {
   void declare(CLI::App& app);
 };
 
+// Of the command tune of gemm-tune, which has this machine alone.
+struct TuneHereOptions : TuneOptions {
+  std::string m_range;  // empty: the sizes say M
+  std::string within;   // empty: 5 %
+
+  void declare(CLI::App& app);
+};
+
+// A share as "5%" or 0.05, from 0 to 1. Throws UsageError.
+double parse_share(const std::string& option, const std::string& text);
+
 // The problems that the options name. Throws UsageError where they name none.
 WeightedProblems problems_to_tune(const TuneOptions& options);
 

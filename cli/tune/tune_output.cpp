@@ -8,13 +8,15 @@
 #include "cli/output/exit_code.h"
 #include "cli/output/standard_output.h"
 #include "core/text/printable.h"
+#include "tuner/report/range_table.h"
 #include "tuner/report/report.h"
 #include "tuner/report/summary.h"
 
 namespace gemm_tune {
 namespace {
 
-void print_json_report(std::span<const DeviceReport> reports, const Database& database) {
+void print_json_report(std::span<const DeviceReport> reports, const Database& database,
+                       std::span<const RangeReport> ranges) {
   nlohmann::json problems = nlohmann::json::array();
   bool interrupted = false;
   for (const auto& [target, report] : reports) {
@@ -23,9 +25,10 @@ void print_json_report(std::span<const DeviceReport> reports, const Database& da
       problems.push_back(problem_json(problem, target));
     }
   }
-  print_json({{"problems", problems},
-              {"database", database.path().string()},
-              {"interrupted", interrupted}});
+  nlohmann::json report = {
+      {"problems", problems}, {"database", database.path().string()}, {"interrupted", interrupted}};
+  for (const RangeReport& range : ranges) report["ranges"].push_back(range_json(range));
+  print_json(report);
 }
 
 }  // namespace
@@ -59,7 +62,7 @@ void print_problem(const ProblemReport& problem, const Target& target, const Tun
 }
 
 void print_end(std::span<const DeviceReport> reports, const TuneOptions& options, const Call& call,
-               Database& database) {
+               Database& database, std::span<const RangeReport> ranges) {
   database.confirm_stored();
   bool out_of_time = false, interrupted = false, unfinished = false;
   for (const auto& [target, report] : reports) {
@@ -68,7 +71,7 @@ void print_end(std::span<const DeviceReport> reports, const TuneOptions& options
     unfinished = unfinished || report.unfinished;
   }
   if (options.json) {
-    print_json_report(reports, database);
+    print_json_report(reports, database, ranges);
   } else if (!options.quiet) {
     for (const auto& [target, report] : reports) {
       if (report.problems.size() > 1) print_text(results_table(report.problems, target) + "\n");
@@ -78,6 +81,9 @@ void print_end(std::span<const DeviceReport> reports, const TuneOptions& options
     for (const auto& [target, report] : reports) {
       if (!target.measurable) print_text(how_to_time(target, call.command_line));
     }
+  }
+  for (const RangeReport& range : ranges) {
+    if (!options.json) print_text(range_table(range));
   }
   if (out_of_time) fmt::print(stderr, "gemm-tune: the time given by --time is used up\n");
   if (interrupted) {

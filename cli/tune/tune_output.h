@@ -9,6 +9,7 @@
 #include "db/database.h"
 #include "tuner/job/tune.h"
 #include "tuner/plan/target.h"
+#include "tuner/range/range_tuning.h"
 
 namespace gemm_tune {
 
@@ -21,9 +22,9 @@ struct DeviceReport {
 // One problem's result. Printed at once, so that a user who stops the run early has it.
 void print_problem(const ProblemReport& problem, const Target& target, const TuneOptions& options);
 
-// What follows the problems' results.
+// What follows the problems' results. ranges: of --m-range.
 void print_end(std::span<const DeviceReport> reports, const TuneOptions& options, const Call& call,
-               Database& database);
+               Database& database, std::span<const RangeReport> ranges = {});
 
 int exit_code(const TuneReport& report);
 

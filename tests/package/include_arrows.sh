@@ -45,8 +45,9 @@ tuner/trace:
 tuner/work: tuner/process tuner/measure
 tuner/plan: tuner/process tuner/work tuner/measure
 tuner/job: tuner/plan tuner/process tuner/work tuner/measure
+tuner/range: tuner/job tuner/plan tuner/process tuner/work tuner/measure
 tuner/agents: tuner/cluster tuner/job tuner/plan tuner/process tuner/work tuner/measure
-tuner/report: tuner/job tuner/plan tuner/process tuner/work tuner/measure
+tuner/report: tuner/range tuner/job tuner/plan tuner/process tuner/work tuner/measure
 tuner/mpi: tuner/agents tuner/cluster tuner/report tuner/job tuner/plan tuner/process tuner/work tuner/measure
 research: core kernel_templates search db tuner
 cli: core gpu kernel_templates search db choose runtime tuner

@@ -101,6 +101,8 @@ def main(program, print_sample_reports):
         for definition, arguments in (
                 ("tune", "--arch sm_86 --sizes 64,100,256 --config " + NAIVE + " --config " + spills),
                 ("tune", "--arch sm_86 --sizes 64x64x64:type=bf16 --budget 2 --seed 1"),
+                ("tune", "--arch sm_86 --m-range 1:16 --sizes 96x64 --budget 4 --config tiled_2d"),
+                ("dry_run", "--arch sm_86 --m-range 1:16 --sizes 96x64 --dry-run --config tiled_2d"),
                 ("dry_run", "--arch sm_86 --sizes 64,64x64x64:type=bf16 --dry-run"),
                 ("best", "best --arch sm_86 --sizes 64,65,64x64x64:type=bf16/bf16/f32/f32"),
                 ("best", "best --arch sm_90 --sizes 64"),

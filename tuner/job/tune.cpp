@@ -172,7 +172,7 @@ FinalsResult decide(const TuneRequest& request, Trials& trials, Search& search, 
     std::move(above.begin(), above.end(), std::back_inserter(result.passed_over));
     return result;
   };
-  if (!request.measure || searched.timed.empty()) {
+  if (!request.measure || !request.holds_finals || searched.timed.empty()) {
     FinalsResult ranked;
     ranked.candidates = std::move(searched.timed);
     return with_those_above(std::move(ranked));

@@ -14,7 +14,9 @@ namespace {
 Candidates listed_candidates(const TuneRequest& request, const Problem& problem) {
   Candidates result;
   result.funnel.enumerated = request.only.size();
-  for (const KnownConfig& point : request.only) {
+  for (const KnownConfig& listed : request.only) {
+    const KnownConfig point =
+        request.specialises ? specialised_for(listed, problem).value_or(listed) : listed;
     if (const auto reason = reject(request, problem, point)) {
       ++result.funnel.rejected_by_rule[std::string(*reason)];
     } else {
@@ -58,6 +60,16 @@ std::optional<std::string_view> reject(const TuneRequest& request, const Problem
                                        const KnownConfig& config) {
   const auto reason = reject_before_compile(config, problem, request.device);
   return reason || request.has_list() ? reason : reject_needless(config, problem, request.device);
+}
+
+std::optional<KnownConfig> specialised_for(const KnownConfig& config, const Problem& problem) {
+  Specialisation whole_tiles = config.specialisation();
+  whole_tiles.predicated = false;
+  std::vector<int> values = config.family->specialised(config.values, whole_tiles);
+  const bool has_whole_tiles = !config.family->is_library() && !config.family->reject(values);
+  const std::optional<LegalConfig> legal = legal_for(
+      has_whole_tiles ? known_config(*config.family, std::move(values)) : config, problem);
+  return legal ? std::optional(legal->config) : std::nullopt;
 }
 
 Candidates candidates_for(const TuneRequest& request, const Problem& problem, SpaceMemory& memory) {

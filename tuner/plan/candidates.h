@@ -27,6 +27,10 @@ inline Candidates candidates_for(const TuneRequest& request, const Problem& prob
   return candidates_for(request, problem, none);
 }
 
+// The config's tunables under the specialisation that serves the problem best, whatever M it comes
+// from: without predicates where the family has such a kernel that is legal, else as legal_for().
+std::optional<KnownConfig> specialised_for(const KnownConfig& config, const Problem& problem);
+
 // Why a config is not a candidate for the problem; nullopt if it is. reject_needless() does not
 // apply to a config that the request names.
 std::optional<std::string_view> reject(const TuneRequest& request, const Problem& problem,

@@ -29,6 +29,7 @@ struct TuneRequest {
   // Stored rows of earlier runs are compared with these.
   std::string cuda_version, driver_version;
   std::vector<KnownConfig> only;  // try these alone (--config, ladder); empty: search the space
+  bool specialises = false;       // each of these is tried as specialised_for() the problem
   std::vector<const KernelFamily*> families;  // search these alone; empty: all
   std::string strategy;  // of search/strategy/strategy_by_name.h; empty: model, but list order
                          // where all points are to be tried
@@ -43,6 +44,7 @@ struct TuneRequest {
   std::vector<BaselineKind> baselines = {BaselineKind::cublas};
   // Cold times and a limit of errors need `measure`, a limit BaselineKind::cublas too.
   WinnerRule rule;
+  bool holds_finals = true;   // else candidates are timed, and nothing is decided
   bool finals_again = false;  // also where earlier ones still hold
   bool retry_failed = false;  // first those that failed in earlier runs, unless by a rule
   std::uint64_t seed = 0;     // of strategy and operands, and of a sample of the space

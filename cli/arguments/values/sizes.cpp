@@ -229,6 +229,27 @@ void add_list(std::string_view text, bool in_file, SizeList& list) {
   }
 }
 
+constexpr std::string_view kFormsWithoutM = "write 11008x4096 (NxK), 4096 (N and K alike) or @file";
+
+// The items of a list of sizes, in plain letters; "@file" as it is.
+std::vector<std::string> pieces_of(std::string_view text) {
+  std::vector<std::string> items;
+  for (const std::string_view piece : split(text, ',')) {
+    const std::string_view whole = trimmed(piece);
+    std::string plain(whole);
+    if (!whole.starts_with('@')) {
+      plain = in_plain_letters(whole);
+      std::replace(plain.begin(), plain.end(), ';', ' ');
+    }
+    const char between = whole.starts_with('@') ? ',' : ' ';
+    for (const std::string_view item : split(plain, between)) {
+      if (!item.empty()) items.emplace_back(item);
+    }
+  }
+  if (items.empty()) throw UsageError("--sizes names no size: " + std::string(kFormsWithoutM));
+  return items;
+}
+
 // What `capture` says of a problem behind its size, as in "# 3 calls, 71.4 % of the operations,
 // 750 us of GPU time".
 struct Captured {
@@ -288,6 +309,67 @@ std::vector<Problem> parse_sizes(std::string_view text, const ProblemDefaults& d
   SizeList list(defaults);
   add_list(text, false, list);
   return list.take();
+}
+
+FirstAndLast parse_m_range(std::string_view text) {
+  const std::vector<std::string_view> parts = split(text, ':');
+  const auto number = [&](std::size_t i) {
+    const auto value = i < parts.size() ? parse_number<std::int64_t>(parts[i]) : std::nullopt;
+    return value && *value >= 1 && *value <= kMaxEdge ? value : std::nullopt;
+  };
+  const auto first = number(0), last = number(1);
+  if (parts.size() != 2 || !first || !last) {
+    throw UsageError("range '" + excerpt(text) +
+                     "' is not one of M: write the first and the last, each from 1 to " +
+                     std::to_string(kMaxEdge) + ", as in --m-range 1:256");
+  }
+  if (*last < *first) {
+    throw UsageError("range '" + excerpt(text) + "' ends before it begins: write the smaller M " +
+                     "first, as in --m-range 1:256");
+  }
+  return {*first, *last};
+}
+
+std::vector<std::vector<Problem>> parse_sizes_without_m(std::string_view text,
+                                                        const std::vector<std::int64_t>& all_m,
+                                                        const ProblemDefaults& defaults) {
+  std::vector<std::string> items;
+  for (const std::string& piece : pieces_of(text)) {
+    if (!piece.starts_with('@')) {
+      items.push_back(piece);
+      continue;
+    }
+    for (const std::string& line :
+         read_list_file(piece.substr(1), "size", std::string(kFormsWithoutM))) {
+      for (const std::string& item : pieces_of(line)) items.push_back(item);
+    }
+  }
+  std::vector<std::vector<Problem>> ranges;
+  std::unordered_set<std::string> known;
+  for (const std::string& item : items) {
+    const std::string shape = item.substr(0, item.find(':'));
+    const std::vector<std::string_view> edges = split(shape, 'x');
+    const bool are_numbers = std::all_of(edges.begin(), edges.end(), [](std::string_view edge) {
+      return parse_number<std::int64_t>(edge).has_value();
+    });
+    const bool is_number = parse_number<std::int64_t>(item.substr(item.rfind(':') + 1)).has_value();
+    if (edges.size() > 2 || !are_numbers || (shape != item && is_number)) {
+      throw UsageError("size '" + excerpt(item) +
+                       "' is not NxK, and --m-range gives M: " + std::string(kFormsWithoutM));
+    }
+    const std::string n_and_k = edges.size() == 1 ? shape + "x" + item : item;
+    SizeList list(defaults);
+    for (const std::int64_t m : all_m) {
+      add_shape(item, std::to_string(m) + "x" + n_and_k, list);
+    }
+    std::vector<Problem> problems = list.take();
+    if (known.insert(to_string(problems.front())).second) ranges.push_back(std::move(problems));
+  }
+  if (ranges.size() * all_m.size() > kMaxSizes) {
+    throw UsageError("--sizes and --m-range name more than " + std::to_string(kMaxSizes) +
+                     " problems: tune them in several runs");
+  }
+  return ranges;
 }
 
 std::vector<Problem> read_sizes(const std::string& path, const ProblemDefaults& defaults) {

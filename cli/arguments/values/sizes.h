@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,19 @@ inline constexpr std::size_t kMaxSizes = 10'000;
 // duplicates and keeps the order. Throws UsageError naming the item; for a product in the notation
 // of PyTorch or cuBLAS it says how to write it here.
 std::vector<Problem> parse_sizes(std::string_view text, const ProblemDefaults& defaults = {});
+
+// The first and the last M of "1:256".
+struct FirstAndLast {
+  std::int64_t first = 1, last = 1;
+};
+FirstAndLast parse_m_range(std::string_view text);
+
+// Parses a list of "11008x4096" (NxK), "4096" (N = K) and "@file", each perhaps followed by parts
+// of a problem's text ("11008x4096:layout=nt"), and makes of each one problem for every M, which
+// are ascending. Throws UsageError naming the item.
+std::vector<std::vector<Problem>> parse_sizes_without_m(std::string_view text,
+                                                        const std::vector<std::int64_t>& all_m,
+                                                        const ProblemDefaults& defaults);
 
 // The sizes in a file, as parse_sizes() takes "@file". Throws UsageError.
 std::vector<Problem> read_sizes(const std::string& path, const ProblemDefaults& defaults = {});

@@ -152,6 +152,44 @@ TEST(SizesTest, NamesTheOffendingItem) {
   EXPECT_THAT(message_of("@/no/such/file"), HasSubstr("'/no/such/file' cannot be read"));
 }
 
+TEST(SizesTest, ARangeOfMHasTwoNumbersTheSmallerFirst) {
+  EXPECT_EQ(parse_m_range("1:256").first, 1);
+  EXPECT_EQ(parse_m_range("1:256").last, 256);
+  EXPECT_EQ(parse_m_range("7:7").last, 7);
+  for (const char* text : {"", "1", "1:", ":8", "0:8", "1:8:2", "1-8", "a:b", "1:2000000001"}) {
+    EXPECT_THROW(parse_m_range(text), UsageError) << text;
+  }
+  try {
+    parse_m_range("256:1");
+    ADD_FAILURE();
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("range '256:1' ends before it begins"));
+  }
+}
+
+TEST(SizesTest, BesideARangeOfMSizesAreNAndK) {
+  const std::vector<std::int64_t> all_m = {1, 17};
+  const auto ranges = [&](const std::string& text, const ProblemDefaults& defaults = {}) {
+    return parse_sizes_without_m(text, all_m, defaults);
+  };
+  using One = std::vector<Problem>;
+  EXPECT_THAT(ranges("96x64"),
+              ElementsAre(One{packed_problem(1, 96, 64), packed_problem(17, 96, 64)}));
+  EXPECT_EQ(ranges("64 64x64,64 X 64;").size(), 1u);  // N and K alike, three times
+  EXPECT_EQ(to_string(ranges("96x64:layout=nt", {Layout::nn, 2}).at(0).at(1)),
+            "17x96x64:layout=nt:batch=2");
+  // A transposed A has rows of M elements.
+  EXPECT_EQ(ranges("96x64:layout=tn").at(0).at(0).alignment.a, 4);
+  const TempFolder folder;
+  const std::string path = (folder.path() / "sizes X.txt").string();
+  write_file(path, "96x64  # comment\n\n128\n");
+  EXPECT_EQ(ranges("32,@" + path).size(), 3u);
+  for (const char* text : {"", "8x96x64", "64:128:64", "96x", "0", "64x-1", "abc", "@", "@/no/such",
+                           "96x64:layout=zz", "1024x1024x"}) {
+    EXPECT_THROW(ranges(text), UsageError) << text;
+  }
+}
+
 TEST(SizesTest, BlanksAndSemicolonsSeparateAndMayEndAList) {
   const auto squares =
       ElementsAre(packed_problem(1024, 1024, 1024), packed_problem(4096, 4096, 4096));

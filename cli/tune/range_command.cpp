@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/tune/range_command.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/arguments/database.h"
+#include "cli/arguments/target.h"
+#include "cli/output/exit_code.h"
+#include "cli/output/signals.h"
+#include "cli/tune/dry_run.h"
+#include "cli/tune/request.h"
+#include "cli/tune/tune_output.h"
+#include "cli/tune/tuning.h"
+#include "core/error.h"
+#include "tuner/range/m_range.h"
+#include "tuner/range/range_pool.h"
+#include "tuner/range/range_tuning.h"
+
+namespace gemm_tune {
+namespace {
+
+// Each for one (N, K).
+using Ranges = std::vector<std::vector<Problem>>;
+
+void refuse_other_ways(const TuneHereOptions& options) {
+  const auto refuse = [](const std::string& option, const std::string& why) {
+    throw UsageError("--m-range tries the same configs at every M, so that " + option + " " + why);
+  };
+  if (options.target) refuse("--target", "has no use: leave it out");
+  if (!options.strategy.empty()) refuse("--strategy", "has no use: leave it out");
+  if (options.budget == "all") refuse("--budget all", "is too much: write how many, as in 160");
+}
+
+Ranges asked_ranges(const TuneHereOptions& options) {
+  refuse_other_ways(options);
+  const auto [first, last] = parse_m_range(options.m_range);
+  if (options.sizes.empty()) {
+    throw UsageError("name N and K for --m-range with --sizes, as in --m-range 1:256 --sizes " +
+                     std::string("11008x4096"));
+  }
+  return parse_sizes_without_m(options.sizes, sampled_m({first, last}), problem_defaults(options));
+}
+
+int dry_run_ranges(const TuneHereOptions& options, const Target& target, const Ranges& ranges) {
+  if (options.json && ranges.size() > 1) {
+    throw UsageError("--dry-run --json counts for one NxK of --m-range: name one in --sizes");
+  }
+  int worst = kExitOk;
+  for (const std::vector<Problem>& problems : ranges) {
+    TuneRequest request = tune_request(options, target, {problems, {}});
+    const ScratchDir folder("gemm-tune-dry-run");
+    {
+      Database database = database_to_read(database_path(options), folder);
+      request.only = range_pool(request, problems, database);
+    }
+    request.specialises = true;
+    request.budget.reset();
+    worst = std::max(worst, dry_run(request, target, options));
+  }
+  return worst;
+}
+
+}  // namespace
+
+int tune_ranges(const TuneHereOptions& options, const Call& call) {
+  const double within = options.within.empty() ? 0.05 : parse_share("--within", options.within);
+  // Malformed sizes are refused before a driver is started.
+  const Ranges ranges = asked_ranges(options);
+  const Target target = resolve_target(options);
+  if (options.dry_run) return dry_run_ranges(options, target, ranges);
+  Database database = open_for_tuning(options);
+  watch_for_reader();
+  TuneReport all;
+  std::vector<RangeReport> tables;
+  for (const std::vector<Problem>& problems : ranges) {
+    TuneRequest request = tune_request(options, target, {problems, {}});
+    choose_kernel_cache(options, request);
+    RangeTuned tuned = tune_range(request, within, database, [&](const TuneRequest& search) {
+      return tune_with_progress(search, options, target, database, call.command_line, nullptr);
+    });
+    if (!options.json && (options.quiet || options.why)) {
+      for (const ProblemReport& one : tuned.report.problems) print_problem(one, target, options);
+    }
+    all.interrupted = tuned.report.interrupted;
+    all.unfinished = tuned.report.unfinished || all.interrupted;
+    all.out_of_time = all.out_of_time || tuned.report.out_of_time;
+    std::move(tuned.report.problems.begin(), tuned.report.problems.end(),
+              std::back_inserter(all.problems));
+    if (!tuned.range.configs.empty()) tables.push_back(std::move(tuned.range));
+    if (all.interrupted) break;
+  }
+  print_end(std::vector{DeviceReport{target, all}}, options, call, database, tables);
+  return exit_code(all);
+}
+
+}  // namespace gemm_tune

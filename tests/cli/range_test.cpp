@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// gemm-tune --m-range as a user runs it, without a GPU.
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+
+#include "tests/cli/fixture.h"
+
+namespace gemm_tune {
+namespace {
+
+using testing::HasSubstr;
+
+// Without what depends on M alone.
+std::string for_any_m(std::string config) {
+  const std::size_t at = config.find("PRED=0");
+  return at == config.npos ? config : config.replace(at, 6, "PRED=1");
+}
+
+TEST_F(CliTest, ARangeOfMEndsInATableWhoseConfigsServeEveryM) {
+  const std::string db = " --db " + path("t.db");
+  const std::string command =
+      "--arch sm_86 --m-range 1:48 --sizes 96x64 --config tiled_2d --budget 8 --seed 1";
+  const ProgramRun tune = run(command + db);
+  ASSERT_EQ(tune.exit_code, 0) << tune.errors;
+  EXPECT_THAT(unbroken(tune.output), HasSubstr("1:48x96x64: "));
+  EXPECT_THAT(unbroken(tune.output),
+              HasSubstr("for all M, within 5 % of the best of 8 at each of the 11 M that were "
+                        "tried (predicted, not timed)"));
+  const auto json = nlohmann::json::parse(run(command + " --json" + db).output);
+  const auto& range = json.at("ranges").at(0);
+  EXPECT_EQ(range.at("range"), "1:48x96x64");
+  EXPECT_EQ(range.at("rows").size(), 11u);
+  const auto configs = range.at("configs").get<std::set<std::string>>();
+  ASSERT_FALSE(configs.empty());
+  const ProgramRun best = run(
+      "best --json --arch sm_86 --sizes 1x96x64,5x96x64,17x96x64,20x96x64,47x96x64,48x96x64" + db);
+  ASSERT_EQ(best.exit_code, 0) << best.errors;
+  for (const auto& row : nlohmann::json::parse(best.output)) {
+    EXPECT_TRUE(configs.contains(for_any_m(row.at("config").get<std::string>()))) << row;
+  }
+  const ProgramRun header = run("export --arch sm_86" + db);
+  EXPECT_EQ(header.exit_code, 0) << header.errors;
+  for (const std::string& config : configs) EXPECT_THAT(header.output, HasSubstr(config));
+}
+
+TEST_F(CliTest, ADryRunOfARangeCompilesAndWritesNothing) {
+  const ProgramRun dry =
+      run("--arch sm_86 --m-range 1:16 --sizes 96x64 --config tiled_2d "
+          "--budget 8 --dry-run --db " +
+          path("t.db"));
+  EXPECT_EQ(dry.exit_code, 0) << dry.errors;
+  EXPECT_THAT(unbroken(dry.output),
+              HasSubstr("12x96x64 on NVIDIA RTX A6000 (sm_86): 8 enumerated"));
+  EXPECT_THAT(dry.output, HasSubstr("nothing was compiled"));
+  EXPECT_FALSE(std::filesystem::exists(path("t.db")));
+}
+
+TEST_F(CliTest, RefusesRangesThatAreNoneAndOptionsThatHaveNoUseThere) {
+  const std::string rest = " --arch sm_86 --db " + path("t.db");
+  const auto refuses = [&](const std::string& arguments, const std::string& text) {
+    expect_refusal(arguments + rest, 2, text);
+  };
+  refuses("--m-range 256:1 --sizes 96x64", "range '256:1' ends before it begins");
+  refuses("--m-range 0:8 --sizes 96x64", "range '0:8' is not one of M");
+  refuses("--m-range 1:8 --sizes 8x96x64", "size '8x96x64' is not NxK, and --m-range gives M");
+  refuses("--m-range 1:8 --sizes 64:128:64", "is not NxK");
+  refuses("--m-range 1:8", "name N and K for --m-range with --sizes");
+  refuses("--m-range 1:8 --sizes 96x64 --within 7", "--within '7' is not a share from 0 to 1");
+  refuses("--m-range 1:8 --sizes 96x64 --within 5%%", "--within '5%%' is not a share");
+  refuses("--m-range 1:8 --sizes 96x64 --target 0.9", "--target has no use");
+  refuses("--m-range 1:8 --sizes 96x64 --strategy random", "--strategy has no use");
+  refuses("--m-range 1:8 --sizes 96x64 --budget all", "--budget all is too much");
+  refuses("--sizes 64 --within 5%", "--within has no use without --m-range");
+  EXPECT_FALSE(std::filesystem::exists(path("t.db")));
+}
+
+}  // namespace
+}  // namespace gemm_tune

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// One (N, K) tuned over a range of M. Fake workers, so no GPU is needed.
+#include "tuner/range/range_tuning.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "choose/choose.h"
+#include "tests/temp_folder.h"
+#include "tests/tuner/fakes/fake_tuning.h"
+#include "tuner/range/m_range.h"
+#include "tuner/range/range_pool.h"
+
+namespace gemm_tune {
+namespace {
+
+std::vector<Problem> problems_of(const MRange& range) {
+  std::vector<Problem> problems;
+  for (const std::int64_t m : sampled_m(range)) problems.push_back(packed_problem(m, 512, 256));
+  return problems;
+}
+
+class RangeTuningTest : public testing::Test {
+ protected:
+  TuneRequest request_of(bool measure) const {
+    TuneRequest request = fake::request_of({}, (folder_.path() / "log").string());
+    request.problems = problems_of({1, 48});
+    request.measure = measure;
+    request.most_points = 2000;
+    request.budget = 12;
+    return request;
+  }
+
+  RangeTuned tune(const TuneRequest& request, double within) {
+    Database database(file_, Database::Mode::create_or_open);
+    return tune_range(request, within, database, [&](const TuneRequest& search) {
+      database.begin_run({"test", "13.0", "", "with fakes", 1});
+      TuneReport report = gemm_tune::tune(search, database, [](const Progress&) {});
+      for (const ProblemReport& one : report.problems) {
+        tried_ += one.funnel.tried - one.funnel.recalled;
+      }
+      return report;
+    });
+  }
+
+  Choice choice(const TuneRequest& request, std::int64_t m) const {
+    const Database database(file_, Database::Mode::read_only);
+    return choose(load_tuned(database, "sm_90", environment_of(request).revisions),
+                  device_key(request.device), packed_problem(m, 512, 256));
+  }
+
+  const TempFolder folder_;
+  const std::string file_ = (folder_.path() / "a.db").string();
+  std::uint64_t tried_ = 0;
+};
+
+TEST_F(RangeTuningTest, ItsConfigsServeEveryMOfTheRangeByALegalSpecialisation) {
+  for (const bool measure : {true, false}) {
+    std::filesystem::remove(file_);
+    const TuneRequest request = request_of(measure);
+    const RangeReport range = tune(request, 0.05).range;
+    EXPECT_EQ(range.pool, 12u);
+    ASSERT_EQ(range.rows.size(), request.problems.size());
+    ASSERT_FALSE(range.configs.empty());
+    EXPECT_LT(range.configs.size(), range.rows.size());
+    for (const RangeRow& row : range.rows) {
+      ASSERT_NE(row.config, "") << to_string(row.problem);
+      EXPECT_LE(row.of_best, 1);
+      const Choice served = choice(request, row.problem.M);
+      EXPECT_EQ(served.match, Match::exact);
+      EXPECT_EQ(text_for_any_m(served.config.value()), row.config) << to_string(row.problem);
+    }
+    const std::set<std::string> configs(range.configs.begin(), range.configs.end());
+    for (std::int64_t m = 1; m <= 48; ++m) {
+      const Choice served = choice(request, m);
+      EXPECT_EQ(why_illegal(served.config.value().recipe, packed_problem(m, 512, 256)),
+                std::nullopt);
+      EXPECT_TRUE(configs.contains(text_for_any_m(*served.config))) << m;
+    }
+    EXPECT_THAT(choice(request, 20).explanation,
+                testing::HasSubstr("the better of the winners for the tuned M on both sides"));
+  }
+}
+
+TEST_F(RangeTuningTest, TheChosenConfigsAreWithinTheShareOfTheBest) {
+  for (const double within : {0.0, 0.1, 1.0}) {
+    const RangeReport range = tune(request_of(true), within).range;
+    for (const RangeRow& row : range.rows) {
+      EXPECT_GE(row.of_best, 1 / (1 + within) - 1e-9) << within << " " << to_string(row.problem);
+    }
+  }
+}
+
+TEST_F(RangeTuningTest, ARerunTriesNothingAgain) {
+  const RangeReport first = tune(request_of(true), 0.05).range;
+  EXPECT_GT(tried_, 12u);
+  tried_ = 0;
+  const RangeReport again = tune(request_of(true), 0.05).range;
+  EXPECT_EQ(tried_, 0u);
+  EXPECT_EQ(again.configs, first.configs);
+}
+
+TEST_F(RangeTuningTest, WithoutAGpuOnlyTheChosenConfigsAreCompiled) {
+  const RangeReport range = tune(request_of(false), 0.05).range;
+  EXPECT_LT(tried_, 12 * range.rows.size());
+  for (const RangeRow& row : range.rows) EXPECT_GE(row.of_best, 1 / 1.05 - 1e-9);
+}
+
+TEST_F(RangeTuningTest, AnInterruptedRunDecidesNothing) {
+  TuneRequest request = request_of(true);
+  std::atomic<bool> stop = true;
+  request.interruption = Interruption(stop);
+  const RangeTuned tuned = tune(request, 0.05);
+  EXPECT_TRUE(tuned.report.interrupted);
+  EXPECT_TRUE(tuned.range.configs.empty());
+}
+
+}  // namespace
+}  // namespace gemm_tune

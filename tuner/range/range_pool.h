@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The configs that are tried at every M of a range. Reads the database; starts no process.
+#pragma once
+
+#include <vector>
+
+#include "core/problem/problem.h"
+#include "db/database.h"
+#include "kernel_templates/registry/registry.h"
+#include "tuner/plan/tune_request.h"
+
+namespace gemm_tune {
+
+// As many as the request's budget, each as specialised_for() the problem that brought it in: the
+// best of earlier runs, then by turns what the static model expects to be the fastest at each of
+// the problems. Depends on nothing that trying these configs adds to the database, so that a run
+// that was stopped goes on. With a list of configs in the request: that list. problems: differ in M
+// alone.
+std::vector<KnownConfig> range_pool(const TuneRequest& request,
+                                    const std::vector<Problem>& problems, Database& database);
+
+// The text that all specialisations of the config have that serve the M of a range.
+std::string text_for_any_m(const KnownConfig& config);
+
+}  // namespace gemm_tune

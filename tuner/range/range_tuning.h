@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tunes one (N, K) over a range of M at once: one pool of configs is tried at a sample of M, and
+// the fewest configs that are near the best everywhere are the candidates of the finals at each M.
+//
+// The winners are rows of the problems that were sampled, like any other. The look-up of an M
+// between two of them takes the config of one of the two (choose/choose.h).
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/problem/problem.h"
+#include "db/database.h"
+#include "tuner/job/tune.h"
+#include "tuner/plan/tune_request.h"
+
+namespace gemm_tune {
+
+// One M of a range, and what serves it.
+struct RangeRow {
+  Problem problem;
+  std::string config;    // as text_for_any_m(); empty: nothing serves
+  double us = 0;         // timed or predicted as the best was
+  double of_best = 0;    // the best config's time over that
+  std::size_t rank = 0;  // of the config in RangeReport::configs
+};
+
+struct RangeReport {
+  std::vector<RangeRow> rows;        // ascending by M
+  std::vector<std::string> configs;  // those that serve, by the first M that they serve
+  std::size_t pool = 0;              // configs that were tried at each M
+  double within = 0;                 // as asked
+  bool measured = false;
+};
+
+// Runs a search: tune() of tuner/agents/one_machine.h, or what takes its place in a test.
+using RunSearch = std::function<TuneReport(const TuneRequest&)>;
+
+// The result of both.
+struct RangeTuned {
+  RangeReport range;
+  TuneReport report;  // of the last search, with the winner of each M
+};
+
+// problems: those of the request, which differ in M alone, ascending. within: how much longer than
+// the best config the chosen ones may take at each M, as a share. Without a GPU the static model
+// chooses among the pool, and only the chosen ones are compiled.
+RangeTuned tune_range(const TuneRequest& request, double within, Database& database,
+                      const RunSearch& run);
+
+}  // namespace gemm_tune

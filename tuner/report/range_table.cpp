@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuner/report/range_table.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/candidate/outcome.h"
+#include "tuner/range/m_range.h"
+#include "tuner/report/report.h"
+
+namespace gemm_tune {
+namespace {
+
+// "within 5 %".
+std::string percent(double share) { return fmt::format("{:.3g} %", 100 * share); }
+
+std::string text_of_range(const RangeReport& range) {
+  return range_text(range.rows.front().problem, range.rows.back().problem.M);
+}
+
+// "1 to 16", "24".
+std::string m_text(const RangeRow& first, const RangeRow& last) {
+  return first.problem.M == last.problem.M
+             ? std::to_string(first.problem.M)
+             : fmt::format("{} to {}", first.problem.M, last.problem.M);
+}
+
+}  // namespace
+
+std::string range_table(const RangeReport& range) {
+  std::string text = fmt::format(
+      "{}: {} for all M, within {} of the best of {} at each of the {} M that were tried{}\n",
+      text_of_range(range), counted(range.configs.size(), "config"), percent(range.within),
+      range.pool, range.rows.size(),
+      range.measured ? "" : std::string(" (") + kPredictedLabel + ")");
+  text += fmt::format("  {:<14} {:>11}  config\n", "M", "of the best");
+  for (auto first = range.rows.begin(); first != range.rows.end();) {
+    auto end = first;
+    double least = 1;
+    for (; end != range.rows.end() && end->config == first->config; ++end) {
+      least = std::min(least, end->of_best);
+    }
+    text += fmt::format("  {:<14} {:>11}  {}\n", m_text(*first, *(end - 1)),
+                        first->config.empty() ? "-" : fmt::format("{:.3f}", least),
+                        first->config.empty() ? "nothing serves" : first->config);
+    first = end;
+  }
+  return text + "an M between two is served by the config of one of them\n";
+}
+
+nlohmann::json range_json(const RangeReport& range) {
+  nlohmann::json rows = nlohmann::json::array();
+  for (const RangeRow& row : range.rows) {
+    nlohmann::json one = {{"problem", to_string(row.problem)}};
+    if (!row.config.empty()) {
+      one["config"] = row.config;
+      one["time_us"] = row.us;
+      one["of_best"] = row.of_best;
+    }
+    rows.push_back(std::move(one));
+  }
+  return {{"range", text_of_range(range)},
+          {"within", range.within},
+          {"pool", range.pool},
+          {"configs", range.configs},
+          {"source", to_string(range.measured ? Source::measured : Source::predicted)},
+          {"rows", std::move(rows)}};
+}
+
+}  // namespace gemm_tune
