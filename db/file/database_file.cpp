@@ -272,16 +272,18 @@ fs::path behind_links(fs::path path) {
 
 // Gives a file its place, unless another process has put one there.
 void take_place(const fs::path& file, const fs::path& path) {
-  // SQLite would take what an earlier file has left for changes of this one.
-  std::error_code ignored;
-  for (const char* const suffix : {"-wal", "-shm", "-journal"}) {
-    fs::remove(path.string() + suffix, ignored);
+  int error = is_file(path) ? EEXIST : 0;
+  if (error == 0) {
+    // SQLite would take what an earlier file has left for changes of this one.
+    std::error_code ignored;
+    for (const char* const suffix : {"-wal", "-shm", "-journal"}) {
+      fs::remove(path.string() + suffix, ignored);
+    }
+    if (renameat2(AT_FDCWD, file.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) != 0) {
+      error = errno;
+    }
   }
-  int error = 0;
-  if (renameat2(AT_FDCWD, file.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) != 0) {
-    error = errno;
-  }
-  if (error == EINVAL) {  // a file system that only replaces
+  if (error == EINVAL || error == ENOSYS) {  // a file system that only replaces
     error = is_file(path) ? EEXIST : rename(file.c_str(), path.c_str()) != 0 ? errno : 0;
   }
   if (error == EEXIST) {

@@ -7,10 +7,12 @@
 #include <unistd.h>
 
 #include <functional>
+#include <optional>
 #include <set>
 
 #include "core/error.h"
 #include "db/file/check.h"
+#include "db/file/database_file.h"
 #include "tests/db/dump.h"
 #include "tests/db/fixture.h"
 #include "tests/db/killed_at_call.h"
@@ -413,6 +415,23 @@ TEST_F(MergeTest, ANewDatabaseTakesNoChangesFromAnEarlierOneOfItsName) {
   merge(inputs);
   EXPECT_THAT(check_database(path("out.db")), IsEmpty());
   EXPECT_EQ(rows_of(path("out.db"), "SELECT count(*) FROM measurements").at(0), "10");
+}
+
+TEST_F(MergeTest, ADatabaseThatAnotherProcessHasMadeMeanwhileStaysAsItIs) {
+  std::optional<Database> other;  // with its rows in its log
+  const auto make_other = [&](SQLite::Database&) {
+    other.emplace(writable(path("out.db")));
+    store_measured(*other, kA6000, "8x8x8", kPredicated, 1);
+  };
+  try {
+    change_database(path("out.db"), {}, make_other);
+    ADD_FAILURE() << "replaced";
+  } catch (const DatabaseError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("was made by another process meanwhile: try again"));
+  }
+  other.reset();
+  EXPECT_THAT(check_database(path("out.db")), IsEmpty());
+  EXPECT_EQ(rows_of(path("out.db"), "SELECT count(*) FROM measurements").at(0), "1");
 }
 
 TEST_F(MergeTest, ALinkThatLeadsToNoFileStaysALinkToTheNewDatabase) {
