@@ -3,15 +3,20 @@
 // and further configs until every pair of parameter values occurs once. For a family with more than
 // a million points, the pairs are those in a million random points.
 //
-// usage: compile_space [COUNT [PROCESSES [ARCH...]]]. Defaults: 2000, one process per core, and
-// sm_80, sm_86, sm_89, sm_90, sm_120. Needs no GPU. Exits with 1 if a config that the rules allow
-// does not compile, or if 5 % or more are rejected only after compiling.
+//   compile_space [ARCH...] [--count 2000] [--processes N] [--configs FILE] [--each]
+//
+// Default targets: sm_80, sm_86, sm_89, sm_90, sm_120. With --configs the sample is the list in
+// FILE: a config's text on each line; what follows a space on it is ignored, so that the output of
+// planning_cost --choices will do. --each prints a line for each compiled config: registers as
+// estimated, as compiled, bytes spilled. Needs no GPU. Exits with 1 if a config that the rules
+// allow does not compile, or if 5 % or more are rejected only after compiling.
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -20,6 +25,7 @@
 #include <thread>
 #include <vector>
 
+#include "bench/program.h"
 #include "search/space/cover.h"
 #include "search/space/space.h"
 #include "tuner/plan/filter.h"
@@ -58,7 +64,10 @@ std::size_t layout_of(const KnownConfig& config) {
 // A problem that asks of a config nothing but what the device grants.
 Problem fitting_problem(const KnownConfig& config) {
   const Traits& t = config.traits;
-  return packed_problem(8 * t.tile_m, 8 * t.tile_n, 64 * t.tile_k, config.recipe.layout);
+  Problem problem = packed_problem(8 * t.tile_m, 8 * t.tile_n, 64 * t.tile_k, config.recipe.layout,
+                                   1, t.signature);
+  problem.batch_kind = t.batch_kind;
+  return problem;
 }
 
 // Of every family all points, or an even sample where they would not fit in memory.
@@ -92,8 +101,19 @@ std::vector<KnownConfig> choose(const Space& space, std::size_t count) {
   return configs;
 }
 
+std::vector<KnownConfig> listed(const std::string& path) {
+  std::vector<KnownConfig> configs;
+  std::ifstream lines(path);
+  for (std::string line; std::getline(lines, line);) {
+    const std::string text = line.substr(0, line.find(' '));
+    if (text.find('/') != std::string::npos) configs.push_back(check_config(parse_config(text)));
+  }
+  std::printf("%zu configs of %s\n", configs.size(), path.c_str());
+  return configs;
+}
+
 void judge(const KnownConfig& config, const DeviceSpec& device, const TaskResult& result,
-           Tally& tally) {
+           bool prints, Tally& tally) {
   const std::size_t layout = layout_of(config);
   const auto fail = [&](const std::string& reason) {
     ++tally.failed[reason][layout];
@@ -103,10 +123,14 @@ void judge(const KnownConfig& config, const DeviceSpec& device, const TaskResult
   const auto reply = result.reply.get<CompileReply>();
   if (!reply.ok) return fail(reply.log);
   const auto reason = reject_after_compile(complete_resources(reply.resources, config, device));
+  if (prints) {
+    std::printf("  %d %d %d %s\n", config.traits.registers_estimate, reply.resources.registers,
+                reply.resources.spill_bytes, to_string(config.config()).c_str());
+  }
   ++(reason ? tally.rejected_late[config.family->name + ": " + *reason] : tally.compiled)[layout];
 }
 
-Tally compile_all(const std::vector<KnownConfig>& configs, const DeviceSpec& device,
+Tally compile_all(const std::vector<KnownConfig>& configs, const DeviceSpec& device, bool prints,
                   WorkerPool& pool) {
   Tally tally;
   for (const KnownConfig& config : configs) {
@@ -120,8 +144,9 @@ Tally compile_all(const std::vector<KnownConfig>& configs, const DeviceSpec& dev
       continue;
     }
     const CompileRequest request{to_string(config.config()), device.arch};
-    pool.submit({"compile", request, kCompileLimit, false,
-                 [&](const TaskResult& result) { judge(config, device, result, tally); }});
+    pool.submit({"compile", request, kCompileLimit, false, [&, prints](const TaskResult& result) {
+                   judge(config, device, result, prints, tally);
+                 }});
   }
   while (pool.pending() > 0) WorkerPool::wait({&pool}, std::chrono::seconds(1));
   return tally;
@@ -153,14 +178,23 @@ bool show(const std::string& arch, const Tally& tally, double seconds) {
   return tally.failed.empty() && share < kMostRejectedLate;
 }
 
-int run(std::size_t count, std::size_t processes, const std::vector<std::string>& archs) {
-  const Space space = thinned_space();
-  const std::vector<KnownConfig> configs = choose(space, count);
-  WorkerPool pool(std::vector<WorkerCommand>(processes, compile_worker(own_worker())));
+struct Options {
+  std::vector<std::string> archs{"sm_80", "sm_86", "sm_89", "sm_90", "sm_120"};
+  std::size_t count = 2000, processes = std::thread::hardware_concurrency();
+  std::string configs;
+  bool each = false;
+};
+
+int run(const Options& o) {
+  const std::vector<KnownConfig> configs =
+      o.configs.empty() ? choose(thinned_space(), o.count) : listed(o.configs);
+  WorkerPool pool(std::vector<WorkerCommand>(o.processes, compile_worker(own_worker())));
   bool good = true;
-  for (const std::string& arch : archs) {
+  for (const std::string& arch : o.archs) {
+    const auto device = find_device_spec(arch);
+    if (!device) throw UsageError("'" + arch + "' is no known target: name one as in sm_90");
     const auto start = std::chrono::steady_clock::now();
-    const Tally tally = compile_all(configs, find_device_spec(arch).value(), pool);
+    const Tally tally = compile_all(configs, *device, o.each, pool);
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
     good = show(arch, tally, taken.count()) && good;
   }
@@ -171,13 +205,17 @@ int run(std::size_t count, std::size_t processes, const std::vector<std::string>
 }  // namespace gemm_tune
 
 int main(int argc, char** argv) {
-  if (argc > 1 && std::strcmp(argv[1], gemm_tune::kWorkerArgument) == 0) {
-    return gemm_tune::run_worker({argv + 2, argv + argc});
+  using namespace gemm_tune;
+  if (argc > 1 && std::strcmp(argv[1], kWorkerArgument) == 0) {
+    return run_worker({argv + 2, argv + argc});
   }
-  const auto number = [&](int i, std::size_t otherwise) {
-    return argc > i ? static_cast<std::size_t>(std::atoi(argv[i])) : otherwise;
-  };
-  std::vector<std::string> archs(argv + std::min(argc, 3), argv + argc);
-  if (archs.empty()) archs = {"sm_80", "sm_86", "sm_89", "sm_90", "sm_120"};
-  return gemm_tune::run(number(1, 2000), number(2, std::thread::hardware_concurrency()), archs);
+  CLI::App app("Whether a sample of the search space compiles");
+  Options options;
+  app.add_option("ARCH", options.archs);
+  app.add_option("--count", options.count, "Configs to draw");
+  app.add_option("--processes", options.processes)->check(CLI::PositiveNumber);
+  app.add_option("--configs", options.configs, "The sample")->check(CLI::ExistingFile);
+  app.add_flag("--each", options.each, "A line for each config");
+  parse_or_exit(app, argc, argv);
+  return exit_code_of("compile_space", [&] { return run(options); });
 }

@@ -2,11 +2,12 @@
 // What the tuning process spends on a search: processor time and memory of the plan, of the first
 // choices and of those that follow, and which they are. No GPU and no compiler is used.
 //
-//   planning_cost PROBLEM [--database FILE] [--tries 160] [--choices]
+//   planning_cost PROBLEM [--arch sm_90] [--database FILE] [--tries 160] [--choices]
 //
-// The target is an H100; times that the search is told are the static model's, each times a factor
-// between 0.75 and 1.33 that follows from the config's text. The database is read only, as the
-// results of earlier runs; none where it is not given. --choices prints every choice.
+// The target is the card that stands for the architecture, an H100 for sm_90; times that the search
+// is told are the static model's, each times a factor between 0.75 and 1.33 that follows from the
+// config's text. The database is read only, as the results of earlier runs; none where it is not
+// given. --choices prints every choice.
 #include <spdlog/fmt/fmt.h>
 #include <sys/resource.h>
 
@@ -53,21 +54,25 @@ double made_up_factor(const std::string& config) {
 int main(int argc, char** argv) {
   using namespace gemm_tune;
   CLI::App app("Cost of a plan and of a search's choices");
-  std::string problem_text, path;
+  std::string problem_text, path, arch = "sm_90";
   std::size_t tries = 160;
   bool prints_choices = false;
   app.add_option("problem", problem_text)->required();
+  app.add_option("--arch", arch);
   app.add_option("--database", path);
   app.add_option("--tries", tries);
   app.add_flag("--choices", prints_choices);
   CLI11_PARSE(app, argc, argv);
 
   TuneRequest request;
-  request.device = find_device_spec("sm_90").value();
-  request.device.name = "NVIDIA H100 80GB HBM3";
-  request.device.sm_count = 132;
+  const auto device = find_device_spec(arch);
+  if (!device) {
+    std::fprintf(stderr, "planning_cost: '%s' is no known target: name one as in sm_90\n",
+                 arch.c_str());
+    return 2;
+  }
+  request.device = *device;
   request.measure = true;
-  request.device.memory_bytes = std::int64_t{80} << 30;
   request.cuda_version = "13.0";
   request.budget = tries;
   request.seed = 1;

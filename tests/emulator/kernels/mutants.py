@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shows that the emulator's tests would notice: breaks each kernel in small ways and runs them.
 
-usage: mutants.py --root DIR --run EMULATOR_RUN [--family NAME | --except NAME] [--every N] -- COMPILER FLAGS...
+usage: mutants.py --root DIR --run EMULATOR_RUN [--family NAME] [--every N] -- COMPILER FLAGS...
 
 A mutant is one place of a family's kernel, or of a device header that it includes, changed as
 MUTATIONS says. It is killed where a case fails on some config of a family that has it, and no mutant
@@ -714,8 +714,6 @@ def parse_arguments():
     parser.add_argument("--root", type=lambda path: pathlib.Path(path).resolve(), required=True)
     parser.add_argument("--run", required=True, help="the program emulator_run")
     parser.add_argument("--family", choices=sorted(FAMILIES), help="only this one")
-    parser.add_argument("--except", dest="left_out", choices=sorted(FAMILIES),
-                        help="all but this one")
     parser.add_argument("--file", metavar="TEXT", help="only in this text, as in device/copy/repack.cuh")
     parser.add_argument("--every", type=int, default=1, metavar="N",
                         help="only every N-th mutant, for a quick look")
@@ -729,7 +727,6 @@ def main():
     if present != set(FAMILIES):
         sys.exit(f"FAMILIES and kernel_templates/ differ in: {sorted(present ^ set(FAMILIES))}")
     families = [arguments.family] if arguments.family else list(FAMILIES)
-    families = [family for family in families if family != arguments.left_out]
     workshop = Workshop(arguments.root, arguments.run, arguments.compiler)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         mutants = [mutant for mutant in mutants_of(arguments.root, families)
