@@ -19,6 +19,7 @@
 #include "core/text/printable.h"
 #include "core/text/words.h"
 #include "kernel_templates/registry/library_families.h"
+#include "kernel_templates/registry/order_of_sums.h"
 
 namespace gemm_tune {
 namespace {
@@ -439,6 +440,87 @@ Choice choose_in_class(const Tuned& tuned, const DeviceKey& device, const Proble
   return choice;
 }
 
+std::optional<KnownConfig> untuned_config(const KernelFamily& family, const Signature& signature,
+                                          Layout layout, std::string_view arch,
+                                          BatchKind batch_kind = BatchKind::strided) {
+  if (!family.untuned) return std::nullopt;
+  std::optional<std::vector<int>> values = family.untuned(signature, number_of_arch(arch));
+  if (!values) return std::nullopt;
+  const KnownConfig config = known_config(family, *std::move(values));
+  Specialisation specialisation = config.specialisation();
+  specialisation.layout = layout;
+  specialisation.batch_kind = batch_kind;
+  return specialised(config, specialisation);
+}
+
+// The first default config whose order is known, for every M: which of its specialisations serves
+// does not change the order.
+Choice default_in_one_order(const DeviceKey& device, const Problem& problem) {
+  Choice choice;
+  for (const KernelFamily& family : families()) {
+    const auto config =
+        untuned_config(family, problem.signature, problem.layout, device.arch, problem.batch_kind);
+    const std::optional<std::string> order = config ? order_of_sums(*config) : std::nullopt;
+    if (!order) continue;
+    std::optional<LegalConfig> legal = legal_in_order(*config, *order, problem);
+    if (!legal) {
+      choice.explanation = "no kernel of the order of sums " + *order +
+                           ", which every M has, serves " + to_string(problem);
+      return choice;
+    }
+    choice.match = Match::builtin;
+    choice.config = std::move(legal->config);
+    choice.explanation = "in the order of sums " + *order + " for every M, as nothing tuned for " +
+                         device.arch + " fits: the default in that order, not tuned";
+    return choice;
+  }
+  choice.explanation = "no kernel serves " + to_string(problem) + " on " + device.arch +
+                       " in an order of sums that is known not to depend on M";
+  return choice;
+}
+
+Choice choose_in_one_order(const Tuned& tuned, const DeviceKey& device, const Problem& problem,
+                           bool allows_untuned) {
+  const std::string* const order = tuned.ordered.order_for(device, problem);
+  if (order == nullptr) {
+    Choice choice = default_in_one_order(device, problem);
+    if (allows_untuned || choice.match == Match::none) return choice;
+    choice = {};
+    choice.explanation = "nothing tuned for " + device.arch + " fits " + to_string(problem) +
+                         " in one order of sums";
+    return choice;
+  }
+  Choice choice;
+  std::optional<OrderedServing> serving = tuned.ordered.nearest(device, problem);
+  if (!serving) {
+    choice.explanation = "no kernel of the order of sums " + *order +
+                         ", which every M has, serves " + to_string(problem);
+    return choice;
+  }
+  const Record& record = serving->winner->record;
+  const Sameness same = sameness(record.problem, problem);
+  choice.match = same == Sameness::none ? Match::nearest : Match::exact;
+  choice.is_twin = serving->is_twin;
+  choice.winner = record;
+  choice.layer = serving->winner->layer;
+  choice.explanation =
+      "in the order of sums " + *order +
+      " for every M: the winner for M = " + std::to_string(record.problem.M) + " on " +
+      printable(record.device.name) + " with " + std::to_string(record.device.sm_count) + " SMs" +
+      (record.source == Source::measured ? " (measured)" : " (predicted, not timed)") +
+      of_layer(serving->winner->layer);
+  const std::optional<DeviceSpec> spec = modelled_device(device);
+  const auto correction = correction_of(serving->winner->config, record);
+  if (same == Sameness::full && !serving->is_twin) {
+    choice.expected_us = record.outcome.time_us();
+    if (record.outcome.timing) choice.within = spread_of(*record.outcome.timing);
+  } else if (spec && correction) {
+    choice.expected_us = expected_us(serving->config, *correction, problem, *spec);
+  }
+  choice.config = std::move(serving->config);
+  return choice;
+}
+
 // As far as is known. A measured time gives way to a measured one only.
 bool is_faster(const Choice& one, const Choice& other) {
   if (!one.expected_us || !other.expected_us) return false;
@@ -463,19 +545,6 @@ std::vector<Winner> library_winners(const Database& database, const std::string&
     winners.push_back({config, std::move(record), std::move(cublas)});
   }
   return winners;
-}
-
-std::optional<KnownConfig> untuned_config(const KernelFamily& family, const Signature& signature,
-                                          Layout layout, std::string_view arch,
-                                          BatchKind batch_kind = BatchKind::strided) {
-  if (!family.untuned) return std::nullopt;
-  std::optional<std::vector<int>> values = family.untuned(signature, number_of_arch(arch));
-  if (!values) return std::nullopt;
-  const KnownConfig config = known_config(family, *std::move(values));
-  Specialisation specialisation = config.specialisation();
-  specialisation.layout = layout;
-  specialisation.batch_kind = batch_kind;
-  return specialised(config, specialisation);
 }
 
 constexpr std::array kMatches = {
@@ -511,6 +580,29 @@ std::vector<Winner> load_winners(const Database& database, const std::string& ar
   return winners;
 }
 
+std::vector<Winner> load_ordered_winners(const Database& database, const std::string& arch,
+                                         const KernelRevisions& revisions, const WinnerRule& rule) {
+  CheckedConfigs configs;
+  const auto order_of = [&](const std::string& text) {
+    const std::optional<KnownConfig>& config = configs.of(text);
+    return config ? order_of_sums(*config) : std::nullopt;
+  };
+  std::set<std::string> orders;
+  database.winners(arch, revisions, rule, [&](const std::string& text) {
+    if (const auto order = order_of(text)) orders.insert(*order);
+    return false;
+  });
+  std::vector<Winner> winners;
+  for (const std::string& order : orders) {
+    const auto has_it = [&](const std::string& text) { return order_of(text) == order; };
+    for (Record& record : database.winners(arch, revisions, rule, has_it)) {
+      const KnownConfig& config = configs.of(record.config).value();
+      winners.push_back({config, std::move(record)});
+    }
+  }
+  return winners;
+}
+
 void sort_by_preference(std::vector<Winner>& winners) {
   std::vector<std::pair<Preference, std::size_t>> order;
   order.reserve(winners.size());
@@ -543,6 +635,7 @@ Tuned load_tuned(const Database& database, const std::string& arch,
 
 Choice choose(const Tuned& tuned, const DeviceKey& device, const Problem& problem,
               Allowed allowed) {
+  if (allowed.one_order) return choose_in_one_order(tuned, device, problem, allowed.untuned);
   Choice choice = choose_in_class(tuned, device, problem, allowed);
   const Accuracy asked = problem.signature.accuracy;
   if (!choice.config || asked == Accuracy::fp32 || info_of(asked).operands != OperandKind::f32) {
@@ -559,7 +652,7 @@ Choice choose(const Tuned& tuned, const DeviceKey& device, const Problem& proble
 std::vector<Choice> likeliest(const Tuned& tuned, const DeviceKey& device, const Problem& problem,
                               Allowed allowed, std::size_t most) {
   Choice best = choose(tuned, device, problem, allowed);
-  if (best.match == Match::exact) return {std::move(best)};
+  if (best.match == Match::exact || allowed.one_order) return {std::move(best)};
   const Allowed kernels_alone{false, allowed.untuned};
   Choice first = choose(tuned, device, problem, kernels_alone);
   std::vector<Choice> kernels;

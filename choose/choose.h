@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "choose/one_order.h"
 #include "choose/timed_configs.h"
 #include "choose/winner_index.h"
 #include "db/database.h"
@@ -42,6 +43,11 @@ std::vector<Winner> load_winners(const Database& database, const std::string& ar
                                  const KernelRevisions& revisions = current_revisions(),
                                  Launches launches = Launches::any, const WinnerRule& rule = {});
 
+// For each order of sums that the database holds, its best kernel of each (device, problem).
+std::vector<Winner> load_ordered_winners(const Database& database, const std::string& arch,
+                                         const KernelRevisions& revisions = current_revisions(),
+                                         const WinnerRule& rule = {});
+
 // Sorts as load_winners() does.
 void sort_by_preference(std::vector<Winner>& winners);
 
@@ -62,6 +68,7 @@ struct Tuned {
 
   WinnerIndex winners;
   TimedConfigs timed;
+  OneOrder ordered;  // loaded where calls are asked for in one order of sums
 };
 
 // rule: by another than the default one, a problem is served by such winners only, and no config
@@ -74,6 +81,10 @@ Tuned load_tuned(const Database& database, const std::string& arch,
 struct Allowed {
   bool library = false;  // the caller can call cuBLAS and cublasLt for the problem
   bool untuned = true;   // the default config serves where nothing tuned fits
+  // The bits of a row of D must not depend on M: only kernels of one order of sums serve
+  // (choose/one_order.h), and no library. What was tuned decides which order; without it that of
+  // the default config.
+  bool one_order = false;
 };
 
 struct Choice {

@@ -7,19 +7,26 @@
 
 #include "core/error.h"
 #include "core/text/printable.h"
+#include "kernel_templates/registry/order_of_sums.h"
 
 namespace gemm_tune {
 namespace {
 
-using ByArch = std::map<std::string, TunedRows>;
+struct Rows {
+  TunedRows tuned;
+  std::vector<Winner> ordered;
+};
+using ByArch = std::map<std::string, Rows>;
 
 ByArch rows_of(const Database& database, const std::optional<std::string>& arch,
-               const KernelRevisions& revisions, const WinnerRule& rule) {
+               const KernelRevisions& revisions, const WinnerRule& rule, bool in_one_order) {
   ByArch rows;
   for (const DeviceKey& device : database.devices()) {
     const bool is_asked = !arch || device.arch == *arch;
     if (is_asked && !rows.contains(device.arch)) {
-      rows.emplace(device.arch, load_rows(database, device.arch, revisions, rule));
+      Rows& its = rows[device.arch];
+      its.tuned = load_rows(database, device.arch, revisions, rule);
+      if (in_one_order) its.ordered = load_ordered_winners(database, device.arch, revisions, rule);
     }
   }
   return rows;
@@ -44,17 +51,25 @@ auto rank_among_layers(const Winner& winner, const WinnerRule& rule) {
                          time_us.value_or(0));
 }
 
-void add_winners(std::vector<Winner>& all, std::vector<Winner> layer, const WinnerRule& rule) {
-  std::map<PlaceOfWinner, std::size_t> places;
-  for (std::size_t i = 0; i < all.size(); ++i) places.emplace(place_of(all[i]), i);
+// apart: of winners that are not compared.
+template <class Apart>
+void add_winners(std::vector<Winner>& all, std::vector<Winner> layer, const WinnerRule& rule,
+                 const Apart& apart) {
+  std::map<std::pair<PlaceOfWinner, std::string>, std::size_t> places;
+  const auto place = [&](const Winner& one) { return std::pair(place_of(one), apart(one)); };
+  for (std::size_t i = 0; i < all.size(); ++i) places.emplace(place(all[i]), i);
   for (Winner& winner : layer) {
-    const auto [known, is_new] = places.try_emplace(place_of(winner), all.size());
+    const auto [known, is_new] = places.try_emplace(place(winner), all.size());
     if (is_new) {
       all.push_back(std::move(winner));
     } else if (rank_among_layers(winner, rule) < rank_among_layers(all[known->second], rule)) {
       all[known->second] = std::move(winner);
     }
   }
+}
+
+void add_winners(std::vector<Winner>& all, std::vector<Winner> layer, const WinnerRule& rule) {
+  add_winners(all, std::move(layer), rule, [](const Winner&) { return std::string(); });
 }
 
 // An algorithm of a library beats the kernels of its own database. One that ranks behind a kernel
@@ -111,22 +126,28 @@ std::vector<std::string> read_layers(
 
 Layered load_layered(const Database* own, const std::vector<std::filesystem::path>& layers,
                      const std::optional<std::string>& arch, const KernelRevisions& revisions,
-                     const WinnerRule& rule) {
+                     const WinnerRule& rule, bool in_one_order) {
   Layered all;
-  ByArch rows = own == nullptr ? ByArch() : rows_of(*own, arch, revisions, rule);
+  ByArch rows = own == nullptr ? ByArch() : rows_of(*own, arch, revisions, rule, in_one_order);
   all.notes =
       read_layers(layers, [&](const Database& database, const std::filesystem::path& layer) {
-        ByArch below = rows_of(database, arch, revisions, rule);
+        ByArch below = rows_of(database, arch, revisions, rule, in_one_order);
         for (auto& [name, found] : below) {
-          set_layer(found.winners, layer);
-          add_winners(rows[name].winners, std::move(found.winners), rule);
-          add_timed(rows[name].timed, std::move(found.timed));
+          set_layer(found.tuned.winners, layer);
+          set_layer(found.ordered, layer);
+          Rows& above = rows[name];
+          add_winners(above.tuned.winners, std::move(found.tuned.winners), rule);
+          add_winners(above.ordered, std::move(found.ordered), rule,
+                      [](const Winner& one) { return order_of_sums(one.config).value_or(""); });
+          add_timed(above.tuned.timed, std::move(found.tuned.timed));
         }
       });
   for (auto& [name, found] : rows) {
-    leave_out_beaten(found.winners, rule);
-    sort_by_preference(found.winners);
-    all.tuned.emplace(name, Tuned(std::move(found.winners), std::move(found.timed)));
+    leave_out_beaten(found.tuned.winners, rule);
+    sort_by_preference(found.tuned.winners);
+    Tuned tuned(std::move(found.tuned.winners), std::move(found.tuned.timed));
+    tuned.ordered = OneOrder(std::move(found.ordered));
+    all.tuned.emplace(name, std::move(tuned));
   }
   return all;
 }

@@ -30,10 +30,11 @@ struct Layered {
 
 // own: nullptr where the user has none. arch: only that one; nullopt: all. revisions and rule: as
 // for load_tuned(). Throws DatabaseError if `own` cannot be read.
+// in_one_order: with Tuned::ordered.
 Layered load_layered(const Database* own, const std::vector<std::filesystem::path>& layers,
                      const std::optional<std::string>& arch = std::nullopt,
                      const KernelRevisions& revisions = current_revisions(),
-                     const WinnerRule& rule = {});
+                     const WinnerRule& rule = {}, bool in_one_order = false);
 
 // The winners of one architecture, as load_winners() sorts them.
 struct LayeredWinners {

@@ -46,7 +46,10 @@ std::map<std::string, Tuned> read_tuned(const Dispatcher::Settings& settings,
   if (!is_missing_above(layers, settings.database)) {
     own.emplace(settings.database, Database::Mode::read_only, lock);
   }
-  std::map<std::string, Tuned> tuned = load_layered(own ? &*own : nullptr, layers).tuned;
+  std::map<std::string, Tuned> tuned =
+      load_layered(own ? &*own : nullptr, layers, std::nullopt, current_revisions(), {},
+                   settings.policy == Policy::batch_invariant)
+          .tuned;
   if (!own && tuned.empty()) Database(settings.database, Database::Mode::read_only);  // says why
   return tuned;
 }
@@ -163,6 +166,8 @@ Allowed Dispatcher::allowed(bool with_library) const {
       return {false, /*untuned=*/false};
     case Policy::deterministic:
       return {false, /*untuned=*/true};
+    case Policy::batch_invariant:
+      return {false, /*untuned=*/true, /*one_order=*/true};
   }
   throw Error("a policy outside the closed list");
 }
@@ -271,6 +276,7 @@ Dispatcher::FirstSight Dispatcher::first_sight(const Winners& winners, const Cho
                                                const GemmCall& call, int ordinal,
                                                cudaStream_t stream) {
   const bool may_differ = settings_.policy != Policy::deterministic &&
+                          settings_.policy != Policy::batch_invariant &&
                           !is_for_tuned(choice, device(ordinal), call.problem);
   if (!may_differ) return {prepare(winners, choice, call, ordinal)};
   if (std::optional<Server> known = refined_before(call, ordinal)) return {std::move(*known)};

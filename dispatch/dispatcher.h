@@ -47,7 +47,7 @@ class NoKernelError : public Error {
 enum class CacheNeed { required, optional };
 
 // What may serve (gt_policy).
-enum class Policy { best, tuned_only, deterministic };
+enum class Policy { best, tuned_only, deterministic, batch_invariant };
 
 class Dispatcher {
  public:

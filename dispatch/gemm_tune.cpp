@@ -108,11 +108,14 @@ Policy policy_of(gt_policy value) {
       return Policy::tuned_only;
     case GT_POLICY_DETERMINISTIC:
       return Policy::deterministic;
+    case GT_POLICY_BATCH_INVARIANT:
+      return Policy::batch_invariant;
     case GT_POLICY_MAX:
       break;
   }
   refuse_value("options.policy", value,
-               "GT_POLICY_BEST, GT_POLICY_TUNED_ONLY or GT_POLICY_DETERMINISTIC");
+               "GT_POLICY_BEST, GT_POLICY_TUNED_ONLY, GT_POLICY_DETERMINISTIC or "
+               "GT_POLICY_BATCH_INVARIANT");
 }
 
 Dispatcher::Settings settings_of(const gt_options& asked) {

@@ -23,12 +23,15 @@ namespace {
 
 struct BestOptions : KernelOptions, RuleOptions {
   bool without_library = false;
+  bool batch_invariant = false;
 
   void declare(CLI::App& app) {
     add_kernel_options(app, *this)->required();
     add_winner_rule(app, *this);
     app.add_flag("--without-library", without_library,
                  "The best kernel, for a program that cannot call cuBLAS and cublasLt");
+    app.add_flag("--batch-invariant", batch_invariant,
+                 "The kernel of one order of sums for every M, as by GT_POLICY_BATCH_INVARIANT");
   }
 };
 
@@ -139,8 +142,8 @@ int run_best(const BestOptions& options) {
   std::optional<Database> own = open_above(layers, options);
   const KernelRevisions revisions = asked_revisions(options.kernel_dir, problems);
   const WinnerRule rule = winner_rule(options);
-  Layered all_tuned =
-      load_layered(own ? &*own : nullptr, layers, target.spec.arch, revisions, rule);
+  Layered all_tuned = load_layered(own ? &*own : nullptr, layers, target.spec.arch, revisions, rule,
+                                   options.batch_invariant);
   tell_of_layers(all_tuned.notes, options.quiet);
   if (!own && !all_tuned.tuned.contains(target.spec.arch)) open_for_reading(options);  // says why
   const Tuned& tuned = all_tuned.tuned[target.spec.arch];
@@ -150,7 +153,8 @@ int run_best(const BestOptions& options) {
   bool found = true;
   for (const Problem& problem : problems) {
     const Choice choice =
-        choose(tuned, device_key(target.spec), problem, {with_library && library_takes(problem)});
+        choose(tuned, device_key(target.spec), problem,
+               {with_library && library_takes(problem), true, options.batch_invariant});
     std::vector<std::string> tied;
     std::vector<Baseline> baselines;
     if (has_time(problem, choice)) {

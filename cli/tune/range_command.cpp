@@ -55,7 +55,7 @@ int dry_run_ranges(const TuneHereOptions& options, const Target& target, const R
     const ScratchDir folder("gemm-tune-dry-run");
     {
       Database database = database_to_read(database_path(options), folder);
-      request.only = range_pool(request, problems, database);
+      request.only = range_pool(request, problems, database, options.batch_invariant);
     }
     request.specialises = true;
     request.budget.reset();
@@ -79,9 +79,12 @@ int tune_ranges(const TuneHereOptions& options, const Call& call) {
   for (const std::vector<Problem>& problems : ranges) {
     TuneRequest request = tune_request(options, target, {problems, {}});
     choose_kernel_cache(options, request);
-    RangeTuned tuned = tune_range(request, within, database, [&](const TuneRequest& search) {
-      return tune_with_progress(search, options, target, database, call.command_line, nullptr);
-    });
+    RangeTuned tuned = tune_range(
+        request, within, database,
+        [&](const TuneRequest& search) {
+          return tune_with_progress(search, options, target, database, call.command_line, nullptr);
+        },
+        options.batch_invariant);
     if (!options.json && (options.quiet || options.why)) {
       for (const ProblemReport& one : tuned.report.problems) print_problem(one, target, options);
     }

@@ -42,6 +42,11 @@ int run_tune(const TuneHereOptions& options, const Call& call) {
   if (!options.within.empty()) {
     throw UsageError("--within has no use without --m-range: leave it out, or name the range of M");
   }
+  if (options.batch_invariant) {
+    throw UsageError(
+        "--batch-invariant tunes over a range of M: name it, as in --m-range 1:256 --sizes "
+        "11008x4096");
+  }
   // Malformed sizes are refused before a driver is started, which takes seconds.
   WeightedProblems problems = problems_to_tune(options);
   const Target target = resolve_target(options);

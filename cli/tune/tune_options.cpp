@@ -87,6 +87,9 @@ void TuneHereOptions::declare(CLI::App& app) {
   app.add_option("--within", within,
                  "How much longer than the best config those of --m-range may take; default: 5%")
       ->type_name("SHARE");
+  app.add_flag("--batch-invariant", batch_invariant,
+               "With --m-range: configs of one order of sums, so that the bits of a row do not "
+               "depend on M");
 }
 
 double parse_share(const std::string& option, const std::string& text) {

@@ -34,6 +34,7 @@ struct TuneOptions : KernelOptions, SearchOptions, RuleOptions {
 struct TuneHereOptions : TuneOptions {
   std::string m_range;  // empty: the sizes say M
   std::string within;   // empty: 5 %
+  bool batch_invariant = false;
 
   void declare(CLI::App& app);
 };

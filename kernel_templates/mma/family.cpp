@@ -99,6 +99,18 @@ std::vector<std::vector<int>> representatives() {
 
 }  // namespace
 
+// Every k step adds MMA_K products to the sums, in rising k. Shares along K end at multiples of BK,
+// and up to so many are added up in their order, by a cluster or through the workspace.
+std::optional<std::string> order_of_sums(Values values) {
+  const Params p = params_of<Params>(values);
+  if (p.SPLIT_K > kMostClusterCtas) return std::nullopt;
+  std::string order = "MMA_K=" + std::to_string(p.MMA_K);
+  if (p.SPLIT_K > 1) {
+    order += ",SPLIT_K=" + std::to_string(p.SPLIT_K) + ",BK=" + std::to_string(p.BK);
+  }
+  return order;
+}
+
 KernelFamily family() {
   KernelFamily family = make_family<Params>(
       "mma", /*revision=*/2, "tensor cores by mma.sync, 16-bit operands, sums in fp32",

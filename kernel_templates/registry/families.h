@@ -19,6 +19,9 @@
   each(wgmma_f16x3)
 // clang-format on
 
+// Those that say in which order a config adds up (order_of_sums.h).
+#define GT_FAMILIES_WITH_ORDER(each) each(naive) each(warp_tiled) each(mma) each(wgmma)
+
 // Each is defined in the family.cpp of its folder.
 #define GT_DECLARE_FAMILY(name) \
   namespace gemm_tune::name {   \
@@ -26,6 +29,12 @@
   }
 GT_FAMILIES(GT_DECLARE_FAMILY)
 #undef GT_DECLARE_FAMILY
+#define GT_DECLARE_ORDER(name)                             \
+  namespace gemm_tune::name {                              \
+  std::optional<std::string> order_of_sums(Values values); \
+  }
+GT_FAMILIES_WITH_ORDER(GT_DECLARE_ORDER)
+#undef GT_DECLARE_ORDER
 
 namespace gemm_tune {
 

@@ -268,6 +268,13 @@ std::vector<Rung> rungs() {
 
 }  // namespace
 
+// One warp adds up all of K in rising order, unless groups of warps or CTAs share it.
+std::optional<std::string> order_of_sums(Values values) {
+  const Params p = params_of<Params>(values);
+  const bool is_shared = p.WARPS_K > 1 || p.SPLIT_K > 1 || p.TAIL != 0 || p.REDUCE != 0;
+  return is_shared ? std::nullopt : std::optional<std::string>("rising");
+}
+
 KernelFamily family() {
   KernelFamily family =
       make_family<Params>("warp_tiled", /*revision=*/1,

@@ -329,6 +329,14 @@ std::optional<std::vector<int>> untuned(const Signature& signature, int sm) {
 
 }  // namespace
 
+// A tile's instructions follow one another in rising k. CTAs that share K are not proven to add up
+// in one order, and the number of tiles, so M, decides which of them REDUCE cuts.
+std::optional<std::string> order_of_sums(Values values) {
+  const Params p = params_of<Params>(values);
+  if (p.SPLIT_K > 1 || p.REDUCE != 0) return std::nullopt;
+  return promotes(p) ? "PROMOTE=" + std::to_string(promoted_k(p)) : "rising";
+}
+
 KernelFamily family() {
   KernelFamily family = make_family<Params>(
       "wgmma", /*revision=*/2,

@@ -44,6 +44,28 @@ TEST_F(CliTest, ARangeOfMEndsInATableWhoseConfigsServeEveryM) {
   for (const std::string& config : configs) EXPECT_THAT(header.output, HasSubstr(config));
 }
 
+TEST_F(CliTest, BatchInvariantConfigsShareOneOrderOfSums) {
+  const std::string rest =
+      " --arch sm_86 --type bf16 --layout nt --batch-invariant --json --db " + path("t.db");
+  const ProgramRun tune = run("--m-range 1:64 --sizes 512x1024 --config mma --budget 12" + rest);
+  ASSERT_EQ(tune.exit_code, 0) << tune.errors;
+  const auto range = nlohmann::json::parse(tune.output).at("ranges").at(0);
+  const auto order = range.at("order_of_sums").get<std::string>();
+  EXPECT_THAT(order, testing::StartsWith("mma MMA_K="));
+  const ProgramRun best =
+      run("best --sizes 1x512x1024,7x512x1024,33x512x1024,500x512x1024,33x512x1024:align=2" + rest);
+  ASSERT_EQ(best.exit_code, 0) << best.errors;
+  for (const auto& row : nlohmann::json::parse(best.output)) {
+    EXPECT_THAT(row.at("explanation").get<std::string>(),
+                testing::StartsWith("in the order of sums " + order + " for every M: the winner"));
+  }
+  expect_refusal("--arch sm_86 --sizes 64 --batch-invariant", 2,
+                 "--batch-invariant tunes over a range of M");
+  expect_refusal("--arch sm_86 --m-range 1:2 --sizes 64 --batch-invariant --config tiled_2d --db " +
+                     path("u.db"),
+                 4, "no config that could be tried has an order of sums");
+}
+
 TEST_F(CliTest, ADryRunOfARangeCompilesAndWritesNothing) {
   const ProgramRun dry =
       run("--arch sm_86 --m-range 1:16 --sizes 96x64 --config tiled_2d "

@@ -720,9 +720,9 @@ TEST_F(PolicyTest, RefusesBadOptions) {
   gt_handle* handle = nullptr;
   gt_options options = GT_OPTIONS_INIT;
   options.database_path = database_.c_str();
-  options.policy = static_cast<gt_policy>(3);
+  options.policy = static_cast<gt_policy>(4);
   EXPECT_EQ(gt_open(&options, &handle), GT_INVALID_ARGUMENT);
-  EXPECT_THAT(gt_last_error(), StartsWith("options.policy is 3: it must be GT_POLICY_BEST"));
+  EXPECT_THAT(gt_last_error(), StartsWith("options.policy is 4: it must be GT_POLICY_BEST"));
   options.policy = GT_POLICY_BEST;
   for (const double none : {-1.0, 60001.0, std::numeric_limits<double>::quiet_NaN()}) {
     options.refine_ms = none;

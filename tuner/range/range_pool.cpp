@@ -2,10 +2,16 @@
 #include "tuner/range/range_pool.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 
+#include "choose/choose.h"
+#include "kernel_templates/registry/order_of_sums.h"
 #include "search/model/static_model.h"
 #include "tuner/plan/budget.h"
 #include "tuner/plan/candidates.h"
@@ -17,9 +23,10 @@ namespace {
 // Of earlier runs, at each problem.
 constexpr std::size_t kMostKnown = 4;
 
-// The fastest kernels of earlier runs.
+// The fastest kernels of earlier runs. orders: only of these; empty: of any.
 std::vector<KnownConfig> known_best(const TuneRequest& request, const Problem& problem,
-                                    Database& database, const Environment& environment) {
+                                    Database& database, const Environment& environment,
+                                    const std::set<std::string>& orders) {
   std::size_t stale = 0;
   std::vector<std::pair<double, std::string>> timed;
   for (const Record& record :
@@ -32,28 +39,70 @@ std::vector<KnownConfig> known_best(const TuneRequest& request, const Problem& p
   for (const auto& [us, text] : timed) {
     KnownConfig config = check_config(parse_config(text));
     if (best.size() == kMostKnown) break;
-    if (!config.family->is_library()) best.push_back(std::move(config));
+    const bool may_be_tried =
+        orders.empty() || orders.contains(order_of_sums(config).value_or("none"));
+    if (!config.family->is_library() && may_be_tried) best.push_back(std::move(config));
   }
   return best;
 }
 
-// The static model's `most` best, the best first.
-std::vector<KnownConfig> modelled_best(const TuneRequest& request, const Problem& problem,
-                                       std::size_t most, SpaceMemory& memory) {
+// Configs, and the least of their times.
+struct Modelled {
+  std::vector<KnownConfig> best;  // the best first
+  double least_us = 0;
+};
+
+// The static model's `most` best of each order of sums; in any order under one empty text.
+std::map<std::string, Modelled> modelled_best(const TuneRequest& request, const Problem& problem,
+                                              std::size_t most, bool in_one_order,
+                                              SpaceMemory& memory) {
   const ConfigList points = candidates_for(request, problem, memory).points;
-  std::vector<std::pair<double, std::size_t>> order;
-  order.reserve(points.size());
+  std::map<std::string, std::vector<std::pair<double, std::size_t>>> orders;
   for (std::size_t i = 0; i < points.size(); ++i) {
-    const std::span<const ConfigList::Value> packed = points.values(i);
-    const std::vector<int> values(packed.begin(), packed.end());
-    order.emplace_back(predict(points.family(i).traits(values), problem, request.device).time_us,
-                       i);
+    const KnownConfig config = points[i];
+    const auto order = in_one_order ? order_of_sums(config) : std::optional<std::string>("");
+    if (!order) continue;
+    orders[*order].emplace_back(predict(config.traits, problem, request.device).time_us, i);
   }
-  const auto end = order.begin() + static_cast<std::ptrdiff_t>(std::min(most, order.size()));
-  std::partial_sort(order.begin(), end, order.end());
-  std::vector<KnownConfig> best;
-  for (auto one = order.begin(); one != end; ++one) best.push_back(points[one->second]);
-  return best;
+  std::map<std::string, Modelled> found;
+  for (auto& [order, timed] : orders) {
+    const auto end = timed.begin() + static_cast<std::ptrdiff_t>(std::min(most, timed.size()));
+    std::partial_sort(timed.begin(), end, timed.end());
+    Modelled& its = found[order];
+    its.least_us = timed.front().first;
+    for (auto one = timed.begin(); one != end; ++one) its.best.push_back(points[one->second]);
+  }
+  return found;
+}
+
+// The orders whose least times lose the least against those of all, on the average over the
+// problems that they have a config for; first those that have one for the most problems.
+std::set<std::string> promising_orders(const std::vector<std::map<std::string, Modelled>>& all) {
+  constexpr std::size_t kMostOrders = 4;
+  const double most_loss = std::log(1.1);                        // more than the best order
+  std::map<std::string, std::pair<std::size_t, double>> losses;  // problems, sum of logarithms
+  for (const auto& orders : all) {
+    double least = std::numeric_limits<double>::infinity();
+    for (const auto& [order, its] : orders) least = std::min(least, its.least_us);
+    for (const auto& [order, its] : orders) {
+      auto& [problems, loss] = losses[order];
+      ++problems;
+      loss += std::log(its.least_us / least);
+    }
+  }
+  std::vector<std::tuple<std::size_t, double, std::string>> ranks;  // problems that lack it first
+  for (const auto& [order, sums] : losses) {
+    ranks.emplace_back(all.size() - sums.first, sums.second / static_cast<double>(sums.first),
+                       order);
+  }
+  std::sort(ranks.begin(), ranks.end());
+  std::set<std::string> promising;
+  for (const auto& [lacking, loss, order] : ranks) {
+    const auto& [least_lacking, least_loss, best] = ranks.front();
+    if (promising.size() == kMostOrders) break;
+    if (lacking == least_lacking && loss <= least_loss + most_loss) promising.insert(order);
+  }
+  return promising;
 }
 
 // Each config once, whatever specialisation it comes in, until there are enough.
@@ -93,23 +142,43 @@ std::string text_for_any_m(const KnownConfig& config) {
 }
 
 std::vector<KnownConfig> range_pool(const TuneRequest& request,
-                                    const std::vector<Problem>& problems, Database& database) {
-  if (request.has_list()) return request.only;
+                                    const std::vector<Problem>& problems, Database& database,
+                                    bool in_one_order) {
+  if (request.has_list()) {
+    std::vector<KnownConfig> listed = request.only;
+    std::erase_if(listed, [&](const KnownConfig& one) {
+      return in_one_order && !order_of_sums(one).has_value();
+    });
+    return listed;
+  }
   Pool pool(request.budget.value_or(default_budget(request.measure)));
   const Environment environment = environment_of(request);
-  std::vector<std::vector<KnownConfig>> known, modelled;
-  for (const Problem& problem : problems) {
-    known.push_back(known_best(request, problem, database, environment));
-  }
-  pool.add_by_turns(known);
-  if (pool.is_full()) return pool.take();
   const std::size_t most = request.budget.value_or(default_budget(request.measure));
+  std::vector<std::map<std::string, Modelled>> modelled;
   SpaceMemory memory;
   for (const Problem& problem : problems) {
-    modelled.push_back(modelled_best(request, problem, most, memory));
+    modelled.push_back(modelled_best(request, problem, most, in_one_order, memory));
   }
-  pool.add_by_turns(modelled);
+  std::set<std::string> orders = promising_orders(modelled);
+  const OneOrder stored = in_one_order ? stored_orders(request, database) : OneOrder();
+  const auto* const held = stored.order_for(device_key(request.device), problems.front());
+  if (held != nullptr) orders.insert(*held);
+  if (orders.empty()) return {};
+  std::vector<std::vector<KnownConfig>> known, best;
+  for (const Problem& problem : problems) {
+    known.push_back(known_best(request, problem, database, environment,
+                               in_one_order ? orders : std::set<std::string>()));
+  }
+  for (const std::string& order : orders) {
+    for (auto& its : modelled) best.push_back(std::move(its[order].best));
+  }
+  pool.add_by_turns(known);
+  pool.add_by_turns(best);
   return pool.take();
+}
+
+OneOrder stored_orders(const TuneRequest& request, const Database& database) {
+  return OneOrder(load_ordered_winners(database, request.device.arch, revisions_of(request)));
 }
 
 }  // namespace gemm_tune

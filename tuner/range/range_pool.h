@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "choose/one_order.h"
 #include "core/problem/problem.h"
 #include "db/database.h"
 #include "kernel_templates/registry/registry.h"
@@ -15,9 +16,14 @@ namespace gemm_tune {
 // best of earlier runs, then by turns what the static model expects to be the fastest at each of
 // the problems. Depends on nothing that trying these configs adds to the database, so that a run
 // that was stopped goes on. With a list of configs in the request: that list. problems: differ in M
-// alone.
+// alone. in_one_order: only configs whose order of sums is known, of the few orders whose best
+// configs the static model expects to lose the least, and of the one that look-ups have now.
 std::vector<KnownConfig> range_pool(const TuneRequest& request,
-                                    const std::vector<Problem>& problems, Database& database);
+                                    const std::vector<Problem>& problems, Database& database,
+                                    bool in_one_order = false);
+
+// What the database knows of the device, in one order of sums.
+OneOrder stored_orders(const TuneRequest& request, const Database& database);
 
 // The text that all specialisations of the config have that serve the M of a range.
 std::string text_for_any_m(const KnownConfig& config);

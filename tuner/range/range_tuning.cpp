@@ -2,10 +2,13 @@
 #include "tuner/range/range_tuning.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 #include <utility>
 
+#include "core/error.h"
+#include "kernel_templates/registry/order_of_sums.h"
 #include "search/model/static_model.h"
 #include "tuner/plan/candidates.h"
 #include "tuner/plan/problem_results.h"
@@ -15,28 +18,37 @@
 namespace gemm_tune {
 namespace {
 
+constexpr const char* kNoOrder =
+    "no config that could be tried has an order of sums that is known not to depend on M: leave "
+    "--batch-invariant or --config out";
+
 // A config of the pool that fails once it is compiled, or in finals, costs a further search.
 constexpr int kMostSearches = 32;
 
 class RangeTuning {
  public:
-  RangeTuning(const TuneRequest& request, double within, Database& database, const RunSearch& run)
+  RangeTuning(const TuneRequest& request, double within, Database& database, const RunSearch& run,
+              bool in_one_order)
       : request_(request),
         environment_(environment_of(request)),
         database_(database),
         run_(run),
-        pool_(range_pool(request, request.problems, database)) {
+        in_one_order_(in_one_order),
+        pool_(range_pool(request, request.problems, database, in_one_order)) {
     tuned_.range.pool = pool_.size();
     tuned_.range.within = within;
     tuned_.range.measured = request.measure;
   }
 
   RangeTuned run() {
-    if (pool_.empty() || (request_.measure && !time_pool())) {
-      if (pool_.empty()) tuned_.report = run_(request_);  // which says why nothing is left
+    if (pool_.empty()) {
+      if (in_one_order_) throw NothingFound(kNoOrder);
+      tuned_.report = run_(request_);  // which says why nothing is left
       return std::move(tuned_);
     }
+    if (request_.measure && !time_pool()) return std::move(tuned_);
     times_ = times();
+    if (in_one_order_) keep_one_order();
     for (int i = 0; i < kMostSearches; ++i) {
       const std::vector<std::size_t> chosen = fewest_configs(times_, tuned_.range.within);
       if (chosen.empty()) break;  // all have failed, as the last report says
@@ -59,6 +71,58 @@ class RangeTuning {
     all.libraries.clear();  // candidates of the finals
     tuned_.report = run_(all);
     return !tuned_.report.interrupted;
+  }
+
+  // Removes the times of all other orders.
+  void keep_one_order() {
+    std::vector<std::string> orders;
+    for (const KnownConfig& config : pool_) {
+      orders.push_back(order_of_sums(config).value_or(""));
+    }
+    std::string& order = tuned_.range.order;
+    const OneOrder stored = stored_orders(request_, database_);
+    const DeviceKey device = device_key(request_.device);
+    const std::string* const held = stored.order_for(device, request_.problems.front());
+    const bool is_verified =
+        stored.verified_at(device, request_.problems.front()) >= request_.problems.size();
+    const bool is_tried =
+        held != nullptr && std::find(orders.begin(), orders.end(), *held) != orders.end();
+    if (is_verified && !is_tried) {
+      throw NothingFound("finals of earlier runs have verified the order of sums " + *held +
+                         " for these sizes, and no config of this run has it: leave --config out");
+    }
+    order = is_tried && (is_verified || !request_.measure) ? *held : least_loss(orders);
+    if (order.empty()) throw NothingFound(kNoOrder);
+    for (std::size_t i = 0; i < pool_.size(); ++i) {
+      if (orders[i] != order) times_[i].assign(request_.problems.size(), std::nullopt);
+    }
+  }
+
+  // The order with a time at the most M, and then the least loss on the average.
+  std::string least_loss(const std::vector<std::string>& orders) const {
+    const std::vector<std::optional<double>> best = best_of_each(times_);
+    std::map<std::string, TimesOfConfigs> by_order;
+    for (std::size_t i = 0; i < pool_.size(); ++i) {
+      if (!orders[i].empty()) by_order[orders[i]].push_back(times_[i]);
+    }
+    std::string found;
+    std::pair<std::size_t, double> least{best.size() + 1, 0};  // M without a time, loss
+    for (const auto& [order, times] : by_order) {
+      std::pair<std::size_t, double> its{0, 0};
+      const std::vector<std::optional<double>> its_best = best_of_each(times);
+      for (std::size_t p = 0; p < best.size(); ++p) {
+        if (its_best[p]) {
+          its.second += std::log(*its_best[p] / *best[p]);
+        } else {
+          ++its.first;
+        }
+      }
+      if (its < least) {
+        least = its;
+        found = order;
+      }
+    }
+    return found;
   }
 
   // The finals, or without a GPU the predictions, of these configs of the pool.
@@ -168,6 +232,7 @@ class RangeTuning {
   const Environment environment_;
   Database& database_;
   const RunSearch& run_;
+  const bool in_one_order_;
   const std::vector<KnownConfig> pool_;
   TimesOfConfigs times_;
   RangeTuned tuned_;
@@ -176,8 +241,8 @@ class RangeTuning {
 }  // namespace
 
 RangeTuned tune_range(const TuneRequest& request, double within, Database& database,
-                      const RunSearch& run) {
-  return RangeTuning(request, within, database, run).run();
+                      const RunSearch& run, bool in_one_order) {
+  return RangeTuning(request, within, database, run, in_one_order).run();
 }
 
 }  // namespace gemm_tune

@@ -33,6 +33,7 @@ struct RangeReport {
   std::vector<std::string> configs;  // those that serve, by the first M that they serve
   std::size_t pool = 0;              // configs that were tried at each M
   double within = 0;                 // as asked
+  std::string order = {};            // of sums, that all configs have; empty: any
   bool measured = false;
 };
 
@@ -47,8 +48,10 @@ struct RangeTuned {
 
 // problems: those of the request, which differ in M alone, ascending. within: how much longer than
 // the best config the chosen ones may take at each M, as a share. Without a GPU the static model
-// chooses among the pool, and only the chosen ones are compiled.
+// chooses among the pool, and only the chosen ones are compiled. in_one_order: all configs have one
+// order of sums: that of look-ups where finals of earlier runs have verified it at as many M, else
+// the one whose best configs lose the least on the average.
 RangeTuned tune_range(const TuneRequest& request, double within, Database& database,
-                      const RunSearch& run);
+                      const RunSearch& run, bool in_one_order = false);
 
 }  // namespace gemm_tune

@@ -35,6 +35,7 @@ std::string range_table(const RangeReport& range) {
       text_of_range(range), counted(range.configs.size(), "config"), percent(range.within),
       range.pool, range.rows.size(),
       range.measured ? "" : std::string(" (") + kPredictedLabel + ")");
+  if (!range.order.empty()) text += "  in one order of sums: " + range.order + "\n";
   text += fmt::format("  {:<14} {:>11}  config\n", "M", "of the best");
   for (auto first = range.rows.begin(); first != range.rows.end();) {
     auto end = first;
@@ -61,12 +62,15 @@ nlohmann::json range_json(const RangeReport& range) {
     }
     rows.push_back(std::move(one));
   }
-  return {{"range", text_of_range(range)},
-          {"within", range.within},
-          {"pool", range.pool},
-          {"configs", range.configs},
-          {"source", to_string(range.measured ? Source::measured : Source::predicted)},
-          {"rows", std::move(rows)}};
+  nlohmann::json json = {
+      {"range", text_of_range(range)},
+      {"within", range.within},
+      {"pool", range.pool},
+      {"configs", range.configs},
+      {"source", to_string(range.measured ? Source::measured : Source::predicted)},
+      {"rows", std::move(rows)}};
+  if (!range.order.empty()) json["order_of_sums"] = range.order;
+  return json;
 }
 
 }  // namespace gemm_tune

@@ -74,8 +74,16 @@ typedef enum gt_policy {
   GT_POLICY_BEST = 0,       /* the fastest, as far as is known: a kernel or cuBLAS */
   GT_POLICY_TUNED_ONLY = 1, /* what searches found, where none fits GT_NO_KERNEL; a winner that was
                                only predicted, too: the recipe's source says so */
-  GT_POLICY_DETERMINISTIC = 2, /* kernels, tuned or not, never cuBLAS: the bits of a result do not
-                                  depend on the version of cuBLAS, or on whether it is there */
+  GT_POLICY_DETERMINISTIC = 2,   /* kernels, tuned or not, never cuBLAS: the bits of a result do not
+                                    depend on the version of cuBLAS, or on whether it is there */
+  GT_POLICY_BATCH_INVARIANT = 3, /* kernels of one order of sums for all calls that differ in M
+                                    alone (column-major: in N alone): a row (column) of D has the
+                                    same bits however many others are beside it, where beta is 0 or
+                                    alpha and beta are 1: of other scalars' two products each
+                                    kernel's compiler chooses which one it fuses with the sum.
+                                    `gemm-tune --batch-invariant` tunes for it; where nothing is
+                                    tuned, a default kernel serves. Which order it is may change
+                                    with the database. Never cuBLAS; refine_ms has no effect */
   GT_POLICY_MAX = 0x7fffffff
 } gt_policy;
 

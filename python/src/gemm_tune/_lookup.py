@@ -12,7 +12,7 @@ from .lib import _core
 
 Shape = str | int | tuple[int, ...]
 
-_POLICIES = {"best": 0, "tuned_only": 1, "deterministic": 2}
+_POLICIES = {"best": 0, "tuned_only": 1, "deterministic": 2, "batch_invariant": 3}
 
 # That of configure(); None: the default one.
 database: str | None = None

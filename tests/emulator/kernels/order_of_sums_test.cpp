@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Configs of mma that add up in the same order, whatever their tiles: a row of D has the same bits
-// with any of them, wherever in A its row stands, and with any number of rows beside it.
+// Configs that add up in the same order (order_of_sums()), whatever their tiles: a row of D has the
+// same bits with any of them, wherever in A its row stands, and with any number of rows beside it.
+#include "kernel_templates/registry/order_of_sums.h"
+
 #include <gtest/gtest.h>
 
-#include <cstdint>
+#include <map>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
 
-#include "core/types/float16.h"
+#include "core/launch/launch_recipe.h"
+#include "core/text/replaced.h"
+#include "tests/emulator/device/matrix.h"
 #include "tests/emulator/device/tensor_core.h"
 #include "tests/emulator/kernels/listed_kernel_test.h"
 
@@ -17,42 +22,67 @@ namespace {
 
 constexpr int kRows = 40, kColumns = 24, kDepth = 328;
 
-using Bf16 = std::uint16_t;
+// Random elements of an operand, stored in rows of `columns`.
+class Elements {
+ public:
+  Elements(ElementType type, int rows, int columns, unsigned seed)
+      : type_(type), bytes_(static_cast<std::size_t>(rows * columns * bytes_of(type))) {
+    std::mt19937 random(seed);
+    std::uniform_real_distribution<float> between(-1, 1);
+    const MatrixView view{bytes_.data(), rows, columns, columns, 1, 0, type};
+    for (int row = 0; row < rows; ++row) {
+      for (int column = 0; column < columns; ++column) view.set(row, column, between(random));
+    }
+  }
 
-std::vector<Bf16> random_elements(int count, unsigned seed) {
-  std::mt19937 random(seed);
-  std::uniform_real_distribution<float> between(-1, 1);
-  std::vector<Bf16> elements;
-  for (int i = 0; i < count; ++i) elements.push_back(from_float(kBf16, between(random)));
-  return elements;
-}
+  const void* at(int element) const { return bytes_.data() + element * bytes_of(type_); }
 
-// Products of bf16 with a D of f32, A stored [M,K] and B [N,K], by one config.
+ private:
+  ElementType type_;
+  std::vector<char> bytes_;
+};
+
+// Products by one config, of A [kRows, kDepth] and B, with the config's types and layout.
 class Products {
  public:
-  explicit Products(const std::string& config) : kernel_(object_of(config), config) {}
+  explicit Products(const std::string& config)
+      : kernel_(object_of(config), config),
+        types_(kernel_.config().traits.signature),
+        layout_(kernel_.config().recipe.layout),
+        a_(types_.a, kRows, kDepth, 1),
+        b_(types_.b, kColumns, kDepth, 2) {}
 
-  // Rows `first` to `first + rows - 1` of A, times B.
-  std::vector<float> of_rows(int first, int rows) {
-    GemmCall call = packed_call(packed_problem(rows, kColumns, kDepth, Layout::nt, 1,
-                                               signature_of(ElementType::bf16, ElementType::f32)));
-    std::vector<float> d(static_cast<std::size_t>(rows) * kColumns);
-    call.A = a_.data() + first * kDepth;
-    call.B = b_.data();
+  const KnownConfig& config() const { return kernel_.config(); }
+
+  // The bytes of rows `first` to `first + rows - 1` of A, times op(B).
+  std::vector<char> of_rows(int first, int rows) {
+    GemmCall call = packed_call(packed_problem(rows, kColumns, kDepth, layout_, 1, types_));
+    std::vector<char> d(static_cast<std::size_t>(rows * row_bytes()));
+    call.A = a_.at(first * kDepth);
+    call.B = b_.at(0);
     call.C = call.D = d.data();
     kernel_.run(call, tensor_core_of(90));
     return d;
   }
 
- private:
-  EmulatedKernel kernel_;
-  const std::vector<Bf16> a_ = random_elements(kRows * kDepth, 1);
-  const std::vector<Bf16> b_ = random_elements(kColumns * kDepth, 2);
-};
+  std::vector<char> rows_of(const std::vector<char>& d, int first, int rows) const {
+    return {d.begin() + first * row_bytes(), d.begin() + (first + rows) * row_bytes()};
+  }
 
-std::vector<float> row_of(const std::vector<float>& d, int row) {
-  return {d.begin() + row * kColumns, d.begin() + (row + 1) * kColumns};
-}
+  // Whether so many rows may be launched. Rows of a transposed A are not aligned.
+  bool is_legal(int rows) const {
+    const Problem problem = packed_problem(rows, kColumns, kDepth, layout_, 1, types_);
+    return !transposes_a(layout_) && !why_illegal(kernel_.config().recipe, problem);
+  }
+
+ private:
+  int row_bytes() const { return kColumns * bytes_of(types_.d); }
+
+  EmulatedKernel kernel_;
+  const Signature types_;
+  const Layout layout_;
+  const Elements a_, b_;
+};
 
 constexpr const char* kSquareTiles =
     "mma/AB=2,CD=0,BM=32,BN=32,BK=32,WM=16,WN=32,MMA_K=16,STAGES=3,ASYNC=1,VEC=8,RASTER=8,"
@@ -64,24 +94,78 @@ constexpr const char* kCluster =
     "mma/AB=2,CD=0,BM=16,BN=32,BK=64,WM=16,WN=16,MMA_K=16,STAGES=3,ASYNC=1,VEC=8,RASTER=8,"
     "SPLIT_K=4,TA=0,TB=1,PRED=1,CLUSTER=1";
 
-TEST(OrderOfSums, IsThatOfAnyTileWithoutSharesAlongK) {
-  Products square(kSquareTiles), flat(kFlatTiles);
-  const std::vector<float> all = square.of_rows(0, kRows);
-  EXPECT_EQ(flat.of_rows(0, kRows), all);
-  for (const int row : {0, 7, 15, 16, 39}) {
-    EXPECT_EQ(flat.of_rows(row, 1), row_of(all, row)) << row;
-    EXPECT_EQ(square.of_rows(row, 1), row_of(all, row)) << row;
-  }
+constexpr const char* kWorkspace =
+    "mma/AB=2,CD=0,BM=32,BN=32,BK=64,WM=16,WN=32,MMA_K=16,STAGES=2,ASYNC=0,VEC=8,RASTER=8,"
+    "SPLIT_K=4,TA=0,TB=1,PRED=1";
+
+std::string order_of(const std::string& config) {
+  return order_of_sums(check_config(parse_config(config))).value_or("none");
 }
 
-TEST(OrderOfSums, DependsOnNoPlaceInATileOfACluster) {
-  Products cluster(kCluster);
-  const std::vector<float> all = cluster.of_rows(0, kRows);
-  for (const int row : {0, 7, 15, 16, 39}) {
-    EXPECT_EQ(cluster.of_rows(row, 1), row_of(all, row)) << row;
+// The listed configs without an epilogue, by their types, layout and order.
+std::map<std::string, std::vector<std::string>> configs_by_order() {
+  std::map<std::string, std::vector<std::string>> orders;
+  for (const std::string& line : configs_in(GT_EMULATOR_CONFIGS)) {
+    const KnownConfig config = check_config(parse_config(config_of(line)));
+    const std::optional<std::string> order = order_of_sums(config);
+    const bool is_strided = config.traits.batch_kind == BatchKind::strided;
+    if (!order || !is_strided || line != config_of(line)) continue;
+    const std::string types = to_string(config.traits.signature);
+    orders[types + " " + std::string(to_string(config.recipe.layout)) + " " + *order].push_back(
+        line);
   }
+  return orders;
+}
+
+TEST(OrderOfSums, ConfigsThatShareOneGiveARowItsBitsForEveryMAndPlace) {
+  int compared = 0;
+  for (const auto& [order, configs] : configs_by_order()) {
+    std::optional<std::vector<char>> all;
+    for (const std::string& config : configs) {
+      Products products(config);
+      if (!products.is_legal(kRows) || !products.is_legal(1)) continue;
+      const std::vector<char> d = products.of_rows(0, kRows);
+      if (!all) all = d;
+      EXPECT_EQ(d, *all) << order << "\n" << config;
+      for (const int row : {0, 7, 15, 16, 39}) {
+        EXPECT_EQ(products.of_rows(row, 1), products.rows_of(*all, row, 1)) << config << " " << row;
+      }
+      EXPECT_EQ(products.of_rows(8, 17), products.rows_of(*all, 8, 17)) << config;
+      ++compared;
+    }
+  }
+  EXPECT_GT(compared, 20);
+}
+
+TEST(OrderOfSums, IsSaidByFourFamiliesWhereMAndThePlaceDecideNothing) {
+  EXPECT_EQ(order_of(kSquareTiles), "mma MMA_K=16");
+  EXPECT_EQ(order_of(kFlatTiles), "mma MMA_K=16");
+  EXPECT_EQ(order_of(kCluster), "mma MMA_K=16,SPLIT_K=4,BK=64");
+  EXPECT_EQ(order_of(kWorkspace), order_of(kCluster));
+  EXPECT_EQ(order_of(with_replaced(kWorkspace, "BK=64", "BK=32")), "mma MMA_K=16,SPLIT_K=4,BK=32");
+  EXPECT_EQ(order_of(with_replaced(kWorkspace, "SPLIT_K=4", "SPLIT_K=9")), "none");
+  EXPECT_EQ(order_of("naive/BM=16,BN=16,COALESCED=1,PRED=0"), "naive rising");
+  EXPECT_EQ(order_of("wgmma/AB=2,CD=2,BM=64,BN=16,GROUPS=1,PINGPONG=0,TA=0,TB=1"), "wgmma rising");
+  EXPECT_EQ(order_of("wgmma/AB=2,CD=2,BM=64,BN=32,GROUPS=1,PINGPONG=0,SPLIT_K=2,TA=1,TB=0"),
+            "none");
+  EXPECT_EQ(order_of("wgmma/AB=1,CD=0,BM=64,BN=16,GROUPS=1,PINGPONG=0,REDUCE=1,TA=0,TB=1"), "none");
+  EXPECT_EQ(order_of("wgmma/AB=3,CD=2,BM=64,BN=16,GROUPS=1,PINGPONG=0,TA=0,TB=1"),
+            "wgmma PROMOTE=128");
+  const std::string tiles =
+      "warp_tiled/CLUSTER=0,BM=96,BN=32,BK=8,WM=16,WN=32,TM=4,TN=4,WARPS_K=1,STAGES=5,ASYNC=2,"
+      "FRAGMENTS=2,VEC=4,RASTER=8,CTAS=1,SPLIT_K=1,TAIL=0,TA=0,TB=0,PRED=1";
+  EXPECT_EQ(order_of(tiles), "warp_tiled rising");
+  EXPECT_EQ(order_of(with_replaced(tiles, "SPLIT_K=1", "SPLIT_K=2")), "none");
+  EXPECT_EQ(order_of(with_replaced(tiles, "TAIL=0", "TAIL=1")), "none");
+  EXPECT_EQ(order_of(with_replaced(tiles, "WARPS_K=1", "WARPS_K=2")), "none");
+  EXPECT_EQ(order_of("tiled_2d/BM=64,BN=64,BK=8,TM=4,TN=4,PRED=1"), "none");
+}
+
+TEST(OrderOfSums, OfSharesIsThatOfAClusterAndOfTheWorkspace) {
+  Products cluster(kCluster), workspace(kWorkspace);
+  EXPECT_EQ(workspace.of_rows(0, kRows), cluster.of_rows(0, kRows));
   // Rounding tells orders apart: this one is another than that without shares.
-  EXPECT_NE(Products(kSquareTiles).of_rows(0, kRows), all);
+  EXPECT_NE(Products(kSquareTiles).of_rows(0, kRows), cluster.of_rows(0, kRows));
 }
 
 }  // namespace

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "choose/choose.h"
+#include "choose/layered.h"
+#include "core/error.h"
 #include "tests/temp_folder.h"
 #include "tests/tuner/fakes/fake_tuning.h"
 #include "tuner/range/m_range.h"
@@ -35,16 +37,17 @@ class RangeTuningTest : public testing::Test {
     return request;
   }
 
-  RangeTuned tune(const TuneRequest& request, double within) {
+  RangeTuned tune(const TuneRequest& request, double within, bool in_one_order = false) {
     Database database(file_, Database::Mode::create_or_open);
-    return tune_range(request, within, database, [&](const TuneRequest& search) {
+    const auto search = [&](const TuneRequest& asked) {
       database.begin_run({"test", "13.0", "", "with fakes", 1});
-      TuneReport report = gemm_tune::tune(search, database, [](const Progress&) {});
+      TuneReport report = gemm_tune::tune(asked, database, [](const Progress&) {});
       for (const ProblemReport& one : report.problems) {
         tried_ += one.funnel.tried - one.funnel.recalled;
       }
       return report;
-    });
+    };
+    return tune_range(request, within, database, search, in_one_order);
   }
 
   Choice choice(const TuneRequest& request, std::int64_t m) const {
@@ -108,6 +111,33 @@ TEST_F(RangeTuningTest, WithoutAGpuOnlyTheChosenConfigsAreCompiled) {
   const RangeReport range = tune(request_of(false), 0.05).range;
   EXPECT_LT(tried_, 12 * range.rows.size());
   for (const RangeRow& row : range.rows) EXPECT_GE(row.of_best, 1 / 1.05 - 1e-9);
+}
+
+TEST_F(RangeTuningTest, InOneOrderItsConfigsServeTheCallsThatAskForOne) {
+  for (const bool measured : {true, false}) {
+    std::filesystem::remove(file_);
+    tune(request_of(measured), 0.05);  // faster ones, of families that say no order
+    const TuneRequest request = request_of(measured);
+    const RangeReport range = tune(request, 0.05, true).range;
+    EXPECT_EQ(range.order, "naive rising");
+    const Database database(file_, Database::Mode::read_only);
+    Layered all = load_layered(&database, {}, "sm_90", environment_of(request).revisions, {}, true);
+    for (const RangeRow& row : range.rows) {
+      ASSERT_NE(row.config, "") << to_string(row.problem);
+      const Choice served = choose(all.tuned.at("sm_90"), device_key(request.device), row.problem,
+                                   {false, true, true});
+      EXPECT_EQ(served.match, Match::exact) << to_string(row.problem);
+      EXPECT_EQ(text_for_any_m(served.config.value()), row.config) << to_string(row.problem);
+    }
+  }
+}
+
+TEST_F(RangeTuningTest, WithoutAConfigOfAKnownOrderNothingIsTried) {
+  TuneRequest request = request_of(true);
+  request.families = {find_family("tiled_2d")};
+  EXPECT_THROW(tune(request, 0.05, true), NothingFound);
+  request.only = {check_config(parse_config("tiled_2d/BM=32,BN=32,BK=8,TM=4,TN=4,PRED=1"))};
+  EXPECT_THROW(tune(request, 0.05, true), NothingFound);
 }
 
 TEST_F(RangeTuningTest, AnInterruptedRunDecidesNothing) {
