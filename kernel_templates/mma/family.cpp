@@ -10,8 +10,8 @@ namespace gemm_tune::mma {
 namespace {
 
 // Sums, blocks of two k steps, the words of a slice on its way, its chunks' addresses, the rest. Of
-// 843 kernels of searches for sm_75, 80, 86 and 89 (CUDA 13.0) that do not spill, half take within 8
-// of 6 less, 5 % over 16 more; 56 of 104 that spill are not compiled by it, and 10 others.
+// 843 kernels of searches for sm_75, 80, 86 and 89 (CUDA 13.0) that do not spill, half take within
+// 8 of 6 less, 5 % over 16 more; 56 of 104 that spill are not compiled by it, and 10 others.
 int expected_registers(const Params& p) {
   const int staged = is_async(p) ? 0 : copied_chunks(p) * (kChunk / 2);
   return sums_per_thread(p) + 2 * (p.WM + p.WN) / kBlock * 4 + staged + 2 * copied_chunks(p) +
