@@ -30,7 +30,7 @@
  *
  * No function prints, exits or throws; none but gt_open reads the environment. Every failure is a
  * status; gt_last_error has its sentence. Plain C (C99 or later); gemm_tune.hpp wraps it for C++17.
- * Every function has the symbol version GEMM_TUNE_0, but for those that say another one.
+ * Every function has the symbol version GEMM_TUNE_0.
  */
 #ifndef GEMM_TUNE_H
 #define GEMM_TUNE_H
@@ -305,8 +305,7 @@ GT_API gt_status gt_reload(gt_handle* handle);
  * were timed beside a library; asks the file system for two files then. *changed, where changed is
  * not NULL, is set to 1 if the winners are others now, else to 0. Waits for no other process: a
  * database that is locked is GT_DATABASE_ERROR, and the next call tries again. Layers are read
- * where the database has changed. Kernels that were loaded stay loaded, so that graphs run on.
- * Symbol version GEMM_TUNE_1. */
+ * where the database has changed. Kernels that were loaded stay loaded, so that graphs run on. */
 GT_API gt_status gt_refresh(gt_handle* handle, int* changed);
 
 /* Unloads the handle's kernels: no call may be running and no launched kernel unfinished. NULL is
