@@ -159,6 +159,16 @@ void check_counts(SQLite::Database& db, Findings& findings) {
   }
 }
 
+// Winners are looked for by the family, which repeats the config's first part.
+void check_families(SQLite::Database& db, Findings& findings) {
+  SQLite::Statement rows(db, R"sql(
+    SELECT id FROM candidates WHERE family <> substr(config, 1, instr(config, '/') - 1))sql");
+  while (rows.executeStep()) {
+    add(findings,
+        "candidates row " + rows.getColumn(0).getString() + ": its family and its config differ");
+  }
+}
+
 // table, column: of moments, which no reader above judges.
 void check_moments(SQLite::Database& db, const std::string& table, const std::string& column,
                    Findings& findings) {
@@ -198,6 +208,7 @@ void check_values(const fs::path& path, SQLite::Database& db, Findings& findings
                findings);
   });
   part(path, findings, [&] { check_measurements(db, findings); });
+  part(path, findings, [&] { check_families(db, findings); });
   part(path, findings, [&] { check_blobs(db, findings); });
   part(path, findings, [&] { check_moments(db, "runs", "started_at", findings); });
   part(path, findings, [&] { check_moments(db, "baselines", "recorded_at", findings); });

@@ -194,6 +194,14 @@ TEST_F(DamageTest, TheCheckNamesRowsThatMakeNoSense) {
                           HasSubstr("measurements row 7: "), HasSubstr("measurements row 8: ")));
 }
 
+// Its rows would no longer win, without a word.
+TEST_F(DamageTest, TheCheckNamesCandidatesOfAnotherFamilyThanTheirConfigs) {
+  SQLite::Database(file_.string(), SQLite::OPEN_READWRITE)
+      .exec("UPDATE candidates SET family = 'oaive' WHERE id = 4");
+  EXPECT_THAT(check_database(file_),
+              ElementsAre("candidates row 4: its family and its config differ"));
+}
+
 // As one wrong bit in the type of a value leaves it.
 TEST_F(DamageTest, ATextThatIsStoredAsABlobIsFoundAndNeverLostByAMerge) {
   SQLite::Database(file_.string(), SQLite::OPEN_READWRITE)
