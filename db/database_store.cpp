@@ -63,7 +63,7 @@ std::string moment_now(const fs::path& path, SQLite::Database& db) {
   std::string now = db.execAndGet("SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now')").getString();
   if (is_moment(now)) return now;
   throw database_error(
-      path, "takes no rows of '" + now + "', which the system's clock says: set " + "the clock");
+      path, "takes no rows of '" + now + "', which the system's clock says: set the clock");
 }
 
 // A version 4 UUID: RFC 9562, section 5.4.
