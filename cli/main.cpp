@@ -43,7 +43,8 @@ constexpr NamedCommand kCommands[] = {
      "  gemm-tune --sizes 4096 --type bf16 --layout tn --batch 8\n"},
     {"speed-up", "Makes a program faster: runs it, tunes it, runs it again", add_speed_up,
      "  gemm-tune speed-up -- python3 train.py\n"
-     "  gemm-tune speed-up --time 30:00 -- ./solver input.dat\n"},
+     "  gemm-tune speed-up --time 30:00 -- ./solver input.dat\n"
+     "  gemm-tune speed-up --while-running 4711 --gpu-share 10%\n"},
     {"best", "The config for a size, from the database", add_best,
      "  gemm-tune best --sizes 1024,300x200x100\n"},
     {"explain", "One config beside the best other one, figure by figure", add_explain,

@@ -140,8 +140,9 @@ class EndingSignals {
   struct sigaction before_of_child_ {};
 };
 
-// The report of processes that did not come to write their own, from what they left in the folder.
-void report_counts(const std::filesystem::path& folder, const std::filesystem::path& report) {
+}  // namespace
+
+void add_counts(const std::filesystem::path& folder, const std::filesystem::path& report) {
   void* drop_in = nullptr;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (!entry.path().filename().string().starts_with("counts.")) continue;
@@ -153,8 +154,6 @@ void report_counts(const std::filesystem::path& folder, const std::filesystem::p
     if (report_of != nullptr) report_of(entry.path().c_str(), report.c_str());
   }
 }
-
-}  // namespace
 
 void add_drop_in_options(CLI::App& app, DropInOptions& o) {
   add_database(app, o);
@@ -218,7 +217,8 @@ ApplicationEnd run_under_drop_in(const std::vector<std::string>& application,
   }
   ApplicationEnd end = signals.passed_on_until_end(child);
   end.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  report_counts(report.parent_path(), report);
+  // Of processes that did not come to write their own report.
+  add_counts(report.parent_path(), report);
   return end;
 }
 

@@ -34,6 +34,10 @@ struct ApplicationEnd {
 ApplicationEnd run_under_drop_in(const std::vector<std::string>& application,
                                  const DropInOptions& options, const std::filesystem::path& report);
 
+// Adds the counts of the processes that have left theirs in the folder, or go on counting there, to
+// the file `report`. Throws UsageError where the drop-in is missing.
+void add_counts(const std::filesystem::path& folder, const std::filesystem::path& report);
+
 // Throws UsageError where the drop-in is missing, nobody has named a program behind "--", or this
 // process itself runs under such a command.
 // command: that needs them, as in "run".

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // gemm-tune speed-up: runs a program and counts its products, tunes them, runs it again under the
-// winners, and tells what that gained.
+// winners, and tells what that gained. A program that runs already is while_running.h's.
 //
 // All that it says goes to stderr: standard output is the program's.
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 #include "choose/choose.h"
-#include "cli/arguments/checks.h"
 #include "cli/arguments/database.h"
-#include "cli/arguments/target.h"
 #include "cli/capture/run_report.h"
 #include "cli/capture/under_drop_in.h"
 #include "cli/capture/unseen_calls.h"
@@ -21,7 +18,9 @@
 #include "cli/output/exit_code.h"
 #include "cli/output/signals.h"
 #include "cli/speed_up/record.h"
+#include "cli/speed_up/speed_up_options.h"
 #include "cli/speed_up/speed_up_text.h"
+#include "cli/speed_up/while_running.h"
 #include "cli/tune/request.h"
 #include "cli/tune/tune_output.h"
 #include "cli/tune/tuning.h"
@@ -30,75 +29,14 @@
 #include "core/text/shell_quote.h"
 #include "tuner/process/scratch_dir.h"
 #include "tuner/report/report.h"
-#include "tuner/report/terminal.h"
 
 namespace gemm_tune {
 namespace {
-
-struct SpeedUpOptions : DropInOptions {
-  std::string time = "10:00";
-  std::string budget;
-  TargetOptions target;
-  SearchOptions search;
-  bool again = false;
-
-  void declare(CLI::App& app) {
-    add_drop_in_options(app, *this);
-    app.add_option("--time", time, "Time for the search, as in 15:00")
-        ->type_name("TIME")
-        ->capture_default_str();
-    app.add_option("--budget", budget,
-                   "Distinct candidates tried per product, or 'all'; default: by the time")
-        ->type_name("N");
-    app.add_flag("--again", again, "Forget what an earlier speed-up of this program has kept");
-    app.add_option("--device", target.device, "GPU to tune, by CUDA's number")
-        ->check(whole_number(0, 1023))
-        ->capture_default_str();
-    app.add_option("--arch", target.arch,
-                   "Without a GPU: rank kernels for this target by prediction, as in sm_86")
-        ->type_name("ARCH");
-    app.add_option("--jobs", search.jobs,
-                   "Compile processes; default: one per core, less one for the GPU")
-        ->check(whole_number(1, 1024));
-  }
-};
-
-TuneOptions tuning_options(const SpeedUpOptions& o) {
-  TuneOptions tuning;
-  static_cast<DatabaseOptions&>(tuning) = o;
-  static_cast<TargetOptions&>(tuning) = o.target;
-  static_cast<SearchOptions&>(tuning) = o.search;
-  tuning.time = o.time;
-  tuning.budget = o.budget;
-  return tuning;
-}
-
-// The GPU here, or the target that --arch names. Throws DeviceError where there is neither.
-Target asked_target(const TargetOptions& options) {
-  // Any device stands in for the message, which this command words itself.
-  Target target =
-      resolve_target(options, {[] { return std::vector{device_key(device_table().front())}; }});
-  if (!target.measurable && options.arch.empty()) {
-    throw DeviceError("speed-up times kernels on a GPU and cannot: " + target.why_not);
-  }
-  return target;
-}
-
-std::string text_of(const DeviceSpec& device) {
-  return fmt::format("{} ({}, {} SMs)", device.name, device.arch, device.sm_count);
-}
 
 std::string command_text(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : " ") + shell_quote(word);
   return text;
-}
-
-// To name the program in a sentence.
-std::string short_name(const std::string& command) {
-  constexpr std::size_t kMost = 40;
-  if (columns_of(command) <= kMost) return command;
-  return cut_to_columns(command, kMost - 3) + "...";
 }
 
 // One program's way to its winners.
@@ -132,17 +70,9 @@ class SpeedUp {
   }
 
  private:
-  // What a quiet user wants to know, too.
-  template <class... Values>
-  static void tell_all(fmt::format_string<Values...> form, Values&&... values) {
-    std::string text = fmt::format(form, std::forward<Values>(values)...);
-    if (!text.ends_with('\n')) text += '\n';
-    std::fputs(printable_lines(text).c_str(), stderr);
-    std::fflush(stderr);
-  }
   template <class... Values>
   void tell(fmt::format_string<Values...> form, Values&&... values) const {
-    if (!options_.quiet) tell_all(form, std::forward<Values>(values)...);
+    gemm_tune::tell(options_, form, std::forward<Values>(values)...);
   }
 
   // What an earlier call has kept, where it still holds.
@@ -323,6 +253,7 @@ class SpeedUp {
 
 void add_speed_up(CLI::App& app, Call& call) {
   attach<SpeedUpOptions>(app, call, [](const SpeedUpOptions& options, const Call& asked) {
+    if (options.while_running != 0) return speed_up_while_running(options, asked);
     require_drop_in(asked.application, "speed-up");
     return SpeedUp(options, asked).run();
   });

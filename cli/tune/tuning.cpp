@@ -23,9 +23,10 @@ Database open_for_tuning(const TuneOptions& options) {
 
 TuneReport tune_with_progress(TuneRequest request, const TuneOptions& options, const Target& target,
                               Database& database, const std::string& command_line,
-                              const OnFinished& on_finished) {
+                              const OnFinished& on_finished, const std::atomic<bool>* ended) {
   begin_run(database, request, target, command_line);
   request.interruption = watch_for_signals();
+  if (ended != nullptr) request.interruption = request.interruption.also(*ended);
   // Log lines about candidates would break into the progress line.
   ProgressPrinter printer(options.quiet || options.verbose, request.time_limit);
   const auto told = [&](const ProblemReport& problem) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// gemm-tune speed-up, with programs that multiply by a fake cuBLAS, a fake library that serves
-// every call, and predictions in place of a GPU's times.
+// gemm-tune speed-up, also beside a program that runs already, with programs that multiply by a
+// fake cuBLAS, a fake library that serves every call, and predictions in place of a GPU's times.
 #include "tests/cli/fixture.h"
 
 namespace gemm_tune {
@@ -130,6 +130,93 @@ TEST_F(CliSpeedUpTest, OnAnotherGpuItBeginsAnew) {
   EXPECT_THAT(other.errors,
               HasSubstr(" was run on NVIDIA RTX A6000 (sm_86, 84 SMs) before: it begins "
                         "anew\n"));
+}
+
+// A program under `gemm-tune run`, and what another process does with it. In the script, $run is
+// the former's process; awaits FILE TEXT waits until the text is in the file. The drop-in often
+// looks for winners. The program ends once the file "stop" is there.
+class CliWhileRunningTest : public CliSpeedUpTest {
+ protected:
+  ProgramRun beside(const std::string& program, const std::string& script) const {
+    write_file(path("beside.sh"),
+               "export GEMM_TUNE_BLAS_REFRESH=0.01\n"
+               "awaits() { until grep -q \"$2\" \"$1\" 2>/dev/null; do sleep 0.02; done; }\n"
+               "cd " +
+                   folder_.string() + "\n" + tool_ + " run --db t.db -- " + program +
+                   " >out 2>run.err &\nrun=$!\n" + script + "\n");
+    return run_program("sh", path("beside.sh"));
+  }
+  std::string while_running(const std::string& process) const {
+    return tool_ + " speed-up --while-running " + process + " --arch sm_86 --budget 2 --jobs 1 ";
+  }
+
+  const std::string tool_ = "'" + (bin_ / "gemm-tune").string() + "'";
+};
+
+TEST_F(CliWhileRunningTest, WhatAProgramMultipliesIsTunedAndServesItAsItGoesOn) {
+  const ProgramRun done = beside(client_ + " 64 until 64 32 await stop",
+                                 "awaits out cublas\n" + while_running("$run") +
+                                     " 2>said &\ntuner=$!\n"
+                                     "awaits said 'it waits for others'\n"
+                                     "touch stop\nwait $run\necho $?\nwait $tuner\necho $?");
+  EXPECT_EQ(done.output, "5\n0\n") << done.errors;
+  EXPECT_EQ(read_file(path("out")), "cublas\ngemm-tune\ngemm-tune\n");
+  const std::string said = read_file(path("said"));
+  EXPECT_THAT(said, ContainsRegex("^gemm-tune: process [0-9]+ runs /.*; what it multiplies is "
+                                  "tuned on NVIDIA RTX A6000 \\(sm_86, 84 SMs\\) for 10:00 at "
+                                  "most, in 20 % of the GPU's time; Ctrl-C keeps"));
+  EXPECT_THAT(said, ContainsRegex("\n  64x64x64: [0-9.]+ us \\(predicted, not timed\\)\n"));
+  EXPECT_THAT(said, ContainsRegex("\n  64x32x64: [0-9.]+ us \\(predicted, not timed\\)\n"));
+  EXPECT_THAT(said, EndsWith("gemm-tune: the program has ended; 2 products with a winner in " +
+                             path("t.db") + "\n"));
+  EXPECT_THAT(read_file(path("run.err")), HasSubstr("gemm-tune: served "));
+  EXPECT_THAT(read_file(path("run.err")), Not(HasSubstr("does not exist")));
+}
+
+TEST_F(CliWhileRunningTest, AnInterruptionKeepsWhatIsFoundAndLeavesTheProgramAlone) {
+  const ProgramRun done =
+      beside(client_ + " 64 await stop 64",
+             "awaits out cublas\n" + while_running("$run") + "--db other.db\necho $?\n" +
+                 while_running("$run") +
+                 " -q 2>said &\ntuner=$!\n"
+                 "until [ -n \"$(" +
+                 tool_ +
+                 " best -q --db t.db --arch sm_86 --sizes 64 2>/dev/null)\" ]; do sleep 0.02; "
+                 "done\nkill -TERM $tuner\nwait $tuner\necho $?\n"
+                 "touch stop\nwait $run\necho $?");
+  EXPECT_EQ(done.output, "2\n130\n5\n") << done.errors;
+  EXPECT_EQ(done.errors, "gemm-tune: the program is served by the winners of '" + path("t.db") +
+                             "', and would not see those of 'other.db': leave --db out\n");
+  EXPECT_THAT(read_file(path("said")), AllOf(StartsWith("gemm-tune: interrupted; "),
+                                             HasSubstr(" in " + path("t.db") + ";")));
+}
+
+TEST_F(CliWhileRunningTest, AProgramThatMultipliesNothingIsAwaitedToItsEnd) {
+  const ProgramRun done =
+      beside("sh -c 'until [ -e stop ]; do sleep 0.02; done'",
+             "until " + while_running("$run") +
+                 "--time 0 2>&1 | grep -q duration; do sleep 0.02; done\n" + while_running("$run") +
+                 " 2>said &\ntuner=$!\nawaits said 'it waits for its first product'\n"
+                 "touch stop\nwait $tuner\necho $?");
+  EXPECT_EQ(done.output, "4\n") << done.errors;
+  EXPECT_THAT(read_file(path("said")),
+              ContainsRegex("\ngemm-tune: process [0-9]+ made no call of cuBLAS that could be "
+                            "served until it ended\n$"));
+}
+
+TEST_F(CliWhileRunningTest, RefusesProcessesAndSharesThatAreNone) {
+  const std::string as = "speed-up --while-running ";
+  expect_refusal(as + "2147483647", 2, "there is no process 2147483647");
+  expect_refusal(as + "$$", 2,
+                 ") does not run under gemm-tune: start the program by gemm-tune run");
+  expect_refusal(as + "0", 2, "--while-running");
+  expect_refusal(as + "$$ -- true", 2, "--while-running runs no program: leave out 'true'");
+  expect_refusal(as + "$$ --again", 2, "--again");
+  for (const char* const share : {"0%", "101", "half", "20%%"}) {
+    expect_refusal(as + "$$ --gpu-share " + share, 2,
+                   "GPU share '" + std::string(share) + "' is not from 1% to 100%");
+  }
+  expect_refusal("speed-up --gpu-share 20% -- true", 2, "--while-running");
 }
 
 TEST_F(CliSpeedUpTest, WithoutAGpuTheProgramIsNotEvenStarted) {

@@ -26,8 +26,9 @@ constexpr std::chrono::milliseconds kIdlePoll{50};
 
 class Agent {
  public:
-  Agent(const WorkerCommand& worker, Transport& transport, int leader, const WorkerClock& clock)
-      : worker_(worker), clock_(clock), transport_(transport), leader_(leader) {}
+  Agent(const WorkerCommand& worker, Transport& transport, int leader, const WorkerClock& clock,
+        const GpuShare& share)
+      : worker_(worker), clock_(clock), share_(share), transport_(transport), leader_(leader) {}
 
   AgentEnding serve() {
     const bool must_poll = transport_.fd() < 0;
@@ -45,14 +46,17 @@ class Agent {
 
  private:
   void take_share(const ShareMessage& share) {
-    add_pool({share.jobs, compile_worker(worker_)}, false);
-    for (const int ordinal : share.ordinals) add_pool({measuring_worker(worker_, ordinal)}, true);
+    add_pool({share.jobs, compile_worker(worker_)}, false, {});
+    for (const int ordinal : share.ordinals) {
+      add_pool({measuring_worker(worker_, ordinal)}, true, share_);
+    }
   }
 
-  void add_pool(std::vector<WorkerCommand> commands, bool warm_spares) {
-    waited_for_.push_back(
-        pools_.emplace_back(std::make_unique<WorkerPool>(std::move(commands), warm_spares, clock_))
-            .get());
+  void add_pool(std::vector<WorkerCommand> commands, bool warm_spares, const GpuShare& share) {
+    waited_for_.push_back(pools_
+                              .emplace_back(std::make_unique<WorkerPool>(
+                                  std::move(commands), warm_spares, clock_, share))
+                              .get());
   }
 
   void tell(const char* key, nlohmann::json body) {
@@ -130,6 +134,7 @@ class Agent {
 
   const WorkerCommand& worker_;
   const WorkerClock& clock_;
+  const GpuShare& share_;
   Transport& transport_;
   const int leader_;
   ScratchCubins cubins_;
@@ -141,7 +146,8 @@ class Agent {
 }  // namespace
 
 AgentEnding serve_as_agent(const AgentFacts& facts, const WorkerCommand& worker,
-                           Transport& transport, int leader, const WorkerClock& clock) {
+                           Transport& transport, int leader, const WorkerClock& clock,
+                           const GpuShare& share) {
   const auto tell = [&](const AgentFacts& what) {
     transport.send(leader, message_of(kHello, what));
     transport.flush(kHelloFlush);
@@ -152,7 +158,7 @@ AgentEnding serve_as_agent(const AgentFacts& facts, const WorkerCommand& worker,
       tell(facts);
       return {false, facts.failure};
     }
-    Agent agent(worker, transport, leader, clock);
+    Agent agent(worker, transport, leader, clock, share);
     tell(facts);
     return agent.serve();
   } catch (const std::exception& error) {  // the agent's edge

@@ -13,6 +13,7 @@
 
 #include "tuner/agents/messages.h"
 #include "tuner/agents/transport.h"
+#include "tuner/work/gpu_share.h"
 #include "tuner/work/worker_process.h"
 
 namespace gemm_tune {
@@ -26,9 +27,11 @@ struct AgentEnding {
 
 // Says hello with these facts and serves the leader, a peer of the transport, until the job is
 // over, or the leader is lost or dismisses the agent: an interruption is the leader's to decide.
-// worker: as of TuneRequest. Workers end with the thread that called this.
+// worker: as of TuneRequest. share: of each GPU's time. Workers end with the thread that called
+// this.
 AgentEnding serve_as_agent(const AgentFacts& facts, const WorkerCommand& worker,
-                           Transport& transport, int leader, const WorkerClock& clock = nullptr);
+                           Transport& transport, int leader, const WorkerClock& clock = nullptr,
+                           const GpuShare& share = {});
 
 // Waits until the leader says that the job is over, or is lost: for a process that has no agent any
 // more, and whose end would be the end of the job.

@@ -57,8 +57,8 @@ std::string ranks_text(const std::vector<int>& ranks) {
 }
 
 struct Broker::Impl {
-  Impl(std::vector<Transport*> lines, const Interruption& asked)
-      : transports(std::move(lines)), interruption(asked) {
+  Impl(std::vector<Transport*> lines, const Interruption& asked, const SchedulerRules& rules)
+      : transports(std::move(lines)), interruption(asked), scheduler(rules) {
     for (std::size_t i = 0; i < transports.size(); ++i) {
       for (const int peer : transports[i]->peers()) silent.insert({i, peer});
     }
@@ -503,8 +503,9 @@ struct Broker::Impl {
   std::map<std::pair<GroupKey, std::string>, ContentId> contents;
 };
 
-Broker::Broker(std::vector<Transport*> transports, const Interruption& interruption)
-    : impl_(std::make_unique<Impl>(std::move(transports), interruption)) {}
+Broker::Broker(std::vector<Transport*> transports, const Interruption& interruption,
+               const SchedulerRules& rules)
+    : impl_(std::make_unique<Impl>(std::move(transports), interruption, rules)) {}
 
 Broker::~Broker() = default;
 

@@ -49,7 +49,8 @@ std::string ranks_text(const std::vector<int>& ranks);
 class Broker {
  public:
   // The transports reach the agents and outlive this object.
-  Broker(std::vector<Transport*> transports, const Interruption& interruption);
+  Broker(std::vector<Transport*> transports, const Interruption& interruption,
+         const SchedulerRules& rules = {});
   ~Broker();
   Broker(const Broker&) = delete;
   Broker& operator=(const Broker&) = delete;

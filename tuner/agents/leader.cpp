@@ -147,12 +147,16 @@ void lead(Broker& broker, std::span<const GroupWork> groups,
 
 void with_own_agent(const std::function<AgentFacts()>& find_facts, const WorkerCommand& worker,
                     Transport* others, const Interruption& interruption,
-                    const std::function<void(Broker&)>& work, const WorkerClock& clock) {
+                    const std::function<void(Broker&)>& work, const WorkerClock& clock,
+                    const GpuShare& share) {
   auto [here, there] = in_process_line();
   std::vector<Transport*> transports = {here.get()};
   if (others != nullptr) transports.push_back(others);
   std::jthread agent;  // started once nothing else can fail: its end is the broker's to tell it
-  Broker broker(transports, interruption);
+  // A GPU that rests is not overdue. What hangs ends by its worker's limit.
+  SchedulerRules rules;
+  if (!share.is_whole()) rules.grace = std::chrono::hours(24 * 365);
+  Broker broker(transports, interruption, rules);
   // Also where the work throws: the agents would wait for ever.
   const struct End {
     Broker& broker;
@@ -160,8 +164,8 @@ void with_own_agent(const std::function<AgentFacts()>& find_facts, const WorkerC
   } end{broker};
   {
     const SignalsBlocked blocked;
-    agent = std::jthread([&find_facts, &worker, &clock, line = std::move(there)] {
-      serve_as_agent(find_facts(), worker, *line, 0, clock);
+    agent = std::jthread([&find_facts, &worker, &clock, &share, line = std::move(there)] {
+      serve_as_agent(find_facts(), worker, *line, 0, clock, share);
     });
   }
   work(broker);

@@ -10,6 +10,7 @@
 
 #include "tuner/agents/broker.h"
 #include "tuner/agents/messages.h"
+#include "tuner/work/gpu_share.h"
 #include "tuner/work/worker_process.h"
 
 namespace gemm_tune {
@@ -42,9 +43,10 @@ void lead(Broker& broker, std::span<const GroupWork> groups,
 
 // Calls `work` with a broker of an agent on this machine, in a thread beside, and of the agents
 // that `others` reaches, if any; tells all agents at the end that the job is over, also where
-// `work` throws. find_facts, worker, clock: of the agent here, as of serve_as_agent().
+// `work` throws. find_facts, worker, clock, share: of the agent here, as of serve_as_agent().
 void with_own_agent(const std::function<AgentFacts()>& find_facts, const WorkerCommand& worker,
                     Transport* others, const Interruption& interruption,
-                    const std::function<void(Broker&)>& work, const WorkerClock& clock = nullptr);
+                    const std::function<void(Broker&)>& work, const WorkerClock& clock = nullptr,
+                    const GpuShare& share = {});
 
 }  // namespace gemm_tune

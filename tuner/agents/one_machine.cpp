@@ -36,7 +36,7 @@ void on_this_machine(
         broker, {&group, 1}, [](const auto&) {}, [](const NodeStatus&) {});
   };
   with_own_agent([&] { return facts_of(request); }, request.worker, nullptr, request.interruption,
-                 lead_here, request.worker_clock);
+                 lead_here, request.worker_clock, request.gpu_share);
 }
 
 }  // namespace

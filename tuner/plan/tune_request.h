@@ -17,6 +17,7 @@
 #include "search/space/space.h"
 #include "tuner/measure/baseline_kind.h"
 #include "tuner/process/interruption.h"
+#include "tuner/work/gpu_share.h"
 #include "tuner/work/worker_process.h"
 
 namespace gemm_tune {
@@ -61,6 +62,7 @@ struct TuneRequest {
   bool completes_kernel_cache = false;  // compiles for it what the library may launch besides
   WorkerCommand worker;       // the program that serves as worker, see tuner/work/worker.h
   WorkerClock worker_clock;   // the two limits below count in it; empty: in RunningClock
+  GpuShare gpu_share;         // of the time of each GPU
   Interruption interruption;  // asked between steps
   // A candidate that takes longer counts as hung. An ordinary compilation takes some seconds at
   // most; measuring gets more time for large problems.

@@ -7,6 +7,8 @@
 // that is passed on; any thread.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 
 namespace gemm_tune {
@@ -17,22 +19,22 @@ class Interruption {
   Interruption() = default;
 
   // Requested once the flag is true, which must outlive this object and its copies.
-  explicit Interruption(const std::atomic<bool>& flag) : flag_(&flag) {}
+  explicit Interruption(const std::atomic<bool>& flag) : flags_{&flag} {}
 
-  // The same, requested by a second flag as well. A third takes the place of the second.
+  // The same, requested by another flag as well. Of more than three the third is replaced.
   Interruption also(const std::atomic<bool>& flag) const {
-    Interruption both = *this;
-    both.second_ = &flag;
-    return both;
+    Interruption all = *this;
+    const auto free = std::find(all.flags_.begin(), all.flags_.end() - 1, nullptr);
+    *free = &flag;
+    return all;
   }
 
-  bool requested() const { return is_set(flag_) || is_set(second_); }
+  bool requested() const { return std::any_of(flags_.begin(), flags_.end(), is_set); }
 
  private:
   static bool is_set(const std::atomic<bool>* flag) { return flag != nullptr && flag->load(); }
 
-  const std::atomic<bool>* flag_ = nullptr;
-  const std::atomic<bool>* second_ = nullptr;
+  std::array<const std::atomic<bool>*, 3> flags_ = {};
 };
 
 }  // namespace gemm_tune

@@ -22,8 +22,12 @@ constexpr std::chrono::seconds kUnwantedLimit{1};  // for a task that nobody wai
 
 }  // namespace
 
-WorkerPool::WorkerPool(std::vector<WorkerCommand> commands, bool warm_spares, WorkerClock clock)
-    : clock_(std::move(clock)), slots_(commands.size()), warm_spares_(warm_spares) {
+WorkerPool::WorkerPool(std::vector<WorkerCommand> commands, bool warm_spares, WorkerClock clock,
+                       GpuShare share)
+    : clock_(std::move(clock)),
+      share_(std::move(share)),
+      slots_(commands.size()),
+      warm_spares_(warm_spares) {
   for (std::size_t i = 0; i < commands.size(); ++i) slots_[i].command = std::move(commands[i]);
 }
 
@@ -88,10 +92,14 @@ void WorkerPool::discard(Slot& slot) {
   slot.leaving.push_back(*std::exchange(slot.process, std::nullopt));
 }
 
+bool WorkerPool::rests(const Slot& slot) const {
+  return !share_.is_whole() && share_.now() < slot.rests_until;
+}
+
 void WorkerPool::start_tasks() {
   for (Slot& slot : slots_) {
     if (queue_.empty()) return;
-    if (slot.task || !slot.leaving.empty()) continue;
+    if (slot.task || !slot.leaving.empty() || rests(slot)) continue;
     if (slot.process && slot.process->idle()) {
       // One that was killed from outside since its last reply is not the next task's fault.
       const bool gone = slot.process->receive() == WorkerProcess::Status::died;
@@ -160,6 +168,7 @@ void WorkerPool::collect(Slot& slot) {
   const bool fresh = slot.process->served() == 0;
   const Clock::duration spent = slot.process->busy_for();
   const auto finish = [&](TaskResult result) {
+    if (!share_.is_whole()) slot.rests_until = share_.now() + share_.rest_after(spent);
     result.seconds = std::chrono::duration<double>(spent).count();
     this->finish(slot, std::move(result));
   };
@@ -230,6 +239,9 @@ void WorkerPool::wait(std::span<WorkerPool* const> pools, std::chrono::milliseco
       }
       if (slot.spare && !slot.spare->ready()) watch(*slot.spare, kStartLimit);
       if (!slot.leaving.empty()) wake = std::min(wake, Clock::now() + kLeavingInterval);
+      if (!pool->queue_.empty() && pool->rests(slot)) {
+        wake = std::min(wake, Clock::now() + (slot.rests_until - pool->share_.now()));
+      }
     }
   }
   int ready = 0;
@@ -242,6 +254,7 @@ void WorkerPool::wait(std::span<WorkerPool* const> pools, std::chrono::milliseco
   for (WorkerPool* pool : pools) {
     for (Slot& slot : pool->slots_) pool->tend(slot);
     pool->start_again();
+    if (!pool->share_.is_whole() && pool->why_no_process_.empty()) pool->start_tasks();
   }
 }
 

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "tuner/process/running_clock.h"
+#include "tuner/work/gpu_share.h"
 #include "tuner/work/task_pool.h"
 #include "tuner/work/worker_process.h"
 
@@ -26,9 +27,10 @@ namespace gemm_tune {
 class WorkerPool {
  public:
   // One worker for each command. With warm spares, each has a set-up successor waiting: for
-  // workers that take long to start and may be lost often.
+  // workers that take long to start and may be lost often. share: of the time of each worker's GPU;
+  // tasks wait in the queue until it has rested.
   explicit WorkerPool(std::vector<WorkerCommand> commands, bool warm_spares = false,
-                      WorkerClock clock = nullptr);
+                      WorkerClock clock = nullptr, GpuShare share = {});
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
@@ -67,10 +69,12 @@ class WorkerPool {
     std::optional<WorkerProcess> spare;
     bool spare_failed = false;           // there may be too little memory for two
     std::vector<WorkerProcess> leaving;  // let go, but not gone
+    RunningClock::time_point rests_until = RunningClock::time_point::min();
     std::optional<Task> task;
   };
 
   void start_tasks();
+  bool rests(const Slot& slot) const;
   bool start(std::optional<WorkerProcess>& place, const WorkerCommand& command);
   void start_again();
   void prepare(Slot& slot);
@@ -85,6 +89,7 @@ class WorkerPool {
   // Time goes on for limits, a run's included, whatever the owner waits for outside of wait().
   const ClockReader clock_reader_;
   const WorkerClock clock_;
+  const GpuShare share_;
   std::vector<Slot> slots_;
   bool warm_spares_;
   std::deque<Task> queue_;

@@ -2,6 +2,7 @@
 // Several problems under way at a time, with fake workers.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <fstream>
 #include <set>
 #include <thread>
@@ -47,6 +48,19 @@ class LanesTest : public testing::Test {
 
   ScratchDir dir_{"gemm-tune-test"};
 };
+
+// By a clock that is an hour on whenever it is asked, so that every rest is over at once.
+TEST_F(LanesTest, AShareOfTheGpusTimeChangesNoRow) {
+  Database whole = made("whole.db"), shared = made("shared.db");
+  tune(request("whole.log"), whole, [](const Progress&) {});
+  TuneRequest with_share = request("shared.log");
+  std::atomic<int> asked = 0;
+  with_share.gpu_share = {
+      0.1, [&] { return RunningClock::time_point(std::chrono::hours(asked.fetch_add(1))); }};
+  EXPECT_FALSE(tune(with_share, shared, [](const Progress&) {}).unfinished);
+  EXPECT_EQ(rows(shared), rows(whole));
+  EXPECT_GT(asked, 24);
+}
 
 TEST_F(LanesTest, SeveralProblemsAtATimeStoreTheRowsAndWinnersOfOneAtATime) {
   Database one = made("one.db"), two = made("two.db");

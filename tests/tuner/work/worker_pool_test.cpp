@@ -116,6 +116,41 @@ TEST_F(WorkerPoolTest, AWaitEndsWhenAnotherDescriptorCanBeRead) {
   close(ends[1]);
 }
 
+// By a clock of the test's own.
+TEST_F(WorkerPoolTest, AGpuRestsUntilItsShareIsKept) {
+  WorkerPool pool({fake()}, false, [this](pid_t) { return now_; }, {0.25, [this] { return now_; }});
+  pid_of_worker(pool);
+  int sent = 0, done = 0;
+  for (int i = 0; i < 2; ++i) {
+    pool.submit({"echo", i, 10s, false, [&](const TaskResult&) { ++done; },
+                 [&](nlohmann::json&) { ++sent; }});
+  }
+  now_ += 2s;  // of which the first task takes all
+  while (done < 1) WorkerPool::wait({&pool}, kWait);
+  for (const auto time : {0ms, 3000ms, 2999ms}) {
+    now_ += time;
+    WorkerPool::wait({&pool}, 1ms);
+    EXPECT_EQ(sent, 1);
+  }
+  now_ += 1ms;
+  while (done < 2) WorkerPool::wait({&pool}, kWait);
+  EXPECT_EQ(sent, 2);
+}
+
+TEST_F(WorkerPoolTest, ATaskThatNobodyWaitsForEndsWhileItsGpuRests) {
+  WorkerPool pool({fake()}, false, [this](pid_t) { return now_; }, {0.01, [this] { return now_; }});
+  pid_of_worker(pool);
+  std::vector<TaskResult::Status> results;
+  for (std::uint64_t number : {1, 2}) {
+    pool.submit({"echo", 0, 10s, false, [&](const TaskResult& r) { results.push_back(r.status); },
+                 nullptr, number});
+  }
+  now_ += 1s;
+  while (results.empty()) WorkerPool::wait({&pool}, kWait);
+  pool.hurry(2);
+  EXPECT_EQ(results, (std::vector{TaskResult::Status::reply, TaskResult::Status::died}));
+}
+
 TEST_F(WorkerPoolTest, ACrashIsTheTasksOwnAndTheNextTaskGetsAFreshWorker) {
   WorkerPool pool = fakes(1);
   const auto results = run_all(pool, {"echo", "crash", "echo", "exit", "echo"});
