@@ -7,15 +7,11 @@
 #include <cmath>
 #include <set>
 #include <span>
-#include <tuple>
-#include <unordered_map>
 #include <utility>
 
 #include "choose/attainable_time.h"
 #include "choose/expected_time.h"
 #include "choose/most_of_cublas.h"
-#include "core/error.h"
-#include "core/problem/cublas_functions.h"
 #include "core/text/printable.h"
 #include "core/text/words.h"
 #include "kernel_templates/registry/library_families.h"
@@ -23,70 +19,6 @@
 
 namespace gemm_tune {
 namespace {
-
-// Of a winner among those at equal distance. Made once for each winner: a comparison that wrote the
-// problem's text anew would take most of the time in which a database is opened.
-struct Preference {
-  explicit Preference(const Record& record)
-      : problem(to_string(record.problem)),
-        is_predicted(record.source == Source::predicted),
-        is_kernel(!names_library(record.config)),
-        time_us(record.outcome.time_us().value()),
-        device(&record.device),
-        config(&record.config) {}
-
-  friend bool operator<(const Preference& a, const Preference& b) { return a.key() < b.key(); }
-
-  std::string problem;
-  bool is_predicted;
-  bool is_kernel;  // else it is an algorithm that beat the problem's best kernel
-  double time_us;
-  const DeviceKey* device;
-  const std::string* config;
-
- private:
-  std::tuple<const std::string&, bool, bool, double, const std::string&, int, const std::string&>
-  key() const {
-    return {problem, is_predicted, is_kernel, time_us, device->name, device->sm_count, *config};
-  }
-};
-
-// The configs of a database, each parsed and checked once: thousands of winners share one.
-class CheckedConfigs {
- public:
-  // Empty for a text that this program does not know.
-  const std::optional<KnownConfig>& of(const std::string& text) {
-    const auto [known, is_new] = known_.try_emplace(text);
-    if (is_new) {
-      try {
-        known->second = check_config(parse_config(text));
-      } catch (const UsageError&) {  // stays empty
-      }
-    }
-    return known->second;
-  }
-
- private:
-  std::unordered_map<std::string, std::optional<KnownConfig>> known_;
-};
-
-// cuBLAS's own choice for the types, as an application gets it: neither cublasLt's best of several
-// nor one that cuBLAS found by timing.
-bool is_plain_cublas(const Baseline& baseline) {
-  return cublas_function_named(baseline.name).has_value();
-}
-
-std::optional<Baseline> cublas_beside(const Database& database, const Record& record) {
-  if (!record.baseline) return std::nullopt;
-  if (is_plain_cublas(*record.baseline)) return record.baseline;
-  try {
-    for (Baseline& baseline : database.baselines(record)) {
-      if (is_plain_cublas(baseline)) return std::move(baseline);
-    }
-  } catch (const DatabaseError&) {  // a damaged baseline costs its time only; check() names it
-  }
-  return std::nullopt;
-}
 
 // "1.23 us", "12.3 us", "1234 us", "1e+12 us", in the same form for every locale.
 std::string rounded_us(double time_us) {
@@ -528,25 +460,6 @@ bool is_faster(const Choice& one, const Choice& other) {
   return *one.expected_us < *other.expected_us;
 }
 
-// The algorithms of libraries that are better than every kernel, of the versions by which the
-// database was written.
-std::vector<Winner> library_winners(const Database& database, const std::string& arch,
-                                    const KernelRevisions& revisions, const WinnerRule& rule) {
-  std::vector<Winner> winners;
-  KernelRevisions all = database.library_revisions();
-  if (all.empty()) return winners;
-  all.insert(revisions.begin(), revisions.end());
-  CheckedConfigs configs;
-  const auto is_known = [&](const std::string& text) { return configs.of(text).has_value(); };
-  for (Record& record : database.winners(arch, all, rule, is_known)) {
-    if (!names_library(record.config)) continue;
-    std::optional<Baseline> cublas = cublas_beside(database, record);
-    const KnownConfig& config = configs.of(record.config).value();
-    winners.push_back({config, std::move(record), std::move(cublas)});
-  }
-  return winners;
-}
-
 constexpr std::array kMatches = {
     Word<Match>{Match::exact, "exact"},
     Word<Match>{Match::nearest, "nearest"},
@@ -557,81 +470,6 @@ constexpr std::array kMatches = {
 }  // namespace
 
 std::string_view to_string(Match match) { return word_of(kMatches, match); }
-
-std::vector<Winner> load_winners(const Database& database, const std::string& arch,
-                                 const KernelRevisions& revisions, Launches launches,
-                                 const WinnerRule& rule) {
-  CheckedConfigs configs;
-  const auto is_known = [&](const std::string& text) {
-    const std::optional<KnownConfig>& config = configs.of(text);
-    if (!config) return false;
-    return launches == Launches::any || config->is_exportable();
-  };
-  std::vector<Winner> winners;
-  for (Record& record : database.winners(arch, revisions, rule, is_known)) {
-    const bool is_plain =
-        record.problem.epilogue.is_none() && record.problem.batch_kind == BatchKind::strided;
-    if (launches == Launches::one && !is_plain) continue;
-    std::optional<Baseline> cublas = cublas_beside(database, record);
-    const KnownConfig& config = configs.of(record.config).value();
-    winners.push_back({config, std::move(record), std::move(cublas)});
-  }
-  sort_by_preference(winners);
-  return winners;
-}
-
-std::vector<Winner> load_ordered_winners(const Database& database, const std::string& arch,
-                                         const KernelRevisions& revisions, const WinnerRule& rule) {
-  CheckedConfigs configs;
-  const auto order_of = [&](const std::string& text) {
-    const std::optional<KnownConfig>& config = configs.of(text);
-    return config ? order_of_sums(*config) : std::nullopt;
-  };
-  std::set<std::string> orders;
-  database.winners(arch, revisions, rule, [&](const std::string& text) {
-    if (const auto order = order_of(text)) orders.insert(*order);
-    return false;
-  });
-  std::vector<Winner> winners;
-  for (const std::string& order : orders) {
-    const auto has_it = [&](const std::string& text) { return order_of(text) == order; };
-    for (Record& record : database.winners(arch, revisions, rule, has_it)) {
-      const KnownConfig& config = configs.of(record.config).value();
-      winners.push_back({config, std::move(record)});
-    }
-  }
-  return winners;
-}
-
-void sort_by_preference(std::vector<Winner>& winners) {
-  std::vector<std::pair<Preference, std::size_t>> order;
-  order.reserve(winners.size());
-  for (const Winner& winner : winners) order.emplace_back(Preference(winner.record), order.size());
-  std::sort(order.begin(), order.end());
-  std::vector<Winner> sorted;
-  sorted.reserve(winners.size());
-  for (const auto& [preference, place] : order) sorted.push_back(std::move(winners[place]));
-  winners = std::move(sorted);
-}
-
-TunedRows load_rows(const Database& database, const std::string& arch,
-                    const KernelRevisions& revisions, const WinnerRule& rule) {
-  TunedRows rows{load_winners(database, arch, revisions, Launches::any, rule), {}};
-  for (Winner& winner : library_winners(database, arch, revisions, rule)) {
-    rows.winners.push_back(std::move(winner));
-  }
-  sort_by_preference(rows.winners);
-  // Each costs the first question about a problem a microsecond.
-  constexpr std::int64_t kMostTimed = 2048;
-  if (rule == WinnerRule()) rows.timed = database.fastest_configs(arch, revisions, kMostTimed);
-  return rows;
-}
-
-Tuned load_tuned(const Database& database, const std::string& arch,
-                 const KernelRevisions& revisions, const WinnerRule& rule) {
-  TunedRows rows = load_rows(database, arch, revisions, rule);
-  return {std::move(rows.winners), std::move(rows.timed)};
-}
 
 Choice choose(const Tuned& tuned, const DeviceKey& device, const Problem& problem,
               Allowed allowed) {

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "choose/choose.h"
+#include "choose/tuned.h"
 
 namespace gemm_tune {
 

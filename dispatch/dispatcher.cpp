@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "choose/choose.h"
 #include "choose/layered.h"
 #include "core/text/fnv1a.h"
 #include "db/layers.h"

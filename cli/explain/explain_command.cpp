@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "choose/choose.h"
 #include "choose/layered.h"
 #include "cli/arguments/database.h"
 #include "cli/arguments/kernel_dir.h"

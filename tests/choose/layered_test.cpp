@@ -4,6 +4,7 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
+#include "choose/choose.h"
 #include "db/layers.h"
 #include "db/transfer/merge.h"
 #include "tests/db/fixture.h"
