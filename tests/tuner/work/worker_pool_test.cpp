@@ -141,7 +141,7 @@ TEST_F(WorkerPoolTest, ATaskThatNobodyWaitsForEndsWhileItsGpuRests) {
   WorkerPool pool({fake()}, false, [this](pid_t) { return now_; }, {0.01, [this] { return now_; }});
   pid_of_worker(pool);
   std::vector<TaskResult::Status> results;
-  for (std::uint64_t number : {1, 2}) {
+  for (const std::uint64_t number : {1U, 2U}) {
     pool.submit({"echo", 0, 10s, false, [&](const TaskResult& r) { results.push_back(r.status); },
                  nullptr, number});
   }
