@@ -60,6 +60,11 @@ EXPECTED = {
         r"4096x4096x4096 on .*[\d,]+ enumerated, .* [\d,]+ left, (\d+ known from earlier runs, )?\d+ would be tried",
         r"nothing was compiled",
     ],
+    "./run gemm-tune --arch sm_86 --m-range 1:64 --sizes 512x256": [
+        r"1x512x256 .* 48x512x256 .* 64x512x256 ",
+        r"1:64x512x256: \d+ configs? for all M, within 5 % of the best of \d+ at each of the 12 M that were tried \(predicted, not timed\)",
+        r" M of the best config 1 to \d+ 0\.\d+ \w+/\w+=",
+    ],
     "./run gemm-tune best --arch sm_86 --sizes 256,300x200x100": [
         r"256x256x256 exact \w+/\w+=.* the winner for this problem on NVIDIA RTX A6000",
         r"300x200x100 nearest \w+/\w+=.*PRED=1 .* the nearest tuned size, 256x256x256 on ",
@@ -85,7 +90,7 @@ EXPECTED = {
     ],
     "./run gemm-tune db info": [
         r"{scratch}/gemm-tune\.db: .* bytes, schema 1, journal mode wal",
-        r"NVIDIA RTX A6000 \(sm_86, 84 SMs\) 256x256x256 \d+ ok \(predicted, not timed\)",
+        r"NVIDIA RTX A6000 \(sm_86, 84 SMs\) .* 256x256x256 \d+ ok \(predicted, not timed\)",
         r"\d+ exact",
     ],
     "./run gemm-tune db check": [
