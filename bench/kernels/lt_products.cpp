@@ -13,32 +13,9 @@ namespace gemm_tune {
 namespace {
 
 // As cublasLt.h of CUDA 13 declares them.
-using Object = void*;
 constexpr int kSuccess = 0, kNotSupported = 15, kComputeTf32 = 77;
 constexpr int kTransposeA = 3, kTransposeB = 4, kFastAccumulation = 25;
 constexpr int kMostWorkspace = 1;  // of a preference
-struct Algorithm {
-  std::uint64_t data[8];
-};
-struct Heuristic {
-  Algorithm algorithm;
-  std::size_t workspace_bytes;
-  int state;
-  float waves;
-  int reserved[4];
-};
-
-using Create = int(Object*);
-using CreateDescription = int(Object*, int compute, int scale);
-using CreateLayout = int(Object*, int type, std::uint64_t rows, std::uint64_t cols,
-                         std::int64_t ld);
-using Destroy = int(Object);
-using Set = int(Object, int attribute, const void* value, std::size_t bytes);
-using GetHeuristic = int(Object, Object, Object, Object, Object, Object, Object, int, Heuristic*,
-                         int*);
-using Matmul = int(Object, Object, const void*, const void*, Object, const void*, Object,
-                   const void*, const void*, Object, void*, Object, const Algorithm*, void*,
-                   std::size_t, cudaStream_t);
 
 void check(int status, const char* what) {
   if (status == kSuccess) return;
@@ -49,6 +26,31 @@ void check(int status, const char* what) {
 
 // In cublasLt's column-major terms: its A is our B, its rows are our columns.
 struct LtProducts::Impl {
+  // As cublasLt.h of CUDA 13 declares them.
+  using Object = void*;
+  struct Algorithm {
+    std::uint64_t data[8];
+  };
+  struct Heuristic {
+    Algorithm algorithm;
+    std::size_t workspace_bytes;
+    int state;
+    float waves;
+    int reserved[4];
+  };
+
+  using Create = int(Object*);
+  using CreateDescription = int(Object*, int compute, int scale);
+  using CreateLayout = int(Object*, int type, std::uint64_t rows, std::uint64_t cols,
+                           std::int64_t ld);
+  using Destroy = int(Object);
+  using Set = int(Object, int attribute, const void* value, std::size_t bytes);
+  using GetHeuristic = int(Object, Object, Object, Object, Object, Object, Object, int, Heuristic*,
+                           int*);
+  using Matmul = int(Object, Object, const void*, const void*, Object, const void*, Object,
+                     const void*, const void*, Object, void*, Object, const Algorithm*, void*,
+                     std::size_t, cudaStream_t);
+
   void* const library = open_cublas_library("libcublasLt.so.13");
   Matmul* const matmul = find_function<Matmul>(library, "cublasLtMatmul");
   GemmCall call;
