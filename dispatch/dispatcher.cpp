@@ -102,8 +102,7 @@ std::optional<std::size_t> index_of_least(const std::vector<std::optional<double
 }  // namespace
 
 Dispatcher::Winners::Winners(const Settings& settings, const LockWait& lock)
-    : tuned(read_tuned(settings, lock)),
-      timed_beside_library(hash_of_timed_beside_library(tuned)) {}
+    : tuned(read_tuned(settings, lock)) {}
 
 Dispatcher::Generation::Generation()
     : devices(kMostDevices), recipes(kMostRemembered), servers(kMostRemembered) {}
@@ -140,7 +139,9 @@ bool Dispatcher::refresh() {
   if (stamp == stamp_) return false;
   auto read = std::make_shared<const Winners>(settings_, LockWait(std::chrono::milliseconds(0)));
   stamp_ = stamp;
-  if (read->timed_beside_library == winners()->timed_beside_library) return false;
+  if (hash_of_timed_beside_library(read->tuned) == hash_of_timed_beside_library(winners()->tuned)) {
+    return false;
+  }
   take(std::move(read));
   return true;
 }

@@ -107,7 +107,6 @@ class Dispatcher {
     const Tuned& of(const std::string& arch) const;
 
     std::map<std::string, Tuned> tuned;  // by architecture
-    std::string timed_beside_library;    // a hash of those that were
   };
 
   // What has been found out with the winners of one reading.
