@@ -36,6 +36,10 @@ std::string of_layer(const std::string& layer) {
   return layer.empty() ? "" : ", of '" + excerpt(layer) + "'";
 }
 
+std::string text_of(const DeviceKey& device) {
+  return printable(device.name) + " with " + std::to_string(device.sm_count) + " SMs";
+}
+
 const char* const kGuess = "; a guess, for the sizes are far apart";
 
 // Why a winner of another problem was taken.
@@ -62,8 +66,7 @@ std::string describe(const Serving& serving, const DeviceKey& device, const Prob
                          ? "the winner where other operands are the least aligned ones, "
                          : words_of(because);
   if (same != Sameness::full) text += to_string(record.problem) + " on ";
-  text +=
-      printable(record.device.name) + " with " + std::to_string(record.device.sm_count) + " SMs";
+  text += text_of(record.device);
   if (!device.name.empty() && record.device != device) text += ", another device of " + device.arch;
   text += record.source == Source::measured ? " (measured)" : " (predicted, not timed)";
   text += of_layer(serving.winner->layer);
@@ -287,9 +290,8 @@ Choice of_timed(const Tuned& tuned, const TimedCandidate& timed, const DeviceKey
   choice.config = *timed.config;
   choice.expected_us = timed.expected_us;
   choice.explanation = "expected to take " + rounded_us(timed.expected_us) +
-                       ", the least of all configs that were verified on " +
-                       printable(row.device.name) + " with " + std::to_string(row.device.sm_count) +
-                       " SMs; timed nearest at " + to_string(row.problem) + of_layer(layer);
+                       ", the least of all configs that were verified on " + text_of(row.device) +
+                       "; timed nearest at " + to_string(row.problem) + of_layer(layer);
   if (timed.distance > kGuessDistance) choice.explanation += kGuess;
   choice.winner = std::move(record);
   return choice;
@@ -385,6 +387,13 @@ std::optional<KnownConfig> untuned_config(const KernelFamily& family, const Sign
   return specialised(config, specialisation);
 }
 
+Choice none_in_order(const std::string& order, const Problem& problem) {
+  Choice choice;
+  choice.explanation = "no kernel of the order of sums " + order + ", which every M has, serves " +
+                       to_string(problem);
+  return choice;
+}
+
 // The first default config whose order is known, for every M: which of its specialisations serves
 // does not change the order.
 Choice default_in_one_order(const DeviceKey& device, const Problem& problem) {
@@ -395,11 +404,7 @@ Choice default_in_one_order(const DeviceKey& device, const Problem& problem) {
     const std::optional<std::string> order = config ? order_of_sums(*config) : std::nullopt;
     if (!order) continue;
     std::optional<LegalConfig> legal = legal_in_order(*config, *order, problem);
-    if (!legal) {
-      choice.explanation = "no kernel of the order of sums " + *order +
-                           ", which every M has, serves " + to_string(problem);
-      return choice;
-    }
+    if (!legal) return none_in_order(*order, problem);
     choice.match = Match::builtin;
     choice.config = std::move(legal->config);
     choice.explanation = "in the order of sums " + *order + " for every M, as nothing tuned for " +
@@ -422,13 +427,9 @@ Choice choose_in_one_order(const Tuned& tuned, const DeviceKey& device, const Pr
                          " in one order of sums";
     return choice;
   }
-  Choice choice;
   std::optional<OrderedServing> serving = tuned.ordered.nearest(device, problem);
-  if (!serving) {
-    choice.explanation = "no kernel of the order of sums " + *order +
-                         ", which every M has, serves " + to_string(problem);
-    return choice;
-  }
+  if (!serving) return none_in_order(*order, problem);
+  Choice choice;
   const Record& record = serving->winner->record;
   const Sameness same = sameness(record.problem, problem);
   choice.match = same == Sameness::none ? Match::nearest : Match::exact;
@@ -438,7 +439,7 @@ Choice choose_in_one_order(const Tuned& tuned, const DeviceKey& device, const Pr
   choice.explanation =
       "in the order of sums " + *order +
       " for every M: the winner for M = " + std::to_string(record.problem.M) + " on " +
-      printable(record.device.name) + " with " + std::to_string(record.device.sm_count) + " SMs" +
+      text_of(record.device) +
       (record.source == Source::measured ? " (measured)" : " (predicted, not timed)") +
       of_layer(serving->winner->layer);
   const std::optional<DeviceSpec> spec = modelled_device(device);
