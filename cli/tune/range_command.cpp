@@ -37,12 +37,12 @@ void refuse_other_ways(const TuneHereOptions& options) {
 
 Ranges asked_ranges(const TuneHereOptions& options) {
   refuse_other_ways(options);
-  const auto [first, last] = parse_m_range(options.m_range);
+  const MRange range = parse_m_range(options.m_range);
   if (options.sizes.empty()) {
     throw UsageError("name N and K for --m-range with --sizes, as in --m-range 1:256 --sizes " +
                      std::string("11008x4096"));
   }
-  return parse_sizes_without_m(options.sizes, sampled_m({first, last}), problem_defaults(options));
+  return parse_sizes_without_m(options.sizes, sampled_m(range), problem_defaults(options));
 }
 
 int dry_run_ranges(const TuneHereOptions& options, const Target& target, const Ranges& ranges) {

@@ -311,7 +311,7 @@ std::vector<Problem> parse_sizes(std::string_view text, const ProblemDefaults& d
   return list.take();
 }
 
-FirstAndLast parse_m_range(std::string_view text) {
+MRange parse_m_range(std::string_view text) {
   const std::vector<std::string_view> parts = split(text, ':');
   const auto number = [&](std::size_t i) {
     const auto value = i < parts.size() ? parse_number<std::int64_t>(parts[i]) : std::nullopt;

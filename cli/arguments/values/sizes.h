@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/problem/problem.h"
+#include "tuner/range/m_range.h"
 
 namespace gemm_tune {
 
@@ -26,11 +27,8 @@ inline constexpr std::size_t kMaxSizes = 10'000;
 // of PyTorch or cuBLAS it says how to write it here.
 std::vector<Problem> parse_sizes(std::string_view text, const ProblemDefaults& defaults = {});
 
-// The first and the last M of "1:256".
-struct FirstAndLast {
-  std::int64_t first = 1, last = 1;
-};
-FirstAndLast parse_m_range(std::string_view text);
+// "1:256". Throws UsageError.
+MRange parse_m_range(std::string_view text);
 
 // Parses a list of "11008x4096" (NxK), "4096" (N = K) and "@file", each perhaps followed by parts
 // of a problem's text ("11008x4096:layout=nt"), and makes of each one problem for every M, which
