@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <iterator>
 #include <optional>
 #include <sstream>
@@ -27,8 +28,11 @@ namespace {
 constexpr std::string_view kForms =
     "write 1024 (square), 4096x512x1024 (MxNxK), 512:4096:512 (range) or @file";
 
-UsageError bad_size(std::string_view item, const std::string& what) {
-  return UsageError("size '" + excerpt(item) + "' " + what + ": " + std::string(kForms));
+constexpr std::string_view kFormsWithoutM = "write 11008x4096 (NxK), 4096 (N and K alike) or @file";
+
+UsageError bad_size(std::string_view item, const std::string& what,
+                    std::string_view forms = kForms) {
+  return UsageError("size '" + excerpt(item) + "' " + what + ": " + std::string(forms));
 }
 
 std::int64_t edge(std::string_view item, std::string_view part, std::int64_t least) {
@@ -98,7 +102,41 @@ void add_shape(std::string_view item, std::string_view text, SizeList& list) {
   list.add(problem);
 }
 
-void add_list(std::string_view text, bool in_file, SizeList& list);
+// An item that is no file.
+void add_size(std::string_view item, SizeList& list) {
+  const std::string_view shape = item.substr(0, item.find(':'));
+  if (shape.find('x') == std::string_view::npos) {
+    const bool has_words = item.find_first_of("=abcdefghijklmnopqrstuvwxyz") != item.npos;
+    const bool is_range = shape != item && !has_words;
+    if (is_range) return add_range(item, list);
+    edge(item, shape, 1);
+    const std::string n(shape);
+    return add_shape(item, n + "x" + n + "x" + n + std::string(item.substr(shape.size())), list);
+  }
+  const std::vector<std::string_view> edges = split(shape, 'x');
+  if (edges.size() == 2 && edges[0] == edges[1]) {  // of each matrix
+    edge(item, edges[0], 1);
+    return add_shape(item, std::string(edges[0]) + "x" + std::string(item), list);
+  }
+  if (edges.size() != 3) throw bad_size(item, "does not have three edges");
+  edge(item, edges[0], 1);
+  edge(item, edges[1], 1);
+  edge(item, edges[2], 0);
+  add_shape(item, item, list);
+}
+
+// What a list is read for.
+struct ListReader {
+  std::string_view forms;  // how to write an item, for error messages
+  bool takes_m;            // an item is a whole product, as a size in another notation is
+  std::function<void(std::string_view)> add;  // of an item that is no file, in plain letters
+};
+
+ListReader reader_of_sizes(SizeList& list) {
+  return {kForms, true, [&list](std::string_view item) { add_size(item, list); }};
+}
+
+void add_list(std::string_view text, bool in_file, const ListReader& reader);
 
 // A row of three whole numbers as a size, "1760x16x1760"; any other line as it is.
 std::string row_as_size(const std::string& line) {
@@ -121,44 +159,25 @@ bool is_heading(std::string line) {
   return line == "MNK" || line == "mnk";
 }
 
-void add_file(const std::string& path, SizeList& list) {
-  std::vector<std::string> lines = read_list_file(path, "size", std::string(kForms));
+void add_file(const std::string& path, const ListReader& reader) {
+  std::vector<std::string> lines = read_list_file(path, "size", std::string(reader.forms));
   const bool has_heading = lines.size() > 1 && is_heading(lines.front());
   if (has_heading) lines.erase(lines.begin());
   for (const std::string& line : lines) {
     const std::string size = row_as_size(line);
     if (has_heading && size == line && line.find('x') == line.npos) {
-      throw bad_size(line, "is not a row of three numbers, as the file's heading M,N,K announces");
+      throw bad_size(line, "is not a row of three numbers, as the file's heading M,N,K announces",
+                     reader.forms);
     }
-    add_list(size, true, list);
+    add_list(size, true, reader);
   }
 }
 
-void add_item(std::string_view item, bool in_file, SizeList& list) {
-  if (item.empty()) throw bad_size(item, "is empty");
-  if (item.front() == '@') {
-    if (in_file) throw bad_size(item, "names a file inside a file");
-    return add_file(std::string(item.substr(1)), list);
-  }
-  const std::string_view shape = item.substr(0, item.find(':'));
-  if (shape.find('x') == std::string_view::npos) {
-    const bool has_words = item.find_first_of("=abcdefghijklmnopqrstuvwxyz") != item.npos;
-    const bool is_range = shape != item && !has_words;
-    if (is_range) return add_range(item, list);
-    edge(item, shape, 1);
-    const std::string n(shape);
-    return add_shape(item, n + "x" + n + "x" + n + std::string(item.substr(shape.size())), list);
-  }
-  const std::vector<std::string_view> edges = split(shape, 'x');
-  if (edges.size() == 2 && edges[0] == edges[1]) {  // of each matrix
-    edge(item, edges[0], 1);
-    return add_shape(item, std::string(edges[0]) + "x" + std::string(item), list);
-  }
-  if (edges.size() != 3) throw bad_size(item, "does not have three edges");
-  edge(item, edges[0], 1);
-  edge(item, edges[1], 1);
-  edge(item, edges[2], 0);
-  add_shape(item, item, list);
+void add_item(std::string_view item, bool in_file, const ListReader& reader) {
+  if (item.empty()) throw bad_size(item, "is empty", reader.forms);
+  if (item.front() != '@') return reader.add(item);
+  if (in_file) throw bad_size(item, "names a file inside a file", reader.forms);
+  add_file(std::string(item.substr(1)), reader);
 }
 
 // The text with one letter for all multiplication signs, no blanks beside it or a colon, and one
@@ -189,16 +208,16 @@ std::size_t file_in(std::string_view text) {
 }
 
 // A piece without commas: its sizes, and then perhaps a file, whose name may hold anything.
-void add_piece(std::string_view piece, bool in_file, SizeList& list) {
+void add_piece(std::string_view piece, bool in_file, const ListReader& reader) {
   const std::size_t file = file_in(piece);
   const std::string plain = in_plain_letters(piece.substr(0, file));
   std::vector<std::string_view> parts = split(plain, ';');
   const bool is_last = parts.size() == 1 && file == piece.size();
   if (trimmed(parts.back()).empty() && !is_last) parts.pop_back();
   for (const std::string_view part : parts) {
-    for (const std::string_view word : split(trimmed(part), ' ')) add_item(word, in_file, list);
+    for (const std::string_view word : split(trimmed(part), ' ')) add_item(word, in_file, reader);
   }
-  if (file < piece.size()) add_item(piece.substr(file), in_file, list);
+  if (file < piece.size()) add_item(piece.substr(file), in_file, reader);
 }
 
 // Where the name of an existing file begins that holds commas; the text's size if none does.
@@ -213,41 +232,21 @@ std::size_t file_with_commas(std::string_view text) {
   return text.size();
 }
 
-void add_list(std::string_view text, bool in_file, SizeList& list) {
+void add_list(std::string_view text, bool in_file, const ListReader& reader) {
   const std::size_t file = in_file ? text.size() : file_with_commas(text);
   if (file < text.size()) {
-    if (!trimmed(text.substr(0, file)).empty()) add_list(text.substr(0, file), in_file, list);
-    return add_file(std::string(text.substr(file + 1)), list);
+    if (!trimmed(text.substr(0, file)).empty()) add_list(text.substr(0, file), in_file, reader);
+    return add_file(std::string(text.substr(file + 1)), reader);
   }
   std::vector<std::string_view> pieces = split(text, ',');
   if (pieces.size() > 1 && trimmed(pieces.back()).empty()) pieces.pop_back();
   try {
-    for (const std::string_view piece : pieces) add_piece(trimmed(piece), in_file, list);
+    for (const std::string_view piece : pieces) add_piece(trimmed(piece), in_file, reader);
   } catch (const UsageError&) {
+    if (!reader.takes_m) throw;
     if (const auto sentence = other_notation(trimmed(text))) throw UsageError(*sentence);
     throw;
   }
-}
-
-constexpr std::string_view kFormsWithoutM = "write 11008x4096 (NxK), 4096 (N and K alike) or @file";
-
-// The items of a list of sizes, in plain letters; "@file" as it is.
-std::vector<std::string> pieces_of(std::string_view text) {
-  std::vector<std::string> items;
-  for (const std::string_view piece : split(text, ',')) {
-    const std::string_view whole = trimmed(piece);
-    std::string plain(whole);
-    if (!whole.starts_with('@')) {
-      plain = in_plain_letters(whole);
-      std::replace(plain.begin(), plain.end(), ';', ' ');
-    }
-    const char between = whole.starts_with('@') ? ',' : ' ';
-    for (const std::string_view item : split(plain, between)) {
-      if (!item.empty()) items.emplace_back(item);
-    }
-  }
-  if (items.empty()) throw UsageError("--sizes names no size: " + std::string(kFormsWithoutM));
-  return items;
 }
 
 // What `capture` says of a problem behind its size, as in "# 3 calls, 71.4 % of the operations,
@@ -307,7 +306,7 @@ std::vector<double> weights_of(const std::vector<Captured>& problems) {
 
 std::vector<Problem> parse_sizes(std::string_view text, const ProblemDefaults& defaults) {
   SizeList list(defaults);
-  add_list(text, false, list);
+  add_list(text, false, reader_of_sizes(list));
   return list.take();
 }
 
@@ -333,38 +332,27 @@ MRange parse_m_range(std::string_view text) {
 std::vector<std::vector<Problem>> parse_sizes_without_m(std::string_view text,
                                                         const std::vector<std::int64_t>& all_m,
                                                         const ProblemDefaults& defaults) {
-  std::vector<std::string> items;
-  for (const std::string& piece : pieces_of(text)) {
-    if (!piece.starts_with('@')) {
-      items.push_back(piece);
-      continue;
-    }
-    for (const std::string& line :
-         read_list_file(piece.substr(1), "size", std::string(kFormsWithoutM))) {
-      for (const std::string& item : pieces_of(line)) items.push_back(item);
-    }
-  }
   std::vector<std::vector<Problem>> ranges;
   std::unordered_set<std::string> known;
-  for (const std::string& item : items) {
-    const std::string shape = item.substr(0, item.find(':'));
+  const auto add = [&](std::string_view item) {
+    const std::string shape(item.substr(0, item.find(':')));
     const std::vector<std::string_view> edges = split(shape, 'x');
     const bool are_numbers = std::all_of(edges.begin(), edges.end(), [](std::string_view edge) {
       return parse_number<std::int64_t>(edge).has_value();
     });
     const bool is_number = parse_number<std::int64_t>(item.substr(item.rfind(':') + 1)).has_value();
     if (edges.size() > 2 || !are_numbers || (shape != item && is_number)) {
-      throw UsageError("size '" + excerpt(item) +
-                       "' is not NxK, and --m-range gives M: " + std::string(kFormsWithoutM));
+      throw bad_size(item, "is not NxK, and --m-range gives M", kFormsWithoutM);
     }
-    const std::string n_and_k = edges.size() == 1 ? shape + "x" + item : item;
+    const std::string n_and_k = (edges.size() == 1 ? shape + "x" : "") + std::string(item);
     SizeList list(defaults);
     for (const std::int64_t m : all_m) {
       add_shape(item, std::to_string(m) + "x" + n_and_k, list);
     }
     std::vector<Problem> problems = list.take();
     if (known.insert(to_string(problems.front())).second) ranges.push_back(std::move(problems));
-  }
+  };
+  add_list(text, false, {kFormsWithoutM, false, add});
   if (ranges.size() * all_m.size() > kMaxSizes) {
     throw UsageError("--sizes and --m-range name more than " + std::to_string(kMaxSizes) +
                      " problems: tune them in several runs");
@@ -374,7 +362,7 @@ std::vector<std::vector<Problem>> parse_sizes_without_m(std::string_view text,
 
 std::vector<Problem> read_sizes(const std::string& path, const ProblemDefaults& defaults) {
   SizeList list(defaults);
-  add_file(path, list);
+  add_file(path, reader_of_sizes(list));
   return list.take();
 }
 
@@ -387,7 +375,7 @@ WeightedProblems read_capture(const std::string& path, const ProblemDefaults& de
     const std::string_view size = trimmed(std::string_view(line).substr(0, comment));
     if (size.empty()) continue;
     const std::size_t before = list.size();
-    add_list(row_as_size(std::string(size)), true, list);
+    add_list(row_as_size(std::string(size)), true, reader_of_sizes(list));
     lines.resize(list.size(), captured(line.substr(comment), list.size() - before));
   }
   return {list.take(), weights_of(lines)};

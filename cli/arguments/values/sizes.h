@@ -30,9 +30,9 @@ std::vector<Problem> parse_sizes(std::string_view text, const ProblemDefaults& d
 // "1:256". Throws UsageError.
 MRange parse_m_range(std::string_view text);
 
-// Parses a list of "11008x4096" (NxK), "4096" (N = K) and "@file", each perhaps followed by parts
-// of a problem's text ("11008x4096:layout=nt"), and makes of each one problem for every M, which
-// are ascending. Throws UsageError naming the item.
+// The same list, but of "11008x4096" (NxK), "4096" (N = K) and "@file", the sizes perhaps followed
+// by parts of a problem's text ("11008x4096:layout=nt"). Makes of each one problem for every M,
+// which are ascending. Throws UsageError naming the item.
 std::vector<std::vector<Problem>> parse_sizes_without_m(std::string_view text,
                                                         const std::vector<std::int64_t>& all_m,
                                                         const ProblemDefaults& defaults);

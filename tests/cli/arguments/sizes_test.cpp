@@ -184,10 +184,16 @@ TEST(SizesTest, BesideARangeOfMSizesAreNAndK) {
   const std::string path = (folder.path() / "sizes X.txt").string();
   write_file(path, "96x64  # comment\n\n128\n");
   EXPECT_EQ(ranges("32,@" + path).size(), 3u);
+  const std::string with_commas = (folder.path() / "a,b;c.txt").string();
+  write_file(with_commas, "96x64 256\n128;\n");
+  EXPECT_THAT(ranges("32 @" + with_commas), SizeIs(4));
   for (const char* text : {"", "8x96x64", "64:128:64", "96x", "0", "64x-1", "abc", "@", "@/no/such",
                            "96x64:layout=zz", "1024x1024x"}) {
     EXPECT_THROW(ranges(text), UsageError) << text;
   }
+  write_file(path, "M,N,K\n64,128,256\n");
+  EXPECT_THAT([&] { ranges("@" + path); },
+              ThrowsMessage<UsageError>(HasSubstr("size '64x128x256' is not NxK")));
 }
 
 TEST(SizesTest, BlanksAndSemicolonsSeparateAndMayEndAList) {
