@@ -5,8 +5,8 @@
 
 #include "cli/arguments/checks.h"
 #include "cli/arguments/target.h"
+#include "cli/arguments/values/share.h"
 #include "core/error.h"
-#include "core/text/parse_number.h"
 #include "tuner/report/terminal.h"
 
 namespace gemm_tune {
@@ -43,10 +43,11 @@ void SpeedUpOptions::declare(CLI::App& app) {
           ->type_name("PID")
           ->check(whole_number(1, std::numeric_limits<int>::max()))
           ->excludes(forgets);
-  app.add_option("--gpu-share", gpu_share,
-                 "Share of the GPU's time that --while-running takes, as in 20%; default: 20%, and "
-                 "100% on the GPUs of --devices")
-      ->type_name("PERCENT")
+  app.add_option(
+         "--gpu-share", gpu_share,
+         "Share of the GPU's time that --while-running takes, as in 20% or 0.2; default: 20%, and "
+         "100% on the GPUs of --devices")
+      ->type_name("SHARE")
       ->needs(running);
 }
 
@@ -72,15 +73,8 @@ Target asked_target(const TargetOptions& options) {
 
 double gpu_share(const SpeedUpOptions& options) {
   constexpr double kBesideTheProgram = 0.2;
-  std::string text = options.gpu_share;
-  if (text.empty()) return options.target.devices.empty() ? kBesideTheProgram : 1;
-  if (text.ends_with('%')) text.pop_back();
-  const int percent = parse_number<int>(text).value_or(0);
-  if (percent < 1 || percent > 100) {
-    throw UsageError("GPU share '" + excerpt(options.gpu_share) +
-                     "' is not from 1% to 100%: write it as in --gpu-share 20%");
-  }
-  return percent / 100.0;
+  if (options.gpu_share.empty()) return options.target.devices.empty() ? kBesideTheProgram : 1;
+  return parse_share("--gpu-share", options.gpu_share, 0.01);
 }
 
 std::string text_of(const DeviceSpec& device) {

@@ -9,6 +9,7 @@
 
 #include "cli/arguments/database.h"
 #include "cli/arguments/target.h"
+#include "cli/arguments/values/share.h"
 #include "cli/output/exit_code.h"
 #include "cli/output/signals.h"
 #include "cli/tune/dry_run.h"

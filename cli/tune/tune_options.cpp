@@ -4,8 +4,6 @@
 #include "cli/arguments/checks.h"
 #include "cli/arguments/values/sizes.h"
 #include "core/error.h"
-#include "core/text/parse_number.h"
-#include "core/text/printable.h"
 #include "search/strategy/strategy_by_name.h"
 
 namespace gemm_tune {
@@ -84,21 +82,14 @@ void TuneHereOptions::declare(CLI::App& app) {
          "Tune each NxK of --sizes for all M from the first to the last, as in 1:256: by the "
          "fewest configs that are near the best at each M")
       ->type_name("RANGE");
-  app.add_option("--within", within,
-                 "How much longer than the best config those of --m-range may take; default: 5%")
+  app.add_option(
+         "--within", within,
+         "How much longer than the best config those of --m-range may take, as in 5% or 0.05; "
+         "default: 5%")
       ->type_name("SHARE");
   app.add_flag("--batch-invariant", batch_invariant,
                "With --m-range: configs of one order of sums, so that the bits of a row do not "
                "depend on M");
-}
-
-double parse_share(const std::string& option, const std::string& text) {
-  const bool is_percent = text.ends_with('%');
-  const auto number = parse_number<double>(text.substr(0, text.size() - (is_percent ? 1 : 0)));
-  const double share = number.value_or(-1) / (is_percent ? 100 : 1);
-  if (share >= 0 && share <= 1) return share;
-  throw UsageError(option + " '" + excerpt(text) +
-                   "' is not a share from 0 to 1: write one as in 5% or 0.05");
 }
 
 WeightedProblems problems_to_tune(const TuneOptions& options) {

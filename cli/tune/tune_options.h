@@ -39,9 +39,6 @@ struct TuneHereOptions : TuneOptions {
   void declare(CLI::App& app);
 };
 
-// A share as "5%" or 0.05, from 0 to 1. Throws UsageError.
-double parse_share(const std::string& option, const std::string& text);
-
 // The problems that the options name. Throws UsageError where they name none.
 WeightedProblems problems_to_tune(const TuneOptions& options);
 

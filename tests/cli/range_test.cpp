@@ -88,7 +88,7 @@ TEST_F(CliTest, RefusesRangesThatAreNoneAndOptionsThatHaveNoUseThere) {
   refuses("--m-range 1:8 --sizes 8x96x64", "size '8x96x64' is not NxK, and --m-range gives M");
   refuses("--m-range 1:8 --sizes 64:128:64", "is not NxK");
   refuses("--m-range 1:8", "name N and K for --m-range with --sizes");
-  refuses("--m-range 1:8 --sizes 96x64 --within 7", "--within '7' is not a share from 0 to 1");
+  refuses("--m-range 1:8 --sizes 96x64 --within 7", "--within '7' is not a share from 0% to 100%");
   refuses("--m-range 1:8 --sizes 96x64 --within 5%%", "--within '5%%' is not a share");
   refuses("--m-range 1:8 --sizes 96x64 --target 0.9", "--target has no use");
   refuses("--m-range 1:8 --sizes 96x64 --strategy random", "--strategy has no use");

@@ -212,9 +212,9 @@ TEST_F(CliWhileRunningTest, RefusesProcessesAndSharesThatAreNone) {
   expect_refusal(as + "0", 2, "--while-running");
   expect_refusal(as + "$$ -- true", 2, "--while-running runs no program: leave out 'true'");
   expect_refusal(as + "$$ --again", 2, "--again");
-  for (const char* const share : {"0%", "101", "half", "20%%"}) {
+  for (const char* const share : {"0%", "0.001", "20", "101%", "half", "20%%"}) {
     expect_refusal(as + "$$ --gpu-share " + share, 2,
-                   "GPU share '" + std::string(share) + "' is not from 1% to 100%");
+                   "--gpu-share '" + std::string(share) + "' is not a share from 1% to 100%");
   }
   expect_refusal("speed-up --gpu-share 20% -- true", 2, "--while-running");
 }
