@@ -215,9 +215,8 @@ Database database_to_read(const std::filesystem::path& path, const ScratchDir& f
   return Database(folder.path() / "empty.db", Database::Mode::create_or_open);
 }
 
-int dry_run(const TuneRequest& request, const Target& target, const TuneOptions& options) {
-  const ScratchDir folder("gemm-tune-dry-run");
-  Database database = database_to_read(database_path(options), folder);
+int dry_run(const TuneRequest& request, const Target& target, const TuneOptions& options,
+            Database& database) {
   Estimate estimate(request, database);
   std::string text;
   nlohmann::json problems = nlohmann::json::array();

@@ -17,7 +17,8 @@ namespace gemm_tune {
 // an empty one in the folder.
 Database database_to_read(const std::filesystem::path& path, const ScratchDir& folder);
 
-// Reads the database if it exists. Prints text or JSON; returns an exit code.
-int dry_run(const TuneRequest& request, const Target& target, const TuneOptions& options);
+// database: of database_to_read(). Prints text or JSON; returns an exit code.
+int dry_run(const TuneRequest& request, const Target& target, const TuneOptions& options,
+            Database& database);
 
 }  // namespace gemm_tune

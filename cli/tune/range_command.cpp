@@ -50,17 +50,15 @@ int dry_run_ranges(const TuneHereOptions& options, const Target& target, const R
   if (options.json && ranges.size() > 1) {
     throw UsageError("--dry-run --json counts for one NxK of --m-range: name one in --sizes");
   }
+  const ScratchDir folder("gemm-tune-dry-run");
+  Database database = database_to_read(database_path(options), folder);
   int worst = kExitOk;
   for (const std::vector<Problem>& problems : ranges) {
     TuneRequest request = tune_request(options, target, {problems, {}});
-    const ScratchDir folder("gemm-tune-dry-run");
-    {
-      Database database = database_to_read(database_path(options), folder);
-      request.only = range_pool(request, problems, database, options.batch_invariant);
-    }
+    request.only = range_pool(request, problems, database, options.batch_invariant);
     request.specialises = true;
     request.budget.reset();
-    worst = std::max(worst, dry_run(request, target, options));
+    worst = std::max(worst, dry_run(request, target, options, database));
   }
   return worst;
 }

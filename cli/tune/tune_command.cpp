@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "cli/arguments/database.h"
 #include "cli/arguments/target.h"
 #include "cli/commands.h"
 #include "cli/output/signals.h"
@@ -18,6 +19,7 @@
 #include "core/error.h"
 #include "core/text/printable.h"
 #include "tuner/job/log.h"
+#include "tuner/process/scratch_dir.h"
 #include "tuner/report/report.h"
 #include "tuner/report/terminal.h"
 
@@ -51,7 +53,11 @@ int run_tune(const TuneHereOptions& options, const Call& call) {
   WeightedProblems problems = problems_to_tune(options);
   const Target target = resolve_target(options);
   TuneRequest request = tune_request(options, target, std::move(problems));
-  if (options.dry_run) return dry_run(request, target, options);
+  if (options.dry_run) {
+    const ScratchDir folder("gemm-tune-dry-run");
+    Database database = database_to_read(database_path(options), folder);
+    return dry_run(request, target, options, database);
+  }
   choose_kernel_cache(options, request);
   Database database = open_for_tuning(options);
   watch_for_reader();
