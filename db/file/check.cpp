@@ -44,8 +44,7 @@ void part(const fs::path& path, Findings& findings, const F& look) {
         code != SQLITE_CONSTRAINT) {
       throw translated(path, error);
     }
-    constexpr std::size_t kLongest = 200;  // SQLite quotes a damaged schema to its end
-    if (findings.empty()) add(findings, printable(error.what(), kLongest));
+    if (findings.empty()) add(findings, printable(error.what(), kLongestFault));
   }
 }
 

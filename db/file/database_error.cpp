@@ -16,9 +16,7 @@ DatabaseError database_error(const fs::path& path, const std::string& what) {
 }
 
 DatabaseError damaged(const fs::path& path, const std::string& what) {
-  // SQLite quotes a damaged schema from the fault to its end.
-  constexpr std::size_t kLongest = 200;
-  return database_error(path, "is damaged (" + printable(what, kLongest) +
+  return database_error(path, "is damaged (" + printable(what, kLongestFault) +
                                   "): `gemm-tune db check --db " + shell_quote(path.string()) +
                                   "` lists what is wrong, `" + recovery_command(path) +
                                   "` keeps the rows that can be read");

@@ -6,12 +6,17 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
+#include <cstddef>
 #include <filesystem>
 #include <string>
 
 #include "core/error.h"
 
 namespace gemm_tune {
+
+// The most bytes of SQLite's words in a sentence: it quotes a damaged schema from the fault to its
+// end.
+inline constexpr std::size_t kLongestFault = 200;
 
 // SQLite's error as a sentence for the user.
 DatabaseError translated(const std::filesystem::path& path, const SQLite::Exception& error);
