@@ -5,18 +5,28 @@
 #include <spdlog/fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <sstream>
+#include <utility>
 
 namespace gemm_tune {
 namespace {
 
-// What the validator one_of() of options.cpp calls itself, behind the type.
-std::vector<std::string> listed_values(const std::string& type) {
-  const std::string_view kMark = ":one of ";
-  const std::size_t mark = type.find(kMark);
-  if (mark == type.npos) return {};
+// CLI11's "FIRST:LAST:from 1 to 9": a value's name, in capitals, and the words of a check of
+// cli/arguments/checks.h, which begin in lower case; empty where there is no check.
+std::pair<std::string, std::string> name_and_check(const std::string& type) {
+  const auto is_lower = [](char c) { return c >= 'a' && c <= 'z'; };
+  const auto check = std::find_if(type.begin(), type.end(), is_lower);
+  if (check == type.end()) return {type, ""};
+  return {{type.begin(), check - 1}, {check, type.end()}};
+}
+
+// The values that the check one_of() takes.
+std::vector<std::string> listed_values(const std::string& check) {
+  const std::string_view kMark = "one of ";
+  if (!check.starts_with(kMark)) return {};
   std::vector<std::string> values;
-  std::istringstream list(type.substr(mark + kMark.size()));
+  std::istringstream list(check.substr(kMark.size()));
   for (std::string value; std::getline(list >> std::ws, value, ',');) values.push_back(value);
   return values;
 }
@@ -30,11 +40,10 @@ OptionText option_text(const CLI::Option& option) {
   text.is_required = option.get_required();
   text.description = option.get_description();
   if (option.get_items_expected_max() == 0) return text;  // a flag
-  const std::string type = option.get_type_name();        // "INT:from 0 to 1023"
-  const std::size_t colon = type.find(':');
-  text.value = type.substr(0, colon);
-  text.values = listed_values(type);
-  if (colon != type.npos) text.description += "; " + type.substr(colon + 1);
+  const auto [name, check] = name_and_check(option.get_type_name());
+  text.value = name;
+  text.values = listed_values(check);
+  if (!check.empty()) text.description += "; " + check;
   if (!option.get_default_str().empty()) {
     text.description += "; default: " + option.get_default_str();
   }

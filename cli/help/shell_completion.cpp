@@ -120,7 +120,8 @@ std::string zsh_option(const OptionText& option) {
   if (option.is_positional) return fmt::format(" '*:{}:{}'", option.names.back(), action);
   std::string specs;
   for (const std::string& name : option.names) {
-    const std::string value = option.value.empty() ? "" : ":" + option.value + ":" + action;
+    const std::string value =
+        option.value.empty() ? "" : ":" + zsh_text(option.value) + ":" + action;
     // A long option's value may also stand behind "=".
     const std::string_view joined = !option.value.empty() && name.starts_with("--") ? "=" : "";
     specs += fmt::format(" \\\n        '*{}{}[{}]{}'", name, joined, zsh_text(option.description),

@@ -81,7 +81,7 @@ void TuneHereOptions::declare(CLI::App& app) {
          "--m-range", m_range,
          "Tune each NxK of --sizes for all M from the first to the last, as in 1:256: by the "
          "fewest configs that are near the best at each M")
-      ->type_name("RANGE");
+      ->type_name("FIRST:LAST");
   app.add_option(
          "--within", within,
          "How much longer than the best config those of --m-range may take, as in 5% or 0.05; "

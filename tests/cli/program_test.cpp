@@ -222,6 +222,7 @@ TEST_F(CliTest, HelpAndVersionGoToStandardOutput) {
   const ProgramRun all = run("--help-all");
   EXPECT_EQ(all.exit_code, 0);
   EXPECT_THAT(all.output, AllOf(HasSubstr("--seed"), HasSubstr("Exit codes: 0 done; ")));
+  EXPECT_THAT(all.output, HasSubstr("--m-range FIRST:LAST"));  // CLI11 puts checks behind a colon
   EXPECT_THAT(run("best --help").output, StartsWith("The config for a size, from the database\n"
                                                     "Usage: gemm-tune best [OPTION]...\n"));
   const ProgramRun version = run("--version");
