@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <set>
 #include <span>
@@ -12,6 +11,7 @@
 #include "choose/attainable_time.h"
 #include "choose/expected_time.h"
 #include "choose/most_of_cublas.h"
+#include "core/text/duration.h"
 #include "core/text/printable.h"
 #include "core/text/words.h"
 #include "kernel_templates/registry/library_families.h"
@@ -19,17 +19,6 @@
 
 namespace gemm_tune {
 namespace {
-
-// "1.23 us", "12.3 us", "1234 us", "1e+12 us", in the same form for every locale.
-std::string rounded_us(double time_us) {
-  const int decimals = time_us < 10 ? 2 : time_us < 100 ? 1 : 0;
-  char text[40];
-  const auto end =
-      time_us < 1e12
-          ? std::to_chars(text, text + sizeof text, time_us, std::chars_format::fixed, decimals)
-          : std::to_chars(text, text + sizeof text, time_us, std::chars_format::general, 3);
-  return std::string(text, end.ptr) + " us";
-}
 
 // ", of '/usr/share/gemm-tune/a.db'" behind a row that is not the user's.
 std::string of_layer(const std::string& layer) {
@@ -213,8 +202,8 @@ void prefer_library(const LibraryTime& library, const Problem& problem, double d
   if (library.us >= least * kernel_us) return;
   const bool took = is_exact && choice->winner->outcome.timing;
   choice->explanation = std::string("cuBLAS, ") + (is_exact ? "timed at " : "expected to take ") +
-                        rounded_us(library.us) + "; the best kernel " +
-                        (took ? "took " : "is expected to take ") + rounded_us(kernel_us) +
+                        short_duration_text(library.us) + "; the best kernel " +
+                        (took ? "took " : "is expected to take ") + short_duration_text(kernel_us) +
                         (kernel_us >= library.us ? "" : ", not clearly less") + ": " +
                         choice->explanation;
   choice->config = library_choice();
@@ -289,7 +278,7 @@ Choice of_timed(const Tuned& tuned, const TimedCandidate& timed, const DeviceKey
   choice.match = Match::nearest;
   choice.config = *timed.config;
   choice.expected_us = timed.expected_us;
-  choice.explanation = "expected to take " + rounded_us(timed.expected_us) +
+  choice.explanation = "expected to take " + short_duration_text(timed.expected_us) +
                        ", the least of all configs that were verified on " + text_of(row.device) +
                        "; timed nearest at " + to_string(row.problem) + of_layer(layer);
   if (timed.distance > kGuessDistance) choice.explanation += kGuess;

@@ -25,6 +25,7 @@
 #include "cli/tune/tune_output.h"
 #include "cli/tune/tuning.h"
 #include "core/error.h"
+#include "core/text/duration.h"
 #include "core/text/printable.h"
 #include "core/text/shell_quote.h"
 #include "tuner/process/scratch_dir.h"

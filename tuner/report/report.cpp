@@ -206,19 +206,6 @@ std::string duration_text(double us) {
   return fmt::format("{:.5g} {}", us / unit.us, unit.name);
 }
 
-std::string short_duration_text(double us) {
-  constexpr TimeUnit kUnits[] = {{1, "us"}, {1e3, "ms"}, {1e6, "s"}, {6e7, "min"}, {3.6e9, "h"}};
-  constexpr double kMostMinutes = 120;
-  const TimeUnit* unit = kUnits;
-  while (unit != std::end(kUnits) - 1 &&
-         us / unit->us >= (unit->us == 6e7 ? kMostMinutes : 999.5)) {
-    ++unit;
-  }
-  const double value = us / unit->us;
-  const int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
-  return fmt::format("{:.{}f} {}", value, decimals, unit->name);
-}
-
 std::string tflops_text(const Problem& problem, double time_us) {
   if (flops(problem) == 0 || time_us <= 0) return "-";
   return fmt::format("{:.3g} TFLOP/s", flops(problem) / time_us * 1e-6);

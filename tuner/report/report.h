@@ -50,9 +50,6 @@ std::string counted(Count number, const std::string& noun, const std::string& pl
 // With five digits and the unit that fits: "2.6314 us", "340.21 ms", "70.95 s".
 std::string duration_text(double us);
 
-// With three digits and the unit that fits, up to hours: "2.63 us", "340 ms", "71.0 s", "12.5 min".
-std::string short_duration_text(double us);
-
 // Why a problem has no winner, as the begin of a sentence.
 std::string why_no_winner(const ProblemReport& report);
 
