@@ -73,10 +73,12 @@ int tune_ranges(const TuneHereOptions& options, const Call& call) {
   if (options.dry_run) return dry_run_ranges(options, target, ranges);
   Database database = open_for_tuning(options);
   watch_for_reader();
+  const Interruption interruption = watch_for_signals();  // planning a pool takes seconds
   TuneReport all;
   std::vector<RangeReport> tables;
   for (const std::vector<Problem>& problems : ranges) {
     TuneRequest request = tune_request(options, target, {problems, {}});
+    request.interruption = interruption;
     choose_kernel_cache(options, request);
     RangeTuned tuned = tune_range(
         request, within, database,
@@ -92,8 +94,8 @@ int tune_ranges(const TuneHereOptions& options, const Call& call) {
     all.out_of_time = all.out_of_time || tuned.report.out_of_time;
     std::move(tuned.report.problems.begin(), tuned.report.problems.end(),
               std::back_inserter(all.problems));
+    if (all.interrupted) break;  // a table would say of the M that are left that nothing serves
     if (!tuned.range.configs.empty()) tables.push_back(std::move(tuned.range));
-    if (all.interrupted) break;
   }
   print_end(std::vector{DeviceReport{target, all}}, options, call, database, tables);
   return exit_code(all);

@@ -157,6 +157,7 @@ std::vector<KnownConfig> range_pool(const TuneRequest& request,
   std::vector<std::map<std::string, Modelled>> modelled;
   SpaceMemory memory;
   for (const Problem& problem : problems) {
+    if (request.interruption.requested()) return {};
     modelled.push_back(modelled_best(request, problem, most, in_one_order, memory));
   }
   std::set<std::string> orders = promising_orders(modelled);

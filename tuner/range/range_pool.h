@@ -18,6 +18,7 @@ namespace gemm_tune {
 // that was stopped goes on. With a list of configs in the request: that list. problems: differ in M
 // alone. in_one_order: only configs whose order of sums is known, of the few orders whose best
 // configs the static model expects to lose the least, and of the one that look-ups have now.
+// Empty where an interruption is requested meanwhile.
 std::vector<KnownConfig> range_pool(const TuneRequest& request,
                                     const std::vector<Problem>& problems, Database& database,
                                     bool in_one_order = false);

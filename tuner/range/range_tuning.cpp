@@ -42,8 +42,8 @@ class RangeTuning {
 
   RangeTuned run() {
     if (pool_.empty()) {
-      if (in_one_order_) throw NothingFound(kNoOrder);
-      tuned_.report = run_(request_);  // which says why nothing is left
+      if (in_one_order_ && !request_.interruption.requested()) throw NothingFound(kNoOrder);
+      tuned_.report = run_(request_);  // which says why nothing is left, or is interrupted at once
       return std::move(tuned_);
     }
     if (request_.measure && !time_pool()) return std::move(tuned_);

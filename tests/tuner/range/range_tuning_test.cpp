@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <set>
 #include <string>
 #include <vector>
@@ -105,6 +106,18 @@ TEST_F(RangeTuningTest, ARerunTriesNothingAgain) {
   const RangeReport again = tune(request_of(true), 0.05).range;
   EXPECT_EQ(tried_, 0u);
   EXPECT_EQ(again.configs, first.configs);
+}
+
+TEST_F(RangeTuningTest, AnInterruptionWhileItsPoolIsPlannedEndsItBeforeAnythingIsTried) {
+  const std::atomic<bool> asked = true;
+  for (const bool in_one_order : {false, true}) {
+    TuneRequest request = request_of(true);
+    request.interruption = Interruption(asked);
+    const RangeTuned tuned = tune(request, 0.05, in_one_order);
+    EXPECT_TRUE(tuned.report.interrupted);
+    EXPECT_EQ(tuned.range.pool, 0u);
+    EXPECT_EQ(tried_, 0u);
+  }
 }
 
 TEST_F(RangeTuningTest, WithoutAGpuOnlyTheChosenConfigsAreCompiled) {
