@@ -1,32 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "db/layers.h"
 
-#include <dlfcn.h>
-#include <link.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <string_view>
 #include <system_error>
 
+#include "core/files/own_binary.h"
+
 namespace gemm_tune {
 namespace {
 
 namespace fs = std::filesystem;
-
-// The shared library that holds this code, else the program.
-std::optional<fs::path> own_binary() {
-  static const char kHere = 0;
-  Dl_info info{};
-  void* loaded = nullptr;
-  if (dladdr1(&kHere, &info, &loaded, RTLD_DL_LINKMAP) == 0 || loaded == nullptr) {
-    return std::nullopt;
-  }
-  const std::string_view name = static_cast<const link_map*>(loaded)->l_name;
-  std::error_code error;
-  fs::path binary = fs::canonical(name.empty() ? "/proc/self/exe" : fs::path(name), error);
-  return error ? std::nullopt : std::optional(std::move(binary));
-}
 
 // PREFIX/bin/program, PREFIX/lib/library and PREFIX/lib/x86_64-linux-gnu/library.
 fs::path prefix_of(const fs::path& binary) {

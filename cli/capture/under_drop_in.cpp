@@ -16,6 +16,7 @@
 
 #include "cli/arguments/database.h"
 #include "core/error.h"
+#include "core/files/own_binary.h"
 #include "core/text/printable.h"
 
 namespace gemm_tune {
@@ -28,7 +29,7 @@ constexpr const char* kAuditModule = "libgemm_tune_blas_audit.so";
 
 // Installed, built, or carried beside the program.
 std::filesystem::path library_file(const char* name) {
-  const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  const std::filesystem::path own = own_program().value_or("").parent_path();
   for (const char* const folder : {"../" GT_LIBRARY_FOLDER, "../dispatch", "."}) {
     std::error_code missing;
     const auto file = std::filesystem::canonical(own / folder / name, missing);

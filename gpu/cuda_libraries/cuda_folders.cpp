@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu/cuda_libraries/cuda_folders.h"
 
-#include <dlfcn.h>
-#include <link.h>
 #include <stdlib.h>
 
 #include <algorithm>
@@ -12,6 +10,8 @@
 #include <sstream>
 #include <string_view>
 #include <system_error>
+
+#include "core/files/own_binary.h"
 
 namespace gemm_tune {
 namespace {
@@ -78,20 +78,6 @@ void add_wheels_of_python_in(const fs::path& bin, std::vector<fs::path>* folders
   }
 }
 
-// The shared library that holds this code, else the program.
-fs::path own_binary() {
-  ::Dl_info self{};
-  void* loaded = nullptr;
-  if (::dladdr1(reinterpret_cast<const void*>(&kFolderOfWheels), &self, &loaded, RTLD_DL_LINKMAP) ==
-          0 ||
-      loaded == nullptr) {
-    return {};
-  }
-  const std::string_view name = static_cast<const link_map*>(loaded)->l_name;
-  std::error_code ignored;
-  return fs::canonical(name.empty() ? "/proc/self/exe" : fs::path(name), ignored);
-}
-
 }  // namespace
 
 std::vector<fs::path> toolkit_folders(const CudaEnvironment& environment) {
@@ -144,7 +130,9 @@ bool looks_for_cuda_in_environment() { return searched_environment().has_value()
 std::vector<fs::path> cuda_folders() {
   const std::optional<CudaEnvironment> environment = searched_environment();
   std::vector<fs::path> folders = toolkit_folders(environment.value_or(CudaEnvironment{}));
-  for (const fs::path& folder : wheel_folders_beside(own_binary())) add_if_folder(folder, &folders);
+  if (const auto binary = own_binary()) {
+    for (const fs::path& folder : wheel_folders_beside(*binary)) add_if_folder(folder, &folders);
+  }
   {
     const std::lock_guard lock(environment_mutex);
     for (const fs::path& folder : named_folders) add_if_folder(folder, &folders);

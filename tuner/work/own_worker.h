@@ -3,15 +3,22 @@
 // command lines to run_worker().
 #pragma once
 
+#include <filesystem>
+#include <system_error>
+
+#include "core/files/own_binary.h"
 #include "kernel_templates/registry/user_families.h"
 #include "tuner/work/worker.h"
 
 namespace gemm_tune {
 
-// The very file that runs, also where another has taken its place since; with the families that
-// users have brought.
+// The very file that runs, with /proc also where another has taken its place since; with the
+// families that users have brought.
 inline WorkerCommand own_worker() {
-  WorkerCommand command = {"/proc/self/exe", kWorkerArgument};
+  std::error_code unreadable;
+  const bool has_link = std::filesystem::exists(kProgramLink, unreadable);
+  WorkerCommand command = {has_link ? kProgramLink : own_program().value_or(kProgramLink).string(),
+                           kWorkerArgument};
   for (const FamilyFile& file : loaded_families()) {
     command.insert(command.end(), {file.path, file.hash});
   }
