@@ -113,7 +113,7 @@ std::optional<std::string> order_of_sums(Values values) {
 
 KernelFamily family() {
   KernelFamily family = make_family<Params>(
-      "mma", /*revision=*/2, "tensor cores by mma.sync, 16-bit operands, sums in fp32",
+      "mma", /*revision=*/3, "tensor cores by mma.sync, 16-bit operands, sums in fp32",
       {{"AB", &Params::AB, {1, 2}, "type of A and B: 1 for f16, 2 for bf16", Role::type_ab},
        {"CD", &Params::CD, {0, 1, 2}, "type of C and D: 0 for f32, else AB", Role::type_cd},
        tile_m_param("BM", &Params::BM, {16, 32, 64, 128, 256}),

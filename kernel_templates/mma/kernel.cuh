@@ -44,23 +44,8 @@ constexpr bool kByQuads =
     kP.CD != kTypeF32 && kWidths.cd == kChunk && kP.CLUSTER == 0 && 2 * kBlocksN % kQuadBlocks == 0;
 constexpr int kVecD = kByQuads ? kChunk : min_of(kWidths.cd, 2);
 
-// An operand may stream past the L2 where the other one is skinny.
-constexpr bool kMayStream = kAsync && min_of(kP.BM, kP.BN) <= 64;
-
-using CopyA =
-    ChunkCopy<kP.BM, kP.BK, threads(kP), kWidths.a, a_along_k(kP), kAsync, kPredicated, kMayStream>;
-using CopyB =
-    ChunkCopy<kP.BN, kP.BK, threads(kP), kWidths.b, b_along_k(kP), kAsync, kPredicated, kMayStream>;
-
-// Of an operand of K x edge elements, beside one of K x other: more of it than an L2 keeps until it
-// is read again is evicted first, and the other one stays there.
-__device__ inline unsigned long long policy_of(const KernelArgs& args, int edge, int other) {
-  if constexpr (!kMayStream) return 0;
-  constexpr long long kLeastElements = 16LL << 20;
-  constexpr int kLeastRatio = 8;
-  const bool is_streamed = 1LL * edge * args.K >= kLeastElements && edge / kLeastRatio >= other;
-  return l2_policy(is_streamed);
-}
+using CopyA = ChunkCopy<kP.BM, kP.BK, threads(kP), kWidths.a, a_along_k(kP), kAsync, kPredicated>;
+using CopyB = ChunkCopy<kP.BN, kP.BK, threads(kP), kWidths.b, b_along_k(kP), kAsync, kPredicated>;
 
 // A thread's place in the CTA tile: its warp's tile.
 struct Place {
@@ -106,10 +91,10 @@ class Segment {
                      KRange k, Bits16* a_smem, Bits16* b_smem, const Place& place)
       : a_copy_(a_along_k(kP) ? a + origin.row * args.lda + k.begin
                               : a + k.begin * args.lda + origin.row,
-                args.lda, args.M - origin.row, policy_of(args, args.M, args.N)),
+                args.lda, args.M - origin.row),
         b_copy_(b_along_k(kP) ? b + origin.col * args.ldb + k.begin
                               : b + k.begin * args.ldb + origin.col,
-                args.ldb, args.N - origin.col, policy_of(args, args.N, args.M)),
+                args.ldb, args.N - origin.col),
         a_places_(place.row),
         b_places_(place.col),
         a_smem_(a_smem),

@@ -29,25 +29,5 @@ __device__ inline void copy_async_bytes(void* smem, const void* global, int insi
   }
 }
 
-// How long the L2 keeps what a copy brings: as long as other data, or least of all data.
-__device__ inline unsigned long long l2_policy(bool evict_first) {
-  unsigned long long policy;
-  if (evict_first) {
-    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
-  } else {
-    asm("createpolicy.fractional.L2::evict_normal.b64 %0, 1.0;" : "=l"(policy));
-  }
-  return policy;
-}
-
-// 16 bytes like copy_async_bytes(), by an l2_policy().
-__device__ inline void copy_async_16_by(unsigned long long policy, void* smem, const void* global,
-                                        int inside) {
-  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(smem));
-  asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2, %3;" ::"r"(to),
-               "l"(__cvta_generic_to_global(global)), "r"(inside), "l"(policy)
-               : "memory");
-}
-
 }  // namespace gemm_tune
 #endif

@@ -43,19 +43,16 @@ __device__ inline void load_elements(unsigned (&words)[COUNT / 2], const Bits16*
   }
 }
 
-// EDGE x BK elements at a time; ALONG_K: k runs along the stored rows. HAS_POLICY: whole chunks
-// come by an l2_policy().
-template <int EDGE, int BK, int THREADS, int VEC, bool ALONG_K, bool ASYNC, bool PREDICATED,
-          bool HAS_POLICY>
+// EDGE x BK elements at a time; ALONG_K: k runs along the stored rows.
+template <int EDGE, int BK, int THREADS, int VEC, bool ALONG_K, bool ASYNC, bool PREDICATED>
 class ChunkCopy {
  public:
   static constexpr int kRows = slice_rows(EDGE, BK, ALONG_K);
   static constexpr int kChunks = slice_chunks(EDGE, BK, ALONG_K);
 
-  // src: the first slice's first element; edge_left: how far the matrix reaches from there. policy:
-  // read where HAS_POLICY only.
-  __device__ ChunkCopy(const Bits16* src, long long ld, int edge_left, unsigned long long policy)
-      : src_(src), ld_(ld), edge_left_(edge_left), policy_(policy) {
+  // src: the first slice's first element; edge_left: how far the matrix reaches from there.
+  __device__ ChunkCopy(const Bits16* src, long long ld, int edge_left)
+      : src_(src), ld_(ld), edge_left_(edge_left) {
     if constexpr (kIsEven) {
       const auto [row, chunk] = place(0);
       src_ += row * ld + chunk * kChunk;
@@ -76,18 +73,9 @@ class ChunkCopy {
 #pragma unroll
     for (int pass = PART * kPasses / PARTS; pass < (PART + 1) * kPasses / PARTS; ++pass) {
       const auto [row, chunk] = place(pass);
-      if (is_surplus(row)) break;
-      const Bits16* const from = kIsEven ? src_ : src_ + row * ld_ + chunk * kChunk;
-      const int col = chunk * kChunk;
-      if constexpr (!ASYNC) {
-        load_elements<kChunk, VEC>(share_[pass].x, from, elements_inside(row, col, k_left));
-      } else {
+      if (!is_surplus(row)) {
         Bits16* const to = kIsConstant ? first + pass * kPassOffset : smem + offset(pass);
-        if constexpr (WHOLE) {
-          copy_whole_chunk(to, from, !PREDICATED || in_bounds(ALONG_K ? row : col, edge_left_));
-        } else {
-          copy_chunk(to, from, elements_inside(row, col, k_left));
-        }
+        begin_chunk<WHOLE>(to, pass, row, chunk, k_left);
       }
       if constexpr (kIsEven) src_ += kRowsOfPass * ld_;
     }
@@ -139,6 +127,20 @@ class ChunkCopy {
     return kRows * kChunks % THREADS != 0 && row >= kRows;
   }
 
+  // Sets out for the chunk of a pass.
+  template <bool WHOLE>
+  __device__ void begin_chunk(Bits16* to, int pass, int row, int chunk, int k_left) {
+    const Bits16* const from = kIsEven ? src_ : src_ + row * ld_ + chunk * kChunk;
+    const int col = chunk * kChunk;
+    if constexpr (!ASYNC) {
+      load_elements<kChunk, VEC>(share_[pass].x, from, elements_inside(row, col, k_left));
+    } else if constexpr (WHOLE) {
+      copy_whole_chunk(to, from, !PREDICATED || in_bounds(ALONG_K ? row : col, edge_left_));
+    } else {
+      copy_chunk(to, from, elements_inside(row, col, k_left));
+    }
+  }
+
   // How many elements of its row lie in the matrix from the chunk's first one on: none where
   // negative.
   __device__ int elements_inside(int row, int col, int k_left) const {
@@ -156,11 +158,8 @@ class ChunkCopy {
     }
   }
 
-  __device__ void copy_whole_chunk(Bits16* to, const Bits16* from, bool inside) const {
+  static __device__ void copy_whole_chunk(Bits16* to, const Bits16* from, bool inside) {
     constexpr int kBytes = VEC * 2;
-    if constexpr (HAS_POLICY && VEC == kChunk) {
-      return copy_async_16_by(policy_, to, from, inside ? kBytes : 0);
-    }
 #pragma unroll
     for (int first = 0; first < kChunk; first += VEC) {
       copy_async_bytes<kBytes>(to + first, from + first, inside ? kBytes : 0);
@@ -170,7 +169,6 @@ class ChunkCopy {
   const Bits16* src_;
   const long long ld_;
   const int edge_left_;
-  const unsigned long long policy_;
   Words<kChunk> share_[ASYNC ? 1 : kPasses];
 };
 

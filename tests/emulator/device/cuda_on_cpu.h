@@ -103,11 +103,6 @@ void copy_async_bytes(void* smem, const void* global, int inside) {
   emulator::current->copy_async(smem, global, BYTES, inside);
 }
 
-inline unsigned long long l2_policy(bool) { return 0; }
-inline void copy_async_16_by(unsigned long long, void* smem, const void* global, int inside) {
-  copy_async_bytes<16>(smem, global, inside);
-}
-
 inline void commit_copies() { emulator::current->commit_copies(); }
 
 template <int N>
