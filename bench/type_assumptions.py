@@ -17,7 +17,7 @@ import re
 
 FOLDERS = ["core", "gpu", "kernel_templates", "search", "db", "choose", "runtime", "dispatch", "tuner", "cli", "python"]
 TABLES = {"core/types/element_type.h", "core/types/accuracy.h", "core/types/accuracy.cpp", "core/types/signature.h", "core/types/signature.cpp",
-          "core/types/float16.h", "dispatch/include/gemm_tune/gemm_tune.h"}
+          "core/types/float16.h", "core/types/float8.h", "dispatch/include/gemm_tune/gemm_tune.h"}
 # Prototypes of NVIDIA's functions; the surrogate's arithmetic; the interpreter of PTX; the memory of partial sums.
 OTHERS = {"core/problem/cublas_functions.h", "dispatch/preload/driver.h", "search/strategy/surrogate.cpp",
           "search/strategy/surrogate.h", "tuner/trace/ptx.cpp", "tuner/trace/trace.cpp",
@@ -25,8 +25,8 @@ OTHERS = {"core/problem/cublas_functions.h", "dispatch/preload/driver.h", "searc
 ASSUMES = re.compile(
     r"\bElementType::(f32|f16|bf16|e4m3|e5m2|s8|s32|f64)\b|\bkType(F32|F16|Bf16)\b|\bGT_(F32|F16|BF16|E4M3|E5M2|S8|S32)\b"
     r"|\bkReal(F32|F16|Bf16)\b|bytes_of\([^)]*\) ?[=!<>]=? ?\d|\.bits [=!<>]=? \d|sizeof ?\(float\)|element_bytes [=!]= "
-    r"|alignment\w*\)? (==|!=|<|>|<=|>=) [1248]\b|% [48] == 0|[{(](4, 2, 1|1, 2, 4)[})]|\bfloat\b")
-NO_ELEMENT = re.compile(r"alpha|beta|partials|counters|\bms\b|milliseconds|waves|static_assert")
+    r"|alignment\w*\)? (==|!=|<|>|<=|>=) [1248]\b|% [48] == 0|\bfloat\b")
+NO_ELEMENT = re.compile(r"alpha|beta|scales|\bsums\b|partials|counters|\bms\b|milliseconds|waves|static_assert")
 LITERALS = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|' + r"'(?:\\.|[^'\\\n])+'", re.S)
 
 
