@@ -29,6 +29,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/library/beside_libraries.h"
 #include "bench/library/sgemm_ways.h"
 #include "bench/program.h"
 #include "core/error.h"
@@ -41,7 +42,6 @@
 #include "gpu/launch/memory.h"
 #include "gpu/launch/stream.h"
 #include "gpu/nvml.h"
-#include "tuner/measure/lt_algorithms.h"
 #include "tuner/measure/timing.h"
 
 namespace gemm_tune {
@@ -126,26 +126,10 @@ class Calls {
     return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
   }
 
-  struct Times {
-    double handle_us, cublas_us, lt_us;
-  };
-
-  Times times(LaunchTimer& timer, Cublas& cublas, const CublasLt& lt, void* lt_workspace) const {
-    const CublasLt::Plan plan = lt.plan(call_);
-    std::vector<std::size_t> order = fastest_first(plan, call_, timer, stream_, lt_workspace);
-    order.resize(std::min(order.size(), kLtFinalists));
-    std::vector<Launch> launches = {[&](int) { cublas.gemm(call_); }, [&](int) { by_handle(); }};
-    for (const std::size_t i : order) {
-      launches.push_back([&, i](int) { run_algorithm(plan, i, call_, stream_, lt_workspace); });
-    }
-    for (const Launch& launch : launches) launch(0);  // outside of a capture: it may load code
-    stream_.synchronize();
-    const std::vector<Timing> timings = timer.time_interleaved(launches, FinalsRule());
-    Times times{timings[1].median_us, timings[0].median_us, timings[0].median_us};
-    for (std::size_t i = 2; i < timings.size(); ++i) {
-      times.lt_us = i == 2 ? timings[i].median_us : std::min(times.lt_us, timings[i].median_us);
-    }
-    return times;
+  TimesBesideLibraries times(LaunchTimer& timer, Cublas& cublas, const CublasLt& lt,
+                             void* lt_workspace) const {
+    return time_beside_libraries([&] { by_handle(); }, call_, cublas, lt, kLtFinalists, timer,
+                                 stream_, lt_workspace);
   }
 
  private:
@@ -211,11 +195,11 @@ int run(const Options& o, const std::vector<Problem>& problems, const std::strin
     if (Clock::now() >= end) break;
     const Calls calls(handle.get(), problem, stream);
     first_ms.push_back(calls.first_ms());
-    const Calls::Times times = calls.times(timer, cublas, lt, lt_workspace.data());
-    over_cublas.push_back(times.cublas_us / times.handle_us);
-    over_lt.push_back(times.lt_us / times.handle_us);
+    const TimesBesideLibraries times = calls.times(timer, cublas, lt, lt_workspace.data());
+    over_cublas.push_back(times.cublas_us / times.served_us);
+    over_lt.push_back(times.lt_us / times.served_us);
     fmt::print("| {} | {:.0f} | {:.5g} | {:.3f} | {:.3f} | {} |\n", to_string(problem),
-               first_ms.back(), times.handle_us, over_cublas.back(), over_lt.back(),
+               first_ms.back(), times.served_us, over_cublas.back(), over_lt.back(),
                answer_in(o.choices, to_string(problem)));
     std::fflush(stdout);  // for who interrupts
   }

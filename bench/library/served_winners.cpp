@@ -22,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/library/beside_libraries.h"
 #include "bench/library/sgemm_ways.h"
 #include "bench/program.h"
 #include "core/error.h"
@@ -33,7 +34,6 @@
 #include "gpu/launch/memory.h"
 #include "gpu/launch/stream.h"
 #include "gpu/nvml.h"
-#include "tuner/measure/lt_algorithms.h"
 #include "tuner/measure/timing.h"
 
 namespace gemm_tune {
@@ -70,12 +70,6 @@ DeviceBuffer<char> operand(std::int64_t elements, ElementType type, unsigned see
   return matrix;
 }
 
-struct Times {
-  double served_us, cublas_us, lt_us;
-
-  double better_us() const { return std::min(cublas_us, lt_us); }
-};
-
 class Bench {
  public:
   explicit Bench(const gt_options& options)
@@ -91,7 +85,7 @@ class Bench {
     return recipe.config;
   }
 
-  Times times(const Problem& problem) {
+  TimesBesideLibraries times(const Problem& problem) {
     const Signature& types = problem.signature;
     const DeviceBuffer<char> a = operand(problem.batch * problem.M * problem.K, types.a, 1),
                              b = operand(problem.batch * problem.K * problem.N, types.b, 2);
@@ -99,24 +93,9 @@ class Bench {
         static_cast<std::size_t>(problem.batch * problem.M * problem.N * bytes_of(types.d)));
     const GemmCall call = in_place(packed_call(problem), a.data(), b.data(), d.data());
     const gt_gemm_call served = c_call(call);
-    const CublasLt::Plan plan = lt_.plan(call);
-    void* const workspace = lt_workspace_.data();
-    std::vector<std::size_t> order = fastest_first(plan, call, timer_, stream_, workspace);
-    order.resize(std::min(order.size(), kLtFinalists));
-    std::vector<Launch> launches = {
-        [&](int) { cublas_.gemm(call); },
-        [&](int) { check_status(gt_gemm(handle_.get(), stream_.get(), &served)); }};
-    for (const std::size_t i : order) {
-      launches.push_back([&, i](int) { run_algorithm(plan, i, call, stream_, workspace); });
-    }
-    for (const Launch& launch : launches) launch(0);  // outside of a capture: it may load code
-    stream_.synchronize();
-    const std::vector<Timing> timings = timer_.time_interleaved(launches, FinalsRule());
-    Times times{timings[1].median_us, timings[0].median_us, timings[0].median_us};
-    for (std::size_t i = 2; i < timings.size(); ++i) {
-      times.lt_us = i == 2 ? timings[i].median_us : std::min(times.lt_us, timings[i].median_us);
-    }
-    return times;
+    return time_beside_libraries(
+        [&] { check_status(gt_gemm(handle_.get(), stream_.get(), &served)); }, call, cublas_, lt_,
+        kLtFinalists, timer_, stream_, lt_workspace_.data());
   }
 
  private:
@@ -155,7 +134,7 @@ int run(const Options& o, const std::vector<Problem>& problems, const std::strin
       description);
   double worst = 1e9;
   for (const Problem& problem : problems) {
-    const Times times = bench.times(problem);
+    const TimesBesideLibraries times = bench.times(problem);
     const double speed = times.better_us() / times.served_us;
     worst = std::min(worst, speed);
     fmt::print("| {} | {:.5g} | {:.5g} | {:.5g} | {:.3f} | {} |\n", to_string(problem),
