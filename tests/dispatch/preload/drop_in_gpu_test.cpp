@@ -11,9 +11,9 @@
 #include <sstream>
 #include <string>
 
-#include "choose/choose.h"
 #include "core/text/shell_quote.h"
 #include "gpu/device.h"
+#include "tests/dispatch/preload/winners_for_all.h"
 #include "tests/gpu/gpu_test.h"
 #include "tests/temp_folder.h"
 
@@ -21,30 +21,6 @@ namespace gemm_tune {
 namespace {
 
 class DropInGpuTest : public GpuTest {};
-
-// A winner for all types and layouts, with made-up times.
-void write_winners(const std::filesystem::path& file, const DeviceSpec& device) {
-  Database database(file, Database::Mode::create_or_open);
-  database.begin_run({"0.1.0", "13.0", "580.159.04", "gemm-tune --sizes 128", 1});
-  Outcome measured;
-  measured.timing = Timing{9.0, {8.0, 9.0, 10.0}, 4};
-  for (const ElementType ab : {ElementType::f32, ElementType::f16, ElementType::bf16}) {
-    for (const ElementType cd : {ab, ElementType::f32}) {
-      const Signature types = signature_of(ab, cd);
-      for (const Layout layout : {Layout::nn, Layout::nt, Layout::tn, Layout::tt}) {
-        const std::optional<KnownConfig> config = builtin_config(types, layout, device.arch);
-        if (!config) continue;
-        const Problem problem = packed_problem(128, 128, 128, layout, 1, types);
-        database.store_baseline(device_key(device), problem,
-                                {"cublas", "13.1.0", Timing{10.0, {9.0, 10.0, 11.0}, 4}});
-        const std::string text = to_string(config->config());
-        database.store(device_key(device), problem, text,
-                       current_revisions().at(text.substr(0, text.find('/'))), measured,
-                       Source::measured);
-      }
-    }
-  }
-}
 
 struct Ended {
   int status;
@@ -67,7 +43,7 @@ Ended run(const std::string& command) {
 // for all problems, and leaves its report in the folder.
 Ended run_client(const std::filesystem::path& folder, const std::string& client,
                  const std::string& arguments = "") {
-  write_winners(folder / "winners.db", query_device(0));
+  write_winners_for_all(folder / "winners.db", query_device(0));
   const auto variable = [](const char* name, const std::string& value) {
     return std::string(name) + "=" + shell_quote(value) + " ";
   };
