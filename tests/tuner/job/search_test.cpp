@@ -16,6 +16,7 @@
 #include "tests/tuner/fakes/fake_runs.h"
 #include "tests/tuner/fakes/fake_tuning.h"
 #include "tuner/plan/budget.h"
+#include "tuner/report/report.h"
 
 namespace gemm_tune {
 namespace {

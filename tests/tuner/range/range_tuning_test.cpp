@@ -2,8 +2,6 @@
 // One (N, K) tuned over a range of M. Fake workers, so no GPU is needed.
 #include "tuner/range/range_tuning.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <atomic>
 #include <set>
@@ -13,8 +11,10 @@
 #include "choose/choose.h"
 #include "choose/layered.h"
 #include "core/error.h"
+#include "tests/matchers.h"
 #include "tests/temp_folder.h"
 #include "tests/tuner/fakes/fake_tuning.h"
+#include "tuner/plan/problem_results.h"
 #include "tuner/range/m_range.h"
 #include "tuner/range/range_pool.h"
 
@@ -86,7 +86,7 @@ TEST_F(RangeTuningTest, ItsConfigsServeEveryMOfTheRangeByALegalSpecialisation) {
       EXPECT_TRUE(configs.contains(text_for_any_m(*served.config))) << m;
     }
     EXPECT_THAT(choice(request, 20).explanation,
-                testing::HasSubstr("the better of the winners for the tuned M on both sides"));
+                HasSubstr("the better of the winners for the tuned M on both sides"));
   }
 }
 
