@@ -53,7 +53,7 @@ class RangeTuning {
       const std::vector<std::size_t> chosen = fewest_configs(times_, tuned_.range.within);
       if (chosen.empty()) break;  // all have failed, as the last report says
       decide_among(chosen);
-      if (tuned_.report.interrupted || !drop_failures(chosen)) break;
+      if (!renew_times(chosen) || tuned_.report.interrupted) break;
     }
     if (tuned_.report.problems.empty()) decide_among_all();
     fill_in();
@@ -186,18 +186,17 @@ class RangeTuning {
     return times;
   }
 
-  // Removes the times of what failed meanwhile; whether there was any.
-  bool drop_failures(const std::vector<std::size_t>& chosen) {
-    const TimesOfConfigs now = times();
-    bool any = false;
+  // Takes up what the finals of these found; whether a time is gone, since its kernel failed there.
+  bool renew_times(const std::vector<std::size_t>& chosen) {
+    TimesOfConfigs now = times();
+    bool any_failed = false;
     for (const std::size_t one : chosen) {
       for (std::size_t p = 0; p < now[one].size(); ++p) {
-        if (now[one][p] || !times_[one][p]) continue;
-        times_[one][p].reset();
-        any = true;
+        any_failed = any_failed || (times_[one][p] && !now[one][p]);
       }
+      times_[one] = std::move(now[one]);
     }
-    return any;
+    return any_failed;
   }
 
   // The rows of the report: at each M its winner among the kernels.

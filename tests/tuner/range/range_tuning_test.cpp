@@ -99,6 +99,24 @@ TEST_F(RangeTuningTest, TheChosenConfigsAreWithinTheShareOfTheBest) {
   }
 }
 
+// As a pool's search does whose time is used up.
+TEST_F(RangeTuningTest, AnMThatThePoolWasNotTimedAtIsJudgedByTheFinals) {
+  Database database(file_, Database::Mode::create_or_open);
+  bool is_pool = true;
+  const auto search = [&](TuneRequest asked) {
+    if (is_pool) asked.problems.pop_back();
+    is_pool = false;
+    database.begin_run({"test", "13.0", "", "with fakes", 1});
+    return gemm_tune::tune(asked, database, [](const Progress&) {});
+  };
+  const RangeReport range = tune_range(request_of(true), 0.05, database, search, false).range;
+  ASSERT_FALSE(range.rows.empty());
+  for (const RangeRow& row : range.rows) {
+    EXPECT_GT(row.of_best, 0) << to_string(row.problem);
+    EXPECT_GT(row.us, 0) << to_string(row.problem);
+  }
+}
+
 TEST_F(RangeTuningTest, ARerunTriesNothingAgain) {
   const RangeReport first = tune(request_of(true), 0.05).range;
   EXPECT_GT(tried_, 12u);
