@@ -44,6 +44,10 @@ std::optional<std::size_t> place_in_call(CallValue value) {
       return offsetof(GemmCall, stride_b);
     case CallValue::stride_c:
       return offsetof(GemmCall, stride_c);
+    case CallValue::kept_a:
+      return offsetof(GemmCall, kept_a);
+    case CallValue::kept_b:
+      return offsetof(GemmCall, kept_b);
     case CallValue::first_operand:
     case CallValue::alpha_beta:
     case CallValue::first_region:
@@ -142,6 +146,37 @@ LaunchPlan LaunchPlan::without_overlap_before() const {
   LaunchPlan plan = *this;
   if (!plan.steps.empty()) plan.steps.front().overlaps = false;
   return plan;
+}
+
+std::int64_t LaunchPlan::workspace_bytes_of(const GemmCall& call) const {
+  std::int64_t bytes = workspace_bytes;
+  for (auto last = regions.rbegin(); last != regions.rend(); ++last) {
+    if (last->kept_by(call) == nullptr) break;
+    bytes = last->offset;
+  }
+  return bytes;
+}
+
+std::optional<LaunchPlan> LaunchPlan::that_makes(CallValue operand) const {
+  const Copies copy = operand == CallValue::A ? Copies::of_a : Copies::of_b;
+  LaunchPlan alone;
+  for (const Step& step : steps) {
+    if (step.makes != copy) continue;
+    alone.steps = {step};
+    alone.steps.front().makes = Copies::none;
+  }
+  if (alone.steps.empty()) return std::nullopt;
+  alone.regions = regions;
+  alone.zeroed_bytes = zeroed_bytes;
+  for (const WorkspaceRegion& region : regions) {
+    if (region.may_be_kept && region.copy_of == operand) alone.workspace_bytes = region.bytes;
+  }
+  for (WorkspaceRegion& region : alone.regions) {
+    const bool is_zeroed = region.offset < zeroed_bytes;
+    region.offset = is_zeroed ? alone.workspace_bytes + region.offset : 0;
+  }
+  alone.workspace_bytes += zeroed_bytes;
+  return alone;
 }
 
 BoundTensorMap bound(const TensorMapSlot& slot, const GemmCall& call,

@@ -36,6 +36,8 @@ enum class CallValue : std::uint8_t {
   stride_a,
   stride_b,
   stride_c,
+  kept_a,  // addresses, null where the call has no such copy
+  kept_b,
   alpha_beta,    // two floats, one after the other
   first_region,  // the address of the first of LaunchPlan::regions; region() names the others
 };
@@ -170,6 +172,14 @@ struct ClusterShape {
   constexpr int ctas() const { return x * y * z; }
 };
 
+// Copies of operands, by the operands.
+enum class Copies : std::uint8_t { none = 0, of_a = 1, of_b = 2, of_both = 3 };
+
+// Those that the call does not keep from an earlier launch.
+inline Copies lacking(const GemmCall& call) {
+  return static_cast<Copies>((call.kept_a == nullptr ? 1 : 0) | (call.kept_b == nullptr ? 2 : 0));
+}
+
 // One launch.
 struct Step {
   std::string entry = kProductEntry;  // an extern "C" kernel of the family's program
@@ -179,6 +189,9 @@ struct Step {
   ClusterShape cluster;
   Arguments arguments;
   bool only_with_operands = false;  // left out where alpha is 0 and A and B are not read
+  // Of copies that may be kept, those that the step makes: a call launches the one that makes
+  // exactly those that it lacks. none: a step of every call.
+  Copies makes = Copies::none;
   // May begin before the launch before it in the stream has ended, on SMs that this one leaves
   // (programmatic dependent launch): the kernel itself waits, by griddepcontrol, before it reads or
   // writes global memory.
@@ -189,6 +202,16 @@ struct Step {
 struct WorkspaceRegion {
   std::int64_t offset = 0, bytes = 0;
   std::optional<CallValue> copy_of = {};  // the operand that an earlier step copies there
+  // The copy may outlive the call and serve others. Its bytes follow from the operand, its rows or
+  // columns, K, the batch and the accuracy class alone, not from the layout, the config or the
+  // family: every family of a class makes the same.
+  bool may_be_kept = false;
+
+  // The copy that the call keeps in its place, or null.
+  const void* kept_by(const GemmCall& call) const {
+    if (!may_be_kept) return nullptr;
+    return *copy_of == CallValue::A ? call.kept_a : call.kept_b;
+  }
 };
 
 struct LaunchPlan {
@@ -211,6 +234,14 @@ struct LaunchPlan {
   // The same plan, but the first step waits until all earlier work has ended: for times beside
   // kernels that do not overlap with what is before them.
   LaunchPlan without_overlap_before() const;
+
+  // Of workspace_bytes, those that the call needs: copies that it keeps lie elsewhere.
+  std::int64_t workspace_bytes_of(const GemmCall& call) const;
+
+  // The plan that makes the copy of A or B alone, to be kept: the copy lies at the beginning of its
+  // workspace, and behind it what is zeroed, which the launch need not leave zero and calls with
+  // the copy read. Nothing where no copy of the operand may be kept.
+  std::optional<LaunchPlan> that_makes(CallValue operand) const;
 };
 
 // The map for a call. regions: as in run_plan().
@@ -218,13 +249,16 @@ BoundTensorMap bound(const TensorMapSlot& slot, const GemmCall& call,
                      const RegionAddresses& regions);
 
 // Calls launch(index, step, parameters) for each step that the call needs. region_at(i): the
-// address of the plan's i-th region. encode(map, index, i, to): writes kTensorMapBytes for the i-th
-// tensor map of the step of this index.
+// address of the plan's i-th region, unless the call keeps its copy. encode(map, index, i, to):
+// writes kTensorMapBytes for the i-th tensor map of the step of this index.
 template <class RegionAt, class Encode, class Launch>
 void run_plan(const LaunchPlan& plan, const GemmCall& call, const RegionAt& region_at,
               const Encode& encode, const Launch& launch) {
   RegionAddresses regions;  // as many as there are
-  for (std::size_t i = 0; i < plan.regions.size(); ++i) regions[i] = region_at(i);
+  for (std::size_t i = 0; i < plan.regions.size(); ++i) {
+    const void* const kept = plan.regions[i].kept_by(call);
+    regions[i] = kept == nullptr ? region_at(i) : const_cast<void*>(kept);  // it is not written
+  }
   const std::array<float, 2> scales = {static_cast<float>(call.alpha),
                                        static_cast<float>(call.beta)};
   alignas(kTensorMapAlignment) std::byte block[kMostArgumentBytes];
@@ -233,6 +267,7 @@ void run_plan(const LaunchPlan& plan, const GemmCall& call, const RegionAt& regi
   for (const Step& step : plan.steps) {
     const std::size_t this_index = index++;
     if (step.only_with_operands && call.alpha == 0) continue;
+    if (step.makes != Copies::none && step.makes != lacking(call)) continue;
     const Arguments& arguments = step.arguments;
     arguments.write(block, call, scales, regions);
     for (std::size_t i = 0; i < arguments.tensor_maps().size(); ++i) {

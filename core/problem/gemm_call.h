@@ -33,6 +33,10 @@ struct GemmCall {
   // Of the epilogue's functors, in their order (Epilogue::for_each()), apart from D; aux is
   // written.
   EpilogueOperands operands{};
+  // Copies of A and of B that an earlier launch has made, which kernels that would make such a copy
+  // take instead (WorkspaceRegion::may_be_kept); null for none.
+  const void* kept_a = nullptr;
+  const void* kept_b = nullptr;
 
   friend auto operator<=>(const GemmCall&, const GemmCall&) = default;
 };

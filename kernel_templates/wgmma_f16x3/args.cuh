@@ -10,27 +10,36 @@ namespace gemm_tune::wgmma_f16x3 {
 
 using wgmma::TensorMap;
 
-// An operand and its parts. `to` has for each matrix of the batch the high parts, then the low
-// ones: lines of parts_k elements.
+// An operand and its copy. This has for each matrix of the batch the high parts, then the low ones:
+// lines of parts_k elements. Behind those of all matrices it has a factor for each line: what its
+// parts count. In a copy that is kept for later calls (LaunchPlan::that_makes()) the flag of
+// SplitArgs follows.
 struct SplitMatrix {
   const float* from;
   Bits16* to;
   long long ld, stride;  // of `from`
+  long long factors_at;  // bytes from the copy's beginning
   int lines, ctas;       // of a matrix
 };
 
-// factors: what the parts of each line count, of A's lines, then of B's.
+// flag: becomes 1 where the parts of some line do not keep what the accuracy class needs.
 struct SplitArgs {
   SplitMatrix a, b;
   int* flag;
-  float* factors;
   int K, parts_k;
-  int ctas_a;  // of all matrices, which come first
+  int ctas_a;  // of all matrices, which come first; 0 where B alone is split
 };
 
-// flags[0]: 1 where the parts of some line do not keep what the accuracy class needs: the product
-// is then computed from A and B in fp32. flags[1]: CTAs that have read it. Both are 0 before and
-// after a call.
+// kept: the copy where an earlier call has made it, else null.
+struct OperandCopy {
+  const char* at;
+  const char* kept;
+  long long factors_at;
+};
+
+// flags[0]: SplitArgs::flag of this call. Where it or that of a kept copy is 1, the product is
+// computed from A and B in fp32. flags[1]: CTAs that have read it. Both are 0 before and after a
+// call.
 struct Args {
   int M, N, K;
   int row_tiles, col_tiles, batch;
@@ -44,7 +53,7 @@ struct Args {
   long long lda, ldb, ldd;
   long long stride_a, stride_b, stride_d;
   int* flags;
-  const float* factors;  // SplitArgs::factors
+  OperandCopy a, b;
   const void* operands[kMostEpilogueOperands];
 };
 

@@ -25,7 +25,8 @@ constexpr Signature kSignature = [] {
   of_sums.accuracy = Accuracy::fp32_f16x3;
   return of_sums;
 }();
-constexpr int kPartBytes = 2;  // of an element of a part
+constexpr int kPartBytes = 2;                // of an element of a part
+constexpr int kFlagBytes = 2 * sizeof(int);  // Args::flags
 
 Traits traits(const Params& p) {
   Traits t;
@@ -48,7 +49,7 @@ Traits traits(const Params& p) {
 
 std::int64_t parts_k(const Problem& problem) { return (problem.K + kBK - 1) / kBK * kBK; }
 
-// Bytes of both parts of so many lines.
+// Bytes of both parts of so many lines: of the matrices of a batch.
 std::int64_t parts_bytes(std::int64_t lines, const Problem& problem) {
   return kParts * kPartBytes * problem.batch * lines * parts_k(problem);
 }
@@ -69,20 +70,26 @@ TensorMapSlot parts_map(CallValue address, std::int64_t lines, const Problem& pr
   return slot;
 }
 
+std::int64_t copy_bytes(std::int64_t lines, const Problem& problem) {
+  return parts_bytes(lines, problem) + problem.batch * lines * bytes_of(kSumType);
+}
+
 SplitMatrix split_matrix(std::int64_t lines, bool along_k, const Problem& problem) {
   SplitMatrix matrix = {};
   matrix.lines = static_cast<int>(lines);
+  matrix.factors_at = parts_bytes(lines, problem);
   const int of_cta = split_lines(along_k, static_cast<int>(problem.K));
   matrix.ctas = static_cast<int>((lines + of_cta - 1) / of_cta);
   return matrix;
 }
 
-// Where the parts and what belongs to them lie.
+// Where the copies and what belongs to them lie.
 struct Regions {
-  CallValue flags, factors, a, b;
+  CallValue flags, a, b;
 };
 
-Step split_step(const Params& p, const Problem& problem, const Regions& regions) {
+// Splits both operands, or one.
+Step split_step(const Params& p, const Problem& problem, const Regions& regions, Copies which) {
   SplitArgs args = {};
   args.a = split_matrix(problem.M, p.TA == 0, problem);
   args.b = split_matrix(problem.N, p.TB != 0, problem);
@@ -98,14 +105,16 @@ Step split_step(const Params& p, const Problem& problem, const Regions& regions)
   };
   patch(offsetof(SplitArgs, a), CallValue::A, CallValue::lda, CallValue::stride_a, regions.a);
   patch(offsetof(SplitArgs, b), CallValue::B, CallValue::ldb, CallValue::stride_b, regions.b);
-  slots.push_back({regions.factors, offsetof(SplitArgs, factors)});
+  const std::int64_t ctas_a = which == Copies::of_b ? 0 : problem.batch * args.a.ctas;
+  const std::int64_t ctas_b = which == Copies::of_a ? 0 : problem.batch * args.b.ctas;
   Step step;
   step.entry = "split";
-  step.grid.x = problem.batch * (args.a.ctas + args.b.ctas);
+  step.makes = which;
+  step.grid.x = ctas_a + ctas_b;
   step.threads = kSplitThreads;
   step.smem_bytes = kSplitSmemBytes;
   step.only_with_operands = true;
-  args.ctas_a = static_cast<int>(problem.batch * args.a.ctas);
+  args.ctas_a = static_cast<int>(ctas_a);
   step.arguments.add(args, slots);
   return step;
 }
@@ -136,6 +145,8 @@ Step product_step(const Params& p, const Problem& problem, int sm_count, const R
   args.col_tiles = (args.N - 1) / p.BN + 1;
   args.batch = static_cast<int>(problem.batch);
   args.raster_group = raster_group(p, args.row_tiles, sm_count);
+  args.a.factors_at = parts_bytes(problem.M, problem);
+  args.b.factors_at = parts_bytes(problem.N, problem);
   static_assert(offsetof(Args, beta) == offsetof(Args, alpha) + sizeof(float));
   std::vector<Slot> slots = {{CallValue::alpha_beta, offsetof(Args, alpha)},
                              {CallValue::A, offsetof(Args, A)},
@@ -146,7 +157,10 @@ Step product_step(const Params& p, const Problem& problem, int sm_count, const R
                              {CallValue::ldb, offsetof(Args, ldb)},
                              {CallValue::ldc, offsetof(Args, ldd)},
                              {regions.flags, offsetof(Args, flags)},
-                             {regions.factors, offsetof(Args, factors)}};
+                             {regions.a, offsetof(Args, a) + offsetof(OperandCopy, at)},
+                             {regions.b, offsetof(Args, b) + offsetof(OperandCopy, at)},
+                             {CallValue::kept_a, offsetof(Args, a) + offsetof(OperandCopy, kept)},
+                             {CallValue::kept_b, offsetof(Args, b) + offsetof(OperandCopy, kept)}};
   if (problem.batch > 1) {
     slots.push_back({CallValue::stride_a, offsetof(Args, stride_a)});
     slots.push_back({CallValue::stride_b, offsetof(Args, stride_b)});
@@ -172,16 +186,20 @@ LaunchPlan plan(Values values, const Problem& problem, int sm_count) {
   constexpr std::int64_t kAlignment = 256;
   const Params p = params_of<Params>(values);
   LaunchPlan plan;
-  plan.zeroed_bytes = kWorkspaceCounterBytes;
+  plan.zeroed_bytes = kFlagBytes;
   Regions regions = {};
   regions.flags = plan.add_region(plan.zeroed_bytes);
-  const std::int64_t factors = problem.batch * (problem.M + problem.N);
-  regions.factors = plan.add_region(factors * bytes_of(kSumType));
-  regions.a = plan.add_region(parts_bytes(problem.M, problem), kAlignment);
-  plan.regions.back().copy_of = CallValue::A;
-  regions.b = plan.add_region(parts_bytes(problem.N, problem), kAlignment);
-  plan.regions.back().copy_of = CallValue::B;
-  plan.steps.push_back(split_step(p, problem, regions));
+  const auto add_copy = [&](CallValue of, std::int64_t lines) {
+    const CallValue at = plan.add_region(copy_bytes(lines, problem), kAlignment);
+    plan.regions.back().copy_of = of;
+    plan.regions.back().may_be_kept = true;
+    return at;
+  };
+  regions.a = add_copy(CallValue::A, problem.M);
+  regions.b = add_copy(CallValue::B, problem.N);
+  for (const Copies which : {Copies::of_both, Copies::of_a, Copies::of_b}) {
+    plan.steps.push_back(split_step(p, problem, regions, which));
+  }
   plan.steps.push_back(product_step(p, problem, sm_count, regions));
   return plan;
 }
@@ -209,7 +227,7 @@ std::optional<std::vector<int>> untuned(const Signature& signature, int sm) {
 
 KernelFamily family() {
   KernelFamily family = make_family<Params>(
-      "wgmma_f16x3", /*revision=*/2,
+      "wgmma_f16x3", /*revision=*/3,
       "fp32 on Hopper's tensor cores: operands split into two f16 parts, three products",
       {tile_m_param("BM", &Params::BM, {64, 128, 256}),
        tile_n_param("BN", &Params::BN, {32, 64, 80, 96, 112, 128, 144}),

@@ -2,7 +2,8 @@
 // wgmma_f16x3: D = alpha * op(A) * op(B) + beta * C of fp32 matrices on Hopper's tensor cores, with
 // an error as small as fp32's.
 //
-// A first kernel splits each element of A and B into two f16 parts (split.cuh). The product is then
+// A first kernel splits each element of A and B into two f16 parts (split.cuh), or one operand's
+// where the call keeps the parts of the other from an earlier one. The product is then
 // the sum of three: high by high, high by low and low by high parts (Ootomo and Yokota, arXiv
 // 2203.03341). A producer lets the copy engine load blocks of 64 k of both parts of both operands;
 // GROUPS consumers multiply them, each its part of the tile's rows. CTAs stay for several tiles.
@@ -19,15 +20,26 @@ namespace gemm_tune::wgmma_f16x3 {
 
 constexpr int kProducerRegisters = 40;
 
-// The flag of the operands' parts. The last CTA that has read it lowers it for the next call.
-__device__ inline bool read_flag(int* flags) {
-  const bool loses = __ldcg(flags) != 0;
-  __syncthreads();
-  if (threadIdx.x == 0 && atomicAdd(flags + 1, 1) == static_cast<int>(gridDim.x) - 1) {
-    flags[0] = 0;
-    flags[1] = 0;
+// lines: of all matrices.
+__device__ inline int flag_of_kept(const OperandCopy& copy, long long lines) {
+  if (copy.kept == nullptr) return 0;
+  return __ldcg(reinterpret_cast<const int*>(copy.kept + copy.factors_at) + lines);
+}
+
+// Whether the parts of an operand lose too much. The last CTA that has read the flag of this call
+// lowers it for the next one.
+__device__ inline bool read_flags(const Args& args) {
+  int flag = __ldcg(args.flags);
+  if (k_blocks_of(args) > 0) {
+    flag |= flag_of_kept(args.a, 1LL * args.batch * args.M);
+    flag |= flag_of_kept(args.b, 1LL * args.batch * args.N);
   }
-  return loses;
+  __syncthreads();
+  if (threadIdx.x == 0 && atomicAdd(args.flags + 1, 1) == static_cast<int>(gridDim.x) - 1) {
+    args.flags[0] = 0;
+    args.flags[1] = 0;
+  }
+  return flag != 0;
 }
 
 extern "C" __global__ void GT_CLUSTER __launch_bounds__(threads(kP), 1)
@@ -45,7 +57,7 @@ extern "C" __global__ void GT_CLUSTER __launch_bounds__(threads(kP), 1)
   }
   wgmma::allow_next_launch();
   wgmma::await_earlier_launch();
-  if (read_flag(args.flags)) {
+  if (read_flags(args)) {
     if (group < kP.GROUPS) Fp32Product(args, smem, static_cast<int>(threadIdx.x)).run();
     return;
   }

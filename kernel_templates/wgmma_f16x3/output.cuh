@@ -12,9 +12,11 @@ class Output {
  public:
   __device__ Output(const Args& args, int batch) : args_(args), batch_(batch) {}
 
-  __device__ const float* factors_of_rows() const { return args_.factors + 1LL * batch_ * args_.M; }
+  __device__ const float* factors_of_rows() const {
+    return factors_of(args_.a) + 1LL * batch_ * args_.M;
+  }
   __device__ const float* factors_of_cols() const {
-    return args_.factors + 1LL * args_.batch * args_.M + 1LL * batch_ * args_.N;
+    return factors_of(args_.b) + 1LL * batch_ * args_.N;
   }
   __device__ bool has_factors() const { return k_blocks_of(args_) > 0; }
   __device__ int rows() const { return args_.M; }
@@ -52,6 +54,9 @@ class Output {
   }
 
  private:
+  __device__ static const float* factors_of(const OperandCopy& copy) {
+    return reinterpret_cast<const float*>(copy.at + copy.factors_at);
+  }
   __device__ long long place_of(int row, int col) const {
     return batch_ * args_.stride_d + row * args_.ldd + col;
   }

@@ -223,10 +223,11 @@ __device__ inline void split_across(const Lines& lines, const SplitArgs& args, i
 
 // cta: of the operand's.
 template <bool ALONG_K>
-__device__ inline void split_matrix(const SplitMatrix& matrix, const SplitArgs& args,
-                                    float* factors, int cta) {
+__device__ inline void split_matrix(const SplitMatrix& matrix, const SplitArgs& args, int cta) {
   const int batch = cta / matrix.ctas, in_matrix = cta % matrix.ctas;
   const long long first = 1LL * batch * matrix.lines;
+  float* const factors =
+      reinterpret_cast<float*>(reinterpret_cast<char*>(matrix.to) + matrix.factors_at);
   const Lines lines = {matrix, matrix.from + batch * matrix.stride, first, factors + first};
   if constexpr (ALONG_K) {
     split_along_k(lines, args, in_matrix);
@@ -241,10 +242,9 @@ extern "C" __global__ void __launch_bounds__(kSplitThreads, 2)
   wgmma::await_earlier_launch();
   const int cta = static_cast<int>(blockIdx.x);
   if (cta < args.ctas_a) {
-    split_matrix<kP.TA == 0>(args.a, args, args.factors, cta);
+    split_matrix<kP.TA == 0>(args.a, args, cta);
   } else {
-    const long long of_a = 1LL * args.ctas_a / args.a.ctas * args.a.lines;
-    split_matrix<kP.TB != 0>(args.b, args, args.factors + of_a, cta - args.ctas_a);
+    split_matrix<kP.TB != 0>(args.b, args, cta - args.ctas_a);
   }
 }
 

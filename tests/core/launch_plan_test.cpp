@@ -89,6 +89,87 @@ TEST(LaunchPlanTest, LeavesAStepOutThatReadsOperandsWhereAlphaIsZero) {
   EXPECT_EQ(&plan.product(), &plan.steps[1]);
 }
 
+// Copies A and B, or one of them where the other is kept, then multiplies.
+LaunchPlan copying() {
+  LaunchPlan plan;
+  plan.zeroed_bytes = 8;
+  plan.add_region(8);
+  for (const CallValue of : {CallValue::A, CallValue::B}) {
+    plan.add_region(100, 256);
+    plan.regions.back().copy_of = of;
+    plan.regions.back().may_be_kept = true;
+  }
+  plan.steps.resize(4);
+  plan.steps[0].entry = "both";
+  plan.steps[0].makes = Copies::of_both;
+  plan.steps[1].entry = "a";
+  plan.steps[1].makes = Copies::of_a;
+  plan.steps[2].entry = "b";
+  plan.steps[2].makes = Copies::of_b;
+  return plan;
+}
+
+TEST(LaunchPlanTest, MakesTheCopiesThatACallDoesNotKeep) {
+  const char copy = 0;
+  GemmCall call = call_at(nullptr);
+  EXPECT_EQ(launched(copying(), call), (std::vector<std::string>{"both", "gemm"}));
+  call.kept_b = &copy;
+  EXPECT_EQ(launched(copying(), call), (std::vector<std::string>{"a", "gemm"}));
+  call.kept_a = &copy;
+  EXPECT_EQ(launched(copying(), call), std::vector<std::string>{"gemm"});
+  call.kept_b = nullptr;
+  EXPECT_EQ(launched(copying(), call), (std::vector<std::string>{"b", "gemm"}));
+}
+
+TEST(LaunchPlanTest, TakesAKeptCopyInPlaceOfTheRegion) {
+  LaunchPlan plan = copying();
+  plan.steps[3].arguments.add(
+      Args{}, {{region(2), offsetof(Args, A)}, {CallValue::kept_b, offsetof(Args, sums)}});
+  const auto args_of = [&](const GemmCall& call) {
+    Args args{};
+    run_plan(
+        plan, call, [](std::size_t i) { return reinterpret_cast<void*>(0x100 * (i + 1)); },
+        [](auto&&...) {},
+        [&](std::size_t i, const Step&, void** parameters) {
+          if (i == 3) args = *static_cast<const Args*>(parameters[0]);
+        });
+    return args;
+  };
+  GemmCall call = call_at(nullptr);
+  EXPECT_EQ(args_of(call).A, reinterpret_cast<void*>(0x300));
+  EXPECT_EQ(args_of(call).sums, nullptr);
+  const char copy = 0;
+  call.kept_b = &copy;
+  EXPECT_EQ(args_of(call).A, &copy);
+  EXPECT_EQ(args_of(call).sums, &copy);
+  plan.regions[2].may_be_kept = false;
+  EXPECT_EQ(args_of(call).A, reinterpret_cast<void*>(0x300));
+}
+
+TEST(LaunchPlanTest, NeedsNoWorkspaceForTheLastCopiesThatAreKept) {
+  const LaunchPlan plan = copying();
+  const char copy = 0;
+  GemmCall call = call_at(nullptr);
+  EXPECT_EQ(plan.workspace_bytes_of(call), 65536 + 256 + 100);
+  call.kept_b = &copy;
+  EXPECT_EQ(plan.workspace_bytes_of(call), 65536 + 256);
+  call.kept_a = &copy;
+  EXPECT_EQ(plan.workspace_bytes_of(call), 65536);
+}
+
+TEST(LaunchPlanTest, MakesACopyAloneWithWhatIsZeroedBehindIt) {
+  const auto alone = copying().that_makes(CallValue::B);
+  ASSERT_TRUE(alone);
+  EXPECT_EQ(launched(*alone, call_at(nullptr)), std::vector<std::string>{"b"});
+  EXPECT_EQ(alone->regions[0].offset, 100);
+  EXPECT_EQ(alone->regions[2].offset, 0);
+  EXPECT_EQ(alone->workspace_bytes, 108);
+  LaunchPlan without = copying();
+  without.steps.pop_back();
+  without.steps.pop_back();
+  EXPECT_FALSE(without.that_makes(CallValue::B));
+}
+
 TEST(LaunchPlanTest, PutsARegionAtTheNextMultipleBehindTheOneBefore) {
   LaunchPlan plan;
   plan.zeroed_bytes = 400;

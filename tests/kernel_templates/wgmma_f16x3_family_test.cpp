@@ -2,6 +2,7 @@
 // wgmma_f16x3: the problems that it serves, its launches, what lies in its workspace.
 
 #include <cstdint>
+#include <utility>
 
 #include "core/launch/launch_plan.h"
 #include "kernel_templates/registry/registry.h"
@@ -42,26 +43,45 @@ TEST(F16x3, ServesEveryAlignmentOnHopper) {
 TEST(F16x3, SplitsOperandsBeforeTheProduct) {
   const Problem problem = parse_problem("1000x2000x72:type=f32+fp32_f16x3:batch=3");
   const LaunchPlan plan = f16x3(kUsual).plan(problem, kHopperSms);
-  ASSERT_EQ(plan.steps.size(), 2U);
-  const Step& split = plan.steps[0];
-  EXPECT_EQ(split.entry, "split");
-  EXPECT_TRUE(split.only_with_operands);
-  EXPECT_EQ(split.grid.x, 3 * (63 + 250));  // 16 rows of A a CTA, 8 columns of B
-  EXPECT_EQ(plan.steps[1].entry, kProductEntry);
+  ASSERT_EQ(plan.steps.size(), 4U);
+  const std::pair<Copies, std::int64_t> splits[] = {
+      {Copies::of_both, 3 * (63 + 250)},  // 16 rows of A a CTA, 8 columns of B
+      {Copies::of_a, 3 * 63},
+      {Copies::of_b, 3 * 250}};
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(plan.steps[i].entry, "split");
+    EXPECT_TRUE(plan.steps[i].only_with_operands);
+    EXPECT_EQ(plan.steps[i].makes, splits[i].first);
+    EXPECT_EQ(plan.steps[i].grid.x, splits[i].second);
+  }
+  EXPECT_EQ(plan.steps[3].entry, kProductEntry);
   EXPECT_EQ(plan.product().grid.x, kHopperSms);
-  ASSERT_EQ(plan.regions.size(), 4U);
-  EXPECT_EQ(plan.zeroed_bytes, kWorkspaceCounterBytes);
-  EXPECT_EQ(plan.regions[1].bytes, 3 * (1000 + 2000) * 4);
-  EXPECT_EQ(plan.regions[2].bytes, 3 * 1000 * 128 * 2 * 2);
-  EXPECT_EQ(plan.regions[2].copy_of, CallValue::A);
-  EXPECT_EQ(plan.regions[3].bytes, 3 * 2000 * 128 * 2 * 2);
+  ASSERT_EQ(plan.regions.size(), 3U);
+  EXPECT_EQ(plan.zeroed_bytes, 8);
+  EXPECT_EQ(plan.regions[1].bytes, 3 * 1000 * (128 * 2 * 2 + 4));
+  EXPECT_EQ(plan.regions[1].copy_of, CallValue::A);
+  EXPECT_EQ(plan.regions[2].bytes, 3 * 2000 * (128 * 2 * 2 + 4));
+}
+
+TEST(F16x3, KeepsCopiesThatServeEveryConfigLayoutAndM) {
+  const auto copy_of_b = [](const std::string& config, const char* problem) {
+    const auto alone =
+        f16x3(config).plan(parse_problem(problem), kHopperSms).that_makes(CallValue::B);
+    EXPECT_TRUE(alone);
+    return alone->workspace_bytes;
+  };
+  const std::int64_t bytes = 2000 * (128 * 2 * 2 + 4) + 8;
+  EXPECT_EQ(copy_of_b(kUsual, "1000x2000x72:type=f32+fp32_f16x3"), bytes);
+  EXPECT_EQ(copy_of_b("BM=64,BN=96,GROUPS=1,PROMOTE=32,TA=1,TB=1",
+                      "7x2000x72:type=f32+fp32_f16x3:layout=tt"),
+            bytes);
 }
 
 TEST(F16x3, SmallProductsBeginWhileTheSplitEnds) {
   const auto overlaps = [](const char* problem) {
     const LaunchPlan plan = f16x3(kUsual).plan(parse_problem(problem), kHopperSms);
     EXPECT_FALSE(plan.steps[0].overlaps);
-    return plan.steps[1].overlaps;
+    return plan.product().overlaps;
   };
   EXPECT_TRUE(overlaps("1024x1024x1024:type=f32+fp32_f16x3"));
   EXPECT_FALSE(overlaps("2048x2048x2048:type=f32+fp32_f16x3"));
@@ -75,7 +95,7 @@ TEST(F16x3, MapsHighAndLowPartsOfLinesAlongK) {
   const auto& maps = plan.product().arguments.tensor_maps();
   ASSERT_EQ(maps.size(), 2U);
   RegionAddresses regions = {};
-  regions[3] = reinterpret_cast<void*>(std::uintptr_t{0x3000});
+  regions[2] = reinterpret_cast<void*>(std::uintptr_t{0x3000});
   const BoundTensorMap b = bound(maps[1], packed_call(problem), regions);
   EXPECT_EQ(b.address, 0x3000U);
   EXPECT_EQ(b.size, (std::array<std::int64_t, 5>{128, 2000, 6, 0, 0}));
@@ -103,7 +123,10 @@ TEST(F16x3, PassesOperandsForAProductInFp32) {
   EXPECT_EQ(args.row_tiles, 8);
   EXPECT_EQ(args.col_tiles, 16);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(args.flags), 0x10000U);
-  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(args.factors), 0x20000U);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(args.a.at), 0x20000U);
+  EXPECT_EQ(args.a.kept, nullptr);
+  EXPECT_EQ(args.a.factors_at, 1000 * 128 * 2 * 2);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(args.b.at), 0x30000U);
 }
 
 }  // namespace

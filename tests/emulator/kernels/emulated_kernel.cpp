@@ -431,6 +431,23 @@ void EmulatedKernel::run(const GemmCall& call, const TensorCore& core) {
   if (const auto wrong = workspace.find_wrong()) throw Error(*wrong);
 }
 
+std::vector<char> EmulatedKernel::copy_of(CallValue operand, const GemmCall& call,
+                                          const TensorCore& core) {
+  const LaunchPlan plan =
+      config_.plan(problem_of(call), sm_count(config_)).that_makes(operand).value();
+  std::vector<char> copy(static_cast<std::size_t>(plan.workspace_bytes), '\xff');
+  std::fill(copy.end() - static_cast<std::ptrdiff_t>(plan.zeroed_bytes), copy.end(), '\0');
+  run_plan(
+      plan, call, [&](std::size_t i) { return copy.data() + plan.regions[i].offset; },
+      [](auto&&...) {},
+      [&](std::size_t, const Step& step, void* const* parameters) {
+        const Entry& entry = entry_of(step);
+        entry.emulator->run({step.grid, Order::forward, 1, step.cluster.y, core, {}},
+                            [&](Cta& cta) { entry.thread(cta, parameters); });
+      });
+  return copy;
+}
+
 std::optional<std::string> EmulatedKernel::check_once(const Case& c, const Operands& operands,
                                                       Order order, const std::vector<float>& known,
                                                       std::vector<float>& result) {

@@ -41,6 +41,9 @@ class EmulatedKernel {
   // kernels leave counters or write beside the workspace.
   void run(const GemmCall& call, const TensorCore& core);
 
+  // The copy of A or B that may be kept for later calls (LaunchPlan::that_makes()).
+  std::vector<char> copy_of(CallValue operand, const GemmCall& call, const TensorCore& core);
+
  private:
   struct CloseObject {
     void operator()(void* object) const;

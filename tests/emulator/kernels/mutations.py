@@ -431,7 +431,8 @@ MUTATIONS_OF = {
         ("the first chunk again", r"share\.first \+ i \* share\.step", "share.first"),
     ],
     "kernel_templates/wgmma_f16x3/kernel.cuh": [
-        ("flag not read", r"__ldcg\(flags\) != 0", "false"),
+        ("flag not read", r"__ldcg\(args\.flags\)", "0"),
+        ("flag of a kept copy not read", r"flag \|= flag_of_kept.*;", ";"),
         ("flag not lowered", r"flags\[0\] = 0;", ";"),
         ("earlier launches not waited for", r"wgmma::await_earlier_launch\(\);", ";"),
     ],

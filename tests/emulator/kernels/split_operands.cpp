@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/emulator/kernels/split_operands.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <random>
+#include <utility>
 
 #include "core/types/error_bound.h"
 
@@ -17,7 +19,9 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 // A product by the kernel, by fp64 and in fp32, with a layout of the kernel's.
 class SplitProduct {
  public:
-  SplitProduct(EmulatedKernel& kernel, Data data, int M, int N, int K)
+  // kept: the operands whose copies are made by a call before; they hold NaN in this call unless
+  // the copies' flag makes it read them.
+  SplitProduct(EmulatedKernel& kernel, Data data, int M, int N, int K, Copies kept = Copies::none)
       : M_(M),
         N_(N),
         K_(K),
@@ -27,8 +31,36 @@ class SplitProduct {
         b_(static_cast<std::size_t>(K) * static_cast<std::size_t>(N)),
         d_(static_cast<std::size_t>(M) * static_cast<std::size_t>(N)) {
     fill(data);
-    kernel.run(in_place(packed_call(problem_), a_.data(), b_.data(), d_.data()),
-               tensor_core_of(kSm));
+    GemmCall call = this->call();
+    std::vector<char> a, b;
+    if (kept == Copies::of_a || kept == Copies::of_both) {
+      call.kept_a = (a = copy_of(kernel, CallValue::A)).data();
+    }
+    if (kept == Copies::of_b || kept == Copies::of_both) {
+      call.kept_b = (b = copy_of(kernel, CallValue::B)).data();
+    }
+    if (fits(data)) {
+      constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+      if (!a.empty()) std::fill(a_.begin(), a_.end(), kNaN);
+      if (!b.empty()) std::fill(b_.begin(), b_.end(), kNaN);
+    }
+    kernel.run(call, tensor_core_of(kSm));
+  }
+
+  static bool fits(Data data) { return data <= Data::denormal; }
+
+  GemmCall call() { return in_place(packed_call(problem_), a_.data(), b_.data(), d_.data()); }
+
+  // Those of the other product, in this one's layout.
+  void take_operands(const SplitProduct& other) {
+    for (int k = 0; k < K_; ++k) {
+      for (int row = 0; row < M_; ++row) a_[a_at(row, k)] = other.a(row, k);
+      for (int col = 0; col < N_; ++col) b_[b_at(k, col)] = other.b(k, col);
+    }
+  }
+
+  std::vector<char> copy_of(EmulatedKernel& kernel, CallValue operand) {
+    return kernel.copy_of(operand, call(), tensor_core_of(kSm));
   }
 
   float d(int row, int col) const { return d_[static_cast<std::size_t>(row * N_ + col)]; }
@@ -148,7 +180,7 @@ const char* to_string(Data data) {
 std::optional<std::string> wrong_of(EmulatedKernel& kernel, Data data) {
   const Traits& traits = kernel.config().traits;
   const SplitProduct product(kernel, data, traits.tile_m + 1, traits.tile_n + 1, 131);
-  const bool fits = data <= Data::denormal;
+  const bool fits = SplitProduct::fits(data);
   std::optional<std::string> wrong;
   bool is_all_fp32 = true;
   product.for_each([&](int row, int col) {
@@ -168,6 +200,36 @@ std::optional<std::string> wrong_of(EmulatedKernel& kernel, Data data) {
   return wrong;
 }
 
+std::optional<std::string> wrong_with_kept_copies(EmulatedKernel& kernel, Data data) {
+  const Traits& traits = kernel.config().traits;
+  const auto product = [&](Copies kept) {
+    return SplitProduct(kernel, data, traits.tile_m + 1, traits.tile_n + 1, 131, kept);
+  };
+  const SplitProduct without = product(Copies::none);
+  const std::pair<Copies, const char*> all[] = {
+      {Copies::of_a, "A"}, {Copies::of_b, "B"}, {Copies::of_both, "A and B"}};
+  for (const auto& [kept, name] : all) {
+    const SplitProduct with = product(kept);
+    int differing = 0;
+    with.for_each([&](int row, int col) {
+      if (!is_same(with.d(row, col), without.d(row, col))) ++differing;
+    });
+    if (differing > 0) {
+      return std::string(to_string(data)) + ", " + name + " kept: " + std::to_string(differing) +
+             " elements of D differ";
+    }
+  }
+  return std::nullopt;
+}
+
+bool makes_the_same_copies(EmulatedKernel& kernel, EmulatedKernel& other) {
+  SplitProduct first(kernel, Data::scaled_lines, 67, 33, kLongK);
+  SplitProduct second(other, Data::scaled_lines, 67, 33, kLongK);
+  second.take_operands(first);
+  return first.copy_of(kernel, CallValue::A) == second.copy_of(other, CallValue::A) &&
+         first.copy_of(kernel, CallValue::B) == second.copy_of(other, CallValue::B);
+}
+
 double error_beside_fp32(EmulatedKernel& kernel, Data data, int K) {
   const SplitProduct product(kernel, data, 64, 32, K);
   double own = 0, of_fp32 = 0;
@@ -182,6 +244,7 @@ double error_beside_fp32(EmulatedKernel& kernel, Data data, int K) {
 std::optional<std::string> wrong_of_split_operands(EmulatedKernel& kernel) {
   for (const Data data : kAllData) {
     if (auto wrong = wrong_of(kernel, data)) return wrong;
+    if (auto wrong = wrong_with_kept_copies(kernel, data)) return wrong;
   }
   for (const Data data : {Data::growing, Data::positive}) {
     const double error = error_beside_fp32(kernel, data, kLongK);

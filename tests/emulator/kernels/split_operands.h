@@ -34,6 +34,14 @@ const char* to_string(Data data);
 // order.
 std::optional<std::string> wrong_of(EmulatedKernel& kernel, Data data);
 
+// What differs where a copy of A or B, or of both, is kept from an earlier call, or nothing: D must
+// have the same bits.
+std::optional<std::string> wrong_with_kept_copies(EmulatedKernel& kernel, Data data);
+
+// Whether the copies of A and B that one kernel makes are those that another one of any layout and
+// tile does.
+bool makes_the_same_copies(EmulatedKernel& kernel, EmulatedKernel& other);
+
 // The error of a product of this K, in the Frobenius norm, over that of fp32's own sums.
 double error_beside_fp32(EmulatedKernel& kernel, Data data, int K);
 

@@ -10,6 +10,7 @@ namespace gemm_tune::emulator {
 namespace {
 
 const char* const kConfig = "wgmma_f16x3/BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=0,TB=1";
+const char* const kOther = "wgmma_f16x3/BM=64,BN=80,GROUPS=1,PROMOTE=64,TA=1,TB=0";
 
 class SplitOperands : public testing::TestWithParam<Data> {
  protected:
@@ -21,8 +22,18 @@ TEST_P(SplitOperands, AreWithinTheBoundOfTheClassOrFp32sOwn) {
   EXPECT_FALSE(wrong) << *wrong;
 }
 
+TEST_P(SplitOperands, GiveTheSameBitsFromKeptCopies) {
+  const auto wrong = wrong_with_kept_copies(kernel_, GetParam());
+  EXPECT_FALSE(wrong) << *wrong;
+}
+
 INSTANTIATE_TEST_SUITE_P(Data, SplitOperands, testing::ValuesIn(kAllData),
                          [](const auto& instance) { return to_string(instance.param); });
+
+TEST(SplitOperandsCopies, AreTheSameOfEveryTileAndLayout) {
+  EmulatedKernel kernel(object_of(kConfig), kConfig), other(object_of(kOther), kOther);
+  EXPECT_TRUE(makes_the_same_copies(kernel, other));
+}
 
 // What a promotion every 64 k gives, of which the bound, for the worst case, says little.
 TEST(SplitOperandsError, IsHalfOfFp32sAtMost) {
