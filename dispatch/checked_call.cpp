@@ -138,6 +138,7 @@ void make_row_major(GemmCall& call, Order order) {
   std::swap(call.A, call.B);
   std::swap(call.lda, call.ldb);
   std::swap(call.stride_a, call.stride_b);
+  std::swap(call.kept_a, call.kept_b);
   if (p.epilogue.is_none()) return;
   call.operands = transposed(p.epilogue, call.operands);
   p.epilogue = p.epilogue.transposed();

@@ -239,6 +239,32 @@ DeviceName Dispatcher::current_device_name() const {
   return {key.arch.c_str(), key.name.c_str(), key.sm_count};
 }
 
+// By the kernel that serves the call, so that its first call compiles nothing more; where that
+// takes no copy, by the default one of the class, whose copies are the same.
+void Dispatcher::keep_copy(CallValue operand, const GemmCall& call, cudaStream_t stream,
+                           DeviceBuffer<char>& memory) {
+  const int ordinal = current_device();
+  const DeviceKey& on = device(ordinal);
+  const OutsideCapture loading;
+  GemmCall making = call;
+  making.alpha = 1;  // of 0 operands are not read
+  const Choice choice = choose(winners()->of(on.arch), on, call.problem, allowed(false));
+  for (const auto& config : {choice.config, builtin_default(call.problem, on.arch)}) {
+    if (!config || why_illegal(config->recipe, call.problem)) continue;
+    const auto plan = config->plan(call.problem, on.sm_count).that_makes(operand);
+    if (!plan) continue;
+    const auto bytes = static_cast<std::size_t>(plan->workspace_bytes);
+    const auto zeroed = static_cast<std::size_t>(plan->zeroed_bytes);
+    const LoadedKernels& loaded = kernels(ordinal, on.arch, *config, form_of(call));
+    if (memory.size() == 0) memory = DeviceBuffer<char>(bytes);
+    GT_CUDA(cudaMemsetAsync(memory.data() + bytes - zeroed, 0, zeroed, stream));
+    PreparedCall(loaded, *plan).launch(making, memory.data(), stream);
+    return;
+  }
+  throw NoKernelError("no kernel of " + to_string(call.problem.signature) + " on " + on.arch +
+                      " takes a prepared operand");
+}
+
 void Dispatcher::gemm(const GemmCall& call, cudaStream_t stream) {
   if (changes_nothing(call)) return;
   const std::int64_t batch = call.problem.batch;
@@ -270,7 +296,7 @@ void Dispatcher::enqueue(const Server& server, const GemmCall& call, int ordinal
   if (server.library) {
     return library(ordinal).gemm(*server.library, call, ordinal, stream, workspaces_);
   }
-  workspaces_.lend(server.kernel->plan().workspace_bytes, ordinal, stream,
+  workspaces_.lend(server.kernel->plan().workspace_bytes_of(call), ordinal, stream,
                    [&](void* workspace) { server.kernel->launch(call, workspace, stream); });
 }
 

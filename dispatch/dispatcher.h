@@ -21,6 +21,7 @@
 
 #include "choose/choose.h"
 #include "core/error.h"
+#include "core/launch/launch_plan.h"
 #include "db/database_stamp.h"
 #include "db/lock_wait.h"
 #include "dispatch/call_key.h"
@@ -28,6 +29,7 @@
 #include "dispatch/include/gemm_tune/gemm_tune.h"
 #include "dispatch/refined_choices.h"
 #include "dispatch/refinement.h"
+#include "gpu/launch/memory.h"
 #include "runtime/kernel_store.h"
 #include "runtime/library.h"
 #include "runtime/once_per_key.h"
@@ -88,6 +90,14 @@ class Dispatcher {
 
   // The current device as the database's key. Throws DeviceError without one.
   DeviceName current_device_name() const;
+
+  // Makes the copy of A or B that calls of its accuracy class take as kept, in the stream, into
+  // memory on the current device, which is allocated if it is empty. Preconditions:
+  // row_major_call() and check_preparable(); memory is empty or of an operand of this size. Throws
+  // NoKernelError where no kernel takes such a copy, DeviceError where memory runs out or CUDA
+  // fails.
+  void keep_copy(CallValue operand, const GemmCall& call, cudaStream_t stream,
+                 DeviceBuffer<char>& memory);
 
   // Launches the call on the current device. Precondition: it is of row_major_call()
   // (dispatch/c_values.h). Throws NoKernelError and DeviceError.

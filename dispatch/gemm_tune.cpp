@@ -18,7 +18,10 @@
 #include "db/layers.h"
 #include "dispatch/c_values.h"
 #include "dispatch/dispatcher.h"
+#include "dispatch/prepared_operand.h"
 #include "gpu/cuda_libraries/cuda_folders.h"
+#include "gpu/device.h"
+#include "gpu/launch/stream.h"
 #include "kernel_templates/registry/user_families.h"
 
 struct gt_handle {
@@ -29,7 +32,7 @@ namespace gemm_tune {
 namespace {
 
 // The layout is the binary interface.
-static_assert(sizeof(gt_device) == 24 && sizeof(gt_recipe) == 88 && sizeof(gt_gemm_call) == 224 &&
+static_assert(sizeof(gt_device) == 24 && sizeof(gt_recipe) == 88 && sizeof(gt_gemm_call) == 240 &&
               sizeof(gt_options) == 48);
 
 // Of the thread; a fixed array, since reporting an error must not fail.
@@ -215,8 +218,47 @@ gt_status gt_explain(const gt_handle* handle, const gt_device* device, const gt_
 gt_status gt_gemm(gt_handle* handle, CUstream_st* stream, const gt_gemm_call* call) {
   return guarded([&] {
     required(handle, "handle");
-    handle->dispatcher.gemm(row_major_call(required(call, "call"), Addresses::needed), stream);
+    GemmCall own = row_major_call(required(call, "call"), Addresses::needed);
+    if (call->prepared_a != nullptr || call->prepared_b != nullptr) {
+      take_prepared(*call, current_device(), own);
+    }
+    handle->dispatcher.gemm(own, stream);
   });
+}
+
+gt_status gt_prepare(gt_handle* handle, CUstream_st* stream, const gt_gemm_call* call,
+                     gt_operand operand, gt_prepared** prepared) {
+  return guarded([&] {
+    required(handle, "handle");
+    required(prepared, "prepared");
+    if (operand != GT_OPERAND_A && operand != GT_OPERAND_B) {
+      refuse_value("operand", operand, "GT_OPERAND_A or GT_OPERAND_B");
+    }
+    const GemmCall own = row_major_call(required(call, "call"), Addresses::optional);
+    OperandPlace place = place_of(operand, call->order, own, 0);
+    check_preparable(operand, place, own);
+    place.ordinal = current_device();
+    std::unique_ptr<gt_prepared> made;
+    if (*prepared == nullptr) {
+      made = std::make_unique<gt_prepared>();
+    } else {
+      check_same_size((*prepared)->operand.place, place);
+    }
+    PreparedOperand& to = made ? made->operand : (*prepared)->operand;
+    handle->dispatcher.keep_copy(is_a_row_major(operand, call->order) ? CallValue::A : CallValue::B,
+                                 own, stream, to.copy);
+    to.place = place;
+    if (made) *prepared = made.release();
+  });
+}
+
+void gt_release(gt_prepared* prepared) {
+  if (prepared == nullptr) return;
+  guarded([&] {
+    const OutsideCapture freeing;
+    delete std::exchange(prepared, nullptr);
+  });
+  delete prepared;  // where CUDA does not work any more
 }
 
 const char* gt_last_error() { return last_error; }

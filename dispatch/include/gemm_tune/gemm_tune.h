@@ -151,6 +151,9 @@ typedef enum gt_batch_kind {
   GT_BATCH_KIND_MAX = 0x7fffffff
 } gt_batch_kind;
 
+/* A or B as gt_prepare has prepared it for calls. */
+typedef struct gt_prepared gt_prepared;
+
 /* A product. Begin with gt_gemm_call call = GT_GEMM_CALL_INIT, which sets size, one product,
  * alpha = 1 and beta = 0, and all else to 0.
  *
@@ -186,14 +189,15 @@ typedef struct gt_gemm_call {
                               apart from D, aligned to their elements; one for all products unless
                               it lies as D does */
   int64_t lda, ldb, ldc;   /* ldc: of C and of D */
-  int64_t stride_a, stride_b, stride_c; /* of a batch; stride_c: of C and of D */
+  int64_t stride_a, stride_b, stride_c;       /* of a batch; stride_c: of C and of D */
+  const gt_prepared *prepared_a, *prepared_b; /* of this A and this B by gt_prepare, or NULL */
 } gt_gemm_call;
 
 #define GT_GEMM_CALL_INIT                                                                         \
   {                                                                                               \
     sizeof(gt_gemm_call), GT_ROW_MAJOR, GT_NO_TRANSPOSE, GT_NO_TRANSPOSE, GT_F32, GT_F32, GT_F32, \
         GT_F32, GT_ACCURACY_OF_TYPES, 0, GT_STRIDED, 0, 0, 0, 1, 1.0, 0.0, 0, 0, 0, 0,            \
-        {0, 0, 0, 0, 0, 0}, 0, 0, 0, 0, 0, 0                                                      \
+        {0, 0, 0, 0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, 0                                                \
   }
 
 /* Strings are the caller's and are read during the call only. */
@@ -339,6 +343,40 @@ GT_API gt_status gt_explain(const gt_handle* handle, const gt_device* device,
  * epilogue. Any leading dimensions and any addresses that elements may have are served; those
  * divisible by 16 bytes best. GT_NO_KERNEL where the device has no kernel of the types. */
 GT_API gt_status gt_gemm(gt_handle* handle, struct CUstream_st* stream, const gt_gemm_call* call);
+
+typedef enum gt_operand {
+  GT_OPERAND_A = 0,
+  GT_OPERAND_B = 1,
+  GT_OPERAND_MAX = 0x7fffffff
+} gt_operand;
+
+/* Prepares A or B for many calls, as the weights of a layer: what kernels of the call's accuracy
+ * class make of an operand before they multiply is made once and kept. A call that names it gives
+ * the same bits as one that does not, without that launch. GT_ACCURACY_FP32_F16X3 has such kernels;
+ * GT_NO_KERNEL for other classes and for devices without them.
+ *
+ * The operand, its size and storage, K, the batch and the class are the call's; of the rest of it
+ * only follows which kernel is compiled, and the other operand and D may be NULL. *prepared is NULL
+ * for a new object, set on GT_OK only. It holds about as many bytes as the operand, on the current
+ * device, and serves every handle of the process. Or *prepared is an object that is prepared anew,
+ * without an allocation, as after the operand's values have changed, or in a graph: of the same
+ * device, class and sizes.
+ *
+ * The work runs in the stream: calls in other streams have to wait for it, as for every writer.
+ * The operand must stay where it is and as it is: where parts of it or of the other operand would
+ * lose too much, the product is computed from A and B themselves. That this holds for the prepared
+ * operand is kept with it. gt_gemm refuses a call of another device, class, address, size or
+ * storage as GT_INVALID_ARGUMENT; values that have changed it does not see.
+ *
+ * What is prepared suits every kernel that takes it, whichever wins, also after gt_reload. A call
+ * is served by what serves it without: where that is a kernel that takes no prepared operand, as a
+ * winner of the class fp32 (gt_lookup tells), it reads the operand itself. */
+GT_API gt_status gt_prepare(gt_handle* handle, struct CUstream_st* stream, const gt_gemm_call* call,
+                            gt_operand operand, gt_prepared** prepared);
+
+/* Frees it, and waits for the device before, as cudaFree does. No later call may name it, and no
+ * graph with such a call may run. NULL is allowed. */
+GT_API void gt_release(gt_prepared* prepared);
 
 /* gt_gemm for one product of fp32 with the result in C, with the arguments of CBLAS. */
 static inline gt_status gt_sgemm(gt_handle* handle, struct CUstream_st* stream, gt_order order,

@@ -35,6 +35,20 @@ inline gt_gemm_call make_call(std::int64_t M, std::int64_t N, std::int64_t K) {
   return call;
 }
 
+// What Handle::prepare() has made of an operand; frees it.
+class Prepared {
+ public:
+  const gt_prepared* get() const noexcept { return prepared_.get(); }
+
+ private:
+  friend class Handle;
+  struct Release {
+    void operator()(gt_prepared* prepared) const noexcept { gt_release(prepared); }
+  };
+
+  std::unique_ptr<gt_prepared, Release> prepared_;
+};
+
 class Handle {
  public:
   // On the default database, with the default directory for compiled kernels.
@@ -76,6 +90,22 @@ class Handle {
 
   void gemm(CUstream_st* stream, const gt_gemm_call& call) {
     check(gt_gemm(handle_.get(), stream, &call));
+  }
+
+  // For prepared_a or prepared_b of calls.
+  Prepared prepare(CUstream_st* stream, const gt_gemm_call& call, gt_operand operand) {
+    Prepared made;
+    gt_prepared* prepared = nullptr;
+    check(gt_prepare(handle_.get(), stream, &call, operand, &prepared));
+    made.prepared_.reset(prepared);
+    return made;
+  }
+
+  // The same object anew, for values that have changed.
+  void prepare(CUstream_st* stream, const gt_gemm_call& call, gt_operand operand, Prepared& again) {
+    gt_prepared* prepared = again.prepared_.get();
+    check(gt_prepare(handle_.get(), stream, &call, operand, &prepared));
+    if (again.prepared_ == nullptr) again.prepared_.reset(prepared);
   }
 
   gt_handle* get() const noexcept { return handle_.get(); }
