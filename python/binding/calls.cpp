@@ -11,6 +11,7 @@
 #include "python/binding/matmul.h"
 #include "python/binding/operand.h"
 #include "python/binding/prepare.h"
+#include "python/binding/prepared_matrix.h"
 #include "python/binding/problem_text.h"
 
 namespace gemm_tune {
@@ -46,10 +47,12 @@ nb::dict fields_of(const gt_gemm_call& call) {
 
 nb::list calls_of(nb::handle a, nb::handle b, nb::handle bias, nb::handle out,
                   nb::handle activation, nb::handle accuracy) {
-  Prepared prepared = prepare(a, b, bias, out, Memory::any);
-  set_options(*prepared.product, activation, accuracy);
+  const RightOperand right(b, accuracy);
+  Prepared prepared = prepare(a, right.array, bias, out, Memory::any);
+  set_options(*prepared.product, activation, right.accuracy);
   nb::list calls;
   if (!prepared.product->is_empty()) {
+    if (right.prepared != nullptr) prepared.product->set_prepared_b(right.prepared->get());
     prepared.product->for_each([&](const gt_gemm_call& call) { calls.append(fields_of(call)); });
   }
   return calls;

@@ -14,6 +14,7 @@
 #include "python/binding/on_device.h"
 #include "python/binding/operand.h"
 #include "python/binding/prepare.h"
+#include "python/binding/prepared_matrix.h"
 #include "python/binding/problem_text.h"
 #include "python/binding/product.h"
 
@@ -81,9 +82,27 @@ gt_status launch(gt_handle* with, const Prepared& prepared) {
   return status;
 }
 
-nb::object matmul(nb::handle a, nb::handle b, nb::handle bias, nb::handle out,
+nb::object multiply(nb::handle a, const RightOperand& b, nb::handle bias, nb::handle out,
+                    nb::handle activation) {
+  Prepared prepared = prepare(a, b.array, bias, out, Memory::of_cuda);
+  set_options(*prepared.product, activation, b.accuracy);
+  if (!prepared.product->is_empty()) {
+    if (b.prepared != nullptr) prepared.product->set_prepared_b(b.prepared->get());
+    if (open_captures > 0) note(*prepared.product);
+    check(launch(handle(), prepared));
+  }
+  return std::move(prepared.result);
+}
+
+nb::object matmul(nb::handle a, nb::handle given_b, nb::handle bias, nb::handle out,
                   nb::handle activation, nb::handle accuracy) {
+  const RightOperand b(given_b, accuracy);
   const auto by_torch = [&] {
+    if (b.prepared != nullptr) {
+      throw ArgumentError(
+          "b is prepared where a tensor requires grad or is of a subclass: multiply within "
+          "torch.no_grad(), or by the tensor itself");
+    }
     if (!activation.is_none()) {
       throw ArgumentError(
           "activation is given where a tensor requires grad or is of a subclass: apply it apart");
@@ -93,11 +112,11 @@ nb::object matmul(nb::handle a, nb::handle b, nb::handle bias, nb::handle out,
           "accuracy is given where a tensor requires grad or is of a subclass: products there are "
           "fp32");
     }
-    return by_operator(a, b, bias, out);
+    return by_operator(a, b.array, bias, out);
   };
-  if (is_for_operator(a, b, bias, out)) return by_torch();
+  if (is_for_operator(a, b.array, bias, out)) return by_torch();
   try {
-    return matmul_of_plain_tensors(a, b, bias, out, activation, accuracy);
+    return multiply(a, b, bias, out, activation);
   } catch (const NoMemoryOfItsOwn&) {
     return by_torch();
   }
@@ -181,13 +200,7 @@ int count_captures(int change) { return open_captures += change; }
 
 nb::object matmul_of_plain_tensors(nb::handle a, nb::handle b, nb::handle bias, nb::handle out,
                                    nb::handle activation, nb::handle accuracy) {
-  Prepared prepared = prepare(a, b, bias, out, Memory::of_cuda);
-  set_options(*prepared.product, activation, accuracy);
-  if (!prepared.product->is_empty()) {
-    if (open_captures > 0) note(*prepared.product);
-    check(launch(handle(), prepared));
-  }
-  return std::move(prepared.result);
+  return multiply(a, RightOperand(b, accuracy), bias, out, activation);
 }
 
 bool is_for_operator(nb::handle a, nb::handle b, nb::handle bias, nb::handle out) {

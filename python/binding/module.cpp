@@ -21,6 +21,7 @@
 #include "python/binding/lookup.h"
 #include "python/binding/matmul.h"
 #include "python/binding/operand.h"
+#include "python/binding/prepared_matrix.h"
 #include "python/binding/product.h"
 
 namespace nb = nanobind;
@@ -32,10 +33,27 @@ constexpr const char* kMatmulText =
     "matmul(a, b, bias=None, out=None, activation=None, accuracy=None)\n--\n\n"
     "The product of a and b, plus bias, on the current stream of their library.\n\n"
     "a and b: arrays on one CUDA device, of float32, float16 or bfloat16; shapes as for\n"
-    "numpy.matmul. bias: an element for each column. out: where the result goes; of 16-bit\n"
+    "numpy.matmul. b may be a Prepared. bias: an element for each column. out: where the result "
+    "goes; of 16-bit\n"
     "operands it may be float32. activation: what is applied behind the bias, as 'relu' or\n"
     "'gelu_tanh'. accuracy: the class of float32 products, as 'fp32_f16x3'; None: fp32.\n"
     "Returns out, or a new array of the operands' library.";
+
+constexpr const char* kPrepareText =
+    "The matrix b as a Prepared, for many products matmul(a, prepared) of an accuracy class.\n\n"
+    "b: an array of float32 on a CUDA device, of shape (K, N), as for matmul(). accuracy: a class\n"
+    "whose kernels prepare operands: 'fp32_f16x3'. The work runs on the current stream of b's\n"
+    "library. Raises ArgumentError, and NoKernelError on a device without such kernels.";
+
+constexpr const char* kPreparedText =
+    "A right operand of matmul() that prepare() has prepared: as many bytes on the device as the\n"
+    "array has, freed with the object. It keeps the array alive, whose values must stay as they\n"
+    "are until renew().";
+
+constexpr const char* kRenewText =
+    "Prepares the array again, whose values have changed, on the current stream. Products that "
+    "are\n"
+    "under way on other streams must have ended.";
 
 // Of types that all matrices of a product may have: the libraries' name of each, and this
 // project's.
@@ -78,6 +96,17 @@ NB_MODULE(_core, module) {
        METH_FASTCALL | METH_KEYWORDS, kMatmulText},
       {nullptr, nullptr, 0, nullptr}};
   if (PyModule_AddFunctions(module.ptr(), functions) != 0) nb::raise_python_error();
+  nb::class_<PreparedMatrix>(module, "Prepared", nb::is_final(), kPreparedText)
+      .def("renew", &PreparedMatrix::renew, kRenewText)
+      .def_prop_ro("array", &PreparedMatrix::array, "The array.")
+      .def_prop_ro("accuracy", &PreparedMatrix::accuracy, "The accuracy class.");
+  const auto prepared_in = [](Memory memory) {
+    return [memory](nb::handle b, nb::handle accuracy) {
+      return new PreparedMatrix(b, accuracy, memory);
+    };
+  };
+  module.def("prepare", prepared_in(Memory::of_cuda), "b"_a, "accuracy"_a.none(), kPrepareText);
+  module.def("prepare_nothing", prepared_in(Memory::any), "b"_a, "accuracy"_a.none());
   module.def("matmul_of_plain_tensors", &matmul_of_plain_tensors, "a"_a, "b"_a,
              "bias"_a = nb::none(), "out"_a = nb::none(), "activation"_a = nb::none(),
              "accuracy"_a = nb::none());

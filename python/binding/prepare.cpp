@@ -42,28 +42,6 @@ void check_together(const Operand& first, const Operand& other) {
   }
 }
 
-void* current_stream(const Operand& of) {
-  if (of.kind.api != nullptr) {
-    void* stream = nullptr;
-    if (of.kind.api->current_stream(dlpack::DeviceType::cuda, of.device, &stream) != 0) {
-      nb::raise_python_error();
-    }
-    return stream;
-  }
-  const auto pointer = [](nb::handle number) {
-    return reinterpret_cast<void*>(nb::cast<std::uintptr_t>(number));
-  };
-  if (of.kind.way == Kind::Way::torch_attributes) {
-    const nb::object internals = nb::module_::import_("torch").attr("_C");
-    return pointer(internals.attr("_cuda_getCurrentRawStream")(of.device));
-  }
-  if (of.kind.library == Kind::Library::cupy) {
-    return pointer(
-        nb::module_::import_("cupy").attr("cuda").attr("get_current_stream")().attr("ptr"));
-  }
-  return of.stream;
-}
-
 // The operand packed, in memory of its own.
 nb::object packed(const Operand& operand) {
   if (is_torch(operand.kind)) return operand.object.attr("contiguous")();
@@ -108,6 +86,28 @@ nb::object allocated(const Operand& like, const ResultShape& shape) {
 }
 
 }  // namespace
+
+void* current_stream(const Operand& of) {
+  if (of.kind.api != nullptr) {
+    void* stream = nullptr;
+    if (of.kind.api->current_stream(dlpack::DeviceType::cuda, of.device, &stream) != 0) {
+      nb::raise_python_error();
+    }
+    return stream;
+  }
+  const auto pointer = [](nb::handle number) {
+    return reinterpret_cast<void*>(nb::cast<std::uintptr_t>(number));
+  };
+  if (of.kind.way == Kind::Way::torch_attributes) {
+    const nb::object internals = nb::module_::import_("torch").attr("_C");
+    return pointer(internals.attr("_cuda_getCurrentRawStream")(of.device));
+  }
+  if (of.kind.library == Kind::Library::cupy) {
+    return pointer(
+        nb::module_::import_("cupy").attr("cuda").attr("get_current_stream")().attr("ptr"));
+  }
+  return of.stream;
+}
 
 bool is_torch(const Kind& kind) {
   return kind.library == Kind::Library::torch || kind.library == Kind::Library::torch_subclass;

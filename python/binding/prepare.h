@@ -16,6 +16,9 @@ namespace gemm_tune {
 
 bool is_torch(const Kind& kind);
 
+// That of the array's library.
+void* current_stream(const Operand& of);
+
 // The arguments of matmul(), read and fitted together.
 struct Prepared {
   nanobind::object result;

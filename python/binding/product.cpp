@@ -357,6 +357,14 @@ void Product::set_accuracy(const std::string& name) {
   call_.accuracy = c_accuracy_of(*accuracy);
 }
 
+void Product::set_prepared_b(const gt_prepared* prepared) {
+  if (!is_one_call() || call_.batch > 1) {
+    throw ArgumentError(
+        "a is a batch beside a prepared b: its rows must lie evenly, as those of one matrix");
+  }
+  call_.prepared_b = prepared;
+}
+
 void Product::for_each(const std::function<void(const gt_gemm_call&)>& launch) const {
   Extents index{};
   for (;;) {

@@ -72,6 +72,10 @@ class Product {
   // Has the products be of this accuracy class. Throws ArgumentError.
   void set_accuracy(const std::string& name);
 
+  // Has the product take b as it was prepared. Throws ArgumentError where it is no product of one
+  // matrix b by one matrix a.
+  void set_prepared_b(const gt_prepared* prepared);
+
   // Whether the result has no elements.
   bool is_empty() const { return is_empty_; }
 

@@ -164,6 +164,33 @@ def test_an_activation_is_part_of_the_problem():
             _core.calls_of(a, b, None, out, wrong)
 
 
+def test_a_prepared_b_is_the_array_in_its_class():
+    a, b, out = DeviceArray(rand(3, 5)), DeviceArray(rand(5, 4)), DeviceArray(np.empty((3, 4), np.float32))
+    prepared = _core.prepare_nothing(b, "fp32_f16x3")
+    assert prepared.array is b and prepared.accuracy == "fp32_f16x3"
+    [call] = _core.calls_of(a, prepared, None, out)
+    assert call["problem"] == "3x4x5:type=f32+fp32_f16x3" and call["B"] == b.array.ctypes.data
+    assert _core.calls_of(a, prepared, None, out, None, "fp32")[0]["problem"] == "3x4x5"
+    # Rows of a batch that lie evenly are one matrix, others are not.
+    out = DeviceArray(np.empty((2, 3, 4), np.float32))
+    [call] = _core.calls_of(DeviceArray(rand(2, 3, 5)), prepared, None, out)
+    assert call["M"] == 6
+    with pytest.raises(gemm_tune.ArgumentError, match="a is a batch beside a prepared b"):
+        _core.calls_of(DeviceArray(rand(2, 4, 5)[:, :3]), prepared, None, out)
+
+
+@pytest.mark.parametrize("b, accuracy, sentence", [
+    (rand(5), "fp32_f16x3", r"b has shape \(5,\): it must be a matrix"),
+    (rand(2, 5, 4), "fp32_f16x3", "must be a matrix"),
+    (rand(10, 8)[::2, ::2], "fp32_f16x3", "b has strides that need a copy"),
+    (rand(5, 4), "f16x3", "accuracy is 'f16x3': it must be one of fp32, "),
+    (rand(5, 4), None, "accuracy must be a text"),
+])
+def test_what_cannot_be_prepared_is_refused(b, accuracy, sentence):
+    with pytest.raises(gemm_tune.ArgumentError, match=sentence):
+        _core.prepare_nothing(DeviceArray(b), accuracy)
+
+
 def test_an_accuracy_class_is_part_of_the_problem():
     a, b, out = DeviceArray(rand(3, 5)), DeviceArray(rand(5, 4)), DeviceArray(np.empty((3, 4), np.float32))
     [call] = _core.calls_of(a, b, None, out, None, "fp32_f16x3")

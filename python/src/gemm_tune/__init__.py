@@ -14,7 +14,7 @@ from ._lookup import Recipe, configure, lookup, lookup_call, reload
 from ._table import Table
 from ._tune import explain, tune
 from .lib import _core
-from .lib._core import matmul
+from .lib._core import Prepared, matmul, prepare
 
 __version__: str = _core.version
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "Error",
     "InternalError",
     "NoKernelError",
+    "Prepared",
     "Recipe",
     "Shapes",
     "Table",
@@ -33,6 +34,7 @@ __all__ = [
     "lookup",
     "lookup_call",
     "matmul",
+    "prepare",
     "reload",
     "tune",
 ]
