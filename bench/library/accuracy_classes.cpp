@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What accuracy classes of fp32 products cost and are worth: for each problem the library's product
-// of the class and its plain fp32 one, timed in turn with cublasSgemm by the tuner's rules, and
-// their errors against fp64 over cublasSgemm's.
+// of the class, the same with B prepared (gt_prepare), and its plain fp32 one, timed in turn with
+// cublasSgemm by the tuner's rules, and their errors against fp64 over cublasSgemm's.
 //
 //   accuracy_classes DATABASE PROBLEM... [--class NAME]
 //
@@ -88,22 +88,29 @@ class Bench {
     const auto tflops = [&](const Timing& timing) {
       return flops(problem) / timing.median_us * 1e-6;
     };
-    fmt::print("| {} | {:.1f} | {:.1f} | {:.1f} | {:.3f} | {:.3f} |", to_string(problem),
-               tflops(times[0]), tflops(times[1]), tflops(times[2]),
-               times[0].median_us / times[2].median_us, times[1].median_us / times[2].median_us);
+    const auto over = [&](std::size_t arm, std::size_t other) {
+      return times[other].median_us / times[arm].median_us;
+    };
+    fmt::print("| {} | {:.1f} | {:.1f} | {:.1f} | {:.3f} | {:.3f} | {:.1f} | {:.3f} |",
+               to_string(problem), tflops(times[kOfCublas]), tflops(times[kOfFp32]),
+               tflops(times[kOfClass]), over(kOfClass, kOfCublas), over(kOfClass, kOfFp32),
+               tflops(times[kOfClassKept]), over(kOfClassKept, kOfCublas));
     for (const Data data : kData) {
       Arms arms(*this, problem, data);
-      const double of_cublas = arms.error(0);
-      fmt::print(" {:.3f} / {:.3f} |", arms.error(1) / of_cublas, arms.error(2) / of_cublas);
+      const double of_cublas = arms.error(kOfCublas);
+      fmt::print(" {:.3f} / {:.3f} |", arms.error(kOfFp32) / of_cublas,
+                 arms.error(kOfClass) / of_cublas);
     }
     Arms wide(*this, problem, Data::wide);
-    fmt::print(" {:.1f} |", tflops(wide.times()[2]));
+    fmt::print(" {:.1f} |", tflops(wide.times()[kOfClass]));
     fmt::print(" {} |\n", config(problem));
     std::fflush(stdout);  // for who interrupts
   }
 
  private:
-  // The product by cublasSgemm, by the library in fp32, and by the library in the class.
+  // The product by cublasSgemm, by the library in fp32, in the class, and in the class with B
+  // prepared.
+  static constexpr int kOfCublas = 0, kOfFp32 = 1, kOfClass = 2, kOfClassKept = 3;
   class Arms {
    public:
     Arms(Bench& bench, const Problem& problem, Data data)
@@ -111,17 +118,26 @@ class Bench {
           a_(problem.batch * problem.M * problem.K, data, 1),
           b_(problem.batch * problem.K * problem.N, data, 2),
           d_(static_cast<std::size_t>(problem.batch * problem.M * problem.N)),
-          call_(in_place(packed_call(problem), a_.data(), b_.data(), d_.data())) {}
+          call_(in_place(packed_call(problem), a_.data(), b_.data(), d_.data())) {
+      const gt_gemm_call call = c_call_in(bench_.accuracy_, call_);
+      const gt_status status =
+          gt_prepare(bench_.handle_.get(), bench_.stream_.get(), &call, GT_OPERAND_B, &prepared_b_);
+      if (status != GT_NO_KERNEL) check_status(status);  // of other classes nothing is prepared
+    }
+    ~Arms() { gt_release(prepared_b_); }
+    Arms(const Arms&) = delete;
+    Arms& operator=(const Arms&) = delete;
 
     void launch(int arm) {
-      if (arm == 0) return bench_.cublas_.gemm(call_);
-      const gt_gemm_call call = c_call_in(arm == 1 ? Accuracy::fp32 : bench_.accuracy_, call_);
+      if (arm == kOfCublas) return bench_.cublas_.gemm(call_);
+      gt_gemm_call call = c_call_in(arm == kOfFp32 ? Accuracy::fp32 : bench_.accuracy_, call_);
+      if (arm == kOfClassKept) call.prepared_b = prepared_b_;
       check_status(gt_gemm(bench_.handle_.get(), bench_.stream_.get(), &call));
     }
 
     std::vector<Timing> times() {
       std::vector<Launch> launches;
-      for (const int arm : {0, 1, 2}) {
+      for (const int arm : {kOfCublas, kOfFp32, kOfClass, kOfClassKept}) {
         launch(arm);  // outside of a capture: it may load code
         launches.push_back([this, arm](int) { launch(arm); });
       }
@@ -162,6 +178,7 @@ class Bench {
     Operand a_, b_;
     DeviceBuffer<float> d_;
     const GemmCall call_;
+    gt_prepared* prepared_b_ = nullptr;
   };
 
   static gt_gemm_call c_call_in(Accuracy accuracy, const GemmCall& call) {
@@ -209,9 +226,10 @@ int run(const Options& o, const std::vector<Problem>& problems, const std::strin
   }
   Bench bench(o.database, *accuracy);
   fmt::print(
-      "{}| problem | cublasSgemm TFLOP/s | fp32 | {} | over cublasSgemm | over fp32 | errors over "
-      "cublasSgemm's, fp32 / class: uniform | normal | positive | wide | class on wide | config |\n"
-      "|---|---|---|---|---|---|---|---|---|---|---|---|\n",
+      "{}| problem | cublasSgemm TFLOP/s | fp32 | {} | over cublasSgemm | over fp32 | class with B "
+      "prepared | over cublasSgemm | errors over cublasSgemm's, fp32 / class: uniform | normal | "
+      "positive | wide | class on wide | config |\n"
+      "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
       description, o.accuracy);
   for (const Problem& problem : problems) bench.print(problem);
   return 0;
