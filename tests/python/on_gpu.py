@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Python package on a GPU, beside PyTorch: results, host time of a call, streams, graphs, torch.compile, autograd.
 
-usage: on_gpu.py [SECTION...]     sections: readme results errors streams graphs overhead autograd compile tune cupy jax
+usage: on_gpu.py [SECTION...]     sections: readme results errors prepared streams graphs overhead autograd compile tune cupy jax
 
 Needs PyTorch with CUDA 13 and the installed package; g++ for the section overhead. A line for each check; exits 1 if one
 fails, 77 where the package or PyTorch with a GPU is not there. Sections whose library is not there say so.
@@ -149,6 +149,29 @@ def errors():
                and torch.cuda.current_device() == 0)
     else:
         print("     one GPU: a product on another device is not shown")
+
+
+def prepared():
+    if torch.cuda.get_device_capability() != (9, 0):
+        return print("     no kernel here prepares operands")
+    accuracy = "fp32_f16x3"
+    for name, b in (("by rows", rand(520, 384)), ("by columns", rand(384, 520).T), ("with an infinity", rand(520, 384))):
+        if name == "with an infinity":
+            b[7, 11] = float("inf")
+        w = gemm_tune.prepare(b, accuracy)
+        for a in (rand(700, 520), rand(2, 5, 520), rand(520)):
+            # Of infinities minus infinities neither is a number.
+            same = torch.equal(gemm_tune.matmul(a, w).nan_to_num(), gemm_tune.matmul(a, b, accuracy=accuracy).nan_to_num())
+            report(f"prepared {name}: the bits of the array, {tuple(a.shape)}", same)
+        if name != "with an infinity":
+            b.mul_(0.3)
+            w.renew()
+            report(f"prepared {name}, renewed", torch.equal(gemm_tune.matmul(a, w), gemm_tune.matmul(a, b, accuracy=accuracy)))
+    a = rand(8, 520)
+    refuses("another class", ["of the accuracy class fp32_f16x3", "of fp32"], lambda: gemm_tune.matmul(a, w, accuracy="fp32"))
+    refuses("a prepared b with grad", ["b is prepared"], lambda: gemm_tune.matmul(a.requires_grad_(), w))
+    with torch.no_grad():
+        report("a prepared b without grad", gemm_tune.matmul(a, w).shape == (8, 384))
 
 
 def streams():
@@ -423,7 +446,7 @@ def main():
     if not torch.cuda.is_available():
         print("skipped: PyTorch sees no GPU")
         sys.exit(77)
-    sections = [readme, results, errors, streams, graphs, overhead, autograd, compile, tune, cupy, jax]
+    sections = [readme, results, errors, prepared, streams, graphs, overhead, autograd, compile, tune, cupy, jax]
     asked = sys.argv[1:] or [section.__name__ for section in sections]
     print(f"gemm_tune {gemm_tune.__version__} in {pathlib.Path(gemm_tune.__file__).parent}, PyTorch {torch.__version__}, "
           f"Python {sys.version.split()[0]}, {torch.cuda.get_device_name()}")
