@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/text/parse_number.h"
 #include "core/text/printable.h"
+#include "core/text/shell_quote.h"
 #include "tuner/work/own_worker.h"
 #include "tuner/work/worker.h"
 
@@ -144,8 +145,11 @@ DeviceSpec stored_target(const TargetOptions& options, const StoredTarget& store
   }
   std::vector<std::string> names;
   for (const DeviceKey& device : devices) names.push_back(text_of(device));
-  throw UsageError(fmt::format("the database has results of {}: name a target with {}",
-                               fmt::join(names, ", "), arch_argument(options, first.arch)));
+  const bool is_card = find_cards(first.name).size() == 1 && !options.from_python;
+  throw UsageError(fmt::format(
+      "the database has results of {}: name a target with {}", fmt::join(names, ", "),
+      is_only_arch && is_card ? "--gpu, as in --gpu " + shell_quote(printable(first.name))
+                              : arch_argument(options, first.arch)));
 }
 
 // stored: nullptr for a node of a job of many machines.

@@ -61,8 +61,9 @@ int run_bench(const BenchOptions& options) {
   log_to_standard_error(options.verbose);
   std::vector<Problem> problems;
   if (!options.sizes.empty()) problems = asked_problems(options);
+  // Any device stands in for the message where there is no GPU.
   const Target target =
-      resolve_target(options, {[&] { return stored_devices(options, {}, /*is_needed=*/false); }});
+      resolve_target(options, {[] { return std::vector{device_key(device_table().front())}; }});
   if (!target.measurable) {
     throw DeviceError("bench times kernels on a GPU and cannot: " + target.why_not);
   }

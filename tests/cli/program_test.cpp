@@ -169,9 +169,13 @@ TEST_F(CliTest, WithoutAGpuTheOnlyDeviceOfTheDatabaseIsTheTarget) {
 
   store("sm_86", "NVIDIA RTX A6000", 84);
   EXPECT_EQ(run("export" + db).exit_code, 0) << "an export is of one architecture";
-  expect_refusal("best --sizes 64" + db, 2,
-                 "the database has results of NVIDIA GeForce RTX 3090 (sm_86, 82 SMs), NVIDIA RTX "
-                 "A6000 (sm_86, 84 SMs): name a target with --arch, as in --arch sm_86");
+  expect_refusal(
+      "best --sizes 64" + db, 2,
+      "the database has results of NVIDIA GeForce RTX 3090 (sm_86, 82 SMs), NVIDIA RTX "
+      "A6000 (sm_86, 84 SMs): name a target with --gpu, as in --gpu 'NVIDIA GeForce RTX 3090'");
+  EXPECT_THAT(run("best --sizes 64 --gpu 'NVIDIA GeForce RTX 3090'" + db).output,
+              HasSubstr("the winner for this problem on NVIDIA GeForce RTX 3090"));
+  expect_refusal("bench --sizes 64" + db, 3, "bench times kernels on a GPU and cannot: ");
   store("sm_90", "NVIDIA H100 80GB HBM3", 132);
   expect_refusal("export" + db, 2, "NVIDIA H100 80GB HBM3 (sm_90, 132 SMs)");
 }

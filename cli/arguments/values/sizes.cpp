@@ -370,7 +370,7 @@ WeightedProblems read_capture(const std::string& path, const ProblemDefaults& de
   SizeList list(defaults);
   std::vector<Captured> lines;
   for (const std::string& line :
-       read_list_file(path, "size", std::string(kForms), Comments::kept)) {
+       read_list_file(path, "capture", std::string(kForms), Comments::kept)) {
     const std::size_t comment = std::min(line.find('#'), line.size());
     const std::string_view size = trimmed(std::string_view(line).substr(0, comment));
     if (size.empty()) continue;
