@@ -85,7 +85,8 @@ std::vector<std::string> broken_lines(std::string_view text, char separator, std
       lines.push_back(std::move(line));
       line = begin;
     }
-    line += piece;
+    const bool begins_broken = !lines.empty() && line.size() == begin.size();
+    if (visible > 0 || !begins_broken) line += piece;  // two columns part words in a line only
     is_empty = false;
     taken = end;
   }

@@ -129,8 +129,9 @@ def lookup(
     sm_count: int = 0,
 ) -> Recipe:
     """Which kernel serves the problem on the device, the current one unless arch names another
-    ("sm_90"). alignment: bytes that divide all addresses and leading dimensions, as align= in the shape's text; 0: of
-    packed matrices. Needs neither a GPU nor CUDA's libraries where arch is given."""
+    ("sm_90", any GPU of that architecture; with device_name and sm_count that one). alignment: bytes that divide all
+    addresses and leading dimensions, as align= in the shape's text; 0: of packed matrices. Needs neither a GPU nor CUDA's
+    libraries where arch is given."""
     text = shape_text(shape)
     edge, *fields = text.split(":", 1)
     if edge.isdigit():

@@ -123,6 +123,7 @@ TEST(ShortReportTest, AProblemWithoutAWinnerSaysWhy) {
 TEST(BrokenLinesTest, LinesAreBrokenBehindTheSeparatorAndNeverInsideAPiece) {
   EXPECT_THAT(broken_lines("one two three", ' ', 7, 2), testing::ElementsAre("one two", "  three"));
   EXPECT_THAT(broken_lines("a=1,b=2,c=3", ',', 8, 0), testing::ElementsAre("a=1,b=2,", "c=3"));
+  EXPECT_THAT(broken_lines("a=1,b=2  3 us", ' ', 8, 2), testing::ElementsAre("a=1,b=2", "  3 us"));
   EXPECT_THAT(broken_lines("  label  longer-than-that", ' ', 8, 2),
               testing::ElementsAre("  label", "  longer-than-that"));
   EXPECT_THAT(broken_lines("", ' ', 80, 2), testing::ElementsAre(""));
