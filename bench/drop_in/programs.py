@@ -9,7 +9,7 @@ usage: programs.py [--programs LIST] [--time M:SS] [--steps N] [--limit N] BIN O
   --time: gemm-tune's search, for each program (0:30). --steps: that are timed (20). --limit: seconds for one command (180).
 
 Each program runs (1) as it is; (2) by `gemm-tune run` without winners, which counts its calls; (3) by `gemm-tune speed-up`:
-counted, tuned, served; (4) by `gemm-tune run` under the winners; (5) as it is. JAX and CuPy run with --audit. Times of
+counted, tuned, served; (4) by `gemm-tune run` under the winners; (5) as it is. JAX runs with --audit. Times of
 1 and 5, and of 3's last and 4, are averaged, and how far they lie apart is shown: a speed within that is none.
 
 Prints a table of times, what was served and why the rest was not, and the products whose calls took longest served, with
@@ -28,7 +28,7 @@ import time
 from drop_in import calls, print_served, problem_of, read_report
 
 PROGRAMS = ("gpt2:fp32", "gpt2:bf16", "llama:bf16", "mlp_step:fp32", "jax_step:fp32", "jax_step:bf16", "cupy_solver:fp32")
-FINDS_CUBLAS_BY_DLSYM = ("jax_step", "cupy_solver")
+FINDS_CUBLAS_BY_DLSYM = ("jax_step",)
 
 
 def parse(arguments):
