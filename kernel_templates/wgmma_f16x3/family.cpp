@@ -111,8 +111,9 @@ Step split_step(const Params& p, const Problem& problem, const Regions& regions,
   step.entry = "split";
   step.makes = which;
   step.grid.x = ctas_a + ctas_b;
-  step.threads = kSplitThreads;
-  step.smem_bytes = kSplitSmemBytes;
+  step.threads = split_threads(args.K);
+  const bool across = (ctas_a > 0 && p.TA != 0) || (ctas_b > 0 && p.TB == 0);
+  step.smem_bytes = split_smem_bytes(across, args.K);
   step.only_with_operands = true;
   args.ctas_a = static_cast<int>(ctas_a);
   step.arguments.add(args, slots);
@@ -227,7 +228,7 @@ std::optional<std::vector<int>> untuned(const Signature& signature, int sm) {
 
 KernelFamily family() {
   KernelFamily family = make_family<Params>(
-      "wgmma_f16x3", /*revision=*/3,
+      "wgmma_f16x3", /*revision=*/4,
       "fp32 on Hopper's tensor cores: operands split into two f16 parts, three products",
       {tile_m_param("BM", &Params::BM, {64, 128, 256}),
        tile_n_param("BN", &Params::BN, {32, 64, 80, 96, 112, 128, 144}),

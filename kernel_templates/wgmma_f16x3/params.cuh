@@ -82,18 +82,47 @@ constexpr const char* reject(const Params& p) {
   return first_broken(rules(), p);
 }
 
-// The kernel that splits the operands: a CTA takes some lines.
-constexpr int kSplitThreads = 512, kSplitWarps = kSplitThreads / 32;
+// The kernel that splits the operands: a CTA takes some lines. What of a line it keeps is read
+// once.
+constexpr int kMostSplitThreads = 512, kSplitCtas = 2;  // on an SM
 constexpr int kChunk = 8;       // elements along K that a thread splits at once
-constexpr int kShortK = 1024;   // up to which a warp takes a line that lies along K, else a team
-constexpr int kTeam = 256;      // threads
-constexpr int kKeptChunks = 4;  // of a line that a thread reads once
+constexpr int kKeptChunks = 4;  // of a line that a thread keeps in registers
+constexpr int kMostTeam = 256;  // threads
 constexpr int kStrip = 8;       // lines across the rows that a CTA takes: a sector of each row
-constexpr int kSplitSmemBytes = kSplitWarps * kStrip * 4;
+constexpr int kMostStoredChunks = 6;  // of a line across the rows, in shared memory
+constexpr int kLargestBytes = kMostSplitThreads / 32 * kStrip * 4;  // of warps' largest magnitudes
+constexpr int kStoredBytes = kMostSplitThreads * kChunk * 4;        // of a chunk of each thread
+static_assert(kSplitCtas * (kLargestBytes + kMostStoredChunks * kStoredBytes) < kMostSmemBytes);
+
+// Of a CTA. Short lines make few CTAs, which fill the SMs more evenly if they are small.
+constexpr int split_threads(int K) {
+  return K > kMostSplitThreads / 2 / kStrip * kChunk * kKeptChunks ? kMostSplitThreads
+                                                                   : kMostSplitThreads / 2;
+}
+
+// k of lines across the rows that a CTA takes at once.
+constexpr int strip_step(int K) { return split_threads(K) / kStrip * kChunk; }
+
+// Threads that take a line that lies along K: a warp at least, and so few that each has as many
+// loads under way as it may keep.
+constexpr int team_of(int K) {
+  int threads = 32;
+  while (threads < kMostTeam && threads * kChunk * kKeptChunks < K) threads *= 2;
+  return threads;
+}
 
 constexpr int split_lines(bool along_k, int K) {
-  if (!along_k) return kStrip;
-  return kSplitThreads / (K <= kShortK ? 32 : kTeam);
+  return along_k ? split_threads(K) / team_of(K) : kStrip;
+}
+
+constexpr int stored_chunks(int K) {
+  const int chunks = (K + strip_step(K) - 1) / strip_step(K) - kKeptChunks;
+  return chunks < 0 ? 0 : min_of(chunks, kMostStoredChunks);
+}
+
+// across: some of the lines lie across the rows.
+constexpr int split_smem_bytes(bool across, int K) {
+  return kLargestBytes + (across ? stored_chunks(K) * kStoredBytes : 0);
 }
 
 }  // namespace gemm_tune::wgmma_f16x3

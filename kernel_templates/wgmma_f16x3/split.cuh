@@ -3,9 +3,9 @@
 // x = factor (high + low / 2^11) but for what lies below the low part.
 //
 // The factor is a power of two, one for each line: a row of A or a column of B. Lines of parts lie
-// along K, padded by zeros to whole stages, whatever the operands' layouts. What of a line does not
-// fit the registers is read twice, for its largest magnitude and for its parts; CTAs take few
-// lines, so that a cache has it then. What does not keep kMostLost sets a flag: numbers far below
+// along K, padded by zeros to whole stages, whatever the operands' layouts. What of a line fits
+// neither the registers nor, of lines across the rows, the shared memory is read twice, for its
+// largest magnitude and for its parts. What does not keep kMostLost sets a flag: numbers far below
 // the largest one of their line, infinities and NaN.
 #pragma once
 
@@ -85,9 +85,42 @@ struct Share {
   int line, first, step;
 };
 
+// Chunks that a thread keeps in shared memory, for itself alone.
+class StoredChunks {
+ public:
+  __device__ StoredChunks()
+      : own_(reinterpret_cast<float4*>(wgmma::shared_memory() + kLargestBytes) + threadIdx.x) {}
+
+  __device__ void put(int chunk, const float (&x)[kChunk]) const {
+#pragma unroll
+    for (int i = 0; i < kFours; ++i) {
+      own_[(chunk * kFours + i) * kMostSplitThreads] = {x[4 * i], x[4 * i + 1], x[4 * i + 2],
+                                                        x[4 * i + 3]};
+    }
+  }
+
+  __device__ void get(int chunk, float (&x)[kChunk]) const {
+#pragma unroll
+    for (int i = 0; i < kFours; ++i) {
+      const float4 four = own_[(chunk * kFours + i) * kMostSplitThreads];
+      x[4 * i] = four.x;
+      x[4 * i + 1] = four.y;
+      x[4 * i + 2] = four.z;
+      x[4 * i + 3] = four.w;
+    }
+  }
+
+ private:
+  static constexpr int kFours = kChunk / 4;
+
+  float4* const own_;
+};
+
 // Elements k to k + 7 of a line that lies along K, zeros behind its end.
 class AlongK {
  public:
+  static constexpr bool kIsStored = false;
+
   __device__ AlongK(const Lines& lines, const SplitArgs& args, const Share& share)
       : line_(lines.from + share.line * lines.matrix.ld), K_(args.K) {}
 
@@ -113,15 +146,34 @@ class AlongK {
   const int K_;
 };
 
+// A number of a row of which this CTA reads a sector, and CTAs beside it the ones beside it: the L2
+// fetches them all at once.
+__device__ inline float load_sector(const float* from) {
+#ifdef GT_EMULATOR
+  return *from;
+#else
+  float x;
+  asm volatile("ld.global.L1::no_allocate.L2::128B.f32 %0, [%1];" : "=f"(x) : "l"(from));
+  return x;
+#endif
+}
+
 // The same of a line across the rows of a matrix. Neighbours in the warp have neighbouring lines,
 // which makes the sectors whole.
 class AcrossRows {
  public:
+  static constexpr bool kIsStored = true;
+
   __device__ AcrossRows(const Lines& lines, const SplitArgs& args, const Share& share)
       : line_(lines.from + share.line), ld_(lines.matrix.ld), K_(args.K) {}
 
   __device__ void load(float (&x)[kChunk], int k) const {
     const float* from = line_ + k * ld_;
+    if (k + kChunk <= K_) {
+#pragma unroll
+      for (int i = 0; i < kChunk; ++i) x[i] = load_sector(from + i * ld_);
+      return;
+    }
 #pragma unroll
     for (int i = 0; i < kChunk; ++i) {
       x[i] = k + i < K_ ? *from : 0.0f;
@@ -151,7 +203,18 @@ __device__ inline void split_line(const Lines& lines, const SplitArgs& args, con
   }
 #pragma unroll
   for (int i = 0; i < kKeptChunks; ++i) largest = larger_of_chunk(largest, kept[i]);
-  const int rest = share.first + kKeptChunks * share.step;
+  const int stored = Line::kIsStored ? stored_chunks(args.K) : 0;
+  const int first_stored = share.first + kKeptChunks * share.step;
+  const StoredChunks chunks;
+#pragma unroll 1
+  for (int i = 0; i < stored; ++i) {
+    const int k = first_stored + i * share.step;
+    if (k >= K) break;
+    line.load(x, k);
+    chunks.put(i, x);
+    largest = larger_of_chunk(largest, x);
+  }
+  const int rest = first_stored + stored * share.step;
 #pragma unroll 1
   for (int k = rest; k < K; k += share.step) {
     line.load(x, k);
@@ -165,6 +228,14 @@ __device__ inline void split_line(const Lines& lines, const SplitArgs& args, con
   for (int i = 0; i < kKeptChunks; ++i) {
     const int k = share.first + i * share.step;
     if (k < parts_k) parts.put(share.line, k, kept[i], scale);
+  }
+#pragma unroll 1
+  for (int i = 0; i < stored; ++i) {
+    const int k = first_stored + i * share.step;
+    if (k >= parts_k) break;
+    float from[kChunk] = {};
+    if (k < K) chunks.get(i, from);
+    parts.put(share.line, k, from, scale);
   }
 #pragma unroll 1
   for (int k = rest; k < parts_k; k += share.step) {
@@ -183,22 +254,22 @@ __device__ inline float largest_of_lanes(float value, int least_distance) {
 
 // Lines along K: each by a warp, or by a team of warps.
 __device__ inline void split_along_k(const Lines& lines, const SplitArgs& args, int cta) {
-  constexpr int kTeamWarps = kTeam / 32, kBarrier = 1;
+  constexpr int kBarrier = 1;
   const int thread = static_cast<int>(threadIdx.x);
-  const bool is_short = args.K <= kShortK;
-  const int team = is_short ? 32 : kTeam;
-  const Share share = {cta * (kSplitThreads / team) + thread / team, thread % team * kChunk,
+  const int team = team_of(args.K);
+  const Share share = {cta * split_lines(true, args.K) + thread / team, thread % team * kChunk,
                        team * kChunk};
   if (share.line >= lines.matrix.lines) return;  // whole teams
   split_line<AlongK>(lines, args, share, [&](float value) {
     value = largest_of_lanes(value, 1);
-    if (is_short) return value;
-    const int number = thread / kTeam;
-    float* const of_warps = reinterpret_cast<float*>(wgmma::shared_memory()) + number * kTeamWarps;
-    if (thread % 32 == 0) of_warps[thread % kTeam / 32] = value;
-    wgmma::meet(kBarrier + number, kTeam);
-#pragma unroll
-    for (int warp = 0; warp < kTeamWarps; ++warp) value = fmaxf(value, of_warps[warp]);
+    if (team == 32) return value;
+    const int number = thread / team, warps = team / 32;
+    float* const of_warps = reinterpret_cast<float*>(wgmma::shared_memory());
+    if (thread % 32 == 0) of_warps[thread / 32] = value;
+    wgmma::meet(kBarrier + number, team);
+    for (int warp = 0; warp < warps; ++warp) {
+      value = fmaxf(value, of_warps[number * warps + warp]);
+    }
     return value;
   });
 }
@@ -206,15 +277,14 @@ __device__ inline void split_along_k(const Lines& lines, const SplitArgs& args, 
 // Lines across the rows: a few by a CTA.
 __device__ inline void split_across(const Lines& lines, const SplitArgs& args, int cta) {
   const int thread = static_cast<int>(threadIdx.x), own = thread % kStrip;
-  const Share share = {cta * kStrip + own, thread / kStrip * kChunk,
-                       kSplitThreads / kStrip * kChunk};
+  const Share share = {cta * kStrip + own, thread / kStrip * kChunk, strip_step(args.K)};
   split_line<AcrossRows>(lines, args, share, [&](float value) {
     float* const of_warps = reinterpret_cast<float*>(wgmma::shared_memory());
     value = largest_of_lanes(value, kStrip);
     if (thread % 32 < kStrip) of_warps[thread / 32 * kStrip + own] = value;
     __syncthreads();
-#pragma unroll
-    for (int warp = 0; warp < kSplitWarps; ++warp) {
+    const int warps = split_threads(args.K) / 32;
+    for (int warp = 0; warp < warps; ++warp) {
       value = fmaxf(value, of_warps[warp * kStrip + own]);
     }
     return value;
@@ -236,7 +306,7 @@ __device__ inline void split_matrix(const SplitMatrix& matrix, const SplitArgs& 
   }
 }
 
-extern "C" __global__ void __launch_bounds__(kSplitThreads, 2)
+extern "C" __global__ void __launch_bounds__(kMostSplitThreads, kSplitCtas)
     split(const __grid_constant__ SplitArgs args) {
   wgmma::allow_next_launch();
   wgmma::await_earlier_launch();

@@ -45,8 +45,8 @@ TEST(F16x3, SplitsOperandsBeforeTheProduct) {
   const LaunchPlan plan = f16x3(kUsual).plan(problem, kHopperSms);
   ASSERT_EQ(plan.steps.size(), 4U);
   const std::pair<Copies, std::int64_t> splits[] = {
-      {Copies::of_both, 3 * (63 + 250)},  // 16 rows of A a CTA, 8 columns of B
-      {Copies::of_a, 3 * 63},
+      {Copies::of_both, 3 * (125 + 250)},  // 8 rows of A a CTA, 8 columns of B
+      {Copies::of_a, 3 * 125},
       {Copies::of_b, 3 * 250}};
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(plan.steps[i].entry, "split");
@@ -61,6 +61,24 @@ TEST(F16x3, SplitsOperandsBeforeTheProduct) {
   EXPECT_EQ(plan.regions[1].bytes, 3 * 1000 * (128 * 2 * 2 + 4));
   EXPECT_EQ(plan.regions[1].copy_of, CallValue::A);
   EXPECT_EQ(plan.regions[2].bytes, 3 * 2000 * (128 * 2 * 2 + 4));
+}
+
+TEST(F16x3, SplitsLinesByAsManyThreadsAsKeepThem) {
+  const auto split_of = [](const char* problem) {
+    return f16x3(kUsual).plan(parse_problem(problem), kHopperSms).steps.front();
+  };
+  const Step small = split_of("1024x1024x1024:type=f32+fp32_f16x3");
+  EXPECT_EQ(small.threads, 256);
+  EXPECT_EQ(small.grid.x, 128 + 128);  // of a warp for each row of A, of 8 columns of B
+  EXPECT_EQ(small.smem_bytes, 512);
+  const Step medium = split_of("2048x2048x2048:type=f32+fp32_f16x3");
+  EXPECT_EQ(medium.threads, 512);
+  EXPECT_EQ(medium.grid.x, 256 + 256);  // of 64 threads for each row of A
+  EXPECT_EQ(medium.smem_bytes, 512);
+  const Step large = split_of("4096x4096x4096:type=f32+fp32_f16x3");
+  EXPECT_EQ(large.grid.x, 1024 + 512);              // of 128 threads for each row of A
+  EXPECT_EQ(large.smem_bytes, 512 + 4 * 512 * 32);  // of columns what registers do not hold
+  EXPECT_EQ(split_of("4096x4096x8192:type=f32+fp32_f16x3").smem_bytes, 512 + 6 * 512 * 32);
 }
 
 TEST(F16x3, KeepsCopiesThatServeEveryConfigLayoutAndM) {

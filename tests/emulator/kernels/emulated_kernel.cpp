@@ -388,12 +388,13 @@ void* EmulatedKernel::symbol(const std::string& name) const {
 }
 
 EmulatedKernel::Entry& EmulatedKernel::entry_of(const Step& step) {
-  const auto known = entries_.find(step.entry);
+  const std::tuple key(step.entry, step.threads, step.smem_bytes);
+  const auto known = entries_.find(key);
   if (known != entries_.end()) return known->second;
   const auto thread = reinterpret_cast<ThreadFunction*>(symbol(kThreadFunctionPrefix + step.entry));
   return entries_
       .try_emplace(
-          step.entry, thread,
+          key, thread,
           std::make_unique<Emulator>(step.threads, step.smem_bytes, resident_ctas(config_, step)))
       .first->second;
 }

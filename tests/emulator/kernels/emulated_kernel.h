@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -82,7 +83,7 @@ class EmulatedKernel {
   std::unique_ptr<void, CloseObject> object_;
   bool in_place_only_ = false;  // compiled for in-place products
   Epilogue epilogue_;
-  std::map<std::string, Entry> entries_;
+  std::map<std::tuple<std::string, int, int>, Entry> entries_;  // by name, threads, shared memory
 };
 
 }  // namespace gemm_tune::emulator

@@ -22,7 +22,7 @@ enum class Data {
   infinite,
   not_a_number,
 };
-inline constexpr int kLongK = 1100;  // of which a warp alone does not take a line
+inline constexpr int kLongK = 2200;  // more than a CTA keeps of lines across rows in registers
 inline constexpr Data kAllData[] = {Data::uniform,     Data::positive,           Data::scaled_lines,
                                     Data::denormal,    Data::small_beside_large, Data::infinite,
                                     Data::not_a_number};
@@ -39,8 +39,8 @@ std::optional<std::string> wrong_of(EmulatedKernel& kernel, Data data);
 std::optional<std::string> wrong_with_kept_copies(EmulatedKernel& kernel, Data data);
 
 // Whether the copies of A and B that one kernel makes are those that another one of any layout and
-// tile does.
-bool makes_the_same_copies(EmulatedKernel& kernel, EmulatedKernel& other);
+// tile does, for a few rows and columns of this K.
+bool makes_the_same_copies(EmulatedKernel& kernel, EmulatedKernel& other, int K);
 
 // The error of a product of this K, in the Frobenius norm, over that of fp32's own sums.
 double error_beside_fp32(EmulatedKernel& kernel, Data data, int K);

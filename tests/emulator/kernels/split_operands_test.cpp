@@ -32,7 +32,11 @@ INSTANTIATE_TEST_SUITE_P(Data, SplitOperands, testing::ValuesIn(kAllData),
 
 TEST(SplitOperandsCopies, AreTheSameOfEveryTileAndLayout) {
   EmulatedKernel kernel(object_of(kConfig), kConfig), other(object_of(kOther), kOther);
-  EXPECT_TRUE(makes_the_same_copies(kernel, other));
+  // Lines that a warp takes, then teams of 64, 128 and 256 threads; across the rows what registers,
+  // shared memory and neither hold.
+  for (const int K : {131, 1100, 2200, 5300, 8300}) {
+    EXPECT_TRUE(makes_the_same_copies(kernel, other, K)) << K;
+  }
 }
 
 // What a promotion every 64 k gives, of which the bound, for the worst case, says little.
