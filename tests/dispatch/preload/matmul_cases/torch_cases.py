@@ -75,7 +75,7 @@ class Cases:
             if result.dtype != dtype:
                 raise AssertionError(f"the result is of {result.dtype}")
             for copy, operand in zip(copies, operands):
-                if not torch.equal(torch.nan_to_num(copy), torch.nan_to_num(operand)):
+                if not torch.equal(torch.nan_to_num(wide(copy)), torch.nan_to_num(wide(operand))):
                     raise AssertionError("an operand was written")
             return share_of_bound(wide(result).numpy(), exact.numpy(), size.numpy(), NAMES[dtype], K, factor)
 
