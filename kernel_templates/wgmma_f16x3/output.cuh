@@ -80,7 +80,8 @@ struct Place {
 // one, of rows 16 (t / 32) + t % 32 / 4 and that row + 8 of each 64.
 //
 // Code that is written out for each element would not fit the instruction cache beside the main
-// loop. Tiles in the usual case get short code that is written out, all others a loop over blocks.
+// loop. Tiles in the usual case get short code that is written out, all others a loop over blocks,
+// whose factors are loaded a block ahead: the compiler may not move loads over stores.
 class SumStore {
  public:
   __device__ SumStore(const Output& output, Place place, int thread)
@@ -144,31 +145,51 @@ class SumStore {
   }
 
   __device__ void store_any(const Sums& sums) const {
+    float of_all_rows[kBlocks][kHalves];
+#pragma unroll
+    for (int i = 0; i < kBlocks; ++i) {
+#pragma unroll
+      for (int half = 0; half < kHalves; ++half) {
+        of_all_rows[i][half] =
+            factor(output_.factors_of_rows(), row_ + row_of(i, half), output_.rows());
+      }
+    }
+    float2 of_cols = factors_of_cols(0);
 #pragma unroll 1
     for (int block = 0; block < kBlocks * kColBlocks; ++block) {
-      float of_block[4] = {};
+      const float2 of_next_cols = factors_of_cols(block + 1);  // ahead of this block's stores
+      float of_block[4] = {}, of_rows[kHalves] = {};
 #pragma unroll
       for (int known = 0; known < kBlocks * kColBlocks; ++known) {  // registers have no index
         if (known != block) continue;
 #pragma unroll
-        for (int j = 0; j < 4; ++j)
+        for (int j = 0; j < 4; ++j) {
           of_block[j] = sums[known / kColBlocks][known % kColBlocks * 4 + j];
+          of_rows[j / 2] = of_all_rows[known / kColBlocks][j / 2];
+        }
       }
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
-        store_element(of_block[j], row_ + row_of(block / kColBlocks, j / 2),
-                      col_ + block % kColBlocks * 8 + j % 2);
+        const int row = row_ + row_of(block / kColBlocks, j / 2), col = col_of(block) + j % 2;
+        if (row >= output_.rows() || col >= output_.cols()) continue;
+        const float of_col = j % 2 == 0 ? of_cols.x : of_cols.y;
+        output_.store(unscaled(of_block[j], of_rows[j / 2], of_col), row, col);
       }
+      of_cols = of_next_cols;
     }
   }
 
-  __device__ void store_element(float sum, int row, int col) const {
-    if (row >= output_.rows() || col >= output_.cols()) return;
-    float value = 0;
-    if (output_.has_factors()) {
-      value = unscaled(sum, output_.factors_of_rows()[row], output_.factors_of_cols()[col]);
-    }
-    output_.store(value, row, col);
+  __device__ int col_of(int block) const { return col_ + block % kColBlocks * 8; }
+
+  __device__ float2 factors_of_cols(int block) const {
+    const int col = col_of(block);
+    return {factor(output_.factors_of_cols(), col, output_.cols()),
+            factor(output_.factors_of_cols(), col + 1, output_.cols())};
+  }
+
+  // 0 where nothing was multiplied, and for a line that does not exist.
+  __device__ float factor(const float* factors, int line, int lines) const {
+    return output_.has_factors() && line < lines ? factors[line] : 0.0f;
   }
 
   const Output& output_;

@@ -435,7 +435,7 @@ MUTATIONS_OF = {
     "kernel_templates/wgmma_f16x3/kernel.cuh": [
         ("flag not read", r"__ldcg\(args\.flags\)", "0"),
         ("flag of a kept copy not read", r"flag \|= flag_of_kept.*;", ";"),
-        ("flag not lowered", r"flags\[0\] = 0;", ";"),
+        ("flag not lowered", r"args\.flags\[0\] = 0;", ";"),
         ("earlier launches not waited for", r"wgmma::await_earlier_launch\(\);", ";"),
     ],
     "kernel_templates/device/copy/chunk_map.cuh": [
@@ -524,7 +524,7 @@ ALLOWED = {
     ("kernel_templates/wgmma/pack.cuh", "pack: chunks past a line's end", "if (at < args.chunks) {"):
         "spares loads: behind K all elements are zeros",
     ("kernel_templates/wgmma_f16x3/output.cuh", "sum does not start at zero",
-     "float of_block[4] = {};"):
+     "float of_block[4] = {}, of_rows[kHalves] = {};"):
         "all of it is assigned; compilers do not see that",
     ("kernel_templates/wgmma_f16x3/fp32_product.cuh", "sum does not start at zero",
      "float of_row[kEdge] = {};"):
