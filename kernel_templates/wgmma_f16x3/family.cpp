@@ -228,7 +228,7 @@ std::optional<std::vector<int>> untuned(const Signature& signature, int sm) {
 
 KernelFamily family() {
   KernelFamily family = make_family<Params>(
-      "wgmma_f16x3", /*revision=*/5,
+      "wgmma_f16x3", /*revision=*/6,
       "fp32 on Hopper's tensor cores: operands split into two f16 parts, three products",
       {tile_m_param("BM", &Params::BM, {64, 128, 256}),
        tile_n_param("BN", &Params::BN, {32, 64, 80, 96, 112, 128, 144}),

@@ -88,6 +88,7 @@ class SumStore {
       : output_(output),
         row_(place.row + thread / 32 * 16 + thread % 32 / 4),
         col_(place.col + thread % 4 * 2),
+        quad_(thread % 4),
         is_usual_(output.is_usual(place.row + group_rows(kP), place.col + kP.BN)) {}
 
   __device__ void store(const Sums& sums) const {
@@ -127,20 +128,43 @@ class SumStore {
 #pragma unroll
       for (int half = 0; half < kHalves; ++half) {
         float* const to = output_.address(row_ + row_of(i, half), col_);
-#pragma unroll
-        for (int block = 0; block < kColBlocks; ++block) {
+        const auto scaled = [&](int block) -> float2 {
           const float* const pair = sums[i] + block * 4 + half * 2;
-          const float2 scaled = {
-              output_.scaled(unscaled(pair[0], of_rows[i][half], of_cols[block].x)),
-              output_.scaled(unscaled(pair[1], of_rows[i][half], of_cols[block].y))};
-          if constexpr (PAIRS) {
-            *reinterpret_cast<float2*>(to + block * 8) = scaled;
-          } else {
-            to[block * 8] = scaled.x;
-            to[block * 8 + 1] = scaled.y;
+          return {output_.scaled(unscaled(pair[0], of_rows[i][half], of_cols[block].x)),
+                  output_.scaled(unscaled(pair[1], of_rows[i][half], of_cols[block].y))};
+        };
+        if constexpr (PAIRS) {
+#pragma unroll
+          for (int block = 0; block < kColBlocks; ++block) {
+            *reinterpret_cast<float2*>(to + block * 8) = scaled(block);
           }
+        } else {
+          store_row(to, scaled);
         }
       }
+    }
+  }
+
+  // A row whose even columns may lie at odd multiples of 4 bytes: pairs then begin at odd columns,
+  // and their second number is the first one of the thread beside this one, of the last thread of
+  // four the first one of the next block. scaled(block): the thread's numbers of a block.
+  template <class Scaled>
+  __device__ void store_row(float* to, const Scaled& scaled) const {
+    const int odd = static_cast<int>(reinterpret_cast<unsigned long long>(to) / sizeof(float) % 2);
+    float2 pair = scaled(0);
+    if (odd != 0 && quad_ == 0) to[0] = pair.x;
+#pragma unroll
+    for (int block = 0; block < kColBlocks; ++block) {
+      const bool is_last = block == kColBlocks - 1;
+      const float2 next = is_last ? float2{} : scaled(block + 1);
+      const float beside =  // of the thread 1 further, modulo 4
+          __shfl_xor_sync(0xffffffffu, quad_ == 0 ? next.x : pair.x, quad_ % 2 == 0 ? 1 : 3);
+      if (is_last && odd != 0 && quad_ == 3) {
+        to[block * 8 + 1] = pair.y;
+      } else {
+        *reinterpret_cast<float2*>(to + block * 8 + odd) = odd == 0 ? pair : float2{pair.y, beside};
+      }
+      pair = next;
     }
   }
 
@@ -193,7 +217,7 @@ class SumStore {
   }
 
   const Output& output_;
-  const int row_, col_;
+  const int row_, col_, quad_;
   const bool is_usual_;
 };
 

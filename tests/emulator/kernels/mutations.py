@@ -417,6 +417,10 @@ MUTATIONS_OF = {
         ("beta left out", r"args_\.beta == 0\.0f && has_factors", "has_factors"),
         ("another block", r"known != block", "known != 0"),
         ("odd rows stored in pairs", r"bits % 2 == 0", "true"),
+        ("pairs of another block", r"quad_ == 0 \? next\.x : pair\.x", "pair.x"),
+        ("pairs with another thread", r"quad_ % 2 == 0 \? 1 : 3", "1"),
+        ("first number of a row lost", r"to\[0\] = pair\.x", ";"),
+        ("last number of a row lost", r"to\[block \* 8 \+ 1\] = pair\.y", ";"),
     ],
     "kernel_templates/wgmma_f16x3/fp32_product.cuh": [
         ("another row", r"known != i", "known != 0"),
