@@ -124,6 +124,8 @@ std::string_view to_string(Reason reason) {
       return "the nearest tuned size is too far away";
     case Reason::slower:
       return "cuBLAS was faster";
+    case Reason::captured:
+      return "a call captured into a graph, whose kernel would need memory from the graph";
     case Reason::too_many_shapes:
       return "too many different shapes";
     case Reason::failed:

@@ -98,6 +98,7 @@ enum class Reason {
   untimed,
   distant,
   slower,
+  captured,
   too_many_shapes,
   failed
 };

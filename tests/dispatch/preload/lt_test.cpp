@@ -195,6 +195,22 @@ TEST_F(LtTest, OtherSettingsAreForCublas) {
   expect_other([](Product& p) { p.a = Layout(kF16, 12, std::uint64_t(p.m), 16); });
 }
 
+TEST_F(LtTest, ACapturedCallWhoseKernelNeedsMemoryIsCublass) {
+  Product needs_memory, needs_none;
+  library_.recipe.workspace_bytes = 64;
+  expect_served(needs_memory);
+  library_.recipe.workspace_bytes = 0;
+  expect_served(needs_none);
+  fake_driver()->capture_status = 1;
+  expect_by_cublas(needs_memory);
+  handle_.calls = 0;
+  expect_served(needs_none);
+  library_.recipe.workspace_bytes = 64;
+  EXPECT_EQ(sgemm(handle_, new_size()), kServed) << "cuBLAS itself may allocate there";
+  fake_driver()->capture_status = 0;
+  expect_served(needs_memory);
+}
+
 TEST_F(LtTest, NullPointersAreForCublasToRefuse) {
   const float one = 1;
   EXPECT_EQ(cublasLtMatmul(&handle_, nullptr, &one, matrix, nullptr, matrix, nullptr, &one, matrix,
