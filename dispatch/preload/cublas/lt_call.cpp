@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "core/text/hash_words.h"
 #include "dispatch/preload/cublas/real_cublas.h"
@@ -19,8 +20,10 @@ constexpr std::size_t kDescriptorBytes = 256, kLayoutBytes = 64;
 constexpr int kComputeType = 0, kScaleType = 1, kPointerMode = 2, kTransposeA = 3, kTransposeB = 4,
               kEpilogue = 7, kBiasPointer = 8, kAuxPointer = 11, kAuxLd = 12, kAuxStride = 13,
               kAuxType = 22, kBiasType = 26;
-constexpr int kType = 0, kRows = 2, kColumns = 3, kLd = 4, kBatchCount = 5, kBatchStride = 6;
+constexpr int kType = 0, kOrder = 1, kRows = 2, kColumns = 3, kLd = 4, kBatchCount = 5,
+              kBatchStride = 6;
 constexpr int kOfDsType = -1;
+constexpr int kByColumns = 0, kByRows = 1;  // orders of a layout
 
 using Get = int(const void*, int attribute, void* value, std::size_t bytes, std::size_t* written);
 using Set = int(void*, int attribute, const void* value, std::size_t bytes);
@@ -92,16 +95,17 @@ bool is_made_by(const Make& make, const void* object) {
 }
 
 struct Layout {
-  int type = 0;
+  int type = 0, order = kByColumns;
   std::int64_t rows = 0, columns = 0, ld = 0, stride = 0;
   std::int32_t batch = 0;
-  bool is_plain = false;  // column-major, and nothing else that is unusual
+  bool is_plain = false;  // nothing else is set
 };
 
 std::optional<Layout> layout_of(const Functions& lt, const void* object) {
   Attributes read;
   Layout layout;
   layout.type = read.get<int>(lt.get_of_layout, object, kType);
+  layout.order = read.get<std::int32_t>(lt.get_of_layout, object, kOrder);
   layout.rows = read.get<std::int64_t>(lt.get_of_layout, object, kRows);
   layout.columns = read.get<std::int64_t>(lt.get_of_layout, object, kColumns);
   layout.ld = read.get<std::int64_t>(lt.get_of_layout, object, kLd);
@@ -113,6 +117,7 @@ std::optional<Layout> layout_of(const Functions& lt, const void* object) {
     written.require(
         lt.init_layout(made, kLayoutBytes, layout.type, static_cast<std::uint64_t>(layout.rows),
                        static_cast<std::uint64_t>(layout.columns), layout.ld) == kSuccess);
+    if (layout.order != kByColumns) written.set(lt.set_of_layout, made, kOrder, layout.order);
     written.set(lt.set_of_layout, made, kBatchCount, layout.batch);
     written.set(lt.set_of_layout, made, kBatchStride, layout.stride);
     return written.good();
@@ -171,6 +176,14 @@ std::optional<Descriptor> descriptor_of(const Functions& lt, const void* object)
   return d;
 }
 
+// What is stored by rows is the transpose, stored by columns: JAX has transposed operands so.
+void store_by_columns(Layout& layout, int& op) {
+  if (layout.order != kByRows) return;
+  layout.order = kByColumns;
+  std::swap(layout.rows, layout.columns);
+  op = op == kOpN ? kOpT : kOpN;
+}
+
 // Whether the descriptor's epilogue has a functor of this stage.
 bool has(const Descriptor& d, Stage stage) {
   bool found = false;
@@ -182,7 +195,8 @@ bool has(const Descriptor& d, Stage stage) {
 
 std::optional<Reason> objection_to(const Descriptor& d, const Layout& a, const Layout& b,
                                    const Layout& c, const Layout& of_d) {
-  const bool plain = d.is_plain && a.is_plain && b.is_plain && c.is_plain && of_d.is_plain;
+  const auto is_plain = [](const Layout& one) { return one.is_plain && one.order == kByColumns; };
+  const bool plain = d.is_plain && is_plain(a) && is_plain(b) && is_plain(c) && is_plain(of_d);
   const auto is_of_d = [&](int type) { return type == kOfDsType || type == of_d.type; };
   const bool has_bias = has(d, Stage::bias), has_aux = has(d, Stage::auxiliary);
   const bool lies_as_d = d.aux_ld == of_d.ld && (of_d.batch == 1 || d.aux_stride == of_d.stride);
@@ -204,10 +218,12 @@ std::optional<Reason> objection_to(const Descriptor& d, const Layout& a, const L
 // All but the addresses of the call, which are no part of the descriptors; nothing where these
 // cannot be read.
 std::optional<LtCall> read_call(const Functions& lt, const LtArguments& arguments) {
-  const auto d = descriptor_of(lt, arguments.descriptor);
-  const auto a = layout_of(lt, arguments.layout_a), b = layout_of(lt, arguments.layout_b),
-             c = layout_of(lt, arguments.layout_c), of_d = layout_of(lt, arguments.layout_d);
+  auto d = descriptor_of(lt, arguments.descriptor);
+  auto a = layout_of(lt, arguments.layout_a), b = layout_of(lt, arguments.layout_b);
+  const auto c = layout_of(lt, arguments.layout_c), of_d = layout_of(lt, arguments.layout_d);
   if (!d || !a || !b || !c || !of_d) return std::nullopt;
+  store_by_columns(*a, d->op_a);
+  store_by_columns(*b, d->op_b);
   LtCall made;
   made.pointer_mode = d->pointer_mode;
   made.against = objection_to(*d, *a, *b, *c, *of_d);

@@ -169,6 +169,28 @@ TEST_F(LtTest, ServesBatches) {
   EXPECT_EQ(library_.call.stride_c, 400);
 }
 
+TEST_F(LtTest, AnOperandStoredByRowsIsTheTransposeStoredByColumns) {
+  Product product;  // A^T and B as before, of matrices that are stored as JAX stores them
+  product.descriptor.set(kTransposeA, 0);
+  product.a = Layout(kF32, std::uint64_t(product.m), 12, 16);
+  product.b = Layout(kF32, 12, 8, 10);
+  for (Layout* const layout : {&product.a, &product.b}) layout->set(kOrder, 1);
+  expect_served(product);
+  EXPECT_EQ(library_.call.trans_a, GT_TRANSPOSE);
+  EXPECT_EQ(library_.call.trans_b, GT_TRANSPOSE);
+  EXPECT_EQ(library_.call.M, product.m);
+  EXPECT_EQ(library_.call.N, 8);
+  EXPECT_EQ(library_.call.K, 12);
+  EXPECT_EQ(library_.call.lda, 16);
+  EXPECT_EQ(library_.call.ldb, 10);
+  Product twice;  // the transpose of what is stored by rows
+  twice.a = Layout(kF32, 12, std::uint64_t(twice.m), twice.m + 1);
+  twice.a.set(kOrder, 1);
+  expect_served(twice);
+  EXPECT_EQ(library_.call.trans_a, GT_NO_TRANSPOSE);
+  EXPECT_EQ(library_.call.lda, twice.m + 1);
+}
+
 TEST_F(LtTest, OtherSettingsAreForCublas) {
   const auto expect_other = [&](auto change) {
     Product product;
@@ -186,7 +208,11 @@ TEST_F(LtTest, OtherSettingsAreForCublas) {
   expect_other(
       [](Product& p) { p.descriptor.set(kTransposeB, 1); });  // whose sizes do not fit then
   expect_other([](Product& p) { p.descriptor.set(30, 1); });  // of a later version
-  expect_other([](Product& p) { p.a.set(kOrder, 1); });
+  expect_other([](Product& p) { p.a.set(kOrder, 2); });       // in blocks
+  expect_other([](Product& p) {
+    p.d.set(kOrder, 1);
+    p.c.set(kOrder, 1);
+  });
   expect_other([](Product& p) { p.b.set(kBatchCount, std::int32_t{2}); });
   expect_other([](Product& p) { p.c = Layout(kF32, std::uint64_t(p.m), 9, p.m + 4); });
   expect_other([](Product& p) { p.c = Layout(kF32, std::uint64_t(p.m), 8, p.m - 1); });
