@@ -47,6 +47,12 @@ class NothingFound : public Error {
   using Error::Error;
 };
 
+// No kernel can serve a product.
+class NoKernelError : public Error {
+ public:
+  using Error::Error;
+};
+
 // Standard output or an output file could not be written completely.
 class OutputError : public Error {
  public:

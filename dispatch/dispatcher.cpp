@@ -265,21 +265,21 @@ void Dispatcher::keep_copy(CallValue operand, const GemmCall& call, cudaStream_t
                       " takes a prepared operand");
 }
 
-void Dispatcher::gemm(const GemmCall& call, cudaStream_t stream) {
+void Dispatcher::gemm(const GemmCall& call, cudaStream_t stream, const GivenWorkspace& given) {
   if (changes_nothing(call)) return;
   const std::int64_t batch = call.problem.batch;
-  if (batch <= kMaxBatch) return launch(call, stream);
+  if (batch <= kMaxBatch) return launch(call, stream, given);
   for (std::int64_t first = 0; first < batch; first += kMaxBatch) {
-    launch(part_of(call, first, std::min<std::int64_t>(kMaxBatch, batch - first)), stream);
+    launch(part_of(call, first, std::min<std::int64_t>(kMaxBatch, batch - first)), stream, given);
   }
 }
 
-void Dispatcher::launch(const GemmCall& call, cudaStream_t stream) {
+void Dispatcher::launch(const GemmCall& call, cudaStream_t stream, const GivenWorkspace& given) {
   const int ordinal = current_device();
   Generation& generation = *current_.load(std::memory_order_acquire);
   const CallKey key(call, ordinal);
   if (const Server* const known = generation.servers.find(key)) {
-    return enqueue(*known, call, ordinal, stream);
+    return enqueue(*known, call, ordinal, stream, given);
   }
   const DeviceKey& on = device(ordinal);
   const OutsideCapture loading;
@@ -288,15 +288,15 @@ void Dispatcher::launch(const GemmCall& call, cudaStream_t stream) {
       choose(winners->of(on.arch), on, call.problem, allowed(library_takes(call)));
   const auto [server, lasts] = first_sight(*winners, choice, call, ordinal, stream);
   if (lasts) generation.servers.add(key, server, !is_for_tuned(choice, on, call.problem));
-  enqueue(server, call, ordinal, stream);
+  enqueue(server, call, ordinal, stream, given);
 }
 
 void Dispatcher::enqueue(const Server& server, const GemmCall& call, int ordinal,
-                         cudaStream_t stream) {
+                         cudaStream_t stream, const GivenWorkspace& given) {
   if (server.library) {
-    return library(ordinal).gemm(*server.library, call, ordinal, stream, workspaces_);
+    return library(ordinal).gemm(*server.library, call, ordinal, stream, workspaces_, given);
   }
-  workspaces_.lend(server.kernel->plan().workspace_bytes_of(call), ordinal, stream,
+  workspaces_.lend(server.kernel->plan().workspace_bytes_of(call), given, ordinal, stream,
                    [&](void* workspace) { server.kernel->launch(call, workspace, stream); });
 }
 

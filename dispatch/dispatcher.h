@@ -39,12 +39,6 @@
 
 namespace gemm_tune {
 
-// Nothing can serve a problem.
-class NoKernelError : public Error {
- public:
-  using Error::Error;
-};
-
 // What becomes of a cache directory that cannot serve: it is an error, or left out.
 enum class CacheNeed { required, optional };
 
@@ -100,8 +94,9 @@ class Dispatcher {
                  DeviceBuffer<char>& memory);
 
   // Launches the call on the current device. Precondition: it is of row_major_call()
-  // (dispatch/c_values.h). Throws NoKernelError and DeviceError.
-  void gemm(const GemmCall& call, cudaStream_t stream);
+  // (dispatch/c_values.h). given: where the stream is being captured. Throws NoKernelError, also
+  // where what is given is too small, and DeviceError.
+  void gemm(const GemmCall& call, cudaStream_t stream, const GivenWorkspace& given = {});
 
  private:
   // What serves a problem: a kernel or an algorithm of a library.
@@ -146,7 +141,7 @@ class Dispatcher {
   Allowed allowed(bool with_library) const;
 
   // At most kMaxBatch entries.
-  void launch(const GemmCall& call, cudaStream_t stream);
+  void launch(const GemmCall& call, cudaStream_t stream, const GivenWorkspace& given);
 
   // What serves a problem that was not asked for before.
   struct FirstSight {
@@ -168,7 +163,8 @@ class Dispatcher {
   Server prepare(const Winners& winners, const Choice& choice, const GemmCall& call, int ordinal);
   Server prepare(const KnownConfig& config, const std::string& library_version,
                  const GemmCall& call, int ordinal);
-  void enqueue(const Server& server, const GemmCall& call, int ordinal, cudaStream_t stream);
+  void enqueue(const Server& server, const GemmCall& call, int ordinal, cudaStream_t stream,
+               const GivenWorkspace& given = {});
   const LoadedKernels& kernels(int ordinal, const std::string& arch, const KnownConfig& config,
                                const CallForm& form);
   Library& library(int ordinal);

@@ -32,7 +32,7 @@ namespace gemm_tune {
 namespace {
 
 // The layout is the binary interface.
-static_assert(sizeof(gt_device) == 24 && sizeof(gt_recipe) == 88 && sizeof(gt_gemm_call) == 240 &&
+static_assert(sizeof(gt_device) == 24 && sizeof(gt_recipe) == 88 && sizeof(gt_gemm_call) == 256 &&
               sizeof(gt_options) == 48);
 
 // Of the thread; a fixed array, since reporting an error must not fail.
@@ -215,6 +215,26 @@ gt_status gt_explain(const gt_handle* handle, const gt_device* device, const gt_
   });
 }
 
+namespace {
+
+GivenWorkspace given_workspace(const gt_gemm_call& call) {
+  constexpr std::uintptr_t kAlignment = 256;
+  if (call.workspace_bytes < -1) {
+    throw UsageError("call.workspace_bytes is " + std::to_string(call.workspace_bytes) +
+                     ": it must be the bytes of call.workspace, or -1 for none");
+  }
+  if (call.workspace_bytes > 0 &&
+      (call.workspace == nullptr ||
+       reinterpret_cast<std::uintptr_t>(call.workspace) % kAlignment != 0)) {
+    throw UsageError(
+        "call.workspace must be an address on the device that is aligned to 256 bytes where "
+        "call.workspace_bytes is above 0");
+  }
+  return {call.workspace, call.workspace_bytes};
+}
+
+}  // namespace
+
 gt_status gt_gemm(gt_handle* handle, CUstream_st* stream, const gt_gemm_call* call) {
   return guarded([&] {
     required(handle, "handle");
@@ -222,7 +242,7 @@ gt_status gt_gemm(gt_handle* handle, CUstream_st* stream, const gt_gemm_call* ca
     if (call->prepared_a != nullptr || call->prepared_b != nullptr) {
       take_prepared(*call, current_device(), own);
     }
-    handle->dispatcher.gemm(own, stream);
+    handle->dispatcher.gemm(own, stream, given_workspace(*call));
   });
 }
 

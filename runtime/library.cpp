@@ -76,10 +76,10 @@ LibraryCall Library::prepare(const KnownConfig& config, const GemmCall& call) {
 }
 
 void Library::gemm(const LibraryCall& algorithm, const GemmCall& call, int ordinal,
-                   cudaStream_t stream, WorkspacePool& workspaces) {
+                   cudaStream_t stream, WorkspacePool& workspaces, const GivenWorkspace& given) {
   const auto is_taken_by = [&](const LibraryCall& one) {
     bool is_taken = false;
-    workspaces.lend_scratch(one.workspace_bytes(), ordinal, stream,
+    workspaces.lend_scratch(one.workspace_bytes(), given, ordinal, stream,
                             [&](void* memory) { is_taken = one.launch(call, memory, stream); });
     return is_taken;
   };

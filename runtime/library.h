@@ -90,8 +90,9 @@ class Library {
   LibraryCall prepare(const KnownConfig& config, const GemmCall& call);
 
   // Enqueues the call by the algorithm or, where that does not take it, by cuBLAS's own choice.
+  // given: of a captured call.
   void gemm(const LibraryCall& algorithm, const GemmCall& call, int ordinal, cudaStream_t stream,
-            WorkspacePool& workspaces);
+            WorkspacePool& workspaces, const GivenWorkspace& given);
 
  private:
   friend class LibraryCall;

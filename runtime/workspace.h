@@ -61,4 +61,12 @@ class CapturedWorkspace {
   cudaStream_t stream_;
 };
 
+// Memory that the owner of a captured call gives to the graph.
+struct GivenWorkspace {
+  void* data = nullptr;
+  std::int64_t bytes = -1;  // negative: none is given
+
+  bool is_given() const { return bytes >= 0; }
+};
+
 }  // namespace gemm_tune

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The scratch memory of an application's launches: one workspace for each device and stream, and
-// one of its own for each launch that is captured into a graph.
+// one of its own, or one that is given, for each launch that is captured into a graph.
 //
 // Launches in one stream follow one another and may share; those of different streams may overlap.
 // A workspace grows with what is asked and is kept until the pool ends. Any number of threads.
@@ -22,12 +22,19 @@ class WorkspacePool {
  public:
   // Calls enqueue(void* workspace), which may put launches that need up to `bytes` into the stream;
   // the workspace begins with counters, and is null for 0 bytes. ordinal: of the current device.
-  // Nobody else enqueues launches of this stream that use a workspace meanwhile. Throws CudaError
-  // where memory does not suffice, and what enqueue() throws.
+  // Nobody else enqueues launches of this stream that use a workspace meanwhile. given: for a
+  // captured launch. Throws NoKernelError where it is too small, CudaError where memory does not
+  // suffice, and what enqueue() throws.
   template <class Enqueue>
-  void lend(std::int64_t bytes, int ordinal, cudaStream_t stream, const Enqueue& enqueue) {
+  void lend(std::int64_t bytes, const GivenWorkspace& given, int ordinal, cudaStream_t stream,
+            const Enqueue& enqueue) {
     if (bytes == 0) return enqueue(nullptr);
     if (is_capturing(stream)) {
+      if (given.is_given()) {
+        check_suffices(given, bytes);
+        zero_counters(given, stream);
+        return enqueue(given.data);
+      }
       const CapturedWorkspace own(bytes, CapturedWorkspace::Counters::zero, stream);
       return enqueue(own.data());
     }
@@ -39,16 +46,23 @@ class WorkspacePool {
 
   // The same with memory alone: calls enqueue(void* memory).
   template <class Enqueue>
-  void lend_scratch(std::int64_t bytes, int ordinal, cudaStream_t stream, const Enqueue& enqueue) {
+  void lend_scratch(std::int64_t bytes, const GivenWorkspace& given, int ordinal,
+                    cudaStream_t stream, const Enqueue& enqueue) {
     if (bytes > 0 && is_capturing(stream)) {
+      if (given.is_given()) {
+        check_suffices(given, bytes);
+        return enqueue(given.data);
+      }
       const CapturedWorkspace own(bytes, CapturedWorkspace::Counters::none, stream);
       return enqueue(own.data());
     }
-    lend(bytes > 0 ? kWorkspaceCounterBytes + bytes : 0, ordinal, stream,
+    lend(bytes > 0 ? kWorkspaceCounterBytes + bytes : 0, given, ordinal, stream,
          [&](void* memory) { enqueue(behind_counters(memory)); });
   }
 
  private:
+  static void check_suffices(const GivenWorkspace& given, std::int64_t bytes);
+  static void zero_counters(const GivenWorkspace& given, cudaStream_t stream);
   static void* behind_counters(void* workspace) {
     return workspace == nullptr ? nullptr : static_cast<char*>(workspace) + kWorkspaceCounterBytes;
   }

@@ -26,12 +26,6 @@ const Driver& driver() {
   return only;
 }
 
-bool is_capturing(CUstream_st* stream) {
-  int status = 0;
-  return driver().stream_is_capturing == nullptr ||
-         driver().stream_is_capturing(stream, &status) != 0 || status != 0;
-}
-
 std::optional<int> current_device() {
   int ordinal = 0;
   if (driver().ctx_get_device == nullptr || driver().ctx_get_device(&ordinal) != 0) {

@@ -35,9 +35,6 @@ struct Driver {
 // Looked up at the first call.
 const Driver& driver();
 
-// Whether work for the stream is captured into a graph instead of run; also where nobody knows.
-bool is_capturing(CUstream_st* stream);
-
 // The ordinal of the calling thread's current device; nothing where no driver is loaded or the
 // thread has no context.
 std::optional<int> current_device();

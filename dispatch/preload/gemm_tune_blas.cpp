@@ -106,10 +106,16 @@ template <class Int>
 Groups(const Int*, Int) -> Groups<Int>;  // clang 14 deduces no aggregate
 
 // handle: cublasLt's, or one of cuBLAS, which cublasLt takes, too.
-std::optional<Declined> serve(Handle handle, const LtArguments& arguments, CUstream_st* stream,
+std::optional<Declined> serve(Handle handle, const LtArguments& arguments, void* workspace,
+                              std::size_t workspace_bytes, CUstream_st* stream,
                               GpuTimer::Span* span) noexcept {
   try {
-    const LtCall lt = lt_call(arguments);
+    LtCall lt = lt_call(arguments);
+    // cublasLt takes one of any alignment with some algorithms.
+    const bool is_aligned = reinterpret_cast<std::uintptr_t>(workspace) % kWorkspaceAlignment == 0;
+    lt.call.workspace = workspace;
+    lt.call.workspace_bytes =
+        workspace != nullptr && is_aligned ? static_cast<std::int64_t>(workspace_bytes) : 0;
     HandleState state;
     state.stream = stream;
     state.pointer_mode = lt.pointer_mode;
@@ -135,7 +141,7 @@ int lt_matmul(Handle handle, const LtArguments& a, const void* algorithm, void* 
   if (is_inside) return forward();
   const Inside inside;
   GpuTimer::Span span;
-  return finish(serve(handle, a, stream, &span), forward);
+  return finish(serve(handle, a, workspace, workspace_bytes, stream, &span), forward);
 }
 
 }  // namespace

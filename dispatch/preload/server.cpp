@@ -16,16 +16,6 @@
 #include "dispatch/preload/report/report.h"
 
 namespace gemm_tune::preload {
-namespace {
-
-// Whether its caller has to expect that a graph into which it is captured allocates memory. CUDA
-// takes no such graph as a part of another, which XLA makes of each call. A function of a handle
-// may allocate in cuBLAS, too; cublasLtMatmul has the memory that its caller brings.
-bool may_take_memory(const CublasCall& call) {
-  return call.function != CublasFunction::cublasLtMatmul;
-}
-
-}  // namespace
 
 Settings Settings::from(Get* get) {
   Settings settings;
@@ -110,11 +100,9 @@ std::optional<Reason> Server::try_to_serve(const CublasCall& asked, const gt_gem
     if (generation_ != generation) shape->verdict = Shape::kUnknown;  // refresh() came in between
   }
   if (verdict != Shape::kServed) return static_cast<Reason>(verdict);
-  if (!may_take_memory(asked) && shape->needs_memory && is_capturing(stream)) {
-    return Reason::captured;
-  }
   const gt_status status = library_->gemm(stream, call);
   if (status == GT_OK) return std::nullopt;
+  if (status == GT_NO_KERNEL && call.workspace_bytes >= 0) return Reason::workspace;
   // Calls of one shape may have other addresses and strides than the one that was looked up.
   if (status == GT_INVALID_ARGUMENT) return why_invalid(asked);
   remember_error(library_->last_error());
@@ -134,7 +122,6 @@ int Server::verdict_on(const gt_gemm_call& call, Shape* shape) {
   const bool is_exact = recipe.match == GT_MATCH_EXACT;
   shape->expected_us = is_exact ? recipe.tuned_us : recipe.expected_us;
   shape->cublas_us = is_exact ? recipe.baseline_us : recipe.cublas_us;
-  shape->needs_memory = recipe.workspace_bytes > 0;
   const std::optional<Reason> against = objection(recipe, settings_.most_distance);
   return against ? static_cast<int>(*against) : Shape::kServed;
 }

@@ -121,6 +121,40 @@ class CaptureGpuTest : public GpuTest {
   gt_handle* handle_ = nullptr;
 };
 
+TEST_F(CaptureGpuTest, AGivenWorkspaceMakesAGraphThatMayBeTheChildOfAnother) {
+  Product product(3);
+  const Stream stream;
+  gt_gemm_call call = GT_GEMM_CALL_INIT;
+  call.M = call.N = kEdge;
+  call.K = call.lda = kDepth;
+  call.ldb = call.ldc = kEdge;
+  call.A = product.a.data();
+  call.B = product.b.data();
+  call.C = call.D = product.c.data();
+  gt_recipe recipe{};
+  ASSERT_EQ(gt_lookup(handle_, nullptr, &call, &recipe), GT_OK) << gt_last_error();
+  DeviceBuffer<char> memory(static_cast<std::size_t>(recipe.workspace_bytes));
+  memory.fill_bytes(0xff);
+  call.workspace = memory.data();
+  call.workspace_bytes = recipe.workspace_bytes;
+  const Graph child = capture(stream.get(), cudaStreamCaptureModeThreadLocal, [&] {
+    EXPECT_EQ(gt_gemm(handle_, stream.get(), &call), GT_OK) << gt_last_error();
+    call.workspace_bytes = recipe.workspace_bytes - 1;
+    EXPECT_EQ(gt_gemm(handle_, stream.get(), &call), GT_NO_KERNEL);
+  });
+  cudaGraph_t made = nullptr;
+  GT_CUDA(cudaGraphCreate(&made, 0));
+  const Graph parent(made);
+  cudaGraphNode_t node = nullptr;
+  GT_CUDA(cudaGraphAddChildGraphNode(&node, parent.get(), nullptr, 0, child.get()));
+  const Executable executable = instantiate(parent);
+  for (int i = 0; i < 3; ++i) {
+    product.forget();
+    GT_CUDA(cudaGraphLaunch(executable.get(), stream.get()));
+    EXPECT_EQ(product.wrong(), 0) << "launch " << i;
+  }
+}
+
 TEST_F(CaptureGpuTest, TheFirstCallOfAHandleMayBeACapturedOneInEveryMode) {
   Product product(3);
   const Stream stream;

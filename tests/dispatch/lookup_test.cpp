@@ -548,7 +548,7 @@ TEST_F(LookupTest, GemmChecksItsCallBeforeItLooksForAGpu) {
             "call.size is 0: set it to sizeof(gt_gemm_call) of this version's header, as "
             "GT_GEMM_CALL_INIT does");
   call.size = sizeof(gt_gemm_call) + 8;
-  EXPECT_THAT(refusal(call), StartsWith("call.size is 248: set it"));
+  EXPECT_THAT(refusal(call), StartsWith("call.size is 264: set it"));
   call = good;
   call.type_c = static_cast<gt_type>(9);
   EXPECT_EQ(refusal(call), "call.type_c is 9: it must be a gt_type");

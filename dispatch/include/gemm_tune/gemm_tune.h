@@ -191,13 +191,17 @@ typedef struct gt_gemm_call {
   int64_t lda, ldb, ldc;   /* ldc: of C and of D */
   int64_t stride_a, stride_b, stride_c;       /* of a batch; stride_c: of C and of D */
   const gt_prepared *prepared_a, *prepared_b; /* of this A and this B by gt_prepare, or NULL */
+  void* workspace; /* of a call that is captured into a graph: memory on the device, aligned to
+                      256 bytes, that the graph may use whenever it runs */
+  int64_t workspace_bytes; /* of it; -1: nodes of the graph allocate what the call needs, and such a
+                              graph can be no child of another graph */
 } gt_gemm_call;
 
 #define GT_GEMM_CALL_INIT                                                                         \
   {                                                                                               \
     sizeof(gt_gemm_call), GT_ROW_MAJOR, GT_NO_TRANSPOSE, GT_NO_TRANSPOSE, GT_F32, GT_F32, GT_F32, \
         GT_F32, GT_ACCURACY_OF_TYPES, 0, GT_STRIDED, 0, 0, 0, 1, 1.0, 0.0, 0, 0, 0, 0,            \
-        {0, 0, 0, 0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, 0                                                \
+        {0, 0, 0, 0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, -1                                         \
   }
 
 /* Strings are the caller's and are read during the call only. */

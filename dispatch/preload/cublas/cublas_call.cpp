@@ -124,10 +124,10 @@ std::string_view to_string(Reason reason) {
       return "the nearest tuned size is too far away";
     case Reason::slower:
       return "cuBLAS was faster";
-    case Reason::captured:
-      return "a call captured into a graph, whose kernel would need memory from the graph";
     case Reason::too_many_shapes:
       return "too many different shapes";
+    case Reason::workspace:
+      return "a captured call with too little workspace for its winner";
     case Reason::failed:
       return "an error of gemm-tune's library";
   }
@@ -187,6 +187,8 @@ std::variant<gt_gemm_call, Reason> tuned_call(const CublasCall& c, const HandleS
     if (slot < 0) return;
     call.operands[slot] = functor.stage == Stage::bias ? c.bias : c.aux;
   });
+  call.workspace = c.workspace;
+  call.workspace_bytes = c.workspace_bytes;
   return call;
 }
 

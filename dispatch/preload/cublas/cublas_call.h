@@ -25,6 +25,9 @@ inline constexpr int kFullReduction = 16;  // a flag beside the math modes
 inline constexpr int kNoEpilogue = 1;
 inline constexpr int kDefaultAlgorithm = -1, kDefaultTensorOpAlgorithm = 99;
 
+// Bytes, of the memory that gt_gemm_call gives to a captured call.
+inline constexpr std::uintptr_t kWorkspaceAlignment = 256;
+
 struct CublasCall {
   CublasFunction function = CublasFunction::cublasSgemm;
   BatchKind batch_kind = BatchKind::strided;
@@ -48,6 +51,9 @@ struct CublasCall {
   int epilogue = kNoEpilogue;
   const void* bias = nullptr;
   const void* aux = nullptr;
+  // The program's memory for the call, of functions that take such; -1: none is given.
+  void* workspace = nullptr;
+  std::int64_t workspace_bytes = -1;
 };
 
 // What a handle says of itself.
@@ -98,8 +104,8 @@ enum class Reason {
   untimed,
   distant,
   slower,
-  captured,
   too_many_shapes,
+  workspace,
   failed
 };
 inline constexpr int kReasons = static_cast<int>(Reason::failed) + 1;

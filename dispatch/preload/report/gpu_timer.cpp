@@ -25,6 +25,11 @@ std::optional<unsigned long long> current_context() {
   return id;
 }
 
+bool is_capturing(CUstream_st* stream) {
+  int status = 0;
+  return driver().stream_is_capturing(stream, &status) != 0 || status != 0;
+}
+
 }  // namespace
 
 void GpuTimer::Span::begin(GpuTimer& timer, CUstream_st* stream, Shape* shape) {

@@ -42,7 +42,6 @@ struct Shape {
 
   ShapeKey key;
   std::atomic<int> verdict = kUnknown;
-  std::atomic<bool> needs_memory = false;  // the kernel of a served call
   std::atomic<std::uint64_t> served = 0;
   std::array<std::atomic<std::uint64_t>, kReasons> declined = {};
   std::atomic<std::uint64_t> calls = 0;  // that may be timed, where a report is asked for

@@ -54,6 +54,7 @@ struct Product {
   float alpha = 2, beta = 0;
   const float* C = matrix;
   float* D = matrix;
+  void* workspace = nullptr;
   int stream = 0;
 
   Product() { descriptor.set(kTransposeA, 1); }
@@ -61,7 +62,7 @@ struct Product {
   int call(FakeHandle& handle) {
     return cublasLtMatmul(&handle, descriptor.words.data(), &alpha, matrix + 1, a.words.data(),
                           matrix + 2, b.words.data(), &beta, C, c.words.data(), D, d.words.data(),
-                          nullptr, nullptr, kWorkspace, reinterpret_cast<CUstream_st*>(&stream));
+                          nullptr, workspace, kWorkspace, reinterpret_cast<CUstream_st*>(&stream));
   }
 };
 
@@ -221,20 +222,24 @@ TEST_F(LtTest, OtherSettingsAreForCublas) {
   expect_other([](Product& p) { p.a = Layout(kF16, 12, std::uint64_t(p.m), 16); });
 }
 
-TEST_F(LtTest, ACapturedCallWhoseKernelNeedsMemoryIsCublass) {
-  Product needs_memory, needs_none;
-  library_.recipe.workspace_bytes = 64;
-  expect_served(needs_memory);
-  library_.recipe.workspace_bytes = 0;
-  expect_served(needs_none);
-  fake_driver()->capture_status = 1;
-  expect_by_cublas(needs_memory);
-  handle_.calls = 0;
-  expect_served(needs_none);
-  library_.recipe.workspace_bytes = 64;
-  EXPECT_EQ(sgemm(handle_, new_size()), kServed) << "cuBLAS itself may allocate there";
-  fake_driver()->capture_status = 0;
-  expect_served(needs_memory);
+// Which a captured call takes: of nodes that allocate memory XLA can make no part of its graph.
+TEST_F(LtTest, TheProgramsWorkspaceGoesWithTheCall) {
+  alignas(256) static char memory[512];
+  Product product;
+  product.workspace = memory;
+  expect_served(product);
+  EXPECT_EQ(library_.call.workspace, static_cast<void*>(memory));
+  EXPECT_EQ(library_.call.workspace_bytes, std::int64_t{kWorkspace});
+  for (void* const unusable : {static_cast<void*>(nullptr), static_cast<void*>(memory + 16)}) {
+    product.workspace = unusable;
+    expect_served(product);
+    EXPECT_EQ(library_.call.workspace_bytes, 0);
+  }
+  library_.gemm_status = GT_NO_KERNEL;
+  expect_by_cublas(product);
+  library_.gemm_status = GT_OK;
+  EXPECT_EQ(sgemm(handle_, new_size()), kServed);
+  EXPECT_EQ(library_.call.workspace_bytes, -1);
 }
 
 TEST_F(LtTest, NullPointersAreForCublasToRefuse) {

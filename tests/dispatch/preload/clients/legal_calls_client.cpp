@@ -45,7 +45,8 @@ struct Call {
   // Of cublasLt.
   int c = kInPlace, epilogue = 1, scale_type = kF32;
   int ld_of_c = 64, rows_of_b = 32, batch_of_a = 1;
-  bool null_layout_c = false, null_bias = false, a_by_rows = false;
+  bool null_layout_c = false, null_bias = false;
+  std::array<bool, 4> by_rows{};  // A, B, C, D
 };
 
 struct Row {
@@ -59,6 +60,10 @@ void batch_of_3(Call& c) {
   c.stride_a = 64 * 32;
   c.stride_b = 32 * 48;
   c.stride_c = 64 * 48;
+}
+void all_by_rows(Call& c) {
+  c.by_rows = {true, true, true, true};
+  c.ldb = 48;
 }
 void of_16_bits(Call& c) { c.type_a = c.type_b = c.type_c = kF16; }
 
@@ -152,7 +157,27 @@ const Row kRows[] = {
     {"bias, C null", kMatmul, [](Call& c) { c.epilogue = 4, c.c = kNull; }},
     {"bias null", kMatmul, [](Call& c) { c.epilogue = 4, c.null_bias = true; }},
     {"epilogue 3000", kMatmul, [](Call& c) { c.epilogue = 3000; }},
-    {"A by rows", kMatmul, [](Call& c) { c.a_by_rows = true; }},
+    {"A by rows", kMatmul,
+     [](Call& c) {
+       c.by_rows = {true, false, false, false};
+     }},
+    {"B by rows", kMatmul,
+     [](Call& c) {
+       c.by_rows = {false, true, false, false}, c.ldb = 48;
+     }},
+    {"all by rows", kMatmul, all_by_rows},
+    {"all by rows, beta 1", kMatmul, [](Call& c) { all_by_rows(c), c.beta = 1; }},
+    {"all by rows, a batch of 3", kMatmul, [](Call& c) { batch_of_3(c), all_by_rows(c); }},
+    {"all by rows, a bias", kMatmul, [](Call& c) { all_by_rows(c), c.epilogue = 4; }},
+    {"all by rows, ldc below N", kMatmul, [](Call& c) { all_by_rows(c), c.ldc = c.ld_of_c = 40; }},
+    {"C and D by rows", kMatmul,
+     [](Call& c) {
+       c.by_rows = {false, false, true, true};
+     }},
+    {"D by rows alone", kMatmul,
+     [](Call& c) {
+       c.by_rows = {false, false, false, true};
+     }},
     {"Matmul of f16", kMatmul, of_16_bits},
     {"Matmul of f16, C null", kMatmul, [](Call& c) { of_16_bits(c), c.c = kNull; }},
     {"Matmul of f16 into f32", kMatmul, [](Call& c) { of_16_bits(c), c.type_c = kF32; }},
@@ -204,7 +229,9 @@ class LtDescriptors {
                layout(c.type_c, c.m, c.n, c.ld_of_c, c.stride_c, c.batch),
                layout(c.type_c, c.m, c.n, c.ldc, c.stride_c, c.batch)};
     constexpr int kOrder = 1;
-    if (c.a_by_rows) set_layout(layouts[0], kOrder, std::int32_t{1});
+    for (std::size_t i = 0; i < layouts.size(); ++i) {
+      if (c.by_rows[i]) set_layout(layouts[i], kOrder, std::int32_t{1});
+    }
   }
   ~LtDescriptors() {
     function<int(void*)>("cublasLtMatmulDescDestroy")(product);
