@@ -189,10 +189,14 @@ class BusiestSm {
   }
 
   // Where as many are resident as the cut reckons with, or fewer, in turns: either the last wave
-  // alone is cut, or it and the one before so that all SMs end together. Where more are, the SMs
-  // end together anyhow.
+  // alone is cut, or it and the one before so that all SMs end together. Where more are, they begin
+  // together, or so many follow that the SMs end together anyhow.
   void add_cut_tiles(const Work& work) {
     const double at_once = std::min<double>(work.ctas_per_sm, std::ceil(work.ctas / work.sms));
+    if (at_once > traits_.tail_ctas_per_sm && work.ctas <= work.slots) {
+      add_pieces_at_once(work, static_cast<int>(at_once));
+      return;
+    }
     const double turns = std::max(1.0, traits_.tail_ctas_per_sm / at_once);
     const double cut_slots = work.sms * at_once * turns;
     if (at_once <= traits_.tail_ctas_per_sm && 2 * work.cut_tiles <= cut_slots) {
@@ -201,6 +205,26 @@ class BusiestSm {
     } else {
       const double sets = std::ceil(work.ctas / cut_slots) * turns;
       add_sets(sets, at_once, work.all_slices / cut_slots * turns / sets);
+    }
+  }
+
+  // All CTAs are resident from the start, the long ones before the short: an SM that has got two
+  // long ones multiplies the last slices of these with nothing beside them.
+  void add_pieces_at_once(const Work& work, int residents) {
+    const double whole = work.tiles - work.cut_tiles;
+    const double longs = whole + work.cut_tiles * (work.shares - 1);
+    const double rest_slices = work.slices - (work.shares - 1) * work.piece_slices;
+    const auto slices_of = [&](int place) {
+      const double cta = place * work.sms;  // the busiest SM's are the first of each round
+      if (place == residents) return 0.0;
+      return cta < whole ? work.slices : cta < longs ? work.piece_slices : rest_slices;
+    };
+    cycles_ += edge_cycles(residents);
+    for (int left = residents; left > 0; --left) {
+      const double slices = slices_of(left - 1) - slices_of(left);
+      const double busy = loop_.busy_cycles(left), exposed = loop_.exposed_cycles(busy);
+      cycles_ += slices * (busy + exposed);
+      latency_cycles_ += slices * exposed;
     }
   }
 
