@@ -63,11 +63,21 @@ ModelSearchConstants doubting(ModelSearchConstants constants) {
 
 // Of the surrogate that has a prior.
 ModelSearchConstants believing(ModelSearchConstants constants) {
-  constants.squeeze = 0;  // its prior is not squeezed
+  constants.squeeze = 0;  // its prior is not squeezed: squeezed_error() takes its place
   constants.surrogate.scale = constants.prior_scale;
   constants.surrogate.scale_weight = constants.prior_scale_weight;
   constants.surrogate.length = constants.prior_length;
   return constants;
+}
+
+// By how much results lay below what was expected of them, if they did: the middle of
+// log(measured / expected) less the value that a sixth of them lie below, which is a deviation
+// where they are normally distributed. Those that were slower than expected say of no point that it
+// may be faster.
+double lower_deviation(std::vector<double> logs) {
+  if (logs.empty()) return 0;
+  std::sort(logs.begin(), logs.end());
+  return logs[logs.size() / 2] - logs[logs.size() / 6];
 }
 
 // What was told, and what is under way.
@@ -145,7 +155,9 @@ std::vector<std::size_t> thinned(const std::vector<std::size_t>& points, std::si
 class Belief {
  public:
   Belief(const SearchSpace& space, std::vector<double> prior, const ModelSearchConstants& constants)
-      : constants_(constants), surrogate_(space, std::move(prior), constants.surrogate) {}
+      : constants_(constants),
+        has_prior_(!prior.empty()),
+        surrogate_(space, std::move(prior), constants.surrogate) {}
 
   bool wants_refit(const Results& results) const {
     if (observed_.empty()) return true;
@@ -249,20 +261,40 @@ class Belief {
     }
   }
 
+  // NaN stays NaN.
   std::vector<double> values(const Results& results) const {
     std::vector<double> all;
-    for (const std::size_t point : observed_) all.push_back(squeezed(results, point));
+    for (const std::size_t point : observed_) all.push_back(results.value_of(point));
+    if (results.none_valid()) return all;
+    if (has_prior_) {
+      squeeze_errors(all, results.best);
+    } else if (const double c = constants_.squeeze; c > 0) {
+      for (double& value : all) value = results.best + c * std::log1p((value - results.best) / c);
+    }
     return all;
   }
 
-  // NaN stays NaN.
-  double squeezed(const Results& results, std::size_t point) const {
-    const double value = results.value_of(point), c = constants_.squeeze;
-    if (c == 0 || results.none_valid()) return value;
-    return results.best + c * std::log1p((value - results.best) / c);
+  // Of slow results, how far off the prior was, from what it was off in the middle.
+  void squeeze_errors(std::vector<double>& values, double best) const {
+    const auto error = [&](std::size_t i) {
+      return values[i] - surrogate_.prior_mean(observed_[i]);
+    };
+    std::vector<double> errors;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (!std::isnan(values[i])) errors.push_back(error(i));
+    }
+    const auto middle = errors.begin() + static_cast<std::ptrdiff_t>(errors.size() / 2);
+    std::nth_element(errors.begin(), middle, errors.end());
+    const double c = constants_.prior_squeeze;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (!(values[i] > best + c)) continue;
+      const double off = error(i) - *middle;
+      values[i] += std::copysign(c * std::log1p(std::abs(off) / c), off) - off;
+    }
   }
 
   const ModelSearchConstants constants_;
+  const bool has_prior_;
   Surrogate surrogate_;
   std::vector<std::size_t> observed_;  // in the surrogate's order
   std::unordered_set<std::size_t> known_;
@@ -307,6 +339,10 @@ class Model : public Strategy {
     std::erase(results_.pending, point);
     const bool good = time_us && std::isfinite(*time_us) && *time_us > 0;
     const double value = good ? std::log(*time_us) : kInfinity;
+    const auto promise = promised_.find(point);
+    if (promise != promised_.end() && !results_.none_valid()) {
+      promises_.add(promise->second, results_.gain_of(value));
+    }
     if (results_.add(point, value)) bests_.push_back(results_.best);
   }
 
@@ -333,19 +369,16 @@ class Model : public Strategy {
   }
 
   std::optional<Outlook> outlook() const override {
-    if (next_gains_count_ == 0) return std::nullopt;
-    double sum = 0, squares = 0, count = 0;
+    if (next_gains_count_ == 0 || prior_.empty()) return std::nullopt;
+    std::vector<double> errors;
     for (std::size_t i = 0; i < results_.points.size(); ++i) {
       if (!std::isfinite(results_.values[i])) continue;
-      const double off = results_.values[i] - (prior_.empty() ? 0 : prior_[results_.points[i]]);
-      sum += off;
-      squares += off * off;
-      ++count;
+      errors.push_back(results_.values[i] - prior_[results_.points[i]]);
     }
-    const double mean = sum / count;
-    const double variance = std::max(0.0, squares / count - mean * mean);
-    return Outlook{static_cast<std::size_t>(count), results_.since_best, std::sqrt(variance),
-                   *std::max_element(next_gains_.begin(), next_gains_.end())};
+    const std::size_t timed = errors.size();
+    const double promised = *std::max_element(next_gains_.begin(), next_gains_.end());
+    return Outlook{timed, results_.since_best, lower_deviation(std::move(errors)),
+                   std::min(1.0, promises_.kept(constants_.outlook_trust)) * promised};
   }
 
  private:
@@ -370,11 +403,20 @@ class Model : public Strategy {
     update(belief);
     const std::vector<std::size_t> places = belief.most_promising(results_, untried_, kNextTries);
     if (places.empty()) return std::nullopt;
+    const std::size_t point = belief.surrogate().scored()[places[0]];
     if (&belief == &belief_ && !results_.none_valid()) {
+      if (next_gains_count_ == 0) promises_ = promises_of_results();
       next_gains_[next_gains_count_++ % next_gains_.size()] =
           belief.expected_gain(results_, places);
+      promised_[point] = belief.promise(results_, places[0]);
     }
-    return belief.surrogate().scored()[places[0]];
+    return point;
+  }
+
+  // Of results that were told before the first ask: an earlier run's, or a few of the first.
+  Promises promises_of_results() const {
+    Belief belief(space_, prior_, belief_constants());
+    return promises(belief);
   }
 
   // What the surrogate promises of the last results, led through them in the order told, and what
@@ -526,6 +568,9 @@ class Model : public Strategy {
   Untried untried_;
   Results results_;
   std::vector<double> bests_;  // after each result
+  // Of points that were asked for; kept or not once they are told.
+  std::unordered_map<std::size_t, double> promised_;
+  Promises promises_;
   // Of the most promising points, at the latest asks: one alone may follow a refit that errs.
   std::array<double, 4> next_gains_ = {};
   std::size_t next_gains_count_ = 0;

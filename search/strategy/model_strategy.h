@@ -29,6 +29,10 @@ struct ModelSearchConstants {
   // Without a prior the surrogate sees log times above the best squeezed: x as c log(1 + x / c), c
   // this. What lies far above the best would otherwise decide the length scales.
   double squeeze = 0.3;
+  // With a prior: of a result whose log time lies more than this above the best, the surrogate sees
+  // the prior's error, x beside the median error, as c log(1 + |x| / c) with its sign, c this. That
+  // a config is twice as slow as expected would otherwise make it unsure of those near the best.
+  double prior_squeeze = 0.1;
   // Points before the surrogate is asked, where there is no prior: the centre, and each further one
   // the farthest of so many random ones from those before.
   std::size_t start = 2;
@@ -48,6 +52,8 @@ struct ModelSearchConstants {
   // so many points at most; trusted like a surrogate that has promised this much and kept it.
   std::size_t gain_window = 32, gain_points = 64;
   double gain_trust = 0.1;
+  // The same for what the next tries are expected to gain, in outlook().
+  double outlook_trust = 0.3;
 };
 
 // prior_us: what each point is expected to take, in any unit, or empty for no expectation. NaN is

@@ -17,9 +17,10 @@ inline constexpr std::size_t kNextTries = 16;
 struct Outlook {
   std::size_t timed = 0;       // results with a time
   std::size_t since_best = 0;  // results since the best, failures among them
-  double prior_error = 0;      // standard deviation of log(measured / expected at the start)
+  // By how much log(measured / expected at the start) lies below its median, as a deviation.
+  double prior_error = 0;
   // The expected fall of the best log time by the next kNextTries: the greatest of what the latest
-  // few asks expected.
+  // few asks expected, times the share of such promises that was kept so far.
   double next_gain = 0;
 };
 

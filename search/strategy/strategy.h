@@ -38,8 +38,8 @@ class Strategy {
   // model, or too few results for one. Takes as long as some refits.
   virtual std::optional<double> expected_gain(std::size_t /*tries*/) { return std::nullopt; }
 
-  // By the results told so far and what the latest asks expected. Nothing where there is no model,
-  // or it was not asked since the first result. Costs nothing.
+  // By the results told so far and what the latest asks expected. Nothing where there is no model
+  // or no prior, or it was not asked since the first result. Costs nothing.
   virtual std::optional<Outlook> outlook() const { return std::nullopt; }
 };
 

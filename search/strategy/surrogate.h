@@ -44,6 +44,7 @@ class Surrogate {
   // The values of all observations in the order in which they came, NaN for one yet unknown.
   void set_values(const std::vector<double>& values);
 
+  double prior_mean(std::size_t point) const { return prior_mean_[point]; }
   const std::vector<std::size_t>& scored() const { return scored_; }
 
   // Of the scored points, in their order; the variance is that of a value without noise.
