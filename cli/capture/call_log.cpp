@@ -93,7 +93,7 @@ bool multiplies(std::string_view function) {
 void add_logged(const LoggedCall& call, CallCounts& counts) {
   std::string function = call.function;
   for (const std::string_view suffix : {"_64", "_v2"}) {
-    if (function.ends_with(suffix)) function.resize(function.size() - suffix.size());
+    if (function.ends_with(suffix)) function.erase(function.size() - suffix.size());
   }
   const std::optional<CublasFunction> known = cublas_function_named(function);
   const bool has_kernels = known && *known != CublasFunction::cublasLtMatmul &&
