@@ -28,13 +28,6 @@ void sort_by_rank(std::vector<RankedCandidate>& candidates, Objective objective)
 
 bool is_kernel(const RankedCandidate& one) { return !one.config.family->is_library(); }
 
-// The predicated twins that must be served beside the config.
-std::vector<KnownConfig> twins_of(const KnownConfig& config) {
-  std::vector<KnownConfig> twins = served_variants(config);
-  twins.erase(twins.begin());
-  return twins;
-}
-
 class Finals {
  public:
   Finals(Trials& trials, ProblemResults& results, const Problem& problem,
@@ -297,6 +290,12 @@ std::vector<Baseline>::const_iterator find_cublas(const std::vector<Baseline>& b
 }
 
 }  // namespace
+
+std::vector<KnownConfig> twins_of(const KnownConfig& config) {
+  std::vector<KnownConfig> twins = served_variants(config);
+  twins.erase(twins.begin());
+  return twins;
+}
 
 bool is_within(const Outcome& outcome, const std::optional<double>& most_error) {
   return !most_error || (outcome.error && *outcome.error <= *most_error);

@@ -26,6 +26,9 @@ struct RankedCandidate {
   bool retimed = false;    // its timing comes from these finals
 };
 
+// The predicated twins that must be served beside the config.
+std::vector<KnownConfig> twins_of(const KnownConfig& config);
+
 // Whether the outcome's error is known and at most this; true if there is no limit.
 bool is_within(const Outcome& outcome, const std::optional<double>& most_error);
 

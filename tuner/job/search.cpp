@@ -120,6 +120,7 @@ Searched Search::run(std::optional<TimeShare> time) {
   };
   while (!trials_.interrupted() && !is_out_of_time()) {
     ask_and_begin();
+    compile_likely_twins();
     if (has_all_that_it_asked() && under_way_ == 0 && !is_proposing_) break;
     trials_.wait(strategy_->fd());
     if (!result_.first_result && result_.progress.best_us &&
@@ -162,6 +163,14 @@ void Search::ask_and_begin() {
   if (result_.settled) return;
   // Asks for one point ahead of need.
   if (!is_exhausted_ && next_.empty() && !strategy_->is_asking()) strategy_->begin_ask(1);
+}
+
+// Once all candidates are begun, compilers become idle that the finals would wait for.
+void Search::compile_likely_twins() {
+  if (has_compiled_twins_ || !request_.measure || !best_kernel_) return;
+  if (!has_all_that_it_asked() || under_way_ == 0) return;
+  trials_.compile_ahead(twins_of(*best_kernel_), plan_.problem.epilogue);
+  has_compiled_twins_ = true;
 }
 
 // Whether the expected gain of the remaining budget is below the request's target. Judged once
@@ -266,7 +275,10 @@ void Search::keep(const KnownConfig& config, const std::optional<double>& us, Ou
   if (us && is_within(outcome, plan_.most_error)) {
     if (!best_us || *us < *best_us) best_us = us;
     const bool is_kernel = !config.family->is_library();
-    if (is_kernel && (!best_kernel_us_ || *us < *best_kernel_us_)) best_kernel_us_ = us;
+    if (is_kernel && (!best_kernel_us_ || *us < *best_kernel_us_)) {
+      best_kernel_us_ = us;
+      best_kernel_ = config;
+    }
   }
   if (outcome.disposition == Disposition::ok) result_.timed.push_back({config, std::move(outcome)});
 }

@@ -53,6 +53,7 @@ class Search {
 
  private:
   void take_up(const std::vector<std::size_t>& points);
+  void compile_likely_twins();
   void ask_and_begin();
   void begin(std::size_t point);
   void finish(std::size_t point, Outcome outcome);
@@ -82,8 +83,10 @@ class Search {
   // Queued without the strategy's knowledge, so that its points may contain them again.
   std::set<std::size_t> unasked_;
   std::optional<double> best_kernel_us_;  // that kernels must beat, whatever libraries have
-  bool is_exhausted_ = false;             // the space or the budget is used up
-  std::size_t next_judgement_ = 0;        // number of results at which the target is judged again
+  std::optional<KnownConfig> best_kernel_;
+  bool has_compiled_twins_ = false;
+  bool is_exhausted_ = false;       // the space or the budget is used up
+  std::size_t next_judgement_ = 0;  // number of results at which the target is judged again
   std::size_t asked_ = 0, under_way_ = 0;
   std::size_t algorithms_ = 0;  // begun, or recalled
   bool is_proposing_ = false;   // libraries were asked for their algorithms
