@@ -63,7 +63,7 @@ void batch_of_3(Call& c) {
 }
 void all_by_rows(Call& c) {
   c.by_rows = {true, true, true, true};
-  c.ldb = 48;
+  c.ldb = c.ldc = c.ld_of_c = 48;
 }
 void of_16_bits(Call& c) { c.type_a = c.type_b = c.type_c = kF16; }
 
