@@ -181,7 +181,11 @@ void store_by_columns(Layout& layout, int& op) {
   if (layout.order != kByRows) return;
   layout.order = kByColumns;
   std::swap(layout.rows, layout.columns);
-  op = op == kOpN ? kOpT : kOpN;
+  if (op == kOpN) {
+    op = kOpT;
+  } else if (op == kOpT || op == kOpC) {
+    op = kOpN;
+  }
 }
 
 // Whether the descriptor's epilogue has a functor of this stage.

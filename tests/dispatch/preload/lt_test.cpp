@@ -211,6 +211,11 @@ TEST_F(LtTest, OtherSettingsAreForCublas) {
   expect_other([](Product& p) { p.descriptor.set(30, 1); });  // of a later version
   expect_other([](Product& p) { p.a.set(kOrder, 2); });       // in blocks
   expect_other([](Product& p) {
+    p.descriptor.set(kTransposeA, 3);  // conjugated alone, which cuBLAS refuses
+    p.a = Layout(kF32, 12, std::uint64_t(p.m), p.m + 1);
+    p.a.set(kOrder, 1);
+  });
+  expect_other([](Product& p) {
     p.d.set(kOrder, 1);
     p.c.set(kOrder, 1);
   });
