@@ -109,7 +109,7 @@ TEST(ModelStrategyTest, SlowConfigsWithoutOrderMisleadLessWhereTheirTimesAreSque
       << squeezed << " " << plain;
 }
 
-TEST(ModelStrategyTest, WithAPriorNoTimeIsSqueezed) {
+TEST(ModelStrategyTest, TheSqueezeOfASearchWithoutAPriorHasNoEffectOnOneWithAPrior) {
   const Land land = half_erratic_land();
   std::vector<double> prior_us;
   for (const auto& time : land.time_us) prior_us.push_back(*time * *time);
