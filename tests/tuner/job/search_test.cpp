@@ -172,12 +172,13 @@ TEST_F(SearchTest, ASearchIsGuidedByWhatWasTimedElsewhereAndSaysSo) {
 TEST_F(SearchTest, ASearchWithoutABudgetEndsItselfAndGoesOnWhereABudgetIsNamed) {
   TuneRequest request = fake::request_of({}, file("log"));
   request.families = {find_family("tiled_2d")};
-  // The fake times have nothing to do with the model's.
+  request.budget = 1000;
   const ProblemReport all = fake::tune_into(file("a.db"), request).problems.at(0);
   EXPECT_FALSE(all.settled);
   EXPECT_EQ(all.funnel.tried, all.funnel.left);
   EXPECT_GT(all.funnel.left, 100u);
 
+  request.budget.reset();
   request.problems = {packed_problem(1024, 1024, 1152)};  // the same times
   const ProblemReport near = fake::tune_into(file("a.db"), request).problems.at(0);
   EXPECT_TRUE(near.settled);
