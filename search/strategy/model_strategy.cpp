@@ -289,7 +289,8 @@ class Belief {
     for (std::size_t i = 0; i < values.size(); ++i) {
       if (!(values[i] > best + c)) continue;
       const double off = error(i) - *middle;
-      values[i] += std::copysign(c * std::log1p(std::abs(off) / c), off) - off;
+      const double seen = std::copysign(c * std::log1p(std::abs(off) / c), off);
+      values[i] = std::max(best + c, values[i] + seen - off);
     }
   }
 

@@ -31,7 +31,8 @@ struct ModelSearchConstants {
   double squeeze = 0.3;
   // With a prior: of a result whose log time lies more than this above the best, the surrogate sees
   // the prior's error, x beside the median error, as c log(1 + |x| / c) with its sign, c this. That
-  // a config is twice as slow as expected would otherwise make it unsure of those near the best.
+  // a config is twice as slow as expected would otherwise make it unsure of those near the best. It
+  // stays this much above the best: its neighbours would otherwise seem to be faster than that.
   double prior_squeeze = 0.1;
   // Points before the surrogate is asked, where there is no prior: the centre, and each further one
   // the farthest of so many random ones from those before.

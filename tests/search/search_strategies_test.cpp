@@ -335,6 +335,24 @@ TEST(ModelStrategyTest, AFailureDoesNotMakeItHopeful) {
   EXPECT_LT(calm->outlook()->next_gain, StopRule().worth);
 }
 
+TEST(ModelStrategyTest, LeavesConfigsThatThePriorTakesForFasterThanAllOthers) {
+  const Land land = half_erratic_land();
+  const std::size_t half = land.time_us.size() / 2;
+  std::size_t wasted = 0;
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    std::mt19937_64 random(seed);
+    std::normal_distribution<double> normal(0, 0.1);
+    std::vector<double> prior;
+    for (std::size_t i = 0; i < land.time_us.size(); ++i) {
+      prior.push_back(*land.time_us[i] * std::exp(normal(random) - (i < half ? 4.5 : 0)));
+    }
+    for (const std::size_t point : run(*make_model(land.space, prior, seed), land, 150, 1)) {
+      wasted += point < half ? 1 : 0;
+    }
+  }
+  EXPECT_LT(wasted, 4 * 60u);
+}
+
 TEST(ModelStrategyTest, TheUnitOfThePriorDoesNotMatter) {
   const Land land = make_land();
   const auto prior = rough_prior(land, [](std::size_t i) { return i % 5 == 0; });
