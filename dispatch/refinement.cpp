@@ -33,6 +33,8 @@ Refinement::Refinement(const GemmCall& call, cudaStream_t stream, double limit_m
   const std::size_t offset = reinterpret_cast<std::uintptr_t>(call.D) % kWidestAccessBytes;
   call_.D = D_.data() + offset;
   if (call.C == call.D) call_.C = call_.D;
+  // The choice is also that of calls without prepared operands.
+  call_.kept_a = call_.kept_b = nullptr;
   D_.fill_bytes(0, stream);
 }
 

@@ -34,7 +34,9 @@ CapturedWorkspace::CapturedWorkspace(std::int64_t bytes, Counters counters, cuda
     : stream_(stream) {
   GT_CUDA(cudaMallocAsync(&memory_, static_cast<std::size_t>(bytes), stream));
   if (counters == Counters::none) return;
-  const cudaError_t zeroed = cudaMemsetAsync(memory_, 0, kWorkspaceCounterBytes, stream);
+  const auto counters_bytes =
+      static_cast<std::size_t>(std::min<std::int64_t>(bytes, kWorkspaceCounterBytes));
+  const cudaError_t zeroed = cudaMemsetAsync(memory_, 0, counters_bytes, stream);
   if (zeroed == cudaSuccess) return;
   cudaFreeAsync(memory_, stream);
   check_cuda(zeroed, "cudaMemsetAsync");

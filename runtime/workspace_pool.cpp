@@ -29,7 +29,9 @@ void WorkspacePool::check_suffices(const GivenWorkspace& given, std::int64_t byt
 }
 
 void WorkspacePool::zero_counters(const GivenWorkspace& given, cudaStream_t stream) {
-  GT_CUDA(cudaMemsetAsync(given.data, 0, kWorkspaceCounterBytes, stream));
+  const auto bytes =
+      static_cast<std::size_t>(std::min<std::int64_t>(given.bytes, kWorkspaceCounterBytes));
+  GT_CUDA(cudaMemsetAsync(given.data, 0, bytes, stream));
 }
 
 WorkspacePool::StreamWorkspaces& WorkspacePool::of(int ordinal, cudaStream_t stream) {

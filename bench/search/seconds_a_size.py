@@ -20,6 +20,8 @@ import subprocess
 import sys
 import time
 
+if len(sys.argv) < 3:
+    sys.exit("usage: seconds_a_size.py BIN OUT [STAGE...]")
 BIN, OUT = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 REPEATS = int(os.environ.get("REPEATS", "3"))
 LONG = os.environ.get("LONG", "600")

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <optional>
 #include <string_view>
 
 #include "cli/arguments/database.h"
@@ -29,7 +30,12 @@ constexpr const char* kAuditModule = "libgemm_tune_blas_audit.so";
 
 // Installed, built, or carried beside the program.
 std::filesystem::path library_file(const char* name) {
-  const std::filesystem::path own = own_program().value_or("").parent_path();
+  const std::optional<std::filesystem::path> program = own_program();
+  if (!program) {
+    throw UsageError(std::string("the folder of gemm-tune, and so ") + name +
+                     ", cannot be found: start it by its path, as in /usr/bin/gemm-tune");
+  }
+  const std::filesystem::path own = program->parent_path();
   for (const char* const folder : {"../" GT_LIBRARY_FOLDER, "../dispatch", "."}) {
     std::error_code missing;
     const auto file = std::filesystem::canonical(own / folder / name, missing);

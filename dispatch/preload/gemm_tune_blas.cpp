@@ -115,7 +115,9 @@ std::optional<Declined> serve(Handle handle, const LtArguments& arguments, void*
     const bool is_aligned = reinterpret_cast<std::uintptr_t>(workspace) % kWorkspaceAlignment == 0;
     lt.call.workspace = workspace;
     lt.call.workspace_bytes =
-        workspace != nullptr && is_aligned ? static_cast<std::int64_t>(workspace_bytes) : 0;
+        workspace != nullptr && is_aligned
+            ? static_cast<std::int64_t>(std::min<std::size_t>(workspace_bytes, INT64_MAX))
+            : 0;
     HandleState state;
     state.stream = stream;
     state.pointer_mode = lt.pointer_mode;

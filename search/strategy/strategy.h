@@ -39,7 +39,7 @@ class Strategy {
   virtual std::optional<double> expected_gain(std::size_t /*tries*/) { return std::nullopt; }
 
   // By the results told so far and what the latest asks expected. Nothing where there is no model
-  // or no prior, or it was not asked since the first result. Costs nothing.
+  // or no prior, or it was not asked since the first result.
   virtual std::optional<Outlook> outlook() const { return std::nullopt; }
 };
 
