@@ -20,7 +20,9 @@ Exit code: 0; 1 where a program's results differ by more than its bound, or wher
 import argparse
 import json
 import math
+import os
 import pathlib
+import signal
 import subprocess
 import sys
 import time
@@ -66,14 +68,17 @@ class Sequence:
         began = time.monotonic()
         with self.log.open("a") as log:
             print(f"$ {' '.join(command)}", file=log, flush=True)
-            try:
-                done = subprocess.run(command, stdout=subprocess.PIPE, stderr=log, text=True, timeout=self.options.limit)
-            except subprocess.TimeoutExpired:
-                raise RuntimeError(f"{' '.join(command)} was ended after {self.options.limit:g} s") from None
-            print(f"{done.stdout}# exit code {done.returncode}, {time.monotonic() - began:.1f} s", file=log)
-        lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-        if done.returncode != 0 or not lines:
-            raise RuntimeError(f"{' '.join(command)} exited with {done.returncode}: see {self.log}")
+            # A session of its own, so that a program under gemm-tune ends with it.
+            with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, start_new_session=True) as run:
+                try:
+                    printed, _ = run.communicate(timeout=self.options.limit)
+                except subprocess.TimeoutExpired:
+                    os.killpg(run.pid, signal.SIGKILL)
+                    raise RuntimeError(f"{' '.join(command)} was ended after {self.options.limit:g} s") from None
+            print(f"{printed}# exit code {run.returncode}, {time.monotonic() - began:.1f} s", file=log)
+        lines = [json.loads(line) for line in printed.splitlines() if line.startswith("{")]
+        if run.returncode != 0 or not lines:
+            raise RuntimeError(f"{' '.join(command)} exited with {run.returncode}: see {self.log}")
         return lines
 
     def under_gemm_tune(self, verb, db, *more):

@@ -374,7 +374,9 @@ typedef enum gt_operand {
  *
  * What is prepared suits every kernel that takes it, whichever wins, also after gt_reload. A call
  * is served by what serves it without: where that is a kernel that takes no prepared operand, as a
- * winner of the class fp32 (gt_lookup tells), it reads the operand itself. */
+ * winner of the class fp32 (gt_lookup tells), it reads the operand itself.
+ *
+ * Any number of threads may name one object in calls; none may while it is prepared anew. */
 GT_API gt_status gt_prepare(gt_handle* handle, struct CUstream_st* stream, const gt_gemm_call* call,
                             gt_operand operand, gt_prepared** prepared);
 
