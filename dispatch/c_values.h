@@ -16,6 +16,9 @@
 
 namespace gemm_tune {
 
+// Bytes, of the memory that a gt_gemm_call gives to a graph.
+inline constexpr std::uintptr_t kWorkspaceAlignment = 256;
+
 // Throws UsageError naming the field. allowed: "GT_A or GT_B".
 [[noreturn]] inline void refuse_value(const char* name, int value, const char* allowed) {
   throw UsageError(std::string(name) + " is " + std::to_string(value) + ": it must be " + allowed);

@@ -35,6 +35,22 @@ namespace {
 static_assert(sizeof(gt_device) == 24 && sizeof(gt_recipe) == 88 && sizeof(gt_gemm_call) == 256 &&
               sizeof(gt_options) == 48);
 
+// Throws UsageError.
+GivenWorkspace given_workspace(const gt_gemm_call& call) {
+  if (call.workspace_bytes < -1) {
+    throw UsageError("call.workspace_bytes is " + std::to_string(call.workspace_bytes) +
+                     ": it must be the bytes of call.workspace, or -1 for none");
+  }
+  if (call.workspace_bytes > 0 &&
+      (call.workspace == nullptr ||
+       reinterpret_cast<std::uintptr_t>(call.workspace) % kWorkspaceAlignment != 0)) {
+    throw UsageError(
+        "call.workspace must be an address on the device that is aligned to 256 bytes where "
+        "call.workspace_bytes is above 0");
+  }
+  return {call.workspace, call.workspace_bytes};
+}
+
 // Of the thread; a fixed array, since reporting an error must not fail.
 thread_local char last_error[1024] = "";
 
@@ -214,26 +230,6 @@ gt_status gt_explain(const gt_handle* handle, const gt_device* device, const gt_
     *sentence = own.c_str();
   });
 }
-
-namespace {
-
-GivenWorkspace given_workspace(const gt_gemm_call& call) {
-  constexpr std::uintptr_t kAlignment = 256;
-  if (call.workspace_bytes < -1) {
-    throw UsageError("call.workspace_bytes is " + std::to_string(call.workspace_bytes) +
-                     ": it must be the bytes of call.workspace, or -1 for none");
-  }
-  if (call.workspace_bytes > 0 &&
-      (call.workspace == nullptr ||
-       reinterpret_cast<std::uintptr_t>(call.workspace) % kAlignment != 0)) {
-    throw UsageError(
-        "call.workspace must be an address on the device that is aligned to 256 bytes where "
-        "call.workspace_bytes is above 0");
-  }
-  return {call.workspace, call.workspace_bytes};
-}
-
-}  // namespace
 
 gt_status gt_gemm(gt_handle* handle, CUstream_st* stream, const gt_gemm_call* call) {
   return guarded([&] {

@@ -39,17 +39,28 @@ class Workspace {
   DeviceBuffer<char> memory_;
 };
 
-// Memory that the graph itself allocates before the work that is captured during this object's
-// life, and frees after it: nodes of the graph, which every capture mode allows. Each run of the
-// graph has its own memory; CUDA refuses a second executable instance of a graph with such nodes,
-// which would share it.
+// Memory that the owner of a captured call gives to the graph.
+struct GivenWorkspace {
+  void* data = nullptr;
+  std::int64_t bytes = -1;  // negative: none is given
+
+  bool is_given() const { return bytes >= 0; }
+};
+
+// Memory of a launch that is captured into a graph: what its owner gives, or else what the graph
+// itself allocates before the work that is captured during this object's life, and frees after it:
+// nodes of the graph, which every capture mode allows. Each run of the graph then has its own
+// memory; CUDA refuses a second executable instance of a graph with such nodes, which would share
+// it, and takes no such graph as the child of another.
 class CapturedWorkspace {
  public:
   // Zeroed counters cost each run of the graph a memset, about a microsecond.
   enum class Counters { zero, none };
 
-  // stream: being captured. Throws CudaError where the graph cannot have such nodes.
-  CapturedWorkspace(std::int64_t bytes, Counters counters, cudaStream_t stream);
+  // stream: being captured. Throws NoKernelError where what is given is smaller than `bytes`,
+  // CudaError where the graph cannot have such nodes.
+  CapturedWorkspace(std::int64_t bytes, Counters counters, cudaStream_t stream,
+                    const GivenWorkspace& given = {});
   ~CapturedWorkspace();
   CapturedWorkspace(const CapturedWorkspace&) = delete;
   CapturedWorkspace& operator=(const CapturedWorkspace&) = delete;
@@ -57,16 +68,11 @@ class CapturedWorkspace {
   void* data() const { return memory_; }
 
  private:
-  void* memory_ = nullptr;
+  void free_own() const;
+
+  void* memory_;
+  bool is_given_;
   cudaStream_t stream_;
-};
-
-// Memory that the owner of a captured call gives to the graph.
-struct GivenWorkspace {
-  void* data = nullptr;
-  std::int64_t bytes = -1;  // negative: none is given
-
-  bool is_given() const { return bytes >= 0; }
 };
 
 }  // namespace gemm_tune

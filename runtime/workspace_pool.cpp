@@ -2,9 +2,6 @@
 #include "runtime/workspace_pool.h"
 
 #include <algorithm>
-#include <string>
-
-#include "core/error.h"
 
 namespace gemm_tune {
 
@@ -20,18 +17,6 @@ void WorkspacePool::StreamWorkspaces::grow_to(std::int64_t bytes, cudaStream_t s
     if (error.code() != cudaErrorMemoryAllocation || 2 * last <= bytes) throw;
     grown.emplace_back(bytes, stream);
   }
-}
-
-void WorkspacePool::check_suffices(const GivenWorkspace& given, std::int64_t bytes) {
-  if (given.bytes >= bytes) return;
-  throw NoKernelError("the captured call's workspace has " + std::to_string(given.bytes) +
-                      " bytes, and the kernel that serves it needs " + std::to_string(bytes));
-}
-
-void WorkspacePool::zero_counters(const GivenWorkspace& given, cudaStream_t stream) {
-  const auto bytes =
-      static_cast<std::size_t>(std::min<std::int64_t>(given.bytes, kWorkspaceCounterBytes));
-  GT_CUDA(cudaMemsetAsync(given.data, 0, bytes, stream));
 }
 
 WorkspacePool::StreamWorkspaces& WorkspacePool::of(int ordinal, cudaStream_t stream) {

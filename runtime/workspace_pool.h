@@ -30,13 +30,8 @@ class WorkspacePool {
             const Enqueue& enqueue) {
     if (bytes == 0) return enqueue(nullptr);
     if (is_capturing(stream)) {
-      if (given.is_given()) {
-        check_suffices(given, bytes);
-        zero_counters(given, stream);
-        return enqueue(given.data);
-      }
-      const CapturedWorkspace own(bytes, CapturedWorkspace::Counters::zero, stream);
-      return enqueue(own.data());
+      const CapturedWorkspace captured(bytes, CapturedWorkspace::Counters::zero, stream, given);
+      return enqueue(captured.data());
     }
     StreamWorkspaces& own = of(ordinal, stream);
     const std::lock_guard enqueuing(own.mutex);
@@ -49,20 +44,14 @@ class WorkspacePool {
   void lend_scratch(std::int64_t bytes, const GivenWorkspace& given, int ordinal,
                     cudaStream_t stream, const Enqueue& enqueue) {
     if (bytes > 0 && is_capturing(stream)) {
-      if (given.is_given()) {
-        check_suffices(given, bytes);
-        return enqueue(given.data);
-      }
-      const CapturedWorkspace own(bytes, CapturedWorkspace::Counters::none, stream);
-      return enqueue(own.data());
+      const CapturedWorkspace captured(bytes, CapturedWorkspace::Counters::none, stream, given);
+      return enqueue(captured.data());
     }
     lend(bytes > 0 ? kWorkspaceCounterBytes + bytes : 0, given, ordinal, stream,
          [&](void* memory) { enqueue(behind_counters(memory)); });
   }
 
  private:
-  static void check_suffices(const GivenWorkspace& given, std::int64_t bytes);
-  static void zero_counters(const GivenWorkspace& given, cudaStream_t stream);
   static void* behind_counters(void* workspace) {
     return workspace == nullptr ? nullptr : static_cast<char*>(workspace) + kWorkspaceCounterBytes;
   }

@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "core/problem/cublas_functions.h"
+#include "dispatch/c_values.h"
 #include "dispatch/preload/cublas/handle_devices.h"
 #include "dispatch/preload/cublas/lt_call.h"
 #include "dispatch/preload/cublas/real_cublas.h"

@@ -25,9 +25,6 @@ inline constexpr int kFullReduction = 16;  // a flag beside the math modes
 inline constexpr int kNoEpilogue = 1;
 inline constexpr int kDefaultAlgorithm = -1, kDefaultTensorOpAlgorithm = 99;
 
-// Bytes, of the memory that gt_gemm_call gives to a captured call.
-inline constexpr std::uintptr_t kWorkspaceAlignment = 256;
-
 struct CublasCall {
   CublasFunction function = CublasFunction::cublasSgemm;
   BatchKind batch_kind = BatchKind::strided;
