@@ -26,9 +26,9 @@ TEST_F(CliOutputTest, ResultsThatCannotBeWrittenAreAFailureOfEveryCommand) {
   for (const std::string& command :
        {"tune" + tuned, "tune --json" + tuned, "tune --dry-run" + tuned, "best " + problem,
         "best --json " + problem, "explain " + problem, "ladder -q " + problem,
-        "export --arch sm_86" + db(), "report" + db(), "db info" + db(), "db info --json" + db(),
-        "db check" + db(), std::string("--help"), std::string("--version"), std::string("man"),
-        std::string("completion bash")}) {
+        "export --arch sm_86" + db(), "report -q" + db(), "db info -q" + db(),
+        "db info -q --json" + db(), "db check -q" + db(), std::string("--help"),
+        std::string("--version"), std::string("man"), std::string("completion bash")}) {
     expect_refusal(command + " >/dev/full", 7,
                    "standard output cannot be written: No space left on device");
     expect_refusal(command + " >&-", 7, "standard output cannot be written: Bad file descriptor");
@@ -138,7 +138,7 @@ TEST_F(CliOutputTest, NoCommandWritesOverADatabaseItsJournalsOrItsOwnInput) {
 TEST_F(CliOutputTest, AFileThatIsTooLargeLeavesTheOldOne) {
   tune();
   write_file(path("out"), "old");
-  const ProgramRun cut = run("report" + db() + " -o " + path("out"), "ulimit -f 1;");
+  const ProgramRun cut = run("report -q" + db() + " -o " + path("out"), "ulimit -f 1;");
   EXPECT_EQ(cut.exit_code, 7) << cut.errors;
   EXPECT_EQ(cut.errors, "gemm-tune: '" + path("out") + "' cannot be written: File too large\n");
   EXPECT_EQ(read_file(path("out")), "old");

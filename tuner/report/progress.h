@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -53,9 +54,12 @@ std::chrono::milliseconds plain_interval(std::chrono::milliseconds elapsed);
 
 class ProgressPrinter {
  public:
+  using Clock = std::chrono::steady_clock;
+
   // limit: the run's time limit, if any.
   explicit ProgressPrinter(bool quiet,
-                           std::optional<std::chrono::milliseconds> limit = std::nullopt);
+                           std::optional<std::chrono::milliseconds> limit = std::nullopt,
+                           std::function<Clock::time_point()> now = Clock::now);
   ~ProgressPrinter();  // clears the terminal's line
   ProgressPrinter(const ProgressPrinter&) = delete;
   ProgressPrinter& operator=(const ProgressPrinter&) = delete;
@@ -73,7 +77,9 @@ class ProgressPrinter {
   bool has_shown_ = false;
   std::string last_stage_;
   std::size_t last_number_ = 0;
-  std::chrono::steady_clock::time_point start_, last_shown_;
+  const std::function<Clock::time_point()> now_;
+  const Clock::time_point start_;
+  Clock::time_point last_shown_;
 };
 
 }  // namespace gemm_tune

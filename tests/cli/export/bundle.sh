@@ -41,12 +41,10 @@ for folder in bundle new; do
   (ulimit -f 4 && refuses 7 "$folder/.*' cannot be written: File too large" --arch sm_86 -o "$scratch/$folder")
   stays "a full disk"
 done
-interrupted() {
-  XDG_CACHE_HOME=$scratch/other-cache "$program" export -q --format bundle --arch sm_86 -o "$scratch/new" 2>"$scratch/errors" &
-  local child=$! status=0
-  until [ -n "$(find "$scratch" -name '.gemm-tune-*')" ] || ! kill -0 $child 2>"$scratch/gone"; do sleep 0.01; done
-  kill -TERM $child
-  wait $child || status=$?
+interrupted() { # by its first compilation
+  local status=0
+  LD_AUDIT=$hide_libraries GT_INTERRUPTED_AT=libnvrtc-builtins XDG_CACHE_HOME=$scratch/other-cache \
+    "$program" export -q --format bundle --arch sm_86 -o "$scratch/new" 2>"$scratch/errors" || status=$?
   [ $status -eq 130 ] || fail "an interrupted export ends with $status"
 }
 interrupted

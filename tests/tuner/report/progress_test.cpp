@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/report/progress.h"
 
-#include <gtest/gtest.h>
-
+#include "tests/matchers.h"
+#include "tests/tuner/report/captured_stderr.h"
 #include "tuner/report/terminal.h"
 
 namespace gemm_tune {
@@ -143,6 +143,62 @@ TEST(ProgressTest, ALimitOfTheRunBoundsTheTimeLeft) {
   RunProgress run(60s);
   EXPECT_EQ(left_after(run, now, 10s), "0:50 left");
   EXPECT_EQ(left_after(run, now, 61s), "0:00 left");
+}
+
+// By a clock of the test's own.
+class ProgressPrinterTest : public testing::Test {
+ protected:
+  // That so many are tried: all by earlier runs, so that no line tells of time.
+  void show(ProgressPrinter& printer, std::size_t tried, const char* stage = kSearching) const {
+    Progress now = progress(problem_);
+    now.done = now.recalled = tried;
+    now.stage = stage;
+    printer.show(now);
+  }
+
+  const Problem problem_ = packed_problem(64, 64, 64);
+  ProgressPrinter::Clock::time_point now_;
+  const std::function<ProgressPrinter::Clock::time_point()> clock_ = [this] { return now_; };
+};
+
+TEST_F(ProgressPrinterTest, WithoutATerminalALineComesAtOnceAndTheNextAfterTenSeconds) {
+  Stderr err(Stderr::Kind::pipe);
+  {
+    ProgressPrinter printer(/*quiet=*/false, std::nullopt, clock_);
+    show(printer, 1);
+    now_ += 9999ms;
+    show(printer, 2);
+    show(printer, 3, "finals");
+    now_ += 1ms;
+    show(printer, 4);
+  }
+  EXPECT_EQ(err.whole(), "64x64x64: 1/64 tried\n64x64x64: 4/64 tried\nend");
+}
+
+TEST_F(ProgressPrinterTest,
+       ATerminalsLineIsRewrittenFiveTimesASecondAndForEachStageAndLeavesNothing) {
+  Stderr err(Stderr::Kind::terminal);
+  {
+    ProgressPrinter printer(/*quiet=*/false, std::nullopt, clock_);
+    show(printer, 1);
+    now_ += 199ms;
+    show(printer, 2);
+    show(printer, 3, "finals");
+    now_ += 200ms;
+    show(printer, 4, "finals");
+  }
+  EXPECT_EQ(err.whole(),
+            "64x64x64: 1/64 tried\r\033[K64x64x64: 3/64 tried, finals\r\033[K"
+            "64x64x64: 4/64 tried, finals\r\033[Kend");
+}
+
+TEST_F(ProgressPrinterTest, QuietOnesSayNothing) {
+  Stderr err(Stderr::Kind::pipe);
+  {
+    ProgressPrinter printer(/*quiet=*/true, std::nullopt, clock_);
+    show(printer, 1);
+  }
+  EXPECT_EQ(err.whole(), "end");
 }
 
 TEST(TerminalTest, ATextIsCutBetweenCharactersByTheirColumns) {
