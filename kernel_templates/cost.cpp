@@ -177,17 +177,22 @@ double overhead_per_k(int bk, int unroll, double global_loads, bool predicated) 
   return per_slice / bk + inner_loop;
 }
 
+Traits tile_traits(const ThreadTile& tile, int threads, int smem_bytes) {
+  Traits t;
+  t.threads = threads;
+  t.tile_m = tile.BM;
+  t.tile_n = tile.BN;
+  t.tile_k = tile.BK;
+  t.thread_m = tile.TM;
+  t.thread_n = tile.TN;
+  t.smem_bytes = smem_bytes;
+  return t;
+}
+
 Traits thread_tile_traits(const ThreadTile& tile, int unroll, bool predicated) {
   const auto [BM, BN, BK, TM, TN] = tile;
   const int threads = gemm_tune::threads(tile), columns = threads_n(tile);
-  Traits t;
-  t.threads = threads;
-  t.tile_m = BM;
-  t.tile_n = BN;
-  t.tile_k = BK;
-  t.thread_m = TM;
-  t.thread_n = TN;
-  t.smem_bytes = smem_bytes(tile);
+  Traits t = tile_traits(tile, threads, smem_bytes(tile));
   t.predicated = predicated;
   t.barriers_per_tile_k = 2;
 

@@ -78,6 +78,9 @@ double tile_loads(int rows, int cols, int threads, int vec);
 // unrolled whole. Rounded from counts in the SASS of 110 configs (CUDA 13.0, sm_90).
 double overhead_per_k(int bk, int unroll, double global_loads, bool predicated);
 
+// The sizes alone.
+Traits tile_traits(const ThreadTile& tile, int threads, int smem_bytes);
+
 // Of compute_tile() (device/tile/tile_gemm.cuh), all but the registers, where `unroll` k steps of a
 // slice are unrolled: the compiler then merges neighbouring loads, along k for A, along a row for
 // B.

@@ -92,17 +92,20 @@ Arguments product_arguments(const Problem& problem, const Grid& grid,
     slots.push_back({region(1), offsetof(GemmArgs, partials)});
   }
   slots.push_back({CallValue::C, offsetof(GemmArgs, C)});
-  static_assert(kMostEpilogueOperands == kMostOperands);
-  for (int i = 0; i < problem.epilogue.operand_count(); ++i) {
-    slots.push_back(
-        {operand(i), offsetof(GemmArgs, operands) + static_cast<std::size_t>(i) * sizeof(void*)});
-  }
+  add_epilogue_slots(slots, offsetof(GemmArgs, operands), problem);
   Arguments arguments;
   arguments.add(args, slots);
   return arguments;
 }
 
 }  // namespace
+
+void add_epilogue_slots(std::vector<Slot>& slots, std::size_t offset, const Problem& problem) {
+  static_assert(kMostEpilogueOperands == kMostOperands);
+  for (int i = 0; i < problem.epilogue.operand_count(); ++i) {
+    slots.push_back({operand(i), offset + static_cast<std::size_t>(i) * sizeof(void*)});
+  }
+}
 
 ProductOperands add_pre_pass(LaunchPlan& plan, const RepackedOperands& copies,
                              const Problem& problem) {

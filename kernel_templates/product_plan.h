@@ -26,6 +26,9 @@ struct ProductOperands {
 ProductOperands add_pre_pass(LaunchPlan& plan, const RepackedOperands& copies,
                              const Problem& problem);
 
+// Adds slots for the operands of the problem's epilogue, whose addresses lie from an offset on.
+void add_epilogue_slots(std::vector<Slot>& slots, std::size_t offset, const Problem& problem);
+
 // One step; with a pre-pass kernel before it where the recipe copies operands that the problem has
 // unaligned. sm_count: of the device that launches.
 LaunchPlan product_plan(const LaunchRecipe& recipe, const Problem& problem, int sm_count);

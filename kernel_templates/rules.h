@@ -29,6 +29,16 @@ constexpr Rules<Params, N> rules_of(const Rule<Params> (&list)[N]) {
   return rules;
 }
 
+// The rules of a list behind others.
+template <class Params, int M, int N>
+constexpr Rules<Params, M + N> joined(const Rules<Params, M>& first,
+                                      const Rule<Params> (&list)[N]) {
+  Rules<Params, M + N> rules = {};
+  for (int i = 0; i < M; ++i) rules.list[i] = first.list[i];
+  for (int i = 0; i < N; ++i) rules.list[M + i] = list[i];
+  return rules;
+}
+
 // The reason of the first rule that params breaks, or nullptr.
 template <class Params, int N>
 constexpr const char* first_broken(const Rule<Params> (&rules)[N], const Params& params) {
@@ -54,6 +64,17 @@ constexpr const char* kBadCluster = "a cluster is the 2 to 8 CTAs of SPLIT_K";
 
 // A pre-pass copies matrices whose addresses the host knows.
 constexpr const char* kNoPointersToCopy = "operands of a batch of pointers are not copied before";
+
+// Of families whose warps compute WM x WN.
+constexpr const char* kUndividedByWarps = "warp tile does not divide CTA tile";
+template <class Params>
+constexpr Rule<Params> undivided_rows() {
+  return {kUndividedByWarps, "BM WM", [](const Params& p) { return p.BM % p.WM != 0; }};
+}
+template <class Params>
+constexpr Rule<Params> undivided_columns() {
+  return {kUndividedByWarps, "BN WN", [](const Params& p) { return p.BN % p.WN != 0; }};
+}
 
 // Floats that SharedMemory::take(n) uses up: arrays begin at 16-byte boundaries.
 constexpr int smem_floats(int n) { return (n + 3) / 4 * 4; }

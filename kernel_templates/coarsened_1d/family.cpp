@@ -17,14 +17,6 @@ Traits traits(const Params& p) {
   return t;
 }
 
-// Rungs of the ladder.
-std::vector<Rung> rungs() {
-  return {
-      {"1D coarsened", "coarsened_1d/BM=64,BN=64,BK=8,TM=8,PRED=0",
-       "a value of B in a register serves eight FFMAs"},
-  };
-}
-
 }  // namespace
 
 KernelFamily family() {
@@ -35,7 +27,10 @@ KernelFamily family() {
        tile_n_param("BN", &Params::BN, {32, 64, 128}), tile_k_param("BK", &Params::BK, {8, 16, 32}),
        thread_m_param("TM", &Params::TM, {4, 8, 16}), predicated_param("PRED", &Params::PRED)},
       rules().list, &reject, &traits);
-  family.rungs = rungs();
+  family.rungs = {
+      {"1D coarsened", "coarsened_1d/BM=64,BN=64,BK=8,TM=8,PRED=0",
+       "a value of B in a register serves eight FFMAs"},
+  };
   return family;
 }
 

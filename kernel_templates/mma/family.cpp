@@ -77,7 +77,7 @@ std::vector<std::vector<int>> representatives() {
   std::vector<std::vector<int>> all;
   for (const auto& [bm, bn, bk, wm, wn, stages, split_k, cluster] : kValues) {
     all.push_back(values_of(Params{.AB = kTypeBf16,
-                                   .CD = kTypeF32,
+                                   .CD = static_cast<int>(kSumType),
                                    .BM = bm,
                                    .BN = bn,
                                    .BK = bk,

@@ -34,16 +34,6 @@ Traits traits(const Params& p) {
   return t;
 }
 
-// Rungs of the ladder.
-std::vector<Rung> rungs() {
-  return {
-      {"naive, uncoalesced", "naive/BM=32,BN=32,COALESCED=0,PRED=0",
-       "neighbouring threads walk down a column: each lane touches a line of its own"},
-      {"naive, coalesced", "naive/BM=32,BN=32,COALESCED=1,PRED=0",
-       "neighbouring threads walk along a row: a warp's accesses share lines"},
-  };
-}
-
 }  // namespace
 
 // A thread adds up all of K in rising order.
@@ -57,7 +47,12 @@ KernelFamily family() {
        {"COALESCED", &Params::COALESCED, {0, 1}, "1: neighbouring threads along a row of C"},
        predicated_param("PRED", &Params::PRED)},
       rules().list, &reject, &traits);
-  family.rungs = rungs();
+  family.rungs = {
+      {"naive, uncoalesced", "naive/BM=32,BN=32,COALESCED=0,PRED=0",
+       "neighbouring threads walk down a column: each lane touches a line of its own"},
+      {"naive, coalesced", "naive/BM=32,BN=32,COALESCED=1,PRED=0",
+       "neighbouring threads walk along a row: a warp's accesses share lines"},
+  };
   return family;
 }
 

@@ -16,18 +16,6 @@ Traits traits(const Params& p) {
   return t;
 }
 
-// Rungs of the ladder.
-std::vector<Rung> rungs() {
-  return {
-      {"shared memory 16x16", "smem_tiled/BM=16,BN=16,BK=16,UNROLL=0,PRED=0",
-       "global traffic falls 16-fold; two shared loads and the loop remain per FFMA"},
-      {"shared memory 16x16, unrolled", "smem_tiled/BM=16,BN=16,BK=16,UNROLL=1,PRED=0",
-       "unrolling removes the loop's own instructions and merges loads of A"},
-      {"shared memory 32x32, unrolled", "smem_tiled/BM=32,BN=32,BK=32,UNROLL=1,PRED=0",
-       "a tile twice as wide halves global traffic once more"},
-  };
-}
-
 }  // namespace
 
 KernelFamily family() {
@@ -39,7 +27,14 @@ KernelFamily family() {
        {"UNROLL", &Params::UNROLL, {0, 1}, "1: unroll the loop over a slice"},
        predicated_param("PRED", &Params::PRED)},
       rules().list, &reject, &traits);
-  family.rungs = rungs();
+  family.rungs = {
+      {"shared memory 16x16", "smem_tiled/BM=16,BN=16,BK=16,UNROLL=0,PRED=0",
+       "global traffic falls 16-fold; two shared loads and the loop remain per FFMA"},
+      {"shared memory 16x16, unrolled", "smem_tiled/BM=16,BN=16,BK=16,UNROLL=1,PRED=0",
+       "unrolling removes the loop's own instructions and merges loads of A"},
+      {"shared memory 32x32, unrolled", "smem_tiled/BM=32,BN=32,BK=32,UNROLL=1,PRED=0",
+       "a tile twice as wide halves global traffic once more"},
+  };
   return family;
 }
 

@@ -17,16 +17,6 @@ Traits traits(const Params& p) {
   return t;
 }
 
-// Rungs of the ladder.
-std::vector<Rung> rungs() {
-  return {
-      {"2x2 coarsened", "tiled_2d/BM=32,BN=32,BK=16,TM=2,TN=2,PRED=0",
-       "two values of A and two of B serve four FFMAs"},
-      {"2D tile 8x8", "tiled_2d/BM=128,BN=128,BK=8,TM=8,TN=8,PRED=0",
-       "16 values serve 64 FFMAs; registers begin to limit occupancy"},
-  };
-}
-
 }  // namespace
 
 KernelFamily family() {
@@ -38,7 +28,12 @@ KernelFamily family() {
        thread_m_param("TM", &Params::TM, {2, 4, 8}), thread_n_param("TN", &Params::TN, {2, 4, 8}),
        predicated_param("PRED", &Params::PRED)},
       rules().list, &reject, &traits);
-  family.rungs = rungs();
+  family.rungs = {
+      {"2x2 coarsened", "tiled_2d/BM=32,BN=32,BK=16,TM=2,TN=2,PRED=0",
+       "two values of A and two of B serve four FFMAs"},
+      {"2D tile 8x8", "tiled_2d/BM=128,BN=128,BK=8,TM=8,TN=8,PRED=0",
+       "16 values serve 64 FFMAs; registers begin to limit occupancy"},
+  };
   return family;
 }
 

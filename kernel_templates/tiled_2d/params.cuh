@@ -18,15 +18,7 @@ constexpr int threads(const Params& p) { return threads(tile(p)); }
 // an 8 x 8 tile instead of 127.
 constexpr int unroll(const Params& p) { return min_of(p.BK, max_of(1, 128 / (p.TM * p.TN))); }
 
-constexpr auto rules() {
-  return rules_of<Params>({
-      {kUndividedTile, "BM TM", [](const Params& p) { return p.BM % p.TM != 0; }},
-      {kUndividedTile, "BN TN", [](const Params& p) { return p.BN % p.TN != 0; }},
-      {kTooManySums, "TM TN", [](const Params& p) { return p.TM * p.TN > 128; }},
-      whole_warps<Params>("BM BN TM TN"),
-      at_most_1024_threads<Params>("BM BN TM TN"),
-  });
-}
+constexpr auto rules() { return thread_tile_rules<Params>(); }
 
 constexpr const char* reject(const Params& p) {
   if (!are_tile_sizes(tile(p))) return kBadTileSize;

@@ -33,14 +33,7 @@ AccessCost fragment_cost(const Params& p, int t, int count, int ld,
 }
 
 Traits traits(const Params& p) {
-  Traits t;
-  t.threads = threads(p);
-  t.tile_m = p.BM;
-  t.tile_n = p.BN;
-  t.tile_k = p.BK;
-  t.thread_m = p.TM;
-  t.thread_n = p.TN;
-  t.smem_bytes = smem_bytes(p);
+  Traits t = tile_traits({p.BM, p.BN, p.BK, p.TM, p.TN}, threads(p), smem_bytes(p));
   t.vec = p.VEC;
   t.predicated = p.PRED != 0;
   t.repack = p.REPACK != 0;
@@ -64,23 +57,6 @@ Traits traits(const Params& p) {
   return t;
 }
 
-// Rungs of the ladder.
-std::vector<Rung> rungs() {
-  return {
-      {"vectorised, bounds-checked",
-       "vectorized_2d/BM=128,BN=128,BK=8,TM=8,TN=8,VEC=4,PAD=0,INTERLEAVE=0,PRED=1",
-       "128-bit accesses and A transposed, with a bounds check at every access"},
-      {"vectorised", "vectorized_2d/BM=128,BN=128,BK=8,TM=8,TN=8,VEC=4,PAD=0,INTERLEAVE=0,PRED=0",
-       "the same without bounds checks, for sizes that are multiples of the tile"},
-      {"vectorised, padded",
-       "vectorized_2d/BM=128,BN=128,BK=8,TM=8,TN=8,VEC=4,PAD=4,INTERLEAVE=0,PRED=0",
-       "padded rows spread the transposed stores of A over the banks"},
-      {"vectorised, padded, interleaved",
-       "vectorized_2d/BM=128,BN=128,BK=8,TM=8,TN=8,VEC=4,PAD=4,INTERLEAVE=1,PRED=0",
-       "a warp's loads of fragments touch neighbouring banks: no conflicts are left"},
-  };
-}
-
 }  // namespace
 
 KernelFamily family() {
@@ -98,7 +74,19 @@ KernelFamily family() {
        predicated_param("PRED", &Params::PRED),
        repack_param("REPACK", &Params::REPACK)},
       rules().list, &reject, &traits);
-  family.rungs = rungs();
+  family.rungs = {
+      {"vectorised, bounds-checked",
+       "vectorized_2d/BM=128,BN=128,BK=8,TM=8,TN=8,VEC=4,PAD=0,INTERLEAVE=0,PRED=1",
+       "128-bit accesses and A transposed, with a bounds check at every access"},
+      {"vectorised", "vectorized_2d/BM=128,BN=128,BK=8,TM=8,TN=8,VEC=4,PAD=0,INTERLEAVE=0,PRED=0",
+       "the same without bounds checks, for sizes that are multiples of the tile"},
+      {"vectorised, padded",
+       "vectorized_2d/BM=128,BN=128,BK=8,TM=8,TN=8,VEC=4,PAD=4,INTERLEAVE=0,PRED=0",
+       "padded rows spread the transposed stores of A over the banks"},
+      {"vectorised, padded, interleaved",
+       "vectorized_2d/BM=128,BN=128,BK=8,TM=8,TN=8,VEC=4,PAD=4,INTERLEAVE=1,PRED=0",
+       "a warp's loads of fragments touch neighbouring banks: no conflicts are left"},
+  };
   return family;
 }
 

@@ -34,23 +34,20 @@ constexpr int group_offset(const Params& p, int t, int count, int thread, int g)
 constexpr int store_vec_width(const Params& p) { return min_of(p.VEC, group(p.TN)); }
 
 constexpr auto rules() {
-  return rules_of<Params>({
-      {kUndividedTile, "BM TM", [](const Params& p) { return p.BM % p.TM != 0; }},
-      {kUndividedTile, "BN TN", [](const Params& p) { return p.BN % p.TN != 0; }},
-      {kTooManySums, "TM TN", [](const Params& p) { return p.TM * p.TN > 128; }},
-      whole_warps<Params>("BM BN TM TN"),
-      at_most_1024_threads<Params>("BM BN TM TN"),
-      {"vector access does not divide a row of a slice", "BN BK VEC",
-       [](const Params& p) { return p.BK % p.VEC != 0 || p.BN % p.VEC != 0; }},
-      {"slice of A is not a whole number of vector loads per thread", "BM BN BK TM TN VEC",
-       [](const Params& p) { return p.BM * p.BK % (threads(p) * p.VEC) != 0; }},
-      {"slice of B is not a whole number of vector loads per thread", "BM BN BK TM TN VEC",
-       [](const Params& p) { return p.BN * p.BK % (threads(p) * p.VEC) != 0; }},
-      {"interleaving needs more than one group per thread", "TM TN INTERLEAVE",
-       [](const Params& p) {
-         return p.INTERLEAVE != 0 && p.TM == group(p.TM) && p.TN == group(p.TN);
-       }},
-  });
+  return joined(
+      thread_tile_rules<Params>(),
+      {
+          {"vector access does not divide a row of a slice", "BN BK VEC",
+           [](const Params& p) { return p.BK % p.VEC != 0 || p.BN % p.VEC != 0; }},
+          {"slice of A is not a whole number of vector loads per thread", "BM BN BK TM TN VEC",
+           [](const Params& p) { return p.BM * p.BK % (threads(p) * p.VEC) != 0; }},
+          {"slice of B is not a whole number of vector loads per thread", "BM BN BK TM TN VEC",
+           [](const Params& p) { return p.BN * p.BK % (threads(p) * p.VEC) != 0; }},
+          {"interleaving needs more than one group per thread", "TM TN INTERLEAVE",
+           [](const Params& p) {
+             return p.INTERLEAVE != 0 && p.TM == group(p.TM) && p.TN == group(p.TN);
+           }},
+      });
 }
 
 constexpr const char* reject(const Params& p) {

@@ -71,16 +71,9 @@ int registers_estimate(const Params& p) {
 }
 
 Traits traits(const Params& p) {
-  Traits t;
-  t.threads = threads(p);
-  t.tile_m = p.BM;
-  t.tile_n = p.BN;
-  t.tile_k = p.BK;
-  t.thread_m = p.TM;
-  t.thread_n = p.TN;
+  Traits t = tile_traits({p.BM, p.BN, p.BK, p.TM, p.TN}, threads(p), smem_bytes(p));
   t.threads_along_k = p.WARPS_K;
   t.stages = p.STAGES;
-  t.smem_bytes = smem_bytes(p);
   t.vec = p.VEC;
   t.vecs = p.VECS;
   t.predicated = p.PRED != 0;

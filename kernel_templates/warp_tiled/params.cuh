@@ -118,10 +118,8 @@ constexpr auto rules() {
        [](const Params& p) {
          return lanes_m(p) * lanes_n(p) != 32 || (lanes_m(p) != 4 && lanes_m(p) != 8);
        }},
-      {"warp tile does not divide CTA tile", "BM WM",
-       [](const Params& p) { return p.BM % p.WM != 0; }},
-      {"warp tile does not divide CTA tile", "BN WN",
-       [](const Params& p) { return p.BN % p.WN != 0; }},
+      undivided_rows<Params>(),
+      undivided_columns<Params>(),
       {"more than 512 threads per CTA", "BM BN WM WN WARPS_K",
        [](const Params& p) { return threads(p) > 512; }},
       {"an SM's registers do not hold the accumulators of CTAS CTAs",

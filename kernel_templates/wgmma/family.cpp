@@ -271,11 +271,7 @@ LaunchPlan plan(Values values, const Problem& problem, int sm_count) {
                        offsetof(Args, partials)});
     }
   }
-  static_assert(kMostEpilogueOperands == kMostOperands);
-  for (int i = 0; i < problem.epilogue.operand_count(); ++i) {
-    slots.push_back(
-        {operand(i), offsetof(Args, operands) + static_cast<std::size_t>(i) * sizeof(void*)});
-  }
+  add_epilogue_slots(slots, offsetof(Args, operands), problem);
   step.arguments.add_tensor_map(
       operand_map(p, problem, operands, swap, left_along_k(p), p.BM, p.CLUSTER_N));
   step.arguments.add_tensor_map(
@@ -291,11 +287,12 @@ LaunchPlan plan(Values values, const Problem& problem, int sm_count) {
   return plan;
 }
 
-// Of bf16. 128 x 128 where two warpgroups take turns is within 4 % of the best from 2048 up; the
-// others fill waves that it leaves empty, or save work on small edges.
-constexpr Params with_tile(int bm, int bn, int groups, bool is_pingpong, bool swap = false) {
-  return {.AB = kTypeBf16,
-          .CD = kTypeBf16,
+// 128 x 128 where two warpgroups take turns is within 4 % of the best from 2048 up; the others fill
+// waves that it leaves empty, or save work on small edges.
+constexpr Params with_tile(int bm, int bn, int groups, bool is_pingpong, bool swap = false,
+                           int type = kTypeBf16) {
+  return {.AB = type,
+          .CD = type,
           .BM = bm,
           .BN = bn,
           .GROUPS = groups,

@@ -112,7 +112,7 @@ class MainLoop {
 
   const Buffers& buffers_;
   const int row_, peer_;
-  StageCursor at_;
+  StageCursor<kStages> at_;
   int last_ = 0;  // stage
 };
 

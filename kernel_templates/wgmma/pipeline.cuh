@@ -6,6 +6,7 @@
 // the same order.
 #pragma once
 
+#include "kernel_templates/device/copy/stage_cursor.cuh"
 #include "kernel_templates/wgmma/config.cuh"
 
 namespace gemm_tune::wgmma {
@@ -40,23 +41,6 @@ struct Buffers {
     if constexpr (kP.SPLIT_K > 1) init_barrier(brought, 1);
     publish_barriers();
     if constexpr (kP.SPLIT_K > 1) arrive_expecting(brought, exchange_bytes(kP));
-  }
-};
-
-// A stage, and the parity of the phases that both of its barriers are in.
-struct StageCursor {
-  int stage = 0, parity = 0;
-
-  __device__ void advance() {
-    if (++stage == kStages) {
-      stage = 0;
-      parity ^= 1;
-    }
-  }
-  __device__ void skip(int count) {
-    const int to = stage + count;
-    parity ^= to / kStages & 1;
-    stage = to % kStages;
   }
 };
 

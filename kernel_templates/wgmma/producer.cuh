@@ -71,7 +71,7 @@ __device__ inline void produce(const TensorMap& left_map, const TensorMap& right
   const TileLoad<kP.BN, kRightAlongK, kP.CLUSTER_M> right(right_map, place.row, column_ctas(place),
                                                           args.right_hint);
   Schedule schedule(args, place);
-  StageCursor at;
+  StageCursor<kStages> at;
   Unit unit;
   while (schedule.next(unit)) {
     for (int k = unit.k_begin; k < unit.k_end; ++k) {

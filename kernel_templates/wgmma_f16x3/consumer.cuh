@@ -140,7 +140,7 @@ class Consumer {
   const Args& args_;
   const Buffers& buffers_;
   const int row_, thread_;
-  StageCursor at_;
+  StageCursor<kStages> at_;
   Sums sums_;
 };
 

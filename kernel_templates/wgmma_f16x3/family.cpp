@@ -167,11 +167,7 @@ Step product_step(const Params& p, const Problem& problem, int sm_count, const R
     slots.push_back({CallValue::stride_b, offsetof(Args, stride_b)});
     slots.push_back({CallValue::stride_c, offsetof(Args, stride_d)});
   }
-  static_assert(kMostEpilogueOperands == kMostOperands);
-  for (int i = 0; i < problem.epilogue.operand_count(); ++i) {
-    slots.push_back(
-        {operand(i), offsetof(Args, operands) + static_cast<std::size_t>(i) * sizeof(void*)});
-  }
+  add_epilogue_slots(slots, offsetof(Args, operands), problem);
   Step step;
   step.grid.x = std::min(args.row_tiles * args.col_tiles * args.batch, sm_count);
   step.threads = threads(p);

@@ -6,6 +6,7 @@
 // Both sides walk the same tiles and stages in the same order.
 #pragma once
 
+#include "kernel_templates/device/copy/stage_cursor.cuh"
 #include "kernel_templates/wgmma/descriptor.cuh"
 #include "kernel_templates/wgmma/tensor_copy.cuh"
 #include "kernel_templates/wgmma_f16x3/config.cuh"
@@ -67,24 +68,12 @@ struct Buffers {
   }
 };
 
-// A stage, and the parity of the phases that both of its barriers are in.
-struct StageCursor {
-  int stage = 0, parity = 0;
-
-  __device__ void advance() {
-    if (++stage == kStages) {
-      stage = 0;
-      parity ^= 1;
-    }
-  }
-};
-
 // One thread loads stage after stage. A box has the high and the low parts of its lines.
 __device__ inline void produce(const TensorMap& left_map, const TensorMap& right_map,
                                const Args& args, const Buffers& buffers) {
   const int k_blocks = k_blocks_of(args);
   Schedule schedule(args);
-  StageCursor at;
+  StageCursor<kStages> at;
   Tile tile;
   while (schedule.next(tile)) {
     for (int k = 0; k < k_blocks; ++k) {

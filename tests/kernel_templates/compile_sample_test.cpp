@@ -27,12 +27,6 @@ void PrintTo(const Arch& arch, std::ostream* out) { *out << arch.name; }
 constexpr Arch kArchs[] = {
     {"sm_80", 80, 3}, {"sm_86", 86, 1}, {"sm_89", 89, 1}, {"sm_90", 90, 3}, {"sm_120", 120, 1}};
 
-std::vector<std::string> family_names() {
-  std::vector<std::string> names;
-  for (const KernelFamily& family : families()) names.push_back(family.name);
-  return names;
-}
-
 class CompileSample : public testing::TestWithParam<std::tuple<std::string, Arch>> {};
 
 TEST_P(CompileSample, CompilesEveryConfigThatTheRulesAllow) {

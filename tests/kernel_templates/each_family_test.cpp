@@ -11,12 +11,6 @@
 namespace gemm_tune {
 namespace {
 
-std::vector<std::string> names_of_families() {
-  std::vector<std::string> names;
-  for (const KernelFamily& family : families()) names.push_back(family.name);
-  return names;
-}
-
 class EachFamily : public testing::TestWithParam<std::string> {
  protected:
   const KernelFamily& family() const { return *find_family(GetParam()); }
@@ -156,7 +150,7 @@ TEST_P(EachFamily, TraitsAreSane) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, EachFamily, testing::ValuesIn(names_of_families()),
+INSTANTIATE_TEST_SUITE_P(Families, EachFamily, testing::ValuesIn(family_names()),
                          [](const auto& family) { return family.param; });
 
 }  // namespace

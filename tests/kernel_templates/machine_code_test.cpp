@@ -38,12 +38,6 @@ std::vector<std::string> faults_of(const MachineCodeList& list, const std::strin
   return faults;
 }
 
-std::vector<std::string> family_names() {
-  std::vector<std::string> names;
-  for (const KernelFamily& family : families()) names.push_back(family.name);
-  return names;
-}
-
 // By family, so that families are compiled side by side.
 class MachineCodeOf : public testing::TestWithParam<std::string> {
  protected:
@@ -136,7 +130,7 @@ constexpr Change kChanges[] = {
     {"device/copy/repack.cuh", "i < inside", "i + 1 < inside", kRepack},
     {"skinny/kernel.cuh", "kP.KEEP % 16", "kP.KEEP % 8", kKeep},
     {"device/epilogue/relu.cuh", "value < T(0)", "value < T(1)", kNaive, kBiasColumnRelu},
-    {"device/epilogue/bias_column.cuh", "value + bias", "value + 2 * bias", kNaive, kBiasColumn},
+    {"device/call/functor.cuh", "value + operand", "value + 2 * operand", kNaive, kBiasColumn},
 };
 
 std::string& text_of(KernelSource& source, const std::string& path) {

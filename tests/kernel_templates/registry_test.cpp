@@ -41,6 +41,11 @@ KernelFamily synthetic_family(std::vector<ParamSpec> params) {
   return family;
 }
 
+// M, N and K of a problem that the kernel takes are multiples of these.
+std::vector<int> multiples(const LaunchRecipe& recipe) {
+  return {recipe.multiple_m, recipe.multiple_n, recipe.multiple_k};
+}
+
 TEST(CheckConfig, GivesTheRecipeOfAnUnpredicatedKernel) {
   const LaunchRecipe recipe = known(kVectorized).recipe;
   EXPECT_EQ(recipe.block_threads, 256);
@@ -49,9 +54,7 @@ TEST(CheckConfig, GivesTheRecipeOfAnUnpredicatedKernel) {
   EXPECT_EQ(recipe.smem_bytes, (16 * 132 + 16 * 68) * 4);
   EXPECT_EQ(recipe.split_k, 1);
   EXPECT_EQ(recipe.alignment, 4);
-  EXPECT_EQ(recipe.multiple_m, 128);
-  EXPECT_EQ(recipe.multiple_n, 64);
-  EXPECT_EQ(recipe.multiple_k, 16);
+  EXPECT_EQ(multiples(recipe), std::vector({128, 64, 16}));
 }
 
 TEST(CheckConfig, GivesTheRecipeOfAPredicatedKernel) {
@@ -59,16 +62,12 @@ TEST(CheckConfig, GivesTheRecipeOfAPredicatedKernel) {
   EXPECT_EQ(recipe.block_threads, 256);
   EXPECT_EQ(recipe.smem_bytes, 0);
   EXPECT_EQ(recipe.alignment, 1);
-  EXPECT_EQ(recipe.multiple_m, 1);
-  EXPECT_EQ(recipe.multiple_n, 1);
-  EXPECT_EQ(recipe.multiple_k, 1);
+  EXPECT_EQ(multiples(recipe), std::vector({1, 1, 1}));
 }
 
 TEST(CheckConfig, NaiveWithoutPredicatesTakesAnyK) {
-  const LaunchRecipe recipe = known("naive/BM=8,BN=32,COALESCED=1,PRED=0").recipe;
-  EXPECT_EQ(recipe.multiple_m, 8);
-  EXPECT_EQ(recipe.multiple_n, 32);
-  EXPECT_EQ(recipe.multiple_k, 1);
+  EXPECT_EQ(multiples(known("naive/BM=8,BN=32,COALESCED=1,PRED=0").recipe),
+            std::vector({8, 32, 1}));
 }
 
 TEST(CheckConfig, PutsParametersIntoCanonicalOrder) {

@@ -15,6 +15,13 @@
 
 namespace gemm_tune {
 
+// Of the registry.
+inline std::vector<std::string> family_names() {
+  std::vector<std::string> names;
+  for (const KernelFamily& family : families()) names.push_back(family.name);
+  return names;
+}
+
 // A config's values in the order of the family's parameters, without a look at its rules.
 inline std::vector<int> values_in(const KernelFamily& family, const Config& config) {
   std::vector<int> values;

@@ -3,8 +3,9 @@
 // applied, as in BiasColumn,Relu, and TUNED_EPILOGUE_1 and so on are their files.
 //
 // A functor is a struct with kOperand (device/call/epilogue_operands.cuh) and apply(value) or
-// apply(value, operand), of float in kernels and of double in references. The operands' addresses
-// are the kernel's last arguments, in the functors' order.
+// apply(value, operand), of float in kernels and of double in references: device/call/functor.cuh
+// has what most derive from. The operands' addresses are the kernel's last arguments, in the
+// functors' order.
 #pragma once
 
 #include "kernel_templates/device/call/epilogue_operands.cuh"

@@ -2,17 +2,10 @@
 // Adds an element of the bias for each column of D.
 #pragma once
 
-#include "kernel_templates/device/call/epilogue_operands.cuh"
+#include "kernel_templates/device/call/functor.cuh"
 
 namespace gemm_tune {
 
-struct BiasColumn {
-  static constexpr int kOperand = kColumnD;
-
-  template <class T>
-  static __device__ T apply(T value, T bias) {
-    return value + bias;
-  }
-};
+struct BiasColumn : Plus<kColumnD> {};
 
 }  // namespace gemm_tune

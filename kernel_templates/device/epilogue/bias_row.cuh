@@ -2,17 +2,10 @@
 // Adds an element of the bias for each row of D.
 #pragma once
 
-#include "kernel_templates/device/call/epilogue_operands.cuh"
+#include "kernel_templates/device/call/functor.cuh"
 
 namespace gemm_tune {
 
-struct BiasRow {
-  static constexpr int kOperand = kRowD;
-
-  template <class T>
-  static __device__ T apply(T value, T bias) {
-    return value + bias;
-  }
-};
+struct BiasRow : Plus<kRowD> {};
 
 }  // namespace gemm_tune

@@ -3,14 +3,12 @@
 // Error Linear Units, arXiv 1606.08415.
 #pragma once
 
-#include "kernel_templates/device/call/epilogue_operands.cuh"
+#include "kernel_templates/device/call/functor.cuh"
 #include "kernel_templates/device/element/real_functions.cuh"
 
 namespace gemm_tune {
 
-struct GeluTanh {
-  static constexpr int kOperand = kNoOperand;
-
+struct GeluTanh : Activation {
   template <class T>
   static __device__ T apply(T x) {
     const T inner = T(0.7978845608028654) * (x + T(0.044715) * x * x * x);  // sqrt(2 / pi)

@@ -2,17 +2,10 @@
 // Multiplies by one factor.
 #pragma once
 
-#include "kernel_templates/device/call/epilogue_operands.cuh"
+#include "kernel_templates/device/call/functor.cuh"
 
 namespace gemm_tune {
 
-struct Scale {
-  static constexpr int kOperand = kScalarF32;
-
-  template <class T>
-  static __device__ T apply(T value, T factor) {
-    return value * factor;
-  }
-};
+struct Scale : Times<kScalarF32> {};
 
 }  // namespace gemm_tune

@@ -2,17 +2,10 @@
 // Multiplies by a factor for each column of D.
 #pragma once
 
-#include "kernel_templates/device/call/epilogue_operands.cuh"
+#include "kernel_templates/device/call/functor.cuh"
 
 namespace gemm_tune {
 
-struct ScaleColumn {
-  static constexpr int kOperand = kColumnF32;
-
-  template <class T>
-  static __device__ T apply(T value, T factor) {
-    return value * factor;
-  }
-};
+struct ScaleColumn : Times<kColumnF32> {};
 
 }  // namespace gemm_tune

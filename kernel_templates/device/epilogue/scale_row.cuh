@@ -2,17 +2,10 @@
 // Multiplies by a factor for each row of D.
 #pragma once
 
-#include "kernel_templates/device/call/epilogue_operands.cuh"
+#include "kernel_templates/device/call/functor.cuh"
 
 namespace gemm_tune {
 
-struct ScaleRow {
-  static constexpr int kOperand = kRowF32;
-
-  template <class T>
-  static __device__ T apply(T value, T factor) {
-    return value * factor;
-  }
-};
+struct ScaleRow : Times<kRowF32> {};
 
 }  // namespace gemm_tune

@@ -41,5 +41,16 @@ constexpr Rule<Params> at_most_1024_threads(const char* reads) {
   return {"more than 1024 threads per CTA", reads,
           [](const Params& p) { return threads(p) > 1024; }};
 }
+// Of threads of TM x TN elements.
+template <class Params>
+constexpr auto thread_tile_rules() {
+  return rules_of<Params>({
+      {kUndividedTile, "BM TM", [](const Params& p) { return p.BM % p.TM != 0; }},
+      {kUndividedTile, "BN TN", [](const Params& p) { return p.BN % p.TN != 0; }},
+      {kTooManySums, "TM TN", [](const Params& p) { return p.TM * p.TN > 128; }},
+      whole_warps<Params>("BM BN TM TN"),
+      at_most_1024_threads<Params>("BM BN TM TN"),
+  });
+}
 
 }  // namespace gemm_tune

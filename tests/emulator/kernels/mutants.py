@@ -30,8 +30,10 @@ Mutant = collections.namedtuple("Mutant", "families file line mutation text sour
 
 
 def texts_of(root, family):
-    """Include path -> text of the family and of every header that its kernel includes."""
+    """Include path -> text of the family and of every header that its kernel includes, the functors of its configs too."""
     texts, wanted = {}, [f"kernel_templates/{family}/kernel.cuh"]
+    functors = {functor for params in FAMILIES[family] for functor in params.partition(" EPILOGUE=")[2].split("+") if functor}
+    wanted += [f"kernel_templates/device/epilogue/{functor}.cuh" for functor in functors]
     while wanted:
         path = wanted.pop()
         if path not in texts:

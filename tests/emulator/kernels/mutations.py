@@ -168,8 +168,8 @@ MUTATIONS_OF = {
         ("epilogue of another column", r"col \+ j \* col_step\);", "col + j);"),
         ("epilogue of the first columns", r"col \+ j \* col_step\);", "j * col_step);"),
     ],
-    "kernel_templates/device/epilogue/bias_column.cuh": [
-        ("bias left out", r"value \+ bias", "value"),
+    "kernel_templates/device/call/functor.cuh": [
+        ("bias left out", r"value \+ operand", "value"),
     ],
     "kernel_templates/device/epilogue/relu.cuh": [
         ("ReLU left out", r"value < T\(0\)", "false"),
@@ -278,11 +278,13 @@ MUTATIONS_OF = {
         ("barriers not published", r"publish_barriers\(\);", ";"),
         ("one arrival too many", r"kReaders \* kReceivers\)", "kReaders * kReceivers + 1)"),
         ("one producer too many", r"init_barrier\(full \+ i, 1\)", "init_barrier(full + i, 2)"),
-        ("parity kept", r"parity \^= 1;", ";"),
-        ("parity kept", r"parity \^= to[^;]*;", ";"),
-        ("stages not passed over", r"stage = to % kStages;", ";"),
         ("bytes of sums too few", r"exchange_bytes\(kP\)\);", "exchange_bytes(kP) - 16);"),
         ("bytes of sums too many", r"exchange_bytes\(kP\)\);", "exchange_bytes(kP) + 16);"),
+    ],
+    "kernel_templates/device/copy/stage_cursor.cuh": [
+        ("parity kept", r"parity \^= 1;", ";"),
+        ("parity kept", r"parity \^= to[^;]*;", ";"),
+        ("stages not passed over", r"stage = to % STAGES;", ";"),
     ],
     "kernel_templates/wgmma/producer.cuh": [
         ("full stage loaded", r"wait\(buffers\.empty[^;]*;", ";"),
