@@ -6,19 +6,22 @@
 set -euo pipefail
 
 bin=$1
-steps() { # SIZE LAYOUT TILES
+steps() { # SIZE LAYOUT TILES [MORE PARAMETERS]
   local layout=$2 transposed=TA=0,TB=0
   [ "$layout" = nn ] || transposed=TA=0,TB=1
   for overlap in yes no; do
     echo "product overlaps with the split: $overlap"
-    "$bin/plan_steps" "$1:type=f32+fp32_f16x3:layout=$layout" "wgmma_f16x3/$3,PROMOTE=64,$transposed" --overlap "$overlap"
+    "$bin/plan_steps" "$1:type=f32+fp32_f16x3:layout=$layout" "wgmma_f16x3/$3,PROMOTE=64,$transposed${4:-}" --overlap "$overlap"
   done
 }
+steps 4096x4096x4096 nt BM=128,BN=128,GROUPS=2
 for layout in nn nt; do
-  steps 4096x4096x4096 $layout BM=128,BN=128,GROUPS=2
   steps 2048x2048x2048 $layout BM=128,BN=128,GROUPS=2
   steps 1536x1536x1536 $layout BM=128,BN=144,GROUPS=2
   steps 1024x1024x1024 $layout BM=128,BN=64,GROUPS=2
   steps 512x512x512 $layout BM=64,BN=32,GROUPS=1
 done
-steps 8192x8192x8192 nn BM=128,BN=128,GROUPS=2
+for stored in "" ,STORED=1; do
+  steps 4096x4096x4096 nn BM=128,BN=128,GROUPS=2 "$stored"
+  steps 8192x8192x8192 nn BM=128,BN=128,GROUPS=2 "$stored"
+done

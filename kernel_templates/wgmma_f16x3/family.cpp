@@ -25,6 +25,7 @@ constexpr Signature kSignature = [] {
   of_sums.accuracy = Accuracy::fp32_f16x3;
   return of_sums;
 }();
+static_assert(kLongK == kKeptChunks * strip_step(kLongK) && stored_chunks(kLongK + 1) > 0);
 constexpr int kPartBytes = 2;                // of an element of a part
 constexpr int kFlagBytes = 2 * sizeof(int);  // Args::flags
 
@@ -113,7 +114,7 @@ Step split_step(const Params& p, const Problem& problem, const Regions& regions,
   step.grid.x = ctas_a + ctas_b;
   step.threads = split_threads(args.K);
   const bool across = (ctas_a > 0 && p.TA != 0) || (ctas_b > 0 && p.TB == 0);
-  step.smem_bytes = split_smem_bytes(across, args.K);
+  step.smem_bytes = split_smem_bytes(p, across, args.K);
   step.only_with_operands = true;
   args.ctas_a = static_cast<int>(ctas_a);
   step.arguments.add(args, slots);
@@ -224,14 +225,21 @@ std::optional<std::vector<int>> untuned(const Signature& signature, int sm) {
 
 KernelFamily family() {
   KernelFamily family = make_family<Params>(
-      "wgmma_f16x3", /*revision=*/6,
+      "wgmma_f16x3", /*revision=*/7,
       "fp32 on Hopper's tensor cores: operands split into two f16 parts, three products",
       {tile_m_param("BM", &Params::BM, {64, 128, 256}),
        tile_n_param("BN", &Params::BN, {32, 64, 80, 96, 112, 128, 144}),
        {"GROUPS", &Params::GROUPS, {1, 2}, "warpgroups that multiply"},
        {"PROMOTE", &Params::PROMOTE, {32, 64}, "k whose sums are added in fp32 at once"},
        transposed_a_param("TA", &Params::TA),
-       transposed_b_param("TB", &Params::TB)},
+       transposed_b_param("TB", &Params::TB),
+       {"STORED",
+        &Params::STORED,
+        {0, 1},
+        "1: operands across the rows of long sums are read once",
+        Role::tunable,
+        0,
+        SearchScope::where_long_k_is_across_rows}},
       rules().list, &reject, &traits);
   family.accuracy = Accuracy::fp32_f16x3;
   family.plan = plan;

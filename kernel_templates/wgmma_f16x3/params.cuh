@@ -13,6 +13,9 @@ struct Params {
   int GROUPS;   // consumer warpgroups, which share the tile's rows
   int PROMOTE;  // k whose sums of high parts stay in the tensor cores before they are added in fp32
   int TA, TB;   // 1: A is stored [K,M]; B is stored [N,K]
+  // 1: the launch that splits keeps lines across the rows in shared memory, up to K = 5,120. Else
+  // it reads twice what of them registers do not hold, from K = 2,048 on.
+  int STORED = 0;
 };
 
 constexpr int kBK = 64;      // of a stage: rows of 128 bytes, the widest swizzle
@@ -79,6 +82,7 @@ constexpr auto rules() {
 
 constexpr const char* reject(const Params& p) {
   if (!is_flag(p.TA) || !is_flag(p.TB)) return "TA and TB must be 0 or 1";
+  if (!is_flag(p.STORED)) return "STORED must be 0 or 1";
   return first_broken(rules(), p);
 }
 
@@ -115,14 +119,15 @@ constexpr int split_lines(bool along_k, int K) {
   return along_k ? split_threads(K) / team_of(K) : kStrip;
 }
 
+// Of a thread, where STORED is 1.
 constexpr int stored_chunks(int K) {
   const int chunks = (K + strip_step(K) - 1) / strip_step(K) - kKeptChunks;
   return chunks < 0 ? 0 : min_of(chunks, kMostStoredChunks);
 }
 
 // across: some of the lines lie across the rows.
-constexpr int split_smem_bytes(bool across, int K) {
-  return kLargestBytes + (across ? stored_chunks(K) * kStoredBytes : 0);
+constexpr int split_smem_bytes(const Params& p, bool across, int K) {
+  return kLargestBytes + (across && p.STORED != 0 ? stored_chunks(K) * kStoredBytes : 0);
 }
 
 }  // namespace gemm_tune::wgmma_f16x3

@@ -14,8 +14,10 @@
 
 namespace gemm_tune::wgmma_f16x3 {
 
+constexpr int kPairs = kChunk / 2;
+
 struct alignas(16) PartChunk {
-  Bits16 x[kChunk];
+  unsigned pairs[kPairs];  // of elements of 16 bits
 };
 
 __device__ inline float larger_of_chunk(float value, const float (&x)[kChunk]) {
@@ -42,47 +44,50 @@ struct Lines {
   float* factors;
 };
 
-// The lines' parts.
-class LineParts {
- public:
-  __device__ LineParts(const Lines& lines, const SplitArgs& args) : lines_(lines), args_(args) {}
-
-  __device__ void set_factor(int line, float largest) const {
-    lines_.factors[line] = ldexpf(1.0f, -scale_exponent(largest));
-  }
-
-  // Splits elements k to k + 7 of a line.
-  __device__ void put(int line, int k, const float (&x)[kChunk], float scale) {
-    PartChunk high, low;
-#pragma unroll
-    for (int i = 0; i < kChunk; ++i) {
-      const float scaled = x[i] * scale;
-      high.x[i] = element_from_float<kTypeF16>(scaled);
-      const float rest = (scaled - element_to_float<kTypeF16>(high.x[i])) * kLowScale;
-      low.x[i] = element_from_float<kTypeF16>(rest);
-      const float lost = fabsf(rest - element_to_float<kTypeF16>(low.x[i]));
-      const bool keeps = lost <= fabsf(scaled) * (kMostLost * kLowScale);
-      if (!keeps || (scaled == 0.0f && x[i] != 0.0f)) loses_ = true;
-    }
-    const SplitMatrix& matrix = lines_.matrix;
-    Bits16* const to = matrix.to + ((kParts * lines_.first + line) * args_.parts_k + k);
-    *reinterpret_cast<PartChunk*>(to) = high;
-    *reinterpret_cast<PartChunk*>(to + 1LL * matrix.lines * args_.parts_k) = low;
-  }
-
-  __device__ void raise_flag() const {
-    if (loses_) *args_.flag = 1;
-  }
-
- private:
-  const Lines& lines_;
-  const SplitArgs& args_;
-  bool loses_ = false;
-};
-
 // The line of a thread and its chunks there: from element `first` on, every `step` elements.
 struct Share {
   int line, first, step;
+};
+
+// The parts of a line.
+class LineParts {
+ public:
+  __device__ LineParts(const Lines& lines, const SplitArgs& args, int line)
+      : high_(lines.matrix.to + (kParts * lines.first + line) * args.parts_k),
+        to_low_(1LL * lines.matrix.lines * args.parts_k) {}
+
+  // Splits elements k to k + 7.
+  __device__ void put(int k, const float (&x)[kChunk], float scale) {
+    PartChunk high, low;
+#pragma unroll
+    for (int i = 0; i < kPairs; ++i) {
+      const float2 from = {x[2 * i], x[2 * i + 1]};
+      const float2 scaled = {from.x * scale, from.y * scale};
+      high.pairs[i] = pair_from_floats<kTypeF16>(scaled);
+      const float2 kept = pair_to_floats<kTypeF16>(high.pairs[i]);
+      const float2 rest = {(scaled.x - kept.x) * kLowScale, (scaled.y - kept.y) * kLowScale};
+      low.pairs[i] = pair_from_floats<kTypeF16>(rest);
+      const float2 kept_rest = pair_to_floats<kTypeF16>(low.pairs[i]);
+      loses_ |= loses(from.x, scaled.x, rest.x - kept_rest.x) |
+                loses(from.y, scaled.y, rest.y - kept_rest.y);
+    }
+    Bits16* const to = high_ + k;
+    *reinterpret_cast<PartChunk*>(to) = high;
+    *reinterpret_cast<PartChunk*>(to + to_low_) = low;
+  }
+
+  __device__ bool lose() const { return loses_; }
+
+ private:
+  // lost: what both parts leave out, times kLowScale.
+  __device__ static bool loses(float x, float scaled, float lost) {
+    const bool keeps = fabsf(lost) <= fabsf(scaled) * (kMostLost * kLowScale);
+    return !keeps || (scaled == 0.0f && x != 0.0f);
+  }
+
+  Bits16* const high_;
+  const long long to_low_;
+  bool loses_ = false;
 };
 
 // Chunks that a thread keeps in shared memory, for itself alone.
@@ -116,133 +121,155 @@ class StoredChunks {
   float4* const own_;
 };
 
-// Elements k to k + 7 of a line that lies along K, zeros behind its end.
+// Chunk after chunk of a thread's share of a line that lies along K, zeros behind its end.
 class AlongK {
  public:
-  static constexpr bool kIsStored = false;
+  __device__ AlongK(const Lines& lines, const Share& share, int K)
+      : at_(lines.from + share.line * lines.matrix.ld + share.first),
+        left_(K - share.first),
+        step_(share.step) {}
 
-  __device__ AlongK(const Lines& lines, const SplitArgs& args, const Share& share)
-      : line_(lines.from + share.line * lines.matrix.ld), K_(args.K) {}
+  __device__ bool is_at_end() const { return left_ <= 0; }
 
-  __device__ void load(float (&x)[kChunk], int k) const {
-    const bool is_aligned = reinterpret_cast<unsigned long long>(line_) % 16 == 0;
-    if (is_aligned && k + kChunk <= K_) {
+  __device__ void next(float (&x)[kChunk]) {
+    const bool is_aligned = reinterpret_cast<unsigned long long>(at_) % 16 == 0;
+    if (is_aligned && left_ >= kChunk) {
 #pragma unroll
       for (int i = 0; i < kChunk; i += 4) {
-        const float4 four = *reinterpret_cast<const float4*>(line_ + k + i);
+        const float4 four = *reinterpret_cast<const float4*>(at_ + i);
         x[i] = four.x;
         x[i + 1] = four.y;
         x[i + 2] = four.z;
         x[i + 3] = four.w;
       }
-      return;
-    }
+    } else {
 #pragma unroll
-    for (int i = 0; i < kChunk; ++i) x[i] = k + i < K_ ? line_[k + i] : 0.0f;
+      for (int i = 0; i < kChunk; ++i) x[i] = i < left_ ? at_[i] : 0.0f;
+    }
+    at_ += step_;
+    left_ -= step_;
   }
 
  private:
-  const float* const line_;
-  const int K_;
+  const float* at_;
+  int left_;  // elements
+  const int step_;
 };
 
-// A number of a row of which this CTA reads a sector, and CTAs beside it the ones beside it: the L2
-// fetches them all at once.
-__device__ inline float load_sector(const float* from) {
+// A number of a row of which this CTA reads a sector once, and CTAs beside it the ones beside it:
+// the L2 fetches them all at once. 0 where it does not exist.
+__device__ inline float load_sector(const float* from, bool exists) {
 #ifdef GT_EMULATOR
-  return *from;
+  return exists ? *from : 0.0f;
 #else
   float x;
-  asm volatile("ld.global.L1::no_allocate.L2::128B.f32 %0, [%1];" : "=f"(x) : "l"(from));
+  asm volatile(
+      "{ .reg .pred exists; setp.ne.s32 exists, %2, 0; mov.f32 %0, 0f00000000;"
+      " @exists ld.global.L1::no_allocate.L2::128B.f32 %0, [%1]; }"
+      : "=f"(x)
+      : "l"(from), "r"(static_cast<int>(exists)));
   return x;
 #endif
 }
 
 // The same of a line across the rows of a matrix. Neighbours in the warp have neighbouring lines,
-// which makes the sectors whole.
+// which makes the sectors whole. No branch parts the loads, so that all are under way at once.
+template <bool READS_ONCE>
 class AcrossRows {
  public:
-  static constexpr bool kIsStored = true;
+  __device__ AcrossRows(const Lines& lines, const Share& share, int K)
+      : at_(lines.from + share.line + share.first * lines.matrix.ld),
+        ld_(lines.matrix.ld),
+        left_(K - share.first),
+        step_(share.step) {}
 
-  __device__ AcrossRows(const Lines& lines, const SplitArgs& args, const Share& share)
-      : line_(lines.from + share.line), ld_(lines.matrix.ld), K_(args.K) {}
+  __device__ bool is_at_end() const { return left_ <= 0; }
 
-  __device__ void load(float (&x)[kChunk], int k) const {
-    const float* from = line_ + k * ld_;
-    if (k + kChunk <= K_) {
-#pragma unroll
-      for (int i = 0; i < kChunk; ++i) x[i] = load_sector(from + i * ld_);
-      return;
-    }
+  __device__ void next(float (&x)[kChunk]) {
+    const float* from = at_;
 #pragma unroll
     for (int i = 0; i < kChunk; ++i) {
-      x[i] = k + i < K_ ? *from : 0.0f;
+      if constexpr (READS_ONCE) {
+        x[i] = load_sector(from, i < left_);
+      } else {
+        x[i] = i < left_ ? *from : 0.0f;
+      }
       from += ld_;
     }
+    at_ += step_ * ld_;
+    left_ -= step_;
   }
 
  private:
-  const float* const line_;
+  const float* at_;
   const long long ld_;
-  const int K_;
+  int left_;  // elements
+  const int step_;
+};
+
+// What becomes of the chunks that registers do not hold.
+enum class Rest {
+  none,        // there are none
+  stored,      // shared memory holds them, of long lines some, and the others are read twice
+  read_twice,  // for the line's largest magnitude, and for the parts
 };
 
 // largest_of_line: what makes of its threads' largest magnitudes the line's.
-template <class Line, class LargestOfLine>
+template <class Line, Rest REST, class LargestOfLine>
 __device__ inline void split_line(const Lines& lines, const SplitArgs& args, const Share& share,
                                   LargestOfLine largest_of_line) {
-  const Line line(lines, args, share);
   const bool exists = share.line < lines.matrix.lines;
   const int K = exists ? args.K : 0, parts_k = exists ? args.parts_k : 0;
-  float kept[kKeptChunks][kChunk] = {}, x[kChunk];
+  Line line(lines, share, K);
+  float kept[kKeptChunks][kChunk], x[kChunk];
   float largest = 0;
 #pragma unroll
-  for (int i = 0; i < kKeptChunks; ++i) {
-    const int k = share.first + i * share.step;
-    if (k < K) line.load(kept[i], k);
-  }
+  for (int i = 0; i < kKeptChunks; ++i) line.next(kept[i]);
 #pragma unroll
   for (int i = 0; i < kKeptChunks; ++i) largest = larger_of_chunk(largest, kept[i]);
-  const int stored = Line::kIsStored ? stored_chunks(args.K) : 0;
-  const int first_stored = share.first + kKeptChunks * share.step;
+  const int stored = REST == Rest::stored ? stored_chunks(args.K) : 0;
   const StoredChunks chunks;
+  if constexpr (REST == Rest::stored) {
 #pragma unroll 1
-  for (int i = 0; i < stored; ++i) {
-    const int k = first_stored + i * share.step;
-    if (k >= K) break;
-    line.load(x, k);
-    chunks.put(i, x);
-    largest = larger_of_chunk(largest, x);
+    for (int i = 0; i < stored; ++i) {
+      line.next(x);
+      chunks.put(i, x);
+      largest = larger_of_chunk(largest, x);
+    }
   }
-  const int rest = first_stored + stored * share.step;
+  if constexpr (REST != Rest::none) {
 #pragma unroll 1
-  for (int k = rest; k < K; k += share.step) {
-    line.load(x, k);
-    largest = larger_of_chunk(largest, x);
+    while (!line.is_at_end()) {
+      line.next(x);
+      largest = larger_of_chunk(largest, x);
+    }
   }
   largest = largest_of_line(largest);
-  LineParts parts(lines, args);
-  if (exists && share.first == 0) parts.set_factor(share.line, largest);
-  const float scale = ldexpf(1.0f, scale_exponent(largest));
+  const int exponent = scale_exponent(largest);
+  if (exists && share.first == 0) lines.factors[share.line] = ldexpf(1.0f, -exponent);
+  const float scale = ldexpf(1.0f, exponent);
+  LineParts parts(lines, args, share.line);
+  int k = share.first;
 #pragma unroll
-  for (int i = 0; i < kKeptChunks; ++i) {
-    const int k = share.first + i * share.step;
-    if (k < parts_k) parts.put(share.line, k, kept[i], scale);
+  for (int i = 0; i < kKeptChunks; ++i, k += share.step) {
+    if (k < parts_k) parts.put(k, kept[i], scale);
   }
+  if constexpr (REST == Rest::stored) {
 #pragma unroll 1
-  for (int i = 0; i < stored; ++i) {
-    const int k = first_stored + i * share.step;
-    if (k >= parts_k) break;
-    float from[kChunk] = {};
-    if (k < K) chunks.get(i, from);
-    parts.put(share.line, k, from, scale);
+    for (int i = 0; i < stored && k < parts_k; ++i, k += share.step) {
+      chunks.get(i, x);
+      parts.put(k, x, scale);
+    }
   }
+  if constexpr (REST != Rest::none) {
+    Line again(lines, {share.line, k, share.step}, K);
 #pragma unroll 1
-  for (int k = rest; k < parts_k; k += share.step) {
-    line.load(x, k);
-    parts.put(share.line, k, x, scale);
+    for (; k < parts_k; k += share.step) {
+      again.next(x);
+      parts.put(k, x, scale);
+    }
   }
-  parts.raise_flag();
+  if (parts.lose()) *args.flag = 1;
 }
 
 __device__ inline float largest_of_lanes(float value, int least_distance) {
@@ -260,7 +287,7 @@ __device__ inline void split_along_k(const Lines& lines, const SplitArgs& args, 
   const Share share = {cta * split_lines(true, args.K) + thread / team, thread % team * kChunk,
                        team * kChunk};
   if (share.line >= lines.matrix.lines) return;  // whole teams
-  split_line<AlongK>(lines, args, share, [&](float value) {
+  split_line<AlongK, Rest::read_twice>(lines, args, share, [&](float value) {
     value = largest_of_lanes(value, 1);
     if (team == 32) return value;
     const int number = thread / team, warps = team / 32;
@@ -275,10 +302,11 @@ __device__ inline void split_along_k(const Lines& lines, const SplitArgs& args, 
 }
 
 // Lines across the rows: a few by a CTA.
-__device__ inline void split_across(const Lines& lines, const SplitArgs& args, int cta) {
+template <Rest REST>
+__device__ inline void split_strip(const Lines& lines, const SplitArgs& args, int cta) {
   const int thread = static_cast<int>(threadIdx.x), own = thread % kStrip;
   const Share share = {cta * kStrip + own, thread / kStrip * kChunk, strip_step(args.K)};
-  split_line<AcrossRows>(lines, args, share, [&](float value) {
+  split_line<AcrossRows<REST != Rest::read_twice>, REST>(lines, args, share, [&](float value) {
     float* const of_warps = reinterpret_cast<float*>(wgmma::shared_memory());
     value = largest_of_lanes(value, kStrip);
     if (thread % 32 < kStrip) of_warps[thread / 32 * kStrip + own] = value;
@@ -289,6 +317,14 @@ __device__ inline void split_across(const Lines& lines, const SplitArgs& args, i
     }
     return value;
   });
+}
+
+__device__ inline void split_across(const Lines& lines, const SplitArgs& args, int cta) {
+  if (args.K <= kKeptChunks * strip_step(args.K)) {
+    split_strip<Rest::none>(lines, args, cta);
+  } else {
+    split_strip<kP.STORED != 0 ? Rest::stored : Rest::read_twice>(lines, args, cta);
+  }
 }
 
 // cta: of the operand's.

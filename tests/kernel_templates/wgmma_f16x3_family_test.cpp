@@ -64,8 +64,8 @@ TEST(F16x3, SplitsOperandsBeforeTheProduct) {
 }
 
 TEST(F16x3, SplitsLinesByAsManyThreadsAsKeepThem) {
-  const auto split_of = [](const char* problem) {
-    return f16x3(kUsual).plan(parse_problem(problem), kHopperSms).steps.front();
+  const auto split_of = [](const char* problem, const char* rest = "") {
+    return f16x3(std::string(kUsual) + rest).plan(parse_problem(problem), kHopperSms).steps.front();
   };
   const Step small = split_of("1024x1024x1024:type=f32+fp32_f16x3");
   EXPECT_EQ(small.threads, 256);
@@ -76,9 +76,14 @@ TEST(F16x3, SplitsLinesByAsManyThreadsAsKeepThem) {
   EXPECT_EQ(medium.grid.x, 256 + 256);  // of 64 threads for each row of A
   EXPECT_EQ(medium.smem_bytes, 512);
   const Step large = split_of("4096x4096x4096:type=f32+fp32_f16x3");
-  EXPECT_EQ(large.grid.x, 1024 + 512);              // of 128 threads for each row of A
-  EXPECT_EQ(large.smem_bytes, 512 + 4 * 512 * 32);  // of columns what registers do not hold
-  EXPECT_EQ(split_of("4096x4096x8192:type=f32+fp32_f16x3").smem_bytes, 512 + 6 * 512 * 32);
+  EXPECT_EQ(large.grid.x, 1024 + 512);  // of 128 threads for each row of A
+  EXPECT_EQ(large.smem_bytes, 512);
+  const auto bytes_where_stored = [&](const char* problem) {  // what registers do not hold
+    return split_of(problem, ",STORED=1").smem_bytes;
+  };
+  EXPECT_EQ(bytes_where_stored("2048x2048x2048:type=f32+fp32_f16x3"), 512);
+  EXPECT_EQ(bytes_where_stored("4096x4096x4096:type=f32+fp32_f16x3"), 512 + 4 * 512 * 32);
+  EXPECT_EQ(bytes_where_stored("4096x4096x8192:type=f32+fp32_f16x3"), 512 + 6 * 512 * 32);
 }
 
 TEST(F16x3, KeepsCopiesThatServeEveryConfigLayoutAndM) {

@@ -29,5 +29,30 @@ __device__ inline Bits16 element_from_float(float value) {
   return bits;
 }
 
+// Two elements in a word, the first one in its low half.
+template <int TYPE>
+__device__ inline unsigned pair_from_floats(float2 values) {
+  unsigned pair;
+  if constexpr (TYPE == kTypeBf16) {
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(values.y), "f"(values.x));
+  } else {
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(values.y), "f"(values.x));
+  }
+  return pair;
+}
+
+template <int TYPE>
+__device__ inline float2 pair_to_floats(unsigned pair) {
+  if constexpr (TYPE == kTypeBf16) {
+    return {__uint_as_float(pair << 16), __uint_as_float(pair & 0xffff0000u)};
+  }
+  float2 values;
+  asm("{ .reg .b16 first, second; mov.b32 {first, second}, %2; cvt.f32.f16 %0, first;"
+      " cvt.f32.f16 %1, second; }"
+      : "=f"(values.x), "=f"(values.y)
+      : "r"(pair));
+  return values;
+}
+
 }  // namespace gemm_tune
 #endif

@@ -141,6 +141,18 @@ Bits16 element_from_float(float value) {
   return from_float(kFormat<TYPE>, value);
 }
 
+template <int TYPE>
+unsigned pair_from_floats(float2 values) {
+  return element_from_float<TYPE>(values.x) |
+         static_cast<unsigned>(element_from_float<TYPE>(values.y)) << 16;
+}
+
+template <int TYPE>
+float2 pair_to_floats(unsigned pair) {
+  return {element_to_float<TYPE>(static_cast<Bits16>(pair)),
+          element_to_float<TYPE>(static_cast<Bits16>(pair >> 16))};
+}
+
 // The interface of kernel_templates/device/tile/tensor_core.cuh.
 template <bool TRANSPOSED>
 void load_matrices(unsigned (&fragments)[4], const Bits16* row, const char* file = __builtin_FILE(),

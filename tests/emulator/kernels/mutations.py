@@ -428,15 +428,17 @@ MUTATIONS_OF = {
         ("another row", r"known != i", "known != 0"),
     ],
     "kernel_templates/wgmma_f16x3/split.cuh": [
-        ("another scale", r"-scale_exponent\(largest\)", "1 - scale_exponent(largest)"),
-        ("losses not told", r"if \(loses_\)", "if (false)"),
-        ("low parts lost", r"\* kLowScale;", "* 1;"),
+        ("another scale", r"ldexpf\(1\.0f, -exponent\)", "ldexpf(1.0f, 1 - exponent)"),
+        ("losses not told", r"if \(parts\.lose\(\)\)", "if (false)"),
+        ("low parts lost", r"(kept\.[xy]\)) \* kLowScale", r"\1"),
         ("largest of one warp", r"if \(team == 32\) return value", "return value"),
         ("stored chunk lost", r"chunks\.put\(i, x\);", ";"),
         ("largest of stored chunks lost", r"(chunks\.put\(i, x\);\s*)largest = [^;]*;", r"\1;"),
         ("largest of another line", r"warp \* kStrip \+ own", "warp * kStrip"),
         ("largest of all lines", r"largest_of_lanes\(value, kStrip\)", "largest_of_lanes(value, 1)"),
-        ("the first chunk again", r"share\.first \+ i \* share\.step", "share.first"),
+        ("a chunk again", r"at_ \+= step_[^;]*;", ";"),
+        ("the first chunks again", r"\{share\.line, k, share\.step\}", "share"),
+        ("loads past the end", r"i < left_", "true"),
     ],
     "kernel_templates/wgmma_f16x3/kernel.cuh": [
         ("flag not read", r"__ldcg\(args\.flags\)", "0"),
@@ -512,7 +514,7 @@ FAMILIES = {
               "AB=3,CD=2,BM=64,BN=16,GROUPS=1,PINGPONG=0,TA=0,TB=1",
               "AB=2,CD=2,BM=64,BN=16,GROUPS=1,PINGPONG=0,DIRECT=1,TA=0,TB=1",
               "AB=3,CD=0,BM=64,BN=16,GROUPS=1,PINGPONG=0,PROMOTE=64,TA=0,TB=0"],
-    "wgmma_f16x3": ["BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=0,TB=0"],
+    "wgmma_f16x3": ["BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=0,TB=0", "BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=1,TB=0,STORED=1"],
 }
 
 # What configs of a family have beside the product, where a pattern is in their parameters.

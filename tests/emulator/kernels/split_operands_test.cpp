@@ -10,7 +10,8 @@ namespace gemm_tune::emulator {
 namespace {
 
 const char* const kConfig = "wgmma_f16x3/BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=0,TB=1";
-const char* const kOther = "wgmma_f16x3/BM=64,BN=80,GROUPS=1,PROMOTE=64,TA=1,TB=0";
+const char* const kStored = "wgmma_f16x3/BM=64,BN=80,GROUPS=1,PROMOTE=64,TA=1,TB=0,STORED=1";
+const char* const kReadTwice = "wgmma_f16x3/BM=64,BN=64,GROUPS=1,PROMOTE=16,TA=0,TB=0";
 
 class SplitOperands : public testing::TestWithParam<Data> {
  protected:
@@ -31,11 +32,13 @@ INSTANTIATE_TEST_SUITE_P(Data, SplitOperands, testing::ValuesIn(kAllData),
                          [](const auto& instance) { return to_string(instance.param); });
 
 TEST(SplitOperandsCopies, AreTheSameOfEveryTileAndLayout) {
-  EmulatedKernel kernel(object_of(kConfig), kConfig), other(object_of(kOther), kOther);
+  EmulatedKernel kernel(object_of(kConfig), kConfig);
+  EmulatedKernel stored(object_of(kStored), kStored), twice(object_of(kReadTwice), kReadTwice);
   // Lines that a warp takes, then teams of 64, 128 and 256 threads; across the rows what registers,
   // shared memory and neither hold.
   for (const int K : {131, 1100, 2200, 5300, 8300}) {
-    EXPECT_TRUE(makes_the_same_copies(kernel, other, K)) << K;
+    EXPECT_TRUE(makes_the_same_copies(kernel, stored, K)) << K;
+    EXPECT_TRUE(makes_the_same_copies(kernel, twice, K)) << K;
   }
 }
 
