@@ -14,10 +14,17 @@ static_assert(static_cast<int>(ElementType::f32) == kTypeF32 &&
               static_cast<int>(ElementType::bf16) == kTypeBf16 &&
               static_cast<int>(ElementType::e4m3) == kTypeE4m3);
 
-bool KernelFamily::supports(const Signature& signature) const {
+bool KernelFamily::has_class_of(const Signature& signature) const {
+  if (const auto class_param = find_role(Role::accuracy)) {
+    const std::vector<int>& classes = params[*class_param].values;
+    return std::count(classes.begin(), classes.end(), static_cast<int>(signature.accuracy)) > 0;
+  }
   const bool has_own_class = accuracy && has_class(signature.a, *accuracy);
-  const Accuracy served = has_own_class ? *accuracy : accuracy_of(signature.a);
-  if (signature.b != signature.a || signature.c != signature.d || signature.accuracy != served) {
+  return signature.accuracy == (has_own_class ? *accuracy : accuracy_of(signature.a));
+}
+
+bool KernelFamily::supports(const Signature& signature) const {
+  if (signature.b != signature.a || signature.c != signature.d || !has_class_of(signature)) {
     return false;
   }
   bool has_ab = signature.a == kSumType, has_cd = signature.d == kSumType;

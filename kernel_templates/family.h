@@ -87,7 +87,8 @@ struct KernelFamily {
   // Accesses narrower than the alignment allows are never better.
   bool is_fastest_at_widest_vec = false;
   // The accuracy class of the family's products of operands that have it; of others, and where
-  // there is none, that of A's type, accuracy_of().
+  // there is none, that of A's type, accuracy_of(). Not read where a parameter has the role
+  // accuracy.
   std::optional<Accuracy> accuracy;
   // The first reason why the values cannot be compiled, or nothing; reject() of params.cuh.
   std::function<std::optional<std::string>(Values)> reject;
@@ -126,8 +127,11 @@ struct KernelFamily {
 
   // Whether the family has kernels of this signature: among the values of its parameters of the
   // roles type_ab and type_cd are its types, and no rule forbids them together. A family without
-  // these parameters has f32 only. Of each type's accuracy classes it has one.
+  // these parameters has f32 only. Of each type's accuracy classes it has one, or those among the
+  // values of its parameter of the role accuracy.
   bool supports(const Signature& signature) const;
+
+  bool has_class_of(const Signature& signature) const;
 
   // The position of a parameter, or nothing.
   std::optional<std::size_t> find_param(std::string_view name) const;

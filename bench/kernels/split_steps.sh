@@ -11,7 +11,7 @@ steps() { # SIZE LAYOUT TILES [MORE PARAMETERS]
   [ "$layout" = nn ] || transposed=TA=0,TB=1
   for overlap in yes no; do
     echo "product overlaps with the split: $overlap"
-    "$bin/plan_steps" "$1:type=f32+fp32_f16x3:layout=$layout" "wgmma_f16x3/$3,PROMOTE=64,$transposed${4:-}" --overlap "$overlap"
+    "$bin/plan_steps" "$1:type=f32+fp32_f16x3:layout=$layout" "wgmma_parts/$3,PROMOTE=64,$transposed${4:-}" --overlap "$overlap"
   done
 }
 steps 4096x4096x4096 nt BM=128,BN=128,GROUPS=2

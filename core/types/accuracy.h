@@ -41,6 +41,7 @@ struct AccuracyInfo {
   // Significand bits that the parts of a number keep where it is so small beside the largest one of
   // its row of A or column of B that they keep fewer than parts_bits; 0: there are none such.
   int least_bits = 0;
+  int parts = 1;  // of an operand
 };
 
 // In the order of Accuracy.
@@ -71,7 +72,9 @@ inline constexpr AccuracyInfo kAccuracyTable[] = {
      3,
      32,
      24,
-     "operands split into two tf32 parts"},
+     "operands split into two tf32 parts",
+     0,
+     2},
     {"fp32_f16x3",
      {nullptr, nullptr},
      OperandKind::f32,
@@ -81,16 +84,19 @@ inline constexpr AccuracyInfo kAccuracyTable[] = {
      16,
      24,
      "operands scaled and split into two f16 parts",
-     17},
+     17,
+     2},
     {"fp32_bf16x6",
      {"BF16_BF16_F32_X6", "bf16x6"},
      OperandKind::f32,
      true,
      24,
      6,
-     32,
+     16,
      24,
-     "operands split into three bf16 parts"},
+     "operands split into three bf16 parts",
+     0,
+     3},
     {"bf16x3",
      {"BF16_BF16_F32_X3", nullptr},
      OperandKind::f32,
@@ -99,7 +105,9 @@ inline constexpr AccuracyInfo kAccuracyTable[] = {
      3,
      32,
      24,
-     "operands split into two bf16 parts"},
+     "operands split into two bf16 parts",
+     0,
+     2},
     {"sums_fp32",
      {nullptr, nullptr},
      OperandKind::narrow_floating,

@@ -20,12 +20,12 @@ constexpr int kLeastProductsOf8 = 16, kPromotedEach8 = 128;
 double power_of_two(int exponent) { return std::ldexp(1.0, exponent); }
 
 // The log of 1 + what the parts of two operands leave out of a product: of each operand what lies
-// below its parts, and the products of low parts that are not made.
+// below its parts, and the products of parts that are not made.
 double left_out(const AccuracyInfo& info) {
   if (info.parts_bits == 0) return 0;
   const double below = power_of_two(-info.parts_bits);
   const int least_bits = info.least_bits > 0 ? info.least_bits : info.parts_bits;
-  const int pairs = info.products / 2;
+  const int pairs = info.parts * info.parts - info.products;
   return 2 * std::log1p(power_of_two(-least_bits)) + std::log1p(pairs * below);
 }
 

@@ -16,7 +16,7 @@
   each(skinny)            \
   each(mma)               \
   each(wgmma)             \
-  each(wgmma_f16x3)
+  each(wgmma_parts)
 // clang-format on
 
 // Those that say in which order a config adds up (order_of_sums.h).

@@ -27,7 +27,8 @@ struct Specialisation {
 };
 
 // What a parameter's value decides. Each family declares it for each of its parameters.
-// type_ab and type_cd: the number of an ElementType; batch_kind: that of a BatchKind.
+// type_ab and type_cd: the number of an ElementType; accuracy: that of an Accuracy; batch_kind:
+// that of a BatchKind.
 enum class Role {
   tunable,
   transposed_a,
@@ -36,6 +37,7 @@ enum class Role {
   predicated,
   type_ab,
   type_cd,
+  accuracy,
   repack,
   vector_widths,
   batch_kind
@@ -58,6 +60,8 @@ constexpr std::optional<int> value_of(const Specialisation& specialisation, Role
       return static_cast<int>(specialisation.signature.a);
     case Role::type_cd:
       return static_cast<int>(specialisation.signature.d);
+    case Role::accuracy:
+      return static_cast<int>(specialisation.signature.accuracy);
     case Role::repack:
       return specialisation.repack;
     case Role::vector_widths:

@@ -279,16 +279,17 @@ void set_times(Prediction& prediction, const Traits& traits, const DeviceSpec& d
   prediction.dram_us = dram_us(bytes.dram, device, constants);
 }
 
-// The launch that splits operands of f32 into parts of half their size, or packs operands: every
-// byte is read and written once.
+// The launch that splits operands of f32 into parts of half their size each, or packs operands:
+// every byte is read and written once.
 double split_time_us(const Traits& traits, const Problem& problem, const DeviceSpec& device,
                      const ModelConstants& constants) {
-  const bool is_f32 = info_of(traits.signature.accuracy).operands == OperandKind::f32;
-  if (!is_f32 && !traits.pack) return 0;
+  const AccuracyInfo& accuracy = info_of(traits.signature.accuracy);
+  if (accuracy.operands != OperandKind::f32 && !traits.pack) return 0;
+  const double read_bytes = element_bytes(traits.signature.a);
+  const double written_bytes = accuracy.parts > 1 ? accuracy.parts * read_bytes / 2 : read_bytes;
   const double elements = static_cast<double>(problem.M + problem.N) *
                           static_cast<double>(problem.K) * static_cast<double>(problem.batch);
-  return constants.launch_us +
-         dram_us(2 * elements * element_bytes(traits.signature.a), device, constants);
+  return constants.launch_us + dram_us(elements * (read_bytes + written_bytes), device, constants);
 }
 
 // Of a kernel by wgmma: an SM's own cycles beside DRAM. What its copies take from the L2 is among

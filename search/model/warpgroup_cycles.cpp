@@ -67,16 +67,17 @@ WarpgroupCycles warpgroup_cycles(const Traits& traits, const Problem& problem,
   const double element_bytes = bytes_of(traits.signature.a), d_bytes = bytes_of(traits.signature.d);
   const double area = static_cast<double>(traits.tile_m) * traits.tile_n;
   const double columns = traits.warpgroup_columns, rows = area / columns, depth = traits.tile_k;
-  // Of one step of tile_k. Operands of f32 that are split come as parts, which take as many bytes.
-  // Tensor cores multiply so many bytes a cycle, whatever the type.
+  // Of one step of tile_k. Operands of f32 that are split come as parts. Tensor cores multiply so
+  // many bytes a cycle, whatever the type.
   const AccuracyInfo& accuracy = info_of(traits.signature.accuracy);
-  const bool is_split = accuracy.operands == OperandKind::f32 && accuracy.products > 1;
+  const bool is_split = accuracy.parts > 1;
+  const double loaded_bytes = is_split ? accuracy.parts * kPartBytes : element_bytes;
   const double read_bytes = is_split ? kPartBytes : element_bytes;
   const double multiply = accuracy.products * area * depth * (read_bytes / kRatedBytes) /
                           constants.tensor_multiplications_per_cycle;
   const double smem = accuracy.products * rows / kInstructionRows * (kInstructionRows + columns) *
                       depth * read_bytes / constants.smem_bytes_per_cycle;
-  const double load = (rows + columns) * depth * element_bytes / constants.tma_bytes_per_cycle;
+  const double load = (rows + columns) * depth * loaded_bytes / constants.tma_bytes_per_cycle;
   const double p = constants.warpgroup_exponent;
   double step = overlapped(overlapped(multiply, smem, p), load, p);
   if (traits.promoted_k > 0) {

@@ -304,7 +304,7 @@ std::vector<FixedParam> settled_params(const Problem& problem) {
                           repacked_class(problem) > alignment_class(problem);
   const auto is_settled = [may_repack](const KernelFamily& family, Role role) {
     return role == Role::transposed_a || role == Role::transposed_b || role == Role::type_ab ||
-           role == Role::type_cd || role == Role::batch_kind ||
+           role == Role::type_cd || role == Role::accuracy || role == Role::batch_kind ||
            (role == Role::repack && !may_repack) ||
            (role == Role::vector_width && family.is_fastest_at_widest_vec && !may_repack);
   };

@@ -62,7 +62,7 @@ TEST_F(ChooseTest, TheTunedProblemIsExact) {
 
 TEST_F(ChooseTest, Fp32ServesAnotherClassOfFp32OperandsWhereItIsFaster) {
   const DeviceKey hopper{"sm_90", "NVIDIA H100 80GB HBM3", 132};
-  const std::string in_parts = "wgmma_f16x3/BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=0,TB=0";
+  const std::string in_parts = "wgmma_parts/BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=0,TB=0";
   store_measured(database_, hopper, "512x512x512:type=f32+fp32_f16x3", in_parts, 13);
   EXPECT_EQ(text(choice("512x512x512:type=f32+fp32_f16x3", hopper)), in_parts);
   store_measured(database_, hopper, "512x512x512", kWholeTiles, 9);

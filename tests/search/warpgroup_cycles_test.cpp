@@ -75,6 +75,21 @@ TEST(WarpgroupCycles, TensorCoresMultiplyAsManyBytesOfEachType) {
   EXPECT_DOUBLE_EQ(tensor_us("e4m3/e4m3/bf16/bf16", "AB=3,CD=2," + tile), bf16 / 2);
 }
 
+TEST(WarpgroupCycles, ThreePartsAreHalfAsManyBytesAgainAndTwiceTheProducts) {
+  const auto of = [](const char* rest, const char* type) {
+    const KnownConfig config =
+        known(std::string("wgmma_parts/BM=128,BN=128,GROUPS=2,PROMOTE=64,TA=0,TB=0") + rest);
+    const Problem problem = parse_problem(std::string("4096x4096x4096:type=") + type);
+    return predict(config.traits, problem, h100());
+  };
+  const Prediction two = of("", "f32+fp32_f16x3"), three = of(",ACCURACY=5", "f32+fp32_bf16x6");
+  EXPECT_NEAR(three.tensor_us / two.tensor_us, 2, 1e-9);
+  EXPECT_NEAR(three.l2_us / two.l2_us, 1.5, 1e-9);
+  // Of the launch that splits: 4 bytes read and 6 written of each element, for 4 and 4.
+  EXPECT_GT(three.repack_us, 1.2 * two.repack_us);
+  EXPECT_LT(three.repack_us, 1.25 * two.repack_us);
+}
+
 TEST(WarpgroupCycles, PromotedSumsAreFreeOnlyWhereAnotherConsumerOfTheTileMultiplies) {
   const Problem problem = parse_problem("8192x8192x8192:layout=nt:type=e4m3/e4m3/bf16/bf16");
   const auto time_us = [&](const char* config) {

@@ -404,8 +404,13 @@ MUTATIONS_OF = {
         ("store: beta = 0 is not special", r"args_\.beta != 0\.0f", "true"),
         ("store: the batch's first", r"unit\.batch \* args_\.stride_d", "0 * args_.stride_d"),
     ],
-    "kernel_templates/wgmma_f16x3/consumer.cuh": [
-        ("a cross term twice, the other dropped", r"1 - is_second, is_second", "1, 0"),
+    "kernel_templates/wgmma_parts/params.cuh": [
+        ("a cross term twice, another dropped", r"\{0, 1\}, \{2, 0\}", "{1, 0}, {2, 0}"),
+        ("low by high dropped", r"\{2, 0\}", "{0, 2}"),
+        ("middle by middle dropped", r"\{1, 1\}", "{0, 2}"),
+        ("high by low dropped", r"\{0, 2\}", "{1, 1}"),
+    ],
+    "kernel_templates/wgmma_parts/consumer.cuh": [
         ("low parts count as high ones", r"1 / kLowScale", "1"),
         ("sums not promoted", r"(kHighSteps \+ step, )step(\);(?:.|\n)*?)add_up\(sums_, high\)",
          r"\1k | i | step\2if (k + 1 == k_blocks && i + 1 == kPromotions) add_up(sums_, high)"),
@@ -414,7 +419,7 @@ MUTATIONS_OF = {
         ("stage handed back early", r"(wgmma::wait_multiplied<1>\(\);\s*)if \(i == 0 && k > 0\) hand_back\(previous\);", r"if (i == 0 && k > 0) hand_back(previous);\n\1"),
         ("exact sums changed", r"return may_be_exact \? sum :", "return"),
     ],
-    "kernel_templates/wgmma_f16x3/output.cuh": [
+    "kernel_templates/wgmma_parts/output.cuh": [
         ("edge tiles are usual ones", r"row_end <= args_\.M &&\s*col_end <= args_\.N", "true"),
         ("beta left out", r"args_\.beta == 0\.0f && has_factors", "has_factors"),
         ("another block", r"known != block", "known != 0"),
@@ -424,13 +429,16 @@ MUTATIONS_OF = {
         ("first number of a row lost", r"to\[0\] = pair\.x", ";"),
         ("last number of a row lost", r"to\[block \* 8 \+ 1\] = pair\.y", ";"),
     ],
-    "kernel_templates/wgmma_f16x3/fp32_product.cuh": [
+    "kernel_templates/wgmma_parts/fp32_product.cuh": [
         ("another row", r"known != i", "known != 0"),
     ],
-    "kernel_templates/wgmma_f16x3/split.cuh": [
+    "kernel_templates/wgmma_parts/split.cuh": [
         ("another scale", r"ldexpf\(1\.0f, -exponent\)", "ldexpf(1.0f, 1 - exponent)"),
         ("losses not told", r"if \(parts\.lose\(\)\)", "if (false)"),
         ("low parts lost", r"(kept\.[xy]\)) \* kLowScale", r"\1"),
+        ("a part twice", r"minus\((x|rest), pair_to_floats[^;]*\)\)", r"\1"),
+        ("losses of bf16 not told", r"!\(lost\.[xy] == 0\.0f\)", "false"),
+        ("factor of lines that are not scaled", r"(factors\[share\.line\]) = 1;", r"\1 = 2;"),
         ("largest of one warp", r"if \(team == 32\) return value", "return value"),
         ("stored chunk lost", r"chunks\.put\(i, x\);", ";"),
         ("largest of stored chunks lost", r"(chunks\.put\(i, x\);\s*)largest = [^;]*;", r"\1;"),
@@ -440,7 +448,7 @@ MUTATIONS_OF = {
         ("the first chunks again", r"\{share\.line, k, share\.step\}", "share"),
         ("loads past the end", r"i < left_", "true"),
     ],
-    "kernel_templates/wgmma_f16x3/kernel.cuh": [
+    "kernel_templates/wgmma_parts/kernel.cuh": [
         ("flag not read", r"__ldcg\(args\.flags\)", "0"),
         ("flag of a kept copy not read", r"flag \|= flag_of_kept.*;", ";"),
         ("flag not lowered", r"args\.flags\[0\] = 0;", ";"),
@@ -514,11 +522,12 @@ FAMILIES = {
               "AB=3,CD=2,BM=64,BN=16,GROUPS=1,PINGPONG=0,TA=0,TB=1",
               "AB=2,CD=2,BM=64,BN=16,GROUPS=1,PINGPONG=0,DIRECT=1,TA=0,TB=1",
               "AB=3,CD=0,BM=64,BN=16,GROUPS=1,PINGPONG=0,PROMOTE=64,TA=0,TB=0"],
-    "wgmma_f16x3": ["BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=0,TB=0", "BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=1,TB=0,STORED=1"],
+    "wgmma_parts": ["BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=0,TB=0", "BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=1,TB=0,STORED=1",
+                    "BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=0,TB=0,ACCURACY=5"],
 }
 
 # What configs of a family have beside the product, where a pattern is in their parameters.
-FURTHER_KERNELS = {"wgmma_f16x3": ("", "split"), "wgmma": ("^AB=0,|^AB=3,.*(REPACK=1|TA=1|TB=0)", "pack")}
+FURTHER_KERNELS = {"wgmma_parts": ("", "split"), "wgmma": ("^AB=0,|^AB=3,.*(REPACK=1|TA=1|TB=0)", "pack")}
 
 # Survivors that are right to survive: (file, mutation, line) -> why.
 ALLOWED = {
@@ -531,13 +540,13 @@ ALLOWED = {
         "A and B are read, but their product is not used",
     ("kernel_templates/wgmma/pack.cuh", "pack: chunks past a line's end", "if (at < args.chunks) {"):
         "spares loads: behind K all elements are zeros",
-    ("kernel_templates/wgmma_f16x3/output.cuh", "sum does not start at zero",
+    ("kernel_templates/wgmma_parts/output.cuh", "sum does not start at zero",
      "float of_block[4] = {}, of_rows[kHalves] = {};"):
         "all of it is assigned; compilers do not see that",
-    ("kernel_templates/wgmma_f16x3/fp32_product.cuh", "sum does not start at zero",
+    ("kernel_templates/wgmma_parts/fp32_product.cuh", "sum does not start at zero",
      "float of_row[kEdge] = {};"):
         "all of it is assigned; compilers do not see that",
-    ("kernel_templates/wgmma_f16x3/fp32_product.cuh", "offsets in 32 bits",
+    ("kernel_templates/wgmma_parts/fp32_product.cuh", "offsets in 32 bits",
      "__device__ void load(float* to, const float* from, long long ld, int first, int lines,"):
         "rows are of 64 bits: only an ld of 2^31 would tell",
 }

@@ -39,7 +39,7 @@ class SplitProduct {
     if (kept == Copies::of_b || kept == Copies::of_both) {
       call.kept_b = (b = copy_of(kernel, CallValue::B)).data();
     }
-    if (fits(data)) {
+    if (fits(data, problem_.signature)) {
       constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
       if (!a.empty()) std::fill(a_.begin(), a_.end(), kNaN);
       if (!b.empty()) std::fill(b_.begin(), b_.end(), kNaN);
@@ -47,7 +47,13 @@ class SplitProduct {
     kernel.run(call, tensor_core_of(kSm));
   }
 
-  static bool fits(Data data) { return data <= Data::denormal; }
+  // Parts of bf16 hold numbers far below the largest one of their line, but no denormal ones.
+  static bool fits(Data data, const Signature& signature) {
+    const bool is_scaled = signature.accuracy == Accuracy::fp32_f16x3;
+    if (data == Data::denormal) return is_scaled;
+    if (data == Data::small_beside_large) return !is_scaled;
+    return data < Data::denormal;
+  }
 
   GemmCall call() { return in_place(packed_call(problem_), a_.data(), b_.data(), d_.data()); }
 
@@ -180,7 +186,7 @@ const char* to_string(Data data) {
 std::optional<std::string> wrong_of(EmulatedKernel& kernel, Data data) {
   const Traits& traits = kernel.config().traits;
   const SplitProduct product(kernel, data, traits.tile_m + 1, traits.tile_n + 1, 131);
-  const bool fits = SplitProduct::fits(data);
+  const bool fits = SplitProduct::fits(data, traits.signature);
   std::optional<std::string> wrong;
   bool is_all_fp32 = true;
   product.for_each([&](int row, int col) {
@@ -246,7 +252,7 @@ std::optional<std::string> wrong_of_split_operands(EmulatedKernel& kernel) {
     if (auto wrong = wrong_of(kernel, data)) return wrong;
     if (auto wrong = wrong_with_kept_copies(kernel, data)) return wrong;
   }
-  for (const Data data : {Data::growing, Data::positive}) {
+  for (const Data data : {Data::uniform, Data::growing, Data::positive}) {
     const double error = error_beside_fp32(kernel, data, kLongK);
     if (error > 0.5) {
       return std::string(to_string(data)) + ": error " + std::to_string(error) + " of fp32's";

@@ -11,7 +11,8 @@
 
 namespace gemm_tune::emulator {
 
-// What A and B hold. Those up to denormal fit the parts, of the others some number does not.
+// What A and B hold. Those up to growing fit the parts. denormal fits those of scaled f16, and
+// small_beside_large those of bf16, of the others some number does not.
 enum class Data {
   uniform,
   positive,

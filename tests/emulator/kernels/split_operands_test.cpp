@@ -4,32 +4,51 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <tuple>
+
 #include "tests/emulator/kernels/objects.h"
 
 namespace gemm_tune::emulator {
 namespace {
 
-const char* const kConfig = "wgmma_f16x3/BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=0,TB=1";
-const char* const kStored = "wgmma_f16x3/BM=64,BN=80,GROUPS=1,PROMOTE=64,TA=1,TB=0,STORED=1";
-const char* const kReadTwice = "wgmma_f16x3/BM=64,BN=64,GROUPS=1,PROMOTE=16,TA=0,TB=0";
+const char* const kConfig = "wgmma_parts/BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=0,TB=1";
+const char* const kStored = "wgmma_parts/BM=64,BN=80,GROUPS=1,PROMOTE=64,TA=1,TB=0,STORED=1";
+const char* const kReadTwice = "wgmma_parts/BM=64,BN=64,GROUPS=1,PROMOTE=16,TA=0,TB=0";
 
-class SplitOperands : public testing::TestWithParam<Data> {
+const char* const kOfBf16 = "wgmma_parts/BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=0,TB=1,ACCURACY=5";
+const char* const kOtherOfBf16 =
+    "wgmma_parts/BM=128,BN=32,GROUPS=2,PROMOTE=32,TA=1,TB=0,ACCURACY=5";
+
+using Case = std::tuple<const char*, Data>;
+
+class SplitOperands : public testing::TestWithParam<Case> {
  protected:
-  EmulatedKernel kernel_{object_of(kConfig), kConfig};
+  static const char* config() { return std::get<0>(GetParam()); }
+  static Data data() { return std::get<1>(GetParam()); }
+
+  EmulatedKernel kernel_{object_of(config()), config()};
 };
 
 TEST_P(SplitOperands, AreWithinTheBoundOfTheClassOrFp32sOwn) {
-  const auto wrong = wrong_of(kernel_, GetParam());
+  const auto wrong = wrong_of(kernel_, data());
   EXPECT_FALSE(wrong) << *wrong;
 }
 
 TEST_P(SplitOperands, GiveTheSameBitsFromKeptCopies) {
-  const auto wrong = wrong_with_kept_copies(kernel_, GetParam());
+  const auto wrong = wrong_with_kept_copies(kernel_, data());
   EXPECT_FALSE(wrong) << *wrong;
 }
 
-INSTANTIATE_TEST_SUITE_P(Data, SplitOperands, testing::ValuesIn(kAllData),
-                         [](const auto& instance) { return to_string(instance.param); });
+std::string name_of(const testing::TestParamInfo<Case>& one) {
+  const auto& [config, data] = one.param;
+  return identifier(config) + "_" + to_string(data);
+}
+
+INSTANTIATE_TEST_SUITE_P(Data, SplitOperands,
+                         testing::Combine(testing::Values(kConfig, kOfBf16, kOtherOfBf16),
+                                          testing::ValuesIn(kAllData)),
+                         name_of);
 
 TEST(SplitOperandsCopies, AreTheSameOfEveryTileAndLayout) {
   EmulatedKernel kernel(object_of(kConfig), kConfig);
@@ -42,12 +61,20 @@ TEST(SplitOperandsCopies, AreTheSameOfEveryTileAndLayout) {
   }
 }
 
-// What a promotion every 64 k gives, of which the bound, for the worst case, says little.
+TEST(SplitOperandsCopies, OfBf16AreTheSameOfEveryTileAndLayout) {
+  EmulatedKernel kernel(object_of(kOfBf16), kOfBf16);
+  EmulatedKernel other(object_of(kOtherOfBf16), kOtherOfBf16);
+  for (const int K : {131, 2200, 8300}) EXPECT_TRUE(makes_the_same_copies(kernel, other, K)) << K;
+}
+
+// What a promotion every 32 or 64 k gives, of which the bound, for the worst case, says little.
 TEST(SplitOperandsError, IsHalfOfFp32sAtMost) {
-  EmulatedKernel kernel(object_of(kConfig), kConfig);
-  EXPECT_LT(error_beside_fp32(kernel, Data::uniform, 1024), 0.5);
-  EXPECT_LT(error_beside_fp32(kernel, Data::positive, 1024), 0.5);
-  EXPECT_LT(error_beside_fp32(kernel, Data::growing, kLongK), 0.5);
+  for (const char* config : {kConfig, kOfBf16, kOtherOfBf16}) {
+    EmulatedKernel kernel(object_of(config), config);
+    EXPECT_LT(error_beside_fp32(kernel, Data::uniform, 1024), 0.5) << config;
+    EXPECT_LT(error_beside_fp32(kernel, Data::positive, 1024), 0.5) << config;
+    EXPECT_LT(error_beside_fp32(kernel, Data::growing, kLongK), 0.5) << config;
+  }
 }
 
 }  // namespace

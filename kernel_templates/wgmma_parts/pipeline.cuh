@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which tiles a CTA computes, and the stages between its producer and its consumers: buffers with
-// the high and low parts of both operands, and two barriers each.
+// all parts of both operands, and two barriers each.
 //
 // `full` ends a phase when a stage's bytes are there, `empty` when all consumers are done with it.
 // Both sides walk the same tiles and stages in the same order.
@@ -9,9 +9,9 @@
 #include "kernel_templates/device/copy/stage_cursor.cuh"
 #include "kernel_templates/wgmma/descriptor.cuh"
 #include "kernel_templates/wgmma/tensor_copy.cuh"
-#include "kernel_templates/wgmma_f16x3/config.cuh"
+#include "kernel_templates/wgmma_parts/config.cuh"
 
-namespace gemm_tune::wgmma_f16x3 {
+namespace gemm_tune::wgmma_parts {
 
 using LeftTile = wgmma::TileLayout<kP.BM, true>;
 using RightTile = wgmma::TileLayout<kP.BN, true>;
@@ -68,7 +68,7 @@ struct Buffers {
   }
 };
 
-// One thread loads stage after stage. A box has the high and the low parts of its lines.
+// One thread loads stage after stage. A box has all parts of its lines.
 __device__ inline void produce(const TensorMap& left_map, const TensorMap& right_map,
                                const Args& args, const Buffers& buffers) {
   const int k_blocks = k_blocks_of(args);
@@ -90,4 +90,4 @@ __device__ inline void produce(const TensorMap& left_map, const TensorMap& right
   }
 }
 
-}  // namespace gemm_tune::wgmma_f16x3
+}  // namespace gemm_tune::wgmma_parts

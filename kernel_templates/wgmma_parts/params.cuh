@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parameters of wgmma_f16x3 (kernel.cuh), what follows from them, and the rules that they obey.
+// The parameters of wgmma_parts (kernel.cuh), what follows from them, and the rules that they obey.
 // Read by host, NVRTC and emulator alike.
 #pragma once
 
 #include "kernel_templates/device/element/element_type.cuh"
 #include "kernel_templates/rules.h"
 
-namespace gemm_tune::wgmma_f16x3 {
+namespace gemm_tune::wgmma_parts {
+
+// Accuracy classes, by the numbers of Accuracy (core/types/accuracy.h).
+constexpr int kClassF16x3 = 4, kClassBf16x6 = 5;
 
 struct Params {
   int BM, BN;   // CTA tile
@@ -16,23 +19,36 @@ struct Params {
   // 1: the launch that splits keeps lines across the rows in shared memory, up to K = 5,120. Else
   // it reads twice what of them registers do not hold, from K = 2,048 on.
   int STORED = 0;
+  int ACCURACY = kClassF16x3;  // of accuracy
 };
 
 constexpr int kBK = 64;      // of a stage: rows of 128 bytes, the widest swizzle
 constexpr int kMmaM = 64;    // rows of an instruction
 constexpr int kMmaK = 16;    // its depth
 constexpr int kGroup = 128;  // threads of a warpgroup
-constexpr int kParts = 2;    // of an operand: high and low
 constexpr int kBarrierBytes = 8;
 constexpr int kMostSmemBytes = 232448;
 constexpr int kAllRegisters = 65536;  // of an SM
 constexpr int kMostStages = 8;
+
+// Parts of f16, which has few exponents, are those of scaled lines; parts of bf16 need no scale.
+constexpr bool is_scaled(const Params& p) { return p.ACCURACY == kClassF16x3; }
+constexpr int parts(const Params& p) { return is_scaled(p) ? 2 : 3; }
+constexpr int part_type(const Params& p) { return is_scaled(p) ? kTypeF16 : kTypeBf16; }
 
 // A line is a row of A or a column of B. Its largest magnitude is scaled to [2^14, 2^15), its low
 // parts are 2^11 times as large as they count. Whatever it holds must keep 17 bits at least, which
 // a number does down to 2^-33 of the largest one.
 constexpr int kLargestExponent = 14, kMostScale = 126;
 constexpr float kLowScale = 2048, kMostLost = 1.0f / (1 << 17);
+
+// The products of parts beside that of both high ones, which are part 0. Those of less than 2^-22
+// of a product are left out.
+struct PartPair {
+  int left, right;
+};
+constexpr PartPair kCrossProducts[] = {{1, 0}, {0, 1}, {2, 0}, {1, 1}, {0, 2}};
+constexpr int cross_products(const Params& p) { return is_scaled(p) ? 2 : 5; }
 
 constexpr bool moves_registers(const Params& p) { return p.GROUPS > 1; }
 constexpr int threads(const Params& p) {
@@ -47,8 +63,8 @@ constexpr int group_blocks(const Params& p) { return group_rows(p) / kMmaM; }
 constexpr int sums_per_thread(const Params& p) { return 3 * group_blocks(p) * p.BN / 2; }
 
 constexpr int part_bytes(int extent) { return extent * kBK * 2; }
-constexpr int left_bytes(const Params& p) { return kParts * part_bytes(p.BM); }
-constexpr int right_bytes(const Params& p) { return kParts * part_bytes(p.BN); }
+constexpr int left_bytes(const Params& p) { return parts(p) * part_bytes(p.BM); }
+constexpr int right_bytes(const Params& p) { return parts(p) * part_bytes(p.BN); }
 constexpr int stage_bytes(const Params& p) { return left_bytes(p) + right_bytes(p); }
 constexpr int stages(const Params& p) {
   return min_of((kMostSmemBytes - 2 * kMostStages * kBarrierBytes) / stage_bytes(p), kMostStages);
@@ -75,7 +91,11 @@ constexpr auto rules() {
        [](const Params& p) {
          return p.PROMOTE < kMmaK || p.PROMOTE > kBK || kBK % p.PROMOTE != 0;
        }},
-      {"fewer than two stages fit the shared memory", "BM BN",
+      {"sums of few k would need more promotions than the class's bound counts", "PROMOTE ACCURACY",
+       [](const Params& p) { return !is_scaled(p) && p.PROMOTE < 2 * kMmaK; }},
+      {"lines that are not scaled are read once anyhow", "STORED ACCURACY",
+       [](const Params& p) { return !is_scaled(p) && p.STORED != 0; }},
+      {"fewer than two stages fit the shared memory", "BM BN ACCURACY",
        [](const Params& p) { return stages(p) < 2; }},
   });
 }
@@ -83,6 +103,7 @@ constexpr auto rules() {
 constexpr const char* reject(const Params& p) {
   if (!is_flag(p.TA) || !is_flag(p.TB)) return "TA and TB must be 0 or 1";
   if (!is_flag(p.STORED)) return "STORED must be 0 or 1";
+  if (p.ACCURACY != kClassF16x3 && p.ACCURACY != kClassBf16x6) return "ACCURACY must be 4 or 5";
   return first_broken(rules(), p);
 }
 
@@ -130,4 +151,4 @@ constexpr int split_smem_bytes(const Params& p, bool across, int K) {
   return kLargestBytes + (across && p.STORED != 0 ? stored_chunks(K) * kStoredBytes : 0);
 }
 
-}  // namespace gemm_tune::wgmma_f16x3
+}  // namespace gemm_tune::wgmma_parts

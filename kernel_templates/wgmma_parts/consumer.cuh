@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// A consumer: multiplies stage after stage of its rows of a tile, three products of parts each, and
+// A consumer: multiplies stage after stage of its rows of a tile, some products of parts each, and
 // stores the tile.
 //
 // Tensor cores cut their sums off, and the more steps a sum has, the more it loses. The sums of
 // high by high parts are therefore added in fp32, rounded to nearest, every PROMOTE k. Those of
-// high by low parts count 2^-11 of these and stay in the tensor cores to the end. Some of them are
-// issued behind each of the former, so that the tensor cores are at work on these during the
+// other parts count 2^-11 of these, or 2^-8, and stay in the tensor cores to the end. Some of them
+// are issued behind each of the former, so that the tensor cores are at work on these during the
 // additions in fp32, and while the consumer waits for the next stage.
 #pragma once
 
 #include "kernel_templates/wgmma/instruction.cuh"
-#include "kernel_templates/wgmma_f16x3/output.cuh"
-#include "kernel_templates/wgmma_f16x3/pipeline.cuh"
+#include "kernel_templates/wgmma_parts/output.cuh"
+#include "kernel_templates/wgmma_parts/pipeline.cuh"
 
-namespace gemm_tune::wgmma_f16x3 {
+namespace gemm_tune::wgmma_parts {
 
 // Keeps reads of sums behind the wait before it.
 __device__ inline void settle([[maybe_unused]] Sums& sums) {
@@ -40,10 +40,11 @@ __device__ inline void add_up(Sums& to, const Sums& from) {
 constexpr float kCutOff = kP.PROMOTE == 64 ? 0x1p-23f : 0;
 
 // The sum of all products, what was cut off made up for in the mean. Sums that look as if nothing
-// was cut off stay as they are: those of whole numbers up to 2^11 that need no more than 20 bits.
+// was cut off stay as they are: those of whole numbers that high parts hold and that need no more
+// than 20 bits.
 __device__ inline float whole_sum(float high, float cross) {
   constexpr unsigned kLastBits = 15;
-  const float sum = high + cross * (1 / kLowScale);
+  const float sum = is_scaled(kP) ? high + cross * (1 / kLowScale) : high + cross;
   const bool may_be_exact = cross == 0.0f && (__float_as_uint(high) & kLastBits) == 0;
   return may_be_exact ? sum : sum + kCutOff * sum;
 }
@@ -69,7 +70,7 @@ class Consumer {
   static constexpr int kSteps = kBK / kMmaK;               // of a stage
   static constexpr int kPromotions = kBK / kP.PROMOTE;     // in a stage
   static constexpr int kHighSteps = kSteps / kPromotions;  // for each
-  static constexpr int kCrossSteps = 2 * kHighSteps;
+  static constexpr int kCrossSteps = cross_products(kP) * kHighSteps;
 
   // Leaves the tile's sums.
   __device__ void multiply() {
@@ -90,8 +91,9 @@ class Consumer {
         wgmma::wait_multiplied<1>();
         if (i == 0 && k > 0) hand_back(previous);
         for_steps<kCrossSteps>([&](int step) {
-          const int of_both = i * kCrossSteps + step, is_second = of_both / kSteps;
-          issue(cross, 1 - is_second, is_second, of_both % kSteps, 1);
+          const int of_all = i * kCrossSteps + step;
+          const PartPair pair = kCrossProducts[of_all / kSteps];
+          issue(cross, pair.left, pair.right, of_all % kSteps, 1);
         });
         wgmma::commit_multiply();
         wgmma::wait_multiplied<1>();
@@ -118,8 +120,8 @@ class Consumer {
     for (int step = 0; step < COUNT; ++step) call(step);
   }
 
-  // Products of 16 k of a part of the left operand by one of the right: 0 for high, 1 for low
-  // parts. adds: 0 where the sums begin.
+  // Products of 16 k of a part of the left operand by one of the right. adds: 0 where the sums
+  // begin.
   __device__ void issue(Sums& sums, int left_part, int right_part, int step, int adds) {
     const unsigned long long right =
         RightTile::descriptor(buffers_.right + at_.stage * right_bytes(kP), 0) +
@@ -129,7 +131,7 @@ class Consumer {
       const unsigned long long left =
           LeftTile::descriptor(buffers_.left + at_.stage * left_bytes(kP), row_ + i * kMmaM) +
           left_part * (part_bytes(kP.BM) / 16) + step * LeftTile::kStep;
-      wgmma::Instruction<kP.BN>::template multiply<kTypeF16, 0, 0>(sums[i], left, right, adds);
+      wgmma::Instruction<kP.BN>::template multiply<kPartType, 0, 0>(sums[i], left, right, adds);
     }
   }
 
@@ -144,4 +146,4 @@ class Consumer {
   Sums sums_;
 };
 
-}  // namespace gemm_tune::wgmma_f16x3
+}  // namespace gemm_tune::wgmma_parts

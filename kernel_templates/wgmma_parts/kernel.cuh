@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// wgmma_f16x3: D = alpha * op(A) * op(B) + beta * C of fp32 matrices on Hopper's tensor cores, with
+// wgmma_parts: D = alpha * op(A) * op(B) + beta * C of fp32 matrices on Hopper's tensor cores, with
 // an error as small as fp32's.
 //
-// A first kernel splits each element of A and B into two f16 parts (split.cuh), or one operand's
-// where the call keeps the parts of the other from an earlier one. The product is then
-// the sum of three: high by high, high by low and low by high parts (Ootomo and Yokota, arXiv
-// 2203.03341). A producer lets the copy engine load blocks of 64 k of both parts of both operands;
-// GROUPS consumers multiply them, each its part of the tile's rows. CTAs stay for several tiles.
-// Where parts would lose too much, the first kernel sets a flag, and this one computes the product
-// in fp32 (fp32_product.cuh).
+// A first kernel splits each element of A and B into two f16 parts or three bf16 parts (split.cuh),
+// or one operand's where the call keeps the parts of the other from an earlier one. The product is
+// then the sum of three or six: high by high, high by low and low by high parts (Ootomo and Yokota,
+// arXiv 2203.03341), and the same with a middle part. A producer lets the copy engine load blocks
+// of 64 k of all parts of both operands; GROUPS consumers multiply them, each its part of the
+// tile's rows. CTAs stay for several tiles. Where parts would lose too much, the first kernel sets
+// a flag, and this one computes the product in fp32 (fp32_product.cuh).
 #pragma once
 
 #include "kernel_templates/device/sum/cluster.cuh"
-#include "kernel_templates/wgmma_f16x3/consumer.cuh"
-#include "kernel_templates/wgmma_f16x3/fp32_product.cuh"
-#include "kernel_templates/wgmma_f16x3/split.cuh"
+#include "kernel_templates/wgmma_parts/consumer.cuh"
+#include "kernel_templates/wgmma_parts/fp32_product.cuh"
+#include "kernel_templates/wgmma_parts/split.cuh"
 
-namespace gemm_tune::wgmma_f16x3 {
+namespace gemm_tune::wgmma_parts {
 
 constexpr int kProducerRegisters = 40;
 
@@ -71,4 +71,4 @@ extern "C" __global__ void GT_CLUSTER __launch_bounds__(threads(kP), 1)
   }
 }
 
-}  // namespace gemm_tune::wgmma_f16x3
+}  // namespace gemm_tune::wgmma_parts

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "kernel_templates/device/call/call_form.cuh"
-#include "kernel_templates/wgmma_f16x3/config.cuh"
+#include "kernel_templates/wgmma_parts/config.cuh"
 
-namespace gemm_tune::wgmma_f16x3 {
+namespace gemm_tune::wgmma_parts {
 
 // Of one matrix of the batch.
 class Output {
@@ -221,4 +221,4 @@ class SumStore {
   const bool is_usual_;
 };
 
-}  // namespace gemm_tune::wgmma_f16x3
+}  // namespace gemm_tune::wgmma_parts

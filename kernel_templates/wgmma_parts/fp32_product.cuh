@@ -5,9 +5,9 @@
 // Threads compute 8 x 8 elements each, of tiles of 64 GROUPS x 128.
 #pragma once
 
-#include "kernel_templates/wgmma_f16x3/output.cuh"
+#include "kernel_templates/wgmma_parts/output.cuh"
 
-namespace gemm_tune::wgmma_f16x3 {
+namespace gemm_tune::wgmma_parts {
 
 class Fp32Product {
  public:
@@ -100,4 +100,4 @@ class Fp32Product {
   const int thread_, row_, col_;
 };
 
-}  // namespace gemm_tune::wgmma_f16x3
+}  // namespace gemm_tune::wgmma_parts

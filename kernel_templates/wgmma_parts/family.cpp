@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The family wgmma_f16x3 as the host sees it: launches, cost and search space.
+// The family wgmma_parts as the host sees it: launches, cost and search space.
 #include "kernel_templates/family.h"
 
 #include <algorithm>
@@ -13,25 +13,28 @@
 #include "core/launch/launch_plan.h"
 #include "core/problem/problem.h"
 #include "core/types/signature.h"
+#include "kernel_templates/product_plan.h"
 #include "kernel_templates/registry/families.h"
-#include "kernel_templates/wgmma_f16x3/args.cuh"
-#include "kernel_templates/wgmma_f16x3/params.cuh"
+#include "kernel_templates/wgmma_parts/args.cuh"
+#include "kernel_templates/wgmma_parts/params.cuh"
 
-namespace gemm_tune::wgmma_f16x3 {
+namespace gemm_tune::wgmma_parts {
 namespace {
 
-constexpr Signature kSignature = [] {
+static_assert(kClassF16x3 == static_cast<int>(Accuracy::fp32_f16x3) &&
+              kClassBf16x6 == static_cast<int>(Accuracy::fp32_bf16x6));
+constexpr Signature signature(const Params& p) {
   Signature of_sums = signature_of(kSumType);
-  of_sums.accuracy = Accuracy::fp32_f16x3;
+  of_sums.accuracy = static_cast<Accuracy>(p.ACCURACY);
   return of_sums;
-}();
+}
 static_assert(kLongK == kKeptChunks * strip_step(kLongK) && stored_chunks(kLongK + 1) > 0);
 constexpr int kPartBytes = 2;                // of an element of a part
 constexpr int kFlagBytes = 2 * sizeof(int);  // Args::flags
 
 Traits traits(const Params& p) {
   Traits t;
-  t.signature = kSignature;
+  t.signature = signature(p);
   t.least_sm = t.only_sm = 90;
   t.threads = threads(p);
   t.tile_m = p.BM;
@@ -50,20 +53,21 @@ Traits traits(const Params& p) {
 
 std::int64_t parts_k(const Problem& problem) { return (problem.K + kBK - 1) / kBK * kBK; }
 
-// Bytes of both parts of so many lines: of the matrices of a batch.
-std::int64_t parts_bytes(std::int64_t lines, const Problem& problem) {
-  return kParts * kPartBytes * problem.batch * lines * parts_k(problem);
+// Bytes of all parts of so many lines: of the matrices of a batch.
+std::int64_t parts_bytes(const Params& p, std::int64_t lines, const Problem& problem) {
+  return parts(p) * kPartBytes * problem.batch * lines * parts_k(problem);
 }
 
-// The parts of an operand: lines along K, the matrices of high and low parts in turns.
-TensorMapSlot parts_map(CallValue address, std::int64_t lines, const Problem& problem, int tile) {
+// The parts of an operand: lines along K, the matrices of each part in turns.
+TensorMapSlot parts_map(const Params& p, CallValue address, std::int64_t lines,
+                        const Problem& problem, int tile) {
   TensorMapSlot slot = {};
   slot.address = address;
   BoundTensorMap& map = slot.map;
   const std::int64_t row = std::max<std::int64_t>(parts_k(problem), kBK);  // also where K is 0
-  map.size = {row, lines, kParts * problem.batch};
+  map.size = {row, lines, parts(p) * problem.batch};
   map.stride_bytes = {row * kPartBytes, row * lines * kPartBytes};
-  map.box = {kBK, tile, kParts};
+  map.box = {kBK, tile, parts(p)};
   map.dims = 3;
   map.element = TensorElement::bits_16;
   map.swizzle = Swizzle::bytes_128;
@@ -71,14 +75,15 @@ TensorMapSlot parts_map(CallValue address, std::int64_t lines, const Problem& pr
   return slot;
 }
 
-std::int64_t copy_bytes(std::int64_t lines, const Problem& problem) {
-  return parts_bytes(lines, problem) + problem.batch * lines * bytes_of(kSumType);
+std::int64_t copy_bytes(const Params& p, std::int64_t lines, const Problem& problem) {
+  return parts_bytes(p, lines, problem) + problem.batch * lines * bytes_of(kSumType);
 }
 
-SplitMatrix split_matrix(std::int64_t lines, bool along_k, const Problem& problem) {
+SplitMatrix split_matrix(const Params& p, std::int64_t lines, bool along_k,
+                         const Problem& problem) {
   SplitMatrix matrix = {};
   matrix.lines = static_cast<int>(lines);
-  matrix.factors_at = parts_bytes(lines, problem);
+  matrix.factors_at = parts_bytes(p, lines, problem);
   const int of_cta = split_lines(along_k, static_cast<int>(problem.K));
   matrix.ctas = static_cast<int>((lines + of_cta - 1) / of_cta);
   return matrix;
@@ -92,8 +97,8 @@ struct Regions {
 // Splits both operands, or one.
 Step split_step(const Params& p, const Problem& problem, const Regions& regions, Copies which) {
   SplitArgs args = {};
-  args.a = split_matrix(problem.M, p.TA == 0, problem);
-  args.b = split_matrix(problem.N, p.TB != 0, problem);
+  args.a = split_matrix(p, problem.M, p.TA == 0, problem);
+  args.b = split_matrix(p, problem.N, p.TB != 0, problem);
   args.K = static_cast<int>(problem.K);
   args.parts_k = static_cast<int>(parts_k(problem));
   std::vector<Slot> slots = {{regions.flags, offsetof(SplitArgs, flag)}};
@@ -147,8 +152,8 @@ Step product_step(const Params& p, const Problem& problem, int sm_count, const R
   args.col_tiles = (args.N - 1) / p.BN + 1;
   args.batch = static_cast<int>(problem.batch);
   args.raster_group = raster_group(p, args.row_tiles, sm_count);
-  args.a.factors_at = parts_bytes(problem.M, problem);
-  args.b.factors_at = parts_bytes(problem.N, problem);
+  args.a.factors_at = parts_bytes(p, problem.M, problem);
+  args.b.factors_at = parts_bytes(p, problem.N, problem);
   static_assert(offsetof(Args, beta) == offsetof(Args, alpha) + sizeof(float));
   std::vector<Slot> slots = {{CallValue::alpha_beta, offsetof(Args, alpha)},
                              {CallValue::A, offsetof(Args, A)},
@@ -174,8 +179,8 @@ Step product_step(const Params& p, const Problem& problem, int sm_count, const R
   step.threads = threads(p);
   step.smem_bytes = smem_bytes(p);
   step.overlaps = may_overlap(problem);
-  step.arguments.add_tensor_map(parts_map(regions.a, problem.M, problem, p.BM));
-  step.arguments.add_tensor_map(parts_map(regions.b, problem.N, problem, p.BN));
+  step.arguments.add_tensor_map(parts_map(p, regions.a, problem.M, problem, p.BM));
+  step.arguments.add_tensor_map(parts_map(p, regions.b, problem.N, problem, p.BN));
   step.arguments.add(args, slots);
   return step;
 }
@@ -188,7 +193,7 @@ LaunchPlan plan(Values values, const Problem& problem, int sm_count) {
   Regions regions = {};
   regions.flags = plan.add_region(plan.zeroed_bytes);
   const auto add_copy = [&](CallValue of, std::int64_t lines) {
-    const CallValue at = plan.add_region(copy_bytes(lines, problem), kAlignment);
+    const CallValue at = plan.add_region(copy_bytes(p, lines, problem), kAlignment);
     plan.regions.back().copy_of = of;
     plan.regions.back().may_be_kept = true;
     return at;
@@ -217,16 +222,20 @@ std::vector<std::vector<int>> representatives() {
 }
 
 std::optional<std::vector<int>> untuned(const Signature& signature, int sm) {
-  if (sm != 90 || signature != kSignature) return std::nullopt;
-  return values_of(with_tile(128, 128, 2));
+  Params p = with_tile(128, 128, 2);
+  p.ACCURACY = static_cast<int>(signature.accuracy);
+  if (sm != 90 || reject(p) != nullptr || signature != wgmma_parts::signature(p)) {
+    return std::nullopt;
+  }
+  return values_of(p);
 }
 
 }  // namespace
 
 KernelFamily family() {
   KernelFamily family = make_family<Params>(
-      "wgmma_f16x3", /*revision=*/7,
-      "fp32 on Hopper's tensor cores: operands split into two f16 parts, three products",
+      "wgmma_parts", /*revision=*/7,
+      "fp32 on Hopper's tensor cores: operands split into parts of 16 bits, products of parts",
       {tile_m_param("BM", &Params::BM, {64, 128, 256}),
        tile_n_param("BN", &Params::BN, {32, 64, 80, 96, 112, 128, 144}),
        {"GROUPS", &Params::GROUPS, {1, 2}, "warpgroups that multiply"},
@@ -239,9 +248,14 @@ KernelFamily family() {
         "1: operands across the rows of long sums are read once",
         Role::tunable,
         0,
-        SearchScope::where_long_k_is_across_rows}},
+        SearchScope::where_long_k_is_across_rows},
+       {"ACCURACY",
+        &Params::ACCURACY,
+        {kClassF16x3, kClassBf16x6},
+        "4: two f16 parts of an operand, 5: three bf16 parts",
+        Role::accuracy,
+        kClassF16x3}},
       rules().list, &reject, &traits);
-  family.accuracy = Accuracy::fp32_f16x3;
   family.plan = plan;
   family.takes_gemm_args = false;
   family.representatives = representatives();
@@ -250,4 +264,4 @@ KernelFamily family() {
   return family;
 }
 
-}  // namespace gemm_tune::wgmma_f16x3
+}  // namespace gemm_tune::wgmma_parts

@@ -3,14 +3,15 @@
 #pragma once
 
 #include "kernel_templates/wgmma/barriers.cuh"
-#include "kernel_templates/wgmma_f16x3/args.cuh"
-#include "kernel_templates/wgmma_f16x3/params.cuh"
+#include "kernel_templates/wgmma_parts/args.cuh"
+#include "kernel_templates/wgmma_parts/params.cuh"
 
-namespace gemm_tune::wgmma_f16x3 {
+namespace gemm_tune::wgmma_parts {
 
 constexpr Params kP = TUNED_PARAMS;
 static_assert(reject(kP) == nullptr);
 
+constexpr int kParts = parts(kP), kPartType = part_type(kP);
 constexpr int kStages = stages(kP);
 constexpr int kBlocks = group_blocks(kP);  // instructions that cover a consumer's rows
 
@@ -22,4 +23,4 @@ __device__ inline int k_blocks_of(const Args& args) {
   return args.alpha == 0.0f ? 0 : (args.K + kBK - 1) / kBK;
 }
 
-}  // namespace gemm_tune::wgmma_f16x3
+}  // namespace gemm_tune::wgmma_parts

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernel before the product: splits each element x of A and B into two f16 parts, so that
-// x = factor (high + low / 2^11) but for what lies below the low part.
+// x = factor (high + low / 2^11) but for what lies below the low part, or into three bf16 parts,
+// whose sum is x. The factor of the latter is 1.
 //
-// The factor is a power of two, one for each line: a row of A or a column of B. Lines of parts lie
-// along K, padded by zeros to whole stages, whatever the operands' layouts. What of a line fits
-// neither the registers nor, of lines across the rows, the shared memory is read twice, for its
-// largest magnitude and for its parts. What does not keep kMostLost sets a flag: numbers far below
-// the largest one of their line, infinities and NaN.
+// That of the former is a power of two, one for each line: a row of A or a column of B. Lines of
+// parts lie along K, padded by zeros to whole stages, whatever the operands' layouts. What of a
+// line fits neither the registers nor, of lines across the rows, the shared memory is read twice,
+// for its largest magnitude and for its parts. Numbers that the parts do not hold set a flag. Of
+// f16: those far below the largest one of their line, of which the parts lose more than kMostLost.
+// Of bf16: some of those below 2^-110, and those that round to infinity. Of both: infinities and
+// NaN.
 #pragma once
 
 #include "kernel_templates/device/element/element_convert.cuh"
-#include "kernel_templates/wgmma_f16x3/config.cuh"
+#include "kernel_templates/wgmma_parts/config.cuh"
 
-namespace gemm_tune::wgmma_f16x3 {
+namespace gemm_tune::wgmma_parts {
 
 constexpr int kPairs = kChunk / 2;
 
@@ -49,45 +52,67 @@ struct Share {
   int line, first, step;
 };
 
+__device__ inline float2 minus(float2 a, float2 b) { return {a.x - b.x, a.y - b.y}; }
+
 // The parts of a line.
 class LineParts {
  public:
   __device__ LineParts(const Lines& lines, const SplitArgs& args, int line)
       : high_(lines.matrix.to + (kParts * lines.first + line) * args.parts_k),
-        to_low_(1LL * lines.matrix.lines * args.parts_k) {}
+        to_next_(1LL * lines.matrix.lines * args.parts_k) {}
 
   // Splits elements k to k + 7.
-  __device__ void put(int k, const float (&x)[kChunk], float scale) {
+  __device__ void put(int k, const float (&x)[kChunk], [[maybe_unused]] float scale) {
     PartChunk high, low;
+    [[maybe_unused]] PartChunk middle;
 #pragma unroll
     for (int i = 0; i < kPairs; ++i) {
-      const float2 from = {x[2 * i], x[2 * i + 1]};
-      const float2 scaled = {from.x * scale, from.y * scale};
-      high.pairs[i] = pair_from_floats<kTypeF16>(scaled);
-      const float2 kept = pair_to_floats<kTypeF16>(high.pairs[i]);
-      const float2 rest = {(scaled.x - kept.x) * kLowScale, (scaled.y - kept.y) * kLowScale};
-      low.pairs[i] = pair_from_floats<kTypeF16>(rest);
-      const float2 kept_rest = pair_to_floats<kTypeF16>(low.pairs[i]);
-      loses_ |= loses(from.x, scaled.x, rest.x - kept_rest.x) |
-                loses(from.y, scaled.y, rest.y - kept_rest.y);
+      const float2 pair = {x[2 * i], x[2 * i + 1]};
+      if constexpr (is_scaled(kP)) {
+        split_in_two(pair, scale, high.pairs[i], low.pairs[i]);
+      } else {
+        split_in_three(pair, high.pairs[i], middle.pairs[i], low.pairs[i]);
+      }
     }
-    Bits16* const to = high_ + k;
+    Bits16* to = high_ + k;
     *reinterpret_cast<PartChunk*>(to) = high;
-    *reinterpret_cast<PartChunk*>(to + to_low_) = low;
+    if constexpr (!is_scaled(kP)) *reinterpret_cast<PartChunk*>(to += to_next_) = middle;
+    *reinterpret_cast<PartChunk*>(to + to_next_) = low;
   }
 
-  __device__ bool lose() const { return loses_; }
+  __device__ bool lose() const { return lose_; }
 
  private:
+  __device__ void split_in_two(float2 x, float scale, unsigned& high, unsigned& low) {
+    const float2 scaled = {x.x * scale, x.y * scale};
+    high = pair_from_floats<kTypeF16>(scaled);
+    const float2 kept = pair_to_floats<kTypeF16>(high);
+    const float2 rest = {(scaled.x - kept.x) * kLowScale, (scaled.y - kept.y) * kLowScale};
+    low = pair_from_floats<kTypeF16>(rest);
+    const float2 kept_rest = pair_to_floats<kTypeF16>(low);
+    lose_ |=
+        loses(x.x, scaled.x, rest.x - kept_rest.x) | loses(x.y, scaled.y, rest.y - kept_rest.y);
+  }
+
   // lost: what both parts leave out, times kLowScale.
   __device__ static bool loses(float x, float scaled, float lost) {
     const bool keeps = fabsf(lost) <= fabsf(scaled) * (kMostLost * kLowScale);
     return !keeps || (scaled == 0.0f && x != 0.0f);
   }
 
+  __device__ void split_in_three(float2 x, unsigned& high, unsigned& middle, unsigned& low) {
+    high = pair_from_floats<kTypeBf16>(x);
+    const float2 rest = minus(x, pair_to_floats<kTypeBf16>(high));
+    middle = pair_from_floats<kTypeBf16>(rest);
+    const float2 last = minus(rest, pair_to_floats<kTypeBf16>(middle));
+    low = pair_from_floats<kTypeBf16>(last);
+    const float2 lost = minus(last, pair_to_floats<kTypeBf16>(low));
+    lose_ |= !(lost.x == 0.0f) | !(lost.y == 0.0f);
+  }
+
   Bits16* const high_;
-  const long long to_low_;
-  bool loses_ = false;
+  const long long to_next_;
+  bool lose_ = false;
 };
 
 // Chunks that a thread keeps in shared memory, for itself alone.
@@ -272,6 +297,27 @@ __device__ inline void split_line(const Lines& lines, const SplitArgs& args, con
   if (parts.lose()) *args.flag = 1;
 }
 
+// The same of a line that is not scaled.
+template <class Line>
+__device__ inline void split_unscaled_line(const Lines& lines, const SplitArgs& args,
+                                           const Share& share) {
+  if (share.line >= lines.matrix.lines) return;
+  if (share.first == 0) lines.factors[share.line] = 1;
+  Line line(lines, share, args.K);
+  LineParts parts(lines, args, share.line);
+#pragma unroll 1
+  for (int k = share.first; k < args.parts_k;) {
+    float x[kKeptChunks][kChunk];
+#pragma unroll
+    for (auto& chunk : x) line.next(chunk);
+#pragma unroll
+    for (int i = 0; i < kKeptChunks; ++i, k += share.step) {
+      if (k < args.parts_k) parts.put(k, x[i], 1);
+    }
+  }
+  if (parts.lose()) *args.flag = 1;
+}
+
 __device__ inline float largest_of_lanes(float value, int least_distance) {
   for (int lanes = 16; lanes >= least_distance; lanes /= 2) {
     value = fmaxf(value, __shfl_xor_sync(0xffffffffu, value, lanes));
@@ -286,6 +332,7 @@ __device__ inline void split_along_k(const Lines& lines, const SplitArgs& args, 
   const int team = team_of(args.K);
   const Share share = {cta * split_lines(true, args.K) + thread / team, thread % team * kChunk,
                        team * kChunk};
+  if constexpr (!is_scaled(kP)) return split_unscaled_line<AlongK>(lines, args, share);
   if (share.line >= lines.matrix.lines) return;  // whole teams
   split_line<AlongK, Rest::read_twice>(lines, args, share, [&](float value) {
     value = largest_of_lanes(value, 1);
@@ -302,11 +349,15 @@ __device__ inline void split_along_k(const Lines& lines, const SplitArgs& args, 
 }
 
 // Lines across the rows: a few by a CTA.
+__device__ inline Share share_of_strip(const SplitArgs& args, int cta) {
+  const int thread = static_cast<int>(threadIdx.x);
+  return {cta * kStrip + thread % kStrip, thread / kStrip * kChunk, strip_step(args.K)};
+}
+
 template <Rest REST>
-__device__ inline void split_strip(const Lines& lines, const SplitArgs& args, int cta) {
-  const int thread = static_cast<int>(threadIdx.x), own = thread % kStrip;
-  const Share share = {cta * kStrip + own, thread / kStrip * kChunk, strip_step(args.K)};
+__device__ inline void split_strip(const Lines& lines, const SplitArgs& args, const Share& share) {
   split_line<AcrossRows<REST != Rest::read_twice>, REST>(lines, args, share, [&](float value) {
+    const int thread = static_cast<int>(threadIdx.x), own = thread % kStrip;
     float* const of_warps = reinterpret_cast<float*>(wgmma::shared_memory());
     value = largest_of_lanes(value, kStrip);
     if (thread % 32 < kStrip) of_warps[thread / 32 * kStrip + own] = value;
@@ -320,10 +371,13 @@ __device__ inline void split_strip(const Lines& lines, const SplitArgs& args, in
 }
 
 __device__ inline void split_across(const Lines& lines, const SplitArgs& args, int cta) {
-  if (args.K <= kKeptChunks * strip_step(args.K)) {
-    split_strip<Rest::none>(lines, args, cta);
+  const Share share = share_of_strip(args, cta);
+  if constexpr (!is_scaled(kP)) {
+    split_unscaled_line<AcrossRows<true>>(lines, args, share);
+  } else if (args.K <= kKeptChunks * strip_step(args.K)) {
+    split_strip<Rest::none>(lines, args, share);
   } else {
-    split_strip<kP.STORED != 0 ? Rest::stored : Rest::read_twice>(lines, args, cta);
+    split_strip<kP.STORED != 0 ? Rest::stored : Rest::read_twice>(lines, args, share);
   }
 }
 
@@ -354,4 +408,4 @@ extern "C" __global__ void __launch_bounds__(kMostSplitThreads, kSplitCtas)
   }
 }
 
-}  // namespace gemm_tune::wgmma_f16x3
+}  // namespace gemm_tune::wgmma_parts

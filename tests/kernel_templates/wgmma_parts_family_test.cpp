@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// wgmma_f16x3: the problems that it serves, its launches, what lies in its workspace.
+// wgmma_parts: the problems that it serves, its launches, what lies in its workspace.
 
 #include <cstdint>
 #include <utility>
 
 #include "core/launch/launch_plan.h"
 #include "kernel_templates/registry/registry.h"
-#include "kernel_templates/wgmma_f16x3/args.cuh"
+#include "kernel_templates/wgmma_parts/args.cuh"
 #include "tests/kernel_templates/spaces.h"
 #include "tests/matchers.h"
 
@@ -15,24 +15,30 @@ namespace {
 
 constexpr int kHopperSms = 132;
 
-KnownConfig f16x3(const std::string& rest) { return known("wgmma_f16x3/" + rest); }
+KnownConfig with_parts(const std::string& rest) { return known("wgmma_parts/" + rest); }
 
 constexpr const char* kUsual = "BM=128,BN=128,GROUPS=2,PROMOTE=64,TA=0,TB=0";
 
-TEST(F16x3, ServesItsAccuracyClassAndNoOther) {
-  const KernelFamily& family = *find_family("wgmma_f16x3");
+constexpr const char* kOfBf16 = "BM=128,BN=128,GROUPS=2,PROMOTE=64,TA=0,TB=0,ACCURACY=5";
+
+TEST(Parts, ServesItsAccuracyClassesAndNoOther) {
+  const KernelFamily& family = *find_family("wgmma_parts");
   EXPECT_TRUE(family.supports(parse_signature("f32+fp32_f16x3")));
+  EXPECT_TRUE(family.supports(parse_signature("f32+fp32_bf16x6")));
+  EXPECT_FALSE(family.supports(parse_signature("f32+bf16x3")));
   EXPECT_FALSE(family.supports(parse_signature("f32")));
   EXPECT_FALSE(family.supports(parse_signature("f32+tf32")));
   EXPECT_FALSE(find_family("warp_tiled")->supports(parse_signature("f32+fp32_f16x3")));
-  EXPECT_TRUE(legal_for(f16x3(kUsual), parse_problem("33x41x7:type=f32+fp32_f16x3")));
-  EXPECT_FALSE(legal_for(f16x3(kUsual), parse_problem("33x41x7")));
+  EXPECT_TRUE(legal_for(with_parts(kUsual), parse_problem("33x41x7:type=f32+fp32_f16x3")));
+  EXPECT_FALSE(legal_for(with_parts(kUsual), parse_problem("33x41x7")));
+  EXPECT_FALSE(legal_for(with_parts(kUsual), parse_problem("33x41x7:type=f32+bf16x6")));
+  EXPECT_TRUE(legal_for(with_parts(kOfBf16), parse_problem("33x41x7:type=f32+bf16x6")));
   EXPECT_FALSE(legal_for(known("naive/BM=16,BN=16,COALESCED=1,PRED=1"),
                          parse_problem("33x41x7:type=f32+fp32_f16x3")));
 }
 
-TEST(F16x3, ServesEveryAlignmentOnHopper) {
-  const KnownConfig config = f16x3(kUsual);
+TEST(Parts, ServesEveryAlignmentOnHopper) {
+  const KnownConfig config = with_parts(kUsual);
   EXPECT_EQ(why_illegal(config.recipe, parse_problem("33x41x7:type=f32+fp32_f16x3:batch=3")),
             std::nullopt);
   EXPECT_TRUE(has_instructions(config.traits, 90));
@@ -40,9 +46,9 @@ TEST(F16x3, ServesEveryAlignmentOnHopper) {
   EXPECT_FALSE(config.is_exportable());
 }
 
-TEST(F16x3, SplitsOperandsBeforeTheProduct) {
+TEST(Parts, SplitsOperandsBeforeTheProduct) {
   const Problem problem = parse_problem("1000x2000x72:type=f32+fp32_f16x3:batch=3");
-  const LaunchPlan plan = f16x3(kUsual).plan(problem, kHopperSms);
+  const LaunchPlan plan = with_parts(kUsual).plan(problem, kHopperSms);
   ASSERT_EQ(plan.steps.size(), 4U);
   const std::pair<Copies, std::int64_t> splits[] = {
       {Copies::of_both, 3 * (125 + 250)},  // 8 rows of A a CTA, 8 columns of B
@@ -63,9 +69,11 @@ TEST(F16x3, SplitsOperandsBeforeTheProduct) {
   EXPECT_EQ(plan.regions[2].bytes, 3 * 2000 * (128 * 2 * 2 + 4));
 }
 
-TEST(F16x3, SplitsLinesByAsManyThreadsAsKeepThem) {
+TEST(Parts, SplitsLinesByAsManyThreadsAsKeepThem) {
   const auto split_of = [](const char* problem, const char* rest = "") {
-    return f16x3(std::string(kUsual) + rest).plan(parse_problem(problem), kHopperSms).steps.front();
+    return with_parts(std::string(kUsual) + rest)
+        .plan(parse_problem(problem), kHopperSms)
+        .steps.front();
   };
   const Step small = split_of("1024x1024x1024:type=f32+fp32_f16x3");
   EXPECT_EQ(small.threads, 256);
@@ -86,10 +94,10 @@ TEST(F16x3, SplitsLinesByAsManyThreadsAsKeepThem) {
   EXPECT_EQ(bytes_where_stored("4096x4096x8192:type=f32+fp32_f16x3"), 512 + 6 * 512 * 32);
 }
 
-TEST(F16x3, KeepsCopiesThatServeEveryConfigLayoutAndM) {
+TEST(Parts, KeepsCopiesThatServeEveryConfigLayoutAndM) {
   const auto copy_of_b = [](const std::string& config, const char* problem) {
     const auto alone =
-        f16x3(config).plan(parse_problem(problem), kHopperSms).that_makes(CallValue::B);
+        with_parts(config).plan(parse_problem(problem), kHopperSms).that_makes(CallValue::B);
     EXPECT_TRUE(alone);
     return alone->workspace_bytes;
   };
@@ -100,9 +108,9 @@ TEST(F16x3, KeepsCopiesThatServeEveryConfigLayoutAndM) {
             bytes);
 }
 
-TEST(F16x3, SmallProductsBeginWhileTheSplitEnds) {
+TEST(Parts, SmallProductsBeginWhileTheSplitEnds) {
   const auto overlaps = [](const char* problem) {
-    const LaunchPlan plan = f16x3(kUsual).plan(parse_problem(problem), kHopperSms);
+    const LaunchPlan plan = with_parts(kUsual).plan(parse_problem(problem), kHopperSms);
     EXPECT_FALSE(plan.steps[0].overlaps);
     return plan.product().overlaps;
   };
@@ -111,10 +119,10 @@ TEST(F16x3, SmallProductsBeginWhileTheSplitEnds) {
   EXPECT_FALSE(overlaps("512x512x512:type=f32+fp32_f16x3:batch=64"));
 }
 
-TEST(F16x3, MapsHighAndLowPartsOfLinesAlongK) {
+TEST(Parts, MapsHighAndLowPartsOfLinesAlongK) {
   const Problem problem = parse_problem("1000x2000x72:type=f32+fp32_f16x3:batch=3:layout=tt");
   const LaunchPlan plan =
-      f16x3("BM=64,BN=96,GROUPS=1,PROMOTE=64,TA=1,TB=1").plan(problem, kHopperSms);
+      with_parts("BM=64,BN=96,GROUPS=1,PROMOTE=64,TA=1,TB=1").plan(problem, kHopperSms);
   const auto& maps = plan.product().arguments.tensor_maps();
   ASSERT_EQ(maps.size(), 2U);
   RegionAddresses regions = {};
@@ -126,18 +134,45 @@ TEST(F16x3, MapsHighAndLowPartsOfLinesAlongK) {
   EXPECT_EQ(b.box, (std::array<std::int32_t, 5>{64, 96, 2, 0, 0}));
 }
 
-TEST(F16x3, PassesOperandsForAProductInFp32) {
+TEST(Parts, OfBf16AreThreeOfEachOperand) {
+  const Problem problem = parse_problem("1000x2000x72:type=f32+bf16x6:batch=3");
+  const KnownConfig config = with_parts(kOfBf16);
+  const LaunchPlan plan = config.plan(problem, kHopperSms);
+  EXPECT_EQ(plan.regions[1].bytes, 3 * 1000 * (128 * 3 * 2 + 4));
+  EXPECT_EQ(plan.steps[0].grid.x, 3 * (125 + 250));
+  EXPECT_EQ(config.traits.stages, 2);
+  RegionAddresses regions = {};
+  regions[2] = reinterpret_cast<void*>(std::uintptr_t{0x3000});
+  const BoundTensorMap b =
+      bound(plan.product().arguments.tensor_maps()[1], packed_call(problem), regions);
+  EXPECT_EQ(b.size, (std::array<std::int64_t, 5>{128, 2000, 9, 0, 0}));
+  EXPECT_EQ(b.box, (std::array<std::int32_t, 5>{64, 128, 3, 0, 0}));
+}
+
+TEST(Parts, AreUntunedConfigsOfTheClassThatIsAsked) {
+  const KernelFamily& family = *find_family("wgmma_parts");
+  const auto untuned = [&](const char* signature, int sm) {
+    const auto values = family.untuned(parse_signature(signature), sm);
+    return values ? to_string(family.config(*values)) : "";
+  };
+  EXPECT_EQ(untuned("f32+fp32_f16x3", 90), "wgmma_parts/" + std::string(kUsual));
+  EXPECT_EQ(untuned("f32+fp32_bf16x6", 90), "wgmma_parts/" + std::string(kOfBf16));
+  EXPECT_EQ(untuned("f32+bf16x3", 90), "");
+  EXPECT_EQ(untuned("f32+fp32_bf16x6", 80), "");
+}
+
+TEST(Parts, PassesOperandsForAProductInFp32) {
   const Problem problem = parse_problem("1000x2000x72:type=f32+fp32_f16x3");
   GemmCall call = packed_call(problem);
   call.A = reinterpret_cast<const void*>(std::uintptr_t{0x1000});
   call.alpha = 2;
-  wgmma_f16x3::Args args{};
+  wgmma_parts::Args args{};
   run_plan(
-      f16x3(kUsual).plan(problem, kHopperSms), call,
+      with_parts(kUsual).plan(problem, kHopperSms), call,
       [](std::size_t i) { return reinterpret_cast<void*>(0x10000 * (i + 1)); }, [](auto&&...) {},
       [&](std::size_t, const Step& step, void** parameters) {
         if (step.entry == kProductEntry) {
-          args = *static_cast<const wgmma_f16x3::Args*>(parameters[2]);
+          args = *static_cast<const wgmma_parts::Args*>(parameters[2]);
         }
       });
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(args.A), 0x1000U);

@@ -6,11 +6,11 @@
 #include "kernel_templates/device/element/element_type.cuh"
 #include "kernel_templates/wgmma/args.cuh"
 
-namespace gemm_tune::wgmma_f16x3 {
+namespace gemm_tune::wgmma_parts {
 
 using wgmma::TensorMap;
 
-// An operand and its copy. This has for each matrix of the batch the high parts, then the low ones:
+// An operand and its copy. This has for each matrix of the batch the high parts, then lower ones:
 // lines of parts_k elements. Behind those of all matrices it has a factor for each line: what its
 // parts count. In a copy that is kept for later calls (LaunchPlan::that_makes()) the flag of
 // SplitArgs follows.
@@ -57,4 +57,4 @@ struct Args {
   const void* operands[kMostEpilogueOperands];
 };
 
-}  // namespace gemm_tune::wgmma_f16x3
+}  // namespace gemm_tune::wgmma_parts
