@@ -23,6 +23,7 @@
 #include "core/error.h"
 #include "core/launch/launch_plan.h"
 #include "core/problem/gemm_call.h"
+#include "core/text/words.h"
 #include "gpu/device.h"
 #include "gpu/launch/memory.h"
 #include "gpu/launch/stream.h"
@@ -80,7 +81,7 @@ class Bench {
       LaunchPlan one = plan;
       one.steps = {step};
       one.steps.front().makes = Copies::none;
-      fmt::print(" {}{} {:.2f} |", step.entry, name_of(step.makes),
+      fmt::print(" {}{} {:.2f} |", step.entry, word_of(kCopies, step.makes),
                  time(loaded, one, call_, workspace));
     }
     fmt::print("\n");
@@ -100,19 +101,8 @@ class Bench {
   }
 
  private:
-  static const char* name_of(Copies copies) {
-    switch (copies) {
-      case Copies::none:
-        break;
-      case Copies::of_a:
-        return " A";
-      case Copies::of_b:
-        return " B";
-      case Copies::of_both:
-        return " A, B";
-    }
-    return "";
-  }
+  static constexpr auto kCopies = words<Copies>(
+      {{Copies::none, ""}, {Copies::of_a, " A"}, {Copies::of_b, " B"}, {Copies::of_both, " A, B"}});
 
   // Empty where none may be kept.
   DeviceBuffer<char> copy_of(CallValue operand, const LoadedKernels& loaded,

@@ -203,17 +203,14 @@ class Bench {
   Cublas cublas_;
 };
 
-struct Options {
-  std::string database;
-  std::vector<std::string> problems;
+struct Options : ProblemOptions {
   std::string accuracy = "fp32_f16x3";
 };
 
 Options parse(int argc, char** argv) {
   Options o;
   CLI::App app("fp32 products of an accuracy class beside plain ones.", "accuracy_classes");
-  app.add_option("DATABASE", o.database, "Of tuned problems")->required()->check(CLI::ExistingFile);
-  app.add_option("PROBLEM", o.problems, "As in 512x11008x4096:layout=nt")->required();
+  add_problem_options(app, o, "As in 512x11008x4096:layout=nt");
   app.add_option("--class", o.accuracy, "Accuracy class")->capture_default_str();
   parse_or_exit(app, argc, argv);
   return o;
@@ -240,11 +237,5 @@ int run(const Options& o, const std::vector<Problem>& problems, const std::strin
 
 int main(int argc, char** argv) {
   using namespace gemm_tune;
-  const Options options = parse(argc, argv);
-  return exit_code_of("accuracy_classes", [&] {
-    std::vector<Problem> problems;
-    for (const std::string& text : options.problems) problems.push_back(parse_problem(text));
-    check_driver();
-    return run(options, problems, run_description(argc, argv));
-  });
+  return run_on_gpu("accuracy_classes", argc, argv, parse, named_problems, run);
 }

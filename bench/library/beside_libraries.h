@@ -6,17 +6,51 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <functional>
+#include <random>
+#include <span>
 #include <vector>
 
 #include "core/problem/gemm_call.h"
+#include "core/types/float16.h"
 #include "gpu/cuda_libraries/cublas.h"
 #include "gpu/cuda_libraries/cublas_lt.h"
+#include "gpu/launch/memory.h"
 #include "gpu/launch/stream.h"
 #include "tuner/measure/lt_algorithms.h"
 #include "tuner/measure/timing.h"
 
 namespace gemm_tune {
+
+inline std::vector<char> bytes_of_element(float value, ElementType type) {
+  std::vector<char> bytes(static_cast<std::size_t>(bytes_of(type)));
+  if (type == ElementType::f32) {
+    std::memcpy(bytes.data(), &value, sizeof value);
+    return bytes;
+  }
+  const std::uint16_t half = from_float(type == ElementType::f16 ? kF16 : kBf16, value);
+  std::memcpy(bytes.data(), &half, sizeof half);
+  return bytes;
+}
+
+// Copies of a block of random normal elements: a number for each would take longer than the calls.
+inline DeviceBuffer<char> random_operand(std::int64_t elements, ElementType type, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal;
+  std::vector<char> block;
+  const std::int64_t own = std::min<std::int64_t>(elements, std::int64_t{1} << 20);
+  for (std::int64_t i = 0; i < own; ++i) {
+    const std::vector<char> bytes = bytes_of_element(normal(random), type);
+    block.insert(block.end(), bytes.begin(), bytes.end());
+  }
+  DeviceBuffer<char> matrix(static_cast<std::size_t>(elements * bytes_of(type)));
+  for (std::size_t at = 0; at < matrix.size(); at += block.size()) {
+    matrix.copy_from_host(std::span(block).first(std::min(block.size(), matrix.size() - at)), at);
+  }
+  return matrix;
+}
 
 struct TimesBesideLibraries {
   double served_us, cublas_us, lt_us;

@@ -62,10 +62,10 @@ Options parse(int argc, char** argv) {
   return o;
 }
 
-Problem problem_of_size(const std::string& text) {
-  const Problem problem = parse_problem(text);
+Problem timed_problem(const Options& o) {
+  const Problem problem = parse_problem(o.size);
   if (problem != packed_problem(problem.M, problem.N, problem.K)) {
-    throw UsageError("--size " + text + ": give M, N and K alone, as in 256x256x256");
+    throw UsageError("--size " + o.size + ": give M, N and K alone, as in 256x256x256");
   }
   return problem;
 }
@@ -222,8 +222,7 @@ void print_rows(int threads, const Rounds& rounds) {
   std::fflush(stdout);
 }
 
-int run(const Options& o, const std::string& description) {
-  const Problem problem = problem_of_size(o.size);
+int run(const Options& o, const Problem& problem, const std::string& description) {
   const OpenHandle handle(o.database, o.cache);
   const DeviceSpec device = query_device(current_device());
   const Stream stream;
@@ -256,10 +255,5 @@ int run(const Options& o, const std::string& description) {
 
 int main(int argc, char** argv) {
   using namespace gemm_tune;
-  const Options options = parse(argc, argv);
-  return exit_code_of("host_cost", [&] {
-    problem_of_size(options.size);
-    check_driver();
-    return run(options, run_description(argc, argv));
-  });
+  return run_on_gpu("host_cost", argc, argv, parse, timed_problem, run);
 }

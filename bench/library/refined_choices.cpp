@@ -22,8 +22,6 @@
 #include <cstdio>
 #include <fstream>
 #include <numeric>
-#include <random>
-#include <span>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -76,9 +74,9 @@ Options parse(int argc, char** argv) {
   return o;
 }
 
-std::vector<Problem> read_problems(const std::string& file) {
+std::vector<Problem> problems_of(const Options& o) {
   std::vector<Problem> problems;
-  std::istringstream words(read_input_file(file, "size file"));
+  std::istringstream words(read_input_file(o.sizes, "size file"));
   for (std::string word; words >> word;) {
     const Problem p = parse_problem(word);
     if (p != packed_problem(p.M, p.N, p.K, p.layout)) {
@@ -87,21 +85,8 @@ std::vector<Problem> read_problems(const std::string& file) {
     }
     problems.push_back(p);
   }
-  if (problems.empty()) throw UsageError("'" + file + "' holds no problem");
+  if (problems.empty()) throw UsageError("'" + o.sizes + "' holds no problem");
   return problems;
-}
-
-// Copies of a block that is random: random numbers for each element would take longer than calls.
-DeviceBuffer<float> operand(std::int64_t elements, unsigned seed) {
-  std::mt19937 random(seed);
-  std::vector<float> block(
-      static_cast<std::size_t>(std::min<std::int64_t>(elements, std::int64_t{1} << 20)));
-  for (float& x : block) x = std::uniform_real_distribution<float>(-1, 1)(random);
-  DeviceBuffer<float> matrix(static_cast<std::size_t>(elements));
-  for (std::size_t at = 0; at < matrix.size(); at += block.size()) {
-    matrix.copy_from_host(std::span(block).first(std::min(block.size(), matrix.size() - at)), at);
-  }
-  return matrix;
 }
 
 // Calls of one problem: by the handle, by cublasSgemm, by cublasLt.
@@ -111,9 +96,9 @@ class Calls {
       : handle_(handle),
         problem_(problem),
         stream_(stream),
-        a_(operand(problem.M * problem.K, 1)),
-        b_(operand(problem.K * problem.N, 2)),
-        d_(static_cast<std::size_t>(problem.M * problem.N)),
+        a_(random_operand(problem.M * problem.K, ElementType::f32, 1)),
+        b_(random_operand(problem.K * problem.N, ElementType::f32, 2)),
+        d_(static_cast<std::size_t>(problem.M * problem.N * bytes_of(ElementType::f32))),
         call_(in_place(packed_call(problem), a_.data(), b_.data(), d_.data())) {}
 
   // From the first call to its result.
@@ -137,14 +122,16 @@ class Calls {
     const auto op = [](bool transposes) { return transposes ? GT_TRANSPOSE : GT_NO_TRANSPOSE; };
     const Problem& p = problem_;
     check_status(gt_sgemm(handle_, stream_.get(), GT_ROW_MAJOR, op(transposes_a(p.layout)),
-                          op(transposes_b(p.layout)), p.M, p.N, p.K, 1.0F, a_.data(),
-                          row_length_a(p), b_.data(), row_length_b(p), 0.0F, d_.data(), p.N));
+                          op(transposes_b(p.layout)), p.M, p.N, p.K, 1.0F,
+                          static_cast<const float*>(call_.A), call_.lda,
+                          static_cast<const float*>(call_.B), call_.ldb, 0.0F,
+                          static_cast<float*>(call_.D), call_.ldc));
   }
 
   gt_handle* handle_;
   Problem problem_;
   const Stream& stream_;
-  DeviceBuffer<float> a_, b_, d_;
+  DeviceBuffer<char> a_, b_, d_;
   GemmCall call_;
 };
 
@@ -220,10 +207,5 @@ int run(const Options& o, const std::vector<Problem>& problems, const std::strin
 
 int main(int argc, char** argv) {
   using namespace gemm_tune;
-  const Options options = parse(argc, argv);
-  return exit_code_of("refined_choices", [&] {
-    const std::vector<Problem> problems = read_problems(options.sizes);
-    check_driver();
-    return run(options, problems, run_description(argc, argv));
-  });
+  return run_on_gpu("refined_choices", argc, argv, parse, problems_of, run);
 }

@@ -13,12 +13,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdint>
 #include <cstdio>
-#include <cstring>
-#include <optional>
-#include <random>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -27,7 +22,6 @@
 #include "bench/program.h"
 #include "core/error.h"
 #include "core/problem/gemm_call.h"
-#include "core/types/float16.h"
 #include "gpu/cuda_libraries/cublas.h"
 #include "gpu/cuda_libraries/cublas_lt.h"
 #include "gpu/device.h"
@@ -41,34 +35,6 @@ namespace {
 
 constexpr double kGoal = 0.98;           // of the speed of the better one
 constexpr std::size_t kLtFinalists = 5;  // of cublasLt's algorithms
-
-std::vector<char> bytes_of_element(float value, ElementType type) {
-  std::vector<char> bytes(static_cast<std::size_t>(bytes_of(type)));
-  if (type == ElementType::f32) {
-    std::memcpy(bytes.data(), &value, sizeof value);
-    return bytes;
-  }
-  const std::uint16_t half = from_float(type == ElementType::f16 ? kF16 : kBf16, value);
-  std::memcpy(bytes.data(), &half, sizeof half);
-  return bytes;
-}
-
-// Copies of a block of random normal elements: a number for each would take longer than the calls.
-DeviceBuffer<char> operand(std::int64_t elements, ElementType type, unsigned seed) {
-  std::mt19937 random(seed);
-  std::normal_distribution<float> normal;
-  std::vector<char> block;
-  const std::int64_t own = std::min<std::int64_t>(elements, std::int64_t{1} << 20);
-  for (std::int64_t i = 0; i < own; ++i) {
-    const std::vector<char> bytes = bytes_of_element(normal(random), type);
-    block.insert(block.end(), bytes.begin(), bytes.end());
-  }
-  DeviceBuffer<char> matrix(static_cast<std::size_t>(elements * bytes_of(type)));
-  for (std::size_t at = 0; at < matrix.size(); at += block.size()) {
-    matrix.copy_from_host(std::span(block).first(std::min(block.size(), matrix.size() - at)), at);
-  }
-  return matrix;
-}
 
 class Bench {
  public:
@@ -87,8 +53,8 @@ class Bench {
 
   TimesBesideLibraries times(const Problem& problem) {
     const Signature& types = problem.signature;
-    const DeviceBuffer<char> a = operand(problem.batch * problem.M * problem.K, types.a, 1),
-                             b = operand(problem.batch * problem.K * problem.N, types.b, 2);
+    const DeviceBuffer<char> a = random_operand(problem.batch * problem.M * problem.K, types.a, 1),
+                             b = random_operand(problem.batch * problem.K * problem.N, types.b, 2);
     DeviceBuffer<char> d(
         static_cast<std::size_t>(problem.batch * problem.M * problem.N * bytes_of(types.d)));
     const GemmCall call = in_place(packed_call(problem), a.data(), b.data(), d.data());
@@ -108,17 +74,14 @@ class Bench {
   const DeviceBuffer<char> lt_workspace_{CublasLt::kWorkspaceBytes};
 };
 
-struct Options {
-  std::string database;
-  std::vector<std::string> problems;
+struct Options : ProblemOptions {
   bool require = false;
 };
 
 Options parse(int argc, char** argv) {
   Options o;
   CLI::App app("What a handle serves beside cuBLAS and cublasLt.", "served_winners");
-  app.add_option("DATABASE", o.database, "Of tuned problems")->required()->check(CLI::ExistingFile);
-  app.add_option("PROBLEM", o.problems, "As in 128x4096x4096:type=bf16")->required();
+  add_problem_options(app, o, "As in 128x4096x4096:type=bf16");
   app.add_flag("--require", o.require, "Exit code 1 where the goal is missed");
   parse_or_exit(app, argc, argv);
   return o;
@@ -151,11 +114,5 @@ int run(const Options& o, const std::vector<Problem>& problems, const std::strin
 
 int main(int argc, char** argv) {
   using namespace gemm_tune;
-  const Options options = parse(argc, argv);
-  return exit_code_of("served_winners", [&] {
-    std::vector<Problem> problems;
-    for (const std::string& text : options.problems) problems.push_back(parse_problem(text));
-    check_driver();
-    return run(options, problems, run_description(argc, argv));
-  });
+  return run_on_gpu("served_winners", argc, argv, parse, named_problems, run);
 }

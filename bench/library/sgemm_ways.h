@@ -10,7 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "bench/program.h"
 #include "core/problem/gemm_call.h"
+#include "gpu/device.h"
 #include "gpu/launch/memory.h"
 #include "gpu/launch/stream.h"
 
@@ -104,5 +106,35 @@ void check_close(const std::vector<float>& result, const std::vector<float>& oth
 
 // GPU, driver, versions and the command, as the first lines of a report.
 std::string run_description(int argc, char** argv);
+
+// What a program is asked to time.
+struct ProblemOptions {
+  std::string database;
+  std::vector<std::string> problems;
+};
+
+inline void add_problem_options(CLI::App& app, ProblemOptions& o, const char* example) {
+  app.add_option("DATABASE", o.database, "Of tuned problems")->required()->check(CLI::ExistingFile);
+  app.add_option("PROBLEM", o.problems, example)->required();
+}
+
+inline std::vector<Problem> named_problems(const ProblemOptions& o) {
+  std::vector<Problem> problems;
+  for (const std::string& text : o.problems) problems.push_back(parse_problem(text));
+  return problems;
+}
+
+// main() of a program that times calls: its exit code. problems_of(options): what is to be timed,
+// or a UsageError, which comes before that of a missing GPU.
+template <class Options, class ProblemsOf, class Run>
+int run_on_gpu(const char* program, int argc, char** argv, Options (*parse)(int, char**),
+               const ProblemsOf& problems_of, const Run& run) {
+  const Options options = parse(argc, argv);
+  return exit_code_of(program, [&] {
+    const auto problems = problems_of(options);
+    check_driver();
+    return run(options, problems, run_description(argc, argv));
+  });
+}
 
 }  // namespace gemm_tune

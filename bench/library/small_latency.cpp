@@ -136,12 +136,12 @@ std::vector<Problem> problems_of(const Options& o) {
   return problems;
 }
 
-int run(const Options& o, const std::string& description) {
+int run(const Options& o, const std::vector<Problem>& problems, const std::string& description) {
   const OpenHandle handle(o.database, o.cache);
   fmt::print("{}\n{:<12} {:<8} {:<7} {:>7} {:>10} {:>13} {:>7} {}\n", description, "size", "found",
              "calls", "rounds", "gt_sgemm us", "cublasSgemm us", "faster", "goal > 1");
   int slower = 0;
-  for (const Problem& problem : problems_of(o)) slower += measure_size(handle.get(), problem, o);
+  for (const Problem& problem : problems) slower += measure_size(handle.get(), problem, o);
   fmt::print("\ngt_sgemm is not faster in {} of {} rows\n", slower, 3 * o.sizes.size());
   return o.require && slower > 0 ? 1 : 0;
 }
@@ -151,10 +151,5 @@ int run(const Options& o, const std::string& description) {
 
 int main(int argc, char** argv) {
   using namespace gemm_tune;
-  const Options options = parse(argc, argv);
-  return exit_code_of("small_latency", [&] {
-    problems_of(options);
-    check_driver();
-    return run(options, run_description(argc, argv));
-  });
+  return run_on_gpu("small_latency", argc, argv, parse, problems_of, run);
 }
