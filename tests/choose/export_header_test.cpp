@@ -115,6 +115,22 @@ class ExportHeaderTest : public DbTest {
     write("gemm_tune_" + arch + ".h", export_header(database, arch, kRevisions));
   }
 
+  // Of two configs of a problem the faster is chosen, and the header holds the slower, which lacks
+  // the parameter.
+  void expect_the_slower(const std::string& problem, const std::string& faster,
+                         const std::string& slower, const char* parameter) {
+    Database database = writable(file_);
+    store_measured(database, kA6000, problem, faster, 60);
+    store_measured(database, kA6000, problem, slower, 70);
+    const Choice best =
+        choose(load_winners(database, "sm_86", kRevisions), kA6000, parse_problem(problem));
+    EXPECT_EQ(best.winner->outcome.time_us(), 60);
+    EXPECT_THAT(to_string(best.config->config()), testing::HasSubstr(parameter));
+    const std::string header = export_header(database, "sm_86", kRevisions);
+    EXPECT_THAT(header, testing::HasSubstr("70.000"));
+    EXPECT_THAT(header, testing::Not(testing::HasSubstr(parameter)));
+  }
+
   // Asks the header's lookup() and choose() for each problem; counts their answers by kind.
   std::map<std::string, int> compare_answers(const Database& database,
                                              const std::vector<Problem>& problems) {
@@ -316,33 +332,17 @@ TEST_F(ExportHeaderTest, LookupFallsBackToTheBuiltinDefaultAsChooseDoes) {
 }
 
 TEST_F(ExportHeaderTest, HoldsTheBestOfOneLaunchWhereTheWinnerTakesTwo) {
-  Database database = writable(file_);
   const std::string vectorized = "vectorized_2d/BM=64,BN=32,BK=16,TM=8,TN=4,VEC=";
   const std::string rest = ",PAD=4,INTERLEAVE=1,PRED=1";
-  store_measured(database, kA6000, "1024x1024x1001", vectorized + "4" + rest + ",REPACK=1", 60);
-  store_measured(database, kA6000, "1024x1024x1001", vectorized + "1" + rest, 70);
-  const Problem problem = parse_problem("1024x1024x1001");
-  const Choice best = choose(load_winners(database, "sm_86", kRevisions), kA6000, problem);
-  EXPECT_EQ(best.winner->outcome.time_us(), 60);
-  EXPECT_TRUE(best.config->recipe.repack);
-  const std::string header = export_header(database, "sm_86", kRevisions);
-  EXPECT_THAT(header, testing::HasSubstr("70.000"));
-  EXPECT_THAT(header, testing::Not(testing::HasSubstr("REPACK")));
+  expect_the_slower("1024x1024x1001", vectorized + "4" + rest + ",REPACK=1",
+                    vectorized + "1" + rest, "REPACK");
 }
 
 TEST_F(ExportHeaderTest, HoldsTheBestWithoutAReductionInALaunchOfItsOwn) {
-  Database database = writable(file_);
   const std::string shared =
       "warp_tiled/CLUSTER=0,BM=64,BN=64,BK=16,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=2,ASYNC=0,"
       "FRAGMENTS=2,VEC=4,RASTER=8,CTAS=1,SPLIT_K=16,TAIL=0,TA=0,TB=0,PRED=1";
-  store_measured(database, kA6000, "256x256x8192", shared + ",REDUCE=1", 60);
-  store_measured(database, kA6000, "256x256x8192", shared, 70);
-  const Choice best =
-      choose(load_winners(database, "sm_86", kRevisions), kA6000, parse_problem("256x256x8192"));
-  EXPECT_TRUE(best.config->traits.reduce);
-  const std::string header = export_header(database, "sm_86", kRevisions);
-  EXPECT_THAT(header, testing::HasSubstr("70.000"));
-  EXPECT_THAT(header, testing::Not(testing::HasSubstr("REDUCE")));
+  expect_the_slower("256x256x8192", shared + ",REDUCE=1", shared, "REDUCE");
 }
 
 TEST_F(ExportHeaderTest, NamesTheReasonsWhereNoWinnerCanBeExported) {

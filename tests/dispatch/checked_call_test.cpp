@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "kernel_templates/product_plan.h"
+#include "tests/dispatch/call_fields.h"
 #include "tests/epilogues.h"
 #include "tests/matchers.h"
 
@@ -179,18 +180,12 @@ TEST(CheckedCall, AColumnMajorCallIsTheRowMajorOneWithTheOperandsSwapped) {
   call.stride_c = 7000;
   const GemmCall turned = row_major(call, Order::column_major);
   EXPECT_EQ(turned.problem.layout, Layout::tn);
-  EXPECT_EQ(turned.problem.M, 48);
-  EXPECT_EQ(turned.problem.N, 64);
-  EXPECT_EQ(turned.problem.K, 32);
+  EXPECT_EQ(edges(turned.problem), (Numbers{48, 64, 32}));
   EXPECT_EQ(turned.A, call.B);
   EXPECT_EQ(turned.B, call.A);
   EXPECT_EQ(turned.C, call.C);
-  EXPECT_EQ(turned.lda, 48);
-  EXPECT_EQ(turned.ldb, 64);
-  EXPECT_EQ(turned.ldc, 64);
-  EXPECT_EQ(turned.stride_a, 6000);
-  EXPECT_EQ(turned.stride_b, 5000);
-  EXPECT_EQ(turned.stride_c, 7000);
+  EXPECT_EQ(leading_dimensions(turned), (Numbers{48, 64, 64}));
+  EXPECT_EQ(strides(turned), (Numbers{6000, 5000, 7000}));
   expect_valid(turned);
   EXPECT_EQ(to_string(problem_of(turned)), "48x64x32:layout=tn:batch=2");
 }
@@ -391,15 +386,9 @@ TEST(CheckedCall, TheKernelGetsLeadingDimensionsAndStrides) {
   call.alpha = 0.75;
   call.beta = -0.5;
   const GemmArgs args = kernels_argument(call);
-  EXPECT_EQ(args.M, 64);
-  EXPECT_EQ(args.N, 48);
-  EXPECT_EQ(args.K, 32);
-  EXPECT_EQ(args.lda, 32);
-  EXPECT_EQ(args.ldb, 48);
-  EXPECT_EQ(args.ldc, 48);
-  EXPECT_EQ(args.stride_a, 2048);
-  EXPECT_EQ(args.stride_b, 1536);
-  EXPECT_EQ(args.stride_c, 3072);
+  EXPECT_EQ(edges(args), (Numbers{64, 48, 32}));
+  EXPECT_EQ(leading_dimensions(args), (Numbers{32, 48, 48}));
+  EXPECT_EQ(strides(args), (Numbers{2048, 1536, 3072}));
   EXPECT_EQ(args.alpha, 0.75F);
   EXPECT_EQ(args.beta, -0.5F);
   EXPECT_EQ(args.A, call.A);

@@ -45,7 +45,7 @@ struct Operand {
   }
 };
 
-// The call's addresses and leading dimensions are not set.
+// The call's addresses are not set.
 inline gt_gemm_call call_of(const Case& c, float alpha, float beta) {
   gt_gemm_call call = GT_GEMM_CALL_INIT;
   call.order = c.order;
@@ -58,6 +58,14 @@ inline gt_gemm_call call_of(const Case& c, float alpha, float beta) {
   call.batch_kind = c.batch_kind;
   call.alpha = alpha;
   call.beta = beta;
+  const Operand A(c, c.M, c.K, c.trans_a), B(c, c.K, c.N, c.trans_b),
+      D(c, c.M, c.N, GT_NO_TRANSPOSE);
+  call.lda = A.ld;
+  call.ldb = B.ld;
+  call.ldc = D.ld;
+  call.stride_a = A.stride;
+  call.stride_b = B.stride;
+  call.stride_c = D.stride;
   return call;
 }
 

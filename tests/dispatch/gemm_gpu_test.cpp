@@ -15,10 +15,7 @@
 #include "gpu/launch/memory.h"
 #include "gpu/launch/stream.h"
 #include "tests/dispatch/gemm_case.h"
-#include "tests/dispatch/open_kernels.h"
-#include "tests/dispatch/sample_database.h"
-#include "tests/gpu/gpu_test.h"
-#include "tests/temp_folder.h"
+#include "tests/dispatch/sample_gpu_test.h"
 
 namespace gemm_tune {
 namespace {
@@ -47,18 +44,8 @@ std::vector<char> stored(const std::vector<float>& values, gt_type type) {
   return bytes;
 }
 
-class GemmGpuTest : public GpuTest {
+class GemmGpuTest : public SampleGpuTest {
  protected:
-  void SetUp() override {
-    GpuTest::SetUp();
-    if (IsSkipped() || HasFatalFailure()) return;
-    const DeviceSpec device = query_device(0);
-    sm_ = device.sm();
-    write_sample_database(file_, device.arch);
-    ASSERT_EQ(open_kernels(file_.c_str(), nullptr, &handle_), GT_OK) << gt_last_error();
-  }
-  void TearDown() override { gt_close(handle_); }
-
   bool has(const Types& types) const { return sm_ >= (types.ab == GT_BF16 ? 80 : 75); }
 
   // Runs the case with NaN around and between D's elements and in them, C apart or, where it is
@@ -111,12 +98,6 @@ class GemmGpuTest : public GpuTest {
     const Epilogue of_rows = *find_epilogue(epilogue);
     call.epilogue = (D.by_rows ? of_rows : of_rows.transposed()).bits();
     call.operands[0] = has_bias ? device_bias.data() : nullptr;
-    call.lda = A.ld;
-    call.ldb = B.ld;
-    call.ldc = D.ld;
-    call.stride_a = A.stride;
-    call.stride_b = B.stride;
-    call.stride_c = D.stride;
     const DeviceBuffer<const void*> arrays = put_addresses(call);
     const Stream stream;
     ASSERT_EQ(gt_gemm(handle_, stream.get(), &call), GT_OK) << gt_last_error();
@@ -166,9 +147,7 @@ class GemmGpuTest : public GpuTest {
       database.store(device_key(query_device(0)), problem, config, current_revisions().at(family),
                      measured, Source::measured);
     }
-    gt_close(handle_);
-    handle_ = nullptr;
-    ASSERT_EQ(open_kernels(file.c_str(), nullptr, &handle_), GT_OK) << gt_last_error();
+    ASSERT_NO_FATAL_FAILURE(open(file));
     gt_gemm_call asked = GT_GEMM_CALL_INIT;
     asked.M = problem.M;
     asked.N = problem.N;
@@ -181,11 +160,6 @@ class GemmGpuTest : public GpuTest {
     ASSERT_EQ(gt_lookup(handle_, nullptr, &asked, &recipe), GT_OK) << gt_last_error();
     ASSERT_EQ(recipe.config, served);
   }
-
-  const TempFolder temp_;
-  const std::filesystem::path file_ = temp_.path() / "winners.db";
-  int sm_ = 0;
-  gt_handle* handle_ = nullptr;
 };
 
 constexpr Types kEveryTypes[] = {

@@ -12,9 +12,8 @@
 
 #include "gpu/device.h"
 #include "tests/dispatch/open_kernels.h"
-#include "tests/dispatch/sample_database.h"
+#include "tests/dispatch/sample_test.h"
 #include "tests/matchers.h"
-#include "tests/temp_folder.h"
 
 namespace gemm_tune {
 namespace {
@@ -28,14 +27,8 @@ std::vector<int> needed_alignment(const gt_recipe& recipe) {
   return {recipe.align_a, recipe.align_b, recipe.align_c, recipe.align_d};
 }
 
-class LookupTest : public ::testing::Test {
+class LookupTest : public SampleTest {
  protected:
-  void SetUp() override {
-    write_sample_database(database_);
-    ASSERT_EQ(open_database(database_, &handle_), GT_OK) << gt_last_error();
-  }
-  void TearDown() override { gt_close(handle_); }
-
   gt_recipe lookup(const gt_gemm_call& call, const gt_device& device = kDevice) {
     gt_recipe recipe;
     EXPECT_EQ(gt_lookup(handle_, &device, &call, &recipe), GT_OK) << gt_last_error();
@@ -60,10 +53,6 @@ class LookupTest : public ::testing::Test {
     EXPECT_EQ(gt_lookup(handle_, &device, &call, &recipe), GT_INVALID_ARGUMENT);
     EXPECT_THAT(gt_last_error(), HasSubstr(text));
   }
-
-  const TempFolder temp_;
-  const std::filesystem::path directory_ = temp_.path(), database_ = directory_ / "winners.db";
-  gt_handle* handle_ = nullptr;
 };
 
 TEST_F(LookupTest, ATunedProblemIsAnExactMatchWithItsWholeRecipe) {

@@ -14,11 +14,8 @@
 #include "gpu/launch/stream.h"
 #include "kernel_templates/registry/registry.h"
 #include "tests/dispatch/gemm_case.h"
-#include "tests/dispatch/open_kernels.h"
-#include "tests/dispatch/sample_database.h"
-#include "tests/gpu/gpu_test.h"
+#include "tests/dispatch/sample_gpu_test.h"
 #include "tests/matchers.h"
-#include "tests/temp_folder.h"
 
 namespace gemm_tune {
 namespace {
@@ -31,22 +28,15 @@ std::vector<float> normal_numbers(std::size_t count, unsigned seed) {
   return values;
 }
 
-class PreparedGpuTest : public GpuTest {
+class PreparedGpuTest : public SampleGpuTest {
  protected:
   void SetUp() override {
-    GpuTest::SetUp();
-    if (IsSkipped() || HasFatalFailure()) return;
-    write_sample_database(file_, query_device(0).arch);
-    ASSERT_EQ(open_kernels(file_.c_str(), nullptr, &handle_), GT_OK) << gt_last_error();
-    stream_.emplace();
-    has_kernels_ = query_device(0).sm() == 90;
+    SampleGpuTest::SetUp();
+    if (handle_ != nullptr) stream_.emplace();
   }
-  void TearDown() override { gt_close(handle_); }
 
-  const TempFolder temp_;
-  const std::filesystem::path file_ = temp_.path() / "winners.db";
-  gt_handle* handle_ = nullptr;
-  bool has_kernels_ = false;
+  bool has_kernels() const { return sm_ == 90; }
+
   std::optional<Stream> stream_;
 };
 
@@ -74,12 +64,6 @@ struct SplitProduct {
     call.A = a.data() + A.offset;
     call.B = b.data() + B.offset;
     call.D = d.data() + D.offset;
-    call.lda = A.ld;
-    call.ldb = B.ld;
-    call.ldc = D.ld;
-    call.stride_a = A.stride;
-    call.stride_b = B.stride;
-    call.stride_c = D.stride;
     return call;
   }
   void forget() { d.fill_bytes(0xff); }
@@ -96,7 +80,7 @@ bool are_same_bits(const std::vector<float>& x, const std::vector<float>& y) {
 }
 
 TEST_F(PreparedGpuTest, GivesTheBitsOfACallWithout) {
-  if (!has_kernels_) GTEST_SKIP() << "no kernel of the class";
+  if (!has_kernels()) GTEST_SKIP() << "no kernel of the class";
   for (const gt_order order : {GT_ROW_MAJOR, GT_COLUMN_MAJOR}) {
     for (const gt_transpose trans : {GT_NO_TRANSPOSE, GT_TRANSPOSE}) {
       for (const std::int64_t batch : {1, 3}) {
@@ -135,7 +119,7 @@ TEST_F(PreparedGpuTest, GivesTheBitsOfACallWithout) {
 }
 
 TEST_F(PreparedGpuTest, ServesEveryMAndIsPreparedAnewForOtherValues) {
-  if (!has_kernels_) GTEST_SKIP() << "no kernel of the class";
+  if (!has_kernels()) GTEST_SKIP() << "no kernel of the class";
   SplitProduct large({600, 256, 512}), small({5, 256, 512});
   gt_gemm_call call = large.call();
   gt_prepared* prepared = nullptr;
@@ -162,7 +146,7 @@ TEST_F(PreparedGpuTest, ServesEveryMAndIsPreparedAnewForOtherValues) {
 }
 
 TEST_F(PreparedGpuTest, MayBeCapturedWithItsCalls) {
-  if (!has_kernels_) GTEST_SKIP() << "no kernel of the class";
+  if (!has_kernels()) GTEST_SKIP() << "no kernel of the class";
   SplitProduct product({200, 256, 512});
   gt_gemm_call call = product.call();
   gt_prepared* prepared = nullptr;
@@ -191,7 +175,7 @@ TEST_F(PreparedGpuTest, MayBeCapturedWithItsCalls) {
 TEST_F(PreparedGpuTest, IsRefusedWhereNoKernelTakesIt) {
   SplitProduct product({64, 64, 64});
   gt_gemm_call call = product.call();
-  if (has_kernels_) call.accuracy = GT_ACCURACY_FP32;
+  if (has_kernels()) call.accuracy = GT_ACCURACY_FP32;
   gt_prepared* prepared = nullptr;
   EXPECT_EQ(gt_prepare(handle_, stream_->get(), &call, GT_OPERAND_B, &prepared), GT_NO_KERNEL);
   EXPECT_THAT(gt_last_error(), HasSubstr("takes a prepared operand"));

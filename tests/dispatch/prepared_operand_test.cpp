@@ -66,27 +66,20 @@ TEST(PreparedOperand, IsTheSameInEitherOrderOfStorage) {
 
 TEST(PreparedOperand, IsRefusedForAnotherMatrixOrDevice) {
   const OperandPlace prepared = place_in(call_with_weights());
-  gt_gemm_call other = call_with_weights();
-  other.N = 40;
-  expect_refused(prepared, other, "call.prepared_b was prepared with N = 48, and the call has 40");
-  other = call_with_weights();
-  other.K = 24;
-  expect_refused(prepared, other, "K = 32");
-  other = call_with_weights();
-  other.batch = 2;
-  expect_refused(prepared, other, "batch = 1");
-  other = call_with_weights();
-  other.B = at_address(0x3000);
-  expect_refused(prepared, other, "another address than B's");
-  other = call_with_weights();
-  other.trans_b = GT_TRANSPOSE;
-  expect_refused(prepared, other, "stored by rows");
-  other = call_with_weights();
-  other.ldb = 50;
-  expect_refused(prepared, other, "ldb = 48, and the call has 50");
-  other = call_with_weights();
-  other.accuracy = GT_ACCURACY_FP32;
-  expect_refused(prepared, other, "class fp32_f16x3, and the call of fp32");
+  const auto expect_refused_where = [&](auto gt_gemm_call::*member, auto value, const char* text) {
+    gt_gemm_call other = call_with_weights();
+    other.*member = value;
+    expect_refused(prepared, other, text);
+  };
+  using Call = gt_gemm_call;
+  expect_refused_where(&Call::N, 40,
+                       "call.prepared_b was prepared with N = 48, and the call has 40");
+  expect_refused_where(&Call::K, 24, "K = 32");
+  expect_refused_where(&Call::batch, 2, "batch = 1");
+  expect_refused_where(&Call::B, at_address(0x3000), "another address than B's");
+  expect_refused_where(&Call::trans_b, GT_TRANSPOSE, "stored by rows");
+  expect_refused_where(&Call::ldb, 50, "ldb = 48, and the call has 50");
+  expect_refused_where(&Call::accuracy, GT_ACCURACY_FP32, "class fp32_f16x3, and the call of fp32");
   expect_refused(place_in(call_with_weights(), GT_OPERAND_B, 1), call_with_weights(),
                  "is on device 1, and the current device is 0");
 }

@@ -10,23 +10,16 @@
 #include <vector>
 
 #include "tests/dispatch/open_kernels.h"
-#include "tests/dispatch/sample_database.h"
+#include "tests/dispatch/sample_test.h"
 #include "tests/matchers.h"
-#include "tests/temp_folder.h"
 
 namespace gemm_tune {
 namespace {
 
 constexpr gt_device kReloadDevice = {"sm_86", "NVIDIA GeForce RTX 3090", 82};
 
-class ReloadTest : public ::testing::Test {
+class ReloadTest : public SampleTest {
  protected:
-  void SetUp() override {
-    write_sample_database(database_);
-    ASSERT_EQ(open_database(database_, &handle_), GT_OK) << gt_last_error();
-  }
-  void TearDown() override { gt_close(handle_); }
-
   gt_match match(std::int64_t edge) {
     const gt_gemm_call call = make_call(edge, edge, edge);
     gt_recipe recipe;
@@ -55,10 +48,6 @@ class ReloadTest : public ::testing::Test {
     EXPECT_TRUE(changed == 0 || changed == 1) << changed;
     return changed == 1;
   }
-
-  const TempFolder temp_;
-  const std::filesystem::path directory_ = temp_.path(), database_ = directory_ / "winners.db";
-  gt_handle* handle_ = nullptr;
 };
 
 TEST_F(ReloadTest, AChangedDatabaseIsSeenAfterReload) {

@@ -72,12 +72,6 @@ class SgemmGpuTest : public GpuTest {
     call.A = device_a.data() + x.offset;
     call.B = device_b.data() + x.offset;
     call.C = call.D = device_c.data() + x.offset;
-    call.lda = A.ld;
-    call.ldb = B.ld;
-    call.ldc = C.ld;
-    call.stride_a = A.stride;
-    call.stride_b = B.stride;
-    call.stride_c = C.stride;
     ASSERT_EQ(gt_gemm(handle_, stream.get(), &call), GT_OK) << gt_last_error();
     stream.synchronize();
     std::vector<float> result(c.size());

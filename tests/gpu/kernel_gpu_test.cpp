@@ -31,6 +31,12 @@ class KernelGpuTest : public GpuTest {
   }
 };
 
+std::vector<float> on_host(const DeviceBuffer<float>& buffer) {
+  std::vector<float> host(buffer.size());
+  buffer.copy_to_host(host);
+  return host;
+}
+
 TEST_F(KernelGpuTest, LaunchesWithSharedMemoryBeyond48Kilobytes) {
   LoadedKernel first(cubin());
   const LoadedKernel kernel = std::move(first);
@@ -84,9 +90,7 @@ TEST_F(KernelGpuTest, ALaunchThatBeginsEarlySeesWhatTheOneBeforeStored) {
   const LaunchGraph graph(stream, chain);
   graph.launch(stream.get());
   stream.synchronize();
-  std::vector<float> host(64);
-  a.copy_to_host(host);
-  EXPECT_EQ(host, std::vector<float>(64, 200.0F));
+  EXPECT_EQ(on_host(a), std::vector<float>(64, 200.0F));
 }
 
 TEST_F(KernelGpuTest, LaunchesFromAThreadThatHasNoContextYet) {
@@ -102,9 +106,7 @@ TEST_F(KernelGpuTest, LaunchesFromAThreadThatHasNoContextYet) {
     for (int i = 0; i < 2; ++i) kernel.launch({1}, 64, 256, stream.get(), args);
   }).join();
   stream.synchronize();
-  std::vector<float> host(64);
-  out.copy_to_host(host);
-  EXPECT_EQ(host, std::vector<float>(64, 1.5F));
+  EXPECT_EQ(on_host(out), std::vector<float>(64, 1.5F));
 }
 
 TEST_F(KernelGpuTest, FewerCtasFitWithMoreSharedMemory) {

@@ -91,19 +91,14 @@ TEST(Compile, SkinnyWithoutSpillsOnEveryArchitecture) {
 // warps.
 TEST(Compile, WarpTiledWithoutSpillsOnEveryArchitecture) {
   const std::string tile = "warp_tiled/CLUSTER=0,BM=64,BN=64,BK=16,WM=32,WN=32,TM=8,TN=4,";
-  const std::string rest = ",RASTER=8,CTAS=1,SPLIT_K=";
-  expect_clean(
-      tile + "WARPS_K=1,STAGES=3,ASYNC=1,FRAGMENTS=2,VEC=4" + rest + "1,TAIL=0,TA=1,TB=0,PRED=0",
-      "sm_80");
-  expect_clean(
-      tile + "WARPS_K=1,STAGES=2,ASYNC=0,FRAGMENTS=2,VEC=4" + rest + "1,TAIL=0,TA=0,TB=0,PRED=0",
-      "sm_86");
-  expect_clean(
-      tile + "WARPS_K=2,STAGES=2,ASYNC=2,FRAGMENTS=1,VEC=4" + rest + "4,TAIL=0,TA=0,TB=1,PRED=1",
-      "sm_90");
-  expect_clean(
-      tile + "WARPS_K=1,STAGES=1,ASYNC=0,FRAGMENTS=1,VEC=2" + rest + "16,TAIL=0,TA=1,TB=1,PRED=1",
-      "sm_120");
+  constexpr const char* kLoops[][3] = {
+      {"WARPS_K=1,STAGES=3,ASYNC=1,FRAGMENTS=2,VEC=4", "1,TAIL=0,TA=1,TB=0,PRED=0", "sm_80"},
+      {"WARPS_K=1,STAGES=2,ASYNC=0,FRAGMENTS=2,VEC=4", "1,TAIL=0,TA=0,TB=0,PRED=0", "sm_86"},
+      {"WARPS_K=2,STAGES=2,ASYNC=2,FRAGMENTS=1,VEC=4", "4,TAIL=0,TA=0,TB=1,PRED=1", "sm_90"},
+      {"WARPS_K=1,STAGES=1,ASYNC=0,FRAGMENTS=1,VEC=2", "16,TAIL=0,TA=1,TB=1,PRED=1", "sm_120"}};
+  for (const auto& [loop, end, arch] : kLoops) {
+    expect_clean(tile + loop + ",RASTER=8,CTAS=1,SPLIT_K=" + end, arch);
+  }
 }
 
 // Whole parts of a tile for each CTA, and parts that leave threads or a CTA with less to do.

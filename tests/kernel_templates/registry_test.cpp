@@ -2,6 +2,7 @@
 #include "kernel_templates/registry/registry.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <string>
 #include <utility>
@@ -23,11 +24,15 @@ Problem problem(std::int64_t M, std::int64_t N, std::int64_t K, int alignment) {
   return p;
 }
 
-// Parameters of five values: accesses' width, a number of shares, A's and B's layout, predication.
-KernelFamily synthetic_family(std::vector<ParamSpec> params) {
+// names: of parameters for accesses' width, a number of shares, A's and B's layout, predication.
+KernelFamily synthetic_family(const std::array<const char*, 5>& names) {
   KernelFamily family;
   family.name = "synthetic";
-  family.params = std::move(params);
+  family.params = {{names[0], {}, "", Role::vector_width},
+                   {names[1], {}, ""},
+                   {names[2], {}, "", Role::transposed_a},
+                   {names[3], {}, "", Role::transposed_b},
+                   {names[4], {}, "", Role::predicated}};
   family.traits = [](Values v) {
     Traits traits;
     traits.tile_m = traits.tile_n = 16;
@@ -125,11 +130,7 @@ TEST(Specialised, IsTheSameTileUnderAnotherSpecialisation) {
 }
 
 TEST(Twin, KeepsTheLayoutAndHowTilesAreShared) {
-  const KernelFamily family = synthetic_family({{"VEC", {}, "", Role::vector_width},
-                                                {"SPLIT_K", {}, ""},
-                                                {"TA", {}, "", Role::transposed_a},
-                                                {"TB", {}, "", Role::transposed_b},
-                                                {"PRED", {}, "", Role::predicated}});
+  const KernelFamily family = synthetic_family({"VEC", "SPLIT_K", "TA", "TB", "PRED"});
   const KnownConfig winner = known_config(family, {4, 3, 1, 0, 0});
   EXPECT_EQ(winner.specialisation(), (Specialisation{Layout::tn, 4, false}));
   const KnownConfig twin = served_variants(winner).at(2);
@@ -141,11 +142,7 @@ TEST(Twin, KeepsTheLayoutAndHowTilesAreShared) {
 
 // The parameters' names say nothing: a tunable may be called VEC.
 TEST(Specialised, GoesByTheRolesOfTheParameters) {
-  const KernelFamily family = synthetic_family({{"WIDTH", {}, "", Role::vector_width},
-                                                {"VEC", {}, ""},
-                                                {"A_T", {}, "", Role::transposed_a},
-                                                {"B_T", {}, "", Role::transposed_b},
-                                                {"EDGES", {}, "", Role::predicated}});
+  const KernelFamily family = synthetic_family({"WIDTH", "VEC", "A_T", "B_T", "EDGES"});
   const KnownConfig winner = known_config(family, {4, 7, 0, 0, 0});
   EXPECT_EQ(to_string(specialised(winner, {Layout::nt, 2, true}).config()),
             "synthetic/WIDTH=2,VEC=7,A_T=0,B_T=1,EDGES=1");

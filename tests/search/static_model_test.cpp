@@ -29,50 +29,39 @@ Traits naive(bool coalesced) {
   return t;
 }
 
-Traits smem_32x32() {
+// Of a thread: for an element of K, and for a k tile.
+struct Costs {
+  double feed_instructions, feed_wavefronts, fill_instructions, fill_wavefronts, others;
+};
+
+// A square tile, whose slices of A and B lie in shared memory.
+Traits in_shared_memory(int threads, int edge, int tile_k, int registers, const Costs& costs) {
   Traits t;
-  t.threads = 1024;
-  t.tile_m = t.tile_n = t.tile_k = 32;
-  t.smem_bytes = 8192;
-  t.registers_estimate = 32;
-  t.feed_instructions_per_k = 1.25;
-  t.feed_wavefronts_per_k = 1.25;
-  t.fill_instructions_per_tile_k = 4;
-  t.fill_wavefronts_per_tile_k = 4;
-  t.other_instructions_per_k = 0.5;
+  t.threads = threads;
+  t.tile_m = t.tile_n = edge;
+  t.tile_k = tile_k;
+  t.smem_bytes = 2 * edge * tile_k * 4;
+  t.registers_estimate = registers;
+  t.feed_instructions_per_k = costs.feed_instructions;
+  t.feed_wavefronts_per_k = costs.feed_wavefronts;
+  t.fill_instructions_per_tile_k = costs.fill_instructions;
+  t.fill_wavefronts_per_tile_k = costs.fill_wavefronts;
+  t.other_instructions_per_k = costs.others;
   t.barriers_per_tile_k = 2;
   return t;
 }
 
+Traits smem_32x32() { return in_shared_memory(1024, 32, 32, 32, {1.25, 1.25, 4, 4, 0.5}); }
+
 Traits coarsened_1d() {
-  Traits t;
-  t.threads = 512;
-  t.tile_m = t.tile_n = 64;
-  t.tile_k = t.thread_m = 8;
-  t.smem_bytes = 4096;
-  t.registers_estimate = 40;
-  t.feed_instructions_per_k = 3;
-  t.feed_wavefronts_per_k = 3;
-  t.fill_instructions_per_tile_k = 4;
-  t.fill_wavefronts_per_tile_k = 8;
-  t.other_instructions_per_k = 1;
-  t.barriers_per_tile_k = 2;
+  Traits t = in_shared_memory(512, 64, 8, 40, {3, 3, 4, 8, 1});
+  t.thread_m = 8;
   return t;
 }
 
 Traits tiled_2d() {
-  Traits t;
-  t.threads = 256;
-  t.tile_m = t.tile_n = 128;
-  t.tile_k = t.thread_m = t.thread_n = 8;
-  t.smem_bytes = 8192;
-  t.registers_estimate = 128;
-  t.feed_instructions_per_k = 10;
-  t.feed_wavefronts_per_k = 24;
-  t.fill_instructions_per_tile_k = 16;
-  t.fill_wavefronts_per_tile_k = 28;
-  t.other_instructions_per_k = 1;
-  t.barriers_per_tile_k = 2;
+  Traits t = in_shared_memory(256, 128, 8, 128, {10, 24, 16, 28, 1});
+  t.thread_m = t.thread_n = 8;
   return t;
 }
 

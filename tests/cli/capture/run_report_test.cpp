@@ -6,6 +6,12 @@
 namespace gemm_tune {
 namespace {
 
+CalledProblems called_of(std::vector<CalledProblem> problems) {
+  CalledProblems called;
+  called.problems = std::move(problems);
+  return called;
+}
+
 CalledProblem problem(const std::string& text, double flops, std::int64_t served) {
   CalledProblem called;
   called.function = "cublasSgemm";
@@ -16,8 +22,7 @@ CalledProblem problem(const std::string& text, double flops, std::int64_t served
 }
 
 TEST(RunReportTest, SharesAreOfTheOperationsWhereNoTimeWasMeasured) {
-  CalledProblems called;
-  called.problems = {problem("a", 30, 2), problem("b", 20, 0)};
+  CalledProblems called = called_of({problem("a", 30, 2), problem("b", 20, 0)});
   called.problems[1].declined = {{"untuned", 2}};
   called.errors = {"/bin/x: broken"};
   EXPECT_EQ(run_report(called, ""),
@@ -28,8 +33,8 @@ TEST(RunReportTest, SharesAreOfTheOperationsWhereNoTimeWasMeasured) {
 }
 
 TEST(RunReportTest, SharesAreOfTheGpuTimeToo) {
-  CalledProblems called;
-  called.problems = {problem("a", 30, 2), problem("b", 20, 0), problem("c", 10, 0)};
+  CalledProblems called =
+      called_of({problem("a", 30, 2), problem("b", 20, 0), problem("c", 10, 0)});
   called.problems[0].gpu_us = 1;
   called.problems[1].gpu_us = 9;
   called.problems[1].declined = {{"odd", 1}, {"untuned", 1}};
@@ -47,8 +52,8 @@ TEST(RunReportTest, SharesAreOfTheGpuTimeToo) {
 }
 
 TEST(RunReportTest, TheGainIsTheDatabases) {
-  CalledProblems called;
-  called.problems = {problem("a", 30, 2), problem("b", 20, 5), problem("c", 20, 0)};
+  CalledProblems called =
+      called_of({problem("a", 30, 2), problem("b", 20, 5), problem("c", 20, 0)});
   called.problems[0].expected_us = 900;
   called.problems[0].cublas_us = 1000;
   called.problems[2].expected_us = 50;  // declined

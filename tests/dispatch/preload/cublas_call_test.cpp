@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/problem/epilogue.h"
+#include "tests/dispatch/call_fields.h"
 
 namespace gemm_tune::preload {
 namespace {
@@ -88,13 +89,8 @@ TEST(CublasCallTest, EveryArgumentFindsItsPlace) {
   EXPECT_EQ(call.order, GT_COLUMN_MAJOR);
   EXPECT_EQ(call.trans_a, GT_TRANSPOSE);
   EXPECT_EQ(call.trans_b, GT_NO_TRANSPOSE);
-  EXPECT_EQ(call.type_a, GT_F32);
-  EXPECT_EQ(call.type_b, GT_F32);
-  EXPECT_EQ(call.type_c, GT_F32);
-  EXPECT_EQ(call.type_d, GT_F32);
-  EXPECT_EQ(call.M, 5);
-  EXPECT_EQ(call.N, 7);
-  EXPECT_EQ(call.K, 11);
+  EXPECT_EQ(types(call), (Numbers{GT_F32, GT_F32, GT_F32, GT_F32}));
+  EXPECT_EQ(edges(call), (Numbers{5, 7, 11}));
   EXPECT_EQ(call.batch, 37);
   EXPECT_EQ(call.alpha, 1.5);
   EXPECT_EQ(call.beta, -0.5);
@@ -102,12 +98,8 @@ TEST(CublasCallTest, EveryArgumentFindsItsPlace) {
   EXPECT_EQ(call.B, &matrix_b);
   EXPECT_EQ(call.C, &matrix_c);
   EXPECT_EQ(call.D, &matrix_c);
-  EXPECT_EQ(call.lda, 13);
-  EXPECT_EQ(call.ldb, 17);
-  EXPECT_EQ(call.ldc, 19);
-  EXPECT_EQ(call.stride_a, 23);
-  EXPECT_EQ(call.stride_b, 29);
-  EXPECT_EQ(call.stride_c, 31);
+  EXPECT_EQ(leading_dimensions(call), (Numbers{13, 17, 19}));
+  EXPECT_EQ(strides(call), (Numbers{23, 29, 31}));
   EXPECT_EQ(call.epilogue, 0U);
   EXPECT_EQ(call.operands[0], nullptr);
 }

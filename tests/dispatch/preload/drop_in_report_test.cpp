@@ -26,24 +26,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-class ReportTest : public InterposedTest {
- protected:
-  void SetUp() override {
-    InterposedTest::SetUp();
-    handle_.status = 0;  // cuBLAS takes every call
-  }
-  void expect_served(int m) {
-    const int before = handle_.calls;
-    EXPECT_EQ(sgemm(handle_, m), 0);
-    EXPECT_EQ(handle_.calls, before);
-  }
-  void expect_by_cublas(int m) {
-    const int before = handle_.calls;
-    EXPECT_EQ(sgemm(handle_, m), 0);
-    EXPECT_EQ(handle_.calls, before + 1);
-  }
-};
-
 // Runs `calls` in a process of its own with a report, and returns the report's lines. The process
 // exits as a program does that returns from main().
 std::vector<Json> report_of(const std::map<std::string, std::string>& environment,
@@ -65,6 +47,33 @@ std::vector<Json> report_of(const std::map<std::string, std::string>& environmen
   for (std::string line; std::getline(text, line);) lines.push_back(Json::parse(line));
   return lines;
 }
+
+class ReportTest : public InterposedTest {
+ protected:
+  void SetUp() override {
+    InterposedTest::SetUp();
+    handle_.status = 0;  // cuBLAS takes every call
+  }
+  void expect_served(int m) {
+    const int before = handle_.calls;
+    EXPECT_EQ(sgemm(handle_, m), 0);
+    EXPECT_EQ(handle_.calls, before);
+  }
+  void expect_by_cublas(int m) {
+    const int before = handle_.calls;
+    EXPECT_EQ(sgemm(handle_, m), 0);
+    EXPECT_EQ(handle_.calls, before + 1);
+  }
+  // Each value of the variable is named, and nothing is served.
+  void expect_refused(const std::string& variable, const std::vector<std::string>& values,
+                      const std::string& reason) {
+    for (const std::string& value : values) {
+      const auto lines = report_of({{variable, value}}, [&] { expect_by_cublas(100); });
+      ASSERT_EQ(lines.size(), 2U) << value;
+      EXPECT_EQ(lines[0]["error"], variable + " is '" + value + "': " + reason);
+    }
+  }
+};
 
 TEST_F(ReportTest, CountsWhatWasServedAndDeclinedForEachShape) {
   const auto lines = report_of({}, [&] {
@@ -313,13 +322,8 @@ TEST_F(ReportTest, AnIntervalOfZeroLeavesTheWinnersOfTheStart) {
 }
 
 TEST_F(ReportTest, AnIntervalThatIsNoneIsNamedAndNothingIsServed) {
-  for (const char* const text : {"", "often", "-1", "nan", "1e9", "4x"}) {
-    const auto lines =
-        report_of({{"GEMM_TUNE_BLAS_REFRESH", text}}, [&] { expect_by_cublas(100); });
-    ASSERT_EQ(lines.size(), 2U) << text;
-    EXPECT_EQ(lines[0]["error"], "GEMM_TUNE_BLAS_REFRESH is '" + std::string(text) +
-                                     "': it must be a number of seconds from 0 (never) to 86400");
-  }
+  expect_refused("GEMM_TUNE_BLAS_REFRESH", {"", "often", "-1", "nan", "1e9", "4x"},
+                 "it must be a number of seconds from 0 (never) to 86400");
 }
 
 TEST_F(ReportTest, SaysWhyTheLibraryFailedAtACall) {
@@ -333,24 +337,13 @@ TEST_F(ReportTest, SaysWhyTheLibraryFailedAtACall) {
 }
 
 TEST_F(ReportTest, ADistanceThatIsNoneIsNamedAndNothingIsServed) {
-  for (const char* const text : {"", "near", "0.5", "nan", "4x"}) {
-    const auto lines =
-        report_of({{"GEMM_TUNE_BLAS_DISTANCE", text}}, [&] { expect_by_cublas(100); });
-    ASSERT_EQ(lines.size(), 2U) << text;
-    EXPECT_EQ(lines[0]["error"], "GEMM_TUNE_BLAS_DISTANCE is '" + std::string(text) +
-                                     "': it must be a number from 1 on");
-  }
+  expect_refused("GEMM_TUNE_BLAS_DISTANCE", {"", "near", "0.5", "nan", "4x"},
+                 "it must be a number from 1 on");
 }
 
 TEST_F(ReportTest, AnAccuracyThatIsNoneOfFp32IsNamedAndNothingIsServed) {
-  for (const char* const text : {"", "fp16x3", "sums_fp16"}) {
-    const auto lines =
-        report_of({{"GEMM_TUNE_BLAS_ACCURACY", text}}, [&] { expect_by_cublas(100); });
-    ASSERT_EQ(lines.size(), 2U) << text;
-    EXPECT_EQ(lines[0]["error"],
-              "GEMM_TUNE_BLAS_ACCURACY is '" + std::string(text) +
-                  "': it must be an accuracy class of fp32 products, as fp32_f16x3");
-  }
+  expect_refused("GEMM_TUNE_BLAS_ACCURACY", {"", "fp16x3", "sums_fp16"},
+                 "it must be an accuracy class of fp32 products, as fp32_f16x3");
 }
 
 TEST_F(ReportTest, TheDistanceIsTheEnvironments) {

@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "tests/dispatch/call_fields.h"
+
 namespace gemm_tune {
 namespace {
 
@@ -20,18 +22,15 @@ void expect_pointers_served(int status, const FakeHandle& h, const gt_gemm_call&
   EXPECT_EQ(h.calls, 0);
   EXPECT_EQ(call.batch_kind, GT_POINTERS);
   EXPECT_EQ(call.batch, batch);
-  EXPECT_EQ(std::vector({call.M, call.N, call.K}), (std::vector<std::int64_t>{m, 8, 12}));
+  EXPECT_EQ(edges(call), (Numbers{m, 8, 12}));
   EXPECT_EQ(call.trans_a, GT_TRANSPOSE);
   EXPECT_EQ(call.trans_b, GT_NO_TRANSPOSE);
-  EXPECT_EQ(call.type_a, ab);
-  EXPECT_EQ(call.type_b, ab);
-  EXPECT_EQ(call.type_d, cd);
+  EXPECT_EQ(types(call), (Numbers{ab, ab, cd, cd}));
   EXPECT_EQ(call.A, x);
   EXPECT_EQ(call.B, x + 1);
   EXPECT_EQ(call.C, x + 2);
   EXPECT_EQ(call.D, x + 2);
-  EXPECT_EQ(std::vector({call.lda, call.ldb, call.ldc}),
-            (std::vector<std::int64_t>{16, 20, m + 4}));
+  EXPECT_EQ(leading_dimensions(call), (Numbers{16, 20, m + 4}));
   EXPECT_EQ(call.alpha, 2);
   EXPECT_EQ(call.beta, 3);
 }
@@ -139,58 +138,60 @@ TEST_F(InterposedTest, ServesEveryFunctionAndItsVariantFor64BitIntegers) {
                 m, GT_BF16, GT_F32, 8);
 }
 
-TEST_F(InterposedTest, ServesBatchesOfPointers) {
-  FakeHandle& h = handle_;
+// The address of a matrix for each of A, B and C, as the functions of batches of pointers take it.
+struct Pointers {
   float* addresses[3] = {matrix, matrix + 1, matrix + 2};
   float* const* const x = addresses;
-  const void* const* const v = const_cast<const void* const*>(reinterpret_cast<void* const*>(x));
   void* const* const d = reinterpret_cast<void* const*>(addresses);
+  const void* const* const v = const_cast<const void* const*>(d);
+};
+
+TEST_F(InterposedTest, ServesBatchesOfPointers) {
+  FakeHandle& h = handle_;
+  const Pointers p;
   const auto expect_served = [&](int status, int m, gt_type ab, gt_type cd, std::int64_t batch) {
-    expect_pointers_served(status, h, library_.call, x, m, ab, cd, batch);
+    expect_pointers_served(status, h, library_.call, p.x, m, ab, cd, batch);
   };
   int m = new_size();
-  expect_served(
-      cublasSgemmBatched(&h, 1, 0, m, 8, 12, &kAlpha, x, 16, x + 1, 20, &kBeta, x + 2, m + 4, 5), m,
-      GT_F32, GT_F32, 5);
+  expect_served(cublasSgemmBatched(&h, 1, 0, m, 8, 12, &kAlpha, p.x, 16, p.x + 1, 20, &kBeta,
+                                   p.x + 2, m + 4, 5),
+                m, GT_F32, GT_F32, 5);
   m = new_size();
-  expect_served(
-      cublasSgemmBatched_64(&h, 1, 0, m, 8, 12, &kAlpha, x, 16, x + 1, 20, &kBeta, x + 2, m + 4, 6),
-      m, GT_F32, GT_F32, 6);
+  expect_served(cublasSgemmBatched_64(&h, 1, 0, m, 8, 12, &kAlpha, p.x, 16, p.x + 1, 20, &kBeta,
+                                      p.x + 2, m + 4, 6),
+                m, GT_F32, GT_F32, 6);
   m = new_size();
-  expect_served(cublasGemmBatchedEx(&h, 1, 0, m, 8, 12, &kAlpha, v, 2, 16, v + 1, 2, 20, &kBeta,
-                                    d + 2, 2, m + 4, 7, 68, -1),
+  expect_served(cublasGemmBatchedEx(&h, 1, 0, m, 8, 12, &kAlpha, p.v, 2, 16, p.v + 1, 2, 20, &kBeta,
+                                    p.d + 2, 2, m + 4, 7, 68, -1),
                 m, GT_F16, GT_F16, 7);
   m = new_size();
-  expect_served(cublasGemmBatchedEx_64(&h, 1, 0, m, 8, 12, &kAlpha, v, 14, 16, v + 1, 14, 20,
-                                       &kBeta, d + 2, 0, m + 4, 8, 68, -1),
+  expect_served(cublasGemmBatchedEx_64(&h, 1, 0, m, 8, 12, &kAlpha, p.v, 14, 16, p.v + 1, 14, 20,
+                                       &kBeta, p.d + 2, 0, m + 4, 8, 68, -1),
                 m, GT_BF16, GT_F32, 8);
 }
 
 TEST_F(InterposedTest, ServesOneGroupAsTheBatchOfPointersThatItIs) {
   FakeHandle& h = handle_;
-  float* addresses[3] = {matrix, matrix + 1, matrix + 2};
-  float* const* const x = addresses;
-  const void* const* const v = const_cast<const void* const*>(reinterpret_cast<void* const*>(x));
-  void* const* const d = reinterpret_cast<void* const*>(addresses);
+  const Pointers p;
   const int op_a[] = {1}, op_b[] = {0};
   const auto expect_served = [&](int status, std::int64_t m, gt_type type, std::int64_t batch) {
-    expect_pointers_served(status, h, library_.call, x, m, type, type, batch);
+    expect_pointers_served(status, h, library_.call, p.x, m, type, type, batch);
   };
   {
     const int m = new_size(), n = 8, k = 12, lda = 16, ldb = 20, ldc = m + 4, batch = 5;
-    expect_served(cublasSgemmGroupedBatched(&h, op_a, op_b, &m, &n, &k, &kAlpha, x, &lda, x + 1,
-                                            &ldb, &kBeta, x + 2, &ldc, 1, &batch),
+    expect_served(cublasSgemmGroupedBatched(&h, op_a, op_b, &m, &n, &k, &kAlpha, p.x, &lda, p.x + 1,
+                                            &ldb, &kBeta, p.x + 2, &ldc, 1, &batch),
                   m, GT_F32, 5);
   }
   const std::int64_t n = 8, k = 12, lda = 16, ldb = 20, batch = 6;
   std::int64_t m = new_size(), ldc = m + 4;
-  expect_served(cublasSgemmGroupedBatched_64(&h, op_a, op_b, &m, &n, &k, &kAlpha, x, &lda, x + 1,
-                                             &ldb, &kBeta, x + 2, &ldc, 1, &batch),
+  expect_served(cublasSgemmGroupedBatched_64(&h, op_a, op_b, &m, &n, &k, &kAlpha, p.x, &lda,
+                                             p.x + 1, &ldb, &kBeta, p.x + 2, &ldc, 1, &batch),
                 m, GT_F32, 6);
   m = new_size(), ldc = m + 4;
   expect_served(
-      cublasGemmGroupedBatchedEx_64(&h, op_a, op_b, &m, &n, &k, &kAlpha, v, 2, &lda, v + 1, 2, &ldb,
-                                    &kBeta, d + 2, 2, &ldc, 1, &batch, 68),
+      cublasGemmGroupedBatchedEx_64(&h, op_a, op_b, &m, &n, &k, &kAlpha, p.v, 2, &lda, p.v + 1, 2,
+                                    &ldb, &kBeta, p.d + 2, 2, &ldc, 1, &batch, 68),
       m, GT_F16, 6);
 }
 

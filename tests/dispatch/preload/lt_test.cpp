@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "core/problem/epilogue.h"
+#include "tests/dispatch/call_fields.h"
 #include "tests/dispatch/preload/interposed.h"
 
 namespace gemm_tune {
@@ -90,9 +91,7 @@ TEST_F(LtTest, EveryFieldFindsItsPlace) {
   EXPECT_EQ(call.order, GT_COLUMN_MAJOR);
   EXPECT_EQ(call.trans_a, GT_TRANSPOSE);
   EXPECT_EQ(call.trans_b, GT_NO_TRANSPOSE);
-  EXPECT_EQ(call.M, product.m);
-  EXPECT_EQ(call.N, 8);
-  EXPECT_EQ(call.K, 12);
+  EXPECT_EQ(edges(call), (Numbers{product.m, 8, 12}));
   EXPECT_EQ(call.batch, 1);
   EXPECT_EQ(call.alpha, 2);
   EXPECT_EQ(call.beta, 3);

@@ -509,6 +509,17 @@ TEST(StoreBox, LeavesOutRowsAndWholeChunksOutsideAndWritesPastTheEndInsideOfOne)
   }
 }
 
+// Thread 0 stores the box that all have published.
+void store_published(const TensorMap& map, char* box) {
+  publish_to_copies();
+  meet(1, 32);
+  if (thread_id() == 0) store_box(map, box, {0, 0, 0});
+}
+void store_committed(const TensorMap& map, char* box) {
+  store_published(map, box);
+  if (thread_id() == 0) commit_stores();
+}
+
 TEST(StoreBox, ReadsOnlyWhatIsPublishedAndDoesNotChange) {
   Tensor tensor;
   const auto error = [&](const std::function<void(const TensorMap&, char*)>& by) {
@@ -528,29 +539,14 @@ TEST(StoreBox, ReadsOnlyWhatIsPublishedAndDoesNotChange) {
               }),
               HasSubstr("what thread 16 wrote at address 16"));
   EXPECT_THAT(error([](const TensorMap& map, char* box) {
-                publish_to_copies();
-                meet(1, 32);
+                store_committed(map, box);
                 if (thread_id() != 0) return;
-                store_box(map, box, {0, 0, 0});
-                commit_stores();
                 box[8] = 0;
                 wait_stores_read();
               }),
               HasSubstr("waits for the store of a box that was written meanwhile"));
-  EXPECT_THAT(error([](const TensorMap& map, char* box) {
-                publish_to_copies();
-                meet(1, 32);
-                if (thread_id() == 0) store_box(map, box, {0, 0, 0});
-              }),
-              HasSubstr("stores of boxes that it did not commit"));
-  EXPECT_THAT(error([](const TensorMap& map, char* box) {
-                publish_to_copies();
-                meet(1, 32);
-                if (thread_id() != 0) return;
-                store_box(map, box, {0, 0, 0});
-                commit_stores();
-              }),
-              HasSubstr("ends without waiting for its stores of boxes"));
+  EXPECT_THAT(error(store_published), HasSubstr("stores of boxes that it did not commit"));
+  EXPECT_THAT(error(store_committed), HasSubstr("ends without waiting for its stores of boxes"));
 }
 
 TEST(StoreMatrices, AreBackwardsWhatLoadMatricesAre) {

@@ -34,6 +34,13 @@ AccessCount count(const std::string& body, Access access, int threads = 32, int 
                 [=](const AccessKey& key) { return key.access == access; });
 }
 
+// Of one warp's loads from global memory.
+void expect_loads(const std::string& body, double requests, double sectors) {
+  const AccessCount loads = count(body, Access::global_load);
+  EXPECT_EQ(loads.requests, requests);
+  EXPECT_EQ(loads.sectors, sectors);
+}
+
 TEST(Trace, NeighboursShareSectors) {
   const AccessCount loads =
       count("mul.wide.u32 %rd4, %r1, 4;\nadd.s64 %rd5, %rd1, %rd4;\nld.global.f32 %f1, [%rd5];\n",
@@ -47,13 +54,11 @@ TEST(Trace, NeighboursShareSectors) {
 
 TEST(Trace, ArithmeticOfTheLeastIntegerIsThatOfTheProcessor) {
   // The quotient by -1 wraps to the least integer again, the remainder is 0: both set no low bit.
-  const AccessCount loads = count(
+  expect_loads(
       "mov.b64 %rd4, 0x8000000000000000;\nmov.b64 %rd5, -1;\ndiv.s64 %rd6, %rd4, %rd5;\n"
       "rem.s64 %rd7, %rd4, %rd5;\nabs.s64 %rd8, %rd4;\nxor.b64 %rd6, %rd6, %rd8;\n"
       "or.b64 %rd6, %rd6, %rd7;\nadd.s64 %rd6, %rd6, %rd1;\nld.global.f32 %f1, [%rd6];\n",
-      Access::global_load);
-  EXPECT_EQ(loads.sectors, 1);
-  EXPECT_EQ(loads.requests, 1);
+      1, 1);
 }
 
 TEST(Trace, MalformedPtxIsAnErrorThatNamesTheStatement) {
@@ -101,13 +106,11 @@ TEST(Trace, OnlyLanesWhosePredicateHoldsAccess) {
 }
 
 TEST(Trace, LanesThatPartAtABranchMeetAgain) {
-  const AccessCount loads = count(
+  expect_loads(
       "and.b32 %r3, %r1, 1;\nsetp.eq.s32 %p1, %r3, 0;\n@%p1 bra $ODD;\nmov.u32 %r4, 1;\n"
       "bra.uni $END;\n$ODD:\nmov.u32 %r4, 2;\n$END:\nmad.wide.u32 %rd5, %r4, 32, %rd1;\n"
       "ld.global.f32 %f1, [%rd5];\n",
-      Access::global_load);
-  EXPECT_EQ(loads.requests, 1);
-  EXPECT_EQ(loads.sectors, 2);
+      1, 2);
 }
 
 TEST(Trace, ALoopRunsAsOftenAsTheCallSays) {
@@ -129,11 +132,10 @@ TEST(Trace, AStrideOf32WordsIsA32WayConflictAndOneOfOneWordNone) {
 }
 
 TEST(Trace, ANameOfAnInnerBlockHidesTheOuterOne) {
-  const AccessCount loads = count(
+  const std::string body =
       "setp.eq.s32 %p1, %r1, 0;\n{\n.reg .pred %p1;\nsetp.ne.s32 %p1, %r1, 99;\n}\n"
-      "@%p1 ld.global.f32 %f1, [%rd1];\n",
-      Access::global_load);
-  EXPECT_EQ(loads.lanes, 1);
+      "@%p1 ld.global.f32 %f1, [%rd1];\n";
+  EXPECT_EQ(count(body, Access::global_load).lanes, 1);
 }
 
 TEST(Trace, AVoteOfOneLaneReachesAllWarps) {

@@ -95,17 +95,21 @@ Call random_call(std::mt19937& random) {
   return c;
 }
 
+void put(std::vector<char>& bytes, std::size_t at, int type, std::int64_t value) {
+  const auto exact = static_cast<float>(value);
+  if (type == cublas_abi::data_type(ElementType::f32)) {
+    std::memcpy(bytes.data() + 4 * at, &exact, 4);
+  } else {
+    const std::uint16_t bits =
+        from_float(type == cublas_abi::data_type(ElementType::f16) ? kF16 : kBf16, exact);
+    std::memcpy(bytes.data() + 2 * at, &bits, 2);
+  }
+}
+
 std::vector<char> random_elements(std::size_t count, int type, std::mt19937& random) {
   std::vector<char> bytes(count * bytes_of(type));
   for (std::size_t i = 0; i < count; ++i) {
-    const float value = static_cast<float>(static_cast<int>(random() % 9) - 4);
-    if (type == cublas_abi::data_type(ElementType::f32)) {
-      std::memcpy(bytes.data() + 4 * i, &value, 4);
-    } else {
-      const std::uint16_t bits =
-          from_float(type == cublas_abi::data_type(ElementType::f16) ? kF16 : kBf16, value);
-      std::memcpy(bytes.data() + 2 * i, &bits, 2);
-    }
+    put(bytes, i, type, static_cast<int>(random() % 9) - 4);
   }
   return bytes;
 }
@@ -228,17 +232,6 @@ std::int64_t integer_at(const std::vector<char>& bytes, std::size_t at, int type
   std::memcpy(&bits, bytes.data() + 2 * at, 2);
   return static_cast<std::int64_t>(
       to_float(type == cublas_abi::data_type(ElementType::f16) ? kF16 : kBf16, bits));
-}
-
-void put(std::vector<char>& bytes, std::size_t at, int type, std::int64_t value) {
-  const auto exact = static_cast<float>(value);
-  if (type == cublas_abi::data_type(ElementType::f32)) {
-    std::memcpy(bytes.data() + 4 * at, &exact, 4);
-  } else {
-    const std::uint16_t bits =
-        from_float(type == cublas_abi::data_type(ElementType::f16) ? kF16 : kBf16, exact);
-    std::memcpy(bytes.data() + 2 * at, &bits, 2);
-  }
 }
 
 // The operands of a call, and C before it.
