@@ -106,6 +106,8 @@ def main(program, print_sample_reports):
                 ("dry_run", "--arch sm_86 --sizes 64,64x64x64:type=bf16 --dry-run"),
                 ("best", "best --arch sm_86 --sizes 64,65,64x64x64:type=bf16/bf16/f32/f32"),
                 ("best", "best --arch sm_90 --sizes 64"),
+                ("best", "best --arch sm_90 --sizes 64:batch=2:pointers,64:epilogue=bias_column+relu"),
+                ("best", "best --arch sm_90 --sizes 64 --accuracy fp32_f16x3"),
                 ("explain", "explain --arch sm_86 --sizes 64,100,64x64x64:layout=nt " + NAIVE),
                 ("explain", "explain --arch sm_86 --sizes 256 " + spills),
                 ("explain", "explain --arch sm_90 --sizes 64 " + NAIVE + " --db " + folder + "/none.db"),
