@@ -170,7 +170,7 @@ constexpr Lookup lookup(const Problem& problem) {
   for (const Winner& winner : kWinners) {
     const double distance = shape_distance(winner.problem, problem);
     const Sameness this_same = sameness(winner.problem, problem);
-    const bool better = found.winner == nullptr || distance < least ||
+    const bool better = found.match == Match::none || distance < least ||
                         (distance <= least && this_same > same);
     if (!better) continue;
     const int variant = first_legal(winner.variants, winner.variant_count, problem);
@@ -180,7 +180,7 @@ constexpr Lookup lookup(const Problem& problem) {
     found = Lookup{same != Sameness::none ? Match::exact : Match::nearest, &kKernels[winner.variants[variant]],
                    &winner, variant > 0};
   }
-  if (found.winner != nullptr) return found;
+  if (found.match != Match::none) return found;
   const int variant = first_legal(kBuiltin, kBuiltinCount, problem);
   if (variant >= 0) found = Lookup{Match::builtin, &kKernels[kBuiltin[variant]], nullptr, false};
   return found;
