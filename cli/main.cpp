@@ -79,11 +79,7 @@ void add_commands(CLI::App& program, Call& call) {
                            "Print the versions of program, database, kernels, NVRTC and driver");
   program.require_subcommand(0, 1);
   add_tune(program, call);  // where no command is named
-  for (const NamedCommand& command : kCommands) {
-    CLI::App& added = *program.add_subcommand(command.name, command.what);
-    command.add(added, call);
-    added.footer(std::string("Examples:\n") + command.examples);
-  }
+  for (const NamedCommand& command : kCommands) add_named(program, command, call);
 }
 
 int run(const Call& call, const std::optional<Answer>& answer) {

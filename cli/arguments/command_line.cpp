@@ -96,7 +96,7 @@ void hand_options_to(CLI::App& command, CLI::App& app) {
     if (option->count() == 0 || option->check_lname("version")) continue;
     CLI::Option* own = command.get_option_no_throw(option->get_name());
     if (own == nullptr) {
-      throw CLI::ParseError(option->get_name() + " is no option of '" + command.get_name() +
+      throw CLI::ParseError(option->get_name() + " is no option of '" + name_of_command(command) +
                                 "', before which it stands: leave it out",
                             CLI::ExitCodes::ExtrasError);
     }
@@ -118,6 +118,12 @@ void hand_down_options(CLI::App& app, CLI::App& from) {
 
 }  // namespace
 
+void add_named(CLI::App& app, const NamedCommand& command, Call& call) {
+  CLI::App& added = *app.add_subcommand(command.name, command.what);
+  command.add(added, call);
+  added.footer(std::string("Examples:\n") + command.examples);
+}
+
 std::optional<Answer> parse_command_line(CLI::App& app, Call& call, int argc,
                                          const char* const* argv) {
   Words words(argv, argv + argc);
@@ -138,7 +144,8 @@ std::optional<Answer> parse_command_line(CLI::App& app, Call& call, int argc,
   } catch (const CLI::CallForVersion& version) {
     return Answer{kExitOk, std::string(version.what()) + "\n"};
   } catch (const CLI::ParseError& error) {
-    return Answer{kExitUsage, usage_sentence(app, error) + "; see gemm-tune --help"};
+    return Answer{kExitUsage, usage_sentence(app, error) + "; see " +
+                                  full_name(named_command(app)) + " --help"};
   }
   return std::nullopt;
 }

@@ -31,8 +31,11 @@ struct NamedCommand {
   const char* name;
   const char* what;
   AddCommand* add;
-  const char* examples = "";  // lines with an indent, for its help
+  const char* examples;  // lines with an indent, for its help
 };
+
+// Adds the command, with examples of its own.
+void add_named(CLI::App& app, const NamedCommand& command, Call& call);
 
 // Gives `app` the options that Options::declare() adds: run(options) or run(options, call) is what
 // `call` then runs, unless a command within `app` is chosen. `call` must outlive the app. Options

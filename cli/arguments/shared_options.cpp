@@ -9,7 +9,10 @@
 
 #include "cli/arguments/checks.h"
 #include "cli/arguments/values/sizes.h"
+#include "core/error.h"
 #include "core/launch/launch_recipe.h"
+#include "core/text/printable.h"
+#include "core/types/accuracy.h"
 #include "kernel_templates/registry/families.h"
 
 namespace gemm_tune {
@@ -70,6 +73,10 @@ void add_quiet(CLI::App& app, bool& quiet) {
 void add_json(CLI::App& app, bool& json) { app.add_flag("--json", json, "Results as JSON"); }
 
 ProblemDefaults problem_defaults(const SizeOptions& options) {
+  if (!options.accuracy.empty() && !accuracy_named(options.accuracy)) {
+    throw UsageError("'" + excerpt(options.accuracy) + "' is not an accuracy class: use one of " +
+                     accuracy_names());
+  }
   const std::string of_class = options.accuracy.empty() ? "" : "+" + options.accuracy;
   return {parse_layout(options.layout), options.batch, parse_signature(options.type + of_class)};
 }

@@ -62,11 +62,10 @@ std::vector<std::string> command_names(const CLI::App& app) {
 std::string unexpected(const CLI::App& app) {
   const CLI::App& command = named_command(app);
   const std::vector<std::string> words = app.remaining(true);
-  const std::string name_of_command = command.get_name();
-  if (takes_application(name_of_command) && !words.empty() && !words.front().starts_with("-")) {
+  const std::string named = name_of_command(command);
+  if (takes_application(named) && !words.empty() && !words.front().starts_with("-")) {
     return "'" + excerpt(words.front()) + "' stands behind no --: write the program behind it, " +
-           "as in gemm-tune " +
-           (name_of_command == "capture" ? "capture -o calls.txt" : name_of_command) +
+           "as in gemm-tune " + (named == "capture" ? "capture -o calls.txt" : named) +
            " -- python3 train.py";
   }
   const auto is_option = [](const std::string& word) { return word.starts_with("-"); };
@@ -77,7 +76,7 @@ std::string unexpected(const CLI::App& app) {
       for (const std::string& name : one->get_lnames()) names.push_back("--" + name);
     }
     const std::string name = option->substr(0, option->find('='));
-    const std::string of = &command == &app ? "" : " of '" + command.get_name() + "'";
+    const std::string of = &command == &app ? "" : " of '" + named + "'";
     return "'" + excerpt(name) + "' is no option" + of + suggestion(name, names);
   }
   if (words.empty()) return "";
@@ -87,7 +86,7 @@ std::string unexpected(const CLI::App& app) {
   }
   const std::vector<std::string> names = command_names(app);
   if (&command != &app || names.empty()) {
-    return "'" + excerpt(word) + "' is more than '" + command.get_name() + "' takes: leave it out";
+    return "'" + excerpt(word) + "' is more than '" + named + "' takes: leave it out";
   }
   const std::string near = suggestion(word, names);
   return "'" + excerpt(word) + "' is no command" +
@@ -120,6 +119,17 @@ const CLI::App& named_command(const CLI::App& app) {
     command = named.front();
   }
   return *command;
+}
+
+std::string full_name(const CLI::App& command) {
+  const CLI::App* const parent = command.get_parent();
+  return parent == nullptr ? command.get_name() : full_name(*parent) + " " + command.get_name();
+}
+
+std::string name_of_command(const CLI::App& command) {
+  const std::string name = full_name(command);
+  const std::size_t blank = name.find(' ');
+  return blank == name.npos ? "" : name.substr(blank + 1);
 }
 
 std::string usage_sentence(const CLI::App& app, const CLI::ParseError& error) {

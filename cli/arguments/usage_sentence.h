@@ -19,6 +19,12 @@ bool takes_application(std::string_view command);
 // The innermost command that was named, or the program itself.
 const CLI::App& named_command(const CLI::App& app);
 
+// "gemm-tune db merge"; of the program itself "gemm-tune".
+std::string full_name(const CLI::App& command);
+
+// Without the program's: "db merge"; empty for the program itself.
+std::string name_of_command(const CLI::App& command);
+
 // app: as the failed parsing left it.
 std::string usage_sentence(const CLI::App& app, const CLI::ParseError& error);
 

@@ -27,12 +27,6 @@ constexpr std::string_view kMostUsed[] = {"--sizes", "--from-capture", "--type",
                                           "--batch", "--arch",         "--time",   "--budget",
                                           "--db",    "--quiet",        "--output", "--format"};
 
-// "gemm-tune db merge".
-std::string full_name(const CLI::App& command) {
-  const CLI::App* const parent = command.get_parent();
-  return parent == nullptr ? command.get_name() : full_name(*parent) + " " + command.get_name();
-}
-
 // Two columns: what stands left, and its description behind or, where there is no room, below.
 std::string entry(const std::string& left, const std::string& description, std::size_t columns) {
   constexpr std::size_t kLeft = 24;

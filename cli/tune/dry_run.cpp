@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <exception>
 #include <filesystem>
 #include <map>
@@ -198,11 +199,12 @@ std::string line_of(const PlannedSearch& planned, const Target& target) {
       sample, stored, grouped(planned.tries()), again, none);
 }
 
-// In the unit that fits: "39 s", "18 min", "2.5 h".
+// In the unit that fits: "about 39 s", "about 18 min", "about 2.5 h".
 std::string rough_text(double seconds) {
-  if (seconds < 120) return fmt::format("{:.0f} s", seconds);
-  if (seconds < 7200) return fmt::format("{:.0f} min", seconds / 60);
-  return fmt::format("{:.1f} h", seconds / 3600);
+  if (seconds > 0 && seconds < 1) return "less than 1 s";
+  if (seconds < 120) return fmt::format("about {:.0f} s", seconds);
+  if (seconds < 7200) return fmt::format("about {:.0f} min", seconds / 60);
+  return fmt::format("about {:.1f} h", seconds / 3600);
 }
 
 }  // namespace
@@ -248,10 +250,14 @@ int dry_run(const TuneRequest& request, const Target& target, const TuneOptions&
                 {"source", to_string(request.measure ? Source::measured : Source::predicted)}});
     return exit_code;
   }
-  print_fitted(fmt::format(
-      "{}about {} with {} compile processes, {}; nothing was compiled\nthe time is {}\n", text,
-      rough_text(estimate.seconds()), request.jobs,
-      request.measure ? "timed on the GPU" : kPredictedLabel, estimate.basis()));
+  print_fitted(
+      fmt::format("{}{} with {} compile processes, {}; nothing was compiled\nthe time is {}\n",
+                  text, rough_text(estimate.seconds()), request.jobs,
+                  request.measure ? "timed on the GPU" : kPredictedLabel, estimate.basis()));
+  const std::optional<std::chrono::duration<double>> limit = request.time_limit;
+  if (limit && limit->count() < estimate.seconds()) {
+    print_fitted("--time " + options.time + " ends the run before all of these are tried\n");
+  }
   if (const std::string note = card_note(target); !note.empty()) print_fitted(note);
   if (const std::string note = unmeasured_model(target.spec, request.problems); !note.empty()) {
     print_fitted(note + "\n");

@@ -120,7 +120,9 @@ TEST_F(CliInputTest, WordsThatAreNotExpectedAreAnsweredWithWhatToWrite) {
                  "'--jbos' is no option: perhaps --jobs is meant;");
   expect_refusal("best --archs sm_86 --sizes 64", 2,
                  "'--archs' is no option of 'best': perhaps --arch is meant;");
-  expect_refusal("--sizes 64 --frobnicate", 2, "'--frobnicate' is no option; see");
+  expect_refusal("--sizes 64 --frobnicate", 2, "'--frobnicate' is no option; see gemm-tune --help");
+  expect_refusal("db check --json", 2,
+                 "'--json' is no option of 'db check'; see gemm-tune db check --help");
   expect_refusal("1024", 2, "'1024' stands behind no option: write --sizes 1024");
   expect_refusal("bset --sizes 64", 2, "'bset' is no command: perhaps best is meant;");
   expect_refusal("wobble", 2, "'wobble' is no command: use one of tune, speed-up, best, ");
@@ -305,7 +307,7 @@ TEST_F(CliInputTest, AnOptionBeforeACommandIsTheCommandsOrRefused) {
 
   expect_refusal("--dry-run best --arch sm_86 --sizes 64" + db(), 2,
                  "--dry-run is no option of 'best', before which it stands: leave it out");
-  expect_refusal("--retry-failed db info" + db(), 2, "--retry-failed is no option of 'info'");
+  expect_refusal("--retry-failed db info" + db(), 2, "--retry-failed is no option of 'db info'");
   expect_refusal("--arch sm_86 best --arch sm_90 --sizes 64" + db(), 2, "--arch");
   expect_refusal("--device 0 tune --devices 0 --sizes 64" + db(), 2, "--device excludes --devices");
   EXPECT_EQ(run("--version best").output, run("--version").output);

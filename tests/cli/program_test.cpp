@@ -212,6 +212,8 @@ TEST_F(CliTest, RefusesToPredictWhereAGpuIsDemanded) {
                  "--max-error is a ratio to cuBLAS's error: add cublas to --baselines");
   expect_refusal("--arch sm_86 --sizes 64 --objective cold", 3,
                  "--objective cold cannot be met without a GPU that times cold operands: ");
+  expect_refusal("--arch sm_86 --sizes 64 --accuracy fp16", 2,
+                 "'fp16' is not an accuracy class: use one of fp32, tf32, ");
   expect_refusal("--arch sm_86 --sizes 64 --objective warm", 2, "'warm' is none of: hot, cold");
   expect_refusal("--arch sm_86 --sizes 64 --max-error 0", 2,
                  "--max-error: '0' is not a number from 0.001 to 1000000");
@@ -229,6 +231,8 @@ TEST_F(CliTest, HelpAndVersionGoToStandardOutput) {
   EXPECT_THAT(all.output, HasSubstr("--m-range FIRST:LAST"));  // CLI11 puts checks behind a colon
   EXPECT_THAT(run("best --help").output, StartsWith("The config for a size, from the database\n"
                                                     "Usage: gemm-tune best [OPTION]...\n"));
+  EXPECT_THAT(run("db merge --help").output,
+              HasSubstr("\nExamples:\n  gemm-tune db merge all.db mine.db theirs.db\n"));
   const ProgramRun version = run("--version");
   EXPECT_EQ(version.exit_code, 0);
   EXPECT_THAT(version.output, StartsWith("gemm-tune 0."));
@@ -254,6 +258,11 @@ TEST_F(CliTest, DryRunCompilesAndWritesNothing) {
   EXPECT_THAT(dry.output, HasSubstr("the time is a guess, not measured on this machine"));
   const ProgramRun long_one = run("--arch sm_86 --sizes 1024 --budget 10000 --jobs 1 --dry-run");
   EXPECT_THAT(long_one.output, testing::ContainsRegex("about [0-9]+ min|about [0-9.]+ h"));
+  EXPECT_THAT(long_one.output, Not(HasSubstr("--time")));
+  EXPECT_THAT(run("--arch sm_86 --sizes 1024 --budget 10000 --jobs 1 --time 1:00 --dry-run").output,
+              HasSubstr("\n--time 1:00 ends the run before all of these are tried\n"));
+  EXPECT_THAT(run("--arch sm_86 --sizes 64 --dry-run --config " + std::string(kNaive)).output,
+              HasSubstr("\nless than 1 s with "));
   EXPECT_FALSE(std::filesystem::exists(path("t.db")));
 }
 
