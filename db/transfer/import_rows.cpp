@@ -7,11 +7,14 @@
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <sstream>
+#include <string_view>
 #include <vector>
 
 #include "core/error.h"
 #include "core/text/parse_number.h"
 #include "core/text/printable.h"
+#include "core/text/split.h"
 #include "db/database_impl.h"
 #include "db/file/database_file.h"
 #include "db/file/row_check.h"
@@ -29,10 +32,15 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-// "CHECK constraint failed: median_us > 0": names the field. A constraint may take several lines.
-std::string first_line(const SQLite::Exception& error) {
-  const std::string text = error.what();
-  return text.substr(0, text.find_first_of("(\n"));
+// "CHECK constraint failed: median_us > 0": names the field. A constraint may take several lines,
+// which end in comments.
+std::string on_one_line(const SQLite::Exception& error) {
+  std::string text;
+  for (const std::string_view line : split(error.what(), '\n')) {
+    std::istringstream words(std::string(line.substr(0, line.find("--"))));
+    for (std::string word; words >> word;) text += (text.empty() ? "" : " ") + word;
+  }
+  return text;
 }
 
 // A table with its columns' parameters and types ("TEXT", "REAL", "INTEGER").
@@ -112,7 +120,8 @@ class JsonRows : public nlohmann::json_sax<Json> {
     try {
       table_->insert->exec();
     } catch (const SQLite::Exception& error) {
-      throw UsageError(name_ + ": " + table_name_ + " row " + row_name_ + ": " + first_line(error));
+      throw UsageError(name_ + ": " + table_name_ + " row " + row_name_ + ": " +
+                       on_one_line(error));
     }
     table_->insert->reset();
     return true;
@@ -348,7 +357,7 @@ class CsvRows {
       try {
         store_row();
       } catch (const SQLite::Exception& error) {
-        throw UsageError(reader_.place() + ": " + first_line(error));
+        throw UsageError(reader_.place() + ": " + on_one_line(error));
       }
     }
   }
