@@ -108,9 +108,9 @@ typedef enum gt_transpose {
   GT_TRANSPOSE_MAX = 0x7fffffff
 } gt_transpose;
 
-/* The type of a matrix's elements. There are kernels for A and B of GT_F32, and for both of GT_F16
- * (from sm_75 on) or both of GT_BF16 (from sm_80 on); C and D then have one type, A's or GT_F32.
- * Other calls are GT_NO_KERNEL, and gt_lookup says why. */
+/* The type of a matrix's elements. There are kernels for A and B of GT_F32, of GT_F16 (from sm_75
+ * on), of GT_BF16 (from sm_80 on) and of GT_E4M3 (sm_90); C and D have one type: GT_F32, else
+ * A's, beside GT_E4M3 a 16-bit float. Other calls are GT_NO_KERNEL, and gt_explain says why. */
 typedef enum gt_type {
   GT_F32 = 0,
   GT_F16 = 1,  /* IEEE binary16, as CUDA's __half */
@@ -123,7 +123,7 @@ typedef enum gt_type {
 } gt_type;
 
 /* How products are made and added up; a result is verified against the class's error bound. There
- * are kernels for the classes that types stand for. */
+ * are kernels for the classes that types stand for, and on sm_90 for TF32 and FP32_F16X3. */
 typedef enum gt_accuracy {
   GT_ACCURACY_OF_TYPES = 0,    /* FP32 for GT_F32, SUMS_FP32 for other floats, else SUMS_S32 */
   GT_ACCURACY_FP32 = 1,        /* fp32 throughout, each step rounded once */
@@ -323,8 +323,8 @@ GT_API void gt_close(gt_handle* handle);
 /* Which kernel serves the call on the device; NULL for the calling thread's current CUDA device.
  * Reads no matrix. Of an address only its alignment counts; NULL counts as a multiple of 16 bytes.
  * So a call of types and sizes alone asks for packed matrices at such addresses.
- * GT_INVALID_ARGUMENT where gt_gemm has it for other reasons than a NULL, and where M, N or batch
- * is 0. A call that no kernel can serve is GT_OK with match GT_MATCH_NONE.
+ * GT_INVALID_ARGUMENT where gt_gemm has it, but for a NULL, a prepared operand or a workspace, and
+ * where M, N or batch is 0. A call that no kernel can serve is GT_OK with match GT_MATCH_NONE.
  *
  * Touches no disk. A question that was asked before costs no lock and no allocation: of tuned
  * problems each, of others the first 16,384. */
