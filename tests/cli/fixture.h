@@ -12,6 +12,7 @@
 #include <sstream>
 #include <string>
 
+#include "tests/default_signals.h"
 #include "tests/matchers.h"
 #include "tests/temp_folder.h"
 
@@ -34,6 +35,8 @@ inline std::string unbroken(const std::string& text) {
 
 class CliTest : public testing::Test {
  protected:
+  CliTest() { use_default_signals(); }
+
   std::string path(const std::string& name) const { return (folder_ / name).string(); }
 
   // Without a GPU, whatever the machine has: what is tested here must hold everywhere. arguments

@@ -74,6 +74,7 @@ def test_an_explanation_has_a_row_for_each_figure(tuned):
 
 def test_an_interruption_ends_the_search_and_keeps_what_was_stored(tmp_path):
     path = tmp_path / "interrupted.db"
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where a script started pytest in the background
 
     def interrupt(line):
         signal.raise_signal(signal.SIGINT)

@@ -24,7 +24,7 @@ import untuned_choice  # noqa: E402
 # `best` chooses "warp/FAR=1" from tuned.db and "warp/BEST=1" from search.db; the first takes 10 us, the second the number
 # in `best_us`, cublasSgemm 9.9 us and cublasLt 8 us. Where there is a file `slow`, searches wait to be interrupted.
 FAKE = """#!{python}
-import json, pathlib, sqlite3, sys, time
+import json, pathlib, signal, sqlite3, sys, time
 folder = pathlib.Path(__file__).parent
 arguments = sys.argv[1:]
 best_us = float((folder / "best_us").read_text())
@@ -44,6 +44,7 @@ if arguments[0] == "best":
     sys.exit(0 if chosen else 4)
 elif "--config" not in arguments:
     if (folder / "slow").exists() and db.name == "search.db":
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             time.sleep(600)
         except KeyboardInterrupt:

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/default_signals.h"
 #include "tests/matchers.h"
 #include "tuner/process/scratch_dir.h"
 
@@ -20,6 +21,7 @@ class FakeRunsTest : public testing::Test {
  protected:
   // The default kernel cache and the temporary folder of the programs that are spawned.
   FakeRunsTest() {
+    use_default_signals();
     EXPECT_EQ(setenv("XDG_CACHE_HOME", dir_.path().c_str(), 1), 0);
     std::filesystem::create_directory(file("tmp"));
     EXPECT_EQ(setenv("TMPDIR", file("tmp").c_str(), 1), 0);
