@@ -57,14 +57,15 @@ function(gt_add_test_headers)
   target_precompile_headers(gt_test_headers PRIVATE ${GT_STANDARD_HEADERS} <gmock/gmock.h> <gtest/gtest.h>)
 endfunction()
 
-# gt_test(name LABEL label SOURCES... [DEPENDS targets...] [ENV NAME=VALUE] [SLOW filter] [MANY_ROUNDS filter]):
+# gt_test(name LABEL label SOURCES... [DEPENDS targets...] [ENV NAME=VALUE] [SLOW filter] [MANY_ROUNDS filter] [PARTS n]):
 # one GoogleTest program; each of its tests is a ctest named <name>.<Suite>.<Test>, because suites of two programs may
-# share names. No test has a timeout of its own: ctest's of 25 minutes ends a test that hangs, and a loaded machine
+# share names. With PARTS the tests, which then share processes, are dealt out to n ctests named <name>.part_<i>: for
+# hundreds of tests that change nothing of their process, each shorter than its start. No test has a timeout of its own: ctest's of 25 minutes ends a test that hangs, and a loaded machine
 # reaches it with none. Tests that the GoogleTest filter SLOW names get the label slow instead: `./run slow` runs them,
 # `./run tests` does not. Those that MANY_ROUNDS names are run once more there, as <name>.many_rounds, for the many
 # rounds of tests/rounds.h.
 function(gt_test name)
-  cmake_parse_arguments(ARG "" "LABEL;ENV;SLOW;MANY_ROUNDS" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "" "LABEL;ENV;SLOW;MANY_ROUNDS;PARTS" "SOURCES;DEPENDS" ${ARGN})
   if(ARG_UNPARSED_ARGUMENTS OR NOT ARG_LABEL MATCHES "^(unit|emulator|mutants|package|gpu)$")
     message(FATAL_ERROR "gt_test(${name}): LABEL is unit, emulator, mutants, package or gpu, not '${ARG_LABEL}'; "
                         "unknown arguments: '${ARG_UNPARSED_ARGUMENTS}'")
@@ -82,8 +83,17 @@ function(gt_test name)
     gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 600 TEST_FILTER "${ARG_SLOW}"
       TEST_LIST ${name}_SLOW_TESTS PROPERTIES LABELS slow ENVIRONMENT "${ARG_ENV}")
   endif()
-  gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 600 ${_gt_rest}
-    PROPERTIES LABELS "${ARG_LABEL}" ENVIRONMENT "${ARG_ENV}")
+  if(ARG_PARTS)
+    math(EXPR _gt_last "${ARG_PARTS} - 1")
+    foreach(part RANGE ${_gt_last})
+      add_test(NAME ${name}.part_${part} COMMAND ${name} "--gtest_filter=-${ARG_SLOW}")
+      set(_gt_environment GTEST_TOTAL_SHARDS=${ARG_PARTS} GTEST_SHARD_INDEX=${part} ${ARG_ENV})
+      set_tests_properties(${name}.part_${part} PROPERTIES LABELS "${ARG_LABEL}" ENVIRONMENT "${_gt_environment}")
+    endforeach()
+  else()
+    gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 600 ${_gt_rest}
+      PROPERTIES LABELS "${ARG_LABEL}" ENVIRONMENT "${ARG_ENV}")
+  endif()
   if(ARG_MANY_ROUNDS)
     add_test(NAME ${name}.many_rounds COMMAND ${name} "--gtest_filter=${ARG_MANY_ROUNDS}")
     set(_gt_environment GT_MANY_ROUNDS=1 ${ARG_ENV})
