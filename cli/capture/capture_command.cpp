@@ -5,6 +5,7 @@
 
 #include <cstdio>
 
+#include "cli/arguments/values/sizes.h"
 #include "cli/capture/call_log.h"
 #include "cli/capture/called_problems.h"
 #include "cli/capture/under_drop_in.h"
@@ -40,14 +41,19 @@ struct CaptureOptions : DropInOptions {
   }
 };
 
-void write_list(const std::vector<WantedProblem>& wanted, const CaptureOptions& options,
+// Of more problems than --from-capture takes, the costliest.
+void write_list(std::vector<WantedProblem> wanted, const CaptureOptions& options,
                 const Call& call) {
+  const std::size_t all = wanted.size();
+  if (all > kMaxSizes) wanted.resize(kMaxSizes);
   write_output(options.output, capture_text(wanted, call.command_line));
   if (options.quiet) return;
-  std::fputs(
-      fmt::format("gemm-tune: {} in {}\n", counted(std::size(wanted), "problem"), options.output)
-          .c_str(),
-      stderr);
+  const std::string of =
+      wanted.size() < all ? fmt::format(", the costliest of {}", grouped(all)) : "";
+  std::fputs(fmt::format("gemm-tune: {} in {}{}\n", counted(std::size(wanted), "problem"),
+                         options.output, of)
+                 .c_str(),
+             stderr);
 }
 
 int capture_from_log(const CaptureOptions& options, const Call& call) {
@@ -75,9 +81,7 @@ int run_capture(const CaptureOptions& options, const Call& call) {
   const int exit_code = run_under_drop_in(application, options, report).exit_code;
   const std::vector<WantedProblem> wanted = wanted_problems(read_called_problems(report));
   if (wanted.empty()) {
-    throw NothingFound(
-        "the program made no call of cuBLAS that could be served: " + excerpt(application[0]) +
-        " exited with " + std::to_string(exit_code) + why_unseen(application, options.audit));
+    return ended_without_calls(application, application[0], exit_code, options.audit);
   }
   write_list(wanted, options, call);
   return exit_code;

@@ -2,15 +2,18 @@
 #include "cli/capture/unseen_calls.h"
 
 #include <elf.h>
+#include <spdlog/fmt/fmt.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
+#include "core/error.h"
 #include "core/text/printable.h"
 
 namespace gemm_tune {
@@ -69,6 +72,16 @@ std::string why_unseen(const std::vector<std::string>& application, bool audit) 
     return "; the drop-in reaches no program that is linked statically, as " + named + " is";
   }
   return audit ? "" : "; --audit sees also those of a program that finds cuBLAS by dlsym()";
+}
+
+int ended_without_calls(const std::vector<std::string>& application, const std::string& name,
+                        int exit_code, bool audit) {
+  const std::string sentence =
+      "the program made no call of cuBLAS that could be served: " + excerpt(name) +
+      " exited with " + std::to_string(exit_code) + why_unseen(application, audit);
+  if (exit_code == 0) throw NothingFound(sentence);
+  fmt::print(stderr, "gemm-tune: {}\n", printable(sentence));
+  return exit_code;
 }
 
 }  // namespace gemm_tune

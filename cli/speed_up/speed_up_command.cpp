@@ -116,9 +116,7 @@ class SpeedUp {
     record.is_whole = end.exit_code == 0 && !end.was_signalled;
     record.called = read_called_problems(report);
     if (wanted_problems(record.called).empty()) {
-      throw NothingFound("the program made no call of cuBLAS that could be served: " +
-                         excerpt(name_) + " exited with " + std::to_string(end.exit_code) +
-                         why_unseen(call_.application, options_.audit));
+      return ended_without_calls(call_.application, name_, end.exit_code, options_.audit);
     }
     write_record(file_, record);
     record_ = std::move(record);

@@ -17,9 +17,13 @@ void add_search_options(CLI::App& app, TuneOptions& o) {
                  "How to search; default: model, but list order where all are tried")
       ->type_name("NAME")
       ->check(one_of({kStrategyNames.begin(), kStrategyNames.end()}));
-  app.add_option("--from-capture", o.capture, "Tune what `capture` wrote, the most GPU time first")
-      ->type_name("FILE")
-      ->excludes(sizes);
+  CLI::Option* const capture = app.add_option("--from-capture", o.capture,
+                                              "Tune what `capture` wrote, the most GPU time first")
+                                   ->type_name("FILE")
+                                   ->excludes(sizes);
+  for (const char* const of_sizes : {"--type", "--layout", "--batch"}) {  // a capture has its own
+    capture->excludes(app.get_option(of_sizes));
+  }
   app.add_option(
          "--budget", o.budget,
          "Distinct candidates tried per problem, or 'all'; default: as many as are worth it")

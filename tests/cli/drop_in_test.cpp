@@ -105,7 +105,7 @@ TEST_F(CliDropInTest, AnAuditReachesAProgramThatFindsCublasByDlsym) {
   const ProgramRun with = run("run --audit -- " + program);
   EXPECT_EQ(with.exit_code, 5);
   EXPECT_THAT(with.errors, HasSubstr("gemm-tune: served 0 of 1 call of cuBLAS"));
-  expect_refusal("capture -o " + path("calls.txt") + " -- " GT_OPENING_CLIENT, 4,
+  expect_refusal("capture -o " + path("calls.txt") + " -- " GT_OPENING_CLIENT, 2,
                  "; --audit sees also");
   EXPECT_EQ(run("capture --audit -o " + path("calls.txt") + " -- " + program).exit_code, 5);
   EXPECT_THAT(read_file(path("calls.txt")), HasSubstr("\n64x64x64  # 1 call"));
@@ -157,6 +157,10 @@ TEST_F(CliDropInTest, CaptureListsTheProblemsForFromCaptureTheMostWorkFirst) {
   EXPECT_THAT(plan.output, StartsWith("64x160x64 on "));
   EXPECT_THAT(plan.output, HasSubstr("\n64x32x64 on "));
   expect_refusal("--from-capture x --sizes 64", 2, "--sizes excludes --from-capture");
+  for (const char* const other : {"--type bf16", "--layout nt", "--batch 2"}) {
+    expect_refusal("--arch sm_86 --from-capture " + path("calls.txt") + " " + other, 2,
+                   "excludes --from-capture");
+  }
 }
 
 // The tests' driver lets every call take as long.
@@ -178,9 +182,27 @@ TEST_F(CliDropInTest, CaptureReadsALogInPlaceOfRunningAProgram) {
                  "--log runs no program: leave out 'true', or --log");
 }
 
+TEST_F(CliDropInTest, OfMoreProblemsThanASearchTakesTheCostliestAreCaptured) {
+  std::string log;
+  for (int m = 1; m <= 10001; ++m) {
+    log += "GemmTunableOp_float_NN,nn_" + std::to_string(m) + "_64_64_ld_64_64_64\n";
+  }
+  write_file(path("untuned.csv"), log);
+  const ProgramRun capture =
+      run("capture --log " + path("untuned.csv") + " -o " + path("calls.txt"));
+  EXPECT_EQ(capture.errors,
+            "gemm-tune: 10,000 problems in " + path("calls.txt") + ", the costliest of 10,001\n");
+  const std::string calls = read_file(path("calls.txt"));
+  EXPECT_EQ(std::count(calls.begin(), calls.end(), '\n'), 10001);
+  EXPECT_THAT(calls, HasSubstr("\n64x2x64  # 1 call"));
+  EXPECT_THAT(calls, Not(HasSubstr("\n64x1x64  # 1 call")));
+}
+
 TEST_F(CliDropInTest, CaptureOfAProgramThatMultipliesNothingFindsNothing) {
   expect_refusal("capture -o " + path("calls.txt") + " -- true", 4,
                  "made no call of cuBLAS that could be served: true exited with 0");
+  expect_refusal("capture -o " + path("calls.txt") + " -- sh -c 'exit 7'", 7,
+                 "made no call of cuBLAS that could be served: sh exited with 7; --audit");
   EXPECT_FALSE(std::filesystem::exists(path("calls.txt")));
 }
 

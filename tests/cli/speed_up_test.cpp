@@ -230,6 +230,9 @@ TEST_F(CliSpeedUpTest, WhatIsNoProgramThatMultipliesIsRefused) {
   const ProgramRun none = speed_up(predicted_, "true");
   EXPECT_EQ(none.exit_code, 4);
   EXPECT_THAT(none.errors, HasSubstr("made no call of cuBLAS that could be served: true exited"));
+  const ProgramRun failed = speed_up(predicted_, "false");
+  EXPECT_EQ(failed.exit_code, 1);
+  EXPECT_THAT(failed.errors, HasSubstr("could be served: false exited with 1"));
   EXPECT_EQ(speed_up("--time soon " + predicted_, "true").exit_code, 2);
 }
 
@@ -254,7 +257,7 @@ TEST_F(CliSpeedUpTest, OneThatRunsUnderAnotherIsRefused) {
                             arguments(predicted_, "sh -c '" + client_ + " 64; true'");
   const ProgramRun outer = speed_up(predicted_, inner);
   EXPECT_EQ(outer.output, "");
-  EXPECT_EQ(outer.exit_code, 4);
+  EXPECT_EQ(outer.exit_code, 2);  // the inner one's
   EXPECT_THAT(outer.errors,
               HasSubstr("gemm-tune: gemm-tune speed-up is itself run by gemm-tune run, capture or "
                         "speed-up, and only one of them would see the program's calls: leave one "
