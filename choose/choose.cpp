@@ -2,7 +2,6 @@
 #include "choose/choose.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <set>
 #include <span>
@@ -34,26 +33,20 @@ const char* const kGuess = "; a guess, for the sizes are far apart";
 // Why a winner of another problem was taken.
 enum class Because { it_is_nearest, it_is_expected_to_be_fastest, its_m_is_beside };
 
-constexpr const char* words_of(Because because) {
-  switch (because) {
-    case Because::it_is_nearest:
-      return "the nearest tuned size, ";
-    case Because::it_is_expected_to_be_fastest:
-      return "the near tuned size that is expected to be fastest here, ";
-    case Because::its_m_is_beside:
-      return "the better of the winners for the tuned M on both sides, ";
-  }
-  return "";
-}
+constexpr auto kReasons = words<Because>(
+    {{Because::it_is_nearest, "the nearest tuned size, "},
+     {Because::it_is_expected_to_be_fastest,
+      "the near tuned size that is expected to be fastest here, "},
+     {Because::its_m_is_beside, "the better of the winners for the tuned M on both sides, "}});
 
 std::string describe(const Serving& serving, const DeviceKey& device, const Problem& problem,
                      Because because) {
   const Record& record = serving.winner->record;
   const Sameness same = sameness(record.problem, problem);
-  std::string text = same == Sameness::full ? "the winner for this problem on "
-                     : same == Sameness::by_class
-                         ? "the winner where other operands are the least aligned ones, "
-                         : words_of(because);
+  std::string text(same == Sameness::full ? "the winner for this problem on "
+                   : same == Sameness::by_class
+                       ? "the winner where other operands are the least aligned ones, "
+                       : word_of(kReasons, because));
   if (same != Sameness::full) text += to_string(record.problem) + " on ";
   text += text_of(record.device);
   if (!device.name.empty() && record.device != device) text += ", another device of " + device.arch;
@@ -450,12 +443,10 @@ bool is_faster(const Choice& one, const Choice& other) {
   return *one.expected_us < *other.expected_us;
 }
 
-constexpr std::array kMatches = {
-    Word<Match>{Match::exact, "exact"},
-    Word<Match>{Match::nearest, "nearest"},
-    Word<Match>{Match::builtin, "default"},
-    Word<Match>{Match::none, "none"},
-};
+constexpr auto kMatches = words<Match>({{Match::exact, "exact"},
+                                        {Match::nearest, "nearest"},
+                                        {Match::builtin, "default"},
+                                        {Match::none, "none"}});
 
 }  // namespace
 

@@ -4,7 +4,6 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 
@@ -246,11 +245,9 @@ void add_accesses(Figures& to, const KernelAnalysis& kernel) {
       [](const AccessKey& key) { return key.access == Access::shared_store && key.is_async; });
 }
 
-constexpr std::array kOrigins = {
-    Word<Origin>{Origin::compiler, "compiler"},
-    Word<Origin>{Origin::formula, "formula"},
-    Word<Origin>{Origin::measurement, "measurement"},
-};
+constexpr auto kOrigins = words<Origin>({{Origin::compiler, "compiler"},
+                                         {Origin::formula, "formula"},
+                                         {Origin::measurement, "measurement"}});
 
 }  // namespace
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/candidate/outcome.h"
 
-#include <array>
 #include <limits>
 
 #include "core/error.h"
@@ -10,15 +9,13 @@
 namespace gemm_tune {
 namespace {
 
-constexpr std::array kDispositions = {
-    Word<Disposition>{Disposition::ok, "ok"},
-    Word<Disposition>{Disposition::rejected, "rejected"},
-    Word<Disposition>{Disposition::compile_failed, "compile_failed"},
-    Word<Disposition>{Disposition::launch_failed, "launch_failed"},
-    Word<Disposition>{Disposition::wrong_result, "wrong_result"},
-    Word<Disposition>{Disposition::timed_out, "timed_out"},
-    Word<Disposition>{Disposition::crashed, "crashed"},
-};
+constexpr auto kDispositions = words<Disposition>({{Disposition::ok, "ok"},
+                                                   {Disposition::rejected, "rejected"},
+                                                   {Disposition::compile_failed, "compile_failed"},
+                                                   {Disposition::launch_failed, "launch_failed"},
+                                                   {Disposition::wrong_result, "wrong_result"},
+                                                   {Disposition::timed_out, "timed_out"},
+                                                   {Disposition::crashed, "crashed"}});
 
 }  // namespace
 

@@ -42,13 +42,11 @@ int ctas_by_smem(const DeviceSpec& device, int smem_bytes) {
   return device.smem_per_sm_bytes / per_cta;
 }
 
-constexpr std::array kLimiters = {
-    Word<OccupancyLimiter>{OccupancyLimiter::warps, "warps"},
-    Word<OccupancyLimiter>{OccupancyLimiter::ctas, "ctas"},
-    Word<OccupancyLimiter>{OccupancyLimiter::registers, "registers"},
-    Word<OccupancyLimiter>{OccupancyLimiter::smem, "smem"},
-    Word<OccupancyLimiter>{OccupancyLimiter::impossible, "impossible"},
-};
+constexpr auto kLimiters = words<OccupancyLimiter>({{OccupancyLimiter::warps, "warps"},
+                                                    {OccupancyLimiter::ctas, "ctas"},
+                                                    {OccupancyLimiter::registers, "registers"},
+                                                    {OccupancyLimiter::smem, "smem"},
+                                                    {OccupancyLimiter::impossible, "impossible"}});
 
 }  // namespace
 

@@ -2,7 +2,6 @@
 #include "core/problem/problem.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <string>
 #include <utility>
@@ -17,18 +16,12 @@
 namespace gemm_tune {
 namespace {
 
-constexpr std::array kLayouts = {
-    Word<Layout>{Layout::nn, "nn"},
-    Word<Layout>{Layout::nt, "nt"},
-    Word<Layout>{Layout::tn, "tn"},
-    Word<Layout>{Layout::tt, "tt"},
-};
+constexpr auto kLayouts =
+    words<Layout>({{Layout::nn, "nn"}, {Layout::nt, "nt"}, {Layout::tn, "tn"}, {Layout::tt, "tt"}});
 
-constexpr std::array kBatchKinds = {
-    Word<BatchKind>{BatchKind::strided, "strided"},
-    Word<BatchKind>{BatchKind::pointers, "pointers"},
-    Word<BatchKind>{BatchKind::groups, "groups"},
-};
+constexpr auto kBatchKinds = words<BatchKind>({{BatchKind::strided, "strided"},
+                                               {BatchKind::pointers, "pointers"},
+                                               {BatchKind::groups, "groups"}});
 
 Alignment packed_alignment(const Problem& problem) {
   const auto of = [](std::int64_t elements, ElementType type) {

@@ -435,8 +435,14 @@ void set_families(SQLite::Database& db, const KernelRevisions& revisions) {
   KernelRevisions all = library_revisions(db);
   for (const auto& [family, revision] : revisions) all[family] = revision;
   db.exec("DELETE FROM main.families");
-  SQLite::Statement insert(db, "INSERT INTO main.families (name, revision) VALUES (?, ?)");
-  for (const auto& [family, revision] : all) {
+  insert_families(db, "main", all);
+}
+
+void insert_families(SQLite::Database& db, const std::string& schema,
+                     const KernelRevisions& revisions) {
+  SQLite::Statement insert(db,
+                           "INSERT INTO " + schema + ".families (name, revision) VALUES (?, ?)");
+  for (const auto& [family, revision] : revisions) {
     insert.bind(1, family);
     insert.bind(2, revision);
     insert.exec();

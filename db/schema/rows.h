@@ -102,4 +102,8 @@ KernelRevisions library_revisions(SQLite::Database& db);
 // none are given: not every program that writes knows a library's version.
 void set_families(SQLite::Database& db, const KernelRevisions& revisions);
 
+// Into the table `families` of main or temp.
+void insert_families(SQLite::Database& db, const std::string& schema,
+                     const KernelRevisions& revisions);
+
 }  // namespace gemm_tune

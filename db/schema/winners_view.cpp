@@ -56,13 +56,7 @@ WinnersByRevisions::WinnersByRevisions(SQLite::Database& db, const KernelRevisio
     PRAGMA query_only = OFF;
     PRAGMA temp_store = MEMORY;
     CREATE TEMP TABLE families (name TEXT PRIMARY KEY, revision TEXT) WITHOUT ROWID)sql");
-  SQLite::Statement insert(db_, "INSERT INTO temp.families VALUES (?, ?)");
-  for (const auto& [family, revision] : revisions) {
-    insert.bind(1, family);
-    insert.bind(2, revision);
-    insert.exec();
-    insert.reset();
-  }
+  insert_families(db_, "temp", revisions);
 }
 
 WinnersByRevisions::~WinnersByRevisions() {

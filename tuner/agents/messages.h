@@ -40,8 +40,10 @@ struct AgentFacts {
 // Of agents with equal GPUs.
 GroupKey group_of(const AgentFacts& facts);
 
-void to_json(nlohmann::json& json, const AgentFacts& value);
-void from_json(const nlohmann::json& json, AgentFacts& value);
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Target, spec, measurable, ordinals, driver_version, why_not, gpu,
+                                   uuids)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AgentFacts, host, boot_id, failure, has_bad_options, target,
+                                   nvrtc_version, tool_version, jobs, cpus, cpus_of_machine)
 
 // What an agent may use, which may be less than it has found.
 struct ShareMessage {

@@ -20,26 +20,10 @@ void from_json(const nlohmann::json& json, Problem& value) {
   value = parse_problem(json.get<std::string>());
 }
 
-void to_json(nlohmann::json& json, const Outcome& value) {
-  json = {{"disposition", to_string(value.disposition)},
-          {"detail", value.detail},
-          {"resources", value.resources},
-          {"timing", value.timing},
-          {"predicted_us", value.predicted_us},
-          {"compile_s", value.compile_s},
-          {"gpu_s", value.gpu_s},
-          {"error", value.error}};
-}
+void to_json(nlohmann::json& json, Disposition value) { json = to_string(value); }
 
-void from_json(const nlohmann::json& json, Outcome& value) {
-  value.disposition = parse_disposition(json.at("disposition").get<std::string>());
-  json.at("detail").get_to(value.detail);
-  json.at("resources").get_to(value.resources);
-  json.at("timing").get_to(value.timing);
-  json.at("predicted_us").get_to(value.predicted_us);
-  json.at("compile_s").get_to(value.compile_s);
-  json.at("gpu_s").get_to(value.gpu_s);
-  json.at("error").get_to(value.error);
+void from_json(const nlohmann::json& json, Disposition& value) {
+  value = parse_disposition(json.get<std::string>());
 }
 
 nlohmann::json binary_json(const std::string& bytes) {

@@ -78,8 +78,8 @@ inline constexpr const char* kLeavingKey = "leaving";
 
 void to_json(nlohmann::json& json, const Problem& value);
 void from_json(const nlohmann::json& json, Problem& value);
-void to_json(nlohmann::json& json, const Outcome& value);
-void from_json(const nlohmann::json& json, Outcome& value);
+void to_json(nlohmann::json& json, Disposition value);
+void from_json(const nlohmann::json& json, Disposition& value);
 
 void to_json(nlohmann::json& json, const KernelSource& value);
 void from_json(const nlohmann::json& json, KernelSource& value);
@@ -100,6 +100,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Resources, registers, spill_bytes, stack_byte
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GpuConditions, sm_mhz, power_w, temperature_c)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Timing, median_us, samples_us, launches_per_sample, cold_us,
                                    conditions, disturbance)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Outcome, disposition, detail, resources, timing, predicted_us,
+                                   compile_s, gpu_s, error)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DeviceSpec, arch, name, cc_major, cc_minor, sm_count,
                                    max_threads_per_cta, max_threads_per_sm, max_ctas_per_sm,
                                    max_registers_per_thread, registers_per_sm, registers_per_cta,

@@ -162,25 +162,10 @@ bool is_same(float x, float y) {
 }  // namespace
 
 const char* to_string(Data data) {
-  switch (data) {
-    case Data::uniform:
-      return "uniform";
-    case Data::positive:
-      return "positive";
-    case Data::scaled_lines:
-      return "scaled_lines";
-    case Data::growing:
-      return "growing";
-    case Data::denormal:
-      return "denormal";
-    case Data::small_beside_large:
-      return "small_beside_large";
-    case Data::infinite:
-      return "infinite";
-    case Data::not_a_number:
-      return "not_a_number";
-  }
-  return "";
+  constexpr const char* kNames[] = {"uniform",  "positive",    "scaled_lines",
+                                    "growing",  "denormal",    "small_beside_large",
+                                    "infinite", "not_a_number"};
+  return kNames[static_cast<std::size_t>(data)];
 }
 
 std::optional<std::string> wrong_of(EmulatedKernel& kernel, Data data) {
