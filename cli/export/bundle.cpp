@@ -164,6 +164,7 @@ void write_bundle(const ExportedKernels& exported, const std::string& arch, cons
     return;
   }
   bundle.take_place();
+  if (!quiet) tell_written(folder.string());
 }
 
 }  // namespace gemm_tune

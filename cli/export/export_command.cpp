@@ -64,7 +64,7 @@ void export_winners(const ExportOptions& options, const std::string& arch) {
   if (options.format == "bundle") {
     write_bundle(kernels, arch, options.output, options.quiet);
   } else {
-    write_output(options.output, kernels.header);
+    write_result(options.output, kernels.header, options.quiet);
   }
 }
 
@@ -133,7 +133,7 @@ int run_export(const ExportOptions& options) {
   const bool is_bundle = options.format == "bundle";
   if (!is_bundle) require_writable(options.output, {options.kernel_dir, options.db});
   if (is_t4 || options.format == "json" || options.format == "csv") {
-    write_output(options.output, rows_as_text(options));
+    write_result(options.output, rows_as_text(options), options.quiet);
     return kExitOk;
   }
   if (is_bundle && (options.output.empty() || options.output == "-")) {

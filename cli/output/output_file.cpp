@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <spdlog/fmt/fmt.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -20,6 +21,7 @@
 
 #include "core/error.h"
 #include "core/files/own_folder.h"
+#include "core/text/printable.h"
 #include "db/database.h"
 
 namespace gemm_tune {
@@ -196,6 +198,15 @@ void write_output(const std::string& path, std::string_view bytes) {
     case Way::replace:
       return replace(path, destination, bytes);
   }
+}
+
+void write_result(const std::string& path, std::string_view bytes, bool quiet) {
+  write_output(path, bytes);
+  if (!quiet && destination_of(path).way == Way::replace) tell_written(path);
+}
+
+void tell_written(const std::string& path) {
+  std::fputs(fmt::format("gemm-tune: {} is written\n", printable(path)).c_str(), stderr);
 }
 
 }  // namespace gemm_tune

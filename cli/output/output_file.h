@@ -28,4 +28,8 @@ void require_no_journal(const std::string& path);
 // Throws as require_writable() does, and OutputError if the writing itself fails.
 void write_output(const std::string& path, std::string_view bytes);
 
+// The same; then names the file on stderr, unless quiet or where it is no regular file.
+void write_result(const std::string& path, std::string_view bytes, bool quiet);
+void tell_written(const std::string& path);
+
 }  // namespace gemm_tune

@@ -18,6 +18,7 @@ namespace gemm_tune {
 namespace {
 
 std::atomic<bool> flag = false;
+std::atomic<bool> reader_has_left = false;
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler writes it");
 SignalRequests requests;
 
@@ -67,10 +68,16 @@ void watch_for_reader() {
     pollfd output{STDOUT_FILENO, 0, 0};  // of a pipe, POLLERR: nobody can read it any more
     while (poll(&output, 1, -1) < 0 && errno == EINTR) {
     }
-    if ((output.revents & POLLERR) != 0) flag = true;
+    if ((output.revents & POLLERR) == 0) return;
+    reader_has_left = true;
+    flag = true;
   }).detach();
 }
 
 bool has_been_interrupted() { return flag; }
+
+void end_without_reader() {
+  if (reader_has_left) raise(SIGPIPE);
+}
 
 }  // namespace gemm_tune

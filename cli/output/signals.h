@@ -38,4 +38,8 @@ void watch_for_reader();
 // Whether one of these has come since.
 bool has_been_interrupted();
 
+// Ends the program by SIGPIPE, as a write would, where that reader has gone; returns where the
+// parent process ignores the signal.
+void end_without_reader();
+
 }  // namespace gemm_tune

@@ -182,7 +182,7 @@ int run_report(const ReportOptions& options) {
   }();
   data["database"] = name_of(own, layers);
   data["program"] = std::string("gemm-tune ") + kVersion;
-  write_output(options.output, report_page(data));
+  write_result(options.output, report_page(data), options.quiet);
   return kExitOk;
 }
 

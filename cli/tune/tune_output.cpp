@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "cli/output/exit_code.h"
+#include "cli/output/signals.h"
 #include "cli/output/standard_output.h"
 #include "core/text/printable.h"
 #include "tuner/report/range_table.h"
@@ -87,6 +88,7 @@ void print_end(std::span<const DeviceReport> reports, const TuneOptions& options
   }
   if (out_of_time) fmt::print(stderr, "gemm-tune: the time given by --time is used up\n");
   if (interrupted) {
+    end_without_reader();
     fmt::print(stderr, "gemm-tune: interrupted{} is stored in {}{}\n",
                unfinished ? "; what was finished" : " when all was done; all",
                printable(database.path().string()),

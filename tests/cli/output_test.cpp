@@ -68,8 +68,12 @@ TEST_F(CliOutputTest, ExportReplacesFilesAndWritesToAnythingElse) {
   EXPECT_EQ(run(start + "/dev/stdout").output, header);
   EXPECT_EQ(run(start + path("h") + " >>" + path("h")).exit_code, 0);
   EXPECT_EQ(read_file(path("h")), header);
-  EXPECT_EQ(run(start + path("h")).exit_code, 0);
+  const ProgramRun told = run(start + path("h"));
+  EXPECT_EQ(told.exit_code, 0);
+  EXPECT_EQ(told.errors, "gemm-tune: " + path("h") + " is written\n");
   EXPECT_EQ(read_file(path("h")), header);
+  EXPECT_EQ(run(start + path("h") + " -q").errors, "");
+  EXPECT_EQ(run(start + "/dev/stdout").errors, "");
 
   write_file(path("log"), "first\n");
   EXPECT_EQ(run(start + "/dev/stdout >>" + path("log")).exit_code, 0);
@@ -87,6 +91,7 @@ TEST_F(CliOutputTest, AReportIsAPageOfTheRowsThatWereAskedFor) {
   const ProgramRun page = run(start + " -o " + path("report.html"));
   ASSERT_EQ(page.exit_code, 0) << page.errors;
   EXPECT_EQ(page.output, "");
+  EXPECT_EQ(page.errors, "gemm-tune: " + path("report.html") + " is written\n");
   const std::string html = read_file(path("report.html"));
   EXPECT_THAT(html, StartsWith("<!DOCTYPE html>"));
   EXPECT_THAT(html, HasSubstr("\"problem\":\"64x64x64\""));

@@ -80,13 +80,13 @@ EXPECTED = {
         r"vectorised, padded, interleaved .* TFLOP/s .* vectorized_2d/BM=",
     ],
     "./run gemm-tune export --arch sm_86 --format header -o build/gemm_tune_sm_86.h": [
-        r"^$",
+        r"^gemm-tune: build/gemm_tune_sm_86\.h is written$",
     ],
     "./run gemm-tune bench --sizes 256,1000x1000x1000": [
         r"^gemm-tune: bench times kernels on a GPU and cannot: ",
     ],
     "./run gemm-tune report -o build/report.html": [
-        r"^$",
+        r"^gemm-tune: build/report\.html is written$",
     ],
     "./run gemm-tune db info": [
         r"{scratch}/gemm-tune\.db: .* bytes, schema 1, journal mode wal",
@@ -136,7 +136,9 @@ ADDED = {
     "gemm-tune --sizes 4096x512x1024 --time 5:00": ["--arch", "sm_86", "--budget", "2"],
 }
 # Those that tell on standard error: standard output is another program's.
-TELL_ON_STDERR = {"gemm-tune speed-up -- python3 train.py"}
+TELL_ON_STDERR = {"gemm-tune speed-up -- python3 train.py",
+                  "./run gemm-tune export --arch sm_86 --format header -o build/gemm_tune_sm_86.h",
+                  "./run gemm-tune report -o build/report.html"}
 
 # Those that end so without a GPU, and say why on standard error.
 EXIT_CODES = {"./run gemm-tune bench --sizes 256,1000x1000x1000": 3}

@@ -350,13 +350,14 @@ std::vector<std::vector<Problem>> parse_sizes_without_m(std::string_view text,
       add_shape(item, std::to_string(m) + "x" + n_and_k, list);
     }
     std::vector<Problem> problems = list.take();
-    if (known.insert(to_string(problems.front())).second) ranges.push_back(std::move(problems));
+    if (!known.insert(to_string(problems.front())).second) return;
+    if ((ranges.size() + 1) * all_m.size() > kMaxSizes) {
+      throw UsageError("--sizes and --m-range name more than " + std::to_string(kMaxSizes) +
+                       " problems: tune them in several runs");
+    }
+    ranges.push_back(std::move(problems));
   };
   add_list(text, false, {kFormsWithoutM, false, add});
-  if (ranges.size() * all_m.size() > kMaxSizes) {
-    throw UsageError("--sizes and --m-range name more than " + std::to_string(kMaxSizes) +
-                     " problems: tune them in several runs");
-  }
   return ranges;
 }
 

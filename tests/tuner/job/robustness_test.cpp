@@ -25,6 +25,7 @@
 #include "tests/await.h"
 #include "tests/matchers.h"
 #include "tests/rounds.h"
+#include "tests/temp_folder.h"
 #include "tests/tuner/fakes/fake_runs.h"
 #include "tests/tuner/fakes/fake_tuning.h"
 
@@ -83,8 +84,9 @@ class RobustnessTest : public FakeRunsTest {
     return count;
   }
 
-  // In a process group of its own, with its output in a file.
-  static pid_t spawn(std::vector<std::string> command, const std::string& output) {
+  // In a process group of its own, with its output in files.
+  static pid_t spawn(std::vector<std::string> command, const std::string& output,
+                     const std::string& errors = "/dev/null") {
     std::vector<char*> pointers;
     for (std::string& word : command) pointers.push_back(word.data());
     pointers.push_back(nullptr);
@@ -92,7 +94,8 @@ class RobustnessTest : public FakeRunsTest {
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output.c_str(),
                                      O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, errors.c_str(),
+                                     O_WRONLY | O_CREAT | O_TRUNC, 0600);
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
@@ -258,11 +261,12 @@ TEST_F(RobustnessTest, ASearchEndsWhereTheLastReaderOfItsOutputHasGone) {
   ASSERT_GE(reader, 0);
   const pid_t pid = spawn({GT_PROGRAM, "--arch", "sm_86", "--sizes", "1024", "--jobs", "2", "-q",
                            "--json", "--config", "@" + list_configs(500), "--db", db},
-                          out);
+                          out, file("errors"));
   await([&] { return fs::exists(db); });
   close(reader);
   const int status = end_of(pid);
   EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE) << status;
+  EXPECT_EQ(read_file(file("errors")), "");
   std::size_t count = 0;
   Database(db, Database::Mode::read_only).for_each_record([&](const Record&) { ++count; });
   EXPECT_LT(count, 500u);
