@@ -68,8 +68,7 @@ class CaptureGpuTest : public GpuTest {
     if (IsSkipped() || HasFatalFailure()) return;
     Database database(directory_ / "winners.db", Database::Mode::create_or_open);
     database.begin_run({"0.1.0", "13.0", "580.159.04", "gemm-tune --sizes 256x256x4096", 1});
-    Outcome measured;
-    measured.timing = Timing{30.0, {29.0, 30.0, 31.0}, 4};
+    const Outcome measured = measured_in(30);
     database.store(device_key(query_device(0)), packed_problem(kEdge, kEdge, kDepth), kSplitConfig,
                    current_revisions().at("warp_tiled"), measured, Source::measured);
     open();

@@ -141,8 +141,7 @@ class GemmGpuTest : public SampleGpuTest {
     {
       Database database(file, Database::Mode::create_or_open);
       database.begin_run({"0.1.0", "13.0", "580.159.04", "gemm-tune --sizes 64", 1});
-      Outcome measured;
-      measured.timing = Timing{150.0, {149.0, 150.0, 151.0}, 4};
+      const Outcome measured = measured_in(150);
       const std::string family = config.substr(0, config.find('/'));
       database.store(device_key(query_device(0)), problem, config, current_revisions().at(family),
                      measured, Source::measured);

@@ -104,8 +104,7 @@ TEST_F(LookupTest, ARecipeSaysHowManyPiecesATailIsCutIntoAndTheirScratchMemory) 
     Database database(database_, Database::Mode::create_or_open);
     database.begin_run({"0.1.0", "13.0", "580.159.04", "gemm-tune --sizes 2048x1024x512", 1});
     const std::string hash = current_revisions().at("warp_tiled");
-    Outcome measured;
-    measured.timing = Timing{100.0, {99.0, 100.0, 101.0}, 4};
+    const Outcome measured = measured_in(100);
     database.store(kSampleDevice, packed_problem(2048, 1024, 512),
                    tile + "SPLIT_K=1,TAIL=1,TA=0,TB=0,PRED=0", hash, measured, Source::measured);
     database.store(kSampleDevice, packed_problem(128, 1024, 8192),

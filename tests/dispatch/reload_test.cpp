@@ -32,8 +32,7 @@ class ReloadTest : public SampleTest {
     Database database(database_, Database::Mode::create_or_open);
     database.begin_run({"0.1.0", "13.0", "580.159.04", "gemm-tune", 1});
     const Problem problem = packed_problem(edge, edge, edge);
-    Outcome measured;
-    measured.timing = Timing{20.0, {19.0, 20.0, 21.0}, 4};
+    const Outcome measured = measured_in(20);
     database.store(kSampleDevice, problem, kSampleConfig, current_revisions().at("vectorized_2d"),
                    measured, Source::measured);
     if (!beside_cublas) return;

@@ -16,6 +16,12 @@ inline constexpr const char* kSampleConfig =
 inline constexpr const char* kSmallConfig =
     "vectorized_2d/BM=64,BN=64,BK=16,TM=4,TN=4,VEC=4,PAD=4,INTERLEAVE=0,PRED=0";
 
+inline Outcome measured_in(double us) {
+  Outcome outcome;
+  outcome.timing = Timing{us, {us - 1, us, us + 1}, 4};
+  return outcome;
+}
+
 // Of kSampleDevice: 1024^3 measured with kSampleConfig (150 us, cuBLAS 160 us), 256^3 predicted
 // with kSmallConfig. The given architecture gets the measured row as well, on a device of its own.
 inline void write_sample_database(const std::filesystem::path& path,
@@ -23,8 +29,7 @@ inline void write_sample_database(const std::filesystem::path& path,
   Database database(path, Database::Mode::create_or_open);
   database.begin_run({"0.1.0", "13.0", "580.159.04", "gemm-tune --sizes 256,1024", 1});
   const std::string hash = current_revisions().at("vectorized_2d");
-  Outcome measured;
-  measured.timing = Timing{150.0, {149.0, 150.0, 151.0}, 4};
+  const Outcome measured = measured_in(150);
   database.store_baseline(kSampleDevice, packed_problem(1024, 1024, 1024),
                           {"cublasSgemm", "13.1.0", Timing{160.0, {159.0, 160.0, 161.0}, 4}});
   Outcome predicted;

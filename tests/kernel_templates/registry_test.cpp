@@ -93,26 +93,29 @@ TEST(CheckConfig, TextsNameLayoutWidthAndPredicationAsParameters) {
             (Specialisation{Layout::tt, 2, true}));
 }
 
+template <class Sentence>
+void expect_refused(const char* config, const Sentence& sentence) {
+  EXPECT_THAT([&] { known(config); }, ThrowsMessage<UsageError>(sentence));
+}
+
 TEST(CheckConfig, NamesTheUnknownFamily) {
-  EXPECT_THAT([] { known("naïve/BM=8"); },
-              ThrowsMessage<UsageError>(AllOf(HasSubstr("'naïve' is not a kernel family"),
-                                              HasSubstr("naive, smem_tiled, coarsened_1d"))));
+  expect_refused("naïve/BM=8", AllOf(HasSubstr("'naïve' is not a kernel family"),
+                                     HasSubstr("naive, smem_tiled, coarsened_1d")));
 }
 
 TEST(CheckConfig, NamesTheMisspeltParameter) {
-  EXPECT_THAT([] { known("naive/BM=8,BN=32,COALESCE=1,PRED=1"); },
-              ThrowsMessage<UsageError>(AllOf(HasSubstr("'COALESCE' is not a parameter of naive"),
-                                              HasSubstr("BM, BN, COALESCED, PRED"))));
+  expect_refused("naive/BM=8,BN=32,COALESCE=1,PRED=1",
+                 AllOf(HasSubstr("'COALESCE' is not a parameter of naive"),
+                       HasSubstr("BM, BN, COALESCED, PRED")));
 }
 
 TEST(CheckConfig, NamesTheSurplusParameter) {
-  EXPECT_THAT([] { known("naive/BM=8,BN=32,COALESCED=1,PRED=1,VEC=4"); },
-              ThrowsMessage<UsageError>(HasSubstr("'VEC' is not a parameter of naive")));
+  expect_refused("naive/BM=8,BN=32,COALESCED=1,PRED=1,VEC=4",
+                 HasSubstr("'VEC' is not a parameter of naive"));
 }
 
 TEST(CheckConfig, NamesTheMissingParameter) {
-  EXPECT_THAT([] { known("naive/BM=8,BN=32,PRED=1"); },
-              ThrowsMessage<UsageError>(HasSubstr("lacks COALESCED")));
+  expect_refused("naive/BM=8,BN=32,PRED=1", HasSubstr("lacks COALESCED"));
 }
 
 TEST(CheckConfig, NamesTheBrokenRule) {

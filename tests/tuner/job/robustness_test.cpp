@@ -84,6 +84,17 @@ class RobustnessTest : public FakeRunsTest {
     return count;
   }
 
+  TuneRequest ended_by(const std::atomic<bool>& flag, std::size_t configs) const {
+    TuneRequest request = fake::request_of(fake::some_configs(configs, false), file("a.log"));
+    request.interruption = Interruption(flag);
+    return request;
+  }
+  Database begun_database() const {
+    Database database(file("a.db"), Database::Mode::create_or_open);
+    database.begin_run({"test", "13.0", "", "with fakes", 1});
+    return database;
+  }
+
   // In a process group of its own, with its output in files.
   static pid_t spawn(std::vector<std::string> command, const std::string& output,
                      const std::string& errors = "/dev/null") {
@@ -203,10 +214,8 @@ TEST_F(RobustnessTest, ARunThatIsStoppedForLongerThanItsLimitsLosesNoCandidate) 
 // As a program around the tuner would, which has no signals to give.
 TEST_F(RobustnessTest, AFlagOfTheCallersEndsARunEarlyAndKeepsItsOutcomes) {
   std::atomic<bool> enough = false;
-  TuneRequest request = fake::request_of(fake::some_configs(60, false), file("a.log"));
-  request.interruption = Interruption(enough);
-  Database database(file("a.db"), Database::Mode::create_or_open);
-  database.begin_run({"test", "13.0", "", "with fakes", 1});
+  const TuneRequest request = ended_by(enough, 60);
+  Database database = begun_database();
   const TuneReport report = tune(request, database, [&](const Progress& progress) {
     if (progress.done >= 5) enough = true;
   });
@@ -219,10 +228,8 @@ TEST_F(RobustnessTest, AFlagOfTheCallersEndsARunEarlyAndKeepsItsOutcomes) {
 
 TEST_F(RobustnessTest, AnInterruptionWhenAllIsDoneLeavesNothingToGoOnWith) {
   std::atomic<bool> enough = false;
-  TuneRequest request = fake::request_of(fake::some_configs(5, false), file("a.log"));
-  request.interruption = Interruption(enough);
-  Database database(file("a.db"), Database::Mode::create_or_open);
-  database.begin_run({"test", "13.0", "", "with fakes", 1});
+  const TuneRequest request = ended_by(enough, 5);
+  Database database = begun_database();
   const TuneReport report = tune(
       request, database, [](const Progress&) {}, [&](const ProblemReport&) { enough = true; });
   EXPECT_TRUE(report.interrupted);
