@@ -2,6 +2,7 @@
 #include "choose/attainable_time.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
 #include <mutex>
 #include <string>
@@ -10,7 +11,6 @@
 #include <vector>
 
 #include "choose/expected_time.h"
-#include "choose/least_time.h"
 #include "core/launch/launch_recipe.h"
 #include "kernel_templates/registry/registry.h"
 
@@ -19,12 +19,18 @@ namespace {
 
 struct Variant {
   KnownConfig config;
-  LeastTime least;
+  ModelledConfig modelled;
 };
 
-// Every specialisation of the configs that may serve a problem of the types, the layout and the
-// kind of batch on the architecture: of each config, the one for whole vectors first.
-using Variants = std::vector<std::vector<Variant>>;
+// Every specialisation of a config that may serve a problem: the one for whole vectors first.
+struct Specialisations {
+  std::vector<Variant> all;
+  LeastTime least;  // of each of them
+};
+
+// Those of the configs for problems of the types, the layout and the kind of batch on the
+// architecture.
+using Variants = std::vector<Specialisations>;
 
 Variants variants_of(const Signature& signature, Layout layout, BatchKind batch_kind, int sm,
                      const std::string& arch) {
@@ -37,12 +43,15 @@ Variants variants_of(const Signature& signature, Layout layout, BatchKind batch_
       wanted.batch_kind = batch_kind;
       std::vector<int> values = family->specialised(representative, wanted);
       if (family->reject(values)) continue;
-      std::vector<Variant>& of_one = variants.emplace_back();
+      Specialisations of_one;
       for (KnownConfig& one : served_variants(known_config(*family, std::move(values)))) {
         if (!has_instructions(one.traits, sm)) break;
-        const LeastTime least(one.traits, arch);
-        of_one.push_back({std::move(one), least});
+        const ModelledConfig modelled(one, arch);
+        if (of_one.all.empty()) of_one.least = modelled.least();
+        of_one.least.take_least(modelled.least());
+        of_one.all.push_back({std::move(one), modelled});
       }
+      if (!of_one.all.empty()) variants.push_back(std::move(of_one));
     }
   }
   return variants;
@@ -62,34 +71,45 @@ const Variants& known_variants(const Problem& problem, const DeviceSpec& device)
   return known.emplace(key, std::apply(variants_of, key)).first->second;
 }
 
+// Of the first that may serve.
+std::optional<double> time_of(const Specialisations& of_one, const Problem& problem,
+                              const LaunchProblem& asked, const DeviceSpec& device) {
+  for (const Variant& variant : of_one.all) {
+    if (refusal(variant.config.recipe, asked) != Refusal::none) continue;
+    return variant.modelled.us(problem, device);
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<double> attainable_us(const Problem& problem, const DeviceSpec& device) {
+  const Variants& variants = known_variants(problem, device);
+  if (variants.empty()) return std::nullopt;
   const LaunchProblem asked = launch_problem(problem);
-  // The variant of each config that serves, and the time that the model gives it at least.
-  struct Candidate {
-    const Variant* variant;
-    double least_us;
-  };
-  thread_local std::vector<Candidate> candidates;
-  candidates.clear();
-  for (const std::vector<Variant>& of_one : known_variants(problem, device)) {
-    for (const Variant& variant : of_one) {
-      if (refusal(variant.config.recipe, asked) != Refusal::none) continue;
-      candidates.push_back({&variant, variant.least.us(problem, device)});
-      break;
-    }
-  }
   // The likeliest first, so that few others need be modelled.
-  const auto first = std::min_element(
-      candidates.begin(), candidates.end(),
-      [](const Candidate& a, const Candidate& b) { return a.least_us < b.least_us; });
-  if (first == candidates.end()) return std::nullopt;
-  std::iter_swap(first, candidates.begin());
-  std::optional<double> least;
-  for (const Candidate& one : candidates) {
-    if (least && one.least_us >= *least) continue;
-    const std::optional<double> time_us = modelled_us(one.variant->config, problem, device);
+  const LeastTime::Amount amount = LeastTime::amount(problem, device);
+  const Specialisations& first = *std::min_element(
+      variants.begin(), variants.end(),
+      [&](const auto& a, const auto& b) { return a.least.us_of(amount) < b.least.us_of(amount); });
+  std::optional<double> least = time_of(first, problem, asked, device);
+  struct Candidate {
+    double least_us;
+    const Specialisations* one;
+  };
+  thread_local std::vector<Candidate> of_thread;
+  std::vector<Candidate>& others = of_thread;
+  others.clear();
+  for (const Specialisations& one : variants) {
+    if (&one == &first || (least && one.least.us_of(amount) >= *least)) continue;
+    const double least_us = one.least.us(problem, device);
+    if (!least || least_us < *least) others.push_back({least_us, &one});
+  }
+  std::sort(others.begin(), others.end(),
+            [](const Candidate& a, const Candidate& b) { return a.least_us < b.least_us; });
+  for (const Candidate& other : others) {
+    if (least && other.least_us >= *least) break;
+    const std::optional<double> time_us = time_of(*other.one, problem, asked, device);
     if (time_us && (!least || *time_us < *least)) least = time_us;
   }
   return least;

@@ -30,6 +30,17 @@ std::string text_of(const DeviceKey& device) {
 
 const char* const kGuess = "; a guess, for the sizes are far apart";
 
+// What stays where it is.
+template <class T>
+std::shared_ptr<const T> lent(const T& value) {
+  return {std::shared_ptr<const T>(), &value};
+}
+
+Sameness sameness_to(const Serving& serving, const Problem& problem) {
+  if (serving.distance > 1) return Sameness::none;  // the sizes differ
+  return sameness(serving.winner->record.problem, problem);
+}
+
 // Why a winner of another problem was taken.
 enum class Because { it_is_nearest, it_is_expected_to_be_fastest, its_m_is_beside };
 
@@ -77,7 +88,7 @@ struct Candidates {
   std::optional<double> expected_us(std::size_t index, const Problem& problem) const {
     const Serving& serving = servings[index];
     if (!device || !serving.correction) return std::nullopt;
-    return gemm_tune::expected_us(*serving.config, *serving.correction, problem, *device);
+    return serving.modelled->expected_us(*serving.correction, problem, *device);
   }
 };
 
@@ -128,7 +139,8 @@ Expected fastest(const Candidates& candidates, const Problem& problem) {
     const Serving& serving = candidates.servings[i];
     if (source_of(serving) != source_of(candidates.servings.front()) || !serving.correction)
       continue;
-    if (*serving.correction * serving.least->us(problem, *candidates.device) > least) continue;
+    const double least_us = serving.modelled->least().us(problem, *candidates.device);
+    if (*serving.correction * least_us > least) continue;
     const std::optional<double> expected = candidates.expected_us(i, problem);
     if (!expected || *expected >= least) continue;
     best = {i, expected};
@@ -150,18 +162,17 @@ std::optional<LibraryTime> time_of_library(const WinnerIndex& winners, const Can
                                            const DeviceKey& device, const Problem& problem) {
   constexpr int kNearest = 3;
   int counted = 0;
-  std::optional<DeviceSpec> spec;
+  const std::optional<DeviceSpec>& spec = candidates.device;
   const Winner* nearest = nullptr;
   double sum = 0, weights = 0;
   for (const Serving& serving : candidates.servings) {
     const Winner& tuned = *serving.winner;
     if (!tuned.cublas || tuned.record.device != device) continue;
     const double there_us = tuned.cublas->timing.median_us;
-    if (sameness(tuned.record.problem, problem) != Sameness::none) {
+    if (sameness_to(serving, problem) != Sameness::none) {
       return LibraryTime{there_us, &tuned};
     }
     if (nearest == nullptr) nearest = &tuned;
-    if (!spec) spec = modelled_device(device);
     if (!spec) return std::nullopt;
     const std::optional<double> attainable = winners.attainable_at(tuned);
     if (!attainable) continue;
@@ -184,8 +195,8 @@ std::optional<double> spread_of(const Timing& timing) {
 
 // Exchanges a kernel for cuBLAS's own choice where that is faster, as far as is known. distance: of
 // the nearest tuned problem.
-void prefer_library(const LibraryTime& library, const Problem& problem, double distance,
-                    Choice* choice) {
+void prefer_library(const WinnerIndex& winners, const LibraryTime& library, const Problem& problem,
+                    double distance, Sentence sentence, Choice* choice) {
   if (!choice->expected_us) return;
   const double kernel_us = *choice->expected_us;
   const bool is_exact = choice->match == Match::exact;
@@ -194,51 +205,50 @@ void prefer_library(const LibraryTime& library, const Problem& problem, double d
   const double least = is_judged ? kClearlyFaster : 1 / most_of_cublas(distance);
   if (library.us >= least * kernel_us) return;
   const bool took = is_exact && choice->winner->outcome.timing;
-  choice->explanation = std::string("cuBLAS, ") + (is_exact ? "timed at " : "expected to take ") +
-                        short_duration_text(library.us) + "; the best kernel " +
-                        (took ? "took " : "is expected to take ") + short_duration_text(kernel_us) +
-                        (kernel_us >= library.us ? "" : ", not clearly less") + ": " +
-                        choice->explanation;
-  choice->config = library_choice();
+  if (sentence == Sentence::made) {
+    choice->explanation =
+        std::string("cuBLAS, ") + (is_exact ? "timed at " : "expected to take ") +
+        short_duration_text(library.us) + "; the best kernel " +
+        (took ? "took " : "is expected to take ") + short_duration_text(kernel_us) +
+        (kernel_us >= library.us ? "" : ", not clearly less") + ": " + choice->explanation;
+  }
+  choice->config = lent(library_choice());
   choice->is_twin = false;
   choice->expected_us = library.us;
-  const Baseline& there = *library.nearest->cublas;
-  choice->winner = library.nearest->record;
+  choice->winner = lent(winners.row_of_cublas(*library.nearest));
   choice->layer = library.nearest->layer;
-  choice->winner->config = to_string(choice->config->config());
-  choice->winner->revision = there.library_version;
-  choice->winner->outcome = {};
-  choice->winner->outcome.timing = there.timing;
-  choice->winner->outcome.error = there.error;
 }
 
 Choice of_winner(const Candidates& candidates, const Expected& expected, const DeviceKey& device,
-                 const Problem& problem, Because because) {
+                 const Problem& problem, Because because, Sentence sentence) {
   const Serving& serving = candidates.servings[expected.index];
-  const Record& record = serving.winner->record;
   Choice choice;
   choice.match = Match::nearest;
-  choice.config = *serving.config;
+  choice.config = lent(*serving.config);
   choice.is_twin = serving.is_twin;
-  choice.winner = record;
+  choice.winner = lent(serving.winner->record);
   choice.layer = serving.winner->layer;
   choice.expected_us = expected.us;
-  choice.explanation = describe(serving, device, problem, because);
+  if (sentence == Sentence::made) {
+    choice.explanation = describe(serving, device, problem, because);
+  }
   return choice;
 }
 
 Choice of_near_winner(const Candidates& candidates, const Expected& expected,
-                      const DeviceKey& device, const Problem& problem) {
+                      const DeviceKey& device, const Problem& problem, Sentence sentence) {
   return of_winner(
       candidates, expected, device, problem,
-      expected.index == 0 ? Because::it_is_nearest : Because::it_is_expected_to_be_fastest);
+      expected.index == 0 ? Because::it_is_nearest : Because::it_is_expected_to_be_fastest,
+      sentence);
 }
 
 // Where the problem's M lies between two that were tuned, not far apart: what was found for these.
 // Other configs of their searches may be expected to be faster by a little, but who tunes a range
 // wants few kernels.
 std::optional<Choice> between_tuned_m(const Tuned& tuned, const DeviceKey& device,
-                                      const Problem& problem, const Candidates& nearest) {
+                                      const Problem& problem, const Candidates& nearest,
+                                      Sentence sentence) {
   if (device.name.empty() || nearest.servings.front().winner->record.device != device) {
     return std::nullopt;
   }
@@ -246,46 +256,55 @@ std::optional<Choice> between_tuned_m(const Tuned& tuned, const DeviceKey& devic
   with_winners.epilogue = nearest.servings.front().winner->record.problem.epilogue;
   const Candidates beside{tuned.winners.beside_in_m(device, with_winners), nearest.device};
   if (beside.servings.empty()) return std::nullopt;
-  return of_winner(beside, fastest(beside, problem), device, problem, Because::its_m_is_beside);
+  return of_winner(beside, fastest(beside, problem), device, problem, Because::its_m_is_beside,
+                   sentence);
 }
 
-Choice of_timed(const Tuned& tuned, const TimedCandidate& timed, const DeviceKey& device) {
-  const TimedConfig& row = *timed.row;
-  Record record;
+TimedRow whole_row(const Tuned& tuned, const TimedConfig& row, const DeviceKey& device) {
+  TimedRow whole;
+  Record& record = whole.record;
   record.device = row.device;
   record.problem = row.problem;
   record.config = row.config;
   record.revision = row.revision;
   record.source = Source::measured;
   record.outcome.timing = Timing{row.median_us, {}, 1};
-  std::string layer;
   for (const Serving& there : tuned.winners.nearest(device, WinnerIndex::Where::on_the_device,
                                                     row.problem, 1, WinnerIndex::Of::kernels)) {
     if (there.winner->record.problem == row.problem) {
       record.baseline = there.winner->record.baseline;
-      if (there.winner->record.config == row.config) layer = there.winner->layer;
+      if (there.winner->record.config == row.config) whole.layer = there.winner->layer;
     }
   }
+  return whole;
+}
+
+Choice of_timed(const Tuned& tuned, const TimedCandidate& timed, const DeviceKey& device,
+                Sentence sentence) {
+  const TimedRow& row =
+      tuned.timed.whole(*timed.row).get([&] { return whole_row(tuned, *timed.row, device); });
   Choice choice;
-  choice.layer = layer;
+  choice.layer = row.layer;
+  choice.winner = lent(row.record);
   choice.match = Match::nearest;
-  choice.config = *timed.config;
+  choice.config = lent(*timed.config);
   choice.expected_us = timed.expected_us;
+  if (sentence == Sentence::left_out) return choice;
   choice.explanation = "expected to take " + short_duration_text(timed.expected_us) +
-                       ", the least of all configs that were verified on " + text_of(row.device) +
-                       "; timed nearest at " + to_string(row.problem) + of_layer(layer);
+                       ", the least of all configs that were verified on " +
+                       text_of(timed.row->device) + "; timed nearest at " +
+                       to_string(timed.row->problem) + of_layer(row.layer);
   if (timed.distance > kGuessDistance) choice.explanation += kGuess;
-  choice.winner = std::move(record);
   return choice;
 }
 
 // Exchanges a near winner for a config that is expected to be clearly faster.
 void prefer_timed(const Tuned& tuned, const DeviceKey& device, const Problem& problem,
-                  Choice* choice) {
+                  Sentence sentence, Choice* choice) {
   if (device.name.empty() || choice->winner->device != device || !choice->expected_us) return;
   const double below_us = kClearlyFaster * *choice->expected_us;
   for (const TimedCandidate& timed : tuned.timed.fastest(device, problem, 1, below_us)) {
-    *choice = of_timed(tuned, timed, device);
+    *choice = of_timed(tuned, timed, device, sentence);
   }
 }
 
@@ -302,7 +321,7 @@ Choice builtin_or_none(const DeviceKey& device, const Problem& problem) {
     return choice;
   }
   choice.match = Match::builtin;
-  choice.config = std::move(config);
+  choice.config = std::make_shared<const KnownConfig>(*std::move(config));
   choice.explanation = "nothing tuned for " + device.arch +
                        " fits: the built-in default, predicated for any shape and not tuned";
   return choice;
@@ -315,7 +334,7 @@ Choice without_winner(const DeviceKey& device, const Problem& problem, Allowed a
   if (choice.match == Match::none) return choice;
   if (allowed.library) {
     choice.explanation = "cuBLAS, for " + untuned;
-    choice.config = library_choice();
+    choice.config = lent(library_choice());
   } else if (!allowed.untuned) {
     choice = {};
     choice.explanation = untuned;
@@ -325,20 +344,20 @@ Choice without_winner(const DeviceKey& device, const Problem& problem, Allowed a
 
 // Among the kernels of the problem's own accuracy class.
 Choice choose_in_class(const Tuned& tuned, const DeviceKey& device, const Problem& problem,
-                       Allowed allowed) {
+                       Allowed allowed, Sentence sentence) {
   const Candidates candidates = candidates_for(tuned.winners, device, problem, allowed);
   if (candidates.servings.empty()) return without_winner(device, problem, allowed);
   const Serving& nearest = candidates.servings.front();
   const Record& record = nearest.winner->record;
-  const bool exact = sameness(record.problem, problem) != Sameness::none &&
+  const bool exact = sameness_to(nearest, problem) != Sameness::none &&
                      (device.name.empty() || record.device == device);
   const std::optional<Choice> between =
-      exact ? std::nullopt : between_tuned_m(tuned, device, problem, candidates);
+      exact ? std::nullopt : between_tuned_m(tuned, device, problem, candidates, sentence);
   const auto near = [&] {
     const Expected best = exact && !nearest.is_twin ? Expected{0, record.outcome.time_us()}
                           : exact ? Expected{0, candidates.expected_us(0, problem)}
                                   : fastest(candidates, problem);
-    return of_near_winner(candidates, best, device, problem);
+    return of_near_winner(candidates, best, device, problem, sentence);
   };
   Choice choice = between ? *between : near();
   if (exact) {
@@ -346,12 +365,14 @@ Choice choose_in_class(const Tuned& tuned, const DeviceKey& device, const Proble
     if (!nearest.is_twin && record.outcome.timing)
       choice.within = spread_of(*record.outcome.timing);
   } else {
-    if (!between) prefer_timed(tuned, device, problem, &choice);
+    if (!between) prefer_timed(tuned, device, problem, sentence, &choice);
     if (choice.expected_us) choice.within = tuned.timed.typical_error(device, problem);
   }
   if (const auto library = time_of_library(tuned.winners, candidates, device, problem)) {
     choice.cublas_us = library->us;
-    if (allowed.library) prefer_library(*library, problem, nearest.distance, &choice);
+    if (allowed.library) {
+      prefer_library(tuned.winners, *library, problem, nearest.distance, sentence, &choice);
+    }
   }
   return choice;
 }
@@ -388,7 +409,7 @@ Choice default_in_one_order(const DeviceKey& device, const Problem& problem) {
     std::optional<LegalConfig> legal = legal_in_order(*config, *order, problem);
     if (!legal) return none_in_order(*order, problem);
     choice.match = Match::builtin;
-    choice.config = std::move(legal->config);
+    choice.config = std::make_shared<const KnownConfig>(std::move(legal->config));
     choice.explanation = "in the order of sums " + *order + " for every M, as nothing tuned for " +
                          device.arch + " fits: the default in that order, not tuned";
     return choice;
@@ -416,7 +437,7 @@ Choice choose_in_one_order(const Tuned& tuned, const DeviceKey& device, const Pr
   const Sameness same = sameness(record.problem, problem);
   choice.match = same == Sameness::none ? Match::nearest : Match::exact;
   choice.is_twin = serving->is_twin;
-  choice.winner = record;
+  choice.winner = lent(record);
   choice.layer = serving->winner->layer;
   choice.explanation =
       "in the order of sums " + *order +
@@ -432,7 +453,7 @@ Choice choose_in_one_order(const Tuned& tuned, const DeviceKey& device, const Pr
   } else if (spec && correction) {
     choice.expected_us = expected_us(serving->config, *correction, problem, *spec);
   }
-  choice.config = std::move(serving->config);
+  choice.config = std::make_shared<const KnownConfig>(std::move(serving->config));
   return choice;
 }
 
@@ -452,20 +473,28 @@ constexpr auto kMatches = words<Match>({{Match::exact, "exact"},
 
 std::string_view to_string(Match match) { return word_of(kMatches, match); }
 
-Choice choose(const Tuned& tuned, const DeviceKey& device, const Problem& problem,
-              Allowed allowed) {
+Choice choose(const Tuned& tuned, const DeviceKey& device, const Problem& problem, Allowed allowed,
+              Sentence sentence) {
   if (allowed.one_order) return choose_in_one_order(tuned, device, problem, allowed.untuned);
-  Choice choice = choose_in_class(tuned, device, problem, allowed);
+  Choice choice = choose_in_class(tuned, device, problem, allowed, sentence);
   const Accuracy asked = problem.signature.accuracy;
   if (!choice.config || asked == Accuracy::fp32 || info_of(asked).operands != OperandKind::f32) {
     return choice;
   }
   Problem plain = problem;
   plain.signature.accuracy = Accuracy::fp32;
-  Choice in_fp32 = choose_in_class(tuned, device, plain, allowed);
+  Choice in_fp32 = choose_in_class(tuned, device, plain, allowed, sentence);
   if (!is_faster(in_fp32, choice)) return choice;
+  if (sentence == Sentence::left_out) return in_fp32;
   in_fp32.explanation = "fp32, which satisfies the class and is faster: " + in_fp32.explanation;
   return in_fp32;
+}
+
+Choice choose(Tuned&& tuned, const DeviceKey& device, const Problem& problem, Allowed allowed) {
+  const auto kept = std::make_shared<const Tuned>(std::move(tuned));
+  Choice choice = choose(*kept, device, problem, allowed);
+  choice.tuned = kept;
+  return choice;
 }
 
 std::vector<Choice> likeliest(const Tuned& tuned, const DeviceKey& device, const Problem& problem,
@@ -479,10 +508,10 @@ std::vector<Choice> likeliest(const Tuned& tuned, const DeviceKey& device, const
     const Candidates near = candidates_for(tuned.winners, device, problem, kernels_alone);
     for (std::size_t i = 0; i < near.servings.size(); ++i) {
       const Expected one{i, near.expected_us(i, problem)};
-      if (one.us) kernels.push_back(of_near_winner(near, one, device, problem));
+      if (one.us) kernels.push_back(of_near_winner(near, one, device, problem, Sentence::made));
     }
     for (const TimedCandidate& timed : tuned.timed.fastest(device, problem, most)) {
-      kernels.push_back(of_timed(tuned, timed, device));
+      kernels.push_back(of_timed(tuned, timed, device, Sentence::made));
     }
     std::stable_sort(kernels.begin(), kernels.end(), [](const Choice& a, const Choice& b) {
       return *a.expected_us < *b.expected_us;
@@ -497,7 +526,7 @@ std::vector<Choice> likeliest(const Tuned& tuned, const DeviceKey& device, const
   if (allowed.library) {  // first: needs no compilation
     Choice& library = answers.emplace_back();
     library.match = Match::builtin;
-    library.config = library_choice();
+    library.config = lent(library_choice());
     library.expected_us = first.cublas_us;
     library.explanation = "cuBLAS's own choice";
   }

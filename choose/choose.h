@@ -8,6 +8,7 @@
 // once: choosing among loaded winners reads no disk. Pure but for the database; any thread.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -41,13 +42,15 @@ struct Allowed {
 
 struct Choice {
   Match match = Match::none;
-  std::optional<KnownConfig> config;  // empty iff nothing serves
-  bool is_twin = false;               // the winner's predicated twin: the winner is not legal here
+  // Empty iff nothing serves. It and the winner lie in what choose() was given, unless they are the
+  // choice's own.
+  std::shared_ptr<const KnownConfig> config;
+  bool is_twin = false;  // the winner's predicated twin: the winner is not legal here
   // The row that config rests on; none for the default config. Of a config that is no winner the
   // device, problem, time, and the baseline beside the winner there.
-  std::optional<Record> winner;
+  std::shared_ptr<const Record> winner;
   std::string layer;        // the file of the layer that the row is from; empty: the database
-  std::string explanation;  // one sentence: what was chosen and why
+  std::string explanation;  // one sentence: what was chosen and why (Sentence)
   // Of what was chosen. A measured time for an exact match, else the model's, corrected by what was
   // measured (choose/expected_time.h). Nothing for the default config, and but for an exact match
   // for a device without a name and for an architecture that the model does not know.
@@ -57,7 +60,12 @@ struct Choice {
   // are too few.
   std::optional<double> within;
   std::optional<double> cublas_us;  // of cuBLAS's own choice, measured or expected in the same way
+  std::shared_ptr<const Tuned> tuned = {};  // where nobody else keeps it
 };
+
+// Whether a choice has its sentence, which takes longer to write than the choice to find. Where
+// nothing serves it has one in any case.
+enum class Sentence { made, left_out };
 
 // A distance from which on an answer calls itself a guess: with one of the sizes 16 times another,
 // say. Chosen, not measured.
@@ -74,9 +82,11 @@ inline constexpr double kGuessDistance = 16;
 // Where a library is allowed, its algorithm serves the problem that it won, and cuBLAS's own choice
 // those where no kernel is expected to be as fast (choose/most_of_cublas.h). What is chosen for the
 // class fp32 serves other classes of fp32 operands where it is faster: it satisfies them all.
-// tuned: as load_tuned() gives it for the device's architecture.
+// tuned: as load_tuned() gives it for the device's architecture; it must outlive the choice, unless
+// it is given away.
 Choice choose(const Tuned& tuned, const DeviceKey& device, const Problem& problem,
-              Allowed allowed = {});
+              Allowed allowed = {}, Sentence sentence = Sentence::made);
+Choice choose(Tuned&& tuned, const DeviceKey& device, const Problem& problem, Allowed allowed = {});
 
 // The same, but loads what the database knows for this one call.
 Choice choose(const Database& database, const DeviceKey& device, const Problem& problem);

@@ -36,6 +36,37 @@ std::optional<double> correction_of(const KnownConfig& config, const Record& rec
   return if_a_time(record.outcome.timing->median_us / *modelled);
 }
 
+ModelledConfig::ModelledConfig(const KnownConfig& config, std::string_view arch) {
+  const std::optional<DeviceSpec> device = find_device_spec(arch);
+  const Traits& traits = config.traits;
+  const bool is_modelled = device && traits.threads > 0;  // no algorithm of a library is
+  if (!is_modelled) return;
+  const ModelConstants& constants = machine_profile(arch).model;
+  DeviceSpec card = *device;
+  const auto model_of = [&](const char* name) {
+    card.name = name;
+    ConfigModel model(traits, card, std::nullopt, constants);
+    model.remember();
+    return model;
+  };
+  model_ = model_of("");
+  least_ = LeastTime(traits, *model_, constants);
+  const bool differs = constants.geforce_tensor_share != 1 && uses_tensor_cores(traits.signature);
+  if (differs) of_geforce_ = model_of(kGeforce);
+}
+
+std::optional<double> ModelledConfig::us(const Problem& problem, const DeviceSpec& device) const {
+  if (!model_) return std::nullopt;
+  const ConfigModel& model = of_geforce_ && is_geforce(device) ? *of_geforce_ : *model_;
+  return if_a_time(model.time_us(problem, device.sm_count));
+}
+
+std::optional<double> ModelledConfig::expected_us(double correction, const Problem& problem,
+                                                  const DeviceSpec& device) const {
+  const std::optional<double> modelled = us(problem, device);
+  return modelled ? if_a_time(correction * *modelled) : std::nullopt;
+}
+
 std::optional<double> expected_us(const KnownConfig& config, double correction,
                                   const Problem& problem, const DeviceSpec& device) {
   const std::optional<double> modelled = modelled_us(config, problem, device);

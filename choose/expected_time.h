@@ -7,8 +7,10 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 #include <vector>
 
+#include "choose/least_time.h"
 #include "core/device/device_spec.h"
 #include "db/record.h"
 #include "kernel_templates/registry/registry.h"
@@ -29,6 +31,28 @@ std::optional<double> modelled_us(const KnownConfig& config, const Problem& prob
 // The measured over the modelled time of the record's config on the record's device; 1 for a record
 // whose time is the model's. Nothing where the model has no time.
 std::optional<double> correction_of(const KnownConfig& config, const Record& record);
+
+// A config as the static model knows it on an architecture, for many questions.
+class ModelledConfig {
+ public:
+  // Without a time on an architecture without an entry in the table of devices, and of a library's
+  // algorithm.
+  ModelledConfig(const KnownConfig& config, std::string_view arch);
+
+  // modelled_us() and expected_us() of the config. device: modelled_device() of one of the
+  // architecture.
+  std::optional<double> us(const Problem& problem, const DeviceSpec& device) const;
+  std::optional<double> expected_us(double correction, const Problem& problem,
+                                    const DeviceSpec& device) const;
+
+  // Never above these times.
+  const LeastTime& least() const { return least_; }
+
+ private:
+  std::optional<ConfigModel> model_;
+  std::optional<ConfigModel> of_geforce_;  // where these cards are slower
+  LeastTime least_;
+};
 
 // In microseconds, of one call. Nothing where the model has no time.
 std::optional<double> expected_us(const KnownConfig& config, double correction,

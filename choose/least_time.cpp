@@ -4,46 +4,29 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <optional>
-#include <string_view>
 
-#include "search/model/machine_profile.h"
 #include "search/model/main_loop.h"
 #include "search/model/static_model.h"
-#include "search/model/warpgroup_cycles.h"
 
 namespace gemm_tune {
 namespace {
 
 double as_double(std::int64_t value) { return static_cast<double>(value); }
 
-// One tile, one step along K.
-Problem least_problem(const Traits& traits) {
-  Problem one = packed_problem(traits.tile_m, traits.tile_n, traits.tile_k);
-  one.signature = traits.signature;
-  return one;
-}
-
 }  // namespace
 
-LeastTime::LeastTime(const Traits& traits, std::string_view arch)
+LeastTime::LeastTime(const Traits& traits, const ConfigModel& model,
+                     const ModelConstants& constants)
     : tile_m_(traits.tile_m),
       tile_n_(traits.tile_n),
       tile_k_(traits.tile_k),
       split_k_(traits.split_k),
       cluster_ctas_(traits.cluster_ctas),
+      ctas_per_sm_(model.ctas_per_sm()),
       is_cut_(traits.tail_ctas_per_sm > 0 || traits.cuts_tiles),
       is_of_warpgroups_(traits.warpgroup_columns > 0) {
-  const std::optional<DeviceSpec> device = find_device_spec(arch);
-  const bool is_modelled = device && traits.threads > 0;  // no algorithm of a library is
-  if (!is_modelled) return;
-  DeviceSpec fastest = *device;
-  fastest.name.clear();  // tensor cores of GeForce cards are slower
-  const ModelConstants& constants = machine_profile(arch).model;
-  const Problem one = least_problem(traits);
-  ctas_per_sm_ = predict(traits, one, fastest).ctas_per_sm;
-  if (ctas_per_sm_ == 0) return;
   launch_us_ = constants.launch_us;
+  if (ctas_per_sm_ == 0) return;
   least_launch_us_ = constants.least_launch_us;
   if (traits.kept_sixteenths == 0) {
     dram_share_ = 1 / constants.dram_efficiency;
@@ -52,33 +35,69 @@ LeastTime::LeastTime(const Traits& traits, std::string_view arch)
     d_bytes_ = bytes_of(traits.signature.d);
   }
   if (is_of_warpgroups_) {
-    const WarpgroupCycles step = gemm_tune::warpgroup_cycles(traits, one, fastest, constants);
-    const double p = constants.warpgroup_exponent;
-    set_slice_cycles_ = overlapped(overlapped(step.multiply, step.smem, p), step.load, p);
+    set_slice_cycles_ = model.warpgroup_step()->total;
+    set_amount(set_slice_cycles_, 0);
     edge_cycles_ = constants.warpgroup_edge_cycles;
     return;
   }
   // Without traffic every load hits the L2, whose bandwidth costs nothing.
-  const MainLoop loop(traits, fastest, 0, {}, constants.l2_port_bytes_per_cycle, constants);
+  const MainLoop& loop = model.loop();
+  const LoadLatency latency = loop.latency({}, constants.l2_port_bytes_per_cycle);
   cta_slice_cycles_ =
       overlapped(std::max(loop.issue_cycles(), loop.multiply_cycles()) / constants.issue_efficiency,
                  loop.l1_cycles(), constants.pipe_exponent);
   l2_slice_cycles_ =
       tile_k_ * (tile_m_ * bytes_of(traits.signature.a) + tile_n_ * bytes_of(traits.signature.b)) /
       constants.l2_bytes_per_cycle_per_sm;
-  const double exposed = loop.exposed_cycles(0);
-  set_slice_cycles_ = loop.busy_cycles(1);
+  const double exposed = loop.exposed_cycles(0, latency);
+  set_slice_cycles_ = loop.busy_cycles(1, latency);
   if (traits.stages == 1) {
     latency_cycles_ = exposed;
   } else {
     set_slice_cycles_ = std::max(set_slice_cycles_, exposed / (traits.stages - 1));
   }
+  const double of_set = set_slice_cycles_ + latency_cycles_;
+  set_amount(std::max({of_set / ctas_per_sm_, cta_slice_cycles_ + latency_cycles_ / ctas_per_sm_,
+                       l2_slice_cycles_}),
+             of_set);
   if (is_cut_) return;
   // What a CTA of each SM does, at least, besides the main loop.
   edge_cycles_ =
-      constants.cta_overhead_cycles + loop.start_cycles(1) + traits.end_wavefronts +
+      constants.cta_overhead_cycles + loop.start_cycles(1, latency) + traits.end_wavefronts +
       traits.end_barriers * constants.sum_step_cycles +
       tile_m_ * tile_n_ * bytes_of(traits.signature.d) / constants.l2_port_bytes_per_cycle;
+  first_cycles_ = (1 - 1e-9) * edge_cycles_;
+}
+
+// slice_cycles: on each SM for each slice of a tile. cta_slice_cycles: of a CTA, for a slice of its
+// own. A little less, for sums are rounded.
+void LeastTime::set_amount(double slice_cycles, double cta_slice_cycles) {
+  constexpr double kLess = 1 - 1e-9;
+  work_cycles_ = kLess * slice_cycles / (tile_m_ * tile_n_ * tile_k_);
+  if (!is_cut_) depth_cycles_ = kLess * cta_slice_cycles / (tile_k_ * split_k_);
+}
+
+LeastTime::Amount LeastTime::amount(const Problem& problem, const DeviceSpec& device) {
+  const double per_mhz = 1.0 / device.clock_mhz, K = as_double(problem.K);
+  const double products =
+      as_double(problem.M) * as_double(problem.N) * K * as_double(problem.batch);
+  return {products / device.sm_count * per_mhz, K * per_mhz, per_mhz};
+}
+
+void LeastTime::take_least(const LeastTime& other) {
+  const auto take = [&](double LeastTime::*term) {
+    this->*term = std::min(this->*term, other.*term);
+  };
+  for (const auto term :
+       {&LeastTime::cta_slice_cycles_, &LeastTime::l2_slice_cycles_, &LeastTime::set_slice_cycles_,
+        &LeastTime::latency_cycles_, &LeastTime::edge_cycles_, &LeastTime::launch_us_,
+        &LeastTime::least_launch_us_, &LeastTime::dram_share_, &LeastTime::a_bytes_,
+        &LeastTime::b_bytes_, &LeastTime::d_bytes_, &LeastTime::work_cycles_,
+        &LeastTime::depth_cycles_, &LeastTime::first_cycles_}) {
+    take(term);
+  }
+  ctas_per_sm_ = std::max(ctas_per_sm_, other.ctas_per_sm_);
+  is_cut_ = is_cut_ || other.is_cut_;
 }
 
 double LeastTime::us(const Problem& problem, const DeviceSpec& device) const {

@@ -6,10 +6,10 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "choose/expected_time.h"
-#include "choose/least_time.h"
 #include "core/error.h"
 #include "core/launch/launch_recipe.h"
 
@@ -25,7 +25,7 @@ struct Correction {
 
 struct Candidate {
   KnownConfig config;
-  LeastTime least;
+  ModelledConfig modelled;
   std::vector<Correction> corrections;
   double least_correction = 1;  // of all that a problem may have
 };
@@ -38,6 +38,13 @@ struct Group {
 };
 
 using Groups = std::map<std::pair<Signature, Layout>, Group>;
+
+// Compares names of devices that need no copy.
+struct ByNameAndSms {
+  using is_transparent = void;
+  using Key = std::pair<std::string_view, int>;
+  bool operator()(const Key& a, const Key& b) const { return a < b; }
+};
 
 }  // namespace timed_configs
 
@@ -72,11 +79,12 @@ void add(const TimedConfig& row, const DeviceSpec& device, Group* group) {
     auto candidate = group->candidates.find(row.config);
     if (candidate == group->candidates.end()) {
       KnownConfig config = check_config(parse_config(row.config));
-      const LeastTime least(config.traits, device.arch);
-      candidate =
-          group->candidates.emplace(row.config, Candidate{std::move(config), least, {}, 1}).first;
+      ModelledConfig modelled(config, device.arch);
+      candidate = group->candidates
+                      .emplace(row.config, Candidate{std::move(config), std::move(modelled), {}, 1})
+                      .first;
     }
-    const auto modelled = modelled_us(candidate->second.config, row.problem, device);
+    const auto modelled = candidate->second.modelled.us(row.problem, device);
     if (!modelled) return;
     const double log_ratio = std::log(row.median_us / *modelled);
     if (!std::isfinite(log_ratio)) return;
@@ -135,36 +143,42 @@ const Correction& nearest(const Candidate& candidate, const LaunchProblem& probl
 
 struct TimedConfigs::Rows {
   std::vector<TimedConfig> all;
+  std::unique_ptr<MadeOnce<TimedRow>[]> whole;  // of each of them
   std::mutex mutex;
-  std::map<std::pair<std::string, int>, timed_configs::Groups>
-      devices;  // guarded by mutex; entries stay
+  // Guarded by mutex; entries stay.
+  std::map<std::pair<std::string, int>, timed_configs::Groups, timed_configs::ByNameAndSms> devices;
 
-  const timed_configs::Groups& of(const DeviceKey& device, const DeviceSpec& spec) {
+  const timed_configs::Groups& of(const DeviceKey& device) {
     static const timed_configs::Groups kNone;
     const std::lock_guard reading(mutex);
-    const auto known = devices.find({device.name, device.sm_count});
+    const auto known = devices.find(std::pair<std::string_view, int>(device.name, device.sm_count));
     if (known != devices.end()) return known->second;
     const bool has_rows = std::any_of(all.begin(), all.end(),
                                       [&](const TimedConfig& row) { return row.device == device; });
-    if (!has_rows) return kNone;  // not remembered: there is no bound on the names asked for
-    return devices.emplace(std::pair(device.name, device.sm_count), groups_of(all, device, spec))
+    const std::optional<DeviceSpec> spec = modelled_device(device);
+    if (!has_rows || !spec) return kNone;  // not remembered: names that are asked for have no bound
+    return devices.emplace(std::pair(device.name, device.sm_count), groups_of(all, device, *spec))
         .first->second;
   }
 };
 
 TimedConfigs::TimedConfigs(std::vector<TimedConfig> rows) : rows_(std::make_unique<Rows>()) {
   rows_->all = std::move(rows);
+  rows_->whole = std::make_unique<MadeOnce<TimedRow>[]>(rows_->all.size());
 }
 TimedConfigs::~TimedConfigs() = default;
 TimedConfigs::TimedConfigs(TimedConfigs&&) noexcept = default;
 TimedConfigs& TimedConfigs::operator=(TimedConfigs&&) noexcept = default;
 
 const Group* TimedConfigs::group_for(const DeviceKey& device, const Problem& problem) const {
-  const std::optional<DeviceSpec> spec = modelled_device(device);
-  if (!spec || rows_->all.empty()) return nullptr;
-  const Groups& groups = rows_->of(device, *spec);
+  if (rows_->all.empty()) return nullptr;
+  const Groups& groups = rows_->of(device);
   const auto group = groups.find({problem.signature, problem.layout});
   return group == groups.end() ? nullptr : &group->second;
+}
+
+const MadeOnce<TimedRow>& TimedConfigs::whole(const TimedConfig& row) const {
+  return rows_->whole[static_cast<std::size_t>(&row - rows_->all.data())];
 }
 
 std::optional<double> TimedConfigs::typical_error(const DeviceKey& device,
@@ -179,6 +193,7 @@ std::vector<TimedCandidate> TimedConfigs::fastest(const DeviceKey& device, const
   if (group == nullptr) return {};
   const DeviceSpec spec = modelled_device(device).value();
   const LaunchProblem asked = launch_problem(problem);
+  const LeastTime::Amount amount = LeastTime::amount(problem, spec);
   const auto is_faster = [](const TimedCandidate& a, const TimedCandidate& b) {
     return a.expected_us < b.expected_us;
   };
@@ -186,12 +201,13 @@ std::vector<TimedCandidate> TimedConfigs::fastest(const DeviceKey& device, const
   for (const auto& [text, candidate] : group->candidates) {
     if (candidate.corrections.empty()) continue;
     const double limit_us = fastest.size() == most ? fastest.back().expected_us : below_us;
-    const double least_us = candidate.least.us(problem, spec);
+    if (candidate.least_correction * candidate.modelled.least().us_of(amount) > limit_us) continue;
+    const double least_us = candidate.modelled.least().us(problem, spec);
     if (candidate.least_correction * least_us > limit_us) continue;
     if (refusal(candidate.config.recipe, asked) != Refusal::none) continue;
     const double correction = std::exp(log_correction(candidate, asked, group->median));
     if (correction * least_us > limit_us) continue;
-    const auto expected = expected_us(candidate.config, correction, problem, spec);
+    const auto expected = candidate.modelled.expected_us(correction, problem, spec);
     if (!expected || *expected >= limit_us) continue;
     const Correction& at = nearest(candidate, asked);
     const TimedCandidate one{&candidate.config, at.row, shape_distance(at.tuned, asked), *expected};

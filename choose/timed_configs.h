@@ -4,15 +4,17 @@
 //
 // The configs are read and checked at the first question about a device, which takes a millisecond
 // for every hundred. Each later question takes some ten nanoseconds for a config that cannot be the
-// fastest, and a microsecond for one that may. Any thread.
+// fastest, and a hundred for one that may. Any thread.
 #pragma once
 
 #include <cstddef>
 #include <limits>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "choose/made_once.h"
 #include "db/record.h"
 #include "kernel_templates/registry/registry.h"
 
@@ -30,6 +32,12 @@ struct TimedCandidate {
   double expected_us = 0;
 };
 
+// Of a candidate's row the record that a choice rests on, and the layer that it is from.
+struct TimedRow {
+  Record record;
+  std::string layer;
+};
+
 class TimedConfigs {
  public:
   // rows: of one architecture, by current kernels.
@@ -43,6 +51,9 @@ class TimedConfigs {
   std::vector<TimedCandidate> fastest(
       const DeviceKey& device, const Problem& problem, std::size_t most,
       double below_us = std::numeric_limits<double>::infinity()) const;
+
+  // Of a candidate's row; its reader makes it.
+  const MadeOnce<TimedRow>& whole(const TimedConfig& row) const;
 
   // By which factor expected times on the device are typically off (typical_factor()): of the
   // configs that were timed at several problems, each time over that expected from the others.

@@ -12,6 +12,7 @@
 #include "choose/attainable_time.h"
 #include "choose/expected_time.h"
 #include "core/launch/launch_recipe.h"
+#include "kernel_templates/registry/library_families.h"
 
 namespace gemm_tune {
 namespace {
@@ -48,8 +49,7 @@ bool copies_too_much(const KnownConfig& config, const Problem& tuned, const Prob
 // Of a winner's served_variants(), the one to launch for the problem: where it would copy, one
 // without copies whose accesses are as wide, or for which they are worth their time.
 const KnownConfig* serving_variant(const std::vector<KnownConfig>& variants, const Problem& tuned,
-                                   const Problem& problem) {
-  const LaunchProblem asked = launch_problem(problem);
+                                   const Problem& problem, const LaunchProblem& asked) {
   const auto legal = std::find_if(variants.begin(), variants.end(),
                                   [&](const KnownConfig& one) { return is_legal(one, asked); });
   if (legal == variants.end()) return nullptr;
@@ -62,11 +62,12 @@ const KnownConfig* serving_variant(const std::vector<KnownConfig>& variants, con
   return is_narrower && !copies_too_much(*legal, tuned, problem) ? &*legal : &*one_launch;
 }
 
-// What may be launched for the problem; nullptr: nothing.
+// What may be launched for the problem; nullptr: nothing. asked: its launch_problem().
 const KnownConfig* serving(const std::vector<KnownConfig>& variants, const Winner& winner,
-                           const Problem& problem, bool takes_libraries) {
+                           const Problem& problem, const LaunchProblem& asked,
+                           bool takes_libraries) {
   if (!winner.config.family->is_library()) {
-    return serving_variant(variants, winner.record.problem, problem);
+    return serving_variant(variants, winner.record.problem, problem, asked);
   }
   const bool is_same = sameness(winner.record.problem, problem) == Sameness::full;
   return takes_libraries && is_same ? &variants.front() : nullptr;
@@ -77,7 +78,7 @@ const KnownConfig* serving(const std::vector<KnownConfig>& variants, const Winne
 // A config's served_variants().
 struct WinnerIndex::Variants {
   std::vector<KnownConfig> configs;
-  std::vector<LeastTime> least;  // of each
+  std::vector<ModelledConfig> modelled;  // each of them
 };
 
 struct WinnerIndex::Entry {
@@ -121,7 +122,9 @@ class NearestServing {
       : problem_(problem),
         asked_(launch_problem(problem)),
         most_(most),
-        takes_libraries_(takes_libraries) {}
+        takes_libraries_(takes_libraries) {
+    found_.reserve(most + 1);
+  }
 
   void look_into(const std::vector<Entry>& entries) { entries_ = entries.data(); }
 
@@ -157,7 +160,7 @@ class NearestServing {
     if (same != found_.end() && same->rank <= rank) return;
     if (same == found_.end() && full() && found_.back().rank <= rank) return;
     const KnownConfig* const config =
-        serving(entry.variants->configs, *entry.winner, problem_, takes_libraries_);
+        serving(entry.variants->configs, *entry.winner, problem_, asked_, takes_libraries_);
     if (config == nullptr) return;
     if (same != found_.end()) {
       found_.erase(same);
@@ -165,11 +168,11 @@ class NearestServing {
       found_.pop_back();
     }
     const std::vector<KnownConfig>& all = entry.variants->configs;
-    const LeastTime* const least =
-        &entry.variants->least[static_cast<std::size_t>(config - all.data())];
+    const ModelledConfig* const modelled =
+        &entry.variants->modelled[static_cast<std::size_t>(config - all.data())];
     Found found{rank,
                 entry.variants,
-                {entry.winner, config, config != all.data(), distance, entry.correction, least}};
+                {entry.winner, config, config != all.data(), distance, entry.correction, modelled}};
     found_.insert(std::upper_bound(found_.begin(), found_.end(), found,
                                    [](const Found& a, const Found& b) { return a.rank < b.rank; }),
                   std::move(found));
@@ -200,7 +203,8 @@ void search(const Group& group, const Problem& problem, NearestServing<Entry>& n
 
 WinnerIndex::WinnerIndex(std::vector<Winner> winners)
     : winners_(std::move(winners)),
-      attainable_us_(std::make_unique<std::atomic<double>[]>(winners_.size())) {
+      attainable_us_(std::make_unique<std::atomic<double>[]>(winners_.size())),
+      rows_of_cublas_(std::make_unique<MadeOnce<Record>[]>(winners_.size())) {
   for (const Winner& winner : winners_) {
     const Record& record = winner.record;
     std::unique_ptr<Variants>& variants = variants_[to_string(winner.config.config())];
@@ -208,7 +212,7 @@ WinnerIndex::WinnerIndex(std::vector<Winner> winners)
       variants = std::make_unique<Variants>();
       variants->configs = served_variants(winner.config);
       for (const KnownConfig& one : variants->configs) {
-        variants->least.emplace_back(one.traits, record.device.arch);
+        variants->modelled.emplace_back(one, record.device.arch);
       }
     }
     std::unique_ptr<Group>& group =
@@ -244,10 +248,23 @@ std::optional<double> WinnerIndex::attainable_at(const Winner& winner) const {
   return if_a_time(us);
 }
 
+const Record& WinnerIndex::row_of_cublas(const Winner& winner) const {
+  return rows_of_cublas_[static_cast<std::size_t>(&winner - winners_.data())].get([&] {
+    const Baseline& cublas = *winner.cublas;
+    Record row = winner.record;
+    row.config = to_string(library_choice().config());
+    row.revision = cublas.library_version;
+    row.outcome = {};
+    row.outcome.timing = cublas.timing;
+    row.outcome.error = cublas.error;
+    return row;
+  });
+}
+
 std::vector<Serving> WinnerIndex::beside_in_m(const DeviceKey& device,
                                               const Problem& problem) const {
-  const auto group = groups_.find(
-      {device.name, device.sm_count, problem.signature, problem.layout, problem.epilogue});
+  const auto group = groups_.find(ByGroupKey::Key(device.name, device.sm_count, problem.signature,
+                                                  problem.layout, problem.epilogue));
   if (group == groups_.end()) return {};
   const LaunchProblem asked = launch_problem(problem);
   const auto sizes = group->second->by_m.find(sizes_but_m(asked));
@@ -263,11 +280,12 @@ std::vector<Serving> WinnerIndex::beside_in_m(const DeviceKey& device,
     for (auto one = first; one != last; ++one) {
       const Entry& entry = group->second->entries[one->second];
       const std::vector<KnownConfig>& variants = entry.variants->configs;
-      const KnownConfig* const config = serving(variants, *entry.winner, problem, false);
+      const KnownConfig* const config = serving(variants, *entry.winner, problem, asked, false);
       if (config == nullptr) continue;
-      both.push_back({entry.winner, config, config != variants.data(),
-                      shape_distance(entry.tuned, asked), entry.correction,
-                      &entry.variants->least[static_cast<std::size_t>(config - variants.data())]});
+      both.push_back(
+          {entry.winner, config, config != variants.data(), shape_distance(entry.tuned, asked),
+           entry.correction,
+           &entry.variants->modelled[static_cast<std::size_t>(config - variants.data())]});
       break;
     }
   }

@@ -12,10 +12,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
-#include "choose/least_time.h"
+#include "choose/expected_time.h"
+#include "choose/made_once.h"
 #include "core/problem/launch_problem.h"
 #include "db/record.h"
 #include "kernel_templates/registry/registry.h"
@@ -36,11 +38,11 @@ struct Winner {
 // very problem and device for which it was verified.
 struct Serving {
   const Winner* winner = nullptr;
-  const KnownConfig* config = nullptr;  // the variant that is legal for the problem
-  bool is_twin = false;                 // another variant than the winner itself
-  double distance = 0;                  // of the winner's problem
-  std::optional<double> correction;     // correction_of() the winner; none of a library's
-  const LeastTime* least = nullptr;     // of the variant
+  const KnownConfig* config = nullptr;       // the variant that is legal for the problem
+  bool is_twin = false;                      // another variant than the winner itself
+  double distance = 0;                       // of the winner's problem
+  std::optional<double> correction;          // correction_of() the winner; none of a library's
+  const ModelledConfig* modelled = nullptr;  // the variant
 };
 
 // Whether the larger M is at most half as large again, so that the kernels for one of them suit
@@ -84,18 +86,28 @@ class WinnerIndex {
   // asked for: for all winners, this would take most of the time in which a database is opened.
   std::optional<double> attainable_at(const Winner& winner) const;
 
+  // The row of cuBLAS's own choice, which was timed beside a winner of this index.
+  const Record& row_of_cublas(const Winner& winner) const;
+
  private:
   struct Group;
   struct Entry;
   struct Variants;
   // The device's name and SMs first.
   using GroupKey = std::tuple<std::string, int, Signature, Layout, Epilogue>;
+  // Compares names that need no copy.
+  struct ByGroupKey {
+    using is_transparent = void;
+    using Key = std::tuple<std::string_view, int, Signature, Layout, Epilogue>;
+    bool operator()(const Key& a, const Key& b) const { return a < b; }
+  };
 
   std::vector<Winner> winners_;                                // stay where they are
   std::map<std::string, std::unique_ptr<Variants>> variants_;  // by the winner's config
-  std::map<GroupKey, std::unique_ptr<Group>> groups_;
+  std::map<GroupKey, std::unique_ptr<Group>, ByGroupKey> groups_;
   // attainable_at() each winner: 0 where nobody has asked, NaN where there is none.
   std::unique_ptr<std::atomic<double>[]> attainable_us_;
+  std::unique_ptr<MadeOnce<Record>[]> rows_of_cublas_;  // of each winner
 };
 
 }  // namespace gemm_tune

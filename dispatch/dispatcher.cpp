@@ -209,20 +209,30 @@ gt_recipe Dispatcher::lookup(const DeviceName& on, const gt_gemm_call& asked) co
     if (const gt_recipe* const known = generation.recipes.find(*key)) return *known;
   }
   const auto [device, problem, allowed] = question_of(on, call);
-  const Choice choice = choose(winners()->of(device.arch), device, problem, allowed);
+  const std::shared_ptr<const Winners> winners = this->winners();
+  const Choice choice =
+      choose(winners->of(device.arch), device, problem, allowed, Sentence::left_out);
   gt_recipe recipe = recipe_of(choice, device, problem);
   if (choice.config) {
     const std::lock_guard naming(naming_);
-    recipe.config = names_.insert(to_string(choice.config->config())).first->c_str();
+    recipe.config = text_of(*choice.config);
   }
   if (asked.order == GT_COLUMN_MAJOR) std::swap(recipe.align_a, recipe.align_b);
   if (key) generation.recipes.add(*key, recipe, !is_for_tuned(choice, device, problem));
   return recipe;
 }
 
+const char* Dispatcher::text_of(const KnownConfig& config) const {
+  std::map<std::vector<int>, std::string>& texts = names_[config.family];
+  const auto [name, is_new] = texts.try_emplace(config.values);
+  if (is_new) name->second = to_string(config.config());
+  return name->second.c_str();
+}
+
 std::string Dispatcher::explain(const DeviceName& on, const gt_gemm_call& asked) const {
   const Question question = question_of(on, checked_question(asked));
-  return choose(winners()->of(question.device.arch), question.device, question.problem,
+  const std::shared_ptr<const Winners> winners = this->winners();
+  return choose(winners->of(question.device.arch), question.device, question.problem,
                 question.allowed)
       .explanation;
 }
@@ -248,9 +258,13 @@ void Dispatcher::keep_copy(CallValue operand, const GemmCall& call, cudaStream_t
   const OutsideCapture loading;
   GemmCall making = call;
   making.alpha = 1;  // of 0 operands are not read
-  const Choice choice = choose(winners()->of(on.arch), on, call.problem, allowed(false));
-  for (const auto& config : {choice.config, builtin_default(call.problem, on.arch)}) {
-    if (!config || why_illegal(config->recipe, call.problem)) continue;
+  const std::shared_ptr<const Winners> winners = this->winners();
+  const Choice choice =
+      choose(winners->of(on.arch), on, call.problem, allowed(false), Sentence::left_out);
+  const std::optional<KnownConfig> by_default = builtin_default(call.problem, on.arch);
+  for (const KnownConfig* const config :
+       {choice.config.get(), by_default ? &*by_default : nullptr}) {
+    if (config == nullptr || why_illegal(config->recipe, call.problem)) continue;
     const auto plan = config->plan(call.problem, on.sm_count).that_makes(operand);
     if (!plan) continue;
     const auto bytes = static_cast<std::size_t>(plan->workspace_bytes);
@@ -284,8 +298,8 @@ void Dispatcher::launch(const GemmCall& call, cudaStream_t stream, const GivenWo
   const DeviceKey& on = device(ordinal);
   const OutsideCapture loading;
   const std::shared_ptr<const Winners> winners = this->winners();
-  const Choice choice =
-      choose(winners->of(on.arch), on, call.problem, allowed(library_takes(call)));
+  const Choice choice = choose(winners->of(on.arch), on, call.problem, allowed(library_takes(call)),
+                               Sentence::left_out);
   const auto [server, lasts] = first_sight(*winners, choice, call, ordinal, stream);
   if (lasts) generation.servers.add(key, server, !is_for_tuned(choice, on, call.problem));
   enqueue(server, call, ordinal, stream, given);
@@ -413,13 +427,14 @@ Dispatcher::Server Dispatcher::prepare(const Winners& winners, const Choice& cho
     return prepare(*choice.config, version, call, ordinal);
   } catch (const DeviceError&) {
     if (!choice.config->family->is_library()) throw;
-    Choice next;
     if (choice.config->family != library_choice().family) {
-      next.config = library_choice();
-    } else {
-      const DeviceKey& on = device(ordinal);
-      next = choose(winners.of(on.arch), on, call.problem, allowed(false));
+      Choice next;
+      next.config = std::make_shared<const KnownConfig>(library_choice());
+      return prepare(winners, next, call, ordinal);
     }
+    const DeviceKey& on = device(ordinal);
+    const Choice next =
+        choose(winners.of(on.arch), on, call.problem, allowed(false), Sentence::left_out);
     if (!next.config) throw;
     return prepare(winners, next, call, ordinal);
   }

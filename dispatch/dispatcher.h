@@ -14,7 +14,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -134,6 +133,8 @@ class Dispatcher {
   // nullptr where too many devices were asked for.
   const int* number_of_device(const Generation& generation, const DeviceName& on) const;
 
+  const char* text_of(const KnownConfig& config) const;  // with naming_ locked
+
   // Those of the current generation, or of a later one. Call it after the generation was loaded.
   std::shared_ptr<const Winners> winners() const;
   void take(std::shared_ptr<const Winners> winners);  // with reloading_ locked
@@ -185,8 +186,9 @@ class Dispatcher {
   OncePerKey<int, std::unique_ptr<Library>> libraries_;  // by ordinal
   WorkspacePool workspaces_;
   mutable std::mutex naming_;
-  // Of configs in recipes: as few as configs that serve. Guarded by naming_; entries stay.
-  mutable std::set<std::string> names_;
+  // Texts of configs in recipes, by family and values: as few as configs that serve. Guarded by
+  // naming_; entries stay.
+  mutable std::map<const KernelFamily*, std::map<std::vector<int>, std::string>> names_;
   std::mutex refining_;  // two refinements at once would time each other's work
 
   mutable std::mutex taking_winners_;

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -54,11 +55,16 @@ class Remembered {
     Value value;
   };
 
-  // A power of two of them, at most half of which are taken.
+  // A power of two of them, at most half of which are taken. They lie behind the object: a reader
+  // waits for each address that it has to read on its way to an entry.
   class Slots {
    public:
-    explicit Slots(std::size_t size) : mask_(size - 1), slots_(size) {}
-    std::size_t size() const { return slots_.size(); }
+    static std::unique_ptr<Slots> make(std::size_t size) {
+      return std::unique_ptr<Slots>(new (::operator new(sizeof(Slots) + size * sizeof(Slot)))
+                                        Slots(size));
+    }
+    static void operator delete(void* slots) { ::operator delete(slots); }
+    std::size_t size() const { return mask_ + 1; }
 
     // The slot with the key's entry, or the free slot where it belongs. The entry is the one that
     // was compared: another thread may fill a free slot at once.
@@ -70,24 +76,31 @@ class Remembered {
     Place place_of(const Sought& key) const {
       std::size_t i = key.hash() & mask_;
       while (true) {
-        const Entry* const entry = slots_[i].load(std::memory_order_acquire);
+        const Entry* const entry = slots()[i].load(std::memory_order_acquire);
         if (entry == nullptr || entry->key == key) return {i, entry};
         i = (i + 1) & mask_;
       }
     }
     void put(const Entry& entry) {
-      slots_[place_of(entry.key).slot].store(&entry, std::memory_order_release);
+      slots()[place_of(entry.key).slot].store(&entry, std::memory_order_release);
     }
 
    private:
+    using Slot = std::atomic<const Entry*>;
+    static_assert(alignof(Slot) <= alignof(std::size_t));
+
+    explicit Slots(std::size_t size) : mask_(size - 1) {
+      std::uninitialized_value_construct_n(slots(), size);
+    }
+    Slot* slots() { return reinterpret_cast<Slot*>(this + 1); }
+    const Slot* slots() const { return reinterpret_cast<const Slot*>(this + 1); }
+
     const std::size_t mask_;
-    std::vector<std::atomic<const Entry*>> slots_;
   };
 
   void grow() {
     constexpr std::size_t kFirst = 64;
-    auto larger =
-        std::make_unique<Slots>(all_slots_.empty() ? kFirst : 2 * all_slots_.back()->size());
+    auto larger = Slots::make(all_slots_.empty() ? kFirst : 2 * all_slots_.back()->size());
     for (const auto& entry : entries_) larger->put(*entry);
     all_slots_.push_back(std::move(larger));
     slots_.store(all_slots_.back().get(), std::memory_order_release);

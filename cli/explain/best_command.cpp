@@ -164,7 +164,7 @@ int run_best(const BestOptions& options) {
       tied = tied_with(problem, choice, database, revisions);
       baselines = database.baselines(*choice.winner);
     }
-    found = found && choice.winner.has_value();
+    found = found && choice.winner != nullptr;
     if (options.json) {
       all.push_back(json_for(problem, choice, baselines, tied));
     } else {

@@ -2,6 +2,7 @@
 #include "core/launch/launch_plan.h"
 
 #include <algorithm>
+#include <bitset>
 #include <cstddef>
 
 #include "core/error.h"
@@ -76,16 +77,17 @@ void Arguments::add_bytes(const void* parameter, std::size_t bytes, std::size_t 
                           const std::vector<Slot>& slots) {
   const std::size_t begin = begin_parameter(bytes, alignment);
   std::memcpy(block_.data() + begin, parameter, bytes);
-  std::vector<bool> is_constant(bytes, true);
+  std::bitset<kMostArgumentBytes> is_of_call;
   for (const Slot& slot : slots) {
+    if (slot.at + kWordBytes > bytes) throw Error("a slot beyond its parameter");
     add_move(slot.value, begin + slot.at);
-    for (std::size_t i = 0; i < kWordBytes; ++i) is_constant.at(slot.at + i) = false;
+    for (std::size_t i = 0; i < kWordBytes; ++i) is_of_call.set(begin + slot.at + i);
   }
-  for (std::size_t i = 0; i < bytes; ++i) {
-    const auto pair = static_cast<std::uint16_t>((begin + i) / kPairBytes * kPairBytes);
-    if (is_constant[i] && (constants_.empty() || constants_.back() != pair)) {
-      constants_.push_back(pair);
-    }
+  for (std::size_t i = begin; i < begin + bytes; ++i) {
+    if (is_of_call[i]) continue;
+    const std::size_t pair = i / kPairBytes * kPairBytes;
+    constants_.push_back(static_cast<std::uint16_t>(pair));
+    i = pair + kPairBytes - 1;  // the rest of it is written, too
   }
   block_.resize(rounded_up(block_.size(), kPairBytes));
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <string>
 
 #include "core/types/signature.h"
@@ -30,17 +31,44 @@ MultiplyingPipe multiplying_pipe(const Traits& traits, const DeviceSpec& device,
                                  const ModelConstants& constants) {
   if (!uses_tensor_cores(traits.signature))
     return {static_cast<double>(device.fp32_lanes_per_sm), 1, 1};
-  const bool is_geforce = device.name.find("GeForce") != std::string::npos;
   return {constants.tensor_multiplications_per_cycle * constants.mma_sync_share *
-              (is_geforce ? constants.geforce_tensor_share : 1),
+              (is_geforce(device) ? constants.geforce_tensor_share : 1),
           kMmaMultiplications / kWarpSize, kMmaDepth};
+}
+
+// std::pow() takes several times as long as the multiplications and roots of the exponents by which
+// a time at a problem is put together (ModelConstants::memory_exponent, least_launch_exponent).
+double power(double x, double p) {
+  if (p == 3) return x * x * x;
+  if (p == 8) {
+    const double x2 = x * x, x4 = x2 * x2;
+    return x4 * x4;
+  }
+  return std::pow(x, p);
+}
+
+double root(double x, double p) {
+  if (p == 3) return std::cbrt(x);
+  if (p == 8) return std::sqrt(std::sqrt(std::sqrt(x)));
+  return std::pow(x, 1 / p);
 }
 
 }  // namespace
 
+bool is_geforce(const DeviceSpec& device) {
+  return device.name.find(kGeforce) != std::string::npos;
+}
+
 double overlapped(double a, double b, double p) {
   const auto [low, high] = std::minmax(a, b);
-  return low > 0 ? high * std::pow(1 + std::pow(low / high, p), 1 / p) : high;
+  return low > 0 ? high * root(1 + power(low / high, p), p) : high;
+}
+
+double overlapped(double a, double b, double c, double p) {
+  const double high = std::max({a, b, c});
+  if (!(high > 0)) return high;
+  // One of the three is 1.
+  return high * root(power(a / high, p) + power(b / high, p) + power(c / high, p), p);
 }
 
 double reached_sms(double sms, int cluster_ctas, const ModelConstants& constants) {
@@ -48,8 +76,12 @@ double reached_sms(double sms, int cluster_ctas, const ModelConstants& constants
 }
 
 MainLoop::MainLoop(const Traits& traits, const DeviceSpec& device, double spill_bytes,
-                   const Traffic& bytes, double l2_rate, const ModelConstants& constants)
-    : traits_(traits), constants_(constants), warps_(std::ceil(traits.threads / kWarpSize)) {
+                   const ModelConstants& constants)
+    : constants_(&constants),
+      reads_global_in_inner_loop_(traits.reads_global_in_inner_loop),
+      feeds_ahead_(traits.feeds_ahead),
+      earlier_stages_(traits.stages - 1),
+      warps_(std::ceil(traits.threads / kWarpSize)) {
   const MultiplyingPipe pipe = multiplying_pipe(traits, device, constants);
   const double k = traits.tile_k;
   const double products = static_cast<double>(traits.thread_m) * traits.thread_n;  // for one k
@@ -75,34 +107,51 @@ MainLoop::MainLoop(const Traits& traits, const DeviceSpec& device, double spill_
   if (code_bytes > constants.icache_bytes) {
     fetch_cycles_ = instructions * constants.fetch_cycles;
   }
-  const double l2_hits = bytes.l2 > 0 ? std::max(0.0, 1 - bytes.dram / bytes.l2) : 1;
-  memory_latency_ = constants.l2_latency_cycles +
-                    (1 - l2_hits) * (constants.dram_latency_cycles - constants.l2_latency_cycles);
-  slice_latency_ = traits.reads_global_in_inner_loop ? 0 : memory_latency_ + bytes.slice / l2_rate;
 }
 
-double MainLoop::busy_cycles(double residents) const {
+LoadLatency MainLoop::latency(const Traffic& bytes, double l2_rate) const {
+  const double l2_hits = bytes.l2 > 0 ? std::max(0.0, 1 - bytes.dram / bytes.l2) : 1;
+  const double memory =
+      constants_->l2_latency_cycles +
+      (1 - l2_hits) * (constants_->dram_latency_cycles - constants_->l2_latency_cycles);
+  return {memory, reads_global_in_inner_loop_ ? 0 : memory + bytes.slice / l2_rate};
+}
+
+double MainLoop::computed_busy_cycles(int residents, const LoadLatency& latency) const {
   const double warps_of_one_scheduler = std::ceil(residents * warps_ / kSchedulers);
   const double pipes = overlapped(warps_of_one_scheduler * warp_cycles_, l1_cycles_ * residents,
-                                  constants_.pipe_exponent);
+                                  constants_->pipe_exponent);
   // One warp by itself: its own instructions, and its waits for the operands of a k step that the
   // step before does not cover.
-  const double waits = traits_.reads_global_in_inner_loop
-                           ? memory_latency_ / constants_.k_steps_in_flight
-                           : std::max(0.0, constants_.l1_latency_cycles - warp_cycles_ / steps_);
-  const double first = traits_.feeds_ahead ? 0 : constants_.l1_latency_cycles;
+  const double waits = reads_global_in_inner_loop_
+                           ? latency.memory / constants_->k_steps_in_flight
+                           : std::max(0.0, constants_->l1_latency_cycles - warp_cycles_ / steps_);
+  const double first = feeds_ahead_ ? 0 : constants_->l1_latency_cycles;
   const double alone = warp_cycles_ + fetch_cycles_ + first + steps_ * waits;
-  return overlapped(pipes, alone, constants_.pipe_exponent);
+  return overlapped(pipes, alone, constants_->pipe_exponent);
 }
 
-double MainLoop::exposed_cycles(double busy) const {
-  return std::max(0.0, slice_latency_ - (traits_.stages - 1) * busy);
+void MainLoop::remember_busy_cycles(int most_residents) {
+  if (reads_global_in_inner_loop_) return;
+  for (int residents = 1; residents <= most_residents; ++residents) {
+    busy_cycles_.push_back(computed_busy_cycles(residents, {}));
+  }
 }
 
-double MainLoop::start_cycles(double residents) const {
-  return constants_.start_round_trips * memory_latency_ +
-         residents * (1 + constants_.stage_start_share * (traits_.stages - 1)) *
-             (slice_latency_ - memory_latency_);
+double MainLoop::busy_cycles(int residents, const LoadLatency& latency) const {
+  const auto place = static_cast<std::size_t>(residents) - 1;
+  return place < busy_cycles_.size() ? busy_cycles_[place]
+                                     : computed_busy_cycles(residents, latency);
+}
+
+double MainLoop::exposed_cycles(double busy, const LoadLatency& latency) const {
+  return std::max(0.0, latency.slice - earlier_stages_ * busy);
+}
+
+double MainLoop::start_cycles(double residents, const LoadLatency& latency) const {
+  return constants_->start_round_trips * latency.memory +
+         residents * (1 + constants_->stage_start_share * earlier_stages_) *
+             (latency.slice - latency.memory);
 }
 
 }  // namespace gemm_tune

@@ -6,6 +6,8 @@
 // thread.
 #pragma once
 
+#include <vector>
+
 #include "core/device/device_spec.h"
 #include "kernel_templates/traits.h"
 #include "search/model/machine_profile.h"
@@ -15,8 +17,9 @@ namespace gemm_tune {
 inline constexpr double kRegisterBytes = 4;
 inline constexpr double kSumBytes = 4;  // every family adds up in fp32
 
-// (a^p + b^p)^(1/p): the time of what takes a and b and goes on at once.
+// (a^p + b^p)^(1/p): the time of what takes a and b and goes on at once; the same of three.
 double overlapped(double a, double b, double p);
+double overlapped(double a, double b, double c, double p);
 
 // Of so many SMs, those that clusters of this many CTAs reach.
 double reached_sms(double sms, int cluster_ctas, const ModelConstants& constants);
@@ -28,38 +31,57 @@ struct Traffic {
   double dram = 0;
 };
 
-// The main loop on one SM.
+// Of the loads of a main loop, in cycles, as a problem's traffic makes them.
+struct LoadLatency {
+  double memory = 0;  // from load to use
+  double slice = 0;   // until a whole slice is there; 0 where there are no slices
+};
+
+// Whether the card is sold as GeForce (ModelConstants::geforce_tensor_share).
+inline constexpr const char* kGeforce = "GeForce";
+bool is_geforce(const DeviceSpec& device);
+
+// The main loop on one SM: what the config decides of it, whatever the problem.
 class MainLoop {
  public:
-  // spill_bytes: stores and loads per thread. l2_rate: bytes that the SM gets from the L2 in a
-  // cycle.
-  MainLoop(const Traits& traits, const DeviceSpec& device, double spill_bytes, const Traffic& bytes,
-           double l2_rate, const ModelConstants& constants);
+  // spill_bytes: stores and loads per thread.
+  MainLoop(const Traits& traits, const DeviceSpec& device, double spill_bytes,
+           const ModelConstants& constants);
 
   // Pipe cycles of one CTA for one K slice.
   double multiply_cycles() const { return multiply_cycles_; }
   double issue_cycles() const { return issue_cycles_; }
   double l1_cycles() const { return l1_cycles_; }
 
+  // l2_rate: bytes that the SM gets from the L2 in a cycle.
+  LoadLatency latency(const Traffic& bytes, double l2_rate) const;
+
   // Cycles in which `residents` CTAs each do one K slice, without exposed latency.
-  double busy_cycles(double residents) const;
+  double busy_cycles(int residents, const LoadLatency& latency) const;
+
+  // Has busy_cycles() of up to so many residents computed once, for a config that many problems are
+  // asked for.
+  void remember_busy_cycles(int most_residents);
 
   // The part of a slice's load latency that the slices on their way before it do not hide. busy: of
   // busy_cycles().
-  double exposed_cycles(double busy) const;
+  double exposed_cycles(double busy, const LoadLatency& latency) const;
 
   // Until `residents` CTAs that begin together have their first slices, and for C at their end.
-  double start_cycles(double residents) const;
+  double start_cycles(double residents, const LoadLatency& latency) const;
 
  private:
-  const Traits& traits_;
-  const ModelConstants& constants_;
+  double computed_busy_cycles(int residents, const LoadLatency& latency) const;
+
+  const ModelConstants* constants_;
+  bool reads_global_in_inner_loop_, feeds_ahead_;
+  double earlier_stages_;  // on their way before a slice
   double warps_;
   double steps_ = 1;         // of a slice, in which a warp loads operands and multiplies them
   double warp_cycles_ = 0;   // in which a warp issues what it has to do for one slice
   double fetch_cycles_ = 0;  // in which it waits for the code of that
   double multiply_cycles_ = 0, issue_cycles_ = 0, l1_cycles_ = 0;
-  double memory_latency_ = 0, slice_latency_ = 0;
+  std::vector<double> busy_cycles_;  // of 1 resident and more, where no latency is among them
 };
 
 }  // namespace gemm_tune

@@ -63,10 +63,10 @@ struct Work {
   double cut_tiles = 0;
 };
 
-Work work_of(const Traits& traits, const Problem& problem, const DeviceSpec& device,
-             const Grid& grid, int ctas_per_sm) {
+Work work_of(const Traits& traits, const Problem& problem, int sm_count, const Grid& grid,
+             int ctas_per_sm) {
   Work work;
-  work.sms = device.sm_count;
+  work.sms = sm_count;
   work.ctas = static_cast<double>(grid.ctas());
   work.slots = work.sms * ctas_per_sm;
   work.ctas_per_sm = ctas_per_sm;
@@ -91,23 +91,18 @@ double l2_bytes_per_cycle(const Work& work, const ModelConstants& constants) {
                   constants.l2_bytes_per_cycle_per_sm * work.sms / std::min(work.ctas, work.sms));
 }
 
-Traffic traffic(const Traits& traits, const Problem& problem, const DeviceSpec& device,
-                const Work& work, const ModelConstants& constants) {
+// a_row_bytes, b_column_bytes: that the loads of an element of each move.
+Traffic traffic(const Traits& traits, const Problem& problem, const Work& work, double a_row_bytes,
+                double b_column_bytes, double device_l2_bytes, const ModelConstants& constants) {
   const double grid = work.uncut_ctas, cta_k = work.slices * traits.tile_k;
   const double M = static_cast<double>(problem.M), N = static_cast<double>(problem.N);
   const double K = static_cast<double>(problem.K), batch = static_cast<double>(problem.batch);
   const double a_element = element_bytes(traits.signature.a);
   const double b_element = element_bytes(traits.signature.b);
-  // Rows of A are read tile_k at a time; straight from global memory, L1 keeps the sectors of A for
-  // the next k steps.
-  const double a_waste =
-      traits.reads_global_in_inner_loop ? 1 : sector_waste(traits.tile_k * a_element);
-  const double a_row = a_element * a_waste;
-  const double b_col = b_element * sector_waste(traits.tile_n * b_element);
   const double c_bytes = M * N * batch * element_bytes(traits.signature.d);
 
   Traffic bytes;
-  const double per_k = traits.tile_m * a_row + traits.tile_n * b_col;
+  const double per_k = traits.tile_m * a_row_bytes + traits.tile_n * b_column_bytes;
   bytes.slice = per_k * traits.tile_k;
   bytes.l2 = grid * per_k * cta_k + c_bytes;
 
@@ -123,15 +118,13 @@ Traffic traffic(const Traits& traits, const Problem& problem, const DeviceSpec& 
       once, (wave_m * traits.tile_m * a_element + wave_n * traits.tile_n * b_element) * cta_k);
   const double streamed = std::max(once, std::max(1.0, grid / work.slots) * wave);
   const double fits =
-      once > 0
-          ? std::min(1.0, static_cast<double>(device.l2_bytes) * constants.l2_usable_share / once)
-          : 1.0;
+      once > 0 ? std::min(1.0, device_l2_bytes * constants.l2_usable_share / once) : 1.0;
   bytes.dram = once + (1 - fits) * (streamed - once) + c_bytes;
 
   // Where the larger operand passes the L2 by, all but what it keeps, the next launch finds that.
   const double kept =
       std::max(M * a_element, N * b_element) * K * batch * traits.kept_sixteenths / 16;
-  const double room = static_cast<double>(device.l2_bytes) * constants.l2_kept_share;
+  const double room = device_l2_bytes * constants.l2_kept_share;
   if (kept > 0) bytes.dram -= kept <= room ? kept : room * room / kept;
   return bytes;
 }
@@ -143,7 +136,7 @@ struct ShareSum {
   double cycles = 0;
 };
 
-ShareSum share_sum(const Traits& traits, const Work& work, const DeviceSpec& device,
+ShareSum share_sum(const Traits& traits, const Work& work, double clock_mhz,
                    const ModelConstants& constants) {
   if (traits.split_k > 1 && traits.cluster_ctas > 1) return {0, constants.cluster_sum_cycles};
   if (work.shares <= 1) return {};
@@ -151,7 +144,7 @@ ShareSum share_sum(const Traits& traits, const Work& work, const DeviceSpec& dev
   const double all_bytes = (work.is_cut ? work.cut_tiles * work.shares : work.ctas) * tile_bytes;
   if (traits.reduce) {
     return {2 * all_bytes,
-            constants.launch_us * device.clock_mhz + constants.cta_overhead_cycles +
+            constants.launch_us * clock_mhz + constants.cta_overhead_cycles +
                 std::ceil(work.shares / constants.reduced_at_once) * constants.l2_latency_cycles +
                 all_bytes / (constants.l2_bytes_per_cycle_per_sm * work.sms)};
   }
@@ -165,9 +158,9 @@ ShareSum share_sum(const Traits& traits, const Work& work, const DeviceSpec& dev
 class BusiestSm {
  public:
   // l2_rate: bytes that it gets from the L2 in a cycle.
-  BusiestSm(const Traits& traits, const Work& work, const MainLoop& loop, double l2_rate,
-            const ModelConstants& constants)
-      : traits_(traits), loop_(loop), l2_rate_(l2_rate), constants_(constants) {
+  BusiestSm(const Traits& traits, const Work& work, const MainLoop& loop,
+            const LoadLatency& latency, double l2_rate, const ModelConstants& constants)
+      : traits_(traits), loop_(loop), latency_(latency), l2_rate_(l2_rate), constants_(constants) {
     if (work.is_cut) {
       add_cut_tiles(work);
     } else {
@@ -185,19 +178,20 @@ class BusiestSm {
     const auto ctas = static_cast<std::int64_t>(std::ceil(work.ctas / sms));
     const std::int64_t sets = ctas / work.ctas_per_sm, rest = ctas % work.ctas_per_sm;
     add_sets(static_cast<double>(sets), work.ctas_per_sm, work.slices);
-    add_sets(1, static_cast<double>(rest), work.slices);
+    add_sets(1, static_cast<int>(rest), work.slices);
   }
 
   // Where as many are resident as the cut reckons with, or fewer, in turns: either the last wave
   // alone is cut, or it and the one before so that all SMs end together. Where more are, they begin
   // together, or so many follow that the SMs end together anyhow.
   void add_cut_tiles(const Work& work) {
-    const double at_once = std::min<double>(work.ctas_per_sm, std::ceil(work.ctas / work.sms));
+    const int at_once =
+        static_cast<int>(std::min<double>(work.ctas_per_sm, std::ceil(work.ctas / work.sms)));
     if (at_once > traits_.tail_ctas_per_sm && work.ctas <= work.slots) {
-      add_pieces_at_once(work, static_cast<int>(at_once));
+      add_pieces_at_once(work, at_once);
       return;
     }
-    const double turns = std::max(1.0, traits_.tail_ctas_per_sm / at_once);
+    const double turns = std::max(1.0, static_cast<double>(traits_.tail_ctas_per_sm) / at_once);
     const double cut_slots = work.sms * at_once * turns;
     if (at_once <= traits_.tail_ctas_per_sm && 2 * work.cut_tiles <= cut_slots) {
       add_sets((work.tiles - work.cut_tiles) / cut_slots * turns, at_once, work.slices);
@@ -222,106 +216,44 @@ class BusiestSm {
     cycles_ += edge_cycles(residents);
     for (int left = residents; left > 0; --left) {
       const double slices = slices_of(left - 1) - slices_of(left);
-      const double busy = loop_.busy_cycles(left), exposed = loop_.exposed_cycles(busy);
+      const double busy = loop_.busy_cycles(left, latency_);
+      const double exposed = loop_.exposed_cycles(busy, latency_);
       cycles_ += slices * (busy + exposed);
       latency_cycles_ += slices * exposed;
     }
   }
 
   // `count` sets of residents, each of which multiplies so many slices.
-  void add_sets(double count, double residents, double slices) {
+  void add_sets(double count, int residents, double slices) {
     if (count <= 0 || residents <= 0) return;
     // The first CTAs begin together; later an edge of one falls into the others' main loops.
     const double edges = cycles_ == 0 ? 1 + (count - 1) / residents : count / residents;
-    const double busy = loop_.busy_cycles(residents), exposed = loop_.exposed_cycles(busy);
+    const double busy = loop_.busy_cycles(residents, latency_);
+    const double exposed = loop_.exposed_cycles(busy, latency_);
     cycles_ += count * slices * (busy + exposed) + edges * edge_cycles(residents);
     latency_cycles_ += count * slices * exposed;
   }
 
   // What lies around the main loops of `residents` CTAs at once.
-  double edge_cycles(double residents) const {
-    const double c_bytes =
-        residents * traits_.tile_m * traits_.tile_n * element_bytes(traits_.signature.d);
+  double edge_cycles(int residents) const {
+    const double c_bytes = static_cast<double>(residents) * traits_.tile_m * traits_.tile_n *
+                           element_bytes(traits_.signature.d);
     return c_bytes / l2_rate_ + constants_.cta_overhead_cycles +
            residents * traits_.end_wavefronts + traits_.end_barriers * constants_.sum_step_cycles +
-           loop_.start_cycles(residents);
+           loop_.start_cycles(residents, latency_);
   }
 
   const Traits& traits_;
   const MainLoop& loop_;
+  const LoadLatency& latency_;
   const double l2_rate_;
   const ModelConstants& constants_;
   double cycles_ = 0, latency_cycles_ = 0;
 };
 
-double dram_us(double bytes, const DeviceSpec& device, const ModelConstants& constants) {
-  return bytes / (device.dram_gb_per_s * 1e3 * constants.dram_efficiency);
-}
-
 // As long as the shortest launch at least.
 double launched_us(double us, const ModelConstants& constants) {
   return overlapped(us, constants.least_launch_us, constants.least_launch_exponent);
-}
-
-// Sets the terms that are times.
-void set_times(Prediction& prediction, const Traits& traits, const DeviceSpec& device,
-               const Work& work, const MainLoop& loop, const Traffic& bytes, double latency_cycles,
-               const ModelConstants& constants) {
-  const double cycles_per_us = device.clock_mhz;
-  const double pipe_us = work.all_slices / work.sms / cycles_per_us;  // for one cycle of each slice
-  double& multiply_us =
-      uses_tensor_cores(traits.signature) ? prediction.tensor_us : prediction.ffma_us;
-  multiply_us = loop.multiply_cycles() * pipe_us;
-  prediction.issue_us = loop.issue_cycles() * pipe_us;
-  prediction.l1_us = loop.l1_cycles() * pipe_us;
-  prediction.latency_us = latency_cycles / cycles_per_us;
-  prediction.l2_us = bytes.l2 / (constants.l2_bytes_per_cycle_per_sm * work.sms * cycles_per_us);
-  prediction.dram_us = dram_us(bytes.dram, device, constants);
-}
-
-// The launch that splits operands of f32 into parts of half their size each, or packs operands:
-// every byte is read and written once.
-double split_time_us(const Traits& traits, const Problem& problem, const DeviceSpec& device,
-                     const ModelConstants& constants) {
-  const AccuracyInfo& accuracy = info_of(traits.signature.accuracy);
-  if (accuracy.operands != OperandKind::f32 && !traits.pack) return 0;
-  const double read_bytes = element_bytes(traits.signature.a);
-  const double written_bytes = accuracy.parts > 1 ? accuracy.parts * read_bytes / 2 : read_bytes;
-  const double elements = static_cast<double>(problem.M + problem.N) *
-                          static_cast<double>(problem.K) * static_cast<double>(problem.batch);
-  return constants.launch_us + dram_us(elements * (read_bytes + written_bytes), device, constants);
-}
-
-// Of a kernel by wgmma: an SM's own cycles beside DRAM. What its copies take from the L2 is among
-// those cycles.
-Prediction of_warpgroups(Prediction prediction, const Traits& traits, const Problem& problem,
-                         const DeviceSpec& device, const Traffic& bytes,
-                         const ModelConstants& constants) {
-  const WarpgroupCycles cycles = warpgroup_cycles(traits, problem, device, constants);
-  const double per_us = device.clock_mhz;
-  prediction.tensor_us = cycles.multiply / per_us;
-  prediction.l1_us = cycles.smem / per_us;
-  prediction.l2_us = cycles.load / per_us;
-  prediction.dram_us = dram_us(bytes.dram, device, constants);
-  prediction.flops_per_dram_byte = flops(problem) / bytes.dram;
-  const double busy_us = cycles.slowdown * overlapped(cycles.total / per_us, prediction.dram_us,
-                                                      constants.memory_exponent);
-  prediction.repack_us += split_time_us(traits, problem, device, constants);
-  prediction.time_us = launched_us(prediction.repack_us + constants.launch_us + busy_us, constants);
-  return prediction;
-}
-
-// The launch that copies operands to aligned rows: every byte is read and written once.
-double repack_time_us(const RepackedOperands& copies, const Traits& traits,
-                      const DeviceSpec& device, const ModelConstants& constants) {
-  if (traits.pack) return 0;  // one launch does both
-  const auto elements = [](const RepackedOperand& copy) {
-    return static_cast<double>(copy.from_rows * copy.from_length + copy.elements());
-  };
-  const double bytes = elements(copies.a) * element_bytes(traits.signature.a) +
-                       elements(copies.b) * element_bytes(traits.signature.b);
-  if (bytes == 0) return 0;
-  return constants.launch_us + dram_us(bytes, device, constants);
 }
 
 }  // namespace
@@ -341,6 +273,148 @@ bool loads_operands_late(const Traits& traits, const DeviceSpec& device,
   return early <= most + constants.squeezable_registers;
 }
 
+ConfigModel::ConfigModel(const Traits& traits, const DeviceSpec& device,
+                         const std::optional<Resources>& resources, const ModelConstants& constants)
+    : traits_(traits),
+      recipe_(launch_recipe(traits)),
+      constants_(&constants),
+      clock_mhz_(device.clock_mhz),
+      dram_bytes_per_us_(device.dram_gb_per_s * 1e3 * constants.dram_efficiency),
+      l2_bytes_(static_cast<double>(device.l2_bytes)),
+      late_factor_(loads_operands_late(traits, device, constants) ? constants.late_operands_factor
+                                                                  : 1),
+      loop_(traits, device, footprint(traits, device, resources, constants).spill_bytes,
+            constants) {
+  const Footprint kernel = footprint(traits, device, resources, constants);
+  const Occupancy resident = occupancy(device, traits.threads, kernel.registers, kernel.smem_bytes);
+  spill_bytes_ = kernel.spill_bytes;
+  ctas_per_sm_ = resident.ctas_per_sm;
+  occupancy_ = resident.fraction;
+  // Rows of A are read tile_k at a time; straight from global memory, L1 keeps the sectors of A for
+  // the next k steps.
+  const double a_element = element_bytes(traits.signature.a);
+  const double b_element = element_bytes(traits.signature.b);
+  a_row_bytes_ =
+      a_element * (traits.reads_global_in_inner_loop ? 1 : sector_waste(traits.tile_k * a_element));
+  b_column_bytes_ = b_element * sector_waste(traits.tile_n * b_element);
+  if (traits.warpgroup_columns > 0) step_ = gemm_tune::warpgroup_step(traits, constants);
+}
+
+double ConfigModel::dram_us(double bytes) const { return bytes / dram_bytes_per_us_; }
+
+// The launch that splits operands of f32 into parts of half their size each, or packs operands:
+// every byte is read and written once.
+double ConfigModel::split_us(const Problem& problem) const {
+  const AccuracyInfo& accuracy = info_of(traits_.signature.accuracy);
+  if (accuracy.operands != OperandKind::f32 && !traits_.pack) return 0;
+  const double read_bytes = element_bytes(traits_.signature.a);
+  const double written_bytes = accuracy.parts > 1 ? accuracy.parts * read_bytes / 2 : read_bytes;
+  const double elements = static_cast<double>(problem.M + problem.N) *
+                          static_cast<double>(problem.K) * static_cast<double>(problem.batch);
+  return constants_->launch_us + dram_us(elements * (read_bytes + written_bytes));
+}
+
+// The launch that copies operands to aligned rows: every byte is read and written once.
+double ConfigModel::repack_us(const Problem& problem, int sm_count) const {
+  if (traits_.pack || !traits_.repack) return 0;  // packing, one launch does both
+  const RepackedOperands copies = repacked_operands(recipe_, launch_problem(problem), sm_count);
+  const auto elements = [](const RepackedOperand& copy) {
+    return static_cast<double>(copy.from_rows * copy.from_length + copy.elements());
+  };
+  const double bytes = elements(copies.a) * element_bytes(traits_.signature.a) +
+                       elements(copies.b) * element_bytes(traits_.signature.b);
+  if (bytes == 0) return 0;
+  return constants_->launch_us + dram_us(bytes);
+}
+
+// What the time at a problem consists of.
+struct ConfigModel::Terms {
+  double waves = 0;
+  double slices = 0;  // of an SM, on the average
+  double dram_bytes = 0;
+  double repack_us = 0, l2_us = 0, dram_us = 0, latency_cycles = 0;
+  WarpgroupCycles of_warpgroups;
+  double time_us = 0;
+};
+
+ConfigModel::Terms ConfigModel::terms(const Problem& problem, int sm_count) const {
+  const ModelConstants& constants = *constants_;
+  LaunchProblem sizes{problem.M, problem.N, problem.K};
+  sizes.batch = problem.batch;
+  const Work work =
+      work_of(traits_, problem, sm_count, grid_of(recipe_, sizes, sm_count), ctas_per_sm_);
+  Traffic bytes =
+      traffic(traits_, problem, work, a_row_bytes_, b_column_bytes_, l2_bytes_, constants);
+  const double l2_rate = l2_bytes_per_cycle(work, constants);
+  const LoadLatency latency = loop_.latency(bytes, l2_rate);
+  const ShareSum sum = share_sum(traits_, work, clock_mhz_, constants);
+  // Spill stores write through to the L2; the loads find their lines in L1.
+  bytes.l2 +=
+      work.all_slices * traits_.threads * spill_bytes_ / 2 * constants.spill_passes_per_slice;
+  bytes.l2 += sum.l2_bytes;
+  Terms terms;
+  terms.waves = work.ctas / work.slots;
+  terms.slices = work.all_slices / work.sms;
+  terms.dram_bytes = bytes.dram;
+  terms.repack_us = repack_us(problem, sm_count);
+  terms.dram_us = dram_us(bytes.dram);
+  double busy_us = 0;
+  if (step_) {
+    // An SM's own cycles beside DRAM. What its copies take from the L2 is among those cycles.
+    const WarpgroupCycles& cycles = terms.of_warpgroups =
+        warpgroup_cycles(traits_, *step_, problem, sm_count, constants);
+    terms.repack_us += split_us(problem);
+    busy_us = cycles.slowdown *
+              overlapped(cycles.total / clock_mhz_, terms.dram_us, constants.memory_exponent);
+  } else {
+    const BusiestSm sm(traits_, work, loop_, latency, l2_rate, constants);
+    const double sm_cycles = sm.cycles() * late_factor_ + sum.cycles;
+    terms.latency_cycles = sm.latency_cycles();
+    terms.l2_us = bytes.l2 / (constants.l2_bytes_per_cycle_per_sm * work.sms * clock_mhz_);
+    busy_us =
+        overlapped(sm_cycles / clock_mhz_, terms.l2_us, terms.dram_us, constants.memory_exponent);
+  }
+  terms.time_us = launched_us(terms.repack_us + constants.launch_us + busy_us, constants);
+  return terms;
+}
+
+double ConfigModel::time_us(const Problem& problem, int sm_count) const {
+  if (ctas_per_sm_ == 0) return std::numeric_limits<double>::infinity();
+  return terms(problem, sm_count).time_us;
+}
+
+Prediction ConfigModel::predict(const Problem& problem, int sm_count) const {
+  Prediction prediction;
+  prediction.ctas_per_sm = ctas_per_sm_;
+  prediction.occupancy = occupancy_;
+  if (ctas_per_sm_ == 0) {
+    prediction.time_us = std::numeric_limits<double>::infinity();
+    return prediction;
+  }
+  const Terms terms = this->terms(problem, sm_count);
+  prediction.waves = terms.waves;
+  prediction.tail_efficiency = prediction.waves / std::ceil(prediction.waves);
+  prediction.repack_us = terms.repack_us;
+  prediction.dram_us = terms.dram_us;
+  prediction.flops_per_dram_byte = flops(problem) / terms.dram_bytes;
+  prediction.time_us = terms.time_us;
+  if (step_) {
+    prediction.tensor_us = terms.of_warpgroups.multiply / clock_mhz_;
+    prediction.l1_us = terms.of_warpgroups.smem / clock_mhz_;
+    prediction.l2_us = terms.of_warpgroups.load / clock_mhz_;
+    return prediction;
+  }
+  const double pipe_us = terms.slices / clock_mhz_;  // for one cycle of each slice
+  double& multiply_us =
+      uses_tensor_cores(traits_.signature) ? prediction.tensor_us : prediction.ffma_us;
+  multiply_us = loop_.multiply_cycles() * pipe_us;
+  prediction.issue_us = loop_.issue_cycles() * pipe_us;
+  prediction.l1_us = loop_.l1_cycles() * pipe_us;
+  prediction.l2_us = terms.l2_us;
+  prediction.latency_us = terms.latency_cycles / clock_mhz_;
+  return prediction;
+}
+
 Prediction predict(const Traits& traits, const Problem& problem, const DeviceSpec& device,
                    const std::optional<Resources>& resources) {
   return predict(traits, problem, device, resources, machine_profile(device.arch).model);
@@ -348,48 +422,7 @@ Prediction predict(const Traits& traits, const Problem& problem, const DeviceSpe
 
 Prediction predict(const Traits& traits, const Problem& problem, const DeviceSpec& device,
                    const std::optional<Resources>& resources, const ModelConstants& constants) {
-  Prediction prediction;
-  const Footprint kernel = footprint(traits, device, resources, constants);
-  const Occupancy resident = occupancy(device, traits.threads, kernel.registers, kernel.smem_bytes);
-  prediction.ctas_per_sm = resident.ctas_per_sm;
-  prediction.occupancy = resident.fraction;
-  if (resident.ctas_per_sm == 0) {
-    prediction.time_us = std::numeric_limits<double>::infinity();
-    return prediction;
-  }
-  const LaunchRecipe recipe = launch_recipe(traits);
-  const Grid grid = grid_of(recipe, problem, device.sm_count);
-  prediction.waves = waves(device, grid.ctas(), resident.ctas_per_sm).waves;
-  prediction.tail_efficiency = prediction.waves / std::ceil(prediction.waves);
-
-  const Work work = work_of(traits, problem, device, grid, resident.ctas_per_sm);
-  Traffic bytes = traffic(traits, problem, device, work, constants);
-  const double l2_rate = l2_bytes_per_cycle(work, constants);
-  const MainLoop loop(traits, device, kernel.spill_bytes, bytes, l2_rate, constants);
-  const ShareSum sum = share_sum(traits, work, device, constants);
-  // Spill stores write through to the L2; the loads find their lines in L1.
-  bytes.l2 +=
-      work.all_slices * traits.threads * kernel.spill_bytes / 2 * constants.spill_passes_per_slice;
-  bytes.l2 += sum.l2_bytes;
-  prediction.repack_us =
-      repack_time_us(repacked_operands(recipe, launch_problem(problem), device.sm_count), traits,
-                     device, constants);
-  if (traits.warpgroup_columns > 0) {
-    return of_warpgroups(prediction, traits, problem, device, bytes, constants);
-  }
-  const BusiestSm sm(traits, work, loop, l2_rate, constants);
-  const bool is_late = loads_operands_late(traits, device, constants);
-  const double sm_cycles =
-      sm.cycles() * (is_late ? constants.late_operands_factor : 1) + sum.cycles;
-
-  set_times(prediction, traits, device, work, loop, bytes, sm.latency_cycles(), constants);
-  prediction.flops_per_dram_byte = flops(problem) / bytes.dram;
-  const double memory_us =
-      overlapped(prediction.l2_us, prediction.dram_us, constants.memory_exponent);
-  const double busy_us =
-      overlapped(sm_cycles / device.clock_mhz, memory_us, constants.memory_exponent);
-  prediction.time_us = launched_us(prediction.repack_us + constants.launch_us + busy_us, constants);
-  return prediction;
+  return ConfigModel(traits, device, resources, constants).predict(problem, device.sm_count);
 }
 
 }  // namespace gemm_tune

@@ -6,7 +6,8 @@
 // latency that too few warps or stages leave exposed; starts, ends and sums along K; over the CTAs
 // of the busiest SM and their tail. Two tiers: from Traits alone (estimated registers), or with the
 // compiled kernel's Resources. Its constants are those of the architecture's machine profile. Its
-// purpose is order, not exact times. Pure, about a microsecond a call; any thread.
+// purpose is order, not exact times. Pure, half a microsecond a call, a fifth of that for a config
+// whose ConfigModel is kept; any thread.
 #pragma once
 
 #include <optional>
@@ -16,6 +17,8 @@
 #include "core/problem/problem.h"
 #include "kernel_templates/traits.h"
 #include "search/model/machine_profile.h"
+#include "search/model/main_loop.h"
+#include "search/model/warpgroup_cycles.h"
 
 namespace gemm_tune {
 
@@ -40,6 +43,48 @@ int shared_registers(const Traits& traits, const DeviceSpec& device);
 // before it. Only for FFMAs, with which that was measured.
 bool loads_operands_late(const Traits& traits, const DeviceSpec& device,
                          const ModelConstants& constants);
+
+// What a config decides of the model on an architecture, whatever the problem.
+class ConfigModel {
+ public:
+  // resources: of the compiled kernel where there is one. constants: live as long as the model.
+  // device: its SMs do not count.
+  ConfigModel(const Traits& traits, const DeviceSpec& device,
+              const std::optional<Resources>& resources, const ModelConstants& constants);
+
+  // Has more of it computed at once, for a config that many problems are asked for.
+  void remember() { loop_.remember_busy_cycles(ctas_per_sm_); }
+
+  // On a device of so many SMs. A config of which no CTA fits gets an infinite time.
+  Prediction predict(const Problem& problem, int sm_count) const;
+
+  // The time of predict() alone.
+  double time_us(const Problem& problem, int sm_count) const;
+
+  // What is the same at every problem.
+  int ctas_per_sm() const { return ctas_per_sm_; }
+  const MainLoop& loop() const { return loop_; }
+  const std::optional<WarpgroupStep>& warpgroup_step() const { return step_; }
+
+ private:
+  struct Terms;
+  Terms terms(const Problem& problem, int sm_count) const;
+  double dram_us(double bytes) const;
+  double split_us(const Problem& problem) const;
+  double repack_us(const Problem& problem, int sm_count) const;
+
+  Traits traits_;
+  LaunchRecipe recipe_;
+  const ModelConstants* constants_;
+  double clock_mhz_, dram_bytes_per_us_, l2_bytes_;
+  double spill_bytes_ = 0;  // stores and loads per thread
+  int ctas_per_sm_ = 0;
+  double occupancy_ = 0;
+  double a_row_bytes_, b_column_bytes_;  // that loads of an element of each move
+  double late_factor_;
+  MainLoop loop_;
+  std::optional<WarpgroupStep> step_;  // of a kernel by wgmma
+};
 
 // resources: of the compiled kernel where there is one. A config of which no CTA fits gets an
 // infinite time.

@@ -31,17 +31,17 @@ struct Share {
   CutTiles cut;      // of which it has a part, where there are any
 };
 
-Share share_of_busiest(const Traits& traits, const Problem& problem, const DeviceSpec& device,
+Share share_of_busiest(const Traits& traits, const Problem& problem, int sm_count,
                        const ModelConstants& constants) {
-  const CutTiles cut = cut_tiles(traits, problem, device);
+  const CutTiles cut = cut_tiles(traits, problem, sm_count);
   const double tiles =
       static_cast<double>(cluster_tiles(traits, problem)) - static_cast<double>(cut.tiles);
-  const double sms = reached_sms(device.sm_count, traits.cluster_ctas, constants);
+  const double sms = reached_sms(sm_count, traits.cluster_ctas, constants);
   return {std::ceil(tiles / std::max(1.0, std::floor(sms / traits.cluster_ctas))), cut};
 }
 
 // The parts' sums on their way to the workspace, and the launch that adds them up on all SMs.
-double cut_cycles(const Share& share, const Traits& traits, const DeviceSpec& device,
+double cut_cycles(const Share& share, const Traits& traits, int sm_count,
                   const ModelConstants& constants) {
   if (share.cut.tiles == 0) return 0;
   const double part_bytes = static_cast<double>(traits.tile_m) * traits.tile_n * kSumBytes;
@@ -50,21 +50,19 @@ double cut_cycles(const Share& share, const Traits& traits, const DeviceSpec& de
                            traits.split_k * parts * part_bytes;
   return part_bytes / constants.l2_bytes_per_cycle_per_sm + constants.reduction_launch_cycles +
          std::ceil(parts / constants.reduced_at_once) * constants.l2_latency_cycles +
-         all_bytes / (constants.l2_bytes_per_cycle_per_sm * device.sm_count);
+         all_bytes / (constants.l2_bytes_per_cycle_per_sm * sm_count);
 }
 
 }  // namespace
 
-CutTiles cut_tiles(const Traits& traits, const Problem& problem, const DeviceSpec& device) {
+CutTiles cut_tiles(const Traits& traits, const Problem& problem, int sm_count) {
   if (!traits.cuts_tiles) return {};
-  return cut_tiles(cluster_tiles(traits, problem),
-                   std::max(1, device.sm_count / traits.cluster_ctas),
+  return cut_tiles(cluster_tiles(traits, problem), std::max(1, sm_count / traits.cluster_ctas),
                    (problem.K + traits.tile_k - 1) / traits.tile_k);
 }
 
-WarpgroupCycles warpgroup_cycles(const Traits& traits, const Problem& problem,
-                                 const DeviceSpec& device, const ModelConstants& constants) {
-  const double element_bytes = bytes_of(traits.signature.a), d_bytes = bytes_of(traits.signature.d);
+WarpgroupStep warpgroup_step(const Traits& traits, const ModelConstants& constants) {
+  const double element_bytes = bytes_of(traits.signature.a);
   const double area = static_cast<double>(traits.tile_m) * traits.tile_n;
   const double columns = traits.warpgroup_columns, rows = area / columns, depth = traits.tile_k;
   // Of one step of tile_k. Operands of f32 that are split come as parts. Tensor cores multiply so
@@ -73,23 +71,32 @@ WarpgroupCycles warpgroup_cycles(const Traits& traits, const Problem& problem,
   const bool is_split = accuracy.parts > 1;
   const double loaded_bytes = is_split ? accuracy.parts * kPartBytes : element_bytes;
   const double read_bytes = is_split ? kPartBytes : element_bytes;
-  const double multiply = accuracy.products * area * depth * (read_bytes / kRatedBytes) /
-                          constants.tensor_multiplications_per_cycle;
-  const double smem = accuracy.products * rows / kInstructionRows * (kInstructionRows + columns) *
-                      depth * read_bytes / constants.smem_bytes_per_cycle;
-  const double load = (rows + columns) * depth * loaded_bytes / constants.tma_bytes_per_cycle;
+  WarpgroupStep step;
+  step.multiply = accuracy.products * area * depth * (read_bytes / kRatedBytes) /
+                  constants.tensor_multiplications_per_cycle;
+  step.smem = accuracy.products * rows / kInstructionRows * (kInstructionRows + columns) * depth *
+              read_bytes / constants.smem_bytes_per_cycle;
+  step.load = (rows + columns) * depth * loaded_bytes / constants.tma_bytes_per_cycle;
   const double p = constants.warpgroup_exponent;
-  double step = overlapped(overlapped(multiply, smem, p), load, p);
+  step.total = overlapped(overlapped(step.multiply, step.smem, p), step.load, p);
   if (traits.promoted_k > 0) {
     // While one consumer adds, another one of the same tile multiplies.
     const double promote = area / kAdditionsPerCycle * depth / traits.promoted_k;
     const bool is_shared = traits.threads > kSingleConsumerThreads && !traits.alternates;
-    step = is_shared ? overlapped(step, promote, p) : step + promote;
+    step.total = is_shared ? overlapped(step.total, promote, p) : step.total + promote;
   }
+  return step;
+}
 
-  const Share share = share_of_busiest(traits, problem, device, constants);
+WarpgroupCycles warpgroup_cycles(const Traits& traits, const WarpgroupStep& step,
+                                 const Problem& problem, int sm_count,
+                                 const ModelConstants& constants) {
+  const double d_bytes = bytes_of(traits.signature.d);
+  const double area = static_cast<double>(traits.tile_m) * traits.tile_n;
+
+  const Share share = share_of_busiest(traits, problem, sm_count, constants);
   const double tiles = share.tiles + (share.cut.tiles > 0 ? 1 : 0);
-  const double k_steps = std::ceil(static_cast<double>(problem.K) / depth);
+  const double k_steps = std::ceil(static_cast<double>(problem.K) / traits.tile_k);
   const double part_steps = share.cut.tiles > 0 ? std::ceil(k_steps / share.cut.parts) : 0;
   const double steps = share.tiles * std::ceil(k_steps / traits.split_k) + part_steps;
   // Sums stored as columns are accesses of one element where no buffer turns them.
@@ -102,10 +109,10 @@ WarpgroupCycles warpgroup_cycles(const Traits& traits, const Problem& problem,
   const double ends = shares_tiles ? std::max(1.0, tiles) : 1;
   const double gaps = shares_tiles || traits.alternates ? 0 : std::max(0.0, tiles - 1);
   WarpgroupCycles cycles;
-  cycles.multiply = steps * multiply;
-  cycles.smem = steps * smem;
-  cycles.load = steps * load;
-  cycles.total = steps * step + ends * (constants.warpgroup_edge_cycles + store) +
+  cycles.multiply = steps * step.multiply;
+  cycles.smem = steps * step.smem;
+  cycles.load = steps * step.load;
+  cycles.total = steps * step.total + ends * (constants.warpgroup_edge_cycles + store) +
                  gaps * (constants.warpgroup_gap_cycles + store);
   if (traits.threads > kSingleConsumerThreads) cycles.total += constants.setmaxnreg_cycles;
   if (traits.cluster_ctas > 1) cycles.total += constants.cluster_launch_cycles;
@@ -114,7 +121,7 @@ WarpgroupCycles warpgroup_cycles(const Traits& traits, const Problem& problem,
     cycles.total +=
         ends * (constants.cluster_sum_cycles + brought_bytes / constants.l2_bytes_per_cycle_per_sm);
   }
-  cycles.total += cut_cycles(share, traits, device, constants);
+  cycles.total += cut_cycles(share, traits, sm_count, constants);
   if (shares_tiles) cycles.slowdown *= constants.shared_tile_factor;
   if (share.cut.tiles > 0) {
     cycles.slowdown *= share.tiles > 0 ? constants.cut_rest_factor : constants.cut_tiles_factor;

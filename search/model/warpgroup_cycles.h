@@ -5,7 +5,6 @@
 // Pure; any thread.
 #pragma once
 
-#include "core/device/device_spec.h"
 #include "core/problem/problem.h"
 #include "kernel_templates/cut_tiles.h"
 #include "kernel_templates/traits.h"
@@ -19,10 +18,20 @@ struct WarpgroupCycles {
   double multiply = 0, smem = 0, load = 0;  // what each alone takes in the main loops
 };
 
-// The tiles, of clusters, that a kernel with REDUCE cuts on the device.
-CutTiles cut_tiles(const Traits& traits, const Problem& problem, const DeviceSpec& device);
+// The tiles, of clusters, that a kernel with REDUCE cuts on a device of so many SMs.
+CutTiles cut_tiles(const Traits& traits, const Problem& problem, int sm_count);
 
-WarpgroupCycles warpgroup_cycles(const Traits& traits, const Problem& problem,
-                                 const DeviceSpec& device, const ModelConstants& constants);
+// The cycles of one step of tile_k, whatever the problem.
+struct WarpgroupStep {
+  double total = 0;
+  double multiply = 0, smem = 0, load = 0;  // what each alone takes
+};
+
+WarpgroupStep warpgroup_step(const Traits& traits, const ModelConstants& constants);
+
+// step: of warpgroup_step().
+WarpgroupCycles warpgroup_cycles(const Traits& traits, const WarpgroupStep& step,
+                                 const Problem& problem, int sm_count,
+                                 const ModelConstants& constants);
 
 }  // namespace gemm_tune

@@ -25,12 +25,10 @@ class ChooseTest : public DbTest {
 
   // The tuned problem that the choice for `problem` rests on.
   std::string nearest(const std::string& problem) {
-    return to_string(choice(problem).winner.value().problem);
+    return to_string(choice(problem).winner->problem);
   }
 
-  static std::string text(const Choice& choice) {
-    return to_string(choice.config.value().config());
-  }
+  static std::string text(const Choice& choice) { return to_string(choice.config->config()); }
 
   Database database_ = writable(file_);
 };
@@ -189,7 +187,7 @@ TEST_F(ChooseTest, EveryTwinIsAKnownConfig) {
   store_measured(database_, kA6000, "1024x1024x1024", kWholeTiles, 60);
   for (const int size : {1, 2, 4, 7, 127, 128, 129, 1000, 4096}) {
     const Choice found = choice(to_string(packed_problem(size, size + 1, size)));
-    EXPECT_NO_THROW(check_config(found.config.value().config())) << text(found);
+    EXPECT_NO_THROW(check_config(found.config->config())) << text(found);
   }
 }
 
@@ -247,7 +245,7 @@ TEST_F(ChooseTest, AnotherArchitectureDoesNotServe) {
   store_measured(database_, {"sm_90", "NVIDIA H100", 132}, "1024x1024x1024", kWholeTiles, 60);
   const Choice found = choice("1024x1024x1024");
   EXPECT_EQ(found.match, Match::builtin);
-  EXPECT_FALSE(found.winner.has_value());
+  EXPECT_EQ(found.winner, nullptr);
   EXPECT_THAT(found.explanation, HasSubstr("nothing tuned for sm_86 fits"));
 }
 
@@ -282,8 +280,8 @@ TEST_F(ChooseTest, ABatchOfPointersIsServedByItsOwnWinnersOrByTheBuiltinDefault)
   store_measured(database_, kA6000, "64x64x64:batch=8", tile, 10);
   const Choice builtin = choice("64x64x64:batch=8:pointers");
   EXPECT_EQ(builtin.match, Match::builtin);
-  EXPECT_EQ(builtin.config.value().recipe.batch_kind, BatchKind::pointers);
-  EXPECT_EQ(choice("64x64x64:batch=8:pointers:type=bf16").config.value().family->name, "mma");
+  EXPECT_EQ(builtin.config->recipe.batch_kind, BatchKind::pointers);
+  EXPECT_EQ(choice("64x64x64:batch=8:pointers:type=bf16").config->family->name, "mma");
   store_measured(database_, kA6000, "64x64x64:batch=8:pointers", tile + ",POINTERS=1", 11);
   EXPECT_EQ(choice("64x64x64:batch=8:pointers").match, Match::exact);
   EXPECT_EQ(text(choice("64x64x60:batch=7:pointers")), tile + ",POINTERS=1");
@@ -296,7 +294,7 @@ TEST_F(ChooseTest, ABatchThatExceedsTheGridIsNotServed) {
   store_measured(database_, kA6000, "128x128x128", kPredicated, 5);
   const Choice found = choice("128x128x128:batch=65536");
   EXPECT_EQ(found.match, Match::none);
-  EXPECT_FALSE(found.config.has_value());
+  EXPECT_EQ(found.config, nullptr);
   EXPECT_THAT(found.explanation, AllOf(HasSubstr("128x128x128:batch=65536"),
                                        HasSubstr("a batch of 65536 exceeds the grid's 65535")));
 }
@@ -309,7 +307,7 @@ std::set<std::string> handed_out(const std::vector<Winner>& winners, Layout layo
       const Problem problem = in_class(packed_problem(edge, edge, edge, layout), alignment);
       const Choice found = choose(winners, kA6000, problem);
       EXPECT_EQ(found.match == Match::builtin, winners.empty()) << to_string(problem);
-      configs.insert(to_string(found.config.value().config()));
+      configs.insert(to_string(found.config->config()));
     }
   }
   return configs;
@@ -368,8 +366,8 @@ TEST_F(ChooseTest, AWinnerForAnotherLayoutIsNeverChosen) {
   EXPECT_EQ(chosen("64x64x64:layout=nt").match, Match::exact);
   EXPECT_EQ(text(chosen("65x65x65:layout=nt")), "synthetic/TA=0,TB=1,PRED=1");
   EXPECT_EQ(chosen("64x64x64").match, Match::builtin);
-  EXPECT_FALSE(chosen("64x64x64:layout=tn").winner.has_value());
-  EXPECT_FALSE(chosen("64x64x64:layout=tt").winner.has_value());
+  EXPECT_EQ(chosen("64x64x64:layout=tn").winner, nullptr);
+  EXPECT_EQ(chosen("64x64x64:layout=tt").winner, nullptr);
 }
 
 TEST_F(ChooseTest, TheBuiltinDefaultServesEveryLayoutShapeAlignmentAndBatch) {
@@ -598,7 +596,7 @@ TEST_F(ChooseWithCublasTest, CublasServesWhereNothingTunedFits) {
   EXPECT_EQ(choice("64x64x64:layout=nt", {}).match, Match::builtin);
   const Choice tuned_only = choice("64x64x64:layout=nt", {.untuned = false});
   EXPECT_EQ(tuned_only.match, Match::none);
-  EXPECT_FALSE(tuned_only.config.has_value());
+  EXPECT_EQ(tuned_only.config, nullptr);
   EXPECT_EQ(tuned_only.explanation, "nothing tuned for sm_86 fits 64x64x64:layout=nt");
 }
 

@@ -31,11 +31,9 @@ class LayeredTest : public DbTest {
                 const std::string& problem = "1024x1024x1024") const {
     Layered known = load_layered(own, layers, "sm_86", kRevisions);
     EXPECT_THAT(known.notes, IsEmpty());
-    return choose(known.tuned["sm_86"], kA6000, parse_problem(problem));
+    return choose(std::move(known.tuned["sm_86"]), kA6000, parse_problem(problem));
   }
-  static std::string text(const Choice& choice) {
-    return to_string(choice.config.value().config());
-  }
+  static std::string text(const Choice& choice) { return to_string(choice.config->config()); }
 };
 
 TEST_F(LayeredTest, ALayerAnswersWhereTheUserHasNothingAndIsNamed) {

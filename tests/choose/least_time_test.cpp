@@ -55,13 +55,14 @@ TEST(LeastTimeTest, TheModelIsNeverBelowIt) {
   for (const KnownConfig& config : variants) {
     for (const DeviceSpec& device : devices) {
       if (!has_instructions(config.traits, device.sm())) continue;
-      const LeastTime least(config.traits, device.arch);
+      const LeastTime least = ModelledConfig(config, device.arch).least();
       for (int i = 0; i < 60; ++i) {
         const Problem problem = random_problem(random, config);
         const double modelled_us = predict(config.traits, problem, device).time_us;
         const double least_us = least.us(problem, device);
         ASSERT_LE(least_us, modelled_us * (1 + 1e-12))
             << to_string(config.config()) << " at " << to_string(problem) << " on " << device.name;
+        ASSERT_LE(least.us_of(LeastTime::amount(problem, device)), least_us);
         if (std::isfinite(modelled_us)) shares.push_back(least_us / modelled_us);
       }
     }
@@ -69,6 +70,50 @@ TEST(LeastTimeTest, TheModelIsNeverBelowIt) {
   std::sort(shares.begin(), shares.end());
   EXPECT_GT(shares[shares.size() / 2], 0.7);  // and it is near
   EXPECT_GT(shares[shares.size() / 10], 0.25);
+}
+
+TEST(LeastTimeTest, ThatOfAConfigsVariantsIsLeastForEach) {
+  const DeviceSpec device = modelled_device({"sm_90", "NVIDIA H100 80GB HBM3", 132}).value();
+  std::mt19937 random(4);
+  int variants = 0;
+  for (const KernelFamily& family : families()) {
+    for (const std::vector<int>& values : family.representatives) {
+      const std::vector<KnownConfig> all = served_variants(known_config(family, values));
+      LeastTime least = ModelledConfig(all.front(), device.arch).least();
+      for (const KnownConfig& one : all) {
+        least.take_least(ModelledConfig(one, device.arch).least());
+      }
+      for (int i = 0; i < 30; ++i) {
+        const Problem problem = random_problem(random, all.front());
+        const double least_us =
+            std::max(least.us(problem, device), least.us_of(LeastTime::amount(problem, device)));
+        for (const KnownConfig& one : all) {
+          ASSERT_LE(least_us, predict(one.traits, problem, device).time_us * (1 + 1e-12))
+              << to_string(one.config()) << " at " << to_string(problem);
+          ++variants;
+        }
+      }
+    }
+  }
+  EXPECT_GT(variants, 3000);
+}
+
+// A model that is kept gives the times of one that is made for the question.
+TEST(ModelledConfigTest, ItsTimesAreThoseOfTheModel) {
+  const DeviceSpec devices[] = {modelled_device({"sm_90", "NVIDIA H100 80GB HBM3", 132}).value(),
+                                modelled_device({"sm_86", "NVIDIA GeForce RTX 3090", 82}).value(),
+                                modelled_device({"sm_86", "NVIDIA RTX A6000", 84}).value()};
+  std::mt19937 random(6);
+  for (const KnownConfig& config : sample_variants()) {
+    for (const DeviceSpec& device : devices) {
+      const ModelledConfig modelled(config, device.arch);
+      for (int i = 0; i < 10; ++i) {
+        const Problem problem = random_problem(random, config);
+        ASSERT_EQ(modelled.us(problem, device), modelled_us(config, problem, device))
+            << to_string(config.config()) << " at " << to_string(problem) << " on " << device.name;
+      }
+    }
+  }
 }
 
 // Where all are asked for, none is left out for its least time.
@@ -107,7 +152,11 @@ TEST(LeastTimeTest, TheFastestTimedConfigIsTheFirstOfAll) {
 TEST(LeastTimeTest, OfAnUnknownArchitectureNothingIsLeftOut) {
   const KnownConfig config = sample_variants().front();
   const DeviceSpec device = modelled_device({"sm_90", "NVIDIA H100 80GB HBM3", 132}).value();
-  EXPECT_EQ(LeastTime(config.traits, "sm_1").us(packed_problem(512, 512, 512), device), 0);
+  const Problem problem = packed_problem(512, 512, 512);
+  const ModelledConfig modelled(config, "sm_1");
+  EXPECT_EQ(modelled.least().us(problem, device), 0);
+  EXPECT_EQ(modelled.least().us_of(LeastTime::amount(problem, device)), 0);
+  EXPECT_EQ(modelled.us(problem, device), std::nullopt);
 }
 
 }  // namespace

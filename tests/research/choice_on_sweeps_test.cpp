@@ -83,7 +83,7 @@ TEST(ChoiceOnSweeps, AnUntunedProblemGetsNearlyTheBestOfItsOwnSweep) {
       timed.insert(timed.end(), rows.begin(), rows.begin() + kTried);
     }
     const Choice choice = choose(Tuned(winners, timed), kH100, parse_problem(left_out));
-    const std::string text = to_string(choice.config.value().config());
+    const std::string text = to_string(choice.config->config());
     const auto row = std::find_if(all.begin(), all.end(),
                                   [&](const TimedConfig& one) { return one.config == text; });
     ASSERT_NE(row, all.end()) << text;

@@ -109,7 +109,8 @@ double best_us(const char* problem_text, const char* with) {
   double best = std::numeric_limits<double>::infinity();
   for (const KnownConfig& config : all) {
     if (to_string(config.config()).find(with) == std::string::npos) continue;
-    if (config.traits.cuts_tiles && cut_tiles(config.traits, problem, h100()).tiles == 0) continue;
+    if (config.traits.cuts_tiles && cut_tiles(config.traits, problem, h100().sm_count).tiles == 0)
+      continue;
     best = std::min(best, predict(config.traits, problem, h100()).time_us);
   }
   return best;
@@ -132,7 +133,7 @@ TEST(WarpgroupCycles, TilesAreCutWhereTheyFillAtMostHalfAWave) {
     const KnownConfig config = check_config(parse_config(
         std::string("wgmma/AB=2,CD=2,BM=128,BN=128,GROUPS=2,PINGPONG=0,") + reduce + "TA=0,TB=1"));
     return cut_tiles(config.traits, parse_problem(std::string(problem) + ":type=bf16:layout=nt"),
-                     h100());
+                     h100().sm_count);
   };
   EXPECT_EQ(cut("512x128x16384", "REDUCE=1,").parts, 33);
   EXPECT_EQ(cut("512x128x1024", "REDUCE=1,").parts, 8);  // of two blocks each
@@ -145,8 +146,9 @@ TEST(WarpgroupCycles, TensorCoresDoTwoThousandMultiplicationsInACycle) {
   const KnownConfig config =
       check_config(parse_config("wgmma/AB=2,CD=2,BM=128,BN=128,GROUPS=2,PINGPONG=1,TA=0,TB=1"));
   const Problem problem = parse_problem("1408x1536x640:type=bf16:layout=nt");  // 132 tiles
-  const WarpgroupCycles cycles =
-      warpgroup_cycles(config.traits, problem, h100(), machine_profile("sm_90").model);
+  const ModelConstants& constants = machine_profile("sm_90").model;
+  const WarpgroupCycles cycles = warpgroup_cycles(
+      config.traits, warpgroup_step(config.traits, constants), problem, 132, constants);
   EXPECT_DOUBLE_EQ(cycles.multiply, 128.0 * 128 * 640 / 2048);
   EXPECT_GT(cycles.total, cycles.multiply);
 }

@@ -285,7 +285,8 @@ std::optional<std::string_view> reject_needless(const KnownConfig& config, const
       grid_of(config.recipe, problem, device.sm_count).piece_k == 0) {
     return kCutsNothing;
   }
-  if (traits.cuts_tiles && cut_tiles(traits, problem, device).tiles == 0) return kCutsNothing;
+  if (traits.cuts_tiles && cut_tiles(traits, problem, device.sm_count).tiles == 0)
+    return kCutsNothing;
   if (const auto reason = reject_needless_on_device(config, device)) return reason;
   // Whole tiles are all that the unpredicated twin demands beyond what this config does.
   const bool has_edge = problem.M % traits.tile_m != 0 || problem.N % traits.tile_n != 0 ||

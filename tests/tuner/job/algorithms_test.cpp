@@ -55,7 +55,7 @@ class AlgorithmsTest : public testing::Test {
   std::string chosen(Allowed allowed) const {
     const Database database(file("a.db"), Database::Mode::read_only);
     const Choice choice = choose(load_tuned(database, "sm_90"), device_, fake::kProblem, allowed);
-    return to_string(choice.config.value().config());
+    return to_string(choice.config->config());
   }
 
   const DeviceKey device_ = device_key(find_device_spec("sm_90").value());

@@ -76,13 +76,12 @@ TEST_F(RangeTuningTest, ItsConfigsServeEveryMOfTheRangeByALegalSpecialisation) {
       EXPECT_LE(row.of_best, 1);
       const Choice served = choice(request, row.problem.M);
       EXPECT_EQ(served.match, Match::exact);
-      EXPECT_EQ(text_for_any_m(served.config.value()), row.config) << to_string(row.problem);
+      EXPECT_EQ(text_for_any_m(*served.config), row.config) << to_string(row.problem);
     }
     const std::set<std::string> configs(range.configs.begin(), range.configs.end());
     for (std::int64_t m = 1; m <= 48; ++m) {
       const Choice served = choice(request, m);
-      EXPECT_EQ(why_illegal(served.config.value().recipe, packed_problem(m, 512, 256)),
-                std::nullopt);
+      EXPECT_EQ(why_illegal(served.config->recipe, packed_problem(m, 512, 256)), std::nullopt);
       EXPECT_TRUE(configs.contains(text_for_any_m(*served.config))) << m;
     }
     EXPECT_THAT(choice(request, 20).explanation,
@@ -158,7 +157,7 @@ TEST_F(RangeTuningTest, InOneOrderItsConfigsServeTheCallsThatAskForOne) {
       const Choice served = choose(all.tuned.at("sm_90"), device_key(request.device), row.problem,
                                    {false, true, true});
       EXPECT_EQ(served.match, Match::exact) << to_string(row.problem);
-      EXPECT_EQ(text_for_any_m(served.config.value()), row.config) << to_string(row.problem);
+      EXPECT_EQ(text_for_any_m(*served.config), row.config) << to_string(row.problem);
     }
   }
 }
