@@ -73,6 +73,8 @@ gt_handle* handle() {
   return current_handle;
 }
 
+void load_family_of(const std::string& file) { check(gt_load_family(text_or_null(file))); }
+
 void reload() {
   if (current_handle == nullptr) return;  // reads the database when it is opened
   gt_status status = GT_OK;

@@ -32,4 +32,7 @@ gt_handle* handle();
 // Reads the database again.
 void reload();
 
+// As gt_load_family().
+void load_family_of(const std::string& file);
+
 }  // namespace gemm_tune

@@ -91,6 +91,7 @@ NB_MODULE(_core, module) {
   module.def("open", &open, "database"_a.none(), "kernel_cache"_a.none(), "policy"_a, "refine_ms"_a,
              "refined_choices"_a.none());
   module.def("reload", &reload);
+  module.def("load_family", &load_family_of, "file"_a);
   static PyMethodDef functions[] = {
       {"matmul", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(matmul_of_python)),
        METH_FASTCALL | METH_KEYWORDS, kMatmulText},
@@ -114,6 +115,7 @@ NB_MODULE(_core, module) {
   module.def("lookup_call", &lookup_call, "a"_a, "b"_a, "bias"_a = nb::none(),
              "out"_a = nb::none());
   module.def("look_for_cuda_in", &look_for_cuda, "folders"_a);
+  module.def("types", &types_with_kernels);
   module.def("set_recorder", &set_recorder, "record"_a);
   module.def("count_captures", &count_captures, "change"_a);
   module.def("calls_of", &calls_of, "a"_a, "b"_a, "bias"_a = nb::none(), "out"_a = nb::none(),
@@ -122,5 +124,4 @@ NB_MODULE(_core, module) {
              "out"_a = nb::none());
   module.def("c_call_of", &c_call_of, "a"_a, "b"_a, "bias"_a = nb::none(), "out"_a = nb::none());
   module.attr("version") = gt_version();
-  module.attr("types") = nb::cast(types_with_kernels());
 }

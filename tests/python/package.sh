@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# package.sh BUILD PYTHON HIDE_LIBRARIES LIBRARIES_OF_CUDA: makes the wheel of BUILD for PYTHON, installs it without a package
+# package.sh BUILD PYTHON HIDE_LIBRARIES LIBRARIES_OF_CUDA PLUGIN: makes the wheel of BUILD for PYTHON, installs it without a package
 # index in a fresh environment, imports it where no CUDA is, and runs the tests of this folder there.
 #
 # Skipped (77) where PYTHON is too old or lacks venv or its headers, or no package index is reached.
 set -euo pipefail
-build=$(cd "$1" && pwd) python=$2 hide_libraries=$3 libraries_of_cuda=$4
+build=$(cd "$1" && pwd) python=$2 hide_libraries=$3 libraries_of_cuda=$4 plugin=$5
 cd "$(dirname "${BASH_SOURCE[0]}")"
 skip() { echo "skipped: $*" && exit 77; }
 "$python" -c 'import sys, sysconfig, os, venv, ensurepip
@@ -29,5 +29,5 @@ LD_AUDIT=$hide_libraries GT_HIDDEN='libcu libnvrtc' venv/bin/python -c 'import g
 ! grep . errors || { echo "the import asks for CUDA's libraries" && exit 1; }
 LD_LIBRARY_PATH=$libraries_of_cuda "$OLDPWD/walk.sh" venv
 env -u GEMM_TUNE_DB XDG_DATA_HOME="$scratch" XDG_CACHE_HOME="$scratch" GT_HIDE_LIBRARIES="$hide_libraries" \
-  GT_CUDA_LIBRARIES="$libraries_of_cuda" LD_LIBRARY_PATH="$libraries_of_cuda" CUDA_VISIBLE_DEVICES='' \
+  GT_PLUGIN="$plugin" GT_CUDA_LIBRARIES="$libraries_of_cuda" LD_LIBRARY_PATH="$libraries_of_cuda" CUDA_VISIBLE_DEVICES='' \
   venv/bin/python -m pytest -q -p no:cacheprovider "$OLDPWD"

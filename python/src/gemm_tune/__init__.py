@@ -10,7 +10,7 @@ import sys as _sys
 
 from ._capture import Shapes, capture
 from ._errors import ArgumentError, DatabaseError, DeviceError, Error, InternalError, NoKernelError
-from ._lookup import Recipe, configure, lookup, lookup_call, reload
+from ._lookup import Recipe, configure, load_family, lookup, lookup_call, reload
 from ._table import Table
 from ._tune import explain, tune
 from .lib import _core
@@ -31,6 +31,7 @@ __all__ = [
     "capture",
     "configure",
     "explain",
+    "load_family",
     "lookup",
     "lookup_call",
     "matmul",

@@ -16,6 +16,8 @@ _POLICIES = {"best": 0, "tuned_only": 1, "deterministic": 2, "batch_invariant": 
 
 # That of configure(); None: the default one.
 database: str | None = None
+# Of load_family().
+families: list[str] = []
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,15 @@ def configure(
         None if refined_choices is None else path_of(refined_choices, "refined_choices"),
     )
     globals()["database"] = path
+
+
+def load_family(file: str | os.PathLike[str]) -> None:
+    """Loads a plug-in of a kernel family of your own (docs/family.md), for the whole process: before anything else of
+    gemm_tune is called but other load_family(). tune() and explain() know it, too."""
+    path = os.path.abspath(path_of(file, "file"))
+    _core.load_family(path)
+    if path not in families:
+        families.append(path)
 
 
 def reload() -> None:

@@ -12,7 +12,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from .lib import _core
 
 # The part of a problem's text for each type that has kernels.
-TYPES = {getattr(torch, name): f":type={ours}" if ours != "f32" else "" for name, ours in _core.types.items()}
+TYPES = {getattr(torch, name): f":type={ours}" if ours != "f32" else "" for name, ours in _core.types().items()}
 _aten = torch.ops.aten
 # Where A and B are among the arguments.
 _PRODUCTS = {_aten.mm: 0, _aten.bmm: 0, _aten.addmm: 1, _aten.baddbmm: 1}

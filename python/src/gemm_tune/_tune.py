@@ -24,6 +24,7 @@ def _common(database: str | os.PathLike[str] | None, arch: str | None, device: i
     return [
         "--from-python",  # its sentences name the arguments below
         *([] if path is None else ["--db", path]),
+        *(word for family in _lookup.families for word in ("--family", family)),
         *([] if arch is None else ["--arch", text_of(arch, "arch", "sm_90")]),
         *([] if device is None else ["--device", str(device)]),
     ]

@@ -5,8 +5,10 @@ from typing import Any, TypeVar
 _Array = TypeVar("_Array")
 
 version: str
-# Of types that all matrices of a product may have: "bfloat16" to "bf16".
-types: dict[str, str]
+
+# Of types that all matrices of a product may have: "bfloat16" to "bf16". Asks for the families: no
+# other can be loaded from then on.
+def types() -> dict[str, str]: ...
 
 def open(
     database: str | None,
@@ -16,6 +18,7 @@ def open(
     refined_choices: str | None,
 ) -> None: ...
 def reload() -> None: ...
+def load_family(file: str) -> None: ...
 class Prepared:
     @property
     def array(self) -> Any: ...
