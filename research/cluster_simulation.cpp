@@ -11,6 +11,7 @@
 #include <optional>
 #include <queue>
 #include <random>
+#include <set>
 #include <sstream>
 #include <unordered_map>
 #include <unordered_set>
@@ -133,9 +134,9 @@ class Simulation {
             : problems_at_once(scheduler_.capacity(scheduler_.group(kGroup)), cluster_.problems);
     lanes_.resize(lanes);
     lanes_left_ = lanes;
-    for (std::size_t i = 0; i < lanes; ++i) {
-      begin_next(i);
-    }
+    events_.after(cluster_.start_s, [this, lanes] {
+      for (std::size_t i = 0; i < lanes; ++i) begin_next(i);
+    });
     while (lanes_left_ > 0) {
       if (!events_.step()) throw Error("the simulated cluster stands still");
     }
@@ -153,7 +154,8 @@ class Simulation {
   };
   // The compilers of an agent, or one of its GPUs.
   struct Station {
-    std::size_t width = 1, working = 0;
+    std::size_t width = 1;
+    std::set<LeaseId> working;
     std::deque<Held> queue;
   };
   struct Agent {
@@ -164,17 +166,25 @@ class Simulation {
     double seconds = 0;
     std::optional<ContentId> produces;
     Events::Action done;
+    ProblemId problem{};
   };
   struct Problem {
     const RecordedProblem* recorded = nullptr;
     std::size_t first_config = 0;  // of its round through the recording
     ProblemId id{};
     std::size_t asked = 0, begun = 0, done = 0;
-    bool is_asking = false;
+    std::size_t number = 0;
+    bool is_planned = false, is_asking = false;
+    std::size_t twins_left = 0;
+
+    // Whose results are waited for.
+    std::size_t needed(std::size_t abandoned) const {
+      const std::size_t tries = recorded->tries.size();
+      return tries > abandoned ? tries - abandoned : tries;
+    }
   };
   struct Lane {
     std::unique_ptr<Problem> current;
-    std::size_t twins_left = 0;
   };
 
   // --- Agents ------------------------------------------------------------------------------------
@@ -217,8 +227,8 @@ class Simulation {
   void work(AgentId id, std::size_t index) {
     Agent& agent = agents_.at(id);
     Station& station = agent.stations[index];
-    while (station.working < station.width && !station.queue.empty()) {
-      ++station.working;
+    while (station.working.size() < station.width && !station.queue.empty()) {
+      station.working.insert(station.queue.front().lease);
       const auto held = std::make_shared<Held>(std::move(station.queue.front()));
       station.queue.pop_front();
       const double seconds = held->seconds * agent.slowness;
@@ -226,12 +236,26 @@ class Simulation {
       events_.after(seconds, [this, id, index, held] {
         const auto still = agents_.find(id);
         if (still == agents_.end()) return;
-        --still->second.stations[index].working;
+        if (still->second.stations[index].working.erase(held->lease) == 0) return;  // killed
         work(id, index);
         const double cubins = static_cast<double>(held->produced.size());
         to_rank_0(cluster_.message_bytes + cubins * cluster_.cubin_bytes,
                   [this, held] { answer(held->lease, held->produced); });
       });
+    }
+  }
+
+  // Nobody waits for it any more.
+  void kill(LeaseId lease) {
+    for (auto& [id, agent] : agents_) {
+      for (std::size_t index = 0; index < agent.stations.size(); ++index) {
+        Station& station = agent.stations[index];
+        const std::size_t queued =
+            std::erase_if(station.queue, [&](const Held& held) { return held.lease == lease; });
+        if (queued + station.working.erase(lease) == 0) continue;
+        work(id, index);
+        return to_rank_0(cluster_.message_bytes, [this, lease] { answer(lease, {}); });
+      }
     }
   }
 
@@ -269,6 +293,7 @@ class Simulation {
   void submit(ProblemId problem, TaskInfo info, TaskState state) {
     ++submitted_;
     const TaskId id = scheduler_.submit(problem, std::move(info), time(events_.now()));
+    state.problem = problem;
     tasks_[id] = std::move(state);
     obey();
   }
@@ -291,6 +316,9 @@ class Simulation {
     scheduler_.advance(time(events_.now()));
     const Scheduler::Orders orders = scheduler_.take_orders();
     for (const Scheduler::Assignment& given : orders.assignments) send(given);
+    for (const LeaseId lease : orders.unwanted) {
+      from_rank_0(cluster_.message_bytes, [this, lease] { kill(lease); });
+    }
     for (const TaskId task : orders.lost) {
       ++lost_;
       take(task);
@@ -318,10 +346,14 @@ class Simulation {
 
   // --- Searches ----------------------------------------------------------------------------------
 
+  bool is_searching(const Problem& problem) const {
+    return problem.is_planned && problem.done < problem.needed(cluster_.abandoned);
+  }
+
   // Of a problem that is planned or in its finals, others use the share.
   Capacity share() {
-    const auto searching = std::count_if(lanes_.begin(), lanes_.end(), [](const Lane& lane) {
-      return lane.current && lane.current->done < lane.current->recorded->tries.size();
+    const auto searching = std::count_if(lanes_.begin(), lanes_.end(), [this](const Lane& lane) {
+      return lane.current && is_searching(*lane.current);
     });
     return share_of(scheduler_.capacity(scheduler_.group(kGroup)),
                     static_cast<std::size_t>(searching));
@@ -341,21 +373,32 @@ class Simulation {
     last_begun_s_ = events_.now();
     const RecordedProblem& recorded = recording_[number % recording_.size()];
     most_problems_ = std::max(most_problems_, problems_begun_ - problems_done_);
-    cores_.serve(recorded.plan_s, [this, lane, number, &recorded] {
-      auto problem = std::make_unique<Problem>();
-      problem->recorded = &recorded;
-      problem->first_config = number / recording_.size() * kConfigsOfARound;
-      problem->id = scheduler_.begin(scheduler_.group(kGroup));
-      problem->asked = std::min(recorded.tries.size(), share().compilers);
-      lanes_[lane].current = std::move(problem);
+    auto owned = std::make_unique<Problem>();
+    Problem* const problem = owned.get();
+    problem->recorded = &recorded;
+    problem->number = number;
+    problem->first_config = number / recording_.size() * kConfigsOfARound;
+    problem->id = scheduler_.begin(scheduler_.group(kGroup));
+    lanes_[lane].current = std::move(owned);
+    for (std::size_t i = 0; i < std::min(cluster_.leaders, recorded.tries.size()); ++i) {
+      compile(problem->id, content_of(*problem, i), recorded.tries[i].compile_s, [] {});
+    }
+    cores_.serve(recorded.plan_s, [this, lane, problem] {
+      problem->is_planned = true;
+      note(*problem, &Timeline::planned_s);
+      problem->asked = std::min(problem->recorded->tries.size(), share().compilers);
       pump(lane);
     });
+  }
+
+  void note(const Problem& problem, double Timeline::*step) {
+    if (problem.number == 0) first_.*step = events_.now();
   }
 
   // Keeps the search's share of compilers and GPUs busy, and its strategy one candidate ahead.
   void pump(std::size_t lane) {
     Problem* const problem = lanes_[lane].current.get();
-    if (problem == nullptr || problem->done == problem->recorded->tries.size()) return;
+    if (problem == nullptr || !is_searching(*problem)) return;
     const Capacity mine = share();
     const auto pending = [&] {
       return scheduler_.pending(problem->id, TaskKind::compile) +
@@ -407,37 +450,75 @@ class Simulation {
 
   void tried(std::size_t lane) {
     Problem& problem = *lanes_[lane].current;
-    if (++problem.done < problem.recorded->tries.size()) return pump(lane);
-    hold_finals(lane);
+    if (++problem.done == 1) note(problem, &Timeline::first_result_s);
+    if (is_searching(problem)) return pump(lane);
+    if (problem.done == problem.needed(cluster_.abandoned)) hold_finals(lane);
   }
 
   void hold_finals(std::size_t lane) {
     Problem& problem = *lanes_[lane].current;
+    note(problem, &Timeline::searched_s);
+    if (cluster_.abandoned > 0) abandon(problem.id);
+    for (std::size_t i = 0; i < std::min(cluster_.twins_ahead, cluster_.kernels); ++i) {
+      for (std::size_t k = 0; k < problem.recorded->twins; ++k) {
+        compile(problem.id, twin_of(problem, i, k), problem.recorded->twin_compile_s, [] {});
+      }
+    }
     std::vector<ContentId> finalists;
     for (std::size_t i = 0; i < std::min<std::size_t>(16, problem.done); ++i) {
       finalists.push_back(content_of(problem, i));
     }
     submit(problem.id, {TaskKind::finals, std::chrono::seconds(120), std::move(finalists)},
-           {problem.recorded->finals_s, std::nullopt, [this, lane] { verify_twins(lane); }});
+           {problem.recorded->finals_s, std::nullopt, [this, lane] {
+              note(*lanes_[lane].current, &Timeline::finals_s);
+              verify_twins(lane);
+            }});
+  }
+
+  ContentId twin_of(const Problem& problem, std::size_t kernel, std::size_t twin) const {
+    const std::size_t of_a_problem = cluster_.kernels * problem.recorded->twins;
+    return ContentId{kFirstTwin + problem.number * of_a_problem + kernel * problem.recorded->twins +
+                     twin};
+  }
+
+  // Compiles and verifies one twin, then those after it where they go in turn.
+  void verify_twin(std::size_t lane, std::size_t number) {
+    Problem* const problem = lanes_[lane].current.get();
+    const RecordedProblem& recorded = *problem->recorded;
+    const ContentId twin = twin_of(*problem, number / recorded.twins, number % recorded.twins);
+    compile(problem->id, twin, recorded.twin_compile_s, [this, lane, problem, number, twin] {
+      submit(problem->id, {TaskKind::measure, std::chrono::seconds(60), {twin}},
+             {problem->recorded->twin_gpu_s, std::nullopt, [this, lane, problem, number] {
+                if (--problem->twins_left == 0) return end(lane);
+                if (cluster_.twins_in_turn) verify_twin(lane, number + 1);
+              }});
+    });
   }
 
   void verify_twins(std::size_t lane) {
-    const Problem* const problem = lanes_[lane].current.get();
-    const RecordedProblem& recorded = *problem->recorded;
-    lanes_[lane].twins_left = recorded.twins;
-    if (recorded.twins == 0) return end(lane);
-    for (std::size_t i = 0; i < recorded.twins; ++i) {
-      const ContentId twin{kFirstTwin + next_twin_++};
-      compile(problem->id, twin, recorded.twin_compile_s, [this, lane, problem, twin] {
-        submit(problem->id, {TaskKind::measure, std::chrono::seconds(60), {twin}},
-               {problem->recorded->twin_gpu_s, std::nullopt, [this, lane] {
-                  if (--lanes_[lane].twins_left == 0) end(lane);
-                }});
-      });
+    Problem& problem = *lanes_[lane].current;
+    const std::size_t all = cluster_.kernels * problem.recorded->twins;
+    problem.twins_left = all;
+    if (all == 0) return end(lane);
+    for (std::size_t i = 0; i < (cluster_.twins_in_turn ? 1 : all); ++i) verify_twin(lane, i);
+  }
+
+  // What is still under way when the search is over. Its workers are free at once: they are killed.
+  void abandon(ProblemId problem) {
+    for (auto entry = tasks_.begin(); entry != tasks_.end();) {
+      if (entry->second.problem != problem) {
+        ++entry;
+        continue;
+      }
+      if (entry->second.produces) compiling_.erase(*entry->second.produces);
+      scheduler_.cancel(entry->first);
+      entry = tasks_.erase(entry);
     }
+    obey();
   }
 
   void end(std::size_t lane) {
+    note(*lanes_[lane].current, &Timeline::ranked_s);
     scheduler_.end(lanes_[lane].current->id);
     ++problems_done_;
     begin_next(lane);
@@ -446,6 +527,7 @@ class Simulation {
   SimulatedRun result() const {
     SimulatedRun run;
     run.makespan_s = events_.now();
+    run.first = first_;
     run.last_begun_s = last_begun_s_;
     const double agents = static_cast<double>(cluster_.agents);
     const auto share = [&](double busy_s, double servers) {
@@ -483,7 +565,8 @@ class Simulation {
   std::size_t lanes_left_ = 0, problems_begun_ = 0, problems_done_ = 0, most_problems_ = 0;
   double last_begun_s_ = 0, last_heard_ = 0;
   double compilers_busy_s_ = 0, gpus_busy_s_ = 0, bytes_ = 0;
-  std::uint64_t messages_ = 0, lost_agents_ = 0, next_twin_ = 0;
+  std::uint64_t messages_ = 0, lost_agents_ = 0;
+  Timeline first_;
   std::size_t submitted_ = 0, ended_ = 0, lost_ = 0;
 };
 

@@ -47,6 +47,13 @@ struct SimulatedCluster {
   std::size_t compilers = 15, gpus = 1;  // of each agent
   std::size_t problems = 1;              // the recorded ones, again and again
   std::size_t problems_of_a_gpu = 0;     // at once; 0: as problems_at_once() has it
+  // Searches.
+  double start_s = 0;           // of the program, until the first problem is planned
+  std::size_t leaders = 0;      // the first candidates of a problem, compiled while it is planned
+  std::size_t abandoned = 0;    // the last ones: under way when the search is over, not waited for
+  std::size_t kernels = 1;      // that finals may hand out: each has its twins
+  std::size_t twins_ahead = 0;  // of how many of them twins are begun with the finals
+  bool twins_in_turn = false;   // compiled and verified one after the other
   // Rank 0.
   std::size_t cores = 64;     // that its searches may use
   double ask_s = 0.006;       // a core's time for each candidate: choice, answers, storing
@@ -63,8 +70,14 @@ struct SimulatedCluster {
   SchedulerRules rules = {};
 };
 
+// When the first problem's search came to its steps.
+struct Timeline {
+  double planned_s = 0, first_result_s = 0, searched_s = 0, finals_s = 0, ranked_s = 0;
+};
+
 struct SimulatedRun {
   double makespan_s = 0;
+  Timeline first;
   double last_begun_s = 0;  // when the last problem was begun: then GPUs begin to have none
   double compilers_busy = 0, gpus_busy = 0;  // shares of the makespan
   double cores_busy = 0, broker_busy = 0, link_busy = 0;

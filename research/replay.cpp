@@ -46,6 +46,10 @@ std::vector<std::size_t> run_once(Strategy& strategy, const Sweep& sweep, const 
     (strategy.fits() > fits_before ? replay.refits : replay.steps).add(seconds_since(start));
     const std::optional<Outlook> outlook = rule.stops ? strategy.outlook() : std::nullopt;
     settled = outlook && StopRule().is_over(*outlook);  // which the next result may change
+    if (!settled) continue;
+    // As tuner/job/search.cpp has it, as if nothing of it were compiled.
+    const std::optional<double> gain = strategy.gain_under_way();
+    if (gain && *gain < StopRule().worth_waiting) return done;
   }
 }
 

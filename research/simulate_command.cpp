@@ -24,6 +24,7 @@ struct Options {
   SimulatedCluster cluster;
   std::vector<std::size_t> agents = {1, 8, 64, 512, 4096};
   std::size_t per_gpu = 0;
+  bool timeline = false;
 };
 
 void print(const Options& options, const std::vector<RecordedProblem>& recording) {
@@ -49,6 +50,14 @@ void print(const Options& options, const std::vector<RecordedProblem>& recording
         100 * run.compilers_busy, 100 * run.gpus_busy, 100 * run.cores_busy, 100 * run.broker_busy,
         100 * run.link_busy, static_cast<unsigned long long>(run.messages), run.bytes / 1e9,
         limit_of(cluster, run).c_str());
+    if (options.timeline) {
+      const Timeline& at = run.first;
+      std::printf(
+          "        %s: planned at %.2f s, first result %.2f, search over %.2f, finals %.2f, "
+          "ranked %.2f\n",
+          recording.front().name.c_str(), at.planned_s, at.first_result_s, at.searched_s,
+          at.finals_s, at.ranked_s);
+    }
     if (run.lost_agents > 0) {
       std::printf("        %llu agents lost; of %zu tasks, %zu ended and %zu were lost\n",
                   static_cast<unsigned long long>(run.lost_agents), run.tasks_submitted,
@@ -90,6 +99,15 @@ void add_simulate(CLI::App& app) {
   add("problems-of-a-gpu", cluster.problems_of_a_gpu, "At once; 0: as a real run has it");
   add("compilers", cluster.compilers, "Compile processes of an agent");
   add("gpus", cluster.gpus, "Of an agent");
+  add("start-s", cluster.start_s, "Of the program, until the first problem is planned");
+  add("leaders", cluster.leaders,
+      "The first candidates of a problem, compiled while it is planned");
+  add("abandoned", cluster.abandoned, "The last ones of a problem: nobody waits for them");
+  add("kernels", cluster.kernels, "That finals may hand out: each has its twins");
+  add("twins-ahead", cluster.twins_ahead, "Of how many of them twins are begun with the finals");
+  command->add_flag("--twins-in-turn", cluster.twins_in_turn,
+                    "Compile and verify one twin after the other");
+  command->add_flag("--timeline", options->timeline, "When the first problem came to its steps");
   add("cores", cluster.cores, "That rank 0's searches may use");
   add("compilations-ahead", cluster.rules.compilations_ahead, "That wait at an agent");
   add("measurements-ahead", cluster.rules.measurements_ahead, "That wait at an agent");

@@ -89,8 +89,10 @@ int main(int argc, char** argv) {
     before = now;
   };
   SpaceMemory memory;
-  Plan plan = plan_problem(request, problem,
-                           ProblemResults(database, request, environment, problem), memory);
+  const ProblemResults results(database, request, environment, problem);
+  const Elsewhere elsewhere = timed_elsewhere(request, problem, results, winners_below(request));
+  lap("leaders");
+  Plan plan = plan_problem(request, problem, results, memory, elsewhere);
   lap("plan");
   std::printf("%zu of %zu points, %zu recalled, %zu leaders\n", plan.funnel.searched,
               plan.funnel.left, plan.recalled.size(), plan.leaders.size());

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <thread>
 #include <utility>
@@ -14,9 +15,11 @@
 #include "cli/help/version.h"
 #include "cli/output/output_file.h"
 #include "core/error.h"
+#include "core/files/own_binary.h"
 #include "core/random_word.h"
 #include "core/text/parse_number.h"
 #include "core/text/printable.h"
+#include "db/layers.h"
 #include "gpu/compile/nvrtc.h"
 #include "runtime/kernel_store.h"
 #include "runtime/library.h"
@@ -114,6 +117,10 @@ TuneRequest tune_request(const TuneOptions& options, const Target& target,
   request.baselines = baseline_kinds(options.baselines);
   if (target.measurable && !options.without_library && options.configs.empty()) {
     request.libraries = library_revisions_here();
+  }
+  // Whatever the database: what others have found is tried, and not believed.
+  if (target.measurable) {
+    request.layers = layer_files(layer_folders(std::getenv("XDG_DATA_DIRS"), own_binary()));
   }
   request.rule = winner_rule(options);
   require_measured(request, target);

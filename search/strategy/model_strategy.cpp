@@ -379,10 +379,27 @@ class Model : public Strategy {
     const std::size_t timed = errors.size();
     const double promised = *std::max_element(next_gains_.begin(), next_gains_.end());
     return Outlook{timed, results_.since_best, lower_deviation(std::move(errors)),
-                   std::min(1.0, promises_.kept(constants_.outlook_trust)) * promised};
+                   trust_in_promises() * promised};
+  }
+
+  // Trusted as far as earlier promises were kept, as outlook() has it.
+  std::optional<double> gain_under_way() const override {
+    if (results_.none_valid()) return std::nullopt;
+    if (results_.pending.empty()) return 0;
+    Results told = results_;
+    told.pending.clear();
+    Belief belief(space_, prior_, belief_constants());
+    belief.refit(told, results_.pending);
+    std::vector<std::size_t> places(results_.pending.size());
+    std::iota(places.begin(), places.end(), std::size_t{0});
+    return trust_in_promises() * belief.expected_gain(told, places);
   }
 
  private:
+  double trust_in_promises() const {
+    return std::min(1.0, promises_.kept(constants_.outlook_trust));
+  }
+
   ModelSearchConstants belief_constants() const {
     return prior_.empty() ? constants_ : believing(constants_);
   }

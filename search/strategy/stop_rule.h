@@ -29,14 +29,21 @@ struct Outlook {
 struct StopRule {
   std::size_t least_timed = 8;
   double worth = 0.01;  // the least gain for which kNextTries are made
+  // The least gain for which a search that is over waits for what is under way: half of its cost is
+  // paid.
+  double worth_waiting = 0.005;
   double patience = 4;  // results without an improvement, of a prior without errors
   double patience_by_variance = 4000;
 
   bool is_over(const Outlook& outlook) const {
+    return outlook.timed >= least_timed && outlook.next_gain < worth && has_settled(outlook);
+  }
+
+  // Whether the best is likely to stay the best, whatever more tries promise.
+  bool has_settled(const Outlook& outlook) const {
     const double enough =
         patience + patience_by_variance * outlook.prior_error * outlook.prior_error;
-    return outlook.timed >= least_timed && outlook.next_gain < worth &&
-           static_cast<double>(outlook.since_best) >= enough;
+    return static_cast<double>(outlook.since_best) >= enough;
   }
 };
 

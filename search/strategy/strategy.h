@@ -41,6 +41,10 @@ class Strategy {
   // By the results told so far and what the latest asks expected. Nothing where there is no model
   // or no prior, or it was not asked since the first result.
   virtual std::optional<Outlook> outlook() const { return std::nullopt; }
+
+  // The expected fall of the best log time by what is under way: asked for and not told. Nothing
+  // where there is no model or no result. Takes as long as a refit.
+  virtual std::optional<double> gain_under_way() const { return std::nullopt; }
 };
 
 // All points in list order.

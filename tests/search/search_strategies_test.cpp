@@ -265,6 +265,31 @@ TEST(ModelStrategyTest, TellsHowFarOffThePriorWasAndSinceWhenNothingImproved) {
   EXPECT_FALSE(StopRule().is_over(doubted));
 }
 
+ModelSearchConstants trusting() {
+  ModelSearchConstants constants;
+  constants.outlook_trust = 1e9;
+  return constants;
+}
+
+TEST(ModelStrategyTest, TellsWhatIsStillExpectedOfWhatIsUnderWay) {
+  const Land land = make_land();
+  std::vector<double> prior(land.space.size(), std::numeric_limits<double>::infinity());
+  for (std::size_t i = 0; i < land.space.size(); ++i) {
+    if (land.time_us[i]) prior[i] = *land.time_us[i];
+  }
+  const auto strategy = make_model(land.space, prior, 1, trusting());
+  EXPECT_FALSE(strategy->gain_under_way().has_value());  // nothing is timed
+  const Points first = strategy->ask(2);
+  strategy->tell(first[0], *land.time_us[first[0]]);
+  const double of_one = strategy->gain_under_way().value();
+  EXPECT_GT(of_one, 0);
+  const Points more = strategy->ask(4);
+  EXPECT_GT(strategy->gain_under_way().value(), of_one) << "four more are under way";
+  strategy->tell(first[1], *land.time_us[first[1]]);
+  for (const std::size_t point : more) strategy->tell(point, std::nullopt);
+  EXPECT_EQ(strategy->gain_under_way(), 0) << "nothing is under way";
+}
+
 // A land whose prior is off by 2 %, and by a third where `is_worse` says so.
 std::vector<double> rough_prior(const Land& land,
                                 const std::function<bool(std::size_t)>& is_worse) {
@@ -304,12 +329,6 @@ Land patternless_land() {
     }
   }
   return {SearchSpace({{"A", names}, {"B", names}}, places), time_us};
-}
-
-ModelSearchConstants trusting() {
-  ModelSearchConstants constants;
-  constants.outlook_trust = 1e9;
-  return constants;
 }
 
 TEST(ModelStrategyTest, TrustsItsPromisesAsFarAsTheyWereKept) {

@@ -38,16 +38,16 @@ void LanePools::finish(Finished& finished) {
   entry.mapped().task.done(std::move(finished.result));
 }
 
-void LanePools::abandon(Pool& pool) {
+void LanePools::abandon(Pool& pool, const std::function<bool(const Task&)>& which) {
   for (auto open = open_.begin(); open != open_.end();) {
-    if (open->second.pool != &pool) {
+    if (open->second.pool != &pool || !which(open->second.task)) {
       ++open;
       continue;
     }
     tell(Abandoned{open->first});
     open = open_.erase(open);
+    --pool.pending_;
   }
-  pool.pending_ = 0;
 }
 
 }  // namespace gemm_tune

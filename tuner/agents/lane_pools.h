@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -129,7 +130,12 @@ class LanePools : public TaskPools {
       return compiles_ ? WorkersLoad{group.compilers_busy, group.compilers, group.compilers_s}
                        : WorkersLoad{group.gpus_busy, group.gpus, group.gpus_s};
     }
-    void abandon() override { lane_.abandon(*this); }
+    void abandon() override {
+      lane_.abandon(*this, [](const Task&) { return true; });
+    }
+    void abandon(std::uint64_t number) override {
+      lane_.abandon(*this, [number](const Task& task) { return task.number == number; });
+    }
 
    private:
     friend LanePools;
@@ -151,7 +157,7 @@ class LanePools : public TaskPools {
   void submit(Pool& pool, Task task);
   void update(const Wanted& wanted);
   void finish(Finished& finished);
-  void abandon(Pool& pool);
+  void abandon(Pool& pool, const std::function<bool(const Task&)>& which);
 
   ToBroker& to_broker_;
   Bell& broker_bell_;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "core/candidate/winner_rule.h"
@@ -12,8 +14,6 @@ namespace gemm_tune {
 namespace {
 
 constexpr int kMaxRounds = 5;
-// The first finalists, whose twins are compiled during the finals.
-constexpr std::size_t kTwinsAhead = 4;
 
 // By rank where they have one, then by time.
 void sort_by_rank(std::vector<RankedCandidate>& candidates, Objective objective) {
@@ -52,7 +52,7 @@ class Finals {
   void rank();
   std::vector<RankedCandidate*> finalists();
   std::vector<RankedCandidate*> to_verify();
-  std::optional<Outcome> failure_of_specialisations(const KnownConfig& config);
+  std::map<std::string, Outcome> verified_specialisations(const std::vector<RankedCandidate*>& all);
   void disqualify(const RankedCandidate& one, const Outcome& failure);
   bool verify();
   void store();
@@ -91,8 +91,12 @@ Finals::Round Finals::time_once() {
   const std::size_t count = finalists_among(candidates, rule_.objective);
   std::vector<KnownConfig> configs;
   for (std::size_t i = 0; i < count; ++i) configs.push_back(candidates[i].config);
-  for (std::size_t i = 0; i < std::min(count, kTwinsAhead); ++i) {
-    trials_.compile_ahead(twins_of(configs[i]), problem_.epilogue);
+  // Of the first finalists, as far as there are compilers: they are idle meanwhile.
+  std::size_t twins = 0;
+  for (std::size_t i = 0; i < count && twins < trials_.compilers(); ++i) {
+    const std::vector<KnownConfig> its = twins_of(configs[i]);
+    trials_.compile_ahead(its, problem_.epilogue);
+    twins += its.size();
   }
   std::optional<TimedFinals> reply = trials_.finals(configs, problem_);
   if (!reply) return Round::interrupted;
@@ -207,15 +211,34 @@ std::vector<RankedCandidate*> Finals::to_verify() {
   return found;
 }
 
-// The failure of one of the config's specialisations; nullopt if all are correct.
-std::optional<Outcome> Finals::failure_of_specialisations(const KnownConfig& config) {
+// Verifies the specialisations of all these configs side by side: each compilation takes a second
+// or two. By the text of a specialisation; incomplete where the run was interrupted.
+std::map<std::string, Outcome> Finals::verified_specialisations(
+    const std::vector<RankedCandidate*>& all) {
+  std::map<std::string, Outcome> outcomes;
+  std::set<std::string> begun;
+  for (const RankedCandidate* const one : all) {
+    for (const KnownConfig& twin : twins_of(one->config)) {
+      const std::string text = to_string(twin.config());
+      if (!begun.insert(text).second) continue;
+      trials_.verify(twin, problem_, [&outcomes, text](Outcome outcome) {
+        outcomes.emplace(text, std::move(outcome));
+      });
+    }
+  }
+  while (outcomes.size() < begun.size() && !trials_.interrupted()) trials_.wait();
+  if (outcomes.size() < begun.size()) trials_.abandon();
+  return outcomes;
+}
+
+// The failure of the first of the config's specialisations that is not correct.
+std::optional<Outcome> failure_among(const std::map<std::string, Outcome>& outcomes,
+                                     const KnownConfig& config) {
   for (const KnownConfig& twin : twins_of(config)) {
-    std::optional<Outcome> outcome;
-    trials_.verify(twin, problem_, [&](Outcome result) { outcome = std::move(result); });
-    while (!outcome && !trials_.interrupted()) trials_.wait();
-    if (!outcome) trials_.abandon();
-    if (!outcome || outcome->disposition == Disposition::ok) continue;
-    outcome->detail = "its twin " + to_string(twin.config()) + ": " + outcome->detail;
+    const auto found = outcomes.find(to_string(twin.config()));
+    if (found == outcomes.end() || found->second.disposition == Disposition::ok) continue;
+    Outcome outcome = found->second;
+    outcome.detail = "its twin " + found->first + ": " + outcome.detail;
     return outcome;
   }
   return std::nullopt;
@@ -234,20 +257,25 @@ void Finals::disqualify(const RankedCandidate& one, const Outcome& failure) {
   result_.disqualified.push_back(std::move(out));
 }
 
-// Whether all that may be handed out serve every size. The first that does not is disqualified:
-// without it another may be the first.
+// Whether all that may be handed out serve every size. Those that do not are disqualified: without
+// them others may be the first.
 bool Finals::verify() {
-  for (RankedCandidate* const one : to_verify()) {
-    if (one->outcome.ranking && one->outcome.ranking->verified) continue;
-    const std::optional<Outcome> failure = failure_of_specialisations(one->config);
-    if (trials_.interrupted()) return true;
-    if (failure) {
-      disqualify(*one, *failure);
-      return false;
+  std::vector<RankedCandidate*> unverified = to_verify();
+  std::erase_if(unverified, [](const RankedCandidate* one) {
+    return one->outcome.ranking && one->outcome.ranking->verified;
+  });
+  const std::map<std::string, Outcome> outcomes = verified_specialisations(unverified);
+  if (trials_.interrupted()) return true;
+  std::vector<std::pair<RankedCandidate, Outcome>> failures;
+  for (RankedCandidate* const one : unverified) {
+    if (auto failure = failure_among(outcomes, one->config)) {
+      failures.emplace_back(*one, *std::move(failure));
+    } else if (one->outcome.ranking) {
+      one->outcome.ranking->verified = true;
     }
-    if (one->outcome.ranking) one->outcome.ranking->verified = true;
   }
-  return true;
+  for (const auto& [one, failure] : failures) disqualify(one, failure);
+  return failures.empty();
 }
 
 // In one transaction: half of the ranks would look like a finished decision.

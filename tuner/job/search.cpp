@@ -11,6 +11,7 @@
 #include "search/strategy/strategy_by_name.h"
 #include "tuner/job/log.h"
 #include "tuner/plan/filter.h"
+#include "tuner/process/signals_blocked.h"
 
 namespace gemm_tune {
 namespace {
@@ -63,13 +64,26 @@ void count(const KnownConfig& config, const Outcome& outcome, Funnel& funnel) {
   }
 }
 
+std::shared_ptr<const Proposals> propose_algorithms(const TuneRequest& request,
+                                                    const Problem& problem, Trials& trials) {
+  const bool tries_any = request.measure && !request.libraries.empty();
+  if (!tries_any || why_too_large(request, problem)) return nullptr;
+  auto proposals = std::make_shared<Proposals>();
+  trials.propose(problem, [proposals](std::vector<KnownConfig> proposed) {
+    proposals->configs = std::move(proposed);
+  });
+  return proposals;
+}
+
 Search::Search(Plan plan, const TuneRequest& request, Trials& trials, const ProblemResults& results,
-               const Progress& progress, const OnProgress& on_progress)
+               std::shared_ptr<const Proposals> proposals, const Progress& progress,
+               const OnProgress& on_progress)
     : plan_(std::move(plan)),
       request_(request),
       trials_(trials),
       results_(results),
-      on_progress_(on_progress) {
+      on_progress_(on_progress),
+      proposals_(std::move(proposals)) {
   result_.funnel = plan_.funnel;
   result_.progress = progress;
   result_.progress.problem = &plan_.problem;
@@ -98,7 +112,10 @@ Search::Search(Plan plan, const TuneRequest& request, Trials& trials, const Prob
   unasked_.insert(next_.begin(), next_.end());
   const std::size_t left = plan_.budget - recalled - next_.size();
   if (left == 0) return;
-  const std::vector<std::size_t> points = strategy_->ask(std::min(left, trials_.compilers()));
+  // What leads is compiled first, and its results shall guide the rest.
+  const std::size_t compilers = trials_.compilers();
+  const std::size_t first = compilers > next_.size() ? compilers - next_.size() : 1;
+  const std::vector<std::size_t> points = strategy_->ask(std::min(left, first));
   if (!next_.empty() || !is_settled()) take_up(points);  // unless earlier runs settled it
 }
 
@@ -108,20 +125,23 @@ void Search::take_up(const std::vector<std::size_t>& points) {
 }
 
 Searched Search::run(std::optional<TimeShare> time) {
-  if (!strategy_) return std::move(result_);
+  if (!strategy_) {
+    if (proposals_) trials_.abandon();
+    return std::move(result_);
+  }
   result_.settled = next_.empty() && asked_ < plan_.budget && is_settled();
   is_exhausted_ = next_.empty() && !result_.settled;
   const auto start = RunningClock::now();
   const std::size_t recalled_algorithms = algorithms_;
-  ask_for_algorithms();
   tell_progress();
   const auto is_out_of_time = [&] {
     return time && time->is_over(RunningClock::now(), result_.progress.best_us.has_value());
   };
   while (!trials_.interrupted() && !is_out_of_time()) {
     ask_and_begin();
+    abandon_what_promises_little();
     compile_likely_twins();
-    if (has_all_that_it_asked() && under_way_ == 0 && !is_proposing_) break;
+    if (has_all_that_it_asked() && under_way_ == 0) break;
     trials_.wait(strategy_->fd());
     if (!result_.first_result && result_.progress.best_us &&
         result_.progress.done > plan_.recalled.size()) {
@@ -134,16 +154,18 @@ Searched Search::run(std::optional<TimeShare> time) {
   result_.funnel.recalled = plan_.recalled.size() + recalled_algorithms;
   result_.funnel.unfinished = under_way_;
   result_.tried_now = result_.funnel.tried - result_.funnel.recalled;
-  if (!has_all_that_it_asked() || under_way_ > 0 || is_proposing_) {
+  if (!has_all_that_it_asked() || under_way_ > 0) {
     result_.cut_short = trials_.interrupted() ? CutShort::by_interruption : CutShort::by_time_limit;
   }
-  if (under_way_ > 0 || is_proposing_) trials_.abandon();
-  result_.expected_gain = expected_gain();
+  if (under_way_ > 0 || proposals_) trials_.abandon();
+  const SignalsBlocked blocked;
+  result_.expected_gain = std::async(std::launch::async, [this] { return expected_gain(); });
   return std::move(result_);
 }
 
 // Keeps compilers and GPUs busy with the strategy's choices, and the strategy busy with the next.
 void Search::ask_and_begin() {
+  if (is_ending_) return;
   if (const auto points = strategy_->answer(); points && !is_exhausted_) {
     take_up(*points);
     is_exhausted_ = points->empty();
@@ -152,6 +174,7 @@ void Search::ask_and_begin() {
     is_exhausted_ = result_.target_met = true;
     next_.clear();
   }
+  take_proposals();
   // First, for they need no compilation.
   for (; !next_algorithms_.empty() && trials_.wants_more(); next_algorithms_.pop_front()) {
     begin_algorithm(next_algorithms_.front());
@@ -165,12 +188,28 @@ void Search::ask_and_begin() {
   if (!is_exhausted_ && next_.empty() && !strategy_->is_asking()) strategy_->begin_ask(1);
 }
 
-// Once all candidates are begun, compilers become idle that the finals would wait for.
+// The finals wait for the twins of the best kernel, whose compilation takes a second or two.
 void Search::compile_likely_twins() {
-  if (has_compiled_twins_ || !request_.measure || !best_kernel_) return;
-  if (!has_all_that_it_asked() || under_way_ == 0) return;
+  if (!request_.measure || !best_kernel_ || under_way_ == 0) return;
+  if (!has_all_that_it_asked() && !is_best_settled_) return;
+  std::string kernel = to_string(best_kernel_->config());
+  if (kernel == with_twins_) return;
+  with_twins_ = std::move(kernel);
   trials_.compile_ahead(twins_of(*best_kernel_), plan_.problem.epilogue);
-  has_compiled_twins_ = true;
+}
+
+// Where the search is over but for what is under way: what is still being compiled is waited for
+// only as long as all together promises what further tries would have to.
+void Search::abandon_what_promises_little() {
+  if (is_ending_ || !result_.settled || !has_all_that_it_asked() || under_way_ == 0) return;
+  if (judged_at_ == result_.progress.done) return;
+  judged_at_ = result_.progress.done;
+  const std::optional<double> gain = strategy_->gain_under_way();
+  if (!gain || *gain >= StopRule().worth_waiting) return;
+  const std::size_t abandoned = trials_.abandon_compilations();
+  under_way_ -= abandoned;
+  asked_ -= abandoned;
+  is_ending_ = true;
 }
 
 // Whether the expected gain of the remaining budget is below the request's target. Judged once
@@ -188,6 +227,7 @@ bool Search::target_met() {
 bool Search::is_settled() {
   if (!plan_.ends_itself) return false;
   const std::optional<Outlook> outlook = strategy_->outlook();
+  is_best_settled_ = outlook && StopRule().has_settled(*outlook);
   return outlook && StopRule().is_over(*outlook);
 }
 
@@ -199,20 +239,17 @@ std::optional<ExpectedGain> Search::expected_gain() {
 }
 
 // Libraries propose the same algorithms again: those of earlier runs are left out.
-void Search::ask_for_algorithms() {
-  if (request_.libraries.empty() || !request_.measure) return;
-  is_proposing_ = true;
-  trials_.propose(plan_.problem, [this](const std::vector<KnownConfig>& proposed) {
-    is_proposing_ = false;
-    std::set<std::string> known;
-    for (const auto& [config, outcome] : plan_.recalled_algorithms) {
-      known.insert(to_string(config.config()));
-    }
-    for (const KnownConfig& config : proposed) {
-      if (known.insert(to_string(config.config())).second) next_algorithms_.push_back(config);
-    }
-    result_.progress.budget += next_algorithms_.size();
-  });
+void Search::take_proposals() {
+  if (!proposals_ || !proposals_->configs) return;
+  std::set<std::string> known;
+  for (const auto& [config, outcome] : plan_.recalled_algorithms) {
+    known.insert(to_string(config.config()));
+  }
+  for (const KnownConfig& config : *proposals_->configs) {
+    if (known.insert(to_string(config.config())).second) next_algorithms_.push_back(config);
+  }
+  result_.progress.budget += next_algorithms_.size();
+  proposals_.reset();
 }
 
 void Search::begin_algorithm(const KnownConfig& config) {

@@ -6,8 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <future>
+#include <memory>
 #include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "tuner/job/finals.h"
@@ -28,7 +31,9 @@ struct Searched {
   CutShort cut_short = CutShort::no;
   bool target_met = false;                    // the search ended before the budget was spent
   bool settled = false;                       // likewise, since more is not worth its cost
-  std::optional<ExpectedGain> expected_gain;  // of the rest of the budget, or of as much again
+  // Of the rest of the budget, or of as much again; computed while the finals go on, by the Search,
+  // which must live as long. Not valid where nothing was to try.
+  std::future<std::optional<ExpectedGain>> expected_gain;
   std::uint64_t occupancy_disagreements = 0;  // as in ProblemReport
   Progress progress;                          // at its end
   // From the search's begin to the first result of its own; nothing where there was none.
@@ -38,11 +43,22 @@ struct Searched {
 // Adds the outcome of a kernel or of a library's algorithm to the funnel's counts.
 void count(const KnownConfig& config, const Outcome& outcome, Funnel& funnel);
 
+// The libraries' algorithms for a problem, once a later Trials::wait() has brought them.
+struct Proposals {
+  std::optional<std::vector<KnownConfig>> configs;
+};
+// Asks for them, which starts the GPU's worker where there is none yet; nullptr where the request
+// tries none.
+std::shared_ptr<const Proposals> propose_algorithms(const TuneRequest& request,
+                                                    const Problem& problem, Trials& trials);
+
 class Search {
  public:
   // progress: the problem's number in the run; the counts are filled in here.
+  // proposals: as propose_algorithms() gave them.
   Search(Plan plan, const TuneRequest& request, Trials& trials, const ProblemResults& results,
-         const Progress& progress, const OnProgress& on_progress);
+         std::shared_ptr<const Proposals> proposals, const Progress& progress,
+         const OnProgress& on_progress);
 
   const Plan& plan() const { return plan_; }
   ProblemResults& results() { return results_; }
@@ -58,15 +74,17 @@ class Search {
   void begin(std::size_t point);
   void finish(std::size_t point, Outcome outcome);
   void take(std::size_t point, Outcome outcome);
-  void ask_for_algorithms();
+  void take_proposals();
   void begin_algorithm(const KnownConfig& config);
   void take_algorithm(const KnownConfig& config, Outcome outcome);
   void keep(const KnownConfig& config, const std::optional<double>& us, Outcome outcome);
   void store_and_log(const KnownConfig& config, const Outcome& outcome);
   bool target_met();
   bool is_settled();
+  void abandon_what_promises_little();
   bool has_all_that_it_asked() const {
-    return (is_exhausted_ || result_.settled) && next_.empty() && next_algorithms_.empty();
+    return (is_exhausted_ || result_.settled) && next_.empty() && next_algorithms_.empty() &&
+           !proposals_;
   }
   std::optional<ExpectedGain> expected_gain();
   void tell_progress();
@@ -84,12 +102,15 @@ class Search {
   std::set<std::size_t> unasked_;
   std::optional<double> best_kernel_us_;  // that kernels must beat, whatever libraries have
   std::optional<KnownConfig> best_kernel_;
-  bool has_compiled_twins_ = false;
+  std::string with_twins_;          // the kernel whose twins are compiled or being compiled
+  bool is_best_settled_ = false;    // as is_settled() found it
+  bool is_ending_ = false;          // nothing more is begun
+  std::size_t judged_at_ = 0;       // number of results when what is under way was judged
   bool is_exhausted_ = false;       // the space or the budget is used up
   std::size_t next_judgement_ = 0;  // number of results at which the target is judged again
   std::size_t asked_ = 0, under_way_ = 0;
-  std::size_t algorithms_ = 0;  // begun, or recalled
-  bool is_proposing_ = false;   // libraries were asked for their algorithms
+  std::size_t algorithms_ = 0;                  // begun, or recalled
+  std::shared_ptr<const Proposals> proposals_;  // nullptr once taken
   Searched result_;
 };
 

@@ -66,6 +66,12 @@ std::optional<double> StrategyThread::expected_gain(std::size_t tries) {
   return strategy_->expected_gain(tries);
 }
 
+std::optional<double> StrategyThread::gain_under_way() {
+  if (is_asking()) answer_.wait();
+  pass_on_results();
+  return strategy_->gain_under_way();
+}
+
 std::optional<Outlook> StrategyThread::outlook() {
   if (is_asking()) answer_.wait();
   pass_on_results();

@@ -41,6 +41,7 @@ class StrategyThread {
   std::vector<std::size_t> ask(std::size_t count);
   std::optional<double> expected_gain(std::size_t tries);
   std::optional<Outlook> outlook();
+  std::optional<double> gain_under_way();
 
  private:
   void pass_on_results();

@@ -56,6 +56,22 @@ void Trials::abandon() {
   compiling_.clear();
 }
 
+std::size_t Trials::abandon_compilations() {
+  std::size_t abandoned = 0;
+  const auto is_candidate = [](const Waiting& one) { return one.is_candidate; };
+  for (auto entry = compiling_.begin(); entry != compiling_.end();) {
+    const auto& [task, waiting] = entry->second;
+    if (!std::all_of(waiting.begin(), waiting.end(), is_candidate)) {
+      ++entry;
+      continue;
+    }
+    abandoned += waiting.size();
+    compilers_.abandon(task);
+    entry = compiling_.erase(entry);
+  }
+  return abandoned;
+}
+
 void Trials::tell_lanes(Progress& progress) const {
   const Load now = load();
   progress.compilers = {now.compilers.busy, now.compilers.all};
@@ -90,29 +106,31 @@ void Trials::submit(TaskPool& pool, const Task& task) {
 
 // Calls `then` with the reply, or `failed` if the compiler process itself crashed or hung.
 void Trials::compile(const KnownConfig& config, const Epilogue& epilogue, OnCompiled then,
-                     Done failed) {
+                     Done failed, For what) {
   if (const CompileReply* const known = kernels_.find(config, epilogue)) return then(*known);
   const std::pair kernel(to_string(config.config()), to_string(epilogue));
-  std::vector<Waiting>& waiting = compiling_[kernel];
-  waiting.push_back({std::move(then), std::move(failed)});
-  if (waiting.size() > 1) return;
+  Compilation& compilation = compiling_[kernel];
+  compilation.waiting.push_back({std::move(then), std::move(failed), what == For::a_candidate});
+  if (compilation.waiting.size() > 1) return;
+  compilation.task = next_compilation_++;
   const CompileRequest request{kernel.first, request_.device.arch,
                                kernels_.users_source(*config.family), false, kernel.second};
   submit(compilers_, {"compile", request, request_.compile_limit, false,
-                      [this, kernel](const TaskResult& result) { compiled(kernel, result); }});
+                      [this, kernel](const TaskResult& result) { compiled(kernel, result); },
+                      nullptr, compilation.task});
 }
 
 void Trials::compiled(const std::pair<std::string, std::string>& kernel, const TaskResult& result) {
   const auto entry = compiling_.extract(kernel);
   if (result.status != TaskResult::Status::reply) {
-    for (const Waiting& one : entry.mapped()) one.failed(failure_of(result, "compiler"));
+    for (const Waiting& one : entry.mapped().waiting) one.failed(failure_of(result, "compiler"));
     return;
   }
   auto answer = result.reply.get<CompileReply>();
   answer.config = kernel.first;
   answer.epilogue = kernel.second;
   const CompileReply& reply = kernels_.add(std::move(answer));
-  for (const Waiting& one : entry.mapped()) one.then(reply);
+  for (const Waiting& one : entry.mapped().waiting) one.then(reply);
 }
 
 // The outcome as far as the compiler's answer decides it: a failure, a rejection, or a prediction.
@@ -202,7 +220,7 @@ void Trials::start(const KnownConfig& config, const Problem& problem, const Best
               done(std::move(outcome));
             });
   };
-  compile(config, problem.epilogue, then, done);
+  compile(config, problem.epilogue, then, done, For::a_candidate);
 }
 
 void Trials::verify(const KnownConfig& config, const Problem& problem, Done done) {

@@ -77,6 +77,9 @@ class Trials {
 
   // Kills the running tasks without a call of their `done`.
   void abandon();
+  // The same of the candidates whose compilation is queued or under way. Returns their number.
+  // Other configs are compiled on.
+  std::size_t abandon_compilations();
 
   // Of all problems under way.
   struct Load {
@@ -95,10 +98,17 @@ class Trials {
   struct Waiting {
     OnCompiled then;
     Done failed;
+    bool is_candidate;  // that was started; false: compiled ahead, or for another reason
   };
+  struct Compilation {
+    std::uint64_t task = 0;
+    std::vector<Waiting> waiting;
+  };
+  enum class For { a_candidate, later };
 
   void submit(TaskPool& pool, const Task& task);
-  void compile(const KnownConfig& config, const Epilogue& epilogue, OnCompiled then, Done failed);
+  void compile(const KnownConfig& config, const Epilogue& epilogue, OnCompiled then, Done failed,
+               For what = For::later);
   void compiled(const std::pair<std::string, std::string>& kernel, const TaskResult& result);
   void measure(MeasureRequest request, bool fresh, const BestSoFar& best_us, Done done);
   MeasureRequest measure_request(const Problem& problem, CompiledConfig candidate) const;
@@ -113,7 +123,8 @@ class Trials {
   TaskPools& pools_;
   TaskPool &compilers_, &measurers_;
   // By the texts of config and epilogue.
-  std::map<std::pair<std::string, std::string>, std::vector<Waiting>> compiling_;
+  std::map<std::pair<std::string, std::string>, Compilation> compiling_;
+  std::uint64_t next_compilation_ = 1;
   std::set<std::string> retried_;  // tasks, by verb and request
 };
 

@@ -70,7 +70,7 @@ ProblemReport report_of(const Plan& plan, Searched searched) {
   report.cut_short = searched.cut_short;
   report.target_met = searched.target_met;
   report.settled = searched.settled;
-  report.expected_gain = searched.expected_gain;
+  if (searched.expected_gain.valid()) report.expected_gain = searched.expected_gain.get();
   report.occupancy_disagreements = searched.occupancy_disagreements;
   return report;
 }
@@ -218,6 +218,7 @@ class Run {
         on_finished_(on_finished),
         environment_(environment_of(request)),
         limit_(time_limit(request, lanes)),
+        winners_below_(gemm_tune::winners_below(request)),
         kernels_(request.device.arch, request.kernels, request.kernel_cache) {
     request_.interruption = request.interruption.also(failed_);
   }
@@ -225,6 +226,7 @@ class Run {
   // With an interruption that a failed lane requests, too.
   const TuneRequest& request() const { return request_; }
   CompiledKernels& kernels() { return kernels_; }
+  std::span<const TimedConfig> winners_below() const { return winners_below_; }
   std::optional<TimeShare> time_share(std::size_t problem) const {
     if (!limit_) return std::nullopt;
     const std::lock_guard lock(mutex_);
@@ -297,6 +299,7 @@ class Run {
   const OnFinished& on_finished_;
   const Environment environment_;
   const std::optional<TimeLimit> limit_;
+  const std::vector<TimedConfig> winners_below_;
   CompiledKernels kernels_;
   std::recursive_mutex database_turn_;
   std::atomic<std::size_t> next_ = 0;
@@ -361,9 +364,12 @@ class Lane {
   const OnProgress on_progress_ = [this](const Progress& progress) { run_.tell(progress); };
 };
 
-// Enumerates the candidates, rejects by rule, recalls earlier results.
+// Enumerates the candidates, rejects by rule, recalls earlier results. That takes a second, in
+// which the likeliest candidates are compiled, unless an earlier run has tried some.
 Plan Lane::plan(const Problem& problem, const ProblemResults& results) {
-  Plan plan = plan_problem(request_, problem, results, memory_);
+  const Elsewhere elsewhere = timed_elsewhere(request_, problem, results, run_.winners_below());
+  if (results.is_new()) trials_.compile_ahead(elsewhere.leaders, problem.epilogue);
+  Plan plan = plan_problem(request_, problem, results, memory_, elsewhere);
   if (const auto most = most_error(request_, plan, trials_)) {
     limit_errors(plan, *most, request_.device);
   }
@@ -385,9 +391,11 @@ void Lane::tune(std::size_t i) {
   Progress progress;
   progress.number = i + 1;
   progress.problems = request_.problems.size();
+  auto proposals = propose_algorithms(request_, problem, trials_);
   Plan planned = plan(problem, results);
   Searching searching(workers_);
-  Search search(std::move(planned), request_, trials_, results, progress, on_progress_);
+  Search search(std::move(planned), request_, trials_, results, std::move(proposals), progress,
+                on_progress_);
   const Usage usage(trials_);
   Searched searched = this->search(search, i);
   searching.end();
@@ -405,6 +413,7 @@ void Lane::tune(std::size_t i) {
     trials_.publish(report.kernel ? report.kernel->config : report.winner->config,
                     problem.epilogue);
   }
+  trials_.abandon();  // the twins of finalists that did not win
   usage.write_to(report);
   const bool is_whole = report.cut_short == CutShort::no &&
                         (!request_.measure || finals.complete || !report.winner) &&

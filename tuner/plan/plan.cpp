@@ -9,6 +9,7 @@
 #include <set>
 #include <span>
 
+#include "core/error.h"
 #include "search/model/expected_error.h"
 #include "search/model/static_model.h"
 #include "search/space/point_index.h"
@@ -23,6 +24,13 @@ namespace {
 using Row = std::pair<KnownConfig, Record>;
 
 constexpr double kGiB = 1024.0 * 1024 * 1024;
+
+// Of an H100's 160 timings at each of eight problems, the prior alone chose 16 tries for an H200
+// whose best ended at 0.994 of a full search's: a surrogate smooths the order of what was timed.
+// The best of twelve reaches .989 of the optimum where other problems were searched, of eight .981,
+// of 24 .990 (likely_fastest()).
+constexpr std::size_t kMostLeaders = 12;
+constexpr std::int64_t kMostOfALayer = 2048;  // rows
 
 double bytes_of_matrix(ElementType type, std::int64_t rows, std::int64_t columns) {
   return bytes_of(type) * static_cast<double>(rows) * static_cast<double>(columns);
@@ -175,53 +183,38 @@ std::vector<double> model_times(const Plan& plan, const DeviceSpec& device) {
   return times;
 }
 
-// A source whose order of configs is expected here too: another GPU of the architecture at this
-// problem, or this GPU at a problem within half an octave (likeness() in
-// search/strategy/transfer.h).
-constexpr double kAlmostAlike = 0.85;
-
-// Of an H100's 160 timings at each of eight problems, the prior alone chose 16 tries for an H200
-// whose best ended at 0.994 of a full search's: a surrogate smooths the source's order.
-constexpr std::size_t kMostLeaders = 8;
-
-// The configs that are expected to be the fastest here by this source alone, best first, but for
-// those that an earlier run has tried: a repeated search does not go down the source's list.
-std::vector<std::size_t> leaders_of(const PriorTimings& source, const Plan& plan,
-                                    std::size_t most) {
-  std::vector<std::pair<double, std::size_t>> order;
-  for (const auto& [point, log_ratio] : source.evidence.log_ratios) {
-    order.emplace_back(std::log(plan.prior_us[point]) + log_ratio, point);
-  }
-  std::sort(order.begin(), order.end());
+// The points of the leaders, but for those that an earlier run has tried: a repeated search does
+// not go down their list.
+std::vector<std::size_t> points_of(const std::vector<KnownConfig>& leaders, const Plan& plan,
+                                   std::size_t most) {
+  const PointIndex index(plan.points);
   std::set<std::size_t> taken(plan.retries.begin(), plan.retries.end());
   for (const auto& [point, outcome] : plan.recalled) taken.insert(point);
-  std::vector<std::size_t> leaders;
-  order.resize(std::min(order.size(), most));
-  for (const auto& [log_us, point] : order) {
-    if (std::isfinite(log_us) && taken.insert(point).second) leaders.push_back(point);
+  std::vector<std::size_t> points;
+  for (const KnownConfig& config : std::span(leaders).first(std::min(leaders.size(), most))) {
+    const std::optional<std::size_t> point = index.find(*config.family, config.values);
+    if (point && taken.insert(*point).second) points.push_back(*point);
   }
-  return leaders;
+  return points;
 }
 
 // Sets the prior: the static model's times, corrected by timings of other problems and devices. And
 // the leaders: at most half of what the budget leaves.
-void make_prior(Plan& plan, const TuneRequest& request, const ProblemResults& results) {
+void make_prior(Plan& plan, const TuneRequest& request, const Elsewhere& elsewhere) {
   plan.prior_us = model_times(plan, request.device);
   plan.prior_sources.emplace();
   if (!request.measure) return;  // the results will be the model's own times
-  const std::vector<PriorTimings> known =
-      prior_timings(results.timed_elsewhere(), request.device, plan.problem, plan.points);
   std::vector<Evidence> evidence;
-  for (const PriorTimings& one : known) {
+  for (const PriorTimings& one :
+       prior_timings(elsewhere.timed, request.device, plan.problem, plan.points)) {
     const bool is_own = one.device == device_key(request.device);
     plan.prior_sources->push_back({is_own ? std::nullopt : std::optional(one.device.name),
                                    one.problem, one.evidence.log_ratios.size()});
     evidence.push_back(one.evidence);
   }
   const std::size_t settled = plan.recalled.size() + plan.retries.size();
-  if (!known.empty() && known.front().evidence.likeness >= kAlmostAlike && plan.budget > settled) {
-    plan.leaders =
-        leaders_of(known.front(), plan, std::min(kMostLeaders, (plan.budget - settled) / 2));
+  if (plan.budget > settled) {
+    plan.leaders = points_of(elsewhere.leaders, plan, (plan.budget - settled) / 2);
   }
   plan.prior_us = transferred_prior(*plan.space, std::move(plan.prior_us), evidence);
 }
@@ -239,8 +232,7 @@ Plan plan_candidates(const TuneRequest& request, const Problem& problem,
   Candidates candidates = candidates_for(request, problem, memory);
   plan.points = std::move(candidates.points);
   plan.funnel = std::move(candidates.funnel);
-  const auto memory_bytes = static_cast<double>(request.device.memory_bytes);
-  if (request.measure) plan.unfit = too_large_to_measure(problem, memory_bytes).value_or("");
+  plan.unfit = why_too_large(request, problem).value_or("");
   if (!plan.unfit.empty() || plan.points.empty()) return plan;
   recall(plan, request, results);
   plan.budget = std::min(plan.points.size(), std::max(asked_budget(request, plan.points.size()),
@@ -250,14 +242,53 @@ Plan plan_candidates(const TuneRequest& request, const Problem& problem,
 
 }  // namespace
 
+std::optional<std::string> why_too_large(const TuneRequest& request, const Problem& problem) {
+  if (!request.measure) return std::nullopt;
+  return too_large_to_measure(problem, static_cast<double>(request.device.memory_bytes));
+}
+
+std::vector<TimedConfig> winners_below(const TuneRequest& request) {
+  const KernelRevisions revisions = revisions_of(request);
+  std::vector<TimedConfig> all;
+  for (const std::filesystem::path& layer : request.layers) {
+    try {
+      for (TimedConfig& one : Database(layer, Database::Mode::immutable)
+                                  .fastest_configs(request.device.arch, revisions, kMostOfALayer)) {
+        check_config(parse_config(one.config));  // throws where this program does not know it
+        all.push_back(std::move(one));
+      }
+    } catch (const Error&) {
+      continue;  // its owner may be another one, and what it holds are hints only
+    }
+  }
+  return all;
+}
+
+Elsewhere timed_elsewhere(const TuneRequest& request, const Problem& problem,
+                          const ProblemResults& results, std::span<const TimedConfig> below) {
+  const bool is_guided = request.measure && !request.has_list() &&
+                         (request.strategy.empty() || request.strategy == "model");
+  if (!is_guided || why_too_large(request, problem)) return {};
+  Elsewhere elsewhere{results.timed_elsewhere(), {}};
+  std::vector<TimedConfig> rows = elsewhere.timed;
+  rows.insert(rows.end(), below.begin(), below.end());
+  const auto is_candidate = [&](const KnownConfig& config) {
+    const auto& asked = request.families;
+    return (asked.empty() || std::find(asked.begin(), asked.end(), config.family) != asked.end()) &&
+           !reject(request, problem, config);
+  };
+  elsewhere.leaders = likely_fastest(rows, request.device, problem, kMostLeaders, is_candidate);
+  return elsewhere;
+}
+
 Plan plan_problem(const TuneRequest& request, const Problem& problem, const ProblemResults& results,
-                  SpaceMemory& memory) {
+                  SpaceMemory& memory, const Elsewhere& elsewhere) {
   Plan plan = plan_candidates(request, problem, results, memory);
   if (!plan.unfit.empty() || plan.points.empty()) return plan;
   plan.space = search_space(plan.points);
   plan.strategy = strategy_name(request, plan.points.size());
   plan.ends_itself = request.measure && !request.budget && !request.has_list() && !request.target;
-  if (plan.strategy == "model") make_prior(plan, request, results);
+  if (plan.strategy == "model") make_prior(plan, request, elsewhere);
   return plan;
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,7 +45,7 @@ struct Plan {
   std::vector<std::pair<KnownConfig, Outcome>> recalled_algorithms;
   // Failed in earlier runs, or lack the error or cold time that the request needs; tried again.
   std::vector<std::size_t> retries;
-  // The best of a GPU and problem almost alike, best first; tried after the retries.
+  // Those of Elsewhere, best first; tried after the retries.
   std::vector<std::size_t> leaders;
   std::optional<double> most_error;  // of a candidate that may win; nullopt: any
   std::size_t stale = 0;             // rows of earlier runs that are no longer valid
@@ -55,8 +56,27 @@ struct Plan {
   std::optional<std::vector<PriorSource>> prior_sources;  // as in ProblemReport
 };
 
+// Why the problem cannot be measured on the request's GPU, as a sentence; nullopt where it can, or
+// nothing is measured.
+std::optional<std::string> why_too_large(const TuneRequest& request, const Problem& problem);
+
+// What is known of a problem before its candidates are: what was timed elsewhere, and the configs
+// that these timings make likeliest to be the fastest, best first.
+struct Elsewhere {
+  std::vector<TimedConfig> timed;  // by the user's database
+  std::vector<KnownConfig> leaders;
+};
+
+// The winners of the request's layers, for timed_elsewhere().
+std::vector<TimedConfig> winners_below(const TuneRequest& request);
+
+// below: winners_below(). They lead, and no more: a few winners say nothing of other configs. Takes
+// some ten milliseconds. Nothing where no surrogate chooses, or nothing can be tried.
+Elsewhere timed_elsewhere(const TuneRequest& request, const Problem& problem,
+                          const ProblemResults& results, std::span<const TimedConfig> below);
+
 Plan plan_problem(const TuneRequest& request, const Problem& problem, const ProblemResults& results,
-                  SpaceMemory& memory);
+                  SpaceMemory& memory, const Elsewhere& elsewhere);
 
 // Why a product of this size cannot run on the device, as the end of a sentence about the problem;
 // empty where its matrices fit. For predictions: a measurement needs more memory.

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -37,5 +38,13 @@ inline constexpr std::size_t kMostPriorTimings = 16;
 // predicated or not. A timing of the point itself replaces timings of corresponding configs.
 std::vector<PriorTimings> prior_timings(std::span<const TimedConfig> rows, const DeviceSpec& device,
                                         const Problem& problem, const ConfigList& points);
+
+// The configs that timings elsewhere make likeliest to be the fastest at the problem, the likeliest
+// first: what corresponds here to the fastest of the likest sources, by the static model's time
+// times how far off it was there. Needs no space: is_candidate says of a config whether it may be
+// tried. rows: as above, of the problem itself on the device too.
+std::vector<KnownConfig> likely_fastest(
+    std::span<const TimedConfig> rows, const DeviceSpec& device, const Problem& problem,
+    std::size_t most, const std::function<bool(const KnownConfig&)>& is_candidate);
 
 }  // namespace gemm_tune

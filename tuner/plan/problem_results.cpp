@@ -34,6 +34,11 @@ std::vector<Record> ProblemResults::valid_rows(std::size_t& stale) const {
   return valid;
 }
 
+bool ProblemResults::is_new() const {
+  const auto turn = this->turn();
+  return database_.records(key_, problem_).empty();
+}
+
 std::vector<TimedConfig> ProblemResults::timed_elsewhere() const {
   auto turn = this->turn();
   std::vector<TimedConfig> timed = database_.timed_elsewhere(key_, problem_);

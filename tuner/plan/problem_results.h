@@ -37,6 +37,9 @@ class ProblemResults {
   // others.
   std::vector<Record> valid_rows(std::size_t& stale) const;
 
+  // Whether the device has no row of the problem, whatever its source.
+  bool is_new() const;
+
   // The valid timings of kernels, of this device at other problems and of other devices at this
   // problem.
   std::vector<TimedConfig> timed_elsewhere() const;

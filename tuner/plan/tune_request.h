@@ -53,6 +53,8 @@ struct TuneRequest {
   // The versions of cuBLAS and cublasLt, as revisions of their families: their algorithms are tried
   // beside the kernels, and besides the budget. Empty: they are not.
   KernelRevisions libraries;
+  // Read-only databases (db/layers.h) whose winners' configs are tried first.
+  std::vector<std::filesystem::path> layers;
   // The user's kernel texts, as they were when the run began; nothing: the program's own. Rows are
   // stored under their revisions and the compiler gets these texts, whatever becomes of their
   // files.

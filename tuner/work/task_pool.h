@@ -43,7 +43,7 @@ struct Task {
   std::function<void(TaskResult)> done;
   // Called before the request goes to a worker: for what is large, or known better by then.
   std::function<void(nlohmann::json& request)> update = nullptr;
-  std::uint64_t number = 0;  // its owner's, for WorkerPool::hurry()
+  std::uint64_t number = 0;  // its owner's, for WorkerPool::hurry() and TaskPool::abandon()
 };
 
 // All workers of one role, whoever owns the tasks.
@@ -67,6 +67,8 @@ class TaskPool {
 
   // Forgets its owner's tasks and ends those under way soon; their `done` is not called.
   virtual void abandon() = 0;
+  // The same of one task, by Task::number.
+  virtual void abandon(std::uint64_t number) = 0;
 };
 
 // The workers of a run, for one of those who share them.

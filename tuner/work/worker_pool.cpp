@@ -18,7 +18,8 @@ constexpr std::chrono::seconds kStartLimit{120};  // a driver may take long to w
 constexpr int kMaxFailedStarts = 3;
 constexpr std::chrono::milliseconds kStartInterval{500};  // where the system starts no process
 constexpr std::chrono::milliseconds kLeavingInterval{5};
-constexpr std::chrono::seconds kUnwantedLimit{1};  // for a task that nobody waits for
+// For a task that nobody waits for, of a worker that takes as long to start.
+constexpr std::chrono::seconds kUnwantedLimit{1};
 
 }  // namespace
 
@@ -276,8 +277,9 @@ nlohmann::json WorkerPool::reply_of(const std::string& verb, TaskResult result) 
 void WorkerPool::hurry(std::uint64_t number) {
   for (Slot& slot : slots_) {
     if (!slot.task || slot.task->number != number) continue;
+    const auto more = warm_spares_ ? kUnwantedLimit : std::chrono::seconds(0);
     const auto limit =
-        std::chrono::ceil<std::chrono::milliseconds>(slot.process->busy_for()) + kUnwantedLimit;
+        std::chrono::ceil<std::chrono::milliseconds>(slot.process->busy_for() + more);
     slot.task->limit = std::min(slot.task->limit, limit);
   }
   const auto queued = std::find_if(queue_.begin(), queue_.end(),

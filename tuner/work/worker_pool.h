@@ -58,8 +58,8 @@ class WorkerPool {
   static nlohmann::json reply_of(const std::string& verb, TaskResult result);
 
   // Nobody waits for the task of this number any more: it is done at once where it is queued, and
-  // soon where it is under way, whatever its result. A worker that ends it soon serves on, as its
-  // start takes longer; else it is killed.
+  // soon where it is under way, whatever its result. A worker with a spare, which takes long to
+  // start, is given a second to end it and serve on; another one is killed.
   void hurry(std::uint64_t number);
 
  private:

@@ -2,6 +2,7 @@
 // Jobs of many agents in one process, with fake workers: what a job of many machines does, without
 // the machines. tests/tuner/mpi_test.sh has the same over MPI.
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <fstream>
@@ -432,6 +433,36 @@ TEST_F(AgentsTest, ATaskThatIsAbandonedBeforeItsRequestIsKnownKeepsNoGpu) {
     is_assigned = is_assigned || all.at(0).gpus_busy > 0;
   };
   broker.serve([&] { return is_over.load(); }, on_status, [](const NodeStatus&) {});
+  broker.end();
+}
+
+TEST_F(AgentsTest, OneTaskOfALaneIsAbandonedAndTheOthersGoOn) {
+  const TuneRequest sound = request("log", false);
+  FakeNodes nodes(sound);
+  nodes.add(fake::facts_of("node"));
+  Broker broker(nodes.lines(), {});
+  const std::vector<AgentFacts> facts = broker.gather([](const std::vector<int>&) {});
+  const std::shared_ptr<TaskPools> lane = broker.lanes(group_of(facts.at(0)), 1).at(0);
+  std::atomic<bool> is_over = false;
+  std::jthread search([&] {
+    const auto configs = fake::some_configs(8, false);
+    ASSERT_GE(configs.size(), 3u);
+    std::vector<std::uint64_t> done;
+    for (std::uint64_t number = 1; number <= 3; ++number) {
+      const CompileRequest what{to_string(configs[number].config()), "sm_90"};
+      lane->compilers().submit({"compile", what, 1min, false,
+                                [&done, number](const TaskResult&) { done.push_back(number); },
+                                nullptr, number});
+    }
+    lane->compilers().abandon(2);
+    EXPECT_EQ(lane->compilers().pending(), 2u);
+    while (lane->compilers().pending() > 0) lane->wait(1s, -1);
+    std::sort(done.begin(), done.end());
+    EXPECT_EQ(done, (std::vector<std::uint64_t>{1, 3}));
+    is_over = true;
+    broker.wake();
+  });
+  broker.serve([&] { return is_over.load(); }, [](const auto&) {}, [](const NodeStatus&) {});
   broker.end();
 }
 

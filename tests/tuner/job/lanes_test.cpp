@@ -5,7 +5,9 @@
 #include <atomic>
 #include <fstream>
 #include <set>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "core/error.h"
 #include "tests/tuner/fakes/fake_tuning.h"
@@ -128,6 +130,7 @@ class DeadPools : public TaskPools {
     std::size_t size() const override { return 1; }
     WorkersLoad load() const override { return {0, 1, 0}; }
     void abandon() override { pending_ = 0; }
+    void abandon(std::uint64_t) override { --pending_; }
 
    private:
     const bool refuses_;
@@ -136,6 +139,70 @@ class DeadPools : public TaskPools {
 
   Pool pool_;
 };
+
+// Workers that never answer; notes their tasks.
+class NotingPools : public TaskPools {
+ public:
+  TaskPool& compilers() override { return pool_; }
+  TaskPool& measurers() override { return pool_; }
+  void wait(std::chrono::milliseconds, int) override { std::this_thread::yield(); }
+
+  // Verb, and the config where there is one.
+  const std::vector<std::string>& tasks() const { return pool_.tasks; }
+
+ private:
+  struct Pool : TaskPool {
+    void submit(Task task) override {
+      tasks.push_back(task.verb + " " + task.request.value("config", ""));
+    }
+    std::size_t pending() const override { return tasks.size(); }
+    std::size_t size() const override { return 2; }
+    WorkersLoad load() const override { return {0, 2, 0}; }
+    void abandon() override {}
+    void abandon(std::uint64_t) override {}
+
+    std::vector<std::string> tasks;
+  };
+
+  Pool pool_;
+};
+
+// The winners of another card lie in a layer below an empty database.
+TEST_F(LanesTest, WhatWonElsewhereIsCompiledBeforeTheSpaceIsEnumerated) {
+  TuneRequest sound = request("log");
+  sound.problems = {packed_problem(1024, 1024, 1024)};
+  sound.only = fake::some_configs(24, /*with_faulty=*/false);
+  sound.device.name = "another card of the architecture";
+  {
+    Database layer = made("layer.db");
+    tune(sound, layer, [](const Progress&) {});
+  }
+  TuneRequest here = request("other.log");
+  here.problems = {packed_problem(1024, 1024, 1152)};
+  here.only.clear();
+  here.libraries = {{"cublas", "13.1.0"}};
+  here.layers = {file("layer.db"), file("none.db")};
+  here.budget = 40;
+  std::atomic<bool> is_planned = false;
+  here.interruption = Interruption(is_planned);
+  Database database = made("db");
+  NotingPools pools;
+  const std::vector<TaskPools*> lanes = {&pools};
+  std::vector<std::string> before;
+  const auto on_progress = [&](const Progress&) {
+    if (!is_planned.exchange(true)) before = pools.tasks();
+  };
+  EXPECT_TRUE(tune(here, database, lanes, on_progress, nullptr).interrupted);
+  ASSERT_EQ(before.size(), 13u);
+  EXPECT_EQ(before[0], "propose ");
+  std::set<std::string> known;
+  for (const KnownConfig& config : sound.only) known.insert(to_string(config.config()));
+  for (std::size_t i = 1; i < before.size(); ++i) {
+    ASSERT_TRUE(before[i].starts_with("compile ")) << before[i];
+    EXPECT_TRUE(known.contains(before[i].substr(8))) << before[i];
+  }
+  EXPECT_TRUE(rows(database).empty()) << "nothing was timed here";
+}
 
 TEST_F(LanesTest, ALaneThatFailsEndsTheOthersAndItsExceptionIsThrown) {
   Database database = made("db");

@@ -118,6 +118,38 @@ TEST(PriorTimingsTest, WherePointsWereTimedThemselvesNoOtherStandsForThem) {
   EXPECT_EQ(found[0].evidence.log_ratios.size(), 8u);
 }
 
+bool is_whole(const KnownConfig& config) { return !config.traits.predicated; }
+
+TEST(PriorTimingsTest, TheLikelyFastestAreThoseOfTheLikestSourceAsTheyAreHere) {
+  const auto here = some_points(4, 0), there = some_points(4, 1);
+  const Problem near = packed_problem(1024, 1024, 1152);
+  const auto expected_us = [&](std::size_t i) {
+    return predict(here[i].traits, k1024, kA6000).time_us;
+  };
+  // So far off there that each is faster here than the one before it.
+  std::vector<TimedConfig> rows = timed(there, kA6000, near);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    rows[i].median_us *= expected_us(0) / expected_us(i) * std::exp(-0.2 * static_cast<double>(i));
+  }
+  const auto found = likely_fastest(rows, kA6000, k1024, 3, is_whole);
+  ASSERT_EQ(found.size(), 3u);
+  for (std::size_t i = 0; i < found.size(); ++i) EXPECT_EQ(found[i].values, here[7 - i].values);
+  const auto others = likely_fastest(rows, kA6000, k1024, 3, [&](const KnownConfig& config) {
+    return is_whole(config) && config.values != here[6].values;
+  });
+  ASSERT_EQ(others.size(), 3u);
+  EXPECT_EQ(others[1].values, here[5].values);
+}
+
+TEST(PriorTimingsTest, OneWinnerElsewhereLeadsAndNothingLeadsWhereNothingWasTimed) {
+  const auto points = some_points(4, 0);
+  const auto rows = timed({points[3]}, kA6000, packed_problem(4096, 512, 1024));
+  const auto found = likely_fastest(rows, kA6000, k1024, 8, is_whole);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].values, points[3].values);
+  EXPECT_TRUE(likely_fastest({}, kA6000, k1024, 8, is_whole).empty());
+}
+
 TEST(PriorTimingsTest, TheLikestComeFirstAndAHandfulOfTimingsDoesNotCount) {
   const auto points = some_points(4, 0);
   DeviceSpec h100 = find_device_spec("sm_90").value();

@@ -406,8 +406,8 @@ TEST_F(WorkerPoolTest, ATaskThatNobodyWaitsForEndsSoonAndOthersGoOn) {
   EXPECT_NE(pid_of_worker(pool), pid);
 }
 
-TEST_F(WorkerPoolTest, AWorkerThatSoonEndsATaskThatNobodyWaitsForServesOn) {
-  WorkerPool pool = fakes(1);
+TEST_F(WorkerPoolTest, AWorkerWithASpareThatSoonEndsATaskThatNobodyWaitsForServesOn) {
+  WorkerPool pool = this->pool({fake()}, /*warm_spares=*/true);
   const pid_t pid = pid_of_worker(pool);
   std::optional<TaskResult> result;
   pool.submit({"echo", 1, 10s, false, [&](TaskResult r) { result = std::move(r); }, nullptr, 7});
