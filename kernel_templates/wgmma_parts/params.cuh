@@ -87,12 +87,10 @@ constexpr auto rules() {
        [](const Params& p) { return p.BM % (p.GROUPS * kMmaM) != 0; }},
       {"sums do not fit the registers", "BM BN GROUPS",
        [](const Params& p) { return sums_per_thread(p) > 216; }},
-      {"sums are promoted every 16, 32 or 64 k", "PROMOTE",
-       [](const Params& p) {
-         return p.PROMOTE < kMmaK || p.PROMOTE > kBK || kBK % p.PROMOTE != 0;
-       }},
-      {"sums of few k would need more promotions than the class's bound counts", "PROMOTE ACCURACY",
-       [](const Params& p) { return !is_scaled(p) && p.PROMOTE < 2 * kMmaK; }},
+      // Every 16 k would need as many promotions as the classes' bounds count, which are to cover
+      // the sums of the other products, too.
+      {"sums are promoted every 32 or 64 k", "PROMOTE",
+       [](const Params& p) { return p.PROMOTE != 32 && p.PROMOTE != 64; }},
       {"lines that are not scaled are read once anyhow", "STORED ACCURACY",
        [](const Params& p) { return !is_scaled(p) && p.STORED != 0; }},
       {"fewer than two stages fit the shared memory", "BM BN ACCURACY",

@@ -14,7 +14,7 @@ namespace {
 
 const char* const kConfig = "wgmma_parts/BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=0,TB=1";
 const char* const kStored = "wgmma_parts/BM=64,BN=80,GROUPS=1,PROMOTE=64,TA=1,TB=0,STORED=1";
-const char* const kReadTwice = "wgmma_parts/BM=64,BN=64,GROUPS=1,PROMOTE=16,TA=0,TB=0";
+const char* const kReadTwice = "wgmma_parts/BM=64,BN=64,GROUPS=1,PROMOTE=32,TA=0,TB=0";
 
 const char* const kOfBf16 = "wgmma_parts/BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=0,TB=1,ACCURACY=5";
 const char* const kOtherOfBf16 =
