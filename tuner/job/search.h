@@ -29,8 +29,8 @@ struct Searched {
   std::vector<RankedCandidate> timed;  // candidates with a time, including earlier runs'
   std::size_t tried_now = 0;           // candidates, without earlier runs'
   CutShort cut_short = CutShort::no;
-  bool target_met = false;                    // the search ended before the budget was spent
-  bool settled = false;                       // likewise, since more is not worth its cost
+  bool target_met = false;  // the search ended before the budget was spent
+  bool settled = false;     // likewise, since more is not worth its cost
   // Of the rest of the budget, or of as much again; computed while the finals go on, by the Search,
   // which must live as long. Not valid where nothing was to try.
   std::future<std::optional<ExpectedGain>> expected_gain;
