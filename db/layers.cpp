@@ -41,10 +41,14 @@ std::vector<fs::path> layer_folders(const char* xdg_data_dirs,
   return folders;
 }
 
+std::vector<fs::path> layer_folders_here() {
+  return layer_folders(std::getenv("XDG_DATA_DIRS"), own_binary());
+}
+
 std::vector<fs::path> default_layer_folders() {
   const char* const named = std::getenv("GEMM_TUNE_DB");
   if (named != nullptr && *named != '\0') return {};
-  return layer_folders(std::getenv("XDG_DATA_DIRS"), own_binary());
+  return layer_folders_here();
 }
 
 bool is_missing_above(const std::vector<fs::path>& layers, const fs::path& own) {

@@ -19,8 +19,10 @@ namespace gemm_tune {
 std::vector<std::filesystem::path> layer_folders(
     const char* xdg_data_dirs, const std::optional<std::filesystem::path>& binary);
 
-// The same with this process's environment and the binary that holds this code; none where
-// GEMM_TUNE_DB names the default database.
+// The same with this process's environment and the binary that holds this code.
+std::vector<std::filesystem::path> layer_folders_here();
+
+// The same; none where GEMM_TUNE_DB names the default database.
 std::vector<std::filesystem::path> default_layer_folders();
 
 // Whether the user's own database does not exist above layers, which then answer alone: a missing

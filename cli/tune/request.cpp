@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <limits>
 #include <thread>
 #include <utility>
@@ -15,7 +14,6 @@
 #include "cli/help/version.h"
 #include "cli/output/output_file.h"
 #include "core/error.h"
-#include "core/files/own_binary.h"
 #include "core/random_word.h"
 #include "core/text/parse_number.h"
 #include "core/text/printable.h"
@@ -119,9 +117,7 @@ TuneRequest tune_request(const TuneOptions& options, const Target& target,
     request.libraries = library_revisions_here();
   }
   // Whatever the database: what others have found is tried, and not believed.
-  if (target.measurable) {
-    request.layers = layer_files(layer_folders(std::getenv("XDG_DATA_DIRS"), own_binary()));
-  }
+  if (target.measurable) request.layers = layer_files(layer_folders_here());
   request.rule = winner_rule(options);
   require_measured(request, target);
   request.finals_again = options.finals;

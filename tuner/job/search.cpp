@@ -199,7 +199,7 @@ void Search::compile_likely_twins() {
 }
 
 // Where the search is over but for what is under way: what is still being compiled is waited for
-// only as long as all together promises what further tries would have to.
+// only as long as all together promises enough (StopRule::worth_waiting).
 void Search::abandon_what_promises_little() {
   if (is_ending_ || !result_.settled || !has_all_that_it_asked() || under_way_ == 0) return;
   if (judged_at_ == result_.progress.done) return;

@@ -240,6 +240,13 @@ Plan plan_candidates(const TuneRequest& request, const Problem& problem,
   return plan;
 }
 
+// Whether a search by the model is to be measured, which is then guided by what was timed
+// elsewhere.
+bool is_guided(const TuneRequest& request) {
+  return request.measure && !request.has_list() &&
+         (request.strategy.empty() || request.strategy == "model");
+}
+
 }  // namespace
 
 std::optional<std::string> why_too_large(const TuneRequest& request, const Problem& problem) {
@@ -248,6 +255,7 @@ std::optional<std::string> why_too_large(const TuneRequest& request, const Probl
 }
 
 std::vector<TimedConfig> winners_below(const TuneRequest& request) {
+  if (!is_guided(request)) return {};
   const KernelRevisions revisions = revisions_of(request);
   std::vector<TimedConfig> all;
   for (const std::filesystem::path& layer : request.layers) {
@@ -266,9 +274,7 @@ std::vector<TimedConfig> winners_below(const TuneRequest& request) {
 
 Elsewhere timed_elsewhere(const TuneRequest& request, const Problem& problem,
                           const ProblemResults& results, std::span<const TimedConfig> below) {
-  const bool is_guided = request.measure && !request.has_list() &&
-                         (request.strategy.empty() || request.strategy == "model");
-  if (!is_guided || why_too_large(request, problem)) return {};
+  if (!is_guided(request) || why_too_large(request, problem)) return {};
   Elsewhere elsewhere{results.timed_elsewhere(), {}};
   std::vector<TimedConfig> rows = elsewhere.timed;
   rows.insert(rows.end(), below.begin(), below.end());
