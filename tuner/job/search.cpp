@@ -192,10 +192,10 @@ void Search::ask_and_begin() {
 void Search::compile_likely_twins() {
   if (!request_.measure || !best_kernel_ || under_way_ == 0) return;
   if (!has_all_that_it_asked() && !is_best_settled_) return;
-  std::string kernel = to_string(best_kernel_->config());
+  std::string kernel = to_string(best_kernel_->config.config());
   if (kernel == with_twins_) return;
   with_twins_ = std::move(kernel);
-  trials_.compile_ahead(twins_of(*best_kernel_), plan_.problem.epilogue);
+  trials_.compile_ahead(twins_of(best_kernel_->config), plan_.problem.epilogue);
 }
 
 // Where the search is over but for what is under way: what is still being compiled is waited for
@@ -269,7 +269,8 @@ void Search::begin(std::size_t point) {
   ++asked_;
   ++under_way_;
   trials_.start(
-      plan_.points[point], plan_.problem, [this] { return best_kernel_us_; },
+      plan_.points[point], plan_.problem,
+      [this] { return best_kernel_ ? std::optional(best_kernel_->us) : std::nullopt; },
       [this, point](Outcome outcome) { finish(point, std::move(outcome)); });
 }
 
@@ -312,9 +313,8 @@ void Search::keep(const KnownConfig& config, const std::optional<double>& us, Ou
   if (us && is_within(outcome, plan_.most_error)) {
     if (!best_us || *us < *best_us) best_us = us;
     const bool is_kernel = !config.family->is_library();
-    if (is_kernel && (!best_kernel_us_ || *us < *best_kernel_us_)) {
-      best_kernel_us_ = us;
-      best_kernel_ = config;
+    if (is_kernel && (!best_kernel_ || *us < best_kernel_->us)) {
+      best_kernel_.emplace(BestKernel{config, *us});
     }
   }
   if (outcome.disposition == Disposition::ok) result_.timed.push_back({config, std::move(outcome)});

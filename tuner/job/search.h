@@ -68,6 +68,12 @@ class Search {
   Searched run(std::optional<TimeShare> time);
 
  private:
+  // What kernels must beat, whatever libraries have.
+  struct BestKernel {
+    KnownConfig config;
+    double us;
+  };
+
   void take_up(const std::vector<std::size_t>& points);
   void compile_likely_twins();
   void ask_and_begin();
@@ -100,8 +106,7 @@ class Search {
   std::deque<KnownConfig> next_algorithms_;
   // Queued without the strategy's knowledge, so that its points may contain them again.
   std::set<std::size_t> unasked_;
-  std::optional<double> best_kernel_us_;  // that kernels must beat, whatever libraries have
-  std::optional<KnownConfig> best_kernel_;
+  std::optional<BestKernel> best_kernel_;
   std::string with_twins_;          // the kernel whose twins are compiled or being compiled
   bool is_best_settled_ = false;    // as is_settled() found it
   bool is_ending_ = false;          // nothing more is begun
