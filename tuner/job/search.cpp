@@ -142,7 +142,7 @@ Searched Search::run(std::optional<TimeShare> time) {
     abandon_what_promises_little();
     compile_likely_twins();
     if (has_all_that_it_asked() && under_way_ == 0) break;
-    trials_.wait(strategy_->fd());
+    trials_.wait(strategy_->is_asking() ? strategy_->fd() : -1);
     if (!result_.first_result && result_.progress.best_us &&
         result_.progress.done > plan_.recalled.size()) {
       result_.first_result = RunningClock::now() - start;
