@@ -2,7 +2,7 @@
 // What the tuning process spends on a search: processor time and memory of the plan, of the first
 // choices and of those that follow, and which they are. No GPU and no compiler is used.
 //
-//   planning_cost PROBLEM [--arch sm_90] [--database FILE] [--tries 160] [--choices]
+//   planning_cost PROBLEM [--arch sm_90] [--database FILE] [--tries 160] [--jobs 1] [--choices]
 //
 // The target is the card that stands for the architecture, an H100 for sm_90; times that the search
 // is told are the static model's, each times a factor between 0.75 and 1.33 that follows from the
@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <string>
@@ -55,12 +56,13 @@ int main(int argc, char** argv) {
   using namespace gemm_tune;
   CLI::App app("Cost of a plan and of a search's choices");
   std::string problem_text, path, arch = "sm_90";
-  std::size_t tries = 160;
+  std::size_t tries = 160, jobs = 1;
   bool prints_choices = false;
   app.add_option("problem", problem_text)->required();
   app.add_option("--arch", arch);
   app.add_option("--database", path);
   app.add_option("--tries", tries);
+  app.add_option("--jobs", jobs, "as of compile processes: a quarter as many threads plan");
   app.add_flag("--choices", prints_choices);
   CLI11_PARSE(app, argc, argv);
 
@@ -75,6 +77,7 @@ int main(int argc, char** argv) {
   request.measure = true;
   request.cuda_version = "13.0";
   request.budget = tries;
+  request.jobs = jobs;
   request.seed = 1;
   const Problem problem = parse_problem(problem_text);
   request.problems = {problem};
@@ -83,10 +86,17 @@ int main(int argc, char** argv) {
   Database database(path, Database::Mode::create_or_open);
   const Environment environment = environment_of(request);
   double before = processor_seconds();
+  auto began = std::chrono::steady_clock::now();
+  const auto begin_lap = [&] {
+    before = processor_seconds();
+    began = std::chrono::steady_clock::now();
+  };
   const auto lap = [&](const char* name) {
-    const double now = processor_seconds();
-    std::printf("%-16s %6.2f s, %4.0f MB at most\n", name, now - before, most_memory_mb());
-    before = now;
+    const double wall =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    std::printf("%-16s %6.2f s, %6.2f s by the wall clock, %4.0f MB at most\n", name,
+                processor_seconds() - before, wall, most_memory_mb());
+    begin_lap();
   };
   SpaceMemory memory;
   const ProblemResults results(database, request, environment, problem);
@@ -96,7 +106,7 @@ int main(int argc, char** argv) {
   lap("plan");
   std::printf("%zu of %zu points, %zu recalled, %zu leaders\n", plan.funnel.searched,
               plan.funnel.left, plan.recalled.size(), plan.leaders.size());
-  before = processor_seconds();
+  begin_lap();
   const auto strategy =
       make_strategy(plan.strategy, *plan.space, std::move(plan.prior_us), request.seed);
   for (const auto& [point, outcome] : plan.recalled) strategy->tell(point, outcome.time_us());

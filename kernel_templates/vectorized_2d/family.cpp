@@ -2,6 +2,9 @@
 // The family vectorized_2d as the host sees it: cost and search space.
 #include "kernel_templates/family.h"
 
+#include <array>
+#include <map>
+
 #include "kernel_templates/cost.h"
 #include "kernel_templates/registry/families.h"
 #include "kernel_templates/vectorized_2d/params.cuh"
@@ -9,11 +12,12 @@
 namespace gemm_tune::vectorized_2d {
 namespace {
 
-// Per warp and k step: loading the t rows (or columns) of a thread from a row of a slice. Which of
+// Per warp and k step: loading a thread's rows (or columns) from a row of a slice. Which of
 // them one access may fetch depends on how the k-th row is aligned, which the compiler knows after
 // unrolling: the mean over the rows until the alignment repeats.
-AccessCost fragment_cost(const Params& p, int t, int count, int ld,
-                         const std::function<int(int)>& place) {
+AccessCost count_fragment_loads(const Params& p, bool is_of_a) {
+  const int t = is_of_a ? p.TM : p.TN;
+  const int count = is_of_a ? threads_m(p) : threads_n(p), ld = is_of_a ? a_ld(p) : b_ld(p);
   const int run = p.INTERLEAVE != 0 ? group(t) : t;  // neighbours in shared memory
   const int rows = 4 / vector_width(ld);
   AccessCost cost;
@@ -21,15 +25,25 @@ AccessCost fragment_cost(const Params& p, int t, int count, int ld,
     for (int i = 0; i < run;) {
       int vec = group(t);
       while (vec > 1 && ((k * ld + i) % vec != 0 || vec > run - i)) vec /= 2;
-      cost =
-          cost + shared_load_cost(threads(p), threads_n(p), 1.0 * t / run / rows, vec,
-                                  [&](int thread) -> long long {
-                                    return k * ld + i + group_offset(p, t, count, place(thread), 0);
-                                  });
+      cost = cost + shared_load_cost(threads(p), threads_n(p), 1.0 * t / run / rows, vec,
+                                     [&](int thread) -> long long {
+                                       const int place =
+                                           is_of_a ? thread / threads_n(p) : thread % threads_n(p);
+                                       return k * ld + i + group_offset(p, t, count, place, 0);
+                                     });
       i += vec;
     }
   }
   return cost;
+}
+
+AccessCost fragment_cost(const Params& p, bool is_of_a) {
+  // The points of a space differ in what does not matter here, too.
+  thread_local std::map<std::array<int, 7>, AccessCost> known;
+  const auto [at, is_new] =
+      known.try_emplace({p.BM, p.BN, p.TM, p.TN, p.PAD, p.INTERLEAVE, is_of_a ? 1 : 0});
+  if (is_new) at->second = count_fragment_loads(p, is_of_a);
+  return at->second;
 }
 
 Traits traits(const Params& p) {
@@ -39,9 +53,7 @@ Traits traits(const Params& p) {
   t.repack = p.REPACK != 0;
   t.barriers_per_tile_k = 2;
 
-  const AccessCost feed =
-      fragment_cost(p, p.TM, threads_m(p), a_ld(p), [&](int t) { return t / threads_n(p); }) +
-      fragment_cost(p, p.TN, threads_n(p), b_ld(p), [&](int t) { return t % threads_n(p); });
+  const AccessCost feed = fragment_cost(p, true) + fragment_cost(p, false);
   t.feed_instructions_per_k = feed.instructions;
   t.feed_wavefronts_per_k = feed.wavefronts;
   const AccessCost fill =

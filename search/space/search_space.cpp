@@ -82,6 +82,7 @@ SearchSpace search_space(const ConfigList& points) {
   };
   std::vector<Occurring> families;
   std::vector<std::size_t> family_of(points.size());  // in `families`
+  std::span<const ConfigList::Value> before;
   for (std::size_t p = 0; p < points.size(); ++p) {
     const KernelFamily& family = points.family(p);
     std::size_t& place = family_of[p];
@@ -90,10 +91,11 @@ SearchSpace search_space(const ConfigList& points) {
       families.push_back({&family, std::vector<std::set<int>>(family.params.size())});
     }
     const bool follows = p > 0 && family_of[p - 1] == place;
-    for (std::size_t i = 0; i < family.params.size(); ++i) {
-      const int value = points.values(p)[i];
-      if (!follows || points.values(p - 1)[i] != value) families[place].values[i].insert(value);
+    const std::span<const ConfigList::Value> here = points.values(p);
+    for (std::size_t i = 0; i < here.size(); ++i) {
+      if (!follows || before[i] != here[i]) families[place].values[i].insert(here[i]);
     }
+    before = here;
   }
   std::vector<std::string> names;
   std::vector<std::set<int>> values;  // by name

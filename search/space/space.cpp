@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/in_parallel.h"
 
 namespace gemm_tune {
 namespace {
@@ -47,7 +48,8 @@ class Sample {
 
 // Enumerates one family depth first, a parameter per level. Those that problems have a say in come
 // first: what a problem allows of them is soon known, and most of the tree never visited. Below
-// them lie subtrees in which only ProblemVeto::here differs from problem to problem.
+// them lie subtrees in which only ProblemVeto::here differs from problem to problem. They do not
+// depend on each other, so that several threads grow those that are to be remembered.
 class Enumeration {
  public:
   // memory: nullptr where nobody will ask again.
@@ -70,17 +72,26 @@ class Enumeration {
     for (const ParamSpec& param : family.params) choices_.push_back(param.values);
     for (const FixedParam& one : fixed) fix(one);
     order_params();
+    delay_params();
     count_points();
     for (std::size_t i = 0; i < family_rules_.size(); ++i) {
       rules_[deepest_read(family_rules_[i])].push_back(i);
     }
-    point_.family = &family;
-    for (std::size_t i = 0; i < choices_.size(); ++i) point_.values.push_back(unchosen(i));
+    end_ = of_problem_;
+    while (end_ < order_.size() && !is_end(++end_)) {
+    }
     if (memory != nullptr) known_ = &memory->known[{&family, choices_}];
   }
 
-  void run() {
-    descend(0, of_problem_, first_, broken_, [&](Rank rank) { take(subtree_at(rank), rank); });
+  void run(std::size_t threads) {
+    if (known_ != nullptr) grow_unknown(threads);
+    KnownConfig root = unchosen();
+    descend(root, 0, of_problem_, first_, broken_, [&](Rank rank) {
+      if (known_ != nullptr) return take(known_->at(rank - first_), rank);
+      Subtree subtree;
+      grow(subtree, root, rank);
+      take(subtree, rank);
+    });
     for (std::size_t i = 0; i < broken_.size(); ++i) {
       if (broken_[i] > 0) space_.rejected[family_rules_[i].reason] += broken_[i];
     }
@@ -111,6 +122,12 @@ class Enumeration {
  private:
   using Subtree = SpaceMemory::Subtree;
 
+  // A choice of the parameters from end_ on that breaks no rule, and what it adds to a rank.
+  struct End {
+    Rank distance;
+    std::vector<int> values;
+  };
+
   void fix(const FixedParam& one) {
     if (one.only_of != nullptr && one.only_of != &family_) return;
     const auto param = family_.find_param(one.name);
@@ -134,6 +151,35 @@ class Enumeration {
     const auto others = std::stable_partition(
         order_.begin(), order_.end(), [&](std::size_t param) { return is_of_problem(param); });
     of_problem_ = static_cast<std::size_t>(others - order_.begin());
+  }
+
+  // Within subtrees a parameter is chosen no earlier than the first rule that reads it can be
+  // judged: it would multiply the work on those between.
+  void delay_params() {
+    std::vector<std::size_t> judged(order_.size(), order_.size());
+    for (const FamilyRule& rule : family_rules_) {
+      const std::size_t depth = deepest_read(rule);
+      for (const std::size_t param : rule.reads) judged[param] = std::min(judged[param], depth);
+    }
+    std::stable_sort(order_.begin() + static_cast<std::ptrdiff_t>(of_problem_), order_.end(),
+                     [&](std::size_t a, std::size_t b) { return judged[a] < judged[b]; });
+  }
+
+  // Whether no rule that reads a parameter from this depth on reads one of the subtree's before it:
+  // of a subtree the choices from here on are then the same, whatever those before are.
+  bool is_end(std::size_t begin) const {
+    return std::none_of(family_rules_.begin(), family_rules_.end(), [&](const FamilyRule& rule) {
+      const auto is_read = [&](std::size_t depth) {
+        const std::size_t param = order_[depth];
+        return choices_[param].size() > 1 &&
+               std::count(rule.reads.begin(), rule.reads.end(), param) > 0;
+      };
+      bool before = false, after = false;
+      for (std::size_t depth = of_problem_; depth < order_.size(); ++depth) {
+        (depth < begin ? before : after) |= is_read(depth);
+      }
+      return before && after;
+    });
   }
 
   // Ranks follow the parameters as they are declared, subtrees the order of the descent.
@@ -166,43 +212,75 @@ class Enumeration {
   // Chooses the parameters from this depth to the end, in all ways that break no rule, and calls
   // visit(rank) with each. broken: counts the raw points that break one, by the rule.
   template <class Visit>
-  void descend(std::size_t depth, std::size_t end, Rank rank, std::vector<std::uint64_t>& broken,
-               const Visit& visit) {
+  void descend(KnownConfig& point, std::size_t depth, std::size_t end, Rank rank,
+               std::vector<std::uint64_t>& broken, const Visit& visit) const {
     if (depth == end) {
       visit(rank);
       return;
     }
     const std::size_t param = order_[depth];
     for (const int value : choices_[param]) {
-      point_.values[param] = value;
-      if (const std::optional<std::size_t> rule = broken_at(depth)) {
+      point.values[param] = value;
+      if (const std::optional<std::size_t> rule = broken_at(depth, point)) {
         broken[*rule] += below_[depth];
       } else {
-        descend(depth + 1, end, rank, broken, visit);
+        descend(point, depth + 1, end, rank, broken, visit);
       }
       rank += strides_[param];
     }
-    point_.values[param] = unchosen(param);
+    point.values[param] = unchosen(param);
   }
 
-  const Subtree& subtree_at(Rank rank) {
-    if (known_ == nullptr) {
-      latest_ = {};
-      grow(latest_, rank);
-      return latest_;
-    }
-    const auto [at, is_new] = known_->try_emplace(rank - first_);
-    if (is_new) grow(at->second, rank);
-    return at->second;
-  }
-
-  void grow(Subtree& subtree, Rank rank) {
-    std::vector<std::uint64_t> broken(family_rules_.size());
-    descend(of_problem_, order_.size(), rank, broken,
-            [&](Rank point) { add_point(subtree, point - rank); });
+  // Of the problem's parameters all are chosen in `point`, whose rank it is.
+  void grow(Subtree& subtree, KnownConfig& point, Rank rank) const {
+    std::vector<std::uint64_t> broken(family_rules_.size()), broken_by_ends(family_rules_.size());
+    std::vector<End> ends;
+    descend(point, end_, order_.size(), 0, broken_by_ends, [&](Rank distance) {
+      ends.push_back({distance, {}});
+      for (std::size_t depth = end_; depth < order_.size(); ++depth) {
+        ends.back().values.push_back(point.values[order_[depth]]);
+      }
+    });
+    const auto visit = [&](Rank before_end) {
+      for (std::size_t i = 0; i < broken.size(); ++i) broken[i] += broken_by_ends[i];
+      for (const End& end : ends) {
+        set_end(point, end.values);
+        add_point(subtree, point, before_end + end.distance - rank);
+      }
+      for (std::size_t depth = end_; depth < order_.size(); ++depth) {
+        point.values[order_[depth]] = unchosen(order_[depth]);
+      }
+    };
+    descend(point, of_problem_, end_, rank, broken, visit);
+    for (auto& [key, kind] : subtree.kinds) std::sort(kind.points.begin(), kind.points.end());
     for (std::size_t i = 0; i < broken.size(); ++i) {
       if (broken[i] > 0) subtree.broken.emplace_back(i, broken[i]);
     }
+  }
+
+  void set_end(KnownConfig& point, const std::vector<int>& values) const {
+    for (std::size_t i = 0; i < values.size(); ++i) point.values[order_[end_ + i]] = values[i];
+  }
+
+  // Grows what this problem needs and none before it did.
+  void grow_unknown(std::size_t threads) {
+    struct Unknown {
+      Rank rank;
+      std::vector<int> values;
+      Subtree subtree;
+    };
+    std::vector<Unknown> all;
+    std::vector<std::uint64_t> ignored(family_rules_.size());
+    KnownConfig root = unchosen();
+    descend(root, 0, of_problem_, first_, ignored, [&](Rank rank) {
+      if (!known_->contains(rank - first_)) all.push_back({rank, root.values, {}});
+    });
+    in_parallel(threads, all.size(), [&](std::size_t i) {
+      KnownConfig point = unchosen();
+      point.values = all[i].values;
+      grow(all[i].subtree, point, all[i].rank);
+    });
+    for (Unknown& one : all) known_->emplace(one.rank - first_, std::move(one.subtree));
   }
 
   // Parameters not chosen yet hold something positive, as rules expect.
@@ -210,27 +288,34 @@ class Enumeration {
     return choices_[param].size() == 1 ? choices_[param].front() : 1;
   }
 
-  std::optional<std::size_t> broken_at(std::size_t depth) const {
+  KnownConfig unchosen() const {
+    KnownConfig point;
+    point.family = &family_;
+    for (std::size_t i = 0; i < choices_.size(); ++i) point.values.push_back(unchosen(i));
+    return point;
+  }
+
+  std::optional<std::size_t> broken_at(std::size_t depth, const KnownConfig& point) const {
     for (const std::size_t rule : rules_[depth]) {
-      if (family_rules_[rule].broken(point_.values)) return rule;
+      if (family_rules_[rule].broken(point.values)) return rule;
     }
     return std::nullopt;
   }
 
-  void add_point(Subtree& subtree, std::uint64_t distance) {
+  void add_point(Subtree& subtree, KnownConfig& point, std::uint64_t distance) const {
     std::vector<int> kind;
     if (veto_.always || veto_.kind) {
-      point_.traits = family_.traits(point_.values);
-      point_.recipe = launch_recipe(point_.traits);
-      const auto reason = veto_.always ? veto_.always(point_) : std::nullopt;
+      point.traits = family_.traits(point.values);
+      point.recipe = launch_recipe(point.traits);
+      const auto reason = veto_.always ? veto_.always(point) : std::nullopt;
       if (reason) {
         ++subtree.vetoed[*reason];
         return;
       }
-      if (veto_.kind) kind = veto_.kind(point_);
+      if (veto_.kind) kind = veto_.kind(point);
     }
     const auto [at, is_new] = subtree.kinds.try_emplace(std::move(kind));
-    if (is_new) at->second.example = point_;
+    if (is_new) at->second.example = point;
     at->second.points.push_back(distance);
   }
 
@@ -255,14 +340,13 @@ class Enumeration {
   std::vector<std::vector<int>> choices_;        // of each parameter
   std::vector<std::size_t> order_;               // of parameters, by depth
   std::size_t of_problem_ = 0;                   // so many come first
+  std::size_t end_ = 0;                          // the depth from which on is_end() holds
   std::vector<std::vector<std::size_t>> rules_;  // by the depth at which they can be judged
   std::vector<std::uint64_t> below_;             // raw points that share a prefix, by depth
   std::vector<std::uint64_t> strides_;           // of a rank, by parameter
   std::vector<std::uint64_t> broken_;            // raw points, by the rule
   std::map<std::string_view, std::uint64_t> vetoed_;
   SpaceMemory::Subtrees* known_ = nullptr;
-  Subtree latest_;     // where nothing is remembered
-  KnownConfig point_;  // the one at hand: its values are set on the way down
 };
 
 // Whether so many shares along K are likely that it matters how they are added up. Where operands
@@ -330,13 +414,13 @@ namespace {
 
 Space enumerate(const std::vector<const KernelFamily*>& families, std::span<const FixedParam> fixed,
                 const ProblemVeto& veto, const Sampling& sampling,
-                const FurtherRules& further_rules, SpaceMemory* memory) {
+                const FurtherRules& further_rules, SpaceMemory* memory, std::size_t threads) {
   Space space;
   Sample sample(sampling);
   std::vector<Enumeration> parts;
   std::vector<Rank> ends;
   for (const KernelFamily* family : families) {
-    parts.emplace_back(*family, fixed, veto, further_rules, space, sample, memory).run();
+    parts.emplace_back(*family, fixed, veto, further_rules, space, sample, memory).run(threads);
     ends.push_back(space.enumerated);
   }
   space.valid = sample.offered();
@@ -357,13 +441,13 @@ Space enumerate(const std::vector<const KernelFamily*>& families, std::span<cons
 Space enumerate(const std::vector<const KernelFamily*>& families, std::span<const FixedParam> fixed,
                 const Veto& veto, const Sampling& sampling, const FurtherRules& further_rules) {
   return enumerate(families, fixed, ProblemVeto{veto, nullptr, nullptr}, sampling, further_rules,
-                   nullptr);
+                   nullptr, 1);
 }
 
 Space enumerate(const std::vector<const KernelFamily*>& families, std::span<const FixedParam> fixed,
                 const ProblemVeto& veto, const Sampling& sampling,
-                const FurtherRules& further_rules, SpaceMemory& memory) {
-  return enumerate(families, fixed, veto, sampling, further_rules, &memory);
+                const FurtherRules& further_rules, SpaceMemory& memory, std::size_t threads) {
+  return enumerate(families, fixed, veto, sampling, further_rules, &memory, threads);
 }
 
 }  // namespace gemm_tune

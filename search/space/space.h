@@ -98,9 +98,10 @@ Space enumerate(const std::vector<const KernelFamily*>& families,
                 const Sampling& sampling = {}, const FurtherRules& further_rules = nullptr);
 
 // The same at one of several problems. Further rules are the problem's, and of each family read the
-// same parameters at every problem.
+// same parameters at every problem. So many threads enumerate: rules, traits and the veto are
+// called in any of them; the space does not depend on their number.
 Space enumerate(const std::vector<const KernelFamily*>& families, std::span<const FixedParam> fixed,
                 const ProblemVeto& veto, const Sampling& sampling,
-                const FurtherRules& further_rules, SpaceMemory& memory);
+                const FurtherRules& further_rules, SpaceMemory& memory, std::size_t threads = 1);
 
 }  // namespace gemm_tune

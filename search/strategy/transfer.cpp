@@ -7,6 +7,7 @@
 #include <map>
 #include <stdexcept>
 
+#include "core/in_parallel.h"
 #include "search/strategy/model_strategy.h"
 #include "search/strategy/surrogate.h"
 
@@ -96,7 +97,7 @@ double likeness(const DeviceSpec& a, const DeviceSpec& b) {
 }
 
 std::vector<double> transferred_prior(const SearchSpace& space, std::vector<double> prior_us,
-                                      std::span<const Evidence> evidence) {
+                                      std::span<const Evidence> evidence, std::size_t threads) {
   if (prior_us.size() != space.size()) {
     throw std::invalid_argument("a transferred prior needs one prior time per point");
   }
@@ -120,13 +121,15 @@ std::vector<double> transferred_prior(const SearchSpace& space, std::vector<doub
   std::vector<std::size_t> others;
   for (std::size_t point = 0; point < space.size(); ++point) {
     if (known.find(point) == known.end()) others.push_back(point);
-    if (others.size() < kChunk && point + 1 < space.size()) continue;
-    const Eigen::VectorXf means = surrogate.means(others);
-    for (std::size_t i = 0; i < others.size(); ++i) {
-      prior_us[others[i]] *= std::exp(means[static_cast<Eigen::Index>(i)]);
-    }
-    others.clear();
   }
+  in_parallel(threads, (others.size() + kChunk - 1) / kChunk, [&](std::size_t chunk) {
+    const std::span<const std::size_t> rest = std::span(others).subspan(chunk * kChunk);
+    const std::span<const std::size_t> points = rest.first(std::min(kChunk, rest.size()));
+    const Eigen::VectorXf means = surrogate.means(points);
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      prior_us[points[i]] *= std::exp(means[static_cast<Eigen::Index>(i)]);
+    }
+  });
   return prior_us;
 }
 

@@ -33,10 +33,10 @@ double likeness(const DeviceSpec& a, const DeviceSpec& b);
 
 // The prior (microseconds, one per point, as make_model() takes it) as corrected by the evidence:
 // fully where its likeness is 1, hardly where that is near 0 or nothing similar was timed. What is
-// infinite or NaN stays so. Takes about half a second for 100,000 points. Throws
+// infinite or NaN stays so. So many threads work on it, without a difference. Throws
 // std::invalid_argument where there is not one prior per point, std::out_of_range for evidence of a
 // point that is not in the space.
 std::vector<double> transferred_prior(const SearchSpace& space, std::vector<double> prior_us,
-                                      std::span<const Evidence> evidence);
+                                      std::span<const Evidence> evidence, std::size_t threads = 1);
 
 }  // namespace gemm_tune

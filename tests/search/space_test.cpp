@@ -5,6 +5,7 @@
 
 #include <map>
 #include <numeric>
+#include <random>
 #include <set>
 #include <string>
 #include <vector>
@@ -295,6 +296,47 @@ TEST(SpaceTest, WhatIsRememberedGivesEachProblemTheSameSpaceWithLessWork) {
     }
   }
   EXPECT_EQ(judged, 0u);  // the last problem was the first, too
+}
+
+// Rules of up to three parameters, some of them the problem's, that break at random.
+TEST(SpaceTest, FindsWhatKeepsAllRulesInOrderWhicheverParametersTheyRead) {
+  constexpr std::size_t kParams = 7;
+  std::mt19937 random(1);
+  for (int round = 0; round < 50; ++round) {
+    std::vector<ParamSpec> params;
+    for (std::size_t i = 0; i < kParams; ++i) {
+      params.push_back({std::string(1, static_cast<char>('A' + i)), {1, 2, 3}, ""});
+    }
+    std::vector<FamilyRule> rules;
+    for (int i = 0; i < 6; ++i) {
+      std::set<std::size_t> reads;
+      for (int read = 0; read < 3; ++read) reads.insert(random() % kParams);
+      const auto salt = static_cast<int>(random() % 1000);
+      rules.push_back({std::to_string(i), {reads.begin(), reads.end()}, [reads, salt](Values v) {
+                         int sum = salt;
+                         for (const std::size_t read : reads) sum = 31 * sum + v[read];
+                         return sum % 5 == 0;
+                       }});
+    }
+    const std::vector<FamilyRule> of_problem = {rules.back()};
+    rules.pop_back();
+    const KernelFamily family = make_test_family(params, rules);
+    std::vector<std::vector<int>> expected;
+    for (int rank = 0; rank < 3 * 3 * 3 * 3 * 3 * 3 * 3; ++rank) {
+      std::vector<int> values(kParams);
+      for (int i = kParams, rest = rank; i-- > 0; rest /= 3) values[std::size_t(i)] = 1 + rest % 3;
+      if (!family.reject(values) && !of_problem[0].broken(values)) expected.push_back(values);
+    }
+    for (const std::size_t threads : {1, 3}) {
+      SpaceMemory memory;
+      const Space space = enumerate(
+          {&family}, {}, {}, {}, [&](const KernelFamily&) { return of_problem; }, memory, threads);
+      std::vector<std::vector<int>> points;
+      for (const KnownConfig& point : space.points) points.push_back(point.values);
+      EXPECT_EQ(points, expected) << round;
+      EXPECT_EQ(space.enumerated, space.valid + rejected_sum(space)) << round;
+    }
+  }
 }
 
 // Nothing is stored: the families have millions of points.

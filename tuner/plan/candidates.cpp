@@ -27,6 +27,22 @@ Candidates listed_candidates(const TuneRequest& request, const Problem& problem)
   return result;
 }
 
+// The parameters that the problem settles, and those of shares in the L2 where it keeps none.
+std::vector<FixedParam> settled_here(const std::vector<const KernelFamily*>& families,
+                                     const Problem& problem, const DeviceSpec& device) {
+  std::vector<FixedParam> settled = settled_params(problem);
+  for (const KernelFamily* const family : families) {
+    const std::optional<std::size_t> kept = family->find_trait(&Traits::kept_sixteenths);
+    if (!kept) continue;
+    const ParamSpec& param = family->params[*kept];
+    const bool may_keep_any =
+        std::any_of(param.values.begin(), param.values.end(),
+                    [&](int sixteenths) { return may_keep(sixteenths, problem, device); });
+    if (!may_keep_any) settled.push_back({param.name, 0, family});
+  }
+  return settled;
+}
+
 Candidates enumerated_candidates(const TuneRequest& request, const Problem& problem,
                                  SpaceMemory& memory) {
   const auto always = [&](const KnownConfig& point) {
@@ -41,10 +57,10 @@ Candidates enumerated_candidates(const TuneRequest& request, const Problem& prob
     });
   }
   Space space = enumerate(
-      families, settled_params(problem), {always, seen_by_problems, here},
+      families, settled_here(families, problem, request.device), {always, seen_by_problems, here},
       {request.most_points, request.seed},
       [&](const KernelFamily& family) { return rules_of_problem(family, problem, request.device); },
-      memory);
+      memory, planning_threads(request));
   Candidates result;
   result.funnel.enumerated = space.enumerated;
   result.funnel.rejected_by_rule = std::move(space.rejected);
@@ -55,6 +71,10 @@ Candidates enumerated_candidates(const TuneRequest& request, const Problem& prob
 }
 
 }  // namespace
+
+std::size_t planning_threads(const TuneRequest& request) {
+  return std::clamp<std::size_t>((request.jobs + 3) / 4, 1, 4);
+}
 
 std::optional<std::string_view> reject(const TuneRequest& request, const Problem& problem,
                                        const KnownConfig& config) {

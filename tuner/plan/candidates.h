@@ -31,6 +31,10 @@ inline Candidates candidates_for(const TuneRequest& request, const Problem& prob
 // from: without predicates where the family has such a kernel that is legal, else as legal_for().
 std::optional<KnownConfig> specialised_for(const KnownConfig& config, const Problem& problem);
 
+// In how many threads a problem is planned: a quarter of the compile processes, most of which
+// compile meanwhile, and no more than it has use for.
+std::size_t planning_threads(const TuneRequest& request);
+
 // Why a config is not a candidate for the problem; nullopt if it is. reject_needless() does not
 // apply to a config that the request names.
 std::optional<std::string_view> reject(const TuneRequest& request, const Problem& problem,

@@ -20,6 +20,7 @@ namespace {
 constexpr std::string_view kTooWide = "vector accesses wider than the problem's alignment";
 constexpr std::string_view kRaggedEdge =
     "not predicated and the problem is not a multiple of the tile";
+constexpr std::string_view kNeedlessPredicates = "predicated where the problem has no ragged edge";
 constexpr std::string_view kNeedlessCopies = "copies operands to aligned rows whose own suffice";
 constexpr std::string_view kNarrow = "narrower accesses than the alignment allows";
 constexpr std::string_view kShortShares = "shares along K of hardly a slice";
@@ -61,17 +62,6 @@ const RecordedLosses& recorded_losses(const Signature& signature, const DeviceSp
 bool has_too_short_shares(const Traits& traits, const Problem& problem,
                           const RecordedLosses& losses) {
   return traits.split_k > 1 && slices_of(traits, problem) < losses.least_slices_per_share;
-}
-
-// Whether so much of the larger operand is worth keeping in the L2 between launches: not where it
-// fits there as a whole, and neither more than the L2 holds beside what passes it by nor so little
-// that no clock would show it.
-bool may_keep(int sixteenths, const Problem& problem, const DeviceSpec& device) {
-  const double elements = static_cast<double>(std::max(problem.M, problem.N)) *
-                          static_cast<double>(problem.K) * static_cast<double>(problem.batch);
-  const double bytes = elements * bytes_of(problem.signature.a);
-  const double kept = bytes * sixteenths / 16, l2 = static_cast<double>(device.l2_bytes);
-  return bytes > l2 && kept >= l2 / 8 && kept <= l2 * 0.8;
 }
 
 // What lost everywhere in recordings on a GPU of the architecture, if any were made: at the
@@ -209,6 +199,21 @@ void add_edge_rules(std::vector<FamilyRule>& rules, const ReadParams& of, const 
   }
 }
 
+// Of a family whose rules take a config with and without predicates alike.
+void add_rule_of_needless_predicates(std::vector<FamilyRule>& rules, const ReadParams& of,
+                                     const Problem& problem) {
+  add_rule(rules, kNeedlessPredicates, {of.predicated, of.tile_m, of.tile_n, of.tile_k},
+           [predicated = *of.predicated, tile_m = *of.tile_m, tile_n = *of.tile_n,
+            tile_k = *of.tile_k, problem](Values v) {
+             return v[predicated] != 0 && problem.M % v[tile_m] == 0 &&
+                    problem.N % v[tile_n] == 0 && problem.K % v[tile_k] == 0;
+           });
+}
+
+bool reads(const FamilyRule& rule, std::size_t param) {
+  return std::count(rule.reads.begin(), rule.reads.end(), param) > 0;
+}
+
 }  // namespace
 
 std::optional<std::string_view> reject_before_compile(const KnownConfig& config,
@@ -246,6 +251,11 @@ std::vector<FamilyRule> rules_of_problem(const KernelFamily& family, const Probl
   std::vector<FamilyRule> rules;
   if (of.vec) add_alignment_rules(rules, of, family.is_fastest_at_widest_vec, problem);
   if (of.predicated) add_edge_rules(rules, of, problem);
+  if (of.predicated && of.tile_m && of.tile_n && of.tile_k &&
+      std::none_of(family.rules.begin(), family.rules.end(),
+                   [&](const FamilyRule& rule) { return reads(rule, *of.predicated); })) {
+    add_rule_of_needless_predicates(rules, of, problem);
+  }
   if (of.tile_k && of.split_k) {
     add_rule(rules, kShortShares, {of.tile_k, of.split_k},
              [of, problem, &losses = recorded_losses(problem.signature, device)](Values v) {
@@ -263,6 +273,14 @@ bool would_spill(const KnownConfig& config, const DeviceSpec& device) {
   const int most =
       std::min(device.max_registers_per_thread, shared_registers(config.traits, device));
   return config.traits.registers_estimate > most + tolerated_excess(most);
+}
+
+bool may_keep(int sixteenths, const Problem& problem, const DeviceSpec& device) {
+  const double elements = static_cast<double>(std::max(problem.M, problem.N)) *
+                          static_cast<double>(problem.K) * static_cast<double>(problem.batch);
+  const double bytes = elements * bytes_of(problem.signature.a);
+  const double kept = bytes * sixteenths / 16, l2 = static_cast<double>(device.l2_bytes);
+  return bytes > l2 && kept >= l2 / 8 && kept <= l2 * 0.8;
 }
 
 std::optional<std::string_view> reject_needless(const KnownConfig& config, const Problem& problem,
@@ -292,7 +310,7 @@ std::optional<std::string_view> reject_needless(const KnownConfig& config, const
   const bool has_edge = problem.M % traits.tile_m != 0 || problem.N % traits.tile_n != 0 ||
                         problem.K % traits.tile_k != 0;
   if (!traits.predicated || has_edge || !has_unpredicated_twin(config)) return std::nullopt;
-  return "predicated where the problem has no ragged edge";
+  return kNeedlessPredicates;
 }
 
 std::optional<std::string_view> reject_needless_on_device(const KnownConfig& config,

@@ -33,6 +33,11 @@ std::optional<std::string_view> reject_on_device(const KnownConfig& config,
 // Whether the compiler would spill, by the family's estimate of a thread's registers.
 bool would_spill(const KnownConfig& config, const DeviceSpec& device);
 
+// Whether so much of the larger operand is worth keeping in the L2 between launches: not where it
+// fits there as a whole, and neither more than the L2 holds beside what passes it by nor so little
+// that no clock would show it.
+bool may_keep(int sixteenths, const Problem& problem, const DeviceSpec& device);
+
 // What is legal and yet not worth trying. On every GPU: checks of edges that are not there, stages
 // without slices, operands kept in an L2 that holds all of them anyway or less, instructions of
 // half the depth that the target's have, launch bounds that bind nothing, registers that would

@@ -10,6 +10,7 @@
 #include <span>
 
 #include "core/error.h"
+#include "core/in_parallel.h"
 #include "search/model/expected_error.h"
 #include "search/model/static_model.h"
 #include "search/space/point_index.h"
@@ -174,12 +175,15 @@ Traits traits_of(const Plan& plan, std::size_t point) {
 }
 
 // The static model's times of all points.
-std::vector<double> model_times(const Plan& plan, const DeviceSpec& device) {
-  std::vector<double> times;
-  times.reserve(plan.points.size());
-  for (std::size_t point = 0; point < plan.points.size(); ++point) {
-    times.push_back(predict(traits_of(plan, point), plan.problem, device).time_us);
-  }
+std::vector<double> model_times(const Plan& plan, const DeviceSpec& device, std::size_t threads) {
+  constexpr std::size_t kChunk = 4096;
+  std::vector<double> times(plan.points.size());
+  in_parallel(threads, (times.size() + kChunk - 1) / kChunk, [&](std::size_t chunk) {
+    const std::size_t end = std::min((chunk + 1) * kChunk, times.size());
+    for (std::size_t point = chunk * kChunk; point < end; ++point) {
+      times[point] = predict(traits_of(plan, point), plan.problem, device).time_us;
+    }
+  });
   return times;
 }
 
@@ -201,7 +205,8 @@ std::vector<std::size_t> points_of(const std::vector<KnownConfig>& leaders, cons
 // Sets the prior: the static model's times, corrected by timings of other problems and devices. And
 // the leaders: at most half of what the budget leaves.
 void make_prior(Plan& plan, const TuneRequest& request, const Elsewhere& elsewhere) {
-  plan.prior_us = model_times(plan, request.device);
+  const std::size_t threads = planning_threads(request);
+  plan.prior_us = model_times(plan, request.device, threads);
   plan.prior_sources.emplace();
   if (!request.measure) return;  // the results will be the model's own times
   std::vector<Evidence> evidence;
@@ -216,7 +221,7 @@ void make_prior(Plan& plan, const TuneRequest& request, const Elsewhere& elsewhe
   if (plan.budget > settled) {
     plan.leaders = points_of(elsewhere.leaders, plan, (plan.budget - settled) / 2);
   }
-  plan.prior_us = transferred_prior(*plan.space, std::move(plan.prior_us), evidence);
+  plan.prior_us = transferred_prior(*plan.space, std::move(plan.prior_us), evidence, threads);
 }
 
 std::size_t asked_budget(const TuneRequest& request, std::size_t points) {
