@@ -2,6 +2,7 @@
 #include "cli/tune/range_command.h"
 
 #include <algorithm>
+#include <future>
 #include <iterator>
 #include <string>
 #include <utility>
@@ -69,6 +70,7 @@ int tune_ranges(const TuneHereOptions& options, const Call& call) {
   const double within = options.within.empty() ? 0.05 : parse_share("--within", options.within);
   // Malformed sizes are refused before a driver is started.
   const Ranges ranges = asked_ranges(options);
+  const std::future<void> opened = open_libraries(options);
   const Target target = resolve_target(options);
   if (options.dry_run) return dry_run_ranges(options, target, ranges);
   Database database = open_for_tuning(options);

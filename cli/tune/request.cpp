@@ -23,6 +23,7 @@
 #include "runtime/library.h"
 #include "tuner/job/log.h"
 #include "tuner/plan/problem_results.h"
+#include "tuner/process/signals_blocked.h"
 #include "tuner/work/own_worker.h"
 
 namespace gemm_tune {
@@ -76,6 +77,15 @@ void require_measured(const TuneRequest& request, const Target& target) {
 }
 
 }  // namespace
+
+std::future<void> open_libraries(const TuneOptions& options) {
+  const bool tries_algorithms = !options.without_library && options.configs.empty();
+  const SignalsBlocked blocked;
+  return std::async(std::launch::async, [tries_algorithms] {
+    nvrtc_version_if_there();
+    if (tries_algorithms) library_revisions_here();
+  });
+}
 
 std::size_t default_jobs(const Target& target) {
   const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <future>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,11 @@ namespace gemm_tune {
 // One compile process per core, but one core less for each GPU: a measuring worker that had to wait
 // for a core would measure the wait.
 std::size_t default_jobs(const Target& target);
+
+// Opens the libraries that tune_request() asks for their versions, in a thread beside: cublasLt
+// takes tenths of a second, in which the driver wakes. Whoever needs a library that is missing says
+// so.
+std::future<void> open_libraries(const TuneOptions& options);
 
 // A request of default rules. Throws UsageError naming the option that is malformed, and
 // DeviceError where it compiles and there is no NVRTC.

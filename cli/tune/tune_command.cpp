@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <future>
 #include <string>
 #include <utility>
 
@@ -51,6 +52,7 @@ int run_tune(const TuneHereOptions& options, const Call& call) {
   }
   // Malformed sizes are refused before a driver is started, which takes seconds.
   WeightedProblems problems = problems_to_tune(options);
+  const std::future<void> opened = open_libraries(options);
   const Target target = resolve_target(options);
   TuneRequest request = tune_request(options, target, std::move(problems));
   if (options.dry_run) {
