@@ -13,16 +13,22 @@ namespace {
 // 843 kernels of searches for sm_75, 80, 86 and 89 (CUDA 13.0) that do not spill, half take within
 // 8 of 6 less, 5 % over 16 more; 56 of 104 that spill are not compiled by it, and 10 others.
 int expected_registers(const Params& p) {
-  const int staged = is_async(p) ? 0 : copied_chunks(p) * (kChunk / 2);
+  const int staged = is_async(p) ? 0 : copied_chunks(p) * kChunkWords;
   return sums_per_thread(p) + 2 * (p.WM + p.WN) / kBlock * 4 + staged + 2 * copied_chunks(p) +
          (p.PRED != 0 ? 46 : 34);
 }
 
+constexpr Accuracy kClassOfF32 = Accuracy::tf32;
+constexpr double kRounding = 2;  // instructions that round an element to tf32 (NVRTC 13.0)
+
 Traits traits(const Params& p) {
   Traits t;
   t.signature = signature_of(static_cast<ElementType>(p.AB), static_cast<ElementType>(p.CD));
-  t.least_sm = p.CLUSTER != 0 ? 90 : p.AB == kTypeBf16 || p.MMA_K == 16 || is_async(p) ? 80 : 75;
-  t.deeper_sm = p.MMA_K == 8 ? 80 : 0;
+  const bool is_f32 = p.AB == kTypeF32;
+  if (is_f32) t.signature.accuracy = kClassOfF32;
+  const bool has_instruction_of_sm_75 = p.AB == kTypeF16 && p.MMA_K == 8;
+  t.least_sm = p.CLUSTER != 0 ? 90 : !has_instruction_of_sm_75 || is_async(p) ? 80 : 75;
+  t.deeper_sm = has_instruction_of_sm_75 ? 80 : 0;
   t.async_copy = is_async(p);
   t.threads = threads(p);
   t.tile_m = p.BM;
@@ -47,15 +53,23 @@ Traits traits(const Params& p) {
   t.registers_estimate = expected_registers(p);
   // Every access of a warp moves 512 bytes but the narrow ones from global memory, which touch as
   // many: lanes are a chunk apart.
-  t.feed_instructions_per_k = 1.0 * (p.WM + p.WN) / kBlock / kBlock;
-  t.feed_wavefronts_per_k = 4 * t.feed_instructions_per_k;
+  const double depth = block_depth(element_bytes(p));
+  const double blocks_m = p.WM / kBlock, blocks_n = p.WN / kBlock;
+  const auto loads = [&](bool along_k) {
+    return chunk_reads(element_bytes(p), along_k) == ChunkReads::eight_rows ? 1 : 4;
+  };
+  t.feed_instructions_per_k =
+      (blocks_m * loads(a_along_k(p)) + blocks_n * loads(b_along_k(p))) / depth;
+  t.feed_wavefronts_per_k = 4 * (blocks_m + blocks_n) / depth;
   const int chunks = copied_chunks(p);  // of a thread
   const VectorWidths widths = access_widths(p);
-  const int accesses = kChunk / min_of(widths.a, widths.b) + (is_async(p) ? 0 : 1);
+  const int accesses =
+      chunk_elements(element_bytes(p)) / min_of(widths.a, widths.b) + (is_async(p) ? 0 : 1);
   t.fill_instructions_per_tile_k = chunks * accesses;
   t.fill_wavefronts_per_tile_k = 4 * t.fill_instructions_per_tile_k;
   // By counts in the SASS of 14 main loops for sm_90 (CUDA 13.0).
-  t.other_instructions_per_k = (20.0 + 4.0 * p.BK / kBlock + 3.0 * chunks) / p.BK;
+  t.other_instructions_per_k = (20.0 + 4.0 * p.BK / depth + 3.0 * chunks) / p.BK;
+  if (is_f32) t.other_instructions_per_k += kRounding * 4 * (blocks_m + blocks_n) / depth;
   return t;
 }
 
@@ -113,15 +127,22 @@ std::optional<std::string> order_of_sums(Values values) {
 
 KernelFamily family() {
   KernelFamily family = make_family<Params>(
-      "mma", /*revision=*/3, "tensor cores by mma.sync, 16-bit operands, sums in fp32",
-      {{"AB", &Params::AB, {1, 2}, "type of A and B: 1 for f16, 2 for bf16", Role::type_ab},
+      "mma", /*revision=*/3, "tensor cores by mma.sync, 16-bit operands or tf32, sums in fp32",
+      {{"AB",
+        &Params::AB,
+        {0, 1, 2},
+        "type of A and B: 0 for f32, rounded to tf32, 1 for f16, 2 for bf16",
+        Role::type_ab},
        {"CD", &Params::CD, {0, 1, 2}, "type of C and D: 0 for f32, else AB", Role::type_cd},
        tile_m_param("BM", &Params::BM, {16, 32, 64, 128, 256}),
        tile_n_param("BN", &Params::BN, {16, 32, 64, 96, 128, 256}),
-       tile_k_param("BK", &Params::BK, {32, 64, 128}),
+       tile_k_param("BK", &Params::BK, {16, 32, 64, 128}),
        {"WM", &Params::WM, {16, 32, 64}, "warp tile rows"},
        {"WN", &Params::WN, {16, 32, 48, 64}, "warp tile columns"},
-       {"MMA_K", &Params::MMA_K, {8, 16}, "K elements of one instruction; 8 is what sm_75 has"},
+       {"MMA_K",
+        &Params::MMA_K,
+        {8, 16},
+        "K elements of one instruction; 8 is what sm_75 has, and tf32"},
        stages_param("STAGES", &Params::STAGES, {2, 3, 4, 5}),
        {"ASYNC", &Params::ASYNC, {0, 1}, "1: cp.async brings slices; 0: registers do"},
        vector_width_param("VEC", &Params::VEC, {1, 2, 4, 8}),
@@ -140,32 +161,33 @@ KernelFamily family() {
         Role::tunable,
         0}},
       rules().list, &reject, &traits);
+  family.accuracy = kClassOfF32;
   family.is_fastest_at_widest_vec = true;
   family.representatives = representatives();
   // 64 x 64 tiles waste little on small edges. Without cp.async, and with instructions of depth 8,
   // f16 runs on sm_75 too.
   family.untuned = [](const Signature& signature, int sm) -> std::optional<std::vector<int>> {
-    const ElementType ab = signature.a, cd = signature.d;
-    const bool has_depth_16 = sm >= 80;
-    const bool is_served =
-        (ab == ElementType::f16 && sm >= 75) || (ab == ElementType::bf16 && has_depth_16);
-    if (!is_served) return std::nullopt;
-    return values_of(Params{.AB = static_cast<int>(ab),
-                            .CD = static_cast<int>(cd),
-                            .BM = 64,
-                            .BN = 64,
-                            .BK = 32,
-                            .WM = 32,
-                            .WN = 32,
-                            .MMA_K = has_depth_16 ? 16 : 8,
-                            .STAGES = 2,
-                            .ASYNC = 0,
-                            .VEC = 8,
-                            .RASTER = 8,
-                            .SPLIT_K = 1,
-                            .TA = 0,
-                            .TB = 0,
-                            .PRED = 1});
+    const bool is_f32 = signature.a == ElementType::f32;
+    const Params p{.AB = static_cast<int>(signature.a),
+                   .CD = static_cast<int>(signature.d),
+                   .BM = 64,
+                   .BN = 64,
+                   .BK = 32,
+                   .WM = 32,
+                   .WN = 32,
+                   .MMA_K = sm >= 80 && !is_f32 ? 16 : 8,
+                   .STAGES = 2,
+                   .ASYNC = 0,
+                   .VEC = is_f32 ? 4 : 8,
+                   .RASTER = 8,
+                   .SPLIT_K = 1,
+                   .TA = 0,
+                   .TB = 0,
+                   .PRED = 1};
+    if (reject(p) != nullptr) return std::nullopt;
+    const Traits t = traits(p);
+    const bool is_served = t.signature == signature && sm >= t.least_sm;
+    return is_served ? std::optional(values_of(p)) : std::nullopt;
   };
   return family;
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// mma: D = alpha * op(A) * op(B) + beta * C on tensor cores by mma.sync, A and B of f16 or bf16,
-// sums in fp32, C and D of f32 or of A's type.
+// mma: D = alpha * op(A) * op(B) + beta * C on tensor cores by mma.sync, A and B of f16, bf16, or
+// of f32, rounded to tf32 in registers, sums in fp32, C and D of f32 or of A's type.
 //
 // A CTA computes BM x BN in slices of BK that lie in STAGES buffers of shared memory as they lie in
 // global memory, their chunks of 16 bytes exchanged against bank conflicts; a warp computes WM x
 // WN. ASYNC: cp.async brings the slices, or they pass through registers (also where accesses of one
 // element are too narrow for cp.async). RASTER tile rows are walked side by side. SPLIT_K CTAs
 // share a tile along K. AB and CD are the types of the operands and of the result, MMA_K is the
-// depth of one instruction: 8 is what sm_75 has. VEC is the elements per global access; TA and TB
-// pick the layout, PRED the edge handling: 1 for any shape, 0 for multiples of the tile. Compiled
-// and emulated for every architecture from sm_75 on; executed on sm_90 only
+// depth of one instruction: 8 is what sm_75 has, and tf32. VEC is the elements per global access;
+// TA and TB pick the layout, PRED the edge handling: 1 for any shape, 0 for multiples of the tile.
+// Compiled and emulated for every architecture from sm_75 on; executed on sm_90 only
 // (tests/emulator/device_test/mma_rounding_gpu_test.cpp).
 #pragma once
 
@@ -19,6 +19,7 @@
 #include "kernel_templates/device/call/pointer_batch.cuh"
 #include "kernel_templates/device/copy/chunk_copy.cuh"
 #include "kernel_templates/device/copy/pre_pass.cuh"
+#include "kernel_templates/device/element/select.cuh"
 #include "kernel_templates/device/sum/cluster_sum.cuh"
 #include "kernel_templates/device/sum/share_sum.cuh"
 #include "kernel_templates/device/tile/mma_block.cuh"
@@ -35,17 +36,25 @@ static_assert(has_its_cluster(cluster_ctas(kP)),
 constexpr bool kPredicated = kP.PRED != 0;
 constexpr bool kAsync = is_async(kP);
 constexpr int kBlocksM = kP.WM / kBlock, kBlocksN = kP.WN / kBlock;  // of a warp
+constexpr int kDepth = block_depth(element_bytes(kP));
+using Operand = Select<kP.AB == kTypeF32, Bits32, Bits16>::Type;
 
 // Elements per access; of D, which lies in pairs of a lane's sums, as many as a quad's lanes can
 // bring together.
 constexpr VectorWidths kWidths = access_widths(kP);
-constexpr int kQuadBlocks = 4;
-constexpr bool kByQuads =
-    kP.CD != kTypeF32 && kWidths.cd == kChunk && kP.CLUSTER == 0 && 2 * kBlocksN % kQuadBlocks == 0;
-constexpr int kVecD = kByQuads ? kChunk : min_of(kWidths.cd, 2);
+constexpr int kQuadBlocks = 4, kQuadElements = 8;
+constexpr bool kByQuads = kP.CD != kTypeF32 && kWidths.cd == kQuadElements && kP.CLUSTER == 0 &&
+                          2 * kBlocksN % kQuadBlocks == 0;
+constexpr int kVecD = kByQuads ? kQuadElements : min_of(kWidths.cd, 2);
 
-using CopyA = ChunkCopy<kP.BM, kP.BK, threads(kP), kWidths.a, a_along_k(kP), kAsync, kPredicated>;
-using CopyB = ChunkCopy<kP.BN, kP.BK, threads(kP), kWidths.b, b_along_k(kP), kAsync, kPredicated>;
+using CopyA =
+    ChunkCopy<Operand, kP.BM, kP.BK, threads(kP), kWidths.a, a_along_k(kP), kAsync, kPredicated>;
+using CopyB =
+    ChunkCopy<Operand, kP.BN, kP.BK, threads(kP), kWidths.b, b_along_k(kP), kAsync, kPredicated>;
+template <MmaOperand OPERAND, int EDGE, bool ALONG_K, int WARP>
+using Places = typename Select<chunk_reads(sizeof(Operand), ALONG_K) == ChunkReads::eight_rows,
+                               MmaPlaces<Operand, OPERAND, EDGE, kP.BK, ALONG_K, WARP>,
+                               ElementPlaces<Operand, OPERAND, EDGE, kP.BK, WARP>>::Type;
 
 // A thread's place in the CTA tile: its warp's tile.
 struct Place {
@@ -67,7 +76,9 @@ struct Fragments {
 struct Sums {
   float x[kBlocksM][2 * kBlocksN][4];
 
-  __device__ void multiply(const Fragments& of) {
+  __device__ void multiply(Fragments& of) {
+    round_blocks<kP.AB>(of.a);
+    round_blocks<kP.AB>(of.b);
 #pragma unroll
     for (int i = 0; i < kBlocksM; ++i) {
 #pragma unroll
@@ -87,8 +98,8 @@ struct Sums {
 class Segment {
  public:
   // a and b: the CTA's product's operands.
-  __device__ Segment(const KernelArgs& args, const Bits16* a, const Bits16* b, TileOrigin origin,
-                     KRange k, Bits16* a_smem, Bits16* b_smem, const Place& place)
+  __device__ Segment(const KernelArgs& args, const Operand* a, const Operand* b, TileOrigin origin,
+                     KRange k, Operand* a_smem, Operand* b_smem, const Place& place)
       : a_copy_(a_along_k(kP) ? a + origin.row * args.lda + k.begin
                               : a + k.begin * args.lda + origin.row,
                 args.lda, args.M - origin.row),
@@ -123,30 +134,29 @@ class Segment {
   }
 
  private:
-  static constexpr int kSteps = kP.BK / kBlock;
+  static constexpr int kSteps = kP.BK / kDepth;
+  static_assert(kSteps % 2 == 0);
   // Steps over which a slice's copies are spread: all but the last, where the wait for them is.
-  static constexpr int kCopySteps = max_of(1, kSteps - 1);
+  static constexpr int kCopySteps = kSteps - 1;
 
   // of: the first step's blocks in the first of them, before and after. WHOLE: the slice that sets
   // out meanwhile is.
   template <bool WHOLE>
   __device__ void multiply_slice(Sums& sums, Fragments (&of)[2]) {
-    if constexpr (kSteps == 1) begin_copy<WHOLE, 0, 1>();
     multiply_steps<WHOLE, 0>(sums, of);
     read_ = next(read_);
     if constexpr (kAsync) {
       end_copy();
       synchronise();
-      load(of[kSteps % 2], 0);
-      sums.multiply(of[(kSteps - 1) % 2]);
+      load(of[0], 0);
+      sums.multiply(of[1]);
     } else {
-      sums.multiply(of[(kSteps - 1) % 2]);
+      sums.multiply(of[1]);
       finish_copy();
       end_copy();
       synchronise();
-      load(of[kSteps % 2], 0);
+      load(of[0], 0);
     }
-    if constexpr (kSteps % 2 != 0) of[0] = of[1];
   }
 
   // From a step on all but the last. Copies come behind the loads, which multiplications wait for.
@@ -203,10 +213,10 @@ class Segment {
 
   CopyA a_copy_;
   CopyB b_copy_;
-  const MmaPlaces<MmaOperand::a, kP.BM, kP.BK, a_along_k(kP), kP.WM> a_places_;
-  const MmaPlaces<MmaOperand::b, kP.BN, kP.BK, b_along_k(kP), kP.WN> b_places_;
-  Bits16* const a_smem_;
-  Bits16* const b_smem_;
+  const Places<MmaOperand::a, kP.BM, a_along_k(kP), kP.WM> a_places_;
+  const Places<MmaOperand::b, kP.BN, b_along_k(kP), kP.WN> b_places_;
+  Operand* const a_smem_;
+  Operand* const b_smem_;
   int k_left_;  // from the next slice to copy on
   int slices_;  // left to multiply
   int read_ = 0, write_ = 0;
@@ -278,8 +288,8 @@ __device__ inline KernelArgs arguments_of(const KernelArgs& all) {
   return all;
 }
 
-__device__ inline const Bits16* matrix_of_batch(const float* first, long long stride) {
-  return reinterpret_cast<const Bits16*>(first) + blockIdx.z * stride;
+__device__ inline const Operand* matrix_of_batch(const float* first, long long stride) {
+  return reinterpret_cast<const Operand*>(first) + blockIdx.z * stride;
 }
 
 extern "C" __global__ void GT_CLUSTER __launch_bounds__(threads(kP)) gemm(const KernelArgs all) {
@@ -290,8 +300,8 @@ extern "C" __global__ void GT_CLUSTER __launch_bounds__(threads(kP)) gemm(const 
     }
   }
   SharedMemory smem;
-  Bits16* const a_smem = reinterpret_cast<Bits16*>(smem.take(smem_floats_a(kP)));
-  Bits16* const b_smem = reinterpret_cast<Bits16*>(smem.take(smem_floats_b(kP)));
+  Operand* const a_smem = reinterpret_cast<Operand*>(smem.take(smem_floats_a(kP)));
+  Operand* const b_smem = reinterpret_cast<Operand*>(smem.take(smem_floats_b(kP)));
   const Place place(static_cast<int>(threadIdx.x));
   const int tile = static_cast<int>(blockIdx.x), share = static_cast<int>(blockIdx.y);
   const TileOrigin origin = raster_origin<kP.BM, kP.BN, kP.RASTER>(tile, args);

@@ -21,21 +21,27 @@ constexpr int threads(const Params& p) { return 32 * (p.BM / p.WM) * warps_n(p);
 // Whether k runs along a stored row.
 constexpr bool a_along_k(const Params& p) { return p.TA == 0; }
 constexpr bool b_along_k(const Params& p) { return p.TB != 0; }
-// Elements per access of each operand; cp.async brings both operands or neither.
+constexpr int element_bytes(const Params& p) { return type_bytes(p.AB); }
+// Elements per access of each operand; cp.async brings both operands or neither, by 4 bytes or
+// more.
 constexpr VectorWidths access_widths(const Params& p) {
   if (p.VECS == 0) return {p.VEC, p.VEC, p.VEC};
   return vector_widths(p.VECS);
 }
 constexpr bool is_async(const Params& p) {
-  return p.ASYNC != 0 && min_of(access_widths(p).a, access_widths(p).b) > 1;
+  return p.ASYNC != 0 && min_of(access_widths(p).a, access_widths(p).b) * element_bytes(p) >= 4;
 }
 constexpr int cluster_ctas(const Params& p) { return p.CLUSTER != 0 ? p.SPLIT_K : 1; }
 
-// 16-bit elements of one stage; shared memory is taken in floats.
+// Elements of one stage; shared memory is taken in floats.
 constexpr int stage_a(const Params& p) { return p.BM * p.BK; }
 constexpr int stage_b(const Params& p) { return p.BN * p.BK; }
-constexpr int smem_floats_a(const Params& p) { return p.STAGES * stage_a(p) / 2; }
-constexpr int smem_floats_b(const Params& p) { return p.STAGES * stage_b(p) / 2; }
+constexpr int smem_floats_a(const Params& p) {
+  return p.STAGES * stage_a(p) * element_bytes(p) / 4;
+}
+constexpr int smem_floats_b(const Params& p) {
+  return p.STAGES * stage_b(p) * element_bytes(p) / 4;
+}
 constexpr int sums_per_thread(const Params& p) { return p.WM * p.WN / 32; }
 // For the other CTAs of a cluster to read.
 constexpr int smem_floats_sums(const Params& p) { return p.CLUSTER != 0 ? p.BM * p.BN : 0; }
@@ -44,13 +50,14 @@ constexpr int smem_bytes(const Params& p) {
 }
 // Chunks of a slice that a thread copies.
 constexpr int copied_chunks(const Params& p) {
-  return chunk_passes(p.BM, p.BK / kChunk, threads(p)) +
-         chunk_passes(p.BN, p.BK / kChunk, threads(p));
+  const int chunks = p.BK / chunk_elements(element_bytes(p));
+  return chunk_passes(p.BM, chunks, threads(p)) + chunk_passes(p.BN, chunks, threads(p));
 }
+constexpr int kChunkWords = 4;
 // Words that a thread keeps of a slice on its way. With cp.async none; the specialisation with
 // accesses of one element, which goes without, may spill them.
 constexpr int staged_words(const Params& p) {
-  return p.ASYNC != 0 ? 0 : copied_chunks(p) * (kChunk / 2);
+  return p.ASYNC != 0 ? 0 : copied_chunks(p) * kChunkWords;
 }
 // Sums, blocks of two k steps, and what addresses and counts were never seen to take less than.
 constexpr int least_registers(const Params& p) {
@@ -73,13 +80,15 @@ constexpr auto rules() {
   return rules_of<Params>({
       {"C and D are of f32 or of the operands' type", "AB CD",
        [](const Params& p) { return p.CD != kTypeF32 && p.CD != p.AB; }},
-      {"instructions of depth 8 are for f16", "AB MMA_K",
-       [](const Params& p) { return p.MMA_K == 8 && p.AB != kTypeF16; }},
+      {"instructions of depth 8 are for f32 and f16, of depth 16 for f16 and bf16", "AB MMA_K",
+       [](const Params& p) { return p.MMA_K == 8 ? p.AB == kTypeBf16 : p.AB == kTypeF32; }},
+      {"a slice has an even number of k steps", "AB BK",
+       [](const Params& p) { return p.BK % (2 * block_depth(element_bytes(p))) != 0; }},
       undivided_rows<Params>(),
       undivided_columns<Params>(),
       {"more than 512 threads per CTA", "BM BN WM WN",
        [](const Params& p) { return threads(p) > 512; }},
-      {"registers hold no blocks beside the sums", "BM BN BK WM WN ASYNC",
+      {"registers hold no blocks beside the sums", "AB BM BN BK WM WN ASYNC",
        [](const Params& p) {
          return least_registers(p) > 255 || least_registers(p) * threads(p) > 65536;
        }},
@@ -89,6 +98,11 @@ constexpr auto rules() {
        [](const Params& p) { return p.REPACK != 0 && p.POINTERS != 0; }},
       {"VECS needs three digits of 1, 2, 4 and 8 that differ, VEC the least of them", "VEC VECS",
        [](const Params& p) { return !is_with_vec(p); }},
+      {"accesses of A and B are of 16 bytes at most", "AB VEC VECS",
+       [](const Params& p) {
+         const VectorWidths widths = access_widths(p);
+         return max_of(widths.a, widths.b) * element_bytes(p) > 16;
+       }},
       {"VECS needs REPACK=0", "REPACK VECS",
        [](const Params& p) { return p.VECS != 0 && p.REPACK != 0; }},
       {kBadCluster, "SPLIT_K CLUSTER",
@@ -101,7 +115,7 @@ constexpr auto rules() {
 constexpr bool is_block_multiple(int size) { return is_tile_size(size) && size % kBlock == 0; }
 
 constexpr const char* reject(const Params& p) {
-  if (p.AB != kTypeF16 && p.AB != kTypeBf16) return "AB must be 1 for f16 or 2 for bf16";
+  if (p.AB < kTypeF32 || p.AB > kTypeBf16) return "AB must be 0 for f32, 1 for f16 or 2 for bf16";
   if (p.CD < kTypeF32 || p.CD > kTypeBf16) return "CD must be 0 for f32, 1 for f16 or 2 for bf16";
   if (!is_block_multiple(p.BM) || !is_block_multiple(p.BN) || !is_block_multiple(p.BK) ||
       !is_block_multiple(p.WM) || !is_block_multiple(p.WN))

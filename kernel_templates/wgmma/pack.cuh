@@ -6,25 +6,13 @@
 #pragma once
 
 #include "kernel_templates/device/element/select.cuh"
+#include "kernel_templates/device/element/tf32.cuh"
 #include "kernel_templates/wgmma/config.cuh"
 #include "kernel_templates/wgmma/pack_args.cuh"
 
-#ifndef GT_EMULATOR
 namespace gemm_tune::wgmma {
 
-// To nearest, ties away from zero; beyond the largest number of tf32 to infinity.
-__device__ inline float rounded_to_tf32(float x) {
-  unsigned bits;
-  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));
-  return __uint_as_float(bits);
-}
-
-}  // namespace gemm_tune::wgmma
-#endif
-
-namespace gemm_tune::wgmma {
-
-using PackedElement = Select<kP.AB == kTypeF32, float, unsigned char>::Type;
+using PackedElement = Select<kP.AB == kTypeF32, Bits32, unsigned char>::Type;
 
 struct alignas(kChunkBytes) PackedChunk {
   static constexpr int kElements = kChunkBytes / static_cast<int>(sizeof(PackedElement));

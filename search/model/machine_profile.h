@@ -14,6 +14,9 @@
 
 namespace gemm_tune {
 
+// Of an element that ModelConstants::tensor_multiplications_per_cycle is for.
+inline constexpr double kRatedBytes = 2;
+
 // Everything the model assumes beyond Traits and DeviceSpec. Cycles are of the SM clock.
 //
 // The defaults are those of sm_90. "Fitted" values come from times on an H100 80GB HBM3 (CUDA

@@ -15,10 +15,10 @@ constexpr double kWarpSize = 32;
 constexpr double kSchedulers = 4;  // of an SM; each issues one warp instruction a cycle
 constexpr double kInstructionBytes = 16;
 
-// One mma.sync of 16 x 8 x 16. Those of depth 8 do half as much and are twice as many, which no
-// limit but the issue rate feels.
-constexpr double kMmaDepth = 16;
-constexpr double kMmaMultiplications = 16 * 8 * kMmaDepth;
+// One mma.sync of 16 x 8 elements and 32 bytes along K. Those of 16 bytes do half as much and are
+// twice as many, which no limit but the issue rate feels.
+constexpr double kMmaBytes = 32;
+constexpr double kMmaOutputs = 16 * 8;
 
 // The pipe that multiplies: FFMA on CUDA cores, or mma.sync on tensor cores.
 struct MultiplyingPipe {
@@ -31,9 +31,11 @@ MultiplyingPipe multiplying_pipe(const Traits& traits, const DeviceSpec& device,
                                  const ModelConstants& constants) {
   if (!uses_tensor_cores(traits.signature))
     return {static_cast<double>(device.fp32_lanes_per_sm), 1, 1};
+  // Tensor cores multiply so many bytes a cycle, whatever the type.
+  const double bytes = bytes_of(traits.signature.a), depth = kMmaBytes / bytes;
   return {constants.tensor_multiplications_per_cycle * constants.mma_sync_share *
-              (is_geforce(device) ? constants.geforce_tensor_share : 1),
-          kMmaMultiplications / kWarpSize, kMmaDepth};
+              (is_geforce(device) ? constants.geforce_tensor_share : 1) * kRatedBytes / bytes,
+          kMmaOutputs * depth / kWarpSize, depth};
 }
 
 // std::pow() takes several times as long as the multiplications and roots of the exponents by which

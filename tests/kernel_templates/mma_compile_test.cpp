@@ -73,6 +73,18 @@ TEST(MmaCompile, WithoutSpillsOnEveryArchitecture) {
       "mma/AB=1,CD=1,BM=128,BN=128,BK=32,WM=64,WN=32,MMA_K=16,STAGES=4,ASYNC=1,VEC=8,RASTER=8,"
       "SPLIT_K=4,TA=0,TB=0,PRED=1",
       120);
+  expect_clean(
+      "mma/AB=0,CD=0,BM=128,BN=64,BK=32,WM=64,WN=32,MMA_K=8,STAGES=3,ASYNC=1,VEC=4,RASTER=8,"
+      "SPLIT_K=1,TA=1,TB=0,PRED=0",
+      80);
+  expect_clean(
+      "mma/AB=0,CD=0,BM=128,BN=128,BK=16,WM=64,WN=64,MMA_K=8,STAGES=4,ASYNC=1,VEC=4,RASTER=8,"
+      "SPLIT_K=2,TA=0,TB=1,PRED=1",
+      89);
+  expect_clean(
+      "mma/AB=0,CD=0,BM=64,BN=96,BK=16,WM=32,WN=48,MMA_K=8,STAGES=4,ASYNC=1,VEC=1,RASTER=8,"
+      "SPLIT_K=1,TA=0,TB=0,PRED=1",
+      120);
 }
 
 // Sums and the blocks of two k steps take most of the registers; addresses get by with the rest.
@@ -97,12 +109,13 @@ TEST(MmaCompile, SkinnyTilesWithoutSpills) {
 
 // What the traits say of the oldest architecture is what its compiler says.
 TEST(MmaCompile, NotWhereTheInstructionsAreMissing) {
-  const std::string tile = "BM=32,BN=32,BK=16,WM=16,WN=16,";
+  const std::string tile = "BM=32,BN=32,BK=32,WM=16,WN=16,";
   const std::string rest = "RASTER=8,SPLIT_K=1,TA=0,TB=0,PRED=0";
   for (const std::string& text :
        {"mma/AB=1,CD=0," + tile + "MMA_K=16,STAGES=2,ASYNC=0,VEC=8," + rest,
         "mma/AB=1,CD=0," + tile + "MMA_K=8,STAGES=2,ASYNC=1,VEC=8," + rest,
-        "mma/AB=2,CD=2," + tile + "MMA_K=16,STAGES=2,ASYNC=0,VEC=8," + rest}) {
+        "mma/AB=2,CD=2," + tile + "MMA_K=16,STAGES=2,ASYNC=0,VEC=8," + rest,
+        "mma/AB=0,CD=0," + tile + "MMA_K=8,STAGES=2,ASYNC=0,VEC=4," + rest}) {
     const KnownConfig config = known(text);
     EXPECT_EQ(config.traits.least_sm, 80) << text;
     EXPECT_FALSE(compile(config, "sm_75").ok) << text;
@@ -123,6 +136,14 @@ TEST_P(MmaCompileEveryLayout, EveryTypeAndAccessWidth) {
                          ",TB=" + std::to_string(layout % 2) + ",PRED=1",
                      GetParam());
       }
+    }
+  }
+  for (const int layout : {0, 1, 2, 3}) {
+    for (const int vec : {4, 2, 1}) {
+      expect_clean("mma/AB=0,CD=0,BM=64,BN=64,BK=32,WM=32,WN=32,MMA_K=8,STAGES=3,ASYNC=1,VEC=" +
+                       std::to_string(vec) + ",RASTER=8,SPLIT_K=1,TA=" +
+                       std::to_string(layout / 2) + ",TB=" + std::to_string(layout % 2) + ",PRED=1",
+                   GetParam());
     }
   }
 }

@@ -26,19 +26,30 @@ struct MmaRejection {
 
 TEST(Mma, RejectsForTheReasonAtFault) {
   const MmaRejection rejections[] = {
-      {"AB=0,CD=0,BM=32,BN=32,BK=32,WM=16,WN=16,MMA_K=16,STAGES=2,ASYNC=0,VEC=8,RASTER=8,SPLIT_K=1",
-       "AB must be 1 for f16 or 2 for bf16"},
+      {"AB=3,CD=0,BM=32,BN=32,BK=32,WM=16,WN=16,MMA_K=16,STAGES=2,ASYNC=0,VEC=8,RASTER=8,SPLIT_K=1",
+       "AB must be 0 for f32, 1 for f16 or 2 for bf16"},
+      {"AB=0,CD=1,BM=32,BN=32,BK=32,WM=16,WN=16,MMA_K=8,STAGES=2,ASYNC=0,VEC=4,RASTER=8,SPLIT_K=1",
+       "C and D are of f32 or of the operands' type"},
       {"AB=1,CD=2,BM=32,BN=32,BK=32,WM=16,WN=16,MMA_K=16,STAGES=2,ASYNC=0,VEC=8,RASTER=8,SPLIT_K=1",
        "C and D are of f32 or of the operands' type"},
       {"AB=2,CD=3,BM=32,BN=32,BK=32,WM=16,WN=16,MMA_K=16,STAGES=2,ASYNC=0,VEC=8,RASTER=8,SPLIT_K=1",
        "CD must be 0 for f32, 1 for f16 or 2 for bf16"},
       {"AB=2,CD=0,BM=32,BN=32,BK=32,WM=16,WN=16,MMA_K=8,STAGES=2,ASYNC=0,VEC=8,RASTER=8,SPLIT_K=1",
-       "instructions of depth 8 are for f16"},
+       "instructions of depth 8 are for f32 and f16, of depth 16 for f16 and bf16"},
+      {"AB=0,CD=0,BM=32,BN=32,BK=32,WM=16,WN=16,MMA_K=16,STAGES=2,ASYNC=0,VEC=4,RASTER=8,SPLIT_K=1",
+       "instructions of depth 8 are for f32 and f16, of depth 16 for f16 and bf16"},
+      {"AB=2,CD=0,BM=32,BN=32,BK=16,WM=16,WN=16,MMA_K=16,STAGES=2,ASYNC=0,VEC=8,RASTER=8,SPLIT_K=1",
+       "a slice has an even number of k steps"},
+      {"AB=0,CD=0,BM=32,BN=32,BK=32,WM=16,WN=16,MMA_K=8,STAGES=2,ASYNC=0,VEC=8,RASTER=8,SPLIT_K=1",
+       "accesses of A and B are of 16 bytes at most"},
+      {"AB=0,CD=0,BM=32,BN=32,BK=32,WM=16,WN=16,MMA_K=8,STAGES=2,ASYNC=0,VEC=1,RASTER=8,SPLIT_K=1,"
+       "VECS=481",
+       "accesses of A and B are of 16 bytes at most"},
       {"AB=2,CD=0,BM=32,BN=40,BK=32,WM=16,WN=16,MMA_K=16,STAGES=2,ASYNC=0,VEC=8,RASTER=8,SPLIT_K=1",
        "tile sizes must be multiples of 16 up to 1024"},
       {"AB=2,CD=0,BM=48,BN=32,BK=32,WM=32,WN=16,MMA_K=16,STAGES=2,ASYNC=0,VEC=8,RASTER=8,SPLIT_K=1",
        "warp tile does not divide CTA tile"},
-      {"AB=2,CD=0,BM=256,BN=256,BK=16,WM=32,WN=32,MMA_K=16,STAGES=2,ASYNC=0,VEC=8,RASTER=8,"
+      {"AB=2,CD=0,BM=256,BN=256,BK=32,WM=32,WN=32,MMA_K=16,STAGES=2,ASYNC=0,VEC=8,RASTER=8,"
        "SPLIT_K=1",
        "more than 512 threads per CTA"},
       {"AB=2,CD=0,BM=128,BN=128,BK=32,WM=128,WN=64,MMA_K=16,STAGES=2,ASYNC=0,VEC=8,RASTER=8,"
@@ -84,14 +95,65 @@ TEST(Mma, KnowsItsTypesAndWhatItsInstructionsNeed) {
   const KnownConfig ampere = mma_config("AB=2,CD=2,", "MMA_K=16," + rest);
   EXPECT_EQ(ampere.traits.signature, signature_of(ElementType::bf16));
   EXPECT_EQ(ampere.traits.least_sm, 80);
+  const KnownConfig tf32 = known("mma/AB=0,CD=0," + std::string(kTile) +
+                                 "MMA_K=8,STAGES=2,ASYNC=1,VEC=4,RASTER=8,SPLIT_K=1,TA=0,TB=0,"
+                                 "PRED=0");
+  EXPECT_EQ(tf32.traits.signature, parse_signature("f32+tf32"));
+  EXPECT_EQ(tf32.traits.least_sm, 80);
+  EXPECT_EQ(tf32.traits.deeper_sm, 0);
+  EXPECT_EQ(tf32.recipe.smem_bytes, 2 * (128 + 128) * 32 * 4);
 }
 
-TEST(Mma, HasKernelsOfItsFourSignaturesOnly) {
+// cp.async takes 4 bytes at least: an element of f32.
+TEST(Mma, CopiesSingleElementsOfF32Asynchronously) {
+  const KnownConfig single = known("mma/AB=0,CD=0," + std::string(kTile) +
+                                   "MMA_K=8,STAGES=3,ASYNC=1,VEC=1,RASTER=8,SPLIT_K=1,TA=0,TB=0,"
+                                   "PRED=1");
+  EXPECT_TRUE(single.traits.async_copy);
+}
+
+// The k steps of tf32 are half as deep, and its operands are loaded one by one across stored rows.
+TEST(Mma, LoadsAsManyBytesOfF32WithMoreInstructions) {
+  const auto traits = [&](const std::string& ab, const std::string& layout) {
+    return known("mma/AB=" + ab + ",CD=0," + kTile + "STAGES=3,ASYNC=1,RASTER=8,SPLIT_K=1,PRED=1," +
+                 layout)
+        .traits;
+  };
+  const Traits f16 = traits("1", "MMA_K=16,VEC=8,TA=1,TB=0");
+  const Traits along = traits("0", "MMA_K=8,VEC=4,TA=0,TB=1");
+  const Traits across = traits("0", "MMA_K=8,VEC=4,TA=1,TB=0");
+  EXPECT_EQ(along.feed_instructions_per_k, 2 * f16.feed_instructions_per_k);
+  EXPECT_EQ(across.feed_instructions_per_k, 8 * f16.feed_instructions_per_k);
+  EXPECT_EQ(along.feed_wavefronts_per_k, 2 * f16.feed_wavefronts_per_k);
+  EXPECT_EQ(across.feed_wavefronts_per_k, along.feed_wavefronts_per_k);
+}
+
+TEST(Mma, ServesUntunedProblemsOfItsSignatures) {
+  const KernelFamily& family = *find_family("mma");
+  const auto untuned = [&](const char* signature, int sm) {
+    const auto values = family.untuned(parse_signature(signature), sm);
+    return values ? to_string(family.config(*values)) : "";
+  };
+  const std::string rest = "STAGES=2,ASYNC=0,VEC=8,RASTER=8,SPLIT_K=1,TA=0,TB=0,PRED=1";
+  const std::string tile = "BM=64,BN=64,BK=32,WM=32,WN=32,";
+  EXPECT_EQ(untuned("f16/f16/f32/f32", 75), "mma/AB=1,CD=0," + tile + "MMA_K=8," + rest);
+  EXPECT_EQ(untuned("bf16", 80), "mma/AB=2,CD=2," + tile + "MMA_K=16," + rest);
+  EXPECT_EQ(untuned("f32+tf32", 86), "mma/AB=0,CD=0," + tile +
+                                         "MMA_K=8,STAGES=2,ASYNC=0,VEC=4,RASTER=8,SPLIT_K=1,TA=0,"
+                                         "TB=0,PRED=1");
+  EXPECT_EQ(untuned("bf16", 75), "");
+  EXPECT_EQ(untuned("f32+tf32", 75), "");
+  EXPECT_EQ(untuned("f32", 86), "");
+  EXPECT_EQ(untuned("e4m3/e4m3/bf16/bf16", 89), "");
+}
+
+TEST(Mma, HasKernelsOfItsFiveSignaturesOnly) {
   const KernelFamily& family = *find_family("mma");
   for (const ElementType type : {ElementType::f16, ElementType::bf16}) {
     EXPECT_TRUE(family.supports(signature_of(type)));
     EXPECT_TRUE(family.supports(signature_of(type, ElementType::f32)));
   }
+  EXPECT_TRUE(family.supports(parse_signature("f32+tf32")));
   EXPECT_FALSE(family.supports(Signature()));
   EXPECT_FALSE(family.supports(signature_of(ElementType::f32, ElementType::f16)));
   EXPECT_EQ(families_of(signature_of(ElementType::bf16)),
@@ -187,14 +249,15 @@ constexpr int kChunkCounts[] = {1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32};
 TEST(ChunkMap, GivesEveryChunkAPlaceOfItsOwnInItsRow) {
   for (const int chunks : kChunkCounts) {
     for (int row = 0; row < 64; ++row) {
-      std::set<int> places;
+      std::set<int> places, of_four_rows;
       for (int chunk = 0; chunk < chunks; ++chunk) {
-        const int place = chunk_offset(row, chunk, chunks);
-        EXPECT_EQ(place % kChunk, 0);
-        EXPECT_EQ(place / kChunk / chunks, row);
-        places.insert(place);
+        EXPECT_EQ(chunk_offset(row, chunk, chunks) / chunks, row);
+        EXPECT_EQ(chunk_offset<ChunkReads::four_rows>(row, chunk, chunks) / chunks, row);
+        places.insert(chunk_offset(row, chunk, chunks));
+        of_four_rows.insert(chunk_offset<ChunkReads::four_rows>(row, chunk, chunks));
       }
       EXPECT_EQ(places.size(), static_cast<std::size_t>(chunks));
+      EXPECT_EQ(of_four_rows.size(), static_cast<std::size_t>(chunks));
     }
   }
 }
@@ -202,7 +265,7 @@ TEST(ChunkMap, GivesEveryChunkAPlaceOfItsOwnInItsRow) {
 // The 8 groups of banks, of 16 bytes each, in which chunks lie.
 int banks_of(const std::vector<int>& places) {
   std::set<int> groups;
-  for (const int place : places) groups.insert(place / kChunk % 8);
+  for (const int place : places) groups.insert(place % 8);
   return static_cast<int>(groups.size());
 }
 
@@ -220,16 +283,35 @@ TEST(ChunkMap, LetsLdmatrixMeetNoBankTwice) {
   }
 }
 
+// A lane's element is of one of four rows and of eight neighbours in it, which are two chunks.
+TEST(ChunkMap, LetsElementsOfFourRowsMeetNoBankTwice) {
+  for (const int chunks : {4, 8, 12, 16, 20, 24, 32, 64}) {
+    for (int first = 0; first < 64; first += 4) {
+      for (int chunk = 0; chunk < chunks; chunk += 2) {
+        std::vector<int> loaded;
+        for (int row = first; row < first + 4; ++row) {
+          for (const int neighbour : {0, 1}) {
+            loaded.push_back(chunk_offset<ChunkReads::four_rows>(row, chunk + neighbour, chunks));
+          }
+        }
+        EXPECT_EQ(banks_of(loaded), 8) << chunks << " chunks, chunk " << chunk;
+      }
+    }
+  }
+}
+
 // A quarter of a warp stores 128 bytes at once.
 TEST(ChunkMap, LetsNeighbouringThreadsStoreIntoDifferentBanks) {
   for (const int chunks : {2, 4, 8, 16, 32}) {
     for (int thread = 0; thread < 128; thread += 8) {
-      std::vector<int> stored;
+      std::vector<int> stored, of_four_rows;
       for (int i = 0; i < 8; ++i) {
         const ChunkPlace place = chunk_place(thread + i, 0, 128, chunks);
         stored.push_back(chunk_offset(place.row, place.chunk, chunks));
+        of_four_rows.push_back(chunk_offset<ChunkReads::four_rows>(place.row, place.chunk, chunks));
       }
       EXPECT_EQ(banks_of(stored), 8) << chunks << " chunks";
+      EXPECT_EQ(banks_of(of_four_rows), 8) << chunks << " chunks";
     }
   }
 }

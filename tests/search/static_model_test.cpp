@@ -445,6 +445,16 @@ TEST(StaticModelTest, TensorCoresMultiplyAtTheRatesOfTheDataSheets) {
   EXPECT_EQ(predict(vectorized_2d(), cube(4096), spec("sm_80")).tensor_us, 0);
 }
 
+// A100: 156 TFLOP/s; RTX 3090: 35.6.
+TEST(StaticModelTest, TensorCoresMultiplyTf32AtHalfTheRateOfF16) {
+  const Traits f16 = on_tensor_cores(signature_of(ElementType::f16, ElementType::f32));
+  const Traits tf32 = on_tensor_cores(parse_signature("f32+tf32"));
+  for (const char* arch : {"sm_80", "sm_86", "sm_89", "sm_90", "sm_120"}) {
+    EXPECT_DOUBLE_EQ(predict(tf32, cube(4096), spec(arch)).tensor_us,
+                     2 * predict(f16, cube(4096), spec(arch)).tensor_us);
+  }
+}
+
 TEST(StaticModelTest, AGeForceSumsInFp32AtHalfTheRate) {
   const Traits bf16 = on_tensor_cores(signature_of(ElementType::bf16, ElementType::f32));
   DeviceSpec geforce = spec("sm_86");

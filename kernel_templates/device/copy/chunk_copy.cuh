@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies slice after slice of a 16-bit operand from global into shared memory, by all threads of a
-// CTA, in chunks of 16 bytes (device/copy/chunk_map.cuh).
+// Copies slice after slice of an operand of 16- or 32-bit elements from global into shared memory,
+// by all threads of a CTA, in chunks of 16 bytes (device/copy/chunk_map.cuh).
 //
 // In two halves, so that loads can be under way while the slice before is multiplied. A chunk takes
 // one access, or several narrower ones where VEC elements are fewer. What lies past the matrix, in
@@ -14,44 +14,51 @@
 
 namespace gemm_tune {
 
-// VEC elements in words of two.
-template <int VEC>
-struct alignas(VEC * 2) Words {
-  unsigned x[VEC / 2];
+template <int BYTES>
+struct alignas(BYTES) Words {
+  unsigned x[BYTES / 4];
 };
 
-// COUNT elements from `from` on, the first of each word in its lower half. Those from `inside` on
-// are zero and not read. VEC of them in one access where all of these are inside; from must be
-// aligned to it then.
-template <int COUNT, int VEC>
-__device__ inline void load_elements(unsigned (&words)[COUNT / 2], const Bits16* from, int inside) {
+// A chunk's elements from `from` on, the first of each word in its lower half where they are of 16
+// bits. Those from `inside` on are zero and not read. VEC of them in one access where all of these
+// are inside; from must be aligned to it then.
+template <int VEC, class Element>
+__device__ inline void load_elements(unsigned (&words)[4], const Element* from, int inside) {
+  constexpr int kBytes = sizeof(Element);
 #pragma unroll
-  for (int first = 0; first < COUNT; first += VEC) {
-    if constexpr (VEC > 1) {
+  for (int first = 0; first < chunk_elements(kBytes); first += VEC) {
+    if constexpr (VEC * kBytes >= 4) {
       if (in_bounds(first + VEC - 1, inside)) {
-        const auto whole = *reinterpret_cast<const Words<VEC>*>(from + first);
+        const auto whole = *reinterpret_cast<const Words<VEC * kBytes>*>(from + first);
 #pragma unroll
-        for (int i = 0; i < VEC / 2; ++i) words[first / 2 + i] = whole.x[i];
+        for (int i = 0; i < VEC * kBytes / 4; ++i) words[first * kBytes / 4 + i] = whole.x[i];
         continue;
       }
     }
 #pragma unroll
     for (int i = first; i < first + VEC; ++i) {
       const unsigned element = in_bounds(i, inside) ? from[i] : 0u;
-      words[i / 2] = i % 2 == 0 ? element : words[i / 2] | element << 16;
+      if constexpr (kBytes == 4) {
+        words[i] = element;
+      } else {
+        words[i / 2] = i % 2 == 0 ? element : words[i / 2] | element << 16;
+      }
     }
   }
 }
 
-// EDGE x BK elements at a time; ALONG_K: k runs along the stored rows.
-template <int EDGE, int BK, int THREADS, int VEC, bool ALONG_K, bool ASYNC, bool PREDICATED>
+// EDGE x BK elements at a time; ALONG_K: k runs along the stored rows. Element: their bits.
+template <class Element, int EDGE, int BK, int THREADS, int VEC, bool ALONG_K, bool ASYNC,
+          bool PREDICATED>
 class ChunkCopy {
  public:
+  static constexpr int kBytes = sizeof(Element);  // of an element
+  static constexpr int kChunk = chunk_elements(kBytes);
   static constexpr int kRows = slice_rows(EDGE, BK, ALONG_K);
-  static constexpr int kChunks = slice_chunks(EDGE, BK, ALONG_K);
+  static constexpr int kChunks = slice_chunks(EDGE, BK, ALONG_K, kBytes);
 
   // src: the first slice's first element; edge_left: how far the matrix reaches from there.
-  __device__ ChunkCopy(const Bits16* src, long long ld, int edge_left)
+  __device__ ChunkCopy(const Element* src, long long ld, int edge_left)
       : src_(src), ld_(ld), edge_left_(edge_left) {
     if constexpr (kIsEven) {
       const auto [row, chunk] = place(0);
@@ -67,14 +74,14 @@ class ChunkCopy {
   // Sets out for part PART of PARTS of the next slice, in their order. K has k_left elements from
   // there on, at least one. WHOLE: it has BK, and has_whole_chunks().
   template <bool WHOLE, int PART = 0, int PARTS = 1>
-  __device__ void begin(Bits16* smem, int k_left) {
+  __device__ void begin(Element* smem, int k_left) {
     // Later chunks are constants away.
-    Bits16* const first = smem + offset(0);
+    Element* const first = smem + offset(0);
 #pragma unroll
     for (int pass = PART * kPasses / PARTS; pass < (PART + 1) * kPasses / PARTS; ++pass) {
       const auto [row, chunk] = place(pass);
       if (!is_surplus(row)) {
-        Bits16* const to = kIsConstant ? first + pass * kPassOffset : smem + offset(pass);
+        Element* const to = kIsConstant ? first + pass * kPassOffset : smem + offset(pass);
         begin_chunk<WHOLE>(to, pass, row, chunk, k_left);
       }
       if constexpr (kIsEven) src_ += kRowsOfPass * ld_;
@@ -90,19 +97,19 @@ class ChunkCopy {
   }
 
   // What waits in registers arrives; nothing where ASYNC.
-  __device__ void finish(Bits16* smem) const {
+  __device__ void finish(Element* smem) const {
     if constexpr (!ASYNC) {
 #pragma unroll
       for (int pass = 0; pass < kPasses; ++pass) {
         if (is_surplus(place(pass).row)) break;
-        *reinterpret_cast<Words<kChunk>*>(smem + offset(pass)) = share_[pass];
+        *reinterpret_cast<Words<16>*>(smem + offset(pass)) = share_[pass];
       }
     }
   }
 
  private:
   static constexpr int kPasses = chunk_passes(kRows, kChunks, THREADS);
-  static_assert(!ASYNC || VEC > 1);
+  static_assert(!ASYNC || VEC * kBytes >= 4);
   // Each pass has whole rows: the thread's chunks lie one below the other, and src_ is the next of
   // them. Elsewhere it is the next slice's first element.
   static constexpr bool kIsEven = THREADS % kChunks == 0;
@@ -119,7 +126,7 @@ class ChunkCopy {
   // The thread's chunk of a pass in shared memory.
   static __device__ int offset(int pass) {
     const auto [row, chunk] = place(pass);
-    return chunk_offset(row, chunk, kChunks);
+    return chunk_offset<chunk_reads(kBytes, ALONG_K)>(row, chunk, kChunks) * kChunk;
   }
 
   // Not a matrix edge: the last pass may have fewer chunks than threads.
@@ -129,11 +136,11 @@ class ChunkCopy {
 
   // Sets out for the chunk of a pass.
   template <bool WHOLE>
-  __device__ void begin_chunk(Bits16* to, int pass, int row, int chunk, int k_left) {
-    const Bits16* const from = kIsEven ? src_ : src_ + row * ld_ + chunk * kChunk;
+  __device__ void begin_chunk(Element* to, int pass, int row, int chunk, int k_left) {
+    const Element* const from = kIsEven ? src_ : src_ + row * ld_ + chunk * kChunk;
     const int col = chunk * kChunk;
     if constexpr (!ASYNC) {
-      load_elements<kChunk, VEC>(share_[pass].x, from, elements_inside(row, col, k_left));
+      load_elements<VEC>(share_[pass].x, from, elements_inside(row, col, k_left));
     } else if constexpr (WHOLE) {
       copy_whole_chunk(to, from, !PREDICATED || in_bounds(ALONG_K ? row : col, edge_left_));
     } else {
@@ -149,27 +156,26 @@ class ChunkCopy {
     return (ALONG_K ? k_left : edge_left_) - col;
   }
 
-  static __device__ void copy_chunk(Bits16* to, const Bits16* from, int inside) {
+  static __device__ void copy_chunk(Element* to, const Element* from, int inside) {
 #pragma unroll
     for (int first = 0; first < kChunk; first += VEC) {
       const int left = inside - first;
       const int elements = left < 0 ? 0 : left < VEC ? left : VEC;
-      copy_async_bytes<VEC * 2>(to + first, from + first, elements * 2);
+      copy_async_bytes<VEC * kBytes>(to + first, from + first, elements * kBytes);
     }
   }
 
-  static __device__ void copy_whole_chunk(Bits16* to, const Bits16* from, bool inside) {
-    constexpr int kBytes = VEC * 2;
+  static __device__ void copy_whole_chunk(Element* to, const Element* from, bool inside) {
 #pragma unroll
     for (int first = 0; first < kChunk; first += VEC) {
-      copy_async_bytes<kBytes>(to + first, from + first, inside ? kBytes : 0);
+      copy_async_bytes<VEC * kBytes>(to + first, from + first, inside ? VEC * kBytes : 0);
     }
   }
 
-  const Bits16* src_;
+  const Element* src_;
   const long long ld_;
   const int edge_left_;
-  Words<kChunk> share_[ASYNC ? 1 : kPasses];
+  Words<16> share_[ASYNC ? 1 : kPasses];
 };
 
 }  // namespace gemm_tune

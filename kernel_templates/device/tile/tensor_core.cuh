@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a warp does together on tensor cores: ldmatrix and mma.sync of 16-bit elements with sums in
-// fp32.
+// What a warp does together on tensor cores: ldmatrix, and mma.sync of 16-bit elements or tf32 with
+// sums in fp32.
 //
 // All 32 lanes call, at the same place. Which elements a lane has: PTX ISA 9.0, sections
 // "Warp-level matrix load instruction: ldmatrix", "Matrix Fragments for mma.m16n8k8" and "Matrix
 // Fragments for mma.m16n8k16 with floating point type". ldmatrix and m16n8k8 of f16 need sm_75,
-// m16n8k16 and bf16 sm_80. The emulator supplies the same functions, with the hardware's rounding.
+// m16n8k16,
+// bf16 and tf32 sm_80. The emulator supplies the same functions, with the hardware's rounding.
 #pragma once
 
 #include "kernel_templates/device/element/element_type.cuh"
@@ -17,7 +18,7 @@ namespace gemm_tune {
 // 8, aligned to 16 bytes, and receives of each matrix elements 2 (l % 4) and the next one of row l
 // / 4; where TRANSPOSED, of column l / 4.
 template <bool TRANSPOSED>
-__device__ inline void load_matrices(unsigned (&fragments)[4], const Bits16* row) {
+__device__ inline void load_matrices(unsigned (&fragments)[4], const void* row) {
   const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(row));
   if constexpr (TRANSPOSED) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -57,6 +58,16 @@ __device__ inline void mma_k8(float (&sums)[4], unsigned a0, unsigned a1, unsign
       "{%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
       : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
       : "r"(a0), "r"(a1), "r"(b));
+}
+
+// sums += A * B, of 16 x 8 and 8 x 8 elements of tf32.
+__device__ inline void mma_tf32(float (&sums)[4], const unsigned (&a)[4], unsigned b0,
+                                unsigned b1) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
+      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
 }  // namespace gemm_tune

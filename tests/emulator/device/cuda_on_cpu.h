@@ -153,9 +153,21 @@ float2 pair_to_floats(unsigned pair) {
           element_to_float<TYPE>(static_cast<Bits16>(pair >> 16))};
 }
 
+// The interface of kernel_templates/device/element/tf32.cuh.
+inline Bits32 rounded_to_tf32(Bits32 x) {
+  constexpr unsigned kHalf = 1u << 12, kExponent = 0xffu << 23;
+  return (x & kExponent) == kExponent ? x : (x + kHalf) & ~(2 * kHalf - 1);
+}
+
 // The interface of kernel_templates/device/tile/tensor_core.cuh.
+template <int TYPE>
+constexpr emulator::OperandFormat kOperandFormat = TYPE == kTypeF32    ? emulator::kOperandTf32
+                                                   : TYPE == kTypeE4m3 ? emulator::kOperandE4m3
+                                                   : TYPE == kTypeF16  ? emulator::kOperandF16
+                                                                       : emulator::kOperandBf16;
+
 template <bool TRANSPOSED>
-void load_matrices(unsigned (&fragments)[4], const Bits16* row, const char* file = __builtin_FILE(),
+void load_matrices(unsigned (&fragments)[4], const void* row, const char* file = __builtin_FILE(),
                    int line = __builtin_LINE()) {
   emulator::current->load_matrices(row, 4, TRANSPOSED, fragments, file, line);
 }
@@ -163,13 +175,19 @@ void load_matrices(unsigned (&fragments)[4], const Bits16* row, const char* file
 template <int TYPE>
 void mma_k16(float (&sums)[4], const unsigned (&a)[4], unsigned b0, unsigned b1,
              const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
-  emulator::current->multiply_add({kFormat<TYPE>, 16, {a[0], a[1], a[2], a[3]}, {b0, b1}}, sums,
-                                  file, line);
+  emulator::current->multiply_add({kOperandFormat<TYPE>, 16, {a[0], a[1], a[2], a[3]}, {b0, b1}},
+                                  sums, file, line);
 }
 
 inline void mma_k8(float (&sums)[4], unsigned a0, unsigned a1, unsigned b,
                    const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
-  emulator::current->multiply_add({kF16, 8, {a0, a1}, {b}}, sums, file, line);
+  emulator::current->multiply_add({emulator::kOperandF16, 8, {a0, a1}, {b}}, sums, file, line);
+}
+
+inline void mma_tf32(float (&sums)[4], const unsigned (&a)[4], unsigned b0, unsigned b1,
+                     const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  emulator::current->multiply_add({emulator::kOperandTf32, 8, {a[0], a[1], a[2], a[3]}, {b0, b1}},
+                                  sums, file, line);
 }
 
 }  // namespace gemm_tune

@@ -107,20 +107,6 @@ void wait_multiplied(const char* file = __builtin_FILE(), int line = __builtin_L
   emulator::current->wait_multiplied(N, file, line);
 }
 
-template <int TYPE>
-constexpr emulator::OperandFormat kOperandFormat = TYPE == kTypeF32    ? emulator::kOperandTf32
-                                                   : TYPE == kTypeE4m3 ? emulator::kOperandE4m3
-                                                   : TYPE == kTypeF16  ? emulator::kOperandF16
-                                                                       : emulator::kOperandBf16;
-
-// The interface of pack.cuh.
-inline float rounded_to_tf32(float x) {
-  constexpr unsigned kHalf = 1u << 12, kExponent = 0xffu << 23;
-  const unsigned bits = std::bit_cast<unsigned>(x);
-  if ((bits & kExponent) == kExponent) return x;
-  return std::bit_cast<float>((bits + kHalf) & ~(2 * kHalf - 1));
-}
-
 template <int COUNT>
 void settle(float (&)[COUNT]) {}
 

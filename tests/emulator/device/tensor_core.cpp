@@ -179,26 +179,29 @@ float multiply_add(const TensorCore& core, Float16Format format, std::span<const
   return sum;
 }
 
-void multiply_add(const TensorCore& core, const std::array<MmaOperands, kWarp>& operands,
+void multiply_add(const TensorCore& of_16_bits, const std::array<MmaOperands, kWarp>& operands,
                   const std::array<float*, kWarp>& sums) {
   Number a[kM][kMostK], b[kN][kMostK];  // B by its columns
-  const Float16Format format = operands[0].format;
+  const OperandFormat format = operands[0].format;
   const int k = operands[0].k;
+  const int in_register = 4 / format.bytes, of_quad = 4 * in_register;
   for (int lane = 0; lane < kWarp; ++lane) {
     const MmaOperands& of = operands[static_cast<std::size_t>(lane)];
-    const int group = lane / 4, first = lane % 4 * 2;
-    for (int half = 0; half < 2; ++half) {
+    const int group = lane / 4, first = lane % 4 * in_register;
+    for (int i = 0; i < in_register; ++i) {
       const auto number = [&](unsigned reg) {
-        return number_of(format, static_cast<std::uint16_t>(reg >> (16 * half)));
+        return number_of(format, reg >> (8 * format.bytes * i));
       };
-      for (int r = 0; r < k / 4; ++r) {
-        a[group + r % 2 * 8][first + r / 2 * 8 + half] = number(of.a[static_cast<std::size_t>(r)]);
+      for (int r = 0; r < k / of_quad * 2; ++r) {
+        a[group + r % 2 * 8][first + r / 2 * of_quad + i] =
+            number(of.a[static_cast<std::size_t>(r)]);
       }
-      for (int r = 0; r < k / 8; ++r) {
-        b[group][first + r * 8 + half] = number(of.b[static_cast<std::size_t>(r)]);
+      for (int r = 0; r < k / of_quad; ++r) {
+        b[group][first + r * of_quad + i] = number(of.b[static_cast<std::size_t>(r)]);
       }
     }
   }
+  const TensorCore core = core_for(of_16_bits, format.bytes);
   for (int lane = 0; lane < kWarp; ++lane) {
     for (int i = 0; i < 4; ++i) {
       float& sum = sums[static_cast<std::size_t>(lane)][i];

@@ -19,13 +19,13 @@ namespace gemm_tune::emulator {
 float multiply_add(const TensorCore& core, Float16Format format, std::span<const std::uint16_t> a,
                    std::span<const std::uint16_t> b, float sum);
 
-// An element of wgmma's operands: its bytes in memory, and the format that the tensor core takes,
-// of its upper bits.
+// An element of an operand: its bytes in memory, and the format that the tensor core takes, of its
+// upper bits.
 struct OperandFormat {
   int bytes, exponent_bits, fraction_bits;
   bool has_infinity = true;
 
-  // Of an instruction, along K.
+  // Of an instruction of wgmma, along K.
   constexpr int depth() const { return 32 / bytes; }
 
   friend bool operator==(const OperandFormat&, const OperandFormat&) = default;
@@ -41,13 +41,13 @@ void multiply_add(const TensorCore& core, const OperandFormat& format,
 
 inline constexpr int kWarp = 32;
 
-// A lane's operands of mma.sync m16n8k8 or m16n8k16: the instruction's registers, two numbers each,
-// the first of them in the lower half.
+// A lane's operands of mma.sync m16n8k8 or m16n8k16: the instruction's registers, of two numbers
+// where these have 16 bits, the first of them in the lower half.
 struct MmaOperands {
-  Float16Format format;
+  OperandFormat format;
   int k = 0;                    // 8 or 16
-  std::array<unsigned, 4> a{};  // k / 4 of them
-  std::array<unsigned, 2> b{};  // k / 8 of them
+  std::array<unsigned, 4> a{};  // as many as k has 8 bytes
+  std::array<unsigned, 2> b{};  // half as many
 };
 
 // D = A * B + D of a warp: sums[lane] are the lane's four elements of D. Which elements a lane has:

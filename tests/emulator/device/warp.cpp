@@ -20,8 +20,7 @@ void check_agreement(const Lanes& lanes) {
       case WarpWork::Kind::store_matrices:
         return one.matrices == other.matrices && one.transposed == other.transposed;
       case WarpWork::Kind::multiply_add:
-        return one.operands.k == other.operands.k &&
-               one.operands.format.fraction_bits == other.operands.format.fraction_bits;
+        return one.operands.k == other.operands.k && one.operands.format == other.operands.format;
     }
     return false;
   };

@@ -147,15 +147,27 @@ TEST(LoadMatrices, DoNotSeeWhatIsStoredWithoutABarrier) {
 
 // Operands by rows and columns, and the fragments that PTX's formulas give a lane of them.
 struct Operands {
-  Float16Format format;
+  OperandFormat format;
   int k;
   float a[16][16], b[16][8], c[16][8];
 
   MmaOperands of_lane(int lane) const {
     const int group = lane >> 2, in_group = lane % 4;
     MmaOperands operands{format, k, {}, {}};
+    if (format == kOperandTf32) {
+      for (int i = 0; i < 4; ++i) {  // a0, a1, ...
+        const float element = a[group + i % 2 * 8][in_group + i / 2 * 4];
+        operands.a[static_cast<std::size_t>(i)] = std::bit_cast<unsigned>(element);
+      }
+      for (int i = 0; i < 2; ++i) {  // b0, b1
+        const float element = b[in_group + i * 4][group];
+        operands.b[static_cast<std::size_t>(i)] = std::bit_cast<unsigned>(element);
+      }
+      return operands;
+    }
+    const Float16Format of_16_bits = format == kOperandF16 ? kF16 : kBf16;
     const auto put = [&](unsigned& reg, int half, float value) {
-      reg |= static_cast<unsigned>(from_float(format, value)) << (16 * half);
+      reg |= static_cast<unsigned>(from_float(of_16_bits, value)) << (16 * half);
     };
     for (int i = 0; i < k / 2; ++i) {  // a0, a1, ...
       const int row =
@@ -171,7 +183,7 @@ struct Operands {
   }
 };
 
-Operands whole_numbers(Float16Format format, int k) {
+Operands whole_numbers(const OperandFormat& format, int k) {
   Operands o{format, k, {}, {}, {}};
   for (int row = 0; row < 16; ++row) {
     for (int i = 0; i < k; ++i) o.a[row][i] = static_cast<float>((row * 7 + i * 3) % 11 - 5);
@@ -209,14 +221,15 @@ void expect_product(const Operands& o, const Launch& launch) {
 TEST(MultiplyAdd, IsTheProductOfFragmentsAsThePtxIsaDealsThemOut) {
   for (const Order order : kOrders) {
     for (const int k : {8, 16}) {
-      expect_product(whole_numbers(kF16, k), {{1}, order, 1});
-      expect_product(whole_numbers(kBf16, k), {{1}, order, 1});
+      expect_product(whole_numbers(kOperandF16, k), {{1}, order, 1});
+      expect_product(whole_numbers(kOperandBf16, k), {{1}, order, 1});
     }
+    expect_product(whole_numbers(kOperandTf32, 8), {{1}, order, 1});
   }
 }
 
 TEST(MultiplyAdd, RoundsAsTheArchitectureOfTheLaunch) {
-  Operands o{kF16, 16, {}, {}, {}};
+  Operands o{kOperandF16, 16, {}, {}, {}};
   o.c[9][5] = 1;
   o.a[9][1] = o.a[9][12] = o.b[1][5] = o.b[12][5] = 0x1p-12f;
   for (const int sm : {80, 90}) {
@@ -237,7 +250,7 @@ TEST(MultiplyAdd, RoundsAsTheArchitectureOfTheLaunch) {
 TEST(MultiplyAdd, ReportsALaneThatIsMissing) {
   const auto error = error_of([](Cta& cta) {
     float sums[4] = {};
-    if (lane_of(cta) != 5) cta.multiply_add({kF16, 16, {}, {}}, sums, "kernel.cuh", 7);
+    if (lane_of(cta) != 5) cta.multiply_add({kOperandF16, 16, {}, {}}, sums, "kernel.cuh", 7);
   });
   EXPECT_THAT(error, AllOf(HasSubstr("thread 4 of CTA 0 waits at the mma in kernel.cuh:7"),
                            HasSubstr("thread 5 of CTA 0 has left")));
@@ -251,19 +264,21 @@ TEST(MultiplyAdd, ReportsLanesWithAnotherInstruction) {
     if (lane_of(cta) < 20) {
       cta.load_matrices(row, 4, false, fragments, "kernel.cuh", 7);
     } else {
-      cta.multiply_add({kF16, 16, {}, {}}, sums, "kernel.cuh", 7);
+      cta.multiply_add({kOperandF16, 16, {}, {}}, sums, "kernel.cuh", 7);
     }
   });
   EXPECT_THAT(error, AllOf(HasSubstr("thread 19 of CTA 0 waits at the ldmatrix in kernel.cuh:7"),
                            HasSubstr("thread 20 of CTA 0 waits at the mma in kernel.cuh:7")));
+  EXPECT_THAT(
+      error_of([](Cta& cta) {
+        float sums[4] = {};
+        cta.multiply_add({kOperandF16, lane_of(cta) == 9 ? 8 : 16, {}, {}}, sums, "kernel", 1);
+      }),
+      HasSubstr("comes with another instruction than others"));
   EXPECT_THAT(error_of([](Cta& cta) {
                 float sums[4] = {};
-                cta.multiply_add({kF16, lane_of(cta) == 9 ? 8 : 16, {}, {}}, sums, "kernel", 1);
-              }),
-              HasSubstr("comes with another instruction than others"));
-  EXPECT_THAT(error_of([](Cta& cta) {
-                float sums[4] = {};
-                cta.multiply_add({lane_of(cta) == 9 ? kF16 : kBf16, 16, {}, {}}, sums, "kernel", 1);
+                cta.multiply_add({lane_of(cta) == 9 ? kOperandF16 : kOperandBf16, 16, {}, {}}, sums,
+                                 "kernel", 1);
               }),
               HasSubstr("comes with another instruction than others"));
 }
@@ -272,7 +287,7 @@ TEST(MultiplyAdd, ReportsAWarpOfFewerLanes) {
   EXPECT_THAT(error_of(
                   [](Cta& cta) {
                     float sums[4] = {};
-                    cta.multiply_add({kF16, 16, {}, {}}, sums, "kernel.cuh", 7);
+                    cta.multiply_add({kOperandF16, 16, {}, {}}, sums, "kernel.cuh", 7);
                   },
                   40),
               AllOf(HasSubstr("thread 32 of CTA 0"), HasSubstr("mma in kernel.cuh:7"),
