@@ -110,8 +110,9 @@ const std::map<std::string_view, Op> kOps = {
 
 // Of no influence on addresses and branches: the order of accesses, and values of matrices.
 constexpr std::string_view kWithoutEffect[] = {
-    "fma",  "mma",          "shfl", "membar",     "fence", "ex2",   "rcp",           "prefetch",
-    "lop3", "createpolicy", "prmt", "activemask", "vote",  "redux", "griddepcontrol"};
+    "fma",  "mma",      "shfl",           "membar",       "fence", "ex2",
+    "rcp",  "prefetch", "lop3",           "createpolicy", "prmt",  "activemask",
+    "vote", "redux",    "griddepcontrol", "copysign"};
 
 // A pair as in "f16x2" counts as one of its elements. Of no bits where the word is not a type.
 Type type_of(std::string_view word) {
