@@ -333,7 +333,11 @@ class Simulation {
   }
 
   void send(const Scheduler::Assignment& given) {
-    const TaskState& task = tasks_.at(given.task);
+    const auto found = tasks_.find(given.task);
+    if (found == tasks_.end()) {  // abandoned since
+      return events_.after(0, [this, lease = given.lease] { answer(lease, {}); });
+    }
+    const TaskState& task = found->second;
     Held held{given.lease, task.seconds, {}};
     if (task.produces) held.produced.push_back(*task.produces);
     const double bytes =
@@ -381,7 +385,8 @@ class Simulation {
     problem->id = scheduler_.begin(scheduler_.group(kGroup));
     lanes_[lane].current = std::move(owned);
     for (std::size_t i = 0; i < std::min(cluster_.leaders, recorded.tries.size()); ++i) {
-      compile(problem->id, content_of(*problem, i), recorded.tries[i].compile_s, [] {});
+      compile(problem->id, content_of(*problem, i), recorded.tries[i].compile_s,
+              [this, lane] { pump(lane); });
     }
     cores_.serve(recorded.plan_s, [this, lane, problem] {
       problem->is_planned = true;

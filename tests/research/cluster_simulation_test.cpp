@@ -82,6 +82,19 @@ TEST(ClusterSimulationTest, TwoProblemsAtOnceKeepTheCompilersOfAnAgentBusier) {
   EXPECT_GT(two.compilers_busy, one.compilers_busy);
 }
 
+// Of three at once, each with more leaders than its share of the compilers.
+TEST(ClusterSimulationTest, LeadersAndAbandonedCandidatesMakeAJobShorter) {
+  SimulatedCluster cluster;
+  cluster.problems = recording().size();
+  cluster.cores = 16;
+  const double before_s = simulate(cluster, recording()).makespan_s;
+  cluster.leaders = 12;
+  const double with_leaders_s = simulate(cluster, recording()).makespan_s;
+  EXPECT_LT(with_leaders_s, before_s);
+  cluster.abandoned = 10;
+  EXPECT_LT(simulate(cluster, recording()).makespan_s, with_leaders_s);
+}
+
 TEST(ClusterSimulationTest, EightAgentsTune640ProblemsAtAnEfficiencyOfNineTenths) {
   const SimulatedRun run = long_run(8, 640);
   EXPECT_GE(efficiency(8, 640, run), 0.9);
