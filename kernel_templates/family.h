@@ -39,10 +39,7 @@ enum class SearchScope {
   where_vector_widths_may_differ,  // where operands are aligned differently
   where_k_is_large,                // beside M and N
   where_d_is_unaligned,            // to 16 bytes, or C
-  where_long_k_is_across_rows,     // of A or B, above kLongK
 };
-// Of a line along K across an operand's rows: what the registers of a CTA that reads it may hold.
-inline constexpr int kLongK = 2048;
 
 struct ParamSpec {
   std::string name;

@@ -19,7 +19,7 @@ struct SplitMatrix {
   Bits16* to;
   long long ld, stride;  // of `from`
   long long factors_at;  // bytes from the copy's beginning
-  int lines, ctas;       // of a matrix
+  int lines, shares;     // of a matrix: lines, and CTAs or wide strips that they are dealt out to
 };
 
 // flag: becomes 1 where the parts of some line do not keep what the accuracy class needs.
@@ -27,7 +27,8 @@ struct SplitArgs {
   SplitMatrix a, b;
   int* flag;
   int K, parts_k;
-  int ctas_a;  // of all matrices, which come first; 0 where B alone is split
+  int units_a;  // along the grid's x, which come first; 0 where B alone is split
+  int batch;
 };
 
 // kept: the copy where an earlier call has made it, else null.

@@ -28,7 +28,6 @@ constexpr Signature signature(const Params& p) {
   of_sums.accuracy = static_cast<Accuracy>(p.ACCURACY);
   return of_sums;
 }
-static_assert(kLongK == kKeptChunks * strip_step(kLongK) && stored_chunks(kLongK + 1) > 0);
 constexpr int kPartBytes = 2;                // of an element of a part
 constexpr int kFlagBytes = 2 * sizeof(int);  // Args::flags
 
@@ -79,13 +78,12 @@ std::int64_t copy_bytes(const Params& p, std::int64_t lines, const Problem& prob
   return parts_bytes(p, lines, problem) + problem.batch * lines * bytes_of(kSumType);
 }
 
-SplitMatrix split_matrix(const Params& p, std::int64_t lines, bool along_k,
+SplitMatrix split_matrix(const Params& p, std::int64_t lines, int lines_of_share,
                          const Problem& problem) {
   SplitMatrix matrix = {};
   matrix.lines = static_cast<int>(lines);
   matrix.factors_at = parts_bytes(p, lines, problem);
-  const int of_cta = split_lines(along_k, static_cast<int>(problem.K));
-  matrix.ctas = static_cast<int>((lines + of_cta - 1) / of_cta);
+  matrix.shares = static_cast<int>((lines + lines_of_share - 1) / lines_of_share);
   return matrix;
 }
 
@@ -96,11 +94,32 @@ struct Regions {
 
 // Splits both operands, or one.
 Step split_step(const Params& p, const Problem& problem, const Regions& regions, Copies which) {
+  const bool has_a = which != Copies::of_b, has_b = which != Copies::of_a;
+  const bool across = (has_a && p.TA != 0) || (has_b && p.TB == 0);
   SplitArgs args = {};
-  args.a = split_matrix(p, problem.M, p.TA == 0, problem);
-  args.b = split_matrix(p, problem.N, p.TB != 0, problem);
   args.K = static_cast<int>(problem.K);
   args.parts_k = static_cast<int>(parts_k(problem));
+  args.batch = static_cast<int>(problem.batch);
+  Step step;
+  step.entry = splits_in_clusters(p, across, args.K) ? "split_in_clusters" : "split";
+  step.makes = which;
+  step.threads = split_threads(p, across, args.K);
+  step.smem_bytes = split_smem_bytes(p, across, args.K);
+  step.only_with_operands = true;
+  step.cluster.y = split_cluster(p, across, args.K);
+  step.grid.y = split_shares(p, across, args.K);
+  const auto matrix_of = [&](std::int64_t lines, bool along_k) {
+    return split_matrix(p, lines, split_lines(p, along_k, args.K, step.threads), problem);
+  };
+  args.a = matrix_of(problem.M, p.TA == 0);
+  args.b = matrix_of(problem.N, p.TB != 0);
+  const auto units = [&](const SplitMatrix& matrix, bool along_k) {
+    const std::int64_t shares = problem.batch * matrix.shares;
+    return along_k ? (shares + step.grid.y - 1) / step.grid.y : shares;
+  };
+  const std::int64_t units_a = has_a ? units(args.a, p.TA == 0) : 0;
+  step.grid.x = units_a + (has_b ? units(args.b, p.TB != 0) : 0);
+  args.units_a = static_cast<int>(units_a);
   std::vector<Slot> slots = {{regions.flags, offsetof(SplitArgs, flag)}};
   const auto patch = [&](std::size_t matrix, CallValue from, CallValue ld, CallValue stride,
                          CallValue to) {
@@ -111,17 +130,6 @@ Step split_step(const Params& p, const Problem& problem, const Regions& regions,
   };
   patch(offsetof(SplitArgs, a), CallValue::A, CallValue::lda, CallValue::stride_a, regions.a);
   patch(offsetof(SplitArgs, b), CallValue::B, CallValue::ldb, CallValue::stride_b, regions.b);
-  const std::int64_t ctas_a = which == Copies::of_b ? 0 : problem.batch * args.a.ctas;
-  const std::int64_t ctas_b = which == Copies::of_a ? 0 : problem.batch * args.b.ctas;
-  Step step;
-  step.entry = "split";
-  step.makes = which;
-  step.grid.x = ctas_a + ctas_b;
-  step.threads = split_threads(args.K);
-  const bool across = (ctas_a > 0 && p.TA != 0) || (ctas_b > 0 && p.TB == 0);
-  step.smem_bytes = split_smem_bytes(p, across, args.K);
-  step.only_with_operands = true;
-  args.ctas_a = static_cast<int>(ctas_a);
   step.arguments.add(args, slots);
   return step;
 }
@@ -234,7 +242,7 @@ std::optional<std::vector<int>> untuned(const Signature& signature, int sm) {
 
 KernelFamily family() {
   KernelFamily family = make_family<Params>(
-      "wgmma_parts", /*revision=*/7,
+      "wgmma_parts", /*revision=*/8,
       "fp32 on Hopper's tensor cores: operands split into parts of 16 bits, products of parts",
       {tile_m_param("BM", &Params::BM, {64, 128, 256}),
        tile_n_param("BN", &Params::BN, {32, 64, 80, 96, 112, 128, 144}),
@@ -242,13 +250,6 @@ KernelFamily family() {
        {"PROMOTE", &Params::PROMOTE, {32, 64}, "k whose sums are added in fp32 at once"},
        transposed_a_param("TA", &Params::TA),
        transposed_b_param("TB", &Params::TB),
-       {"STORED",
-        &Params::STORED,
-        {0, 1},
-        "1: operands across the rows of long sums are read once",
-        Role::tunable,
-        0,
-        SearchScope::where_long_k_is_across_rows},
        {"ACCURACY",
         &Params::ACCURACY,
         {kClassF16x3, kClassBf16x6},

@@ -16,9 +16,6 @@ struct Params {
   int GROUPS;   // consumer warpgroups, which share the tile's rows
   int PROMOTE;  // k whose sums of high parts stay in the tensor cores before they are added in fp32
   int TA, TB;   // 1: A is stored [K,M]; B is stored [N,K]
-  // 1: the launch that splits keeps lines across the rows in shared memory, up to K = 5,120. Else
-  // it reads twice what of them registers do not hold, from K = 2,048 on.
-  int STORED = 0;
   int ACCURACY = kClassF16x3;  // of accuracy
 };
 
@@ -91,8 +88,6 @@ constexpr auto rules() {
       // the sums of the other products, too.
       {"sums are promoted every 32 or 64 k", "PROMOTE",
        [](const Params& p) { return p.PROMOTE != 32 && p.PROMOTE != 64; }},
-      {"lines that are not scaled are read once anyhow", "STORED ACCURACY",
-       [](const Params& p) { return !is_scaled(p) && p.STORED != 0; }},
       {"fewer than two stages fit the shared memory", "BM BN ACCURACY",
        [](const Params& p) { return stages(p) < 2; }},
   });
@@ -100,31 +95,28 @@ constexpr auto rules() {
 
 constexpr const char* reject(const Params& p) {
   if (!is_flag(p.TA) || !is_flag(p.TB)) return "TA and TB must be 0 or 1";
-  if (!is_flag(p.STORED)) return "STORED must be 0 or 1";
   if (p.ACCURACY != kClassF16x3 && p.ACCURACY != kClassBf16x6) return "ACCURACY must be 4 or 5";
   return first_broken(rules(), p);
 }
 
-// The kernel that splits the operands: a CTA takes some lines. What of a line it keeps is read
+// The kernels that split the operands: a CTA takes some lines. What of a line it keeps is read
 // once.
 constexpr int kMostSplitThreads = 512, kSplitCtas = 2;  // on an SM
 constexpr int kChunk = 8;       // elements along K that a thread splits at once
-constexpr int kKeptChunks = 4;  // of a line that a thread keeps in registers
+constexpr int kKeptChunks = 4;  // that a thread keeps in registers
 constexpr int kMostTeam = 256;  // threads
-constexpr int kStrip = 8;       // lines across the rows that a CTA takes: a sector of each row
-constexpr int kMostStoredChunks = 6;  // of a line across the rows, in shared memory
-constexpr int kLargestBytes = kMostSplitThreads / 32 * kStrip * 4;  // of warps' largest magnitudes
-constexpr int kStoredBytes = kMostSplitThreads * kChunk * 4;        // of a chunk of each thread
-static_assert(kSplitCtas * (kLargestBytes + kMostStoredChunks * kStoredBytes) < kMostSmemBytes);
 
-// Of a CTA. Short lines make few CTAs, which fill the SMs more evenly if they are small.
-constexpr int split_threads(int K) {
-  return K > kMostSplitThreads / 2 / kStrip * kChunk * kKeptChunks ? kMostSplitThreads
-                                                                   : kMostSplitThreads / 2;
-}
+// Lines across the rows. Where they are scaled a CTA takes a sector of each row while it keeps all
+// of the lines; longer ones, and those that are not scaled, are wide strips, whose K is dealt out
+// over CTAs.
+constexpr int kStrip = 8, kWideStrip = 32;
+constexpr int kLinesOfThread = kKeptChunks;  // of a wide strip, a chunk of each
+constexpr int kLanesAcross = kWideStrip / kLinesOfThread;
+constexpr int kMostKeptK = kMostSplitThreads / 2 / kStrip * kChunk * kKeptChunks;
+constexpr int kSplitCluster = 8;   // CTAs of a wide strip, where they are a cluster
+constexpr int kMostShares = 1024;  // CTAs of a wide strip, where they are none
 
-// k of lines across the rows that a CTA takes at once.
-constexpr int strip_step(int K) { return split_threads(K) / kStrip * kChunk; }
+constexpr bool has_lines_across(const Params& p) { return p.TA != 0 || p.TB == 0; }
 
 // Threads that take a line that lies along K: a warp at least, and so few that each has as many
 // loads under way as it may keep.
@@ -134,19 +126,42 @@ constexpr int team_of(int K) {
   return threads;
 }
 
-constexpr int split_lines(bool along_k, int K) {
-  return along_k ? split_threads(K) / team_of(K) : kStrip;
+// across: some of the lines that a launch splits lie across the rows.
+constexpr bool splits_in_clusters(const Params& p, bool across, int K) {
+  return is_scaled(p) && across && K > kMostKeptK;
 }
 
-// Of a thread, where STORED is 1.
-constexpr int stored_chunks(int K) {
-  const int chunks = (K + strip_step(K) - 1) / strip_step(K) - kKeptChunks;
-  return chunks < 0 ? 0 : min_of(chunks, kMostStoredChunks);
+constexpr int split_cluster(const Params& p, bool across, int K) {
+  return splits_in_clusters(p, across, K) ? kSplitCluster : 1;
 }
 
-// across: some of the lines lie across the rows.
+// Of a CTA: of a cluster's as many as keep the lines, if they can, in whole teams. Without a
+// cluster short lines make few CTAs, of wide strips still fewer: these fill the SMs more evenly if
+// they are small.
+constexpr int split_threads(const Params& p, bool across, int K) {
+  if (K <= kMostKeptK) return kMostSplitThreads / (across && !is_scaled(p) ? 4 : 2);
+  if (!splits_in_clusters(p, across, K)) return kMostSplitThreads;
+  const int team = team_of(K), of_cluster = team * kSplitCluster;
+  return min_of((K - 1) / of_cluster * team + team, kMostSplitThreads);
+}
+
+// CTAs along the grid's y. A CTA of a wide strip keeps as many k as it has threads.
+constexpr int split_shares(const Params& p, bool across, int K) {
+  if (is_scaled(p) || !across || K == 0) return split_cluster(p, across, K);
+  const int threads = split_threads(p, across, K);
+  return min_of((K - 1) / threads + 1, kMostShares);
+}
+
+// Lines of a CTA, or of those that share a wide strip.
+constexpr int split_lines(const Params& p, bool along_k, int K, int threads) {
+  if (along_k) return threads / team_of(K);
+  return is_scaled(p) && K <= kMostKeptK ? kStrip : kWideStrip;
+}
+
+// Warps' largest magnitudes; of wide strips also the CTA's and the scales.
 constexpr int split_smem_bytes(const Params& p, bool across, int K) {
-  return kLargestBytes + (across && p.STORED != 0 ? stored_chunks(K) * kStoredBytes : 0);
+  const int warps = kMostSplitThreads / 32;
+  return 4 * (splits_in_clusters(p, across, K) ? (warps + 2) * kWideStrip : warps * kStrip);
 }
 
 }  // namespace gemm_tune::wgmma_parts

@@ -372,8 +372,6 @@ bool is_searched(SearchScope searched, const Problem& problem, int vec) {
       return has_large_k(problem, is_aligned_differently);
     case SearchScope::where_d_is_unaligned:
       return std::min(problem.alignment.c, problem.alignment.d) < kWidestAccessBytes;
-    case SearchScope::where_long_k_is_across_rows:
-      return problem.K > kLongK && (transposes_a(problem.layout) || !transposes_b(problem.layout));
   }
   throw Error("a place to search outside the closed list");
 }

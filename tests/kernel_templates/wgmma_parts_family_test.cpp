@@ -70,28 +70,45 @@ TEST(Parts, SplitsOperandsBeforeTheProduct) {
 }
 
 TEST(Parts, SplitsLinesByAsManyThreadsAsKeepThem) {
-  const auto split_of = [](const char* problem, const char* rest = "") {
-    return with_parts(std::string(kUsual) + rest)
-        .plan(parse_problem(problem), kHopperSms)
-        .steps.front();
+  const auto split_of = [](const char* problem, const char* config = kUsual) {
+    return with_parts(config).plan(parse_problem(problem), kHopperSms).steps.front();
   };
   const Step small = split_of("1024x1024x1024:type=f32+fp32_f16x3");
+  EXPECT_EQ(small.entry, "split");
   EXPECT_EQ(small.threads, 256);
-  EXPECT_EQ(small.grid.x, 128 + 128);  // of a warp for each row of A, of 8 columns of B
+  EXPECT_EQ(small.grid, (Grid{128 + 128}));  // of a warp for each row of A, of 8 columns of B
   EXPECT_EQ(small.smem_bytes, 512);
-  const Step medium = split_of("2048x2048x2048:type=f32+fp32_f16x3");
-  EXPECT_EQ(medium.threads, 512);
-  EXPECT_EQ(medium.grid.x, 256 + 256);  // of 64 threads for each row of A
-  EXPECT_EQ(medium.smem_bytes, 512);
-  const Step large = split_of("4096x4096x4096:type=f32+fp32_f16x3");
-  EXPECT_EQ(large.grid.x, 1024 + 512);  // of 128 threads for each row of A
-  EXPECT_EQ(large.smem_bytes, 512);
-  const auto bytes_where_stored = [&](const char* problem) {  // what registers do not hold
-    return split_of(problem, ",STORED=1").smem_bytes;
+  constexpr const char* kAlongK = "BM=128,BN=128,GROUPS=2,PROMOTE=64,TA=0,TB=1";
+  const Step along = split_of("2048x2048x2048:type=f32+fp32_f16x3:layout=nt", kAlongK);
+  EXPECT_EQ(along.entry, "split");
+  EXPECT_EQ(along.threads, 512);
+  EXPECT_EQ(along.cluster.ctas(), 1);
+  EXPECT_EQ(along.grid, (Grid{256 + 256}));  // of 64 threads for each line
+}
+
+TEST(Parts, SplitsLongLinesAcrossRowsInClusters) {
+  const auto split_of = [](const char* problem) {
+    const Step step = with_parts(kUsual).plan(parse_problem(problem), kHopperSms).steps.front();
+    EXPECT_EQ(step.entry, "split_in_clusters") << problem;
+    EXPECT_EQ(step.cluster.ctas(), 8) << problem;
+    EXPECT_EQ(step.grid.y, 8) << problem;
+    EXPECT_EQ(step.smem_bytes, 18 * 32 * 4) << problem;
+    return step;
   };
-  EXPECT_EQ(bytes_where_stored("2048x2048x2048:type=f32+fp32_f16x3"), 512);
-  EXPECT_EQ(bytes_where_stored("4096x4096x4096:type=f32+fp32_f16x3"), 512 + 4 * 512 * 32);
-  EXPECT_EQ(bytes_where_stored("4096x4096x8192:type=f32+fp32_f16x3"), 512 + 6 * 512 * 32);
+  // As many threads as keep the lines; 32 columns of B a cluster.
+  const Step short_lines = split_of("1536x1536x1536:type=f32+fp32_f16x3");
+  EXPECT_EQ(short_lines.threads, 192);
+  EXPECT_EQ(short_lines.grid.x, 64 + 48);  // 3 rows of A a CTA
+  const Step medium = split_of("2048x2048x2048:type=f32+fp32_f16x3");
+  EXPECT_EQ(medium.threads, 256);
+  EXPECT_EQ(medium.grid.x, 64 + 64);
+  EXPECT_EQ(split_of("4096x4096x4096:type=f32+fp32_f16x3").threads, 512);
+  EXPECT_EQ(split_of("8192x8192x8192:type=f32+fp32_f16x3").threads, 512);
+  const LaunchPlan plan =
+      with_parts(kUsual).plan(parse_problem("4096x4096x4096:type=f32+fp32_f16x3"), kHopperSms);
+  EXPECT_EQ(plan.steps[1].makes, Copies::of_a);  // whose lines lie along K
+  EXPECT_EQ(plan.steps[1].entry, "split");
+  EXPECT_EQ(plan.steps[2].entry, "split_in_clusters");
 }
 
 TEST(Parts, KeepsCopiesThatServeEveryConfigLayoutAndM) {
@@ -139,7 +156,12 @@ TEST(Parts, OfBf16AreThreeOfEachOperand) {
   const KnownConfig config = with_parts(kOfBf16);
   const LaunchPlan plan = config.plan(problem, kHopperSms);
   EXPECT_EQ(plan.regions[1].bytes, 3 * 1000 * (128 * 3 * 2 + 4));
-  EXPECT_EQ(plan.steps[0].grid.x, 3 * (125 + 250));
+  EXPECT_EQ(plan.steps[0].entry, "split");
+  EXPECT_EQ(plan.steps[0].grid, (Grid{3 * (250 + 63)}));  // 4 rows of A a CTA, 32 columns of B
+  const Step deep =
+      config.plan(parse_problem("1000x2000x4096:type=f32+bf16x6"), kHopperSms).steps[0];
+  EXPECT_EQ(deep.cluster.ctas(), 1);
+  EXPECT_EQ(deep.grid, (Grid{32 + 63, 8}));  // 4 rows of A a CTA, 512 k of 32 columns of B
   EXPECT_EQ(config.traits.stages, 2);
   RegionAddresses regions = {};
   regions[2] = reinterpret_cast<void*>(std::uintptr_t{0x3000});

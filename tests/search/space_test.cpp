@@ -437,16 +437,6 @@ TEST(SettledParams, OfferAReductionInALaunchAfterWhereKIsLarge) {
   EXPECT_TRUE(is_settled("4096x512x1024"));
 }
 
-TEST(SettledParams, OfferWhatIsReadOnceWhereALongKLiesAcrossRows) {
-  const auto is_settled = [](const std::string& problem) {
-    return settles(problem + ":type=f32+fp32_f16x3", "STORED");
-  };
-  EXPECT_FALSE(is_settled("4096x4096x4096"));
-  EXPECT_FALSE(is_settled("4096x4096x4096:layout=tt"));
-  EXPECT_TRUE(is_settled("4096x4096x4096:layout=nt"));
-  EXPECT_TRUE(is_settled("4096x4096x2048"));
-}
-
 TEST(SpaceTest, AFixedParameterMayHaveASecondValue) {
   const std::vector<FixedParam> fixed = settled_params(parse_problem("512x50257x768"));
   std::set<int> seen;

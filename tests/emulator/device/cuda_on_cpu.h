@@ -23,6 +23,7 @@
 #define __forceinline__ inline
 #define __grid_constant__
 #define __launch_bounds__(...)
+#define __cluster_dims__(...)
 #define GT_CLUSTER
 
 namespace gemm_tune::emulator {

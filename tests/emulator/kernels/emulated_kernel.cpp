@@ -29,9 +29,13 @@ namespace {
 constexpr unsigned kQuietNanBits = 0x7fc07fc0;  // of 32-bit and of 16-bit elements
 constexpr unsigned kSentinelBits = 0xdeadbeef;
 constexpr int kResident = kSmCount;       // CTAs, where they share tiles, or clusters
+constexpr int kMostResident = 4096;       // threads of clusters: of each the system maps a stack
 constexpr int kLargestExactLd = 1 << 20;  // beyond, matrices are sparse
 
 int resident_ctas(const KnownConfig& config, const Step& step) {
+  if (const int threads = step.cluster.ctas() * step.threads; threads * kResident > kMostResident) {
+    return step.cluster.ctas() * std::max(1, kMostResident / threads);
+  }
   return step.cluster.ctas() > 1 || shares_tiles(config) ? kResident * step.cluster.ctas() : 1;
 }
 

@@ -107,9 +107,9 @@ class Workshop:
         functors = name.split("+") if epilogue else []
         fields = ",".join("." + param for param in values.split(","))
         kernels = [kernel for kernel in self.further_kernels if f"{kernel}=1" in values.split(",")]
-        pattern, further_kernel = FURTHER_KERNELS.get(family, ("$^", ""))
+        pattern, further_kernels = FURTHER_KERNELS.get(family, ("$^", ()))
         if re.search(pattern, params):
-            kernels.append(further_kernel.upper())
+            kernels += [kernel.upper() for kernel in further_kernels]
         entries = "".join(f"GT_ENTRY({kernel.lower()})" for kernel in kernels)
         further = [f"-DTUNED_{kernel}" for kernel in kernels] + [f"-DGT_FAMILY={family}", f"-DGT_ENTRIES={entries}"]
         further.append(f'-DGT_EPILOGUE_TEXT="{name}"')

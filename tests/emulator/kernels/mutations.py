@@ -444,21 +444,42 @@ MUTATIONS_OF = {
     "kernel_templates/wgmma_parts/fp32_product.cuh": [
         ("another row", r"known != i", "known != 0"),
     ],
-    "kernel_templates/wgmma_parts/split.cuh": [
-        ("another scale", r"ldexpf\(1\.0f, -exponent\)", "ldexpf(1.0f, 1 - exponent)"),
-        ("losses not told", r"if \(parts\.lose\(\)\)", "if (false)"),
+    "kernel_templates/wgmma_parts/line_parts.cuh": [
         ("low parts lost", r"(kept\.[xy]\)) \* kLowScale", r"\1"),
         ("a part twice", r"minus\((x|rest), pair_to_floats[^;]*\)\)", r"\1"),
         ("losses of bf16 not told", r"!\(lost\.[xy] == 0\.0f\)", "false"),
+    ],
+    "kernel_templates/wgmma_parts/split.cuh": [
+        ("another scale", r"ldexpf\(1\.0f, -exponent\)", "ldexpf(1.0f, 1 - exponent)"),
+        ("losses not told", r"if \(parts\.lose\(\)\)", "if (false)"),
         ("factor of lines that are not scaled", r"(factors\[share\.line\]) = 1;", r"\1 = 2;"),
         ("largest of one warp", r"if \(team == 32\) return value", "return value"),
-        ("stored chunk lost", r"chunks\.put\(i, x\);", ";"),
-        ("largest of stored chunks lost", r"(chunks\.put\(i, x\);\s*)largest = [^;]*;", r"\1;"),
         ("largest of another line", r"warp \* kStrip \+ own", "warp * kStrip"),
         ("largest of all lines", r"largest_of_lanes\(value, kStrip\)", "largest_of_lanes(value, 1)"),
         ("a chunk again", r"at_ \+= step_[^;]*;", ";"),
         ("the first chunks again", r"\{share\.line, k, share\.step\}", "share"),
         ("loads past the end", r"i < left_", "true"),
+        ("the batch's first", r"batch \* matrix\.stride", "0 * matrix.stride"),
+        ("a batch too many", r"if \(batch >= args\.batch\) return;", ";"),
+        ("lines of the first CTA", r"gridDim\.y\) \* unit \+ static_cast<int>\(blockIdx\.y\)", "gridDim.y) * unit"),
+    ],
+    "kernel_templates/wgmma_parts/wide_strip.cuh": [
+        ("another scale", r"ldexpf\(1\.0f, -exponent\)", "ldexpf(1.0f, 1 - exponent)"),
+        ("factor of lines that are not scaled", r"(factors\[line\]) = 1;", r"\1 = 2;"),
+        ("losses not told", r"if \(lose\)", "if (false)"),
+        ("largest of one CTA", r"cta < kSplitCluster", "cta < 1"),
+        ("largest of a CTA's first warp", r"warp < warps", "warp < 1"),
+        ("largest of a thread", r"largest_of_lanes\(largest\[i\], kLanesAcross\)", "largest[i]"),
+        ("largest of later rounds lost", r"int round = rounds - 1", "int round = 0"),
+        ("the first round again", r"rows\.load\(k \+ step, x\)", "rows.load(k, x)"),
+        ("cluster not awaited", r"(cluster_arrive_stored\(\);\s*)cluster_wait\(\);", r"\1"),
+        ("cluster's barrier removed", r"cluster_arrive_stored\(\);\s*cluster_wait\(\);", ";"),
+        ("loads of the others not awaited", r"if constexpr \(is_scaled\(kP\)\) cluster_wait\(\);", ";"),
+        ("loads past the end", r"k \+ i < K_", "true"),
+        ("lines past the edge", r"line\(i\) < lines_;", "true;"),
+        ("whole strips everywhere", r"is_aligned && [^;{]*<= lines\.matrix\.lines", "is_aligned"),
+        ("aligned rows everywhere", r"is_aligned && \(strip", "(strip"),
+        ("the first CTA's k", r"static_cast<int>\(blockIdx\.y\) \* threads \+", ""),
     ],
     "kernel_templates/wgmma_parts/kernel.cuh": [
         ("flag not read", r"__ldcg\(args\.flags\)", "0"),
@@ -536,12 +557,12 @@ FAMILIES = {
               "AB=3,CD=2,BM=64,BN=16,GROUPS=1,PINGPONG=0,TA=0,TB=1",
               "AB=2,CD=2,BM=64,BN=16,GROUPS=1,PINGPONG=0,DIRECT=1,TA=0,TB=1",
               "AB=3,CD=0,BM=64,BN=16,GROUPS=1,PINGPONG=0,PROMOTE=64,TA=0,TB=0"],
-    "wgmma_parts": ["BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=0,TB=0", "BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=1,TB=0,STORED=1",
+    "wgmma_parts": ["BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=0,TB=0", "BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=1,TB=0",
                     "BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=0,TB=0,ACCURACY=5"],
 }
 
 # What configs of a family have beside the product, where a pattern is in their parameters.
-FURTHER_KERNELS = {"wgmma_parts": ("", "split"), "wgmma": ("^AB=0,|^AB=3,.*(REPACK=1|TA=1|TB=0)", "pack")}
+FURTHER_KERNELS = {"wgmma_parts": ("", ("split", "split_in_clusters")), "wgmma": ("^AB=0,|^AB=3,.*(REPACK=1|TA=1|TB=0)", ("pack",))}
 
 # Survivors that are right to survive: (file, mutation, line) -> why.
 ALLOWED = {

@@ -23,7 +23,7 @@ enum class Data {
   infinite,
   not_a_number,
 };
-inline constexpr int kLongK = 2550;  // more than a CTA keeps of lines across rows in registers
+inline constexpr int kLongK = 4200;  // more than a cluster keeps of lines across rows in registers
 inline constexpr Data kAllData[] = {Data::uniform,     Data::positive,           Data::scaled_lines,
                                     Data::denormal,    Data::small_beside_large, Data::infinite,
                                     Data::not_a_number};

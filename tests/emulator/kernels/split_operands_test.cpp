@@ -13,8 +13,8 @@ namespace gemm_tune::emulator {
 namespace {
 
 const char* const kConfig = "wgmma_parts/BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=0,TB=1";
-const char* const kStored = "wgmma_parts/BM=64,BN=80,GROUPS=1,PROMOTE=64,TA=1,TB=0,STORED=1";
-const char* const kReadTwice = "wgmma_parts/BM=64,BN=64,GROUPS=1,PROMOTE=32,TA=0,TB=0";
+const char* const kBothAcross = "wgmma_parts/BM=64,BN=80,GROUPS=1,PROMOTE=64,TA=1,TB=0";
+const char* const kOneAcross = "wgmma_parts/BM=64,BN=64,GROUPS=1,PROMOTE=32,TA=0,TB=0";
 
 const char* const kOfBf16 = "wgmma_parts/BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=0,TB=1,ACCURACY=5";
 const char* const kOtherOfBf16 =
@@ -52,12 +52,12 @@ INSTANTIATE_TEST_SUITE_P(Data, SplitOperands,
 
 TEST(SplitOperandsCopies, AreTheSameOfEveryTileAndLayout) {
   EmulatedKernel kernel(object_of(kConfig), kConfig);
-  EmulatedKernel stored(object_of(kStored), kStored), twice(object_of(kReadTwice), kReadTwice);
-  // Lines that a warp takes, then teams of 64, 128 and 256 threads; across the rows what registers,
-  // shared memory and neither hold.
+  EmulatedKernel both(object_of(kBothAcross), kBothAcross), one(object_of(kOneAcross), kOneAcross);
+  // Lines that a warp takes, then teams of 64, 128 and 256 threads; across the rows what a CTA
+  // keeps, what a cluster does, and more.
   for (const int K : {131, 1100, 2200, 5300, 8300}) {
-    EXPECT_TRUE(makes_the_same_copies(kernel, stored, K)) << K;
-    EXPECT_TRUE(makes_the_same_copies(kernel, twice, K)) << K;
+    EXPECT_TRUE(makes_the_same_copies(kernel, both, K)) << K;
+    EXPECT_TRUE(makes_the_same_copies(kernel, one, K)) << K;
   }
 }
 
