@@ -327,7 +327,7 @@ TEST(SpaceTest, FindsWhatKeepsAllRulesInOrderWhicheverParametersTheyRead) {
       for (int i = kParams, rest = rank; i-- > 0; rest /= 3) values[std::size_t(i)] = 1 + rest % 3;
       if (!family.reject(values) && !of_problem[0].broken(values)) expected.push_back(values);
     }
-    for (const std::size_t threads : {1, 3}) {
+    for (const std::size_t threads : {std::size_t{1}, std::size_t{3}}) {
       SpaceMemory memory;
       const Space space = enumerate(
           {&family}, {}, {}, {}, [&](const KernelFamily&) { return of_problem; }, memory, threads);
