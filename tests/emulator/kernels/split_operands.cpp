@@ -213,9 +213,9 @@ std::optional<std::string> wrong_with_kept_copies(EmulatedKernel& kernel, Data d
   return std::nullopt;
 }
 
-bool makes_the_same_copies(EmulatedKernel& kernel, EmulatedKernel& other, int K) {
-  SplitProduct first(kernel, Data::scaled_lines, 36, 35, K);
-  SplitProduct second(other, Data::scaled_lines, 36, 35, K);
+bool makes_the_same_copies(EmulatedKernel& kernel, EmulatedKernel& other, Data data, int K) {
+  SplitProduct first(kernel, data, 36, 35, K);
+  SplitProduct second(other, data, 36, 35, K);
   second.take_operands(first);
   return first.copy_of(kernel, CallValue::A) == second.copy_of(other, CallValue::A) &&
          first.copy_of(kernel, CallValue::B) == second.copy_of(other, CallValue::B);

@@ -23,7 +23,9 @@ enum class Data {
   infinite,
   not_a_number,
 };
-inline constexpr int kLongK = 4200;  // more than a cluster keeps of lines across rows in registers
+// More than a cluster keeps of lines across rows in registers; of growing data the largest numbers
+// are what its second CTA reads twice.
+inline constexpr int kLongK = 5000;
 inline constexpr Data kAllData[] = {Data::uniform,     Data::positive,           Data::scaled_lines,
                                     Data::denormal,    Data::small_beside_large, Data::infinite,
                                     Data::not_a_number};
@@ -41,7 +43,7 @@ std::optional<std::string> wrong_with_kept_copies(EmulatedKernel& kernel, Data d
 
 // Whether the copies of A and B that one kernel makes are those that another one of any layout and
 // tile does, for a few rows and columns of this K.
-bool makes_the_same_copies(EmulatedKernel& kernel, EmulatedKernel& other, int K);
+bool makes_the_same_copies(EmulatedKernel& kernel, EmulatedKernel& other, Data data, int K);
 
 // The error of a product of this K, in the Frobenius norm, over that of fp32's own sums.
 double error_beside_fp32(EmulatedKernel& kernel, Data data, int K);

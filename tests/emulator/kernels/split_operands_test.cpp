@@ -56,15 +56,24 @@ TEST(SplitOperandsCopies, AreTheSameOfEveryTileAndLayout) {
   // Lines that a warp takes, then teams of 64, 128 and 256 threads; across the rows what a CTA
   // keeps, what a cluster does, and more.
   for (const int K : {131, 1100, 2200, 5300, 8300}) {
-    EXPECT_TRUE(makes_the_same_copies(kernel, both, K)) << K;
-    EXPECT_TRUE(makes_the_same_copies(kernel, one, K)) << K;
+    EXPECT_TRUE(makes_the_same_copies(kernel, both, Data::scaled_lines, K)) << K;
+    EXPECT_TRUE(makes_the_same_copies(kernel, one, Data::scaled_lines, K)) << K;
+  }
+}
+
+// The CTA that has a line's largest magnitude is the cluster's last one, then one that reads twice.
+TEST(SplitOperandsCopies, AreScaledByTheLargestMagnitudeOfAllCtas) {
+  EmulatedKernel kernel(object_of(kConfig), kConfig), both(object_of(kBothAcross), kBothAcross);
+  for (const int K : {3900, kLongK}) {
+    EXPECT_TRUE(makes_the_same_copies(kernel, both, Data::growing, K)) << K;
   }
 }
 
 TEST(SplitOperandsCopies, OfBf16AreTheSameOfEveryTileAndLayout) {
   EmulatedKernel kernel(object_of(kOfBf16), kOfBf16);
   EmulatedKernel other(object_of(kOtherOfBf16), kOtherOfBf16);
-  for (const int K : {131, 2200, 8300}) EXPECT_TRUE(makes_the_same_copies(kernel, other, K)) << K;
+  for (const int K : {131, 2200, 8300})
+    EXPECT_TRUE(makes_the_same_copies(kernel, other, Data::scaled_lines, K)) << K;
 }
 
 // What a promotion every 32 or 64 k gives, of which the bound, for the worst case, says little.
