@@ -94,12 +94,22 @@ std::optional<std::string_view> recorded_loss(const KnownConfig& config, const D
   return std::nullopt;
 }
 
+// Whether the family's rules take a config with and without predicates alike.
+bool ignores_predicates(const KernelFamily& family, std::size_t predicated) {
+  return std::none_of(family.rules.begin(), family.rules.end(), [&](const FamilyRule& rule) {
+    return std::count(rule.reads.begin(), rule.reads.end(), predicated) > 0;
+  });
+}
+
 // Whether the family has the same config without predicates.
 bool has_unpredicated_twin(const KnownConfig& config) {
+  const KernelFamily& family = *config.family;
+  const std::optional<std::size_t> predicated = family.find_role(Role::predicated);
+  if (!predicated || config.values[*predicated] == 0) return false;
+  if (ignores_predicates(family, *predicated)) return true;
   Specialisation of_twin = config.specialisation();
   of_twin.predicated = false;
-  const std::vector<int> twin = config.family->specialised(config.values, of_twin);
-  return twin != config.values && !config.family->reject(twin);
+  return !family.reject(family.specialised(config.values, of_twin));
 }
 
 // A text for each refusal, fewer than there are.
@@ -210,10 +220,6 @@ void add_rule_of_needless_predicates(std::vector<FamilyRule>& rules, const ReadP
            });
 }
 
-bool reads(const FamilyRule& rule, std::size_t param) {
-  return std::count(rule.reads.begin(), rule.reads.end(), param) > 0;
-}
-
 }  // namespace
 
 std::optional<std::string_view> reject_before_compile(const KnownConfig& config,
@@ -252,8 +258,7 @@ std::vector<FamilyRule> rules_of_problem(const KernelFamily& family, const Probl
   if (of.vec) add_alignment_rules(rules, of, family.is_fastest_at_widest_vec, problem);
   if (of.predicated) add_edge_rules(rules, of, problem);
   if (of.predicated && of.tile_m && of.tile_n && of.tile_k &&
-      std::none_of(family.rules.begin(), family.rules.end(),
-                   [&](const FamilyRule& rule) { return reads(rule, *of.predicated); })) {
+      ignores_predicates(family, *of.predicated)) {
     add_rule_of_needless_predicates(rules, of, problem);
   }
   if (of.tile_k && of.split_k) {

@@ -190,8 +190,7 @@ std::vector<double> model_times(const Plan& plan, const DeviceSpec& device, std:
 // The points of the leaders, but for those that an earlier run has tried: a repeated search does
 // not go down their list.
 std::vector<std::size_t> points_of(const std::vector<KnownConfig>& leaders, const Plan& plan,
-                                   std::size_t most) {
-  const PointIndex index(plan.points);
+                                   const PointIndex& index, std::size_t most) {
   std::set<std::size_t> taken(plan.retries.begin(), plan.retries.end());
   for (const auto& [point, outcome] : plan.recalled) taken.insert(point);
   std::vector<std::size_t> points;
@@ -208,10 +207,12 @@ void make_prior(Plan& plan, const TuneRequest& request, const Elsewhere& elsewhe
   const std::size_t threads = planning_threads(request);
   plan.prior_us = model_times(plan, request.device, threads);
   plan.prior_sources.emplace();
-  if (!request.measure) return;  // the results will be the model's own times
+  // Where nothing is measured, the results will be the model's own times.
+  if (!request.measure || (elsewhere.timed.empty() && elsewhere.leaders.empty())) return;
+  const PointIndex index(plan.points);
   std::vector<Evidence> evidence;
   for (const PriorTimings& one :
-       prior_timings(elsewhere.timed, request.device, plan.problem, plan.points)) {
+       prior_timings(elsewhere.timed, request.device, plan.problem, index)) {
     const bool is_own = one.device == device_key(request.device);
     plan.prior_sources->push_back({is_own ? std::nullopt : std::optional(one.device.name),
                                    one.problem, one.evidence.log_ratios.size()});
@@ -219,7 +220,7 @@ void make_prior(Plan& plan, const TuneRequest& request, const Elsewhere& elsewhe
   }
   const std::size_t settled = plan.recalled.size() + plan.retries.size();
   if (plan.budget > settled) {
-    plan.leaders = points_of(elsewhere.leaders, plan, (plan.budget - settled) / 2);
+    plan.leaders = points_of(elsewhere.leaders, plan, index, (plan.budget - settled) / 2);
   }
   plan.prior_us = transferred_prior(*plan.space, std::move(plan.prior_us), evidence, threads);
 }

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "search/model/static_model.h"
-#include "search/space/point_index.h"
 
 namespace gemm_tune {
 namespace {
@@ -88,8 +87,8 @@ class Counterparts {
 // Finds the points that correspond to configs of other problems.
 class PointsThere {
  public:
-  PointsThere(const ConfigList& points, const Problem& problem)
-      : index_(points), counterparts_(problem) {}
+  PointsThere(const PointIndex& index, const Problem& problem)
+      : index_(index), counterparts_(problem) {}
 
   struct Found {
     std::size_t point;
@@ -105,7 +104,7 @@ class PointsThere {
   }
 
  private:
-  PointIndex index_;
+  const PointIndex& index_;
   Counterparts counterparts_;
 };
 
@@ -143,7 +142,7 @@ std::vector<std::pair<std::size_t, double>> log_ratios(std::span<const TimedConf
 }  // namespace
 
 std::vector<PriorTimings> prior_timings(std::span<const TimedConfig> rows, const DeviceSpec& device,
-                                        const Problem& problem, const ConfigList& points) {
+                                        const Problem& problem, const PointIndex& points) {
   std::vector<PriorTimings> found;
   if (rows.empty()) return found;
   const PointsThere there(points, problem);

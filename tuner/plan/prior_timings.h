@@ -15,7 +15,7 @@
 #include "core/device/device_spec.h"
 #include "core/problem/problem.h"
 #include "db/database.h"
-#include "search/space/config_list.h"
+#include "search/space/point_index.h"
 #include "search/strategy/transfer.h"
 
 namespace gemm_tune {
@@ -32,12 +32,12 @@ inline constexpr std::size_t kFewestTimings = 8;
 inline constexpr std::size_t kMostPriorTimings = 16;
 
 // Sorted by likeness of problem and device, the most similar first. rows: sorted by device and
-// problem; their configs must still exist. points: the candidates for the problem on the device. A
-// timed config corresponds to the point with the same tunables under a specialisation of the
+// problem; their configs must still exist. points: of the candidates for the problem on the device.
+// A timed config corresponds to the point with the same tunables under a specialisation of the
 // problem: the problem's layout and access width (the widest there corresponds to the widest here),
 // predicated or not. A timing of the point itself replaces timings of corresponding configs.
 std::vector<PriorTimings> prior_timings(std::span<const TimedConfig> rows, const DeviceSpec& device,
-                                        const Problem& problem, const ConfigList& points);
+                                        const Problem& problem, const PointIndex& points);
 
 // The configs that timings elsewhere make likeliest to be the fastest at the problem, the likeliest
 // first: what corresponds here to the fastest of the likest sources, by the static model's time

@@ -49,10 +49,15 @@ std::vector<TimedConfig> timed(const std::vector<KnownConfig>& configs, const De
   return rows;
 }
 
+std::vector<PriorTimings> timings_for(std::span<const TimedConfig> rows, const DeviceSpec& device,
+                                      const Problem& problem, const ConfigList& points) {
+  return prior_timings(rows, device, problem, PointIndex(points));
+}
+
 TEST(PriorTimingsTest, SayHowFarOffTheStaticModelWasForEachPoint) {
   const auto points = some_points(4, 0);
   const Problem other = packed_problem(2048, 2048, 2048);
-  const auto found = prior_timings(timed(points, kA6000, other), kA6000, k1024, points);
+  const auto found = timings_for(timed(points, kA6000, other), kA6000, k1024, points);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].device, device_key(kA6000));
   EXPECT_EQ(found[0].problem, other);
@@ -68,11 +73,11 @@ TEST(PriorTimingsTest, AConfigStandsForTheOneThatDiffersInWhatTheProblemSettles)
   // Ragged and of odd rows there, whole tiles and wide accesses here; and the other way round.
   const auto wide = some_points(4, 0), ragged = some_points(1, 1);
   const Problem odd = packed_problem(1023, 1023, 1023);
-  const auto to_wide = prior_timings(timed(ragged, kA6000, odd), kA6000, k1024, wide);
+  const auto to_wide = timings_for(timed(ragged, kA6000, odd), kA6000, k1024, wide);
   ASSERT_EQ(to_wide.size(), 1u);
   EXPECT_EQ(to_wide[0].evidence.log_ratios.size(), 8u);
   EXPECT_EQ(to_wide[0].evidence.log_ratios[3].first, 3u);
-  const auto to_ragged = prior_timings(timed(wide, kA6000, k1024), kA6000, odd, ragged);
+  const auto to_ragged = timings_for(timed(wide, kA6000, k1024), kA6000, odd, ragged);
   ASSERT_EQ(to_ragged.size(), 1u);
   EXPECT_EQ(to_ragged[0].evidence.log_ratios.size(), 8u);
   EXPECT_NEAR(to_ragged[0].evidence.log_ratios[3].second, std::log(1.5), 1e-12);
@@ -97,13 +102,13 @@ TEST(PriorTimingsTest, TheWidestAccessesThereStandForThoseOfEachOperandHere) {
   std::vector<KnownConfig> here = points_of_widths(1, ",VECS=411");
   for (const KnownConfig& point : points_of_widths(1, "")) here.push_back(point);
   const auto aligned =
-      prior_timings(timed(points_of_widths(4, ""), kA6000, k1024), kA6000, logits, here);
+      timings_for(timed(points_of_widths(4, ""), kA6000, k1024), kA6000, logits, here);
   ASSERT_EQ(aligned.size(), 1u);
   EXPECT_EQ(aligned[0].evidence.log_ratios[3].first, 3u);  // with VECS
   // There the same width for all was a choice, so it is here.
   const Problem other = parse_problem("256x50257x768");
   const auto narrow =
-      prior_timings(timed(points_of_widths(1, ""), kA6000, other), kA6000, logits, here);
+      timings_for(timed(points_of_widths(1, ""), kA6000, other), kA6000, logits, here);
   ASSERT_EQ(narrow.size(), 1u);
   EXPECT_EQ(narrow[0].evidence.log_ratios[3].first, 11u);
 }
@@ -113,7 +118,7 @@ TEST(PriorTimingsTest, WherePointsWereTimedThemselvesNoOtherStandsForThem) {
   auto rows = timed(points, kA6000, packed_problem(512, 512, 512));
   const auto twins = timed(some_points(4, 1), kA6000, packed_problem(512, 512, 512));
   rows.insert(rows.end(), twins.begin(), twins.end());
-  const auto found = prior_timings(rows, kA6000, k1024, points);
+  const auto found = timings_for(rows, kA6000, k1024, points);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].evidence.log_ratios.size(), 8u);
 }
@@ -163,7 +168,7 @@ TEST(PriorTimingsTest, TheLikestComeFirstAndAHandfulOfTimingsDoesNotCount) {
   add(timed(points, h100, k1024));
   h100.arch = "sm_999";  // of which nothing is known
   add(timed(points, h100, k1024));
-  const auto found = prior_timings(rows, kA6000, k1024, points);
+  const auto found = timings_for(rows, kA6000, k1024, points);
   ASSERT_EQ(found.size(), 3u);
   EXPECT_EQ(found[0].problem, packed_problem(2048, 1024, 1024));
   EXPECT_GT(found[0].evidence.likeness, found[1].evidence.likeness);
