@@ -11,7 +11,7 @@ namespace gemm_tune {
 namespace {
 
 TEST(InParallelTest, DoesEachPieceOnceWhateverTheNumberOfThreads) {
-  for (const std::size_t threads : {0, 1, 2, 5, 200}) {
+  for (const std::size_t threads : {0u, 1u, 2u, 5u, 200u}) {
     std::vector<std::atomic<int>> done(100);
     in_parallel(threads, done.size(), [&](std::size_t i) { ++done[i]; });
     for (const std::atomic<int>& one : done) EXPECT_EQ(one, 1) << threads;
@@ -20,7 +20,7 @@ TEST(InParallelTest, DoesEachPieceOnceWhateverTheNumberOfThreads) {
 }
 
 TEST(InParallelTest, RethrowsWhatAPieceThrewOnceNoneIsUnderWay) {
-  for (const std::size_t threads : {1, 4}) {
+  for (const std::size_t threads : {1u, 4u}) {
     std::atomic<int> under_way = 0;
     const auto work = [&](std::size_t i) {
       ++under_way;

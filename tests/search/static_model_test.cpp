@@ -8,6 +8,8 @@
 #include <optional>
 #include <vector>
 
+#include "kernel_templates/registry/registry.h"
+
 namespace gemm_tune {
 namespace {
 

@@ -38,7 +38,7 @@ TEST_F(EndOfSearchTest, WhatIsStillCompiledIsAbandonedWhereItPromisesTooLittle) 
   EXPECT_EQ(all_pools.abandoned(), 0u) << "a budget is used up";
 
   // The predicated are twins, for which finals wait.
-  constexpr SimulatedPools::Time kAges = 1h;
+  static constexpr SimulatedPools::Time kAges = 1h;
   const auto compile_time = [](const std::string& config) {
     const bool is_slow = fake::time_us_of(config) > 130 && config.ends_with("PRED=0");
     return is_slow ? kAges : SimulatedPools::kCompilation;
