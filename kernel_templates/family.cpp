@@ -32,6 +32,10 @@ bool KernelFamily::supports(const Signature& signature) const {
   std::vector<bool> is_type(params.size());
   for (std::size_t i = 0; i < params.size(); ++i) {
     const ParamSpec& param = params[i];
+    if (param.role == Role::accuracy) {
+      is_type[i] = true;
+      values[i] = static_cast<int>(signature.accuracy);
+    }
     if (param.role != Role::type_ab && param.role != Role::type_cd) continue;
     is_type[i] = true;
     values[i] = static_cast<int>(param.role == Role::type_ab ? signature.a : signature.d);

@@ -123,9 +123,9 @@ struct KernelFamily {
   }
 
   // Whether the family has kernels of this signature: among the values of its parameters of the
-  // roles type_ab and type_cd are its types, and no rule forbids them together. A family without
-  // these parameters has f32 only. Of each type's accuracy classes it has one, or those among the
-  // values of its parameter of the role accuracy.
+  // roles type_ab and type_cd are its types, and no rule forbids them and the class together. A
+  // family without these parameters has f32 only. Of each type's accuracy classes it has one, or
+  // those among the values of its parameter of the role accuracy.
   bool supports(const Signature& signature) const;
 
   bool has_class_of(const Signature& signature) const;

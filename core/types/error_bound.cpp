@@ -49,6 +49,14 @@ double tensor_core_sums(const Signature& signature, std::int64_t K, const Tensor
   return of_steps + static_cast<double>(promotions) * std::log1p(kU);
 }
 
+// What sums in fp16 lose that are subnormal there: each step's result is a multiple of 2^-24, and
+// what a step loses grows with the error of later ones.
+double of_subnormal_sums(const AccuracyInfo& info, std::int64_t K, double grown) {
+  if (info.sum_bits != info_of(ElementType::f16).significand_bits) return 0;
+  const auto steps = static_cast<double>((K + kLeastProducts - 1) / kLeastProducts);
+  return steps * 2 * half_of_least(ElementType::f16) * (1 + grown);
+}
+
 // alpha, beta, their sum and the reference: each rounds to nearest.
 constexpr int kScalings = 3, kReference = 1;
 
@@ -64,6 +72,7 @@ ErrorBound error_bound(const Signature& signature, std::int64_t K, int sm) {
   }
   ErrorBound bound;
   bound.sums = std::expm1(sums);
+  bound.each = of_subnormal_sums(info, K, bound.sums);
   if (signature.d != kSumType) {
     bound.stored = unit_roundoff(signature.d);
     bound.least = half_of_least(signature.d);

@@ -14,18 +14,23 @@ namespace {
 // 8 of 6 less, 5 % over 16 more; 56 of 104 that spill are not compiled by it, and 10 others.
 int expected_registers(const Params& p) {
   const int staged = is_async(p) ? 0 : copied_chunks(p) * kChunkWords;
-  return sums_per_thread(p) + 2 * (p.WM + p.WN) / kBlock * 4 + staged + 2 * copied_chunks(p) +
+  return sum_registers(p) + 2 * (p.WM + p.WN) / kBlock * 4 + staged + 2 * copied_chunks(p) +
          (p.PRED != 0 ? 46 : 34);
 }
 
-constexpr Accuracy kClassOfF32 = Accuracy::tf32;
-constexpr double kRounding = 2;  // instructions that round an element to tf32 (NVRTC 13.0)
+static_assert(static_cast<int>(Accuracy::tf32) == kTf32 &&
+              static_cast<int>(Accuracy::sums_fp32) == kSumsFp32 &&
+              static_cast<int>(Accuracy::sums_fp16) == kSumsFp16);
+static_assert(2 * block_depth(2) == info_of(Accuracy::sums_fp16).promoted_each);
+constexpr double kPromotion = 2;  // instructions that add a sum of fp16 in fp32
+constexpr double kRounding = 2;   // instructions that round an element to tf32 (NVRTC 13.0)
 
 Traits traits(const Params& p) {
   Traits t;
   t.signature = signature_of(static_cast<ElementType>(p.AB), static_cast<ElementType>(p.CD));
   const bool is_f32 = p.AB == kTypeF32;
-  if (is_f32) t.signature.accuracy = kClassOfF32;
+  t.signature.accuracy = static_cast<Accuracy>(p.ACCURACY);
+  if (promotes(p)) t.promoted_k = info_of(t.signature.accuracy).promoted_each;
   const bool has_instruction_of_sm_75 = p.AB == kTypeF16 && p.MMA_K == 8;
   t.least_sm = p.CLUSTER != 0 ? 90 : !has_instruction_of_sm_75 || is_async(p) ? 80 : 75;
   t.deeper_sm = has_instruction_of_sm_75 ? 80 : 0;
@@ -70,6 +75,7 @@ Traits traits(const Params& p) {
   // By counts in the SASS of 14 main loops for sm_90 (CUDA 13.0).
   t.other_instructions_per_k = (20.0 + 4.0 * p.BK / depth + 3.0 * chunks) / p.BK;
   if (is_f32) t.other_instructions_per_k += kRounding * 4 * (blocks_m + blocks_n) / depth;
+  if (promotes(p)) t.other_instructions_per_k += kPromotion * sums_per_thread(p) / t.promoted_k;
   return t;
 }
 
@@ -127,7 +133,8 @@ std::optional<std::string> order_of_sums(Values values) {
 
 KernelFamily family() {
   KernelFamily family = make_family<Params>(
-      "mma", /*revision=*/3, "tensor cores by mma.sync, 16-bit operands or tf32, sums in fp32",
+      "mma", /*revision=*/3,
+      "tensor cores by mma.sync, 16-bit operands or tf32, sums in fp32 or fp16",
       {{"AB",
         &Params::AB,
         {0, 1, 2},
@@ -159,9 +166,16 @@ KernelFamily family() {
         {0, 1},
         "1: the SPLIT_K CTAs of a tile form a cluster",
         Role::tunable,
-        0}},
+        0},
+       {"ACCURACY",
+        &Params::ACCURACY,
+        {kTf32, kSumsFp32, kSumsFp16},
+        "accuracy class: 2 for tf32, of f32; 7 for sums in fp32; 8 for sums of f16 in fp16, added "
+        "in "
+        "fp32 every 32 k",
+        Role::accuracy,
+        kSumsFp32}},
       rules().list, &reject, &traits);
-  family.accuracy = kClassOfF32;
   family.is_fastest_at_widest_vec = true;
   family.representatives = representatives();
   // 64 x 64 tiles waste little on small edges. Without cp.async, and with instructions of depth 8,
@@ -183,7 +197,8 @@ KernelFamily family() {
                    .SPLIT_K = 1,
                    .TA = 0,
                    .TB = 0,
-                   .PRED = 1};
+                   .PRED = 1,
+                   .ACCURACY = static_cast<int>(signature.accuracy)};
     if (reject(p) != nullptr) return std::nullopt;
     const Traits t = traits(p);
     const bool is_served = t.signature == signature && sm >= t.least_sm;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // mma: D = alpha * op(A) * op(B) + beta * C on tensor cores by mma.sync, A and B of f16, bf16, or
-// of f32, rounded to tf32 in registers, sums in fp32, C and D of f32 or of A's type.
+// of f32, rounded to tf32 in registers, C and D of f32 or of A's type. Sums are in fp32 or, by
+// the accuracy class of ACCURACY, in fp16 for 32 k and then added in fp32.
 //
 // A CTA computes BM x BN in slices of BK that lie in STAGES buffers of shared memory as they lie in
 // global memory, their chunks of 16 bytes exchanged against bank conflicts; a warp computes WM x
@@ -19,6 +20,7 @@
 #include "kernel_templates/device/call/pointer_batch.cuh"
 #include "kernel_templates/device/copy/chunk_copy.cuh"
 #include "kernel_templates/device/copy/pre_pass.cuh"
+#include "kernel_templates/device/element/element_convert.cuh"
 #include "kernel_templates/device/element/select.cuh"
 #include "kernel_templates/device/sum/cluster_sum.cuh"
 #include "kernel_templates/device/sum/share_sum.cuh"
@@ -72,19 +74,44 @@ struct Fragments {
   MmaBlock a[kBlocksM], b[kBlocksN];
 };
 
+// A word has two neighbours of a row, of each 16 x 8 part of the warp's tile.
+struct SumsInF16 {
+  unsigned x[promotes(kP) ? kBlocksM : 1][promotes(kP) ? 2 * kBlocksN : 1][2];
+};
+
 // Four of each 16 x 8 part of the warp's tile.
 struct Sums {
   float x[kBlocksM][2 * kBlocksN][4];
 
-  __device__ void multiply(Fragments& of) {
+  template <int STEP>
+  __device__ void multiply(Fragments& of, SumsInF16& in_f16) {
     round_blocks<kP.AB>(of.a);
     round_blocks<kP.AB>(of.b);
 #pragma unroll
     for (int i = 0; i < kBlocksM; ++i) {
 #pragma unroll
       for (int j = 0; j < 2 * kBlocksN; ++j) {
-        multiply_blocks<kP.AB, kP.MMA_K>(x[i][j], of.a[i], of.b[j / 2], j % 2);
+        if constexpr (promotes(kP)) {
+          multiply_in_f16<STEP>(i, j, of, in_f16.x[i][j]);
+        } else {
+          multiply_blocks<kP.AB, kP.MMA_K>(x[i][j], of.a[i], of.b[j / 2], j % 2);
+        }
       }
+    }
+  }
+
+ private:
+  // Those in fp16 begin at zero with every other step, after which they are added in fp32.
+  template <int STEP>
+  __device__ void multiply_in_f16(int i, int j, const Fragments& of, unsigned (&pairs)[2]) {
+    if (STEP % 2 == 0) pairs[0] = pairs[1] = 0;
+    multiply_blocks_in_f16<kP.MMA_K>(pairs, of.a[i], of.b[j / 2], j % 2);
+    if (STEP % 2 == 0) return;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const float2 promoted = pair_to_floats<kTypeF16>(pairs[half]);
+      x[i][j][2 * half] += promoted.x;
+      x[i][j][2 * half + 1] += promoted.y;
     }
   }
 };
@@ -149,9 +176,9 @@ class Segment {
       end_copy();
       synchronise();
       load(of[0], 0);
-      sums.multiply(of[1]);
+      sums.multiply<kSteps - 1>(of[1], in_f16_);
     } else {
-      sums.multiply(of[1]);
+      sums.multiply<kSteps - 1>(of[1], in_f16_);
       finish_copy();
       end_copy();
       synchronise();
@@ -165,7 +192,7 @@ class Segment {
     if constexpr (STEP < kSteps - 1) {
       load(of[(STEP + 1) % 2], STEP + 1);
       begin_copy<WHOLE, STEP, kCopySteps>();
-      sums.multiply(of[STEP % 2]);
+      sums.multiply<STEP>(of[STEP % 2], in_f16_);
       multiply_steps<WHOLE, STEP + 1>(sums, of);
     }
   }
@@ -220,6 +247,7 @@ class Segment {
   int k_left_;  // from the next slice to copy on
   int slices_;  // left to multiply
   int read_ = 0, write_ = 0;
+  SumsInF16 in_f16_;
 };
 
 // Of each of PARTS 16 x 8 parts beside each other, 4 or 1, a lane has two neighbours in a row. The

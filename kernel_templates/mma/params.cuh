@@ -12,8 +12,14 @@ namespace gemm_tune::mma {
 
 struct Params {
   int AB, CD, BM, BN, BK, WM, WN, MMA_K, STAGES, ASYNC, VEC, RASTER, SPLIT_K, TA, TB, PRED;
-  int REPACK = 0, POINTERS = 0, VECS = 0, CLUSTER = 0;
+  int REPACK = 0, POINTERS = 0, VECS = 0, CLUSTER = 0, ACCURACY = 7;
 };
+
+// Numbers of accuracy classes (core/types/accuracy.h).
+constexpr int kTf32 = 2, kSumsFp32 = 7, kSumsFp16 = 8;
+
+// Whether sums are in fp16, which are added in fp32 every two k steps.
+constexpr bool promotes(const Params& p) { return p.ACCURACY == kSumsFp16; }
 
 constexpr int warps_n(const Params& p) { return p.BN / p.WN; }
 constexpr int threads(const Params& p) { return 32 * (p.BM / p.WM) * warps_n(p); }
@@ -43,6 +49,10 @@ constexpr int smem_floats_b(const Params& p) {
   return p.STAGES * stage_b(p) * element_bytes(p) / 4;
 }
 constexpr int sums_per_thread(const Params& p) { return p.WM * p.WN / 32; }
+// Words of a thread's sums.
+constexpr int sum_registers(const Params& p) {
+  return sums_per_thread(p) * (promotes(p) ? 3 : 2) / 2;
+}
 // For the other CTAs of a cluster to read.
 constexpr int smem_floats_sums(const Params& p) { return p.CLUSTER != 0 ? p.BM * p.BN : 0; }
 constexpr int smem_bytes(const Params& p) {
@@ -61,7 +71,7 @@ constexpr int staged_words(const Params& p) {
 }
 // Sums, blocks of two k steps, and what addresses and counts were never seen to take less than.
 constexpr int least_registers(const Params& p) {
-  return sums_per_thread(p) + 2 * (p.WM + p.WN) / kBlock * 4 + staged_words(p) + 16;
+  return sum_registers(p) + 2 * (p.WM + p.WN) / kBlock * 4 + staged_words(p) + 16;
 }
 
 constexpr bool is_width(int elements) {
@@ -84,11 +94,16 @@ constexpr auto rules() {
        [](const Params& p) { return p.MMA_K == 8 ? p.AB == kTypeBf16 : p.AB == kTypeF32; }},
       {"a slice has an even number of k steps", "AB BK",
        [](const Params& p) { return p.BK % (2 * block_depth(element_bytes(p))) != 0; }},
+      {"f32 is of the class tf32, f16 of sums_fp32 or sums_fp16, bf16 of sums_fp32", "AB ACCURACY",
+       [](const Params& p) {
+         if (p.AB == kTypeF32) return p.ACCURACY != kTf32;
+         return p.ACCURACY != kSumsFp32 && (p.AB != kTypeF16 || p.ACCURACY != kSumsFp16);
+       }},
       undivided_rows<Params>(),
       undivided_columns<Params>(),
       {"more than 512 threads per CTA", "BM BN WM WN",
        [](const Params& p) { return threads(p) > 512; }},
-      {"registers hold no blocks beside the sums", "AB BM BN BK WM WN ASYNC",
+      {"registers hold no blocks beside the sums", "AB BM BN BK WM WN ASYNC ACCURACY",
        [](const Params& p) {
          return least_registers(p) > 255 || least_registers(p) * threads(p) > 65536;
        }},

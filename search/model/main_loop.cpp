@@ -33,8 +33,10 @@ MultiplyingPipe multiplying_pipe(const Traits& traits, const DeviceSpec& device,
     return {static_cast<double>(device.fp32_lanes_per_sm), 1, 1};
   // Tensor cores multiply so many bytes a cycle, whatever the type.
   const double bytes = bytes_of(traits.signature.a), depth = kMmaBytes / bytes;
-  return {constants.tensor_multiplications_per_cycle * constants.mma_sync_share *
-              (is_geforce(device) ? constants.geforce_tensor_share : 1) * kRatedBytes / bytes,
+  const bool sums_in_fp16 = traits.signature.accuracy == Accuracy::sums_fp16;
+  const double share = is_geforce(device) && !sums_in_fp16 ? constants.geforce_tensor_share : 1;
+  return {constants.tensor_multiplications_per_cycle * constants.mma_sync_share * share *
+              kRatedBytes / bytes,
           kMmaOutputs * depth / kWarpSize, depth};
 }
 

@@ -108,5 +108,21 @@ TEST(ExactRangeTest, KeepsTypicalSumsExactInD) {
   EXPECT_EQ(exact_range(1 << 20, ElementType::bf16), 1);
 }
 
+// Four steps of 8 products lose 2^-10 each, whatever K, for every 32 k are added in fp32; what is
+// subnormal in fp16 loses up to 2^-24 in each step.
+TEST(ErrorBound, OfSumsInFp16DoesNotGrowWithKButByPromotions) {
+  const Signature in_fp16 = parse_signature("f16/f16/f32/f32+sums_fp16");
+  for (const int sm : {75, 80, 86, 89, 90, 120}) {
+    const ErrorBound one = error_bound(in_fp16, 32, sm), many = error_bound(in_fp16, 3200, sm);
+    EXPECT_NEAR(one.sums, 4 * 0x1p-10, 1e-5) << sm;
+    EXPECT_NEAR(many.sums - one.sums, 99 * 0x1p-24, 1e-7) << sm;
+    EXPECT_NEAR(one.each, 4 * 0x1p-24, 0.01 * one.each) << sm;
+    EXPECT_NEAR(many.each, 100 * one.each, 0.01 * many.each) << sm;
+  }
+  EXPECT_EQ(error_bound(signature_of(ElementType::f16), 3200, 90).each, 0);
+  const ErrorBound bound = error_bound(in_fp16, 32, 90);
+  EXPECT_EQ(bound.at(1, 0, 3), 3 * bound.each);
+}
+
 }  // namespace
 }  // namespace gemm_tune

@@ -75,16 +75,24 @@ TEST(MmaCompile, WithoutSpillsOnEveryArchitecture) {
       120);
   expect_clean(
       "mma/AB=0,CD=0,BM=128,BN=64,BK=32,WM=64,WN=32,MMA_K=8,STAGES=3,ASYNC=1,VEC=4,RASTER=8,"
-      "SPLIT_K=1,TA=1,TB=0,PRED=0",
+      "SPLIT_K=1,TA=1,TB=0,PRED=0,ACCURACY=2",
       80);
   expect_clean(
       "mma/AB=0,CD=0,BM=128,BN=128,BK=16,WM=64,WN=64,MMA_K=8,STAGES=4,ASYNC=1,VEC=4,RASTER=8,"
-      "SPLIT_K=2,TA=0,TB=1,PRED=1",
+      "SPLIT_K=2,TA=0,TB=1,PRED=1,ACCURACY=2",
       89);
   expect_clean(
       "mma/AB=0,CD=0,BM=64,BN=96,BK=16,WM=32,WN=48,MMA_K=8,STAGES=4,ASYNC=1,VEC=1,RASTER=8,"
-      "SPLIT_K=1,TA=0,TB=0,PRED=1",
+      "SPLIT_K=1,TA=0,TB=0,PRED=1,ACCURACY=2",
       120);
+  expect_clean(
+      "mma/AB=1,CD=1,BM=128,BN=128,BK=32,WM=64,WN=32,MMA_K=16,STAGES=3,ASYNC=1,VEC=8,RASTER=8,"
+      "SPLIT_K=1,TA=0,TB=0,PRED=1,ACCURACY=8",
+      86);
+  expect_clean(
+      "mma/AB=1,CD=0,BM=64,BN=64,BK=32,WM=32,WN=32,MMA_K=8,STAGES=2,ASYNC=0,VEC=8,RASTER=8,"
+      "SPLIT_K=1,TA=0,TB=1,PRED=1,ACCURACY=8",
+      75);
 }
 
 // Sums and the blocks of two k steps take most of the registers; addresses get by with the rest.
@@ -115,7 +123,7 @@ TEST(MmaCompile, NotWhereTheInstructionsAreMissing) {
        {"mma/AB=1,CD=0," + tile + "MMA_K=16,STAGES=2,ASYNC=0,VEC=8," + rest,
         "mma/AB=1,CD=0," + tile + "MMA_K=8,STAGES=2,ASYNC=1,VEC=8," + rest,
         "mma/AB=2,CD=2," + tile + "MMA_K=16,STAGES=2,ASYNC=0,VEC=8," + rest,
-        "mma/AB=0,CD=0," + tile + "MMA_K=8,STAGES=2,ASYNC=0,VEC=4," + rest}) {
+        "mma/AB=0,CD=0," + tile + "MMA_K=8,ACCURACY=2,STAGES=2,ASYNC=0,VEC=4," + rest}) {
     const KnownConfig config = known(text);
     EXPECT_EQ(config.traits.least_sm, 80) << text;
     EXPECT_FALSE(compile(config, "sm_75").ok) << text;
@@ -141,8 +149,9 @@ TEST_P(MmaCompileEveryLayout, EveryTypeAndAccessWidth) {
   for (const int layout : {0, 1, 2, 3}) {
     for (const int vec : {4, 2, 1}) {
       expect_clean("mma/AB=0,CD=0,BM=64,BN=64,BK=32,WM=32,WN=32,MMA_K=8,STAGES=3,ASYNC=1,VEC=" +
-                       std::to_string(vec) + ",RASTER=8,SPLIT_K=1,TA=" +
-                       std::to_string(layout / 2) + ",TB=" + std::to_string(layout % 2) + ",PRED=1",
+                       std::to_string(vec) +
+                       ",RASTER=8,SPLIT_K=1,TA=" + std::to_string(layout / 2) +
+                       ",TB=" + std::to_string(layout % 2) + ",PRED=1,ACCURACY=2",
                    GetParam());
     }
   }

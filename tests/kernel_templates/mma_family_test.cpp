@@ -40,11 +40,17 @@ TEST(Mma, RejectsForTheReasonAtFault) {
        "instructions of depth 8 are for f32 and f16, of depth 16 for f16 and bf16"},
       {"AB=2,CD=0,BM=32,BN=32,BK=16,WM=16,WN=16,MMA_K=16,STAGES=2,ASYNC=0,VEC=8,RASTER=8,SPLIT_K=1",
        "a slice has an even number of k steps"},
-      {"AB=0,CD=0,BM=32,BN=32,BK=32,WM=16,WN=16,MMA_K=8,STAGES=2,ASYNC=0,VEC=8,RASTER=8,SPLIT_K=1",
+      {"AB=0,CD=0,BM=32,BN=32,BK=32,WM=16,WN=16,MMA_K=8,STAGES=2,ASYNC=0,VEC=8,RASTER=8,SPLIT_K=1,"
+       "ACCURACY=2",
        "accesses of A and B are of 16 bytes at most"},
       {"AB=0,CD=0,BM=32,BN=32,BK=32,WM=16,WN=16,MMA_K=8,STAGES=2,ASYNC=0,VEC=1,RASTER=8,SPLIT_K=1,"
-       "VECS=481",
+       "VECS=481,ACCURACY=2",
        "accesses of A and B are of 16 bytes at most"},
+      {"AB=0,CD=0,BM=32,BN=32,BK=32,WM=16,WN=16,MMA_K=8,STAGES=2,ASYNC=0,VEC=4,RASTER=8,SPLIT_K=1",
+       "f32 is of the class tf32, f16 of sums_fp32 or sums_fp16, bf16 of sums_fp32"},
+      {"AB=2,CD=0,BM=32,BN=32,BK=32,WM=16,WN=16,MMA_K=16,STAGES=2,ASYNC=0,VEC=8,RASTER=8,SPLIT_K=1,"
+       "ACCURACY=8",
+       "f32 is of the class tf32, f16 of sums_fp32 or sums_fp16, bf16 of sums_fp32"},
       {"AB=2,CD=0,BM=32,BN=40,BK=32,WM=16,WN=16,MMA_K=16,STAGES=2,ASYNC=0,VEC=8,RASTER=8,SPLIT_K=1",
        "tile sizes must be multiples of 16 up to 1024"},
       {"AB=2,CD=0,BM=48,BN=32,BK=32,WM=32,WN=16,MMA_K=16,STAGES=2,ASYNC=0,VEC=8,RASTER=8,SPLIT_K=1",
@@ -97,18 +103,30 @@ TEST(Mma, KnowsItsTypesAndWhatItsInstructionsNeed) {
   EXPECT_EQ(ampere.traits.least_sm, 80);
   const KnownConfig tf32 = known("mma/AB=0,CD=0," + std::string(kTile) +
                                  "MMA_K=8,STAGES=2,ASYNC=1,VEC=4,RASTER=8,SPLIT_K=1,TA=0,TB=0,"
-                                 "PRED=0");
+                                 "PRED=0,ACCURACY=2");
   EXPECT_EQ(tf32.traits.signature, parse_signature("f32+tf32"));
   EXPECT_EQ(tf32.traits.least_sm, 80);
   EXPECT_EQ(tf32.traits.deeper_sm, 0);
   EXPECT_EQ(tf32.recipe.smem_bytes, 2 * (128 + 128) * 32 * 4);
 }
 
+TEST(Mma, PromotesSumsOfFp16EveryTwoSteps) {
+  const std::string rest = "MMA_K=16,STAGES=3,ASYNC=1,VEC=8,RASTER=8,SPLIT_K=1,TA=0,TB=1,PRED=1";
+  const std::string tile = "mma/AB=1,CD=1,BM=128,BN=128,BK=32,WM=64,WN=32,";
+  const Traits plain = known(tile + rest).traits;
+  const Traits promoted = known(tile + rest + ",ACCURACY=8").traits;
+  EXPECT_EQ(promoted.signature, parse_signature("f16+sums_fp16"));
+  EXPECT_EQ(promoted.promoted_k, 32);
+  EXPECT_EQ(plain.promoted_k, 0);
+  EXPECT_EQ(promoted.registers_estimate, plain.registers_estimate + 64 * 32 / 32 / 2);
+  EXPECT_EQ(promoted.other_instructions_per_k, plain.other_instructions_per_k + 2 * 64 / 32.0);
+}
+
 // cp.async takes 4 bytes at least: an element of f32.
 TEST(Mma, CopiesSingleElementsOfF32Asynchronously) {
   const KnownConfig single = known("mma/AB=0,CD=0," + std::string(kTile) +
                                    "MMA_K=8,STAGES=3,ASYNC=1,VEC=1,RASTER=8,SPLIT_K=1,TA=0,TB=0,"
-                                   "PRED=1");
+                                   "PRED=1,ACCURACY=2");
   EXPECT_TRUE(single.traits.async_copy);
 }
 
@@ -120,8 +138,8 @@ TEST(Mma, LoadsAsManyBytesOfF32WithMoreInstructions) {
         .traits;
   };
   const Traits f16 = traits("1", "MMA_K=16,VEC=8,TA=1,TB=0");
-  const Traits along = traits("0", "MMA_K=8,VEC=4,TA=0,TB=1");
-  const Traits across = traits("0", "MMA_K=8,VEC=4,TA=1,TB=0");
+  const Traits along = traits("0", "MMA_K=8,VEC=4,ACCURACY=2,TA=0,TB=1");
+  const Traits across = traits("0", "MMA_K=8,VEC=4,ACCURACY=2,TA=1,TB=0");
   EXPECT_EQ(along.feed_instructions_per_k, 2 * f16.feed_instructions_per_k);
   EXPECT_EQ(across.feed_instructions_per_k, 8 * f16.feed_instructions_per_k);
   EXPECT_EQ(along.feed_wavefronts_per_k, 2 * f16.feed_wavefronts_per_k);
@@ -140,20 +158,26 @@ TEST(Mma, ServesUntunedProblemsOfItsSignatures) {
   EXPECT_EQ(untuned("bf16", 80), "mma/AB=2,CD=2," + tile + "MMA_K=16," + rest);
   EXPECT_EQ(untuned("f32+tf32", 86), "mma/AB=0,CD=0," + tile +
                                          "MMA_K=8,STAGES=2,ASYNC=0,VEC=4,RASTER=8,SPLIT_K=1,TA=0,"
-                                         "TB=0,PRED=1");
+                                         "TB=0,PRED=1,ACCURACY=2");
+  EXPECT_EQ(untuned("f16+sums_fp16", 75),
+            "mma/AB=1,CD=1," + tile + "MMA_K=8," + rest + ",ACCURACY=8");
+  EXPECT_EQ(untuned("bf16+sums_fp16", 90), "");
   EXPECT_EQ(untuned("bf16", 75), "");
   EXPECT_EQ(untuned("f32+tf32", 75), "");
   EXPECT_EQ(untuned("f32", 86), "");
   EXPECT_EQ(untuned("e4m3/e4m3/bf16/bf16", 89), "");
 }
 
-TEST(Mma, HasKernelsOfItsFiveSignaturesOnly) {
+TEST(Mma, HasKernelsOfItsSignaturesOnly) {
   const KernelFamily& family = *find_family("mma");
   for (const ElementType type : {ElementType::f16, ElementType::bf16}) {
     EXPECT_TRUE(family.supports(signature_of(type)));
     EXPECT_TRUE(family.supports(signature_of(type, ElementType::f32)));
   }
-  EXPECT_TRUE(family.supports(parse_signature("f32+tf32")));
+  for (const char* signature : {"f32+tf32", "f16+sums_fp16", "f16/f16/f32/f32+sums_fp16"}) {
+    EXPECT_TRUE(family.supports(parse_signature(signature))) << signature;
+  }
+  EXPECT_FALSE(family.supports(parse_signature("bf16+sums_fp16")));
   EXPECT_FALSE(family.supports(Signature()));
   EXPECT_FALSE(family.supports(signature_of(ElementType::f32, ElementType::f16)));
   EXPECT_EQ(families_of(signature_of(ElementType::bf16)),

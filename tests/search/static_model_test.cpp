@@ -463,6 +463,9 @@ TEST(StaticModelTest, AGeForceSumsInFp32AtHalfTheRate) {
   geforce.name = "NVIDIA GeForce RTX 3090";
   EXPECT_DOUBLE_EQ(predict(bf16, cube(4096), geforce).tensor_us,
                    2 * predict(bf16, cube(4096), spec("sm_86")).tensor_us);
+  const Traits in_fp16 = on_tensor_cores(parse_signature("f16/f16/f32/f32+sums_fp16"));
+  EXPECT_DOUBLE_EQ(predict(in_fp16, cube(4096), geforce).tensor_us,
+                   predict(in_fp16, cube(4096), spec("sm_86")).tensor_us);
 }
 
 TEST(StaticModelTest, TrafficHasTheSizesOfTheElements) {

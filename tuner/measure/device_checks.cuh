@@ -167,7 +167,7 @@ extern "C" __global__ void check_matrices(const void* allocation, Matrices matri
       const unsigned c = bits_at(c_seed, index, integer_range, matrices.type);
       old = beta * static_cast<double>(value_of(c, matrices.type));
     }
-    const double largest = bound.sums * (fabs(alpha) * magnitude[index] + fabs(old));
+    const double largest = bound.of_sums(fabs(alpha) * magnitude[index] + fabs(old), fabs(alpha));
     CheckedValue want{alpha * sum[index] + old, integer_range > 0 ? 0 : largest, true};
     CheckedEpilogue::apply(want, place_of(matrices, index, i), operands, judge);
     if (!want.good || !judge.takes(got, want.value, want.error)) {

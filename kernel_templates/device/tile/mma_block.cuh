@@ -148,4 +148,16 @@ __device__ inline void multiply_blocks(float (&sums)[4], const MmaBlock& a, cons
   }
 }
 
+// The same of f16 with sums in f16.
+template <int MMA_K>
+__device__ inline void multiply_blocks_in_f16(unsigned (&sums)[2], const MmaBlock& a,
+                                              const MmaBlock& b, int half) {
+  if constexpr (MMA_K == 16) {
+    mma_k16_f16(sums, a.x, b.x[2 * half], b.x[2 * half + 1]);
+  } else {
+    mma_k8_f16(sums, a.x[0], a.x[1], b.x[2 * half]);
+    mma_k8_f16(sums, a.x[2], a.x[3], b.x[2 * half + 1]);
+  }
+}
+
 }  // namespace gemm_tune

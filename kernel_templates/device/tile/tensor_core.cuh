@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a warp does together on tensor cores: ldmatrix, and mma.sync of 16-bit elements or tf32 with
-// sums in fp32.
+// sums in fp32, of f16 with sums in fp16, too.
 //
 // All 32 lanes call, at the same place. Which elements a lane has: PTX ISA 9.0, sections
 // "Warp-level matrix load instruction: ldmatrix", "Matrix Fragments for mma.m16n8k8" and "Matrix
@@ -57,6 +57,22 @@ __device__ inline void mma_k8(float (&sums)[4], unsigned a0, unsigned a1, unsign
       "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 "
       "{%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
       : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
+      : "r"(a0), "r"(a1), "r"(b));
+}
+
+// The same with sums in f16: in a word the two of a row.
+__device__ inline void mma_k16_f16(unsigned (&sums)[2], const unsigned (&a)[4], unsigned b0,
+                                   unsigned b1) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 "
+      "{%0, %1}, {%2, %3, %4, %5}, {%6, %7}, {%0, %1};"
+      : "+r"(sums[0]), "+r"(sums[1])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+__device__ inline void mma_k8_f16(unsigned (&sums)[2], unsigned a0, unsigned a1, unsigned b) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 {%0, %1}, {%2, %3}, {%4}, {%0, %1};"
+      : "+r"(sums[0]), "+r"(sums[1])
       : "r"(a0), "r"(a1), "r"(b));
 }
 

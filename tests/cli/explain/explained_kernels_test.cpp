@@ -160,7 +160,7 @@ TEST(Explain, EveryFamilysKernelsCanBeTraced) {
       "mma/AB=1,CD=0,BM=16,BN=32,BK=32,WM=16,WN=32,MMA_K=8,STAGES=2,ASYNC=0,VEC=4,RASTER=8,"
       "SPLIT_K=4,TA=0,TB=1,PRED=1",
       "mma/AB=0,CD=0,BM=32,BN=32,BK=16,WM=16,WN=32,MMA_K=8,STAGES=3,ASYNC=1,VEC=4,RASTER=8,"
-      "SPLIT_K=1,TA=1,TB=0,PRED=1",
+      "SPLIT_K=1,TA=1,TB=0,PRED=1,ACCURACY=2",
       "mma/AB=2,CD=0,BM=32,BN=32,BK=32,WM=16,WN=32,MMA_K=16,STAGES=3,ASYNC=1,VEC=8,RASTER=8,"
       "SPLIT_K=1,TA=0,TB=0,PRED=1"};
   for (const char* text : kConfigs) {

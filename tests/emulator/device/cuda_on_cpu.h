@@ -185,6 +185,31 @@ inline void mma_k8(float (&sums)[4], unsigned a0, unsigned a1, unsigned b,
   emulator::current->multiply_add({emulator::kOperandF16, 8, {a0, a1}, {b}}, sums, file, line);
 }
 
+inline void multiply_in_f16(unsigned (&sums)[2], emulator::MmaOperands operands, const char* file,
+                            int line) {
+  operands.sums_in_f16 = true;
+  float x[4];
+  for (int i = 0; i < 4; ++i) {
+    x[i] = to_float(kF16, static_cast<Bits16>(sums[i / 2] >> (16 * (i % 2))));
+  }
+  emulator::current->multiply_add(operands, x, file, line);
+  for (int i = 0; i < 2; ++i) {
+    sums[i] = from_float(kF16, x[2 * i]) | static_cast<unsigned>(from_float(kF16, x[2 * i + 1]))
+                                               << 16;
+  }
+}
+
+inline void mma_k16_f16(unsigned (&sums)[2], const unsigned (&a)[4], unsigned b0, unsigned b1,
+                        const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  multiply_in_f16(sums, {emulator::kOperandF16, 16, {a[0], a[1], a[2], a[3]}, {b0, b1}}, file,
+                  line);
+}
+
+inline void mma_k8_f16(unsigned (&sums)[2], unsigned a0, unsigned a1, unsigned b,
+                       const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  multiply_in_f16(sums, {emulator::kOperandF16, 8, {a0, a1}, {b}}, file, line);
+}
+
 inline void mma_tf32(float (&sums)[4], const unsigned (&a)[4], unsigned b0, unsigned b1,
                      const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
   emulator::current->multiply_add({emulator::kOperandTf32, 8, {a[0], a[1], a[2], a[3]}, {b0, b1}},

@@ -72,9 +72,20 @@ float cut_off(std::int64_t sum, int scale, int kept_bits) {
   return std::ldexp(static_cast<float>(shifted(sum, -dropped)), scale + dropped);
 }
 
+// sum * 2^scale rounded to f16, to nearest, ties to even.
+float rounded_to_f16(std::int64_t sum, int scale) {
+  const double value = std::ldexp(static_cast<double>(sum), scale);  // exact
+  int exponent = 0;
+  std::frexp(value, &exponent);  // |value| < 2^exponent
+  const int last_place = std::max(exponent - 11, -24);
+  const double rounded = std::ldexp(std::nearbyint(std::ldexp(value, -last_place)), last_place);
+  return std::abs(rounded) > 65504 ? std::copysign(HUGE_VALF, static_cast<float>(rounded))
+                                   : static_cast<float>(rounded);
+}
+
 // One step: at most core.products numbers of each, their products' fraction bits twice fraction.
 float step(const TensorCore& core, const Number* a, const Number* b, int count, int fraction,
-           float so_far) {
+           float so_far, bool in_f16 = false) {
   const Number sum = number_of(std::bit_cast<std::uint32_t>(so_far), 8, kFp32Fraction);
   bool is_special = sum.special != 0;
   for (int i = 0; i < count; ++i) {
@@ -99,14 +110,15 @@ float step(const TensorCore& core, const Number* a, const Number* b, int count, 
     total += shifted(a[i].significand * b[i].significand,
                      std::min(core.fraction_bits - 2 * fraction - below, 62));
   }
+  if (in_f16) return rounded_to_f16(total, largest - core.fraction_bits);
   const int kept_bits = std::min(core.fraction_bits + 1, kFp32Bits);
   return cut_off(total, largest - core.fraction_bits, kept_bits);
 }
 
 float steps(const TensorCore& core, const Number* a, const Number* b, int count, int fraction,
-            float sum) {
+            float sum, bool in_f16 = false) {
   for (int i = 0; i < count; i += core.products) {
-    sum = step(core, a + i, b + i, std::min(core.products, count - i), fraction, sum);
+    sum = step(core, a + i, b + i, std::min(core.products, count - i), fraction, sum, in_f16);
   }
   return sum;
 }
@@ -206,7 +218,7 @@ void multiply_add(const TensorCore& of_16_bits, const std::array<MmaOperands, kW
     for (int i = 0; i < 4; ++i) {
       float& sum = sums[static_cast<std::size_t>(lane)][i];
       const int row = lane / 4 + i / 2 * 8, col = lane % 4 * 2 + i % 2;
-      sum = steps(core, a[row], b[col], k, format.fraction_bits, sum);
+      sum = steps(core, a[row], b[col], k, format.fraction_bits, sum, operands[0].sums_in_f16);
     }
   }
 }

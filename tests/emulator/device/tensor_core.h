@@ -48,6 +48,7 @@ struct MmaOperands {
   int k = 0;                    // 8 or 16
   std::array<unsigned, 4> a{};  // as many as k has 8 bytes
   std::array<unsigned, 2> b{};  // half as many
+  bool sums_in_f16 = false;     // each step rounds its sum to f16, to nearest
 };
 
 // D = A * B + D of a warp: sums[lane] are the lane's four elements of D. Which elements a lane has:

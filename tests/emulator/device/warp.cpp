@@ -20,7 +20,8 @@ void check_agreement(const Lanes& lanes) {
       case WarpWork::Kind::store_matrices:
         return one.matrices == other.matrices && one.transposed == other.transposed;
       case WarpWork::Kind::multiply_add:
-        return one.operands.k == other.operands.k && one.operands.format == other.operands.format;
+        return one.operands.k == other.operands.k && one.operands.format == other.operands.format &&
+               one.operands.sums_in_f16 == other.operands.sums_in_f16;
     }
     return false;
   };

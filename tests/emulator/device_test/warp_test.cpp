@@ -228,6 +228,34 @@ TEST(MultiplyAdd, IsTheProductOfFragmentsAsThePtxIsaDealsThemOut) {
   }
 }
 
+// A step rounds its sum to f16, to nearest and ties to even.
+TEST(MultiplyAdd, RoundsSumsOfF16InEachStep) {
+  const auto sum_of = [](float so_far, float added, int sm) {
+    Operands o{kOperandF16, 16, {}, {}, {}};
+    o.a[9][1] = o.a[9][12] = added;
+    o.b[1][5] = o.b[12][5] = 1;
+    float sum = 0;
+    run(
+        [&](Cta& cta) {
+          const int lane = lane_of(cta);
+          float sums[4] = {};
+          if (lane == 6) sums[3] = so_far;  // row 9, column 5
+          MmaOperands operands = o.of_lane(lane);
+          operands.sums_in_f16 = true;
+          cta.multiply_add(operands, sums, "kernel", 1);
+          if (lane == 6) sum = sums[3];
+        },
+        {{1}, Order::forward, 1, 1, tensor_core_of(sm)});
+    return sum;
+  };
+  EXPECT_EQ(sum_of(100, 1, 90), 102);
+  EXPECT_EQ(sum_of(2048, 1, 90), 2050);  // 16 products a step
+  EXPECT_EQ(sum_of(2048, 1, 80), 2048);  // 8 a step
+  EXPECT_EQ(sum_of(2048, 3, 80), 2056);  // 2051 and 2055 to the even neighbours
+  EXPECT_EQ(sum_of(60000, 5000, 80), std::numeric_limits<float>::infinity());
+  EXPECT_EQ(sum_of(0x1p-24f, -0x1p-24f, 80), -0x1p-24f);
+}
+
 TEST(MultiplyAdd, RoundsAsTheArchitectureOfTheLaunch) {
   Operands o{kOperandF16, 16, {}, {}, {}};
   o.c[9][5] = 1;

@@ -39,9 +39,9 @@ constexpr const char* kConfigsOfTypes[] = {
     "wgmma/AB=3,CD=0,BM=192,BN=64,GROUPS=3,PINGPONG=0,REPACK=1,TA=0,TB=1",
     "wgmma/AB=3,CD=0,BM=64,BN=32,GROUPS=1,PINGPONG=0,CLUSTER_N=2,TA=1,TB=1",
     "mma/AB=0,CD=0,BM=128,BN=128,BK=16,WM=64,WN=64,MMA_K=8,STAGES=4,ASYNC=1,VEC=4,RASTER=8,SPLIT_K="
-    "1,TA=0,TB=1,PRED=1",
+    "1,TA=0,TB=1,PRED=1,ACCURACY=2",
     "mma/AB=0,CD=0,BM=64,BN=96,BK=32,WM=32,WN=48,MMA_K=8,STAGES=2,ASYNC=0,VEC=2,RASTER=8,SPLIT_K="
-    "1,TA=1,TB=0,PRED=1",
+    "1,TA=1,TB=0,PRED=1,ACCURACY=2",
 };
 
 // An element's bits in memory, as the product's launches take it, and as its tensor cores get it.

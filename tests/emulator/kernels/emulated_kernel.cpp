@@ -278,8 +278,9 @@ Reference reference(const Case& c, const ErrorBound& bound, std::span<const doub
     if (!is_exact) magnitude += std::abs(a[k] * b[k]);
   }
   const double kept = beta == 0 ? 0 : beta * double{old};
-  return {alpha * sum + kept,
-          is_exact ? 0 : bound.sums * (std::abs(alpha) * magnitude + std::abs(kept))};
+  return {
+      alpha * sum + kept,
+      is_exact ? 0 : bound.of_sums(std::abs(alpha) * magnitude + std::abs(kept), std::abs(alpha))};
 }
 
 // Whether D must hold the reference rounded once.
