@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the last tiles of a launch are cut along K, where CTAs stay for several tiles and a reduction
-// kernel adds up the parts (a family's REDUCE).
+// The workers of a launch whose CTAs stay for several tiles, and how its last tiles are cut along
+// K, where a reduction kernel adds up the parts (a family's REDUCE).
 //
-// The family's plan and the static model cut alike. Pure; any thread.
+// The family's plan and the static model reckon alike. Pure; any thread.
 #pragma once
 
 namespace gemm_tune {
+
+// Clusters of so many CTAs, one CTA on an SM, that run at the same time. A cluster lies within one
+// of the GPU's processing clusters, whose SMs it seldom divides evenly: of an H100's 132 SMs
+// clusters of 2 reach all, those of 4 and of 8 reach 120 (cudaOccupancyMaxActiveClusters). One more
+// would begin when all others have ended.
+constexpr int clusters_at_once(int sm_count, int ctas) {
+  const int sms = ctas > 2 ? sm_count * 10 / 11 : sm_count;
+  return sms >= ctas ? sms / ctas : 1;
+}
 
 struct CutTiles {
   long long tiles = 0;  // the last so many

@@ -136,8 +136,16 @@ constexpr Copied copied_operands(const LaunchRecipe& recipe, const LaunchProblem
   return {k, is_copied(problem.alignment_a), is_copied(problem.alignment_b)};
 }
 
-// A copy of an operand in the workspace, each row of which begins at a multiple of 16 bytes. What
-// lies behind the operand's rows, and behind the elements of each, is zero.
+// From one row of a copy to the next, of rows of so many bytes: a multiple of 16, and where they
+// are long whole lines of the L2, of which a load along a row then touches none in part.
+constexpr long long copied_row_bytes(long long bytes) {
+  constexpr long long kChunkBytes = 16, kLineBytes = 128, kLongRowBytes = 512;
+  const long long multiple = bytes >= kLongRowBytes ? kLineBytes : kChunkBytes;
+  return (bytes + multiple - 1) / multiple * multiple;
+}
+
+// A copy of an operand in the workspace, with rows of copied_row_bytes(). What lies behind the
+// operand's rows, and behind the elements of each, is zero.
 struct RepackedOperand {
   long long offset = 0;                      // bytes from the workspace's begin
   long long rows = 0, ld = 0;                // of the copy
@@ -156,7 +164,7 @@ struct RepackedOperands {
 // The copies of copied_operands(), behind counters and partial sums.
 constexpr RepackedOperands repacked_operands(const LaunchRecipe& recipe,
                                              const LaunchProblem& problem, int sm_count) {
-  constexpr long long kRowBytes = 16, kCopyBytes = 256;  // at whose multiples these begin
+  constexpr long long kCopyBytes = 256;  // at whose multiples copies begin
   const Copied copied = copied_operands(recipe, problem);
   RepackedOperands all{{}, {}, copied.k, sums_bytes(recipe, problem, sm_count)};
   const auto rounded_up = [](long long size, long long multiple) {
@@ -170,7 +178,7 @@ constexpr RepackedOperands repacked_operands(const LaunchRecipe& recipe,
     copy.from_rows = along_k ? edge : problem.K;
     copy.from_length = along_k ? problem.K : edge;
     copy.rows = along_k ? edge : all.k;
-    copy.ld = rounded_up(along_k ? all.k : edge, kRowBytes / element_bytes);
+    copy.ld = copied_row_bytes((along_k ? all.k : edge) * element_bytes) / element_bytes;
     all.end = copy.offset + copy.elements() * element_bytes;
   };
   const bool transposed_a = problem.layout == Layout::tn || problem.layout == Layout::tt;
@@ -191,7 +199,9 @@ constexpr long long workspace_bytes(const LaunchRecipe& recipe, const LaunchProb
 constexpr bool is_aligned(const LaunchRecipe& recipe, const LaunchProblem& problem) {
   const auto known = [&](int own) { return own > 0 ? own : problem.alignment; };
   const int cd = known(problem.alignment_cd);
-  if (recipe.repack) return cd >= recipe.alignment;
+  if (recipe.repack) {
+    return cd >= (recipe.alignment_cd > 0 ? recipe.alignment_cd : recipe.alignment);
+  }
   if (recipe.alignment_a == 0) return problem.alignment >= recipe.alignment;
   return known(problem.alignment_a) >= recipe.alignment_a &&
          known(problem.alignment_b) >= recipe.alignment_b && cd >= recipe.alignment_cd;

@@ -20,7 +20,8 @@ Alignment needed_alignment(const LaunchRecipe& recipe, const Signature& signatur
     return uniform_alignment(signature, own > 0 ? own : recipe.alignment);
   };
   if (recipe.repack) {
-    return {bytes_of(signature.a), bytes_of(signature.b), of(0).c, of(0).d};
+    return {bytes_of(signature.a), bytes_of(signature.b), of(recipe.alignment_cd).c,
+            of(recipe.alignment_cd).d};
   }
   return {of(recipe.alignment_a).a, of(recipe.alignment_b).b, of(recipe.alignment_cd).c,
           of(recipe.alignment_cd).d};

@@ -27,6 +27,12 @@ namespace {
 
 constexpr Accuracy kClassOfF32 = Accuracy::tf32;
 
+// Of the boxes of an operand that a step loads.
+void set_boxes(int& rows, int& bytes, const Params& p, int tile, bool along_k) {
+  rows = along_k ? tile : kBK * blocks_across(tile);
+  bytes = along_k ? kLineBytes : block_width(tile) * element_bytes(p);
+}
+
 Traits traits(const Params& p) {
   Traits t;
   t.signature = signature_of(static_cast<ElementType>(p.AB), static_cast<ElementType>(p.CD));
@@ -53,6 +59,15 @@ Traits traits(const Params& p) {
   t.repack = p.REPACK != 0;
   t.split_k = p.SPLIT_K;
   t.cluster_ctas = cluster_ctas(p);
+  t.ctas_sharing_a = p.CLUSTER_N;
+  t.ctas_sharing_b = p.CLUSTER_M;
+  set_boxes(t.box_rows_a, t.box_bytes_a, p, p.BM, left_along_k(p));
+  set_boxes(t.box_rows_b, t.box_bytes_b, p, p.BN, right_along_k(p));
+  if (p.SWAP != 0) {
+    std::swap(t.ctas_sharing_a, t.ctas_sharing_b);
+    std::swap(t.box_rows_a, t.box_rows_b);
+    std::swap(t.box_bytes_a, t.box_bytes_b);
+  }
   t.transposed_a = p.TA != 0;
   t.transposed_b = p.TB != 0;
   // As ptxas counts: what setmaxnreg moves between warpgroups is none of its business.
@@ -130,7 +145,8 @@ ProductOperands add_packing(LaunchPlan& plan, const Params& p, const Problem& pr
   const std::int64_t chunk = kChunkBytes / bytes;
   PackArgs args = {};
   args.K = static_cast<int>(problem.K);
-  args.chunks = static_cast<int>(std::max<std::int64_t>((problem.K + chunk - 1) / chunk, 1));
+  args.chunks = static_cast<int>(
+      std::max<std::int64_t>(copied_row_bytes(problem.K * bytes) / kChunkBytes, 1));
   ProductOperands operands;
   operands.k = problem.K;
   std::vector<Slot> slots;
@@ -225,7 +241,7 @@ unsigned long long hint_of(double bytes, double others) {
 LaunchPlan plan(Values values, const Problem& problem, int sm_count) {
   const Params p = params_of<Params>(values);
   const bool swap = p.SWAP != 0;
-  const int workers = std::max(1, sm_count / cluster_ctas(p));  // clusters at a time
+  const int workers = clusters_at_once(sm_count, cluster_ctas(p));
   Args args = {};
   args.M = static_cast<int>(problem.M);
   args.N = static_cast<int>(problem.N);
@@ -336,7 +352,7 @@ std::optional<std::string> order_of_sums(Values values) {
 
 KernelFamily family() {
   KernelFamily family = make_family<Params>(
-      "wgmma", /*revision=*/2,
+      "wgmma", /*revision=*/3,
       "Hopper's tensor cores by wgmma and TMA, 16-bit operands, tf32 or e4m3, sums in fp32",
       {{"AB",
         &Params::AB,
@@ -351,19 +367,19 @@ KernelFamily family() {
        {"BM", &Params::BM, {64, 128, 192, 256}, "CTA tile rows of the left operand"},
        {"BN",
         &Params::BN,
-        {16, 32, 64, 96, 112, 128, 160, 176, 192, 208, 256},
+        {16, 32, 64, 72, 80, 96, 112, 128, 144, 160, 176, 192, 208, 256},
         "CTA tile columns of the right operand"},
        {"GROUPS", &Params::GROUPS, {1, 2, 3}, "warpgroups that multiply"},
        {"PINGPONG", &Params::PINGPONG, {0, 1}, "1: each has a tile of its own; 0: they share one"},
        {"CLUSTER_M",
         &Params::CLUSTER_M,
-        {1, 2},
+        {1, 2, 4},
         "CTAs that share the right operand's loads",
         Role::tunable,
         1},
        {"CLUSTER_N",
         &Params::CLUSTER_N,
-        {1, 2},
+        {1, 2, 4},
         "CTAs that share the left operand's loads",
         Role::tunable,
         1},

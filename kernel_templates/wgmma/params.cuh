@@ -97,10 +97,24 @@ constexpr int all_sums_per_thread(const Params& p) {
 }
 
 // Columns of a block of an operand whose rows run along M or N: as many as one swizzled row holds.
-constexpr int block_width(int extent) { return extent % 64 == 0 ? 64 : extent % 32 == 0 ? 32 : 16; }
+// The last block of a wide tile may reach beyond it: a row of a box takes its time however short.
+constexpr int kWidestBlock = 64;
+constexpr int block_width(int extent) {
+  return extent >= kWidestBlock ? kWidestBlock : extent % 32 == 0 ? 32 : 16;
+}
+constexpr int blocks_across(int extent) {
+  return (extent + block_width(extent) - 1) / block_width(extent);
+}
+constexpr int loaded_extent(int extent, bool is_along_k) {
+  return is_along_k ? extent : blocks_across(extent) * block_width(extent);
+}
 
-constexpr int left_bytes(const Params& p) { return p.BM * kLineBytes; }
-constexpr int right_bytes(const Params& p) { return p.BN * kLineBytes; }
+constexpr int left_bytes(const Params& p) {
+  return loaded_extent(p.BM, left_along_k(p)) * kLineBytes;
+}
+constexpr int right_bytes(const Params& p) {
+  return loaded_extent(p.BN, right_along_k(p)) * kLineBytes;
+}
 constexpr int stage_bytes(const Params& p) { return left_bytes(p) + right_bytes(p); }
 
 // Whether D's rows may be aligned otherwise than A's and B's; how far, in elements.
@@ -195,8 +209,6 @@ constexpr auto rules() {
        [](const Params& p) { return p.BN % 8 != 0 || p.BN < 8 || p.BN > 256; }},
       {"threads store D of f32 in any case where operands are packed", "AB CD REPACK DIRECT TA TB",
        [](const Params& p) { return p.DIRECT != 0 && p.CD == kTypeF32 && packs(p); }},
-      {"the launch that copies operands leaves D as it is", "AB REPACK DIRECT TA TB",
-       [](const Params& p) { return p.DIRECT != 0 && p.REPACK != 0; }},
       {"1 to 3 consumers", "GROUPS", [](const Params& p) { return p.GROUPS < 1 || p.GROUPS > 3; }},
       {"consumers share a tile's rows in blocks of 64", "BM GROUPS PINGPONG",
        [](const Params& p) { return p.PINGPONG == 0 && p.BM % (p.GROUPS * kMmaM) != 0; }},
@@ -208,23 +220,22 @@ constexpr auto rules() {
          return all_sums_per_thread(p) > (p.GROUPS == 3 ? 96 : 192);
        }},
       {"a row of 16-bit elements along N is a multiple of 16", "BN SWAP TA TB",
-       [](const Params& p) { return !right_along_k(p) && p.BN % 16 != 0; }},
+       [](const Params& p) { return !right_along_k(p) && p.BN < kWidestBlock && p.BN % 16 != 0; }},
       {"a cluster has 1, 2 or 4 CTAs along each extent", "CLUSTER_M CLUSTER_N SPLIT_K",
        [](const Params& p) {
          const auto is_extent = [](int n) { return n == 1 || n == 2 || n == 4; };
          return !is_extent(p.CLUSTER_M) || !is_extent(p.CLUSTER_N) || !is_extent(p.SPLIT_K) ||
                 cluster_ctas(p) > kMostClusterCtas;
        }},
-      {"parts of right's load are whole blocks of 8 rows", "BN CLUSTER_M",
-       [](const Params& p) { return right_along_k(p) && p.BN % (8 * p.CLUSTER_M) != 0; }},
       {"CTAs that share a tile along K store whole chunks of it", "BN SPLIT_K",
        [](const Params& p) { return p.SPLIT_K > 1 && p.BN % (8 * p.SPLIT_K) != 0; }},
       {"tiles are cut along K in a cluster or at the end, not both", "SPLIT_K REDUCE PINGPONG",
        [](const Params& p) { return p.SPLIT_K > 1 && (p.REDUCE != 0 || p.PINGPONG != 0); }},
       {"fewer than two stages fit the shared memory",
-       "CD BM BN GROUPS PINGPONG SPLIT_K SWAP DIRECT",
+       "AB CD BM BN GROUPS PINGPONG SPLIT_K SWAP REPACK DIRECT TA TB",
        [](const Params& p) { return stages(p) < 2; }},
-      {"partial sums do not fit the stages", "CD BM BN GROUPS PINGPONG SPLIT_K SWAP DIRECT",
+      {"partial sums do not fit the stages",
+       "AB CD BM BN GROUPS PINGPONG SPLIT_K SWAP REPACK DIRECT TA TB",
        [](const Params& p) { return exchange_bytes(p) > stages(p) * stage_bytes(p); }},
   });
 }

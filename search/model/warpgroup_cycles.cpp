@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 
 #include "search/model/main_loop.h"
 
 namespace gemm_tune {
 namespace {
 
+constexpr std::int64_t kLineBytes = 128;  // of the L2
 constexpr double kInstructionRows = 64;
 constexpr double kAdditionsPerCycle = 128;   // of an SM, in fp32
 constexpr double kScatteredFactor = 3;       // bytes that move for each that is stored
@@ -18,10 +20,12 @@ constexpr int kSingleConsumerThreads = 160;  // one warpgroup and the producer's
 
 // Tiles of clusters.
 std::int64_t cluster_tiles(const Traits& traits, const Problem& problem) {
-  const auto along = [](std::int64_t extent, int tile) { return (extent + tile - 1) / tile; };
-  const std::int64_t tiles =
-      along(problem.M, traits.tile_m) * along(problem.N, traits.tile_n) * problem.batch;
-  return along(tiles, traits.cluster_ctas / traits.split_k);
+  const auto along = [](std::int64_t extent, int tile, int ctas) {
+    return (extent + tile * ctas - 1) / (tile * ctas);
+  };
+  // Those that share A's rows lie along N.
+  return along(problem.M, traits.tile_m, traits.ctas_sharing_b) *
+         along(problem.N, traits.tile_n, traits.ctas_sharing_a) * problem.batch;
 }
 
 // What the busiest of the workers, which are clusters, has to do.
@@ -30,13 +34,47 @@ struct Share {
   CutTiles cut;      // of which it has a part, where there are any
 };
 
-Share share_of_busiest(const Traits& traits, const Problem& problem, int sm_count,
-                       const ModelConstants& constants) {
+Share share_of_busiest(const Traits& traits, const Problem& problem, int sm_count) {
   const CutTiles cut = cut_tiles(traits, problem, sm_count);
   const double tiles =
       static_cast<double>(cluster_tiles(traits, problem)) - static_cast<double>(cut.tiles);
-  const double sms = reached_sms(sm_count, traits.cluster_ctas, constants);
-  return {std::ceil(tiles / std::max(1.0, std::floor(sms / traits.cluster_ctas))), cut};
+  return {std::ceil(tiles / clusters_at_once(sm_count, traits.cluster_ctas)), cut};
+}
+
+// Lines of the L2 that a box's row touches in the mean, where rows lie so many bytes apart.
+double touched_lines(int box_bytes, std::int64_t row_bytes) {
+  const std::int64_t step = std::gcd(row_bytes, kLineBytes);  // of the places at which rows begin
+  return 1 + std::max<double>(0, static_cast<double>(box_bytes - step)) / kLineBytes;
+}
+
+// What is asked of the L2, but for copies, whose rows are whole lines.
+double asked_cycles(const WarpgroupStep& step, const Traits& traits, const Problem& problem) {
+  if (traits.pack || traits.repack || info_of(traits.signature.accuracy).parts > 1) {
+    return step.ask_a + step.ask_b;
+  }
+  const auto row_bytes = [](std::int64_t length, ElementType type) {
+    return length * bytes_of(type);
+  };
+  return step.ask_a * touched_lines(traits.box_bytes_a,
+                                    row_bytes(row_length_a(problem), traits.signature.a)) +
+         step.ask_b * touched_lines(traits.box_bytes_b,
+                                    row_bytes(row_length_b(problem), traits.signature.b));
+}
+
+// While one consumer adds sums in fp32, another one of the same tile multiplies.
+double with_promotion(double cycles, const Traits& traits, const ModelConstants& constants) {
+  if (traits.promoted_k == 0) return cycles;
+  const double area = static_cast<double>(traits.tile_m) * traits.tile_n;
+  const double promote = area / kAdditionsPerCycle * traits.tile_k / traits.promoted_k;
+  const bool is_shared = traits.threads > kSingleConsumerThreads && !traits.alternates;
+  return is_shared ? overlapped(cycles, promote, constants.warpgroup_exponent) : cycles + promote;
+}
+
+double step_cycles(const WarpgroupStep& step, double load, const Traits& traits,
+                   const ModelConstants& constants) {
+  const double p = constants.warpgroup_exponent;
+  return with_promotion(overlapped(overlapped(step.multiply, step.smem, p), load, p), traits,
+                        constants);
 }
 
 // The parts' sums on their way to the workspace, and the launch that adds them up on all SMs.
@@ -56,7 +94,7 @@ double cut_cycles(const Share& share, const Traits& traits, int sm_count,
 
 CutTiles cut_tiles(const Traits& traits, const Problem& problem, int sm_count) {
   if (!traits.cuts_tiles) return {};
-  return cut_tiles(cluster_tiles(traits, problem), std::max(1, sm_count / traits.cluster_ctas),
+  return cut_tiles(cluster_tiles(traits, problem), clusters_at_once(sm_count, traits.cluster_ctas),
                    (problem.K + traits.tile_k - 1) / traits.tile_k);
 }
 
@@ -75,15 +113,18 @@ WarpgroupStep warpgroup_step(const Traits& traits, const ModelConstants& constan
                   constants.tensor_multiplications_per_cycle;
   step.smem = accuracy.products * rows / kInstructionRows * (kInstructionRows + columns) * depth *
               read_bytes / constants.smem_bytes_per_cycle;
-  step.load = (rows + columns) * depth * loaded_bytes / constants.tma_bytes_per_cycle;
-  const double p = constants.warpgroup_exponent;
-  step.total = overlapped(overlapped(step.multiply, step.smem, p), step.load, p);
-  if (traits.promoted_k > 0) {
-    // While one consumer adds, another one of the same tile multiplies.
-    const double promote = area / kAdditionsPerCycle * depth / traits.promoted_k;
-    const bool is_shared = traits.threads > kSingleConsumerThreads && !traits.alternates;
-    step.total = is_shared ? overlapped(step.total, promote, p) : step.total + promote;
+  // What a cluster has in common arrives in each CTA, and is asked of the L2 once. A row of a box
+  // is a line, however short.
+  if (traits.box_rows_a > 0) {
+    step.load = (traits.box_rows_a * traits.box_bytes_a + traits.box_rows_b * traits.box_bytes_b) /
+                constants.tma_bytes_per_cycle;
+    const double line = kLineBytes / constants.tma_bytes_per_cycle;
+    step.ask_a = traits.box_rows_a * line / traits.ctas_sharing_a;
+    step.ask_b = traits.box_rows_b * line / traits.ctas_sharing_b;
+  } else {
+    step.load = (rows + columns) * depth * loaded_bytes / constants.tma_bytes_per_cycle;
   }
+  step.total_of_load = step_cycles(step, step.load, traits, constants);
   return step;
 }
 
@@ -93,7 +134,7 @@ WarpgroupCycles warpgroup_cycles(const Traits& traits, const WarpgroupStep& step
   const double d_bytes = bytes_of(traits.signature.d);
   const double area = static_cast<double>(traits.tile_m) * traits.tile_n;
 
-  const Share share = share_of_busiest(traits, problem, sm_count, constants);
+  const Share share = share_of_busiest(traits, problem, sm_count);
   const double tiles = share.tiles + (share.cut.tiles > 0 ? 1 : 0);
   const double k_steps = std::ceil(static_cast<double>(problem.K) / traits.tile_k);
   const double part_steps = share.cut.tiles > 0 ? std::ceil(k_steps / share.cut.parts) : 0;
@@ -110,8 +151,11 @@ WarpgroupCycles warpgroup_cycles(const Traits& traits, const WarpgroupStep& step
   WarpgroupCycles cycles;
   cycles.multiply = steps * step.multiply;
   cycles.smem = steps * step.smem;
-  cycles.load = steps * step.load;
-  cycles.total = steps * step.total + ends * (constants.warpgroup_edge_cycles + store) +
+  const double asked = asked_cycles(step, traits, problem);
+  cycles.load = steps * std::max(step.load, asked);
+  cycles.total = steps * (asked > step.load ? step_cycles(step, asked, traits, constants)
+                                            : step.total_of_load) +
+                 ends * (constants.warpgroup_edge_cycles + store) +
                  gaps * (constants.warpgroup_gap_cycles + store);
   if (traits.threads > kSingleConsumerThreads) cycles.total += constants.setmaxnreg_cycles;
   if (traits.cluster_ctas > 1) cycles.total += constants.cluster_launch_cycles;

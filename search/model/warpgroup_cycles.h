@@ -23,8 +23,10 @@ CutTiles cut_tiles(const Traits& traits, const Problem& problem, int sm_count);
 
 // The cycles of one step of tile_k, whatever the problem.
 struct WarpgroupStep {
-  double total = 0;
-  double multiply = 0, smem = 0, load = 0;  // what each alone takes
+  double multiply = 0, smem = 0;  // what each alone takes
+  double load = 0;                // what arrives in an SM
+  double ask_a = 0, ask_b = 0;    // what is asked of the L2, a line of it for each row of a box
+  double total_of_load = 0;       // all, where what is asked takes no longer than what arrives
 };
 
 WarpgroupStep warpgroup_step(const Traits& traits, const ModelConstants& constants);

@@ -382,13 +382,21 @@ std::vector<FixedParam> settled_params(const Problem& problem) {
   Specialisation settled = {problem.layout, alignment_class(problem), false, problem.signature};
   settled.batch_kind = problem.batch_kind;
   // Copies with aligned rows allow wider accesses: then both are the search's to choose.
-  const bool may_repack = problem.batch == 1 && problem.batch_kind == BatchKind::strided &&
-                          repacked_class(problem) > alignment_class(problem);
-  const auto is_settled = [may_repack](const KernelFamily& family, Role role) {
+  const Alignments aligned = alignments(problem);
+  const int copied_ab = std::min(aligned.a, aligned.b);
+  const auto may_repack = [&](const KernelFamily& family) {
+    const bool stores_any_d = std::any_of(
+        family.params.begin(), family.params.end(),
+        [](const ParamSpec& param) { return param.searched == SearchScope::where_d_is_unaligned; });
+    return problem.batch == 1 && problem.batch_kind == BatchKind::strided &&
+           copied_ab <
+               (stores_any_d ? kWidestAccessBytes / bytes_of(problem.signature.a) : aligned.cd);
+  };
+  const auto is_settled = [&](const KernelFamily& family, Role role) {
     return role == Role::transposed_a || role == Role::transposed_b || role == Role::type_ab ||
            role == Role::type_cd || role == Role::accuracy || role == Role::batch_kind ||
-           (role == Role::repack && !may_repack) ||
-           (role == Role::vector_width && family.is_fastest_at_widest_vec && !may_repack);
+           (role == Role::repack && !may_repack(family)) ||
+           (role == Role::vector_width && family.is_fastest_at_widest_vec && !may_repack(family));
   };
   std::vector<FixedParam> params;
   for (const KernelFamily* family : families_of(problem.signature)) {

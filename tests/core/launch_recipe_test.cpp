@@ -175,12 +175,12 @@ TEST(LaunchRecipeTest, RepackCopiesAnUnalignedOperand) {
   EXPECT_EQ(copies.a.from_rows, 100);
   EXPECT_EQ(copies.a.from_length, 1002);
   EXPECT_EQ(copies.a.rows, 100);
-  EXPECT_EQ(copies.a.ld, 1004);
-  EXPECT_EQ(copies.b.offset, 65536 + 401664);  // 100 x 1004 floats, rounded up to 256 bytes
+  EXPECT_EQ(copies.a.ld, 1024);  // whole lines of the L2
+  EXPECT_EQ(copies.b.offset, 65536 + 100 * 1024 * 4);
   EXPECT_EQ(copies.b.from_rows, 1002);
   EXPECT_EQ(copies.b.rows, 1004);  // padded along K, like A
-  EXPECT_EQ(copies.b.ld, 200);
-  EXPECT_EQ(workspace_bytes(repacking(), problem, 132), 65536 + 401664 + 1004 * 200 * 4);
+  EXPECT_EQ(copies.b.ld, 224);
+  EXPECT_EQ(workspace_bytes(repacking(), problem, 132), 65536 + 100 * 1024 * 4 + 1004 * 224 * 4);
 }
 
 TEST(LaunchRecipeTest, RepackLeavesAnAlignedOperandWhereItIs) {
@@ -193,7 +193,7 @@ TEST(LaunchRecipeTest, RepackLeavesAnAlignedOperandWhereItIs) {
   EXPECT_EQ(copies.k, 1000);
 }
 
-TEST(LaunchRecipeTest, RepackPadsRowsOf16BitElementsToEight) {
+TEST(LaunchRecipeTest, RowsOfCopiesAreWholeChunksOrWhereLongWholeLines) {
   const Signature bf16 = signature_of(ElementType::bf16);
   LaunchRecipe recipe = repacking();
   recipe.type_ab = recipe.type_cd = ElementType::bf16;
@@ -202,9 +202,27 @@ TEST(LaunchRecipeTest, RepackPadsRowsOf16BitElementsToEight) {
   const Problem problem = packed_problem(64, 64, 1001, Layout::nt, 1, bf16);
   const RepackedOperands copies = repacked_operands(recipe, launch_problem(problem), 132);
   EXPECT_EQ(copies.k, 1001);
-  EXPECT_EQ(copies.a.ld, 1008);
-  EXPECT_EQ(copies.b.ld, 1008);
-  EXPECT_EQ(copies.end, 65536 + 2 * 64 * 1008 * 2);
+  EXPECT_EQ(copies.a.ld, 1024);
+  EXPECT_EQ(copies.b.ld, 1024);
+  EXPECT_EQ(copies.end, 65536 + 2 * 64 * 1024 * 2);
+  EXPECT_EQ(copied_row_bytes(0), 0);
+  EXPECT_EQ(copied_row_bytes(2), 16);
+  EXPECT_EQ(copied_row_bytes(511), 512);
+  EXPECT_EQ(copied_row_bytes(512), 512);
+  EXPECT_EQ(copied_row_bytes(514), 640);
+}
+
+// D of any alignment beside copies of A and B.
+TEST(LaunchRecipeTest, RepackNeedsOfCAndDTheirOwnAlignmentAlone) {
+  LaunchRecipe recipe = repacking();
+  recipe.multiple_k = 1;
+  const Problem odd = packed_problem(101, 203, 333);
+  EXPECT_NE(why_illegal(recipe, odd), std::nullopt);
+  recipe.alignment_a = recipe.alignment_b = recipe.alignment;
+  recipe.alignment_cd = 1;
+  EXPECT_EQ(why_illegal(recipe, odd), std::nullopt);
+  EXPECT_TRUE(repacked_operands(recipe, launch_problem(odd), 132).a.exists());
+  EXPECT_EQ(needed_alignment(recipe, odd.signature), uniform_alignment(odd.signature, 1));
 }
 
 TEST(LaunchRecipeTest, RepackTakesNeitherABatchNorAnUnalignedResult) {

@@ -164,6 +164,30 @@ TEST(Wgmma, TilesOfARaggedWaveAreCutAndWholeWavesStayWhole) {
   }
 }
 
+TEST(Wgmma, CopiesOperandsBesideAnyAlignmentOfD) {
+  const KnownConfig config =
+      wgmma("CD=2,BM=64,BN=64,GROUPS=1,PINGPONG=0,REPACK=1,DIRECT=1,TA=0,TB=0");
+  const Problem odd = parse_problem("101x203x333:type=bf16");
+  EXPECT_EQ(why_illegal(config.recipe, odd), std::nullopt);
+  EXPECT_EQ(config.plan(odd, kSms).steps.size(), 2U);
+  const Problem d_alone = parse_problem("101x203x336:type=bf16:layout=nt");
+  EXPECT_EQ(why_illegal(config.recipe, parse_problem("101x203x336:type=bf16")), std::nullopt);
+  const KnownConfig nt = wgmma("CD=2,BM=64,BN=64,GROUPS=1,PINGPONG=0,REPACK=1,DIRECT=1,TA=0,TB=1");
+  EXPECT_EQ(nt.plan(d_alone, kSms).steps.size(), 1U);  // nothing to copy
+}
+
+// Tensor maps read the rows that CTAs of a cluster deal out, however many.
+TEST(Wgmma, CtasOfAClusterDealOutAnyRowsOfATile) {
+  const LaunchPlan plan =
+      wgmma("CD=2,BM=128,BN=72,GROUPS=1,PINGPONG=0,CLUSTER_M=4,CLUSTER_N=2,TA=0,TB=1")
+          .plan(parse_problem("1024x1152x512:type=bf16:layout=nt"), kSms);
+  const auto& maps = plan.product().arguments.tensor_maps();
+  EXPECT_EQ(maps[0].map.box[1], 64);
+  EXPECT_EQ(maps[1].map.box[1], 18);
+  EXPECT_EQ(plan.product().cluster.ctas(), 8);
+  EXPECT_EQ(plan.product().grid.x, 15);  // of 16 clusters, as many as run at once
+}
+
 TEST(Wgmma, AnOperandThatTmaCannotAddressIsCopiedToAlignedRows) {
   const KnownConfig config = wgmma("CD=2,BM=64,BN=64,GROUPS=1,PINGPONG=0,REPACK=1,TA=0,TB=1");
   const Problem problem = parse_problem("100x200x333:type=bf16:layout=nt:align=16/2/16/16");
@@ -179,8 +203,8 @@ TEST(Wgmma, AnOperandThatTmaCannotAddressIsCopiedToAlignedRows) {
   RegionAddresses regions = {reinterpret_cast<void*>(0x4000)};
   const BoundTensorMap b = bound(maps[1], packed_call(problem), regions);
   EXPECT_EQ(b.address, 0x4000U);
-  EXPECT_EQ(b.stride_bytes[0], 336 * 2);
-  EXPECT_EQ(b.size[0], 333);  // zeros behind
+  EXPECT_EQ(b.stride_bytes[0], 384 * 2);  // whole lines of the L2
+  EXPECT_EQ(b.size[0], 333);              // zeros behind
   EXPECT_NE(why_illegal(config.recipe, parse_problem("100x201x336:type=bf16:layout=nt")),
             std::nullopt);  // D's rows
 }

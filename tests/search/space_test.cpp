@@ -397,6 +397,19 @@ TEST(SettledParams, LeaveCopiesAndTheWidthOfAccessesToTheSearchWhereCopiesAllowW
   }
 }
 
+// wgmma stores D of any alignment beside copies of A and B.
+TEST(SettledParams, LeaveCopiesToTheSearchWhereAFamilyStoresUnalignedD) {
+  const auto is_settled = [](const char* problem, const char* family) {
+    const std::vector<FixedParam> all = settled_params(parse_problem(problem));
+    return std::any_of(all.begin(), all.end(), [&](const FixedParam& one) {
+      return one.name == "REPACK" && one.only_of && one.only_of->name == family;
+    });
+  };
+  EXPECT_FALSE(is_settled("101x203x333:type=bf16", "wgmma"));
+  EXPECT_TRUE(is_settled("101x203x333:type=bf16", "mma"));
+  EXPECT_TRUE(is_settled("101x203x336:type=bf16:layout=nt", "wgmma"));  // D's rows alone
+}
+
 TEST(SettledParams, OfferWidthsOfOperandsWhereTheirAlignmentsDiffer) {
   const auto offered = [](const std::string& problem) {
     for (const FixedParam& one : settled_params(parse_problem(problem))) {

@@ -42,7 +42,8 @@ std::int64_t slices_of(const Traits& traits, const Problem& problem) {
 }
 
 bool copies_aligned_rows(const Traits& traits, const Problem& problem) {
-  return traits.repack && traits.vec <= alignment_class(problem);
+  const Alignments aligned = alignments(problem);
+  return traits.repack && traits.vec <= std::min(aligned.a, aligned.b);
 }
 
 bool is_narrower_than_possible(const Traits& traits, const Problem& problem) {

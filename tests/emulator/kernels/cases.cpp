@@ -113,9 +113,10 @@ int sm_count(const KnownConfig& config) { return kSmCount * config.recipe.cluste
 
 OperandAlignments operand_alignments(const KnownConfig& config) {
   const LaunchRecipe& recipe = config.recipe;
-  if (recipe.alignment_a > 0) return {recipe.alignment_a, recipe.alignment_b, recipe.alignment_cd};
-  const int ab = recipe.repack ? 1 : recipe.alignment;
-  return {ab, ab, recipe.alignment};
+  const auto of = [&](int own) { return own > 0 ? own : recipe.alignment; };
+  const int cd = of(recipe.alignment_cd);
+  if (recipe.repack) return {1, 1, cd};
+  return {of(recipe.alignment_a), of(recipe.alignment_b), cd};
 }
 
 std::string to_string(const Case& c) {
