@@ -22,6 +22,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -61,7 +62,7 @@ constexpr const char* kFastName = "cublasLt fast ";
 struct Options {
   std::string sizes;
   int plain = 10, reducing = 5, rounds = 7, finals = 21;
-  bool dry_run = false, compile = false;
+  bool clusters = false, dry_run = false, compile = false;
 };
 
 // What a launch may change without another kernel.
@@ -84,6 +85,7 @@ std::string text_of(const KnownConfig& config) { return to_string(config.config(
 // The configs of the problem's types and layout in the model's order.
 std::vector<Candidate> candidates_of(const Problem& problem, const DeviceSpec& device) {
   const KernelFamily& family = *find_family(kFamily);
+  const bool d_is_aligned = problem.N * bytes_of(problem.signature.d) % 16 == 0;
   std::vector<std::vector<int>> points = {{}};
   for (const ParamSpec& param : family.params) {
     std::vector<int> values = param.values;
@@ -92,6 +94,9 @@ std::vector<Candidate> candidates_of(const Problem& problem, const DeviceSpec& d
     if (param.role == Role::transposed_a) values = {transposes_a(problem.layout) ? 1 : 0};
     if (param.role == Role::transposed_b) values = {transposes_b(problem.layout) ? 1 : 0};
     if (param.role == Role::repack) values = {0};
+    if (param.searched == SearchScope::where_d_is_unaligned && d_is_aligned) {
+      values = {param.default_value.value()};
+    }
     std::vector<std::vector<int>> longer;
     for (const std::vector<int>& point : points) {
       for (const int value : values) {
@@ -128,6 +133,31 @@ std::vector<Candidate> first_of(const std::vector<Candidate>& all, bool reducing
     }
   }
   return chosen;
+}
+
+// Those that differ from one of `some` in their clusters alone, without `some`.
+std::vector<Candidate> with_other_clusters(const std::vector<Candidate>& all,
+                                           const std::vector<Candidate>& some) {
+  const KernelFamily& family = *find_family(kFamily);
+  const auto tile_of = [&](const Candidate& one) {
+    std::vector<int> values = one.config.values;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (family.params[i].name == "CLUSTER_M" || family.params[i].name == "CLUSTER_N") {
+        values[i] = 1;
+      }
+    }
+    return values;
+  };
+  std::set<std::vector<int>> tiles, known;
+  for (const Candidate& one : some) {
+    tiles.insert(tile_of(one));
+    known.insert(one.config.values);
+  }
+  std::vector<Candidate> others;
+  for (const Candidate& one : all) {
+    if (tiles.contains(tile_of(one)) && !known.contains(one.config.values)) others.push_back(one);
+  }
+  return others;
 }
 
 // Compiles what is missing, on all cores.
@@ -294,6 +324,9 @@ class Bench {
   nlohmann::json run(const Problem& problem, Compiled& compiled) {
     const std::vector<Candidate> all = candidates_of(problem, device_);
     std::vector<Candidate> ours = first_of(all, false, options_.plain);
+    if (options_.clusters) {
+      for (Candidate& one : with_other_clusters(all, ours)) ours.push_back(std::move(one));
+    }
     for (Candidate& one : first_of(all, true, options_.reducing)) ours.push_back(std::move(one));
     prepare(problem);
     std::vector<Arm> arms = libraries();
@@ -624,6 +657,7 @@ int run(const Options& options) {
     for (const bool reducing : {false, true}) {
       const auto chosen = first_of(all, reducing, reducing ? options.reducing : options.plain);
       compiled.add(chosen);
+      if (options.clusters && !reducing) compiled.add(with_other_clusters(all, chosen));
       for (std::size_t i = 0; options.dry_run && i < std::min<std::size_t>(chosen.size(), 2); ++i) {
         fmt::print("{} {:.2f} us {}\n", to_string(problem), chosen[i].predicted_us,
                    text_of(chosen[i].config));
@@ -652,6 +686,7 @@ int main(int argc, char** argv) {
       ->required();
   app.add_option("--plain", options.plain, "Configs a problem without REDUCE");
   app.add_option("--reducing", options.reducing, "Configs a problem with REDUCE");
+  app.add_flag("--clusters", options.clusters, "Also their tiles in all other clusters");
   app.add_option("--rounds", options.rounds, "Of the first timing");
   app.add_option("--finals", options.finals, "Rounds of finals");
   app.add_flag("--dry-run", options.dry_run, "Print the model's first configs; needs no GPU");
