@@ -332,6 +332,14 @@ std::vector<std::string> mma_configs() {
   return configs;
 }
 
+// Those of the class sums_fp32: the bounds of the others are wider than what is lost here.
+std::vector<std::string> mma_configs_of_sums_fp32() {
+  std::vector<std::string> configs = mma_configs();
+  std::erase_if(configs,
+                [](const std::string& config) { return config.find("ACCURACY=") != config.npos; });
+  return configs;
+}
+
 std::string name_of(const testing::TestParamInfo<std::tuple<std::string, int>>& instance) {
   const auto& [config, K] = instance.param;
   return identifier(config) + "_K" + std::to_string(K);
@@ -343,7 +351,8 @@ INSTANTIATE_TEST_SUITE_P(Configs, VerifiedMma,
                          name_of);
 // The bound grows with K, errors with its root.
 INSTANTIATE_TEST_SUITE_P(Configs, ShallowMma,
-                         testing::Combine(testing::ValuesIn(mma_configs()), testing::Values(64)),
+                         testing::Combine(testing::ValuesIn(mma_configs_of_sums_fp32()),
+                                          testing::Values(64)),
                          name_of);
 
 }  // namespace
