@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // mma before the verifier, on a GPU.
+#include <optional>
+
+#include "core/launch/launch_plan.h"
+#include "gpu/launch/memory.h"
 #include "gpu/launch/stream.h"
 #include "runtime/compile.h"
 #include "runtime/prepared_call.h"
@@ -23,9 +27,15 @@ TEST_P(VerifyMmaGpuTest, IsRightAtSmallShapesAndAtALargeOne) {
   ASSERT_TRUE(compiled.ok) << compiled.log;
   const LoadedKernels kernels(compiled.cubin);
   const Stream stream;
+  std::optional<DeviceBuffer<char>> workspace;  // of the last call
   const Gemm gemm = [&](const GemmCall& call) {
-    PreparedCall(kernels, config.plan(call.problem, device.sm_count))
-        .launch(call, nullptr, stream.get());
+    const LaunchPlan plan = config.plan(call.problem, device.sm_count);
+    if (plan.workspace_bytes > 0) {
+      stream.synchronize();
+      workspace.emplace(static_cast<std::size_t>(plan.workspace_bytes));
+      workspace->fill_bytes(0, stream.get());
+    }
+    PreparedCall(kernels, plan).launch(call, workspace ? workspace->data() : nullptr, stream.get());
   };
   Verifier verifier(device, stream.get(), 7);
   std::vector<GemmCall> shapes = small_verification_shapes(config, device.sm_count);
