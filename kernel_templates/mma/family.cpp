@@ -59,7 +59,7 @@ Traits traits(const Params& p) {
   // Every access of a warp moves 512 bytes but the narrow ones from global memory, which touch as
   // many: lanes are a chunk apart.
   const double depth = block_depth(element_bytes(p));
-  const double blocks_m = p.WM / kBlock, blocks_n = p.WN / kBlock;
+  const int blocks_m = p.WM / kBlock, blocks_n = p.WN / kBlock;
   const auto loads = [&](bool along_k) {
     return chunk_reads(element_bytes(p), along_k) == ChunkReads::eight_rows ? 1 : 4;
   };
