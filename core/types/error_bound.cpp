@@ -52,9 +52,10 @@ double tensor_core_sums(const Signature& signature, std::int64_t K, const Tensor
 // What sums in fp16 lose that are subnormal there: each step's result is a multiple of 2^-24, and
 // what a step loses grows with the error of later ones.
 double of_subnormal_sums(const AccuracyInfo& info, std::int64_t K, double grown) {
-  if (info.sum_bits != info_of(ElementType::f16).significand_bits) return 0;
+  constexpr ElementType kNarrowSums = ElementType::f16;
+  if (info.sum_bits != info_of(kNarrowSums).significand_bits) return 0;
   const std::int64_t steps = (K + kLeastProducts - 1) / kLeastProducts;
-  return static_cast<double>(steps) * 2 * half_of_least(ElementType::f16) * (1 + grown);
+  return static_cast<double>(steps) * 2 * half_of_least(kNarrowSums) * (1 + grown);
 }
 
 // alpha, beta, their sum and the reference: each rounds to nearest.

@@ -28,8 +28,8 @@ constexpr double kRounding = 2;   // instructions that round an element to tf32 
 Traits traits(const Params& p) {
   Traits t;
   t.signature = signature_of(static_cast<ElementType>(p.AB), static_cast<ElementType>(p.CD));
-  const bool is_f32 = p.AB == kTypeF32;
   t.signature.accuracy = static_cast<Accuracy>(p.ACCURACY);
+  const bool is_f32 = info_of(t.signature.accuracy).operands == OperandKind::f32;
   if (promotes(p)) t.promoted_k = info_of(t.signature.accuracy).promoted_each;
   const bool has_instruction_of_sm_75 = p.AB == kTypeF16 && p.MMA_K == 8;
   t.least_sm = p.CLUSTER != 0 ? 90 : !has_instruction_of_sm_75 || is_async(p) ? 80 : 75;
@@ -181,7 +181,8 @@ KernelFamily family() {
   // 64 x 64 tiles waste little on small edges. Without cp.async, and with instructions of depth 8,
   // f16 runs on sm_75 too.
   family.untuned = [](const Signature& signature, int sm) -> std::optional<std::vector<int>> {
-    const bool is_f32 = signature.a == ElementType::f32;
+    constexpr int kDepthBytes = 32;  // of the deepest instruction, of a row of A
+    const int bytes = bytes_of(signature.a);
     const Params p{.AB = static_cast<int>(signature.a),
                    .CD = static_cast<int>(signature.d),
                    .BM = 64,
@@ -189,10 +190,10 @@ KernelFamily family() {
                    .BK = 32,
                    .WM = 32,
                    .WN = 32,
-                   .MMA_K = sm >= 80 && !is_f32 ? 16 : 8,
+                   .MMA_K = sm >= 80 ? kDepthBytes / bytes : 8,
                    .STAGES = 2,
                    .ASYNC = 0,
-                   .VEC = is_f32 ? 4 : 8,
+                   .VEC = kWidestAccessBytes / bytes,
                    .RASTER = 8,
                    .SPLIT_K = 1,
                    .TA = 0,
