@@ -35,7 +35,7 @@ LeastTime::LeastTime(const Traits& traits, const ConfigModel& model,
     d_bytes_ = bytes_of(traits.signature.d);
   }
   if (is_of_warpgroups_) {
-    set_slice_cycles_ = model.warpgroup_step()->total_of_load;
+    set_slice_cycles_ = model.warpgroup_step()->total;
     set_amount(set_slice_cycles_, 0);
     edge_cycles_ = constants.warpgroup_edge_cycles;
     return;

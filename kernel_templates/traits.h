@@ -11,6 +11,14 @@
 
 namespace gemm_tune {
 
+// What a CTA loads of an operand by wgmma in a step of tile_k: boxes, whose rows may reach beyond
+// the tile.
+struct BoxLoads {
+  int rows = 0;         // of all boxes
+  int row_bytes = 128;  // of each
+  int ctas = 1;         // of a cluster, that have them in common
+};
+
 struct Traits {
   int threads = 0;                 // per CTA
   int tile_m = 0, tile_n = 0;      // C elements per CTA
@@ -21,11 +29,8 @@ struct Traits {
   int stages = 1;                  // slices in shared memory, all but one of them on their way
   int split_k = 1;                 // CTAs that share one tile along K
   int cluster_ctas = 1;            // CTAs of a thread-block cluster, which needs sm_90 above 1
-  int ctas_sharing_a = 1, ctas_sharing_b = 1;  // of a cluster: they have loads of A, of B in common
-  // Of a step of tile_k by wgmma: rows of the boxes of A and B that it loads, and their bytes. Rows
-  // may reach beyond the tile.
-  int box_rows_a = 0, box_rows_b = 0, box_bytes_a = 128, box_bytes_b = 128;
-  int tail_ctas_per_sm = 0;   // above 0: so many CTAs per SM share a ragged last wave
+  BoxLoads loads_a, loads_b;       // of families whose operands are loaded as they lie
+  int tail_ctas_per_sm = 0;        // above 0: so many CTAs per SM share a ragged last wave
   int kept_sixteenths = 0;    // of the larger operand: they stay in the L2 from launch to launch
   bool transposed_a = false;  // A is stored [K,M]
   bool transposed_b = false;  // B is stored [N,K]

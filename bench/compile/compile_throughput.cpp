@@ -2,7 +2,6 @@
 // Measures how many candidates a machine compiles per second, in one thread, in threads of one
 // process and in processes. Always the same candidates, for sm_90. usage: compile_throughput
 // [PROCESSES [COUNT]]
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -10,6 +9,7 @@
 #include <thread>
 
 #include "core/device/device_spec.h"
+#include "core/in_parallel.h"
 #include "runtime/compile.h"
 #include "tuner/job/tune.h"
 #include "tuner/plan/candidates.h"
@@ -39,14 +39,7 @@ void compile(const KnownConfig& config) {
 }
 
 void in_threads(const std::vector<KnownConfig>& configs, std::size_t count) {
-  std::atomic<std::size_t> next{0};
-  std::vector<std::thread> threads;
-  for (std::size_t i = 0; i < count; ++i) {
-    threads.emplace_back([&] {
-      for (std::size_t at = next++; at < configs.size(); at = next++) compile(configs[at]);
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  in_parallel(count, configs.size(), [&](std::size_t i) { compile(configs[i]); });
 }
 
 void in_processes(WorkerPool& pool, const std::vector<KnownConfig>& configs) {

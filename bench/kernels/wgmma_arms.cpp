@@ -12,7 +12,6 @@
 // round, over the better library that does not accumulate fast. An arm that is wrong beside the
 // first library is named and not timed.
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -29,6 +28,7 @@
 
 #include "bench/kernels/lt_products.h"
 #include "bench/program.h"
+#include "core/in_parallel.h"
 #include "core/launch/launch_plan.h"
 #include "core/problem/gemm_call.h"
 #include "core/types/float16.h"
@@ -172,26 +172,19 @@ class Compiled {
     for (auto& one : wanted_) todo.push_back(&one);
     std::vector<std::string> cubins(todo.size()), logs(todo.size());
     const KernelSource source = kernel_source(*find_family(kFamily));
-    std::atomic<std::size_t> next = 0;
-    std::vector<std::thread> threads;
-    for (unsigned i = 0; i < std::max(1u, std::thread::hardware_concurrency()); ++i) {
-      threads.emplace_back([&] {
-        for (std::size_t at; (at = next++) < todo.size();) {
-          const CompileResult done =
-              compile_kernel(source, todo[at]->second, COperand::in_place, "sm_90");
-          const auto serialised = serialised_wgmma(done.log);
-          const int spills = done.resources.spill_bytes;
-          if (done.ok && !serialised && spills <= kMostSpills) {
-            cubins[at] = done.cubin;
-          } else {
-            logs[at] = serialised ? std::string(*serialised)
-                       : done.ok  ? std::to_string(spills) + " bytes spill"
-                                  : done.log;
-          }
-        }
-      });
-    }
-    for (std::thread& one : threads) one.join();
+    in_parallel(std::max(1u, std::thread::hardware_concurrency()), todo.size(), [&](std::size_t i) {
+      const CompileResult done =
+          compile_kernel(source, todo[i]->second, COperand::in_place, "sm_90");
+      const auto serialised = serialised_wgmma(done.log);
+      const int spills = done.resources.spill_bytes;
+      if (done.ok && !serialised && spills <= kMostSpills) {
+        cubins[i] = done.cubin;
+      } else {
+        logs[i] = serialised ? std::string(*serialised)
+                  : done.ok  ? std::to_string(spills) + " bytes spill"
+                             : done.log;
+      }
+    });
     for (std::size_t i = 0; i < todo.size(); ++i) {
       if (!cubins[i].empty()) cubins_.emplace(todo[i]->first, cubins[i]);
       if (!logs[i].empty()) fmt::print(stderr, "{}: {}\n", todo[i]->first, logs[i]);

@@ -76,14 +76,18 @@ void require_measured(const TuneRequest& request, const Target& target) {
   }
 }
 
+// Whether algorithms of the libraries are among the candidates, where a GPU measures.
+bool tries_algorithms(const TuneOptions& options) {
+  return !options.without_library && options.configs.empty();
+}
+
 }  // namespace
 
 std::future<void> open_libraries(const TuneOptions& options) {
-  const bool tries_algorithms = !options.without_library && options.configs.empty();
   const SignalsBlocked blocked;
-  return std::async(std::launch::async, [tries_algorithms] {
+  return std::async(std::launch::async, [with_algorithms = tries_algorithms(options)] {
     nvrtc_version_if_there();
-    if (tries_algorithms) library_revisions_here();
+    if (with_algorithms) library_revisions_here();
   });
 }
 
@@ -123,7 +127,7 @@ TuneRequest tune_request(const TuneOptions& options, const Target& target,
   if (!options.budget.empty()) request.budget = parse_budget(options.budget);
   if (!options.time.empty()) request.time_limit = parse_duration(options.time);
   request.baselines = baseline_kinds(options.baselines);
-  if (target.measurable && !options.without_library && options.configs.empty()) {
+  if (target.measurable && tries_algorithms(options)) {
     request.libraries = library_revisions_here();
   }
   // Whatever the database: what others have found is tried, and not believed.

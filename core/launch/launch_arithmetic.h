@@ -114,6 +114,10 @@ constexpr long long sums_bytes(const LaunchRecipe& recipe, const LaunchProblem& 
   return shares > 0 ? kWorkspaceCounterBytes + shares * tile_bytes : 0;
 }
 
+constexpr long long rounded_up(long long size, long long multiple) {
+  return (size + multiple - 1) / multiple * multiple;
+}
+
 // The most elements of the operands that one launch copies: 4 GiB of 32-bit ones. Above this,
 // copies might not find memory beside the operands.
 inline constexpr long long kMaxCopiedElements = 1LL << 30;
@@ -128,20 +132,20 @@ struct Copied {
 // multiple of K.
 constexpr Copied copied_operands(const LaunchRecipe& recipe, const LaunchProblem& problem) {
   if (!recipe.repack || problem.K == 0) return {problem.K, false, false};
-  const long long multiple = recipe.multiple_k;
-  const long long k = (problem.K + multiple - 1) / multiple * multiple;
+  const long long k = rounded_up(problem.K, recipe.multiple_k);
   const auto is_copied = [&](int alignment) {
     return k > problem.K || (alignment > 0 ? alignment : problem.alignment) < recipe.alignment;
   };
   return {k, is_copied(problem.alignment_a), is_copied(problem.alignment_b)};
 }
 
+inline constexpr long long kL2LineBytes = 128;
+
 // From one row of a copy to the next, of rows of so many bytes: a multiple of 16, and where they
 // are long whole lines of the L2, of which a load along a row then touches none in part.
 constexpr long long copied_row_bytes(long long bytes) {
-  constexpr long long kChunkBytes = 16, kLineBytes = 128, kLongRowBytes = 512;
-  const long long multiple = bytes >= kLongRowBytes ? kLineBytes : kChunkBytes;
-  return (bytes + multiple - 1) / multiple * multiple;
+  constexpr long long kChunkBytes = 16, kLongRowBytes = 512;
+  return rounded_up(bytes, bytes >= kLongRowBytes ? kL2LineBytes : kChunkBytes);
 }
 
 // A copy of an operand in the workspace, with rows of copied_row_bytes(). What lies behind the
@@ -167,9 +171,6 @@ constexpr RepackedOperands repacked_operands(const LaunchRecipe& recipe,
   constexpr long long kCopyBytes = 256;  // at whose multiples copies begin
   const Copied copied = copied_operands(recipe, problem);
   RepackedOperands all{{}, {}, copied.k, sums_bytes(recipe, problem, sm_count)};
-  const auto rounded_up = [](long long size, long long multiple) {
-    return (size + multiple - 1) / multiple * multiple;
-  };
   const long long element_bytes = bytes_of(problem.type_ab);
   // edge: M or N; along_k: whether a row is K elements long.
   const auto add = [&](RepackedOperand& copy, long long edge, bool along_k) {

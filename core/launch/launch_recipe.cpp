@@ -19,11 +19,9 @@ Alignment needed_alignment(const LaunchRecipe& recipe, const Signature& signatur
   const auto of = [&](int own) {
     return uniform_alignment(signature, own > 0 ? own : recipe.alignment);
   };
-  if (recipe.repack) {
-    return {bytes_of(signature.a), bytes_of(signature.b), of(recipe.alignment_cd).c,
-            of(recipe.alignment_cd).d};
-  }
-  return {of(recipe.alignment_a).a, of(recipe.alignment_b).b, of(recipe.alignment_cd).c,
+  const bool copies = recipe.repack;
+  return {copies ? bytes_of(signature.a) : of(recipe.alignment_a).a,
+          copies ? bytes_of(signature.b) : of(recipe.alignment_b).b, of(recipe.alignment_cd).c,
           of(recipe.alignment_cd).d};
 }
 

@@ -27,10 +27,9 @@ namespace {
 
 constexpr Accuracy kClassOfF32 = Accuracy::tf32;
 
-// Of the boxes of an operand that a step loads.
-void set_boxes(int& rows, int& bytes, const Params& p, int tile, bool along_k) {
-  rows = along_k ? tile : kBK * blocks_across(tile);
-  bytes = along_k ? kLineBytes : block_width(tile) * element_bytes(p);
+BoxLoads box_loads(const Params& p, int tile, bool along_k, int ctas) {
+  if (along_k) return {tile, kLineBytes, ctas};
+  return {kBK * blocks_across(tile), block_width(tile) * element_bytes(p), ctas};
 }
 
 Traits traits(const Params& p) {
@@ -59,15 +58,9 @@ Traits traits(const Params& p) {
   t.repack = p.REPACK != 0;
   t.split_k = p.SPLIT_K;
   t.cluster_ctas = cluster_ctas(p);
-  t.ctas_sharing_a = p.CLUSTER_N;
-  t.ctas_sharing_b = p.CLUSTER_M;
-  set_boxes(t.box_rows_a, t.box_bytes_a, p, p.BM, left_along_k(p));
-  set_boxes(t.box_rows_b, t.box_bytes_b, p, p.BN, right_along_k(p));
-  if (p.SWAP != 0) {
-    std::swap(t.ctas_sharing_a, t.ctas_sharing_b);
-    std::swap(t.box_rows_a, t.box_rows_b);
-    std::swap(t.box_bytes_a, t.box_bytes_b);
-  }
+  t.loads_a = box_loads(p, p.BM, left_along_k(p), p.CLUSTER_N);
+  t.loads_b = box_loads(p, p.BN, right_along_k(p), p.CLUSTER_M);
+  if (p.SWAP != 0) std::swap(t.loads_a, t.loads_b);
   t.transposed_a = p.TA != 0;
   t.transposed_b = p.TB != 0;
   // As ptxas counts: what setmaxnreg moves between warpgroups is none of its business.

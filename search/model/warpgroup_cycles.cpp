@@ -11,7 +11,6 @@
 namespace gemm_tune {
 namespace {
 
-constexpr std::int64_t kLineBytes = 128;  // of the L2
 constexpr double kInstructionRows = 64;
 constexpr double kAdditionsPerCycle = 128;   // of an SM, in fp32
 constexpr double kScatteredFactor = 3;       // bytes that move for each that is stored
@@ -24,8 +23,8 @@ std::int64_t cluster_tiles(const Traits& traits, const Problem& problem) {
     return (extent + tile * ctas - 1) / (tile * ctas);
   };
   // Those that share A's rows lie along N.
-  return along(problem.M, traits.tile_m, traits.ctas_sharing_b) *
-         along(problem.N, traits.tile_n, traits.ctas_sharing_a) * problem.batch;
+  return along(problem.M, traits.tile_m, traits.loads_b.ctas) *
+         along(problem.N, traits.tile_n, traits.loads_a.ctas) * problem.batch;
 }
 
 // What the busiest of the workers, which are clusters, has to do.
@@ -43,22 +42,22 @@ Share share_of_busiest(const Traits& traits, const Problem& problem, int sm_coun
 
 // Lines of the L2 that a box's row touches in the mean, where rows lie so many bytes apart.
 double touched_lines(int box_bytes, std::int64_t row_bytes) {
-  const std::int64_t step = std::gcd(row_bytes, kLineBytes);  // of the places at which rows begin
-  return 1 + std::max<double>(0, static_cast<double>(box_bytes - step)) / kLineBytes;
+  const std::int64_t step = std::gcd(row_bytes, kL2LineBytes);  // of the places where rows begin
+  return 1 + std::max<double>(0, static_cast<double>(box_bytes - step)) / kL2LineBytes;
 }
 
-// What is asked of the L2, but for copies, whose rows are whole lines.
-double asked_cycles(const WarpgroupStep& step, const Traits& traits, const Problem& problem) {
-  if (traits.pack || traits.repack || info_of(traits.signature.accuracy).parts > 1) {
-    return step.ask_a + step.ask_b;
-  }
-  const auto row_bytes = [](std::int64_t length, ElementType type) {
-    return length * bytes_of(type);
+// What a step asks of the L2: a line for each row of a box, however short, or more where it lies in
+// several, but for copies, whose rows are whole lines. What a cluster has in common is asked once.
+double asked_cycles(const Traits& traits, const Problem& problem, const ModelConstants& constants) {
+  const bool reads_copies = traits.pack || traits.repack;
+  const auto lines = [&](const BoxLoads& loads, std::int64_t length, ElementType type) {
+    const double of_row =
+        reads_copies ? 1 : touched_lines(loads.row_bytes, length * bytes_of(type));
+    return of_row * loads.rows / loads.ctas;
   };
-  return step.ask_a * touched_lines(traits.box_bytes_a,
-                                    row_bytes(row_length_a(problem), traits.signature.a)) +
-         step.ask_b * touched_lines(traits.box_bytes_b,
-                                    row_bytes(row_length_b(problem), traits.signature.b));
+  return (lines(traits.loads_a, row_length_a(problem), traits.signature.a) +
+          lines(traits.loads_b, row_length_b(problem), traits.signature.b)) *
+         kL2LineBytes / constants.tma_bytes_per_cycle;
 }
 
 // While one consumer adds sums in fp32, another one of the same tile multiplies.
@@ -113,18 +112,11 @@ WarpgroupStep warpgroup_step(const Traits& traits, const ModelConstants& constan
                   constants.tensor_multiplications_per_cycle;
   step.smem = accuracy.products * rows / kInstructionRows * (kInstructionRows + columns) * depth *
               read_bytes / constants.smem_bytes_per_cycle;
-  // What a cluster has in common arrives in each CTA, and is asked of the L2 once. A row of a box
-  // is a line, however short.
-  if (traits.box_rows_a > 0) {
-    step.load = (traits.box_rows_a * traits.box_bytes_a + traits.box_rows_b * traits.box_bytes_b) /
-                constants.tma_bytes_per_cycle;
-    const double line = kLineBytes / constants.tma_bytes_per_cycle;
-    step.ask_a = traits.box_rows_a * line / traits.ctas_sharing_a;
-    step.ask_b = traits.box_rows_b * line / traits.ctas_sharing_b;
-  } else {
-    step.load = (rows + columns) * depth * loaded_bytes / constants.tma_bytes_per_cycle;
-  }
-  step.total_of_load = step_cycles(step, step.load, traits, constants);
+  const BoxLoads &a = traits.loads_a, &b = traits.loads_b;
+  const double bytes = a.rows > 0 ? a.rows * a.row_bytes + b.rows * b.row_bytes
+                                  : (rows + columns) * depth * loaded_bytes;
+  step.load = bytes / constants.tma_bytes_per_cycle;
+  step.total = step_cycles(step, step.load, traits, constants);
   return step;
 }
 
@@ -151,12 +143,12 @@ WarpgroupCycles warpgroup_cycles(const Traits& traits, const WarpgroupStep& step
   WarpgroupCycles cycles;
   cycles.multiply = steps * step.multiply;
   cycles.smem = steps * step.smem;
-  const double asked = asked_cycles(step, traits, problem);
+  const double asked = asked_cycles(traits, problem, constants);
   cycles.load = steps * std::max(step.load, asked);
-  cycles.total = steps * (asked > step.load ? step_cycles(step, asked, traits, constants)
-                                            : step.total_of_load) +
-                 ends * (constants.warpgroup_edge_cycles + store) +
-                 gaps * (constants.warpgroup_gap_cycles + store);
+  cycles.total =
+      steps * (asked > step.load ? step_cycles(step, asked, traits, constants) : step.total) +
+      ends * (constants.warpgroup_edge_cycles + store) +
+      gaps * (constants.warpgroup_gap_cycles + store);
   if (traits.threads > kSingleConsumerThreads) cycles.total += constants.setmaxnreg_cycles;
   if (traits.cluster_ctas > 1) cycles.total += constants.cluster_launch_cycles;
   if (shares_tiles) {

@@ -25,8 +25,7 @@ CutTiles cut_tiles(const Traits& traits, const Problem& problem, int sm_count);
 struct WarpgroupStep {
   double multiply = 0, smem = 0;  // what each alone takes
   double load = 0;                // what arrives in an SM
-  double ask_a = 0, ask_b = 0;    // what is asked of the L2, a line of it for each row of a box
-  double total_of_load = 0;       // all, where what is asked takes no longer than what arrives
+  double total = 0;               // where what is asked of the L2 takes no longer than that
 };
 
 WarpgroupStep warpgroup_step(const Traits& traits, const ModelConstants& constants);

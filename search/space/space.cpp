@@ -382,24 +382,25 @@ std::vector<FixedParam> settled_params(const Problem& problem) {
   Specialisation settled = {problem.layout, alignment_class(problem), false, problem.signature};
   settled.batch_kind = problem.batch_kind;
   // Copies with aligned rows allow wider accesses: then both are the search's to choose.
-  const Alignments aligned = alignments(problem);
-  const int copied_ab = std::min(aligned.a, aligned.b);
   const auto may_repack = [&](const KernelFamily& family) {
+    if (problem.batch != 1 || problem.batch_kind != BatchKind::strided) return false;
+    const Alignments aligned = alignments(problem);
     const bool stores_any_d = std::any_of(
         family.params.begin(), family.params.end(),
         [](const ParamSpec& param) { return param.searched == SearchScope::where_d_is_unaligned; });
-    return problem.batch == 1 && problem.batch_kind == BatchKind::strided &&
-           copied_ab <
-               (stores_any_d ? kWidestAccessBytes / bytes_of(problem.signature.a) : aligned.cd);
+    const int widest =
+        stores_any_d ? kWidestAccessBytes / bytes_of(problem.signature.a) : aligned.cd;
+    return std::min(aligned.a, aligned.b) < widest;
   };
-  const auto is_settled = [&](const KernelFamily& family, Role role) {
+  const auto is_settled = [](const KernelFamily& family, bool repacks, Role role) {
     return role == Role::transposed_a || role == Role::transposed_b || role == Role::type_ab ||
            role == Role::type_cd || role == Role::accuracy || role == Role::batch_kind ||
-           (role == Role::repack && !may_repack(family)) ||
-           (role == Role::vector_width && family.is_fastest_at_widest_vec && !may_repack(family));
+           (role == Role::repack && !repacks) ||
+           (role == Role::vector_width && family.is_fastest_at_widest_vec && !repacks);
   };
   std::vector<FixedParam> params;
   for (const KernelFamily* family : families_of(problem.signature)) {
+    const bool repacks = may_repack(*family);
     for (const ParamSpec& param : family->params) {
       const int widths = differing_alignments(problem);
       if (!is_searched(param.searched, problem, settled.vec)) {
@@ -409,7 +410,7 @@ std::vector<FixedParam> settled_params(const Problem& problem) {
       if (param.role == Role::vector_widths && widths != 0) {
         params.push_back({param.name, param.default_value.value(), family, widths});
       }
-      if (!is_settled(*family, param.role)) continue;
+      if (!is_settled(*family, repacks, param.role)) continue;
       params.push_back({param.name, value_of(settled, param.role).value(), family});
     }
   }

@@ -176,9 +176,9 @@ TEST(WarpgroupCycles, ARowOfABoxIsALineHoweverShort) {
   const KnownConfig narrow =
       check_config(parse_config("wgmma/AB=2,CD=2,BM=64,BN=32,GROUPS=1,PINGPONG=0,TA=0,TB=0"));
   KnownConfig wide = narrow;
-  EXPECT_EQ(narrow.traits.box_bytes_b, 64);
-  wide.traits.box_rows_b /= 2;
-  wide.traits.box_bytes_b = 128;
+  EXPECT_EQ(narrow.traits.loads_b.row_bytes, 64);
+  wide.traits.loads_b.rows /= 2;
+  wide.traits.loads_b.row_bytes = 128;
   EXPECT_LT(predict(wide.traits, parse_problem(kProblem), h100()).time_us,
             predict(narrow.traits, parse_problem(kProblem), h100()).time_us);
 }

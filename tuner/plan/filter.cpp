@@ -210,14 +210,19 @@ void add_edge_rules(std::vector<FamilyRule>& rules, const ReadParams& of, const 
   }
 }
 
+// Whether tiles of these extents are cut by an edge of the problem.
+bool has_ragged_edge(const Problem& problem, int tile_m, int tile_n, int tile_k) {
+  return problem.M % tile_m != 0 || problem.N % tile_n != 0 || problem.K % tile_k != 0;
+}
+
 // Of a family whose rules take a config with and without predicates alike.
 void add_rule_of_needless_predicates(std::vector<FamilyRule>& rules, const ReadParams& of,
                                      const Problem& problem) {
   add_rule(rules, kNeedlessPredicates, {of.predicated, of.tile_m, of.tile_n, of.tile_k},
            [predicated = *of.predicated, tile_m = *of.tile_m, tile_n = *of.tile_n,
             tile_k = *of.tile_k, problem](Values v) {
-             return v[predicated] != 0 && problem.M % v[tile_m] == 0 &&
-                    problem.N % v[tile_n] == 0 && problem.K % v[tile_k] == 0;
+             return v[predicated] != 0 &&
+                    !has_ragged_edge(problem, v[tile_m], v[tile_n], v[tile_k]);
            });
 }
 
@@ -313,9 +318,10 @@ std::optional<std::string_view> reject_needless(const KnownConfig& config, const
     return kCutsNothing;
   if (const auto reason = reject_needless_on_device(config, device)) return reason;
   // Whole tiles are all that the unpredicated twin demands beyond what this config does.
-  const bool has_edge = problem.M % traits.tile_m != 0 || problem.N % traits.tile_n != 0 ||
-                        problem.K % traits.tile_k != 0;
-  if (!traits.predicated || has_edge || !has_unpredicated_twin(config)) return std::nullopt;
+  if (!traits.predicated || has_ragged_edge(problem, traits.tile_m, traits.tile_n, traits.tile_k) ||
+      !has_unpredicated_twin(config)) {
+    return std::nullopt;
+  }
   return kNeedlessPredicates;
 }
 
