@@ -8,16 +8,15 @@
 // Instructions". The emulator supplies the same functions.
 #pragma once
 
+#include "kernel_templates/device/tile/named_barrier.cuh"
+#include "kernel_templates/device/tile/smem.cuh"
+
 #ifndef GT_EMULATOR
 namespace gemm_tune::wgmma {
 
 using Barrier = unsigned long long;
 
-// The CTA's dynamic shared memory.
-__device__ inline char* shared_memory() {
-  extern __shared__ __align__(1024) char smem[];
-  return smem;
-}
+using gemm_tune::shared_memory;
 
 __device__ inline unsigned smem_address(const void* p) {
   return static_cast<unsigned>(__cvta_generic_to_shared(p));
@@ -73,10 +72,7 @@ __device__ inline void wait(Barrier* barrier, int parity) {
   }
 }
 
-// Meets `threads` threads, whole warps, at the CTA's barrier `id` of 16.
-__device__ inline void meet(int id, int threads) {
-  asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
-}
+using gemm_tune::meet;
 
 // Counts as one of the `threads` of meet(), and goes on.
 __device__ inline void announce(int id, int threads) {

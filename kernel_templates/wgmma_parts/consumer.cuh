@@ -10,7 +10,6 @@
 #pragma once
 
 #include "kernel_templates/wgmma/instruction.cuh"
-#include "kernel_templates/wgmma_parts/output.cuh"
 #include "kernel_templates/wgmma_parts/pipeline.cuh"
 
 namespace gemm_tune::wgmma_parts {
@@ -44,7 +43,7 @@ constexpr float kCutOff = kP.PROMOTE == 64 ? 0x1p-23f : 0;
 // than 20 bits.
 __device__ inline float whole_sum(float high, float cross) {
   constexpr unsigned kLastBits = 15;
-  const float sum = is_scaled(kP) ? high + cross * (1 / kLowScale) : high + cross;
+  const float sum = parts::is_scaled(kParts) ? high + cross * (1 / parts::kLowScale) : high + cross;
   const bool may_be_exact = cross == 0.0f && (__float_as_uint(high) & kLastBits) == 0;
   return may_be_exact ? sum : sum + kCutOff * sum;
 }
@@ -61,8 +60,9 @@ class Consumer {
     Tile tile;
     while (schedule.next(tile)) {
       multiply();
-      const Output output(args_, tile.batch);
-      SumStore(output, {tile.row + row_, tile.col}, thread_).store(sums_);
+      const parts::Output output(args_, tile.batch);
+      parts::SumStore<kMmaM, kBlocks, kP.BN>(output, {tile.row + row_, tile.col}, thread_)
+          .store(sums_);
     }
   }
 
@@ -70,7 +70,7 @@ class Consumer {
   static constexpr int kSteps = kBK / kMmaK;               // of a stage
   static constexpr int kPromotions = kBK / kP.PROMOTE;     // in a stage
   static constexpr int kHighSteps = kSteps / kPromotions;  // for each
-  static constexpr int kCrossSteps = cross_products(kP) * kHighSteps;
+  static constexpr int kCrossSteps = parts::cross_products(kParts) * kHighSteps;
 
   // Leaves the tile's sums.
   __device__ void multiply() {
@@ -92,7 +92,7 @@ class Consumer {
         if (i == 0 && k > 0) hand_back(previous);
         for_steps<kCrossSteps>([&](int step) {
           const int of_all = i * kCrossSteps + step;
-          const PartPair pair = kCrossProducts[of_all / kSteps];
+          const parts::PartPair pair = parts::kCrossProducts[of_all / kSteps];
           issue(cross, pair.left, pair.right, of_all % kSteps, 1);
         });
         wgmma::commit_multiply();

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "core/launch/launch_plan.h"
+#include "kernel_templates/device/parts/args.cuh"
 #include "kernel_templates/registry/registry.h"
-#include "kernel_templates/wgmma_parts/args.cuh"
 #include "tests/kernel_templates/spaces.h"
 #include "tests/matchers.h"
 
@@ -188,13 +188,13 @@ TEST(Parts, PassesOperandsForAProductInFp32) {
   GemmCall call = packed_call(problem);
   call.A = reinterpret_cast<const void*>(std::uintptr_t{0x1000});
   call.alpha = 2;
-  wgmma_parts::Args args{};
+  parts::Args args{};
   run_plan(
       with_parts(kUsual).plan(problem, kHopperSms), call,
       [](std::size_t i) { return reinterpret_cast<void*>(0x10000 * (i + 1)); }, [](auto&&...) {},
       [&](std::size_t, const Step& step, void** parameters) {
         if (step.entry == kProductEntry) {
-          args = *static_cast<const wgmma_parts::Args*>(parameters[2]);
+          args = *static_cast<const parts::Args*>(parameters[2]);
         }
       });
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(args.A), 0x1000U);

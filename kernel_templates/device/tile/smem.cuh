@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dynamic shared memory, carved into arrays in order.
 //
-// Every array a kernel keeps in shared memory is taken from here, so that the emulator can put
-// poisoned red zones between them (it supplies its own SharedMemory).
+// Arrays are taken from SharedMemory where that is possible, so that the emulator can put poisoned
+// red zones between them (it supplies its own).
 #pragma once
 
 #ifndef GT_EMULATOR
 namespace gemm_tune {
+
+// All of it, of kernels that carve it themselves.
+__device__ inline char* shared_memory() {
+  extern __shared__ __align__(1024) char smem[];
+  return smem;
+}
 
 class SharedMemory {
  public:

@@ -77,6 +77,8 @@ namespace gemm_tune {
 
 // The interface of kernel_templates/device/tile/smem.cuh; poisoned red zones lie between the
 // arrays.
+inline char* shared_memory() { return emulator::current->take_all_smem(); }
+
 class SharedMemory {
  public:
   float* take(int n) { return emulator::current->take(taken_++, n); }
@@ -158,6 +160,12 @@ float2 pair_to_floats(unsigned pair) {
 inline Bits32 rounded_to_tf32(Bits32 x) {
   constexpr unsigned kHalf = 1u << 12, kExponent = 0xffu << 23;
   return (x & kExponent) == kExponent ? x : (x + kHalf) & ~(2 * kHalf - 1);
+}
+
+// The interface of kernel_templates/device/tile/named_barrier.cuh.
+inline void meet(int id, int threads, const char* file = __builtin_FILE(),
+                 int line = __builtin_LINE()) {
+  emulator::current->meet(id, threads, file, line);
 }
 
 // The interface of kernel_templates/device/tile/tensor_core.cuh.

@@ -10,7 +10,7 @@ namespace gemm_tune::wgmma {
 
 using Barrier = unsigned long long;
 
-inline char* shared_memory() { return emulator::current->take_all_smem(); }
+using gemm_tune::shared_memory;
 inline unsigned smem_address(const void* p) { return emulator::current->smem_address(p); }
 
 inline void init_barrier(Barrier* barrier, int count) {
@@ -30,10 +30,7 @@ inline void wait(Barrier* barrier, int parity, const char* file = __builtin_FILE
   emulator::current->wait(barrier, parity, file, line);
 }
 
-inline void meet(int id, int threads, const char* file = __builtin_FILE(),
-                 int line = __builtin_LINE()) {
-  emulator::current->meet(id, threads, file, line);
-}
+using gemm_tune::meet;
 inline void announce(int id, int threads) { emulator::current->announce(id, threads); }
 
 inline void meet_cluster(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {

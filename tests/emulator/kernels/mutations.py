@@ -420,7 +420,7 @@ MUTATIONS_OF = {
         ("store: beta = 0 is not special", r"args_\.beta != 0\.0f", "true"),
         ("store: the batch's first", r"unit\.batch \* args_\.stride_d", "0 * args_.stride_d"),
     ],
-    "kernel_templates/wgmma_parts/params.cuh": [
+    "kernel_templates/device/parts/split_shape.cuh": [
         ("a cross term twice, another dropped", r"\{0, 1\}, \{2, 0\}", "{1, 0}, {2, 0}"),
         ("low by high dropped", r"\{2, 0\}", "{0, 2}"),
         ("middle by middle dropped", r"\{1, 1\}", "{0, 2}"),
@@ -435,7 +435,7 @@ MUTATIONS_OF = {
         ("stage handed back early", r"(wgmma::wait_multiplied<1>\(\);\s*)if \(i == 0 && k > 0\) hand_back\(previous\);", r"if (i == 0 && k > 0) hand_back(previous);\n\1"),
         ("exact sums changed", r"return may_be_exact \? sum :", "return"),
     ],
-    "kernel_templates/wgmma_parts/output.cuh": [
+    "kernel_templates/device/parts/output.cuh": [
         ("edge tiles are usual ones", r"row_end <= args_\.M &&\s*col_end <= args_\.N", "true"),
         ("beta left out", r"args_\.beta == 0\.0f && has_factors", "has_factors"),
         ("another block", r"known != block", "known != 0"),
@@ -445,15 +445,15 @@ MUTATIONS_OF = {
         ("first number of a row lost", r"to\[0\] = pair\.x", ";"),
         ("last number of a row lost", r"to\[block \* 8 \+ 1\] = pair\.y", ";"),
     ],
-    "kernel_templates/wgmma_parts/fp32_product.cuh": [
+    "kernel_templates/device/parts/fp32_product.cuh": [
         ("another row", r"known != i", "known != 0"),
     ],
-    "kernel_templates/wgmma_parts/line_parts.cuh": [
+    "kernel_templates/device/parts/line_parts.cuh": [
         ("low parts lost", r"(kept\.[xy]\)) \* kLowScale", r"\1"),
         ("a part twice", r"minus\((x|rest), pair_to_floats[^;]*\)\)", r"\1"),
         ("losses of bf16 not told", r"!\(lost\.[xy] == 0\.0f\)", "false"),
     ],
-    "kernel_templates/wgmma_parts/split.cuh": [
+    "kernel_templates/device/parts/split.cuh": [
         ("another scale", r"ldexpf\(1\.0f, -exponent\)", "ldexpf(1.0f, 1 - exponent)"),
         ("losses not told", r"if \(parts\.lose\(\)\)", "if (false)"),
         ("factor of lines that are not scaled", r"(factors\[share\.line\]) = 1;", r"\1 = 2;"),
@@ -467,7 +467,7 @@ MUTATIONS_OF = {
         ("a batch too many", r"if \(batch >= args\.batch\) return;", ";"),
         ("lines of the first CTA", r"gridDim\.y\) \* unit \+ static_cast<int>\(blockIdx\.y\)", "gridDim.y) * unit"),
     ],
-    "kernel_templates/wgmma_parts/wide_strip.cuh": [
+    "kernel_templates/device/parts/wide_strip.cuh": [
         ("another scale", r"ldexpf\(1\.0f, -exponent\)", "ldexpf(1.0f, 1 - exponent)"),
         ("factor of lines that are not scaled", r"(factors\[line\]) = 1;", r"\1 = 2;"),
         ("losses not told", r"if \(lose\)", "if (false)"),
@@ -486,10 +486,12 @@ MUTATIONS_OF = {
         ("the first CTA's k", r"static_cast<int>\(blockIdx\.y\) \* threads \+", ""),
     ],
     "kernel_templates/wgmma_parts/kernel.cuh": [
+        ("earlier launches not waited for", r"wgmma::await_earlier_launch\(\);", ";"),
+    ],
+    "kernel_templates/device/parts/flags.cuh": [
         ("flag not read", r"__ldcg\(args\.flags\)", "0"),
         ("flag of a kept copy not read", r"flag \|= flag_of_kept.*;", ";"),
         ("flag not lowered", r"args\.flags\[0\] = 0;", ";"),
-        ("earlier launches not waited for", r"wgmma::await_earlier_launch\(\);", ";"),
     ],
     "kernel_templates/device/copy/chunk_map.cuh": [
         ("chunks of another row", r"pass \* \(threads / chunks\)", "0"),
@@ -581,13 +583,13 @@ ALLOWED = {
         "A and B are read, but their product is not used",
     ("kernel_templates/wgmma/pack.cuh", "pack: chunks past a line's end", "if (at < args.chunks) {"):
         "spares loads: behind K all elements are zeros",
-    ("kernel_templates/wgmma_parts/output.cuh", "sum does not start at zero",
+    ("kernel_templates/device/parts/output.cuh", "sum does not start at zero",
      "float of_block[4] = {}, of_rows[kHalves] = {};"):
         "all of it is assigned; compilers do not see that",
-    ("kernel_templates/wgmma_parts/fp32_product.cuh", "sum does not start at zero",
+    ("kernel_templates/device/parts/fp32_product.cuh", "sum does not start at zero",
      "float of_row[kEdge] = {};"):
         "all of it is assigned; compilers do not see that",
-    ("kernel_templates/wgmma_parts/fp32_product.cuh", "offsets in 32 bits",
+    ("kernel_templates/device/parts/fp32_product.cuh", "offsets in 32 bits",
      "__device__ void load(float* to, const float* from, long long ld, int first, int lines,"):
         "rows are of 64 bits: only an ld of 2^31 would tell",
 }

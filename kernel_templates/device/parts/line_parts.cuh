@@ -3,9 +3,10 @@
 #pragma once
 
 #include "kernel_templates/device/element/element_convert.cuh"
-#include "kernel_templates/wgmma_parts/config.cuh"
+#include "kernel_templates/device/parts/args.cuh"
+#include "kernel_templates/device/parts/split_shape.cuh"
 
-namespace gemm_tune::wgmma_parts {
+namespace gemm_tune::parts {
 
 constexpr int kPairs = kChunk / 2;
 
@@ -75,10 +76,11 @@ __device__ inline float load_sector(const float* from, bool exists) {
 __device__ inline float2 minus(float2 a, float2 b) { return {a.x - b.x, a.y - b.y}; }
 
 // The parts of a line, or of several in turn.
+template <int PARTS>
 class LineParts {
  public:
   __device__ LineParts(const Lines& lines, const SplitArgs& args, int line)
-      : high_(lines.matrix.to + (kParts * lines.first + line) * args.parts_k),
+      : high_(lines.matrix.to + (PARTS * lines.first + line) * args.parts_k),
         to_next_(1LL * lines.matrix.lines * args.parts_k) {}
 
   // Splits elements k to k + 7.
@@ -88,7 +90,7 @@ class LineParts {
 #pragma unroll
     for (int i = 0; i < kPairs; ++i) {
       const float2 pair = {x[2 * i], x[2 * i + 1]};
-      if constexpr (is_scaled(kP)) {
+      if constexpr (is_scaled(PARTS)) {
         split_in_two(pair, scale, high.pairs[i], low.pairs[i]);
       } else {
         split_in_three(pair, high.pairs[i], middle.pairs[i], low.pairs[i]);
@@ -96,7 +98,7 @@ class LineParts {
     }
     Bits16* to = high_ + k;
     store_chunk(to, high);
-    if constexpr (!is_scaled(kP)) store_chunk(to += to_next_, middle);
+    if constexpr (!is_scaled(PARTS)) store_chunk(to += to_next_, middle);
     store_chunk(to + to_next_, low);
   }
 
@@ -139,4 +141,4 @@ class LineParts {
   bool lose_ = false;
 };
 
-}  // namespace gemm_tune::wgmma_parts
+}  // namespace gemm_tune::parts

@@ -7,10 +7,11 @@
 // registers is read twice.
 #pragma once
 
+#include "kernel_templates/device/parts/line_parts.cuh"
 #include "kernel_templates/device/sum/cluster.cuh"
-#include "kernel_templates/wgmma_parts/line_parts.cuh"
+#include "kernel_templates/device/tile/smem.cuh"
 
-namespace gemm_tune::wgmma_parts {
+namespace gemm_tune::parts {
 
 // Of a thread: lines by k.
 using LinesOfThread = float[kLinesOfThread][kChunk];
@@ -95,7 +96,7 @@ template <class Rows>
 __device__ inline void scale_of_lines(const Lines& lines, const Rows& rows, int strip,
                                       float (&largest)[kLinesOfThread],
                                       float (&scale)[kLinesOfThread]) {
-  float* const of_warps = reinterpret_cast<float*>(wgmma::shared_memory());
+  float* const of_warps = reinterpret_cast<float*>(shared_memory());
   float* const of_cta = of_warps + kMostSplitThreads / 32 * kWideStrip;
   float* const scales = of_cta + kWideStrip;
   const int thread = static_cast<int>(threadIdx.x), lane = thread % 32;
@@ -137,7 +138,7 @@ __device__ inline void scale_of_lines(const Lines& lines, const Rows& rows, int 
 
 // A round: what the CTAs keep at once. Rounds behind the first one are read twice where lines are
 // scaled, the latest of them first.
-template <bool WHOLE>
+template <int PARTS, bool WHOLE>
 __device__ inline void split_rows(const Lines& lines, const SplitArgs& args, int strip) {
   const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
   const int first = static_cast<int>(blockIdx.y) * threads + thread / kLanesAcross * kChunk;
@@ -146,7 +147,7 @@ __device__ inline void split_rows(const Lines& lines, const SplitArgs& args, int
   const RowsOfStrip<WHOLE> rows(lines, args, strip);
   LinesOfThread x;
   float scale[kLinesOfThread] = {1, 1, 1, 1};
-  if constexpr (is_scaled(kP)) {
+  if constexpr (is_scaled(PARTS)) {
     float largest[kLinesOfThread] = {};
 #pragma unroll 1
     for (int round = rounds - 1; round >= 0; --round) {
@@ -164,9 +165,9 @@ __device__ inline void split_rows(const Lines& lines, const SplitArgs& args, int
 #pragma unroll 1
   for (int round = 0; round < rounds; ++round) {
     const int k = first + round * step;
-    if (!is_scaled(kP)) rows.load(k, x);
+    if (!is_scaled(PARTS)) rows.load(k, x);
     if (k >= args.parts_k) break;
-    LineParts parts(lines, args, rows.line(0));
+    LineParts<PARTS> parts(lines, args, rows.line(0));
 #pragma unroll
     for (int i = 0; i < kLinesOfThread; ++i) {
       // A branch also where all exist: it keeps the compiler from computing all lines' parts at
@@ -175,20 +176,21 @@ __device__ inline void split_rows(const Lines& lines, const SplitArgs& args, int
       parts.pass_by(RowsOfStrip<WHOLE>::kBetween, args.parts_k);
     }
     lose |= parts.lose();
-    if (is_scaled(kP)) rows.load(k + step, x);  // behind the last round zeros
+    if (is_scaled(PARTS)) rows.load(k + step, x);  // behind the last round zeros
   }
   if (lose) *args.flag = 1;
-  if constexpr (is_scaled(kP)) cluster_wait();
+  if constexpr (is_scaled(PARTS)) cluster_wait();
 }
 
+template <int PARTS>
 __device__ inline void split_wide_strip(const Lines& lines, const SplitArgs& args, int strip) {
   const bool is_aligned =
       reinterpret_cast<unsigned long long>(lines.from) % 16 == 0 && lines.matrix.ld % 4 == 0;
   if (is_aligned && (strip + 1) * kWideStrip <= lines.matrix.lines) {
-    split_rows<true>(lines, args, strip);
+    split_rows<PARTS, true>(lines, args, strip);
   } else {
-    split_rows<false>(lines, args, strip);
+    split_rows<PARTS, false>(lines, args, strip);
   }
 }
 
-}  // namespace gemm_tune::wgmma_parts
+}  // namespace gemm_tune::parts

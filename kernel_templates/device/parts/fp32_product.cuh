@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// The product in fp32 by the consumers' threads, for operands whose parts would lose too much: what
-// plain fp32 kernels compute, each element's sum along K in order.
+// The product in fp32, for operands whose parts would lose too much: what plain fp32 kernels
+// compute, each element's sum along K in order.
 //
-// Threads compute 8 x 8 elements each, of tiles of 64 GROUPS x 128.
+// Threads compute 8 x 8 elements each, of tiles of THREADS / 2 x 128.
 #pragma once
 
-#include "kernel_templates/wgmma_parts/output.cuh"
+#include "kernel_templates/device/parts/output.cuh"
+#include "kernel_templates/device/tile/named_barrier.cuh"
 
-namespace gemm_tune::wgmma_parts {
+namespace gemm_tune::parts {
 
+template <int THREADS, bool A_ALONG_K, bool B_ALONG_K>
 class Fp32Product {
  public:
-  // thread: of the consumers.
-  __device__ Fp32Product(const Args& args, char* smem, int thread)
+  static constexpr int kFloatsOfA = 8 * (THREADS / 2), kFloatsOfB = 8 * 128;
+
+  // a_smem, b_smem: of so many floats. thread: of those that compute.
+  __device__ Fp32Product(const Args& args, float* a_smem, float* b_smem, int thread)
       : args_(args),
-        a_(reinterpret_cast<float*>(smem)),
-        b_(a_ + kDepth * kRows),
+        a_(a_smem),
+        b_(b_smem),
         thread_(thread),
         row_(thread / kThreadsOfRow * kEdge),
         col_(thread % kThreadsOfRow * kEdge) {}
@@ -31,20 +35,20 @@ class Fp32Product {
   }
 
  private:
-  static constexpr int kEdge = 8, kDepth = 8, kCols = 128, kRows = 64 * kP.GROUPS;
-  static constexpr int kThreadsOfRow = kCols / kEdge, kThreads = kP.GROUPS * kGroup;
+  static constexpr int kEdge = 8, kDepth = 8, kCols = 128, kRows = THREADS / 2;
+  static constexpr int kThreadsOfRow = kCols / kEdge;
   static constexpr int kBarrier = 1;
-  static_assert(kDepth * (kRows + kCols) * 4 <= smem_bytes(kP));
+  static_assert(kDepth * kRows == kFloatsOfA && kDepth * kCols == kFloatsOfB);
 
   __device__ void multiply(int batch, int first_row, int first_col) const {
     const float* const a = args_.A + batch * args_.stride_a;
     const float* const b = args_.B + batch * args_.stride_b;
     float sums[kEdge][kEdge] = {};
     for (int k = 0; k < args_.K; k += kDepth) {
-      wgmma::meet(kBarrier, kThreads);
-      load<kRows, kP.TA != 0>(a_, a, args_.lda, first_row, args_.M, k);
-      load<kCols, kP.TB == 0>(b_, b, args_.ldb, first_col, args_.N, k);
-      wgmma::meet(kBarrier, kThreads);
+      meet(kBarrier, THREADS);
+      load<kRows, !A_ALONG_K>(a_, a, args_.lda, first_row, args_.M, k);
+      load<kCols, !B_ALONG_K>(b_, b, args_.ldb, first_col, args_.N, k);
+      meet(kBarrier, THREADS);
 #pragma unroll 2
       for (int depth = 0; depth < kDepth; ++depth) {
 #pragma unroll
@@ -82,10 +86,10 @@ class Fp32Product {
   template <int LINES, bool ACROSS>
   __device__ void load(float* to, const float* from, long long ld, int first, int lines,
                        int k) const {
-    static_assert(LINES * kDepth % kThreads == 0);
+    static_assert(LINES * kDepth % THREADS == 0);
 #pragma unroll
-    for (int pass = 0; pass < LINES * kDepth / kThreads; ++pass) {
-      const int i = pass * kThreads + thread_;
+    for (int pass = 0; pass < LINES * kDepth / THREADS; ++pass) {
+      const int i = pass * THREADS + thread_;
       const int line = ACROSS ? i % LINES : i / kDepth, depth = ACROSS ? i / LINES : i % kDepth;
       const long long row = ACROSS ? k + depth : first + line;
       const int in_row = ACROSS ? first + line : k + depth;
@@ -100,4 +104,4 @@ class Fp32Product {
   const int thread_, row_, col_;
 };
 
-}  // namespace gemm_tune::wgmma_parts
+}  // namespace gemm_tune::parts

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arguments of the kernels beside tensor maps. The layout is the same for host and device.
+// The arguments of kernels that split fp32 operands into parts, and of those that multiply the
+// parts. The layout is the same for host and device.
 #pragma once
 
 #include "kernel_templates/device/call/gemm_args.cuh"
 #include "kernel_templates/device/element/element_type.cuh"
-#include "kernel_templates/wgmma/args.cuh"
 
-namespace gemm_tune::wgmma_parts {
-
-using wgmma::TensorMap;
+namespace gemm_tune::parts {
 
 // An operand and its copy. This has for each matrix of the batch the high parts, then lower ones:
 // lines of parts_k elements. Behind those of all matrices it has a factor for each line: what its
@@ -58,4 +56,4 @@ struct Args {
   const void* operands[kMostEpilogueOperands];
 };
 
-}  // namespace gemm_tune::wgmma_parts
+}  // namespace gemm_tune::parts

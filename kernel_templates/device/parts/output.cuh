@@ -3,9 +3,15 @@
 #pragma once
 
 #include "kernel_templates/device/call/call_form.cuh"
-#include "kernel_templates/wgmma_parts/config.cuh"
+#include "kernel_templates/device/parts/args.cuh"
+#include "kernel_templates/device/parts/split_shape.cuh"
 
-namespace gemm_tune::wgmma_parts {
+namespace gemm_tune::parts {
+
+// Blocks of kPaddedK along K: none where alpha is 0, and A and B are not read.
+__device__ inline int k_blocks_of(const Args& args) {
+  return args.alpha == 0.0f ? 0 : (args.K + kPaddedK - 1) / kPaddedK;
+}
 
 // Of one matrix of the batch.
 class Output {
@@ -71,25 +77,31 @@ __device__ inline float unscaled(float sum, float factor, float other) {
   return sum * fminf(factor, other) * fmaxf(factor, other);
 }
 
-// A consumer's part of a tile: its first row and column.
+// A part of a tile: its first row and column.
 struct Place {
   int row, col;
 };
 
-// Stores a consumer's sums. A thread has of each block of 8 columns elements 2 (t % 4) and the next
-// one, of rows 16 (t / 32) + t % 32 / 4 and that row + 8 of each 64.
+// Stores the sums of a part of a tile, of BLOCKS times BLOCK_ROWS rows, a warp's or a warpgroup's.
+// A thread has of each block of 8 columns elements 2 (t % 4) and the next one, of rows 16 (t / 32)
+// + t % 32 / 4 and that row + 8 of each BLOCK_ROWS.
 //
 // Code that is written out for each element would not fit the instruction cache beside the main
 // loop. Tiles in the usual case get short code that is written out, all others a loop over blocks,
 // whose factors are loaded a block ahead: the compiler may not move loads over stores.
+template <int BLOCK_ROWS, int BLOCKS, int COLS>
 class SumStore {
  public:
+  // Of a thread.
+  using Sums = float[BLOCKS][COLS / 2];
+
+  // thread: of those that share the part.
   __device__ SumStore(const Output& output, Place place, int thread)
       : output_(output),
         row_(place.row + thread / 32 * 16 + thread % 32 / 4),
         col_(place.col + thread % 4 * 2),
         quad_(thread % 4),
-        is_usual_(output.is_usual(place.row + group_rows(kP), place.col + kP.BN)) {}
+        is_usual_(output.is_usual(place.row + BLOCKS * BLOCK_ROWS, place.col + COLS)) {}
 
   __device__ void store(const Sums& sums) const {
     if (!is_usual_) {
@@ -102,29 +114,29 @@ class SumStore {
   }
 
  private:
-  static constexpr int kHalves = 2, kColBlocks = kP.BN / 8;
+  static constexpr int kHalves = 2, kColBlocks = COLS / 8;
 
-  __device__ static int row_of(int i, int half) { return i * kMmaM + half * 8; }
+  __device__ static int row_of(int i, int half) { return i * BLOCK_ROWS + half * 8; }
 
   template <bool PAIRS>
   __device__ void store_usual(const Sums& sums) const {
     // Loaded before the first element is stored: the compiler cannot know that D is elsewhere.
     float2 of_cols[kColBlocks];
-    float of_rows[kBlocks][kHalves];
+    float of_rows[BLOCKS][kHalves];
 #pragma unroll
     for (int block = 0; block < kColBlocks; ++block) {
       const float* const factors = output_.factors_of_cols() + col_ + block * 8;
       of_cols[block] = {factors[0], factors[1]};
     }
 #pragma unroll
-    for (int i = 0; i < kBlocks; ++i) {
+    for (int i = 0; i < BLOCKS; ++i) {
 #pragma unroll
       for (int half = 0; half < kHalves; ++half) {
         of_rows[i][half] = output_.factors_of_rows()[row_ + row_of(i, half)];
       }
     }
 #pragma unroll
-    for (int i = 0; i < kBlocks; ++i) {
+    for (int i = 0; i < BLOCKS; ++i) {
 #pragma unroll
       for (int half = 0; half < kHalves; ++half) {
         float* const to = output_.address(row_ + row_of(i, half), col_);
@@ -169,9 +181,9 @@ class SumStore {
   }
 
   __device__ void store_any(const Sums& sums) const {
-    float of_all_rows[kBlocks][kHalves];
+    float of_all_rows[BLOCKS][kHalves];
 #pragma unroll
-    for (int i = 0; i < kBlocks; ++i) {
+    for (int i = 0; i < BLOCKS; ++i) {
 #pragma unroll
       for (int half = 0; half < kHalves; ++half) {
         of_all_rows[i][half] =
@@ -180,11 +192,11 @@ class SumStore {
     }
     float2 of_cols = factors_of_cols(0);
 #pragma unroll 1
-    for (int block = 0; block < kBlocks * kColBlocks; ++block) {
+    for (int block = 0; block < BLOCKS * kColBlocks; ++block) {
       const float2 of_next_cols = factors_of_cols(block + 1);  // ahead of this block's stores
       float of_block[4] = {}, of_rows[kHalves] = {};
 #pragma unroll
-      for (int known = 0; known < kBlocks * kColBlocks; ++known) {  // registers have no index
+      for (int known = 0; known < BLOCKS * kColBlocks; ++known) {  // registers have no index
         if (known != block) continue;
 #pragma unroll
         for (int j = 0; j < 4; ++j) {
@@ -221,4 +233,4 @@ class SumStore {
   const bool is_usual_;
 };
 
-}  // namespace gemm_tune::wgmma_parts
+}  // namespace gemm_tune::parts
