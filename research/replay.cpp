@@ -45,9 +45,11 @@ std::vector<std::size_t> run_once(Strategy& strategy, const Sweep& sweep, const 
     strategy.tell(point, sweep.time_us[point]);
     (strategy.fits() > fits_before ? replay.refits : replay.steps).add(seconds_since(start));
     const std::optional<Outlook> outlook = rule.stops ? strategy.outlook() : std::nullopt;
-    settled = outlook && StopRule().is_over(*outlook);  // which the next result may change
+    settled =
+        outlook && StopRule().is_over(*outlook, rule.is_near_known);  // the next may change it
     if (!settled) continue;
     // As tuner/job/search.cpp has it, as if nothing of it were compiled.
+    if (rule.is_near_known) return done;
     const std::optional<double> gain = strategy.gain_under_way();
     if (gain && *gain < StopRule().worth_waiting) return done;
   }

@@ -20,6 +20,7 @@ struct ReplayRule {
   std::uint64_t repeats = 1;       // runs, each with its own seed
   std::uint64_t seed = 1;          // of the first run
   bool stops = false;              // by search/strategy/stop_rule.h, as a search without --budget
+  bool is_near_known = false;      // which that rule asks
   double prior_noise = 0;          // deviation of what each run's prior is off, as a logarithm
 };
 

@@ -3,6 +3,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <limits>
@@ -14,6 +15,7 @@
 #include "research/classics.h"
 #include "research/commands.h"
 #include "research/replay.h"
+#include "search/strategy/transfer.h"
 
 namespace gemm_tune {
 namespace {
@@ -59,6 +61,14 @@ class Priors {
     return transferred_prior(sweep, others, known_);
   }
 
+  // Whether the prior has timings of a problem near the sweep's.
+  bool know_near(const Sweep& sweep, const std::vector<Sweep>& all) const {
+    return prior_ == "others" && std::any_of(all.begin(), all.end(), [&](const Sweep& other) {
+             return &other != &sweep && other.family == sweep.family && other.problem &&
+                    sweep.problem && is_near(*other.problem, *sweep.problem);
+           });
+  }
+
  private:
   std::string prior_;
   std::size_t known_;
@@ -82,6 +92,7 @@ void run_replay(const ReplayOptions& options) {
   if (!trace) throw UsageError("'" + options.trace + "' cannot be written");
   nlohmann::json all = nlohmann::json::array();
   for (std::size_t i = 0; i < sweeps.size(); ++i) {
+    rule.is_near_known = prior.know_near(sweeps[i], sweeps);
     const Replay result = replay(sweeps[i], priors[i], rule);
     if (trace.is_open()) trace << trace_of(sweeps[i], result, label);
     all.push_back(json_of(sweeps[i], result));

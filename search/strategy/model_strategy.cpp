@@ -87,7 +87,8 @@ struct Results {
   std::unordered_map<std::size_t, std::size_t> place;  // of a point among these
   std::vector<std::size_t> pending;
   double best = kInfinity, worst = -kInfinity;
-  std::size_t since_best = 0;
+  std::size_t since_best = 0, since_gain = 0;
+  double best_at_gain = kInfinity;
 
   bool none_valid() const { return !std::isfinite(best); }
 
@@ -99,6 +100,9 @@ struct Results {
     if (std::isfinite(value)) worst = std::max(worst, value);
     since_best = value < best ? 0 : since_best + 1;
     best = std::min(best, value);
+    const bool is_gain = value < best_at_gain - StopRule().worth;
+    since_gain = is_gain ? 0 : since_gain + 1;
+    if (is_gain) best_at_gain = value;
     return true;
   }
 
@@ -379,7 +383,7 @@ class Model : public Strategy {
     const std::size_t timed = errors.size();
     const double promised = *std::max_element(next_gains_.begin(), next_gains_.end());
     return Outlook{timed, results_.since_best, lower_deviation(std::move(errors)),
-                   trust_in_promises() * promised};
+                   trust_in_promises() * promised, results_.since_gain};
   }
 
   // Trusted as far as earlier promises were kept, as outlook() has it.

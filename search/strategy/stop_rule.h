@@ -22,10 +22,15 @@ struct Outlook {
   // The expected fall of the best log time by the next kNextTries: the greatest of what the latest
   // few asks expected, times the share of such promises that was kept so far.
   double next_gain = 0;
+  // Results since the best fell by StopRule::worth: by several small steps together as well.
+  std::size_t since_gain = 0;
 };
 
 // Both must say so. The surrogate alone is sure of itself where its prior is wrong; results without
 // an improvement say the more the better the prior was: their number grows with its variance.
+//
+// Near a known size the configs that won there have been tried first, so that results without a
+// gain end the search, however much the prior errs and the surrogate promises.
 struct StopRule {
   std::size_t least_timed = 8;
   double worth = 0.01;  // the least gain for which kNextTries are made
@@ -34,9 +39,12 @@ struct StopRule {
   double worth_waiting = 0.005;
   double patience = 4;  // results without an improvement, of a prior without errors
   double patience_by_variance = 4000;
+  std::size_t patience_near_known = 28;  // results without a gain of `worth`
 
-  bool is_over(const Outlook& outlook) const {
-    return outlook.timed >= least_timed && outlook.next_gain < worth && has_settled(outlook);
+  bool is_over(const Outlook& outlook, bool is_near_known = false) const {
+    if (outlook.timed < least_timed) return false;
+    if (is_near_known) return outlook.since_gain >= patience_near_known;
+    return outlook.next_gain < worth && has_settled(outlook);
   }
 
   // Whether the best is likely to stay the best, whatever more tries promise.

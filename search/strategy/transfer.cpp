@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstdlib>
 #include <map>
 #include <stdexcept>
@@ -89,6 +90,16 @@ double likeness(const Problem& a, const Problem& b) {
   // waves and operands are other ones, to the wrong end of the space.
   constexpr double kHalf = 2;
   return std::exp2(-distance / kHalf);
+}
+
+bool is_near(const Problem& a, const Problem& b) {
+  const auto is_similar = [](std::int64_t one, std::int64_t other) {
+    return one <= 2 * other && other <= 2 * one;
+  };
+  return is_similar(a.M, b.M) && is_similar(a.N, b.N) && is_similar(a.K, b.K) &&
+         is_similar(a.batch, b.batch) && a.batch_kind == b.batch_kind && a.layout == b.layout &&
+         a.signature == b.signature && alignment_class(a) == alignment_class(b) &&
+         !uses_tensor_cores(a.signature);
 }
 
 double likeness(const DeviceSpec& a, const DeviceSpec& b) {

@@ -31,6 +31,11 @@ struct Evidence {
 double likeness(const Problem& a, const Problem& b);
 double likeness(const DeviceSpec& a, const DeviceSpec& b);
 
+// Whether what won at one problem is likely to be among the best at the other: each extent within a
+// factor of two, operands of the same types, layout and alignment, and no tensor cores, where later
+// tries gained too often (docs/notes/search/stop_rule.md).
+bool is_near(const Problem& a, const Problem& b);
+
 // The prior (microseconds, one per point, as make_model() takes it) as corrected by the evidence:
 // fully where its likeness is 1, hardly where that is near 0 or nothing similar was timed. What is
 // infinite or NaN stays so. So many threads work on it, without a difference. Throws

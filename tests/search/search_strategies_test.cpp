@@ -265,6 +265,24 @@ TEST(ModelStrategyTest, TellsHowFarOffThePriorWasAndSinceWhenNothingImproved) {
   EXPECT_FALSE(StopRule().is_over(doubted));
 }
 
+TEST(ModelStrategyTest, SmallStepsMakeAGainOnceTheyAreAPercentTogether) {
+  const Land land = make_land();
+  std::vector<double> prior(land.space.size(), 1.0);
+  const auto strategy = make_model(land.space, prior, 1);
+  const auto since_gain = [&](std::optional<double> time_us) {
+    strategy->tell(strategy->ask(1).at(0), time_us);
+    strategy->ask(1);
+    return strategy->outlook().value().since_gain;
+  };
+  EXPECT_EQ(since_gain(100), 0u);
+  EXPECT_EQ(since_gain(99.6), 1u);
+  EXPECT_EQ(since_gain(99.2), 2u);
+  EXPECT_EQ(since_gain(std::nullopt), 3u);
+  EXPECT_EQ(since_gain(98.9), 0u);  // more than a percent below 100
+  EXPECT_EQ(since_gain(98.8), 1u);
+  EXPECT_EQ(since_gain(90), 0u);
+}
+
 ModelSearchConstants trusting() {
   ModelSearchConstants constants;
   constants.outlook_trust = 1e9;

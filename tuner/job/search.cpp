@@ -199,13 +199,16 @@ void Search::compile_likely_twins() {
 }
 
 // Where the search is over but for what is under way: what is still being compiled is waited for
-// only as long as all together promises enough (StopRule::worth_waiting).
+// only as long as all together promises enough (StopRule::worth_waiting), and near a known size not
+// at all: as many before it gained nothing.
 void Search::abandon_what_promises_little() {
   if (is_ending_ || !result_.settled || !has_all_that_it_asked() || under_way_ == 0) return;
   if (judged_at_ == result_.progress.done) return;
   judged_at_ = result_.progress.done;
-  const std::optional<double> gain = strategy_->gain_under_way();
-  if (!gain || *gain >= StopRule().worth_waiting) return;
+  if (!plan_.is_near_known) {
+    const std::optional<double> gain = strategy_->gain_under_way();
+    if (!gain || *gain >= StopRule().worth_waiting) return;
+  }
   const std::size_t abandoned = trials_.abandon_compilations();
   under_way_ -= abandoned;
   asked_ -= abandoned;
@@ -228,7 +231,7 @@ bool Search::is_settled() {
   if (!plan_.ends_itself) return false;
   const std::optional<Outlook> outlook = strategy_->outlook();
   is_best_settled_ = outlook && StopRule().has_settled(*outlook);
-  return outlook && StopRule().is_over(*outlook);
+  return outlook && StopRule().is_over(*outlook, plan_.is_near_known);
 }
 
 std::optional<ExpectedGain> Search::expected_gain() {

@@ -281,7 +281,7 @@ std::vector<TimedConfig> winners_below(const TuneRequest& request) {
 Elsewhere timed_elsewhere(const TuneRequest& request, const Problem& problem,
                           const ProblemResults& results, std::span<const TimedConfig> below) {
   if (!is_guided(request) || why_too_large(request, problem)) return {};
-  Elsewhere elsewhere{results.timed_elsewhere(), {}};
+  Elsewhere elsewhere{results.timed_elsewhere(), {}, false};
   std::vector<TimedConfig> rows = elsewhere.timed;
   rows.insert(rows.end(), below.begin(), below.end());
   const auto is_candidate = [&](const KnownConfig& config) {
@@ -290,6 +290,11 @@ Elsewhere timed_elsewhere(const TuneRequest& request, const Problem& problem,
            !reject(request, problem, config);
   };
   elsewhere.leaders = likely_fastest(rows, request.device, problem, kMostLeaders, is_candidate);
+  elsewhere.is_near_known =
+      elsewhere.leaders.size() == kMostLeaders &&
+      std::any_of(rows.begin(), rows.end(), [&](const TimedConfig& row) {
+        return row.device == device_key(request.device) && is_near(row.problem, problem);
+      });
   return elsewhere;
 }
 
@@ -300,6 +305,7 @@ Plan plan_problem(const TuneRequest& request, const Problem& problem, const Prob
   plan.space = search_space(plan.points);
   plan.strategy = strategy_name(request, plan.points.size());
   plan.ends_itself = request.measure && !request.budget && !request.has_list() && !request.target;
+  plan.is_near_known = elsewhere.is_near_known;
   if (plan.strategy == "model") make_prior(plan, request, elsewhere);
   return plan;
 }

@@ -51,6 +51,7 @@ struct Plan {
   std::size_t stale = 0;             // rows of earlier runs that are no longer valid
   std::size_t budget = 0;            // the most candidates to try, recalled ones included
   bool ends_itself = false;          // before, by search/strategy/stop_rule.h
+  bool is_near_known = false;        // as Elsewhere has it
   std::string strategy;              // by search/strategy/strategy_by_name.h
   std::vector<double> prior_us;      // expected time of each point; empty without a prior
   std::optional<std::vector<PriorSource>> prior_sources;  // as in ProblemReport
@@ -65,6 +66,9 @@ std::optional<std::string> why_too_large(const TuneRequest& request, const Probl
 struct Elsewhere {
   std::vector<TimedConfig> timed;  // by the user's database
   std::vector<KnownConfig> leaders;
+  // Whether the leaders are as many as a search tries, and a problem near this one, or this one
+  // itself, was timed on such a GPU, by the layers too.
+  bool is_near_known = false;
 };
 
 // The winners of the request's layers, for timed_elsewhere().

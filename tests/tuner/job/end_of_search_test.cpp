@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/tuner/fakes/fake_runs.h"
@@ -28,11 +29,12 @@ class EndOfSearchTest : public FakeRunsTest {
   }
 };
 
-// The times are those of the problem before, so that the search expects nothing of slow configs.
+// The times are those of another card before, so that the search expects nothing of slow configs.
 TEST_F(EndOfSearchTest, WhatIsStillCompiledIsAbandonedWhereItPromisesTooLittle) {
   TuneRequest request = fake::request_of({}, file("log"));
   request.families = {find_family("tiled_2d")};
   request.budget = 1000;
+  const std::string name = std::exchange(request.device.name, "another card");
   SimulatedPools all_pools(16);
   const ProblemReport all = tuned(request, all_pools);
   EXPECT_EQ(all_pools.abandoned(), 0u) << "a budget is used up";
@@ -40,20 +42,51 @@ TEST_F(EndOfSearchTest, WhatIsStillCompiledIsAbandonedWhereItPromisesTooLittle) 
   // The predicated are twins, for which finals wait.
   static constexpr SimulatedPools::Time kAges = 1h;
   const auto compile_time = [](const std::string& config) {
-    const bool is_slow = fake::time_us_of(config) > 130 && config.ends_with("PRED=0");
+    const bool is_slow = fake::time_us_of(config) > 150 && config.ends_with("PRED=0");
     return is_slow ? kAges : SimulatedPools::kCompilation;
   };
   SimulatedPools pools(16, compile_time);
   request.budget.reset();
-  request.problems = {packed_problem(1024, 1024, 1152)};
-  const ProblemReport near = tuned(request, pools);
-  EXPECT_TRUE(near.settled);
-  EXPECT_EQ(near.cut_short, CutShort::no);
-  EXPECT_EQ(near.winner.value().config.values, all.winner.value().config.values);
+  request.device.name = name;
+  const ProblemReport similar = tuned(request, pools);
+  EXPECT_TRUE(similar.settled);
+  EXPECT_EQ(similar.cut_short, CutShort::no);
+  EXPECT_EQ(similar.winner.value().config.values, all.winner.value().config.values);
   EXPECT_GT(pools.abandoned(), 0u);
   EXPECT_LT(pools.now(), kAges);
-  EXPECT_EQ(near.funnel.unfinished, 0u);
-  EXPECT_EQ(near.funnel.tried, near.funnel.survived) << "what was abandoned counts as a try";
+  EXPECT_EQ(similar.funnel.unfinished, 0u);
+  EXPECT_EQ(similar.funnel.tried, similar.funnel.survived) << "what was abandoned counts as a try";
+}
+
+// Times without a pattern: the surrogate errs and promises to the end. A tenth of the candidates is
+// compiled for an hour.
+TEST_F(EndOfSearchTest, NearAKnownSizeTriesWithoutAGainEndTheSearch) {
+  TuneRequest request = fake::request_of({}, file("log"));
+  request.families = {find_family("tiled_2d")};
+  request.budget = 40;
+  SimulatedPools known_pools(16);
+  tuned(request, known_pools);
+
+  static constexpr SimulatedPools::Time kAges = 1h;
+  const auto compile_time = [](const std::string& config) {
+    const double us = fake::time_us_of(config);
+    const bool is_slow = us > 150 && us < 160 && config.ends_with("PRED=0");
+    return is_slow ? kAges : SimulatedPools::kCompilation;
+  };
+  request.budget.reset();
+  request.problems = {packed_problem(1024, 1024, 1152)};
+  SimulatedPools near_pools(16, compile_time), far_pools(16, compile_time);
+  const ProblemReport near = tuned(request, near_pools);
+  EXPECT_TRUE(near.settled);
+  EXPECT_GT(near_pools.abandoned(), 0u);
+  EXPECT_LT(near_pools.now(), kAges);
+  EXPECT_GE(near.funnel.tried, 29u);
+  EXPECT_LE(near.funnel.tried, 100u);
+
+  request.problems = {packed_problem(1024, 1024, 4096)};
+  const ProblemReport far = tuned(request, far_pools);
+  EXPECT_GE(far_pools.now(), kAges);
+  EXPECT_GT(far.funnel.tried, 100u);
 }
 
 // The first by hot times and the first by cold ones may both be handed out, and the latter is the

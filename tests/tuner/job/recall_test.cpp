@@ -119,6 +119,31 @@ TEST_F(RecallTest, TheBestOfAnotherGpuOfTheArchitectureAreTriedFirst) {
             to_string(by_model[by_model.size() - 2].config()));
 }
 
+TEST_F(RecallTest, AProblemIsNearAKnownOneWhereTwelveOfItsConfigsLead) {
+  const TuneRequest request = fake::request_of({}, file("log"));
+  const std::vector<KnownConfig> configs = fake::some_configs(40, false);
+  ASSERT_GE(configs.size(), 12u);
+  Database database(file("a.db"), Database::Mode::create_or_open);
+  const Environment environment = environment_of(request);
+  const ProblemResults results(database, request, environment, fake::kProblem);
+  const auto is_near_known = [&](const Problem& there, std::size_t count, const std::string& name) {
+    DeviceKey device = device_key(request.device);
+    device.name = name;
+    std::vector<TimedConfig> rows;  // of a layer
+    for (std::size_t i = 0; i < count; ++i) {
+      rows.push_back({device, there, to_string(configs[i].config()), "", 100});
+    }
+    return timed_elsewhere(request, fake::kProblem, results, rows).is_near_known;
+  };
+  const Problem near = packed_problem(1024, 1024, 2048);
+  const std::string name = request.device.name;
+  EXPECT_TRUE(is_near_known(near, 12, name));
+  EXPECT_TRUE(is_near_known(fake::kProblem, 12, name));
+  EXPECT_FALSE(is_near_known(near, 11, name));
+  EXPECT_FALSE(is_near_known(near, 12, "another card"));
+  EXPECT_FALSE(is_near_known(packed_problem(1024, 1024, 2304), 12, name));
+}
+
 TEST_F(RecallTest, APlanKnowsWhatIsStoredAndStartsNoWorker) {
   TuneRequest request = fake::request_of({}, file("log"));
   request.measure = false;
