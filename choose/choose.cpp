@@ -457,6 +457,12 @@ Choice choose_in_one_order(const Tuned& tuned, const DeviceKey& device, const Pr
   return choice;
 }
 
+// Whether a class has kernels, but none for the architecture that serve untuned: a search may find
+// them faster than those of fp32.
+bool pays_after_a_search(const Signature& signature, const DeviceKey& device) {
+  return is_served(signature) && !builtin_config(signature, Layout::nn, device.arch);
+}
+
 // As far as is known. A measured time gives way to a measured one only.
 bool is_faster(const Choice& one, const Choice& other) {
   if (!one.expected_us || !other.expected_us) return false;
@@ -478,15 +484,19 @@ Choice choose(const Tuned& tuned, const DeviceKey& device, const Problem& proble
   if (allowed.one_order) return choose_in_one_order(tuned, device, problem, allowed.untuned);
   Choice choice = choose_in_class(tuned, device, problem, allowed, sentence);
   const Accuracy asked = problem.signature.accuracy;
-  if (!choice.config || asked == Accuracy::fp32 || info_of(asked).operands != OperandKind::f32) {
-    return choice;
-  }
+  if (asked == Accuracy::fp32 || info_of(asked).operands != OperandKind::f32) return choice;
+  if (!choice.config && !pays_after_a_search(problem.signature, device)) return choice;
   Problem plain = problem;
   plain.signature.accuracy = Accuracy::fp32;
   Choice in_fp32 = choose_in_class(tuned, device, plain, allowed, sentence);
-  if (!is_faster(in_fp32, choice)) return choice;
+  if (choice.config ? !is_faster(in_fp32, choice) : !in_fp32.config) return choice;
   if (sentence == Sentence::left_out) return in_fp32;
-  in_fp32.explanation = "fp32, which satisfies the class and is faster: " + in_fp32.explanation;
+  in_fp32.explanation =
+      (choice.config
+           ? "fp32, which satisfies the class and is faster: "
+           : "fp32, which satisfies " + std::string(to_string(asked)) + ": on " + device.arch +
+                 " kernels of that class serve where a search found them: ") +
+      in_fp32.explanation;
   return in_fp32;
 }
 

@@ -16,6 +16,7 @@
   each(skinny)            \
   each(mma)               \
   each(wgmma)             \
+  each(mma_parts)         \
   each(wgmma_parts)
 // clang-format on
 

@@ -16,6 +16,8 @@ namespace gemm_tune {
 
 // Of an element that ModelConstants::tensor_multiplications_per_cycle is for.
 inline constexpr double kRatedBytes = 2;
+// Of an element of a split operand's part.
+inline constexpr double kPartBytes = 2;
 
 // Everything the model assumes beyond Traits and DeviceSpec. Cycles are of the SM clock.
 //

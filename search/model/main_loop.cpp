@@ -22,7 +22,7 @@ constexpr double kMmaOutputs = 16 * 8;
 
 // The pipe that multiplies: FFMA on CUDA cores, or mma.sync on tensor cores.
 struct MultiplyingPipe {
-  double per_cycle = 0;        // multiplications of an SM
+  double per_cycle = 0;        // multiplications of an SM, those of parts as one
   double per_instruction = 1;  // multiplications of a lane
   double k_per_step = 1;       // k elements between one load of operands and the next
 };
@@ -32,12 +32,14 @@ MultiplyingPipe multiplying_pipe(const Traits& traits, const DeviceSpec& device,
   if (!uses_tensor_cores(traits.signature))
     return {static_cast<double>(device.fp32_lanes_per_sm), 1, 1};
   // Tensor cores multiply so many bytes a cycle, whatever the type.
-  const double bytes = bytes_of(traits.signature.a), depth = kMmaBytes / bytes;
+  const AccuracyInfo& accuracy = info_of(traits.signature.accuracy);
+  const double bytes = accuracy.parts > 1 ? kPartBytes : bytes_of(traits.signature.a);
+  const double depth = kMmaBytes / bytes;
   const bool sums_in_fp16 = traits.signature.accuracy == Accuracy::sums_fp16;
   const double share = is_geforce(device) && !sums_in_fp16 ? constants.geforce_tensor_share : 1;
   return {constants.tensor_multiplications_per_cycle * constants.mma_sync_share * share *
-              kRatedBytes / bytes,
-          kMmaOutputs * depth / kWarpSize, depth};
+              kRatedBytes / bytes / accuracy.products,
+          kMmaOutputs * depth / kWarpSize / accuracy.products, depth};
 }
 
 // std::pow() takes several times as long as the multiplications and roots of the exponents by which

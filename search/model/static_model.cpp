@@ -306,7 +306,7 @@ double ConfigModel::dram_us(double bytes) const { return bytes / dram_bytes_per_
 // every byte is read and written once.
 double ConfigModel::split_us(const Problem& problem) const {
   const AccuracyInfo& accuracy = info_of(traits_.signature.accuracy);
-  if (accuracy.operands != OperandKind::f32 && !traits_.pack) return 0;
+  if (accuracy.parts == 1 && !traits_.pack) return 0;
   const double read_bytes = element_bytes(traits_.signature.a);
   const double written_bytes = accuracy.parts > 1 ? accuracy.parts * read_bytes / 2 : read_bytes;
   const double elements = static_cast<double>(problem.M + problem.N) *
@@ -356,14 +356,13 @@ ConfigModel::Terms ConfigModel::terms(const Problem& problem, int sm_count) cons
   terms.waves = work.ctas / work.slots;
   terms.slices = work.all_slices / work.sms;
   terms.dram_bytes = bytes.dram;
-  terms.repack_us = repack_us(problem, sm_count);
+  terms.repack_us = repack_us(problem, sm_count) + split_us(problem);
   terms.dram_us = dram_us(bytes.dram);
   double busy_us = 0;
   if (step_) {
     // An SM's own cycles beside DRAM. What its copies take from the L2 is among those cycles.
     const WarpgroupCycles& cycles = terms.of_warpgroups =
         warpgroup_cycles(traits_, *step_, problem, sm_count, constants);
-    terms.repack_us += split_us(problem);
     busy_us = cycles.slowdown *
               overlapped(cycles.total / clock_mhz_, terms.dram_us, constants.memory_exponent);
   } else {

@@ -14,7 +14,6 @@ namespace {
 constexpr double kInstructionRows = 64;
 constexpr double kAdditionsPerCycle = 128;   // of an SM, in fp32
 constexpr double kScatteredFactor = 3;       // bytes that move for each that is stored
-constexpr double kPartBytes = 2;             // of an element of a split operand's part
 constexpr int kSingleConsumerThreads = 160;  // one warpgroup and the producer's warp
 
 // Tiles of clusters.

@@ -74,6 +74,26 @@ TEST_F(ChooseTest, Fp32ServesAnotherClassOfFp32OperandsWhereItIsFaster) {
   EXPECT_EQ(text(choice("1024x1024x1024", hopper)), kWholeTiles);
 }
 
+// Where tensor cores need not be faster than fp32 for it, a class has no default.
+TEST_F(ChooseTest, Fp32ServesAClassWithoutADefaultUntilASearchFoundAKernel) {
+  const std::string problem = "1024x1024x1024:type=f32+fp32_f16x3";
+  const Choice untuned = choice(problem);
+  EXPECT_EQ(untuned.match, Match::builtin);
+  EXPECT_EQ(untuned.config->traits.signature, Signature());
+  EXPECT_THAT(untuned.explanation,
+              HasSubstr("fp32, which satisfies fp32_f16x3: on sm_86 kernels of that class serve "
+                        "where a search found them: nothing tuned"));
+  store_measured(database_, kA6000, "1024x1024x1024", kWholeTiles, 120);
+  EXPECT_EQ(text(choice(problem)), kWholeTiles);
+  const std::string in_parts =
+      "mma_parts/BM=64,BN=64,BK=32,WM=32,WN=32,MMA_K=16,STAGES=3,TA=0,TB=0";
+  store_measured(database_, kA6000, problem, in_parts, 90);
+  EXPECT_EQ(text(choice(problem)), in_parts);
+  EXPECT_EQ(choice("1024x1024x1024:type=f32+bf16x3").match, Match::none);  // no family has it
+  const DeviceKey a100{"sm_80", "NVIDIA A100-SXM4-80GB", 108};
+  EXPECT_EQ(choice(problem, a100).config->family->name, "mma_parts");
+}
+
 TEST_F(ChooseTest, SaysWhereTheSearchWasStoppedBeforeItsFinals) {
   const Outcome outcome = timed_alone(60);
   database_.store(kA6000, parse_problem("1024x1024x1024"), kWholeTiles, kRevision, outcome,

@@ -40,7 +40,7 @@ inline const std::string kRevision = "7";
 inline const KernelRevisions kRevisions = {{"vectorized_2d", kRevision}, {"tiled_2d", kRevision},
                                            {"naive", kRevision},         {"skinny", kRevision},
                                            {"mma", kRevision},           {"warp_tiled", kRevision},
-                                           {"wgmma_parts", kRevision}};
+                                           {"wgmma_parts", kRevision},   {"mma_parts", kRevision}};
 
 inline Timing timing(double median_us) {
   return {median_us, {median_us, median_us + 0.5, median_us - 0.25}, 20};

@@ -457,6 +457,17 @@ TEST(StaticModelTest, TensorCoresMultiplyTf32AtHalfTheRateOfF16) {
   }
 }
 
+// Three products of f16 parts, and the launch that reads 4 bytes of each element and writes 4.
+TEST(StaticModelTest, ProductsOfPartsTakeThreeInstructionsAndALaunchBefore) {
+  const Traits f16 = on_tensor_cores(signature_of(ElementType::f16, ElementType::f32));
+  const Traits parts = on_tensor_cores(parse_signature("f32+fp32_f16x3"));
+  const DeviceSpec a100 = spec("sm_80");
+  const Prediction of_parts = predict(parts, cube(4096), a100);
+  EXPECT_DOUBLE_EQ(of_parts.tensor_us, 3 * predict(f16, cube(4096), a100).tensor_us);
+  const double moved_us = 2 * 4096.0 * 4096 * 8 / (a100.dram_gb_per_s * 1e3 * 0.89);
+  EXPECT_NEAR(of_parts.repack_us, moved_us, 1);
+}
+
 TEST(StaticModelTest, AGeForceSumsInFp32AtHalfTheRate) {
   const Traits bf16 = on_tensor_cores(signature_of(ElementType::bf16, ElementType::f32));
   DeviceSpec geforce = spec("sm_86");

@@ -123,7 +123,8 @@ typedef enum gt_type {
 } gt_type;
 
 /* How products are made and added up; a result is verified against the class's error bound. There
- * are kernels for the classes that types stand for, and on sm_90 for TF32 and FP32_F16X3. */
+ * are kernels for the classes that types stand for, for TF32 (from sm_80 on), FP32_F16X3 (from
+ * sm_75 on, where fp32 is not expected to be faster), FP32_BF16X6 (sm_90) and SUMS_FP16 (sm_75). */
 typedef enum gt_accuracy {
   GT_ACCURACY_OF_TYPES = 0,    /* FP32 for GT_F32, SUMS_FP32 for other floats, else SUMS_S32 */
   GT_ACCURACY_FP32 = 1,        /* fp32 throughout, each step rounded once */

@@ -36,7 +36,12 @@ __device__ inline unsigned pair_from_floats(float2 values) {
   if constexpr (TYPE == kTypeBf16) {
     asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(values.y), "f"(values.x));
   } else {
+#if __CUDA_ARCH__ >= 800
     asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(values.y), "f"(values.x));
+#else
+    pair = element_from_float<TYPE>(values.x) |
+           static_cast<unsigned>(element_from_float<TYPE>(values.y)) << 16;
+#endif
   }
   return pair;
 }

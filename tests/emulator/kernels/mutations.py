@@ -488,6 +488,29 @@ MUTATIONS_OF = {
     "kernel_templates/wgmma_parts/kernel.cuh": [
         ("earlier launches not waited for", r"wgmma::await_earlier_launch\(\);", ";"),
     ],
+    "kernel_templates/mma_parts/kernel.cuh": [
+        ("a cross term dropped", r"window\.multiply\(low_\.a, high_\[[01]\]\.b\);", ";"),
+        ("another cross term dropped", r"window\.multiply\(high_\[[01]\]\.a, low_\.b\);", ";"),
+        ("high by high dropped", r"window\.multiply\(high_\[[01]\]\.a, high_\[[01]\]\.b\);", ";"),
+        ("a cross term twice", r"window\.multiply\(high_\[([01])\]\.a, low_\.b\);", r"window.multiply(low_.a, high_[\1].b);"),
+        ("low parts count as high ones", r"1 / parts::kLowScale", "1"),
+        ("sums not promoted", r"Sums window = \{\};((?:.|\n)*?)sums\.for_each\(\[&\]\(float& x, int i, int j, int k\) \{ x \+= window\.x\[i\]\[j\]\[k\]; \}\);",
+         r"Sums& window = sums;\1"),
+        ("low blocks of the first step again", r"load_[ab]\(low_, kLow, kSecond\);", ";"),
+        ("high blocks of the first step again", r"kHigh, kSecond\)", "kHigh, kSecond - 1)"),
+        ("blocks of another part", r"load_a\(low_, kLow, step\)", "load_a(low_, kHigh, step)"),
+        ("the first window again", r"load_step\(kSecond \+ 1\)", "load_step(0)"),
+        ("a part again", r"a\.high \+ a\.to_low", "a.high"),
+        ("a part in another one's place", r"\+ slice_[ab]\(kP\)", "+ 0"),
+        ("slices of one stage", r"read_ = next\(read_\)", "read_ = read_"),
+        ("the batch's first", r"kParts \* batch \* lines", "0"),
+        ("the first tile's lines", r"lines \+ first\) \* parts_k", "lines) * parts_k"),
+        ("edge of the matrix as of the tile", r"lines_left\(lines - first\)", "lines_left(1 << 20)"),
+        ("exact sums changed", r"return may_be_exact \? sum :", "return"),
+        ("what is cut off left out", r"sum \+ kCutOff \* sum", "sum"),
+        ("another warp's rows", r"place\.row, origin\.col", "0, origin.col"),
+        ("flag ignored", r"if \(parts::read_flags\(args\)\)", "if (parts::read_flags(args) && false)"),
+    ],
     "kernel_templates/device/parts/flags.cuh": [
         ("flag not read", r"__ldcg\(args\.flags\)", "0"),
         ("flag of a kept copy not read", r"flag \|= flag_of_kept.*;", ";"),
@@ -565,12 +588,14 @@ FAMILIES = {
               "AB=3,CD=2,BM=64,BN=16,GROUPS=1,PINGPONG=0,TA=0,TB=1",
               "AB=2,CD=2,BM=64,BN=16,GROUPS=1,PINGPONG=0,DIRECT=1,TA=0,TB=1",
               "AB=3,CD=0,BM=64,BN=16,GROUPS=1,PINGPONG=0,PROMOTE=64,TA=0,TB=0"],
+    "mma_parts": ["BM=32,BN=32,BK=32,WM=16,WN=32,MMA_K=16,STAGES=3,TA=0,TB=1", "BM=64,BN=32,BK=64,WM=32,WN=16,MMA_K=16,STAGES=2,TA=1,TB=0",
+                  "BM=32,BN=64,BK=32,WM=32,WN=32,MMA_K=8,STAGES=2,TA=0,TB=0"],
     "wgmma_parts": ["BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=0,TB=0", "BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=1,TB=0",
                     "BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=0,TB=0,ACCURACY=5"],
 }
 
 # What configs of a family have beside the product, where a pattern is in their parameters.
-FURTHER_KERNELS = {"wgmma_parts": ("", ("split", "split_in_clusters")), "wgmma": ("^AB=0,|^AB=3,.*(REPACK=1|TA=1|TB=0)", ("pack",))}
+FURTHER_KERNELS = {"mma_parts": ("", ("split",)), "wgmma_parts": ("", ("split", "split_in_clusters")), "wgmma": ("^AB=0,|^AB=3,.*(REPACK=1|TA=1|TB=0)", ("pack",))}
 
 # Survivors that are right to survive: (file, mutation, line) -> why.
 ALLOWED = {

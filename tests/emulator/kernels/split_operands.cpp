@@ -9,11 +9,14 @@
 #include <utility>
 
 #include "core/types/error_bound.h"
+#include "tests/emulator/device/parts_product.h"
 
 namespace gemm_tune::emulator {
 namespace {
 
-constexpr int kSm = 90;
+// Whose tensor cores round: of those that the kernel runs on, the coarsest.
+int sm_of(const EmulatedKernel& kernel) { return std::max(kernel.config().traits.least_sm, 80); }
+
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 // A product by the kernel, by fp64 and in fp32, with a layout of the kernel's.
@@ -22,7 +25,8 @@ class SplitProduct {
   // kept: the operands whose copies are made by a call before; they hold NaN in this call unless
   // the copies' flag makes it read them.
   SplitProduct(EmulatedKernel& kernel, Data data, int M, int N, int K, Copies kept = Copies::none)
-      : M_(M),
+      : sm_(sm_of(kernel)),
+        M_(M),
         N_(N),
         K_(K),
         problem_(packed_problem(M, N, K, kernel.config().recipe.layout, 1,
@@ -44,7 +48,7 @@ class SplitProduct {
       if (!a.empty()) std::fill(a_.begin(), a_.end(), kNaN);
       if (!b.empty()) std::fill(b_.begin(), b_.end(), kNaN);
     }
-    kernel.run(call, tensor_core_of(kSm));
+    kernel.run(call, tensor_core_of(sm_));
   }
 
   // Parts of bf16 hold numbers far below the largest one of their line, but no denormal ones.
@@ -66,7 +70,7 @@ class SplitProduct {
   }
 
   std::vector<char> copy_of(EmulatedKernel& kernel, CallValue operand) {
-    return kernel.copy_of(operand, call(), tensor_core_of(kSm));
+    return kernel.copy_of(operand, call(), tensor_core_of(sm_));
   }
 
   float d(int row, int col) const { return d_[static_cast<std::size_t>(row * N_ + col)]; }
@@ -88,6 +92,15 @@ class SplitProduct {
     return sum;
   }
 
+  float by_parts(int row, int col) const {
+    std::vector<float> of_a, of_b;
+    for (int k = 0; k < K_; ++k) {
+      of_a.push_back(a(row, k));
+      of_b.push_back(b(k, col));
+    }
+    return product_of_parts(tensor_core_of(sm_), of_a, of_b, 0x1p-23f);
+  }
+
   template <class Visit>
   void for_each(Visit visit) const {
     for (int row = 0; row < M_; ++row) {
@@ -95,7 +108,7 @@ class SplitProduct {
     }
   }
 
-  double bound() const { return error_bound(problem_.signature, K_, kSm).sums; }
+  double bound() const { return error_bound(problem_.signature, K_, sm_).sums; }
 
  private:
   std::size_t a_at(int row, int k) const {
@@ -150,7 +163,7 @@ class SplitProduct {
     }
   }
 
-  const int M_, N_, K_;
+  const int sm_, M_, N_, K_;
   const Problem problem_;
   std::vector<float> a_, b_, d_;
 };
@@ -230,6 +243,15 @@ double error_beside_fp32(EmulatedKernel& kernel, Data data, int K) {
     of_fp32 += std::pow(product.in_fp32(row, col) - exact, 2);
   });
   return std::sqrt(own / of_fp32);
+}
+
+int others_than_by_parts(EmulatedKernel& kernel, Data data, int K) {
+  const SplitProduct product(kernel, data, 33, 41, K);
+  int others = 0;
+  product.for_each([&](int row, int col) {
+    if (!is_same(product.d(row, col), product.by_parts(row, col))) ++others;
+  });
+  return others;
 }
 
 std::optional<std::string> wrong_of_split_operands(EmulatedKernel& kernel) {

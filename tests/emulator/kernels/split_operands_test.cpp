@@ -20,6 +20,12 @@ const char* const kOfBf16 = "wgmma_parts/BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=0,TB
 const char* const kOtherOfBf16 =
     "wgmma_parts/BM=128,BN=32,GROUPS=2,PROMOTE=32,TA=1,TB=0,ACCURACY=5";
 
+const char* const kByMma = "mma_parts/BM=32,BN=32,BK=32,WM=16,WN=32,MMA_K=16,STAGES=3,TA=0,TB=1";
+const char* const kOtherByMma =
+    "mma_parts/BM=64,BN=32,BK=64,WM=32,WN=16,MMA_K=16,STAGES=2,TA=1,TB=0";
+const char* const kByMmaOfTuring =
+    "mma_parts/BM=32,BN=64,BK=32,WM=32,WN=32,MMA_K=8,STAGES=2,TA=0,TB=0";
+
 using Case = std::tuple<const char*, Data>;
 
 class SplitOperands : public testing::TestWithParam<Case> {
@@ -46,7 +52,8 @@ std::string name_of(const testing::TestParamInfo<Case>& one) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Data, SplitOperands,
-                         testing::Combine(testing::Values(kConfig, kOfBf16, kOtherOfBf16),
+                         testing::Combine(testing::Values(kConfig, kOfBf16, kOtherOfBf16, kByMma,
+                                                          kOtherByMma, kByMmaOfTuring),
                                           testing::ValuesIn(kAllData)),
                          name_of);
 
@@ -59,6 +66,17 @@ TEST(SplitOperandsCopies, AreTheSameOfEveryTileAndLayout) {
     EXPECT_TRUE(makes_the_same_copies(kernel, both, Data::scaled_lines, K)) << K;
     EXPECT_TRUE(makes_the_same_copies(kernel, one, Data::scaled_lines, K)) << K;
   }
+}
+
+// As parts that are kept must be: of every family of the class.
+TEST(SplitOperandsCopies, AreTheSameByMma) {
+  EmulatedKernel kernel(object_of(kConfig), kConfig);
+  EmulatedKernel along(object_of(kByMma), kByMma), across(object_of(kOtherByMma), kOtherByMma);
+  for (const int K : {131, 1100, 2200}) {
+    EXPECT_TRUE(makes_the_same_copies(kernel, along, Data::scaled_lines, K)) << K;
+    EXPECT_TRUE(makes_the_same_copies(kernel, across, Data::scaled_lines, K)) << K;
+  }
+  EXPECT_TRUE(makes_the_same_copies(kernel, across, Data::growing, kLongK));
 }
 
 // The CTA that has a line's largest magnitude is the cluster's last one, then one that reads twice.
@@ -76,9 +94,18 @@ TEST(SplitOperandsCopies, OfBf16AreTheSameOfEveryTileAndLayout) {
     EXPECT_TRUE(makes_the_same_copies(kernel, other, Data::scaled_lines, K)) << K;
 }
 
+// Of the sums' order, which a GPU is held against, too.
+TEST(SplitOperandsBits, AreThoseOfProductsOfPartsByMma) {
+  for (const char* config : {kByMma, kOtherByMma, kByMmaOfTuring}) {
+    EmulatedKernel kernel(object_of(config), config);
+    EXPECT_EQ(others_than_by_parts(kernel, Data::uniform, 131), 0) << config;
+    EXPECT_EQ(others_than_by_parts(kernel, Data::scaled_lines, 333), 0) << config;
+  }
+}
+
 // What a promotion every 32 or 64 k gives, of which the bound, for the worst case, says little.
 TEST(SplitOperandsError, IsHalfOfFp32sAtMost) {
-  for (const char* config : {kConfig, kOfBf16, kOtherOfBf16}) {
+  for (const char* config : {kConfig, kOfBf16, kOtherOfBf16, kByMma, kOtherByMma, kByMmaOfTuring}) {
     EmulatedKernel kernel(object_of(config), config);
     EXPECT_LT(error_beside_fp32(kernel, Data::uniform, 1024), 0.5) << config;
     EXPECT_LT(error_beside_fp32(kernel, Data::positive, 1024), 0.5) << config;

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// The family mma_parts as the host sees it: launches, cost and search space.
+#include "kernel_templates/family.h"
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/launch/launch_plan.h"
+#include "core/problem/problem.h"
+#include "core/types/signature.h"
+#include "kernel_templates/mma_parts/params.cuh"
+#include "kernel_templates/parts_plan.h"
+#include "kernel_templates/registry/families.h"
+
+namespace gemm_tune::mma_parts {
+namespace {
+
+constexpr Signature signature() {
+  Signature of_sums = signature_of(kSumType);
+  of_sums.accuracy = Accuracy::fp32_f16x3;
+  return of_sums;
+}
+
+constexpr double kPromotion = 2;     // instructions that scale a sum and add it
+constexpr int kOtherRegisters = 38;  // addresses and counts, by 12 kernels for sm_75 to sm_120
+
+Traits traits(const Params& p) {
+  Traits t;
+  t.signature = signature();
+  t.least_sm = is_async(p) ? 80 : 75;
+  t.deeper_sm = is_async(p) ? 0 : 80;
+  t.async_copy = is_async(p);
+  t.threads = threads(p);
+  t.tile_m = p.BM;
+  t.tile_n = p.BN;
+  t.tile_k = p.BK;
+  t.thread_m = p.WM / 8;  // of each 16 x 8 part two rows and two columns
+  t.thread_n = p.WN / 4;
+  t.stages = p.STAGES;
+  t.smem_bytes = smem_bytes(p);
+  t.predicated = true;
+  t.transposed_a = p.TA != 0;
+  t.transposed_b = p.TB != 0;
+  t.promoted_k = kPromotedEach;
+  t.feeds_ahead = true;
+  t.barriers_per_tile_k = 1;
+  t.unrolled_k = p.BK;
+  t.registers_estimate = held_registers(p) + kOtherRegisters;
+  // As in mma: every access of a warp moves 512 bytes.
+  const int blocks = (p.WM + p.WN) / kBlock, chunks = copied_chunks(p);
+  t.feed_instructions_per_k = 1.0 * kParts * blocks / kDepth;
+  t.feed_wavefronts_per_k = 4 * t.feed_instructions_per_k;
+  t.fill_instructions_per_tile_k = chunks * (is_async(p) ? 1 : 2);
+  t.fill_wavefronts_per_tile_k = 4 * t.fill_instructions_per_tile_k;
+  t.other_instructions_per_k = (20.0 + 4.0 * p.BK / kDepth + 3.0 * chunks) / p.BK +
+                               kPromotion * sums_per_thread(p) / kPromotedEach;
+  return t;
+}
+
+LaunchPlan plan(Values values, const Problem& problem, int /*sm_count*/) {
+  const Params p = params_of<Params>(values);
+  const parts::SplitKernels kernels = {kParts, p.TA != 0, p.TB != 0, /*have_clusters=*/false};
+  LaunchPlan plan;
+  const parts::Regions regions = parts::add_splits(plan, kernels, problem);
+  const std::int64_t row_tiles = (problem.M - 1) / p.BM + 1, col_tiles = (problem.N - 1) / p.BN + 1;
+  Step step;
+  step.grid.x = row_tiles * col_tiles * problem.batch;
+  step.threads = threads(p);
+  step.smem_bytes = smem_bytes(p);
+  parts::add_product_args(step, kernels, regions, {p.BM, p.BN, kRaster}, problem);
+  plan.steps.push_back(std::move(step));
+  return plan;
+}
+
+constexpr Params with_tile(int bm, int bn, int wm, int wn, int stages) {
+  return {.BM = bm,
+          .BN = bn,
+          .BK = 32,
+          .WM = wm,
+          .WN = wn,
+          .MMA_K = 16,
+          .STAGES = stages,
+          .TA = 0,
+          .TB = 0};
+}
+
+std::vector<std::vector<int>> representatives() {
+  std::vector<std::vector<int>> all;
+  for (const Params& p : {with_tile(128, 128, 64, 32, 3), with_tile(128, 64, 64, 32, 3),
+                          with_tile(64, 64, 32, 32, 3), with_tile(32, 32, 16, 16, 4)}) {
+    all.push_back(values_of(p));
+  }
+  return all;
+}
+
+// Where a third of the rate of tensor cores is far above that of fp32, on every card of the
+// architecture: 2.7 times on a T4, 5.3 on an A100, but 1.3 on an RTX A6000 and below 1 on an RTX
+// 3090 (data sheets). Elsewhere a search decides.
+std::optional<std::vector<int>> untuned(const Signature& asked, int sm) {
+  if (asked != signature() || (sm != 75 && sm != 80)) return std::nullopt;
+  Params p = with_tile(64, 64, 32, 32, 2);
+  if (sm < 80) p.MMA_K = 8;
+  return values_of(p);
+}
+
+}  // namespace
+
+KernelFamily family() {
+  KernelFamily family = make_family<Params>(
+      "mma_parts", /*revision=*/1,
+      "fp32 on tensor cores by mma.sync: operands split into two f16 parts, three products",
+      {tile_m_param("BM", &Params::BM, {32, 64, 128, 256}),
+       tile_n_param("BN", &Params::BN, {32, 64, 96, 128, 256}),
+       tile_k_param("BK", &Params::BK, {32, 64}),
+       {"WM", &Params::WM, {16, 32, 64}, "warp tile rows"},
+       {"WN", &Params::WN, {16, 32, 48, 64}, "warp tile columns"},
+       {"MMA_K",
+        &Params::MMA_K,
+        {8, 16},
+        "K elements of one instruction; 8 is what sm_75 has, which has no cp.async either"},
+       stages_param("STAGES", &Params::STAGES, {2, 3, 4}),
+       transposed_a_param("TA", &Params::TA),
+       transposed_b_param("TB", &Params::TB)},
+      rules().list, &reject, &traits);
+  family.accuracy = Accuracy::fp32_f16x3;
+  family.plan = plan;
+  family.takes_gemm_args = false;
+  family.representatives = representatives();
+  family.untuned = untuned;
+  family.compile_seconds = 0.8;
+  return family;
+}
+
+}  // namespace gemm_tune::mma_parts

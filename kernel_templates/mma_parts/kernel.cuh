@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+// mma_parts: D = alpha * op(A) * op(B) + beta * C of fp32 matrices on tensor cores by mma.sync,
+// with an error as small as fp32's: from sm_75 on what wgmma_parts does on Hopper.
+//
+// A first kernel splits each element of A and B into two f16 parts of a scaled line
+// (device/parts/split.cuh), or one operand's where the call keeps the parts of the other from an
+// earlier one. The product is the sum of three: high by high, high by low and low by high parts. A
+// CTA computes BM x BN in slices of BK, of all parts, that lie in STAGES buffers of shared memory
+// as in mma; a warp computes WM x WN. Where parts would lose too much, the first kernel sets a
+// flag, and this one computes the product in fp32 (device/parts/fp32_product.cuh). Compiled and
+// emulated for every architecture from sm_75 on.
+#pragma once
+
+#include "kernel_templates/device/copy/chunk_copy.cuh"
+#include "kernel_templates/device/parts/flags.cuh"
+#include "kernel_templates/device/parts/fp32_product.cuh"
+#include "kernel_templates/device/parts/split.cuh"
+#include "kernel_templates/device/tile/mma_block.cuh"
+#include "kernel_templates/device/tile/raster.cuh"
+#include "kernel_templates/device/tile/smem.cuh"
+#include "kernel_templates/mma_parts/params.cuh"
+
+namespace gemm_tune::mma_parts {
+
+using parts::Args;
+
+constexpr Params kP = TUNED_PARAMS;
+static_assert(reject(kP) == nullptr);
+constexpr bool kAsync = is_async(kP);
+constexpr int kBlocksM = kP.WM / kBlock, kBlocksN = kP.WN / kBlock;  // of a warp
+
+// Slices of parts are whole along K, whose lines are padded.
+template <int EDGE>
+using Copy = ChunkCopy<Bits16, EDGE, kP.BK, threads(kP), chunk_elements(kPartBytes),
+                       /*ALONG_K=*/true, kAsync, /*PREDICATED=*/true>;
+template <MmaOperand OPERAND, int EDGE, int WARP>
+using Places = MmaPlaces<Bits16, OPERAND, EDGE, kP.BK, /*ALONG_K=*/true, WARP>;
+
+// By how much sums fall short that are cut off in 4 steps of 8 products before they are promoted:
+// the mean of uniform and normal data, of mean 0 and of one sign (docs/verification.md). From sm_90
+// on it is less than half of it, of 2 steps of 16.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+constexpr float kCutOff = 0;
+#else
+constexpr float kCutOff = 0x1p-23f;
+#endif
+
+// What was cut off is made up for in the mean. Sums that look as if nothing was cut off stay as
+// they are: those of whole numbers that need no more than 20 bits.
+__device__ inline float whole_sum(float sum) {
+  if constexpr (kCutOff == 0) return sum;
+  constexpr unsigned kLastBits = 15;
+  const bool may_be_exact = (__float_as_uint(sum) & kLastBits) == 0;
+  return may_be_exact ? sum : sum + kCutOff * sum;
+}
+
+// A thread's place in the CTA tile: its warp's tile.
+struct Place {
+  int row, col;
+
+  explicit __device__ Place(int thread) {
+    const int warp = thread / 32;
+    row = warp / warps_n(kP) * kP.WM;
+    col = warp % warps_n(kP) * kP.WN;
+  }
+};
+
+// A warp's blocks of one part in a k step.
+struct Fragments {
+  MmaBlock a[kBlocksM], b[kBlocksN];
+};
+
+// Four of each 16 x 8 part of the warp's tile.
+struct Sums {
+  float x[kBlocksM][2 * kBlocksN][4];
+
+  __device__ void multiply(const MmaBlock (&a)[kBlocksM], const MmaBlock (&b)[kBlocksN]) {
+#pragma unroll
+    for (int i = 0; i < kBlocksM; ++i) {
+#pragma unroll
+      for (int j = 0; j < 2 * kBlocksN; ++j) {
+        multiply_blocks<kTypeF16, kP.MMA_K>(x[i][j], a[i], b[j / 2], j % 2);
+      }
+    }
+  }
+
+  template <class Change>
+  __device__ void for_each(Change change) {
+#pragma unroll
+    for (int i = 0; i < kBlocksM; ++i) {
+#pragma unroll
+      for (int j = 0; j < 2 * kBlocksN; ++j) {
+#pragma unroll
+        for (int k = 0; k < 4; ++k) change(x[i][j][k], i, j, k);
+      }
+    }
+  }
+};
+
+// The lines of a tile of an operand.
+struct Operand {
+  const Bits16* high;
+  long long to_low;  // elements
+  int lines_left;    // from the tile's first one on
+
+  // first: of the tile's lines; lines: of a matrix.
+  __device__ Operand(const parts::OperandCopy& copy, int batch, int lines, int first, int parts_k)
+      : high(reinterpret_cast<const Bits16*>(copy.at) +
+             (1LL * kParts * batch * lines + first) * parts_k),
+        to_low(1LL * lines * parts_k),
+        lines_left(lines - first) {}
+};
+
+// One tile: brings its slices in and multiplies them.
+//
+// Tensor cores cut their sums off, and the more steps a sum has, the more it loses. The sums of 32
+// k are therefore begun anew and then added in fp32, rounded to nearest. Products of high by low
+// parts count 2^-11 of the others: they are added up first, and their sums scaled, which is exact.
+//
+// Blocks are loaded while others are multiplied. A warp has loaded all blocks of a slice before it
+// multiplies the last ones; there, where its multiplications hide the wait, it meets the others:
+// the next slice is whole then, and the stage of this one is free. Slices on their way in registers
+// arrive after the last multiplication.
+class Segment {
+ public:
+  __device__ Segment(const Operand& a, const Operand& b, int parts_k, Bits16* a_smem,
+                     Bits16* b_smem, const Place& place)
+      : a_high_(a.high, parts_k, a.lines_left),
+        a_low_(a.high + a.to_low, parts_k, a.lines_left),
+        b_high_(b.high, parts_k, b.lines_left),
+        b_low_(b.high + b.to_low, parts_k, b.lines_left),
+        a_places_(place.row),
+        b_places_(place.col),
+        a_smem_(a_smem),
+        b_smem_(b_smem),
+        slices_(parts_k / kP.BK),
+        to_copy_(slices_) {}
+
+  __device__ void multiply(Sums& sums) {
+    if (slices_ == 0) return;
+      // All stages but one on their way, the first of them there.
+#pragma unroll 1
+    for (int stage = 0; stage < kP.STAGES - 1; ++stage) {
+      begin_copy<0, 1>();
+      finish_copy();
+      end_copy();
+    }
+    synchronise();
+    load_first();
+#pragma unroll 1
+    for (; slices_ > 0; --slices_) multiply_windows<0>(sums);
+    sums.for_each([](float& x, int, int, int) { x = whole_sum(x); });
+  }
+
+ private:
+  static constexpr int kHigh = 0, kLow = 1;
+  static constexpr int kWindows = kP.BK / kPromotedEach;  // of a slice
+  static constexpr int kSteps = kPromotedEach / kDepth;   // of a window
+  static_assert(kSteps == 2);
+
+  // From a window on all of a slice. The first step's blocks are loaded, before and after.
+  template <int WINDOW>
+  __device__ void multiply_windows(Sums& sums) {
+    constexpr int kSecond = WINDOW * kSteps + 1;
+    constexpr bool kIsLast = WINDOW == kWindows - 1;
+    Sums window = {};
+    load_a(high_[1], kHigh, kSecond);
+    load_b(high_[1], kHigh, kSecond);
+    begin_copy<2 * WINDOW, 2 * kWindows>();
+    window.multiply(low_.a, high_[0].b);
+    load_a(low_, kLow, kSecond);
+    window.multiply(high_[0].a, low_.b);
+    load_b(low_, kLow, kSecond);
+    begin_copy<2 * WINDOW + 1, 2 * kWindows>();
+    window.multiply(low_.a, high_[1].b);
+    window.multiply(high_[1].a, low_.b);
+    window.for_each([](float& x, int, int, int) { x *= 1 / parts::kLowScale; });
+    window.multiply(high_[0].a, high_[0].b);
+    if constexpr (!kIsLast) {
+      load_step(kSecond + 1);
+    } else if constexpr (kAsync) {
+      meet_next_slice();
+    }
+    window.multiply(high_[1].a, high_[1].b);
+    sums.for_each([&](float& x, int i, int j, int k) { x += window.x[i][j][k]; });
+    if constexpr (kIsLast && !kAsync) meet_next_slice();
+    if constexpr (!kIsLast) multiply_windows<WINDOW + 1>(sums);
+  }
+
+  __device__ void meet_next_slice() {
+    read_ = next(read_);
+    finish_copy();
+    end_copy();
+    synchronise();
+    load_first();
+  }
+
+  static __device__ int next(int stage) { return stage + 1 == kP.STAGES ? 0 : stage + 1; }
+
+  static __device__ Bits16* part_of(Bits16* smem, int slice, int stage, int part) {
+    return smem + (stage * kParts + part) * slice;
+  }
+
+  // The next slice's way into a stage, in parts: what cp.async does not bring waits in registers.
+  template <int PART, int PARTS>
+  __device__ void begin_copy() {
+    if (to_copy_ == 0) return;
+    Bits16* const a = part_of(a_smem_, slice_a(kP), write_, kHigh);
+    Bits16* const b = part_of(b_smem_, slice_b(kP), write_, kHigh);
+    a_high_.template begin<true, PART, PARTS>(a, kP.BK);
+    a_low_.template begin<true, PART, PARTS>(a + slice_a(kP), kP.BK);
+    b_high_.template begin<true, PART, PARTS>(b, kP.BK);
+    b_low_.template begin<true, PART, PARTS>(b + slice_b(kP), kP.BK);
+  }
+  __device__ void finish_copy() {
+    if (to_copy_ == 0) return;
+    Bits16* const a = part_of(a_smem_, slice_a(kP), write_, kHigh);
+    Bits16* const b = part_of(b_smem_, slice_b(kP), write_, kHigh);
+    a_high_.finish(a);
+    a_low_.finish(a + slice_a(kP));
+    b_high_.finish(b);
+    b_low_.finish(b + slice_b(kP));
+  }
+  __device__ void end_copy() {
+    if constexpr (kAsync) commit_copies();
+    to_copy_ -= to_copy_ > 0 ? 1 : 0;
+    write_ = next(write_);
+  }
+
+  // The next stage to read is whole, for all threads, and the last one read is free.
+  static __device__ void synchronise() {
+    if constexpr (kAsync) wait_copies<kP.STAGES - 2>();
+    __syncthreads();
+  }
+
+  // Of the stage to read.
+  __device__ void load_a(Fragments& of, int part, int step) const {
+#pragma unroll
+    for (int i = 0; i < kBlocksM; ++i) {
+      a_places_.load(of.a[i], a_smem_, (read_ * kParts + part) * slice_a(kP), i, step);
+    }
+  }
+  __device__ void load_b(Fragments& of, int part, int step) const {
+#pragma unroll
+    for (int j = 0; j < kBlocksN; ++j) {
+      b_places_.load(of.b[j], b_smem_, (read_ * kParts + part) * slice_b(kP), j, step);
+    }
+  }
+  // The first step of a window.
+  __device__ void load_step(int step) {
+    load_a(low_, kLow, step);
+    load_b(high_[0], kHigh, step);
+    load_a(high_[0], kHigh, step);
+    load_b(low_, kLow, step);
+  }
+  __device__ void load_first() { load_step(0); }
+
+  Copy<kP.BM> a_high_, a_low_;
+  Copy<kP.BN> b_high_, b_low_;
+  const Places<MmaOperand::a, kP.BM, kP.WM> a_places_;
+  const Places<MmaOperand::b, kP.BN, kP.WN> b_places_;
+  Bits16* const a_smem_;
+  Bits16* const b_smem_;
+  int slices_, to_copy_;  // left to multiply, and to set out
+  int read_ = 0, write_ = 0;
+  Fragments high_[kSteps], low_;
+};
+
+extern "C" __global__ void __launch_bounds__(parts::kMostSplitThreads, parts::kSplitCtas)
+    split(const __grid_constant__ parts::SplitArgs args) {
+  parts::split_operands<kParts, kP.TA == 0, kP.TB != 0, parts::Across::long_strips>(args);
+}
+
+extern "C" __global__ void __launch_bounds__(threads(kP)) gemm(const __grid_constant__ Args args) {
+  SharedMemory smem;
+  float* const a_smem = smem.take(smem_floats_a(kP));
+  float* const b_smem = smem.take(smem_floats_b(kP));
+  const int thread = static_cast<int>(threadIdx.x);
+  if (parts::read_flags(args)) {
+    using Product = parts::Fp32Product<threads(kP), kP.TA == 0, kP.TB != 0>;
+    static_assert(Product::kFloatsOfA <= smem_floats_a(kP) &&
+                  Product::kFloatsOfB <= smem_floats_b(kP));
+    Product(args, a_smem, b_smem, thread).run();
+    return;
+  }
+  const int in_matrix = args.row_tiles * args.col_tiles;
+  const int batch = static_cast<int>(blockIdx.x) / in_matrix;
+  const TileOrigin origin =
+      raster_origin<kP.BM, kP.BN, kRaster>(static_cast<int>(blockIdx.x) - batch * in_matrix, args);
+  const int parts_k = parts::k_blocks_of(args) * parts::kPaddedK;
+  const Place place(thread);
+  Sums sums = {};
+  Segment(Operand(args.a, batch, args.M, origin.row, parts_k),
+          Operand(args.b, batch, args.N, origin.col, parts_k), parts_k,
+          reinterpret_cast<Bits16*>(a_smem), reinterpret_cast<Bits16*>(b_smem), place)
+      .multiply(sums);
+  const parts::Output output(args, batch);
+  using Store = parts::SumStore<kBlock, kBlocksM, kP.WN>;
+  Store(output, {origin.row + place.row, origin.col + place.col}, thread % 32)
+      .store(reinterpret_cast<const Store::Sums&>(sums.x));
+}
+
+}  // namespace gemm_tune::mma_parts

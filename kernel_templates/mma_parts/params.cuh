@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parameters of mma_parts (kernel.cuh), what follows from them, and the rules that they obey.
+// Read by host, NVRTC and emulator alike.
+#pragma once
+
+#include "kernel_templates/device/copy/chunk_map.cuh"
+#include "kernel_templates/device/parts/split_shape.cuh"
+#include "kernel_templates/rules.h"
+
+namespace gemm_tune::mma_parts {
+
+struct Params {
+  int BM, BN, BK;  // CTA tile, and the depth of its slices
+  int WM, WN;      // warp tile
+  int MMA_K;       // depth of an instruction; with 8, which is what sm_75 has, no cp.async
+  int STAGES;      // slices in shared memory
+  int TA, TB;      // 1: A is stored [K,M]; B is stored [N,K]
+};
+
+constexpr int kParts = 2;          // of f16
+constexpr int kPartBytes = 2;      // of an element
+constexpr int kPromotedEach = 32;  // k whose sums stay in the tensor cores
+constexpr int kRaster = 8;         // rows of tiles that are walked side by side
+constexpr int kDepth = block_depth(kPartBytes);
+constexpr int kMostThreads = 512;
+
+constexpr bool is_async(const Params& p) { return p.MMA_K == 16; }
+constexpr int warps_n(const Params& p) { return p.BN / p.WN; }
+constexpr int threads(const Params& p) { return 32 * (p.BM / p.WM) * warps_n(p); }
+
+// Elements of a part of an operand's slice.
+constexpr int slice_a(const Params& p) { return p.BM * p.BK; }
+constexpr int slice_b(const Params& p) { return p.BN * p.BK; }
+constexpr int smem_floats_a(const Params& p) {
+  return p.STAGES * kParts * slice_a(p) * kPartBytes / 4;
+}
+constexpr int smem_floats_b(const Params& p) {
+  return p.STAGES * kParts * slice_b(p) * kPartBytes / 4;
+}
+constexpr int smem_bytes(const Params& p) { return (smem_floats_a(p) + smem_floats_b(p)) * 4; }
+
+// Chunks of a slice's parts that a thread copies.
+constexpr int copied_chunks(const Params& p) {
+  const int chunks = p.BK / chunk_elements(kPartBytes);
+  return kParts * (chunk_passes(p.BM, chunks, threads(p)) + chunk_passes(p.BN, chunks, threads(p)));
+}
+constexpr int sums_per_thread(const Params& p) { return p.WM * p.WN / 32; }
+// Sums and those since the last promotion; high parts of two k steps and low ones of one; of a
+// slice on its way what cp.async does not bring.
+constexpr int held_registers(const Params& p) {
+  return 2 * sums_per_thread(p) + 3 * 4 * (p.WM + p.WN) / kBlock +
+         (is_async(p) ? 0 : 4 * copied_chunks(p));
+}
+constexpr int kLeastOtherRegisters = 16;
+
+constexpr auto rules() {
+  return rules_of<Params>({
+      undivided_rows<Params>(),
+      undivided_columns<Params>(),
+      {"more than 512 threads per CTA", "BM BN WM WN",
+       [](const Params& p) { return threads(p) > kMostThreads; }},
+      {"a CTA's warps are a power of two", "BM BN WM WN",
+       [](const Params& p) { return (threads(p) & (threads(p) - 1)) != 0; }},
+      {"registers hold no blocks beside the sums", "BM BN BK WM WN MMA_K",
+       [](const Params& p) {
+         const int least = held_registers(p) + kLeastOtherRegisters;
+         return least > 255 || least * threads(p) > 65536;
+       }},
+      {"more than two stages need cp.async", "MMA_K STAGES",
+       [](const Params& p) { return p.STAGES > 2 && !is_async(p); }},
+  });
+}
+
+constexpr bool is_block_multiple(int size) { return is_tile_size(size) && size % kBlock == 0; }
+
+constexpr const char* reject(const Params& p) {
+  if (!is_block_multiple(p.BM) || !is_block_multiple(p.BN) || !is_block_multiple(p.WM) ||
+      !is_block_multiple(p.WN))
+    return "tile sizes must be multiples of 16 up to 1024";
+  if (p.BK != kPromotedEach && p.BK != parts::kPaddedK) return "BK must be 32 or 64";
+  if (p.MMA_K != 8 && p.MMA_K != 16) return "MMA_K must be 8 or 16";
+  if (p.STAGES < 2 || p.STAGES > 8) return "STAGES must lie between 2 and 8";
+  if (!is_flag(p.TA) || !is_flag(p.TB)) return "TA and TB must be 0 or 1";
+  return first_broken(rules(), p);
+}
+
+}  // namespace gemm_tune::mma_parts
